@@ -1,0 +1,3 @@
+package binaries
+
+import _ "github.com/gardener/gardener-extension-provider-hybrid"

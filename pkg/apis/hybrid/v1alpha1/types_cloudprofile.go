@@ -1,0 +1,248 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// CloudProfileConfig is the providerConfig of a CloudProfile: the sites that shoots can use and what each of them offers.
+type CloudProfileConfig struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// Sites are the places that machines come from.
+	Sites []CloudProfileSite `json:"sites"`
+	// MachineTypes says what the CloudProfile's machine types are on each site. A machine type exists in a zone if and only
+	// if the zone's site is listed.
+	// +optional
+	MachineTypes []MachineType `json:"machineTypes,omitempty"`
+	// VolumeTypes says what the CloudProfile's volume types are on each site.
+	// +optional
+	VolumeTypes []VolumeType `json:"volumeTypes,omitempty"`
+	// MachineImages says where the CloudProfile's machine image versions are found on each site.
+	// +optional
+	MachineImages []MachineImage `json:"machineImages,omitempty"`
+}
+
+// CloudProfileSite is one named place that machines come from: one OpenStack project in one region, one vSphere datacenter
+// or one bare-metal inventory. Exactly one of openstack, vsphere and metal is set.
+type CloudProfileSite struct {
+	// Name is a DNS label of at most 20 characters, unique in the CloudProfile. The names dns, token, config and userdata
+	// are reserved.
+	Name string `json:"name"`
+	// Region is the Gardener region that the site belongs to.
+	Region string `json:"region"`
+	// DNSServers are the resolvers of the site's node network.
+	// +optional
+	DNSServers []string `json:"dnsServers,omitempty"`
+	// MTU is what the site's node network carries, in bytes. It is discovered where the platform tells.
+	// +optional
+	MTU *int32 `json:"mtu,omitempty"`
+	// TLS says how the site's API is trusted.
+	// +optional
+	TLS *TLS `json:"tls,omitempty"`
+	// Proxy is the HTTP proxy through which the site's API is reached.
+	// +optional
+	Proxy *Proxy `json:"proxy,omitempty"`
+	// RequestTimeout limits one request to the site's API. Default: 60s.
+	// +optional
+	RequestTimeout *metav1.Duration `json:"requestTimeout,omitempty"`
+	// Timeouts are the machine timeouts of the site's machines; a pool's own settings win.
+	// +optional
+	Timeouts *MachineTimeouts `json:"timeouts,omitempty"`
+	// OpenStack makes the site an OpenStack site.
+	// +optional
+	OpenStack *OpenStackProfile `json:"openstack,omitempty"`
+	// VSphere makes the site a vSphere site.
+	// +optional
+	VSphere *VSphereProfile `json:"vsphere,omitempty"`
+	// Metal makes the site a bare-metal site.
+	// +optional
+	Metal *MetalProfile `json:"metal,omitempty"`
+	// StorageClasses are the storage classes of the site's volumes.
+	// +optional
+	StorageClasses []StorageClass `json:"storageClasses,omitempty"`
+	// Zones are the Gardener zones of the site. A zone belongs to exactly one site.
+	Zones []SiteZone `json:"zones"`
+}
+
+// TLS says how a site's API is trusted. At most one field is set.
+type TLS struct {
+	// CACert is a PEM bundle of the certificate authorities that sign the API's certificate.
+	// +optional
+	CACert string `json:"caCert,omitempty"`
+	// Thumbprint is the SHA-1 or SHA-256 fingerprint of the API's certificate, in hexadecimal bytes divided by colons.
+	// +optional
+	Thumbprint string `json:"thumbprint,omitempty"`
+	// InsecureSkipVerify trusts every certificate. Meant for laboratories only.
+	// +optional
+	InsecureSkipVerify bool `json:"insecureSkipVerify,omitempty"`
+}
+
+// Proxy is the HTTP proxy through which a site's API is reached.
+type Proxy struct {
+	// URL is the proxy's address with the scheme http or https.
+	URL string `json:"url"`
+	// NoProxy lists hosts, domains and CIDRs that are reached directly.
+	// +optional
+	NoProxy []string `json:"noProxy,omitempty"`
+}
+
+// MachineTimeouts are timeouts of machine-controller-manager for the machines of a site.
+type MachineTimeouts struct {
+	// Creation is how long a machine may take until its node is ready.
+	// +optional
+	Creation *metav1.Duration `json:"creation,omitempty"`
+	// Health is how long a node may be unhealthy until its machine is replaced.
+	// +optional
+	Health *metav1.Duration `json:"health,omitempty"`
+	// Drain is how long draining a node may take.
+	// +optional
+	Drain *metav1.Duration `json:"drain,omitempty"`
+}
+
+// SiteZone is a Gardener zone and what it is inside its site. The block of the site's platform is set.
+type SiteZone struct {
+	// Name is the name of the zone in the CloudProfile's region.
+	Name string `json:"name"`
+	// OpenStack is the zone of an OpenStack site.
+	// +optional
+	OpenStack *OpenStackZone `json:"openstack,omitempty"`
+	// VSphere is the zone of a vSphere site.
+	// +optional
+	VSphere *VSphereZone `json:"vsphere,omitempty"`
+	// Metal is the zone of a bare-metal site.
+	// +optional
+	Metal *MetalZone `json:"metal,omitempty"`
+}
+
+// StorageClass is a storage class of a site. The block of the site's platform is set.
+type StorageClass struct {
+	// Name is the name of the StorageClass in the shoot.
+	Name string `json:"name"`
+	// Default marks the default class of the site; it becomes the shoot's default if the site is the shoot's default site.
+	// +optional
+	Default bool `json:"default,omitempty"`
+	// OpenStack is a class of Cinder volumes.
+	// +optional
+	OpenStack *OpenStackStorageClass `json:"openstack,omitempty"`
+	// VSphere is a class of First Class Disks.
+	// +optional
+	VSphere *VSphereStorageClass `json:"vsphere,omitempty"`
+	// Metal is a class of local volumes.
+	// +optional
+	Metal *MetalStorageClass `json:"metal,omitempty"`
+}
+
+// MachineType says what a machine type of the CloudProfile is on each site.
+type MachineType struct {
+	// Name is the name of the machine type in the CloudProfile.
+	Name string `json:"name"`
+	// Sites are the sites that have the machine type.
+	Sites []SiteMachineType `json:"sites"`
+}
+
+// SiteMachineType is a machine type on one site. The block of the site's platform is set.
+type SiteMachineType struct {
+	// Name is the name of the site.
+	Name string `json:"name"`
+	// Capacity overrides the machine type's cpu, memory and gpu in the node template of this site.
+	// +optional
+	Capacity corev1.ResourceList `json:"capacity,omitempty"`
+	// OpenStack is the machine type on an OpenStack site.
+	// +optional
+	OpenStack *OpenStackMachineType `json:"openstack,omitempty"`
+	// VSphere is the machine type on a vSphere site.
+	// +optional
+	VSphere *VSphereMachineType `json:"vsphere,omitempty"`
+	// Metal is the machine type on a bare-metal site.
+	// +optional
+	Metal *MetalMachineType `json:"metal,omitempty"`
+}
+
+// VolumeType says what a volume type of the CloudProfile is on each site.
+type VolumeType struct {
+	// Name is the name of the volume type in the CloudProfile.
+	Name string `json:"name"`
+	// Sites are the sites that have the volume type.
+	Sites []SiteVolumeType `json:"sites"`
+}
+
+// SiteVolumeType is a volume type on one site. The block of the site's platform is set.
+type SiteVolumeType struct {
+	// Name is the name of the site.
+	Name string `json:"name"`
+	// OpenStack is the volume type on an OpenStack site.
+	// +optional
+	OpenStack *OpenStackVolumeType `json:"openstack,omitempty"`
+	// VSphere is the volume type on a vSphere site.
+	// +optional
+	VSphere *VSphereVolumeType `json:"vsphere,omitempty"`
+}
+
+// MachineImage says where the versions of a machine image of the CloudProfile are found on each site.
+type MachineImage struct {
+	// Name is the name of the machine image in the CloudProfile.
+	Name string `json:"name"`
+	// Versions are the versions of the image.
+	Versions []MachineImageVersion `json:"versions"`
+}
+
+// MachineImageVersion is a version of a machine image.
+type MachineImageVersion struct {
+	// Version is the version in the CloudProfile.
+	Version string `json:"version"`
+	// CapabilityFlavors are the variants of the version.
+	CapabilityFlavors []MachineImageFlavor `json:"capabilityFlavors"`
+}
+
+// MachineImageFlavor is the variant of an image version for machines with the given capabilities.
+type MachineImageFlavor struct {
+	// Capabilities are the capability values that the variant serves, as in the CloudProfile.
+	// +optional
+	Capabilities map[string][]string `json:"capabilities,omitempty"`
+	// Sites are the sites that have the variant.
+	Sites []SiteMachineImage `json:"sites"`
+}
+
+// SiteMachineImage is an image variant on one site. The block of the site's platform is set.
+type SiteMachineImage struct {
+	// Name is the name of the site.
+	Name string `json:"name"`
+	// UserData says how the driver wraps the user data for this image.
+	// +optional
+	UserData *UserData `json:"userData,omitempty"`
+	// OpenStack is the image on an OpenStack site.
+	// +optional
+	OpenStack *OpenStackImage `json:"openstack,omitempty"`
+	// VSphere is the image on a vSphere site.
+	// +optional
+	VSphere *VSphereImage `json:"vsphere,omitempty"`
+	// Metal is the image on a bare-metal site.
+	// +optional
+	Metal *MetalImage `json:"metal,omitempty"`
+}
+
+// UserDataFormat is the format in which a machine image expects its user data.
+type UserDataFormat string
+
+const (
+	// UserDataFormatCloudInit is user data for cloud-init.
+	UserDataFormatCloudInit UserDataFormat = "CloudInit"
+	// UserDataFormatIgnition is user data for Ignition.
+	UserDataFormatIgnition UserDataFormat = "Ignition"
+	// UserDataFormatScript is user data that is executed as it is.
+	UserDataFormatScript UserDataFormat = "Script"
+)
+
+// UserData says how user data is wrapped.
+type UserData struct {
+	// Format is CloudInit, Ignition or Script. Default: CloudInit.
+	// +optional
+	Format UserDataFormat `json:"format,omitempty"`
+}

@@ -1,0 +1,262 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// OpenStackProfile describes an OpenStack site in the CloudProfile.
+type OpenStackProfile struct {
+	// AuthURL is the address of Keystone's version 3 API.
+	AuthURL string `json:"authURL"`
+	// Region is the Keystone region.
+	Region string `json:"region"`
+	// EndpointType is the catalog interface that is used: public, internal or admin. Default: public.
+	// +optional
+	EndpointType string `json:"endpointType,omitempty"`
+	// FloatingPools are the external networks that shoots may use.
+	// +optional
+	FloatingPools []OpenStackFloatingPool `json:"floatingPools,omitempty"`
+	// LoadBalancerProviders are the Octavia providers that shoots may use.
+	// +optional
+	LoadBalancerProviders []string `json:"loadBalancerProviders,omitempty"`
+	// ServerGroupPolicies are the server group policies that pools may use.
+	// +optional
+	ServerGroupPolicies []string `json:"serverGroupPolicies,omitempty"`
+}
+
+// OpenStackFloatingPool is an external network that shoots may use.
+type OpenStackFloatingPool struct {
+	// Name is the name of the external network.
+	Name string `json:"name"`
+	// LoadBalancerClasses are the classes of load balancers in this pool.
+	// +optional
+	LoadBalancerClasses []OpenStackLoadBalancerClass `json:"loadBalancerClasses,omitempty"`
+}
+
+// OpenStackLoadBalancerClass is a class of load balancers.
+type OpenStackLoadBalancerClass struct {
+	// Name is the name of the class.
+	Name string `json:"name"`
+	// Purpose is default, private or empty.
+	// +optional
+	Purpose string `json:"purpose,omitempty"`
+	// FloatingNetworkID is the external network of the floating IPs.
+	// +optional
+	FloatingNetworkID string `json:"floatingNetworkID,omitempty"`
+	// FloatingSubnetID is the external subnet of the floating IPs.
+	// +optional
+	FloatingSubnetID string `json:"floatingSubnetID,omitempty"`
+	// NetworkID is the network of the VIP.
+	// +optional
+	NetworkID string `json:"networkID,omitempty"`
+	// SubnetID is the subnet of the VIP.
+	// +optional
+	SubnetID string `json:"subnetID,omitempty"`
+}
+
+// OpenStackZone is a zone of an OpenStack site.
+type OpenStackZone struct {
+	// AvailabilityZone is Nova's availability zone.
+	AvailabilityZone string `json:"availabilityZone"`
+}
+
+// OpenStackStorageClass is a class of Cinder volumes.
+type OpenStackStorageClass struct {
+	// Type is the Cinder volume type.
+	// +optional
+	Type string `json:"type,omitempty"`
+	// AvailabilityZone is Cinder's availability zone.
+	// +optional
+	AvailabilityZone string `json:"availabilityZone,omitempty"`
+}
+
+// OpenStackMachineType is a machine type on an OpenStack site.
+type OpenStackMachineType struct {
+	// Flavor is the name of the Nova flavor.
+	Flavor string `json:"flavor"`
+}
+
+// OpenStackVolumeType is a volume type on an OpenStack site.
+type OpenStackVolumeType struct {
+	// Type is the Cinder volume type.
+	Type string `json:"type"`
+}
+
+// OpenStackImage is a machine image on an OpenStack site. Exactly one field is set.
+type OpenStackImage struct {
+	// ImageID is the ID of the Glance image.
+	// +optional
+	ImageID string `json:"imageID,omitempty"`
+	// ImageName is the name of the Glance image. It is resolved once, by the Worker actuator, and must be unique.
+	// +optional
+	ImageName string `json:"imageName,omitempty"`
+}
+
+// OpenStackInfrastructure configures an OpenStack site of a shoot. Objects given by ID are used and checked, but never
+// changed or deleted.
+type OpenStackInfrastructure struct {
+	// FloatingPoolName is the external network of the router. Required unless a router is given.
+	// +optional
+	FloatingPoolName string `json:"floatingPoolName,omitempty"`
+	// Network is the network of the nodes. Default: a tenant network is created.
+	// +optional
+	Network *OpenStackNetwork `json:"network,omitempty"`
+	// Subnet is the subnet of the nodes. Requires network.id. Default: a subnet is created.
+	// +optional
+	Subnet *OpenStackReference `json:"subnet,omitempty"`
+	// Router is the router of the nodes. Default: a router is created.
+	// +optional
+	Router *OpenStackReference `json:"router,omitempty"`
+	// SecurityGroup is the security group of the nodes. Default: a security group is created.
+	// +optional
+	SecurityGroup *OpenStackReference `json:"securityGroup,omitempty"`
+}
+
+// OpenStackReference names an existing object.
+type OpenStackReference struct {
+	// ID is the ID of the object.
+	ID string `json:"id"`
+}
+
+// OpenStackNetwork is an existing network or a provider network that is created. Exactly one field is set.
+type OpenStackNetwork struct {
+	// ID is the ID of an existing network.
+	// +optional
+	ID string `json:"id,omitempty"`
+	// Provider describes the provider network that is created. Most clouds allow that to administrators only.
+	// +optional
+	Provider *OpenStackProviderNetwork `json:"provider,omitempty"`
+}
+
+// OpenStackProviderNetwork are the provider attributes of a network.
+type OpenStackProviderNetwork struct {
+	// NetworkType is flat, vlan, vxlan, gre or geneve.
+	NetworkType string `json:"networkType"`
+	// PhysicalNetwork is the name of the physical network.
+	// +optional
+	PhysicalNetwork string `json:"physicalNetwork,omitempty"`
+	// SegmentationID is the VLAN ID or tunnel key.
+	// +optional
+	SegmentationID *int32 `json:"segmentationID,omitempty"`
+}
+
+// OpenStackConnection is how an OpenStack site is reached. It holds no credentials.
+type OpenStackConnection struct {
+	// AuthURL is the address of Keystone's version 3 API.
+	AuthURL string `json:"authURL"`
+	// Region is the Keystone region.
+	Region string `json:"region"`
+	// EndpointType is the catalog interface that is used.
+	// +optional
+	EndpointType string `json:"endpointType,omitempty"`
+	// TLS says how the API is trusted.
+	// +optional
+	TLS *TLS `json:"tls,omitempty"`
+	// Proxy is the HTTP proxy through which the API is reached.
+	// +optional
+	Proxy *Proxy `json:"proxy,omitempty"`
+	// RequestTimeout limits one request.
+	// +optional
+	RequestTimeout *metav1.Duration `json:"requestTimeout,omitempty"`
+}
+
+// OpenStackStatus is what the infrastructure of an OpenStack site came to.
+type OpenStackStatus struct {
+	// NetworkID is the ID of the network of the nodes.
+	NetworkID string `json:"networkID"`
+	// NetworkMTU is what the network carries, in bytes.
+	// +optional
+	NetworkMTU int32 `json:"networkMTU,omitempty"`
+	// SubnetID is the ID of the subnet of the nodes.
+	SubnetID string `json:"subnetID"`
+	// RouterID is the ID of the router of the nodes.
+	// +optional
+	RouterID string `json:"routerID,omitempty"`
+	// FloatingNetworkID is the ID of the router's external network.
+	// +optional
+	FloatingNetworkID string `json:"floatingNetworkID,omitempty"`
+	// SecurityGroupID is the ID of the security group of the nodes.
+	SecurityGroupID string `json:"securityGroupID"`
+	// KeyName is the name of the key pair of the nodes.
+	// +optional
+	KeyName string `json:"keyName,omitempty"`
+}
+
+// OpenStackState is the state of an OpenStack site. An ID stands here as soon as the object exists.
+type OpenStackState struct {
+	// Connection is how the site is reached, also after it left the CloudProfile.
+	Connection OpenStackConnection `json:"connection"`
+	// Network is the network of the nodes.
+	// +optional
+	Network *OpenStackObject `json:"network,omitempty"`
+	// Subnet is the subnet of the nodes.
+	// +optional
+	Subnet *OpenStackObject `json:"subnet,omitempty"`
+	// Router is the router of the nodes.
+	// +optional
+	Router *OpenStackObject `json:"router,omitempty"`
+	// RouterInterface is the subnet whose interface we added to the router.
+	// +optional
+	RouterInterface *OpenStackObject `json:"routerInterface,omitempty"`
+	// FloatingNetwork is the external network of the router.
+	// +optional
+	FloatingNetwork *OpenStackObject `json:"floatingNetwork,omitempty"`
+	// SecurityGroup is the security group of the nodes.
+	// +optional
+	SecurityGroup *OpenStackObject `json:"securityGroup,omitempty"`
+	// KeyPair is the key pair of the nodes; its ID is its name.
+	// +optional
+	KeyPair *OpenStackObject `json:"keyPair,omitempty"`
+}
+
+// OpenStackObject is an object in an OpenStack site.
+type OpenStackObject struct {
+	// ID is the ID of the object.
+	ID string `json:"id"`
+	// Managed is true for objects that we created, and only those are changed or deleted.
+	// +optional
+	Managed bool `json:"managed,omitempty"`
+}
+
+// OpenStackMachineSpec is everything that the driver needs to create a server. All references are IDs.
+type OpenStackMachineSpec struct {
+	// Connection is how the site is reached.
+	Connection OpenStackConnection `json:"connection"`
+	// FlavorID is the ID of the flavor.
+	FlavorID string `json:"flavorID"`
+	// ImageID is the ID of the image.
+	ImageID string `json:"imageID"`
+	// AvailabilityZone is Nova's availability zone.
+	AvailabilityZone string `json:"availabilityZone"`
+	// NetworkID is the ID of the network of the machine's port.
+	NetworkID string `json:"networkID"`
+	// SubnetID is the ID of the subnet of the machine's port.
+	SubnetID string `json:"subnetID"`
+	// SecurityGroupIDs are the IDs of the security groups of the machine's port.
+	SecurityGroupIDs []string `json:"securityGroupIDs"`
+	// KeyName is the name of the key pair.
+	// +optional
+	KeyName string `json:"keyName,omitempty"`
+	// RootDisk makes the server boot from a volume. Default: the flavor's disk.
+	// +optional
+	RootDisk *OpenStackRootDisk `json:"rootDisk,omitempty"`
+	// PodCIDRs are the ranges that the machine's port may send from beside its own address.
+	// +optional
+	PodCIDRs []string `json:"podCIDRs,omitempty"`
+	// Metadata is further metadata of the server.
+	// +optional
+	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+// OpenStackRootDisk is the volume that a server boots from. It is deleted with the server.
+type OpenStackRootDisk struct {
+	// Type is the Cinder volume type. Default: the site's default type.
+	// +optional
+	Type string `json:"type,omitempty"`
+	// Size is the size in GiB.
+	Size int `json:"size"`
+}

@@ -1,0 +1,9 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package platform has the small interfaces that a platform implements, one per consumer, and the classes of its errors.
+//
+// A platform is a folder below this one that holds everything special about it. The packages in registry/<consumer> name
+// the platforms that a consumer can use; nothing else names a platform.
+package platform

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package platform
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+// Machines creates, finds and deletes the machines of a site. The machine-controller-manager driver uses it. Errors are
+// classified; progress is never an error.
+type Machines interface {
+	// Create writes everything that the machine needs and returns as soon as its ID is known. It adopts what an interrupted
+	// call left behind.
+	Create(ctx context.Context, m MachineRequest) (Machine, error)
+	// Get returns the machine with the request's provider ID or, if that is empty, name. A machine that is still starting
+	// is no error. The error's class is ClassNotFound only if the site said that there is no such machine.
+	Get(ctx context.Context, m MachineRequest) (Machine, error)
+	// Delete deletes the machine and what was made for it, and returns when it is gone. A machine that does not exist is no
+	// error.
+	Delete(ctx context.Context, m MachineRequest) error
+	// List returns all machines of the shoot on the site.
+	List(ctx context.Context, m MachineRequest) ([]Machine, error)
+	// VolumeID returns the ID of the volume in the site, and false if the volume is none of the platform's.
+	VolumeID(pv *corev1.PersistentVolumeSpec) (string, bool)
+}
+
+// MachineRequest names a machine and says what it shall be.
+type MachineRequest struct {
+	// Name is the name of the machine; empty for List.
+	Name string
+	// ProviderID is the provider ID of the machine, empty if it is not known yet.
+	ProviderID string
+	// Spec is the provider spec of the machine's class.
+	Spec *v1alpha1.MachineProviderSpec
+	// Credentials are those of the machine's site.
+	Credentials site.Credentials
+	// UserData is the final user data, set for Create only.
+	UserData []byte
+}
+
+// Machine is a machine that exists in a site.
+type Machine struct {
+	// Name is the name of the machine and its node.
+	Name string
+	// ProviderID is the unique ID that the machine's node has, too.
+	ProviderID string
+	// Addresses are the addresses of the machine, if the site told them.
+	Addresses []corev1.NodeAddress
+}

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package site resolves what operators, shoot owners and earlier reconciliations said about a shoot's sites into one list of
+// sites. It does no I/O.
+package site
+
+import (
+	"net/netip"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
+
+// Site is one site of one shoot with everything that is known about it.
+type Site struct {
+	// Name is the name of the site.
+	Name string
+	// Platform is the site's platform.
+	Platform v1alpha1.Platform
+	// Shoot is the technical ID of the shoot; it owns all objects that are made for the shoot.
+	Shoot string
+	// Profile is the site in the CloudProfile, nil if the CloudProfile dropped it.
+	Profile *v1alpha1.CloudProfileSite
+	// Config is the site in the InfrastructureConfig, nil if the shoot does not use the site any more.
+	Config *v1alpha1.InfrastructureSite
+	// State is what earlier reconciliations left, nil if there was none.
+	State *v1alpha1.SiteState
+	// Credentials are the entries of the shoot's Secret for this site, without the site's prefix.
+	Credentials Credentials
+	// Network is the site's part of the node network. It is empty if Config is nil.
+	Network Network
+}
+
+// Removed reports whether the shoot does not use the site any more, so that what is left of it is to be deleted.
+func (s *Site) Removed() bool {
+	return s.Config == nil
+}
+
+// Network is a site's part of the node network.
+type Network struct {
+	// Topology is Stretched or Routed.
+	Topology v1alpha1.Topology
+	// Subnets are the ranges of the L2 network that the site's nodes are in, one per IP family: for Stretched the whole node
+	// network, for Routed the site's own.
+	Subnets []netip.Prefix
+	// Nodes are the site's own ranges inside of Subnets.
+	Nodes []netip.Prefix
+	// Foreign are the ranges of the nodes of all other sites.
+	Foreign []netip.Prefix
+	// Gateway is the default gateway of the site's nodes; invalid if none was given.
+	Gateway netip.Addr
+	// DNSServers are the resolvers of the site's nodes.
+	DNSServers []string
+	// MTU is what the node network carries, in bytes; zero if nobody said.
+	MTU int32
+}
+
+// Credentials are the entries of a shoot's Secret for one site, without the site's prefix.
+type Credentials map[string]string
