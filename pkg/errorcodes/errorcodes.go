@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package errorcodes says which of Gardener's error codes the classes of platform errors are.
+package errorcodes
+
+import (
+	"slices"
+
+	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+// codes has no entry for a class that Gardener simply tries again. A missing object and a conflict have retryable codes: a
+// code that is not retryable makes Gardener give up the shoot, and with it the sites that are well.
+var codes = map[platform.Class]gardencorev1beta1.ErrorCode{
+	platform.ClassUnauthenticated: gardencorev1beta1.ErrorInfraUnauthenticated,
+	platform.ClassForbidden:       gardencorev1beta1.ErrorInfraUnauthorized,
+	platform.ClassQuota:           gardencorev1beta1.ErrorInfraQuotaExceeded,
+	platform.ClassExhausted:       gardencorev1beta1.ErrorInfraResourcesDepleted,
+	platform.ClassNotFound:        gardencorev1beta1.ErrorRetryableConfigurationProblem,
+	platform.ClassConflict:        gardencorev1beta1.ErrorRetryableInfraDependencies,
+	platform.ClassConfiguration:   gardencorev1beta1.ErrorConfigurationProblem,
+}
+
+// Codes returns the codes of all errors that err joins, each once and in the order of their appearance. Of a chain of errors
+// the outermost with a class or with codes counts.
+func Codes(err error) []gardencorev1beta1.ErrorCode {
+	var found []gardencorev1beta1.ErrorCode
+	collect(err, func(code gardencorev1beta1.ErrorCode) {
+		if !slices.Contains(found, code) {
+			found = append(found, code)
+		}
+	})
+	return found
+}
+
+// WithCodes returns err with its codes, so that Gardener writes them into the status of the object. An error without codes is
+// returned as it is.
+func WithCodes(err error) error {
+	found := Codes(err)
+	if len(found) == 0 {
+		return err
+	}
+	return v1beta1helper.NewErrorWithCodes(err, found...)
+}
+
+func collect(err error, add func(gardencorev1beta1.ErrorCode)) {
+	switch e := err.(type) {
+	case nil:
+	case *platform.Error:
+		if code, ok := codes[e.Class]; ok {
+			add(code)
+		}
+	case v1beta1helper.Coder:
+		for _, code := range e.Codes() {
+			add(code)
+		}
+	case interface{ WrappedErrors() []error }:
+		for _, wrapped := range e.WrappedErrors() {
+			collect(wrapped, add)
+		}
+	case interface{ Unwrap() []error }:
+		for _, wrapped := range e.Unwrap() {
+			collect(wrapped, add)
+		}
+	case interface{ Unwrap() error }:
+		collect(e.Unwrap(), add)
+	}
+}
