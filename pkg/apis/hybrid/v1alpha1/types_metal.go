@@ -66,6 +66,15 @@ type MetalImage struct {
 	Format string `json:"format,omitempty"`
 }
 
+// MetalMachineSpec is everything that the driver needs to claim a host.
+type MetalMachineSpec struct {
+	// HostSelector selects the hosts that the machine may be.
+	// +optional
+	HostSelector *metav1.LabelSelector `json:"hostSelector,omitempty"`
+	// Image is the image that is written to the host.
+	Image MetalImage `json:"image"`
+}
+
 // MetalInfrastructure configures a bare-metal site of a shoot.
 type MetalInfrastructure struct {
 	// IPAM names the pool that the hosts' addresses come from.

@@ -79,4 +79,22 @@ type MachineProviderSpec struct {
 	// OpenStack is the machine on an OpenStack site.
 	// +optional
 	OpenStack *OpenStackMachineSpec `json:"openstack,omitempty"`
+	// Metal is the machine on a bare-metal site.
+	// +optional
+	Metal *MetalMachineSpec `json:"metal,omitempty"`
+}
+
+// Platform returns the platform whose block is set, and false unless that is exactly one.
+func (s *MachineProviderSpec) Platform() (Platform, bool) {
+	var platforms []Platform
+	if s.OpenStack != nil {
+		platforms = append(platforms, PlatformOpenStack)
+	}
+	if s.Metal != nil {
+		platforms = append(platforms, PlatformMetal)
+	}
+	if len(platforms) != 1 {
+		return "", false
+	}
+	return platforms[0], true
 }
