@@ -4,6 +4,120 @@
 
 package v1alpha1
 
-import "k8s.io/apimachinery/pkg/runtime"
+import (
+	"net/netip"
+	"time"
 
-func addDefaultingFuncs(scheme *runtime.Scheme) error { return nil }
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+const (
+	// DefaultRequestTimeout limits one request to a site's API.
+	DefaultRequestTimeout = 60 * time.Second
+	// DefaultOpenStackEndpointType is the catalog interface that is used.
+	DefaultOpenStackEndpointType = "public"
+	// DefaultMetalCleaning says what is wiped when a host is released.
+	DefaultMetalCleaning = "metadata"
+	// DefaultMetalNodeName says what a node is named after.
+	DefaultMetalNodeName = "Machine"
+	// DefaultMetalChecksumType is the algorithm of an image's checksum.
+	DefaultMetalChecksumType = "sha256"
+	// DefaultMetalImageFormat is the format of an image.
+	DefaultMetalImageFormat = "raw"
+)
+
+func addDefaultingFuncs(scheme *runtime.Scheme) error {
+	scheme.AddTypeDefaultingFunc(&CloudProfileConfig{}, func(obj any) { SetCloudProfileConfigDefaults(obj.(*CloudProfileConfig)) })
+	scheme.AddTypeDefaultingFunc(&InfrastructureConfig{}, func(obj any) { SetInfrastructureConfigDefaults(obj.(*InfrastructureConfig)) })
+	scheme.AddTypeDefaultingFunc(&InfrastructureState{}, func(obj any) { SetInfrastructureStateDefaults(obj.(*InfrastructureState)) })
+	scheme.AddTypeDefaultingFunc(&MachineProviderSpec{}, func(obj any) { SetMachineProviderSpecDefaults(obj.(*MachineProviderSpec)) })
+	scheme.AddTypeDefaultingFunc(&WorkerStatus{}, func(obj any) { SetWorkerStatusDefaults(obj.(*WorkerStatus)) })
+	return nil
+}
+
+// SetCloudProfileConfigDefaults sets what the operator left out.
+func SetCloudProfileConfigDefaults(config *CloudProfileConfig) {
+	for i := range config.Sites {
+		site := &config.Sites[i]
+		setDefault(&site.RequestTimeout, metav1.Duration{Duration: DefaultRequestTimeout})
+		if site.OpenStack != nil {
+			setIfEmpty(&site.OpenStack.EndpointType, DefaultOpenStackEndpointType)
+		}
+		if site.Metal != nil {
+			setIfEmpty(&site.Metal.Cleaning, DefaultMetalCleaning)
+			setIfEmpty(&site.Metal.NodeName, DefaultMetalNodeName)
+		}
+	}
+	setMachineImagesDefaults(config.MachineImages)
+}
+
+// SetInfrastructureConfigDefaults sets what the shoot owner left out.
+func SetInfrastructureConfigDefaults(config *InfrastructureConfig) {
+	if config.Networks.Topology == TopologyStretched && len(config.Networks.Nodes) > 0 {
+		if prefix, err := netip.ParsePrefix(config.Networks.Nodes[0]); err == nil {
+			setIfEmpty(&config.Networks.Gateway, prefix.Masked().Addr().Next().String())
+		}
+	}
+}
+
+// SetInfrastructureStateDefaults sets what may be missing in states.
+func SetInfrastructureStateDefaults(state *InfrastructureState) {
+	for i := range state.Sites {
+		if openStack := state.Sites[i].OpenStack; openStack != nil {
+			setOpenStackConnectionDefaults(&openStack.Connection)
+		}
+	}
+}
+
+// SetMachineProviderSpecDefaults sets what may be missing in provider specs.
+func SetMachineProviderSpecDefaults(spec *MachineProviderSpec) {
+	setIfEmpty(&spec.UserDataFormat, UserDataFormatCloudInit)
+	if spec.OpenStack != nil {
+		setOpenStackConnectionDefaults(&spec.OpenStack.Connection)
+	}
+}
+
+// SetWorkerStatusDefaults sets what may be missing in worker statuses.
+func SetWorkerStatusDefaults(status *WorkerStatus) {
+	setMachineImagesDefaults(status.MachineImages)
+}
+
+func setMachineImagesDefaults(images []MachineImage) {
+	for i := range images {
+		for j := range images[i].Versions {
+			for k := range images[i].Versions[j].CapabilityFlavors {
+				sites := images[i].Versions[j].CapabilityFlavors[k].Sites
+				for l := range sites {
+					setMachineImageDefaults(&sites[l])
+				}
+			}
+		}
+	}
+}
+
+func setMachineImageDefaults(image *SiteMachineImage) {
+	setDefault(&image.UserData, UserData{})
+	setIfEmpty(&image.UserData.Format, UserDataFormatCloudInit)
+	if image.Metal != nil {
+		setIfEmpty(&image.Metal.ChecksumType, DefaultMetalChecksumType)
+		setIfEmpty(&image.Metal.Format, DefaultMetalImageFormat)
+	}
+}
+
+func setOpenStackConnectionDefaults(connection *OpenStackConnection) {
+	setIfEmpty(&connection.EndpointType, DefaultOpenStackEndpointType)
+	setDefault(&connection.RequestTimeout, metav1.Duration{Duration: DefaultRequestTimeout})
+}
+
+func setDefault[T any](field **T, value T) {
+	if *field == nil {
+		*field = &value
+	}
+}
+
+func setIfEmpty[T ~string](field *T, value T) {
+	if *field == "" {
+		*field = value
+	}
+}

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package helper
+
+import (
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
+
+// FindSite returns the site with the name.
+func FindSite(config *v1alpha1.CloudProfileConfig, name string) *v1alpha1.CloudProfileSite {
+	if config == nil {
+		return nil
+	}
+	for i := range config.Sites {
+		if config.Sites[i].Name == name {
+			return &config.Sites[i]
+		}
+	}
+	return nil
+}
+
+// FindZone returns the zone of the region with the name, and the site that it belongs to.
+func FindZone(config *v1alpha1.CloudProfileConfig, region, name string) (*v1alpha1.CloudProfileSite, *v1alpha1.SiteZone) {
+	if config == nil {
+		return nil, nil
+	}
+	for i := range config.Sites {
+		s := &config.Sites[i]
+		if s.Region != region {
+			continue
+		}
+		for j := range s.Zones {
+			if s.Zones[j].Name == name {
+				return s, &s.Zones[j]
+			}
+		}
+	}
+	return nil, nil
+}
+
+// FindMachineType returns what the machine type is on the site.
+func FindMachineType(config *v1alpha1.CloudProfileConfig, name, site string) *v1alpha1.SiteMachineType {
+	if config == nil {
+		return nil
+	}
+	for _, machineType := range config.MachineTypes {
+		if machineType.Name != name {
+			continue
+		}
+		for i := range machineType.Sites {
+			if machineType.Sites[i].Name == site {
+				return &machineType.Sites[i]
+			}
+		}
+	}
+	return nil
+}
+
+// FindVolumeType returns what the volume type is on the site.
+func FindVolumeType(config *v1alpha1.CloudProfileConfig, name, site string) *v1alpha1.SiteVolumeType {
+	if config == nil {
+		return nil
+	}
+	for _, volumeType := range config.VolumeTypes {
+		if volumeType.Name != name {
+			continue
+		}
+		for i := range volumeType.Sites {
+			if volumeType.Sites[i].Name == site {
+				return &volumeType.Sites[i]
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package site
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
+
+// Input is everything that is known about a shoot's sites.
+type Input struct {
+	// Shoot is the technical ID of the shoot.
+	Shoot string
+	// Profile is the configuration of the CloudProfile. It may be nil.
+	Profile *v1alpha1.CloudProfileConfig
+	// Config is the shoot's configuration. It is nil if the shoot shall have no sites any more.
+	Config *v1alpha1.InfrastructureConfig
+	// State is what earlier reconciliations left. It may be nil.
+	State *v1alpha1.InfrastructureState
+	// Secret is the data of the shoot's Secret. Its keys are <site>.<key>.
+	Secret map[string][]byte
+}
+
+// Resolve returns the sites of the shoot: first those of Config in its order, then those that only State has in its order;
+// the latter are Removed. Errors name the field and the site. If a site's platform is not known the other sites are returned
+// beside the error. If an address is malformed no site is returned, because each site depends on the addresses of all.
+func Resolve(input Input) ([]Site, error) {
+	networks, err := resolveNetworks(input.Profile, input.Config)
+	if err != nil {
+		return nil, err
+	}
+
+	var (
+		sites []Site
+		errs  []error
+	)
+	add := func(name string, config *v1alpha1.InfrastructureSite, network Network) {
+		site := Site{
+			Name:        name,
+			Shoot:       input.Shoot,
+			Profile:     findProfile(input.Profile, name),
+			Config:      config,
+			State:       findState(input.State, name),
+			Credentials: CredentialsOf(name, input.Secret),
+			Network:     network,
+		}
+		if site.Platform, err = platformOf(&site); err != nil {
+			errs = append(errs, err)
+			return
+		}
+		sites = append(sites, site)
+	}
+
+	if input.Config != nil {
+		for i := range input.Config.Sites {
+			config := &input.Config.Sites[i]
+			add(config.Name, config, networks[i])
+		}
+	}
+	if input.State != nil {
+		for _, state := range input.State.Sites {
+			if !isConfigured(input.Config, state.Name) {
+				add(state.Name, nil, Network{})
+			}
+		}
+	}
+	return sites, errors.Join(errs...)
+}
+
+// Find returns the site with the name, and nil if there is none.
+func Find(sites []Site, name string) *Site {
+	for i := range sites {
+		if sites[i].Name == name {
+			return &sites[i]
+		}
+	}
+	return nil
+}
+
+// FindZone returns the site that the shoot uses and has the zone, and the zone. Both are nil if there is none.
+func FindZone(sites []Site, name string) (*Site, *v1alpha1.SiteZone) {
+	for i := range sites {
+		if sites[i].Removed() || sites[i].Profile == nil {
+			continue
+		}
+		zones := sites[i].Profile.Zones
+		for j := range zones {
+			if zones[j].Name == name {
+				return &sites[i], &zones[j]
+			}
+		}
+	}
+	return nil, nil
+}
+
+// CredentialsOf returns the entries of the Secret's data for the site.
+func CredentialsOf(site string, data map[string][]byte) Credentials {
+	credentials := Credentials{}
+	for key, value := range data {
+		if name, ok := strings.CutPrefix(key, site+"."); ok {
+			credentials[name] = string(value)
+		}
+	}
+	return credentials
+}
+
+// platformOf takes the platform from the State of a removed site, because the CloudProfile may have given the name to
+// another site since, and otherwise from the CloudProfile.
+func platformOf(site *Site) (v1alpha1.Platform, error) {
+	fromState := func() (v1alpha1.Platform, bool) {
+		if site.State == nil {
+			return "", false
+		}
+		return site.State.Platform()
+	}
+	fromProfile := func() (v1alpha1.Platform, bool) {
+		if site.Profile == nil {
+			return "", false
+		}
+		return site.Profile.Platform()
+	}
+
+	sources := []func() (v1alpha1.Platform, bool){fromProfile, fromState}
+	if site.Removed() {
+		sources = []func() (v1alpha1.Platform, bool){fromState, fromProfile}
+	}
+	for _, source := range sources {
+		if platform, ok := source(); ok {
+			return platform, nil
+		}
+	}
+
+	switch {
+	case site.Removed():
+		return "", fmt.Errorf("site %q: state.sites: it has no block of exactly one platform and the CloudProfile does not know the site", site.Name)
+	case site.Profile == nil:
+		return "", fmt.Errorf("site %q: infrastructureConfig.sites: the CloudProfile does not know the site", site.Name)
+	default:
+		return "", fmt.Errorf("site %q: cloudProfileConfig.sites: it needs the block of exactly one platform", site.Name)
+	}
+}
+
+func findProfile(profile *v1alpha1.CloudProfileConfig, name string) *v1alpha1.CloudProfileSite {
+	if profile == nil {
+		return nil
+	}
+	index := slices.IndexFunc(profile.Sites, func(s v1alpha1.CloudProfileSite) bool { return s.Name == name })
+	if index < 0 {
+		return nil
+	}
+	return &profile.Sites[index]
+}
+
+func findState(state *v1alpha1.InfrastructureState, name string) *v1alpha1.SiteState {
+	if state == nil {
+		return nil
+	}
+	index := slices.IndexFunc(state.Sites, func(s v1alpha1.SiteState) bool { return s.Name == name })
+	if index < 0 {
+		return nil
+	}
+	return &state.Sites[index]
+}
+
+func isConfigured(config *v1alpha1.InfrastructureConfig, name string) bool {
+	return config != nil && slices.ContainsFunc(config.Sites, func(s v1alpha1.InfrastructureSite) bool { return s.Name == name })
+}
