@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package kubelets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"time"
+
+	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	defaultPeriod    = time.Second
+	defaultHeartbeat = 10 * time.Second
+)
+
+// Server is a server that is active.
+type Server struct {
+	// Addresses are the addresses that the node reports.
+	Addresses []corev1.NodeAddress
+}
+
+// ActiveServers returns the active servers of all sites by their ID, which is the last element of the provider ID. Servers
+// of sites that do not answer may be missing if it returns an error, too.
+type ActiveServers func(ctx context.Context) (map[string]Server, error)
+
+// Kubelets are the kubelets of all machines of a namespace.
+type Kubelets struct {
+	// Seed has the machines.
+	Seed client.Client
+	// Shoot has the nodes. It may be the same cluster.
+	Shoot client.Client
+	// Namespace is the namespace of the machines.
+	Namespace string
+	// Servers looks at the sites.
+	Servers ActiveServers
+	// Period is the time between two looks at the machines and the sites. Default: 1s.
+	Period time.Duration
+	// Heartbeat is the time between two status updates of a node. Default: 10s.
+	Heartbeat time.Duration
+	// Log receives what is not possible.
+	Log logr.Logger
+
+	nodes map[string]*node
+}
+
+// node is what a kubelet knows about its node.
+type node struct {
+	registered, ready, deleted bool
+	// beat is when the status was written, since is when ready changed.
+	beat, since time.Time
+}
+
+// Run plays the kubelets until ctx ends.
+func (k *Kubelets) Run(ctx context.Context) {
+	period := k.Period
+	if period == 0 {
+		period = defaultPeriod
+	}
+	ticker := time.NewTicker(period)
+	defer ticker.Stop()
+	for {
+		if err := k.Sync(ctx); err != nil && ctx.Err() == nil {
+			k.Log.Error(err, "Not all nodes are up to date")
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// Sync looks once at the machines and the servers and updates the nodes.
+func (k *Kubelets) Sync(ctx context.Context) error {
+	machines := &machinev1alpha1.MachineList{}
+	if err := k.Seed.List(ctx, machines, client.InNamespace(k.Namespace)); err != nil {
+		return fmt.Errorf("list machines: %w", err)
+	}
+	servers, err := k.Servers(ctx)
+	errs := []error{err}
+
+	if k.nodes == nil {
+		k.nodes = map[string]*node{}
+	}
+	known := make(map[string]*node, len(k.nodes))
+	for i := range machines.Items {
+		m := &machines.Items[i]
+		if m.Spec.ProviderID == "" {
+			continue
+		}
+		server, active := servers[path.Base(m.Spec.ProviderID)]
+		n := k.nodes[m.Name]
+		if n == nil {
+			if !active || m.DeletionTimestamp != nil {
+				continue
+			}
+			n = &node{}
+		}
+		known[m.Name] = n
+		if !active && err != nil {
+			active = n.ready // the site did not tell
+		}
+		errs = append(errs, k.sync(ctx, m, n, server, active))
+	}
+	k.nodes = known
+	return errors.Join(errs...)
+}
+
+// sync registers a node or updates its status if that is due. A node that was deleted stays so: kubelets register theirs once.
+func (k *Kubelets) sync(ctx context.Context, m *machinev1alpha1.Machine, n *node, server Server, active bool) error {
+	heartbeat := k.Heartbeat
+	if heartbeat == 0 {
+		heartbeat = defaultHeartbeat
+	}
+	switch {
+	case n.deleted:
+		return nil
+	case !n.registered:
+		return k.register(ctx, m, n, server)
+	case n.ready == active && (!active || time.Since(n.beat) < heartbeat):
+		return nil
+	}
+	err := k.patchStatus(ctx, m.Name, n, active, nodeStatus{})
+	if apierrors.IsNotFound(err) {
+		n.deleted = true
+		return nil
+	}
+	return err
+}

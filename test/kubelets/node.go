@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package kubelets
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// register creates the node of a machine and makes it ready.
+func (k *Kubelets) register(ctx context.Context, m *machinev1alpha1.Machine, n *node, server Server) error {
+	object := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: m.Name, Labels: map[string]string{
+			corev1.LabelHostname:   m.Name,
+			corev1.LabelOSStable:   "linux",
+			corev1.LabelArchStable: "amd64",
+		}},
+		Spec: corev1.NodeSpec{ProviderID: m.Spec.ProviderID},
+	}
+	if err := k.Shoot.Create(ctx, object); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("register node %s: %w", m.Name, err)
+	}
+	size := corev1.ResourceList{
+		corev1.ResourceCPU:    resource.MustParse("4"),
+		corev1.ResourceMemory: resource.MustParse("16Gi"),
+		corev1.ResourcePods:   resource.MustParse("110"),
+	}
+	if err := k.patchStatus(ctx, m.Name, n, true, nodeStatus{Addresses: server.Addresses, Capacity: size, Allocatable: size}); err != nil {
+		return err
+	}
+	n.registered = true
+	return nil
+}
+
+// nodeStatus is the part of a node's status that kubelets write.
+type nodeStatus struct {
+	Conditions  []corev1.NodeCondition `json:"conditions"`
+	Addresses   []corev1.NodeAddress   `json:"addresses,omitempty"`
+	Capacity    corev1.ResourceList    `json:"capacity,omitempty"`
+	Allocatable corev1.ResourceList    `json:"allocatable,omitempty"`
+}
+
+// patchStatus writes the status with the condition Ready. It is a patch because others write the status of nodes, too.
+func (k *Kubelets) patchStatus(ctx context.Context, name string, n *node, ready bool, status nodeStatus) error {
+	now, since := time.Now(), n.since
+	if n.ready != ready {
+		since = now
+	}
+	condition := corev1.NodeCondition{
+		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "kubelet is posting ready status",
+		LastHeartbeatTime: metav1.NewTime(now), LastTransitionTime: metav1.NewTime(since),
+	}
+	if !ready {
+		condition.Status, condition.Reason, condition.Message = corev1.ConditionUnknown, "NodeStatusUnknown", "Kubelet stopped posting node status."
+	}
+	status.Conditions = []corev1.NodeCondition{condition}
+
+	patch, err := json.Marshal(map[string]nodeStatus{"status": status})
+	if err != nil {
+		return err
+	}
+	object := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if err := k.Shoot.Status().Patch(ctx, object, client.RawPatch(types.StrategicMergePatchType, patch)); err != nil {
+		return fmt.Errorf("patch status of node %s: %w", name, err)
+	}
+	n.ready, n.beat, n.since = ready, now, since
+	return nil
+}

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package landscape
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// AssetsVariable names the environment variable with the folder of etcd and kube-apiserver.
+const AssetsVariable = "KUBEBUILDER_ASSETS"
+
+// Root returns the root folder of the project's sources.
+func Root() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(file), "..", "..")
+}
+
+// CacheDir returns the folder for state that outlives a run: below $HYBRID_CACHE or, by default, the user's cache folder.
+func CacheDir(elem ...string) (string, error) {
+	base := os.Getenv("HYBRID_CACHE")
+	if base == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return "", err
+		}
+		base = filepath.Join(cache, "provider-hybrid")
+	}
+	return filepath.Join(append([]string{base}, elem...)...), nil
+}
+
+// Binaries are the paths of the processes' executables.
+type Binaries struct {
+	// Etcd is etcd.
+	Etcd string
+	// KubeAPIServer is kube-apiserver.
+	KubeAPIServer string
+	// MCM is machine-controller-manager.
+	MCM string
+	// Driver is our driver of machine-controller-manager.
+	Driver string
+	// Extension is our extension.
+	Extension string
+}
+
+// DefaultBinaries are the executables in hack/bin; etcd and kube-apiserver are taken from $KUBEBUILDER_ASSETS if it is set.
+func DefaultBinaries() Binaries {
+	bin := filepath.Join(Root(), "hack", "bin")
+	assets := os.Getenv(AssetsVariable)
+	if assets == "" {
+		assets = bin
+	}
+	return Binaries{
+		Etcd:          filepath.Join(assets, "etcd"),
+		KubeAPIServer: filepath.Join(assets, "kube-apiserver"),
+		MCM:           filepath.Join(bin, "machine-controller-manager"),
+		Driver:        filepath.Join(bin, "machine-controller-manager-provider-hybrid"),
+		Extension:     filepath.Join(bin, "gardener-extension-provider-hybrid"),
+	}
+}
+
+// Check returns an error that names every missing executable.
+func (b Binaries) Check() error {
+	var errs []error
+	for _, path := range []string{b.Etcd, b.KubeAPIServer, b.MCM, b.Driver, b.Extension} {
+		if info, err := os.Stat(path); err != nil {
+			errs = append(errs, err)
+		} else if info.IsDir() || info.Mode()&0o111 == 0 {
+			errs = append(errs, fmt.Errorf("%s is not executable", path))
+		}
+	}
+	if len(errs) > 0 {
+		errs = append(errs, errors.New("hack/landscape/build.sh builds what is missing"))
+	}
+	return errors.Join(errs...)
+}

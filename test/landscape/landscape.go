@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package landscape
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Options say what a landscape is.
+type Options struct {
+	// Dir is the folder for data, keys, the kubeconfig and logs.
+	Dir string
+	// Namespace is the shoot's namespace in the seed.
+	Namespace string
+	// Binaries are the executables. Default: DefaultBinaries().
+	Binaries Binaries
+	// Env are environment variables of the controllers in addition to those of this process.
+	Env []string
+	// DriverArgs are further arguments of the driver.
+	DriverArgs []string
+	// ExtensionArgs are further arguments of the extension.
+	ExtensionArgs []string
+}
+
+// Landscape is a cluster with the controllers that work on it.
+type Landscape struct {
+	// Cluster is the seed and the shoot.
+	Cluster *Cluster
+	// MCM is machine-controller-manager.
+	MCM *Process
+	// Driver is our driver of machine-controller-manager.
+	Driver *Process
+	// Extension is our extension.
+	Extension *Process
+	// Client accesses the cluster without a cache.
+	Client client.Client
+
+	namespace string
+}
+
+// New prepares a landscape; nothing runs yet.
+func New(o Options) (*Landscape, error) {
+	if o.Binaries == (Binaries{}) {
+		o.Binaries = DefaultBinaries()
+	}
+	if err := os.RemoveAll(filepath.Join(o.Dir, "logs")); err != nil {
+		return nil, err
+	}
+	cluster, err := NewCluster(o.Dir, o.Binaries)
+	if err != nil {
+		return nil, err
+	}
+	l := &Landscape{Cluster: cluster, namespace: o.Namespace}
+	l.MCM, l.Driver, l.Extension, err = controllers(o, cluster)
+	return l, err
+}
+
+// StartCluster starts the cluster, installs the custom resource definitions and creates the namespaces.
+func (l *Landscape) StartCluster(ctx context.Context) error {
+	if err := l.Cluster.Start(ctx); err != nil {
+		return err
+	}
+	if err := InstallCRDs(ctx, l.Cluster.Config); err != nil {
+		return err
+	}
+	c, err := client.New(l.Cluster.Config, client.Options{Scheme: Scheme})
+	if err != nil {
+		return err
+	}
+	l.Client = c
+	for _, name := range []string{"garden", l.namespace} {
+		err := c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		if client.IgnoreAlreadyExists(err) != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// StartControllers starts the controllers. StartCluster must have returned.
+func (l *Landscape) StartControllers() error {
+	return errors.Join(l.MCM.Start(), l.Driver.Start(), l.Extension.Start())
+}
+
+// Processes are all processes of the landscape in the order of their start.
+func (l *Landscape) Processes() []*Process {
+	return []*Process{l.Cluster.Etcd, l.Cluster.APIServer, l.MCM, l.Driver, l.Extension}
+}
+
+// Check returns an error if a process ended without having been asked to.
+func (l *Landscape) Check() error {
+	var errs []error
+	for _, p := range l.Processes() {
+		errs = append(errs, p.Check())
+	}
+	return errors.Join(errs...)
+}
+
+// Stop stops all processes in reverse order. Those that do not end in time are killed.
+func (l *Landscape) Stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for _, p := range []*Process{l.Extension, l.Driver, l.MCM} {
+		p.Stop(ctx)
+	}
+	l.Cluster.Stop(ctx)
+}

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package openstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+)
+
+// Projects are the two projects that serve as sites. Their members have the name of the project.
+var Projects = [2]string{"gardener", "gardener2"}
+
+// exitNotPossible is up.sh's exit code if the machine cannot run OpenStack.
+const exitNotPossible = 3
+
+// ErrNotPossible means that this machine cannot install OpenStack; the message of up.sh says why and what to do instead.
+var ErrNotPossible = errors.New("OpenStack cannot be installed here")
+
+// Bed is the OpenStack of the landscape.
+type Bed struct {
+	// State is the folder of its state.
+	State string
+
+	scripts string
+}
+
+// NewBed returns the OpenStack whose state is in $OST_STATE or, by default, in the user's cache folder.
+func NewBed() (*Bed, error) {
+	state := os.Getenv("OST_STATE")
+	if state == "" {
+		var err error
+		if state, err = landscape.CacheDir("openstack"); err != nil {
+			return nil, err
+		}
+	}
+	return &Bed{State: state, scripts: filepath.Join(landscape.Root(), "hack", "landscape", "openstack")}, nil
+}
+
+// Answers reports whether Keystone answers.
+func (b *Bed) Answers(ctx context.Context) bool {
+	credentials, err := ReadCredentials(b.openrc(Projects[0]))
+	if err != nil {
+		return false
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, credentials.AuthURL, nil)
+	if err != nil {
+		return false
+	}
+	response, err := (&http.Client{Timeout: 5 * time.Second}).Do(request)
+	if err != nil {
+		return false
+	}
+	return response.Body.Close() == nil && response.StatusCode < http.StatusInternalServerError
+}
+
+// Start installs and starts what is missing and reports whether OpenStack did not run before. Lines about the progress go to
+// progress.
+func (b *Bed) Start(ctx context.Context, progress io.Writer) (started bool, err error) {
+	ran := b.Answers(ctx)
+	err = b.script(ctx, progress, "up.sh")
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == exitNotPossible {
+		return false, ErrNotPossible
+	}
+	return !ran, err
+}
+
+// Stop stops OpenStack and keeps its state.
+func (b *Bed) Stop(ctx context.Context, progress io.Writer) error {
+	return b.script(ctx, progress, "down.sh")
+}
+
+// Credentials returns a member's access to a project.
+func (b *Bed) Credentials(project string) (Credentials, error) {
+	return ReadCredentials(b.openrc(project))
+}
+
+// SetBootDelay says how long servers that are created from now on take to boot.
+func (b *Bed) SetBootDelay(delay time.Duration) error {
+	seconds := strconv.FormatFloat(delay.Seconds(), 'f', -1, 64)
+	return os.WriteFile(filepath.Join(b.State, "boot-delay"), []byte(seconds+"\n"), 0o600)
+}
+
+func (b *Bed) openrc(project string) string {
+	return filepath.Join(b.State, "openrc-"+project)
+}
+
+// script runs one of the landscape's scripts. It ends with SIGTERM when ctx ends; what it started stays for down.sh.
+func (b *Bed) script(ctx context.Context, progress io.Writer, name string) error {
+	cmd := exec.CommandContext(ctx, filepath.Join(b.scripts, name)) // #nosec G204 -- constant names
+	cmd.Env = append(os.Environ(), "OST_STATE="+b.State)
+	cmd.Stdout, cmd.Stderr = progress, progress
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}

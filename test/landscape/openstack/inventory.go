@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/keypairs"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servergroups"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
+	"github.com/gophercloud/gophercloud/v2/pagination"
+)
+
+// Object is an object in a project.
+type Object struct {
+	// Project is the name of the project.
+	Project string `json:"project"`
+	// Kind is server, port, ...
+	Kind string `json:"kind"`
+	// ID is the ID of the object.
+	ID string `json:"id"`
+	// Name is the name of the object; it may be empty.
+	Name string `json:"name"`
+
+	tags   []string
+	parent []string
+}
+
+// String describes the object in one line.
+func (o Object) String() string {
+	return fmt.Sprintf("%s: %s %s (%s)", o.Project, o.Kind, o.Name, o.ID)
+}
+
+// Objects returns everything in the project that belongs to the shoot: objects whose name begins with the shoot's name, that
+// have a tag or a metadata value with it, or that are part of such an object.
+func (c *Client) Objects(ctx context.Context, shoot string) ([]Object, error) {
+	var all []Object
+	for _, list := range []func(context.Context) ([]Object, error){
+		c.servers, c.keyPairs, c.serverGroups, c.networks, c.subnets, c.routers, c.securityGroups, c.floatingIPs, c.ports, c.volumes,
+	} {
+		objects, err := list(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("list objects of project %s: %w", c.project, err)
+		}
+		all = append(all, objects...)
+	}
+	return belonging(all, shoot), nil
+}
+
+// belonging filters the objects of the shoot. Objects come after those that they are part of.
+func belonging(all []Object, shoot string) []Object {
+	var (
+		result []Object
+		ours   = map[string]bool{}
+	)
+	for _, o := range all {
+		own := strings.HasPrefix(o.Name, shoot) || slices.ContainsFunc(o.tags, func(tag string) bool { return strings.Contains(tag, shoot) }) ||
+			slices.ContainsFunc(o.parent, func(id string) bool { return ours[id] })
+		if own {
+			ours[o.ID] = true
+			result = append(result, o)
+		}
+	}
+	return result
+}
+
+// list reads all pages and turns each item into an object.
+func list[T any](ctx context.Context, c *Client, pager pagination.Pager, extract func(pagination.Page) ([]T, error), object func(T) Object) ([]Object, error) {
+	pages, err := pager.AllPages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	items, err := extract(pages)
+	if err != nil {
+		return nil, err
+	}
+	result := make([]Object, 0, len(items))
+	for _, item := range items {
+		o := object(item)
+		o.Project = c.project
+		result = append(result, o)
+	}
+	return result, nil
+}
+
+func (c *Client) servers(ctx context.Context) ([]Object, error) {
+	all, err := c.Servers(ctx, "")
+	var result []Object
+	for _, s := range all {
+		result = append(result, Object{Project: c.project, Kind: "server", ID: s.ID, Name: s.Name})
+	}
+	return result, err
+}
+
+func (c *Client) keyPairs(ctx context.Context) ([]Object, error) {
+	return list(ctx, c, keypairs.List(c.compute, nil), keypairs.ExtractKeyPairs, func(k keypairs.KeyPair) Object {
+		return Object{Kind: "key pair", ID: k.Fingerprint, Name: k.Name}
+	})
+}
+
+func (c *Client) serverGroups(ctx context.Context) ([]Object, error) {
+	return list(ctx, c, servergroups.List(c.compute, nil), servergroups.ExtractServerGroups, func(g servergroups.ServerGroup) Object {
+		return Object{Kind: "server group", ID: g.ID, Name: g.Name}
+	})
+}
+
+func (c *Client) networks(ctx context.Context) ([]Object, error) {
+	return list(ctx, c, networks.List(c.network, nil), networks.ExtractNetworks, func(n networks.Network) Object {
+		return Object{Kind: "network", ID: n.ID, Name: n.Name, tags: n.Tags}
+	})
+}
+
+func (c *Client) subnets(ctx context.Context) ([]Object, error) {
+	return list(ctx, c, subnets.List(c.network, nil), subnets.ExtractSubnets, func(s subnets.Subnet) Object {
+		return Object{Kind: "subnet", ID: s.ID, Name: s.Name, tags: s.Tags, parent: []string{s.NetworkID}}
+	})
+}
+
+func (c *Client) routers(ctx context.Context) ([]Object, error) {
+	return list(ctx, c, routers.List(c.network, nil), routers.ExtractRouters, func(r routers.Router) Object {
+		return Object{Kind: "router", ID: r.ID, Name: r.Name, tags: r.Tags}
+	})
+}
+
+func (c *Client) securityGroups(ctx context.Context) ([]Object, error) {
+	return list(ctx, c, groups.List(c.network, groups.ListOpts{}), groups.ExtractGroups, func(g groups.SecGroup) Object {
+		return Object{Kind: "security group", ID: g.ID, Name: g.Name, tags: g.Tags}
+	})
+}
+
+func (c *Client) floatingIPs(ctx context.Context) ([]Object, error) {
+	return list(ctx, c, floatingips.List(c.network, nil), floatingips.ExtractFloatingIPs, func(f floatingips.FloatingIP) Object {
+		return Object{Kind: "floating IP", ID: f.ID, Name: f.FloatingIP, tags: append(f.Tags, f.Description), parent: []string{f.RouterID}}
+	})
+}
+
+func (c *Client) ports(ctx context.Context) ([]Object, error) {
+	return list(ctx, c, ports.List(c.network, nil), ports.ExtractPorts, func(p ports.Port) Object {
+		return Object{Kind: "port", ID: p.ID, Name: p.Name, tags: p.Tags, parent: []string{p.NetworkID, p.DeviceID}}
+	})
+}
+
+func (c *Client) volumes(ctx context.Context) ([]Object, error) {
+	return list(ctx, c, volumes.List(c.volume, nil), volumes.ExtractVolumes, func(v volumes.Volume) Object {
+		o := Object{Kind: "volume", ID: v.ID, Name: v.Name}
+		for _, value := range v.Metadata {
+			o.tags = append(o.tags, value)
+		}
+		for _, attachment := range v.Attachments {
+			o.parent = append(o.parent, attachment.ServerID)
+		}
+		return o
+	})
+}

@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package landscape_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gleak"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+)
+
+var _ = Describe("Process", func() {
+	var (
+		ctx context.Context
+		dir string
+	)
+
+	BeforeEach(func() {
+		ctx = context.Background()
+		dir = GinkgoT().TempDir()
+		before := gleak.Goroutines()
+		DeferCleanup(func() { Eventually(gleak.Goroutines).ShouldNot(gleak.HaveLeaked(before)) })
+	})
+
+	shell := func(script string) *landscape.Process {
+		p := &landscape.Process{Name: "script", Path: "/bin/sh", Args: []string{"-c", script}, LogFile: filepath.Join(dir, "logs", "script.log")}
+		DeferCleanup(p.Kill)
+		return p
+	}
+	// childPID is the process ID that the script wrote to its log.
+	childPID := func(p *landscape.Process) int {
+		GinkgoHelper()
+		var pid int
+		Eventually(func() (err error) {
+			pid, err = strconv.Atoi(p.Tail(1))
+			return err
+		}).Should(Succeed())
+		return pid
+	}
+	alive := func(pid int) func() bool {
+		return func() bool {
+			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+			return err == nil && !strings.Contains(string(status), "State:\tZ")
+		}
+	}
+
+	It("should run to the end and keep the output of all runs", func() {
+		p := shell("echo hello $WHO")
+		p.Env = []string{"WHO=world"}
+		for range 2 {
+			Expect(p.Start()).To(Succeed())
+			Expect(p.Wait(ctx)).To(Succeed())
+		}
+		Expect(p.Running()).To(BeFalse())
+		Expect(p.PID()).To(BeZero())
+		Expect(p.Tail(5)).To(Equal("hello world\nhello world"))
+		Expect(p.Tail(1)).To(Equal("hello world"))
+	})
+
+	It("should refuse a second start", func() {
+		p := shell("exec sleep 60")
+		Expect(p.Start()).To(Succeed())
+		Expect(p.Start()).To(MatchError(landscape.ErrRunning))
+	})
+
+	It("should fail to start what does not exist", func() {
+		p := shell("")
+		p.Path = filepath.Join(dir, "missing")
+		Expect(p.Start()).To(MatchError(os.ErrNotExist))
+		Expect(p.Running()).To(BeFalse())
+		Expect(p.Done()).To(BeNil())
+		Expect(p.Wait(ctx)).To(Succeed())
+	})
+
+	It("should show the last lines of the log when it fails", func() {
+		p := shell("echo first; echo last; exit 3")
+		Expect(p.Start()).To(Succeed())
+		Expect(p.Wait(ctx)).To(MatchError(And(ContainSubstring("script: exit status 3"), HaveSuffix("first\nlast"))))
+		Expect(p.Check()).To(MatchError(ContainSubstring("ended by itself (exit status 3)")))
+	})
+
+	It("should not take a wanted end for a failure", func() {
+		p := shell("exec sleep 60")
+		Expect(p.Check()).To(Succeed())
+		Expect(p.Start()).To(Succeed())
+		Expect(p.Check()).To(Succeed())
+		p.Stop(ctx)
+		Expect(p.Done()).To(BeClosed())
+		Expect(p.Check()).To(Succeed())
+	})
+
+	It("should stop with SIGTERM, and again be startable", func() {
+		p := shell("trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.05; done")
+		for range 2 {
+			Expect(p.Start()).To(Succeed())
+			Eventually(func() string { return p.Tail(1) }).Should(Equal("ready"))
+			p.Stop(ctx)
+			Expect(p.Wait(ctx)).To(Succeed())
+			Expect(p.Tail(1)).To(Equal("bye"))
+		}
+	})
+
+	It("should kill what does not stop, and all that it started", func() {
+		p := shell("trap '' TERM; sleep 60 & echo $!; wait; wait; wait")
+		p.Grace = 50 * time.Millisecond
+		Expect(p.Start()).To(Succeed())
+		child := childPID(p)
+		Expect(alive(child)()).To(BeTrue())
+		p.Stop(ctx)
+		Expect(p.Running()).To(BeFalse())
+		Eventually(alive(child)).Should(BeFalse())
+	})
+
+	It("should end what a process left behind when it ended by itself", func() {
+		p := shell("sleep 60 & echo $!")
+		Expect(p.Start()).To(Succeed())
+		child := childPID(p)
+		Expect(p.Wait(ctx)).To(Succeed())
+		Eventually(alive(child)).Should(BeFalse())
+	})
+
+	It("should kill at once and leave nothing", func() {
+		p := shell("trap '' TERM; sleep 60 & echo $!; wait")
+		Expect(p.Start()).To(Succeed())
+		child := childPID(p)
+		p.Kill()
+		Expect(p.Running()).To(BeFalse())
+		Eventually(alive(child)).Should(BeFalse())
+		p.Kill()
+		p.Stop(ctx)
+	})
+
+	It("should stop to wait when the context ends", func() {
+		p := shell("exec sleep 60")
+		Expect(p.Start()).To(Succeed())
+		short, cancel := context.WithCancel(ctx)
+		cancel()
+		Expect(p.Wait(short)).To(MatchError(context.Canceled))
+		Expect(p.Running()).To(BeTrue())
+	})
+})
