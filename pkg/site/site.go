@@ -28,6 +28,8 @@ type Site struct {
 	State *v1alpha1.SiteState
 	// Credentials are the entries of the shoot's Secret for this site, without the site's prefix.
 	Credentials Credentials
+	// SSHPublicKey is the public key that the shoot's machines accept, empty if there is none.
+	SSHPublicKey []byte
 	// Network is the site's part of the node network. It is empty if Config is nil.
 	Network Network
 }

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package platform
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// RequestDuration counts and times the requests to the sites' APIs, in seconds. The label code is the HTTP status, or
+// "error" if there was no answer.
+var RequestDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+	Namespace: "hybrid",
+	Subsystem: "site",
+	Name:      "request_duration_seconds",
+	Help:      "Duration of requests to the APIs of sites.",
+	Buckets:   []float64{.025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+}, []string{"site", "service", "method", "code"})

@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+// Classify gives an error of an OpenStack API its class and a message without the request's details. Errors that have a
+// class keep it; nil stays nil.
+func Classify(err error) error {
+	if err == nil {
+		return nil
+	}
+	var classified *platform.Error
+	if errors.As(err, &classified) {
+		return err
+	}
+
+	var reauthenticate *gophercloud.ErrUnableToReauthenticate
+	if errors.As(err, &reauthenticate) {
+		return fromResponse(reauthenticate.ErrReauth)
+	}
+	return fromResponse(err)
+}
+
+func fromResponse(err error) error {
+	var response gophercloud.ErrUnexpectedResponseCode
+	if errors.As(err, &response) {
+		return classifyResponse(&response)
+	}
+
+	var (
+		endpoint  *gophercloud.ErrEndpointNotFound
+		authority x509.UnknownAuthorityError
+		hostname  x509.HostnameError
+		invalid   x509.CertificateInvalidError
+	)
+	switch {
+	case errors.As(err, &endpoint), errors.As(err, &authority), errors.As(err, &hostname), errors.As(err, &invalid), errors.Is(err, errThumbprint):
+		return &platform.Error{Class: platform.ClassConfiguration, Err: err}
+	default:
+		return &platform.Error{Class: platform.ClassTransient, Err: err}
+	}
+}
+
+func classifyResponse(response *gophercloud.ErrUnexpectedResponseCode) error {
+	fault := parseFault(response.Body)
+	return &platform.Error{
+		Class:      classOfResponse(response.Actual, fault),
+		RetryAfter: retryAfter(response),
+		Err:        &apiError{response: response, fault: fault},
+	}
+}
+
+func classOfResponse(code int, f fault) platform.Class {
+	switch f.Type {
+	case "OverQuota":
+		return platform.ClassQuota
+	case "IpAddressGenerationFailure", "IpAddressGenerationFailureAllSubnets", "NoNetworkAvailable":
+		return platform.ClassExhausted
+	}
+	switch code {
+	case http.StatusUnauthorized:
+		return platform.ClassUnauthenticated
+	case http.StatusForbidden:
+		if f.quota() {
+			return platform.ClassQuota
+		}
+		return platform.ClassForbidden
+	case http.StatusRequestEntityTooLarge:
+		return platform.ClassQuota
+	case http.StatusNotFound, http.StatusGone:
+		return platform.ClassNotFound
+	case http.StatusConflict:
+		return platform.ClassConflict
+	case http.StatusBadRequest, http.StatusUnprocessableEntity:
+		return platform.ClassConfiguration
+	default:
+		return platform.ClassTransient
+	}
+}
+
+// IsNotFound reports whether a site said that an object does not exist.
+func IsNotFound(err error) bool {
+	return gophercloud.ResponseCodeIs(err, http.StatusNotFound) || (err != nil && platform.ClassOf(err) == platform.ClassNotFound)
+}
+
+// fault is the body of an error of the OpenStack APIs: {"NeutronError": {"type", "message"}} or
+// {"<reason>": {"code", "message"}}.
+type fault struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}
+
+func parseFault(body []byte) fault {
+	var faults map[string]json.RawMessage
+	if json.Unmarshal(body, &faults) != nil {
+		return fault{}
+	}
+	for _, raw := range faults {
+		var f fault
+		if json.Unmarshal(raw, &f) == nil && f.Message != "" {
+			return f
+		}
+	}
+	return fault{}
+}
+
+// quota reports whether a 403 of the compute API means a used-up quota: the API has no type for that.
+func (f fault) quota() bool {
+	return strings.HasPrefix(f.Message, "Quota exceeded") || strings.HasPrefix(f.Message, "Quota limit exceeded")
+}
+
+// apiError shows method, URL path, status and the API's own message, and never a header or a request's body.
+type apiError struct {
+	response *gophercloud.ErrUnexpectedResponseCode
+	fault    fault
+}
+
+func (e *apiError) Error() string {
+	message := e.fault.Message
+	if message == "" {
+		message = http.StatusText(e.response.Actual)
+	}
+	return fmt.Sprintf("%s %s: %d %s", e.response.Method, withoutQuery(e.response.URL), e.response.Actual, message)
+}
+
+func (e *apiError) Unwrap() error {
+	return *e.response
+}
+
+func withoutQuery(url string) string {
+	path, _, _ := strings.Cut(url, "?")
+	return path
+}

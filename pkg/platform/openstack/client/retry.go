@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+)
+
+const (
+	maxRetries    = 3
+	firstBackoff  = 200 * time.Millisecond
+	maxRetryAfter = 30 * time.Second
+)
+
+// retryTransient repeats requests that are safe to repeat, reads and deletions, when the answer was lost or said that the
+// service has a passing problem. Creations are not repeated here: their callers look for what exists first.
+func retryTransient(ctx context.Context, method, _ string, _ *gophercloud.RequestOpts, err error, failures uint) error {
+	if failures > maxRetries || (method != http.MethodGet && method != http.MethodDelete) || !transient(err) {
+		return err
+	}
+	backoff := firstBackoff << (failures - 1)
+	if waitErr := wait(ctx, backoff+rand.N(backoff/2)); waitErr != nil { // #nosec G404 -- jitter
+		return err
+	}
+	return nil
+}
+
+// obeyRetryAfter repeats a request that was refused with 429 after the time that the service asked for, unless that is
+// longer than a caller should be blocked.
+func obeyRetryAfter(ctx context.Context, response *gophercloud.ErrUnexpectedResponseCode, _ error, failures uint) error {
+	after := retryAfter(response)
+	if after == 0 {
+		after = firstBackoff << (failures - 1)
+	}
+	if after > maxRetryAfter || wait(ctx, after) != nil {
+		return *response
+	}
+	return nil
+}
+
+func transient(err error) bool {
+	var response gophercloud.ErrUnexpectedResponseCode
+	if errors.As(err, &response) {
+		switch response.Actual {
+		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			return true
+		}
+		return false
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	var network net.Error
+	return errors.As(err, &network) && !network.Timeout()
+}
+
+func retryAfter(response *gophercloud.ErrUnexpectedResponseCode) time.Duration {
+	value := response.ResponseHeader.Get("Retry-After")
+	if seconds, err := strconv.Atoi(value); err == nil && seconds > 0 {
+		return time.Duration(seconds) * time.Second
+	}
+	if date, err := http.ParseTime(value); err == nil {
+		return max(0, time.Until(date))
+	}
+	return 0
+}
+
+func wait(ctx context.Context, duration time.Duration) error {
+	timer := time.NewTimer(duration)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+const userAgent = "gardener-extension-provider-hybrid"
+
+// VolumeTypeMicroversion is the version of the compute API that accepts a volume type in the block device mapping.
+const VolumeTypeMicroversion = "2.67"
+
+// Session is an authenticated connection to one site. Its token is renewed when it expires; it is safe for concurrent use.
+type Session struct {
+	// Site is the name of the site.
+	Site string
+
+	provider  *gophercloud.ProviderClient
+	endpoints gophercloud.EndpointOpts
+	transport *transport
+
+	mutex    sync.Mutex
+	services map[string]*gophercloud.ServiceClient
+	values   sync.Map
+}
+
+func newSession(ctx context.Context, siteName string, connection v1alpha1.OpenStackConnection, credentials site.Credentials) (*Session, error) {
+	auth, err := authOptions(connection, credentials)
+	if err != nil {
+		return nil, err
+	}
+	roundTripper, err := newTransport(siteName, connection)
+	if err != nil {
+		return nil, err
+	}
+
+	provider, err := openstack.NewClient(connection.AuthURL)
+	if err != nil {
+		return nil, platform.NewError(platform.ClassConfiguration, "authURL %q: %w", connection.AuthURL, err)
+	}
+	provider.UserAgent.Prepend(userAgent)
+	provider.HTTPClient = http.Client{Transport: roundTripper, Timeout: requestTimeout(connection)}
+	provider.RetryFunc = retryTransient
+	provider.RetryBackoffFunc = obeyRetryAfter
+	provider.MaxBackoffRetries = maxRetries
+	roundTripper.name(provider.IdentityBase, "identity")
+
+	if err := openstack.AuthenticateV3(ctx, provider, auth, gophercloud.EndpointOpts{}); err != nil {
+		return nil, Classify(err)
+	}
+	return &Session{
+		Site:     siteName,
+		provider: provider,
+		endpoints: gophercloud.EndpointOpts{
+			Region:       connection.Region,
+			Availability: gophercloud.Availability(endpointType(connection)),
+		},
+		transport: roundTripper,
+		services:  map[string]*gophercloud.ServiceClient{},
+	}, nil
+}
+
+// Network returns the client of the networking API.
+func (s *Session) Network() (*gophercloud.ServiceClient, error) {
+	return s.service("network", openstack.NewNetworkV2)
+}
+
+// Compute returns the client of the compute API.
+func (s *Session) Compute() (*gophercloud.ServiceClient, error) {
+	return s.service("compute", openstack.NewComputeV2)
+}
+
+// Image returns the client of the image API.
+func (s *Session) Image() (*gophercloud.ServiceClient, error) {
+	return s.service("image", openstack.NewImageV2)
+}
+
+// Value returns what make returned the first time it was called for the key on this session.
+func (s *Session) Value(key any, make func() any) any {
+	if value, ok := s.values.Load(key); ok {
+		return value
+	}
+	value, _ := s.values.LoadOrStore(key, make())
+	return value
+}
+
+func (s *Session) service(name string, constructor func(*gophercloud.ProviderClient, gophercloud.EndpointOpts) (*gophercloud.ServiceClient, error)) (*gophercloud.ServiceClient, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+
+	if service, ok := s.services[name]; ok {
+		return service, nil
+	}
+	service, err := constructor(s.provider, s.endpoints)
+	if err != nil {
+		return nil, platform.InSite(s.Site, Classify(err))
+	}
+	s.transport.name(service.Endpoint, name)
+	s.services[name] = service
+	return service, nil
+}
+
+func authOptions(connection v1alpha1.OpenStackConnection, credentials site.Credentials) (*gophercloud.AuthOptions, error) {
+	auth := &gophercloud.AuthOptions{IdentityEndpoint: connection.AuthURL, AllowReauth: true}
+	if id := credentials["applicationCredentialID"]; id != "" {
+		auth.ApplicationCredentialID = id
+		auth.ApplicationCredentialSecret = credentials["applicationCredentialSecret"]
+		return auth, nil
+	}
+	for _, key := range []string{"domainName", "tenantName", "username", "password"} {
+		if credentials[key] == "" {
+			return nil, platform.NewError(platform.ClassConfiguration,
+				"credentials: key %q is missing; either domainName, tenantName, username and password or applicationCredentialID and applicationCredentialSecret are needed", key)
+		}
+	}
+	auth.Username = credentials["username"]
+	auth.Password = credentials["password"]
+	auth.DomainName = credentials["domainName"]
+	auth.Scope = &gophercloud.AuthScope{ProjectName: credentials["tenantName"], DomainName: credentials["domainName"]}
+	return auth, nil
+}
+
+func endpointType(connection v1alpha1.OpenStackConnection) string {
+	if connection.EndpointType == "" {
+		return string(gophercloud.AvailabilityPublic)
+	}
+	return connection.EndpointType
+}
+
+// ConnectionOf is how an OpenStack site of the CloudProfile is reached.
+func ConnectionOf(profile *v1alpha1.CloudProfileSite) v1alpha1.OpenStackConnection {
+	return v1alpha1.OpenStackConnection{
+		AuthURL:        profile.OpenStack.AuthURL,
+		Region:         profile.OpenStack.Region,
+		EndpointType:   profile.OpenStack.EndpointType,
+		TLS:            profile.TLS,
+		Proxy:          profile.Proxy,
+		RequestTimeout: profile.RequestTimeout,
+	}
+}

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package infrastructure
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/gophercloud/gophercloud/v2/pagination"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+)
+
+// parallel runs all functions to their end and joins their errors: what one of them made is recorded whatever happens to
+// the others.
+func parallel(ctx context.Context, functions ...func(context.Context) error) error {
+	var (
+		group sync.WaitGroup
+		errs  = make([]error, len(functions))
+	)
+	for i, function := range functions {
+		group.Go(func() { errs[i] = function(ctx) })
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// sequence runs functions one after the other until one fails.
+func sequence(functions ...func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		for _, function := range functions {
+			if err := function(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func list[T any](ctx context.Context, pager pagination.Pager, extract func(pagination.Page) ([]T, error)) ([]T, error) {
+	page, err := pager.AllPages(ctx)
+	if err != nil {
+		return nil, client.Classify(err)
+	}
+	objects, err := extract(page)
+	return objects, client.Classify(err)
+}
+
+func ignoreNotFound(err error) error {
+	if err = client.Classify(err); client.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

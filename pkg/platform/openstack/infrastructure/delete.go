@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package infrastructure
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+)
+
+// delete deletes what is ours: the objects that the state knows as managed and those that are found by name and mark.
+func (f *flow) delete(ctx context.Context) error {
+	return parallel(ctx,
+		sequence(
+			f.deleteRouterInterfaces,
+			func(ctx context.Context) error {
+				return parallel(ctx, f.deleteRouters, sequence(f.deleteSubnets, f.deleteNetworks))
+			},
+		),
+		f.deleteSecurityGroups,
+		f.deleteKeyPairs,
+	)
+}
+
+// deleteRouterInterfaces removes the interface that the state knows as added by us, and all interfaces of our routers and of
+// our subnets, which could not be deleted otherwise.
+func (f *flow) deleteRouterInterfaces(ctx context.Context) error {
+	state := f.state()
+	if state.RouterInterface != nil && state.RouterInterface.Managed && state.Router != nil {
+		if err := f.removeInterface(ctx, state.Router.ID, state.RouterInterface.ID); err != nil {
+			return err
+		}
+	}
+
+	ownRouters, err := f.ownedRouters(ctx)
+	if err != nil {
+		return err
+	}
+	for _, router := range ownRouters {
+		if err := f.removeInterfaces(ctx, ports.ListOpts{DeviceID: router.ID}); err != nil {
+			return err
+		}
+	}
+	ownSubnets, err := f.ownedSubnets(ctx)
+	if err != nil {
+		return err
+	}
+	for _, subnet := range ownSubnets {
+		if err := f.removeInterfaces(ctx, ports.ListOpts{FixedIPs: []ports.FixedIPOpts{{SubnetID: subnet.ID}}}); err != nil {
+			return err
+		}
+	}
+	return f.forget(ctx, routerInterface)
+}
+
+func (f *flow) removeInterfaces(ctx context.Context, options ports.ListOpts) error {
+	found, err := list(ctx, ports.List(f.network, options), ports.ExtractPorts)
+	if err != nil {
+		return err
+	}
+	for _, port := range found {
+		if !slices.Contains(interfaceOwners, port.DeviceOwner) {
+			continue
+		}
+		for _, ip := range port.FixedIPs {
+			if err := f.removeInterface(ctx, port.DeviceID, ip.SubnetID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// interfaceOwners are the device owners of router ports to internal networks; the port to the external network has another.
+var interfaceOwners = []string{"network:router_interface", "network:router_interface_distributed", "network:ha_router_replicated_interface"}
+
+func (f *flow) removeInterface(ctx context.Context, routerID, subnetID string) error {
+	_, err := routers.RemoveInterface(ctx, f.network, routerID, routers.RemoveInterfaceOpts{SubnetID: subnetID}).Extract()
+	return ignoreNotFound(err)
+}
+
+func (f *flow) ownedRouters(ctx context.Context) ([]routers.Router, error) {
+	return owned(ctx, f.routers, f.state().Router, f.owner.Name(),
+		func(r routers.Router) (string, bool) { return r.ID, f.owner.Owns(r.Description, r.Tags) })
+}
+
+func (f *flow) ownedSubnets(ctx context.Context) ([]subnets.Subnet, error) {
+	return owned(ctx, f.subnets, f.state().Subnet, f.owner.Name(),
+		func(s subnets.Subnet) (string, bool) { return s.ID, f.owner.Owns(s.Description, s.Tags) })
+}
+
+func (f *flow) deleteRouters(ctx context.Context) error {
+	found, err := f.ownedRouters(ctx)
+	if err != nil {
+		return err
+	}
+	for _, router := range found {
+		if err := ignoreNotFound(routers.Delete(ctx, f.network, router.ID).ExtractErr()); err != nil {
+			return err
+		}
+	}
+	return f.record(ctx, func(state *v1alpha1.OpenStackState) { state.Router, state.FloatingNetwork = nil, nil })
+}
+
+func (f *flow) deleteSubnets(ctx context.Context) error {
+	found, err := f.ownedSubnets(ctx)
+	if err != nil {
+		return err
+	}
+	for _, subnet := range found {
+		if err := ignoreNotFound(subnets.Delete(ctx, f.network, subnet.ID).ExtractErr()); err != nil {
+			return err
+		}
+	}
+	return f.forget(ctx, func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.Subnet })
+}
+
+func (f *flow) deleteNetworks(ctx context.Context) error {
+	found, err := owned(ctx, f.networksBy, f.state().Network, f.owner.Name(),
+		func(n network) (string, bool) { return n.ID, f.owner.Owns(n.Description, n.Tags) })
+	if err != nil {
+		return err
+	}
+	for _, n := range found {
+		if err := ignoreNotFound(networks.Delete(ctx, f.network, n.ID).ExtractErr()); err != nil {
+			return err
+		}
+	}
+	return f.forget(ctx, func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.Network })
+}
+
+func (f *flow) deleteSecurityGroups(ctx context.Context) error {
+	found, err := owned(ctx, f.securityGroups, f.state().SecurityGroup, f.owner.Name(),
+		func(g groups.SecGroup) (string, bool) { return g.ID, f.owner.Owns(g.Description, g.Tags) })
+	if err != nil {
+		return err
+	}
+	for _, group := range found {
+		if err := ignoreNotFound(groups.Delete(ctx, f.network, group.ID).ExtractErr()); err != nil {
+			return err
+		}
+	}
+	return f.forget(ctx, func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.SecurityGroup })
+}
+
+// owned lists the objects with the name that are marked as ours, and the one that the state knows as managed, which somebody
+// may have renamed.
+func owned[T any](ctx context.Context, list func(context.Context, filter) ([]T, error), known *v1alpha1.OpenStackObject, name string, identify func(T) (string, bool)) ([]T, error) {
+	found, err := list(ctx, filter{name: name})
+	if err != nil {
+		return nil, client.Classify(err)
+	}
+	found = slices.DeleteFunc(found, func(object T) bool {
+		_, ours := identify(object)
+		return !ours
+	})
+	if known == nil || !known.Managed || slices.ContainsFunc(found, func(object T) bool {
+		id, _ := identify(object)
+		return id == known.ID
+	}) {
+		return found, nil
+	}
+	renamed, err := list(ctx, filter{id: known.ID})
+	return append(found, renamed...), client.Classify(err)
+}

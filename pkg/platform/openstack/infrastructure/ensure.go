@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package infrastructure
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/attributestags"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+)
+
+// ensure makes what is missing or different. What does not depend on each other is made at the same time.
+func (f *flow) ensure(ctx context.Context, seen *seen) error {
+	return parallel(ctx,
+		sequence(
+			func(ctx context.Context) error {
+				return parallel(ctx,
+					sequence(f.ensureNetwork(seen), f.ensureSubnet(seen)),
+					f.ensureRouter(seen),
+				)
+			},
+			f.ensureRouterInterface(seen),
+		),
+		f.ensureSecurityGroup(seen),
+		f.ensureKeyPair(seen),
+	)
+}
+
+// field selects the place of an object in the state.
+type field func(*v1alpha1.OpenStackState) **v1alpha1.OpenStackObject
+
+func (f *flow) recordObject(ctx context.Context, id string, managed bool, place field) error {
+	return f.record(ctx, func(state *v1alpha1.OpenStackState) {
+		*place(state) = &v1alpha1.OpenStackObject{ID: id, Managed: managed}
+	})
+}
+
+// forget removes an object from the state.
+func (f *flow) forget(ctx context.Context, place field) error {
+	return f.record(ctx, func(state *v1alpha1.OpenStackState) { *place(state) = nil })
+}
+
+// adopt records an object as ours and tags it.
+func (f *flow) adopt(ctx context.Context, resource, id string, tags []string, place field) error {
+	if err := f.recordObject(ctx, id, true, place); err != nil {
+		return err
+	}
+	missing := slices.ContainsFunc(f.owner.Tags(), func(tag string) bool { return !slices.Contains(tags, tag) })
+	if !missing {
+		return nil
+	}
+	wanted := slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(tags), f.owner.Tags()...))))
+	_, err := attributestags.ReplaceAll(ctx, f.network, resource, id, attributestags.ReplaceAllOpts{Tags: wanted}).Extract()
+	return client.Classify(err)
+}
+
+// status is what the site's infrastructure came to.
+func (f *flow) status(seen *seen) *v1alpha1.SiteStatus {
+	status := &v1alpha1.OpenStackStatus{
+		NetworkID:       seen.network.ID,
+		NetworkMTU:      int32(seen.network.MTU), // #nosec G115 -- an MTU is small
+		SubnetID:        seen.subnet.ID,
+		RouterID:        seen.router.ID,
+		SecurityGroupID: seen.securityGroup.ID,
+	}
+	status.FloatingNetworkID = seen.router.GatewayInfo.NetworkID
+	if seen.keyPair != nil {
+		status.KeyName = seen.keyPair.Name
+	}
+	return &v1alpha1.SiteStatus{Name: f.site.Name, OpenStack: status}
+}
+
+func notFound(field, id string) error {
+	return platform.NewError(platform.ClassConfiguration, "openstack.%s: %q does not exist or is not visible to the credentials", field, id)
+}

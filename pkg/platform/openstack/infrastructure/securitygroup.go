@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package infrastructure
+
+import (
+	"context"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+)
+
+func (f *flow) ensureSecurityGroup(seen *seen) func(context.Context) error {
+	place := func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.SecurityGroup }
+	return func(ctx context.Context) error {
+		if given := referenceID(f.config().SecurityGroup); given != "" {
+			if seen.securityGroup == nil || seen.securityGroup.ID != given {
+				return notFound("securityGroup.id", given)
+			}
+			return f.recordObject(ctx, given, false, place)
+		}
+		if seen.securityGroup == nil {
+			created, err := groups.Create(ctx, f.network, groups.CreateOpts{Name: f.owner.Name(), Description: f.owner.Description()}).Extract()
+			if err != nil {
+				return client.Classify(err)
+			}
+			seen.securityGroup = created
+		}
+		if err := f.adopt(ctx, "security-groups", seen.securityGroup.ID, seen.securityGroup.Tags, place); err != nil {
+			return err
+		}
+		return f.ensureRules(ctx, seen.securityGroup)
+	}
+}
+
+// ensureRules adds missing rules in one request, before it deletes those that are not wanted.
+func (f *flow) ensureRules(ctx context.Context, group *groups.SecGroup) error {
+	wanted := map[rule]bool{}
+	for _, r := range wantedRules(group.ID, f.site.Network) {
+		wanted[r] = true
+	}
+
+	var unwanted []string
+	for _, existing := range group.Rules {
+		r := ruleOf(existing)
+		if _, ok := wanted[r]; !ok {
+			unwanted = append(unwanted, existing.ID)
+		}
+		delete(wanted, r)
+	}
+
+	var missing []rules.CreateOpts
+	for _, r := range wantedRules(group.ID, f.site.Network) {
+		if wanted[r] {
+			missing = append(missing, r.options(group.ID))
+			delete(wanted, r)
+		}
+	}
+	if len(missing) > 0 {
+		if _, err := rules.CreateBulk(ctx, f.network, missing).Extract(); err != nil {
+			return client.Classify(err)
+		}
+	}
+	for _, id := range unwanted {
+		if err := ignoreNotFound(rules.Delete(ctx, f.network, id).ExtractErr()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package machines
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/pagination"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
+)
+
+// maxAge is how old a snapshot may be for a question.
+type maxAge time.Duration
+
+const (
+	// statusAge is for the status of a machine: one list serves all machines that are asked for within it.
+	statusAge = maxAge(5 * time.Second)
+	// goneAge is for waiting until a server is gone.
+	goneAge = maxAge(time.Second)
+	// listAge is for the list of all machines, which is asked for once for each machine class.
+	listAge = maxAge(15 * time.Second)
+	// overlap is how far back changes are asked for again, because a change can become visible later than its time says.
+	overlap = 10 * time.Second
+	// fullAge is after how long everything is listed again, not only what changed.
+	fullAge = 5 * time.Minute
+)
+
+// snapshot is the list of the servers of one shoot on one site that all calls share.
+type snapshot struct {
+	compute *gophercloud.ServiceClient
+	owner   owner.Owner
+	group   singleflight.Group
+
+	// The following are written by the one refresh at a time and read through its result.
+	servers map[string]*servers.Server
+	since   time.Time
+	listed  time.Time
+	latest  chan versioned
+}
+
+type versioned struct {
+	view view
+	at   time.Time
+}
+
+// view are servers by ID. It never changes.
+type view map[string]*servers.Server
+
+func (v view) byID(id string) *servers.Server {
+	return v[id]
+}
+
+func (v view) byName(name string) *servers.Server {
+	for _, server := range v {
+		if server.Name == name {
+			return server
+		}
+	}
+	return nil
+}
+
+type snapshotKey owner.Owner
+
+func snapshotOf(session *client.Session, compute *gophercloud.ServiceClient, o owner.Owner) *snapshot {
+	return session.Value(snapshotKey(o), func() any {
+		s := &snapshot{compute: compute, owner: o, latest: make(chan versioned, 1)}
+		s.latest <- versioned{}
+		return s
+	}).(*snapshot)
+}
+
+// get returns a view that is not older than age. Calls that come during a request share its answer.
+func (s *snapshot) get(ctx context.Context, age maxAge) (view, error) {
+	current := <-s.latest
+	s.latest <- current
+	if !current.at.IsZero() && time.Since(current.at) <= time.Duration(age) {
+		return current.view, nil
+	}
+
+	results := s.group.DoChan("", func() (any, error) { return s.refresh(context.WithoutCancel(ctx)) })
+	select {
+	case result := <-results:
+		if result.Err != nil {
+			return nil, result.Err
+		}
+		return result.Val.(view), nil
+	case <-ctx.Done():
+		return nil, client.Classify(ctx.Err())
+	}
+}
+
+// refresh asks for what changed since the last answer, and for everything now and then. It runs once at a time.
+func (s *snapshot) refresh(ctx context.Context) (view, error) {
+	options := servers.ListOpts{Name: "^" + regexp.QuoteMeta(s.owner.Shoot) + "-"}
+	start := time.Now()
+	full := start.Sub(s.listed) > fullAge || s.since.IsZero()
+	if !full {
+		options.ChangesSince = s.since.Format(time.RFC3339)
+	}
+
+	found, asked, err := listServersAt(ctx, s.compute, options)
+	if err != nil {
+		return nil, err
+	}
+
+	next := map[string]*servers.Server{}
+	if full {
+		s.listed = start
+	} else {
+		for id, server := range s.servers {
+			next[id] = server
+		}
+	}
+	for i := range found {
+		server := &found[i]
+		switch {
+		case gone(server):
+			delete(next, server.ID)
+		case s.owner.OwnsServer(server.Metadata):
+			next[server.ID] = server
+		}
+	}
+	s.servers = next
+	s.since = asked.Add(-overlap)
+	<-s.latest
+	s.latest <- versioned{view: next, at: start}
+	return next, nil
+}
+
+// gone reports whether a server of an answer to changes-since does not exist any more.
+func gone(server *servers.Server) bool {
+	return server.Status == "DELETED" || server.Status == "SOFT_DELETED"
+}
+
+func listServers(ctx context.Context, compute *gophercloud.ServiceClient, options servers.ListOpts) ([]servers.Server, error) {
+	found, _, err := listServersAt(ctx, compute, options)
+	return found, err
+}
+
+// listServersAt also returns when the request was made by the clock of the API.
+func listServersAt(ctx context.Context, compute *gophercloud.ServiceClient, options servers.ListOpts) (found []servers.Server, asked time.Time, err error) {
+	asked = time.Now()
+	err = servers.List(compute, options).EachPage(ctx, func(_ context.Context, page pagination.Page) (bool, error) {
+		if p, ok := page.(servers.ServerPage); ok && found == nil {
+			if date, err := http.ParseTime(p.Header.Get("Date")); err == nil {
+				asked = date
+			}
+		}
+		extracted, err := servers.ExtractServers(page)
+		found = append(found, extracted...)
+		return true, err
+	})
+	return found, asked, client.Classify(err)
+}
