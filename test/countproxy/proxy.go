@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package countproxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const readHeaderTimeout = 30 * time.Second
+
+// Service is an API and the address that the proxy listens on for it.
+type Service struct {
+	// Name is the name of the service in the log.
+	Name string
+	// Listen is the proxy's host:port for the service. Default: a free port on loopback.
+	Listen string
+	// Upstream is the base URL of the service: scheme, host and port without a path.
+	Upstream string
+}
+
+// Proxy runs a listener for each service. It is safe for concurrent use.
+type Proxy struct {
+	rewrite   *strings.Replacer
+	bases     map[string]string
+	servers   []*http.Server
+	transport *http.Transport
+
+	mutex    sync.Mutex
+	done     *sync.Cond
+	label    string
+	requests []Request
+	seq      int
+	inFlight int
+	open     map[string]int
+	rules    []*rule
+}
+
+type connection struct {
+	used atomic.Bool
+}
+
+type connectionKey struct{}
+
+type listener struct {
+	net.Listener
+
+	service  string
+	upstream *url.URL
+}
+
+// New starts a proxy. Close ends it.
+func New(services ...Service) (*Proxy, error) {
+	p := &Proxy{
+		bases: map[string]string{},
+		open:  map[string]int{},
+		// Each request gets a fresh connection to its service: one that the service closed because it was idle must not
+		// look like a fault of the client.
+		transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true},
+	}
+	p.done = sync.NewCond(&p.mutex)
+
+	var (
+		listeners []listener
+		pairs     []string
+	)
+	for _, service := range services {
+		l, err := listen(service)
+		if err != nil {
+			for _, l := range listeners {
+				err = errors.Join(err, l.Close())
+			}
+			return nil, fmt.Errorf("service %q: %w", service.Name, err)
+		}
+		listeners = append(listeners, l)
+		p.bases[service.Name] = "http://" + l.Addr().String()
+		pairs = append(pairs, l.upstream.String(), p.bases[service.Name])
+	}
+	p.rewrite = strings.NewReplacer(pairs...)
+	for _, l := range listeners {
+		p.serve(l)
+	}
+	return p, nil
+}
+
+func listen(service Service) (listener, error) {
+	upstream, err := url.Parse(strings.TrimSuffix(service.Upstream, "/"))
+	if err != nil {
+		return listener{}, err
+	}
+	if upstream.Host == "" || upstream.Path != "" {
+		return listener{}, fmt.Errorf("upstream %q is no base URL", service.Upstream)
+	}
+	address := service.Listen
+	if address == "" {
+		address = "127.0.0.1:0"
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return listener{}, err
+	}
+	return listener{Listener: l, service: service.Name, upstream: upstream}, nil
+}
+
+func (p *Proxy) serve(l listener) {
+	server := &http.Server{
+		Handler:           &handler{proxy: p, service: l.service, upstream: l.upstream},
+		ReadHeaderTimeout: readHeaderTimeout,
+		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
+			return context.WithValue(ctx, connectionKey{}, &connection{})
+		},
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			p.mutex.Lock()
+			defer p.mutex.Unlock()
+			switch state {
+			case http.StateNew:
+				p.open[l.service]++
+			case http.StateClosed, http.StateHijacked:
+				p.open[l.service]--
+			}
+		},
+	}
+	p.servers = append(p.servers, server)
+	go func() { _ = server.Serve(l) }()
+}
+
+// URL returns the proxy's base URL of a service.
+func (p *Proxy) URL(service string) string {
+	return p.bases[service]
+}
+
+// Rewrite returns the text with the base URLs of all services replaced by the proxy's.
+func (p *Proxy) Rewrite(text string) string {
+	return p.rewrite.Replace(text)
+}
+
+// Close ends all listeners and connections.
+func (p *Proxy) Close() error {
+	var errs []error
+	for _, server := range p.servers {
+		errs = append(errs, server.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// SetLabel labels the requests that arrive from now on.
+func (p *Proxy) SetLabel(label string) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.label = label
+}
+
+// Requests waits until no request is in flight and returns the log of the label in the order of arrival.
+func (p *Proxy) Requests(label string) []Request {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	for p.inFlight > 0 {
+		p.done.Wait()
+	}
+	var entries []Request
+	for _, entry := range p.requests {
+		if entry.Label == label {
+			entries = append(entries, entry)
+		}
+	}
+	slices.SortFunc(entries, func(a, b Request) int { return a.Seq - b.Seq })
+	return entries
+}
+
+// OpenConnections returns how many connections clients hold open to a service.
+func (p *Proxy) OpenConnections(service string) int {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.open[service]
+}
