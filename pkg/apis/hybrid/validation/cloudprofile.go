@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
+
+const maxSiteNameLength = 20
+
+var (
+	reservedSiteNames = []string{"dns", "token", "config", "userdata"}
+	allPlatforms      = []v1alpha1.Platform{v1alpha1.PlatformOpenStack, v1alpha1.PlatformVSphere, v1alpha1.PlatformMetal}
+)
+
+// ValidateCloudProfileConfig validates the configuration of a CloudProfile with the specification. fldPath is the path of
+// the configuration.
+func ValidateCloudProfileConfig(config *v1alpha1.CloudProfileConfig, spec *gardencorev1beta1.CloudProfileSpec, fldPath *field.Path) field.ErrorList {
+	if config == nil {
+		return field.ErrorList{field.Required(fldPath, "must be a CloudProfileConfig")}
+	}
+	if spec == nil {
+		spec = &gardencorev1beta1.CloudProfileSpec{}
+	}
+
+	allErrs := validateSites(config.Sites, spec, fldPath.Child("sites"))
+	platforms := platformsOf(config)
+	allErrs = append(allErrs, validateMachineTypes(config.MachineTypes, spec, platforms, fldPath.Child("machineTypes"))...)
+	allErrs = append(allErrs, validateVolumeTypes(config.VolumeTypes, spec, platforms, fldPath.Child("volumeTypes"))...)
+	allErrs = append(allErrs, validateMachineImages(config.MachineImages, spec, platforms, fldPath.Child("machineImages"))...)
+	return allErrs
+}
+
+// platformsOf returns the platform of each site; it is empty for a site that has not exactly one.
+func platformsOf(config *v1alpha1.CloudProfileConfig) map[string]v1alpha1.Platform {
+	platforms := map[string]v1alpha1.Platform{}
+	if config == nil {
+		return platforms
+	}
+	for i := range config.Sites {
+		platforms[config.Sites[i].Name], _ = config.Sites[i].Platform()
+	}
+	return platforms
+}
+
+func validateSites(sites []v1alpha1.CloudProfileSite, spec *gardencorev1beta1.CloudProfileSpec, fldPath *field.Path) field.ErrorList {
+	if len(sites) == 0 {
+		return field.ErrorList{field.Required(fldPath, "must have at least one site")}
+	}
+
+	var (
+		allErrs        field.ErrorList
+		siteNames      = names{}
+		storageClasses = names{}
+		zoneSites      = map[regionZone]string{}
+	)
+	for i := range sites {
+		site, idxPath := &sites[i], fldPath.Index(i)
+		allErrs = append(allErrs, validateSiteName(site.Name, siteNames, idxPath.Child("name"))...)
+		allErrs = append(allErrs, validateOneOf(site.Region, regionNames(spec), idxPath.Child("region"))...)
+		allErrs = append(allErrs, validateSiteSettings(site, idxPath)...)
+		allErrs = append(allErrs, validateSitePlatform(site, idxPath)...)
+		allErrs = append(allErrs, validateStorageClasses(site, storageClasses, idxPath.Child("storageClasses"))...)
+		allErrs = append(allErrs, validateZones(site, spec, zoneSites, idxPath.Child("zones"))...)
+	}
+
+	for _, region := range spec.Regions {
+		for _, zone := range region.Zones {
+			if _, ok := zoneSites[regionZone{region.Name, zone.Name}]; !ok {
+				allErrs = append(allErrs, field.Required(fldPath, fmt.Sprintf("must have a site with zone %q of region %q", zone.Name, region.Name)))
+			}
+		}
+	}
+	return allErrs
+}
+
+func validateSiteName(name string, seen names, fldPath *field.Path) field.ErrorList {
+	if errs := validateDNSLabel(name, fldPath); len(errs) > 0 {
+		return errs
+	}
+	if len(name) > maxSiteNameLength {
+		return field.ErrorList{field.TooLong(fldPath, name, maxSiteNameLength)}
+	}
+	if slices.Contains(reservedSiteNames, name) {
+		return field.ErrorList{field.Invalid(fldPath, name, fmt.Sprintf("must be none of the reserved names %q", reservedSiteNames))}
+	}
+	return seen.add(name, fldPath)
+}
+
+func validateSitePlatform(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	set := site.Platforms()
+	if len(set) == 0 {
+		return field.ErrorList{field.Required(fldPath, fmt.Sprintf("must have exactly one of %q", allPlatforms))}
+	}
+	var allErrs field.ErrorList
+	for _, other := range set[1:] {
+		allErrs = append(allErrs, field.Forbidden(fldPath.Child(string(other)), fmt.Sprintf("must have exactly one of %q, and has %q", allPlatforms, set[0])))
+	}
+	if site.OpenStack != nil {
+		allErrs = append(allErrs, validateOpenStackProfile(site.OpenStack, fldPath.Child("openstack"))...)
+	}
+	if site.VSphere != nil {
+		allErrs = append(allErrs, validateVSphereProfile(site.VSphere, fldPath.Child("vsphere"))...)
+	}
+	if site.Metal != nil {
+		allErrs = append(allErrs, validateMetalProfile(site.Metal, fldPath.Child("metal"))...)
+	}
+	return allErrs
+}
+
+func validateSiteSettings(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	allErrs := validateDNSServers(site.DNSServers, fldPath.Child("dnsServers"))
+	allErrs = append(allErrs, validateMTU(site.MTU, fldPath.Child("mtu"))...)
+	allErrs = append(allErrs, validatePositiveDuration(site.RequestTimeout, fldPath.Child("requestTimeout"))...)
+	if timeouts := site.Timeouts; timeouts != nil {
+		timeoutsPath := fldPath.Child("timeouts")
+		allErrs = append(allErrs, validatePositiveDuration(timeouts.Creation, timeoutsPath.Child("creation"))...)
+		allErrs = append(allErrs, validatePositiveDuration(timeouts.Health, timeoutsPath.Child("health"))...)
+		allErrs = append(allErrs, validatePositiveDuration(timeouts.Drain, timeoutsPath.Child("drain"))...)
+	}
+	allErrs = append(allErrs, validateTLS(site.TLS, fldPath.Child("tls"))...)
+	allErrs = append(allErrs, validateProxy(site.Proxy, fldPath.Child("proxy"))...)
+	return allErrs
+}
+
+func validateTLS(tls *v1alpha1.TLS, fldPath *field.Path) field.ErrorList {
+	if tls == nil {
+		return nil
+	}
+	var allErrs field.ErrorList
+	if tls.CACert != "" && tls.Thumbprint != "" {
+		allErrs = append(allErrs, field.Forbidden(fldPath.Child("thumbprint"), "must not be set together with caCert"))
+	}
+	if tls.InsecureSkipVerify && (tls.CACert != "" || tls.Thumbprint != "") {
+		allErrs = append(allErrs, field.Forbidden(fldPath.Child("insecureSkipVerify"), "must not be set together with caCert or thumbprint"))
+	}
+	if tls.CACert != "" {
+		allErrs = append(allErrs, validateCertificates(tls.CACert, fldPath.Child("caCert"))...)
+	}
+	if tls.Thumbprint != "" && !thumbprintRegexp.MatchString(tls.Thumbprint) {
+		allErrs = append(allErrs, field.Invalid(fldPath.Child("thumbprint"), tls.Thumbprint, "must be 20 (SHA-1) or 32 (SHA-256) hexadecimal bytes divided by colons"))
+	}
+	return allErrs
+}
+
+func validateProxy(proxy *v1alpha1.Proxy, fldPath *field.Path) field.ErrorList {
+	if proxy == nil {
+		return nil
+	}
+	allErrs := validateURL(proxy.URL, []string{"http", "https"}, fldPath.Child("url"))
+	for i, entry := range proxy.NoProxy {
+		if entry == "" || strings.ContainsAny(entry, ", \t\n") {
+			allErrs = append(allErrs, field.Invalid(fldPath.Child("noProxy").Index(i), entry, "must be one host, domain or CIDR"))
+		}
+	}
+	return allErrs
+}
+
+func validateStorageClasses(site *v1alpha1.CloudProfileSite, seen names, fldPath *field.Path) field.ErrorList {
+	var (
+		allErrs     field.ErrorList
+		platform, _ = site.Platform()
+		hasDefault  bool
+	)
+	for i := range site.StorageClasses {
+		class, idxPath := &site.StorageClasses[i], fldPath.Index(i)
+		for _, message := range validation.IsDNS1123Subdomain(class.Name) {
+			allErrs = append(allErrs, field.Invalid(idxPath.Child("name"), class.Name, message))
+		}
+		allErrs = append(allErrs, seen.add(class.Name, idxPath.Child("name"))...)
+		if class.Default && hasDefault {
+			allErrs = append(allErrs, field.Invalid(idxPath.Child("default"), class.Default, "must be set for one class of the site only"))
+		}
+		hasDefault = hasDefault || class.Default
+		allErrs = append(allErrs, validateBlocks(class.Platforms(), site.Name, platform, true, idxPath)...)
+		if class.VSphere != nil {
+			allErrs = append(allErrs, validateRequired(class.VSphere.StoragePolicy, idxPath.Child("vsphere", "storagePolicy"))...)
+		}
+	}
+	return allErrs
+}

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
+
+var (
+	openStackEndpointTypes       = []string{"public", "internal", "admin"}
+	openStackServerGroupPolicies = []string{"affinity", "anti-affinity", "soft-affinity", "soft-anti-affinity"}
+	openStackPurposes            = []string{"default", "private"}
+
+	metalInventories = []v1alpha1.MetalInventory{v1alpha1.MetalInventoryMetal3, v1alpha1.MetalInventoryIronCore}
+	metalCleanings   = []string{"metadata", "disabled"}
+	metalNodeNames   = []string{"Machine", "Host"}
+)
+
+func validateOpenStackProfile(profile *v1alpha1.OpenStackProfile, fldPath *field.Path) field.ErrorList {
+	allErrs := validateURL(profile.AuthURL, []string{"http", "https"}, fldPath.Child("authURL"))
+	allErrs = append(allErrs, validateRequired(profile.Region, fldPath.Child("region"))...)
+	allErrs = append(allErrs, validateOneOf(profile.EndpointType, openStackEndpointTypes, fldPath.Child("endpointType"))...)
+
+	pools := names{}
+	for i := range profile.FloatingPools {
+		pool, idxPath := &profile.FloatingPools[i], fldPath.Child("floatingPools").Index(i)
+		allErrs = append(allErrs, pools.addRequired(pool.Name, idxPath.Child("name"))...)
+		allErrs = append(allErrs, validateOpenStackLoadBalancerClasses(pool.LoadBalancerClasses, idxPath.Child("loadBalancerClasses"))...)
+	}
+	providers := names{}
+	for i, provider := range profile.LoadBalancerProviders {
+		allErrs = append(allErrs, providers.addRequired(provider, fldPath.Child("loadBalancerProviders").Index(i))...)
+	}
+	policies := names{}
+	for i, policy := range profile.ServerGroupPolicies {
+		idxPath := fldPath.Child("serverGroupPolicies").Index(i)
+		allErrs = append(allErrs, validateOneOf(policy, openStackServerGroupPolicies, idxPath)...)
+		allErrs = append(allErrs, policies.add(policy, idxPath)...)
+	}
+	return allErrs
+}
+
+func validateOpenStackLoadBalancerClasses(classes []v1alpha1.OpenStackLoadBalancerClass, fldPath *field.Path) field.ErrorList {
+	var (
+		allErrs    field.ErrorList
+		classNames = names{}
+		purposes   = names{}
+	)
+	for i, class := range classes {
+		idxPath := fldPath.Index(i)
+		allErrs = append(allErrs, classNames.addRequired(class.Name, idxPath.Child("name"))...)
+		if class.Purpose != "" {
+			allErrs = append(allErrs, validateOneOf(class.Purpose, openStackPurposes, idxPath.Child("purpose"))...)
+			allErrs = append(allErrs, purposes.add(class.Purpose, idxPath.Child("purpose"))...)
+		}
+		for _, reference := range []struct{ name, id string }{
+			{"floatingNetworkID", class.FloatingNetworkID},
+			{"floatingSubnetID", class.FloatingSubnetID},
+			{"networkID", class.NetworkID},
+			{"subnetID", class.SubnetID},
+		} {
+			if reference.id != "" {
+				allErrs = append(allErrs, validateUUID(reference.id, idxPath.Child(reference.name))...)
+			}
+		}
+	}
+	return allErrs
+}
+
+func validateVSphereProfile(profile *v1alpha1.VSphereProfile, fldPath *field.Path) field.ErrorList {
+	allErrs := validateURL(profile.Server, []string{"https"}, fldPath.Child("server"))
+	allErrs = append(allErrs, validateRequired(profile.Datacenter, fldPath.Child("datacenter"))...)
+	if topology := profile.Topology; topology != nil {
+		allErrs = append(allErrs, validateRequired(topology.RegionCategory, fldPath.Child("topology", "regionCategory"))...)
+		allErrs = append(allErrs, validateRequired(topology.ZoneCategory, fldPath.Child("topology", "zoneCategory"))...)
+	}
+	return allErrs
+}
+
+func validateVSphereZone(zone *v1alpha1.VSphereZone, fldPath *field.Path) field.ErrorList {
+	allErrs := validateRequired(zone.ComputeCluster, fldPath.Child("computeCluster"))
+	switch {
+	case zone.Datastore == "" && zone.StoragePolicy == "":
+		allErrs = append(allErrs, field.Required(fldPath.Child("datastore"), "either datastore or storagePolicy must be set"))
+	case zone.Datastore != "" && zone.StoragePolicy != "":
+		allErrs = append(allErrs, field.Forbidden(fldPath.Child("storagePolicy"), "must not be set together with datastore"))
+	}
+	return allErrs
+}
+
+func validateMetalProfile(profile *v1alpha1.MetalProfile, fldPath *field.Path) field.ErrorList {
+	allErrs := validateOneOf(profile.Inventory, metalInventories, fldPath.Child("inventory"))
+	allErrs = append(allErrs, validateURL(profile.Server, []string{"https"}, fldPath.Child("server"))...)
+	allErrs = append(allErrs, validateDNSLabel(profile.Namespace, fldPath.Child("namespace"))...)
+	allErrs = append(allErrs, validateOneOf(profile.Cleaning, metalCleanings, fldPath.Child("cleaning"))...)
+	allErrs = append(allErrs, validateOneOf(profile.NodeName, metalNodeNames, fldPath.Child("nodeName"))...)
+	return allErrs
+}
+
+func validateLabelSelector(selector *metav1.LabelSelector, fldPath *field.Path) field.ErrorList {
+	return metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, fldPath)
+}

@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
+
+var (
+	uuidRegexp       = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	thumbprintRegexp = regexp.MustCompile(`^[0-9a-fA-F]{2}((:[0-9a-fA-F]{2}){19}|(:[0-9a-fA-F]{2}){31})$`)
+)
+
+// names are the names that were seen in a list.
+type names map[string]bool
+
+// add returns an error if the name was added before.
+func (n names) add(name string, fldPath *field.Path) field.ErrorList {
+	if n[name] {
+		return field.ErrorList{field.Duplicate(fldPath, name)}
+	}
+	n[name] = true
+	return nil
+}
+
+// addRequired is add for names that must not be empty.
+func (n names) addRequired(name string, fldPath *field.Path) field.ErrorList {
+	if errs := validateRequired(name, fldPath); len(errs) > 0 {
+		return errs
+	}
+	return n.add(name, fldPath)
+}
+
+func validateRequired(value string, fldPath *field.Path) field.ErrorList {
+	if strings.TrimSpace(value) == "" {
+		return field.ErrorList{field.Required(fldPath, "must not be empty")}
+	}
+	return nil
+}
+
+func validateOneOf[T ~string](value T, allowed []T, fldPath *field.Path) field.ErrorList {
+	if value == "" {
+		return field.ErrorList{field.Required(fldPath, fmt.Sprintf("must be one of %q", allowed))}
+	}
+	if !slices.Contains(allowed, value) {
+		return field.ErrorList{field.NotSupported(fldPath, value, allowed)}
+	}
+	return nil
+}
+
+func validateDNSLabel(value string, fldPath *field.Path) field.ErrorList {
+	if value == "" {
+		return field.ErrorList{field.Required(fldPath, "must be a DNS label")}
+	}
+	var allErrs field.ErrorList
+	for _, message := range validation.IsDNS1123Label(value) {
+		allErrs = append(allErrs, field.Invalid(fldPath, value, message))
+	}
+	return allErrs
+}
+
+func validateUUID(value string, fldPath *field.Path) field.ErrorList {
+	if value == "" {
+		return field.ErrorList{field.Required(fldPath, "must be a UUID")}
+	}
+	if !uuidRegexp.MatchString(value) {
+		return field.ErrorList{field.Invalid(fldPath, value, "must be a UUID")}
+	}
+	return nil
+}
+
+// validateURL checks that the value is the address of an API: it has a host, no credentials, no query and no fragment.
+func validateURL(value string, schemes []string, fldPath *field.Path) field.ErrorList {
+	if value == "" {
+		return field.ErrorList{field.Required(fldPath, fmt.Sprintf("must be a URL with the scheme %s", strings.Join(schemes, " or ")))}
+	}
+	parsed, err := url.Parse(value)
+	switch {
+	case err != nil:
+		return field.ErrorList{field.Invalid(fldPath, "(hidden)", "must be a URL")}
+	case parsed.User != nil:
+		return field.ErrorList{field.Invalid(fldPath, parsed.Redacted(), "must have no credentials")}
+	case !slices.Contains(schemes, parsed.Scheme):
+		return field.ErrorList{field.Invalid(fldPath, value, fmt.Sprintf("must have the scheme %s", strings.Join(schemes, " or ")))}
+	case parsed.Hostname() == "":
+		return field.ErrorList{field.Invalid(fldPath, value, "must have a host")}
+	case parsed.RawQuery != "" || parsed.Fragment != "":
+		return field.ErrorList{field.Invalid(fldPath, value, "must have no query and no fragment")}
+	}
+	return nil
+}
+
+// validateCertificates checks a PEM bundle. Messages do not repeat it.
+func validateCertificates(bundle string, fldPath *field.Path) field.ErrorList {
+	invalid := func(message string) field.ErrorList {
+		return field.ErrorList{field.Invalid(fldPath, "(hidden)", message)}
+	}
+	rest := []byte(strings.TrimSpace(bundle))
+	for len(rest) > 0 {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			return invalid("must consist of PEM blocks")
+		}
+		if block.Type != "CERTIFICATE" {
+			return invalid(fmt.Sprintf("must consist of CERTIFICATE blocks, but has a block %s", block.Type))
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			return invalid("must consist of valid X.509 certificates")
+		}
+	}
+	return nil
+}
+
+func validatePositiveDuration(duration *metav1.Duration, fldPath *field.Path) field.ErrorList {
+	if duration == nil || duration.Duration > 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(fldPath, duration.Duration.String(), "must be more than zero")}
+}
+
+func validateResources(resources corev1.ResourceList, fldPath *field.Path) field.ErrorList {
+	var allErrs field.ErrorList
+	for _, name := range sortedKeys(resources) {
+		if quantity := resources[name]; quantity.Sign() < 0 {
+			allErrs = append(allErrs, field.Invalid(fldPath.Key(string(name)), quantity.String(), "must not be negative"))
+		}
+	}
+	return allErrs
+}
+
+// validateBlocks checks that only the block of the site's platform is set, and that it is if it is required. It checks
+// nothing if the site's platform is not known.
+func validateBlocks(set []v1alpha1.Platform, site string, platform v1alpha1.Platform, required bool, fldPath *field.Path) field.ErrorList {
+	if platform == "" {
+		return nil
+	}
+	var allErrs field.ErrorList
+	for _, other := range set {
+		if other != platform {
+			allErrs = append(allErrs, field.Forbidden(fldPath.Child(string(other)), fmt.Sprintf("site %q is of platform %q", site, platform)))
+		}
+	}
+	if required && !slices.Contains(set, platform) {
+		allErrs = append(allErrs, field.Required(fldPath.Child(string(platform)), fmt.Sprintf("site %q is of platform %q", site, platform)))
+	}
+	return allErrs
+}
+
+func sortedKeys[K ~string, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

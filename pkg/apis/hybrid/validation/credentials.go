@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"crypto/tls"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
+
+// dnsPrefix is the prefix of the keys that no site's machines need.
+const dnsPrefix = "dns"
+
+const (
+	keyClientCertificate = "clientCertificate"
+	keyClientKey         = "clientKey"
+)
+
+var (
+	// credentialKeys are, for each platform, the alternative sets of keys that a site needs, the usual one first.
+	credentialKeys = map[v1alpha1.Platform][][]string{
+		v1alpha1.PlatformOpenStack: {
+			{"domainName", "tenantName", "username", "password"},
+			{"applicationCredentialID", "applicationCredentialSecret"},
+		},
+		v1alpha1.PlatformVSphere: {
+			{"username", "password"},
+		},
+		v1alpha1.PlatformMetal: {
+			{"token"},
+			{keyClientCertificate, keyClientKey},
+		},
+	}
+	dnsKeys = []string{
+		"applicationCredentialID", "applicationCredentialSecret", "authURL", "caCert", "domainName", "password", "region", "server",
+		"site", "tenantName", "tsigAlgorithm", "tsigKeyName", "tsigSecret", "username",
+	}
+)
+
+// SiteCredentials names a site that a Secret must have credentials for.
+type SiteCredentials struct {
+	// Site is the name of the site.
+	Site string
+	// Platform is the site's platform.
+	Platform v1alpha1.Platform
+}
+
+// ValidateCredentials validates the data of a Secret whose keys are <site>.<key>. It must have credentials for the sites and
+// may have credentials for others. Messages name keys, never values. fldPath is the path of the data.
+func ValidateCredentials(data map[string][]byte, sites []SiteCredentials, fldPath *field.Path) field.ErrorList {
+	var (
+		allErrs   field.ErrorList
+		platforms = map[string]v1alpha1.Platform{}
+	)
+	for _, site := range sites {
+		platforms[site.Site] = site.Platform
+	}
+	for _, key := range sortedKeys(data) {
+		keyPath := fldPath.Key(key)
+		allErrs = append(allErrs, validateCredentialKey(key, platforms, keyPath)...)
+		allErrs = append(allErrs, validateCredentialValue(data[key], keyPath)...)
+	}
+	for _, site := range sites {
+		allErrs = append(allErrs, validateSiteCredentials(data, site, fldPath)...)
+	}
+	return allErrs
+}
+
+func validateCredentialKey(key string, platforms map[string]v1alpha1.Platform, fldPath *field.Path) field.ErrorList {
+	prefix, name, ok := strings.Cut(key, ".")
+	if !ok || len(validation.IsDNS1123Label(prefix)) > 0 || len(prefix) > maxSiteNameLength {
+		return field.ErrorList{field.Invalid(fldPath, key, "must be <site>.<key>, for example cloud.username")}
+	}
+	if prefix == dnsPrefix {
+		return validateOneOf(name, dnsKeys, fldPath)
+	}
+	if slices.Contains(reservedSiteNames, prefix) {
+		return field.ErrorList{field.Invalid(fldPath, key, fmt.Sprintf("must not begin with one of the reserved names %q", reservedSiteNames))}
+	}
+
+	alternatives, known := credentialKeys[platforms[prefix]]
+	if !known {
+		for _, platform := range allPlatforms {
+			alternatives = append(alternatives, credentialKeys[platform]...)
+		}
+	}
+	allowed := slices.Concat(alternatives...)
+	slices.Sort(allowed)
+	return validateOneOf(name, slices.Compact(allowed), fldPath)
+}
+
+func validateCredentialValue(value []byte, fldPath *field.Path) field.ErrorList {
+	text := string(value)
+	switch {
+	case len(text) == 0:
+		return field.ErrorList{field.Required(fldPath, "must not be empty")}
+	case !utf8.ValidString(text):
+		return field.ErrorList{field.Invalid(fldPath, "(hidden)", "must be text in UTF-8")}
+	case strings.Contains(text, "-----BEGIN "):
+		return nil
+	case strings.TrimSpace(text) != text:
+		return field.ErrorList{field.Invalid(fldPath, "(hidden)", "must not begin or end with white space or line breaks")}
+	}
+	return nil
+}
+
+// validateSiteCredentials checks that the site has exactly one of its platform's sets of keys.
+func validateSiteCredentials(data map[string][]byte, site SiteCredentials, fldPath *field.Path) field.ErrorList {
+	var (
+		alternatives = credentialKeys[site.Platform]
+		begun        [][]string
+	)
+	if len(alternatives) == 0 {
+		return nil
+	}
+	has := func(key string) bool {
+		_, ok := data[site.Site+"."+key]
+		return ok
+	}
+	for _, alternative := range alternatives {
+		if slices.ContainsFunc(alternative, has) {
+			begun = append(begun, alternative)
+		}
+	}
+
+	switch len(begun) {
+	case 0:
+		return field.ErrorList{field.Required(fldPath.Key(site.Site+"."+alternatives[0][0]), fmt.Sprintf("site %q needs the keys %s", site.Site, describe(site.Site, alternatives)))}
+	case 1:
+		var allErrs field.ErrorList
+		for _, key := range begun[0] {
+			if !has(key) {
+				allErrs = append(allErrs, field.Required(fldPath.Key(site.Site+"."+key), fmt.Sprintf("site %q needs the keys %s", site.Site, describe(site.Site, alternatives))))
+			}
+		}
+		return append(allErrs, validateClientCertificate(data, site.Site, fldPath)...)
+	default:
+		return field.ErrorList{field.Forbidden(fldPath.Key(site.Site+"."+begun[1][0]), fmt.Sprintf("site %q must have only one of the sets of keys %s", site.Site, describe(site.Site, begun)))}
+	}
+}
+
+func validateClientCertificate(data map[string][]byte, site string, fldPath *field.Path) field.ErrorList {
+	certificate, hasCertificate := data[site+"."+keyClientCertificate]
+	key, hasKey := data[site+"."+keyClientKey]
+	if !hasCertificate || !hasKey {
+		return nil
+	}
+	if _, err := tls.X509KeyPair(certificate, key); err != nil {
+		return field.ErrorList{field.Invalid(fldPath.Key(site+"."+keyClientCertificate), "(hidden)", fmt.Sprintf("must be a PEM certificate whose private key is %s.%s", site, keyClientKey))}
+	}
+	return nil
+}
+
+func describe(site string, alternatives [][]string) string {
+	sets := make([]string, 0, len(alternatives))
+	for _, alternative := range alternatives {
+		keys := make([]string, 0, len(alternative))
+		for _, key := range alternative {
+			keys = append(keys, site+"."+key)
+		}
+		sets = append(sets, strings.Join(keys, ", "))
+	}
+	return strings.Join(sets, " or ")
+}

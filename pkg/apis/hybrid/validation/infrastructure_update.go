@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
+
+// ValidateInfrastructureConfigUpdate validates the change of a Shoot's configuration. networking is that of the Shoot;
+// fldPath is the path of the configuration.
+func ValidateInfrastructureConfigUpdate(oldConfig, newConfig *v1alpha1.InfrastructureConfig, networking *gardencorev1beta1.Networking, fldPath *field.Path) field.ErrorList {
+	if oldConfig == nil {
+		return nil
+	}
+	if newConfig == nil {
+		return field.ErrorList{field.Required(fldPath, "must not be removed")}
+	}
+
+	networksPath, sitesPath := fldPath.Child("networks"), fldPath.Child("sites")
+	allErrs := immutable(newConfig.Networks.Topology, oldConfig.Networks.Topology, networksPath.Child("topology"))
+	allErrs = append(allErrs, immutable(newConfig.Networks.Nodes, oldConfig.Networks.Nodes, networksPath.Child("nodes"))...)
+
+	for i := range newConfig.Sites {
+		newSite, idxPath := &newConfig.Sites[i], sitesPath.Index(i)
+		oldSite := findInfrastructureSite(oldConfig, newSite.Name)
+		if oldSite == nil {
+			continue
+		}
+		allErrs = append(allErrs, immutable(newSite.Nodes, oldSite.Nodes, idxPath.Child("nodes"))...)
+		allErrs = append(allErrs, validateOpenStackUpdate(oldSite.OpenStack, newSite.OpenStack, idxPath.Child("openstack"))...)
+	}
+
+	if oldConfig.Networks.Topology == v1alpha1.TopologyRouted && networking != nil && networking.Nodes != nil {
+		if owner := siteWithRange(oldConfig, *networking.Nodes); owner != "" && findInfrastructureSite(newConfig, owner) == nil {
+			allErrs = append(allErrs, field.Forbidden(sitesPath, fmt.Sprintf("site %q must not be removed: its nodes are the Shoot's spec.networking.nodes", owner)))
+		}
+	}
+	return allErrs
+}
+
+// validateOpenStackUpdate refuses to move nodes between objects: what is given by ID stays given, and what is created stays
+// created.
+func validateOpenStackUpdate(oldConfig, newConfig *v1alpha1.OpenStackInfrastructure, fldPath *field.Path) field.ErrorList {
+	if oldConfig == nil {
+		oldConfig = &v1alpha1.OpenStackInfrastructure{}
+	}
+	if newConfig == nil {
+		newConfig = &v1alpha1.OpenStackInfrastructure{}
+	}
+	allErrs := immutable(newConfig.FloatingPoolName, oldConfig.FloatingPoolName, fldPath.Child("floatingPoolName"))
+	allErrs = append(allErrs, immutable(newConfig.Network, oldConfig.Network, fldPath.Child("network"))...)
+	allErrs = append(allErrs, immutable(newConfig.Subnet, oldConfig.Subnet, fldPath.Child("subnet"))...)
+	allErrs = append(allErrs, immutable(newConfig.Router, oldConfig.Router, fldPath.Child("router"))...)
+	allErrs = append(allErrs, immutable(newConfig.SecurityGroup, oldConfig.SecurityGroup, fldPath.Child("securityGroup"))...)
+	return allErrs
+}
+
+func immutable(newValue, oldValue any, fldPath *field.Path) field.ErrorList {
+	return apivalidation.ValidateImmutableField(newValue, oldValue, fldPath)
+}
+
+func findInfrastructureSite(config *v1alpha1.InfrastructureConfig, name string) *v1alpha1.InfrastructureSite {
+	if config == nil {
+		return nil
+	}
+	for i := range config.Sites {
+		if config.Sites[i].Name == name {
+			return &config.Sites[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
+
+// ValidateWorkerConfig validates the configuration of the worker pool, whose zones belong to the sites. fldPath is the path
+// of the configuration.
+func ValidateWorkerConfig(config *v1alpha1.WorkerConfig, worker *gardencorev1beta1.Worker, sites []string, fldPath *field.Path) field.ErrorList {
+	if config == nil || worker == nil {
+		return nil
+	}
+	allErrs := validateWorkerSites(config.Sites, worker, sites, fldPath.Child("sites"))
+
+	if template := config.NodeTemplate; template != nil {
+		templatePath := fldPath.Child("nodeTemplate")
+		allErrs = append(allErrs, validateResources(template.Capacity, templatePath.Child("capacity"))...)
+		virtualPath := templatePath.Child("virtualCapacity")
+		allErrs = append(allErrs, validateResources(template.VirtualCapacity, virtualPath)...)
+		for _, name := range sortedKeys(template.VirtualCapacity) {
+			if !strings.Contains(string(name), "/") {
+				allErrs = append(allErrs, field.Invalid(virtualPath.Key(string(name)), string(name), "must be an extended resource such as example.com/license"))
+			}
+		}
+	}
+	return allErrs
+}
+
+func validateWorkerSites(configs []v1alpha1.WorkerSite, worker *gardencorev1beta1.Worker, sites []string, fldPath *field.Path) field.ErrorList {
+	var (
+		allErrs    field.ErrorList
+		seen       = names{}
+		minimumSum int32
+		limited    []int
+		unlimited  []int
+	)
+	for i := range configs {
+		config, idxPath := &configs[i], fldPath.Index(i)
+		allErrs = append(allErrs, validateOneOf(config.Name, sites, idxPath.Child("name"))...)
+		allErrs = append(allErrs, seen.add(config.Name, idxPath.Child("name"))...)
+		if config.Minimum == nil && config.Maximum == nil {
+			unlimited = append(unlimited, i)
+			continue
+		}
+		limited = append(limited, i)
+		allErrs = append(allErrs, validateLimits(config, worker, idxPath)...)
+		if config.Minimum != nil {
+			minimumSum += *config.Minimum
+		}
+	}
+	allErrs = append(allErrs, validatePriorities(configs, seen, sites, fldPath)...)
+	if len(limited) == 0 {
+		return allErrs
+	}
+
+	for _, i := range unlimited {
+		allErrs = append(allErrs, field.Required(fldPath.Index(i).Child("minimum"), "must be set for all sites of the pool or for none"))
+	}
+	missing := missingSites(sites, seen)
+	for _, site := range missing {
+		allErrs = append(allErrs, field.Required(fldPath, fmt.Sprintf("must have minimum and maximum for site %q, too: they are set for all sites of the pool or for none", site)))
+	}
+	if len(missing) == 0 && len(unlimited) == 0 && minimumSum != worker.Minimum {
+		allErrs = append(allErrs, field.Invalid(fldPath, minimumSum, fmt.Sprintf("the sites' minima must add up to the pool's minimum, which is %d", worker.Minimum)))
+	}
+	return allErrs
+}
+
+func validateLimits(config *v1alpha1.WorkerSite, worker *gardencorev1beta1.Worker, fldPath *field.Path) field.ErrorList {
+	var (
+		allErrs              field.ErrorList
+		minimumPath, maxPath = fldPath.Child("minimum"), fldPath.Child("maximum")
+	)
+	switch {
+	case config.Minimum == nil:
+		return append(allErrs, field.Required(minimumPath, "must be set together with maximum"))
+	case config.Maximum == nil:
+		return append(allErrs, field.Required(maxPath, "must be set together with minimum"))
+	}
+	if *config.Minimum < 0 {
+		allErrs = append(allErrs, field.Invalid(minimumPath, *config.Minimum, "must not be negative"))
+	}
+	if *config.Maximum < *config.Minimum {
+		allErrs = append(allErrs, field.Invalid(maxPath, *config.Maximum, fmt.Sprintf("must not be less than minimum, which is %d", *config.Minimum)))
+	}
+	if *config.Maximum > worker.Maximum {
+		allErrs = append(allErrs, field.Invalid(maxPath, *config.Maximum, fmt.Sprintf("must not be more than the pool's maximum, which is %d", worker.Maximum)))
+	}
+	return allErrs
+}
+
+func validatePriorities(configs []v1alpha1.WorkerSite, seen names, sites []string, fldPath *field.Path) field.ErrorList {
+	var (
+		allErrs field.ErrorList
+		unset   []int
+		used    bool
+	)
+	for i, config := range configs {
+		if config.Priority == nil {
+			unset = append(unset, i)
+			continue
+		}
+		used = true
+		if *config.Priority < 0 {
+			allErrs = append(allErrs, field.Invalid(fldPath.Index(i).Child("priority"), *config.Priority, "must not be negative"))
+		}
+	}
+	if !used {
+		return allErrs
+	}
+	for _, i := range unset {
+		allErrs = append(allErrs, field.Required(fldPath.Index(i).Child("priority"), "must be set for all sites of the pool or for none"))
+	}
+	for _, site := range missingSites(sites, seen) {
+		allErrs = append(allErrs, field.Required(fldPath, fmt.Sprintf("must have a priority for site %q, too: it is set for all sites of the pool or for none", site)))
+	}
+	return allErrs
+}
+
+func missingSites(sites []string, seen names) []string {
+	return slices.DeleteFunc(slices.Clone(sites), func(site string) bool { return seen[site] })
+}

@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+	"slices"
+
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
+
+// ValidateWorkers validates the worker pools of a Shoot with the infrastructure. spec is the CloudProfile whose
+// configuration profile is. fldPath is the path of the pools.
+func ValidateWorkers(workers []gardencorev1beta1.Worker, spec *gardencorev1beta1.CloudProfileSpec, profile *v1alpha1.CloudProfileConfig, infrastructure *v1alpha1.InfrastructureConfig, fldPath *field.Path) field.ErrorList {
+	if spec == nil {
+		spec = &gardencorev1beta1.CloudProfileSpec{}
+	}
+	v := workerValidator{spec: spec, profile: profile, zones: map[string]string{}}
+	if profile != nil {
+		for _, site := range profile.Sites {
+			used := findInfrastructureSite(infrastructure, site.Name) != nil
+			for _, zone := range site.Zones {
+				if _, ok := v.zones[zone.Name]; !ok || used {
+					v.zones[zone.Name] = site.Name
+				}
+			}
+			if used {
+				v.sites = append(v.sites, site.Name)
+			}
+		}
+	}
+
+	var allErrs field.ErrorList
+	for i := range workers {
+		allErrs = append(allErrs, v.validate(&workers[i], fldPath.Index(i))...)
+	}
+	return allErrs
+}
+
+type workerValidator struct {
+	spec    *gardencorev1beta1.CloudProfileSpec
+	profile *v1alpha1.CloudProfileConfig
+	// sites are the names of the sites that the shoot uses.
+	sites []string
+	// zones are the names of the sites of all zones.
+	zones map[string]string
+}
+
+func (v *workerValidator) validate(worker *gardencorev1beta1.Worker, fldPath *field.Path) field.ErrorList {
+	sites, allErrs := v.validateZones(worker.Zones, fldPath.Child("zones"))
+	allErrs = append(allErrs, v.validateMachine(worker, sites, fldPath.Child("machine"))...)
+	allErrs = append(allErrs, v.validateVolumes(worker, sites, fldPath)...)
+	for _, label := range []string{v1alpha1.LabelPlatform, v1alpha1.LabelSite} {
+		if _, ok := worker.Labels[label]; ok {
+			allErrs = append(allErrs, field.Forbidden(fldPath.Child("labels").Key(label), "is set by the zone of a machine"))
+		}
+	}
+
+	if worker.ProviderConfig != nil {
+		configPath := fldPath.Child("providerConfig")
+		config, err := codec.Decode[v1alpha1.WorkerConfig](worker.ProviderConfig)
+		if err != nil {
+			return append(allErrs, field.Invalid(configPath, "(hidden)", err.Error()))
+		}
+		allErrs = append(allErrs, ValidateWorkerConfig(config, worker, sites, configPath)...)
+	}
+	return allErrs
+}
+
+// validateZones returns the names of the sites that the zones belong to.
+func (v *workerValidator) validateZones(zones []string, fldPath *field.Path) ([]string, field.ErrorList) {
+	if len(zones) == 0 {
+		return nil, field.ErrorList{field.Required(fldPath, "must have at least one zone")}
+	}
+
+	var (
+		allErrs field.ErrorList
+		sites   []string
+		seen    = names{}
+		hashes  = map[string]string{}
+	)
+	for i, zone := range zones {
+		idxPath := fldPath.Index(i)
+		site, ok := v.zones[zone]
+		switch {
+		case !ok:
+			allErrs = append(allErrs, field.NotSupported(idxPath, zone, v.usableZones()))
+			continue
+		case !slices.Contains(v.sites, site):
+			allErrs = append(allErrs, field.Invalid(idxPath, zone, fmt.Sprintf("must belong to one of the infrastructureConfig's sites %q, and belongs to site %q", v.sites, site)))
+			continue
+		}
+		if errs := seen.add(zone, idxPath); len(errs) > 0 {
+			allErrs = append(allErrs, errs...)
+			continue
+		}
+		hash := helper.ZoneHash(zone)
+		if other, ok := hashes[hash]; ok {
+			allErrs = append(allErrs, field.Invalid(idxPath, zone, fmt.Sprintf("must not be in one pool with zone %q: the names of their machine deployments would be equal", other)))
+		}
+		hashes[hash] = zone
+		if !slices.Contains(sites, site) {
+			sites = append(sites, site)
+		}
+	}
+	return sites, allErrs
+}
+
+func (v *workerValidator) usableZones() []string {
+	var result []string
+	for _, zone := range sortedKeys(v.zones) {
+		if slices.Contains(v.sites, v.zones[zone]) {
+			result = append(result, zone)
+		}
+	}
+	return result
+}
+
+func (v *workerValidator) validateMachine(worker *gardencorev1beta1.Worker, sites []string, fldPath *field.Path) field.ErrorList {
+	var (
+		allErrs      field.ErrorList
+		machineType  = worker.Machine.Type
+		capabilities gardencorev1beta1.Capabilities
+	)
+	for i := range v.spec.MachineTypes {
+		if v.spec.MachineTypes[i].Name == machineType {
+			capabilities = v.spec.MachineTypes[i].Capabilities
+		}
+	}
+	for _, site := range sites {
+		if helper.FindMachineType(v.profile, machineType, site) == nil {
+			allErrs = append(allErrs, field.Invalid(fldPath.Child("type"), machineType, fmt.Sprintf("must be a machine type that site %q of the pool's zones has: %q", site, v.machineTypes(site))))
+		}
+		image := worker.Machine.Image
+		if image == nil || image.Version == nil || v.profile == nil {
+			continue
+		}
+		if helper.FindMachineImage(helper.MachineImageRequest{
+			Name:         image.Name,
+			Version:      *image.Version,
+			Site:         site,
+			Capabilities: capabilities,
+			Definitions:  v.spec.MachineCapabilities,
+		}, v.profile.MachineImages) == nil {
+			allErrs = append(allErrs, field.Invalid(fldPath.Child("image"), fmt.Sprintf("%s %s", image.Name, *image.Version),
+				fmt.Sprintf("must be an image that site %q of the pool's zones has for machine type %q: %q", site, machineType, v.images(site))))
+		}
+	}
+	return allErrs
+}
+
+func (v *workerValidator) validateVolumes(worker *gardencorev1beta1.Worker, sites []string, fldPath *field.Path) field.ErrorList {
+	var allErrs field.ErrorList
+	if len(worker.DataVolumes) > 0 {
+		allErrs = append(allErrs, field.Forbidden(fldPath.Child("dataVolumes"), "are not supported"))
+	}
+	volume, volumePath := worker.Volume, fldPath.Child("volume")
+	if volume == nil {
+		return allErrs
+	}
+	if volume.Encrypted != nil && *volume.Encrypted {
+		allErrs = append(allErrs, field.Forbidden(volumePath.Child("encrypted"), "is not supported; use a volume type that encrypts"))
+	}
+	if volume.Type == nil {
+		return allErrs
+	}
+	for _, site := range sites {
+		if helper.FindVolumeType(v.profile, *volume.Type, site) == nil {
+			allErrs = append(allErrs, field.Invalid(volumePath.Child("type"), *volume.Type, fmt.Sprintf("must be a volume type that site %q of the pool's zones has: %q", site, v.volumeTypes(site))))
+		}
+	}
+	return allErrs
+}
+
+func (v *workerValidator) machineTypes(site string) []string {
+	var result []string
+	if v.profile == nil {
+		return result
+	}
+	for _, machineType := range v.profile.MachineTypes {
+		if helper.FindMachineType(v.profile, machineType.Name, site) != nil {
+			result = append(result, machineType.Name)
+		}
+	}
+	return result
+}
+
+func (v *workerValidator) volumeTypes(site string) []string {
+	var result []string
+	if v.profile == nil {
+		return result
+	}
+	for _, volumeType := range v.profile.VolumeTypes {
+		if helper.FindVolumeType(v.profile, volumeType.Name, site) != nil {
+			result = append(result, volumeType.Name)
+		}
+	}
+	return result
+}
+
+// images returns name and version of the images that the site has for any machine.
+func (v *workerValidator) images(site string) []string {
+	var result []string
+	for _, image := range v.profile.MachineImages {
+		for _, version := range image.Versions {
+			if helper.FindMachineImage(helper.MachineImageRequest{Name: image.Name, Version: version.Version, Site: site}, v.profile.MachineImages) != nil {
+				result = append(result, fmt.Sprintf("%s %s", image.Name, version.Version))
+			}
+		}
+	}
+	return result
+}
