@@ -131,7 +131,9 @@ func (s *snapshot) refresh(ctx context.Context) (view, error) {
 		}
 	}
 	s.servers = next
-	s.since = asked.Add(-overlap)
+	if !asked.IsZero() {
+		s.since = asked.Add(-overlap)
+	}
 	<-s.latest
 	s.latest <- versioned{view: next, at: start}
 	return next, nil
@@ -147,9 +149,8 @@ func listServers(ctx context.Context, compute *gophercloud.ServiceClient, option
 	return found, err
 }
 
-// listServersAt also returns when the request was made by the clock of the API.
+// listServersAt also returns when the request was made by the clock of the API; zero if the API did not say.
 func listServersAt(ctx context.Context, compute *gophercloud.ServiceClient, options servers.ListOpts) (found []servers.Server, asked time.Time, err error) {
-	asked = time.Now()
 	err = servers.List(compute, options).EachPage(ctx, func(_ context.Context, page pagination.Page) (bool, error) {
 		if p, ok := page.(servers.ServerPage); ok && found == nil {
 			if date, err := http.ParseTime(p.Header.Get("Date")); err == nil {

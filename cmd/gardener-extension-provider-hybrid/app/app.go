@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package app wires the controllers of provider-hybrid.
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/gardener/gardener/extensions/pkg/controller"
+	"github.com/gardener/gardener/pkg/client/kubernetes"
+	gardenerhealthz "github.com/gardener/gardener/pkg/healthz"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/worker"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+// NewControllerManagerCommand returns the command that runs the controllers until the context ends.
+func NewControllerManagerCommand(ctx context.Context) *cobra.Command {
+	o := newOptions()
+	cmd := &cobra.Command{
+		Use:           "gardener-extension-" + v1alpha1.ExtensionName,
+		Short:         "Runs the controllers of provider-hybrid in a seed",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(*cobra.Command, []string) error {
+			if err := o.complete(); err != nil {
+				return fmt.Errorf("error completing options: %w", err)
+			}
+			return run(ctx, o)
+		},
+	}
+	o.addFlags(cmd.Flags())
+	return cmd
+}
+
+func run(ctx context.Context, o *options) error {
+	mgr, err := manager.New(o.rest.Completed().Config, o.manager.Completed().Options())
+	if err != nil {
+		return fmt.Errorf("could not instantiate manager: %w", err)
+	}
+	if err := addToScheme(mgr.GetScheme()); err != nil {
+		return fmt.Errorf("could not update manager scheme: %w", err)
+	}
+	if err := metrics.Registry.Register(platform.RequestDuration); err != nil {
+		return fmt.Errorf("could not register metrics: %w", err)
+	}
+
+	o.apply()
+	if worker.DefaultAddOptions.GardenCluster, err = addGardenCluster(mgr); err != nil {
+		return fmt.Errorf("could not add garden cluster: %w", err)
+	}
+	if err := addHealthChecks(mgr); err != nil {
+		return fmt.Errorf("could not add health checks: %w", err)
+	}
+	if err := o.switches.Completed().AddToManager(ctx, mgr); err != nil {
+		return fmt.Errorf("could not add controllers to manager: %w", err)
+	}
+	return mgr.Start(ctx)
+}
+
+func addToScheme(scheme *runtime.Scheme) error {
+	if err := controller.AddToScheme(scheme); err != nil {
+		return err
+	}
+	if err := machinev1alpha1.AddToScheme(scheme); err != nil {
+		return err
+	}
+	metav1.AddToGroupVersion(scheme, machinev1alpha1.SchemeGroupVersion)
+	return nil
+}
+
+// addGardenCluster adds the access to the garden that gardenlet injects, nil if there is none.
+func addGardenCluster(mgr manager.Manager) (cluster.Cluster, error) {
+	path := os.Getenv("GARDEN_KUBECONFIG")
+	if path == "" {
+		return nil, nil
+	}
+	config, err := kubernetes.RESTConfigFromKubeconfigFile(path, kubernetes.AuthTokenFile)
+	if err != nil {
+		return nil, err
+	}
+	garden, err := cluster.New(config, func(opts *cluster.Options) {
+		opts.Scheme = kubernetes.GardenScheme
+		opts.Logger = mgr.GetLogger()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return garden, mgr.Add(garden)
+}
+
+func addHealthChecks(mgr manager.Manager) error {
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	if err := mgr.AddHealthzCheck("informer-sync", gardenerhealthz.NewCacheSyncHealthzWithDeadline(mgr.GetLogger(), clock.RealClock{}, mgr.GetCache(), gardenerhealthz.DefaultCacheSyncDeadline)); err != nil {
+		return err
+	}
+	return mgr.AddReadyzCheck("informer-sync", gardenerhealthz.NewCacheSyncHealthz(mgr.GetCache()))
+}

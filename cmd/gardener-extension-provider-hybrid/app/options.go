@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"os"
+
+	extensionscmdcontroller "github.com/gardener/gardener/extensions/pkg/controller/cmd"
+	"github.com/gardener/gardener/extensions/pkg/controller/heartbeat"
+	heartbeatcmd "github.com/gardener/gardener/extensions/pkg/controller/heartbeat/cmd"
+	extensionsinfrastructure "github.com/gardener/gardener/extensions/pkg/controller/infrastructure"
+	extensionsworker "github.com/gardener/gardener/extensions/pkg/controller/worker"
+	"github.com/spf13/pflag"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/infrastructure"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/worker"
+	infrastructureplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/infrastructure"
+	machineclassplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machineclasses"
+)
+
+const defaultConcurrentReconciles = 5
+
+// options are the flags of the command.
+type options struct {
+	rest           *extensionscmdcontroller.RESTOptions
+	manager        *extensionscmdcontroller.ManagerOptions
+	general        *extensionscmdcontroller.GeneralOptions
+	infrastructure *extensionscmdcontroller.ControllerOptions
+	worker         *extensionscmdcontroller.ControllerOptions
+	heartbeat      *heartbeatcmd.Options
+	switches       *extensionscmdcontroller.SwitchOptions
+	reconciler     *extensionscmdcontroller.ReconcilerOptions
+
+	all extensionscmdcontroller.OptionAggregator
+}
+
+func newOptions() *options {
+	namespace := os.Getenv("LEADER_ELECTION_NAMESPACE")
+	o := &options{
+		rest: &extensionscmdcontroller.RESTOptions{},
+		manager: &extensionscmdcontroller.ManagerOptions{
+			LeaderElection:          true,
+			LeaderElectionID:        extensionscmdcontroller.LeaderElectionNameID(v1alpha1.ExtensionName),
+			LeaderElectionNamespace: namespace,
+			MetricsBindAddress:      ":8080",
+			HealthBindAddress:       ":8081",
+		},
+		general:        &extensionscmdcontroller.GeneralOptions{},
+		infrastructure: &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
+		worker:         &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
+		heartbeat:      &heartbeatcmd.Options{ExtensionName: v1alpha1.ExtensionName, RenewIntervalSeconds: 30, Namespace: namespace},
+		switches: extensionscmdcontroller.NewSwitchOptions(
+			extensionscmdcontroller.Switch(extensionsinfrastructure.ControllerName, infrastructure.AddToManager),
+			extensionscmdcontroller.Switch(extensionsworker.ControllerName, worker.AddToManager),
+			extensionscmdcontroller.Switch(heartbeat.ControllerName, heartbeat.AddToManager),
+		),
+		reconciler: &extensionscmdcontroller.ReconcilerOptions{},
+	}
+	o.all = extensionscmdcontroller.NewOptionAggregator(
+		o.rest,
+		o.manager,
+		o.general,
+		extensionscmdcontroller.PrefixOption("infrastructure-", o.infrastructure),
+		extensionscmdcontroller.PrefixOption("worker-", o.worker),
+		extensionscmdcontroller.PrefixOption("heartbeat-", o.heartbeat),
+		o.switches,
+		o.reconciler,
+	)
+	return o
+}
+
+func (o *options) addFlags(flags *pflag.FlagSet) {
+	o.all.AddFlags(flags)
+}
+
+func (o *options) complete() error {
+	if err := o.all.Complete(); err != nil {
+		return err
+	}
+	return o.heartbeat.Validate()
+}
+
+// apply hands the flags and the platforms to the controllers.
+func (o *options) apply() {
+	o.infrastructure.Completed().Apply(&infrastructure.DefaultAddOptions.Controller)
+	infrastructure.DefaultAddOptions.IgnoreOperationAnnotation = o.reconciler.Completed().IgnoreOperationAnnotation
+	infrastructure.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses
+	infrastructure.DefaultAddOptions.Platforms = infrastructureplatforms.New()
+
+	o.worker.Completed().Apply(&worker.DefaultAddOptions.Controller)
+	worker.DefaultAddOptions.IgnoreOperationAnnotation = o.reconciler.Completed().IgnoreOperationAnnotation
+	worker.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses
+	worker.DefaultAddOptions.SelfHostedShootCluster = o.general.Completed().SelfHostedShootCluster
+	worker.DefaultAddOptions.Platforms = machineclassplatforms.New()
+
+	o.heartbeat.Completed().Apply(&heartbeat.DefaultAddOptions)
+}
