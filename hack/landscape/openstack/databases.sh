@@ -1,0 +1,44 @@
+# Databases (sourced by up.sh): mariadb runs; afterwards all schemas are there.
+DATABASES="keystone glance placement nova_api nova nova_cell0 neutron cinder designate octavia"
+NOVA_CONFIG="--config-file $ETC/nova/nova.conf"
+
+load_dump() {
+  log "loading the database dump"
+  { echo 'set foreign_key_checks=0; set unique_checks=0; set autocommit=0;'; zcat "$HERE/dbseed.sql.gz"; echo 'commit;'; } | sql
+}
+migrate() {
+  log "running all database migrations (about 30 s)"
+  $PY /usr/bin/keystone-manage --config-file "$ETC/keystone/keystone.conf" db_sync
+  os_run glance-manage glance.cmd.manage:main --config-file "$ETC/glance/glance-api.conf" db_sync
+  OS_PLACEMENT_CONFIG_DIR=$ETC/placement $PY /usr/bin/placement-manage --config-dir "$ETC/placement" db sync
+  os_run nova-manage nova.cmd.manage:main $NOVA_CONFIG api_db sync
+  os_run nova-manage nova.cmd.manage:main $NOVA_CONFIG cell_v2 map_cell0 --database_connection "$(dburl nova_cell0)"
+  os_run nova-manage nova.cmd.manage:main $NOVA_CONFIG db sync
+  os_run nova-manage nova.cmd.manage:main $NOVA_CONFIG cell_v2 create_cell --name cell1
+  os_run neutron-db-manage neutron.db.migration.cli:main --config-file "$ETC/neutron/neutron.conf" upgrade heads
+  os_run cinder-manage cinder.cmd.manage:main --config-file "$ETC/cinder/cinder.conf" db sync
+  os_run designate-manage designate.cmd.manage:main --config-file "$ETC/designate/designate.conf" database sync
+  os_run octavia-db-manage octavia.db.migration.cli:main --config-file "$ETC/octavia/octavia.conf" upgrade head
+}
+# The dump holds all schemas just after the migrations, without any object.
+make_dump() {
+  (cd "$OST_CACHE/debs" && apt_run apt-download download mariadb-client && dpkg-deb -x mariadb-client_*.deb "$OST_CACHE/mariadb-client")
+  "$OST_CACHE/mariadb-client/usr/bin/mariadb-dump" --no-defaults -S "$DBSOCK" -uroot --skip-dump-date --skip-comments \
+    --databases $DATABASES | gzip -9n >"$HERE/dbseed.sql.gz"
+}
+
+if [ ! -f "$OST_STATE/db.done" ]; then
+  rm -f "$OST_STATE"/{keystone,cells,dns}.done
+  for d in $DATABASES; do echo "drop database if exists $d; create database $d character set utf8mb3;"; done | sql
+  if [ -n "${OST_MAKE_DUMP:-}" ]; then
+    migrate >"$LOG/migrations.log" 2>&1 || { tail -n 15 "$LOG/migrations.log" >&2; die "a migration failed; see $LOG/migrations.log"; }
+    make_dump
+  else
+    load_dump
+  fi
+  touch "$OST_STATE/db.done"
+  log "databases are ready"
+fi
+# The cell mappings hold addresses with the state folder in them.
+sql -e "update nova_api.cell_mappings set transport_url='$RABBIT', database_connection='$(dburl nova)' where name='cell1';
+        update nova_api.cell_mappings set database_connection='$(dburl nova_cell0)' where name='cell0'"
