@@ -1,0 +1,48 @@
+# SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+#
+# SPDX-License-Identifier: Apache-2.0
+
+REPO_ROOT     := $(shell dirname $(realpath $(lastword $(MAKEFILE_LIST))))
+BIN_DIR       := $(REPO_ROOT)/hack/bin
+VERSION       := $(shell cat $(REPO_ROOT)/VERSION)
+REVISION      := $(shell git -C $(REPO_ROOT) rev-parse --short HEAD 2>/dev/null)
+VERSION_PKG   := k8s.io/component-base/version
+LD_FLAGS      := -w -X $(VERSION_PKG).gitVersion=$(VERSION) -X $(VERSION_PKG).gitCommit=$(REVISION)
+
+.DEFAULT_GOAL := help
+
+include hack/tools.mk
+
+##@ Targets
+
+.PHONY: help
+help: ## Show this help.
+	@awk 'BEGIN {FS = ":.*##"} /^[a-z-]+:.*##/ {printf "  \033[36m%-10s\033[0m %s\n", $$1, $$2}' $(REPO_ROOT)/Makefile
+
+.PHONY: build
+build: ## Build the binaries into hack/bin.
+	@CGO_ENABLED=0 go build -trimpath -ldflags "$(LD_FLAGS)" -o $(BIN_DIR)/ $(REPO_ROOT)/cmd/...
+
+.PHONY: generate
+generate: $(GENERATE_TOOLS) ## Generate deepcopy functions and the API reference.
+	@hack/generate.sh
+
+.PHONY: check
+check: $(GOLANGCI_LINT) $(HELM) $(GENERATE_TOOLS) ## Check format, lint, vet, generated files, go.mod, licence headers, charts and scripts.
+	@hack/check.sh
+
+.PHONY: test
+test: ## Run unit and integration tests; starts what they need.
+	@hack/test.sh $(PACKAGES)
+
+.PHONY: demo
+demo: ## Run the main job on a local landscape: KEEP=1 leaves it running.
+	@hack/demo.sh
+
+.PHONY: bench
+bench: ## Measure requests to a real OpenStack: ID=<id> runs one figure.
+	@go run ./test/bench -o bench.json $(if $(ID),-id $(ID))
+
+.PHONY: clean
+clean: ## Remove everything that was built; caches and a running landscape stay.
+	@rm -rf $(BIN_DIR) $(REPO_ROOT)/bench $(REPO_ROOT)/bench.json $(REPO_ROOT)/dev

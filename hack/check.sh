@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+#
+# SPDX-License-Identifier: Apache-2.0
+
+# Runs all checks and reports every one that failed.
+
+set -o errexit -o nounset -o pipefail
+cd "$(dirname "$0")/.."
+export PATH="$PWD/hack/bin:$PATH"
+
+files() {
+  git ls-files --cached --others --exclude-standard -- "$@" | while read -r file; do
+    [[ ! -e $file ]] || echo "$file"
+  done
+}
+
+check_license() {
+  local missing
+  missing="$(files '*.go' '*.sh' '*.mk' Makefile Dockerfile .ci/run |
+    xargs awk 'FNR > 5 {nextfile} /SPDX-License-Identifier: Apache-2.0/ {found[FILENAME]} FNR == 1 {seen[FILENAME]}
+               END {for (file in seen) if (!(file in found)) print file}' | sort)"
+  [[ -z $missing ]] || { echo "These files have no licence header:"; echo "$missing"; return 1; }
+}
+
+check_scripts() {
+  files '*.sh' .ci/run | while read -r file; do bash -n "$file" || return 1; done
+}
+
+check_tidy() {
+  go mod tidy -diff && (cd hack/landscape/binaries && go mod tidy -diff)
+}
+
+check_generated() {
+  local before after
+  before="$(files | xargs sha256sum)"
+  hack/generate.sh
+  after="$(files | xargs sha256sum)"
+  diff <(echo "$before") <(echo "$after") || { echo "Generated files were not current; they are now."; return 1; }
+}
+
+check_charts() {
+  local chart
+  for chart in charts/gardener-extension-*/; do
+    helm lint --strict --quiet "$chart" || return 1
+    helm template check "$chart" --namespace check >/dev/null || return 1
+    helm template check "$chart" --namespace check --values hack/chart-values.yaml >/dev/null || return 1
+  done
+}
+
+failed=()
+run() {
+  local name="$1" output
+  shift
+  echo "> $name"
+  if ! output="$("$@" 2>&1)"; then
+    echo "$output"
+    failed+=("$name")
+  fi
+}
+
+run "Licence headers" check_license
+run "Shell syntax" check_scripts
+run "go mod tidy" check_tidy
+run "Generated files" check_generated
+run "Charts" check_charts
+run "Format" golangci-lint fmt --diff
+run "go vet" go vet ./...
+run "Lint" golangci-lint run ./...
+
+if ((${#failed[@]} > 0)); then
+  printf 'FAILED: %s\n' "${failed[@]}"
+  exit 1
+fi
+echo "All checks passed."

@@ -1,0 +1,38 @@
+# SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+#
+# SPDX-License-Identifier: Apache-2.0
+
+# The project's tools are built from the Go module proxy into hack/bin. A stamp file for each version makes a new version
+# replace the old one.
+
+GOLANGCI_LINT_VERSION  := v2.12.2
+DEEPCOPY_GEN_VERSION   := v0.36.3
+CRD_REF_DOCS_VERSION   := v0.3.0
+HELM_VERSION           := v3.19.4
+
+GOLANGCI_LINT  := $(BIN_DIR)/.golangci-lint_$(GOLANGCI_LINT_VERSION)
+DEEPCOPY_GEN   := $(BIN_DIR)/.deepcopy-gen_$(DEEPCOPY_GEN_VERSION)
+CRD_REF_DOCS   := $(BIN_DIR)/.crd-ref-docs_$(CRD_REF_DOCS_VERSION)
+HELM           := $(BIN_DIR)/.helm_$(HELM_VERSION)
+GENERATE_TOOLS := $(DEEPCOPY_GEN) $(CRD_REF_DOCS)
+
+export PATH := $(BIN_DIR):$(PATH)
+
+define install-tool
+	@echo "> Build $(notdir $@)" >&2
+	@mkdir -p $(BIN_DIR) && rm -f $(BIN_DIR)/.$(1)_*
+	@cd / && CGO_ENABLED=0 GOFLAGS= GOBIN=$(BIN_DIR) go install $(2)
+	@touch $@
+endef
+
+$(GOLANGCI_LINT):
+	$(call install-tool,golangci-lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION))
+
+$(DEEPCOPY_GEN):
+	$(call install-tool,deepcopy-gen,k8s.io/code-generator/cmd/deepcopy-gen@$(DEEPCOPY_GEN_VERSION))
+
+$(CRD_REF_DOCS):
+	$(call install-tool,crd-ref-docs,github.com/elastic/crd-ref-docs@$(CRD_REF_DOCS_VERSION))
+
+$(HELM):
+	$(call install-tool,helm,helm.sh/helm/v3/cmd/helm@$(HELM_VERSION))
