@@ -6,6 +6,7 @@
 package errorcodes
 
 import (
+	"regexp"
 	"slices"
 
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
@@ -70,4 +71,21 @@ func collect(err error, add func(gardencorev1beta1.ErrorCode)) {
 	case interface{ Unwrap() error }:
 		collect(e.Unwrap(), add)
 	}
+}
+
+// failedMachine finds the class in the errors of machines, as the driver of machine-controller-manager writes them.
+var failedMachine = regexp.MustCompile(`code = \[\w+\] message = \[(\w+): `)
+
+// OfMachines returns the codes of an error that quotes the errors of failed machines.
+func OfMachines(err error) []gardencorev1beta1.ErrorCode {
+	if err == nil {
+		return nil
+	}
+	var found []gardencorev1beta1.ErrorCode
+	for _, match := range failedMachine.FindAllStringSubmatch(err.Error(), -1) {
+		if code, ok := codes[platform.Class(match[1])]; ok && !slices.Contains(found, code) {
+			found = append(found, code)
+		}
+	}
+	return found
 }

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package app wires the driver of machine-controller-manager for the machines of all sites.
+package app
+
+import (
+	"fmt"
+
+	_ "github.com/gardener/machine-controller-manager/pkg/util/client/metrics/prometheus" // for client metric registration
+	mcmapp "github.com/gardener/machine-controller-manager/pkg/util/provider/app"
+	"github.com/gardener/machine-controller-manager/pkg/util/provider/app/options"
+	_ "github.com/gardener/machine-controller-manager/pkg/util/reflector/prometheus" // for reflector metric registration
+	_ "github.com/gardener/machine-controller-manager/pkg/util/workqueue/prometheus" // for workqueue metric registration
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/pflag"
+	"k8s.io/component-base/cli/flag"
+	"k8s.io/component-base/logs"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/machine"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machines"
+)
+
+// Run parses the flags and runs the controllers of machine-controller-manager with the driver. It returns on errors only.
+func Run() error {
+	server := options.NewMCServer()
+	server.AddFlags(pflag.CommandLine)
+	flag.InitFlags()
+	logs.InitLogs()
+	defer logs.FlushLogs()
+
+	if err := prometheus.Register(platform.RequestDuration); err != nil {
+		return fmt.Errorf("could not register metrics: %w", err)
+	}
+	return mcmapp.Run(server, machine.NewDriver(machines.New(), machine.DefaultTimeouts()))
+}

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
+	"github.com/gardener/gardener/extensions/pkg/controller/worker"
+	"github.com/gardener/gardener/extensions/pkg/controller/worker/genericactuator"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+// actuator runs Gardener's generic actuator with a delegate of its own for each call, because the delegate knows which zones
+// were kept back, and that is told after everything else was done.
+type actuator struct {
+	worker.Actuator
+
+	newGeneric   func(genericactuator.DelegateFactory) worker.Actuator
+	client       client.Client
+	reader       client.Reader
+	gardenReader client.Reader
+	recorder     events.EventRecorder
+	resolver     resolver
+}
+
+// NewActuator creates a new Actuator that reconciles Workers.
+func NewActuator(
+	mgr manager.Manager,
+	gardenCluster cluster.Cluster,
+	machineClasses platform.Registry[platform.MachineClasses],
+	resolveTimeout time.Duration,
+) worker.Actuator {
+	newGeneric := func(factory genericactuator.DelegateFactory) worker.Actuator {
+		return genericactuator.NewActuator(mgr, gardenCluster, factory, errorcodes.OfMachines)
+	}
+	a := &actuator{
+		Actuator:   newGeneric(nil),
+		newGeneric: newGeneric,
+		client:     mgr.GetClient(),
+		reader:     mgr.GetAPIReader(),
+		recorder:   mgr.GetEventRecorder(v1alpha1.ExtensionName + "-worker"),
+		resolver:   resolver{machineClasses: machineClasses, timeout: resolveTimeout},
+	}
+	if gardenCluster != nil {
+		a.gardenReader = gardenCluster.GetAPIReader()
+	}
+	return a
+}
+
+// Reconcile writes what can be resolved, keeps the rest as it is, and returns what could not be resolved at the end.
+func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) error {
+	d := a.newDelegate(log, w, c)
+	err := a.newGeneric(d).Reconcile(ctx, log, w, c)
+	return errorcodes.WithCodes(errors.Join(d.unresolved(), err, d.completeStatus(ctx)))
+}
+
+// Restore restores the machines only if all zones can be resolved. A zone that is left out would lose its machines: nothing
+// in the new seed knows them, and they would be deleted as orphans.
+func (a *actuator) Restore(ctx context.Context, log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) error {
+	d := a.newDelegate(log, w, c)
+	d.needsAll = true
+	if err := genericactuator.RestoreWithoutReconcile(ctx, log, a.gardenReader, a.client, d, w, c); err != nil {
+		return errorcodes.WithCodes(fmt.Errorf("failed restoring the worker state: %w", err))
+	}
+	return a.Reconcile(ctx, log, w, c)
+}
+
+// Delete deletes all machines. Zones that cannot be resolved do not stop it: if they have machines, they have a machine class.
+func (a *actuator) Delete(ctx context.Context, log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) error {
+	d := a.newDelegate(log, w, c)
+	gone, err := d.nothingLeft(ctx)
+	if err != nil {
+		return err
+	}
+	if gone {
+		return d.deleteMachineClassSecrets(ctx)
+	}
+	return errorcodes.WithCodes(a.newGeneric(d).Delete(ctx, log, w, c))
+}
+
+func (a *actuator) newDelegate(log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) *delegate {
+	return &delegate{
+		log:      log,
+		client:   a.client,
+		reader:   a.reader,
+		recorder: a.recorder,
+		resolver: a.resolver,
+		worker:   w,
+		cluster:  c,
+	}
+}

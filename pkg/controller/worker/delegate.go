@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package worker
+
+import (
+	"context"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
+	"github.com/gardener/gardener/extensions/pkg/controller/worker"
+	"github.com/gardener/gardener/extensions/pkg/controller/worker/genericactuator"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+)
+
+// delegate is what Gardener's generic actuator asks about one Worker.
+type delegate struct {
+	log      logr.Logger
+	client   client.Client
+	reader   client.Reader
+	recorder events.EventRecorder
+	resolver resolver
+	worker   *extensionsv1alpha1.Worker
+	cluster  *extensionscontroller.Cluster
+	// needsAll makes a zone that cannot be resolved an error for all.
+	needsAll bool
+
+	planned *plan
+}
+
+var (
+	_ genericactuator.DelegateFactory = &delegate{}
+	_ genericactuator.WorkerDelegate  = &delegate{}
+)
+
+// WorkerDelegate implements genericactuator.DelegateFactory. The delegate is for one Worker already.
+func (d *delegate) WorkerDelegate(context.Context, *extensionsv1alpha1.Worker, *extensionscontroller.Cluster) (genericactuator.WorkerDelegate, error) {
+	return d, nil
+}
+
+// GenerateMachineDeployments returns one machine deployment per pool and zone.
+func (d *delegate) GenerateMachineDeployments(ctx context.Context) (worker.MachineDeployments, error) {
+	p, err := d.plan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if d.needsAll {
+		if err := d.unresolved(); err != nil {
+			return nil, err
+		}
+	}
+	return d.machineDeployments(p), nil
+}
+
+// DeployMachineClasses writes the machine classes of all zones that could be resolved.
+func (d *delegate) DeployMachineClasses(ctx context.Context) error {
+	p, err := d.plan(ctx)
+	if err != nil {
+		return err
+	}
+	return d.deployMachineClasses(ctx, p)
+}
+
+// UpdateMachineImagesStatus writes the machine images in use into the status of the Worker. The generic actuator calls it last
+// before it waits for machines. So what no pool wants any more is removed here: behind that wait it would be removed only once
+// the machines of all sites are well.
+func (d *delegate) UpdateMachineImagesStatus(ctx context.Context) error {
+	p, err := d.plan(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.updateMachineImagesStatus(ctx, p); err != nil {
+		return err
+	}
+	return d.cleanUp(ctx, p)
+}
+
+// PreReconcileHook has nothing to do.
+func (d *delegate) PreReconcileHook(context.Context) error { return nil }
+
+// PostReconcileHook has nothing to do.
+func (d *delegate) PostReconcileHook(context.Context) error { return nil }
+
+// PreDeleteHook has nothing to do.
+func (d *delegate) PreDeleteHook(context.Context) error { return nil }
+
+// PostDeleteHook has nothing to do.
+func (d *delegate) PostDeleteHook(context.Context) error { return nil }

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package worker
+
+import (
+	"context"
+	"fmt"
+
+	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// reasonUnresolved is the reason of the events about zones that cannot be resolved.
+const reasonUnresolved = "ZoneUnresolved"
+
+// keptZone is what exists of a zone that cannot be resolved now.
+type keptZone struct {
+	deployment *machinev1alpha1.MachineDeployment
+	className  string
+	secretName string
+}
+
+// findKept returns what exists of the zone, and nil if nothing does. It reads from the API server: a zone that was missed
+// because a cache is late would lose its machines.
+func (d *delegate) findKept(ctx context.Context, z *zone) (*keptZone, error) {
+	deployment := &machinev1alpha1.MachineDeployment{}
+	if err := d.reader.Get(ctx, client.ObjectKey{Namespace: d.worker.Namespace, Name: z.deploymentName}, deployment); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("reading machine deployment %s: %w", z.deploymentName, err)
+	}
+	if deployment.DeletionTimestamp != nil {
+		return nil, nil
+	}
+
+	kept := &keptZone{deployment: deployment, className: deployment.Spec.Template.Spec.Class.Name}
+	kept.secretName = kept.className
+	class := &machinev1alpha1.MachineClass{}
+	err := d.reader.Get(ctx, client.ObjectKey{Namespace: d.worker.Namespace, Name: kept.className}, class)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("reading machine class %s: %w", kept.className, err)
+	}
+	if class.SecretRef != nil {
+		kept.secretName = class.SecretRef.Name
+	}
+	return kept, nil
+}
+
+// tellUnresolved writes a log entry and an event about a zone that cannot be resolved.
+func (d *delegate) tellUnresolved(p *pool, z *zone) {
+	d.log.Error(z.err, "Zone cannot be resolved", "pool", p.spec.Name, "zone", z.name, "site", z.siteName, "kept", z.kept != nil)
+	if z.kept != nil {
+		d.recorder.Eventf(d.worker, nil, corev1.EventTypeWarning, reasonUnresolved, "Reconcile",
+			"Pool %q in zone %q keeps machine class %s: %v", p.spec.Name, z.name, z.kept.className, z.err)
+		return
+	}
+	d.recorder.Eventf(d.worker, nil, corev1.EventTypeWarning, reasonUnresolved, "Reconcile",
+		"Pool %q in zone %q has no machines yet: %v", p.spec.Name, z.name, z.err)
+}

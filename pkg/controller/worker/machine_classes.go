@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener/extensions/pkg/controller/worker/genericactuator"
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
+	"github.com/gardener/gardener/pkg/utils/flow"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
+
+// fieldOwner owns the fields of machine classes and their secrets. Finalizers are machine-controller-manager's.
+const fieldOwner = client.FieldOwner("gardener-extension-provider-hybrid-worker")
+
+// userDataKey is the key of the user data in the secret of a machine class.
+const userDataKey = "userData"
+
+// machineClassSecretLabels mark the secrets of machine classes.
+var machineClassSecretLabels = client.MatchingLabels{v1beta1constants.GardenerPurpose: v1beta1constants.GardenPurposeMachineClass}
+
+// deployMachineClasses writes the machine class of each zone that could be resolved, and before it its secret.
+func (d *delegate) deployMachineClasses(ctx context.Context, p *plan) error {
+	var (
+		tasks []flow.TaskFn
+		errs  []error
+	)
+	p.zones(func(pool *pool, z *zone) {
+		if z.err != nil {
+			return
+		}
+		class, err := d.machineClass(pool, z)
+		if err != nil {
+			errs = append(errs, err)
+			return
+		}
+		secret := d.machineClassSecret(pool, z)
+		tasks = append(tasks, func(ctx context.Context) error {
+			for _, obj := range []client.Object{secret, class} {
+				if err := d.client.Patch(ctx, obj, client.Apply, fieldOwner, client.ForceOwnership); err != nil { //nolint:staticcheck // The objects have no apply configurations.
+					return fmt.Errorf("applying %T %s: %w", obj, obj.GetName(), err)
+				}
+			}
+			return nil
+		})
+	})
+	return errors.Join(errors.Join(errs...), flow.ParallelN(genericactuator.MaxConcurrentMachineTasks, tasks...)(ctx))
+}
+
+func (d *delegate) machineClass(p *pool, z *zone) (*machinev1alpha1.MachineClass, error) {
+	spec, err := codec.Encode(z.spec)
+	if err != nil {
+		return nil, fmt.Errorf("pool %q in zone %q: %w", p.spec.Name, z.name, err)
+	}
+	return &machinev1alpha1.MachineClass{
+		TypeMeta: metav1.TypeMeta{
+			APIVersion: machinev1alpha1.SchemeGroupVersion.String(),
+			Kind:       "MachineClass",
+		},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:      z.className,
+			Namespace: d.worker.Namespace,
+			Labels: map[string]string{
+				v1beta1constants.LabelWorkerPool: p.spec.Name,
+				v1alpha1.LabelSite:               z.siteName,
+			},
+		},
+		NodeTemplate: d.nodeTemplate(p, z),
+		CredentialsSecretRef: &corev1.SecretReference{
+			Name:      d.worker.Spec.SecretRef.Name,
+			Namespace: d.worker.Spec.SecretRef.Namespace,
+		},
+		SecretRef: &corev1.SecretReference{
+			Name:      z.className,
+			Namespace: d.worker.Namespace,
+		},
+		Provider:     v1alpha1.ProviderType,
+		ProviderSpec: *spec,
+	}, nil
+}
+
+func (d *delegate) machineClassSecret(p *pool, z *zone) *corev1.Secret {
+	return &corev1.Secret{
+		TypeMeta: metav1.TypeMeta{
+			APIVersion: corev1.SchemeGroupVersion.String(),
+			Kind:       "Secret",
+		},
+		ObjectMeta: metav1.ObjectMeta{
+			Name:      z.className,
+			Namespace: d.worker.Namespace,
+			Labels:    maps.Clone(machineClassSecretLabels),
+		},
+		Type: corev1.SecretTypeOpaque,
+		Data: map[string][]byte{userDataKey: p.userData},
+	}
+}

@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package worker
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/gardener/gardener/extensions/pkg/controller/worker"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+// resolver asks the sites what their machines are.
+type resolver struct {
+	machineClasses platform.Registry[platform.MachineClasses]
+	timeout        time.Duration
+}
+
+type answer struct {
+	spec *v1alpha1.MachineProviderSpec
+	err  error
+}
+
+// resolve asks for all zones that have no error yet at the same time. It returns after the timeout even if a site does not
+// answer and its platform does not give up; the zone then has an error.
+func (r resolver) resolve(ctx context.Context, d *delegate, p *plan, f *facts) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+
+	answers := map[*zone]chan answer{}
+	p.zones(func(pool *pool, z *zone) {
+		if z.err != nil {
+			return
+		}
+		request, err := d.request(pool, z, f)
+		if err != nil {
+			z.err = platform.InSite(z.siteName, err)
+			return
+		}
+		answers[z] = make(chan answer, 1)
+		go func(answers chan<- answer, spec *v1alpha1.MachineProviderSpec, platformName v1alpha1.Platform) {
+			machineClasses, err := r.machineClasses.For(platformName)
+			if err == nil {
+				err = machineClasses.Resolve(ctx, request, spec)
+			}
+			answers <- answer{spec: spec, err: err}
+		}(answers[z], d.newSpec(z), z.site.Platform)
+	})
+
+	p.zones(func(_ *pool, z *zone) {
+		answers, ok := answers[z]
+		if !ok {
+			return
+		}
+		select {
+		case a := <-answers:
+			z.spec, z.err = a.spec, a.err
+		case <-ctx.Done():
+			z.err = platform.NewError(platform.ClassTransient, "no answer within %s: %w", r.timeout, ctx.Err())
+		}
+		if z.err != nil {
+			z.spec, z.err = nil, platform.InSite(z.siteName, z.err)
+		}
+	})
+}
+
+// newSpec returns what all platforms have in common.
+func (d *delegate) newSpec(z *zone) *v1alpha1.MachineProviderSpec {
+	spec := &v1alpha1.MachineProviderSpec{Site: z.siteName, Shoot: d.cluster.Shoot.Status.TechnicalID}
+	if z.image.Site.UserData != nil {
+		spec.UserDataFormat = z.image.Site.UserData.Format
+	}
+	return spec
+}
+
+// request finds what the zone's machines are on its site. Its errors name what is missing.
+func (d *delegate) request(p *pool, z *zone, f *facts) (platform.MachineClassRequest, error) {
+	none := platform.MachineClassRequest{}
+
+	status := f.siteStatus(z.siteName)
+	if status == nil {
+		return none, platform.NewError(platform.ClassTransient, "the infrastructure of the site is not ready")
+	}
+	if z.machineType = helper.FindMachineType(f.profile, p.spec.MachineType, z.siteName); z.machineType == nil {
+		return none, platform.NewError(platform.ClassConfiguration, "the CloudProfile does not have machine type %q on the site", p.spec.MachineType)
+	}
+	capabilities, definitions := d.capabilities(p)
+	z.image = helper.FindMachineImage(helper.MachineImageRequest{
+		Name:         p.spec.MachineImage.Name,
+		Version:      p.spec.MachineImage.Version,
+		Site:         z.siteName,
+		Capabilities: capabilities,
+		Definitions:  definitions,
+	}, f.profile.MachineImages, f.images)
+	if z.image == nil {
+		return none, platform.NewError(platform.ClassConfiguration, "neither the CloudProfile nor the status of the Worker has machine image %q in version %q for machine type %q on the site",
+			p.spec.MachineImage.Name, p.spec.MachineImage.Version, p.spec.MachineType)
+	}
+	volumeType, volumeSize, err := volume(p, z, f)
+	if err != nil {
+		return none, err
+	}
+
+	i := slices.IndexFunc(z.site.Profile.Zones, func(s v1alpha1.SiteZone) bool { return s.Name == z.name })
+	return platform.MachineClassRequest{
+		Site:        z.site,
+		Status:      status,
+		Zone:        &z.site.Profile.Zones[i],
+		MachineType: z.machineType,
+		Image:       z.image.Site,
+		VolumeType:  volumeType,
+		VolumeSize:  volumeSize,
+		PodCIDRs:    d.podCIDRs(),
+		Pool:        p.spec.Name,
+	}, nil
+}
+
+func volume(p *pool, z *zone, f *facts) (*v1alpha1.SiteVolumeType, int, error) {
+	if p.spec.Volume == nil {
+		return nil, 0, nil
+	}
+	size, err := worker.DiskSize(p.spec.Volume.Size)
+	if err != nil {
+		return nil, 0, platform.NewError(platform.ClassConfiguration, "volume size %q: %w", p.spec.Volume.Size, err)
+	}
+	if p.spec.Volume.Type == nil {
+		return nil, size, nil
+	}
+	volumeType := helper.FindVolumeType(f.profile, *p.spec.Volume.Type, z.siteName)
+	if volumeType == nil {
+		return nil, 0, platform.NewError(platform.ClassConfiguration, "the CloudProfile does not have volume type %q on the site", *p.spec.Volume.Type)
+	}
+	return volumeType, size, nil
+}
+
+// podCIDRs returns the shoot's pod ranges, one per IP family.
+func (d *delegate) podCIDRs() []string {
+	if networking := d.cluster.Shoot.Status.Networking; networking != nil && len(networking.Pods) > 0 {
+		return networking.Pods
+	}
+	if networking := d.cluster.Shoot.Spec.Networking; networking != nil && networking.Pods != nil {
+		return []string{*networking.Pods}
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/codes"
+	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/status"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+var classCodes = map[platform.Class]codes.Code{
+	platform.ClassUnauthenticated: codes.Unauthenticated,
+	platform.ClassForbidden:       codes.PermissionDenied,
+	platform.ClassQuota:           codes.ResourceExhausted,
+	platform.ClassExhausted:       codes.ResourceExhausted,
+	platform.ClassConflict:        codes.Unavailable,
+	platform.ClassConfiguration:   codes.InvalidArgument,
+	platform.ClassTransient:       codes.Unavailable,
+}
+
+// codeOf returns the code of a class. NotFound is what machine-controller-manager takes for the proof that there is no such
+// machine: it creates one, or ends a deletion. Only the look at a machine can prove that. What else is not found is an image,
+// a network or the like, and that is tried again after minutes.
+func codeOf(operation string, class platform.Class) codes.Code {
+	if class == platform.ClassNotFound {
+		if operation == operationGet {
+			return codes.NotFound
+		}
+		return codes.FailedPrecondition
+	}
+	if code, ok := classCodes[class]; ok {
+		return code
+	}
+	return codes.Unavailable
+}
+
+// brackets replaces what machine-controller-manager looks for when it reads the code out of an error's text.
+var brackets = strings.NewReplacer("[", "(", "]", ")")
+
+// toStatus returns err as machine-controller-manager reads it. The message begins with the class.
+func toStatus(operation, siteName string, err error) *status.Status {
+	class := platform.ClassOf(err)
+	if siteName != "" {
+		err = platform.InSite(siteName, err)
+	}
+	message := brackets.Replace(fmt.Sprintf("%s: %v", class, err))
+	return status.WrapError(codeOf(operation, class), message, err)
+}

@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package machine is the driver of machine-controller-manager for the machines of all sites.
+package machine
+
+import (
+	"context"
+	"time"
+
+	"github.com/gardener/machine-controller-manager/pkg/util/provider/driver"
+	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/codes"
+	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/status"
+	"k8s.io/klog/v2"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+// Provider is the provider of the machine classes that the driver serves.
+const Provider = v1alpha1.ProviderType
+
+// Timeouts limit the calls of the driver, because machine-controller-manager does not.
+type Timeouts struct {
+	// Create limits the creation of a machine up to its ID.
+	Create time.Duration
+	// Delete limits the deletion of a machine.
+	Delete time.Duration
+	// Get limits the look at one machine.
+	Get time.Duration
+	// List limits the look at all machines of a site.
+	List time.Duration
+}
+
+// DefaultTimeouts are the timeouts of a driver in production.
+func DefaultTimeouts() Timeouts {
+	return Timeouts{
+		Create: 3 * time.Minute,
+		Delete: 5 * time.Minute,
+		Get:    time.Minute,
+		List:   time.Minute,
+	}
+}
+
+type hybridDriver struct {
+	machines platform.Registry[platform.Machines]
+	timeouts Timeouts
+}
+
+// NewDriver returns a driver that finds the platform of a machine in its machine class.
+func NewDriver(machines platform.Registry[platform.Machines], timeouts Timeouts) driver.Driver {
+	return &hybridDriver{machines: machines, timeouts: timeouts}
+}
+
+// CreateMachine creates the machine and returns as soon as its ID is known.
+func (d *hybridDriver) CreateMachine(ctx context.Context, req *driver.CreateMachineRequest) (*driver.CreateMachineResponse, error) {
+	return call(d, operationCreate, req.MachineClass, req.Secret, func(t *target) (*driver.CreateMachineResponse, error) {
+		userData, err := wrapUserData(t.request.Spec.UserDataFormat, req.Secret.Data[userDataKey])
+		if err != nil {
+			return nil, err
+		}
+		t.request.Name = req.Machine.Name
+		t.request.ProviderID = req.Machine.Spec.ProviderID
+		t.request.UserData = userData
+
+		ctx, cancel := context.WithTimeout(ctx, d.timeouts.Create)
+		defer cancel()
+		m, err := t.machines.Create(ctx, t.request)
+		if err != nil {
+			return nil, err
+		}
+		return &driver.CreateMachineResponse{ProviderID: m.ProviderID, NodeName: m.Name, Addresses: m.Addresses}, nil
+	})
+}
+
+// InitializeMachine has nothing to do: CreateMachine wrote everything.
+func (d *hybridDriver) InitializeMachine(context.Context, *driver.InitializeMachineRequest) (*driver.InitializeMachineResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "machines need no initialization")
+}
+
+// DeleteMachine deletes the machine and returns when it is gone.
+func (d *hybridDriver) DeleteMachine(ctx context.Context, req *driver.DeleteMachineRequest) (*driver.DeleteMachineResponse, error) {
+	return call(d, operationDelete, req.MachineClass, req.Secret, func(t *target) (*driver.DeleteMachineResponse, error) {
+		t.request.Name = req.Machine.Name
+		t.request.ProviderID = req.Machine.Spec.ProviderID
+
+		ctx, cancel := context.WithTimeout(ctx, d.timeouts.Delete)
+		defer cancel()
+		if err := t.machines.Delete(ctx, t.request); err != nil {
+			return nil, err
+		}
+		return &driver.DeleteMachineResponse{}, nil
+	})
+}
+
+// GetMachineStatus succeeds for every machine that exists, also while it boots.
+func (d *hybridDriver) GetMachineStatus(ctx context.Context, req *driver.GetMachineStatusRequest) (*driver.GetMachineStatusResponse, error) {
+	return call(d, operationGet, req.MachineClass, req.Secret, func(t *target) (*driver.GetMachineStatusResponse, error) {
+		t.request.Name = req.Machine.Name
+		t.request.ProviderID = req.Machine.Spec.ProviderID
+
+		ctx, cancel := context.WithTimeout(ctx, d.timeouts.Get)
+		defer cancel()
+		m, err := t.machines.Get(ctx, t.request)
+		if err != nil {
+			return nil, err
+		}
+		return &driver.GetMachineStatusResponse{ProviderID: m.ProviderID, NodeName: m.Name, Addresses: m.Addresses}, nil
+	})
+}
+
+// ListMachines returns the machines of the class's site. It returns no machines rather than an error: with an error
+// machine-controller-manager would not look for orphans of the remaining classes, which may be those of other sites; and it
+// deletes only machines that are listed.
+func (d *hybridDriver) ListMachines(ctx context.Context, req *driver.ListMachinesRequest) (*driver.ListMachinesResponse, error) {
+	response, err := call(d, operationList, req.MachineClass, req.Secret, func(t *target) (*driver.ListMachinesResponse, error) {
+		ctx, cancel := context.WithTimeout(ctx, d.timeouts.List)
+		defer cancel()
+		machines, err := t.machines.List(ctx, t.request)
+		if err != nil {
+			return nil, err
+		}
+		list := make(map[string]string, len(machines))
+		for _, m := range machines {
+			list[m.ProviderID] = m.Name
+		}
+		return &driver.ListMachinesResponse{MachineList: list}, nil
+	})
+	if err != nil {
+		klog.ErrorS(err, "Machines could not be listed, orphans are looked for later", "machineClass", klog.KObj(req.MachineClass))
+		return &driver.ListMachinesResponse{MachineList: map[string]string{}}, nil
+	}
+	return response, nil
+}
+
+// GetVolumeIDs returns the IDs of the volumes that belong to any of the platforms; the request does not say which machine it
+// is about.
+func (d *hybridDriver) GetVolumeIDs(_ context.Context, req *driver.GetVolumeIDsRequest) (*driver.GetVolumeIDsResponse, error) {
+	response := &driver.GetVolumeIDsResponse{VolumeIDs: []string{}}
+	for _, pv := range req.PVSpecs {
+		for _, name := range d.machines.Platforms() {
+			if id, ok := d.machines[name].VolumeID(pv); ok {
+				response.VolumeIDs = append(response.VolumeIDs, id)
+				break
+			}
+		}
+	}
+	return response, nil
+}

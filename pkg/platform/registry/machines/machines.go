@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package machines names the platforms that the driver of machine-controller-manager can use.
+package machines
+
+import (
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	openstackclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	openstack "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machines"
+)
+
+// New returns the Machines parts of all platforms.
+func New() platform.Registry[platform.Machines] {
+	return platform.Registry[platform.Machines]{
+		v1alpha1.PlatformOpenStack: openstack.New(openstackclient.Shared()),
+	}
+}

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package toyplatform is a platform in memory, for tests. It uses the API blocks of bare metal, and shows what a platform
+// costs: this folder and one line in the registry of each consumer.
+package toyplatform
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+// Platform is the name of the platform.
+const Platform = v1alpha1.PlatformMetal
+
+// Cloud is what all sites of the platform have in memory.
+type Cloud struct {
+	mu       sync.Mutex
+	failures map[string]error
+	hanging  map[string]chan struct{}
+	machines map[string]map[string]platform.Machine
+}
+
+// NewCloud returns an empty cloud.
+func NewCloud() *Cloud {
+	return &Cloud{
+		failures: map[string]error{},
+		hanging:  map[string]chan struct{}{},
+		machines: map[string]map[string]platform.Machine{},
+	}
+}
+
+// Fail lets all further requests to the site fail, or succeed again if err is nil.
+func (c *Cloud) Fail(site string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failures[site] = err
+}
+
+// Hang lets all further requests to the site wait until release is called or their time is over.
+func (c *Cloud) Hang(site string) (release func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	hanging := make(chan struct{})
+	c.hanging[site] = hanging
+	return sync.OnceFunc(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.hanging, site)
+		close(hanging)
+	})
+}
+
+// Machines returns the names of the machines on the site in alphabetical order.
+func (c *Cloud) Machines(site string) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(maps.Keys(c.machines[site]))
+}
+
+// request is what every request to a site begins with.
+func (c *Cloud) request(ctx context.Context, site string) error {
+	c.mu.Lock()
+	hanging := c.hanging[site]
+	c.mu.Unlock()
+	if hanging != nil {
+		select {
+		case <-hanging:
+		case <-ctx.Done():
+			return platform.InSite(site, platform.NewError(platform.ClassTransient, "no answer: %w", ctx.Err()))
+		}
+	}
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.failures[site]; err != nil {
+		return platform.InSite(site, err)
+	}
+	return nil
+}

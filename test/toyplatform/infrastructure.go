@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package toyplatform
+
+import (
+	"context"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+type infrastructure struct{ cloud *Cloud }
+
+// NewInfrastructure returns the platform's part for the Infrastructure controller.
+func NewInfrastructure(cloud *Cloud) platform.Infrastructure { return &infrastructure{cloud} }
+
+// Reconcile implements platform.Infrastructure.
+func (i *infrastructure) Reconcile(ctx context.Context, s *site.Site, persist platform.Persist) (*v1alpha1.SiteStatus, error) {
+	if err := i.cloud.request(ctx, s.Name); err != nil {
+		return nil, err
+	}
+	if err := persist(ctx, &v1alpha1.SiteState{Name: s.Name}); err != nil {
+		return nil, err
+	}
+	return &v1alpha1.SiteStatus{Name: s.Name}, nil
+}
+
+// Delete implements platform.Infrastructure.
+func (i *infrastructure) Delete(ctx context.Context, s *site.Site, _ platform.Persist) error {
+	return i.cloud.request(ctx, s.Name)
+}

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package toyplatform
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+// driverName is the name of the platform's CSI driver.
+const driverName = "csi.toy.example.com"
+
+type machines struct{ cloud *Cloud }
+
+// NewMachines returns the platform's part for the driver of machine-controller-manager.
+func NewMachines(cloud *Cloud) platform.Machines { return &machines{cloud} }
+
+// Create implements platform.Machines.
+func (m *machines) Create(ctx context.Context, r platform.MachineRequest) (platform.Machine, error) {
+	if err := m.cloud.request(ctx, r.Spec.Site); err != nil {
+		return platform.Machine{}, err
+	}
+	m.cloud.mu.Lock()
+	defer m.cloud.mu.Unlock()
+	if m.cloud.machines[r.Spec.Site] == nil {
+		m.cloud.machines[r.Spec.Site] = map[string]platform.Machine{}
+	}
+	machine := platform.Machine{Name: r.Name, ProviderID: "toy:///" + r.Spec.Site + "/" + r.Name}
+	m.cloud.machines[r.Spec.Site][r.Name] = machine
+	return machine, nil
+}
+
+// Get implements platform.Machines.
+func (m *machines) Get(ctx context.Context, r platform.MachineRequest) (platform.Machine, error) {
+	if err := m.cloud.request(ctx, r.Spec.Site); err != nil {
+		return platform.Machine{}, err
+	}
+	m.cloud.mu.Lock()
+	defer m.cloud.mu.Unlock()
+	machine, ok := m.cloud.machines[r.Spec.Site][r.Name]
+	if !ok {
+		return platform.Machine{}, platform.NewError(platform.ClassNotFound, "there is no machine %q", r.Name)
+	}
+	return machine, nil
+}
+
+// Delete implements platform.Machines.
+func (m *machines) Delete(ctx context.Context, r platform.MachineRequest) error {
+	if err := m.cloud.request(ctx, r.Spec.Site); err != nil {
+		return err
+	}
+	m.cloud.mu.Lock()
+	defer m.cloud.mu.Unlock()
+	delete(m.cloud.machines[r.Spec.Site], r.Name)
+	return nil
+}
+
+// List implements platform.Machines.
+func (m *machines) List(ctx context.Context, r platform.MachineRequest) ([]platform.Machine, error) {
+	if err := m.cloud.request(ctx, r.Spec.Site); err != nil {
+		return nil, err
+	}
+	m.cloud.mu.Lock()
+	defer m.cloud.mu.Unlock()
+	return slices.Collect(maps.Values(m.cloud.machines[r.Spec.Site])), nil
+}
+
+// VolumeID implements platform.Machines.
+func (m *machines) VolumeID(pv *corev1.PersistentVolumeSpec) (string, bool) {
+	if pv.CSI != nil && pv.CSI.Driver == driverName {
+		return pv.CSI.VolumeHandle, true
+	}
+	return "", false
+}
