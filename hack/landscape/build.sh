@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+#
+# SPDX-License-Identifier: Apache-2.0
+
+# Builds the processes of the local landscape that are not ours (etcd, kube-apiserver, machine-controller-manager) from the Go
+# module proxy into hack/bin, unless they are there in the versions of hack/landscape/binaries/go.mod. If KUBEBUILDER_ASSETS is
+# set, etcd and kube-apiserver are taken from that folder.
+#
+# It uses neither -trimpath nor another CGO_ENABLED than `go test`: all share one build cache.
+
+set -o errexit -o nounset -o pipefail
+cd "$(dirname "$0")/binaries"
+bin="$(cd ../.. && pwd)/bin"
+mkdir -p "$bin"
+
+exec 9>"$bin/.build.lock"
+flock -n 9 || { echo "> Wait for another build of the landscape" >&2; flock 9; }
+
+version_of() { go list -m -f '{{.Version}}' "$1"; }
+
+# report COUNTER   says every 15 seconds how far the build is
+report() {
+  local start=$SECONDS
+  while sleep 15 >&- 2>&-; do
+    printf '>   %4ds, %d packages compiled\n' $((SECONDS - start)) "$(wc -l <"$1")" >&2
+  done
+}
+
+# build NAME PACKAGE MODULE COLD   COLD is how long it takes with an empty build cache
+build() {
+  local name=$1 package=$2 version flags stamp log ticker start=$SECONDS
+  version="$(version_of "$3")"
+  flags="-s -w"
+  for p in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
+    flags+=" -X $p.gitVersion=$kubernetes -X $p.gitMajor=1 -X $p.gitMinor=$(cut -d. -f2 <<<"$kubernetes")"
+    flags+=" -X $p.gitTreeState=clean -X $p.gitCommit=0000000 -X $p.buildDate=1970-01-01T00:00:00Z"
+  done
+  stamp="$(cat go.mod go.sum <(echo "$flags") <(go env GOVERSION GOARCH) | sha256sum | cut -c1-16)"
+  if [[ -x $bin/$name && $(cat "$bin/.$name.stamp" 2>/dev/null) == "$stamp" ]]; then
+    return 0
+  fi
+
+  echo "> Build $name $version ($4 if nothing of it was built before)" >&2
+  log="$(mktemp)"
+  report "$log" 9>&- & ticker=$!
+  if ! go build -v -ldflags "$flags" -o "$bin/$name" "$package" 2>"$log"; then
+    kill "$ticker"
+    tail -n 20 "$log" >&2
+    rm -f "$log"
+    return 1
+  fi
+  kill "$ticker"
+  rm -f "$log"
+  echo "$stamp" >"$bin/.$name.stamp"
+  echo ">   built in $((SECONDS - start)) s" >&2
+}
+
+kubernetes="$(version_of k8s.io/kubernetes)"
+if [[ -z ${KUBEBUILDER_ASSETS:-} ]]; then
+  build etcd go.etcd.io/etcd/server/v3 go.etcd.io/etcd/server/v3 "1 minute"
+  build kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes "4 to 7 minutes on 2 cores"
+else
+  for name in etcd kube-apiserver; do
+    [[ -x $KUBEBUILDER_ASSETS/$name ]] || { echo "KUBEBUILDER_ASSETS is $KUBEBUILDER_ASSETS, but there is no $name" >&2; exit 1; }
+  done
+fi
+build machine-controller-manager github.com/gardener/machine-controller-manager/cmd/machine-controller-manager \
+  github.com/gardener/machine-controller-manager "1 minute"
