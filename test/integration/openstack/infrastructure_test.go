@@ -1,0 +1,214 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package openstack_test
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	. "github.com/onsi/gomega/gstruct"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/infrastructure"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+)
+
+const publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ6rTGQzUbvFOdK0fEvhOE3uJBVBnN1ZKsiWXAtKhVDp shoot"
+
+// newSite is an OpenStack site with a network of its own and one foreign site.
+func newSite(shoot string) *site.Site {
+	return &site.Site{
+		Name:     "cloud",
+		Platform: v1alpha1.PlatformOpenStack,
+		Shoot:    shoot,
+		Profile: &v1alpha1.CloudProfileSite{
+			Name:      "cloud",
+			Region:    "west",
+			OpenStack: &v1alpha1.OpenStackProfile{AuthURL: connection.AuthURL, Region: connection.Region},
+		},
+		Config:       &v1alpha1.InfrastructureSite{Name: "cloud", OpenStack: &v1alpha1.OpenStackInfrastructure{FloatingPoolName: "public"}},
+		Credentials:  siteCredentials(),
+		SSHPublicKey: []byte(publicKey),
+		Network: site.Network{
+			Topology:   v1alpha1.TopologyRouted,
+			Subnets:    []netip.Prefix{netip.MustParsePrefix("10.250.0.0/18")},
+			Nodes:      []netip.Prefix{netip.MustParsePrefix("10.250.0.0/18")},
+			Foreign:    []netip.Prefix{netip.MustParsePrefix("10.250.64.0/18")},
+			Gateway:    netip.MustParseAddr("10.250.0.1"),
+			DNSServers: []string{"192.0.2.53"},
+		},
+	}
+}
+
+// keep persists the state into the site, as the next reconciliation would find it.
+func keep(s *site.Site) platform.Persist {
+	return func(_ context.Context, state *v1alpha1.SiteState) error {
+		s.State = state
+		return nil
+	}
+}
+
+var _ = Describe("Infrastructure", func() {
+	var (
+		shoot string
+		s     *site.Site
+		part  platform.Infrastructure
+	)
+
+	BeforeEach(func() {
+		shoot = shootName()
+		s = newSite(shoot)
+		part = infrastructure.New(newSessions())
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(proxy.SetFaults()).To(Succeed())
+			Expect(part.Delete(ctx, s, keep(s))).To(Succeed())
+		})
+	})
+
+	It("should create everything, see that nothing is to do, and delete everything", func(ctx SpecContext) {
+		status, err := part.Reconcile(ctx, s, keep(s))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(status.OpenStack).To(PointTo(MatchFields(IgnoreExtras, Fields{
+			"NetworkID":         Not(BeEmpty()),
+			"SubnetID":          Not(BeEmpty()),
+			"RouterID":          Not(BeEmpty()),
+			"FloatingNetworkID": Not(BeEmpty()),
+			"SecurityGroupID":   Not(BeEmpty()),
+			"KeyName":           HavePrefix(shoot + "-cloud-"),
+		})))
+		state := s.State.OpenStack
+		Expect(state.Network).To(Equal(&v1alpha1.OpenStackObject{ID: status.OpenStack.NetworkID, Managed: true}))
+		Expect(state.RouterInterface).To(Equal(&v1alpha1.OpenStackObject{ID: status.OpenStack.SubnetID, Managed: true}))
+
+		requests := label("no-op")
+		persist := func(context.Context, *v1alpha1.SiteState) error { return errors.New("nothing is to be persisted") }
+		again, err := part.Reconcile(ctx, s, persist)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(again).To(Equal(status))
+		Expect(requests()).To(HaveEach(HaveField("Kind", countproxy.KindRead)))
+		Expect(len(requests())).To(BeNumerically("<=", 7))
+
+		Expect(part.Delete(ctx, s, keep(s))).To(Succeed())
+		Expect(inspector.Objects(ctx, shoot)).To(BeEmpty())
+	})
+
+	It("should find everything again when the state is lost", func(ctx SpecContext) {
+		status, err := part.Reconcile(ctx, s, keep(s))
+		Expect(err).NotTo(HaveOccurred())
+		state := s.State
+
+		s.State = nil
+		requests := label("lost state")
+		Expect(part.Reconcile(ctx, s, keep(s))).To(Equal(status))
+		Expect(s.State).To(Equal(state))
+		Expect(requests()).NotTo(ContainElement(HaveField("Kind", countproxy.KindWrite)))
+
+		s.State = nil
+		Expect(part.Delete(ctx, s, keep(s))).To(Succeed())
+		Expect(inspector.Objects(ctx, shoot)).To(BeEmpty())
+	})
+
+	DescribeTable("should complete what was interrupted, without duplicates", func(ctx SpecContext, fault countproxy.Fault) {
+		fault.Times = 1
+		Expect(proxy.SetFaults(fault)).To(Succeed())
+		_, err := part.Reconcile(ctx, s, keep(s))
+		Expect(err).To(HaveOccurred())
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
+
+		_, err = part.Reconcile(ctx, s, keep(s))
+		Expect(err).NotTo(HaveOccurred())
+		objects, err := inspector.Objects(ctx, shoot)
+		Expect(err).NotTo(HaveOccurred())
+		kinds := map[string]int{}
+		for _, object := range objects {
+			kinds[object.Kind]++
+		}
+		Expect(kinds).To(And(
+			HaveKeyWithValue("network", 1), HaveKeyWithValue("subnet", 1), HaveKeyWithValue("router", 1),
+			HaveKeyWithValue("security group", 1), HaveKeyWithValue("key pair", 1),
+		))
+	},
+		Entry("network created, answer lost", countproxy.Fault{Method: "POST", Path: "/networks$", After: true, Action: countproxy.ActionReset}),
+		Entry("subnet refused", countproxy.Fault{Method: "POST", Path: "/subnets$", Action: countproxy.ActionStatus, Status: 503}),
+		Entry("subnet created, answer lost", countproxy.Fault{Method: "POST", Path: "/subnets$", After: true, Action: countproxy.ActionReset}),
+		Entry("router created, answer lost", countproxy.Fault{Method: "POST", Path: "/routers$", After: true, Action: countproxy.ActionStatus, Status: 503}),
+		Entry("interface added, answer lost", countproxy.Fault{Method: "PUT", Path: "/add_router_interface$", After: true, Action: countproxy.ActionStatus, Status: 503}),
+		Entry("security group created, answer lost", countproxy.Fault{Method: "POST", Path: "/security-groups$", After: true, Action: countproxy.ActionReset}),
+		Entry("rules refused", countproxy.Fault{Method: "POST", Path: "/security-group-rules$", Action: countproxy.ActionStatus, Status: 503}),
+		Entry("key pair created, answer lost", countproxy.Fault{Method: "POST", Path: "/os-keypairs$", After: true, Action: countproxy.ActionReset}),
+		Entry("tags refused", countproxy.Fault{Method: "PUT", Path: "/tags$", Action: countproxy.ActionStatus, Status: 503}),
+	)
+
+	It("should use what it is given, and neither change nor delete it", func(ctx SpecContext) {
+		given := newSite(shoot)
+		given.Name, given.Config.Name, given.Profile.Name = "given", "given", "given"
+		owned, err := part.Reconcile(ctx, given, keep(given))
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx SpecContext) { Expect(part.Delete(ctx, given, keep(given))).To(Succeed()) })
+		before, err := inspector.Objects(ctx, shoot)
+		Expect(err).NotTo(HaveOccurred())
+
+		s.SSHPublicKey = nil
+		s.Config.OpenStack = &v1alpha1.OpenStackInfrastructure{
+			Network:       &v1alpha1.OpenStackNetwork{ID: owned.OpenStack.NetworkID},
+			Subnet:        &v1alpha1.OpenStackReference{ID: owned.OpenStack.SubnetID},
+			Router:        &v1alpha1.OpenStackReference{ID: owned.OpenStack.RouterID},
+			SecurityGroup: &v1alpha1.OpenStackReference{ID: owned.OpenStack.SecurityGroupID},
+		}
+		requests := label("given")
+		status, err := part.Reconcile(ctx, s, keep(s))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(status.OpenStack.NetworkID).To(Equal(owned.OpenStack.NetworkID))
+		Expect(s.State.OpenStack.Network.Managed).To(BeFalse())
+		Expect(part.Delete(ctx, s, keep(s))).To(Succeed())
+		Expect(slices.DeleteFunc(requests(), func(r countproxy.Request) bool { return r.Kind != countproxy.KindWrite })).To(BeEmpty())
+		Expect(inspector.Objects(ctx, shoot)).To(ConsistOf(before))
+	})
+
+	DescribeTable("should name the field of what does not exist", func(ctx SpecContext, change func(*v1alpha1.OpenStackInfrastructure), field string) {
+		change(s.Config.OpenStack)
+		_, err := part.Reconcile(ctx, s, keep(s))
+		Expect(err).To(MatchError(And(ContainSubstring("site \"cloud\""), ContainSubstring(field))))
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
+	},
+		Entry("network", func(o *v1alpha1.OpenStackInfrastructure) { o.Network = &v1alpha1.OpenStackNetwork{ID: missing} }, "openstack.network.id"),
+		Entry("router", func(o *v1alpha1.OpenStackInfrastructure) { o.Router = &v1alpha1.OpenStackReference{ID: missing} }, "openstack.router.id"),
+		Entry("security group", func(o *v1alpha1.OpenStackInfrastructure) { o.SecurityGroup = &v1alpha1.OpenStackReference{ID: missing} }, "openstack.securityGroup.id"),
+		Entry("floating pool", func(o *v1alpha1.OpenStackInfrastructure) { o.FloatingPoolName = "nowhere" }, "openstack.floatingPoolName"),
+	)
+
+	It("should say that the credentials were refused, without showing them", func(ctx SpecContext) {
+		s.Credentials["password"] = "not-the-password"
+		_, err := part.Reconcile(ctx, s, keep(s))
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassUnauthenticated))
+		Expect(err).NotTo(MatchError(ContainSubstring("not-the-password")))
+		s.Credentials = siteCredentials()
+	})
+
+	It("should change the rules when another site comes or goes", func(ctx SpecContext) {
+		_, err := part.Reconcile(ctx, s, keep(s))
+		Expect(err).NotTo(HaveOccurred())
+		s.Network.Foreign = []netip.Prefix{netip.MustParsePrefix("10.250.128.0/18")}
+		requests := label("other site")
+		_, err = part.Reconcile(ctx, s, keep(s))
+		Expect(err).NotTo(HaveOccurred())
+		writes := slices.DeleteFunc(requests(), func(r countproxy.Request) bool { return r.Kind != countproxy.KindWrite })
+		Expect(writes[0].Pattern).To(ContainSubstring("POST /v2.0/security-group-rules"))
+		Expect(writes[1:]).To(HaveEach(HaveField("Method", "DELETE")))
+
+		requests = label("no-op after other site")
+		_, err = part.Reconcile(ctx, s, keep(s))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(requests()).To(HaveEach(HaveField("Kind", countproxy.KindRead)))
+	})
+})
+
+const missing = "00000000-0000-4000-8000-000000000000"

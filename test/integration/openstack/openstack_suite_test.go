@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package openstack_test shows the OpenStack platform against a real OpenStack, through a proxy that counts and disturbs.
+package openstack_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/util/rand"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+)
+
+func TestOpenStack(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "OpenStack Platform Suite")
+}
+
+var (
+	bed         *openstack.Bed
+	credentials openstack.Credentials
+	inspector   *openstack.Client
+	proxy       *countproxy.Proxy
+	connection  v1alpha1.OpenStackConnection
+)
+
+var _ = BeforeSuite(func(ctx SpecContext) {
+	var err error
+	bed, err = openstack.NewBed()
+	Expect(err).NotTo(HaveOccurred())
+	started, err := bed.Start(ctx, GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	if started {
+		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(2*time.Minute))
+	}
+	credentials, err = bed.Credentials(openstack.Projects[0])
+	Expect(err).NotTo(HaveOccurred())
+	inspector, err = openstack.NewClient(ctx, credentials)
+	Expect(err).NotTo(HaveOccurred())
+
+	proxy, err = countproxy.New(openstack.Services()...)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() { Expect(proxy.Close()).To(Succeed()) })
+	connection = v1alpha1.OpenStackConnection{AuthURL: proxy.Rewrite(credentials.AuthURL), Region: credentials.Region}
+}, NodeTimeout(20*time.Minute))
+
+// shootName returns a technical ID and checks in the end that nothing of the shoot is left.
+func shootName() string {
+	shoot := "shoot--it--" + rand.String(5)
+	DeferCleanup(func(ctx SpecContext) {
+		Expect(proxy.SetFaults()).To(Succeed())
+		Eventually(func(ctx context.Context) ([]openstack.Object, error) { return inspector.Objects(ctx, shoot) }).
+			WithContext(ctx).Within(20 * time.Second).ProbeEvery(time.Second).Should(BeEmpty())
+	}, NodeTimeout(time.Minute))
+	return shoot
+}
+
+// label makes the requests from now on count for the label and returns them when it is called.
+func label(name string) func() []countproxy.Request {
+	name += "-" + rand.String(5)
+	proxy.SetLabel(name)
+	return func() []countproxy.Request { return proxy.Requests(name) }
+}
+
+func siteCredentials() site.Credentials {
+	return site.Credentials(credentials.SiteCredentials())
+}
+
+// newSessions are sessions of a process that just started.
+func newSessions() *client.Sessions {
+	return client.NewSessions()
+}
