@@ -73,3 +73,19 @@ var _ = Describe("Codes", func() {
 		Expect(errorcodes.Codes(nil)).To(BeEmpty())
 	})
 })
+
+var _ = Describe("OfMachines", func() {
+	It("finds the classes in the errors of failed machines", func() {
+		err := errors.New("2 machines failed: " +
+			`m1: Cloud provider message - machine codes error: code = [ResourceExhausted] message = [Quota: site "cloud": cores], ` +
+			`m2: Cloud provider message - machine codes error: code = [ResourceExhausted] message = [Exhausted: site "vc": no host], ` +
+			`m3: Cloud provider message - machine codes error: code = [Unavailable] message = [Transient: site "vc": 503]`)
+
+		Expect(errorcodes.OfMachines(err)).To(HaveExactElements(gardencorev1beta1.ErrorInfraQuotaExceeded, gardencorev1beta1.ErrorInfraResourcesDepleted))
+	})
+
+	It("finds nothing in other errors", func() {
+		Expect(errorcodes.OfMachines(errors.New("Waiting until machines are available"))).To(BeEmpty())
+		Expect(errorcodes.OfMachines(nil)).To(BeEmpty())
+	})
+})

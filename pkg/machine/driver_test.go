@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package machine_test
+
+import (
+	"context"
+	"time"
+
+	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	"github.com/gardener/machine-controller-manager/pkg/util/provider/driver"
+	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/codes"
+	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/status"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/machine"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform"
+)
+
+// spy remembers what the platform was asked.
+type spy struct {
+	platform.Machines
+	created platform.MachineRequest
+}
+
+func (s *spy) Create(ctx context.Context, request platform.MachineRequest) (platform.Machine, error) {
+	s.created = request
+	return s.Machines.Create(ctx, request)
+}
+
+var _ = Describe("Driver", func() {
+	var (
+		ctx    = context.Background()
+		cloud  *toyplatform.Cloud
+		toy    *spy
+		d      driver.Driver
+		secret = &corev1.Secret{Data: map[string][]byte{
+			"racks.token":     []byte("t0p-s3cret"),
+			"cloud.username":  []byte("other"),
+			"racksmore.token": []byte("other"),
+			"userData":        []byte("#!/bin/sh"),
+		}}
+		m = &machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "machine-1"}}
+	)
+
+	newClass := func(siteName string) *machinev1alpha1.MachineClass {
+		raw, err := codec.Encode(&v1alpha1.MachineProviderSpec{Site: siteName, Shoot: "shoot--p--s", Metal: &v1alpha1.MetalMachineSpec{}})
+		Expect(err).NotTo(HaveOccurred())
+		return &machinev1alpha1.MachineClass{
+			ObjectMeta:   metav1.ObjectMeta{Name: "class-" + siteName},
+			Provider:     machine.Provider,
+			ProviderSpec: *raw,
+		}
+	}
+	codeOf := func(err error) codes.Code {
+		s, ok := status.FromError(err)
+		Expect(ok).To(BeTrue(), "%v", err)
+		return s.Code()
+	}
+
+	BeforeEach(func() {
+		cloud = toyplatform.NewCloud()
+		toy = &spy{Machines: toyplatform.NewMachines(cloud)}
+		d = machine.NewDriver(platform.Registry[platform.Machines]{toyplatform.Platform: toy}, machine.Timeouts{
+			Create: time.Minute, Delete: time.Minute, Get: time.Minute, List: 10 * time.Millisecond,
+		})
+	})
+
+	It("creates, finds, lists and deletes a machine", func() {
+		class := newClass("racks")
+
+		_, err := d.GetMachineStatus(ctx, &driver.GetMachineStatusRequest{Machine: m, MachineClass: class, Secret: secret})
+		Expect(codeOf(err)).To(Equal(codes.NotFound))
+
+		created, err := d.CreateMachine(ctx, &driver.CreateMachineRequest{Machine: m, MachineClass: class, Secret: secret})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(created.ProviderID).To(Equal("toy:///racks/machine-1"))
+		Expect(created.NodeName).To(Equal("machine-1"))
+		Expect(toy.created.Credentials).To(Equal(site.Credentials{"token": "t0p-s3cret"}))
+		Expect(toy.created.UserData).To(BeEquivalentTo("#!/bin/sh"))
+
+		found, err := d.GetMachineStatus(ctx, &driver.GetMachineStatusRequest{Machine: m, MachineClass: class, Secret: secret})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(found.ProviderID).To(Equal(created.ProviderID))
+		Expect(found.NodeName).To(Equal(created.NodeName))
+
+		list, err := d.ListMachines(ctx, &driver.ListMachinesRequest{MachineClass: class, Secret: secret})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(list.MachineList).To(Equal(map[string]string{created.ProviderID: "machine-1"}))
+
+		_, err = d.DeleteMachine(ctx, &driver.DeleteMachineRequest{Machine: m, MachineClass: class, Secret: secret})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(cloud.Machines("racks")).To(BeEmpty())
+		_, err = d.DeleteMachine(ctx, &driver.DeleteMachineRequest{Machine: m, MachineClass: class, Secret: secret})
+		Expect(err).NotTo(HaveOccurred())
+	})
+
+	It("has no initialization", func() {
+		_, err := d.InitializeMachine(ctx, &driver.InitializeMachineRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
+		Expect(codeOf(err)).To(Equal(codes.Unimplemented))
+	})
+
+	DescribeTable("machine classes that are refused",
+		func(change func(*machinev1alpha1.MachineClass), message string) {
+			class := newClass("racks")
+			change(class)
+
+			_, err := d.GetMachineStatus(ctx, &driver.GetMachineStatusRequest{Machine: m, MachineClass: class, Secret: secret})
+			Expect(codeOf(err)).To(Equal(codes.InvalidArgument))
+			Expect(err).To(MatchError(ContainSubstring(message)))
+		},
+		Entry("of another provider", func(c *machinev1alpha1.MachineClass) { c.Provider = "OpenStack" }, `provider "OpenStack"`),
+		Entry("without a spec", func(c *machinev1alpha1.MachineClass) { c.ProviderSpec = runtime.RawExtension{} }, "it is empty"),
+		Entry("with an unknown field", func(c *machinev1alpha1.MachineClass) {
+			c.ProviderSpec.Raw = []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"MachineProviderSpec","site":"racks","shoot":"s","colour":"red"}`)
+		}, `unknown field "colour"`),
+		Entry("without a platform", func(c *machinev1alpha1.MachineClass) {
+			c.ProviderSpec.Raw = []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"MachineProviderSpec","site":"racks","shoot":"s"}`)
+		}, "exactly one platform"),
+		Entry("of a platform that is not registered", func(c *machinev1alpha1.MachineClass) {
+			c.ProviderSpec.Raw = []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"MachineProviderSpec","site":"cloud","shoot":"s",` +
+				`"openstack":{"connection":{"authURL":"https://keystone","region":"r"},"flavorID":"f","imageID":"i","availabilityZone":"nova","networkID":"n","subnetID":"s","securityGroupIDs":["g"]}}`)
+		}, `platform "openstack" is not supported`),
+	)
+
+	It("never tells a credential", func() {
+		cloud.Fail("racks", platform.NewError(platform.ClassUnauthenticated, "the credentials were refused"))
+
+		_, err := d.CreateMachine(ctx, &driver.CreateMachineRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
+		Expect(codeOf(err)).To(Equal(codes.Unauthenticated))
+		Expect(err).To(MatchError(And(ContainSubstring(`site "racks"`), Not(ContainSubstring("t0p-s3cret")))))
+	})
+
+	DescribeTable("a site whose machines cannot be listed lists none, so that the orphans of others are found",
+		func(breakSite func()) {
+			_, err := d.CreateMachine(ctx, &driver.CreateMachineRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
+			Expect(err).NotTo(HaveOccurred())
+			breakSite()
+
+			list, err := d.ListMachines(ctx, &driver.ListMachinesRequest{MachineClass: newClass("racks"), Secret: secret})
+			Expect(err).NotTo(HaveOccurred())
+			Expect(list.MachineList).To(BeEmpty())
+			Expect(cloud.Machines("racks")).To(ConsistOf("machine-1"))
+		},
+		Entry("because it fails", func() { cloud.Fail("racks", platform.NewError(platform.ClassTransient, "503")) }),
+		Entry("because it hangs", func() { DeferCleanup(cloud.Hang("racks")) }),
+	)
+
+	It("finds the volumes of all platforms and no others", func() {
+		csi := func(name, handle string) *corev1.PersistentVolumeSpec {
+			return &corev1.PersistentVolumeSpec{PersistentVolumeSource: corev1.PersistentVolumeSource{
+				CSI: &corev1.CSIPersistentVolumeSource{Driver: name, VolumeHandle: handle},
+			}}
+		}
+		response, err := d.GetVolumeIDs(ctx, &driver.GetVolumeIDsRequest{PVSpecs: []*corev1.PersistentVolumeSpec{
+			csi("csi.toy.example.com", "a"), csi("nfs.csi.k8s.io", "b"), csi("csi.toy.example.com", "c"),
+		}})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(response.VolumeIDs).To(Equal([]string{"a", "c"}))
+	})
+})
