@@ -37,15 +37,15 @@ type NodeTemplate struct {
 type WorkerSite struct {
 	// Name is the name of the site.
 	Name string `json:"name"`
-	// Priority is the cluster-autoscaler's priority for the site's node groups; the highest is tried first.
+	// Priority is the cluster-autoscaler's priority for the site's node groups; the highest is tried first. It is set for all
+	// sites of the pool or for none.
 	// +optional
 	Priority *int32 `json:"priority,omitempty"`
-	// Minimum is how many machines the pool has at least on the site. If it is set for one site it is set for all sites of
-	// the pool, and the minima add up to the pool's minimum.
+	// Minimum is how many machines the pool has at least on the site. Minimum and maximum are set for all sites of the pool or
+	// for none; then machines are spread evenly over the zones. The minima add up to the pool's minimum.
 	// +optional
 	Minimum *int32 `json:"minimum,omitempty"`
-	// Maximum is how many machines the pool has at most on the site, not more than the pool's maximum. If it is set for one
-	// site it is set for all sites of the pool.
+	// Maximum is how many machines the pool has at most on the site, not more than the pool's maximum.
 	// +optional
 	Maximum *int32 `json:"maximum,omitempty"`
 }

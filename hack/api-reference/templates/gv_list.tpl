@@ -1,0 +1,7 @@
+{{- define "gvList" -}}
+# Provider API
+
+{{ range . -}}
+{{ template "gvDetails" . }}
+{{- end }}
+{{- end -}}
