@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+)
+
+// The runs of a comparison with the floor have these prefixes.
+const (
+	oursPrefix  = "ours-"
+	floorPrefix = "floor-"
+)
+
+// Count computes the value of a figure from its log.
+type Count func([]Record) (float64, error)
+
+// runs are the records by their run, in the order of the runs' names.
+func runs(records []Record) ([]string, map[string][]Record) {
+	byRun := map[string][]Record{}
+	for _, record := range records {
+		byRun[record.Run] = append(byRun[record.Run], record)
+	}
+	return slices.Sorted(maps.Keys(byRun)), byRun
+}
+
+func intervals(records []Record) []countproxy.Interval {
+	result := make([]countproxy.Interval, 0, len(records))
+	for _, record := range records {
+		result = append(result, record.interval())
+	}
+	return result
+}
+
+// maxPerRun counts in each run and returns the worst.
+func maxPerRun(count func([]Record) int) Count {
+	return func(records []Record) (float64, error) {
+		if len(records) == 0 {
+			return 0, errors.New("the log is empty")
+		}
+		worst := 0
+		_, byRun := runs(records)
+		for _, run := range byRun {
+			worst = max(worst, count(run))
+		}
+		return float64(worst), nil
+	}
+}
+
+// requests is the number of requests.
+func requests(records []Record) int {
+	return len(records)
+}
+
+// roundTrips is the number of requests on the critical path.
+func roundTrips(records []Record) int {
+	return countproxy.RoundTrips(intervals(records))
+}
+
+// floorRatio is the median time of our runs divided by that of the floor's runs.
+func floorRatio(records []Record) (float64, error) {
+	var ours, floor []time.Duration
+	_, byRun := runs(records)
+	for name, run := range byRun {
+		span := countproxy.Span(intervals(run))
+		switch {
+		case strings.HasPrefix(name, oursPrefix):
+			ours = append(ours, span)
+		case strings.HasPrefix(name, floorPrefix):
+			floor = append(floor, span)
+		}
+	}
+	if len(ours) == 0 || len(ours) != len(floor) {
+		return 0, fmt.Errorf("the log has %d runs of ours and %d of the floor", len(ours), len(floor))
+	}
+	return float64(median(ours)) / float64(median(floor)), nil
+}
+
+// requestsPerMachine is the number of requests, without the shared list of servers, for each server that was created.
+func requestsPerMachine(records []Record) (float64, error) {
+	var polls, created int
+	for _, record := range records {
+		switch {
+		case isSharedPoll(record):
+			polls++
+		case record.Method == http.MethodPost && strings.HasSuffix(record.Path, "/servers") && record.Status == http.StatusAccepted:
+			created++
+		}
+	}
+	if created == 0 {
+		return 0, errors.New("the log has no created server")
+	}
+	return float64(len(records)-polls) / float64(created), nil
+}
+
+// isSharedPoll reports whether one request answers for all machines of the shoot.
+func isSharedPoll(record Record) bool {
+	path, _, _ := strings.Cut(record.Path, "?")
+	return record.Method == http.MethodGet && strings.HasSuffix(path, "/servers/detail")
+}
+
+func median(durations []time.Duration) time.Duration {
+	sorted := slices.Sorted(slices.Values(durations))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
+}
