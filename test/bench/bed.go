@@ -27,8 +27,8 @@ import (
 )
 
 const (
-	goneTimeout  = 30 * time.Second
-	goneInterval = time.Second
+	removeTimeout  = 3 * time.Minute
+	removeInterval = 2 * time.Second
 )
 
 // Bed is a site in a real OpenStack behind the proxy, and the product's code that works on it with one warm session.
@@ -160,11 +160,7 @@ func (b *Bed) close(ctx context.Context) error {
 	var errs []error
 	if b.site != nil {
 		fmt.Fprintln(b.progress, "> Clean up")
-		errs = append(errs, b.proxy.SetFaults(), b.deleteMachines(ctx))
-		if err := b.infrastructure.Delete(ctx, b.site, b.persist); err != nil {
-			errs = append(errs, fmt.Errorf("delete the infrastructure: %w", err))
-		}
-		errs = append(errs, b.nothingLeft(ctx))
+		errs = append(errs, b.proxy.SetFaults(), b.removeAll(ctx))
 	}
 	if b.proxy != nil {
 		errs = append(errs, b.proxy.Close())
@@ -175,15 +171,29 @@ func (b *Bed) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (b *Bed) nothingLeft(ctx context.Context) error {
-	var left []openstack.Object
-	err := wait.PollUntilContextTimeout(ctx, goneInterval, goneTimeout, true, func(ctx context.Context) (bool, error) {
-		var err error
-		left, err = b.inspector.Objects(ctx, b.shoot)
-		return len(left) == 0, err
+// removeAll deletes until nothing is left: what an interrupted request still makes can appear after it was looked for.
+func (b *Bed) removeAll(ctx context.Context) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, removeInterval, removeTimeout, true, func(ctx context.Context) (bool, error) {
+		last = b.remove(ctx)
+		return last == nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("%d objects of %s are left: %v: %w", len(left), b.shoot, left, err)
+		return fmt.Errorf("%s was not cleaned up: %w", b.shoot, last)
 	}
 	return nil
+}
+
+func (b *Bed) remove(ctx context.Context) error {
+	if err := b.deleteMachines(ctx); err != nil {
+		return err
+	}
+	if err := b.infrastructure.Delete(ctx, b.site, b.persist); err != nil {
+		return fmt.Errorf("delete the infrastructure: %w", err)
+	}
+	left, err := b.inspector.Objects(ctx, b.shoot)
+	if err == nil && len(left) > 0 {
+		err = fmt.Errorf("objects are left: %v", left)
+	}
+	return err
 }
