@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package worker
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+)
+
+func TestWorker(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "Controller Worker Suite")
+}
+
+var (
+	apiServer client.Client
+	mgr       manager.Manager
+)
+
+var _ = BeforeSuite(func(ctx SpecContext) {
+	log.SetLogger(zap.New(zap.WriteTo(GinkgoWriter)))
+
+	environment := &envtest.Environment{BinaryAssetsDirectory: filepath.Dir(landscape.DefaultBinaries().KubeAPIServer)}
+	config, err := environment.Start()
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(environment.Stop)
+	Expect(landscape.InstallCRDs(ctx, config)).To(Succeed())
+
+	mgr, err = manager.New(config, manager.Options{
+		Scheme:  landscape.Scheme,
+		Metrics: metricsserver.Options{BindAddress: "0"},
+		NewClient: func(config *rest.Config, options client.Options) (client.Client, error) {
+			options.Cache = nil
+			return client.New(config, options)
+		},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	apiServer = mgr.GetClient()
+
+	started, stop := context.WithCancel(context.Background())
+	DeferCleanup(stop)
+	go func() {
+		defer GinkgoRecover()
+		Expect(mgr.Start(started)).To(Succeed())
+	}()
+})
