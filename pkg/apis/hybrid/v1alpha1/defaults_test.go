@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1_test
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	. "github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
+
+var _ = Describe("Defaults", func() {
+	minute := &metav1.Duration{Duration: time.Minute}
+
+	DescribeTable("CloudProfileConfig",
+		func(given, expected CloudProfileConfig) {
+			SetCloudProfileConfigDefaults(&given)
+			Expect(given).To(Equal(expected))
+		},
+		Entry("nothing", CloudProfileConfig{}, CloudProfileConfig{}),
+		Entry("OpenStack site",
+			CloudProfileConfig{Sites: []CloudProfileSite{{OpenStack: &OpenStackProfile{}}}},
+			CloudProfileConfig{Sites: []CloudProfileSite{{RequestTimeout: minute, OpenStack: &OpenStackProfile{EndpointType: "public"}}}}),
+		Entry("metal site",
+			CloudProfileConfig{Sites: []CloudProfileSite{{Metal: &MetalProfile{}}}},
+			CloudProfileConfig{Sites: []CloudProfileSite{{RequestTimeout: minute, Metal: &MetalProfile{Cleaning: "metadata", NodeName: "Machine"}}}}),
+		Entry("what is set stays",
+			CloudProfileConfig{Sites: []CloudProfileSite{{RequestTimeout: &metav1.Duration{Duration: time.Second}, OpenStack: &OpenStackProfile{EndpointType: "internal"}, Metal: &MetalProfile{Cleaning: "disabled", NodeName: "Host"}}}},
+			CloudProfileConfig{Sites: []CloudProfileSite{{RequestTimeout: &metav1.Duration{Duration: time.Second}, OpenStack: &OpenStackProfile{EndpointType: "internal"}, Metal: &MetalProfile{Cleaning: "disabled", NodeName: "Host"}}}}),
+		Entry("images",
+			CloudProfileConfig{MachineImages: images(SiteMachineImage{}, SiteMachineImage{UserData: &UserData{Format: UserDataFormatIgnition}, Metal: &MetalImage{}})},
+			CloudProfileConfig{MachineImages: images(
+				SiteMachineImage{UserData: &UserData{Format: UserDataFormatCloudInit}},
+				SiteMachineImage{UserData: &UserData{Format: UserDataFormatIgnition}, Metal: &MetalImage{ChecksumType: "sha256", Format: "raw"}})}),
+	)
+
+	DescribeTable("InfrastructureConfig",
+		func(given Networks, gateway string) {
+			config := &InfrastructureConfig{Networks: given}
+			SetInfrastructureConfigDefaults(config)
+			Expect(config.Networks.Gateway).To(Equal(gateway))
+		},
+		Entry("Stretched", Networks{Topology: TopologyStretched, Nodes: []string{"10.250.0.0/16"}}, "10.250.0.1"),
+		Entry("Stretched with a gateway", Networks{Topology: TopologyStretched, Nodes: []string{"10.250.0.0/16"}, Gateway: "10.250.255.254"}, "10.250.255.254"),
+		Entry("Stretched with IPv6", Networks{Topology: TopologyStretched, Nodes: []string{"2001:db8::/64"}}, "2001:db8::1"),
+		Entry("Stretched without nodes", Networks{Topology: TopologyStretched}, ""),
+		Entry("Stretched with a bad CIDR", Networks{Topology: TopologyStretched, Nodes: []string{"10.250.0.0"}}, ""),
+		Entry("Routed", Networks{Topology: TopologyRouted, Nodes: []string{"10.250.0.0/16"}}, ""),
+	)
+
+	It("sets those of states, provider specs and worker statuses", func() {
+		connection := OpenStackConnection{EndpointType: "public", RequestTimeout: minute}
+
+		state := &InfrastructureState{Sites: []SiteState{{Name: "other"}, {Name: "cloud", OpenStack: &OpenStackState{}}}}
+		SetInfrastructureStateDefaults(state)
+		Expect(state.Sites[1].OpenStack.Connection).To(Equal(connection))
+
+		spec := &MachineProviderSpec{OpenStack: &OpenStackMachineSpec{}}
+		SetMachineProviderSpecDefaults(spec)
+		Expect(spec.UserDataFormat).To(Equal(UserDataFormatCloudInit))
+		Expect(spec.OpenStack.Connection).To(Equal(connection))
+
+		status := &WorkerStatus{MachineImages: images(SiteMachineImage{})}
+		SetWorkerStatusDefaults(status)
+		Expect(status.MachineImages).To(Equal(images(SiteMachineImage{UserData: &UserData{Format: UserDataFormatCloudInit}})))
+	})
+
+	It("is registered with the scheme", func() {
+		scheme := runtime.NewScheme()
+		Expect(AddToScheme(scheme)).To(Succeed())
+		for kind := range scheme.KnownTypes(SchemeGroupVersion) {
+			obj, err := scheme.New(SchemeGroupVersion.WithKind(kind))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(func() { scheme.Default(obj) }).NotTo(Panic())
+		}
+		config := &CloudProfileConfig{Sites: []CloudProfileSite{{}}}
+		scheme.Default(config)
+		Expect(config.Sites[0].RequestTimeout).To(Equal(minute))
+	})
+})
+
+var _ = Describe("Platforms", func() {
+	It("names the blocks that are set", func() {
+		Expect((&SiteZone{}).Platforms()).To(BeEmpty())
+		Expect((&SiteZone{Metal: &MetalZone{}}).Platforms()).To(Equal([]Platform{PlatformMetal}))
+		Expect((&StorageClass{VSphere: &VSphereStorageClass{}}).Platforms()).To(Equal([]Platform{PlatformVSphere}))
+		Expect((&SiteMachineType{OpenStack: &OpenStackMachineType{}}).Platforms()).To(Equal([]Platform{PlatformOpenStack}))
+		Expect((&SiteVolumeType{VSphere: &VSphereVolumeType{}}).Platforms()).To(Equal([]Platform{PlatformVSphere}))
+		Expect((&SiteMachineImage{Metal: &MetalImage{}}).Platforms()).To(Equal([]Platform{PlatformMetal}))
+		Expect((&InfrastructureSite{OpenStack: &OpenStackInfrastructure{}, VSphere: &VSphereInfrastructure{}}).Platforms()).To(Equal([]Platform{PlatformOpenStack, PlatformVSphere}))
+	})
+
+	It("says a site's platform only if it is one", func() {
+		_, ok := (&CloudProfileSite{}).Platform()
+		Expect(ok).To(BeFalse())
+		_, ok = (&CloudProfileSite{OpenStack: &OpenStackProfile{}, Metal: &MetalProfile{}}).Platform()
+		Expect(ok).To(BeFalse())
+		platform, ok := (&CloudProfileSite{VSphere: &VSphereProfile{}}).Platform()
+		Expect(ok).To(BeTrue())
+		Expect(platform).To(Equal(PlatformVSphere))
+
+		_, ok = (&SiteState{}).Platform()
+		Expect(ok).To(BeFalse())
+		platform, ok = (&SiteState{OpenStack: &OpenStackState{}}).Platform()
+		Expect(ok).To(BeTrue())
+		Expect(platform).To(Equal(PlatformOpenStack))
+	})
+})
+
+func images(sites ...SiteMachineImage) []MachineImage {
+	return []MachineImage{{Versions: []MachineImageVersion{{CapabilityFlavors: []MachineImageFlavor{{Sites: sites}}}}}}
+}
