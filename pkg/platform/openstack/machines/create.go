@@ -112,7 +112,11 @@ func (c *call) createServer(ctx context.Context, portID string) (*servers.Server
 		compute.Microversion = client.VolumeTypeMicroversion
 	}
 	server, err := servers.Create(ctx, &compute, keypairs.CreateOptsExt{CreateOptsBuilder: options, KeyName: spec.KeyName}, nil).Extract()
-	return server, client.Classify(err)
+	if err != nil {
+		return nil, client.Classify(err)
+	}
+	c.snapshot.add(&servers.Server{ID: server.ID, Name: c.request.Name, Status: statusBuild, Metadata: metadata})
+	return server, nil
 }
 
 func rootVolume(imageID string, disk *v1alpha1.OpenStackRootDisk) servers.BlockDevice {

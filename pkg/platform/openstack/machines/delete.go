@@ -19,6 +19,9 @@ import (
 // goneTimeout is how long a deletion waits for the server to be gone. Servers that need longer have a problem.
 const goneTimeout = 30 * time.Second
 
+// looksBeforeAsking is after how many looks into the snapshot the API is asked for the server itself.
+const looksBeforeAsking = 3
+
 // Delete implements platform.Machines.
 func (m *machines) Delete(ctx context.Context, request platform.MachineRequest) error {
 	c, err := m.call(ctx, request)
@@ -76,14 +79,16 @@ func (c *call) deletePorts(ctx context.Context, id string) error {
 	return nil
 }
 
-// waitUntilGone looks into the shared snapshot, so that any number of deletions costs one list a second.
+// waitUntilGone looks into the shared snapshot, so that any number of deletions costs one list a second. A server that is
+// deleted before a host was found for it never shows up as deleted in what changed: after some looks the API is asked for the
+// server itself.
 func (c *call) waitUntilGone(ctx context.Context, server *servers.Server) error {
 	ctx, cancel := context.WithTimeout(ctx, goneTimeout)
 	defer cancel()
 
 	ticker := time.NewTicker(time.Duration(goneAge))
 	defer ticker.Stop()
-	for {
+	for looks := 1; ; looks++ {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
@@ -94,6 +99,13 @@ func (c *call) waitUntilGone(ctx context.Context, server *servers.Server) error 
 			return err
 		}
 		if view.byID(server.ID) == nil {
+			return nil
+		}
+		if looks%looksBeforeAsking != 0 {
+			continue
+		}
+		if err := servers.Get(ctx, c.compute, server.ID).Err; client.IsNotFound(err) {
+			c.snapshot.forget(server.ID)
 			return nil
 		}
 	}

@@ -24,6 +24,9 @@ import (
 const (
 	providerIDPrefix = "openstack:///"
 	cinderDriver     = "cinder.csi.openstack.org"
+
+	statusBuild = "BUILD"
+	statusError = "ERROR"
 )
 
 type machines struct {
@@ -79,6 +82,12 @@ func (m *machines) Get(ctx context.Context, request platform.MachineRequest) (pl
 	server, err := c.find(ctx, statusAge)
 	if err != nil {
 		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
+	}
+	if server.Status == statusError && server.Fault.Message == "" {
+		// The fault is stored after the status, so the snapshot may have one without the other.
+		if server, err = servers.Get(ctx, c.compute, server.ID).Extract(); err != nil {
+			return platform.Machine{}, platform.InSite(request.Spec.Site, client.Classify(err))
+		}
 	}
 	if err := faultOf(server); err != nil {
 		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
@@ -166,7 +175,7 @@ func serverID(providerID string) string {
 
 // faultOf is the error of a server that will never run. A server that is being built has none.
 func faultOf(server *servers.Server) error {
-	if server.Status != "ERROR" {
+	if server.Status != statusError {
 		return nil
 	}
 	class := platform.ClassTransient

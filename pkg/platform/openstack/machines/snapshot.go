@@ -6,6 +6,7 @@ package machines
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"regexp"
 	"time"
@@ -33,6 +34,9 @@ const (
 	overlap = 10 * time.Second
 	// fullAge is after how long everything is listed again, not only what changed.
 	fullAge = 5 * time.Minute
+	// fullAgeBuilding is the same while servers are being built: one that disappears before a host was found for it does not
+	// count as a change.
+	fullAgeBuilding = 30 * time.Second
 )
 
 // snapshot is the list of the servers of one shoot on one site that all calls share.
@@ -41,11 +45,11 @@ type snapshot struct {
 	owner   owner.Owner
 	group   singleflight.Group
 
-	// The following are written by the one refresh at a time and read through its result.
-	servers map[string]*servers.Server
-	since   time.Time
-	listed  time.Time
-	latest  chan versioned
+	// since and listed belong to the one refresh at a time.
+	since  time.Time
+	listed time.Time
+	// latest holds the newest view, or nothing while somebody replaces it.
+	latest chan versioned
 }
 
 type versioned struct {
@@ -67,6 +71,15 @@ func (v view) byName(name string) *servers.Server {
 		}
 	}
 	return nil
+}
+
+func (v view) building() bool {
+	for _, server := range v {
+		if server.Status == statusBuild {
+			return true
+		}
+	}
+	return false
 }
 
 type snapshotKey owner.Owner
@@ -99,11 +112,35 @@ func (s *snapshot) get(ctx context.Context, age maxAge) (view, error) {
 	}
 }
 
+// add adds a server that was just created.
+func (s *snapshot) add(server *servers.Server) {
+	s.change(func(v view) { v[server.ID] = server })
+}
+
+// forget removes a server of which the API said that it does not exist.
+func (s *snapshot) forget(id string) {
+	s.change(func(v view) { delete(v, id) })
+}
+
+func (s *snapshot) change(change func(view)) {
+	current := <-s.latest
+	next := view{}
+	maps.Copy(next, current.view)
+	change(next)
+	s.latest <- versioned{view: next, at: current.at}
+}
+
 // refresh asks for what changed since the last answer, and for everything now and then. It runs once at a time.
 func (s *snapshot) refresh(ctx context.Context) (view, error) {
 	options := servers.ListOpts{Name: "^" + regexp.QuoteMeta(s.owner.Shoot) + "-"}
 	start := time.Now()
-	full := start.Sub(s.listed) > fullAge || s.since.IsZero()
+	current := <-s.latest
+	s.latest <- current
+	age := fullAge
+	if current.view.building() {
+		age = fullAgeBuilding
+	}
+	full := start.Sub(s.listed) > age || s.since.IsZero()
 	if !full {
 		options.ChangesSince = s.since.Format(time.RFC3339)
 	}
@@ -113,13 +150,11 @@ func (s *snapshot) refresh(ctx context.Context) (view, error) {
 		return nil, err
 	}
 
-	next := map[string]*servers.Server{}
+	next := view{}
 	if full {
 		s.listed = start
 	} else {
-		for id, server := range s.servers {
-			next[id] = server
-		}
+		maps.Copy(next, current.view)
 	}
 	for i := range found {
 		server := &found[i]
@@ -130,7 +165,6 @@ func (s *snapshot) refresh(ctx context.Context) (view, error) {
 			next[server.ID] = server
 		}
 	}
-	s.servers = next
 	if !asked.IsZero() {
 		s.since = asked.Add(-overlap)
 	}
