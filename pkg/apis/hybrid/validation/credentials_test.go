@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package validation_test
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	. "github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
+)
+
+var _ = Describe("#ValidateCredentials", func() {
+	sites := []SiteCredentials{
+		{Site: "cloud", Platform: v1alpha1.PlatformOpenStack},
+		{Site: "vc", Platform: v1alpha1.PlatformVSphere},
+		{Site: "racks", Platform: v1alpha1.PlatformMetal},
+	}
+	newData := func() map[string]string {
+		return map[string]string{
+			"cloud.domainName": "Default", "cloud.tenantName": "project", "cloud.username": "user", "cloud.password": "s3cr3t",
+			"vc.username": "user", "vc.password": "s3cr3t",
+			"racks.token": "s3cr3t",
+		}
+	}
+	toBytes := func(data map[string]string) map[string][]byte {
+		result := map[string][]byte{}
+		for key, value := range data {
+			result[key] = []byte(value)
+		}
+		return result
+	}
+	with := func(pairs ...string) func(map[string]string) {
+		return func(data map[string]string) {
+			for i := 0; i < len(pairs); i += 2 {
+				data[pairs[i]] = pairs[i+1]
+			}
+		}
+	}
+	without := func(keys ...string) func(map[string]string) {
+		return func(data map[string]string) {
+			for _, key := range keys {
+				delete(data, key)
+			}
+		}
+	}
+	all := func(changes ...func(map[string]string)) func(map[string]string) {
+		return func(data map[string]string) {
+			for _, change := range changes {
+				change(data)
+			}
+		}
+	}
+	withoutPassword := without("cloud.domainName", "cloud.tenantName", "cloud.username", "cloud.password")
+
+	validate := func(change func(map[string]string), problems ...problem) {
+		data := newData()
+		change(data)
+		errs := ValidateCredentials(toBytes(data), sites, field.NewPath("data"))
+		Expect(errs).To(haveProblems(problems))
+		if len(errs) > 0 {
+			Expect(errs.ToAggregate().Error()).NotTo(ContainSubstring("s3cr3t"))
+		}
+	}
+
+	It("accepts nil", func() {
+		Expect(ValidateCredentials(nil, nil, nil)).To(BeEmpty())
+		Expect(ValidateCredentials(nil, []SiteCredentials{{Site: "a"}}, nil)).To(BeEmpty())
+	})
+
+	DescribeTable("keys", validate,
+		Entry("valid", with()),
+		Entry("no prefix", with("username", "s3cr3t"), problem{invalid, "data[username]"}),
+		Entry("prefix that is no site name", with("Cloud.username", "s3cr3t"), problem{invalid, "data[Cloud.username]"}),
+		Entry("prefix that is too long", with("abcdefghijklmnopqrstu.username", "s3cr3t"), problem{invalid, "data[abcdefghijklmnopqrstu.username]"}),
+		Entry("reserved prefix", with("token.username", "s3cr3t"), problem{invalid, "data[token.username]"}),
+		Entry("no key", with("cloud.", "s3cr3t"), problem{required, "data[cloud.]"}),
+		Entry("unknown key", with("cloud.user", "s3cr3t"), problem{notSupported, "data[cloud.user]"}),
+		Entry("another platform's key", with("cloud.token", "s3cr3t"), problem{notSupported, "data[cloud.token]"}),
+		Entry("site that is not used", with("other.token", "s3cr3t", "other.tenantName", "a")),
+		Entry("unknown key of a site that is not used", with("other.kubeconfig", "s3cr3t"), problem{notSupported, "data[other.kubeconfig]"}),
+		Entry("DNS", with("dns.server", "192.0.2.1", "dns.tsigSecret", "s3cr3t")),
+		Entry("unknown key of DNS", with("dns.key", "s3cr3t"), problem{notSupported, "data[dns.key]"}),
+	)
+
+	DescribeTable("values", validate,
+		Entry("empty", with("cloud.password", ""), problem{required, "data[cloud.password]"}),
+		Entry("line break", with("cloud.password", "s3cr3t\n"), problem{invalid, "data[cloud.password]"}),
+		Entry("space", with("cloud.username", " user"), problem{invalid, "data[cloud.username]"}),
+		Entry("no UTF-8", with("cloud.password", "s3cr3t\xff"), problem{invalid, "data[cloud.password]"}),
+	)
+
+	DescribeTable("sets of keys", validate,
+		Entry("one missing", without("cloud.tenantName"), problem{required, "data[cloud.tenantName]"}),
+		Entry("several missing", without("cloud.tenantName", "cloud.password"), problem{required, "data[cloud.tenantName]"}, problem{required, "data[cloud.password]"}),
+		Entry("all missing", withoutPassword, problem{required, "data[cloud.domainName]"}),
+		Entry("application credential", all(withoutPassword, with("cloud.applicationCredentialID", "a", "cloud.applicationCredentialSecret", "s3cr3t"))),
+		Entry("half an application credential", all(withoutPassword, with("cloud.applicationCredentialID", "a")), problem{required, "data[cloud.applicationCredentialSecret]"}),
+		Entry("password and application credential", with("cloud.applicationCredentialID", "a", "cloud.applicationCredentialSecret", "s3cr3t"), problem{forbidden, "data[cloud.applicationCredentialID]"}),
+		Entry("vSphere without password", without("vc.password"), problem{required, "data[vc.password]"}),
+		Entry("metal without token", without("racks.token"), problem{required, "data[racks.token]"}),
+		Entry("metal with half a certificate", all(without("racks.token"), with("racks.clientKey", "s3cr3t")), problem{required, "data[racks.clientCertificate]"}),
+	)
+
+	It("validates client certificates", func() {
+		certificate, key := newCertificate()
+		other, _ := newCertificate()
+		data := newData()
+		delete(data, "racks.token")
+
+		data["racks.clientCertificate"], data["racks.clientKey"] = certificate, key
+		Expect(ValidateCredentials(toBytes(data), sites, field.NewPath("data"))).To(BeEmpty())
+
+		for _, wrong := range []string{other, key, "text"} {
+			data["racks.clientCertificate"] = wrong
+			Expect(ValidateCredentials(toBytes(data), sites, field.NewPath("data"))).To(haveProblems([]problem{{invalid, "data[racks.clientCertificate]"}}))
+		}
+	})
+})
