@@ -1,0 +1,18 @@
+# SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+#
+# SPDX-License-Identifier: Apache-2.0
+
+FROM golang:1.26.5 AS builder
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+RUN make build
+
+FROM gcr.io/distroless/static-debian12:nonroot AS gardener-extension-provider-hybrid
+COPY --from=builder /src/hack/bin/gardener-extension-provider-hybrid /gardener-extension-provider-hybrid
+ENTRYPOINT ["/gardener-extension-provider-hybrid"]
+
+FROM gcr.io/distroless/static-debian12:nonroot AS machine-controller-manager-provider-hybrid
+COPY --from=builder /src/hack/bin/machine-controller-manager-provider-hybrid /machine-controller-manager-provider-hybrid
+ENTRYPOINT ["/machine-controller-manager-provider-hybrid"]

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package imagevector_test
+
+import (
+	"os"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/yaml"
+
+	. "github.com/gardener/gardener-extension-provider-hybrid/imagevector"
+)
+
+var _ = Describe("ImageVector", func() {
+	var version string
+
+	BeforeEach(func() {
+		content, err := os.ReadFile("../VERSION")
+		Expect(err).NotTo(HaveOccurred())
+		version = strings.TrimSpace(string(content))
+	})
+
+	DescribeTable("images of our own have the version of the project",
+		func(name string) {
+			image, err := ImageVector().FindImage(name)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(image.String()).To(HaveSuffix(":" + version))
+		},
+		Entry("extension", ImageNameExtension),
+		Entry("driver", ImageNameMachineControllerManagerDriver),
+	)
+
+	It("should deploy the extension with its image", func() {
+		content, err := os.ReadFile("../charts/gardener-extension-provider-hybrid/values.yaml")
+		Expect(err).NotTo(HaveOccurred())
+		var values struct {
+			Image string `json:"image"`
+		}
+		Expect(yaml.Unmarshal(content, &values)).To(Succeed())
+		image, err := ImageVector().FindImage(ImageNameExtension)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(values.Image).To(Equal(image.String()))
+	})
+})
