@@ -10,7 +10,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	. "github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -23,8 +22,8 @@ var _ = Describe("Resolve", func() {
 		input = Input{
 			Shoot: "shoot--local--hybrid",
 			Profile: &v1alpha1.CloudProfileConfig{Sites: []v1alpha1.CloudProfileSite{
-				{Name: "cloud", OpenStack: &v1alpha1.OpenStackProfile{}, DNSServers: []string{"192.0.2.1"}, MTU: ptr.To[int32](1500), Zones: []v1alpha1.SiteZone{{Name: "cloud-a"}}},
-				{Name: "vc", VSphere: &v1alpha1.VSphereProfile{}, MTU: ptr.To[int32](1450), Zones: []v1alpha1.SiteZone{{Name: "vc-1"}}},
+				{Name: "cloud", OpenStack: &v1alpha1.OpenStackProfile{}, DNSServers: []string{"192.0.2.1"}, MTU: new(int32(1500)), Zones: []v1alpha1.SiteZone{{Name: "cloud-a"}}},
+				{Name: "vc", VSphere: &v1alpha1.VSphereProfile{}, MTU: new(int32(1450)), Zones: []v1alpha1.SiteZone{{Name: "vc-1"}}},
 				{Name: "racks", Metal: &v1alpha1.MetalProfile{}, Zones: []v1alpha1.SiteZone{{Name: "rack-1"}}},
 			}},
 			Config: &v1alpha1.InfrastructureConfig{
@@ -205,11 +204,11 @@ var _ = Describe("Resolve", func() {
 				Expect(err).NotTo(HaveOccurred())
 				Expect(sites[1].Network.MTU).To(Equal(expected))
 			},
-			Entry("the site's", v1alpha1.TopologyRouted, ptr.To[int32](9000), ptr.To[int32](8000), ptr.To[int32](7000), int32(9000)),
-			Entry("the network's", v1alpha1.TopologyRouted, nil, ptr.To[int32](8000), ptr.To[int32](7000), int32(8000)),
-			Entry("the CloudProfile's", v1alpha1.TopologyRouted, nil, nil, ptr.To[int32](7000), int32(7000)),
+			Entry("the site's", v1alpha1.TopologyRouted, new(int32(9000)), new(int32(8000)), new(int32(7000)), int32(9000)),
+			Entry("the network's", v1alpha1.TopologyRouted, nil, new(int32(8000)), new(int32(7000)), int32(8000)),
+			Entry("the CloudProfile's", v1alpha1.TopologyRouted, nil, nil, new(int32(7000)), int32(7000)),
 			Entry("unknown", v1alpha1.TopologyRouted, nil, nil, nil, int32(0)),
-			Entry("the smallest of all sites for Stretched", v1alpha1.TopologyStretched, nil, nil, ptr.To[int32](7000), int32(1450)),
+			Entry("the smallest of all sites for Stretched", v1alpha1.TopologyStretched, nil, nil, new(int32(7000)), int32(1450)),
 		)
 
 		DescribeTable("malformed",

@@ -136,10 +136,10 @@ var _ = Describe("Machine images", func() {
 	})
 
 	It("adds images so that they are found again", func() {
-		added := AddMachineImage(nil, "gardenlinux", "1", MachineImage{Capabilities: amd64, Site: ptr(site("cloud", "a"))})
-		added = AddMachineImage(added, "gardenlinux", "1", MachineImage{Capabilities: amd64, Site: ptr(site("cloud2", "b"))})
-		before := AddMachineImage(added, "gardenlinux", "1", MachineImage{Capabilities: arm64, Site: ptr(site("cloud", "c"))})
-		after := AddMachineImage(before, "gardenlinux", "1", MachineImage{Capabilities: amd64, Site: ptr(site("cloud", "d"))})
+		added := AddMachineImage(nil, "gardenlinux", "1", MachineImage{Capabilities: amd64, Site: new(site("cloud", "a"))})
+		added = AddMachineImage(added, "gardenlinux", "1", MachineImage{Capabilities: amd64, Site: new(site("cloud2", "b"))})
+		before := AddMachineImage(added, "gardenlinux", "1", MachineImage{Capabilities: arm64, Site: new(site("cloud", "c"))})
+		after := AddMachineImage(before, "gardenlinux", "1", MachineImage{Capabilities: amd64, Site: new(site("cloud", "d"))})
 
 		Expect(before[0].Versions[0].CapabilityFlavors[0].Sites[0].OpenStack.ImageID).To(Equal("a"))
 		Expect(after).To(Equal(image("1",
@@ -148,5 +148,3 @@ var _ = Describe("Machine images", func() {
 		)))
 	})
 })
-
-func ptr[T any](value T) *T { return &value }

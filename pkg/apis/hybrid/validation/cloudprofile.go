@@ -44,9 +44,6 @@ func ValidateCloudProfileConfig(config *v1alpha1.CloudProfileConfig, spec *garde
 // platformsOf returns the platform of each site; it is empty for a site that has not exactly one.
 func platformsOf(config *v1alpha1.CloudProfileConfig) map[string]v1alpha1.Platform {
 	platforms := map[string]v1alpha1.Platform{}
-	if config == nil {
-		return platforms
-	}
 	for i := range config.Sites {
 		platforms[config.Sites[i].Name], _ = config.Sites[i].Platform()
 	}

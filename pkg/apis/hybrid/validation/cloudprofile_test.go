@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	. "github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
@@ -76,16 +75,16 @@ var _ = Describe("#ValidateCloudProfileConfig", func() {
 	DescribeTable("settings of sites", validate,
 		Entry("all", on(0, func(s *v1alpha1.CloudProfileSite) {
 			s.DNSServers = []string{"192.0.2.1", "2001:db8::1"}
-			s.MTU = ptr.To[int32](1450)
+			s.MTU = new(int32(1450))
 			s.Timeouts = &v1alpha1.MachineTimeouts{Creation: duration(time.Hour), Health: duration(time.Minute), Drain: duration(time.Second)}
 			s.Proxy = &v1alpha1.Proxy{URL: "http://proxy.example.com:3128", NoProxy: []string{"10.0.0.0/8", ".example.com"}}
 		})),
 		Entry("DNS server that is no IP", on(0, func(s *v1alpha1.CloudProfileSite) { s.DNSServers = []string{"dns.example.com"} }), problem{invalid, "c.sites[0].dnsServers[0]"}),
 		Entry("duplicate DNS server", on(0, func(s *v1alpha1.CloudProfileSite) { s.DNSServers = []string{"192.0.2.1", "192.0.2.1"} }), problem{duplicate, "c.sites[0].dnsServers[1]"}),
-		Entry("smallest MTU", on(0, func(s *v1alpha1.CloudProfileSite) { s.MTU = ptr.To[int32](1280) })),
-		Entry("MTU too small", on(0, func(s *v1alpha1.CloudProfileSite) { s.MTU = ptr.To[int32](1279) }), problem{invalid, "c.sites[0].mtu"}),
-		Entry("largest MTU", on(0, func(s *v1alpha1.CloudProfileSite) { s.MTU = ptr.To[int32](9216) })),
-		Entry("MTU too large", on(0, func(s *v1alpha1.CloudProfileSite) { s.MTU = ptr.To[int32](9217) }), problem{invalid, "c.sites[0].mtu"}),
+		Entry("smallest MTU", on(0, func(s *v1alpha1.CloudProfileSite) { s.MTU = new(int32(1280)) })),
+		Entry("MTU too small", on(0, func(s *v1alpha1.CloudProfileSite) { s.MTU = new(int32(1279)) }), problem{invalid, "c.sites[0].mtu"}),
+		Entry("largest MTU", on(0, func(s *v1alpha1.CloudProfileSite) { s.MTU = new(int32(9216)) })),
+		Entry("MTU too large", on(0, func(s *v1alpha1.CloudProfileSite) { s.MTU = new(int32(9217)) }), problem{invalid, "c.sites[0].mtu"}),
 		Entry("request timeout of zero", on(0, func(s *v1alpha1.CloudProfileSite) { s.RequestTimeout = duration(0) }), problem{invalid, "c.sites[0].requestTimeout"}),
 		Entry("machine timeouts of zero", on(0, func(s *v1alpha1.CloudProfileSite) {
 			s.Timeouts = &v1alpha1.MachineTimeouts{Creation: duration(0), Health: duration(-1), Drain: duration(0)}
@@ -102,7 +101,7 @@ var _ = Describe("#ValidateCloudProfileConfig", func() {
 		BeforeEach(func() { ca, key = newCertificate() })
 
 		validateTLS := func(tls func() v1alpha1.TLS, problems ...problem) {
-			validate(on(0, func(s *v1alpha1.CloudProfileSite) { s.TLS = ptr.To(tls()) }), problems...)
+			validate(on(0, func(s *v1alpha1.CloudProfileSite) { s.TLS = new(tls()) }), problems...)
 		}
 		thumbprint := func(bytes int) string { return strings.TrimSuffix(strings.Repeat("aB:", bytes), ":") }
 

@@ -19,7 +19,6 @@ import (
 	gomegatypes "github.com/onsi/gomega/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
@@ -141,13 +140,13 @@ func newRouted() *v1alpha1.InfrastructureConfig {
 }
 
 func newNetworking() *gardencorev1beta1.Networking {
-	return &gardencorev1beta1.Networking{Pods: ptr.To("100.96.0.0/11"), Services: ptr.To("100.64.0.0/13")}
+	return &gardencorev1beta1.Networking{Pods: new("100.96.0.0/11"), Services: new("100.64.0.0/13")}
 }
 
 func newWorker() *gardencorev1beta1.Worker {
 	return &gardencorev1beta1.Worker{
 		Name:    "pool",
-		Machine: gardencorev1beta1.Machine{Type: "any", Image: &gardencorev1beta1.ShootMachineImage{Name: "gardenlinux", Version: ptr.To("1.0.0")}},
+		Machine: gardencorev1beta1.Machine{Type: "any", Image: &gardencorev1beta1.ShootMachineImage{Name: "gardenlinux", Version: new("1.0.0")}},
 		Minimum: 3,
 		Maximum: 10,
 		Zones:   []string{"rack-1", "cloud-a", "cloud-b"},

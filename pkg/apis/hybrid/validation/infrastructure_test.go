@@ -10,7 +10,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	. "github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
@@ -36,6 +35,9 @@ var _ = Describe("#ValidateInfrastructureConfig", func() {
 	It("accepts nil", func() {
 		Expect(ValidateInfrastructureConfig(nil, nil, nil, "", field.NewPath("i"))).To(haveProblems([]problem{{required, "i"}}))
 		Expect(ValidateInfrastructureConfig(&infrastructure{}, nil, nil, "", field.NewPath("i"))).To(haveProblems([]problem{{required, "i.networks.topology"}, {required, "i.sites"}}))
+		noPlatform := newProfile()
+		noPlatform.Sites[0].OpenStack = nil
+		Expect(ValidateInfrastructureConfig(newRouted(), noPlatform, nil, "west", nil)).To(BeEmpty())
 		Expect(func() { ValidateInfrastructureConfig(newStretched(), nil, nil, "", nil) }).NotTo(Panic())
 		Expect(func() {
 			ValidateInfrastructureConfig(newRouted(), &profile{}, &gardencorev1beta1.Networking{}, "west", nil)
@@ -44,8 +46,8 @@ var _ = Describe("#ValidateInfrastructureConfig", func() {
 
 	DescribeTable("topology Stretched", validate(newStretched),
 		Entry("valid", func(*infrastructure, *gardencorev1beta1.Networking) {}),
-		Entry("equal to the Shoot's nodes", func(_ *infrastructure, n *gardencorev1beta1.Networking) { n.Nodes = ptr.To("10.250.0.0/16") }),
-		Entry("not equal to the Shoot's nodes", func(_ *infrastructure, n *gardencorev1beta1.Networking) { n.Nodes = ptr.To("10.251.0.0/16") }, problem{invalid, "i.networks.nodes"}),
+		Entry("equal to the Shoot's nodes", func(_ *infrastructure, n *gardencorev1beta1.Networking) { n.Nodes = new("10.250.0.0/16") }),
+		Entry("not equal to the Shoot's nodes", func(_ *infrastructure, n *gardencorev1beta1.Networking) { n.Nodes = new("10.251.0.0/16") }, problem{invalid, "i.networks.nodes"}),
 		Entry("no nodes", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Nodes = nil }, problem{required, "i.networks.nodes"}),
 		Entry("bad CIDR", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Nodes[0] = "10.250.0.0" }, problem{invalid, "i.networks.nodes[0]"}),
 		Entry("host bits", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Nodes[0] = "10.250.0.1/16" }, problem{invalid, "i.networks.nodes[0]"}),
@@ -64,22 +66,22 @@ var _ = Describe("#ValidateInfrastructureConfig", func() {
 		Entry("site outside of the network", nodes(1, "10.251.0.0/24"), problem{invalid, "i.sites[1].nodes"}),
 		Entry("site larger than the network", nodes(1, "10.0.0.0/8"), problem{invalid, "i.sites[1].nodes"}, problem{invalid, "i.sites[1].nodes"}),
 		Entry("sites overlap", nodes(1, "10.250.32.0/24"), problem{invalid, "i.sites[1].nodes"}),
-		Entry("pods overlap", func(_ *infrastructure, n *gardencorev1beta1.Networking) { n.Pods = ptr.To("10.250.128.0/24") }, problem{invalid, "i.networks.nodes"}),
-		Entry("services overlap", func(_ *infrastructure, n *gardencorev1beta1.Networking) { n.Services = ptr.To("10.0.0.0/8") }, problem{invalid, "i.networks.nodes"}),
+		Entry("pods overlap", func(_ *infrastructure, n *gardencorev1beta1.Networking) { n.Pods = new("10.250.128.0/24") }, problem{invalid, "i.networks.nodes"}),
+		Entry("services overlap", func(_ *infrastructure, n *gardencorev1beta1.Networking) { n.Services = new("10.0.0.0/8") }, problem{invalid, "i.networks.nodes"}),
 		Entry("gateway is no IP", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Gateway = "gw" }, problem{invalid, "i.networks.gateway"}),
 		Entry("gateway outside", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Gateway = "10.251.0.1" }, problem{invalid, "i.networks.gateway"}),
 		Entry("gateway is the network's address", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Gateway = "10.250.0.0" }, problem{invalid, "i.networks.gateway"}),
 		Entry("gateway is the broadcast address", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Gateway = "10.250.255.255" }, problem{invalid, "i.networks.gateway"}),
 		Entry("site's gateway in the network", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Sites[1].Gateway = "10.250.255.1" }),
 		Entry("site's gateway outside", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Sites[1].Gateway = "10.251.0.1" }, problem{invalid, "i.sites[1].gateway"}),
-		Entry("MTU", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.MTU = ptr.To[int32](100) }, problem{invalid, "i.networks.mtu"}),
+		Entry("MTU", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.MTU = new(int32(100)) }, problem{invalid, "i.networks.mtu"}),
 		Entry("network of our own making over several sites", openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.Network = nil }), problem{required, "i.sites[0].openstack.network"}),
 		Entry("network of our own making on one site", func(c *infrastructure, _ *gardencorev1beta1.Networking) {
 			c.Sites = c.Sites[:1]
 			c.Sites[0].OpenStack.Network = nil
 		}),
 		Entry("provider network over several sites", openStack(func(o *v1alpha1.OpenStackInfrastructure) {
-			o.Network = &v1alpha1.OpenStackNetwork{Provider: &v1alpha1.OpenStackProviderNetwork{NetworkType: "vlan", PhysicalNetwork: "dc", SegmentationID: ptr.To[int32](250)}}
+			o.Network = &v1alpha1.OpenStackNetwork{Provider: &v1alpha1.OpenStackProviderNetwork{NetworkType: "vlan", PhysicalNetwork: "dc", SegmentationID: new(int32(250))}}
 		})),
 	)
 
@@ -89,8 +91,8 @@ var _ = Describe("#ValidateInfrastructureConfig", func() {
 		Entry("no topology", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Topology = "" }, problem{required, "i.networks.topology"}),
 		Entry("nodes of the network", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Nodes = []string{"10.250.0.0/16"} }, problem{forbidden, "i.networks.nodes"}),
 		Entry("gateway of the network", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Gateway = "10.250.0.1" }, problem{forbidden, "i.networks.gateway"}),
-		Entry("the Shoot's nodes are a site's", func(_ *infrastructure, n *gardencorev1beta1.Networking) { n.Nodes = ptr.To("10.250.1.0/24") }),
-		Entry("the Shoot's nodes are no site's", func(_ *infrastructure, n *gardencorev1beta1.Networking) { n.Nodes = ptr.To("10.250.2.0/24") }, problem{invalid, "i.sites"}),
+		Entry("the Shoot's nodes are a site's", func(_ *infrastructure, n *gardencorev1beta1.Networking) { n.Nodes = new("10.250.1.0/24") }),
+		Entry("the Shoot's nodes are no site's", func(_ *infrastructure, n *gardencorev1beta1.Networking) { n.Nodes = new("10.250.2.0/24") }, problem{invalid, "i.sites"}),
 		Entry("no nodes", nodes(1), problem{required, "i.sites[1].nodes"}),
 		Entry("bad CIDR", nodes(1, "10.250.1.0/33"), problem{invalid, "i.sites[1].nodes[0]"}),
 		Entry("host bits", nodes(1, "10.250.1.9/24"), problem{invalid, "i.sites[1].nodes[0]"}),
@@ -118,10 +120,10 @@ var _ = Describe("#ValidateInfrastructureConfig", func() {
 			c.Sites[1].VSphere = &v1alpha1.VSphereInfrastructure{}
 		}, problem{forbidden, "i.sites[1].vsphere"}),
 		Entry("DNS server and MTU", func(c *infrastructure, _ *gardencorev1beta1.Networking) {
-			c.Sites[1].DNSServers, c.Sites[1].MTU = []string{"192.0.2.1"}, ptr.To[int32](1500)
+			c.Sites[1].DNSServers, c.Sites[1].MTU = []string{"192.0.2.1"}, new(int32(1500))
 		}),
 		Entry("bad DNS server and MTU", func(c *infrastructure, _ *gardencorev1beta1.Networking) {
-			c.Sites[1].DNSServers, c.Sites[1].MTU = []string{"x"}, ptr.To[int32](1)
+			c.Sites[1].DNSServers, c.Sites[1].MTU = []string{"x"}, new(int32(1))
 		}, problem{invalid, "i.sites[1].dnsServers[0]"}, problem{invalid, "i.sites[1].mtu"}),
 		Entry("address pool", func(c *infrastructure, _ *gardencorev1beta1.Networking) {
 			c.Sites[1].Metal = &v1alpha1.MetalInfrastructure{IPAM: &v1alpha1.MetalIPAM{PoolRef: corev1.TypedLocalObjectReference{Kind: "InClusterIPPool", Name: "a"}}}
@@ -156,12 +158,12 @@ var _ = Describe("#ValidateInfrastructureConfig", func() {
 		validate(newRouted)(openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.Network = &v1alpha1.OpenStackNetwork{Provider: &provider} }), problems...)
 	},
 		Entry("flat", v1alpha1.OpenStackProviderNetwork{NetworkType: "flat", PhysicalNetwork: "dc"}),
-		Entry("flat with an ID", v1alpha1.OpenStackProviderNetwork{NetworkType: "flat", PhysicalNetwork: "dc", SegmentationID: ptr.To[int32](1)}, problem{forbidden, "i.sites[0].openstack.network.provider.segmentationID"}),
+		Entry("flat with an ID", v1alpha1.OpenStackProviderNetwork{NetworkType: "flat", PhysicalNetwork: "dc", SegmentationID: new(int32(1))}, problem{forbidden, "i.sites[0].openstack.network.provider.segmentationID"}),
 		Entry("VLAN without a physical network", v1alpha1.OpenStackProviderNetwork{NetworkType: "vlan"}, problem{required, "i.sites[0].openstack.network.provider.physicalNetwork"}),
-		Entry("VLAN", v1alpha1.OpenStackProviderNetwork{NetworkType: "vlan", PhysicalNetwork: "dc", SegmentationID: ptr.To[int32](4094)}),
-		Entry("VLAN ID too large", v1alpha1.OpenStackProviderNetwork{NetworkType: "vlan", PhysicalNetwork: "dc", SegmentationID: ptr.To[int32](4095)}, problem{invalid, "i.sites[0].openstack.network.provider.segmentationID"}),
-		Entry("VXLAN", v1alpha1.OpenStackProviderNetwork{NetworkType: "vxlan", SegmentationID: ptr.To[int32](16777215)}),
-		Entry("tunnel key too large", v1alpha1.OpenStackProviderNetwork{NetworkType: "geneve", SegmentationID: ptr.To[int32](16777216)}, problem{invalid, "i.sites[0].openstack.network.provider.segmentationID"}),
+		Entry("VLAN", v1alpha1.OpenStackProviderNetwork{NetworkType: "vlan", PhysicalNetwork: "dc", SegmentationID: new(int32(4094))}),
+		Entry("VLAN ID too large", v1alpha1.OpenStackProviderNetwork{NetworkType: "vlan", PhysicalNetwork: "dc", SegmentationID: new(int32(4095))}, problem{invalid, "i.sites[0].openstack.network.provider.segmentationID"}),
+		Entry("VXLAN", v1alpha1.OpenStackProviderNetwork{NetworkType: "vxlan", SegmentationID: new(int32(16777215))}),
+		Entry("tunnel key too large", v1alpha1.OpenStackProviderNetwork{NetworkType: "geneve", SegmentationID: new(int32(16777216))}, problem{invalid, "i.sites[0].openstack.network.provider.segmentationID"}),
 		Entry("GRE with a physical network", v1alpha1.OpenStackProviderNetwork{NetworkType: "gre", PhysicalNetwork: "dc"}, problem{forbidden, "i.sites[0].openstack.network.provider.physicalNetwork"}),
 		Entry("unknown type", v1alpha1.OpenStackProviderNetwork{NetworkType: "stt"}, problem{notSupported, "i.sites[0].openstack.network.provider.networkType"}),
 		Entry("no type", v1alpha1.OpenStackProviderNetwork{}, problem{required, "i.sites[0].openstack.network.provider.networkType"}),
@@ -186,7 +188,7 @@ var _ = Describe("#ValidateInfrastructureConfigUpdate", func() {
 	})
 
 	DescribeTable("changes", validate,
-		Entry("none", newStretched, ptr.To("10.250.0.0/16"), func(*infrastructure) {}),
+		Entry("none", newStretched, new("10.250.0.0/16"), func(*infrastructure) {}),
 		Entry("topology", newRouted, nil, func(c *infrastructure) { c.Networks.Topology = v1alpha1.TopologyStretched }, problem{invalid, "i.networks.topology"}),
 		Entry("nodes of the network", newStretched, nil, func(c *infrastructure) { c.Networks.Nodes = []string{"10.0.0.0/8"} }, problem{invalid, "i.networks.nodes"}),
 		Entry("nodes of a site", newRouted, nil, func(c *infrastructure) { c.Sites[1].Nodes = []string{"10.250.2.0/24"} }, problem{invalid, "i.sites[1].nodes"}),
@@ -195,11 +197,11 @@ var _ = Describe("#ValidateInfrastructureConfigUpdate", func() {
 			c.Sites = append(c.Sites, v1alpha1.InfrastructureSite{Name: "vc", Nodes: []string{"10.250.2.0/24"}})
 		}),
 		Entry("resolvers, gateway and MTU", newRouted, nil, func(c *infrastructure) {
-			c.Sites[1].DNSServers, c.Sites[1].Gateway, c.Sites[1].MTU = []string{"192.0.2.1"}, "10.250.1.9", ptr.To[int32](1500)
+			c.Sites[1].DNSServers, c.Sites[1].Gateway, c.Sites[1].MTU = []string{"192.0.2.1"}, "10.250.1.9", new(int32(1500))
 		}),
-		Entry("removed site", newRouted, ptr.To("10.250.0.0/24"), func(c *infrastructure) { c.Sites = c.Sites[:1] }),
-		Entry("removed site that has the Shoot's nodes", newRouted, ptr.To("10.250.1.0/24"), func(c *infrastructure) { c.Sites = c.Sites[:1] }, problem{forbidden, "i.sites"}),
-		Entry("removed site of a stretched network", newStretched, ptr.To("10.250.0.0/16"), func(c *infrastructure) { c.Sites = c.Sites[:1] }),
+		Entry("removed site", newRouted, new("10.250.0.0/24"), func(c *infrastructure) { c.Sites = c.Sites[:1] }),
+		Entry("removed site that has the Shoot's nodes", newRouted, new("10.250.1.0/24"), func(c *infrastructure) { c.Sites = c.Sites[:1] }, problem{forbidden, "i.sites"}),
+		Entry("removed site of a stretched network", newStretched, new("10.250.0.0/16"), func(c *infrastructure) { c.Sites = c.Sites[:1] }),
 		Entry("floating pool", newRouted, nil, openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.FloatingPoolName = "other" }), problem{invalid, "i.sites[0].openstack.floatingPoolName"}),
 		Entry("network ID", newStretched, nil, openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.Network.ID = "other" }), problem{invalid, "i.sites[0].openstack.network"}),
 		Entry("new network ID", newRouted, nil, openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.Network = &v1alpha1.OpenStackNetwork{ID: uuid} }), problem{invalid, "i.sites[0].openstack.network"}),

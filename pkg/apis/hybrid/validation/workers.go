@@ -74,7 +74,7 @@ func (v *workerValidator) validate(worker *gardencorev1beta1.Worker, fldPath *fi
 	return allErrs
 }
 
-// validateZones returns the names of the sites that the zones belong to.
+// validateZones returns the names of the sites that the zones belong to. There are none without a profile.
 func (v *workerValidator) validateZones(zones []string, fldPath *field.Path) ([]string, field.ErrorList) {
 	if len(zones) == 0 {
 		return nil, field.ErrorList{field.Required(fldPath, "must have at least one zone")}
@@ -139,7 +139,7 @@ func (v *workerValidator) validateMachine(worker *gardencorev1beta1.Worker, site
 			allErrs = append(allErrs, field.Invalid(fldPath.Child("type"), machineType, fmt.Sprintf("must be a machine type that site %q of the pool's zones has: %q", site, v.machineTypes(site))))
 		}
 		image := worker.Machine.Image
-		if image == nil || image.Version == nil || v.profile == nil {
+		if image == nil || image.Version == nil {
 			continue
 		}
 		if helper.FindMachineImage(helper.MachineImageRequest{
@@ -181,9 +181,6 @@ func (v *workerValidator) validateVolumes(worker *gardencorev1beta1.Worker, site
 
 func (v *workerValidator) machineTypes(site string) []string {
 	var result []string
-	if v.profile == nil {
-		return result
-	}
 	for _, machineType := range v.profile.MachineTypes {
 		if helper.FindMachineType(v.profile, machineType.Name, site) != nil {
 			result = append(result, machineType.Name)
@@ -194,9 +191,6 @@ func (v *workerValidator) machineTypes(site string) []string {
 
 func (v *workerValidator) volumeTypes(site string) []string {
 	var result []string
-	if v.profile == nil {
-		return result
-	}
 	for _, volumeType := range v.profile.VolumeTypes {
 		if helper.FindVolumeType(v.profile, volumeType.Name, site) != nil {
 			result = append(result, volumeType.Name)

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -74,28 +73,37 @@ var _ = Describe("#ValidateWorkers", func() {
 		Entry("no image", func(w *worker) { w.Machine.Image = nil }),
 		Entry("no version", func(w *worker) { w.Machine.Image.Version = nil }),
 		Entry("image that no site has", func(w *worker) { w.Machine.Image.Name = "flatcar" }, problem{invalid, "w[1].machine.image"}, problem{invalid, "w[1].machine.image"}),
-		Entry("version that no site has", func(w *worker) { w.Machine.Image.Version = ptr.To("2.0.0") }, problem{invalid, "w[1].machine.image"}, problem{invalid, "w[1].machine.image"}),
+		Entry("version that no site has", func(w *worker) { w.Machine.Image.Version = new("2.0.0") }, problem{invalid, "w[1].machine.image"}, problem{invalid, "w[1].machine.image"}),
 	)
 
 	It("refuses an image that one site does not have, or not for the machine type", func() {
 		p, s := newProfile(), newSpec()
 		flavor := &p.MachineImages[0].Versions[0].CapabilityFlavors[0]
 		flavor.Sites = flavor.Sites[1:]
-		Expect(ValidateWorkers([]worker{*newWorker()}, s, p, newStretched(), field.NewPath("w"))).To(haveProblems([]problem{{invalid, "w[0].machine.image"}}))
+		errs := ValidateWorkers([]worker{*newWorker()}, s, p, newStretched(), field.NewPath("w"))
+		Expect(errs).To(haveProblems([]problem{{invalid, "w[0].machine.image"}}))
+		Expect(errs.ToAggregate()).To(MatchError(ContainSubstring(`site "cloud"`)))
 
 		p = newProfile()
 		s.MachineTypes[1].Capabilities = gardencorev1beta1.Capabilities{"architecture": {"arm64"}}
 		Expect(ValidateWorkers([]worker{*newWorker()}, s, p, newStretched(), field.NewPath("w"))).To(haveProblems([]problem{{invalid, "w[0].machine.image"}, {invalid, "w[0].machine.image"}}))
 	})
 
+	It("says which machine types and images a site has", func() {
+		w := newWorker()
+		w.Machine.Type, w.Machine.Image.Version, w.Zones = "huge", new("2.0.0"), []string{"cloud-a"}
+		errs := ValidateWorkers([]worker{*w}, newSpec(), newProfile(), newStretched(), nil)
+		Expect(errs.ToAggregate()).To(MatchError(And(ContainSubstring(`["std" "any"]`), ContainSubstring(`["gardenlinux 1.0.0"]`))))
+	})
+
 	DescribeTable("volumes and labels", validate,
 		Entry("volume without type", func(w *worker) { w.Volume = &gardencorev1beta1.Volume{VolumeSize: "50Gi"} }),
-		Entry("type that one site does not have", func(w *worker) { w.Volume = &gardencorev1beta1.Volume{Type: ptr.To("fast")} }, problem{invalid, "w[1].volume.type"}),
+		Entry("type that one site does not have", func(w *worker) { w.Volume = &gardencorev1beta1.Volume{Type: new("fast")} }, problem{invalid, "w[1].volume.type"}),
 		Entry("type that the pool's site has", func(w *worker) {
-			w.Volume, w.Zones = &gardencorev1beta1.Volume{Type: ptr.To("fast")}, []string{"cloud-a"}
+			w.Volume, w.Zones = &gardencorev1beta1.Volume{Type: new("fast")}, []string{"cloud-a"}
 		}),
-		Entry("encrypted", func(w *worker) { w.Volume = &gardencorev1beta1.Volume{Encrypted: ptr.To(true)} }, problem{forbidden, "w[1].volume.encrypted"}),
-		Entry("not encrypted", func(w *worker) { w.Volume = &gardencorev1beta1.Volume{Encrypted: ptr.To(false)} }),
+		Entry("encrypted", func(w *worker) { w.Volume = &gardencorev1beta1.Volume{Encrypted: new(true)} }, problem{forbidden, "w[1].volume.encrypted"}),
+		Entry("not encrypted", func(w *worker) { w.Volume = &gardencorev1beta1.Volume{Encrypted: new(false)} }),
 		Entry("data volumes", func(w *worker) { w.DataVolumes = []gardencorev1beta1.DataVolume{{Name: "a"}} }, problem{forbidden, "w[1].dataVolumes"}),
 		Entry("label", func(w *worker) { w.Labels = map[string]string{"a": "b"} }),
 		Entry("labels of ours", func(w *worker) { w.Labels = map[string]string{v1alpha1.LabelSite: "a", v1alpha1.LabelPlatform: "b"} },
@@ -119,7 +127,7 @@ var _ = Describe("#ValidateWorkerConfig", func() {
 	site := func(name string, minimum, maximum, priority *int32) v1alpha1.WorkerSite {
 		return v1alpha1.WorkerSite{Name: name, Minimum: minimum, Maximum: maximum, Priority: priority}
 	}
-	n := ptr.To[int32]
+	n := func(value int32) *int32 { return &value }
 
 	It("accepts nil", func() {
 		Expect(ValidateWorkerConfig(nil, newWorker(), nil, nil)).To(BeEmpty())
