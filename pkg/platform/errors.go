@@ -63,26 +63,52 @@ func NewError(class Class, format string, args ...any) *Error {
 	return &Error{Class: class, Err: fmt.Errorf(format, args...)}
 }
 
-// ClassOf returns the class of the first classified error in err's tree, and ClassTransient if there is none.
+// ClassOf returns the class of err: of a chain of errors that of the outermost classified one, of joined errors the first that
+// is not ClassTransient, because waiting alone does not solve that one. It is ClassTransient if there is no class.
 func ClassOf(err error) Class {
-	var classified *Error
-	if errors.As(err, &classified) {
-		return classified.Class
+	switch e := err.(type) { //nolint:errorlint // the tree is walked here
+	case *Error:
+		return e.Class
+	case interface{ Unwrap() []error }:
+		for _, joined := range e.Unwrap() {
+			if class := ClassOf(joined); class != ClassTransient {
+				return class
+			}
+		}
+	case interface{ Unwrap() error }:
+		return ClassOf(e.Unwrap())
 	}
 	return ClassTransient
 }
 
-// InSite names the site in err. It keeps the class and returns nil for nil.
+// InSite names the site in err, in each if errors are joined. It keeps the classes and returns nil for nil.
 func InSite(site string, err error) error {
 	if err == nil {
 		return nil
 	}
+	if joined := joinedErrors(err); joined != nil {
+		errs := make([]error, len(joined))
+		for i := range joined {
+			errs[i] = InSite(site, joined[i])
+		}
+		return errors.Join(errs...)
+	}
+	result := &Error{Class: ClassOf(err), Site: site, Err: err}
 	var classified *Error
 	if errors.As(err, &classified) {
 		if classified.Site == site {
 			return err
 		}
-		return &Error{Class: classified.Class, Site: site, RetryAfter: classified.RetryAfter, Err: err}
+		result.RetryAfter = classified.RetryAfter
 	}
-	return &Error{Class: ClassTransient, Site: site, Err: err}
+	return result
+}
+
+// joinedErrors returns the parts of an error that says nothing but what they say.
+func joinedErrors(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only err itself can be split
+	if !ok || len(joined.Unwrap()) == 0 || errors.Join(joined.Unwrap()...).Error() != err.Error() {
+		return nil
+	}
+	return joined.Unwrap()
 }
