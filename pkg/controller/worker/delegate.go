@@ -29,7 +29,8 @@ type delegate struct {
 	// needsAll makes a zone that cannot be resolved an error for all.
 	needsAll bool
 
-	planned *plan
+	planned  *plan
+	deployed bool
 }
 
 var (
@@ -42,7 +43,10 @@ func (d *delegate) WorkerDelegate(context.Context, *extensionsv1alpha1.Worker, *
 	return d, nil
 }
 
-// GenerateMachineDeployments returns one machine deployment per pool and zone.
+// GenerateMachineDeployments writes the machine classes and returns one machine deployment per pool and zone. The generic actuator
+// lists the classes next. Of a machine deployment whose class is not among them it expects two machine sets until its machines
+// are all replaced, but then the old one is gone already: it would wait until its time is over, in vain. A class that is there
+// before makes it wait for the machine set with that class instead.
 func (d *delegate) GenerateMachineDeployments(ctx context.Context) (worker.MachineDeployments, error) {
 	p, err := d.plan(ctx)
 	if err != nil {
@@ -53,10 +57,16 @@ func (d *delegate) GenerateMachineDeployments(ctx context.Context) (worker.Machi
 			return nil, err
 		}
 	}
+	if err := d.deployMachineClasses(ctx, p); err != nil {
+		return nil, err
+	}
+	if err := d.waitForMachineClasses(ctx, p); err != nil {
+		return nil, err
+	}
 	return d.machineDeployments(p), nil
 }
 
-// DeployMachineClasses writes the machine classes of all zones that could be resolved.
+// DeployMachineClasses writes the machine classes of all zones that could be resolved, unless that was done already.
 func (d *delegate) DeployMachineClasses(ctx context.Context) error {
 	p, err := d.plan(ctx)
 	if err != nil {

@@ -9,10 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"time"
 
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener/extensions/pkg/controller/worker/genericactuator"
@@ -32,8 +35,14 @@ const userDataKey = "userData"
 // machineClassSecretLabels mark the secrets of machine classes.
 var machineClassSecretLabels = client.MatchingLabels{v1beta1constants.GardenerPurpose: v1beta1constants.GardenPurposeMachineClass}
 
-// deployMachineClasses writes the machine class of each zone that could be resolved, and before it its secret.
+// cacheTimeout is how long the cache may take to show what was written.
+const cacheTimeout = 10 * time.Second
+
+// deployMachineClasses writes the machine class of each zone that could be resolved, and before it its secret. It does so once.
 func (d *delegate) deployMachineClasses(ctx context.Context, p *plan) error {
+	if d.deployed {
+		return nil
+	}
 	var (
 		tasks []flow.TaskFn
 		errs  []error
@@ -57,7 +66,33 @@ func (d *delegate) deployMachineClasses(ctx context.Context, p *plan) error {
 			return nil
 		})
 	})
-	return errors.Join(errors.Join(errs...), flow.ParallelN(genericactuator.MaxConcurrentMachineTasks, tasks...)(ctx))
+	err := errors.Join(errors.Join(errs...), flow.ParallelN(genericactuator.MaxConcurrentMachineTasks, tasks...)(ctx))
+	d.deployed = err == nil
+	return err
+}
+
+// waitForMachineClasses waits until the cache has the machine classes of all zones that could be resolved.
+func (d *delegate) waitForMachineClasses(ctx context.Context, p *plan) error {
+	var missing []string
+	p.zones(func(_ *pool, z *zone) {
+		if z.err == nil {
+			missing = append(missing, z.className)
+		}
+	})
+	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, cacheTimeout, true, func(ctx context.Context) (bool, error) {
+		classes := &machinev1alpha1.MachineClassList{}
+		if err := d.client.List(ctx, classes, client.InNamespace(d.worker.Namespace)); err != nil {
+			return false, err
+		}
+		missing = slices.DeleteFunc(missing, func(name string) bool {
+			return slices.ContainsFunc(classes.Items, func(c machinev1alpha1.MachineClass) bool { return c.Name == name })
+		})
+		return len(missing) == 0, nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for machine classes %q: %w", missing, err)
+	}
+	return nil
 }
 
 func (d *delegate) machineClass(p *pool, z *zone) (*machinev1alpha1.MachineClass, error) {
