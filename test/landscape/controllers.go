@@ -36,6 +36,7 @@ func controllers(o Options, c *Cluster) (mcm, driver, extension *Process, err er
 	extension = process("gardener-extension-provider-hybrid", o.Binaries.Extension,
 		append([]string{
 			"--kubeconfig=" + c.Kubeconfig, "--leader-election=false", "--ignore-operation-annotation=false",
+			"--heartbeat-namespace=garden",
 			"--metrics-bind-address=127.0.0.1:" + strconv.Itoa(ports[2]), "--health-bind-address=127.0.0.1:" + strconv.Itoa(ports[3]),
 		}, o.ExtensionArgs...)...)
 	return mcm, driver, extension, nil

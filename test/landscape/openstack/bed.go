@@ -51,7 +51,7 @@ func NewBed() (*Bed, error) {
 
 // Answers reports whether Keystone answers.
 func (b *Bed) Answers(ctx context.Context) bool {
-	credentials, err := ReadCredentials(b.openrc(Projects[0]))
+	credentials, err := ReadCredentials(b.Openrc(Projects[0]))
 	if err != nil {
 		return false
 	}
@@ -85,7 +85,7 @@ func (b *Bed) Stop(ctx context.Context, progress io.Writer) error {
 
 // Credentials returns a member's access to a project.
 func (b *Bed) Credentials(project string) (Credentials, error) {
-	return ReadCredentials(b.openrc(project))
+	return ReadCredentials(b.Openrc(project))
 }
 
 // SetBootDelay says how long servers that are created from now on take to boot.
@@ -94,7 +94,8 @@ func (b *Bed) SetBootDelay(delay time.Duration) error {
 	return os.WriteFile(filepath.Join(b.State, "boot-delay"), []byte(seconds+"\n"), 0o600)
 }
 
-func (b *Bed) openrc(project string) string {
+// Openrc returns the path of the file with a member's access to a project.
+func (b *Bed) Openrc(project string) string {
 	return filepath.Join(b.State, "openrc-"+project)
 }
 
