@@ -58,16 +58,27 @@ func (r resolver) resolve(ctx context.Context, d *delegate, p *plan, f *facts) {
 		if !ok {
 			return
 		}
-		select {
-		case a := <-answers:
-			z.spec, z.err = a.spec, a.err
-		case <-ctx.Done():
-			z.err = platform.NewError(platform.ClassTransient, "no answer within %s: %w", r.timeout, ctx.Err())
-		}
+		a := r.await(ctx, answers)
+		z.spec, z.err = a.spec, a.err
 		if z.err != nil {
 			z.spec, z.err = nil, platform.InSite(z.siteName, z.err)
 		}
 	})
+}
+
+// await returns the answer, also if it is there when the time is over because another site took all of it.
+func (r resolver) await(ctx context.Context, answers <-chan answer) answer {
+	select {
+	case a := <-answers:
+		return a
+	case <-ctx.Done():
+	}
+	select {
+	case a := <-answers:
+		return a
+	default:
+		return answer{err: platform.NewError(platform.ClassTransient, "no answer within %s: %w", r.timeout, ctx.Err())}
+	}
 }
 
 // newSpec returns what all platforms have in common.
