@@ -1,3 +1,7 @@
+# SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+#
+# SPDX-License-Identifier: Apache-2.0
+
 # Databases (sourced by up.sh): mariadb runs; afterwards all schemas are there.
 DATABASES="keystone glance placement nova_api nova nova_cell0 neutron cinder designate octavia"
 NOVA_CONFIG="--config-file $ETC/nova/nova.conf"
