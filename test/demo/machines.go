@@ -11,6 +11,7 @@ import (
 
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -52,6 +53,19 @@ func (d *demo) waitMachines(ctx context.Context, size int32, old map[string]mach
 		missing := d.compare(ctx)
 		return missing == "", missing, nil
 	})
+}
+
+// poolImages returns the images of the servers of the pool's machines.
+func (d *demo) poolImages(ctx context.Context, machines map[string]machinev1alpha1.Machine) (sets.Set[string], error) {
+	servers, err := d.watch.Servers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	images := sets.New[string]()
+	for _, m := range machines {
+		images.Insert(servers[path.Base(m.Spec.ProviderID)].Image)
+	}
+	return images, nil
 }
 
 // compare says what differs between the machines, the nodes and the servers; nothing if they agree.

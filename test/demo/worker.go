@@ -14,7 +14,6 @@ import (
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/retry"
@@ -111,39 +110,4 @@ func (d *demo) scaleDown(ctx context.Context) error {
 		}
 	}
 	return d.waitMachines(ctx, sizeAtStart, nil)
-}
-
-// roll changes the pool's image as gardenlet does: the Secret of gardener-node-agent gets a new name, too.
-func (d *demo) roll(ctx context.Context) error {
-	before, err := d.poolMachines(ctx)
-	if err != nil {
-		return err
-	}
-	worker := &extensionsv1alpha1.Worker{}
-	if err := d.get(ctx, worker); err != nil {
-		return err
-	}
-	userData := &corev1.Secret{}
-	if err := d.landscape.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: poolOf(worker).UserDataSecretRef.Name}, userData); err != nil {
-		return err
-	}
-	next := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: userData.Name + "-" + nextImageVersion, Namespace: namespace},
-		Data:       userData.Data,
-	}
-	if err := d.landscape.Client.Create(ctx, next); err != nil {
-		return err
-	}
-	if err := d.changeWorker(ctx, func(w *extensionsv1alpha1.Worker) {
-		p := poolOf(w)
-		p.MachineImage.Version = nextImageVersion
-		p.UserDataSecretRef.Name = next.Name
-		p.NodeAgentSecretName = &next.Name
-	}); err != nil {
-		return err
-	}
-	if err := d.waitReconciled(ctx, &extensionsv1alpha1.Worker{}); err != nil {
-		return err
-	}
-	return d.waitMachines(ctx, sizeAtStart, before)
 }
