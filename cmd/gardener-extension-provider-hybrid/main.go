@@ -8,10 +8,9 @@ package main
 import (
 	"os"
 
+	"github.com/gardener/gardener/pkg/logger"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager/signals"
-
-	"github.com/gardener/gardener/pkg/logger"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/cmd/gardener-extension-provider-hybrid/app"
 )

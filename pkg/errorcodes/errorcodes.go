@@ -50,7 +50,7 @@ func WithCodes(err error) error {
 }
 
 func collect(err error, add func(gardencorev1beta1.ErrorCode)) {
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // the parts of err are looked at one by one
 	case nil:
 	case *platform.Error:
 		if code, ok := codes[e.Class]; ok {

@@ -106,7 +106,7 @@ func InSite(site string, err error) error {
 
 // joinedErrors returns the parts of an error that says nothing but what they say.
 func joinedErrors(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only err itself can be split
+	joined, ok := err.(interface{ Unwrap() []error }) // only err itself can be split
 	if !ok || len(joined.Unwrap()) == 0 || errors.Join(joined.Unwrap()...).Error() != err.Error() {
 		return nil
 	}

@@ -7,10 +7,9 @@ package infrastructure
 import (
 	"context"
 
-	"github.com/go-logr/logr"
-
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	"github.com/go-logr/logr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"

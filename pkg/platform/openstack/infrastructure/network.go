@@ -14,7 +14,6 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/provider"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"github.com/gophercloud/gophercloud/v2/pagination"
-	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -82,7 +81,7 @@ func (f *flow) networksBy(ctx context.Context, by filter) ([]network, error) {
 }
 
 func (f *flow) floatingNetwork(ctx context.Context, pool string) (*network, error) {
-	found, err := f.networks(ctx, external.ListOptsExt{ListOptsBuilder: networks.ListOpts{Name: pool}, External: ptr.To(true)})
+	found, err := f.networks(ctx, external.ListOptsExt{ListOptsBuilder: networks.ListOpts{Name: pool}, External: new(true)})
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +118,7 @@ func (f *flow) ensureNetwork(seen *seen) func(context.Context) error {
 }
 
 func (f *flow) networkOptions() networks.CreateOptsBuilder {
-	options := networks.CreateOpts{Name: f.owner.Name(), Description: f.owner.Description(), AdminStateUp: ptr.To(true)}
+	options := networks.CreateOpts{Name: f.owner.Name(), Description: f.owner.Description(), AdminStateUp: new(true)}
 	if n := f.config().Network; n != nil && n.Provider != nil {
 		segment := provider.Segment{NetworkType: n.Provider.NetworkType, PhysicalNetwork: n.Provider.PhysicalNetwork}
 		if id := n.Provider.SegmentationID; id != nil {

@@ -8,7 +8,6 @@ import (
 	"context"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
-	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -37,7 +36,7 @@ func (f *flow) ensureRouter(seen *seen) func(context.Context) error {
 			created, err := routers.Create(ctx, f.network, routers.CreateOpts{
 				Name:         f.owner.Name(),
 				Description:  f.owner.Description(),
-				AdminStateUp: ptr.To(true),
+				AdminStateUp: new(true),
 				GatewayInfo:  gateway,
 			}).Extract()
 			if err != nil {

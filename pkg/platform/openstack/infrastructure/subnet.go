@@ -12,7 +12,6 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 	"go4.org/netipx"
-	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -78,14 +77,14 @@ func (f *flow) subnetOptions(networkID string) subnets.CreateOpts {
 		Name:           f.owner.Name(),
 		Description:    f.owner.Description(),
 		IPVersion:      gophercloud.IPv4,
-		EnableDHCP:     ptr.To(true),
+		EnableDHCP:     new(true),
 		DNSNameservers: f.site.Network.DNSServers,
 	}
 	if cidr.Addr().Is6() {
 		options.IPVersion = gophercloud.IPv6
 	}
 	if f.site.Network.Gateway.IsValid() {
-		options.GatewayIP = ptr.To(f.site.Network.Gateway.String())
+		options.GatewayIP = new(f.site.Network.Gateway.String())
 	}
 	if f.site.Network.Topology == v1alpha1.TopologyStretched {
 		options.AllocationPools = allocationPools(cidr, f.site.Network.Nodes, f.site.Network.Gateway)
