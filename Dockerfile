@@ -7,7 +7,7 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN make build
+RUN CGO_ENABLED=0 GOFLAGS=-trimpath make build
 
 FROM gcr.io/distroless/static-debian12:nonroot AS gardener-extension-provider-hybrid
 COPY --from=builder /src/hack/bin/gardener-extension-provider-hybrid /gardener-extension-provider-hybrid

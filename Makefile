@@ -13,15 +13,13 @@ LD_FLAGS      := -w -X $(VERSION_PKG).gitVersion=$(VERSION) -X $(VERSION_PKG).gi
 
 include hack/tools.mk
 
-##@ Targets
-
 .PHONY: help
 help: ## Show this help.
 	@awk 'BEGIN {FS = ":.*##"} /^[a-z-]+:.*##/ {printf "  \033[36m%-10s\033[0m %s\n", $$1, $$2}' $(REPO_ROOT)/Makefile
 
 .PHONY: build
 build: ## Build the binaries into hack/bin.
-	@CGO_ENABLED=0 go build -trimpath -ldflags "$(LD_FLAGS)" -o $(BIN_DIR)/ $(REPO_ROOT)/cmd/...
+	@go build -ldflags "$(LD_FLAGS)" -o $(BIN_DIR)/ $(REPO_ROOT)/cmd/...
 
 .PHONY: generate
 generate: $(GENERATE_TOOLS) ## Generate deepcopy functions and the API reference.

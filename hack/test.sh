@@ -10,9 +10,10 @@
 set -o errexit -o nounset -o pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/hack/bin:$PATH"
+export OST_STATE="${OST_STATE:-${HYBRID_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/provider-hybrid}/openstack}"
 
 # Packages with concurrency of their own are tested with the race detector.
-concurrent='/(pkg/(platform|machine|controller)|test/countproxy)(/|$)'
+racy='/(pkg/(platform|machine|controller)|test/countproxy)(/|$)'
 
 race=(-race)
 if ! command -v "$(go env CC)" >/dev/null || [[ $(go env CGO_ENABLED) != 1 ]]; then
@@ -20,15 +21,39 @@ if ! command -v "$(go env CC)" >/dev/null || [[ $(go env CGO_ENABLED) != 1 ]]; t
   race=()
 fi
 
+packages="$(go list "${@:-./...}")"
+integration="$(grep /test/integration/ <<<"$packages" || true)"
+unit="$(grep -v /test/integration/ <<<"$packages" || true)"
+concurrent="$(grep -E "$racy" <<<"$unit" || true)"
+others="$(comm -23 <(sort <<<"$unit") <(sort <<<"$concurrent"))"
+
 hack/landscape/build.sh >&2
 
-packages="$(go list "${@:-./...}")"
-with="$(grep -E "$concurrent" <<<"$packages" || true)"
-without="$(grep -Ev "$concurrent" <<<"$packages" || true)"
+# OpenStack starts while the unit tests run. What was started here is stopped here.
+openstack=""
+started() {
+  while [[ -n $openstack ]] && kill -0 "$openstack" 2>/dev/null; do sleep 1; done
+}
+stop() {
+  started
+  hack/landscape/openstack/down.sh >&2
+}
+if [[ -n $integration ]] && ! (: </dev/tcp/127.0.0.1/5000) 2>/dev/null; then
+  trap stop EXIT
+  hack/landscape/openstack/up.sh </dev/null >&2 &
+  openstack=$!
+fi
+
+# run [FLAG...] PACKAGES   The exit code comes from the totals.
+run() {
+  local list="${*: -1}"
+  # shellcheck disable=SC2086
+  [[ -z $list ]] || go test -json -timeout 30m "${@:1:$#-1}" $list || true
+}
 
 {
-  # shellcheck disable=SC2086
-  [[ -z $with ]] || go test -json -timeout 20m "${race[@]}" $with || true
-  # shellcheck disable=SC2086
-  [[ -z $without ]] || go test -json -timeout 20m $without || true
+  run "${race[@]}" "$concurrent"
+  run "$others"
+  started
+  run -p 1 "$integration"
 } </dev/null | go run ./hack/testtotals -o "${TOTALS_FILE:-/dev/stdout}"
