@@ -11,6 +11,7 @@ import (
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	"github.com/gardener/gardener/pkg/utils/gardener/shootstate"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	"github.com/go-logr/logr"
 	. "github.com/onsi/ginkgo/v2"
@@ -20,6 +21,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -300,6 +302,40 @@ var _ = Describe("Actuator", func() {
 			Expect(apiServer.Patch(ctx, f.secret, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))).To(Succeed())
 			Eventually(done).WithTimeout(20 * time.Second).Should(Receive(Succeed()))
 		})
+	})
+
+	It("restores the machines that the Worker had in another seed", func(ctx SpecContext) {
+		f.pool("a", "cloud-a")
+		f.create(ctx)
+		name := deploymentName("a", "cloud-a")
+		state, err := shootstate.MarshalMachineState(&shootstate.MachineState{MachineDeployments: map[string]*shootstate.MachineDeploymentState{name: {
+			Replicas:    2,
+			MachineSets: []machinev1alpha1.MachineSet{{ObjectMeta: metav1.ObjectMeta{Name: "set", Namespace: f.worker.Namespace}}},
+			Machines: []machinev1alpha1.Machine{{
+				ObjectMeta: metav1.ObjectMeta{Name: "machine", Namespace: f.worker.Namespace},
+				Spec:       machinev1alpha1.MachineSpec{ProviderID: "toy:///cloud/machine"},
+			}},
+		}}})
+		Expect(err).NotTo(HaveOccurred())
+		f.worker.Status.State = &runtime.RawExtension{Raw: state}
+
+		restoring, cancel := context.WithCancel(ctx)
+		defer cancel()
+		done := make(chan error, 1)
+		go func() {
+			done <- f.actuator(time.Minute).Restore(restoring, logr.Discard(), f.worker, f.cluster)
+		}()
+		Eventually(func(g Gomega) {
+			machine := &machinev1alpha1.Machine{}
+			g.Expect(apiServer.Get(ctx, client.ObjectKey{Namespace: f.worker.Namespace, Name: "machine"}, machine)).To(Succeed())
+			g.Expect(machine.Spec.ProviderID).To(Equal("toy:///cloud/machine"))
+			deployment := &machinev1alpha1.MachineDeployment{}
+			g.Expect(apiServer.Get(ctx, client.ObjectKey{Namespace: f.worker.Namespace, Name: name}, deployment)).To(Succeed())
+			g.Expect(deployment.Spec.Replicas).To(BeEquivalentTo(2))
+			g.Expect(f.classes(ctx)).To(HaveKey(deployment.Spec.Template.Spec.Class.Name))
+		}).WithTimeout(20 * time.Second).Should(Succeed())
+		cancel()
+		<-done
 	})
 
 	It("restores nothing as long as a site cannot be resolved", func(ctx SpecContext) {
