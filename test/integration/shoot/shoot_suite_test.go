@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package shoot_test shows a shoot on two OpenStack sites: real extension, machine-controller-manager, driver and OpenStack.
+package shoot_test
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/util/rand"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/kubelets"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+)
+
+func TestShoot(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "Shoot Suite")
+}
+
+var (
+	bed        *openstack.Bed
+	seed       *landscape.Landscape
+	inspectors []*openstack.Client
+	// shoot is the technical ID of the shoot and its namespace in the seed.
+	shoot = "shoot--it--" + rand.String(5)
+)
+
+var _ = BeforeSuite(func(ctx SpecContext) {
+	build := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(landscape.Root(), "hack", "bin")+string(filepath.Separator), "./cmd/...")
+	build.Dir = landscape.Root()
+	build.Stdout, build.Stderr = GinkgoWriter, GinkgoWriter
+	Expect(build.Run()).To(Succeed())
+
+	var err error
+	bed, err = openstack.NewBed()
+	Expect(err).NotTo(HaveOccurred())
+	started, err := bed.Start(ctx, GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	if started {
+		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(2*time.Minute))
+	}
+	for _, project := range openstack.Projects {
+		credentials, err := bed.Credentials(project)
+		Expect(err).NotTo(HaveOccurred())
+		inspector, err := openstack.NewClient(ctx, credentials)
+		Expect(err).NotTo(HaveOccurred())
+		inspectors = append(inspectors, inspector)
+	}
+
+	seed, err = landscape.New(landscape.Options{Dir: GinkgoT().TempDir(), Namespace: shoot})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(seed.Stop)
+	Expect(seed.StartCluster(ctx)).To(Succeed())
+	Expect(seed.StartControllers()).To(Succeed())
+	playKubelets()
+}, NodeTimeout(25*time.Minute))
+
+var _ = ReportAfterEach(func(report SpecReport) {
+	if !report.Failed() || seed == nil {
+		return
+	}
+	for _, process := range seed.Processes() {
+		AddReportEntry(process.Name, process.Tail(60), ReportEntryVisibilityFailureOrVerbose)
+	}
+})
+
+// playKubelets lets a node join as soon as its server is active in OpenStack.
+func playKubelets() {
+	ctx, cancel := context.WithCancel(context.Background())
+	nodes := &kubelets.Kubelets{
+		Seed: seed.Client, Shoot: seed.Client, Namespace: shoot,
+		Servers: openstack.NewWatch(shoot, inspectors...).Active, Log: logr.Discard(),
+	}
+	var group sync.WaitGroup
+	group.Go(func() { nodes.Run(ctx) })
+	DeferCleanup(func() {
+		cancel()
+		group.Wait()
+	})
+}
