@@ -4,4 +4,4 @@
 
 package binaries
 
-import _ "github.com/gardener/gardener-extension-provider-hybrid"
+import _ "github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
