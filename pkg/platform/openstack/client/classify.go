@@ -10,12 +10,16 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
+
+// requestIDHeader is in all answers of OpenStack's own services.
+const requestIDHeader = "X-Openstack-Request-Id"
 
 // Classify gives an error of an OpenStack API its class and a message without the request's details. Errors that have a
 // class keep it; nil stays nil.
@@ -30,9 +34,27 @@ func Classify(err error) error {
 
 	var reauthenticate *gophercloud.ErrUnableToReauthenticate
 	if errors.As(err, &reauthenticate) {
-		return fromResponse(reauthenticate.ErrReauth)
+		return Classify(reauthenticate.ErrReauth)
 	}
 	return fromResponse(err)
+}
+
+// classifyLogin is Classify for a login: what is not found there is the identity API, and never the object that somebody
+// wants to reach. The identity API may quote what it does not accept, so credentials are removed from its message.
+func classifyLogin(err error, auth *gophercloud.AuthOptions) error {
+	err = Classify(err)
+	var api *apiError
+	if errors.As(err, &api) {
+		for _, secret := range []string{auth.Password, auth.ApplicationCredentialSecret} {
+			if secret != "" {
+				api.fault.Message = strings.ReplaceAll(api.fault.Message, secret, "***")
+			}
+		}
+	}
+	if IsNotFound(err) {
+		return platform.NewError(platform.ClassConfiguration, "authURL: version 3 of the identity API is not found: %w", err)
+	}
+	return err
 }
 
 func fromResponse(err error) error {
@@ -57,8 +79,13 @@ func fromResponse(err error) error {
 
 func classifyResponse(response *gophercloud.ErrUnexpectedResponseCode) error {
 	fault := parseFault(response.Body)
+	class := classOfResponse(response.Actual, fault)
+	if class == platform.ClassNotFound && fault.Message == "" && response.ResponseHeader.Get(requestIDHeader) == "" {
+		// A proxy answered. That nothing is behind it now does not mean that the object does not exist.
+		class = platform.ClassTransient
+	}
 	return &platform.Error{
-		Class:      classOfResponse(response.Actual, fault),
+		Class:      class,
 		RetryAfter: retryAfter(response),
 		Err:        &apiError{response: response, fault: fault},
 	}
@@ -94,7 +121,7 @@ func classOfResponse(code int, f fault) platform.Class {
 
 // IsNotFound reports whether a site said that an object does not exist.
 func IsNotFound(err error) bool {
-	return gophercloud.ResponseCodeIs(err, http.StatusNotFound) || (err != nil && platform.ClassOf(err) == platform.ClassNotFound)
+	return platform.ClassOf(Classify(err)) == platform.ClassNotFound
 }
 
 // fault is the body of an error of the OpenStack APIs: {"NeutronError": {"type", "message"}} or
@@ -120,8 +147,10 @@ func parseFault(body []byte) fault {
 
 // quota reports whether a 403 of the compute API means a used-up quota: the API has no type for that.
 func (f fault) quota() bool {
-	return strings.HasPrefix(f.Message, "Quota exceeded") || strings.HasPrefix(f.Message, "Quota limit exceeded")
+	return slices.ContainsFunc(quotaMessages, func(start string) bool { return strings.HasPrefix(f.Message, start) })
 }
+
+var quotaMessages = []string{"Quota exceeded", "Quota limit exceeded", "Maximum number of "}
 
 // apiError shows method, URL path, status and the API's own message, and never a header or a request's body.
 type apiError struct {

@@ -20,35 +20,42 @@ const (
 	maxRetries    = 3
 	firstBackoff  = 200 * time.Millisecond
 	maxRetryAfter = 30 * time.Second
+	// maxSeconds is the most that a service is believed to want a client to wait; more could overflow a duration.
+	maxSeconds = 24 * 60 * 60
 )
 
-// retryTransient repeats requests that are safe to repeat, reads and deletions, when the answer was lost or said that the
+// retry repeats requests.
+type retry struct {
+	wait func(context.Context, time.Duration) error
+}
+
+// transient repeats requests that are safe to repeat, reads and deletions, when the answer was lost or said that the
 // service has a passing problem. Creations are not repeated here: their callers look for what exists first.
-func retryTransient(ctx context.Context, method, _ string, _ *gophercloud.RequestOpts, err error, failures uint) error {
-	if failures > maxRetries || (method != http.MethodGet && method != http.MethodDelete) || !transient(err) {
+func (r retry) transient(ctx context.Context, method, _ string, _ *gophercloud.RequestOpts, err error, failures uint) error {
+	if failures > maxRetries || (method != http.MethodGet && method != http.MethodDelete) || !isTransient(err) {
 		return err
 	}
 	backoff := firstBackoff << (failures - 1)
-	if waitErr := wait(ctx, backoff+rand.N(backoff/2)); waitErr != nil { // #nosec G404 -- jitter
+	if waitErr := r.wait(ctx, backoff+rand.N(backoff/2)); waitErr != nil { // #nosec G404 -- jitter
 		return err
 	}
 	return nil
 }
 
-// obeyRetryAfter repeats a request that was refused with 429 after the time that the service asked for, unless that is
+// rateLimited repeats a request that was refused with 429 after the time that the service asked for, unless that is
 // longer than a caller should be blocked.
-func obeyRetryAfter(ctx context.Context, response *gophercloud.ErrUnexpectedResponseCode, _ error, failures uint) error {
+func (r retry) rateLimited(ctx context.Context, response *gophercloud.ErrUnexpectedResponseCode, _ error, failures uint) error {
 	after := retryAfter(response)
 	if after == 0 {
 		after = firstBackoff << (failures - 1)
 	}
-	if after > maxRetryAfter || wait(ctx, after) != nil {
+	if after > maxRetryAfter || r.wait(ctx, after) != nil {
 		return *response
 	}
 	return nil
 }
 
-func transient(err error) bool {
+func isTransient(err error) bool {
 	var response gophercloud.ErrUnexpectedResponseCode
 	if errors.As(err, &response) {
 		switch response.Actual {
@@ -67,7 +74,7 @@ func transient(err error) bool {
 func retryAfter(response *gophercloud.ErrUnexpectedResponseCode) time.Duration {
 	value := response.ResponseHeader.Get("Retry-After")
 	if seconds, err := strconv.Atoi(value); err == nil && seconds > 0 {
-		return time.Duration(seconds) * time.Second
+		return time.Duration(min(seconds, maxSeconds)) * time.Second
 	}
 	if date, err := http.ParseTime(value); err == nil {
 		return max(0, time.Until(date))

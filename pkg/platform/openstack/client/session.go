@@ -6,6 +6,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 
@@ -36,7 +37,7 @@ type Session struct {
 	values   sync.Map
 }
 
-func newSession(ctx context.Context, siteName string, connection v1alpha1.OpenStackConnection, credentials site.Credentials) (*Session, error) {
+func newSession(ctx context.Context, siteName string, connection v1alpha1.OpenStackConnection, credentials site.Credentials, retry retry) (*Session, error) {
 	auth, err := authOptions(connection, credentials)
 	if err != nil {
 		return nil, err
@@ -52,13 +53,18 @@ func newSession(ctx context.Context, siteName string, connection v1alpha1.OpenSt
 	}
 	provider.UserAgent.Prepend(userAgent)
 	provider.HTTPClient = http.Client{Transport: roundTripper, Timeout: requestTimeout(connection)}
-	provider.RetryFunc = retryTransient
-	provider.RetryBackoffFunc = obeyRetryAfter
+	provider.RetryFunc = retry.transient
+	provider.RetryBackoffFunc = retry.rateLimited
 	provider.MaxBackoffRetries = maxRetries
-	roundTripper.name(provider.IdentityBase, "identity")
+	roundTripper.name(provider.IdentityBase+"v3/", "identity")
 
 	if err := openstack.AuthenticateV3(ctx, provider, auth, gophercloud.EndpointOpts{}); err != nil {
-		return nil, Classify(err)
+		return nil, classifyLogin(err, auth)
+	}
+	renew := provider.ReauthFunc
+	provider.ReauthFunc = func(ctx context.Context) error {
+		// As for the first login, a call that gives up does not end the one that others wait for.
+		return classifyLogin(renew(context.WithoutCancel(ctx)), auth)
 	}
 	return &Session{
 		Site:     siteName,
@@ -105,11 +111,21 @@ func (s *Session) service(name string, constructor func(*gophercloud.ProviderCli
 	}
 	service, err := constructor(s.provider, s.endpoints)
 	if err != nil {
-		return nil, platform.InSite(s.Site, Classify(err))
+		return nil, platform.InSite(s.Site, s.classifyDiscovery(name, err))
 	}
 	s.transport.name(service.Endpoint, name)
 	s.services[name] = service
 	return service, nil
+}
+
+// classifyDiscovery is Classify for what the service catalog says of a service: what is not found there is the service.
+func (s *Session) classifyDiscovery(service string, err error) error {
+	var missing *gophercloud.ErrEndpointNotFound
+	if errors.As(err, &missing) || IsNotFound(err) {
+		return platform.NewError(platform.ClassConfiguration, "openstack.region: the %s API has no usable %s endpoint in region %q: %w",
+			service, s.endpoints.Availability, s.endpoints.Region, err)
+	}
+	return Classify(err)
 }
 
 func authOptions(connection v1alpha1.OpenStackConnection, credentials site.Credentials) (*gophercloud.AuthOptions, error) {

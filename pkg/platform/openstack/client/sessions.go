@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -23,14 +25,15 @@ const idleTimeout = time.Hour
 
 // Sessions are the sessions of a process, one for each site and credentials.
 type Sessions struct {
-	now func() time.Time
+	now    func() time.Time
+	retry  retry
+	logins singleflight.Group
 
 	mutex    sync.Mutex
 	sessions map[string]*entry
 }
 
 type entry struct {
-	login    chan struct{}
 	session  *Session
 	lastUsed time.Time
 }
@@ -40,7 +43,7 @@ var Shared = sync.OnceValue(NewSessions)
 
 // NewSessions returns an empty set of sessions.
 func NewSessions() *Sessions {
-	return &Sessions{now: time.Now, sessions: map[string]*entry{}}
+	return &Sessions{now: time.Now, retry: retry{wait: wait}, sessions: map[string]*entry{}}
 }
 
 // Get returns the session of a site. The first call for given credentials logs in; calls that come meanwhile wait for it
@@ -50,27 +53,35 @@ func (s *Sessions) Get(ctx context.Context, siteName string, connection v1alpha1
 	if err != nil {
 		return nil, platform.InSite(siteName, err)
 	}
+	if session := s.find(key); session != nil {
+		return session, nil
+	}
 
-	e := s.entry(key)
+	results := s.logins.DoChan(key, func() (any, error) {
+		if session := s.find(key); session != nil {
+			return session, nil
+		}
+		// A call that gives up does not end the login that others wait for; the request timeout does.
+		session, err := newSession(context.WithoutCancel(ctx), siteName, connection, credentials, s.retry)
+		if err != nil {
+			return nil, err
+		}
+		s.add(key, session)
+		return session, nil
+	})
 	select {
-	case e.login <- struct{}{}:
-		defer func() { <-e.login }()
+	case result := <-results:
+		if result.Err != nil {
+			return nil, platform.InSite(siteName, result.Err)
+		}
+		return result.Val.(*Session), nil
 	case <-ctx.Done():
 		return nil, platform.InSite(siteName, Classify(ctx.Err()))
 	}
-
-	if e.session != nil {
-		return e.session, nil
-	}
-	session, err := newSession(ctx, siteName, connection, credentials)
-	if err != nil {
-		return nil, platform.InSite(siteName, err)
-	}
-	e.session = session
-	return session, nil
 }
 
-func (s *Sessions) entry(key string) *entry {
+// find returns the session with the key, nil if there is none, and lets go of those that nobody used for long.
+func (s *Sessions) find(key string) *Session {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 
@@ -78,25 +89,22 @@ func (s *Sessions) entry(key string) *entry {
 	for k, e := range s.sessions {
 		if k != key && now.Sub(e.lastUsed) > idleTimeout {
 			delete(s.sessions, k)
-			go e.close()
+			e.session.provider.HTTPClient.CloseIdleConnections()
 		}
 	}
 
 	e, ok := s.sessions[key]
 	if !ok {
-		e = &entry{login: make(chan struct{}, 1)}
-		s.sessions[key] = e
+		return nil
 	}
 	e.lastUsed = now
-	return e
+	return e.session
 }
 
-func (e *entry) close() {
-	e.login <- struct{}{}
-	defer func() { <-e.login }()
-	if e.session != nil {
-		e.session.provider.HTTPClient.CloseIdleConnections()
-	}
+func (s *Sessions) add(key string, session *Session) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.sessions[key] = &entry{session: session, lastUsed: s.now()}
 }
 
 func sessionKey(siteName string, connection v1alpha1.OpenStackConnection, credentials site.Credentials) (string, error) {

@@ -91,23 +91,28 @@ func (t *transport) name(endpoint, service string) {
 	if u, err := url.Parse(endpoint); err == nil {
 		t.mutex.Lock()
 		defer t.mutex.Unlock()
-		t.services[serviceKey(u)] = service
+		t.services[withSlash(u.Host+u.Path)] = service
 	}
 }
 
-// service finds the service by its host, or, where services share a host, by the first segment of the path.
+// service finds the service by the longest endpoint that the URL is below.
 func (t *transport) service(u *url.URL) string {
 	t.mutex.RLock()
 	defer t.mutex.RUnlock()
-	if service, ok := t.services[serviceKey(u)]; ok {
-		return service
+	var (
+		longest string
+		service = "discovery"
+	)
+	for endpoint, name := range t.services {
+		if len(endpoint) > len(longest) && strings.HasPrefix(withSlash(u.Host+u.Path), endpoint) {
+			longest, service = endpoint, name
+		}
 	}
-	return "discovery"
+	return service
 }
 
-func serviceKey(u *url.URL) string {
-	first, _, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
-	return u.Host + "/" + first
+func withSlash(path string) string {
+	return strings.TrimSuffix(path, "/") + "/"
 }
 
 func requestTimeout(connection v1alpha1.OpenStackConnection) time.Duration {
