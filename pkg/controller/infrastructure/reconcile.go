@@ -28,6 +28,10 @@ func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, infra *extens
 	if err != nil {
 		return errorcodes.WithCodes(err)
 	}
+	invalid := validate(input, infra, cluster)
+	if invalid.whole != nil {
+		return errorcodes.WithCodes(invalid.whole)
+	}
 	sites, resolveErr := site.Resolve(input)
 	for i := range sites {
 		sites[i].SSHPublicKey = infra.Spec.SSHPublicKey
@@ -42,6 +46,9 @@ func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, infra *extens
 	sitesErr := a.forEach(ctx, log, infra, sites, func(ctx context.Context, part platform.Infrastructure, s *site.Site) error {
 		if s.Removed() {
 			return a.deleteSite(ctx, part, s, writer)
+		}
+		if err := invalid.sites[s.Name]; err != nil {
+			return err
 		}
 		status, err := part.Reconcile(ctx, s, writer.persist())
 		if err != nil {
