@@ -6,6 +6,7 @@ package machines
 
 import (
 	"context"
+	"encoding/base64"
 	"maps"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/keypairs"
@@ -104,7 +105,7 @@ func (c *call) createServer(ctx context.Context, portID string) (*servers.Server
 		AvailabilityZone: spec.AvailabilityZone,
 		Networks:         []servers.Network{{Port: portID}},
 		Metadata:         metadata,
-		UserData:         c.request.UserData,
+		UserData:         encode(c.request.UserData),
 	}
 	if disk := spec.RootDisk; disk != nil {
 		options.ImageRef = ""
@@ -117,6 +118,11 @@ func (c *call) createServer(ctx context.Context, portID string) (*servers.Server
 	}
 	c.snapshot.add(&servers.Server{ID: server.ID, Name: c.request.Name, Status: statusBuild, Metadata: metadata})
 	return server, nil
+}
+
+// encode encodes the user data. The client would leave it as it is if it happens to be valid base64.
+func encode(userData []byte) []byte {
+	return base64.StdEncoding.AppendEncode(nil, userData)
 }
 
 func rootVolume(imageID string, disk *v1alpha1.OpenStackRootDisk) servers.BlockDevice {

@@ -9,7 +9,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -116,6 +118,9 @@ func (c *call) find(ctx context.Context, age maxAge) (*servers.Server, error) {
 	if err != nil {
 		return nil, client.Classify(err)
 	}
+	if gone(server) {
+		return nil, platform.NewError(platform.ClassNotFound, "server %s is in status %s", id, server.Status)
+	}
 	if !c.owner.OwnsServer(server.Metadata) {
 		return nil, platform.NewError(platform.ClassConflict, "server %s is not ours: its metadata does not name shoot %q and site %q", id, c.owner.Shoot, c.owner.Site)
 	}
@@ -178,18 +183,21 @@ func faultOf(server *servers.Server) error {
 	if server.Status != statusError {
 		return nil
 	}
+	// The compute API reports what the scheduler and the volume service said as text only.
 	class := platform.ClassTransient
-	if strings.Contains(server.Fault.Message, "No valid host was found") {
-		// The compute API reports what the scheduler said as text only.
+	switch message := strings.ToLower(server.Fault.Message); {
+	case strings.Contains(message, "no valid host was found"):
 		class = platform.ClassExhausted
+	case strings.Contains(message, "quota"):
+		class = platform.ClassQuota
 	}
 	return platform.NewError(class, "server %q is in status ERROR: %s", server.Name, fmt.Sprintf("%d %s", server.Fault.Code, server.Fault.Message))
 }
 
 func addressesOf(server *servers.Server) []corev1.NodeAddress {
 	result := []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: server.Name}}
-	for _, network := range server.Addresses {
-		entries, ok := network.([]any)
+	for _, network := range slices.Sorted(maps.Keys(server.Addresses)) {
+		entries, ok := server.Addresses[network].([]any)
 		if !ok {
 			continue
 		}
@@ -198,7 +206,10 @@ func addressesOf(server *servers.Server) []corev1.NodeAddress {
 			if !ok {
 				continue
 			}
-			address, _ := fields["addr"].(string)
+			address, ok := fields["addr"].(string)
+			if !ok {
+				continue
+			}
 			addressType := corev1.NodeInternalIP
 			if fields["OS-EXT-IPS:type"] == "floating" {
 				addressType = corev1.NodeExternalIP

@@ -16,6 +16,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/pagination"
 	"golang.org/x/sync/singleflight"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 )
@@ -43,6 +44,7 @@ const (
 type snapshot struct {
 	compute *gophercloud.ServiceClient
 	owner   owner.Owner
+	now     func() time.Time
 	group   singleflight.Group
 
 	// since and listed belong to the one refresh at a time.
@@ -85,18 +87,20 @@ func (v view) building() bool {
 type snapshotKey owner.Owner
 
 func snapshotOf(session *client.Session, compute *gophercloud.ServiceClient, o owner.Owner) *snapshot {
-	return session.Value(snapshotKey(o), func() any {
-		s := &snapshot{compute: compute, owner: o, latest: make(chan versioned, 1)}
-		s.latest <- versioned{}
-		return s
-	}).(*snapshot)
+	return session.Value(snapshotKey(o), func() any { return newSnapshot(compute, o, time.Now) }).(*snapshot)
+}
+
+func newSnapshot(compute *gophercloud.ServiceClient, o owner.Owner, now func() time.Time) *snapshot {
+	s := &snapshot{compute: compute, owner: o, now: now, latest: make(chan versioned, 1)}
+	s.latest <- versioned{}
+	return s
 }
 
 // get returns a view that is not older than age. Calls that come during a request share its answer.
 func (s *snapshot) get(ctx context.Context, age maxAge) (view, error) {
 	current := <-s.latest
 	s.latest <- current
-	if !current.at.IsZero() && time.Since(current.at) <= time.Duration(age) {
+	if !current.at.IsZero() && s.now().Sub(current.at) <= time.Duration(age) {
 		return current.view, nil
 	}
 
@@ -133,7 +137,7 @@ func (s *snapshot) change(change func(view)) {
 // refresh asks for what changed since the last answer, and for everything now and then. It runs once at a time.
 func (s *snapshot) refresh(ctx context.Context) (view, error) {
 	options := servers.ListOpts{Name: "^" + regexp.QuoteMeta(s.owner.Shoot) + "-"}
-	start := time.Now()
+	start := s.now()
 	current := <-s.latest
 	s.latest <- current
 	age := fullAge
@@ -168,9 +172,24 @@ func (s *snapshot) refresh(ctx context.Context) (view, error) {
 	if !asked.IsZero() {
 		s.since = asked.Add(-overlap)
 	}
-	<-s.latest
+	latest := <-s.latest
+	replay(current.view, latest.view, next)
 	s.latest <- versioned{view: next, at: start}
 	return next, nil
+}
+
+// replay does to a view what was added and forgotten between two others: the answer to a request need not know yet.
+func replay(before, after, into view) {
+	for id, server := range after {
+		if before[id] == nil && into[id] == nil {
+			into[id] = server
+		}
+	}
+	for id := range before {
+		if after[id] == nil {
+			delete(into, id)
+		}
+	}
 }
 
 // gone reports whether a server of an answer to changes-since does not exist any more.
@@ -195,5 +214,9 @@ func listServersAt(ctx context.Context, compute *gophercloud.ServiceClient, opti
 		found = append(found, extracted...)
 		return true, err
 	})
+	if client.IsNotFound(err) {
+		// What is not found is the API, which says nothing about a server.
+		return nil, asked, platform.NewError(platform.ClassTransient, "servers cannot be listed: %w", err)
+	}
 	return found, asked, client.Classify(err)
 }

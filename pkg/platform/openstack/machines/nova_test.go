@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package machines
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
+)
+
+var ours = owner.Owner{Shoot: "shoot--local--a", Site: "cloud"}
+
+// nova is a compute API on loopback whose answers a test sets.
+type nova struct {
+	compute *gophercloud.ServiceClient
+
+	mutex sync.Mutex
+	// servers is what the next lists say.
+	servers []server
+	// date is the clock of the API; without it the answers have none.
+	date time.Time
+	// before, if set, is called before a list is answered.
+	before func()
+	// serve answers everything but lists.
+	serve http.HandlerFunc
+	// asked are the queries of the lists.
+	asked []url.Values
+}
+
+type server struct {
+	ID       string            `json:"id"`
+	Name     string            `json:"name"`
+	Status   string            `json:"status"`
+	Metadata map[string]string `json:"metadata"`
+}
+
+func newServer(id, status string) server {
+	return server{ID: id, Name: ours.Shoot + "-" + id, Status: status, Metadata: ours.Metadata()}
+}
+
+func newNova() *nova {
+	n := &nova{}
+	s := httptest.NewServer(n)
+	DeferCleanup(s.Close)
+	n.compute = &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{}, Endpoint: s.URL + "/"}
+	return n
+}
+
+func (n *nova) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	if r.URL.Path != "/servers/detail" {
+		n.serve(w, r)
+		return
+	}
+	n.mutex.Lock()
+	servers, date, before := n.servers, n.date, n.before
+	n.asked = append(n.asked, r.URL.Query())
+	n.mutex.Unlock()
+
+	if before != nil {
+		before()
+	}
+	w.Header()["Date"] = nil
+	if !date.IsZero() {
+		w.Header().Set("Date", date.UTC().Format(http.TimeFormat))
+	}
+	defer GinkgoRecover()
+	Expect(json.NewEncoder(w).Encode(map[string]any{"servers": servers})).To(Succeed())
+}
+
+// answers sets what the next lists say.
+func (n *nova) answers(servers ...server) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.servers = servers
+}
+
+func (n *nova) queries() []url.Values {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	return n.asked
+}
+
+// fault answers with an error of the compute API.
+func fault(code int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(code)
+		_, _ = w.Write([]byte(body))
+	}
+}

@@ -1,0 +1,246 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package machines
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
+)
+
+var _ = Describe("Snapshot", func() {
+	var (
+		api *nova
+		s   *snapshot
+		now time.Time
+	)
+
+	BeforeEach(func() {
+		api = newNova()
+		// The clocks differ, and only that of the API counts for what changed.
+		api.date = time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
+		now = time.Now()
+		s = newSnapshot(api.compute, ours, func() time.Time { return now })
+	})
+
+	ids := func(v view) []string { return slices.Sorted(maps.Keys(v)) }
+	get := func(ctx context.Context) []string {
+		v, err := s.get(ctx, statusAge)
+		Expect(err).NotTo(HaveOccurred())
+		return ids(v)
+	}
+	// later is get when the view has become too old.
+	later := func(ctx context.Context, d time.Duration) []string {
+		now = now.Add(d)
+		return get(ctx)
+	}
+	full := HaveKeyWithValue("name", []string{`^shoot--local--a-`})
+	changes := HaveKey("changes-since")
+
+	It("should ask for all servers of the shoot once, and then for what changed", func(ctx SpecContext) {
+		api.answers(newServer("1", "ACTIVE"), newServer("2", "ACTIVE"))
+		Expect(get(ctx)).To(Equal([]string{"1", "2"}))
+		Expect(later(ctx, time.Duration(statusAge))).To(Equal([]string{"1", "2"}), "it is young enough")
+		Expect(api.queries()).To(HaveExactElements(And(full, Not(changes))))
+
+		api.answers(newServer("2", "SHUTOFF"), newServer("3", "ACTIVE"))
+		Expect(later(ctx, 6*time.Second)).To(Equal([]string{"1", "2", "3"}))
+		Expect(api.queries()).To(HaveLen(2))
+		Expect(api.queries()[1]).To(And(full, HaveKeyWithValue("changes-since", []string{"2020-01-02T03:03:55Z"})))
+		v, err := s.get(ctx, statusAge)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(v.byID("2").Status).To(Equal("SHUTOFF"))
+		Expect(v.byName(ours.Shoot + "-3").ID).To(Equal("3"))
+		Expect(v.byName("3")).To(BeNil())
+	})
+
+	It("should ask for all servers each time if the API tells no time", func(ctx SpecContext) {
+		api.date = time.Time{}
+		api.answers(newServer("1", "ACTIVE"))
+		Expect(get(ctx)).To(Equal([]string{"1"}))
+		api.answers(newServer("2", "ACTIVE"))
+		Expect(later(ctx, 6*time.Second)).To(Equal([]string{"2"}))
+		Expect(api.queries()).To(HaveEach(Not(changes)))
+	})
+
+	DescribeTable("should remove a server that is gone",
+		func(ctx SpecContext, status string) {
+			api.answers(newServer("1", "ACTIVE"), newServer("2", "ACTIVE"))
+			Expect(get(ctx)).To(HaveLen(2))
+			api.answers(newServer("1", status))
+			Expect(later(ctx, 6*time.Second)).To(Equal([]string{"2"}))
+		},
+		Entry("deleted", "DELETED"),
+		Entry("kept to be restored", "SOFT_DELETED"),
+	)
+
+	It("should leave out the servers of others", func(ctx SpecContext) {
+		foreign := func(id string, o owner.Owner) server {
+			return server{ID: id, Name: ours.Shoot + "-b-" + id, Status: "ACTIVE", Metadata: o.Metadata()}
+		}
+		api.answers(newServer("1", "ACTIVE"),
+			foreign("longer", owner.Owner{Shoot: ours.Shoot + "-b", Site: ours.Site}),
+			foreign("site", owner.Owner{Shoot: ours.Shoot, Site: "other"}),
+			server{ID: "nobody", Name: ours.Shoot + "-x", Status: "ACTIVE"})
+		Expect(get(ctx)).To(Equal([]string{"1"}))
+		Expect(later(ctx, 6*time.Second)).To(Equal([]string{"1"}))
+		Expect(api.queries()).To(HaveLen(2))
+	})
+
+	DescribeTable("should list everything again after a while, because not every end counts as a change",
+		func(ctx SpecContext, status string, after time.Duration) {
+			api.answers(newServer("1", status))
+			Expect(get(ctx)).To(Equal([]string{"1"}))
+			api.answers()
+			Expect(later(ctx, after)).To(Equal([]string{"1"}))
+			Expect(later(ctx, 6*time.Second)).To(BeEmpty())
+			Expect(api.queries()).To(HaveExactElements(Not(changes), changes, Not(changes)))
+		},
+		Entry("of servers that run", "ACTIVE", fullAge-time.Second),
+		Entry("of servers that are being built", "BUILD", fullAgeBuilding-time.Second),
+	)
+
+	It("should make one request for many callers", func(ctx SpecContext) {
+		const callers = 20
+		began, proceed := make(chan struct{}), make(chan struct{})
+		api.before = func() {
+			close(began)
+			<-proceed
+		}
+		api.answers(newServer("1", "ACTIVE"))
+
+		var group sync.WaitGroup
+		waits := make(chan struct{}, callers+1)
+		ask := func() {
+			defer GinkgoRecover()
+			Expect(get(observed{ctx, waits})).To(Equal([]string{"1"}))
+		}
+		group.Go(ask)
+		<-began
+		for range callers {
+			group.Go(ask)
+		}
+		for range callers + 1 {
+			<-waits
+		}
+		close(proceed)
+		group.Wait()
+		Expect(api.queries()).To(HaveLen(1))
+	})
+
+	It("should finish a request for others when the caller gives up", func(ctx SpecContext) {
+		began, proceed := make(chan struct{}), make(chan struct{})
+		api.before = func() {
+			close(began)
+			<-proceed
+		}
+		api.answers(newServer("1", "ACTIVE"))
+		impatient, cancel := context.WithCancel(ctx)
+		gaveUp := make(chan error, 1)
+		go func() {
+			_, err := s.get(impatient, statusAge)
+			gaveUp <- err
+		}()
+		<-began
+		cancel()
+		err := <-gaveUp
+		Expect(err).To(MatchError(context.Canceled))
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
+		close(proceed)
+		Expect(get(ctx)).To(Equal([]string{"1"}))
+		Expect(api.queries()).To(HaveLen(1))
+	})
+
+	Describe("add and forget", func() {
+		created := func(id string) *servers.Server {
+			return &servers.Server{ID: id, Name: ours.Shoot + "-" + id, Status: "BUILD", Metadata: ours.Metadata()}
+		}
+
+		It("should count at once", func(ctx SpecContext) {
+			api.answers(newServer("1", "ACTIVE"))
+			Expect(get(ctx)).To(Equal([]string{"1"}))
+			s.add(created("2"))
+			Expect(get(ctx)).To(Equal([]string{"1", "2"}))
+			s.forget("1")
+			Expect(get(ctx)).To(Equal([]string{"2"}))
+			Expect(api.queries()).To(HaveLen(1))
+		})
+
+		It("should not hide that there was no list yet", func(ctx SpecContext) {
+			s.add(created("2"))
+			api.answers(newServer("1", "ACTIVE"))
+			Expect(get(ctx)).To(ContainElement("1"))
+			Expect(api.queries()).To(HaveLen(1))
+		})
+
+		It("should not change a view that somebody has", func(ctx SpecContext) {
+			api.answers(newServer("1", "ACTIVE"))
+			v, err := s.get(ctx, statusAge)
+			Expect(err).NotTo(HaveOccurred())
+			s.add(created("2"))
+			s.forget("1")
+			Expect(ids(v)).To(Equal([]string{"1"}))
+		})
+
+		DescribeTable("should survive an answer that does not know yet",
+			func(ctx SpecContext, age time.Duration, query OmegaMatcher) {
+				api.answers(newServer("1", "ACTIVE"), newServer("2", "ACTIVE"))
+				Expect(get(ctx)).To(HaveLen(2))
+				api.before = func() {
+					s.add(created("3"))
+					s.forget("1")
+				}
+				Expect(later(ctx, age)).To(Equal([]string{"2", "3"}))
+				Expect(api.queries()[1]).To(query)
+			},
+			Entry("of what changed", 6*time.Second, changes),
+			Entry("of everything", fullAge+time.Second, Not(changes)),
+		)
+	})
+
+	It("should say what is wrong, never that servers are gone, and ask again", func(ctx SpecContext) {
+		api.answers(newServer("1", "ACTIVE"))
+		Expect(get(ctx)).To(Equal([]string{"1"}))
+		endpoint := api.compute.Endpoint
+		for _, answer := range []http.HandlerFunc{
+			fault(404, `{"itemNotFound": {"code": 404, "message": "No such project."}}`),
+			fault(404, "404 page not found"),
+			fault(503, ""),
+		} {
+			api.serve = answer
+			api.compute.Endpoint = endpoint + "broken/"
+			now = now.Add(6 * time.Second)
+			_, err := s.get(ctx, statusAge)
+			Expect(err).To(HaveOccurred())
+			Expect(client.IsNotFound(err)).To(BeFalse())
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
+
+			api.compute.Endpoint = endpoint
+			Expect(get(ctx)).To(Equal([]string{"1"}))
+		}
+	})
+})
+
+// observed tells when somebody begins to wait for the context.
+type observed struct {
+	context.Context
+	waits chan<- struct{}
+}
+
+func (o observed) Done() <-chan struct{} {
+	o.waits <- struct{}{}
+	return o.Context.Done()
+}
