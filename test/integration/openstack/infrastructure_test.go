@@ -10,6 +10,8 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	. "github.com/onsi/gomega/gstruct"
@@ -171,6 +173,35 @@ var _ = Describe("Infrastructure", func() {
 		Expect(part.Delete(ctx, s, keep(s))).To(Succeed())
 		Expect(slices.DeleteFunc(requests(), func(r countproxy.Request) bool { return r.Kind != countproxy.KindWrite })).To(BeEmpty())
 		Expect(inspector.Objects(ctx, shoot)).To(ConsistOf(before))
+	})
+
+	It("should make a subnet of the whole stretched network whose pool is the site's part of it", func(ctx SpecContext) {
+		given, err := networks.Create(ctx, networkService(ctx), networks.CreateOpts{Name: "stretched"}).Extract()
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(networks.Delete(ctx, networkService(ctx), given.ID).ExtractErr()).To(Succeed())
+		})
+		s.Network.Topology = v1alpha1.TopologyStretched
+		s.Network.Subnets = []netip.Prefix{netip.MustParsePrefix("10.250.0.0/16")}
+		s.Config.OpenStack.Network = &v1alpha1.OpenStackNetwork{ID: given.ID}
+
+		status, err := part.Reconcile(ctx, s, keep(s))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(status.OpenStack.NetworkID).To(Equal(given.ID))
+		subnet, err := subnets.Get(ctx, networkService(ctx), status.OpenStack.SubnetID).Extract()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(subnet).To(PointTo(MatchFields(IgnoreExtras, Fields{
+			"CIDR":            Equal("10.250.0.0/16"),
+			"GatewayIP":       Equal("10.250.0.1"),
+			"DNSNameservers":  ConsistOf("192.0.2.53"),
+			"AllocationPools": ConsistOf(subnets.AllocationPool{Start: "10.250.0.2", End: "10.250.63.255"}),
+		})))
+
+		Expect(part.Delete(ctx, s, keep(s))).To(Succeed())
+		left, err := networks.Get(ctx, networkService(ctx), given.ID).Extract()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(left.Subnets).To(BeEmpty())
+		Expect(left.Tags).To(BeEmpty())
 	})
 
 	DescribeTable("should name the field of what does not exist", func(ctx SpecContext, change func(*v1alpha1.OpenStackInfrastructure), field string) {
