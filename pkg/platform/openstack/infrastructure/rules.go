@@ -72,7 +72,7 @@ func wantedRules(groupID string, network site.Network) []rule {
 }
 
 func (s service) from(cidr netip.Prefix) rule {
-	r := rule{direction: rules.DirIngress, etherType: rules.EtherType4, protocol: s.protocol, min: s.min, max: s.max, remoteCIDR: cidr.String()}
+	r := rule{direction: rules.DirIngress, etherType: rules.EtherType4, protocol: s.protocol, min: s.min, max: s.max, remoteCIDR: cidr.Masked().String()}
 	if cidr.Addr().Is6() {
 		r.etherType = rules.EtherType6
 	}
