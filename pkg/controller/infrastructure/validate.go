@@ -8,11 +8,10 @@ import (
 	"errors"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
