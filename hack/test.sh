@@ -10,6 +10,7 @@
 set -o errexit -o nounset -o pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/hack/bin:$PATH"
+export GINKGO_NO_COLOR=TRUE
 export OST_STATE="${OST_STATE:-${HYBRID_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/provider-hybrid}/openstack}"
 
 # Packages with concurrency of their own are tested with the race detector.
