@@ -14,7 +14,6 @@ import (
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
@@ -102,7 +101,7 @@ var _ = Describe("Shoot on two OpenStack sites", Ordered, func() {
 		Expect(change(ctx, func(w *extensionsv1alpha1.Worker) {
 			other := pool(w, "other")
 			other.MachineImage.Version = "1877.4.0"
-			other.NodeAgentSecretName = ptr.To("gardener-node-agent-other-2")
+			other.NodeAgentSecretName = new("gardener-node-agent-other-2")
 		})).NotTo(Equal(succeeded))
 		survivors()
 		Eventually(machinesOf).WithContext(ctx).WithArguments("other").Within(2 * time.Minute).Should(And(HaveLen(1), Not(Equal(created))))

@@ -93,12 +93,12 @@ func (s *Session) Image() (*gophercloud.ServiceClient, error) {
 	return s.service("image", openstack.NewImageV2)
 }
 
-// Value returns what make returned the first time it was called for the key on this session.
-func (s *Session) Value(key any, make func() any) any {
+// Value returns what create returned the first time it was called for the key on this session.
+func (s *Session) Value(key any, create func() any) any {
 	if value, ok := s.values.Load(key); ok {
 		return value
 	}
-	value, _ := s.values.LoadOrStore(key, make())
+	value, _ := s.values.LoadOrStore(key, create())
 	return value
 }
 
