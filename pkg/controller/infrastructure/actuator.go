@@ -22,14 +22,15 @@ import (
 const siteTimeout = 4 * time.Minute
 
 type actuator struct {
-	client    client.Client
-	recorder  events.EventRecorder
-	platforms platform.Registry[platform.Infrastructure]
+	client      client.Client
+	recorder    events.EventRecorder
+	platforms   platform.Registry[platform.Infrastructure]
+	siteTimeout time.Duration
 }
 
 // NewActuator returns the actuator for Infrastructures of type hybrid.
 func NewActuator(c client.Client, recorder events.EventRecorder, platforms platform.Registry[platform.Infrastructure]) infrastructure.Actuator {
-	return &actuator{client: c, recorder: recorder, platforms: platforms}
+	return &actuator{client: c, recorder: recorder, platforms: platforms, siteTimeout: siteTimeout}
 }
 
 // Restore is a reconciliation: the state came along in the status.

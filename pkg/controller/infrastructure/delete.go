@@ -6,6 +6,7 @@ package infrastructure
 
 import (
 	"context"
+	"errors"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
@@ -22,29 +23,50 @@ func (a *actuator) Delete(ctx context.Context, log logr.Logger, infra *extension
 	if err != nil {
 		return errorcodes.WithCodes(err)
 	}
-	sites, resolveErr := site.Resolve(input)
-	if resolveErr != nil {
-		// What exists stands in the state; a configuration that cannot be resolved does not keep it.
-		log.Error(resolveErr, "Deleting the sites of the state only")
-		input.Config = nil
-		if sites, resolveErr = site.Resolve(input); resolveErr != nil {
-			return errorcodes.WithCodes(resolveErr)
-		}
-	}
+	sites, resolveErr := resolveForDeletion(log, input)
 
 	writer := &statusWriter{client: a.client, infra: infra, state: input.State}
-	return errorcodes.WithCodes(a.forEach(ctx, log, infra, sites, func(ctx context.Context, part platform.Infrastructure, s *site.Site) error {
-		err := a.deleteSite(ctx, part, s, writer)
-		if err != nil && s.State == nil && platform.ClassOf(err) == platform.ClassUnauthenticated {
+	sitesErr := a.forEach(ctx, log, infra, sites, func(ctx context.Context, s *site.Site) error {
+		err := a.deleteSite(ctx, s, writer)
+		if err != nil && s.State == nil && neverReached(err) {
 			// The state is written before the first object is made.
-			log.Info("Nothing was made in the site, as it never accepted the credentials", "site", s.Name)
+			log.Info("Nothing was made in the site, as it was never reached", "site", s.Name, "reason", err.Error())
 			return nil
 		}
 		return err
-	}))
+	})
+	return errorcodes.WithCodes(errors.Join(unresolved(resolveErr), sitesErr))
 }
 
-func (a *actuator) deleteSite(ctx context.Context, part platform.Infrastructure, s *site.Site, writer *statusWriter) error {
+// resolveForDeletion resolves what can be resolved. What exists stands in the state, so a configuration that cannot be
+// resolved keeps nothing: its error is that of the state alone.
+func resolveForDeletion(log logr.Logger, input site.Input) ([]site.Site, error) {
+	sites, err := site.Resolve(input)
+	if err == nil {
+		return sites, nil
+	}
+	log.Error(err, "Sites that the configuration does not describe are deleted by their state")
+	input.Config = nil
+	known, err := site.Resolve(input)
+	for _, s := range known {
+		if site.Find(sites, s.Name) == nil {
+			sites = append(sites, s)
+		}
+	}
+	return sites, err
+}
+
+// neverReached reports whether the error is one that keeps a site from ever being logged in to.
+func neverReached(err error) bool {
+	class := platform.ClassOf(err)
+	return class == platform.ClassUnauthenticated || class == platform.ClassConfiguration
+}
+
+func (a *actuator) deleteSite(ctx context.Context, s *site.Site, writer *statusWriter) error {
+	part, err := a.platforms.For(s.Platform)
+	if err != nil {
+		return err
+	}
 	if err := part.Delete(ctx, s, writer.persist()); err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func (a *actuator) read(ctx context.Context, infra *extensionsv1alpha1.Infrastru
 	input := site.Input{Shoot: technicalID(infra, cluster)}
 
 	var err error
-	if input.Profile, err = decode[v1alpha1.CloudProfileConfig]("CloudProfile spec.providerConfig", cluster.CloudProfile.Spec.ProviderConfig); err != nil {
+	if input.Profile, err = decode[v1alpha1.CloudProfileConfig]("CloudProfile spec.providerConfig", profileConfig(cluster)); err != nil {
 		return input, err
 	}
 	if input.Config, err = decode[v1alpha1.InfrastructureConfig]("spec.providerConfig", infra.Spec.ProviderConfig); err != nil {
@@ -50,11 +50,16 @@ func (a *actuator) readForDeletion(ctx context.Context, infra *extensionsv1alpha
 	if input.Secret, err = a.readSecret(ctx, infra); err != nil {
 		return input, err
 	}
-	if cluster.CloudProfile != nil {
-		input.Profile, _ = codec.Decode[v1alpha1.CloudProfileConfig](cluster.CloudProfile.Spec.ProviderConfig)
-	}
+	input.Profile, _ = codec.Decode[v1alpha1.CloudProfileConfig](profileConfig(cluster))
 	input.Config, _ = codec.Decode[v1alpha1.InfrastructureConfig](infra.Spec.ProviderConfig)
 	return input, nil
+}
+
+func profileConfig(cluster *extensionscontroller.Cluster) *runtime.RawExtension {
+	if cluster.CloudProfile == nil {
+		return nil
+	}
+	return cluster.CloudProfile.Spec.ProviderConfig
 }
 
 func (a *actuator) readSecret(ctx context.Context, infra *extensionsv1alpha1.Infrastructure) (map[string][]byte, error) {

@@ -43,11 +43,15 @@ func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, infra *extens
 		mutex   sync.Mutex
 		results = map[string]*v1alpha1.SiteStatus{}
 	)
-	sitesErr := a.forEach(ctx, log, infra, sites, func(ctx context.Context, part platform.Infrastructure, s *site.Site) error {
+	sitesErr := a.forEach(ctx, log, infra, sites, func(ctx context.Context, s *site.Site) error {
 		if s.Removed() {
-			return a.deleteSite(ctx, part, s, writer)
+			return a.deleteSite(ctx, s, writer)
 		}
 		if err := invalid.sites[s.Name]; err != nil {
+			return err
+		}
+		part, err := a.platforms.For(s.Platform)
+		if err != nil {
 			return err
 		}
 		status, err := part.Reconcile(ctx, s, writer.persist())
@@ -61,7 +65,15 @@ func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, infra *extens
 	})
 
 	statusErr := writer.writeResult(ctx, input.Config, cluster, statusOf(input.Config, results, earlier))
-	return errorcodes.WithCodes(errors.Join(resolveErr, sitesErr, statusErr))
+	return errorcodes.WithCodes(errors.Join(unresolved(resolveErr), sitesErr, statusErr))
+}
+
+// unresolved is the error of sites that cannot be resolved.
+func unresolved(err error) error {
+	if err == nil {
+		return nil
+	}
+	return platform.NewError(platform.ClassConfiguration, "%w", err)
 }
 
 // statusOf lists the sites in the order of the configuration. A site that failed keeps what it came to earlier.
@@ -79,22 +91,18 @@ func statusOf(config *v1alpha1.InfrastructureConfig, results map[string]*v1alpha
 
 // forEach does something with all sites at the same time, each with its own deadline, and joins their errors. An event tells
 // of every site that failed.
-func (a *actuator) forEach(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, sites []site.Site, do func(context.Context, platform.Infrastructure, *site.Site) error) error {
+func (a *actuator) forEach(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, sites []site.Site, do func(context.Context, *site.Site) error) error {
 	var (
 		group sync.WaitGroup
 		errs  = make([]error, len(sites))
 	)
 	for i := range sites {
 		group.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, siteTimeout)
+			ctx, cancel := context.WithTimeout(ctx, a.siteTimeout)
 			defer cancel()
 
 			s := &sites[i]
-			part, err := a.platforms.For(s.Platform)
-			if err == nil {
-				err = do(ctx, part, s)
-			}
-			if err != nil {
+			if err := do(ctx, s); err != nil {
 				errs[i] = platform.InSite(s.Name, err)
 				log.Error(err, "Site failed", "site", s.Name, "class", platform.ClassOf(err))
 			}

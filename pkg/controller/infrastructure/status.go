@@ -11,6 +11,7 @@ import (
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
@@ -54,6 +55,9 @@ func (w *statusWriter) writeState(ctx context.Context, change func([]v1alpha1.Si
 
 	next := w.state.DeepCopy()
 	next.Sites = change(next.Sites)
+	if equality.Semantic.DeepEqual(next, w.state) {
+		return nil
+	}
 	raw, err := codec.Encode(next)
 	if err != nil {
 		return err
