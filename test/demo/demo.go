@@ -89,9 +89,9 @@ func (d *demo) cleanUp() []step {
 // deletion are the steps that delete the shoot's objects and look for what is left.
 func (d *demo) deletion(always bool) []step {
 	return []step{
-		{name: "Delete the Worker", run: d.deleteWorker, always: always},
-		{name: "Delete the Infrastructure", run: d.deleteInfrastructure, always: always},
-		{name: "Nothing is left in OpenStack", run: d.nothingLeft, always: always},
+		{name: "Delete the Worker", run: d.deleteWorker, always: always, undo: true},
+		{name: "Delete the Infrastructure", run: d.deleteInfrastructure, always: always, undo: true},
+		{name: "Nothing is left in OpenStack", run: d.nothingLeft, always: always, undo: true},
 	}
 }
 
@@ -137,7 +137,21 @@ func (d *demo) startOpenStack(ctx context.Context) error {
 		}
 	}
 	d.watch = openstack.NewWatch(namespace, d.clients[:]...)
-	return nil
+	return d.sweep(ctx)
+}
+
+// sweep deletes what a demo left that was killed: the cluster that knew it is gone.
+func (d *demo) sweep(ctx context.Context) error {
+	objects, err := d.objects(ctx)
+	if err != nil || len(objects) == 0 {
+		return err
+	}
+	d.screen.print(fmt.Sprintf("    deleting %d objects that an earlier demo left", len(objects)))
+	var errs []error
+	for _, c := range d.clients {
+		errs = append(errs, c.Sweep(ctx, namespace))
+	}
+	return errors.Join(errs...)
 }
 
 func (d *demo) startBed(ctx context.Context) error {

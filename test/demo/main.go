@@ -47,10 +47,16 @@ func demonstrate(ctx context.Context, stop func(), asJSON, keep bool) int {
 		out = os.Stderr
 	}
 	screen := newScreen(out)
+	unlock, err := lock()
+	if err != nil {
+		screen.print("demo: FAILED: " + err.Error())
+		return 1
+	}
+	defer unlock()
 	runner := &runner{screen: screen, start: time.Now()}
 	d := &demo{screen: screen, keep: keep}
 
-	err := runner.run(ctx, d.steps())
+	err = runner.run(ctx, d.steps())
 	if keep && ctx.Err() == nil && d.landscape != nil && d.landscape.Client != nil {
 		runner.summary(err)
 		d.printHowToLookAround()

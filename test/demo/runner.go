@@ -23,6 +23,8 @@ type step struct {
 	parallel []step
 	// always lets a step run although one before it failed.
 	always bool
+	// undo marks steps that clean-up does if they are skipped here.
+	undo bool
 }
 
 // result is what became of a step.
@@ -51,7 +53,9 @@ func (r *runner) run(ctx context.Context, steps []step) error {
 	var first error
 	for _, s := range steps {
 		if (first != nil || ctx.Err() != nil) && !s.always {
-			r.add(result{Step: s.name, Result: "skipped"})
+			if !s.undo {
+				r.add(result{Step: s.name, Result: "skipped"})
+			}
 			continue
 		}
 		if err := r.one(ctx, s); err != nil && first == nil {
@@ -74,6 +78,7 @@ func (r *runner) one(ctx context.Context, s step) error {
 			err = context.Cause(ctx)
 		}
 		r.add(result{Step: s.name, Result: "failed", Seconds: took.Seconds(), Error: err.Error()})
+		r.screen.print(fmt.Sprintf("    %s: FAILED after %s: %v", s.name, took.Round(100*time.Millisecond), err))
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
 	r.add(result{Step: s.name, Result: "ok", Seconds: took.Seconds()})

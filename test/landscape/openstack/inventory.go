@@ -22,6 +22,19 @@ import (
 	"github.com/gophercloud/gophercloud/v2/pagination"
 )
 
+const (
+	kindServer        = "server"
+	kindKeyPair       = "key pair"
+	kindServerGroup   = "server group"
+	kindNetwork       = "network"
+	kindSubnet        = "subnet"
+	kindRouter        = "router"
+	kindSecurityGroup = "security group"
+	kindFloatingIP    = "floating IP"
+	kindPort          = "port"
+	kindVolume        = "volume"
+)
+
 // Object is an object in a project.
 type Object struct {
 	// Project is the name of the project.
@@ -98,62 +111,62 @@ func (c *Client) servers(ctx context.Context) ([]Object, error) {
 	all, err := c.Servers(ctx, "")
 	var result []Object
 	for _, s := range all {
-		result = append(result, Object{Project: c.project, Kind: "server", ID: s.ID, Name: s.Name})
+		result = append(result, Object{Project: c.project, Kind: kindServer, ID: s.ID, Name: s.Name})
 	}
 	return result, err
 }
 
 func (c *Client) keyPairs(ctx context.Context) ([]Object, error) {
 	return list(ctx, c, keypairs.List(c.compute, nil), keypairs.ExtractKeyPairs, func(k keypairs.KeyPair) Object {
-		return Object{Kind: "key pair", ID: k.Fingerprint, Name: k.Name}
+		return Object{Kind: kindKeyPair, ID: k.Fingerprint, Name: k.Name}
 	})
 }
 
 func (c *Client) serverGroups(ctx context.Context) ([]Object, error) {
 	return list(ctx, c, servergroups.List(c.compute, nil), servergroups.ExtractServerGroups, func(g servergroups.ServerGroup) Object {
-		return Object{Kind: "server group", ID: g.ID, Name: g.Name}
+		return Object{Kind: kindServerGroup, ID: g.ID, Name: g.Name}
 	})
 }
 
 func (c *Client) networks(ctx context.Context) ([]Object, error) {
 	return list(ctx, c, networks.List(c.network, nil), networks.ExtractNetworks, func(n networks.Network) Object {
-		return Object{Kind: "network", ID: n.ID, Name: n.Name, tags: n.Tags}
+		return Object{Kind: kindNetwork, ID: n.ID, Name: n.Name, tags: n.Tags}
 	})
 }
 
 func (c *Client) subnets(ctx context.Context) ([]Object, error) {
 	return list(ctx, c, subnets.List(c.network, nil), subnets.ExtractSubnets, func(s subnets.Subnet) Object {
-		return Object{Kind: "subnet", ID: s.ID, Name: s.Name, tags: s.Tags, parent: []string{s.NetworkID}}
+		return Object{Kind: kindSubnet, ID: s.ID, Name: s.Name, tags: s.Tags, parent: []string{s.NetworkID}}
 	})
 }
 
 func (c *Client) routers(ctx context.Context) ([]Object, error) {
 	return list(ctx, c, routers.List(c.network, nil), routers.ExtractRouters, func(r routers.Router) Object {
-		return Object{Kind: "router", ID: r.ID, Name: r.Name, tags: r.Tags}
+		return Object{Kind: kindRouter, ID: r.ID, Name: r.Name, tags: r.Tags}
 	})
 }
 
 func (c *Client) securityGroups(ctx context.Context) ([]Object, error) {
 	return list(ctx, c, groups.List(c.network, groups.ListOpts{}), groups.ExtractGroups, func(g groups.SecGroup) Object {
-		return Object{Kind: "security group", ID: g.ID, Name: g.Name, tags: g.Tags}
+		return Object{Kind: kindSecurityGroup, ID: g.ID, Name: g.Name, tags: g.Tags}
 	})
 }
 
 func (c *Client) floatingIPs(ctx context.Context) ([]Object, error) {
 	return list(ctx, c, floatingips.List(c.network, nil), floatingips.ExtractFloatingIPs, func(f floatingips.FloatingIP) Object {
-		return Object{Kind: "floating IP", ID: f.ID, Name: f.FloatingIP, tags: append(f.Tags, f.Description), parent: []string{f.RouterID}}
+		return Object{Kind: kindFloatingIP, ID: f.ID, Name: f.FloatingIP, tags: append(f.Tags, f.Description), parent: []string{f.RouterID}}
 	})
 }
 
 func (c *Client) ports(ctx context.Context) ([]Object, error) {
 	return list(ctx, c, ports.List(c.network, nil), ports.ExtractPorts, func(p ports.Port) Object {
-		return Object{Kind: "port", ID: p.ID, Name: p.Name, tags: p.Tags, parent: []string{p.NetworkID, p.DeviceID}}
+		return Object{Kind: kindPort, ID: p.ID, Name: p.Name, tags: p.Tags, parent: []string{p.NetworkID, p.DeviceID}}
 	})
 }
 
 func (c *Client) volumes(ctx context.Context) ([]Object, error) {
 	return list(ctx, c, volumes.List(c.volume, nil), volumes.ExtractVolumes, func(v volumes.Volume) Object {
-		o := Object{Kind: "volume", ID: v.ID, Name: v.Name}
+		o := Object{Kind: kindVolume, ID: v.ID, Name: v.Name}
 		for _, value := range v.Metadata {
 			o.tags = append(o.tags, value)
 		}
