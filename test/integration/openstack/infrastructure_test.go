@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -19,6 +20,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/infrastructure"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
 )
@@ -173,6 +175,19 @@ var _ = Describe("Infrastructure", func() {
 		Expect(part.Delete(ctx, s, keep(s))).To(Succeed())
 		Expect(slices.DeleteFunc(requests(), func(r countproxy.Request) bool { return r.Kind != countproxy.KindWrite })).To(BeEmpty())
 		Expect(inspector.Objects(ctx, shoot)).To(ConsistOf(before))
+	})
+
+	It("should delete the port of a machine that an interrupted creation left behind", func(ctx SpecContext) {
+		status, err := part.Reconcile(ctx, s, keep(s))
+		Expect(err).NotTo(HaveOccurred())
+		_, err = ports.Create(ctx, networkService(ctx), ports.CreateOpts{
+			Name:        shoot + "-machine",
+			Description: owner.Owner{Shoot: shoot, Site: s.Name}.Description(),
+			NetworkID:   status.OpenStack.NetworkID,
+		}).Extract()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(part.Delete(ctx, s, keep(s))).To(Succeed())
+		Expect(inspector.Objects(ctx, shoot)).To(BeEmpty())
 	})
 
 	It("should make a subnet of the whole stretched network whose pool is the site's part of it", func(ctx SpecContext) {

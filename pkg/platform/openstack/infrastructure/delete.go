@@ -20,6 +20,9 @@ import (
 
 // delete deletes what is ours: the objects that the state knows as managed and those that are found by name and mark.
 func (f *flow) delete(ctx context.Context) error {
+	if err := f.deletePorts(ctx); err != nil {
+		return err
+	}
 	return parallel(ctx,
 		sequence(
 			f.deleteRouterInterfaces,
@@ -30,6 +33,24 @@ func (f *flow) delete(ctx context.Context) error {
 		f.deleteSecurityGroups,
 		f.deleteKeyPairs,
 	)
+}
+
+// deletePorts deletes the ports of machines that no server uses. One is left if the answer to its creation was lost and its
+// machine was deleted before it showed up.
+func (f *flow) deletePorts(ctx context.Context) error {
+	found, err := list(ctx, ports.List(f.network, ports.ListOpts{Description: f.owner.Description()}), ports.ExtractPorts)
+	if err != nil {
+		return err
+	}
+	for _, port := range found {
+		if port.DeviceID != "" {
+			continue
+		}
+		if err := ignoreNotFound(ports.Delete(ctx, f.network, port.ID).ExtractErr()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // deleteRouterInterfaces removes the interface that the state knows as added by us, and all interfaces of our routers and of
