@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package machineclasses
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+func newRequest() platform.MachineClassRequest {
+	return platform.MachineClassRequest{
+		Site:        &site.Site{Name: "cloud", Profile: &v1alpha1.CloudProfileSite{Name: "cloud", OpenStack: &v1alpha1.OpenStackProfile{AuthURL: "http://127.0.0.1:1/v3"}}},
+		Status:      &v1alpha1.SiteStatus{Name: "cloud", OpenStack: &v1alpha1.OpenStackStatus{}},
+		Zone:        &v1alpha1.SiteZone{Name: "cloud-a", OpenStack: &v1alpha1.OpenStackZone{AvailabilityZone: "az1"}},
+		MachineType: &v1alpha1.SiteMachineType{OpenStack: &v1alpha1.OpenStackMachineType{Flavor: "m1.tiny"}},
+		Image:       &v1alpha1.SiteMachineImage{OpenStack: &v1alpha1.OpenStackImage{ImageName: "gardenlinux"}},
+	}
+}
+
+var _ = Describe("MachineClasses", func() {
+	DescribeTable("should name what is not said about the site, without asking it",
+		func(ctx SpecContext, change func(*platform.MachineClassRequest), message string) {
+			request := newRequest()
+			change(&request)
+			spec := &v1alpha1.MachineProviderSpec{}
+			err := New(client.NewSessions()).Resolve(ctx, request, spec)
+			Expect(err).To(MatchError(And(HavePrefix(`site "cloud": `), ContainSubstring(message))))
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
+			Expect(spec.OpenStack).To(BeNil())
+		},
+		Entry("site left the CloudProfile", func(r *platform.MachineClassRequest) { r.Site.Profile = nil }, "CloudProfile"),
+		Entry("site changed its platform", func(r *platform.MachineClassRequest) { r.Site.Profile.OpenStack = nil }, "CloudProfile"),
+		Entry("no status", func(r *platform.MachineClassRequest) { r.Status = nil }, "providerStatus"),
+		Entry("status of another platform", func(r *platform.MachineClassRequest) { r.Status.OpenStack = nil }, "providerStatus"),
+		Entry("no zone", func(r *platform.MachineClassRequest) { r.Zone = nil }, "zone"),
+		Entry("zone of another platform", func(r *platform.MachineClassRequest) { r.Zone.OpenStack = nil }, "zone"),
+		Entry("no machine type", func(r *platform.MachineClassRequest) { r.MachineType = nil }, "machine type"),
+		Entry("machine type of another platform", func(r *platform.MachineClassRequest) { r.MachineType.OpenStack = nil }, "machine type"),
+		Entry("no image", func(r *platform.MachineClassRequest) { r.Image = nil }, "machine image"),
+		Entry("image of another platform", func(r *platform.MachineClassRequest) { r.Image.OpenStack = nil }, "machine image"),
+		Entry("credentials without a key", func(r *platform.MachineClassRequest) {
+			r.Site.Credentials = site.Credentials{"domainName": "d", "tenantName": "t", "username": "u"}
+		}, `"password"`),
+	)
+
+	DescribeTable("should boot from a volume only if the pool asks for a volume type",
+		func(volumeType *v1alpha1.SiteVolumeType, size int, expected *v1alpha1.OpenStackRootDisk) {
+			request := newRequest()
+			request.VolumeType, request.VolumeSize = volumeType, size
+			Expect(rootDisk(request)).To(Equal(expected))
+		},
+		Entry("no volume", nil, 0, nil),
+		Entry("size only", nil, 20, nil),
+		Entry("type and size", &v1alpha1.SiteVolumeType{OpenStack: &v1alpha1.OpenStackVolumeType{Type: "ssd"}}, 20, &v1alpha1.OpenStackRootDisk{Type: "ssd", Size: 20}),
+	)
+})
