@@ -8,9 +8,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -19,6 +21,21 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
+
+// parentVariable makes the test binary a parent that starts a process with this log and waits for ever.
+const parentVariable = "LANDSCAPE_TEST_PARENT"
+
+func TestParent(t *testing.T) {
+	log := os.Getenv(parentVariable)
+	if log == "" {
+		return // this is the suite's own process
+	}
+	p := &landscape.Process{Name: "child", Path: "/bin/sh", Args: []string{"-c", "echo $$; exec sleep 60"}, LogFile: log}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-p.Done()
+}
 
 var _ = Describe("Process", func() {
 	var (
@@ -139,6 +156,18 @@ var _ = Describe("Process", func() {
 		Eventually(alive(child)).Should(BeFalse())
 		p.Kill()
 		p.Stop(ctx)
+	})
+
+	It("should not let a process outlive its parent", func() {
+		log := filepath.Join(dir, "child.log")
+		parent := exec.Command(os.Args[0], "-test.run=TestParent")
+		parent.Env = append(os.Environ(), parentVariable+"="+log)
+		Expect(parent.Start()).To(Succeed())
+		child := childPID(&landscape.Process{LogFile: log})
+		Expect(alive(child)()).To(BeTrue())
+		Expect(parent.Process.Kill()).To(Succeed())
+		Expect(parent.Wait()).NotTo(Succeed())
+		Eventually(alive(child)).Should(BeFalse())
 	})
 
 	It("should stop to wait when the context ends", func() {
