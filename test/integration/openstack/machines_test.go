@@ -6,6 +6,7 @@ package openstack_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machineclasses"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machines"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 )
 
 var _ = Describe("Machines", Ordered, func() {
@@ -202,6 +204,25 @@ var _ = Describe("Machines", Ordered, func() {
 			g.Expect(platform.ClassOf(err)).To(Equal(platform.ClassExhausted))
 		}).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(Succeed())
 		Expect(part.Delete(ctx, r)).To(Succeed())
+	})
+
+	It("should boot from a volume that is deleted with the server", func(ctx SpecContext) {
+		r := request("volume")
+		r.Spec = spec.DeepCopy()
+		r.Spec.OpenStack.RootDisk = &v1alpha1.OpenStackRootDisk{Type: "fake-ssd", Size: 1}
+		created, err := part.Create(ctx, r)
+		Expect(err).NotTo(HaveOccurred())
+		r.ProviderID = created.ProviderID
+		Eventually(status).WithContext(ctx).WithArguments(r.Name).Within(time.Minute).ProbeEvery(time.Second).Should(Equal("ACTIVE"))
+
+		volumes := func(ctx SpecContext) []openstack.Object {
+			objects, err := inspector.Objects(ctx, shoot)
+			Expect(err).NotTo(HaveOccurred())
+			return slices.DeleteFunc(objects, func(o openstack.Object) bool { return o.Kind != "volume" })
+		}
+		Expect(volumes(ctx)).To(HaveLen(1))
+		Expect(part.Delete(ctx, r)).To(Succeed())
+		Eventually(volumes).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(BeEmpty())
 	})
 
 	It("should refuse user data that the compute API would not take", func(ctx SpecContext) {
