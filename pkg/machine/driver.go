@@ -9,6 +9,7 @@ import (
 	"context"
 	"time"
 
+	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/driver"
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/codes"
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/status"
@@ -94,7 +95,8 @@ func (d *hybridDriver) DeleteMachine(ctx context.Context, req *driver.DeleteMach
 	})
 }
 
-// GetMachineStatus succeeds for every machine that exists, also while it boots.
+// GetMachineStatus succeeds for every machine that exists, also while it boots. A site that does not answer says nothing about
+// a machine that it has created before: an error would mark the machine, and with it the pool, as failed.
 func (d *hybridDriver) GetMachineStatus(ctx context.Context, req *driver.GetMachineStatusRequest) (*driver.GetMachineStatusResponse, error) {
 	return call(d, operationGet, req.MachineClass, req.Secret, func(t *target) (*driver.GetMachineStatusResponse, error) {
 		t.request.Name = req.Machine.Name
@@ -103,6 +105,10 @@ func (d *hybridDriver) GetMachineStatus(ctx context.Context, req *driver.GetMach
 		ctx, cancel := context.WithTimeout(ctx, d.timeouts.Get)
 		defer cancel()
 		m, err := t.machines.Get(ctx, t.request)
+		if nodeName := req.Machine.Labels[machinev1alpha1.NodeLabelKey]; err != nil && platform.ClassOf(err) == platform.ClassTransient && t.request.ProviderID != "" && nodeName != "" {
+			klog.ErrorS(err, "Status of the machine is not known, its creation goes on", "machine", klog.KObj(req.Machine))
+			return &driver.GetMachineStatusResponse{ProviderID: t.request.ProviderID, NodeName: nodeName}, nil
+		}
 		if err != nil {
 			return nil, err
 		}

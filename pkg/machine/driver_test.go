@@ -104,6 +104,27 @@ var _ = Describe("Driver", func() {
 		Expect(err).NotTo(HaveOccurred())
 	})
 
+	DescribeTable("the status of a machine whose site gives an error",
+		func(providerID, nodeName string, class platform.Class, expected codes.Code) {
+			m := m.DeepCopy()
+			m.Spec.ProviderID = providerID
+			m.Labels = map[string]string{machinev1alpha1.NodeLabelKey: nodeName}
+			cloud.Fail("racks", platform.NewError(class, "failure"))
+			found, err := d.GetMachineStatus(ctx, &driver.GetMachineStatusRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
+			if expected != codes.OK {
+				Expect(codeOf(err)).To(Equal(expected))
+				return
+			}
+			Expect(err).NotTo(HaveOccurred())
+			Expect(found).To(Equal(&driver.GetMachineStatusResponse{ProviderID: providerID, NodeName: nodeName}))
+		},
+		Entry("created before, no answer", "toy:///racks/machine-1", "node-1", platform.ClassTransient, codes.OK),
+		Entry("created before, no node name", "toy:///racks/machine-1", "", platform.ClassTransient, codes.Unavailable),
+		Entry("not created, no answer", "", "", platform.ClassTransient, codes.Unavailable),
+		Entry("created before, a fault", "toy:///racks/machine-1", "node-1", platform.ClassExhausted, codes.ResourceExhausted),
+		Entry("created before, does not exist", "toy:///racks/machine-1", "node-1", platform.ClassNotFound, codes.NotFound),
+	)
+
 	It("has no initialization", func() {
 		_, err := d.InitializeMachine(ctx, &driver.InitializeMachineRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
 		Expect(codeOf(err)).To(Equal(codes.Unimplemented))
