@@ -32,21 +32,25 @@ type Timeouts struct {
 	Get time.Duration
 	// List limits the look at all machines of a site.
 	List time.Duration
+	// ListAgain is for how long a site is not asked again that could not be listed.
+	ListAgain time.Duration
 }
 
 // DefaultTimeouts are the timeouts of a driver in production.
 func DefaultTimeouts() Timeouts {
 	return Timeouts{
-		Create: 3 * time.Minute,
-		Delete: 5 * time.Minute,
-		Get:    time.Minute,
-		List:   time.Minute,
+		Create:    3 * time.Minute,
+		Delete:    5 * time.Minute,
+		Get:       time.Minute,
+		List:      time.Minute,
+		ListAgain: time.Minute,
 	}
 }
 
 type hybridDriver struct {
 	machines platform.Registry[platform.Machines]
 	timeouts Timeouts
+	unlisted unlisted
 }
 
 // NewDriver returns a driver that finds the platform of a machine in its machine class.
@@ -121,9 +125,14 @@ func (d *hybridDriver) GetMachineStatus(ctx context.Context, req *driver.GetMach
 // deletes only machines that are listed.
 func (d *hybridDriver) ListMachines(ctx context.Context, req *driver.ListMachinesRequest) (*driver.ListMachinesResponse, error) {
 	response, err := call(d, operationList, req.MachineClass, req.Secret, func(t *target) (*driver.ListMachinesResponse, error) {
+		siteName := t.request.Spec.Site
+		if err := d.unlisted.since(siteName, d.timeouts.ListAgain); err != nil {
+			return nil, err
+		}
 		ctx, cancel := context.WithTimeout(ctx, d.timeouts.List)
 		defer cancel()
 		machines, err := t.machines.List(ctx, t.request)
+		d.unlisted.remember(siteName, err)
 		if err != nil {
 			return nil, err
 		}

@@ -30,6 +30,12 @@ import (
 type spy struct {
 	platform.Machines
 	created platform.MachineRequest
+	listed  []string
+}
+
+func (s *spy) List(ctx context.Context, request platform.MachineRequest) ([]platform.Machine, error) {
+	s.listed = append(s.listed, request.Spec.Site)
+	return s.Machines.List(ctx, request)
 }
 
 func (s *spy) Create(ctx context.Context, request platform.MachineRequest) (platform.Machine, error) {
@@ -71,7 +77,7 @@ var _ = Describe("Driver", func() {
 		cloud = toyplatform.NewCloud()
 		toy = &spy{Machines: toyplatform.NewMachines(cloud)}
 		d = machine.NewDriver(platform.Registry[platform.Machines]{toyplatform.Platform: toy}, machine.Timeouts{
-			Create: time.Minute, Delete: time.Minute, Get: time.Minute, List: 10 * time.Millisecond,
+			Create: time.Minute, Delete: time.Minute, Get: time.Minute, List: 10 * time.Millisecond, ListAgain: time.Hour,
 		})
 	})
 
@@ -175,6 +181,15 @@ var _ = Describe("Driver", func() {
 		Entry("because it fails", func() { cloud.Fail("racks", platform.NewError(platform.ClassTransient, "503")) }),
 		Entry("because it hangs", func() { DeferCleanup(cloud.Hang("racks")) }),
 	)
+
+	It("waits for a site that hangs once, and not for each of its machine classes", func() {
+		DeferCleanup(cloud.Hang("racks"))
+		for _, siteName := range []string{"racks", "cloud", "racks", "cloud", "racks"} {
+			_, err := d.ListMachines(ctx, &driver.ListMachinesRequest{MachineClass: newClass(siteName), Secret: secret})
+			Expect(err).NotTo(HaveOccurred())
+		}
+		Expect(toy.listed).To(Equal([]string{"racks", "cloud", "cloud"}))
+	})
 
 	It("finds the volumes of all platforms and no others", func() {
 		csi := func(name, handle string) *corev1.PersistentVolumeSpec {
