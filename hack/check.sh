@@ -8,6 +8,8 @@
 set -o errexit -o nounset -o pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/hack/bin:$PATH"
+# What the linter remembers has the paths of the checkout that it was found in, which another one's path rules do not match.
+export GOLANGCI_LINT_CACHE="$PWD/hack/bin/.golangci-lint-cache"
 
 files() {
   git ls-files --cached --others --exclude-standard -- "$@" | while read -r file; do
