@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -28,6 +29,7 @@ import (
 func main() {
 	output := flag.String("o", "text", "format of the result: text or json; with json everything else is written to standard error")
 	keep := flag.Bool("keep", os.Getenv("KEEP") != "" && os.Getenv("KEEP") != "0", "leave everything running at the end until the demo is interrupted")
+	kept := flag.String("kept", "", "with -keep: file that gets the exit code of the steps once everything is left running")
 	flag.Parse()
 	if *output != "text" && *output != "json" || flag.NArg() > 0 {
 		flag.Usage()
@@ -37,11 +39,11 @@ func main() {
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(demonstrate(ctx, stop, *output == "json", *keep))
+	os.Exit(demonstrate(ctx, stop, *output == "json", *keep, *kept))
 }
 
 // demonstrate runs the demo and returns its exit code. The last line of the output says the result.
-func demonstrate(ctx context.Context, stop func(), asJSON, keep bool) int {
+func demonstrate(ctx context.Context, stop func(), asJSON, keep bool, kept string) int {
 	out := os.Stdout
 	if asJSON {
 		out = os.Stderr
@@ -60,6 +62,9 @@ func demonstrate(ctx context.Context, stop func(), asJSON, keep bool) int {
 	if keep && ctx.Err() == nil && d.landscape != nil && d.landscape.Client != nil {
 		runner.summary(err)
 		d.printHowToLookAround()
+		if kept != "" {
+			err = errors.Join(err, os.WriteFile(kept, []byte(strconv.Itoa(exitCode(err, false))), 0o600))
+		}
 		<-ctx.Done()
 		screen.print("")
 	}
@@ -95,6 +100,6 @@ Everything is left running. To look around:
   export KUBECONFIG=%s     (kubectl -n %s get infrastructures,workers,machines; kubectl get nodes)
   . %s                     (openstack server list; the other site: %s)
   ls %s                    (logs)
-To stop: Ctrl-C, or kill %d. This deletes the shoot's objects and stops what the demo started.`,
+To stop: kill %d (or Ctrl-C, if the demo runs in the foreground). This deletes the shoot's objects and stops what the demo started.`,
 		d.landscape.Cluster.Kubeconfig, namespace, d.openrc(0), d.openrc(1), d.logs(), os.Getpid()))
 }
