@@ -7,6 +7,7 @@ package infrastructure
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
@@ -26,9 +27,10 @@ func (a *actuator) Delete(ctx context.Context, log logr.Logger, infra *extension
 	sites, resolveErr := resolveForDeletion(log, input)
 
 	writer := &statusWriter{client: a.client, infra: infra, state: input.State}
+	earlier := readStatus(infra)
 	sitesErr := a.forEach(ctx, log, infra, sites, func(ctx context.Context, s *site.Site) error {
 		err := a.deleteSite(ctx, s, writer)
-		if err != nil && s.State == nil && neverReached(err) {
+		if neverReached(err) && s.State == nil && findStatus(earlier, s.Name) == nil {
 			// The state is written before the first object is made.
 			log.Info("Nothing was made in the site, as it was never reached", "site", s.Name, "reason", err.Error())
 			return nil
@@ -56,16 +58,17 @@ func resolveForDeletion(log logr.Logger, input site.Input) ([]site.Site, error) 
 	return sites, err
 }
 
-// neverReached reports whether the error is one that keeps a site from ever being logged in to.
+// neverReached reports whether an error says that the site cannot be looked at, and will not be without a change. Errors of
+// anything after the login are not meant: then there may be objects whose state was lost.
 func neverReached(err error) bool {
 	class := platform.ClassOf(err)
-	return class == platform.ClassUnauthenticated || class == platform.ClassConfiguration
+	return errors.Is(err, platform.ErrNoAccess) && (class == platform.ClassUnauthenticated || class == platform.ClassConfiguration)
 }
 
 func (a *actuator) deleteSite(ctx context.Context, s *site.Site, writer *statusWriter) error {
 	part, err := a.platforms.For(s.Platform)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", platform.ErrNoAccess, err)
 	}
 	if err := part.Delete(ctx, s, writer.persist()); err != nil {
 		return err

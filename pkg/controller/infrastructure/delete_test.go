@@ -96,19 +96,22 @@ var _ = Describe("Delete", func() {
 	})
 
 	DescribeTable("a site that fails",
-		func(ctx SpecContext, class platform.Class, hasState, succeeds bool) {
+		func(ctx SpecContext, class platform.Class, access, hasState, succeeds bool) {
 			f.order("a", "b")
 			f.setState(stateOf("b", "n"))
 			if hasState {
 				f.setState(stateOf("a", "n"), stateOf("b", "n"))
 			}
 			f.platform.delete["a"] = fail(class)
+			if !access {
+				f.platform.delete["a"] = failWithoutAccess(class)
+			}
 			f.start(ctx)
 			err := remove(ctx)
 			if succeeds {
 				Expect(err).NotTo(HaveOccurred())
 			} else {
-				Expect(err).To(MatchError(`site "a": refused`))
+				Expect(err).To(MatchError(And(HavePrefix(`site "a": `), HaveSuffix("refused"))))
 			}
 			_, state, _ := f.stored(ctx)
 			if hasState {
@@ -117,13 +120,25 @@ var _ = Describe("Delete", func() {
 				Expect(state.Sites).To(BeEmpty())
 			}
 		},
-		Entry("because its credentials were never accepted", platform.ClassUnauthenticated, false, true),
-		Entry("because its credentials were never complete", platform.ClassConfiguration, false, true),
-		Entry("because its credentials are not accepted any more", platform.ClassUnauthenticated, true, false),
-		Entry("because its credentials are not complete any more", platform.ClassConfiguration, true, false),
-		Entry("because it is away and has no state", platform.ClassTransient, false, false),
-		Entry("because it is not allowed and has no state", platform.ClassForbidden, false, false),
+		Entry("because its credentials were never accepted", platform.ClassUnauthenticated, false, false, true),
+		Entry("because its credentials were never complete", platform.ClassConfiguration, false, false, true),
+		Entry("because its credentials are not accepted any more", platform.ClassUnauthenticated, false, true, false),
+		Entry("because its credentials are not complete any more", platform.ClassConfiguration, false, true, false),
+		Entry("because it refuses a deletion, and its state was lost", platform.ClassConfiguration, true, false, false),
+		Entry("because its credentials ended meanwhile, and its state was lost", platform.ClassUnauthenticated, true, false, false),
+		Entry("because it is away and has no state", platform.ClassTransient, false, false, false),
+		Entry("because it is not allowed and has no state", platform.ClassForbidden, true, false, false),
 	)
+
+	It("should not give up a site that the status knows although its state was lost", func(ctx SpecContext) {
+		f.order("a", "b")
+		f.infra.Status.ProviderStatus = encode(&v1alpha1.InfrastructureStatus{Sites: []v1alpha1.SiteStatus{*statusFor("a", "n")}})
+		f.platform.delete["a"] = failWithoutAccess(platform.ClassUnauthenticated)
+		f.start(ctx)
+		err := remove(ctx)
+		Expect(err).To(MatchError(ContainSubstring(`site "a": no access: refused`)))
+		Expect(v1beta1helper.ExtractErrorCodes(err)).To(ConsistOf(gardencorev1beta1.ErrorInfraUnauthenticated))
+	})
 
 	It("should not need the platform of a site that was never made", func(ctx SpecContext) {
 		f.order("a", "b")

@@ -7,6 +7,7 @@ package infrastructure
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -77,6 +78,13 @@ func (f *fakePlatform) Delete(ctx context.Context, s *site.Site, persist platfor
 // fail is a site at which everything fails with an error of the class.
 func fail(class platform.Class) func(context.Context, *site.Site, platform.Persist) error {
 	return func(context.Context, *site.Site, platform.Persist) error { return platform.NewError(class, "refused") }
+}
+
+// failWithoutAccess fails as a platform does that cannot log in.
+func failWithoutAccess(class platform.Class) func(context.Context, *site.Site, platform.Persist) error {
+	return func(context.Context, *site.Site, platform.Persist) error {
+		return fmt.Errorf("%w: %w", platform.ErrNoAccess, platform.NewError(class, "refused"))
+	}
 }
 
 func stateOf(name, network string) *v1alpha1.SiteState {

@@ -82,11 +82,18 @@ func statusOf(config *v1alpha1.InfrastructureConfig, results map[string]*v1alpha
 	for _, s := range config.Sites {
 		if status, ok := results[s.Name]; ok {
 			statuses = append(statuses, *status)
-		} else if i := slices.IndexFunc(earlier.Sites, func(status v1alpha1.SiteStatus) bool { return status.Name == s.Name }); i >= 0 {
-			statuses = append(statuses, earlier.Sites[i])
+		} else if status := findStatus(earlier, s.Name); status != nil {
+			statuses = append(statuses, *status)
 		}
 	}
 	return statuses
+}
+
+func findStatus(status *v1alpha1.InfrastructureStatus, name string) *v1alpha1.SiteStatus {
+	if i := slices.IndexFunc(status.Sites, func(s v1alpha1.SiteStatus) bool { return s.Name == name }); i >= 0 {
+		return &status.Sites[i]
+	}
+	return nil
 }
 
 // forEach does something with all sites at the same time, each with its own deadline, and joins their errors. An event tells

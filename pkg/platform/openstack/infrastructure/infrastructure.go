@@ -7,6 +7,7 @@ package infrastructure
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/gophercloud/gophercloud/v2"
 
@@ -62,7 +63,7 @@ func (i *infrastructure) Delete(ctx context.Context, s *site.Site, persist platf
 	}
 	f, err := i.flow(ctx, s, connection, persist)
 	if err != nil {
-		return platform.InSite(s.Name, err)
+		return platform.InSite(s.Name, fmt.Errorf("%w: %w", platform.ErrNoAccess, err))
 	}
 	return platform.InSite(s.Name, f.delete(ctx))
 }
