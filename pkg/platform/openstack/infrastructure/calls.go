@@ -8,10 +8,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-
-	"github.com/gophercloud/gophercloud/v2/pagination"
-
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
 // parallel runs all functions to their end and joins their errors: what one of them made is recorded whatever happens to
@@ -38,20 +34,4 @@ func sequence(functions ...func(context.Context) error) func(context.Context) er
 		}
 		return nil
 	}
-}
-
-func list[T any](ctx context.Context, pager pagination.Pager, extract func(pagination.Page) ([]T, error)) ([]T, error) {
-	page, err := pager.AllPages(ctx)
-	if err != nil {
-		return nil, client.Classify(err)
-	}
-	objects, err := extract(page)
-	return objects, client.Classify(err)
-}
-
-func ignoreNotFound(err error) error {
-	if err = client.Classify(err); client.IsNotFound(err) {
-		return nil
-	}
-	return err
 }

@@ -38,7 +38,7 @@ func (f *flow) delete(ctx context.Context) error {
 // deletePorts deletes the ports of machines that no server uses. One is left if the answer to its creation was lost and its
 // machine was deleted before it showed up.
 func (f *flow) deletePorts(ctx context.Context) error {
-	found, err := list(ctx, ports.List(f.network, ports.ListOpts{Description: f.owner.Description()}), ports.ExtractPorts)
+	found, err := client.List(ctx, ports.List(f.network, ports.ListOpts{Description: f.owner.Description()}), ports.ExtractPorts)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (f *flow) deletePorts(ctx context.Context) error {
 		if port.DeviceID != "" {
 			continue
 		}
-		if err := ignoreNotFound(ports.Delete(ctx, f.network, port.ID).ExtractErr()); err != nil {
+		if err := client.IgnoreNotFound(ports.Delete(ctx, f.network, port.ID).ExtractErr()); err != nil {
 			return err
 		}
 	}
@@ -85,7 +85,7 @@ func (f *flow) deleteRouterInterfaces(ctx context.Context) error {
 }
 
 func (f *flow) removeInterfaces(ctx context.Context, options ports.ListOpts) error {
-	found, err := list(ctx, ports.List(f.network, options), ports.ExtractPorts)
+	found, err := client.List(ctx, ports.List(f.network, options), ports.ExtractPorts)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ var interfaceOwners = []string{"network:router_interface", "network:router_inter
 
 func (f *flow) removeInterface(ctx context.Context, routerID, subnetID string) error {
 	_, err := routers.RemoveInterface(ctx, f.network, routerID, routers.RemoveInterfaceOpts{SubnetID: subnetID}).Extract()
-	return ignoreNotFound(err)
+	return client.IgnoreNotFound(err)
 }
 
 func (f *flow) ownedRouters(ctx context.Context) ([]routers.Router, error) {
@@ -126,7 +126,7 @@ func (f *flow) deleteRouters(ctx context.Context) error {
 		return err
 	}
 	for _, router := range found {
-		if err := ignoreNotFound(routers.Delete(ctx, f.network, router.ID).ExtractErr()); err != nil {
+		if err := client.IgnoreNotFound(routers.Delete(ctx, f.network, router.ID).ExtractErr()); err != nil {
 			return err
 		}
 	}
@@ -139,7 +139,7 @@ func (f *flow) deleteSubnets(ctx context.Context) error {
 		return err
 	}
 	for _, subnet := range found {
-		if err := ignoreNotFound(subnets.Delete(ctx, f.network, subnet.ID).ExtractErr()); err != nil {
+		if err := client.IgnoreNotFound(subnets.Delete(ctx, f.network, subnet.ID).ExtractErr()); err != nil {
 			return err
 		}
 	}
@@ -153,7 +153,7 @@ func (f *flow) deleteNetworks(ctx context.Context) error {
 		return err
 	}
 	for _, n := range found {
-		if err := ignoreNotFound(networks.Delete(ctx, f.network, n.ID).ExtractErr()); err != nil {
+		if err := client.IgnoreNotFound(networks.Delete(ctx, f.network, n.ID).ExtractErr()); err != nil {
 			return err
 		}
 	}
@@ -167,7 +167,7 @@ func (f *flow) deleteSecurityGroups(ctx context.Context) error {
 		return err
 	}
 	for _, group := range found {
-		if err := ignoreNotFound(groups.Delete(ctx, f.network, group.ID).ExtractErr()); err != nil {
+		if err := client.IgnoreNotFound(groups.Delete(ctx, f.network, group.ID).ExtractErr()); err != nil {
 			return err
 		}
 	}

@@ -65,19 +65,19 @@ func (f *flow) ensureKeyPair(seen *seen) func(context.Context) error {
 			return err
 		}
 		if old != nil && old.ID != seen.keyPair.Name {
-			return ignoreNotFound(keypairs.Delete(ctx, f.compute, old.ID, nil).ExtractErr())
+			return client.IgnoreNotFound(keypairs.Delete(ctx, f.compute, old.ID, nil).ExtractErr())
 		}
 		return nil
 	}
 }
 
 func (f *flow) deleteKeyPairs(ctx context.Context) error {
-	found, err := list(ctx, keypairs.List(f.compute, nil), keypairs.ExtractKeyPairs)
+	found, err := client.List(ctx, keypairs.List(f.compute, nil), keypairs.ExtractKeyPairs)
 	if err != nil {
 		return err
 	}
 	for _, pair := range slices.DeleteFunc(found, func(pair keypairs.KeyPair) bool { return !f.ownsKeyPair(pair) }) {
-		if err := ignoreNotFound(keypairs.Delete(ctx, f.compute, pair.Name, nil).ExtractErr()); err != nil {
+		if err := client.IgnoreNotFound(keypairs.Delete(ctx, f.compute, pair.Name, nil).ExtractErr()); err != nil {
 			return err
 		}
 	}

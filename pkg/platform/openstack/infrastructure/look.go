@@ -15,6 +15,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
 // seen is what a look at the site found; nil where there is nothing.
@@ -88,7 +89,7 @@ func (f *flow) lookRouterInterface(ctx context.Context, routerID, subnetID strin
 	if routerID == "" || subnetID == "" {
 		return nil, nil
 	}
-	found, err := list(ctx, ports.List(f.network, ports.ListOpts{
+	found, err := client.List(ctx, ports.List(f.network, ports.ListOpts{
 		DeviceID: routerID,
 		FixedIPs: []ports.FixedIPOpts{{SubnetID: subnetID}},
 	}), ports.ExtractPorts)
@@ -99,15 +100,15 @@ func (f *flow) lookRouterInterface(ctx context.Context, routerID, subnetID strin
 type filter struct{ id, name string }
 
 func (f *flow) subnets(ctx context.Context, by filter) ([]subnets.Subnet, error) {
-	return list(ctx, subnets.List(f.network, subnets.ListOpts{ID: by.id, Name: by.name}), subnets.ExtractSubnets)
+	return client.List(ctx, subnets.List(f.network, subnets.ListOpts{ID: by.id, Name: by.name}), subnets.ExtractSubnets)
 }
 
 func (f *flow) routers(ctx context.Context, by filter) ([]routers.Router, error) {
-	return list(ctx, routers.List(f.network, routers.ListOpts{ID: by.id, Name: by.name}), routers.ExtractRouters)
+	return client.List(ctx, routers.List(f.network, routers.ListOpts{ID: by.id, Name: by.name}), routers.ExtractRouters)
 }
 
 func (f *flow) securityGroups(ctx context.Context, by filter) ([]groups.SecGroup, error) {
-	return list(ctx, groups.List(f.network, groups.ListOpts{ID: by.id, Name: by.name}), groups.ExtractGroups)
+	return client.List(ctx, groups.List(f.network, groups.ListOpts{ID: by.id, Name: by.name}), groups.ExtractGroups)
 }
 
 // find returns the object with the ID or, if there is none, the one with the name that is ours.

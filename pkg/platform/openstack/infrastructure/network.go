@@ -35,7 +35,7 @@ func (ids networkIDs) ToNetworkListQuery() (string, error) {
 }
 
 func (f *flow) networks(ctx context.Context, options networks.ListOptsBuilder) ([]network, error) {
-	return list(ctx, networks.List(f.network, options), func(page pagination.Page) ([]network, error) {
+	return client.List(ctx, networks.List(f.network, options), func(page pagination.Page) ([]network, error) {
 		var found []network
 		err := networks.ExtractNetworksInto(page, &found)
 		return found, err

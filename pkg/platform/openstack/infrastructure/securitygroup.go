@@ -66,7 +66,7 @@ func (f *flow) ensureRules(ctx context.Context, group *groups.SecGroup) error {
 		}
 	}
 	for _, id := range unwanted {
-		if err := ignoreNotFound(rules.Delete(ctx, f.network, id).ExtractErr()); err != nil {
+		if err := client.IgnoreNotFound(rules.Delete(ctx, f.network, id).ExtractErr()); err != nil {
 			return err
 		}
 	}

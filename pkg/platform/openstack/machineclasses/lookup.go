@@ -36,11 +36,7 @@ func (l *lookup) flavor(ctx context.Context, name string) (string, error) {
 		if err != nil {
 			return nil, err
 		}
-		page, err := flavors.ListDetail(compute, flavors.ListOpts{}).AllPages(ctx)
-		if err != nil {
-			return nil, client.Classify(err)
-		}
-		return flavors.ExtractFlavors(page)
+		return client.List(ctx, flavors.ListDetail(compute, flavors.ListOpts{}), flavors.ExtractFlavors)
 	})
 	if err != nil {
 		return "", err
@@ -63,11 +59,7 @@ func (l *lookup) image(ctx context.Context, image *v1alpha1.OpenStackImage) (str
 		if err != nil {
 			return nil, err
 		}
-		page, err := images.List(service, options).AllPages(ctx)
-		if err != nil {
-			return nil, client.Classify(err)
-		}
-		return images.ExtractImages(page)
+		return client.List(ctx, images.List(service, options), images.ExtractImages)
 	})
 	if err != nil {
 		return "", err

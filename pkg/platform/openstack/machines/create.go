@@ -63,12 +63,7 @@ func (c *call) create(ctx context.Context) (*servers.Server, error) {
 
 // ownPorts are the ports that were made for the machine: they have its name and our mark.
 func (c *call) ownPorts(ctx context.Context) ([]ports.Port, error) {
-	page, err := ports.List(c.network, ports.ListOpts{Name: c.request.Name, Description: c.owner.Description()}).AllPages(ctx)
-	if err != nil {
-		return nil, client.Classify(err)
-	}
-	found, err := ports.ExtractPorts(page)
-	return found, client.Classify(err)
+	return client.List(ctx, ports.List(c.network, ports.ListOpts{Name: c.request.Name, Description: c.owner.Description()}), ports.ExtractPorts)
 }
 
 func (c *call) createPort(ctx context.Context) (*ports.Port, error) {

@@ -40,7 +40,7 @@ func (c *call) delete(ctx context.Context) error {
 		return c.deletePorts(ctx, "")
 	}
 
-	if err := ignoreNotFound(servers.Delete(ctx, c.compute, server.ID).ExtractErr()); err != nil {
+	if err := client.IgnoreNotFound(servers.Delete(ctx, c.compute, server.ID).ExtractErr()); err != nil {
 		return err
 	}
 	if err := c.deletePorts(ctx, server.Metadata[owner.MetadataPort]); err != nil {
@@ -65,14 +65,14 @@ func (c *call) findToDelete(ctx context.Context) (*servers.Server, error) {
 // deletePorts deletes the port with the ID, or, if there is none, all that were made for the machine.
 func (c *call) deletePorts(ctx context.Context, id string) error {
 	if id != "" {
-		return ignoreNotFound(ports.Delete(ctx, c.network, id).ExtractErr())
+		return client.IgnoreNotFound(ports.Delete(ctx, c.network, id).ExtractErr())
 	}
 	found, err := c.ownPorts(ctx)
 	if err != nil {
 		return err
 	}
 	for _, port := range found {
-		if err := ignoreNotFound(ports.Delete(ctx, c.network, port.ID).ExtractErr()); err != nil {
+		if err := client.IgnoreNotFound(ports.Delete(ctx, c.network, port.ID).ExtractErr()); err != nil {
 			return err
 		}
 	}
@@ -109,11 +109,4 @@ func (c *call) waitUntilGone(ctx context.Context, server *servers.Server) error 
 			return nil
 		}
 	}
-}
-
-func ignoreNotFound(err error) error {
-	if err = client.Classify(err); client.IsNotFound(err) {
-		return nil
-	}
-	return err
 }
