@@ -13,9 +13,14 @@ import (
 
 // MachineClasses says what a machine of a pool is in a zone. The Worker controller uses it.
 type MachineClasses interface {
-	// Resolve completes spec with the platform's block. It resolves all names to IDs. Errors are classified and name the
-	// missing thing.
+	// Resolve completes spec with the platform's block. It resolves all names to IDs, and makes what the machines of a pool
+	// share on a site, such as a server group. Errors are classified and name the missing thing.
 	Resolve(ctx context.Context, request MachineClassRequest, spec *v1alpha1.MachineProviderSpec) error
+	// RollsFor returns what in the request rolls machines when it changes, beside what Gardener rolls machines for. It does not
+	// ask the site. Its order means nothing; equal requests return equal values.
+	RollsFor(request MachineClassRequest) []string
+	// CleanUp deletes what Resolve made for the shoot on the site and none of the specs uses. Errors are classified.
+	CleanUp(ctx context.Context, s *site.Site, inUse []*v1alpha1.MachineProviderSpec) error
 }
 
 // MachineClassRequest describes the machines of one pool in one zone.
@@ -34,8 +39,24 @@ type MachineClassRequest struct {
 	VolumeType *v1alpha1.SiteVolumeType
 	// VolumeSize is the size of the root volume in GiB, zero if the pool does not ask for one.
 	VolumeSize int
+	// DataVolumes are the pool's data volumes on the site.
+	DataVolumes []DataVolume
+	// Settings are the pool's settings for the site, empty if there are none.
+	Settings v1alpha1.WorkerSite
 	// PodCIDRs are the shoot's pod ranges.
 	PodCIDRs []string
 	// Pool is the name of the worker pool.
 	Pool string
+}
+
+// DataVolume is a data volume of the machines of a pool on a site.
+type DataVolume struct {
+	// Name is the name of the data volume in the pool.
+	Name string
+	// Size is the size in GiB.
+	Size int
+	// Type is the volume type on the site, nil if the pool does not ask for one.
+	Type *v1alpha1.SiteVolumeType
+	// Settings are the pool's settings of the volume for the site, empty if there are none.
+	Settings v1alpha1.WorkerDataVolumeSite
 }

@@ -17,6 +17,11 @@ type infrastructure struct{ cloud *Cloud }
 // NewInfrastructure returns the platform's part for the Infrastructure controller.
 func NewInfrastructure(cloud *Cloud) platform.Infrastructure { return &infrastructure{cloud} }
 
+// Validate implements platform.Infrastructure.
+func (i *infrastructure) Validate(ctx context.Context, s *site.Site, _ platform.ValidationRequest) (platform.Findings, error) {
+	return platform.Findings{}, i.cloud.request(ctx, s.Name)
+}
+
 // Reconcile implements platform.Infrastructure.
 func (i *infrastructure) Reconcile(ctx context.Context, s *site.Site, persist platform.Persist) (*v1alpha1.SiteStatus, error) {
 	if err := i.cloud.request(ctx, s.Name); err != nil {
@@ -31,4 +36,9 @@ func (i *infrastructure) Reconcile(ctx context.Context, s *site.Site, persist pl
 // Delete implements platform.Infrastructure.
 func (i *infrastructure) Delete(ctx context.Context, s *site.Site, _ platform.Persist) error {
 	return i.cloud.request(ctx, s.Name)
+}
+
+// Orphans implements platform.Infrastructure.
+func (i *infrastructure) Orphans(ctx context.Context, s *site.Site) ([]v1alpha1.Orphan, error) {
+	return nil, i.cloud.request(ctx, s.Name)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
 type machineClasses struct{ cloud *Cloud }
@@ -26,4 +27,12 @@ func (m *machineClasses) Resolve(ctx context.Context, request platform.MachineCl
 		spec.Metal.HostSelector = request.MachineType.Metal.HostSelector
 	}
 	return nil
+}
+
+// RollsFor implements platform.MachineClasses.
+func (m *machineClasses) RollsFor(platform.MachineClassRequest) []string { return nil }
+
+// CleanUp implements platform.MachineClasses.
+func (m *machineClasses) CleanUp(ctx context.Context, s *site.Site, _ []*v1alpha1.MachineProviderSpec) error {
+	return m.cloud.request(ctx, s.Name)
 }

@@ -75,6 +75,14 @@ func (f *fakePlatform) Delete(ctx context.Context, s *site.Site, persist platfor
 	return nil
 }
 
+func (f *fakePlatform) Validate(context.Context, *site.Site, platform.ValidationRequest) (platform.Findings, error) {
+	return platform.Findings{}, nil
+}
+
+func (f *fakePlatform) Orphans(context.Context, *site.Site) ([]v1alpha1.Orphan, error) {
+	return nil, nil
+}
+
 // fail is a site at which everything fails with an error of the class.
 func fail(class platform.Class) func(context.Context, *site.Site, platform.Persist) error {
 	return func(context.Context, *site.Site, platform.Persist) error { return platform.NewError(class, "refused") }

@@ -82,12 +82,38 @@ type InfrastructureStatus struct {
 	// Sites are the sites of the shoot that are ready for machines.
 	// +optional
 	Sites []SiteStatus `json:"sites,omitempty"`
+	// Orphans are what a forced deletion had to leave behind.
+	// +optional
+	Orphans []Orphan `json:"orphans,omitempty"`
+}
+
+// Orphan is an object of the shoot that was left behind in a site.
+type Orphan struct {
+	// Site is the name of the site.
+	Site string `json:"site"`
+	// Kind is what the site's API calls such an object, for example server, port or loadbalancer.
+	Kind string `json:"kind"`
+	// ID is the ID of the object in the site.
+	// +optional
+	ID string `json:"id,omitempty"`
+	// Name is the name of the object in the site.
+	// +optional
+	Name string `json:"name,omitempty"`
+	// Reason says why the object is left, or why the site could not be looked at.
+	// +optional
+	Reason string `json:"reason,omitempty"`
 }
 
 // SiteStatus is what a site's infrastructure came to. The block of the site's platform is set.
 type SiteStatus struct {
 	// Name is the name of the site.
 	Name string `json:"name"`
+	// Validated identifies the configuration for which look-ups in the site found no mistake, so that they are not repeated.
+	// +optional
+	Validated string `json:"validated,omitempty"`
+	// EgressCIDRs are the stable addresses from which the site's nodes reach other networks; empty if there are none.
+	// +optional
+	EgressCIDRs []string `json:"egressCIDRs,omitempty"`
 	// OpenStack is the status of an OpenStack site.
 	// +optional
 	OpenStack *OpenStackStatus `json:"openstack,omitempty"`

@@ -102,6 +102,10 @@ type OpenStackInfrastructure struct {
 	// FloatingPoolName is the external network of the router. Required unless a router is given.
 	// +optional
 	FloatingPoolName string `json:"floatingPoolName,omitempty"`
+	// FloatingSubnet is the subnet of the external network in which the router that is created gets its address. Default: Neutron
+	// chooses.
+	// +optional
+	FloatingSubnet *OpenStackFloatingSubnet `json:"floatingSubnet,omitempty"`
 	// Network is the network of the nodes. Default: a tenant network is created.
 	// +optional
 	Network *OpenStackNetwork `json:"network,omitempty"`
@@ -114,6 +118,25 @@ type OpenStackInfrastructure struct {
 	// SecurityGroup is the security group of the nodes. Default: a security group is created.
 	// +optional
 	SecurityGroup *OpenStackReference `json:"securityGroup,omitempty"`
+	// ShareNetwork asks for a network of the shared file system service in the subnet of the nodes.
+	// +optional
+	ShareNetwork *OpenStackShareNetwork `json:"shareNetwork,omitempty"`
+}
+
+// OpenStackFloatingSubnet names a subnet of an external network. Exactly one field is set.
+type OpenStackFloatingSubnet struct {
+	// ID is the ID of the subnet.
+	// +optional
+	ID string `json:"id,omitempty"`
+	// Name is the name of the subnet. It must be unique in the external network.
+	// +optional
+	Name string `json:"name,omitempty"`
+}
+
+// OpenStackShareNetwork configures the network of the shared file system service (Manila).
+type OpenStackShareNetwork struct {
+	// Enabled says whether there is a share network.
+	Enabled bool `json:"enabled"`
 }
 
 // OpenStackReference names an existing object.
@@ -179,8 +202,14 @@ type OpenStackStatus struct {
 	// FloatingNetworkID is the ID of the router's external network.
 	// +optional
 	FloatingNetworkID string `json:"floatingNetworkID,omitempty"`
+	// FloatingSubnetID is the ID of the subnet of the external network that was asked for.
+	// +optional
+	FloatingSubnetID string `json:"floatingSubnetID,omitempty"`
 	// SecurityGroupID is the ID of the security group of the nodes.
 	SecurityGroupID string `json:"securityGroupID"`
+	// ShareNetworkID is the ID of the share network.
+	// +optional
+	ShareNetworkID string `json:"shareNetworkID,omitempty"`
 	// KeyName is the name of the key pair of the nodes.
 	// +optional
 	KeyName string `json:"keyName,omitempty"`
@@ -211,6 +240,9 @@ type OpenStackState struct {
 	// KeyPair is the key pair of the nodes; its ID is its name.
 	// +optional
 	KeyPair *OpenStackObject `json:"keyPair,omitempty"`
+	// ShareNetwork is the share network of the nodes' subnet.
+	// +optional
+	ShareNetwork *OpenStackObject `json:"shareNetwork,omitempty"`
 }
 
 // OpenStackObject is an object in an OpenStack site.
@@ -244,6 +276,12 @@ type OpenStackMachineSpec struct {
 	// RootDisk makes the server boot from a volume. Default: the flavor's disk.
 	// +optional
 	RootDisk *OpenStackRootDisk `json:"rootDisk,omitempty"`
+	// DataDisks are further volumes that are created with the server and deleted with it.
+	// +optional
+	DataDisks []OpenStackDataDisk `json:"dataDisks,omitempty"`
+	// ServerGroupID is the ID of the server group of the pool.
+	// +optional
+	ServerGroupID string `json:"serverGroupID,omitempty"`
 	// PodCIDRs are the ranges that the machine's port may send from beside its own address.
 	// +optional
 	PodCIDRs []string `json:"podCIDRs,omitempty"`
@@ -259,4 +297,46 @@ type OpenStackRootDisk struct {
 	Type string `json:"type,omitempty"`
 	// Size is the size in GiB.
 	Size int `json:"size"`
+}
+
+// OpenStackDataDisk is a further volume of a server.
+type OpenStackDataDisk struct {
+	// Name is the name of the data volume in the pool.
+	Name string `json:"name"`
+	// Type is the Cinder volume type. Default: the site's default type.
+	// +optional
+	Type string `json:"type,omitempty"`
+	// Size is the size in GiB.
+	Size int `json:"size"`
+}
+
+// OpenStackWorker are the settings of a pool for an OpenStack site.
+type OpenStackWorker struct {
+	// ServerGroup asks for a server group of the pool's servers on the site. A change rolls the pool's machines on the site.
+	// +optional
+	ServerGroup *OpenStackServerGroup `json:"serverGroup,omitempty"`
+	// AdditionalSecurityGroups are names or IDs of security groups that the servers' ports have beside the one of the nodes.
+	// +optional
+	AdditionalSecurityGroups []string `json:"additionalSecurityGroups,omitempty"`
+	// MachineLabels are metadata of the servers.
+	// +optional
+	MachineLabels []OpenStackMachineLabel `json:"machineLabels,omitempty"`
+}
+
+// OpenStackServerGroup describes the server group of a pool.
+type OpenStackServerGroup struct {
+	// Policy is one of the CloudProfile's serverGroupPolicies.
+	Policy string `json:"policy"`
+}
+
+// OpenStackMachineLabel is an entry of the metadata of servers.
+type OpenStackMachineLabel struct {
+	// Name is the key.
+	Name string `json:"name"`
+	// Value is the value.
+	Value string `json:"value"`
+	// TriggerRollingOnUpdate makes a change of the label roll the pool's machines on the site. Otherwise it counts for machines
+	// that are created later.
+	// +optional
+	TriggerRollingOnUpdate bool `json:"triggerRollingOnUpdate,omitempty"`
 }

@@ -18,6 +18,9 @@ type WorkerConfig struct {
 	// Sites are settings of the pool for single sites.
 	// +optional
 	Sites []WorkerSite `json:"sites,omitempty"`
+	// DataVolumes are settings of the pool's data volumes for single sites.
+	// +optional
+	DataVolumes []WorkerDataVolume `json:"dataVolumes,omitempty"`
 	// NodeTemplate overrides the capacity that the cluster-autoscaler assumes for a node of the pool.
 	// +optional
 	NodeTemplate *NodeTemplate `json:"nodeTemplate,omitempty"`
@@ -48,6 +51,26 @@ type WorkerSite struct {
 	// Maximum is how many machines the pool has at most on the site, not more than the pool's maximum.
 	// +optional
 	Maximum *int32 `json:"maximum,omitempty"`
+	// OpenStack are settings for an OpenStack site.
+	// +optional
+	OpenStack *OpenStackWorker `json:"openstack,omitempty"`
+}
+
+// WorkerDataVolume are the settings of one data volume of the pool.
+type WorkerDataVolume struct {
+	// Name is the name of the data volume in the pool.
+	Name string `json:"name"`
+	// Sites are the settings for single sites.
+	Sites []WorkerDataVolumeSite `json:"sites"`
+}
+
+// WorkerDataVolumeSite are the settings of a data volume for one site. The block of the site's platform is set.
+type WorkerDataVolumeSite struct {
+	// Name is the name of the site.
+	Name string `json:"name"`
+	// OpenStack replaces what the CloudProfile says about the data volume's type.
+	// +optional
+	OpenStack *OpenStackVolumeType `json:"openstack,omitempty"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -60,6 +83,9 @@ type WorkerStatus struct {
 	// dropped them.
 	// +optional
 	MachineImages []MachineImage `json:"machineImages,omitempty"`
+	// Orphans are what a forced deletion had to leave behind.
+	// +optional
+	Orphans []Orphan `json:"orphans,omitempty"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -93,6 +94,41 @@ func (s *Session) Image() (*gophercloud.ServiceClient, error) {
 	return s.service("image", openstack.NewImageV2)
 }
 
+// Volume returns the client of the block storage API.
+func (s *Session) Volume() (*gophercloud.ServiceClient, error) {
+	return s.service("volume", openstack.NewBlockStorageV3)
+}
+
+// LoadBalancer returns the client of the load balancing API.
+func (s *Session) LoadBalancer() (*gophercloud.ServiceClient, error) {
+	return s.service("load-balancer", openstack.NewLoadBalancerV2)
+}
+
+// SharedFileSystem returns the client of the shared file system API.
+func (s *Session) SharedFileSystem() (*gophercloud.ServiceClient, error) {
+	return s.service("shared-file-system", openstack.NewSharedFileSystemV2)
+}
+
+// ErrNoService means that the site's catalog does not have a service.
+var ErrNoService = errors.New("no such service")
+
+// Roles returns the names of the roles that the credentials have in the project.
+func (s *Session) Roles() ([]string, error) {
+	result, ok := s.provider.GetAuthResult().(tokens.CreateResult)
+	if !ok {
+		return nil, platform.NewError(platform.ClassTransient, "the login has no roles")
+	}
+	roles, err := result.ExtractRoles()
+	if err != nil {
+		return nil, Classify(err)
+	}
+	var names []string
+	for _, role := range roles {
+		names = append(names, role.Name)
+	}
+	return names, nil
+}
+
 // Value returns what create returned the first time it was called for the key on this session.
 func (s *Session) Value(key any, create func() any) any {
 	if value, ok := s.values.Load(key); ok {
@@ -122,8 +158,8 @@ func (s *Session) service(name string, constructor func(*gophercloud.ProviderCli
 func (s *Session) classifyDiscovery(service string, err error) error {
 	var missing *gophercloud.ErrEndpointNotFound
 	if errors.As(err, &missing) || IsNotFound(err) {
-		return platform.NewError(platform.ClassConfiguration, "openstack.region: the %s API has no usable %s endpoint in region %q: %w",
-			service, s.endpoints.Availability, s.endpoints.Region, err)
+		return platform.NewError(platform.ClassConfiguration, "openstack.region: the %s API has no usable %s endpoint in region %q: %w: %w",
+			service, s.endpoints.Availability, s.endpoints.Region, ErrNoService, err)
 	}
 	return Classify(err)
 }

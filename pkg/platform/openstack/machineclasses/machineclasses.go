@@ -12,6 +12,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
 type machineClasses struct {
@@ -58,6 +59,16 @@ func (m *machineClasses) resolve(ctx context.Context, request platform.MachineCl
 		RootDisk:         rootDisk(request),
 		PodCIDRs:         request.PodCIDRs,
 	}
+	return nil
+}
+
+// RollsFor implements platform.MachineClasses.
+func (m *machineClasses) RollsFor(platform.MachineClassRequest) []string {
+	return nil
+}
+
+// CleanUp implements platform.MachineClasses.
+func (m *machineClasses) CleanUp(context.Context, *site.Site, []*v1alpha1.MachineProviderSpec) error {
 	return nil
 }
 
