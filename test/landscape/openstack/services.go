@@ -14,5 +14,6 @@ func Services() []countproxy.Service {
 		{Name: "neutron", Upstream: "http://127.0.0.1:9696"},
 		{Name: "glance", Upstream: "http://127.0.0.1:9292"},
 		{Name: "cinder", Upstream: "http://127.0.0.1:8776"},
+		{Name: "octavia", Upstream: "http://127.0.0.1:9876"},
 	}
 }
