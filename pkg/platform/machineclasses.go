@@ -7,6 +7,8 @@ package platform
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -33,6 +35,8 @@ type MachineClassRequest struct {
 	Zone *v1alpha1.SiteZone
 	// MachineType is the pool's machine type on the site.
 	MachineType *v1alpha1.SiteMachineType
+	// Capacity is what the machine type has, as far as the CloudProfile says.
+	Capacity corev1.ResourceList
 	// Image is the pool's machine image on the site.
 	Image *v1alpha1.SiteMachineImage
 	// VolumeType is the pool's volume type on the site, nil if the pool does not ask for one.

@@ -46,7 +46,7 @@ func (s *InfrastructureSite) Platforms() []Platform {
 
 // Platform returns the platform whose block is set, and false unless that is exactly one.
 func (s *SiteState) Platform() (Platform, bool) {
-	return only(platforms(s.OpenStack != nil, false, false))
+	return only(platforms(s.OpenStack != nil, s.VSphere != nil, false))
 }
 
 func platforms(openStack, vSphere, metal bool) []Platform {

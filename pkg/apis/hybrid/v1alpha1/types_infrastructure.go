@@ -117,6 +117,9 @@ type SiteStatus struct {
 	// OpenStack is the status of an OpenStack site.
 	// +optional
 	OpenStack *OpenStackStatus `json:"openstack,omitempty"`
+	// VSphere is the status of a vSphere site.
+	// +optional
+	VSphere *VSphereStatus `json:"vsphere,omitempty"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -138,4 +141,7 @@ type SiteState struct {
 	// OpenStack is the state of an OpenStack site.
 	// +optional
 	OpenStack *OpenStackState `json:"openstack,omitempty"`
+	// VSphere is the state of a vSphere site.
+	// +optional
+	VSphere *VSphereState `json:"vsphere,omitempty"`
 }

@@ -4,6 +4,10 @@
 
 package v1alpha1
 
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
 // VSphereProfile describes a vSphere site in the CloudProfile.
 type VSphereProfile struct {
 	// Server is the address of the vCenter.
@@ -16,6 +20,15 @@ type VSphereProfile struct {
 	// Topology names the tag categories that the CSI driver reads.
 	// +optional
 	Topology *VSphereTopology `json:"topology,omitempty"`
+	// ResourcePools says whether a resource pool is created for each shoot in each zone, below the zone's resource pool.
+	// +optional
+	ResourcePools *VSphereResourcePools `json:"resourcePools,omitempty"`
+}
+
+// VSphereResourcePools configures the resource pools of shoots.
+type VSphereResourcePools struct {
+	// PerShoot asks for a resource pool for each shoot in each zone.
+	PerShoot bool `json:"perShoot"`
 }
 
 // VSphereTopology names the tag categories that the CSI driver reads.
@@ -24,10 +37,17 @@ type VSphereTopology struct {
 	RegionCategory string `json:"regionCategory"`
 	// ZoneCategory is the category of the zones' tags.
 	ZoneCategory string `json:"zoneCategory"`
+	// Create allows to create categories and tags that are missing and to attach them to datacenters and clusters. They are
+	// shared by all shoots and never deleted. Otherwise they are only checked.
+	// +optional
+	Create bool `json:"create,omitempty"`
 }
 
 // VSphereZone is a zone of a vSphere site.
 type VSphereZone struct {
+	// Datacenter is the datacenter of the zone. Default: that of the site.
+	// +optional
+	Datacenter string `json:"datacenter,omitempty"`
 	// ComputeCluster is the name or inventory path of the cluster.
 	ComputeCluster string `json:"computeCluster"`
 	// ResourcePool is the resource pool of the machines.
@@ -58,6 +78,9 @@ type VSphereMachineType struct {
 	// MemoryReservationLockedToMax reserves all of the machine's memory.
 	// +optional
 	MemoryReservationLockedToMax bool `json:"memoryReservationLockedToMax,omitempty"`
+	// ExtraConfig are further settings of the virtual machines. Keys that begin with guestinfo. are reserved.
+	// +optional
+	ExtraConfig map[string]string `json:"extraConfig,omitempty"`
 }
 
 // VSphereVolumeType is a volume type on a vSphere site.
@@ -68,7 +91,18 @@ type VSphereVolumeType struct {
 
 // VSphereImage is a machine image on a vSphere site.
 type VSphereImage struct {
-	// Template is the inventory path of the template.
+	// Template is the name of the template or its inventory path below the VM folder of the zone's datacenter.
+	Template string `json:"template"`
+	// Zones name other templates for single zones, for example one on each datastore.
+	// +optional
+	Zones []VSphereImageZone `json:"zones,omitempty"`
+}
+
+// VSphereImageZone is the template for one zone.
+type VSphereImageZone struct {
+	// Name is the name of the zone.
+	Name string `json:"name"`
+	// Template is the name of the template or its inventory path below the VM folder of the zone's datacenter.
 	Template string `json:"template"`
 }
 
@@ -77,4 +111,154 @@ type VSphereInfrastructure struct {
 	// Network is the network of the nodes. Default: that of the zone.
 	// +optional
 	Network string `json:"network,omitempty"`
+}
+
+// VSphereWorker are the settings of a pool for a vSphere site.
+type VSphereWorker struct {
+	// AntiAffinity keeps the machines of the pool in a zone on different hosts, as far as the cluster allows it.
+	// +optional
+	AntiAffinity bool `json:"antiAffinity,omitempty"`
+	// ExtraConfig are further settings of the virtual machines. They replace those of the machine type. Keys that begin with
+	// guestinfo. are reserved.
+	// +optional
+	ExtraConfig map[string]string `json:"extraConfig,omitempty"`
+	// Tags are names of tags, as <category>/<tag>, that the virtual machines have.
+	// +optional
+	Tags []string `json:"tags,omitempty"`
+}
+
+// VSphereConnection is how a vSphere site is reached. It holds no credentials.
+type VSphereConnection struct {
+	// Server is the address of the vCenter.
+	Server string `json:"server"`
+	// TLS says how the vCenter is trusted.
+	// +optional
+	TLS *TLS `json:"tls,omitempty"`
+	// Proxy is the HTTP proxy through which the vCenter is reached.
+	// +optional
+	Proxy *Proxy `json:"proxy,omitempty"`
+	// RequestTimeout limits one request.
+	// +optional
+	RequestTimeout *metav1.Duration `json:"requestTimeout,omitempty"`
+}
+
+// VSphereStatus is what the infrastructure of a vSphere site came to. References are managed object IDs such as group-v42.
+type VSphereStatus struct {
+	// OwnerTagID is the ID of the tag of the shoot's virtual machines.
+	OwnerTagID string `json:"ownerTagID"`
+	// Zones are the zones of the site.
+	Zones []VSphereZoneStatus `json:"zones"`
+}
+
+// VSphereZoneStatus is where the machines of a zone are.
+type VSphereZoneStatus struct {
+	// Name is the name of the zone.
+	Name string `json:"name"`
+	// Datacenter is the datacenter.
+	Datacenter string `json:"datacenter"`
+	// ComputeCluster is the cluster.
+	ComputeCluster string `json:"computeCluster"`
+	// ResourcePool is the resource pool of the machines.
+	ResourcePool string `json:"resourcePool"`
+	// Folder is the shoot's VM folder in the datacenter.
+	Folder string `json:"folder"`
+	// FolderPath is the inventory path of the folder.
+	FolderPath string `json:"folderPath"`
+	// Network is the network of the machines.
+	Network VSphereNetworkReference `json:"network"`
+	// Datastore is the datastore of the machines' disks.
+	// +optional
+	Datastore string `json:"datastore,omitempty"`
+	// StoragePolicyID is the ID of the storage policy of the machines' disks.
+	// +optional
+	StoragePolicyID string `json:"storagePolicyID,omitempty"`
+}
+
+// VSphereNetworkReference names a network.
+type VSphereNetworkReference struct {
+	// Type is Network, DistributedVirtualPortgroup or OpaqueNetwork.
+	Type string `json:"type"`
+	// ID is the managed object ID.
+	ID string `json:"id"`
+}
+
+// VSphereState is the state of a vSphere site. An object stands here as soon as it exists.
+type VSphereState struct {
+	// Connection is how the site is reached, also after it left the CloudProfile.
+	Connection VSphereConnection `json:"connection"`
+	// OwnerTag is the tag of everything that belongs to the shoot.
+	// +optional
+	OwnerTag *VSphereObject `json:"ownerTag,omitempty"`
+	// Folders are the shoot's VM folders, one in each datacenter.
+	// +optional
+	Folders []VSphereObject `json:"folders,omitempty"`
+	// ResourcePools are the shoot's resource pools, one in each zone that has one.
+	// +optional
+	ResourcePools []VSphereObject `json:"resourcePools,omitempty"`
+}
+
+// VSphereObject is an object in a vSphere site.
+type VSphereObject struct {
+	// ID is the managed object ID, or the ID of the tag.
+	ID string `json:"id"`
+	// Path is the inventory path, or the name of the tag.
+	Path string `json:"path"`
+}
+
+// VSphereMachineSpec is everything that the driver needs to create a virtual machine. All references are IDs.
+type VSphereMachineSpec struct {
+	// Connection is how the site is reached.
+	Connection VSphereConnection `json:"connection"`
+	// Template is the managed object ID of the template.
+	Template string `json:"template"`
+	// Datacenter is the managed object ID of the datacenter.
+	Datacenter string `json:"datacenter"`
+	// ComputeCluster is the managed object ID of the cluster.
+	ComputeCluster string `json:"computeCluster"`
+	// ResourcePool is the managed object ID of the resource pool.
+	ResourcePool string `json:"resourcePool"`
+	// Folder is the managed object ID of the folder.
+	Folder string `json:"folder"`
+	// FolderPath is the inventory path of the folder.
+	FolderPath string `json:"folderPath"`
+	// Network is the network of the machine.
+	Network VSphereNetworkReference `json:"network"`
+	// Datastore is the managed object ID of the datastore of the disks. Either it or storagePolicyID is set.
+	// +optional
+	Datastore string `json:"datastore,omitempty"`
+	// StoragePolicyID is the ID of the storage policy of the disks.
+	// +optional
+	StoragePolicyID string `json:"storagePolicyID,omitempty"`
+	// CPUs is the number of virtual CPUs.
+	CPUs int32 `json:"cpus"`
+	// MemoryMiB is the memory in MiB.
+	MemoryMiB int64 `json:"memoryMiB"`
+	// MemoryReservationLockedToMax reserves all of the memory.
+	// +optional
+	MemoryReservationLockedToMax bool `json:"memoryReservationLockedToMax,omitempty"`
+	// RootDiskGiB is the size of the root disk in GiB. Default: that of the template.
+	// +optional
+	RootDiskGiB int `json:"rootDiskGiB,omitempty"`
+	// DataDisks are further disks, which are deleted with the machine.
+	// +optional
+	DataDisks []VSphereDataDisk `json:"dataDisks,omitempty"`
+	// AntiAffinityRule is the name of the cluster's rule that keeps the machines of the pool apart; empty if there is none.
+	// +optional
+	AntiAffinityRule string `json:"antiAffinityRule,omitempty"`
+	// TagIDs are the IDs of the tags of the machine, among them that of the shoot.
+	TagIDs []string `json:"tagIDs"`
+	// ExtraConfig are further settings of the virtual machine.
+	// +optional
+	ExtraConfig map[string]string `json:"extraConfig,omitempty"`
+}
+
+// VSphereDataDisk is a further disk of a virtual machine.
+type VSphereDataDisk struct {
+	// Name is the name of the data volume in the pool.
+	Name string `json:"name"`
+	// SizeGiB is the size in GiB.
+	SizeGiB int `json:"sizeGiB"`
+	// StoragePolicyID is the ID of the storage policy. Default: that of the machine.
+	// +optional
+	StoragePolicyID string `json:"storagePolicyID,omitempty"`
 }

@@ -54,6 +54,9 @@ type WorkerSite struct {
 	// OpenStack are settings for an OpenStack site.
 	// +optional
 	OpenStack *OpenStackWorker `json:"openstack,omitempty"`
+	// VSphere are settings for a vSphere site.
+	// +optional
+	VSphere *VSphereWorker `json:"vsphere,omitempty"`
 }
 
 // WorkerDataVolume are the settings of one data volume of the pool.
@@ -71,6 +74,9 @@ type WorkerDataVolumeSite struct {
 	// OpenStack replaces what the CloudProfile says about the data volume's type.
 	// +optional
 	OpenStack *OpenStackVolumeType `json:"openstack,omitempty"`
+	// VSphere replaces what the CloudProfile says about the data volume's type.
+	// +optional
+	VSphere *VSphereVolumeType `json:"vsphere,omitempty"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -105,6 +111,9 @@ type MachineProviderSpec struct {
 	// OpenStack is the machine on an OpenStack site.
 	// +optional
 	OpenStack *OpenStackMachineSpec `json:"openstack,omitempty"`
+	// VSphere is the machine on a vSphere site.
+	// +optional
+	VSphere *VSphereMachineSpec `json:"vsphere,omitempty"`
 	// Metal is the machine on a bare-metal site.
 	// +optional
 	Metal *MetalMachineSpec `json:"metal,omitempty"`
@@ -115,6 +124,9 @@ func (s *MachineProviderSpec) Platform() (Platform, bool) {
 	var platforms []Platform
 	if s.OpenStack != nil {
 		platforms = append(platforms, PlatformOpenStack)
+	}
+	if s.VSphere != nil {
+		platforms = append(platforms, PlatformVSphere)
 	}
 	if s.Metal != nil {
 		platforms = append(platforms, PlatformMetal)
