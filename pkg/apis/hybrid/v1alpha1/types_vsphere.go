@@ -62,7 +62,7 @@ type VSphereZone struct {
 	// Network is the network of the nodes.
 	// +optional
 	Network string `json:"network,omitempty"`
-	// TopologyTag is the tag of the zone's category on the cluster.
+	// TopologyTag is the tag of the zone's category on the cluster. Default: the name of the zone, if the site has topology.
 	// +optional
 	TopologyTag string `json:"topologyTag,omitempty"`
 }

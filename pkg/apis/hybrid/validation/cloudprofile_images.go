@@ -135,7 +135,7 @@ func validateSiteMachineImage(image *v1alpha1.SiteMachineImage, fldPath *field.P
 		}
 	}
 	if image.VSphere != nil {
-		allErrs = append(allErrs, validateRequired(image.VSphere.Template, fldPath.Child("vsphere", "template"))...)
+		allErrs = append(allErrs, validateVSphereImage(image.VSphere, fldPath.Child("vsphere"))...)
 	}
 	if metal := image.Metal; metal != nil {
 		metalPath := fldPath.Child("metal")

@@ -73,27 +73,6 @@ func validateOpenStackLoadBalancerClasses(classes []v1alpha1.OpenStackLoadBalanc
 	return allErrs
 }
 
-func validateVSphereProfile(profile *v1alpha1.VSphereProfile, fldPath *field.Path) field.ErrorList {
-	allErrs := validateURL(profile.Server, []string{"https"}, fldPath.Child("server"))
-	allErrs = append(allErrs, validateRequired(profile.Datacenter, fldPath.Child("datacenter"))...)
-	if topology := profile.Topology; topology != nil {
-		allErrs = append(allErrs, validateRequired(topology.RegionCategory, fldPath.Child("topology", "regionCategory"))...)
-		allErrs = append(allErrs, validateRequired(topology.ZoneCategory, fldPath.Child("topology", "zoneCategory"))...)
-	}
-	return allErrs
-}
-
-func validateVSphereZone(zone *v1alpha1.VSphereZone, fldPath *field.Path) field.ErrorList {
-	allErrs := validateRequired(zone.ComputeCluster, fldPath.Child("computeCluster"))
-	switch {
-	case zone.Datastore == "" && zone.StoragePolicy == "":
-		allErrs = append(allErrs, field.Required(fldPath.Child("datastore"), "either datastore or storagePolicy must be set"))
-	case zone.Datastore != "" && zone.StoragePolicy != "":
-		allErrs = append(allErrs, field.Forbidden(fldPath.Child("storagePolicy"), "must not be set together with datastore"))
-	}
-	return allErrs
-}
-
 func validateMetalProfile(profile *v1alpha1.MetalProfile, fldPath *field.Path) field.ErrorList {
 	allErrs := validateOneOf(profile.Inventory, metalInventories, fldPath.Child("inventory"))
 	allErrs = append(allErrs, validateURL(profile.Server, []string{"https"}, fldPath.Child("server"))...)

@@ -35,6 +35,9 @@ func validateMachineTypes(machineTypes []v1alpha1.MachineType, spec *gardencorev
 			if site.OpenStack != nil {
 				allErrs = append(allErrs, validateRequired(site.OpenStack.Flavor, sitePath.Child("openstack", "flavor"))...)
 			}
+			if site.VSphere != nil {
+				allErrs = append(allErrs, validateExtraConfig(site.VSphere.ExtraConfig, sitePath.Child("vsphere", "extraConfig"))...)
+			}
 			if site.Metal != nil {
 				allErrs = append(allErrs, validateLabelSelector(site.Metal.HostSelector, sitePath.Child("metal", "hostSelector"))...)
 			}

@@ -47,6 +47,7 @@ func validateZones(site *v1alpha1.CloudProfileSite, spec *gardencorev1beta1.Clou
 		}
 		if zone.VSphere != nil {
 			allErrs = append(allErrs, validateVSphereZone(zone.VSphere, idxPath.Child("vsphere"))...)
+			allErrs = append(allErrs, validateVSphereTopologyTag(site.VSphere, zone.VSphere, idxPath.Child("vsphere", "topologyTag"))...)
 		}
 		if zone.Metal != nil {
 			allErrs = append(allErrs, validateLabelSelector(zone.Metal.HostSelector, idxPath.Child("metal", "hostSelector"))...)

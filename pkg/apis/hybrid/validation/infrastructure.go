@@ -200,6 +200,9 @@ func (v *infrastructureValidator) validateSitePlatform(site *v1alpha1.Infrastruc
 	if siteProfile.OpenStack != nil {
 		allErrs = append(allErrs, v.validateOpenStack(site.OpenStack, siteProfile.OpenStack, fldPath.Child("openstack"))...)
 	}
+	if siteProfile.VSphere != nil {
+		allErrs = append(allErrs, validateVSphereInfrastructure(site.VSphere, siteProfile, fldPath.Child("vsphere"))...)
+	}
 	if site.Metal != nil && site.Metal.IPAM != nil {
 		poolPath := fldPath.Child("metal", "ipam", "poolRef")
 		allErrs = append(allErrs, validateRequired(site.Metal.IPAM.PoolRef.Kind, poolPath.Child("kind"))...)

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package validation_test
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	. "github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
+)
+
+var _ = Describe("vSphere sites", func() {
+	const vc = 1
+
+	onSite := func(change func(*v1alpha1.VSphereProfile, *v1alpha1.VSphereZone)) func(*profile, *spec) {
+		return on(vc, func(s *v1alpha1.CloudProfileSite) { change(s.VSphere, s.Zones[0].VSphere) })
+	}
+	onTemplate := func(image v1alpha1.VSphereImage) func(*profile, *spec) {
+		return func(p *profile, _ *spec) {
+			flavor := &p.MachineImages[0].Versions[0].CapabilityFlavors[0]
+			flavor.Sites = append(flavor.Sites, v1alpha1.SiteMachineImage{Name: "vc", UserData: &v1alpha1.UserData{Format: v1alpha1.UserDataFormatCloudInit}, VSphere: &image})
+		}
+	}
+
+	DescribeTable("in the CloudProfile", func(change func(*profile, *spec), problems ...problem) {
+		p, s := newProfile(), newSpec()
+		change(p, s)
+		Expect(ValidateCloudProfileConfig(p, s, field.NewPath("c"))).To(haveProblems(problems))
+	},
+		Entry("topology with a tag", onSite(func(p *v1alpha1.VSphereProfile, z *v1alpha1.VSphereZone) {
+			p.Topology, z.TopologyTag = &v1alpha1.VSphereTopology{RegionCategory: "region", ZoneCategory: "zone"}, "vc-1"
+		})),
+		Entry("tag without topology", onSite(func(_ *v1alpha1.VSphereProfile, z *v1alpha1.VSphereZone) { z.TopologyTag = "vc-1" }),
+			problem{forbidden, "c.sites[1].zones[0].vsphere.topologyTag"}),
+		Entry("one category for both", onSite(func(p *v1alpha1.VSphereProfile, z *v1alpha1.VSphereZone) {
+			p.Topology, z.TopologyTag = &v1alpha1.VSphereTopology{RegionCategory: "zone", ZoneCategory: "zone"}, "vc-1"
+		}), problem{duplicate, "c.sites[1].vsphere.topology.zoneCategory"}),
+		Entry("another datacenter of a zone", onSite(func(_ *v1alpha1.VSphereProfile, z *v1alpha1.VSphereZone) { z.Datacenter = "dc-2" })),
+		Entry("a template for a zone", onTemplate(v1alpha1.VSphereImage{Template: "t", Zones: []v1alpha1.VSphereImageZone{{Name: "vc-1", Template: "t-1"}}})),
+		Entry("no template", onTemplate(v1alpha1.VSphereImage{}), problem{required, "c.machineImages[0].versions[0].capabilityFlavors[0].sites[2].vsphere.template"}),
+		Entry("a zone without a template", onTemplate(v1alpha1.VSphereImage{Template: "t", Zones: []v1alpha1.VSphereImageZone{{Name: "vc-1"}}}),
+			problem{required, "c.machineImages[0].versions[0].capabilityFlavors[0].sites[2].vsphere.zones[0].template"}),
+		Entry("two templates for a zone", onTemplate(v1alpha1.VSphereImage{Template: "t", Zones: []v1alpha1.VSphereImageZone{{Name: "vc-1", Template: "a"}, {Name: "vc-1", Template: "b"}}}),
+			problem{duplicate, "c.machineImages[0].versions[0].capabilityFlavors[0].sites[2].vsphere.zones[1].name"}),
+		Entry("reserved extra config of a machine type", func(p *profile, _ *spec) {
+			p.MachineTypes[0].Sites[vc].VSphere.ExtraConfig = map[string]string{"guestinfo.userdata": "x", "disk.EnableUUID": "TRUE"}
+		}, problem{forbidden, "c.machineTypes[0].sites[1].vsphere.extraConfig[guestinfo.userdata]"}),
+	)
+
+	DescribeTable("in the InfrastructureConfig", func(ofZone, ofShoot string, problems ...problem) {
+		p := newProfile()
+		p.Sites[vc].Zones[0].VSphere.Network = ofZone
+		config := newRouted()
+		config.Sites = append(config.Sites, v1alpha1.InfrastructureSite{Name: "vc", Nodes: []string{"10.250.2.0/24"}})
+		if ofShoot != "" {
+			config.Sites[2].VSphere = &v1alpha1.VSphereInfrastructure{Network: ofShoot}
+		}
+		Expect(ValidateInfrastructureConfig(config, p, newNetworking(), "west", field.NewPath("i"))).To(haveProblems(problems))
+	},
+		Entry("the zone's network", "nodes", ""),
+		Entry("the shoot's network", "", "mine"),
+		Entry("both", "nodes", "mine"),
+		Entry("none", "", "", problem{required, "i.sites[2].vsphere.network"}),
+	)
+
+	DescribeTable("in the WorkerConfig", func(config v1alpha1.VSphereWorker, problems ...problem) {
+		worker := newWorker()
+		worker.Machine.Type, worker.Zones = "std", []string{"vc-1"}
+		workerConfig := &v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{{Name: "vc", VSphere: &config}}}
+		Expect(ValidateWorkerConfig(workerConfig, worker, []string{"vc"}, field.NewPath("w"))).To(haveProblems(problems))
+	},
+		Entry("everything", v1alpha1.VSphereWorker{AntiAffinity: true, ExtraConfig: map[string]string{"sched.swap.vmxSwapEnabled": "FALSE"}, Tags: []string{"backup/daily"}}),
+		Entry("reserved extra config in capitals", v1alpha1.VSphereWorker{ExtraConfig: map[string]string{"GuestInfo.metadata": "x"}},
+			problem{forbidden, "w.sites[0].vsphere.extraConfig[GuestInfo.metadata]"}),
+		Entry("our own mark", v1alpha1.VSphereWorker{ExtraConfig: map[string]string{"gardener.shoot": "x"}}, problem{forbidden, "w.sites[0].vsphere.extraConfig[gardener.shoot]"}),
+		Entry("a tag without a category", v1alpha1.VSphereWorker{Tags: []string{"daily"}}, problem{invalid, "w.sites[0].vsphere.tags[0]"}),
+		Entry("a tag twice", v1alpha1.VSphereWorker{Tags: []string{"backup/daily", "backup/daily"}}, problem{duplicate, "w.sites[0].vsphere.tags[1]"}),
+	)
+})
