@@ -44,12 +44,28 @@ func SetCloudProfileConfigDefaults(config *CloudProfileConfig) {
 		if site.OpenStack != nil {
 			setIfEmpty(&site.OpenStack.EndpointType, DefaultOpenStackEndpointType)
 		}
+		if site.VSphere != nil {
+			setVSphereZonesDefaults(site)
+		}
 		if site.Metal != nil {
 			setIfEmpty(&site.Metal.Cleaning, DefaultMetalCleaning)
 			setIfEmpty(&site.Metal.NodeName, DefaultMetalNodeName)
 		}
 	}
 	setMachineImagesDefaults(config.MachineImages)
+}
+
+func setVSphereZonesDefaults(site *CloudProfileSite) {
+	for i := range site.Zones {
+		zone := site.Zones[i].VSphere
+		if zone == nil {
+			continue
+		}
+		setIfEmpty(&zone.Datacenter, site.VSphere.Datacenter)
+		if site.VSphere.Topology != nil {
+			setIfEmpty(&zone.TopologyTag, site.Zones[i].Name)
+		}
+	}
 }
 
 // SetInfrastructureConfigDefaults sets what the shoot owner left out.
@@ -67,6 +83,9 @@ func SetInfrastructureStateDefaults(state *InfrastructureState) {
 		if openStack := state.Sites[i].OpenStack; openStack != nil {
 			setOpenStackConnectionDefaults(&openStack.Connection)
 		}
+		if vSphere := state.Sites[i].VSphere; vSphere != nil {
+			setDefault(&vSphere.Connection.RequestTimeout, metav1.Duration{Duration: DefaultRequestTimeout})
+		}
 	}
 }
 
@@ -75,6 +94,9 @@ func SetMachineProviderSpecDefaults(spec *MachineProviderSpec) {
 	setIfEmpty(&spec.UserDataFormat, UserDataFormatCloudInit)
 	if spec.OpenStack != nil {
 		setOpenStackConnectionDefaults(&spec.OpenStack.Connection)
+	}
+	if spec.VSphere != nil {
+		setDefault(&spec.VSphere.Connection.RequestTimeout, metav1.Duration{Duration: DefaultRequestTimeout})
 	}
 }
 
