@@ -11,8 +11,9 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// resolveNetworks returns the network of each site of config.
-func resolveNetworks(profile *v1alpha1.CloudProfileConfig, config *v1alpha1.InfrastructureConfig) ([]Network, error) {
+// resolveNetworks returns the network of each site of the configuration.
+func resolveNetworks(input Input) ([]Network, error) {
+	profile, config := input.Profile, input.Config
 	if config == nil {
 		return nil, nil
 	}
@@ -26,11 +27,17 @@ func resolveNetworks(profile *v1alpha1.CloudProfileConfig, config *v1alpha1.Infr
 		return nil, fmt.Errorf("infrastructureConfig.networks.gateway: %w", err)
 	}
 
+	pods, err := parsePrefixes(input.Pods)
+	if err != nil {
+		return nil, fmt.Errorf("networking.pods: %w", err)
+	}
+
 	networks := make([]Network, len(config.Sites))
 	for i := range config.Sites {
 		site := &config.Sites[i]
 		network := &networks[i]
 		network.Topology = config.Networks.Topology
+		network.Pods = pods
 		if network.Nodes, err = parsePrefixes(site.Nodes); err != nil {
 			return nil, fmt.Errorf("site %q: infrastructureConfig.sites.nodes: %w", site.Name, err)
 		}

@@ -21,6 +21,8 @@ type Input struct {
 	Profile *v1alpha1.CloudProfileConfig
 	// Config is the shoot's configuration. It is nil if the shoot shall have no sites any more.
 	Config *v1alpha1.InfrastructureConfig
+	// Pods are the shoot's pod ranges.
+	Pods []string
 	// State is what earlier reconciliations left. It may be nil.
 	State *v1alpha1.InfrastructureState
 	// Secret is the data of the shoot's Secret. Its keys are <site>.<key>.
@@ -31,7 +33,7 @@ type Input struct {
 // the latter are Removed. Errors name the field and the site. If a site's platform is not known the other sites are returned
 // beside the error. If an address is malformed no site is returned, because each site depends on the addresses of all.
 func Resolve(input Input) ([]Site, error) {
-	networks, err := resolveNetworks(input.Profile, input.Config)
+	networks, err := resolveNetworks(input)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ var _ = Describe("Resolve", func() {
 	BeforeEach(func() {
 		input = Input{
 			Shoot: "shoot--local--hybrid",
+			Pods:  []string{"100.96.0.0/11"},
 			Profile: &v1alpha1.CloudProfileConfig{Sites: []v1alpha1.CloudProfileSite{
 				{Name: "cloud", OpenStack: &v1alpha1.OpenStackProfile{}, DNSServers: []string{"192.0.2.1"}, MTU: new(int32(1500)), Zones: []v1alpha1.SiteZone{{Name: "cloud-a"}}},
 				{Name: "vc", VSphere: &v1alpha1.VSphereProfile{}, MTU: new(int32(1450)), Zones: []v1alpha1.SiteZone{{Name: "vc-1"}}},
@@ -62,6 +63,12 @@ var _ = Describe("Resolve", func() {
 		Expect(sites[1].Shoot).To(Equal("shoot--local--hybrid"))
 		Expect(sites[1].Profile).To(BeIdenticalTo(&input.Profile.Sites[0]))
 		Expect(sites[1].Config).To(BeIdenticalTo(&input.Config.Sites[1]))
+	})
+
+	It("names malformed pod ranges", func() {
+		input.Pods = []string{"100.96.0.0"}
+		_, err := Resolve(input)
+		Expect(err).To(MatchError(`networking.pods: "100.96.0.0" is no CIDR`))
 	})
 
 	It("returns what is only in the state behind them, as removed", func() {
@@ -155,6 +162,7 @@ var _ = Describe("Resolve", func() {
 				Subnets:  prefixes("10.0.1.0/24"),
 				Nodes:    prefixes("10.0.1.0/24"),
 				Foreign:  prefixes("10.0.0.0/24", "2001:db8::/64"),
+				Pods:     prefixes("100.96.0.0/11"),
 				Gateway:  netip.MustParseAddr("10.0.1.1"),
 				MTU:      1450,
 			}))
@@ -163,6 +171,7 @@ var _ = Describe("Resolve", func() {
 				Subnets:    prefixes("10.0.0.0/24", "2001:db8::/64"),
 				Nodes:      prefixes("10.0.0.0/24", "2001:db8::/64"),
 				Foreign:    prefixes("10.0.1.0/24"),
+				Pods:       prefixes("100.96.0.0/11"),
 				Gateway:    netip.MustParseAddr("10.0.0.1"),
 				DNSServers: []string{"192.0.2.1"},
 				MTU:        1500,
@@ -179,6 +188,7 @@ var _ = Describe("Resolve", func() {
 				Subnets:    prefixes("10.0.0.0/16", "2001:db8::/56"),
 				Nodes:      prefixes("10.0.0.0/24", "2001:db8::/64"),
 				Foreign:    prefixes("10.0.1.0/24", "10.0.2.0/24"),
+				Pods:       prefixes("100.96.0.0/11"),
 				Gateway:    netip.MustParseAddr("10.0.255.1"),
 				DNSServers: []string{"192.0.2.1"},
 				MTU:        1450,

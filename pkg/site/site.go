@@ -50,6 +50,8 @@ type Network struct {
 	Nodes []netip.Prefix
 	// Foreign are the ranges of the nodes of all other sites.
 	Foreign []netip.Prefix
+	// Pods are the shoot's pod ranges.
+	Pods []netip.Prefix
 	// Gateway is the default gateway of the site's nodes; invalid if none was given.
 	Gateway netip.Addr
 	// DNSServers are the resolvers of the site's nodes.

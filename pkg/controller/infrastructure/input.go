@@ -22,7 +22,7 @@ import (
 
 // read collects what is known about the shoot's sites.
 func (a *actuator) read(ctx context.Context, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) (site.Input, error) {
-	input := site.Input{Shoot: technicalID(infra, cluster)}
+	input := site.Input{Shoot: technicalID(infra, cluster), Pods: podRanges(cluster)}
 
 	var err error
 	if input.Profile, err = decode[v1alpha1.CloudProfileConfig]("CloudProfile spec.providerConfig", profileConfig(cluster)); err != nil {
@@ -41,7 +41,7 @@ func (a *actuator) read(ctx context.Context, infra *extensionsv1alpha1.Infrastru
 // readForDeletion collects what is known about the shoot's sites and does without a configuration that cannot be read: what
 // exists stands in the state.
 func (a *actuator) readForDeletion(ctx context.Context, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) (site.Input, error) {
-	input := site.Input{Shoot: technicalID(infra, cluster)}
+	input := site.Input{Shoot: technicalID(infra, cluster), Pods: podRanges(cluster)}
 
 	var err error
 	if input.State, err = readState(infra); err != nil {
@@ -91,6 +91,19 @@ func decode[T any, P codec.Object[T]](field string, raw *runtime.RawExtension) (
 		return nil, platform.NewError(platform.ClassConfiguration, "%s: %w", field, err)
 	}
 	return decoded, nil
+}
+
+func podRanges(cluster *extensionscontroller.Cluster) []string {
+	switch shoot := cluster.Shoot; {
+	case shoot == nil:
+		return nil
+	case shoot.Status.Networking != nil && len(shoot.Status.Networking.Pods) > 0:
+		return shoot.Status.Networking.Pods
+	case shoot.Spec.Networking != nil && shoot.Spec.Networking.Pods != nil:
+		return []string{*shoot.Spec.Networking.Pods}
+	default:
+		return nil
+	}
 }
 
 func technicalID(infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) string {

@@ -69,8 +69,7 @@ var _ = Describe("Codec", func() {
 				_, err := DecodeBytes[v1alpha1.WorkerConfig]([]byte(document))
 				Expect(err).To(MatchError(ContainSubstring(field)))
 			},
-			Entry("data volumes", "apiVersion: hybrid.provider.extensions.gardener.cloud/v1alpha1\nkind: WorkerConfig\ndataVolumes: []\n", `"dataVolumes"`),
-			Entry("platform blocks", "apiVersion: hybrid.provider.extensions.gardener.cloud/v1alpha1\nkind: WorkerConfig\nsites: [{name: a, openstack: {}}]\n", `"sites[0].openstack"`),
+			Entry("a block of a platform that has none", "apiVersion: hybrid.provider.extensions.gardener.cloud/v1alpha1\nkind: WorkerConfig\nsites: [{name: a, metal: {}}]\n", `"sites[0].metal"`),
 		)
 
 		It("wraps ErrEmpty", func() {

@@ -219,6 +219,12 @@ type OpenStackStatus struct {
 type OpenStackState struct {
 	// Connection is how the site is reached, also after it left the CloudProfile.
 	Connection OpenStackConnection `json:"connection"`
+	// NodeRanges are the ranges of the site's nodes. What Services left behind is the site's if it leads there.
+	// +optional
+	NodeRanges []string `json:"nodeRanges,omitempty"`
+	// PodRanges are the shoot's pod ranges. Routes to them by way of the site's nodes are the shoot's.
+	// +optional
+	PodRanges []string `json:"podRanges,omitempty"`
 	// Network is the network of the nodes.
 	// +optional
 	Network *OpenStackObject `json:"network,omitempty"`

@@ -1125,6 +1125,16 @@ func (in *OpenStackShareNetwork) DeepCopy() *OpenStackShareNetwork {
 func (in *OpenStackState) DeepCopyInto(out *OpenStackState) {
 	*out = *in
 	in.Connection.DeepCopyInto(&out.Connection)
+	if in.NodeRanges != nil {
+		in, out := &in.NodeRanges, &out.NodeRanges
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
+	if in.PodRanges != nil {
+		in, out := &in.PodRanges, &out.PodRanges
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Network != nil {
 		in, out := &in.Network, &out.Network
 		*out = new(OpenStackObject)

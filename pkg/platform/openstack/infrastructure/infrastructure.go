@@ -41,7 +41,10 @@ func (i *infrastructure) reconcile(ctx context.Context, s *site.Site, persist pl
 	if err != nil {
 		return nil, err
 	}
-	if err := f.record(ctx, func(state *v1alpha1.OpenStackState) { state.Connection = client.ConnectionOf(s.Profile) }); err != nil {
+	if err := f.record(ctx, func(state *v1alpha1.OpenStackState) {
+		state.Connection = client.ConnectionOf(s.Profile)
+		recordRanges(state, s.Network)
+	}); err != nil {
 		return nil, err
 	}
 
@@ -94,6 +97,7 @@ func deleteConnection(s *site.Site) (v1alpha1.OpenStackConnection, bool) {
 // flow is one reconciliation or deletion of one site.
 type flow struct {
 	*recorder
+	session *client.Session
 	site    *site.Site
 	owner   owner.Owner
 	network *gophercloud.ServiceClient
@@ -112,6 +116,7 @@ func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1al
 	}
 	return &flow{
 		recorder: newRecorder(s, connection, persist),
+		session:  session,
 		site:     s,
 		owner:    owner.Owner{Shoot: s.Shoot, Site: s.Name},
 		network:  network,
