@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+
+	"github.com/vmware/govmomi/pbm"
+	"github.com/vmware/govmomi/pbm/methods"
+	pbmtypes "github.com/vmware/govmomi/pbm/types"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+// StoragePolicyID returns the ID of the storage policy with the name. The error's class is ClassConfiguration if there is none.
+func (s *Session) StoragePolicyID(ctx context.Context, name string) (string, error) {
+	c, err := s.policies(ctx)
+	if err != nil {
+		return "", err
+	}
+	ids, err := c.QueryProfile(ctx, pbmtypes.PbmProfileResourceType{ResourceType: string(pbmtypes.PbmProfileResourceTypeEnumSTORAGE)}, "")
+	if err != nil {
+		return "", Classify(err)
+	}
+	profiles, err := c.RetrieveContent(ctx, ids)
+	if err != nil {
+		return "", Classify(err)
+	}
+	for _, profile := range profiles {
+		if p := profile.GetPbmProfile(); p.Name == name {
+			return p.ProfileId.UniqueId, nil
+		}
+	}
+	return "", platform.NewError(platform.ClassConfiguration, "storage policy %q does not exist or is not visible to the credentials", name)
+}
+
+// CompatibleDatastores returns the IDs of those of the datastores that fit the storage policy.
+func (s *Session) CompatibleDatastores(ctx context.Context, policyID string, datastores []types.ManagedObjectReference) ([]string, error) {
+	c, err := s.policies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var hubs []pbmtypes.PbmPlacementHub
+	asked := map[string]bool{}
+	for _, datastore := range datastores {
+		hubs = append(hubs, pbmtypes.PbmPlacementHub{HubType: datastore.Type, HubId: datastore.Value})
+		asked[datastore.Value] = true
+	}
+	result, err := c.CheckRequirements(ctx, hubs, nil, []pbmtypes.BasePbmPlacementRequirement{
+		&pbmtypes.PbmPlacementCapabilityProfileRequirement{ProfileId: pbmtypes.PbmProfileId{UniqueId: policyID}},
+	})
+	if err != nil {
+		return nil, Classify(err)
+	}
+	var compatible []string
+	for _, hub := range result.CompatibleDatastores() {
+		if asked[hub.HubId] {
+			compatible = append(compatible, hub.HubId)
+		}
+	}
+	return compatible, nil
+}
+
+// policies returns the client of the storage policies, which shares the login of the SOAP API.
+func (s *Session) policies(ctx context.Context) (*pbm.Client, error) {
+	sc := s.vim.NewServiceClient(pbm.Path, pbm.Namespace)
+	sc.Client.Transport, sc.Client.Timeout = s.transport, s.vim.Timeout
+	sc.UserAgent = userAgent
+	sc.Jar = s.vim.Jar
+	sc.Cookie = s.vim.SessionCookie
+	roundTripper := &authenticated{session: s, next: named{sc}}
+
+	content, ok := s.values.Load(pbmContentKey{})
+	if !ok {
+		response, err := methods.PbmRetrieveServiceContent(ctx, roundTripper, &pbmtypes.PbmRetrieveServiceContent{This: pbm.ServiceInstance})
+		if err != nil {
+			return nil, Classify(err)
+		}
+		content, _ = s.values.LoadOrStore(pbmContentKey{}, response.Returnval)
+	}
+	return &pbm.Client{Client: sc, ServiceContent: content.(pbmtypes.PbmServiceInstanceContent), RoundTripper: roundTripper}, nil
+}
+
+type pbmContentKey struct{}

@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+
+	"github.com/vmware/govmomi/session"
+	"github.com/vmware/govmomi/vapi/rest"
+	"github.com/vmware/govmomi/vapi/tags"
+	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
+	"golang.org/x/sync/singleflight"
+	"k8s.io/klog/v2"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+const userAgent = "gardener-extension-provider-hybrid"
+
+// Session is a login at one vCenter, for its SOAP and its REST API. When the vCenter ends it there is a new login and the
+// request is repeated, so that nobody notices. It is safe for concurrent use.
+type Session struct {
+	// Site is the name of the site.
+	Site string
+
+	user      *url.Userinfo
+	transport *transport.Transport
+	vim       *vim25.Client
+	manager   *session.Manager
+	rest      *restAuth
+	tags      *tags.Manager
+
+	// logins counts the logins at the SOAP API.
+	logins  atomic.Int64
+	login   singleflight.Group
+	refused *refusal
+
+	values sync.Map
+}
+
+func newSession(ctx context.Context, siteName string, connection v1alpha1.VSphereConnection, credentials site.Credentials, refused *refusal) (*Session, error) {
+	if err := refused.last(); err != nil {
+		return nil, err
+	}
+	user, err := userOf(credentials)
+	if err != nil {
+		return nil, err
+	}
+	address, err := soap.ParseURL(connection.Server)
+	if err != nil || address == nil || address.Host == "" {
+		return nil, platform.NewError(platform.ClassConfiguration, "vsphere.server %q is no address", connection.Server)
+	}
+	timeout := transport.RequestTimeout(connection.RequestTimeout)
+	roundTripper, err := transport.New(transport.Options{
+		Site:           siteName,
+		TLS:            connection.TLS,
+		Proxy:          connection.Proxy,
+		RequestTimeout: timeout,
+		Describe:       describe,
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	sc := soap.NewClient(address, false)
+	sc.UserAgent = userAgent
+	sc.Client = http.Client{Transport: roundTripper, Jar: sc.Jar, Timeout: timeout}
+	if err := sc.UseServiceVersion(); err != nil {
+		return nil, Classify(err)
+	}
+	s := &Session{Site: siteName, user: user, transport: roundTripper, refused: refused}
+	content, err := methods.GetServiceContent(ctx, named{sc})
+	if err != nil {
+		return nil, Classify(err)
+	}
+	if content.About.ApiType != "VirtualCenter" || content.SessionManager == nil {
+		return nil, platform.NewError(platform.ClassConfiguration, "vsphere.server %q is no vCenter but %q", connection.Server, content.About.FullName)
+	}
+	s.vim = &vim25.Client{Client: sc, ServiceContent: content}
+	s.vim.RoundTripper = &authenticated{session: s, next: named{sc}}
+	s.manager = session.NewManager(&vim25.Client{Client: sc, ServiceContent: content, RoundTripper: named{sc}})
+	if err := s.renew(ctx, 0); err != nil {
+		return nil, err
+	}
+
+	restClient := rest.NewClient(s.vim)
+	s.rest = &restAuth{next: roundTripper, session: s, client: restClient}
+	restClient.Client.Client = http.Client{Transport: s.rest, Timeout: timeout}
+	restClient.UserAgent = userAgent
+	s.tags = tags.NewManager(restClient)
+	return s, nil
+}
+
+// VIM returns the client of the SOAP API.
+func (s *Session) VIM() *vim25.Client {
+	return s.vim
+}
+
+// Tags returns the client of the tags, which are in the REST API. It logs in there when it is used for the first time.
+func (s *Session) Tags() *tags.Manager {
+	return s.tags
+}
+
+// UserName returns the name of the user as the vCenter knows it.
+func (s *Session) UserName(ctx context.Context) (string, error) {
+	user, err := session.NewManager(s.vim).UserSession(ctx)
+	if err != nil {
+		return "", Classify(err)
+	}
+	if user == nil {
+		return "", platform.NewError(platform.ClassTransient, "the session has no user")
+	}
+	return user.UserName, nil
+}
+
+// Repeat calls f again if it failed after a new login came in between: what belongs to a session, such as views and the pages of
+// a list, is lost with it.
+func (s *Session) Repeat(f func() error) error {
+	before := s.logins.Load()
+	err := f()
+	if err != nil && s.logins.Load() != before {
+		return f()
+	}
+	return err
+}
+
+// Value returns what create returned the first time it was called for the key on this session.
+func (s *Session) Value(key any, create func() any) any {
+	if value, ok := s.values.Load(key); ok {
+		return value
+	}
+	value, _ := s.values.LoadOrStore(key, create())
+	return value
+}
+
+// keepAlive keeps the vCenter from ending the session because nobody uses it.
+func (s *Session) keepAlive(ctx context.Context) error {
+	_, err := methods.GetCurrentTime(ctx, s.vim)
+	return errors.Join(Classify(err), s.rest.keepAlive(ctx))
+}
+
+// logout ends the session, so that the vCenter does not keep it until it times out.
+func (s *Session) logout() {
+	ctx, cancel := context.WithTimeout(context.Background(), logoutTimeout)
+	defer cancel()
+	defer s.transport.CloseIdleConnections()
+	if err := errors.Join(Classify(s.manager.Logout(ctx)), s.rest.logout(ctx)); err != nil {
+		klog.ErrorS(err, "Session could not be ended, the vCenter does it", "site", s.Site)
+	}
+}
+
+func userOf(credentials site.Credentials) (*url.Userinfo, error) {
+	for _, key := range []string{"username", "password"} {
+		if credentials[key] == "" {
+			return nil, platform.NewError(platform.ClassConfiguration, "credentials: key %q is missing; username and password are needed", key)
+		}
+	}
+	return url.UserPassword(credentials["username"], credentials["password"]), nil
+}
+
+// ConnectionOf is how a vSphere site of the CloudProfile is reached.
+func ConnectionOf(profile *v1alpha1.CloudProfileSite) v1alpha1.VSphereConnection {
+	return v1alpha1.VSphereConnection{
+		Server:         profile.VSphere.Server,
+		TLS:            profile.TLS,
+		Proxy:          profile.Proxy,
+		RequestTimeout: profile.RequestTimeout,
+	}
+}
