@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -19,7 +21,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-const userAgent = "gardener-extension-provider-hybrid"
+// userAgent is the name of the binary: the services' logs tell the extension from the driver.
+var userAgent = filepath.Base(os.Args[0])
 
 // VolumeTypeMicroversion is the version of the compute API that accepts a volume type in the block device mapping.
 const VolumeTypeMicroversion = "2.67"

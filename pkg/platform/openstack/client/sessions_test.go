@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -72,6 +74,18 @@ var _ = Describe("Sessions", func() {
 		count := 0
 		found.Range(func(any, any) bool { count++; return true })
 		Expect(count).To(Equal(1))
+	})
+
+	It("should tell the services the name of the binary", func(ctx SpecContext) {
+		agents := make(chan string, 1)
+		c.serve = func(w http.ResponseWriter, r *http.Request) {
+			agents <- r.UserAgent()
+			ok(w, r)
+		}
+		session, err := get(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(listPorts(ctx, session)).To(Succeed())
+		Expect(agents).To(Receive(HavePrefix(filepath.Base(os.Args[0]) + " gophercloud/")))
 	})
 
 	It("should not remember a failed login", func(ctx SpecContext) {
