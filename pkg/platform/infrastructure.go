@@ -72,14 +72,11 @@ func (f Findings) Err() error {
 }
 
 func found(class Class, problems field.ErrorList) error {
-	if len(problems) == 0 {
-		return nil
-	}
 	errs := make([]error, len(problems))
 	for i := range problems {
-		errs[i] = problems[i]
+		errs[i] = &Error{Class: class, Err: problems[i]}
 	}
-	return &Error{Class: class, Err: errors.Join(errs...)}
+	return errors.Join(errs...)
 }
 
 // ErrNoAccess means that a site could not be looked at, because it does not accept the credentials or is not reached with the
