@@ -32,6 +32,12 @@ func (m *machineClasses) Resolve(ctx context.Context, request platform.MachineCl
 // RollsFor implements platform.MachineClasses.
 func (m *machineClasses) RollsFor(platform.MachineClassRequest) []string { return nil }
 
+// Locate implements platform.MachineClasses.
+func (m *machineClasses) Locate(_ *site.Site, spec *v1alpha1.MachineProviderSpec) error {
+	spec.Metal = &v1alpha1.MetalMachineSpec{}
+	return nil
+}
+
 // CleanUp implements platform.MachineClasses.
 func (m *machineClasses) CleanUp(ctx context.Context, s *site.Site, _ []*v1alpha1.MachineProviderSpec) error {
 	return m.cloud.request(ctx, s.Name)
