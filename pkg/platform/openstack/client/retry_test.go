@@ -62,7 +62,7 @@ var _ = Describe("Retry", func() {
 	})
 
 	request := func(ctx context.Context, method string) error {
-		network, err := session.Network()
+		network, err := session.Network(context.WithoutCancel(ctx))
 		Expect(err).NotTo(HaveOccurred())
 		switch method {
 		case http.MethodGet:

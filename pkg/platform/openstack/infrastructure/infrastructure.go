@@ -109,8 +109,8 @@ func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1al
 	if err != nil {
 		return nil, err
 	}
-	network, networkErr := session.Network()
-	compute, computeErr := session.Compute()
+	network, networkErr := session.Network(ctx)
+	compute, computeErr := session.Compute(ctx)
 	if err := errors.Join(networkErr, computeErr); err != nil {
 		return nil, err
 	}
