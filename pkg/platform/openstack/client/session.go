@@ -46,7 +46,7 @@ func newSession(ctx context.Context, siteName string, connection v1alpha1.OpenSt
 	if err != nil {
 		return nil, err
 	}
-	roundTripper, err := newTransport(siteName, connection)
+	roundTripper, err := newTransport(siteName, connection, newGate(retry))
 	if err != nil {
 		return nil, err
 	}
