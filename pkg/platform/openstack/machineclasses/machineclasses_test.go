@@ -81,30 +81,6 @@ var _ = Describe("MachineClasses", func() {
 		Expect(metadata("batch", labels)).To(Equal(map[string]string{"cost-centre": "7", "kubernetes.io-role-foo": "1", "gardener-pool": "batch"}))
 	})
 
-	DescribeTable("RollsFor",
-		func(change func(*platform.MachineClassRequest), expected ...string) {
-			request := newRequest()
-			change(&request)
-			Expect(New(client.NewSessions()).RollsFor(request)).To(HaveExactElements(expected))
-		},
-		Entry("should be empty without settings", func(*platform.MachineClassRequest) {}),
-		Entry("should have the policy of the server group", func(r *platform.MachineClassRequest) {
-			r.Settings.OpenStack = &v1alpha1.OpenStackWorker{ServerGroup: &v1alpha1.OpenStackServerGroup{Policy: "affinity"}}
-		}, "serverGroup/affinity"),
-		Entry("should have no security groups", func(r *platform.MachineClassRequest) {
-			r.Settings.OpenStack = &v1alpha1.OpenStackWorker{AdditionalSecurityGroups: []string{"db"}}
-		}),
-		Entry("should have the labels that ask for it", func(r *platform.MachineClassRequest) {
-			r.Settings.OpenStack = &v1alpha1.OpenStackWorker{MachineLabels: []v1alpha1.OpenStackMachineLabel{{Name: "a", Value: "1"}, {Name: "b", Value: "2", TriggerRollingOnUpdate: true}}}
-		}, "machineLabels/b/2"),
-		Entry("should have the pool's types of data volumes, not those of the CloudProfile", func(r *platform.MachineClassRequest) {
-			r.DataVolumes = []platform.DataVolume{
-				{Name: "a", Type: &v1alpha1.SiteVolumeType{OpenStack: &v1alpha1.OpenStackVolumeType{Type: "hdd"}}},
-				{Name: "b", Settings: v1alpha1.WorkerDataVolumeSite{OpenStack: &v1alpha1.OpenStackVolumeType{Type: "ssd"}}},
-			}
-		}, "dataVolumes/b/ssd"),
-	)
-
 	It("should locate a site without asking it", func() {
 		spec := &v1alpha1.MachineProviderSpec{}
 		Expect(New(client.NewSessions()).Locate(newRequest().Site, spec)).To(Succeed())
