@@ -18,20 +18,30 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
-// delete deletes what is ours: the objects that the state knows as managed and those that are found by name and mark.
+// delete deletes what is ours: the objects that the state knows as managed, those that are found by name and mark, and what
+// Services left behind. What uses others goes first.
 func (f *flow) delete(ctx context.Context) error {
-	if err := f.deletePorts(ctx); err != nil {
-		return err
-	}
 	return parallel(ctx,
 		sequence(
-			f.deleteRouterInterfaces,
+			f.deleteLoadBalancers,
 			func(ctx context.Context) error {
-				return parallel(ctx, f.deleteRouters, sequence(f.deleteSubnets, f.deleteNetworks))
+				return parallel(ctx, f.deletePorts, f.deleteFloatingIPs, f.deleteRoutes)
+			},
+			func(ctx context.Context) error {
+				return parallel(ctx,
+					sequence(
+						f.deleteRouterInterfaces,
+						func(ctx context.Context) error {
+							return parallel(ctx, f.deleteRouters, sequence(f.deleteSubnets, f.deleteNetworks))
+						},
+					),
+					f.deleteSecurityGroups,
+					f.deleteServiceSecurityGroups,
+				)
 			},
 		),
-		f.deleteSecurityGroups,
 		f.deleteKeyPairs,
+		f.deleteServerGroups,
 	)
 }
 
