@@ -63,11 +63,6 @@ func (i *infrastructure) Validate(context.Context, *site.Site, platform.Validati
 	return platform.Findings{}, nil
 }
 
-// Orphans implements platform.Infrastructure.
-func (i *infrastructure) Orphans(context.Context, *site.Site) ([]v1alpha1.Orphan, error) {
-	return nil, nil
-}
-
 // Delete implements platform.Infrastructure.
 func (i *infrastructure) Delete(ctx context.Context, s *site.Site, persist platform.Persist) error {
 	connection, ok := deleteConnection(s)
