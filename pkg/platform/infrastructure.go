@@ -58,8 +58,25 @@ type Demand struct {
 type Findings struct {
 	// Errors are mistakes that keep the site from being used. They name the field.
 	Errors field.ErrorList
+	// Shortages are quotas that do not suffice for what the pools have at least. They keep the site from being used. They name
+	// the field.
+	Shortages field.ErrorList
 	// Warnings are what may become a problem, such as a quota that does not suffice for the pools' maxima. They name the field.
 	Warnings []string
+}
+
+// Err returns what keeps the site from being used, nil if that is nothing: mistakes are of ClassConfiguration, shortages of
+// ClassQuota.
+func (f Findings) Err() error {
+	return errors.Join(found(ClassConfiguration, f.Errors), found(ClassQuota, f.Shortages))
+}
+
+func found(class Class, problems field.ErrorList) error {
+	errs := make([]error, len(problems))
+	for i := range problems {
+		errs[i] = &Error{Class: class, Err: problems[i]}
+	}
+	return errors.Join(errs...)
 }
 
 // ErrNoAccess means that a site could not be looked at, because it does not accept the credentials or is not reached with the

@@ -21,6 +21,8 @@ const (
 	ActionStatus Action = "status"
 	// ActionReset resets the connection.
 	ActionReset Action = "reset"
+	// ActionCall calls a function and then resets the connection.
+	ActionCall Action = "call"
 	// ActionHang does not answer until the client gives up.
 	ActionHang Action = "hang"
 )
@@ -33,9 +35,9 @@ const (
 type Fault struct {
 	// Name is the name of the fault in the log.
 	Name string
-	// Service, Method and Kind match exactly.
-	Service, Method string
-	Kind            Kind
+	// Service, Method, Client and Kind match exactly.
+	Service, Method, Client string
+	Kind                    Kind
 	// Path and Query are regular expressions for the path and the raw query.
 	Path, Query string
 	// FirstUse matches only the first request of a connection, to stand for handshakes.
@@ -53,7 +55,9 @@ type Fault struct {
 	Status int
 	Header http.Header
 	Body   string
-	// After lets the service do its work before ActionStatus, ActionReset or ActionHang: only the answer is lost.
+	// Call is what ActionCall calls with the request, whose answer is held back meanwhile.
+	Call func(Request)
+	// After lets the service do its work before ActionStatus, ActionReset, ActionCall or ActionHang: only the answer is lost.
 	After bool
 }
 
@@ -70,6 +74,10 @@ func newRule(fault Fault) (*rule, error) {
 	case ActionStatus:
 		if fault.Status < 100 || fault.Status > 599 {
 			return nil, fmt.Errorf("fault %q: status %d is out of range", fault.Name, fault.Status)
+		}
+	case ActionCall:
+		if fault.Call == nil {
+			return nil, fmt.Errorf("fault %q: there is nothing to call", fault.Name)
 		}
 	default:
 		return nil, fmt.Errorf("fault %q: unknown action %q", fault.Name, fault.Action)
@@ -88,6 +96,7 @@ func newRule(fault Fault) (*rule, error) {
 func (r *rule) matches(entry *Request) bool {
 	return (r.Service == "" || r.Service == entry.Service) &&
 		(r.Method == "" || r.Method == entry.Method) &&
+		(r.Client == "" || r.Client == entry.Client) &&
 		(r.Kind == "" || r.Kind == entry.Kind) &&
 		(!r.FirstUse || entry.NewConnection) &&
 		r.path.MatchString(entry.Path) &&

@@ -44,6 +44,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Query:   r.URL.RawQuery,
 		Pattern: patternOf(r),
 		Kind:    kindOf(r),
+		Client:  clientOf(r),
 	}
 	if c, ok := r.Context().Value(connectionKey{}).(*connection); ok {
 		entry.NewConnection = !c.used.Swap(true)
@@ -74,7 +75,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	entry.ResponseBytes = len(response.body)
+	entry.ServiceStatus, entry.ResponseBytes = response.status, len(response.body)
 	if fault != nil {
 		fault.answer(w, r, entry)
 		return
@@ -147,15 +148,22 @@ func (r *rule) answer(w http.ResponseWriter, request *http.Request, entry *Reque
 		entry.Status, entry.End = r.Status, time.Now()
 		w.WriteHeader(r.Status)
 		_, _ = io.WriteString(w, r.Body)
+	case ActionCall:
+		r.Call(*entry)
+		reset(w)
 	case ActionReset:
-		if c, _, err := http.NewResponseController(w).Hijack(); err == nil {
-			if tcp, ok := c.(*net.TCPConn); ok {
-				_ = tcp.SetLinger(0)
-			}
-			_ = c.Close()
-		}
+		reset(w)
 	case ActionHang:
 		<-request.Context().Done()
+	}
+}
+
+func reset(w http.ResponseWriter) {
+	if c, _, err := http.NewResponseController(w).Hijack(); err == nil {
+		if tcp, ok := c.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0)
+		}
+		_ = c.Close()
 	}
 }
 

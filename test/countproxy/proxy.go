@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -34,10 +35,11 @@ type Service struct {
 type Proxy struct {
 	rewrite   *strings.Replacer
 	bases     map[string]string
-	servers   []*http.Server
+	listeners map[string]listener
 	transport *http.Transport
 
 	mutex    sync.Mutex
+	servers  map[string]*http.Server
 	done     *sync.Cond
 	label    string
 	requests []Request
@@ -63,32 +65,31 @@ type listener struct {
 // New starts a proxy. Close ends it.
 func New(services ...Service) (*Proxy, error) {
 	p := &Proxy{
-		bases: map[string]string{},
-		open:  map[string]int{},
+		bases:     map[string]string{},
+		listeners: map[string]listener{},
+		servers:   map[string]*http.Server{},
+		open:      map[string]int{},
 		// Each request gets a fresh connection to its service: one that the service closed because it was idle must not
 		// look like a fault of the client.
 		transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true},
 	}
 	p.done = sync.NewCond(&p.mutex)
 
-	var (
-		listeners []listener
-		pairs     []string
-	)
+	var pairs []string
 	for _, service := range services {
 		l, err := listen(service)
 		if err != nil {
-			for _, l := range listeners {
+			for _, l := range p.listeners {
 				err = errors.Join(err, l.Close())
 			}
 			return nil, fmt.Errorf("service %q: %w", service.Name, err)
 		}
-		listeners = append(listeners, l)
+		p.listeners[service.Name] = l
 		p.bases[service.Name] = "http://" + l.Addr().String()
 		pairs = append(pairs, l.upstream.String(), p.bases[service.Name])
 	}
 	p.rewrite = strings.NewReplacer(pairs...)
-	for _, l := range listeners {
+	for _, l := range p.listeners {
 		p.serve(l)
 	}
 	return p, nil
@@ -131,7 +132,9 @@ func (p *Proxy) serve(l listener) {
 			}
 		},
 	}
-	p.servers = append(p.servers, server)
+	p.mutex.Lock()
+	p.servers[l.service] = server
+	p.mutex.Unlock()
 	go func() { _ = server.Serve(l) }()
 }
 
@@ -147,8 +150,11 @@ func (p *Proxy) Rewrite(text string) string {
 
 // Close ends all listeners and connections.
 func (p *Proxy) Close() error {
+	p.mutex.Lock()
+	servers := slices.Collect(maps.Values(p.servers))
+	p.mutex.Unlock()
 	var errs []error
-	for _, server := range p.servers {
+	for _, server := range servers {
 		errs = append(errs, server.Close())
 	}
 	return errors.Join(errs...)

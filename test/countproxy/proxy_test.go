@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -196,14 +197,52 @@ var _ = Describe("Proxy", func() {
 			Expect(entries[1].End.Sub(entries[1].Start)).To(BeNumerically("<", 100*time.Millisecond))
 		})
 
+		It("should call before the answer is lost, and tell clients apart", func(ctx SpecContext) {
+			var called []Request
+			Expect(proxy.SetFaults(Fault{Name: "call", Client: "Go-http-client", Kind: KindWrite, Skip: 1, Times: 1, After: true,
+				Action: ActionCall, Call: func(r Request) { called = append(called, r) }},
+				Fault{Name: "other", Client: "other", Action: ActionStatus, Status: 503})).To(Succeed())
+			var got []int
+			for range 3 {
+				got = append(got, status(ctx, http.MethodPost, "/x"))
+			}
+			Expect(got).To(Equal([]int{201, 0, 201}))
+			Expect(hits.Load()).To(BeNumerically("==", 3))
+			Expect(called).To(ConsistOf(And(HaveField("Pattern", "POST /x"), HaveField("ServiceStatus", 201), HaveField("Client", "Go-http-client"))))
+			Expect(proxy.Requests("")[1]).To(And(HaveField("Fault", "call"), HaveField("Status", 0), HaveField("ServiceStatus", 201)))
+			Expect(proxy.Acted("other")).To(BeZero())
+		})
+
 		DescribeTable("refusing bad rules",
 			func(fault Fault) { Expect(proxy.SetFaults(fault)).NotTo(Succeed()) },
 			Entry("no action", Fault{}),
 			Entry("unknown action", Fault{Action: "explode"}),
+			Entry("nothing to call", Fault{Action: ActionCall}),
 			Entry("no status", Fault{Action: ActionStatus}),
 			Entry("bad path", Fault{Action: ActionDelay, Path: "("}),
 			Entry("bad query", Fault{Action: ActionDelay, Query: "("}),
 		)
+	})
+
+	Describe("outages", func() {
+		It("should refuse connections to the service alone until it is up again", func(ctx SpecContext) {
+			Expect(status(ctx, http.MethodGet, "/plain")).To(Equal(http.StatusOK))
+			Expect(proxy.TakeDown("alpha")).To(Succeed())
+			_, _, err := do(ctx, http.MethodGet, "/plain")
+			Expect(err).To(MatchError(syscall.ECONNREFUSED))
+			response, err := client.Get(proxy.URL("beta"))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(response.Body.Close()).To(Succeed())
+			Expect(proxy.BringUp("alpha")).To(Succeed())
+			Expect(status(ctx, http.MethodGet, "/plain")).To(Equal(http.StatusOK))
+		})
+
+		It("should refuse what makes no sense", func() {
+			Expect(proxy.BringUp("alpha")).NotTo(Succeed())
+			Expect(proxy.BringUp("other")).NotTo(Succeed())
+			Expect(proxy.TakeDown("alpha")).To(Succeed())
+			Expect(proxy.TakeDown("alpha")).NotTo(Succeed())
+		})
 	})
 
 	It("should refuse an upstream that is no base URL", func() {

@@ -43,8 +43,13 @@ type Request struct {
 	Pattern string
 	// Kind says what the request is for.
 	Kind Kind
+	// Client is the name of the program that sent the request, from its User-Agent.
+	Client string
 	// Status is the status of the answer, zero if there was none.
 	Status int
+	// ServiceStatus is the status that the service answered with, even if the client got something else; zero if it did not
+	// get the request.
+	ServiceStatus int
 	// RequestBytes and ResponseBytes are the sizes of the bodies; the latter as the service sent it.
 	RequestBytes, ResponseBytes int
 	// NewConnection is true for the first request of a connection.
@@ -73,6 +78,13 @@ func kindOf(request *http.Request) Kind {
 		return KindRead
 	}
 	return KindWrite
+}
+
+// clientOf returns the first product of the User-Agent without its version.
+func clientOf(request *http.Request) string {
+	product, _, _ := strings.Cut(request.UserAgent(), " ")
+	name, _, _ := strings.Cut(product, "/")
+	return name
 }
 
 func patternOf(request *http.Request) string {

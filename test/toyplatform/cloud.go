@@ -25,6 +25,7 @@ type Cloud struct {
 	failures map[string]error
 	hanging  map[string]chan struct{}
 	machines map[string]map[string]platform.Machine
+	groups   map[string][]string
 }
 
 // NewCloud returns an empty cloud.
@@ -33,6 +34,7 @@ func NewCloud() *Cloud {
 		failures: map[string]error{},
 		hanging:  map[string]chan struct{}{},
 		machines: map[string]map[string]platform.Machine{},
+		groups:   map[string][]string{},
 	}
 }
 
@@ -62,6 +64,27 @@ func (c *Cloud) Machines(site string) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Sorted(maps.Keys(c.machines[site]))
+}
+
+// Groups returns the names of the groups on the site in alphabetical order.
+func (c *Cloud) Groups(site string) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(slices.Values(c.groups[site]))
+}
+
+func (c *Cloud) addGroup(site, name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !slices.Contains(c.groups[site], name) {
+		c.groups[site] = append(c.groups[site], name)
+	}
+}
+
+func (c *Cloud) keepGroups(site string, names []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.groups[site] = slices.DeleteFunc(c.groups[site], func(name string) bool { return !slices.Contains(names, name) })
 }
 
 // request is what every request to a site begins with.

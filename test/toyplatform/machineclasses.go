@@ -7,6 +7,8 @@ package toyplatform
 import (
 	"context"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -17,7 +19,11 @@ type machineClasses struct{ cloud *Cloud }
 // NewMachineClasses returns the platform's part for the Worker controller.
 func NewMachineClasses(cloud *Cloud) platform.MachineClasses { return &machineClasses{cloud} }
 
-// Resolve implements platform.MachineClasses.
+// groupLabel is the label of hosts that are in a group.
+const groupLabel = "group"
+
+// Resolve implements platform.MachineClasses. The server group of the pool, which the platform takes from the settings of an
+// OpenStack site, is one in memory.
 func (m *machineClasses) Resolve(ctx context.Context, request platform.MachineClassRequest, spec *v1alpha1.MachineProviderSpec) error {
 	if err := m.cloud.request(ctx, request.Site.Name); err != nil {
 		return err
@@ -26,13 +32,46 @@ func (m *machineClasses) Resolve(ctx context.Context, request platform.MachineCl
 	if request.MachineType.Metal != nil {
 		spec.Metal.HostSelector = request.MachineType.Metal.HostSelector
 	}
+	if policy, ok := groupPolicy(request); ok {
+		name := request.Pool + "/" + policy
+		m.cloud.addGroup(request.Site.Name, name)
+		spec.Metal.HostSelector = &metav1.LabelSelector{MatchLabels: map[string]string{groupLabel: name}}
+	}
 	return nil
 }
 
 // RollsFor implements platform.MachineClasses.
-func (m *machineClasses) RollsFor(platform.MachineClassRequest) []string { return nil }
+func (m *machineClasses) RollsFor(request platform.MachineClassRequest) []string {
+	if policy, ok := groupPolicy(request); ok {
+		return []string{policy}
+	}
+	return nil
+}
+
+func groupPolicy(request platform.MachineClassRequest) (string, bool) {
+	if request.Settings.OpenStack == nil || request.Settings.OpenStack.ServerGroup == nil {
+		return "", false
+	}
+	return request.Settings.OpenStack.ServerGroup.Policy, true
+}
+
+// Locate implements platform.MachineClasses.
+func (m *machineClasses) Locate(_ *site.Site, spec *v1alpha1.MachineProviderSpec) error {
+	spec.Metal = &v1alpha1.MetalMachineSpec{}
+	return nil
+}
 
 // CleanUp implements platform.MachineClasses.
-func (m *machineClasses) CleanUp(ctx context.Context, s *site.Site, _ []*v1alpha1.MachineProviderSpec) error {
-	return m.cloud.request(ctx, s.Name)
+func (m *machineClasses) CleanUp(ctx context.Context, s *site.Site, inUse []*v1alpha1.MachineProviderSpec) error {
+	if err := m.cloud.request(ctx, s.Name); err != nil {
+		return err
+	}
+	var used []string
+	for _, spec := range inUse {
+		if spec.Metal.HostSelector != nil {
+			used = append(used, spec.Metal.HostSelector.MatchLabels[groupLabel])
+		}
+	}
+	m.cloud.keepGroups(s.Name, used)
+	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/worker"
 	infrastructureplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/infrastructure"
 	machineclassplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machineclasses"
+	machineplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machines"
 )
 
 const defaultConcurrentReconciles = 5
@@ -95,6 +96,7 @@ func (o *options) apply() {
 	worker.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses
 	worker.DefaultAddOptions.SelfHostedShootCluster = o.general.Completed().SelfHostedShootCluster
 	worker.DefaultAddOptions.Platforms = machineclassplatforms.New()
+	worker.DefaultAddOptions.Machines = machineplatforms.New()
 
 	o.heartbeat.Completed().Apply(&heartbeat.DefaultAddOptions)
 }

@@ -13,41 +13,52 @@ import (
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// siteTimeout is how long one site may take. A site that needs longer is tried again with the next reconciliation.
-const siteTimeout = 4 * time.Minute
+const (
+	// siteTimeout is how long one site may take. A site that needs longer is tried again with the next reconciliation.
+	siteTimeout = 4 * time.Minute
+	// lookUpTimeout is how much of it looking for mistakes and orphans may take.
+	lookUpTimeout = time.Minute
+)
 
 type actuator struct {
-	client      client.Client
-	recorder    events.EventRecorder
-	platforms   platform.Registry[platform.Infrastructure]
-	siteTimeout time.Duration
+	client client.Client
+	// reader asks the API server.
+	reader        client.Reader
+	recorder      events.EventRecorder
+	clock         clock.Clock
+	platforms     platform.Registry[platform.Infrastructure]
+	siteTimeout   time.Duration
+	lookUpTimeout time.Duration
 }
 
-// NewActuator returns the actuator for Infrastructures of type hybrid.
-func NewActuator(c client.Client, recorder events.EventRecorder, platforms platform.Registry[platform.Infrastructure]) infrastructure.Actuator {
-	return &actuator{client: c, recorder: recorder, platforms: platforms, siteTimeout: siteTimeout}
+// NewActuator returns the actuator for Infrastructures of type hybrid. The reader has no cache.
+func NewActuator(c client.Client, reader client.Reader, recorder events.EventRecorder, platforms platform.Registry[platform.Infrastructure]) infrastructure.Actuator {
+	return &actuator{
+		client: c, reader: reader, recorder: recorder, clock: clock.RealClock{}, platforms: platforms,
+		siteTimeout: siteTimeout, lookUpTimeout: lookUpTimeout,
+	}
 }
 
-// Restore is a reconciliation: the state came along in the status.
+// Reconcile reconciles the sites of the shoot and deletes those that it does not use any more, all at the same time. The
+// status says what the healthy ones came to, whatever happens to the others.
+func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) error {
+	return a.reconcile(ctx, log, infra, cluster, false)
+}
+
+// Restore is a reconciliation: the state came along in the status. It does not look for mistakes, because what there is
+// worked before, and must be known again before machines can be restored. It deletes no site, because it cannot see the
+// machines yet.
 func (a *actuator) Restore(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) error {
-	return a.Reconcile(ctx, log, infra, cluster)
+	return a.reconcile(ctx, log, infra, cluster, true)
 }
 
 // Migrate has nothing to do: the state is persisted with every change, and the sites stay as they are.
 func (a *actuator) Migrate(context.Context, logr.Logger, *extensionsv1alpha1.Infrastructure, *extensionscontroller.Cluster) error {
-	return nil
-}
-
-// ForceDelete deletes what can be deleted and succeeds anyway, as the deletion of the shoot must not wait for a site that is
-// gone.
-func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) error {
-	if err := a.Delete(ctx, log, infra, cluster); err != nil {
-		log.Error(err, "Force deletion leaves objects behind")
-	}
 	return nil
 }

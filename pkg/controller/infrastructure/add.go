@@ -45,11 +45,12 @@ func AddToManagerWithOptions(ctx context.Context, mgr manager.Manager, opts AddO
 		return !supportedExtensionClasses.Has(class)
 	})
 	return infrastructure.Add(mgr, infrastructure.AddArgs{
-		Actuator:          NewActuator(mgr.GetClient(), mgr.GetEventRecorder(v1alpha1.ExtensionName+"-infrastructure"), opts.Platforms),
+		Actuator:          NewActuator(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder(v1alpha1.ExtensionName+"-infrastructure"), opts.Platforms),
 		ControllerOptions: opts.Controller,
 		Predicates:        infrastructure.DefaultPredicates(ctx, mgr, opts.IgnoreOperationAnnotation),
 		Type:              v1alpha1.ProviderType,
 		ExtensionClasses:  classes,
+		WatchBuilder:      watchMachines(mgr),
 	})
 }
 

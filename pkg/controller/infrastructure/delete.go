@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
@@ -24,20 +25,40 @@ func (a *actuator) Delete(ctx context.Context, log logr.Logger, infra *extension
 	if err != nil {
 		return errorcodes.WithCodes(err)
 	}
-	sites, resolveErr := resolveForDeletion(log, input)
+	d := a.deleteSites(ctx, log, infra, input)
+	return errorcodes.WithCodes(errors.Join(append([]error{unresolved(d.resolveErr)}, d.errs...)...))
+}
 
-	writer := &statusWriter{client: a.client, infra: infra, state: input.State}
-	earlier := readStatus(infra)
-	sitesErr := a.forEach(ctx, log, infra, sites, func(ctx context.Context, s *site.Site) error {
-		err := a.deleteSite(ctx, s, writer)
+// deletion is what came of a deletion.
+type deletion struct {
+	sites []site.Site
+	// resolveErr says why sites are not in sites.
+	resolveErr error
+	// errs are the errors of the sites, nil if they are gone.
+	errs []error
+	// untouched is true for sites that never had anything.
+	untouched []bool
+	writer    *statusWriter
+}
+
+func (a *actuator) deleteSites(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, input input) *deletion {
+	var (
+		d       = &deletion{writer: &statusWriter{client: a.client, infra: infra, state: input.State}}
+		earlier = readStatus(infra)
+	)
+	d.sites, d.resolveErr = resolveForDeletion(log, input.Input)
+	d.untouched = make([]bool, len(d.sites))
+	d.errs = a.forEach(ctx, log, infra, d.sites, func(ctx context.Context, s *site.Site) error {
+		err := a.deleteSite(ctx, s, d.writer)
 		if neverReached(err) && s.State == nil && findStatus(earlier, s.Name) == nil {
 			// The state is written before the first object is made.
 			log.Info("Nothing was made in the site, as it was never reached", "site", s.Name, "reason", err.Error())
+			d.untouched[slices.IndexFunc(d.sites, func(other site.Site) bool { return other.Name == s.Name })] = true
 			return nil
 		}
 		return err
 	})
-	return errorcodes.WithCodes(errors.Join(unresolved(resolveErr), sitesErr))
+	return d
 }
 
 // resolveForDeletion resolves what can be resolved. What exists stands in the state, so a configuration that cannot be

@@ -153,24 +153,4 @@ var _ = Describe("Delete", func() {
 		f.start(ctx)
 		Expect(remove(ctx)).To(MatchError(`spec.secretRef: secrets "cloudprovider" not found`))
 	})
-
-	Describe("ForceDelete", func() {
-		force := func(ctx context.Context) error {
-			return f.actuator.ForceDelete(ctx, logr.Discard(), f.infra, f.cluster)
-		}
-
-		It("should delete what it can and succeed", func(ctx SpecContext) {
-			f.setState(stateOf("a", "n"), stateOf("b", "n"))
-			f.platform.delete["a"] = fail(platform.ClassUnauthenticated)
-			f.start(ctx)
-			Expect(force(ctx)).To(Succeed())
-			Expect(f.platform.deleted).To(HaveKey("b"))
-		})
-
-		It("should succeed without the Secret", func(ctx SpecContext) {
-			f.secret.Name = "other"
-			f.start(ctx)
-			Expect(force(ctx)).To(Succeed())
-		})
-	})
 })

@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
+	testing "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -39,20 +40,31 @@ const (
 type fakePlatform struct {
 	reconcile map[string]func(context.Context, *site.Site, platform.Persist) error
 	delete    map[string]func(context.Context, *site.Site, platform.Persist) error
+	validate  map[string]func(context.Context, platform.ValidationRequest) (platform.Findings, error)
+	orphans   map[string]func(context.Context) ([]v1alpha1.Orphan, error)
+	egress    map[string][]string
 
-	mutex   sync.Mutex
-	deleted map[string]*v1alpha1.SiteState
+	mutex      sync.Mutex
+	deleted    map[string]*v1alpha1.SiteState
+	reconciled []string
+	validated  []string
 }
 
 func newFakePlatform() *fakePlatform {
 	return &fakePlatform{
 		reconcile: map[string]func(context.Context, *site.Site, platform.Persist) error{},
 		delete:    map[string]func(context.Context, *site.Site, platform.Persist) error{},
+		validate:  map[string]func(context.Context, platform.ValidationRequest) (platform.Findings, error){},
+		orphans:   map[string]func(context.Context) ([]v1alpha1.Orphan, error){},
+		egress:    map[string][]string{},
 		deleted:   map[string]*v1alpha1.SiteState{},
 	}
 }
 
 func (f *fakePlatform) Reconcile(ctx context.Context, s *site.Site, persist platform.Persist) (*v1alpha1.SiteStatus, error) {
+	f.mutex.Lock()
+	f.reconciled = append(f.reconciled, s.Name)
+	f.mutex.Unlock()
 	if do, ok := f.reconcile[s.Name]; ok {
 		if err := do(ctx, s, persist); err != nil {
 			return nil, err
@@ -60,7 +72,9 @@ func (f *fakePlatform) Reconcile(ctx context.Context, s *site.Site, persist plat
 	} else if err := persist(ctx, stateOf(s.Name, "network-of-"+s.Name)); err != nil {
 		return nil, err
 	}
-	return statusFor(s.Name, "network-of-"+s.Name), nil
+	status := statusFor(s.Name, "network-of-"+s.Name)
+	status.EgressCIDRs = f.egress[s.Name]
+	return status, nil
 }
 
 func (f *fakePlatform) Delete(ctx context.Context, s *site.Site, persist platform.Persist) error {
@@ -75,11 +89,20 @@ func (f *fakePlatform) Delete(ctx context.Context, s *site.Site, persist platfor
 	return nil
 }
 
-func (f *fakePlatform) Validate(context.Context, *site.Site, platform.ValidationRequest) (platform.Findings, error) {
+func (f *fakePlatform) Validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (platform.Findings, error) {
+	f.mutex.Lock()
+	f.validated = append(f.validated, s.Name)
+	f.mutex.Unlock()
+	if do, ok := f.validate[s.Name]; ok {
+		return do(ctx, request)
+	}
 	return platform.Findings{}, nil
 }
 
-func (f *fakePlatform) Orphans(context.Context, *site.Site) ([]v1alpha1.Orphan, error) {
+func (f *fakePlatform) Orphans(ctx context.Context, s *site.Site) ([]v1alpha1.Orphan, error) {
+	if do, ok := f.orphans[s.Name]; ok {
+		return do(ctx)
+	}
 	return nil, nil
 }
 
@@ -112,6 +135,8 @@ type fixture struct {
 	actuator *actuator
 	client   client.Client
 	recorder *events.FakeRecorder
+	// objects exist beside the Infrastructure and the Secret.
+	objects []client.Object
 
 	profile *v1alpha1.CloudProfileConfig
 	config  *v1alpha1.InfrastructureConfig
@@ -198,7 +223,7 @@ func (f *fixture) start(ctx context.Context) {
 		f.cluster.CloudProfile.Spec.ProviderConfig = encode(f.profile)
 	}
 	f.client = fake.NewClientBuilder().WithScheme(landscape.Scheme).
-		WithObjects(f.infra, f.secret).WithStatusSubresource(f.infra).
+		WithObjects(append(f.objects, f.infra, f.secret)...).WithStatusSubresource(f.infra).
 		WithInterceptorFuncs(interceptor.Funcs{
 			SubResourcePatch: func(ctx context.Context, c client.Client, subResource string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
 				f.patches++
@@ -209,10 +234,13 @@ func (f *fixture) start(ctx context.Context) {
 			},
 		}).Build()
 	f.actuator = &actuator{
-		client:      f.client,
-		recorder:    f.recorder,
-		platforms:   platform.Registry[platform.Infrastructure]{v1alpha1.PlatformOpenStack: f.platform},
-		siteTimeout: time.Minute,
+		client:        f.client,
+		reader:        f.client,
+		recorder:      f.recorder,
+		clock:         testing.NewFakeClock(time.Now()),
+		platforms:     platform.Registry[platform.Infrastructure]{v1alpha1.PlatformOpenStack: f.platform},
+		siteTimeout:   time.Minute,
+		lookUpTimeout: time.Minute,
 	}
 	Expect(f.client.Get(ctx, client.ObjectKeyFromObject(f.infra), f.infra)).To(Succeed())
 }
@@ -222,14 +250,35 @@ func (f *fixture) stored(ctx context.Context) (*extensionsv1alpha1.Infrastructur
 	infra := &extensionsv1alpha1.Infrastructure{}
 	Expect(f.client.Get(ctx, client.ObjectKeyFromObject(f.infra), infra)).To(Succeed())
 	state, err := codec.Decode[v1alpha1.InfrastructureState](infra.Status.State)
-	if !errors.Is(err, codec.ErrEmpty) {
-		Expect(err).NotTo(HaveOccurred())
+	if errors.Is(err, codec.ErrEmpty) {
+		state, err = &v1alpha1.InfrastructureState{}, nil
 	}
+	Expect(err).NotTo(HaveOccurred())
 	status, err := codec.Decode[v1alpha1.InfrastructureStatus](infra.Status.ProviderStatus)
-	if !errors.Is(err, codec.ErrEmpty) {
-		Expect(err).NotTo(HaveOccurred())
+	if errors.Is(err, codec.ErrEmpty) {
+		status, err = &v1alpha1.InfrastructureStatus{}, nil
 	}
+	Expect(err).NotTo(HaveOccurred())
 	return infra, state, status
+}
+
+// events returns the events since the last call.
+func (f *fixture) events() []string {
+	var events []string
+	for len(f.recorder.Events) > 0 {
+		events = append(events, <-f.recorder.Events)
+	}
+	return events
+}
+
+// unvalidated returns the sites without their fingerprints.
+func unvalidated(status *v1alpha1.InfrastructureStatus) []v1alpha1.SiteStatus {
+	var sites []v1alpha1.SiteStatus
+	for _, s := range status.Sites {
+		s.Validated = ""
+		sites = append(sites, s)
+	}
+	return sites
 }
 
 func encode[T any, P codec.Object[T]](document P) *runtime.RawExtension {

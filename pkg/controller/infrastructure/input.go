@@ -6,6 +6,7 @@ package infrastructure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
@@ -20,9 +21,16 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
+// input is what is known about the shoot's sites.
+type input struct {
+	site.Input
+	// secretVersion is another one for other credentials. It says nothing about them.
+	secretVersion string
+}
+
 // read collects what is known about the shoot's sites.
-func (a *actuator) read(ctx context.Context, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) (site.Input, error) {
-	input := site.Input{Shoot: technicalID(infra, cluster), Pods: podRanges(cluster)}
+func (a *actuator) read(ctx context.Context, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) (input, error) {
+	input := newInput(infra, cluster)
 
 	var err error
 	if input.Profile, err = decode[v1alpha1.CloudProfileConfig]("CloudProfile spec.providerConfig", profileConfig(cluster)); err != nil {
@@ -34,25 +42,24 @@ func (a *actuator) read(ctx context.Context, infra *extensionsv1alpha1.Infrastru
 	if input.State, err = readState(infra); err != nil {
 		return input, err
 	}
-	input.Secret, err = a.readSecret(ctx, infra)
+	err = a.readSecret(ctx, infra, &input)
 	return input, err
 }
 
 // readForDeletion collects what is known about the shoot's sites and does without a configuration that cannot be read: what
-// exists stands in the state.
-func (a *actuator) readForDeletion(ctx context.Context, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) (site.Input, error) {
-	input := site.Input{Shoot: technicalID(infra, cluster), Pods: podRanges(cluster)}
-
-	var err error
-	if input.State, err = readState(infra); err != nil {
-		return input, err
-	}
-	if input.Secret, err = a.readSecret(ctx, infra); err != nil {
-		return input, err
-	}
+// exists stands in the state. What was read is returned beside the error, too.
+func (a *actuator) readForDeletion(ctx context.Context, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) (input, error) {
+	input := newInput(infra, cluster)
 	input.Profile, _ = codec.Decode[v1alpha1.CloudProfileConfig](profileConfig(cluster))
 	input.Config, _ = codec.Decode[v1alpha1.InfrastructureConfig](infra.Spec.ProviderConfig)
-	return input, nil
+
+	state, stateErr := readState(infra)
+	input.State = state
+	return input, errors.Join(stateErr, a.readSecret(ctx, infra, &input))
+}
+
+func newInput(infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) input {
+	return input{Input: site.Input{Shoot: technicalID(infra, cluster), Pods: podRanges(cluster)}}
 }
 
 func profileConfig(cluster *extensionscontroller.Cluster) *runtime.RawExtension {
@@ -62,19 +69,27 @@ func profileConfig(cluster *extensionscontroller.Cluster) *runtime.RawExtension 
 	return cluster.CloudProfile.Spec.ProviderConfig
 }
 
-func (a *actuator) readSecret(ctx context.Context, infra *extensionsv1alpha1.Infrastructure) (map[string][]byte, error) {
-	secret, err := kubernetesutils.GetSecretByReference(ctx, a.client, &corev1.SecretReference{Name: infra.Spec.SecretRef.Name, Namespace: infra.Spec.SecretRef.Namespace})
+// readSecret asks the API server and no cache: credentials that were just rotated must not be missed, because nothing starts
+// another reconciliation when the cache has them.
+func (a *actuator) readSecret(ctx context.Context, infra *extensionsv1alpha1.Infrastructure, input *input) error {
+	secret, err := kubernetesutils.GetSecretByReference(ctx, a.reader, &corev1.SecretReference{Name: infra.Spec.SecretRef.Name, Namespace: infra.Spec.SecretRef.Namespace})
 	if err != nil {
-		return nil, fmt.Errorf("spec.secretRef: %w", err)
+		return fmt.Errorf("spec.secretRef: %w", err)
 	}
-	return secret.Data, nil
+	input.Secret = secret.Data
+	input.secretVersion = string(secret.UID) + "/" + secret.ResourceVersion
+	return nil
 }
 
 func readState(infra *extensionsv1alpha1.Infrastructure) (*v1alpha1.InfrastructureState, error) {
 	if infra.Status.State == nil || len(infra.Status.State.Raw) == 0 {
 		return &v1alpha1.InfrastructureState{}, nil
 	}
-	return decode[v1alpha1.InfrastructureState]("status.state", infra.Status.State)
+	state, err := decode[v1alpha1.InfrastructureState]("status.state", infra.Status.State)
+	if err != nil {
+		return &v1alpha1.InfrastructureState{}, err
+	}
+	return state, nil
 }
 
 func readStatus(infra *extensionsv1alpha1.Infrastructure) *v1alpha1.InfrastructureStatus {

@@ -13,7 +13,6 @@ import (
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
@@ -21,9 +20,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// Reconcile reconciles the sites of the shoot and deletes those that it does not use any more, all at the same time. The
-// status says what the healthy ones came to, whatever happens to the others.
-func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) error {
+func (a *actuator) reconcile(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster, restoring bool) error {
 	input, err := a.read(ctx, infra, cluster)
 	if err != nil {
 		return errorcodes.WithCodes(err)
@@ -32,40 +29,54 @@ func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, infra *extens
 	if invalid.whole != nil {
 		return errorcodes.WithCodes(invalid.whole)
 	}
-	sites, resolveErr := site.Resolve(input)
+	sites, resolveErr := site.Resolve(input.Input)
 	for i := range sites {
 		sites[i].SSHPublicKey = infra.Spec.SSHPublicKey
 	}
 
 	var (
-		writer  = &statusWriter{client: a.client, infra: infra, state: input.State}
-		earlier = readStatus(infra)
-		mutex   sync.Mutex
-		results = map[string]*v1alpha1.SiteStatus{}
+		writer    = &statusWriter{client: a.client, infra: infra, state: input.State}
+		result    = &result{config: input.Config, cluster: cluster, earlier: readStatus(infra), ready: map[string]*v1alpha1.SiteStatus{}}
+		demands   = demands(cluster, input.Profile, infra.Spec.Region)
+		removals  = &removals{actuator: a, infra: infra, cluster: cluster, profile: input.Profile, moving: restoring || moves(cluster)}
+		siteIndex = func(name string) int {
+			return slices.IndexFunc(input.Config.Sites, func(s v1alpha1.InfrastructureSite) bool { return s.Name == name })
+		}
 	)
-	sitesErr := a.forEach(ctx, log, infra, sites, func(ctx context.Context, s *site.Site) error {
+	errs := a.forEach(ctx, log, infra, sites, func(ctx context.Context, s *site.Site) error {
 		if s.Removed() {
-			return a.deleteSite(ctx, s, writer)
+			return removals.remove(ctx, s, writer)
 		}
 		if err := invalid.sites[s.Name]; err != nil {
 			return err
+		}
+		earlier := findStatus(result.earlier, s.Name)
+		l := &lookUp{infra: infra, site: s, path: sitePath(siteIndex(s.Name)), demands: demands[s.Name], secretVersion: input.secretVersion}
+		if earlier != nil {
+			l.validated = earlier.Validated
 		}
 		part, err := a.platforms.For(s.Platform)
 		if err != nil {
 			return err
 		}
+		if !restoring {
+			if l.validated, err = a.lookForMistakes(ctx, log, part, l); err != nil {
+				return err
+			}
+		}
 		status, err := part.Reconcile(ctx, s, writer.persist())
 		if err != nil {
 			return err
 		}
-		mutex.Lock()
-		defer mutex.Unlock()
-		results[s.Name] = status
-		return nil
+		status.Validated = l.validated
+		if earlier == nil {
+			a.tell(infra, reasonSiteReady, actionReconcile, "site %q is ready for machines", s.Name)
+		}
+		return writer.writeResult(ctx, result, status)
 	})
 
-	statusErr := writer.writeResult(ctx, input.Config, cluster, statusOf(input.Config, results, earlier))
-	return errorcodes.WithCodes(errors.Join(unresolved(resolveErr), sitesErr, statusErr))
+	errs = append(errs, removals.report(ctx, writer), writer.writeResult(ctx, result, nil))
+	return errorcodes.WithCodes(errors.Join(append([]error{unresolved(resolveErr)}, errs...)...))
 }
 
 // unresolved is the error of sites that cannot be resolved.
@@ -76,51 +87,28 @@ func unresolved(err error) error {
 	return platform.NewError(platform.ClassConfiguration, "%w", err)
 }
 
-// statusOf lists the sites in the order of the configuration. A site that failed keeps what it came to earlier.
-func statusOf(config *v1alpha1.InfrastructureConfig, results map[string]*v1alpha1.SiteStatus, earlier *v1alpha1.InfrastructureStatus) []v1alpha1.SiteStatus {
-	var statuses []v1alpha1.SiteStatus
-	for _, s := range config.Sites {
-		if status, ok := results[s.Name]; ok {
-			statuses = append(statuses, *status)
-		} else if status := findStatus(earlier, s.Name); status != nil {
-			statuses = append(statuses, *status)
+// forEach does something with all sites at the same time, each with its own deadline, and returns their errors in the order of
+// the sites. An event tells of every site that failed.
+func (a *actuator) forEach(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, sites []site.Site, do func(context.Context, *site.Site) error) []error {
+	errs := make([]error, len(sites))
+	parallel(len(sites), func(i int) {
+		ctx, cancel := context.WithTimeout(ctx, a.siteTimeout)
+		defer cancel()
+
+		s := &sites[i]
+		if err := do(ctx, s); err != nil {
+			errs[i] = platform.InSite(s.Name, err)
+			log.Error(err, "Site failed", "site", s.Name, "class", platform.ClassOf(err))
+			a.warn(infra, reasonSiteFailed, actionReconcile, "%v", errs[i])
 		}
-	}
-	return statuses
+	})
+	return errs
 }
 
-func findStatus(status *v1alpha1.InfrastructureStatus, name string) *v1alpha1.SiteStatus {
-	if i := slices.IndexFunc(status.Sites, func(s v1alpha1.SiteStatus) bool { return s.Name == name }); i >= 0 {
-		return &status.Sites[i]
-	}
-	return nil
-}
-
-// forEach does something with all sites at the same time, each with its own deadline, and joins their errors. An event tells
-// of every site that failed.
-func (a *actuator) forEach(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, sites []site.Site, do func(context.Context, *site.Site) error) error {
-	var (
-		group sync.WaitGroup
-		errs  = make([]error, len(sites))
-	)
-	for i := range sites {
-		group.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, a.siteTimeout)
-			defer cancel()
-
-			s := &sites[i]
-			if err := do(ctx, s); err != nil {
-				errs[i] = platform.InSite(s.Name, err)
-				log.Error(err, "Site failed", "site", s.Name, "class", platform.ClassOf(err))
-			}
-		})
+func parallel(n int, do func(i int)) {
+	var group sync.WaitGroup
+	for i := range n {
+		group.Go(func() { do(i) })
 	}
 	group.Wait()
-
-	for _, err := range errs {
-		if err != nil {
-			a.recorder.Eventf(infra, nil, corev1.EventTypeWarning, "SiteFailed", "Reconcile", "%v", err)
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -16,7 +16,10 @@ import (
 	"github.com/go-logr/logr"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -49,8 +52,8 @@ var _ = Describe("Reconcile", func() {
 		f.start(ctx)
 		Expect(reconcile(ctx)).To(Succeed())
 		_, _, status := f.stored(ctx)
-		Expect(status.Sites).To(Equal([]v1alpha1.SiteStatus{*statusFor("a", "network-of-a"), *statusFor("b", "network-of-b"), *statusFor("c", "network-of-c")}))
-		Expect(f.recorder.Events).To(BeEmpty())
+		Expect(unvalidated(status)).To(Equal([]v1alpha1.SiteStatus{*statusFor("a", "network-of-a"), *statusFor("b", "network-of-b"), *statusFor("c", "network-of-c")}))
+		Expect(f.events()).To(ConsistOf(`Normal SiteReady site "a" is ready for machines`, `Normal SiteReady site "b" is ready for machines`, `Normal SiteReady site "c" is ready for machines`))
 	})
 
 	It("should finish the others, keep the earlier status of a site that fails, and name it", func(ctx SpecContext) {
@@ -61,10 +64,9 @@ var _ = Describe("Reconcile", func() {
 		Expect(err).To(MatchError(`site "b": refused`))
 		Expect(v1beta1helper.ExtractErrorCodes(err)).To(ConsistOf(gardencorev1beta1.ErrorInfraQuotaExceeded))
 		_, state, status := f.stored(ctx)
-		Expect(status.Sites).To(Equal([]v1alpha1.SiteStatus{*statusFor("a", "network-of-a"), *statusFor("b", "old"), *statusFor("c", "network-of-c")}))
+		Expect(unvalidated(status)).To(Equal([]v1alpha1.SiteStatus{*statusFor("a", "network-of-a"), *statusFor("b", "old"), *statusFor("c", "network-of-c")}))
 		Expect(state.Sites).To(ConsistOf(*stateOf("a", "network-of-a"), *stateOf("c", "network-of-c")))
-		Expect(f.recorder.Events).To(Receive(Equal(`Warning SiteFailed site "b": refused`)))
-		Expect(f.recorder.Events).To(BeEmpty())
+		Expect(f.events()).To(ConsistOf(`Warning SiteFailed site "b": refused`, `Normal SiteReady site "c" is ready for machines`))
 	})
 
 	It("should not list a site that never came to anything", func(ctx SpecContext) {
@@ -87,6 +89,75 @@ var _ = Describe("Reconcile", func() {
 		Expect(v1beta1helper.ExtractErrorCodes(err)).To(BeEmpty())
 		_, _, status := f.stored(ctx)
 		Expect(status.Sites).To(HaveExactElements(HaveField("Name", "b"), HaveField("Name", "c")))
+	})
+
+	It("should tell what the others came to before a site that hangs is given up", func(ctx SpecContext) {
+		given := make(chan struct{})
+		f.platform.reconcile["a"] = func(context.Context, *site.Site, platform.Persist) error {
+			<-given
+			return errors.New("given up")
+		}
+		f.start(ctx)
+		done := make(chan error)
+		go func() { done <- reconcile(ctx) }()
+		Eventually(func() []v1alpha1.SiteStatus {
+			_, _, status := f.stored(ctx)
+			return status.Sites
+		}).Should(HaveExactElements(HaveField("Name", "b"), HaveField("Name", "c")))
+		infra, _, _ := f.stored(ctx)
+		Expect(infra.Status.Networking.Nodes).To(HaveLen(3))
+		close(given)
+		Eventually(done).Should(Receive(MatchError(`site "a": given up`)))
+	})
+
+	DescribeTable("status.egressCIDRs",
+		func(ctx SpecContext, egress map[string][]string, restore bool, expected ...string) {
+			f.order("c", "a", "b")
+			f.platform.egress = egress
+			f.infra.Status.EgressCIDRs = []string{"192.0.2.9/32"}
+			f.setState(stateOf("a", "network-of-a"))
+			if _, ok := egress["b"]; !ok {
+				f.platform.reconcile["b"] = fail(platform.ClassTransient)
+			}
+			f.start(ctx)
+			if restore {
+				_ = f.actuator.Restore(ctx, logr.Discard(), f.infra, f.cluster)
+			} else {
+				_ = reconcile(ctx)
+			}
+			infra, _, _ := f.stored(ctx)
+			Expect(infra.Status.EgressCIDRs).To(HaveExactElements(expected))
+		},
+		Entry("all sites have some, in the order of the sites", map[string][]string{"a": {"192.0.2.1/32"}, "b": {"192.0.2.2/32", "192.0.2.1/32"}, "c": {"192.0.2.3/32"}}, false,
+			"192.0.2.3/32", "192.0.2.1/32", "192.0.2.2/32"),
+		Entry("on Restore", map[string][]string{"a": {"192.0.2.1/32"}, "b": {"192.0.2.2/32"}, "c": {"192.0.2.3/32"}}, true,
+			"192.0.2.3/32", "192.0.2.1/32", "192.0.2.2/32"),
+		Entry("a site has none", map[string][]string{"a": {"192.0.2.1/32"}, "b": nil, "c": {"192.0.2.3/32"}}, false),
+		Entry("a site is not ready", map[string][]string{"a": {"192.0.2.1/32"}, "c": {"192.0.2.3/32"}}, false),
+	)
+
+	It("should use credentials that the cache does not have yet", func(ctx SpecContext) {
+		var seen string
+		f.order("a")
+		f.platform.reconcile["a"] = func(_ context.Context, s *site.Site, _ platform.Persist) error {
+			seen = s.Credentials["username"]
+			return nil
+		}
+		f.secret.Data["a.username"] = []byte("rotated")
+		f.start(ctx)
+		stale := f.secret.DeepCopy()
+		stale.Data["a.username"] = []byte("old")
+		f.actuator.client = interceptor.NewClient(f.client.(client.WithWatch), interceptor.Funcs{
+			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+				if secret, ok := object.(*corev1.Secret); ok {
+					stale.DeepCopyInto(secret)
+					return nil
+				}
+				return c.Get(ctx, key, object, opts...)
+			},
+		})
+		Expect(reconcile(ctx)).To(Succeed())
+		Expect(seen).To(Equal("rotated"))
 	})
 
 	It("should report the codes of all sites that fail", func(ctx SpecContext) {
@@ -191,7 +262,7 @@ var _ = Describe("Reconcile", func() {
 			Expect(f.platform.deleted).To(Equal(map[string]*v1alpha1.SiteState{"old": stateOf("old", "kept")}))
 			_, state, status := f.stored(ctx)
 			Expect(state.Sites).To(ConsistOf(*stateOf("a", "network-of-a")))
-			Expect(status.Sites).To(ConsistOf(*statusFor("a", "network-of-a")))
+			Expect(unvalidated(status)).To(ConsistOf(*statusFor("a", "network-of-a")))
 		})
 
 		It("should stay in the state, with what is left of it, if that fails", func(ctx SpecContext) {
@@ -206,7 +277,7 @@ var _ = Describe("Reconcile", func() {
 			Expect(v1beta1helper.ExtractErrorCodes(err)).To(ConsistOf(gardencorev1beta1.ErrorRetryableInfraDependencies))
 			_, state, status := f.stored(ctx)
 			Expect(state.Sites).To(ConsistOf(*stateOf("old", "left"), *stateOf("a", "network-of-a")))
-			Expect(status.Sites).To(ConsistOf(*statusFor("a", "network-of-a")))
+			Expect(unvalidated(status)).To(ConsistOf(*statusFor("a", "network-of-a")))
 		})
 	})
 

@@ -9,7 +9,8 @@ import (
 	"slices"
 	"sync"
 
-	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
+	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -42,6 +43,18 @@ func (w *statusWriter) persist() platform.Persist {
 	}
 }
 
+// stateOf returns what is known of a site, nil if that is nothing.
+func (w *statusWriter) stateOf(name string) *v1alpha1.SiteState {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	for i := range w.state.Sites {
+		if w.state.Sites[i].Name == name {
+			return &w.state.Sites[i]
+		}
+	}
+	return nil
+}
+
 // forget removes a site whose objects are gone.
 func (w *statusWriter) forget(ctx context.Context, name string) error {
 	return w.writeState(ctx, func(sites []v1alpha1.SiteState) []v1alpha1.SiteState {
@@ -69,18 +82,50 @@ func (w *statusWriter) writeState(ctx context.Context, change func([]v1alpha1.Si
 	return nil
 }
 
-// writeResult writes what the sites came to and the node network of the whole shoot, as Gardener reads it.
-func (w *statusWriter) writeResult(ctx context.Context, config *v1alpha1.InfrastructureConfig, cluster *extensionscontroller.Cluster, sites []v1alpha1.SiteStatus) error {
+// writeResult writes what the sites came to so far, with another one if it is not nil.
+func (w *statusWriter) writeResult(ctx context.Context, r *result, ready *v1alpha1.SiteStatus) error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 
+	if ready != nil {
+		r.ready[ready.Name] = ready
+	}
+	sites := r.sites()
 	raw, err := codec.Encode(&v1alpha1.InfrastructureStatus{Sites: sites})
 	if err != nil {
 		return err
 	}
 	return w.patch(ctx, func(status *extensionsv1alpha1.InfrastructureStatus) {
 		status.ProviderStatus = raw
-		status.Networking = networking(config, cluster)
+		status.Networking = r.networking()
+		status.EgressCIDRs = r.egressCIDRs(sites)
+	})
+}
+
+// writeOrphans writes what a forced deletion leaves behind.
+func (w *statusWriter) writeOrphans(ctx context.Context, earlier *v1alpha1.InfrastructureStatus, orphans []v1alpha1.Orphan) error {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+
+	next := earlier.DeepCopy()
+	next.Orphans = orphans
+	raw, err := codec.Encode(next)
+	if err != nil {
+		return err
+	}
+	return w.patch(ctx, func(status *extensionsv1alpha1.InfrastructureStatus) { status.ProviderStatus = raw })
+}
+
+// writeCondition writes the condition, or removes those of its type if it is nil.
+func (w *statusWriter) writeCondition(ctx context.Context, conditionType gardencorev1beta1.ConditionType, condition *gardencorev1beta1.Condition) error {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+
+	return w.patch(ctx, func(status *extensionsv1alpha1.InfrastructureStatus) {
+		status.Conditions = v1beta1helper.RemoveConditions(status.Conditions, conditionType)
+		if condition != nil {
+			status.Conditions = append(status.Conditions, *condition)
+		}
 	})
 }
 
@@ -96,25 +141,4 @@ func (w *statusWriter) patch(ctx context.Context, change func(*extensionsv1alpha
 		return err
 	}
 	return nil
-}
-
-// networking is the node network: for Stretched the one network, for Routed the ranges of all sites in their order.
-func networking(config *v1alpha1.InfrastructureConfig, cluster *extensionscontroller.Cluster) *extensionsv1alpha1.InfrastructureStatusNetworking {
-	result := &extensionsv1alpha1.InfrastructureStatusNetworking{}
-	if config.Networks.Topology == v1alpha1.TopologyStretched {
-		result.Nodes = slices.Clone(config.Networks.Nodes)
-	} else {
-		for _, s := range config.Sites {
-			result.Nodes = append(result.Nodes, s.Nodes...)
-		}
-	}
-	if cluster.Shoot != nil && cluster.Shoot.Spec.Networking != nil {
-		if pods := cluster.Shoot.Spec.Networking.Pods; pods != nil {
-			result.Pods = []string{*pods}
-		}
-		if services := cluster.Shoot.Spec.Networking.Services; services != nil {
-			result.Services = []string{*services}
-		}
-	}
-	return result
 }

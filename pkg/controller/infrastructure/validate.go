@@ -13,9 +13,9 @@ import (
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
 // invalid are the problems of a configuration.
@@ -26,22 +26,24 @@ type invalid struct {
 	sites map[string]error
 }
 
+// configPath is the path of the InfrastructureConfig.
+var configPath = field.NewPath("spec", "providerConfig")
+
 // validate checks the configuration before anything is made, in case that it did not pass the admission or that the
 // CloudProfile changed since.
-func validate(input site.Input, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) invalid {
+func validate(input input, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) invalid {
 	var networking *gardencorev1beta1.Networking
 	if cluster.Shoot != nil {
 		networking = cluster.Shoot.Spec.Networking
 	}
 	var (
-		path     = field.NewPath("spec", "providerConfig")
-		problems = validation.ValidateInfrastructureConfig(input.Config, input.Profile, networking, infra.Spec.Region, path)
+		problems = validation.ValidateInfrastructureConfig(input.Config, input.Profile, networking, infra.Spec.Region, configPath)
 		result   = invalid{sites: map[string]error{}}
 		whole    []error
 		bySite   = map[string][]error{}
 	)
 	for _, problem := range problems {
-		if name, ok := siteOf(problem, input, path); ok {
+		if name, ok := siteOf(problem, input.Config); ok {
 			bySite[name] = append(bySite[name], problem)
 		} else {
 			whole = append(whole, problem)
@@ -56,12 +58,17 @@ func validate(input site.Input, infra *extensionsv1alpha1.Infrastructure, cluste
 	return result
 }
 
-func siteOf(problem *field.Error, input site.Input, path *field.Path) (string, bool) {
-	for i, s := range input.Config.Sites {
-		prefix := path.Child("sites").Index(i).String()
+func siteOf(problem *field.Error, config *v1alpha1.InfrastructureConfig) (string, bool) {
+	for i, s := range config.Sites {
+		prefix := sitePath(i).String()
 		if problem.Field == prefix || strings.HasPrefix(problem.Field, prefix+".") {
 			return s.Name, true
 		}
 	}
 	return "", false
+}
+
+// sitePath is the path of the site with the index in the configuration.
+func sitePath(i int) *field.Path {
+	return configPath.Child("sites").Index(i)
 }

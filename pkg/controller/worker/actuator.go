@@ -36,6 +36,7 @@ type actuator struct {
 	gardenReader client.Reader
 	recorder     events.EventRecorder
 	resolver     resolver
+	remover      remover
 }
 
 // NewActuator creates a new Actuator that reconciles Workers.
@@ -43,6 +44,7 @@ func NewActuator(
 	mgr manager.Manager,
 	gardenCluster cluster.Cluster,
 	machineClasses platform.Registry[platform.MachineClasses],
+	machines platform.Registry[platform.Machines],
 	resolveTimeout time.Duration,
 ) worker.Actuator {
 	newGeneric := func(factory genericactuator.DelegateFactory) worker.Actuator {
@@ -66,7 +68,7 @@ func NewActuator(
 func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) error {
 	d := a.newDelegate(log, w, c)
 	err := a.newGeneric(d).Reconcile(ctx, log, w, c)
-	return errorcodes.WithCodes(errors.Join(d.unresolved(), err, d.completeStatus(ctx)))
+	return errorcodes.WithCodes(errors.Join(d.unresolved(), err, d.completeStatus(ctx), d.cleanUpSites(ctx)))
 }
 
 // Restore restores the machines only if all zones can be resolved. A zone that is left out would lose its machines: nothing
@@ -88,9 +90,20 @@ func (a *actuator) Delete(ctx context.Context, log logr.Logger, w *extensionsv1a
 		return err
 	}
 	if gone {
-		return d.deleteMachineClassSecrets(ctx)
+		err = d.deleteMachineClassSecrets(ctx)
+	} else {
+		err = a.newGeneric(d).Delete(ctx, log, w, c)
 	}
-	return errorcodes.WithCodes(a.newGeneric(d).Delete(ctx, log, w, c))
+	if err != nil {
+		return errorcodes.WithCodes(err)
+	}
+	d.cleanUpSitesAfterDeletion(ctx)
+	return nil
+}
+
+// ForceDelete deletes the machines as far as that is possible and writes down what is left. No site keeps it from succeeding.
+func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) error {
+	return a.newDelegate(log, w, c).forceDelete(ctx, a.remover)
 }
 
 func (a *actuator) newDelegate(log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) *delegate {

@@ -38,6 +38,8 @@ var (
 type AddOptions struct {
 	// Platforms are the platforms that sites can have.
 	Platforms platform.Registry[platform.MachineClasses]
+	// Machines delete the machines of a Worker that is deleted by force.
+	Machines platform.Registry[platform.Machines]
 	// ResolveTimeout is how long the sites, which are asked at the same time, may take to resolve the machines of a Worker.
 	ResolveTimeout time.Duration
 	// GardenCluster is the garden cluster object.
@@ -63,7 +65,7 @@ func AddToManagerWithOptions(ctx context.Context, mgr manager.Manager, opts AddO
 	}
 
 	return worker.Add(ctx, mgr, worker.AddArgs{
-		Actuator:          NewActuator(mgr, opts.GardenCluster, opts.Platforms, opts.ResolveTimeout),
+		Actuator:          NewActuator(mgr, opts.GardenCluster, opts.Platforms, opts.Machines, opts.ResolveTimeout),
 		ControllerOptions: opts.Controller,
 		Predicates:        worker.DefaultPredicates(ctx, mgr, opts.IgnoreOperationAnnotation),
 		Type:              v1alpha1.ProviderType,

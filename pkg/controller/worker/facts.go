@@ -31,6 +31,8 @@ type facts struct {
 	// sitesErr says why sites of the shoot are not in sites.
 	sitesErr error
 	status   *v1alpha1.InfrastructureStatus
+	// secret is the data of the shoot's Secret.
+	secret map[string][]byte
 	// images are those that the Worker's machines used when it was reconciled the last time.
 	images []v1alpha1.MachineImage
 }
@@ -64,6 +66,8 @@ func (d *delegate) readFacts(ctx context.Context) (*facts, error) {
 	if err := d.client.Get(ctx, key, secret); err != nil {
 		errs = append(errs, fmt.Errorf("reading the credentials: %w", err))
 	}
+
+	f.secret = secret.Data
 
 	var sitesErr error
 	f.sites, sitesErr = site.Resolve(site.Input{

@@ -200,7 +200,7 @@ func (f *fixture) reconcile(ctx context.Context, timeout time.Duration, until fu
 }
 
 func (f *fixture) actuator(timeout time.Duration) gardenworker.Actuator {
-	return NewActuator(mgr, nil, f.platforms(), timeout)
+	return NewActuator(mgr, nil, f.platforms(), platform.Registry[platform.Machines]{toyplatform.Platform: toyplatform.NewMachines(f.cloud)}, timeout)
 }
 
 func deploymentName(pool, zone string) string {

@@ -6,18 +6,26 @@ package worker
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gardener/gardener/extensions/pkg/controller/worker"
-	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// className returns the name of the zone's machine class. A new name rolls the machines of the zone. It has the zone's site
-// beside what Gardener rolls machines for; docs/usage/node-rolling.md lists all of it.
-func (d *delegate) className(spec *extensionsv1alpha1.WorkerPool, z *zone) (string, error) {
+// className returns the name of the zone's machine class. A new name rolls the machines of the zone. Beside what Gardener rolls
+// machines for it has the zone's site, the pool's data volumes and what the platform asks for; docs/usage/node-rolling.md lists
+// all of it. The latter two are left out for pools that are updated in place: no update gives a machine that exists other volumes.
+func (d *delegate) className(p *pool, z *zone, platformRollsFor []string) (string, error) {
+	inPlace := []string{z.siteName}
 	additional := []string{z.siteName}
-	hash, err := worker.WorkerPoolHash(*spec, d.cluster, additional, additional)
+	for _, volume := range p.spec.DataVolumes {
+		additional = append(additional, fmt.Sprintf("%s/%s/%s", volume.Name, volume.Size, ptr.Deref(volume.Type, "")))
+	}
+	additional = append(additional, slices.Sorted(slices.Values(platformRollsFor))...)
+
+	hash, err := worker.WorkerPoolHash(*p.spec, d.cluster, additional, inPlace)
 	if err != nil {
 		return "", platform.NewError(platform.ClassConfiguration, "hash of the pool: %w", err)
 	}

@@ -77,6 +77,9 @@ var (
 			s.workerSpec.Volume = &gardencorev1beta1.Volume{VolumeSize: "100Gi"}
 			s.namedPool("a").Volume = &extensionsv1alpha1.Volume{Size: "100Gi"}
 		}},
+		{"the name, size or type of one of the pool's data volumes, or their number", func(s *shoot) {
+			s.namedPool("a").DataVolumes = []extensionsv1alpha1.DataVolume{{Name: "logs", Size: "20Gi"}}
+		}},
 		{"the container runtime of the pool", func(s *shoot) { s.workerSpec.CRI = &gardencorev1beta1.CRI{Name: "other"} }},
 		{"kubelet settings that change what a node can offer: reserved resources, eviction, CPU manager, pods per node", func(s *shoot) {
 			s.kubelet = &gardencorev1beta1.KubeletConfig{KubeReserved: &gardencorev1beta1.KubeletConfigReserved{CPU: new(resource.MustParse("1"))}}
@@ -186,7 +189,14 @@ var _ = Describe("Machine class names", func() {
 		Expect(err).NotTo(HaveOccurred())
 
 		var lines, expected []string
+		var ofPlatform bool
 		for line := range strings.Lines(string(document)) {
+			if strings.HasPrefix(line, "#") {
+				ofPlatform = strings.HasPrefix(line, "### ")
+			}
+			if ofPlatform {
+				continue
+			}
 			if item, ok := strings.CutPrefix(line, "- "); ok {
 				lines = append(lines, strings.TrimSpace(item))
 			}
@@ -195,6 +205,42 @@ var _ = Describe("Machine class names", func() {
 			expected = append(expected, c.line)
 		}
 		Expect(lines).To(Equal(expected))
+	})
+
+	DescribeTable("data volumes that differ have different classes",
+		func(ctx SpecContext, change func(*extensionsv1alpha1.DataVolume)) {
+			s := newShoot()
+			s.profile.VolumeTypes = []v1alpha1.VolumeType{{Name: "fast", Sites: []v1alpha1.SiteVolumeType{{Name: "cloud"}, {Name: "racks"}}}}
+			s.namedPool("a").DataVolumes = []extensionsv1alpha1.DataVolume{{Name: "logs", Size: "20Gi"}}
+			before := s.classNames(ctx)
+			change(&s.namedPool("a").DataVolumes[0])
+			for zone, name := range s.classNames(ctx) {
+				Expect(name).NotTo(Equal(before[zone]), zone)
+			}
+		},
+		Entry("name", func(v *extensionsv1alpha1.DataVolume) { v.Name = "other" }),
+		Entry("size", func(v *extensionsv1alpha1.DataVolume) { v.Size = "30Gi" }),
+		Entry("type", func(v *extensionsv1alpha1.DataVolume) { v.Type = new("fast") }),
+	)
+
+	It("rolls the zones of a site for what its platform says, in any order of it", func(ctx SpecContext) {
+		s := newShoot()
+		before := s.classNames(ctx)
+		s.namedPool("a").ProviderConfig = mustEncode(&v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{
+			{Name: "cloud", OpenStack: &v1alpha1.OpenStackWorker{ServerGroup: &v1alpha1.OpenStackServerGroup{Policy: "affinity"}}},
+		}})
+		after := s.classNames(ctx)
+		Expect(after["cloud-a"]).NotTo(Equal(before["cloud-a"]))
+		Expect(after["cloud-b"]).NotTo(Equal(before["cloud-b"]))
+		Expect(after["rack-1"]).To(Equal(before["rack-1"]))
+
+		d := s.delegate(fake.NewClientBuilder().Build())
+		p := &pool{spec: s.namedPool("a")}
+		z := &zone{siteName: "cloud"}
+		one, err := d.className(p, z, []string{"a", "b"})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(d.className(p, z, []string{"b", "a"})).To(Equal(one))
+		Expect(d.className(p, z, []string{"b"})).NotTo(Equal(one))
 	})
 
 	It("has a class of its own for each pool and zone", func(ctx SpecContext) {

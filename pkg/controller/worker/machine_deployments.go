@@ -76,14 +76,14 @@ func strategy(p *pool, s share) machinev1alpha1.MachineDeploymentStrategy {
 	}
 }
 
-// nodeLabels returns the labels of the nodes: those of the pool and those that say where the node is. If the site of an
-// existing zone is not known any more it keeps the latter.
+// nodeLabels returns the labels of the nodes: those of the pool and those that say where the node is. A zone that keeps its
+// machine class keeps the latter, because its machines are where they are.
 func nodeLabels(p *pool, z *zone) map[string]string {
 	labels := maps.Clone(p.spec.Labels)
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	if z.site != nil {
+	if z.kept == nil {
 		labels[v1alpha1.LabelSite] = z.site.Name
 		labels[v1alpha1.LabelPlatform] = string(z.site.Platform)
 		return labels

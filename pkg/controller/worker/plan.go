@@ -22,6 +22,8 @@ import (
 
 // plan is what a Worker shall have.
 type plan struct {
+	// sites are those that the shoot uses and that are known.
+	sites []site.Site
 	pools []*pool
 }
 
@@ -76,9 +78,12 @@ func (d *delegate) plan(ctx context.Context) (*plan, error) {
 	}
 
 	facts, factsErr := d.readFacts(ctx)
-	p := &plan{}
+	p := &plan{sites: facts.sites}
 	for i := range d.worker.Spec.Pools {
 		p.pools = append(p.pools, d.planPool(ctx, &d.worker.Spec.Pools[i], facts, factsErr))
+	}
+	if err := d.refuseMoves(ctx, p); err != nil {
+		return nil, err
 	}
 	d.resolver.resolve(ctx, d, p, facts)
 
@@ -135,9 +140,6 @@ func (d *delegate) planPool(ctx context.Context, spec *extensionsv1alpha1.Worker
 		facts.locate(z)
 		z.indexOnSite = onSite[z.siteName]
 		onSite[z.siteName]++
-		if z.err == nil {
-			z.className, z.err = d.className(spec, z)
-		}
 		p.zones = append(p.zones, z)
 	}
 	for _, z := range p.zones {

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gardener/gardener/extensions/pkg/controller/worker"
-
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -43,14 +41,18 @@ func (r resolver) resolve(ctx context.Context, d *delegate, p *plan, f *facts) {
 			z.err = platform.InSite(z.siteName, err)
 			return
 		}
+		machineClasses, err := r.machineClasses.For(z.site.Platform)
+		if err == nil {
+			z.className, err = d.className(pool, z, machineClasses.RollsFor(request))
+		}
+		if err != nil {
+			z.err = platform.InSite(z.siteName, err)
+			return
+		}
 		answers[z] = make(chan answer, 1)
-		go func(answers chan<- answer, spec *v1alpha1.MachineProviderSpec, platformName v1alpha1.Platform) {
-			machineClasses, err := r.machineClasses.For(platformName)
-			if err == nil {
-				err = machineClasses.Resolve(ctx, request, spec)
-			}
-			answers <- answer{spec: spec, err: err}
-		}(answers[z], d.newSpec(z), z.site.Platform)
+		go func(answers chan<- answer, spec *v1alpha1.MachineProviderSpec) {
+			answers <- answer{spec: spec, err: machineClasses.Resolve(ctx, request, spec)}
+		}(answers[z], d.newSpec(z))
 	})
 
 	p.zones(func(_ *pool, z *zone) {
@@ -113,7 +115,11 @@ func (d *delegate) request(p *pool, z *zone, f *facts) (platform.MachineClassReq
 		return none, platform.NewError(platform.ClassConfiguration, "neither the CloudProfile nor the status of the Worker has machine image %q in version %q for machine type %q on the site",
 			p.spec.MachineImage.Name, p.spec.MachineImage.Version, p.spec.MachineType)
 	}
-	volumeType, volumeSize, err := volume(p, z, f)
+	rootType, rootSize, err := rootVolume(p, z, f)
+	if err != nil {
+		return none, err
+	}
+	dataVolumes, err := dataVolumes(p, z, f)
 	if err != nil {
 		return none, err
 	}
@@ -125,29 +131,13 @@ func (d *delegate) request(p *pool, z *zone, f *facts) (platform.MachineClassReq
 		Zone:        &z.site.Profile.Zones[i],
 		MachineType: z.machineType,
 		Image:       z.image.Site,
-		VolumeType:  volumeType,
-		VolumeSize:  volumeSize,
+		VolumeType:  rootType,
+		VolumeSize:  rootSize,
+		DataVolumes: dataVolumes,
+		Settings:    p.workerSite(z.siteName),
 		PodCIDRs:    d.podCIDRs(),
 		Pool:        p.spec.Name,
 	}, nil
-}
-
-func volume(p *pool, z *zone, f *facts) (*v1alpha1.SiteVolumeType, int, error) {
-	if p.spec.Volume == nil {
-		return nil, 0, nil
-	}
-	size, err := worker.DiskSize(p.spec.Volume.Size)
-	if err != nil {
-		return nil, 0, platform.NewError(platform.ClassConfiguration, "volume size %q: %w", p.spec.Volume.Size, err)
-	}
-	if p.spec.Volume.Type == nil {
-		return nil, size, nil
-	}
-	volumeType := helper.FindVolumeType(f.profile, *p.spec.Volume.Type, z.siteName)
-	if volumeType == nil {
-		return nil, 0, platform.NewError(platform.ClassConfiguration, "the CloudProfile does not have volume type %q on the site", *p.spec.Volume.Type)
-	}
-	return volumeType, size, nil
 }
 
 // podCIDRs returns the shoot's pod ranges, one per IP family.

@@ -51,6 +51,8 @@ type Server struct {
 	Status string
 	// Image is the ID of the server's image.
 	Image string
+	// Metadata is the metadata of the server.
+	Metadata map[string]string
 	// Addresses are the fixed addresses of the server.
 	Addresses []string
 }
@@ -78,7 +80,7 @@ func (c *Client) Servers(ctx context.Context, prefix string) (map[string]Server,
 	for _, s := range list {
 		if strings.HasPrefix(s.Name, prefix) {
 			image, _ := s.Image["id"].(string)
-			result[s.ID] = Server{ID: s.ID, Name: s.Name, Status: s.Status, Image: image, Addresses: fixedAddresses(s.Addresses)}
+			result[s.ID] = Server{ID: s.ID, Name: s.Name, Status: s.Status, Image: image, Metadata: s.Metadata, Addresses: fixedAddresses(s.Addresses)}
 		}
 	}
 	return result, nil

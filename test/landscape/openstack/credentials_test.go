@@ -35,7 +35,7 @@ var _ = Describe("belonging", func() {
 		named := Object{ID: "1", Name: "shoot--p--s-network"}
 		part := Object{ID: "2", parent: []string{"1"}}
 		partOfPart := Object{ID: "3", parent: []string{"", "2"}}
-		tagged := Object{ID: "4", tags: []string{"shoot=shoot--p--s"}}
+		tagged := Object{ID: "4", Marks: []string{"shoot=shoot--p--s"}}
 		foreign := Object{ID: "5", Name: "other", parent: []string{""}}
 		Expect(belonging([]Object{named, part, partOfPart, tagged, foreign}, "shoot--p--s")).To(Equal([]Object{named, part, partOfPart, tagged}))
 	})

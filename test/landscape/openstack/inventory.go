@@ -16,6 +16,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
@@ -30,6 +31,7 @@ const (
 	kindSubnet        = "subnet"
 	kindRouter        = "router"
 	kindSecurityGroup = "security group"
+	kindRule          = "security group rule"
 	kindFloatingIP    = "floating IP"
 	kindPort          = "port"
 	kindVolume        = "volume"
@@ -45,8 +47,9 @@ type Object struct {
 	ID string `json:"id"`
 	// Name is the name of the object; it may be empty.
 	Name string `json:"name"`
+	// Marks are its tags, its metadata as key=value and its description, as far as its kind has them.
+	Marks []string `json:"-"`
 
-	tags   []string
 	parent []string
 }
 
@@ -56,11 +59,11 @@ func (o Object) String() string {
 }
 
 // Objects returns everything in the project that belongs to the shoot: objects whose name begins with the shoot's name, that
-// have a tag or a metadata value with it, or that are part of such an object.
+// have a mark with it, or that are part of such an object.
 func (c *Client) Objects(ctx context.Context, shoot string) ([]Object, error) {
 	var all []Object
 	for _, list := range []func(context.Context) ([]Object, error){
-		c.servers, c.keyPairs, c.serverGroups, c.networks, c.subnets, c.routers, c.securityGroups, c.floatingIPs, c.ports, c.volumes,
+		c.servers, c.keyPairs, c.serverGroups, c.networks, c.subnets, c.routers, c.securityGroups, c.rules, c.floatingIPs, c.ports, c.volumes,
 	} {
 		objects, err := list(ctx)
 		if err != nil {
@@ -78,7 +81,7 @@ func belonging(all []Object, shoot string) []Object {
 		ours   = map[string]bool{}
 	)
 	for _, o := range all {
-		own := strings.HasPrefix(o.Name, shoot) || slices.ContainsFunc(o.tags, func(tag string) bool { return strings.Contains(tag, shoot) }) ||
+		own := strings.HasPrefix(o.Name, shoot) || slices.ContainsFunc(o.Marks, func(mark string) bool { return strings.Contains(mark, shoot) }) ||
 			slices.ContainsFunc(o.parent, func(id string) bool { return ours[id] })
 		if own {
 			ours[o.ID] = true
@@ -107,11 +110,20 @@ func list[T any](ctx context.Context, c *Client, pager pagination.Pager, extract
 	return result, nil
 }
 
+func pairs(metadata map[string]string) []string {
+	var result []string
+	for key, value := range metadata {
+		result = append(result, key+"="+value)
+	}
+	slices.Sort(result)
+	return result
+}
+
 func (c *Client) servers(ctx context.Context) ([]Object, error) {
 	all, err := c.Servers(ctx, "")
 	var result []Object
 	for _, s := range all {
-		result = append(result, Object{Project: c.project, Kind: kindServer, ID: s.ID, Name: s.Name})
+		result = append(result, Object{Project: c.project, Kind: kindServer, ID: s.ID, Name: s.Name, Marks: pairs(s.Metadata)})
 	}
 	return result, err
 }
@@ -130,46 +142,50 @@ func (c *Client) serverGroups(ctx context.Context) ([]Object, error) {
 
 func (c *Client) networks(ctx context.Context) ([]Object, error) {
 	return list(ctx, c, networks.List(c.network, nil), networks.ExtractNetworks, func(n networks.Network) Object {
-		return Object{Kind: kindNetwork, ID: n.ID, Name: n.Name, tags: n.Tags}
+		return Object{Kind: kindNetwork, ID: n.ID, Name: n.Name, Marks: append(n.Tags, n.Description)}
 	})
 }
 
 func (c *Client) subnets(ctx context.Context) ([]Object, error) {
 	return list(ctx, c, subnets.List(c.network, nil), subnets.ExtractSubnets, func(s subnets.Subnet) Object {
-		return Object{Kind: kindSubnet, ID: s.ID, Name: s.Name, tags: s.Tags, parent: []string{s.NetworkID}}
+		return Object{Kind: kindSubnet, ID: s.ID, Name: s.Name, Marks: append(s.Tags, s.Description), parent: []string{s.NetworkID}}
 	})
 }
 
 func (c *Client) routers(ctx context.Context) ([]Object, error) {
 	return list(ctx, c, routers.List(c.network, nil), routers.ExtractRouters, func(r routers.Router) Object {
-		return Object{Kind: kindRouter, ID: r.ID, Name: r.Name, tags: r.Tags}
+		return Object{Kind: kindRouter, ID: r.ID, Name: r.Name, Marks: append(r.Tags, r.Description)}
 	})
 }
 
 func (c *Client) securityGroups(ctx context.Context) ([]Object, error) {
 	return list(ctx, c, groups.List(c.network, groups.ListOpts{}), groups.ExtractGroups, func(g groups.SecGroup) Object {
-		return Object{Kind: kindSecurityGroup, ID: g.ID, Name: g.Name, tags: g.Tags}
+		return Object{Kind: kindSecurityGroup, ID: g.ID, Name: g.Name, Marks: append(g.Tags, g.Description)}
+	})
+}
+
+func (c *Client) rules(ctx context.Context) ([]Object, error) {
+	return list(ctx, c, rules.List(c.network, rules.ListOpts{}), rules.ExtractRules, func(r rules.SecGroupRule) Object {
+		name := fmt.Sprintf("%s %s %s %d-%d %s", r.Direction, r.EtherType, r.Protocol, r.PortRangeMin, r.PortRangeMax, r.RemoteIPPrefix)
+		return Object{Kind: kindRule, ID: r.ID, Name: name, parent: []string{r.SecGroupID}}
 	})
 }
 
 func (c *Client) floatingIPs(ctx context.Context) ([]Object, error) {
 	return list(ctx, c, floatingips.List(c.network, nil), floatingips.ExtractFloatingIPs, func(f floatingips.FloatingIP) Object {
-		return Object{Kind: kindFloatingIP, ID: f.ID, Name: f.FloatingIP, tags: append(f.Tags, f.Description), parent: []string{f.RouterID}}
+		return Object{Kind: kindFloatingIP, ID: f.ID, Name: f.FloatingIP, Marks: append(f.Tags, f.Description), parent: []string{f.RouterID}}
 	})
 }
 
 func (c *Client) ports(ctx context.Context) ([]Object, error) {
 	return list(ctx, c, ports.List(c.network, nil), ports.ExtractPorts, func(p ports.Port) Object {
-		return Object{Kind: kindPort, ID: p.ID, Name: p.Name, tags: p.Tags, parent: []string{p.NetworkID, p.DeviceID}}
+		return Object{Kind: kindPort, ID: p.ID, Name: p.Name, Marks: append(p.Tags, p.Description), parent: []string{p.NetworkID, p.DeviceID}}
 	})
 }
 
 func (c *Client) volumes(ctx context.Context) ([]Object, error) {
 	return list(ctx, c, volumes.List(c.volume, nil), volumes.ExtractVolumes, func(v volumes.Volume) Object {
-		o := Object{Kind: kindVolume, ID: v.ID, Name: v.Name}
-		for _, value := range v.Metadata {
-			o.tags = append(o.tags, value)
-		}
+		o := Object{Kind: kindVolume, ID: v.ID, Name: v.Name, Marks: pairs(v.Metadata)}
 		for _, attachment := range v.Attachments {
 			o.parent = append(o.parent, attachment.ServerID)
 		}

@@ -78,7 +78,7 @@ func (c *Client) deleteObject(ctx context.Context, o Object) error {
 	case kindPort:
 		return c.deletePort(ctx, o.ID)
 	}
-	return nil // subnets go with their network
+	return nil // subnets go with their network, rules with their security group
 }
 
 // deletePort deletes a port, or the router's interface that it is.

@@ -86,7 +86,7 @@ func classifyResponse(response *gophercloud.ErrUnexpectedResponseCode) error {
 	}
 	return &platform.Error{
 		Class:      class,
-		RetryAfter: retryAfter(response),
+		RetryAfter: retryAfter(response.ResponseHeader),
 		Err:        &apiError{response: response, fault: fault},
 	}
 }

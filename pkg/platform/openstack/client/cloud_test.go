@@ -32,6 +32,8 @@ type cloud struct {
 	serve http.HandlerFunc
 	// onLogin, if set, answers a login unless it returns false.
 	onLogin func(http.ResponseWriter, *http.Request) bool
+	// onDiscovery, if set, is called before a service tells its versions.
+	onDiscovery func(path string)
 	// onRefused, if set, is called before a request is refused because of its token.
 	onRefused func()
 
@@ -74,6 +76,9 @@ func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		answer(w, http.StatusUnauthorized, `{"error": {"code": 401, "message": "The request you have made requires authentication."}}`)
 	case r.URL.Path == "/network/" || r.URL.Path == "/image/":
+		if c.onDiscovery != nil {
+			c.onDiscovery(r.URL.Path)
+		}
 		answer(w, http.StatusOK, `{"versions": [{"id": "v2.0", "status": "CURRENT"}]}`)
 	default:
 		c.serve(w, r)
@@ -113,7 +118,7 @@ func (c *cloud) login(w http.ResponseWriter, r *http.Request) {
 	c.valid = token
 	c.mutex.Unlock()
 	var catalog []string
-	for service, path := range map[string]string{"network": "/network", "compute": "/compute/v2.1", "image": "/image"} {
+	for service, path := range map[string]string{"network": "/network", "compute": "/compute/v2.1", "image": "/image", "block-storage": "/volume/v3"} {
 		catalog = append(catalog, fmt.Sprintf(`{"type": %q, "endpoints": [{"interface": "public", "region": "west", "url": %q}]}`, service, "http://"+r.Host+path))
 	}
 	w.Header().Set("X-Subject-Token", token)

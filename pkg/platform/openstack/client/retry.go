@@ -20,13 +20,14 @@ const (
 	maxRetries    = 3
 	firstBackoff  = 200 * time.Millisecond
 	maxRetryAfter = 30 * time.Second
-	// maxSeconds is the most that a service is believed to want a client to wait; more could overflow a duration.
-	maxSeconds = 24 * 60 * 60
+	// maxSeconds is the most that a service is believed to want its clients to wait.
+	maxSeconds = 60 * 60
 )
 
 // retry repeats requests.
 type retry struct {
 	wait func(context.Context, time.Duration) error
+	now  func() time.Time
 }
 
 // transient repeats requests that are safe to repeat, reads and deletions, when the answer was lost or said that the
@@ -42,14 +43,11 @@ func (r retry) transient(ctx context.Context, method, _ string, _ *gophercloud.R
 	return nil
 }
 
-// rateLimited repeats a request that was refused with 429 after the time that the service asked for, unless that is
-// longer than a caller should be blocked.
+// rateLimited repeats a request that was refused with 429, unless the service asked for more time than a caller should be
+// blocked. The gate makes it wait for the time that the service asked for.
 func (r retry) rateLimited(ctx context.Context, response *gophercloud.ErrUnexpectedResponseCode, _ error, failures uint) error {
-	after := retryAfter(response)
-	if after == 0 {
-		after = firstBackoff << (failures - 1)
-	}
-	if after > maxRetryAfter || r.wait(ctx, after) != nil {
+	after := retryAfter(response.ResponseHeader)
+	if after > maxRetryAfter || after == 0 && r.wait(ctx, firstBackoff<<(failures-1)) != nil {
 		return *response
 	}
 	return nil
@@ -64,20 +62,20 @@ func isTransient(err error) bool {
 		}
 		return false
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errHeldBack) {
 		return false
 	}
 	var network net.Error
 	return errors.As(err, &network) && !network.Timeout()
 }
 
-func retryAfter(response *gophercloud.ErrUnexpectedResponseCode) time.Duration {
-	value := response.ResponseHeader.Get("Retry-After")
+func retryAfter(header http.Header) time.Duration {
+	value := header.Get("Retry-After")
 	if seconds, err := strconv.Atoi(value); err == nil && seconds > 0 {
 		return time.Duration(min(seconds, maxSeconds)) * time.Second
 	}
 	if date, err := http.ParseTime(value); err == nil {
-		return max(0, time.Until(date))
+		return min(max(0, time.Until(date)), maxSeconds*time.Second)
 	}
 	return 0
 }

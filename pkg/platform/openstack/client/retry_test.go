@@ -9,7 +9,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -30,6 +29,7 @@ var _ = Describe("Retry", func() {
 		waits      []time.Duration
 		waitErr    error
 		session    *Session
+		now        time.Time
 	)
 
 	BeforeEach(func(ctx SpecContext) {
@@ -52,8 +52,11 @@ var _ = Describe("Retry", func() {
 		// net/http repeats requests by itself on connections that it has used before.
 		c.Config.SetKeepAlivesEnabled(false)
 		sessions := NewSessions()
+		now = time.Now()
+		sessions.retry.now = func() time.Time { return now }
 		sessions.retry.wait = func(_ context.Context, d time.Duration) error {
 			waits = append(waits, d)
+			now = now.Add(d)
 			return waitErr
 		}
 		var err error
@@ -62,7 +65,7 @@ var _ = Describe("Retry", func() {
 	})
 
 	request := func(ctx context.Context, method string) error {
-		network, err := session.Network()
+		network, err := session.Network(context.WithoutCancel(ctx))
 		Expect(err).NotTo(HaveOccurred())
 		switch method {
 		case http.MethodGet:
@@ -121,17 +124,55 @@ var _ = Describe("Retry", func() {
 		Entry("no time", http.MethodPost, "", Equal(firstBackoff), 201),
 	)
 
-	It("should not wait for longer than a caller should be blocked, and say how long that is", func(ctx SpecContext) {
-		for _, seconds := range []int{31, 99999999999} {
-			answers, retryAfter = []int{429, 429}, strconv.Itoa(seconds)
-			err := request(ctx, http.MethodGet)
-			var classified *platform.Error
-			Expect(errors.As(err, &classified)).To(BeTrue())
-			Expect(classified.Class).To(Equal(platform.ClassTransient))
-			Expect(classified.RetryAfter).To(BeNumerically(">", 30*time.Second))
-		}
+	DescribeTable("should not wait for longer than a caller should be blocked, say how long that is, and send nothing meanwhile",
+		func(ctx SpecContext, code int, method, after string) {
+			answers, retryAfter = []int{code, http.StatusCreated}, after
+			if method == http.MethodGet {
+				answers[1] = http.StatusOK
+			}
+			for range 2 {
+				err := request(ctx, method)
+				var classified *platform.Error
+				Expect(errors.As(err, &classified)).To(BeTrue())
+				Expect(classified.Class).To(Equal(platform.ClassTransient))
+				Expect(classified.RetryAfter).To(BeNumerically(">", maxRetryAfter))
+				Expect(classified.RetryAfter).To(BeNumerically("<=", time.Hour))
+			}
+			Expect(requests.Load()).To(BeEquivalentTo(1))
+
+			now = now.Add(time.Hour)
+			Expect(request(ctx, method)).To(Succeed())
+			Expect(requests.Load()).To(BeEquivalentTo(2))
+		},
+		Entry("too many requests", 429, http.MethodGet, "31"),
+		Entry("too many creations", 429, http.MethodPost, "31"),
+		Entry("overloaded", 503, http.MethodPost, "31"),
+		Entry("for days", 429, http.MethodGet, "99999999999"),
+		Entry("until a date", 429, http.MethodGet, time.Now().Add(48*time.Hour).UTC().Format(http.TimeFormat)),
+	)
+
+	It("should hold back the requests of all callers to a service that asked for time, and of no other", func(ctx SpecContext) {
+		answers, retryAfter = []int{503, 200, 201}, "7"
+		Expect(request(ctx, http.MethodPost)).To(MatchError(ContainSubstring("503 Service Unavailable")))
+		Expect(waits).To(BeEmpty())
+
+		image, err := session.Image(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		_, err = image.Get(ctx, image.ServiceURL("images"), nil, nil)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(waits).To(BeEmpty())
+
+		hurried, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		err = request(hurried, http.MethodPost)
+		Expect(err).To(MatchError(ContainSubstring("network API: the service asked for time: 7s left")))
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
 		Expect(waits).To(BeEmpty())
 		Expect(requests.Load()).To(BeEquivalentTo(2))
+
+		Expect(request(ctx, http.MethodPost)).To(Succeed())
+		Expect(waits).To(HaveExactElements(7 * time.Second))
+		Expect(requests.Load()).To(BeEquivalentTo(3))
 	})
 
 	It("should not wait for a service that keeps refusing", func(ctx SpecContext) {

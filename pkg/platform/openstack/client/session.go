@@ -6,20 +6,23 @@ package client
 
 import (
 	"context"
-	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-const userAgent = "gardener-extension-provider-hybrid"
+// userAgent is the name of the binary: the services' logs tell the extension from the driver.
+var userAgent = filepath.Base(os.Args[0])
 
 // VolumeTypeMicroversion is the version of the compute API that accepts a volume type in the block device mapping.
 const VolumeTypeMicroversion = "2.67"
@@ -33,9 +36,9 @@ type Session struct {
 	endpoints gophercloud.EndpointOpts
 	transport *transport
 
-	mutex    sync.Mutex
-	services map[string]*gophercloud.ServiceClient
-	values   sync.Map
+	services    sync.Map
+	discoveries singleflight.Group
+	values      sync.Map
 }
 
 func newSession(ctx context.Context, siteName string, connection v1alpha1.OpenStackConnection, credentials site.Credentials, retry retry) (*Session, error) {
@@ -43,7 +46,7 @@ func newSession(ctx context.Context, siteName string, connection v1alpha1.OpenSt
 	if err != nil {
 		return nil, err
 	}
-	roundTripper, err := newTransport(siteName, connection)
+	roundTripper, err := newTransport(siteName, connection, newGate(retry))
 	if err != nil {
 		return nil, err
 	}
@@ -75,42 +78,8 @@ func newSession(ctx context.Context, siteName string, connection v1alpha1.OpenSt
 			Availability: gophercloud.Availability(endpointType(connection)),
 		},
 		transport: roundTripper,
-		services:  map[string]*gophercloud.ServiceClient{},
 	}, nil
 }
-
-// Network returns the client of the networking API.
-func (s *Session) Network() (*gophercloud.ServiceClient, error) {
-	return s.service("network", openstack.NewNetworkV2)
-}
-
-// Compute returns the client of the compute API.
-func (s *Session) Compute() (*gophercloud.ServiceClient, error) {
-	return s.service("compute", openstack.NewComputeV2)
-}
-
-// Image returns the client of the image API.
-func (s *Session) Image() (*gophercloud.ServiceClient, error) {
-	return s.service("image", openstack.NewImageV2)
-}
-
-// Volume returns the client of the block storage API.
-func (s *Session) Volume() (*gophercloud.ServiceClient, error) {
-	return s.service("volume", openstack.NewBlockStorageV3)
-}
-
-// LoadBalancer returns the client of the load balancing API.
-func (s *Session) LoadBalancer() (*gophercloud.ServiceClient, error) {
-	return s.service("load-balancer", openstack.NewLoadBalancerV2)
-}
-
-// SharedFileSystem returns the client of the shared file system API.
-func (s *Session) SharedFileSystem() (*gophercloud.ServiceClient, error) {
-	return s.service("shared-file-system", openstack.NewSharedFileSystemV2)
-}
-
-// ErrNoService means that the site's catalog does not have a service.
-var ErrNoService = errors.New("no such service")
 
 // Roles returns the names of the roles that the credentials have in the project.
 func (s *Session) Roles() ([]string, error) {
@@ -136,32 +105,6 @@ func (s *Session) Value(key any, create func() any) any {
 	}
 	value, _ := s.values.LoadOrStore(key, create())
 	return value
-}
-
-func (s *Session) service(name string, constructor func(*gophercloud.ProviderClient, gophercloud.EndpointOpts) (*gophercloud.ServiceClient, error)) (*gophercloud.ServiceClient, error) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-
-	if service, ok := s.services[name]; ok {
-		return service, nil
-	}
-	service, err := constructor(s.provider, s.endpoints)
-	if err != nil {
-		return nil, platform.InSite(s.Site, s.classifyDiscovery(name, err))
-	}
-	s.transport.name(service.Endpoint, name)
-	s.services[name] = service
-	return service, nil
-}
-
-// classifyDiscovery is Classify for what the service catalog says of a service: what is not found there is the service.
-func (s *Session) classifyDiscovery(service string, err error) error {
-	var missing *gophercloud.ErrEndpointNotFound
-	if errors.As(err, &missing) || IsNotFound(err) {
-		return platform.NewError(platform.ClassConfiguration, "openstack.region: the %s API has no usable %s endpoint in region %q: %w: %w",
-			service, s.endpoints.Availability, s.endpoints.Region, ErrNoService, err)
-	}
-	return Classify(err)
 }
 
 func authOptions(connection v1alpha1.OpenStackConnection, credentials site.Credentials) (*gophercloud.AuthOptions, error) {

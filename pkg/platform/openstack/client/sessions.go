@@ -43,7 +43,7 @@ var Shared = sync.OnceValue(NewSessions)
 
 // NewSessions returns an empty set of sessions.
 func NewSessions() *Sessions {
-	return &Sessions{now: time.Now, retry: retry{wait: wait}, sessions: map[string]*entry{}}
+	return &Sessions{now: time.Now, retry: retry{wait: wait, now: time.Now}, sessions: map[string]*entry{}}
 }
 
 // Get returns the session of a site. The first call for given credentials logs in; calls that come meanwhile wait for it

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -35,7 +37,7 @@ func concurrently(n int, do func() error) []error {
 }
 
 func listPorts(ctx context.Context, session *Session) error {
-	network, err := session.Network()
+	network, err := session.Network(ctx)
 	if err != nil {
 		return err
 	}
@@ -72,6 +74,18 @@ var _ = Describe("Sessions", func() {
 		count := 0
 		found.Range(func(any, any) bool { count++; return true })
 		Expect(count).To(Equal(1))
+	})
+
+	It("should tell the services the name of the binary", func(ctx SpecContext) {
+		agents := make(chan string, 1)
+		c.serve = func(w http.ResponseWriter, r *http.Request) {
+			agents <- r.UserAgent()
+			ok(w, r)
+		}
+		session, err := get(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(listPorts(ctx, session)).To(Succeed())
+		Expect(agents).To(Receive(HavePrefix(filepath.Base(os.Args[0]) + " gophercloud/")))
 	})
 
 	It("should not remember a failed login", func(ctx SpecContext) {
@@ -264,7 +278,7 @@ var _ = Describe("Sessions", func() {
 		connection.Region = "east"
 		session, err := sessions.Get(ctx, "cloud", connection, credentials())
 		Expect(err).NotTo(HaveOccurred())
-		_, err = session.Compute()
+		_, err = session.Compute(ctx)
 		Expect(err).To(MatchError(HavePrefix(`site "cloud": openstack.region: the compute API has no usable public endpoint in region "east"`)))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 	})
@@ -272,9 +286,9 @@ var _ = Describe("Sessions", func() {
 	It("should return the same client of a service and the same value each time", func(ctx SpecContext) {
 		session, err := get(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		image, err := session.Image()
+		image, err := session.Image(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(session.Image()).To(BeIdenticalTo(image))
+		Expect(session.Image(ctx)).To(BeIdenticalTo(image))
 		Expect(session.Value("key", func() any { return 1 })).To(Equal(1))
 		Expect(session.Value("key", func() any { return 2 })).To(Equal(1))
 	})

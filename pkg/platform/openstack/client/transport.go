@@ -39,12 +39,13 @@ type transport struct {
 	site    string
 	next    *http.Transport
 	limiter *rate.Limiter
+	gate    *gate
 
 	mutex    sync.RWMutex
 	services map[string]string
 }
 
-func newTransport(siteName string, connection v1alpha1.OpenStackConnection) (*transport, error) {
+func newTransport(siteName string, connection v1alpha1.OpenStackConnection, gate *gate) (*transport, error) {
 	tlsConfig, err := tlsConfig(connection.TLS)
 	if err != nil {
 		return nil, err
@@ -62,12 +63,17 @@ func newTransport(siteName string, connection v1alpha1.OpenStackConnection) (*tr
 			ResponseHeaderTimeout: requestTimeout(connection),
 		},
 		limiter:  rate.NewLimiter(requestsPerSecond, requestBurst),
+		gate:     gate,
 		services: map[string]string{},
 	}, nil
 }
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	service := t.service(request.URL)
+	if err := t.gate.pass(request.Context(), service); err != nil {
+		return nil, err
+	}
 	if err := t.limiter.Wait(request.Context()); err != nil {
 		return nil, err
 	}
@@ -76,8 +82,9 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	code := "error"
 	if err == nil {
 		code = strconv.Itoa(response.StatusCode)
+		t.gate.look(service, response)
 	}
-	platform.RequestDuration.WithLabelValues(t.site, t.service(request.URL), request.Method, code).Observe(time.Since(start).Seconds())
+	platform.RequestDuration.WithLabelValues(t.site, service, request.Method, code).Observe(time.Since(start).Seconds())
 	return response, err
 }
 

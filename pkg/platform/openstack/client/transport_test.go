@@ -24,6 +24,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gophercloud/gophercloud/v2"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
@@ -198,9 +199,13 @@ var _ = Describe("Transport", func() {
 			session, err := NewSessions().Get(ctx, "counted", c.connection(), credentials())
 			Expect(err).NotTo(HaveOccurred())
 			Expect(listPorts(ctx, session)).NotTo(Succeed())
-			compute, err := session.Compute()
+			compute, err := session.Compute(ctx)
 			Expect(err).NotTo(HaveOccurred())
 			_, err = compute.Get(ctx, compute.ServiceURL("servers"), nil, nil)
+			Expect(err).NotTo(HaveOccurred())
+			volume, err := session.Volume(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			_, err = volume.Delete(ctx, volume.ServiceURL("volumes", "1"), &gophercloud.RequestOpts{OkCodes: []int{http.StatusOK}})
 			Expect(err).NotTo(HaveOccurred())
 			c.Close()
 			_, err = compute.Post(ctx, compute.ServiceURL("servers"), map[string]string{}, nil, nil)
@@ -212,6 +217,7 @@ var _ = Describe("Transport", func() {
 				{"service": "network", "method": "GET", "code": "403"},
 				{"service": "compute", "method": "GET", "code": "200"},
 				{"service": "compute", "method": "POST", "code": "error"},
+				{"service": "volume", "method": "DELETE", "code": "200"},
 			} {
 				labels["site"] = "counted"
 				Expect(platform.RequestDuration.DeletePartialMatch(labels)).To(Equal(1), "%v", labels)

@@ -18,20 +18,30 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
-// delete deletes what is ours: the objects that the state knows as managed and those that are found by name and mark.
+// delete deletes what is ours: the objects that the state knows as managed, those that are found by name and mark, and what
+// Services left behind. What uses others goes first.
 func (f *flow) delete(ctx context.Context) error {
-	if err := f.deletePorts(ctx); err != nil {
-		return err
-	}
 	return parallel(ctx,
 		sequence(
-			f.deleteRouterInterfaces,
+			f.deleteLoadBalancers,
 			func(ctx context.Context) error {
-				return parallel(ctx, f.deleteRouters, sequence(f.deleteSubnets, f.deleteNetworks))
+				return parallel(ctx, f.deletePorts, f.deleteFloatingIPs, f.deleteRoutes)
+			},
+			func(ctx context.Context) error {
+				return parallel(ctx,
+					sequence(
+						f.deleteRouterInterfaces,
+						func(ctx context.Context) error {
+							return parallel(ctx, f.deleteRouters, sequence(f.deleteSubnets, f.deleteNetworks))
+						},
+					),
+					f.deleteSecurityGroups,
+					f.deleteServiceSecurityGroups,
+				)
 			},
 		),
-		f.deleteSecurityGroups,
 		f.deleteKeyPairs,
+		f.deleteServerGroups,
 	)
 }
 
@@ -120,6 +130,16 @@ func (f *flow) ownedSubnets(ctx context.Context) ([]subnets.Subnet, error) {
 		func(s subnets.Subnet) (string, bool) { return s.ID, f.owner.Owns(s.Description, s.Tags) })
 }
 
+func (f *flow) ownedNetworks(ctx context.Context) ([]network, error) {
+	return owned(ctx, f.networksBy, f.state().Network, f.owner.Name(),
+		func(n network) (string, bool) { return n.ID, f.owner.Owns(n.Description, n.Tags) })
+}
+
+func (f *flow) ownedSecurityGroups(ctx context.Context) ([]groups.SecGroup, error) {
+	return owned(ctx, f.securityGroups, f.state().SecurityGroup, f.owner.Name(),
+		func(g groups.SecGroup) (string, bool) { return g.ID, f.owner.Owns(g.Description, g.Tags) })
+}
+
 func (f *flow) deleteRouters(ctx context.Context) error {
 	found, err := f.ownedRouters(ctx)
 	if err != nil {
@@ -147,8 +167,7 @@ func (f *flow) deleteSubnets(ctx context.Context) error {
 }
 
 func (f *flow) deleteNetworks(ctx context.Context) error {
-	found, err := owned(ctx, f.networksBy, f.state().Network, f.owner.Name(),
-		func(n network) (string, bool) { return n.ID, f.owner.Owns(n.Description, n.Tags) })
+	found, err := f.ownedNetworks(ctx)
 	if err != nil {
 		return err
 	}
@@ -161,8 +180,7 @@ func (f *flow) deleteNetworks(ctx context.Context) error {
 }
 
 func (f *flow) deleteSecurityGroups(ctx context.Context) error {
-	found, err := owned(ctx, f.securityGroups, f.state().SecurityGroup, f.owner.Name(),
-		func(g groups.SecGroup) (string, bool) { return g.ID, f.owner.Owns(g.Description, g.Tags) })
+	found, err := f.ownedSecurityGroups(ctx)
 	if err != nil {
 		return err
 	}

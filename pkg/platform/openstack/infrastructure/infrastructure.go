@@ -63,11 +63,6 @@ func (i *infrastructure) Validate(context.Context, *site.Site, platform.Validati
 	return platform.Findings{}, nil
 }
 
-// Orphans implements platform.Infrastructure.
-func (i *infrastructure) Orphans(context.Context, *site.Site) ([]v1alpha1.Orphan, error) {
-	return nil, nil
-}
-
 // Delete implements platform.Infrastructure.
 func (i *infrastructure) Delete(ctx context.Context, s *site.Site, persist platform.Persist) error {
 	connection, ok := deleteConnection(s)
@@ -109,8 +104,8 @@ func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1al
 	if err != nil {
 		return nil, err
 	}
-	network, networkErr := session.Network()
-	compute, computeErr := session.Compute()
+	network, networkErr := session.Network(ctx)
+	compute, computeErr := session.Compute(ctx)
 	if err := errors.Join(networkErr, computeErr); err != nil {
 		return nil, err
 	}

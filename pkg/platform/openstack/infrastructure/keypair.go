@@ -71,12 +71,17 @@ func (f *flow) ensureKeyPair(seen *seen) func(context.Context) error {
 	}
 }
 
-func (f *flow) deleteKeyPairs(ctx context.Context) error {
+func (f *flow) ownedKeyPairs(ctx context.Context) ([]keypairs.KeyPair, error) {
 	found, err := client.List(ctx, keypairs.List(f.compute, nil), keypairs.ExtractKeyPairs)
+	return slices.DeleteFunc(found, func(pair keypairs.KeyPair) bool { return !f.ownsKeyPair(pair) }), err
+}
+
+func (f *flow) deleteKeyPairs(ctx context.Context) error {
+	found, err := f.ownedKeyPairs(ctx)
 	if err != nil {
 		return err
 	}
-	for _, pair := range slices.DeleteFunc(found, func(pair keypairs.KeyPair) bool { return !f.ownsKeyPair(pair) }) {
+	for _, pair := range found {
 		if err := client.IgnoreNotFound(keypairs.Delete(ctx, f.compute, pair.Name, nil).ExtractErr()); err != nil {
 			return err
 		}

@@ -6,16 +6,24 @@ package machineclasses
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
 	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/servergroup"
 )
+
+var uuidRegexp = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // lookup resolves names on one session. The zones of a reconciliation ask at the same time and share the answers; nothing
 // is remembered afterwards, so that what an operator changes counts at once.
@@ -32,7 +40,7 @@ func lookupOf(session *client.Session) *lookup {
 
 func (l *lookup) flavor(ctx context.Context, name string) (string, error) {
 	value, err := l.shared(ctx, "flavors", func(ctx context.Context) (any, error) {
-		compute, err := l.session.Compute()
+		compute, err := l.session.Compute(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -55,7 +63,7 @@ func (l *lookup) image(ctx context.Context, image *v1alpha1.OpenStackImage) (str
 		options, description = images.ListOpts{ID: "in:" + image.ImageID}, "ID "+image.ImageID
 	}
 	value, err := l.shared(ctx, "image "+description, func(ctx context.Context) (any, error) {
-		service, err := l.session.Image()
+		service, err := l.session.Image(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -69,6 +77,61 @@ func (l *lookup) image(ctx context.Context, image *v1alpha1.OpenStackImage) (str
 		return "", platform.NewError(platform.ClassConfiguration, "%d active images with the %s are visible to the credentials, want one", len(active), description)
 	}
 	return active[0].ID, nil
+}
+
+// securityGroups returns the IDs of the security groups with the names or IDs, in their order. The error names all that cannot be
+// resolved.
+func (l *lookup) securityGroups(ctx context.Context, namesOrIDs []string) ([]string, error) {
+	var (
+		ids  []string
+		errs []error
+	)
+	for _, nameOrID := range namesOrIDs {
+		id, err := l.securityGroup(ctx, nameOrID)
+		ids, errs = append(ids, id), append(errs, err)
+	}
+	return ids, errors.Join(errs...)
+}
+
+func (l *lookup) securityGroup(ctx context.Context, nameOrID string) (string, error) {
+	options := groups.ListOpts{Name: nameOrID}
+	if uuidRegexp.MatchString(nameOrID) {
+		options = groups.ListOpts{ID: nameOrID}
+	}
+	value, err := l.shared(ctx, "security group "+nameOrID, func(ctx context.Context) (any, error) {
+		service, err := l.session.Network(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return client.List(ctx, groups.List(service, options), groups.ExtractGroups)
+	})
+	if err != nil {
+		return "", err
+	}
+	found := value.([]groups.SecGroup)
+	if len(found) != 1 {
+		return "", platform.NewError(platform.ClassConfiguration, "additionalSecurityGroups: %d security groups with the name or ID %q are visible to the credentials, want one", len(found), nameOrID)
+	}
+	return found[0].ID, nil
+}
+
+// serverGroup returns the ID of the pool's server group, empty if the pool shall have none. It creates the server group if it
+// does not exist; zones that ask at the same time get the same one.
+func (l *lookup) serverGroup(ctx context.Context, o owner.Owner, pool string, wanted *v1alpha1.OpenStackServerGroup) (string, error) {
+	if wanted == nil {
+		return "", nil
+	}
+	value, err := l.shared(ctx, "server group "+o.ServerGroupName(pool, wanted.Policy), func(ctx context.Context) (any, error) {
+		compute, err := l.session.Compute(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return servergroup.Ensure(ctx, compute, o, pool, wanted.Policy)
+	})
+	if err != nil {
+		return "", fmt.Errorf("serverGroup with policy %q: %w", wanted.Policy, err)
+	}
+	return value.(servergroup.ServerGroup).ID, nil
 }
 
 // shared lets callers of the same key share one request, each with its own deadline.

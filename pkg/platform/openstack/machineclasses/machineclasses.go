@@ -8,10 +8,16 @@ package machineclasses
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/servergroup"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -42,7 +48,14 @@ func (m *machineClasses) resolve(ctx context.Context, request platform.MachineCl
 	lookup := lookupOf(session)
 	flavorID, flavorErr := lookup.flavor(ctx, request.MachineType.OpenStack.Flavor)
 	imageID, imageErr := lookup.image(ctx, request.Image.OpenStack)
-	if err := errors.Join(flavorErr, imageErr); err != nil {
+	settings := ptr.Deref(request.Settings.OpenStack, v1alpha1.OpenStackWorker{})
+	securityGroupIDs, securityGroupsErr := lookup.securityGroups(ctx, settings.AdditionalSecurityGroups)
+	if err := errors.Join(flavorErr, imageErr, securityGroupsErr); err != nil {
+		return err
+	}
+	// It comes last, so that a pool that cannot have machines has no server group.
+	serverGroupID, err := lookup.serverGroup(ctx, ownerOf(request.Site), request.Pool, settings.ServerGroup)
+	if err != nil {
 		return err
 	}
 
@@ -54,22 +67,88 @@ func (m *machineClasses) resolve(ctx context.Context, request platform.MachineCl
 		AvailabilityZone: request.Zone.OpenStack.AvailabilityZone,
 		NetworkID:        status.NetworkID,
 		SubnetID:         status.SubnetID,
-		SecurityGroupIDs: []string{status.SecurityGroupID},
+		SecurityGroupIDs: withoutDuplicates(append([]string{status.SecurityGroupID}, securityGroupIDs...)),
 		KeyName:          status.KeyName,
 		RootDisk:         rootDisk(request),
+		DataDisks:        dataDisks(request),
+		ServerGroupID:    serverGroupID,
 		PodCIDRs:         request.PodCIDRs,
+		Metadata:         metadata(request.Pool, settings.MachineLabels),
 	}
 	return nil
 }
 
 // RollsFor implements platform.MachineClasses.
-func (m *machineClasses) RollsFor(platform.MachineClassRequest) []string {
+func (m *machineClasses) RollsFor(request platform.MachineClassRequest) []string {
+	var rolls []string
+	for _, volume := range request.DataVolumes {
+		if settings := volume.Settings.OpenStack; settings != nil {
+			rolls = append(rolls, fmt.Sprintf("dataVolumes/%s/%s", volume.Name, settings.Type))
+		}
+	}
+	settings := ptr.Deref(request.Settings.OpenStack, v1alpha1.OpenStackWorker{})
+	if settings.ServerGroup != nil {
+		rolls = append(rolls, "serverGroup/"+settings.ServerGroup.Policy)
+	}
+	for _, label := range settings.MachineLabels {
+		if label.TriggerRollingOnUpdate {
+			rolls = append(rolls, fmt.Sprintf("machineLabels/%s/%s", label.Name, label.Value))
+		}
+	}
+	return rolls
+}
+
+// Locate implements platform.MachineClasses.
+func (m *machineClasses) Locate(s *site.Site, spec *v1alpha1.MachineProviderSpec) error {
+	if s.Profile == nil || s.Profile.OpenStack == nil {
+		return platform.InSite(s.Name, errNoProfile())
+	}
+	spec.OpenStack = &v1alpha1.OpenStackMachineSpec{Connection: client.ConnectionOf(s.Profile)}
 	return nil
 }
 
 // CleanUp implements platform.MachineClasses.
-func (m *machineClasses) CleanUp(context.Context, *site.Site, []*v1alpha1.MachineProviderSpec) error {
-	return nil
+func (m *machineClasses) CleanUp(ctx context.Context, s *site.Site, inUse []*v1alpha1.MachineProviderSpec) error {
+	return platform.InSite(s.Name, m.cleanUp(ctx, s, inUse))
+}
+
+func (m *machineClasses) cleanUp(ctx context.Context, s *site.Site, inUse []*v1alpha1.MachineProviderSpec) error {
+	if s.Profile == nil || s.Profile.OpenStack == nil {
+		return errNoProfile()
+	}
+	session, err := m.sessions.Get(ctx, s.Name, client.ConnectionOf(s.Profile), s.Credentials)
+	if err != nil {
+		return err
+	}
+	compute, err := session.Compute(ctx)
+	if err != nil {
+		return err
+	}
+	existing, err := servergroup.List(ctx, compute, ownerOf(s))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, group := range existing {
+		used := slices.ContainsFunc(inUse, func(spec *v1alpha1.MachineProviderSpec) bool {
+			return spec.OpenStack != nil && spec.OpenStack.ServerGroupID == group.ID
+		})
+		if used {
+			continue
+		}
+		if err := servergroup.Delete(ctx, compute, group.ID); err != nil {
+			errs = append(errs, fmt.Errorf("deleting server group %s (%s): %w", group.Name, group.ID, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func ownerOf(s *site.Site) owner.Owner {
+	return owner.Owner{Shoot: s.Shoot, Site: s.Name}
+}
+
+func errNoProfile() error {
+	return platform.NewError(platform.ClassConfiguration, "the CloudProfile has no OpenStack site of this name any more")
 }
 
 // check names what the CloudProfile or the Infrastructure does not say about the site.
@@ -77,7 +156,7 @@ func check(request platform.MachineClassRequest) error {
 	missing := func(what string) error { return platform.NewError(platform.ClassConfiguration, "%s", what) }
 	switch {
 	case request.Site.Profile == nil || request.Site.Profile.OpenStack == nil:
-		return missing("the CloudProfile has no OpenStack site of this name any more")
+		return errNoProfile()
 	case request.Status == nil || request.Status.OpenStack == nil:
 		return missing("the Infrastructure's providerStatus has no such site")
 	case request.Zone == nil || request.Zone.OpenStack == nil:
@@ -89,12 +168,4 @@ func check(request platform.MachineClassRequest) error {
 	default:
 		return nil
 	}
-}
-
-// rootDisk makes servers boot from a volume if the pool asks for a volume type; otherwise the flavor's disk is used.
-func rootDisk(request platform.MachineClassRequest) *v1alpha1.OpenStackRootDisk {
-	if request.VolumeType == nil || request.VolumeType.OpenStack == nil || request.VolumeSize == 0 {
-		return nil
-	}
-	return &v1alpha1.OpenStackRootDisk{Type: request.VolumeType.OpenStack.Type, Size: request.VolumeSize}
 }

@@ -60,4 +60,37 @@ var _ = Describe("MachineClasses", func() {
 		Entry("size only", nil, 20, nil),
 		Entry("type and size", &v1alpha1.SiteVolumeType{OpenStack: &v1alpha1.OpenStackVolumeType{Type: "ssd"}}, 20, &v1alpha1.OpenStackRootDisk{Type: "ssd", Size: 20}),
 	)
+
+	DescribeTable("should take the type of a data volume from the pool's settings for the site, else from the CloudProfile",
+		func(volume platform.DataVolume, expected v1alpha1.OpenStackDataDisk) {
+			request := newRequest()
+			request.DataVolumes = []platform.DataVolume{volume}
+			Expect(dataDisks(request)).To(HaveExactElements(expected))
+		},
+		Entry("neither", platform.DataVolume{Name: "logs", Size: 20}, v1alpha1.OpenStackDataDisk{Name: "logs", Size: 20}),
+		Entry("CloudProfile", platform.DataVolume{Name: "logs", Size: 20, Type: &v1alpha1.SiteVolumeType{OpenStack: &v1alpha1.OpenStackVolumeType{Type: "hdd"}}},
+			v1alpha1.OpenStackDataDisk{Name: "logs", Size: 20, Type: "hdd"}),
+		Entry("both", platform.DataVolume{
+			Name: "logs", Size: 20, Type: &v1alpha1.SiteVolumeType{OpenStack: &v1alpha1.OpenStackVolumeType{Type: "hdd"}},
+			Settings: v1alpha1.WorkerDataVolumeSite{OpenStack: &v1alpha1.OpenStackVolumeType{Type: "ssd"}},
+		}, v1alpha1.OpenStackDataDisk{Name: "logs", Size: 20, Type: "ssd"}),
+	)
+
+	It("should write the labels of the machines and the pool into the metadata, and let no label pretend another pool", func() {
+		labels := []v1alpha1.OpenStackMachineLabel{{Name: "cost-centre", Value: "7"}, {Name: "kubernetes.io-role-foo", Value: "1"}, {Name: "gardener-pool", Value: "other"}}
+		Expect(metadata("batch", labels)).To(Equal(map[string]string{"cost-centre": "7", "kubernetes.io-role-foo": "1", "gardener-pool": "batch"}))
+	})
+
+	It("should locate a site without asking it", func() {
+		spec := &v1alpha1.MachineProviderSpec{}
+		Expect(New(client.NewSessions()).Locate(newRequest().Site, spec)).To(Succeed())
+		Expect(spec.OpenStack).To(Equal(&v1alpha1.OpenStackMachineSpec{Connection: v1alpha1.OpenStackConnection{AuthURL: "http://127.0.0.1:1/v3"}}))
+	})
+
+	It("should neither locate nor clean up a site that left the CloudProfile", func(ctx SpecContext) {
+		parts := New(client.NewSessions())
+		message := `site "cloud": the CloudProfile has no OpenStack site of this name any more`
+		Expect(parts.Locate(&site.Site{Name: "cloud"}, &v1alpha1.MachineProviderSpec{})).To(MatchError(message))
+		Expect(parts.CleanUp(ctx, &site.Site{Name: "cloud"}, nil)).To(MatchError(message))
+	})
 })

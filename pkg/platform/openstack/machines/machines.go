@@ -59,8 +59,8 @@ func (m *machines) call(ctx context.Context, request platform.MachineRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	compute, computeErr := session.Compute()
-	network, networkErr := session.Network()
+	compute, computeErr := session.Compute(ctx)
+	network, networkErr := session.Network(ctx)
 	if err := errors.Join(computeErr, networkErr); err != nil {
 		return nil, err
 	}

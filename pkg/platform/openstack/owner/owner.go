@@ -6,8 +6,11 @@
 package owner
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Owner is the shoot and site that objects are made for.
@@ -25,7 +28,12 @@ const (
 	MetadataSite = "gardener-site"
 	// MetadataPort is the metadata key of servers with the ID of the port that was made for it.
 	MetadataPort = "gardener-port"
+	// MetadataPool is the metadata key of servers with the name of the worker pool.
+	MetadataPool = "gardener-pool"
 )
+
+// serverGroupHashLength is the number of hexadecimal characters of the hash in the names of server groups.
+const serverGroupHashLength = 8
 
 // Name is the name of the objects that a shoot has once on a site.
 func (o Owner) Name() string {
@@ -59,4 +67,20 @@ func (o Owner) Owns(description string, tags []string) bool {
 // OwnsServer reports whether a server with the given metadata is ours.
 func (o Owner) OwnsServer(metadata map[string]string) bool {
 	return metadata[MetadataShoot] == o.Shoot && metadata[MetadataSite] == o.Site
+}
+
+// ServerGroupName is the name of the server group of a pool. Server groups have neither description nor tags, so the name is the
+// mark: its hash is that of shoot, site, pool and policy.
+func (o Owner) ServerGroupName(pool, policy string) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{o.Shoot, o.Site, pool, policy}, "\x00")))
+	return fmt.Sprintf("%s-%s-%s", o.Name(), pool, hex.EncodeToString(sum[:])[:serverGroupHashLength])
+}
+
+// OwnsServerGroup reports whether a server group with the given name and policy is ours.
+func (o Owner) OwnsServerGroup(name, policy string) bool {
+	rest, ok := strings.CutPrefix(name, o.Name()+"-")
+	if !ok || len(rest) <= serverGroupHashLength {
+		return false
+	}
+	return name == o.ServerGroupName(rest[:len(rest)-serverGroupHashLength-1], policy)
 }

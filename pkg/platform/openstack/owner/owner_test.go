@@ -29,6 +29,7 @@ var _ = Describe("Owner", func() {
 		}
 		Expect(len(longest.Name())).To(BeNumerically("<=", 255))
 		Expect(len(longest.Description())).To(BeNumerically("<=", 255))
+		Expect(len(longest.ServerGroupName(strings.Repeat("w", 15), "soft-anti-affinity"))).To(BeNumerically("<=", 255))
 		for _, text := range slices.Concat(slices.Collect(maps.Keys(longest.Metadata())), slices.Collect(maps.Values(longest.Metadata()))) {
 			Expect(len(text)).To(BeNumerically("<=", 255))
 		}
@@ -55,6 +56,8 @@ var _ = Describe("Owner", func() {
 			Expect(ours.OwnsServer(other.Metadata())).To(BeFalse())
 			Expect(other.Owns(ours.Description(), ours.Tags())).To(BeFalse())
 			Expect(other.OwnsServer(ours.Metadata())).To(BeFalse())
+			Expect(ours.OwnsServerGroup(other.ServerGroupName("pool", "affinity"), "affinity")).To(BeFalse())
+			Expect(other.OwnsServerGroup(ours.ServerGroupName("pool", "affinity"), "affinity")).To(BeFalse())
 		},
 		Entry("a shoot whose name begins with ours", Owner{Shoot: "shoot--local--ab", Site: "cloud"}),
 		Entry("a shoot whose name begins with ours and a dash", Owner{Shoot: "shoot--local--a-b", Site: "cloud"}),
@@ -71,4 +74,21 @@ var _ = Describe("Owner", func() {
 		Entry("ours among others", map[string]string{MetadataShoot: ours.Shoot, MetadataSite: ours.Site, MetadataPort: "p"}, true),
 		Entry("without the site", map[string]string{MetadataShoot: ours.Shoot}, false),
 	)
+
+	DescribeTable("OwnsServerGroup",
+		func(name, policy string, expected bool) {
+			Expect(ours.OwnsServerGroup(name, policy)).To(Equal(expected))
+		},
+		Entry("ours", ours.ServerGroupName("a-b", "affinity"), "affinity", true),
+		Entry("of another policy", ours.ServerGroupName("a-b", "affinity"), "anti-affinity", false),
+		Entry("without pool and hash", ours.Name(), "affinity", false),
+		Entry("with a name of somebody who imitates ours", ours.Name()+"-pool-12345678", "affinity", false),
+		Entry("with a name that is too short for a hash", ours.Name()+"-12345678", "affinity", false),
+	)
+
+	It("should give each pool and policy a server group of its own", func() {
+		Expect(ours.ServerGroupName("a", "affinity")).To(MatchRegexp(`^shoot--local--a-cloud-a-[0-9a-f]{8}$`))
+		Expect(ours.ServerGroupName("a", "affinity")).NotTo(Equal(ours.ServerGroupName("a", "soft-affinity")))
+		Expect(ours.ServerGroupName("a", "affinity")).NotTo(Equal(ours.ServerGroupName("b", "affinity")))
+	})
 })

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package worker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gardener/gardener/pkg/utils/flow"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+const (
+	// removeTimeout is how long a forced deletion tries to delete machines. gardenlet waits 5 minutes for all of it.
+	removeTimeout = 3 * time.Minute
+	// concurrentRemovals is how many machines of a site are deleted at the same time.
+	concurrentRemovals = 10
+	// kindMachine is the kind of the orphans of a Worker.
+	kindMachine = "machine"
+)
+
+// remover deletes machines without machine-controller-manager.
+type remover struct {
+	machines platform.Registry[platform.Machines]
+	timeout  time.Duration
+}
+
+// removeAll deletes the machines of all targets at the same time and returns what is left of them.
+func (r remover) removeAll(ctx context.Context, targets []*target) []v1alpha1.Orphan {
+	// Listing what is left needs time, too.
+	ctx, cancel := context.WithTimeout(ctx, r.timeout+r.timeout/6)
+	defer cancel()
+
+	answers := make([]chan []v1alpha1.Orphan, len(targets))
+	for i, t := range targets {
+		answers[i] = make(chan []v1alpha1.Orphan, 1)
+		go func() { answers[i] <- r.remove(ctx, t) }()
+	}
+	var orphans []v1alpha1.Orphan
+	for i, t := range targets {
+		select {
+		case left := <-answers[i]:
+			orphans = append(orphans, left...)
+		case <-ctx.Done():
+			orphans = append(orphans, t.unseen(fmt.Errorf("no answer: %w", ctx.Err()))...)
+		}
+	}
+	return orphans
+}
+
+// remove deletes the machines of the target until there are none, none of them can be deleted or the time is over.
+func (r remover) remove(ctx context.Context, t *target) []v1alpha1.Orphan {
+	if t.spec == nil {
+		return t.unseen(errors.New("it is not known how the site is reached"))
+	}
+	platformName, _ := t.spec.Platform()
+	machines, err := r.machines.For(platformName)
+	if err != nil {
+		return t.unseen(err)
+	}
+
+	removing, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	failures := map[string]error{}
+	for {
+		left, err := machines.List(ctx, platform.MachineRequest{Spec: t.spec, Credentials: t.credentials})
+		if err != nil {
+			return t.unseen(err)
+		}
+		if len(left) == 0 || removing.Err() != nil || (len(failures) > 0 && len(failures) >= len(left)) {
+			return t.orphans(left, failures)
+		}
+		failures = r.round(removing, machines, t, left)
+	}
+}
+
+// round deletes the machines and returns the errors by name.
+func (r remover) round(ctx context.Context, machines platform.Machines, t *target, left []platform.Machine) map[string]error {
+	var (
+		mutex    sync.Mutex
+		failures = map[string]error{}
+		tasks    []flow.TaskFn
+	)
+	for _, machine := range left {
+		tasks = append(tasks, func(ctx context.Context) error {
+			err := machines.Delete(ctx, platform.MachineRequest{Name: machine.Name, ProviderID: machine.ProviderID, Spec: t.spec, Credentials: t.credentials})
+			if err != nil {
+				mutex.Lock()
+				defer mutex.Unlock()
+				failures[machine.ProviderID] = err
+			}
+			return nil
+		})
+	}
+	_ = flow.ParallelN(concurrentRemovals, tasks...)(ctx)
+	return failures
+}
+
+// orphans returns the machines that are left, with the reason.
+func (t *target) orphans(left []platform.Machine, failures map[string]error) []v1alpha1.Orphan {
+	var orphans []v1alpha1.Orphan
+	for _, machine := range left {
+		reason := "there was no time left to delete it"
+		if err := failures[machine.ProviderID]; err != nil {
+			reason = err.Error()
+		}
+		orphans = append(orphans, v1alpha1.Orphan{Site: t.site, Kind: kindMachine, ID: machine.ProviderID, Name: machine.Name, Reason: reason})
+	}
+	slices.SortFunc(orphans, func(a, b v1alpha1.Orphan) int { return cmp.Compare(a.Name, b.Name) })
+	return orphans
+}
+
+// unseen returns the machines that the seed knows of, or one orphan without a name for whatever a site has that could not be looked
+// at.
+func (t *target) unseen(err error) []v1alpha1.Orphan {
+	reason := fmt.Sprintf("the site could not be looked at: %v", err)
+	if len(t.known) == 0 {
+		return []v1alpha1.Orphan{{Site: t.site, Kind: kindMachine, Reason: reason}}
+	}
+	failures := map[string]error{}
+	for _, machine := range t.known {
+		failures[machine.ProviderID] = errors.New(reason)
+	}
+	return t.orphans(t.known, failures)
+}

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"errors"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+// ErrNoService means that the site's catalog does not have a service.
+var ErrNoService = errors.New("no such service")
+
+// Network returns the client of the networking API.
+func (s *Session) Network(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service(ctx, "network", openstack.NewNetworkV2)
+}
+
+// Compute returns the client of the compute API.
+func (s *Session) Compute(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service(ctx, "compute", openstack.NewComputeV2)
+}
+
+// Image returns the client of the image API.
+func (s *Session) Image(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service(ctx, "image", openstack.NewImageV2)
+}
+
+// Volume returns the client of the block storage API.
+func (s *Session) Volume(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service(ctx, "volume", openstack.NewBlockStorageV3)
+}
+
+// LoadBalancer returns the client of the load balancing API.
+func (s *Session) LoadBalancer(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service(ctx, "load-balancer", openstack.NewLoadBalancerV2)
+}
+
+// SharedFileSystem returns the client of the shared file system API.
+func (s *Session) SharedFileSystem(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service(ctx, "shared-file-system", openstack.NewSharedFileSystemV2)
+}
+
+// service returns the client of a service. The first call may ask the service for its versions, which takes as long as the
+// service does and cannot be ended by the caller: so others that want the same service wait for that answer, and whoever gives
+// up leaves. Other services are not waited for.
+func (s *Session) service(ctx context.Context, name string, constructor func(*gophercloud.ProviderClient, gophercloud.EndpointOpts) (*gophercloud.ServiceClient, error)) (*gophercloud.ServiceClient, error) {
+	if service, ok := s.services.Load(name); ok {
+		return service.(*gophercloud.ServiceClient), nil
+	}
+	results := s.discoveries.DoChan(name, func() (any, error) {
+		if service, ok := s.services.Load(name); ok {
+			return service, nil
+		}
+		service, err := constructor(s.provider, s.endpoints)
+		if err != nil {
+			return nil, s.classifyDiscovery(name, err)
+		}
+		s.transport.name(service.Endpoint, name)
+		s.services.Store(name, service)
+		return service, nil
+	})
+	select {
+	case result := <-results:
+		if result.Err != nil {
+			return nil, platform.InSite(s.Site, result.Err)
+		}
+		return result.Val.(*gophercloud.ServiceClient), nil
+	case <-ctx.Done():
+		return nil, platform.InSite(s.Site, Classify(ctx.Err()))
+	}
+}
+
+// classifyDiscovery is Classify for what the service catalog says of a service: what is not found there is the service.
+func (s *Session) classifyDiscovery(service string, err error) error {
+	var missing *gophercloud.ErrEndpointNotFound
+	if errors.As(err, &missing) || IsNotFound(err) {
+		return platform.NewError(platform.ClassConfiguration, "openstack.region: the %s API has no usable %s endpoint in region %q: %w: %w",
+			service, s.endpoints.Availability, s.endpoints.Region, ErrNoService, err)
+	}
+	return Classify(err)
+}

@@ -1,0 +1,196 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package infrastructure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+)
+
+const (
+	// loadBalancersTimeout is how long a deletion waits for load balancers. The next one goes on from there.
+	loadBalancersTimeout = 3 * time.Minute
+	firstPoll            = 500 * time.Millisecond
+	lastPoll             = 5 * time.Second
+	// loadBalancerOwner is the device owner of the ports of load balancers.
+	loadBalancerOwner = "Octavia"
+)
+
+// loadBalancing looks at the load balancers of the shoot on the site.
+type loadBalancing struct {
+	*flow
+	service *gophercloud.ServiceClient
+	project string
+	subnets []string
+	// members has whether the members of a load balancer are the site's.
+	members map[string]bool
+}
+
+// loadBalancing returns nil if the site has no load balancers.
+func (f *flow) loadBalancing(ctx context.Context) (*loadBalancing, error) {
+	service, err := f.session.LoadBalancer(ctx)
+	if errors.Is(err, client.ErrNoService) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	project, err := f.session.ProjectID()
+	if err != nil {
+		return nil, err
+	}
+	ids, err := f.usedSubnetIDs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &loadBalancing{flow: f, service: service, project: project, subnets: ids, members: map[string]bool{}}, nil
+}
+
+// deleteLoadBalancers deletes the load balancers of the shoot's Services on the site with all that belongs to them, and waits
+// until they are gone, because their ports keep the subnet.
+func (f *flow) deleteLoadBalancers(ctx context.Context) error {
+	lb, err := f.loadBalancing(ctx)
+	if lb == nil || err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, loadBalancersTimeout)
+	defer cancel()
+
+	for poll := firstPoll; ; poll = min(2*poll, lastPoll) {
+		left, err := lb.list(ctx)
+		if platform.ClassOf(err) == platform.ClassForbidden {
+			return lb.forbidden(ctx, err)
+		}
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		if err := lb.delete(ctx, left); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return platform.NewError(platform.ClassTransient, "load balancers are not deleted yet: %s", describe(left))
+		case <-time.After(poll):
+		}
+	}
+}
+
+// delete begins the deletion of those that are in no transition; another request changes the rest at the moment.
+func (lb *loadBalancing) delete(ctx context.Context, found []loadbalancers.LoadBalancer) error {
+	for i := range found {
+		if strings.HasPrefix(found[i].ProvisioningStatus, "PENDING_") {
+			continue
+		}
+		if err := lb.deleteFloatingIPsOf(ctx, found[i].VipPortID); err != nil {
+			return err
+		}
+		err := loadbalancers.Delete(ctx, lb.service, found[i].ID, loadbalancers.DeleteOpts{Cascade: true}).ExtractErr()
+		if gophercloud.ResponseCodeIs(err, http.StatusConflict) {
+			continue
+		}
+		if err := client.IgnoreNotFound(err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// list returns the load balancers of the shoot on the site.
+func (lb *loadBalancing) list(ctx context.Context) ([]loadbalancers.LoadBalancer, error) {
+	found, err := client.List(ctx, loadbalancers.List(lb.service, loadbalancers.ListOpts{ProjectID: lb.project}), loadbalancers.ExtractLoadBalancers)
+	if err != nil {
+		return nil, err
+	}
+	var own []loadbalancers.LoadBalancer
+	for i := range found {
+		if !lb.owner.OwnsLoadBalancer(found[i].Name) {
+			continue
+		}
+		here, err := lb.isHere(ctx, &found[i])
+		if err != nil {
+			return nil, err
+		}
+		if here {
+			own = append(own, found[i])
+		}
+	}
+	return own, nil
+}
+
+// isHere reports whether a load balancer of the shoot is the site's: another site may be in the same project. It is if its
+// address is in the subnet of the nodes, and otherwise if it leads to the site's nodes alone.
+func (lb *loadBalancing) isHere(ctx context.Context, balancer *loadbalancers.LoadBalancer) (bool, error) {
+	if slices.Contains(lb.subnets, balancer.VipSubnetID) {
+		return true, nil
+	}
+	if here, ok := lb.members[balancer.ID]; ok {
+		return here, nil
+	}
+	var members []pools.Member
+	for _, pool := range balancer.Pools {
+		found, err := client.List(ctx, pools.ListMembers(lb.service, pool.ID, nil), pools.ExtractMembers)
+		if err != nil && !client.IsNotFound(err) {
+			return false, err
+		}
+		members = append(members, found...)
+	}
+	here := lb.lead(members)
+	lb.members[balancer.ID] = here
+	return here, nil
+}
+
+// lead reports whether the members are the site's nodes. Without members that is not known: they are if the whole shoot is
+// deleted.
+func (lb *loadBalancing) lead(members []pools.Member) bool {
+	if len(members) == 0 {
+		return !lb.site.Removed()
+	}
+	nodes := lb.nodeRanges()
+	return !slices.ContainsFunc(members, func(member pools.Member) bool {
+		if member.SubnetID != "" {
+			return !slices.Contains(lb.subnets, member.SubnetID)
+		}
+		return !nodes.contain(member.Address)
+	})
+}
+
+// forbidden returns the error that the load balancers cannot be listed, but only if there is one: credentials that may not use
+// the service cannot have made any.
+func (lb *loadBalancing) forbidden(ctx context.Context, listErr error) error {
+	for _, id := range lb.subnets {
+		found, err := client.List(ctx, ports.List(lb.network, ports.ListOpts{
+			DeviceOwner: loadBalancerOwner,
+			FixedIPs:    []ports.FixedIPOpts{{SubnetID: id}},
+		}), ports.ExtractPorts)
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 {
+			return fmt.Errorf("subnet %s has ports of load balancers: %w", id, listErr)
+		}
+	}
+	return nil
+}
+
+func describe(found []loadbalancers.LoadBalancer) string {
+	var texts []string
+	for i := range found {
+		texts = append(texts, fmt.Sprintf("%s (%s)", found[i].Name, found[i].ProvisioningStatus))
+	}
+	return strings.Join(texts, ", ")
+}

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package servergroup makes, finds and deletes the server groups of worker pools.
+package servergroup
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servergroups"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
+)
+
+const (
+	// microversion is the version of the compute API in which a server group has one policy, the soft ones among them.
+	microversion = "2.64"
+	// pageSize is how many server groups are asked for at once. The API has no links to further pages.
+	pageSize = 100
+)
+
+// ServerGroup is a server group of a pool.
+type ServerGroup struct {
+	// ID is the ID of the server group.
+	ID string
+	// Name is the name of the server group.
+	Name string
+	// Policy is the policy of the server group.
+	Policy string
+}
+
+// List returns the server groups of the owner in the order of their IDs. Errors are classified.
+func List(ctx context.Context, compute *gophercloud.ServiceClient, o owner.Owner) ([]ServerGroup, error) {
+	var own []ServerGroup
+	for offset := 0; ; offset += pageSize {
+		page, err := client.List(ctx, servergroups.List(versioned(compute), servergroups.ListOpts{Limit: pageSize, Offset: offset}), servergroups.ExtractServerGroups)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page {
+			if group := serverGroupOf(&page[i]); o.OwnsServerGroup(group.Name, group.Policy) {
+				own = append(own, group)
+			}
+		}
+		if len(page) < pageSize {
+			break
+		}
+	}
+	slices.SortFunc(own, func(a, b ServerGroup) int { return cmp.Compare(a.ID, b.ID) })
+	return own, nil
+}
+
+// Ensure returns the server group of the pool with the policy. It adopts the one that there is. Errors are classified.
+func Ensure(ctx context.Context, compute *gophercloud.ServiceClient, o owner.Owner, pool, policy string) (ServerGroup, error) {
+	existing, err := List(ctx, compute, o)
+	if err != nil {
+		return ServerGroup{}, err
+	}
+	name := o.ServerGroupName(pool, policy)
+	if i := slices.IndexFunc(existing, func(g ServerGroup) bool { return g.Name == name }); i >= 0 {
+		return existing[i], nil
+	}
+	created, err := servergroups.Create(ctx, versioned(compute), servergroups.CreateOpts{Name: name, Policy: policy}).Extract()
+	if err != nil {
+		return ServerGroup{}, client.Classify(err)
+	}
+	return serverGroupOf(created), nil
+}
+
+// Delete deletes the server group. One that does not exist is no error. Errors are classified.
+func Delete(ctx context.Context, compute *gophercloud.ServiceClient, id string) error {
+	return client.IgnoreNotFound(servergroups.Delete(ctx, compute, id).ExtractErr())
+}
+
+func serverGroupOf(g *servergroups.ServerGroup) ServerGroup {
+	group := ServerGroup{ID: g.ID, Name: g.Name}
+	if g.Policy != nil {
+		group.Policy = *g.Policy
+	}
+	return group
+}
+
+func versioned(compute *gophercloud.ServiceClient) *gophercloud.ServiceClient {
+	c := *compute
+	c.Microversion = microversion
+	return &c
+}

@@ -1,0 +1,7 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package shoot runs a shoot in the landscape: the objects of example/ on the projects of OpenStack as sites, with all
+// processes that work on them.
+package shoot
