@@ -28,9 +28,15 @@ const (
 	KeySite = "gardener.site"
 )
 
-// Name is the name of the objects that a shoot has once on a site.
+// Name is the name of the objects that a shoot has once on a site. The dot, which neither shoots nor sites have in their names,
+// makes it the name of no other shoot's objects.
 func (o Owner) Name() string {
-	return o.Shoot + "-" + o.Site
+	return o.Shoot + "." + o.Site
+}
+
+// RuleName is the name of the anti-affinity rule of a pool's machines in a zone.
+func (o Owner) RuleName(pool, zone string) string {
+	return o.Name() + "." + pool + "." + zone
 }
 
 // ExtraConfig marks virtual machines. It is written with the virtual machine itself, so that there is no moment in which one

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package infrastructure
+
+import (
+	"context"
+	"path"
+	"slices"
+
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/inventory"
+)
+
+// ensureFolders makes the shoot's folder in each datacenter and returns the folders by the path of the datacenter.
+func (f *flow) ensureFolders(ctx context.Context, zones []zone, tagID string) (map[string]v1alpha1.VSphereObject, error) {
+	folders := map[string]v1alpha1.VSphereObject{}
+	for _, z := range zones {
+		if _, done := folders[z.datacenterPath]; done {
+			continue
+		}
+		folder, err := f.ensureChild(ctx, child{
+			kind: inventory.Folder,
+			path: path.Join(z.parentPath, f.owner.Name()),
+			create: func(ctx context.Context) (types.ManagedObjectReference, error) {
+				created, err := object.NewFolder(f.vim, z.parent).CreateFolder(ctx, f.owner.Name())
+				if err != nil {
+					return types.ManagedObjectReference{}, err
+				}
+				return created.Reference(), nil
+			},
+			place: func(state *v1alpha1.VSphereState) *[]v1alpha1.VSphereObject { return &state.Folders },
+		}, tagID)
+		if err != nil {
+			return nil, err
+		}
+		folders[z.datacenterPath] = folder
+	}
+	return folders, nil
+}
+
+// ensureResourcePool makes the shoot's resource pool in the zone if the operator wants one, and returns the pool of the machines.
+func (f *flow) ensureResourcePool(ctx context.Context, z zone, tagID string) (types.ManagedObjectReference, error) {
+	if pools := f.site.Profile.VSphere.ResourcePools; pools == nil || !pools.PerShoot {
+		return z.resourcePool, nil
+	}
+	pool, err := f.ensureChild(ctx, child{
+		kind: inventory.ResourcePool,
+		path: path.Join(z.poolPath, f.owner.Name()),
+		create: func(ctx context.Context) (types.ManagedObjectReference, error) {
+			created, err := object.NewResourcePool(f.vim, z.resourcePool).Create(ctx, f.owner.Name(), types.DefaultResourceConfigSpec())
+			if err != nil {
+				return types.ManagedObjectReference{}, err
+			}
+			return created.Reference(), nil
+		},
+		place: func(state *v1alpha1.VSphereState) *[]v1alpha1.VSphereObject { return &state.ResourcePools },
+	}, tagID)
+	return types.ManagedObjectReference{Type: "ResourcePool", Value: pool.ID}, err
+}
+
+// child is an object of the shoot below an object of the operator.
+type child struct {
+	kind   inventory.Kind
+	path   string
+	create func(context.Context) (types.ManagedObjectReference, error)
+	place  func(*v1alpha1.VSphereState) *[]v1alpha1.VSphereObject
+}
+
+// ensureChild finds or creates the object, records it and tags it as ours. An object with our name but without our tag was left
+// by an interrupted reconciliation if there is nothing in it.
+func (f *flow) ensureChild(ctx context.Context, c child, tagID string) (v1alpha1.VSphereObject, error) {
+	var none v1alpha1.VSphereObject
+	found, err := inventory.Lookup(ctx, f.vim, c.kind, c.path)
+	if err != nil {
+		return none, err
+	}
+	if found == nil {
+		created, err := c.create(ctx)
+		if err != nil {
+			return none, client.Classify(err)
+		}
+		found = &created
+	} else if err := f.checkAdoptable(ctx, *found, c, tagID); err != nil {
+		return none, err
+	}
+
+	result := v1alpha1.VSphereObject{ID: found.Value, Path: c.path}
+	if err := f.record(ctx, func(state *v1alpha1.VSphereState) {
+		list := c.place(state)
+		*list = append(slices.DeleteFunc(*list, func(o v1alpha1.VSphereObject) bool { return o.Path == c.path }), result)
+	}); err != nil {
+		return none, err
+	}
+	return result, f.tag(ctx, tagID, *found)
+}
+
+func (f *flow) checkAdoptable(ctx context.Context, found types.ManagedObjectReference, c child, tagID string) error {
+	known := f.state()
+	if slices.ContainsFunc(*c.place(&known), func(o v1alpha1.VSphereObject) bool { return o.ID == found.Value }) {
+		return nil
+	}
+	tagged, err := f.isTagged(ctx, tagID, found)
+	if err != nil || tagged {
+		return err
+	}
+	content, err := f.contentOf(ctx, found)
+	if err != nil {
+		return err
+	}
+	if len(content) > 0 {
+		return platform.NewError(platform.ClassConflict, "%q exists, has not the tag of the shoot and is not empty", c.path)
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package infrastructure
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/vmware/govmomi/vapi/tags"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/inventory"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
+)
+
+const (
+	cardinalitySingle   = "SINGLE"
+	cardinalityMultiple = "MULTIPLE"
+)
+
+// ownedTypes are the types of the objects that have the tag of a shoot.
+var ownedTypes = []string{"Folder", "ResourcePool", "VirtualMachine"}
+
+// ensureOwnerTag makes the shoot's tag in the category that all shoots share. The tag that the state knows is looked at directly,
+// because the category has the tags of all shoots.
+func (f *flow) ensureOwnerTag(ctx context.Context) (string, error) {
+	if known := f.state().OwnerTag; known != nil {
+		tag, err := f.tags.GetTag(ctx, known.ID)
+		if err == nil && tag.Name == f.owner.Name() {
+			return known.ID, nil
+		}
+		if err != nil && !client.IsNotFound(err) {
+			return "", client.Classify(err)
+		}
+	}
+	category, err := f.ensureCategory(ctx, tags.Category{
+		Name:            owner.TagCategory,
+		Description:     "What belongs to a shoot of Gardener on a site.",
+		Cardinality:     cardinalityMultiple,
+		AssociableTypes: ownedTypes,
+	}, true)
+	if err != nil {
+		return "", err
+	}
+	id, err := f.ensureTag(ctx, f.owner.Name(), category, true)
+	if err != nil {
+		return "", err
+	}
+	return id, f.record(ctx, func(state *v1alpha1.VSphereState) {
+		state.OwnerTag = &v1alpha1.VSphereObject{ID: id, Path: owner.TagCategory + "/" + f.owner.Name()}
+	})
+}
+
+// ensureTopology checks the tags of datacenters and clusters that the CSI driver reads, and makes them if the operator allows it.
+func (f *flow) ensureTopology(ctx context.Context, zones []zone) error {
+	topology := f.site.Profile.VSphere.Topology
+	if topology == nil {
+		return nil
+	}
+	region, err := f.ensureCategory(ctx, tags.Category{
+		Name: topology.RegionCategory, Cardinality: cardinalitySingle, AssociableTypes: []string{"Datacenter"},
+	}, topology.Create)
+	if err != nil {
+		return err
+	}
+	zoneCategory, err := f.ensureCategory(ctx, tags.Category{
+		Name: topology.ZoneCategory, Cardinality: cardinalitySingle, AssociableTypes: []string{"ClusterComputeResource"},
+	}, topology.Create)
+	if err != nil {
+		return err
+	}
+	for _, z := range zones {
+		if err := f.ensureTopologyTag(ctx, f.site.Profile.Region, region, z.datacenter, topology.Create); err != nil {
+			return fmt.Errorf("zone %q: topology.regionCategory: %w", z.name, err)
+		}
+		if err := f.ensureTopologyTag(ctx, z.topologyTag, zoneCategory, z.cluster, topology.Create); err != nil {
+			return fmt.Errorf("zone %q: topologyTag: %w", z.name, err)
+		}
+	}
+	return nil
+}
+
+func (f *flow) ensureTopologyTag(ctx context.Context, name string, category tags.Category, object types.ManagedObjectReference, create bool) error {
+	id, err := f.ensureTag(ctx, name, category, create)
+	if err != nil {
+		return err
+	}
+	tagged, err := f.isTagged(ctx, id, object)
+	if err != nil || tagged {
+		return err
+	}
+	if !create {
+		return platform.NewError(platform.ClassConfiguration, "%s has not the tag %q of category %q, and the CloudProfile does not allow to create it", object, name, category.Name)
+	}
+	return f.tag(ctx, id, object)
+}
+
+func (f *flow) ensureCategory(ctx context.Context, wanted tags.Category, create bool) (tags.Category, error) {
+	found, err := inventory.LookupCategory(ctx, f.tags, wanted.Name)
+	if err != nil {
+		return wanted, err
+	}
+	if found != nil {
+		return *found, nil
+	}
+	if !create {
+		return wanted, platform.NewError(platform.ClassConfiguration, "tag category %q does not exist or is not visible to the credentials, and the CloudProfile does not allow to create it", wanted.Name)
+	}
+	id, createErr := f.tags.CreateCategory(ctx, &wanted)
+	if createErr == nil {
+		wanted.ID = id
+		return wanted, nil
+	}
+	// Another shoot may have made it meanwhile.
+	if found, err := inventory.LookupCategory(ctx, f.tags, wanted.Name); err == nil && found != nil {
+		return *found, nil
+	}
+	return wanted, client.Classify(createErr)
+}
+
+func (f *flow) ensureTag(ctx context.Context, name string, category tags.Category, create bool) (string, error) {
+	found, err := inventory.LookupTag(ctx, f.tags, category.ID, name)
+	if err != nil {
+		return "", err
+	}
+	if found != nil {
+		return found.ID, nil
+	}
+	if !create {
+		return "", platform.NewError(platform.ClassConfiguration, "tag %q of category %q does not exist or is not visible to the credentials, and the CloudProfile does not allow to create it", name, category.Name)
+	}
+	id, createErr := f.tags.CreateTag(ctx, &tags.Tag{Name: name, CategoryID: category.ID, Description: "Managed by gardener-extension-provider-hybrid."})
+	if createErr == nil {
+		return id, nil
+	}
+	if found, err := inventory.LookupTag(ctx, f.tags, category.ID, name); err == nil && found != nil {
+		return found.ID, nil
+	}
+	return "", client.Classify(createErr)
+}
+
+func (f *flow) isTagged(ctx context.Context, tagID string, object types.ManagedObjectReference) (bool, error) {
+	attached, err := f.tags.ListAttachedTags(ctx, object)
+	return slices.Contains(attached, tagID), client.Classify(err)
+}
+
+func (f *flow) tag(ctx context.Context, tagID string, object types.ManagedObjectReference) error {
+	tagged, err := f.isTagged(ctx, tagID, object)
+	if err != nil || tagged {
+		return err
+	}
+	return client.Classify(f.tags.AttachTag(ctx, tagID, mo.Reference(object)))
+}

@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package infrastructure
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+// Validate implements platform.Infrastructure.
+func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (platform.Findings, error) {
+	f, err := i.forProfile(ctx, s, nil)
+	if err != nil {
+		return platform.Findings{}, platform.InSite(s.Name, err)
+	}
+	findings, err := f.validate(ctx, request)
+	return findings, platform.InSite(s.Name, err)
+}
+
+// validate looks for everything that the zones name and for the privileges on it.
+func (f *flow) validate(ctx context.Context, request platform.ValidationRequest) (platform.Findings, error) {
+	var (
+		findings platform.Findings
+		path     = request.Path.Child("vsphere")
+	)
+	zones, err := f.findZones(ctx)
+	if err != nil {
+		missing, other := split(err)
+		for _, problem := range missing {
+			findings.Errors = append(findings.Errors, field.Invalid(path, f.site.Name, problem.Error()))
+		}
+		return findings, other
+	}
+	problems, err := f.missingPrivileges(ctx, zones)
+	for _, problem := range problems {
+		findings.Errors = append(findings.Errors, field.Forbidden(path, problem))
+	}
+	return findings, err
+}
+
+// split tells mistakes from problems that pass.
+func split(err error) (mistakes []error, other error) {
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only err itself can be split
+	if !ok {
+		joined = errors.Join(err).(interface{ Unwrap() []error }) //nolint:errorlint // it was joined here
+	}
+	var others []error
+	for _, part := range joined.Unwrap() {
+		if platform.ClassOf(part) == platform.ClassConfiguration {
+			mistakes = append(mistakes, part)
+		} else {
+			others = append(others, part)
+		}
+	}
+	return mistakes, errors.Join(others...)
+}
+
+// The privileges that the credentials need, by what they are needed on. docs/operations/vsphere.md lists them.
+var (
+	folderPrivileges = []string{
+		"Folder.Create", "Folder.Delete",
+		"VirtualMachine.Inventory.CreateFromExisting", "VirtualMachine.Inventory.Delete",
+		"VirtualMachine.Config.AddNewDisk", "VirtualMachine.Config.AddRemoveDevice", "VirtualMachine.Config.EditDevice", "VirtualMachine.Config.RemoveDisk",
+		"VirtualMachine.Config.DiskExtend", "VirtualMachine.Config.CPUCount", "VirtualMachine.Config.Memory", "VirtualMachine.Config.Resource",
+		"VirtualMachine.Config.AdvancedConfig", "VirtualMachine.Config.Settings",
+		"VirtualMachine.Interact.PowerOn", "VirtualMachine.Interact.PowerOff",
+		"VirtualMachine.Provisioning.DeployTemplate",
+	}
+	poolPrivileges         = []string{"Resource.AssignVMToPool"}
+	poolPerShootPrivileges = []string{"Resource.CreatePool", "Resource.DeletePool"}
+	datastorePrivileges    = []string{"Datastore.AllocateSpace"}
+	networkPrivileges      = []string{"Network.Assign"}
+)
+
+// missingPrivileges says what the credentials may not do, one line for each object.
+func (f *flow) missingPrivileges(ctx context.Context, zones []zone) ([]string, error) {
+	user, err := f.session.UserName(ctx)
+	if err != nil {
+		return nil, err
+	}
+	needed := f.neededPrivileges(zones)
+	var entities []types.ManagedObjectReference
+	for _, n := range needed {
+		entities = append(entities, n.object)
+	}
+	found, err := object.NewAuthorizationManager(f.vim).FetchUserPrivilegeOnEntities(ctx, entities, user)
+	if err != nil {
+		return nil, client.Classify(err)
+	}
+	var problems []string
+	for _, n := range needed {
+		i := slices.IndexFunc(found, func(r types.UserPrivilegeResult) bool { return r.Entity == n.object })
+		if i < 0 {
+			continue
+		}
+		if missing := without(n.privileges, found[i].Privileges); len(missing) > 0 {
+			problems = append(problems, "the credentials have not the privileges "+strings.Join(missing, ", ")+" on "+n.what)
+		}
+	}
+	return problems, nil
+}
+
+type neededPrivilege struct {
+	object     types.ManagedObjectReference
+	what       string
+	privileges []string
+}
+
+func (f *flow) neededPrivileges(zones []zone) []neededPrivilege {
+	var needed []neededPrivilege
+	add := func(o types.ManagedObjectReference, what string, privileges ...string) {
+		if !slices.ContainsFunc(needed, func(n neededPrivilege) bool { return n.object == o }) {
+			needed = append(needed, neededPrivilege{object: o, what: what, privileges: privileges})
+		}
+	}
+	pool := poolPrivileges
+	if pools := f.site.Profile.VSphere.ResourcePools; pools != nil && pools.PerShoot {
+		pool = slices.Concat(poolPrivileges, poolPerShootPrivileges)
+	}
+	for _, z := range zones {
+		add(z.parent, "folder "+z.parentPath, folderPrivileges...)
+		add(z.resourcePool, "resource pool "+z.poolPath, pool...)
+		add(z.network, "the network of zone "+z.name, networkPrivileges...)
+		if z.datastore != nil {
+			add(*z.datastore, "the datastore of zone "+z.name, datastorePrivileges...)
+		}
+	}
+	return needed
+}
+
+// without returns the wanted ones that are not there.
+func without(wanted, there []string) []string {
+	return slices.DeleteFunc(slices.Clone(wanted), func(p string) bool { return slices.Contains(there, p) })
+}

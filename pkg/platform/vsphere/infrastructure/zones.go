@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package infrastructure
+
+import (
+	"context"
+	"errors"
+
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/inventory"
+)
+
+// zone is what the names in a zone stand for.
+type zone struct {
+	name            string
+	topologyTag     string
+	datacenterPath  string
+	datacenter      types.ManagedObjectReference
+	cluster         types.ManagedObjectReference
+	resourcePool    types.ManagedObjectReference
+	poolPath        string
+	network         types.ManagedObjectReference
+	datastore       *types.ManagedObjectReference
+	storagePolicyID string
+	// parent is the folder below which the shoot has its own.
+	parent     types.ManagedObjectReference
+	parentPath string
+}
+
+// findZones finds everything that the zones of the site name. The error names all that is missing.
+func (f *flow) findZones(ctx context.Context) ([]zone, error) {
+	var zones []zone
+	err := inZones(f.site.Profile.Zones, func(z *v1alpha1.SiteZone) error {
+		if z.VSphere == nil {
+			return platform.NewError(platform.ClassConfiguration, "it has no vsphere block in the CloudProfile")
+		}
+		found, err := f.findZone(ctx, z)
+		if err == nil {
+			zones = append(zones, *found)
+		}
+		return err
+	})
+	return zones, err
+}
+
+func (f *flow) findZone(ctx context.Context, z *v1alpha1.SiteZone) (*zone, error) {
+	var (
+		profile        = f.site.Profile.VSphere
+		datacenterName = orDefault(z.VSphere.Datacenter, profile.Datacenter)
+		clusterPath    = inventory.ComputeCluster.Path(datacenterName, z.VSphere.ComputeCluster)
+		found          = &zone{
+			name:           z.Name,
+			topologyTag:    z.VSphere.TopologyTag,
+			datacenterPath: inventory.Datacenter.Path("", datacenterName),
+			poolPath:       inventory.RootPool(clusterPath),
+			parentPath:     inventory.Folder.Path(datacenterName, profile.Folder),
+		}
+		errs []error
+		find = func(into *types.ManagedObjectReference, kind inventory.Kind, path string) {
+			reference, err := inventory.Find(ctx, f.vim, kind, path)
+			*into = reference
+			errs = append(errs, err)
+		}
+	)
+	if find(&found.datacenter, inventory.Datacenter, found.datacenterPath); errs[0] != nil {
+		return nil, errs[0]
+	}
+	if z.VSphere.ResourcePool != "" {
+		found.poolPath += "/" + z.VSphere.ResourcePool
+	}
+	find(&found.cluster, inventory.ComputeCluster, clusterPath)
+	find(&found.resourcePool, inventory.ResourcePool, found.poolPath)
+	find(&found.network, inventory.Network, inventory.Network.Path(datacenterName, f.networkName(z)))
+	find(&found.parent, inventory.Folder, found.parentPath)
+	if name := z.VSphere.Datastore; name != "" {
+		found.datastore = &types.ManagedObjectReference{}
+		find(found.datastore, inventory.Datastore, inventory.Datastore.Path(datacenterName, name))
+	}
+	if name := z.VSphere.StoragePolicy; name != "" {
+		id, err := f.session.StoragePolicyID(ctx, name)
+		found.storagePolicyID = id
+		errs = append(errs, err)
+	}
+	return found, errors.Join(errs...)
+}
+
+// networkName is the shoot's network, or that of the zone.
+func (f *flow) networkName(z *v1alpha1.SiteZone) string {
+	if config := f.site.Config; config != nil && config.VSphere != nil && config.VSphere.Network != "" {
+		return config.VSphere.Network
+	}
+	return z.VSphere.Network
+}
+
+func (z *zone) status(folder v1alpha1.VSphereObject, pool types.ManagedObjectReference) v1alpha1.VSphereZoneStatus {
+	status := v1alpha1.VSphereZoneStatus{
+		Name:            z.name,
+		Datacenter:      z.datacenter.Value,
+		ComputeCluster:  z.cluster.Value,
+		ResourcePool:    pool.Value,
+		Folder:          folder.ID,
+		FolderPath:      folder.Path,
+		Network:         v1alpha1.VSphereNetworkReference{Type: z.network.Type, ID: z.network.Value},
+		StoragePolicyID: z.storagePolicyID,
+	}
+	if z.datastore != nil {
+		status.Datastore = z.datastore.Value
+	}
+	return status
+}
+
+func orDefault(value, fallback string) string {
+	if value == "" {
+		return fallback
+	}
+	return value
+}

@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package machineclasses says what a machine of a pool is on a vSphere site, with all names resolved to IDs.
+package machineclasses
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/inventory"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+const mebibyte = 1 << 20
+
+type machineClasses struct {
+	sessions *client.Sessions
+}
+
+// New returns the MachineClasses part of the vSphere platform.
+func New(sessions *client.Sessions) platform.MachineClasses {
+	return &machineClasses{sessions: sessions}
+}
+
+// Resolve implements platform.MachineClasses.
+func (m *machineClasses) Resolve(ctx context.Context, request platform.MachineClassRequest, spec *v1alpha1.MachineProviderSpec) error {
+	return platform.InSite(request.Site.Name, m.resolve(ctx, request, spec))
+}
+
+func (m *machineClasses) resolve(ctx context.Context, request platform.MachineClassRequest, spec *v1alpha1.MachineProviderSpec) error {
+	zone, err := check(request)
+	if err != nil {
+		return err
+	}
+	connection := client.ConnectionOf(request.Site.Profile)
+	session, err := m.sessions.Get(ctx, request.Site.Name, connection, request.Site.Credentials)
+	if err != nil {
+		return err
+	}
+
+	var (
+		settings                = ptr.Deref(request.Settings.VSphere, v1alpha1.VSphereWorker{})
+		machineType             = ptr.Deref(request.MachineType.VSphere, v1alpha1.VSphereMachineType{})
+		profile                 = request.Site.Profile.VSphere
+		template, templateErr   = inventory.Find(ctx, session.VIM(), inventory.Template, inventory.Template.Path(datacenterOf(profile, request.Zone.VSphere), templateOf(request)))
+		tagIDs, tagsErr         = findTags(ctx, session, settings.Tags)
+		policyID, policyErr     = rootPolicy(ctx, session, request, zone)
+		dataDisks, dataDisksErr = dataDisks(ctx, session, request)
+	)
+	if err := errors.Join(templateErr, tagsErr, policyErr, dataDisksErr); err != nil {
+		return err
+	}
+
+	spec.VSphere = &v1alpha1.VSphereMachineSpec{
+		Connection:                   connection,
+		Template:                     template.Value,
+		Datacenter:                   zone.Datacenter,
+		ComputeCluster:               zone.ComputeCluster,
+		ResourcePool:                 zone.ResourcePool,
+		Folder:                       zone.Folder,
+		FolderPath:                   zone.FolderPath,
+		Network:                      zone.Network,
+		Datastore:                    zone.Datastore,
+		StoragePolicyID:              policyID,
+		CPUs:                         int32(request.Capacity.Cpu().Value()), // #nosec G115 -- no machine has that many
+		MemoryMiB:                    request.Capacity.Memory().Value() / mebibyte,
+		MemoryReservationLockedToMax: machineType.MemoryReservationLockedToMax,
+		RootDiskGiB:                  request.VolumeSize,
+		DataDisks:                    dataDisks,
+		TagIDs:                       append([]string{request.Status.VSphere.OwnerTagID}, tagIDs...),
+		ExtraConfig:                  extraConfig(machineType, settings),
+	}
+	if policyID != "" {
+		spec.VSphere.Datastore = ""
+	}
+	if settings.AntiAffinity {
+		spec.VSphere.AntiAffinityRule = owner.Owner{Shoot: request.Site.Shoot, Site: request.Site.Name}.RuleName(request.Pool, request.Zone.Name)
+	}
+	return nil
+}
+
+// RollsFor implements platform.MachineClasses. Tags and the anti-affinity rule count for machines that are created later.
+func (m *machineClasses) RollsFor(request platform.MachineClassRequest) []string {
+	var (
+		rolls       []string
+		settings    = ptr.Deref(request.Settings.VSphere, v1alpha1.VSphereWorker{})
+		machineType = v1alpha1.VSphereMachineType{}
+	)
+	if request.MachineType != nil {
+		machineType = ptr.Deref(request.MachineType.VSphere, v1alpha1.VSphereMachineType{})
+	}
+	for key, value := range extraConfig(machineType, settings) {
+		rolls = append(rolls, fmt.Sprintf("extraConfig/%s/%s", key, value))
+	}
+	for _, volume := range request.DataVolumes {
+		if volume.Settings.VSphere != nil {
+			rolls = append(rolls, fmt.Sprintf("dataVolumes/%s/%s", volume.Name, volume.Settings.VSphere.StoragePolicy))
+		}
+	}
+	slices.Sort(rolls)
+	return rolls
+}
+
+// Locate implements platform.MachineClasses.
+func (m *machineClasses) Locate(s *site.Site, spec *v1alpha1.MachineProviderSpec) error {
+	if s.Profile == nil || s.Profile.VSphere == nil {
+		return platform.InSite(s.Name, missing("the CloudProfile has no vSphere site of this name any more"))
+	}
+	spec.VSphere = &v1alpha1.VSphereMachineSpec{Connection: client.ConnectionOf(s.Profile)}
+	return nil
+}
+
+// CleanUp implements platform.MachineClasses. Machines of a pool share a rule of their cluster, which goes with the last of them.
+func (m *machineClasses) CleanUp(context.Context, *site.Site, []*v1alpha1.MachineProviderSpec) error {
+	return nil
+}
+
+func missing(what string) error {
+	return platform.NewError(platform.ClassConfiguration, "%s", what)
+}
+
+// check names what the CloudProfile or the Infrastructure does not say about the zone, and returns where its machines are.
+func check(request platform.MachineClassRequest) (*v1alpha1.VSphereZoneStatus, error) {
+	switch {
+	case request.Site.Profile == nil || request.Site.Profile.VSphere == nil:
+		return nil, missing("the CloudProfile has no vSphere site of this name any more")
+	case request.Status == nil || request.Status.VSphere == nil:
+		return nil, missing("the Infrastructure's providerStatus has no such site")
+	case request.Zone == nil || request.Zone.VSphere == nil:
+		return nil, missing("the zone has no vsphere block in the CloudProfile")
+	case request.MachineType == nil:
+		return nil, missing("the machine type is not on the site in the CloudProfile")
+	case request.Image == nil || request.Image.VSphere == nil:
+		return nil, missing("the machine image has no vsphere block in the CloudProfile")
+	case request.Capacity.Cpu().IsZero() || request.Capacity.Memory().Value() < mebibyte:
+		return nil, missing("the machine type has no cpu or memory in the CloudProfile")
+	}
+	zones := request.Status.VSphere.Zones
+	i := slices.IndexFunc(zones, func(z v1alpha1.VSphereZoneStatus) bool { return z.Name == request.Zone.Name })
+	if i < 0 {
+		return nil, missing("the Infrastructure's providerStatus has no such zone")
+	}
+	return &zones[i], nil
+}
+
+func datacenterOf(profile *v1alpha1.VSphereProfile, zone *v1alpha1.VSphereZone) string {
+	if zone.Datacenter != "" {
+		return zone.Datacenter
+	}
+	return profile.Datacenter
+}
+
+// templateOf returns the zone's own template, or that of all zones.
+func templateOf(request platform.MachineClassRequest) string {
+	image := request.Image.VSphere
+	i := slices.IndexFunc(image.Zones, func(z v1alpha1.VSphereImageZone) bool { return z.Name == request.Zone.Name })
+	if i >= 0 {
+		return image.Zones[i].Template
+	}
+	return image.Template
+}
+
+// rootPolicy returns the storage policy of the pool's volume type, or that of the zone.
+func rootPolicy(ctx context.Context, session *client.Session, request platform.MachineClassRequest, zone *v1alpha1.VSphereZoneStatus) (string, error) {
+	if request.VolumeType == nil || request.VolumeType.VSphere == nil {
+		return zone.StoragePolicyID, nil
+	}
+	return session.StoragePolicyID(ctx, request.VolumeType.VSphere.StoragePolicy)
+}
+
+func dataDisks(ctx context.Context, session *client.Session, request platform.MachineClassRequest) ([]v1alpha1.VSphereDataDisk, error) {
+	var (
+		disks []v1alpha1.VSphereDataDisk
+		errs  []error
+	)
+	for _, volume := range request.DataVolumes {
+		disk := v1alpha1.VSphereDataDisk{Name: volume.Name, SizeGiB: volume.Size}
+		policy := volume.Settings.VSphere
+		if policy == nil && volume.Type != nil {
+			policy = volume.Type.VSphere
+		}
+		if policy != nil {
+			id, err := session.StoragePolicyID(ctx, policy.StoragePolicy)
+			if err != nil {
+				errs = append(errs, &platform.Error{Class: platform.ClassOf(err), Err: fmt.Errorf("data volume %q: %w", volume.Name, err)})
+				continue
+			}
+			disk.StoragePolicyID = id
+		}
+		disks = append(disks, disk)
+	}
+	return disks, errors.Join(errs...)
+}
+
+// extraConfig returns that of the machine type with that of the pool.
+func extraConfig(machineType v1alpha1.VSphereMachineType, settings v1alpha1.VSphereWorker) map[string]string {
+	if len(machineType.ExtraConfig)+len(settings.ExtraConfig) == 0 {
+		return nil
+	}
+	result := map[string]string{}
+	maps.Copy(result, machineType.ExtraConfig)
+	maps.Copy(result, settings.ExtraConfig)
+	return result
+}
