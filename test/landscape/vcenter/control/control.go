@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package control says how the simulated vCenter is disturbed and watched. Its process serves it as JSON on a port of its own.
+package control
+
+import (
+	"time"
+)
+
+// Ready is what the process writes into a file when it serves.
+type Ready struct {
+	// Address is the host:port of the vCenter.
+	Address string
+	// Control is the base URL of the control port.
+	Control string
+}
+
+// Settings are what tests change. The zero value is a vCenter without faults.
+type Settings struct {
+	// Password replaces the user's password if it is not empty. Logins with another are refused, sessions go on.
+	Password string
+	// Answer is how long each answer waits.
+	Answer time.Duration
+	// Idle is after how long a session ends that nobody uses; never if it is zero.
+	Idle time.Duration
+	// Task is how long tasks take.
+	Task time.Duration
+	// Faults are the faults of calls, the first that matches counts.
+	Faults []Fault
+	// Clone is what goes wrong with clones.
+	Clone Clone
+}
+
+// Fault makes calls of a method fail.
+type Fault struct {
+	// Method is the name of the SOAP method, such as PowerOnVM_Task, or the path of the REST API.
+	Method string
+	// Type is the type of the fault, such as NoPermission; for the REST API the status.
+	Type string
+	// Times is how often the call fails; always if it is zero.
+	Times int
+	// InTask lets the task fail and not the call. It works for CloneVM_Task only.
+	InTask bool
+}
+
+// Clone is what goes wrong with clones although their tasks succeed.
+type Clone struct {
+	// Off leaves virtual machines off.
+	Off bool
+	// NoDisks leaves out the changes of disks.
+	NoDisks bool
+	// NoNetwork leaves the network card in the network of the template.
+	NoNetwork bool
+	// Times is how many clones are affected; all if it is zero.
+	Times int
+}
+
+// Counts are the numbers of requests by service and method, such as vim25 RetrievePropertiesEx.
+type Counts map[string]int
+
+// Total is the number of all requests.
+func (c Counts) Total() int {
+	total := 0
+	for _, n := range c {
+		total += n
+	}
+	return total
+}
+
+const (
+	// PathSettings takes the new Settings.
+	PathSettings = "/settings"
+	// PathCounts returns the Counts and begins to count anew.
+	PathCounts = "/counts"
+	// PathEndSessions ends all sessions.
+	PathEndSessions = "/end-sessions"
+)

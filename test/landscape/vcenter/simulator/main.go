@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// The simulator is govmomi's vCenter simulator as a process, with TLS, a login and a port that disturbs and watches it.
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/vmware/govmomi/simulator"
+	_ "github.com/vmware/govmomi/cns/simulator"
+	_ "github.com/vmware/govmomi/pbm/simulator"
+	_ "github.com/vmware/govmomi/vapi/simulator"
+	_ "github.com/vmware/govmomi/vslm/simulator"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/control"
+)
+
+type options struct {
+	listen, certificate, key, username, password, ready string
+	guest                                               time.Duration
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.listen, "listen", "127.0.0.1:0", "address of the vCenter")
+	flag.StringVar(&o.certificate, "certificate", "", "file of the certificate")
+	flag.StringVar(&o.key, "key", "", "file of its key")
+	flag.StringVar(&o.username, "username", "", "name of the user")
+	flag.StringVar(&o.password, "password", "", "password of the user")
+	flag.StringVar(&o.ready, "ready", "", "file that is written when the vCenter serves")
+	flag.DurationVar(&o.guest, "guest", 0, "time from power-on to the first address of a guest, none if zero")
+	flag.Parse()
+
+	if err := run(o); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(o options) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+
+	model := newModel()
+	if err := model.Create(); err != nil {
+		return err
+	}
+	defer model.Remove()
+	model.Service.RegisterEndpoints = true
+	model.Service.Listen = &url.URL{Host: "127.0.0.1:0", User: url.UserPassword(o.username, o.password)}
+	server := model.Service.NewServer()
+	defer server.Close()
+	if err := createTemplates(ctx, server.URL); err != nil {
+		return err
+	}
+	if o.guest > 0 {
+		model.Map().AddHandler(&guests{service: model.Service, delay: o.guest})
+	}
+
+	d := &disturber{model: model, username: o.username, password: o.password}
+	d.apply(control.Settings{})
+	model.Map().SessionManager().ValidLogin = d.validLogin
+	model.Map().Handler = d.call
+
+	listener, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		return err
+	}
+	controlListener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	certificate, err := tls.LoadX509KeyPair(o.certificate, o.key)
+	if err != nil {
+		return err
+	}
+	front := &http.Server{
+		Handler:           newFront(d, model.Service.ServeMux),
+		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
+		ReadHeaderTimeout: time.Minute,
+	}
+	controller := &http.Server{Handler: front.Handler.(*frontHandler).control(), ReadHeaderTimeout: time.Minute}
+
+	failed := make(chan error, 2)
+	go func() { failed <- front.ServeTLS(listener, "", "") }()
+	go func() { failed <- controller.Serve(controlListener) }()
+	if err := writeReady(o.ready, control.Ready{Address: listener.Addr().String(), Control: "http://" + controlListener.Addr().String()}); err != nil {
+		return err
+	}
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+		return errors.Join(front.Close(), controller.Close())
+	}
+}
+
+// writeReady writes the file at once, so that nobody reads half of it.
+func writeReady(path string, ready control.Ready) error {
+	data, err := json.Marshal(ready)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// newModel has two datacenters with two clusters each.
+func newModel() *simulator.Model {
+	model := simulator.VPX()
+	model.Datacenter, model.Cluster, model.ClusterHost, model.Host = 2, 2, 3, 0
+	model.Datastore, model.Portgroup, model.Machine = 2, 2, 1
+	model.Autostart = false
+	return model
+}
