@@ -94,7 +94,11 @@ func (f *flow) ensureChild(ctx context.Context, c child, tagID string) (v1alpha1
 	result := v1alpha1.VSphereObject{ID: found.Value, Path: c.path}
 	if err := f.record(ctx, func(state *v1alpha1.VSphereState) {
 		list := c.place(state)
-		*list = append(slices.DeleteFunc(*list, func(o v1alpha1.VSphereObject) bool { return o.Path == c.path }), result)
+		if i := slices.IndexFunc(*list, func(o v1alpha1.VSphereObject) bool { return o.Path == c.path }); i >= 0 {
+			(*list)[i] = result
+		} else {
+			*list = append(*list, result)
+		}
 	}); err != nil {
 		return none, err
 	}

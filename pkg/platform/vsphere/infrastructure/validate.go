@@ -99,6 +99,11 @@ func (f *flow) missingPrivileges(ctx context.Context, zones []zone) ([]string, e
 	if err != nil {
 		return nil, client.Classify(err)
 	}
+	return problemsOf(needed, found), nil
+}
+
+// problemsOf says what is needed and was not found.
+func problemsOf(needed []neededPrivilege, found []types.UserPrivilegeResult) []string {
 	var problems []string
 	for _, n := range needed {
 		i := slices.IndexFunc(found, func(r types.UserPrivilegeResult) bool { return r.Entity == n.object })
@@ -109,7 +114,7 @@ func (f *flow) missingPrivileges(ctx context.Context, zones []zone) ([]string, e
 			problems = append(problems, "the credentials have not the privileges "+strings.Join(missing, ", ")+" on "+n.what)
 		}
 	}
-	return problems, nil
+	return problems
 }
 
 type neededPrivilege struct {

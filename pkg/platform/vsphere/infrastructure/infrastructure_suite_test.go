@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package infrastructure
+
+import (
+	"errors"
+	"testing"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/vmware/govmomi/vim25/types"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+func TestInfrastructure(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "vSphere Infrastructure Suite")
+}
+
+var _ = Describe("privileges", func() {
+	var (
+		folder  = types.ManagedObjectReference{Type: "Folder", Value: "group-v1"}
+		pool    = types.ManagedObjectReference{Type: "ResourcePool", Value: "resgroup-1"}
+		network = types.ManagedObjectReference{Type: "Network", Value: "network-1"}
+		store   = types.ManagedObjectReference{Type: "Datastore", Value: "datastore-1"}
+		zones   = []zone{
+			{name: "a", parent: folder, parentPath: "/dc/vm/gardener", resourcePool: pool, poolPath: "/dc/host/c/Resources", network: network, datastore: &store},
+			{name: "b", parent: folder, parentPath: "/dc/vm/gardener", resourcePool: pool, poolPath: "/dc/host/c/Resources", network: network},
+		}
+		needed = func(perShoot bool) []neededPrivilege {
+			profile := &v1alpha1.VSphereProfile{ResourcePools: &v1alpha1.VSphereResourcePools{PerShoot: perShoot}}
+			f := &flow{site: &site.Site{Profile: &v1alpha1.CloudProfileSite{VSphere: profile}}}
+			return f.neededPrivileges(zones)
+		}
+	)
+
+	It("should be asked for once for each object", func() {
+		Expect(needed(false)).To(HaveLen(4))
+	})
+
+	It("should include pools only if there is one for each shoot", func() {
+		Expect(needed(false)[1].privileges).To(ConsistOf("Resource.AssignVMToPool"))
+		Expect(needed(true)[1].privileges).To(ConsistOf("Resource.AssignVMToPool", "Resource.CreatePool", "Resource.DeletePool"))
+	})
+
+	DescribeTable("should be told if they are missing, by object",
+		func(found []types.UserPrivilegeResult, problems ...string) {
+			Expect(problemsOf(needed(false), found)).To(Equal(problems))
+		},
+		Entry("network", []types.UserPrivilegeResult{
+			{Entity: folder, Privileges: folderPrivileges}, {Entity: pool, Privileges: poolPrivileges},
+			{Entity: network, Privileges: []string{"System.View"}}, {Entity: store, Privileges: datastorePrivileges},
+		}, "the credentials have not the privileges Network.Assign on the network of zone a"),
+		Entry("two on the folder", []types.UserPrivilegeResult{
+			{Entity: folder, Privileges: folderPrivileges[2:]}, {Entity: pool, Privileges: poolPrivileges},
+			{Entity: network, Privileges: networkPrivileges}, {Entity: store, Privileges: datastorePrivileges},
+		}, "the credentials have not the privileges Folder.Create, Folder.Delete on folder /dc/vm/gardener"),
+	)
+})
+
+var _ = Describe("#split", func() {
+	mistake := platform.NewError(platform.ClassConfiguration, "mistake")
+	passing := platform.NewError(platform.ClassTransient, "passing")
+
+	DescribeTable("should tell mistakes from what passes", func(err error, mistakes []error, other bool) {
+		found, rest := split(err)
+		Expect(found).To(Equal(mistakes))
+		Expect(rest != nil).To(Equal(other))
+	},
+		Entry("one mistake", mistake, []error{mistake}, false),
+		Entry("one that passes", passing, nil, true),
+		Entry("both", errors.Join(mistake, passing), []error{mistake}, true),
+	)
+})

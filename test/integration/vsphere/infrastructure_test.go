@@ -1,0 +1,308 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere_test
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vapi/rest"
+	"github.com/vmware/govmomi/vapi/tags"
+	"github.com/vmware/govmomi/vim25"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	vsphereclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/infrastructure"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/control"
+)
+
+var _ = Describe("Infrastructure", Ordered, func() {
+	var (
+		center   *vcenter.VCenter
+		sessions *vsphereclient.Sessions
+		platf    platform.Infrastructure
+		vim      *vim25.Client
+		manager  *tags.Manager
+
+		s *site.Site
+	)
+
+	BeforeAll(func(ctx SpecContext) {
+		var err error
+		center, err = vcenter.Start(ctx, GinkgoT().TempDir(), vcenter.Options{})
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(center.Stop)
+		vim, err = center.Client(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		restClient := rest.NewClient(vim)
+		Expect(restClient.Login(ctx, url.UserPassword(vcenter.Username, vcenter.Password))).To(Succeed())
+		manager = tags.NewManager(restClient)
+		for _, datacenter := range []string{"DC0", "DC1"} {
+			parent, err := object.NewSearchIndex(vim).FindByInventoryPath(ctx, "/"+datacenter+"/vm")
+			Expect(err).NotTo(HaveOccurred())
+			_, err = parent.(*object.Folder).CreateFolder(ctx, "gardener")
+			Expect(err).NotTo(HaveOccurred())
+		}
+	})
+
+	BeforeEach(func() {
+		sessions = vsphereclient.NewSessions(vsphereclient.Intervals{Idle: time.Hour, KeepAlive: time.Hour})
+		DeferCleanup(sessions.Close)
+		platf = infrastructure.New(sessions)
+		s = newSite(center, "shoot--it--"+rand.String(5))
+	})
+
+	// persist keeps the state as the controller does.
+	persist := func(_ context.Context, state *v1alpha1.SiteState) error {
+		s.State = state.DeepCopy()
+		return nil
+	}
+	reconcile := func(ctx context.Context) *v1alpha1.VSphereStatus {
+		GinkgoHelper()
+		status, err := platf.Reconcile(ctx, s, persist)
+		Expect(err).NotTo(HaveOccurred())
+		return status.VSphere
+	}
+	exists := func(ctx context.Context, path string) bool {
+		GinkgoHelper()
+		found, err := object.NewSearchIndex(vim).FindByInventoryPath(ctx, path)
+		Expect(err).NotTo(HaveOccurred())
+		return found != nil
+	}
+	tagNames := func(ctx context.Context, category string) []string {
+		GinkgoHelper()
+		found, err := manager.GetTagsForCategory(ctx, category)
+		Expect(err).NotTo(HaveOccurred())
+		var names []string
+		for _, tag := range found {
+			names = append(names, tag.Name)
+		}
+		return names
+	}
+	deleteAll := func(ctx context.Context) {
+		GinkgoHelper()
+		Expect(platf.Delete(ctx, s, persist)).To(Succeed())
+		Expect(exists(ctx, "/DC0/vm/gardener/"+s.Shoot+".vc")).To(BeFalse())
+		Expect(exists(ctx, "/DC1/vm/gardener/"+s.Shoot+".vc")).To(BeFalse())
+		Expect(tagNames(ctx, "gardener-shoot")).NotTo(ContainElement(s.Shoot + ".vc"))
+		Expect(platf.Orphans(ctx, s)).To(BeEmpty())
+	}
+
+	It("should make a folder in each datacenter, say where machines are, and delete only that", func(ctx SpecContext) {
+		status := reconcile(ctx)
+		Expect(status.Zones).To(HaveLen(4))
+		Expect(status.OwnerTagID).NotTo(BeEmpty())
+		for _, z := range status.Zones {
+			Expect([]string{z.Datacenter, z.ComputeCluster, z.ResourcePool, z.Folder, z.Datastore, z.Network.ID}).NotTo(ContainElement(""))
+		}
+		Expect(status.Zones[0].Folder).To(Equal(status.Zones[1].Folder))
+		Expect(status.Zones[0].Folder).NotTo(Equal(status.Zones[2].Folder))
+		Expect(status.Zones[0].FolderPath).To(Equal("/DC0/vm/gardener/" + s.Shoot + ".vc"))
+		Expect(exists(ctx, "/DC1/vm/gardener/"+s.Shoot+".vc")).To(BeTrue())
+		Expect(s.State.VSphere.Folders).To(HaveLen(2))
+
+		orphans, err := platf.Orphans(ctx, s)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(orphans).To(HaveLen(3))
+		Expect(orphans).To(ContainElement(And(HaveField("Site", "vc"), HaveField("Kind", "tag"), HaveField("Name", s.Shoot+".vc"))))
+
+		deleteAll(ctx)
+		Expect(exists(ctx, "/DC0/vm/gardener")).To(BeTrue())
+		Expect(s.State.VSphere.Folders).To(BeEmpty())
+		Expect(platf.Delete(ctx, s, persist)).To(Succeed(), "deleted twice")
+	})
+
+	It("should change nothing the second time, and find what the state has lost", func(ctx SpecContext) {
+		first := reconcile(ctx)
+		written := s.State
+		_, err := center.Counts(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(reconcile(ctx)).To(Equal(first))
+		Expect(s.State).To(BeIdenticalTo(written), "the state was written again")
+		counts, err := center.Counts(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		for method := range counts {
+			Expect(method).NotTo(Or(ContainSubstring("Create"), ContainSubstring("attach")))
+		}
+
+		s.State = nil
+		Expect(reconcile(ctx)).To(Equal(first))
+		Expect(s.State).To(Equal(written))
+		s.State = nil
+		deleteAll(ctx)
+	})
+
+	It("should make a resource pool in each zone where the operator wants one", func(ctx SpecContext) {
+		s.Profile.VSphere.ResourcePools = &v1alpha1.VSphereResourcePools{PerShoot: true}
+		status := reconcile(ctx)
+		pool := "/DC0/host/DC0_C0/Resources/" + s.Shoot + ".vc"
+		Expect(exists(ctx, pool)).To(BeTrue())
+		Expect(s.State.VSphere.ResourcePools).To(HaveLen(4))
+		Expect(s.State.VSphere.ResourcePools[0].ID).To(Equal(status.Zones[0].ResourcePool))
+		deleteAll(ctx)
+		Expect(exists(ctx, pool)).To(BeFalse())
+		Expect(exists(ctx, "/DC0/host/DC0_C0/Resources")).To(BeTrue())
+	})
+
+	It("should finish what an interrupted reconciliation began", func(ctx SpecContext) {
+		crash := errors.New("crash")
+		for writes := 1; ; writes++ {
+			left := writes
+			_, err := platf.Reconcile(ctx, s, func(ctx context.Context, state *v1alpha1.SiteState) error {
+				if left--; left == 0 {
+					return crash
+				}
+				return persist(ctx, state)
+			})
+			if err == nil {
+				break
+			}
+			Expect(err).To(MatchError(crash))
+		}
+		Expect(s.State.VSphere.Folders).To(HaveLen(2))
+		orphans, err := platf.Orphans(ctx, s)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(orphans).To(HaveLen(3))
+		deleteAll(ctx)
+	})
+
+	It("should take over no folder that has something of others in it", func(ctx SpecContext) {
+		parent, err := object.NewSearchIndex(vim).FindByInventoryPath(ctx, "/DC0/vm/gardener")
+		Expect(err).NotTo(HaveOccurred())
+		foreign, err := parent.(*object.Folder).CreateFolder(ctx, s.Shoot+".vc")
+		Expect(err).NotTo(HaveOccurred())
+		inside, err := foreign.CreateFolder(ctx, "theirs")
+		Expect(err).NotTo(HaveOccurred())
+
+		_, err = platf.Reconcile(ctx, s, persist)
+		Expect(err).To(MatchError(And(ContainSubstring(`site "vc"`), ContainSubstring("is not empty"))))
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConflict))
+		Expect(platf.Delete(ctx, s, persist)).To(MatchError(ContainSubstring(`"theirs"`)))
+		Expect(exists(ctx, "/DC0/vm/gardener/"+s.Shoot+".vc/theirs")).To(BeTrue())
+
+		for _, folder := range []*object.Folder{inside, foreign} {
+			task, err := folder.Destroy(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(task.Wait(ctx)).To(Succeed())
+		}
+		deleteAll(ctx)
+	})
+
+	It("should delete a site by its state when the CloudProfile has dropped it", func(ctx SpecContext) {
+		reconcile(ctx)
+		profile := s.Profile
+		s.Profile, s.Config = nil, nil
+		Expect(platf.Orphans(ctx, s)).To(HaveLen(3))
+		Expect(platf.Delete(ctx, s, persist)).To(Succeed())
+		s.Profile = profile
+		deleteAll(ctx)
+	})
+
+	DescribeTable("should name what is missing in which zone",
+		func(ctx SpecContext, change func(*site.Site), message string) {
+			change(s)
+			_, err := platf.Reconcile(ctx, s, persist)
+			Expect(err).To(MatchError(And(ContainSubstring(`site "vc"`), ContainSubstring(message))))
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
+
+			findings, err := platf.Validate(ctx, s, platform.ValidationRequest{Path: field.NewPath("sites").Index(0)})
+			Expect(err).NotTo(HaveOccurred())
+			Expect(findings.Errors.ToAggregate()).To(MatchError(And(ContainSubstring("sites[0].vsphere"), ContainSubstring(message))))
+		},
+		Entry("datacenter", func(s *site.Site) { s.Profile.Zones[2].VSphere.Datacenter = "DC7" }, `zone "dc1-a": datacenter "/DC7" does not exist`),
+		Entry("cluster", func(s *site.Site) { s.Profile.Zones[0].VSphere.ComputeCluster = "C9" }, `zone "dc0-a": compute cluster "/DC0/host/C9" does not exist`),
+		Entry("resource pool", func(s *site.Site) { s.Profile.Zones[0].VSphere.ResourcePool = "p" }, `resource pool "/DC0/host/DC0_C0/Resources/p" does not exist`),
+		Entry("datastore", func(s *site.Site) { s.Profile.Zones[1].VSphere.Datastore = "vsan" }, `zone "dc0-b": datastore "/DC0/datastore/vsan" does not exist`),
+		Entry("network", func(s *site.Site) { s.Profile.Zones[3].VSphere.Network = "nodes" }, `zone "dc1-b": network "/DC1/network/nodes" does not exist`),
+		Entry("the shoot's network", func(s *site.Site) { s.Config.VSphere = &v1alpha1.VSphereInfrastructure{Network: "mine"} }, `network "/DC0/network/mine" does not exist`),
+		Entry("folder", func(s *site.Site) { s.Profile.VSphere.Folder = "a/b" }, `folder "/DC0/vm/a/b" does not exist`),
+		Entry("storage policy", func(s *site.Site) {
+			s.Profile.Zones[0].VSphere.Datastore, s.Profile.Zones[0].VSphere.StoragePolicy = "", "gold"
+		}, `"gold"`),
+		Entry("two things at once", func(s *site.Site) {
+			s.Profile.Zones[0].VSphere.ComputeCluster, s.Profile.Zones[3].VSphere.Datastore = "C9", "vsan"
+		}, `zone "dc1-b": datastore`),
+	)
+
+	It("should find nothing to complain about at a site that is right", func(ctx SpecContext) {
+		findings, err := platf.Validate(ctx, s, platform.ValidationRequest{Path: field.NewPath("sites").Index(0)})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(findings).To(BeZero())
+	})
+
+	It("should make the tags that the CSI driver reads only if it is allowed to, and leave them", func(ctx SpecContext) {
+		region, zone := "region-"+s.Shoot, "zone-"+s.Shoot
+		s.Profile.VSphere.Topology = &v1alpha1.VSphereTopology{RegionCategory: region, ZoneCategory: zone}
+		for i := range s.Profile.Zones {
+			s.Profile.Zones[i].VSphere.TopologyTag = s.Profile.Zones[i].Name
+		}
+		_, err := platf.Reconcile(ctx, s, persist)
+		Expect(err).To(MatchError(ContainSubstring(`tag category "` + region + `" does not exist`)))
+
+		s.Profile.VSphere.Topology.Create = true
+		reconcile(ctx)
+		Expect(tagNames(ctx, region)).To(ConsistOf("west"))
+		Expect(tagNames(ctx, zone)).To(ConsistOf("dc0-a", "dc0-b", "dc1-a", "dc1-b"))
+
+		s.Profile.VSphere.Topology.Create = false
+		reconcile(ctx)
+		cluster, err := object.NewSearchIndex(vim).FindByInventoryPath(ctx, "/DC0/host/DC0_C0")
+		Expect(err).NotTo(HaveOccurred())
+		attached, err := manager.GetAttachedTags(ctx, cluster.Reference())
+		Expect(err).NotTo(HaveOccurred())
+		Expect(slices.ContainsFunc(attached, func(t tags.Tag) bool { return t.Name == "dc0-a" })).To(BeTrue())
+
+		deleteAll(ctx)
+		Expect(tagNames(ctx, zone)).To(HaveLen(4))
+	})
+
+	It("should say that it cannot get in when the password has changed", func(ctx SpecContext) {
+		DeferCleanup(func(ctx SpecContext) { Expect(center.Set(ctx, control.Settings{})).To(Succeed()) })
+		Expect(center.Set(ctx, control.Settings{Password: "another"})).To(Succeed())
+		_, err := platf.Reconcile(ctx, s, persist)
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassUnauthenticated))
+		Expect(err.Error()).NotTo(ContainSubstring(vcenter.Password))
+		Expect(platf.Delete(ctx, s, persist)).To(MatchError(platform.ErrNoAccess))
+	})
+})
+
+// newSite returns a site with two zones in each of two datacenters.
+func newSite(center *vcenter.VCenter, shoot string) *site.Site {
+	profile := &v1alpha1.CloudProfileSite{
+		Name:    "vc",
+		Region:  "west",
+		TLS:     &v1alpha1.TLS{CACert: center.CA},
+		VSphere: &v1alpha1.VSphereProfile{Server: "https://" + center.Address, Datacenter: "DC0", Folder: "gardener"},
+	}
+	for _, z := range []struct{ name, datacenter, cluster, datastore string }{
+		{"dc0-a", "DC0", "DC0_C0", "LocalDS_0"},
+		{"dc0-b", "DC0", "DC0_C1", "LocalDS_1"},
+		{"dc1-a", "DC1", "DC1_C0", "LocalDS_0"},
+		{"dc1-b", "DC1", "DC1_C1", "LocalDS_1"},
+	} {
+		profile.Zones = append(profile.Zones, v1alpha1.SiteZone{Name: z.name, VSphere: &v1alpha1.VSphereZone{
+			Datacenter: z.datacenter, ComputeCluster: z.cluster, Datastore: z.datastore, Network: "VM Network",
+		}})
+	}
+	return &site.Site{
+		Name:        "vc",
+		Platform:    v1alpha1.PlatformVSphere,
+		Shoot:       shoot,
+		Profile:     profile,
+		Config:      &v1alpha1.InfrastructureSite{Name: "vc"},
+		Credentials: site.Credentials{"username": vcenter.Username, "password": vcenter.Password},
+	}
+}
