@@ -10,11 +10,14 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	openstackclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	openstack "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machines"
+	vsphereclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
+	vsphere "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/machines"
 )
 
 // New returns the Machines parts of all platforms.
 func New() platform.Registry[platform.Machines] {
 	return platform.Registry[platform.Machines]{
 		v1alpha1.PlatformOpenStack: openstack.New(openstackclient.Shared()),
+		v1alpha1.PlatformVSphere:   vsphere.New(vsphereclient.Shared()),
 	}
 }

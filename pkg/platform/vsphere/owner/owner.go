@@ -26,6 +26,8 @@ const (
 	KeyShoot = "gardener.shoot"
 	// KeySite is the key in the extra configuration of virtual machines with the name of the site.
 	KeySite = "gardener.site"
+	// KeyRule is the key in the extra configuration of virtual machines with the name of the rule that keeps them apart.
+	KeyRule = "gardener.rule"
 )
 
 // Name is the name of the objects that a shoot has once on a site. The dot, which neither shoots nor sites have in their names,

@@ -20,9 +20,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/vmware/govmomi/simulator"
 	_ "github.com/vmware/govmomi/cns/simulator"
 	_ "github.com/vmware/govmomi/pbm/simulator"
+	"github.com/vmware/govmomi/simulator"
 	_ "github.com/vmware/govmomi/vapi/simulator"
 	_ "github.com/vmware/govmomi/vslm/simulator"
 

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package machines
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
+)
+
+const (
+	// createWait is how long a call waits for a creation before it returns the ID, so that a slow site does not keep the workers
+	// that other sites need.
+	createWait = 20 * time.Second
+	// creationTimeout limits a creation as a whole.
+	creationTimeout = 30 * time.Minute
+)
+
+// creations are the creations of a session by the inventory path of the virtual machine. There is one at a time for each.
+type creations struct {
+	mutex sync.Mutex
+	paths map[string]*creation
+}
+
+// creation is the creation of one virtual machine. It goes on when the call that began it returns.
+type creation struct {
+	path string
+	// accepted is closed when the vCenter has accepted to make the virtual machine.
+	accepted chan struct{}
+	accept   func()
+	// done is closed when the creation has ended. machine and err are set before.
+	done    chan struct{}
+	machine platform.Machine
+	err     error
+}
+
+type creationsKey struct{}
+
+func creationsOf(session *client.Session) *creations {
+	return session.Value(creationsKey{}, func() any { return &creations{paths: map[string]*creation{}} }).(*creations)
+}
+
+// find returns the creation with the path that goes on or failed after its call returned, nil if there is none.
+func (c *creations) find(path string) *creation {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.paths[path]
+}
+
+// begin returns the creation with the path that goes on, or starts one.
+func (c *creations) begin(ctx context.Context, path string, create func(ctx context.Context, accept func()) (platform.Machine, error)) *creation {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if existing := c.paths[path]; existing != nil {
+		if ended, _ := existing.state(); !ended {
+			return existing
+		}
+	}
+	started := &creation{path: path, accepted: make(chan struct{}), done: make(chan struct{})}
+	started.accept = sync.OnceFunc(func() { close(started.accepted) })
+	c.paths[path] = started
+
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), creationTimeout)
+	go func() {
+		defer cancel()
+		started.machine, started.err = create(ctx, started.accept)
+		close(started.done)
+		if started.err == nil {
+			c.forget(started)
+		}
+	}()
+	return started
+}
+
+// forget forgets a creation that ended.
+func (c *creations) forget(ended *creation) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.paths[ended.path] == ended {
+		delete(c.paths, ended.path)
+	}
+}
+
+// state reports whether the creation has ended, and how.
+func (c *creation) state() (ended bool, err error) {
+	select {
+	case <-c.done:
+		return true, c.err
+	default:
+		return false, nil
+	}
+}
+
+// wait returns the machine when it is complete, and says after a while that it is not yet.
+func (c *creation) wait(ctx context.Context) (machine platform.Machine, complete bool, err error) {
+	timer := time.NewTimer(createWait)
+	defer timer.Stop()
+	select {
+	case <-c.done:
+		return c.machine, c.err == nil, c.err
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	select {
+	case <-c.accepted:
+		return platform.Machine{}, false, nil
+	default:
+		return platform.Machine{}, false, platform.NewError(platform.ClassTransient, "the vCenter has not accepted the creation yet")
+	}
+}
+
+// observe logs how the creation ends that nobody waits for any more.
+func (c *creation) observe(site, name string) {
+	<-c.done
+	if c.err != nil {
+		klog.ErrorS(c.err, "Creation of a virtual machine failed", "site", site, "machine", name)
+	}
+}

@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package machines creates, finds and deletes the virtual machines of a vSphere site.
+package machines
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"github.com/vmware/govmomi/vim25/types"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
+)
+
+const (
+	providerIDPrefix = "vsphere://"
+	csiDriver        = "csi.vsphere.vmware.com"
+)
+
+type machines struct {
+	sessions *client.Sessions
+}
+
+// New returns the Machines part of the vSphere platform.
+func New(sessions *client.Sessions) platform.Machines {
+	return &machines{sessions: sessions}
+}
+
+// call is one operation on the virtual machines of one shoot on one site.
+type call struct {
+	request   platform.MachineRequest
+	spec      *v1alpha1.VSphereMachineSpec
+	owner     owner.Owner
+	session   *client.Session
+	creations *creations
+}
+
+func (m *machines) call(ctx context.Context, request platform.MachineRequest) (*call, error) {
+	spec := request.Spec
+	if spec.VSphere == nil {
+		return nil, platform.NewError(platform.ClassConfiguration, "the provider spec has no vsphere block")
+	}
+	session, err := m.sessions.Get(ctx, spec.Site, spec.VSphere.Connection, request.Credentials)
+	if err != nil {
+		return nil, err
+	}
+	return &call{
+		request:   request,
+		spec:      spec.VSphere,
+		owner:     owner.Owner{Shoot: spec.Shoot, Site: spec.Site},
+		session:   session,
+		creations: creationsOf(session),
+	}, nil
+}
+
+// Get implements platform.Machines.
+func (m *machines) Get(ctx context.Context, request platform.MachineRequest) (platform.Machine, error) {
+	c, err := m.call(ctx, request)
+	if err != nil {
+		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
+	}
+	machine, err := c.get(ctx)
+	return machine, platform.InSite(request.Spec.Site, err)
+}
+
+// get takes a machine whose creation goes on for one that exists. A machine without an ID is one whose creation may have been
+// interrupted: it exists only if it is complete, so that it is completed otherwise.
+func (c *call) get(ctx context.Context) (platform.Machine, error) {
+	if creation := c.creations.find(c.path()); creation != nil {
+		if ended, err := creation.state(); !ended || err != nil {
+			return c.machine(), err
+		}
+	}
+	if c.request.ProviderID != "" {
+		vm, err := c.findByID(ctx)
+		if err != nil {
+			return platform.Machine{}, err
+		}
+		if vm == nil {
+			return platform.Machine{}, platform.NewError(platform.ClassNotFound, "virtual machine %q (%s) does not exist", c.request.Name, c.uuid())
+		}
+		return vm.machine(), nil
+	}
+
+	vm, err := c.findByName(ctx)
+	if err != nil {
+		return platform.Machine{}, err
+	}
+	if vm == nil {
+		return platform.Machine{}, platform.NewError(platform.ClassNotFound, "virtual machine %q does not exist", c.request.Name)
+	}
+	missing, err := c.missing(ctx, vm)
+	if err != nil {
+		return platform.Machine{}, err
+	}
+	if missing != "" {
+		return platform.Machine{}, platform.NewError(platform.ClassNotFound, "virtual machine %q is not complete: %s", c.request.Name, missing)
+	}
+	return vm.machine(), nil
+}
+
+// missing says what a virtual machine lacks, and is empty if that is nothing.
+func (c *call) missing(ctx context.Context, vm *virtualMachine) (string, error) {
+	if !vm.on() {
+		return "it is off", nil
+	}
+	plan, err := c.plan(ctx)
+	if err != nil {
+		return "", err
+	}
+	if flaw := plan.flaw(vm); flaw != "" {
+		return flaw, nil
+	}
+	return c.missingTag(ctx, vm.reference)
+}
+
+// path is the inventory path of the virtual machine.
+func (c *call) path() string {
+	return path.Join(c.spec.FolderPath, c.request.Name)
+}
+
+// uuid is the UUID of the virtual machine.
+func (c *call) uuid() string {
+	if id := strings.TrimPrefix(c.request.ProviderID, providerIDPrefix); id != "" {
+		return id
+	}
+	return c.owner.UUID(c.request.Name)
+}
+
+// machine is what is known of the machine without asking for it.
+func (c *call) machine() platform.Machine {
+	return platform.Machine{Name: c.request.Name, ProviderID: providerIDPrefix + c.uuid()}
+}
+
+// VolumeID implements platform.Machines.
+func (m *machines) VolumeID(pv *corev1.PersistentVolumeSpec) (string, bool) {
+	if pv.CSI != nil && pv.CSI.Driver == csiDriver {
+		return pv.CSI.VolumeHandle, true
+	}
+	return "", false
+}
+
+func reference(kind, id string) types.ManagedObjectReference {
+	return types.ManagedObjectReference{Type: kind, Value: id}
+}
