@@ -9,14 +9,12 @@ import (
 	"errors"
 	"net/url"
 	"slices"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vapi/tags"
-	"github.com/vmware/govmomi/vim25"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -29,40 +27,18 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/control"
 )
 
-var _ = Describe("Infrastructure", Ordered, func() {
+var _ = Describe("Infrastructure", func() {
 	var (
-		center   *vcenter.VCenter
-		sessions *vsphereclient.Sessions
-		platf    platform.Infrastructure
-		vim      *vim25.Client
-		manager  *tags.Manager
-
-		s *site.Site
+		platf   platform.Infrastructure
+		manager *tags.Manager
+		s       *site.Site
 	)
 
-	BeforeAll(func(ctx SpecContext) {
-		var err error
-		center, err = vcenter.Start(ctx, GinkgoT().TempDir(), vcenter.Options{})
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(center.Stop)
-		vim, err = center.Client(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		restClient := rest.NewClient(vim)
-		Expect(restClient.Login(ctx, url.UserPassword(vcenter.Username, vcenter.Password))).To(Succeed())
-		manager = tags.NewManager(restClient)
-		for _, datacenter := range []string{"DC0", "DC1"} {
-			parent, err := object.NewSearchIndex(vim).FindByInventoryPath(ctx, "/"+datacenter+"/vm")
-			Expect(err).NotTo(HaveOccurred())
-			_, err = parent.(*object.Folder).CreateFolder(ctx, "gardener")
-			Expect(err).NotTo(HaveOccurred())
-		}
-	})
-
-	BeforeEach(func() {
-		sessions = vsphereclient.NewSessions(vsphereclient.Intervals{Idle: time.Hour, KeepAlive: time.Hour})
-		DeferCleanup(sessions.Close)
-		platf = infrastructure.New(sessions)
-		s = newSite(center, "shoot--it--"+rand.String(5))
+	BeforeEach(func(ctx SpecContext) {
+		makeParentFolders(ctx)
+		manager = tagManager(ctx)
+		platf = infrastructure.New(newSessions())
+		s = newSite("shoot--it--" + rand.String(5))
 	})
 
 	// persist keeps the state as the controller does.
@@ -78,7 +54,7 @@ var _ = Describe("Infrastructure", Ordered, func() {
 	}
 	exists := func(ctx context.Context, path string) bool {
 		GinkgoHelper()
-		found, err := object.NewSearchIndex(vim).FindByInventoryPath(ctx, path)
+		found, err := object.NewSearchIndex(inspector).FindByInventoryPath(ctx, path)
 		Expect(err).NotTo(HaveOccurred())
 		return found != nil
 	}
@@ -128,13 +104,10 @@ var _ = Describe("Infrastructure", Ordered, func() {
 	It("should change nothing the second time, and find what the state has lost", func(ctx SpecContext) {
 		first := reconcile(ctx)
 		written := s.State
-		_, err := center.Counts(ctx)
-		Expect(err).NotTo(HaveOccurred())
+		count(ctx)
 		Expect(reconcile(ctx)).To(Equal(first))
 		Expect(s.State).To(BeIdenticalTo(written), "the state was written again")
-		counts, err := center.Counts(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		for method := range counts {
+		for method := range count(ctx) {
 			Expect(method).NotTo(Or(ContainSubstring("Create"), ContainSubstring("attach")))
 		}
 
@@ -180,7 +153,7 @@ var _ = Describe("Infrastructure", Ordered, func() {
 	})
 
 	It("should take over no folder that has something of others in it", func(ctx SpecContext) {
-		parent, err := object.NewSearchIndex(vim).FindByInventoryPath(ctx, "/DC0/vm/gardener")
+		parent, err := object.NewSearchIndex(inspector).FindByInventoryPath(ctx, "/DC0/vm/gardener")
 		Expect(err).NotTo(HaveOccurred())
 		foreign, err := parent.(*object.Folder).CreateFolder(ctx, s.Shoot+".vc")
 		Expect(err).NotTo(HaveOccurred())
@@ -259,7 +232,7 @@ var _ = Describe("Infrastructure", Ordered, func() {
 
 		s.Profile.VSphere.Topology.Create = false
 		reconcile(ctx)
-		cluster, err := object.NewSearchIndex(vim).FindByInventoryPath(ctx, "/DC0/host/DC0_C0")
+		cluster, err := object.NewSearchIndex(inspector).FindByInventoryPath(ctx, "/DC0/host/DC0_C0")
 		Expect(err).NotTo(HaveOccurred())
 		attached, err := manager.GetAttachedTags(ctx, cluster.Reference())
 		Expect(err).NotTo(HaveOccurred())
@@ -270,8 +243,7 @@ var _ = Describe("Infrastructure", Ordered, func() {
 	})
 
 	It("should say that it cannot get in when the password has changed", func(ctx SpecContext) {
-		DeferCleanup(func(ctx SpecContext) { Expect(center.Set(ctx, control.Settings{})).To(Succeed()) })
-		Expect(center.Set(ctx, control.Settings{Password: "another"})).To(Succeed())
+		disturb(ctx, control.Settings{Password: "another"})
 		_, err := platf.Reconcile(ctx, s, persist)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassUnauthenticated))
 		Expect(err.Error()).NotTo(ContainSubstring(vcenter.Password))
@@ -280,12 +252,12 @@ var _ = Describe("Infrastructure", Ordered, func() {
 })
 
 // newSite returns a site with two zones in each of two datacenters.
-func newSite(center *vcenter.VCenter, shoot string) *site.Site {
+func newSite(shoot string) *site.Site {
 	profile := &v1alpha1.CloudProfileSite{
 		Name:    "vc",
 		Region:  "west",
-		TLS:     &v1alpha1.TLS{CACert: center.CA},
-		VSphere: &v1alpha1.VSphereProfile{Server: "https://" + center.Address, Datacenter: "DC0", Folder: "gardener"},
+		TLS:     &v1alpha1.TLS{CACert: server.CA},
+		VSphere: &v1alpha1.VSphereProfile{Server: "https://" + server.Address, Datacenter: "DC0", Folder: "gardener"},
 	}
 	for _, z := range []struct{ name, datacenter, cluster, datastore string }{
 		{"dc0-a", "DC0", "DC0_C0", "LocalDS_0"},
@@ -303,6 +275,26 @@ func newSite(center *vcenter.VCenter, shoot string) *site.Site {
 		Shoot:       shoot,
 		Profile:     profile,
 		Config:      &v1alpha1.InfrastructureSite{Name: "vc"},
-		Credentials: site.Credentials{"username": vcenter.Username, "password": vcenter.Password},
+		Credentials: siteCredentials(),
 	}
+}
+
+// makeParentFolders makes the folders below which shoots have theirs.
+func makeParentFolders(ctx context.Context) {
+	GinkgoHelper()
+	for _, datacenter := range []string{"DC0", "DC1"} {
+		root, err := object.NewSearchIndex(inspector).FindByInventoryPath(ctx, "/"+datacenter+"/vm")
+		Expect(err).NotTo(HaveOccurred())
+		if _, err = root.(*object.Folder).CreateFolder(ctx, "gardener"); !vsphereclient.IsDuplicateName(err) {
+			Expect(err).NotTo(HaveOccurred())
+		}
+	}
+}
+
+// tagManager returns an access to tags of its own.
+func tagManager(ctx context.Context) *tags.Manager {
+	GinkgoHelper()
+	client := rest.NewClient(inspector)
+	Expect(client.Login(ctx, url.UserPassword(vcenter.Username, vcenter.Password))).To(Succeed())
+	return tags.NewManager(client)
 }

@@ -6,13 +6,9 @@ package vsphere_test
 
 import (
 	"context"
-	"net/url"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"github.com/vmware/govmomi/object"
-	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vapi/tags"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -37,28 +33,15 @@ var _ = Describe("MachineClasses", Ordered, func() {
 	)
 
 	BeforeAll(func(ctx SpecContext) {
-		center, err := vcenter.Start(ctx, GinkgoT().TempDir(), vcenter.Options{})
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(center.Stop)
-		vim, err := center.Client(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		for _, datacenter := range []string{"DC0", "DC1"} {
-			parent, err := object.NewSearchIndex(vim).FindByInventoryPath(ctx, "/"+datacenter+"/vm")
-			Expect(err).NotTo(HaveOccurred())
-			_, err = parent.(*object.Folder).CreateFolder(ctx, "gardener")
-			Expect(err).NotTo(HaveOccurred())
-		}
-		restClient := rest.NewClient(vim)
-		Expect(restClient.Login(ctx, url.UserPassword(vcenter.Username, vcenter.Password))).To(Succeed())
-		manager := tags.NewManager(restClient)
+		makeParentFolders(ctx)
+		manager := tagManager(ctx)
 		category, err := manager.CreateCategory(ctx, &tags.Category{Name: "backup", Cardinality: "SINGLE", AssociableTypes: []string{"VirtualMachine"}})
 		Expect(err).NotTo(HaveOccurred())
 		daily, err = manager.CreateTag(ctx, &tags.Tag{Name: "daily", CategoryID: category})
 		Expect(err).NotTo(HaveOccurred())
 
-		sessions = vsphereclient.NewSessions(vsphereclient.Intervals{Idle: time.Hour, KeepAlive: time.Hour})
-		DeferCleanup(sessions.Close)
-		s := newSite(center, "shoot--it--"+rand.String(5))
+		sessions = newSessions()
+		s := newSite("shoot--it--" + rand.String(5))
 		status, err := infrastructure.New(sessions).Reconcile(ctx, s, func(context.Context, *v1alpha1.SiteState) error { return nil })
 		Expect(err).NotTo(HaveOccurred())
 		base = platform.MachineClassRequest{
