@@ -16,6 +16,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/vmware/govmomi/vim25/soap"
 )
 
 const (
@@ -32,15 +34,15 @@ func NewAuthority() (string, error) {
 	return encode("CERTIFICATE", authority.Raw), nil
 }
 
-// writeCertificates writes a certificate for loopback into dir and returns the authority that signed it.
-func writeCertificates(dir string) (string, error) {
+// writeCertificates writes a certificate for loopback into dir and returns the authority that signed it and its thumbprint.
+func writeCertificates(dir string) (authorityPEM, thumbprint string, err error) {
 	authority, authorityKey, err := newAuthority()
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	server := certificate("vcenter", 2)
 	server.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
@@ -48,19 +50,23 @@ func writeCertificates(dir string) (string, error) {
 	server.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	raw, err := x509.CreateCertificate(rand.Reader, server, authority, key.Public(), authorityKey)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	rawKey, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	if err := os.WriteFile(filepath.Join(dir, certificateFile), []byte(encode("CERTIFICATE", raw)), 0o600); err != nil {
-		return "", err
+		return "", "", err
 	}
 	if err := os.WriteFile(filepath.Join(dir, keyFile), []byte(encode("EC PRIVATE KEY", rawKey)), 0o600); err != nil {
-		return "", err
+		return "", "", err
 	}
-	return encode("CERTIFICATE", authority.Raw), nil
+	parsed, err := x509.ParseCertificate(raw)
+	if err != nil {
+		return "", "", err
+	}
+	return encode("CERTIFICATE", authority.Raw), soap.ThumbprintSHA256(parsed), nil
 }
 
 func newAuthority() (*x509.Certificate, *ecdsa.PrivateKey, error) {

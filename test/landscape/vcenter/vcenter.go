@@ -52,6 +52,8 @@ type VCenter struct {
 	Address string
 	// CA is the PEM certificate of the authority that signed the vCenter's.
 	CA string
+	// Thumbprint is the SHA-256 thumbprint of the vCenter's certificate.
+	Thumbprint string
 
 	process *landscape.Process
 	control string
@@ -65,7 +67,7 @@ func Start(ctx context.Context, dir string, options Options) (*VCenter, error) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build the simulator: %w: %s", err, out)
 	}
-	authority, err := writeCertificates(dir)
+	authority, thumbprint, err := writeCertificates(dir)
 	if err != nil {
 		return nil, fmt.Errorf("certificates of the simulator: %w", err)
 	}
@@ -94,7 +96,7 @@ func Start(ctx context.Context, dir string, options Options) (*VCenter, error) {
 		process.Kill()
 		return nil, err
 	}
-	return &VCenter{Address: addresses.Address, CA: authority, process: process, control: addresses.Control}, nil
+	return &VCenter{Address: addresses.Address, CA: authority, Thumbprint: thumbprint, process: process, control: addresses.Control}, nil
 }
 
 func waitUntilReady(ctx context.Context, process *landscape.Process, path string) (*control.Ready, error) {
@@ -166,13 +168,15 @@ func (v *VCenter) post(ctx context.Context, path string, in, out any) error {
 	return json.NewDecoder(response.Body).Decode(out)
 }
 
-// Client returns a client with a login of its own, past what the tests look at.
+// Client returns a client with a login of its own that is not ended with the others.
 func (v *VCenter) Client(ctx context.Context) (*vim25.Client, error) {
 	address, err := soap.ParseURL(v.Address)
 	if err != nil {
 		return nil, err
 	}
-	client, err := vim25.NewClient(ctx, soap.NewClient(address, true))
+	transport := soap.NewClient(address, true)
+	transport.UserAgent = control.Inspector
+	client, err := vim25.NewClient(ctx, transport)
 	if err != nil {
 		return nil, err
 	}

@@ -12,12 +12,12 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/vmware/govmomi/session"
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vapi/tags"
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
 	"golang.org/x/sync/singleflight"
 	"k8s.io/klog/v2"
 
@@ -38,14 +38,14 @@ type Session struct {
 	user      *url.Userinfo
 	transport *transport.Transport
 	vim       *vim25.Client
-	manager   *session.Manager
 	rest      *restAuth
 	tags      *tags.Manager
 
 	// logins counts the logins at the SOAP API.
-	logins  atomic.Int64
-	login   singleflight.Group
-	refused *refusal
+	logins   atomic.Int64
+	login    singleflight.Group
+	refused  *refusal
+	userName atomic.Pointer[string]
 
 	values sync.Map
 }
@@ -90,7 +90,6 @@ func newSession(ctx context.Context, siteName string, connection v1alpha1.VSpher
 	}
 	s.vim = &vim25.Client{Client: sc, ServiceContent: content}
 	s.vim.RoundTripper = &authenticated{session: s, next: named{sc}}
-	s.manager = session.NewManager(&vim25.Client{Client: sc, ServiceContent: content, RoundTripper: named{sc}})
 	if err := s.renew(ctx, 0); err != nil {
 		return nil, err
 	}
@@ -114,15 +113,8 @@ func (s *Session) Tags() *tags.Manager {
 }
 
 // UserName returns the name of the user as the vCenter knows it.
-func (s *Session) UserName(ctx context.Context) (string, error) {
-	user, err := session.NewManager(s.vim).UserSession(ctx)
-	if err != nil {
-		return "", Classify(err)
-	}
-	if user == nil {
-		return "", platform.NewError(platform.ClassTransient, "the session has no user")
-	}
-	return user.UserName, nil
+func (s *Session) UserName() string {
+	return *s.userName.Load()
 }
 
 // Repeat calls f again if it failed after a new login came in between: what belongs to a session, such as views and the pages of
@@ -156,7 +148,8 @@ func (s *Session) logout() {
 	ctx, cancel := context.WithTimeout(context.Background(), logoutTimeout)
 	defer cancel()
 	defer s.transport.CloseIdleConnections()
-	if err := errors.Join(Classify(s.manager.Logout(ctx)), s.rest.logout(ctx)); err != nil {
+	_, err := methods.Logout(ctx, named{s.vim.Client}, &types.Logout{This: *s.vim.ServiceContent.SessionManager})
+	if err := errors.Join(Classify(err), s.rest.logout(ctx)); err != nil {
 		klog.ErrorS(err, "Session could not be ended, the vCenter does it", "site", s.Site)
 	}
 }

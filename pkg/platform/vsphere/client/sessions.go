@@ -157,7 +157,7 @@ func (s *Sessions) keep(ctx context.Context, key string, session *Session) {
 			session.logout()
 			return
 		}
-		if err := session.keepAlive(ctx); err != nil {
+		if err := session.keepAlive(ctx); err != nil && ctx.Err() == nil {
 			klog.ErrorS(err, "Session could not be kept alive, its next use logs in again", "site", session.Site)
 		}
 	}

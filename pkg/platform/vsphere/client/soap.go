@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/vmware/govmomi/fault"
+	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -23,6 +24,9 @@ import (
 // refusedFor is for how long credentials are not tried again that the vCenter refused. Its default policy locks an account for
 // minutes after five refused logins within three.
 const refusedFor = time.Minute
+
+// locale is the language of the vCenter's messages.
+const locale = "en_US"
 
 // refusal remembers the last login that was refused.
 type refusal struct {
@@ -112,9 +116,17 @@ func (s *Session) renew(ctx context.Context, seen int64) error {
 		}
 		// A call that gives up does not end the login that others wait for; the request timeout does.
 		s.forgetCookie()
-		if err := s.manager.Login(context.WithoutCancel(ctx), s.user); err != nil {
+		password, _ := s.user.Password()
+		response, err := methods.Login(context.WithoutCancel(ctx), named{s.vim.Client}, &types.Login{
+			This:     *s.vim.ServiceContent.SessionManager,
+			UserName: s.user.Username(),
+			Password: password,
+			Locale:   locale,
+		})
+		if err != nil {
 			return nil, s.refused.remember(Classify(err))
 		}
+		s.userName.Store(&response.Returnval.UserName)
 		s.logins.Add(1)
 		return nil, nil
 	})

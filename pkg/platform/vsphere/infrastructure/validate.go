@@ -86,16 +86,12 @@ var (
 
 // missingPrivileges says what the credentials may not do, one line for each object.
 func (f *flow) missingPrivileges(ctx context.Context, zones []zone) ([]string, error) {
-	user, err := f.session.UserName(ctx)
-	if err != nil {
-		return nil, err
-	}
 	needed := f.neededPrivileges(zones)
 	var entities []types.ManagedObjectReference
 	for _, n := range needed {
 		entities = append(entities, n.object)
 	}
-	found, err := object.NewAuthorizationManager(f.vim).FetchUserPrivilegeOnEntities(ctx, entities, user)
+	found, err := object.NewAuthorizationManager(f.vim).FetchUserPrivilegeOnEntities(ctx, entities, f.session.UserName())
 	if err != nil {
 		return nil, client.Classify(err)
 	}

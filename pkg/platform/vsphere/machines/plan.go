@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/vmware/govmomi/object"
@@ -154,6 +155,7 @@ func sameNetwork(a, b types.BaseVirtualDeviceBackingInfo) bool {
 	}
 }
 
+// disksOf returns the disks in the order of their place at the controller, the root disk first.
 func disksOf(devices object.VirtualDeviceList) []*types.VirtualDisk {
 	var disks []*types.VirtualDisk
 	for _, device := range devices {
@@ -161,6 +163,7 @@ func disksOf(devices object.VirtualDeviceList) []*types.VirtualDisk {
 			disks = append(disks, disk)
 		}
 	}
+	slices.SortFunc(disks, func(a, b *types.VirtualDisk) int { return int(a.Key) - int(b.Key) })
 	return disks
 }
 

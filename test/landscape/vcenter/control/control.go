@@ -41,7 +41,7 @@ type Fault struct {
 	Type string
 	// Times is how often the call fails; always if it is zero.
 	Times int
-	// InTask lets the task fail and not the call. It works for CloneVM_Task only.
+	// InTask lets the task of the call fail, and not the call itself.
 	InTask bool
 }
 
@@ -68,6 +68,9 @@ func (c Counts) Total() int {
 	}
 	return total
 }
+
+// Inspector is the user agent of requests that are neither counted nor disturbed.
+const Inspector = "inspector"
 
 const (
 	// PathSettings takes the new Settings.

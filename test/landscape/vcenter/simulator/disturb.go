@@ -5,18 +5,29 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"log"
+	"net/http"
 	"reflect"
+	"regexp"
 	"sync"
 
 	"github.com/vmware/govmomi/simulator"
-	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
-	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/control"
 )
+
+// soapObject finds the type and ID of the object in a SOAP request.
+var soapObject = regexp.MustCompile(`<_this[^>]* type="(\w+)"[^>]*>([^<]+)<`)
+
+// taskAnswer is the answer to a call of a method that has a task.
+const taskAnswer = `<?xml version="1.0" encoding="UTF-8"?>
+<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/"><soapenv:Body>
+<%sResponse xmlns="urn:vim25"><returnval type="Task">%s</returnval></%sResponse>
+</soapenv:Body></soapenv:Envelope>`
 
 // disturber applies the settings to the calls of the simulator.
 type disturber struct {
@@ -59,34 +70,52 @@ func (d *disturber) validLogin(login *types.Login) bool {
 	return login.UserName == d.username && login.Password == password
 }
 
-// fault returns the type of the fault of a call, and whether it is a fault of its task.
-func (d *disturber) fault(method string) (name string, inTask bool) {
+// fault returns the type of the fault of a call or of its task, empty if there is none.
+func (d *disturber) fault(method string, inTask bool) string {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	for i, f := range d.settings.Faults {
-		if f.Method != method || f.Times > 0 && d.faults[i] >= f.Times {
+		if f.Method != method || f.InTask != inTask || f.Times > 0 && d.faults[i] >= f.Times {
 			continue
 		}
 		d.faults[i]++
-		return f.Type, f.InTask
+		return f.Type
 	}
-	return "", false
+	return ""
 }
 
 // call is asked by the simulator before each call. It may change the request and who serves it.
 func (d *disturber) call(ctx *simulator.Context, method *simulator.Method) (mo.Reference, types.BaseMethodFault) {
-	if name, inTask := d.fault(method.Name); name != "" {
-		f := newFault(name)
-		vm, ok := ctx.Map.Get(method.This).(*simulator.VirtualMachine)
-		if !inTask || !ok {
-			return nil, f
-		}
-		return &failing{VirtualMachine: vm, fault: f}, nil
+	if name := d.fault(method.Name, false); name != "" {
+		return nil, newFault(name)
 	}
 	if request, ok := method.Body.(*types.CloneVM_Task); ok {
+		nameFiles(ctx, request)
 		d.disturbClone(request)
 	}
 	return nil, nil
+}
+
+// nameFiles lets changes of disks be about the files of the clone. The simulator takes them from the request as they are, so that
+// the clone would use, and delete, the files of its template.
+func nameFiles(ctx *simulator.Context, request *types.CloneVM_Task) {
+	if request.Spec.Config == nil || request.Spec.Location.Datastore == nil {
+		return
+	}
+	datastore, ok := ctx.Map.Get(*request.Spec.Location.Datastore).(*simulator.Datastore)
+	if !ok {
+		return
+	}
+	for _, change := range request.Spec.Config.DeviceChange {
+		spec := change.GetVirtualDeviceConfigSpec()
+		disk, ok := spec.Device.(*types.VirtualDisk)
+		if !ok || spec.Operation != types.VirtualDeviceConfigSpecOperationEdit {
+			continue
+		}
+		if backing, ok := disk.Backing.(types.BaseVirtualDeviceFileBackingInfo); ok {
+			backing.GetVirtualDeviceFileBackingInfo().FileName = fmt.Sprintf("[%s] %s/%s.vmdk", datastore.Name, request.Name, request.Name)
+		}
+	}
 }
 
 func (d *disturber) disturbClone(request *types.CloneVM_Task) {
@@ -123,17 +152,23 @@ func newFault(name string) types.BaseMethodFault {
 	return reflect.New(t).Interface().(types.BaseMethodFault)
 }
 
-// failing is a virtual machine that cannot be cloned.
-type failing struct {
-	*simulator.VirtualMachine
-
-	fault types.BaseMethodFault
-}
-
-// CloneVMTask implements the method CloneVM_Task.
-func (f *failing) CloneVMTask(ctx *simulator.Context, _ *types.CloneVM_Task) soap.HasFault {
-	task := simulator.CreateTask(f.VirtualMachine, "cloneVm", func(*simulator.Task) (types.AnyType, types.BaseMethodFault) {
-		return nil, f.fault
+// failTask answers a call with a task that fails, if there is such a fault.
+func (d *disturber) failTask(w http.ResponseWriter, method string, body []byte) bool {
+	match := soapObject.FindSubmatch(body)
+	if match == nil {
+		return false
+	}
+	name := d.fault(method, true)
+	if name == "" {
+		return false
+	}
+	registry := d.model.Map()
+	ctx := &simulator.Context{Context: context.Background(), Map: registry}
+	object := registry.Get(types.ManagedObjectReference{Type: string(match[1]), Value: string(match[2])})
+	task := simulator.CreateTask(object, method, func(*simulator.Task) (types.AnyType, types.BaseMethodFault) {
+		return nil, newFault(name)
 	})
-	return &methods.CloneVM_TaskBody{Res: &types.CloneVM_TaskResponse{Returnval: task.Run(ctx)}}
+	w.Header().Set("Content-Type", "text/xml")
+	_, _ = fmt.Fprintf(w, taskAnswer, method, task.Run(ctx).Value, method)
+	return true
 }

@@ -49,6 +49,10 @@ func newFront(d *disturber, next http.Handler) *frontHandler {
 
 // ServeHTTP implements http.Handler.
 func (f *frontHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.UserAgent() == control.Inspector {
+		f.next.ServeHTTP(w, r)
+		return
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
@@ -71,13 +75,26 @@ func (f *frontHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.serveREST(w, r, settings)
 		return
 	}
-	if cookie, err := r.Cookie(soap.SessionCookieName); err == nil && f.hasEnded(cookie.Value, settings.Idle) && method != "Login" && !strings.HasSuffix(method, "RetrieveServiceContent") {
+	if !f.isAuthenticated(r, method, settings.Idle) {
 		w.Header().Set("Content-Type", "text/xml")
 		w.WriteHeader(http.StatusInternalServerError)
 		_, _ = io.WriteString(w, notAuthenticated)
 		return
 	}
+	if f.disturber.failTask(w, method, body) {
+		return
+	}
 	f.next.ServeHTTP(w, r)
+	f.noteLogin(w.Header())
+}
+
+// isAuthenticated reports whether a SOAP call is in a session or needs none.
+func (f *frontHandler) isAuthenticated(r *http.Request, method string, idle time.Duration) bool {
+	if method == "Login" || strings.HasSuffix(method, "RetrieveServiceContent") || r.Method == http.MethodGet {
+		return true
+	}
+	cookie, err := r.Cookie(soap.SessionCookieName)
+	return err == nil && !f.hasEnded(cookie.Value, idle)
 }
 
 func (f *frontHandler) serveREST(w http.ResponseWriter, r *http.Request, settings control.Settings) {
@@ -86,7 +103,7 @@ func (f *frontHandler) serveREST(w http.ResponseWriter, r *http.Request, setting
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
-	if name, _ := f.disturber.fault(r.URL.Path); name != "" {
+	if name := f.disturber.fault(r.URL.Path, false); name != "" {
 		status, err := strconv.Atoi(name)
 		if err != nil {
 			status = http.StatusInternalServerError
@@ -112,6 +129,15 @@ func (f *frontHandler) hasEnded(session string, idle time.Duration) bool {
 	}
 	f.used[session] = time.Now()
 	return f.ended[session]
+}
+
+// noteLogin notes the session that an answer begins.
+func (f *frontHandler) noteLogin(answer http.Header) {
+	for _, cookie := range (&http.Response{Header: answer}).Cookies() {
+		if cookie.Name == soap.SessionCookieName {
+			f.hasEnded(cookie.Value, 0)
+		}
+	}
 }
 
 // control returns the handler of the control port.
@@ -145,6 +171,9 @@ func (f *frontHandler) control() http.Handler {
 func describe(r *http.Request, body []byte) (service, method string) {
 	path := r.URL.Path
 	if strings.HasPrefix(path, "/rest") || strings.HasPrefix(path, "/api") {
+		if action := r.URL.Query().Get("~action"); action != "" {
+			path += "?" + action
+		}
 		return "vapi", r.Method + " " + path
 	}
 	method = r.Method + " " + path

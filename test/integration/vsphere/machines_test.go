@@ -1,0 +1,306 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package vsphere_test
+
+import (
+	"encoding/base64"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/vmware/govmomi/find"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/types"
+	"github.com/vmware/govmomi/vslm"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/machines"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/control"
+)
+
+var _ = Describe("Machines", func() {
+	var (
+		place *bed
+		spec  *v1alpha1.MachineProviderSpec
+		part  platform.Machines
+	)
+
+	BeforeEach(func(ctx SpecContext) {
+		place = newBed(ctx)
+		spec = place.spec(ctx, "DC0_C0")
+		part = machines.New(newSessions())
+		sweeper := machines.New(newSessions())
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(server.Set(ctx, control.Settings{})).To(Succeed())
+			r := platform.MachineRequest{Spec: spec, Credentials: siteCredentials()}
+			existing, err := sweeper.List(ctx, r)
+			Expect(err).NotTo(HaveOccurred())
+			for _, m := range existing {
+				r.Name, r.ProviderID = m.Name, m.ProviderID
+				Expect(sweeper.Delete(ctx, r)).To(Succeed())
+			}
+		})
+	})
+
+	request := func(name string) platform.MachineRequest {
+		return platform.MachineRequest{Name: place.shoot + "-" + name, Spec: spec, Credentials: siteCredentials(), UserData: []byte("#!/bin/sh\n")}
+	}
+	expectComplete := func(ctx SpecContext, r platform.MachineRequest) {
+		GinkgoHelper()
+		vm := place.vm(ctx, r.Spec, r.Name)
+		Expect(vm).NotTo(BeNil())
+		Expect(vm.Runtime.PowerState).To(Equal(types.VirtualMachinePowerStatePoweredOn))
+		Expect(disks(vm)).To(Equal([]int64{25, 7}))
+		Expect(vm.Network).To(ConsistOf(HaveField("Value", r.Spec.VSphere.Network.ID)))
+		Expect(vm.Config.Hardware.NumCPU).To(Equal(r.Spec.VSphere.CPUs))
+		Expect(vm.Config.Hardware.MemoryMB).To(BeEquivalentTo(r.Spec.VSphere.MemoryMiB))
+		attached, err := place.tags.ListAttachedTags(ctx, vm)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(attached).To(ConsistOf(r.Spec.VSphere.TagIDs))
+	}
+
+	It("should make a virtual machine with all that it needs, find it, and delete all that it made, with few requests", func(ctx SpecContext) {
+		r := request("whole")
+		_, err := part.Get(ctx, r)
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassNotFound))
+
+		count(ctx)
+		created, err := part.Create(ctx, r)
+		Expect(err).NotTo(HaveOccurred())
+		first := count(ctx)
+		Expect(first.Total()).To(BeNumerically("<=", 15), "%v", first)
+		expectComplete(ctx, r)
+		vm := place.vm(ctx, spec, r.Name)
+		Expect(created.ProviderID).To(Equal("vsphere://" + vm.Config.Uuid))
+		Expect(base64.StdEncoding.DecodeString(option(vm, "guestinfo.userdata"))).To(BeEquivalentTo(r.UserData))
+		Expect(option(vm, "gardener.shoot")).To(Equal(place.shoot))
+		Expect(option(vm, "sched.cpu.latencySensitivity")).To(Equal("normal"))
+
+		second := request("second")
+		count(ctx)
+		_, err = part.Create(ctx, second)
+		Expect(err).NotTo(HaveOccurred())
+		steady := count(ctx)
+		Expect(steady.Total()).To(BeNumerically("<=", 6), "%v", steady)
+
+		r.ProviderID = created.ProviderID
+		count(ctx)
+		found, err := part.Get(ctx, r)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(found.ProviderID).To(Equal(created.ProviderID))
+		got := count(ctx)
+		Expect(got.Total()).To(BeNumerically("<=", 2), "%v", got)
+
+		list, err := part.List(ctx, r)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(list).To(ConsistOf(HaveField("Name", r.Name), HaveField("Name", second.Name)))
+		listed := count(ctx)
+		Expect(listed.Total()).To(BeNumerically("<=", 3), "%v", listed)
+
+		Expect(part.Delete(ctx, r)).To(Succeed())
+		deleted := count(ctx)
+		Expect(deleted.Total()).To(BeNumerically("<=", 6), "%v", deleted)
+		Expect(place.vm(ctx, spec, r.Name)).To(BeNil())
+		Expect(part.Delete(ctx, r)).To(Succeed(), "a second time")
+		AddReportEntry("requests", map[string]control.Counts{"first create": first, "create": steady, "get": got, "list": listed, "delete": deleted})
+	})
+
+	It("should return the machine that is there when its ID was lost", func(ctx SpecContext) {
+		r := request("lost")
+		created, err := part.Create(ctx, r)
+		Expect(err).NotTo(HaveOccurred())
+
+		restarted := machines.New(newSessions())
+		Expect(restarted.Get(ctx, r)).To(HaveField("ProviderID", created.ProviderID))
+		Expect(restarted.Create(ctx, r)).To(HaveField("ProviderID", created.ProviderID))
+		Expect(place.vms(ctx, spec)).To(Equal(1))
+		expectComplete(ctx, r)
+	})
+
+	DescribeTable("should complete or replace what was made only half, and never take it for done", func(ctx SpecContext, settings control.Settings) {
+		r := request("half")
+		disturb(ctx, settings)
+		if _, err := part.Create(ctx, r); err == nil {
+			expectComplete(ctx, r)
+			return
+		}
+
+		restarted := machines.New(newSessions())
+		_, err := restarted.Get(ctx, r)
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassNotFound), "%v", err)
+		_, err = restarted.Create(ctx, r)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(restarted.Get(ctx, r)).To(HaveField("Name", r.Name))
+		Expect(place.vms(ctx, spec)).To(Equal(1))
+		expectComplete(ctx, r)
+	},
+		Entry("turned off", control.Settings{Clone: control.Clone{Off: true, Times: 1}}),
+		Entry("without its disks", control.Settings{Clone: control.Clone{NoDisks: true, Times: 1}}),
+		Entry("in the wrong network", control.Settings{Clone: control.Clone{NoNetwork: true, Times: 1}}),
+		Entry("turned off and cannot be turned on", control.Settings{
+			Clone:  control.Clone{Off: true, Times: 1},
+			Faults: []control.Fault{{Method: "PowerOnVM_Task", Type: "HostCommunication", Times: 1}},
+		}),
+		Entry("without its disks and cannot be deleted", control.Settings{
+			Clone:  control.Clone{NoDisks: true, Times: 1},
+			Faults: []control.Fault{{Method: "Destroy_Task", Type: "HostCommunication", Times: 1}},
+		}),
+		Entry("in the wrong network and cannot be deleted", control.Settings{
+			Clone:  control.Clone{NoNetwork: true, Times: 1},
+			Faults: []control.Fault{{Method: "Destroy_Task", Type: "HostCommunication", Times: 1}},
+		}),
+		Entry("without its tags", control.Settings{
+			Faults: []control.Fault{{Method: "/rest/com/vmware/cis/tagging/tag-association", Type: "503", Times: 1}},
+		}),
+	)
+
+	It("should reserve the memory although the clone does not", func(ctx SpecContext) {
+		spec.VSphere.MemoryReservationLockedToMax = true
+		r := request("reserved")
+		_, err := part.Create(ctx, r)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(place.vm(ctx, spec, r.Name).Config.MemoryReservationLockedToMax).To(HaveValue(BeTrue()))
+	})
+
+	DescribeTable("should say what kind of problem it is", func(ctx SpecContext, fault control.Fault, class platform.Class, message string) {
+		disturb(ctx, control.Settings{Faults: []control.Fault{fault}})
+		_, err := part.Create(ctx, request("fails"))
+		Expect(err).To(MatchError(ContainSubstring(message)))
+		Expect(platform.ClassOf(err)).To(Equal(class))
+		Expect(err).To(MatchError(HavePrefix("site \"vc\": ")))
+		Expect(place.vms(ctx, spec)).To(BeZero())
+	},
+		Entry("the datastore is full", control.Fault{Method: "CloneVM_Task", Type: "NoDiskSpace", InTask: true}, platform.ClassExhausted, "NoDiskSpace"),
+		Entry("the cluster has no memory", control.Fault{Method: "CloneVM_Task", Type: "InsufficientMemoryResourcesFault", InTask: true}, platform.ClassExhausted, "InsufficientMemoryResourcesFault"),
+		Entry("a privilege is missing", control.Fault{Method: "CloneVM_Task", Type: "NoPermission"}, platform.ClassForbidden, "privilege"),
+		Entry("an argument is wrong", control.Fault{Method: "CloneVM_Task", Type: "InvalidArgument"}, platform.ClassConfiguration, "InvalidArgument"),
+		Entry("the host is not reached", control.Fault{Method: "CloneVM_Task", Type: "HostCommunication"}, platform.ClassTransient, "HostCommunication"),
+	)
+
+	It("should name the network that does not exist", func(ctx SpecContext) {
+		spec.VSphere.Network = v1alpha1.VSphereNetworkReference{Type: "Network", ID: "network-0"}
+		_, err := part.Create(ctx, request("fails"))
+		Expect(err).To(MatchError(ContainSubstring("network network-0 does not exist any more")))
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
+	})
+
+	It("should make one virtual machine when the same is asked for at once, in one process and in several", func(ctx SpecContext) {
+		r := request("once")
+		disturb(ctx, control.Settings{Task: 500 * time.Millisecond})
+		parts := []platform.Machines{part, part, part, part, machines.New(newSessions()), machines.New(newSessions())}
+		ids := make([]string, len(parts))
+		errs := make([]error, len(parts))
+		var group sync.WaitGroup
+		for i, p := range parts {
+			group.Go(func() {
+				m, err := p.Create(ctx, r)
+				ids[i], errs[i] = m.ProviderID, err
+			})
+		}
+		group.Wait()
+		for i := range parts {
+			Expect(errs[i]).NotTo(HaveOccurred())
+			Expect(ids[i]).To(Equal(ids[0]))
+		}
+		Expect(place.vms(ctx, spec)).To(Equal(1))
+		expectComplete(ctx, r)
+	})
+
+	It("should return at the ID when the clone takes long, report no error meanwhile, and wait for it before it deletes", func(ctx SpecContext) {
+		r := request("slow")
+		disturb(ctx, control.Settings{Task: 25 * time.Second})
+		start := time.Now()
+		created, err := part.Create(ctx, r)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(time.Since(start)).To(BeNumerically("<", 24*time.Second))
+		Expect(place.vm(ctx, spec, r.Name)).To(BeNil(), "the clone goes on")
+		r.ProviderID = created.ProviderID
+		Expect(part.Get(ctx, r)).To(HaveField("ProviderID", created.ProviderID))
+
+		Expect(server.Set(ctx, control.Settings{})).To(Succeed())
+		Expect(part.Delete(ctx, r)).To(Succeed())
+		Expect(place.vms(ctx, spec)).To(BeZero())
+	}, NodeTimeout(2*time.Minute))
+
+	It("should make machines in four zones of two datacenters and list those of each folder", func(ctx SpecContext) {
+		for _, cluster := range []string{"DC0_C0", "DC0_C1", "DC1_C0", "DC1_C1"} {
+			r := request("zone")
+			r.Name += "-" + cluster[len(cluster)-1:]
+			r.Spec = place.spec(ctx, cluster)
+			_, err := part.Create(ctx, r)
+			Expect(err).NotTo(HaveOccurred())
+			expectComplete(ctx, r)
+		}
+		for _, cluster := range []string{"DC0_C0", "DC1_C0"} {
+			r := request("")
+			r.Spec = place.spec(ctx, cluster)
+			Expect(part.List(ctx, r)).To(HaveLen(2))
+			for _, suffix := range []string{"-0", "-1"} {
+				r.Name = place.shoot + "-zone" + suffix
+				Expect(part.Delete(ctx, r)).To(Succeed())
+			}
+			Expect(place.vms(ctx, r.Spec)).To(BeZero())
+		}
+	})
+
+	It("should not touch a virtual machine of the same name that is not ours, nor list it", func(ctx SpecContext) {
+		r := request("foreign")
+		folder := object.NewFolder(inspector, types.ManagedObjectReference{Type: "Folder", Value: spec.VSphere.Folder})
+		pool := types.ManagedObjectReference{Type: "ResourcePool", Value: spec.VSphere.ResourcePool}
+		template := object.NewVirtualMachine(inspector, types.ManagedObjectReference{Type: "VirtualMachine", Value: spec.VSphere.Template})
+		task, err := template.Clone(ctx, folder, r.Name, types.VirtualMachineCloneSpec{Location: types.VirtualMachineRelocateSpec{Pool: &pool}})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(task.Wait(ctx)).To(Succeed())
+
+		_, err = part.Create(ctx, r)
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConflict), "%v", err)
+		Expect(part.Delete(ctx, r)).To(Succeed())
+		Expect(part.List(ctx, r)).To(BeEmpty())
+		vm := place.vm(ctx, spec, r.Name)
+		Expect(vm).NotTo(BeNil())
+		r.ProviderID = "vsphere://" + vm.Config.Uuid
+		Expect(platform.ClassOf(part.Delete(ctx, r))).To(Equal(platform.ClassConflict))
+		Expect(place.vm(ctx, spec, r.Name)).NotTo(BeNil())
+	})
+
+	It("should delete a machine and not the volume that is attached to it", func(ctx SpecContext) {
+		r := request("volume")
+		created, err := part.Create(ctx, r)
+		Expect(err).NotTo(HaveOccurred())
+		r.ProviderID = created.ProviderID
+
+		finder := find.NewFinder(inspector)
+		datacenter, err := finder.Datacenter(ctx, "/DC0")
+		Expect(err).NotTo(HaveOccurred())
+		finder.SetDatacenter(datacenter)
+		datastore, err := finder.Datastore(ctx, "LocalDS_0")
+		Expect(err).NotTo(HaveOccurred())
+		manager := vslm.NewObjectManager(inspector)
+		task, err := manager.CreateDisk(ctx, types.VslmCreateSpec{
+			Name:         r.Name + "-pv",
+			CapacityInMB: 10,
+			BackingSpec:  &types.VslmCreateSpecDiskFileBackingSpec{VslmCreateSpecBackingSpec: types.VslmCreateSpecBackingSpec{Datastore: datastore.Reference()}},
+		})
+		Expect(err).NotTo(HaveOccurred())
+		result, err := task.WaitForResult(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		volume := result.Result.(types.VStorageObject)
+		file := volume.Config.Backing.(*types.BaseConfigInfoDiskFileBackingInfo).FilePath
+		attach(ctx, place.vm(ctx, spec, r.Name), &volume.Config.Id, file)
+		Expect(disks(place.vm(ctx, spec, r.Name))).To(HaveLen(3))
+		Expect(machines.New(newSessions()).Create(ctx, r)).To(HaveField("ProviderID", created.ProviderID), "the volume does not make it incomplete")
+
+		Expect(part.Delete(ctx, r)).To(Succeed())
+		Expect(place.vm(ctx, spec, r.Name)).To(BeNil())
+		_, err = manager.Retrieve(ctx, datastore, volume.Config.Id.Id)
+		Expect(err).NotTo(HaveOccurred())
+		var path object.DatastorePath
+		Expect(path.FromString(file)).To(BeTrue())
+		_, err = datastore.Stat(ctx, path.Path)
+		Expect(err).NotTo(HaveOccurred(), "the file %s of the volume", file)
+	})
+})
