@@ -27,6 +27,9 @@ var userAgent = filepath.Base(os.Args[0])
 // VolumeTypeMicroversion is the version of the compute API that accepts a volume type in the block device mapping.
 const VolumeTypeMicroversion = "2.67"
 
+// OwnVolumesMicroversion is the version of the compute API that says which volumes of a server are deleted with it.
+const OwnVolumesMicroversion = "2.3"
+
 // Session is an authenticated connection to one site. Its token is renewed when it expires; it is safe for concurrent use.
 type Session struct {
 	// Site is the name of the site.
