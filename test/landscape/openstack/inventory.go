@@ -20,6 +20,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
+	"github.com/gophercloud/gophercloud/v2/openstack/sharedfilesystems/v2/sharenetworks"
 	"github.com/gophercloud/gophercloud/v2/pagination"
 )
 
@@ -35,6 +36,7 @@ const (
 	kindFloatingIP    = "floating IP"
 	kindPort          = "port"
 	kindVolume        = "volume"
+	kindShareNetwork  = "share network"
 )
 
 // Object is an object in a project.
@@ -63,7 +65,7 @@ func (o Object) String() string {
 func (c *Client) Objects(ctx context.Context, shoot string) ([]Object, error) {
 	var all []Object
 	for _, list := range []func(context.Context) ([]Object, error){
-		c.servers, c.keyPairs, c.serverGroups, c.networks, c.subnets, c.routers, c.securityGroups, c.rules, c.floatingIPs, c.ports, c.volumes,
+		c.servers, c.keyPairs, c.serverGroups, c.networks, c.subnets, c.routers, c.securityGroups, c.rules, c.floatingIPs, c.ports, c.volumes, c.shareNetworks,
 	} {
 		objects, err := list(ctx)
 		if err != nil {
@@ -190,5 +192,11 @@ func (c *Client) volumes(ctx context.Context) ([]Object, error) {
 			o.parent = append(o.parent, attachment.ServerID)
 		}
 		return o
+	})
+}
+
+func (c *Client) shareNetworks(ctx context.Context) ([]Object, error) {
+	return list(ctx, c, sharenetworks.ListDetail(c.share, nil), sharenetworks.ExtractShareNetworks, func(n sharenetworks.ShareNetwork) Object {
+		return Object{Kind: kindShareNetwork, ID: n.ID, Name: n.Name, Marks: []string{n.Description}, parent: []string{n.NeutronNetID}}
 	})
 }

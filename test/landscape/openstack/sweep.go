@@ -21,6 +21,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+	"github.com/gophercloud/gophercloud/v2/openstack/sharedfilesystems/v2/sharenetworks"
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
@@ -75,6 +76,8 @@ func (c *Client) deleteObject(ctx context.Context, o Object) error {
 		return routers.Delete(ctx, c.network, o.ID).ExtractErr()
 	case kindNetwork:
 		return networks.Delete(ctx, c.network, o.ID).ExtractErr()
+	case kindShareNetwork:
+		return sharenetworks.Delete(ctx, c.share, o.ID).ExtractErr()
 	case kindPort:
 		return c.deletePort(ctx, o.ID)
 	}
