@@ -35,6 +35,8 @@ var _ = Describe("A fault of one of two sites", Ordered, func() {
 	const (
 		atOnce = 60 * time.Second
 		short  = 30 * time.Second
+
+		faultTimeout = 10 * time.Minute
 	)
 	var (
 		infrastructure               *extensionsv1alpha1.Infrastructure
@@ -97,31 +99,30 @@ var _ = Describe("A fault of one of two sites", Ordered, func() {
 				lasted.Seconds(), created.Seconds(), normalCreation.Seconds(), deleted.Seconds(), normalDelete.Seconds(), recovered, message), ReportEntryVisibilityAlways)
 		},
 		// machine-controller-manager repeats this creation after 3 minutes only: the other faults happen meanwhile.
-		Entry("401 for everything", fault{
+		Entry("401 for everything", SpecTimeout(faultTimeout), fault{
 			pool: early, lasts: short, long: 5 * time.Minute, code: "Unauthenticated",
 			begin: answer(http.StatusUnauthorized), end: noFaults,
 		}),
-		Entry("503 for everything", fault{
+		Entry("503 for everything", SpecTimeout(faultTimeout), fault{
 			pool: late, lasts: short, code: "Unavailable", recovery: atOnce,
 			begin: answer(http.StatusServiceUnavailable), end: noFaults,
 		}),
-		Entry("Neutron's port quota is 0", fault{
+		Entry("Neutron's port quota is 0", SpecTimeout(faultTimeout), fault{
 			pool: late, lasts: short, code: "ResourceExhausted", recovery: atOnce,
 			begin: limitPorts, end: unlimitPorts,
 		}),
-		Entry("Nova is down", fault{
+		Entry("Nova is down", SpecTimeout(faultTimeout), fault{
 			pool: late, lasts: short, long: 2 * time.Minute, code: "Unavailable", recovery: atOnce,
 			begin: func(context.Context) error { return proxy.TakeDown("nova") },
 			end:   func(context.Context) error { return proxy.BringUp("nova") },
 		}),
-		Entry("Neutron hangs", fault{
+		Entry("Neutron hangs", SpecTimeout(faultTimeout), fault{
 			pool: late, lasts: short, code: "Unavailable", recovery: atOnce,
 			begin: func(context.Context) error {
 				return proxy.SetFaults(countproxy.Fault{Service: "neutron", Action: countproxy.ActionHang})
 			},
 			end: noFaults,
 		}),
-		SpecTimeout(8*time.Minute),
 	)
 
 	It("should have been recovered from, also where machine-controller-manager waits long", func(ctx SpecContext) {
