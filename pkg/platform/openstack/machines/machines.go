@@ -33,11 +33,12 @@ func New(sessions *client.Sessions) platform.Machines {
 type call struct {
 	request  platform.MachineRequest
 	owner    owner.Owner
-	session  *client.Session
 	snapshot *snapshot
 	volumes  *remembered
 	compute  *gophercloud.ServiceClient
 	network  *gophercloud.ServiceClient
+	// volume returns the client of the block storage API, which a site without volumes need not have.
+	volume func(context.Context) (*gophercloud.ServiceClient, error)
 }
 
 func (m *machines) call(ctx context.Context, request platform.MachineRequest) (*call, error) {
@@ -60,11 +61,11 @@ func (m *machines) call(ctx context.Context, request platform.MachineRequest) (*
 	return &call{
 		request:  request,
 		owner:    o,
-		session:  session,
 		snapshot: snapshotOf(session, &compute, o),
 		volumes:  m.volumes,
 		compute:  &compute,
 		network:  network,
+		volume:   session.Volume,
 	}, nil
 }
 

@@ -9,14 +9,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 )
@@ -80,14 +78,7 @@ var _ = Describe("Machines", func() {
 
 		BeforeEach(func() {
 			api = newNova()
-			c = &call{
-				request:  platform.MachineRequest{Name: ours.Shoot + "-1", Spec: &v1alpha1.MachineProviderSpec{Site: ours.Site, Shoot: ours.Shoot, OpenStack: &v1alpha1.OpenStackMachineSpec{}}},
-				owner:    ours,
-				snapshot: newSnapshot(api.compute, ours, time.Now),
-				compute:  api.compute,
-				volumes:  &remembered{},
-				network:  api.compute,
-			}
+			c = newCall(api)
 		})
 
 		// shows answers with the server.

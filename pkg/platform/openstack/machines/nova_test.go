@@ -5,6 +5,7 @@
 package machines
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +19,8 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 )
 
@@ -47,6 +50,22 @@ type nova struct {
 
 func newServer(id, status string) server {
 	return server{ID: id, Name: ours.Shoot + "-" + id, Status: status, Metadata: ours.Metadata()}
+}
+
+// newCall is a call for a machine of the shoot.
+func newCall(api *nova) *call {
+	return &call{
+		request: platform.MachineRequest{
+			Name: ours.Shoot + "-1",
+			Spec: &v1alpha1.MachineProviderSpec{Site: ours.Site, Shoot: ours.Shoot, OpenStack: &v1alpha1.OpenStackMachineSpec{NetworkID: "network"}},
+		},
+		owner:    ours,
+		snapshot: newSnapshot(api.compute, ours, time.Now),
+		volumes:  &remembered{},
+		compute:  api.compute,
+		network:  api.compute,
+		volume:   func(context.Context) (*gophercloud.ServiceClient, error) { return api.compute, nil },
+	}
 }
 
 func newNova() *nova {

@@ -69,7 +69,7 @@ func (c *call) deleteVolumes(ctx context.Context, serverID string) error {
 		c.volumes.forget(serverID)
 		return nil
 	}
-	service, err := c.session.Volume(ctx)
+	service, err := c.volume(ctx)
 	if err != nil {
 		return err
 	}
