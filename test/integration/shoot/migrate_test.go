@@ -39,7 +39,7 @@ var _ = Describe("Moving a shoot to another seed", Ordered, func() {
 		infra = moving.setUp(ctx)
 		before = infra.DeepCopy()
 		for _, inspector := range inspectors {
-			was = append(was, moving.objects(ctx, inspector))
+			was = append(was, objectsOf(ctx, moving.name, inspector))
 		}
 		Expect(was).To(HaveEach(Not(BeEmpty())))
 	}, NodeTimeout(3*time.Minute))
@@ -56,7 +56,7 @@ var _ = Describe("Moving a shoot to another seed", Ordered, func() {
 	unchanged := func(ctx SpecContext) {
 		GinkgoHelper()
 		for i, inspector := range inspectors {
-			Expect(moving.objects(ctx, inspector)).To(Equal(was[i]))
+			Expect(objectsOf(ctx, moving.name, inspector)).To(Equal(was[i]))
 		}
 	}
 
@@ -150,7 +150,7 @@ var _ = Describe("Moving a shoot to another seed", Ordered, func() {
 		Eventually(func() error { return seed.Client.Get(ctx, client.ObjectKeyFromObject(infra), infra) }).
 			WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(MatchError(apierrors.IsNotFound, "not found"))
 		for _, inspector := range inspectors {
-			Expect(moving.objects(ctx, inspector)).To(BeEmpty())
+			Expect(objectsOf(ctx, moving.name, inspector)).To(BeEmpty())
 		}
 	}, SpecTimeout(3*time.Minute))
 })

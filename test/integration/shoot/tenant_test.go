@@ -78,9 +78,9 @@ func (t *tenant) infrastructure() *extensionsv1alpha1.Infrastructure {
 	return &extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: "hybrid", Namespace: t.name}}
 }
 
-// objects returns what the tenant has in a project, as text by ID.
-func (t *tenant) objects(ctx context.Context, inspector *openstack.Client) map[string]string {
-	objects, err := inspector.Objects(ctx, t.name)
+// objectsOf returns what the shoot has in a project, as text by ID.
+func objectsOf(ctx context.Context, shoot string, inspector *openstack.Client) map[string]string {
+	objects, err := inspector.Objects(ctx, shoot)
 	Expect(err).NotTo(HaveOccurred())
 	result := map[string]string{}
 	for _, object := range objects {
