@@ -7,7 +7,6 @@ package crash_test
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
@@ -37,13 +36,13 @@ var _ = Describe("A process that is killed after a write", Ordered, func() {
 	}, SpecTimeout(10*time.Minute))
 
 	It("should leave a machine that is as if nothing had happened, and nothing when it is deleted", func(ctx SpecContext) {
-		inAll(ctx, createInfrastructure)
+		Expect(inAll(func(s *stand) error { return createInfrastructure(ctx, s) })).To(Succeed())
 		matrix(ctx,
 			&phase{name: "create machine", do: createMachine},
 			&phase{name: "roll machine", do: rollMachine},
 			&phase{name: "delete machine", do: deleteMachine},
 		)
-		inAll(ctx, deleteInfrastructure)
+		Expect(inAll(func(s *stand) error { return deleteInfrastructure(ctx, s) })).To(Succeed())
 		Expect(left(ctx)).To(BeEmpty())
 	}, SpecTimeout(15*time.Minute))
 })
@@ -96,19 +95,6 @@ func rollMachine(ctx context.Context, s *stand) error {
 
 func deleteMachine(ctx context.Context, s *stand) error {
 	return s.Delete(ctx, s.worker)
-}
-
-// inAll does something in all stands at the same time.
-func inAll(ctx context.Context, do func(context.Context, *stand) error) {
-	GinkgoHelper()
-	var group sync.WaitGroup
-	for _, s := range all {
-		group.Go(func() {
-			defer GinkgoRecover()
-			Expect(do(ctx, s)).To(Succeed())
-		})
-	}
-	group.Wait()
 }
 
 // left is what is left in OpenStack of all stands.

@@ -6,6 +6,7 @@ package crash_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,18 +59,29 @@ func matrix(ctx context.Context, phases ...*phase) {
 	}
 	close(queue)
 
-	var group sync.WaitGroup
-	for _, s := range all {
-		group.Go(func() {
-			defer GinkgoRecover()
-			for cycle := range queue {
-				for _, p := range phases {
-					Expect(p.check(ctx, s, cycle, t)).To(Succeed(), "%s\n%s", s.Name, t)
+	Expect(inAll(func(s *stand) error {
+		for cycle := range queue {
+			for _, p := range phases {
+				if err := p.check(ctx, s, cycle, t); err != nil {
+					return fmt.Errorf("%s: %w", s.Name, err)
 				}
 			}
-		})
+		}
+		return nil
+	})).To(Succeed())
+}
+
+// inAll does something in all stands at the same time.
+func inAll(do func(*stand) error) error {
+	var (
+		group sync.WaitGroup
+		errs  = make([]error, len(all))
+	)
+	for i, s := range all {
+		group.Go(func() { errs[i] = do(s) })
 	}
 	group.Wait()
+	return errors.Join(errs...)
 }
 
 // plan runs the phase without a kill and finds out what its result is and which kills are possible.

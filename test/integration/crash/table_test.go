@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	. "github.com/onsi/ginkgo/v2"
+
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
 )
 
@@ -32,6 +34,7 @@ func (t *table) add(row string) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	t.rows = append(t.rows, row)
+	GinkgoWriter.Println(row)
 }
 
 // String returns the rows in the order of phases and kills.
