@@ -16,6 +16,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/keypairs"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servergroups"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
@@ -76,6 +77,8 @@ func (c *Client) deleteObject(ctx context.Context, o Object) error {
 		return routers.Delete(ctx, c.network, o.ID).ExtractErr()
 	case kindNetwork:
 		return networks.Delete(ctx, c.network, o.ID).ExtractErr()
+	case kindLoadBalancer:
+		return loadbalancers.Delete(ctx, c.balancing, o.ID, loadbalancers.DeleteOpts{Cascade: true}).ExtractErr()
 	case kindShareNetwork:
 		return sharenetworks.Delete(ctx, c.share, o.ID).ExtractErr()
 	case kindPort:
