@@ -16,6 +16,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -170,6 +171,33 @@ var _ = Describe("What Services leave behind", func() {
 		Expect(hasLoadBalancer(ctx, elsewhere.ID)).To(BeFalse())
 		Expect(hasFloatingIP(ctx, address.ID)).To(BeFalse())
 		Expect(hasSecurityGroup(ctx, group.ID)).To(BeFalse())
+	})
+
+	It("should not be looked for on a site without a load balancing service", func(ctx SpecContext) {
+		own := newProject(ctx, "member")
+		own.hide(ctx, "load-balancer")
+		without := newSite(shootName())
+		without.Credentials = own.credentials
+		DeferCleanup(func(ctx SpecContext) { Expect(part.Delete(ctx, without, keep(without))).To(Succeed()) })
+		_, err := part.Reconcile(ctx, without, keep(without))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(part.Orphans(ctx, without)).NotTo(BeEmpty())
+		findings, err := part.Validate(ctx, without, platform.ValidationRequest{Path: field.NewPath("sites").Index(0)})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(findings).To(Equal(platform.Findings{}))
+
+		requests := label("without")
+		Expect(part.Delete(ctx, without, keep(without))).To(Succeed())
+		Expect(requests()).NotTo(ContainElement(HaveField("Service", "octavia")))
+		Expect(part.Orphans(ctx, without)).To(BeEmpty())
+	})
+
+	It("should be reported if it is there and the credentials may not see it", func(ctx SpecContext) {
+		ccm.active(ctx, ccm.loadBalancer(ctx, shoot, "web", status.SubnetID).ID)
+		Expect(proxy.SetFaults(countproxy.Fault{Service: "octavia", Path: "/lbaas/", Action: countproxy.ActionStatus, Status: http.StatusForbidden})).To(Succeed())
+		err := part.Delete(ctx, s, keep(s))
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassForbidden))
+		Expect(err).To(MatchError(ContainSubstring("subnet " + status.SubnetID + " has ports of load balancers")))
 	})
 
 	DescribeTable("should go although", func(ctx SpecContext, fault countproxy.Fault) {

@@ -11,8 +11,11 @@ import (
 	gopheropenstack "github.com/gophercloud/gophercloud/v2/openstack"
 	volumequotas "github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/quotasets"
 	computequotas "github.com/gophercloud/gophercloud/v2/openstack/compute/v2/quotasets"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/endpoints"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/projectendpoints"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/projects"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/roles"
+	identityservices "github.com/gophercloud/gophercloud/v2/openstack/identity/v3/services"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/users"
 	networkquotas "github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/quotas"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
@@ -109,6 +112,25 @@ func (p *project) setQuotas(ctx context.Context, compute computequotas.UpdateOpt
 	_, err = volumequotas.Update(ctx, p.admin.volume, p.id, volume).Extract()
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx SpecContext) { Expect(volumequotas.Delete(ctx, p.admin.volume, p.id).Err).To(Succeed()) })
+}
+
+// hide makes the catalog of the project not have a service.
+func (p *project) hide(ctx context.Context, serviceType string) {
+	GinkgoHelper()
+	servicePages, err := identityservices.List(p.admin.identity, identityservices.ListOpts{ServiceType: serviceType}).AllPages(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	hidden, err := identityservices.ExtractServices(servicePages)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(hidden).To(HaveLen(1))
+	endpointPages, err := endpoints.List(p.admin.identity, endpoints.ListOpts{}).AllPages(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	all, err := endpoints.ExtractEndpoints(endpointPages)
+	Expect(err).NotTo(HaveOccurred())
+	for _, endpoint := range all {
+		if endpoint.ServiceID != hidden[0].ID {
+			Expect(projectendpoints.Create(ctx, p.admin.identity, p.id, endpoint.ID).ExtractErr()).To(Succeed())
+		}
+	}
 }
 
 // landscapeCredentials are the credentials of the project's user.
