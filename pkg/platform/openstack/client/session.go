@@ -44,12 +44,12 @@ type Session struct {
 	values      sync.Map
 }
 
-func newSession(ctx context.Context, siteName string, connection v1alpha1.OpenStackConnection, credentials site.Credentials, retry retry) (*Session, error) {
+func newSession(ctx context.Context, siteName string, connection v1alpha1.OpenStackConnection, credentials site.Credentials, retry retry, gate *gate) (*Session, error) {
 	auth, err := authOptions(connection, credentials)
 	if err != nil {
 		return nil, err
 	}
-	roundTripper, err := newTransport(siteName, connection, newGate(retry))
+	roundTripper, err := newTransport(siteName, connection, gate)
 	if err != nil {
 		return nil, err
 	}
