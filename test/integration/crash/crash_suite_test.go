@@ -28,7 +28,7 @@ func TestCrash(t *testing.T) {
 }
 
 // stands is how many life cycles run at the same time: most of their time is machine-controller-manager's waiting.
-const stands = 2
+const stands = 4
 
 // stand is a shoot with processes of its own, and a proxy between them and OpenStack.
 type stand struct {

@@ -12,8 +12,9 @@ import (
 	"strings"
 )
 
-// random are the parts of names and marks that are different each time: IDs, and what MachineSets and Machines have at the end.
-var random = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|-[0-9a-z]{5}-[0-9a-z]{5}\b`)
+// random are the parts of names and marks that are different each time or in each stand: IDs, what MachineSets and Machines have
+// at the end, and hashes of the shoot's name.
+var random = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|-[0-9a-z]{5}-[0-9a-z]{5}\b|-[0-9a-f]{8,}\b`)
 
 // inventory is all that belongs to the shoot in OpenStack, with names and marks.
 func (s *stand) inventory(ctx context.Context) ([]string, error) {
