@@ -46,7 +46,7 @@ var _ = Describe("Host of a new server", func() {
 				}
 			}
 			err := c.awaitHost(ctx)
-			Expect(len(api.queries())).To(Equal(3))
+			Expect(api.queries()).To(HaveLen(3))
 			if class == "" {
 				Expect(err).NotTo(HaveOccurred())
 				return
