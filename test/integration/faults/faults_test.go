@@ -76,7 +76,10 @@ var _ = Describe("A fault of one of two sites", Ordered, func() {
 			code, message := failure(ctx, f.pool)
 			Expect(code).To(Equal(f.code), message)
 			created, deleted := createAndDelete(ctx, 2*time.Minute)
-			time.Sleep(lasts - time.Since(start))
+			select {
+			case <-time.After(lasts - time.Since(start)):
+			case <-ctx.Done():
+			}
 			Expect(f.end(ctx)).To(Succeed())
 			ended = true
 			lasted := time.Since(start)
