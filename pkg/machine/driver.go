@@ -11,8 +11,6 @@ import (
 
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/driver"
-	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/codes"
-	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/status"
 	"k8s.io/klog/v2"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -26,6 +24,8 @@ const Provider = v1alpha1.ProviderType
 type Timeouts struct {
 	// Create limits the creation of a machine up to its ID.
 	Create time.Duration
+	// Initialize limits the wait for the site's word on a new machine.
+	Initialize time.Duration
 	// Delete limits the deletion of a machine.
 	Delete time.Duration
 	// Get limits the look at one machine.
@@ -39,11 +39,12 @@ type Timeouts struct {
 // DefaultTimeouts are the timeouts of a driver in production.
 func DefaultTimeouts() Timeouts {
 	return Timeouts{
-		Create:    3 * time.Minute,
-		Delete:    5 * time.Minute,
-		Get:       time.Minute,
-		List:      time.Minute,
-		ListAgain: time.Minute,
+		Create:     3 * time.Minute,
+		Initialize: time.Minute,
+		Delete:     5 * time.Minute,
+		Get:        time.Minute,
+		List:       time.Minute,
+		ListAgain:  time.Minute,
 	}
 }
 
@@ -79,9 +80,24 @@ func (d *hybridDriver) CreateMachine(ctx context.Context, req *driver.CreateMach
 	})
 }
 
-// InitializeMachine has nothing to do: CreateMachine wrote everything.
-func (d *hybridDriver) InitializeMachine(context.Context, *driver.InitializeMachineRequest) (*driver.InitializeMachineResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "machines need no initialization")
+// InitializeMachine asks the site whether it can run the machine that was just created: it is the last question before
+// machine-controller-manager waits for the node. A site that does not answer says nothing about the machine.
+func (d *hybridDriver) InitializeMachine(ctx context.Context, req *driver.InitializeMachineRequest) (*driver.InitializeMachineResponse, error) {
+	return call(d, operationInitialize, req.MachineClass, req.Secret, func(t *target) (*driver.InitializeMachineResponse, error) {
+		t.request.Name = req.Machine.Name
+		t.request.ProviderID = req.Machine.Spec.ProviderID
+
+		ctx, cancel := context.WithTimeout(ctx, d.timeouts.Initialize)
+		defer cancel()
+		err := t.machines.Initialize(ctx, t.request)
+		if err != nil && platform.ClassOf(err) != platform.ClassTransient {
+			return nil, err
+		}
+		if err != nil {
+			klog.ErrorS(err, "Nothing is known of the new machine, its creation goes on", "machine", klog.KObj(req.Machine))
+		}
+		return &driver.InitializeMachineResponse{ProviderID: t.request.ProviderID, NodeName: t.request.Name}, nil
+	})
 }
 
 // DeleteMachine deletes the machine and returns when it is gone.

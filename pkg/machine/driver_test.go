@@ -77,7 +77,7 @@ var _ = Describe("Driver", func() {
 		cloud = toyplatform.NewCloud()
 		toy = &spy{Machines: toyplatform.NewMachines(cloud)}
 		d = machine.NewDriver(platform.Registry[platform.Machines]{toyplatform.Platform: toy}, machine.Timeouts{
-			Create: time.Minute, Delete: time.Minute, Get: time.Minute, List: 10 * time.Millisecond, ListAgain: time.Hour,
+			Create: time.Minute, Initialize: time.Minute, Delete: time.Minute, Get: time.Minute, List: 10 * time.Millisecond, ListAgain: time.Hour,
 		})
 	})
 
@@ -131,10 +131,24 @@ var _ = Describe("Driver", func() {
 		Entry("created before, does not exist", "toy:///racks/machine-1", "node-1", platform.ClassNotFound, codes.NotFound),
 	)
 
-	It("has no initialization", func() {
-		_, err := d.InitializeMachine(ctx, &driver.InitializeMachineRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
-		Expect(codeOf(err)).To(Equal(codes.Unimplemented))
-	})
+	DescribeTable("what a site says of a new machine",
+		func(failure error, expected codes.Code) {
+			m := m.DeepCopy()
+			m.Spec.ProviderID = "toy:///racks/machine-1"
+			cloud.Fail("racks", failure)
+			response, err := d.InitializeMachine(ctx, &driver.InitializeMachineRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
+			if expected != codes.OK {
+				Expect(codeOf(err)).To(Equal(expected))
+				return
+			}
+			Expect(err).NotTo(HaveOccurred())
+			Expect(response).To(Equal(&driver.InitializeMachineResponse{ProviderID: "toy:///racks/machine-1", NodeName: "machine-1"}))
+		},
+		Entry("nothing", nil, codes.OK),
+		Entry("no answer", platform.NewError(platform.ClassTransient, "503"), codes.OK),
+		Entry("no capacity", platform.NewError(platform.ClassExhausted, "no host"), codes.ResourceExhausted),
+		Entry("another fault", platform.NewError(platform.ClassConflict, "broken"), codes.Unavailable),
+	)
 
 	DescribeTable("machine classes that are refused",
 		func(change func(*machinev1alpha1.MachineClass), message string) {

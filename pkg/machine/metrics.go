@@ -13,10 +13,11 @@ import (
 )
 
 const (
-	operationCreate = "create_machine"
-	operationDelete = "delete_machine"
-	operationGet    = "get_machine_status"
-	operationList   = "list_machines"
+	operationCreate     = "create_machine"
+	operationInitialize = "initialize_machine"
+	operationDelete     = "delete_machine"
+	operationGet        = "get_machine_status"
+	operationList       = "list_machines"
 )
 
 // call resolves the machine class, runs a call, counts it by site and operation in the metrics that

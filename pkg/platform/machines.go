@@ -19,6 +19,9 @@ type Machines interface {
 	// Create writes everything that the machine needs and returns as soon as its ID is known. It adopts what an interrupted
 	// call left behind.
 	Create(ctx context.Context, m MachineRequest) (Machine, error)
+	// Initialize gives the site a moment to say that it cannot run a machine that was just created, and returns that as an
+	// error. A machine of which nothing is known yet is none.
+	Initialize(ctx context.Context, m MachineRequest) error
 	// Get returns the machine with the request's provider ID or, if that is empty, name. A machine that is still starting
 	// is no error. The error's class is ClassNotFound only if the site said that there is no such machine.
 	Get(ctx context.Context, m MachineRequest) (Machine, error)

@@ -9,7 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/rand"
@@ -17,12 +17,6 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/infrastructure"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machineclasses"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machines"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
-	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 )
 
@@ -31,26 +25,18 @@ const (
 	removeInterval = 2 * time.Second
 )
 
-// Bed is a site in a real OpenStack behind the proxy, and the product's code that works on it with one warm session.
+// Bed is a site in a real OpenStack behind the proxy.
 type Bed struct {
+	*cloud
+
 	progress  io.Writer
 	openstack *openstack.Bed
 	started   bool
 	inspector *openstack.Client
-	proxy     *countproxy.Proxy
-	counter   *counter
+	measured  map[uintptr]Measurement
 
-	recordings int
-
-	infrastructure platform.Infrastructure
-	machineClasses platform.MachineClasses
-	machines       platform.Machines
-
-	credentials openstack.Credentials
-	shoot       string
-	site        *site.Site
-	status      *v1alpha1.SiteStatus
-	created     []platform.MachineRequest
+	lab     *lab
+	lookout *lookout
 }
 
 // newBed starts OpenStack if it does not run, and the proxy.
@@ -59,15 +45,7 @@ func newBed(ctx context.Context, progress io.Writer) (*Bed, error) {
 	if err != nil {
 		return nil, err
 	}
-	sessions := client.NewSessions()
-	b := &Bed{
-		progress:       progress,
-		openstack:      landscape,
-		infrastructure: infrastructure.New(sessions),
-		machineClasses: machineclasses.New(sessions),
-		machines:       machines.New(sessions),
-		shoot:          "shoot--bench--" + rand.String(5),
-	}
+	b := &Bed{progress: progress, openstack: landscape, measured: map[uintptr]Measurement{}}
 	if err := b.start(ctx); err != nil {
 		return nil, errors.Join(err, b.close(context.WithoutCancel(ctx)))
 	}
@@ -79,91 +57,26 @@ func (b *Bed) start(ctx context.Context) (err error) {
 	if b.started, err = b.openstack.Start(ctx, b.progress); err != nil {
 		return err
 	}
-	if b.credentials, err = b.openstack.Credentials(openstack.Projects[0]); err != nil {
+	credentials, err := b.openstack.Credentials(openstack.Projects[0])
+	if err != nil {
 		return err
 	}
-	if b.inspector, err = openstack.NewClient(ctx, b.credentials); err != nil {
+	if b.inspector, err = openstack.NewClient(ctx, credentials); err != nil {
 		return err
 	}
-	if b.proxy, err = countproxy.New(openstack.Services()...); err != nil {
-		return err
-	}
-	if b.counter, err = newCounter(); err != nil {
-		return err
-	}
-	b.site, err = newSite(b.shoot, b.proxy.Rewrite(b.credentials.AuthURL), b.credentials)
+	b.cloud, err = newCloud("shoot--bench--"+rand.String(5), credentials, openstack.Services()...)
 	return err
-}
-
-// prepare makes the site's infrastructure and leaves a warm session behind.
-func (b *Bed) prepare(ctx context.Context) error {
-	if b.status != nil {
-		return nil
-	}
-	fmt.Fprintf(b.progress, "  create the infrastructure of %s\n", b.shoot)
-	for range 2 {
-		if err := b.reconcile(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (b *Bed) reconcile(ctx context.Context) error {
-	status, err := b.infrastructure.Reconcile(ctx, b.site, b.persist)
-	if err == nil {
-		b.status = status
-	}
-	return err
-}
-
-func (b *Bed) persist(_ context.Context, state *v1alpha1.SiteState) error {
-	b.site.State = state.DeepCopy()
-	return nil
-}
-
-// observe returns the requests that do makes. It fails if the product's own metric counted other requests than the proxy,
-// because then some went past it.
-func (b *Bed) observe(ctx context.Context, run string, do func(context.Context) error) ([]Record, error) {
-	before, err := b.counter.requests()
-	if err != nil {
-		return nil, err
-	}
-	records, err := b.record(ctx, run, do)
-	if err != nil {
-		return nil, err
-	}
-	after, err := b.counter.requests()
-	if err != nil {
-		return nil, err
-	}
-	if after-before != len(records) {
-		return nil, fmt.Errorf("the metric counted %d requests, the proxy %d", after-before, len(records))
-	}
-	return records, nil
-}
-
-// record returns the requests that arrive at the proxy while do runs.
-func (b *Bed) record(ctx context.Context, run string, do func(context.Context) error) ([]Record, error) {
-	b.recordings++
-	label := strconv.Itoa(b.recordings)
-	b.proxy.SetLabel(label)
-	defer b.proxy.SetLabel("")
-	if err := do(ctx); err != nil {
-		return nil, err
-	}
-	return recordsOf(run, b.proxy.Requests(label)), nil
 }
 
 // close removes everything that was made and stops what was started. It fails if something of the shoot is left.
 func (b *Bed) close(ctx context.Context) error {
 	var errs []error
-	if b.site != nil {
-		fmt.Fprintln(b.progress, "> Clean up")
-		errs = append(errs, b.proxy.SetFaults(), b.removeAll(ctx))
+	if b.lab != nil {
+		b.lab.close()
 	}
-	if b.proxy != nil {
-		errs = append(errs, b.proxy.Close())
+	if b.cloud != nil {
+		fmt.Fprintln(b.progress, "> Clean up")
+		errs = append(errs, b.proxy.SetFaults(), b.removeAll(ctx), b.cloud.close())
 	}
 	if b.started {
 		errs = append(errs, b.openstack.Stop(ctx, b.progress))
@@ -196,4 +109,33 @@ func (b *Bed) remove(ctx context.Context) error {
 		err = fmt.Errorf("objects are left: %v", left)
 	}
 	return err
+}
+
+// deleteMachines deletes the machines of all servers that there are.
+func (b *Bed) deleteMachines(ctx context.Context) error {
+	servers, err := b.inspector.Servers(ctx, b.shoot+"-")
+	if err != nil {
+		return err
+	}
+	spec := &v1alpha1.MachineProviderSpec{Site: siteName, Shoot: b.shoot}
+	if err := b.machineClasses.Locate(b.site, spec); err != nil {
+		return err
+	}
+	var (
+		group sync.WaitGroup
+		mutex sync.Mutex
+		errs  []error
+	)
+	for id, server := range servers {
+		group.Go(func() {
+			request := platform.MachineRequest{Name: server.Name, ProviderID: "openstack:///" + id, Spec: spec, Credentials: b.site.Credentials}
+			if err := b.machines.Delete(ctx, request); err != nil {
+				mutex.Lock()
+				defer mutex.Unlock()
+				errs = append(errs, fmt.Errorf("delete machine %s: %w", server.Name, err))
+			}
+		})
+	}
+	group.Wait()
+	return errors.Join(errs...)
 }

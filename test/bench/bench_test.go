@@ -82,7 +82,7 @@ var _ = Describe("Results", func() {
 
 	BeforeEach(func() {
 		dir = GinkgoT().TempDir()
-		figure = Figure{ID: "f", Unit: "requests", Target: 1, Peer: 3, PeerNote: "peers vary", Count: maxPerRun(requests)}
+		figure = Figure{ID: "f", Unit: "requests", Target: new(1.0), Peer: 3, PeerNote: "peers vary", Count: maxPerRun(requests)}
 	})
 
 	It("should keep a log that gives the value again", func() {
@@ -124,16 +124,17 @@ var _ = Describe("Results", func() {
 	It("should say which targets were missed", func() {
 		peer := 3.0
 		out := gbytes.NewBuffer()
-		Expect(printTable(out, []Result{{ID: "good", Value: 1, Target: 1, Peer: &peer}, {ID: "bad", Value: 1.25, Target: 1}})).To(Succeed())
+		Expect(printTable(out, []Result{{ID: "good", Value: 1, Target: new(1.0), Peer: &peer}, {ID: "bad", Value: 1.25, Target: new(1.0)}, {ID: "only", Value: 7}})).To(Succeed())
 		Expect(string(out.Contents())).To(And(
 			MatchRegexp(`good +1 +<= 1 +3 .*ok`),
 			MatchRegexp(`bad +1.25 +<= 1 +- .*MISSED`),
+			MatchRegexp(`only +7 +- +- .*report`),
 		))
 	})
 
 	It("should write a JSON list", func() {
 		path := filepath.Join(dir, "bench.json")
-		Expect(writeResults(path, []Result{{ID: "f", Value: 2, Unit: "requests", Target: 1}})).To(Succeed())
-		Expect(os.ReadFile(path)).To(MatchJSON(`[{"id":"f","value":2,"unit":"requests","target":1,"peer":null,"note":""}]`))
+		Expect(writeResults(path, []Result{{ID: "f", Value: 2, Unit: "requests", Target: new(1.0)}, {ID: "g", Value: 3, Unit: "MiB"}})).To(Succeed())
+		Expect(os.ReadFile(path)).To(MatchJSON(`[{"id":"f","value":2,"unit":"requests","target":1,"peer":null,"note":""},{"id":"g","value":3,"unit":"MiB","target":null,"peer":null,"note":""}]`))
 	})
 })

@@ -42,29 +42,78 @@ func intervals(records []Record) []countproxy.Interval {
 	return result
 }
 
-// maxPerRun counts in each run and returns the worst.
-func maxPerRun(count func([]Record) int) Count {
+// requestsOf are the records that are requests.
+func requestsOf(records []Record) []Record {
+	return slices.DeleteFunc(slices.Clone(records), func(r Record) bool { return r.Kind == kindSample })
+}
+
+// maxPerRun counts the requests of each run and returns the worst.
+func maxPerRun(count func([]Record) float64) Count {
 	return func(records []Record) (float64, error) {
 		if len(records) == 0 {
 			return 0, errors.New("the log is empty")
 		}
-		worst := 0
+		worst := 0.0
 		_, byRun := runs(records)
 		for _, run := range byRun {
-			worst = max(worst, count(run))
+			worst = max(worst, count(requestsOf(run)))
 		}
-		return float64(worst), nil
+		return worst, nil
 	}
 }
 
 // requests is the number of requests.
-func requests(records []Record) int {
-	return len(records)
+func requests(records []Record) float64 {
+	return float64(len(records))
+}
+
+// megabytes is the size of the answers' bodies.
+func megabytes(records []Record) float64 {
+	total := 0
+	for _, record := range records {
+		total += record.Bytes
+	}
+	return float64(total) / 1e6
+}
+
+// worst returns the highest sample of a quantity.
+func worst(quantity string) Count {
+	return func(records []Record) (float64, error) {
+		values := samplesOf(records, quantity)
+		if len(values) == 0 {
+			return 0, fmt.Errorf("the log has no %s", quantity)
+		}
+		return slices.Max(values), nil
+	}
+}
+
+func samplesOf(records []Record, quantity string) []float64 {
+	var values []float64
+	for _, record := range records {
+		if record.Kind == kindSample && record.Service == quantity {
+			values = append(values, record.Value)
+		}
+	}
+	return values
+}
+
+// logins is the number of requests for a token.
+func logins(records []Record) (float64, error) {
+	if len(requestsOf(records)) == 0 {
+		return 0, errors.New("the log has no requests")
+	}
+	count := 0
+	for _, record := range records {
+		if record.Kind == countproxy.KindAuth {
+			count++
+		}
+	}
+	return float64(count), nil
 }
 
 // roundTrips is the number of requests on the critical path.
-func roundTrips(records []Record) int {
-	return countproxy.RoundTrips(intervals(records))
+func roundTrips(records []Record) float64 {
+	return float64(countproxy.RoundTrips(intervals(records)))
 }
 
 // floorRatio is the median time of our runs divided by that of the floor's runs.

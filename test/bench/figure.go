@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 )
 
@@ -16,21 +17,39 @@ type Figure struct {
 	ID string
 	// Unit is what the value counts.
 	Unit string
-	// Target is the highest value that is accepted.
-	Target float64
+	// Target is the highest value that is accepted; nil if the value is only reported.
+	Target *float64
 	// Peer is what other providers need for the same job; zero if there is no such number.
 	Peer float64
 	// PeerNote says more about the peer's number.
 	PeerNote string
-	// Measure does the job and returns the requests that it took.
-	Measure func(context.Context, *Bed) (Measurement, error)
-	// Count computes the value from the requests.
+	// Measure does the job and returns the requests that it took and the samples.
+	Measure measure
+	// Count computes the value from the records.
 	Count Count
+}
+
+// measure does a job.
+type measure func(context.Context, *Bed) (Measurement, error)
+
+// shared returns what the first call measured, for figures that are counted from the same job.
+func shared(do measure) measure {
+	return func(ctx context.Context, b *Bed) (Measurement, error) {
+		key := reflect.ValueOf(do).Pointer()
+		if m, ok := b.measured[key]; ok {
+			return m, nil
+		}
+		m, err := do(ctx, b)
+		if err == nil {
+			b.measured[key] = m
+		}
+		return m, err
+	}
 }
 
 // Measurement is what a figure was measured from.
 type Measurement struct {
-	// Records are the requests.
+	// Records are the requests and the samples.
 	Records []Record
 	// Note says what a reader should know beside the value.
 	Note string
@@ -39,21 +58,73 @@ type Measurement struct {
 // figures are all figures. To add one, add an entry.
 var figures = []Figure{
 	{
-		ID: "openstack-infra-noop-requests", Unit: "requests", Target: 7, Peer: 13,
+		ID: "openstack-infra-noop-requests", Unit: "requests", Target: new(7.0), Peer: 13,
 		Measure: measureNoop, Count: maxPerRun(requests),
 	},
 	{
-		ID: "openstack-infra-noop-roundtrips", Unit: "serial round trips", Target: 2, Peer: 9,
+		ID: "openstack-infra-noop-roundtrips", Unit: "serial round trips", Target: new(2.0), Peer: 9,
 		Measure: measureNoopRoundTrips, Count: maxPerRun(roundTrips),
 	},
 	{
-		ID: "openstack-infra-noop-wall-ratio", Unit: "x floor", Target: 1.3,
+		ID: "openstack-infra-noop-wall-ratio", Unit: "x floor", Target: new(1.3),
 		Measure: measureNoopWall, Count: floorRatio,
 	},
 	{
-		ID: "openstack-machine-create-requests", Unit: "requests per machine", Target: 4, Peer: 10,
+		ID: "openstack-machine-create-requests", Unit: "requests per machine", Target: new(4.0), Peer: 10,
 		PeerNote: "the peer needs one more for each 10 s of boot",
 		Measure:  measureMachineCreate, Count: requestsPerMachine,
+	},
+	{
+		ID: "openstack-machine-delete-requests", Unit: "requests per machine", Target: new(4.0), Peer: 10,
+		Measure: shared(measureMachineDelete), Count: maxPerRun(requests),
+	},
+	{
+		ID: "openstack-machine-delete-wall-s", Unit: "s", Target: new(1.0), Peer: 10,
+		Measure: shared(measureMachineDelete), Count: worst(quantityWall),
+	},
+	{
+		ID: "openstack-create-to-running-overhead-s", Unit: "s", Target: new(2.0), Peer: 9,
+		Measure: measureOverhead, Count: worst(quantityOverhead),
+	},
+	{
+		ID: "openstack-faults-servers-lost", Unit: "servers", Target: new(0.0), PeerNote: "the peer loses every server that meets one",
+		Measure: shared(measureFaults), Count: lostServers,
+	},
+	{
+		ID: "openstack-faults-early-requests", Unit: "requests before Retry-After is over", Target: new(0.0),
+		Measure: shared(measureFaults), Count: earlyRequests,
+	},
+	{
+		ID: "openstack-faults-delay-s", Unit: "s", Target: new(10.0), Peer: 180,
+		Measure: shared(measureFaults), Count: faultDelay,
+	},
+	{
+		ID: "openstack-orphan-pass-requests", Unit: "requests", Target: new(3.0), Peer: 72,
+		Measure: shared(measureOrphans), Count: maxPerRun(requests),
+	},
+	{
+		ID: "openstack-orphan-pass-cpu-ms", Unit: "ms", Target: new(100.0), Peer: 13000,
+		Measure: shared(measureOrphans), Count: worst(quantityCPU),
+	},
+	{
+		ID: "openstack-orphan-pass-bytes", Unit: "MB", Target: new(0.5), Peer: 67,
+		Measure: shared(measureOrphans), Count: maxPerRun(megabytes),
+	},
+	{
+		ID: "openstack-sockets-after-500-calls", Unit: "connections", Target: new(8.0), Peer: 1000,
+		Measure: measureSockets, Count: worst(quantityConnections),
+	},
+	{
+		ID: "driver-rss-mib-300-machines", Unit: "MiB",
+		Measure: measureDriverMemory, Count: worst(quantityMemory),
+	},
+	{
+		ID: "hybrid-250-shoots-noop-logins", Unit: "logins", Target: new(5.0), Peer: 500,
+		Measure: shared(measureManyShoots), Count: logins,
+	},
+	{
+		ID: "extension-rss-mib", Unit: "MiB",
+		Measure: shared(measureManyShoots), Count: worst(quantityMemory),
 	},
 }
 

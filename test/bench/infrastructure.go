@@ -41,7 +41,7 @@ func measureNoopRoundTrips(ctx context.Context, b *Bed) (Measurement, error) {
 	return m, b.proxy.SetFaults()
 }
 
-func worstNoop(ctx context.Context, b *Bed, count func([]Record) int) (Measurement, error) {
+func worstNoop(ctx context.Context, b *Bed, count func([]Record) float64) (Measurement, error) {
 	if err := b.prepare(ctx); err != nil {
 		return Measurement{}, err
 	}

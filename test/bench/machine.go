@@ -37,7 +37,6 @@ func measureMachineCreate(ctx context.Context, b *Bed) (Measurement, error) {
 		return Measurement{}, err
 	}
 
-	b.created = requests
 	records, err := b.observe(ctx, "create", func(ctx context.Context) error {
 		var (
 			group sync.WaitGroup
@@ -82,58 +81,42 @@ func (b *Bed) createMachine(ctx context.Context, request platform.MachineRequest
 		if _, err := b.machines.Get(ctx, request); err != nil {
 			return false, err
 		}
-		servers, err := b.inspector.Servers(ctx, request.Name)
-		if err != nil {
-			return false, err
-		}
-		for _, server := range servers {
-			if server.Status == "ACTIVE" {
-				return true, nil
-			}
-		}
-		return false, nil
+		return b.active(ctx, request.Name)
 	})
+}
+
+// active reports whether the server is active, without asking the product.
+func (b *Bed) active(ctx context.Context, name string) (bool, error) {
+	servers, err := b.inspector.Servers(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	for _, server := range servers {
+		if server.Status == "ACTIVE" {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // machineRequests describe new machines on the site.
 func (b *Bed) machineRequests(ctx context.Context) ([]platform.MachineRequest, error) {
-	spec := &v1alpha1.MachineProviderSpec{Site: siteName, Shoot: b.shoot}
-	err := b.machineClasses.Resolve(ctx, platform.MachineClassRequest{
-		Site:        b.site,
-		Status:      b.status,
-		Zone:        &b.site.Profile.Zones[0],
-		MachineType: &v1alpha1.SiteMachineType{Name: siteName, OpenStack: &v1alpha1.OpenStackMachineType{Flavor: "m1.small"}},
-		Image:       &v1alpha1.SiteMachineImage{Name: siteName, OpenStack: &v1alpha1.OpenStackImage{ImageName: "gardenlinux"}},
-		PodCIDRs:    []string{"100.96.0.0/11", "fd00:10::/56"},
-		Pool:        "bench",
-	}, spec)
+	spec, err := b.machineSpec(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
 	requests := make([]platform.MachineRequest, 0, machineCount)
 	for i := range machineCount {
-		requests = append(requests, platform.MachineRequest{
-			Name:        fmt.Sprintf("%s-bench-%d", b.shoot, i+1),
-			Spec:        spec,
-			Credentials: b.site.Credentials,
-			UserData:    []byte("#cloud-config\n"),
-		})
+		requests = append(requests, b.machineRequest(fmt.Sprintf("bench-%d", i+1), spec))
 	}
 	return requests, nil
 }
 
-func (b *Bed) deleteMachines(ctx context.Context) error {
-	var (
-		group sync.WaitGroup
-		errs  = make([]error, len(b.created))
-	)
-	for i, request := range b.created {
-		group.Go(func() {
-			if err := b.machines.Delete(ctx, request); err != nil {
-				errs[i] = fmt.Errorf("delete machine %s: %w", request.Name, err)
-			}
-		})
+func (b *Bed) machineRequest(name string, spec *v1alpha1.MachineProviderSpec) platform.MachineRequest {
+	return platform.MachineRequest{
+		Name:        b.shoot + "-" + name,
+		Spec:        spec,
+		Credentials: b.site.Credentials,
+		UserData:    []byte("#cloud-config\n"),
 	}
-	group.Wait()
-	return errors.Join(errs...)
 }

@@ -16,6 +16,9 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/go-logr/logr"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // errMissed means that the measurement is complete and a value is above its target.
@@ -27,10 +30,19 @@ func main() {
 	id := flag.String("id", "", "measure only the figure with this ID")
 	out := flag.String("o", "bench.json", "file that the results are written to")
 	logDir := flag.String("log", "bench", "folder that the requests of each figure are written to")
+	isSubject := flag.Bool(subjectFlag, false, "be measured: read orders from standard input")
 	flag.Parse()
+	ctrllog.SetLogger(logr.Discard())
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if *isSubject {
+		if err := runSubject(ctx, os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(ctx, *id, *out, *logDir, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

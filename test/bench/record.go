@@ -15,19 +15,19 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
 )
 
-// Record is a request in the log of a figure.
+// Record is a request in the log of a figure, or a sample.
 type Record struct {
 	// Time is when the request arrived at the proxy.
 	Time time.Time `json:"time"`
 	// Run is the repetition that the request belongs to.
 	Run string `json:"run"`
-	// Service is the name of the service.
+	// Service is the name of the service, or the quantity of a sample.
 	Service string `json:"service"`
 	// Method is the method of the request.
 	Method string `json:"method"`
 	// Path is the path of the request with its query.
 	Path string `json:"path"`
-	// Kind is auth, discovery, read or write.
+	// Kind is auth, discovery, read or write, or sample if it is no request.
 	Kind countproxy.Kind `json:"kind"`
 	// Status is the status of the answer, zero if there was none.
 	Status int `json:"status"`
@@ -35,6 +35,16 @@ type Record struct {
 	Bytes int `json:"bytes"`
 	// Duration is how long the request took, in nanoseconds.
 	Duration time.Duration `json:"duration"`
+	// Value is what was measured, for a sample.
+	Value float64 `json:"value,omitempty"`
+}
+
+// kindSample is the kind of a record that is no request but something else that was measured.
+const kindSample countproxy.Kind = "sample"
+
+// sample returns a measured value of a quantity as a record.
+func sample(run, quantity string, value float64) Record {
+	return Record{Time: time.Now().Round(0), Run: run, Service: quantity, Kind: kindSample, Value: value}
 }
 
 // recordsOf returns the requests of a run as records.

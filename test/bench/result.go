@@ -22,8 +22,8 @@ type Result struct {
 	Value float64 `json:"value"`
 	// Unit is what the value counts.
 	Unit string `json:"unit"`
-	// Target is the highest value that is accepted.
-	Target float64 `json:"target"`
+	// Target is the highest value that is accepted, nil if the value is only reported.
+	Target *float64 `json:"target"`
 	// Peer is what other providers need for the same job, nil if there is no such number.
 	Peer *float64 `json:"peer"`
 	// Note says what a reader should know beside the value.
@@ -32,7 +32,7 @@ type Result struct {
 
 // missed reports whether the value is above the target.
 func (r Result) missed() bool {
-	return r.Value > r.Target
+	return r.Target != nil && r.Value > *r.Target
 }
 
 // evaluate writes the log of the figure and computes the value, once from what was measured and once from the written log.
@@ -72,15 +72,18 @@ func printTable(out io.Writer, results []Result) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "FIGURE\tVALUE\tTARGET\tPEER\tUNIT\tRESULT\tNOTE")
 	for _, result := range results {
-		peer, verdict := "-", "ok"
+		target, peer, verdict := "-", "-", "report"
+		if result.Target != nil {
+			target, verdict = "<= "+format(*result.Target), "ok"
+		}
 		if result.Peer != nil {
 			peer = format(*result.Peer)
 		}
 		if result.missed() {
 			verdict = "MISSED"
 		}
-		fmt.Fprintf(table, "%s\t%s\t<= %s\t%s\t%s\t%s\t%s\n",
-			result.ID, format(result.Value), format(result.Target), peer, result.Unit, verdict, result.Note)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			result.ID, format(result.Value), target, peer, result.Unit, verdict, result.Note)
 	}
 	return table.Flush()
 }

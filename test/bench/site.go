@@ -12,7 +12,12 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 )
 
-const siteName = "cloud"
+const (
+	siteName   = "cloud"
+	poolName   = "bench"
+	flavorName = "m1.small"
+	imageName  = "gardenlinux"
+)
 
 // sshPublicKey is a key that nobody has the private part of.
 const sshPublicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ6rTGQzUbvFOdK0fEvhOE3uJBVBnN1ZKsiWXAtKhVDp bench"

@@ -64,7 +64,6 @@ func (*router) field(string) ([]string, bool) {
 	return nil, false
 }
 
-// neutron has no quota: nothing here is scarce.
 func (s *Stub) neutron() http.Handler {
 	mux := http.NewServeMux()
 	versions(mux, http.StatusOK, func() []version { return []version{s.versionOf("neutron", "v2.0", "/v2.0/")} })
@@ -80,6 +79,17 @@ func (s *Stub) neutron() http.Handler {
 	serve(s, mux, ports)
 	serve(s, mux, groups)
 
+	s.handle(mux, "GET /v2.0/quotas/{id}/details.json", func(p *project, _ *http.Request) answer {
+		return encoded(http.StatusOK, named("quota", map[string]usage{
+			"network":             usageOf(p.networks.objects),
+			"subnet":              usageOf(p.subnets.objects),
+			"port":                usageOf(p.ports.objects),
+			"router":              usageOf(p.routers.objects),
+			"security_group":      usageOf(p.securityGroups.objects),
+			"floatingip":          {Limit: quotaLimit},
+			"security_group_rule": {Limit: quotaLimit},
+		}))
+	})
 	s.handle(mux, "POST /v2.0/networks", create(networks, (*project).newNetwork))
 	s.handle(mux, "POST /v2.0/subnets", create(subnets, (*project).newSubnet))
 	s.handle(mux, "POST /v2.0/routers", create(routers, (*project).newRouter))
@@ -89,6 +99,19 @@ func (s *Stub) neutron() http.Handler {
 	s.handle(mux, "DELETE /v2.0/security-group-rules/{id}", deleteRule)
 	s.handle(mux, "PUT /v2.0/routers/{id}/add_router_interface", addRouterInterface)
 	return mux
+}
+
+// quotaLimit is so high that nothing is scarce.
+const quotaLimit = 100000
+
+type usage struct {
+	Limit    int `json:"limit"`
+	Used     int `json:"used"`
+	Reserved int `json:"reserved"`
+}
+
+func usageOf[T object](objects []T) usage {
+	return usage{Limit: quotaLimit, Used: len(objects)}
 }
 
 // create makes an object from a request. What complete adds is what Neutron adds.

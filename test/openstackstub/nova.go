@@ -12,6 +12,9 @@ import (
 	"strconv"
 )
 
+// zoneCount is the number of availability zones: az1, az2 and so on.
+const zoneCount = 3
+
 type flavor struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
@@ -38,6 +41,13 @@ type serverGroup struct {
 	Members []string `json:"members"`
 }
 
+type availabilityZone struct {
+	Name  string `json:"zoneName"`
+	State struct {
+		Available bool `json:"available"`
+	} `json:"zoneState"`
+}
+
 type limits struct {
 	Rate     []string       `json:"rate"`
 	Absolute map[string]int `json:"absolute"`
@@ -62,6 +72,15 @@ func (s *Stub) nova() http.Handler {
 			"maxTotalInstances": 10000, "maxTotalCores": 100000, "maxTotalRAMSize": 100000000, "maxServerGroups": 1000,
 			"totalInstancesUsed": len(p.servers), "totalCoresUsed": len(p.servers), "totalRAMUsed": len(p.servers) * 2048,
 		}}))
+	})
+	s.handle(mux, "GET /v2.1/os-availability-zone", func(*project, *http.Request) answer {
+		zones := make([]availabilityZone, 0, zoneCount)
+		for i := range zoneCount {
+			zone := availabilityZone{Name: fmt.Sprintf("az%d", i+1)}
+			zone.State.Available = true
+			zones = append(zones, zone)
+		}
+		return encoded(http.StatusOK, named("availabilityZoneInfo", zones))
 	})
 	s.serveKeyPairs(mux)
 	s.serveServerGroups(mux)

@@ -169,3 +169,23 @@ func serverFilter(query url.Values, now time.Time) (func(*server) bool, error) {
 		}
 	}, nil
 }
+
+// Active returns the first address of each active server of a project by its ID.
+func (s *Stub) Active(projectName string) map[string]string {
+	s.mutex.Lock()
+	p := s.projects[projectName]
+	s.mutex.Unlock()
+	result := map[string]string{}
+	if p == nil {
+		return result
+	}
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	now := time.Now()
+	for _, server := range p.servers {
+		if server.status(now) == "ACTIVE" && len(server.addresses) > 0 {
+			result[server.id] = server.addresses[0].Address
+		}
+	}
+	return result
+}

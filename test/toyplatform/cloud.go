@@ -23,6 +23,7 @@ const Platform = v1alpha1.PlatformMetal
 type Cloud struct {
 	mu       sync.Mutex
 	failures map[string]error
+	kept     map[string]error
 	hanging  map[string]chan struct{}
 	machines map[string]map[string]platform.Machine
 	groups   map[string][]string
@@ -32,6 +33,7 @@ type Cloud struct {
 func NewCloud() *Cloud {
 	return &Cloud{
 		failures: map[string]error{},
+		kept:     map[string]error{},
 		hanging:  map[string]chan struct{}{},
 		machines: map[string]map[string]platform.Machine{},
 		groups:   map[string][]string{},
@@ -43,6 +45,13 @@ func (c *Cloud) Fail(site string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.failures[site] = err
+}
+
+// Keep lets all further deletions of machines on the site fail, or succeed again if err is nil.
+func (c *Cloud) Keep(site string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kept[site] = err
 }
 
 // Hang lets all further requests to the site wait until release is called or their time is over.

@@ -37,6 +37,11 @@ func (m *machines) Create(ctx context.Context, r platform.MachineRequest) (platf
 	return machine, nil
 }
 
+// Initialize implements platform.Machines.
+func (m *machines) Initialize(ctx context.Context, r platform.MachineRequest) error {
+	return m.cloud.request(ctx, r.Spec.Site)
+}
+
 // Get implements platform.Machines.
 func (m *machines) Get(ctx context.Context, r platform.MachineRequest) (platform.Machine, error) {
 	if err := m.cloud.request(ctx, r.Spec.Site); err != nil {
@@ -58,6 +63,9 @@ func (m *machines) Delete(ctx context.Context, r platform.MachineRequest) error 
 	}
 	m.cloud.mu.Lock()
 	defer m.cloud.mu.Unlock()
+	if err := m.cloud.kept[r.Spec.Site]; err != nil {
+		return err
+	}
 	delete(m.cloud.machines[r.Spec.Site], r.Name)
 	return nil
 }

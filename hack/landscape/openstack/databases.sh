@@ -3,13 +3,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Databases (sourced by up.sh): mariadb runs; afterwards all schemas are there.
-DATABASES="keystone glance placement nova_api nova nova_cell0 neutron cinder designate octavia"
+DATABASES="keystone glance placement nova_api nova nova_cell0 neutron cinder designate octavia manila"
 NOVA_CONFIG="--config-file $ETC/nova/nova.conf"
 
-load_dump() {
-  log "loading the database dump"
-  { echo 'set foreign_key_checks=0; set unique_checks=0; set autocommit=0;'; zcat "$HERE/dbseed.sql.gz"; echo 'commit;'; } | sql
+load_dump() { # OPTIONS of the client
+  { echo 'set foreign_key_checks=0; set unique_checks=0; set autocommit=0;'; zcat "$HERE/dbseed.sql.gz"; echo 'commit;'; } | sql "$@"
 }
+create_database() { echo "drop database if exists $1; create database $1 character set utf8mb3;" | sql; }
 migrate() {
   log "running all database migrations (about 30 s)"
   $PY /usr/bin/keystone-manage --config-file "$ETC/keystone/keystone.conf" db_sync
@@ -23,6 +23,7 @@ migrate() {
   os_run cinder-manage cinder.cmd.manage:main --config-file "$ETC/cinder/cinder.conf" db sync
   os_run designate-manage designate.cmd.manage:main --config-file "$ETC/designate/designate.conf" database sync
   os_run octavia-db-manage octavia.db.migration.cli:main --config-file "$ETC/octavia/octavia.conf" upgrade head
+  os_run manila-manage manila.cmd.manage:main --config-file "$ETC/manila/manila.conf" db sync
 }
 # The dump holds all schemas just after the migrations, without any object.
 make_dump() {
@@ -33,16 +34,27 @@ make_dump() {
 
 if [ ! -f "$OST_STATE/db.done" ]; then
   rm -f "$OST_STATE"/{keystone,cells,dns}.done
-  for d in $DATABASES; do echo "drop database if exists $d; create database $d character set utf8mb3;"; done | sql
+  for d in $DATABASES; do create_database "$d"; done
   if [ -n "${OST_MAKE_DUMP:-}" ]; then
     migrate >"$LOG/migrations.log" 2>&1 || { tail -n 15 "$LOG/migrations.log" >&2; die "a migration failed; see $LOG/migrations.log"; }
     make_dump
   else
+    log "loading the database dump"
     load_dump
   fi
   touch "$OST_STATE/db.done"
   log "databases are ready"
 fi
+# What was initialised before a service was added lacks its database.
+for d in $DATABASES; do
+  if [ -f "$OST_STATE/$d.loading" ] || ! sql "$d" -e 'select 1' >/dev/null 2>&1; then
+    log "loading the database dump of $d"
+    touch "$OST_STATE/$d.loading"
+    create_database "$d"
+    load_dump --one-database "$d"
+    rm "$OST_STATE/$d.loading"
+  fi
+done
 # The cell mappings hold addresses with the state folder in them.
 sql -e "update nova_api.cell_mappings set transport_url='$RABBIT', database_connection='$(dburl nova)' where name='cell1';
         update nova_api.cell_mappings set database_connection='$(dburl nova_cell0)' where name='cell0'"

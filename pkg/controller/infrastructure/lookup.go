@@ -32,8 +32,8 @@ type lookUp struct {
 }
 
 // lookForMistakes asks the site, unless nothing changed since it found none, and returns the fingerprint of what it looked at,
-// empty if that failed. A site that has objects already is reconciled although it could not be asked: a service that is away
-// and is needed for the look-ups alone must not keep it.
+// empty if that failed. A site that has objects already is reconciled although it could not be asked or its quotas do not
+// suffice: an error would keep Gardener from the machines of all sites.
 func (a *actuator) lookForMistakes(ctx context.Context, log logr.Logger, part platform.Infrastructure, l *lookUp) (string, error) {
 	fingerprint, err := l.fingerprint()
 	if err != nil || fingerprint == l.validated {
@@ -45,6 +45,12 @@ func (a *actuator) lookForMistakes(ctx context.Context, log logr.Logger, part pl
 	findings, err := part.Validate(ctx, l.site, platform.ValidationRequest{Path: l.path, Demands: l.demands})
 	for _, warning := range findings.Warnings {
 		a.warn(l.infra, reasonSiteWarning, actionLookUp, "%s", warning)
+	}
+	if l.site.State != nil {
+		for _, shortage := range findings.Shortages {
+			a.warn(l.infra, reasonSiteWarning, actionLookUp, "site %q: %v", l.site.Name, shortage)
+		}
+		findings.Shortages = nil
 	}
 	mistakes := findings.Err()
 	switch {

@@ -133,6 +133,17 @@ var _ = Describe("Looking for mistakes", func() {
 			Expect(f.platform.reconciled).To(HaveLen(2))
 		})
 
+		It("should only warn of quotas, because machines tell it and those of other sites must not wait", func(ctx SpecContext) {
+			shortage := field.Forbidden(field.NewPath("pools").Index(0), "needs 4 cores, the quota leaves 2")
+			f.platform.validate["a"] = find(platform.Findings{Shortages: field.ErrorList{shortage}}, nil)
+			f.start(ctx)
+			Expect(reconcile(ctx)).To(Succeed())
+			Expect(f.events()).To(ContainElement(`Warning SiteWarning site "a": pools[0]: Forbidden: needs 4 cores, the quota leaves 2`))
+			Expect(reconcile(ctx)).To(Succeed())
+			Expect(f.platform.validated).To(HaveLen(1))
+			Expect(f.events()).To(BeEmpty())
+		})
+
 		It("should not take the time that the site needs", func(ctx SpecContext) {
 			f.platform.validate["a"] = func(ctx context.Context, _ platform.ValidationRequest) (platform.Findings, error) {
 				<-ctx.Done()

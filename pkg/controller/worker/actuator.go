@@ -57,6 +57,7 @@ func NewActuator(
 		reader:     mgr.GetAPIReader(),
 		recorder:   mgr.GetEventRecorder(v1alpha1.ExtensionName + "-worker"),
 		resolver:   resolver{machineClasses: machineClasses, timeout: resolveTimeout},
+		remover:    remover{machines: machines, timeout: removeTimeout},
 	}
 	if gardenCluster != nil {
 		a.gardenReader = gardenCluster.GetAPIReader()

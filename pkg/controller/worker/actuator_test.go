@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -384,7 +385,11 @@ func (f *fixture) bringUp(ctx context.Context) {
 			},
 			Spec: machinev1alpha1.MachineSetSpec{Template: deployment.Spec.Template},
 		}
-		_ = apiServer.Create(ctx, machineSet)
+		template := machineSet.Spec.Template
+		_, _ = controllerutil.CreateOrUpdate(ctx, apiServer, machineSet, func() error {
+			machineSet.Spec.Template = template
+			return nil
+		})
 		patch := client.MergeFrom(deployment.DeepCopy())
 		deployment.Status = machinev1alpha1.MachineDeploymentStatus{
 			ObservedGeneration: deployment.Generation,

@@ -19,6 +19,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -243,6 +244,19 @@ func (f *fixture) classSecrets(ctx context.Context) []string {
 		names = append(names, s.Name)
 	}
 	return names
+}
+
+// warnings returns the notes of the warning events with the reason.
+func (f *fixture) warnings(ctx context.Context, reason string) []string {
+	list := &eventsv1.EventList{}
+	Expect(apiServer.List(ctx, list, client.InNamespace(f.worker.Namespace))).To(Succeed())
+	var notes []string
+	for _, event := range list.Items {
+		if event.Reason == reason && event.Type == corev1.EventTypeWarning {
+			notes = append(notes, event.Note)
+		}
+	}
+	return notes
 }
 
 var namespaces int

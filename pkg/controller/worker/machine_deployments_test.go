@@ -143,4 +143,29 @@ var _ = Describe("Machine deployments", func() {
 		Entry("is new with the minor version", func(p *extensionsv1alpha1.WorkerPool) { p.KubernetesVersion = new("1.36.0") }, true),
 		Entry("stays with the patch version", func(p *extensionsv1alpha1.WorkerPool) { p.KubernetesVersion = new("1.35.2") }, false),
 	)
+
+	It("keep a zone that is updated in place where its machines are when it moves to another site", func(ctx SpecContext) {
+		pool := f.pool("a", "rack-1", "cloud-a")
+		pool.UpdateStrategy, pool.KubernetesVersion = new(gardencorev1beta1.AutoInPlaceUpdate), new("1.35.1")
+		existing := &machinev1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Name: deploymentName("a", "rack-1"), Namespace: f.worker.Namespace}}
+		existing.Spec.Template.Spec.Class.Name = "class"
+		existing.Spec.Template.Spec.NodeTemplateSpec.Labels = map[string]string{v1alpha1.LabelSite: "racks", v1alpha1.LabelPlatform: "metal"}
+		class := &machinev1alpha1.MachineClass{ObjectMeta: metav1.ObjectMeta{Name: "class", Namespace: f.worker.Namespace}}
+		f.profile.Sites[1].Zones = nil
+		f.profile.Sites[0].Zones = append(f.profile.Sites[0].Zones, v1alpha1.SiteZone{Name: "rack-1", Metal: &v1alpha1.MetalZone{}})
+
+		d := f.delegate(fake.NewClientBuilder().WithScheme(landscape.Scheme).WithObjects(f.secret, f.user, f.worker, existing, class).Build())
+		deployments, err := d.GenerateMachineDeployments(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(deployments).To(HaveLen(2))
+		Expect(deployments[0].ClassName).To(Equal("class"))
+		Expect(deployments[0].Labels).To(HaveKeyWithValue(v1alpha1.LabelSite, "racks"))
+		Expect(deployments[1].Labels).To(HaveKeyWithValue(v1alpha1.LabelSite, "cloud"))
+		Expect(d.unresolved()).To(MatchError(ContainSubstring(`pool "a" in zone "rack-1" keeps its machine class: site "cloud": the zone was part of site "racks"`)))
+
+		pool.UpdateStrategy = nil
+		deployments = generate(ctx, existing, class)
+		Expect(deployments[0].ClassName).NotTo(Equal("class"))
+		Expect(deployments[0].Labels).To(HaveKeyWithValue(v1alpha1.LabelSite, "cloud"))
+	})
 })

@@ -6,15 +6,18 @@
 package crash_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 )
@@ -24,30 +27,57 @@ func TestCrash(t *testing.T) {
 	RunSpecs(t, "Crash Suite")
 }
 
-var (
-	local *shoot.Shoot
+// stands is how many life cycles run at the same time: most of their time is machine-controller-manager's waiting.
+const stands = 4
+
+// stand is a shoot with processes of its own, and a proxy between them and OpenStack.
+type stand struct {
+	*shoot.Shoot
 	proxy *countproxy.Proxy
-)
+
+	infrastructure *extensionsv1alpha1.Infrastructure
+	worker         *extensionsv1alpha1.Worker
+}
+
+var all []*stand
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	var err error
-	local, err = shoot.Start(ctx, shoot.Options{Name: "shoot--crash--" + rand.String(5), Dir: GinkgoT().TempDir(), Progress: GinkgoWriter})
-	DeferCleanup(func(ctx SpecContext) { Expect(local.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(2*time.Minute))
+	bed, err := openstack.NewBed()
 	Expect(err).NotTo(HaveOccurred())
-	proxy, err = countproxy.New(openstack.Services()...)
+	started, err := bed.Start(ctx, GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	if started {
+		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(2*time.Minute))
+	}
+	binaries, err := shoot.Build(ctx, GinkgoT().TempDir(), GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	for range stands {
+		all = append(all, newStand(ctx, bed, binaries))
+	}
+}, NodeTimeout(25*time.Minute))
+
+func newStand(ctx context.Context, bed *openstack.Bed, binaries landscape.Binaries) *stand {
+	GinkgoHelper()
+	proxy, err := countproxy.New(openstack.Services()...)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(proxy.Close)
+	local, err := shoot.Start(ctx, shoot.Options{Name: "shoot--crash--" + rand.String(5), Dir: GinkgoT().TempDir(), Bed: bed, Binaries: binaries})
+	DeferCleanup(local.Stop)
+	Expect(err).NotTo(HaveOccurred())
 	Expect(local.CreateCluster(ctx, func(site *v1alpha1.CloudProfileSite) {
 		site.OpenStack.AuthURL = proxy.Rewrite(site.OpenStack.AuthURL)
 		site.OpenStack.ServerGroupPolicies = []string{"soft-anti-affinity"}
 	})).To(Succeed())
-}, NodeTimeout(25*time.Minute))
+	return &stand{Shoot: local, proxy: proxy}
+}
 
 var _ = ReportAfterEach(func(report SpecReport) {
-	if !report.Failed() || local == nil || local.Seed == nil {
+	if !report.Failed() {
 		return
 	}
-	for _, process := range local.Seed.Processes() {
-		AddReportEntry(process.Name, process.Tail(60), ReportEntryVisibilityFailureOrVerbose)
+	for _, s := range all {
+		for _, process := range []*landscape.Process{s.Seed.MCM, s.Seed.Driver, s.Seed.Extension} {
+			AddReportEntry(s.Name+" "+process.Name, process.Tail(40), ReportEntryVisibilityFailureOrVerbose)
+		}
 	}
 })

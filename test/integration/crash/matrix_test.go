@@ -6,10 +6,11 @@ package crash_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -20,123 +21,164 @@ import (
 )
 
 // phaseTimeout is how long a phase may take, with the recovery from a kill.
-const phaseTimeout = 90 * time.Second
-
-// kill is the end of a process right after one of its writes, whose answer it does not get. The zero value is none.
-type kill struct {
-	process *landscape.Process
-	write   int
-}
+const phaseTimeout = 2 * time.Minute
 
 // phase is a part of a life cycle.
 type phase struct {
 	name string
 	// do asks for something and returns when it is done.
-	do func(context.Context) error
+	do func(context.Context, *stand) error
 
 	// result is what is in OpenStack after the phase, and kills are all that are possible in it, both from a run without any.
 	result []string
 	kills  []kill
 }
 
+// kill is the end of a process right after one of its writes, whose answer it does not get. The zero value is none.
+type kill struct {
+	process string
+	write   int
+}
+
 // matrix runs a life cycle without a kill, and then as often as it takes to end each process once after each of its writes in
-// each phase. There is one kill in a phase.
+// each phase, with one kill in a phase.
 func matrix(ctx context.Context, phases ...*phase) {
-	table := &strings.Builder{}
-	defer func() { AddReportEntry("crash matrix", table.String(), ReportEntryVisibilityAlways) }()
+	GinkgoHelper()
+	t := &table{}
+	defer func() { AddReportEntry("crash matrix", t.String(), ReportEntryVisibilityAlways) }()
 
 	cycles := 0
 	for _, p := range phases {
-		writes := p.run(ctx, kill{}, table)
-		for _, process := range []*landscape.Process{local.Seed.Extension, local.Seed.Driver} {
-			for k := 1; k <= len(by(process, writes)); k++ {
-				p.kills = append(p.kills, kill{process: process, write: k})
-			}
-		}
-		p.result = inventory(ctx)
+		Expect(p.plan(ctx, all[0], t)).To(Succeed())
+		Expect(p.kills).NotTo(BeEmpty(), "nothing is written: %s", p.name)
 		cycles = max(cycles, len(p.kills))
 	}
+	queue := make(chan int, cycles)
 	for cycle := range cycles {
-		for _, p := range phases {
-			if cycle >= len(p.kills) {
-				p.run(ctx, kill{}, table)
-			} else {
-				p.run(ctx, p.kills[cycle], table)
+		queue <- cycle
+	}
+	close(queue)
+
+	Expect(inAll(func(s *stand) error {
+		for cycle := range queue {
+			for _, p := range phases {
+				if err := p.check(ctx, s, cycle, t); err != nil {
+					return fmt.Errorf("%s: %w", s.Name, err)
+				}
 			}
-			Expect(inventory(ctx)).To(Equal(p.result), table.String())
+		}
+		return nil
+	})).To(Succeed())
+}
+
+// inAll does something in all stands at the same time.
+func inAll(do func(*stand) error) error {
+	var (
+		group sync.WaitGroup
+		errs  = make([]error, len(all))
+	)
+	for i, s := range all {
+		group.Go(func() { errs[i] = do(s) })
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// plan runs the phase without a kill and finds out what its result is and which kills are possible.
+func (p *phase) plan(ctx context.Context, s *stand, t *table) (err error) {
+	writes, err := p.run(ctx, s, kill{}, t)
+	if err != nil {
+		return err
+	}
+	for _, process := range []*landscape.Process{s.Seed.Extension, s.Seed.Driver} {
+		for k := 1; k <= countBy(process.Name, writes); k++ {
+			p.kills = append(p.kills, kill{process: process.Name, write: k})
 		}
 	}
-	for _, p := range phases {
-		Expect(p.kills).NotTo(BeEmpty(), "nothing is written in phase %s", p.name)
+	p.result, err = s.inventory(ctx)
+	return err
+}
+
+// check runs the phase with the kill of the cycle, if there is one, and compares the result.
+func (p *phase) check(ctx context.Context, s *stand, cycle int, t *table) error {
+	k := kill{}
+	if cycle < len(p.kills) {
+		k = p.kills[cycle]
 	}
+	if _, err := p.run(ctx, s, k, t); err != nil {
+		return err
+	}
+	result, err := s.inventory(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(result, p.result) {
+		return fmt.Errorf("%s: there is\n%s\ninstead of\n%s", p.name, strings.Join(result, "\n"), strings.Join(p.result, "\n"))
+	}
+	return nil
 }
 
 // run runs the phase and returns the writes.
-func (p *phase) run(ctx context.Context, k kill, table *strings.Builder) []countproxy.Request {
-	GinkgoHelper()
+func (p *phase) run(ctx context.Context, s *stand, k kill, t *table) ([]countproxy.Request, error) {
 	ctx, cancel := context.WithTimeout(ctx, phaseTimeout)
 	defer cancel()
 
 	label := fmt.Sprintf("%s %d", p.name, time.Now().UnixNano())
-	proxy.SetLabel(label)
+	s.proxy.SetLabel(label)
 	restarted := make(chan error, 1)
-	if k.process != nil {
-		By(fmt.Sprintf("%s: killing %s after write %d", p.name, k.process.Name, k.write))
-		Expect(proxy.SetFaults(countproxy.Fault{
-			Name: "kill", Client: k.process.Name, Kind: countproxy.KindWrite, Skip: k.write - 1, Times: 1,
-			Action: countproxy.ActionCall, After: true,
-			Call: func(countproxy.Request) {
-				k.process.Kill()
-				restarted <- k.process.Start()
-			},
-		})).To(Succeed())
+	if err := s.arm(k, restarted); err != nil {
+		return nil, err
 	}
 	start := time.Now()
-	err := p.do(ctx)
-	took := time.Since(start).Round(100 * time.Millisecond)
-	requests := proxy.Requests(label)
-	Expect(proxy.SetFaults()).To(Succeed())
+	if err := p.do(ctx, s); err != nil {
+		return nil, fmt.Errorf("%s, killing %v: %w", p.name, k, err)
+	}
+	took := time.Since(start)
+	requests := s.proxy.Requests(label)
+	if err := s.proxy.SetFaults(); err != nil {
+		return nil, err
+	}
 
-	var writes []countproxy.Request
-	for _, request := range requests {
-		if request.Kind == countproxy.KindWrite {
-			writes = append(writes, request)
+	writes := slices.DeleteFunc(requests, func(r countproxy.Request) bool { return r.Kind != countproxy.KindWrite })
+	if k == (kill{}) {
+		t.undisturbed(p, countBy(s.Seed.Extension.Name, writes), countBy(s.Seed.Driver.Name, writes), took)
+		return writes, nil
+	}
+	last := slices.IndexFunc(writes, func(r countproxy.Request) bool { return r.Fault == faultName })
+	if last < 0 {
+		return nil, fmt.Errorf("%s: %s has not written %d times", p.name, k.process, k.write)
+	}
+	t.killed(p, k, writes[last], took)
+	return writes, <-restarted
+}
+
+const faultName = "kill"
+
+// arm lets the proxy kill a process and start it again.
+func (s *stand) arm(k kill, restarted chan<- error) error {
+	for _, process := range []*landscape.Process{s.Seed.Extension, s.Seed.Driver} {
+		if process.Name != k.process {
+			continue
+		}
+		return s.proxy.SetFaults(countproxy.Fault{
+			Name: faultName, Client: process.Name, Kind: countproxy.KindWrite, Skip: k.write - 1, Times: 1,
+			Action: countproxy.ActionCall, After: true,
+			Call: func(countproxy.Request) {
+				process.Kill()
+				restarted <- process.Start()
+			},
+		})
+	}
+	return nil
+}
+
+// countBy returns how many requests are those of a process.
+func countBy(process string, requests []countproxy.Request) int {
+	count := 0
+	for _, r := range requests {
+		if r.Client == process {
+			count++
 		}
 	}
-	if k.process == nil {
-		fmt.Fprintf(table, "%-22s %-45s writes: extension %d, driver %d; %s\n", p.name, "undisturbed",
-			len(by(local.Seed.Extension, writes)), len(by(local.Seed.Driver, writes)), took)
-		Expect(err).NotTo(HaveOccurred(), table.String())
-		return writes
-	}
-
-	last := slices.IndexFunc(writes, func(r countproxy.Request) bool { return r.Fault == "kill" })
-	Expect(last).To(BeNumerically(">=", 0), "%s has not written %d times in phase %s\n%s", k.process.Name, k.write, p.name, table)
-	Expect(restarted).To(Receive(BeNil()))
-	fmt.Fprintf(table, "%-22s %-45s %2d  %s %s: %d; %s\n", p.name, k.process.Name, k.write,
-		writes[last].Service, writes[last].Pattern, writes[last].ServiceStatus, took)
-	Expect(err).NotTo(HaveOccurred(), table.String())
-	return writes
-}
-
-// by returns the requests of a process.
-func by(process *landscape.Process, requests []countproxy.Request) []countproxy.Request {
-	return slices.DeleteFunc(slices.Clone(requests), func(r countproxy.Request) bool { return r.Client != process.Name })
-}
-
-// random are the parts of names and marks that are different each time: IDs, and what MachineSets and Machines have at the end.
-var random = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|-[0-9a-z]{5}-[0-9a-z]{5}\b`)
-
-// inventory is all that belongs to the shoot in OpenStack, with names and marks.
-func inventory(ctx context.Context) []string {
-	GinkgoHelper()
-	objects, err := local.Objects(ctx)
-	Expect(err).NotTo(HaveOccurred())
-	var result []string
-	for _, o := range objects {
-		line := fmt.Sprintf("%s: %s %s %s", o.Project, o.Kind, o.Name, strings.Join(slices.Sorted(slices.Values(o.Marks)), ", "))
-		result = append(result, random.ReplaceAllString(line, "*"))
-	}
-	slices.Sort(result)
-	return result
+	return count
 }

@@ -6,7 +6,6 @@ package openstack_test
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,11 +18,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/infrastructure"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machineclasses"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machines"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
-	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 )
 
 var _ = Describe("Machines", Ordered, func() {
@@ -32,45 +28,18 @@ var _ = Describe("Machines", Ordered, func() {
 		sessions *client.Sessions
 		part     platform.Machines
 		spec     *v1alpha1.MachineProviderSpec
-		resolve  func(ctx SpecContext, flavor string) *v1alpha1.MachineProviderSpec
+		resolve  resolveFlavor
 	)
 
 	BeforeAll(func(ctx SpecContext) {
-		shoot = shootName()
 		sessions = newSessions()
-		s := newSite(shoot)
-		network := infrastructure.New(sessions)
-		status, err := network.Reconcile(ctx, s, keep(s))
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func(ctx SpecContext) { Expect(network.Delete(ctx, s, keep(s))).To(Succeed()) })
-
-		resolve = func(ctx SpecContext, flavor string) *v1alpha1.MachineProviderSpec {
-			resolved := &v1alpha1.MachineProviderSpec{Site: "cloud", Shoot: shoot}
-			Expect(machineclasses.New(sessions).Resolve(ctx, platform.MachineClassRequest{
-				Site:        s,
-				Status:      status,
-				Zone:        &v1alpha1.SiteZone{Name: "cloud-a", OpenStack: &v1alpha1.OpenStackZone{AvailabilityZone: "az1"}},
-				MachineType: &v1alpha1.SiteMachineType{OpenStack: &v1alpha1.OpenStackMachineType{Flavor: flavor}},
-				Image:       &v1alpha1.SiteMachineImage{OpenStack: &v1alpha1.OpenStackImage{ImageName: "gardenlinux"}},
-				PodCIDRs:    []string{"100.96.0.0/11", "fd00:10::/56"},
-			}, resolved)).To(Succeed())
-			return resolved
-		}
+		shoot, resolve = newMachineSite(ctx, sessions)
 		spec = resolve(ctx, "m1.tiny")
 	})
 
 	BeforeEach(func() {
 		part = machines.New(sessions)
-		DeferCleanup(func(ctx SpecContext) {
-			Expect(proxy.SetFaults()).To(Succeed())
-			Expect(bed.SetBootDelay(0)).To(Succeed())
-			part := machines.New(newSessions())
-			existing, err := part.List(ctx, platform.MachineRequest{Spec: spec, Credentials: siteCredentials()})
-			Expect(err).NotTo(HaveOccurred())
-			for _, m := range existing {
-				Expect(part.Delete(ctx, platform.MachineRequest{Name: m.Name, ProviderID: m.ProviderID, Spec: spec, Credentials: siteCredentials()})).To(Succeed())
-			}
-		})
+		DeferCleanup(func(ctx SpecContext) { deleteMachines(ctx, spec) })
 	})
 
 	request := func(name string) platform.MachineRequest {
@@ -192,39 +161,6 @@ var _ = Describe("Machines", Ordered, func() {
 		Expect(portsOf(ctx, r.Name)).To(ConsistOf(HaveField("ID", foreign.ID)))
 	})
 
-	It("should report a server that no host can take as exhausted capacity", func(ctx SpecContext) {
-		r := request("no-host")
-		r.Spec = resolve(ctx, "m1.huge")
-		created, err := part.Create(ctx, r)
-		Expect(err).NotTo(HaveOccurred())
-		r.ProviderID = created.ProviderID
-		Eventually(func(g Gomega, ctx SpecContext) {
-			_, err := part.Get(ctx, r)
-			g.Expect(err).To(MatchError(ContainSubstring("No valid host")))
-			g.Expect(platform.ClassOf(err)).To(Equal(platform.ClassExhausted))
-		}).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(Succeed())
-		Expect(part.Delete(ctx, r)).To(Succeed())
-	})
-
-	It("should boot from a volume that is deleted with the server", func(ctx SpecContext) {
-		r := request("volume")
-		r.Spec = spec.DeepCopy()
-		r.Spec.OpenStack.RootDisk = &v1alpha1.OpenStackRootDisk{Type: "fake-ssd", Size: 1}
-		created, err := part.Create(ctx, r)
-		Expect(err).NotTo(HaveOccurred())
-		r.ProviderID = created.ProviderID
-		Eventually(status).WithContext(ctx).WithArguments(r.Name).Within(time.Minute).ProbeEvery(time.Second).Should(Equal("ACTIVE"))
-
-		volumes := func(ctx SpecContext) []openstack.Object {
-			objects, err := inspector.Objects(ctx, shoot)
-			Expect(err).NotTo(HaveOccurred())
-			return slices.DeleteFunc(objects, func(o openstack.Object) bool { return o.Kind != "volume" })
-		}
-		Expect(volumes(ctx)).To(HaveLen(1))
-		Expect(part.Delete(ctx, r)).To(Succeed())
-		Eventually(volumes).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(BeEmpty())
-	})
-
 	It("should refuse user data that the compute API would not take", func(ctx SpecContext) {
 		r := request("user-data")
 		r.UserData = []byte(strings.Repeat("x", 60000))
@@ -254,7 +190,7 @@ var _ = Describe("Machines", Ordered, func() {
 	})
 })
 
-func networkService(ctx SpecContext) *gophercloud.ServiceClient {
+func signedIn(ctx SpecContext) *gophercloud.ProviderClient {
 	provider, err := gopheropenstack.AuthenticatedClient(ctx, gophercloud.AuthOptions{
 		IdentityEndpoint: credentials.AuthURL,
 		Username:         credentials.Username,
@@ -263,7 +199,11 @@ func networkService(ctx SpecContext) *gophercloud.ServiceClient {
 		TenantName:       credentials.Project,
 	})
 	Expect(err).NotTo(HaveOccurred())
-	service, err := gopheropenstack.NewNetworkV2(provider, gophercloud.EndpointOpts{Region: credentials.Region})
+	return provider
+}
+
+func networkService(ctx SpecContext) *gophercloud.ServiceClient {
+	service, err := gopheropenstack.NewNetworkV2(signedIn(ctx), gophercloud.EndpointOpts{Region: credentials.Region})
 	Expect(err).NotTo(HaveOccurred())
 	return service
 }

@@ -18,7 +18,6 @@ import (
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,7 +25,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
-	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 )
 
 // example reads the objects of a file in example/ for the shoot of the suite.
@@ -50,19 +48,6 @@ func apply(ctx context.Context, objects ...*unstructured.Unstructured) {
 	for _, object := range objects {
 		Expect(seed.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("test"), client.ForceOwnership)).To(Succeed())
 	}
-}
-
-// applyCredentials writes the Secret with the credentials of both projects.
-func applyCredentials(ctx context.Context) {
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cloudprovider", Namespace: shoot}, StringData: map[string]string{}}
-	for i, site := range []string{"cloud", "cloud2"} {
-		credentials, err := bed.Credentials(openstack.Projects[i])
-		Expect(err).NotTo(HaveOccurred())
-		for key, value := range credentials.SiteCredentials() {
-			secret.StringData[site+"."+key] = value
-		}
-	}
-	Expect(seed.Client.Create(ctx, secret)).To(Succeed())
 }
 
 func infrastructure() *extensionsv1alpha1.Infrastructure {

@@ -26,7 +26,7 @@ var _ = Describe("Shoot on two OpenStack sites", Ordered, func() {
 		since := time.Now()
 		for _, file := range []string{"30-cluster.yaml", "30-secret-userdata.yaml", "30-infrastructure.yaml"} {
 			if file == "30-infrastructure.yaml" {
-				applyCredentials(ctx)
+				setCredentials(ctx, shoot, nil)
 			}
 			apply(ctx, example(file)...)
 		}

@@ -17,8 +17,8 @@ import (
 
 // Client looks at one project.
 type Client struct {
-	compute, network, volume *gophercloud.ServiceClient
-	project                  string
+	compute, network, volume, share, balancing *gophercloud.ServiceClient
+	project                                    string
 }
 
 // NewClient signs in.
@@ -36,6 +36,12 @@ func NewClient(ctx context.Context, c Credentials) (*Client, error) {
 		return nil, err
 	}
 	if client.volume, err = openstack.NewBlockStorageV3(provider, endpoint); err != nil {
+		return nil, err
+	}
+	if client.share, err = openstack.NewSharedFileSystemV2(provider, endpoint); err != nil {
+		return nil, err
+	}
+	if client.balancing, err = openstack.NewLoadBalancerV2(provider, endpoint); err != nil {
 		return nil, err
 	}
 	return client, nil

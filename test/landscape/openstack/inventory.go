@@ -13,6 +13,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/keypairs"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servergroups"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
@@ -20,6 +21,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
+	"github.com/gophercloud/gophercloud/v2/openstack/sharedfilesystems/v2/sharenetworks"
 	"github.com/gophercloud/gophercloud/v2/pagination"
 )
 
@@ -35,6 +37,8 @@ const (
 	kindFloatingIP    = "floating IP"
 	kindPort          = "port"
 	kindVolume        = "volume"
+	kindShareNetwork  = "share network"
+	kindLoadBalancer  = "load balancer"
 )
 
 // Object is an object in a project.
@@ -63,7 +67,7 @@ func (o Object) String() string {
 func (c *Client) Objects(ctx context.Context, shoot string) ([]Object, error) {
 	var all []Object
 	for _, list := range []func(context.Context) ([]Object, error){
-		c.servers, c.keyPairs, c.serverGroups, c.networks, c.subnets, c.routers, c.securityGroups, c.rules, c.floatingIPs, c.ports, c.volumes,
+		c.servers, c.keyPairs, c.serverGroups, c.networks, c.subnets, c.routers, c.securityGroups, c.rules, c.floatingIPs, c.ports, c.volumes, c.shareNetworks, c.loadBalancers,
 	} {
 		objects, err := list(ctx)
 		if err != nil {
@@ -190,5 +194,18 @@ func (c *Client) volumes(ctx context.Context) ([]Object, error) {
 			o.parent = append(o.parent, attachment.ServerID)
 		}
 		return o
+	})
+}
+
+func (c *Client) shareNetworks(ctx context.Context) ([]Object, error) {
+	return list(ctx, c, sharenetworks.ListDetail(c.share, nil), sharenetworks.ExtractShareNetworks, func(n sharenetworks.ShareNetwork) Object {
+		return Object{Kind: kindShareNetwork, ID: n.ID, Name: n.Name, Marks: []string{n.Description}, parent: []string{n.NeutronNetID}}
+	})
+}
+
+func (c *Client) loadBalancers(ctx context.Context) ([]Object, error) {
+	return list(ctx, c, loadbalancers.List(c.balancing, nil), loadbalancers.ExtractLoadBalancers, func(lb loadbalancers.LoadBalancer) Object {
+		// A Service's load balancer has the name of the shoot in the middle of its own.
+		return Object{Kind: kindLoadBalancer, ID: lb.ID, Name: lb.Name, Marks: []string{lb.Name}, parent: []string{lb.VipSubnetID}}
 	})
 }

@@ -15,5 +15,6 @@ func Services() []countproxy.Service {
 		{Name: "glance", Upstream: "http://127.0.0.1:9292"},
 		{Name: "cinder", Upstream: "http://127.0.0.1:8776"},
 		{Name: "octavia", Upstream: "http://127.0.0.1:9876"},
+		{Name: "manila", Upstream: "http://127.0.0.1:8786"},
 	}
 }

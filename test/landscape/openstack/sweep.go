@@ -16,11 +16,13 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/keypairs"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servergroups"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+	"github.com/gophercloud/gophercloud/v2/openstack/sharedfilesystems/v2/sharenetworks"
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
@@ -75,6 +77,10 @@ func (c *Client) deleteObject(ctx context.Context, o Object) error {
 		return routers.Delete(ctx, c.network, o.ID).ExtractErr()
 	case kindNetwork:
 		return networks.Delete(ctx, c.network, o.ID).ExtractErr()
+	case kindLoadBalancer:
+		return loadbalancers.Delete(ctx, c.balancing, o.ID, loadbalancers.DeleteOpts{Cascade: true}).ExtractErr()
+	case kindShareNetwork:
+		return sharenetworks.Delete(ctx, c.share, o.ID).ExtractErr()
 	case kindPort:
 		return c.deletePort(ctx, o.ID)
 	}

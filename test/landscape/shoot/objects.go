@@ -118,7 +118,7 @@ func changeSites(cluster *extensionsv1alpha1.Cluster, change func(*v1alpha1.Clou
 func (s *Shoot) credentials() (*corev1.Secret, error) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cloudprovider", Namespace: s.Name}, StringData: map[string]string{}}
 	for i, site := range Sites {
-		credentials, err := s.Bed.Credentials(openstack.Projects[i])
+		credentials, err := s.bed.Credentials(openstack.Projects[i])
 		if err != nil {
 			return nil, err
 		}

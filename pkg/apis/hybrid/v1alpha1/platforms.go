@@ -44,6 +44,16 @@ func (s *InfrastructureSite) Platforms() []Platform {
 	return platforms(s.OpenStack != nil, s.VSphere != nil, s.Metal != nil)
 }
 
+// Platforms returns the platforms whose blocks are set.
+func (s *WorkerSite) Platforms() []Platform {
+	return platforms(s.OpenStack != nil, false, false)
+}
+
+// Platforms returns the platforms whose blocks are set.
+func (s *WorkerDataVolumeSite) Platforms() []Platform {
+	return platforms(s.OpenStack != nil, false, false)
+}
+
 // Platform returns the platform whose block is set, and false unless that is exactly one.
 func (s *SiteState) Platform() (Platform, bool) {
 	return only(platforms(s.OpenStack != nil, s.VSphere != nil, false))

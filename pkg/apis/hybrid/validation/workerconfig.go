@@ -12,16 +12,21 @@ import (
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// ValidateWorkerConfig validates the configuration of the worker pool, whose zones belong to the sites. fldPath is the path
-// of the configuration.
-func ValidateWorkerConfig(config *v1alpha1.WorkerConfig, worker *gardencorev1beta1.Worker, sites []string, fldPath *field.Path) field.ErrorList {
+// ValidateWorkerConfig validates the configuration of the worker pool, whose zones belong to the sites, with the configuration of the
+// CloudProfile. fldPath is the path of the configuration.
+func ValidateWorkerConfig(config *v1alpha1.WorkerConfig, worker *gardencorev1beta1.Worker, profile *v1alpha1.CloudProfileConfig, sites []string, fldPath *field.Path) field.ErrorList {
 	if config == nil || worker == nil {
 		return nil
 	}
 	allErrs := validateWorkerSites(config.Sites, worker, sites, fldPath.Child("sites"))
+	for i := range config.Sites {
+		allErrs = append(allErrs, validateWorkerSite(&config.Sites[i], helper.FindSite(profile, config.Sites[i].Name), fldPath.Child("sites").Index(i))...)
+	}
+	allErrs = append(allErrs, validateWorkerDataVolumes(config.DataVolumes, worker, profile, sites, fldPath.Child("dataVolumes"))...)
 
 	if template := config.NodeTemplate; template != nil {
 		templatePath := fldPath.Child("nodeTemplate")

@@ -69,7 +69,7 @@ func (v *workerValidator) validate(worker *gardencorev1beta1.Worker, fldPath *fi
 		if err != nil {
 			return append(allErrs, field.Invalid(configPath, "(hidden)", err.Error()))
 		}
-		allErrs = append(allErrs, ValidateWorkerConfig(config, worker, sites, configPath)...)
+		allErrs = append(allErrs, ValidateWorkerConfig(config, worker, v.profile, sites, configPath)...)
 	}
 	return allErrs
 }
@@ -158,22 +158,26 @@ func (v *workerValidator) validateMachine(worker *gardencorev1beta1.Worker, site
 
 func (v *workerValidator) validateVolumes(worker *gardencorev1beta1.Worker, sites []string, fldPath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
-	if len(worker.DataVolumes) > 0 {
-		allErrs = append(allErrs, field.Forbidden(fldPath.Child("dataVolumes"), "are not supported"))
+	if volume := worker.Volume; volume != nil {
+		allErrs = append(allErrs, v.validateVolume(volume.Type, volume.Encrypted, sites, fldPath.Child("volume"))...)
 	}
-	volume, volumePath := worker.Volume, fldPath.Child("volume")
-	if volume == nil {
-		return allErrs
+	for i, volume := range worker.DataVolumes {
+		allErrs = append(allErrs, v.validateVolume(volume.Type, volume.Encrypted, sites, fldPath.Child("dataVolumes").Index(i))...)
 	}
-	if volume.Encrypted != nil && *volume.Encrypted {
-		allErrs = append(allErrs, field.Forbidden(volumePath.Child("encrypted"), "is not supported; use a volume type that encrypts"))
+	return allErrs
+}
+
+func (v *workerValidator) validateVolume(volumeType *string, encrypted *bool, sites []string, fldPath *field.Path) field.ErrorList {
+	var allErrs field.ErrorList
+	if encrypted != nil && *encrypted {
+		allErrs = append(allErrs, field.Forbidden(fldPath.Child("encrypted"), "is not supported; use a volume type that encrypts"))
 	}
-	if volume.Type == nil {
+	if volumeType == nil {
 		return allErrs
 	}
 	for _, site := range sites {
-		if helper.FindVolumeType(v.profile, *volume.Type, site) == nil {
-			allErrs = append(allErrs, field.Invalid(volumePath.Child("type"), *volume.Type, fmt.Sprintf("must be a volume type that site %q of the pool's zones has: %q", site, v.volumeTypes(site))))
+		if helper.FindVolumeType(v.profile, *volumeType, site) == nil {
+			allErrs = append(allErrs, field.Invalid(fldPath.Child("type"), *volumeType, fmt.Sprintf("must be a volume type that site %q of the pool's zones has: %q", site, v.volumeTypes(site))))
 		}
 	}
 	return allErrs

@@ -104,7 +104,12 @@ var _ = Describe("#ValidateWorkers", func() {
 		}),
 		Entry("encrypted", func(w *worker) { w.Volume = &gardencorev1beta1.Volume{Encrypted: new(true)} }, problem{forbidden, "w[1].volume.encrypted"}),
 		Entry("not encrypted", func(w *worker) { w.Volume = &gardencorev1beta1.Volume{Encrypted: new(false)} }),
-		Entry("data volumes", func(w *worker) { w.DataVolumes = []gardencorev1beta1.DataVolume{{Name: "a"}} }, problem{forbidden, "w[1].dataVolumes"}),
+		Entry("data volume without type", func(w *worker) { w.DataVolumes = []gardencorev1beta1.DataVolume{{Name: "a"}} }),
+		Entry("data volume of a type that one site does not have", func(w *worker) {
+			w.DataVolumes = []gardencorev1beta1.DataVolume{{Name: "a"}, {Name: "b", Type: new("fast")}}
+		},
+			problem{invalid, "w[1].dataVolumes[1].type"}),
+		Entry("encrypted data volume", func(w *worker) { w.DataVolumes = []gardencorev1beta1.DataVolume{{Name: "a", Encrypted: new(true)}} }, problem{forbidden, "w[1].dataVolumes[0].encrypted"}),
 		Entry("label", func(w *worker) { w.Labels = map[string]string{"a": "b"} }),
 		Entry("labels of ours", func(w *worker) { w.Labels = map[string]string{v1alpha1.LabelSite: "a", v1alpha1.LabelPlatform: "b"} },
 			problem{forbidden, "w[1].labels[" + v1alpha1.LabelSite + "]"}, problem{forbidden, "w[1].labels[" + v1alpha1.LabelPlatform + "]"}),
@@ -130,14 +135,14 @@ var _ = Describe("#ValidateWorkerConfig", func() {
 	n := func(value int32) *int32 { return &value }
 
 	It("accepts nil", func() {
-		Expect(ValidateWorkerConfig(nil, newWorker(), nil, nil)).To(BeEmpty())
-		Expect(ValidateWorkerConfig(&v1alpha1.WorkerConfig{}, nil, nil, nil)).To(BeEmpty())
-		Expect(ValidateWorkerConfig(&v1alpha1.WorkerConfig{}, newWorker(), nil, nil)).To(BeEmpty())
+		Expect(ValidateWorkerConfig(nil, newWorker(), nil, nil, nil)).To(BeEmpty())
+		Expect(ValidateWorkerConfig(&v1alpha1.WorkerConfig{}, nil, nil, nil, nil)).To(BeEmpty())
+		Expect(ValidateWorkerConfig(&v1alpha1.WorkerConfig{}, newWorker(), nil, nil, nil)).To(BeEmpty())
 	})
 
 	DescribeTable("sites of a pool of 3 to 10 machines on cloud and racks",
 		func(sites []v1alpha1.WorkerSite, problems ...problem) {
-			Expect(ValidateWorkerConfig(&v1alpha1.WorkerConfig{Sites: sites}, newWorker(), []string{"cloud", "racks"}, field.NewPath("c"))).To(haveProblems(problems))
+			Expect(ValidateWorkerConfig(&v1alpha1.WorkerConfig{Sites: sites}, newWorker(), newProfile(), []string{"cloud", "racks"}, field.NewPath("c"))).To(haveProblems(problems))
 		},
 		Entry("none", nil),
 		Entry("all", []v1alpha1.WorkerSite{site("cloud", n(0), n(10), n(1)), site("racks", n(3), n(3), n(2))}),
@@ -163,7 +168,7 @@ var _ = Describe("#ValidateWorkerConfig", func() {
 
 	DescribeTable("node template",
 		func(template v1alpha1.NodeTemplate, problems ...problem) {
-			Expect(ValidateWorkerConfig(&v1alpha1.WorkerConfig{NodeTemplate: &template}, newWorker(), nil, field.NewPath("c"))).To(haveProblems(problems))
+			Expect(ValidateWorkerConfig(&v1alpha1.WorkerConfig{NodeTemplate: &template}, newWorker(), nil, nil, field.NewPath("c"))).To(haveProblems(problems))
 		},
 		Entry("nothing", v1alpha1.NodeTemplate{}),
 		Entry("capacity", v1alpha1.NodeTemplate{Capacity: corev1.ResourceList{"cpu": resource.MustParse("2")}, VirtualCapacity: corev1.ResourceList{"example.com/license": resource.MustParse("1")}}),

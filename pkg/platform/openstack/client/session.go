@@ -27,6 +27,9 @@ var userAgent = filepath.Base(os.Args[0])
 // VolumeTypeMicroversion is the version of the compute API that accepts a volume type in the block device mapping.
 const VolumeTypeMicroversion = "2.67"
 
+// OwnVolumesMicroversion is the version of the compute API that says which volumes of a server are deleted with it.
+const OwnVolumesMicroversion = "2.3"
+
 // Session is an authenticated connection to one site. Its token is renewed when it expires; it is safe for concurrent use.
 type Session struct {
 	// Site is the name of the site.
@@ -41,12 +44,12 @@ type Session struct {
 	values      sync.Map
 }
 
-func newSession(ctx context.Context, siteName string, connection v1alpha1.OpenStackConnection, credentials site.Credentials, retry retry) (*Session, error) {
+func newSession(ctx context.Context, siteName string, connection v1alpha1.OpenStackConnection, credentials site.Credentials, retry retry, gate *gate) (*Session, error) {
 	auth, err := authOptions(connection, credentials)
 	if err != nil {
 		return nil, err
 	}
-	roundTripper, err := newTransport(siteName, connection, newGate(retry))
+	roundTripper, err := newTransport(siteName, connection, gate)
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,8 @@ type Sessions struct {
 	now    func() time.Time
 	retry  retry
 	logins singleflight.Group
+	// gates are those of sessions that could not log in: they ask no service that asked for time when they try again.
+	gates sync.Map
 
 	mutex    sync.Mutex
 	sessions map[string]*entry
@@ -61,11 +63,13 @@ func (s *Sessions) Get(ctx context.Context, siteName string, connection v1alpha1
 		if session := s.find(key); session != nil {
 			return session, nil
 		}
+		held, _ := s.gates.LoadOrStore(key, newGate(s.retry))
 		// A call that gives up does not end the login that others wait for; the request timeout does.
-		session, err := newSession(context.WithoutCancel(ctx), siteName, connection, credentials, s.retry)
+		session, err := newSession(context.WithoutCancel(ctx), siteName, connection, credentials, s.retry, held.(*gate))
 		if err != nil {
 			return nil, err
 		}
+		s.gates.Delete(key)
 		s.add(key, session)
 		return session, nil
 	})

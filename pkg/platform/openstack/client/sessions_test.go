@@ -6,6 +6,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -99,6 +100,31 @@ var _ = Describe("Sessions", func() {
 		_, err := get(ctx)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassUnauthenticated))
 		Expect(err).To(MatchError(HavePrefix(`site "cloud": `)))
+		Expect(get(ctx)).NotTo(BeNil())
+		Expect(c.countLogins()).To(Equal(2))
+	})
+
+	It("should not log in again before the time that Keystone asked for is over", func(ctx SpecContext) {
+		now := time.Now()
+		sessions.retry.now = func() time.Time { return now }
+		c.onLogin = func(w http.ResponseWriter, _ *http.Request) bool {
+			if c.countLogins() > 1 {
+				return false
+			}
+			w.Header().Set("Retry-After", "600")
+			answer(w, http.StatusServiceUnavailable, ``)
+			return true
+		}
+		for range 3 {
+			_, err := get(ctx)
+			var classified *platform.Error
+			Expect(errors.As(err, &classified)).To(BeTrue())
+			Expect(classified.Class).To(Equal(platform.ClassTransient))
+			Expect(classified.RetryAfter).To(BeNumerically(">", 9*time.Minute))
+		}
+		Expect(c.countLogins()).To(Equal(1))
+
+		now = now.Add(10 * time.Minute)
 		Expect(get(ctx)).NotTo(BeNil())
 		Expect(c.countLogins()).To(Equal(2))
 	})

@@ -25,7 +25,7 @@ func (f *flow) delete(ctx context.Context) error {
 		sequence(
 			f.deleteLoadBalancers,
 			func(ctx context.Context) error {
-				return parallel(ctx, f.deletePorts, f.deleteFloatingIPs, f.deleteRoutes)
+				return parallel(ctx, f.deletePorts, f.deleteFloatingIPs, f.deleteRoutes, f.deleteShareNetworks)
 			},
 			func(ctx context.Context) error {
 				return parallel(ctx,

@@ -21,7 +21,7 @@ func (f *flow) ensure(ctx context.Context, seen *seen) error {
 		sequence(
 			func(ctx context.Context) error {
 				return parallel(ctx,
-					sequence(f.ensureNetwork(seen), f.ensureSubnet(seen)),
+					sequence(f.ensureNetwork(seen), f.ensureSubnet(seen), f.ensureShareNetwork(seen)),
 					f.ensureRouter(seen),
 				)
 			},
@@ -63,17 +63,21 @@ func (f *flow) adopt(ctx context.Context, resource, id string, tags []string, pl
 // status is what the site's infrastructure came to.
 func (f *flow) status(seen *seen) *v1alpha1.SiteStatus {
 	status := &v1alpha1.OpenStackStatus{
-		NetworkID:       seen.network.ID,
-		NetworkMTU:      int32(seen.network.MTU), // #nosec G115 -- an MTU is small
-		SubnetID:        seen.subnet.ID,
-		RouterID:        seen.router.ID,
-		SecurityGroupID: seen.securityGroup.ID,
+		NetworkID:         seen.network.ID,
+		NetworkMTU:        int32(seen.network.MTU), // #nosec G115 -- an MTU is small
+		SubnetID:          seen.subnet.ID,
+		RouterID:          seen.router.ID,
+		FloatingNetworkID: seen.router.GatewayInfo.NetworkID,
+		FloatingSubnetID:  seen.floatingSubnetID,
+		SecurityGroupID:   seen.securityGroup.ID,
 	}
-	status.FloatingNetworkID = seen.router.GatewayInfo.NetworkID
 	if seen.keyPair != nil {
 		status.KeyName = seen.keyPair.Name
 	}
-	return &v1alpha1.SiteStatus{Name: f.site.Name, OpenStack: status}
+	if seen.shareNetwork != nil {
+		status.ShareNetworkID = seen.shareNetwork.ID
+	}
+	return &v1alpha1.SiteStatus{Name: f.site.Name, EgressCIDRs: egressCIDRs(&seen.router.GatewayInfo), OpenStack: status}
 }
 
 func notFound(field, id string) error {

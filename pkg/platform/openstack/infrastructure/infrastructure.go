@@ -35,7 +35,7 @@ func (i *infrastructure) Reconcile(ctx context.Context, s *site.Site, persist pl
 
 func (i *infrastructure) reconcile(ctx context.Context, s *site.Site, persist platform.Persist) (*v1alpha1.SiteStatus, error) {
 	if s.Profile == nil || s.Profile.OpenStack == nil {
-		return nil, platform.NewError(platform.ClassConfiguration, "the CloudProfile has no OpenStack site of this name any more")
+		return nil, errNoProfile
 	}
 	f, err := i.flow(ctx, s, client.ConnectionOf(s.Profile), persist)
 	if err != nil {
@@ -56,11 +56,6 @@ func (i *infrastructure) reconcile(ctx context.Context, s *site.Site, persist pl
 		return nil, err
 	}
 	return f.status(seen), nil
-}
-
-// Validate implements platform.Infrastructure.
-func (i *infrastructure) Validate(context.Context, *site.Site, platform.ValidationRequest) (platform.Findings, error) {
-	return platform.Findings{}, nil
 }
 
 // Delete implements platform.Infrastructure.

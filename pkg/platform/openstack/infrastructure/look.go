@@ -13,6 +13,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
+	"github.com/gophercloud/gophercloud/v2/openstack/sharedfilesystems/v2/sharenetworks"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
@@ -22,11 +23,15 @@ import (
 type seen struct {
 	network         *network
 	floatingNetwork *network
-	subnet          *subnets.Subnet
-	router          *routers.Router
-	routerInterface *ports.Port
-	securityGroup   *groups.SecGroup
-	keyPair         *keypairs.KeyPair
+	floatingSubnets floatingSubnets
+	// floatingSubnetID is the subnet of the external network that is asked for.
+	floatingSubnetID string
+	subnet           *subnets.Subnet
+	router           *routers.Router
+	routerInterface  *ports.Port
+	securityGroup    *groups.SecGroup
+	keyPair          *keypairs.KeyPair
+	shareNetwork     *sharenetworks.ShareNetwork
 }
 
 // look reads all objects of the site in parallel, in one round trip if the state knows their IDs.
@@ -62,15 +67,37 @@ func (f *flow) look(ctx context.Context) (*seen, error) {
 			result.routerInterface, err = f.lookRouterInterface(ctx, routerID, subnetID)
 			return err
 		},
+		func(ctx context.Context) (err error) {
+			result.floatingSubnets, err = f.lookFloatingSubnets(ctx, knownID("", state.FloatingNetwork))
+			return err
+		},
+		func(ctx context.Context) (err error) {
+			result.shareNetwork, err = f.lookShareNetwork(ctx)
+			return err
+		},
 	)
 	if err != nil {
 		return nil, err
 	}
+	return result, f.lookAgain(ctx, result, routerID, subnetID)
+}
 
-	if result.routerInterface == nil && result.router != nil && result.subnet != nil && (routerID != result.router.ID || subnetID != result.subnet.ID) {
-		result.routerInterface, err = f.lookRouterInterface(ctx, result.router.ID, result.subnet.ID)
-	}
-	return result, err
+// lookAgain looks for what hangs on objects that the state did not know.
+func (f *flow) lookAgain(ctx context.Context, result *seen, routerID, subnetID string) error {
+	return parallel(ctx,
+		func(ctx context.Context) (err error) {
+			if result.routerInterface == nil && result.router != nil && result.subnet != nil && (routerID != result.router.ID || subnetID != result.subnet.ID) {
+				result.routerInterface, err = f.lookRouterInterface(ctx, result.router.ID, result.subnet.ID)
+			}
+			return err
+		},
+		func(ctx context.Context) (err error) {
+			if result.floatingNetwork != nil && result.floatingSubnets.networkID != result.floatingNetwork.ID {
+				result.floatingSubnets, err = f.lookFloatingSubnets(ctx, result.floatingNetwork.ID)
+			}
+			return err
+		},
+	)
 }
 
 func (f *flow) lookSubnet(ctx context.Context, id string) (*subnets.Subnet, error) {

@@ -6,6 +6,7 @@ package infrastructure
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"slices"
 
@@ -104,21 +105,29 @@ func (f *flow) ensureNetwork(seen *seen) func(context.Context) error {
 			if seen.network == nil || seen.network.ID != given {
 				return notFound("network.id", given)
 			}
+			if err := f.checkMTU(seen.network); err != nil {
+				return err
+			}
 			return f.recordObject(ctx, given, false, func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.Network })
 		}
 		if seen.network == nil {
 			created := &network{}
 			if err := networks.Create(ctx, f.network, f.networkOptions()).ExtractInto(created); err != nil {
-				return client.Classify(err)
+				return f.networkError(err)
 			}
 			seen.network = created
+		} else if err := f.ensureMTU(ctx, seen.network); err != nil {
+			return err
 		}
 		return f.adopt(ctx, "networks", seen.network.ID, seen.network.Tags, func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.Network })
 	}
 }
 
 func (f *flow) networkOptions() networks.CreateOptsBuilder {
-	options := networks.CreateOpts{Name: f.owner.Name(), Description: f.owner.Description(), AdminStateUp: new(true)}
+	options := mtu.CreateOptsExt{
+		CreateOptsBuilder: networks.CreateOpts{Name: f.owner.Name(), Description: f.owner.Description(), AdminStateUp: new(true)},
+		MTU:               int(f.site.Network.MTU),
+	}
 	if n := f.config().Network; n != nil && n.Provider != nil {
 		segment := provider.Segment{NetworkType: n.Provider.NetworkType, PhysicalNetwork: n.Provider.PhysicalNetwork}
 		if id := n.Provider.SegmentationID; id != nil {
@@ -127,4 +136,19 @@ func (f *flow) networkOptions() networks.CreateOptsBuilder {
 		return provider.CreateOptsExt{CreateOptsBuilder: options, Segments: []provider.Segment{segment}}
 	}
 	return options
+}
+
+// networkError names the field of a network that is refused for what it shall be like. Provider attributes are left to
+// administrators by OpenStack's own policies.
+func (f *flow) networkError(err error) error {
+	err = client.Classify(err)
+	n, class := f.config().Network, platform.ClassOf(err)
+	switch {
+	case n != nil && n.Provider != nil && (class == platform.ClassForbidden || class == platform.ClassConfiguration || class == platform.ClassConflict):
+		return fmt.Errorf("openstack.network.provider: %w", err)
+	case f.site.Network.MTU != 0 && class == platform.ClassConfiguration:
+		return fmt.Errorf("mtu: %w", err)
+	default:
+		return err
+	}
 }

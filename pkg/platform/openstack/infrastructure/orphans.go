@@ -27,7 +27,9 @@ func (i *infrastructure) Orphans(ctx context.Context, s *site.Site) ([]v1alpha1.
 	if !ok {
 		return nil, nil
 	}
-	readOnly := func(context.Context, *v1alpha1.SiteState) error { return errors.New("nothing changes while objects are listed") }
+	readOnly := func(context.Context, *v1alpha1.SiteState) error {
+		return errors.New("nothing changes while objects are listed")
+	}
 	f, err := i.flow(ctx, s, connection, readOnly)
 	if err != nil {
 		return nil, platform.InSite(s.Name, err)

@@ -63,14 +63,6 @@ func (f *flow) orphanedRouters(ctx context.Context) ([]v1alpha1.Orphan, error) {
 }
 
 func (f *flow) orphanedShareNetworks(ctx context.Context) ([]v1alpha1.Orphan, error) {
-	service, err := f.session.SharedFileSystem(ctx)
-	if errors.Is(err, client.ErrNoService) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	found, err := client.List(ctx, sharenetworks.ListDetail(service, sharenetworks.ListOpts{Name: f.owner.Name()}), sharenetworks.ExtractShareNetworks)
-	own := slices.DeleteFunc(found, func(n sharenetworks.ShareNetwork) bool { return !f.owner.Owns(n.Description, nil) })
-	return orphansOf(f, "share network", own, func(n sharenetworks.ShareNetwork) (string, string) { return n.ID, n.Name }), err
+	found, err := f.ownedShareNetworks(ctx)
+	return orphansOf(f, "share network", found, func(n sharenetworks.ShareNetwork) (string, string) { return n.ID, n.Name }), err
 }

@@ -30,23 +30,28 @@ func (f *flow) ensureRouter(seen *seen) func(context.Context) error {
 			return err
 		}
 
-		gateway := &routers.GatewayInfo{NetworkID: seen.floatingNetwork.ID}
+		subnetID, err := f.floatingSubnetID(seen)
+		if err != nil {
+			return err
+		}
+		seen.floatingSubnetID = subnetID
+		wanted := gateway(seen.floatingNetwork.ID, subnetID)
 		switch {
 		case seen.router == nil:
 			created, err := routers.Create(ctx, f.network, routers.CreateOpts{
 				Name:         f.owner.Name(),
 				Description:  f.owner.Description(),
 				AdminStateUp: new(true),
-				GatewayInfo:  gateway,
+				GatewayInfo:  wanted,
 			}).Extract()
 			if err != nil {
-				return client.Classify(err)
+				return gatewayError(err, subnetID)
 			}
 			seen.router = created
-		case seen.router.GatewayInfo.NetworkID != gateway.NetworkID:
-			updated, err := routers.Update(ctx, f.network, seen.router.ID, routers.UpdateOpts{GatewayInfo: gateway}).Extract()
+		case !hasGateway(&seen.router.GatewayInfo, wanted):
+			updated, err := routers.Update(ctx, f.network, seen.router.ID, routers.UpdateOpts{GatewayInfo: wanted}).Extract()
 			if err != nil {
-				return client.Classify(err)
+				return gatewayError(err, subnetID)
 			}
 			seen.router = updated
 		}

@@ -7,7 +7,6 @@ package infrastructure
 import (
 	"context"
 	"net/netip"
-	"slices"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
@@ -40,13 +39,8 @@ func (f *flow) ensureSubnet(seen *seen) func(context.Context) error {
 				return client.Classify(err)
 			}
 			seen.subnet = created
-		} else if wanted := f.site.Network.DNSServers; !slices.Equal(wanted, seen.subnet.DNSNameservers) {
-			servers := append([]string{}, wanted...)
-			updated, err := subnets.Update(ctx, f.network, seen.subnet.ID, subnets.UpdateOpts{DNSNameservers: &servers}).Extract()
-			if err != nil {
-				return client.Classify(err)
-			}
-			seen.subnet = updated
+		} else if err := f.updateSubnet(ctx, seen); err != nil {
+			return err
 		}
 		return f.adopt(ctx, "subnets", seen.subnet.ID, seen.subnet.Tags, place)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
@@ -30,14 +29,14 @@ func (m *machines) Create(ctx context.Context, request platform.MachineRequest) 
 	if err != nil {
 		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
 	}
-	server, err := c.create(ctx)
+	created, err := c.create(ctx)
 	if err != nil {
 		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
 	}
-	return platform.Machine{Name: request.Name, ProviderID: providerIDPrefix + server.ID}, nil
+	return created.machine(), nil
 }
 
-func (c *call) create(ctx context.Context) (*servers.Server, error) {
+func (c *call) create(ctx context.Context) (*server, error) {
 	if size := len(c.request.UserData); size > maxUserData {
 		return nil, platform.NewError(platform.ClassConfiguration, "user data has %d bytes, the compute API takes at most %d", size, maxUserData)
 	}
@@ -51,14 +50,14 @@ func (c *call) create(ctx context.Context) (*servers.Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		return c.createServer(ctx, port.ID)
+		return c.createServer(ctx, port)
 	}
 
-	server, err := c.findByName(ctx)
-	if err != nil || server != nil {
-		return server, err
+	found, err := c.findByName(ctx)
+	if err != nil || found != nil {
+		return found, err
 	}
-	return c.createServer(ctx, existing[0].ID)
+	return c.createServer(ctx, &existing[0])
 }
 
 // ownPorts are the ports that were made for the machine: they have its name and our mark.
@@ -83,14 +82,14 @@ func (c *call) createPort(ctx context.Context) (*ports.Port, error) {
 	return port, client.Classify(err)
 }
 
-func (c *call) createServer(ctx context.Context, portID string) (*servers.Server, error) {
+func (c *call) createServer(ctx context.Context, port *ports.Port) (*server, error) {
 	spec := c.request.Spec.OpenStack
 	metadata := maps.Clone(spec.Metadata)
 	if metadata == nil {
 		metadata = map[string]string{}
 	}
 	maps.Copy(metadata, c.owner.Metadata())
-	metadata[owner.MetadataPort] = portID
+	metadata[owner.MetadataPort] = port.ID
 
 	compute := *c.compute
 	options := servers.CreateOpts{
@@ -98,35 +97,40 @@ func (c *call) createServer(ctx context.Context, portID string) (*servers.Server
 		FlavorRef:        spec.FlavorID,
 		ImageRef:         spec.ImageID,
 		AvailabilityZone: spec.AvailabilityZone,
-		Networks:         []servers.Network{{Port: portID}},
+		Networks:         []servers.Network{{Port: port.ID}},
 		Metadata:         metadata,
 		UserData:         encode(c.request.UserData),
+		BlockDevice:      blockDevices(spec),
 	}
-	if disk := spec.RootDisk; disk != nil {
+	if spec.RootDisk != nil {
 		options.ImageRef = ""
-		options.BlockDevice = []servers.BlockDevice{rootVolume(spec.ImageID, disk)}
+	}
+	if options.BlockDevice != nil {
 		compute.Microversion = client.VolumeTypeMicroversion
 	}
-	server, err := servers.Create(ctx, &compute, keypairs.CreateOptsExt{CreateOptsBuilder: options, KeyName: spec.KeyName}, nil).Extract()
-	if err != nil {
+	var hints servers.SchedulerHintOptsBuilder
+	if spec.ServerGroupID != "" {
+		hints = servers.SchedulerHintOpts{Group: spec.ServerGroupID}
+	}
+	created := &server{}
+	if err := servers.Create(ctx, &compute, keypairs.CreateOptsExt{CreateOptsBuilder: options, KeyName: spec.KeyName}, hints).ExtractInto(created); err != nil {
 		return nil, client.Classify(err)
 	}
-	c.snapshot.add(&servers.Server{ID: server.ID, Name: c.request.Name, Status: statusBuild, Metadata: metadata})
-	return server, nil
+	created.Name, created.Status, created.Task, created.Metadata = c.request.Name, statusBuild, taskScheduling, metadata
+	created.Addresses = map[string][]address{spec.NetworkID: addressesOf(port)}
+	c.snapshot.add(created)
+	return created, nil
+}
+
+func addressesOf(port *ports.Port) []address {
+	var result []address
+	for _, ip := range port.FixedIPs {
+		result = append(result, address{Address: ip.IPAddress})
+	}
+	return result
 }
 
 // encode encodes the user data. The client would leave it as it is if it happens to be valid base64.
 func encode(userData []byte) []byte {
 	return base64.StdEncoding.AppendEncode(nil, userData)
-}
-
-func rootVolume(imageID string, disk *v1alpha1.OpenStackRootDisk) servers.BlockDevice {
-	return servers.BlockDevice{
-		SourceType:          servers.SourceImage,
-		UUID:                imageID,
-		DestinationType:     servers.DestinationVolume,
-		VolumeSize:          disk.Size,
-		VolumeType:          disk.Type,
-		DeleteOnTermination: true,
-	}
 }

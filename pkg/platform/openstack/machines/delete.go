@@ -16,11 +16,18 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 )
 
-// goneTimeout is how long a deletion waits for the server to be gone. Servers that need longer have a problem.
-const goneTimeout = 30 * time.Second
-
-// looksBeforeAsking is after how many looks into the snapshot the API is asked for the server itself.
-const looksBeforeAsking = 3
+const (
+	// goneTimeout is how long a deletion waits for the server to be gone. The wait costs next to nothing, while any error of a
+	// deletion makes the whole pool count as failed.
+	goneTimeout = 2 * time.Minute
+	// firstLook is how long after its deletion was accepted a server is looked for: most are gone by then.
+	firstLook = 650 * time.Millisecond
+	// nextLook is the first pause between two looks. Each is twice as long as the one before, up to maxPause.
+	nextLook = 350 * time.Millisecond
+	maxPause = 4 * time.Second
+	// looksBeforeAsking is after how many looks into the snapshot the API is asked for the server itself.
+	looksBeforeAsking = 3
+)
 
 // Delete implements platform.Machines.
 func (m *machines) Delete(ctx context.Context, request platform.MachineRequest) error {
@@ -32,34 +39,44 @@ func (m *machines) Delete(ctx context.Context, request platform.MachineRequest) 
 }
 
 func (c *call) delete(ctx context.Context) error {
-	server, err := c.findToDelete(ctx)
+	found, err := c.findToDelete(ctx)
 	if err != nil {
 		return err
 	}
-	if server == nil {
-		return c.deletePorts(ctx, "")
+	if found == nil {
+		if err := c.deletePorts(ctx, ""); err != nil {
+			return err
+		}
+		return c.deleteVolumes(ctx, serverID(c.request.ProviderID))
 	}
 
-	if err := client.IgnoreNotFound(servers.Delete(ctx, c.compute, server.ID).ExtractErr()); err != nil {
+	if err := c.rememberVolumes(ctx, found); err != nil {
 		return err
 	}
-	if err := c.deletePorts(ctx, server.Metadata[owner.MetadataPort]); err != nil {
+	if err := client.IgnoreNotFound(servers.Delete(ctx, c.compute, found.ID).ExtractErr()); err != nil {
 		return err
 	}
-	return c.waitUntilGone(ctx, server)
+	accepted := time.Now()
+	if err := c.deletePorts(ctx, found.Metadata[owner.MetadataPort]); err != nil {
+		return err
+	}
+	if err := c.waitUntilGone(ctx, found, accepted); err != nil {
+		return err
+	}
+	return c.deleteVolumes(ctx, found.ID)
 }
 
 // findToDelete finds the server by its ID or, if the machine never got one, by name, past the snapshot: a server that an
 // interrupted creation left behind may be too new for it.
-func (c *call) findToDelete(ctx context.Context) (*servers.Server, error) {
+func (c *call) findToDelete(ctx context.Context) (*server, error) {
 	if c.request.ProviderID == "" {
 		return c.findByName(ctx)
 	}
-	server, err := c.find(ctx, listAge)
+	found, err := c.find(ctx, listAge)
 	if client.IsNotFound(err) {
 		return nil, nil
 	}
-	return server, err
+	return found, err
 }
 
 // deletePorts deletes the port with the ID, or, if there is none, all that were made for the machine.
@@ -79,34 +96,36 @@ func (c *call) deletePorts(ctx context.Context, id string) error {
 	return nil
 }
 
-// waitUntilGone looks into the shared snapshot, so that any number of deletions costs one list a second. A server that is
-// deleted before a host was found for it never shows up as deleted in what changed: after some looks the API is asked for the
+// waitUntilGone looks into the shared snapshot, so that any number of deletions costs a few small lists a second. A server that
+// is deleted before a host was found for it never shows up as deleted in what changed: after some looks the API is asked for the
 // server itself.
-func (c *call) waitUntilGone(ctx context.Context, server *servers.Server) error {
+func (c *call) waitUntilGone(ctx context.Context, s *server, accepted time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, goneTimeout)
 	defer cancel()
 
-	ticker := time.NewTicker(time.Duration(goneAge))
-	defer ticker.Stop()
+	timer := time.NewTimer(firstLook - time.Since(accepted))
+	defer timer.Stop()
+	pause := nextLook
 	for looks := 1; ; looks++ {
 		select {
-		case <-ticker.C:
+		case <-timer.C:
 		case <-ctx.Done():
-			return platform.NewError(platform.ClassTransient, "server %q (%s) is still there %s after its deletion was accepted", server.Name, server.ID, goneTimeout)
+			return platform.NewError(platform.ClassTransient, "server %q (%s) is still there %s after its deletion was accepted", s.Name, s.ID, time.Since(accepted).Round(time.Second))
 		}
 		view, err := c.snapshot.get(ctx, goneAge)
 		if err != nil {
 			return err
 		}
-		if view.byID(server.ID) == nil {
+		if view.byID(s.ID) == nil {
 			return nil
 		}
-		if looks%looksBeforeAsking != 0 {
-			continue
+		if looks%looksBeforeAsking == 0 {
+			if _, err := getServer(ctx, c.compute, s.ID); client.IsNotFound(err) {
+				c.snapshot.forget(s.ID)
+				return nil
+			}
 		}
-		if err := servers.Get(ctx, c.compute, server.ID).Err; client.IsNotFound(err) {
-			c.snapshot.forget(server.ID)
-			return nil
-		}
+		timer.Reset(pause)
+		pause = min(2*pause, maxPause)
 	}
 }

@@ -8,14 +8,8 @@ package machines
 import (
 	"context"
 	"errors"
-	"fmt"
-	"maps"
-	"regexp"
-	"slices"
-	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
-	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -23,31 +17,28 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 )
 
-const (
-	providerIDPrefix = "openstack:///"
-	cinderDriver     = "cinder.csi.openstack.org"
-
-	statusBuild = "BUILD"
-	statusError = "ERROR"
-)
+const cinderDriver = "cinder.csi.openstack.org"
 
 type machines struct {
 	sessions *client.Sessions
+	volumes  *remembered
 }
 
 // New returns the Machines part of the OpenStack platform.
 func New(sessions *client.Sessions) platform.Machines {
-	return &machines{sessions: sessions}
+	return &machines{sessions: sessions, volumes: &remembered{}}
 }
 
 // call is one operation on the servers of one shoot on one site.
 type call struct {
 	request  platform.MachineRequest
 	owner    owner.Owner
-	session  *client.Session
 	snapshot *snapshot
+	volumes  *remembered
 	compute  *gophercloud.ServiceClient
 	network  *gophercloud.ServiceClient
+	// volume returns the client of the block storage API, which a site without volumes need not have.
+	volume func(context.Context) (*gophercloud.ServiceClient, error)
 }
 
 func (m *machines) call(ctx context.Context, request platform.MachineRequest) (*call, error) {
@@ -59,19 +50,22 @@ func (m *machines) call(ctx context.Context, request platform.MachineRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	compute, computeErr := session.Compute(ctx)
+	service, computeErr := session.Compute(ctx)
 	network, networkErr := session.Network(ctx)
 	if err := errors.Join(computeErr, networkErr); err != nil {
 		return nil, err
 	}
+	compute := *service
+	compute.Microversion = client.OwnVolumesMicroversion
 	o := owner.Owner{Shoot: spec.Shoot, Site: spec.Site}
 	return &call{
 		request:  request,
 		owner:    o,
-		session:  session,
-		snapshot: snapshotOf(session, compute, o),
-		compute:  compute,
+		snapshot: snapshotOf(session, &compute, o),
+		volumes:  m.volumes,
+		compute:  &compute,
 		network:  network,
+		volume:   session.Volume,
 	}, nil
 }
 
@@ -81,55 +75,66 @@ func (m *machines) Get(ctx context.Context, request platform.MachineRequest) (pl
 	if err != nil {
 		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
 	}
-	server, err := c.find(ctx, statusAge)
+	found, err := c.find(ctx, statusAge)
+	if err == nil {
+		err = c.faultOf(ctx, found)
+	}
 	if err != nil {
 		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
 	}
-	if server.Status == statusError && server.Fault.Message == "" {
-		// The fault is stored after the status, so the snapshot may have one without the other.
-		if server, err = servers.Get(ctx, c.compute, server.ID).Extract(); err != nil {
-			return platform.Machine{}, platform.InSite(request.Spec.Site, client.Classify(err))
+	return found.machine(), nil
+}
+
+// faultOf is the error of a server that will never run, read again if need be: the fault is stored after the status, so the
+// snapshot may have one without the other.
+func (c *call) faultOf(ctx context.Context, s *server) error {
+	if s.Status == statusError && s.Fault.Message == "" {
+		var err error
+		if s, err = getServer(ctx, c.compute, s.ID); err != nil {
+			return err
 		}
 	}
-	if err := faultOf(server); err != nil {
-		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
-	}
-	return machineOf(server), nil
+	return s.err()
 }
 
 // find returns the server of the request from the shared snapshot. A server that has an ID is missing only if the API says
 // so when it is asked for that ID.
-func (c *call) find(ctx context.Context, age maxAge) (*servers.Server, error) {
+func (c *call) find(ctx context.Context, age maxAge) (*server, error) {
 	view, err := c.snapshot.get(ctx, age)
 	if err != nil {
 		return nil, err
 	}
 	id := serverID(c.request.ProviderID)
 	if id == "" {
-		if server := view.byName(c.request.Name); server != nil {
-			return server, nil
+		if s := view.byName(c.request.Name); s != nil {
+			return s, nil
 		}
 		return nil, platform.NewError(platform.ClassNotFound, "server %q does not exist", c.request.Name)
 	}
-	if server := view.byID(id); server != nil {
-		return server, nil
+	if s := view.byID(id); s != nil {
+		return s, nil
 	}
-	server, err := servers.Get(ctx, c.compute, id).Extract()
+	return c.read(ctx, id)
+}
+
+// read asks the API for a server. It is an error if the server is not ours.
+func (c *call) read(ctx context.Context, id string) (*server, error) {
+	s, err := getServer(ctx, c.compute, id)
 	if err != nil {
-		return nil, client.Classify(err)
+		return nil, err
 	}
-	if gone(server) {
-		return nil, platform.NewError(platform.ClassNotFound, "server %s is in status %s", id, server.Status)
+	if s.gone() {
+		return nil, platform.NewError(platform.ClassNotFound, "server %s is in status %s", id, s.Status)
 	}
-	if !c.owner.OwnsServer(server.Metadata) {
+	if !c.owner.OwnsServer(s.Metadata) {
 		return nil, platform.NewError(platform.ClassConflict, "server %s is not ours: its metadata does not name shoot %q and site %q", id, c.owner.Shoot, c.owner.Site)
 	}
-	return server, nil
+	return s, nil
 }
 
 // findByName asks the API itself, past the snapshot.
-func (c *call) findByName(ctx context.Context) (*servers.Server, error) {
-	found, err := listServers(ctx, c.compute, servers.ListOpts{Name: "^" + regexp.QuoteMeta(c.request.Name) + "$"})
+func (c *call) findByName(ctx context.Context) (*server, error) {
+	found, _, err := listServers(ctx, c.compute, exactly(c.request.Name))
 	if err != nil {
 		return nil, err
 	}
@@ -152,8 +157,8 @@ func (m *machines) List(ctx context.Context, request platform.MachineRequest) ([
 		return nil, platform.InSite(request.Spec.Site, err)
 	}
 	var result []platform.Machine
-	for _, server := range view {
-		result = append(result, machineOf(server))
+	for _, s := range view {
+		result = append(result, s.machine())
 	}
 	return result, nil
 }
@@ -168,54 +173,4 @@ func (m *machines) VolumeID(pv *corev1.PersistentVolumeSpec) (string, bool) {
 	default:
 		return "", false
 	}
-}
-
-func machineOf(server *servers.Server) platform.Machine {
-	return platform.Machine{Name: server.Name, ProviderID: providerIDPrefix + server.ID, Addresses: addressesOf(server)}
-}
-
-func serverID(providerID string) string {
-	return strings.TrimPrefix(providerID, providerIDPrefix)
-}
-
-// faultOf is the error of a server that will never run. A server that is being built has none.
-func faultOf(server *servers.Server) error {
-	if server.Status != statusError {
-		return nil
-	}
-	// The compute API reports what the scheduler and the volume service said as text only.
-	class := platform.ClassTransient
-	switch message := strings.ToLower(server.Fault.Message); {
-	case strings.Contains(message, "no valid host was found"):
-		class = platform.ClassExhausted
-	case strings.Contains(message, "quota"):
-		class = platform.ClassQuota
-	}
-	return platform.NewError(class, "server %q is in status ERROR: %s", server.Name, fmt.Sprintf("%d %s", server.Fault.Code, server.Fault.Message))
-}
-
-func addressesOf(server *servers.Server) []corev1.NodeAddress {
-	result := []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: server.Name}}
-	for _, network := range slices.Sorted(maps.Keys(server.Addresses)) {
-		entries, ok := server.Addresses[network].([]any)
-		if !ok {
-			continue
-		}
-		for _, entry := range entries {
-			fields, ok := entry.(map[string]any)
-			if !ok {
-				continue
-			}
-			address, ok := fields["addr"].(string)
-			if !ok {
-				continue
-			}
-			addressType := corev1.NodeInternalIP
-			if fields["OS-EXT-IPS:type"] == "floating" {
-				addressType = corev1.NodeExternalIP
-			}
-			result = append(result, corev1.NodeAddress{Type: addressType, Address: address})
-		}
-	}
-	return result
 }

@@ -9,24 +9,20 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
-	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 )
 
 var _ = Describe("Machines", func() {
-	DescribeTable("faultOf",
+	DescribeTable("the fault of a server",
 		func(status, fault string, class platform.Class, message string) {
-			server := &servers.Server{Name: "m", Status: status}
-			server.Fault.Code, server.Fault.Message = 500, fault
-			err := faultOf(server)
+			err := (&server{Name: "m", Status: status, Fault: serverFault{Code: 500, Message: fault}}).err()
 			if message == "" {
 				Expect(err).NotTo(HaveOccurred())
 				return
@@ -42,21 +38,24 @@ var _ = Describe("Machines", func() {
 			`server "m" is in status ERROR: 500 No valid host was found. There are not enough hosts available.`),
 		Entry("no quota for the root volume", "ERROR", "Build of instance 1 aborted: VolumeSizeExceedsAvailableQuota", platform.ClassQuota,
 			`server "m" is in status ERROR: 500 Build of instance 1 aborted: VolumeSizeExceedsAvailableQuota`),
-		Entry("anything else", "ERROR", "Timed out waiting for a reply.", platform.ClassTransient, `server "m" is in status ERROR: 500 Timed out waiting for a reply.`),
+		Entry("no host that could start it", "ERROR", "Exceeded maximum number of retries. Exceeded max scheduling attempts 3 for instance 1.", platform.ClassExhausted,
+			`server "m" is in status ERROR: 500 Exceeded maximum number of retries. Exceeded max scheduling attempts 3 for instance 1.`),
+		Entry("anything else", "ERROR", "Timed out waiting for a reply.", platform.ClassConflict, `server "m" is in status ERROR: 500 Timed out waiting for a reply.`),
 	)
 
-	DescribeTable("addressesOf",
+	DescribeTable("the addresses of a server",
 		func(addresses string, expected ...corev1.NodeAddress) {
-			server := &servers.Server{Name: "m"}
-			Expect(json.Unmarshal([]byte(addresses), &server.Addresses)).To(Succeed())
-			Expect(addressesOf(server)).To(Equal(append([]corev1.NodeAddress{{Type: corev1.NodeHostName, Address: "m"}}, expected...)))
+			s := &server{Name: "m"}
+			Expect(json.Unmarshal([]byte(addresses), &s.Addresses)).To(Succeed())
+			Expect(s.nodeAddresses()).To(Equal(append([]corev1.NodeAddress{{Type: corev1.NodeHostName, Address: "m"}}, expected...)))
 		},
 		Entry("none yet", `{}`),
 		Entry("fixed and floating", `{"net": [{"addr": "10.0.0.5", "OS-EXT-IPS:type": "fixed"}, {"addr": "192.0.2.5", "OS-EXT-IPS:type": "floating"}]}`,
 			corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.0.0.5"}, corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: "192.0.2.5"}),
 		Entry("several networks, in the order of their names", `{"b": [{"addr": "10.0.1.5"}], "c": [{"addr": "10.0.2.5"}], "a": [{"addr": "2001:db8::5"}]}`,
 			corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "2001:db8::5"}, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.0.1.5"}, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.0.2.5"}),
-		Entry("nonsense", `{"a": "x", "b": [1], "c": [{"version": 4}]}`),
+		Entry("two families, IPv4 first", `{"net": [{"addr": "2001:db8::5"}, {"addr": "10.0.0.6"}, {"addr": "10.0.0.5"}]}`,
+			corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.0.0.6"}, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.0.0.5"}, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "2001:db8::5"}),
 	)
 
 	DescribeTable("VolumeID",
@@ -79,13 +78,7 @@ var _ = Describe("Machines", func() {
 
 		BeforeEach(func() {
 			api = newNova()
-			c = &call{
-				request:  platform.MachineRequest{Name: ours.Shoot + "-1", Spec: &v1alpha1.MachineProviderSpec{Site: ours.Site, Shoot: ours.Shoot, OpenStack: &v1alpha1.OpenStackMachineSpec{}}},
-				owner:    ours,
-				snapshot: newSnapshot(api.compute, ours, time.Now),
-				compute:  api.compute,
-				network:  api.compute,
-			}
+			c = newCall(api)
 		})
 
 		// shows answers with the server.
@@ -99,17 +92,17 @@ var _ = Describe("Machines", func() {
 			func(ctx SpecContext, answer http.HandlerFunc, found bool, class platform.Class) {
 				api.serve = answer
 				c.request.ProviderID = "openstack:///1"
-				server, err := c.find(ctx, statusAge)
+				s, err := c.find(ctx, statusAge)
 				if found {
 					Expect(err).NotTo(HaveOccurred())
-					Expect(server.ID).To(Equal("1"))
+					Expect(s.ID).To(Equal("1"))
 					return
 				}
 				Expect(err).To(HaveOccurred())
 				Expect(platform.ClassOf(err)).To(Equal(class))
 
-				server, err = c.findToDelete(ctx)
-				Expect(server).To(BeNil())
+				s, err = c.findToDelete(ctx)
+				Expect(s).To(BeNil())
 				Expect(err == nil).To(Equal(class == platform.ClassNotFound))
 			},
 			Entry("is found by its ID", shows(newServer("1", "ACTIVE")), true, platform.Class("")),
@@ -161,7 +154,7 @@ var _ = Describe("Machines", func() {
 					_ = json.NewEncoder(w).Encode(map[string]any{"server": newServer("1", "BUILD")})
 				}
 				c.request.UserData = []byte(userData)
-				_, err := c.createServer(ctx, "port")
+				_, err := c.createServer(ctx, &ports.Port{ID: "port"})
 				Expect(err).NotTo(HaveOccurred())
 				Expect(len(sent)).To(BeNumerically("<=", 65535))
 				decoded, err := base64.StdEncoding.DecodeString(sent)

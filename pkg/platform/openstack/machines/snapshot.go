@@ -7,16 +7,11 @@ package machines
 import (
 	"context"
 	"maps"
-	"net/http"
-	"regexp"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
-	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
-	"github.com/gophercloud/gophercloud/v2/pagination"
 	"golang.org/x/sync/singleflight"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 )
@@ -28,16 +23,20 @@ const (
 	// statusAge is for the status of a machine: one list serves all machines that are asked for within it.
 	statusAge = maxAge(5 * time.Second)
 	// goneAge is for waiting until a server is gone.
-	goneAge = maxAge(time.Second)
+	goneAge = maxAge(300 * time.Millisecond)
+	// hostAge is for waiting until a host is found for a server.
+	hostAge = maxAge(300 * time.Millisecond)
 	// listAge is for the list of all machines, which is asked for once for each machine class.
 	listAge = maxAge(15 * time.Second)
 	// overlap is how far back changes are asked for again, because a change can become visible later than its time says.
 	overlap = 10 * time.Second
-	// fullAge is after how long everything is listed again, not only what changed.
+	// fullAge is after how long the IDs of all servers are listed, not only what changed.
 	fullAge = 5 * time.Minute
 	// fullAgeBuilding is the same while servers are being built: one that disappears before a host was found for it does not
 	// count as a change.
 	fullAgeBuilding = 30 * time.Second
+	// maxReads is up to how many servers are read one by one.
+	maxReads = 10
 )
 
 // snapshot is the list of the servers of one shoot on one site that all calls share.
@@ -47,9 +46,11 @@ type snapshot struct {
 	now     func() time.Time
 	group   singleflight.Group
 
-	// since and listed belong to the one refresh at a time.
-	since  time.Time
-	listed time.Time
+	// since, listed and foreign belong to the one refresh at a time. The latter are IDs of servers that only have a similar
+	// name.
+	since   time.Time
+	listed  time.Time
+	foreign map[string]bool
 	// latest holds the newest view, or nothing while somebody replaces it.
 	latest chan versioned
 }
@@ -60,24 +61,24 @@ type versioned struct {
 }
 
 // view are servers by ID. It never changes.
-type view map[string]*servers.Server
+type view map[string]*server
 
-func (v view) byID(id string) *servers.Server {
+func (v view) byID(id string) *server {
 	return v[id]
 }
 
-func (v view) byName(name string) *servers.Server {
-	for _, server := range v {
-		if server.Name == name {
-			return server
+func (v view) byName(name string) *server {
+	for _, s := range v {
+		if s.Name == name {
+			return s
 		}
 	}
 	return nil
 }
 
 func (v view) building() bool {
-	for _, server := range v {
-		if server.Status == statusBuild {
+	for _, s := range v {
+		if s.Status == statusBuild {
 			return true
 		}
 	}
@@ -91,7 +92,7 @@ func snapshotOf(session *client.Session, compute *gophercloud.ServiceClient, o o
 }
 
 func newSnapshot(compute *gophercloud.ServiceClient, o owner.Owner, now func() time.Time) *snapshot {
-	s := &snapshot{compute: compute, owner: o, now: now, latest: make(chan versioned, 1)}
+	s := &snapshot{compute: compute, owner: o, now: now, foreign: map[string]bool{}, latest: make(chan versioned, 1)}
 	s.latest <- versioned{}
 	return s
 }
@@ -117,8 +118,8 @@ func (s *snapshot) get(ctx context.Context, age maxAge) (view, error) {
 }
 
 // add adds a server that was just created.
-func (s *snapshot) add(server *servers.Server) {
-	s.change(func(v view) { v[server.ID] = server })
+func (s *snapshot) add(created *server) {
+	s.change(func(v view) { v[created.ID] = created })
 }
 
 // forget removes a server of which the API said that it does not exist.
@@ -134,40 +135,38 @@ func (s *snapshot) change(change func(view)) {
 	s.latest <- versioned{view: next, at: current.at}
 }
 
-// refresh asks for what changed since the last answer, and for everything now and then. It runs once at a time.
+// refresh asks for what changed since the last answer, and now and then for the IDs of all. It runs once at a time.
 func (s *snapshot) refresh(ctx context.Context) (view, error) {
-	options := servers.ListOpts{Name: "^" + regexp.QuoteMeta(s.owner.Shoot) + "-"}
+	options := ofShoot(s.owner.Shoot)
 	start := s.now()
 	current := <-s.latest
 	s.latest <- current
-	age := fullAge
-	if current.view.building() {
-		age = fullAgeBuilding
-	}
-	full := start.Sub(s.listed) > age || s.since.IsZero()
-	if !full {
+	first := s.since.IsZero()
+	if !first {
 		options.ChangesSince = s.since.Format(time.RFC3339)
 	}
-
-	found, asked, err := listServersAt(ctx, s.compute, options)
+	found, asked, err := listServers(ctx, s.compute, options)
 	if err != nil {
 		return nil, err
 	}
 
 	next := view{}
-	if full {
-		s.listed = start
-	} else {
+	if !first {
 		maps.Copy(next, current.view)
 	}
-	for i := range found {
-		server := &found[i]
-		switch {
-		case gone(server):
-			delete(next, server.ID)
-		case s.owner.OwnsServer(server.Metadata):
-			next[server.ID] = server
+	s.apply(next, found)
+	age := fullAge
+	if current.view.building() {
+		age = fullAgeBuilding
+	}
+	switch {
+	case first:
+		s.listed = start
+	case start.Sub(s.listed) > age:
+		if err := s.compare(ctx, next); err != nil {
+			return nil, err
 		}
+		s.listed = start
 	}
 	if !asked.IsZero() {
 		s.since = asked.Add(-overlap)
@@ -178,11 +177,61 @@ func (s *snapshot) refresh(ctx context.Context) (view, error) {
 	return next, nil
 }
 
+// apply changes a view to what the API shows of servers.
+func (s *snapshot) apply(v view, found []server) {
+	for i := range found {
+		switch shown := &found[i]; {
+		case shown.gone():
+			delete(v, shown.ID)
+		case s.owner.OwnsServer(shown.Metadata):
+			v[shown.ID] = shown
+		default:
+			s.foreign[shown.ID] = true
+		}
+	}
+}
+
+// compare makes a view have the same servers as the list of all IDs. That list does not say whose a server is: one that is not
+// known is read.
+func (s *snapshot) compare(ctx context.Context, v view) error {
+	ids, err := listIDs(ctx, s.compute, ofShoot(s.owner.Shoot))
+	if err != nil {
+		return err
+	}
+	existing := make(map[string]bool, len(ids))
+	var unknown []string
+	for _, id := range ids {
+		existing[id] = true
+		if v[id] == nil && !s.foreign[id] {
+			unknown = append(unknown, id)
+		}
+	}
+	maps.DeleteFunc(v, func(id string, _ *server) bool { return !existing[id] })
+	maps.DeleteFunc(s.foreign, func(id string, _ bool) bool { return !existing[id] })
+
+	if len(unknown) > maxReads {
+		found, _, err := listServers(ctx, s.compute, ofShoot(s.owner.Shoot))
+		s.apply(v, found)
+		return err
+	}
+	for _, id := range unknown {
+		shown, err := getServer(ctx, s.compute, id)
+		switch {
+		case client.IsNotFound(err):
+		case err != nil:
+			return err
+		default:
+			s.apply(v, []server{*shown})
+		}
+	}
+	return nil
+}
+
 // replay does to a view what was added and forgotten between two others: the answer to a request need not know yet.
 func replay(before, after, into view) {
-	for id, server := range after {
+	for id, added := range after {
 		if before[id] == nil && into[id] == nil {
-			into[id] = server
+			into[id] = added
 		}
 	}
 	for id := range before {
@@ -190,33 +239,4 @@ func replay(before, after, into view) {
 			delete(into, id)
 		}
 	}
-}
-
-// gone reports whether a server of an answer to changes-since does not exist any more.
-func gone(server *servers.Server) bool {
-	return server.Status == "DELETED" || server.Status == "SOFT_DELETED"
-}
-
-func listServers(ctx context.Context, compute *gophercloud.ServiceClient, options servers.ListOpts) ([]servers.Server, error) {
-	found, _, err := listServersAt(ctx, compute, options)
-	return found, err
-}
-
-// listServersAt also returns when the request was made by the clock of the API; zero if the API did not say.
-func listServersAt(ctx context.Context, compute *gophercloud.ServiceClient, options servers.ListOpts) (found []servers.Server, asked time.Time, err error) {
-	err = servers.List(compute, options).EachPage(ctx, func(_ context.Context, page pagination.Page) (bool, error) {
-		if p, ok := page.(servers.ServerPage); ok && found == nil {
-			if date, err := http.ParseTime(p.Header.Get("Date")); err == nil {
-				asked = date
-			}
-		}
-		extracted, err := servers.ExtractServers(page)
-		found = append(found, extracted...)
-		return true, err
-	})
-	if client.IsNotFound(err) {
-		// What is not found is the API, which says nothing about a server.
-		return nil, asked, platform.NewError(platform.ClassTransient, "servers cannot be listed: %w", err)
-	}
-	return found, asked, client.Classify(err)
 }

@@ -21,7 +21,7 @@ const (
 	// microversion is the version of the compute API in which a server group has one policy, the soft ones among them.
 	microversion = "2.64"
 	// pageSize is how many server groups are asked for at once. The API has no links to further pages.
-	pageSize = 100
+	pageSize = 500
 )
 
 // ServerGroup is a server group of a pool.

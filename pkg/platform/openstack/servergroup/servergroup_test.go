@@ -65,8 +65,8 @@ var _ = Describe("ServerGroup", func() {
 			Expect(List(ctx, compute(&groups), ours)).To(HaveExactElements(ServerGroup{ID: "ours", Name: ours.ServerGroupName("pool", "affinity"), Policy: "affinity"}))
 		},
 		Entry("none", 0),
-		Entry("as many as fill a page with ours", 99),
-		Entry("a full page", 100),
+		Entry("as many as fill a page with ours", 499),
+		Entry("a full page", 500),
 		Entry("many pages", 1234),
 	)
 

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
+
+// ValidateWorkersUpdate validates the change of a Shoot's worker pools. Of pools that are updated in place it refuses what needs new
+// machines, which they never get. fldPath is the path of the pools.
+func ValidateWorkersUpdate(oldWorkers, newWorkers []gardencorev1beta1.Worker, fldPath *field.Path) field.ErrorList {
+	var allErrs field.ErrorList
+	for i := range newWorkers {
+		worker, idxPath := &newWorkers[i], fldPath.Index(i)
+		before := findWorker(oldWorkers, worker.Name)
+		if before == nil || !v1beta1helper.IsUpdateStrategyInPlace(worker.UpdateStrategy) {
+			continue
+		}
+		allErrs = append(allErrs, immutable(worker.DataVolumes, before.DataVolumes, idxPath.Child("dataVolumes"))...)
+
+		oldConfig, newConfig := workerConfigOf(before), workerConfigOf(worker)
+		configPath := idxPath.Child("providerConfig")
+		allErrs = append(allErrs, immutable(newConfig.DataVolumes, oldConfig.DataVolumes, configPath.Child("dataVolumes"))...)
+		for j := range newConfig.Sites {
+			site := &newConfig.Sites[j]
+			allErrs = append(allErrs, immutable(serverGroupOf(newConfig, site.Name), serverGroupOf(oldConfig, site.Name), configPath.Child("sites").Index(j).Child("openstack", "serverGroup"))...)
+		}
+	}
+	return allErrs
+}
+
+func findWorker(workers []gardencorev1beta1.Worker, name string) *gardencorev1beta1.Worker {
+	for i := range workers {
+		if workers[i].Name == name {
+			return &workers[i]
+		}
+	}
+	return nil
+}
+
+// workerConfigOf returns the configuration of a pool, empty if there is none or it cannot be read, which ValidateWorkers tells.
+func workerConfigOf(worker *gardencorev1beta1.Worker) *v1alpha1.WorkerConfig {
+	config, err := codec.Decode[v1alpha1.WorkerConfig](worker.ProviderConfig)
+	if err != nil {
+		return &v1alpha1.WorkerConfig{}
+	}
+	return config
+}
+
+func findWorkerSite(config *v1alpha1.WorkerConfig, name string) *v1alpha1.WorkerSite {
+	for i := range config.Sites {
+		if config.Sites[i].Name == name {
+			return &config.Sites[i]
+		}
+	}
+	return nil
+}
+
+func serverGroupOf(config *v1alpha1.WorkerConfig, site string) *v1alpha1.OpenStackServerGroup {
+	if s := findWorkerSite(config, site); s != nil && s.OpenStack != nil {
+		return s.OpenStack.ServerGroup
+	}
+	return nil
+}

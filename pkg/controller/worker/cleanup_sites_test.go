@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package worker
+
+import (
+	"context"
+	"time"
+
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	"github.com/go-logr/logr"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+var _ = Describe("What sites have for pools", func() {
+	var (
+		f    *fixture
+		pool *extensionsv1alpha1.WorkerPool
+		stop func()
+	)
+
+	BeforeEach(func(ctx SpecContext) {
+		f = newFixture(newNamespace())
+		setPolicy(f.pool("a", "cloud-a", "cloud-b", "rack-1"), "affinity")
+		f.create(ctx)
+		pool = f.namedPool("a")
+		stop = f.playMachineControllerManager()
+		DeferCleanup(stop)
+		Expect(f.actuator(time.Minute).Reconcile(ctx, logr.Discard(), f.worker.DeepCopy(), f.cluster)).To(Succeed())
+		Expect(f.cloud.Groups("cloud")).To(ConsistOf("a/affinity"))
+		Expect(f.cloud.Groups("racks")).To(ConsistOf("a/affinity"))
+	})
+
+	reconcile := func(ctx context.Context, timeout time.Duration) error {
+		f.encode()
+		return f.actuator(timeout).Reconcile(ctx, logr.Discard(), f.worker.DeepCopy(), f.cluster)
+	}
+
+	It("stays as long as a machine uses it, and goes with the last", func(ctx SpecContext) {
+		machine := &machinev1alpha1.Machine{
+			ObjectMeta: metav1.ObjectMeta{Name: "old", Namespace: f.worker.Namespace},
+			Spec:       machinev1alpha1.MachineSpec{Class: machinev1alpha1.ClassSpec{Kind: "MachineClass", Name: f.deployments(ctx)[deploymentName("a", "cloud-a")]}},
+		}
+		Expect(apiServer.Create(ctx, machine)).To(Succeed())
+		setPolicy(pool, "anti-affinity")
+		d := f.delegate(apiServer)
+		d.worker = f.worker.DeepCopy()
+		Expect(d.UpdateMachineImagesStatus(ctx)).To(Succeed())
+		Expect(d.DeployMachineClasses(ctx)).To(Succeed())
+		Expect(d.cleanUpSites(ctx)).To(Succeed())
+		Expect(f.cloud.Groups("cloud")).To(ConsistOf("a/affinity", "a/anti-affinity"))
+
+		Expect(apiServer.Delete(ctx, machine)).To(Succeed())
+		Expect(reconcile(ctx, time.Minute)).To(Succeed())
+		Expect(f.cloud.Groups("cloud")).To(ConsistOf("a/anti-affinity"))
+		Expect(f.cloud.Groups("racks")).To(ConsistOf("a/anti-affinity"))
+	})
+
+	DescribeTable("goes on other sites, and the site is named, if a site",
+		func(ctx SpecContext, timeout time.Duration, breakSite func(), message string) {
+			pool.ProviderConfig, pool.Zones = nil, []string{"cloud-a", "cloud-b"}
+			breakSite()
+			Expect(reconcile(ctx, timeout)).To(MatchError(And(ContainSubstring(`site "racks": `+message), Not(ContainSubstring(`site "cloud"`)))))
+			Expect(f.cloud.Groups("cloud")).To(BeEmpty())
+			Expect(f.cloud.Groups("racks")).To(ConsistOf("a/affinity"))
+		},
+		Entry("fails", time.Minute, func() { f.cloud.Fail("racks", platform.NewError(platform.ClassTransient, "503")) }, "503"),
+		Entry("hangs", time.Second, func() { DeferCleanup(f.cloud.Hang("racks")) }, "no answer"),
+	)
+
+	It("stays for a zone that cannot be resolved now", func(ctx SpecContext) {
+		setPolicy(pool, "anti-affinity")
+		f.profile.MachineTypes[0].Sites = f.profile.MachineTypes[0].Sites[:1]
+		Expect(reconcile(ctx, time.Minute)).To(MatchError(ContainSubstring(`pool "a" in zone "rack-1" keeps its machine class`)))
+		Expect(f.cloud.Groups("cloud")).To(ConsistOf("a/anti-affinity"))
+		Expect(f.cloud.Groups("racks")).To(ConsistOf("a/affinity"))
+	})
+
+	It("goes with the Worker, also when only that is left to do, and a dead site does not keep the Worker", func(ctx SpecContext) {
+		stop()
+		for _, obj := range []client.Object{&machinev1alpha1.MachineDeployment{}, &machinev1alpha1.MachineSet{}, &machinev1alpha1.MachineClass{}} {
+			Expect(apiServer.DeleteAllOf(ctx, obj, client.InNamespace(f.worker.Namespace))).To(Succeed())
+		}
+		f.cloud.Fail("racks", platform.NewError(platform.ClassTransient, "503"))
+
+		Expect(f.actuator(time.Minute).Delete(ctx, logr.Discard(), f.worker, f.cluster)).To(Succeed())
+		Expect(f.cloud.Groups("cloud")).To(BeEmpty())
+		Expect(f.cloud.Groups("racks")).To(ConsistOf("a/affinity"))
+		Eventually(f.warnings).WithContext(ctx).WithArguments(reasonNotCleanedUp).Should(ContainElement(ContainSubstring(`site "racks": 503`)))
+	})
+})
+
+// setPolicy gives the pool a server group on both sites.
+func setPolicy(pool *extensionsv1alpha1.WorkerPool, policy string) {
+	group := &v1alpha1.OpenStackWorker{ServerGroup: &v1alpha1.OpenStackServerGroup{Policy: policy}}
+	pool.ProviderConfig = mustEncode(&v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{{Name: "cloud", OpenStack: group}, {Name: "racks", OpenStack: group}}})
+}

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package worker
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	"github.com/go-logr/logr"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform"
+)
+
+var _ = Describe("ForceDelete", func() {
+	var f *fixture
+
+	BeforeEach(func(ctx SpecContext) {
+		f = newFixture(newNamespace())
+		f.pool("a", "cloud-a", "rack-1")
+		f.create(ctx)
+	})
+
+	// machine creates a machine on the site, and its object if it has a class.
+	machine := func(ctx context.Context, site, name, class string) {
+		machines := toyplatform.NewMachines(f.cloud)
+		created, err := machines.Create(ctx, platform.MachineRequest{Name: name, Spec: &v1alpha1.MachineProviderSpec{Site: site, Shoot: technicalID}})
+		Expect(err).NotTo(HaveOccurred())
+		if class != "" {
+			Expect(apiServer.Create(ctx, &machinev1alpha1.Machine{
+				ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: f.worker.Namespace},
+				Spec:       machinev1alpha1.MachineSpec{ProviderID: created.ProviderID, Class: machinev1alpha1.ClassSpec{Kind: "MachineClass", Name: class}},
+			})).To(Succeed())
+		}
+	}
+	class := func(ctx context.Context, name, site string) {
+		Expect(apiServer.Create(ctx, &machinev1alpha1.MachineClass{
+			ObjectMeta:   metav1.ObjectMeta{Name: name, Namespace: f.worker.Namespace},
+			ProviderSpec: *mustEncode(&v1alpha1.MachineProviderSpec{Site: site, Shoot: technicalID, Metal: &v1alpha1.MetalMachineSpec{}}),
+		})).To(Succeed())
+	}
+	forceDelete := func(ctx context.Context, timeout time.Duration) []v1alpha1.Orphan {
+		GinkgoHelper()
+		f.encode()
+		a := f.actuator(time.Second).(*actuator)
+		a.remover.timeout = timeout
+		Expect(a.ForceDelete(ctx, logr.Discard(), f.worker.DeepCopy(), f.cluster)).To(Succeed())
+
+		Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(f.worker), f.worker)).To(Succeed())
+		status, err := codec.Decode[v1alpha1.WorkerStatus](f.worker.Status.ProviderStatus)
+		Expect(err).NotTo(HaveOccurred())
+		return status.Orphans
+	}
+
+	It("deletes all machines, also those that nobody remembers and those of a site that left the shoot", func(ctx SpecContext) {
+		class(ctx, "known", "cloud")
+		class(ctx, "gone", "gone")
+		machine(ctx, "cloud", "m1", "known")
+		machine(ctx, "racks", "m2", "")
+		machine(ctx, "gone", "m3", "gone")
+		for i := range 25 {
+			machine(ctx, "racks", fmt.Sprintf("many-%d", i), "")
+		}
+
+		Expect(forceDelete(ctx, time.Minute)).To(BeEmpty())
+		for _, site := range []string{"cloud", "racks", "gone"} {
+			Expect(f.cloud.Machines(site)).To(BeEmpty(), site)
+		}
+		Expect(f.classes(ctx)).To(HaveLen(2), "are gardenlet's")
+	})
+
+	DescribeTable("succeeds, deletes what it can and writes down the rest if a site",
+		func(ctx SpecContext, breakSite func(), timeout time.Duration, reason string) {
+			class(ctx, "racks", "racks")
+			machine(ctx, "cloud", "m1", "")
+			machine(ctx, "racks", "m2", "racks")
+			breakSite()
+			Expect(forceDelete(ctx, timeout)).To(HaveExactElements(And(
+				HaveField("Site", "racks"), HaveField("Kind", "machine"), HaveField("Name", "m2"), HaveField("ID", "toy:///racks/m2"), HaveField("Reason", ContainSubstring(reason)),
+			)))
+			Expect(f.cloud.Machines("cloud")).To(BeEmpty())
+			Eventually(f.warnings).WithContext(ctx).WithArguments(reasonOrphansLeft).Should(HaveExactElements(
+				And(HavePrefix(`Site "racks" keeps 1: machine m2 toy:///racks/m2 (`), ContainSubstring(reason))))
+		},
+		Entry("refuses the credentials", func() { f.cloud.Fail("racks", platform.NewError(platform.ClassUnauthenticated, "401")) }, time.Minute, "401"),
+		Entry("hangs", func() { DeferCleanup(f.cloud.Hang("racks")) }, time.Second, "no answer"),
+		Entry("deletes nothing", func() { f.cloud.Keep("racks", platform.NewError(platform.ClassConflict, "locked")) }, time.Minute, "locked"),
+	)
+
+	It("says that a site may have machines if it can neither be looked at nor is any known", func(ctx SpecContext) {
+		f.cloud.Fail("racks", platform.NewError(platform.ClassUnauthenticated, "401"))
+		Expect(forceDelete(ctx, time.Minute)).To(HaveExactElements(v1alpha1.Orphan{
+			Site: "racks", Kind: "machine", Reason: `the site could not be looked at: site "racks": 401`,
+		}))
+	})
+
+	It("keeps what else the status has, and succeeds without credentials", func(ctx SpecContext) {
+		f.worker.Status.ProviderStatus = mustEncode(&v1alpha1.WorkerStatus{MachineImages: f.profile.MachineImages})
+		Expect(apiServer.Status().Update(ctx, f.worker)).To(Succeed())
+		Expect(apiServer.Delete(ctx, f.secret)).To(Succeed())
+		Expect(forceDelete(ctx, time.Minute)).To(BeEmpty())
+		status, err := codec.Decode[v1alpha1.WorkerStatus](f.worker.Status.ProviderStatus)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(status.MachineImages).To(HaveLen(1))
+	})
+
+	It("keeps its event short", func(ctx SpecContext) {
+		for i := range 40 {
+			machine(ctx, "racks", fmt.Sprintf("machine-%02d", i), "")
+		}
+		f.cloud.Keep("racks", platform.NewError(platform.ClassConflict, "locked"))
+		Expect(forceDelete(ctx, time.Minute)).To(HaveLen(40))
+		Eventually(f.warnings).WithContext(ctx).WithArguments(reasonOrphansLeft).Should(HaveExactElements(
+			MatchRegexp(`^Site "racks" keeps 40: machine machine-00 .* and \d+ more$`)))
+	})
+})

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package infrastructure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+// Validate implements platform.Infrastructure.
+func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (platform.Findings, error) {
+	findings, err := i.validate(ctx, s, request)
+	return findings, platform.InSite(s.Name, err)
+}
+
+func (i *infrastructure) validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (platform.Findings, error) {
+	if s.Profile == nil || s.Profile.OpenStack == nil {
+		return platform.Findings{}, errNoProfile
+	}
+	readOnly := func(context.Context, *v1alpha1.SiteState) error {
+		return errors.New("nothing changes during a validation")
+	}
+	f, err := i.flow(ctx, s, client.ConnectionOf(s.Profile), readOnly)
+	if err != nil {
+		return platform.Findings{}, err
+	}
+	v := &validation{flow: f, path: request.Path, demands: request.Demands}
+	return v.run(ctx, v.roles, v.egress, v.nodes, v.securityGroup, v.zones, v.capacity)
+}
+
+var errNoProfile = platform.NewError(platform.ClassConfiguration, "the CloudProfile has no OpenStack site of this name any more")
+
+// validation looks for mistakes in what a shoot wants of a site.
+type validation struct {
+	*flow
+	path    *fieldpath.Path
+	demands []platform.Demand
+}
+
+// check is one look-up. Its error says that the site could not be asked.
+type check func(context.Context, *findings) error
+
+// run makes all checks at the same time and returns what they found in their order.
+func (v *validation) run(ctx context.Context, checks ...check) (platform.Findings, error) {
+	var (
+		group sync.WaitGroup
+		found = make([]findings, len(checks))
+		errs  = make([]error, len(checks))
+	)
+	for i, check := range checks {
+		found[i].site = v.site.Name
+		group.Go(func() { errs[i] = check(ctx, &found[i]) })
+	}
+	group.Wait()
+
+	var all platform.Findings
+	for i := range found {
+		all.Errors = append(all.Errors, found[i].Errors...)
+		all.Shortages = append(all.Shortages, found[i].Shortages...)
+		all.Warnings = append(all.Warnings, found[i].Warnings...)
+	}
+	return all, errors.Join(errs...)
+}
+
+// object is the path of a field in the site's OpenStack block.
+func (v *validation) object(name string, more ...string) *fieldpath.Path {
+	return v.path.Child("openstack").Child(name, more...)
+}
+
+// findings are what one check found.
+type findings struct {
+	platform.Findings
+	site string
+}
+
+func (f *findings) invalid(path *fieldpath.Path, value, format string, args ...any) {
+	f.Errors = append(f.Errors, fieldpath.Invalid(path, value, fmt.Sprintf(format, args...)))
+}
+
+// missing says that an object is not there for the credentials: OpenStack does not tell the two apart.
+func (f *findings) missing(path *fieldpath.Path, value string) {
+	f.invalid(path, value, "it does not exist or is not visible to the credentials")
+}
+
+func (f *findings) warn(path *fieldpath.Path, format string, args ...any) {
+	f.Warnings = append(f.Warnings, fmt.Sprintf("site %q: %s: %s", f.site, path, fmt.Sprintf(format, args...)))
+}

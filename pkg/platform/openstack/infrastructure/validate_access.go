@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package infrastructure
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/availabilityzones"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+)
+
+// readOnlyRoles are the roles of OpenStack's own policies that do not allow to make anything. What clouds call their own
+// roles is not known.
+var readOnlyRoles = []string{"reader", "load-balancer_observer", "load-balancer_global_observer"}
+
+// balancerRoles are the roles of Octavia's own policy that allow to make load balancers.
+var balancerRoles = []string{"load-balancer_member", "load-balancer_admin", "admin"}
+
+// roles checks that the credentials may make something.
+func (v *validation) roles(ctx context.Context, found *findings) error {
+	roles, err := v.session.Roles()
+	if err != nil {
+		return err
+	}
+	if !writes(roles) {
+		found.Errors = append(found.Errors, fieldpath.Forbidden(v.path, "the credentials may only read, as their roles in the project are "+strings.Join(roles, ", ")))
+		return nil
+	}
+
+	service, err := v.session.LoadBalancer(ctx)
+	if errors.Is(err, client.ErrNoService) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = client.List(ctx, loadbalancers.List(service, loadbalancers.ListOpts{Name: v.owner.Name()}), loadbalancers.ExtractLoadBalancers)
+	switch {
+	case platform.ClassOf(err) == platform.ClassForbidden, err == nil && onlyObserves(roles):
+		found.warn(v.path, "the credentials may not make load balancers for Services; that usually needs the role load-balancer_member")
+		return nil
+	default:
+		return err
+	}
+}
+
+func writes(roles []string) bool {
+	return slices.ContainsFunc(roles, func(role string) bool { return !slices.Contains(readOnlyRoles, strings.ToLower(role)) })
+}
+
+// onlyObserves reports whether the roles allow to see load balancers, but not to make them.
+func onlyObserves(roles []string) bool {
+	has := func(wanted []string) bool {
+		return slices.ContainsFunc(roles, func(role string) bool { return slices.Contains(wanted, strings.ToLower(role)) })
+	}
+	return has(readOnlyRoles[1:]) && !has(balancerRoles)
+}
+
+// zones checks the availability zones of the CloudProfile. The shoot need not use them all, so that they are worth a warning.
+func (v *validation) zones(ctx context.Context, found *findings) error {
+	existing, err := client.List(ctx, availabilityzones.List(v.compute), availabilityzones.ExtractAvailabilityZones)
+	path := v.path.Child("name")
+	if platform.ClassOf(err) == platform.ClassForbidden {
+		found.warn(path, "the credentials may not list availability zones, so that the zones of the CloudProfile are not checked")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, zone := range v.site.Profile.Zones {
+		if zone.OpenStack == nil {
+			continue
+		}
+		name := zone.OpenStack.AvailabilityZone
+		if !slices.ContainsFunc(existing, func(z availabilityzones.AvailabilityZone) bool { return z.ZoneName == name && z.ZoneState.Available }) {
+			found.warn(path, "availability zone %q of zone %q does not exist or is not available", name, zone.Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,225 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package infrastructure
+
+import (
+	"context"
+	"slices"
+
+	blockstoragelimits "github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/limits"
+	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
+	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumetypes"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
+	computelimits "github.com/gophercloud/gophercloud/v2/openstack/compute/v2/limits"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	networkquotas "github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/quotas"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+)
+
+// capacity checks that what the pools ask for exists and fits into the quotas. What the shoot has already counts for it.
+func (v *validation) capacity(ctx context.Context, found *findings) error {
+	if len(v.demands) == 0 {
+		return nil
+	}
+	var (
+		known      []flavors.Flavor
+		own        []servers.Server
+		compute    quota
+		networking quota
+		ownPorts   amounts
+		left       = amounts{}
+	)
+	err := parallel(ctx,
+		func(ctx context.Context) (err error) {
+			known, err = client.List(ctx, flavors.ListDetail(v.compute, flavors.ListOpts{}), flavors.ExtractFlavors)
+			return err
+		},
+		func(ctx context.Context) (err error) {
+			own, err = v.ownServers(ctx)
+			return err
+		},
+		func(ctx context.Context) (err error) {
+			compute, err = v.computeQuota(ctx)
+			return err
+		},
+		func(ctx context.Context) (err error) {
+			networking, err = v.networkQuota(ctx, found)
+			return err
+		},
+		func(ctx context.Context) (err error) {
+			ownPorts, err = v.ownPorts(ctx)
+			return err
+		},
+	)
+	if err != nil {
+		return err
+	}
+	left.add(compute.leaves(usedBy(own, known)))
+	left.add(networking.leaves(ownPorts))
+	if v.wantsVolumes() {
+		volumesLeft, err := v.volumesLeft(ctx, own, found)
+		if err != nil {
+			return err
+		}
+		left.add(volumesLeft)
+	}
+	found.compare(v.needs(known, found), left)
+	return nil
+}
+
+// needs is what the pools need. A pool whose flavor does not exist is reported and left out.
+func (v *validation) needs(known []flavors.Flavor, found *findings) []need {
+	var needs []need
+	for i := range v.demands {
+		demand := &v.demands[i]
+		if demand.MachineType == nil || demand.MachineType.OpenStack == nil {
+			continue
+		}
+		name := demand.MachineType.OpenStack.Flavor
+		index := slices.IndexFunc(known, func(f flavors.Flavor) bool { return f.Name == name })
+		if index < 0 {
+			found.invalid(demand.Path.Child("machine", "type"), name, "no flavor of this name exists or is visible to the credentials")
+			continue
+		}
+		needs = append(needs, needOf(demand, &known[index]))
+	}
+	return needs
+}
+
+func needOf(demand *platform.Demand, flavor *flavors.Flavor) need {
+	each := amountsOf(flavor)
+	each[resourcePorts] = 1
+	for _, size := range demand.VolumeSizes {
+		each.add(amounts{resourceVolumes: 1, resourceGigabytes: size})
+	}
+	return need{path: demand.Path, each: each, minimum: int(demand.Minimum), maximum: int(demand.Maximum)}
+}
+
+func amountsOf(flavor *flavors.Flavor) amounts {
+	return amounts{resourceServers: 1, resourceCores: flavor.VCPUs, resourceMemory: flavor.RAM}
+}
+
+// usedBy is what servers use of the quotas of the compute API.
+func usedBy(own []servers.Server, known []flavors.Flavor) amounts {
+	used := amounts{}
+	for i := range own {
+		id, _ := own[i].Flavor["id"].(string)
+		if index := slices.IndexFunc(known, func(f flavors.Flavor) bool { return f.ID == id }); index >= 0 {
+			used.add(amountsOf(&known[index]))
+		}
+	}
+	return used
+}
+
+func (v *validation) computeQuota(ctx context.Context) (quota, error) {
+	limits, err := computelimits.Get(ctx, v.compute, nil).Extract()
+	if err != nil {
+		return quota{}, client.Classify(err)
+	}
+	absolute := &limits.Absolute
+	return quota{
+		limit: amounts{resourceServers: absolute.MaxTotalInstances, resourceCores: absolute.MaxTotalCores, resourceMemory: absolute.MaxTotalRAMSize},
+		used:  amounts{resourceServers: absolute.TotalInstancesUsed, resourceCores: absolute.TotalCoresUsed, resourceMemory: absolute.TotalRAMUsed},
+	}, nil
+}
+
+// networkQuota is unlimited, and there is a warning, if the cloud does not tell.
+func (v *validation) networkQuota(ctx context.Context, found *findings) (quota, error) {
+	project, err := v.session.ProjectID()
+	if err != nil {
+		return quota{}, err
+	}
+	detail, err := networkquotas.GetDetail(ctx, v.network, project).Extract()
+	switch err := client.Classify(err); platform.ClassOf(err) {
+	case platform.ClassForbidden, platform.ClassNotFound:
+		found.warn(v.path, "the quota of ports is not checked: %v", err)
+		return quota{}, nil
+	default:
+		if err != nil {
+			return quota{}, err
+		}
+	}
+	return quota{
+		limit: amounts{resourcePorts: detail.Port.Limit},
+		used:  amounts{resourcePorts: detail.Port.Used + detail.Port.Reserved},
+	}, nil
+}
+
+func (v *validation) ownPorts(ctx context.Context) (amounts, error) {
+	own, err := client.List(ctx, ports.List(v.network, ports.ListOpts{Description: v.owner.Description()}), ports.ExtractPorts)
+	return amounts{resourcePorts: len(own)}, err
+}
+
+func (v *validation) wantsVolumes() bool {
+	return slices.ContainsFunc(v.demands, func(d platform.Demand) bool { return len(d.VolumeSizes) > 0 })
+}
+
+// volumesLeft is what the quota of volumes leaves. It also checks that the volume types exist.
+func (v *validation) volumesLeft(ctx context.Context, own []servers.Server, found *findings) (amounts, error) {
+	service, err := v.session.Volume(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var (
+		limits   *blockstoragelimits.Limits
+		existing []volumes.Volume
+		types    []volumetypes.VolumeType
+	)
+	err = parallel(ctx,
+		func(ctx context.Context) (err error) {
+			limits, err = blockstoragelimits.Get(ctx, service).Extract()
+			return client.Classify(err)
+		},
+		func(ctx context.Context) (err error) {
+			existing, err = client.List(ctx, volumes.List(service, nil), volumes.ExtractVolumes)
+			return err
+		},
+		func(ctx context.Context) (err error) {
+			types, err = client.List(ctx, volumetypes.List(service, nil), volumetypes.ExtractVolumeTypes)
+			return err
+		},
+	)
+	if err != nil {
+		return nil, err
+	}
+	v.checkVolumeTypes(types, found)
+
+	absolute := &limits.Absolute
+	return quota{
+		limit: amounts{resourceVolumes: absolute.MaxTotalVolumes, resourceGigabytes: absolute.MaxTotalVolumeGigabytes},
+		used:  amounts{resourceVolumes: absolute.TotalVolumesUsed, resourceGigabytes: absolute.TotalGigabytesUsed},
+	}.leaves(v.volumesOf(own, existing)), nil
+}
+
+func (v *validation) checkVolumeTypes(existing []volumetypes.VolumeType, found *findings) {
+	for i := range v.demands {
+		wanted := v.demands[i].VolumeType
+		if wanted == nil || wanted.OpenStack == nil {
+			continue
+		}
+		name := wanted.OpenStack.Type
+		if !slices.ContainsFunc(existing, func(t volumetypes.VolumeType) bool { return t.Name == name || t.ID == name }) {
+			found.invalid(v.demands[i].Path.Child("volume", "type"), name, "no volume type of this name exists or is visible to the credentials")
+		}
+	}
+}
+
+// volumesOf is what the volumes of servers use, without those of pods.
+func (v *validation) volumesOf(own []servers.Server, existing []volumes.Volume) amounts {
+	ids := map[string]bool{}
+	for i := range own {
+		ids[own[i].ID] = true
+	}
+	used := amounts{}
+	for i := range existing {
+		if attachedTo(&existing[i], ids) && !v.owner.OwnsVolume(existing[i].Metadata) {
+			used.add(amounts{resourceVolumes: 1, resourceGigabytes: existing[i].Size})
+		}
+	}
+	return used
+}

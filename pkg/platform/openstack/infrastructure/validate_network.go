@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package infrastructure
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/external"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+)
+
+// egress checks how nodes reach other networks: the floating pool and the router.
+func (v *validation) egress(ctx context.Context, found *findings) error {
+	pool, err := v.floatingPool(ctx, found)
+	if err != nil {
+		return err
+	}
+	id := referenceID(v.config().Router)
+	if id == "" {
+		return nil
+	}
+	path := v.object("router", "id")
+	routers, err := v.routers(ctx, filter{id: id})
+	switch {
+	case err != nil:
+		return err
+	case len(routers) == 0:
+		found.missing(path, id)
+	case routers[0].GatewayInfo.NetworkID == "":
+		found.invalid(path, id, "the router has no external gateway, so that nodes reach no other network and have no floating IPs")
+	case pool != nil && routers[0].GatewayInfo.NetworkID != pool.ID:
+		found.invalid(path, id, "the gateway of the router is in network %s, which is not the floating pool %q", routers[0].GatewayInfo.NetworkID, pool.Name)
+	}
+	return nil
+}
+
+// floatingPool returns the external network, nil if none is wanted or found.
+func (v *validation) floatingPool(ctx context.Context, found *findings) (*network, error) {
+	name := v.config().FloatingPoolName
+	if name == "" {
+		return nil, nil
+	}
+	pools, err := v.networks(ctx, external.ListOptsExt{ListOptsBuilder: networks.ListOpts{Name: name}, External: new(true)})
+	if err != nil {
+		return nil, err
+	}
+	path := v.object("floatingPoolName")
+	switch len(pools) {
+	case 0:
+		found.invalid(path, name, "no external network of this name exists or is visible to the credentials")
+		return nil, nil
+	case 1:
+		return &pools[0], v.floatingSubnet(ctx, &pools[0], found)
+	default:
+		found.invalid(path, name, "%d external networks have this name", len(pools))
+		return nil, nil
+	}
+}
+
+// floatingSubnet checks the subnet of the floating pool. Members of other projects see the IDs of its subnets, but often not
+// the subnets themselves.
+func (v *validation) floatingSubnet(ctx context.Context, pool *network, found *findings) error {
+	wanted := v.config().FloatingSubnet
+	if wanted == nil {
+		return nil
+	}
+	if wanted.ID != "" {
+		if !slices.Contains(pool.Subnets, wanted.ID) {
+			found.invalid(v.object("floatingSubnet", "id"), wanted.ID, "the floating pool %q has no such subnet", pool.Name)
+		}
+		return nil
+	}
+	named, err := client.List(ctx, subnets.List(v.network, subnets.ListOpts{Name: wanted.Name, NetworkID: pool.ID}), subnets.ExtractSubnets)
+	if err != nil {
+		return err
+	}
+	if len(named) != 1 {
+		found.invalid(v.object("floatingSubnet", "name"), wanted.Name,
+			"%d subnets of the floating pool %q with this name are visible to the credentials, one is needed; the ID works also for one that is not visible", len(named), pool.Name)
+	}
+	return nil
+}
+
+// nodes checks the network and the subnet of the nodes.
+func (v *validation) nodes(ctx context.Context, found *findings) error {
+	id := givenID(v.config().Network)
+	if id == "" {
+		return nil
+	}
+	given, err := v.networks(ctx, networkIDs{id})
+	if err != nil {
+		return err
+	}
+	if len(given) == 0 {
+		found.missing(v.object("network", "id"), id)
+		return nil
+	}
+	if subnetID := referenceID(v.config().Subnet); subnetID != "" {
+		return v.givenSubnet(ctx, id, subnetID, found)
+	}
+	return v.newSubnet(ctx, id, found)
+}
+
+func (v *validation) givenSubnet(ctx context.Context, networkID, id string, found *findings) error {
+	given, err := v.subnets(ctx, filter{id: id})
+	if err != nil {
+		return err
+	}
+	path := v.object("subnet", "id")
+	if len(given) == 0 {
+		found.missing(path, id)
+		return nil
+	}
+	subnet := &given[0]
+	if subnet.NetworkID != networkID {
+		found.invalid(path, id, "the subnet is not in network %s", networkID)
+		return nil
+	}
+	for _, nodes := range v.site.Network.Nodes {
+		if !(ranges{parsed(subnet.CIDR)}).containRange(nodes.String()) {
+			found.invalid(path, id, "the range %s of the subnet does not contain nodes %s", subnet.CIDR, nodes)
+		}
+	}
+	if !subnet.EnableDHCP {
+		found.warn(path, "the subnet has no DHCP, so that the image must take its addresses from elsewhere")
+	}
+	return nil
+}
+
+// newSubnet checks that the subnet that will be made fits into the given network.
+func (v *validation) newSubnet(ctx context.Context, networkID string, found *findings) error {
+	existing, err := client.List(ctx, subnets.List(v.network, subnets.ListOpts{NetworkID: networkID}), subnets.ExtractSubnets)
+	if err != nil {
+		return err
+	}
+	for i := range existing {
+		if v.ownsSubnet(&existing[i]) {
+			continue
+		}
+		for _, wanted := range v.site.Network.Subnets {
+			if parsed(existing[i].CIDR).Overlaps(wanted) {
+				found.invalid(v.object("network", "id"), networkID, "its subnet %s has the range %s, which overlaps with %s", existing[i].ID, existing[i].CIDR, wanted)
+			}
+		}
+	}
+	return nil
+}
+
+func (v *validation) ownsSubnet(subnet *subnets.Subnet) bool {
+	known := v.state().Subnet
+	return known != nil && known.ID == subnet.ID || v.owner.Owns(subnet.Description, subnet.Tags)
+}
+
+// securityGroup checks the given security group.
+func (v *validation) securityGroup(ctx context.Context, found *findings) error {
+	id := referenceID(v.config().SecurityGroup)
+	if id == "" {
+		return nil
+	}
+	given, err := v.securityGroups(ctx, filter{id: id})
+	if err == nil && len(given) == 0 {
+		found.missing(v.object("securityGroup", "id"), id)
+	}
+	return err
+}
+
+// parsed returns a range that an API told; the empty range if that is none.
+func parsed(cidr string) netip.Prefix {
+	prefix, _ := netip.ParsePrefix(cidr)
+	return prefix
+}

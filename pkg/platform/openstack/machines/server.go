@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package machines
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+)
+
+const (
+	providerIDPrefix = "openstack:///"
+
+	statusBuild    = "BUILD"
+	statusError    = "ERROR"
+	taskScheduling = "scheduling"
+)
+
+// server is what the driver needs to know of a server.
+type server struct {
+	ID        string               `json:"id"`
+	Name      string               `json:"name"`
+	Status    string               `json:"status"`
+	Task      string               `json:"OS-EXT-STS:task_state"`
+	Metadata  map[string]string    `json:"metadata"`
+	Addresses map[string][]address `json:"addresses"`
+	Volumes   []attachedVolume     `json:"os-extended-volumes:volumes_attached"`
+	Fault     serverFault          `json:"fault"`
+}
+
+// address is an address of a server in one of its networks.
+type address struct {
+	Address string `json:"addr"`
+	Type    string `json:"OS-EXT-IPS:type"`
+}
+
+// attachedVolume is a volume of a server. Those that were made with the server are deleted on its termination.
+type attachedVolume struct {
+	ID                  string `json:"id"`
+	DeleteOnTermination bool   `json:"delete_on_termination"`
+}
+
+// serverFault is why a server is in status ERROR.
+type serverFault struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+// getServer asks the API for a server.
+func getServer(ctx context.Context, compute *gophercloud.ServiceClient, id string) (*server, error) {
+	result := &server{}
+	if err := servers.Get(ctx, compute, id).ExtractInto(result); err != nil {
+		return nil, client.Classify(err)
+	}
+	return result, nil
+}
+
+// gone reports whether a server that the API shows does not exist any more.
+func (s *server) gone() bool {
+	return s.Status == "DELETED" || s.Status == "SOFT_DELETED"
+}
+
+// hostUnknown reports whether no host was found for the server yet.
+func (s *server) hostUnknown() bool {
+	return s.Status == statusBuild && s.Task == taskScheduling
+}
+
+// ownVolumes are the IDs of the volumes that were made with the server.
+func (s *server) ownVolumes() []string {
+	var ids []string
+	for _, volume := range s.Volumes {
+		if volume.DeleteOnTermination {
+			ids = append(ids, volume.ID)
+		}
+	}
+	return ids
+}
+
+func (s *server) machine() platform.Machine {
+	return platform.Machine{Name: s.Name, ProviderID: providerIDPrefix + s.ID, Addresses: s.nodeAddresses()}
+}
+
+// nodeAddresses are the addresses in a stable order: by network, IPv4 first.
+func (s *server) nodeAddresses() []corev1.NodeAddress {
+	result := []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: s.Name}}
+	for _, network := range slices.Sorted(maps.Keys(s.Addresses)) {
+		addresses := slices.SortedStableFunc(slices.Values(s.Addresses[network]), func(a, b address) int {
+			return cmp.Compare(a.family(), b.family())
+		})
+		for _, a := range addresses {
+			addressType := corev1.NodeInternalIP
+			if a.Type == "floating" {
+				addressType = corev1.NodeExternalIP
+			}
+			result = append(result, corev1.NodeAddress{Type: addressType, Address: a.Address})
+		}
+	}
+	return result
+}
+
+func (a address) family() int {
+	ip, err := netip.ParseAddr(a.Address)
+	if err != nil {
+		return 0
+	}
+	return ip.BitLen()
+}
+
+// err is the error of a server that will never run. A server that is being built has none.
+func (s *server) err() error {
+	if s.Status != statusError {
+		return nil
+	}
+	// The compute API reports what the scheduler and the volume service said as text only.
+	class := platform.ClassConflict
+	switch message := strings.ToLower(s.Fault.Message); {
+	case strings.Contains(message, "quota"):
+		class = platform.ClassQuota
+	case strings.Contains(message, "no valid host was found"), strings.Contains(message, "exceeded maximum number of retries"):
+		class = platform.ClassExhausted
+	}
+	return platform.NewError(class, "server %q is in status ERROR: %d %s", s.Name, s.Fault.Code, s.Fault.Message)
+}
+
+func serverID(providerID string) string {
+	return strings.TrimPrefix(providerID, providerIDPrefix)
+}

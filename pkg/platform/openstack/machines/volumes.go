@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package machines
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+)
+
+const (
+	volumeDeleting = "deleting"
+	// blankSuffix follows the ID of the server in the name that the compute API gives to the volumes that it creates empty.
+	blankSuffix = "-blank-vol"
+)
+
+// remembered has the IDs of the volumes that were made with servers whose deletion was asked for. The compute API forgets a
+// server also if the volume service did not delete its volumes.
+type remembered struct {
+	byServer sync.Map
+}
+
+func (r *remembered) put(serverID string, volumeIDs []string) {
+	r.byServer.Store(serverID, volumeIDs)
+}
+
+func (r *remembered) of(serverID string) ([]string, bool) {
+	value, ok := r.byServer.Load(serverID)
+	if !ok {
+		return nil, false
+	}
+	return value.([]string), true
+}
+
+func (r *remembered) forget(serverID string) {
+	r.byServer.Delete(serverID)
+}
+
+// rememberVolumes notes the volumes that were made with a server that is about to be deleted. A server that is being built does
+// not show them all: it is read again.
+func (c *call) rememberVolumes(ctx context.Context, s *server) error {
+	if s.Status == statusBuild {
+		var err error
+		if s, err = getServer(ctx, c.compute, s.ID); client.IsNotFound(err) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	if s.Status != statusBuild {
+		c.volumes.put(s.ID, s.ownVolumes())
+	}
+	return nil
+}
+
+// deleteVolumes deletes what is left of the volumes that were made with a server that is gone. Usually nothing is.
+func (c *call) deleteVolumes(ctx context.Context, serverID string) error {
+	ids, known := c.volumes.of(serverID)
+	blank := !known && serverID != "" && len(c.request.Spec.OpenStack.DataDisks) > 0
+	if len(ids) == 0 && !blank {
+		c.volumes.forget(serverID)
+		return nil
+	}
+	service, err := c.volume(ctx)
+	if err != nil {
+		return err
+	}
+	if blank {
+		if ids, err = blankVolumes(ctx, service, serverID); err != nil {
+			return err
+		}
+	}
+	for _, id := range ids {
+		if err := deleteVolume(ctx, service, serverID, id); err != nil {
+			return err
+		}
+	}
+	c.volumes.forget(serverID)
+	return nil
+}
+
+// blankVolumes finds the volumes that were created empty with a server of which nothing is remembered.
+func blankVolumes(ctx context.Context, service *gophercloud.ServiceClient, serverID string) ([]string, error) {
+	found, err := client.List(ctx, volumes.List(service, volumes.ListOpts{Name: serverID + blankSuffix}), volumes.ExtractVolumes)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, volume := range found {
+		ids = append(ids, volume.ID)
+	}
+	return ids, nil
+}
+
+// deleteVolume deletes a volume that the server was to take with it, unless somebody attached it to another server since.
+func deleteVolume(ctx context.Context, service *gophercloud.ServiceClient, serverID, id string) error {
+	volume, err := volumes.Get(ctx, service, id).Extract()
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	elsewhere := slices.ContainsFunc(volume.Attachments, func(a volumes.Attachment) bool { return a.ServerID != serverID })
+	if volume.Status == volumeDeleting || elsewhere {
+		return nil
+	}
+	err = client.IgnoreNotFound(volumes.Delete(ctx, service, id, nil).ExtractErr())
+	if err == nil {
+		return nil
+	}
+	class := platform.ClassOf(err)
+	if class == platform.ClassConfiguration {
+		// The volume service says so of a volume that is in use or has snapshots.
+		class = platform.ClassConflict
+	}
+	return platform.NewError(class, "volume %s of the deleted server %s is in status %q: %w", id, serverID, volume.Status, err)
+}

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+
+	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/machine"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
+)
+
+// machineClass is a class of machines with the provider spec, as the Worker controller writes it.
+func (c *cloud) machineClass(name string, spec *v1alpha1.MachineProviderSpec) (*machinev1alpha1.MachineClass, error) {
+	raw, err := codec.Encode(spec)
+	if err != nil {
+		return nil, err
+	}
+	return &machinev1alpha1.MachineClass{
+		ObjectMeta:   metav1.ObjectMeta{Name: name, Namespace: c.shoot},
+		Provider:     machine.Provider,
+		ProviderSpec: *raw,
+		SecretRef:    &corev1.SecretReference{Name: secretName, Namespace: c.shoot},
+	}, nil
+}
+
+// secretName is the name of the secret of all classes.
+const secretName = "bench"
+
+// secret holds the credentials and the user data of all classes.
+func (c *cloud) secret() *corev1.Secret {
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: secretName, Namespace: c.shoot},
+		Data:       map[string][]byte{"userData": []byte("#cloud-config\n")},
+	}
+	for key, value := range c.credentials.SiteCredentials() {
+		secret.Data[siteName+"."+key] = []byte(value)
+	}
+	return secret
+}
+
+// poolClasses are the classes of several pools.
+func (c *cloud) poolClasses(spec *v1alpha1.MachineProviderSpec, count int) ([]*machinev1alpha1.MachineClass, error) {
+	var classes []*machinev1alpha1.MachineClass
+	for i := range count {
+		of := spec.DeepCopy()
+		of.OpenStack.Metadata = map[string]string{owner.MetadataPool: fmt.Sprintf("pool-%d", i)}
+		class, err := c.machineClass(fmt.Sprintf("%s-pool-%d", c.shoot, i), of)
+		if err != nil {
+			return nil, err
+		}
+		classes = append(classes, class)
+	}
+	return classes, nil
+}

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package faults_test disturbs one of two OpenStack sites while machines exist and more are wanted.
+package faults_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
+)
+
+func TestFaults(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "Faults Suite")
+}
+
+// longVariable names the environment variable that makes the faults last as long as outages do: minutes.
+const longVariable = "LONG_FAULTS"
+
+var (
+	bed   *openstack.Bed
+	local *shoot.Shoot
+	// proxy is in front of the site that is disturbed. The other site is reached directly.
+	proxy *countproxy.Proxy
+	long  = os.Getenv(longVariable) != ""
+)
+
+var _ = BeforeSuite(func(ctx SpecContext) {
+	var err error
+	bed, err = openstack.NewBed()
+	Expect(err).NotTo(HaveOccurred())
+	started, err := bed.Start(ctx, GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	if started {
+		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(2*time.Minute))
+	}
+	proxy, err = countproxy.New(openstack.Services()...)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(proxy.Close)
+
+	binaries, err := shoot.Build(ctx, GinkgoT().TempDir(), GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	local, err = shoot.Start(ctx, shoot.Options{
+		Name: "shoot--faults--" + rand.String(5), Dir: GinkgoT().TempDir(), Bed: bed, Binaries: binaries,
+		DriverArgs: []string{"--resource-exhausted-retry=5s"},
+	})
+	DeferCleanup(local.Stop)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(local.CreateCluster(ctx, func(site *v1alpha1.CloudProfileSite) {
+		if site.Name == disturbed {
+			site.OpenStack.AuthURL = proxy.Rewrite(site.OpenStack.AuthURL)
+			site.RequestTimeout = &metav1.Duration{Duration: 5 * time.Second}
+		}
+	})).To(Succeed())
+}, NodeTimeout(25*time.Minute))
+
+var _ = ReportAfterEach(func(report SpecReport) {
+	if !report.Failed() || local == nil || local.Seed == nil {
+		return
+	}
+	for _, process := range local.Seed.Processes() {
+		AddReportEntry(process.Name, process.Tail(60), ReportEntryVisibilityFailureOrVerbose)
+	}
+})

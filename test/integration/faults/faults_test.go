@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package faults_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+)
+
+// fault disturbs a site for some time.
+type fault struct {
+	pool string
+	// lasts is the shortest time it lasts; long is that of a real outage.
+	lasts, long time.Duration
+	begin, end  func(context.Context) error
+	// code is the code of machine-controller-manager for a creation that meets the fault.
+	code string
+	// recovery is how long it may take until the pool has its machines after the fault has ended; zero leaves that to a later
+	// test.
+	recovery time.Duration
+}
+
+var _ = Describe("A fault of one of two sites", Ordered, func() {
+	const (
+		atOnce = 60 * time.Second
+		short  = 30 * time.Second
+
+		faultTimeout = 10 * time.Minute
+	)
+	var (
+		infrastructure               *extensionsv1alpha1.Infrastructure
+		worker                       *extensionsv1alpha1.Worker
+		normalCreation, normalDelete time.Duration
+		earlySize                    int
+		earlyEnded                   time.Time
+	)
+
+	BeforeAll(func(ctx SpecContext) {
+		var err error
+		infrastructure, err = local.Infrastructure()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(local.Create(ctx, infrastructure)).To(Succeed())
+		worker = workerOfPools(infrastructure)
+		Expect(local.Create(ctx, worker)).To(Succeed())
+		normalCreation, normalDelete = createAndDelete(ctx, 2*time.Minute)
+	}, NodeTimeout(6*time.Minute))
+
+	DescribeTable("should lose no server, not delay the other site, and be recovered from without help",
+		func(ctx SpecContext, f fault) {
+			lasts := f.lasts
+			if long && f.long > 0 {
+				lasts = f.long
+			}
+			before := servers(ctx)
+
+			Expect(f.begin(ctx)).To(Succeed())
+			ended := false
+			DeferCleanup(func(ctx SpecContext) {
+				if !ended {
+					Expect(f.end(ctx)).To(Succeed())
+				}
+			})
+			start := time.Now()
+			size := scale(ctx, f.pool, 2)
+			code, message := failure(ctx, f.pool)
+			Expect(code).To(Equal(f.code), message)
+			created, deleted := createAndDelete(ctx, 2*time.Minute)
+			select {
+			case <-time.After(lasts - time.Since(start)):
+			case <-ctx.Done():
+			}
+			Expect(f.end(ctx)).To(Succeed())
+			ended = true
+			lasted := time.Since(start)
+
+			// A tick of machine-controller-manager and one of the test are no delay.
+			Expect(created).To(BeNumerically("<=", normalCreation+10*time.Second))
+			Expect(deleted).To(BeNumerically("<=", normalDelete+15*time.Second))
+			recovered := "later"
+			if f.recovery > 0 {
+				recovered = fmt.Sprintf("%.0f s", scaled(ctx, f.pool, size, f.recovery).Seconds())
+				Expect(leftOver(ctx)).To(BeEmpty())
+			} else {
+				earlySize, earlyEnded = size, time.Now()
+			}
+			now := servers(ctx)
+			for id, name := range before {
+				Expect(now).To(HaveKeyWithValue(id, name))
+			}
+			AddReportEntry("fault", fmt.Sprintf("lasted %.0f s; other site: created in %.0f s (normally %.0f s), deleted in %.0f s (normally %.0f s); recovered in %s; %s",
+				lasted.Seconds(), created.Seconds(), normalCreation.Seconds(), deleted.Seconds(), normalDelete.Seconds(), recovered, message), ReportEntryVisibilityAlways)
+		},
+		// machine-controller-manager repeats this creation after 3 minutes only: the other faults happen meanwhile.
+		Entry("401 for everything", SpecTimeout(faultTimeout), fault{
+			pool: early, lasts: short, long: 5 * time.Minute, code: "Unauthenticated",
+			begin: answer(http.StatusUnauthorized), end: noFaults,
+		}),
+		Entry("503 for everything", SpecTimeout(faultTimeout), fault{
+			pool: late, lasts: short, code: "Unavailable", recovery: atOnce,
+			begin: answer(http.StatusServiceUnavailable), end: noFaults,
+		}),
+		Entry("Neutron's port quota is 0", SpecTimeout(faultTimeout), fault{
+			pool: late, lasts: short, code: "ResourceExhausted", recovery: atOnce,
+			begin: limitPorts, end: unlimitPorts,
+		}),
+		Entry("Nova is down", SpecTimeout(faultTimeout), fault{
+			pool: late, lasts: short, long: 2 * time.Minute, code: "Unavailable", recovery: atOnce,
+			begin: func(context.Context) error { return proxy.TakeDown("nova") },
+			end:   func(context.Context) error { return proxy.BringUp("nova") },
+		}),
+		Entry("Neutron hangs", SpecTimeout(faultTimeout), fault{
+			pool: late, lasts: short, code: "Unavailable", recovery: atOnce,
+			begin: func(context.Context) error {
+				return proxy.SetFaults(countproxy.Fault{Service: "neutron", Action: countproxy.ActionHang})
+			},
+			end: noFaults,
+		}),
+	)
+
+	It("should have been recovered from, also where machine-controller-manager waits long", func(ctx SpecContext) {
+		Expect(earlySize).To(BeNumerically(">", 1))
+		scaled(ctx, early, earlySize, 4*time.Minute-time.Since(earlyEnded))
+		Expect(leftOver(ctx)).To(BeEmpty())
+	}, SpecTimeout(5*time.Minute))
+
+	It("should not keep machines from being deleted in the end", func(ctx SpecContext) {
+		Expect(answer(http.StatusServiceUnavailable)(ctx)).To(Succeed())
+		ended := time.AfterFunc(short, func() { _ = proxy.SetFaults() })
+		DeferCleanup(ended.Stop)
+		Expect(local.Delete(ctx, worker)).To(Succeed())
+		Expect(local.Delete(ctx, infrastructure)).To(Succeed())
+		objects, err := local.Objects(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(objects).To(BeEmpty())
+	}, SpecTimeout(5*time.Minute))
+})
+
+// answer lets all services, Keystone too, answer with a status.
+func answer(status int) func(context.Context) error {
+	return func(context.Context) error {
+		return proxy.SetFaults(countproxy.Fault{Action: countproxy.ActionStatus, Status: status, Body: `{"error": {"message": "fault"}}`})
+	}
+}
+
+func noFaults(context.Context) error {
+	return proxy.SetFaults()
+}
+
+// portQuota is the quota before it was changed.
+var portQuota int
+
+func limitPorts(ctx context.Context) (err error) {
+	portQuota, err = bed.SetPortQuota(ctx, openstack.Projects[0], 0)
+	return err
+}
+
+func unlimitPorts(ctx context.Context) error {
+	_, err := bed.SetPortQuota(ctx, openstack.Projects[0], portQuota)
+	return err
+}

@@ -1,0 +1,263 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package openstack_test
+
+import (
+	"net/http"
+	"net/netip"
+
+	volumequotas "github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/quotasets"
+	computequotas "github.com/gophercloud/gophercloud/v2/openstack/compute/v2/quotasets"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
+	networkquotas "github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/quotas"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/infrastructure"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+)
+
+var _ = Describe("Validation", func() {
+	var (
+		s       *site.Site
+		part    platform.Infrastructure
+		cloud   *services
+		request platform.ValidationRequest
+	)
+
+	BeforeEach(func(ctx SpecContext) {
+		s = newSite(shootName())
+		s.Profile.Zones = []v1alpha1.SiteZone{{Name: "cloud-a", OpenStack: &v1alpha1.OpenStackZone{AvailabilityZone: "az1"}}}
+		part = infrastructure.New(newSessions())
+		cloud = newServices(ctx, credentials)
+		request = platform.ValidationRequest{Path: field.NewPath("spec", "providerConfig", "sites").Index(0)}
+		DeferCleanup(func() { Expect(proxy.SetFaults()).To(Succeed()) })
+	})
+
+	demand := func(flavor string, minimum, maximum int32, sizes ...int) platform.Demand {
+		return platform.Demand{
+			Pool:        "pool",
+			Path:        field.NewPath("spec", "provider", "workers").Index(len(request.Demands)),
+			MachineType: &v1alpha1.SiteMachineType{Name: "cloud", OpenStack: &v1alpha1.OpenStackMachineType{Flavor: flavor}},
+			VolumeSizes: sizes,
+			Minimum:     minimum,
+			Maximum:     maximum,
+		}
+	}
+	validate := func(ctx SpecContext) platform.Findings {
+		GinkgoHelper()
+		findings, err := part.Validate(ctx, s, request)
+		Expect(err).NotTo(HaveOccurred())
+		return findings
+	}
+	messages := func(list field.ErrorList) []string {
+		var texts []string
+		for _, err := range list {
+			texts = append(texts, err.Error())
+		}
+		return texts
+	}
+	makeNetwork := func(ctx SpecContext, cidrs ...string) (string, []string) {
+		GinkgoHelper()
+		network, err := networks.Create(ctx, cloud.network, networks.CreateOpts{Name: "given"}).Extract()
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(networks.Delete(ctx, cloud.network, network.ID).ExtractErr()).To(Succeed())
+		})
+		var ids []string
+		for _, cidr := range cidrs {
+			subnet, err := subnets.Create(ctx, cloud.network, subnets.CreateOpts{NetworkID: network.ID, CIDR: cidr, IPVersion: 4, EnableDHCP: new(false)}).Extract()
+			Expect(err).NotTo(HaveOccurred())
+			ids = append(ids, subnet.ID)
+		}
+		return network.ID, ids
+	}
+
+	It("should find nothing, change nothing and ask little", func(ctx SpecContext) {
+		request.Demands = []platform.Demand{demand("m1.tiny", 1, 3)}
+		requests := label("validate")
+		Expect(validate(ctx)).To(Equal(platform.Findings{}))
+		Expect(requests()).To(HaveEach(HaveField("Kind", Not(Equal(countproxy.KindWrite)))))
+		reads := 0
+		for _, r := range requests() {
+			if r.Kind == countproxy.KindRead {
+				reads++
+			}
+		}
+		Expect(reads).To(BeNumerically("<=", 12))
+	})
+
+	DescribeTable("should name the field of what does not exist", func(ctx SpecContext, change func(*v1alpha1.OpenStackInfrastructure), path, value string) {
+		change(s.Config.OpenStack)
+		Expect(messages(validate(ctx).Errors)).To(ConsistOf(HavePrefix("spec.providerConfig.sites[0].openstack." + path + `: Invalid value: "` + value + `": `)))
+	},
+		Entry("floating pool", func(o *v1alpha1.OpenStackInfrastructure) { o.FloatingPoolName = "nowhere" }, "floatingPoolName", "nowhere"),
+		Entry("floating subnet by ID", func(o *v1alpha1.OpenStackInfrastructure) {
+			o.FloatingSubnet = &v1alpha1.OpenStackFloatingSubnet{ID: missing}
+		}, "floatingSubnet.id", missing),
+		Entry("floating subnet by name", func(o *v1alpha1.OpenStackInfrastructure) {
+			o.FloatingSubnet = &v1alpha1.OpenStackFloatingSubnet{Name: "nowhere"}
+		}, "floatingSubnet.name", "nowhere"),
+		Entry("router", func(o *v1alpha1.OpenStackInfrastructure) { o.Router = &v1alpha1.OpenStackReference{ID: missing} }, "router.id", missing),
+		Entry("network", func(o *v1alpha1.OpenStackInfrastructure) { o.Network = &v1alpha1.OpenStackNetwork{ID: missing} }, "network.id", missing),
+		Entry("security group", func(o *v1alpha1.OpenStackInfrastructure) { o.SecurityGroup = &v1alpha1.OpenStackReference{ID: missing} }, "securityGroup.id", missing),
+	)
+
+	It("should find a router without gateway", func(ctx SpecContext) {
+		router, err := routers.Create(ctx, cloud.network, routers.CreateOpts{Name: "given"}).Extract()
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(routers.Delete(ctx, cloud.network, router.ID).ExtractErr()).To(Succeed())
+		})
+		s.Config.OpenStack.Router = &v1alpha1.OpenStackReference{ID: router.ID}
+		Expect(messages(validate(ctx).Errors)).To(ConsistOf(And(HavePrefix("spec.providerConfig.sites[0].openstack.router.id: "), ContainSubstring("no external gateway"))))
+	})
+
+	It("should check the subnet that is given", func(ctx SpecContext) {
+		network, ids := makeNetwork(ctx, "10.250.0.0/16", "10.251.0.0/16")
+		other, _ := makeNetwork(ctx)
+		s.Config.OpenStack.Network = &v1alpha1.OpenStackNetwork{ID: network}
+
+		s.Config.OpenStack.Subnet = &v1alpha1.OpenStackReference{ID: ids[0]}
+		findings := validate(ctx)
+		Expect(findings.Errors).To(BeEmpty())
+		Expect(findings.Warnings).To(ConsistOf(And(HavePrefix(`site "cloud": spec.providerConfig.sites[0].openstack.subnet.id: `), ContainSubstring("DHCP"))))
+
+		s.Config.OpenStack.Subnet = &v1alpha1.OpenStackReference{ID: ids[1]}
+		Expect(messages(validate(ctx).Errors)).To(ConsistOf(ContainSubstring("range 10.251.0.0/16 of the subnet does not contain nodes 10.250.0.0/18")))
+
+		s.Config.OpenStack.Subnet = &v1alpha1.OpenStackReference{ID: missing}
+		Expect(messages(validate(ctx).Errors)).To(ConsistOf(And(HavePrefix("spec.providerConfig.sites[0].openstack.subnet.id: "), ContainSubstring("does not exist"))))
+
+		s.Config.OpenStack.Network.ID, s.Config.OpenStack.Subnet.ID = other, ids[0]
+		Expect(messages(validate(ctx).Errors)).To(ConsistOf(ContainSubstring("the subnet is not in network " + other)))
+	})
+
+	It("should check that the subnet that is made fits into the network that is given", func(ctx SpecContext) {
+		network, ids := makeNetwork(ctx, "10.250.32.0/24")
+		s.Config.OpenStack.Network = &v1alpha1.OpenStackNetwork{ID: network}
+		Expect(messages(validate(ctx).Errors)).To(ConsistOf(ContainSubstring("its subnet " + ids[0] + " has the range 10.250.32.0/24, which overlaps with 10.250.0.0/18")))
+
+		By("not taking its own subnet for another's")
+		Expect(subnets.Delete(ctx, cloud.network, ids[0]).ExtractErr()).To(Succeed())
+		_, err := part.Reconcile(ctx, s, keep(s))
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx SpecContext) { Expect(part.Delete(ctx, s, keep(s))).To(Succeed()) })
+		Expect(validate(ctx)).To(Equal(platform.Findings{}))
+		s.Network.Nodes = []netip.Prefix{netip.MustParsePrefix("10.250.0.0/19")}
+		Expect(validate(ctx)).To(Equal(platform.Findings{}))
+	})
+
+	It("should warn of zones that do not exist, and name flavors and volume types that do not exist", func(ctx SpecContext) {
+		s.Profile.Zones = append(s.Profile.Zones, v1alpha1.SiteZone{Name: "cloud-z", OpenStack: &v1alpha1.OpenStackZone{AvailabilityZone: "az9"}})
+		request.Demands = []platform.Demand{demand("m1.nothing", 1, 1), demand("m1.tiny", 1, 1, 10)}
+		request.Demands[1].Path = field.NewPath("spec", "provider", "workers").Index(1)
+		request.Demands[1].VolumeType = &v1alpha1.SiteVolumeType{Name: "cloud", OpenStack: &v1alpha1.OpenStackVolumeType{Type: "tape"}}
+		findings := validate(ctx)
+		Expect(findings.Warnings).To(ConsistOf(And(ContainSubstring(`site "cloud"`), ContainSubstring(`availability zone "az9" of zone "cloud-z"`))))
+		Expect(messages(findings.Errors)).To(ConsistOf(
+			HavePrefix(`spec.provider.workers[0].machine.type: Invalid value: "m1.nothing": `),
+			HavePrefix(`spec.provider.workers[1].volume.type: Invalid value: "tape": `),
+		))
+	})
+
+	It("should compare what the pools need with the quotas, and count what the shoot has for it", func(ctx SpecContext) {
+		own := newProject(ctx, "member", "load-balancer_member")
+		own.setQuotas(ctx, computequotas.UpdateOpts{Cores: new(8), Instances: new(-1), RAM: new(-1)}, networkquotas.UpdateOpts{Port: new(3)},
+			volumequotas.UpdateOpts{Volumes: new(-1), Gigabytes: new(100)})
+		s.Credentials = own.credentials
+
+		request.Demands = []platform.Demand{demand("m1.large", 2, 2)}
+		Expect(validate(ctx)).To(Equal(platform.Findings{}), "8 of 8 cores")
+
+		request.Demands[0].Maximum = 4
+		findings := validate(ctx)
+		Expect(findings.Shortages).To(BeEmpty())
+		Expect(findings.Warnings).To(ConsistOf(
+			`site "cloud": spec.provider.workers[0].maximum: the pools need up to 16 cores, the quota leaves 8`,
+			`site "cloud": spec.provider.workers[0].maximum: the pools need up to 4 ports, the quota leaves 3`,
+		))
+
+		request.Demands[0].Minimum = 3
+		request.Demands[0].VolumeSizes = []int{30, 10}
+		findings = validate(ctx)
+		Expect(messages(findings.Shortages)).To(ConsistOf(
+			"spec.provider.workers[0].minimum: Forbidden: the pools need at least 12 cores, the quota leaves 8",
+			"spec.provider.workers[0].minimum: Forbidden: the pools need at least 120 GiB of volumes, the quota leaves 100",
+		))
+		Expect(platform.ClassOf(findings.Err())).To(Equal(platform.ClassQuota))
+
+		By("using up the quota with a server of the shoot")
+		request.Demands[0] = demand("m1.large", 1, 1)
+		used := newServices(ctx, own.landscapeCredentials())
+		network, err := networks.Create(ctx, used.network, networks.CreateOpts{Name: "used"}).Extract()
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(networks.Delete(ctx, used.network, network.ID).ExtractErr()).To(Succeed())
+		})
+		_, err = subnets.Create(ctx, used.network, subnets.CreateOpts{NetworkID: network.ID, CIDR: "10.250.0.0/24", IPVersion: 4, EnableDHCP: new(false)}).Extract()
+		Expect(err).NotTo(HaveOccurred())
+		o := owner.Owner{Shoot: s.Shoot, Site: s.Name}
+		server := createServer(ctx, used, servers.CreateOpts{Name: s.Shoot + "-machine", Metadata: o.Metadata(), Networks: []servers.Network{{UUID: network.ID}}})
+		_, err = computequotas.Update(ctx, own.admin.compute, own.id, computequotas.UpdateOpts{Cores: new(1), Force: true}).Extract()
+		Expect(err).NotTo(HaveOccurred())
+		request.Demands[0] = demand("m1.tiny", 1, 1)
+		Expect(validate(ctx)).To(Equal(platform.Findings{}), "the server is that of the pool")
+		deleteServer(ctx, used, server.ID)
+	})
+
+	It("should refuse credentials that may only read, and warn of those that may not make load balancers", func(ctx SpecContext) {
+		reader := newProject(ctx, "reader")
+		s.Credentials = reader.credentials
+		findings := validate(ctx)
+		Expect(messages(findings.Errors)).To(ConsistOf(And(HavePrefix("spec.providerConfig.sites[0]: Forbidden: the credentials may only read"), ContainSubstring("reader"))))
+		Expect(messages(findings.Errors)).To(HaveEach(Not(ContainSubstring("secret"))))
+
+		member := newProject(ctx, "member")
+		s.Credentials = member.credentials
+		findings = validate(ctx)
+		Expect(findings.Errors).To(BeEmpty())
+		Expect(findings.Warnings).To(ConsistOf(And(HavePrefix(`site "cloud": spec.providerConfig.sites[0]: `), ContainSubstring("load-balancer_member"))))
+
+		By("deleting nevertheless what they made")
+		_, err := part.Reconcile(ctx, s, keep(s))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(part.Delete(ctx, s, keep(s))).To(Succeed())
+	})
+
+	DescribeTable("should return that the site could not be asked, and no mistake", func(ctx SpecContext, fault countproxy.Fault, class platform.Class) {
+		request.Demands = []platform.Demand{demand("m1.tiny", 1, 1)}
+		fault.Action, fault.Method = countproxy.ActionStatus, http.MethodGet
+		Expect(proxy.SetFaults(fault)).To(Succeed())
+		findings, err := part.Validate(ctx, s, request)
+		Expect(err).To(MatchError(ContainSubstring(`site "cloud"`)))
+		Expect(platform.ClassOf(err)).To(Equal(class))
+		Expect(findings.Errors).To(BeEmpty())
+	},
+		Entry("Neutron is away", countproxy.Fault{Service: "neutron", Status: 503}, platform.ClassTransient),
+		Entry("Nova is away", countproxy.Fault{Service: "nova", Status: 503}, platform.ClassTransient),
+		Entry("Octavia is away", countproxy.Fault{Service: "octavia", Status: 503}, platform.ClassTransient),
+		Entry("limits are away", countproxy.Fault{Path: "/limits$", Status: 503}, platform.ClassTransient),
+	)
+
+	It("should warn if the cloud does not tell the quota of ports or the zones", func(ctx SpecContext) {
+		request.Demands = []platform.Demand{demand("m1.tiny", 1, 1)}
+		Expect(proxy.SetFaults(
+			countproxy.Fault{Path: "/details.json$", Action: countproxy.ActionStatus, Status: http.StatusForbidden},
+			countproxy.Fault{Path: "/os-availability-zone$", Action: countproxy.ActionStatus, Status: http.StatusForbidden},
+		)).To(Succeed())
+		findings := validate(ctx)
+		Expect(findings.Errors).To(BeEmpty())
+		Expect(findings.Warnings).To(ConsistOf(ContainSubstring("availability zones"), ContainSubstring("quota of ports")))
+	})
+})
