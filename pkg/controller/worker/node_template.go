@@ -28,11 +28,7 @@ func (d *delegate) nodeTemplate(p *pool, z *zone) *machinev1alpha1.NodeTemplate 
 		Architecture: new(architecture(p)),
 	}
 
-	if machineType := v1beta1helper.FindMachineTypeByName(d.cluster.CloudProfile.Spec.MachineTypes, p.spec.MachineType); machineType != nil {
-		template.Capacity[corev1.ResourceCPU] = machineType.CPU
-		template.Capacity[corev1.ResourceMemory] = machineType.Memory
-		template.Capacity[resourceGPU] = machineType.GPU
-	}
+	maps.Copy(template.Capacity, d.typeCapacity(p))
 	if p.spec.NodeTemplate != nil {
 		maps.Copy(template.Capacity, p.spec.NodeTemplate.Capacity)
 		template.VirtualCapacity = maps.Clone(p.spec.NodeTemplate.VirtualCapacity)
@@ -46,6 +42,22 @@ func (d *delegate) nodeTemplate(p *pool, z *zone) *machinev1alpha1.NodeTemplate 
 		maps.Copy(template.VirtualCapacity, p.config.NodeTemplate.VirtualCapacity)
 	}
 	return template
+}
+
+// typeCapacity returns what the CloudProfile says that the pool's machine type has.
+func (d *delegate) typeCapacity(p *pool) corev1.ResourceList {
+	machineType := v1beta1helper.FindMachineTypeByName(d.cluster.CloudProfile.Spec.MachineTypes, p.spec.MachineType)
+	if machineType == nil {
+		return corev1.ResourceList{}
+	}
+	return corev1.ResourceList{corev1.ResourceCPU: machineType.CPU, corev1.ResourceMemory: machineType.Memory, resourceGPU: machineType.GPU}
+}
+
+// machineCapacity returns what a machine of the pool has in the zone.
+func (d *delegate) machineCapacity(p *pool, z *zone) corev1.ResourceList {
+	capacity := d.typeCapacity(p)
+	maps.Copy(capacity, z.machineType.Capacity)
+	return capacity
 }
 
 func architecture(p *pool) string {

@@ -130,6 +130,7 @@ func (d *delegate) request(p *pool, z *zone, f *facts) (platform.MachineClassReq
 		Status:      status,
 		Zone:        &z.site.Profile.Zones[i],
 		MachineType: z.machineType,
+		Capacity:    d.machineCapacity(p, z),
 		Image:       z.image.Site,
 		VolumeType:  rootType,
 		VolumeSize:  rootSize,

@@ -10,11 +10,14 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	openstackclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	openstack "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/infrastructure"
+	vsphereclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
+	vsphere "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/infrastructure"
 )
 
 // New returns the Infrastructure parts of all platforms.
 func New() platform.Registry[platform.Infrastructure] {
 	return platform.Registry[platform.Infrastructure]{
 		v1alpha1.PlatformOpenStack: openstack.New(openstackclient.Shared()),
+		v1alpha1.PlatformVSphere:   vsphere.New(vsphereclient.Shared()),
 	}
 }

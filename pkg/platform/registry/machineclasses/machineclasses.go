@@ -10,11 +10,14 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	openstackclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	openstack "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machineclasses"
+	vsphereclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
+	vsphere "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/machineclasses"
 )
 
 // New returns the MachineClasses parts of all platforms.
 func New() platform.Registry[platform.MachineClasses] {
 	return platform.Registry[platform.MachineClasses]{
 		v1alpha1.PlatformOpenStack: openstack.New(openstackclient.Shared()),
+		v1alpha1.PlatformVSphere:   vsphere.New(vsphereclient.Shared()),
 	}
 }
