@@ -41,7 +41,7 @@ func unwanted(module, dependency string) string {
 	const gardener = "github.com/gardener/gardener/"
 
 	if own, ok := strings.CutPrefix(dependency, module+"/"); ok {
-		for _, allowed := range []string{"cmd/machine-controller-manager-provider-hybrid", "pkg/apis", "pkg/site", "pkg/machine", "pkg/platform/registry/machines"} {
+		for _, allowed := range []string{"cmd/machine-controller-manager-provider-hybrid", "pkg/apis", "pkg/site", "pkg/machine", "pkg/platform/registry/machines", "pkg/platform/transport"} {
 			if own == allowed || strings.HasPrefix(own, allowed+"/") {
 				return ""
 			}

@@ -212,11 +212,11 @@ var _ = Describe("Machines", func() {
 
 	It("should return at the ID when the clone takes long, report no error meanwhile, and wait for it before it deletes", func(ctx SpecContext) {
 		r := request("slow")
-		disturb(ctx, control.Settings{Task: 25 * time.Second})
+		disturb(ctx, control.Settings{Task: 18 * time.Second})
 		start := time.Now()
 		created, err := part.Create(ctx, r)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(time.Since(start)).To(BeNumerically("<", 24*time.Second))
+		Expect(time.Since(start)).To(BeNumerically("<", 17*time.Second))
 		Expect(place.vm(ctx, spec, r.Name)).To(BeNil(), "the clone goes on")
 		r.ProviderID = created.ProviderID
 		Expect(part.Get(ctx, r)).To(HaveField("ProviderID", created.ProviderID))
@@ -225,6 +225,77 @@ var _ = Describe("Machines", func() {
 		Expect(part.Delete(ctx, r)).To(Succeed())
 		Expect(place.vms(ctx, spec)).To(BeZero())
 	}, NodeTimeout(2*time.Minute))
+
+	It("should report the failure of a clone after the call has returned", func(ctx SpecContext) {
+		r := request("fails")
+		disturb(ctx, control.Settings{Task: 14 * time.Second, Faults: []control.Fault{{Method: "CloneVM_Task", Type: "NoDiskSpace", InTask: true, Times: 1}}})
+		created, err := part.Create(ctx, r)
+		Expect(err).NotTo(HaveOccurred())
+		r.ProviderID = created.ProviderID
+		Expect(part.Get(ctx, r)).To(HaveField("ProviderID", created.ProviderID))
+		Expect(platform.ClassOf(part.Initialize(ctx, r))).To(Equal(platform.ClassExhausted))
+		_, err = part.Get(ctx, r)
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassExhausted))
+
+		Expect(part.Delete(ctx, r)).To(Succeed())
+		_, err = part.Get(ctx, r)
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassNotFound))
+	}, NodeTimeout(2*time.Minute))
+
+	It("should store machines by a storage policy, on a datastore of the cluster", func(ctx SpecContext) {
+		r := request("policy")
+		session, err := newSessions().Get(ctx, "vc", connection(), siteCredentials())
+		Expect(err).NotTo(HaveOccurred())
+		spec.VSphere.StoragePolicyID, err = session.StoragePolicyID(ctx, "vSAN Default Storage Policy")
+		Expect(err).NotTo(HaveOccurred())
+		spec.VSphere.Datastore = ""
+		_, err = part.Create(ctx, r)
+		Expect(err).NotTo(HaveOccurred())
+		expectComplete(ctx, r)
+		_, err = session.StoragePolicyID(ctx, "none")
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
+	})
+
+	It("should keep the machines of a pool apart by a rule that follows them", func(ctx SpecContext) {
+		spec.VSphere.AntiAffinityRule = place.shoot + "-pool"
+		members := func() []types.ManagedObjectReference {
+			GinkgoHelper()
+			configuration, err := object.NewClusterComputeResource(inspector, types.ManagedObjectReference{Type: "ClusterComputeResource", Value: spec.VSphere.ComputeCluster}).Configuration(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			for _, rule := range configuration.Rule {
+				if apart, ok := rule.(*types.ClusterAntiAffinityRuleSpec); ok && apart.Name == spec.VSphere.AntiAffinityRule {
+					return apart.Vm
+				}
+			}
+			return nil
+		}
+		names := []string{"a", "b", "c"}
+		var group sync.WaitGroup
+		for _, name := range names {
+			group.Go(func() {
+				defer GinkgoRecover()
+				_, err := part.Create(ctx, request(name))
+				Expect(err).NotTo(HaveOccurred())
+			})
+		}
+		group.Wait()
+		Expect(members()).To(HaveLen(3))
+		Expect(part.Delete(ctx, request("a"))).To(Succeed())
+		Expect(members()).To(ConsistOf(place.vm(ctx, spec, request("b").Name).Self, place.vm(ctx, spec, request("c").Name).Self))
+		Expect(part.Delete(ctx, request("b"))).To(Succeed())
+		Expect(members()).To(BeNil())
+	})
+
+	It("should make machines although the rule cannot be written", func(ctx SpecContext) {
+		spec.VSphere.AntiAffinityRule = place.shoot + "-pool"
+		disturb(ctx, control.Settings{Faults: []control.Fault{{Method: "ReconfigureComputeResource_Task", Type: "NoPermission"}}})
+		for _, name := range []string{"a", "b"} {
+			r := request(name)
+			_, err := part.Create(ctx, r)
+			Expect(err).NotTo(HaveOccurred())
+			expectComplete(ctx, r)
+		}
+	})
 
 	It("should make machines in four zones of two datacenters and list those of each folder", func(ctx SpecContext) {
 		for _, cluster := range []string{"DC0_C0", "DC0_C1", "DC1_C0", "DC1_C1"} {

@@ -30,19 +30,29 @@ func (m *machines) Create(ctx context.Context, request platform.MachineRequest) 
 		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
 	}
 	creation := c.creations.begin(ctx, c.path(), c.create)
-	machine, complete, err := creation.wait(ctx)
 	switch {
-	case err != nil:
-		if ended, _ := creation.state(); ended {
-			c.creations.forget(creation)
-		}
-		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
-	case complete:
-		return machine, nil
-	default:
+	case creation.wait(ctx, createWait):
+		c.creations.forget(creation)
+		return creation.machine, platform.InSite(request.Spec.Site, creation.err)
+	case creation.isAccepted():
 		go creation.observe(request.Spec.Site, request.Name)
 		return c.machine(), nil
+	default:
+		err := platform.NewError(platform.ClassTransient, "the vCenter has not accepted yet to make virtual machine %q", request.Name)
+		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
 	}
+}
+
+// Initialize implements platform.Machines. It waits a while for a creation that went on when Create returned.
+func (m *machines) Initialize(ctx context.Context, request platform.MachineRequest) error {
+	c, err := m.call(ctx, request)
+	if err != nil {
+		return platform.InSite(request.Spec.Site, err)
+	}
+	if creation := c.creations.find(c.path()); creation != nil && creation.wait(ctx, initializeWait) {
+		return platform.InSite(request.Spec.Site, creation.err)
+	}
+	return nil
 }
 
 // create makes the virtual machine, or completes what an interrupted creation left behind.

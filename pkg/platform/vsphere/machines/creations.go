@@ -16,9 +16,11 @@ import (
 )
 
 const (
-	// createWait is how long a call waits for a creation before it returns the ID, so that a slow site does not keep the workers
-	// that other sites need.
-	createWait = 20 * time.Second
+	// createWait is how long a creation is waited for before the ID is returned, so that a slow site does not keep the workers that
+	// other sites need. What fails meanwhile is tried again anew.
+	createWait = 10 * time.Second
+	// initializeWait is how long a creation is waited for after that. What fails meanwhile shows at the machine.
+	initializeWait = 20 * time.Second
 	// creationTimeout limits a creation as a whole.
 	creationTimeout = 30 * time.Minute
 )
@@ -98,21 +100,26 @@ func (c *creation) state() (ended bool, err error) {
 	}
 }
 
-// wait returns the machine when it is complete, and says after a while that it is not yet.
-func (c *creation) wait(ctx context.Context) (machine platform.Machine, complete bool, err error) {
-	timer := time.NewTimer(createWait)
+// wait waits for the end of the creation, and reports whether it came in time.
+func (c *creation) wait(ctx context.Context, limit time.Duration) (ended bool) {
+	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case <-c.done:
-		return c.machine, c.err == nil, c.err
+		return true
 	case <-ctx.Done():
 	case <-timer.C:
 	}
+	return false
+}
+
+// isAccepted reports whether the vCenter has accepted to make the virtual machine.
+func (c *creation) isAccepted() bool {
 	select {
 	case <-c.accepted:
-		return platform.Machine{}, false, nil
+		return true
 	default:
-		return platform.Machine{}, false, platform.NewError(platform.ClassTransient, "the vCenter has not accepted the creation yet")
+		return false
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"reflect"
 	"regexp"
+	"strings"
 	"sync"
 
 	"github.com/vmware/govmomi/simulator"
@@ -165,10 +166,18 @@ func (d *disturber) failTask(w http.ResponseWriter, method string, body []byte) 
 	registry := d.model.Map()
 	ctx := &simulator.Context{Context: context.Background(), Map: registry}
 	object := registry.Get(types.ManagedObjectReference{Type: string(match[1]), Value: string(match[2])})
-	task := simulator.CreateTask(object, method, func(*simulator.Task) (types.AnyType, types.BaseMethodFault) {
+	task := simulator.CreateTask(object, taskName(method), func(*simulator.Task) (types.AnyType, types.BaseMethodFault) {
 		return nil, newFault(name)
 	})
 	w.Header().Set("Content-Type", "text/xml")
 	_, _ = fmt.Fprintf(w, taskAnswer, method, task.Run(ctx).Value, method)
 	return true
+}
+
+// taskName is the name by which the simulator delays the task of a method: cloneVm for CloneVM_Task.
+func taskName(method string) string {
+	if method == "CloneVM_Task" {
+		return "cloneVm"
+	}
+	return strings.TrimSuffix(method, "_Task")
 }

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package transport_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	. "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
+)
+
+var _ = Describe("Transport", func() {
+	options := func() Options {
+		return Options{Site: "transport", Describe: func(*http.Request) (string, string) { return "service", "Method" }}
+	}
+	serve := func(handler http.HandlerFunc) *httptest.Server {
+		server := httptest.NewTLSServer(handler)
+		DeferCleanup(server.Close)
+		return server
+	}
+	get := func(o Options, url string) error {
+		t, err := New(o)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(t.CloseIdleConnections)
+		response, err := (&http.Client{Transport: t}).Get(url)
+		if err == nil {
+			Expect(response.Body.Close()).To(Succeed())
+		}
+		return err
+	}
+
+	It("should count requests for what they are described as", func() {
+		server := serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+		o := options()
+		o.TLS = &v1alpha1.TLS{InsecureSkipVerify: true}
+		Expect(get(o, server.URL)).To(Succeed())
+		Expect(platform.RequestDuration.DeleteLabelValues("transport", "service", "Method", "418")).To(BeTrue())
+	})
+
+	It("should not trust a server that the configuration does not", func() {
+		server := serve(func(http.ResponseWriter, *http.Request) {})
+		o := options()
+		Expect(IsUntrusted(get(o, server.URL))).To(BeTrue())
+		o.TLS = &v1alpha1.TLS{Thumbprint: "AA:BB"}
+		Expect(IsUntrusted(get(o, server.URL))).To(BeTrue())
+	})
+
+	It("should refuse a bundle without certificates", func() {
+		o := options()
+		o.TLS = &v1alpha1.TLS{CACert: "nothing"}
+		_, err := New(o)
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
+	})
+
+	It("should go through the proxy", func() {
+		var asked string
+		proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked = r.Host }))
+		DeferCleanup(proxy.Close)
+		o := options()
+		o.Proxy = &v1alpha1.Proxy{URL: proxy.URL}
+		Expect(get(o, "http://vcenter.example")).To(Succeed())
+		Expect(asked).To(Equal("vcenter.example"))
+	})
+
+	It("should not wait longer for an answer than configured", func() {
+		stop := make(chan struct{})
+		server := serve(func(http.ResponseWriter, *http.Request) { <-stop })
+		DeferCleanup(func() { close(stop) })
+		o := options()
+		o.TLS = &v1alpha1.TLS{InsecureSkipVerify: true}
+		o.RequestTimeout = 50 * time.Millisecond
+		Expect(get(o, server.URL)).To(MatchError(ContainSubstring("timeout")))
+	})
+
+	It("should have a timeout if none is configured", func() {
+		Expect(RequestTimeout(nil)).To(Equal(time.Minute))
+		Expect(RequestTimeout(&metav1.Duration{Duration: time.Second})).To(Equal(time.Second))
+	})
+})
