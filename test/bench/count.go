@@ -87,6 +87,17 @@ func worst(quantity string) Count {
 	}
 }
 
+// middle returns the median sample of a quantity.
+func middle(quantity string) Count {
+	return func(records []Record) (float64, error) {
+		values := samplesOf(records, quantity)
+		if len(values) == 0 {
+			return 0, fmt.Errorf("the log has no %s", quantity)
+		}
+		return median(values), nil
+	}
+}
+
 func samplesOf(records []Record, quantity string) []float64 {
 	var values []float64
 	for _, record := range records {
@@ -158,8 +169,8 @@ func isSharedPoll(record Record) bool {
 	return record.Method == http.MethodGet && strings.HasSuffix(path, "/servers/detail")
 }
 
-func median(durations []time.Duration) time.Duration {
-	sorted := slices.Sorted(slices.Values(durations))
+func median[T time.Duration | float64](values []T) T {
+	sorted := slices.Sorted(slices.Values(values))
 	middle := len(sorted) / 2
 	if len(sorted)%2 == 1 {
 		return sorted[middle]

@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -58,6 +59,7 @@ func measureMachineDelete(ctx context.Context, b *Bed) (Measurement, error) {
 	}
 
 	m := Measurement{Note: fmt.Sprintf("warm session; worst of %d machines with port and root volume, one after the other, shared polls counted", deletions)}
+	var walls []string
 	for _, request := range requests {
 		// As when machine-controller-manager deletes a machine, it was looked at before.
 		if _, err := b.machines.Get(ctx, request); err != nil {
@@ -73,6 +75,8 @@ func measureMachineDelete(ctx context.Context, b *Bed) (Measurement, error) {
 			return Measurement{}, err
 		}
 		m.Records = append(append(m.Records, records...), sample(request.Name, quantityWall, wall.Seconds()))
+		walls = append(walls, fmt.Sprintf("%.2f s", wall.Seconds()))
 	}
+	m.Note += "; calls took " + strings.Join(walls, ", ")
 	return m, nil
 }

@@ -22,7 +22,13 @@ import (
 	machineplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machines"
 )
 
-const defaultConcurrentReconciles = 5
+const (
+	defaultConcurrentReconciles = 5
+	// clientQPS and clientBurst limit the requests to the seed. The default of client-go, 5 a second, would let the shoots of a
+	// seed wait for each other: a reconciliation writes its state after each object that it makes.
+	clientQPS   = 100
+	clientBurst = 130
+)
 
 // options are the flags of the command.
 type options struct {
@@ -81,6 +87,8 @@ func (o *options) complete() error {
 	if err := o.all.Complete(); err != nil {
 		return err
 	}
+	config := o.rest.Completed().Config
+	config.QPS, config.Burst = clientQPS, clientBurst
 	return o.heartbeat.Validate()
 }
 

@@ -46,6 +46,7 @@ func (a *actuator) deleteSites(ctx context.Context, log logr.Logger, infra *exte
 		d       = &deletion{writer: &statusWriter{client: a.client, infra: infra, state: input.State}}
 		earlier = readStatus(infra)
 	)
+	infra = infra.DeepCopy() // The writer changes the object while the sites read it.
 	d.sites, d.resolveErr = resolveForDeletion(log, input.Input)
 	d.untouched = make([]bool, len(d.sites))
 	d.errs = a.forEach(ctx, log, infra, d.sites, func(ctx context.Context, s *site.Site) error {

@@ -248,7 +248,7 @@ func (f *fixture) start(ctx context.Context) {
 // stored is the object as the API has it, with what its status holds.
 func (f *fixture) stored(ctx context.Context) (*extensionsv1alpha1.Infrastructure, *v1alpha1.InfrastructureState, *v1alpha1.InfrastructureStatus) {
 	infra := &extensionsv1alpha1.Infrastructure{}
-	Expect(f.client.Get(ctx, client.ObjectKeyFromObject(f.infra), infra)).To(Succeed())
+	Expect(f.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "infra"}, infra)).To(Succeed())
 	state, err := codec.Decode[v1alpha1.InfrastructureState](infra.Status.State)
 	if errors.Is(err, codec.ErrEmpty) {
 		state, err = &v1alpha1.InfrastructureState{}, nil

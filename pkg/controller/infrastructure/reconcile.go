@@ -34,8 +34,9 @@ func (a *actuator) reconcile(ctx context.Context, log logr.Logger, infra *extens
 		sites[i].SSHPublicKey = infra.Spec.SSHPublicKey
 	}
 
+	writer := &statusWriter{client: a.client, infra: infra, state: input.State}
+	infra = infra.DeepCopy() // The writer changes the object while the sites read it.
 	var (
-		writer    = &statusWriter{client: a.client, infra: infra, state: input.State}
 		result    = &result{config: input.Config, cluster: cluster, earlier: readStatus(infra), ready: map[string]*v1alpha1.SiteStatus{}}
 		demands   = demands(cluster, input.Profile, infra.Spec.Region)
 		removals  = &removals{actuator: a, infra: infra, cluster: cluster, profile: input.Profile, moving: restoring || moves(cluster)}

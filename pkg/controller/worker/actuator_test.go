@@ -385,9 +385,9 @@ func (f *fixture) bringUp(ctx context.Context) {
 			},
 			Spec: machinev1alpha1.MachineSetSpec{Template: deployment.Spec.Template},
 		}
-		template := machineSet.Spec.Template
+		template, owners := machineSet.Spec.Template, machineSet.OwnerReferences
 		_, _ = controllerutil.CreateOrUpdate(ctx, apiServer, machineSet, func() error {
-			machineSet.Spec.Template = template
+			machineSet.Spec.Template, machineSet.OwnerReferences = template, owners
 			return nil
 		})
 		patch := client.MergeFrom(deployment.DeepCopy())

@@ -62,6 +62,7 @@ func newStand(ctx context.Context, bed *openstack.Bed, binaries landscape.Binari
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(proxy.Close)
 	local, err := shoot.Start(ctx, shoot.Options{Name: "shoot--crash--" + rand.String(5), Dir: GinkgoT().TempDir(), Bed: bed, Binaries: binaries})
+	DeferCleanup(func(ctx SpecContext) error { return local.Sweep(ctx) }, NodeTimeout(5*time.Minute))
 	DeferCleanup(local.Stop)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(local.CreateCluster(ctx, func(site *v1alpha1.CloudProfileSite) {

@@ -33,7 +33,7 @@ var _ = Describe("A process that is killed after a write", Ordered, func() {
 			&phase{name: "delete infrastructure", do: deleteInfrastructure},
 		)
 		Expect(left(ctx)).To(BeEmpty())
-	}, SpecTimeout(10*time.Minute))
+	}, SpecTimeout(25*time.Minute))
 
 	It("should leave a machine that is as if nothing had happened, and nothing when it is deleted", func(ctx SpecContext) {
 		Expect(inAll(func(s *stand) error { return createInfrastructure(ctx, s) })).To(Succeed())
@@ -44,7 +44,7 @@ var _ = Describe("A process that is killed after a write", Ordered, func() {
 		)
 		Expect(inAll(func(s *stand) error { return deleteInfrastructure(ctx, s) })).To(Succeed())
 		Expect(left(ctx)).To(BeEmpty())
-	}, SpecTimeout(15*time.Minute))
+	}, SpecTimeout(25*time.Minute))
 })
 
 func createInfrastructure(ctx context.Context, s *stand) (err error) {

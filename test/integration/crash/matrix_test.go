@@ -20,8 +20,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
 
-// phaseTimeout is how long a phase may take, with the recovery from a kill.
-const phaseTimeout = 2 * time.Minute
+// phaseTimeout is how long a phase may take, with the recovery from a kill: minutes if others load OpenStack.
+const phaseTimeout = 5 * time.Minute
 
 // phase is a part of a life cycle.
 type phase struct {

@@ -56,6 +56,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		Name: "shoot--faults--" + rand.String(5), Dir: GinkgoT().TempDir(), Bed: bed, Binaries: binaries,
 		DriverArgs: []string{"--resource-exhausted-retry=5s"},
 	})
+	DeferCleanup(func(ctx SpecContext) error { return local.Sweep(ctx) }, NodeTimeout(5*time.Minute))
 	DeferCleanup(local.Stop)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(local.CreateCluster(ctx, func(site *v1alpha1.CloudProfileSite) {

@@ -54,7 +54,7 @@ var _ = Describe("A fault of one of two sites", Ordered, func() {
 		worker = workerOfPools(infrastructure)
 		Expect(local.Create(ctx, worker)).To(Succeed())
 		normalCreation, normalDelete = createAndDelete(ctx, 2*time.Minute)
-	}, NodeTimeout(6*time.Minute))
+	}, NodeTimeout(12*time.Minute))
 
 	DescribeTable("should lose no server, not delay the other site, and be recovered from without help",
 		func(ctx SpecContext, f fault) {

@@ -6,6 +6,7 @@ package shoot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -113,6 +114,17 @@ func (s *Shoot) Stop() {
 	if s.Seed != nil {
 		s.Seed.Stop()
 	}
+}
+
+// Sweep deletes what is left of the shoot in both projects, after a test that failed. What is to be shown is shown before.
+func (s *Shoot) Sweep(ctx context.Context) error {
+	var errs []error
+	for _, inspector := range s.Inspectors {
+		if inspector != nil {
+			errs = append(errs, inspector.Sweep(ctx, s.Name))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Objects are all objects of the shoot in both projects.

@@ -36,6 +36,7 @@ func (v *infrastructureValidator) validateOpenStack(config *v1alpha1.OpenStackIn
 	} else if pools := floatingPoolNames(profile); len(pools) > 0 {
 		allErrs = append(allErrs, validateOneOf(config.FloatingPoolName, pools, poolPath)...)
 	}
+	allErrs = append(allErrs, validateFloatingSubnet(config, fldPath.Child("floatingSubnet"))...)
 
 	networkPath := fldPath.Child("network")
 	if config.Network != nil {
@@ -60,6 +61,27 @@ func (v *infrastructureValidator) validateOpenStack(config *v1alpha1.OpenStackIn
 		}
 	}
 	return allErrs
+}
+
+// validateFloatingSubnet takes a subnet only for a router that is created: a given one keeps its gateway.
+func validateFloatingSubnet(config *v1alpha1.OpenStackInfrastructure, fldPath *field.Path) field.ErrorList {
+	subnet := config.FloatingSubnet
+	switch {
+	case subnet == nil:
+		return nil
+	case config.Router != nil:
+		return field.ErrorList{field.Forbidden(fldPath, "must not be set together with router")}
+	case config.FloatingPoolName == "":
+		return field.ErrorList{field.Forbidden(fldPath, "must not be set without floatingPoolName")}
+	case subnet.ID == "" && subnet.Name == "":
+		return field.ErrorList{field.Required(fldPath, "must have either id or name")}
+	case subnet.ID != "" && subnet.Name != "":
+		return field.ErrorList{field.Forbidden(fldPath.Child("name"), "must not be set together with id")}
+	case subnet.ID != "":
+		return validateUUID(subnet.ID, fldPath.Child("id"))
+	default:
+		return nil
+	}
 }
 
 func validateOpenStackNetwork(network *v1alpha1.OpenStackNetwork, fldPath *field.Path) field.ErrorList {

@@ -147,6 +147,30 @@ var _ = Describe("#ValidateInfrastructureConfig", func() {
 		Entry("bad IDs", openStack(func(o *v1alpha1.OpenStackInfrastructure) {
 			o.Network, o.Router, o.SecurityGroup = &v1alpha1.OpenStackNetwork{ID: "net"}, &v1alpha1.OpenStackReference{ID: "router"}, &v1alpha1.OpenStackReference{}
 		}), problem{invalid, "i.sites[0].openstack.network.id"}, problem{invalid, "i.sites[0].openstack.router.id"}, problem{required, "i.sites[0].openstack.securityGroup.id"}),
+		Entry("floating subnet by ID", openStack(func(o *v1alpha1.OpenStackInfrastructure) {
+			o.FloatingSubnet = &v1alpha1.OpenStackFloatingSubnet{ID: uuid}
+		})),
+		Entry("floating subnet by name", openStack(func(o *v1alpha1.OpenStackInfrastructure) {
+			o.FloatingSubnet = &v1alpha1.OpenStackFloatingSubnet{Name: "public-1"}
+		})),
+		Entry("floating subnet by neither", openStack(func(o *v1alpha1.OpenStackInfrastructure) {
+			o.FloatingSubnet = &v1alpha1.OpenStackFloatingSubnet{}
+		}), problem{required, "i.sites[0].openstack.floatingSubnet"}),
+		Entry("floating subnet by both", openStack(func(o *v1alpha1.OpenStackInfrastructure) {
+			o.FloatingSubnet = &v1alpha1.OpenStackFloatingSubnet{ID: uuid, Name: "public-1"}
+		}), problem{forbidden, "i.sites[0].openstack.floatingSubnet.name"}),
+		Entry("floating subnet by a bad ID", openStack(func(o *v1alpha1.OpenStackInfrastructure) {
+			o.FloatingSubnet = &v1alpha1.OpenStackFloatingSubnet{ID: "public-1"}
+		}), problem{invalid, "i.sites[0].openstack.floatingSubnet.id"}),
+		Entry("floating subnet without a pool", openStack(func(o *v1alpha1.OpenStackInfrastructure) {
+			o.FloatingPoolName, o.FloatingSubnet = "", &v1alpha1.OpenStackFloatingSubnet{ID: uuid}
+		}), problem{required, "i.sites[0].openstack.floatingPoolName"}, problem{forbidden, "i.sites[0].openstack.floatingSubnet"}),
+		Entry("floating subnet and router", openStack(func(o *v1alpha1.OpenStackInfrastructure) {
+			o.Router, o.FloatingSubnet = &v1alpha1.OpenStackReference{ID: uuid}, &v1alpha1.OpenStackFloatingSubnet{ID: uuid}
+		}), problem{forbidden, "i.sites[0].openstack.floatingSubnet"}),
+		Entry("share network", openStack(func(o *v1alpha1.OpenStackInfrastructure) {
+			o.ShareNetwork = &v1alpha1.OpenStackShareNetwork{Enabled: true}
+		})),
 		Entry("subnet without network", openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.Subnet = &v1alpha1.OpenStackReference{ID: uuid} }), problem{forbidden, "i.sites[0].openstack.subnet"}),
 		Entry("neither ID nor provider", openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.Network = &v1alpha1.OpenStackNetwork{} }), problem{required, "i.sites[0].openstack.network"}),
 		Entry("ID and provider", openStack(func(o *v1alpha1.OpenStackInfrastructure) {
@@ -203,6 +227,9 @@ var _ = Describe("#ValidateInfrastructureConfigUpdate", func() {
 		Entry("removed site that has the Shoot's nodes", newRouted, new("10.250.1.0/24"), func(c *infrastructure) { c.Sites = c.Sites[:1] }, problem{forbidden, "i.sites"}),
 		Entry("removed site of a stretched network", newStretched, new("10.250.0.0/16"), func(c *infrastructure) { c.Sites = c.Sites[:1] }),
 		Entry("floating pool", newRouted, nil, openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.FloatingPoolName = "other" }), problem{invalid, "i.sites[0].openstack.floatingPoolName"}),
+		Entry("floating subnet and share network", newRouted, nil, openStack(func(o *v1alpha1.OpenStackInfrastructure) {
+			o.FloatingSubnet, o.ShareNetwork = &v1alpha1.OpenStackFloatingSubnet{ID: uuid}, &v1alpha1.OpenStackShareNetwork{Enabled: true}
+		})),
 		Entry("network ID", newStretched, nil, openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.Network.ID = "other" }), problem{invalid, "i.sites[0].openstack.network"}),
 		Entry("new network ID", newRouted, nil, openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.Network = &v1alpha1.OpenStackNetwork{ID: uuid} }), problem{invalid, "i.sites[0].openstack.network"}),
 		Entry("subnet, router and security group", newRouted, nil, openStack(func(o *v1alpha1.OpenStackInfrastructure) {

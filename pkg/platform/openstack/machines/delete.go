@@ -10,6 +10,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
@@ -57,10 +58,10 @@ func (c *call) delete(ctx context.Context) error {
 		return err
 	}
 	accepted := time.Now()
-	if err := c.deletePorts(ctx, found.Metadata[owner.MetadataPort]); err != nil {
-		return err
-	}
-	if err := c.waitUntilGone(ctx, found, accepted); err != nil {
+	var group errgroup.Group
+	group.Go(func() error { return c.deletePorts(ctx, found.Metadata[owner.MetadataPort]) })
+	group.Go(func() error { return c.waitUntilGone(ctx, found, accepted) })
+	if err := group.Wait(); err != nil {
 		return err
 	}
 	return c.deleteVolumes(ctx, found.ID)

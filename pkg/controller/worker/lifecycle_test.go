@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package worker
+
+import (
+	"context"
+	"time"
+
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	"github.com/gardener/gardener/pkg/utils/gardener/shootstate"
+	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	"github.com/go-logr/logr"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
+
+var _ = Describe("The life of a pool", func() {
+	var f *fixture
+
+	BeforeEach(func() {
+		f = newFixture(newNamespace())
+	})
+
+	reconcile := func(ctx context.Context) *extensionsv1alpha1.Worker {
+		GinkgoHelper()
+		f.encode()
+		current := &extensionsv1alpha1.Worker{}
+		Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(f.worker), current)).To(Succeed())
+		current.Spec = *f.worker.Spec.DeepCopy()
+		Expect(apiServer.Update(ctx, current)).To(Succeed())
+		Expect(f.actuator(time.Minute).Reconcile(ctx, logr.Discard(), f.worker.DeepCopy(), f.cluster)).To(Succeed())
+		w := &extensionsv1alpha1.Worker{}
+		Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(f.worker), w)).To(Succeed())
+		return w
+	}
+	deployment := func(ctx context.Context, zone string) *machinev1alpha1.MachineDeployment {
+		GinkgoHelper()
+		d := &machinev1alpha1.MachineDeployment{}
+		Expect(apiServer.Get(ctx, client.ObjectKey{Namespace: f.worker.Namespace, Name: deploymentName("a", zone)}, d)).To(Succeed())
+		return d
+	}
+
+	It("should have no machines while the shoot is hibernated, and wake up with the same classes", func(ctx SpecContext) {
+		setPolicy(f.pool("a", "cloud-a", "rack-1"), "affinity")
+		f.create(ctx)
+		DeferCleanup(f.playMachineControllerManager())
+		reconcile(ctx)
+		before := f.deployments(ctx)
+		Expect(deployment(ctx, "rack-1").Spec.Replicas).To(BeEquivalentTo(1))
+
+		f.cluster.Shoot.Spec.Hibernation = &gardencorev1beta1.Hibernation{Enabled: new(true)}
+		reconcile(ctx)
+		Expect(deployment(ctx, "cloud-a").Spec.Replicas).To(BeZero())
+		Expect(deployment(ctx, "rack-1").Spec.Replicas).To(BeZero())
+		Expect(f.deployments(ctx)).To(Equal(before))
+		Expect(f.cloud.Groups("cloud")).To(ConsistOf("a/affinity"))
+
+		f.cluster.Shoot.Spec.Hibernation.Enabled = new(false)
+		reconcile(ctx)
+		Expect(deployment(ctx, "cloud-a").Spec.Replicas).To(BeEquivalentTo(1))
+		Expect(deployment(ctx, "rack-1").Spec.Replicas).To(BeEquivalentTo(1))
+		Expect(f.deployments(ctx)).To(Equal(before))
+	})
+
+	It("should tell the autoscaler and Gardener what they need of a pool that is updated in place", func(ctx SpecContext) {
+		pool := f.pool("a", "cloud-a")
+		pool.UpdateStrategy, pool.KubernetesVersion = new(gardencorev1beta1.AutoInPlaceUpdate), new("1.35.1")
+		pool.ClusterAutoscaler = &extensionsv1alpha1.ClusterAutoscalerOptions{ScaleDownUnneededTime: &metav1.Duration{Duration: time.Hour}}
+		f.create(ctx)
+		DeferCleanup(f.playMachineControllerManager())
+		first := reconcile(ctx)
+		Expect(first.Status.InPlaceUpdates.WorkerPoolToHashMap).To(HaveKeyWithValue("a", Not(BeEmpty())))
+		created := deployment(ctx, "cloud-a")
+		Expect(created.Annotations).To(HaveKeyWithValue(extensionsv1alpha1.ScaleDownUnneededTimeAnnotation, "1h0m0s"))
+		Expect(created.Spec.Strategy.Type).To(Equal(machinev1alpha1.InPlaceUpdateMachineDeploymentStrategyType))
+
+		f.namedPool("a").KubernetesVersion = new("1.36.0")
+		second := reconcile(ctx)
+		Expect(second.Status.InPlaceUpdates.WorkerPoolToHashMap["a"]).NotTo(Equal(first.Status.InPlaceUpdates.WorkerPoolToHashMap["a"]))
+		Expect(deployment(ctx, "cloud-a").Spec.Template.Spec.Class.Name).NotTo(Equal(created.Spec.Template.Spec.Class.Name))
+
+		settings := f.namedPool("a")
+		setPolicy(settings, "affinity")
+		settings.DataVolumes = []extensionsv1alpha1.DataVolume{{Name: "logs", Size: "20Gi"}}
+		before := f.deployments(ctx)
+		reconcile(ctx)
+		Expect(f.deployments(ctx)).To(Equal(before), "no machine that exists can be given a group or a volume")
+	})
+
+	It("should remember images by name, with their capabilities", func(ctx SpecContext) {
+		f.pool("a", "cloud-a")
+		named := &v1alpha1.OpenStackImage{ImageName: "linux-1.0.0"}
+		f.profile.MachineImages[0].Versions[0].CapabilityFlavors[0].Sites[0].OpenStack = named
+		f.create(ctx)
+		DeferCleanup(f.playMachineControllerManager())
+
+		status, err := codec.Decode[v1alpha1.WorkerStatus](reconcile(ctx).Status.ProviderStatus)
+		Expect(err).NotTo(HaveOccurred())
+		flavors := status.MachineImages[0].Versions[0].CapabilityFlavors
+		Expect(flavors).To(HaveLen(1))
+		Expect(flavors[0].Capabilities).To(HaveKeyWithValue("architecture", ConsistOf("amd64")))
+		Expect(flavors[0].Sites).To(HaveExactElements(And(HaveField("Name", "cloud"), HaveField("OpenStack", named))))
+	})
+
+	It("should move to another seed with its machines, and nothing is rolled or made again", func(ctx SpecContext) {
+		setPolicy(f.pool("a", "cloud-a", "rack-1"), "affinity")
+		f.create(ctx)
+		DeferCleanup(f.playMachineControllerManager())
+		reconcile(ctx)
+		classes, groups := f.deployments(ctx), f.cloud.Groups("cloud")
+		specs := map[string]runtime.RawExtension{}
+		for name, class := range f.classes(ctx) {
+			specs[name] = class.ProviderSpec
+		}
+		Expect(f.actuator(time.Minute).Migrate(ctx, logr.Discard(), f.worker.DeepCopy(), f.cluster)).To(Succeed())
+		Expect(f.deployments(ctx)).To(Equal(classes), "gardenlet removes them without their machines")
+		Expect(f.cloud.Groups("cloud")).To(Equal(groups))
+
+		source := f.worker.Namespace
+		target := newNamespace()
+		f.worker.Namespace, f.secret.Namespace, f.user.Namespace, f.worker.Spec.SecretRef.Namespace = target, target, target, target
+		for _, object := range []client.Object{f.worker, f.secret, f.user} {
+			object.SetResourceVersion("")
+			object.SetUID("")
+		}
+		f.worker.Status = extensionsv1alpha1.WorkerStatus{}
+		f.create(ctx)
+		state := &shootstate.MachineState{MachineDeployments: map[string]*shootstate.MachineDeploymentState{}}
+		for name, class := range classes {
+			machine := machinev1alpha1.Machine{
+				ObjectMeta: metav1.ObjectMeta{Name: name + "-x", Namespace: target},
+				Spec:       machinev1alpha1.MachineSpec{ProviderID: "toy:///" + name, Class: machinev1alpha1.ClassSpec{Kind: "MachineClass", Name: class}},
+			}
+			set := machinev1alpha1.MachineSet{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: target}}
+			set.Spec.Replicas, set.Spec.Template.Spec.Class.Name = 1, class
+			state.MachineDeployments[name] = &shootstate.MachineDeploymentState{Replicas: 1, MachineSets: []machinev1alpha1.MachineSet{set}, Machines: []machinev1alpha1.Machine{machine}}
+		}
+		raw, err := shootstate.MarshalMachineState(state)
+		Expect(err).NotTo(HaveOccurred())
+		f.worker.Status.State = &runtime.RawExtension{Raw: raw}
+		DeferCleanup(f.playMachineControllerManager())
+		f.encode()
+		Expect(f.actuator(time.Minute).Restore(ctx, logr.Discard(), f.worker.DeepCopy(), f.cluster)).To(Succeed())
+
+		Expect(target).NotTo(Equal(source))
+		Expect(f.deployments(ctx)).To(Equal(classes), "the same classes, so nothing rolls")
+		for name, class := range f.classes(ctx) {
+			Expect(class.ProviderSpec.Raw).To(MatchJSON(specs[name].Raw))
+		}
+		Expect(f.cloud.Groups("cloud")).To(Equal(groups))
+		machines := &machinev1alpha1.MachineList{}
+		Expect(apiServer.List(ctx, machines, client.InNamespace(target))).To(Succeed())
+		Expect(machines.Items).To(HaveLen(2))
+		for _, machine := range machines.Items {
+			Expect(machine.Spec.ProviderID).To(Equal("toy:///" + machine.Name[:len(machine.Name)-2]))
+		}
+	})
+})
