@@ -242,6 +242,22 @@ var _ = Describe("Machines", func() {
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassNotFound))
 	}, NodeTimeout(2*time.Minute))
 
+	It("should complete a machine after the call has returned", func(ctx SpecContext) {
+		r := request("later")
+		disturb(ctx, control.Settings{Task: 12 * time.Second, Faults: []control.Fault{
+			{Method: "/rest/com/vmware/cis/tagging/tag-association", Type: "503", Times: 1},
+		}})
+		_, err := part.Create(ctx, r)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(part.Initialize(ctx, r)).To(Succeed())
+		Eventually(func(g Gomega, ctx SpecContext) {
+			vm := place.vm(ctx, r.Spec, r.Name)
+			g.Expect(vm).NotTo(BeNil())
+			g.Expect(place.tags.ListAttachedTags(ctx, vm)).To(ConsistOf(spec.VSphere.TagIDs))
+		}).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(Succeed())
+		expectComplete(ctx, r)
+	}, NodeTimeout(2*time.Minute))
+
 	It("should store machines by a storage policy, on a datastore of the cluster", func(ctx SpecContext) {
 		r := request("policy")
 		session, err := newSessions().Get(ctx, "vc", connection(), siteCredentials())

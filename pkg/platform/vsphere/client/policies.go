@@ -67,7 +67,7 @@ func (s *Session) CompatibleDatastores(ctx context.Context, policyID string, dat
 // policies returns the client of the storage policies, which shares the login of the SOAP API.
 func (s *Session) policies(ctx context.Context) (*pbm.Client, error) {
 	sc := s.vim.NewServiceClient(pbm.Path, pbm.Namespace)
-	sc.Client.Transport, sc.Client.Timeout = s.transport, s.vim.Timeout
+	sc.Transport, sc.Timeout = s.transport, s.vim.Timeout
 	sc.UserAgent = userAgent
 	sc.Jar = s.vim.Jar
 	sc.Cookie = s.vim.SessionCookie

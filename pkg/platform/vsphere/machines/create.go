@@ -35,6 +35,7 @@ func (m *machines) Create(ctx context.Context, request platform.MachineRequest) 
 		c.creations.forget(creation)
 		return creation.machine, platform.InSite(request.Spec.Site, creation.err)
 	case creation.isAccepted():
+		creation.left.Store(true)
 		go creation.observe(request.Spec.Site, request.Name)
 		return c.machine(), nil
 	default:

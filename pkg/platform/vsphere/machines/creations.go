@@ -7,6 +7,7 @@ package machines
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/klog/v2"
@@ -21,6 +22,8 @@ const (
 	createWait = 10 * time.Second
 	// initializeWait is how long a creation is waited for after that. What fails meanwhile shows at the machine.
 	initializeWait = 20 * time.Second
+	// againWait is the time between tries of a creation that nobody waits for any more.
+	againWait = 10 * time.Second
 	// creationTimeout limits a creation as a whole.
 	creationTimeout = 30 * time.Minute
 )
@@ -37,6 +40,8 @@ type creation struct {
 	// accepted is closed when the vCenter has accepted to make the virtual machine.
 	accepted chan struct{}
 	accept   func()
+	// left says that nobody waits any more, so that what may succeed later is tried again.
+	left atomic.Bool
 	// done is closed when the creation has ended. machine and err are set before.
 	done    chan struct{}
 	machine platform.Machine
@@ -72,13 +77,30 @@ func (c *creations) begin(ctx context.Context, path string, create func(ctx cont
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), creationTimeout)
 	go func() {
 		defer cancel()
-		started.machine, started.err = create(ctx, started.accept)
+		started.run(ctx, create)
 		close(started.done)
 		if started.err == nil {
 			c.forget(started)
 		}
 	}()
 	return started
+}
+
+// run creates the machine. Nobody would complete a virtual machine whose creation failed after its call has returned.
+func (c *creation) run(ctx context.Context, create func(ctx context.Context, accept func()) (platform.Machine, error)) {
+	for {
+		c.machine, c.err = create(ctx, c.accept)
+		if c.err == nil || !c.left.Load() || platform.ClassOf(c.err) != platform.ClassTransient {
+			return
+		}
+		timer := time.NewTimer(againWait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
 }
 
 // forget forgets a creation that ended.
