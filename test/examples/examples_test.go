@@ -26,6 +26,13 @@ import (
 
 const technicalID = "shoot--local--hybrid"
 
+// The folders of shoots, and what is the same in both.
+const (
+	twoProjects, twoPlatforms = "", "openstack-vsphere/"
+
+	namespaceFile, userDataFile = "10-namespace.yaml", "30-secret-userdata.yaml"
+)
+
 // read decodes the documents of a file strictly.
 func read[T any](file string) []T {
 	GinkgoHelper()
@@ -54,10 +61,10 @@ func profileConfig(profile *gardencorev1beta1.CloudProfile) *v1alpha1.CloudProfi
 	return config
 }
 
-func secretData() map[string][]byte {
+func secretData(folder string) map[string][]byte {
 	GinkgoHelper()
 	data := map[string][]byte{}
-	for key, value := range readOne[corev1.Secret]("30-secret-cloudprovider.yaml").StringData {
+	for key, value := range readOne[corev1.Secret](folder + "30-secret-cloudprovider.yaml").StringData {
 		data[key] = []byte(value)
 	}
 	return data
@@ -71,6 +78,7 @@ var _ = Describe("Examples", func() {
 			Expect(validation.ValidateCloudProfileConfig(profileConfig(&profile), &profile.Spec, field.NewPath("spec", "providerConfig"))).To(BeEmpty())
 		},
 		Entry("two OpenStack sites", "20-cloudprofile.yaml"),
+		Entry("OpenStack and vSphere", twoPlatforms+"20-cloudprofile.yaml"),
 		Entry("all platforms", "cloudprofile-all-platforms.yaml"),
 	)
 
@@ -93,32 +101,36 @@ var _ = Describe("Examples", func() {
 			Expect(validation.ValidateWorkers(provider.Workers, &profile.Spec, config, infrastructure, path.Child("workers"))).To(BeEmpty())
 		},
 		Entry("two OpenStack sites", "40-shoot.yaml", "20-cloudprofile.yaml"),
+		Entry("OpenStack and vSphere", twoPlatforms+"40-shoot.yaml", twoPlatforms+"20-cloudprofile.yaml"),
 		Entry("all platforms", "shoot-all-platforms.yaml", "cloudprofile-all-platforms.yaml"),
 	)
 
-	It("has a Cluster with the CloudProfile and the Shoot", func() {
-		cluster := readOne[extensionsv1alpha1.Cluster]("30-cluster.yaml")
+	DescribeTable("a shoot has a Cluster with the CloudProfile and the Shoot", func(folder string) {
+		cluster := readOne[extensionsv1alpha1.Cluster](folder + "30-cluster.yaml")
 		Expect(cluster.Name).To(Equal(technicalID))
 
 		var profile gardencorev1beta1.CloudProfile
 		Expect(json.Unmarshal(cluster.Spec.CloudProfile.Raw, &profile)).To(Succeed())
-		Expect(profile).To(Equal(readOne[gardencorev1beta1.CloudProfile]("20-cloudprofile.yaml")))
+		Expect(profile).To(Equal(readOne[gardencorev1beta1.CloudProfile](folder + "20-cloudprofile.yaml")))
 
 		var shoot gardencorev1beta1.Shoot
 		Expect(json.Unmarshal(cluster.Spec.Shoot.Raw, &shoot)).To(Succeed())
 		Expect(shoot.Status.TechnicalID).To(Equal(technicalID))
 		shoot.Status = gardencorev1beta1.ShootStatus{}
-		Expect(shoot).To(Equal(readOne[gardencorev1beta1.Shoot]("40-shoot.yaml")))
+		Expect(shoot).To(Equal(readOne[gardencorev1beta1.Shoot](folder + "40-shoot.yaml")))
 
 		var seed gardencorev1beta1.Seed
 		Expect(json.Unmarshal(cluster.Spec.Seed.Raw, &seed)).To(Succeed())
-	})
+	},
+		Entry("two OpenStack sites", twoProjects),
+		Entry("OpenStack and vSphere", twoPlatforms),
+	)
 
-	It("has an Infrastructure, a Worker and a Secret that belong to the Shoot", func() {
-		shoot := readOne[gardencorev1beta1.Shoot]("40-shoot.yaml")
-		infrastructure := readOne[extensionsv1alpha1.Infrastructure]("30-infrastructure.yaml")
-		worker := readOne[extensionsv1alpha1.Worker]("30-worker.yaml")
-		namespace := readOne[corev1.Namespace]("10-namespace.yaml")
+	DescribeTable("a shoot has an Infrastructure, a Worker and a Secret that belong to the Shoot", func(folder string) {
+		shoot := readOne[gardencorev1beta1.Shoot](folder + "40-shoot.yaml")
+		infrastructure := readOne[extensionsv1alpha1.Infrastructure](folder + "30-infrastructure.yaml")
+		worker := readOne[extensionsv1alpha1.Worker](folder + "30-worker.yaml")
+		namespace := readOne[corev1.Namespace](namespaceFile)
 
 		Expect(namespace.Name).To(Equal(technicalID))
 		Expect(infrastructure.Namespace).To(Equal(technicalID))
@@ -126,7 +138,7 @@ var _ = Describe("Examples", func() {
 		Expect(infrastructure.Spec.ProviderConfig).To(Equal(shoot.Spec.Provider.InfrastructureConfig))
 
 		userData := map[string]corev1.Secret{}
-		for _, secret := range read[corev1.Secret]("30-secret-userdata.yaml") {
+		for _, secret := range read[corev1.Secret](userDataFile) {
 			userData[secret.Name] = secret
 		}
 		Expect(worker.Spec.Pools).To(HaveLen(len(shoot.Spec.Provider.Workers)))
@@ -142,14 +154,17 @@ var _ = Describe("Examples", func() {
 			Expect(userData).To(HaveKey(pool.UserDataSecretRef.Name))
 			Expect(userData[pool.UserDataSecretRef.Name].StringData).To(HaveKey(pool.UserDataSecretRef.Key))
 		}
-	})
+	},
+		Entry("two OpenStack sites", twoProjects),
+		Entry("OpenStack and vSphere", twoPlatforms),
+	)
 
-	It("has credentials for all sites, which can be resolved", func() {
-		profile := readOne[gardencorev1beta1.CloudProfile]("20-cloudprofile.yaml")
-		config, err := codec.Decode[v1alpha1.InfrastructureConfig](readOne[extensionsv1alpha1.Infrastructure]("30-infrastructure.yaml").Spec.ProviderConfig)
+	DescribeTable("a shoot has credentials for all sites, which can be resolved", func(folder string) {
+		profile := readOne[gardencorev1beta1.CloudProfile](folder + "20-cloudprofile.yaml")
+		config, err := codec.Decode[v1alpha1.InfrastructureConfig](readOne[extensionsv1alpha1.Infrastructure](folder + "30-infrastructure.yaml").Spec.ProviderConfig)
 		Expect(err).NotTo(HaveOccurred())
 
-		sites, err := site.Resolve(site.Input{Shoot: technicalID, Profile: profileConfig(&profile), Config: config, Secret: secretData()})
+		sites, err := site.Resolve(site.Input{Shoot: technicalID, Profile: profileConfig(&profile), Config: config, Secret: secretData(folder)})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(sites).To(HaveLen(2))
 
@@ -157,6 +172,9 @@ var _ = Describe("Examples", func() {
 		for _, s := range sites {
 			credentials = append(credentials, validation.SiteCredentials{Site: s.Name, Platform: s.Platform})
 		}
-		Expect(validation.ValidateCredentials(secretData(), credentials, field.NewPath("data"))).To(BeEmpty())
-	})
+		Expect(validation.ValidateCredentials(secretData(folder), credentials, field.NewPath("data"))).To(BeEmpty())
+	},
+		Entry("two OpenStack sites", twoProjects),
+		Entry("OpenStack and vSphere", twoPlatforms),
+	)
 })
