@@ -2,6 +2,6 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package shoot runs a shoot in the landscape: the objects of example/ on the projects of OpenStack as sites, with all
+// Package shoot runs a shoot in the landscape: the objects of example/ on projects of OpenStack, or on one and a vCenter, with all
 // processes that work on them.
 package shoot

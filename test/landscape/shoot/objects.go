@@ -22,10 +22,14 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
 )
 
 // exampleName is the technical ID of the shoot in example/.
 const exampleName = "shoot--local--hybrid"
+
+// userDataFile has the user data of the pools of all examples.
+const userDataFile = "30-secret-userdata.yaml"
 
 // example reads the objects of one kind from a file in example/ for the shoot.
 func example[T any](s *Shoot, name string) ([]*T, error) {
@@ -46,7 +50,7 @@ func example[T any](s *Shoot, name string) ([]*T, error) {
 
 // Infrastructure is the Infrastructure of example/, which is not created yet.
 func (s *Shoot) Infrastructure() (*extensionsv1alpha1.Infrastructure, error) {
-	objects, err := example[extensionsv1alpha1.Infrastructure](s, "30-infrastructure.yaml")
+	objects, err := example[extensionsv1alpha1.Infrastructure](s, s.folder()+"30-infrastructure.yaml")
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +59,7 @@ func (s *Shoot) Infrastructure() (*extensionsv1alpha1.Infrastructure, error) {
 
 // Worker is the Worker of example/ on an Infrastructure that was reconciled. It is not created yet.
 func (s *Shoot) Worker(infrastructure *extensionsv1alpha1.Infrastructure) (*extensionsv1alpha1.Worker, error) {
-	objects, err := example[extensionsv1alpha1.Worker](s, "30-worker.yaml")
+	objects, err := example[extensionsv1alpha1.Worker](s, s.folder()+"30-worker.yaml")
 	if err != nil {
 		return nil, err
 	}
@@ -66,14 +70,19 @@ func (s *Shoot) Worker(infrastructure *extensionsv1alpha1.Infrastructure) (*exte
 // CreateCluster creates what gardenlet creates before the Infrastructure: the Cluster, whose sites are changed before, and the
 // Secrets.
 func (s *Shoot) CreateCluster(ctx context.Context, change func(*v1alpha1.CloudProfileSite)) error {
-	clusters, err := example[extensionsv1alpha1.Cluster](s, "30-cluster.yaml")
+	clusters, err := example[extensionsv1alpha1.Cluster](s, s.folder()+"30-cluster.yaml")
 	if err != nil {
 		return err
 	}
-	if err := changeSites(clusters[0], change); err != nil {
+	if err := changeSites(clusters[0], func(site *v1alpha1.CloudProfileSite) {
+		if s.VCenter != nil && site.VSphere != nil {
+			site.VSphere.Server, site.TLS = "https://"+s.VCenter.Address, &v1alpha1.TLS{CACert: s.VCenter.CA}
+		}
+		change(site)
+	}); err != nil {
 		return err
 	}
-	secrets, err := example[corev1.Secret](s, "30-secret-userdata.yaml")
+	secrets, err := example[corev1.Secret](s, userDataFile)
 	if err != nil {
 		return err
 	}
@@ -117,7 +126,10 @@ func changeSites(cluster *extensionsv1alpha1.Cluster, change func(*v1alpha1.Clou
 // credentials is the Secret with the credentials of all sites.
 func (s *Shoot) credentials() (*corev1.Secret, error) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cloudprovider", Namespace: s.Name}, StringData: map[string]string{}}
-	for i, site := range Sites {
+	if s.VCenter != nil {
+		secret.StringData[VSphereSite+".username"], secret.StringData[VSphereSite+".password"] = vcenter.Username, vcenter.Password
+	}
+	for i, site := range s.openStackSites() {
 		credentials, err := s.bed.Credentials(openstack.Projects[i])
 		if err != nil {
 			return nil, err

@@ -18,10 +18,14 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/kubelets"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
 )
 
-// Sites are the names of the sites in example/, in the order of openstack.Projects.
+// Sites are the names of the OpenStack sites in example/, in the order of openstack.Projects.
 var Sites = [2]string{"cloud", "cloud2"}
+
+// VSphereSite is the name of the vSphere site in example/openstack-vsphere. Its other site is the first of Sites.
+const VSphereSite = "vc"
 
 // Options say what a shoot is.
 type Options struct {
@@ -31,6 +35,8 @@ type Options struct {
 	Dir string
 	// Bed is the OpenStack, which runs.
 	Bed *openstack.Bed
+	// VCenter is the second site. Without it that is another project of OpenStack.
+	VCenter *vcenter.VCenter
 	// Binaries are the executables.
 	Binaries landscape.Binaries
 	// DriverArgs are further arguments of the driver.
@@ -45,6 +51,8 @@ type Shoot struct {
 	Seed *landscape.Landscape
 	// Inspectors look at the projects of the sites.
 	Inspectors [2]*openstack.Client
+	// VCenter is the vSphere site, nil if there is none.
+	VCenter *vcenter.VCenter
 
 	bed       *openstack.Bed
 	stopNodes func()
@@ -66,7 +74,7 @@ func Build(ctx context.Context, dir string, progress io.Writer) (landscape.Binar
 
 // Start starts all processes and plays the kubelets. Stop ends what was started, also after an error.
 func Start(ctx context.Context, o Options) (*Shoot, error) {
-	s := &Shoot{Name: o.Name, bed: o.Bed}
+	s := &Shoot{Name: o.Name, VCenter: o.VCenter, bed: o.Bed}
 	for i, project := range openstack.Projects {
 		credentials, err := s.bed.Credentials(project)
 		if err != nil {
@@ -91,12 +99,32 @@ func Start(ctx context.Context, o Options) (*Shoot, error) {
 	return s, nil
 }
 
-// playKubelets lets a node join as soon as its server is active in OpenStack.
+// openStackSites are the names of the shoot's sites that are projects of OpenStack.
+func (s *Shoot) openStackSites() []string {
+	if s.VCenter != nil {
+		return Sites[:1]
+	}
+	return Sites[:]
+}
+
+// folder is where the objects of the shoot are below example/.
+func (s *Shoot) folder() string {
+	if s.VCenter != nil {
+		return "openstack-vsphere/"
+	}
+	return ""
+}
+
+// playKubelets lets a node join as soon as its server is active or its virtual machine has an address.
 func (s *Shoot) playKubelets() {
 	ctx, cancel := context.WithCancel(context.Background())
+	servers := openstack.NewWatch(s.Name, s.Inspectors[:]...).Active
+	if s.VCenter != nil {
+		servers = kubelets.Together(servers, vcenter.NewWatch(s.VCenter, s.Name).Active)
+	}
 	nodes := &kubelets.Kubelets{
 		Seed: s.Seed.Client, Shoot: s.Seed.Client, Namespace: s.Name,
-		Servers: openstack.NewWatch(s.Name, s.Inspectors[:]...).Active, Log: logr.Discard(),
+		Servers: servers, Log: logr.Discard(),
 	}
 	var group sync.WaitGroup
 	group.Go(func() { nodes.Run(ctx) })

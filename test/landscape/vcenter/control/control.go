@@ -19,6 +19,8 @@ type Ready struct {
 
 // Settings are what tests change. The zero value is a vCenter without faults.
 type Settings struct {
+	// Down refuses all connections. The inventory stays.
+	Down bool
 	// Password replaces the user's password if it is not empty. Logins with another are refused, sessions go on.
 	Password string
 	// Answer is how long each answer waits.

@@ -36,6 +36,7 @@ const notAuthenticated = `<?xml version="1.0" encoding="UTF-8"?>
 type frontHandler struct {
 	disturber *disturber
 	next      http.Handler
+	entrance  *entrance
 
 	mutex  sync.Mutex
 	counts control.Counts
@@ -150,6 +151,9 @@ func (f *frontHandler) control() http.Handler {
 			return
 		}
 		f.disturber.apply(settings)
+		if err := f.entrance.set(!settings.Down); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
 	})
 	mux.HandleFunc("POST "+control.PathCounts, func(w http.ResponseWriter, _ *http.Request) {
 		f.mutex.Lock()

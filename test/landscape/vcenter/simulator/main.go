@@ -76,10 +76,6 @@ func run(o options) error {
 	model.Map().SessionManager().ValidLogin = d.validLogin
 	model.Map().Handler = d.call
 
-	listener, err := net.Listen("tcp", o.listen)
-	if err != nil {
-		return err
-	}
 	controlListener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -88,24 +84,22 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	front := &http.Server{
-		Handler:           newFront(d, model.Service.ServeMux),
-		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
-		ReadHeaderTimeout: time.Minute,
+	front := newFront(d, model.Service.ServeMux)
+	e := &entrance{address: o.listen, handler: front, certificate: certificate, failed: make(chan error, 1)}
+	if err := e.open(); err != nil {
+		return err
 	}
-	controller := &http.Server{Handler: front.Handler.(*frontHandler).control(), ReadHeaderTimeout: time.Minute}
-
-	failed := make(chan error, 2)
-	go func() { failed <- front.ServeTLS(listener, "", "") }()
-	go func() { failed <- controller.Serve(controlListener) }()
-	if err := writeReady(o.ready, control.Ready{Address: listener.Addr().String(), Control: "http://" + controlListener.Addr().String()}); err != nil {
+	front.entrance = e
+	controller := &http.Server{Handler: front.control(), ReadHeaderTimeout: time.Minute}
+	go func() { e.failed <- controller.Serve(controlListener) }()
+	if err := writeReady(o.ready, control.Ready{Address: e.address, Control: "http://" + controlListener.Addr().String()}); err != nil {
 		return err
 	}
 	select {
-	case err := <-failed:
+	case err := <-e.failed:
 		return err
 	case <-ctx.Done():
-		return errors.Join(front.Close(), controller.Close())
+		return errors.Join(e.close(), controller.Close())
 	}
 }
 

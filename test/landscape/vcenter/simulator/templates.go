@@ -14,12 +14,19 @@ import (
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/view"
 	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
 )
 
-// template is the name of the template in each datacenter.
+// template is the name of a template in each datacenter.
 const template = "gardenlinux"
 
-// createTemplates makes a template of the first virtual machine of each datacenter and deletes the others, so that there is
+// versions are further templates in each datacenter. Their clones have the same guest, by which one sees what they were made of.
+var versions = map[string]types.VirtualMachineGuestOsIdentifier{
+	template + "-1877.3.0": types.VirtualMachineGuestOsIdentifierDebian11_64Guest,
+	template + "-1877.4.0": types.VirtualMachineGuestOsIdentifierDebian12_64Guest,
+}
+
+// createTemplates makes templates of the first virtual machine of each datacenter and deletes the others, so that there is
 // nothing in the inventory that a test did not make.
 func createTemplates(ctx context.Context, address *url.URL) error {
 	client, err := govmomi.NewClient(ctx, address, true)
@@ -38,10 +45,46 @@ func createTemplates(ctx context.Context, address *url.URL) error {
 		if err != nil {
 			return err
 		}
+		if err := createVersions(ctx, datacenter, machines[0]); err != nil {
+			return fmt.Errorf("%s: %w", datacenter.Name(), err)
+		}
 		for i, machine := range machines {
 			if err := useOrDelete(ctx, machine, i == 0); err != nil {
 				return fmt.Errorf("%s: %w", datacenter.Name(), err)
 			}
+		}
+	}
+	return nil
+}
+
+// createVersions makes a template of a virtual machine for each version.
+func createVersions(ctx context.Context, datacenter *object.Datacenter, machine *object.VirtualMachine) error {
+	folders, err := datacenter.Folders(ctx)
+	if err != nil {
+		return err
+	}
+	pool, err := machine.ResourcePool(ctx)
+	if err != nil {
+		return err
+	}
+	for name, guest := range versions {
+		task, err := machine.Clone(ctx, folders.VmFolder, name, types.VirtualMachineCloneSpec{Location: types.VirtualMachineRelocateSpec{Pool: types.NewReference(pool.Reference())}})
+		if err != nil {
+			return err
+		}
+		result, err := task.WaitForResult(ctx)
+		if err != nil {
+			return err
+		}
+		clone := object.NewVirtualMachine(machine.Client(), result.Result.(types.ManagedObjectReference))
+		if task, err = clone.Reconfigure(ctx, types.VirtualMachineConfigSpec{GuestId: string(guest)}); err != nil {
+			return err
+		}
+		if err := task.Wait(ctx); err != nil {
+			return err
+		}
+		if err := clone.MarkAsTemplate(ctx); err != nil {
+			return err
 		}
 	}
 	return nil
