@@ -27,7 +27,7 @@ type Settings struct {
 	Answer time.Duration
 	// Idle is after how long a session ends that nobody uses; never if it is zero.
 	Idle time.Duration
-	// Task is how long tasks take.
+	// Task is how long tasks take, except those that only turn a virtual machine on.
 	Task time.Duration
 	// Faults are the faults of calls, the first that matches counts.
 	Faults []Fault

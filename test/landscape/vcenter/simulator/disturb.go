@@ -49,9 +49,10 @@ func (d *disturber) apply(settings control.Settings) {
 	d.faults = make([]int, len(settings.Faults))
 	d.clones = 0
 	// The simulator reads the map without a lock: it is replaced and never changed. Without a hand-off the object can be read
-	// while its task is delayed.
+	// while its task is delayed. Power-on is not delayed: a clone keeps its template locked while it does it, so that clones would
+	// wait for one another.
 	delays := map[string]int{"LockHandoff": 0}
-	for _, name := range []string{"CloneVm", "PowerOn", "PowerOff", "Destroy", "ReconfigVm"} {
+	for _, name := range []string{"CloneVm", "PowerOff", "Destroy", "ReconfigVm"} {
 		delays[name] = int(settings.Task.Milliseconds())
 	}
 	simulator.TaskDelay.MethodDelay = delays

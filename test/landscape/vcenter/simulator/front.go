@@ -142,7 +142,7 @@ func (f *frontHandler) noteLogin(answer http.Header) {
 }
 
 // control returns the handler of the control port.
-func (f *frontHandler) control() http.Handler {
+func (f *frontHandler) control() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+control.PathSettings, func(w http.ResponseWriter, r *http.Request) {
 		var settings control.Settings

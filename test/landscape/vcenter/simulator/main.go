@@ -85,12 +85,16 @@ func run(o options) error {
 		return err
 	}
 	front := newFront(d, model.Service.ServeMux)
-	e := &entrance{address: o.listen, handler: front, certificate: certificate, failed: make(chan error, 1)}
+	requests := newJournal(front)
+	e := &entrance{address: o.listen, handler: requests, certificate: certificate, failed: make(chan error, 1)}
 	if err := e.open(); err != nil {
 		return err
 	}
 	front.entrance = e
-	controller := &http.Server{Handler: front.control(), ReadHeaderTimeout: time.Minute}
+	mux := front.control()
+	mux.HandleFunc("POST "+control.PathJournal, requests.serve)
+	mux.HandleFunc("POST "+control.PathPopulation, (&populator{model: model}).serve)
+	controller := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	go func() { e.failed <- controller.Serve(controlListener) }()
 	if err := writeReady(o.ready, control.Ready{Address: e.address, Control: "http://" + controlListener.Addr().String()}); err != nil {
 		return err
