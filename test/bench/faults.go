@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"strconv"
@@ -15,12 +16,16 @@ import (
 	"time"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/openstackstub"
 )
 
 const (
 	undisturbed = "undisturbed"
 	// retryAfter is what the answers with 429 ask for.
 	retryAfter = 2 * time.Second
+
+	// stubBoot is how long servers of the stub boot.
+	stubBoot = 3 * time.Second
 
 	// quantityWave is how long it takes until machines that are created side by side are running, in seconds.
 	quantityWave = "wave"
@@ -54,17 +59,28 @@ func measureFaults(ctx context.Context, b *Bed) (Measurement, error) {
 	if err != nil {
 		return Measurement{}, err
 	}
-	m := Measurement{Note: fmt.Sprintf("real machine-controller-manager; %d machines side by side for each of 503, 429 with Retry-After %s, reset and lost answer, once on each of GET server, GET ports, POST port and POST server",
-		waveSize, retryAfter)}
-	for _, kind := range append([]countproxy.Fault{{Name: undisturbed}}, kinds...) {
-		fmt.Fprintf(b.progress, "  create machines: %s\n", kind.Name)
-		records, err := b.wave(ctx, l, kind)
-		if err != nil {
-			return m, fmt.Errorf("%s: %w", kind.Name, err)
-		}
-		m.Records = append(m.Records, records...)
+	w := &waves{cloud: b.cloud, lab: l, progress: b.progress, servers: func(ctx context.Context) (int, error) {
+		servers, err := b.inspector.Servers(ctx, b.shoot+"-")
+		return len(servers), err
+	}}
+	return w.run(ctx)
+}
+
+// measureFaultDelay does the same on the stub: how long a real OpenStack takes to boot servers on a developer's machine varies
+// more than what is measured.
+func measureFaultDelay(ctx context.Context, b *Bed) (m Measurement, err error) {
+	s, l, err := newStubLab(ctx, b.progress, openstackstub.Settings{BootDelay: stubBoot})
+	if err != nil {
+		return m, err
 	}
-	return m, nil
+	defer func() { err = errors.Join(err, s.close()) }()
+	defer l.close()
+	w := &waves{cloud: s.cloud, lab: l, progress: b.progress, servers: func(context.Context) (int, error) {
+		return len(s.stub.Active(stubProject(0))), nil
+	}}
+	m, err = w.run(ctx)
+	m.Note = stubNote + "; " + m.Note
+	return m, err
 }
 
 // faultsOf are the faults of one kind.
@@ -82,15 +98,42 @@ func faultsOf(kind countproxy.Fault) []countproxy.Fault {
 	return faults
 }
 
+// waves create machines on a site again and again.
+type waves struct {
+	*cloud
+	*lab
+
+	progress io.Writer
+	// servers counts the servers of the shoot.
+	servers func(context.Context) (int, error)
+}
+
+func (w *waves) run(ctx context.Context) (Measurement, error) {
+	m := Measurement{}
+	var walls []string
+	for _, kind := range append([]countproxy.Fault{{Name: undisturbed}}, kinds...) {
+		fmt.Fprintf(w.progress, "  create machines: %s\n", kind.Name)
+		records, err := w.wave(ctx, kind)
+		if err != nil {
+			return m, fmt.Errorf("%s: %w", kind.Name, err)
+		}
+		m.Records = append(m.Records, records...)
+		walls = append(walls, fmt.Sprintf("%s %.1f s", kind.Name, samplesOf(records, quantityWave)[0]))
+	}
+	m.Note = fmt.Sprintf("real machine-controller-manager; %d machines side by side, each fault once on each of GET server, GET ports, POST port and POST server, Retry-After %s; all running after: %s",
+		waveSize, retryAfter, strings.Join(walls, ", "))
+	return m, nil
+}
+
 // wave creates machines, counts their servers and deletes them.
-func (b *Bed) wave(ctx context.Context, l *lab, kind countproxy.Fault) ([]Record, error) {
+func (w *waves) wave(ctx context.Context, kind countproxy.Fault) ([]Record, error) {
 	faults := faultsOf(kind)
-	if err := b.proxy.SetFaults(faults...); err != nil {
+	if err := w.proxy.SetFaults(faults...); err != nil {
 		return nil, err
 	}
 	start := time.Now()
-	records, err := b.record(ctx, kind.Name, func(ctx context.Context) error {
-		_, err := l.scale(ctx, waveSize, waveTimeout)
+	records, err := w.record(ctx, kind.Name, func(ctx context.Context) error {
+		_, err := w.scale(ctx, waveSize, waveTimeout)
 		return err
 	})
 	if err != nil {
@@ -98,19 +141,19 @@ func (b *Bed) wave(ctx context.Context, l *lab, kind countproxy.Fault) ([]Record
 	}
 	records = append(records, sample(kind.Name, quantityWave, time.Since(start).Seconds()))
 	for _, fault := range faults {
-		if b.proxy.Acted(fault.Name) != 1 {
+		if w.proxy.Acted(fault.Name) != 1 {
 			return nil, fmt.Errorf("no %s met the fault", fault.Name)
 		}
 	}
-	servers, err := b.inspector.Servers(ctx, b.shoot+"-")
+	servers, err := w.servers(ctx)
 	if err != nil {
 		return nil, err
 	}
-	records = append(records, sample(kind.Name, quantityDifference, math.Abs(float64(len(servers)-waveSize))))
-	if err := b.proxy.SetFaults(); err != nil {
+	records = append(records, sample(kind.Name, quantityDifference, math.Abs(float64(servers-waveSize))))
+	if err := w.proxy.SetFaults(); err != nil {
 		return nil, err
 	}
-	_, err = l.scale(ctx, 0, waveTimeout)
+	_, err = w.scale(ctx, 0, waveTimeout)
 	return records, err
 }
 

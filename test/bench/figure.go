@@ -96,7 +96,7 @@ var figures = []Figure{
 	},
 	{
 		ID: "openstack-faults-delay-s", Unit: "s", Target: new(10.0), Peer: 180,
-		Measure: shared(measureFaults), Count: faultDelay,
+		Measure: measureFaultDelay, Count: faultDelay,
 	},
 	{
 		ID: "openstack-orphan-pass-requests", Unit: "requests", Target: new(3.0), Peer: 72,

@@ -10,9 +10,6 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/gardener/gardener-extension-provider-hybrid/test/kubelets"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/openstackstub"
 )
@@ -27,26 +24,12 @@ const (
 
 // measureDriverMemory reads the memory of the driver when many machines are running.
 func measureDriverMemory(ctx context.Context, b *Bed) (m Measurement, err error) {
-	s, err := newStubCloud(stubShoot, openstackstub.Settings{BootDelay: time.Second})
+	s, l, err := newStubLab(ctx, b.progress, openstackstub.Settings{BootDelay: time.Second})
 	if err != nil {
 		return m, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	if err := s.prepare(ctx); err != nil {
-		return m, err
-	}
-	l, err := newLab(ctx, b.progress, s.shoot)
-	if err != nil {
-		return m, err
-	}
 	defer l.close()
-	if err := l.deploy(ctx, s.cloud); err != nil {
-		return m, err
-	}
-	l.playKubelets(s.active)
-	if err := errors.Join(l.MCM.Start(), l.Driver.Start()); err != nil {
-		return m, err
-	}
 
 	fmt.Fprintf(b.progress, "  create %d machines\n", memoryMachines)
 	start := time.Now()
@@ -59,15 +42,6 @@ func measureDriverMemory(ctx context.Context, b *Bed) (m Measurement, err error)
 	}
 	m.Note = fmt.Sprintf("%s; real machine-controller-manager; %d machines were running after %.0f s", stubNote, memoryMachines, time.Since(start).Seconds())
 	return m, m.addMemory(l.Driver)
-}
-
-// active is what the kubelets see.
-func (s *stubCloud) active(context.Context) (map[string]kubelets.Server, error) {
-	result := map[string]kubelets.Server{}
-	for id, address := range s.stub.Active(stubProject(0)) {
-		result[id] = kubelets.Server{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address}}}
-	}
-	return result, nil
 }
 
 // addMemory adds what a process has in memory now.

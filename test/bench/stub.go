@@ -5,9 +5,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/kubelets"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/openstackstub"
 )
@@ -50,4 +55,41 @@ func stubCredentials(stub *openstackstub.Stub, project int) openstack.Credential
 		AuthURL: stub.AuthURL(), Region: openstackstub.Region, Domain: "Default",
 		Project: stubProject(project), Username: stubProject(project), Password: "stub",
 	}
+}
+
+// newStubLab starts a seed with machine-controller-manager and the driver on the stub.
+func newStubLab(ctx context.Context, progress io.Writer, settings openstackstub.Settings) (*stubCloud, *lab, error) {
+	s, err := newStubCloud(stubShoot, settings)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := newLab(ctx, progress, s.shoot)
+	if err != nil {
+		return nil, nil, errors.Join(err, s.close())
+	}
+	if err := s.startMachines(ctx, l); err != nil {
+		l.close()
+		return nil, nil, errors.Join(err, s.close())
+	}
+	return s, l, nil
+}
+
+func (s *stubCloud) startMachines(ctx context.Context, l *lab) error {
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	l.playKubelets(s.active)
+	if err := l.deploy(ctx, s.cloud); err != nil {
+		return err
+	}
+	return errors.Join(l.MCM.Start(), l.Driver.Start())
+}
+
+// active is what the kubelets see.
+func (s *stubCloud) active(context.Context) (map[string]kubelets.Server, error) {
+	result := map[string]kubelets.Server{}
+	for id, address := range s.stub.Active(stubProject(0)) {
+		result[id] = kubelets.Server{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address}}}
+	}
+	return result, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -113,5 +114,5 @@ func (a *actuator) tellOrphans(log logr.Logger, infra *extensionsv1alpha1.Infras
 		}
 	}
 	log.Info("Force deletion leaves objects behind", "site", name, "orphans", orphans)
-	a.warn(infra, reasonOrphansLeft, actionDelete, "site %q: %d left behind: %s", name, len(orphans), listed(texts))
+	a.warn(infra, reasonOrphansLeft, actionDelete, "site %q: %d left behind: %s", name, len(orphans), eventnote.List(texts))
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -68,7 +69,7 @@ func (r *removals) remove(ctx context.Context, s *site.Site, writer *statusWrite
 		return err
 	}
 	if len(machines) > 0 {
-		r.wait("site %q is deleted when it has no machines any more; it has %s", s.Name, listed(machines))
+		r.wait("site %q is deleted when it has no machines any more; it has %s", s.Name, eventnote.List(machines))
 		return nil
 	}
 	if err := r.deleteSite(ctx, s, writer); err != nil {

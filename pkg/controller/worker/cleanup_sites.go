@@ -15,6 +15,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -44,7 +45,7 @@ func (d *delegate) cleanUpSitesAfterDeletion(ctx context.Context) {
 	}
 	if err := d.resolver.cleanUp(ctx, f.sites, nil); err != nil {
 		d.log.Error(err, "Not all sites could be cleaned up")
-		d.recorder.Eventf(d.worker, nil, corev1.EventTypeWarning, reasonNotCleanedUp, "Delete", "%s", shorten(err.Error()))
+		d.recorder.Eventf(d.worker, nil, corev1.EventTypeWarning, reasonNotCleanedUp, "Delete", "%s", eventnote.Shorten(err.Error()))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -120,7 +121,7 @@ func (d *delegate) tellOrphans(targets []*target, orphans []v1alpha1.Orphan) {
 		}
 		if len(items) > 0 {
 			d.recorder.Eventf(d.worker, nil, corev1.EventTypeWarning, reasonOrphansLeft, "Delete", "%s",
-				shorten(fmt.Sprintf("Site %q keeps %d: %s", t.site, len(items), enumerate(items))))
+				eventnote.Shorten(fmt.Sprintf("Site %q keeps %d: %s", t.site, len(items), eventnote.List(items))))
 		}
 	}
 }

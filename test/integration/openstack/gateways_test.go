@@ -10,6 +10,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/external"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
@@ -98,6 +99,24 @@ var _ = Describe("Gateway", func() {
 		s.Network.Gateway = netip.MustParseAddr("10.250.0.9")
 		_, err = part.Reconcile(ctx, s, keep(s))
 		Expect(err).To(MatchError(And(ContainSubstring(`site "cloud"`), ContainSubstring("gateway"), ContainSubstring(port.ID))))
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConflict))
+		Expect(interfaceAddresses(ctx, status.OpenStack.RouterID)).To(ConsistOf("10.250.0.1"))
+	})
+
+	It("should stay with the router's interface if a floating IP leads through it", func(ctx SpecContext) {
+		status := reconcile(ctx)
+		port, err := ports.Create(ctx, cloud, ports.CreateOpts{NetworkID: status.OpenStack.NetworkID, Name: s.Shoot + "-service"}).Extract()
+		Expect(err).NotTo(HaveOccurred())
+		ip, err := floatingips.Create(ctx, cloud, floatingips.CreateOpts{FloatingNetworkID: status.OpenStack.FloatingNetworkID, PortID: port.ID}).Extract()
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(floatingips.Delete(ctx, cloud, ip.ID).ExtractErr()).To(Succeed())
+			Expect(ports.Delete(ctx, cloud, port.ID).ExtractErr()).To(Succeed())
+		})
+
+		s.Network.Gateway = netip.MustParseAddr("10.250.0.9")
+		_, err = part.Reconcile(ctx, s, keep(s))
+		Expect(err).To(MatchError(ContainSubstring(`site "cloud": gateway: `)))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConflict))
 		Expect(interfaceAddresses(ctx, status.OpenStack.RouterID)).To(ConsistOf("10.250.0.1"))
 	})

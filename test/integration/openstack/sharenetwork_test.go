@@ -22,6 +22,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/sharedfilesystems/v2/sharenetworks"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -141,7 +142,11 @@ var _ = Describe("Share network", func() {
 
 	It("should name field and site if the catalog has no such service, and delete the site nevertheless", func(ctx SpecContext) {
 		s.Profile.OpenStack.AuthURL = keystoneWithout("sharev2")
-		_, err := part.Reconcile(ctx, s, keep(s))
+		findings, err := part.Validate(ctx, s, platform.ValidationRequest{Path: field.NewPath("sites").Index(0)})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(findings.Errors).To(ConsistOf(HaveField("Field", "sites[0].openstack.shareNetwork")))
+
+		_, err = part.Reconcile(ctx, s, keep(s))
 		Expect(err).To(MatchError(And(ContainSubstring(`site "cloud"`), ContainSubstring("openstack.shareNetwork"))))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 		Expect(part.Delete(ctx, s, keep(s))).To(Succeed())

@@ -11,14 +11,14 @@ import (
 )
 
 // egressCIDRs are the external addresses of the router, if it translates those of the nodes to them. It does unless that is
-// switched off.
+// switched off. IPv6 addresses are not translated.
 func egressCIDRs(gateway *routers.GatewayInfo) []string {
 	if gateway.EnableSNAT != nil && !*gateway.EnableSNAT {
 		return nil
 	}
 	var cidrs []string
 	for _, ip := range gateway.ExternalFixedIPs {
-		if address, err := netip.ParseAddr(ip.IPAddress); err == nil {
+		if address, err := netip.ParseAddr(ip.IPAddress); err == nil && address.Is4() {
 			cidrs = append(cidrs, netip.PrefixFrom(address, address.BitLen()).String())
 		}
 	}

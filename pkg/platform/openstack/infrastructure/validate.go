@@ -36,7 +36,7 @@ func (i *infrastructure) validate(ctx context.Context, s *site.Site, request pla
 		return platform.Findings{}, err
 	}
 	v := &validation{flow: f, path: request.Path, demands: request.Demands}
-	return v.run(ctx, v.roles, v.egress, v.nodes, v.securityGroup, v.zones, v.capacity)
+	return v.run(ctx, v.roles, v.egress, v.nodes, v.securityGroup, v.shareNetwork, v.zones, v.capacity)
 }
 
 var errNoProfile = platform.NewError(platform.ClassConfiguration, "the CloudProfile has no OpenStack site of this name any more")

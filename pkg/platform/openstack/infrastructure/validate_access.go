@@ -53,6 +53,19 @@ func (v *validation) roles(ctx context.Context, found *findings) error {
 	}
 }
 
+// shareNetwork checks that there is a service to make a share network with.
+func (v *validation) shareNetwork(ctx context.Context, found *findings) error {
+	if !v.wantsShareNetwork() {
+		return nil
+	}
+	_, err := v.session.SharedFileSystem(ctx)
+	if errors.Is(err, client.ErrNoService) {
+		found.Errors = append(found.Errors, fieldpath.Forbidden(v.object("shareNetwork"), "the site has no shared file system service"))
+		return nil
+	}
+	return err
+}
+
 func writes(roles []string) bool {
 	return slices.ContainsFunc(roles, func(role string) bool { return !slices.Contains(readOnlyRoles, strings.ToLower(role)) })
 }
