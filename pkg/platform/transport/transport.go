@@ -23,7 +23,8 @@ import (
 
 const (
 	defaultRequestTimeout = time.Minute
-	maxConnectionsPerHost = 16
+	// MaxConnectionsPerHost limits the connections to each service of a site.
+	MaxConnectionsPerHost = 16
 	// requestsPerSecond and requestBurst keep one shoot from flooding a site.
 	requestsPerSecond = 50
 	requestBurst      = 100
@@ -63,8 +64,8 @@ func New(options Options) (*Transport, error) {
 			DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 			TLSClientConfig:       tlsConfig,
 			TLSHandshakeTimeout:   10 * time.Second,
-			MaxConnsPerHost:       maxConnectionsPerHost,
-			MaxIdleConnsPerHost:   maxConnectionsPerHost,
+			MaxConnsPerHost:       MaxConnectionsPerHost,
+			MaxIdleConnsPerHost:   MaxConnectionsPerHost,
 			IdleConnTimeout:       90 * time.Second,
 			ResponseHeaderTimeout: options.RequestTimeout,
 		},

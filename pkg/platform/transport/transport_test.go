@@ -2,11 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package transport_test
+package transport
 
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -15,7 +16,6 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	. "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 )
 
 var _ = Describe("Transport", func() {
@@ -69,6 +69,32 @@ var _ = Describe("Transport", func() {
 		o.Proxy = &v1alpha1.Proxy{URL: proxy.URL}
 		Expect(get(o, "http://vcenter.example")).To(Succeed())
 		Expect(asked).To(Equal("vcenter.example"))
+	})
+
+	DescribeTable("should send through the proxy what is not excepted",
+		func(target string, through bool) {
+			config := &v1alpha1.Proxy{URL: "http://proxy:3128", NoProxy: []string{"10.0.0.0/8", ".internal", "nova.example:8774"}}
+			u, err := url.Parse(target)
+			Expect(err).NotTo(HaveOccurred())
+			chosen, err := proxy(config)(&http.Request{URL: u})
+			Expect(err).NotTo(HaveOccurred())
+			if through {
+				Expect(chosen).To(HaveField("Host", "proxy:3128"))
+			} else {
+				Expect(chosen).To(BeNil())
+			}
+		},
+		Entry("http", "http://keystone.example/v3", true),
+		Entry("https", "https://keystone.example/v3", true),
+		Entry("an address", "https://192.0.2.1:5000/v3", true),
+		Entry("an address that is excepted", "https://10.1.2.3:5000/v3", false),
+		Entry("a domain that is excepted", "https://keystone.internal/v3", false),
+		Entry("a host and port that are excepted", "https://nova.example:8774/v2.1", false),
+		Entry("another port of that host", "https://nova.example/v2.1", true),
+	)
+
+	It("should ignore the proxy of the environment", func() {
+		Expect(proxy(nil)).To(BeNil())
 	})
 
 	It("should not wait longer for an answer than configured", func() {

@@ -5,7 +5,6 @@
 package client
 
 import (
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	sharedtransport "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 )
 
 // requestIDHeader is in all answers of OpenStack's own services.
@@ -63,14 +63,9 @@ func fromResponse(err error) error {
 		return classifyResponse(&response)
 	}
 
-	var (
-		endpoint  *gophercloud.ErrEndpointNotFound
-		authority x509.UnknownAuthorityError
-		hostname  x509.HostnameError
-		invalid   x509.CertificateInvalidError
-	)
+	var endpoint *gophercloud.ErrEndpointNotFound
 	switch {
-	case errors.As(err, &endpoint), errors.As(err, &authority), errors.As(err, &hostname), errors.As(err, &invalid), errors.Is(err, errThumbprint):
+	case errors.As(err, &endpoint), sharedtransport.IsUntrusted(err):
 		return &platform.Error{Class: platform.ClassConfiguration, Err: err}
 	default:
 		return &platform.Error{Class: platform.ClassTransient, Err: err}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	sharedtransport "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -59,7 +60,7 @@ func newSession(ctx context.Context, siteName string, connection v1alpha1.OpenSt
 		return nil, platform.NewError(platform.ClassConfiguration, "authURL %q: %w", connection.AuthURL, err)
 	}
 	provider.UserAgent.Prepend(userAgent)
-	provider.HTTPClient = http.Client{Transport: roundTripper, Timeout: requestTimeout(connection)}
+	provider.HTTPClient = http.Client{Transport: roundTripper, Timeout: sharedtransport.RequestTimeout(connection.RequestTimeout)}
 	provider.RetryFunc = retry.transient
 	provider.RetryBackoffFunc = retry.rateLimited
 	provider.MaxBackoffRetries = maxRetries

@@ -21,6 +21,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	sharedtransport "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -232,13 +233,13 @@ var _ = Describe("Sessions", func() {
 
 			// All are refused before the first of them can renew the token.
 			var refused sync.WaitGroup
-			refused.Add(maxConnectionsPerHost)
+			refused.Add(sharedtransport.MaxConnectionsPerHost)
 			c.onRefused = func() {
 				refused.Done()
 				refused.Wait()
 			}
 			c.expire()
-			Expect(concurrently(maxConnectionsPerHost, func() error { return listPorts(ctx, session) })).To(BeEmpty())
+			Expect(concurrently(sharedtransport.MaxConnectionsPerHost, func() error { return listPorts(ctx, session) })).To(BeEmpty())
 			Expect(c.countLogins()).To(Equal(2))
 		})
 

@@ -14,7 +14,7 @@ import (
 
 // recorder keeps the state of the site.
 type recorder struct {
-	*platform.Recorder[v1alpha1.VSphereState, *v1alpha1.VSphereState]
+	shared *platform.Recorder[v1alpha1.VSphereState, *v1alpha1.VSphereState]
 }
 
 func newRecorder(s *site.Site, connection v1alpha1.VSphereConnection, persist platform.Persist) *recorder {
@@ -30,9 +30,9 @@ func newRecorder(s *site.Site, connection v1alpha1.VSphereConnection, persist pl
 }
 
 func (r *recorder) state() v1alpha1.VSphereState {
-	return r.State()
+	return r.shared.State()
 }
 
 func (r *recorder) record(ctx context.Context, change func(*v1alpha1.VSphereState)) error {
-	return r.Record(ctx, change)
+	return r.shared.Record(ctx, change)
 }
