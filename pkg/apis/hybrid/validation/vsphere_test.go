@@ -71,7 +71,7 @@ var _ = Describe("vSphere sites", func() {
 		worker := newWorker()
 		worker.Machine.Type, worker.Zones = "std", []string{"vc-1"}
 		workerConfig := &v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{{Name: "vc", VSphere: &config}}}
-		Expect(ValidateWorkerConfig(workerConfig, worker, []string{"vc"}, field.NewPath("w"))).To(haveProblems(problems))
+		Expect(ValidateWorkerConfig(workerConfig, worker, newProfile(), []string{"vc"}, field.NewPath("w"))).To(haveProblems(problems))
 	},
 		Entry("everything", v1alpha1.VSphereWorker{AntiAffinity: true, ExtraConfig: map[string]string{"sched.swap.vmxSwapEnabled": "FALSE"}, Tags: []string{"backup/daily"}}),
 		Entry("reserved extra config in capitals", v1alpha1.VSphereWorker{ExtraConfig: map[string]string{"GuestInfo.metadata": "x"}},

@@ -15,9 +15,9 @@ import (
 
 // kinds are how the objects are called in lists of orphans, by their types.
 var kinds = map[string]string{
-	"VirtualMachine": "virtualmachine",
+	"VirtualMachine": "virtual machine",
 	"Folder":         "folder",
-	"ResourcePool":   "resourcepool",
+	"ResourcePool":   "resource pool",
 }
 
 // Orphans implements platform.Infrastructure.
