@@ -46,12 +46,12 @@ func (s *InfrastructureSite) Platforms() []Platform {
 
 // Platforms returns the platforms whose blocks are set.
 func (s *WorkerSite) Platforms() []Platform {
-	return platforms(s.OpenStack != nil, false, false)
+	return platforms(s.OpenStack != nil, s.VSphere != nil, false)
 }
 
 // Platforms returns the platforms whose blocks are set.
 func (s *WorkerDataVolumeSite) Platforms() []Platform {
-	return platforms(s.OpenStack != nil, false, false)
+	return platforms(s.OpenStack != nil, s.VSphere != nil, false)
 }
 
 // Platform returns the platform whose block is set, and false unless that is exactly one.

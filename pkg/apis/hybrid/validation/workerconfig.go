@@ -54,7 +54,6 @@ func validateWorkerSites(configs []v1alpha1.WorkerSite, worker *gardencorev1beta
 		config, idxPath := &configs[i], fldPath.Index(i)
 		allErrs = append(allErrs, validateOneOf(config.Name, sites, idxPath.Child("name"))...)
 		allErrs = append(allErrs, seen.add(config.Name, idxPath.Child("name"))...)
-		allErrs = append(allErrs, validateVSphereWorker(config.VSphere, idxPath.Child("vsphere"))...)
 		if config.Minimum == nil && config.Maximum == nil {
 			unlimited = append(unlimited, i)
 			continue

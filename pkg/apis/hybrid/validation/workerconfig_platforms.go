@@ -36,6 +36,9 @@ func validateWorkerSite(config *v1alpha1.WorkerSite, site *v1alpha1.CloudProfile
 	if config.OpenStack != nil && site.OpenStack != nil {
 		allErrs = append(allErrs, validateOpenStackWorker(config.OpenStack, site.OpenStack, fldPath.Child("openstack"))...)
 	}
+	if site.VSphere != nil {
+		allErrs = append(allErrs, validateVSphereWorker(config.VSphere, fldPath.Child("vsphere"))...)
+	}
 	return allErrs
 }
 
@@ -98,6 +101,9 @@ func validateWorkerDataVolumeSite(config *v1alpha1.WorkerDataVolumeSite, site *v
 	allErrs := validateBlocks(config.Platforms(), site.Name, platform, true, fldPath)
 	if config.OpenStack != nil {
 		allErrs = append(allErrs, validateRequired(config.OpenStack.Type, fldPath.Child("openstack", "type"))...)
+	}
+	if config.VSphere != nil {
+		allErrs = append(allErrs, validateRequired(config.VSphere.StoragePolicy, fldPath.Child("vsphere", "storagePolicy"))...)
 	}
 	return allErrs
 }
