@@ -11,6 +11,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,11 +22,14 @@ import (
 
 const (
 	undisturbed = "undisturbed"
+	getServer   = "GET server"
 	// retryAfter is what the answers with 429 ask for.
 	retryAfter = 2 * time.Second
 
 	// stubBoot is how long servers of the stub boot.
-	stubBoot = 3 * time.Second
+	stubBoot = time.Second
+	// forgetful is longer than the driver uses an answer again for the status of a machine.
+	forgetful = 6 * time.Second
 
 	// quantityWave is how long it takes until machines that are created side by side are running, in seconds.
 	quantityWave = "wave"
@@ -33,15 +37,15 @@ const (
 	quantityDifference = "difference"
 )
 
-// targets are the requests that meet a fault in each wave.
+// targets are the requests that meet a fault.
 var targets = []countproxy.Fault{
-	{Name: "GET server", Service: "nova", Method: http.MethodGet, Path: `/servers(/|$)`},
+	{Name: getServer, Service: "nova", Method: http.MethodGet, Path: `/servers(/|$)`},
 	{Name: "GET ports", Service: "neutron", Method: http.MethodGet, Path: `/ports$`},
 	{Name: "POST port", Service: "neutron", Method: http.MethodPost, Path: `/ports$`},
 	{Name: "POST server", Service: "nova", Method: http.MethodPost, Path: `/servers$`},
 }
 
-// kinds are the faults, each of which all targets meet once.
+// kinds are the kinds of faults.
 var kinds = []countproxy.Fault{
 	{Name: "503", Action: countproxy.ActionStatus, Status: http.StatusServiceUnavailable},
 	{
@@ -59,15 +63,20 @@ func measureFaults(ctx context.Context, b *Bed) (Measurement, error) {
 	if err != nil {
 		return Measurement{}, err
 	}
-	w := &waves{cloud: b.cloud, lab: l, progress: b.progress, servers: func(ctx context.Context) (int, error) {
+	w := &waves{cloud: b.cloud, lab: l, progress: b.progress, size: waveSize, servers: func(ctx context.Context) (int, error) {
 		servers, err := b.inspector.Servers(ctx, b.shoot+"-")
 		return len(servers), err
 	}}
-	return w.run(ctx)
+	m, err := w.run(ctx, together())
+	if err != nil {
+		return m, err
+	}
+	_, err = l.scale(ctx, 0, waveTimeout)
+	return m, err
 }
 
-// measureFaultDelay does the same on the stub: how long a real OpenStack takes to boot servers on a developer's machine varies
-// more than what is measured.
+// measureFaultDelay creates one machine for each fault, on the stub: how long a real OpenStack takes to boot servers on a
+// developer's machine varies more than what is measured.
 func measureFaultDelay(ctx context.Context, b *Bed) (m Measurement, err error) {
 	s, l, err := newStubLab(ctx, b.progress, openstackstub.Settings{BootDelay: stubBoot})
 	if err != nil {
@@ -75,27 +84,48 @@ func measureFaultDelay(ctx context.Context, b *Bed) (m Measurement, err error) {
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	defer l.close()
-	w := &waves{cloud: s.cloud, lab: l, progress: b.progress, servers: func(context.Context) (int, error) {
+	w := &waves{cloud: s.cloud, lab: l, progress: b.progress, size: 1, servers: func(context.Context) (int, error) {
 		return len(s.stub.Active(stubProject(0))), nil
 	}}
-	m, err = w.run(ctx)
+	m, err = w.run(ctx, apart())
 	m.Note = stubNote + "; " + m.Note
 	return m, err
 }
 
-// faultsOf are the faults of one kind.
-func faultsOf(kind countproxy.Fault) []countproxy.Fault {
-	if kind.Action == "" {
-		return nil
+// scenario is what happens while machines are created.
+type scenario struct {
+	name   string
+	faults []countproxy.Fault
+}
+
+// together are scenarios with one kind of fault on all targets.
+func together() []scenario {
+	var scenarios []scenario
+	for _, kind := range kinds {
+		s := scenario{name: kind.Name}
+		for _, target := range targets {
+			s.faults = append(s.faults, faultOn(kind, target))
+		}
+		scenarios = append(scenarios, s)
 	}
-	var faults []countproxy.Fault
-	for _, target := range targets {
-		fault := kind
-		fault.Name = target.Name
-		fault.Service, fault.Method, fault.Path, fault.Times = target.Service, target.Method, target.Path, 1
-		faults = append(faults, fault)
+	return scenarios
+}
+
+// apart are scenarios with one fault each.
+func apart() []scenario {
+	var scenarios []scenario
+	for _, kind := range kinds {
+		for _, target := range targets {
+			scenarios = append(scenarios, scenario{name: kind.Name + " on " + target.Name, faults: []countproxy.Fault{faultOn(kind, target)}})
+		}
 	}
-	return faults
+	return scenarios
+}
+
+func faultOn(kind, target countproxy.Fault) countproxy.Fault {
+	kind.Name = target.Name
+	kind.Service, kind.Method, kind.Path, kind.Times = target.Service, target.Method, target.Path, 1
+	return kind
 }
 
 // waves create machines on a site again and again.
@@ -104,43 +134,55 @@ type waves struct {
 	*lab
 
 	progress io.Writer
+	// size is how many machines are created side by side, total how many there are.
+	size, total int
 	// servers counts the servers of the shoot.
 	servers func(context.Context) (int, error)
 }
 
-func (w *waves) run(ctx context.Context) (Measurement, error) {
+// run creates machines undisturbed and in all scenarios.
+func (w *waves) run(ctx context.Context, scenarios []scenario) (Measurement, error) {
+	// The first machine finds processes that know nothing yet.
+	if _, err := w.wave(ctx, scenario{name: "first"}); err != nil {
+		return Measurement{}, err
+	}
 	m := Measurement{}
 	var walls []string
-	for _, kind := range append([]countproxy.Fault{{Name: undisturbed}}, kinds...) {
-		fmt.Fprintf(w.progress, "  create machines: %s\n", kind.Name)
-		records, err := w.wave(ctx, kind)
+	for _, s := range append([]scenario{{name: undisturbed}}, scenarios...) {
+		fmt.Fprintf(w.progress, "  create machines: %s\n", s.name)
+		records, err := w.wave(ctx, s)
 		if err != nil {
-			return m, fmt.Errorf("%s: %w", kind.Name, err)
+			return m, fmt.Errorf("%s: %w", s.name, err)
 		}
 		m.Records = append(m.Records, records...)
-		walls = append(walls, fmt.Sprintf("%s %.1f s", kind.Name, samplesOf(records, quantityWave)[0]))
+		walls = append(walls, fmt.Sprintf("%s %.1f s", s.name, samplesOf(records, quantityWave)[0]))
 	}
-	m.Note = fmt.Sprintf("real machine-controller-manager; %d machines side by side, each fault once on each of GET server, GET ports, POST port and POST server, Retry-After %s; all running after: %s",
-		waveSize, retryAfter, strings.Join(walls, ", "))
+	m.Note = fmt.Sprintf("real machine-controller-manager; machines side by side: %d; Retry-After %s; running after: %s", w.size, retryAfter, strings.Join(walls, ", "))
 	return m, nil
 }
 
-// wave creates machines, counts their servers and deletes them.
-func (w *waves) wave(ctx context.Context, kind countproxy.Fault) ([]Record, error) {
-	faults := faultsOf(kind)
-	if err := w.proxy.SetFaults(faults...); err != nil {
+// wave creates further machines and counts the servers.
+func (w *waves) wave(ctx context.Context, s scenario) ([]Record, error) {
+	if slices.ContainsFunc(s.faults, func(f countproxy.Fault) bool { return f.Name == getServer }) {
+		// The driver uses what it knows of the servers for a moment, and would not ask.
+		if err := sleep(ctx, forgetful); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.proxy.SetFaults(s.faults...); err != nil {
 		return nil, err
 	}
+	w.total += w.size
 	start := time.Now()
-	records, err := w.record(ctx, kind.Name, func(ctx context.Context) error {
-		_, err := w.scale(ctx, waveSize, waveTimeout)
+	records, err := w.record(ctx, s.name, func(ctx context.Context) error {
+		_, err := w.scale(ctx, w.total, waveTimeout)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	records = append(records, sample(kind.Name, quantityWave, time.Since(start).Seconds()))
-	for _, fault := range faults {
+	records = append(records, sample(s.name, quantityWave, time.Since(start).Seconds()))
+	for _, fault := range s.faults {
 		if w.proxy.Acted(fault.Name) != 1 {
 			return nil, fmt.Errorf("no %s met the fault", fault.Name)
 		}
@@ -149,12 +191,8 @@ func (w *waves) wave(ctx context.Context, kind countproxy.Fault) ([]Record, erro
 	if err != nil {
 		return nil, err
 	}
-	records = append(records, sample(kind.Name, quantityDifference, math.Abs(float64(servers-waveSize))))
-	if err := w.proxy.SetFaults(); err != nil {
-		return nil, err
-	}
-	_, err = w.scale(ctx, 0, waveTimeout)
-	return records, err
+	records = append(records, sample(s.name, quantityDifference, math.Abs(float64(servers-w.total))))
+	return records, w.proxy.SetFaults()
 }
 
 // lostServers is the number of servers that were deleted while machines were created, or that no machine has.

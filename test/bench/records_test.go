@@ -70,11 +70,18 @@ var _ = Describe("Samples", func() {
 	})
 
 	It("should let each kind of request meet each kind of fault once", func() {
-		for _, kind := range kinds {
-			faults := faultsOf(kind)
-			Expect(faults).To(HaveLen(len(targets)))
-			Expect(faults).To(HaveEach(And(HaveField("Action", kind.Action), HaveField("Times", 1), HaveField("Status", kind.Status))))
+		Expect(together()).To(HaveLen(len(kinds)))
+		var all []countproxy.Fault
+		for _, s := range together() {
+			Expect(s.faults).To(HaveLen(len(targets)))
+			all = append(all, s.faults...)
 		}
-		Expect(faultsOf(countproxy.Fault{Name: undisturbed})).To(BeEmpty())
+		var alone []countproxy.Fault
+		for _, s := range apart() {
+			Expect(s.faults).To(HaveLen(1))
+			alone = append(alone, s.faults...)
+		}
+		Expect(alone).To(Equal(all))
+		Expect(all).To(HaveEach(And(HaveField("Times", 1), HaveField("Path", Not(BeEmpty())), HaveField("Action", Not(BeEmpty())))))
 	})
 })
