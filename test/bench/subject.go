@@ -46,6 +46,8 @@ const (
 	orderList order = "list"
 	// orderCalls creates, looks at, lists and deletes machines.
 	orderCalls order = "calls"
+	// orderCreate creates many machines at the same time.
+	orderCreate order = "create"
 )
 
 // report is what a subject says about itself after an order.
@@ -159,6 +161,8 @@ func obey(ctx context.Context, o order, d driver.Driver, j job) (int, error) {
 		return listAll(ctx, d, j)
 	case orderCalls:
 		return makeCalls(ctx, d, j)
+	case orderCreate:
+		return createMachines(ctx, d, j)
 	default:
 		return 0, fmt.Errorf("order %q is not known", o)
 	}

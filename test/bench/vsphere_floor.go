@@ -26,29 +26,31 @@ const floorLook = 20 * time.Millisecond
 
 // cloneFloor is how long a vCenter takes to make virtual machines, so many at the same time, for a client that does nothing else:
 // it does not read anything before, and knows when a task should have ended.
-func cloneFloor(ctx context.Context, count, atOnce int, taskTime time.Duration) (wall time.Duration, err error) {
+func (b *Bed) cloneFloor(ctx context.Context) (wall time.Duration, err error) {
 	s, err := newVSphereSite(ctx, vcenter.Options{})
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	if err := s.server.Set(ctx, control.Settings{Task: taskTime}); err != nil {
+	if err := s.server.Set(ctx, control.Settings{Task: vsphereTask}); err != nil {
 		return 0, err
 	}
-	s.inspector.DefaultTransport().MaxIdleConnsPerHost = atOnce
+	s.inspector.DefaultTransport().MaxIdleConnsPerHost = driverCallers
 
 	start := time.Now()
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
-	for i := range count {
-		group.Go(func() error { return s.cloneOnly(ctx, fmt.Sprintf("%s-floor-%d", vsphereShoot, i), taskTime) })
+	group.SetLimit(driverCallers)
+	for i := range vsphereWave {
+		group.Go(func() error { return s.cloneOnly(ctx, fmt.Sprintf("%s-floor-%d", vsphereShoot, i)) })
 	}
 	err = group.Wait()
-	return time.Since(start), err
+	wall = time.Since(start)
+	fmt.Fprintf(b.progress, "  %d bare clones: %.1f s\n", vsphereWave, wall.Seconds())
+	return wall, err
 }
 
 // cloneOnly makes a virtual machine that runs, past the product.
-func (s *vsphereSite) cloneOnly(ctx context.Context, name string, taskTime time.Duration) error {
+func (s *vsphereSite) cloneOnly(ctx context.Context, name string) error {
 	var (
 		of        = s.spec.VSphere
 		pool      = types.ManagedObjectReference{Type: "ResourcePool", Value: of.ResourcePool}
@@ -64,7 +66,7 @@ func (s *vsphereSite) cloneOnly(ctx context.Context, name string, taskTime time.
 	if err != nil {
 		return err
 	}
-	for pause := taskTime; ; pause = floorLook {
+	for pause := vsphereTask; ; pause = floorLook {
 		if err := sleep(ctx, pause); err != nil {
 			return err
 		}

@@ -10,88 +10,87 @@ import (
 	"fmt"
 	"time"
 
+	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/control"
 )
 
 const (
-	vsphereWave = 300
-	// vsphereAtOnce is how many machines machine-controller-manager works on at the same time by default.
-	vsphereAtOnce  = 50
-	vsphereTask    = 2 * time.Second
-	vsphereTimeout = 4 * time.Minute
+	// vsphereWave is how many machines are created.
+	vsphereWave = driverMachines
+	// vsphereTask is how long each task takes.
+	vsphereTask = 2 * time.Second
 
 	// quantityFloor is how long the same takes at least, in seconds.
 	quantityFloor = "floor"
 )
 
-// measureVSphereWave creates many machines with machine-controller-manager and the driver, between two measurements of the floor.
+// measureVSphereWave creates many machines with the driver alone, between two measurements of the floor.
 func measureVSphereWave(ctx context.Context, b *Bed) (m Measurement, err error) {
-	before, err := cloneFloor(ctx, vsphereWave, vsphereAtOnce, vsphereTask)
-	if err != nil {
-		return m, fmt.Errorf("floor: %w", err)
-	}
-	fmt.Fprintf(b.progress, "  floor: %.1f s\n", before.Seconds())
-	wall, err := vsphereWaveOf(ctx, b, &m)
+	before, err := b.cloneFloor(ctx)
 	if err != nil {
 		return m, err
 	}
-	fmt.Fprintf(b.progress, "  %d machines were running after %.1f s\n", vsphereWave, wall.Seconds())
-	after, err := cloneFloor(ctx, vsphereWave, vsphereAtOnce, vsphereTask)
+	wall, records, err := b.vsphereWave(ctx)
 	if err != nil {
-		return m, fmt.Errorf("floor: %w", err)
+		return m, err
 	}
-	fmt.Fprintf(b.progress, "  floor: %.1f s\n", after.Seconds())
-
-	requests := len(requestsOf(m.Records))
-	m.Records = append(m.Records, sample("ours", quantityWall, wall.Seconds()),
+	after, err := b.cloneFloor(ctx)
+	if err != nil {
+		return m, err
+	}
+	m.Records = append(records, sample("ours", quantityWall, wall.Seconds()),
 		sample("before", quantityFloor, before.Seconds()), sample("after", quantityFloor, after.Seconds()))
-	m.Note = fmt.Sprintf("%s, tasks take %s; real machine-controller-manager, driver and kube-apiserver; %d machines running after %.1f s, with %.1f requests for each; bare clones, %d at once: %.1f s before and %.1f s after",
-		vsphereNote, vsphereTask, vsphereWave, wall.Seconds(), float64(requests)/vsphereWave, vsphereAtOnce, before.Seconds(), after.Seconds()) + m.Note
+	m.Note = fmt.Sprintf("%s, tasks take %s; the driver's calls for a new machine, %d machines by %d callers at once: %.1f s, with %.1f requests for each; bare clones: %.1f s before and %.1f s after",
+		vsphereNote, vsphereTask, vsphereWave, driverCallers, wall.Seconds(), requests(records)/vsphereWave, before.Seconds(), after.Seconds())
 	return m, nil
 }
 
-// vsphereWaveOf returns how long it takes until the machines are running. One machine is there before, so that the driver's process
-// has started and is logged in.
-func vsphereWaveOf(ctx context.Context, b *Bed, m *Measurement) (wall time.Duration, err error) {
-	s, err := newVSphereSite(ctx, vcenter.Options{Guest: time.Millisecond})
+// vsphereWave returns how long the driver takes until all machines are on, and its requests.
+func (b *Bed) vsphereWave(ctx context.Context) (wall time.Duration, records []Record, err error) {
+	s, err := newVSphereSite(ctx, vcenter.Options{})
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	l, err := newLab(ctx, b.progress, vsphereShoot)
+	class, err := newMachineClass(vsphereShoot, vsphereShoot, s.spec)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	defer l.close()
-	class, err := newMachineClass(vsphereShoot, l.deploymentName(), s.spec)
+	driver, err := newSubject(ctx, job{Classes: []*machinev1alpha1.MachineClass{class}, Secret: newSecret(vsphereShoot, s.site)}, b.progress)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	if err := l.deployClass(ctx, newSecret(vsphereShoot, s.site), class); err != nil {
-		return 0, err
-	}
-	l.playKubelets(vcenter.NewWatch(s.server, vsphereShoot).Active)
+	defer func() { err = errors.Join(err, driver.stop()) }()
 	if err := s.server.Set(ctx, control.Settings{Task: vsphereTask}); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	m.Records, err = s.record(ctx, "create", func(ctx context.Context) error {
-		if err := errors.Join(l.MCM.Start(), l.Driver.Start()); err != nil {
-			return err
-		}
-		if _, err := l.scale(ctx, 1, vsphereTimeout); err != nil {
-			return err
-		}
-		fmt.Fprintf(b.progress, "  create %d machines\n", vsphereWave)
+	records, err = s.record(ctx, "create", func(context.Context) error {
 		start := time.Now()
-		_, err := l.scale(ctx, 1+vsphereWave, vsphereTimeout)
+		_, err := driver.do(orderCreate)
 		wall = time.Since(start)
 		return err
 	})
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	return wall, m.addMemory(l.Driver)
+	fmt.Fprintf(b.progress, "  %d machines: %.1f s\n", vsphereWave, wall.Seconds())
+
+	found, err := vcenter.NewWatch(s.server, vsphereShoot).Machines(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	on := 0
+	for _, machine := range found {
+		if machine.On {
+			on++
+		}
+	}
+	if on != vsphereWave {
+		return 0, nil, fmt.Errorf("%d machines are on, want %d", on, vsphereWave)
+	}
+	return wall, records, nil
 }
 
 // overFloor is the time divided by that of the floor, which is the mean of what was measured before and after.
