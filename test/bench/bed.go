@@ -25,7 +25,7 @@ const (
 	removeInterval = 2 * time.Second
 )
 
-// Bed is a site in a real OpenStack behind the proxy.
+// Bed is a site in a real OpenStack behind the proxy. OpenStack is started for the first figure that needs it.
 type Bed struct {
 	*cloud
 
@@ -39,21 +39,26 @@ type Bed struct {
 	lookout *lookout
 }
 
-// newBed starts OpenStack if it does not run, and the proxy.
-func newBed(ctx context.Context, progress io.Writer) (*Bed, error) {
-	landscape, err := openstack.NewBed()
-	if err != nil {
-		return nil, err
-	}
-	b := &Bed{progress: progress, openstack: landscape, measured: map[uintptr]Measurement{}}
-	if err := b.start(ctx); err != nil {
-		return nil, errors.Join(err, b.close(context.WithoutCancel(ctx)))
-	}
-	return b, nil
+func newBed(progress io.Writer) *Bed {
+	return &Bed{progress: progress, measured: map[uintptr]Measurement{}}
 }
 
+// prepare starts what does not run, makes the site's infrastructure and leaves a warm session behind.
+func (b *Bed) prepare(ctx context.Context) error {
+	if b.cloud == nil {
+		if err := b.start(ctx); err != nil {
+			return err
+		}
+	}
+	return b.cloud.prepare(ctx)
+}
+
+// start starts OpenStack if it does not run, and the proxy.
 func (b *Bed) start(ctx context.Context) (err error) {
-	fmt.Fprintln(b.progress, "> OpenStack")
+	fmt.Fprintln(b.progress, "  OpenStack")
+	if b.openstack, err = openstack.NewBed(); err != nil {
+		return err
+	}
 	if b.started, err = b.openstack.Start(ctx, b.progress); err != nil {
 		return err
 	}

@@ -15,19 +15,25 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/machine"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// machineClass is a class of machines with the provider spec, as the Worker controller writes it.
+// machineClass is a class of machines with the provider spec.
 func (c *cloud) machineClass(name string, spec *v1alpha1.MachineProviderSpec) (*machinev1alpha1.MachineClass, error) {
+	return newMachineClass(c.shoot, name, spec)
+}
+
+// newMachineClass is a class of machines with the provider spec, as the Worker controller writes it.
+func newMachineClass(namespace, name string, spec *v1alpha1.MachineProviderSpec) (*machinev1alpha1.MachineClass, error) {
 	raw, err := codec.Encode(spec)
 	if err != nil {
 		return nil, err
 	}
 	return &machinev1alpha1.MachineClass{
-		ObjectMeta:   metav1.ObjectMeta{Name: name, Namespace: c.shoot},
+		ObjectMeta:   metav1.ObjectMeta{Name: name, Namespace: namespace},
 		Provider:     machine.Provider,
 		ProviderSpec: *raw,
-		SecretRef:    &corev1.SecretReference{Name: secretName, Namespace: c.shoot},
+		SecretRef:    &corev1.SecretReference{Name: secretName, Namespace: namespace},
 	}, nil
 }
 
@@ -36,12 +42,17 @@ const secretName = "bench"
 
 // secret holds the credentials and the user data of all classes.
 func (c *cloud) secret() *corev1.Secret {
+	return newSecret(c.shoot, c.site)
+}
+
+// newSecret holds the credentials of the site and the user data.
+func newSecret(namespace string, s *site.Site) *corev1.Secret {
 	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: secretName, Namespace: c.shoot},
+		ObjectMeta: metav1.ObjectMeta{Name: secretName, Namespace: namespace},
 		Data:       map[string][]byte{"userData": []byte("#cloud-config\n")},
 	}
-	for key, value := range c.credentials.SiteCredentials() {
-		secret.Data[siteName+"."+key] = []byte(value)
+	for key, value := range s.Credentials {
+		secret.Data[s.Name+"."+key] = []byte(value)
 	}
 	return secret
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -33,8 +34,13 @@ func (l *lab) deploy(ctx context.Context, c *cloud) error {
 	if err != nil {
 		return err
 	}
+	return l.deployClass(ctx, c.secret(), class)
+}
+
+// deployClass creates a machine deployment without machines of the class.
+func (l *lab) deployClass(ctx context.Context, secret *corev1.Secret, class *machinev1alpha1.MachineClass) error {
 	labels := map[string]string{"name": l.deploymentName()}
-	for _, object := range []client.Object{c.secret(), class, &machinev1alpha1.MachineDeployment{
+	for _, object := range []client.Object{secret, class, &machinev1alpha1.MachineDeployment{
 		ObjectMeta: metav1.ObjectMeta{Name: l.deploymentName(), Namespace: l.namespace},
 		Spec: machinev1alpha1.MachineDeploymentSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: labels},

@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path"
 	"reflect"
 	"strings"
 )
@@ -126,19 +127,69 @@ var figures = []Figure{
 		ID: "extension-rss-mib", Unit: "MiB",
 		Measure: shared(measureManyShoots), Count: worst(quantityMemory),
 	},
+	{
+		ID: "vsphere-machine-create-requests", Unit: "requests", Target: new(15.0), Peer: 52,
+		Measure: measureVSphereCreate, Count: maxPerRun(requests),
+	},
+	{
+		ID: "vsphere-get-requests", Unit: "requests", Target: new(2.0), Peer: 8,
+		Measure: measureVSphereGet, Count: maxPerRun(requests),
+	},
+	{
+		ID: "vsphere-machine-delete-requests", Unit: "requests", Target: new(6.0), Peer: 20,
+		Measure: measureVSphereDelete, Count: maxPerRun(requests),
+	},
+	{
+		ID: "vsphere-list-requests-100", Unit: "requests", Target: new(6.0), Peer: 109,
+		Measure: measureVSphereList(100), Count: maxPerRun(requests),
+	},
+	{
+		ID: "vsphere-list-requests-1000", Unit: "requests", Target: new(7.0), Peer: 1009,
+		Measure: measureVSphereList(1000), Count: maxPerRun(requests),
+	},
+	{
+		ID: "vsphere-list-requests-5000", Unit: "requests", Target: new(11.0), Peer: 5009,
+		Measure: measureVSphereList(5000), Count: maxPerRun(requests),
+	},
+	{
+		ID: "vsphere-sockets-after-500-calls", Unit: "connections", Target: new(8.0), Peer: 1000,
+		Measure: measureVSphereSockets, Count: worst(quantityConnections),
+	},
+	{
+		ID: "vsphere-300-to-running-ratio", Unit: "x floor", Target: new(1.5),
+		Measure: measureVSphereWave, Count: overFloor,
+	},
+	{
+		ID: "vsphere-logins-per-300-creates", Unit: "logins", Target: new(2.0), Peer: 300,
+		Measure: shared(measureVSphereLab), Count: logins,
+	},
+	{
+		ID: "vsphere-driver-rss-mib-300-machines", Unit: "MiB",
+		Measure: shared(measureVSphereLab), Count: worst(quantityMemory),
+	},
 }
 
-// selectFigures returns the figure with the ID, or all figures if it is empty.
-func selectFigures(id string) ([]Figure, error) {
-	if id == "" {
+// selectFigures returns the figures whose ID matches the pattern, or all figures if it is empty.
+func selectFigures(pattern string) ([]Figure, error) {
+	if pattern == "" {
 		return figures, nil
 	}
-	var ids []string
+	var (
+		selected []Figure
+		ids      []string
+	)
 	for _, figure := range figures {
-		if figure.ID == id {
-			return []Figure{figure}, nil
+		matches, err := path.Match(pattern, figure.ID)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", pattern, err)
+		}
+		if matches {
+			selected = append(selected, figure)
 		}
 		ids = append(ids, figure.ID)
 	}
-	return nil, fmt.Errorf("there is no figure %q; there are: %s", id, strings.Join(ids, ", "))
+	if len(selected) == 0 {
+		return nil, fmt.Errorf("there is no figure %q; there are: %s", pattern, strings.Join(ids, ", "))
+	}
+	return selected, nil
 }

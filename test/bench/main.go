@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bench measures what the project asks of a real OpenStack. It runs the product's own code behind a proxy that
-// counts, prints a table and keeps the requests of each figure, so that every value can be counted again.
+// Command bench measures what the project asks of a real OpenStack and of a simulated vCenter. It runs the product's own code
+// where each request is counted, prints a table and keeps the requests of each figure, so that every value can be counted again.
 package main
 
 import (
@@ -27,7 +27,7 @@ var errMissed = errors.New("MISSED")
 const cleanupTimeout = 5 * time.Minute
 
 func main() {
-	id := flag.String("id", "", "measure only the figure with this ID")
+	id := flag.String("id", "", "measure only the figures whose ID matches this pattern, such as vsphere-*")
 	out := flag.String("o", "bench.json", "file that the results are written to")
 	logDir := flag.String("log", "bench", "folder that the requests of each figure are written to")
 	isSubject := flag.Bool(subjectFlag, false, "be measured: read orders from standard input")
@@ -54,10 +54,7 @@ func run(ctx context.Context, id, out, logDir string, table, progress io.Writer)
 	if err != nil {
 		return err
 	}
-	bed, err := newBed(ctx, progress)
-	if err != nil {
-		return err
-	}
+	bed := newBed(progress)
 	defer func() {
 		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 		defer cancel()

@@ -23,9 +23,9 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/machine"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machines"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machines"
+	vsphereclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -46,6 +46,8 @@ const (
 	orderList order = "list"
 	// orderCalls creates, looks at, lists and deletes machines.
 	orderCalls order = "calls"
+	// orderCreate creates many machines at the same time.
+	orderCreate order = "create"
 )
 
 // report is what a subject says about itself after an order.
@@ -130,9 +132,8 @@ func runSubject(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := decoder.Decode(&j); err != nil {
 		return err
 	}
-	sessions := client.NewSessions()
-	d := machine.NewDriver(platform.Registry[platform.Machines]{v1alpha1.PlatformOpenStack: machines.New(sessions)}, machine.DefaultTimeouts())
-	if err := encoder.Encode(reportOf(0, logIn(ctx, sessions, j))); err != nil {
+	d := machine.NewDriver(machines.New(), machine.DefaultTimeouts())
+	if err := encoder.Encode(reportOf(0, logIn(ctx, j))); err != nil {
 		return err
 	}
 	for {
@@ -160,18 +161,25 @@ func obey(ctx context.Context, o order, d driver.Driver, j job) (int, error) {
 		return listAll(ctx, d, j)
 	case orderCalls:
 		return makeCalls(ctx, d, j)
+	case orderCreate:
+		return createMachines(ctx, d, j)
 	default:
 		return 0, fmt.Errorf("order %q is not known", o)
 	}
 }
 
-// logIn makes the session warm: it asks for a token and for the versions of the services.
-func logIn(ctx context.Context, sessions *client.Sessions, j job) error {
+// logIn makes the session warm: on OpenStack it asks for a token and for the versions of the services.
+func logIn(ctx context.Context, j job) error {
 	spec, err := codec.Decode[v1alpha1.MachineProviderSpec](&j.Classes[0].ProviderSpec)
 	if err != nil {
 		return err
 	}
-	session, err := sessions.Get(ctx, spec.Site, spec.OpenStack.Connection, site.CredentialsOf(spec.Site, j.Secret.Data))
+	credentials := site.CredentialsOf(spec.Site, j.Secret.Data)
+	if spec.VSphere != nil {
+		_, err := vsphereclient.Shared().Get(ctx, spec.Site, spec.VSphere.Connection, credentials)
+		return err
+	}
+	session, err := client.Shared().Get(ctx, spec.Site, spec.OpenStack.Connection, credentials)
 	if err != nil {
 		return err
 	}

@@ -7,63 +7,100 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
 
 const fieldManager = client.FieldOwner("demo")
 
-// exampleAuthURL and exampleRegion are where the OpenStack of the landscape is; example/ has them.
-const exampleAuthURL, exampleRegion = "http://127.0.0.1:5000/v3", "RegionOne"
+// folder has what is special about the demo's sites in example/.
+const folder = "openstack-vsphere/"
 
 // apply starts the controllers and applies what gardenlet would, from example/.
 func (d *demo) apply(ctx context.Context) error {
 	if err := d.startControllers(); err != nil {
 		return err
 	}
-	for _, file := range []string{"10-namespace.yaml", "30-cluster.yaml", "30-secret-userdata.yaml", "30-infrastructure.yaml"} {
-		if err := d.applyFile(ctx, file, nil); err != nil {
-			return err
-		}
+	if err := applyFile[corev1.Namespace](ctx, d, "10-namespace.yaml", nil); err != nil {
+		return err
 	}
-	return d.applyCredentials(ctx)
+	if err := applyFile(ctx, d, folder+"30-cluster.yaml", d.prepareCluster); err != nil {
+		return err
+	}
+	if err := applyFile[corev1.Secret](ctx, d, "30-secret-userdata.yaml", nil); err != nil {
+		return err
+	}
+	if err := d.applyCredentials(ctx); err != nil {
+		return err
+	}
+	return applyFile(ctx, d, folder+"30-infrastructure.yaml", d.selection.infrastructure)
+}
+
+// prepareCluster says where the sites are and keeps those that run.
+func (d *demo) prepareCluster(cluster *extensionsv1alpha1.Cluster) error {
+	profile := &gardencorev1beta1.CloudProfile{}
+	if err := json.Unmarshal(cluster.Spec.CloudProfile.Raw, profile); err != nil {
+		return err
+	}
+	config, err := codec.Decode[v1alpha1.CloudProfileConfig](profile.Spec.ProviderConfig)
+	if err != nil {
+		return err
+	}
+	for _, s := range d.sites {
+		s.locate(helper.FindSite(config, s.name()))
+	}
+	if profile.Spec.ProviderConfig, err = codec.Encode(config); err != nil {
+		return err
+	}
+	if cluster.Spec.CloudProfile.Raw, err = json.Marshal(profile); err != nil {
+		return err
+	}
+	d.selection = newSelection(config, siteNames(d.sites))
+	return d.selection.cluster(cluster)
 }
 
 // applyFile applies the objects of a file in example/, changed by change if that is not nil.
-func (d *demo) applyFile(ctx context.Context, name string, change func(*unstructured.Unstructured) error) error {
+func applyFile[T any](ctx context.Context, d *demo, name string, change func(*T) error) error {
 	content, err := os.ReadFile(filepath.Join(landscape.Root(), "example", name)) // #nosec G304 -- constant names
 	if err != nil {
 		return err
 	}
-	content = bytes.ReplaceAll(content, []byte(exampleAuthURL), []byte(d.credentials[0].AuthURL))
-	content = bytes.ReplaceAll(content, []byte(exampleRegion), []byte(d.credentials[0].Region))
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), len(content))
-	for {
-		object := &unstructured.Unstructured{}
-		if err := decoder.Decode(object); errors.Is(err, io.EOF) {
+	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), len(content)); ; {
+		typed := new(T)
+		if err := decoder.Decode(typed); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("example/%s: %w", name, err)
 		}
-		if len(object.Object) == 0 {
-			continue
-		}
 		if change != nil {
-			if err := change(object); err != nil {
-				return err
+			if err := change(typed); err != nil {
+				return fmt.Errorf("example/%s: %w", name, err)
 			}
 		}
+		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
+		if err != nil {
+			return fmt.Errorf("example/%s: %w", name, err)
+		}
+		delete(fields, "status")
+		object := &unstructured.Unstructured{Object: fields}
 		if err := d.landscape.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), fieldManager, client.ForceOwnership); err != nil {
 			return fmt.Errorf("example/%s: %w", name, err)
 		}
@@ -71,12 +108,12 @@ func (d *demo) applyFile(ctx context.Context, name string, change func(*unstruct
 	}
 }
 
-// applyCredentials writes the shoot's Secret with the credentials of both projects.
+// applyCredentials writes the shoot's Secret with the credentials of all sites.
 func (d *demo) applyCredentials(ctx context.Context) error {
 	data := map[string]string{}
-	for i, site := range sites {
-		for key, value := range d.credentials[i].SiteCredentials() {
-			data[site+"."+key] = value
+	for _, s := range d.sites {
+		for key, value := range s.credentials() {
+			data[s.name()+"."+key] = value
 		}
 	}
 	secret := &corev1.Secret{

@@ -64,7 +64,7 @@ func (d *demo) startControllers() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	nodes := &kubelets.Kubelets{
 		Seed: d.landscape.Client, Shoot: d.landscape.Client, Namespace: namespace,
-		Servers: d.watch.Active, Log: logr.Discard(),
+		Servers: d.active(), Log: logr.Discard(),
 	}
 	var group sync.WaitGroup
 	group.Go(func() { nodes.Run(ctx) })

@@ -14,8 +14,6 @@ import (
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 )
 
 // deleteWorker deletes the Worker and waits until it and all machines are gone.
@@ -48,57 +46,44 @@ func (d *demo) delete(ctx context.Context, object extensionsv1alpha1.Object) err
 	})
 }
 
-// objects returns what is there of the shoot in both projects.
-func (d *demo) objects(ctx context.Context) ([]openstack.Object, error) {
-	var all []openstack.Object
-	for _, c := range d.clients {
-		objects, err := c.Objects(ctx, namespace)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, objects...)
-	}
-	return all, nil
-}
-
-// printObjects prints how many objects of the shoot of which kind are in each project.
+// printObjects prints how many objects of the shoot of which kind are on each site.
 func (d *demo) printObjects(ctx context.Context) error {
-	objects, err := d.objects(ctx)
-	if err != nil {
-		return err
-	}
-	counts := map[string]map[string]int{}
-	for _, o := range objects {
-		if counts[o.Project] == nil {
-			counts[o.Project] = map[string]int{}
+	for _, s := range d.sites {
+		objects, err := s.objects(ctx)
+		if err != nil {
+			return err
 		}
-		counts[o.Project][o.Kind]++
-	}
-	for _, project := range slices.Sorted(maps.Keys(counts)) {
+		counts := map[string]int{}
+		for _, o := range objects {
+			counts[o.kind]++
+		}
 		var kinds []string
-		for _, kind := range slices.Sorted(maps.Keys(counts[project])) {
-			kinds = append(kinds, fmt.Sprintf("%d %s", counts[project][kind], kind))
+		for _, kind := range slices.Sorted(maps.Keys(counts)) {
+			kinds = append(kinds, fmt.Sprintf("%d %s", counts[kind], kind))
 		}
-		d.screen.print(fmt.Sprintf("    project %s has of %s: %s", project, namespace, strings.Join(kinds, ", ")))
+		d.screen.print(fmt.Sprintf("    site %s has of %s: %s", s.name(), namespace, strings.Join(kinds, ", ")))
 	}
 	return nil
 }
 
-// nothingLeft fails if anything of the shoot is left in OpenStack, and names it.
+// nothingLeft fails if anything of the shoot is left on a site, and names it.
 func (d *demo) nothingLeft(ctx context.Context) error {
-	objects, err := d.objects(ctx)
-	if err != nil {
-		return err
+	left := 0
+	for _, s := range d.sites {
+		objects, err := s.objects(ctx)
+		if err != nil {
+			return err
+		}
+		for _, o := range objects {
+			d.screen.print("    left: " + o.text)
+		}
+		left += len(objects)
+		if len(objects) == 0 {
+			d.screen.print(fmt.Sprintf("    site %s, %s: no %s of %s", s.name(), s.platform(), s.kinds(), namespace))
+		}
 	}
-	for _, o := range objects {
-		d.screen.print("    left: " + o.String())
-	}
-	if len(objects) > 0 {
-		return fmt.Errorf("%d objects of %s are left in OpenStack", len(objects), namespace)
-	}
-	for i, c := range d.credentials {
-		d.screen.print(fmt.Sprintf("    site %s, project %s: no server, port, network, subnet, router, security group, key pair, server group, floating IP or volume of %s",
-			sites[i], c.Project, namespace))
+	if left > 0 {
+		return fmt.Errorf("%d objects of %s are left", left, namespace)
 	}
 	return nil
 }

@@ -8,17 +8,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
-	"time"
+	"sync"
 
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
-	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 )
 
 const (
@@ -26,16 +23,11 @@ const (
 	namespace = "shoot--local--hybrid"
 	// objectName is the name of the Infrastructure and the Worker in example/.
 	objectName = "hybrid"
-	// pool is the pool that is scaled and rolled: it spans both sites.
+	// pool is the pool that is scaled and rolled: it spans all sites.
 	pool = "mixed"
 	// nextImageVersion is the version that the pool is rolled to.
 	nextImageVersion = "1877.4.0"
-
-	sizeAtStart, sizeScaled = int32(3), int32(6)
 )
-
-// sites are the names of the sites in example/, in the order of the projects.
-var sites = [2]string{"cloud", "cloud2"}
 
 // demo is what the steps share.
 type demo struct {
@@ -43,29 +35,40 @@ type demo struct {
 	keep   bool
 	// cleaning is true while objects are deleted after a failure or an interrupt.
 	cleaning bool
+	// chosen are the sites that were asked for.
+	chosen []site
 
-	bed         *openstack.Bed
-	bedStarted  bool
-	openrcs     []string
-	credentials [2]openstack.Credentials
-	clients     [2]*openstack.Client
-	watch       *openstack.Watch
-	landscape   *landscape.Landscape
-	stopNodes   func()
+	mu sync.Mutex
+	// sites are those of the shoot, leftOut says why others are not.
+	sites   []site
+	leftOut []string
+
+	selection selection
+	// size is the number of the pool's machines before it is scaled: one in each zone.
+	size      int32
+	landscape *landscape.Landscape
+	stopNodes func()
+}
+
+// newDemo returns a demo with the sites whose names are divided by commas; all if there are none.
+func newDemo(screen *screen, keep bool, names string) (*demo, error) {
+	chosen, err := choose([]site{&openStackSite{screen: screen}, &vCenterSite{}}, names)
+	return &demo{screen: screen, keep: keep, chosen: chosen, sites: chosen}, err
 }
 
 // steps are the demo without what cleans up.
 func (d *demo) steps() []step {
-	prepare := []step{
-		{name: "OpenStack", run: d.startOpenStack},
-		{name: "Binaries and cluster", run: d.startCluster},
+	prepare := []step{{name: "Binaries and cluster", run: d.startCluster}}
+	for _, s := range d.chosen {
+		prepare = append(prepare, step{name: fmt.Sprintf("Site %s: %s", s.name(), s.platform()), run: d.startSite(s)})
 	}
 	steps := []step{
 		{name: "Prepare", parallel: prepare},
+		{name: "Sites of the shoot", run: d.checkSites},
 		{name: "Apply the examples", run: d.apply},
-		{name: "Infrastructure on two sites", run: d.waitInfrastructure},
-		{name: "Worker: pools on two sites", run: d.waitWorker},
-		{name: "Scale a pool up", run: d.scaleUp},
+		{name: "Infrastructure on all sites", run: d.waitInfrastructure},
+		{name: "Worker: a pool on all sites", run: d.waitWorker},
+		{name: "Scale the pool up", run: d.scaleUp},
 		{name: "Scale it down", run: d.scaleDown},
 		{name: "Roll its image", run: d.roll},
 	}
@@ -91,7 +94,7 @@ func (d *demo) deletion(always bool) []step {
 	return []step{
 		{name: "Delete the Worker", run: d.deleteWorker, always: always, undo: true},
 		{name: "Delete the Infrastructure", run: d.deleteInfrastructure, always: always, undo: true},
-		{name: "Nothing is left in OpenStack", run: d.nothingLeft, always: always, undo: true},
+		{name: "Nothing is left on any site", run: d.nothingLeft, always: always, undo: true},
 	}
 }
 
@@ -117,82 +120,21 @@ func (d *demo) restart(context.Context) error {
 	return errors.Join(errs...)
 }
 
-// startOpenStack starts the landscape's OpenStack, unless $OPENRC names two projects, and signs in to both projects.
-func (d *demo) startOpenStack(ctx context.Context) error {
-	if given := os.Getenv("OPENRC"); given != "" {
-		d.openrcs = strings.Split(given, ",")
-		if len(d.openrcs) != len(d.credentials) {
-			return errors.New("OPENRC must have the paths of two openrc files, divided by a comma")
-		}
-	} else if err := d.startBed(ctx); err != nil {
-		return err
-	}
-	for i, path := range d.openrcs {
-		var err error
-		if d.credentials[i], err = openstack.ReadCredentials(path); err != nil {
-			return err
-		}
-		if d.clients[i], err = openstack.NewClient(ctx, d.credentials[i]); err != nil {
-			return err
-		}
-	}
-	d.watch = openstack.NewWatch(namespace, d.clients[:]...)
-	return d.sweep(ctx)
-}
-
-// sweep deletes what a demo left that was killed: the cluster that knew it is gone.
-func (d *demo) sweep(ctx context.Context) error {
-	objects, err := d.objects(ctx)
-	if err != nil || len(objects) == 0 {
-		return err
-	}
-	d.screen.print(fmt.Sprintf("    deleting %d objects that an earlier demo left", len(objects)))
-	var errs []error
-	for _, c := range d.clients {
-		errs = append(errs, c.Sweep(ctx, namespace))
-	}
-	return errors.Join(errs...)
-}
-
-func (d *demo) startBed(ctx context.Context) error {
-	bed, err := openstack.NewBed()
-	if err != nil {
-		return err
-	}
-	d.bed = bed
-	d.bedStarted = !bed.Answers(ctx)
-	if _, err := bed.Start(ctx, d.screen); err != nil {
-		return err
-	}
-	for _, project := range openstack.Projects {
-		d.openrcs = append(d.openrcs, bed.Openrc(project))
-	}
-	return nil
-}
-
-func (d *demo) openrc(site int) string {
-	return d.openrcs[site]
-}
-
 func (d *demo) logs() string {
 	return filepath.Join(filepath.Dir(d.landscape.Cluster.Kubeconfig), "logs")
 }
 
 // stop ends what the demo started.
-func (d *demo) stop(context.Context) error {
+func (d *demo) stop(ctx context.Context) error {
 	if d.stopNodes != nil {
 		d.stopNodes()
 	}
 	if d.landscape != nil {
 		d.landscape.Stop()
 	}
-	if d.bed == nil || !d.bedStarted {
-		return nil
+	var errs []error
+	for _, s := range d.chosen {
+		errs = append(errs, s.stop(ctx))
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if err := d.bed.Stop(ctx, d.screen); err != nil {
-		return fmt.Errorf("stop OpenStack: %w", err)
-	}
-	return nil
+	return errors.Join(errs...)
 }

@@ -57,13 +57,13 @@ func (d *demo) waitMachines(ctx context.Context, size int32, old map[string]mach
 
 // poolImages returns the images of the servers of the pool's machines.
 func (d *demo) poolImages(ctx context.Context, machines map[string]machinev1alpha1.Machine) (sets.Set[string], error) {
-	servers, err := d.watch.Servers(ctx)
+	servers, err := d.servers(ctx)
 	if err != nil {
 		return nil, err
 	}
 	images := sets.New[string]()
 	for _, m := range machines {
-		images.Insert(servers[path.Base(m.Spec.ProviderID)].Image)
+		images.Insert(servers[path.Base(m.Spec.ProviderID)].image)
 	}
 	return images, nil
 }
@@ -77,13 +77,13 @@ func (d *demo) compare(ctx context.Context) string {
 	if err := d.landscape.Client.List(ctx, nodes); err != nil {
 		return err.Error()
 	}
-	servers, err := d.watch.Servers(ctx)
+	servers, err := d.servers(ctx)
 	if err != nil {
 		return err.Error()
 	}
 	for _, m := range machines.Items {
-		if server := servers[path.Base(m.Spec.ProviderID)]; server.Status != "ACTIVE" {
-			return fmt.Sprintf("the server of machine %s is %q", m.Name, server.Status)
+		if server := servers[path.Base(m.Spec.ProviderID)]; !server.active {
+			return fmt.Sprintf("the server of machine %s is %q", m.Name, server.status)
 		}
 	}
 	if len(nodes.Items) != len(machines.Items) || len(servers) != len(machines.Items) {

@@ -2,11 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Command demo shows the main job on a local landscape: an Infrastructure and a Worker of type hybrid become networks and
-// servers in two projects of a real OpenStack, a pool is scaled and rolled, everything is deleted, and nothing is left.
+// Command demo shows the main job on a local landscape: an Infrastructure and a Worker of type hybrid become one shoot on a real
+// OpenStack and a simulated vCenter. A pool that spans both is scaled and rolled, everything is deleted, and nothing is left.
 //
-// Environment: KEEP=1 leaves everything running at the end until the demo is interrupted; OPENRC=<file>,<file> uses two
-// projects of a running OpenStack instead of the landscape's own.
+// Environment: SITES=<name>,... uses only these sites: cloud (OpenStack) and vc (vSphere). A site that this machine cannot run is
+// left out. KEEP=1 leaves everything running at the end until the demo is interrupted; OPENRC=<file> uses a project of a running
+// OpenStack instead of the landscape's own.
 package main
 
 import (
@@ -17,18 +18,18 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
-
-	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 )
 
 func main() {
 	output := flag.String("o", "text", "format of the result: text or json; with json everything else is written to standard error")
 	keep := flag.Bool("keep", os.Getenv("KEEP") != "" && os.Getenv("KEEP") != "0", "leave everything running at the end until the demo is interrupted")
+	names := flag.String("sites", os.Getenv("SITES"), "names of the sites, divided by commas: cloud, vc; all by default")
 	kept := flag.String("kept", "", "with -keep: file that gets the exit code of the steps once everything is left running")
 	flag.Parse()
 	if *output != "text" && *output != "json" || flag.NArg() > 0 {
@@ -39,16 +40,27 @@ func main() {
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(demonstrate(ctx, stop, *output == "json", *keep, *kept))
+	os.Exit(demonstrate(ctx, stop, options{asJSON: *output == "json", keep: *keep, kept: *kept, sites: *names}))
+}
+
+// options are the arguments.
+type options struct {
+	asJSON, keep bool
+	kept, sites  string
 }
 
 // demonstrate runs the demo and returns its exit code. The last line of the output says the result.
-func demonstrate(ctx context.Context, stop func(), asJSON, keep bool, kept string) int {
+func demonstrate(ctx context.Context, stop func(), o options) int {
 	out := os.Stdout
-	if asJSON {
+	if o.asJSON {
 		out = os.Stderr
 	}
 	screen := newScreen(out)
+	d, err := newDemo(screen, o.keep, o.sites)
+	if err != nil {
+		screen.print("demo: FAILED: " + err.Error())
+		return 2
+	}
 	unlock, err := lock()
 	if err != nil {
 		screen.print("demo: FAILED: " + err.Error())
@@ -56,14 +68,14 @@ func demonstrate(ctx context.Context, stop func(), asJSON, keep bool, kept strin
 	}
 	defer unlock()
 	runner := &runner{screen: screen, start: time.Now()}
-	d := &demo{screen: screen, keep: keep}
 
 	err = runner.run(ctx, d.steps())
-	if keep && ctx.Err() == nil && d.landscape != nil && d.landscape.Client != nil {
+	if o.keep && ctx.Err() == nil && d.landscape != nil && d.landscape.Client != nil {
+		d.printLeftOut()
 		runner.summary(err)
 		d.printHowToLookAround()
-		if kept != "" {
-			err = errors.Join(err, os.WriteFile(kept, []byte(strconv.Itoa(exitCode(err, false))), 0o600))
+		if o.kept != "" {
+			err = errors.Join(err, os.WriteFile(o.kept, []byte(strconv.Itoa(exitCode(err, false))), 0o600))
 		}
 		<-ctx.Done()
 		screen.print("")
@@ -72,9 +84,10 @@ func demonstrate(ctx context.Context, stop func(), asJSON, keep bool, kept strin
 	stop() // from here on a second interrupt ends the process at once; what it started dies with it
 
 	err = errors.Join(err, runner.run(context.Background(), d.cleanUp()))
-	if asJSON {
+	if o.asJSON {
 		runner.printJSON(os.Stdout, err)
 	} else {
+		d.printLeftOut()
 		runner.summary(err)
 	}
 	return exitCode(err, interrupted)
@@ -84,7 +97,7 @@ func exitCode(err error, interrupted bool) int {
 	switch {
 	case err == nil:
 		return 0
-	case errors.Is(err, openstack.ErrNotPossible):
+	case errors.Is(err, errNoSite):
 		return 3
 	case interrupted:
 		return 130
@@ -93,13 +106,24 @@ func exitCode(err error, interrupted bool) int {
 	}
 }
 
+// printLeftOut repeats at the end which sites are not in what was shown.
+func (d *demo) printLeftOut() {
+	for _, line := range d.leftOut {
+		d.screen.print(line)
+	}
+}
+
 // printHowToLookAround says where things are while the landscape is left running.
 func (d *demo) printHowToLookAround() {
+	var hints []string
+	for _, s := range d.sites {
+		hints = append(hints, "  "+s.hint())
+	}
 	d.screen.print(fmt.Sprintf(`
 Everything is left running. To look around:
   export KUBECONFIG=%s     (kubectl -n %s get infrastructures,workers,machines; kubectl get nodes)
-  . %s                     (openstack server list; the other site: %s)
+%s
   ls %s                    (logs)
 To stop: kill %d (or Ctrl-C, if the demo runs in the foreground). This deletes the shoot's objects and stops what the demo started.`,
-		d.landscape.Cluster.Kubeconfig, namespace, d.openrc(0), d.openrc(1), d.logs(), os.Getpid()))
+		d.landscape.Cluster.Kubeconfig, namespace, strings.Join(hints, "\n"), d.logs(), os.Getpid()))
 }

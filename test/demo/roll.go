@@ -40,7 +40,7 @@ func (d *demo) roll(ctx context.Context) error {
 	if err := d.waitReconciled(ctx, &extensionsv1alpha1.Worker{}); err != nil {
 		return err
 	}
-	if err := d.waitMachines(ctx, sizeAtStart, before); err != nil {
+	if err := d.waitMachines(ctx, d.size, before); err != nil {
 		return err
 	}
 	return d.checkImages(ctx, imagesBefore)

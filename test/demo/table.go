@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 )
 
 const poolLabel = "worker.gardener.cloud/pool"
@@ -29,7 +28,7 @@ func (d *demo) table(ctx context.Context) []string {
 	if err := d.landscape.Client.List(ctx, classes, client.InNamespace(namespace)); err != nil {
 		return d.screen.last()
 	}
-	servers, err := d.watch.Servers(ctx)
+	servers, err := d.servers(ctx)
 	if err != nil {
 		return d.screen.last()
 	}
@@ -43,7 +42,7 @@ func (d *demo) table(ctx context.Context) []string {
 		rows = append(rows, row(m, byName[m.Spec.Class.Name], servers))
 	}
 	for _, s := range servers {
-		rows = append(rows, []string{"", "", "", s.Name, "(no machine)", s.Status, strings.Join(s.Addresses, ","), ""})
+		rows = append(rows, []string{"", "", "", s.name, "(no machine)", s.status, strings.Join(s.addresses, ","), ""})
 	}
 	if len(rows) == 0 {
 		return nil
@@ -53,7 +52,7 @@ func (d *demo) table(ctx context.Context) []string {
 }
 
 // row describes a machine and removes its server from servers.
-func row(m machinev1alpha1.Machine, class machinev1alpha1.MachineClass, servers map[string]openstack.Server) []string {
+func row(m machinev1alpha1.Machine, class machinev1alpha1.MachineClass, servers map[string]server) []string {
 	spec := v1alpha1.MachineProviderSpec{}
 	_ = json.Unmarshal(class.ProviderSpec.Raw, &spec) // a class that is gone or malformed leaves the site empty
 	zone := ""
@@ -61,7 +60,7 @@ func row(m machinev1alpha1.Machine, class machinev1alpha1.MachineClass, servers 
 		zone = class.NodeTemplate.Zone
 	}
 	id := path.Base(m.Spec.ProviderID)
-	server := servers[id]
+	found := servers[id]
 	delete(servers, id)
 	phase := string(m.Status.CurrentStatus.Phase)
 	if phase == "" {
@@ -69,7 +68,7 @@ func row(m machinev1alpha1.Machine, class machinev1alpha1.MachineClass, servers 
 	}
 	return []string{
 		spec.Site, zone, m.Spec.NodeTemplateSpec.Labels[poolLabel], strings.TrimPrefix(m.Name, namespace+"-"), phase,
-		orDash(server.Status), orDash(strings.Join(server.Addresses, ",")), orDash(m.Spec.ProviderID),
+		orDash(found.status), orDash(strings.Join(found.addresses, ",")), orDash(m.Spec.ProviderID),
 	}
 }
 

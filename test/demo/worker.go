@@ -6,7 +6,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,14 +14,13 @@ import (
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 const operationAnnotation = v1beta1constants.GardenerOperation
 
-// waitInfrastructure waits until both sites have their networks.
+// waitInfrastructure waits until all sites have what machines need.
 func (d *demo) waitInfrastructure(ctx context.Context) error {
 	infrastructure := &extensionsv1alpha1.Infrastructure{}
 	if err := d.waitReconciled(ctx, infrastructure); err != nil {
@@ -43,19 +41,20 @@ func (d *demo) waitWorker(ctx context.Context) error {
 	if infrastructure.Status.ProviderStatus == nil {
 		return errors.New("the Infrastructure has no providerStatus")
 	}
-	providerStatus := map[string]any{}
-	if err := json.Unmarshal(infrastructure.Status.ProviderStatus.Raw, &providerStatus); err != nil {
-		return err
-	}
-	if err := d.applyFile(ctx, "30-worker.yaml", func(worker *unstructured.Unstructured) error {
-		return unstructured.SetNestedMap(worker.Object, providerStatus, "spec", "infrastructureProviderStatus")
+	if err := applyFile(ctx, d, folder+"30-worker.yaml", func(worker *extensionsv1alpha1.Worker) error {
+		worker.Spec.InfrastructureProviderStatus = infrastructure.Status.ProviderStatus
+		if err := d.selection.worker(worker); err != nil {
+			return err
+		}
+		d.size = poolOf(worker).Minimum
+		return nil
 	}); err != nil {
 		return err
 	}
 	if err := d.waitReconciled(ctx, &extensionsv1alpha1.Worker{}); err != nil {
 		return err
 	}
-	return d.waitMachines(ctx, sizeAtStart, nil)
+	return d.waitMachines(ctx, d.size, nil)
 }
 
 // changeWorker changes the Worker and asks the extension to reconcile it.
@@ -77,19 +76,19 @@ func poolOf(w *extensionsv1alpha1.Worker) *extensionsv1alpha1.WorkerPool {
 
 // scaleUp raises the pool's minimum.
 func (d *demo) scaleUp(ctx context.Context) error {
-	if err := d.changeWorker(ctx, func(w *extensionsv1alpha1.Worker) { poolOf(w).Minimum = sizeScaled }); err != nil {
+	if err := d.changeWorker(ctx, func(w *extensionsv1alpha1.Worker) { poolOf(w).Minimum = 2 * d.size }); err != nil {
 		return err
 	}
 	if err := d.waitReconciled(ctx, &extensionsv1alpha1.Worker{}); err != nil {
 		return err
 	}
-	return d.waitMachines(ctx, sizeScaled, nil)
+	return d.waitMachines(ctx, 2*d.size, nil)
 }
 
 // scaleDown lowers the pool's minimum, which removes no machine, and then does what the cluster-autoscaler would: it lowers
 // the replicas of the machine deployments.
 func (d *demo) scaleDown(ctx context.Context) error {
-	if err := d.changeWorker(ctx, func(w *extensionsv1alpha1.Worker) { poolOf(w).Minimum = sizeAtStart }); err != nil {
+	if err := d.changeWorker(ctx, func(w *extensionsv1alpha1.Worker) { poolOf(w).Minimum = d.size }); err != nil {
 		return err
 	}
 	if err := d.waitReconciled(ctx, &extensionsv1alpha1.Worker{}); err != nil {
@@ -109,5 +108,5 @@ func (d *demo) scaleDown(ctx context.Context) error {
 			return err
 		}
 	}
-	return d.waitMachines(ctx, sizeAtStart, nil)
+	return d.waitMachines(ctx, d.size, nil)
 }

@@ -25,9 +25,10 @@ const (
 	defaultRequestTimeout = time.Minute
 	// MaxConnectionsPerHost limits the connections to each service of a site.
 	MaxConnectionsPerHost = 16
-	// requestsPerSecond and requestBurst keep one shoot from flooding a site.
-	requestsPerSecond = 50
-	requestBurst      = 100
+	// requestsPerSecond and requestBurst keep one shoot from flooding a site. A machine takes about six requests, and
+	// machine-controller-manager works on 50 machines at the same time: the site shall be what they wait for.
+	requestsPerSecond = 100
+	requestBurst      = 200
 )
 
 // Options say how a site is reached.

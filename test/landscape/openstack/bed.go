@@ -5,6 +5,7 @@
 package openstack
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -26,7 +28,7 @@ var Projects = [2]string{"gardener", "gardener2"}
 // exitNotPossible is up.sh's exit code if the machine cannot run OpenStack.
 const exitNotPossible = 3
 
-// ErrNotPossible means that this machine cannot install OpenStack; the message of up.sh says why and what to do instead.
+// ErrNotPossible means that this machine cannot install OpenStack; the message says why and what to do instead.
 var ErrNotPossible = errors.New("OpenStack cannot be installed here")
 
 // Bed is the OpenStack of the landscape.
@@ -70,10 +72,12 @@ func (b *Bed) Answers(ctx context.Context) bool {
 // progress.
 func (b *Bed) Start(ctx context.Context, progress io.Writer) (started bool, err error) {
 	ran := b.Answers(ctx)
-	err = b.script(ctx, progress, "up.sh")
+	output := &bytes.Buffer{}
+	err = b.script(ctx, io.MultiWriter(progress, output), "up.sh")
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == exitNotPossible {
-		return false, ErrNotPossible
+		_, reason, _ := strings.Cut(output.String(), ErrNotPossible.Error()+": ")
+		return false, fmt.Errorf("%w: %s", ErrNotPossible, strings.TrimSpace(reason))
 	}
 	return !ran, err
 }

@@ -7,6 +7,7 @@ package vcenter
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -34,7 +35,7 @@ type Machine struct {
 	On bool
 	// Guest is the guest operating system, which is that of the template it was made of.
 	Guest string
-	// Addresses are what the guest reports.
+	// Addresses are what the guest reports, without those that are only for the link.
 	Addresses []string
 }
 
@@ -81,13 +82,19 @@ func (w *Watch) Machines(ctx context.Context) (map[string]Machine, error) {
 		m := Machine{ID: vm.Config.Uuid, Name: vm.Name, On: vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn, Guest: vm.Config.GuestId}
 		if vm.Guest != nil {
 			for _, card := range vm.Guest.Net {
-				m.Addresses = append(m.Addresses, card.IpAddress...)
+				m.Addresses = append(m.Addresses, slices.DeleteFunc(card.IpAddress, isLinkLocal)...)
 			}
 		}
 		slices.Sort(m.Addresses)
 		machines[m.ID] = m
 	}
 	return machines, nil
+}
+
+// isLinkLocal reports whether nodes do not have the address.
+func isLinkLocal(address string) bool {
+	parsed, err := netip.ParseAddr(address)
+	return err != nil || parsed.IsLinkLocalUnicast()
 }
 
 func (w *Watch) connect(ctx context.Context) (*vim25.Client, error) {

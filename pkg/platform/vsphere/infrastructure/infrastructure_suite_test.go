@@ -6,6 +6,8 @@ package infrastructure
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -15,6 +17,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
 
 func TestInfrastructure(t *testing.T) {
@@ -46,6 +49,16 @@ var _ = Describe("privileges", func() {
 	It("should include pools only if there is one for each shoot", func() {
 		Expect(needed(false)[1].privileges).To(ConsistOf("Resource.AssignVMToPool"))
 		Expect(needed(true)[1].privileges).To(ConsistOf("Resource.AssignVMToPool", "Resource.CreatePool", "Resource.DeletePool"))
+	})
+
+	It("should all be in the document for operators", func() {
+		document, err := os.ReadFile(filepath.Join(landscape.Root(), "docs", "operations", "vsphere.md"))
+		Expect(err).NotTo(HaveOccurred())
+		for _, n := range needed(true) {
+			for _, privilege := range n.privileges {
+				Expect(string(document)).To(ContainSubstring("`" + privilege + "`"))
+			}
+		}
 	})
 
 	DescribeTable("should be told if they are missing, by object",

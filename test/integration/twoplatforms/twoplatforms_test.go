@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package twoplatforms_test
+
+import (
+	"fmt"
+	"time"
+
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/control"
+)
+
+var _ = Describe("A shoot on OpenStack and vSphere", Ordered, func() {
+	const (
+		cloud, first, second = "cloud-a", "vc-1", "vc-2"
+
+		inTime = 3 * time.Minute
+	)
+	var (
+		infrastructure *extensionsv1alpha1.Infrastructure
+		worker         *extensionsv1alpha1.Worker
+	)
+
+	It("should have one pool with machines on both", func(ctx SpecContext) {
+		var err error
+		infrastructure, err = local.Infrastructure()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(local.Create(ctx, infrastructure)).To(Succeed())
+		Expect(infrastructure.Status.Networking.Nodes).To(Equal([]string{"10.250.0.0/22", "10.250.4.0/22"}))
+		worker, err = local.Worker(infrastructure)
+		Expect(err).NotTo(HaveOccurred())
+		worker.Spec.Pools = worker.Spec.Pools[:1]
+		Expect(local.Create(ctx, worker)).To(Succeed())
+
+		for zone, prefix := range map[string]string{cloud: "openstack:///", first: "vsphere://", second: "vsphere://"} {
+			expectRunning(ctx, zone, 1, inTime)
+			Expect(identities(ctx, zone)).To(HaveEach(HavePrefix(prefix)))
+		}
+		machines, err := watch.Machines(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(machines).To(HaveLen(2))
+		for _, machine := range machines {
+			Expect(identities(ctx, "")).To(HaveKeyWithValue(machine.Name, "vsphere://"+machine.ID))
+		}
+	}, SpecTimeout(8*time.Minute))
+
+	It("should keep its machines when it grows", func(ctx SpecContext) {
+		before := identities(ctx, "")
+		reconcileWorker(ctx, func(w *extensionsv1alpha1.Worker) { mixed(w).Minimum = 6 })
+		expectRunning(ctx, "", 6, inTime)
+		now := identities(ctx, "")
+		for name, id := range before {
+			Expect(now).To(HaveKeyWithValue(name, id))
+		}
+	}, SpecTimeout(6*time.Minute))
+
+	It("should replace its machines on both with those of another image", func(ctx SpecContext) {
+		before := identities(ctx, "")
+		guests := func() map[string]int {
+			machines, err := watch.Machines(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			guests := map[string]int{}
+			for _, machine := range machines {
+				guests[machine.Guest]++
+			}
+			return guests
+		}
+		Expect(guests()).To(Equal(map[string]int{"debian11_64Guest": 4}))
+		next := nextUserData(ctx)
+		reconcileWorker(ctx, func(w *extensionsv1alpha1.Worker) {
+			pool := mixed(w)
+			pool.MachineImage.Version = "1877.4.0"
+			pool.UserDataSecretRef.Name, pool.NodeAgentSecretName = next, &next
+		})
+		Eventually(func(g Gomega) {
+			now := identities(ctx, "")
+			g.Expect(now).To(HaveLen(6))
+			for name := range before {
+				g.Expect(now).NotTo(HaveKey(name))
+			}
+		}).WithContext(ctx).Within(2 * inTime).ProbeEvery(time.Second).Should(Succeed())
+		expectRunning(ctx, "", 6, inTime)
+		Expect(guests()).To(Equal(map[string]int{"debian12_64Guest": 4}))
+	}, SpecTimeout(10*time.Minute))
+
+	It("should roll nothing when a zone goes", func(ctx SpecContext) {
+		kept := identities(ctx, cloud)
+		for name, id := range identities(ctx, first) {
+			kept[name] = id
+		}
+		Expect(kept).To(HaveLen(4))
+		reconcileWorker(ctx, func(w *extensionsv1alpha1.Worker) {
+			mixed(w).Zones = []string{cloud, first}
+			mixed(w).Minimum = 4
+		})
+		expectRunning(ctx, "", 4, inTime)
+		Expect(identities(ctx, "")).To(Equal(kept))
+		Expect(watch.Machines(ctx)).To(HaveLen(2))
+		Expect(server.Objects(ctx, local.Name)).To(ContainElement(And(HaveField("Kind", "rule"), HaveField("Name", HaveSuffix(".mixed."+first)))))
+		Expect(server.Objects(ctx, local.Name)).NotTo(ContainElement(HaveField("Name", HaveSuffix(".mixed."+second))))
+	}, SpecTimeout(6*time.Minute))
+
+	It("should say within seconds that a datastore is full, and go on when it is not any more", func(ctx SpecContext) {
+		disturb(ctx, control.Settings{Faults: []control.Fault{{Method: "CloneVM_Task", Type: "NoDiskSpace", InTask: true}}})
+		size := scale(ctx, first, 1)
+		code, message, took := failure(ctx, first, 30*time.Second)
+		Expect(code).To(Equal("ResourceExhausted"), message)
+		Expect(message).To(ContainSubstring(`site "vc"`))
+		AddReportEntry("full datastore", fmt.Sprintf("known after %.1f s: %s", took.Seconds(), message), ReportEntryVisibilityAlways)
+
+		Expect(server.Set(ctx, control.Settings{})).To(Succeed())
+		expectRunning(ctx, first, size, inTime)
+		expectRunning(ctx, first, scale(ctx, first, -1), inTime)
+	}, SpecTimeout(6*time.Minute))
+
+	Describe("with a vCenter that is disturbed", func() {
+		var created, deleted, collected time.Duration
+
+		// measure adds a machine to the OpenStack site, removes one, and lets one become an orphan.
+		measure := func(ctx SpecContext) (time.Duration, time.Duration, time.Duration) {
+			GinkgoHelper()
+			up := expectRunning(ctx, cloud, scale(ctx, cloud, 1), inTime)
+			size := scale(ctx, cloud, -1)
+			down := expectRunning(ctx, cloud, size, inTime)
+			gone := orphan(ctx, cloud, inTime)
+			expectRunning(ctx, cloud, size, inTime)
+			return up, down, gone
+		}
+
+		BeforeAll(func(ctx SpecContext) {
+			created, deleted, collected = measure(ctx)
+		}, NodeTimeout(12*time.Minute))
+
+		DescribeTable("should go on on OpenStack as before, and on vSphere afterwards without help", func(ctx SpecContext, settings control.Settings) {
+			before := identities(ctx, first)
+			disturb(ctx, settings)
+			size := scale(ctx, first, 1)
+			up, down, gone := measure(ctx)
+			Expect(identities(ctx, first)).To(HaveLen(size))
+			Expect(unfinished(ctx, first)).To(Equal(1))
+
+			Expect(server.Set(ctx, control.Settings{})).To(Succeed())
+			recovered := expectRunning(ctx, first, size, 4*time.Minute)
+			now := identities(ctx, first)
+			for name, id := range before {
+				Expect(now).To(HaveKeyWithValue(name, id))
+			}
+			expectRunning(ctx, first, scale(ctx, first, -1), inTime)
+
+			AddReportEntry("the OpenStack site", fmt.Sprintf("created in %.0f s (normally %.0f s), deleted in %.0f s (normally %.0f s), orphan gone in %.0f s (normally %.0f s); vSphere recovered in %.0f s",
+				up.Seconds(), created.Seconds(), down.Seconds(), deleted.Seconds(), gone.Seconds(), collected.Seconds(), recovered.Seconds()), ReportEntryVisibilityAlways)
+			// A tick of machine-controller-manager and one of the test are no delay; an orphan waits for the next look, too.
+			Expect(up).To(BeNumerically("<=", created+15*time.Second))
+			Expect(down).To(BeNumerically("<=", deleted+15*time.Second))
+			Expect(gone).To(BeNumerically("<=", collected+orphanPeriod+15*time.Second))
+		},
+			Entry("that is stopped", SpecTimeout(15*time.Minute), control.Settings{Down: true}),
+			Entry("that answers after 60 s", SpecTimeout(15*time.Minute), control.Settings{Answer: time.Minute}),
+		)
+	})
+
+	It("should have no machines while it is hibernated", func(ctx SpecContext) {
+		hibernate(ctx)
+		reconcileWorker(ctx, func(*extensionsv1alpha1.Worker) {})
+		Eventually(func() map[string]string { return identities(ctx, "") }).WithContext(ctx).Within(inTime).ProbeEvery(time.Second).Should(BeEmpty())
+		Expect(watch.Machines(ctx)).To(BeEmpty())
+		Expect(local.Inspectors[0].Servers(ctx, local.Name)).To(BeEmpty())
+		Expect(server.Objects(ctx, local.Name)).To(ContainElement(HaveField("Kind", "folder")))
+	}, SpecTimeout(6*time.Minute))
+
+	It("should leave nothing on either", func(ctx SpecContext) {
+		Expect(local.Delete(ctx, worker)).To(Succeed())
+		Expect(local.Delete(ctx, infrastructure)).To(Succeed())
+		Expect(local.Objects(ctx)).To(BeEmpty())
+		Expect(server.Objects(ctx, local.Name)).To(BeEmpty())
+	}, SpecTimeout(6*time.Minute))
+})
