@@ -86,6 +86,7 @@ func (a *actuator) Restore(ctx context.Context, log logr.Logger, w *extensionsv1
 // Delete deletes all machines. Zones that cannot be resolved do not stop it: if they have machines, they have a machine class.
 func (a *actuator) Delete(ctx context.Context, log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) error {
 	d := a.newDelegate(log, w, c)
+	d.deleting = true
 	gone, err := d.nothingLeft(ctx)
 	if err != nil {
 		return err

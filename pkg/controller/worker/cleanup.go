@@ -140,6 +140,24 @@ func (o *machineObjects) empty() bool {
 	return len(o.deployments.Items)+len(o.machineSets.Items)+len(o.machines.Items)+len(o.classes.Items) == 0
 }
 
+// classNames returns the names of the machine classes that exist or are used.
+func (o *machineObjects) classNames() sets.Set[string] {
+	names := sets.New[string]()
+	for _, class := range o.classes.Items {
+		names.Insert(class.Name)
+	}
+	for _, deployment := range o.deployments.Items {
+		names.Insert(deployment.Spec.Template.Spec.Class.Name)
+	}
+	for _, machineSet := range o.machineSets.Items {
+		names.Insert(machineSet.Spec.Template.Spec.Class.Name)
+	}
+	for _, machine := range o.machines.Items {
+		names.Insert(machine.Spec.Class.Name)
+	}
+	return names
+}
+
 // listMachineObjects reads from the API server, because what follows deletes.
 func (d *delegate) listMachineObjects(ctx context.Context) (*machineObjects, error) {
 	objects := &machineObjects{}

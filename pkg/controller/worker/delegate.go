@@ -27,6 +27,8 @@ type delegate struct {
 	cluster  *extensionscontroller.Cluster
 	// needsAll makes a zone that cannot be resolved an error for all.
 	needsAll bool
+	// deleting leaves out machine classes that nothing needs any more.
+	deleting bool
 
 	planned  *plan
 	deployed bool

@@ -42,12 +42,16 @@ func (d *delegate) deployMachineClasses(ctx context.Context, p *plan) error {
 	if d.deployed {
 		return nil
 	}
+	needed, err := d.neededClasses(ctx)
+	if err != nil {
+		return err
+	}
 	var (
 		tasks []flow.TaskFn
 		errs  []error
 	)
 	p.zones(func(pool *pool, z *zone) {
-		if z.err != nil {
+		if z.err != nil || !needed(z.className) {
 			return
 		}
 		class, err := d.machineClass(pool, z)
@@ -65,9 +69,22 @@ func (d *delegate) deployMachineClasses(ctx context.Context, p *plan) error {
 			return nil
 		})
 	})
-	err := errors.Join(errors.Join(errs...), flow.ParallelN(genericactuator.MaxConcurrentMachineTasks, tasks...)(ctx))
+	err = errors.Join(errors.Join(errs...), flow.ParallelN(genericactuator.MaxConcurrentMachineTasks, tasks...)(ctx))
 	d.deployed = err == nil
 	return err
+}
+
+// neededClasses returns which machine classes are written: all, but those that exist or are used in a deletion. A class that came
+// back in a repeated deletion would bring the secret back, too, and machine-controller-manager may hold that for minutes.
+func (d *delegate) neededClasses(ctx context.Context) (func(name string) bool, error) {
+	if !d.deleting {
+		return func(string) bool { return true }, nil
+	}
+	objects, err := d.listMachineObjects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return objects.classNames().Has, nil
 }
 
 // waitForMachineClasses waits until the cache has the machine classes of all zones that could be resolved.
