@@ -29,6 +29,8 @@ import (
 const (
 	defaultRequestTimeout = time.Minute
 	maxConnectionsPerHost = 16
+	// maxIdleConnectionsPerHost are kept for the next request: there is a process for each shoot, and all of them share a site.
+	maxIdleConnectionsPerHost = 3
 	// requestsPerSecond and requestBurst keep one shoot from flooding a site.
 	requestsPerSecond = 50
 	requestBurst      = 100
@@ -58,7 +60,7 @@ func newTransport(siteName string, connection v1alpha1.OpenStackConnection, gate
 			TLSClientConfig:       tlsConfig,
 			TLSHandshakeTimeout:   10 * time.Second,
 			MaxConnsPerHost:       maxConnectionsPerHost,
-			MaxIdleConnsPerHost:   maxConnectionsPerHost,
+			MaxIdleConnsPerHost:   maxIdleConnectionsPerHost,
 			IdleConnTimeout:       90 * time.Second,
 			ResponseHeaderTimeout: requestTimeout(connection),
 		},

@@ -146,6 +146,7 @@ var _ = Describe("Transport", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(concurrently(3*maxConnectionsPerHost, func() error { return listPorts(ctx, session) })).To(BeEmpty())
 		Expect(most.Load()).To(BeEquivalentTo(maxConnectionsPerHost))
+		Eventually(c.closed.Load).WithContext(ctx).Should(BeNumerically(">=", maxConnectionsPerHost-maxIdleConnectionsPerHost), "they are not kept when they are idle")
 	})
 
 	It("should end a request that takes longer than the request timeout and not repeat it", func(ctx SpecContext) {
