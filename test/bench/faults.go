@@ -28,6 +28,8 @@ const (
 
 	// stubBoot is how long servers of the stub boot.
 	stubBoot = time.Second
+	// reaction is how long an answer takes to the client: a request that arrives meanwhile was sent before.
+	reaction = 100 * time.Millisecond
 	// forgetful is longer than the driver uses an answer again for the status of a machine.
 	forgetful = 6 * time.Second
 
@@ -221,9 +223,9 @@ func earlyRequests(records []Record) (float64, error) {
 			continue
 		}
 		refused++
-		from := r.interval().End
+		answered := r.interval().End
 		for _, other := range records {
-			if other.Service == r.Service && other.Time.After(from) && other.Time.Before(from.Add(retryAfter)) {
+			if other.Service == r.Service && other.Time.After(answered.Add(reaction)) && other.Time.Before(answered.Add(retryAfter)) {
 				early++
 			}
 		}

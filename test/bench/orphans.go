@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	stubShoot = "shoot--bench--stub"
+	stubShoot    = "shoot--bench--stub"
+	foreignShoot = "shoot--other--stub"
 
 	orphanClasses  = 9
 	orphanServers  = 300
@@ -32,11 +33,11 @@ const (
 // measureOrphans looks for orphans in a project with many servers, with a warm session: as the first pass of a process, that
 // knows nothing yet, and as a later one.
 func measureOrphans(ctx context.Context, b *Bed) (m Measurement, err error) {
-	foreign := owner.Owner{Shoot: stubShoot + "-2", Site: siteName}
+	foreign := owner.Owner{Shoot: foreignShoot, Site: siteName}
 	ours := owner.Owner{Shoot: stubShoot, Site: siteName}
 	s, err := newStubCloud(stubShoot, openstackstub.Settings{Servers: []openstackstub.Servers{
 		{Project: stubProject(0), Prefix: stubShoot + "-bench-", Count: orphanServers, Metadata: ours.Metadata()},
-		{Project: stubProject(0), Prefix: "shoot--other--", Count: foreignServers, Metadata: foreign.Metadata()},
+		{Project: stubProject(0), Prefix: foreignShoot + "-bench-", Count: foreignServers, Metadata: foreign.Metadata()},
 	}})
 	if err != nil {
 		return m, err

@@ -35,7 +35,7 @@ var _ = Describe("Samples", func() {
 		Entry("servers deleted, missing or too many", Count(lostServers), 3.0,
 			sample("503", quantityDifference, 2), sample("429", quantityDifference, 0), call(http.MethodDelete, "/v2.1/servers/1", 204)),
 		Entry("requests before the pause is over", Count(earlyRequests), 1.0,
-			at(0, "nova", 429), at(1, "nova", 200), at(1, "neutron", 200), at(2.1, "nova", 200)),
+			at(0, "nova", 429), at(0.05, "nova", 200), at(1, "nova", 200), at(1, "neutron", 200), at(2.1, "nova", 200)),
 		Entry("the pause obeyed", Count(earlyRequests), 0.0, at(0, "nova", 200), at(1, "nova", 429), at(3.1, "nova", 200)),
 		Entry("the delay of the slowest wave", Count(faultDelay), 4.0,
 			sample(undisturbed, quantityWave, 5), sample("503", quantityWave, 6), sample("429", quantityWave, 9)),

@@ -54,6 +54,17 @@ func notFound(r *http.Request) answer {
 	return encoded(http.StatusNotFound, named("itemNotFound", failure{Code: http.StatusNotFound, Message: r.URL.Path + " could not be found."}))
 }
 
+type neutronFailure struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	Detail  string `json:"detail"`
+}
+
+// notFoundNeutron says the same in the words of Neutron.
+func notFoundNeutron(r *http.Request) answer {
+	return encoded(http.StatusNotFound, named("NeutronError", neutronFailure{Type: "NotFound", Message: r.URL.Path + " could not be found."}))
+}
+
 // badRequest says what the stub cannot do.
 func badRequest(format string, args ...any) answer {
 	return encoded(http.StatusBadRequest, named("badRequest", failure{Code: http.StatusBadRequest, Message: fmt.Sprintf(format, args...)}))

@@ -137,20 +137,20 @@ func serve[T object](s *Stub, mux *http.ServeMux, k kind[T]) {
 	})
 	s.handle(mux, "GET /v2.0/"+k.path+"/{id}", func(p *project, r *http.Request) answer {
 		if !k.of(p).has(r.PathValue("id")) {
-			return notFound(r)
+			return notFoundNeutron(r)
 		}
 		return encoded(http.StatusOK, named(k.singular, k.of(p).get(r.PathValue("id"))))
 	})
 	s.handle(mux, "DELETE /v2.0/"+k.path+"/{id}", func(p *project, r *http.Request) answer {
 		if !k.of(p).has(r.PathValue("id")) {
-			return notFound(r)
+			return notFoundNeutron(r)
 		}
 		k.of(p).remove(r.PathValue("id"))
 		return answer{status: http.StatusNoContent}
 	})
 	s.handle(mux, "PUT /v2.0/"+k.path+"/{id}/tags", func(p *project, r *http.Request) answer {
 		if !k.of(p).has(r.PathValue("id")) {
-			return notFound(r)
+			return notFoundNeutron(r)
 		}
 		base := k.of(p).get(r.PathValue("id")).base()
 		if err := decode(r, "tags", &base.Tags); err != nil {

@@ -126,7 +126,7 @@ func addRouterInterface(p *project, r *http.Request) answer {
 	}
 	to, in := p.routers.get(r.PathValue("id")), p.subnets.get(request.SubnetID)
 	if to == nil || in == nil {
-		return notFound(r)
+		return notFoundNeutron(r)
 	}
 	created := &port{
 		NetworkID: in.NetworkID, Status: "ACTIVE", AdminStateUp: true, DeviceID: to.ID, DeviceOwner: routerInterface, MAC: macOf(to.ID),

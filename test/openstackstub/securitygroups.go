@@ -55,7 +55,7 @@ func createRules(p *project, r *http.Request) answer {
 	for i := range rules {
 		group := p.securityGroups.get(rules[i].SecurityGroupID)
 		if group == nil {
-			return notFound(r)
+			return notFoundNeutron(r)
 		}
 		rules[i].ID, rules[i].ProjectID = newID(), p.id
 		group.Rules = append(group.Rules, rules[i])
@@ -71,5 +71,5 @@ func deleteRule(p *project, r *http.Request) answer {
 			return answer{status: http.StatusNoContent}
 		}
 	}
-	return notFound(r)
+	return notFoundNeutron(r)
 }

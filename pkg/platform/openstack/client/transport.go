@@ -14,6 +14,9 @@ import (
 	sharedtransport "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 )
 
+// maxIdleConnectionsPerHost are kept for the next request: there is a process for each shoot, and all of them share a site.
+const maxIdleConnectionsPerHost = 3
+
 // transport tells the services of a site apart and leaves one alone that asks for time.
 type transport struct {
 	next *sharedtransport.Transport
@@ -31,6 +34,7 @@ func newTransport(siteName string, connection v1alpha1.OpenStackConnection, gate
 		TLS:            connection.TLS,
 		Proxy:          connection.Proxy,
 		RequestTimeout: sharedtransport.RequestTimeout(connection.RequestTimeout),
+		MaxIdleConnectionsPerHost: maxIdleConnectionsPerHost,
 		Describe:       func(request *http.Request) (string, string) { return t.service(request.URL), request.Method },
 	})
 	return t, err

@@ -121,6 +121,7 @@ var _ = Describe("Transport", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(concurrently(3*sharedtransport.MaxConnectionsPerHost, func() error { return listPorts(ctx, session) })).To(BeEmpty())
 		Expect(most.Load()).To(BeEquivalentTo(sharedtransport.MaxConnectionsPerHost))
+		Eventually(c.closed.Load).WithContext(ctx).Should(BeNumerically(">=", sharedtransport.MaxConnectionsPerHost-maxIdleConnectionsPerHost), "they are not kept when they are idle")
 	})
 
 	It("should end a request that takes longer than the request timeout and not repeat it", func(ctx SpecContext) {
