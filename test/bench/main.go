@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // errMissed means that the measurement is complete and a value is above its target.
@@ -32,7 +32,7 @@ func main() {
 	logDir := flag.String("log", "bench", "folder that the requests of each figure are written to")
 	isSubject := flag.Bool(subjectFlag, false, "be measured: read orders from standard input")
 	flag.Parse()
-	ctrllog.SetLogger(logr.Discard())
+	logf.SetLogger(logr.Discard())
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

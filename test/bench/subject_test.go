@@ -24,7 +24,7 @@ var _ = Describe("Subject", func() {
 			{Project: stubProject(0), Prefix: "shoot--other--", Count: 3},
 		}})
 		Expect(err).NotTo(HaveOccurred())
-		defer cloud.close()
+		DeferCleanup(cloud.close)
 		j, err := cloud.job(ctx, 2)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(j.Classes).To(HaveLen(2))
