@@ -238,9 +238,13 @@ var _ = Describe("Driver", func() {
 		Eventually(list).Within(10 * time.Second).Should(HaveLen(1))
 
 		release = cloud.Hang("racks")
+		released := make(chan struct{})
+		time.AfterFunc(2*timeouts.ListWait, func() {
+			release()
+			close(released)
+		})
 		Expect(list()).To(BeEmpty(), "the last answer was in time")
-		time.Sleep(timeouts.ListWait)
-		release()
+		<-released
 		Eventually(func() bool {
 			release := cloud.Hang("racks")
 			timer := time.AfterFunc(4*timeouts.ListWait, release)
