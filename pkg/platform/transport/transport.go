@@ -23,7 +23,9 @@ import (
 
 const (
 	defaultRequestTimeout = time.Minute
-	maxConnectionsPerHost = 16
+	// maxConnectionsPerHost are used when there is much to do, maxIdleConnectionsPerHost are kept after it.
+	maxConnectionsPerHost     = 16
+	maxIdleConnectionsPerHost = 8
 	// requestsPerSecond and requestBurst keep one shoot from flooding a site. A machine takes about six requests, and
 	// machine-controller-manager works on 50 machines at the same time: the site shall be what they wait for.
 	requestsPerSecond = 100
@@ -65,7 +67,7 @@ func New(options Options) (*Transport, error) {
 			TLSClientConfig:       tlsConfig,
 			TLSHandshakeTimeout:   10 * time.Second,
 			MaxConnsPerHost:       maxConnectionsPerHost,
-			MaxIdleConnsPerHost:   maxConnectionsPerHost,
+			MaxIdleConnsPerHost:   maxIdleConnectionsPerHost,
 			IdleConnTimeout:       90 * time.Second,
 			ResponseHeaderTimeout: options.RequestTimeout,
 		},

@@ -5,8 +5,11 @@
 package transport_test
 
 import (
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -69,6 +72,46 @@ var _ = Describe("Transport", func() {
 		o.Proxy = &v1alpha1.Proxy{URL: proxy.URL}
 		Expect(get(o, "http://vcenter.example")).To(Succeed())
 		Expect(asked).To(Equal("vcenter.example"))
+	})
+
+	It("should keep some of its connections when there is less to do", func() {
+		const requests, most, kept = 20, 16, 8
+		var open atomic.Int64
+		begun, release := make(chan struct{}, requests), make(chan struct{})
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			begun <- struct{}{}
+			<-release
+		}))
+		server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateNew:
+				open.Add(1)
+			case http.StateClosed:
+				open.Add(-1)
+			}
+		}
+		server.StartTLS()
+		DeferCleanup(server.Close)
+		o := options()
+		o.TLS = &v1alpha1.TLS{InsecureSkipVerify: true}
+		t, err := New(o)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(t.CloseIdleConnections)
+
+		var group sync.WaitGroup
+		for range requests {
+			group.Go(func() {
+				defer GinkgoRecover()
+				response, err := (&http.Client{Transport: t}).Get(server.URL)
+				Expect(err).NotTo(HaveOccurred())
+				Expect(response.Body.Close()).To(Succeed())
+			})
+		}
+		Eventually(begun).Should(HaveLen(most))
+		Consistently(begun, "100ms").Should(HaveLen(most))
+		close(release)
+		group.Wait()
+		Eventually(open.Load).Should(BeEquivalentTo(kept))
 	})
 
 	It("should not wait longer for an answer than configured", func() {
