@@ -38,8 +38,8 @@ demo: ## Run the main job on a local landscape: SITES=cloud,vc picks sites, KEEP
 	@hack/demo.sh
 
 .PHONY: bench
-bench: ## Measure requests to a real OpenStack: ID=<id> runs one figure.
-	@go run ./test/bench -o bench.json $(if $(ID),-id $(ID))
+bench: ## Measure requests to a real OpenStack and a simulated vCenter: ID=<id> runs one figure, ID='vsphere-*' several.
+	@go run ./test/bench -o bench.json $(if $(ID),-id '$(ID)')
 
 .PHONY: clean
 clean: ## Remove everything that was built; caches and a running landscape stay.

@@ -32,6 +32,8 @@ type Timeouts struct {
 	Get time.Duration
 	// List limits the look at all machines of a site.
 	List time.Duration
+	// ListWait is for how long others wait for it, unless the site is known to answer later.
+	ListWait time.Duration
 	// ListAgain is for how long a site is not asked again that could not be listed.
 	ListAgain time.Duration
 }
@@ -44,6 +46,7 @@ func DefaultTimeouts() Timeouts {
 		Delete:     5 * time.Minute,
 		Get:        time.Minute,
 		List:       time.Minute,
+		ListWait:   10 * time.Second,
 		ListAgain:  time.Minute,
 	}
 }
@@ -51,7 +54,7 @@ func DefaultTimeouts() Timeouts {
 type hybridDriver struct {
 	machines platform.Registry[platform.Machines]
 	timeouts Timeouts
-	unlisted unlisted
+	lists    lists
 }
 
 // NewDriver returns a driver that finds the platform of a machine in its machine class.
@@ -141,14 +144,9 @@ func (d *hybridDriver) GetMachineStatus(ctx context.Context, req *driver.GetMach
 // deletes only machines that are listed.
 func (d *hybridDriver) ListMachines(ctx context.Context, req *driver.ListMachinesRequest) (*driver.ListMachinesResponse, error) {
 	response, err := call(d, operationList, req.MachineClass, req.Secret, func(t *target) (*driver.ListMachinesResponse, error) {
-		siteName := t.request.Spec.Site
-		if err := d.unlisted.since(siteName, d.timeouts.ListAgain); err != nil {
-			return nil, err
-		}
-		ctx, cancel := context.WithTimeout(ctx, d.timeouts.List)
-		defer cancel()
-		machines, err := t.machines.List(ctx, t.request)
-		d.unlisted.remember(siteName, err)
+		machines, err := d.lists.get(ctx, t.request.Spec.Site, d.timeouts, func(ctx context.Context) ([]platform.Machine, error) {
+			return t.machines.List(ctx, t.request)
+		})
 		if err != nil {
 			return nil, err
 		}

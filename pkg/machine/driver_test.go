@@ -6,6 +6,7 @@ package machine_test
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
@@ -26,15 +27,25 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform"
 )
 
+// timeouts are those of the driver. A site is waited for for a moment only if it hangs.
+var timeouts = machine.Timeouts{
+	Create: time.Minute, Initialize: time.Minute, Delete: time.Minute, Get: time.Minute,
+	List: time.Minute, ListWait: 200 * time.Millisecond, ListAgain: time.Hour,
+}
+
 // spy remembers what the platform was asked.
 type spy struct {
 	platform.Machines
 	created platform.MachineRequest
-	listed  []string
+
+	mutex  sync.Mutex
+	listed []string
 }
 
 func (s *spy) List(ctx context.Context, request platform.MachineRequest) ([]platform.Machine, error) {
+	s.mutex.Lock()
 	s.listed = append(s.listed, request.Spec.Site)
+	s.mutex.Unlock()
 	return s.Machines.List(ctx, request)
 }
 
@@ -76,9 +87,7 @@ var _ = Describe("Driver", func() {
 	BeforeEach(func() {
 		cloud = toyplatform.NewCloud()
 		toy = &spy{Machines: toyplatform.NewMachines(cloud)}
-		d = machine.NewDriver(platform.Registry[platform.Machines]{toyplatform.Platform: toy}, machine.Timeouts{
-			Create: time.Minute, Initialize: time.Minute, Delete: time.Minute, Get: time.Minute, List: 10 * time.Millisecond, ListAgain: time.Hour,
-		})
+		d = machine.NewDriver(platform.Registry[platform.Machines]{toyplatform.Platform: toy}, timeouts)
 	})
 
 	It("creates, finds, lists and deletes a machine", func() {
@@ -203,6 +212,46 @@ var _ = Describe("Driver", func() {
 			Expect(err).NotTo(HaveOccurred())
 		}
 		Expect(toy.listed).To(Equal([]string{"racks", "cloud", "cloud"}))
+	})
+
+	It("does not ask a site again for a while that could not be listed", func() {
+		cloud.Fail("racks", platform.NewError(platform.ClassTransient, "503"))
+		for range 3 {
+			_, err := d.ListMachines(ctx, &driver.ListMachinesRequest{MachineClass: newClass("racks"), Secret: secret})
+			Expect(err).NotTo(HaveOccurred())
+		}
+		Expect(toy.listed).To(Equal([]string{"racks"}))
+	})
+
+	It("waits longer for a site that answered late", func() {
+		_, err := d.CreateMachine(ctx, &driver.CreateMachineRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
+		Expect(err).NotTo(HaveOccurred())
+		list := func() map[string]string {
+			response, err := d.ListMachines(ctx, &driver.ListMachinesRequest{MachineClass: newClass("racks"), Secret: secret})
+			Expect(err).NotTo(HaveOccurred())
+			return response.MachineList
+		}
+
+		release := cloud.Hang("racks")
+		Expect(list()).To(BeEmpty())
+		release()
+		Eventually(list).Within(10 * time.Second).Should(HaveLen(1))
+
+		release = cloud.Hang("racks")
+		released := make(chan struct{})
+		time.AfterFunc(2*timeouts.ListWait, func() {
+			release()
+			close(released)
+		})
+		Expect(list()).To(BeEmpty(), "the last answer was in time")
+		<-released
+		Eventually(func() bool {
+			release := cloud.Hang("racks")
+			timer := time.AfterFunc(4*timeouts.ListWait, release)
+			defer timer.Stop()
+			defer release()
+			return len(list()) == 1
+		}).Within(10 * time.Second).Should(BeTrue())
 	})
 
 	It("finds the volumes of all platforms and no others", func() {

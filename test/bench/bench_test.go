@@ -66,6 +66,14 @@ var _ = Describe("Figures", func() {
 		Expect(selectFigures("openstack-infra-noop-requests")).To(ConsistOf(HaveField("ID", "openstack-infra-noop-requests")))
 	})
 
+	It("should select by a pattern", func() {
+		selected, err := selectFigures("vsphere-list-*")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(selected).To(And(HaveLen(3), HaveEach(HaveField("ID", HavePrefix("vsphere-list-")))))
+		_, err = selectFigures("vsphere-[")
+		Expect(err).To(MatchError(ContainSubstring("vsphere-[")))
+	})
+
 	It("should list the figures that there are", func() {
 		_, err := selectFigures("none")
 		for _, figure := range figures {

@@ -149,15 +149,6 @@ func (s *vsphereSite) request(name string) platform.MachineRequest {
 	}
 }
 
-// warm logs in at both APIs and reads what all machines have in common.
-func (s *vsphereSite) warm(ctx context.Context) error {
-	request := s.request("warm")
-	if err := s.create(ctx, &request); err != nil {
-		return err
-	}
-	return s.machines.Delete(ctx, request)
-}
-
 // create makes a machine as machine-controller-manager does: it asks for it first. The request has the machine's ID afterwards.
 func (s *vsphereSite) create(ctx context.Context, request *platform.MachineRequest) error {
 	_, err := s.machines.Get(ctx, *request)

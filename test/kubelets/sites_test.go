@@ -17,7 +17,9 @@ import (
 var _ = Describe("Together", func() {
 	It("should return the servers of all sites that answer, with the errors of the others", func() {
 		answers := func(id string) kubelets.ActiveServers {
-			return func(context.Context) (map[string]kubelets.Server, error) { return map[string]kubelets.Server{id: {}}, nil }
+			return func(context.Context) (map[string]kubelets.Server, error) {
+				return map[string]kubelets.Server{id: {}}, nil
+			}
 		}
 		broken := func(context.Context) (map[string]kubelets.Server, error) { return nil, errors.New("no answer") }
 

@@ -41,6 +41,8 @@ type Options struct {
 	Proxy *v1alpha1.Proxy
 	// RequestTimeout is how long the answer to a request may take to begin.
 	RequestTimeout time.Duration
+	// MaxIdleConnectionsPerHost are kept for the next request to a service of the site.
+	MaxIdleConnectionsPerHost int
 	// Describe returns the service and the method that a request counts for.
 	Describe func(*http.Request) (service, method string)
 }
@@ -66,7 +68,7 @@ func New(options Options) (*Transport, error) {
 			TLSClientConfig:       tlsConfig,
 			TLSHandshakeTimeout:   10 * time.Second,
 			MaxConnsPerHost:       MaxConnectionsPerHost,
-			MaxIdleConnsPerHost:   MaxConnectionsPerHost,
+			MaxIdleConnsPerHost:   options.MaxIdleConnectionsPerHost,
 			IdleConnTimeout:       90 * time.Second,
 			ResponseHeaderTimeout: options.RequestTimeout,
 		},

@@ -5,9 +5,12 @@
 package transport
 
 import (
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -95,6 +98,45 @@ var _ = Describe("Transport", func() {
 
 	It("should ignore the proxy of the environment", func() {
 		Expect(proxy(nil)).To(BeNil())
+	It("should keep some of its connections when there is less to do", func() {
+		const requests, kept = 20, 5
+		var open atomic.Int64
+		begun, release := make(chan struct{}, requests), make(chan struct{})
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			begun <- struct{}{}
+			<-release
+		}))
+		server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateNew:
+				open.Add(1)
+			case http.StateClosed:
+				open.Add(-1)
+			}
+		}
+		server.StartTLS()
+		DeferCleanup(server.Close)
+		o := options()
+		o.TLS = &v1alpha1.TLS{InsecureSkipVerify: true}
+		o.MaxIdleConnectionsPerHost = kept
+		t, err := New(o)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(t.CloseIdleConnections)
+
+		var group sync.WaitGroup
+		for range requests {
+			group.Go(func() {
+				defer GinkgoRecover()
+				response, err := (&http.Client{Transport: t}).Get(server.URL)
+				Expect(err).NotTo(HaveOccurred())
+				Expect(response.Body.Close()).To(Succeed())
+			})
+		}
+		Eventually(begun).Should(HaveLen(MaxConnectionsPerHost))
+		Consistently(begun, "100ms").Should(HaveLen(MaxConnectionsPerHost))
+		close(release)
+		group.Wait()
+		Eventually(open.Load).Should(BeEquivalentTo(kept))
 	})
 
 	It("should not wait longer for an answer than configured", func() {

@@ -160,6 +160,16 @@ func reconcileWorker(ctx context.Context, change func(*extensionsv1alpha1.Worker
 	Expect(local.Reconciled(ctx, worker, since)).To(Succeed())
 }
 
+// setZones gives the pool other zones, with room for more machines, and does not wait.
+func setZones(ctx context.Context, zones ...string) {
+	GinkgoHelper()
+	_, err := local.ChangeWorker(ctx, func(w *extensionsv1alpha1.Worker) {
+		mixed(w).Zones = zones
+		mixed(w).Minimum, mixed(w).Maximum = 4, 12
+	})
+	Expect(err).NotTo(HaveOccurred())
+}
+
 // mixed is the pool that spans both sites.
 func mixed(worker *extensionsv1alpha1.Worker) *extensionsv1alpha1.WorkerPool {
 	return &worker.Spec.Pools[slices.IndexFunc(worker.Spec.Pools, func(p extensionsv1alpha1.WorkerPool) bool { return p.Name == "mixed" })]

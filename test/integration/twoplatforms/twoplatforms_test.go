@@ -15,9 +15,18 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/control"
 )
 
+// times are how long the OpenStack site takes.
+type times struct{ created, deleted, collected, zoneAdded time.Duration }
+
+// String tells the times in seconds.
+func (t times) String() string {
+	return fmt.Sprintf("machine created in %.0f s, deleted in %.0f s, orphan gone in %.0f s, zone added in %.0f s",
+		t.created.Seconds(), t.deleted.Seconds(), t.collected.Seconds(), t.zoneAdded.Seconds())
+}
+
 var _ = Describe("A shoot on OpenStack and vSphere", Ordered, func() {
 	const (
-		cloud, first, second = "cloud-a", "vc-1", "vc-2"
+		cloud, another, first, second = "cloud-a", "cloud-b", "vc-1", "vc-2"
 
 		inTime = 3 * time.Minute
 	)
@@ -119,45 +128,53 @@ var _ = Describe("A shoot on OpenStack and vSphere", Ordered, func() {
 	}, SpecTimeout(6*time.Minute))
 
 	Describe("with a vCenter that is disturbed", func() {
-		var created, deleted, collected time.Duration
+		var normally times
 
-		// measure adds a machine to the OpenStack site, removes one, and lets one become an orphan.
-		measure := func(ctx SpecContext) (time.Duration, time.Duration, time.Duration) {
+		// measure adds a machine to the OpenStack site, removes one, lets one become an orphan, and adds a zone to the pool.
+		measure := func(ctx SpecContext) times {
 			GinkgoHelper()
-			up := expectRunning(ctx, cloud, scale(ctx, cloud, 1), inTime)
+			var t times
+			t.created = expectRunning(ctx, cloud, scale(ctx, cloud, 1), inTime)
 			size := scale(ctx, cloud, -1)
-			down := expectRunning(ctx, cloud, size, inTime)
-			gone := orphan(ctx, cloud, inTime)
+			t.deleted = expectRunning(ctx, cloud, size, inTime)
+			t.collected = orphan(ctx, cloud, inTime)
 			expectRunning(ctx, cloud, size, inTime)
-			return up, down, gone
+			setZones(ctx, cloud, another, first)
+			t.zoneAdded = expectRunning(ctx, another, 1, inTime)
+			return t
 		}
 
 		BeforeAll(func(ctx SpecContext) {
-			created, deleted, collected = measure(ctx)
+			normally = measure(ctx)
+			setZones(ctx, cloud, first)
+			expectRunning(ctx, "", 4, inTime)
 		}, NodeTimeout(12*time.Minute))
 
 		DescribeTable("should go on on OpenStack as before, and on vSphere afterwards without help", func(ctx SpecContext, settings control.Settings) {
 			before := identities(ctx, first)
 			disturb(ctx, settings)
 			size := scale(ctx, first, 1)
-			up, down, gone := measure(ctx)
-			Expect(identities(ctx, first)).To(HaveLen(size))
+			now := measure(ctx)
 			Expect(unfinished(ctx, first)).To(Equal(1))
 
 			Expect(server.Set(ctx, control.Settings{})).To(Succeed())
 			recovered := expectRunning(ctx, first, size, 4*time.Minute)
-			now := identities(ctx, first)
+			machines := identities(ctx, first)
 			for name, id := range before {
-				Expect(now).To(HaveKeyWithValue(name, id))
+				Expect(machines).To(HaveKeyWithValue(name, id))
 			}
 			expectRunning(ctx, first, scale(ctx, first, -1), inTime)
+			setZones(ctx, cloud, first)
+			expectRunning(ctx, "", 4, inTime)
 
-			AddReportEntry("the OpenStack site", fmt.Sprintf("created in %.0f s (normally %.0f s), deleted in %.0f s (normally %.0f s), orphan gone in %.0f s (normally %.0f s); vSphere recovered in %.0f s",
-				up.Seconds(), created.Seconds(), down.Seconds(), deleted.Seconds(), gone.Seconds(), collected.Seconds(), recovered.Seconds()), ReportEntryVisibilityAlways)
-			// A tick of machine-controller-manager and one of the test are no delay; an orphan waits for the next look, too.
-			Expect(up).To(BeNumerically("<=", created+15*time.Second))
-			Expect(down).To(BeNumerically("<=", deleted+15*time.Second))
-			Expect(gone).To(BeNumerically("<=", collected+orphanPeriod+15*time.Second))
+			AddReportEntry("the OpenStack site", fmt.Sprintf("%s; normally %s; vSphere recovered in %.0f s", now, normally, recovered.Seconds()), ReportEntryVisibilityAlways)
+			// A tick of machine-controller-manager and one of the test are no delay.
+			Expect(now.created).To(BeNumerically("<=", normally.created+15*time.Second))
+			Expect(now.deleted).To(BeNumerically("<=", normally.deleted+15*time.Second))
+			// An orphan waits for the next look, which waits for the vCenter for 10 s.
+			Expect(now.collected).To(BeNumerically("<=", normally.collected+orphanPeriod+20*time.Second))
+			// All zones of the Worker are looked up together, for a minute at most.
+			Expect(now.zoneAdded).To(BeNumerically("<=", normally.zoneAdded+75*time.Second))
 		},
 			Entry("that is stopped", SpecTimeout(15*time.Minute), control.Settings{Down: true}),
 			Entry("that answers after 60 s", SpecTimeout(15*time.Minute), control.Settings{Answer: time.Minute}),

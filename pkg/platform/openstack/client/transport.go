@@ -30,12 +30,12 @@ func newTransport(siteName string, connection v1alpha1.OpenStackConnection, gate
 	t := &transport{gate: gate, services: map[string]string{}}
 	var err error
 	t.next, err = sharedtransport.New(sharedtransport.Options{
-		Site:           siteName,
-		TLS:            connection.TLS,
-		Proxy:          connection.Proxy,
-		RequestTimeout: sharedtransport.RequestTimeout(connection.RequestTimeout),
+		Site:                      siteName,
+		TLS:                       connection.TLS,
+		Proxy:                     connection.Proxy,
+		RequestTimeout:            sharedtransport.RequestTimeout(connection.RequestTimeout),
 		MaxIdleConnectionsPerHost: maxIdleConnectionsPerHost,
-		Describe:       func(request *http.Request) (string, string) { return t.service(request.URL), request.Method },
+		Describe:                  func(request *http.Request) (string, string) { return t.service(request.URL), request.Method },
 	})
 	return t, err
 }

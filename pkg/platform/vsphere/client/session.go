@@ -27,6 +27,9 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
+// maxIdleConnections are kept to a vCenter, which has all its APIs at one address, when there is less to do.
+const maxIdleConnections = 8
+
 const userAgent = "gardener-extension-provider-hybrid"
 
 // Session is a login at one vCenter, for its SOAP and its REST API. When the vCenter ends it there is a new login and the
@@ -69,6 +72,8 @@ func newSession(ctx context.Context, siteName string, connection v1alpha1.VSpher
 		Proxy:          connection.Proxy,
 		RequestTimeout: timeout,
 		Describe:       describe,
+
+		MaxIdleConnectionsPerHost: maxIdleConnections,
 	})
 	if err != nil {
 		return nil, err

@@ -52,9 +52,9 @@ func (f *flow) validate(ctx context.Context, request platform.ValidationRequest)
 
 // split tells mistakes from problems that pass.
 func split(err error) (mistakes []error, other error) {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only err itself can be split
+	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
-		joined = errors.Join(err).(interface{ Unwrap() []error }) //nolint:errorlint // it was joined here
+		joined = errors.Join(err).(interface{ Unwrap() []error })
 	}
 	var others []error
 	for _, part := range joined.Unwrap() {
