@@ -98,6 +98,8 @@ var _ = Describe("Transport", func() {
 
 	It("should ignore the proxy of the environment", func() {
 		Expect(proxy(nil)).To(BeNil())
+	})
+
 	It("should keep some of its connections when there is less to do", func() {
 		const requests, kept = 20, 5
 		var open atomic.Int64
