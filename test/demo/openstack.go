@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -57,6 +58,9 @@ func (s *openStackSite) startBed(ctx context.Context) error {
 	s.started = !bed.Answers(ctx)
 	s.openrc = bed.Openrc(openstack.Projects[0])
 	_, err = bed.Start(ctx, s.screen)
+	if errors.Is(err, openstack.ErrNotPossible) {
+		s.started = false // there is nothing to stop
+	}
 	return err
 }
 

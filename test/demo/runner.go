@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -31,13 +32,16 @@ type step struct {
 type result struct {
 	// Step is the name of the step.
 	Step string `json:"step"`
-	// Result is ok, failed or skipped.
+	// Result is ok, failed, left out or skipped.
 	Result string `json:"result"`
 	// Seconds is how long the step took.
 	Seconds float64 `json:"seconds"`
 	// Error says why the step failed.
 	Error string `json:"error,omitempty"`
 }
+
+// errLeftOut is the error of a step that is not possible here and that the others do without.
+var errLeftOut = errors.New("left out")
 
 // runner runs steps and keeps their results.
 type runner struct {
@@ -73,6 +77,11 @@ func (r *runner) one(ctx context.Context, s step) error {
 	r.screen.print(fmt.Sprintf("==> %s", s.name))
 	err := s.run(ctx)
 	took := time.Since(start)
+	if errors.Is(err, errLeftOut) {
+		r.add(result{Step: s.name, Result: "left out", Seconds: took.Seconds(), Error: err.Error()})
+		r.screen.print("    " + err.Error())
+		return nil
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)

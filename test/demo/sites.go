@@ -91,20 +91,20 @@ func (d *demo) startSite(s site) func(context.Context) error {
 	return func(ctx context.Context) error {
 		err := s.start(ctx)
 		if errors.Is(err, openstack.ErrNotPossible) {
-			d.leaveOut(s, err)
-			return nil
+			return d.leaveOut(s, err)
 		}
 		return err
 	}
 }
 
 // leaveOut goes on without a site.
-func (d *demo) leaveOut(s site, why error) {
+func (d *demo) leaveOut(s site, why error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sites = slices.DeleteFunc(slices.Clone(d.sites), func(other site) bool { return other == s })
-	d.leftOut = append(d.leftOut, fmt.Sprintf("site %s is left out: %v", s.name(), why))
-	d.screen.print("    " + d.leftOut[len(d.leftOut)-1])
+	err := fmt.Errorf("site %s is %w: %w", s.name(), errLeftOut, why)
+	d.leftOut = append(d.leftOut, err.Error())
+	return err
 }
 
 // checkSites fails if no site is left.

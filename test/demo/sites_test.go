@@ -50,13 +50,16 @@ var _ = Describe("sites", func() {
 		d = &demo{screen: newScreen(file), chosen: []site{cloud, vc}, sites: []site{cloud, vc}}
 	})
 
+	var results []result
 	start := func() error {
+		r := &runner{screen: d.screen}
+		var steps []step
 		for _, s := range d.chosen {
-			if err := d.startSite(s)(context.Background()); err != nil {
-				return err
-			}
+			steps = append(steps, step{name: s.name(), run: d.startSite(s)})
 		}
-		return d.checkSites(context.Background())
+		err := r.run(context.Background(), []step{{parallel: steps}, {name: "check", run: d.checkSites}})
+		results = r.results
+		return err
 	}
 
 	It("should be those that are asked for", func() {
@@ -75,7 +78,9 @@ var _ = Describe("sites", func() {
 		Expect(start()).To(Succeed())
 		Expect(d.sites).To(Equal([]site{vc}))
 		Expect(d.leftOut).To(ConsistOf("site cloud is left out: OpenStack cannot be installed here: not root"))
-		Expect(d.chosen).To(HaveLen(2))
+		Expect(results).To(ContainElements(
+			And(HaveField("Step", "cloud"), HaveField("Result", "left out"), HaveField("Error", ContainSubstring("not root"))),
+			And(HaveField("Step", "vc"), HaveField("Result", "ok"))))
 	})
 
 	It("should fail if none is left, or if one does not start for another reason", func() {
@@ -86,7 +91,7 @@ var _ = Describe("sites", func() {
 		Expect(exitCode(err, false)).To(Equal(3))
 
 		cloud.fails = errors.New("broken")
-		Expect(start()).To(MatchError("broken"))
+		Expect(start()).To(MatchError("cloud: broken"))
 	})
 })
 
