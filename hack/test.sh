@@ -24,6 +24,11 @@ fi
 
 packages="$(go list "${@:-./...}")"
 integration="$(grep /test/integration/ <<<"$packages" || true)"
+# Two suites run at the same time, as they wait most of the time. Those with the longest tests come first; the one that takes a
+# project's quota away runs alone.
+alone="$(grep /test/integration/faults$ <<<"$integration" || true)"
+together="$(for suite in openstack crash twoplatforms shoot; do grep "/test/integration/$suite$" <<<"$integration" || true; done
+  grep -vE '/test/integration/(faults|openstack|crash|twoplatforms|shoot)$' <<<"$integration" || true)"
 unit="$(grep -v /test/integration/ <<<"$packages" || true)"
 concurrent="$(grep -E "$racy" <<<"$unit" || true)"
 others="$(comm -23 <(sort <<<"$unit") <(sort <<<"$concurrent"))"
@@ -49,12 +54,13 @@ fi
 run() {
   local list="${*: -1}"
   # shellcheck disable=SC2086
-  [[ -z $list ]] || go test -json -timeout 30m "${@:1:$#-1}" $list || true
+  [[ -z $list ]] || go test -json -timeout 40m "${@:1:$#-1}" $list || true
 }
 
 {
   run "${race[@]}" "$concurrent"
   run "$others"
   started
-  run -p 1 "$integration"
+  run -p 2 "$together"
+  run "$alone"
 } </dev/null | go run ./hack/testtotals -o "${TOTALS_FILE:-/dev/stdout}"

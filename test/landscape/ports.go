@@ -5,35 +5,42 @@
 package landscape
 
 import (
-	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
+	"slices"
 	"strconv"
+)
+
+// Ports are taken from a range that the system gives to nobody, by chance, so that landscapes that start at the same time do not
+// take each other's.
+const (
+	firstPort = 20000
+	lastPort  = 32000
+	maxTries  = 100
 )
 
 // freePorts returns n free TCP ports of the loopback interface.
 func freePorts(n int) ([]int, error) {
-	var (
-		ports     []int
-		listeners []net.Listener
-		errs      []error
-	)
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			errs = append(errs, err)
-			break
+	var ports []int
+	for range maxTries {
+		if len(ports) == n {
+			return ports, nil
 		}
-		listeners = append(listeners, l)
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		port := firstPort + rand.IntN(lastPort-firstPort) // #nosec G404 -- no secret
+		if slices.Contains(ports, port) {
+			continue
+		}
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			continue
+		}
+		ports = append(ports, port)
+		if err := l.Close(); err != nil {
+			return nil, fmt.Errorf("find free ports: %w", err)
+		}
 	}
-	for _, l := range listeners {
-		errs = append(errs, l.Close())
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, fmt.Errorf("find free ports: %w", err)
-	}
-	return ports, nil
+	return nil, fmt.Errorf("find free ports: only %d of %d after %d tries", len(ports), n, maxTries)
 }
 
 // loopback returns the URL of a port of the loopback interface.

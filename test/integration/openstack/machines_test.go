@@ -55,7 +55,7 @@ var _ = Describe("Machines", Ordered, func() {
 	}
 
 	It("should return at the ID, report no error while the server boots, and delete all that it made", func(ctx SpecContext) {
-		Expect(bed.SetBootDelay(6 * time.Second)).To(Succeed())
+		Expect(bed.SetBootDelay(6*time.Second, shoot)).To(Succeed())
 		r := request("boots")
 
 		_, err := part.Get(ctx, r)

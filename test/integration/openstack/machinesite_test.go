@@ -46,7 +46,7 @@ func newMachineSite(ctx SpecContext, sessions *client.Sessions) (shoot string, r
 func deleteMachines(ctx SpecContext, spec *v1alpha1.MachineProviderSpec) {
 	GinkgoHelper()
 	Expect(proxy.SetFaults()).To(Succeed())
-	Expect(bed.SetBootDelay(0)).To(Succeed())
+	Expect(bed.SetBootDelay(0, spec.Shoot)).To(Succeed())
 	part := machines.New(newSessions())
 	existing, err := part.List(ctx, platform.MachineRequest{Spec: spec, Credentials: siteCredentials()})
 	Expect(err).NotTo(HaveOccurred())

@@ -36,8 +36,8 @@ var _ = Describe("Shoot on two OpenStack sites", Ordered, func() {
 	}, NodeTimeout(3*time.Minute))
 
 	It("should never show a failed machine or an error while servers take 60 s to boot", func(ctx SpecContext) {
-		Expect(bed.SetBootDelay(60 * time.Second)).To(Succeed())
-		DeferCleanup(func() { Expect(bed.SetBootDelay(0)).To(Succeed()) })
+		Expect(bed.SetBootDelay(60*time.Second, shoot)).To(Succeed())
+		DeferCleanup(func() { Expect(bed.SetBootDelay(0, shoot)).To(Succeed()) })
 
 		infra := infrastructure()
 		Expect(seed.Client.Get(ctx, client.ObjectKeyFromObject(infra), infra)).To(Succeed())

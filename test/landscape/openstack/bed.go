@@ -92,10 +92,10 @@ func (b *Bed) Credentials(project string) (Credentials, error) {
 	return ReadCredentials(b.Openrc(project))
 }
 
-// SetBootDelay says how long servers that are created from now on take to boot.
-func (b *Bed) SetBootDelay(delay time.Duration) error {
+// SetBootDelay says how long the servers of the shoot that are created from now on take to boot.
+func (b *Bed) SetBootDelay(delay time.Duration, shoot string) error {
 	seconds := strconv.FormatFloat(delay.Seconds(), 'f', -1, 64)
-	return os.WriteFile(filepath.Join(b.State, "boot-delay"), []byte(seconds+"\n"), 0o600)
+	return os.WriteFile(filepath.Join(b.State, "boot-delay"), []byte(seconds+" "+shoot+"-\n"), 0o600)
 }
 
 // Openrc returns the path of the file with a member's access to a project.
