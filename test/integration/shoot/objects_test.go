@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,17 +77,29 @@ func finished(ctx context.Context, object extensionsv1alpha1.Object, since time.
 
 // change changes the Worker, lets it be reconciled and returns how that ended.
 func change(ctx context.Context, do func(*extensionsv1alpha1.Worker)) gardencorev1beta1.LastOperationState {
-	since := time.Now()
+	var since time.Time
 	Eventually(func() error {
 		w := worker()
 		if err := seed.Client.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
 			return err
 		}
+		if err := endedJustNow(w); err != nil {
+			return err
+		}
+		since = time.Now()
 		do(w)
 		metav1.SetMetaDataAnnotation(&w.ObjectMeta, v1beta1constants.GardenerOperation, v1beta1constants.GardenerOperationReconcile)
 		return seed.Client.Update(ctx, w)
 	}).WithContext(ctx).Within(10 * time.Second).Should(Succeed())
 	return finished(ctx, worker(), since)
+}
+
+// endedJustNow returns an error if the last operation could be taken for the next one, as its time is told in seconds.
+func endedJustNow(object extensionsv1alpha1.Object) error {
+	if last := object.GetExtensionStatus().GetLastOperation(); last != nil && time.Since(last.LastUpdateTime.Time) < time.Second {
+		return fmt.Errorf("the last operation ended just now: %s", last.LastUpdateTime)
+	}
+	return nil
 }
 
 // changeCloudProfile replaces text in the provider configuration of the Cluster's CloudProfile.

@@ -7,7 +7,6 @@ package shoot_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -119,9 +118,8 @@ func operate(ctx context.Context, infra *extensionsv1alpha1.Infrastructure, oper
 		if err := seed.Client.Get(ctx, client.ObjectKeyFromObject(infra), infra); err != nil {
 			return err
 		}
-		// The time of an operation is told in seconds.
-		if last := infra.Status.LastOperation; last != nil && time.Since(last.LastUpdateTime.Time) < time.Second {
-			return fmt.Errorf("the last operation ended just now: %s", last.LastUpdateTime)
+		if err := endedJustNow(infra); err != nil {
+			return err
 		}
 		change()
 		since = time.Now()
