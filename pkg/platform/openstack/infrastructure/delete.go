@@ -66,7 +66,7 @@ func (f *flow) deletePorts(ctx context.Context) error {
 // deleteRouterInterfaces removes the interface that the state knows as added by us, and all interfaces of our routers and of
 // our subnets, which could not be deleted otherwise.
 func (f *flow) deleteRouterInterfaces(ctx context.Context) error {
-	state := f.state()
+	state := f.State()
 	if state.RouterInterface != nil && state.RouterInterface.Managed && state.Router != nil {
 		if err := f.removeInterface(ctx, state.Router.ID, state.RouterInterface.ID); err != nil {
 			return err
@@ -121,22 +121,22 @@ func (f *flow) removeInterface(ctx context.Context, routerID, subnetID string) e
 }
 
 func (f *flow) ownedRouters(ctx context.Context) ([]routers.Router, error) {
-	return owned(ctx, f.routers, f.state().Router, f.owner.Name(),
+	return owned(ctx, f.routers, f.State().Router, f.owner.Name(),
 		func(r routers.Router) (string, bool) { return r.ID, f.owner.Owns(r.Description, r.Tags) })
 }
 
 func (f *flow) ownedSubnets(ctx context.Context) ([]subnets.Subnet, error) {
-	return owned(ctx, f.subnets, f.state().Subnet, f.owner.Name(),
+	return owned(ctx, f.subnets, f.State().Subnet, f.owner.Name(),
 		func(s subnets.Subnet) (string, bool) { return s.ID, f.owner.Owns(s.Description, s.Tags) })
 }
 
 func (f *flow) ownedNetworks(ctx context.Context) ([]network, error) {
-	return owned(ctx, f.networksBy, f.state().Network, f.owner.Name(),
+	return owned(ctx, f.networksBy, f.State().Network, f.owner.Name(),
 		func(n network) (string, bool) { return n.ID, f.owner.Owns(n.Description, n.Tags) })
 }
 
 func (f *flow) ownedSecurityGroups(ctx context.Context) ([]groups.SecGroup, error) {
-	return owned(ctx, f.securityGroups, f.state().SecurityGroup, f.owner.Name(),
+	return owned(ctx, f.securityGroups, f.State().SecurityGroup, f.owner.Name(),
 		func(g groups.SecGroup) (string, bool) { return g.ID, f.owner.Owns(g.Description, g.Tags) })
 }
 
@@ -150,7 +150,7 @@ func (f *flow) deleteRouters(ctx context.Context) error {
 			return err
 		}
 	}
-	return f.record(ctx, func(state *v1alpha1.OpenStackState) { state.Router, state.FloatingNetwork = nil, nil })
+	return f.Record(ctx, func(state *v1alpha1.OpenStackState) { state.Router, state.FloatingNetwork = nil, nil })
 }
 
 func (f *flow) deleteSubnets(ctx context.Context) error {

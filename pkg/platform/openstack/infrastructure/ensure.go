@@ -36,14 +36,14 @@ func (f *flow) ensure(ctx context.Context, seen *seen) error {
 type field func(*v1alpha1.OpenStackState) **v1alpha1.OpenStackObject
 
 func (f *flow) recordObject(ctx context.Context, id string, managed bool, place field) error {
-	return f.record(ctx, func(state *v1alpha1.OpenStackState) {
+	return f.Record(ctx, func(state *v1alpha1.OpenStackState) {
 		*place(state) = &v1alpha1.OpenStackObject{ID: id, Managed: managed}
 	})
 }
 
 // forget removes an object from the state.
 func (f *flow) forget(ctx context.Context, place field) error {
-	return f.record(ctx, func(state *v1alpha1.OpenStackState) { *place(state) = nil })
+	return f.Record(ctx, func(state *v1alpha1.OpenStackState) { *place(state) = nil })
 }
 
 // adopt records an object as ours and tags it.

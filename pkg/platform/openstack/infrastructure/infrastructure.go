@@ -41,7 +41,7 @@ func (i *infrastructure) reconcile(ctx context.Context, s *site.Site, persist pl
 	if err != nil {
 		return nil, err
 	}
-	if err := f.record(ctx, func(state *v1alpha1.OpenStackState) {
+	if err := f.Record(ctx, func(state *v1alpha1.OpenStackState) {
 		state.Connection = client.ConnectionOf(s.Profile)
 		recordRanges(state, s.Network)
 	}); err != nil {

@@ -60,7 +60,7 @@ func (f *flow) ensureKeyPair(seen *seen) func(context.Context) error {
 			return platform.NewError(platform.ClassConflict, "key pair %q exists with another public key", seen.keyPair.Name)
 		}
 
-		old := f.state().KeyPair
+		old := f.State().KeyPair
 		if err := f.recordObject(ctx, seen.keyPair.Name, true, place); err != nil {
 			return err
 		}

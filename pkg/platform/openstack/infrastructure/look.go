@@ -38,7 +38,7 @@ type seen struct {
 func (f *flow) look(ctx context.Context) (*seen, error) {
 	var (
 		result = &seen{}
-		state  = f.state()
+		state  = f.State()
 		config = f.config()
 	)
 

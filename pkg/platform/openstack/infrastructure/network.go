@@ -46,7 +46,7 @@ func (f *flow) networks(ctx context.Context, options networks.ListOptsBuilder) (
 // lookNetworks finds the nodes' network and the external network, by ID in one request or, where that is not known, by name.
 func (f *flow) lookNetworks(ctx context.Context, result *seen) error {
 	var (
-		state      = f.state()
+		state      = f.State()
 		config     = f.config()
 		id         = knownID(givenID(config.Network), state.Network)
 		floatingID = knownID("", state.FloatingNetwork)

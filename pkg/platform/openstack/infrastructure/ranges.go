@@ -23,12 +23,12 @@ type ranges []netip.Prefix
 
 // nodeRanges are the ranges of the site's nodes: those of the shoot or, if it does not use the site any more, those of the state.
 func (f *flow) nodeRanges() ranges {
-	return knownRanges(f.site.Network.Nodes, f.state().NodeRanges)
+	return knownRanges(f.site.Network.Nodes, f.State().NodeRanges)
 }
 
 // podRanges are the shoot's pod ranges.
 func (f *flow) podRanges() ranges {
-	return knownRanges(f.site.Network.Pods, f.state().PodRanges)
+	return knownRanges(f.site.Network.Pods, f.State().PodRanges)
 }
 
 func knownRanges(network []netip.Prefix, recorded []string) ranges {

@@ -43,9 +43,9 @@ var _ = Describe("recorder", func() {
 
 	It("should persist each change as a whole before it returns", func(ctx SpecContext) {
 		r := newRecorderOf(s)
-		Expect(r.record(ctx, addSubnet)).To(Succeed())
+		Expect(r.Record(ctx, addSubnet)).To(Succeed())
 		Expect(persisted).To(HaveLen(1))
-		Expect(*persisted[0].OpenStack).To(Equal(r.state()))
+		Expect(*persisted[0].OpenStack).To(Equal(r.State()))
 		Expect(persisted[0]).To(Equal(&v1alpha1.SiteState{Name: "cloud", OpenStack: &v1alpha1.OpenStackState{
 			Connection: v1alpha1.OpenStackConnection{AuthURL: "http://old"},
 			Network:    &v1alpha1.OpenStackObject{ID: "n", Managed: true},
@@ -56,7 +56,7 @@ var _ = Describe("recorder", func() {
 
 	It("should not write when nothing changed", func(ctx SpecContext) {
 		r := newRecorderOf(s)
-		Expect(r.record(ctx, func(state *v1alpha1.OpenStackState) {
+		Expect(r.Record(ctx, func(state *v1alpha1.OpenStackState) {
 			state.Network = &v1alpha1.OpenStackObject{ID: "n", Managed: true}
 			state.Router = nil
 		})).To(Succeed())
@@ -66,28 +66,28 @@ var _ = Describe("recorder", func() {
 	It("should stop, and keep what is persisted, if that fails", func(ctx SpecContext) {
 		r := newRecorderOf(s)
 		failure = errors.New("conflict")
-		Expect(r.record(ctx, addSubnet)).To(MatchError(failure))
-		Expect(r.state().Subnet).To(BeNil())
+		Expect(r.Record(ctx, addSubnet)).To(MatchError(failure))
+		Expect(r.State().Subnet).To(BeNil())
 
 		failure = nil
-		Expect(r.record(ctx, addSubnet)).To(Succeed())
+		Expect(r.Record(ctx, addSubnet)).To(Succeed())
 		Expect(persisted).To(HaveLen(1))
 	})
 
 	It("should begin with nothing if there is no state", func(ctx SpecContext) {
 		s.State = nil
-		Expect(newRecorderOf(s).state()).To(Equal(v1alpha1.OpenStackState{}))
+		Expect(newRecorderOf(s).State()).To(Equal(v1alpha1.OpenStackState{}))
 	})
 
 	It("should record many changes at the same time", func(ctx SpecContext) {
 		r := newRecorderOf(s)
 		Expect(parallel(ctx,
-			func(ctx context.Context) error { return r.record(ctx, addSubnet) },
+			func(ctx context.Context) error { return r.Record(ctx, addSubnet) },
 			func(ctx context.Context) error {
-				return r.record(ctx, func(state *v1alpha1.OpenStackState) { state.Router = &v1alpha1.OpenStackObject{ID: "r"} })
+				return r.Record(ctx, func(state *v1alpha1.OpenStackState) { state.Router = &v1alpha1.OpenStackObject{ID: "r"} })
 			},
 			func(ctx context.Context) error {
-				return r.record(ctx, func(state *v1alpha1.OpenStackState) { state.KeyPair = &v1alpha1.OpenStackObject{ID: "k"} })
+				return r.Record(ctx, func(state *v1alpha1.OpenStackState) { state.KeyPair = &v1alpha1.OpenStackObject{ID: "k"} })
 			},
 		)).To(Succeed())
 		Expect(persisted).To(HaveLen(3))

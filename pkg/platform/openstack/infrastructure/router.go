@@ -76,7 +76,7 @@ func (f *flow) ensureRouterInterface(seen *seen) func(context.Context) error {
 
 // recordExistingInterface records an interface that the state has lost: it is ours if the router or the subnet is.
 func (f *flow) recordExistingInterface(ctx context.Context, seen *seen) error {
-	state := f.state()
+	state := f.State()
 	if state.RouterInterface != nil {
 		return nil
 	}

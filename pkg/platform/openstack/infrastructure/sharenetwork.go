@@ -30,7 +30,7 @@ func (f *flow) lookShareNetwork(ctx context.Context) (*sharenetworks.ShareNetwor
 	if !f.wantsShareNetwork() {
 		return nil, nil
 	}
-	found, err := find(ctx, knownID("", f.state().ShareNetwork), f.shareNetworks, f.ownsShareNetwork, f.owner.Name())
+	found, err := find(ctx, knownID("", f.State().ShareNetwork), f.shareNetworks, f.ownsShareNetwork, f.owner.Name())
 	if err != nil {
 		return nil, fmt.Errorf("openstack.shareNetwork: %w", err)
 	}
@@ -61,7 +61,7 @@ func (f *flow) shareNetworks(ctx context.Context, by filter) ([]sharenetworks.Sh
 func (f *flow) ensureShareNetwork(seen *seen) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if !f.wantsShareNetwork() {
-			if f.state().ShareNetwork == nil {
+			if f.State().ShareNetwork == nil {
 				return nil
 			}
 			return f.deleteShareNetworks(ctx)
@@ -111,7 +111,7 @@ func (f *flow) deleteShareNetworks(ctx context.Context) error {
 }
 
 func (f *flow) ownedShareNetworks(ctx context.Context) ([]sharenetworks.ShareNetwork, error) {
-	known := f.state().ShareNetwork
+	known := f.State().ShareNetwork
 	found, err := owned(ctx, f.shareNetworks, known, f.owner.Name(),
 		func(n sharenetworks.ShareNetwork) (string, bool) { return n.ID, f.ownsShareNetwork(n) })
 	if known == nil && (errors.Is(err, client.ErrNoService) || platform.ClassOf(err) == platform.ClassForbidden) {

@@ -18,7 +18,7 @@ func (f *flow) usedRouters(ctx context.Context) ([]routers.Router, error) {
 	if err != nil {
 		return nil, err
 	}
-	id := knownID(referenceID(f.config().Router), f.state().Router)
+	id := knownID(referenceID(f.config().Router), f.State().Router)
 	if id == "" || slices.ContainsFunc(own, func(r routers.Router) bool { return r.ID == id }) {
 		return own, nil
 	}
@@ -32,7 +32,7 @@ func (f *flow) usedSubnets(ctx context.Context) ([]subnets.Subnet, error) {
 	if err != nil {
 		return nil, err
 	}
-	id := knownID(referenceID(f.config().Subnet), f.state().Subnet)
+	id := knownID(referenceID(f.config().Subnet), f.State().Subnet)
 	if id == "" || slices.ContainsFunc(own, func(s subnets.Subnet) bool { return s.ID == id }) {
 		return own, nil
 	}

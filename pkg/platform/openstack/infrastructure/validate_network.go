@@ -154,7 +154,7 @@ func (v *validation) newSubnet(ctx context.Context, networkID string, found *fin
 }
 
 func (v *validation) ownsSubnet(subnet *subnets.Subnet) bool {
-	known := v.state().Subnet
+	known := v.State().Subnet
 	return known != nil && known.ID == subnet.ID || v.owner.Owns(subnet.Description, subnet.Tags)
 }
 

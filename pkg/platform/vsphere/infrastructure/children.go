@@ -92,7 +92,7 @@ func (f *flow) ensureChild(ctx context.Context, c child, tagID string) (v1alpha1
 	}
 
 	result := v1alpha1.VSphereObject{ID: found.Value, Path: c.path}
-	if err := f.record(ctx, func(state *v1alpha1.VSphereState) {
+	if err := f.Record(ctx, func(state *v1alpha1.VSphereState) {
 		list := c.place(state)
 		if i := slices.IndexFunc(*list, func(o v1alpha1.VSphereObject) bool { return o.Path == c.path }); i >= 0 {
 			(*list)[i] = result
@@ -106,7 +106,7 @@ func (f *flow) ensureChild(ctx context.Context, c child, tagID string) (v1alpha1
 }
 
 func (f *flow) checkAdoptable(ctx context.Context, found types.ManagedObjectReference, c child, tagID string) error {
-	known := f.state()
+	known := f.State()
 	if slices.ContainsFunc(*c.place(&known), func(o v1alpha1.VSphereObject) bool { return o.ID == found.Value }) {
 		return nil
 	}

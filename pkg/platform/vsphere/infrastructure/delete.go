@@ -38,7 +38,7 @@ func (f *flow) delete(ctx context.Context) error {
 			return err
 		}
 	}
-	return f.record(ctx, func(state *v1alpha1.VSphereState) {
+	return f.Record(ctx, func(state *v1alpha1.VSphereState) {
 		state.Folders, state.ResourcePools, state.OwnerTag = nil, nil, nil
 	})
 }
@@ -67,7 +67,7 @@ func (f *flow) owned(ctx context.Context) (*ownedObjects, error) {
 	if err != nil {
 		return nil, err
 	}
-	state := f.state()
+	state := f.State()
 	for _, folder := range state.Folders {
 		references = append(references, types.ManagedObjectReference{Type: "Folder", Value: folder.ID})
 	}
@@ -116,7 +116,7 @@ func (f *flow) taggedObjects(ctx context.Context, into *ownedObjects) ([]types.M
 }
 
 func (f *flow) findOwnerTag(ctx context.Context) (string, error) {
-	if known := f.state().OwnerTag; known != nil {
+	if known := f.State().OwnerTag; known != nil {
 		return known.ID, nil
 	}
 	category, err := inventory.LookupCategory(ctx, f.tags, owner.TagCategory)

@@ -67,7 +67,7 @@ func (i *infrastructure) reconcile(ctx context.Context, s *site.Site, persist pl
 	if err != nil {
 		return nil, err
 	}
-	if err := f.record(ctx, func(state *v1alpha1.VSphereState) { state.Connection = client.ConnectionOf(s.Profile) }); err != nil {
+	if err := f.Record(ctx, func(state *v1alpha1.VSphereState) { state.Connection = client.ConnectionOf(s.Profile) }); err != nil {
 		return nil, err
 	}
 	zones, err := f.findZones(ctx)

@@ -5,17 +5,13 @@
 package infrastructure
 
 import (
-	"context"
-
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
 // recorder keeps the state of the site.
-type recorder struct {
-	shared *platform.Recorder[v1alpha1.VSphereState, *v1alpha1.VSphereState]
-}
+type recorder = platform.Recorder[v1alpha1.VSphereState, *v1alpha1.VSphereState]
 
 func newRecorder(s *site.Site, connection v1alpha1.VSphereConnection, persist platform.Persist) *recorder {
 	saved := &v1alpha1.VSphereState{}
@@ -24,15 +20,7 @@ func newRecorder(s *site.Site, connection v1alpha1.VSphereConnection, persist pl
 	} else if s.Removed() {
 		saved.Connection = connection
 	}
-	return &recorder{platform.NewRecorder[v1alpha1.VSphereState](saved, func(state *v1alpha1.VSphereState) *v1alpha1.SiteState {
+	return platform.NewRecorder[v1alpha1.VSphereState](saved, func(state *v1alpha1.VSphereState) *v1alpha1.SiteState {
 		return &v1alpha1.SiteState{Name: s.Name, VSphere: state}
-	}, persist)}
-}
-
-func (r *recorder) state() v1alpha1.VSphereState {
-	return r.shared.State()
-}
-
-func (r *recorder) record(ctx context.Context, change func(*v1alpha1.VSphereState)) error {
-	return r.shared.Record(ctx, change)
+	}, persist)
 }

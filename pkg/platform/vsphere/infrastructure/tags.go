@@ -31,7 +31,7 @@ var ownedTypes = []string{"Folder", "ResourcePool", "VirtualMachine"}
 // ensureOwnerTag makes the shoot's tag in the category that all shoots share. The tag that the state knows is looked at directly,
 // because the category has the tags of all shoots.
 func (f *flow) ensureOwnerTag(ctx context.Context) (string, error) {
-	if known := f.state().OwnerTag; known != nil {
+	if known := f.State().OwnerTag; known != nil {
 		tag, err := f.tags.GetTag(ctx, known.ID)
 		if err == nil && tag.Name == f.owner.Name() {
 			return known.ID, nil
@@ -53,7 +53,7 @@ func (f *flow) ensureOwnerTag(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return id, f.record(ctx, func(state *v1alpha1.VSphereState) {
+	return id, f.Record(ctx, func(state *v1alpha1.VSphereState) {
 		state.OwnerTag = &v1alpha1.VSphereObject{ID: id, Path: owner.TagCategory + "/" + f.owner.Name()}
 	})
 }
