@@ -22,7 +22,7 @@ const (
 	// deletion makes the whole pool count as failed.
 	goneTimeout = 2 * time.Minute
 	// firstLook is how long after its deletion was accepted a server is looked for: most are gone by then.
-	firstLook = 650 * time.Millisecond
+	firstLook = 600 * time.Millisecond
 	// nextLook is the first pause between two looks. Each is twice as long as the one before, up to maxPause.
 	nextLook = 350 * time.Millisecond
 	maxPause = 4 * time.Second
@@ -57,14 +57,14 @@ func (c *call) delete(ctx context.Context) error {
 	if err := client.IgnoreNotFound(servers.Delete(ctx, c.compute, found.ID).ExtractErr()); err != nil {
 		return err
 	}
-	accepted := time.Now()
-	var group errgroup.Group
-	group.Go(func() error { return c.deletePorts(ctx, found.Metadata[owner.MetadataPort]) })
-	group.Go(func() error { return c.waitUntilGone(ctx, found, accepted) })
-	if err := group.Wait(); err != nil {
+	if err := c.waitUntilGone(ctx, found, time.Now()); err != nil {
 		return err
 	}
-	return c.deleteVolumes(ctx, found.ID)
+	// While the server goes the compute API asks the networking API about the port: it would be slower if the port went meanwhile.
+	var group errgroup.Group
+	group.Go(func() error { return c.deletePorts(ctx, found.Metadata[owner.MetadataPort]) })
+	group.Go(func() error { return c.deleteVolumes(ctx, found.ID) })
+	return group.Wait()
 }
 
 // findToDelete finds the server by its ID or, if the machine never got one, by name, past the snapshot: a server that an
