@@ -59,7 +59,7 @@ func (d *demo) printObjects(ctx context.Context) error {
 		}
 		var kinds []string
 		for _, kind := range slices.Sorted(maps.Keys(counts)) {
-			kinds = append(kinds, fmt.Sprintf("%d %s", counts[kind], kind))
+			kinds = append(kinds, counted(counts[kind], kind))
 		}
 		d.screen.print(fmt.Sprintf("    site %s has of %s: %s", s.name(), namespace, strings.Join(kinds, ", ")))
 	}
@@ -86,4 +86,11 @@ func (d *demo) nothingLeft(ctx context.Context) error {
 		return fmt.Errorf("%d objects of %s are left", left, namespace)
 	}
 	return nil
+}
+
+func counted(n int, kind string) string {
+	if n == 1 {
+		return "1 " + kind
+	}
+	return fmt.Sprintf("%d %ss", n, kind)
 }
