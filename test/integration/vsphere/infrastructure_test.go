@@ -15,6 +15,7 @@ import (
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vapi/tags"
+	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -182,6 +183,30 @@ var _ = Describe("Infrastructure", func() {
 		Expect(platf.Delete(ctx, s, persist)).To(Succeed())
 		s.Profile = profile
 		deleteAll(ctx)
+	})
+
+	It("should delete the rules that machines left, and those of no other shoot", func(ctx SpecContext) {
+		reconcile(ctx)
+		found, err := object.NewSearchIndex(inspector).FindByInventoryPath(ctx, "/DC0/host/DC0_C0")
+		Expect(err).NotTo(HaveOccurred())
+		cluster := found.(*object.ClusterComputeResource)
+		for _, name := range []string{s.Shoot + ".vc.pool.dc0-a", s.Shoot + ".vc2.pool.dc0-a"} {
+			rule := &types.ClusterAntiAffinityRuleSpec{ClusterRuleInfo: types.ClusterRuleInfo{Name: name}}
+			add := types.ClusterRuleSpec{ArrayUpdateSpec: types.ArrayUpdateSpec{Operation: types.ArrayUpdateOperationAdd}, Info: rule}
+			task, err := cluster.Reconfigure(ctx, &types.ClusterConfigSpecEx{RulesSpec: []types.ClusterRuleSpec{add}}, true)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(task.Wait(ctx)).To(Succeed())
+		}
+		Expect(platf.Orphans(ctx, s)).To(ContainElement(And(HaveField("Kind", "anti-affinity rule"), HaveField("Name", s.Shoot+".vc.pool.dc0-a"))))
+
+		deleteAll(ctx)
+		configuration, err := cluster.Configuration(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		var names []string
+		for _, rule := range configuration.Rule {
+			names = append(names, rule.GetClusterRuleInfo().Name)
+		}
+		Expect(names).To(And(ContainElement(s.Shoot+".vc2.pool.dc0-a"), Not(ContainElement(s.Shoot+".vc.pool.dc0-a"))))
 	})
 
 	DescribeTable("should name what is missing in which zone",

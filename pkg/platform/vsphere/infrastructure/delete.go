@@ -24,6 +24,9 @@ import (
 // delete deletes what is ours: what the state knows and what has our tag. A folder that still has something in it is left, as
 // deleting it would delete that, too.
 func (f *flow) delete(ctx context.Context) error {
+	if err := f.deleteRules(ctx); err != nil {
+		return err
+	}
 	owned, err := f.owned(ctx)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ package infrastructure
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -45,6 +46,13 @@ func (f *flow) orphans(ctx context.Context) ([]v1alpha1.Orphan, error) {
 			return orphans, err
 		}
 		orphans = append(orphans, v1alpha1.Orphan{Site: f.site.Name, Kind: kinds[reference.Type], ID: reference.Value, Name: name})
+	}
+	rules, err := f.rules(ctx)
+	if err != nil {
+		return orphans, err
+	}
+	for _, rule := range rules {
+		orphans = append(orphans, v1alpha1.Orphan{Site: f.site.Name, Kind: "anti-affinity rule", ID: strconv.Itoa(int(rule.key)), Name: rule.name})
 	}
 	if owned.tagID != "" {
 		orphans = append(orphans, v1alpha1.Orphan{Site: f.site.Name, Kind: "tag", ID: owned.tagID, Name: f.owner.Name()})

@@ -41,6 +41,11 @@ func (o Owner) RuleName(pool, zone string) string {
 	return o.Name() + "." + pool + "." + zone
 }
 
+// OwnsRule reports whether an anti-affinity rule with the name is one of the shoot on the site.
+func (o Owner) OwnsRule(name string) bool {
+	return strings.HasPrefix(name, o.Name()+".")
+}
+
 // ExtraConfig marks virtual machines. It is written with the virtual machine itself, so that there is no moment in which one
 // exists without it.
 func (o Owner) ExtraConfig() map[string]string {
