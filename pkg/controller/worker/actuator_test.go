@@ -351,10 +351,11 @@ var _ = Describe("Actuator", func() {
 	})
 })
 
-// playMachineControllerManager lets all machine deployments become available.
+// playMachineControllerManager lets all machine deployments of the Worker's namespace become available.
 func (f *fixture) playMachineControllerManager() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
+	namespace := f.worker.Namespace
 	go func() {
 		defer close(done)
 		ticker := time.NewTicker(100 * time.Millisecond)
@@ -364,16 +365,16 @@ func (f *fixture) playMachineControllerManager() (stop func()) {
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
-				f.bringUp(ctx)
+				bringUp(ctx, namespace)
 			}
 		}
 	}()
 	return func() { cancel(); <-done }
 }
 
-func (f *fixture) bringUp(ctx context.Context) {
+func bringUp(ctx context.Context, namespace string) {
 	list := &machinev1alpha1.MachineDeploymentList{}
-	if err := apiServer.List(ctx, list, client.InNamespace(f.worker.Namespace)); err != nil {
+	if err := apiServer.List(ctx, list, client.InNamespace(namespace)); err != nil {
 		return
 	}
 	for i := range list.Items {

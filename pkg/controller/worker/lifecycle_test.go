@@ -114,8 +114,9 @@ var _ = Describe("The life of a pool", func() {
 	It("should move to another seed with its machines, and nothing is rolled or made again", func(ctx SpecContext) {
 		setPolicy(f.pool("a", "cloud-a", "rack-1"), "affinity")
 		f.create(ctx)
-		DeferCleanup(f.playMachineControllerManager())
+		stopAtSource := f.playMachineControllerManager()
 		reconcile(ctx)
+		stopAtSource()
 		classes, groups := f.deployments(ctx), f.cloud.Groups("cloud")
 		specs := map[string]runtime.RawExtension{}
 		for name, class := range f.classes(ctx) {
