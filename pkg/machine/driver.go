@@ -6,6 +6,7 @@
 package machine
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -79,7 +80,7 @@ func (d *hybridDriver) CreateMachine(ctx context.Context, req *driver.CreateMach
 		if err != nil {
 			return nil, err
 		}
-		return &driver.CreateMachineResponse{ProviderID: m.ProviderID, NodeName: m.Name, Addresses: m.Addresses}, nil
+		return &driver.CreateMachineResponse{ProviderID: m.ProviderID, NodeName: cmp.Or(m.NodeName, m.Name), Addresses: m.Addresses}, nil
 	})
 }
 
@@ -99,7 +100,7 @@ func (d *hybridDriver) InitializeMachine(ctx context.Context, req *driver.Initia
 		if err != nil {
 			klog.ErrorS(err, "Nothing is known of the new machine, its creation goes on", "machine", klog.KObj(req.Machine))
 		}
-		return &driver.InitializeMachineResponse{ProviderID: t.request.ProviderID, NodeName: t.request.Name}, nil
+		return &driver.InitializeMachineResponse{ProviderID: t.request.ProviderID, NodeName: cmp.Or(req.Machine.Labels[machinev1alpha1.NodeLabelKey], t.request.Name)}, nil
 	})
 }
 
@@ -135,7 +136,7 @@ func (d *hybridDriver) GetMachineStatus(ctx context.Context, req *driver.GetMach
 		if err != nil {
 			return nil, err
 		}
-		return &driver.GetMachineStatusResponse{ProviderID: m.ProviderID, NodeName: m.Name, Addresses: m.Addresses}, nil
+		return &driver.GetMachineStatusResponse{ProviderID: m.ProviderID, NodeName: cmp.Or(m.NodeName, m.Name), Addresses: m.Addresses}, nil
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -54,6 +55,18 @@ type MachineClassRequest struct {
 	PodCIDRs []string
 	// Pool is the name of the worker pool.
 	Pool string
+	// Minimum is how many machines the pool has at least in the zone.
+	Minimum int32
+	// Rolling is how machines are replaced, nil if they are updated in place.
+	Rolling *Rolling
+}
+
+// Rolling is how the machines of a pool in a zone are replaced.
+type Rolling struct {
+	// MaxSurge is how many machines there may be more than wanted.
+	MaxSurge intstr.IntOrString
+	// MaxUnavailable is how many machines there may be less than wanted.
+	MaxUnavailable intstr.IntOrString
 }
 
 // DataVolume is a data volume of the machines of a pool on a site.

@@ -25,8 +25,8 @@ type Machines interface {
 	// Get returns the machine with the request's provider ID or, if that is empty, name. A machine that is still starting
 	// is no error. The error's class is ClassNotFound only if the site said that there is no such machine.
 	Get(ctx context.Context, m MachineRequest) (Machine, error)
-	// Delete deletes the machine and what was made for it, and returns when it is gone. A machine that does not exist is no
-	// error.
+	// Delete deletes the machine and what was made for it, and succeeds when it is gone. It is a transient error that says how
+	// far it is if that takes long. A machine that does not exist is no error.
 	Delete(ctx context.Context, m MachineRequest) error
 	// List returns all machines of the shoot on the site.
 	List(ctx context.Context, m MachineRequest) ([]Machine, error)
@@ -50,8 +50,10 @@ type MachineRequest struct {
 
 // Machine is a machine that exists in a site.
 type Machine struct {
-	// Name is the name of the machine and its node.
+	// Name is the name of the machine.
 	Name string
+	// NodeName is the name of the machine's node, empty if it is that of the machine.
+	NodeName string
 	// ProviderID is the unique ID that the machine's node has, too.
 	ProviderID string
 	// Addresses are the addresses of the machine, if the site told them.

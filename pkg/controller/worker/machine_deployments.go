@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
 // machineDeployments returns those of all zones that could be resolved or exist. Zones that could not be resolved keep their
@@ -49,6 +50,14 @@ func (d *delegate) machineDeployments(p *plan) worker.MachineDeployments {
 		deployments = append(deployments, deployment)
 	})
 	return deployments
+}
+
+// rolling is nil if the pool's machines are updated in place.
+func rolling(p *pool, s share) *platform.Rolling {
+	if strategy(p, s).Type != machinev1alpha1.RollingUpdateMachineDeploymentStrategyType {
+		return nil
+	}
+	return &platform.Rolling{MaxSurge: s.maxSurge, MaxUnavailable: s.maxUnavailable}
 }
 
 func strategy(p *pool, s share) machinev1alpha1.MachineDeploymentStrategy {

@@ -124,6 +124,7 @@ func (d *delegate) request(p *pool, z *zone, f *facts) (platform.MachineClassReq
 		return none, err
 	}
 
+	share := d.share(p, z)
 	i := slices.IndexFunc(z.site.Profile.Zones, func(s v1alpha1.SiteZone) bool { return s.Name == z.name })
 	return platform.MachineClassRequest{
 		Site:        z.site,
@@ -138,6 +139,8 @@ func (d *delegate) request(p *pool, z *zone, f *facts) (platform.MachineClassReq
 		Settings:    p.workerSite(z.siteName),
 		PodCIDRs:    d.podCIDRs(),
 		Pool:        p.spec.Name,
+		Minimum:     share.minimum,
+		Rolling:     rolling(p, share),
 	}, nil
 }
 

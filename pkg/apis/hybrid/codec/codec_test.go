@@ -69,7 +69,7 @@ var _ = Describe("Codec", func() {
 				_, err := DecodeBytes[v1alpha1.WorkerConfig]([]byte(document))
 				Expect(err).To(MatchError(ContainSubstring(field)))
 			},
-			Entry("a block of a platform that has none", "apiVersion: hybrid.provider.extensions.gardener.cloud/v1alpha1\nkind: WorkerConfig\nsites: [{name: a, metal: {}}]\n", `"sites[0].metal"`),
+			Entry("a block of a platform that has none", "apiVersion: hybrid.provider.extensions.gardener.cloud/v1alpha1\nkind: WorkerConfig\ndataVolumes: [{name: a, sites: [{name: b, metal: {}}]}]\n", `"dataVolumes[0].sites[0].metal"`),
 		)
 
 		It("wraps ErrEmpty", func() {

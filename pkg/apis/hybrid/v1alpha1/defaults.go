@@ -18,9 +18,9 @@ const (
 	// DefaultOpenStackEndpointType is the catalog interface that is used.
 	DefaultOpenStackEndpointType = "public"
 	// DefaultMetalCleaning says what is wiped when a host is released.
-	DefaultMetalCleaning = "metadata"
+	DefaultMetalCleaning = MetalCleaningMetadata
 	// DefaultMetalNodeName says what a node is named after.
-	DefaultMetalNodeName = "Machine"
+	DefaultMetalNodeName = MetalNodeNameMachine
 	// DefaultMetalChecksumType is the algorithm of an image's checksum.
 	DefaultMetalChecksumType = "sha256"
 	// DefaultMetalImageFormat is the format of an image.
@@ -86,6 +86,10 @@ func SetInfrastructureStateDefaults(state *InfrastructureState) {
 		if vSphere := state.Sites[i].VSphere; vSphere != nil {
 			setDefault(&vSphere.Connection.RequestTimeout, metav1.Duration{Duration: DefaultRequestTimeout})
 		}
+		if metal := state.Sites[i].Metal; metal != nil {
+			setDefault(&metal.Connection.RequestTimeout, metav1.Duration{Duration: DefaultRequestTimeout})
+			setIfEmpty(&metal.Cleaning, DefaultMetalCleaning)
+		}
 	}
 }
 
@@ -97,6 +101,11 @@ func SetMachineProviderSpecDefaults(spec *MachineProviderSpec) {
 	}
 	if spec.VSphere != nil {
 		setDefault(&spec.VSphere.Connection.RequestTimeout, metav1.Duration{Duration: DefaultRequestTimeout})
+	}
+	if metal := spec.Metal; metal != nil {
+		setDefault(&metal.Connection.RequestTimeout, metav1.Duration{Duration: DefaultRequestTimeout})
+		setIfEmpty(&metal.Cleaning, DefaultMetalCleaning)
+		setIfEmpty(&metal.NodeName, DefaultMetalNodeName)
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *InfrastructureSite) Platforms() []Platform {
 
 // Platforms returns the platforms whose blocks are set.
 func (s *WorkerSite) Platforms() []Platform {
-	return platforms(s.OpenStack != nil, s.VSphere != nil, false)
+	return platforms(s.OpenStack != nil, s.VSphere != nil, s.Metal != nil)
 }
 
 // Platforms returns the platforms whose blocks are set.
@@ -56,7 +56,7 @@ func (s *WorkerDataVolumeSite) Platforms() []Platform {
 
 // Platform returns the platform whose block is set, and false unless that is exactly one.
 func (s *SiteState) Platform() (Platform, bool) {
-	return only(platforms(s.OpenStack != nil, s.VSphere != nil, false))
+	return only(platforms(s.OpenStack != nil, s.VSphere != nil, s.Metal != nil))
 }
 
 func platforms(openStack, vSphere, metal bool) []Platform {

@@ -120,6 +120,9 @@ type SiteStatus struct {
 	// VSphere is the status of a vSphere site.
 	// +optional
 	VSphere *VSphereStatus `json:"vsphere,omitempty"`
+	// Metal is the status of a bare-metal site.
+	// +optional
+	Metal *MetalStatus `json:"metal,omitempty"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -144,4 +147,7 @@ type SiteState struct {
 	// VSphere is the state of a vSphere site.
 	// +optional
 	VSphere *VSphereState `json:"vsphere,omitempty"`
+	// Metal is the state of a bare-metal site.
+	// +optional
+	Metal *MetalState `json:"metal,omitempty"`
 }

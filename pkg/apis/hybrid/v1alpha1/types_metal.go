@@ -19,15 +19,28 @@ const (
 	MetalInventoryIronCore MetalInventory = "IronCore"
 )
 
+const (
+	// MetalCleaningMetadata has the partition tables of a host wiped before the host is free again.
+	MetalCleaningMetadata = "metadata"
+	// MetalCleaningDisabled leaves the disks of a host as they are.
+	MetalCleaningDisabled = "disabled"
+
+	// MetalNodeNameMachine names nodes after their machines.
+	MetalNodeNameMachine = "Machine"
+	// MetalNodeNameHost names nodes after their hosts.
+	MetalNodeNameHost = "Host"
+)
+
 // MetalProfile describes a bare-metal site in the CloudProfile.
 type MetalProfile struct {
 	// Inventory is Metal3 or IronCore.
 	Inventory MetalInventory `json:"inventory"`
 	// Server is the address of the Kubernetes API of the inventory.
 	Server string `json:"server"`
-	// Namespace is the namespace of the hosts.
+	// Namespace is the namespace of the hosts (Metal3) or of the server claims (IronCore).
 	Namespace string `json:"namespace"`
-	// Cleaning says what is wiped when a host is released: metadata or disabled. Default: metadata.
+	// Cleaning says what is wiped when a host is released: metadata or disabled. IronCore wipes nothing: metadata means there
+	// that only servers are used that it retains after their release, until someone has cleaned them. Default: metadata.
 	// +optional
 	Cleaning string `json:"cleaning,omitempty"`
 	// NodeName says what a node is named after: Machine or Host. Default: Machine.
@@ -50,14 +63,19 @@ type MetalMachineType struct {
 	// HostSelector selects the hosts of the type.
 	// +optional
 	HostSelector *metav1.LabelSelector `json:"hostSelector,omitempty"`
+	// Tolerations are the taints of servers that machines of the type tolerate. Only IronCore has taints.
+	// +optional
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 }
 
 // MetalImage is a machine image on a bare-metal site.
 type MetalImage struct {
-	// URL is the address of the image.
+	// URL is the address of the image; with IronCore the reference of an OCI image.
 	URL string `json:"url"`
-	// Checksum is the checksum of the image or the address of a file that holds it.
-	Checksum string `json:"checksum"`
+	// Checksum is the checksum of the image or the address of a file that holds it. IronCore has none, as the reference of an OCI
+	// image can hold its digest.
+	// +optional
+	Checksum string `json:"checksum,omitempty"`
 	// ChecksumType is md5, sha256 or sha512. Default: sha256.
 	// +optional
 	ChecksumType string `json:"checksumType,omitempty"`
@@ -66,21 +84,14 @@ type MetalImage struct {
 	Format string `json:"format,omitempty"`
 }
 
-// MetalMachineSpec is everything that the driver needs to claim a host.
-type MetalMachineSpec struct {
-	// HostSelector selects the hosts that the machine may be.
-	// +optional
-	HostSelector *metav1.LabelSelector `json:"hostSelector,omitempty"`
-	// Image is the image that is written to the host.
-	Image MetalImage `json:"image"`
-}
-
 // MetalInfrastructure configures a bare-metal site of a shoot.
 type MetalInfrastructure struct {
 	// IPAM names the pool that the hosts' addresses come from.
 	// +optional
 	IPAM *MetalIPAM `json:"ipam,omitempty"`
-	// NetworkDataTemplate is the template of the hosts' network data.
+	// NetworkDataTemplate is the template of the hosts' network data: with Metal3 that of cloud-init's config drive, with
+	// IronCore a file of systemd-networkd. Of the form $NAME or ${NAME} are replaced: MACHINE, HOST, MAC, ADDRESS, PREFIX,
+	// GATEWAY, DNS_SERVERS (separated by spaces), DNS_SERVERS_JSON (a list) and MTU. $$ is a dollar sign.
 	// +optional
 	NetworkDataTemplate string `json:"networkDataTemplate,omitempty"`
 }
@@ -89,4 +100,101 @@ type MetalInfrastructure struct {
 type MetalIPAM struct {
 	// PoolRef is the pool.
 	PoolRef corev1.TypedLocalObjectReference `json:"poolRef"`
+}
+
+// MetalWorker are the settings of a pool for a bare-metal site.
+type MetalWorker struct {
+	// HostSelector narrows the hosts down that the zone and the machine type select.
+	// +optional
+	HostSelector *metav1.LabelSelector `json:"hostSelector,omitempty"`
+	// Tolerations are further taints of servers that the pool's machines tolerate. Only IronCore has taints.
+	// +optional
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+}
+
+// MetalConnection is how a bare-metal site is reached. It holds no credentials.
+type MetalConnection struct {
+	// Inventory is Metal3 or IronCore.
+	Inventory MetalInventory `json:"inventory"`
+	// Server is the address of the Kubernetes API of the inventory.
+	Server string `json:"server"`
+	// Namespace is the namespace of the hosts (Metal3) or of the server claims (IronCore).
+	Namespace string `json:"namespace"`
+	// TLS says how the inventory is trusted.
+	// +optional
+	TLS *TLS `json:"tls,omitempty"`
+	// Proxy is the HTTP proxy through which the inventory is reached.
+	// +optional
+	Proxy *Proxy `json:"proxy,omitempty"`
+	// RequestTimeout limits one request.
+	// +optional
+	RequestTimeout *metav1.Duration `json:"requestTimeout,omitempty"`
+}
+
+// MetalStatus is what the infrastructure of a bare-metal site came to.
+type MetalStatus struct {
+	// Hosts are how many hosts there are for the shoot's pools. The numbers are those of the last reconciliation.
+	// +optional
+	Hosts []MetalHosts `json:"hosts,omitempty"`
+}
+
+// MetalHosts are the hosts of a zone that a machine type selects.
+type MetalHosts struct {
+	// Zone is the name of the zone.
+	Zone string `json:"zone"`
+	// MachineType is the name of the machine type.
+	MachineType string `json:"machineType"`
+	// Total is the number of hosts.
+	Total int32 `json:"total"`
+	// Free is the number of hosts that a machine could have now.
+	Free int32 `json:"free"`
+}
+
+// MetalState is the state of a bare-metal site.
+type MetalState struct {
+	// Connection is how the site is reached, also after it left the CloudProfile.
+	Connection MetalConnection `json:"connection"`
+	// Cleaning says what is wiped when a host is released.
+	// +optional
+	Cleaning string `json:"cleaning,omitempty"`
+}
+
+// MetalMachineSpec is everything that the driver needs to claim a host.
+type MetalMachineSpec struct {
+	// Connection is how the site is reached.
+	Connection MetalConnection `json:"connection"`
+	// HostSelector selects the hosts that the machine may be: those that zone, machine type and pool select.
+	// +optional
+	HostSelector *metav1.LabelSelector `json:"hostSelector,omitempty"`
+	// Tolerations are the taints of servers that the machine tolerates.
+	// +optional
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+	// Image is the image that is written to the host.
+	Image MetalImage `json:"image"`
+	// Cleaning says what is wiped when the host is released.
+	Cleaning string `json:"cleaning"`
+	// NodeName says what the node is named after.
+	NodeName string `json:"nodeName"`
+	// Network is the machine's network configuration, nil if the host's is left to DHCP.
+	// +optional
+	Network *MetalMachineNetwork `json:"network,omitempty"`
+}
+
+// MetalMachineNetwork is the network configuration of a machine on a bare-metal site.
+type MetalMachineNetwork struct {
+	// PoolRef is the pool of the Cluster API IPAM contract that the address comes from, nil if there is none.
+	// +optional
+	PoolRef *corev1.TypedLocalObjectReference `json:"poolRef,omitempty"`
+	// Template is the template of the network data.
+	// +optional
+	Template string `json:"template,omitempty"`
+	// Gateway is the default gateway where the pool has none.
+	// +optional
+	Gateway string `json:"gateway,omitempty"`
+	// DNSServers are the resolvers.
+	// +optional
+	DNSServers []string `json:"dnsServers,omitempty"`
+	// MTU is what the node network carries, in bytes; zero if nobody said.
+	// +optional
+	MTU int32 `json:"mtu,omitempty"`
 }

@@ -57,6 +57,9 @@ type WorkerSite struct {
 	// VSphere are settings for a vSphere site.
 	// +optional
 	VSphere *VSphereWorker `json:"vsphere,omitempty"`
+	// Metal are settings for a bare-metal site.
+	// +optional
+	Metal *MetalWorker `json:"metal,omitempty"`
 }
 
 // WorkerDataVolume are the settings of one data volume of the pool.

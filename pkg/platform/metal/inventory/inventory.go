@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package inventory has what a bare-metal site's inventories have in common. An inventory knows the hosts of a site, and hands
+// them out to machines.
+package inventory
+
+import (
+	"context"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
+)
+
+// Inventory hands out the hosts of one site to the machines of one shoot. It is safe for concurrent use. Errors are classified.
+type Inventory interface {
+	// Resources are the versions of the APIs that the inventory must serve.
+	Resources() []schema.GroupVersionResource
+	// Permissions are what the credentials must be allowed to do.
+	Permissions() []authorizationv1.ResourceAttributes
+	// Hosts returns the hosts that the selection selects, whoever uses them.
+	Hosts(ctx context.Context, selection Selection) ([]Host, error)
+	// Find returns the host of the machine, nil if it has none.
+	Find(ctx context.Context, machine string) (*Host, error)
+	// Machines returns the hosts of all machines of the shoot on the site.
+	Machines(ctx context.Context) ([]Host, error)
+	// Claim gives the machine a host, the one that it has already or a free one that the request selects, and writes to it what the
+	// machine shall be. It completes what an interrupted call began. The error is of platform.ClassExhausted, and says how many
+	// hosts match, if none is free.
+	Claim(ctx context.Context, request Claim) (*Host, error)
+	// Release takes what the machine was from its host, and the host from the machine when it is clean. It succeeds when the machine
+	// has no host any more, and returns a transient error that says how far it is before that.
+	Release(ctx context.Context, machine, cleaning string) error
+}
+
+// Selection selects hosts.
+type Selection struct {
+	// Selector selects them by their labels.
+	Selector labels.Selector
+	// Tolerations are the taints of hosts that do not matter.
+	Tolerations []corev1.Toleration
+	// Cleaning says what is wiped when a host is released.
+	Cleaning string
+}
+
+// Claim is what a machine wants of a host.
+type Claim struct {
+	// Machine is the name of the machine.
+	Machine string
+	// Selection selects the hosts that it may be.
+	Selection
+	// Image is what is written to the host.
+	Image v1alpha1.MetalImage
+	// Data returns what the machine is told at its first boot, once it is known which host it is.
+	Data func(ctx context.Context, host *Host) (Data, error)
+}
+
+// Data is what a machine is told at its first boot.
+type Data struct {
+	// UserData is the user data.
+	UserData []byte
+	// NodeName is the name of the node.
+	NodeName string
+	// NetworkData is the network configuration, empty if there is none.
+	NetworkData []byte
+}
+
+// Host is one host.
+type Host struct {
+	// Name is the name of the host.
+	Name string
+	// State says who may use the host.
+	State State
+	// Machine is the name of the shoot's machine that the host is, empty if it is none.
+	Machine string
+	// ProviderID is the provider ID of that machine.
+	ProviderID string
+	// NodeName is the name of that machine's node, empty if it is not known.
+	NodeName string
+	// MACAddress is that of the interface that the host boots from, empty if it is not known.
+	MACAddress string
+	// Complete is true if everything was written that the machine needs. What became of it is up to the inventory.
+	Complete bool
+	// Running is true if the machine's system was started.
+	Running bool
+	// Fault is the inventory's own message about what is wrong with the host, empty if nothing is or if the host is in
+	// maintenance.
+	Fault string
+}
+
+// State says who may use a host.
+type State string
+
+const (
+	// Free hosts can be claimed.
+	Free State = "Free"
+	// Claimed hosts belong to a machine of the shoot.
+	Claimed State = "Claimed"
+	// Taken hosts are used by someone else.
+	Taken State = "Taken"
+	// Unready hosts are used by nobody, but cannot be claimed now, for example because they are inspected or cleaned, in
+	// maintenance, tainted or faulty.
+	Unready State = "Unready"
+)
+
+// Options say for whom an inventory hands out hosts.
+type Options struct {
+	// Owner is the shoot and the site.
+	Owner owner.Owner
+	// Namespace is the namespace of the hosts or claims.
+	Namespace string
+}
