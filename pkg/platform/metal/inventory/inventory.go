@@ -37,6 +37,9 @@ type Inventory interface {
 	// Release takes what the machine was from its host, and the host from the machine when it is clean. It succeeds when the machine
 	// has no host any more, and returns a transient error that says how far it is before that.
 	Release(ctx context.Context, machine, cleaning string) error
+	// Watch calls changed with the hosts of all machines of the shoot on the site: at the beginning, and whenever something about
+	// them changed. It returns when ctx ends, or with an error if the inventory cannot be watched.
+	Watch(ctx context.Context, changed func([]Host)) error
 }
 
 // Selection selects hosts.
@@ -113,6 +116,6 @@ const (
 type Options struct {
 	// Owner is the shoot and the site.
 	Owner owner.Owner
-	// Namespace is the namespace of the hosts or claims.
-	Namespace string
+	// Watched makes reads come from watches, for a process that reads often. Otherwise each read is a request.
+	Watched bool
 }
