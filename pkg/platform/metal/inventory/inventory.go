@@ -24,8 +24,9 @@ type Inventory interface {
 	Resources() []schema.GroupVersionResource
 	// Permissions are what the credentials must be allowed to do.
 	Permissions() []authorizationv1.ResourceAttributes
-	// Hosts returns the hosts that the selection selects, whoever uses them.
-	Hosts(ctx context.Context, selection Selection) ([]Host, error)
+	// Hosts returns the hosts that each selection selects, whoever uses them, in the order of the selections. It looks at the inventory
+	// once, however many selections there are.
+	Hosts(ctx context.Context, selections ...Selection) ([][]Host, error)
 	// Find returns the host of the machine, nil if it has none.
 	Find(ctx context.Context, machine string) (*Host, error)
 	// Machines returns the hosts of all machines of the shoot on the site.
