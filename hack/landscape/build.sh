@@ -3,9 +3,9 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 
-# Builds the processes of the local landscape that are not ours (etcd, kube-apiserver, machine-controller-manager) from the Go
-# module proxy into hack/bin, unless they are there in the versions of hack/landscape/binaries/go.mod. If KUBEBUILDER_ASSETS is
-# set, etcd and kube-apiserver are taken from that folder.
+# Builds the processes of the local landscape that are not ours (etcd, kube-apiserver, machine-controller-manager, and those of a
+# bare-metal site) from the Go module proxy into hack/bin, unless they are there in the versions of the go.mod files in
+# hack/landscape/binaries. If KUBEBUILDER_ASSETS is set, etcd and kube-apiserver are taken from that folder.
 #
 # It uses neither -trimpath nor another CGO_ENABLED than `go test`: all share one build cache.
 
@@ -27,7 +27,7 @@ report() {
   done
 }
 
-# build NAME PACKAGE MODULE COLD   COLD is how long it takes with an empty build cache
+# build NAME PACKAGE MODULE COLD [SOURCE...]   COLD is how long it takes with an empty build cache, SOURCES are files of ours
 build() {
   local name=$1 package=$2 version flags stamp log ticker start=$SECONDS
   version="$(version_of "$3")"
@@ -36,7 +36,7 @@ build() {
     flags+=" -X $p.gitVersion=$kubernetes -X $p.gitMajor=1 -X $p.gitMinor=$(cut -d. -f2 <<<"$kubernetes")"
     flags+=" -X $p.gitTreeState=clean -X $p.gitCommit=0000000 -X $p.buildDate=1970-01-01T00:00:00Z"
   done
-  stamp="$(cat go.mod go.sum <(echo "$flags") <(go env GOVERSION GOARCH) | sha256sum | cut -c1-16)"
+  stamp="$(cat go.mod go.sum "${@:5}" <(echo "$flags") <(go env GOVERSION GOARCH) | sha256sum | cut -c1-16)"
   if [[ -x $bin/$name && $(cat "$bin/.$name.stamp" 2>/dev/null) == "$stamp" ]]; then
     return 0
   fi
@@ -67,3 +67,12 @@ else
 fi
 build machine-controller-manager github.com/gardener/machine-controller-manager/cmd/machine-controller-manager \
   github.com/gardener/machine-controller-manager "1 minute"
+
+# Bare-metal sites: Metal3's operator with played hardware, IronCore's operator and the BMCs that it tests itself with, and an
+# address pool. The latter needs older libraries than the others.
+build baremetal-operator github.com/metal3-io/baremetal-operator/landscape github.com/metal3-io/baremetal-operator "20 seconds" metal3/*
+build metal-operator github.com/ironcore-dev/metal-operator/cmd github.com/ironcore-dev/metal-operator "30 seconds"
+build bmcs ./bmcs github.com/ironcore-dev/metal-operator "5 seconds" bmcs/*
+cd ipam
+build ipam-provider-in-cluster sigs.k8s.io/cluster-api-ipam-provider-in-cluster \
+  sigs.k8s.io/cluster-api-ipam-provider-in-cluster "2 minutes"
