@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/ignition"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -32,14 +33,14 @@ var _ = Describe("wrapUserData", func() {
 		wrapped, err := wrapUserData(v1alpha1.UserDataFormatIgnition, []byte(script))
 		Expect(err).NotTo(HaveOccurred())
 
-		var config ignitionConfig
+		var config ignition.Config
 		Expect(json.Unmarshal(wrapped, &config)).To(Succeed())
 		Expect(config.Ignition.Version).To(Equal("3.3.0"))
-		Expect(config.Storage.Files).To(ConsistOf(ignitionFile{
+		Expect(config.Storage.Files).To(ConsistOf(ignition.File{
 			Path:      "/opt/bin/gardener-user-data",
 			Mode:      0o700,
 			Overwrite: true,
-			Contents:  ignitionContents{Source: "data:;base64," + base64.StdEncoding.EncodeToString([]byte(script))},
+			Contents:  ignition.Resource{Source: "data:;base64," + base64.StdEncoding.EncodeToString([]byte(script))},
 		}))
 		Expect(config.Systemd.Units).To(HaveLen(1))
 		Expect(config.Systemd.Units[0].Contents).To(ContainSubstring("ExecStart=/opt/bin/gardener-user-data\n"))
