@@ -46,6 +46,14 @@ type Binaries struct {
 	Driver string
 	// Extension is our extension.
 	Extension string
+	// Metal3 is baremetal-operator with played hardware.
+	Metal3 string
+	// IronCore is metal-operator.
+	IronCore string
+	// BMCs are the BMCs that metal-operator tests itself with.
+	BMCs string
+	// IPAM is cluster-api-ipam-provider-in-cluster.
+	IPAM string
 }
 
 // DefaultBinaries are the executables in hack/bin; etcd and kube-apiserver are taken from $KUBEBUILDER_ASSETS if it is set.
@@ -61,13 +69,26 @@ func DefaultBinaries() Binaries {
 		MCM:           filepath.Join(bin, "machine-controller-manager"),
 		Driver:        filepath.Join(bin, "machine-controller-manager-provider-hybrid"),
 		Extension:     filepath.Join(bin, "gardener-extension-provider-hybrid"),
+		Metal3:        filepath.Join(bin, "baremetal-operator"),
+		IronCore:      filepath.Join(bin, "metal-operator"),
+		BMCs:          filepath.Join(bin, "bmcs"),
+		IPAM:          filepath.Join(bin, "ipam-provider-in-cluster"),
 	}
 }
 
-// Check returns an error that names every missing executable.
+// Check returns an error that names every missing executable of a shoot.
 func (b Binaries) Check() error {
+	return check(b.Etcd, b.KubeAPIServer, b.MCM, b.Driver, b.Extension)
+}
+
+// CheckMetal returns an error that names every missing executable of a bare-metal site.
+func (b Binaries) CheckMetal() error {
+	return check(b.Etcd, b.KubeAPIServer, b.Metal3, b.IronCore, b.BMCs, b.IPAM)
+}
+
+func check(paths ...string) error {
 	var errs []error
-	for _, path := range []string{b.Etcd, b.KubeAPIServer, b.MCM, b.Driver, b.Extension} {
+	for _, path := range paths {
 		if info, err := os.Stat(path); err != nil {
 			errs = append(errs, err)
 		} else if info.IsDir() || info.Mode()&0o111 == 0 {

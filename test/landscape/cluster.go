@@ -21,6 +21,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/pki"
 )
 
 const readyTimeout = 90 * time.Second
@@ -37,13 +39,14 @@ type Cluster struct {
 	Kubeconfig string
 
 	certificates string
+	clients      *pki.Authority
 	port         int
 	token        string
 }
 
 // NewCluster prepares a cluster whose data, keys, kubeconfig and logs are below dir. Data of an earlier cluster is deleted.
 func NewCluster(dir string, binaries Binaries) (*Cluster, error) {
-	ports, err := freePorts(3)
+	ports, err := FreePorts(3)
 	if err != nil {
 		return nil, err
 	}
@@ -56,13 +59,21 @@ func NewCluster(dir string, binaries Binaries) (*Cluster, error) {
 			return nil, err
 		}
 	}
-	c := &Cluster{Kubeconfig: filepath.Join(dir, "kubeconfig"), certificates: keys, port: ports[2], token: rand.Text()}
+	clients, err := pki.NewAuthority()
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{Kubeconfig: filepath.Join(dir, "kubeconfig"), certificates: keys, clients: clients, port: ports[2], token: rand.Text()}
 
-	signingKey, tokens := filepath.Join(keys, "service-account.key"), filepath.Join(keys, "tokens.csv")
+	signingKey, tokens, authority := filepath.Join(keys, "service-account.key"), filepath.Join(keys, "tokens.csv"), filepath.Join(keys, "clients.crt")
 	if err := writeSigningKey(signingKey); err != nil {
 		return nil, err
 	}
 	if err := os.WriteFile(tokens, []byte(c.token+",admin,admin,system:masters\n"), 0o600); err != nil {
+		return nil, err
+	}
+
+	if err := os.WriteFile(authority, []byte(clients.PEM), 0o600); err != nil {
 		return nil, err
 	}
 
@@ -76,7 +87,7 @@ func NewCluster(dir string, binaries Binaries) (*Cluster, error) {
 	c.APIServer = &Process{Name: "kube-apiserver", Path: binaries.KubeAPIServer, LogFile: filepath.Join(logs, "kube-apiserver.log"), Args: []string{
 		"--etcd-servers=" + client,
 		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--secure-port=" + strconv.Itoa(c.port), "--cert-dir=" + keys,
-		"--token-auth-file=" + tokens, "--authorization-mode=RBAC",
+		"--token-auth-file=" + tokens, "--client-ca-file=" + authority, "--authorization-mode=RBAC",
 		"--service-account-issuer=" + loopback("https", c.port),
 		"--service-account-key-file=" + signingKey, "--service-account-signing-key-file=" + signingKey,
 		"--service-cluster-ip-range=10.0.0.0/24", "--endpoint-reconciler-type=none",
@@ -151,6 +162,11 @@ func (c *Cluster) access() error {
 	config.QPS, config.Burst = 200, 400
 	c.Config = config
 	return nil
+}
+
+// ClientCertificate makes a certificate with which a user that is member of groups authenticates.
+func (c *Cluster) ClientCertificate(user string, groups ...string) (*pki.Pair, error) {
+	return c.clients.Client(user, groups...)
 }
 
 // Stop stops kube-apiserver and etcd.

@@ -11,7 +11,7 @@ import (
 
 // controllers makes the processes that work on the cluster. Intervals are short so that what is watched happens soon.
 func controllers(o Options, c *Cluster) (mcm, driver, extension *Process, err error) {
-	ports, err := freePorts(4)
+	ports, err := FreePorts(4)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -6,10 +6,10 @@ package landscape
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -31,25 +31,50 @@ var crdFiles = []string{
 // InstallCRDs installs the custom resource definitions of Gardener and machine-controller-manager and waits until they are
 // served.
 func InstallCRDs(ctx context.Context, config *rest.Config) error {
-	dir, err := moduleDir(ctx, "github.com/gardener/gardener")
+	return CRDs{Module: "github.com/gardener/gardener", Folder: filepath.Join("example", "seed-crds"), Files: crdFiles}.Install(ctx, config)
+}
+
+// CRDs are files with custom resource definitions in the sources of a module.
+type CRDs struct {
+	// Main is the folder of the go.mod that says the version of the module, below the root folder of the project's sources.
+	Main string
+	// Module is the path of the module.
+	Module string
+	// Folder is the folder in the module.
+	Folder string
+	// Files are the files in the folder. Default: all.
+	Files []string
+}
+
+// Install installs the custom resource definitions and waits until they are served.
+func (c CRDs) Install(ctx context.Context, config *rest.Config) error {
+	dir, err := ModuleDir(ctx, c.Main, c.Module)
 	if err != nil {
 		return err
 	}
 	options := envtest.CRDInstallOptions{ErrorIfPathMissing: true}
-	for _, file := range crdFiles {
-		options.Paths = append(options.Paths, filepath.Join(dir, "example", "seed-crds", file))
+	for _, file := range c.Files {
+		options.Paths = append(options.Paths, filepath.Join(dir, c.Folder, file))
+	}
+	if len(c.Files) == 0 {
+		options.Paths = []string{filepath.Join(dir, c.Folder)}
 	}
 	_, err = envtest.InstallCRDs(config, options)
 	return err
 }
 
-// moduleDir returns the folder with the sources of a module that the project requires.
-func moduleDir(ctx context.Context, module string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module) // #nosec G204 -- constant arguments
-	cmd.Dir = Root()
+// ModuleDir returns the folder with the sources of a module, which it downloads if they are not there. The version is that of the
+// go.mod in a folder below the root folder of the project's sources.
+func ModuleDir(ctx context.Context, main, module string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module) // #nosec G204 -- constant arguments
+	cmd.Dir = filepath.Join(Root(), main)
 	out, err := cmd.Output()
 	if err != nil {
 		return "", fmt.Errorf("find the sources of %s: %w", module, err)
 	}
-	return strings.TrimSpace(string(out)), nil
+	var found struct{ Dir string }
+	if err := json.Unmarshal(out, &found); err != nil {
+		return "", fmt.Errorf("find the sources of %s: %w", module, err)
+	}
+	return found.Dir, nil
 }

@@ -20,8 +20,8 @@ const (
 	maxTries  = 100
 )
 
-// freePorts returns n free TCP ports of the loopback interface.
-func freePorts(n int) ([]int, error) {
+// FreePorts returns n free TCP ports of the loopback interface.
+func FreePorts(n int) ([]int, error) {
 	var ports []int
 	for range maxTries {
 		if len(ports) == n {
