@@ -29,6 +29,9 @@ const (
 	MetalNodeNameMachine = "Machine"
 	// MetalNodeNameHost names nodes after their hosts.
 	MetalNodeNameHost = "Host"
+
+	// MetalImageFormatLiveISO is the format of an image that is booted and not written to a disk.
+	MetalImageFormatLiveISO = "live-iso"
 )
 
 // MetalProfile describes a bare-metal site in the CloudProfile.
@@ -72,8 +75,8 @@ type MetalMachineType struct {
 type MetalImage struct {
 	// URL is the address of the image; with IronCore the reference of an OCI image.
 	URL string `json:"url"`
-	// Checksum is the checksum of the image or the address of a file that holds it. IronCore has none, as the reference of an OCI
-	// image can hold its digest.
+	// Checksum is the checksum of the image or the address of a file that holds it. Required with Metal3, unless the format is live-iso
+	// or the URL begins with oci://. IronCore has none, as the reference of an OCI image can hold its digest.
 	// +optional
 	Checksum string `json:"checksum,omitempty"`
 	// ChecksumType is md5, sha256 or sha512. Default: sha256.
@@ -86,12 +89,12 @@ type MetalImage struct {
 
 // MetalInfrastructure configures a bare-metal site of a shoot.
 type MetalInfrastructure struct {
-	// IPAM names the pool that the hosts' addresses come from.
+	// IPAM names the pool that the hosts' addresses come from. The template must have $ADDRESS then.
 	// +optional
 	IPAM *MetalIPAM `json:"ipam,omitempty"`
 	// NetworkDataTemplate is the template of the hosts' network data: with Metal3 that of cloud-init's config drive, with
 	// IronCore a file of systemd-networkd. Of the form $NAME or ${NAME} are replaced: MACHINE, HOST, MAC, ADDRESS, PREFIX,
-	// GATEWAY, DNS_SERVERS (separated by spaces), DNS_SERVERS_JSON (a list) and MTU. $$ is a dollar sign.
+	// GATEWAY, DNS_SERVERS (separated by spaces), DNS_SERVERS_JSON (a list) and MTU. $$ is a dollar sign. At most 16 KiB.
 	// +optional
 	NetworkDataTemplate string `json:"networkDataTemplate,omitempty"`
 }

@@ -38,7 +38,7 @@ func ValidateCloudProfileConfig(config *v1alpha1.CloudProfileConfig, spec *garde
 	allErrs = append(allErrs, validateMachineTypes(config.MachineTypes, spec, platforms, fldPath.Child("machineTypes"))...)
 	allErrs = append(allErrs, validateVolumeTypes(config.VolumeTypes, spec, platforms, fldPath.Child("volumeTypes"))...)
 	allErrs = append(allErrs, validateMachineImages(config.MachineImages, spec, platforms, fldPath.Child("machineImages"))...)
-	return allErrs
+	return append(allErrs, validateMetalOffers(config, fldPath)...)
 }
 
 // platformsOf returns the platform of each site; it is empty for a site that has not exactly one.

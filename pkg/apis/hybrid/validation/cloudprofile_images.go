@@ -15,11 +15,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-var (
-	userDataFormats    = []v1alpha1.UserDataFormat{v1alpha1.UserDataFormatCloudInit, v1alpha1.UserDataFormatIgnition, v1alpha1.UserDataFormatScript}
-	metalChecksumTypes = []string{"md5", "sha256", "sha512"}
-	metalImageFormats  = []string{"raw", "qcow2", "vmdk", "live-iso"}
-)
+var userDataFormats = []v1alpha1.UserDataFormat{v1alpha1.UserDataFormatCloudInit, v1alpha1.UserDataFormatIgnition, v1alpha1.UserDataFormatScript}
 
 func validateMachineImages(images []v1alpha1.MachineImage, spec *gardencorev1beta1.CloudProfileSpec, platforms map[string]v1alpha1.Platform, fldPath *field.Path) field.ErrorList {
 	var (
@@ -136,13 +132,6 @@ func validateSiteMachineImage(image *v1alpha1.SiteMachineImage, fldPath *field.P
 	}
 	if image.VSphere != nil {
 		allErrs = append(allErrs, validateVSphereImage(image.VSphere, fldPath.Child("vsphere"))...)
-	}
-	if metal := image.Metal; metal != nil {
-		metalPath := fldPath.Child("metal")
-		allErrs = append(allErrs, validateURL(metal.URL, []string{"http", "https", "oci"}, metalPath.Child("url"))...)
-		allErrs = append(allErrs, validateRequired(metal.Checksum, metalPath.Child("checksum"))...)
-		allErrs = append(allErrs, validateOneOf(metal.ChecksumType, metalChecksumTypes, metalPath.Child("checksumType"))...)
-		allErrs = append(allErrs, validateOneOf(metal.Format, metalImageFormats, metalPath.Child("format"))...)
 	}
 	return allErrs
 }

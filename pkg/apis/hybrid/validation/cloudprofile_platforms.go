@@ -16,10 +16,6 @@ var (
 	openStackEndpointTypes       = []string{"public", "internal", "admin"}
 	openStackServerGroupPolicies = []string{"affinity", "anti-affinity", "soft-affinity", "soft-anti-affinity"}
 	openStackPurposes            = []string{"default", "private"}
-
-	metalInventories = []v1alpha1.MetalInventory{v1alpha1.MetalInventoryMetal3, v1alpha1.MetalInventoryIronCore}
-	metalCleanings   = []string{"metadata", "disabled"}
-	metalNodeNames   = []string{"Machine", "Host"}
 )
 
 func validateOpenStackProfile(profile *v1alpha1.OpenStackProfile, fldPath *field.Path) field.ErrorList {
@@ -70,15 +66,6 @@ func validateOpenStackLoadBalancerClasses(classes []v1alpha1.OpenStackLoadBalanc
 			}
 		}
 	}
-	return allErrs
-}
-
-func validateMetalProfile(profile *v1alpha1.MetalProfile, fldPath *field.Path) field.ErrorList {
-	allErrs := validateOneOf(profile.Inventory, metalInventories, fldPath.Child("inventory"))
-	allErrs = append(allErrs, validateURL(profile.Server, []string{"https"}, fldPath.Child("server"))...)
-	allErrs = append(allErrs, validateDNSLabel(profile.Namespace, fldPath.Child("namespace"))...)
-	allErrs = append(allErrs, validateOneOf(profile.Cleaning, metalCleanings, fldPath.Child("cleaning"))...)
-	allErrs = append(allErrs, validateOneOf(profile.NodeName, metalNodeNames, fldPath.Child("nodeName"))...)
 	return allErrs
 }
 

@@ -250,7 +250,7 @@ var _ = Describe("#ValidateCloudProfileConfig", func() {
 		Entry("no type, no policy", func(p *profile, _ *spec) {
 			p.VolumeTypes[0].Sites[0].OpenStack.Type, p.VolumeTypes[0].Sites[1].VSphere.StoragePolicy = "", ""
 		}, problem{required, "c.volumeTypes[0].sites[0].openstack.type"}, problem{required, "c.volumeTypes[0].sites[1].vsphere.storagePolicy"}),
-		Entry("on a metal site", func(p *profile, _ *spec) { p.VolumeTypes[0].Sites[0] = v1alpha1.SiteVolumeType{Name: "racks"} }, problem{required, "c.volumeTypes[0].sites[0].metal"}),
+		Entry("on a metal site", func(p *profile, _ *spec) { p.VolumeTypes[0].Sites[0] = v1alpha1.SiteVolumeType{Name: "racks"} }, problem{forbidden, "c.volumeTypes[0].sites[0]"}),
 	)
 
 	DescribeTable("machine images", validate,
@@ -278,10 +278,6 @@ var _ = Describe("#ValidateCloudProfileConfig", func() {
 		Entry("no template", onImage(0, func(i *v1alpha1.SiteMachineImage) {
 			*i = v1alpha1.SiteMachineImage{Name: "vc", VSphere: &v1alpha1.VSphereImage{}}
 		}), problem{required, "c.machineImages[0].versions[0].capabilityFlavors[0].sites[0].vsphere.template"}),
-		Entry("metal", onImage(1, func(i *v1alpha1.SiteMachineImage) {
-			i.Metal = &v1alpha1.MetalImage{URL: "ftp://images", ChecksumType: "crc", Format: "iso"}
-		}), problem{invalid, "c.machineImages[0].versions[0].capabilityFlavors[0].sites[1].metal.url"}, problem{required, "c.machineImages[0].versions[0].capabilityFlavors[0].sites[1].metal.checksum"},
-			problem{notSupported, "c.machineImages[0].versions[0].capabilityFlavors[0].sites[1].metal.checksumType"}, problem{notSupported, "c.machineImages[0].versions[0].capabilityFlavors[0].sites[1].metal.format"}),
 	)
 
 	DescribeTable("capabilities", func(machineCapabilities []string, core []gardencorev1beta1.Capabilities, own []map[string][]string, problems ...problem) {

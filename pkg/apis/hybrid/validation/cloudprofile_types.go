@@ -38,9 +38,6 @@ func validateMachineTypes(machineTypes []v1alpha1.MachineType, spec *gardencorev
 			if site.VSphere != nil {
 				allErrs = append(allErrs, validateExtraConfig(site.VSphere.ExtraConfig, sitePath.Child("vsphere", "extraConfig"))...)
 			}
-			if site.Metal != nil {
-				allErrs = append(allErrs, validateLabelSelector(site.Metal.HostSelector, sitePath.Child("metal", "hostSelector"))...)
-			}
 		}
 		allErrs = append(allErrs, sites.errs...)
 	}
@@ -64,6 +61,10 @@ func validateVolumeTypes(volumeTypes []v1alpha1.VolumeType, spec *gardencorev1be
 		sites := newSiteList(platforms, len(volumeType.Sites), idxPath.Child("sites"))
 		for j := range volumeType.Sites {
 			site, sitePath := &volumeType.Sites[j], idxPath.Child("sites").Index(j)
+			if platforms[site.Name] == v1alpha1.PlatformMetal {
+				allErrs = append(allErrs, field.Forbidden(sitePath, noVolumes(site.Name)))
+				continue
+			}
 			sites.add(site.Name, site.Platforms(), sitePath)
 			if site.OpenStack != nil {
 				allErrs = append(allErrs, validateRequired(site.OpenStack.Type, sitePath.Child("openstack", "type"))...)

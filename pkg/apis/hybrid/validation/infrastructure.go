@@ -203,10 +203,8 @@ func (v *infrastructureValidator) validateSitePlatform(site *v1alpha1.Infrastruc
 	if siteProfile.VSphere != nil {
 		allErrs = append(allErrs, validateVSphereInfrastructure(site.VSphere, siteProfile, fldPath.Child("vsphere"))...)
 	}
-	if site.Metal != nil && site.Metal.IPAM != nil {
-		poolPath := fldPath.Child("metal", "ipam", "poolRef")
-		allErrs = append(allErrs, validateRequired(site.Metal.IPAM.PoolRef.Kind, poolPath.Child("kind"))...)
-		allErrs = append(allErrs, validateRequired(site.Metal.IPAM.PoolRef.Name, poolPath.Child("name"))...)
+	if siteProfile.Metal != nil {
+		allErrs = append(allErrs, validateMetalInfrastructure(site.Metal, fldPath.Child("metal"))...)
 	}
 	return allErrs
 }

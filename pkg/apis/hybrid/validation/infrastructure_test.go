@@ -8,7 +8,6 @@ import (
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -125,12 +124,6 @@ var _ = Describe("#ValidateInfrastructureConfig", func() {
 		Entry("bad DNS server and MTU", func(c *infrastructure, _ *gardencorev1beta1.Networking) {
 			c.Sites[1].DNSServers, c.Sites[1].MTU = []string{"x"}, new(int32(1))
 		}, problem{invalid, "i.sites[1].dnsServers[0]"}, problem{invalid, "i.sites[1].mtu"}),
-		Entry("address pool", func(c *infrastructure, _ *gardencorev1beta1.Networking) {
-			c.Sites[1].Metal = &v1alpha1.MetalInfrastructure{IPAM: &v1alpha1.MetalIPAM{PoolRef: corev1.TypedLocalObjectReference{Kind: "InClusterIPPool", Name: "a"}}}
-		}),
-		Entry("address pool without kind and name", func(c *infrastructure, _ *gardencorev1beta1.Networking) {
-			c.Sites[1].Metal = &v1alpha1.MetalInfrastructure{IPAM: &v1alpha1.MetalIPAM{}}
-		}, problem{required, "i.sites[1].metal.ipam.poolRef.kind"}, problem{required, "i.sites[1].metal.ipam.poolRef.name"}),
 	)
 
 	DescribeTable("OpenStack", validate(newRouted),

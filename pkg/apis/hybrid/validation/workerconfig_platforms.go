@@ -39,6 +39,9 @@ func validateWorkerSite(config *v1alpha1.WorkerSite, site *v1alpha1.CloudProfile
 	if site.VSphere != nil {
 		allErrs = append(allErrs, validateVSphereWorker(config.VSphere, fldPath.Child("vsphere"))...)
 	}
+	if config.Metal != nil && site.Metal != nil {
+		allErrs = append(allErrs, validateHosts(config.Metal.HostSelector, config.Metal.Tolerations, site.Metal, fldPath.Child("metal"))...)
+	}
 	return allErrs
 }
 
@@ -98,6 +101,9 @@ func validateWorkerDataVolumeSite(config *v1alpha1.WorkerDataVolumeSite, site *v
 		return nil
 	}
 	platform, _ := site.Platform()
+	if platform == v1alpha1.PlatformMetal {
+		return field.ErrorList{field.Forbidden(fldPath, noVolumes(site.Name))}
+	}
 	allErrs := validateBlocks(config.Platforms(), site.Name, platform, true, fldPath)
 	if config.OpenStack != nil {
 		allErrs = append(allErrs, validateRequired(config.OpenStack.Type, fldPath.Child("openstack", "type"))...)

@@ -73,8 +73,9 @@ var _ = Describe("#ValidateWorkerConfig for platforms", func() {
 		Entry("on a site twice", []dataVolume{{Name: "db", Sites: []dataVolumeSite{{Name: "cloud", OpenStack: ssd}, {Name: "cloud", OpenStack: ssd}}}}, problem{duplicate, "c.dataVolumes[0].sites[1].name"}),
 		Entry("without a block", []dataVolume{{Name: "db", Sites: []dataVolumeSite{{Name: "cloud"}}}}, problem{required, "c.dataVolumes[0].sites[0].openstack"}),
 		Entry("without a type", []dataVolume{{Name: "db", Sites: []dataVolumeSite{{Name: "cloud", OpenStack: &v1alpha1.OpenStackVolumeType{}}}}}, problem{required, "c.dataVolumes[0].sites[0].openstack.type"}),
-		Entry("with a block of another platform", []dataVolume{{Name: "db", Sites: []dataVolumeSite{{Name: "racks", OpenStack: ssd}}}},
-			problem{forbidden, "c.dataVolumes[0].sites[0].openstack"}, problem{required, "c.dataVolumes[0].sites[0].metal"}),
+		Entry("on a metal site", []dataVolume{{Name: "db", Sites: []dataVolumeSite{{Name: "racks", OpenStack: ssd}}}}, problem{forbidden, "c.dataVolumes[0].sites[0]"}),
+		Entry("with a block of another platform", []dataVolume{{Name: "db", Sites: []dataVolumeSite{{Name: "cloud", OpenStack: ssd, VSphere: &v1alpha1.VSphereVolumeType{StoragePolicy: "a"}}}}},
+			problem{forbidden, "c.dataVolumes[0].sites[0].vsphere"}),
 	)
 })
 

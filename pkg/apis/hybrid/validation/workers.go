@@ -164,6 +164,13 @@ func (v *workerValidator) validateVolumes(worker *gardencorev1beta1.Worker, site
 	for i, volume := range worker.DataVolumes {
 		allErrs = append(allErrs, v.validateVolume(volume.Type, volume.Encrypted, sites, fldPath.Child("dataVolumes").Index(i))...)
 	}
+	if len(worker.DataVolumes) > 0 {
+		for _, site := range sites {
+			if profile := helper.FindSite(v.profile, site); profile != nil && profile.Metal != nil {
+				allErrs = append(allErrs, field.Forbidden(fldPath.Child("dataVolumes"), noVolumes(site)))
+			}
+		}
+	}
 	return allErrs
 }
 

@@ -104,12 +104,17 @@ var _ = Describe("#ValidateWorkers", func() {
 		}),
 		Entry("encrypted", func(w *worker) { w.Volume = &gardencorev1beta1.Volume{Encrypted: new(true)} }, problem{forbidden, "w[1].volume.encrypted"}),
 		Entry("not encrypted", func(w *worker) { w.Volume = &gardencorev1beta1.Volume{Encrypted: new(false)} }),
-		Entry("data volume without type", func(w *worker) { w.DataVolumes = []gardencorev1beta1.DataVolume{{Name: "a"}} }),
+		Entry("data volume without type", func(w *worker) {
+			w.DataVolumes, w.Zones = []gardencorev1beta1.DataVolume{{Name: "a"}}, []string{"cloud-a"}
+		}),
+		Entry("data volume on a metal site", func(w *worker) { w.DataVolumes = []gardencorev1beta1.DataVolume{{Name: "a"}} }, problem{forbidden, "w[1].dataVolumes"}),
 		Entry("data volume of a type that one site does not have", func(w *worker) {
 			w.DataVolumes = []gardencorev1beta1.DataVolume{{Name: "a"}, {Name: "b", Type: new("fast")}}
 		},
-			problem{invalid, "w[1].dataVolumes[1].type"}),
-		Entry("encrypted data volume", func(w *worker) { w.DataVolumes = []gardencorev1beta1.DataVolume{{Name: "a", Encrypted: new(true)}} }, problem{forbidden, "w[1].dataVolumes[0].encrypted"}),
+			problem{invalid, "w[1].dataVolumes[1].type"}, problem{forbidden, "w[1].dataVolumes"}),
+		Entry("encrypted data volume", func(w *worker) {
+			w.DataVolumes, w.Zones = []gardencorev1beta1.DataVolume{{Name: "a", Encrypted: new(true)}}, []string{"cloud-a"}
+		}, problem{forbidden, "w[1].dataVolumes[0].encrypted"}),
 		Entry("label", func(w *worker) { w.Labels = map[string]string{"a": "b"} }),
 		Entry("labels of ours", func(w *worker) { w.Labels = map[string]string{v1alpha1.LabelSite: "a", v1alpha1.LabelPlatform: "b"} },
 			problem{forbidden, "w[1].labels[" + v1alpha1.LabelSite + "]"}, problem{forbidden, "w[1].labels[" + v1alpha1.LabelPlatform + "]"}),

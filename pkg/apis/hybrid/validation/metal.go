@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/networkdata"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
+
+const (
+	// ociScheme begins the address of an OCI image where other addresses are possible, too.
+	ociScheme = "oci://"
+	// maxNetworkDataTemplate is the most that a template of network data has, in bytes. It becomes part of a Secret and of
+	// machine classes.
+	maxNetworkDataTemplate = 16 << 10
+)
+
+var (
+	metalInventories   = []v1alpha1.MetalInventory{v1alpha1.MetalInventoryMetal3, v1alpha1.MetalInventoryIronCore}
+	metalCleanings     = []string{v1alpha1.MetalCleaningMetadata, v1alpha1.MetalCleaningDisabled}
+	metalNodeNames     = []string{v1alpha1.MetalNodeNameMachine, v1alpha1.MetalNodeNameHost}
+	metalChecksumTypes = []string{"md5", "sha256", "sha512"}
+	metalImageFormats  = []string{"raw", "qcow2", "vmdk", v1alpha1.MetalImageFormatLiveISO}
+
+	tolerationOperators = []corev1.TolerationOperator{corev1.TolerationOpEqual, corev1.TolerationOpExists}
+	// tolerationEffects are those of the taints of IronCore's servers.
+	tolerationEffects = []corev1.TaintEffect{"NoBind", "Evict"}
+
+	// ociReferenceRegexp matches the reference of an OCI image with registry and repository, and with a tag, a digest or both.
+	ociReferenceRegexp = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+(:[\w][\w.-]{0,127})?(@[a-z0-9]+:[0-9a-fA-F]{32,})?$`)
+)
+
+func validateMetalProfile(profile *v1alpha1.MetalProfile, fldPath *field.Path) field.ErrorList {
+	allErrs := validateOneOf(profile.Inventory, metalInventories, fldPath.Child("inventory"))
+	allErrs = append(allErrs, validateURL(profile.Server, []string{"https"}, fldPath.Child("server"))...)
+	allErrs = append(allErrs, validateDNSLabel(profile.Namespace, fldPath.Child("namespace"))...)
+	allErrs = append(allErrs, validateOneOf(profile.Cleaning, metalCleanings, fldPath.Child("cleaning"))...)
+	allErrs = append(allErrs, validateOneOf(profile.NodeName, metalNodeNames, fldPath.Child("nodeName"))...)
+	return allErrs
+}
+
+// validateMetalOffers checks what the machine types and images are on bare-metal sites. What is allowed depends on the inventory
+// of the site.
+func validateMetalOffers(config *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
+	var allErrs field.ErrorList
+	for i := range config.MachineTypes {
+		for j := range config.MachineTypes[i].Sites {
+			machineType := &config.MachineTypes[i].Sites[j]
+			if site := helper.FindSite(config, machineType.Name); machineType.Metal != nil && site != nil && site.Metal != nil {
+				metalPath := fldPath.Child("machineTypes").Index(i).Child("sites").Index(j).Child("metal")
+				allErrs = append(allErrs, validateHosts(machineType.Metal.HostSelector, machineType.Metal.Tolerations, site.Metal, metalPath)...)
+			}
+		}
+	}
+	for i := range config.MachineImages {
+		for j := range config.MachineImages[i].Versions {
+			for k := range config.MachineImages[i].Versions[j].CapabilityFlavors {
+				sites := config.MachineImages[i].Versions[j].CapabilityFlavors[k].Sites
+				sitesPath := fldPath.Child("machineImages").Index(i).Child("versions").Index(j).Child("capabilityFlavors").Index(k).Child("sites")
+				for l := range sites {
+					if site := helper.FindSite(config, sites[l].Name); sites[l].Metal != nil && site != nil && site.Metal != nil {
+						allErrs = append(allErrs, validateMetalImage(&sites[l], site.Metal, sitesPath.Index(l))...)
+					}
+				}
+			}
+		}
+	}
+	return allErrs
+}
+
+func validateMetalImage(image *v1alpha1.SiteMachineImage, profile *v1alpha1.MetalProfile, fldPath *field.Path) field.ErrorList {
+	var (
+		metal     = image.Metal
+		metalPath = fldPath.Child("metal")
+		allErrs   = validateOneOf(metal.ChecksumType, metalChecksumTypes, metalPath.Child("checksumType"))
+	)
+	allErrs = append(allErrs, validateOneOf(metal.Format, metalImageFormats, metalPath.Child("format"))...)
+
+	if profile.Inventory != v1alpha1.MetalInventoryIronCore {
+		allErrs = append(allErrs, validateURL(metal.URL, []string{"http", "https", "oci"}, metalPath.Child("url"))...)
+		if metal.Format != v1alpha1.MetalImageFormatLiveISO && !strings.HasPrefix(metal.URL, ociScheme) {
+			allErrs = append(allErrs, validateRequired(metal.Checksum, metalPath.Child("checksum"))...)
+		}
+		return allErrs
+	}
+
+	switch {
+	case metal.URL == "":
+		allErrs = append(allErrs, field.Required(metalPath.Child("url"), "must be the reference of an OCI image"))
+	case !ociReferenceRegexp.MatchString(strings.TrimPrefix(metal.URL, ociScheme)):
+		allErrs = append(allErrs, field.Invalid(metalPath.Child("url"), metal.URL, "must be the reference of an OCI image with its registry, such as registry.example.com/images/linux:1.0"))
+	}
+	if metal.Checksum != "" {
+		allErrs = append(allErrs, field.Forbidden(metalPath.Child("checksum"), "must not be set for IronCore: the reference in url can have a digest"))
+	}
+	if image.UserData == nil || image.UserData.Format != v1alpha1.UserDataFormatIgnition {
+		allErrs = append(allErrs, field.Required(fldPath.Child("userData", "format"), fmt.Sprintf("must be %q for IronCore", v1alpha1.UserDataFormatIgnition)))
+	}
+	return allErrs
+}
+
+// validateHosts checks what a machine type or a pool wants of the hosts of a site.
+func validateHosts(selector *metav1.LabelSelector, tolerations []corev1.Toleration, profile *v1alpha1.MetalProfile, fldPath *field.Path) field.ErrorList {
+	allErrs := validateLabelSelector(selector, fldPath.Child("hostSelector"))
+	tolerationsPath := fldPath.Child("tolerations")
+	if len(tolerations) > 0 && profile.Inventory != v1alpha1.MetalInventoryIronCore {
+		return append(allErrs, field.Forbidden(tolerationsPath, fmt.Sprintf("hosts of the inventory %q have no taints", profile.Inventory)))
+	}
+	for i := range tolerations {
+		allErrs = append(allErrs, validateToleration(&tolerations[i], tolerationsPath.Index(i))...)
+	}
+	return allErrs
+}
+
+func validateToleration(toleration *corev1.Toleration, fldPath *field.Path) field.ErrorList {
+	var allErrs field.ErrorList
+	if toleration.Key == "" {
+		allErrs = append(allErrs, field.Required(fldPath.Child("key"), "must be the key of a taint"))
+	} else {
+		for _, message := range validation.IsQualifiedName(toleration.Key) {
+			allErrs = append(allErrs, field.Invalid(fldPath.Child("key"), toleration.Key, message))
+		}
+	}
+	if toleration.Operator != "" {
+		allErrs = append(allErrs, validateOneOf(toleration.Operator, tolerationOperators, fldPath.Child("operator"))...)
+	}
+	if toleration.Operator == corev1.TolerationOpExists && toleration.Value != "" {
+		allErrs = append(allErrs, field.Forbidden(fldPath.Child("value"), fmt.Sprintf("must not be set with operator %q", corev1.TolerationOpExists)))
+	}
+	if toleration.Effect != "" {
+		allErrs = append(allErrs, validateOneOf(toleration.Effect, tolerationEffects, fldPath.Child("effect"))...)
+	}
+	if toleration.TolerationSeconds != nil {
+		allErrs = append(allErrs, field.Forbidden(fldPath.Child("tolerationSeconds"), "has no meaning for servers"))
+	}
+	return allErrs
+}
+
+func validateMetalInfrastructure(config *v1alpha1.MetalInfrastructure, fldPath *field.Path) field.ErrorList {
+	if config == nil {
+		return nil
+	}
+	var (
+		allErrs      field.ErrorList
+		templatePath = fldPath.Child("networkDataTemplate")
+	)
+	if ipam := config.IPAM; ipam != nil {
+		poolPath := fldPath.Child("ipam", "poolRef")
+		allErrs = append(allErrs, validateRequired(ipam.PoolRef.Kind, poolPath.Child("kind"))...)
+		allErrs = append(allErrs, validateAPIGroup(ipam.PoolRef.APIGroup, poolPath.Child("apiGroup"))...)
+		if ipam.PoolRef.Name == "" {
+			allErrs = append(allErrs, validateRequired(ipam.PoolRef.Name, poolPath.Child("name"))...)
+		} else {
+			for _, message := range validation.IsDNS1123Subdomain(ipam.PoolRef.Name) {
+				allErrs = append(allErrs, field.Invalid(poolPath.Child("name"), ipam.PoolRef.Name, message))
+			}
+		}
+	}
+
+	if len(config.NetworkDataTemplate) > maxNetworkDataTemplate {
+		return append(allErrs, field.TooLong(templatePath, "", maxNetworkDataTemplate))
+	}
+	variables, err := networkdata.Parse(config.NetworkDataTemplate)
+	if err != nil {
+		return append(allErrs, field.Invalid(templatePath, "(hidden)", err.Error()))
+	}
+	hasAddress := slices.Contains(variables, networkdata.Address)
+	switch {
+	case config.IPAM != nil && !hasAddress:
+		allErrs = append(allErrs, field.Required(templatePath, fmt.Sprintf("must have $%s with ipam, because nothing else tells a host its address", networkdata.Address)))
+	case config.IPAM == nil && (hasAddress || slices.Contains(variables, networkdata.Prefix)):
+		allErrs = append(allErrs, field.Required(fldPath.Child("ipam"), fmt.Sprintf("must be set because networkDataTemplate has $%s or $%s", networkdata.Address, networkdata.Prefix)))
+	}
+	return allErrs
+}
+
+func validateAPIGroup(group *string, fldPath *field.Path) field.ErrorList {
+	if group == nil || *group == "" {
+		return field.ErrorList{field.Required(fldPath, "must be the API group of the pool, such as ipam.cluster.x-k8s.io")}
+	}
+	var allErrs field.ErrorList
+	for _, message := range validation.IsDNS1123Subdomain(*group) {
+		allErrs = append(allErrs, field.Invalid(fldPath, *group, message))
+	}
+	return allErrs
+}
+
+// noVolumes says why there are no volumes on a bare-metal site.
+func noVolumes(site string) string {
+	return fmt.Sprintf("site %q has hosts, which have their own disks and no volumes", site)
+}
