@@ -6,6 +6,7 @@ package platform
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -26,4 +27,9 @@ type Fault struct {
 	Host string
 	// Message is the site's own message.
 	Message string
+}
+
+// String returns what is wrong behind the names of host and machine.
+func (f Fault) String() string {
+	return fmt.Sprintf("host %s of machine %s: %s", f.Host, f.Machine, f.Message)
 }

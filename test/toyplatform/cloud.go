@@ -27,6 +27,8 @@ type Cloud struct {
 	hanging  map[string]chan struct{}
 	machines map[string]map[string]platform.Machine
 	groups   map[string][]string
+	faults   map[string][]platform.Fault
+	watches  []*Watch
 }
 
 // NewCloud returns an empty cloud.
@@ -37,6 +39,7 @@ func NewCloud() *Cloud {
 		hanging:  map[string]chan struct{}{},
 		machines: map[string]map[string]platform.Machine{},
 		groups:   map[string][]string{},
+		faults:   map[string][]platform.Fault{},
 	}
 }
 

@@ -7,18 +7,15 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/workersites"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -44,12 +41,10 @@ func (d *delegate) readFacts(ctx context.Context) (*facts, error) {
 		errs []error
 	)
 
-	profile, err := decode[v1alpha1.CloudProfileConfig]("providerConfig of the CloudProfile", d.cluster.CloudProfile.Spec.ProviderConfig)
+	known, err := workersites.Read(ctx, d.client, d.worker, d.cluster)
 	errs = append(errs, err)
-	f.profile = profile
-	config, err := decode[v1alpha1.InfrastructureConfig]("infrastructureConfig of the Shoot", d.cluster.Shoot.Spec.Provider.InfrastructureConfig)
-	errs = append(errs, err)
-	status, err := decode[v1alpha1.InfrastructureStatus]("infrastructureProviderStatus of the Worker", d.worker.Spec.InfrastructureProviderStatus)
+	f.profile, f.sites, f.sitesErr, f.secret = known.Profile, known.Sites, known.Unresolved, known.Secret
+	status, err := workersites.Decode[v1alpha1.InfrastructureStatus]("infrastructureProviderStatus of the Worker", d.worker.Spec.InfrastructureProviderStatus)
 	errs = append(errs, err)
 	f.status = status
 
@@ -61,24 +56,6 @@ func (d *delegate) readFacts(ctx context.Context) (*facts, error) {
 		d.log.Error(err, "The machine images in the status of the Worker cannot be read")
 	}
 
-	secret := &corev1.Secret{}
-	key := client.ObjectKey{Namespace: d.worker.Spec.SecretRef.Namespace, Name: d.worker.Spec.SecretRef.Name}
-	if err := d.client.Get(ctx, key, secret); err != nil {
-		errs = append(errs, fmt.Errorf("reading the credentials: %w", err))
-	}
-
-	f.secret = secret.Data
-
-	var sitesErr error
-	f.sites, sitesErr = site.Resolve(site.Input{
-		Shoot:   d.cluster.Shoot.Status.TechnicalID,
-		Profile: profile,
-		Config:  config,
-		Secret:  secret.Data,
-	})
-	if sitesErr != nil {
-		f.sitesErr = platform.NewError(platform.ClassConfiguration, "%w", sitesErr)
-	}
 	return f, errors.Join(errs...)
 }
 
@@ -131,12 +108,4 @@ func (d *delegate) capabilities(p *pool) (gardencorev1beta1.Capabilities, []gard
 			Name:   v1beta1constants.ArchitectureName,
 			Values: []string{v1beta1constants.ArchitectureAMD64, v1beta1constants.ArchitectureARM64},
 		}}
-}
-
-func decode[T any, P codec.Object[T]](what string, raw *runtime.RawExtension) (P, error) {
-	document, err := codec.Decode[T, P](raw)
-	if err != nil {
-		return nil, platform.NewError(platform.ClassConfiguration, "%s: %w", what, err)
-	}
-	return document, nil
 }
