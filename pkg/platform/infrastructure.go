@@ -44,13 +44,27 @@ type Demand struct {
 	Pool string
 	// Path is the path of the pool in the Shoot.
 	Path *field.Path
+	// MachineTypeName is the name of the pool's machine type.
+	MachineTypeName string
 	// MachineType is the pool's machine type on the site.
 	MachineType *v1alpha1.SiteMachineType
+	// Settings are the pool's settings for the site, empty if there are none.
+	Settings v1alpha1.WorkerSite
 	// VolumeType is the type of the root volume on the site, nil if the machines do not boot from a volume.
 	VolumeType *v1alpha1.SiteVolumeType
 	// VolumeSizes are the sizes of all volumes of a machine in GiB.
 	VolumeSizes []int
 	// Minimum and Maximum are how many machines the pool has at least and at most on the site.
+	Minimum, Maximum int32
+	// Zones are the pool's zones on the site. Their numbers add up to those of the site.
+	Zones []ZoneDemand
+}
+
+// ZoneDemand is what a pool may ask of a zone.
+type ZoneDemand struct {
+	// Name is the name of the zone.
+	Name string
+	// Minimum and Maximum are how many machines the pool has at least and at most in the zone.
 	Minimum, Maximum int32
 }
 

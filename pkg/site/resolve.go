@@ -44,13 +44,14 @@ func Resolve(input Input) ([]Site, error) {
 	)
 	add := func(name string, config *v1alpha1.InfrastructureSite, network Network) {
 		site := Site{
-			Name:        name,
-			Shoot:       input.Shoot,
-			Profile:     findProfile(input.Profile, name),
-			Config:      config,
-			State:       findState(input.State, name),
-			Credentials: CredentialsOf(name, input.Secret),
-			Network:     network,
+			Name:         name,
+			Shoot:        input.Shoot,
+			Profile:      findProfile(input.Profile, name),
+			MachineTypes: machineTypesOf(input.Profile, name),
+			Config:       config,
+			State:        findState(input.State, name),
+			Credentials:  CredentialsOf(name, input.Secret),
+			Network:      network,
 		}
 		if site.Platform, err = platformOf(&site); err != nil {
 			errs = append(errs, err)
@@ -157,6 +158,20 @@ func findProfile(profile *v1alpha1.CloudProfileConfig, name string) *v1alpha1.Cl
 		return nil
 	}
 	return &profile.Sites[index]
+}
+
+func machineTypesOf(profile *v1alpha1.CloudProfileConfig, site string) map[string]*v1alpha1.SiteMachineType {
+	result := map[string]*v1alpha1.SiteMachineType{}
+	if profile == nil {
+		return result
+	}
+	for _, machineType := range profile.MachineTypes {
+		i := slices.IndexFunc(machineType.Sites, func(s v1alpha1.SiteMachineType) bool { return s.Name == site })
+		if i >= 0 {
+			result[machineType.Name] = &machineType.Sites[i]
+		}
+	}
+	return result
 }
 
 func findState(state *v1alpha1.InfrastructureState, name string) *v1alpha1.SiteState {

@@ -26,6 +26,9 @@ var _ = Describe("Resolve", func() {
 				{Name: "cloud", OpenStack: &v1alpha1.OpenStackProfile{}, DNSServers: []string{"192.0.2.1"}, MTU: new(int32(1500)), Zones: []v1alpha1.SiteZone{{Name: "cloud-a"}}},
 				{Name: "vc", VSphere: &v1alpha1.VSphereProfile{}, MTU: new(int32(1450)), Zones: []v1alpha1.SiteZone{{Name: "vc-1"}}},
 				{Name: "racks", Metal: &v1alpha1.MetalProfile{}, Zones: []v1alpha1.SiteZone{{Name: "rack-1"}}},
+			}, MachineTypes: []v1alpha1.MachineType{
+				{Name: "std", Sites: []v1alpha1.SiteMachineType{{Name: "cloud"}, {Name: "vc"}}},
+				{Name: "metal", Sites: []v1alpha1.SiteMachineType{{Name: "racks"}}},
 			}},
 			Config: &v1alpha1.InfrastructureConfig{
 				Networks: v1alpha1.Networks{Topology: v1alpha1.TopologyRouted},
@@ -63,6 +66,8 @@ var _ = Describe("Resolve", func() {
 		Expect(sites[1].Shoot).To(Equal("shoot--local--hybrid"))
 		Expect(sites[1].Profile).To(BeIdenticalTo(&input.Profile.Sites[0]))
 		Expect(sites[1].Config).To(BeIdenticalTo(&input.Config.Sites[1]))
+		Expect(sites[1].MachineTypes).To(HaveLen(1))
+		Expect(sites[1].MachineTypes["std"]).To(BeIdenticalTo(&input.Profile.MachineTypes[0].Sites[0]))
 	})
 
 	It("names malformed pod ranges", func() {

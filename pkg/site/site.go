@@ -22,6 +22,8 @@ type Site struct {
 	Shoot string
 	// Profile is the site in the CloudProfile, nil if the CloudProfile dropped it.
 	Profile *v1alpha1.CloudProfileSite
+	// MachineTypes are the machine types that the site has in the CloudProfile, by their names.
+	MachineTypes map[string]*v1alpha1.SiteMachineType
 	// Config is the site in the InfrastructureConfig, nil if the shoot does not use the site any more.
 	Config *v1alpha1.InfrastructureSite
 	// State is what earlier reconciliations left, nil if there was none.

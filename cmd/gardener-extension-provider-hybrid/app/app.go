@@ -14,6 +14,7 @@ import (
 	"github.com/gardener/gardener/pkg/client/kubernetes"
 	gardenerhealthz "github.com/gardener/gardener/pkg/healthz"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -55,8 +56,10 @@ func run(ctx context.Context, o *options) error {
 	if err := addToScheme(mgr.GetScheme()); err != nil {
 		return fmt.Errorf("could not update manager scheme: %w", err)
 	}
-	if err := metrics.Registry.Register(platform.RequestDuration); err != nil {
-		return fmt.Errorf("could not register metrics: %w", err)
+	for _, collector := range []prometheus.Collector{platform.RequestDuration, platform.Hosts} {
+		if err := metrics.Registry.Register(collector); err != nil {
+			return fmt.Errorf("could not register metrics: %w", err)
+		}
 	}
 
 	o.apply()

@@ -29,20 +29,27 @@ func demands(cluster *extensionscontroller.Cluster, profile *v1alpha1.CloudProfi
 		hibernated = v1beta1helper.HibernationIsEnabled(cluster.Shoot)
 	)
 	for i := range pools {
-		for name, bounds := range spread(&pools[i], profile, region) {
+		for name, part := range spread(&pools[i], profile, region) {
 			machineType := helper.FindMachineType(profile, pools[i].Machine.Type, name)
 			if machineType == nil {
 				continue
 			}
 			demand := platform.Demand{
-				Pool:        pools[i].Name,
-				Path:        field.NewPath("spec", "provider", "workers").Index(i),
-				MachineType: machineType,
-				Minimum:     bounds.minimum,
-				Maximum:     max(bounds.minimum, bounds.maximum),
+				Pool:            pools[i].Name,
+				Path:            field.NewPath("spec", "provider", "workers").Index(i),
+				MachineTypeName: pools[i].Machine.Type,
+				MachineType:     machineType,
+				Settings:        part.settings,
+				Zones:           part.zones,
 			}
-			if hibernated {
-				demand.Minimum = 0
+			for j := range demand.Zones {
+				zone := &demand.Zones[j]
+				zone.Maximum = max(zone.Minimum, zone.Maximum)
+				if hibernated {
+					zone.Minimum = 0
+				}
+				demand.Minimum += zone.Minimum
+				demand.Maximum += zone.Maximum
 			}
 			addVolumes(&demand, &pools[i], profile, name)
 			result[name] = append(result[name], demand)
@@ -51,21 +58,28 @@ func demands(cluster *extensionscontroller.Cluster, profile *v1alpha1.CloudProfi
 	return result
 }
 
-type bounds struct{ minimum, maximum int32 }
+// part is a site's part of a pool.
+type part struct {
+	zones    []platform.ZoneDemand
+	settings v1alpha1.WorkerSite
+}
 
-// spread splits the numbers of the pool over its sites as the Worker controller does.
-func spread(pool *gardencorev1beta1.Worker, profile *v1alpha1.CloudProfileConfig, region string) map[string]bounds {
-	var (
-		result = map[string]bounds{}
-		zones  = int32(len(pool.Zones)) // #nosec G115 -- a pool has few zones.
-	)
+// spread splits the numbers of the pool over its zones as the Worker controller does, and returns them by the names of their sites.
+func spread(pool *gardencorev1beta1.Worker, profile *v1alpha1.CloudProfileConfig, region string) map[string]*part {
+	result := map[string]*part{}
 	for i, zone := range pool.Zones {
-		if s, _ := helper.FindZone(profile, region, zone); s != nil {
-			part := result[s.Name]
-			part.minimum += worker.DistributeOverZones(int32(i), pool.Minimum, zones) // #nosec G115 -- a pool has few zones.
-			part.maximum += worker.DistributeOverZones(int32(i), pool.Maximum, zones) // #nosec G115 -- a pool has few zones.
-			result[s.Name] = part
+		s, _ := helper.FindZone(profile, region, zone)
+		if s == nil {
+			continue
 		}
+		if result[s.Name] == nil {
+			result[s.Name] = &part{}
+		}
+		result[s.Name].zones = append(result[s.Name].zones, platform.ZoneDemand{
+			Name:    zone,
+			Minimum: share(i, pool.Minimum, len(pool.Zones)),
+			Maximum: share(i, pool.Maximum, len(pool.Zones)),
+		})
 	}
 
 	config, err := codec.Decode[v1alpha1.WorkerConfig](pool.ProviderConfig)
@@ -77,15 +91,21 @@ func spread(pool *gardencorev1beta1.Worker, profile *v1alpha1.CloudProfileConfig
 		if !ok {
 			continue
 		}
-		if s.Minimum != nil {
-			part.minimum = *s.Minimum
+		part.settings = s
+		for i := range part.zones {
+			if s.Minimum != nil {
+				part.zones[i].Minimum = share(i, *s.Minimum, len(part.zones))
+			}
+			if s.Maximum != nil {
+				part.zones[i].Maximum = share(i, *s.Maximum, len(part.zones))
+			}
 		}
-		if s.Maximum != nil {
-			part.maximum = *s.Maximum
-		}
-		result[s.Name] = part
 	}
 	return result
+}
+
+func share(index int, total int32, zones int) int32 {
+	return worker.DistributeOverZones(int32(index), total, int32(zones)) // #nosec G115 -- a pool has few zones.
 }
 
 // addVolumes adds the root volume, if the pool asks for one by its type, and the data volumes.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
 var _ = Describe("Demands", func() {
@@ -74,6 +75,20 @@ var _ = Describe("Demands", func() {
 		p := pool("small", 2, 4, []string{"a-1", "b-1"})
 		p.ProviderConfig = &runtime.RawExtension{Raw: []byte(`{"sides": []}`)}
 		Expect(demands(of(false, p), profile, "west")["a"]).To(HaveExactElements(demand("a.small", 1, 2)))
+	})
+
+	It("should tell the parts of zones and the settings of the site", func() {
+		settings := v1alpha1.WorkerSite{Name: "a", Minimum: new(int32(3)), Maximum: new(int32(5))}
+		found := demands(of(false, pool("small", 4, 8, []string{"a-1", "b-1", "a-2"}, settings)), profile, "west")
+		Expect(found["a"]).To(HaveExactElements(And(
+			HaveField("MachineTypeName", "small"),
+			HaveField("Settings", settings),
+			HaveField("Zones", HaveExactElements(platform.ZoneDemand{Name: "a-1", Minimum: 2, Maximum: 3}, platform.ZoneDemand{Name: "a-2", Minimum: 1, Maximum: 2})),
+		)))
+		Expect(found["b"]).To(HaveExactElements(And(
+			HaveField("Settings", v1alpha1.WorkerSite{}),
+			HaveField("Zones", HaveExactElements(platform.ZoneDemand{Name: "b-1", Minimum: 1, Maximum: 3})),
+		)))
 	})
 
 	DescribeTable("volumes",

@@ -67,15 +67,16 @@ func (a *actuator) lookForMistakes(ctx context.Context, log logr.Logger, part pl
 // fingerprint is another one if anything changed that decides what the look-ups find.
 func (l *lookUp) fingerprint() (string, error) {
 	type demand struct {
-		Pool             string
-		MachineType      *v1alpha1.SiteMachineType
-		VolumeType       *v1alpha1.SiteVolumeType
-		VolumeSizes      []int
-		Minimum, Maximum int32
+		Pool        string
+		MachineType *v1alpha1.SiteMachineType
+		Settings    v1alpha1.WorkerSite
+		VolumeType  *v1alpha1.SiteVolumeType
+		VolumeSizes []int
+		Zones       []platform.ZoneDemand
 	}
 	demands := make([]demand, len(l.demands))
 	for i, d := range l.demands {
-		demands[i] = demand{d.Pool, d.MachineType, d.VolumeType, d.VolumeSizes, d.Minimum, d.Maximum}
+		demands[i] = demand{d.Pool, d.MachineType, d.Settings, d.VolumeType, d.VolumeSizes, d.Zones}
 	}
 	content, err := json.Marshal(struct {
 		Profile       *v1alpha1.CloudProfileSite
