@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package ipam gets the addresses of machines from the pools of an inventory through the Cluster API IPAM contract. The allocator
+// behind a pool is the only one that knows which addresses are free.
+package ipam
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
+)
+
+// patience is how long an address is waited for, in two parts. The pool is asked after each whether it has any.
+var patience = []time.Duration{time.Second, 4 * time.Second}
+
+// Addresses are the addresses of the shoot's machines on a site. Errors are classified.
+type Addresses struct {
+	client    client.Client
+	namespace string
+	owner     owner.Owner
+}
+
+// Address is the address of a machine.
+type Address struct {
+	// IP is the address itself with the length of its network's prefix.
+	IP netip.Prefix
+	// Gateway is the default gateway, invalid if the pool has none.
+	Gateway netip.Addr
+}
+
+// New returns the addresses that claims in the namespace stand for.
+func New(c client.Client, namespace string, o owner.Owner) *Addresses {
+	return &Addresses{client: c, namespace: namespace, owner: o}
+}
+
+// Ensure returns the address of the machine. It claims one from the pool if the machine has none, and waits for it for 5 seconds at
+// most. The error is of platform.ClassExhausted if the pool has no free address; no claim is left then. It is transient if the address
+// is only late.
+func (a *Addresses) Ensure(ctx context.Context, machine string, poolRef corev1.TypedLocalObjectReference) (Address, error) {
+	if err := a.create(ctx, machine, poolRef); err != nil {
+		return Address{}, err
+	}
+	for _, duration := range patience {
+		found, err := a.wait(ctx, machine, duration)
+		if err != nil {
+			return Address{}, err
+		}
+		if name := found.Status.AddressRef.Name; name != "" {
+			return a.read(ctx, machine, name)
+		}
+		if err := a.refused(ctx, found); err != nil {
+			if platform.ClassOf(err) == platform.ClassExhausted {
+				if releaseErr := a.Release(ctx, machine); releaseErr != nil {
+					return Address{}, releaseErr
+				}
+			}
+			return Address{}, err
+		}
+	}
+	return Address{}, platform.NewError(platform.ClassTransient, "%s has not given an address to claim %q yet", describe(poolRef), machine)
+}
+
+// Release gives the address of the machine back. A machine that has none is no error.
+func (a *Addresses) Release(ctx context.Context, machine string) error {
+	object, err := a.object(claimKind, machine)
+	if err != nil {
+		return err
+	}
+	if err := a.client.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+		return metalclient.IgnoreNotFound(err)
+	}
+	if !a.owner.OwnsMachine(object.GetLabels(), machine) || object.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	return metalclient.IgnoreNotFound(a.client.Delete(ctx, object, client.Preconditions{UID: new(object.GetUID())}))
+}
+
+// Machines returns the names of the shoot's machines that have claims.
+func (a *Addresses) Machines(ctx context.Context) ([]string, error) {
+	kind, err := a.kind(claimKind)
+	if err != nil {
+		return nil, err
+	}
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kind)
+	if err := a.client.List(ctx, list, client.InNamespace(a.namespace), client.MatchingLabels(a.owner.Labels())); err != nil {
+		return nil, metalclient.Classify(err)
+	}
+	names := make([]string, len(list.Items))
+	for i := range list.Items {
+		names[i] = list.Items[i].GetLabels()[owner.LabelMachine]
+	}
+	return names, nil
+}
+
+// create makes the claim of the machine if there is none. A claim of that name that is another's is a conflict.
+func (a *Addresses) create(ctx context.Context, machine string, poolRef corev1.TypedLocalObjectReference) error {
+	object, err := a.object(claimKind, machine)
+	if err != nil {
+		return err
+	}
+	spec, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&claimSpec{PoolRef: poolRef})
+	if err != nil {
+		return metalclient.Classify(err)
+	}
+	object.SetLabels(a.owner.MachineLabels(machine))
+	object.Object["spec"] = spec
+	err = a.client.Create(ctx, object)
+	if !metalclient.IsAlreadyExists(err) {
+		return metalclient.Classify(err)
+	}
+	if err := a.client.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+		return metalclient.Classify(err)
+	}
+	existing, err := decode[claim](object)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !a.owner.OwnsMachine(existing.Metadata.Labels, machine):
+		return platform.NewError(platform.ClassConflict, "IPAddressClaim %s/%s exists, but is not that of machine %q", a.namespace, machine, machine)
+	case existing.Metadata.DeletionTimestamp != nil:
+		return platform.NewError(platform.ClassTransient, "the address of an earlier machine %q is being released", machine)
+	case !samePool(existing.Spec.PoolRef, poolRef):
+		return platform.NewError(platform.ClassConflict, "IPAddressClaim %s/%s is for %s, but machine %q needs an address from %s",
+			a.namespace, machine, describe(existing.Spec.PoolRef), machine, describe(poolRef))
+	}
+	return nil
+}
+
+// object returns an object of the kind with nothing but its name.
+func (a *Addresses) object(kind schema.GroupKind, name string) (*unstructured.Unstructured, error) {
+	version, err := a.kind(kind)
+	if err != nil {
+		return nil, err
+	}
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(version)
+	object.SetNamespace(a.namespace)
+	object.SetName(name)
+	return object, nil
+}
+
+// kind returns the kind with the version that the inventory serves.
+func (a *Addresses) kind(kind schema.GroupKind) (schema.GroupVersionKind, error) {
+	mapping, err := a.client.RESTMapper().RESTMapping(kind, versions...)
+	if err != nil {
+		return schema.GroupVersionKind{}, metalclient.Classify(err)
+	}
+	return mapping.GroupVersionKind, nil
+}
+
+func samePool(a, b corev1.TypedLocalObjectReference) bool {
+	return a.Kind == b.Kind && a.Name == b.Name && ptr.Equal(a.APIGroup, b.APIGroup)
+}
+
+func describe(poolRef corev1.TypedLocalObjectReference) string {
+	return poolRef.Kind + " " + `"` + poolRef.Name + `"`
+}
