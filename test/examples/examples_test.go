@@ -26,9 +26,9 @@ import (
 
 const technicalID = "shoot--local--hybrid"
 
-// The folders of shoots, and what is the same in both.
+// The folders of shoots, and what is the same in all.
 const (
-	twoProjects, twoPlatforms = "", "openstack-vsphere/"
+	twoProjects, twoPlatforms, allPlatforms = "", "openstack-vsphere/", "openstack-vsphere-metal/"
 
 	namespaceFile, userDataFile = "10-namespace.yaml", "30-secret-userdata.yaml"
 )
@@ -79,6 +79,7 @@ var _ = Describe("Examples", func() {
 		},
 		Entry("two OpenStack sites", "20-cloudprofile.yaml"),
 		Entry("OpenStack and vSphere", twoPlatforms+"20-cloudprofile.yaml"),
+		Entry("OpenStack, vSphere and bare metal", allPlatforms+"20-cloudprofile.yaml"),
 		Entry("all platforms", "cloudprofile-all-platforms.yaml"),
 	)
 
@@ -102,6 +103,7 @@ var _ = Describe("Examples", func() {
 		},
 		Entry("two OpenStack sites", "40-shoot.yaml", "20-cloudprofile.yaml"),
 		Entry("OpenStack and vSphere", twoPlatforms+"40-shoot.yaml", twoPlatforms+"20-cloudprofile.yaml"),
+		Entry("OpenStack, vSphere and bare metal", allPlatforms+"40-shoot.yaml", allPlatforms+"20-cloudprofile.yaml"),
 		Entry("all platforms", "shoot-all-platforms.yaml", "cloudprofile-all-platforms.yaml"),
 	)
 
@@ -124,6 +126,7 @@ var _ = Describe("Examples", func() {
 	},
 		Entry("two OpenStack sites", twoProjects),
 		Entry("OpenStack and vSphere", twoPlatforms),
+		Entry("OpenStack, vSphere and bare metal", allPlatforms),
 	)
 
 	DescribeTable("a shoot has an Infrastructure, a Worker and a Secret that belong to the Shoot", func(folder string) {
@@ -157,6 +160,7 @@ var _ = Describe("Examples", func() {
 	},
 		Entry("two OpenStack sites", twoProjects),
 		Entry("OpenStack and vSphere", twoPlatforms),
+		Entry("OpenStack, vSphere and bare metal", allPlatforms),
 	)
 
 	DescribeTable("a shoot has credentials for all sites, which can be resolved", func(folder string) {
@@ -166,7 +170,7 @@ var _ = Describe("Examples", func() {
 
 		sites, err := site.Resolve(site.Input{Shoot: technicalID, Profile: profileConfig(&profile), Config: config, Secret: secretData(folder)})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(sites).To(HaveLen(2))
+		Expect(sites).To(HaveLen(len(config.Sites)))
 
 		var credentials []validation.SiteCredentials
 		for _, s := range sites {
@@ -176,5 +180,6 @@ var _ = Describe("Examples", func() {
 	},
 		Entry("two OpenStack sites", twoProjects),
 		Entry("OpenStack and vSphere", twoPlatforms),
+		Entry("OpenStack, vSphere and bare metal", allPlatforms),
 	)
 })
