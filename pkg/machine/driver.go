@@ -37,6 +37,10 @@ type Timeouts struct {
 	ListWait time.Duration
 	// ListAgain is for how long a site is not asked again that could not be listed.
 	ListAgain time.Duration
+	// Stalled is after how long without any answer a site may have only StalledCalls calls at the same time.
+	Stalled time.Duration
+	// StalledCalls is how many calls may wait for a site that has stalled. machine-controller-manager has 50 workers.
+	StalledCalls int
 }
 
 // DefaultTimeouts are the timeouts of a driver in production.
@@ -49,6 +53,9 @@ func DefaultTimeouts() Timeouts {
 		List:       time.Minute,
 		ListWait:   10 * time.Second,
 		ListAgain:  time.Minute,
+		Stalled:    30 * time.Second,
+
+		StalledCalls: 20,
 	}
 }
 
@@ -56,6 +63,7 @@ type hybridDriver struct {
 	machines platform.Registry[platform.Machines]
 	timeouts Timeouts
 	lists    lists
+	stalls   stalls
 }
 
 // NewDriver returns a driver that finds the platform of a machine in its machine class.
@@ -65,7 +73,7 @@ func NewDriver(machines platform.Registry[platform.Machines], timeouts Timeouts)
 
 // CreateMachine creates the machine and returns as soon as its ID is known.
 func (d *hybridDriver) CreateMachine(ctx context.Context, req *driver.CreateMachineRequest) (*driver.CreateMachineResponse, error) {
-	return call(d, operationCreate, req.MachineClass, req.Secret, func(t *target) (*driver.CreateMachineResponse, error) {
+	return call(ctx, d, operationCreate, req.MachineClass, req.Secret, func(ctx context.Context, t *target) (*driver.CreateMachineResponse, error) {
 		userData, err := wrapUserData(t.request.Spec.UserDataFormat, req.Secret.Data[userDataKey])
 		if err != nil {
 			return nil, err
@@ -87,7 +95,7 @@ func (d *hybridDriver) CreateMachine(ctx context.Context, req *driver.CreateMach
 // InitializeMachine asks the site whether it can run the machine that was just created: it is the last question before
 // machine-controller-manager waits for the node. A site that does not answer says nothing about the machine.
 func (d *hybridDriver) InitializeMachine(ctx context.Context, req *driver.InitializeMachineRequest) (*driver.InitializeMachineResponse, error) {
-	return call(d, operationInitialize, req.MachineClass, req.Secret, func(t *target) (*driver.InitializeMachineResponse, error) {
+	return call(ctx, d, operationInitialize, req.MachineClass, req.Secret, func(ctx context.Context, t *target) (*driver.InitializeMachineResponse, error) {
 		t.request.Name = req.Machine.Name
 		t.request.ProviderID = req.Machine.Spec.ProviderID
 
@@ -106,7 +114,7 @@ func (d *hybridDriver) InitializeMachine(ctx context.Context, req *driver.Initia
 
 // DeleteMachine deletes the machine and returns when it is gone.
 func (d *hybridDriver) DeleteMachine(ctx context.Context, req *driver.DeleteMachineRequest) (*driver.DeleteMachineResponse, error) {
-	return call(d, operationDelete, req.MachineClass, req.Secret, func(t *target) (*driver.DeleteMachineResponse, error) {
+	return call(ctx, d, operationDelete, req.MachineClass, req.Secret, func(ctx context.Context, t *target) (*driver.DeleteMachineResponse, error) {
 		t.request.Name = req.Machine.Name
 		t.request.ProviderID = req.Machine.Spec.ProviderID
 
@@ -122,7 +130,7 @@ func (d *hybridDriver) DeleteMachine(ctx context.Context, req *driver.DeleteMach
 // GetMachineStatus succeeds for every machine that exists, also while it boots. A site that does not answer says nothing about
 // a machine that it has created before: an error would mark the machine, and with it the pool, as failed.
 func (d *hybridDriver) GetMachineStatus(ctx context.Context, req *driver.GetMachineStatusRequest) (*driver.GetMachineStatusResponse, error) {
-	return call(d, operationGet, req.MachineClass, req.Secret, func(t *target) (*driver.GetMachineStatusResponse, error) {
+	return call(ctx, d, operationGet, req.MachineClass, req.Secret, func(ctx context.Context, t *target) (*driver.GetMachineStatusResponse, error) {
 		t.request.Name = req.Machine.Name
 		t.request.ProviderID = req.Machine.Spec.ProviderID
 
@@ -144,7 +152,7 @@ func (d *hybridDriver) GetMachineStatus(ctx context.Context, req *driver.GetMach
 // machine-controller-manager would not look for orphans of the remaining classes, which may be those of other sites; and it
 // deletes only machines that are listed.
 func (d *hybridDriver) ListMachines(ctx context.Context, req *driver.ListMachinesRequest) (*driver.ListMachinesResponse, error) {
-	response, err := call(d, operationList, req.MachineClass, req.Secret, func(t *target) (*driver.ListMachinesResponse, error) {
+	response, err := call(ctx, d, operationList, req.MachineClass, req.Secret, func(ctx context.Context, t *target) (*driver.ListMachinesResponse, error) {
 		machines, err := d.lists.get(ctx, t.request.Spec.Site, d.timeouts, func(ctx context.Context) ([]platform.Machine, error) {
 			return t.machines.List(ctx, t.request)
 		})

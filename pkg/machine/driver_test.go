@@ -6,6 +6,7 @@ package machine_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -31,6 +32,7 @@ import (
 var timeouts = machine.Timeouts{
 	Create: time.Minute, Initialize: time.Minute, Delete: time.Minute, Get: time.Minute,
 	List: time.Minute, ListWait: 200 * time.Millisecond, ListAgain: time.Hour,
+	Stalled: 300 * time.Millisecond, StalledCalls: 2,
 }
 
 // spy remembers what the platform was asked.
@@ -50,7 +52,9 @@ func (s *spy) List(ctx context.Context, request platform.MachineRequest) ([]plat
 }
 
 func (s *spy) Create(ctx context.Context, request platform.MachineRequest) (platform.Machine, error) {
+	s.mutex.Lock()
 	s.created = request
+	s.mutex.Unlock()
 	return s.Machines.Create(ctx, request)
 }
 
@@ -204,6 +208,51 @@ var _ = Describe("Driver", func() {
 		Entry("because it fails", func() { cloud.Fail("racks", platform.NewError(platform.ClassTransient, "503")) }),
 		Entry("because it hangs", func() { DeferCleanup(cloud.Hang("racks")) }),
 	)
+
+	It("gives calls up that wait for a site that answers none, and leaves workers to the other sites", func() {
+		release := cloud.Hang("racks")
+		DeferCleanup(release)
+		create := func(name, siteName string) error {
+			m := m.DeepCopy()
+			m.Name = name
+			_, err := d.CreateMachine(ctx, &driver.CreateMachineRequest{Machine: m, MachineClass: newClass(siteName), Secret: secret})
+			return err
+		}
+		errs := make(chan error, 5)
+		for i := range 5 {
+			go func() { errs <- create(fmt.Sprintf("waiting-%d", i), "racks") }()
+		}
+		for range 3 {
+			err := <-errs
+			Expect(codeOf(err)).To(Equal(codes.Unavailable))
+			Expect(err).To(MatchError(ContainSubstring(`site "racks": the site has answered none of`)))
+		}
+		Consistently(errs, "500ms").ShouldNot(Receive(), "a few go on waiting")
+		begin := time.Now()
+		Expect(codeOf(create("more", "racks"))).To(Equal(codes.Unavailable))
+		Expect(create("elsewhere", "cloud")).To(Succeed())
+		Expect(time.Since(begin)).To(BeNumerically("<", timeouts.Stalled))
+
+		release()
+		Expect(<-errs).To(Succeed())
+		Expect(<-errs).To(Succeed())
+		Expect(create("more", "racks")).To(Succeed())
+	})
+
+	It("gives no call up of a site that answers, however many there are", func() {
+		errs := make(chan error, 20)
+		for i := range 20 {
+			go func() {
+				m := m.DeepCopy()
+				m.Name = fmt.Sprintf("machine-%d", i)
+				_, err := d.CreateMachine(ctx, &driver.CreateMachineRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
+				errs <- err
+			}()
+		}
+		for range 20 {
+			Expect(<-errs).To(Succeed())
+		}
+	})
 
 	It("waits for a site that hangs once, and not for each of its machine classes", func() {
 		DeferCleanup(cloud.Hang("racks"))

@@ -5,6 +5,7 @@
 package machine
 
 import (
+	"context"
 	"time"
 
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
@@ -22,7 +23,7 @@ const (
 
 // call resolves the machine class, runs a call, counts it by site and operation in the metrics that
 // machine-controller-manager has for drivers, and returns its error as machine-controller-manager reads it.
-func call[R any](d *hybridDriver, operation string, class *machinev1alpha1.MachineClass, secret *corev1.Secret, do func(*target) (*R, error)) (*R, error) {
+func call[R any](ctx context.Context, d *hybridDriver, operation string, class *machinev1alpha1.MachineClass, secret *corev1.Secret, do func(context.Context, *target) (*R, error)) (*R, error) {
 	var (
 		t        target
 		response *R
@@ -30,7 +31,7 @@ func call[R any](d *hybridDriver, operation string, class *machinev1alpha1.Machi
 	)
 	err := d.resolve(&t, class, secret)
 	if err == nil {
-		response, err = do(&t)
+		response, err = watched(ctx, d, t.request.Spec.Site, func(ctx context.Context) (*R, error) { return do(ctx, &t) })
 	}
 
 	var (
@@ -48,4 +49,14 @@ func call[R any](d *hybridDriver, operation string, class *machinev1alpha1.Machi
 	}
 	metrics.DriverAPIRequestDuration.WithLabelValues(provider, operation).Observe(time.Since(start).Seconds())
 	return response, nil
+}
+
+// watched runs a call to a site, and gives it up if the site has stalled.
+func watched[R any](ctx context.Context, d *hybridDriver, siteName string, do func(context.Context) (*R, error)) (*R, error) {
+	ctx, c, err := d.stalls.begin(ctx, siteName, d.timeouts)
+	if err != nil {
+		return nil, err
+	}
+	response, err := do(ctx)
+	return response, c.end(ctx, err)
 }

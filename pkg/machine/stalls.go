@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package machine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+// stalls keeps a site that does not answer from taking all workers of machine-controller-manager, which are those of the other
+// sites, too. A site that answers may have as many calls as there are workers.
+type stalls struct {
+	mutex sync.Mutex
+	sites map[string]*siteCalls
+}
+
+// siteCalls are the calls to a site that have not ended.
+type siteCalls struct {
+	running int
+	// answered is when the site answered the last time, or when the first of the calls began.
+	answered time.Time
+}
+
+// stalledCall is one call.
+type stalledCall struct {
+	stalls *stalls
+	site   *siteCalls
+	limits Timeouts
+	cancel context.CancelCauseFunc
+	start  time.Time
+	timer  *time.Timer
+	ended  bool
+}
+
+// begin notes a call to the site, unless too many calls wait for it already. The context ends when that is so later.
+func (s *stalls) begin(ctx context.Context, site string, limits Timeouts) (context.Context, *stalledCall, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.sites == nil {
+		s.sites = map[string]*siteCalls{}
+	}
+	calls := s.sites[site]
+	if calls == nil {
+		calls = &siteCalls{}
+		s.sites[site] = calls
+	}
+	now := time.Now()
+	if calls.running == 0 {
+		calls.answered = now
+	}
+	if calls.running >= limits.StalledCalls && now.Sub(calls.answered) >= limits.Stalled {
+		return nil, nil, errStalled(calls, limits)
+	}
+
+	calls.running++
+	ctx, cancel := context.WithCancelCause(ctx)
+	c := &stalledCall{stalls: s, site: calls, limits: limits, cancel: cancel, start: now}
+	c.timer = time.AfterFunc(limits.Stalled, c.shed)
+	return ctx, c, nil
+}
+
+// shed gives the call up if the site has stalled and others wait for it, too.
+func (c *stalledCall) shed() {
+	c.stalls.mutex.Lock()
+	defer c.stalls.mutex.Unlock()
+	if c.ended {
+		return
+	}
+	if left := c.limits.Stalled - time.Since(c.site.answered); left > 0 {
+		c.timer.Reset(left)
+		return
+	}
+	if c.site.running <= c.limits.StalledCalls {
+		c.timer.Reset(c.limits.Stalled)
+		return
+	}
+	c.cancel(errStalled(c.site, c.limits))
+	c.leave()
+}
+
+// end notes that the call ended with the error, and returns that error, or why the call was given up.
+func (c *stalledCall) end(ctx context.Context, err error) error {
+	c.stalls.mutex.Lock()
+	defer c.stalls.mutex.Unlock()
+	c.timer.Stop()
+	if cause := context.Cause(ctx); c.ended && err != nil && cause != nil {
+		return cause
+	}
+	if !c.ended {
+		if err == nil || time.Since(c.start) < c.limits.Stalled {
+			c.site.answered = time.Now()
+		}
+		c.leave()
+	}
+	c.cancel(nil)
+	return err
+}
+
+func (c *stalledCall) leave() {
+	c.ended = true
+	c.site.running--
+}
+
+func errStalled(calls *siteCalls, limits Timeouts) error {
+	return platform.NewError(platform.ClassTransient, "the site has answered none of %d calls for %s", calls.running, limits.Stalled)
+}
