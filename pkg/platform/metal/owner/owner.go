@@ -18,6 +18,8 @@ const (
 	LabelSite = v1alpha1.LabelSite
 	// LabelMachine is the label of the same objects with the name of the machine.
 	LabelMachine = v1alpha1.GroupName + "/machine"
+	// AnnotationNode is the annotation of claimed hosts and server claims with the name of the machine's node.
+	AnnotationNode = v1alpha1.GroupName + "/node"
 
 	machineAPIVersion = "machine.sapcloud.io/v1alpha1"
 	machineKind       = "Machine"
