@@ -148,9 +148,9 @@ func compare(before, after []platform.Fault) (appeared, gone []platform.Fault) {
 type timing struct {
 	// minDelay and maxDelay limit the time until a watch that broke begins again.
 	minDelay, maxDelay time.Duration
-	// firstAnswer is how long a report waits for sites that have not answered yet.
+	// firstAnswer is how long an overview waits for sites that have not answered yet.
 	firstAnswer time.Duration
-	// grace is how long a site may not be watched before a report says so.
+	// grace is how long a site may not be watched before an overview says so.
 	grace time.Duration
 }
 

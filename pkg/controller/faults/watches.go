@@ -150,17 +150,17 @@ func (w *watchedWorker) end() {
 	}
 }
 
-// Report is what is known about the machines of a Worker.
-type Report struct {
+// Overview is what is known about the machines of a Worker.
+type Overview struct {
 	// Faults say what is wrong with which machine, the site's name first, ordered by site and machine.
 	Faults []string
 	// Unwatched say which sites are not watched and why. The faults that they told before are still in Faults.
 	Unwatched []error
 }
 
-// Report returns what is known about the machines of the Worker. Right after a start it waits a short time for the sites that
+// Overview returns what is known about the machines of the Worker. Right after a start it waits a short time for the sites that
 // have not answered yet.
-func (w *Watches) Report(ctx context.Context, key types.NamespacedName) Report {
+func (w *Watches) Overview(ctx context.Context, key types.NamespacedName) Overview {
 	const interval = 50 * time.Millisecond
 	// The wait ends without an answer if the sites have none. Then they are not watched.
 	_ = wait.PollUntilContextTimeout(ctx, interval, w.timing.firstAnswer, true, func(context.Context) (bool, error) {
@@ -170,24 +170,24 @@ func (w *Watches) Report(ctx context.Context, key types.NamespacedName) Report {
 
 	states, known, err := w.states(key)
 	if !known {
-		return Report{Unwatched: []error{platform.NewError(platform.ClassTransient, "the sites of the Worker are not known yet")}}
+		return Overview{Unwatched: []error{platform.NewError(platform.ClassTransient, "the sites of the Worker are not known yet")}}
 	}
-	var report Report
+	var overview Overview
 	for _, name := range slices.Sorted(maps.Keys(states)) {
 		s := states[name]
-		report.Faults = append(report.Faults, describe(name, s.faults)...)
+		overview.Faults = append(overview.Faults, describe(name, s.faults)...)
 		if s.watched || s.answered() && time.Since(s.since) < w.timing.grace {
 			continue
 		}
 		if s.err == nil {
 			s.err = platform.NewError(platform.ClassTransient, "no answer")
 		}
-		report.Unwatched = append(report.Unwatched, platform.InSite(name, fmt.Errorf("its machines cannot be watched for faults: %w", s.err)))
+		overview.Unwatched = append(overview.Unwatched, fmt.Errorf("%w (its machines are not watched for faults)", platform.InSite(name, s.err)))
 	}
 	if err != nil {
-		report.Unwatched = append(report.Unwatched, err)
+		overview.Unwatched = append(overview.Unwatched, err)
 	}
-	return report
+	return overview
 }
 
 func (w *Watches) mayStillAnswer(s state) bool {

@@ -65,7 +65,7 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 		nil,
 		[]healthcheck.ConditionTypeToHealthCheck{{
 			ConditionType: string(gardencorev1beta1.ShootEveryNodeReady),
-			HealthCheck:   &machineFaults{client: mgr.GetClient(), report: watches.Report},
+			HealthCheck:   &machineFaults{client: mgr.GetClient(), overview: watches.Overview},
 		}},
 		nil,
 	)

@@ -34,8 +34,8 @@ const forever = time.Duration(math.MaxInt64)
 // no node as long as a condition of an extension is not True. So such a site makes the condition Progressing, and only while all
 // machines run.
 type machineFaults struct {
-	client client.Client
-	report func(context.Context, types.NamespacedName) faults.Report
+	client   client.Client
+	overview func(context.Context, types.NamespacedName) faults.Overview
 }
 
 var _ healthcheck.HealthCheck = &machineFaults{}
@@ -45,13 +45,13 @@ func (*machineFaults) SetLoggerSuffix(string, string) {}
 
 // Check implements healthcheck.HealthCheck.
 func (m *machineFaults) Check(ctx context.Context, worker types.NamespacedName) (*healthcheck.SingleCheckResult, error) {
-	report := m.report(ctx, worker)
-	unwatched := errors.Join(report.Unwatched...)
+	overview := m.overview(ctx, worker)
+	unwatched := errors.Join(overview.Unwatched...)
 	switch {
-	case len(report.Faults) > 0:
+	case len(overview.Faults) > 0:
 		return &healthcheck.SingleCheckResult{
 			Status: gardencorev1beta1.ConditionFalse,
-			Detail: eventnote.List(append(report.Faults, messages(report.Unwatched)...)),
+			Detail: eventnote.List(append(overview.Faults, messages(overview.Unwatched)...)),
 		}, nil
 	case unwatched == nil:
 		return &healthcheck.SingleCheckResult{Status: gardencorev1beta1.ConditionTrue}, nil
@@ -74,7 +74,7 @@ func (m *machineFaults) Check(ctx context.Context, worker types.NamespacedName) 
 	}
 	return &healthcheck.SingleCheckResult{
 		Status:               gardencorev1beta1.ConditionProgressing,
-		Detail:               eventnote.List(messages(report.Unwatched)),
+		Detail:               eventnote.List(messages(overview.Unwatched)),
 		Codes:                errorcodes.Codes(unwatched),
 		ProgressingThreshold: new(forever),
 	}, nil
