@@ -6,6 +6,7 @@
 package transport
 
 import (
+	"crypto/tls"
 	"net"
 	"net/http"
 	"net/url"
@@ -29,6 +30,9 @@ const (
 	// machine-controller-manager works on 50 machines at the same time: the site shall be what they wait for.
 	requestsPerSecond = 100
 	requestBurst      = 200
+	// pingAfter is for how long a shared connection may be silent, and pingTimeout how long it then has to show that it lives.
+	pingAfter   = 30 * time.Second
+	pingTimeout = 15 * time.Second
 )
 
 // Options say how a site is reached.
@@ -43,6 +47,12 @@ type Options struct {
 	RequestTimeout time.Duration
 	// MaxIdleConnectionsPerHost are kept for the next request to a service of the site.
 	MaxIdleConnectionsPerHost int
+	// Certificates are shown to the site if it asks for one.
+	Certificates []tls.Certificate
+	// HTTP2 has requests share connections if the site can do that, and such connections tested that are silent.
+	HTTP2 bool
+	// Unlimited is for requests whose answers do not end, such as watches: each may need a connection for itself.
+	Unlimited bool
 	// Describe returns the service and the method that a request counts for.
 	Describe func(*http.Request) (service, method string)
 }
@@ -60,7 +70,8 @@ func New(options Options) (*Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Transport{
+	tlsConfig.Certificates = options.Certificates
+	t := &Transport{
 		options: options,
 		next: &http.Transport{
 			Proxy:                 proxy(options.Proxy),
@@ -71,9 +82,15 @@ func New(options Options) (*Transport, error) {
 			MaxIdleConnsPerHost:   options.MaxIdleConnectionsPerHost,
 			IdleConnTimeout:       90 * time.Second,
 			ResponseHeaderTimeout: options.RequestTimeout,
+			ForceAttemptHTTP2:     options.HTTP2,
+			HTTP2:                 &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
 		},
 		limiter: rate.NewLimiter(requestsPerSecond, requestBurst),
-	}, nil
+	}
+	if options.Unlimited {
+		t.next.MaxConnsPerHost = 0
+	}
+	return t, nil
 }
 
 // RoundTrip implements http.RoundTripper.

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"net/http"
+
+	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+// apiScheme has the types of all APIs that an inventory is read through.
+var apiScheme = newAPIScheme()
+
+func newAPIScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(corev1.AddToScheme(s))
+	utilruntime.Must(authorizationv1.AddToScheme(s))
+	utilruntime.Must(metal3v1alpha1.AddToScheme(s))
+	return s
+}
+
+// kinds are those that need no discovery.
+var kinds = map[schema.GroupVersionKind]meta.RESTScope{
+	corev1.SchemeGroupVersion.WithKind("Namespace"):                        meta.RESTScopeRoot,
+	corev1.SchemeGroupVersion.WithKind("Secret"):                           meta.RESTScopeNamespace,
+	authorizationv1.SchemeGroupVersion.WithKind("SelfSubjectAccessReview"): meta.RESTScopeRoot,
+	metal3v1alpha1.GroupVersion.WithKind("BareMetalHost"):                  meta.RESTScopeNamespace,
+}
+
+// newMapper returns a mapper that discovers only kinds that it does not know, and each group once.
+func newMapper(config *rest.Config, httpClient *http.Client) (meta.RESTMapper, error) {
+	known := meta.NewDefaultRESTMapper(nil)
+	for kind, scope := range kinds {
+		known.Add(kind, scope)
+		// A cache asks for the scope of the list.
+		known.Add(kind.GroupVersion().WithKind(kind.Kind+"List"), scope)
+	}
+	discovered, err := apiutil.NewDynamicRESTMapper(config, httpClient)
+	if err != nil {
+		return nil, platform.NewError(platform.ClassConfiguration, "resources cannot be discovered: %w", err)
+	}
+	return meta.FirstHitRESTMapper{MultiRESTMapper: meta.MultiRESTMapper{known, discovered}}, nil
+}

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"sync"
+	"time"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/sessions"
+)
+
+const (
+	// idleTimeout is how long a session, and with it what it watches, is kept that nobody uses.
+	idleTimeout = time.Hour
+	// checkInterval is how often that is looked at.
+	checkInterval = 10 * time.Minute
+)
+
+// Sessions are the sessions of a process, one for each site and credentials. To get one takes no request: credentials that are
+// refused show at the first call.
+type Sessions = sessions.Set[v1alpha1.MetalConnection, *Session]
+
+// Shared returns the sessions that all parts of the process use.
+var Shared = sync.OnceValue(NewSessions)
+
+// NewSessions returns an empty set of sessions.
+func NewSessions() *Sessions {
+	return sessions.New(sessions.Options[v1alpha1.MetalConnection, *Session]{
+		Open:  newSession,
+		Close: (*Session).close,
+		Idle:  idleTimeout,
+		Check: checkInterval,
+	})
+}
+
+// ConnectionOf is how a bare-metal site of the CloudProfile is reached.
+func ConnectionOf(profile *v1alpha1.CloudProfileSite) v1alpha1.MetalConnection {
+	return v1alpha1.MetalConnection{
+		Inventory:      profile.Metal.Inventory,
+		Server:         profile.Metal.Server,
+		Namespace:      profile.Metal.Namespace,
+		TLS:            profile.TLS,
+		Proxy:          profile.Proxy,
+		RequestTimeout: profile.RequestTimeout,
+	}
+}

@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
+)
+
+// maxIdleConnections are kept to an API that cannot share them between requests.
+const maxIdleConnections = 8
+
+// roundTripper sends the requests to one API. Watches have connections of their own, so that they never keep calls waiting, and last as
+// long as the API lets them.
+type roundTripper struct {
+	calls   *transport.Transport
+	watches *transport.Transport
+	timeout time.Duration
+}
+
+func newRoundTripper(siteName string, server *url.URL, connection v1alpha1.MetalConnection, certificates []tls.Certificate) (*roundTripper, error) {
+	t := &roundTripper{timeout: transport.RequestTimeout(connection.RequestTimeout)}
+	options := transport.Options{
+		Site:           siteName,
+		TLS:            connection.TLS,
+		Proxy:          connection.Proxy,
+		RequestTimeout: t.timeout,
+		Certificates:   certificates,
+		HTTP2:          true,
+		Describe:       describer(server.Path),
+
+		MaxIdleConnectionsPerHost: maxIdleConnections,
+	}
+	var err error
+	if t.calls, err = transport.New(options); err != nil {
+		return nil, err
+	}
+	options.Unlimited = true
+	if t.watches, err = transport.New(options); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
+	if isWatch(request) {
+		return heldBack(t.watches.RoundTrip(request))
+	}
+	ctx, cancel := context.WithTimeout(request.Context(), t.timeout)
+	response, err := heldBack(t.calls.RoundTrip(request.WithContext(ctx)))
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	response.Body = &cancelling{ReadCloser: response.Body, cancel: cancel}
+	return response, nil
+}
+
+// CloseIdleConnections lets http.Client close the idle connections.
+func (t *roundTripper) CloseIdleConnections() {
+	t.calls.CloseIdleConnections()
+	t.watches.CloseIdleConnections()
+}
+
+// heldBack makes an error of an answer that asks for time: the client would wait for that time, and keep its caller.
+func heldBack(response *http.Response, err error) (*http.Response, error) {
+	if err != nil {
+		return nil, err
+	}
+	seconds, convErr := strconv.Atoi(response.Header.Get("Retry-After"))
+	if convErr != nil || response.StatusCode != http.StatusTooManyRequests && response.StatusCode < http.StatusInternalServerError {
+		return response, nil
+	}
+	response.Body.Close()
+	return nil, &platform.Error{
+		Class:      platform.ClassTransient,
+		RetryAfter: time.Duration(seconds) * time.Second,
+		Err:        fmt.Errorf("the API answered %q and asked for %d seconds", response.Status, seconds),
+	}
+}
+
+// cancelling is the body of an answer. It ends the request when it is closed.
+type cancelling struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+// Close implements io.Closer.
+func (c *cancelling) Close() error {
+	defer c.cancel()
+	return c.ReadCloser.Close()
+}
+
+func isWatch(request *http.Request) bool {
+	return request.Method == http.MethodGet && request.URL.Query().Get("watch") == "true"
+}
+
+// describer returns what tells the service and method that a request to an API below the path counts for: its API group, and its
+// verb and resource.
+func describer(path string) func(*http.Request) (service, method string) {
+	path = strings.TrimSuffix(path, "/")
+	return func(request *http.Request) (service, method string) {
+		segments := strings.Split(strings.Trim(strings.TrimPrefix(request.URL.Path, path), "/"), "/")
+		service = "core"
+		if segments[0] == "apis" && len(segments) > 1 {
+			service, segments = segments[1], segments[1:]
+		}
+		if len(segments) < 3 {
+			return service, "discover"
+		}
+		segments = segments[2:]
+		if segments[0] == "namespaces" && len(segments) > 2 {
+			segments = segments[2:]
+		}
+		return service, verb(request, len(segments) > 1) + " " + segments[0]
+	}
+}
+
+func verb(request *http.Request, named bool) string {
+	switch {
+	case isWatch(request):
+		return "watch"
+	case request.Method == http.MethodGet && !named:
+		return "list"
+	case request.Method == http.MethodPost:
+		return "create"
+	case request.Method == http.MethodPut:
+		return "update"
+	default:
+		return strings.ToLower(request.Method)
+	}
+}

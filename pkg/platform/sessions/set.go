@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package sessions keeps the sessions of a process, one for each site and credentials.
+package sessions
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+	"k8s.io/klog/v2"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+// Options say how sessions are opened, kept and let go of.
+type Options[C, S any] struct {
+	// Open opens a session. The context does not end when the call ends that wants the session. The key is that of the session.
+	Open func(ctx context.Context, key, siteName string, connection C, credentials site.Credentials) (S, error)
+	// Close ends a session.
+	Close func(S)
+	// KeepAlive uses a session so that the site does not end it. It may be nil.
+	KeepAlive func(context.Context, S) error
+	// Idle is how long a session is kept that nobody uses.
+	Idle time.Duration
+	// Check is how often sessions are looked at, and kept alive.
+	Check time.Duration
+}
+
+// Set is a set of sessions. It is safe for concurrent use.
+type Set[C, S any] struct {
+	options Options[C, S]
+	opening singleflight.Group
+
+	mutex    sync.Mutex
+	sessions map[string]*entry[S]
+}
+
+type entry[S any] struct {
+	session  S
+	lastUsed time.Time
+	stop     context.CancelFunc
+}
+
+// New returns an empty set.
+func New[C, S any](options Options[C, S]) *Set[C, S] {
+	return &Set[C, S]{options: options, sessions: map[string]*entry[S]{}}
+}
+
+// Get returns the session of a site. The first call for given credentials opens it; calls that come meanwhile wait for it and
+// share the result. A failure is not remembered.
+func (s *Set[C, S]) Get(ctx context.Context, siteName string, connection C, credentials site.Credentials) (S, error) {
+	var none S
+	key, err := keyOf(siteName, connection, credentials)
+	if err != nil {
+		return none, platform.InSite(siteName, err)
+	}
+	if session, ok := s.find(key); ok {
+		return session, nil
+	}
+
+	results := s.opening.DoChan(key, func() (any, error) {
+		if session, ok := s.find(key); ok {
+			return session, nil
+		}
+		// A call that gives up does not end what others wait for; the request timeout does.
+		session, err := s.options.Open(context.WithoutCancel(ctx), key, siteName, connection, credentials)
+		if err != nil {
+			return nil, err
+		}
+		s.add(key, siteName, session)
+		return session, nil
+	})
+	select {
+	case result := <-results:
+		if result.Err != nil {
+			return none, platform.InSite(siteName, result.Err)
+		}
+		return result.Val.(S), nil
+	case <-ctx.Done():
+		return none, platform.InSite(siteName, platform.NewError(platform.ClassTransient, "session is not open yet: %w", ctx.Err()))
+	}
+}
+
+// Has reports whether there is a session with the key.
+func (s *Set[C, S]) Has(key string) bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	_, ok := s.sessions[key]
+	return ok
+}
+
+// Close closes all sessions.
+func (s *Set[C, S]) Close() {
+	s.mutex.Lock()
+	closed := s.sessions
+	s.sessions = map[string]*entry[S]{}
+	s.mutex.Unlock()
+	for _, e := range closed {
+		e.stop()
+		s.options.Close(e.session)
+	}
+}
+
+func (s *Set[C, S]) find(key string) (S, bool) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	e, ok := s.sessions[key]
+	if !ok {
+		var none S
+		return none, false
+	}
+	e.lastUsed = time.Now()
+	return e.session, true
+}
+
+func (s *Set[C, S]) add(key, siteName string, session S) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	ctx, stop := context.WithCancel(context.Background())
+	s.sessions[key] = &entry[S]{session: session, lastUsed: time.Now(), stop: stop}
+	go s.keep(ctx, key, siteName, session)
+}
+
+// keep keeps the session alive until nobody has used it for long, and closes it then.
+func (s *Set[C, S]) keep(ctx context.Context, key, siteName string, session S) {
+	ticker := time.NewTicker(s.options.Check)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if s.drop(key) {
+			s.options.Close(session)
+			return
+		}
+		if s.options.KeepAlive == nil {
+			continue
+		}
+		if err := s.options.KeepAlive(ctx, session); err != nil && ctx.Err() == nil {
+			klog.ErrorS(err, "Session could not be kept alive, its next use opens it again", "site", siteName)
+		}
+	}
+}
+
+// drop removes the session with the key if nobody has used it for long, and reports whether it did.
+func (s *Set[C, S]) drop(key string) bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	e, ok := s.sessions[key]
+	if !ok || time.Since(e.lastUsed) <= s.options.Idle {
+		return false
+	}
+	e.stop()
+	delete(s.sessions, key)
+	return true
+}
+
+func keyOf(siteName string, connection any, credentials site.Credentials) (string, error) {
+	data, err := json.Marshal([]any{siteName, connection, credentials})
+	if err != nil {
+		return "", fmt.Errorf("connection cannot be encoded: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), nil
+}
