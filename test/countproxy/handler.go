@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -24,9 +25,10 @@ var (
 
 // handler is the proxy in front of one service.
 type handler struct {
-	proxy    *Proxy
-	service  string
-	upstream *url.URL
+	proxy     *Proxy
+	service   string
+	upstream  *url.URL
+	transport *http.Transport
 }
 
 // answer is what the service answered.
@@ -50,8 +52,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		entry.NewConnection = !c.used.Swap(true)
 	}
 	delay, fault := h.proxy.begin(entry)
+	finish := sync.OnceFunc(func() { h.proxy.finish(entry) })
 	defer func() {
-		h.proxy.finish(entry)
+		finish()
 		if entry.Status == 0 {
 			panic(http.ErrAbortHandler)
 		}
@@ -67,6 +70,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
+	if isWatch(r) && fault == nil {
+		h.stream(w, r, entry, finish)
+		return
+	}
 	response, err := h.forward(r, body)
 	if err != nil {
 		if !errors.Is(err, context.Canceled) {
@@ -84,6 +91,20 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *handler) forward(r *http.Request, body []byte) (*answer, error) {
+	response, err := h.send(r, body)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	return &answer{status: response.StatusCode, header: response.Header, body: data}, nil
+}
+
+// send sends a request on. The caller closes the body of the response.
+func (h *handler) send(r *http.Request, body []byte) (*http.Response, error) {
 	target := *r.URL
 	target.Scheme, target.Host = h.upstream.Scheme, h.upstream.Host
 	request, err := http.NewRequestWithContext(r.Context(), r.Method, target.String(), bytes.NewReader(body))
@@ -96,19 +117,14 @@ func (h *handler) forward(r *http.Request, body []byte) (*answer, error) {
 	}
 	request.Header.Set("Accept-Encoding", "identity")
 
-	response, err := h.proxy.transport.RoundTrip(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	data, err := io.ReadAll(response.Body)
+	response, err := h.transport.RoundTrip(request)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range hopHeaders {
 		response.Header.Del(name)
 	}
-	return &answer{status: response.StatusCode, header: response.Header, body: data}, nil
+	return response, nil
 }
 
 func (h *handler) reply(w http.ResponseWriter, r *http.Request, response *answer, entry *Request) {

@@ -28,7 +28,9 @@ func (p *Proxy) BringUp(service string) error {
 	if !ok || up {
 		return fmt.Errorf("service %q is not down", service)
 	}
-	l, err := listen(Service{Name: service, Listen: known.Addr().String(), Upstream: known.upstream.String()})
+	again := known.service
+	again.Listen = known.Addr().String()
+	l, err := listen(again)
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,10 @@ type Service struct {
 	Listen string
 	// Upstream is the base URL of the service: scheme, host and port without a path.
 	Upstream string
+	// Certificate and Key are PEM, with which the proxy serves TLS. Default: it serves none.
+	Certificate, Key string
+	// CA is the PEM certificate that the service's own is trusted with. Default: what the system trusts.
+	CA string
 }
 
 // Proxy runs a listener for each service. It is safe for concurrent use.
@@ -36,7 +40,6 @@ type Proxy struct {
 	rewrite   *strings.Replacer
 	bases     map[string]string
 	listeners map[string]listener
-	transport *http.Transport
 
 	mutex    sync.Mutex
 	servers  map[string]*http.Server
@@ -58,8 +61,9 @@ type connectionKey struct{}
 type listener struct {
 	net.Listener
 
-	service  string
-	upstream *url.URL
+	service   Service
+	upstream  *url.URL
+	transport *http.Transport
 }
 
 // New starts a proxy. Close ends it.
@@ -69,9 +73,6 @@ func New(services ...Service) (*Proxy, error) {
 		listeners: map[string]listener{},
 		servers:   map[string]*http.Server{},
 		open:      map[string]int{},
-		// Each request gets a fresh connection to its service: one that the service closed because it was idle must not
-		// look like a fault of the client.
-		transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true},
 	}
 	p.done = sync.NewCond(&p.mutex)
 
@@ -85,7 +86,7 @@ func New(services ...Service) (*Proxy, error) {
 			return nil, fmt.Errorf("service %q: %w", service.Name, err)
 		}
 		p.listeners[service.Name] = l
-		p.bases[service.Name] = "http://" + l.Addr().String()
+		p.bases[service.Name] = service.scheme() + "://" + l.Addr().String()
 		pairs = append(pairs, l.upstream.String(), p.bases[service.Name])
 	}
 	p.rewrite = strings.NewReplacer(pairs...)
@@ -107,16 +108,17 @@ func listen(service Service) (listener, error) {
 	if address == "" {
 		address = "127.0.0.1:0"
 	}
-	l, err := net.Listen("tcp", address)
+	transport, err := service.transport()
 	if err != nil {
 		return listener{}, err
 	}
-	return listener{Listener: l, service: service.Name, upstream: upstream}, nil
+	l, err := service.listen(address)
+	return listener{Listener: l, service: service, upstream: upstream, transport: transport}, err
 }
 
 func (p *Proxy) serve(l listener) {
 	server := &http.Server{
-		Handler:           &handler{proxy: p, service: l.service, upstream: l.upstream},
+		Handler:           &handler{proxy: p, service: l.service.Name, upstream: l.upstream, transport: l.transport},
 		ReadHeaderTimeout: readHeaderTimeout,
 		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
 			return context.WithValue(ctx, connectionKey{}, &connection{})
@@ -126,14 +128,14 @@ func (p *Proxy) serve(l listener) {
 			defer p.mutex.Unlock()
 			switch state {
 			case http.StateNew:
-				p.open[l.service]++
+				p.open[l.service.Name]++
 			case http.StateClosed, http.StateHijacked:
-				p.open[l.service]--
+				p.open[l.service.Name]--
 			}
 		},
 	}
 	p.mutex.Lock()
-	p.servers[l.service] = server
+	p.servers[l.service.Name] = server
 	p.mutex.Unlock()
 	go func() { _ = server.Serve(l) }()
 }
