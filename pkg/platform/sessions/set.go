@@ -125,7 +125,7 @@ func (s *Set[C, S]) find(key string) (S, bool) {
 func (s *Set[C, S]) add(key, siteName string, session S) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(context.Background()) // #nosec G118 -- the entry keeps it
 	s.sessions[key] = &entry[S]{session: session, lastUsed: time.Now(), stop: stop}
 	go s.keep(ctx, key, siteName, session)
 }

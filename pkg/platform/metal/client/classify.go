@@ -23,10 +23,7 @@ func Classify(err error) error {
 	}
 	var classified *platform.Error
 	if errors.As(err, &classified) {
-		if classified == err {
-			return err
-		}
-		return &platform.Error{Class: platform.ClassOf(err), RetryAfter: classified.RetryAfter, Err: err}
+		return err
 	}
 	result := &platform.Error{Class: classOf(err), Err: err}
 	if seconds, ok := apierrors.SuggestsClientDelay(err); ok && result.Class == platform.ClassTransient {

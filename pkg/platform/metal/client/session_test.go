@@ -84,7 +84,9 @@ var _ = Describe("Session", func() {
 		asked := false
 		other := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
 		DeferCleanup(other.Close)
-		serve = func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect) }
+		serve = func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+		}
 		Expect(get(ctx)).To(HaveOccurred())
 		Expect(asked).To(BeFalse())
 	})

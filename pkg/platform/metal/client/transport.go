@@ -81,8 +81,8 @@ func heldBack(response *http.Response, err error) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	seconds, convErr := strconv.Atoi(response.Header.Get("Retry-After"))
-	if convErr != nil || response.StatusCode != http.StatusTooManyRequests && response.StatusCode < http.StatusInternalServerError {
+	seconds, ok := retryAfter(response.Header)
+	if !ok || response.StatusCode != http.StatusTooManyRequests && response.StatusCode < http.StatusInternalServerError {
 		return response, nil
 	}
 	response.Body.Close()
@@ -91,6 +91,11 @@ func heldBack(response *http.Response, err error) (*http.Response, error) {
 		RetryAfter: time.Duration(seconds) * time.Second,
 		Err:        fmt.Errorf("the API answered %q and asked for %d seconds", response.Status, seconds),
 	}
+}
+
+func retryAfter(header http.Header) (seconds int, ok bool) {
+	seconds, err := strconv.Atoi(header.Get("Retry-After"))
+	return seconds, err == nil
 }
 
 // cancelling is the body of an answer. It ends the request when it is closed.
