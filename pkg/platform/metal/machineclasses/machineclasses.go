@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package machineclasses says what a machine of a pool is on a bare-metal site: which hosts it may be, and what is written to them.
+package machineclasses
+
+import (
+	"context"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/selection"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+type machineClasses struct {
+	sessions *client.Sessions
+	open     func(*client.Session, v1alpha1.MetalInventory, inventory.Options) (inventory.Inventory, error)
+}
+
+// New returns the MachineClasses part of the bare-metal platform.
+func New(sessions *client.Sessions, open func(*client.Session, v1alpha1.MetalInventory, inventory.Options) (inventory.Inventory, error)) platform.MachineClasses {
+	return &machineClasses{sessions: sessions, open: open}
+}
+
+// Resolve implements platform.MachineClasses.
+func (m *machineClasses) Resolve(ctx context.Context, request platform.MachineClassRequest, spec *v1alpha1.MachineProviderSpec) error {
+	return platform.InSite(request.Site.Name, m.resolve(ctx, request, spec))
+}
+
+func (m *machineClasses) resolve(ctx context.Context, request platform.MachineClassRequest, spec *v1alpha1.MachineProviderSpec) error {
+	resolved, hosts, err := specOf(request)
+	if err != nil {
+		return err
+	}
+	selected, err := hosts.Selection(resolved.Cleaning)
+	if err != nil {
+		return err
+	}
+	session, err := m.sessions.Get(ctx, request.Site.Name, resolved.Connection, request.Site.Credentials)
+	if err != nil {
+		return err
+	}
+	known, err := m.open(session, resolved.Connection.Inventory, inventory.Options{Owner: owner.Owner{Shoot: request.Site.Shoot, Site: request.Site.Name}})
+	if err != nil {
+		return err
+	}
+	found, err := known.Hosts(ctx, selected)
+	if err != nil {
+		return err
+	}
+	if err := checkRolling(request, selected, len(found[0])); err != nil {
+		return err
+	}
+	spec.Metal = resolved
+	return nil
+}
+
+// RollsFor implements platform.MachineClasses. A host that suits no more keeps its machine, and everything else counts for machines
+// that are created later.
+func (m *machineClasses) RollsFor(platform.MachineClassRequest) []string {
+	return nil
+}
+
+// Locate implements platform.MachineClasses.
+func (m *machineClasses) Locate(s *site.Site, spec *v1alpha1.MachineProviderSpec) error {
+	if s.Profile == nil || s.Profile.Metal == nil {
+		return platform.InSite(s.Name, missing("the CloudProfile has no bare-metal site of this name any more"))
+	}
+	spec.Metal = &v1alpha1.MetalMachineSpec{Connection: client.ConnectionOf(s.Profile), Cleaning: s.Profile.Metal.Cleaning, NodeName: s.Profile.Metal.NodeName}
+	return nil
+}
+
+// CleanUp implements platform.MachineClasses. Machines of a pool share nothing.
+func (m *machineClasses) CleanUp(context.Context, *site.Site, []*v1alpha1.MachineProviderSpec) error {
+	return nil
+}
+
+// specOf returns what the driver needs, and which hosts the machines may be. It does not ask the site.
+func specOf(request platform.MachineClassRequest) (*v1alpha1.MetalMachineSpec, selection.Hosts, error) {
+	if err := check(request); err != nil {
+		return nil, selection.Hosts{}, err
+	}
+	hosts, err := selection.Of(request.Zone.Metal, request.MachineType.Metal, request.Settings.Metal)
+	if err != nil {
+		return nil, hosts, err
+	}
+	profile := request.Site.Profile.Metal
+	return &v1alpha1.MetalMachineSpec{
+		Connection:   client.ConnectionOf(request.Site.Profile),
+		HostSelector: hosts.Selector,
+		Tolerations:  hosts.Tolerations,
+		Image:        *request.Image.Metal,
+		Cleaning:     profile.Cleaning,
+		NodeName:     profile.NodeName,
+		Network:      networkOf(request.Site),
+	}, hosts, nil
+}
+
+// check names what the CloudProfile does not say about the zone, and what hosts do not have.
+func check(request platform.MachineClassRequest) error {
+	switch {
+	case request.Site.Profile == nil || request.Site.Profile.Metal == nil:
+		return missing("the CloudProfile has no bare-metal site of this name any more")
+	case request.Zone == nil || request.Zone.Metal == nil:
+		return missing("the zone has no metal block in the CloudProfile")
+	case request.MachineType == nil || request.MachineType.Metal == nil:
+		return missing("the machine type has no metal block on the site in the CloudProfile")
+	case request.Image == nil || request.Image.Metal == nil:
+		return missing("the machine image has no metal block in the CloudProfile")
+	case len(request.DataVolumes) > 0:
+		return missing("the pool has dataVolumes, but hosts have no volumes beside their own disks")
+	}
+	return nil
+}
+
+func missing(what string) error {
+	return platform.NewError(platform.ClassConfiguration, "%s", what)
+}
+
+// networkOf returns the network configuration of the site's machines, nil if it is left to DHCP.
+func networkOf(s *site.Site) *v1alpha1.MetalMachineNetwork {
+	if s.Config == nil || s.Config.Metal == nil || s.Config.Metal.NetworkDataTemplate == "" {
+		return nil
+	}
+	network := &v1alpha1.MetalMachineNetwork{
+		Template:   s.Config.Metal.NetworkDataTemplate,
+		DNSServers: s.Network.DNSServers,
+		MTU:        s.Network.MTU,
+	}
+	if ipam := s.Config.Metal.IPAM; ipam != nil {
+		network.PoolRef = ipam.PoolRef.DeepCopy()
+	}
+	if s.Network.Gateway.IsValid() {
+		network.Gateway = s.Network.Gateway.String()
+	}
+	return network
+}

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package machineclasses
+
+import (
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
+)
+
+// checkRolling refuses a pool in a zone that could never be rolled: one whose machines may only be replaced by further ones first, for
+// which there is no host even if it has no more machines than it must have.
+func checkRolling(request platform.MachineClassRequest, selected inventory.Selection, hosts int) error {
+	if request.Rolling == nil || request.Minimum == 0 || hosts > int(request.Minimum) {
+		return nil
+	}
+	surge, unavailable, err := bounds(*request.Rolling, int(request.Minimum))
+	if err != nil {
+		return platform.NewError(platform.ClassConfiguration, "pool %q: %w", request.Pool, err)
+	}
+	if surge == 0 || unavailable > 0 {
+		return nil
+	}
+	return platform.NewError(platform.ClassConfiguration,
+		"pool %q cannot be rolled in zone %q: it has at least %d machines there and may have no less (maxUnavailable %s), but only %d hosts match %q; "+
+			"set maxUnavailable to at least 1 and maxSurge to 0, lower the minimum, or add hosts",
+		request.Pool, request.Zone.Name, request.Minimum, request.Rolling.MaxUnavailable.String(), hosts, selected.Selector)
+}
+
+// bounds are how many machines there may be more and less while they are rolled. They are rounded as machine-controller-manager does.
+// It takes one machine away first if neither is allowed, so that surge is zero then.
+func bounds(rolling platform.Rolling, machines int) (surge, unavailable int, err error) {
+	if surge, err = intstr.GetScaledValueFromIntOrPercent(&rolling.MaxSurge, machines, true); err != nil {
+		return 0, 0, err
+	}
+	unavailable, err = intstr.GetScaledValueFromIntOrPercent(&rolling.MaxUnavailable, machines, false)
+	return surge, unavailable, err
+}
