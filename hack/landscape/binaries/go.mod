@@ -182,9 +182,6 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
-// What metal-operator requires newer than the project does would be compiled twice, and all that imports it.
-replace github.com/go-logr/logr => github.com/go-logr/logr v1.4.3
-
 // baremetal-operator replaces its own modules.
 replace (
 	github.com/metal3-io/baremetal-operator/apis => github.com/metal3-io/baremetal-operator/apis v0.13.2

@@ -4,7 +4,7 @@ module github.com/metal3-io/baremetal-operator/landscape
 go 1.26.5
 
 require (
-	github.com/go-logr/logr v1.4.3
+	github.com/go-logr/logr v1.4.4
 	github.com/metal3-io/baremetal-operator v0.13.2
 	github.com/metal3-io/baremetal-operator/apis v0.13.2
 	k8s.io/apimachinery v0.36.3
