@@ -7,6 +7,7 @@ package client
 import (
 	"net/http"
 
+	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
 	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -28,6 +29,7 @@ func newAPIScheme() *runtime.Scheme {
 	utilruntime.Must(corev1.AddToScheme(s))
 	utilruntime.Must(authorizationv1.AddToScheme(s))
 	utilruntime.Must(metal3v1alpha1.AddToScheme(s))
+	utilruntime.Must(metalv1alpha1.AddToScheme(s))
 	return s
 }
 
@@ -37,6 +39,8 @@ var kinds = map[schema.GroupVersionKind]meta.RESTScope{
 	corev1.SchemeGroupVersion.WithKind("Secret"):                           meta.RESTScopeNamespace,
 	authorizationv1.SchemeGroupVersion.WithKind("SelfSubjectAccessReview"): meta.RESTScopeRoot,
 	metal3v1alpha1.GroupVersion.WithKind("BareMetalHost"):                  meta.RESTScopeNamespace,
+	metalv1alpha1.GroupVersion.WithKind("Server"):                          meta.RESTScopeRoot,
+	metalv1alpha1.GroupVersion.WithKind("ServerClaim"):                     meta.RESTScopeNamespace,
 }
 
 // newMapper returns a mapper that discovers only kinds that it does not know, and each group once.

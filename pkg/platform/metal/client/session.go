@@ -31,7 +31,7 @@ type Session struct {
 
 	config *rest.Config
 	http   *http.Client
-	client client.Client
+	client client.WithWatch
 	rest   rest.Interface
 
 	// ctx ends with the session.
@@ -72,7 +72,7 @@ func newSession(_ context.Context, _, siteName string, connection v1alpha1.Metal
 	if err != nil {
 		return nil, err
 	}
-	if s.client, err = client.New(config, client.Options{HTTPClient: s.http, Scheme: apiScheme, Mapper: mapper}); err != nil {
+	if s.client, err = client.NewWithWatch(config, client.Options{HTTPClient: s.http, Scheme: apiScheme, Mapper: mapper}); err != nil {
 		return nil, platform.NewError(platform.ClassConfiguration, "metal.server %q: %w", connection.Server, err)
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package ironcore
+
+import (
+	"fmt"
+
+	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
+)
+
+// providerIDFormat is that of IronCore's own driver: it takes a namespace and the name of a claim.
+const providerIDFormat = "ironcore-metal://%s/%s"
+
+// isOf reports whether the server is held for the claim of the namespace and name.
+func isOf(server *metalv1alpha1.Server, namespace, claim string) bool {
+	ref := server.Spec.ServerClaimRef
+	return ref != nil && ref.Namespace == namespace && ref.Name == claim
+}
+
+// isComplete reports whether everything was written to the claim that its machine needs.
+func isComplete(claim *metalv1alpha1.ServerClaim) bool {
+	return claim.Spec.IgnitionSecretRef != nil && claim.Spec.Power == metalv1alpha1.PowerOn
+}
+
+// serverName returns the name of the server that the claim is for, empty if there is none yet.
+func serverName(claim *metalv1alpha1.ServerClaim) string {
+	if claim.Spec.ServerRef == nil {
+		return ""
+	}
+	return claim.Spec.ServerRef.Name
+}
+
+// hostOf returns the host of a machine. The server may be nil if the inventory has none of the name that the claim says.
+func hostOf(claim *metalv1alpha1.ServerClaim, server *metalv1alpha1.Server) inventory.Host {
+	host := inventory.Host{
+		Name:       serverName(claim),
+		State:      inventory.Claimed,
+		Machine:    claim.Labels[owner.LabelMachine],
+		ProviderID: fmt.Sprintf(providerIDFormat, claim.Namespace, claim.Name),
+		NodeName:   claim.Annotations[owner.AnnotationNode],
+		Complete:   isComplete(claim),
+	}
+	if server != nil {
+		host.MACAddress = macAddress(server)
+		host.Running = host.Complete && isOf(server, claim.Namespace, claim.Name) && server.Status.PowerState == metalv1alpha1.ServerOnPowerState
+	}
+	host.Fault = fault(claim, server)
+	return host
+}
+
+// fault returns what is wrong with the server of a machine. A server that was not given to the machine yet is nothing wrong.
+func fault(claim *metalv1alpha1.ServerClaim, server *metalv1alpha1.Server) string {
+	switch {
+	case claim.Status.Phase != metalv1alpha1.PhaseBound || claim.DeletionTimestamp != nil:
+		return ""
+	case server == nil:
+		return fmt.Sprintf("server %q does not exist any more", serverName(claim))
+	case inMaintenance(server):
+		return ""
+	case !isOf(server, claim.Namespace, claim.Name):
+		return fmt.Sprintf("server %q is not held for server claim %q any more", server.Name, claim.Name)
+	case server.Status.State != metalv1alpha1.ServerStateError:
+		return ""
+	}
+	if text := message(server); text != "" {
+		return text
+	}
+	return fmt.Sprintf("server %q is in state %s", server.Name, server.Status.State)
+}
+
+// freeHostOf returns a host that is none of the shoot's machines.
+func freeHostOf(server *metalv1alpha1.Server, selection *inventory.Selection) inventory.Host {
+	host := inventory.Host{Name: server.Name, MACAddress: macAddress(server)}
+	switch obstacleTo(server, selection) {
+	case obstacleNone:
+		host.State = inventory.Free
+	case obstacleTaken:
+		host.State = inventory.Taken
+	default:
+		host.State = inventory.Unready
+	}
+	return host
+}

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package ironcore
+
+import (
+	"context"
+
+	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	metalignition "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ignition"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/secret"
+)
+
+// ignitionKey is the key under which IronCore looks for the Ignition config of a server.
+const ignitionKey = "ignition"
+
+// writeIgnition writes the Secret that the claim refers to. It goes with the claim.
+func (i *Inventory) writeIgnition(ctx context.Context, claim *metalv1alpha1.ServerClaim, data inventory.Data) error {
+	config := data.UserData
+	if len(data.NetworkData) > 0 {
+		var err error
+		if config, err = metalignition.AddFiles(config, metalignition.Network(data.NetworkData)); err != nil {
+			return err
+		}
+	}
+	return secret.Write(ctx, i.session.Client(), i.owner, claim.Name, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:       claim.Namespace,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(claim, metalv1alpha1.GroupVersion.WithKind("ServerClaim"))},
+		},
+		Data: map[string][]byte{ignitionKey: config},
+	})
+}

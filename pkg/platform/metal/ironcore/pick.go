@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package ironcore
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+
+	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
+)
+
+// reservationsKey is that of the reservations of a session.
+type reservationsKey struct{}
+
+// reservations are the servers that this process is claiming, so that its own claims do not compete.
+type reservations struct {
+	mutex   sync.Mutex
+	servers map[string]struct{}
+}
+
+// reserve reserves the first of the servers that nobody has reserved.
+func (r *reservations) reserve(servers []string) (string, bool) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	for _, server := range servers {
+		if _, ok := r.servers[server]; !ok {
+			r.servers[server] = struct{}{}
+			return server, true
+		}
+	}
+	return "", false
+}
+
+// release ends a reservation. An empty name is none.
+func (r *reservations) release(server string) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	delete(r.servers, server)
+}
+
+// pick reserves a free server at random. It looks again without watches before it says that there is none. The servers that are to be
+// avoided are free, but metal-operator did not bind them.
+func (i *Inventory) pick(ctx context.Context, reader client.Reader, request *inventory.Claim, avoid sets.Set[string]) (string, error) {
+	server, err := i.pickFrom(ctx, reader, request, avoid)
+	if err != nil && !i.isLive(reader) {
+		server, err = i.pickFrom(ctx, i.session.Client(), request, avoid)
+	}
+	return server, err
+}
+
+func (i *Inventory) pickFrom(ctx context.Context, reader client.Reader, request *inventory.Claim, avoid sets.Set[string]) (string, error) {
+	claims, err := i.claims(ctx, reader)
+	if err != nil {
+		return "", err
+	}
+	servers, err := i.servers(ctx, reader)
+	if err != nil {
+		return "", err
+	}
+	for index := range servers {
+		// metal-operator takes a server for that of each claim that has the name to which the server was given last.
+		if isOf(&servers[index], i.session.Namespace, request.Machine) {
+			return "", releasing(&servers[index])
+		}
+	}
+	free, counts := candidates(servers, claims, &request.Selection)
+	picked := free.Difference(avoid).UnsortedList()
+	rand.Shuffle(len(picked), func(a, b int) { picked[a], picked[b] = picked[b], picked[a] })
+	if server, ok := i.reservations.reserve(picked); ok {
+		return server, nil
+	}
+	if len(picked) == 0 && free.Len() > 0 {
+		return "", platform.NewError(platform.ClassTransient, "metal-operator does not bind servers that are free: %s", strings.Join(sets.List(free), ", "))
+	}
+	return "", counts.exhausted()
+}
+
+// counts say how many servers match a selection, and how many of them have which obstacle.
+type counts struct {
+	total, matching, free int
+	obstacles             map[obstacle]int
+}
+
+// candidates returns the free servers that the selection selects. Those that are not bound yet to claims that name them are taken.
+func candidates(servers []metalv1alpha1.Server, claims []metalv1alpha1.ServerClaim, selection *inventory.Selection) (sets.Set[string], counts) {
+	named := sets.New[string]()
+	for index := range claims {
+		named.Insert(serverName(&claims[index]))
+	}
+	free, result := sets.New[string](), counts{total: len(servers), obstacles: map[obstacle]int{}}
+	for index := range servers {
+		server := &servers[index]
+		if !matches(server, selection) {
+			continue
+		}
+		result.matching++
+		found := obstacleTo(server, selection)
+		if found == obstacleNone && named.Has(server.Name) {
+			found = obstacleTaken
+		}
+		if found == obstacleNone {
+			free.Insert(server.Name)
+			continue
+		}
+		result.obstacles[found]++
+	}
+	result.free = free.Len()
+	return free, result
+}
+
+// exhausted returns the error that there is no free server. Those that are free are being claimed by others in this process.
+func (c counts) exhausted() error {
+	text := fmt.Sprintf("%d of %d servers match, 0 are free", c.matching, c.total)
+	var details []string
+	for _, o := range []obstacle{obstacleTaken, obstacleMaintenance, obstacleCordoned, obstacleTainted, obstacleNotRetained, obstacleUnready} {
+		number := c.obstacles[o]
+		if o == obstacleTaken {
+			number += c.free
+		}
+		if number > 0 {
+			details = append(details, fmt.Sprintf("%d %s", number, o))
+		}
+	}
+	if len(details) > 0 {
+		text += " (" + strings.Join(details, ", ") + ")"
+	}
+	return platform.NewError(platform.ClassExhausted, "%s", text)
+}

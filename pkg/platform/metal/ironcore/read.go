@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package ironcore
+
+import (
+	"context"
+	"time"
+
+	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
+)
+
+// cacheTimeout is how long the first look of all at the inventory is waited for before it is asked without watches, which tells
+// what is wrong with it.
+const cacheTimeout = 5 * time.Second
+
+// cacheKey is that of the watches for an owner.
+type cacheKey struct{ owner owner.Owner }
+
+// Hosts implements inventory.Inventory.
+func (i *Inventory) Hosts(ctx context.Context, selections ...inventory.Selection) ([][]inventory.Host, error) {
+	reader := i.reader(ctx)
+	claims, err := i.claims(ctx, reader)
+	if err != nil {
+		return nil, err
+	}
+	byName := make(map[string]*metalv1alpha1.ServerClaim, len(claims))
+	for index := range claims {
+		byName[claims[index].Name] = &claims[index]
+	}
+	servers, err := i.servers(ctx, reader)
+	if err != nil {
+		return nil, err
+	}
+	result := make([][]inventory.Host, len(selections))
+	for s := range selections {
+		for index := range servers {
+			server := &servers[index]
+			if !matches(server, &selections[s]) {
+				continue
+			}
+			host := freeHostOf(server, &selections[s])
+			if ref := server.Spec.ServerClaimRef; ref != nil && ref.Namespace == i.session.Namespace && byName[ref.Name] != nil {
+				host = hostOf(byName[ref.Name], server)
+			}
+			result[s] = append(result[s], host)
+		}
+	}
+	return result, nil
+}
+
+// Find implements inventory.Inventory.
+func (i *Inventory) Find(ctx context.Context, machine string) (*inventory.Host, error) {
+	reader := i.reader(ctx)
+	claim, err := i.claim(ctx, reader, machine)
+	if claim == nil || err != nil {
+		return nil, err
+	}
+	server, err := i.server(ctx, reader, serverName(claim))
+	if err != nil {
+		return nil, err
+	}
+	return new(hostOf(claim, server)), nil
+}
+
+// Machines implements inventory.Inventory.
+func (i *Inventory) Machines(ctx context.Context) ([]inventory.Host, error) {
+	reader := i.reader(ctx)
+	claims, err := i.claims(ctx, reader)
+	if len(claims) == 0 || err != nil {
+		return nil, err
+	}
+	servers, err := i.servers(ctx, reader)
+	if err != nil {
+		return nil, err
+	}
+	byName := make(map[string]*metalv1alpha1.Server, len(servers))
+	for index := range servers {
+		byName[servers[index].Name] = &servers[index]
+	}
+	hosts := make([]inventory.Host, len(claims))
+	for index := range claims {
+		hosts[index] = hostOf(&claims[index], byName[serverName(&claims[index])])
+	}
+	return hosts, nil
+}
+
+// reader returns what claims of the owner and servers are read from: watches that know all of them, or else requests.
+func (i *Inventory) reader(ctx context.Context) client.Reader {
+	if !i.watched {
+		return i.session.Client()
+	}
+	ctx, cancel := context.WithTimeout(ctx, cacheTimeout)
+	defer cancel()
+	watches, err := i.session.Cache(cacheKey{i.owner}, cache.Options{
+		DefaultTransform: strip,
+		ByObject: map[client.Object]cache.ByObject{
+			&metalv1alpha1.ServerClaim{}: {Namespaces: map[string]cache.Config{i.session.Namespace: {LabelSelector: labels.SelectorFromSet(i.owner.Labels())}}},
+			&metalv1alpha1.Server{}:      {},
+		},
+	})
+	if err != nil {
+		return i.session.Client()
+	}
+	for _, object := range []client.Object{&metalv1alpha1.ServerClaim{}, &metalv1alpha1.Server{}} {
+		if _, err := watches.GetInformer(ctx, object); err != nil {
+			return i.session.Client()
+		}
+	}
+	return watches
+}
+
+// claim returns the claim of the machine, nil if the inventory has none. Watches may not know it yet, so that only a request proves that.
+// A claim of that name that is another's is a conflict.
+func (i *Inventory) claim(ctx context.Context, reader client.Reader, machine string) (*metalv1alpha1.ServerClaim, error) {
+	claim := &metalv1alpha1.ServerClaim{}
+	key := client.ObjectKey{Namespace: i.session.Namespace, Name: machine}
+	err := reader.Get(ctx, key, claim)
+	if metalclient.IsNotFound(err) && !i.isLive(reader) {
+		err = i.session.Client().Get(ctx, key, claim)
+	}
+	if err != nil {
+		return nil, metalclient.IgnoreNotFound(err)
+	}
+	if !i.owner.OwnsMachine(claim.Labels, machine) {
+		return nil, platform.NewError(platform.ClassConflict, "ServerClaim %s exists, but is not that of machine %q", key, machine)
+	}
+	return claim, nil
+}
+
+// claims returns the claims of all machines of the shoot on the site. They must not be changed.
+func (i *Inventory) claims(ctx context.Context, reader client.Reader) ([]metalv1alpha1.ServerClaim, error) {
+	list := &metalv1alpha1.ServerClaimList{}
+	err := reader.List(ctx, list, client.InNamespace(i.session.Namespace), client.MatchingLabels(i.owner.Labels()), client.UnsafeDisableDeepCopy)
+	return list.Items, metalclient.Classify(err)
+}
+
+// server returns the server of the name, nil if the inventory has none.
+func (i *Inventory) server(ctx context.Context, reader client.Reader, name string) (*metalv1alpha1.Server, error) {
+	if name == "" {
+		return nil, nil
+	}
+	server := &metalv1alpha1.Server{}
+	if err := reader.Get(ctx, client.ObjectKey{Name: name}, server); err != nil {
+		return nil, metalclient.IgnoreNotFound(err)
+	}
+	return server, nil
+}
+
+// servers returns all servers of the inventory. They must not be changed.
+func (i *Inventory) servers(ctx context.Context, reader client.Reader) ([]metalv1alpha1.Server, error) {
+	list := &metalv1alpha1.ServerList{}
+	err := reader.List(ctx, list, client.UnsafeDisableDeepCopy)
+	return list.Items, metalclient.Classify(err)
+}
+
+// strip takes from an object what nobody reads, because a process keeps all servers of an inventory.
+func strip(object any) (any, error) {
+	if o, ok := object.(client.Object); ok {
+		o.SetManagedFields(nil)
+	}
+	if server, ok := object.(*metalv1alpha1.Server); ok {
+		server.OwnerReferences = nil
+		server.Spec.BootOrder = nil
+		server.Status.Processors = nil
+		server.Status.Storages = nil
+		for index := range server.Status.NetworkInterfaces {
+			server.Status.NetworkInterfaces[index].IPs = nil
+			server.Status.NetworkInterfaces[index].Neighbors = nil
+		}
+	}
+	return object, nil
+}

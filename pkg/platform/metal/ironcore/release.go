@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package ironcore
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/secret"
+)
+
+// releaseTimeout is how long it is waited until a server is free of a machine. One that shuts down in time costs one call.
+const releaseTimeout = 2 * time.Second
+
+// Release implements inventory.Inventory. What is wiped is not up to it: IronCore wipes nothing, and only whoever cleans a server that
+// was retained makes it available again.
+func (i *Inventory) Release(ctx context.Context, machine, _ string) error {
+	claim, err := i.claim(ctx, i.session.Client(), machine)
+	if err != nil {
+		return err
+	}
+	server, err := i.serverOf(ctx, claim, machine)
+	if err != nil {
+		return err
+	}
+	if claim != nil {
+		if server != nil && isOf(server, claim.Namespace, claim.Name) && inMaintenance(server) {
+			return platform.NewError(platform.ClassTransient, "server %q is in maintenance, and is released after that", server.Name)
+		}
+		if err := i.delete(ctx, claim); err != nil {
+			return err
+		}
+	}
+	if err := secret.Delete(ctx, i.session.Client(), i.session.Namespace, i.owner, machine); err != nil {
+		return err
+	}
+	if claim == nil && server == nil {
+		return nil
+	}
+	return i.waitUntilFree(ctx, machine, server, time.Now().Add(releaseTimeout), isReleased)
+}
+
+// abandon deletes a claim whose server was never switched on for the machine, and waits until the machine can have another.
+func (i *Inventory) abandon(ctx context.Context, of *settled, deadline time.Time) error {
+	if err := i.delete(ctx, of.claim); err != nil {
+		return err
+	}
+	return i.waitUntilFree(ctx, of.claim.Name, of.server, deadline, isNotHeld)
+}
+
+// isNotHeld reports whether the server is not held for the claim of the machine.
+func isNotHeld(server *metalv1alpha1.Server, namespace, machine string) bool {
+	return !isOf(server, namespace, machine)
+}
+
+// isReleased reports whether nothing of the machine runs on the server any more. One that is retained stays with the claim that is gone
+// until someone has cleaned it.
+func isReleased(server *metalv1alpha1.Server, namespace, machine string) bool {
+	return isNotHeld(server, namespace, machine) || server.Status.State == metalv1alpha1.ServerStateReleased
+}
+
+func (i *Inventory) delete(ctx context.Context, claim *metalv1alpha1.ServerClaim) error {
+	if claim.DeletionTimestamp != nil {
+		return nil
+	}
+	return metalclient.IgnoreNotFound(i.session.Client().Delete(ctx, claim, client.Preconditions{UID: &claim.UID}))
+}
+
+// serverOf returns the server that is held for the machine, or that its claim names; nil if there is none. The claim may be nil.
+func (i *Inventory) serverOf(ctx context.Context, claim *metalv1alpha1.ServerClaim, machine string) (*metalv1alpha1.Server, error) {
+	if claim != nil {
+		return i.server(ctx, i.session.Client(), serverName(claim))
+	}
+	servers, err := i.servers(ctx, i.reader(ctx))
+	if err != nil {
+		return nil, err
+	}
+	index := slices.IndexFunc(servers, func(server metalv1alpha1.Server) bool { return isOf(&server, i.session.Namespace, machine) })
+	if index < 0 {
+		return nil, nil
+	}
+	return i.server(ctx, i.session.Client(), servers[index].Name)
+}
+
+// waitUntilFree waits until the claim of the machine is gone and the server, which may be nil, is free of it. It is a transient error
+// that this is not so at the deadline.
+func (i *Inventory) waitUntilFree(ctx context.Context, machine string, server *metalv1alpha1.Server, deadline time.Time, isFree func(server *metalv1alpha1.Server, namespace, machine string) bool) error {
+	var late error
+	err := wait.PollUntilContextTimeout(ctx, requestInterval, time.Until(deadline), true, func(ctx context.Context) (bool, error) {
+		if claim, err := i.claim(ctx, i.session.Client(), machine); claim != nil || err != nil {
+			late = platform.NewError(platform.ClassTransient, "server claim %q is being deleted", machine)
+			return false, err
+		}
+		if server == nil {
+			return true, nil
+		}
+		current, err := i.server(ctx, i.session.Client(), server.Name)
+		if current == nil || err != nil {
+			return err == nil, err
+		}
+		late = releasing(current)
+		return isFree(current, i.session.Namespace, machine), nil
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil && late != nil {
+		return late
+	}
+	return metalclient.Classify(err)
+}
+
+// releasing returns the error that the server is not free yet.
+func releasing(server *metalv1alpha1.Server) error {
+	if server.Status.State == metalv1alpha1.ServerStateReleased {
+		return platform.NewError(platform.ClassTransient, "server %q was retained, and waits for its cleaning", server.Name)
+	}
+	if server.Status.PowerState != metalv1alpha1.ServerOffPowerState {
+		return platform.NewError(platform.ClassTransient, "server %q is being released: it is switched off", server.Name)
+	}
+	return platform.NewError(platform.ClassTransient, "server %q is being released", server.Name)
+}

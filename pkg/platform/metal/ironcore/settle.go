@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package ironcore
+
+import (
+	"context"
+	"time"
+
+	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
+)
+
+const (
+	// watchedInterval is how often objects are looked at that watches keep up to date, and requestInterval how often they are asked for.
+	watchedInterval = 50 * time.Millisecond
+	requestInterval = 250 * time.Millisecond
+)
+
+// settled is what became of a claim.
+type settled struct {
+	claim  *metalv1alpha1.ServerClaim
+	server *metalv1alpha1.Server
+	// bound is true if the machine has the server. Otherwise it never will.
+	bound bool
+	// refused is true if metal-operator did not bind the server although it looks free.
+	refused bool
+}
+
+// settle waits until the claim has its server, or until it is clear that it will not get it. It is a transient error that neither is
+// the case at the deadline; the claim stays then, for the next call.
+func (i *Inventory) settle(ctx context.Context, reader client.Reader, claim *metalv1alpha1.ServerClaim, selection *inventory.Selection, deadline time.Time) (settled, error) {
+	result := settled{claim: claim}
+	err := wait.PollUntilContextTimeout(ctx, i.interval(), time.Until(deadline), true, func(ctx context.Context) (bool, error) {
+		return i.look(ctx, reader, &result, selection)
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		// Watches may be behind, or may not work.
+		var done bool
+		if done, err = i.look(ctx, i.session.Client(), &result, selection); err == nil && !done {
+			err = pending(result.claim)
+		}
+	}
+	return result, metalclient.Classify(err)
+}
+
+// look reports whether it is clear what becomes of the claim, as far as the reader knows.
+func (i *Inventory) look(ctx context.Context, reader client.Reader, result *settled, selection *inventory.Selection) (bool, error) {
+	claim := &metalv1alpha1.ServerClaim{}
+	err := reader.Get(ctx, client.ObjectKeyFromObject(result.claim), claim)
+	switch {
+	case metalclient.IsNotFound(err) && !i.isLive(reader):
+		claim = result.claim
+	case metalclient.IsNotFound(err):
+		return false, platform.NewError(platform.ClassTransient, "server claim %q was deleted before its server was switched on", result.claim.Name)
+	case err != nil:
+		return false, err
+	case claim.UID != result.claim.UID:
+		claim = result.claim
+	}
+	if claim.DeletionTimestamp != nil {
+		return false, platform.NewError(platform.ClassTransient, "server claim %q is being deleted", claim.Name)
+	}
+	server, err := i.server(ctx, reader, serverName(claim))
+	if err != nil {
+		return false, err
+	}
+	result.claim, result.server = claim, server
+	if result.judge(selection) && !result.bound && !i.isLive(reader) {
+		return i.look(ctx, i.session.Client(), result, selection)
+	}
+	return result.judge(selection), nil
+}
+
+// judge says what became of the claim, and reports whether that is clear.
+func (s *settled) judge(selection *inventory.Selection) bool {
+	s.bound, s.refused = false, false
+	bound := s.claim.Status.Phase == metalv1alpha1.PhaseBound
+	switch {
+	case isComplete(s.claim):
+		s.bound = true
+		return true
+	case serverName(s.claim) == "":
+		return false
+	case s.server == nil:
+		return true
+	case isOf(s.server, s.claim.Namespace, s.claim.Name):
+		// A server that is not retained is let go of before it was ever switched on, so that it is as clean as before.
+		s.bound = bound && isClean(s.server, selection)
+		return bound
+	case bound || obstacleTo(s.server, selection) != obstacleNone:
+		return true
+	default:
+		s.refused = s.claim.Status.Phase == metalv1alpha1.PhaseUnbound && time.Since(s.claim.CreationTimestamp.Time) > bindTimeout
+		return s.refused
+	}
+}
+
+func pending(claim *metalv1alpha1.ServerClaim) error {
+	if claim.Status.Phase == "" {
+		return platform.NewError(platform.ClassTransient, "metal-operator has not looked at server claim %q yet", claim.Name)
+	}
+	return platform.NewError(platform.ClassTransient, "metal-operator has not bound server claim %q yet, although server %q is free", claim.Name, serverName(claim))
+}
+
+func (i *Inventory) isLive(reader client.Reader) bool {
+	return reader == client.Reader(i.session.Client())
+}
+
+func (i *Inventory) interval() time.Duration {
+	if i.watched {
+		return watchedInterval
+	}
+	return requestInterval
+}
