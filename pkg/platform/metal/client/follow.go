@@ -25,19 +25,16 @@ const shortestWatch = time.Second
 // empty is an empty list of their kind. It returns nil when ctx ends, and a classified error when the objects cannot be watched. The map is
 // the callee's.
 func (s *Session) Follow(ctx context.Context, empty client.ObjectList, changed func(map[string]client.Object), options ...client.ListOption) error {
-	for {
+	for ctx.Err() == nil {
 		begun := time.Now()
-		err := s.followOnce(ctx, empty.DeepCopyObject().(client.ObjectList), changed, options)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
+		if err := s.followOnce(ctx, empty.DeepCopyObject().(client.ObjectList), changed, options); err != nil && ctx.Err() == nil {
 			return Classify(err)
 		}
-		if time.Since(begun) < shortestWatch {
+		if time.Since(begun) < shortestWatch && ctx.Err() == nil {
 			return platform.NewError(platform.ClassTransient, "the API ended a watch at once")
 		}
 	}
+	return nil
 }
 
 // followOnce lists the objects and watches them until the API ends the watch.

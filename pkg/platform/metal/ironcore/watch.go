@@ -71,8 +71,10 @@ func (w *watching) setClaims(ctx context.Context, claims map[string]client.Objec
 
 // follow watches a server.
 func (w *watching) follow(ctx context.Context, name string) {
-	ctx, w.stops[name] = context.WithCancel(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	w.stops[name] = stop
 	w.group.Go(func() error {
+		defer stop()
 		return w.inventory.session.Follow(ctx, &metalv1alpha1.ServerList{}, func(servers map[string]client.Object) {
 			w.mutex.Lock()
 			defer w.mutex.Unlock()
