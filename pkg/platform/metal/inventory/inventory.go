@@ -69,9 +69,9 @@ type Claim struct {
 type Data struct {
 	// UserData is the user data.
 	UserData []byte
-	// NodeName is the name of the node.
+	// NodeName is the name of the node. The inventory tells it to the machine, too.
 	NodeName string
-	// NetworkData is the network configuration, empty if there is none.
+	// NetworkData is the network configuration, empty if there is none. The inventory tells it to the machine, too.
 	NetworkData []byte
 }
 

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/ignition"
 	metalignition "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ignition"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/secret"
@@ -21,12 +22,13 @@ const ignitionKey = "ignition"
 
 // writeIgnition writes the Secret that the claim refers to. It goes with the claim.
 func (i *Inventory) writeIgnition(ctx context.Context, claim *metalv1alpha1.ServerClaim, data inventory.Data) error {
-	config := data.UserData
+	files := []ignition.File{metalignition.Hostname(data.NodeName)}
 	if len(data.NetworkData) > 0 {
-		var err error
-		if config, err = metalignition.AddFiles(config, metalignition.Network(data.NetworkData)); err != nil {
-			return err
-		}
+		files = append(files, metalignition.Network(data.NetworkData))
+	}
+	config, err := metalignition.AddFiles(data.UserData, files...)
+	if err != nil {
+		return err
 	}
 	return secret.Write(ctx, i.session.Client(), i.owner, claim.Name, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
