@@ -213,11 +213,12 @@ var _ = Describe("Session", func() {
 			status atomic.Int64
 			names  chan []string
 			events chan string
+			begun  chan struct{}
 		)
 
 		BeforeEach(func() {
 			status.Store(http.StatusOK)
-			names, events = make(chan []string, 10), make(chan string)
+			names, events, begun = make(chan []string, 10), make(chan string), make(chan struct{}, 10)
 			host := func(name string) metal3v1alpha1.BareMetalHost {
 				return metal3v1alpha1.BareMetalHost{
 					TypeMeta:   metav1.TypeMeta{APIVersion: "metal3.io/v1alpha1", Kind: "BareMetalHost"},
@@ -239,6 +240,7 @@ var _ = Describe("Session", func() {
 				}
 				w.Header().Set("Content-Type", "application/json")
 				w.(http.Flusher).Flush()
+				begun <- struct{}{}
 				for name := range events {
 					if name == "" {
 						return
@@ -274,6 +276,7 @@ var _ = Describe("Session", func() {
 		It("should end when the permission is gone", func(ctx SpecContext) {
 			done := watch(ctx)
 			Eventually(names, "5s").Should(Receive())
+			Eventually(begun, "5s").Should(Receive())
 			status.Store(http.StatusForbidden)
 			events <- ""
 			var err error
@@ -284,6 +287,7 @@ var _ = Describe("Session", func() {
 		It("should end when the API does not answer any more", func(ctx SpecContext) {
 			done := watch(ctx)
 			Eventually(names, "5s").Should(Receive())
+			Eventually(begun, "5s").Should(Receive())
 			close(events)
 			server.Listener.Close()
 			server.CloseClientConnections()
