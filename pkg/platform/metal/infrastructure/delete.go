@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package infrastructure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+// maxReleases is how many machines are released at the same time.
+const maxReleases = 8
+
+// Delete implements platform.Infrastructure.
+func (i *infrastructure) Delete(ctx context.Context, s *site.Site, persist platform.Persist) error {
+	unpublish(s)
+	f, err := i.forExisting(ctx, s, persist)
+	if f == nil {
+		return platform.InSite(s.Name, err)
+	}
+	return platform.InSite(s.Name, f.delete(ctx))
+}
+
+// delete releases the hosts of machines that somebody left behind, and then their addresses. It fails until all hosts are clean.
+func (f *flow) delete(ctx context.Context) error {
+	left, err := f.left(ctx)
+	if err != nil {
+		return err
+	}
+	return f.release(ctx, left)
+}
+
+// leftovers are what the shoot still has at the site, which is something only if the machines were not deleted before.
+type leftovers struct {
+	hosts []inventory.Host
+	// claims are the machines that have an address.
+	claims []string
+}
+
+// machines returns the names of all machines that something is left of, each once.
+func (l leftovers) machines() []string {
+	names := slices.Clone(l.claims)
+	for _, host := range l.hosts {
+		names = append(names, host.Machine)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// left looks for what the shoot still has. A site at which that fails is not accessible, as nothing was asked before.
+func (f *flow) left(ctx context.Context) (leftovers, error) {
+	hosts, err := f.inventory.Machines(ctx)
+	if err != nil {
+		return leftovers{}, fmt.Errorf("%w: %w", platform.ErrNoAccess, err)
+	}
+	claims, err := f.addresses.Machines(ctx)
+	switch platform.ClassOf(err) {
+	case platform.ClassConfiguration, platform.ClassForbidden:
+		// Without the API of address claims, or permissions for it, no claim was made.
+		err = nil
+	}
+	return leftovers{hosts: hosts, claims: claims}, err
+}
+
+// release takes what is left from the machines, from several at the same time.
+func (f *flow) release(ctx context.Context, left leftovers) error {
+	var (
+		machines = left.machines()
+		errs     = make([]error, len(machines))
+		slots    = make(chan struct{}, maxReleases)
+		group    sync.WaitGroup
+	)
+	for i, machine := range machines {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = f.releaseMachine(ctx, machine, slices.Contains(left.claims, machine))
+		})
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// releaseMachine gives the host of the machine back, and its address when nothing uses it any more.
+func (f *flow) releaseMachine(ctx context.Context, machine string, hasAddress bool) error {
+	err := f.inventory.Release(ctx, machine, f.cleaning)
+	if err == nil && hasAddress {
+		err = f.addresses.Release(ctx, machine)
+	}
+	if err != nil {
+		return &platform.Error{Class: platform.ClassOf(err), Err: fmt.Errorf("machine %q: %w", machine, err)}
+	}
+	return nil
+}
+
+// Orphans implements platform.Infrastructure.
+func (i *infrastructure) Orphans(ctx context.Context, s *site.Site) ([]v1alpha1.Orphan, error) {
+	f, err := i.forExisting(ctx, s, nil)
+	if f == nil {
+		return nil, platform.InSite(s.Name, err)
+	}
+	orphans, err := f.orphans(ctx)
+	return orphans, platform.InSite(s.Name, err)
+}
+
+func (f *flow) orphans(ctx context.Context) ([]v1alpha1.Orphan, error) {
+	left, err := f.left(ctx)
+	var orphans []v1alpha1.Orphan
+	for _, host := range left.hosts {
+		orphans = append(orphans, v1alpha1.Orphan{Site: f.site.Name, Kind: "host", ID: host.ProviderID, Name: host.Name})
+	}
+	for _, machine := range left.claims {
+		orphans = append(orphans, v1alpha1.Orphan{Site: f.site.Name, Kind: "address claim", ID: f.namespace + "/" + machine, Name: machine})
+	}
+	return orphans, err
+}

@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package infrastructure
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/networkdata"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+// Validate implements platform.Infrastructure.
+func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (platform.Findings, error) {
+	f, err := i.forProfile(ctx, s, nil)
+	if err != nil {
+		return platform.Findings{}, platform.InSite(s.Name, err)
+	}
+	findings, err := f.validate(ctx, request)
+	return findings, platform.InSite(s.Name, err)
+}
+
+// validate looks at the API, then at what the credentials may do there, and then at hosts and addresses, as each needs what is before it.
+func (f *flow) validate(ctx context.Context, request platform.ValidationRequest) (platform.Findings, error) {
+	var (
+		findings platform.Findings
+		path     = request.Path.Child("metal")
+	)
+	findings.Errors = f.unknownNetworkData(path.Child("networkDataTemplate"))
+	for _, check := range []func(context.Context, *field.Path) (field.ErrorList, error){f.unserved, f.missingNamespace, f.forbidden} {
+		problems, err := check(ctx, path)
+		findings.Errors = append(findings.Errors, problems...)
+		if err != nil || len(problems) > 0 {
+			return findings, err
+		}
+	}
+	if err := f.checkPool(ctx, &findings, path.Child("ipam", "poolRef")); err != nil {
+		return findings, err
+	}
+	return findings, f.checkHosts(ctx, &findings, request.Demands)
+}
+
+// ipamPool returns the reference of the pool that addresses come from, nil if there is none.
+func (f *flow) ipamPool() *corev1.TypedLocalObjectReference {
+	if config := f.site.Config; config != nil && config.Metal != nil && config.Metal.IPAM != nil {
+		return &config.Metal.IPAM.PoolRef
+	}
+	return nil
+}
+
+// unknownNetworkData finds names in the template of the network data that stand for nothing at the site.
+func (f *flow) unknownNetworkData(path *field.Path) field.ErrorList {
+	if f.site.Config == nil || f.site.Config.Metal == nil {
+		return nil
+	}
+	variables, err := networkdata.Parse(f.site.Config.Metal.NetworkDataTemplate)
+	if err != nil {
+		return field.ErrorList{field.Invalid(path, "(hidden)", err.Error())}
+	}
+	var (
+		problems field.ErrorList
+		network  = f.site.Network
+	)
+	require := func(known bool, missing string, needing ...networkdata.Variable) {
+		if i := slices.IndexFunc(variables, func(v networkdata.Variable) bool { return slices.Contains(needing, v) }); i >= 0 && !known {
+			problems = append(problems, field.Invalid(path, "$"+string(variables[i]), fmt.Sprintf("neither the site nor the CloudProfile has %s", missing)))
+		}
+	}
+	require(len(network.DNSServers) > 0, "dnsServers", networkdata.DNSServers, networkdata.DNSServersJSON)
+	require(network.MTU > 0, "an mtu", networkdata.MTU)
+	require(network.Gateway.IsValid() || f.ipamPool() != nil, "a gateway", networkdata.Gateway)
+	return problems
+}
+
+// unserved finds versions of APIs that the inventory needs and that are not served. It is the first question to the site.
+func (f *flow) unserved(ctx context.Context, path *field.Path) (field.ErrorList, error) {
+	var (
+		missing []string
+		served  = map[schema.GroupVersion][]string{}
+	)
+	for _, resource := range f.inventory.Resources() {
+		version := resource.GroupVersion()
+		if _, asked := served[version]; !asked {
+			names, err := f.served(ctx, version)
+			if err != nil {
+				return nil, err
+			}
+			served[version] = names
+		}
+		if !slices.Contains(served[version], resource.Resource) {
+			missing = append(missing, fmt.Sprintf("%s in version %s", resource.Resource, version))
+		}
+	}
+	if len(missing) == 0 {
+		return nil, nil
+	}
+	return field.ErrorList{field.Invalid(path, f.site.Name, "the API of the inventory does not serve "+strings.Join(missing, ", nor "))}, nil
+}
+
+// missingNamespace finds out whether there is the namespace of the hosts, if the credentials may know.
+func (f *flow) missingNamespace(ctx context.Context, path *field.Path) (field.ErrorList, error) {
+	err := client.Classify(f.api.Get(ctx, ctrlclient.ObjectKey{Name: f.namespace}, &corev1.Namespace{}))
+	switch {
+	case err == nil, platform.ClassOf(err) == platform.ClassForbidden:
+		return nil, nil
+	case client.IsNotFound(err):
+		return field.ErrorList{field.Invalid(path, f.site.Name, fmt.Sprintf("the inventory has no namespace %q", f.namespace))}, nil
+	default:
+		return nil, err
+	}
+}

@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package infrastructure
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"go4.org/netipx"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+)
+
+// addressPool is what is read of an InClusterIPPool or GlobalInClusterIPPool. Other pools have it not, or empty.
+type addressPool struct {
+	Spec struct {
+		// Addresses are addresses, ranges such as 10.0.0.1-10.0.0.9, and CIDRs.
+		Addresses []string `json:"addresses"`
+		// ExcludedAddresses are given to nobody, in the same form.
+		ExcludedAddresses []string `json:"excludedAddresses"`
+		// Gateway is given to nobody, either.
+		Gateway string `json:"gateway"`
+	} `json:"spec"`
+}
+
+// checkPool looks whether there is the pool that addresses come from, and whether they are the site's.
+func (f *flow) checkPool(ctx context.Context, findings *platform.Findings, path *field.Path) error {
+	ref := f.ipamPool()
+	if ref == nil {
+		return nil
+	}
+	mapping, err := f.api.RESTMapper().RESTMapping(schema.GroupKind{Group: ptr.Deref(ref.APIGroup, ""), Kind: ref.Kind})
+	if err != nil {
+		err = client.Classify(err)
+		if platform.ClassOf(err) != platform.ClassConfiguration {
+			return err
+		}
+		findings.Errors = append(findings.Errors, field.Invalid(path, ref.Kind, fmt.Sprintf("the API of the inventory does not serve this kind of API group %q", ptr.Deref(ref.APIGroup, ""))))
+		return nil
+	}
+	object, key := &unstructured.Unstructured{}, ctrlclient.ObjectKey{Name: ref.Name}
+	object.SetGroupVersionKind(mapping.GroupVersionKind)
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		key.Namespace = f.namespace
+	}
+	err = client.Classify(f.api.Get(ctx, key, object))
+	switch {
+	case err == nil:
+		findings.Errors = append(findings.Errors, f.foreignAddresses(object, path)...)
+	case client.IsNotFound(err):
+		findings.Errors = append(findings.Errors, field.Invalid(path, ref.Name, fmt.Sprintf("the inventory has no %s of this name", ref.Kind)))
+	case platform.ClassOf(err) == platform.ClassForbidden:
+		findings.Warnings = append(findings.Warnings, fmt.Sprintf("site %q: %s: whether the addresses of %s %q are the site's is not known, because the credentials may not get it", f.site.Name, path, ref.Kind, ref.Name))
+	default:
+		return err
+	}
+	return nil
+}
+
+// foreignAddresses finds addresses of the pool that are not the site's, or that are the gateway's.
+func (f *flow) foreignAddresses(object *unstructured.Unstructured, path *field.Path) field.ErrorList {
+	invalid := func(format string, args ...any) field.ErrorList {
+		return field.ErrorList{field.Invalid(path, object.GetName(), fmt.Sprintf(format, args...))}
+	}
+	pool := &addressPool{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, pool); err != nil {
+		return invalid("the pool cannot be read: %v", err)
+	}
+	given, err := pool.addresses()
+	if err != nil {
+		return invalid("the pool cannot be read: %v", err)
+	}
+	if gateway := f.site.Network.Gateway; gateway.IsValid() && given.Contains(gateway) {
+		return invalid("the pool gives away the gateway %s; exclude it", gateway)
+	}
+	var foreign netipx.IPSetBuilder
+	foreign.AddSet(given)
+	for _, prefix := range f.site.Network.Nodes {
+		foreign.RemovePrefix(prefix)
+	}
+	outside, err := foreign.IPSet()
+	if err != nil {
+		return invalid("the pool cannot be read: %v", err)
+	}
+	var ranges []string
+	for _, r := range outside.Ranges() {
+		ranges = append(ranges, r.String())
+	}
+	if len(ranges) > 0 {
+		return invalid("the pool gives away %s outside of the site's nodes %s", strings.Join(ranges, ", "), f.site.Network.Nodes)
+	}
+	return nil
+}
+
+// addresses are those that the pool gives away.
+func (p *addressPool) addresses() (*netipx.IPSet, error) {
+	var builder netipx.IPSetBuilder
+	for _, text := range p.Spec.Addresses {
+		r, err := parseRange(text)
+		if err != nil {
+			return nil, err
+		}
+		builder.AddRange(r)
+	}
+	excluded := p.Spec.ExcludedAddresses
+	if p.Spec.Gateway != "" {
+		excluded = append(excluded, p.Spec.Gateway)
+	}
+	for _, text := range excluded {
+		r, err := parseRange(text)
+		if err != nil {
+			return nil, err
+		}
+		builder.RemoveRange(r)
+	}
+	return builder.IPSet()
+}
+
+// parseRange reads an address, a range or a CIDR.
+func parseRange(text string) (netipx.IPRange, error) {
+	switch {
+	case strings.Contains(text, "-"):
+		return netipx.ParseIPRange(text)
+	case strings.Contains(text, "/"):
+		prefix, err := netip.ParsePrefix(text)
+		return netipx.RangeOfPrefix(prefix), err
+	default:
+		addr, err := netip.ParseAddr(text)
+		return netipx.IPRangeFrom(addr, addr), err
+	}
+}

@@ -1,0 +1,270 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package infrastructure
+
+import (
+	"net/netip"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ipam"
+)
+
+var _ = Describe("Validate", func() {
+	var f *fixture
+
+	BeforeEach(func() {
+		f = newFixture()
+		f.site.Network.Nodes = []netip.Prefix{netip.MustParsePrefix("10.250.128.0/18")}
+		f.site.Network.Gateway = netip.MustParseAddr("10.250.0.1")
+	})
+
+	validate := func(ctx SpecContext, demands ...platform.Demand) (platform.Findings, error) {
+		return f.flow().validate(ctx, platform.ValidationRequest{Path: field.NewPath("config", "sites").Index(2), Demands: demands})
+	}
+	succeeded := func(findings platform.Findings, err error) platform.Findings {
+		GinkgoHelper()
+		Expect(err).NotTo(HaveOccurred())
+		return findings
+	}
+	withPool := func(kind, name string) {
+		f.site.Config.Metal = &v1alpha1.MetalInfrastructure{
+			IPAM:                &v1alpha1.MetalIPAM{PoolRef: corev1.TypedLocalObjectReference{APIGroup: new(ipam.Group), Kind: kind, Name: name}},
+			NetworkDataTemplate: "$ADDRESS/$PREFIX $GATEWAY",
+		}
+	}
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "a", nil)
+
+	It("should find nothing at a site that suits", func(ctx SpecContext) {
+		Expect(succeeded(validate(ctx))).To(Equal(platform.Findings{}))
+	})
+
+	DescribeTable("should name what the API does not have", func(ctx SpecContext, served []string, message string) {
+		f.served[hostsVersion] = served
+		Expect(succeeded(validate(ctx)).Errors).To(HaveExactElements(And(
+			HaveField("Field", "config.sites[2].metal"), HaveField("Detail", "the API of the inventory does not serve "+message))))
+		Expect(f.inventory.lists).To(BeZero())
+	},
+		Entry("a resource", []string{"hosts"}, "claims in version hosts.example.com/v1"),
+		Entry("the version", nil, "hosts in version hosts.example.com/v1, nor claims in version hosts.example.com/v1"),
+	)
+
+	It("should fail if the API cannot be asked", func(ctx SpecContext) {
+		f.servedErr = errAway
+		_, err := validate(ctx)
+		Expect(err).To(MatchError(errAway))
+	})
+
+	It("should name a namespace that does not exist", func(ctx SpecContext) {
+		f.objects = nil
+		Expect(succeeded(validate(ctx)).Errors.ToAggregate()).To(MatchError(`config.sites[2].metal: Invalid value: "racks": the inventory has no namespace "hosts"`))
+	})
+
+	It("should go on if the credentials may not see namespaces", func(ctx SpecContext) {
+		f.get["Namespace"] = forbidden
+		Expect(succeeded(validate(ctx))).To(Equal(platform.Findings{}))
+	})
+
+	It("should fail if the namespace cannot be looked at", func(ctx SpecContext) {
+		f.get["Namespace"] = apierrors.NewUnauthorized("who")
+		_, err := validate(ctx)
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassUnauthenticated))
+	})
+
+	DescribeTable("should name all missing permissions in one message", func(ctx SpecContext, denied []string, message string) {
+		withPool("InClusterIPPool", "nodes")
+		f.objects = append(f.objects, pool("InClusterIPPool", "nodes", nil))
+		f.denied = denied
+		findings := succeeded(validate(ctx))
+		if message == "" {
+			Expect(findings).To(Equal(platform.Findings{}))
+			return
+		}
+		Expect(findings.Errors.ToAggregate()).To(MatchError("config.sites[2].metal: Forbidden: the credentials may not " + message))
+		Expect(f.inventory.lists).To(BeZero())
+	},
+		Entry("none", nil, ""),
+		Entry("of the cluster", []string{"list hosts"}, "list hosts"),
+		Entry("of the namespace", []string{"create secrets"}, "create secrets in namespace hosts"),
+		Entry("several", []string{"delete secrets", "list hosts", "create secrets"}, "create or delete secrets in namespace hosts, nor list hosts"),
+		Entry("of address claims", []string{"list ipaddressclaims", "get ipaddresses"}, "get ipaddresses in namespace hosts, nor list ipaddressclaims in namespace hosts"),
+	)
+
+	It("should need no permissions for address claims without a pool", func(ctx SpecContext) {
+		f.denied = []string{"list ipaddressclaims"}
+		Expect(succeeded(validate(ctx))).To(Equal(platform.Findings{}))
+	})
+
+	It("should fail if permissions cannot be asked for", func(ctx SpecContext) {
+		f.get["SelfSubjectAccessReview"] = apierrors.NewTooManyRequests("later", 7)
+		_, err := validate(ctx)
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
+	})
+
+	DescribeTable("should name variables of the template that nobody knows", func(ctx SpecContext, template, message string) {
+		f.site.Network.Gateway = netip.Addr{}
+		f.site.Config.Metal = &v1alpha1.MetalInfrastructure{NetworkDataTemplate: template}
+		Expect(succeeded(validate(ctx)).Errors.ToAggregate()).To(MatchError(ContainSubstring("config.sites[2].metal.networkDataTemplate: Invalid value: " + message)))
+	},
+		Entry("MTU", "${MTU}", `"$MTU": neither the site nor the CloudProfile has an mtu`),
+		Entry("resolvers", "$DNS_SERVERS_JSON", `"$DNS_SERVERS_JSON": neither the site nor the CloudProfile has dnsServers`),
+		Entry("gateway", "$GATEWAY", `"$GATEWAY": neither the site nor the CloudProfile has a gateway`),
+		Entry("a name that is none", "$IP", `"(hidden)": "$IP" is none of`),
+	)
+
+	It("should accept variables that are known", func(ctx SpecContext) {
+		f.site.Network.MTU, f.site.Network.DNSServers = 1450, []string{"192.0.2.53"}
+		f.site.Config.Metal = &v1alpha1.MetalInfrastructure{NetworkDataTemplate: "$MTU $DNS_SERVERS $GATEWAY $MAC"}
+		Expect(succeeded(validate(ctx))).To(Equal(platform.Findings{}))
+	})
+
+	Describe("of address pools", func() {
+		addresses := func(list ...any) map[string]any { return map[string]any{"addresses": list} }
+
+		DescribeTable("should accept addresses of the site", func(ctx SpecContext, kind string, spec map[string]any) {
+			withPool(kind, "nodes")
+			f.objects = append(f.objects, pool(kind, "nodes", spec))
+			Expect(succeeded(validate(ctx))).To(Equal(platform.Findings{}))
+		},
+			Entry("CIDR", "InClusterIPPool", addresses("10.250.128.0/18")),
+			Entry("range and address", "GlobalInClusterIPPool", addresses("10.250.129.1-10.250.129.9", "10.250.130.1")),
+			Entry("more, but excluded", "GlobalInClusterIPPool", map[string]any{
+				"addresses": []any{"10.250.128.0/17"}, "excludedAddresses": []any{"10.250.192.0-10.250.255.254", "10.250.255.255"},
+			}),
+			Entry("another kind of pool", "InClusterIPPool", map[string]any{"subnet": "192.0.2.0/24"}),
+		)
+
+		DescribeTable("should refuse others", func(ctx SpecContext, spec map[string]any, message string) {
+			withPool("InClusterIPPool", "nodes")
+			f.objects = append(f.objects, pool("InClusterIPPool", "nodes", spec))
+			Expect(succeeded(validate(ctx)).Errors.ToAggregate()).To(MatchError(`config.sites[2].metal.ipam.poolRef: Invalid value: "nodes": ` + message))
+		},
+			Entry("of another site", addresses("10.250.128.0/18", "10.250.64.1-10.250.64.9"),
+				"the pool gives away 10.250.64.1-10.250.64.9 outside of the site's nodes [10.250.128.0/18]"),
+			Entry("more than the site's", addresses("10.250.128.0/17"),
+				"the pool gives away 10.250.192.0-10.250.255.255 outside of the site's nodes [10.250.128.0/18]"),
+			Entry("the gateway", addresses("10.250.0.1", "10.250.128.0/18"), "the pool gives away the gateway 10.250.0.1; exclude it"),
+			Entry("of another family", addresses("2001:db8::1"), "the pool gives away 2001:db8::1-2001:db8::1 outside of the site's nodes [10.250.128.0/18]"),
+			Entry("that are none", addresses("10.250.128.0/40"), `the pool cannot be read: netip.ParsePrefix("10.250.128.0/40"): prefix length out of range`),
+			Entry("of another type", map[string]any{"addresses": "all"}, "the pool cannot be read: cannot restore slice from string"),
+		)
+
+		It("should accept the gateway if the pool knows that it is one", func(ctx SpecContext) {
+			f.site.Network.Gateway = netip.MustParseAddr("10.250.128.1")
+			withPool("InClusterIPPool", "nodes")
+			f.objects = append(f.objects, pool("InClusterIPPool", "nodes", map[string]any{"addresses": []any{"10.250.128.0/18"}, "gateway": "10.250.128.1"}))
+			Expect(succeeded(validate(ctx))).To(Equal(platform.Findings{}))
+		})
+
+		It("should name a pool that does not exist", func(ctx SpecContext) {
+			withPool("GlobalInClusterIPPool", "nodes")
+			Expect(succeeded(validate(ctx)).Errors.ToAggregate()).To(MatchError(
+				`config.sites[2].metal.ipam.poolRef: Invalid value: "nodes": the inventory has no GlobalInClusterIPPool of this name`))
+		})
+
+		It("should name a kind that does not exist", func(ctx SpecContext) {
+			withPool("IPPool", "nodes")
+			Expect(succeeded(validate(ctx)).Errors.ToAggregate()).To(MatchError(
+				`config.sites[2].metal.ipam.poolRef: Invalid value: "IPPool": the API of the inventory does not serve this kind of API group "ipam.cluster.x-k8s.io"`))
+		})
+
+		It("should warn if the pool cannot be seen", func(ctx SpecContext) {
+			withPool("InClusterIPPool", "nodes")
+			f.get["InClusterIPPool"] = forbidden
+			findings := succeeded(validate(ctx))
+			Expect(findings.Err()).NotTo(HaveOccurred())
+			Expect(findings.Warnings).To(HaveExactElements(And(HavePrefix(`site "racks": config.sites[2].metal.ipam.poolRef: `), ContainSubstring("may not get it"))))
+		})
+
+		It("should fail if the pool cannot be asked for", func(ctx SpecContext) {
+			withPool("InClusterIPPool", "nodes")
+			f.get["InClusterIPPool"] = errAway
+			_, err := validate(ctx)
+			Expect(err).To(MatchError(errAway))
+		})
+	})
+
+	Describe("of hosts", func() {
+		demand := func(index int, pool, machineType string, zones ...platform.ZoneDemand) platform.Demand {
+			return platform.Demand{
+				Pool: pool, Path: field.NewPath("workers").Index(index), MachineTypeName: machineType, MachineType: f.site.MachineTypes[machineType], Zones: zones,
+			}
+		}
+		zone := func(name string, minimum, maximum int32) platform.ZoneDemand {
+			return platform.ZoneDemand{Name: name, Minimum: minimum, Maximum: maximum}
+		}
+
+		BeforeEach(func() {
+			f.add(2, inventory.Free, "r1", "s")
+			f.add(1, inventory.Claimed, "r1", "s")
+			f.add(1, inventory.Taken, "r1", "s")
+			f.add(1, inventory.Unready, "r1", "s")
+			f.add(4, inventory.Free, "r2", "xl")
+		})
+
+		It("should count what is free and what the shoot has, with one list", func(ctx SpecContext) {
+			Expect(succeeded(validate(ctx, demand(0, "a", "small", zone("rack-1", 3, 3)), demand(1, "b", "large", zone("rack-2", 1, 4))))).To(Equal(platform.Findings{}))
+			Expect(f.inventory.lists).To(Equal(1))
+		})
+
+		It("should name zone, machine type and selector if there is none", func(ctx SpecContext) {
+			findings := succeeded(validate(ctx, demand(1, "a", "large", zone("rack-1", 0, 1))))
+			Expect(findings.Err()).To(MatchError(`workers[1]: Invalid value: "a": there is no host for machine type "large" in zone "rack-1" (rack=r1,size=xl)`))
+			Expect(platform.ClassOf(findings.Err())).To(Equal(platform.ClassConfiguration))
+		})
+
+		It("should be short of hosts if the pools together have more machines at least", func(ctx SpecContext) {
+			findings := succeeded(validate(ctx, demand(0, "a", "small", zone("rack-1", 2, 5)), demand(1, "b", "small", zone("rack-1", 2, 5))))
+			Expect(findings.Errors).To(BeEmpty())
+			Expect(findings.Warnings).To(BeEmpty())
+			Expect(findings.Shortages.ToAggregate()).To(MatchError(
+				`workers[0]: Invalid value: "a, b": at least 4 hosts are needed for machine type "small" in zone "rack-1" (rack=r1,size=s): there are 5, of which 2 are free and 1 the shoot's already`))
+			Expect(platform.ClassOf(findings.Err())).To(Equal(platform.ClassQuota))
+		})
+
+		It("should warn if the pools may want more", func(ctx SpecContext) {
+			findings := succeeded(validate(ctx, demand(0, "a", "small", zone("rack-1", 3, 4))))
+			Expect(findings.Err()).NotTo(HaveOccurred())
+			Expect(findings.Warnings).To(HaveExactElements(
+				`site "racks": workers[0]: pools a may want 4 hosts for machine type "small" in zone "rack-1" (rack=r1,size=s): there are 5, of which 2 are free and 1 the shoot's already`))
+		})
+
+		It("should look at pools with a selector of their own on its own", func(ctx SpecContext) {
+			narrow := demand(1, "b", "small", zone("rack-1", 1, 1))
+			narrow.Settings.Metal = &v1alpha1.MetalWorker{HostSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "x"}}}
+			findings := succeeded(validate(ctx, demand(0, "a", "small", zone("rack-1", 3, 3)), narrow))
+			Expect(findings.Shortages).To(BeEmpty())
+			Expect(findings.Errors.ToAggregate()).To(MatchError(ContainSubstring(`workers[1]: Invalid value: "b": there is no host for machine type "small" in zone "rack-1" (rack=r1,size=s,team=x)`)))
+		})
+
+		It("should name selectors that contradict each other", func(ctx SpecContext) {
+			contrary := demand(1, "b", "small", zone("rack-1", 1, 1))
+			contrary.Settings.Metal = &v1alpha1.MetalWorker{HostSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "r9"}}}
+			Expect(succeeded(validate(ctx, contrary)).Errors.ToAggregate()).To(MatchError(And(
+				ContainSubstring(`workers[1]: Invalid value: "b": zone "rack-1": `), ContainSubstring(`label "rack"`))))
+		})
+
+		It("should say that all hosts are meant", func(ctx SpecContext) {
+			f.inventory.hosts = nil
+			f.site.Profile.Zones[0].Metal, f.site.MachineTypes["small"].Metal = nil, nil
+			Expect(succeeded(validate(ctx, demand(0, "a", "small", zone("rack-1", 1, 1)))).Errors.ToAggregate()).To(MatchError(ContainSubstring(`in zone "rack-1" (all hosts)`)))
+		})
+
+		It("should fail if hosts cannot be listed", func(ctx SpecContext) {
+			f.inventory.err = errAway
+			_, err := validate(ctx, demand(0, "a", "small", zone("rack-1", 1, 1)))
+			Expect(err).To(MatchError(errAway))
+		})
+	})
+})
