@@ -5,6 +5,7 @@
 package kubelets
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,10 @@ const (
 
 // Server is a server that is active.
 type Server struct {
+	// NodeName is what its system is named. Default: the name of the machine.
+	NodeName string
+	// ProviderID is the provider ID that its system was told. Default: that of the machine.
+	ProviderID string
 	// Addresses are the addresses that the node reports.
 	Addresses []corev1.NodeAddress
 }
@@ -55,6 +60,7 @@ type Kubelets struct {
 
 // node is what a kubelet knows about its node.
 type node struct {
+	name                       string
 	registered, ready, deleted bool
 	// beat is when the status was written, since is when ready changed.
 	beat, since time.Time
@@ -104,7 +110,7 @@ func (k *Kubelets) Sync(ctx context.Context) error {
 			if !active || m.DeletionTimestamp != nil {
 				continue
 			}
-			n = &node{}
+			n = &node{name: cmp.Or(server.NodeName, m.Name)}
 		}
 		known[m.Name] = n
 		if !active && err != nil {
@@ -130,7 +136,7 @@ func (k *Kubelets) sync(ctx context.Context, m *machinev1alpha1.Machine, n *node
 	case n.ready == active && (!active || time.Since(n.beat) < heartbeat):
 		return nil
 	}
-	err := k.patchStatus(ctx, m.Name, n, active, nodeStatus{})
+	err := k.patchStatus(ctx, n, active, nodeStatus{})
 	if apierrors.IsNotFound(err) {
 		n.deleted = true
 		return nil

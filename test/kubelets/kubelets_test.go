@@ -71,6 +71,15 @@ var _ = Describe("Kubelets", func() {
 		Expect(nodes()).To(BeEmpty())
 	})
 
+	It("should name the node and give it the provider ID as its system was told", func() {
+		servers["id"] = kubelets.Server{NodeName: "host-1", ProviderID: "metal3://hosts/host-1/id"}
+		Expect(c.Create(ctx, machine)).To(Succeed())
+		Expect(k.Sync(ctx)).To(Succeed())
+		Expect(ready().Status).To(Equal(corev1.ConditionTrue))
+		Expect(nodes()[0].Name).To(Equal("host-1"))
+		Expect(nodes()[0].Spec.ProviderID).To(Equal("metal3://hosts/host-1/id"))
+	})
+
 	DescribeTable("should not register a node",
 		func(change func()) {
 			change()

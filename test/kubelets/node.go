@@ -5,6 +5,7 @@
 package kubelets
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,22 +23,22 @@ import (
 // register creates the node of a machine and makes it ready.
 func (k *Kubelets) register(ctx context.Context, m *machinev1alpha1.Machine, n *node, server Server) error {
 	object := &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: m.Name, Labels: map[string]string{
-			corev1.LabelHostname:   m.Name,
+		ObjectMeta: metav1.ObjectMeta{Name: n.name, Labels: map[string]string{
+			corev1.LabelHostname:   n.name,
 			corev1.LabelOSStable:   "linux",
 			corev1.LabelArchStable: "amd64",
 		}},
-		Spec: corev1.NodeSpec{ProviderID: m.Spec.ProviderID},
+		Spec: corev1.NodeSpec{ProviderID: cmp.Or(server.ProviderID, m.Spec.ProviderID)},
 	}
 	if err := k.Shoot.Create(ctx, object); err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("register node %s: %w", m.Name, err)
+		return fmt.Errorf("register node %s: %w", n.name, err)
 	}
 	size := corev1.ResourceList{
 		corev1.ResourceCPU:    resource.MustParse("4"),
 		corev1.ResourceMemory: resource.MustParse("16Gi"),
 		corev1.ResourcePods:   resource.MustParse("110"),
 	}
-	if err := k.patchStatus(ctx, m.Name, n, true, nodeStatus{Addresses: server.Addresses, Capacity: size, Allocatable: size}); err != nil {
+	if err := k.patchStatus(ctx, n, true, nodeStatus{Addresses: server.Addresses, Capacity: size, Allocatable: size}); err != nil {
 		return err
 	}
 	n.registered = true
@@ -53,7 +54,7 @@ type nodeStatus struct {
 }
 
 // patchStatus writes the status with the condition Ready. It is a patch because others write the status of nodes, too.
-func (k *Kubelets) patchStatus(ctx context.Context, name string, n *node, ready bool, status nodeStatus) error {
+func (k *Kubelets) patchStatus(ctx context.Context, n *node, ready bool, status nodeStatus) error {
 	now, since := time.Now(), n.since
 	if n.ready != ready {
 		since = now
@@ -71,9 +72,9 @@ func (k *Kubelets) patchStatus(ctx context.Context, name string, n *node, ready 
 	if err != nil {
 		return err
 	}
-	object := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	object := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.name}}
 	if err := k.Shoot.Status().Patch(ctx, object, client.RawPatch(types.StrategicMergePatchType, patch)); err != nil {
-		return fmt.Errorf("patch status of node %s: %w", name, err)
+		return fmt.Errorf("patch status of node %s: %w", n.name, err)
 	}
 	n.ready, n.beat, n.since = ready, now, since
 	return nil
