@@ -277,6 +277,7 @@ var _ = Describe("Session", func() {
 			done := watch(ctx)
 			Eventually(names, "5s").Should(Receive())
 			Eventually(begun, "5s").Should(Receive())
+			Consistently(done, "1100ms").ShouldNot(Receive())
 			status.Store(http.StatusForbidden)
 			events <- ""
 			var err error
