@@ -32,7 +32,7 @@ import (
 const fieldManager = client.FieldOwner("demo")
 
 // folder has what is special about the demo's sites in example/.
-const folder = "openstack-vsphere/"
+const folder = "openstack-vsphere-metal/"
 
 // apply starts the controllers and applies what gardenlet would, from example/.
 func (d *demo) apply(ctx context.Context) error {

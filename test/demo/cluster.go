@@ -30,6 +30,7 @@ func (d *demo) startCluster(ctx context.Context) error {
 	if err := landscape.DefaultBinaries().Check(); err != nil {
 		return err
 	}
+	close(d.built)
 
 	dir, err := landscape.CacheDir("demo")
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
 
@@ -23,6 +24,8 @@ const (
 	namespace = "shoot--local--hybrid"
 	// objectName is the name of the Infrastructure and the Worker in example/.
 	objectName = "hybrid"
+	// cloud, vc, racks and hall are the sites.
+	cloud, vc, racks, hall = "cloud", "vc", "racks", "hall"
 	// pool is the pool that is scaled and rolled: it spans all sites.
 	pool = "mixed"
 	// nextImageVersion is the version that the pool is rolled to.
@@ -35,6 +38,8 @@ type demo struct {
 	keep   bool
 	// cleaning is true while objects are deleted after a failure or an interrupt.
 	cleaning bool
+	// built is closed when all executables are there.
+	built chan struct{}
 	// chosen are the sites that were asked for.
 	chosen []site
 
@@ -52,8 +57,22 @@ type demo struct {
 
 // newDemo returns a demo with the sites whose names are divided by commas; all if there are none.
 func newDemo(screen *screen, keep bool, names string) (*demo, error) {
-	chosen, err := choose([]site{&openStackSite{screen: screen}, &vCenterSite{}}, names)
-	return &demo{screen: screen, keep: keep, chosen: chosen, sites: chosen}, err
+	d := &demo{screen: screen, keep: keep, built: make(chan struct{})}
+	hosts := &inventory{built: d.built}
+	var err error
+	d.chosen, err = choose([]site{
+		&openStackSite{screen: screen}, &vCenterSite{},
+		&metalSite{called: racks, kind: v1alpha1.MetalInventoryMetal3, inventory: hosts},
+		&metalSite{called: hall, kind: v1alpha1.MetalInventoryIronCore, inventory: hosts},
+	}, names)
+	d.sites = d.chosen
+	for _, s := range d.chosen {
+		if m, ok := s.(*metalSite); ok {
+			hosts.metal3 = hosts.metal3 || m.kind == v1alpha1.MetalInventoryMetal3
+			hosts.ironCore = hosts.ironCore || m.kind == v1alpha1.MetalInventoryIronCore
+		}
+	}
+	return d, err
 }
 
 // steps are the demo without what cleans up.
@@ -70,6 +89,8 @@ func (d *demo) steps() []step {
 		{name: "Worker: a pool on all sites", run: d.waitWorker},
 		{name: "Scale the pool up", run: d.scaleUp},
 		{name: "Scale it down", run: d.scaleDown},
+		{name: "Fill bare metal, then the cloud", run: d.fill},
+		{name: "Remove what was filled", run: d.drain},
 		{name: "Roll its image", run: d.roll},
 	}
 	if d.keep {

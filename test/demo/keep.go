@@ -62,14 +62,14 @@ func (s selection) cluster(cluster *extensionsv1alpha1.Cluster) error {
 	}
 	var workers []gardencorev1beta1.Worker
 	for _, worker := range provider.Workers {
-		worker.Zones, worker.Minimum, worker.Maximum = s.pool(worker.Zones)
-		if len(worker.Zones) == 0 {
-			continue
-		}
-		if err := s.workerConfig(&worker.ProviderConfig); err != nil {
+		kept, err := s.pool(worker.Zones, worker.ProviderConfig, worker.Maximum)
+		if err != nil {
 			return fmt.Errorf("pool %s: %w", worker.Name, err)
 		}
-		workers = append(workers, worker)
+		if len(kept.zones) > 0 {
+			worker.Zones, worker.Minimum, worker.Maximum, worker.ProviderConfig = kept.zones, kept.minimum, kept.maximum, kept.config
+			workers = append(workers, worker)
+		}
 	}
 	provider.Workers = workers
 	cluster.Spec.Shoot.Raw, err = json.Marshal(shoot)
@@ -85,14 +85,14 @@ func (s selection) infrastructure(infrastructure *extensionsv1alpha1.Infrastruct
 func (s selection) worker(worker *extensionsv1alpha1.Worker) error {
 	var pools []extensionsv1alpha1.WorkerPool
 	for _, pool := range worker.Spec.Pools {
-		pool.Zones, pool.Minimum, pool.Maximum = s.pool(pool.Zones)
-		if len(pool.Zones) == 0 {
-			continue
-		}
-		if err := s.workerConfig(&pool.ProviderConfig); err != nil {
+		kept, err := s.pool(pool.Zones, pool.ProviderConfig, pool.Maximum)
+		if err != nil {
 			return fmt.Errorf("pool %s: %w", pool.Name, err)
 		}
-		pools = append(pools, pool)
+		if len(kept.zones) > 0 {
+			pool.Zones, pool.Minimum, pool.Maximum, pool.ProviderConfig = kept.zones, kept.minimum, kept.maximum, kept.config
+			pools = append(pools, pool)
+		}
 	}
 	worker.Spec.Pools = pools
 	return nil
@@ -108,26 +108,45 @@ func (s selection) infrastructureConfig(raw **runtime.RawExtension) error {
 	return err
 }
 
-func (s selection) workerConfig(raw **runtime.RawExtension) error {
-	if *raw == nil {
-		return nil
-	}
-	config, err := codec.Decode[v1alpha1.WorkerConfig](*raw)
-	if err != nil {
-		return err
-	}
-	config.Sites = slices.DeleteFunc(config.Sites, func(site v1alpha1.WorkerSite) bool { return !s.keeps(site.Name) })
-	*raw, err = codec.Encode(config)
-	return err
+// keptPool is what is kept of a pool.
+type keptPool struct {
+	zones            []string
+	minimum, maximum int32
+	config           *runtime.RawExtension
 }
 
-// pool returns the zones of a pool that are kept, with one machine in each, and two at most.
-func (s selection) pool(zones []string) (kept []string, minimum, maximum int32) {
+// pool keeps the zones of a pool and the settings of their sites. A pool whose sites have no minima gets one machine in each zone,
+// and two at most.
+func (s selection) pool(zones []string, raw *runtime.RawExtension, maximum int32) (keptPool, error) {
+	kept := keptPool{config: raw}
 	for _, zone := range zones {
 		if s.keeps(s.zones[zone]) {
-			kept = append(kept, zone)
+			kept.zones = append(kept.zones, zone)
 		}
 	}
-	minimum = int32(len(kept)) // #nosec G115 -- a pool has few zones
-	return kept, minimum, 2 * minimum
+	kept.minimum = int32(len(kept.zones)) // #nosec G115 -- a pool has few zones
+	kept.maximum = 2 * kept.minimum
+	if raw == nil {
+		return kept, nil
+	}
+	config, err := codec.Decode[v1alpha1.WorkerConfig](raw)
+	if err != nil {
+		return kept, err
+	}
+	config.Sites = slices.DeleteFunc(config.Sites, func(site v1alpha1.WorkerSite) bool { return !s.keeps(site.Name) })
+	if minimum, ok := minimumOf(config); ok {
+		kept.minimum, kept.maximum = minimum, maximum
+	}
+	kept.config, err = codec.Encode(config)
+	return kept, err
+}
+
+// minimumOf is the sum of the sites' minima, if they have any.
+func minimumOf(config *v1alpha1.WorkerConfig) (sum int32, ok bool) {
+	for _, site := range config.Sites {
+		if site.Minimum != nil {
+			sum, ok = sum+*site.Minimum, true
+		}
+	}
+	return sum, ok
 }

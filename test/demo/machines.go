@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// poolMachines returns the machines of the pool by name.
-func (d *demo) poolMachines(ctx context.Context) (map[string]machinev1alpha1.Machine, error) {
+// poolMachines returns the machines of a pool by name.
+func (d *demo) poolMachines(ctx context.Context, pool string) (map[string]machinev1alpha1.Machine, error) {
 	list := &machinev1alpha1.MachineList{}
 	if err := d.landscape.Client.List(ctx, list, client.InNamespace(namespace)); err != nil {
 		return nil, err
@@ -30,11 +30,11 @@ func (d *demo) poolMachines(ctx context.Context) (map[string]machinev1alpha1.Mac
 	return machines, nil
 }
 
-// waitMachines waits until the pool has exactly size machines, none of them in old, all of them running on active servers
+// waitMachines waits until a pool has exactly size machines, none of them in old, all of them running on active servers
 // with ready nodes, and no other servers are there.
-func (d *demo) waitMachines(ctx context.Context, size int32, old map[string]machinev1alpha1.Machine) error {
+func (d *demo) waitMachines(ctx context.Context, pool string, size int32, old map[string]machinev1alpha1.Machine) error {
 	return d.wait(ctx, func(ctx context.Context) (bool, string, error) {
-		machines, err := d.poolMachines(ctx)
+		machines, err := d.poolMachines(ctx, pool)
 		if err != nil {
 			return false, err.Error(), nil
 		}
@@ -55,7 +55,7 @@ func (d *demo) waitMachines(ctx context.Context, size int32, old map[string]mach
 	})
 }
 
-// poolImages returns the images of the servers of the pool's machines.
+// poolImages returns the images of the servers of machines.
 func (d *demo) poolImages(ctx context.Context, machines map[string]machinev1alpha1.Machine) (sets.Set[string], error) {
 	servers, err := d.servers(ctx)
 	if err != nil {

@@ -3,11 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command demo shows the main job on a local landscape: an Infrastructure and a Worker of type hybrid become one shoot on a real
-// OpenStack and a simulated vCenter. A pool that spans both is scaled and rolled, everything is deleted, and nothing is left.
+// OpenStack, a simulated vCenter and bare metal, whose operators are real and whose hardware is simulated. A pool that spans all
+// of them is scaled and rolled, another is filled with hosts first and then with servers in the cloud, everything is deleted, and
+// nothing is left.
 //
-// Environment: SITES=<name>,... uses only these sites: cloud (OpenStack) and vc (vSphere). A site that this machine cannot run is
-// left out. KEEP=1 leaves everything running at the end until the demo is interrupted; OPENRC=<file> uses a project of a running
-// OpenStack instead of the landscape's own.
+// Environment: SITES=<name>,... uses only these sites: cloud (OpenStack), vc (vSphere), racks (bare metal with Metal3) and hall
+// (bare metal with IronCore). A site that this machine cannot run is left out. KEEP=1 leaves everything running at the end until
+// the demo is interrupted; OPENRC=<file> uses a project of a running OpenStack instead of the landscape's own.
 package main
 
 import (
@@ -29,7 +31,7 @@ import (
 func main() {
 	output := flag.String("o", "text", "format of the result: text or json; with json everything else is written to standard error")
 	keep := flag.Bool("keep", os.Getenv("KEEP") != "" && os.Getenv("KEEP") != "0", "leave everything running at the end until the demo is interrupted")
-	names := flag.String("sites", os.Getenv("SITES"), "names of the sites, divided by commas: cloud, vc; all by default")
+	names := flag.String("sites", os.Getenv("SITES"), "names of the sites, divided by commas: cloud, vc, racks, hall; all by default")
 	kept := flag.String("kept", "", "with -keep: file that gets the exit code of the steps once everything is left running")
 	flag.Parse()
 	if *output != "text" && *output != "json" || flag.NArg() > 0 {

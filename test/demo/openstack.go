@@ -28,7 +28,7 @@ type openStackSite struct {
 	watch   *openstack.Watch
 }
 
-func (s *openStackSite) name() string { return "cloud" }
+func (s *openStackSite) name() string { return cloud }
 
 func (s *openStackSite) platform() string { return "OpenStack" }
 

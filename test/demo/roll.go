@@ -17,7 +17,7 @@ import (
 
 // roll changes the pool's image as gardenlet does: the Secret of gardener-node-agent gets a new name, too.
 func (d *demo) roll(ctx context.Context) error {
-	before, err := d.poolMachines(ctx)
+	before, err := d.poolMachines(ctx, pool)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (d *demo) roll(ctx context.Context) error {
 	if err := d.waitReconciled(ctx, &extensionsv1alpha1.Worker{}); err != nil {
 		return err
 	}
-	if err := d.waitMachines(ctx, d.size, before); err != nil {
+	if err := d.waitMachines(ctx, pool, d.size, before); err != nil {
 		return err
 	}
 	return d.checkImages(ctx, imagesBefore)
@@ -65,7 +65,7 @@ func (d *demo) nextUserData(ctx context.Context) (string, error) {
 
 // checkImages fails if a server of the pool still has one of the images.
 func (d *demo) checkImages(ctx context.Context, before sets.Set[string]) error {
-	machines, err := d.poolMachines(ctx)
+	machines, err := d.poolMachines(ctx, pool)
 	if err != nil {
 		return err
 	}

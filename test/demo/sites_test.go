@@ -38,16 +38,16 @@ func (p *played) start(context.Context) error { return p.fails }
 
 var _ = Describe("sites", func() {
 	var (
-		d         *demo
-		cloud, vc *played
+		d            *demo
+		first, other *played
 	)
 
 	BeforeEach(func() {
 		file, err := os.Create(filepath.Join(GinkgoT().TempDir(), "out"))
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(file.Close)
-		cloud, vc = &played{called: "cloud"}, &played{called: "vc"}
-		d = &demo{screen: newScreen(file), chosen: []site{cloud, vc}, sites: []site{cloud, vc}}
+		first, other = &played{called: cloud}, &played{called: vc}
+		d = &demo{screen: newScreen(file), chosen: []site{first, other}, sites: []site{first, other}}
 	})
 
 	var results []result
@@ -63,10 +63,10 @@ var _ = Describe("sites", func() {
 	}
 
 	It("should be those that are asked for", func() {
-		all := []site{cloud, vc}
+		all := []site{first, other}
 		Expect(choose(all, "")).To(Equal(all))
-		Expect(choose(all, "vc")).To(Equal([]site{vc}))
-		Expect(choose(all, "vc,cloud")).To(Equal([]site{vc, cloud}))
+		Expect(choose(all, "vc")).To(Equal([]site{other}))
+		Expect(choose(all, "vc,cloud")).To(Equal([]site{other, first}))
 		_, err := choose(all, "vc,racks")
 		Expect(err).To(MatchError(`there is no site "racks"; SITES is one or more of cloud, vc, divided by commas`))
 		_, err = choose(all, "vc,vc")
@@ -74,9 +74,9 @@ var _ = Describe("sites", func() {
 	})
 
 	It("should be left out if this machine cannot run them, with the reason", func() {
-		cloud.fails = fmt.Errorf("%w: not root", openstack.ErrNotPossible)
+		first.fails = fmt.Errorf("%w: not root", openstack.ErrNotPossible)
 		Expect(start()).To(Succeed())
-		Expect(d.sites).To(Equal([]site{vc}))
+		Expect(d.sites).To(Equal([]site{other}))
 		Expect(d.leftOut).To(ConsistOf("site cloud is left out: OpenStack cannot be installed here: not root"))
 		Expect(results).To(ContainElements(
 			And(HaveField("Step", "cloud"), HaveField("Result", "left out"), HaveField("Error", ContainSubstring("not root"))),
@@ -84,13 +84,13 @@ var _ = Describe("sites", func() {
 	})
 
 	It("should fail if none is left, or if one does not start for another reason", func() {
-		cloud.fails = fmt.Errorf("%w: not root", openstack.ErrNotPossible)
-		d.chosen, d.sites = []site{cloud}, []site{cloud}
+		first.fails = fmt.Errorf("%w: not root", openstack.ErrNotPossible)
+		d.chosen, d.sites = []site{first}, []site{first}
 		err := start()
 		Expect(err).To(MatchError(And(ContainSubstring("no site is left"), ContainSubstring("not root"))))
 		Expect(exitCode(err, false)).To(Equal(3))
 
-		cloud.fails = errors.New("broken")
+		first.fails = errors.New("broken")
 		Expect(start()).To(MatchError("cloud: broken"))
 	})
 })
@@ -145,8 +145,11 @@ var _ = Describe("selection", func() {
 			Expect(mixed.Zones).To(Equal(wantedZones))
 			Expect(mixed.Minimum).To(BeEquivalentTo(len(wantedZones)))
 		},
-		Entry("all", []string{"cloud", "vc"}, []string{"cloud-a", "vc-1", "vc-2"}, 2),
-		Entry("OpenStack", []string{"cloud"}, []string{"cloud-a"}, 2),
-		Entry("vSphere", []string{"vc"}, []string{"vc-1", "vc-2"}, 1),
+		Entry("all", []string{cloud, vc, racks, hall}, []string{"cloud-a", "vc-1", "rack-1", "hall-1"}, 2),
+		Entry("OpenStack", []string{cloud}, []string{"cloud-a"}, 2),
+		Entry("vSphere", []string{vc}, []string{"vc-1"}, 1),
+		Entry("OpenStack and vSphere", []string{cloud, vc}, []string{"cloud-a", "vc-1"}, 2),
+		Entry("Metal3", []string{racks}, []string{"rack-1"}, 2),
+		Entry("IronCore", []string{hall}, []string{"hall-1"}, 1),
 	)
 })

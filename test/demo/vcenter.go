@@ -31,7 +31,7 @@ type vCenterSite struct {
 	watch  *vcenter.Watch
 }
 
-func (s *vCenterSite) name() string { return "vc" }
+func (s *vCenterSite) name() string { return vc }
 
 func (s *vCenterSite) platform() string { return "vSphere (simulated)" }
 

@@ -14,6 +14,7 @@ import (
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/codes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -54,7 +55,7 @@ func (d *demo) wait(ctx context.Context, done func(context.Context) (bool, strin
 	}
 }
 
-// machinesHealthy returns an error if a machine failed: nothing in the demo may make a machine fail.
+// machinesHealthy returns an error if a machine failed: nothing in the demo may make a machine fail but a site that is full.
 func (d *demo) machinesHealthy(ctx context.Context) error {
 	if d.cleaning {
 		return nil
@@ -69,7 +70,9 @@ func (d *demo) machinesHealthy(ctx context.Context) error {
 			continue
 		}
 		for _, m := range *set.Status.FailedMachines {
-			errs = append(errs, fmt.Errorf("machine %s failed: %s", m.Name, m.LastOperation.Description))
+			if m.LastOperation.ErrorCode != codes.ResourceExhausted.String() {
+				errs = append(errs, fmt.Errorf("machine %s failed: %s", m.Name, m.LastOperation.Description))
+			}
 		}
 	}
 	return errors.Join(errs...)
@@ -88,7 +91,7 @@ func (d *demo) waitReconciled(ctx context.Context, object extensionsv1alpha1.Obj
 		}
 		status := object.GetExtensionStatus()
 		if lastError := status.GetLastError(); lastError != nil {
-			return false, "", fmt.Errorf("lastError: %s %s", strings.TrimSpace(lastError.Description), codes(lastError))
+			return false, "", fmt.Errorf("lastError: %s %s", strings.TrimSpace(lastError.Description), codesOf(lastError))
 		}
 		operation := status.GetLastOperation()
 		if operation == nil || object.GetAnnotations()[operationAnnotation] != "" || status.GetObservedGeneration() != object.GetGeneration() {
@@ -98,7 +101,7 @@ func (d *demo) waitReconciled(ctx context.Context, object extensionsv1alpha1.Obj
 	})
 }
 
-func codes(e *gardencorev1beta1.LastError) string {
+func codesOf(e *gardencorev1beta1.LastError) string {
 	if len(e.Codes) == 0 {
 		return ""
 	}

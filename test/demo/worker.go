@@ -54,7 +54,7 @@ func (d *demo) waitWorker(ctx context.Context) error {
 	if err := d.waitReconciled(ctx, &extensionsv1alpha1.Worker{}); err != nil {
 		return err
 	}
-	return d.waitMachines(ctx, d.size, nil)
+	return d.waitMachines(ctx, pool, d.size, nil)
 }
 
 // changeWorker changes the Worker and asks the extension to reconcile it.
@@ -82,7 +82,7 @@ func (d *demo) scaleUp(ctx context.Context) error {
 	if err := d.waitReconciled(ctx, &extensionsv1alpha1.Worker{}); err != nil {
 		return err
 	}
-	return d.waitMachines(ctx, 2*d.size, nil)
+	return d.waitMachines(ctx, pool, 2*d.size, nil)
 }
 
 // scaleDown lowers the pool's minimum, which removes no machine, and then does what the cluster-autoscaler would: it lowers
@@ -108,5 +108,5 @@ func (d *demo) scaleDown(ctx context.Context) error {
 			return err
 		}
 	}
-	return d.waitMachines(ctx, d.size, nil)
+	return d.waitMachines(ctx, pool, d.size, nil)
 }

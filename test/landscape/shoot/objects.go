@@ -78,6 +78,9 @@ func (s *Shoot) CreateCluster(ctx context.Context, change func(*v1alpha1.CloudPr
 		if s.VCenter != nil && site.VSphere != nil {
 			site.VSphere.Server, site.TLS = "https://"+s.VCenter.Address, &v1alpha1.TLS{CACert: s.VCenter.CA}
 		}
+		if s.Inventory != nil && site.Metal != nil {
+			site.Metal.Server, site.TLS = s.Inventory.Server(), &v1alpha1.TLS{CACert: s.Inventory.CA()}
+		}
 		change(site)
 	}); err != nil {
 		return err
@@ -86,7 +89,7 @@ func (s *Shoot) CreateCluster(ctx context.Context, change func(*v1alpha1.CloudPr
 	if err != nil {
 		return err
 	}
-	credentials, err := s.credentials()
+	credentials, err := s.credentials(ctx)
 	if err != nil {
 		return err
 	}
@@ -124,10 +127,19 @@ func changeSites(cluster *extensionsv1alpha1.Cluster, change func(*v1alpha1.Clou
 }
 
 // credentials is the Secret with the credentials of all sites.
-func (s *Shoot) credentials() (*corev1.Secret, error) {
+func (s *Shoot) credentials(ctx context.Context) (*corev1.Secret, error) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cloudprovider", Namespace: s.Name}, StringData: map[string]string{}}
 	if s.VCenter != nil {
 		secret.StringData[VSphereSite+".username"], secret.StringData[VSphereSite+".password"] = vcenter.Username, vcenter.Password
+	}
+	if s.Inventory != nil {
+		token, err := s.Inventory.Token(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, site := range MetalSites {
+			secret.StringData[site+".token"] = token.Token
+		}
 	}
 	for i, site := range s.openStackSites() {
 		credentials, err := s.bed.Credentials(openstack.Projects[i])

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/kubelets"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
 )
@@ -24,8 +25,12 @@ import (
 // Sites are the names of the OpenStack sites in example/, in the order of openstack.Projects.
 var Sites = [2]string{"cloud", "cloud2"}
 
-// VSphereSite is the name of the vSphere site in example/openstack-vsphere. Its other site is the first of Sites.
+// VSphereSite is the name of the vSphere site in example/openstack-vsphere and example/openstack-vsphere-metal. Their OpenStack
+// site is the first of Sites.
 const VSphereSite = "vc"
+
+// MetalSites are the names of the sites with Metal3 and with IronCore in example/openstack-vsphere-metal.
+var MetalSites = [2]string{"racks", "hall"}
 
 // Options say what a shoot is.
 type Options struct {
@@ -37,6 +42,8 @@ type Options struct {
 	Bed *openstack.Bed
 	// VCenter is the second site. Without it that is another project of OpenStack.
 	VCenter *vcenter.VCenter
+	// Inventory has the hosts of the sites of bare metal, which are there in addition to the vCenter. Without it there are none.
+	Inventory *metal.Inventory
 	// Binaries are the executables.
 	Binaries landscape.Binaries
 	// DriverArgs are further arguments of the driver.
@@ -53,6 +60,8 @@ type Shoot struct {
 	Inspectors [2]*openstack.Client
 	// VCenter is the vSphere site, nil if there is none.
 	VCenter *vcenter.VCenter
+	// Inventory has the hosts of the sites of bare metal, nil if there are none.
+	Inventory *metal.Inventory
 
 	bed       *openstack.Bed
 	stopNodes func()
@@ -74,7 +83,7 @@ func Build(ctx context.Context, dir string, progress io.Writer) (landscape.Binar
 
 // Start starts all processes and plays the kubelets. Stop ends what was started, also after an error.
 func Start(ctx context.Context, o Options) (*Shoot, error) {
-	s := &Shoot{Name: o.Name, VCenter: o.VCenter, bed: o.Bed}
+	s := &Shoot{Name: o.Name, VCenter: o.VCenter, Inventory: o.Inventory, bed: o.Bed}
 	for i, project := range openstack.Projects {
 		credentials, err := s.bed.Credentials(project)
 		if err != nil {
@@ -109,18 +118,25 @@ func (s *Shoot) openStackSites() []string {
 
 // folder is where the objects of the shoot are below example/.
 func (s *Shoot) folder() string {
-	if s.VCenter != nil {
+	switch {
+	case s.Inventory != nil:
+		return "openstack-vsphere-metal/"
+	case s.VCenter != nil:
 		return "openstack-vsphere/"
+	default:
+		return ""
 	}
-	return ""
 }
 
-// playKubelets lets a node join as soon as its server is active or its virtual machine has an address.
+// playKubelets lets a node join as soon as its server is active, its virtual machine has an address or its host has booted.
 func (s *Shoot) playKubelets() {
 	ctx, cancel := context.WithCancel(context.Background())
 	servers := openstack.NewWatch(s.Name, s.Inspectors[:]...).Active
 	if s.VCenter != nil {
 		servers = kubelets.Together(servers, vcenter.NewWatch(s.VCenter, s.Name).Active)
+	}
+	if s.Inventory != nil {
+		servers = kubelets.Together(servers, metal.NewWatch(s.Inventory, s.Name).Active)
 	}
 	nodes := &kubelets.Kubelets{
 		Seed: s.Seed.Client, Shoot: s.Seed.Client, Namespace: s.Name,
