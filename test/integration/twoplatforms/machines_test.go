@@ -7,7 +7,6 @@ package twoplatforms_test
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"slices"
 	"syscall"
 	"time"
@@ -18,43 +17,32 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/control"
 )
 
-// zoneOf is the zone of a machine class.
-func zoneOf(ctx context.Context, class string) string {
-	GinkgoHelper()
-	object := &machinev1alpha1.MachineClass{}
-	err := local.Seed.Client.Get(ctx, client.ObjectKey{Namespace: local.Name, Name: class}, object)
-	if apierrors.IsNotFound(err) {
-		return ""
-	}
-	Expect(err).NotTo(HaveOccurred())
-	return object.NodeTemplate.Zone
+// pool is the pool that spans both sites.
+func pool() shoot.Pool {
+	return shoot.Pool{Shoot: local, Name: "mixed"}
 }
 
-// machinesOf are the machines of the pool mixed in a zone, or in all zones if that is empty.
+// machinesOf are the machines of the pool in a zone, or in all zones if that is empty.
 func machinesOf(ctx context.Context, zone string) []machinev1alpha1.Machine {
 	GinkgoHelper()
-	all, err := local.Machines(ctx)
+	machines, err := pool().Machines(ctx, zone)
 	Expect(err).NotTo(HaveOccurred())
-	return slices.DeleteFunc(slices.Collect(maps.Values(all)), func(m machinev1alpha1.Machine) bool {
-		return m.Spec.NodeTemplateSpec.Labels["worker.gardener.cloud/pool"] != "mixed" || zone != "" && zoneOf(ctx, m.Spec.Class.Name) != zone
-	})
+	return machines
 }
 
 // identities are the provider IDs of the machines of the pool by name.
 func identities(ctx context.Context, zone string) map[string]string {
 	GinkgoHelper()
-	result := map[string]string{}
-	for _, m := range machinesOf(ctx, zone) {
-		result[m.Name] = m.Spec.ProviderID
-	}
+	result, err := pool().Identities(ctx, zone)
+	Expect(err).NotTo(HaveOccurred())
 	return result
 }
 
@@ -62,35 +50,16 @@ func identities(ctx context.Context, zone string) map[string]string {
 func expectRunning(ctx context.Context, zone string, size int, within time.Duration) time.Duration {
 	GinkgoHelper()
 	start := time.Now()
-	Eventually(func(g Gomega) {
-		g.Expect(local.Seed.Check()).To(Succeed())
-		machines := machinesOf(ctx, zone)
-		g.Expect(machines).To(HaveLen(size))
-		for _, m := range machines {
-			g.Expect(m.Status.CurrentStatus.Phase).To(Equal(machinev1alpha1.MachineRunning), "%s: %s", m.Name, m.Status.LastOperation.Description)
-			node := &corev1.Node{}
-			g.Expect(local.Seed.Client.Get(ctx, client.ObjectKey{Name: m.Name}, node)).To(Succeed())
-			g.Expect(node.Spec.ProviderID).To(Equal(m.Spec.ProviderID))
-		}
-	}).WithContext(ctx).Within(within).ProbeEvery(500 * time.Millisecond).Should(Succeed())
+	Eventually(pool().Running).WithContext(ctx).WithArguments(zone, size).Within(within).ProbeEvery(500 * time.Millisecond).Should(Succeed())
 	return time.Since(start)
 }
 
 // scale adds machines to the pool in a zone, or removes them, as cluster-autoscaler does, and returns how many are wanted then.
 func scale(ctx context.Context, zone string, by int32) int {
 	GinkgoHelper()
-	deployments := &machinev1alpha1.MachineDeploymentList{}
-	Expect(local.Seed.Client.List(ctx, deployments, client.InNamespace(local.Name))).To(Succeed())
-	i := slices.IndexFunc(deployments.Items, func(d machinev1alpha1.MachineDeployment) bool {
-		template := d.Spec.Template.Spec
-		return template.NodeTemplateSpec.Labels["worker.gardener.cloud/pool"] == "mixed" && zoneOf(ctx, template.Class.Name) == zone
-	})
-	Expect(i).To(BeNumerically(">=", 0))
-	deployment := &deployments.Items[i]
-	before := deployment.DeepCopy()
-	deployment.Spec.Replicas += by
-	Expect(local.Seed.Client.Patch(ctx, deployment, client.MergeFrom(before))).To(Succeed())
-	return int(deployment.Spec.Replicas)
+	size, err := pool().Scale(ctx, zone, by)
+	Expect(err).NotTo(HaveOccurred())
+	return size
 }
 
 // failure waits until the creation of a machine in a zone has failed, and returns the code, the message and how long that took.
