@@ -22,6 +22,9 @@ const (
 	annotationDeprovision = "landscape/deprovision-error"
 )
 
+// lookInterval is the time between two looks at an operation that takes no time.
+const lookInterval = 100 * time.Millisecond
+
 // hardware plays the hardware of all hosts.
 type hardware struct {
 	provision, deprovision time.Duration
@@ -67,7 +70,22 @@ func (o *operation) Register(ctx context.Context, data provisioner.ManagementAcc
 	if message := o.annotations[annotationRegister]; message != "" {
 		return provisioner.Result{ErrorMessage: message}, "", nil
 	}
-	return o.Provisioner.Register(ctx, data, changed, restart)
+	result, id, err := o.Provisioner.Register(ctx, data, changed, restart)
+	return soon(result), id, err
+}
+
+// InspectHardware takes no time.
+func (o *operation) InspectHardware(ctx context.Context, data provisioner.InspectData, restart, refresh, forceReboot bool) (
+	provisioner.Result, bool, *metal3api.HardwareDetails, error,
+) {
+	result, started, details, err := o.Provisioner.InspectHardware(ctx, data, restart, refresh, forceReboot)
+	return soon(result), started, details, err
+}
+
+// Adopt takes no time.
+func (o *operation) Adopt(ctx context.Context, data provisioner.AdoptData, restart bool) (provisioner.Result, error) {
+	result, err := o.Provisioner.Adopt(ctx, data, restart)
+	return soon(result), err
 }
 
 // Provision reads what the host boots with, as Ironic does, and then takes its time.
@@ -91,6 +109,12 @@ func (o *operation) Deprovision(ctx context.Context, restart bool, mode metal3ap
 	}
 	result, err := o.Provisioner.Deprovision(ctx, restart, mode)
 	return o.wait(result, o.hardware.deprovision), err
+}
+
+// soon makes the second look come soon.
+func soon(result provisioner.Result) provisioner.Result {
+	result.RequeueAfter = min(result.RequeueAfter, lookInterval)
+	return result
 }
 
 // wait makes the fixture's operation, which is over at the second look, take so long.
