@@ -36,6 +36,9 @@ type Sites struct {
 
 // Read always returns what could be read. The error says what is missing for all sites.
 func Read(ctx context.Context, reader client.Reader, worker *extensionsv1alpha1.Worker, cluster *extensionscontroller.Cluster) (*Sites, error) {
+	if cluster.CloudProfile == nil || cluster.Shoot == nil {
+		return &Sites{}, errors.New("the Cluster has no CloudProfile or no Shoot")
+	}
 	profile, profileErr := Decode[v1alpha1.CloudProfileConfig]("providerConfig of the CloudProfile", cluster.CloudProfile.Spec.ProviderConfig)
 	config, configErr := Decode[v1alpha1.InfrastructureConfig]("infrastructureConfig of the Shoot", cluster.Shoot.Spec.Provider.InfrastructureConfig)
 
@@ -58,33 +61,17 @@ func Read(ctx context.Context, reader client.Reader, worker *extensionsv1alpha1.
 	return s, errors.Join(profileErr, configErr, secretErr)
 }
 
-// Used returns the sites that have zones of the Worker's pools.
+// Used returns the sites that have zones of the Worker's pools, in the order of the zones.
 func (s *Sites) Used(worker *extensionsv1alpha1.Worker) []site.Site {
-	zones := map[string]bool{}
+	var used []site.Site
 	for _, pool := range worker.Spec.Pools {
 		for _, zone := range pool.Zones {
-			zones[zone] = true
-		}
-	}
-	var used []site.Site
-	for i := range s.Sites {
-		if hasZone(&s.Sites[i], zones) {
-			used = append(used, s.Sites[i])
+			if found, _ := site.FindZone(s.Sites, zone); found != nil && site.Find(used, found.Name) == nil {
+				used = append(used, *found)
+			}
 		}
 	}
 	return used
-}
-
-func hasZone(s *site.Site, zones map[string]bool) bool {
-	if s.Removed() || s.Profile == nil {
-		return false
-	}
-	for _, zone := range s.Profile.Zones {
-		if zones[zone.Name] {
-			return true
-		}
-	}
-	return false
 }
 
 // Decode decodes a document. The error's class is platform.ClassConfiguration and it says what the document is.
