@@ -34,7 +34,7 @@ test: ## Run unit and integration tests; starts what they need.
 	@hack/test.sh $(PACKAGES)
 
 .PHONY: demo
-demo: ## Run the main job on a local landscape: SITES=cloud,vc picks sites, KEEP=1 leaves it running.
+demo: ## Run the main job on a local landscape: SITES=cloud,vc,racks,hall picks sites, KEEP=1 leaves it running.
 	@hack/demo.sh
 
 .PHONY: bench

@@ -10,5 +10,6 @@
 // for the pods; machines that cannot be created because their site is exhausted are taken back, and the deployment is left alone
 // for a while.
 //
-// It does not schedule: pods are equal, and which nodes nothing needs any more is said to it.
+// It does not schedule: pods are equal, and which nodes nothing needs any more is said to it. It is there because Gardener's
+// cluster-autoscaler is no module that the Go module proxy has.
 package scaler
