@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -26,11 +27,14 @@ const (
 	ironCoreTool = `{"ignition":{"version":"3.4.0"},"systemd":{"units":[{"name":"own.service"}]}}`
 )
 
-// newServers makes servers that no other spec uses. They are all free again, or retained, when the spec ends.
+// newServers makes servers that no other container of specs uses, and waits until they are switched off after their discovery.
 func newServers(ctx context.Context, rack string, count int, retain bool) []string {
 	GinkgoHelper()
 	names, err := landscape.MakeServers(ctx, metal.Batch{Prefix: rack, Count: count, Labels: map[string]string{rackLabel: rack}, Retain: retain})
 	Expect(err).NotTo(HaveOccurred())
+	for _, name := range names {
+		Eventually(server(ctx, name), soon).Should(And(HaveField("State", "Available"), HaveField("On", false)))
+	}
 	return names
 }
 
@@ -89,14 +93,15 @@ func patchServer(ctx context.Context, name, patch string) {
 	Expect(administrator().Patch(ctx, server, client.RawPatch("application/merge-patch+json", []byte(patch)))).To(Succeed())
 }
 
-// administrator knows the types of metal-operator.
+// administrator is an access that knows the types of metal-operator.
 func administrator() client.Client {
 	GinkgoHelper()
-	scheme := landscape.Client.Scheme()
-	if !scheme.Recognizes(metalv1alpha1.GroupVersion.WithKind("Server")) {
-		Expect(metalv1alpha1.AddToScheme(scheme)).To(Succeed())
-	}
-	return landscape.Client
+	scheme := runtime.NewScheme()
+	Expect(corev1.AddToScheme(scheme)).To(Succeed())
+	Expect(metalv1alpha1.AddToScheme(scheme)).To(Succeed())
+	access, err := client.New(landscape.Cluster.Config, client.Options{Scheme: scheme, Mapper: landscape.Client.RESTMapper()})
+	Expect(err).NotTo(HaveOccurred())
+	return access
 }
 
 func server(ctx context.Context, name string) func(Gomega) metal.Host {

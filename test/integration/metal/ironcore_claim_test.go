@@ -168,11 +168,10 @@ var _ = Describe("Servers of IronCore", Ordered, func() {
 			machine := shoot.Shoot + "-1"
 			i := newIronCore(ctx, shoot)
 			DeferCleanup(func(ctx SpecContext) {
-				Expect(landscape.Client.Delete(ctx, other(machine))).To(Succeed())
+				Expect(administrator().Delete(ctx, other(machine))).To(Succeed())
 				release(ctx, i, machine)
 			})
-			administrator()
-			Expect(landscape.Client.Create(ctx, other(machine))).To(Succeed())
+			Expect(administrator().Create(ctx, other(machine))).To(Succeed())
 			_, err := i.Claim(ctx, claimOf(machine, rack))
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConflict))
 			Expect(err).To(MatchError(ContainSubstring(fmt.Sprintf("is not that of machine %q", machine))))

@@ -116,6 +116,9 @@ func (i *Inventory) reader(ctx context.Context) client.Reader {
 			return i.session.Client()
 		}
 	}
+	if !watches.WaitForCacheSync(ctx) {
+		return i.session.Client()
+	}
 	return watches
 }
 
