@@ -38,10 +38,13 @@ var _ = Describe("Dependencies", func() {
 })
 
 func unwanted(module, dependency string) string {
-	const gardener = "github.com/gardener/gardener/"
+	const (
+		gardener          = "github.com/gardener/gardener/"
+		controllerRuntime = "sigs.k8s.io/controller-runtime/pkg/"
+	)
 
 	if own, ok := strings.CutPrefix(dependency, module+"/"); ok {
-		for _, allowed := range []string{"cmd/machine-controller-manager-provider-hybrid", "pkg/apis", "pkg/site", "pkg/machine", "pkg/platform/registry/machines", "pkg/platform/transport"} {
+		for _, allowed := range []string{"cmd/machine-controller-manager-provider-hybrid", "pkg/apis", "pkg/site", "pkg/machine", "pkg/ignition", "pkg/platform/registry/machines", "pkg/platform/sessions", "pkg/platform/transport"} {
 			if own == allowed || strings.HasPrefix(own, allowed+"/") {
 				return ""
 			}
@@ -49,6 +52,9 @@ func unwanted(module, dependency string) string {
 		if path := strings.Split(own, "/"); own == "pkg/platform" || len(path) == 4 && path[1] == "platform" {
 			switch path[len(path)-1] {
 			case "platform", "client", "machines", "owner":
+				return ""
+			// The inventories of bare-metal sites, and what they have in common.
+			case "inventories", "inventory", "ironcore", "metal3", "ignition", "ipam", "secret", "selection":
 				return ""
 			}
 		}
@@ -59,8 +65,12 @@ func unwanted(module, dependency string) string {
 		return "only Gardener's API types may be"
 	case strings.HasPrefix(dependency, "k8s.io/cloud-provider"):
 		return "cloud controllers are another binary"
-	case strings.HasPrefix(dependency, "sigs.k8s.io/controller-runtime"):
-		return "the controllers are those of machine-controller-manager"
+	case strings.HasPrefix(dependency, controllerRuntime):
+		switch part, _, _ := strings.Cut(strings.TrimPrefix(dependency, controllerRuntime), "/"); part {
+		case "cache", "client", "internal", "log", "scheme":
+			return ""
+		}
+		return "the controllers are those of machine-controller-manager, only the access to inventories may be"
 	default:
 		return ""
 	}

@@ -1,0 +1,177 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package machines creates, finds and deletes the machines of a bare-metal site, which are hosts of its inventory.
+package machines
+
+import (
+	"cmp"
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ipam"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/selection"
+)
+
+type machines struct {
+	sessions *client.Sessions
+	open     func(*client.Session, v1alpha1.MetalInventory, inventory.Options) (inventory.Inventory, error)
+}
+
+// New returns the Machines part of the bare-metal platform.
+func New(sessions *client.Sessions, open func(*client.Session, v1alpha1.MetalInventory, inventory.Options) (inventory.Inventory, error)) platform.Machines {
+	return &machines{sessions: sessions, open: open}
+}
+
+// call is one operation on the machines of one shoot on one site.
+type call struct {
+	request   platform.MachineRequest
+	spec      *v1alpha1.MetalMachineSpec
+	inventory inventory.Inventory
+	addresses *ipam.Addresses
+}
+
+func (m *machines) call(ctx context.Context, request platform.MachineRequest) (*call, error) {
+	spec := request.Spec
+	if spec.Metal == nil {
+		return nil, platform.NewError(platform.ClassConfiguration, "the provider spec has no metal block")
+	}
+	session, err := m.sessions.Get(ctx, spec.Site, spec.Metal.Connection, request.Credentials)
+	if err != nil {
+		return nil, err
+	}
+	o := owner.Owner{Shoot: spec.Shoot, Site: spec.Site}
+	hosts, err := m.open(session, spec.Metal.Connection.Inventory, inventory.Options{Owner: o, Watched: true})
+	if err != nil {
+		return nil, err
+	}
+	return &call{
+		request:   request,
+		spec:      spec.Metal,
+		inventory: hosts,
+		addresses: ipam.New(session.Client(), session.Namespace, o),
+	}, nil
+}
+
+// Create implements platform.Machines.
+func (m *machines) Create(ctx context.Context, request platform.MachineRequest) (platform.Machine, error) {
+	c, err := m.call(ctx, request)
+	if err != nil {
+		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
+	}
+	machine, err := c.create(ctx)
+	return machine, platform.InSite(request.Spec.Site, err)
+}
+
+func (c *call) create(ctx context.Context) (platform.Machine, error) {
+	hosts := selection.Hosts{Selector: cmp.Or(c.spec.HostSelector, &metav1.LabelSelector{}), Tolerations: c.spec.Tolerations}
+	selected, err := hosts.Selection(c.spec.Cleaning)
+	if err != nil {
+		return platform.Machine{}, err
+	}
+	host, err := c.inventory.Claim(ctx, inventory.Claim{
+		Machine:   c.request.Name,
+		Selection: selected,
+		Image:     c.spec.Image,
+		Data:      c.data,
+	})
+	if err != nil {
+		return platform.Machine{}, err
+	}
+	return c.machine(host), nil
+}
+
+// Initialize implements platform.Machines. What goes wrong with a host goes wrong minutes later.
+func (m *machines) Initialize(context.Context, platform.MachineRequest) error {
+	return nil
+}
+
+// Get implements platform.Machines.
+func (m *machines) Get(ctx context.Context, request platform.MachineRequest) (platform.Machine, error) {
+	c, err := m.call(ctx, request)
+	if err != nil {
+		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
+	}
+	machine, err := c.get(ctx)
+	return machine, platform.InSite(request.Spec.Site, err)
+}
+
+// get returns the machine also while its host is not ready. A machine without an ID is one whose creation may have been interrupted: it
+// exists only if its system was started, so that what it still needs is completed otherwise.
+func (c *call) get(ctx context.Context) (platform.Machine, error) {
+	host, err := c.inventory.Find(ctx, c.request.Name)
+	switch {
+	case err != nil:
+		return platform.Machine{}, err
+	case host == nil:
+		return platform.Machine{}, platform.NewError(platform.ClassNotFound, "machine %q has no host", c.request.Name)
+	case c.request.ProviderID == "" && !host.Running:
+		return platform.Machine{}, platform.NewError(platform.ClassNotFound, "machine %q may not be complete: host %q does not run yet", c.request.Name, host.Name)
+	case c.request.ProviderID != "" && c.request.ProviderID != host.ProviderID:
+		return platform.Machine{}, platform.NewError(platform.ClassNotFound, "machine %q is not %s, but %s", c.request.Name, c.request.ProviderID, host.ProviderID)
+	default:
+		return c.machine(host), nil
+	}
+}
+
+// Delete implements platform.Machines.
+func (m *machines) Delete(ctx context.Context, request platform.MachineRequest) error {
+	c, err := m.call(ctx, request)
+	if err != nil {
+		return platform.InSite(request.Spec.Site, err)
+	}
+	return platform.InSite(request.Spec.Site, c.delete(ctx))
+}
+
+// delete gives the address back when nothing uses it any more.
+func (c *call) delete(ctx context.Context) error {
+	if err := c.inventory.Release(ctx, c.request.Name, c.spec.Cleaning); err != nil {
+		return err
+	}
+	if c.spec.Network == nil || c.spec.Network.PoolRef == nil {
+		return nil
+	}
+	return c.addresses.Release(ctx, c.request.Name)
+}
+
+// List implements platform.Machines.
+func (m *machines) List(ctx context.Context, request platform.MachineRequest) ([]platform.Machine, error) {
+	c, err := m.call(ctx, request)
+	if err != nil {
+		return nil, platform.InSite(request.Spec.Site, err)
+	}
+	hosts, err := c.inventory.Machines(ctx)
+	if err != nil {
+		return nil, platform.InSite(request.Spec.Site, err)
+	}
+	result := make([]platform.Machine, len(hosts))
+	for i := range hosts {
+		result[i] = platform.Machine{Name: hosts[i].Machine, NodeName: hosts[i].NodeName, ProviderID: hosts[i].ProviderID}
+	}
+	return result, nil
+}
+
+// VolumeID implements platform.Machines. Local volumes are not attached by anybody.
+func (m *machines) VolumeID(*corev1.PersistentVolumeSpec) (string, bool) {
+	return "", false
+}
+
+func (c *call) machine(host *inventory.Host) platform.Machine {
+	return platform.Machine{Name: c.request.Name, NodeName: cmp.Or(host.NodeName, c.nodeName(host)), ProviderID: host.ProviderID}
+}
+
+// nodeName returns what the node of the machine is called on the host.
+func (c *call) nodeName(host *inventory.Host) string {
+	if c.spec.NodeName == v1alpha1.MetalNodeNameHost {
+		return host.Name
+	}
+	return c.request.Name
+}

@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package metal3
+
+import (
+	"context"
+
+	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/secret"
+)
+
+const (
+	// maxLost is how many hosts may be lost to others before a watch is taken for one that is behind.
+	maxLost = 3
+	// maxPatches is how often a patch is made again because the host was changed meanwhile.
+	maxPatches = 5
+)
+
+// Claim implements inventory.Inventory. One patch makes a host the machine, with its image, so that there is never a host that is
+// claimed for nothing. The Secret with what the machine is told is written before.
+func (i *Inventory) Claim(ctx context.Context, request inventory.Claim) (*inventory.Host, error) {
+	host, err := i.find(ctx, request.Machine)
+	switch {
+	case err != nil:
+		return nil, err
+	case host == nil:
+		host, err = i.claimFree(ctx, &request)
+	case isComplete(host):
+		err = i.restoreSecret(ctx, host, &request)
+	default:
+		host, err = i.write(ctx, host, &request, isMachine(i.owner, request.Machine))
+		if host == nil && err == nil {
+			err = platform.NewError(platform.ClassTransient, "machine %q lost its host to someone else", request.Machine)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return new(hostOf(host, request.Machine)), nil
+}
+
+// claimFree claims one of the free hosts. It asks for all hosts without a watch before it says that there is none.
+func (i *Inventory) claimFree(ctx context.Context, request *inventory.Claim) (*metal3v1alpha1.BareMetalHost, error) {
+	readers := []client.Reader{i.reader(ctx)}
+	if !i.isLive(readers[0]) {
+		readers = append(readers, i.session.Client())
+	}
+	var (
+		none error
+		lost int
+	)
+	for _, reader := range readers {
+		hosts, err := i.hosts(ctx, reader)
+		if err != nil {
+			return nil, err
+		}
+		free, found := candidates(hosts, &request.Selection)
+		none = found.exhausted()
+		for _, candidate := range free {
+			if !i.isLive(reader) && lost >= maxLost {
+				break
+			}
+			if !i.reservations.reserve(candidate.Name, i.isLive(reader)) {
+				continue
+			}
+			host, err := i.write(ctx, candidate.DeepCopy(), request, isFree)
+			i.reservations.release(candidate.Name, host != nil)
+			if host != nil || err != nil {
+				return host, err
+			}
+			lost++
+		}
+	}
+	if lost > 0 {
+		if err := secret.Delete(ctx, i.session.Client(), i.session.Namespace, i.owner, request.Machine); err != nil {
+			return nil, err
+		}
+	}
+	return nil, none
+}
+
+// isFree reports whether the host can be claimed by anybody.
+func isFree(host *metal3v1alpha1.BareMetalHost) bool {
+	return obstacleTo(host) == obstacleNone
+}
+
+// isMachine reports whether a host is the machine.
+func isMachine(o owner.Owner, machine string) func(*metal3v1alpha1.BareMetalHost) bool {
+	return func(host *metal3v1alpha1.BareMetalHost) bool { return isOf(host, o, machine) }
+}
+
+// write makes the host the machine, and returns what it is then. It returns nil if the host is not usable any more.
+func (i *Inventory) write(ctx context.Context, host *metal3v1alpha1.BareMetalHost, request *inventory.Claim, usable func(*metal3v1alpha1.BareMetalHost) bool) (*metal3v1alpha1.BareMetalHost, error) {
+	data, err := request.Data(ctx, new(hostOf(host, request.Machine)))
+	if err != nil {
+		return nil, err
+	}
+	if err := i.writeSecret(ctx, host, request.Machine, data); err != nil {
+		return nil, err
+	}
+	return i.change(ctx, host, usable, func(host *metal3v1alpha1.BareMetalHost) any {
+		return i.claimPatch(host, request, data)
+	})
+}
+
+// change patches the host, again if it was changed meanwhile and is still usable, and returns what it is then. It returns nil if it is
+// not usable any more.
+func (i *Inventory) change(ctx context.Context, host *metal3v1alpha1.BareMetalHost, usable func(*metal3v1alpha1.BareMetalHost) bool, patch func(*metal3v1alpha1.BareMetalHost) any) (*metal3v1alpha1.BareMetalHost, error) {
+	name := host.Name
+	for range maxPatches {
+		err := i.patch(ctx, host, patch(host))
+		if err == nil {
+			return host, nil
+		}
+		if !metalclient.IsConflict(err) {
+			return nil, metalclient.IgnoreNotFound(err)
+		}
+		if host, err = i.read(ctx, i.session.Client(), name); host == nil || err != nil || !usable(host) {
+			return nil, err
+		}
+	}
+	return nil, platform.NewError(platform.ClassTransient, "host %q is changed by others all the time", name)
+}
+
+func (i *Inventory) claimPatch(host *metal3v1alpha1.BareMetalHost, request *inventory.Claim, data inventory.Data) claimPatch {
+	reference := &corev1.SecretReference{Namespace: host.Namespace, Name: request.Machine}
+	patch := claimPatch{
+		Metadata: metadata{
+			ResourceVersion: host.ResourceVersion,
+			Labels:          pointers(i.owner.MachineLabels(request.Machine)),
+			Annotations:     pointers(map[string]string{owner.AnnotationNode: data.NodeName}),
+		},
+		Spec: claimSpec{
+			ConsumerRef:           i.owner.Reference(request.Machine),
+			UserData:              reference,
+			MetaData:              reference,
+			AutomatedCleaningMode: metal3v1alpha1.AutomatedCleaningMode(request.Cleaning),
+			Online:                true,
+		},
+	}
+	if host.Spec.Image == nil {
+		patch.Spec.Image = imageOf(&request.Image)
+	}
+	if len(data.NetworkData) > 0 {
+		patch.Spec.NetworkData = reference
+	}
+	return patch
+}

@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package metal3
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
+)
+
+// providerIDFormat is that of Metal3's own driver: it takes a namespace and the names of a host and a machine.
+const providerIDFormat = "metal3://%s/%s/%s"
+
+// unhealthyAnnotation is that of hosts that Metal3's Cluster API provider shall not use.
+const unhealthyAnnotation = "capm3.metal3.io/unhealthy"
+
+// obstacle is a reason that a host cannot be claimed.
+type obstacle string
+
+const (
+	obstacleNone        obstacle = ""
+	obstacleTaken       obstacle = "taken"
+	obstacleMaintenance obstacle = "in maintenance"
+	obstacleFaulty      obstacle = "faulty"
+	obstacleUnready     obstacle = "not ready"
+)
+
+// obstacles are all of them, in the order of their description.
+var obstacles = []obstacle{obstacleTaken, obstacleMaintenance, obstacleFaulty, obstacleUnready}
+
+// obstacleTo returns why nobody can claim the host now. A host that has an image without a consumer is one that somebody uses by hand.
+func obstacleTo(host *metal3v1alpha1.BareMetalHost) obstacle {
+	switch {
+	case host.Spec.ConsumerRef != nil, host.Spec.Image != nil, host.Spec.CustomDeploy != nil, host.Spec.ExternallyProvisioned:
+		return obstacleTaken
+	case maintenance(host) != "", isAnnotated(host, unhealthyAnnotation):
+		return obstacleMaintenance
+	case host.Status.ErrorMessage != "", host.Status.ErrorType != "", host.Status.OperationalStatus == metal3v1alpha1.OperationalStatusError:
+		return obstacleFaulty
+	case host.DeletionTimestamp != nil, host.Status.OperationalStatus != metal3v1alpha1.OperationalStatusOK, !isClean(host):
+		return obstacleUnready
+	default:
+		return obstacleNone
+	}
+}
+
+// maintenance says how the operator keeps baremetal-operator from the host, and is empty if nobody does.
+func maintenance(host *metal3v1alpha1.BareMetalHost) string {
+	switch {
+	case isAnnotated(host, metal3v1alpha1.PausedAnnotation):
+		return "paused"
+	case isAnnotated(host, metal3v1alpha1.DetachedAnnotation), host.Status.OperationalStatus == metal3v1alpha1.OperationalStatusDetached:
+		return "detached"
+	default:
+		return ""
+	}
+}
+
+func isAnnotated(host *metal3v1alpha1.BareMetalHost, annotation string) bool {
+	_, ok := host.Annotations[annotation]
+	return ok
+}
+
+// isClean reports whether nothing is on the host, as far as baremetal-operator was asked to clean it.
+func isClean(host *metal3v1alpha1.BareMetalHost) bool {
+	switch host.Status.Provisioning.State {
+	case metal3v1alpha1.StateAvailable, metal3v1alpha1.StateReady:
+		return true
+	default:
+		return false
+	}
+}
+
+// machineOf returns the name of the owner's machine that the host is, empty if it is none.
+func machineOf(host *metal3v1alpha1.BareMetalHost, o owner.Owner) string {
+	if machine := host.Labels[owner.LabelMachine]; o.Owns(host.Labels) && isOf(host, o, machine) {
+		return machine
+	}
+	return ""
+}
+
+// isOf reports whether the host is the machine of the owner. Its consumer says so, or its labels if somebody took the consumer away.
+func isOf(host *metal3v1alpha1.BareMetalHost, o owner.Owner, machine string) bool {
+	if host.Spec.ConsumerRef == nil {
+		return o.OwnsMachine(host.Labels, machine)
+	}
+	return o.IsReference(host.Spec.ConsumerRef, machine)
+}
+
+// isComplete reports whether everything was written to the host that its machine needs.
+func isComplete(host *metal3v1alpha1.BareMetalHost) bool {
+	return host.Spec.ConsumerRef != nil && host.Spec.Image != nil && host.Spec.UserData != nil
+}
+
+// isProvisioned reports whether the image was written, so that nobody reads what belongs to it any more.
+func isProvisioned(host *metal3v1alpha1.BareMetalHost) bool {
+	return host.Status.Provisioning.State == metal3v1alpha1.StateProvisioned
+}
+
+// hostOf returns the host as what it is for the owner's machine of the name, or for others if that is empty.
+func hostOf(host *metal3v1alpha1.BareMetalHost, machine string) inventory.Host {
+	result := inventory.Host{Name: host.Name, MACAddress: host.Spec.BootMACAddress, Fault: fault(host)}
+	if machine != "" {
+		result.State = inventory.Claimed
+		result.Machine = machine
+		result.ProviderID = fmt.Sprintf(providerIDFormat, host.Namespace, host.Name, machine)
+		result.NodeName = host.Annotations[owner.AnnotationNode]
+		result.Complete = isComplete(host)
+		result.Running = result.Complete && isProvisioned(host)
+		return result
+	}
+	switch obstacleTo(host) {
+	case obstacleNone:
+		result.State = inventory.Free
+	case obstacleTaken:
+		result.State = inventory.Taken
+	default:
+		result.State = inventory.Unready
+	}
+	return result
+}
+
+// fault returns baremetal-operator's message about what is wrong with the host.
+func fault(host *metal3v1alpha1.BareMetalHost) string {
+	if maintenance(host) != "" {
+		return ""
+	}
+	parts := []string{string(host.Status.ErrorType), host.Status.ErrorMessage}
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ": ")
+}
+
+// matches reports whether the selection selects the host.
+func matches(host *metal3v1alpha1.BareMetalHost, selection *inventory.Selection) bool {
+	return selection.Selector == nil || selection.Selector.Matches(labels.Set(host.Labels))
+}

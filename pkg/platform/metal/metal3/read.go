@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package metal3
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
+)
+
+// cacheTimeout is how long the first look of all at the inventory is waited for before it is asked without a watch, which tells what
+// is wrong with it.
+const cacheTimeout = time.Second
+
+// cacheKey is that of the watch of all hosts of a namespace.
+type cacheKey struct{}
+
+// Hosts implements inventory.Inventory.
+func (i *Inventory) Hosts(ctx context.Context, selections ...inventory.Selection) ([][]inventory.Host, error) {
+	hosts, err := i.hosts(ctx, i.reader(ctx))
+	if err != nil {
+		return nil, err
+	}
+	result := make([][]inventory.Host, len(selections))
+	for s := range selections {
+		for index := range hosts {
+			if host := &hosts[index]; matches(host, &selections[s]) {
+				result[s] = append(result[s], hostOf(host, machineOf(host, i.owner)))
+			}
+		}
+	}
+	return result, nil
+}
+
+// Find implements inventory.Inventory.
+func (i *Inventory) Find(ctx context.Context, machine string) (*inventory.Host, error) {
+	host, err := i.find(ctx, machine)
+	if host == nil || err != nil {
+		return nil, err
+	}
+	return new(hostOf(host, machine)), nil
+}
+
+// Machines implements inventory.Inventory.
+func (i *Inventory) Machines(ctx context.Context) ([]inventory.Host, error) {
+	hosts, err := i.hosts(ctx, i.reader(ctx), client.MatchingLabels(i.owner.Labels()))
+	if err != nil {
+		return nil, err
+	}
+	var result []inventory.Host
+	for index := range hosts {
+		if machine := machineOf(&hosts[index], i.owner); machine != "" {
+			result = append(result, hostOf(&hosts[index], machine))
+		}
+	}
+	return result, nil
+}
+
+// Watch implements inventory.Inventory. Only the owner's hosts are sent by the API.
+func (i *Inventory) Watch(ctx context.Context, changed func([]inventory.Host)) error {
+	return i.session.Follow(ctx, &metal3v1alpha1.BareMetalHostList{}, func(objects map[string]client.Object) {
+		var hosts []inventory.Host
+		for _, object := range objects {
+			if host, ok := object.(*metal3v1alpha1.BareMetalHost); ok && machineOf(host, i.owner) != "" {
+				hosts = append(hosts, hostOf(host, machineOf(host, i.owner)))
+			}
+		}
+		slices.SortFunc(hosts, func(a, b inventory.Host) int { return strings.Compare(a.Machine, b.Machine) })
+		changed(hosts)
+	}, client.InNamespace(i.session.Namespace), client.MatchingLabels(i.owner.Labels()))
+}
+
+// find returns the host of the machine, nil if it has none. A watch may not know it yet, so that only a request proves that.
+func (i *Inventory) find(ctx context.Context, machine string) (*metal3v1alpha1.BareMetalHost, error) {
+	if reader := i.reader(ctx); !i.isLive(reader) {
+		hosts, err := i.hosts(ctx, reader)
+		if host := i.own(hosts, machine); host != nil || err != nil {
+			return host, err
+		}
+	}
+	hosts, err := i.hosts(ctx, i.session.Client(), client.MatchingLabels(i.owner.MachineLabels(machine)))
+	return i.own(hosts, machine), err
+}
+
+// own returns the one of the hosts that is the machine.
+func (i *Inventory) own(hosts []metal3v1alpha1.BareMetalHost, machine string) *metal3v1alpha1.BareMetalHost {
+	index := slices.IndexFunc(hosts, func(host metal3v1alpha1.BareMetalHost) bool { return isOf(&host, i.owner, machine) })
+	if index < 0 {
+		return nil
+	}
+	return hosts[index].DeepCopy()
+}
+
+// hosts returns the hosts of the namespace that the options select. They must not be changed.
+func (i *Inventory) hosts(ctx context.Context, reader client.Reader, options ...client.ListOption) ([]metal3v1alpha1.BareMetalHost, error) {
+	list := &metal3v1alpha1.BareMetalHostList{}
+	err := reader.List(ctx, list, append(options, client.InNamespace(i.session.Namespace), client.UnsafeDisableDeepCopy)...)
+	return list.Items, metalclient.Classify(err)
+}
+
+// read returns the host of the name, nil if the inventory has none.
+func (i *Inventory) read(ctx context.Context, reader client.Reader, name string) (*metal3v1alpha1.BareMetalHost, error) {
+	host := &metal3v1alpha1.BareMetalHost{}
+	if err := reader.Get(ctx, client.ObjectKey{Namespace: i.session.Namespace, Name: name}, host); err != nil {
+		return nil, metalclient.IgnoreNotFound(err)
+	}
+	return host, nil
+}
+
+// reader returns what hosts are read from: a watch that knows all of them, or else requests.
+func (i *Inventory) reader(ctx context.Context) client.Reader {
+	if !i.watched {
+		return i.session.Client()
+	}
+	ctx, cancel := context.WithTimeout(ctx, cacheTimeout)
+	defer cancel()
+	watch, err := i.session.Cache(cacheKey{}, cache.Options{
+		DefaultTransform:  strip,
+		DefaultNamespaces: map[string]cache.Config{i.session.Namespace: {}},
+	})
+	if err != nil {
+		return i.session.Client()
+	}
+	if _, err := watch.GetInformer(ctx, &metal3v1alpha1.BareMetalHost{}); err != nil {
+		return i.session.Client()
+	}
+	return watch
+}
+
+// isLive reports whether what the reader returns is not behind.
+func (i *Inventory) isLive(reader client.Reader) bool {
+	_, behind := reader.(cache.Cache)
+	return !behind
+}
+
+// strip takes from a host what nobody reads, because a process keeps all hosts of an inventory.
+func strip(object any) (any, error) {
+	if host, ok := object.(*metal3v1alpha1.BareMetalHost); ok {
+		host.ManagedFields = nil
+		host.OwnerReferences = nil
+		delete(host.Annotations, metal3v1alpha1.HardwareDetailsAnnotation)
+		delete(host.Annotations, metal3v1alpha1.StatusAnnotation)
+		host.Spec.BMC = metal3v1alpha1.BMCDetails{}
+		host.Spec.RAID = nil
+		host.Spec.Firmware = nil
+		host.Spec.RootDeviceHints = nil
+		host.Status.HardwareDetails = nil
+		host.Status.GoodCredentials = metal3v1alpha1.CredentialsStatus{}
+		host.Status.TriedCredentials = metal3v1alpha1.CredentialsStatus{}
+		host.Status.OperationHistory = metal3v1alpha1.OperationHistory{}
+		host.Status.Conditions = nil
+		host.Status.Provisioning = metal3v1alpha1.ProvisionStatus{State: host.Status.Provisioning.State}
+	}
+	return object, nil
+}

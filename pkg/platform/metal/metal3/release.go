@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package metal3
+
+import (
+	"context"
+	"time"
+
+	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/secret"
+)
+
+const (
+	// releaseTimeout is how long a host is waited for, so that an inventory that is quick needs one call.
+	releaseTimeout = 2 * time.Second
+	// watchedInterval is how often a host is looked at meanwhile that a watch keeps up to date, and requestInterval how often it is asked
+	// for.
+	watchedInterval = 50 * time.Millisecond
+	requestInterval = 500 * time.Millisecond
+)
+
+// Release implements inventory.Inventory. The host keeps its consumer until it is clean, so that nobody else gets it before.
+func (i *Inventory) Release(ctx context.Context, machine, cleaning string) error {
+	host, err := i.find(ctx, machine)
+	if err != nil {
+		return err
+	}
+	if host != nil {
+		if err := i.releaseHost(ctx, host.Name, machine, cleaning); err != nil {
+			return err
+		}
+	}
+	return secret.Delete(ctx, i.session.Client(), i.session.Namespace, i.owner, machine)
+}
+
+func (i *Inventory) releaseHost(ctx context.Context, name, machine, cleaning string) error {
+	usable := isMachine(i.owner, machine)
+	host, err := i.read(ctx, i.session.Client(), name)
+	if host == nil || err != nil || !usable(host) {
+		return err
+	}
+	if how := maintenance(host); how != "" {
+		return platform.NewError(platform.ClassTransient, "host %q is in maintenance (%s), and is released after that", name, how)
+	}
+	if isWanted(host, cleaning) {
+		host, err = i.change(ctx, host, usable, func(host *metal3v1alpha1.BareMetalHost) any {
+			return deprovisionPatch{
+				Metadata: metadata{ResourceVersion: host.ResourceVersion},
+				Spec:     deprovisionSpec{AutomatedCleaningMode: metal3v1alpha1.AutomatedCleaningMode(cleaning)},
+			}
+		})
+		if host == nil || err != nil {
+			return err
+		}
+	}
+	host, err = i.waitUntilClean(ctx, host, machine)
+	if host == nil || err != nil {
+		return err
+	}
+	freed, err := i.change(ctx, host, func(host *metal3v1alpha1.BareMetalHost) bool {
+		return usable(host) && isReleasable(host)
+	}, func(host *metal3v1alpha1.BareMetalHost) any {
+		taken := map[string]*string{}
+		for label := range i.owner.MachineLabels(machine) {
+			taken[label] = nil
+		}
+		return freePatch{Metadata: metadata{
+			ResourceVersion: host.ResourceVersion,
+			Labels:          taken,
+			Annotations:     map[string]*string{owner.AnnotationNode: nil},
+		}}
+	})
+	if freed != nil || err != nil {
+		return err
+	}
+	host, err = i.lateHost(ctx, name, machine)
+	if host != nil {
+		return platform.NewError(platform.ClassTransient, "host %q was changed while it was released", name)
+	}
+	return err
+}
+
+// isWanted reports whether the host is still asked to be what it was as a machine.
+func isWanted(host *metal3v1alpha1.BareMetalHost, cleaning string) bool {
+	spec := &host.Spec
+	return spec.Image != nil || spec.UserData != nil || spec.MetaData != nil || spec.NetworkData != nil || spec.Online ||
+		spec.AutomatedCleaningMode != metal3v1alpha1.AutomatedCleaningMode(cleaning)
+}
+
+// isReleasable reports whether nothing of the machine is left on the host.
+func isReleasable(host *metal3v1alpha1.BareMetalHost) bool {
+	return host.Spec.Image == nil && isClean(host) && (!host.Status.PoweredOn || host.Spec.DisablePowerOff)
+}
+
+// waitUntilClean returns the host when nothing of the machine is left on it, nil if it is gone. It is a transient error that says how
+// far the host is if that takes long.
+func (i *Inventory) waitUntilClean(ctx context.Context, host *metal3v1alpha1.BareMetalHost, machine string) (*metal3v1alpha1.BareMetalHost, error) {
+	reader := i.reader(ctx)
+	interval := requestInterval
+	if !i.isLive(reader) {
+		interval = watchedInterval
+	}
+	name := host.Name
+	err := wait.PollUntilContextTimeout(ctx, interval, releaseTimeout, true, func(ctx context.Context) (bool, error) {
+		if isReleasable(host) {
+			return true, nil
+		}
+		current, err := i.read(ctx, reader, name)
+		if current == nil || err != nil {
+			return false, err
+		}
+		if isOf(current, i.owner, machine) && current.Spec.Image == nil {
+			host = current
+		}
+		return isReleasable(host), nil
+	})
+	switch {
+	case err == nil:
+		return host, nil
+	case wait.Interrupted(err) && ctx.Err() == nil:
+		return i.lateHost(ctx, name, machine)
+	default:
+		return nil, metalclient.Classify(err)
+	}
+}
+
+// lateHost returns the host if nothing of the machine is left on it, and nil if the machine does not have it any more. Otherwise it is a
+// transient error that says how far the host is.
+func (i *Inventory) lateHost(ctx context.Context, name, machine string) (*metal3v1alpha1.BareMetalHost, error) {
+	host, err := i.read(ctx, i.session.Client(), name)
+	switch {
+	case host == nil || err != nil || !isOf(host, i.owner, machine):
+		return nil, err
+	case isReleasable(host):
+		return host, nil
+	case fault(host) != "":
+		return nil, platform.NewError(platform.ClassTransient, "host %q cannot be cleaned, and nobody gets it before: %s", name, fault(host))
+	case isClean(host):
+		return nil, platform.NewError(platform.ClassTransient, "host %q is switched off", name)
+	default:
+		return nil, platform.NewError(platform.ClassTransient, "host %q is %s", name, progress(host))
+	}
+}
+
+// progress says how far the cleaning of the host is.
+func progress(host *metal3v1alpha1.BareMetalHost) string {
+	if state := host.Status.Provisioning.State; state != metal3v1alpha1.StateProvisioned && state != metal3v1alpha1.StateProvisioning {
+		return string(state)
+	}
+	return "waiting to be deprovisioned"
+}
