@@ -154,13 +154,21 @@ func (a *Addresses) object(kind schema.GroupKind, name string) (*unstructured.Un
 	return object, nil
 }
 
-// kind returns the kind with the version that the inventory serves.
+// kind returns the kind with the version that the inventory serves. All versions are asked for, because a mapper that discovers them
+// knows none if one that it is asked for is not served.
 func (a *Addresses) kind(kind schema.GroupKind) (schema.GroupVersionKind, error) {
-	mapping, err := a.client.RESTMapper().RESTMapping(kind, versions...)
+	mappings, err := a.client.RESTMapper().RESTMappings(kind)
 	if err != nil {
 		return schema.GroupVersionKind{}, metalclient.Classify(err)
 	}
-	return mapping.GroupVersionKind, nil
+	for _, version := range versions {
+		for _, mapping := range mappings {
+			if mapping.GroupVersionKind.Version == version {
+				return mapping.GroupVersionKind, nil
+			}
+		}
+	}
+	return schema.GroupVersionKind{}, platform.NewError(platform.ClassConfiguration, "the API of the inventory serves %s in none of the versions %q", kind, versions)
 }
 
 func samePool(a, b corev1.TypedLocalObjectReference) bool {

@@ -145,7 +145,11 @@ var _ = Describe("Addresses", func() {
 
 // inventory returns an inventory that serves the versions of the contract. The allocator is called for each new claim.
 func inventory(served []string, allocator func(context.Context, client.Client, *unstructured.Unstructured) error, objects ...client.Object) client.Client {
-	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{{Group: ipam.Group, Version: "v1alpha2"}})
+	versions := []schema.GroupVersion{{Group: ipam.Group, Version: "v1alpha2"}}
+	for _, version := range served {
+		versions = append(versions, schema.GroupVersion{Group: ipam.Group, Version: version})
+	}
+	mapper := meta.NewDefaultRESTMapper(versions)
 	for _, version := range served {
 		gv := schema.GroupVersion{Group: ipam.Group, Version: version}
 		mapper.Add(gv.WithKind("IPAddressClaim"), meta.RESTScopeNamespace)
