@@ -8,6 +8,7 @@ import (
 	"os"
 
 	extensionscmdcontroller "github.com/gardener/gardener/extensions/pkg/controller/cmd"
+	extensionshealthcheck "github.com/gardener/gardener/extensions/pkg/controller/healthcheck"
 	"github.com/gardener/gardener/extensions/pkg/controller/heartbeat"
 	heartbeatcmd "github.com/gardener/gardener/extensions/pkg/controller/heartbeat/cmd"
 	extensionsinfrastructure "github.com/gardener/gardener/extensions/pkg/controller/infrastructure"
@@ -15,8 +16,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/healthcheck"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/infrastructure"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/worker"
+	faultplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/faults"
 	infrastructureplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/infrastructure"
 	machineclassplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machineclasses"
 	machineplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machines"
@@ -37,6 +40,7 @@ type options struct {
 	general        *extensionscmdcontroller.GeneralOptions
 	infrastructure *extensionscmdcontroller.ControllerOptions
 	worker         *extensionscmdcontroller.ControllerOptions
+	healthcheck    *extensionscmdcontroller.ControllerOptions
 	heartbeat      *heartbeatcmd.Options
 	switches       *extensionscmdcontroller.SwitchOptions
 	reconciler     *extensionscmdcontroller.ReconcilerOptions
@@ -58,10 +62,12 @@ func newOptions() *options {
 		general:        &extensionscmdcontroller.GeneralOptions{},
 		infrastructure: &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
 		worker:         &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
+		healthcheck:    &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
 		heartbeat:      &heartbeatcmd.Options{ExtensionName: v1alpha1.ExtensionName, RenewIntervalSeconds: 30, Namespace: namespace},
 		switches: extensionscmdcontroller.NewSwitchOptions(
 			extensionscmdcontroller.Switch(extensionsinfrastructure.ControllerName, infrastructure.AddToManager),
 			extensionscmdcontroller.Switch(extensionsworker.ControllerName, worker.AddToManager),
+			extensionscmdcontroller.Switch(extensionshealthcheck.ControllerName, healthcheck.AddToManager),
 			extensionscmdcontroller.Switch(heartbeat.ControllerName, heartbeat.AddToManager),
 		),
 		reconciler: &extensionscmdcontroller.ReconcilerOptions{},
@@ -72,6 +78,7 @@ func newOptions() *options {
 		o.general,
 		extensionscmdcontroller.PrefixOption("infrastructure-", o.infrastructure),
 		extensionscmdcontroller.PrefixOption("worker-", o.worker),
+		extensionscmdcontroller.PrefixOption("healthcheck-", o.healthcheck),
 		extensionscmdcontroller.PrefixOption("heartbeat-", o.heartbeat),
 		o.switches,
 		o.reconciler,
@@ -105,6 +112,10 @@ func (o *options) apply() {
 	worker.DefaultAddOptions.SelfHostedShootCluster = o.general.Completed().SelfHostedShootCluster
 	worker.DefaultAddOptions.Platforms = machineclassplatforms.New()
 	worker.DefaultAddOptions.Machines = machineplatforms.New()
+
+	o.healthcheck.Completed().Apply(&healthcheck.DefaultAddOptions.Controller)
+	healthcheck.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses
+	healthcheck.DefaultAddOptions.Faults = faultplatforms.New()
 
 	o.heartbeat.Completed().Apply(&heartbeat.DefaultAddOptions)
 }
