@@ -21,6 +21,8 @@ const (
 	// watchedInterval is how often objects are looked at that watches keep up to date, and requestInterval how often they are asked for.
 	watchedInterval = 50 * time.Millisecond
 	requestInterval = 250 * time.Millisecond
+	// refusalTime is how long metal-operator gets to give a claim that it has seen the server that the claim names.
+	refusalTime = 5 * time.Second
 )
 
 // settled is what became of a claim.
@@ -29,8 +31,10 @@ type settled struct {
 	server *metalv1alpha1.Server
 	// bound is true if the machine has the server. Otherwise it never will.
 	bound bool
-	// refused is true if metal-operator did not bind the server although it looks free.
+	// refused is true if metal-operator does not bind the server although it looks free.
 	refused bool
+	// waiting is since when metal-operator is known to have seen the claim and not to have given it the server; zero if it has not.
+	waiting time.Time
 }
 
 // settle waits until the claim has its server, or until it is clear that it will not get it. It is a transient error that neither is
@@ -44,7 +48,7 @@ func (i *Inventory) settle(ctx context.Context, reader client.Reader, claim *met
 		// Watches may be behind, or may not work.
 		var done bool
 		if done, err = i.look(ctx, i.session.Client(), &result, selection); err == nil && !done {
-			err = pending(result.claim)
+			err = pending(&result)
 		}
 	}
 	return result, metalclient.Classify(err)
@@ -82,6 +86,9 @@ func (i *Inventory) look(ctx context.Context, reader client.Reader, result *sett
 func (s *settled) judge(selection *inventory.Selection) bool {
 	s.bound, s.refused = false, false
 	bound := s.claim.Status.Phase == metalv1alpha1.PhaseBound
+	if s.claim.Status.Phase == metalv1alpha1.PhaseUnbound && s.waiting.IsZero() {
+		s.waiting = time.Now()
+	}
 	switch {
 	case isComplete(s.claim):
 		s.bound = true
@@ -97,16 +104,22 @@ func (s *settled) judge(selection *inventory.Selection) bool {
 	case bound || obstacleTo(s.server, selection) != obstacleNone:
 		return true
 	default:
-		s.refused = s.claim.Status.Phase == metalv1alpha1.PhaseUnbound && time.Since(s.claim.CreationTimestamp.Time) > bindTimeout
+		s.refused = !s.waiting.IsZero() && time.Since(s.waiting) > refusalTime
 		return s.refused
 	}
 }
 
-func pending(claim *metalv1alpha1.ServerClaim) error {
-	if claim.Status.Phase == "" {
-		return platform.NewError(platform.ClassTransient, "metal-operator has not looked at server claim %q yet", claim.Name)
+// pending returns the error that it is not clear yet what becomes of the claim.
+func pending(s *settled) error {
+	name, server := s.claim.Name, serverName(s.claim)
+	switch {
+	case s.claim.Status.Phase == "":
+		return platform.NewError(platform.ClassTransient, "metal-operator has not looked at server claim %q yet", name)
+	case s.server != nil && isOf(s.server, s.claim.Namespace, name):
+		return platform.NewError(platform.ClassTransient, "server %q is being reserved for server claim %q", server, name)
+	default:
+		return platform.NewError(platform.ClassTransient, "metal-operator has not bound server claim %q yet, although server %q is free", name, server)
 	}
-	return platform.NewError(platform.ClassTransient, "metal-operator has not bound server claim %q yet, although server %q is free", claim.Name, serverName(claim))
 }
 
 func (i *Inventory) isLive(reader client.Reader) bool {

@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package metal_test
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
+)
+
+var _ = Describe("Servers of IronCore that others work at", Ordered, func() {
+	const rack = "ic-faults"
+	var servers []string
+
+	BeforeAll(func(ctx SpecContext) { servers = newServers(ctx, rack, 1, false) }, NodeTimeout(time.Minute))
+
+	It("are not claimed, not faulty and not released during maintenance", func(ctx SpecContext) {
+		o := newOwner()
+		machine := o.Shoot + "-1"
+		i := newIronCore(ctx, o)
+		DeferCleanup(release, i, machine)
+		maintain := func(ctx context.Context) *metalv1alpha1.ServerMaintenance { //nolint:staticcheck // there is nothing else yet
+			GinkgoHelper()
+			maintenance := &metalv1alpha1.ServerMaintenance{ //nolint:staticcheck // there is nothing else yet
+				ObjectMeta: metav1.ObjectMeta{Namespace: metal.Namespace, GenerateName: "maintenance-"},
+				Spec: metalv1alpha1.ServerMaintenanceSpec{
+					Policy: metalv1alpha1.ServerMaintenancePolicyEnforced, ServerRef: &corev1.LocalObjectReference{Name: servers[0]}, ServerPower: metalv1alpha1.PowerOff,
+				},
+			}
+			Expect(administrator().Create(ctx, maintenance)).To(Succeed())
+			Eventually(server(ctx, servers[0]), soon).Should(HaveField("State", "Maintenance"))
+			return maintenance
+		}
+
+		maintenance := maintain(ctx)
+		_, err := i.Claim(ctx, claimOf(machine, rack))
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassExhausted))
+		Expect(err).To(MatchError(ContainSubstring("1 in maintenance")))
+		Expect(administrator().Delete(ctx, maintenance)).To(Succeed())
+		Eventually(server(ctx, servers[0]), soon).Should(And(HaveField("State", "Available"), HaveField("On", false)))
+
+		_, err = i.Claim(ctx, claimOf(machine, rack))
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(server(ctx, servers[0]), soon).Should(HaveField("On", true))
+		maintenance = maintain(ctx)
+		Eventually(ctx, func() (*inventory.Host, error) { return i.Find(ctx, machine) }, soon).Should(HaveValue(HaveField("Running", false)))
+		Expect(i.Find(ctx, machine)).To(HaveValue(And(HaveField("Complete", true), HaveField("Fault", ""))))
+		before := serverClaim(ctx, machine).ResourceVersion
+		Expect(i.Claim(ctx, claimOf(machine, rack))).To(HaveValue(HaveField("Name", servers[0])))
+		err = i.Release(ctx, machine, v1alpha1.MetalCleaningDisabled)
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
+		Expect(err).To(MatchError(ContainSubstring("is in maintenance")))
+		Expect(serverClaim(ctx, machine)).To(And(HaveField("ResourceVersion", before), HaveField("DeletionTimestamp", BeNil())))
+
+		Expect(administrator().Delete(ctx, maintenance)).To(Succeed())
+		Eventually(server(ctx, servers[0]), soon).Should(And(HaveField("State", "Reserved"), HaveField("On", true)))
+		release(ctx, i, machine)
+		Eventually(server(ctx, servers[0]), soon).Should(HaveField("State", "Available"))
+	}, SpecTimeout(2*time.Minute))
+
+	It("tell whoever watches of their errors, and only of the shoot's own", func(ctx SpecContext) {
+		o := newOwner()
+		machine := o.Shoot + "-1"
+		i := newIronCore(ctx, o)
+		DeferCleanup(release, i, machine)
+		mine, others := follow(ctx, i), follow(ctx, newIronCore(ctx, newOwner()))
+		Eventually(mine.last, soon).Should(BeEmpty())
+
+		_, err := i.Claim(ctx, claimOf(machine, rack))
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(mine.last, soon).Should(ConsistOf(And(HaveField("Machine", machine), HaveField("Running", true), HaveField("Fault", ""))))
+
+		status := `{"status":{"state":"Error","conditions":[{"type":"Memory","status":"False","reason":"DIMM","message":"DIMM 4 does not answer","lastTransitionTime":"2026-01-02T03:04:05Z"},` +
+			`{"type":"PoweringOn","status":"True","reason":"ServerPowerOn","message":"Server is powering on","lastTransitionTime":"2026-01-01T03:04:05Z"}]}}`
+		object := &metalv1alpha1.Server{ObjectMeta: metav1.ObjectMeta{Name: servers[0]}}
+		Expect(administrator().Status().Patch(ctx, object, client.RawPatch("application/merge-patch+json", []byte(status)))).To(Succeed())
+		Eventually(mine.last, "2s").Should(ConsistOf(HaveField("Fault", "Memory: DIMM 4 does not answer")))
+		Expect(i.Find(ctx, machine)).To(HaveValue(HaveField("Fault", "Memory: DIMM 4 does not answer")))
+
+		Expect(landscape.SetServerState(ctx, servers[0], "Reserved")).To(Succeed())
+		Eventually(mine.last, "2s").Should(ConsistOf(HaveField("Fault", "")))
+		release(ctx, i, machine)
+		Eventually(mine.last, soon).Should(BeEmpty())
+		Expect(others.all()).To(HaveEach(BeEmpty()))
+		Expect(others.all()).To(HaveLen(1))
+
+		By("ending with an error when the permissions are gone and with none when nobody watches any more")
+		Expect(landscape.Revoke(ctx)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(landscape.Grant(ctx)).To(Succeed()) })
+		refused := follow(ctx, newIronCore(ctx, o))
+		Eventually(refused.ended, soon).Should(Receive(WithTransform(platform.ClassOf, Equal(platform.ClassForbidden))))
+		_, err = newIronCore(ctx, o).Claim(ctx, claimOf(machine, rack))
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassForbidden))
+		mine.stop()
+		Eventually(mine.ended, soon).Should(Receive(BeNil()))
+	}, SpecTimeout(time.Minute))
+
+	It("keep what a newer API has beside what is written", func(ctx SpecContext) {
+		addField(ctx, "serverclaims.metal.ironcore.dev", "future")
+		o := newOwner()
+		machine := o.Shoot + "-1"
+		i := newIronCore(ctx, o)
+		DeferCleanup(release, i, machine)
+
+		claim := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+			"power": "Off", "image": "registry.example/os:1", "serverRef": map[string]any{"name": servers[0]}, "future": "kept",
+		}}}
+		claim.SetGroupVersionKind(metalv1alpha1.GroupVersion.WithKind("ServerClaim"))
+		claim.SetNamespace(metal.Namespace)
+		claim.SetName(machine)
+		claim.SetLabels(o.MachineLabels(machine))
+		claim.SetAnnotations(map[string]string{"someone": "else"})
+		Eventually(ctx, func(g Gomega) {
+			created := claim.DeepCopy()
+			g.Expect(landscape.Client.Create(ctx, created)).To(Succeed())
+			if created.Object["spec"].(map[string]any)["future"] == nil {
+				g.Expect(landscape.Client.Delete(ctx, created)).To(Succeed())
+			}
+			g.Expect(created.Object["spec"]).To(HaveKeyWithValue("future", "kept"))
+		}, soon).Should(Succeed())
+
+		_, err := i.Claim(ctx, claimOf(machine, rack))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(landscape.Client.Get(ctx, client.ObjectKeyFromObject(claim), claim)).To(Succeed())
+		Expect(claim.Object["spec"]).To(And(HaveKeyWithValue("future", "kept"), HaveKeyWithValue("power", "On")))
+		Expect(claim.GetAnnotations()).To(HaveKeyWithValue("someone", "else"))
+	}, SpecTimeout(time.Minute))
+})
+
+// following is a watch and all that it told.
+type following struct {
+	stop  context.CancelFunc
+	ended chan error
+
+	mutex sync.Mutex
+	told  [][]inventory.Host
+}
+
+// follow watches the inventory until it is stopped or the spec ends.
+func follow(ctx context.Context, i inventory.Inventory) *following {
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	f := &following{stop: stop, ended: make(chan error, 1)}
+	DeferCleanup(stop)
+	go func() {
+		f.ended <- i.Watch(ctx, func(hosts []inventory.Host) {
+			f.mutex.Lock()
+			defer f.mutex.Unlock()
+			f.told = append(f.told, hosts)
+		})
+	}()
+	return f
+}
+
+func (f *following) all() [][]inventory.Host {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	return f.told
+}
+
+// last returns what was told last. It fails as long as nothing was.
+func (f *following) last(g Gomega) []inventory.Host {
+	told := f.all()
+	g.Expect(told).NotTo(BeEmpty())
+	return told[len(told)-1]
+}
+
+// addField adds a field to the spec of a kind, as a newer version of its API does.
+func addField(ctx context.Context, name, field string) {
+	GinkgoHelper()
+	scheme := runtime.NewScheme()
+	Expect(apiextensionsv1.AddToScheme(scheme)).To(Succeed())
+	access, err := client.New(landscape.Cluster.Config, client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	definition := &apiextensionsv1.CustomResourceDefinition{}
+	Expect(access.Get(ctx, client.ObjectKey{Name: name}, definition)).To(Succeed())
+	original := definition.DeepCopy()
+	for n := range definition.Spec.Versions {
+		definition.Spec.Versions[n].Schema.OpenAPIV3Schema.Properties["spec"].Properties[field] = apiextensionsv1.JSONSchemaProps{Type: "string"}
+	}
+	Expect(access.Patch(ctx, definition, client.MergeFrom(original))).To(Succeed())
+}
