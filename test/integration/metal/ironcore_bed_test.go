@@ -6,6 +6,9 @@ package metal_test
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
 
 	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
@@ -16,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/ignition"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ironcore"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
@@ -110,4 +114,20 @@ func server(ctx context.Context, name string) func(Gomega) metal.Host {
 		g.Expect(err).NotTo(HaveOccurred())
 		return servers[name]
 	}
+}
+
+// ignitionOf returns the files that the Ignition config of the machine adds, by their path.
+func ignitionOf(ctx context.Context, machine string) map[string]string {
+	GinkgoHelper()
+	var config ignition.Config
+	Expect(json.Unmarshal(secretOf(ctx, machine).Data["ignition"], &config)).To(Succeed())
+	files := map[string]string{}
+	for _, file := range config.Storage.Files {
+		encoded, found := strings.CutPrefix(file.Contents.Source, "data:;base64,")
+		Expect(found).To(BeTrue())
+		content, err := base64.StdEncoding.DecodeString(encoded)
+		Expect(err).NotTo(HaveOccurred())
+		files[file.Path] = string(content)
+	}
+	return files
 }
