@@ -16,10 +16,15 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// logInterval is how often it is logged that a watch does not work. It is tried again more often.
-const logInterval = time.Minute
+const (
+	// syncTimeout is how long the first look of all at the inventory is waited for.
+	syncTimeout = time.Second
+	// logInterval is how often it is logged that a watch does not work. It is tried again more often.
+	logInterval = time.Minute
+)
 
 type cacheKey struct{ key any }
 
@@ -30,13 +35,37 @@ type running struct {
 	err   error
 }
 
-// Cache returns the session's cache with the key, which has the options that were given first. It runs as long as the session, and
-// watches what it was asked for at least once. Asking for the first object of a kind waits until all of them are known or the context
-// ends.
-func (s *Session) Cache(key any, options cache.Options) (cache.Cache, error) {
+// Reader returns what reads objects of the kinds: watches that know all of them, or else requests, because those tell what is wrong with
+// the API. The watches have the options that were given first for the key, and last as long as the session. What they do not know yet is
+// waited for for a short time.
+func (s *Session) Reader(ctx context.Context, key any, options cache.Options, kinds ...client.Object) client.Reader {
+	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
+	defer cancel()
+	watches, err := s.cache(key, options)
+	if err != nil {
+		return s.client
+	}
+	for _, kind := range kinds {
+		if _, err := watches.GetInformer(ctx, kind); err != nil {
+			return s.client
+		}
+	}
+	if !watches.WaitForCacheSync(ctx) {
+		return s.client
+	}
+	return watches
+}
+
+// IsLive reports whether each read is a request, so that what it returns is not behind.
+func IsLive(reader client.Reader) bool {
+	_, behind := reader.(cache.Cache)
+	return !behind
+}
+
+func (s *Session) cache(key any, options cache.Options) (cache.Cache, error) {
 	r := s.Value(cacheKey{key}, func() any { return &running{} }).(*running)
 	r.once.Do(func() {
-		if r.cache, r.err = s.NewCache(options); r.err == nil {
+		if r.cache, r.err = s.newCache(options); r.err == nil {
 			go func() {
 				if err := r.cache.Start(s.ctx); err != nil {
 					klog.ErrorS(err, "Cache of the inventory does not run", "site", s.Site)
@@ -47,8 +76,8 @@ func (s *Session) Cache(key any, options cache.Options) (cache.Cache, error) {
 	return r.cache, r.err
 }
 
-// NewCache returns a cache that does not run yet, and does not end with the session. Watches that break are begun again after a while.
-func (s *Session) NewCache(options cache.Options) (cache.Cache, error) {
+// newCache returns a cache that does not run yet. Watches that break are begun again after a while.
+func (s *Session) newCache(options cache.Options) (cache.Cache, error) {
 	options.HTTPClient = s.http
 	options.Scheme = apiScheme
 	options.Mapper = s.client.RESTMapper()

@@ -190,7 +190,7 @@ var _ = Describe("Session", func() {
 		}
 		Expect(platform.ClassOf(get(ctx))).To(Equal(platform.ClassTransient))
 
-		hosts, err := open(ctx).Cache("hosts", cache.Options{DefaultNamespaces: map[string]cache.Config{"hosts": {}}})
+		hosts, err := open(ctx).cache("hosts", cache.Options{DefaultNamespaces: map[string]cache.Config{"hosts": {}}})
 		Expect(err).NotTo(HaveOccurred())
 		names := func(g Gomega) []string {
 			var list metal3v1alpha1.BareMetalHostList
@@ -300,9 +300,9 @@ var _ = Describe("Session", func() {
 
 	It("should share one session and one cache", func(ctx SpecContext) {
 		Expect(open(ctx)).To(BeIdenticalTo(open(ctx)))
-		first, err := open(ctx).Cache("hosts", cache.Options{})
+		first, err := open(ctx).cache("hosts", cache.Options{})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(open(ctx).Cache("hosts", cache.Options{})).To(BeIdenticalTo(first))
+		Expect(open(ctx).cache("hosts", cache.Options{})).To(BeIdenticalTo(first))
 	})
 
 	DescribeTable("should say what is wrong with the connection or the credentials",

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 )
 
@@ -52,7 +53,7 @@ func (r *reservations) release(server string) {
 // avoided are free, but metal-operator did not bind them.
 func (i *Inventory) pick(ctx context.Context, reader client.Reader, request *inventory.Claim, avoid sets.Set[string]) (string, error) {
 	server, err := i.pickFrom(ctx, reader, request, avoid)
-	if err != nil && !i.isLive(reader) {
+	if err != nil && !metalclient.IsLive(reader) {
 		server, err = i.pickFrom(ctx, i.session.Client(), request, avoid)
 	}
 	return server, err

@@ -6,7 +6,6 @@ package ironcore
 
 import (
 	"context"
-	"time"
 
 	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -18,10 +17,6 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 )
-
-// cacheTimeout is how long the first look of all at the inventory is waited for before it is asked without watches, which tells
-// what is wrong with it.
-const cacheTimeout = 5 * time.Second
 
 // cacheKey is that of the watches for an owner.
 type cacheKey struct{ owner owner.Owner }
@@ -99,27 +94,13 @@ func (i *Inventory) reader(ctx context.Context) client.Reader {
 	if !i.watched {
 		return i.session.Client()
 	}
-	ctx, cancel := context.WithTimeout(ctx, cacheTimeout)
-	defer cancel()
-	watches, err := i.session.Cache(cacheKey{i.owner}, cache.Options{
+	return i.session.Reader(ctx, cacheKey{i.owner}, cache.Options{
 		DefaultTransform: strip,
 		ByObject: map[client.Object]cache.ByObject{
 			&metalv1alpha1.ServerClaim{}: {Namespaces: map[string]cache.Config{i.session.Namespace: {LabelSelector: labels.SelectorFromSet(i.owner.Labels())}}},
 			&metalv1alpha1.Server{}:      {},
 		},
-	})
-	if err != nil {
-		return i.session.Client()
-	}
-	for _, object := range []client.Object{&metalv1alpha1.ServerClaim{}, &metalv1alpha1.Server{}} {
-		if _, err := watches.GetInformer(ctx, object); err != nil {
-			return i.session.Client()
-		}
-	}
-	if !watches.WaitForCacheSync(ctx) {
-		return i.session.Client()
-	}
-	return watches
+	}, &metalv1alpha1.ServerClaim{}, &metalv1alpha1.Server{})
 }
 
 // claim returns the claim of the machine, nil if the inventory has none. Watches may not know it yet, so that only a request proves that.
@@ -128,7 +109,7 @@ func (i *Inventory) claim(ctx context.Context, reader client.Reader, machine str
 	claim := &metalv1alpha1.ServerClaim{}
 	key := client.ObjectKey{Namespace: i.session.Namespace, Name: machine}
 	err := reader.Get(ctx, key, claim)
-	if metalclient.IsNotFound(err) && !i.isLive(reader) {
+	if metalclient.IsNotFound(err) && !metalclient.IsLive(reader) {
 		err = i.session.Client().Get(ctx, key, claim)
 	}
 	if err != nil {

@@ -59,7 +59,7 @@ func (i *Inventory) look(ctx context.Context, reader client.Reader, result *sett
 	claim := &metalv1alpha1.ServerClaim{}
 	err := reader.Get(ctx, client.ObjectKeyFromObject(result.claim), claim)
 	switch {
-	case metalclient.IsNotFound(err) && !i.isLive(reader):
+	case metalclient.IsNotFound(err) && !metalclient.IsLive(reader):
 		claim = result.claim
 	case metalclient.IsNotFound(err):
 		return false, platform.NewError(platform.ClassTransient, "server claim %q was deleted before its server was switched on", result.claim.Name)
@@ -76,7 +76,7 @@ func (i *Inventory) look(ctx context.Context, reader client.Reader, result *sett
 		return false, err
 	}
 	result.claim, result.server = claim, server
-	if result.judge(selection) && !result.bound && !i.isLive(reader) {
+	if result.judge(selection) && !result.bound && !metalclient.IsLive(reader) {
 		return i.look(ctx, i.session.Client(), result, selection)
 	}
 	return result.judge(selection), nil
@@ -120,10 +120,6 @@ func pending(s *settled) error {
 	default:
 		return platform.NewError(platform.ClassTransient, "metal-operator has not bound server claim %q yet, although server %q is free", name, server)
 	}
-}
-
-func (i *Inventory) isLive(reader client.Reader) bool {
-	return reader == client.Reader(i.session.Client())
 }
 
 func (i *Inventory) interval() time.Duration {

@@ -51,7 +51,7 @@ func (i *Inventory) Claim(ctx context.Context, request inventory.Claim) (*invent
 // claimFree claims one of the free hosts. It asks for all hosts without a watch before it says that there is none.
 func (i *Inventory) claimFree(ctx context.Context, request *inventory.Claim) (*metal3v1alpha1.BareMetalHost, error) {
 	readers := []client.Reader{i.reader(ctx)}
-	if !i.isLive(readers[0]) {
+	if !metalclient.IsLive(readers[0]) {
 		readers = append(readers, i.session.Client())
 	}
 	var (
@@ -66,10 +66,10 @@ func (i *Inventory) claimFree(ctx context.Context, request *inventory.Claim) (*m
 		free, found := candidates(hosts, &request.Selection)
 		none = found.exhausted()
 		for _, candidate := range free {
-			if !i.isLive(reader) && lost >= maxLost {
+			if !metalclient.IsLive(reader) && lost >= maxLost {
 				break
 			}
-			if !i.reservations.reserve(candidate.Name, i.isLive(reader)) {
+			if !i.reservations.reserve(candidate.Name, metalclient.IsLive(reader)) {
 				continue
 			}
 			host, err := i.write(ctx, candidate.DeepCopy(), request, isFree)

@@ -8,7 +8,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -17,10 +16,6 @@ import (
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 )
-
-// cacheTimeout is how long the first look of all at the inventory is waited for before it is asked without a watch, which tells what
-// is wrong with it.
-const cacheTimeout = time.Second
 
 // cacheKey is that of the watch of all hosts of a namespace.
 type cacheKey struct{}
@@ -82,7 +77,7 @@ func (i *Inventory) Watch(ctx context.Context, changed func([]inventory.Host)) e
 
 // find returns the host of the machine, nil if it has none. A watch may not know it yet, so that only a request proves that.
 func (i *Inventory) find(ctx context.Context, machine string) (*metal3v1alpha1.BareMetalHost, error) {
-	if reader := i.reader(ctx); !i.isLive(reader) {
+	if reader := i.reader(ctx); !metalclient.IsLive(reader) {
 		hosts, err := i.hosts(ctx, reader)
 		if host := i.own(hosts, machine); host != nil || err != nil {
 			return host, err
@@ -122,25 +117,10 @@ func (i *Inventory) reader(ctx context.Context) client.Reader {
 	if !i.watched {
 		return i.session.Client()
 	}
-	ctx, cancel := context.WithTimeout(ctx, cacheTimeout)
-	defer cancel()
-	watch, err := i.session.Cache(cacheKey{}, cache.Options{
+	return i.session.Reader(ctx, cacheKey{}, cache.Options{
 		DefaultTransform:  strip,
 		DefaultNamespaces: map[string]cache.Config{i.session.Namespace: {}},
-	})
-	if err != nil {
-		return i.session.Client()
-	}
-	if _, err := watch.GetInformer(ctx, &metal3v1alpha1.BareMetalHost{}); err != nil {
-		return i.session.Client()
-	}
-	return watch
-}
-
-// isLive reports whether what the reader returns is not behind.
-func (i *Inventory) isLive(reader client.Reader) bool {
-	_, behind := reader.(cache.Cache)
-	return !behind
+	}, &metal3v1alpha1.BareMetalHost{})
 }
 
 // strip takes from a host what nobody reads, because a process keeps all hosts of an inventory.

@@ -104,7 +104,7 @@ func isReleasable(host *metal3v1alpha1.BareMetalHost) bool {
 func (i *Inventory) waitUntilClean(ctx context.Context, host *metal3v1alpha1.BareMetalHost, machine string) (*metal3v1alpha1.BareMetalHost, error) {
 	reader := i.reader(ctx)
 	interval := requestInterval
-	if !i.isLive(reader) {
+	if !metalclient.IsLive(reader) {
 		interval = watchedInterval
 	}
 	name := host.Name
