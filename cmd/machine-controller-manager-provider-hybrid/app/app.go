@@ -17,6 +17,8 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/logs"
+	"k8s.io/klog/v2"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/machine"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -30,6 +32,7 @@ func Run() error {
 	flag.InitFlags()
 	logs.InitLogs()
 	defer logs.FlushLogs()
+	logf.SetLogger(klog.Background())
 
 	if err := prometheus.Register(platform.RequestDuration); err != nil {
 		return fmt.Errorf("could not register metrics: %w", err)

@@ -72,12 +72,14 @@ func (i *Inventory) claimFree(ctx context.Context, request *inventory.Claim) (*m
 			if !i.reservations.reserve(candidate.Name, metalclient.IsLive(reader)) {
 				continue
 			}
-			host, err := i.write(ctx, candidate.DeepCopy(), request, isFree)
+			host, tried, err := i.try(ctx, reader, candidate, request)
 			i.reservations.release(candidate.Name, host != nil)
 			if host != nil || err != nil {
 				return host, err
 			}
-			lost++
+			if tried {
+				lost++
+			}
 		}
 	}
 	if lost > 0 {
@@ -86,6 +88,17 @@ func (i *Inventory) claimFree(ctx context.Context, request *inventory.Claim) (*m
 		}
 	}
 	return nil, none
+}
+
+// try claims the host, and returns nil if others were faster. It is not tried if a watch has seen meanwhile that they were.
+func (i *Inventory) try(ctx context.Context, reader client.Reader, host *metal3v1alpha1.BareMetalHost, request *inventory.Claim) (claimed *metal3v1alpha1.BareMetalHost, tried bool, err error) {
+	if !metalclient.IsLive(reader) {
+		if host, err = i.read(ctx, reader, host.Name); host == nil || err != nil || !isFree(host) {
+			return nil, false, err
+		}
+	}
+	claimed, err = i.write(ctx, host.DeepCopy(), request, isFree)
+	return claimed, true, err
 }
 
 // isFree reports whether the host can be claimed by anybody.
