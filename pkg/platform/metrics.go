@@ -25,4 +25,4 @@ var Hosts = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Subsystem: "metal",
 	Name:      "hosts",
 	Help:      "Hosts for machines of a type in a zone, as of the last reconciliation of the Infrastructure.",
-}, []string{"shoot", "site", "zone", "machine_type", "state"})
+}, []string{"shoot_namespace", "site", "zone", "machine_type", "state"})

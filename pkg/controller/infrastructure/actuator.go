@@ -12,6 +12,7 @@ import (
 	"github.com/gardener/gardener/extensions/pkg/controller/infrastructure"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -58,7 +59,9 @@ func (a *actuator) Restore(ctx context.Context, log logr.Logger, infra *extensio
 	return a.reconcile(ctx, log, infra, cluster, true)
 }
 
-// Migrate has nothing to do: the state is persisted with every change, and the sites stay as they are.
-func (a *actuator) Migrate(context.Context, logr.Logger, *extensionsv1alpha1.Infrastructure, *extensionscontroller.Cluster) error {
+// Migrate changes nothing: the state is persisted with every change, and the sites stay as they are. What they have is told by the
+// other seed from now on.
+func (a *actuator) Migrate(_ context.Context, _ logr.Logger, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) error {
+	platform.Hosts.DeletePartialMatch(prometheus.Labels{"shoot_namespace": technicalID(infra, cluster)})
 	return nil
 }

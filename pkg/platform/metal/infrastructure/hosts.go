@@ -92,5 +92,5 @@ func (f *flow) publish(hosts []v1alpha1.MetalHosts) {
 
 // unpublish removes the metrics of the site.
 func unpublish(s *site.Site) {
-	platform.Hosts.DeletePartialMatch(prometheus.Labels{"shoot": s.Shoot, "site": s.Name})
+	platform.Hosts.DeletePartialMatch(prometheus.Labels{"shoot_namespace": s.Shoot, "site": s.Name})
 }

@@ -77,8 +77,8 @@ var _ = Describe("Infrastructure", func() {
 		}}}))
 		Expect(f.inventory.lists).To(Equal(1))
 		Expect(metrics()).To(And(HaveLen(8),
-			HaveKeyWithValue("machine_type=small shoot=shoot--local--a site=racks state=total zone=rack-1", 3.0),
-			HaveKeyWithValue("machine_type=small shoot=shoot--local--a site=racks state=free zone=rack-1", 2.0)))
+			HaveKeyWithValue("machine_type=small shoot_namespace=shoot--local--a site=racks state=total zone=rack-1", 3.0),
+			HaveKeyWithValue("machine_type=small shoot_namespace=shoot--local--a site=racks state=free zone=rack-1", 2.0)))
 	})
 
 	It("should have metrics of what there is now only", func(ctx SpecContext) {
