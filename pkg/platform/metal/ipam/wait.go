@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -30,7 +29,7 @@ func (a *Addresses) wait(ctx context.Context, machine string, duration time.Dura
 		return nil, err
 	}
 	var found *claim
-	err = wait.PollUntilContextTimeout(ctx, interval, duration, true, func(ctx context.Context) (bool, error) {
+	_, err = metalclient.Poll(ctx, interval, duration, func() (bool, error) {
 		if err := a.client.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 			return false, err
 		}
@@ -39,10 +38,7 @@ func (a *Addresses) wait(ctx context.Context, machine string, duration time.Dura
 		}
 		return found.Status.AddressRef.Name != "" || found.exhausted() != nil, nil
 	})
-	if err != nil && (found == nil || !wait.Interrupted(err) || ctx.Err() != nil) {
-		return nil, metalclient.Classify(err)
-	}
-	return found, nil
+	return found, err
 }
 
 // read returns the address of the name, which the machine's claim refers to.

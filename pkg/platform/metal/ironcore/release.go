@@ -10,7 +10,6 @@ import (
 	"time"
 
 	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -95,7 +94,7 @@ func (i *Inventory) serverOf(ctx context.Context, claim *metalv1alpha1.ServerCla
 // that this is not so at the deadline.
 func (i *Inventory) waitUntilFree(ctx context.Context, machine string, server *metalv1alpha1.Server, deadline time.Time, isFree func(server *metalv1alpha1.Server, namespace, machine string) bool) error {
 	var late error
-	err := wait.PollUntilContextTimeout(ctx, requestInterval, time.Until(deadline), true, func(ctx context.Context) (bool, error) {
+	done, err := metalclient.Poll(ctx, requestInterval, time.Until(deadline), func() (bool, error) {
 		if claim, err := i.claim(ctx, i.session.Client(), machine); claim != nil || err != nil {
 			late = platform.NewError(platform.ClassTransient, "server claim %q is being deleted", machine)
 			return false, err
@@ -110,10 +109,10 @@ func (i *Inventory) waitUntilFree(ctx context.Context, machine string, server *m
 		late = releasing(current)
 		return isFree(current, i.session.Namespace, machine), nil
 	})
-	if wait.Interrupted(err) && ctx.Err() == nil && late != nil {
-		return late
+	if err == nil && !done {
+		err = late
 	}
-	return metalclient.Classify(err)
+	return err
 }
 
 // releasing returns the error that the server is not free yet.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -41,12 +40,11 @@ type settled struct {
 // the case at the deadline; the claim stays then, for the next call.
 func (i *Inventory) settle(ctx context.Context, reader client.Reader, claim *metalv1alpha1.ServerClaim, selection *inventory.Selection, deadline time.Time) (settled, error) {
 	result := settled{claim: claim}
-	err := wait.PollUntilContextTimeout(ctx, i.interval(), time.Until(deadline), true, func(ctx context.Context) (bool, error) {
+	done, err := metalclient.Poll(ctx, i.interval(), time.Until(deadline), func() (bool, error) {
 		return i.look(ctx, reader, &result, selection)
 	})
-	if wait.Interrupted(err) && ctx.Err() == nil {
+	if err == nil && !done {
 		// Watches may be behind, or may not work.
-		var done bool
 		if done, err = i.look(ctx, i.session.Client(), &result, selection); err == nil && !done {
 			err = pending(&result)
 		}
