@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package machines_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/machines"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+// hosts is an inventory with at most one host.
+type hosts struct {
+	inventory.Inventory
+	options  inventory.Options
+	host     *inventory.Host
+	err      error
+	claim    inventory.Claim
+	data     inventory.Data
+	released []string
+}
+
+func (h *hosts) Find(context.Context, string) (*inventory.Host, error) { return h.host, h.err }
+
+func (h *hosts) Machines(context.Context) ([]inventory.Host, error) {
+	if h.host == nil {
+		return nil, h.err
+	}
+	return []inventory.Host{*h.host}, h.err
+}
+
+func (h *hosts) Claim(ctx context.Context, claim inventory.Claim) (*inventory.Host, error) {
+	if h.err != nil {
+		return nil, h.err
+	}
+	h.claim = claim
+	var err error
+	h.data, err = claim.Data(ctx, h.host)
+	return h.host, err
+}
+
+func (h *hosts) Release(_ context.Context, machine, cleaning string) error {
+	h.released = append(h.released, machine+"/"+cleaning)
+	return h.err
+}
+
+var _ = Describe("Machines", func() {
+	var (
+		h       *hosts
+		part    platform.Machines
+		request platform.MachineRequest
+	)
+
+	BeforeEach(func() {
+		h = &hosts{host: &inventory.Host{Name: "h", Machine: "m", ProviderID: "metal3://hosts/h/m", MACAddress: "02:00:00:00:00:01", Complete: true}}
+		sessions := client.NewSessions()
+		DeferCleanup(sessions.Close)
+		part = machines.New(sessions, func(_ *client.Session, kind v1alpha1.MetalInventory, options inventory.Options) (inventory.Inventory, error) {
+			Expect(kind).To(Equal(v1alpha1.MetalInventoryMetal3))
+			h.options = options
+			return h, nil
+		})
+		request = platform.MachineRequest{
+			Name: "m",
+			Spec: &v1alpha1.MachineProviderSpec{Site: "racks", Shoot: "shoot--a--b", Metal: &v1alpha1.MetalMachineSpec{
+				Connection:   v1alpha1.MetalConnection{Inventory: v1alpha1.MetalInventoryMetal3, Server: "https://racks.example", Namespace: "hosts"},
+				HostSelector: nil,
+				Image:        v1alpha1.MetalImage{URL: "u"},
+				Cleaning:     v1alpha1.MetalCleaningMetadata,
+				NodeName:     v1alpha1.MetalNodeNameMachine,
+			}},
+			Credentials: site.Credentials{"token": "t"},
+			UserData:    []byte("#!/bin/bash\n"),
+		}
+	})
+
+	Describe("Create", func() {
+		It("should claim a host", func(ctx SpecContext) {
+			Expect(part.Create(ctx, request)).To(Equal(platform.Machine{Name: "m", NodeName: "m", ProviderID: "metal3://hosts/h/m"}))
+			Expect(h.options).To(Equal(inventory.Options{Owner: owner.Owner{Shoot: "shoot--a--b", Site: "racks"}, Watched: true}))
+			Expect(h.claim.Machine).To(Equal("m"))
+			Expect(h.claim.Selector.Matches(labels.Set{})).To(BeTrue())
+			Expect(h.claim.Cleaning).To(Equal("metadata"))
+			Expect(h.claim.Image).To(Equal(v1alpha1.MetalImage{URL: "u"}))
+			Expect(h.data).To(Equal(inventory.Data{UserData: []byte("#!/bin/bash\n"), NodeName: "m"}))
+		})
+
+		It("should select by labels", func(ctx SpecContext) {
+			request.Spec.Metal.HostSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "r1"}}
+			Expect(part.Create(ctx, request)).Error().NotTo(HaveOccurred())
+			Expect(h.claim.Selector.String()).To(Equal("rack=r1"))
+		})
+
+		It("should name nodes after hosts", func(ctx SpecContext) {
+			request.Spec.Metal.NodeName = v1alpha1.MetalNodeNameHost
+			Expect(part.Create(ctx, request)).To(HaveField("NodeName", "h"))
+			Expect(h.data.NodeName).To(Equal("h"))
+		})
+
+		It("should keep the name that a node has", func(ctx SpecContext) {
+			h.host.NodeName = "before"
+			Expect(part.Create(ctx, request)).To(HaveField("NodeName", "before"))
+		})
+
+		It("should fill the network data", func(ctx SpecContext) {
+			request.Spec.Metal.Network = &v1alpha1.MetalMachineNetwork{
+				Template: "$MACHINE $HOST $MAC $GATEWAY $DNS_SERVERS $MTU", Gateway: "10.0.0.1", DNSServers: []string{"1.1.1.1", "2.2.2.2"}, MTU: 1450,
+			}
+			Expect(part.Create(ctx, request)).Error().NotTo(HaveOccurred())
+			Expect(string(h.data.NetworkData)).To(Equal("m h 02:00:00:00:00:01 10.0.0.1 1.1.1.1 2.2.2.2 1450"))
+		})
+
+		It("should say which value the network data lacks", func(ctx SpecContext) {
+			h.host.MACAddress = ""
+			request.Spec.Metal.Network = &v1alpha1.MetalMachineNetwork{Template: "$MAC"}
+			_, err := part.Create(ctx, request)
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
+			Expect(err).To(MatchError(And(HavePrefix(`site "racks": networkDataTemplate`), ContainSubstring("MAC"))))
+		})
+
+		It("should say that there is no host", func(ctx SpecContext) {
+			h.err = platform.NewError(platform.ClassExhausted, "6 of 40 hosts match, 0 are free")
+			_, err := part.Create(ctx, request)
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassExhausted))
+			Expect(err).To(MatchError(`site "racks": 6 of 40 hosts match, 0 are free`))
+		})
+
+		It("should refuse the spec of another platform", func(ctx SpecContext) {
+			request.Spec.Metal = nil
+			_, err := part.Create(ctx, request)
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
+		})
+	})
+
+	DescribeTable("Get",
+		func(ctx SpecContext, providerID string, change func(), class platform.Class) {
+			change()
+			request.ProviderID = providerID
+			machine, err := part.Get(ctx, request)
+			if class == "" {
+				Expect(err).NotTo(HaveOccurred())
+				Expect(machine).To(Equal(platform.Machine{Name: "m", NodeName: "m", ProviderID: "metal3://hosts/h/m"}))
+				return
+			}
+			Expect(platform.ClassOf(err)).To(Equal(class))
+		},
+		Entry("a machine that starts", "metal3://hosts/h/m", func() {}, platform.Class("")),
+		Entry("a machine that runs and whose ID is not known", "", func() { h.host.Running = true }, platform.Class("")),
+		Entry("a machine that may have been interrupted", "", func() {}, platform.ClassNotFound),
+		Entry("a machine that lost its host", "metal3://hosts/h/m", func() { h.host = nil }, platform.ClassNotFound),
+		Entry("a machine that has another host", "metal3://hosts/other/m", func() {}, platform.ClassNotFound),
+		Entry("a host with a fault", "metal3://hosts/h/m", func() { h.host.Fault = "broken" }, platform.Class("")),
+		Entry("an inventory that does not answer", "metal3://hosts/h/m", func() { h.err = platform.NewError(platform.ClassTransient, "down") }, platform.ClassTransient),
+	)
+
+	It("should release the host", func(ctx SpecContext) {
+		Expect(part.Delete(ctx, request)).To(Succeed())
+		Expect(h.released).To(ConsistOf("m/metadata"))
+		h.err = platform.NewError(platform.ClassTransient, "host h is deprovisioning")
+		Expect(part.Delete(ctx, request)).To(MatchError(`site "racks": host h is deprovisioning`))
+	})
+
+	It("should list machines", func(ctx SpecContext) {
+		Expect(part.List(ctx, request)).To(ConsistOf(platform.Machine{Name: "m", ProviderID: "metal3://hosts/h/m"}))
+		h.host = nil
+		Expect(part.List(ctx, request)).To(BeEmpty())
+	})
+
+	It("should have no word on new machines, and no volumes", func(ctx SpecContext) {
+		Expect(part.Initialize(ctx, request)).To(Succeed())
+		_, ok := part.VolumeID(&corev1.PersistentVolumeSpec{})
+		Expect(ok).To(BeFalse())
+	})
+})
