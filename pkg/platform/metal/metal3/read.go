@@ -132,7 +132,6 @@ func strip(object any) (any, error) {
 		delete(host.Annotations, metal3v1alpha1.StatusAnnotation)
 		host.Spec.BMC = metal3v1alpha1.BMCDetails{}
 		host.Spec.RAID = nil
-		host.Spec.Firmware = nil
 		host.Spec.RootDeviceHints = nil
 		host.Status.HardwareDetails = nil
 		host.Status.GoodCredentials = metal3v1alpha1.CredentialsStatus{}
