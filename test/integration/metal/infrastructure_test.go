@@ -11,6 +11,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -28,6 +29,12 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
 )
+
+// lists are what is listed to know all hosts and whose they are.
+var lists = map[v1alpha1.MetalInventory][]string{
+	v1alpha1.MetalInventoryMetal3:   {"list baremetalhosts"},
+	v1alpha1.MetalInventoryIronCore: {"list servers", "list serverclaims"},
+}
 
 var _ = Describe("Infrastructure", func() {
 	for _, kind := range kinds {
@@ -105,6 +112,13 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 		Expect(status.Metal.Hosts).To(ConsistOf(
 			v1alpha1.MetalHosts{Zone: "rack-1", MachineType: "small", Total: 3, Free: 3}, v1alpha1.MetalHosts{Zone: "rack-1", MachineType: "large"}))
 		Expect(s.State.Metal).To(Equal(&v1alpha1.MetalState{Connection: metalclient.ConnectionOf(s.Profile), Cleaning: v1alpha1.MetalCleaningMetadata}))
+	})
+
+	It("should list the hosts once, and ask for nothing else", func(ctx SpecContext) {
+		s.Name = r.rack
+		_, err := platf.Reconcile(ctx, s, persist)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(requestsTo(s.Name)).To(ConsistOf(lists[kind]))
 	})
 
 	It("should find nothing wrong with a client certificate", func(ctx SpecContext) {
@@ -254,4 +268,24 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 		_, err = validate(ctx)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration), "%v", err)
 	})
+}
+
+// requestsTo are the requests to the site since the process began, by their methods.
+func requestsTo(name string) []string {
+	GinkgoHelper()
+	registry := prometheus.NewRegistry()
+	Expect(registry.Register(platform.RequestDuration)).To(Succeed())
+	families, err := registry.Gather()
+	Expect(err).NotTo(HaveOccurred())
+	var methods []string
+	for _, metric := range families[0].GetMetric() {
+		labels := map[string]string{}
+		for _, label := range metric.GetLabel() {
+			labels[label.GetName()] = label.GetValue()
+		}
+		if labels["site"] == name {
+			methods = append(methods, slices.Repeat([]string{labels["method"]}, int(metric.GetHistogram().GetSampleCount()))...)
+		}
+	}
+	return methods
 }
