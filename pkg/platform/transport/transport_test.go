@@ -5,6 +5,7 @@
 package transport
 
 import (
+	"crypto/tls"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -139,6 +140,61 @@ var _ = Describe("Transport", func() {
 		close(release)
 		group.Wait()
 		Eventually(open.Load).Should(BeEquivalentTo(kept))
+	})
+
+	It("should let requests share connections if asked to, and not limit those whose answers do not end", func() {
+		const requests = 2 * MaxConnectionsPerHost
+		protocols, release := make(chan string, requests), make(chan struct{})
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			protocols <- r.Proto
+			<-release
+		}))
+		server.EnableHTTP2 = true
+		server.StartTLS()
+		DeferCleanup(server.Close)
+		o := options()
+		o.TLS = &v1alpha1.TLS{InsecureSkipVerify: true}
+		o.HTTP2 = true
+		shared, err := New(o)
+		Expect(err).NotTo(HaveOccurred())
+		o.HTTP2, o.Unlimited = false, true
+		unlimited, err := New(o)
+		Expect(err).NotTo(HaveOccurred())
+
+		var group sync.WaitGroup
+		for _, t := range []*Transport{shared, unlimited} {
+			DeferCleanup(t.CloseIdleConnections)
+			for range requests {
+				group.Go(func() {
+					defer GinkgoRecover()
+					response, err := (&http.Client{Transport: t}).Get(server.URL)
+					Expect(err).NotTo(HaveOccurred())
+					Expect(response.Body.Close()).To(Succeed())
+				})
+			}
+			Eventually(protocols, "5s").Should(HaveLen(requests))
+			for range requests {
+				Expect(<-protocols).To(Equal(map[bool]string{true: "HTTP/2.0", false: "HTTP/1.1"}[t == shared]))
+			}
+		}
+		close(release)
+		group.Wait()
+	})
+
+	It("should show its certificate", func() {
+		subjects := make(chan string, 1)
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			subjects <- r.TLS.PeerCertificates[0].SerialNumber.String()
+		}))
+		server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+		server.StartTLS()
+		DeferCleanup(server.Close)
+		o := options()
+		o.TLS = &v1alpha1.TLS{InsecureSkipVerify: true}
+		Expect(get(o, server.URL)).NotTo(Succeed())
+		o.Certificates = server.TLS.Certificates
+		Expect(get(o, server.URL)).To(Succeed())
+		Expect(subjects).To(Receive(Equal(server.Certificate().SerialNumber.String())))
 	})
 
 	It("should not wait longer for an answer than configured", func() {
