@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package secret_test
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	fakeclient "sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/secret"
+)
+
+var _ = Describe("Secrets", func() {
+	var (
+		us  = owner.Owner{Shoot: "shoot", Site: "racks"}
+		key = client.ObjectKey{Namespace: "hosts", Name: "m"}
+		c   client.Client
+	)
+	of := func(data map[string][]byte) *corev1.Secret {
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "hosts", Labels: map[string]string{"kind": "boot"}}, Data: data}
+	}
+	read := func(ctx SpecContext) *corev1.Secret {
+		GinkgoHelper()
+		found := &corev1.Secret{}
+		Expect(c.Get(ctx, key, found)).To(Succeed())
+		return found
+	}
+
+	BeforeEach(func() { c = fakeclient.NewClientBuilder().Build() })
+
+	It("have nothing of what was written before", func(ctx SpecContext) {
+		Expect(secret.Write(ctx, c, us, "m", of(map[string][]byte{"a": []byte("1"), "b": []byte("2")}))).To(Succeed())
+		Expect(read(ctx).Labels).To(Equal(map[string]string{"kind": "boot", owner.LabelShoot: "shoot", owner.LabelSite: "racks", owner.LabelMachine: "m"}))
+
+		Expect(secret.Write(ctx, c, us, "m", of(map[string][]byte{"a": []byte("3")}))).To(Succeed())
+		Expect(read(ctx).Data).To(Equal(map[string][]byte{"a": []byte("3")}))
+
+		Expect(secret.Delete(ctx, c, "hosts", us, "m")).To(Succeed())
+		Expect(apierrors.IsNotFound(c.Get(ctx, key, &corev1.Secret{}))).To(BeTrue())
+		Expect(secret.Delete(ctx, c, "hosts", us, "m")).To(Succeed())
+	})
+
+	It("are left alone if they are another's", func(ctx SpecContext) {
+		Expect(c.Create(ctx, &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "hosts", Name: "m", Labels: owner.Owner{Shoot: "other", Site: "racks"}.MachineLabels("m")},
+			Data:       map[string][]byte{"theirs": []byte("1")},
+		})).To(Succeed())
+		err := secret.Write(ctx, c, us, "m", of(nil))
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConflict))
+		Expect(secret.Delete(ctx, c, "hosts", us, "m")).To(Succeed())
+		Expect(read(ctx).Data).To(HaveKey("theirs"))
+	})
+})
