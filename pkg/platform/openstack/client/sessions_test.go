@@ -202,24 +202,16 @@ var _ = Describe("Sessions", func() {
 		Expect(c.countLogins()).To(Equal(4))
 	})
 
-	It("should let go of sessions that nobody used for an hour", func(ctx SpecContext) {
-		now := time.Now()
-		sessions.now = func() time.Time { return now }
+	It("should let go of sessions that nobody used for long", func(ctx SpecContext) {
+		sessions = newSessions(500*time.Millisecond, 20*time.Millisecond)
 		idle, err := get(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		used := func() *Session {
-			session, err := sessions.Get(ctx, "used", c.connection(), credentials())
-			Expect(err).NotTo(HaveOccurred())
-			return session
-		}
-		kept := used()
-
-		now = now.Add(idleTimeout / 2)
-		Expect(used()).To(BeIdenticalTo(kept))
-		now = now.Add(idleTimeout/2 + time.Second)
-		Expect(used()).To(BeIdenticalTo(kept))
-		Expect(sessions.sessions).To(HaveLen(1))
-		Eventually(c.closed.Load).Should(BeEquivalentTo(1))
+		kept, err := sessions.Get(ctx, "used", c.connection(), credentials())
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(func(g Gomega) {
+			g.Expect(sessions.Get(ctx, "used", c.connection(), credentials())).To(BeIdenticalTo(kept))
+			g.Expect(c.closed.Load()).To(BeEquivalentTo(1))
+		}, "5s", "20ms").Should(Succeed())
 
 		Expect(get(ctx)).NotTo(BeIdenticalTo(idle))
 		Expect(c.countLogins()).To(Equal(3))
