@@ -7,6 +7,7 @@ package landscape_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -105,6 +106,24 @@ var _ = Describe("Process", func() {
 		Expect(p.Start()).To(Succeed())
 		Expect(p.Wait(ctx)).To(MatchError(And(ContainSubstring("script: exit status 3"), HaveSuffix("first\nlast"))))
 		Expect(p.Check()).To(MatchError(ContainSubstring("ended by itself (exit status 3)")))
+	})
+
+	It("should pause, go on, and end also while it is paused", func() {
+		p := shell("while sleep 0.01; do echo tick; done")
+		Expect(p.Start()).To(Succeed())
+		Eventually(func() string { return p.Tail(1) }).Should(Equal("tick"))
+		for range 2 {
+			p.Pause()
+			written := p.Tail(math.MaxInt32)
+			Consistently(func() string { return p.Tail(math.MaxInt32) }, "200ms").Should(Equal(written))
+			Expect(p.Check()).To(Succeed())
+			p.Resume()
+			Eventually(func() string { return p.Tail(math.MaxInt32) }).ShouldNot(Equal(written))
+		}
+		p.Pause()
+		p.Stop(ctx)
+		Expect(p.Running()).To(BeFalse())
+		p.Pause()
 	})
 
 	It("should not take a wanted end for a failure", func() {

@@ -10,3 +10,14 @@ import "syscall"
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
+
+// waitStopped returns when all threads of a child have stopped, or when it has ended. It leaves the child's state to others.
+func waitStopped(pid int) {
+	const idTypePID = 1
+	for {
+		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, idTypePID, uintptr(pid), 0, syscall.WSTOPPED|syscall.WNOWAIT, 0, 0)
+		if errno != syscall.EINTR {
+			return
+		}
+	}
+}
