@@ -18,6 +18,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ironcore"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
@@ -77,6 +78,27 @@ var _ = Describe("Servers of IronCore", Ordered, func() {
 		found, err := newIronCore(ctx, newOwner()).Hosts(ctx, claimOf("", rack).Selection)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(found[0]).To(ConsistOf(And(HaveField("Name", host.Name), HaveField("State", inventory.Taken)), HaveField("State", inventory.Free)))
+	}, SpecTimeout(time.Minute))
+
+	It("cost four requests if nobody else wants them", func(ctx SpecContext) {
+		sessions := metalclient.NewSessions()
+		DeferCleanup(sessions.Close)
+		const counted = "ic-counted"
+		session, err := sessions.Get(ctx, counted, metalclient.ConnectionOf(profile(v1alpha1.MetalInventoryIronCore)), credentials)
+		Expect(err).NotTo(HaveOccurred())
+		o := newOwner()
+		machine := o.Shoot + "-1"
+		i := ironcore.New(session, inventory.Options{Owner: o, Watched: true})
+		DeferCleanup(release, i, machine)
+		Expect(i.Machines(ctx)).To(BeEmpty())
+
+		before := requestsTo(counted)
+		_, err = i.Claim(ctx, claimOf(machine, rack))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(requestsTo(counted)).To(ConsistOf(append(before, "get serverclaims", "create serverclaims", "create secrets", "patch serverclaims")))
+		Eventually(ctx, func() (*inventory.Host, error) { return i.Find(ctx, machine) }, soon).Should(HaveValue(HaveField("Complete", true)))
+		Expect(i.Claim(ctx, claimOf(machine, rack))).NotTo(BeNil())
+		Expect(requestsTo(counted)).To(HaveLen(len(before) + 4))
 	}, SpecTimeout(time.Minute))
 
 	It("are free for another machine after their release", func(ctx SpecContext) {
