@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package threeplatforms_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+)
+
+// times are how long the other sites take to create a machine and to delete one.
+type times struct{ cloudCreated, cloudDeleted, vcCreated, vcDeleted time.Duration }
+
+// String tells the times in seconds.
+func (t times) String() string {
+	return fmt.Sprintf("cloud: created in %.0f s, deleted in %.0f s; vc: created in %.0f s, deleted in %.0f s",
+		t.cloudCreated.Seconds(), t.cloudDeleted.Seconds(), t.vcCreated.Seconds(), t.vcDeleted.Seconds())
+}
+
+// measure adds a machine to each of the other sites and removes it.
+func measure(ctx context.Context) (t times) {
+	GinkgoHelper()
+	t.cloudCreated = expectRunning(ctx, mixed(), cloud, scale(ctx, cloud, 1), inTime)
+	t.vcCreated = expectRunning(ctx, mixed(), vc, scale(ctx, vc, 1), inTime)
+	t.cloudDeleted = expectRunning(ctx, mixed(), cloud, scale(ctx, cloud, -1), inTime)
+	t.vcDeleted = expectRunning(ctx, mixed(), vc, scale(ctx, vc, -1), inTime)
+	return t
+}
+
+// notMoreThan expects times that are those of undisturbed sites: a tick of machine-controller-manager and one of the test are no
+// delay.
+func (t times) notMoreThan(normal times) {
+	GinkgoHelper()
+	const ticks = 15 * time.Second
+	Expect(t.cloudCreated).To(BeNumerically("<=", normal.cloudCreated+ticks))
+	Expect(t.cloudDeleted).To(BeNumerically("<=", normal.cloudDeleted+ticks))
+	Expect(t.vcCreated).To(BeNumerically("<=", normal.vcCreated+ticks))
+	Expect(t.vcDeleted).To(BeNumerically("<=", normal.vcDeleted+ticks))
+}
+
+// outage disturbs the inventory.
+type outage struct{ begin, end func(context.Context) error }
+
+func outageSpecs() {
+	var normally times
+
+	It("should take some time to create and delete machines", func(ctx SpecContext) {
+		normally = measure(ctx)
+	}, SpecTimeout(10*time.Minute))
+
+	DescribeTable("should go on on the other sites as before, name the sites that do not, and recover without help",
+		func(ctx SpecContext, o outage) {
+			before := identities(ctx, mixed(), "")
+			Expect(o.begin(ctx)).To(Succeed())
+			ended := false
+			DeferCleanup(func(ctx SpecContext) {
+				if !ended {
+					Expect(o.end(ctx)).To(Succeed())
+				}
+			})
+			racks, halls := scale(ctx, rack, 1), scale(ctx, hall, 1)
+			now := measure(ctx)
+			Expect(mixed().Running(ctx, rack, racks)).NotTo(Succeed())
+			Expect(mixed().Running(ctx, hall, halls)).NotTo(Succeed())
+
+			since := time.Now()
+			changed, err := local.ChangeWorker(ctx, func(*extensionsv1alpha1.Worker) {})
+			Expect(err).NotTo(HaveOccurred())
+			Eventually(func(g Gomega) {
+				g.Expect(local.Seed.Client.Get(ctx, client.ObjectKeyFromObject(changed), changed)).To(Succeed())
+				g.Expect(changed.Status.LastError).NotTo(BeNil())
+			}).WithContext(ctx).Within(inTime).ProbeEvery(500 * time.Millisecond).Should(Succeed())
+			expectOnlyNamed(changed.Status.LastError)
+			message := changed.Status.LastError.Description
+
+			Expect(o.end(ctx)).To(Succeed())
+			ended = true
+			recovered := expectRunning(ctx, mixed(), rack, racks, 5*time.Minute)
+			recovered += expectRunning(ctx, mixed(), hall, halls, 5*time.Minute)
+			Expect(local.Reconciled(ctx, changed, since)).To(Succeed())
+			machines := identities(ctx, mixed(), "")
+			for _, zone := range []string{rack, hall} {
+				for name := range identities(ctx, mixed(), zone) {
+					if id, ok := before[name]; ok {
+						Expect(machines).To(HaveKeyWithValue(name, id))
+					}
+				}
+			}
+			Expect(inventory.Journal.Conflicts()).To(BeEmpty())
+			for _, zone := range []string{rack, hall} {
+				expectRunning(ctx, mixed(), zone, scale(ctx, zone, -1), inTime)
+			}
+			AddReportEntry("other sites", fmt.Sprintf("%s; normally %s; bare metal recovered in %.0f s; the Worker said: %s", now, normally, recovered.Seconds(), message),
+				ReportEntryVisibilityAlways)
+			now.notMoreThan(normally)
+		},
+		Entry("while the inventory's API is down", SpecTimeout(15*time.Minute), outage{
+			begin: func(context.Context) error { return proxy.TakeDown(inventoryService) },
+			end:   func(context.Context) error { return proxy.BringUp(inventoryService) },
+		}),
+		Entry("while the inventory's API hangs", SpecTimeout(15*time.Minute), outage{
+			begin: func(context.Context) error {
+				return proxy.SetFaults(countproxy.Fault{Service: inventoryService, Action: countproxy.ActionHang})
+			},
+			end: func(context.Context) error { return proxy.SetFaults() },
+		}),
+		Entry("while the inventory has revoked the permissions", SpecTimeout(15*time.Minute), outage{
+			begin: func(ctx context.Context) error { return inventory.Revoke(ctx) },
+			end:   func(ctx context.Context) error { return inventory.Grant(ctx) },
+		}),
+	)
+}

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package threeplatforms_test runs one shoot on OpenStack, vSphere and bare metal, and disturbs the inventory of the hosts.
+package threeplatforms_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/util/rand"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/pki"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
+)
+
+func TestThreePlatforms(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "Three Platforms Suite")
+}
+
+// The zones of the pool on all sites.
+const cloud, vc, rack, hall = "cloud-a", "vc-1", "rack-1", "hall-1"
+
+const (
+	// inventoryService is the inventory in the proxy's log.
+	inventoryService = "inventory"
+	// creationTimeout is that of machine-controller-manager for sites that have none of their own, as bare metal has.
+	creationTimeout = 45 * time.Second
+	// smallHosts are the hosts of each site of bare metal for the pool mixed, largeHosts are those of racks for the pool burst.
+	smallHosts, largeHosts = 3, 3
+)
+
+var (
+	server    *vcenter.VCenter
+	inventory *metal.Inventory
+	// proxy stands between the shoot's processes and the inventory. Operators and tests do not use it.
+	proxy *countproxy.Proxy
+	local *shoot.Shoot
+)
+
+var _ = BeforeSuite(func(ctx SpecContext) {
+	bed, err := openstack.NewBed()
+	Expect(err).NotTo(HaveOccurred())
+	started, err := bed.Start(ctx, GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	if started {
+		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(2*time.Minute))
+	}
+	server, err = vcenter.Start(ctx, GinkgoT().TempDir(), vcenter.Options{Guest: time.Second})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx SpecContext) {
+		Expect(server.Check()).To(Succeed())
+		server.Stop(ctx)
+	})
+	startInventory(ctx)
+	authority := startProxy()
+
+	binaries, err := shoot.Build(ctx, GinkgoT().TempDir(), GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	local, err = shoot.Start(ctx, shoot.Options{
+		Name: "shoot--three--" + rand.String(5), Dir: GinkgoT().TempDir(), Bed: bed, VCenter: server, Inventory: inventory, Binaries: binaries,
+		DriverArgs: []string{"--resource-exhausted-retry=5s", "--machine-creation-timeout=" + creationTimeout.String()},
+	})
+	DeferCleanup(local.Stop)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx SpecContext) { Expect(local.Sweep(ctx)).To(Succeed()) }, NodeTimeout(5*time.Minute))
+	Expect(local.CreateCluster(ctx, func(site *v1alpha1.CloudProfileSite) {
+		if site.Metal != nil {
+			site.Metal.Server, site.TLS = proxy.URL(inventoryService), &v1alpha1.TLS{CACert: authority}
+		}
+	})).To(Succeed())
+}, NodeTimeout(25*time.Minute))
+
+// startInventory starts the inventory and makes its hosts.
+func startInventory(ctx context.Context) {
+	GinkgoHelper()
+	var err error
+	inventory, err = metal.Start(ctx, metal.Options{Dir: GinkgoT().TempDir(), Metal3: true, IronCore: true, IPAM: true})
+	DeferCleanup(inventory.Stop)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(inventory.Grant(ctx)).To(Succeed())
+	Expect(inventory.MakePool(ctx, metal.Pool{Name: "racks", Addresses: []string{"10.250.8.10-10.250.11.250"}, Prefix: 22, Gateway: "10.250.8.1"})).To(Succeed())
+	for _, batch := range []metal.Batch{
+		{Prefix: "rack-1-s", Count: smallHosts, Labels: map[string]string{"rack": "r1", "size": "s"}},
+		{Prefix: "rack-1-l", Count: largeHosts, Labels: map[string]string{"rack": "r1", "size": "l"}},
+	} {
+		_, err = inventory.MakeHosts(ctx, batch)
+		Expect(err).NotTo(HaveOccurred())
+	}
+	_, err = inventory.MakeServers(ctx, metal.Batch{Prefix: "hall-1-s", Count: smallHosts, Labels: map[string]string{"hall": "h1", "size": "s"}})
+	Expect(err).NotTo(HaveOccurred())
+}
+
+// startProxy starts the proxy and returns the authority that its certificate is trusted with.
+func startProxy() string {
+	GinkgoHelper()
+	authority, err := pki.NewAuthority()
+	Expect(err).NotTo(HaveOccurred())
+	pair, err := authority.Server("proxy")
+	Expect(err).NotTo(HaveOccurred())
+	proxy, err = countproxy.New(countproxy.Service{
+		Name: inventoryService, Upstream: inventory.Server(), CA: inventory.CA(), Certificate: pair.Certificate, Key: pair.Key,
+	})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(proxy.Close)
+	return authority.PEM
+}
+
+var _ = ReportAfterEach(func(report SpecReport) {
+	if !report.Failed() || local == nil || local.Seed == nil {
+		return
+	}
+	for _, process := range append(local.Seed.Processes(), inventory.Processes()...) {
+		AddReportEntry(process.Name, process.Tail(60), ReportEntryVisibilityFailureOrVerbose)
+	}
+})
