@@ -55,7 +55,8 @@ func (d *demo) wait(ctx context.Context, done func(context.Context) (bool, strin
 	}
 }
 
-// machinesHealthy returns an error if a machine failed: nothing in the demo may make a machine fail but a site that is full.
+// machinesHealthy returns an error if a machine failed: nothing in the demo may make a machine fail but a site that is full. A
+// machine that is being deleted counts as failed as long as its host is cleaned.
 func (d *demo) machinesHealthy(ctx context.Context) error {
 	if d.cleaning {
 		return nil
@@ -70,7 +71,7 @@ func (d *demo) machinesHealthy(ctx context.Context) error {
 			continue
 		}
 		for _, m := range *set.Status.FailedMachines {
-			if m.LastOperation.ErrorCode != codes.ResourceExhausted.String() {
+			if m.LastOperation.ErrorCode != codes.ResourceExhausted.String() && m.LastOperation.Type != machinev1alpha1.MachineOperationDelete {
 				errs = append(errs, fmt.Errorf("machine %s failed: %s", m.Name, m.LastOperation.Description))
 			}
 		}
