@@ -132,6 +132,28 @@ var _ = Describe("Servers of IronCore", Ordered, func() {
 		Expect(reused.Name).To(Equal(host.Name))
 	}, SpecTimeout(time.Minute))
 
+	It("are not kept by machines that find no address", func(ctx SpecContext) {
+		shoot := newOwner()
+		machine := shoot.Shoot + "-1"
+		i := newIronCore(ctx, shoot)
+		DeferCleanup(release, i, machine)
+		request := claimOf(machine, rack)
+		request.Data = func(context.Context, *inventory.Host) (inventory.Data, error) {
+			return inventory.Data{}, platform.NewError(platform.ClassExhausted, "the pool has no free address")
+		}
+		_, err := i.Claim(ctx, request)
+		Expect(err).To(MatchError("the pool has no free address"))
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassExhausted))
+		Eventually(ctx, func(g Gomega) {
+			claims, err := landscape.Claims(ctx)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(claims).NotTo(HaveKey(machine))
+		}, soon).Should(Succeed())
+		for _, name := range servers {
+			Eventually(server(ctx, name), soon).Should(And(HaveField("State", "Available"), HaveField("On", false), HaveField("Consumer", "")))
+		}
+	}, SpecTimeout(time.Minute))
+
 	It("are kept away from machines that do not tolerate their taints", func(ctx SpecContext) {
 		shoot := newOwner()
 		machine := shoot.Shoot + "-1"

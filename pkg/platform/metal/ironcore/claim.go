@@ -7,6 +7,7 @@ package ironcore
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
@@ -109,6 +110,10 @@ func (i *Inventory) create(ctx context.Context, server string, request *inventor
 // complete tells the machine what it is told at its first boot, and has its server switched on.
 func (i *Inventory) complete(ctx context.Context, claim *metalv1alpha1.ServerClaim, server *metalv1alpha1.Server, request *inventory.Claim) error {
 	data, err := request.Data(ctx, new(hostOf(claim, server)))
+	if platform.ClassOf(err) == platform.ClassExhausted {
+		// The machine cannot begin for long, for example because there is no address: the server is for others meanwhile.
+		return errors.Join(err, i.delete(ctx, claim))
+	}
 	if err != nil {
 		return err
 	}
