@@ -10,7 +10,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
@@ -20,11 +19,11 @@ import (
 
 type faults struct {
 	sessions *client.Sessions
-	open     func(*client.Session, v1alpha1.MetalInventory, inventory.Options) (inventory.Inventory, error)
+	open     inventory.Opener
 }
 
 // New returns the Faults part of the bare-metal platform.
-func New(sessions *client.Sessions, open func(*client.Session, v1alpha1.MetalInventory, inventory.Options) (inventory.Inventory, error)) platform.Faults {
+func New(sessions *client.Sessions, open inventory.Opener) platform.Faults {
 	return &faults{sessions: sessions, open: open}
 }
 

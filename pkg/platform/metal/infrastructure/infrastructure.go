@@ -24,11 +24,11 @@ import (
 
 type infrastructure struct {
 	sessions *client.Sessions
-	open     func(*client.Session, v1alpha1.MetalInventory, inventory.Options) (inventory.Inventory, error)
+	open     inventory.Opener
 }
 
 // New returns the Infrastructure part of the bare-metal platform.
-func New(sessions *client.Sessions, open func(*client.Session, v1alpha1.MetalInventory, inventory.Options) (inventory.Inventory, error)) platform.Infrastructure {
+func New(sessions *client.Sessions, open inventory.Opener) platform.Infrastructure {
 	return &infrastructure{sessions: sessions, open: open}
 }
 

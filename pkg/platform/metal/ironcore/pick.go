@@ -6,7 +6,6 @@ package ironcore
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -83,28 +82,22 @@ func (i *Inventory) pickFrom(ctx context.Context, reader client.Reader, request 
 	if len(picked) == 0 && free.Len() > 0 {
 		return "", platform.NewError(platform.ClassTransient, "metal-operator does not bind servers that are free: %s", strings.Join(sets.List(free), ", "))
 	}
-	return "", counts.exhausted()
-}
-
-// counts say how many servers match a selection, and how many of them have which obstacle.
-type counts struct {
-	total, matching, free int
-	obstacles             map[obstacle]int
+	return "", counts.Exhausted("servers", obstacles)
 }
 
 // candidates returns the free servers that the selection selects. Those that are not bound yet to claims that name them are taken.
-func candidates(servers []metalv1alpha1.Server, claims []metalv1alpha1.ServerClaim, selection *inventory.Selection) (sets.Set[string], counts) {
+func candidates(servers []metalv1alpha1.Server, claims []metalv1alpha1.ServerClaim, selection *inventory.Selection) (sets.Set[string], inventory.Counts) {
 	named := sets.New[string]()
 	for index := range claims {
 		named.Insert(serverName(&claims[index]))
 	}
-	free, result := sets.New[string](), counts{total: len(servers), obstacles: map[obstacle]int{}}
+	free, result := sets.New[string](), inventory.Counts{Total: len(servers), Obstacles: map[obstacle]int{}}
 	for index := range servers {
 		server := &servers[index]
 		if !matches(server, selection) {
 			continue
 		}
-		result.matching++
+		result.Matching++
 		found := obstacleTo(server, selection)
 		if found == obstacleNone && named.Has(server.Name) {
 			found = obstacleTaken
@@ -113,27 +106,8 @@ func candidates(servers []metalv1alpha1.Server, claims []metalv1alpha1.ServerCla
 			free.Insert(server.Name)
 			continue
 		}
-		result.obstacles[found]++
+		result.Obstacles[found]++
 	}
-	result.free = free.Len()
+	result.Free = free.Len()
 	return free, result
-}
-
-// exhausted returns the error that there is no free server. Those that are free are being claimed by others in this process.
-func (c counts) exhausted() error {
-	text := fmt.Sprintf("%d of %d servers match, 0 are free", c.matching, c.total)
-	var details []string
-	for _, o := range []obstacle{obstacleTaken, obstacleMaintenance, obstacleCordoned, obstacleTainted, obstacleNotRetained, obstacleUnready} {
-		number := c.obstacles[o]
-		if o == obstacleTaken {
-			number += c.free
-		}
-		if number > 0 {
-			details = append(details, fmt.Sprintf("%d %s", number, o))
-		}
-	}
-	if len(details) > 0 {
-		text += " (" + strings.Join(details, ", ") + ")"
-	}
-	return platform.NewError(platform.ClassExhausted, "%s", text)
 }

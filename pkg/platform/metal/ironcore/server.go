@@ -18,17 +18,20 @@ import (
 )
 
 // obstacle is why a server cannot be claimed. It reads well behind a number.
-type obstacle string
+type obstacle = inventory.Obstacle
 
 const (
 	obstacleNone        obstacle = ""
-	obstacleTaken       obstacle = "taken"
+	obstacleTaken                = inventory.ObstacleTaken
 	obstacleMaintenance obstacle = "in maintenance"
 	obstacleCordoned    obstacle = "unclaimable"
 	obstacleTainted     obstacle = "tainted"
 	obstacleNotRetained obstacle = "not retained after release"
 	obstacleUnready     obstacle = "not ready"
 )
+
+// obstacles are all of them, in the order of their description.
+var obstacles = []obstacle{obstacleTaken, obstacleMaintenance, obstacleCordoned, obstacleTainted, obstacleNotRetained, obstacleUnready}
 
 // carrierUp is what the status of an interface is that has a link.
 const carrierUp = "up"

@@ -110,12 +110,12 @@ var _ = Describe("Servers", func() {
 
 		free, counted := candidates(servers, claims, selection(v1alpha1.MetalCleaningMetadata))
 		Expect(free.UnsortedList()).To(ConsistOf("s-3"))
-		err := counted.exhausted()
+		err := counted.Exhausted("servers", obstacles)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassExhausted))
 		Expect(err).To(MatchError("3 of 4 servers match, 0 are free (2 taken, 1 unclaimable)"))
 
 		_, counted = candidates(nil, nil, selection(v1alpha1.MetalCleaningMetadata))
-		Expect(counted.exhausted()).To(MatchError("0 of 0 servers match, 0 are free"))
+		Expect(counted.Exhausted("servers", obstacles)).To(MatchError("0 of 0 servers match, 0 are free"))
 	})
 
 	DescribeTable("the address of the interface that they boot from",

@@ -19,11 +19,11 @@ import (
 
 type machineClasses struct {
 	sessions *client.Sessions
-	open     func(*client.Session, v1alpha1.MetalInventory, inventory.Options) (inventory.Inventory, error)
+	open     inventory.Opener
 }
 
 // New returns the MachineClasses part of the bare-metal platform.
-func New(sessions *client.Sessions, open func(*client.Session, v1alpha1.MetalInventory, inventory.Options) (inventory.Inventory, error)) platform.MachineClasses {
+func New(sessions *client.Sessions, open inventory.Opener) platform.MachineClasses {
 	return &machineClasses{sessions: sessions, open: open}
 }
 

@@ -23,11 +23,11 @@ import (
 
 type machines struct {
 	sessions *client.Sessions
-	open     func(*client.Session, v1alpha1.MetalInventory, inventory.Options) (inventory.Inventory, error)
+	open     inventory.Opener
 }
 
 // New returns the Machines part of the bare-metal platform.
-func New(sessions *client.Sessions, open func(*client.Session, v1alpha1.MetalInventory, inventory.Options) (inventory.Inventory, error)) platform.Machines {
+func New(sessions *client.Sessions, open inventory.Opener) platform.Machines {
 	return &machines{sessions: sessions, open: open}
 }
 

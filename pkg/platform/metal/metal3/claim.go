@@ -64,7 +64,7 @@ func (i *Inventory) claimFree(ctx context.Context, request *inventory.Claim) (*m
 			return nil, err
 		}
 		free, found := candidates(hosts, &request.Selection)
-		none = found.exhausted()
+		none = found.Exhausted("hosts", obstacles)
 		for _, candidate := range free {
 			if !metalclient.IsLive(reader) && lost >= maxLost {
 				break

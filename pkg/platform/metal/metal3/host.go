@@ -23,11 +23,11 @@ const providerIDFormat = "metal3://%s/%s/%s"
 const unhealthyAnnotation = "capm3.metal3.io/unhealthy"
 
 // obstacle is a reason that a host cannot be claimed.
-type obstacle string
+type obstacle = inventory.Obstacle
 
 const (
 	obstacleNone        obstacle = ""
-	obstacleTaken       obstacle = "taken"
+	obstacleTaken                = inventory.ObstacleTaken
 	obstacleMaintenance obstacle = "in maintenance"
 	obstacleFaulty      obstacle = "faulty"
 	obstacleUnready     obstacle = "not ready"

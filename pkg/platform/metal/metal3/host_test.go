@@ -131,13 +131,13 @@ var _ = Describe("host", func() {
 		selection := &inventory.Selection{Selector: labels.SelectorFromSet(labels.Set{"rack": "r1"})}
 		free, counts := candidates(hosts, selection)
 		Expect(free).To(BeEmpty())
-		Expect(counts.exhausted()).To(MatchError("5 of 6 hosts match, 0 are free (2 taken, 1 in maintenance, 1 faulty, 1 not ready)"))
-		Expect(platform.ClassOf(counts.exhausted())).To(Equal(platform.ClassExhausted))
+		Expect(counts.Exhausted("hosts", obstacles)).To(MatchError("5 of 6 hosts match, 0 are free (2 taken, 1 in maintenance, 1 faulty, 1 not ready)"))
+		Expect(platform.ClassOf(counts.Exhausted("hosts", obstacles))).To(Equal(platform.ClassExhausted))
 
 		_, counts = candidates(append(hosts, *newHost("free")), selection)
-		Expect(counts.exhausted()).To(MatchError(ContainSubstring("(3 taken,")), "others are claiming it")
+		Expect(counts.Exhausted("hosts", obstacles)).To(MatchError(ContainSubstring("(3 taken,")), "others are claiming it")
 		_, counts = candidates(nil, selection)
-		Expect(counts.exhausted()).To(MatchError("0 of 0 hosts match, 0 are free"))
+		Expect(counts.Exhausted("hosts", obstacles)).To(MatchError("0 of 0 hosts match, 0 are free"))
 	})
 
 	DescribeTable("the image of a host",

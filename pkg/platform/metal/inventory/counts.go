@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+// Obstacle is a reason that a host cannot be claimed, in the words of the inventory.
+type Obstacle string
+
+// ObstacleTaken is the obstacle of hosts that somebody uses.
+const ObstacleTaken Obstacle = "taken"
+
+// Counts say how many hosts match a selection, and how many of them have which obstacle.
+type Counts struct {
+	Total, Matching, Free int
+	Obstacles             map[Obstacle]int
+}
+
+// Exhausted returns the error that no host is free. what is what the inventory calls hosts, and order that of the obstacles in the
+// message. Those that looked free are being claimed by others.
+func (c Counts) Exhausted(what string, order []Obstacle) error {
+	text := fmt.Sprintf("%d of %d %s match, 0 are free", c.Matching, c.Total, what)
+	var details []string
+	for _, o := range order {
+		number := c.Obstacles[o]
+		if o == ObstacleTaken {
+			number += c.Free
+		}
+		if number > 0 {
+			details = append(details, fmt.Sprintf("%d %s", number, o))
+		}
+	}
+	if len(details) > 0 {
+		text += " (" + strings.Join(details, ", ") + ")"
+	}
+	return platform.NewError(platform.ClassExhausted, "%s", text)
+}
