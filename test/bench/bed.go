@@ -69,8 +69,25 @@ func (b *Bed) start(ctx context.Context) (err error) {
 	if b.inspector, err = openstack.NewClient(ctx, credentials); err != nil {
 		return err
 	}
-	b.cloud, err = newCloud("shoot--bench--"+rand.String(5), credentials, openstack.Services()...)
+	b.cloud, err = newCloud(newShootName(), credentials, openstack.Services()...)
 	return err
+}
+
+// another returns a bed for another shoot in the same OpenStack, without infrastructure. Who gets it closes it.
+func (b *Bed) another(ctx context.Context) (*Bed, error) {
+	if b.cloud == nil {
+		if err := b.start(ctx); err != nil {
+			return nil, err
+		}
+	}
+	other := &Bed{progress: b.progress, openstack: b.openstack, inspector: b.inspector, measured: b.measured}
+	var err error
+	other.cloud, err = newCloud(newShootName(), b.credentials, openstack.Services()...)
+	return other, err
+}
+
+func newShootName() string {
+	return "shoot--bench--" + rand.String(5)
 }
 
 // close removes everything that was made and stops what was started. It fails if something of the shoot is left.

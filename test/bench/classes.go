@@ -33,14 +33,16 @@ func newMachineClass(namespace, name string, spec *v1alpha1.MachineProviderSpec)
 		ObjectMeta:   metav1.ObjectMeta{Name: name, Namespace: namespace},
 		Provider:     machine.Provider,
 		ProviderSpec: *raw,
-		SecretRef:    &corev1.SecretReference{Name: secretName, Namespace: namespace},
+		SecretRef:    &corev1.SecretReference{Name: secretName(spec.Site), Namespace: namespace},
 	}, nil
 }
 
-// secretName is the name of the secret of all classes.
-const secretName = "bench"
+// secretName is the name of the secret of all classes of a site.
+func secretName(site string) string {
+	return "bench-" + site
+}
 
-// secret holds the credentials and the user data of all classes.
+// secret holds the credentials and the user data of the site's classes.
 func (c *cloud) secret() *corev1.Secret {
 	return newSecret(c.shoot, c.site)
 }
@@ -48,7 +50,7 @@ func (c *cloud) secret() *corev1.Secret {
 // newSecret holds the credentials of the site and the user data.
 func newSecret(namespace string, s *site.Site) *corev1.Secret {
 	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: secretName, Namespace: namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: secretName(s.Name), Namespace: namespace},
 		Data:       map[string][]byte{"userData": []byte("#cloud-config\n")},
 	}
 	for key, value := range s.Credentials {

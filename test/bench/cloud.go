@@ -7,7 +7,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -22,10 +21,9 @@ import (
 
 // cloud is a site behind a proxy, and the product's code that works on it with one warm session.
 type cloud struct {
-	proxy   *countproxy.Proxy
-	counter *counter
+	recorder
 
-	recordings int
+	counter *counter
 
 	infrastructure platform.Infrastructure
 	machineClasses platform.MachineClasses
@@ -107,18 +105,6 @@ func (c *cloud) observe(ctx context.Context, run string, do func(context.Context
 		return nil, fmt.Errorf("the metric counted %d requests, the proxy %d", after-before, len(records))
 	}
 	return records, nil
-}
-
-// record returns the requests that arrive at the proxy while do runs.
-func (c *cloud) record(ctx context.Context, run string, do func(context.Context) error) ([]Record, error) {
-	c.recordings++
-	label := strconv.Itoa(c.recordings)
-	c.proxy.SetLabel(label)
-	defer c.proxy.SetLabel("")
-	if err := do(ctx); err != nil {
-		return nil, err
-	}
-	return recordsOf(run, c.proxy.Requests(label)), nil
 }
 
 // machineSpec is the provider spec of new machines. change, if it is not nil, changes what is asked for.

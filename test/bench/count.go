@@ -177,3 +177,11 @@ func median[T time.Duration | float64](values []T) T {
 	}
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
+
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, value := range values {
+		sum += value
+	}
+	return sum / float64(len(values))
+}

@@ -22,6 +22,8 @@ const (
 	look = 200 * time.Millisecond
 	// heartbeat is how often nodes report: nothing here depends on it.
 	heartbeat = 5 * time.Minute
+	// deploymentLabel has the name of the machine deployment of a machine.
+	deploymentLabel = "name"
 )
 
 // deploy creates a machine deployment without machines on the site.
@@ -37,11 +39,11 @@ func (l *lab) deploy(ctx context.Context, c *cloud) error {
 	return l.deployClass(ctx, c.secret(), class)
 }
 
-// deployClass creates a machine deployment without machines of the class.
+// deployClass creates a machine deployment without machines of the class. It is named as the class.
 func (l *lab) deployClass(ctx context.Context, secret *corev1.Secret, class *machinev1alpha1.MachineClass) error {
-	labels := map[string]string{"name": l.deploymentName()}
+	labels := map[string]string{deploymentLabel: class.Name}
 	for _, object := range []client.Object{secret, class, &machinev1alpha1.MachineDeployment{
-		ObjectMeta: metav1.ObjectMeta{Name: l.deploymentName(), Namespace: l.namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: class.Name, Namespace: l.namespace},
 		Spec: machinev1alpha1.MachineDeploymentSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Strategy: machinev1alpha1.MachineDeploymentStrategy{
@@ -70,12 +72,28 @@ func (l *lab) deploymentName() string {
 // scale changes the number of machines and waits until so many are running and no others are there. It returns when each was
 // first seen running.
 func (l *lab) scale(ctx context.Context, replicas int, timeout time.Duration) (map[string]time.Time, error) {
-	deployment := &machinev1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Name: l.deploymentName(), Namespace: l.namespace}}
-	patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas))
-	if err := l.Client.Patch(ctx, deployment, patch); err != nil {
+	sizes := map[string]int{l.deploymentName(): replicas}
+	if err := l.resize(ctx, sizes); err != nil {
 		return nil, err
 	}
+	return l.waitRunning(ctx, sizes, timeout)
+}
 
+// resize changes the numbers of machines of deployments.
+func (l *lab) resize(ctx context.Context, sizes map[string]int) error {
+	for name, replicas := range sizes {
+		deployment := &machinev1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: l.namespace}}
+		patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas))
+		if err := l.Client.Patch(ctx, deployment, patch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waitRunning waits until deployments have so many running machines and no others. It returns when each machine was first seen
+// running.
+func (l *lab) waitRunning(ctx context.Context, sizes map[string]int, timeout time.Duration) (map[string]time.Time, error) {
 	running, last := map[string]time.Time{}, ""
 	err := wait.PollUntilContextTimeout(ctx, look, timeout, true, func(ctx context.Context) (bool, error) {
 		if err := l.Check(); err != nil {
@@ -85,21 +103,28 @@ func (l *lab) scale(ctx context.Context, replicas int, timeout time.Duration) (m
 		if err := l.Client.List(ctx, machines, client.InNamespace(l.namespace)); err != nil {
 			return false, err
 		}
-		now, count := time.Now(), 0
+		now, all, up := time.Now(), map[string]int{}, map[string]int{}
 		for _, m := range machines.Items {
+			deployment := m.Labels[deploymentLabel]
+			all[deployment]++
 			if m.Status.CurrentStatus.Phase != machinev1alpha1.MachineRunning {
 				last = m.Status.LastOperation.Description
 				continue
 			}
-			count++
+			up[deployment]++
 			if _, ok := running[m.Name]; !ok {
 				running[m.Name] = now
 			}
 		}
-		return count == replicas && len(machines.Items) == replicas, nil
+		for deployment, replicas := range sizes {
+			if all[deployment] != replicas || up[deployment] != replicas {
+				return false, nil
+			}
+		}
+		return true, nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%d machines: %w; last operation: %s", replicas, err, last)
+		return nil, fmt.Errorf("%v machines: %w; last operation: %s", sizes, err, last)
 	}
 	return running, nil
 }

@@ -167,6 +167,30 @@ var figures = []Figure{
 		ID: "vsphere-driver-rss-mib-300-machines", Unit: "MiB",
 		Measure: shared(measureVSphereLab), Count: worst(quantityMemory),
 	},
+	{
+		ID: "metal-requests-per-claim", Unit: "requests per machine", Target: new(6.0),
+		Measure: shared(measureMetalLab), Count: requestsPerClaim,
+	},
+	{
+		ID: "metal-requests-per-idle-minute", Unit: "requests per minute", Target: new(1.0),
+		Measure: shared(measureMetalLab), Count: requestsPerMinute,
+	},
+	{
+		ID: "metal-exhausted-seconds", Unit: "s", Target: new(2.0),
+		Measure: shared(measureMetalLab), Count: worst(quantityExhausted),
+	},
+	{
+		ID: "metal-rss-mib-1000-hosts", Unit: "MiB",
+		Measure: measureMetalMemory, Count: worst(quantityMemory),
+	},
+	{
+		ID: "hybrid-90-to-running-ratio", Unit: "x slowest site alone", Target: new(1.1),
+		Measure: measureHybridWave, Count: overAlone,
+	},
+	{
+		ID: "hybrid-cloud-beside-slow-metal-ratio", Unit: "x cloud alone", Target: new(1.1),
+		Measure: measureCloudBesideMetal, Count: overAlone,
+	},
 }
 
 // selectFigures returns the figures whose ID matches the pattern, or all figures if it is empty.

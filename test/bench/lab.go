@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 
@@ -75,10 +76,10 @@ func (l *lab) background(run func(context.Context)) {
 	})
 }
 
-// playKubelets registers nodes for active servers.
-func (l *lab) playKubelets(servers kubelets.ActiveServers) {
+// playKubelets registers nodes for active servers, which are looked at so often.
+func (l *lab) playKubelets(servers kubelets.ActiveServers, period time.Duration) {
 	nodes := &kubelets.Kubelets{
-		Seed: l.Client, Shoot: l.Client, Namespace: l.namespace, Servers: servers, Period: look, Heartbeat: heartbeat, Log: logr.Discard(),
+		Seed: l.Client, Shoot: l.Client, Namespace: l.namespace, Servers: servers, Period: period, Heartbeat: heartbeat, Log: logr.Discard(),
 	}
 	l.background(nodes.Run)
 }

@@ -80,7 +80,7 @@ func (b *Bed) machineLab(ctx context.Context) (*lab, error) {
 	}
 	b.lookout = &lookout{inspector: b.inspector, prefix: b.shoot + "-", building: map[string]time.Time{}}
 	b.lab.background(b.lookout.run)
-	b.lab.playKubelets(b.lookout.active)
+	b.lab.playKubelets(b.lookout.active, look)
 	if err := b.lab.deploy(ctx, b.cloud); err != nil {
 		return nil, err
 	}

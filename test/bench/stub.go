@@ -78,7 +78,7 @@ func (s *stubCloud) startMachines(ctx context.Context, l *lab) error {
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
-	l.playKubelets(s.active)
+	l.playKubelets(s.active, look)
 	if err := l.deploy(ctx, s.cloud); err != nil {
 		return err
 	}

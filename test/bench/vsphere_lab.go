@@ -37,7 +37,7 @@ func measureVSphereLab(ctx context.Context, b *Bed) (m Measurement, err error) {
 	if err := l.deployClass(ctx, newSecret(vsphereShoot, s.site), class); err != nil {
 		return m, err
 	}
-	l.playKubelets(vcenter.NewWatch(s.server, vsphereShoot).Active)
+	l.playKubelets(vcenter.NewWatch(s.server, vsphereShoot).Active, look)
 	if err := s.server.Set(ctx, control.Settings{Task: vsphereTask}); err != nil {
 		return m, err
 	}

@@ -95,18 +95,24 @@ func vsphereKind(method string) countproxy.Kind {
 
 // methods counts the requests by method, as "2 RetrievePropertiesEx, 1 Login", in the order in which they came first.
 func methods(records []Record) string {
+	return tally(records, func(r Record) string { return r.Method })
+}
+
+// tally counts the requests by what each is called, in the order in which they came first.
+func tally(records []Record, name func(Record) string) string {
 	var (
 		order  []string
 		counts = map[string]int{}
 	)
 	for _, record := range requestsOf(records) {
-		if counts[record.Method] == 0 {
-			order = append(order, record.Method)
+		called := name(record)
+		if counts[called] == 0 {
+			order = append(order, called)
 		}
-		counts[record.Method]++
+		counts[called]++
 	}
-	for i, method := range order {
-		order[i] = fmt.Sprintf("%d %s", counts[method], method)
+	for i, called := range order {
+		order[i] = fmt.Sprintf("%d %s", counts[called], called)
 	}
 	return strings.Join(order, ", ")
 }

@@ -99,9 +99,5 @@ func overFloor(records []Record) (float64, error) {
 	if len(walls) == 0 || len(floors) == 0 {
 		return 0, fmt.Errorf("the log has %d times and %d of the floor", len(walls), len(floors))
 	}
-	sum := 0.0
-	for _, floor := range floors {
-		sum += floor
-	}
-	return median(walls) / (sum / float64(len(floors))), nil
+	return median(walls) / mean(floors), nil
 }

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+const (
+	// siteMachines is how many machines each of the three sites has.
+	siteMachines = 30
+	// hostDelay is how long the operator of the hosts does nothing.
+	hostDelay = 2 * time.Minute
+
+	// cloudMachines is how many machines the cloud has beside the slow hosts.
+	cloudMachines = 20
+	slowHosts     = 50
+
+	// The runs of a comparison with one site alone have these prefixes.
+	alonePrefix    = "alone-"
+	togetherPrefix = "together-"
+)
+
+// measureHybridWave creates machines on the slowest site alone, and then on all sites at the same time.
+func measureHybridWave(ctx context.Context, b *Bed) (m Measurement, err error) {
+	h, err := newHybrid(ctx, b, siteMachines)
+	if err != nil {
+		return m, err
+	}
+	defer func() { err = errors.Join(err, h.close(ctx)) }()
+	alone, err := h.slowly(ctx, map[string]int{metalSiteName: siteMachines}, metalSiteName)
+	if err != nil {
+		return m, err
+	}
+	together, err := h.slowly(ctx, map[string]int{siteName: siteMachines, vsphereSiteName: siteMachines, metalSiteName: siteMachines},
+		siteName, vsphereSiteName, metalSiteName)
+	if err != nil {
+		return m, err
+	}
+	if together.last() > together[metalSiteName] {
+		fmt.Fprintln(h.progress, "  bare metal was not the slowest site")
+	}
+	m.Records = []Record{
+		sample(alonePrefix+metalSiteName, quantityWall, alone.last().Seconds()),
+		sample(togetherPrefix+"all", quantityWall, together.last().Seconds()),
+	}
+	m.Note = fmt.Sprintf("real Nova, simulated vCenter, %s; real machine-controller-manager and driver; %d machines on each site; the operator of the hosts does nothing for %s; alone: %s; together: %s",
+		metalNote, siteMachines, hostDelay, alone, together)
+	return m, nil
+}
+
+// slowly creates machines while the operator of the hosts does nothing for some time, and deletes them.
+func (h *hybrid) slowly(ctx context.Context, sizes map[string]int, await ...string) (wave, error) {
+	fmt.Fprintf(h.progress, "  create machines: %v\n", sizes)
+	operator := h.metal.inventory.Metal3
+	operator.Pause()
+	defer operator.Resume()
+	timer := time.AfterFunc(hostDelay, operator.Resume)
+	defer timer.Stop()
+	w, err := h.create(ctx, sizes, await...)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(h.progress, "  running after: %s\n", w)
+	return w, h.clear(ctx)
+}
+
+// measureCloudBesideMetal creates machines in the cloud, alone and beside hosts that do not get ready meanwhile. What comes first changes,
+// so that it makes no difference.
+func measureCloudBesideMetal(ctx context.Context, b *Bed) (m Measurement, err error) {
+	h, err := newHybrid(ctx, b, slowHosts)
+	if err != nil {
+		return m, err
+	}
+	defer func() { err = errors.Join(err, h.close(ctx)) }()
+	// The first machines find processes that know nothing yet.
+	if _, err := h.inCloud(ctx, 1); err != nil {
+		return m, err
+	}
+	var walls []string
+	for i, prefix := range []string{alonePrefix, togetherPrefix, togetherPrefix, alonePrefix} {
+		hosts := 0
+		if prefix == togetherPrefix {
+			hosts = slowHosts
+		}
+		took, err := h.inCloud(ctx, hosts)
+		if err != nil {
+			return m, err
+		}
+		run := fmt.Sprintf("%s%d", prefix, i+1)
+		m.Records = append(m.Records, sample(run, quantityWall, took.Seconds()))
+		walls = append(walls, fmt.Sprintf("%s %.1f s", run, took.Seconds()))
+	}
+	m.Note = fmt.Sprintf("real Nova, %s; real machine-controller-manager and driver; %d machines in the cloud; together: beside %d hosts whose operator does nothing until the cloud's machines are running; %s",
+		metalNote, cloudMachines, slowHosts, strings.Join(walls, ", "))
+	return m, nil
+}
+
+// inCloud creates machines in the cloud beside hosts that do not get ready meanwhile, deletes all of them and returns how long those in
+// the cloud took until they were running.
+func (h *hybrid) inCloud(ctx context.Context, hosts int) (time.Duration, error) {
+	operator := h.metal.inventory.Metal3
+	operator.Pause()
+	defer operator.Resume()
+	w, err := h.create(ctx, map[string]int{siteName: cloudMachines, metalSiteName: hosts}, siteName)
+	if err != nil {
+		return 0, err
+	}
+	fmt.Fprintf(h.progress, "  %d machines beside %d hosts: %s\n", cloudMachines, hosts, w)
+	operator.Resume()
+	return w.last(), h.clear(ctx)
+}
+
+// overAlone is the mean time of the runs together divided by that of the runs alone.
+func overAlone(records []Record) (float64, error) {
+	var alone, together []float64
+	for _, r := range records {
+		switch {
+		case r.Kind != kindSample || r.Service != quantityWall:
+		case strings.HasPrefix(r.Run, alonePrefix):
+			alone = append(alone, r.Value)
+		case strings.HasPrefix(r.Run, togetherPrefix):
+			together = append(together, r.Value)
+		}
+	}
+	if len(alone) == 0 || len(alone) != len(together) {
+		return 0, fmt.Errorf("the log has %d runs alone and %d together", len(alone), len(together))
+	}
+	return mean(together) / mean(alone), nil
+}
