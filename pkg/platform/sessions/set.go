@@ -90,6 +90,14 @@ func (s *Set[C, S]) Get(ctx context.Context, siteName string, connection C, cred
 	}
 }
 
+// Has reports whether there is a session with the key.
+func (s *Set[C, S]) Has(key string) bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	_, ok := s.sessions[key]
+	return ok
+}
+
 // Close closes all sessions.
 func (s *Set[C, S]) Close() {
 	s.mutex.Lock()

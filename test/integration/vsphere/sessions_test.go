@@ -7,6 +7,7 @@ package vsphere_test
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -174,23 +175,35 @@ var _ = Describe("Sessions", func() {
 	})
 
 	It("should not lose an operation on machines with the session, wherever in it that happens", func(ctx SpecContext) {
+		// A session lasts longer than what is repeated when it ends, however slow the machine is.
+		const requestsOfSession = 12
 		place := newBed(ctx)
 		r := platform.MachineRequest{Name: place.shoot + "-lost", Spec: place.spec(ctx, "DC0_C0"), Credentials: siteCredentials(), UserData: []byte("#!/bin/sh\n")}
 		part := machines.New(newSessions())
 		disturb(ctx, control.Settings{Task: 300 * time.Millisecond})
 
 		stop := make(chan struct{})
-		var group sync.WaitGroup
+		var (
+			group sync.WaitGroup
+			ended atomic.Int32
+		)
 		group.Go(func() {
 			defer GinkgoRecover()
-			ticker := time.NewTicker(150 * time.Millisecond)
+			ticker := time.NewTicker(20 * time.Millisecond)
 			defer ticker.Stop()
+			answered := 0
 			for {
 				select {
 				case <-stop:
 					return
 				case <-ticker.C:
+				}
+				requests, err := server.Journal(ctx)
+				Expect(err).NotTo(HaveOccurred())
+				if answered += len(requests); answered >= requestsOfSession {
 					Expect(server.EndSessions(ctx)).To(Succeed())
+					ended.Add(1)
+					answered = 0
 				}
 			}
 		})
@@ -206,5 +219,6 @@ var _ = Describe("Sessions", func() {
 			Expect(err).NotTo(HaveOccurred())
 			Expect(part.Delete(ctx, found)).To(Succeed())
 		}
+		Expect(ended.Load()).To(BeNumerically(">", 3))
 	})
 })
