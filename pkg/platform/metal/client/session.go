@@ -10,6 +10,8 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"sync"
 
 	"k8s.io/client-go/rest"
@@ -20,7 +22,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-const userAgent = "gardener-extension-provider-hybrid"
+// userAgent is the name of the binary: the audit log of the inventory tells the extension from the driver.
+var userAgent = filepath.Base(os.Args[0])
 
 // Session is a connection to the Kubernetes API of an inventory with given credentials. It is safe for concurrent use.
 type Session struct {
