@@ -180,7 +180,7 @@ var figures = []Figure{
 		Measure: shared(measureMetalLab), Count: worst(quantityExhausted),
 	},
 	{
-		ID: "metal-rss-mib-1000-hosts", Unit: "MiB",
+		ID: "metal-rss-mib-1000-hosts", Unit: "MiB", Target: new(100.0),
 		Measure: measureMetalMemory, Count: worst(quantityMemory),
 	},
 	{

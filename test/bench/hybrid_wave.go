@@ -80,7 +80,7 @@ func measureCloudBesideMetal(ctx context.Context, b *Bed) (m Measurement, err er
 	}
 	defer func() { err = errors.Join(err, h.close(ctx)) }()
 	// The first machines find processes that know nothing yet.
-	if _, err := h.inCloud(ctx, 1); err != nil {
+	if _, err := h.inCloud(ctx, 1, 1); err != nil {
 		return m, err
 	}
 	var walls []string
@@ -89,7 +89,7 @@ func measureCloudBesideMetal(ctx context.Context, b *Bed) (m Measurement, err er
 		if prefix == togetherPrefix {
 			hosts = slowHosts
 		}
-		took, err := h.inCloud(ctx, hosts)
+		took, err := h.inCloud(ctx, cloudMachines, hosts)
 		if err != nil {
 			return m, err
 		}
@@ -104,15 +104,15 @@ func measureCloudBesideMetal(ctx context.Context, b *Bed) (m Measurement, err er
 
 // inCloud creates machines in the cloud beside hosts that do not get ready meanwhile, deletes all of them and returns how long those in
 // the cloud took until they were running.
-func (h *hybrid) inCloud(ctx context.Context, hosts int) (time.Duration, error) {
+func (h *hybrid) inCloud(ctx context.Context, machines, hosts int) (time.Duration, error) {
 	operator := h.metal.inventory.Metal3
 	operator.Pause()
 	defer operator.Resume()
-	w, err := h.create(ctx, map[string]int{siteName: cloudMachines, metalSiteName: hosts}, siteName)
+	w, err := h.create(ctx, map[string]int{siteName: machines, metalSiteName: hosts}, siteName)
 	if err != nil {
 		return 0, err
 	}
-	fmt.Fprintf(h.progress, "  %d machines beside %d hosts: %s\n", cloudMachines, hosts, w)
+	fmt.Fprintf(h.progress, "  %d machines beside %d hosts: %s\n", machines, hosts, w)
 	operator.Resume()
 	return w.last(), h.clear(ctx)
 }
