@@ -94,8 +94,23 @@ var _ = Describe("ForceDelete", func() {
 		},
 		Entry("refuses the credentials", func() { f.cloud.Fail("racks", platform.NewError(platform.ClassUnauthenticated, "401")) }, time.Minute, "401"),
 		Entry("hangs", func() { DeferCleanup(f.cloud.Hang("racks")) }, time.Second, "no answer"),
+		Entry("does not get done in time", func() { f.cloud.Keep("racks", platform.NewError(platform.ClassTransient, "the host is cleaned")) }, 5*time.Second, "cleaned"),
 		Entry("deletes nothing", func() { f.cloud.Keep("racks", platform.NewError(platform.ClassConflict, "locked")) }, time.Minute, "locked"),
 	)
+
+	It("waits for machines that take a while, and through errors that pass", func(ctx SpecContext) {
+		machine(ctx, "racks", "m1", "")
+		f.cloud.Keep("racks", platform.NewError(platform.ClassTransient, "the host is cleaned"))
+		done := time.AfterFunc(time.Second, func() {
+			f.cloud.Keep("racks", nil)
+			f.cloud.Fail("racks", platform.NewError(platform.ClassTransient, "503"))
+		})
+		DeferCleanup(done.Stop)
+		well := time.AfterFunc(3*time.Second, func() { f.cloud.Fail("racks", nil) })
+		DeferCleanup(well.Stop)
+		Expect(forceDelete(ctx, time.Minute)).To(BeEmpty())
+		Expect(f.cloud.Machines("racks")).To(BeEmpty())
+	})
 
 	It("says that a site may have machines if it can neither be looked at nor is any known", func(ctx SpecContext) {
 		f.cloud.Fail("racks", platform.NewError(platform.ClassUnauthenticated, "401"))

@@ -24,6 +24,8 @@ const (
 	removeTimeout = 3 * time.Minute
 	// concurrentRemovals is how many machines of a site are deleted at the same time.
 	concurrentRemovals = 10
+	// removeInterval is the time between two attempts to delete machines that take a while, such as hosts that are cleaned.
+	removeInterval = 2 * time.Second
 	// kindMachine is the kind of the orphans of a Worker.
 	kindMachine = "machine"
 )
@@ -57,7 +59,8 @@ func (r remover) removeAll(ctx context.Context, targets []*target) []v1alpha1.Or
 	return orphans
 }
 
-// remove deletes the machines of the target until there are none, none of them can be deleted or the time is over.
+// remove deletes the machines of the target until there are none, none of them can be deleted or the time is over. A site that has
+// been looked at once is looked at again after an error that may pass.
 func (r remover) remove(ctx context.Context, t *target) []v1alpha1.Orphan {
 	if t.spec == nil {
 		return t.unseen(errors.New("it is not known how the site is reached"))
@@ -71,15 +74,34 @@ func (r remover) remove(ctx context.Context, t *target) []v1alpha1.Orphan {
 	removing, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	failures := map[string]error{}
-	for {
+	for seen := false; ; seen = true {
 		left, err := machines.List(ctx, platform.MachineRequest{Spec: t.spec, Credentials: t.credentials})
-		if err != nil {
+		switch {
+		case err != nil && (!seen || removing.Err() != nil || platform.ClassOf(err) != platform.ClassTransient):
 			return t.unseen(err)
-		}
-		if len(left) == 0 || removing.Err() != nil || (len(failures) > 0 && len(failures) >= len(left)) {
+		case err == nil && (len(left) == 0 || removing.Err() != nil || stuck(left, failures)):
 			return t.orphans(left, failures)
+		case err != nil || len(failures) > 0:
+			pause(removing, removeInterval)
 		}
-		failures = r.round(removing, machines, t, left)
+		if err == nil {
+			failures = r.round(removing, machines, t, left)
+		}
+	}
+}
+
+// stuck reports whether all machines that are left failed to be deleted with errors that do not pass.
+func stuck(left []platform.Machine, failures map[string]error) bool {
+	return !slices.ContainsFunc(left, func(m platform.Machine) bool {
+		err := failures[m.ProviderID]
+		return err == nil || platform.ClassOf(err) == platform.ClassTransient
+	})
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
 }
 
