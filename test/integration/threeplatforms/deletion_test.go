@@ -58,8 +58,7 @@ func deletionSpecs() {
 		Expect(err).NotTo(HaveOccurred())
 		left := map[string]string{}
 		for _, orphan := range status.Orphans {
-			Expect(orphan.Site).To(BeElementOf("racks", "hall"))
-			Expect(orphan.Reason).NotTo(BeEmpty())
+			Expect(orphan).To(And(HaveField("Site", BeElementOf("racks", "hall")), HaveField("Reason", Not(BeEmpty()))))
 			left[orphan.Name] = orphan.ID
 		}
 		Expect(left).To(Equal(metalOnly))

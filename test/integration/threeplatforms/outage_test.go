@@ -7,6 +7,7 @@ package threeplatforms_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
@@ -29,11 +30,26 @@ func (t times) String() string {
 // measure adds a machine to each of the other sites and removes it.
 func measure(ctx context.Context) (t times) {
 	GinkgoHelper()
-	t.cloudCreated = expectRunning(ctx, mixed(), cloud, scale(ctx, cloud, 1), inTime)
-	t.vcCreated = expectRunning(ctx, mixed(), vc, scale(ctx, vc, 1), inTime)
-	t.cloudDeleted = expectRunning(ctx, mixed(), cloud, scale(ctx, cloud, -1), inTime)
-	t.vcDeleted = expectRunning(ctx, mixed(), vc, scale(ctx, vc, -1), inTime)
+	t.cloudCreated, t.vcCreated = scaleOthers(ctx, 1)
+	t.cloudDeleted, t.vcDeleted = scaleOthers(ctx, -1)
 	return t
+}
+
+// scaleOthers scales the pool on both other sites at the same time, and returns how long each took.
+func scaleOthers(ctx context.Context, by int32) (inCloud, inVC time.Duration) {
+	GinkgoHelper()
+	cloudSize, vcSize := scale(ctx, cloud, by), scale(ctx, vc, by)
+	var group sync.WaitGroup
+	group.Go(func() {
+		defer GinkgoRecover()
+		inCloud = expectRunning(ctx, mixed(), cloud, cloudSize, inTime)
+	})
+	group.Go(func() {
+		defer GinkgoRecover()
+		inVC = expectRunning(ctx, mixed(), vc, vcSize, inTime)
+	})
+	group.Wait()
+	return inCloud, inVC
 }
 
 // notMoreThan expects times that are those of undisturbed sites: a tick of machine-controller-manager and one of the test are no
@@ -96,9 +112,9 @@ func outageSpecs() {
 				}
 			}
 			Expect(inventory.Journal.Conflicts()).To(BeEmpty())
-			for _, zone := range []string{rack, hall} {
-				expectRunning(ctx, mixed(), zone, scale(ctx, zone, -1), inTime)
-			}
+			racks, halls = scale(ctx, rack, -1), scale(ctx, hall, -1)
+			expectRunning(ctx, mixed(), rack, racks, inTime)
+			expectRunning(ctx, mixed(), hall, halls, inTime)
 			AddReportEntry("other sites", fmt.Sprintf("%s; normally %s; bare metal recovered in %.0f s; the Worker said: %s", now, normally, recovered.Seconds(), message),
 				ReportEntryVisibilityAlways)
 			now.notMoreThan(normally)
