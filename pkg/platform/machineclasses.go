@@ -22,9 +22,9 @@ type MachineClasses interface {
 	// RollsFor returns what in the request rolls machines when it changes, beside what Gardener rolls machines for. It does not
 	// ask the site. Its order means nothing; equal requests return equal values.
 	RollsFor(request MachineClassRequest) []string
-	// Locate completes spec with how the site is reached, which is all that listing and deleting the shoot's machines needs. It
-	// does not ask the site.
-	Locate(s *site.Site, spec *v1alpha1.MachineProviderSpec) error
+	// Locate completes spec with how the site is reached and where on it the shoot's machines are, which is all that listing and
+	// deleting them needs. The status is what the infrastructure came to, nil if that is not known. It does not ask the site.
+	Locate(s *site.Site, status *v1alpha1.SiteStatus, spec *v1alpha1.MachineProviderSpec) error
 	// CleanUp deletes what Resolve made for the shoot on the site and none of the specs uses. Errors are classified.
 	CleanUp(ctx context.Context, s *site.Site, inUse []*v1alpha1.MachineProviderSpec) error
 }

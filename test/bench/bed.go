@@ -140,7 +140,7 @@ func (b *Bed) deleteMachines(ctx context.Context) error {
 		return err
 	}
 	spec := &v1alpha1.MachineProviderSpec{Site: siteName, Shoot: b.shoot}
-	if err := b.machineClasses.Locate(b.site, spec); err != nil {
+	if err := b.machineClasses.Locate(b.site, nil, spec); err != nil {
 		return err
 	}
 	var (

@@ -56,7 +56,7 @@ func groupPolicy(request platform.MachineClassRequest) (string, bool) {
 }
 
 // Locate implements platform.MachineClasses.
-func (m *machineClasses) Locate(_ *site.Site, spec *v1alpha1.MachineProviderSpec) error {
+func (m *machineClasses) Locate(_ *site.Site, _ *v1alpha1.SiteStatus, spec *v1alpha1.MachineProviderSpec) error {
 	spec.Metal = &v1alpha1.MetalMachineSpec{}
 	return nil
 }

@@ -68,7 +68,7 @@ func (d *delegate) targets(ctx context.Context) ([]*target, error) {
 	for i := range f.sites {
 		s := &f.sites[i]
 		t := find(s.Name)
-		t.spec, err = d.resolver.locate(s)
+		t.spec, err = d.resolver.locate(s, f.siteStatus(s.Name))
 		if err != nil {
 			d.log.Error(err, "Site cannot be located", "site", s.Name)
 		}
@@ -96,13 +96,13 @@ func (d *delegate) targets(ctx context.Context) ([]*target, error) {
 }
 
 // locate returns what is needed to list and delete machines on the site.
-func (r resolver) locate(s *site.Site) (*v1alpha1.MachineProviderSpec, error) {
+func (r resolver) locate(s *site.Site, status *v1alpha1.SiteStatus) (*v1alpha1.MachineProviderSpec, error) {
 	machineClasses, err := r.machineClasses.For(s.Platform)
 	if err != nil {
 		return nil, err
 	}
 	spec := &v1alpha1.MachineProviderSpec{Site: s.Name, Shoot: s.Shoot}
-	if err := machineClasses.Locate(s, spec); err != nil {
+	if err := machineClasses.Locate(s, status, spec); err != nil {
 		return nil, err
 	}
 	return spec, nil

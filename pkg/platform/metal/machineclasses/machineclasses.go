@@ -67,7 +67,7 @@ func (m *machineClasses) RollsFor(platform.MachineClassRequest) []string {
 }
 
 // Locate implements platform.MachineClasses.
-func (m *machineClasses) Locate(s *site.Site, spec *v1alpha1.MachineProviderSpec) error {
+func (m *machineClasses) Locate(s *site.Site, _ *v1alpha1.SiteStatus, spec *v1alpha1.MachineProviderSpec) error {
 	if s.Profile == nil || s.Profile.Metal == nil {
 		return platform.InSite(s.Name, missing("the CloudProfile has no bare-metal site of this name any more"))
 	}

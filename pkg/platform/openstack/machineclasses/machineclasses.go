@@ -99,7 +99,7 @@ func (m *machineClasses) RollsFor(request platform.MachineClassRequest) []string
 }
 
 // Locate implements platform.MachineClasses.
-func (m *machineClasses) Locate(s *site.Site, spec *v1alpha1.MachineProviderSpec) error {
+func (m *machineClasses) Locate(s *site.Site, _ *v1alpha1.SiteStatus, spec *v1alpha1.MachineProviderSpec) error {
 	if s.Profile == nil || s.Profile.OpenStack == nil {
 		return platform.InSite(s.Name, errNoProfile())
 	}

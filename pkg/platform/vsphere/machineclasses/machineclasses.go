@@ -113,11 +113,15 @@ func (m *machineClasses) RollsFor(request platform.MachineClassRequest) []string
 }
 
 // Locate implements platform.MachineClasses.
-func (m *machineClasses) Locate(s *site.Site, spec *v1alpha1.MachineProviderSpec) error {
+func (m *machineClasses) Locate(s *site.Site, status *v1alpha1.SiteStatus, spec *v1alpha1.MachineProviderSpec) error {
 	if s.Profile == nil || s.Profile.VSphere == nil {
 		return platform.InSite(s.Name, missing("the CloudProfile has no vSphere site of this name any more"))
 	}
-	spec.VSphere = &v1alpha1.VSphereMachineSpec{Connection: client.ConnectionOf(s.Profile)}
+	if status == nil || status.VSphere == nil || len(status.VSphere.Zones) == 0 {
+		return platform.InSite(s.Name, missing("the Infrastructure's providerStatus does not say where the shoot's virtual machines are"))
+	}
+	zone := status.VSphere.Zones[0]
+	spec.VSphere = &v1alpha1.VSphereMachineSpec{Connection: client.ConnectionOf(s.Profile), Folder: zone.Folder, FolderPath: zone.FolderPath}
 	return nil
 }
 
