@@ -185,7 +185,7 @@ var figures = []Figure{
 	},
 	{
 		ID: "hybrid-90-to-running-ratio", Unit: "x slowest site alone", Target: new(1.1),
-		Measure: measureHybridWave, Count: overAlone,
+		Measure: measureHybridWave, Count: overSlowest,
 	},
 	{
 		ID: "hybrid-cloud-beside-slow-metal-ratio", Unit: "x cloud alone", Target: new(1.1),

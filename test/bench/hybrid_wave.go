@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -27,28 +29,28 @@ const (
 	togetherPrefix = "together-"
 )
 
-// measureHybridWave creates machines on the slowest site alone, and then on all sites at the same time.
+// measureHybridWave creates machines on each site alone, and then on all sites at the same time.
 func measureHybridWave(ctx context.Context, b *Bed) (m Measurement, err error) {
 	h, err := newHybrid(ctx, b, siteMachines)
 	if err != nil {
 		return m, err
 	}
 	defer func() { err = errors.Join(err, h.close(ctx)) }()
-	alone, err := h.slowly(ctx, map[string]int{metalSiteName: siteMachines}, metalSiteName)
+	alone, all := wave{}, map[string]int{}
+	for _, site := range []string{metalSiteName, siteName, vsphereSiteName} {
+		w, err := h.slowly(ctx, map[string]int{site: siteMachines})
+		if err != nil {
+			return m, err
+		}
+		alone[site], all[site] = w[site], siteMachines
+		m.Records = append(m.Records, sample(alonePrefix+site, quantityWall, w[site].Seconds()))
+	}
+	together, err := h.slowly(ctx, all)
 	if err != nil {
 		return m, err
 	}
-	together, err := h.slowly(ctx, map[string]int{siteName: siteMachines, vsphereSiteName: siteMachines, metalSiteName: siteMachines},
-		siteName, vsphereSiteName, metalSiteName)
-	if err != nil {
-		return m, err
-	}
-	if together.last() > together[metalSiteName] {
-		fmt.Fprintln(h.progress, "  bare metal was not the slowest site")
-	}
-	m.Records = []Record{
-		sample(alonePrefix+metalSiteName, quantityWall, alone.last().Seconds()),
-		sample(togetherPrefix+"all", quantityWall, together.last().Seconds()),
+	for site, took := range together {
+		m.Records = append(m.Records, sample(togetherPrefix+site, quantityWall, took.Seconds()))
 	}
 	m.Note = fmt.Sprintf("real Nova, simulated vCenter, %s; real machine-controller-manager and driver; %d machines on each site; the operator of the hosts does nothing for %s; alone: %s; together: %s",
 		metalNote, siteMachines, hostDelay, alone, together)
@@ -56,14 +58,14 @@ func measureHybridWave(ctx context.Context, b *Bed) (m Measurement, err error) {
 }
 
 // slowly creates machines while the operator of the hosts does nothing for some time, and deletes them.
-func (h *hybrid) slowly(ctx context.Context, sizes map[string]int, await ...string) (wave, error) {
+func (h *hybrid) slowly(ctx context.Context, sizes map[string]int) (wave, error) {
 	fmt.Fprintf(h.progress, "  create machines: %v\n", sizes)
 	operator := h.metal.inventory.Metal3
 	operator.Pause()
 	defer operator.Resume()
 	timer := time.AfterFunc(hostDelay, operator.Resume)
 	defer timer.Stop()
-	w, err := h.create(ctx, sizes, await...)
+	w, err := h.create(ctx, sizes, slices.Collect(maps.Keys(sizes))...)
 	if err != nil {
 		return nil, err
 	}
@@ -83,22 +85,22 @@ func measureCloudBesideMetal(ctx context.Context, b *Bed) (m Measurement, err er
 	if _, err := h.inCloud(ctx, 1, 1); err != nil {
 		return m, err
 	}
-	var walls []string
+	var took []string
 	for i, prefix := range []string{alonePrefix, togetherPrefix, togetherPrefix, alonePrefix} {
 		hosts := 0
 		if prefix == togetherPrefix {
 			hosts = slowHosts
 		}
-		took, err := h.inCloud(ctx, cloudMachines, hosts)
+		wall, err := h.inCloud(ctx, cloudMachines, hosts)
 		if err != nil {
 			return m, err
 		}
 		run := fmt.Sprintf("%s%d", prefix, i+1)
-		m.Records = append(m.Records, sample(run, quantityWall, took.Seconds()))
-		walls = append(walls, fmt.Sprintf("%s %.1f s", run, took.Seconds()))
+		m.Records = append(m.Records, sample(run, quantityWall, wall.Seconds()))
+		took = append(took, fmt.Sprintf("%s %.1f s", run, wall.Seconds()))
 	}
 	m.Note = fmt.Sprintf("real Nova, %s; real machine-controller-manager and driver; %d machines in the cloud; together: beside %d hosts whose operator does nothing until the cloud's machines are running; %s",
-		metalNote, cloudMachines, slowHosts, strings.Join(walls, ", "))
+		metalNote, cloudMachines, slowHosts, strings.Join(took, ", "))
 	return m, nil
 }
 
@@ -119,18 +121,24 @@ func (h *hybrid) inCloud(ctx context.Context, machines, hosts int) (time.Duratio
 
 // overAlone is the mean time of the runs together divided by that of the runs alone.
 func overAlone(records []Record) (float64, error) {
-	var alone, together []float64
-	for _, r := range records {
-		switch {
-		case r.Kind != kindSample || r.Service != quantityWall:
-		case strings.HasPrefix(r.Run, alonePrefix):
-			alone = append(alone, r.Value)
-		case strings.HasPrefix(r.Run, togetherPrefix):
-			together = append(together, r.Value)
-		}
-	}
+	alone, together := walls(records, alonePrefix), walls(records, togetherPrefix)
 	if len(alone) == 0 || len(alone) != len(together) {
 		return 0, fmt.Errorf("the log has %d runs alone and %d together", len(alone), len(together))
 	}
 	return mean(together) / mean(alone), nil
+}
+
+// overSlowest is the time of the slowest site together with the others divided by that of the slowest site alone.
+func overSlowest(records []Record) (float64, error) {
+	alone, together := walls(records, alonePrefix), walls(records, togetherPrefix)
+	if len(alone) == 0 || len(alone) != len(together) {
+		return 0, fmt.Errorf("the log has %d sites alone and %d together", len(alone), len(together))
+	}
+	return slices.Max(together) / slices.Max(alone), nil
+}
+
+// walls are the times of the runs whose names begin with prefix.
+func walls(records []Record, prefix string) []float64 {
+	ofRuns := slices.DeleteFunc(slices.Clone(records), func(r Record) bool { return !strings.HasPrefix(r.Run, prefix) })
+	return samplesOf(ofRuns, quantityWall)
 }

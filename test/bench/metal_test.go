@@ -43,6 +43,9 @@ var _ = Describe("Bare metal", func() {
 		Entry("means of together and alone", Count(overAlone), 1.1,
 			sample(alonePrefix+"1", quantityWall, 9), sample(togetherPrefix+"2", quantityWall, 10),
 			sample(togetherPrefix+"3", quantityWall, 12), sample(alonePrefix+"4", quantityWall, 11)),
+		Entry("the slowest site", Count(overSlowest), 1.2,
+			sample(alonePrefix+siteName, quantityWall, 3), sample(alonePrefix+metalSiteName, quantityWall, 10),
+			sample(togetherPrefix+siteName, quantityWall, 12), sample(togetherPrefix+metalSiteName, quantityWall, 11)),
 	)
 
 	DescribeTable("logs that say nothing",
@@ -53,6 +56,8 @@ var _ = Describe("Bare metal", func() {
 		Entry("no claimed host", Count(requestsPerClaim), inRun(runClaim, http.MethodPatch, "baremetalhosts/a", 409)),
 		Entry("no idle time", Count(requestsPerMinute), inRun(runIdle, http.MethodGet, "baremetalhosts", 200)),
 		Entry("nothing alone", Count(overAlone), sample(togetherPrefix+"1", quantityWall, 9)),
+		Entry("not all sites alone", Count(overSlowest), sample(alonePrefix+siteName, quantityWall, 9),
+			sample(togetherPrefix+siteName, quantityWall, 9), sample(togetherPrefix+metalSiteName, quantityWall, 9)),
 		Entry("nothing together", Count(overAlone), sample(alonePrefix+"1", quantityWall, 9)),
 	)
 
