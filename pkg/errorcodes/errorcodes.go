@@ -76,6 +76,13 @@ func collect(err error, add func(gardencorev1beta1.ErrorCode)) {
 // failedMachine finds the class in the errors of machines, as the driver of machine-controller-manager writes them.
 var failedMachine = regexp.MustCompile(`code = \[\w+\] message = \[(\w+): `)
 
+// IsProgress reports whether the error of a machine, as the driver of machine-controller-manager writes it, is none, because what was
+// asked for goes on.
+func IsProgress(description string) bool {
+	found := failedMachine.FindStringSubmatch(description)
+	return found != nil && found[1] == platform.Progress
+}
+
 // OfMachines returns the codes of an error that quotes the errors of failed machines.
 func OfMachines(err error) []gardencorev1beta1.ErrorCode {
 	if err == nil {

@@ -87,4 +87,13 @@ var _ = Describe("OfMachines", func() {
 		Expect(errorcodes.OfMachines(errors.New("Waiting until machines are available"))).To(BeEmpty())
 		Expect(errorcodes.OfMachines(nil)).To(BeEmpty())
 	})
+
+	DescribeTable("#IsProgress",
+		func(description string, expected bool) {
+			Expect(errorcodes.IsProgress(description)).To(Equal(expected))
+		},
+		Entry("a deletion that goes on", `code = [Unavailable] message = [Progress: site "racks": host "a" is deprovisioning]`, true),
+		Entry("an error", `code = [Unavailable] message = [Transient: site "racks": Progress: 503]`, false),
+		Entry("another text", "Progress: half way", false),
+	)
 })

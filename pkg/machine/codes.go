@@ -43,12 +43,16 @@ func codeOf(operation string, class platform.Class) codes.Code {
 // brackets replaces what machine-controller-manager looks for when it reads the code out of an error's text.
 var brackets = strings.NewReplacer("[", "(", "]", ")")
 
-// toStatus returns err as machine-controller-manager reads it. The message begins with the class.
+// toStatus returns err as machine-controller-manager reads it. The message begins with the class, or says that there is progress.
 func toStatus(operation, siteName string, err error) *status.Status {
 	class := platform.ClassOf(err)
+	word := string(class)
+	if platform.IsProgress(err) {
+		word = platform.Progress
+	}
 	if siteName != "" {
 		err = platform.InSite(siteName, err)
 	}
-	message := brackets.Replace(fmt.Sprintf("%s: %v", class, err))
+	message := brackets.Replace(fmt.Sprintf("%s: %v", word, err))
 	return status.WrapError(codeOf(operation, class), message, err)
 }

@@ -39,6 +39,12 @@ var _ = Describe("toStatus", func() {
 		Entry("Transient", platform.ClassTransient, codes.Unavailable, codes.Unavailable, codes.Unavailable),
 	)
 
+	It("says that there is progress where nothing is wrong", func() {
+		failure := toStatus(operationDelete, "racks", fmt.Errorf("release: %w", platform.NewProgress("host %q is cleaned", "a")))
+		Expect(failure.Code()).To(Equal(codes.Unavailable))
+		Expect(failure.Message()).To(Equal(`Progress: site "racks": release: host "a" is cleaned`))
+	})
+
 	It("takes an error without class for a transient one", func() {
 		Expect(toStatus(operationGet, "", errors.New("connection reset")).Code()).To(Equal(codes.Unavailable))
 	})

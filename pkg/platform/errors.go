@@ -33,12 +33,19 @@ const (
 	ClassTransient Class = "Transient"
 )
 
+// Progress stands for the class where machine-controller-manager is told of an error that is none, because what was asked for goes
+// on.
+const Progress = "Progress"
+
 // Error is an error of a site with its class.
 type Error struct {
 	// Class is the kind of the problem.
 	Class Class
 	// Site is the name of the site, if known.
 	Site string
+	// Progress is true if nothing is wrong: what was asked for goes on, and the message says how far it is. The class is
+	// ClassTransient then.
+	Progress bool
 	// RetryAfter is how long the site asked to wait; zero if it did not.
 	RetryAfter time.Duration
 	// Err is the cause.
@@ -61,6 +68,17 @@ func (e *Error) Unwrap() error {
 // NewError returns an error of the class with a formatted message.
 func NewError(class Class, format string, args ...any) *Error {
 	return &Error{Class: class, Err: fmt.Errorf(format, args...)}
+}
+
+// NewProgress returns an error that says how far something is that goes on. It is of ClassTransient.
+func NewProgress(format string, args ...any) *Error {
+	return &Error{Class: ClassTransient, Progress: true, Err: fmt.Errorf(format, args...)}
+}
+
+// IsProgress reports whether err says how far something is that goes on, and nothing else.
+func IsProgress(err error) bool {
+	var classified *Error
+	return errors.As(err, &classified) && classified.Progress && joinedErrors(err) == nil
 }
 
 // ClassOf returns the class of err: of a chain of errors that of the outermost classified one, of joined errors the first that
@@ -99,7 +117,7 @@ func InSite(site string, err error) error {
 		if classified.Site == site {
 			return err
 		}
-		result.RetryAfter = classified.RetryAfter
+		result.RetryAfter, result.Progress = classified.RetryAfter, classified.Progress
 	}
 	return result
 }

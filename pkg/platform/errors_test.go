@@ -87,3 +87,16 @@ var _ = Describe("Registry", func() {
 		Expect(ClassOf(err)).To(Equal(ClassConfiguration))
 	})
 })
+
+var _ = DescribeTable("IsProgress",
+	func(err error, expected bool) {
+		Expect(IsProgress(err)).To(Equal(expected))
+		Expect(IsProgress(InSite("racks", err))).To(Equal(expected))
+	},
+	Entry("nothing", nil, false),
+	Entry("an error without a class", plain, false),
+	Entry("a transient error", transient, false),
+	Entry("progress", NewProgress("half way"), true),
+	Entry("wrapped progress", fmt.Errorf("host: %w", NewProgress("half way")), true),
+	Entry("progress beside an error", errors.Join(NewProgress("half way"), quota), false),
+)

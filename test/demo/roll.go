@@ -6,7 +6,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
@@ -38,49 +37,13 @@ func (d *demo) roll(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	if err := d.waitRolled(ctx); err != nil {
+	if err := d.waitReconciled(ctx, &extensionsv1alpha1.Worker{}); err != nil {
 		return err
 	}
 	if err := d.waitMachines(ctx, pool, d.size, before); err != nil {
 		return err
 	}
 	return d.checkImages(ctx, imagesBefore)
-}
-
-// waitRolled waits until the Worker is reconciled. As gardenlet does, it asks again after an error; the only one that may be is that
-// machines are still being deleted, because their hosts are cleaned.
-func (d *demo) waitRolled(ctx context.Context) error {
-	for {
-		err := d.waitReconciled(ctx, &extensionsv1alpha1.Worker{})
-		if err == nil {
-			return nil
-		}
-		deleting, listErr := d.deleting(ctx)
-		if listErr != nil || !deleting {
-			return errors.Join(err, listErr)
-		}
-		d.screen.print("    hosts of deleted machines are cleaned, asking again: " + err.Error())
-		if err := d.wait(ctx, func(ctx context.Context) (bool, string, error) {
-			deleting, err := d.deleting(ctx)
-			return !deleting, "hosts of deleted machines are cleaned", err
-		}); err != nil {
-			return err
-		}
-		if err := d.changeWorker(ctx, func(*extensionsv1alpha1.Worker) {}); err != nil {
-			return err
-		}
-	}
-}
-
-// deleting reports whether machines of the pool are being deleted.
-func (d *demo) deleting(ctx context.Context) (bool, error) {
-	machines, err := d.poolMachines(ctx, pool)
-	for _, m := range machines {
-		if m.DeletionTimestamp != nil {
-			return true, err
-		}
-	}
-	return false, err
 }
 
 // nextUserData writes the Secret with the user data of the pool's next machines and returns its name.

@@ -16,6 +16,8 @@ import (
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/codes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
 )
 
 const (
@@ -71,7 +73,7 @@ func (d *demo) machinesHealthy(ctx context.Context) error {
 			continue
 		}
 		for _, m := range *set.Status.FailedMachines {
-			if m.LastOperation.ErrorCode != codes.ResourceExhausted.String() && m.LastOperation.Type != machinev1alpha1.MachineOperationDelete {
+			if m.LastOperation.ErrorCode != codes.ResourceExhausted.String() && !errorcodes.IsProgress(m.LastOperation.Description) {
 				errs = append(errs, fmt.Errorf("machine %s failed: %s", m.Name, m.LastOperation.Description))
 			}
 		}

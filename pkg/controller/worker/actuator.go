@@ -48,7 +48,7 @@ func NewActuator(
 	resolveTimeout time.Duration,
 ) worker.Actuator {
 	newGeneric := func(factory genericactuator.DelegateFactory) worker.Actuator {
-		return genericactuator.NewActuator(mgr, gardenCluster, factory, errorcodes.OfMachines)
+		return genericactuator.NewActuator(patientManager{mgr}, gardenCluster, factory, errorcodes.OfMachines)
 	}
 	a := &actuator{
 		Actuator:   newGeneric(nil),

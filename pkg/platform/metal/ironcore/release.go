@@ -96,7 +96,7 @@ func (i *Inventory) waitUntilFree(ctx context.Context, machine string, server *m
 	var late error
 	done, err := metalclient.Poll(ctx, requestInterval, time.Until(deadline), func() (bool, error) {
 		if claim, err := i.claim(ctx, i.session.Client(), machine); claim != nil || err != nil {
-			late = platform.NewError(platform.ClassTransient, "server claim %q is being deleted", machine)
+			late = platform.NewProgress("server claim %q is being deleted", machine)
 			return false, err
 		}
 		if server == nil {
@@ -118,10 +118,10 @@ func (i *Inventory) waitUntilFree(ctx context.Context, machine string, server *m
 // releasing returns the error that the server is not free yet.
 func releasing(server *metalv1alpha1.Server) error {
 	if server.Status.State == metalv1alpha1.ServerStateReleased {
-		return platform.NewError(platform.ClassTransient, "server %q was retained, and waits for its cleaning", server.Name)
+		return platform.NewProgress("server %q was retained, and waits for its cleaning", server.Name)
 	}
 	if server.Status.PowerState != metalv1alpha1.ServerOffPowerState {
-		return platform.NewError(platform.ClassTransient, "server %q is being released: it is switched off", server.Name)
+		return platform.NewProgress("server %q is being released: it is switched off", server.Name)
 	}
-	return platform.NewError(platform.ClassTransient, "server %q is being released", server.Name)
+	return platform.NewProgress("server %q is being released", server.Name)
 }

@@ -143,9 +143,9 @@ func (i *Inventory) lateHost(ctx context.Context, name, machine string) (*metal3
 	case fault(host) != "":
 		return nil, platform.NewError(platform.ClassTransient, "host %q cannot be cleaned, and nobody gets it before: %s", name, fault(host))
 	case isClean(host):
-		return nil, platform.NewError(platform.ClassTransient, "host %q is switched off", name)
+		return nil, platform.NewProgress("host %q is switched off", name)
 	default:
-		return nil, platform.NewError(platform.ClassTransient, "host %q is %s", name, progress(host))
+		return nil, platform.NewProgress("host %q is %s", name, progress(host))
 	}
 }
 
