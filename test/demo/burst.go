@@ -44,16 +44,13 @@ func (d *demo) fill(ctx context.Context) error {
 	return d.printNodes(ctx)
 }
 
-// drain removes all machines of the pool burst, as if its pods had ended.
+// drain removes all machines of the pool burst, as if its pods had ended, and does not wait.
 func (d *demo) drain(ctx context.Context) error {
 	machines, err := d.poolMachines(ctx, burst)
 	if err != nil {
 		return err
 	}
-	if err := d.scaler().Remove(ctx, slices.Collect(maps.Keys(machines))...); err != nil {
-		return err
-	}
-	return d.waitMachines(ctx, burst, 0, nil)
+	return d.scaler().Remove(ctx, slices.Collect(maps.Keys(machines))...)
 }
 
 // scaler plays the cluster-autoscaler.

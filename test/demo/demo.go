@@ -88,9 +88,8 @@ func (d *demo) steps() []step {
 		{name: "Infrastructure on all sites", run: d.waitInfrastructure},
 		{name: "Worker: a pool on all sites", run: d.waitWorker},
 		{name: "Scale the pool up", run: d.scaleUp},
-		{name: "Scale it down", run: d.scaleDown},
 		{name: "Fill bare metal, then the cloud", run: d.fill},
-		{name: "Remove what was filled", run: d.drain},
+		{name: "Scale all down", run: d.scaleDown},
 		{name: "Roll its image", run: d.roll},
 	}
 	if d.keep {

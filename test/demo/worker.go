@@ -86,7 +86,7 @@ func (d *demo) scaleUp(ctx context.Context) error {
 }
 
 // scaleDown lowers the pool's minimum, which removes no machine, and then does what the cluster-autoscaler would: it lowers
-// the replicas of the machine deployments.
+// the replicas of the machine deployments. The pool burst is emptied at the same time.
 func (d *demo) scaleDown(ctx context.Context) error {
 	if err := d.changeWorker(ctx, func(w *extensionsv1alpha1.Worker) { poolOf(w).Minimum = d.size }); err != nil {
 		return err
@@ -108,5 +108,11 @@ func (d *demo) scaleDown(ctx context.Context) error {
 			return err
 		}
 	}
-	return d.waitMachines(ctx, pool, d.size, nil)
+	if err := d.drain(ctx); err != nil {
+		return err
+	}
+	if err := d.waitMachines(ctx, pool, d.size, nil); err != nil {
+		return err
+	}
+	return d.waitMachines(ctx, burst, 0, nil)
 }
