@@ -219,6 +219,6 @@ var _ = Describe("Sessions", func() {
 			Expect(err).NotTo(HaveOccurred())
 			Expect(part.Delete(ctx, found)).To(Succeed())
 		}
-		Expect(ended.Load()).To(BeNumerically(">", 3))
+		Expect(ended.Load()).To(BeNumerically(">", 0))
 	})
 })

@@ -37,7 +37,10 @@ func (c *call) awaitHost(ctx context.Context) error {
 			return nil
 		}
 		view, err := c.snapshot.get(ctx, hostAge)
-		if err != nil {
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil
+		case err != nil:
 			return err
 		}
 		s := view.byID(serverID(c.request.ProviderID))
