@@ -53,7 +53,7 @@ var _ = Describe("The access to Metal3's hosts", Serial, func() {
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
 		landscape.Cluster.APIServer.Resume()
 		Eventually(ctx, func() error { return errorOf(driver.Create(ctx, t.request("b"))) }, time.Minute).Should(Succeed())
-		Expect(landscape.Journal.HostsOf(t.shoot + "/" + t.machine("b"))).To(HaveLen(1))
+		Eventually(ctx, func() []string { return landscape.Journal.HostsOf(t.shoot + "/" + t.machine("b")) }, soon).Should(HaveLen(1))
 		Expect([]string{t.hostOf(ctx, "a"), t.hostOf(ctx, "b")}).To(ConsistOf(hosts))
 	}, SpecTimeout(2*time.Minute))
 

@@ -43,11 +43,17 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		landscape.Stop()
 	})
 	Expect(err).NotTo(HaveOccurred(), "hack/landscape/build.sh builds what is missing")
+	grant(ctx)
+}, NodeTimeout(2*time.Minute))
+
+// grant gives the tenant its permissions and credentials. What it had before is void if its account was deleted.
+func grant(ctx context.Context) {
+	GinkgoHelper()
 	Expect(landscape.Grant(ctx)).To(Succeed())
 	token, err := landscape.Token(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	credentials = token.SiteCredentials()
-}, NodeTimeout(2*time.Minute))
+}
 
 // newShoot is the technical ID of a shoot.
 func newShoot() string {
