@@ -72,6 +72,7 @@ var _ = Describe("A shoot on OpenStack, vSphere and bare metal", Ordered, func()
 
 	fillingSpecs()
 	slowSpecs()
+	cleaningSpecs()
 	outageSpecs()
 	crashSpecs()
 	moveSpecs()

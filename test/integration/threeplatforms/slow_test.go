@@ -58,6 +58,31 @@ func slowSpecs() {
 	}, SpecTimeout(12*time.Minute))
 }
 
+func cleaningSpecs() {
+	It("should call hosts that are cleaned no failure of the Worker", func(ctx SpecContext) {
+		before := identities(ctx, mixed(), rack)
+		size := scale(ctx, rack, 1)
+		leaving := newest(ctx, rack, before)
+		expectRunning(ctx, mixed(), rack, size, inTime)
+		inventory.Metal3.Pause()
+		DeferCleanup(inventory.Metal3.Resume)
+		Expect(newScaler().Remove(ctx, leaving.Name)).To(Succeed())
+		Eventually(failedMachines).WithContext(ctx).Within(time.Minute).Should(ConsistOf(HavePrefix(leaving.Name)), "machine-controller-manager knows no other word")
+
+		since := time.Now()
+		changed, err := local.ChangeWorker(ctx, func(*extensionsv1alpha1.Worker) {})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(local.Reconciled(ctx, changed, since)).To(Succeed())
+		Expect(changed.Status.LastError).To(BeNil())
+		Expect(identities(ctx, mixed(), rack)).To(HaveKey(leaving.Name))
+		Expect(consumers(ctx)).To(ContainElement(local.Name+"/"+leaving.Name), "the host is not free before it is clean")
+
+		inventory.Metal3.Resume()
+		expectRunning(ctx, mixed(), rack, size-1, inTime)
+		Expect(identities(ctx, mixed(), rack)).To(Equal(before))
+	}, SpecTimeout(8*time.Minute))
+}
+
 // bootstrapToken is until when the token is valid with which a machine joins.
 func bootstrapToken(ctx context.Context, machine string) time.Time {
 	GinkgoHelper()
