@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +28,9 @@ const (
 	// The runs of a comparison with one site alone have these prefixes.
 	alonePrefix    = "alone-"
 	togetherPrefix = "together-"
+
+	// quantityAsked is when OpenStack was asked for the last server, in seconds.
+	quantityAsked = "asked"
 )
 
 // measureHybridWave creates machines on each site alone, and then on all sites at the same time.
@@ -82,7 +86,7 @@ func measureCloudBesideMetal(ctx context.Context, b *Bed) (m Measurement, err er
 	}
 	defer func() { err = errors.Join(err, h.close(ctx)) }()
 	// The first machines find processes that know nothing yet.
-	if _, err := h.inCloud(ctx, 1, 1); err != nil {
+	if _, err := h.inCloud(ctx, "first", 1, 1); err != nil {
 		return m, err
 	}
 	var took []string
@@ -91,32 +95,46 @@ func measureCloudBesideMetal(ctx context.Context, b *Bed) (m Measurement, err er
 		if prefix == togetherPrefix {
 			hosts = slowHosts
 		}
-		wall, err := h.inCloud(ctx, cloudMachines, hosts)
+		run := fmt.Sprintf("%s%d", prefix, i+1)
+		records, err := h.inCloud(ctx, run, cloudMachines, hosts)
 		if err != nil {
 			return m, err
 		}
-		run := fmt.Sprintf("%s%d", prefix, i+1)
-		m.Records = append(m.Records, sample(run, quantityWall, wall.Seconds()))
-		took = append(took, fmt.Sprintf("%s %.1f s", run, wall.Seconds()))
+		m.Records = append(m.Records, records...)
+		took = append(took, fmt.Sprintf("%s %.1f s (%.1f s until OpenStack was asked for the last server)",
+			run, walls(records, run)[0], samplesOf(records, quantityAsked)[0]))
 	}
 	m.Note = fmt.Sprintf("real Nova, %s; real machine-controller-manager and driver; %d machines in the cloud; together: beside %d hosts whose operator does nothing until the cloud's machines are running; %s",
 		metalNote, cloudMachines, slowHosts, strings.Join(took, ", "))
 	return m, nil
 }
 
-// inCloud creates machines in the cloud beside hosts that do not get ready meanwhile, deletes all of them and returns how long those in
-// the cloud took until they were running.
-func (h *hybrid) inCloud(ctx context.Context, machines, hosts int) (time.Duration, error) {
+// inCloud creates machines in the cloud beside hosts that do not get ready meanwhile, and deletes all of them. It returns the requests to
+// OpenStack, how long the machines took until they were running, and when OpenStack was asked for the last of them.
+func (h *hybrid) inCloud(ctx context.Context, run string, machines, hosts int) ([]Record, error) {
 	operator := h.metal.inventory.Metal3
 	operator.Pause()
 	defer operator.Resume()
-	w, err := h.create(ctx, map[string]int{siteName: machines, metalSiteName: hosts}, siteName)
+	var (
+		start = time.Now()
+		w     wave
+	)
+	records, err := h.cloud.record(ctx, run, func(ctx context.Context) (err error) {
+		w, err = h.create(ctx, map[string]int{siteName: machines, metalSiteName: hosts}, siteName)
+		return err
+	})
 	if err != nil {
-		return 0, err
+		return nil, err
+	}
+	var asked time.Duration
+	for _, r := range records {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.Path, "/servers") {
+			asked = max(asked, r.Time.Sub(start))
+		}
 	}
 	fmt.Fprintf(h.progress, "  %d machines beside %d hosts: %s\n", machines, hosts, w)
 	operator.Resume()
-	return w.last(), h.clear(ctx)
+	return append(records, sample(run, quantityWall, w.last().Seconds()), sample(run, quantityAsked, asked.Seconds())), h.clear(ctx)
 }
 
 // overAlone is the mean time of the runs together divided by that of the runs alone.
