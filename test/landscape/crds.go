@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"k8s.io/client-go/rest"
@@ -17,9 +18,12 @@ import (
 
 // crdFiles are the custom resource definitions that the controllers need, in Gardener's module.
 var crdFiles = []string{
+	"10-crd-autoscaling.k8s.io_verticalpodautoscalers.yaml",
 	"10-crd-extensions.gardener.cloud_clusters.yaml",
 	"10-crd-extensions.gardener.cloud_controlplanes.yaml",
 	"10-crd-extensions.gardener.cloud_infrastructures.yaml",
+	"10-crd-extensions.gardener.cloud_networks.yaml",
+	"10-crd-extensions.gardener.cloud_operatingsystemconfigs.yaml",
 	"10-crd-extensions.gardener.cloud_workers.yaml",
 	"10-crd-machine.sapcloud.io_machineclasses.yaml",
 	"10-crd-machine.sapcloud.io_machinedeployments.yaml",
@@ -28,15 +32,15 @@ var crdFiles = []string{
 	"10-crd-resources.gardener.cloud_managedresources.yaml",
 }
 
-// InstallCRDs installs the custom resource definitions of Gardener and machine-controller-manager and waits until they are
-// served.
-func InstallCRDs(ctx context.Context, config *rest.Config) error {
+// InstallCRDs installs the custom resource definitions of Gardener and machine-controller-manager that the controllers need, and
+// those in further files of Gardener's folder of custom resource definitions for seeds. It waits until they are served.
+func InstallCRDs(ctx context.Context, config *rest.Config, further ...string) error {
 	dir, err := moduleDir(ctx, "github.com/gardener/gardener")
 	if err != nil {
 		return err
 	}
 	options := envtest.CRDInstallOptions{ErrorIfPathMissing: true}
-	for _, file := range crdFiles {
+	for _, file := range slices.Concat(crdFiles, further) {
 		options.Paths = append(options.Paths, filepath.Join(dir, "example", "seed-crds", file))
 	}
 	_, err = envtest.InstallCRDs(config, options)
