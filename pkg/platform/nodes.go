@@ -16,7 +16,7 @@ import (
 
 // Nodes connects nodes and Services with a site. The cloud-controller-manager uses it. Errors are classified.
 type Nodes interface {
-	// Open signs in at the site and returns once everything that is needed there has answered.
+	// Open signs in at the site and returns once everything that is needed there has answered. The site is open until ctx ends.
 	Open(ctx context.Context, r NodesRequest) (NodeSite, error)
 }
 

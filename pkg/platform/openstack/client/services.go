@@ -90,17 +90,17 @@ func (s *Session) classifyDiscovery(service string, err error) error {
 
 // endpointKey is what the address of a service depends on.
 type endpointKey struct {
-	service      string
-	region       string
-	availability gophercloud.Availability
-	version      int
+	service, name string
+	region        string
+	availability  gophercloud.Availability
+	version       int
 }
 
 // rememberEndpoints asks for the address of a service until it is known.
 func rememberEndpoints(locate gophercloud.EndpointLocator) gophercloud.EndpointLocator {
 	var known sync.Map
 	return func(opts gophercloud.EndpointOpts) (string, error) {
-		key := endpointKey{service: opts.Type, region: opts.Region, availability: opts.Availability, version: opts.Version}
+		key := endpointKey{service: opts.Type, name: opts.Name, region: opts.Region, availability: opts.Availability, version: opts.Version}
 		if endpoint, ok := known.Load(key); ok {
 			return endpoint.(string), nil
 		}
