@@ -5,13 +5,8 @@
 package webhooks_test
 
 import (
-	"net"
-	"time"
-
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
-	"github.com/gardener/gardener/pkg/component/extensions/network"
-	"github.com/go-logr/logr"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/gardenlet"
 )
 
 const (
@@ -27,10 +24,7 @@ const (
 )
 
 var _ = Describe("network", func() {
-	_, pods, err := net.ParseCIDR("100.96.0.0/11")
-	Expect(err).NotTo(HaveOccurred())
-
-	// site1450 lets the first site of example/ carry less than Ethernet.
+	// site1450 writer the first site of example/ carry less than Ethernet.
 	site1450 := func(infrastructure *extensionsv1alpha1.Infrastructure) {
 		infrastructure.Status.ProviderStatus = &runtime.RawExtension{Raw: []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"InfrastructureStatus",
 			"sites":[{"name":"cloud","openstack":{"networkID":"n","networkMTU":1450,"subnetID":"s","securityGroupID":"g"}}]}`)}
@@ -39,20 +33,16 @@ var _ = Describe("network", func() {
 	DescribeTable("should give pods what all sites carry, and change nothing when gardenlet deploys the Network again",
 		func(ctx SpecContext, networkType, given, expected string) {
 			shoot := "shoot--local--" + rand.String(5)
-			Expect(gardenlet.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: shoot, Labels: map[string]string{
+			Expect(writer.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: shoot, Labels: map[string]string{
 				v1beta1constants.LabelShootProvider: "hybrid", v1beta1constants.LabelNetworkingProvider: networkType,
 			}}})).To(Succeed())
 			create(ctx, shoot, site1450)
-			values := &network.Values{Namespace: shoot, Name: "hybrid", Type: networkType, IPFamilies: []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPFamilyIPv4}, PodCIDRs: []net.IPNet{*pods}, ServiceCIDRs: []net.IPNet{*pods}}
-			if given != "" {
-				values.ProviderConfig = &runtime.RawExtension{Raw: []byte(given)}
-			}
-			component := network.New(logr.Discard(), gardenlet, values, time.Second, time.Second, time.Second)
+			component := writer.Network(shoot, networkType, given)
 
-			object := &extensionsv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Name: "hybrid", Namespace: shoot}}
+			object := &extensionsv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Name: gardenlet.Network, Namespace: shoot}}
 			for range 2 {
 				Expect(component.Deploy(ctx)).To(Succeed())
-				Expect(gardenlet.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
+				Expect(writer.Client.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
 				Expect(object.Spec.ProviderConfig.Raw).To(MatchJSON(expected))
 				Expect(object.Generation).To(BeEquivalentTo(1))
 			}
@@ -60,11 +50,11 @@ var _ = Describe("network", func() {
 			By("letting the network extension end its work, and gardenlet delete the Network")
 			patch := client.MergeFrom(object.DeepCopy())
 			delete(object.Annotations, v1beta1constants.GardenerOperation)
-			Expect(gardenlet.Patch(ctx, object, patch)).To(Succeed())
+			Expect(writer.Client.Patch(ctx, object, patch)).To(Succeed())
 			Expect(object.Generation).To(BeEquivalentTo(1))
-			Expect(gardenlet.Delete(ctx, &extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: "hybrid", Namespace: shoot}})).To(Succeed())
+			Expect(writer.Client.Delete(ctx, &extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: "hybrid", Namespace: shoot}})).To(Succeed())
 			Expect(component.Destroy(ctx)).To(Succeed())
-			Expect(client.IgnoreNotFound(gardenlet.Get(ctx, client.ObjectKeyFromObject(object), object))).To(Succeed())
+			Expect(client.IgnoreNotFound(writer.Client.Get(ctx, client.ObjectKeyFromObject(object), object))).To(Succeed())
 		},
 		Entry("calico without a configuration", "calico", "", `{`+calicoVersion+`,"overlay":{"enabled":true},"vethMTU":"1430"}`),
 		Entry("calico with VXLAN", "calico", `{`+calicoVersion+`,"vxlan":{"enabled":true},"typha":{"enabled":true}}`,
@@ -78,12 +68,12 @@ var _ = Describe("network", func() {
 
 	It("should refuse an MTU that is none", func(ctx SpecContext) {
 		object := &extensionsv1alpha1.Network{
-			ObjectMeta: metav1.ObjectMeta{Name: "hybrid", Namespace: namespace},
+			ObjectMeta: metav1.ObjectMeta{Name: gardenlet.Network, Namespace: namespace},
 			Spec: extensionsv1alpha1.NetworkSpec{
 				DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "calico", ProviderConfig: &runtime.RawExtension{Raw: []byte(`{` + calicoVersion + `,"vethMTU":"big"}`)}},
 				PodCIDR:     "100.96.0.0/11", ServiceCIDR: "100.64.0.0/13",
 			},
 		}
-		Expect(gardenlet.Create(ctx, object)).To(MatchError(ContainSubstring("spec.providerConfig.vethMTU must be the text of a number of bytes between 0 and 65535")))
+		Expect(writer.Client.Create(ctx, object)).To(MatchError(ContainSubstring("spec.providerConfig.vethMTU must be the text of a number of bytes between 0 and 65535")))
 	})
 })

@@ -15,7 +15,6 @@ import (
 
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
-	"github.com/gardener/gardener/pkg/client/kubernetes"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -24,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/test/gardenlet"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
 
@@ -41,8 +41,8 @@ func TestWebhooks(t *testing.T) {
 
 var (
 	seed *landscape.Landscape
-	// gardenlet is a client that knows all kinds that gardenlet writes.
-	gardenlet client.Client
+	// writer writes what gardenlet writes.
+	writer *gardenlet.Gardenlet
 )
 
 var _ = BeforeSuite(func(ctx SpecContext) {
@@ -59,8 +59,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(seed.Stop)
 	Expect(seed.StartCluster(ctx)).To(Succeed())
-	Expect(landscape.InstallCRDs(ctx, seed.Cluster.Config, "10-crd-monitoring.coreos.com_prometheusrules.yaml", "10-crd-monitoring.coreos.com_servicemonitors.yaml")).To(Succeed())
-	gardenlet, err = client.New(seed.Cluster.Config, client.Options{Scheme: kubernetes.SeedScheme})
+	writer, err = gardenlet.New(ctx, seed.Cluster.Config)
 	Expect(err).NotTo(HaveOccurred())
 
 	Expect(seed.Extension.Start()).To(Succeed())
@@ -82,7 +81,7 @@ var _ = ReportAfterEach(func(report SpecReport) {
 // webhooks are those that the extension registered.
 func webhooks(ctx context.Context, g Gomega) []admissionregistrationv1.MutatingWebhook {
 	config := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: registration}}
-	g.Expect(gardenlet.Get(ctx, client.ObjectKeyFromObject(config), config)).To(Succeed())
+	g.Expect(writer.Client.Get(ctx, client.ObjectKeyFromObject(config), config)).To(Succeed())
 	g.Expect(config.Webhooks).NotTo(BeEmpty())
 	return config.Webhooks
 }
@@ -90,10 +89,10 @@ func webhooks(ctx context.Context, g Gomega) []admissionregistrationv1.MutatingW
 // labelNamespace says what the shoot of a namespace is.
 func labelNamespace(ctx context.Context, name string, labels map[string]string) {
 	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	Expect(gardenlet.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
+	Expect(writer.Client.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
 	patch := client.MergeFrom(object.DeepCopy())
 	object.Labels = labels
-	Expect(gardenlet.Patch(ctx, object, patch)).To(Succeed())
+	Expect(writer.Client.Patch(ctx, object, patch)).To(Succeed())
 }
 
 // create creates the Cluster and the Infrastructure of example/ for a namespace. The Infrastructure is not reconciled.
@@ -106,10 +105,10 @@ func create(ctx context.Context, name string, change func(*extensionsv1alpha1.In
 		change(infrastructure)
 	}
 	status := infrastructure.Status
-	Expect(gardenlet.Create(ctx, cluster)).To(Succeed())
-	Expect(gardenlet.Create(ctx, infrastructure)).To(Succeed())
+	Expect(writer.Client.Create(ctx, cluster)).To(Succeed())
+	Expect(writer.Client.Create(ctx, infrastructure)).To(Succeed())
 	infrastructure.Status = status
-	Expect(gardenlet.Status().Update(ctx, infrastructure)).To(Succeed())
+	Expect(writer.Client.Status().Update(ctx, infrastructure)).To(Succeed())
 }
 
 func read(file string, object client.Object) {
