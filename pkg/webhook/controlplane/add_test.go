@@ -11,18 +11,31 @@ import (
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	kubernetesclient "github.com/gardener/gardener/pkg/client/kubernetes"
-	"github.com/gardener/gardener/pkg/utils/test"
+	"github.com/go-logr/logr"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	admissionv1 "k8s.io/api/admission/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	fakeclient "sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	. "github.com/gardener/gardener-extension-provider-hybrid/pkg/webhook/controlplane"
 )
+
+// fakeManager is a manager with a client.
+type fakeManager struct {
+	manager.Manager
+
+	client client.Client
+}
+
+func (m fakeManager) GetClient() client.Client   { return m.client }
+func (m fakeManager) GetScheme() *runtime.Scheme { return kubernetesclient.SeedScheme }
+func (m fakeManager) GetLogger() logr.Logger     { return logr.Discard() }
 
 var _ = Describe("Webhook", func() {
 	const shoot = "shoot--a--b"
@@ -34,7 +47,7 @@ var _ = Describe("Webhook", func() {
 	}
 
 	It("works for shoots of our type, on what gardenlet marks", func() {
-		webhook, err := New(&test.FakeManager{Scheme: kubernetesclient.SeedScheme})
+		webhook, err := New(fakeManager{})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(webhook.Target).To(Equal(extensionswebhook.TargetSeed))
 		Expect(webhook.NamespaceSelector.MatchExpressions).To(ConsistOf(metav1.LabelSelectorRequirement{
@@ -49,8 +62,8 @@ var _ = Describe("Webhook", func() {
 			Seed:         new(raw(map[string]string{"kind": "Unknown"})),
 			Shoot:        raw(&gardencorev1beta1.Shoot{TypeMeta: metav1.TypeMeta{APIVersion: "core.gardener.cloud/v1beta1", Kind: "Shoot"}}),
 		}}
-		client := fakeclient.NewClientBuilder().WithScheme(kubernetesclient.SeedScheme).WithObjects(cluster).Build()
-		webhook, err := New(&test.FakeManager{Scheme: kubernetesclient.SeedScheme, Client: client})
+		reader := fakeclient.NewClientBuilder().WithScheme(kubernetesclient.SeedScheme).WithObjects(cluster).Build()
+		webhook, err := New(fakeManager{client: reader})
 		Expect(err).NotTo(HaveOccurred())
 		deployment := &appsv1.Deployment{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
