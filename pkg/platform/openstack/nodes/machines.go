@@ -60,15 +60,20 @@ func (m *machines) ShutDown(ctx context.Context, node *corev1.Node) (bool, error
 	return off, m.classify(err)
 }
 
-// Describe implements platform.NodeMachines.
+// Describe implements platform.NodeMachines. What a node says of itself is checked until it is initialized.
 func (m *machines) Describe(ctx context.Context, node *corev1.Node) (platform.NodeMachine, error) {
-	if node.Spec.ProviderID == "" {
+	switch _, initialized := node.Labels[v1alpha1.LabelInitializedBy]; {
+	case node.Spec.ProviderID == "":
 		id, err := m.find(ctx, node.Name)
 		if err != nil {
 			return platform.NodeMachine{}, m.classify(err)
 		}
 		node = node.DeepCopy()
 		node.Spec.ProviderID = providerIDPrefix + id
+	case !initialized:
+		if err := m.check(ctx, node); err != nil {
+			return platform.NodeMachine{}, m.classify(err)
+		}
 	}
 	metadata, err := m.instances.InstanceMetadata(ctx, node)
 	if err != nil {
@@ -102,6 +107,19 @@ func (m *machines) find(ctx context.Context, name string) (string, error) {
 	default:
 		return "", platform.NewError(platform.ClassConflict, "%d servers with the name %q were made for shoot %q and site %q: %q", len(ids), name, m.owner.Shoot, m.owner.Site, ids)
 	}
+}
+
+// check returns an error unless the server with the node's provider ID is that of the node.
+func (m *machines) check(ctx context.Context, node *corev1.Node) error {
+	server, err := servers.Get(ctx, m.compute, serverID(node)).Extract()
+	if err != nil {
+		return err
+	}
+	if server.Name != node.Name || !m.owner.OwnsServer(server.Metadata) {
+		return platform.NewError(platform.ClassConflict, "server %q (%s) is not that of node %q, or was not made for shoot %q and site %q",
+			server.Name, server.ID, node.Name, m.owner.Shoot, m.owner.Site)
+	}
+	return nil
 }
 
 // zonesOf returns the zones with an availability zone whose name the library has made a label of.
