@@ -89,11 +89,11 @@ func (m *mutator) carried(ctx context.Context, namespace string) (int32, error) 
 
 	profile, err := codec.Decode[v1alpha1.CloudProfileConfig](cluster.CloudProfile.Spec.ProviderConfig)
 	if err != nil {
-		return 0, fmt.Errorf("CloudProfile spec.providerConfig: %w", err)
+		return 0, fmt.Errorf("spec.providerConfig of the CloudProfile: %w", err)
 	}
 	config, err := codec.Decode[v1alpha1.InfrastructureConfig](infrastructure.Spec.ProviderConfig)
 	if err != nil {
-		return 0, fmt.Errorf("Infrastructure spec.providerConfig: %w", err)
+		return 0, fmt.Errorf("spec.providerConfig of the Infrastructure: %w", err)
 	}
 	sites, err := site.Resolve(site.Input{Profile: profile, Config: config})
 	if err != nil {
