@@ -8,15 +8,15 @@ package main
 import (
 	"os"
 
+	"k8s.io/apiserver/pkg/server"
 	"k8s.io/component-base/cli"
 	"k8s.io/klog/v2"
-	"sigs.k8s.io/controller-runtime/pkg/manager/signals"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/cmd/cloud-controller-manager-hybrid/app"
 )
 
 func main() {
-	command, err := app.NewCommand(signals.SetupSignalHandler())
+	command, err := app.NewCommand(server.SetupSignalContext())
 	if err != nil {
 		klog.ErrorS(err, "Command cannot be made")
 		os.Exit(1)

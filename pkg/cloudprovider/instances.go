@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	gardencorev1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	corev1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 	cloudproviderapi "k8s.io/cloud-provider/api"
@@ -99,7 +99,7 @@ func (i *instances) zone(node *corev1.Node, candidates []string) (string, error)
 	if len(candidates) == 0 {
 		return "", i.errorf(platform.ClassConfiguration, "node %q: its machine is in none of the site's zones", node.Name)
 	}
-	pool := node.Labels[gardencorev1beta1constants.LabelWorkerPool]
+	pool := node.Labels[v1beta1constants.LabelWorkerPool]
 	var found []string
 	for _, candidate := range candidates {
 		if strings.HasPrefix(node.Name, helper.MachineDeploymentName(i.config.Shoot, pool, candidate)+"-") {

@@ -58,18 +58,28 @@ var _ = Describe("CloudControllerManagerConfiguration", func() {
 	},
 		Entry("good", func(*v1alpha1.OpenStackCloudController, *v1alpha1.VSphereCloudController) {}),
 		Entry("without load balancers", func(o *v1alpha1.OpenStackCloudController, _ *v1alpha1.VSphereCloudController) { o.LoadBalancer = nil }),
-		Entry("no platform", func(*v1alpha1.OpenStackCloudController, *v1alpha1.VSphereCloudController) { config.Sites[0].OpenStack = nil }, problem{required, "cloud"}),
-		Entry("two platforms", func(_ *v1alpha1.OpenStackCloudController, v *v1alpha1.VSphereCloudController) { config.Sites[0].VSphere = v }, problem{required, "cloud"}),
-		Entry("OpenStack without anything", func(o *v1alpha1.OpenStackCloudController, _ *v1alpha1.VSphereCloudController) { *o = v1alpha1.OpenStackCloudController{} },
+		Entry("no platform", func(*v1alpha1.OpenStackCloudController, *v1alpha1.VSphereCloudController) {
+			config.Sites[0].OpenStack = nil
+		}, problem{required, "cloud"}),
+		Entry("two platforms", func(_ *v1alpha1.OpenStackCloudController, v *v1alpha1.VSphereCloudController) {
+			config.Sites[0].VSphere = v
+		}, problem{required, "cloud"}),
+		Entry("OpenStack without anything", func(o *v1alpha1.OpenStackCloudController, _ *v1alpha1.VSphereCloudController) {
+			*o = v1alpha1.OpenStackCloudController{}
+		},
 			problem{required, "cloud.openstack.connection.authURL"}, problem{required, "cloud.openstack.connection.region"}, problem{required, "cloud.openstack.zones"}),
-		Entry("credentials in an address", func(o *v1alpha1.OpenStackCloudController, _ *v1alpha1.VSphereCloudController) { o.Connection.AuthURL = "https://u:p@keystone/v3" },
+		Entry("credentials in an address", func(o *v1alpha1.OpenStackCloudController, _ *v1alpha1.VSphereCloudController) {
+			o.Connection.AuthURL = "https://u:p@keystone/v3"
+		},
 			problem{invalid, "cloud.openstack.connection.authURL"}),
 		Entry("connection", func(o *v1alpha1.OpenStackCloudController, v *v1alpha1.VSphereCloudController) {
 			o.Connection.RequestTimeout = &metav1.Duration{Duration: -time.Second}
 			o.Connection.TLS = &v1alpha1.TLS{CACert: "x"}
 			v.Connection.Proxy = &v1alpha1.Proxy{URL: "ftp://proxy"}
 		}, problem{invalid, "cloud.openstack.connection.requestTimeout"}, problem{invalid, "cloud.openstack.connection.tls.caCert"}, problem{invalid, "vc.vsphere.connection.proxy.url"}),
-		Entry("zone without its availability zone", func(o *v1alpha1.OpenStackCloudController, _ *v1alpha1.VSphereCloudController) { o.Zones[0].AvailabilityZone = "" },
+		Entry("zone without its availability zone", func(o *v1alpha1.OpenStackCloudController, _ *v1alpha1.VSphereCloudController) {
+			o.Zones[0].AvailabilityZone = ""
+		},
 			problem{required, "cloud.openstack.zones[0].availabilityZone"}),
 		Entry("load balancer", func(o *v1alpha1.OpenStackCloudController, _ *v1alpha1.VSphereCloudController) {
 			*o.LoadBalancer = v1alpha1.OpenStackLoadBalancer{Members: "Some", FloatingNetworkID: "x", FloatingSubnetID: "x", Classes: []v1alpha1.OpenStackLoadBalancerClass{{}}}
@@ -79,12 +89,16 @@ var _ = Describe("CloudControllerManagerConfiguration", func() {
 		Entry("members of all sites with ovn", func(o *v1alpha1.OpenStackCloudController, _ *v1alpha1.VSphereCloudController) {
 			o.LoadBalancer.Provider, o.LoadBalancer.Members = "ovn", v1alpha1.LoadBalancerMembersAll
 		}, problem{forbidden, "cloud.openstack.loadBalancer.members"}),
-		Entry("vSphere without anything", func(_ *v1alpha1.OpenStackCloudController, v *v1alpha1.VSphereCloudController) { *v = v1alpha1.VSphereCloudController{} },
+		Entry("vSphere without anything", func(_ *v1alpha1.OpenStackCloudController, v *v1alpha1.VSphereCloudController) {
+			*v = v1alpha1.VSphereCloudController{}
+		},
 			problem{required, "vc.vsphere.connection.server"}, problem{required, "vc.vsphere.zones"}),
 		Entry("names instead of references", func(_ *v1alpha1.OpenStackCloudController, v *v1alpha1.VSphereCloudController) {
 			v.Zones[0].ComputeCluster, v.Zones[0].ResourcePool = "/DC/cluster", "my pool"
 		}, problem{invalid, "vc.vsphere.zones[0].computeCluster"}, problem{invalid, "vc.vsphere.zones[0].resourcePool"}),
-		Entry("zone without its cluster", func(_ *v1alpha1.OpenStackCloudController, v *v1alpha1.VSphereCloudController) { v.Zones[0].ComputeCluster = "" },
+		Entry("zone without its cluster", func(_ *v1alpha1.OpenStackCloudController, v *v1alpha1.VSphereCloudController) {
+			v.Zones[0].ComputeCluster = ""
+		},
 			problem{required, "vc.vsphere.zones[0].computeCluster"}),
 	)
 
