@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,16 +48,12 @@ func (a admission) name() string {
 	return fmt.Sprintf("%T/%s/%s", a.object, a.object.GetNamespace(), a.object.GetName())
 }
 
-// write writes the object dry and checks the answer.
-func (a admission) write(ctx context.Context, c client.Client, check func(admission, client.Object) error) error {
+// write writes the object dry. The answer must be changed.
+func (a admission) write(ctx context.Context, c client.Client) error {
 	answer := a.object.DeepCopyObject().(client.Object)
 	if err := c.Update(ctx, answer, client.DryRunAll); err != nil {
 		return fmt.Errorf("%s: %w", a.name(), err)
 	}
-	return check(a, answer)
-}
-
-func (a admission) changed(answer client.Object) error {
 	marked, err := a.marked(answer)
 	if err == nil && !marked {
 		err = fmt.Errorf("%s was not changed by a webhook", a.name())
@@ -64,14 +61,7 @@ func (a admission) changed(answer client.Object) error {
 	return err
 }
 
-func (a admission) unchanged(answer client.Object) error {
-	marked, err := a.marked(answer)
-	if err == nil && marked {
-		err = fmt.Errorf("%s was changed by a webhook", a.name())
-	}
-	return err
-}
-
+// marked reports whether a webhook changed the object.
 func (a admission) marked(answer client.Object) (bool, error) {
 	content, err := json.Marshal(answer)
 	return strings.Contains(string(content), a.mark), err
@@ -179,8 +169,8 @@ func deployAdmissions(ctx context.Context, writer *gardenlet.Gardenlet, namespac
 		if err := writer.Client.Get(ctx, client.ObjectKeyFromObject(a.object), a.object); err != nil {
 			return nil, err
 		}
-		if err := a.unchanged(a.object); err != nil {
-			return nil, err
+		if marked, err := a.marked(a.object); err != nil || marked {
+			return nil, errors.Join(err, fmt.Errorf("%s was changed before the webhooks are called", a.name()))
 		}
 	}
 	return objects, nil
