@@ -20,7 +20,6 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -93,7 +92,7 @@ func newReview(c client.Client, config *admissionregistrationv1.MutatingWebhookC
 	body, err := json.Marshal(&admissionv1.AdmissionReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"},
 		Request: &admissionv1.AdmissionRequest{
-			UID:       types.UID(uuid.NewUUID()),
+			UID:       uuid.NewUUID(),
 			Kind:      metav1.GroupVersionKind(kind),
 			Resource:  metav1.GroupVersionResource(mapping.Resource),
 			Namespace: object.object.GetNamespace(), Name: object.object.GetName(),
