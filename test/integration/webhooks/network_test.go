@@ -38,8 +38,16 @@ var _ = Describe("network", func() {
 			}}})).To(Succeed())
 			create(ctx, shoot, site1450)
 			component := writer.Network(shoot, networkType, given)
-
 			object := &extensionsv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Name: gardenlet.Network, Namespace: shoot}}
+
+			By("waiting until the extension has seen the Infrastructure")
+			Eventually(func(g Gomega) {
+				first := object.DeepCopy()
+				first.Spec = extensionsv1alpha1.NetworkSpec{DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: networkType}, PodCIDR: "100.96.0.0/11", ServiceCIDR: "100.64.0.0/13"}
+				g.Expect(writer.Client.Create(ctx, first, client.DryRunAll)).To(Succeed())
+				g.Expect(first.Spec.ProviderConfig).To(HaveField("Raw", MatchRegexp("1450|1430")))
+			}).Should(Succeed())
+
 			for range 2 {
 				Expect(component.Deploy(ctx)).To(Succeed())
 				Expect(writer.Client.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
