@@ -43,7 +43,7 @@ func newManager() *manager {
 	}
 	m.process = &landscape.Process{Name: "cloud-controller-manager", Path: binary, LogFile: m.log, Args: []string{
 		"--kubeconfig=" + cluster.Kubeconfig, "--cloud-config=" + m.configFile(), "--credentials-directory=" + m.credentials,
-		"--bind-address=127.0.0.1", "--secure-port=0", "--node-monitor-period=1s", "--node-status-update-frequency=5s", "--v=2",
+		"--bind-address=127.0.0.1", "--secure-port=0", "--node-monitor-period=1s", "--node-status-update-frequency=5s", "--v=1",
 		"--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=500ms",
 	}}
 	for name, c := range clouds {
@@ -162,14 +162,13 @@ func getNode(ctx context.Context, name string) *corev1.Node {
 	return n
 }
 
-// initialized waits until the node has no taint any more and returns it and how long that took.
-func initialized(ctx context.Context, name string, within time.Duration) (*corev1.Node, time.Duration) {
+// initialized waits until the node has no taint any more and returns it.
+func initialized(ctx context.Context, name string, within time.Duration) *corev1.Node {
 	GinkgoHelper()
-	start := time.Now()
 	var n *corev1.Node
 	Eventually(func() []corev1.Taint {
 		n = getNode(ctx, name)
 		return n.Spec.Taints
 	}).WithContext(ctx).Within(within).ProbeEvery(50*time.Millisecond).ShouldNot(ContainElement(HaveField("Key", uninitialized)), name)
-	return n, time.Since(start)
+	return n
 }
