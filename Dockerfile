@@ -16,3 +16,7 @@ ENTRYPOINT ["/gardener-extension-provider-hybrid"]
 FROM gcr.io/distroless/static-debian12:nonroot AS machine-controller-manager-provider-hybrid
 COPY --from=builder /src/hack/bin/machine-controller-manager-provider-hybrid /machine-controller-manager-provider-hybrid
 ENTRYPOINT ["/machine-controller-manager-provider-hybrid"]
+
+FROM gcr.io/distroless/static-debian12:nonroot AS cloud-controller-manager-hybrid
+COPY --from=builder /src/hack/bin/cloud-controller-manager-hybrid /cloud-controller-manager-hybrid
+ENTRYPOINT ["/cloud-controller-manager-hybrid"]

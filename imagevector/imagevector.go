@@ -17,6 +17,8 @@ const (
 	ImageNameExtension = "gardener-extension-provider-hybrid"
 	// ImageNameMachineControllerManagerDriver is the image of the driver of machine-controller-manager.
 	ImageNameMachineControllerManagerDriver = "machine-controller-manager-provider-hybrid"
+	// ImageNameCloudControllerManager is the image of the cloud-controller-manager.
+	ImageNameCloudControllerManager = "cloud-controller-manager-hybrid"
 )
 
 var (

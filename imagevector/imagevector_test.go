@@ -32,6 +32,7 @@ var _ = Describe("ImageVector", func() {
 		},
 		Entry("extension", ImageNameExtension),
 		Entry("driver", ImageNameMachineControllerManagerDriver),
+		Entry("cloud-controller-manager", ImageNameCloudControllerManager),
 	)
 
 	It("should deploy the extension with its image", func() {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -106,6 +107,23 @@ func samplesOf(records []Record, quantity string) []float64 {
 		}
 	}
 	return values
+}
+
+// latency returns the time, in ms, in which so large a part of the requests was answered.
+func latency(part float64) Count {
+	return func(records []Record) (float64, error) {
+		answered := requestsOf(records)
+		if len(answered) == 0 {
+			return 0, errors.New("the log has no requests")
+		}
+		durations := make([]time.Duration, 0, len(answered))
+		for _, record := range answered {
+			durations = append(durations, record.Duration)
+		}
+		slices.Sort(durations)
+		index := int(math.Ceil(part*float64(len(durations)))) - 1
+		return durations[max(index, 0)].Seconds() * 1e3, nil
+	}
 }
 
 // logins is the number of requests for a token.

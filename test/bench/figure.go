@@ -128,6 +128,10 @@ var figures = []Figure{
 		Measure: shared(measureManyShoots), Count: worst(quantityMemory),
 	},
 	{
+		ID: "webhook-p99-ms-200rps", Unit: "ms", Target: new(50.0),
+		Measure: measureWebhooks, Count: latency(reviewedPart),
+	},
+	{
 		ID: "vsphere-machine-create-requests", Unit: "requests", Target: new(15.0), Peer: 52,
 		Measure: measureVSphereCreate, Count: maxPerRun(requests),
 	},

@@ -12,10 +12,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // tcpEstablished is the state of an established connection in /proc/net/tcp.
 const tcpEstablished = "01"
+
+// clockTick is the unit of times in /proc.
+const clockTick = 10 * time.Millisecond
 
 // memory is what a process has in memory, in MiB. Proportional counts what processes share in parts.
 type memory struct {
@@ -47,6 +51,32 @@ func parseMemory(content []byte) (memory, error) {
 		return memory{}, fmt.Errorf("no Rss or Pss in %q", content)
 	}
 	return m, nil
+}
+
+// processorTime is how long a process has used processors.
+func processorTime(pid int) (time.Duration, error) {
+	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	return parseProcessorTime(content)
+}
+
+// parseProcessorTime adds user and system time, which are the 12th and 13th field behind the name in parentheses.
+func parseProcessorTime(content []byte) (time.Duration, error) {
+	fields := strings.Fields(string(content[bytes.LastIndexByte(content, ')')+1:]))
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("no times in %q", content)
+	}
+	var total time.Duration
+	for _, field := range fields[11:13] {
+		ticks, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		total += time.Duration(ticks) * clockTick
+	}
+	return total, nil
 }
 
 // connections counts the established connections of this process.

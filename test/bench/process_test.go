@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -24,6 +25,16 @@ var _ = Describe("Processes", func() {
 
 	It("should not take unknown content for no memory", func() {
 		_, err := parseMemory([]byte("Rss:  2048 kB\n"))
+		Expect(err).To(HaveOccurred())
+	})
+
+	It("should add the time in user and system mode", func() {
+		Expect(parseProcessorTime([]byte("7 (a (b) c) S 1 2 3 4 5 6 7 8 9 10 150 50 99 99 20 0\n"))).To(Equal(2 * time.Second))
+		Expect(processorTime(os.Getpid())).To(BeNumerically(">", 0))
+	})
+
+	It("should not take unknown content for no time", func() {
+		_, err := parseProcessorTime([]byte("7 (a) S 1 2\n"))
 		Expect(err).To(HaveOccurred())
 	})
 

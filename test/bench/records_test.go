@@ -42,6 +42,20 @@ var _ = Describe("Samples", func() {
 		Entry("no delay", Count(faultDelay), 0.0, sample(undisturbed, quantityWave, 5), sample("503", quantityWave, 4)),
 	)
 
+	DescribeTable("the time in which a part of the requests is answered",
+		func(part float64, count int, expected float64) {
+			records := []Record{sample("1", "a", 1)}
+			for i := range count {
+				records = append(records, Record{Kind: countproxy.KindWrite, Duration: time.Duration(count-i) * time.Millisecond})
+			}
+			Expect(latency(part)(records)).To(BeNumerically("~", expected, 1e-9))
+		},
+		Entry("most of 100", 0.99, 100, 99.0),
+		Entry("most of 1,000", 0.99, 1000, 990.0),
+		Entry("half", 0.5, 100, 50.0),
+		Entry("the only one", 0.99, 1, 1.0),
+	)
+
 	DescribeTable("logs that say nothing",
 		func(count Count, records ...Record) {
 			_, err := count(records)
@@ -51,6 +65,7 @@ var _ = Describe("Samples", func() {
 		Entry("no sample of the quantity to take the median of", middle("a"), sample("1", "b", 1)),
 		Entry("no request that could be a login", Count(logins), sample("1", "b", 1)),
 		Entry("no count of servers", Count(lostServers), call(http.MethodDelete, "/v2.1/servers/1", 204)),
+		Entry("no request that was answered", latency(0.99), sample("1", "b", 1)),
 		Entry("no refused request", Count(earlyRequests), at(0, "nova", 503)),
 		Entry("no undisturbed wave", Count(faultDelay), sample("503", quantityWave, 1)),
 		Entry("no disturbed wave", Count(faultDelay), sample(undisturbed, quantityWave, 1)),

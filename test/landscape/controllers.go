@@ -9,9 +9,12 @@ import (
 	"strconv"
 )
 
+// extensionNamespace is the namespace of the extension.
+const extensionNamespace = "garden"
+
 // controllers makes the processes that work on the cluster. Intervals are short so that what is watched happens soon.
 func controllers(o Options, c *Cluster) (mcm, driver, extension *Process, err error) {
-	ports, err := FreePorts(4)
+	ports, err := FreePorts(5)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -36,8 +39,11 @@ func controllers(o Options, c *Cluster) (mcm, driver, extension *Process, err er
 	extension = process("gardener-extension-provider-hybrid", o.Binaries.Extension,
 		append([]string{
 			"--kubeconfig=" + c.Kubeconfig, "--leader-election=false", "--ignore-operation-annotation=false",
-			"--heartbeat-namespace=garden",
+			"--heartbeat-namespace=" + extensionNamespace,
 			"--metrics-bind-address=127.0.0.1:" + strconv.Itoa(ports[2]), "--health-bind-address=127.0.0.1:" + strconv.Itoa(ports[3]),
+			"--webhook-config-mode=url", "--webhook-config-url=127.0.0.1:" + strconv.Itoa(ports[4]), "--webhook-config-namespace=" + extensionNamespace,
+			"--webhook-config-server-host=127.0.0.1", "--webhook-config-server-port=" + strconv.Itoa(ports[4]),
+			"--webhook-config-cert-dir=" + filepath.Join(o.Dir, "webhook-certificates"),
 		}, o.ExtensionArgs...)...)
 	return mcm, driver, extension, nil
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -17,9 +18,12 @@ import (
 
 // crdFiles are the custom resource definitions that the controllers need, in Gardener's module.
 var crdFiles = []string{
+	"10-crd-autoscaling.k8s.io_verticalpodautoscalers.yaml",
 	"10-crd-extensions.gardener.cloud_clusters.yaml",
 	"10-crd-extensions.gardener.cloud_controlplanes.yaml",
 	"10-crd-extensions.gardener.cloud_infrastructures.yaml",
+	"10-crd-extensions.gardener.cloud_networks.yaml",
+	"10-crd-extensions.gardener.cloud_operatingsystemconfigs.yaml",
 	"10-crd-extensions.gardener.cloud_workers.yaml",
 	"10-crd-machine.sapcloud.io_machineclasses.yaml",
 	"10-crd-machine.sapcloud.io_machinedeployments.yaml",
@@ -28,10 +32,14 @@ var crdFiles = []string{
 	"10-crd-resources.gardener.cloud_managedresources.yaml",
 }
 
-// InstallCRDs installs the custom resource definitions of Gardener and machine-controller-manager and waits until they are
-// served.
-func InstallCRDs(ctx context.Context, config *rest.Config) error {
-	return CRDs{Module: "github.com/gardener/gardener", Folder: filepath.Join("example", "seed-crds"), Files: crdFiles}.Install(ctx, config)
+// InstallCRDs installs the custom resource definitions of Gardener and machine-controller-manager that the controllers need, and
+// those in further files of Gardener's folder of custom resource definitions for seeds. It waits until they are served.
+func InstallCRDs(ctx context.Context, config *rest.Config, further ...string) error {
+	return CRDs{
+		Module: "github.com/gardener/gardener",
+		Folder: filepath.Join("example", "seed-crds"),
+		Files:  slices.Concat(crdFiles, further),
+	}.Install(ctx, config)
 }
 
 // CRDs are files with custom resource definitions in the sources of a module.

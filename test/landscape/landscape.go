@@ -78,7 +78,7 @@ func (l *Landscape) StartCluster(ctx context.Context) error {
 		return err
 	}
 	l.Client = c
-	for _, name := range []string{"garden", l.namespace} {
+	for _, name := range []string{extensionNamespace, l.namespace} {
 		err := c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 		if client.IgnoreAlreadyExists(err) != nil {
 			return err

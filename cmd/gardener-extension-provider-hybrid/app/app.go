@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package app wires the controllers of provider-hybrid.
+// Package app wires the controllers and webhooks of provider-hybrid.
 package app
 
 import (
@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	vpaautoscalingv1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -29,12 +30,12 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// NewControllerManagerCommand returns the command that runs the controllers until the context ends.
+// NewControllerManagerCommand returns the command that runs the controllers and webhooks until the context ends.
 func NewControllerManagerCommand(ctx context.Context) *cobra.Command {
 	o := newOptions()
 	cmd := &cobra.Command{
 		Use:           "gardener-extension-" + v1alpha1.ExtensionName,
-		Short:         "Runs the controllers of provider-hybrid in a seed",
+		Short:         "Runs the controllers and webhooks of provider-hybrid in a seed",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(*cobra.Command, []string) error {
@@ -72,6 +73,14 @@ func run(ctx context.Context, o *options) error {
 	if err := o.switches.Completed().AddToManager(ctx, mgr); err != nil {
 		return fmt.Errorf("could not add controllers to manager: %w", err)
 	}
+	if webhooks := o.webhooks.Completed(); !webhooks.Switch.Disabled {
+		if _, err := webhooks.AddToManager(ctx, mgr, nil); err != nil {
+			return fmt.Errorf("could not add webhooks to manager: %w", err)
+		}
+		if err := mgr.AddReadyzCheck("webhook-server", mgr.GetWebhookServer().StartedChecker()); err != nil {
+			return fmt.Errorf("could not add ready check of webhook server to manager: %w", err)
+		}
+	}
 	return mgr.Start(ctx)
 }
 
@@ -80,6 +89,9 @@ func addToScheme(scheme *runtime.Scheme) error {
 		return err
 	}
 	if err := machinev1alpha1.AddToScheme(scheme); err != nil {
+		return err
+	}
+	if err := vpaautoscalingv1.AddToScheme(scheme); err != nil {
 		return err
 	}
 	metav1.AddToGroupVersion(scheme, machinev1alpha1.SchemeGroupVersion)

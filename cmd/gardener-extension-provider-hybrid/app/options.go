@@ -13,6 +13,7 @@ import (
 	heartbeatcmd "github.com/gardener/gardener/extensions/pkg/controller/heartbeat/cmd"
 	extensionsinfrastructure "github.com/gardener/gardener/extensions/pkg/controller/infrastructure"
 	extensionsworker "github.com/gardener/gardener/extensions/pkg/controller/worker"
+	webhookcmd "github.com/gardener/gardener/extensions/pkg/webhook/cmd"
 	"github.com/spf13/pflag"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -23,6 +24,8 @@ import (
 	infrastructureplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/infrastructure"
 	machineclassplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machineclasses"
 	machineplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machines"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/webhook/controlplane"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/webhook/network"
 )
 
 const (
@@ -31,6 +34,9 @@ const (
 	// seed wait for each other: a reconciliation writes its state after each object that it makes.
 	clientQPS   = 100
 	clientBurst = 130
+
+	defaultWebhookPort    = 10250
+	defaultWebhookCertDir = "/tmp/webhook-certificates"
 )
 
 // options are the flags of the command.
@@ -44,6 +50,7 @@ type options struct {
 	heartbeat      *heartbeatcmd.Options
 	switches       *extensionscmdcontroller.SwitchOptions
 	reconciler     *extensionscmdcontroller.ReconcilerOptions
+	webhooks       *webhookcmd.AddToManagerOptions
 
 	all extensionscmdcontroller.OptionAggregator
 }
@@ -58,6 +65,8 @@ func newOptions() *options {
 			LeaderElectionNamespace: namespace,
 			MetricsBindAddress:      ":8080",
 			HealthBindAddress:       ":8081",
+			WebhookServerPort:       defaultWebhookPort,
+			WebhookCertDir:          defaultWebhookCertDir,
 		},
 		general:        &extensionscmdcontroller.GeneralOptions{},
 		infrastructure: &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
@@ -72,16 +81,23 @@ func newOptions() *options {
 		),
 		reconciler: &extensionscmdcontroller.ReconcilerOptions{},
 	}
+	// No webhook works on objects of shoots, so that nothing is deployed to them.
+	o.webhooks = webhookcmd.NewAddToManagerOptions(v1alpha1.ExtensionName, "", nil, o.general,
+		&webhookcmd.ServerOptions{Namespace: os.Getenv("WEBHOOK_CONFIG_NAMESPACE")},
+		webhookcmd.NewSwitchOptions(
+			webhookcmd.Switch(controlplane.WebhookName, controlplane.New),
+			webhookcmd.Switch(network.WebhookName, network.New),
+		))
 	o.all = extensionscmdcontroller.NewOptionAggregator(
 		o.rest,
 		o.manager,
-		o.general,
 		extensionscmdcontroller.PrefixOption("infrastructure-", o.infrastructure),
 		extensionscmdcontroller.PrefixOption("worker-", o.worker),
 		extensionscmdcontroller.PrefixOption("healthcheck-", o.healthcheck),
 		extensionscmdcontroller.PrefixOption("heartbeat-", o.heartbeat),
 		o.switches,
 		o.reconciler,
+		o.webhooks,
 	)
 	return o
 }

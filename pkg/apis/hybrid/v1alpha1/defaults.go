@@ -17,6 +17,8 @@ const (
 	DefaultRequestTimeout = 60 * time.Second
 	// DefaultOpenStackEndpointType is the catalog interface that is used.
 	DefaultOpenStackEndpointType = "public"
+	// DefaultOpenStackLoadBalancerProvider is the Octavia provider.
+	DefaultOpenStackLoadBalancerProvider = "amphora"
 	// DefaultMetalCleaning says what is wiped when a host is released.
 	DefaultMetalCleaning = MetalCleaningMetadata
 	// DefaultMetalNodeName says what a node is named after.
@@ -28,12 +30,31 @@ const (
 )
 
 func addDefaultingFuncs(scheme *runtime.Scheme) error {
+	scheme.AddTypeDefaultingFunc(&CloudControllerManagerConfiguration{}, func(obj any) {
+		SetCloudControllerManagerConfigurationDefaults(obj.(*CloudControllerManagerConfiguration))
+	})
 	scheme.AddTypeDefaultingFunc(&CloudProfileConfig{}, func(obj any) { SetCloudProfileConfigDefaults(obj.(*CloudProfileConfig)) })
 	scheme.AddTypeDefaultingFunc(&InfrastructureConfig{}, func(obj any) { SetInfrastructureConfigDefaults(obj.(*InfrastructureConfig)) })
 	scheme.AddTypeDefaultingFunc(&InfrastructureState{}, func(obj any) { SetInfrastructureStateDefaults(obj.(*InfrastructureState)) })
 	scheme.AddTypeDefaultingFunc(&MachineProviderSpec{}, func(obj any) { SetMachineProviderSpecDefaults(obj.(*MachineProviderSpec)) })
 	scheme.AddTypeDefaultingFunc(&WorkerStatus{}, func(obj any) { SetWorkerStatusDefaults(obj.(*WorkerStatus)) })
 	return nil
+}
+
+// SetCloudControllerManagerConfigurationDefaults sets what may be missing in configurations of the cloud-controller-manager.
+func SetCloudControllerManagerConfigurationDefaults(config *CloudControllerManagerConfiguration) {
+	for i := range config.Sites {
+		if openStack := config.Sites[i].OpenStack; openStack != nil {
+			setOpenStackConnectionDefaults(&openStack.Connection)
+			if balancer := openStack.LoadBalancer; balancer != nil {
+				setIfEmpty(&balancer.Provider, DefaultOpenStackLoadBalancerProvider)
+				setIfEmpty(&balancer.Members, LoadBalancerMembersSite)
+			}
+		}
+		if vSphere := config.Sites[i].VSphere; vSphere != nil {
+			setDefault(&vSphere.Connection.RequestTimeout, metav1.Duration{Duration: DefaultRequestTimeout})
+		}
+	}
 }
 
 // SetCloudProfileConfigDefaults sets what the operator left out.

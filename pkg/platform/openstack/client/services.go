@@ -7,6 +7,7 @@ package client
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack"
@@ -85,4 +86,28 @@ func (s *Session) classifyDiscovery(service string, err error) error {
 			service, s.endpoints.Availability, s.endpoints.Region, ErrNoService, err)
 	}
 	return Classify(err)
+}
+
+// endpointKey is what the address of a service depends on.
+type endpointKey struct {
+	service, name string
+	region        string
+	availability  gophercloud.Availability
+	version       int
+}
+
+// rememberEndpoints asks for the address of a service until it is known.
+func rememberEndpoints(locate gophercloud.EndpointLocator) gophercloud.EndpointLocator {
+	var known sync.Map
+	return func(opts gophercloud.EndpointOpts) (string, error) {
+		key := endpointKey{service: opts.Type, name: opts.Name, region: opts.Region, availability: opts.Availability, version: opts.Version}
+		if endpoint, ok := known.Load(key); ok {
+			return endpoint.(string), nil
+		}
+		endpoint, err := locate(opts)
+		if err == nil {
+			known.Store(key, endpoint)
+		}
+		return endpoint, err
+	}
 }

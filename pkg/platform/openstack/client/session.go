@@ -69,6 +69,7 @@ func newSession(ctx context.Context, siteName string, connection v1alpha1.OpenSt
 	if err := openstack.AuthenticateV3(ctx, provider, auth, gophercloud.EndpointOpts{}); err != nil {
 		return nil, classifyLogin(err, auth)
 	}
+	provider.EndpointLocator = rememberEndpoints(provider.EndpointLocator)
 	renew := provider.ReauthFunc
 	provider.ReauthFunc = func(ctx context.Context) error {
 		// As for the first login, a call that gives up does not end the one that others wait for.
@@ -100,6 +101,12 @@ func (s *Session) Roles() ([]string, error) {
 		names = append(names, role.Name)
 	}
 	return names, nil
+}
+
+// Provider returns the client of the session for code that makes its own clients of services, and the options for those. Once the
+// session has a service, a client of it is made without a request.
+func (s *Session) Provider() (*gophercloud.ProviderClient, gophercloud.EndpointOpts) {
+	return s.provider, s.endpoints
 }
 
 // Value returns what create returned the first time it was called for the key on this session.

@@ -6,7 +6,6 @@ package machines
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"strings"
 
@@ -23,17 +22,13 @@ import (
 
 // marks are the properties that tell whose a virtual machine is. Single entries of the extra configuration are cheap; all of it
 // holds the user data.
-var marks = []string{extraConfigProperty(owner.KeyShoot), extraConfigProperty(owner.KeySite)}
+var marks = []string{client.ExtraConfigProperty(owner.KeyShoot), client.ExtraConfigProperty(owner.KeySite)}
 
 // details are the properties of one virtual machine.
 var details = append([]string{
 	"name", "config.uuid", "config.template", "config.hardware", "config.memoryReservationLockedToMax", "config.files.vmPathName",
 	"runtime.powerState", "runtime.connectionState", "guest.toolsRunningStatus", "guest.net",
 }, marks...)
-
-func extraConfigProperty(key string) string {
-	return fmt.Sprintf("config.extraConfig[%q]", key)
-}
 
 // virtualMachine is what the vCenter says about a virtual machine.
 type virtualMachine struct {
@@ -43,22 +38,11 @@ type virtualMachine struct {
 	extraConfig map[string]string
 }
 
-// newVirtualMachine reads the properties of an object. The entries of the extra configuration are no fields of a virtual machine.
 func newVirtualMachine(content types.ObjectContent) (*virtualMachine, error) {
-	vm := &virtualMachine{reference: content.Obj, extraConfig: map[string]string{}}
-	var fields []types.DynamicProperty
-	for _, p := range content.PropSet {
-		if !strings.HasPrefix(p.Name, "config.extraConfig[") {
-			fields = append(fields, p)
-			continue
-		}
-		if option, ok := p.Val.(types.OptionValue); ok {
-			vm.extraConfig[option.Key] = fmt.Sprint(option.Value)
-		}
-	}
-	content.PropSet = fields
-	content.MissingSet = nil // what a virtual machine does not have yet is no error
-	return vm, client.Classify(mo.LoadObjectContent([]types.ObjectContent{content}, &vm.VirtualMachine))
+	vm := &virtualMachine{reference: content.Obj}
+	var err error
+	vm.VirtualMachine, vm.extraConfig, err = client.LoadVirtualMachine(content)
+	return vm, err
 }
 
 func (v *virtualMachine) on() bool {

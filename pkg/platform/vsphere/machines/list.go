@@ -26,7 +26,7 @@ const (
 )
 
 // listed are the properties of all virtual machines: only such that the vCenter has at hand.
-var listed = append([]string{"name", "config.uuid", "config.template", extraConfigProperty(owner.KeyRule)}, marks...)
+var listed = append([]string{"name", "config.uuid", "config.template", client.ExtraConfigProperty(owner.KeyRule)}, marks...)
 
 // List implements platform.Machines. The virtual machines are those below the shoot's folder in the datacenter of the machine class.
 func (m *machines) List(ctx context.Context, request platform.MachineRequest) ([]platform.Machine, error) {

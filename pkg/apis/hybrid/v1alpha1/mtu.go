@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// DiscoveredMTU returns what the site's platform says that the node network carries, in bytes; zero if it says nothing.
+func (s *SiteStatus) DiscoveredMTU() int32 {
+	if s.OpenStack != nil {
+		return s.OpenStack.NetworkMTU
+	}
+	return 0
+}

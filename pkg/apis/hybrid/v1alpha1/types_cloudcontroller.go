@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	// LabelInitializedBy is the node label with the name of the site whose cloud controllers found the node's machine when the
+	// node joined. Only that site can prove that the machine is gone.
+	LabelInitializedBy = GroupName + "/initialized-by"
+	// AnnotationLoadBalancerSite is the annotation of a Service with the name of the site that has, or is about to have, its load
+	// balancer.
+	AnnotationLoadBalancerSite = GroupName + "/load-balancer-site"
+	// LoadBalancerClassPrefix and the name of a site are the load balancer class that asks for that site.
+	LoadBalancerClassPrefix = GroupName + "/"
+)
+
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// CloudControllerManagerConfiguration is the configuration file of the cloud-controller-manager of a shoot. It holds no
+// credentials.
+type CloudControllerManagerConfiguration struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// Shoot is the technical ID of the shoot, the owner of the machines.
+	Shoot string `json:"shoot"`
+	// Region is the Gardener region, which all nodes have as their topology region.
+	Region string `json:"region"`
+	// DefaultSite serves Services of type LoadBalancer without a class. Default: nobody does.
+	// +optional
+	DefaultSite string `json:"defaultSite,omitempty"`
+	// Sites are the sites with nodes.
+	Sites []CloudControllerSite `json:"sites"`
+}
+
+// CloudControllerSite is a site for the cloud-controller-manager. The block of exactly one platform is set.
+type CloudControllerSite struct {
+	// Name is the name of the site.
+	Name string `json:"name"`
+	// OpenStack is an OpenStack site.
+	// +optional
+	OpenStack *OpenStackCloudController `json:"openstack,omitempty"`
+	// VSphere is a vSphere site.
+	// +optional
+	VSphere *VSphereCloudController `json:"vsphere,omitempty"`
+}
+
+// Platforms returns the platforms whose blocks are set.
+func (s *CloudControllerSite) Platforms() []Platform {
+	return platforms(s.OpenStack != nil, s.VSphere != nil, false)
+}
+
+// Platform returns the platform whose block is set, and false unless that is exactly one.
+func (s *CloudControllerSite) Platform() (Platform, bool) {
+	return only(s.Platforms())
+}
+
+// LoadBalancerMembers says which nodes are members of the site's load balancers, and is empty if the site has none.
+func (s *CloudControllerSite) LoadBalancerMembers() LoadBalancerMembers {
+	if s.OpenStack == nil || s.OpenStack.LoadBalancer == nil {
+		return ""
+	}
+	return s.OpenStack.LoadBalancer.Members
+}
+
+// OpenStackCloudController is an OpenStack site for the cloud-controller-manager.
+type OpenStackCloudController struct {
+	// Connection is how the site is reached.
+	Connection OpenStackConnection `json:"connection"`
+	// Zones are the zones of the site.
+	Zones []OpenStackCloudControllerZone `json:"zones"`
+	// LoadBalancer configures the load balancers. Default: the site has none.
+	// +optional
+	LoadBalancer *OpenStackLoadBalancer `json:"loadBalancer,omitempty"`
+}
+
+// OpenStackCloudControllerZone is a zone of an OpenStack site.
+type OpenStackCloudControllerZone struct {
+	// Name is the name of the Gardener zone.
+	Name string `json:"name"`
+	// AvailabilityZone is Nova's availability zone.
+	AvailabilityZone string `json:"availabilityZone"`
+}
+
+// LoadBalancerMembers says which nodes are members of load balancers.
+type LoadBalancerMembers string
+
+const (
+	// LoadBalancerMembersSite are the nodes of the load balancer's site.
+	LoadBalancerMembersSite LoadBalancerMembers = "Site"
+	// LoadBalancerMembersAll are the nodes of all sites. The site must reach their addresses.
+	LoadBalancerMembersAll LoadBalancerMembers = "All"
+)
+
+// OpenStackLoadBalancer configures the load balancers of an OpenStack site.
+type OpenStackLoadBalancer struct {
+	// Provider is the Octavia provider. Default: amphora.
+	// +optional
+	Provider string `json:"provider,omitempty"`
+	// Members are Site or All. Default: Site.
+	// +optional
+	Members LoadBalancerMembers `json:"members,omitempty"`
+	// SubnetID is the subnet of the VIPs and of the members: that of the nodes.
+	SubnetID string `json:"subnetID"`
+	// FloatingNetworkID is the external network of the floating IPs.
+	// +optional
+	FloatingNetworkID string `json:"floatingNetworkID,omitempty"`
+	// FloatingSubnetID is the external subnet of the floating IPs. Default: Neutron chooses.
+	// +optional
+	FloatingSubnetID string `json:"floatingSubnetID,omitempty"`
+	// Classes are the classes that Services may name. Their purposes are resolved and have no meaning here.
+	// +optional
+	Classes []OpenStackLoadBalancerClass `json:"classes,omitempty"`
+}
+
+// VSphereCloudController is a vSphere site for the cloud-controller-manager.
+type VSphereCloudController struct {
+	// Connection is how the site is reached.
+	Connection VSphereConnection `json:"connection"`
+	// Zones are the zones of the site.
+	Zones []VSphereCloudControllerZone `json:"zones"`
+}
+
+// VSphereCloudControllerZone is a zone of a vSphere site. References are managed object IDs.
+type VSphereCloudControllerZone struct {
+	// Name is the name of the Gardener zone.
+	Name string `json:"name"`
+	// ComputeCluster is the cluster.
+	ComputeCluster string `json:"computeCluster"`
+	// ResourcePool is the resource pool of the zone's machines. It tells zones of one cluster apart.
+	// +optional
+	ResourcePool string `json:"resourcePool,omitempty"`
+}

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package validation_test
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	. "github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
+)
+
+var _ = Describe("CloudControllerManagerConfiguration", func() {
+	var config *v1alpha1.CloudControllerManagerConfiguration
+
+	BeforeEach(func() {
+		config = &v1alpha1.CloudControllerManagerConfiguration{
+			Shoot: "shoot--local--a", Region: "west", DefaultSite: "cloud",
+			Sites: []v1alpha1.CloudControllerSite{
+				{Name: "cloud", OpenStack: &v1alpha1.OpenStackCloudController{
+					Connection:   v1alpha1.OpenStackConnection{AuthURL: "https://keystone.example.com/v3", Region: "RegionOne"},
+					Zones:        []v1alpha1.OpenStackCloudControllerZone{{Name: "cloud-a", AvailabilityZone: "nova"}},
+					LoadBalancer: &v1alpha1.OpenStackLoadBalancer{SubnetID: uuid},
+				}},
+				{Name: "vc", VSphere: &v1alpha1.VSphereCloudController{
+					Connection: v1alpha1.VSphereConnection{Server: "https://vcenter.example.com"},
+					Zones:      []v1alpha1.VSphereCloudControllerZone{{Name: "vc-1", ComputeCluster: "domain-c7", ResourcePool: "resgroup-8"}},
+				}},
+			},
+		}
+		v1alpha1.SetCloudControllerManagerConfigurationDefaults(config)
+	})
+
+	DescribeTable("what the sites have in common", func(change func(), problems ...problem) {
+		change()
+		Expect(ValidateCloudControllerManagerConfiguration(config)).To(haveProblems(problems))
+	},
+		Entry("good", func() {}),
+		Entry("no default site", func() { config.DefaultSite = "" }),
+		Entry("no shoot and region", func() { config.Shoot, config.Region = "", "" }, problem{required, "shoot"}, problem{required, "region"}),
+		Entry("unknown default site", func() { config.DefaultSite = "x" }, problem{notSupported, "defaultSite"}),
+		Entry("two sites of a name", func() { config.Sites[1].Name = "cloud" }, problem{duplicate, "sites[1].name"}),
+		Entry("reserved name", func() { config.Sites[1].Name = "token" }, problem{invalid, "sites[1].name"}),
+		Entry("two zones of a name", func() { config.Sites[1].VSphere.Zones[0].Name = "cloud-a" }, problem{duplicate, "sites[1].zones"}),
+		Entry("zone without a name", func() { config.Sites[0].OpenStack.Zones[0].Name = "" }, problem{required, "sites[0].zones"}),
+	)
+
+	DescribeTable("a site", func(change func(openStack *v1alpha1.OpenStackCloudController, vSphere *v1alpha1.VSphereCloudController), problems ...problem) {
+		change(config.Sites[0].OpenStack, config.Sites[1].VSphere)
+		errs := append(ValidateCloudControllerSite(&config.Sites[0], field.NewPath("cloud")), ValidateCloudControllerSite(&config.Sites[1], field.NewPath("vc"))...)
+		Expect(errs).To(haveProblems(problems))
+	},
+		Entry("good", func(*v1alpha1.OpenStackCloudController, *v1alpha1.VSphereCloudController) {}),
+		Entry("without load balancers", func(o *v1alpha1.OpenStackCloudController, _ *v1alpha1.VSphereCloudController) { o.LoadBalancer = nil }),
+		Entry("no platform", func(*v1alpha1.OpenStackCloudController, *v1alpha1.VSphereCloudController) {
+			config.Sites[0].OpenStack = nil
+		}, problem{required, "cloud"}),
+		Entry("two platforms", func(_ *v1alpha1.OpenStackCloudController, v *v1alpha1.VSphereCloudController) {
+			config.Sites[0].VSphere = v
+		}, problem{required, "cloud"}),
+		Entry("OpenStack without anything", func(o *v1alpha1.OpenStackCloudController, _ *v1alpha1.VSphereCloudController) {
+			*o = v1alpha1.OpenStackCloudController{}
+		},
+			problem{required, "cloud.openstack.connection.authURL"}, problem{required, "cloud.openstack.connection.region"}, problem{required, "cloud.openstack.zones"}),
+		Entry("credentials in an address", func(o *v1alpha1.OpenStackCloudController, _ *v1alpha1.VSphereCloudController) {
+			o.Connection.AuthURL = "https://u:p@keystone/v3"
+		},
+			problem{invalid, "cloud.openstack.connection.authURL"}),
+		Entry("connection", func(o *v1alpha1.OpenStackCloudController, v *v1alpha1.VSphereCloudController) {
+			o.Connection.RequestTimeout = &metav1.Duration{Duration: -time.Second}
+			o.Connection.TLS = &v1alpha1.TLS{CACert: "x"}
+			v.Connection.Proxy = &v1alpha1.Proxy{URL: "ftp://proxy"}
+		}, problem{invalid, "cloud.openstack.connection.requestTimeout"}, problem{invalid, "cloud.openstack.connection.tls.caCert"}, problem{invalid, "vc.vsphere.connection.proxy.url"}),
+		Entry("zone without its availability zone", func(o *v1alpha1.OpenStackCloudController, _ *v1alpha1.VSphereCloudController) {
+			o.Zones[0].AvailabilityZone = ""
+		},
+			problem{required, "cloud.openstack.zones[0].availabilityZone"}),
+		Entry("load balancer", func(o *v1alpha1.OpenStackCloudController, _ *v1alpha1.VSphereCloudController) {
+			*o.LoadBalancer = v1alpha1.OpenStackLoadBalancer{Members: "Some", FloatingNetworkID: "x", FloatingSubnetID: "x", Classes: []v1alpha1.OpenStackLoadBalancerClass{{}}}
+		}, problem{notSupported, "cloud.openstack.loadBalancer.members"}, problem{required, "cloud.openstack.loadBalancer.subnetID"},
+			problem{invalid, "cloud.openstack.loadBalancer.floatingNetworkID"}, problem{invalid, "cloud.openstack.loadBalancer.floatingSubnetID"},
+			problem{required, "cloud.openstack.loadBalancer.classes[0].name"}),
+		Entry("members of all sites with ovn", func(o *v1alpha1.OpenStackCloudController, _ *v1alpha1.VSphereCloudController) {
+			o.LoadBalancer.Provider, o.LoadBalancer.Members = "ovn", v1alpha1.LoadBalancerMembersAll
+		}, problem{forbidden, "cloud.openstack.loadBalancer.members"}),
+		Entry("vSphere without anything", func(_ *v1alpha1.OpenStackCloudController, v *v1alpha1.VSphereCloudController) {
+			*v = v1alpha1.VSphereCloudController{}
+		},
+			problem{required, "vc.vsphere.connection.server"}, problem{required, "vc.vsphere.zones"}),
+		Entry("names instead of references", func(_ *v1alpha1.OpenStackCloudController, v *v1alpha1.VSphereCloudController) {
+			v.Zones[0].ComputeCluster, v.Zones[0].ResourcePool = "/DC/cluster", "my pool"
+		}, problem{invalid, "vc.vsphere.zones[0].computeCluster"}, problem{invalid, "vc.vsphere.zones[0].resourcePool"}),
+		Entry("zone without its cluster", func(_ *v1alpha1.OpenStackCloudController, v *v1alpha1.VSphereCloudController) {
+			v.Zones[0].ComputeCluster = ""
+		},
+			problem{required, "vc.vsphere.zones[0].computeCluster"}),
+	)
+
+	It("has defaults", func() {
+		Expect(config.Sites[0].OpenStack.LoadBalancer).To(And(HaveField("Provider", "amphora"), HaveField("Members", v1alpha1.LoadBalancerMembersSite)))
+		Expect(config.Sites[0].OpenStack.Connection).To(And(HaveField("EndpointType", "public"), HaveField("RequestTimeout.Duration", time.Minute)))
+		Expect(config.Sites[1].VSphere.Connection.RequestTimeout.Duration).To(Equal(time.Minute))
+		Expect(config.Sites[0].LoadBalancerMembers()).To(Equal(v1alpha1.LoadBalancerMembersSite))
+		Expect(config.Sites[1].LoadBalancerMembers()).To(BeEmpty())
+	})
+})

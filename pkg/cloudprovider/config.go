@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package cloudprovider
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+// Files are where the configuration is read from.
+type Files struct {
+	// Config is the path of a CloudControllerManagerConfiguration.
+	Config string
+	// Credentials is the path of a folder with a file <site>.<key> for each entry of the shoot's Secret.
+	Credentials string
+}
+
+// siteConfig is all that a set of controllers depends on. Sets whose configurations have equal fingerprints are the same.
+type siteConfig struct {
+	Shoot       string
+	Region      string
+	Site        *v1alpha1.CloudControllerSite
+	Credentials site.Credentials
+}
+
+func (c *siteConfig) fingerprint() (string, error) {
+	data, err := json.Marshal(c)
+	if err != nil {
+		return "", fmt.Errorf("site %q: the configuration cannot be encoded: %w", c.Site.Name, err)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// read returns the configuration and the credentials. It fails if what the sites have in common is wrong.
+func (f Files) read() (*v1alpha1.CloudControllerManagerConfiguration, map[string][]byte, error) {
+	data, err := os.ReadFile(f.Config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	config, err := codec.DecodeBytes[v1alpha1.CloudControllerManagerConfiguration](data)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", f.Config, err)
+	}
+	if errs := validation.ValidateCloudControllerManagerConfiguration(config); len(errs) > 0 {
+		return nil, nil, fmt.Errorf("%s: %w", f.Config, errs.ToAggregate())
+	}
+	credentials, err := f.readCredentials()
+	return config, credentials, err
+}
+
+// readCredentials returns the entries of the Secret. Names that begin with two dots are of the kubelet that mounts it.
+func (f Files) readCredentials() (map[string][]byte, error) {
+	entries, err := os.ReadDir(f.Credentials)
+	if err != nil {
+		return nil, fmt.Errorf("read the credentials: %w", err)
+	}
+	data := map[string][]byte{}
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), "..") || entry.IsDir() {
+			continue
+		}
+		value, err := os.ReadFile(filepath.Join(f.Credentials, entry.Name()))
+		if err != nil {
+			return nil, fmt.Errorf("read the credentials: %w", err)
+		}
+		data[entry.Name()] = value
+	}
+	return data, nil
+}
+
+// siteConfigs are the configurations of the sites, and the errors of those that are wrong, by the names of the sites.
+func siteConfigs(config *v1alpha1.CloudControllerManagerConfiguration, credentials map[string][]byte) (map[string]*siteConfig, map[string]error) {
+	configs, errs := map[string]*siteConfig{}, map[string]error{}
+	for i := range config.Sites {
+		s := &config.Sites[i]
+		if invalid := validation.ValidateCloudControllerSite(s, field.NewPath("sites").Index(i)); len(invalid) > 0 {
+			errs[s.Name] = invalid.ToAggregate()
+			continue
+		}
+		configs[s.Name] = &siteConfig{
+			Shoot:       config.Shoot,
+			Region:      config.Region,
+			Site:        s,
+			Credentials: site.CredentialsOf(s.Name, credentials),
+		}
+	}
+	return configs, errs
+}

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package cloudprovider
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+// fakePlatform has a site for each name and notes with which credentials it is opened.
+type fakePlatform struct {
+	mutex  sync.Mutex
+	opened map[string][]string
+	err    error
+}
+
+func (f *fakePlatform) Open(_ context.Context, r platform.NodesRequest) (platform.NodeSite, error) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.opened[r.Site.Name] = append(f.opened[r.Site.Name], r.Credentials["password"])
+	return platform.NodeSite{Machines: &fakeMachines{}}, f.err
+}
+
+func (f *fakePlatform) openings(site string) func() []string {
+	return func() []string {
+		f.mutex.Lock()
+		defer f.mutex.Unlock()
+		return append([]string{}, f.opened[site]...)
+	}
+}
+
+var _ = Describe("Manager", func() {
+	const (
+		head   = `{"apiVersion": "hybrid.provider.extensions.gardener.cloud/v1alpha1", "kind": "CloudControllerManagerConfiguration", "shoot": "shoot--local--a", "region": "west", "sites": [`
+		first  = `{"name": "a", "vsphere": {"connection": {"server": "https://a"}, "zones": [{"name": "a-1", "computeCluster": "domain-c7"}]}}`
+		second = `{"name": "b", "vsphere": {"connection": {"server": "https://b"}, "zones": [{"name": "b-1", "computeCluster": "domain-c7"}]}}`
+	)
+	var (
+		toy   *fakePlatform
+		files Files
+		write = func(name, content string) {
+			GinkgoHelper()
+			Expect(os.WriteFile(filepath.Join(files.Credentials, name), []byte(content), 0o600)).To(Succeed())
+		}
+		config = func(content string) {
+			GinkgoHelper()
+			Expect(os.WriteFile(files.Config, []byte(content), 0o600)).To(Succeed())
+		}
+	)
+
+	BeforeEach(func() {
+		dir := GinkgoT().TempDir()
+		files = Files{Config: filepath.Join(dir, "config.json"), Credentials: filepath.Join(dir, "credentials")}
+		Expect(os.MkdirAll(filepath.Join(files.Credentials, "..data"), 0o700)).To(Succeed())
+		write("a.password", "1")
+		write("b.password", "1")
+		write("..version", "x")
+		config(head + first + "," + second + "]}")
+
+		toy = &fakePlatform{opened: map[string][]string{}}
+		m := NewManager(Options{
+			Files:                     files,
+			Platforms:                 platform.Registry[platform.Nodes]{v1alpha1.PlatformVSphere: toy},
+			NewClient:                 func(string) (kubernetes.Interface, error) { return fake.NewClientset(), nil },
+			FeatureGate:               utilfeature.DefaultFeatureGate,
+			Metrics:                   controllersmetrics.NewControllerManagerMetrics("test"),
+			ReloadPeriod:              20 * time.Millisecond,
+			NodeMonitorPeriod:         time.Second,
+			NodeStatusUpdateFrequency: time.Second,
+			NodeSyncs:                 1,
+			NodeStatusUpdates:         1,
+			ServiceSyncs:              1,
+		})
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan struct{})
+		DeferCleanup(func() {
+			cancel()
+			Eventually(done).WithTimeout(10 * time.Second).Should(BeClosed())
+		})
+		go func() {
+			defer close(done)
+			m.Run(ctx)
+		}()
+		Eventually(toy.openings("a")).Should(Equal([]string{"1"}))
+		Eventually(toy.openings("b")).Should(Equal([]string{"1"}))
+	})
+
+	It("opens a site again when its credentials change, and no other", func() {
+		write("b.password", "2")
+		Eventually(toy.openings("b")).Should(Equal([]string{"1", "2"}))
+		Consistently(toy.openings("a")).WithTimeout(200 * time.Millisecond).Should(Equal([]string{"1"}))
+	})
+
+	It("opens a site again when it comes back with another configuration, and no other", func() {
+		config(head + first + "]}")
+		Consistently(toy.openings("b")).WithTimeout(200 * time.Millisecond).Should(HaveLen(1))
+		config(head + first + "," + second + "]}")
+		Eventually(toy.openings("b")).Should(HaveLen(2))
+		Expect(toy.openings("a")()).To(HaveLen(1))
+	})
+
+	DescribeTable("changes nothing for a site whose configuration is wrong, and goes on with the others", func(content string) {
+		config(content)
+		write("a.password", "2")
+		write("b.password", "2")
+		Consistently(toy.openings("b")).WithTimeout(200 * time.Millisecond).Should(Equal([]string{"1"}))
+	},
+		Entry("no configuration", "{"),
+		Entry("an unknown field", head+first+`,{"name": "b", "vmware": {}}]}`),
+		Entry("two sites of a name", head+second+","+second+"]}"),
+		Entry("a site without zones", head+first+`,{"name": "b", "vsphere": {"connection": {"server": "https://b"}, "zones": []}}]}`),
+		Entry("a platform that is not supported", head+first+`,{"name": "b", "openstack": {"connection": {"authURL": "https://b/v3", "region": "r"}, "zones": [{"name": "b-1", "availabilityZone": "nova"}]}}]}`),
+		Entry("no platform", head+first+`,{"name": "b"}]}`),
+	)
+
+	It("tries a site again that cannot be opened", func() {
+		toy.mutex.Lock()
+		toy.err = errors.New("no route to host")
+		toy.mutex.Unlock()
+		write("b.password", "2")
+		Eventually(toy.openings("b")).WithTimeout(5 * time.Second).Should(Equal([]string{"1", "2", "2"}))
+	})
+})
+
+var _ = Describe("Marks of Services", func() {
+	It("are written before the load balancer is made, and once", func(ctx SpecContext) {
+		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "1"}}
+		client := fake.NewClientset(service)
+		for range 2 {
+			Expect(mark(ctx, client, service, "a")).To(Succeed())
+			Expect(service.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationLoadBalancerSite, "a"))
+		}
+		Expect(client.Actions()).To(HaveLen(1))
+		Expect(client.CoreV1().Services("default").Get(ctx, "web", metav1.GetOptions{})).To(HaveField("Annotations", HaveKeyWithValue(v1alpha1.AnnotationLoadBalancerSite, "a")))
+	})
+})

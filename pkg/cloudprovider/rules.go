@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package cloudprovider
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+	servicehelper "k8s.io/cloud-provider/service/helpers"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
+
+// classOfOthers stands in the cache for the class of Services that are not the site's: the controller serves those without a class.
+const classOfOthers = v1alpha1.LoadBalancerClassPrefix + "-"
+
+// serviceRules decide which site serves a Service.
+type serviceRules struct {
+	// defaultSite serves Services without a class.
+	defaultSite string
+	// sites are those that have load balancers.
+	sites []string
+}
+
+func (r serviceRules) equal(other serviceRules) bool {
+	return r.defaultSite == other.defaultSite && slices.Equal(r.sites, other.sites)
+}
+
+// holder is the site that has, or may have, the load balancer of the Service; empty if that is none that there is.
+func (r serviceRules) holder(service *corev1.Service) string {
+	if site := service.Annotations[v1alpha1.AnnotationLoadBalancerSite]; slices.Contains(r.sites, site) {
+		return site
+	}
+	return ""
+}
+
+// wanted is the site that shall have the load balancer of the Service; empty if that is none. A Service without a class stays where
+// it is when another site becomes the default.
+func (r serviceRules) wanted(service *corev1.Service) string {
+	if service.Spec.Type != corev1.ServiceTypeLoadBalancer {
+		return ""
+	}
+	if class := service.Spec.LoadBalancerClass; class != nil {
+		site, _ := strings.CutPrefix(*class, v1alpha1.LoadBalancerClassPrefix)
+		if !slices.Contains(r.sites, site) || v1alpha1.LoadBalancerClassPrefix+site != *class {
+			return ""
+		}
+		return site
+	}
+	if holder := r.holder(service); holder != "" {
+		return holder
+	}
+	return r.defaultSite
+}
+
+// transform returns the function that changes Services as they enter the cache of a site's controller. That serves all Services of
+// type LoadBalancer without a class, and cleans up after those with its finalizer that are deleted or of another type. There is one
+// finalizer for all.
+func (r serviceRules) transform(site string) cache.TransformFunc {
+	return func(object any) (any, error) {
+		service, ok := object.(*corev1.Service)
+		if !ok {
+			return object, nil
+		}
+		service.ManagedFields = nil
+		wanted, holder := r.wanted(service), r.holder(service)
+		switch {
+		case wanted == site && (holder == "" || holder == site):
+			service.Spec.LoadBalancerClass = nil
+		case holder == site:
+			// It goes to another site, or has no load balancer any more.
+			service.Spec.Type = corev1.ServiceTypeClusterIP
+			service.Spec.LoadBalancerClass = nil
+		case holder == "" && wanted == "" && site == r.defaultSite && service.Spec.Type != corev1.ServiceTypeLoadBalancer:
+			// It had no class when it got the finalizer, but was not marked yet.
+		default:
+			service.Spec.LoadBalancerClass = new(classOfOthers)
+			service.Finalizers = slices.DeleteFunc(service.Finalizers, func(f string) bool { return f == servicehelper.LoadBalancerCleanupFinalizer })
+		}
+		return service, nil
+	}
+}
+
+// ruleSource has the rules and tells when they change.
+type ruleSource struct {
+	mutex   sync.Mutex
+	rules   *serviceRules
+	changed chan struct{}
+}
+
+func newRuleSource() *ruleSource {
+	return &ruleSource{changed: make(chan struct{})}
+}
+
+func (s *ruleSource) set(rules serviceRules) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.rules != nil && s.rules.equal(rules) {
+		return
+	}
+	s.rules = &rules
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// get returns the rules, nil if there are none yet, and a channel that is closed when there are others.
+func (s *ruleSource) get() (*serviceRules, <-chan struct{}) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.rules, s.changed
+}

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package cloudprovider
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	servicehelper "k8s.io/cloud-provider/service/helpers"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
+
+var _ = Describe("Rules of Services", func() {
+	const (
+		served  = "served"
+		cleanup = "cleanup"
+		hidden  = "hidden"
+	)
+	rules := serviceRules{defaultSite: "a", sites: []string{"a", "b", "c"}}
+	class := func(name string) *string { return new(v1alpha1.LoadBalancerClassPrefix + name) }
+	// seen is what the controller of a site does with a Service.
+	seen := func(service *corev1.Service) string {
+		hasFinalizer := servicehelper.HasLBFinalizer(service)
+		switch {
+		case service.Spec.Type == corev1.ServiceTypeLoadBalancer && service.Spec.LoadBalancerClass == nil:
+			return served
+		case hasFinalizer && service.Spec.Type != corev1.ServiceTypeLoadBalancer:
+			return cleanup
+		case hasFinalizer:
+			return "finalizer of a Service that it does not serve"
+		default:
+			return hidden
+		}
+	}
+
+	DescribeTable("let each Service be one site's", func(serviceType corev1.ServiceType, class *string, mark string, expected map[string]string) {
+		for _, site := range []string{"a", "b", "c"} {
+			service := &corev1.Service{
+				ObjectMeta: metav1.ObjectMeta{Finalizers: []string{"other", servicehelper.LoadBalancerCleanupFinalizer}},
+				Spec:       corev1.ServiceSpec{Type: serviceType, LoadBalancerClass: class},
+			}
+			if mark != "" {
+				service.Annotations = map[string]string{v1alpha1.AnnotationLoadBalancerSite: mark}
+			}
+			transformed, err := rules.transform(site)(service)
+			Expect(err).NotTo(HaveOccurred())
+			want := expected[site]
+			if want == "" {
+				want = hidden
+			}
+			Expect(seen(transformed.(*corev1.Service))).To(Equal(want), "site %q", site)
+			Expect(service.Finalizers).To(ContainElement("other"))
+		}
+	},
+		Entry("no class", corev1.ServiceTypeLoadBalancer, nil, "", map[string]string{"a": served}),
+		Entry("no class, the default site's", corev1.ServiceTypeLoadBalancer, nil, "a", map[string]string{"a": served}),
+		Entry("no class, was at another default site", corev1.ServiceTypeLoadBalancer, nil, "b", map[string]string{"b": served}),
+		Entry("no class, was at a site that is gone", corev1.ServiceTypeLoadBalancer, nil, "x", map[string]string{"a": served}),
+		Entry("class of a site", corev1.ServiceTypeLoadBalancer, class("b"), "", map[string]string{"b": served}),
+		Entry("class of a site that has it", corev1.ServiceTypeLoadBalancer, class("b"), "b", map[string]string{"b": served}),
+		Entry("class of a site, another still has it", corev1.ServiceTypeLoadBalancer, class("b"), "c", map[string]string{"c": cleanup}),
+		Entry("class of a site, the default site still has it", corev1.ServiceTypeLoadBalancer, class("b"), "a", map[string]string{"a": cleanup}),
+		Entry("class of an unknown site", corev1.ServiceTypeLoadBalancer, class("x"), "", map[string]string{}),
+		Entry("class of somebody else", corev1.ServiceTypeLoadBalancer, new("metallb.io/metallb"), "", map[string]string{}),
+		Entry("class that is the name of a site only", corev1.ServiceTypeLoadBalancer, new("b"), "", map[string]string{}),
+		Entry("class of somebody else, a site still has it", corev1.ServiceTypeLoadBalancer, new("metallb.io/metallb"), "b", map[string]string{"b": cleanup}),
+		Entry("other type, a site still has it", corev1.ServiceTypeClusterIP, nil, "b", map[string]string{"b": cleanup}),
+		Entry("other type, the default site still has it", corev1.ServiceTypeNodePort, nil, "a", map[string]string{"a": cleanup}),
+		Entry("other type, nobody marked it", corev1.ServiceTypeClusterIP, nil, "", map[string]string{"a": cleanup}),
+	)
+
+	It("leave Services without a class to others if there is no default site", func() {
+		service := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
+		transformed, err := serviceRules{sites: []string{"a"}}.transform("a")(service)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(seen(transformed.(*corev1.Service))).To(Equal(hidden))
+	})
+
+	It("are told once when they change", func() {
+		source := newRuleSource()
+		none, changed := source.get()
+		Expect(none).To(BeNil())
+		source.set(rules)
+		Expect(changed).To(BeClosed())
+		current, changed := source.get()
+		Expect(*current).To(Equal(rules))
+		source.set(serviceRules{defaultSite: "a", sites: []string{"a", "b", "c"}})
+		Expect(changed).NotTo(BeClosed())
+		source.set(serviceRules{defaultSite: "b", sites: []string{"a", "b", "c"}})
+		Expect(changed).To(BeClosed())
+	})
+})

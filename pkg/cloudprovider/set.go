@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package cloudprovider
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	nodecontroller "k8s.io/cloud-provider/controllers/node"
+	"k8s.io/cloud-provider/controllers/nodelifecycle"
+	"k8s.io/klog/v2"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+const (
+	// firstRetry is after how long a site is tried again that could not be opened, lastRetry is the longest time.
+	firstRetry = time.Second
+	lastRetry  = 30 * time.Second
+	// mistakeRetry is after how long a site is tried again that waiting alone does not help: its API may lock the user out.
+	mistakeRetry = time.Minute
+)
+
+// set is the controllers of one site.
+type set struct {
+	*siteConfig
+
+	options     *Options
+	platform    platform.Nodes
+	client      kubernetes.Interface
+	rules       *ruleSource
+	fingerprint string
+
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// run runs the controllers until ctx ends. A site that does not answer is tried again until it does.
+func (s *set) run(ctx context.Context) {
+	opened := s.open(ctx)
+	if opened == nil {
+		return
+	}
+	cloud := newCloud(ctx, s.siteConfig, s.client, opened)
+	var group wait.Group
+	group.StartWithContext(ctx, func(ctx context.Context) { s.runNodes(ctx, cloud) })
+	if opened.LoadBalancers != nil {
+		group.StartWithContext(ctx, func(ctx context.Context) { s.runServices(ctx, cloud) })
+	}
+	klog.InfoS("Controllers of a site run", "site", s.Site.Name, "loadBalancers", opened.LoadBalancers != nil)
+	group.Wait()
+}
+
+// open returns the site as soon as it answers, and nil if ctx ends.
+func (s *set) open(ctx context.Context) *platform.NodeSite {
+	backoff := wait.Backoff{Duration: firstRetry, Factor: 2, Jitter: 0.1, Steps: 10, Cap: lastRetry}
+	for {
+		opened, err := recovered(func() (platform.NodeSite, error) {
+			return s.platform.Open(ctx, platform.NodesRequest{Shoot: s.Shoot, Site: s.Site, Credentials: s.Credentials, Client: s.client})
+		})
+		if err == nil {
+			return &opened
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		pause := backoff.Step()
+		if platform.ClassOf(err) != platform.ClassTransient {
+			pause = mistakeRetry
+		}
+		klog.ErrorS(err, "Site cannot be opened, it is tried again", "site", s.Site.Name, "class", platform.ClassOf(err), "after", pause)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+	}
+}
+
+// runNodes runs the controllers of nodes. The API server filters the nodes.
+func (s *set) runNodes(ctx context.Context, cloud *cloud) {
+	factory := informers.NewSharedInformerFactoryWithOptions(s.client, s.options.ResyncPeriod, informers.WithTweakListOptions(withLabels(siteSelector(s.Site.Name))))
+	nodes := factory.Core().V1().Nodes()
+	node, err := nodecontroller.NewCloudNodeController(nodes, s.client, cloud, s.options.NodeStatusUpdateFrequency, s.options.NodeSyncs, s.options.NodeStatusUpdates)
+	if err != nil {
+		klog.ErrorS(err, "Controller of nodes cannot run", "site", s.Site.Name)
+		return
+	}
+	lifecycle, err := nodelifecycle.NewCloudNodeLifecycleController(nodes, s.client, cloud, s.options.NodeMonitorPeriod)
+	if err != nil {
+		klog.ErrorS(err, "Controller of the life cycle of nodes cannot run", "site", s.Site.Name)
+		return
+	}
+	factory.StartWithContext(ctx)
+	defer factory.Shutdown()
+	var group wait.Group
+	group.StartWithContext(ctx, func(ctx context.Context) { node.RunWithContext(ctx, s.options.Metrics) })
+	group.StartWithContext(ctx, func(ctx context.Context) { lifecycle.Run(ctx, s.options.Metrics) })
+	group.Wait()
+}
+
+func siteSelector(name string) string {
+	return fmt.Sprintf("%s=%s", v1alpha1.LabelSite, name)
+}
+
+func withLabels(selector string) func(*metav1.ListOptions) {
+	return func(options *metav1.ListOptions) { options.LabelSelector = selector }
+}

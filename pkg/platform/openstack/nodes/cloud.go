@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package nodes
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+	"unsafe"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/apiversions"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
+	library "k8s.io/cloud-provider-openstack/pkg/openstack"
+	"k8s.io/cloud-provider-openstack/pkg/util"
+	openstackutil "k8s.io/cloud-provider-openstack/pkg/util/openstack"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+)
+
+// ovn is the Octavia provider without amphorae: members see the addresses of the clients, and their ports must allow them.
+const ovn = "ovn"
+
+const (
+	monitorDelay      = time.Minute
+	monitorTimeout    = 30 * time.Second
+	monitorMaxRetries = 5
+)
+
+// newCloud returns the library's cloud provider with our session. Its own constructor would log in by itself: with another
+// connection than ours that knows neither the site's proxy nor its timeouts, and that waits for Keystone for ever. So the fields
+// that the constructor sets are set here.
+// The cloud provider sends events until ctx ends.
+func newCloud(ctx context.Context, session *client.Session, shoot kubernetes.Interface, balancer *v1alpha1.OpenStackLoadBalancer) (*library.OpenStack, error) {
+	options, err := loadBalancerOptions(balancer)
+	if err != nil {
+		return nil, err
+	}
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	broadcaster.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: shoot.CoreV1().Events("")})
+	recorder := broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "cloud-provider-openstack"})
+	provider, endpoints := session.Provider()
+	cloud := &library.OpenStack{}
+	for _, err := range []error{
+		setField(cloud, "provider", provider),
+		setField(cloud, "epOpts", &endpoints),
+		setField(cloud, "lbOpts", options),
+		setField(cloud, "kclient", shoot),
+		setField[record.EventRecorder](cloud, "eventRecorder", recorder),
+	} {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return cloud, nil
+}
+
+// setField sets an unexported field of the library's cloud provider. It fails if another version of the library has no such field.
+func setField[T any](cloud *library.OpenStack, name string, value T) error {
+	field := reflect.ValueOf(cloud).Elem().FieldByName(name)
+	if !field.IsValid() || field.Type() != reflect.TypeFor[T]() {
+		return platform.NewError(platform.ClassConfiguration, "this version of cloud-provider-openstack has no field %q of type %s", name, reflect.TypeFor[T]())
+	}
+	*(*T)(unsafe.Pointer(field.UnsafeAddr())) = value // #nosec G103 -- the type is checked
+	return nil
+}
+
+// loadBalancerOptions are the library's defaults with the settings of the site.
+func loadBalancerOptions(config *v1alpha1.OpenStackLoadBalancer) (library.LoadBalancerOpts, error) {
+	defaults, err := library.ReadConfig(strings.NewReader(""))
+	if err != nil {
+		return library.LoadBalancerOpts{}, platform.NewError(platform.ClassConfiguration, "cloud-provider-openstack has no defaults: %w", err)
+	}
+	options := defaults.LoadBalancer
+	if config == nil {
+		options.Enabled = false
+		return options, nil
+	}
+	options.LBProvider = config.Provider
+	options.SubnetID = config.SubnetID
+	options.FloatingNetworkID = config.FloatingNetworkID
+	options.FloatingSubnetID = config.FloatingSubnetID
+	options.CreateMonitor = true
+	options.MonitorDelay = util.MyDuration{Duration: monitorDelay}
+	options.MonitorTimeout = util.MyDuration{Duration: monitorTimeout}
+	options.MonitorMaxRetries = monitorMaxRetries
+	options.ManageSecurityGroups = config.Provider == ovn
+	if config.Provider == ovn {
+		options.LBMethod = "SOURCE_IP_PORT"
+	}
+
+	options.LBClasses = map[string]*library.LBClass{}
+	for _, class := range config.Classes {
+		options.LBClasses[class.Name] = &library.LBClass{
+			FloatingNetworkID: class.FloatingNetworkID,
+			FloatingSubnetID:  class.FloatingSubnetID,
+			NetworkID:         class.NetworkID,
+			SubnetID:          class.SubnetID,
+		}
+	}
+	return options, nil
+}
+
+var versionMutex sync.Mutex
+
+// readVersion lets the library read the version of the load balancing API, which it keeps in a variable of the process: the first
+// site that it asks decides which features it uses at all sites.
+func readVersion(ctx context.Context, balancing *gophercloud.ServiceClient, provider string) error {
+	if _, err := apiversions.List(balancing).AllPages(ctx); err != nil {
+		return client.Classify(err)
+	}
+	versionMutex.Lock()
+	defer versionMutex.Unlock()
+	if !openstackutil.IsOctaviaFeatureSupported(ctx, balancing, openstackutil.OctaviaFeatureTags, provider) {
+		return platform.NewError(platform.ClassConfiguration, "loadBalancer: the load balancing API must have version 2.5 or later")
+	}
+	return nil
+}

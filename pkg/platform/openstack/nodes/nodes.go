@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package nodes connects nodes and Services with an OpenStack site. It uses cloud-provider-openstack as a library.
+package nodes
+
+import (
+	"context"
+
+	cloudprovider "k8s.io/cloud-provider"
+	library "k8s.io/cloud-provider-openstack/pkg/openstack"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
+)
+
+type nodes struct {
+	sessions *client.Sessions
+}
+
+// New returns the Nodes part of the OpenStack platform.
+func New(sessions *client.Sessions) platform.Nodes {
+	return &nodes{sessions: sessions}
+}
+
+// Open implements platform.Nodes. It asks for the services before the library does, which ends the process if one of them that
+// it needs for load balancers does not answer.
+func (n *nodes) Open(ctx context.Context, r platform.NodesRequest) (platform.NodeSite, error) {
+	opened, err := n.open(ctx, r)
+	return opened, platform.InSite(r.Site.Name, err)
+}
+
+func (n *nodes) open(ctx context.Context, r platform.NodesRequest) (platform.NodeSite, error) {
+	config := r.Site.OpenStack
+	if config == nil {
+		return platform.NodeSite{}, platform.NewError(platform.ClassConfiguration, "the site has no openstack block")
+	}
+	session, err := n.sessions.Get(ctx, r.Site.Name, config.Connection, r.Credentials)
+	if err != nil {
+		return platform.NodeSite{}, err
+	}
+	compute, err := session.Compute(ctx)
+	if err != nil {
+		return platform.NodeSite{}, err
+	}
+	if _, err := session.Network(ctx); err != nil {
+		return platform.NodeSite{}, err
+	}
+	if config.LoadBalancer != nil {
+		balancing, err := session.LoadBalancer(ctx)
+		if err != nil {
+			return platform.NodeSite{}, err
+		}
+		if err := readVersion(ctx, balancing, config.LoadBalancer.Provider); err != nil {
+			return platform.NodeSite{}, err
+		}
+	}
+
+	cloud, err := newCloud(ctx, session, r.Client, config.LoadBalancer)
+	if err != nil {
+		return platform.NodeSite{}, err
+	}
+	instances, ok := cloud.InstancesV2()
+	if !ok {
+		return platform.NodeSite{}, platform.NewError(platform.ClassTransient, "the compute or the networking API does not answer")
+	}
+	opened := platform.NodeSite{Machines: &machines{
+		owner:     owner.Owner{Shoot: r.Shoot, Site: r.Site.Name},
+		zones:     config.Zones,
+		compute:   compute,
+		instances: instances,
+	}}
+	if balancers, ok := cloud.LoadBalancer(); ok {
+		opened.LoadBalancers = loadBalancers{balancers}
+	}
+	return opened, nil
+}
+
+// loadBalancers are those of the library.
+type loadBalancers struct {
+	cloudprovider.LoadBalancer
+}
+
+// Annotations implements platform.LoadBalancers.
+func (loadBalancers) Annotations() []string {
+	return []string{library.ServiceAnnotationLoadBalancerID, library.ServiceAnnotationLoadBalancerAddress}
+}

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package nodes
+
+import (
+	"errors"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	library "k8s.io/cloud-provider-openstack/pkg/openstack"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/openstackstub"
+)
+
+const id = "6a0f1f5e-0c5a-4d59-8a0b-6f5d6b1d3e21"
+
+var _ = Describe("Cloud provider", func() {
+	It("has the fields that are set", func() {
+		cloud := &library.OpenStack{}
+		Expect(setField(cloud, "provider", &gophercloud.ProviderClient{})).To(Succeed())
+		err := setField(cloud, "provider", "a string")
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
+		Expect(setField(cloud, "nothing", "a string")).To(MatchError(ContainSubstring(`no field "nothing" of type string`)))
+	})
+
+	It("has the settings of the site", func() {
+		options, err := loadBalancerOptions(&v1alpha1.OpenStackLoadBalancer{
+			Provider: "amphora", SubnetID: "subnet", FloatingNetworkID: "network", FloatingSubnetID: "floating",
+			Classes: []v1alpha1.OpenStackLoadBalancerClass{{Name: "internal", NetworkID: "n", SubnetID: "s", FloatingNetworkID: "f", FloatingSubnetID: "fs"}},
+		})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(options).To(And(
+			HaveField("Enabled", true), HaveField("LBProvider", "amphora"), HaveField("LBMethod", "ROUND_ROBIN"), HaveField("SubnetID", "subnet"),
+			HaveField("FloatingNetworkID", "network"), HaveField("FloatingSubnetID", "floating"), HaveField("ManageSecurityGroups", false),
+			HaveField("CreateMonitor", true), HaveField("MonitorDelay.Duration", time.Minute), HaveField("CascadeDelete", true),
+			HaveField("LBClasses", HaveKeyWithValue("internal", &library.LBClass{NetworkID: "n", SubnetID: "s", FloatingNetworkID: "f", FloatingSubnetID: "fs"})),
+		))
+		options, err = loadBalancerOptions(&v1alpha1.OpenStackLoadBalancer{Provider: "ovn"})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(options).To(And(HaveField("LBMethod", "SOURCE_IP_PORT"), HaveField("ManageSecurityGroups", true)))
+	})
+
+	It("has no load balancers where the site has none", func() {
+		options, err := loadBalancerOptions(nil)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(options.Enabled).To(BeFalse())
+	})
+})
+
+var _ = Describe("Machines", func() {
+	const shoot, siteName = "shoot--local--a", "cloud"
+	request := func(stub *openstackstub.Stub) platform.NodesRequest {
+		return platform.NodesRequest{
+			Shoot: shoot,
+			Site: &v1alpha1.CloudControllerSite{Name: siteName, OpenStack: &v1alpha1.OpenStackCloudController{
+				Connection: v1alpha1.OpenStackConnection{AuthURL: stub.AuthURL(), Region: openstackstub.Region},
+				Zones:      []v1alpha1.OpenStackCloudControllerZone{{Name: "cloud-a", AvailabilityZone: "nova"}, {Name: "cloud-b", AvailabilityZone: "az 2"}},
+			}},
+			Credentials: site.Credentials{"domainName": "default", "tenantName": "p", "username": "u", "password": "p"},
+			Client:      fake.NewClientset(),
+		}
+	}
+	start := func(metadata map[string]string) *openstackstub.Stub {
+		GinkgoHelper()
+		stub, err := openstackstub.New(openstackstub.Settings{Servers: []openstackstub.Servers{{Project: "p", Prefix: "machine-", Count: 1, Metadata: metadata}}})
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(stub.Close)
+		return stub
+	}
+
+	DescribeTable("refuse a node that joins with the name or the ID of a server that is not its own", func(ctx SpecContext, metadata map[string]string, node *corev1.Node, class platform.Class) {
+		opened, err := New(client.NewSessions()).Open(ctx, request(start(metadata)))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(opened.LoadBalancers).To(BeNil())
+		_, err = opened.Machines.Describe(ctx, node)
+		Expect(err).To(MatchError(HavePrefix(`site "cloud": `)))
+		Expect(platform.ClassOf(err)).To(Equal(class))
+	},
+		Entry("of another shoot", owner.Owner{Shoot: "other", Site: siteName}.Metadata(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "machine-0"}}, platform.ClassNotFound),
+		Entry("of another site", owner.Owner{Shoot: shoot, Site: "other"}.Metadata(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "machine-0"}}, platform.ClassNotFound),
+		Entry("of another name", owner.Owner{Shoot: shoot, Site: siteName}.Metadata(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "machine"}}, platform.ClassNotFound),
+		Entry("that does not exist", nil, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "machine-0"}, Spec: corev1.NodeSpec{ProviderID: "openstack:///" + id}}, platform.ClassNotFound),
+	)
+
+	It("do not exist if the site says so", func(ctx SpecContext) {
+		opened, err := New(client.NewSessions()).Open(ctx, request(start(nil)))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(opened.Machines.Exists(ctx, &corev1.Node{Spec: corev1.NodeSpec{ProviderID: "openstack:///" + id}})).To(BeFalse())
+	})
+
+	It("are not known if the site is down", func(ctx SpecContext) {
+		stub := start(nil)
+		opened, err := New(client.NewSessions()).Open(ctx, request(stub))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(stub.Close()).To(Succeed())
+		_, err = opened.Machines.Exists(ctx, &corev1.Node{Spec: corev1.NodeSpec{ProviderID: "openstack:///" + id}})
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
+		Expect(errors.Unwrap(err)).To(HaveOccurred())
+		_, err = New(client.NewSessions()).Open(ctx, request(stub))
+		Expect(err).To(HaveOccurred())
+	})
+
+	DescribeTable("are in the zones of their availability zone", func(availabilityZone string, zones []string) {
+		m := &machines{zones: []v1alpha1.OpenStackCloudControllerZone{{Name: "a", AvailabilityZone: "nova"}, {Name: "b", AvailabilityZone: "nova"}, {Name: "c", AvailabilityZone: "az 2"}}}
+		Expect(m.zonesOf(availabilityZone)).To(Equal(zones))
+	},
+		Entry("two", "nova", []string{"a", "b"}),
+		Entry("one, as a label", "az-2", []string{"c"}),
+		Entry("none", "az3", nil),
+	)
+
+	DescribeTable("have provider IDs", func(id string, ok bool) {
+		Expect((&machines{}).HasProviderID(id)).To(Equal(ok))
+	},
+		Entry("own", "openstack:///"+id, true),
+		Entry("with a region", "openstack://RegionOne/"+id, false),
+		Entry("no scheme, which the library takes for one", id, false),
+		Entry("of another platform", "vsphere://"+id, false),
+		Entry("no UUID", "openstack:///server", false),
+		Entry("empty", "", false),
+	)
+})

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package nodes names the platforms whose nodes and Services the cloud-controller-manager can connect with their sites.
+package nodes
+
+import (
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	openstackclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	openstack "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/nodes"
+	vsphereclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
+	vsphere "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/nodes"
+)
+
+// New returns the Nodes parts of all platforms.
+func New() platform.Registry[platform.Nodes] {
+	return platform.Registry[platform.Nodes]{
+		v1alpha1.PlatformOpenStack: openstack.New(openstackclient.Shared()),
+		v1alpha1.PlatformVSphere:   vsphere.New(vsphereclient.Shared()),
+	}
+}

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package nodes
+
+import (
+	"context"
+	"encoding/binary"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/property"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/types"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
+)
+
+// byProviderID returns the virtual machine with the node's provider ID, nil if there is none.
+func (m *machines) byProviderID(ctx context.Context, node *corev1.Node) (*virtualMachine, error) {
+	return m.byUUID(ctx, node, strings.TrimPrefix(node.Spec.ProviderID, providerIDPrefix))
+}
+
+// bySystemUUID returns the virtual machine whose UUID the node's operating system reports, nil if there is none. Old firmware reports
+// the first three fields with their bytes in reverse order.
+func (m *machines) bySystemUUID(ctx context.Context, node *corev1.Node) (*virtualMachine, error) {
+	id, err := uuid.Parse(node.Status.NodeInfo.SystemUUID)
+	if err != nil {
+		return nil, platform.NewError(platform.ClassTransient, "node %q reports no system UUID: %w", node.Name, err)
+	}
+	for _, candidate := range []uuid.UUID{id, reversed(id)} {
+		if vm, err := m.byUUID(ctx, node, candidate.String()); err != nil || vm != nil {
+			return vm, err
+		}
+	}
+	return nil, nil
+}
+
+func reversed(id uuid.UUID) uuid.UUID {
+	binary.LittleEndian.PutUint32(id[0:4], binary.BigEndian.Uint32(id[0:4]))
+	binary.LittleEndian.PutUint16(id[4:6], binary.BigEndian.Uint16(id[4:6]))
+	binary.LittleEndian.PutUint16(id[6:8], binary.BigEndian.Uint16(id[6:8]))
+	return id
+}
+
+// byUUID returns the virtual machine with the UUID, nil if there is none. One that was not made for the site, or has another name
+// than the node, is an error: a node says by itself which UUID it has.
+func (m *machines) byUUID(ctx context.Context, node *corev1.Node, id string) (*virtualMachine, error) {
+	session, err := m.session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := object.NewSearchIndex(session.VIM()).FindByUuid(ctx, nil, id, true, nil)
+	if err = client.Classify(err); client.IsNotFound(err) {
+		// What is not found is the search itself, and never what is searched for.
+		return nil, platform.NewError(platform.ClassTransient, "virtual machines cannot be searched for: %w", err)
+	}
+	if err != nil || found == nil {
+		return nil, err
+	}
+	var contents []types.ObjectContent
+	err = property.DefaultCollector(session.VIM()).Retrieve(ctx, []types.ManagedObjectReference{found.Reference()}, properties, &contents)
+	if err != nil || len(contents) == 0 {
+		return nil, client.IgnoreNotFound(err)
+	}
+	vm := &virtualMachine{}
+	vm.VirtualMachine, vm.extraConfig, err = client.LoadVirtualMachine(contents[0])
+	if err != nil {
+		return nil, err
+	}
+	if !m.owner.OwnsVM(vm.extraConfig) {
+		return nil, platform.NewError(platform.ClassConflict, "virtual machine %q (%s, %s) was not made for shoot %q and site %q",
+			vm.Name, id, vm.Runtime.ConnectionState, m.owner.Shoot, m.owner.Site)
+	}
+	if vm.Name != node.Name {
+		return nil, platform.NewError(platform.ClassConflict, "virtual machine %q (%s) is not that of node %q", vm.Name, id, node.Name)
+	}
+	return vm, nil
+}
+
+// zonesOf returns the zones whose resource pool the virtual machine is in or, if somebody moved it to another one, whose cluster.
+func (m *machines) zonesOf(ctx context.Context, vm *virtualMachine) ([]string, error) {
+	if vm.ResourcePool == nil {
+		return nil, platform.NewError(platform.ClassTransient, "virtual machine %q is in no resource pool", vm.Name)
+	}
+	var zones []string
+	for _, zone := range m.request.Site.VSphere.Zones {
+		if zone.ResourcePool == vm.ResourcePool.Value {
+			zones = append(zones, zone.Name)
+		}
+	}
+	if len(zones) > 0 {
+		return zones, nil
+	}
+
+	session, err := m.session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var pool mo.ResourcePool
+	if err := property.DefaultCollector(session.VIM()).RetrieveOne(ctx, *vm.ResourcePool, []string{"owner"}, &pool); err != nil {
+		return nil, client.Classify(err)
+	}
+	for _, zone := range m.request.Site.VSphere.Zones {
+		if zone.ComputeCluster == pool.Owner.Value {
+			zones = append(zones, zone.Name)
+		}
+	}
+	return zones, nil
+}

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/Masterminds/semver/v3"
+	"github.com/coreos/go-systemd/v22/unit"
+	extensionswebhook "github.com/gardener/gardener/extensions/pkg/webhook"
+	extensionscontextwebhook "github.com/gardener/gardener/extensions/pkg/webhook/context"
+	"github.com/gardener/gardener/extensions/pkg/webhook/controlplane/genericmutator"
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
+	"github.com/gardener/gardener/pkg/component/nodemanagement/machinecontrollermanager"
+	gardenerimagevector "github.com/gardener/gardener/pkg/utils/imagevector"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	vpaautoscalingv1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/imagevector"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
+
+const (
+	flagCloudProvider     = "--cloud-provider="
+	cloudProviderExternal = "external"
+
+	unitSectionService = "Service"
+	unitOptionStart    = "ExecStart"
+	// kubeletArgumentSeparator stands between two arguments of the kubelet in its unit, as gardenlet writes them.
+	kubeletArgumentSeparator = " \\\n    "
+)
+
+// driverMemory is what the driver's container requests: what it has resident with few machines. The VPA raises it.
+var driverMemory = resource.MustParse("64Mi")
+
+// ensurer changes what gardenlet deploys for a shoot. It changes nothing that differs between the platforms of one pool, because
+// a pool has one OperatingSystemConfig: such things stand in the user data of a machine.
+type ensurer struct {
+	genericmutator.NoopEnsurer
+
+	images gardenerimagevector.ImageVector
+}
+
+// NewEnsurer returns an ensurer that deploys the driver with its image in images.
+func NewEnsurer(images gardenerimagevector.ImageVector) genericmutator.Ensurer {
+	return &ensurer{images: images}
+}
+
+// EnsureKubeControllerManagerDeployment leaves the cloud controllers to the cloud-controller-manager.
+func (e *ensurer) EnsureKubeControllerManagerDeployment(_ context.Context, _ extensionscontextwebhook.GardenContext, deployment, _ *appsv1.Deployment) error {
+	container := extensionswebhook.ContainerWithName(deployment.Spec.Template.Spec.Containers, v1beta1constants.DeploymentNameKubeControllerManager)
+	if container == nil {
+		return nil
+	}
+	container.Command = extensionswebhook.EnsureStringWithPrefix(container.Command, flagCloudProvider, cloudProviderExternal)
+	return nil
+}
+
+// EnsureKubeletServiceUnitOptions lets nodes join with the taint that the cloud-controller-manager removes when it has initialised
+// them.
+func (e *ensurer) EnsureKubeletServiceUnitOptions(_ context.Context, _ extensionscontextwebhook.GardenContext, _ *semver.Version, options, _ []*unit.UnitOption) ([]*unit.UnitOption, error) {
+	if start := extensionswebhook.UnitOptionWithSectionAndName(options, unitSectionService, unitOptionStart); start != nil {
+		command := extensionswebhook.DeserializeCommandLine(start.Value)
+		command = extensionswebhook.EnsureStringWithPrefix(command, flagCloudProvider, cloudProviderExternal)
+		start.Value = extensionswebhook.SerializeCommandLine(command, 1, kubeletArgumentSeparator)
+	}
+	return options, nil
+}
+
+// EnsureMachineControllerManagerDeployment adds the driver, which is a container beside machine-controller-manager. Timeouts of
+// machines stand in each MachineDeployment where they differ from the driver's flags.
+func (e *ensurer) EnsureMachineControllerManagerDeployment(ctx context.Context, gctx extensionscontextwebhook.GardenContext, deployment, _ *appsv1.Deployment) error {
+	image, err := e.images.FindImage(imagevector.ImageNameMachineControllerManagerDriver)
+	if err != nil {
+		return err
+	}
+	cluster, err := gctx.GetCluster(ctx)
+	if err != nil {
+		return err
+	}
+	if cluster.Shoot == nil {
+		return fmt.Errorf("the Cluster of namespace %q has no Shoot", deployment.Namespace)
+	}
+	driver := machinecontrollermanager.ProviderSidecarContainer(cluster.Shoot, deployment.Namespace, v1alpha1.ExtensionName, image.String())
+	driver.Resources.Requests[corev1.ResourceMemory] = driverMemory
+	deployment.Spec.Template.Spec.Containers = extensionswebhook.EnsureContainerWithName(deployment.Spec.Template.Spec.Containers, driver)
+	return nil
+}
+
+// EnsureMachineControllerManagerVPA lets the driver's requests follow its use. The policy for all other containers is Off.
+func (e *ensurer) EnsureMachineControllerManagerVPA(_ context.Context, _ extensionscontextwebhook.GardenContext, vpa, _ *vpaautoscalingv1.VerticalPodAutoscaler) error {
+	if vpa.Spec.ResourcePolicy == nil {
+		vpa.Spec.ResourcePolicy = &vpaautoscalingv1.PodResourcePolicy{}
+	}
+	vpa.Spec.ResourcePolicy.ContainerPolicies = extensionswebhook.EnsureVPAContainerResourcePolicyWithName(
+		vpa.Spec.ResourcePolicy.ContainerPolicies, machinecontrollermanager.ProviderSidecarVPAContainerPolicy(v1alpha1.ExtensionName))
+	return nil
+}

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package ccm_test runs the cloud-controller-manager as a process beside a real kube-apiserver, with two projects of a real
+// OpenStack and a simulated vCenter as sites. The nodes are objects without kubelets.
+package ccm_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
+)
+
+func TestCloudControllerManager(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "Cloud Controller Manager Suite")
+}
+
+const (
+	cloudSite   = "cloud"
+	anotherSite = "another"
+	vcSite      = "vc"
+	region      = "west"
+)
+
+var (
+	binary   string
+	cluster  *landscape.Cluster
+	shootAPI kubernetes.Interface
+	bed      *openstack.Bed
+	server   *vcenter.VCenter
+	// clouds are the two OpenStack sites by name.
+	clouds map[string]*cloud
+	place  *datacenter
+	// shoot is the technical ID of the shoot.
+	shoot = "shoot--ccm--" + rand.String(5)
+)
+
+var _ = BeforeSuite(func(ctx SpecContext) {
+	binary = filepath.Join(GinkgoT().TempDir(), "cloud-controller-manager-hybrid")
+	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/cloud-controller-manager-hybrid")
+	build.Dir = landscape.Root()
+	build.Stdout, build.Stderr = GinkgoWriter, GinkgoWriter
+	Expect(build.Run()).To(Succeed())
+
+	var err error
+	cluster, err = landscape.NewCluster(GinkgoT().TempDir(), landscape.DefaultBinaries())
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx SpecContext) { cluster.Stop(ctx) })
+	Expect(cluster.Start(ctx)).To(Succeed())
+	shootAPI, err = kubernetes.NewForConfig(cluster.Config)
+	Expect(err).NotTo(HaveOccurred())
+
+	bed, err = openstack.NewBed()
+	Expect(err).NotTo(HaveOccurred())
+	started, err := bed.Start(ctx, GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	if started {
+		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(2*time.Minute))
+	}
+	clouds = map[string]*cloud{
+		cloudSite:   newCloud(ctx, cloudSite, openstack.Projects[0], "10.250.0.0/24", "10.250.0.1"),
+		anotherSite: newCloud(ctx, anotherSite, openstack.Projects[1], "10.250.4.0/24", "10.250.4.1"),
+	}
+
+	server, err = vcenter.Start(ctx, GinkgoT().TempDir(), vcenter.Options{Guest: 100 * time.Millisecond})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx SpecContext) {
+		Expect(server.Check()).To(Succeed())
+		server.Stop(ctx)
+	})
+	place = newDatacenter(ctx)
+}, NodeTimeout(25*time.Minute))

@@ -1,0 +1,214 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package ccm_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
+
+const (
+	finalizer = "service.kubernetes.io/load-balancer-cleanup"
+	// balancing is how long a load balancer takes at most.
+	balancing = 90 * time.Second
+)
+
+var _ = Describe("Services", Ordered, func() {
+	const classOfOthers = "metallb.io/metallb"
+	var (
+		m     *manager
+		class = func(site string) *string { return new(v1alpha1.LoadBalancerClassPrefix + site) }
+	)
+
+	create := func(ctx context.Context, name string, class *string, finalizers ...string) {
+		GinkgoHelper()
+		_, err := shootAPI.CoreV1().Services(metav1.NamespaceDefault).Create(ctx, &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: finalizers},
+			Spec: corev1.ServiceSpec{
+				Type: corev1.ServiceTypeLoadBalancer, LoadBalancerClass: class,
+				Selector: map[string]string{"app": name}, Ports: []corev1.ServicePort{{Name: "http", Port: 80}},
+			},
+		}, metav1.CreateOptions{})
+		Expect(err).NotTo(HaveOccurred())
+	}
+	get := func(ctx context.Context, name string) *corev1.Service {
+		GinkgoHelper()
+		service, err := shootAPI.CoreV1().Services(metav1.NamespaceDefault).Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		Expect(err).NotTo(HaveOccurred())
+		return service
+	}
+	patch := func(ctx context.Context, name string, spec map[string]any) {
+		GinkgoHelper()
+		data, err := json.Marshal(map[string]any{"spec": spec})
+		Expect(err).NotTo(HaveOccurred())
+		_, err = shootAPI.CoreV1().Services(metav1.NamespaceDefault).Patch(ctx, name, types.MergePatchType, data, metav1.PatchOptions{})
+		Expect(err).NotTo(HaveOccurred())
+	}
+	remove := func(ctx context.Context, name string) {
+		GinkgoHelper()
+		Expect(shootAPI.CoreV1().Services(metav1.NamespaceDefault).Delete(ctx, name, metav1.DeleteOptions{})).To(Succeed())
+	}
+	// balancersOf are the Services with a load balancer in the project of a site.
+	balancersOf := func(ctx context.Context, site string) []string {
+		GinkgoHelper()
+		objects, err := clouds[site].inspector.Objects(ctx, "kube_service_"+shoot+"_")
+		Expect(err).NotTo(HaveOccurred())
+		var names []string
+		for _, o := range objects {
+			if o.Kind == "load balancer" {
+				names = append(names, strings.TrimPrefix(o.Name, "kube_service_"+shoot+"_default_"))
+			}
+		}
+		slices.Sort(names)
+		return names
+	}
+	expectServed := func(ctx context.Context, name, site string) {
+		GinkgoHelper()
+		Eventually(func(g Gomega) {
+			service := get(ctx, name)
+			g.Expect(service.Status.LoadBalancer.Ingress).To(HaveLen(1))
+			g.Expect(service.Finalizers).To(ConsistOf(finalizer))
+			g.Expect(service.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationLoadBalancerSite, site))
+		}).WithContext(ctx).Within(balancing).ProbeEvery(500 * time.Millisecond).Should(Succeed())
+		for other := range clouds {
+			if other == site {
+				Expect(balancersOf(ctx, other)).To(ContainElement(name))
+			} else {
+				Expect(balancersOf(ctx, other)).NotTo(ContainElement(name))
+			}
+		}
+	}
+	expectFree := func(ctx context.Context, name string) {
+		GinkgoHelper()
+		Eventually(func(g Gomega) {
+			service := get(ctx, name)
+			g.Expect(service.Finalizers).To(BeEmpty())
+			g.Expect(service.Annotations).To(BeEmpty())
+			for site := range clouds {
+				g.Expect(balancersOf(ctx, site)).NotTo(ContainElement(name))
+			}
+		}).WithContext(ctx).Within(balancing).ProbeEvery(500 * time.Millisecond).Should(Succeed())
+	}
+
+	BeforeAll(func(ctx SpecContext) {
+		DeferCleanup(func(ctx SpecContext) {
+			if get(ctx, "foreign") != nil {
+				data := []byte(`{"metadata": {"finalizers": null}}`)
+				_, err := shootAPI.CoreV1().Services(metav1.NamespaceDefault).Patch(ctx, "foreign", types.MergePatchType, data, metav1.PatchOptions{})
+				Expect(err).NotTo(HaveOccurred())
+			}
+		})
+		m = newManager()
+		m.start()
+		m.waitFor(ctx, cloudSite, anotherSite, vcSite)
+		for name, c := range clouds {
+			n := shoot + "-member-" + name
+			id := c.create(ctx, n)
+			node(ctx, n, name, tainted, ready, withSystemUUID(id[len("openstack:///"):]))
+			initialized(ctx, n, 20*time.Second)
+		}
+		DeferCleanup(func(ctx SpecContext) {
+			services, err := shootAPI.CoreV1().Services(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
+			Expect(err).NotTo(HaveOccurred())
+			for _, service := range services.Items {
+				if service.Name == "kubernetes" || service.Name == "foreign" {
+					continue
+				}
+				_ = shootAPI.CoreV1().Services(metav1.NamespaceDefault).Delete(ctx, service.Name, metav1.DeleteOptions{})
+				Eventually(func() *corev1.Service { return get(ctx, service.Name) }).Within(balancing).Should(BeNil())
+			}
+		}, NodeTimeout(5*time.Minute))
+	}, NodeTimeout(2*time.Minute))
+
+	It("should be served by the site that their class names, by the default site, or by nobody", func(ctx SpecContext) {
+		create(ctx, "classless", nil)
+		create(ctx, "classy", class(anotherSite))
+		create(ctx, "foreign", new(classOfOthers), finalizer)
+		create(ctx, "without", class(vcSite))
+		expectServed(ctx, "classless", cloudSite)
+		expectServed(ctx, "classy", anotherSite)
+		Expect(get(ctx, "classy").Spec.LoadBalancerClass).To(Equal(class(anotherSite)))
+		Expect(balancersOf(ctx, cloudSite)).To(Equal([]string{"classless"}))
+		Expect(balancersOf(ctx, anotherSite)).To(Equal([]string{"classy"}))
+
+		for _, name := range []string{"foreign", "without"} {
+			Expect(get(ctx, name).Annotations).To(BeEmpty())
+			Expect(get(ctx, name).Status.LoadBalancer.Ingress).To(BeEmpty())
+		}
+		Expect(get(ctx, "foreign").Finalizers).To(ConsistOf(finalizer))
+		Expect(members(ctx, clouds[cloudSite])).To(ConsistOf(HavePrefix("10.250.0.")))
+		Expect(members(ctx, clouds[anotherSite])).To(ConsistOf(HavePrefix("10.250.4.")))
+	}, SpecTimeout(5*time.Minute))
+
+	It("should let the site clean up that has the load balancer, whatever their type and class are then", func(ctx SpecContext) {
+		patch(ctx, "classy", map[string]any{"type": "ClusterIP", "loadBalancerClass": nil})
+		expectFree(ctx, "classy")
+		Expect(balancersOf(ctx, cloudSite)).To(Equal([]string{"classless"}))
+
+		By("moving it to the default site, and back while the other cleans up")
+		patch(ctx, "classy", map[string]any{"type": "LoadBalancer"})
+		expectServed(ctx, "classy", cloudSite)
+		patch(ctx, "classy", map[string]any{"type": "ClusterIP"})
+		patch(ctx, "classy", map[string]any{"type": "LoadBalancer", "loadBalancerClass": class(anotherSite)})
+		expectServed(ctx, "classy", anotherSite)
+		expectServed(ctx, "classless", cloudSite)
+		Expect(get(ctx, "foreign").Finalizers).To(ConsistOf(finalizer))
+	}, SpecTimeout(6*time.Minute))
+
+	It("should stay at their site when another becomes the default, and new ones go there", func(ctx SpecContext) {
+		m.config.DefaultSite = anotherSite
+		m.writeConfig()
+		Eventually(func() int { return m.logged("Starting service controller") }).WithContext(ctx).Within(30 * time.Second).ProbeEvery(time.Second).Should(BeNumerically(">=", 4))
+		create(ctx, "newer", nil)
+		expectServed(ctx, "newer", anotherSite)
+		expectServed(ctx, "classless", cloudSite)
+		for _, site := range []string{cloudSite, anotherSite, vcSite} {
+			Expect(m.logged(`Controllers of a site begin" site="`+site)).To(Equal(1), site)
+		}
+	}, SpecTimeout(4*time.Minute))
+
+	// The Octavia of the landscape does not change the members of a load balancer that was made with them.
+	It("should have the nodes of all sites as members where that is asked for", func(ctx SpecContext) {
+		m.config.Sites[0].OpenStack.LoadBalancer.Members = v1alpha1.LoadBalancerMembersAll
+		m.writeConfig()
+		Eventually(func() int { return m.logged(`Controllers of a site run" site="cloud"`) }).WithContext(ctx).Within(30 * time.Second).ProbeEvery(time.Second).Should(Equal(2))
+		before := members(ctx, clouds[cloudSite])
+		create(ctx, "wide", class(cloudSite))
+		expectServed(ctx, "wide", cloudSite)
+		Expect(members(ctx, clouds[cloudSite])).To(ConsistOf(before[0], HavePrefix("10.250.0."), HavePrefix("10.250.4.")))
+		Expect(members(ctx, clouds[anotherSite])).To(HaveEach(HavePrefix("10.250.4.")))
+	}, SpecTimeout(4*time.Minute))
+
+	It("should go only when their load balancers are gone", func(ctx SpecContext) {
+		for _, name := range []string{"classless", "classy", "newer", "wide", "without"} {
+			remove(ctx, name)
+		}
+		for _, name := range []string{"classless", "classy", "newer", "wide", "without"} {
+			Eventually(func() *corev1.Service { return get(ctx, name) }).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).Should(BeNil(), name)
+		}
+		for site := range clouds {
+			Expect(balancersOf(ctx, site)).To(BeEmpty())
+		}
+
+		remove(ctx, "foreign")
+		Consistently(func() []string { return get(ctx, "foreign").Finalizers }).WithContext(ctx).WithTimeout(5 * time.Second).Should(ConsistOf(finalizer))
+		Expect(m.process.Check()).To(Succeed())
+	}, SpecTimeout(4*time.Minute))
+})
