@@ -54,6 +54,9 @@ func SetCloudControllerManagerConfigurationDefaults(config *CloudControllerManag
 		if vSphere := config.Sites[i].VSphere; vSphere != nil {
 			setDefault(&vSphere.Connection.RequestTimeout, metav1.Duration{Duration: DefaultRequestTimeout})
 		}
+		if metal := config.Sites[i].Metal; metal != nil {
+			setDefault(&metal.Connection.RequestTimeout, metav1.Duration{Duration: DefaultRequestTimeout})
+		}
 	}
 }
 

@@ -41,17 +41,24 @@ type CloudControllerManagerConfiguration struct {
 type CloudControllerSite struct {
 	// Name is the name of the site.
 	Name string `json:"name"`
+	// CSIDrivers are the names of the CSI drivers whose node service must be registered in a node's CSINode before the node is
+	// initialized. Default: none.
+	// +optional
+	CSIDrivers []string `json:"csiDrivers,omitempty"`
 	// OpenStack is an OpenStack site.
 	// +optional
 	OpenStack *OpenStackCloudController `json:"openstack,omitempty"`
 	// VSphere is a vSphere site.
 	// +optional
 	VSphere *VSphereCloudController `json:"vsphere,omitempty"`
+	// Metal is a bare-metal site.
+	// +optional
+	Metal *MetalCloudController `json:"metal,omitempty"`
 }
 
 // Platforms returns the platforms whose blocks are set.
 func (s *CloudControllerSite) Platforms() []Platform {
-	return platforms(s.OpenStack != nil, s.VSphere != nil, false)
+	return platforms(s.OpenStack != nil, s.VSphere != nil, s.Metal != nil)
 }
 
 // Platform returns the platform whose block is set, and false unless that is exactly one.
@@ -134,4 +141,21 @@ type VSphereCloudControllerZone struct {
 	// ResourcePool is the resource pool of the zone's machines. It tells zones of one cluster apart.
 	// +optional
 	ResourcePool string `json:"resourcePool,omitempty"`
+}
+
+// MetalCloudController is a bare-metal site for the cloud-controller-manager.
+type MetalCloudController struct {
+	// Connection is how the site is reached.
+	Connection MetalConnection `json:"connection"`
+	// Zones are the zones of the site.
+	Zones []MetalCloudControllerZone `json:"zones"`
+}
+
+// MetalCloudControllerZone is a zone of a bare-metal site.
+type MetalCloudControllerZone struct {
+	// Name is the name of the Gardener zone.
+	Name string `json:"name"`
+	// HostSelector selects the hosts of the zone. Default: all hosts.
+	// +optional
+	HostSelector *metav1.LabelSelector `json:"hostSelector,omitempty"`
 }

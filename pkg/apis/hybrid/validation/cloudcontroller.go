@@ -7,15 +7,21 @@ package validation
 import (
 	"fmt"
 	"regexp"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// ovn is the Octavia provider that has no amphorae, so that packets reach the members with the addresses of the clients.
-const ovn = "ovn"
+const (
+	// ovn is the Octavia provider that has no amphorae, so that packets reach the members with the addresses of the clients.
+	ovn = "ovn"
+	// maxCSIDriverName is the most characters that Kubernetes allows in the name of a CSI driver.
+	maxCSIDriverName = 63
+)
 
 var (
 	loadBalancerMembers = []v1alpha1.LoadBalancerMembers{v1alpha1.LoadBalancerMembersSite, v1alpha1.LoadBalancerMembersAll}
@@ -59,6 +65,11 @@ func cloudControllerZones(site *v1alpha1.CloudControllerSite) []string {
 			zones = append(zones, zone.Name)
 		}
 	}
+	if site.Metal != nil {
+		for _, zone := range site.Metal.Zones {
+			zones = append(zones, zone.Name)
+		}
+	}
 	return zones
 }
 
@@ -68,10 +79,34 @@ func ValidateCloudControllerSite(site *v1alpha1.CloudControllerSite, fldPath *fi
 	if _, ok := site.Platform(); !ok {
 		return field.ErrorList{field.Required(fldPath, fmt.Sprintf("must have the block of exactly one platform, and has %q", site.Platforms()))}
 	}
-	if site.OpenStack != nil {
-		return validateOpenStackCloudController(site.OpenStack, fldPath.Child(string(v1alpha1.PlatformOpenStack)))
+	allErrs := validateCSIDrivers(site.CSIDrivers, fldPath.Child("csiDrivers"))
+	switch {
+	case site.OpenStack != nil:
+		return append(allErrs, validateOpenStackCloudController(site.OpenStack, fldPath.Child(string(v1alpha1.PlatformOpenStack)))...)
+	case site.VSphere != nil:
+		return append(allErrs, validateVSphereCloudController(site.VSphere, fldPath.Child(string(v1alpha1.PlatformVSphere)))...)
+	default:
+		return append(allErrs, validateMetalCloudController(site.Metal, fldPath.Child(string(v1alpha1.PlatformMetal)))...)
 	}
-	return validateVSphereCloudController(site.VSphere, fldPath.Child(string(v1alpha1.PlatformVSphere)))
+}
+
+// validateCSIDrivers checks that the names are such as Kubernetes allows for CSIDrivers.
+func validateCSIDrivers(drivers []string, fldPath *field.Path) field.ErrorList {
+	var allErrs field.ErrorList
+	seen := names{}
+	for i, driver := range drivers {
+		idxPath := fldPath.Index(i)
+		if allErrs = append(allErrs, seen.addRequired(driver, idxPath)...); driver == "" {
+			continue
+		}
+		if len(driver) > maxCSIDriverName {
+			allErrs = append(allErrs, field.TooLong(idxPath, "", maxCSIDriverName))
+		}
+		for _, message := range validation.IsDNS1123Subdomain(strings.ToLower(driver)) {
+			allErrs = append(allErrs, field.Invalid(idxPath, driver, message))
+		}
+	}
+	return allErrs
 }
 
 func validateOpenStackCloudController(config *v1alpha1.OpenStackCloudController, fldPath *field.Path) field.ErrorList {
@@ -121,6 +156,22 @@ func validateVSphereCloudController(config *v1alpha1.VSphereCloudController, fld
 		if zone.ResourcePool != "" {
 			allErrs = append(allErrs, validateManagedObject(zone.ResourcePool, idxPath.Child("resourcePool"))...)
 		}
+	}
+	return allErrs
+}
+
+func validateMetalCloudController(config *v1alpha1.MetalCloudController, fldPath *field.Path) field.ErrorList {
+	connection, connectionPath := &config.Connection, fldPath.Child("connection")
+	allErrs := validateOneOf(connection.Inventory, metalInventories, connectionPath.Child("inventory"))
+	allErrs = append(allErrs, validateURL(connection.Server, []string{"https"}, connectionPath.Child("server"))...)
+	allErrs = append(allErrs, validateDNSLabel(connection.Namespace, connectionPath.Child("namespace"))...)
+	allErrs = append(allErrs, validateConnectionSettings(connection.TLS, connection.Proxy, connection.RequestTimeout, connectionPath)...)
+
+	if len(config.Zones) == 0 {
+		allErrs = append(allErrs, field.Required(fldPath.Child("zones"), "must have at least one zone"))
+	}
+	for i, zone := range config.Zones {
+		allErrs = append(allErrs, validateLabelSelector(zone.HostSelector, fldPath.Child("zones").Index(i).Child("hostSelector"))...)
 	}
 	return allErrs
 }

@@ -5,6 +5,7 @@
 package validation_test
 
 import (
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -32,6 +33,10 @@ var _ = Describe("CloudControllerManagerConfiguration", func() {
 					Connection: v1alpha1.VSphereConnection{Server: "https://vcenter.example.com"},
 					Zones:      []v1alpha1.VSphereCloudControllerZone{{Name: "vc-1", ComputeCluster: "domain-c7", ResourcePool: "resgroup-8"}},
 				}},
+				{Name: "racks", Metal: &v1alpha1.MetalCloudController{
+					Connection: v1alpha1.MetalConnection{Inventory: v1alpha1.MetalInventoryMetal3, Server: "https://metal.example.com:6443", Namespace: "hosts"},
+					Zones:      []v1alpha1.MetalCloudControllerZone{{Name: "rack-1", HostSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "r1"}}}},
+				}},
 			},
 		}
 		v1alpha1.SetCloudControllerManagerConfigurationDefaults(config)
@@ -48,6 +53,7 @@ var _ = Describe("CloudControllerManagerConfiguration", func() {
 		Entry("two sites of a name", func() { config.Sites[1].Name = "cloud" }, problem{duplicate, "sites[1].name"}),
 		Entry("reserved name", func() { config.Sites[1].Name = "token" }, problem{invalid, "sites[1].name"}),
 		Entry("two zones of a name", func() { config.Sites[1].VSphere.Zones[0].Name = "cloud-a" }, problem{duplicate, "sites[1].zones"}),
+		Entry("a zone on two platforms", func() { config.Sites[2].Metal.Zones[0].Name = "vc-1" }, problem{duplicate, "sites[2].zones"}),
 		Entry("zone without a name", func() { config.Sites[0].OpenStack.Zones[0].Name = "" }, problem{required, "sites[0].zones"}),
 	)
 
@@ -102,10 +108,46 @@ var _ = Describe("CloudControllerManagerConfiguration", func() {
 			problem{required, "vc.vsphere.zones[0].computeCluster"}),
 	)
 
+	DescribeTable("a bare-metal site", func(change func(site *v1alpha1.CloudControllerSite), problems ...problem) {
+		change(&config.Sites[2])
+		Expect(ValidateCloudControllerSite(&config.Sites[2], field.NewPath("racks"))).To(haveProblems(problems))
+	},
+		Entry("good", func(*v1alpha1.CloudControllerSite) {}),
+		Entry("IronCore and a zone of all hosts", func(s *v1alpha1.CloudControllerSite) {
+			s.Metal.Connection.Inventory, s.Metal.Zones[0].HostSelector = v1alpha1.MetalInventoryIronCore, nil
+		}),
+		Entry("with a further platform", func(s *v1alpha1.CloudControllerSite) { s.VSphere = config.Sites[1].VSphere }, problem{required, "racks"}),
+		Entry("without anything", func(s *v1alpha1.CloudControllerSite) { *s.Metal = v1alpha1.MetalCloudController{} },
+			problem{required, "racks.metal.connection.inventory"}, problem{required, "racks.metal.connection.server"},
+			problem{required, "racks.metal.connection.namespace"}, problem{required, "racks.metal.zones"}),
+		Entry("connection", func(s *v1alpha1.CloudControllerSite) {
+			s.Metal.Connection.Inventory, s.Metal.Connection.Server = "Other", "http://metal.example.com"
+			s.Metal.Connection.Namespace, s.Metal.Connection.TLS = "a.b", &v1alpha1.TLS{CACert: "x"}
+		}, problem{notSupported, "racks.metal.connection.inventory"}, problem{invalid, "racks.metal.connection.server"},
+			problem{invalid, "racks.metal.connection.namespace"}, problem{invalid, "racks.metal.connection.tls.caCert"}),
+		Entry("selector", func(s *v1alpha1.CloudControllerSite) {
+			s.Metal.Zones[0].HostSelector.MatchLabels = map[string]string{"a b": "c"}
+		}, problem{invalid, "racks.metal.zones[0].hostSelector.matchLabels"}),
+	)
+
+	DescribeTable("the CSI drivers of a site", func(drivers []string, problems ...problem) {
+		for i := range config.Sites {
+			config.Sites[i].CSIDrivers = drivers
+			Expect(ValidateCloudControllerSite(&config.Sites[i], nil)).To(haveProblems(problems))
+		}
+	},
+		Entry("good", []string{"cinder.csi.openstack.org", "csi.vsphere.vmware.com", "Driver"}),
+		Entry("no name", []string{""}, problem{required, "csiDrivers[0]"}),
+		Entry("twice", []string{"a", "a"}, problem{duplicate, "csiDrivers[1]"}),
+		Entry("no name of a driver", []string{"a/b"}, problem{invalid, "csiDrivers[0]"}),
+		Entry("too long", []string{strings.Repeat("a", 64)}, problem{tooLong, "csiDrivers[0]"}),
+	)
+
 	It("has defaults", func() {
 		Expect(config.Sites[0].OpenStack.LoadBalancer).To(And(HaveField("Provider", "amphora"), HaveField("Members", v1alpha1.LoadBalancerMembersSite)))
 		Expect(config.Sites[0].OpenStack.Connection).To(And(HaveField("EndpointType", "public"), HaveField("RequestTimeout.Duration", time.Minute)))
 		Expect(config.Sites[1].VSphere.Connection.RequestTimeout.Duration).To(Equal(time.Minute))
+		Expect(config.Sites[2].Metal.Connection.RequestTimeout.Duration).To(Equal(time.Minute))
 		Expect(config.Sites[0].LoadBalancerMembers()).To(Equal(v1alpha1.LoadBalancerMembersSite))
 		Expect(config.Sites[1].LoadBalancerMembers()).To(BeEmpty())
 	})
