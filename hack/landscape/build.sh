@@ -3,9 +3,10 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 
-# Builds the processes of the local landscape that are not ours (etcd, kube-apiserver, machine-controller-manager, and those of a
-# bare-metal site) from the Go module proxy into hack/bin, unless they are there in the versions of the go.mod files in
-# hack/landscape/binaries. If KUBEBUILDER_ASSETS is set, etcd and kube-apiserver are taken from that folder.
+# Builds the processes of the local landscape that are not ours (etcd, those of Kubernetes, gardener-resource-manager,
+# machine-controller-manager, and those of a bare-metal site) from the Go module proxy into hack/bin, unless they are there in the
+# versions of the go.mod files in hack/landscape/binaries. If KUBEBUILDER_ASSETS is set, etcd and kube-apiserver are taken from
+# that folder.
 #
 # It uses neither -trimpath nor another CGO_ENABLED than `go test`: all share one build cache.
 
@@ -59,12 +60,17 @@ build() {
 kubernetes="$(version_of k8s.io/kubernetes)"
 if [[ -z ${KUBEBUILDER_ASSETS:-} ]]; then
   build etcd go.etcd.io/etcd/server/v3 go.etcd.io/etcd/server/v3 "1 minute"
-  build kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes "4 to 7 minutes on 2 cores"
 else
   for name in etcd kube-apiserver; do
     [[ -x $KUBEBUILDER_ASSETS/$name ]] || { echo "KUBEBUILDER_ASSETS is $KUBEBUILDER_ASSETS, but there is no $name" >&2; exit 1; }
   done
 fi
+# One executable is kube-apiserver, kube-controller-manager and kube-scheduler, whatever name it is called by.
+build kubernetes ./kubernetes k8s.io/kubernetes "5 to 8 minutes on 2 cores" kubernetes/*
+for name in kube-apiserver kube-controller-manager kube-scheduler; do
+  [[ $(readlink "$bin/$name") == kubernetes ]] || { rm -f "$bin/$name"; ln -s kubernetes "$bin/$name"; }
+done
+build gardener-resource-manager github.com/gardener/gardener/cmd/gardener-resource-manager github.com/gardener/gardener "2 minutes"
 build machine-controller-manager github.com/gardener/machine-controller-manager/cmd/machine-controller-manager \
   github.com/gardener/machine-controller-manager "1 minute"
 
