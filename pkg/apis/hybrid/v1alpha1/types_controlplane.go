@@ -21,6 +21,105 @@ type ControlPlaneConfig struct {
 	// CloudControllerManager configures the cloud-controller-manager.
 	// +optional
 	CloudControllerManager *CloudControllerManagerConfig `json:"cloudControllerManager,omitempty"`
+	// Sites are settings of sites that the shoot uses.
+	// +optional
+	Sites []ControlPlaneSite `json:"sites,omitempty"`
+}
+
+// Site returns the settings of the site, empty ones if there are none.
+func (c *ControlPlaneConfig) Site(name string) ControlPlaneSite {
+	for _, site := range c.Sites {
+		if site.Name == name {
+			return site
+		}
+	}
+	return ControlPlaneSite{Name: name}
+}
+
+// ControlPlaneSite are settings of a site.
+type ControlPlaneSite struct {
+	// Name is the name of the site.
+	Name string `json:"name"`
+	// LoadBalancer says what serves Services of type LoadBalancer of the site. Default: Octavia on OpenStack sites, nothing on others.
+	// +optional
+	LoadBalancer *SiteLoadBalancer `json:"loadBalancer,omitempty"`
+}
+
+// SiteLoadBalancer says what serves Services of type LoadBalancer of a site. Exactly one field is set.
+type SiteLoadBalancer struct {
+	// OpenStack is Octavia. Only OpenStack sites have it.
+	// +optional
+	OpenStack *OpenStackLoadBalancerConfig `json:"openstack,omitempty"`
+	// MetalLB is MetalLB on the nodes of the site. OpenStack sites do not have it.
+	// +optional
+	MetalLB *MetalLB `json:"metalLB,omitempty"`
+}
+
+// OpenStackLoadBalancerConfig configures the load balancers of an OpenStack site.
+type OpenStackLoadBalancerConfig struct {
+	// Provider is one of the CloudProfile's loadBalancerProviders. Default: the first of them, amphora if there is none.
+	// +optional
+	Provider string `json:"provider,omitempty"`
+	// Members are Site or All. Default: Site.
+	// +optional
+	Members LoadBalancerMembers `json:"members,omitempty"`
+	// Classes are the classes that Services may name. Default: those of the floating pool in the CloudProfile.
+	// +optional
+	Classes []OpenStackLoadBalancerClass `json:"classes,omitempty"`
+}
+
+// MetalLB configures the load balancers that the nodes of a site themselves are.
+type MetalLB struct {
+	// AddressPools are the addresses of the load balancers.
+	AddressPools []MetalLBAddressPool `json:"addressPools"`
+	// BGP is how the addresses of pools with the advertisement BGP are announced.
+	// +optional
+	BGP *MetalLBBGP `json:"bgp,omitempty"`
+}
+
+// MetalLBAdvertisement says how the addresses of a pool are announced.
+type MetalLBAdvertisement string
+
+const (
+	// MetalLBAdvertisementL2 has a node of the site answer for the address in the node network.
+	MetalLBAdvertisementL2 MetalLBAdvertisement = "L2"
+	// MetalLBAdvertisementBGP has the nodes of the site announce the address to routers.
+	MetalLBAdvertisementBGP MetalLBAdvertisement = "BGP"
+)
+
+// MetalLBAddressPool are addresses of load balancers.
+type MetalLBAddressPool struct {
+	// Name is the name of the pool, a DNS label that is unique at the site.
+	Name string `json:"name"`
+	// CIDRs are the addresses, as CIDRs or as ranges such as 192.0.2.10-192.0.2.20. No machine may have them.
+	CIDRs []string `json:"cidrs"`
+	// Advertisement is L2 or BGP.
+	Advertisement MetalLBAdvertisement `json:"advertisement"`
+	// AutoAssign is false if only Services that name the pool get its addresses. Default: true.
+	// +optional
+	AutoAssign *bool `json:"autoAssign,omitempty"`
+}
+
+// MetalLBBGP is how addresses are announced to routers.
+type MetalLBBGP struct {
+	// LocalASN is the number of the autonomous system of the nodes.
+	LocalASN uint32 `json:"localASN"`
+	// Peers are the routers.
+	Peers []MetalLBPeer `json:"peers"`
+}
+
+// MetalLBPeer is a router.
+type MetalLBPeer struct {
+	// Address is the IP address of the router.
+	Address string `json:"address"`
+	// ASN is the number of the autonomous system of the router.
+	ASN uint32 `json:"asn"`
+	// Port is the port of the router. Default: 179.
+	// +optional
+	Port int32 `json:"port,omitempty"`
+	// EBGPMultiHop says that the router is more than one hop away.
+	// +optional
+	EBGPMultiHop bool `json:"ebgpMultiHop,omitempty"`
 }
 
 // CloudControllerManagerConfig configures the cloud-controller-manager.

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package platform
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+// ControlPlane says what the sites of a platform need in the control plane of a shoot and in the shoot itself. The ControlPlane
+// controller uses it. It asks no site. Errors are classified and name the site.
+type ControlPlane interface {
+	// CloudController returns the site for the configuration of the cloud-controller-manager, without its CSI drivers.
+	CloudController(s ControlPlaneSite) (*v1alpha1.CloudControllerSite, error)
+	// Storage returns what brings volumes of the sites to nodes, nil if nothing does. The sites are those of the platform with
+	// nodes; there is at least one.
+	Storage(sites []ControlPlaneSite) (*Storage, error)
+	// StorageChart is the sub-chart of the storage driver.
+	StorageChart() SubChart
+}
+
+// ControlPlaneSite is a site that has, or is about to have, nodes.
+type ControlPlaneSite struct {
+	// Site is the site.
+	Site *site.Site
+	// Status is what the site's infrastructure came to.
+	Status *v1alpha1.SiteStatus
+	// Settings are the shoot owner's settings for the site, empty if there are none.
+	Settings v1alpha1.ControlPlaneSite
+}
+
+// SubChart is a chart of the same name in the folder charts of seed-controlplane and in that of shoot-system-components.
+type SubChart struct {
+	// Name is the name of the chart.
+	Name string
+	// ControlPlaneImages and ShootImages are the names of the images that its part in the seed and its part in the shoot use.
+	ControlPlaneImages, ShootImages []string
+	// AccessSecrets are the names of the service accounts of the shoot that its components in the seed use.
+	AccessSecrets []string
+}
+
+// Storage is what brings volumes of the sites of a platform to nodes.
+type Storage struct {
+	// CSIDriver is the name of the CSI driver whose node service nodes need, empty if they need none.
+	CSIDriver string
+	// Files are the files of the Secret with the configuration of the driver in the seed, by their names. They may hold credentials.
+	// The name of the Secret is that of the chart with the suffix -config.
+	Files map[string]string
+	// ControlPlane are the values of the chart in the seed. They are encoded as JSON.
+	ControlPlane any
+	// Shoot are the values of the chart in the shoot. They are encoded as JSON.
+	Shoot any
+	// Classes are the storage classes of all of the sites.
+	Classes []StorageClass
+	// SnapshotClasses are the classes of volume snapshots of all of the sites.
+	SnapshotClasses []SnapshotClass
+}
+
+// StorageClass is a StorageClass of a shoot. Volumes are bound when their first pod is scheduled.
+type StorageClass struct {
+	// Name is the name of the class.
+	Name string `json:"name"`
+	// Site is the name of the site.
+	Site string `json:"site"`
+	// SiteDefault is true for the default class of the site.
+	SiteDefault bool `json:"-"`
+	// Provisioner is the name of the provisioner.
+	Provisioner string `json:"provisioner"`
+	// Parameters are those of the provisioner.
+	Parameters map[string]string `json:"parameters,omitempty"`
+	// AllowVolumeExpansion says whether volumes can grow.
+	AllowVolumeExpansion bool `json:"allowVolumeExpansion"`
+	// AllowedTopologies are where the volumes can be. They always name the site.
+	AllowedTopologies []corev1.TopologySelectorTerm `json:"allowedTopologies"`
+}
+
+// SnapshotClass is a VolumeSnapshotClass of a shoot.
+type SnapshotClass struct {
+	// Name is the name of the class.
+	Name string `json:"name"`
+	// Site is the name of the site.
+	Site string `json:"site"`
+	// Driver is the name of the CSI driver.
+	Driver string `json:"driver"`
+	// Parameters are those of the driver.
+	Parameters map[string]string `json:"parameters,omitempty"`
+}
