@@ -40,6 +40,12 @@ type Binaries struct {
 	Etcd string
 	// KubeAPIServer is kube-apiserver.
 	KubeAPIServer string
+	// KubeControllerManager is kube-controller-manager.
+	KubeControllerManager string
+	// KubeScheduler is kube-scheduler.
+	KubeScheduler string
+	// ResourceManager is gardener-resource-manager.
+	ResourceManager string
 	// MCM is machine-controller-manager.
 	MCM string
 	// Driver is our driver of machine-controller-manager.
@@ -64,15 +70,18 @@ func DefaultBinaries() Binaries {
 		assets = bin
 	}
 	return Binaries{
-		Etcd:          filepath.Join(assets, "etcd"),
-		KubeAPIServer: filepath.Join(assets, "kube-apiserver"),
-		MCM:           filepath.Join(bin, "machine-controller-manager"),
-		Driver:        filepath.Join(bin, "machine-controller-manager-provider-hybrid"),
-		Extension:     filepath.Join(bin, "gardener-extension-provider-hybrid"),
-		Metal3:        filepath.Join(bin, "baremetal-operator"),
-		IronCore:      filepath.Join(bin, "metal-operator"),
-		BMCs:          filepath.Join(bin, "bmcs"),
-		IPAM:          filepath.Join(bin, "ipam-provider-in-cluster"),
+		Etcd:                  filepath.Join(assets, "etcd"),
+		KubeAPIServer:         filepath.Join(assets, "kube-apiserver"),
+		KubeControllerManager: filepath.Join(bin, "kube-controller-manager"),
+		KubeScheduler:         filepath.Join(bin, "kube-scheduler"),
+		ResourceManager:       filepath.Join(bin, "gardener-resource-manager"),
+		MCM:                   filepath.Join(bin, "machine-controller-manager"),
+		Driver:                filepath.Join(bin, "machine-controller-manager-provider-hybrid"),
+		Extension:             filepath.Join(bin, "gardener-extension-provider-hybrid"),
+		Metal3:                filepath.Join(bin, "baremetal-operator"),
+		IronCore:              filepath.Join(bin, "metal-operator"),
+		BMCs:                  filepath.Join(bin, "bmcs"),
+		IPAM:                  filepath.Join(bin, "ipam-provider-in-cluster"),
 	}
 }
 

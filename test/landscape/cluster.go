@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"time"
 
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -65,7 +66,7 @@ func NewCluster(dir string, binaries Binaries) (*Cluster, error) {
 	}
 	c := &Cluster{Kubeconfig: filepath.Join(dir, "kubeconfig"), certificates: keys, clients: clients, port: ports[2], token: rand.Text()}
 
-	signingKey, tokens, authority := filepath.Join(keys, "service-account.key"), filepath.Join(keys, "tokens.csv"), filepath.Join(keys, "clients.crt")
+	signingKey, tokens, authority := c.signingKey(), filepath.Join(keys, "tokens.csv"), filepath.Join(keys, "clients.crt")
 	if err := writeSigningKey(signingKey); err != nil {
 		return nil, err
 	}
@@ -88,10 +89,10 @@ func NewCluster(dir string, binaries Binaries) (*Cluster, error) {
 		"--etcd-servers=" + client,
 		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--secure-port=" + strconv.Itoa(c.port), "--cert-dir=" + keys,
 		"--token-auth-file=" + tokens, "--client-ca-file=" + authority, "--authorization-mode=RBAC",
-		"--service-account-issuer=" + loopback("https", c.port),
+		"--service-account-issuer=" + loopback("https", c.port), "--api-audiences=kubernetes," + v1beta1constants.GardenerAudience,
 		"--service-account-key-file=" + signingKey, "--service-account-signing-key-file=" + signingKey,
 		"--service-cluster-ip-range=10.0.0.0/24", "--endpoint-reconciler-type=none",
-		"--disable-admission-plugins=ServiceAccount", "--enable-priority-and-fairness=false",
+		"--disable-admission-plugins=ServiceAccount", "--allow-privileged", "--enable-priority-and-fairness=false",
 	}}
 	return c, nil
 }
@@ -173,6 +174,11 @@ func (c *Cluster) ClientCertificate(user string, groups ...string) (*pki.Pair, e
 func (c *Cluster) Stop(ctx context.Context) {
 	c.APIServer.Stop(ctx)
 	c.Etcd.Stop(ctx)
+}
+
+// signingKey is the path of the key that signs the tokens of service accounts.
+func (c *Cluster) signingKey() string {
+	return filepath.Join(c.certificates, "service-account.key")
 }
 
 func writeSigningKey(path string) error {

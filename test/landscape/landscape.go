@@ -22,6 +22,8 @@ type Options struct {
 	Dir string
 	// Namespace is the shoot's namespace in the seed.
 	Namespace string
+	// Workloads lets DaemonSets, Deployments, scheduling and ManagedResources be real.
+	Workloads bool
 	// Binaries are the executables. Default: DefaultBinaries().
 	Binaries Binaries
 	// Env are environment variables of the controllers in addition to those of this process.
@@ -42,6 +44,8 @@ type Landscape struct {
 	Driver *Process
 	// Extension is our extension.
 	Extension *Process
+	// Workloads are the processes that work on pods and ManagedResources, nil if they are not wanted.
+	Workloads *Workloads
 	// Client accesses the cluster without a cache.
 	Client client.Client
 
@@ -61,11 +65,16 @@ func New(o Options) (*Landscape, error) {
 		return nil, err
 	}
 	l := &Landscape{Cluster: cluster, namespace: o.Namespace}
+	if o.Workloads {
+		if l.Workloads, err = NewWorkloads(o.Dir, cluster, o.Binaries); err != nil {
+			return nil, err
+		}
+	}
 	l.MCM, l.Driver, l.Extension, err = controllers(o, cluster)
 	return l, err
 }
 
-// StartCluster starts the cluster, installs the custom resource definitions and creates the namespaces.
+// StartCluster starts the cluster, installs the custom resource definitions, creates the namespaces and starts what works on pods.
 func (l *Landscape) StartCluster(ctx context.Context) error {
 	if err := l.Cluster.Start(ctx); err != nil {
 		return err
@@ -84,6 +93,9 @@ func (l *Landscape) StartCluster(ctx context.Context) error {
 			return err
 		}
 	}
+	if l.Workloads != nil {
+		return l.Workloads.Start(ctx)
+	}
 	return nil
 }
 
@@ -94,7 +106,11 @@ func (l *Landscape) StartControllers() error {
 
 // Processes are all processes of the landscape in the order of their start.
 func (l *Landscape) Processes() []*Process {
-	return []*Process{l.Cluster.Etcd, l.Cluster.APIServer, l.MCM, l.Driver, l.Extension}
+	processes := []*Process{l.Cluster.Etcd, l.Cluster.APIServer}
+	if l.Workloads != nil {
+		processes = append(processes, l.Workloads.Processes()...)
+	}
+	return append(processes, l.MCM, l.Driver, l.Extension)
 }
 
 // Check returns an error if a process ended without having been asked to.
@@ -112,6 +128,9 @@ func (l *Landscape) Stop() {
 	defer cancel()
 	for _, p := range []*Process{l.Extension, l.Driver, l.MCM} {
 		p.Stop(ctx)
+	}
+	if l.Workloads != nil {
+		l.Workloads.Stop(ctx)
 	}
 	l.Cluster.Stop(ctx)
 }

@@ -6,6 +6,7 @@ package landscape
 
 import (
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/gardener/gardener/pkg/apis/resources/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -18,5 +19,6 @@ var Scheme = runtime.NewScheme()
 func init() {
 	utilruntime.Must(clientgoscheme.AddToScheme(Scheme))
 	utilruntime.Must(extensionsv1alpha1.AddToScheme(Scheme))
+	utilruntime.Must(resourcesv1alpha1.AddToScheme(Scheme))
 	utilruntime.Must(machinev1alpha1.AddToScheme(Scheme))
 }
