@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package app wires the CSI driver for Cinder.
+package app
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+	driver "k8s.io/cloud-provider-openstack/pkg/csi/cinder"
+	librarymetrics "k8s.io/cloud-provider-openstack/pkg/metrics"
+	"k8s.io/cloud-provider-openstack/pkg/util/metadata"
+	"k8s.io/cloud-provider-openstack/pkg/util/mount"
+	"k8s.io/component-base/metrics/legacyregistry"
+	_ "k8s.io/component-base/metrics/prometheus/version" // for version metric registration
+	"k8s.io/klog/v2"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/csi/cinder"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+)
+
+// headerTimeout is how long a client of the metrics may take to say what it wants.
+const headerTimeout = 10 * time.Second
+
+// options are the flags. They have the names that they have in the driver of cloud-provider-openstack.
+type options struct {
+	endpoint             string
+	cloudConfigs         []string
+	cluster              string
+	withTopology         bool
+	additionalTopologies map[string]string
+	controller           bool
+	node                 bool
+	httpEndpoint         string
+}
+
+// NewCommand returns the command of the driver. It ends when ctx does.
+func NewCommand(ctx context.Context) *cobra.Command {
+	var o options
+	command := &cobra.Command{
+		Use:          "cinder-csi-plugin-hybrid",
+		Short:        "CSI driver for the volumes of all OpenStack sites of a shoot",
+		Args:         cobra.NoArgs,
+		SilenceUsage: true,
+		RunE:         func(*cobra.Command, []string) error { return o.run(ctx) },
+	}
+	flags := command.Flags()
+	flags.StringVar(&o.endpoint, "endpoint", "", "Where CSI is served: unix://<path> or tcp://<address>.")
+	flags.StringSliceVar(&o.cloudConfigs, "cloud-config", nil,
+		"The configuration with a section [Global \"<site>\"] for each site. It may be given several times, and is read again when it changes. The node service needs none.")
+	flags.StringVar(&o.cluster, "cluster", "", "The name of the cluster in the metadata of the volumes.")
+	flags.BoolVar(&o.withTopology, "with-topology", true, "Volumes and nodes have a topology.")
+	flags.StringToStringVar(&o.additionalTopologies, "additional-topology", nil, "Further keys of the topology of the node, as key=value. It may be given several times.")
+	flags.BoolVar(&o.controller, "provide-controller-service", true, "Serve the controller service.")
+	flags.BoolVar(&o.node, "provide-node-service", true, "Serve the node service.")
+	flags.StringVar(&o.httpEndpoint, "http-endpoint", "", "The address where metrics are served, for example :8080. None if empty.")
+	return command
+}
+
+func (o *options) run(ctx context.Context) error {
+	if o.controller && len(o.cloudConfigs) == 0 {
+		return errors.New("--cloud-config is required for the controller service")
+	}
+	if err := serveMetrics(ctx, o.httpEndpoint); err != nil {
+		return err
+	}
+	d := driver.NewDriver(&driver.DriverOpts{ClusterID: o.cluster, WithTopology: o.withTopology})
+	services := cinder.Services{Identity: driver.NewIdentityServer(d)}
+	if o.controller {
+		services.Controller = cinder.NewController(d, cinder.NewClouds(o.cloudConfigs, client.Shared()))
+	}
+	if o.node {
+		config, err := cinder.ReadConfig(o.cloudConfigs)
+		if err != nil {
+			return err
+		}
+		services.Node = driver.NewNodeServer(d, mount.GetMountProvider(), metadata.GetMetadataProvider(config.Metadata.SearchOrder),
+			config.BlockStorage, o.additionalTopologies)
+	}
+	return cinder.Serve(ctx, o.endpoint, services)
+}
+
+// serveMetrics serves the metrics at the address until ctx ends.
+func serveMetrics(ctx context.Context, address string) error {
+	librarymetrics.RegisterMetrics("cinder-csi")
+	if err := legacyregistry.Registerer().Register(platform.RequestDuration); err != nil {
+		return err
+	}
+	if address == "" {
+		return nil
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", legacyregistry.HandlerWithReset())
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			klog.ErrorS(err, "Metrics are not served any more")
+		}
+	}()
+	return nil
+}

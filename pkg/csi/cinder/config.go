@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package cinder
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"time"
+
+	library "k8s.io/cloud-provider-openstack/pkg/csi/cinder/openstack"
+	"k8s.io/cloud-provider-openstack/pkg/util/metadata"
+
+	gcfg "gopkg.in/gcfg.v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+// Config is what the configuration files say.
+type Config struct {
+	// Sites are the sites by their names. A site whose section is wrong has an error.
+	Sites map[string]SiteConfig
+	// BlockStorage are the settings of the library's driver.
+	BlockStorage library.BlockStorageOpts
+	// Metadata says where the node service learns which server it runs on.
+	Metadata metadata.Opts
+}
+
+// SiteConfig is how a site is reached.
+type SiteConfig struct {
+	// Connection is the address of the site.
+	Connection v1alpha1.OpenStackConnection
+	// Credentials are those for the site's project.
+	Credentials site.Credentials
+	// Err says what is wrong with the section of the site. It is of ClassConfiguration.
+	Err error
+}
+
+// file is a configuration file of cloud-provider-openstack, with some keys more.
+type file struct {
+	Global       map[string]*section
+	BlockStorage library.BlockStorageOpts
+	Metadata     metadata.Opts
+}
+
+// section is the section [Global "<site>"]. Keys of cloud-provider-openstack that are not here are ignored.
+type section struct {
+	AuthURL                     string `gcfg:"auth-url"`
+	Region                      string
+	EndpointType                string `gcfg:"os-endpoint-type"`
+	DomainName                  string `gcfg:"domain-name"`
+	TenantName                  string `gcfg:"tenant-name"`
+	Username                    string
+	Password                    string
+	ApplicationCredentialID     string `gcfg:"application-credential-id"`
+	ApplicationCredentialSecret string `gcfg:"application-credential-secret"`
+	CAFile                      string `gcfg:"ca-file"`
+	CAFileContents              string
+	TLSInsecure                 string `gcfg:"tls-insecure"`
+
+	// The keys below are unknown to cloud-provider-openstack, which ignores them.
+
+	TLSThumbprint  string   `gcfg:"tls-thumbprint"`
+	ProxyURL       string   `gcfg:"proxy-url"`
+	NoProxy        []string `gcfg:"no-proxy"`
+	RequestTimeout string   `gcfg:"request-timeout"`
+}
+
+// ReadConfig reads the files one after the other; what a later one says replaces what an earlier one said.
+func ReadConfig(paths []string) (*Config, error) {
+	contents, err := readFiles(paths)
+	if err != nil {
+		return nil, err
+	}
+	return parse(paths, contents)
+}
+
+func readFiles(paths []string) ([][]byte, error) {
+	contents := make([][]byte, 0, len(paths))
+	for _, path := range paths {
+		data, err := os.ReadFile(path) // #nosec G304 -- the files of the command line
+		if err != nil {
+			return nil, platform.NewError(platform.ClassConfiguration, "read the configuration: %w", err)
+		}
+		contents = append(contents, data)
+	}
+	return contents, nil
+}
+
+func parse(paths []string, contents [][]byte) (config *Config, err error) {
+	defer func() {
+		// The parser panics at what its scanner lets pass by mistake. The message may quote a line of the file.
+		if recover() != nil {
+			config, err = nil, platform.NewError(platform.ClassConfiguration, "the configuration cannot be parsed")
+		}
+	}()
+	var f file
+	for i, data := range contents {
+		if err := gcfg.FatalOnly(gcfg.ReadInto(&f, bytes.NewReader(data))); err != nil {
+			return nil, platform.NewError(platform.ClassConfiguration, "%s: %w", paths[i], err)
+		}
+	}
+	config = &Config{Sites: map[string]SiteConfig{}, BlockStorage: f.BlockStorage, Metadata: f.Metadata}
+	for name, s := range f.Global {
+		config.Sites[name] = s.site(name)
+	}
+	return config, nil
+}
+
+func (s *section) site(name string) SiteConfig {
+	config := SiteConfig{
+		Connection:  v1alpha1.OpenStackConnection{AuthURL: s.AuthURL, Region: s.Region, EndpointType: s.EndpointType},
+		Credentials: site.Credentials{},
+	}
+	for key, value := range map[string]string{
+		"domainName":                  s.DomainName,
+		"tenantName":                  s.TenantName,
+		"username":                    s.Username,
+		"password":                    s.Password,
+		"applicationCredentialID":     s.ApplicationCredentialID,
+		"applicationCredentialSecret": s.ApplicationCredentialSecret,
+	} {
+		if value != "" {
+			config.Credentials[key] = value
+		}
+	}
+	if s.ProxyURL != "" {
+		config.Connection.Proxy = &v1alpha1.Proxy{URL: s.ProxyURL, NoProxy: s.NoProxy}
+	}
+	err := s.timeout(&config.Connection)
+	if err == nil {
+		config.Connection.TLS, err = s.tls()
+	}
+	if err == nil && s.AuthURL == "" {
+		err = fmt.Errorf("auth-url is missing")
+	}
+	if err != nil {
+		config.Err = platform.InSite(name, platform.NewError(platform.ClassConfiguration, "%w", err))
+	}
+	return config
+}
+
+func (s *section) timeout(connection *v1alpha1.OpenStackConnection) error {
+	if s.RequestTimeout == "" {
+		return nil
+	}
+	timeout, err := time.ParseDuration(s.RequestTimeout)
+	if err != nil {
+		return fmt.Errorf("request-timeout: %w", err)
+	}
+	connection.RequestTimeout = &metav1.Duration{Duration: timeout}
+	return nil
+}
+
+func (s *section) tls() (*v1alpha1.TLS, error) {
+	tls := v1alpha1.TLS{CACert: s.CAFileContents, Thumbprint: s.TLSThumbprint, InsecureSkipVerify: s.TLSInsecure == "true"}
+	if s.CAFile != "" {
+		data, err := os.ReadFile(s.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("ca-file: %w", err)
+		}
+		tls.CACert = string(data)
+	}
+	if tls == (v1alpha1.TLS{}) {
+		return nil, nil
+	}
+	return &tls, nil
+}
