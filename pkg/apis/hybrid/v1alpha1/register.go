@@ -27,6 +27,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&CloudControllerManagerConfiguration{},
 		&CloudProfileConfig{},
 		&ControlPlaneConfig{},
+		&ControlPlaneState{},
 		&InfrastructureConfig{},
 		&InfrastructureState{},
 		&InfrastructureStatus{},
