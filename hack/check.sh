@@ -30,7 +30,7 @@ check_scripts() {
 }
 
 check_tidy() {
-  go mod tidy -diff && (cd hack/landscape/binaries && go mod tidy -diff) && (cd hack/landscape/binaries/ipam && go mod tidy -diff)
+  go mod tidy -diff && (cd hack/landscape/binaries && go mod tidy -diff) && (cd hack/landscape/binaries/ipam && go mod tidy -diff) && (cd hack/landscape/binaries/csi && go mod tidy -diff)
 }
 
 check_generated() {

@@ -82,3 +82,13 @@ build bmcs ./bmcs github.com/ironcore-dev/metal-operator "5 seconds" bmcs/*
 cd ipam
 build ipam-provider-in-cluster sigs.k8s.io/cluster-api-ipam-provider-in-cluster \
   sigs.k8s.io/cluster-api-ipam-provider-in-cluster "2 minutes"
+
+# The sidecars of CSI drivers and the snapshot controller.
+cd ../csi
+build csi-provisioner github.com/kubernetes-csi/external-provisioner/v6/cmd/csi-provisioner github.com/kubernetes-csi/external-provisioner/v6 "30 seconds"
+for name in attacher:v4 resizer:v2 snapshotter:v8; do
+  module="github.com/kubernetes-csi/external-${name/:*/}/${name/*:/}"
+  build "csi-${name/:*/}" "$module/cmd/csi-${name/:*/}" "$module" "15 seconds"
+done
+build snapshot-controller github.com/kubernetes-csi/external-snapshotter/v8/cmd/snapshot-controller \
+  github.com/kubernetes-csi/external-snapshotter/v8 "15 seconds"
