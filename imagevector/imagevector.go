@@ -19,6 +19,10 @@ const (
 	ImageNameMachineControllerManagerDriver = "machine-controller-manager-provider-hybrid"
 	// ImageNameCloudControllerManager is the image of the cloud-controller-manager.
 	ImageNameCloudControllerManager = "cloud-controller-manager-hybrid"
+	// ImageNameVSphereCSIDriver is the image of the CSI driver for vSphere.
+	ImageNameVSphereCSIDriver = "vsphere-csi-driver"
+	// ImageNameVSphereCSISyncer is the image of what keeps the vCenters' view of volumes up to date.
+	ImageNameVSphereCSISyncer = "vsphere-csi-syncer"
 )
 
 var (
