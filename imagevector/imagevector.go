@@ -23,6 +23,22 @@ const (
 	ImageNameVSphereCSIDriver = "vsphere-csi-driver"
 	// ImageNameVSphereCSISyncer is the image of what keeps the vCenters' view of volumes up to date.
 	ImageNameVSphereCSISyncer = "vsphere-csi-syncer"
+	// ImageNameCinderCSIPlugin is the image of the CSI driver for Cinder.
+	ImageNameCinderCSIPlugin = "cinder-csi-plugin-hybrid"
+	// ImageNameCSIProvisioner is the image of the sidecar that makes and deletes volumes.
+	ImageNameCSIProvisioner = "csi-provisioner"
+	// ImageNameCSIAttacher is the image of the sidecar that attaches volumes.
+	ImageNameCSIAttacher = "csi-attacher"
+	// ImageNameCSIResizer is the image of the sidecar that lets volumes grow.
+	ImageNameCSIResizer = "csi-resizer"
+	// ImageNameCSISnapshotter is the image of the sidecar that makes and deletes snapshots.
+	ImageNameCSISnapshotter = "csi-snapshotter"
+	// ImageNameCSISnapshotController is the image of the controller of volume snapshots.
+	ImageNameCSISnapshotController = "csi-snapshot-controller"
+	// ImageNameCSINodeDriverRegistrar is the image of the sidecar that registers CSI drivers at the kubelet.
+	ImageNameCSINodeDriverRegistrar = "csi-node-driver-registrar"
+	// ImageNameCSILivenessProbe is the image of the sidecar that asks whether a CSI driver answers.
+	ImageNameCSILivenessProbe = "csi-liveness-probe"
 )
 
 var (

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/gardener/gardener/pkg/utils/imagevector"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/yaml"
@@ -33,6 +34,19 @@ var _ = Describe("ImageVector", func() {
 		Entry("extension", ImageNameExtension),
 		Entry("driver", ImageNameMachineControllerManagerDriver),
 		Entry("cloud-controller-manager", ImageNameCloudControllerManager),
+		Entry("CSI driver for Cinder", ImageNameCinderCSIPlugin),
+	)
+
+	DescribeTable("the provisioner is one that knows the Kubernetes version of the shoot",
+		func(kubernetesVersion, tag string) {
+			image, err := ImageVector().FindImage(ImageNameCSIProvisioner, imagevector.TargetVersion(kubernetesVersion))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(image.String()).To(HaveSuffix(":" + tag))
+		},
+		Entry("the oldest", "1.32.0", "v5.3.0"),
+		Entry("the last without stable VolumeAttributesClasses", "1.33.9", "v5.3.0"),
+		Entry("the first with them", "1.34.0", "v6.3.0"),
+		Entry("the newest", "1.36.1", "v6.3.0"),
 	)
 
 	It("should deploy the extension with its image", func() {
