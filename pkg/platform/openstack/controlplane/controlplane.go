@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controlplane says what OpenStack sites need in the control plane of a shoot and in the shoot itself.
+package controlplane
+
+import (
+	"github.com/gardener/gardener-extension-provider-hybrid/imagevector"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+)
+
+const (
+	// chartName is the name of the storage driver's charts. That of the Secret with its configuration begins with it.
+	chartName = "csi-cinder"
+	// serviceAccount is what the driver's Deployment is in the shoot.
+	serviceAccount = "csi-cinder-controller"
+)
+
+type controlPlane struct{}
+
+// New returns the ControlPlane part of the OpenStack platform.
+func New() platform.ControlPlane {
+	return controlPlane{}
+}
+
+// CloudController implements platform.ControlPlane.
+func (controlPlane) CloudController(s platform.ControlPlaneSite) (*v1alpha1.CloudControllerSite, error) {
+	controller, err := cloudController(s)
+	if err != nil {
+		return nil, platform.InSite(s.Site.Name, err)
+	}
+	return &v1alpha1.CloudControllerSite{Name: s.Site.Name, OpenStack: controller}, nil
+}
+
+func cloudController(s platform.ControlPlaneSite) (*v1alpha1.OpenStackCloudController, error) {
+	if err := check(s); err != nil {
+		return nil, err
+	}
+	balancer, err := loadBalancer(s)
+	if err != nil {
+		return nil, err
+	}
+	controller := &v1alpha1.OpenStackCloudController{Connection: client.ConnectionOf(s.Site.Profile), LoadBalancer: balancer}
+	for _, zone := range s.Site.Profile.Zones {
+		if zone.OpenStack == nil {
+			return nil, platform.NewError(platform.ClassConfiguration, "zone %q has no openstack block in the CloudProfile", zone.Name)
+		}
+		controller.Zones = append(controller.Zones, v1alpha1.OpenStackCloudControllerZone{Name: zone.Name, AvailabilityZone: zone.OpenStack.AvailabilityZone})
+	}
+	return controller, nil
+}
+
+// StorageChart implements platform.ControlPlane.
+func (controlPlane) StorageChart() platform.SubChart {
+	return platform.SubChart{
+		Name: chartName,
+		ControlPlaneImages: []string{
+			imagevector.ImageNameCinderCSIPlugin,
+			imagevector.ImageNameCSIProvisioner,
+			imagevector.ImageNameCSIAttacher,
+			imagevector.ImageNameCSIResizer,
+			imagevector.ImageNameCSISnapshotter,
+			imagevector.ImageNameCSILivenessProbe,
+		},
+		ShootImages: []string{
+			imagevector.ImageNameCinderCSIPlugin,
+			imagevector.ImageNameCSINodeDriverRegistrar,
+			imagevector.ImageNameCSILivenessProbe,
+		},
+		AccessSecrets: []string{serviceAccount},
+	}
+}
+
+// check names what the CloudProfile or the Infrastructure does not say about the site.
+func check(s platform.ControlPlaneSite) error {
+	switch {
+	case s.Site.Profile == nil || s.Site.Profile.OpenStack == nil:
+		return platform.NewError(platform.ClassConfiguration, "the CloudProfile has no OpenStack site of this name any more")
+	case s.Status == nil || s.Status.OpenStack == nil:
+		return platform.NewError(platform.ClassConfiguration, "the Infrastructure's providerStatus has no such site")
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"slices"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+const (
+	// amphora is the Octavia provider of sites whose CloudProfile names none.
+	amphora = "amphora"
+	// purposeDefault is the purpose of the class that Services have that name none.
+	purposeDefault = "default"
+	// purposePrivate is the purpose of the class whose subnet those Services have as long as the class of purposeDefault names none.
+	purposePrivate = "private"
+)
+
+// loadBalancer returns what the cloud controllers need to know about Octavia. Every OpenStack site is taken to have it.
+func loadBalancer(s platform.ControlPlaneSite) (*v1alpha1.OpenStackLoadBalancer, error) {
+	var settings v1alpha1.OpenStackLoadBalancerConfig
+	if chosen := s.Settings.LoadBalancer; chosen != nil {
+		if chosen.MetalLB != nil {
+			return nil, platform.NewError(platform.ClassConfiguration, "controlPlaneConfig.sites.loadBalancer.metalLB: OpenStack sites do not have it")
+		}
+		if chosen.OpenStack != nil {
+			settings = *chosen.OpenStack
+		}
+	}
+	status := s.Status.OpenStack
+	if status.SubnetID == "" {
+		return nil, platform.NewError(platform.ClassConfiguration, "the Infrastructure's providerStatus names no subnet of the site")
+	}
+
+	balancer := &v1alpha1.OpenStackLoadBalancer{
+		Provider:          provider(settings, s.Site.Profile.OpenStack),
+		Members:           settings.Members,
+		SubnetID:          status.SubnetID,
+		FloatingNetworkID: status.FloatingNetworkID,
+		FloatingSubnetID:  status.FloatingSubnetID,
+	}
+	if balancer.Members == "" {
+		balancer.Members = v1alpha1.LoadBalancerMembersSite
+	}
+	classes := settings.Classes
+	if len(classes) == 0 {
+		classes = poolClasses(s)
+	}
+	resolvePurposes(balancer, classes)
+	for _, class := range classes {
+		balancer.Classes = append(balancer.Classes, complete(class, status))
+	}
+	return balancer, nil
+}
+
+func provider(settings v1alpha1.OpenStackLoadBalancerConfig, profile *v1alpha1.OpenStackProfile) string {
+	switch {
+	case settings.Provider != "":
+		return settings.Provider
+	case len(profile.LoadBalancerProviders) > 0:
+		return profile.LoadBalancerProviders[0]
+	default:
+		return amphora
+	}
+}
+
+// poolClasses returns the classes of the floating pool that the shoot's router is in.
+func poolClasses(s platform.ControlPlaneSite) []v1alpha1.OpenStackLoadBalancerClass {
+	config := s.Site.Config
+	if config == nil || config.OpenStack == nil {
+		return nil
+	}
+	for _, pool := range s.Site.Profile.OpenStack.FloatingPools {
+		if pool.Name == config.OpenStack.FloatingPoolName {
+			return pool.LoadBalancerClasses
+		}
+	}
+	return nil
+}
+
+// resolvePurposes gives Services without a class what the classes with a purpose say.
+func resolvePurposes(balancer *v1alpha1.OpenStackLoadBalancer, classes []v1alpha1.OpenStackLoadBalancerClass) {
+	if class := byPurpose(classes, purposePrivate); class != nil && class.SubnetID != "" {
+		balancer.SubnetID = class.SubnetID
+	}
+	class := byPurpose(classes, purposeDefault)
+	if class == nil {
+		return
+	}
+	if class.SubnetID != "" {
+		balancer.SubnetID = class.SubnetID
+	}
+	if class.FloatingNetworkID != "" && class.FloatingNetworkID != balancer.FloatingNetworkID {
+		// The subnet of one network is none of the other.
+		balancer.FloatingNetworkID, balancer.FloatingSubnetID = class.FloatingNetworkID, ""
+	}
+	if class.FloatingSubnetID != "" {
+		balancer.FloatingSubnetID = class.FloatingSubnetID
+	}
+}
+
+func byPurpose(classes []v1alpha1.OpenStackLoadBalancerClass, purpose string) *v1alpha1.OpenStackLoadBalancerClass {
+	i := slices.IndexFunc(classes, func(class v1alpha1.OpenStackLoadBalancerClass) bool { return class.Purpose == purpose })
+	if i < 0 {
+		return nil
+	}
+	return &classes[i]
+}
+
+// complete says for a class what it does not say itself. Otherwise the library would take that from the class of purposeDefault.
+func complete(class v1alpha1.OpenStackLoadBalancerClass, status *v1alpha1.OpenStackStatus) v1alpha1.OpenStackLoadBalancerClass {
+	class.Purpose = ""
+	if class.FloatingNetworkID == "" {
+		class.FloatingNetworkID = status.FloatingNetworkID
+	}
+	if class.FloatingSubnetID == "" && class.FloatingNetworkID == status.FloatingNetworkID {
+		class.FloatingSubnetID = status.FloatingSubnetID
+	}
+	return class
+}
