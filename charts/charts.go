@@ -27,4 +27,6 @@ const (
 	ShootCRDs = "shoot-crds"
 	// ShootStorageClasses is the name of the chart of storage classes and volume snapshot classes.
 	ShootStorageClasses = "shoot-storageclasses"
+	// LabelStorageConfig is the label of the Secrets of the chart cloud-provider-config.
+	LabelStorageConfig = "hybrid.provider.extensions.gardener.cloud/storage-config"
 )

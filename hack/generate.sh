@@ -25,3 +25,21 @@ crd-ref-docs \
   --templates-dir hack/api-reference/templates \
   --renderer markdown \
   --output-path docs/api-reference/hybrid.md
+
+# copy_crds module@version folder-in-module folder-in-chart file...
+copy_crds() {
+  local source target="charts/internal/shoot-crds/files/$3"
+  source="$(go mod download -json "$1" | sed -n 's/^\t"Dir": "\(.*\)",\?$/\1/p')/$2"
+  rm -rf "$target"
+  mkdir -p "$target"
+  local file
+  for file in "${@:4}"; do
+    { echo "# From $1"; cat "$source/$file"; } > "$target/$file"
+  done
+}
+
+echo "> Custom resource definitions of volume snapshots"
+copy_crds github.com/kubernetes-csi/external-snapshotter/client/v8@v8.6.0 config/crd snapshots \
+  snapshot.storage.k8s.io_volumesnapshotclasses.yaml \
+  snapshot.storage.k8s.io_volumesnapshotcontents.yaml \
+  snapshot.storage.k8s.io_volumesnapshots.yaml
