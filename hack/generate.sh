@@ -34,7 +34,7 @@ copy_crds() {
   mkdir -p "$target"
   local file
   for file in "${@:4}"; do
-    { echo "# From $1"; cat "$source/$file"; } > "$target/$file"
+    { echo "# From $1"; cat "$source/$file"; } > "$target/${file##*/}"
   done
 }
 
@@ -43,3 +43,10 @@ copy_crds github.com/kubernetes-csi/external-snapshotter/client/v8@v8.6.0 config
   snapshot.storage.k8s.io_volumesnapshotclasses.yaml \
   snapshot.storage.k8s.io_volumesnapshotcontents.yaml \
   snapshot.storage.k8s.io_volumesnapshots.yaml
+
+echo "> Custom resource definitions of the vSphere CSI driver"
+copy_crds sigs.k8s.io/vsphere-csi-driver/v3@v3.7.0 pkg vsphere \
+  apis/migration/config/cns.vmware.com_cnsvspherevolumemigrations.yaml \
+  internalapis/cnsvolumeinfo/config/cns.vmware.com_cnsvolumeinfoes.yaml \
+  internalapis/cnsvolumeoperationrequest/config/cns.vmware.com_cnsvolumeoperationrequests.yaml \
+  internalapis/csinodetopology/config/cns.vmware.com_csinodetopologies.yaml
