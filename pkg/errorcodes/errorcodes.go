@@ -73,14 +73,24 @@ func collect(err error, add func(gardencorev1beta1.ErrorCode)) {
 	}
 }
 
-// failedMachine finds the class in the errors of machines, as the driver of machine-controller-manager writes them.
-var failedMachine = regexp.MustCompile(`code = \[\w+\] message = \[(\w+): `)
+// failedMachine finds class and message in the errors of machines, as the driver of machine-controller-manager writes them.
+var failedMachine = regexp.MustCompile(`code = \[\w+\] message = \[(\w+): ([^]]*)`)
 
 // IsProgress reports whether the error of a machine, as the driver of machine-controller-manager writes it, is none, because what was
 // asked for goes on.
 func IsProgress(description string) bool {
 	found := failedMachine.FindStringSubmatch(description)
 	return found != nil && found[1] == platform.Progress
+}
+
+// OfMachine returns the error of a machine, as the driver of machine-controller-manager writes it, with its class. It is nil if the
+// description tells of no error of the driver, or only how far something is that goes on.
+func OfMachine(description string) error {
+	found := failedMachine.FindStringSubmatch(description)
+	if found == nil || found[1] == platform.Progress {
+		return nil
+	}
+	return platform.NewError(platform.Class(found[1]), "%s", found[2])
 }
 
 // OfMachines returns the codes of an error that quotes the errors of failed machines.

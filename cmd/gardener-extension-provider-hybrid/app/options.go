@@ -19,11 +19,13 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/healthcheck"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/infrastructure"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/worker"
 	faultplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/faults"
 	infrastructureplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/infrastructure"
 	machineclassplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machineclasses"
 	machineplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machines"
+	probeplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/probes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/webhook/controlplane"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/webhook/network"
 )
@@ -47,6 +49,7 @@ type options struct {
 	infrastructure *extensionscmdcontroller.ControllerOptions
 	worker         *extensionscmdcontroller.ControllerOptions
 	healthcheck    *extensionscmdcontroller.ControllerOptions
+	sitehealth     *extensionscmdcontroller.ControllerOptions
 	heartbeat      *heartbeatcmd.Options
 	switches       *extensionscmdcontroller.SwitchOptions
 	reconciler     *extensionscmdcontroller.ReconcilerOptions
@@ -72,11 +75,13 @@ func newOptions() *options {
 		infrastructure: &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
 		worker:         &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
 		healthcheck:    &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
+		sitehealth:     &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
 		heartbeat:      &heartbeatcmd.Options{ExtensionName: v1alpha1.ExtensionName, RenewIntervalSeconds: 30, Namespace: namespace},
 		switches: extensionscmdcontroller.NewSwitchOptions(
 			extensionscmdcontroller.Switch(extensionsinfrastructure.ControllerName, infrastructure.AddToManager),
 			extensionscmdcontroller.Switch(extensionsworker.ControllerName, worker.AddToManager),
 			extensionscmdcontroller.Switch(extensionshealthcheck.ControllerName, healthcheck.AddToManager),
+			extensionscmdcontroller.Switch(sitehealth.ControllerName, sitehealth.AddToManager),
 			extensionscmdcontroller.Switch(heartbeat.ControllerName, heartbeat.AddToManager),
 		),
 		reconciler: &extensionscmdcontroller.ReconcilerOptions{},
@@ -94,6 +99,7 @@ func newOptions() *options {
 		extensionscmdcontroller.PrefixOption("infrastructure-", o.infrastructure),
 		extensionscmdcontroller.PrefixOption("worker-", o.worker),
 		extensionscmdcontroller.PrefixOption("healthcheck-", o.healthcheck),
+		extensionscmdcontroller.PrefixOption("sitehealth-", o.sitehealth),
 		extensionscmdcontroller.PrefixOption("heartbeat-", o.heartbeat),
 		o.switches,
 		o.reconciler,
@@ -132,6 +138,10 @@ func (o *options) apply() {
 	o.healthcheck.Completed().Apply(&healthcheck.DefaultAddOptions.Controller)
 	healthcheck.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses
 	healthcheck.DefaultAddOptions.Faults = faultplatforms.New()
+
+	o.sitehealth.Completed().Apply(&sitehealth.DefaultAddOptions.Controller)
+	sitehealth.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses
+	sitehealth.DefaultAddOptions.Platforms = probeplatforms.New()
 
 	o.heartbeat.Completed().Apply(&heartbeat.DefaultAddOptions)
 }

@@ -13,6 +13,7 @@ import (
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
@@ -116,17 +117,31 @@ func (w *statusWriter) writeOrphans(ctx context.Context, earlier *v1alpha1.Infra
 	return w.patch(ctx, func(status *extensionsv1alpha1.InfrastructureStatus) { status.ProviderStatus = raw })
 }
 
-// writeCondition writes the condition, or removes those of its type if it is nil.
+// writeCondition writes the condition, or removes those of its type if it is nil. Others write conditions at the same time.
 func (w *statusWriter) writeCondition(ctx context.Context, conditionType gardencorev1beta1.ConditionType, condition *gardencorev1beta1.Condition) error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 
-	return w.patch(ctx, func(status *extensionsv1alpha1.InfrastructureStatus) {
-		status.Conditions = v1beta1helper.RemoveConditions(status.Conditions, conditionType)
-		if condition != nil {
-			status.Conditions = append(status.Conditions, *condition)
+	current := &extensionsv1alpha1.Infrastructure{}
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		if err := w.client.Get(ctx, client.ObjectKeyFromObject(w.infra), current); err != nil {
+			return err
 		}
+		before := current.DeepCopy()
+		current.Status.Conditions = v1beta1helper.RemoveConditions(current.Status.Conditions, conditionType)
+		if condition != nil {
+			current.Status.Conditions = append(current.Status.Conditions, *condition)
+		}
+		if equality.Semantic.DeepEqual(before.Status.Conditions, current.Status.Conditions) {
+			return nil
+		}
+		return w.client.Status().Patch(ctx, current, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	})
+	if err != nil {
+		return err
+	}
+	w.infra.Status.Conditions = current.Status.Conditions
+	return nil
 }
 
 func (w *statusWriter) patch(ctx context.Context, change func(*extensionsv1alpha1.InfrastructureStatus)) error {

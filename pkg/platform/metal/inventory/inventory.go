@@ -20,6 +20,8 @@ import (
 
 // Inventory hands out the hosts of one site to the machines of one shoot. It is safe for concurrent use. Errors are classified.
 type Inventory interface {
+	// Ping asks the inventory for one object. It returns nil if the inventory answers and accepts the credentials.
+	Ping(ctx context.Context) error
 	// Resources are the versions of the APIs that the inventory must serve.
 	Resources() []schema.GroupVersionResource
 	// Permissions are what the credentials must be allowed to do.

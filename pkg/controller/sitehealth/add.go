@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package sitehealth
+
+import (
+	"context"
+	"slices"
+
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	"github.com/gardener/gardener/pkg/controllerutils/mapper"
+	predicateutils "github.com/gardener/gardener/pkg/controllerutils/predicate"
+	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+// ControllerName is the name of the controller.
+const ControllerName = "sitehealth"
+
+// changesBuffer is how many Infrastructures may wait for the controller before probers wait for it.
+const changesBuffer = 1000
+
+// DefaultAddOptions are the default AddOptions for AddToManager.
+var DefaultAddOptions = AddOptions{}
+
+// AddOptions are options to apply when adding the controller to the manager.
+type AddOptions struct {
+	// Controller are the controller.Options.
+	Controller controller.Options
+	// ExtensionClasses are the configured extension classes for this extension deployment.
+	ExtensionClasses []extensionsv1alpha1.ExtensionClass
+	// Platforms are the platforms whose sites can be asked how they are.
+	Platforms platform.Registry[platform.Probe]
+}
+
+// AddToManagerWithOptions adds the controller, and what asks the sites, to the manager.
+func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
+	classes := slices.DeleteFunc(slices.Clone(opts.ExtensionClasses), func(class extensionsv1alpha1.ExtensionClass) bool {
+		return class != extensionsv1alpha1.ExtensionClassShoot
+	})
+	changes := make(chan event.GenericEvent, changesBuffer)
+	asking := newProbers(mgr.GetLogger().WithName(ControllerName), opts.Platforms, defaultTiming(), nil)
+	asking.changed = func(infra types.NamespacedName) {
+		change := event.GenericEvent{Object: &extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Namespace: infra.Namespace, Name: infra.Name}}}
+		select {
+		case changes <- change:
+		case <-asking.ctx.Done():
+		}
+	}
+	if err := metrics.Registry.Register(asking); err != nil {
+		return err
+	}
+	if err := mgr.Add(asking); err != nil {
+		return err
+	}
+
+	ours := predicateutils.AddTypeAndClassPredicates(nil, classes, v1alpha1.ProviderType)
+	infrastructures := predicate.And(append(ours, predicate.Or(
+		predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, lastOperationChanged()))...)
+	return builder.ControllerManagedBy(mgr).
+		Named(ControllerName).
+		WithOptions(opts.Controller).
+		For(&extensionsv1alpha1.Infrastructure{}, builder.WithPredicates(infrastructures)).
+		Watches(&extensionsv1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(
+			mapper.ClusterToObjectMapper(mgr.GetClient(), func() client.ObjectList { return &extensionsv1alpha1.InfrastructureList{} }, ours))).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(infrastructuresBeside(mgr.GetClient(), ours)),
+			builder.WithPredicates(predicate.NewPredicateFuncs(mayHaveCredentials))).
+		Watches(&machinev1alpha1.Machine{}, handler.EnqueueRequestsFromMapFunc(infrastructuresBeside(mgr.GetClient(), ours)),
+			builder.WithPredicates(statusChanged())).
+		WatchesRawSource(source.Channel(changes, &handler.EnqueueRequestForObject{})).
+		Complete(&reconciler{client: mgr.GetClient(), recorder: mgr.GetEventRecorder(v1alpha1.ExtensionName + "-" + ControllerName), clock: clock.RealClock{}, probers: asking})
+}
+
+// AddToManager adds the controller with the default options.
+func AddToManager(_ context.Context, mgr manager.Manager) error {
+	return AddToManagerWithOptions(mgr, DefaultAddOptions)
+}
+
+// lastOperationChanged lets updates pass that begin another kind of operation, such as the migration to another seed.
+func lastOperationChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*extensionsv1alpha1.Infrastructure)
+		if !ok {
+			return false
+		}
+		after, ok := e.ObjectNew.(*extensionsv1alpha1.Infrastructure)
+		return ok && lastOperation(before) != lastOperation(after)
+	}}
+}
+
+// statusChanged lets those updates of machines pass that may begin or end a wait for quota or capacity.
+func statusChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*machinev1alpha1.Machine)
+		if !ok {
+			return false
+		}
+		after, ok := e.ObjectNew.(*machinev1alpha1.Machine)
+		return ok && (before.Status.LastOperation.Description != after.Status.LastOperation.Description ||
+			before.Status.CurrentStatus.Phase != after.Status.CurrentStatus.Phase ||
+			before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero())
+	}}
+}
+
+// mayHaveCredentials keeps the many other Secrets of the seed away.
+func mayHaveCredentials(secret client.Object) bool {
+	return secret.GetName() == v1beta1constants.SecretNameCloudProvider
+}
+
+// infrastructuresBeside returns the Infrastructures in the namespace of an object.
+func infrastructuresBeside(reader client.Reader, predicates []predicate.Predicate) handler.MapFunc {
+	return func(ctx context.Context, object client.Object) []reconcile.Request {
+		list := &extensionsv1alpha1.InfrastructureList{}
+		if err := reader.List(ctx, list, client.InNamespace(object.GetNamespace())); err != nil {
+			return nil
+		}
+		var requests []reconcile.Request
+		for i := range list.Items {
+			if predicateutils.EvalGeneric(&list.Items[i], predicates...) {
+				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+			}
+		}
+		return requests
+	}
+}

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package sitehealth
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	"k8s.io/utils/clock"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+// ConditionPrefix and the name of a site are the type of the condition of that site.
+const ConditionPrefix = "SiteAvailable-"
+
+// Reasons of the conditions of sites.
+const (
+	// ReasonAvailable means that nothing is wrong.
+	ReasonAvailable = "SiteAvailable"
+	// ReasonUnreachable means that the site does not answer as it should.
+	ReasonUnreachable = "SiteUnreachable"
+	// ReasonUnauthorized means that the site refuses the credentials, or what they are needed for.
+	ReasonUnauthorized = "SiteUnauthorized"
+	// ReasonMisconfigured means that the site cannot be asked with its configuration.
+	ReasonMisconfigured = "SiteMisconfigured"
+	// ReasonQuota means that a quota is used up.
+	ReasonQuota = "SiteQuotaUsedUp"
+	// ReasonExhausted means that the site has no capacity left for machines that are wanted.
+	ReasonExhausted = "SiteExhausted"
+)
+
+var reasons = map[platform.Class]string{
+	platform.ClassUnauthenticated: ReasonUnauthorized,
+	platform.ClassForbidden:       ReasonUnauthorized,
+	platform.ClassConfiguration:   ReasonMisconfigured,
+	platform.ClassNotFound:        ReasonMisconfigured,
+	platform.ClassQuota:           ReasonQuota,
+	platform.ClassExhausted:       ReasonExhausted,
+}
+
+func reasonOf(err error) string {
+	if err == nil {
+		return ReasonAvailable
+	}
+	if reason, ok := reasons[platform.ClassOf(err)]; ok {
+		return reason
+	}
+	return ReasonUnreachable
+}
+
+// state is what is known about a site.
+type state struct {
+	name string
+	// known is false until the site answered, or did not in time.
+	known bool
+	// err is what is wrong with it.
+	err error
+}
+
+// down reports whether the site can do nothing for the shoot. A site without room for more machines can.
+func (s state) down() bool {
+	return s.known && !slices.Contains([]string{ReasonAvailable, ReasonQuota, ReasonExhausted}, reasonOf(s.err))
+}
+
+// health is what is known about the sites of a shoot.
+type health struct {
+	sites []state
+	// defaultSite is the name of the site that the shoot cannot do without.
+	defaultSite string
+	// machines are what machines wait for.
+	machines shortages
+}
+
+// write returns the conditions with those about sites as they are now, and leaves the others as they are. The condition of a site
+// that has not answered yet stays as it was.
+func (h health) write(clock clock.Clock, conditions []gardencorev1beta1.Condition) []gardencorev1beta1.Condition {
+	set := func(conditionType gardencorev1beta1.ConditionType, status gardencorev1beta1.ConditionStatus, reason, message string, codes ...gardencorev1beta1.ErrorCode) {
+		condition := v1beta1helper.GetOrInitConditionWithClock(clock, conditions, conditionType)
+		conditions = v1beta1helper.MergeConditions(conditions,
+			v1beta1helper.UpdatedConditionWithClock(clock, condition, status, reason, message, codes...))
+	}
+
+	var wanted []gardencorev1beta1.ConditionType
+	for _, s := range h.sites {
+		conditionType := gardencorev1beta1.ConditionType(ConditionPrefix + s.name)
+		wanted = append(wanted, conditionType)
+		switch {
+		case s.known && s.err == nil:
+			set(conditionType, gardencorev1beta1.ConditionTrue, ReasonAvailable, "The site answers and has room.")
+		case s.known:
+			set(conditionType, gardencorev1beta1.ConditionFalse, reasonOf(s.err), s.err.Error(), errorcodes.Codes(s.err)...)
+		}
+	}
+	conditions = slices.DeleteFunc(slices.Clone(conditions), func(condition gardencorev1beta1.Condition) bool {
+		return strings.HasPrefix(string(condition.Type), ConditionPrefix) && !slices.Contains(wanted, condition.Type)
+	})
+
+	status, reason, message, codes := h.controlPlane()
+	set(gardencorev1beta1.ShootControlPlaneHealthy, status, reason, message, codes...)
+	status, reason, message, codes = h.nodes()
+	set(gardencorev1beta1.ShootEveryNodeReady, status, reason, message, codes...)
+	return conditions
+}
+
+// controlPlane says which sites the control plane of the shoot can do nothing with. That is a failure if the default site or all
+// sites are among them.
+func (h health) controlPlane() (gardencorev1beta1.ConditionStatus, string, string, []gardencorev1beta1.ErrorCode) {
+	var down []error
+	failed := false
+	for _, s := range h.sites {
+		if s.down() {
+			down = append(down, s.err)
+			failed = failed || s.name == h.defaultSite
+		}
+	}
+	if len(down) == 0 {
+		return gardencorev1beta1.ConditionTrue, "SitesAvailable", "All sites answer.", nil
+	}
+	status, reason := gardencorev1beta1.ConditionProgressing, "SitesUnavailable"
+	if failed || len(down) == len(h.sites) {
+		status = gardencorev1beta1.ConditionFalse
+	}
+	err := errors.Join(down...)
+	return status, reason, list(down), errorcodes.Codes(err)
+}
+
+// nodes says which sites have no room for machines that are wanted. Gardener looks at no node while the condition is not True, so
+// it is only while nothing is wrong with other machines.
+func (h health) nodes() (gardencorev1beta1.ConditionStatus, string, string, []gardencorev1beta1.ErrorCode) {
+	var short []error
+	for _, s := range h.sites {
+		if err := h.machines.sites[s.name]; err != nil {
+			short = append(short, err)
+		}
+	}
+	if len(short) == 0 || !h.machines.alone {
+		return gardencorev1beta1.ConditionTrue, "SitesHaveRoom", "No machine alone waits for room on a site.", nil
+	}
+	return gardencorev1beta1.ConditionProgressing, "SitesWithoutRoom", list(short), errorcodes.Codes(errors.Join(short...))
+}
+
+// remove returns the conditions without those about sites.
+func remove(conditions []gardencorev1beta1.Condition) []gardencorev1beta1.Condition {
+	return slices.DeleteFunc(slices.Clone(conditions), func(condition gardencorev1beta1.Condition) bool {
+		return strings.HasPrefix(string(condition.Type), ConditionPrefix) ||
+			condition.Type == gardencorev1beta1.ShootControlPlaneHealthy || condition.Type == gardencorev1beta1.ShootEveryNodeReady
+	})
+}
+
+func list(errs []error) string {
+	messages := make([]string, len(errs))
+	for i, err := range errs {
+		messages[i] = err.Error()
+	}
+	return eventnote.List(messages)
+}

@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package sitehealth
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+// timing says when a site is asked. A fault and its end are to be seen within a minute, with at most two questions a minute.
+type timing struct {
+	// interval is the time between two questions.
+	interval time.Duration
+	// refused is the time after credentials were refused: more failed logins would lock the user out at many sites.
+	refused time.Duration
+	// timeout is how long an answer may take.
+	timeout time.Duration
+}
+
+func defaultTiming() timing {
+	return timing{interval: 30 * time.Second, refused: 50 * time.Second, timeout: 15 * time.Second}
+}
+
+// answer is what a site said.
+type answer struct {
+	// err is nil if nothing is wrong.
+	err error
+	// since is when the site first answered this.
+	since time.Time
+}
+
+// prober asks one site with given credentials again and again.
+type prober struct {
+	log     logr.Logger
+	part    platform.Probe
+	timing  timing
+	site    *site.Site
+	changed func(types.NamespacedName)
+	end     context.CancelFunc
+
+	mutex           sync.Mutex
+	answered        bool
+	answer          answer
+	infrastructures map[types.NamespacedName]struct{}
+}
+
+// run asks until ctx ends.
+func (p *prober) run(ctx context.Context) {
+	for {
+		err := p.ask(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		p.hear(err)
+		pause := p.timing.interval
+		if platform.ClassOf(err) == platform.ClassUnauthenticated {
+			pause = p.timing.refused
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// ask returns when the site answered, or when the time for that is over. A platform that does not obey its context is left alone.
+func (p *prober) ask(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, p.timing.timeout)
+	defer cancel()
+	heard := make(chan error, 1)
+	go func() { heard <- p.part.Probe(ctx, p.site) }()
+	select {
+	case err := <-heard:
+		if err != nil && ctx.Err() != nil {
+			return p.silent()
+		}
+		return err
+	case <-ctx.Done():
+		return p.silent()
+	}
+}
+
+func (p *prober) silent() error {
+	return platform.InSite(p.site.Name, platform.NewError(platform.ClassTransient, "no answer within %s", p.timing.timeout))
+}
+
+// hear remembers the answer and tells those who want to know if it is a new one.
+func (p *prober) hear(err error) {
+	p.mutex.Lock()
+	same := p.answered && message(err) == message(p.answer.err)
+	if !same {
+		p.answered, p.answer = true, answer{err: err, since: time.Now()}
+	}
+	infrastructures := slices.Collect(maps.Keys(p.infrastructures))
+	p.mutex.Unlock()
+	if same {
+		return
+	}
+	if err != nil {
+		p.log.Info("Something is wrong with a site", "class", platform.ClassOf(err), "reason", err.Error())
+	}
+	for _, infra := range infrastructures {
+		p.changed(infra)
+	}
+}
+
+func (p *prober) last() (answer, bool) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.answer, p.answered
+}
+
+func (p *prober) add(infra types.NamespacedName) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.infrastructures[infra] = struct{}{}
+}
+
+// leave returns how many Infrastructures are left.
+func (p *prober) leave(infra types.NamespacedName) int {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	delete(p.infrastructures, infra)
+	return len(p.infrastructures)
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package sitehealth
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+// probers ask the sites of all Infrastructures how they are, each site once for equal credentials. A site that does not answer
+// keeps nobody else waiting. It is safe for concurrent use.
+type probers struct {
+	log       logr.Logger
+	platforms platform.Registry[platform.Probe]
+	timing    timing
+	// changed is called with an Infrastructure when the answer of one of its sites is another one than before.
+	changed func(types.NamespacedName)
+	// ctx is that of all probers.
+	ctx   context.Context
+	stop  context.CancelFunc
+	group sync.WaitGroup
+
+	mutex   sync.Mutex
+	stopped bool
+	probers map[string]*prober
+	// keys are those of the probers of an Infrastructure, by the names of the sites.
+	keys map[types.NamespacedName]map[string]string
+}
+
+func newProbers(log logr.Logger, platforms platform.Registry[platform.Probe], timing timing, changed func(types.NamespacedName)) *probers {
+	ctx, stop := context.WithCancel(context.Background())
+	return &probers{
+		log: log, platforms: platforms, timing: timing, changed: changed, ctx: ctx, stop: stop,
+		probers: map[string]*prober{}, keys: map[types.NamespacedName]map[string]string{},
+	}
+}
+
+// Start implements manager.Runnable. When ctx ends it ends all probers, waits for them and lets none begin any more.
+func (p *probers) Start(ctx context.Context) error {
+	<-ctx.Done()
+	p.mutex.Lock()
+	p.stopped = true
+	p.mutex.Unlock()
+	p.stop()
+	p.group.Wait()
+	return nil
+}
+
+// set lets exactly the sites of an Infrastructure be asked. It returns which sites cannot be asked at all, and why.
+func (p *probers) set(infra types.NamespacedName, sites []site.Site) map[string]error {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.stopped {
+		return nil
+	}
+	unaskable, before, wanted := map[string]error{}, p.keys[infra], map[string]string{}
+	for i := range sites {
+		s := &sites[i]
+		part, err := p.platforms.For(s.Platform)
+		if err == nil && s.Profile == nil && (s.State == nil) {
+			err = platform.NewError(platform.ClassConfiguration, "the CloudProfile does not know the site")
+		}
+		key := ""
+		if err == nil {
+			key, err = keyOf(s)
+		}
+		if err != nil {
+			unaskable[s.Name] = platform.InSite(s.Name, err)
+			continue
+		}
+		wanted[s.Name] = key
+		if p.probers[key] == nil {
+			p.probers[key] = p.begin(part, s)
+		}
+		p.probers[key].add(infra)
+	}
+	p.keys[infra] = wanted
+	p.release(infra, before, wanted)
+	return unaskable
+}
+
+// remove lets no site of the Infrastructure be asked any more.
+func (p *probers) remove(infra types.NamespacedName) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	before := p.keys[infra]
+	delete(p.keys, infra)
+	p.release(infra, before, nil)
+}
+
+// release ends the probers that nobody wants any more.
+func (p *probers) release(infra types.NamespacedName, before, wanted map[string]string) {
+	for name, key := range before {
+		if wanted[name] == key {
+			continue
+		}
+		if left := p.probers[key].leave(infra); left == 0 {
+			p.probers[key].end()
+			delete(p.probers, key)
+		}
+	}
+}
+
+// answers are the last answers of the sites of an Infrastructure, by their names. Sites that have not answered yet are not there.
+func (p *probers) answers(infra types.NamespacedName) map[string]answer {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	answers := map[string]answer{}
+	for name, key := range p.keys[infra] {
+		if last, ok := p.probers[key].last(); ok {
+			answers[name] = last
+		}
+	}
+	return answers
+}
+
+func (p *probers) begin(part platform.Probe, s *site.Site) *prober {
+	ctx, end := context.WithCancel(p.ctx)
+	started := &prober{
+		log: p.log.WithValues("site", s.Name), part: part, timing: p.timing, site: s, changed: p.changed, end: end,
+		infrastructures: map[types.NamespacedName]struct{}{},
+	}
+	p.group.Go(func() { started.run(ctx) })
+	return started
+}
+
+// keyOf is equal for sites that are reached in the same way with the same credentials.
+func keyOf(s *site.Site) (string, error) {
+	var state *v1alpha1.SiteState
+	if s.Profile == nil {
+		state = s.State
+	}
+	data, err := json.Marshal([]any{s.Name, s.Platform, s.Profile, state, s.Credentials})
+	if err != nil {
+		return "", errors.New("its configuration cannot be encoded")
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), nil
+}

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package probe asks OpenStack sites for the quotas of servers.
+package probe
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/limits"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+type probe struct {
+	sessions *client.Sessions
+}
+
+// New returns the Probe part of the OpenStack platform.
+func New(sessions *client.Sessions) platform.Probe {
+	return &probe{sessions: sessions}
+}
+
+// Probe implements platform.Probe. The compute API tells the quotas of the project, and what of them is used, in one answer.
+func (p *probe) Probe(ctx context.Context, s *site.Site) error {
+	return platform.InSite(s.Name, p.probe(ctx, s))
+}
+
+func (p *probe) probe(ctx context.Context, s *site.Site) error {
+	session, err := p.sessions.Get(ctx, s.Name, connectionOf(s), s.Credentials)
+	if err != nil {
+		return err
+	}
+	compute, err := session.Compute(ctx)
+	if err != nil {
+		return err
+	}
+	answer, err := limits.Get(ctx, compute, nil).Extract()
+	if err != nil {
+		return client.Classify(err)
+	}
+	return usedUp(&answer.Absolute)
+}
+
+func connectionOf(s *site.Site) v1alpha1.OpenStackConnection {
+	if s.Profile == nil {
+		return s.State.OpenStack.Connection
+	}
+	return client.ConnectionOf(s.Profile)
+}
+
+// usedUp returns an error that names the quotas that leave no room for a further server. A negative quota has no limit.
+func usedUp(absolute *limits.Absolute) error {
+	var full []string
+	for _, quota := range []struct {
+		name        string
+		used, limit int
+	}{
+		{"servers", absolute.TotalInstancesUsed, absolute.MaxTotalInstances},
+		{"cores", absolute.TotalCoresUsed, absolute.MaxTotalCores},
+		{"MiB of memory", absolute.TotalRAMUsed, absolute.MaxTotalRAMSize},
+	} {
+		if quota.limit >= 0 && quota.used >= quota.limit {
+			full = append(full, fmt.Sprintf("%d of %d %s", quota.used, quota.limit, quota.name))
+		}
+	}
+	if len(full) == 0 {
+		return nil
+	}
+	return platform.NewError(platform.ClassQuota, "the quota of the project is used up: %s", strings.Join(full, ", "))
+}
