@@ -8,6 +8,8 @@ package nodes
 import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	metal "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/nodes"
 	openstackclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	openstack "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/nodes"
 	vsphereclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
@@ -17,6 +19,7 @@ import (
 // New returns the Nodes parts of all platforms.
 func New() platform.Registry[platform.Nodes] {
 	return platform.Registry[platform.Nodes]{
+		v1alpha1.PlatformMetal:     metal.New(metalclient.Shared()),
 		v1alpha1.PlatformOpenStack: openstack.New(openstackclient.Shared()),
 		v1alpha1.PlatformVSphere:   vsphere.New(vsphereclient.Shared()),
 	}

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package nodes
+
+import (
+	"strings"
+
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+// zones are the zones of the site.
+type zones struct {
+	shoot     string
+	names     []string
+	selectors []labels.Selector
+}
+
+func newZones(shoot string, config []v1alpha1.MetalCloudControllerZone) (zones, error) {
+	z := zones{shoot: shoot}
+	for _, zone := range config {
+		selector := labels.Everything()
+		if zone.HostSelector != nil {
+			var err error
+			if selector, err = metav1.LabelSelectorAsSelector(zone.HostSelector); err != nil {
+				return zones{}, platform.NewError(platform.ClassConfiguration, "zone %q: hostSelector: %w", zone.Name, err)
+			}
+		}
+		z.names, z.selectors = append(z.names, zone.Name), append(z.selectors, selector)
+	}
+	return z, nil
+}
+
+// of returns the zones that select the host. If several do, the name of the machine tells which one it was made for, where it begins
+// with that of the zone's MachineDeployment: the node may be named after its host.
+func (z zones) of(h *host, node *corev1.Node) []string {
+	var selected, named []string
+	for i, name := range z.names {
+		if !z.selectors[i].Matches(labels.Set(h.labels)) {
+			continue
+		}
+		selected = append(selected, name)
+		if strings.HasPrefix(h.machine, helper.MachineDeploymentName(z.shoot, node.Labels[v1beta1constants.LabelWorkerPool], name)+"-") {
+			named = append(named, name)
+		}
+	}
+	if len(named) == 1 {
+		return named
+	}
+	return selected
+}
