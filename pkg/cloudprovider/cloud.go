@@ -27,8 +27,8 @@ var _ cloudprovider.Interface = &cloud{}
 
 // newCloud returns the cloud of a site. After ctx ended it answers with errors only, so that a controller that is late does nothing
 // beside the one that replaced it.
-func newCloud(ctx context.Context, config *siteConfig, client kubernetes.Interface, opened *platform.NodeSite) *cloud {
-	c := &cloud{instances: &instances{ctx: ctx, config: config, machines: opened.Machines}}
+func newCloud(ctx context.Context, config *siteConfig, client kubernetes.Interface, opened *platform.NodeSite, drivers *csiDrivers) *cloud {
+	c := &cloud{instances: &instances{ctx: ctx, config: config, machines: opened.Machines, drivers: drivers}}
 	if opened.LoadBalancers != nil {
 		c.balancers = &balancers{ctx: ctx, site: config.Site.Name, client: client, next: opened.LoadBalancers}
 	}

@@ -27,6 +27,8 @@ type instances struct {
 	ctx      context.Context
 	config   *siteConfig
 	machines platform.NodeMachines
+	// drivers are the CSI drivers without which no node is initialized.
+	drivers *csiDrivers
 }
 
 var _ cloudprovider.InstancesV2 = &instances{}
@@ -56,13 +58,17 @@ func (i *instances) InstanceShutdown(ctx context.Context, node *corev1.Node) (bo
 	return call(ctx, i.ctx, func(ctx context.Context) (bool, error) { return i.machines.ShutDown(ctx, node) })
 }
 
-// InstanceMetadata implements cloudprovider.InstancesV2. Zone and region are Gardener's.
+// InstanceMetadata implements cloudprovider.InstancesV2. Zone and region are Gardener's. A node that is not initialized is not described
+// before it has its CSI drivers.
 func (i *instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*cloudprovider.InstanceMetadata, error) {
 	if err := i.check(node); err != nil {
 		return nil, err
 	}
 	if by, ok := node.Labels[v1alpha1.LabelInitializedBy]; ok && by != i.config.Site.Name {
 		return nil, i.errorf(platform.ClassConflict, "node %q was initialized by site %q", node.Name, by)
+	}
+	if missing := i.drivers.missingOn(node); len(missing) > 0 {
+		return nil, i.errorf(platform.ClassTransient, "node %q: the CSI drivers %q are not registered yet", node.Name, missing)
 	}
 	machine, err := call(ctx, i.ctx, func(ctx context.Context) (platform.NodeMachine, error) { return i.machines.Describe(ctx, node) })
 	if err != nil {

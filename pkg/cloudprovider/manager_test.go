@@ -99,13 +99,13 @@ var _ = Describe("Manager", func() {
 			defer close(done)
 			m.Run(ctx)
 		}()
-		Eventually(toy.openings("a")).Should(Equal([]string{"1"}))
-		Eventually(toy.openings("b")).Should(Equal([]string{"1"}))
+		Eventually(toy.openings("a")).WithTimeout(5 * time.Second).Should(Equal([]string{"1"}))
+		Eventually(toy.openings("b")).WithTimeout(5 * time.Second).Should(Equal([]string{"1"}))
 	})
 
 	It("opens a site again when its credentials change, and no other", func() {
 		write("b.password", "2")
-		Eventually(toy.openings("b")).Should(Equal([]string{"1", "2"}))
+		Eventually(toy.openings("b")).WithTimeout(5 * time.Second).Should(Equal([]string{"1", "2"}))
 		Consistently(toy.openings("a")).WithTimeout(200 * time.Millisecond).Should(Equal([]string{"1"}))
 	})
 
@@ -113,7 +113,7 @@ var _ = Describe("Manager", func() {
 		config(head + first + "]}")
 		Consistently(toy.openings("b")).WithTimeout(200 * time.Millisecond).Should(HaveLen(1))
 		config(head + first + "," + second + "]}")
-		Eventually(toy.openings("b")).Should(HaveLen(2))
+		Eventually(toy.openings("b")).WithTimeout(5 * time.Second).Should(HaveLen(2))
 		Expect(toy.openings("a")()).To(HaveLen(1))
 	})
 

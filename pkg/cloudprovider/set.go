@@ -49,8 +49,10 @@ func (s *set) run(ctx context.Context) {
 	if opened == nil {
 		return
 	}
-	cloud := newCloud(ctx, s.siteConfig, s.client, opened)
+	drivers := newCSIDrivers(s.client, s.Site)
+	cloud := newCloud(ctx, s.siteConfig, s.client, opened, drivers)
 	var group wait.Group
+	group.StartWithContext(ctx, drivers.run)
 	group.StartWithContext(ctx, func(ctx context.Context) { s.runNodes(ctx, cloud) })
 	if opened.LoadBalancers != nil {
 		group.StartWithContext(ctx, func(ctx context.Context) { s.runServices(ctx, cloud) })
@@ -89,7 +91,7 @@ func (s *set) open(ctx context.Context) *platform.NodeSite {
 func (s *set) runNodes(ctx context.Context, cloud *cloud) {
 	factory := informers.NewSharedInformerFactoryWithOptions(s.client, s.options.ResyncPeriod, informers.WithTweakListOptions(withLabels(siteSelector(s.Site.Name))))
 	nodes := factory.Core().V1().Nodes()
-	node, err := nodecontroller.NewCloudNodeController(nodes, s.client, cloud, s.options.NodeStatusUpdateFrequency, s.options.NodeSyncs, s.options.NodeStatusUpdates)
+	node, err := nodecontroller.NewCloudNodeController(cloud.instances.drivers.holdBack(nodes), s.client, cloud, s.options.NodeStatusUpdateFrequency, s.options.NodeSyncs, s.options.NodeStatusUpdates)
 	if err != nil {
 		klog.ErrorS(err, "Controller of nodes cannot run", "site", s.Site.Name)
 		return
