@@ -6,4 +6,7 @@
 // it registers the machine's node and keeps it ready as long as the server stays active. It also does the one thing of
 // kube-controller-manager that machine-controller-manager relies on: the node of a server that is not active any more becomes
 // unknown.
+//
+// On demand it also plays the pods that are bound to the nodes: they become ready once their volumes can be mounted, and the pods of
+// CSI drivers register those with their nodes. It ends the pods of nodes that are gone, as pod-garbage-collector does.
 package kubelets

@@ -16,6 +16,7 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -32,6 +33,13 @@ type Server struct {
 	ProviderID string
 	// Addresses are the addresses that the node reports.
 	Addresses []corev1.NodeAddress
+	// Labels are further labels that its system was told, with which the node joins.
+	Labels map[string]string
+	// SystemUUID is what the server's firmware says. Default: nothing.
+	SystemUUID string
+	// Topology is what the node services of CSI drivers find out about the server, by the name of the driver. Those that are not in
+	// it do not work there. If it is nil all work and find out nothing.
+	Topology map[string]map[string]string
 }
 
 // ActiveServers returns the active servers of all sites by their ID, which is the last element of the provider ID. Servers
@@ -52,15 +60,29 @@ type Kubelets struct {
 	Period time.Duration
 	// Heartbeat is the time between two status updates of a node. Default: 10s.
 	Heartbeat time.Duration
+	// Pods lets the kubelets play the pods that are bound to their nodes, too.
+	Pods bool
+	// Starting is the time that the containers of a pod take to start. Default: 500ms.
+	Starting time.Duration
+	// Cloud lets the nodes join as with --cloud-provider=external: with the taint for it, and without addresses and a provider ID
+	// that their systems were not told.
+	Cloud bool
+	// Taints are further taints that the nodes join with.
+	Taints []corev1.Taint
 	// Log receives what is not possible.
 	Log logr.Logger
 
 	nodes map[string]*node
+	pods  map[types.UID]*playedPod
+	// played are the names of all nodes that were registered.
+	played map[string]bool
 }
 
 // node is what a kubelet knows about its node.
 type node struct {
-	name                       string
+	// name is the node's name, id that of its server.
+	name, id                   string
+	server                     Server
 	registered, ready, deleted bool
 	// beat is when the status was written, since is when ready changed.
 	beat, since time.Time
@@ -96,7 +118,7 @@ func (k *Kubelets) Sync(ctx context.Context) error {
 	errs := []error{err}
 
 	if k.nodes == nil {
-		k.nodes = map[string]*node{}
+		k.nodes, k.played = map[string]*node{}, map[string]bool{}
 	}
 	known := make(map[string]*node, len(k.nodes))
 	for i := range machines.Items {
@@ -110,15 +132,21 @@ func (k *Kubelets) Sync(ctx context.Context) error {
 			if !active || m.DeletionTimestamp != nil {
 				continue
 			}
-			n = &node{name: cmp.Or(server.NodeName, m.Name)}
+			n = &node{name: cmp.Or(server.NodeName, m.Name), id: path.Base(m.Spec.ProviderID)}
 		}
 		known[m.Name] = n
+		if active {
+			n.server = server
+		}
 		if !active && err != nil {
 			active = n.ready // the site did not tell
 		}
 		errs = append(errs, k.sync(ctx, m, n, server, active))
 	}
 	k.nodes = known
+	if k.Pods {
+		errs = append(errs, k.syncPods(ctx))
+	}
 	return errors.Join(errs...)
 }
 

@@ -9,16 +9,29 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	cloudproviderapi "k8s.io/cloud-provider/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
+
+// attachAnnotation is the annotation of nodes whose volumes kube-controller-manager attaches.
+const attachAnnotation = "volumes.kubernetes.io/controller-managed-attach-detach"
+
+// CriticalComponentsTaint is the taint that nodes of Gardener join with until their node-critical components are ready.
+var CriticalComponentsTaint = corev1.Taint{Key: v1beta1constants.TaintNodeCriticalComponentsNotReady, Effect: corev1.TaintEffectNoSchedule}
+
+// cloudTaint is the taint that nodes join with until a cloud controller has initialised them.
+var cloudTaint = corev1.Taint{Key: cloudproviderapi.TaintExternalCloudProvider, Value: "true", Effect: corev1.TaintEffectNoSchedule}
 
 // register creates the node of a machine and makes it ready.
 func (k *Kubelets) register(ctx context.Context, m *machinev1alpha1.Machine, n *node, server Server) error {
@@ -28,17 +41,38 @@ func (k *Kubelets) register(ctx context.Context, m *machinev1alpha1.Machine, n *
 			corev1.LabelOSStable:   "linux",
 			corev1.LabelArchStable: "amd64",
 		}},
-		Spec: corev1.NodeSpec{ProviderID: cmp.Or(server.ProviderID, m.Spec.ProviderID)},
+		Spec: corev1.NodeSpec{ProviderID: cmp.Or(server.ProviderID, m.Spec.ProviderID), Taints: slices.Clone(k.Taints)},
+	}
+	maps.Copy(object.Labels, server.Labels)
+	if k.Cloud {
+		object.Spec.ProviderID, object.Spec.Taints = server.ProviderID, append(object.Spec.Taints, cloudTaint)
+		server.Addresses = nil
+	}
+	if k.Pods {
+		object.Annotations = map[string]string{attachAnnotation: "true"}
 	}
 	if err := k.Shoot.Create(ctx, object); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("register node %s: %w", n.name, err)
+	}
+	k.played[n.name] = true
+	if k.Pods {
+		if err := k.Shoot.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+			return err
+		}
+		if err := k.createCSINode(ctx, object); err != nil {
+			return err
+		}
 	}
 	size := corev1.ResourceList{
 		corev1.ResourceCPU:    resource.MustParse("4"),
 		corev1.ResourceMemory: resource.MustParse("16Gi"),
 		corev1.ResourcePods:   resource.MustParse("110"),
 	}
-	if err := k.patchStatus(ctx, n, true, nodeStatus{Addresses: server.Addresses, Capacity: size, Allocatable: size}); err != nil {
+	status := nodeStatus{Addresses: server.Addresses, Capacity: size, Allocatable: size}
+	if server.SystemUUID != "" {
+		status.NodeInfo = &nodeInfo{SystemUUID: server.SystemUUID}
+	}
+	if err := k.patchStatus(ctx, n, true, status); err != nil {
 		return err
 	}
 	n.registered = true
@@ -51,6 +85,12 @@ type nodeStatus struct {
 	Addresses   []corev1.NodeAddress   `json:"addresses,omitempty"`
 	Capacity    corev1.ResourceList    `json:"capacity,omitempty"`
 	Allocatable corev1.ResourceList    `json:"allocatable,omitempty"`
+	NodeInfo    *nodeInfo              `json:"nodeInfo,omitempty"`
+}
+
+// nodeInfo is the part of a node's description that somebody reads.
+type nodeInfo struct {
+	SystemUUID string `json:"systemUUID"`
 }
 
 // patchStatus writes the status with the condition Ready. It is a patch because others write the status of nodes, too.

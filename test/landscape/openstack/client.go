@@ -59,6 +59,8 @@ type Server struct {
 	Image string
 	// Metadata is the metadata of the server.
 	Metadata map[string]string
+	// Zone is the availability zone of the server.
+	Zone string
 	// Addresses are the fixed addresses of the server.
 	Addresses []string
 }
@@ -86,7 +88,8 @@ func (c *Client) Servers(ctx context.Context, prefix string) (map[string]Server,
 	for _, s := range list {
 		if strings.HasPrefix(s.Name, prefix) {
 			image, _ := s.Image["id"].(string)
-			result[s.ID] = Server{ID: s.ID, Name: s.Name, Status: s.Status, Image: image, Metadata: s.Metadata, Addresses: fixedAddresses(s.Addresses)}
+			result[s.ID] = Server{ID: s.ID, Name: s.Name, Status: s.Status, Image: image, Metadata: s.Metadata, Zone: s.AvailabilityZone,
+				Addresses: fixedAddresses(s.Addresses)}
 		}
 	}
 	return result, nil

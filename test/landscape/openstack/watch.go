@@ -17,6 +17,12 @@ import (
 // watchAge is how old an answer of Watch may be: reading servers is expensive for Nova.
 const watchAge = 1500 * time.Millisecond
 
+// cinderDriver is the name of the CSI driver of Cinder, cinderZone the label in which its node service tells the availability zone.
+const (
+	cinderDriver = "cinder.csi.openstack.org"
+	cinderZone   = "topology.cinder.csi.openstack.org/zone"
+)
+
 // Watch looks at the servers of several projects. All its users share one answer per project for a moment.
 type Watch struct {
 	mu       sync.Mutex
@@ -79,7 +85,9 @@ func (w *Watch) Active(ctx context.Context) (map[string]kubelets.Server, error) 
 	active := map[string]kubelets.Server{}
 	for id, s := range servers {
 		if s.Status == "ACTIVE" {
-			active[id] = kubelets.Server{Addresses: s.NodeAddresses()}
+			active[id] = kubelets.Server{Addresses: s.NodeAddresses(), SystemUUID: id, Topology: map[string]map[string]string{
+				cinderDriver: {cinderZone: s.Zone},
+			}}
 		}
 	}
 	return active, err

@@ -25,6 +25,9 @@ import (
 // watchTimeout is how long Watch waits for the vCenter.
 const watchTimeout = 5 * time.Second
 
+// csiDriver is the name of the CSI driver of vSphere. What its controller adds to the labels of nodes is not played.
+const csiDriver = "csi.vsphere.vmware.com"
+
 // Machine is a virtual machine as the vCenter sees it.
 type Machine struct {
 	// ID is the UUID of the virtual machine.
@@ -116,7 +119,7 @@ func (w *Watch) Active(ctx context.Context) (map[string]kubelets.Server, error) 
 	active := map[string]kubelets.Server{}
 	for id, m := range machines {
 		if m.On && len(m.Addresses) > 0 {
-			active[id] = kubelets.Server{Addresses: m.NodeAddresses()}
+			active[id] = kubelets.Server{Addresses: m.NodeAddresses(), SystemUUID: id, Topology: map[string]map[string]string{csiDriver: {}}}
 		}
 	}
 	return active, err
