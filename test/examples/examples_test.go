@@ -97,7 +97,7 @@ var _ = Describe("Examples", func() {
 
 			controlPlane, err := codec.Decode[v1alpha1.ControlPlaneConfig](provider.ControlPlaneConfig)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(validation.ValidateControlPlaneConfig(controlPlane, infrastructure, path.Child("controlPlaneConfig"))).To(BeEmpty())
+			Expect(validation.ValidateControlPlaneConfig(controlPlane, infrastructure, config, shoot.Spec.Networking, path.Child("controlPlaneConfig"))).To(BeEmpty())
 
 			Expect(validation.ValidateWorkers(provider.Workers, &profile.Spec, config, infrastructure, path.Child("workers"))).To(BeEmpty())
 		},

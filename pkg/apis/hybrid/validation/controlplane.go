@@ -5,42 +5,114 @@
 package validation
 
 import (
+	"fmt"
 	"regexp"
 
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
 var featureGateRegexp = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
 
-// ValidateControlPlaneConfig validates the configuration of a Shoot with the infrastructure. fldPath is the path of the
-// configuration.
-func ValidateControlPlaneConfig(config *v1alpha1.ControlPlaneConfig, infrastructure *v1alpha1.InfrastructureConfig, fldPath *field.Path) field.ErrorList {
+// ValidateControlPlaneConfig validates the configuration of a Shoot with the infrastructure and the networking. Sites that the
+// profile does not have are not compared with it. fldPath is the path of the configuration.
+func ValidateControlPlaneConfig(config *v1alpha1.ControlPlaneConfig, infrastructure *v1alpha1.InfrastructureConfig, profile *v1alpha1.CloudProfileConfig, networking *gardencorev1beta1.Networking, fldPath *field.Path) field.ErrorList {
 	if config == nil {
 		config = &v1alpha1.ControlPlaneConfig{}
+	}
+	if infrastructure == nil {
+		infrastructure = &v1alpha1.InfrastructureConfig{}
 	}
 
 	var (
 		allErrs field.ErrorList
 		sites   []string
 	)
-	if infrastructure != nil {
-		for _, site := range infrastructure.Sites {
-			sites = append(sites, site.Name)
-		}
+	for _, site := range infrastructure.Sites {
+		sites = append(sites, site.Name)
 	}
 	if config.DefaultSite != "" || len(sites) > 1 {
 		allErrs = append(allErrs, validateOneOf(config.DefaultSite, sites, fldPath.Child("defaultSite"))...)
 	}
+	allErrs = append(allErrs, validateFeatureGates(config.CloudControllerManager, fldPath.Child("cloudControllerManager", "featureGates"))...)
 
-	if manager := config.CloudControllerManager; manager != nil {
-		gatesPath := fldPath.Child("cloudControllerManager", "featureGates")
-		for _, gate := range sortedKeys(manager.FeatureGates) {
-			if !featureGateRegexp.MatchString(gate) {
-				allErrs = append(allErrs, field.Invalid(gatesPath.Key(gate), gate, "must be the name of a feature gate"))
-			}
+	var (
+		seen  = names{}
+		pools = newAddressPools(infrastructure, networking)
+	)
+	for i := range config.Sites {
+		site, idxPath := &config.Sites[i], fldPath.Child("sites").Index(i)
+		allErrs = append(allErrs, validateOneOf(site.Name, sites, idxPath.Child("name"))...)
+		allErrs = append(allErrs, seen.add(site.Name, idxPath.Child("name"))...)
+		if site.LoadBalancer != nil {
+			allErrs = append(allErrs, validateSiteLoadBalancer(site, helper.FindSite(profile, site.Name), pools, idxPath.Child("loadBalancer"))...)
 		}
 	}
 	return allErrs
+}
+
+func validateFeatureGates(config *v1alpha1.CloudControllerManagerConfig, fldPath *field.Path) field.ErrorList {
+	if config == nil {
+		return nil
+	}
+	var allErrs field.ErrorList
+	for _, gate := range sortedKeys(config.FeatureGates) {
+		if !featureGateRegexp.MatchString(gate) {
+			allErrs = append(allErrs, field.Invalid(fldPath.Key(gate), gate, "must be the name of a feature gate"))
+		}
+	}
+	return allErrs
+}
+
+func validateSiteLoadBalancer(site *v1alpha1.ControlPlaneSite, profile *v1alpha1.CloudProfileSite, pools *addressPools, fldPath *field.Path) field.ErrorList {
+	var (
+		allErrs     field.ErrorList
+		balancer    = site.LoadBalancer
+		isOpenStack = profile != nil && profile.OpenStack != nil
+	)
+	if (balancer.OpenStack != nil) == (balancer.MetalLB != nil) {
+		allErrs = append(allErrs, field.Required(fldPath, "must have exactly one of openstack and metalLB"))
+	}
+	if balancer.OpenStack != nil {
+		openStackPath := fldPath.Child("openstack")
+		if profile != nil && !isOpenStack {
+			allErrs = append(allErrs, field.Forbidden(openStackPath, fmt.Sprintf("site %q is no OpenStack site", site.Name)))
+		} else {
+			allErrs = append(allErrs, validateOpenStackLoadBalancer(balancer.OpenStack, profile, openStackPath)...)
+		}
+	}
+	if balancer.MetalLB != nil {
+		metalLBPath := fldPath.Child("metalLB")
+		if isOpenStack {
+			allErrs = append(allErrs, field.Forbidden(metalLBPath, fmt.Sprintf("site %q is an OpenStack site, whose network knows only the addresses of its ports", site.Name)))
+		}
+		allErrs = append(allErrs, validateMetalLB(balancer.MetalLB, site.Name, pools, metalLBPath)...)
+	}
+	return allErrs
+}
+
+func validateOpenStackLoadBalancer(config *v1alpha1.OpenStackLoadBalancerConfig, profile *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	var (
+		allErrs   field.ErrorList
+		providers = []string{v1alpha1.DefaultOpenStackLoadBalancerProvider}
+		provider  = config.Provider
+	)
+	if profile != nil && len(profile.OpenStack.LoadBalancerProviders) > 0 {
+		providers = profile.OpenStack.LoadBalancerProviders
+	}
+	if provider == "" {
+		provider = providers[0]
+	} else if profile != nil {
+		allErrs = append(allErrs, validateOneOf(provider, providers, fldPath.Child("provider"))...)
+	}
+	if config.Members != "" {
+		allErrs = append(allErrs, validateOneOf(config.Members, loadBalancerMembers, fldPath.Child("members"))...)
+	}
+	if provider == ovn && config.Members == v1alpha1.LoadBalancerMembersAll {
+		allErrs = append(allErrs, field.Forbidden(fldPath.Child("members"), "the provider ovn needs the security groups of all members, so they must be of the site"))
+	}
+	return append(allErrs, validateOpenStackLoadBalancerClasses(config.Classes, fldPath.Child("classes"))...)
 }

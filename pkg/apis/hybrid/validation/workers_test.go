@@ -182,25 +182,3 @@ var _ = Describe("#ValidateWorkerConfig", func() {
 		Entry("virtual capacity that is none", v1alpha1.NodeTemplate{VirtualCapacity: corev1.ResourceList{"cpu": resource.MustParse("1")}}, problem{invalid, "c.nodeTemplate.virtualCapacity[cpu]"}),
 	)
 })
-
-var _ = Describe("#ValidateControlPlaneConfig", func() {
-	oneSite := func() *infrastructure {
-		config := newRouted()
-		config.Sites = config.Sites[:1]
-		return config
-	}
-
-	DescribeTable("configurations",
-		func(config *v1alpha1.ControlPlaneConfig, infrastructure func() *infrastructure, problems ...problem) {
-			Expect(ValidateControlPlaneConfig(config, infrastructure(), field.NewPath("c"))).To(haveProblems(problems))
-		},
-		Entry("nil on no site", nil, func() *infrastructure { return nil }),
-		Entry("nil on one site", nil, oneSite),
-		Entry("nil on two sites", nil, newRouted, problem{required, "c.defaultSite"}),
-		Entry("default site", &v1alpha1.ControlPlaneConfig{DefaultSite: "racks"}, newRouted),
-		Entry("default site that is not used", &v1alpha1.ControlPlaneConfig{DefaultSite: "racks"}, oneSite, problem{notSupported, "c.defaultSite"}),
-		Entry("feature gates", &v1alpha1.ControlPlaneConfig{CloudControllerManager: &v1alpha1.CloudControllerManagerConfig{FeatureGates: map[string]bool{"AllAlpha": true}}}, oneSite),
-		Entry("bad feature gate", &v1alpha1.ControlPlaneConfig{CloudControllerManager: &v1alpha1.CloudControllerManagerConfig{FeatureGates: map[string]bool{"a,b": true}}}, oneSite,
-			problem{invalid, "c.cloudControllerManager.featureGates[a,b]"}),
-	)
-})
