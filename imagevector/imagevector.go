@@ -39,6 +39,14 @@ const (
 	ImageNameCSINodeDriverRegistrar = "csi-node-driver-registrar"
 	// ImageNameCSILivenessProbe is the image of the sidecar that asks whether a CSI driver answers.
 	ImageNameCSILivenessProbe = "csi-liveness-probe"
+	// ImageNameLocalPathProvisioner is the image of what makes volumes on the disks of hosts.
+	ImageNameLocalPathProvisioner = "local-path-provisioner"
+	// ImageNameLocalPathHelper is the image of the pods that make and remove the folders on the hosts.
+	ImageNameLocalPathHelper = "local-path-helper"
+	// ImageNameMetalLBController is the image of MetalLB's controller, which gives addresses to Services.
+	ImageNameMetalLBController = "metallb-controller"
+	// ImageNameMetalLBSpeaker is the image of what announces the addresses of Services.
+	ImageNameMetalLBSpeaker = "metallb-speaker"
 )
 
 var (

@@ -23,6 +23,8 @@ const (
 	DefaultMetalCleaning = MetalCleaningMetadata
 	// DefaultMetalNodeName says what a node is named after.
 	DefaultMetalNodeName = MetalNodeNameMachine
+	// DefaultMetalVolumesPath is the folder on hosts that local volumes are in.
+	DefaultMetalVolumesPath = "/var/lib/local-volumes"
 	// DefaultMetalChecksumType is the algorithm of an image's checksum.
 	DefaultMetalChecksumType = "sha256"
 	// DefaultMetalImageFormat is the format of an image.
@@ -74,6 +76,11 @@ func SetCloudProfileConfigDefaults(config *CloudProfileConfig) {
 		if site.Metal != nil {
 			setIfEmpty(&site.Metal.Cleaning, DefaultMetalCleaning)
 			setIfEmpty(&site.Metal.NodeName, DefaultMetalNodeName)
+		}
+		for j := range site.StorageClasses {
+			if class := site.StorageClasses[j].Metal; class != nil {
+				setIfEmpty(&class.Path, DefaultMetalVolumesPath)
+			}
 		}
 	}
 	setMachineImagesDefaults(config.MachineImages)

@@ -58,8 +58,12 @@ type MetalZone struct {
 	HostSelector *metav1.LabelSelector `json:"hostSelector,omitempty"`
 }
 
-// MetalStorageClass is a class of local volumes.
-type MetalStorageClass struct{}
+// MetalStorageClass is a class of local volumes: folders on a host, which no other host can use.
+type MetalStorageClass struct {
+	// Path is the folder on the hosts that the volumes are in. It is made if it does not exist. Default: /var/lib/local-volumes.
+	// +optional
+	Path string `json:"path,omitempty"`
+}
 
 // MetalMachineType is a machine type on a bare-metal site.
 type MetalMachineType struct {

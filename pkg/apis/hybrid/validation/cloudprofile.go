@@ -183,6 +183,9 @@ func validateStorageClasses(site *v1alpha1.CloudProfileSite, seen names, fldPath
 		if class.VSphere != nil {
 			allErrs = append(allErrs, validateRequired(class.VSphere.StoragePolicy, idxPath.Child("vsphere", "storagePolicy"))...)
 		}
+		if class.Metal != nil && class.Metal.Path != "" {
+			allErrs = append(allErrs, validateVolumesPath(class.Metal.Path, idxPath.Child("metal", "path"))...)
+		}
 	}
 	return allErrs
 }

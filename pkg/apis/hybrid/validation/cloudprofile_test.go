@@ -5,6 +5,7 @@
 package validation_test
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -192,6 +193,16 @@ var _ = Describe("#ValidateCloudProfileConfig", func() {
 		Entry("no policy", on(1, func(s *v1alpha1.CloudProfileSite) {
 			s.StorageClasses = []v1alpha1.StorageClass{{Name: "b", VSphere: &v1alpha1.VSphereStorageClass{}}}
 		}), problem{required, "c.sites[1].storageClasses[0].vsphere.storagePolicy"}),
+		Entry("path of local volumes", on(2, func(s *v1alpha1.CloudProfileSite) {
+			s.StorageClasses = []v1alpha1.StorageClass{{Name: "b", Metal: &v1alpha1.MetalStorageClass{Path: "/mnt/fast"}}, {Name: "c", Metal: &v1alpha1.MetalStorageClass{}}}
+		})),
+		Entry("bad paths of local volumes", on(2, func(s *v1alpha1.CloudProfileSite) {
+			for _, path := range []string{"/", "mnt", "/mnt/../etc", "/mnt/", "//mnt"} {
+				s.StorageClasses = append(s.StorageClasses, v1alpha1.StorageClass{Name: fmt.Sprintf("b%d", len(s.StorageClasses)), Metal: &v1alpha1.MetalStorageClass{Path: path}})
+			}
+		}), problem{invalid, "c.sites[2].storageClasses[0].metal.path"}, problem{invalid, "c.sites[2].storageClasses[1].metal.path"},
+			problem{invalid, "c.sites[2].storageClasses[2].metal.path"}, problem{invalid, "c.sites[2].storageClasses[3].metal.path"},
+			problem{invalid, "c.sites[2].storageClasses[4].metal.path"}),
 	)
 
 	DescribeTable("zones", validate,

@@ -6,6 +6,7 @@ package validation
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -201,4 +202,12 @@ func validateAPIGroup(group *string, fldPath *field.Path) field.ErrorList {
 // noVolumes says why there are no volumes on a bare-metal site.
 func noVolumes(site string) string {
 	return fmt.Sprintf("site %q has hosts, which have their own disks and no volumes", site)
+}
+
+// validateVolumesPath allows what the provisioner of local volumes takes. The root of the file system is none of it.
+func validateVolumesPath(folder string, fldPath *field.Path) field.ErrorList {
+	if path.IsAbs(folder) && path.Clean(folder) == folder && folder != "/" {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(fldPath, folder, "must be the absolute path of a folder, without . and .. and not the root")}
 }

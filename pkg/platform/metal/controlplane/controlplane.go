@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controlplane says what bare-metal sites need in the control plane of a shoot and in the shoot itself.
+package controlplane
+
+import (
+	"github.com/gardener/gardener-extension-provider-hybrid/imagevector"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+const (
+	// chartName is the name of the charts of local volumes.
+	chartName = "local-volumes"
+	// serviceAccount is what the provisioner of local volumes is in the shoot.
+	serviceAccount = "local-volumes-controller"
+)
+
+type controlPlane struct{}
+
+// New returns the ControlPlane part of the bare-metal platform.
+func New() platform.ControlPlane {
+	return controlPlane{}
+}
+
+// CloudController implements platform.ControlPlane.
+func (controlPlane) CloudController(s platform.ControlPlaneSite) (*v1alpha1.CloudControllerSite, error) {
+	controller, err := cloudController(s.Site)
+	if err != nil {
+		return nil, platform.InSite(s.Site.Name, err)
+	}
+	return &v1alpha1.CloudControllerSite{Name: s.Site.Name, Metal: controller}, nil
+}
+
+func cloudController(s *site.Site) (*v1alpha1.MetalCloudController, error) {
+	if s.Profile == nil || s.Profile.Metal == nil {
+		return nil, platform.NewError(platform.ClassConfiguration, "the CloudProfile has no bare-metal site of this name any more")
+	}
+	controller := &v1alpha1.MetalCloudController{Connection: client.ConnectionOf(s.Profile)}
+	for _, zone := range s.Profile.Zones {
+		if zone.Metal == nil {
+			return nil, platform.NewError(platform.ClassConfiguration, "zone %q has no metal block in the CloudProfile", zone.Name)
+		}
+		controller.Zones = append(controller.Zones, v1alpha1.MetalCloudControllerZone{Name: zone.Name, HostSelector: zone.Metal.HostSelector})
+	}
+	return controller, nil
+}
+
+// StorageChart implements platform.ControlPlane.
+func (controlPlane) StorageChart() platform.SubChart {
+	return platform.SubChart{
+		Name:               chartName,
+		ControlPlaneImages: []string{imagevector.ImageNameLocalPathProvisioner, imagevector.ImageNameLocalPathHelper},
+		AccessSecrets:      []string{serviceAccount},
+	}
+}

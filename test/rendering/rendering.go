@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package rendering renders the charts that the extension deploys for shoots, as the extension does, for tests.
+package rendering
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/gardener/gardener/pkg/chartrenderer"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/charts"
+)
+
+// kubernetesVersion is that of the cluster for which charts are rendered.
+const kubernetesVersion = "v1.36.1"
+
+// Chart renders a chart below charts/internal into one document after the other, in the order in which they are applied. The values are encoded
+// as JSON.
+func Chart(name, namespace string, values any) (string, error) {
+	content, err := json.Marshal(values)
+	if err != nil {
+		return "", err
+	}
+	decoded := map[string]any{}
+	if err := json.Unmarshal(content, &decoded); err != nil {
+		return "", err
+	}
+	renderer := chartrenderer.NewWithServerVersion(&version.Info{GitVersion: kubernetesVersion})
+	rendered, err := renderer.RenderEmbeddedFS(charts.Internal, path.Join(charts.InternalPath, name), name, namespace, decoded)
+	if err != nil {
+		return "", err
+	}
+	var result strings.Builder
+	for _, manifest := range rendered.Manifests {
+		if text := strings.TrimSpace(manifest.Content); text != "" {
+			fmt.Fprintf(&result, "---\n# %s\n%s\n", manifest.Name, strings.TrimPrefix(text, "---\n"))
+		}
+	}
+	return result.String(), nil
+}
+
+// Objects decodes what Chart returned.
+func Objects(rendered string) ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewBufferString(rendered), 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		if err := decoder.Decode(&object.Object); errors.Is(err, io.EOF) {
+			return objects, nil
+		} else if err != nil {
+			return nil, err
+		}
+		if len(object.Object) > 0 {
+			objects = append(objects, object)
+		}
+	}
+}
+
+// Golden returns what the file holds. With UPDATE_GOLDEN=1 it is rendered that is written to the file before.
+func Golden(file, rendered string) (string, error) {
+	if os.Getenv("UPDATE_GOLDEN") == "1" {
+		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(file, []byte(rendered), 0o600); err != nil {
+			return "", err
+		}
+	}
+	content, err := os.ReadFile(file)
+	return string(content), err
+}
+
+// Merge returns values, encoded as JSON, together with others.
+func Merge(values any, others map[string]any) (map[string]any, error) {
+	content, err := json.Marshal(values)
+	if err != nil {
+		return nil, err
+	}
+	merged := map[string]any{}
+	if err := json.Unmarshal(content, &merged); err != nil {
+		return nil, err
+	}
+	maps.Copy(merged, others)
+	return merged, nil
+}
