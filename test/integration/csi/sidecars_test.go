@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package csi_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+)
+
+// sidecars are the driver's controller service with its sidecars, and the snapshot controller.
+type sidecars struct {
+	dir                string
+	plugin, controller *landscape.Process
+	others             []*landscape.Process
+	// passwords are those that the configuration has instead of the right ones, by site.
+	passwords map[string]string
+}
+
+func newSidecars() *sidecars {
+	GinkgoHelper()
+	dir, err := os.MkdirTemp("", "csi") // a socket has a short path
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(os.RemoveAll, dir)
+	s := &sidecars{dir: dir, passwords: map[string]string{}}
+	process := func(name, path string, args ...string) *landscape.Process {
+		return &landscape.Process{Name: name, Path: path, LogFile: filepath.Join(dir, name+".log"), Args: args}
+	}
+	bin := filepath.Join(landscape.Root(), "hack", "bin")
+	s.plugin = process("cinder-csi-plugin-hybrid", binary, "--endpoint=unix://"+s.socket(), "--cloud-config="+s.config(),
+		"--cluster="+clusterID, "--provide-node-service=false", "--http-endpoint=127.0.0.1:0", "--v=5")
+	for name, args := range map[string][]string{
+		"csi-provisioner": {"--strict-topology", "--extra-create-metadata", "--timeout=60s"},
+		"csi-attacher":    {"--timeout=60s", "--reconcile-sync=10s"},
+		"csi-resizer":     {"--timeout=60s", "--handle-volume-inuse-error=false"},
+		"csi-snapshotter": {"--timeout=60s"},
+	} {
+		s.others = append(s.others, process(name, filepath.Join(bin, name), append(args, "--csi-address="+s.socket(), "--kubeconfig="+cluster.Kubeconfig)...))
+	}
+	s.controller = process("snapshot-controller", filepath.Join(bin, "snapshot-controller"), "--kubeconfig="+cluster.Kubeconfig)
+	return s
+}
+
+func (s *sidecars) socket() string { return filepath.Join(s.dir, "csi.sock") }
+
+func (s *sidecars) config() string { return filepath.Join(s.dir, "cloud.conf") }
+
+func (s *sidecars) processes() []*landscape.Process {
+	return append([]*landscape.Process{s.plugin, s.controller}, s.others...)
+}
+
+func (s *sidecars) start() {
+	GinkgoHelper()
+	for _, process := range s.processes() {
+		Expect(process.Start()).To(Succeed())
+		Expect(process.Path).To(BeAnExistingFile(), "hack/landscape/build.sh builds it")
+	}
+}
+
+func (s *sidecars) stop(ctx context.Context) {
+	for _, process := range s.processes() {
+		process.Stop(ctx)
+	}
+}
+
+// restart starts everything again, as the sidecars end with the driver.
+func (s *sidecars) restart(ctx context.Context) {
+	GinkgoHelper()
+	s.stop(ctx)
+	s.start()
+}
+
+// writeConfig replaces the configuration at once, as the kubelet does.
+func (s *sidecars) writeConfig() {
+	GinkgoHelper()
+	var config strings.Builder
+	for name, c := range clouds {
+		password := c.project.Password
+		if wrong, ok := s.passwords[name]; ok {
+			password = wrong
+		}
+		fmt.Fprintf(&config, "[Global %q]\nauth-url=%q\nregion=%q\ndomain-name=%q\ntenant-name=%q\nusername=%q\npassword=%q\n",
+			name, c.proxy.Rewrite(c.project.AuthURL), c.project.Region, c.project.Domain, c.project.Project, c.project.Username, password)
+	}
+	config.WriteString("[BlockStorage]\nignore-volume-az=true\n")
+	Expect(os.WriteFile(s.config()+".new", []byte(config.String()), 0o600)).To(Succeed())
+	Expect(os.Rename(s.config()+".new", s.config())).To(Succeed())
+}
+
+// connect returns a connection to a CSI driver.
+func connect(socket string) *grpc.ClientConn {
+	GinkgoHelper()
+	connection, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(connection.Close)
+	return connection
+}
