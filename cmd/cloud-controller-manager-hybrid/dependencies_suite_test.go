@@ -33,7 +33,7 @@ var _ = Describe("Dependencies", func() {
 			switch {
 			case ok && strings.HasPrefix(own, "pkg/platform/"):
 				switch path := strings.Split(own, "/"); path[len(path)-1] {
-				case "client", "nodes", "owner", "transport":
+				case "client", "nodes", "owner", "sessions", "transport":
 				default:
 					found = append(found, dependency)
 				}
