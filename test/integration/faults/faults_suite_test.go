@@ -29,6 +29,10 @@ func TestFaults(t *testing.T) {
 // longVariable names the environment variable that makes the faults last as long as outages do: minutes.
 const longVariable = "LONG_FAULTS"
 
+// requestTimeout is how long requests to the disturbed site may take. It is short, so that a site that hangs is soon told from one
+// that works, but longer than OpenStack needs for a port on a busy machine: the driver would make a second port.
+const requestTimeout = 15 * time.Second
+
 var (
 	bed   *openstack.Bed
 	local *shoot.Shoot
@@ -62,7 +66,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(local.CreateCluster(ctx, func(site *v1alpha1.CloudProfileSite) {
 		if site.Name == disturbed {
 			site.OpenStack.AuthURL = proxy.Rewrite(site.OpenStack.AuthURL)
-			site.RequestTimeout = &metav1.Duration{Duration: 5 * time.Second}
+			site.RequestTimeout = &metav1.Duration{Duration: requestTimeout}
 		}
 	})).To(Succeed())
 }, NodeTimeout(25*time.Minute))

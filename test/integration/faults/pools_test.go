@@ -105,7 +105,7 @@ func failure(ctx context.Context, pool string) (code, message string) {
 			}
 		}
 		return code
-	}).WithContext(ctx).Within(30 * time.Second).ProbeEvery(500 * time.Millisecond).ShouldNot(BeEmpty())
+	}).WithContext(ctx).Within(requestTimeout + 30*time.Second).ProbeEvery(500 * time.Millisecond).ShouldNot(BeEmpty())
 	return code, message
 }
 
