@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controlplane reconciles ControlPlanes of type hybrid: it deploys the cloud controllers of all sites and what brings
+// volumes to their nodes.
+package controlplane
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gardener/gardener/extensions/pkg/controller/controlplane"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+var (
+	// DefaultAddOptions are the default AddOptions for AddToManager.
+	DefaultAddOptions = AddOptions{}
+
+	supportedExtensionClasses = sets.New(extensionsv1alpha1.ExtensionClassShoot)
+)
+
+// AddOptions are options to apply when adding the controlplane controller to the manager.
+type AddOptions struct {
+	// Controller are the controller.Options.
+	Controller controller.Options
+	// IgnoreOperationAnnotation specifies whether to ignore the operation annotation or not.
+	IgnoreOperationAnnotation bool
+	// ExtensionClasses are the configured extension classes for this extension deployment.
+	ExtensionClasses []extensionsv1alpha1.ExtensionClass
+	// Platforms are the platforms that sites can have.
+	Platforms platform.Registry[platform.ControlPlane]
+}
+
+// AddToManagerWithOptions adds a controller with the given options to the manager.
+func AddToManagerWithOptions(ctx context.Context, mgr manager.Manager, opts AddOptions) error {
+	a, err := NewActuator(mgr, opts.Platforms)
+	if err != nil {
+		return err
+	}
+	classes := slices.DeleteFunc(slices.Clone(opts.ExtensionClasses), func(class extensionsv1alpha1.ExtensionClass) bool {
+		return !supportedExtensionClasses.Has(class)
+	})
+	return controlplane.Add(mgr, controlplane.AddArgs{
+		Actuator:                  a,
+		ControllerOptions:         opts.Controller,
+		Predicates:                controlplane.DefaultPredicates(ctx, mgr, opts.IgnoreOperationAnnotation),
+		Type:                      v1alpha1.ProviderType,
+		IgnoreOperationAnnotation: opts.IgnoreOperationAnnotation,
+		ExtensionClasses:          classes,
+	})
+}
+
+// AddToManager adds a controller with the default options.
+func AddToManager(ctx context.Context, mgr manager.Manager) error {
+	return AddToManagerWithOptions(ctx, mgr, DefaultAddOptions)
+}

@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"errors"
+
+	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+// planner decides what a shoot gets. It changes nothing.
+type planner struct {
+	reader    client.Reader
+	platforms platform.Registry[platform.ControlPlane]
+}
+
+// plan is what a shoot gets.
+type plan struct {
+	state       *v1alpha1.ControlPlaneState
+	config      *v1alpha1.ControlPlaneConfig
+	sites       controlPlaneSites
+	controllers *v1alpha1.CloudControllerManagerConfiguration
+	storages    []storage
+	defaultSite string
+}
+
+// storage is what a platform needs for volumes, with its chart.
+type storage struct {
+	*platform.Storage
+	platform v1alpha1.Platform
+	chart    platform.SubChart
+}
+
+// plan returns what the shoot gets. The errors name the sites and fields.
+func (p *planner) plan(ctx context.Context, cp *extensionsv1alpha1.ControlPlane, cluster *extensionscontroller.Cluster) (*plan, error) {
+	in, err := p.read(ctx, cp, cluster)
+	if err != nil {
+		return nil, err
+	}
+	sites, err := in.resolve(cluster)
+	if err != nil {
+		return nil, err
+	}
+	result := &plan{state: sites.state(), config: in.config, sites: sites, defaultSite: defaultSite(in)}
+	storages, storageErr := p.storages(sites)
+	result.storages = storages
+	controllers, controllersErr := p.cloudControllers(cp.Spec.Region, cluster.Shoot.Status.TechnicalID, result)
+	result.controllers = controllers
+	return result, errors.Join(storageErr, controllersErr)
+}
+
+// defaultSite is what the shoot owner says, or the only site.
+func defaultSite(in *input) string {
+	if in.config.DefaultSite == "" && len(in.infrastructure.Sites) == 1 {
+		return in.infrastructure.Sites[0].Name
+	}
+	return in.config.DefaultSite
+}
+
+func (p *planner) storages(sites controlPlaneSites) ([]storage, error) {
+	var (
+		result []storage
+		errs   []error
+	)
+	for _, name := range p.platforms.Platforms() {
+		used := sites.of(name)
+		if len(used) == 0 {
+			continue
+		}
+		part := p.platforms[name]
+		found, err := part.Storage(used)
+		if err != nil {
+			errs = append(errs, err)
+		} else if found != nil {
+			result = append(result, storage{Storage: found, platform: name, chart: part.StorageChart()})
+		}
+	}
+	return result, errors.Join(errs...)
+}
+
+// hasCSI reports whether a storage driver is a CSI driver.
+func (p *plan) hasCSI() bool {
+	for _, s := range p.storages {
+		if s.CSIDriver != "" {
+			return true
+		}
+	}
+	return false
+}
+
+type planKey struct{}
+
+func withPlan(ctx context.Context, p *plan) context.Context {
+	return context.WithValue(ctx, planKey{}, p)
+}
+
+// planOf returns the plan in the context, nil if there is none.
+func planOf(ctx context.Context) *plan {
+	p, _ := ctx.Value(planKey{}).(*plan)
+	return p
+}

@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	kubernetesutils "github.com/gardener/gardener/pkg/utils/kubernetes"
+	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+// input is what the documents of a shoot say.
+type input struct {
+	profile        *v1alpha1.CloudProfileConfig
+	infrastructure *v1alpha1.InfrastructureConfig
+	status         *v1alpha1.InfrastructureStatus
+	config         *v1alpha1.ControlPlaneConfig
+	state          *v1alpha1.ControlPlaneState
+	secret         map[string][]byte
+	// machines are the sites that have machines or machine deployments.
+	machines sets.Set[string]
+}
+
+// read collects what is known about the shoot's sites. It asks the API server and no cache: credentials that were just rotated,
+// or the machines of a site, must not be missed.
+func (p *planner) read(ctx context.Context, cp *extensionsv1alpha1.ControlPlane, cluster *extensionscontroller.Cluster) (*input, error) {
+	if cluster == nil || cluster.CloudProfile == nil || cluster.Shoot == nil {
+		return nil, errors.New("the Cluster has no CloudProfile or no Shoot")
+	}
+	var (
+		in   = &input{}
+		errs [6]error
+	)
+	in.profile, errs[0] = decode[v1alpha1.CloudProfileConfig]("CloudProfile spec.providerConfig", cluster.CloudProfile.Spec.ProviderConfig)
+	in.infrastructure, errs[1] = decode[v1alpha1.InfrastructureConfig]("infrastructureConfig of the Shoot", cluster.Shoot.Spec.Provider.InfrastructureConfig)
+	in.config, errs[2] = decodeOptional[v1alpha1.ControlPlaneConfig]("spec.providerConfig", cp.Spec.ProviderConfig)
+	in.status, errs[3] = decodeOptional[v1alpha1.InfrastructureStatus]("spec.infrastructureProviderStatus", cp.Spec.InfrastructureProviderStatus)
+	in.state, errs[4] = readState(cp)
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
+	if invalid := validation.ValidateControlPlaneConfig(in.config, in.infrastructure, in.profile, cluster.Shoot.Spec.Networking, field.NewPath("spec", "providerConfig")); len(invalid) > 0 {
+		return nil, platform.NewError(platform.ClassConfiguration, "%w", invalid.ToAggregate())
+	}
+
+	secret, err := kubernetesutils.GetSecretByReference(ctx, p.reader, &cp.Spec.SecretRef)
+	if err != nil {
+		return nil, fmt.Errorf("spec.secretRef: %w", err)
+	}
+	in.secret = secret.Data
+	in.machines, err = p.sitesWithMachines(ctx, cp.Namespace)
+	return in, err
+}
+
+func (p *planner) sitesWithMachines(ctx context.Context, namespace string) (sets.Set[string], error) {
+	var (
+		deployments = &machinev1alpha1.MachineDeploymentList{}
+		machines    = &machinev1alpha1.MachineList{}
+		found       = sets.New[string]()
+	)
+	if err := errors.Join(p.reader.List(ctx, deployments, client.InNamespace(namespace)), p.reader.List(ctx, machines, client.InNamespace(namespace))); err != nil {
+		return nil, fmt.Errorf("looking for machines: %w", err)
+	}
+	for i := range deployments.Items {
+		found.Insert(deployments.Items[i].Spec.Template.Spec.NodeTemplateSpec.Labels[v1alpha1.LabelSite])
+	}
+	for i := range machines.Items {
+		found.Insert(machines.Items[i].Spec.NodeTemplateSpec.Labels[v1alpha1.LabelSite])
+	}
+	return found, nil
+}
+
+// controlPlaneSites are the sites that something is deployed for, in the order of the Shoot; sites that the Shoot does not list any
+// more are last.
+type controlPlaneSites []controlPlaneSite
+
+type controlPlaneSite struct {
+	platform.ControlPlaneSite
+	// used is true if the site has, or is about to have, nodes.
+	used bool
+}
+
+// resolve returns the sites of the shoot that are ready for machines. What was last known of a site stands in for what the
+// CloudProfile, the Shoot or the status of the Infrastructure have lost, because its nodes still need their controllers.
+func (in *input) resolve(cluster *extensionscontroller.Cluster) (controlPlaneSites, error) {
+	profile, config := in.withKept()
+	resolved, err := site.Resolve(site.Input{Shoot: cluster.Shoot.Status.TechnicalID, Profile: profile, Config: config, Secret: in.secret})
+	var errs []error
+	if err != nil {
+		errs = append(errs, platform.NewError(platform.ClassConfiguration, "%w", err))
+	}
+
+	pools := sitesOfPools(cluster, resolved)
+	var sites controlPlaneSites
+	for i := range resolved {
+		s := &resolved[i]
+		known := in.known(s.Name)
+		used := pools.Has(s.Name) || in.machines.Has(s.Name)
+		if known.Status == nil {
+			if used {
+				errs = append(errs, platform.InSite(s.Name, platform.NewError(platform.ClassTransient, "the site is not in the status of the Infrastructure")))
+			}
+			continue
+		}
+		known.Site = s
+		sites = append(sites, controlPlaneSite{ControlPlaneSite: known, used: used})
+	}
+	return sites, errors.Join(errs...)
+}
+
+// withKept returns the CloudProfile and the Shoot with the sites that they lost, but that have machines.
+func (in *input) withKept() (*v1alpha1.CloudProfileConfig, *v1alpha1.InfrastructureConfig) {
+	profile, config := in.profile.DeepCopy(), in.infrastructure.DeepCopy()
+	for _, kept := range in.state.Sites {
+		if in.isRemoved(kept.Name) {
+			if !in.machines.Has(kept.Name) {
+				continue
+			}
+			config.Sites = append(config.Sites, kept.Config)
+		}
+		if helper.FindSite(profile, kept.Name) == nil {
+			profile.Sites = append(profile.Sites, kept.Profile)
+		}
+	}
+	return profile, config
+}
+
+func (in *input) isRemoved(name string) bool {
+	return !slices.ContainsFunc(in.infrastructure.Sites, func(s v1alpha1.InfrastructureSite) bool { return s.Name == name })
+}
+
+// known returns what is known of the site, without the site itself.
+func (in *input) known(name string) platform.ControlPlaneSite {
+	known := platform.ControlPlaneSite{Settings: in.config.Site(name)}
+	if i := slices.IndexFunc(in.state.Sites, func(s v1alpha1.ControlPlaneSiteState) bool { return s.Name == name }); i >= 0 {
+		kept := &in.state.Sites[i]
+		known.Status = &kept.Status
+		if in.isRemoved(name) {
+			known.Settings = kept.Settings
+		}
+	}
+	if i := slices.IndexFunc(in.status.Sites, func(s v1alpha1.SiteStatus) bool { return s.Name == name }); i >= 0 {
+		known.Status = &in.status.Sites[i]
+	}
+	return known
+}
+
+func sitesOfPools(cluster *extensionscontroller.Cluster, sites []site.Site) sets.Set[string] {
+	found := sets.New[string]()
+	for _, pool := range cluster.Shoot.Spec.Provider.Workers {
+		for _, zone := range pool.Zones {
+			if s, _ := site.FindZone(sites, zone); s != nil {
+				found.Insert(s.Name)
+			}
+		}
+	}
+	return found
+}
+
+// state is what the next reconciliation has to know.
+func (sites controlPlaneSites) state() *v1alpha1.ControlPlaneState {
+	state := &v1alpha1.ControlPlaneState{}
+	for _, s := range sites {
+		state.Sites = append(state.Sites, v1alpha1.ControlPlaneSiteState{
+			Name:     s.Site.Name,
+			Profile:  *s.Site.Profile,
+			Config:   *s.Site.Config,
+			Settings: s.Settings,
+			Status:   *s.Status,
+		})
+	}
+	return state
+}
+
+// of returns the sites of the platform that are used.
+func (sites controlPlaneSites) of(p v1alpha1.Platform) []platform.ControlPlaneSite {
+	var result []platform.ControlPlaneSite
+	for _, s := range sites {
+		if s.used && s.Site.Platform == p {
+			result = append(result, s.ControlPlaneSite)
+		}
+	}
+	return result
+}
+
+func decode[T any, P codec.Object[T]](what string, raw *runtime.RawExtension) (P, error) {
+	document, err := codec.Decode[T, P](raw)
+	if err != nil {
+		return nil, platform.NewError(platform.ClassConfiguration, "%s: %w", what, err)
+	}
+	return document, nil
+}
+
+// decodeOptional is decode for a document that may be missing.
+func decodeOptional[T any, P codec.Object[T]](what string, raw *runtime.RawExtension) (P, error) {
+	document, err := decode[T, P](what, raw)
+	if errors.Is(err, codec.ErrEmpty) {
+		return P(new(T)), nil
+	}
+	return document, err
+}
