@@ -1,17 +1,13 @@
-{{- define "csi-vsphere.kubeconfig" -}}
-/var/run/secrets/gardener.cloud/shoot/generic-kubeconfig/kubeconfig
+{{/*
+The labels by which the pods are found.
+*/}}
+{{- define "csi-vsphere.labels" -}}
+app: kubernetes
+role: csi-vsphere-controller
 {{- end -}}
 
-{{/*
-The arguments that all sidecars have. Leases are in the shoot.
-*/}}
-{{- define "csi-vsphere.sidecar.args" -}}
-- --csi-address=/csi/csi.sock
-- --kubeconfig={{ include "csi-vsphere.kubeconfig" . }}
-- --leader-election
-- --leader-election-namespace=kube-system
-- --timeout=300s
-- --v=2
+{{- define "csi-vsphere.kubeconfig" -}}
+/var/run/secrets/gardener.cloud/shoot/generic-kubeconfig/kubeconfig
 {{- end -}}
 
 {{/*
@@ -35,12 +31,35 @@ The environment of the driver and of its syncer. The namespace is that of their 
 {{- end -}}
 
 {{/*
-What else all sidecars that speak to the API server have.
+A sidecar that stands between the API server of the shoot and the driver. One of all replicas works; the leases are in the shoot.
+Arguments: a dict with "name", also the name of the image, "port", that of its metrics, "memory", "args" and "root", the context of the chart.
 */}}
 {{- define "csi-vsphere.sidecar" -}}
-{{ include "hybrid.container.security" . }}
-volumeMounts:
-- name: socket
-  mountPath: /csi
-{{ include "hybrid.kubeconfig.mount" . }}
+- name: {{ .name }}
+  image: {{ index .root.Values.images .name }}
+  imagePullPolicy: IfNotPresent
+  args:
+  - --csi-address=/csi/csi.sock
+  - --kubeconfig={{ include "csi-vsphere.kubeconfig" .root }}
+  - --leader-election
+  - --leader-election-namespace=kube-system
+  - --http-endpoint=:{{ .port }}
+  - --timeout=300s
+  {{- range .args }}
+  - {{ . }}
+  {{- end }}
+  - --v=2
+  {{- include "hybrid.container.security" . | nindent 2 }}
+  ports:
+  - name: {{ trimPrefix "csi-" .name }}
+    containerPort: {{ .port }}
+    protocol: TCP
+  resources:
+    requests:
+      cpu: 5m
+      memory: {{ .memory }}
+  volumeMounts:
+  - name: socket
+    mountPath: /csi
+  {{- include "hybrid.kubeconfig.mount" . | nindent 2 }}
 {{- end -}}
