@@ -4,9 +4,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Builds the processes of the local landscape that are not ours (etcd, those of Kubernetes, gardener-resource-manager,
-# machine-controller-manager, and those of a bare-metal site) from the Go module proxy into hack/bin, unless they are there in the
-# versions of the go.mod files in hack/landscape/binaries. If KUBEBUILDER_ASSETS is set, etcd and kube-apiserver are taken from
-# that folder.
+# machine-controller-manager, those of a bare-metal site, and those for volumes and load balancers) from the Go module proxy into
+# hack/bin, unless they are there in the versions of the go.mod files in hack/landscape/binaries. If KUBEBUILDER_ASSETS is set, etcd
+# and kube-apiserver are taken from that folder.
 #
 # It uses neither -trimpath nor another CGO_ENABLED than `go test`: all share one build cache.
 
@@ -92,3 +92,12 @@ for name in attacher:v4 resizer:v2 snapshotter:v8; do
 done
 build snapshot-controller github.com/kubernetes-csi/external-snapshotter/v8/cmd/snapshot-controller \
   github.com/kubernetes-csi/external-snapshotter/v8 "15 seconds"
+
+# What gives addresses to Services of vSphere and bare-metal sites and announces them, and what makes volumes on bare-metal hosts. Each
+# needs older libraries than the others.
+cd ../metallb
+for name in controller speaker; do
+  build "metallb-$name" "go.universe.tf/metallb/$name" go.universe.tf/metallb "1 minute"
+done
+cd ../localvolumes
+build local-path-provisioner github.com/rancher/local-path-provisioner github.com/rancher/local-path-provisioner "1 minute"
