@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package sitehealth
+
+import (
+	"errors"
+	"time"
+
+	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	testclock "k8s.io/utils/clock/testing"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+func in(name string, class platform.Class, text string) error {
+	return platform.InSite(name, platform.NewError(class, "%s", text))
+}
+
+func machine(name, siteName string, phase machinev1alpha1.MachinePhase, operation machinev1alpha1.MachineOperationType, description string) machinev1alpha1.Machine {
+	m := machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "shoot--p--s", Name: name}}
+	m.Spec.NodeTemplateSpec.Labels = map[string]string{v1alpha1.LabelSite: siteName}
+	m.Status.CurrentStatus.Phase = phase
+	m.Status.LastOperation = machinev1alpha1.LastOperation{Type: operation, Description: description}
+	return m
+}
+
+const (
+	noHost  = `Cloud provider message - machine codes error: code = [ResourceExhausted] message = [Exhausted: site "racks": 3 of 6 hosts match, 0 are free]`
+	noQuota = `Cloud provider message - machine codes error: code = [ResourceExhausted] message = [Quota: site "cloud": cores: 10 of 10]`
+)
+
+var _ = Describe("Conditions", func() {
+	var clock *testclock.FakeClock
+
+	BeforeEach(func() {
+		clock = testclock.NewFakeClock(time.Unix(1_700_000_000, 0))
+	})
+
+	get := func(conditions []gardencorev1beta1.Condition, conditionType string) gardencorev1beta1.Condition {
+		condition := v1beta1helper.GetCondition(conditions, gardencorev1beta1.ConditionType(conditionType))
+		Expect(condition).NotTo(BeNil(), conditionType)
+		return *condition
+	}
+
+	DescribeTable("of a site",
+		func(err error, status gardencorev1beta1.ConditionStatus, reason, message string, codes ...gardencorev1beta1.ErrorCode) {
+			conditions := health{sites: []state{{name: "cloud", known: true, err: err}, {name: "vc", known: true}}}.write(clock, nil)
+			condition := get(conditions, "SiteAvailable-cloud")
+			Expect(condition.Status).To(Equal(status))
+			Expect(condition.Reason).To(Equal(reason))
+			Expect(condition.Message).To(Equal(message))
+			Expect(condition.Codes).To(HaveExactElements(codes))
+		},
+		Entry("that is well", nil, gardencorev1beta1.ConditionTrue, "SiteAvailable", "The site answers and has room."),
+		Entry("without an answer", in("cloud", platform.ClassTransient, "no answer within 15s"), gardencorev1beta1.ConditionFalse, "SiteUnreachable", `site "cloud": no answer within 15s`),
+		Entry("that refuses the credentials", in("cloud", platform.ClassUnauthenticated, "401"), gardencorev1beta1.ConditionFalse, "SiteUnauthorized", `site "cloud": 401`, gardencorev1beta1.ErrorInfraUnauthenticated),
+		Entry("that forbids", in("cloud", platform.ClassForbidden, "403"), gardencorev1beta1.ConditionFalse, "SiteUnauthorized", `site "cloud": 403`, gardencorev1beta1.ErrorInfraUnauthorized),
+		Entry("that is configured wrongly", in("cloud", platform.ClassConfiguration, "no address"), gardencorev1beta1.ConditionFalse, "SiteMisconfigured", `site "cloud": no address`, gardencorev1beta1.ErrorConfigurationProblem),
+		Entry("whose quota is used up", in("cloud", platform.ClassQuota, "10 of 10"), gardencorev1beta1.ConditionFalse, "SiteQuotaUsedUp", `site "cloud": 10 of 10`, gardencorev1beta1.ErrorInfraQuotaExceeded),
+		Entry("that is full", in("cloud", platform.ClassExhausted, "full"), gardencorev1beta1.ConditionFalse, "SiteExhausted", `site "cloud": full`, gardencorev1beta1.ErrorInfraResourcesDepleted),
+		Entry("with an error without a class", errors.New("odd"), gardencorev1beta1.ConditionFalse, "SiteUnreachable", "odd"),
+	)
+
+	DescribeTable("that Gardener copies: the control plane",
+		func(known health, status gardencorev1beta1.ConditionStatus, message string, codes ...gardencorev1beta1.ErrorCode) {
+			condition := get(known.write(clock, nil), "ControlPlaneHealthy")
+			Expect(condition.Status).To(Equal(status))
+			Expect(condition.Message).To(Equal(message))
+			Expect(condition.Codes).To(HaveExactElements(codes))
+		},
+		Entry("all answer", health{sites: []state{{name: "cloud", known: true}, {name: "vc", known: true}}, defaultSite: "cloud"},
+			gardencorev1beta1.ConditionTrue, "All sites answer."),
+		Entry("nobody has answered yet", health{sites: []state{{name: "cloud"}, {name: "vc"}}, defaultSite: "cloud"},
+			gardencorev1beta1.ConditionTrue, "All sites answer."),
+		Entry("one that is not the default site is down",
+			health{sites: []state{{name: "cloud", known: true}, {name: "vc", known: true, err: in("vc", platform.ClassTransient, "refused")}}, defaultSite: "cloud"},
+			gardencorev1beta1.ConditionProgressing, `site "vc": refused`),
+		Entry("the default site is down",
+			health{sites: []state{{name: "cloud", known: true, err: in("cloud", platform.ClassUnauthenticated, "401")}, {name: "vc", known: true}}, defaultSite: "cloud"},
+			gardencorev1beta1.ConditionFalse, `site "cloud": 401`, gardencorev1beta1.ErrorInfraUnauthenticated),
+		Entry("all are down",
+			health{sites: []state{{name: "cloud", known: true, err: in("cloud", platform.ClassTransient, "a")}, {name: "vc", known: true, err: in("vc", platform.ClassTransient, "b")}}},
+			gardencorev1beta1.ConditionFalse, `site "cloud": a, site "vc": b`),
+		Entry("the only one is down", health{sites: []state{{name: "vc", known: true, err: in("vc", platform.ClassTransient, "b")}}},
+			gardencorev1beta1.ConditionFalse, `site "vc": b`),
+		Entry("the default site is full",
+			health{sites: []state{{name: "cloud", known: true, err: in("cloud", platform.ClassQuota, "10 of 10")}, {name: "vc", known: true}}, defaultSite: "cloud"},
+			gardencorev1beta1.ConditionTrue, "All sites answer."),
+	)
+
+	DescribeTable("that Gardener copies: the nodes",
+		func(machines []machinev1alpha1.Machine, status gardencorev1beta1.ConditionStatus, message string) {
+			known := health{sites: []state{{name: "cloud", known: true}, {name: "racks", known: true}}, machines: shortagesOf(machines)}
+			condition := get(known.write(clock, nil), "EveryNodeReady")
+			Expect(condition.Status).To(Equal(status))
+			Expect(condition.Message).To(Equal(message))
+		},
+		Entry("no machine waits", []machinev1alpha1.Machine{machine("a", "cloud", machinev1alpha1.MachineRunning, "Create", "")},
+			gardencorev1beta1.ConditionTrue, "No machine alone waits for room on a site."),
+		Entry("machines wait and all others run",
+			[]machinev1alpha1.Machine{
+				machine("a", "cloud", machinev1alpha1.MachineRunning, "HealthCheck", ""),
+				machine("b", "racks", machinev1alpha1.MachineCrashLoopBackOff, "Create", noHost),
+				machine("c", "cloud", machinev1alpha1.MachineFailed, "Create", noQuota),
+			},
+			gardencorev1beta1.ConditionProgressing, `site "cloud": cores: 10 of 10, site "racks": 3 of 6 hosts match, 0 are free`),
+		Entry("another machine does not run, so that Gardener must look at the nodes",
+			[]machinev1alpha1.Machine{machine("a", "cloud", machinev1alpha1.MachineUnknown, "HealthCheck", ""), machine("b", "racks", machinev1alpha1.MachineCrashLoopBackOff, "Create", noHost)},
+			gardencorev1beta1.ConditionTrue, "No machine alone waits for room on a site."),
+		Entry("a deletion is no wait for room", []machinev1alpha1.Machine{machine("b", "racks", machinev1alpha1.MachineTerminating, "Delete", noHost)},
+			gardencorev1beta1.ConditionTrue, "No machine alone waits for room on a site."),
+		Entry("progress is none",
+			[]machinev1alpha1.Machine{machine("b", "racks", machinev1alpha1.MachineCrashLoopBackOff, "Create", "code = [Unavailable] message = [Progress: host x is provisioned]")},
+			gardencorev1beta1.ConditionTrue, "No machine alone waits for room on a site."),
+	)
+
+	It("keeps what is not about sites, and what a site said before it is asked anew", func() {
+		earlier := health{sites: []state{{name: "cloud", known: true, err: in("cloud", platform.ClassTransient, "refused")}, {name: "gone", known: true}}}.write(clock,
+			[]gardencorev1beta1.Condition{{Type: "RemovedSitesDeleted", Status: gardencorev1beta1.ConditionFalse, Message: "mine"}})
+		clock.Step(time.Minute)
+		conditions := health{sites: []state{{name: "cloud"}}}.write(clock, earlier)
+		Expect(get(conditions, "RemovedSitesDeleted").Message).To(Equal("mine"))
+		Expect(get(conditions, "SiteAvailable-cloud")).To(Equal(get(earlier, "SiteAvailable-cloud")))
+		Expect(v1beta1helper.GetCondition(conditions, "SiteAvailable-gone")).To(BeNil())
+	})
+
+	It("is equal for equal states", func() {
+		known := health{sites: []state{{name: "cloud", known: true, err: in("cloud", platform.ClassTransient, "refused")}, {name: "vc", known: true}}}
+		first := known.write(clock, nil)
+		clock.Step(time.Minute)
+		Expect(known.write(clock, first)).To(Equal(first))
+	})
+
+	It("removes those about sites and those that Gardener copies", func() {
+		conditions := health{sites: []state{{name: "cloud", known: true}}}.write(clock, []gardencorev1beta1.Condition{{Type: "RemovedSitesDeleted"}})
+		Expect(remove(conditions)).To(HaveExactElements(HaveField("Type", Equal(gardencorev1beta1.ConditionType("RemovedSitesDeleted")))))
+	})
+})

@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package sitehealth
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+// playedSites answer as they are told.
+type playedSites struct {
+	mutex   sync.Mutex
+	answers map[string]error
+	asked   map[string]int
+	hanging map[string]bool
+}
+
+func (p *playedSites) Probe(ctx context.Context, s *site.Site) error {
+	name := s.Name + "/" + s.Credentials["token"]
+	p.mutex.Lock()
+	p.asked[name]++
+	answer, hangs := p.answers[name], p.hanging[name]
+	p.mutex.Unlock()
+	if hangs {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return answer
+}
+
+func (p *playedSites) say(name string, err error) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.answers[name] = err
+}
+
+func (p *playedSites) times(name string) func() int {
+	return func() int {
+		p.mutex.Lock()
+		defer p.mutex.Unlock()
+		return p.asked[name]
+	}
+}
+
+func newSite(name, token string) site.Site {
+	return site.Site{Name: name, Platform: v1alpha1.PlatformMetal, Profile: &v1alpha1.CloudProfileSite{Name: name}, Credentials: site.Credentials{"token": token}}
+}
+
+var _ = Describe("Probers", func() {
+	var (
+		played *playedSites
+		asking *probers
+		told   chan types.NamespacedName
+		a      = types.NamespacedName{Namespace: "shoot--p--a", Name: "a"}
+		b      = types.NamespacedName{Namespace: "shoot--p--b", Name: "b"}
+	)
+
+	BeforeEach(func() {
+		played = &playedSites{answers: map[string]error{}, asked: map[string]int{}, hanging: map[string]bool{}}
+		told = make(chan types.NamespacedName, 100)
+		asking = newProbers(logr.Discard(), platform.Registry[platform.Probe]{v1alpha1.PlatformMetal: played},
+			timing{interval: 10 * time.Millisecond, refused: time.Hour, timeout: 100 * time.Millisecond}, func(n types.NamespacedName) { told <- n })
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan struct{})
+		go func() { defer close(ended); _ = asking.Start(ctx) }()
+		DeferCleanup(func() { cancel(); Eventually(ended).Should(BeClosed()) })
+	})
+
+	answer := func(infra types.NamespacedName, name string) func() error {
+		return func() error {
+			last, ok := asking.answers(infra)[name]
+			if !ok {
+				return errors.New("no answer yet")
+			}
+			return last.err
+		}
+	}
+
+	It("tells of faults and of their ends, each once", func() {
+		Expect(asking.set(a, []site.Site{newSite("racks", "1")})).To(BeEmpty())
+		Eventually(told).Should(Receive(Equal(a)))
+		Expect(answer(a, "racks")()).To(Succeed())
+
+		played.say("racks/1", in("racks", platform.ClassTransient, "refused"))
+		Eventually(told).Should(Receive(Equal(a)))
+		Expect(answer(a, "racks")()).To(MatchError(`site "racks": refused`))
+		Consistently(told, "100ms").ShouldNot(Receive())
+
+		played.say("racks/1", nil)
+		Eventually(told).Should(Receive(Equal(a)))
+		Expect(answer(a, "racks")()).To(Succeed())
+	})
+
+	It("asks once for all shoots with equal credentials, until the last is gone", func() {
+		asking.set(a, []site.Site{newSite("racks", "1")})
+		asking.set(b, []site.Site{newSite("racks", "1")})
+		Expect(asking.probers).To(HaveLen(1))
+		Eventually(answer(b, "racks")).Should(Succeed())
+
+		asking.remove(a)
+		Expect(asking.answers(a)).To(BeEmpty())
+		before := played.times("racks/1")()
+		Eventually(played.times("racks/1")).Should(BeNumerically(">", before))
+
+		asking.remove(b)
+		Expect(asking.probers).To(BeEmpty())
+	})
+
+	It("asks at once with changed credentials", func() {
+		played.say("racks/1", in("racks", platform.ClassUnauthenticated, "401"))
+		asking.set(a, []site.Site{newSite("racks", "1")})
+		Eventually(answer(a, "racks")).Should(MatchError(ContainSubstring("401")))
+		Consistently(played.times("racks/1"), "100ms").Should(Equal(1), "refused credentials are not tried again soon")
+
+		asking.set(a, []site.Site{newSite("racks", "2")})
+		Eventually(answer(a, "racks")).Should(Succeed())
+		Expect(asking.probers).To(HaveLen(1))
+	})
+
+	It("does not let a site that hangs delay another", func() {
+		played.hanging["slow/1"] = true
+		asking.set(a, []site.Site{newSite("slow", "1"), newSite("racks", "1")})
+		Eventually(answer(a, "racks"), "80ms", "1ms").Should(Succeed())
+		Eventually(answer(a, "slow")).Should(MatchError(`site "slow": no answer within 100ms`))
+	})
+
+	It("does not ask sites that left", func() {
+		asking.set(a, []site.Site{newSite("racks", "1"), newSite("hall", "1")})
+		Eventually(answer(a, "hall")).Should(Succeed())
+		asking.set(a, []site.Site{newSite("racks", "1")})
+		Expect(asking.answers(a)).NotTo(HaveKey("hall"))
+		Expect(asking.probers).To(HaveLen(1))
+	})
+
+	It("says which sites cannot be asked", func() {
+		odd := newSite("odd", "1")
+		odd.Platform = "mainframe"
+		dropped := newSite("dropped", "1")
+		dropped.Profile = nil
+		unaskable := asking.set(a, []site.Site{odd, dropped, newSite("racks", "1")})
+		Expect(unaskable).To(HaveLen(2))
+		Expect(unaskable["odd"]).To(MatchError(ContainSubstring(`site "odd": platform "mainframe" is not supported`)))
+		Expect(unaskable["dropped"]).To(MatchError(`site "dropped": the CloudProfile does not know the site`))
+		Eventually(answer(a, "racks")).Should(Succeed())
+	})
+
+	It("has metrics", func() {
+		played.say("racks/1", in("racks", platform.ClassQuota, "full"))
+		asking.set(a, []site.Site{newSite("racks", "1"), newSite("hall", "1")})
+		Eventually(answer(a, "racks")).Should(HaveOccurred())
+		Eventually(answer(a, "hall")).Should(Succeed())
+		Expect(testutil.CollectAndCompare(asking, strings.NewReader(`
+# HELP hybrid_site_available 1 if a site answers a shoot and its quotas are not used up, 0 with the reason if not.
+# TYPE hybrid_site_available gauge
+hybrid_site_available{reason="SiteAvailable",shoot_namespace="shoot--p--a",site="hall"} 1
+hybrid_site_available{reason="SiteQuotaUsedUp",shoot_namespace="shoot--p--a",site="racks"} 0
+`))).To(Succeed())
+	})
+})

@@ -1,0 +1,193 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package sitehealth
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	"github.com/go-logr/logr"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	testclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	fakeclient "sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+)
+
+var _ = Describe("Reconciler", func() {
+	const namespace = "shoot--p--s"
+	var (
+		c        client.Client
+		played   *playedSites
+		recorder *events.FakeRecorder
+		r        *reconciler
+		infra    *extensionsv1alpha1.Infrastructure
+		cluster  *extensionsv1alpha1.Cluster
+		shoot    *gardencorev1beta1.Shoot
+	)
+
+	reconcileOnce := func(ctx context.Context) {
+		GinkgoHelper()
+		_, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(infra)})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(c.Get(ctx, client.ObjectKeyFromObject(infra), infra)).To(Succeed())
+	}
+	reasonOfSite := func(name string) string {
+		condition := v1beta1helper.GetCondition(infra.Status.Conditions, gardencorev1beta1.ConditionType(ConditionPrefix+name))
+		if condition == nil {
+			return ""
+		}
+		return condition.Reason
+	}
+	// answered waits until the sites answered, and reconciles then.
+	answered := func(ctx context.Context, names ...string) {
+		GinkgoHelper()
+		reconcileOnce(ctx)
+		Eventually(func() map[string]answer { return r.probers.answers(client.ObjectKeyFromObject(infra)) }).Should(HaveLen(len(names)))
+		reconcileOnce(ctx)
+	}
+	updateCluster := func(ctx context.Context) {
+		cluster.Spec.Shoot = marshal(shoot)
+		Expect(c.Update(ctx, cluster)).To(Succeed())
+	}
+
+	BeforeEach(func(ctx SpecContext) {
+		played = &playedSites{answers: map[string]error{}, asked: map[string]int{}, hanging: map[string]bool{}}
+		profile := &gardencorev1beta1.CloudProfile{Spec: gardencorev1beta1.CloudProfileSpec{ProviderConfig: encode(&v1alpha1.CloudProfileConfig{Sites: []v1alpha1.CloudProfileSite{
+			{Name: "racks", Metal: &v1alpha1.MetalProfile{}}, {Name: "hall", Metal: &v1alpha1.MetalProfile{}},
+		}})}}
+		shoot = &gardencorev1beta1.Shoot{}
+		shoot.Spec.Provider.ControlPlaneConfig = encode(&v1alpha1.ControlPlaneConfig{DefaultSite: "racks"})
+		cluster = &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+		for object, kind := range map[runtime.Object]string{profile: "CloudProfile", shoot: "Shoot"} {
+			object.GetObjectKind().SetGroupVersionKind(gardencorev1beta1.SchemeGroupVersion.WithKind(kind))
+		}
+		cluster.Spec = extensionsv1alpha1.ClusterSpec{CloudProfile: marshal(profile), Shoot: marshal(shoot)}
+		infra = &extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "s"}}
+		infra.Spec.Type = v1alpha1.ProviderType
+		infra.Spec.SecretRef = corev1.SecretReference{Namespace: namespace, Name: "cloudprovider"}
+		infra.Spec.ProviderConfig = encode(&v1alpha1.InfrastructureConfig{
+			Networks: v1alpha1.Networks{Topology: v1alpha1.TopologyRouted},
+			Sites:    []v1alpha1.InfrastructureSite{{Name: "racks", Nodes: []string{"10.250.0.0/18"}}, {Name: "hall", Nodes: []string{"10.250.64.0/18"}}},
+		})
+		secret := &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cloudprovider"},
+			Data:       map[string][]byte{"racks.token": []byte("1"), "hall.token": []byte("1")},
+		}
+		c = fakeclient.NewClientBuilder().WithScheme(landscape.Scheme).WithStatusSubresource(infra).WithObjects(infra, cluster, secret).Build()
+		Expect(c.Get(ctx, client.ObjectKeyFromObject(infra), infra)).To(Succeed())
+
+		recorder = events.NewFakeRecorder(10)
+		asking := newProbers(logr.Discard(), platform.Registry[platform.Probe]{v1alpha1.PlatformMetal: played},
+			timing{interval: 10 * time.Millisecond, refused: 10 * time.Millisecond, timeout: time.Second}, func(types.NamespacedName) {})
+		stopped, stop := context.WithCancel(context.Background())
+		ended := make(chan struct{})
+		go func() { defer close(ended); _ = asking.Start(stopped) }()
+		DeferCleanup(func() { stop(); Eventually(ended).Should(BeClosed()) })
+		r = &reconciler{client: c, recorder: recorder, clock: testclock.NewFakeClock(time.Unix(1_700_000_000, 0)), probers: asking}
+	})
+
+	It("writes a condition for each site, and an event when one changes", func(ctx SpecContext) {
+		answered(ctx, "racks", "hall")
+		Expect(reasonOfSite("racks")).To(Equal(ReasonAvailable))
+		Expect(reasonOfSite("hall")).To(Equal(ReasonAvailable))
+		Expect(recorder.Events).NotTo(Receive())
+
+		played.say("hall/1", in("hall", platform.ClassTransient, "refused"))
+		Eventually(func() error { return r.probers.answers(client.ObjectKeyFromObject(infra))["hall"].err }).Should(HaveOccurred())
+		reconcileOnce(ctx)
+		Expect(reasonOfSite("hall")).To(Equal(ReasonUnreachable))
+		Expect(recorder.Events).To(Receive(Equal(`Warning SiteUnreachable site "hall": refused`)))
+		Expect(v1beta1helper.GetCondition(infra.Status.Conditions, gardencorev1beta1.ShootControlPlaneHealthy).Status).To(Equal(gardencorev1beta1.ConditionProgressing))
+
+		played.say("hall/1", nil)
+		Eventually(func() error { return r.probers.answers(client.ObjectKeyFromObject(infra))["hall"].err }).Should(Succeed())
+		reconcileOnce(ctx)
+		Expect(reasonOfSite("hall")).To(Equal(ReasonAvailable))
+		Expect(recorder.Events).To(Receive(Equal(`Normal SiteAvailable site "hall": The site answers and has room.`)))
+	})
+
+	It("takes what machines wait for, unless the site itself says what is wrong", func(ctx SpecContext) {
+		waiting := machine("m", "racks", "CrashLoopBackOff", "Create", noHost)
+		Expect(c.Create(ctx, &waiting)).To(Succeed())
+		answered(ctx, "racks", "hall")
+		Expect(reasonOfSite("racks")).To(Equal(ReasonExhausted))
+		Expect(reasonOfSite("hall")).To(Equal(ReasonAvailable))
+
+		played.say("racks/1", in("racks", platform.ClassTransient, "refused"))
+		Eventually(func() error { return r.probers.answers(client.ObjectKeyFromObject(infra))["racks"].err }).Should(HaveOccurred())
+		reconcileOnce(ctx)
+		Expect(reasonOfSite("racks")).To(Equal(ReasonUnreachable))
+		Expect(v1beta1helper.GetCondition(infra.Status.Conditions, gardencorev1beta1.ShootControlPlaneHealthy).Status).To(Equal(gardencorev1beta1.ConditionFalse), "it is the default site")
+	})
+
+	It("asks nobody for a shoot that is hibernated, and says nothing", func(ctx SpecContext) {
+		answered(ctx, "racks", "hall")
+		shoot.Spec.Hibernation = &gardencorev1beta1.Hibernation{Enabled: new(true)}
+		updateCluster(ctx)
+		reconcileOnce(ctx)
+		Expect(infra.Status.Conditions).To(BeEmpty())
+		Expect(r.probers.probers).To(BeEmpty())
+	})
+
+	DescribeTable("asks nobody any more",
+		func(ctx SpecContext, change func(context.Context)) {
+			answered(ctx, "racks", "hall")
+			change(ctx)
+			_, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(infra)})
+			Expect(err).NotTo(HaveOccurred())
+			Expect(r.probers.probers).To(BeEmpty())
+		},
+		Entry("when the Infrastructure is gone", func(ctx context.Context) { Expect(c.Delete(ctx, infra)).To(Succeed()) }),
+		Entry("when it is deleted", func(ctx context.Context) {
+			infra.Finalizers = []string{"test/finalizer"}
+			Expect(c.Update(ctx, infra)).To(Succeed())
+			Expect(c.Delete(ctx, infra)).To(Succeed())
+		}),
+		Entry("when it moves to another seed", func(ctx context.Context) {
+			metav1.SetMetaDataAnnotation(&infra.ObjectMeta, v1beta1constants.GardenerOperation, v1beta1constants.GardenerOperationMigrate)
+			Expect(c.Update(ctx, infra)).To(Succeed())
+		}),
+		Entry("when it has moved", func(ctx context.Context) {
+			infra.Status.LastOperation = &gardencorev1beta1.LastOperation{Type: gardencorev1beta1.LastOperationTypeMigrate}
+			Expect(c.Status().Update(ctx, infra)).To(Succeed())
+		}),
+	)
+
+	It("returns what is wrong with the documents", func(ctx SpecContext) {
+		infra.Spec.ProviderConfig = &runtime.RawExtension{Raw: []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"InfrastructureConfig","odd":1}`)}
+		Expect(c.Update(ctx, infra)).To(Succeed())
+		_, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(infra)})
+		Expect(err).To(MatchError(ContainSubstring("spec.providerConfig")))
+	})
+})
+
+func encode[T any, P codec.Object[T]](document P) *runtime.RawExtension {
+	raw, err := codec.Encode[T, P](document)
+	Expect(err).NotTo(HaveOccurred())
+	return raw
+}
+
+func marshal(object runtime.Object) runtime.RawExtension {
+	data, err := json.Marshal(object)
+	Expect(err).NotTo(HaveOccurred())
+	return runtime.RawExtension{Raw: data}
+}
