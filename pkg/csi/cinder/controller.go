@@ -68,7 +68,7 @@ func openStatus(err error) error {
 }
 
 // callStatus is the answer for a request that failed at a site. The library's driver calls most failures internal, and a caller
-// takes that for the end: csi-provisioner forgets a volume that may exist. So what can pass, and what is not known, is unavailable.
+// takes that for the end: csi-provisioner forgets a volume that may exist. So the site is unavailable if the problem can pass.
 func callStatus(name string, err error, class platform.Class) error {
 	said := status.Convert(err)
 	code := said.Code()

@@ -7,7 +7,10 @@ package cinder
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 
+	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/backups"
 	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/snapshots"
 	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
@@ -27,23 +30,33 @@ type watched struct {
 	class platform.Class
 }
 
-// note remembers the class of err and returns err. An answer that says of itself that the object does not exist is believed only
-// if it is OpenStack's: the driver takes a volume for deleted, and one of a server for detached, when it is not found.
+// note remembers the class of err and returns err. That an object does not exist is believed
+// only if OpenStack said so and not a proxy: the driver takes a volume that is not found for deleted, and those of a server for detached.
 func (w *watched) note(err error) error {
 	if err == nil {
 		return nil
 	}
-	w.class = platform.ClassOf(client.Classify(err))
-	if !cpoerrors.IsNotFound(err) {
-		return err
-	}
-	if errors.Is(err, cpoerrors.ErrNotFound) {
-		w.class = platform.ClassNotFound
-	}
-	if w.class != platform.ClassNotFound {
+	w.class = classOf(err)
+	if w.class == platform.ClassTransient && cpoerrors.IsNotFound(err) {
 		return errors.New(client.Classify(err).Error()) // the driver must not find the 404 in it
 	}
 	return err
+}
+
+// classOf is the class of an error of the site. It is empty for what the driver itself found wrong.
+func classOf(err error) platform.Class {
+	var (
+		classified *platform.Error
+		response   gophercloud.ErrUnexpectedResponseCode
+		renewal    *gophercloud.ErrUnableToReauthenticate
+		network    net.Error
+	)
+	switch {
+	case errors.As(err, &classified), errors.As(err, &response), errors.As(err, &renewal), errors.As(err, &network),
+		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, io.ErrUnexpectedEOF):
+		return platform.ClassOf(client.Classify(err))
+	}
+	return ""
 }
 
 func (w *watched) CreateVolume(ctx context.Context, options *volumes.CreateOpts, hints volumes.SchedulerHintOptsBuilder) (*volumes.Volume, error) {
