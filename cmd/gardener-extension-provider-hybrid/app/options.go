@@ -8,6 +8,7 @@ import (
 	"os"
 
 	extensionscmdcontroller "github.com/gardener/gardener/extensions/pkg/controller/cmd"
+	extensionscontrolplane "github.com/gardener/gardener/extensions/pkg/controller/controlplane"
 	extensionshealthcheck "github.com/gardener/gardener/extensions/pkg/controller/healthcheck"
 	"github.com/gardener/gardener/extensions/pkg/controller/heartbeat"
 	heartbeatcmd "github.com/gardener/gardener/extensions/pkg/controller/heartbeat/cmd"
@@ -17,10 +18,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	controlplanecontroller "github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/controlplane"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/healthcheck"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/infrastructure"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/worker"
+	controlplaneplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/controlplane"
 	faultplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/faults"
 	infrastructureplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/infrastructure"
 	machineclassplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machineclasses"
@@ -47,6 +50,7 @@ type options struct {
 	manager        *extensionscmdcontroller.ManagerOptions
 	general        *extensionscmdcontroller.GeneralOptions
 	infrastructure *extensionscmdcontroller.ControllerOptions
+	controlplane   *extensionscmdcontroller.ControllerOptions
 	worker         *extensionscmdcontroller.ControllerOptions
 	healthcheck    *extensionscmdcontroller.ControllerOptions
 	sitehealth     *extensionscmdcontroller.ControllerOptions
@@ -73,12 +77,14 @@ func newOptions() *options {
 		},
 		general:        &extensionscmdcontroller.GeneralOptions{},
 		infrastructure: &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
+		controlplane:   &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
 		worker:         &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
 		healthcheck:    &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
 		sitehealth:     &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
 		heartbeat:      &heartbeatcmd.Options{ExtensionName: v1alpha1.ExtensionName, RenewIntervalSeconds: 30, Namespace: namespace},
 		switches: extensionscmdcontroller.NewSwitchOptions(
 			extensionscmdcontroller.Switch(extensionsinfrastructure.ControllerName, infrastructure.AddToManager),
+			extensionscmdcontroller.Switch(extensionscontrolplane.ControllerName, controlplanecontroller.AddToManager),
 			extensionscmdcontroller.Switch(extensionsworker.ControllerName, worker.AddToManager),
 			extensionscmdcontroller.Switch(extensionshealthcheck.ControllerName, healthcheck.AddToManager),
 			extensionscmdcontroller.Switch(sitehealth.ControllerName, sitehealth.AddToManager),
@@ -97,6 +103,7 @@ func newOptions() *options {
 		o.rest,
 		o.manager,
 		extensionscmdcontroller.PrefixOption("infrastructure-", o.infrastructure),
+		extensionscmdcontroller.PrefixOption("controlplane-", o.controlplane),
 		extensionscmdcontroller.PrefixOption("worker-", o.worker),
 		extensionscmdcontroller.PrefixOption("healthcheck-", o.healthcheck),
 		extensionscmdcontroller.PrefixOption("sitehealth-", o.sitehealth),
@@ -128,6 +135,12 @@ func (o *options) apply() {
 	infrastructure.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses
 	infrastructure.DefaultAddOptions.Platforms = infrastructureplatforms.New()
 
+	controlPlanes := controlplaneplatforms.New()
+	o.controlplane.Completed().Apply(&controlplanecontroller.DefaultAddOptions.Controller)
+	controlplanecontroller.DefaultAddOptions.IgnoreOperationAnnotation = o.reconciler.Completed().IgnoreOperationAnnotation
+	controlplanecontroller.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses
+	controlplanecontroller.DefaultAddOptions.Platforms = controlPlanes
+
 	o.worker.Completed().Apply(&worker.DefaultAddOptions.Controller)
 	worker.DefaultAddOptions.IgnoreOperationAnnotation = o.reconciler.Completed().IgnoreOperationAnnotation
 	worker.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses
@@ -138,6 +151,7 @@ func (o *options) apply() {
 	o.healthcheck.Completed().Apply(&healthcheck.DefaultAddOptions.Controller)
 	healthcheck.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses
 	healthcheck.DefaultAddOptions.Faults = faultplatforms.New()
+	healthcheck.DefaultAddOptions.StorageDeployments = controlplanecontroller.StorageDeployments(controlPlanes)
 
 	o.sitehealth.Completed().Apply(&sitehealth.DefaultAddOptions.Controller)
 	sitehealth.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses

@@ -79,6 +79,15 @@ func storageCharts(platforms platform.Registry[platform.ControlPlane]) []platfor
 	return result
 }
 
+// StorageDeployments are the Deployments in the seed that bring volumes of the platforms to nodes.
+func StorageDeployments(platforms platform.Registry[platform.ControlPlane]) []string {
+	names := []string{snapshotController}
+	for _, c := range storageCharts(platforms) {
+		names = append(names, c.Name+"-controller")
+	}
+	return names
+}
+
 func configChart() *chart.Chart {
 	return newChart(charts.CloudProviderConfig)
 }

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package healthcheck tells Gardener about the health of shoots that only the sites know.
+// Package healthcheck tells Gardener about the health of shoots that only the sites know, and of what the extension deploys.
 package healthcheck
 
 import (
@@ -40,6 +40,8 @@ type AddOptions struct {
 	ExtensionClasses []extensionsv1alpha1.ExtensionClass
 	// Faults are the platforms that tell of faults of machines.
 	Faults platform.Registry[platform.Faults]
+	// StorageDeployments are the Deployments of storage drivers that a control plane may have.
+	StorageDeployments []string
 }
 
 // AddToManagerWithOptions adds the health checks, and what they need to know the faults of machines, to the manager.
@@ -49,6 +51,9 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 	})
 	watches, err := faults.AddToManager(mgr, faults.AddOptions{Controller: opts.Controller, ExtensionClasses: classes, Platforms: opts.Faults})
 	if err != nil {
+		return err
+	}
+	if err := addControlPlane(mgr, opts, classes); err != nil {
 		return err
 	}
 	return healthcheck.DefaultRegistration(
