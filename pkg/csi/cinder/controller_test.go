@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package cinder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+
+	"github.com/container-storage-interface/spec/lib/go/csi"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	driver "k8s.io/cloud-provider-openstack/pkg/csi/cinder"
+	cpoerrors "k8s.io/cloud-provider-openstack/pkg/util/errors"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+)
+
+const volumeID = "6a0f1f5e-0c5a-4d59-8a0b-6f5d6b1d3e21"
+
+var _ = Describe("Controller", func() {
+	var (
+		first, second *stub
+		file          configFile
+		controller    csi.ControllerClient
+	)
+	at := func(name string) map[string]string { return map[string]string{"cloud": name} }
+	volume := func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodDelete:
+			w.WriteHeader(http.StatusAccepted)
+		case strings.HasSuffix(r.URL.Path, "/volumes/"+volumeID):
+			fmt.Fprintf(w, `{"volume": {"id": %q, "size": 3, "status": "available"}}`, volumeID)
+		case strings.HasSuffix(r.URL.Path, "/volumes/detail"):
+			fmt.Fprintf(w, `{"volumes": [{"id": %q, "size": 3, "status": "available"}]}`, volumeID)
+		default:
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, `{"itemNotFound": {"code": 404, "message": "It could not be found."}}`)
+		}
+	}
+	nothing := func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/volumes/detail") {
+			fmt.Fprint(w, `{"volumes": []}`)
+			return
+		}
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, `{"itemNotFound": {"code": 404, "message": "It could not be found."}}`)
+	}
+
+	BeforeEach(func() {
+		first, second = newStub(volume), newStub(nothing)
+		file = newConfigFile(first.section("first", "right"), second.section("second", "right"))
+		d := driver.NewDriver(&driver.DriverOpts{WithTopology: true})
+		controller = csi.NewControllerClient(serve(Services{
+			Identity:   driver.NewIdentityServer(d),
+			Controller: NewController(d, NewClouds([]string{string(file)}, client.NewSessions())),
+		}))
+	})
+
+	It("asks the site of the request alone", func(ctx SpecContext) {
+		_, err := controller.DeleteVolume(ctx, &csi.DeleteVolumeRequest{VolumeId: volumeID, Secrets: at("first")})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(first.logins.Load()).To(BeEquivalentTo(1))
+		Expect(second.logins.Load()).To(BeZero())
+	})
+
+	It("serves a site while another does not answer", func(ctx SpecContext) {
+		first.down.Store(http.StatusServiceUnavailable)
+		_, err := controller.DeleteVolume(ctx, &csi.DeleteVolumeRequest{VolumeId: volumeID, Secrets: at("first")})
+		Expect(status.Code(err)).To(Equal(codes.Unavailable))
+		_, err = controller.DeleteVolume(ctx, &csi.DeleteVolumeRequest{VolumeId: volumeID, Secrets: at("second")})
+		Expect(err).NotTo(HaveOccurred(), "it is not there, so it is deleted")
+	})
+
+	It("refuses a site that it does not know", func(ctx SpecContext) {
+		for _, secrets := range []map[string]string{nil, at("third")} {
+			_, err := controller.DeleteVolume(ctx, &csi.DeleteVolumeRequest{VolumeId: volumeID, Secrets: secrets})
+			Expect(status.Code(err)).To(Equal(codes.InvalidArgument))
+		}
+	})
+
+	It("knows a site that came later", func(ctx SpecContext) {
+		third := newStub(nothing)
+		file.write(first.section("first", "right"), second.section("second", "right"), third.section("third", "right"))
+		_, err := controller.DeleteVolume(ctx, &csi.DeleteVolumeRequest{VolumeId: volumeID, Secrets: at("third")})
+		Expect(err).NotTo(HaveOccurred())
+	})
+
+	It("does not believe a proxy that a volume is gone", func(ctx SpecContext) {
+		second.serve = func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Del("X-Openstack-Request-Id")
+			w.WriteHeader(http.StatusNotFound)
+		}
+		_, err := controller.DeleteVolume(ctx, &csi.DeleteVolumeRequest{VolumeId: volumeID, Secrets: at("second")})
+		Expect(status.Code(err)).To(Equal(codes.Unavailable))
+		_, err = controller.ControllerUnpublishVolume(ctx, &csi.ControllerUnpublishVolumeRequest{VolumeId: volumeID, NodeId: "n", Secrets: at("second")})
+		Expect(status.Code(err)).To(Equal(codes.Unavailable))
+	})
+
+	It("lists the volumes of all sites, or none if one does not answer", func(ctx SpecContext) {
+		var ids []string
+		for token, more := "", true; more; more = token != "" {
+			answer, err := controller.ListVolumes(ctx, &csi.ListVolumesRequest{StartingToken: token})
+			Expect(err).NotTo(HaveOccurred())
+			for _, entry := range answer.Entries {
+				ids = append(ids, entry.Volume.VolumeId)
+			}
+			token = answer.NextToken
+		}
+		Expect(ids).To(ConsistOf(volumeID))
+
+		file.write(first.section("first", "right"), second.section("second", "wrong"))
+		_, err := controller.ListVolumes(ctx, &csi.ListVolumesRequest{})
+		Expect(status.Code(err)).To(Equal(codes.Unavailable))
+
+		file.write("")
+		answer, err := controller.ListVolumes(ctx, &csi.ListVolumesRequest{})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(answer.Entries).To(BeEmpty())
+	})
+
+	It("finds a volume of any site, and misses it only if all sites do", func(ctx SpecContext) {
+		answer, err := controller.ControllerGetVolume(ctx, &csi.ControllerGetVolumeRequest{VolumeId: volumeID})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(answer.Volume.CapacityBytes).To(BeEquivalentTo(3 << 30))
+		_, err = controller.ControllerGetVolume(ctx, &csi.ControllerGetVolumeRequest{VolumeId: "other"})
+		Expect(status.Code(err)).To(Equal(codes.NotFound))
+
+		file.write(first.section("first", "wrong"), second.section("second", "right"))
+		_, err = controller.ControllerGetVolume(ctx, &csi.ControllerGetVolumeRequest{VolumeId: volumeID})
+		Expect(status.Code(err)).To(Equal(codes.Unavailable))
+	})
+
+	It("says what it can do without a site", func(ctx SpecContext) {
+		file.write("")
+		answer, err := controller.ControllerGetCapabilities(ctx, &csi.ControllerGetCapabilitiesRequest{})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(answer.Capabilities).NotTo(BeEmpty())
+	})
+
+	It("survives a request that panics", func(ctx SpecContext) {
+		info := &grpc.UnaryServerInfo{FullMethod: "/csi.v1.Controller/CreateVolume"}
+		_, err := intercept(ctx, nil, info, func(context.Context, any) (any, error) { panic("nil") })
+		Expect(status.Code(err)).To(Equal(codes.Internal))
+	})
+})
+
+var _ = DescribeTable("The code of a failed request",
+	func(code codes.Code, class platform.Class, expected codes.Code) {
+		err := callStatus("cloud", status.Error(code, "m"), class)
+		Expect(status.Code(err)).To(Equal(expected))
+		Expect(err).To(MatchError(ContainSubstring(`site "cloud": m`)))
+	},
+	Entry("what can pass", codes.Internal, platform.ClassTransient, codes.Unavailable),
+	Entry("credentials that are refused", codes.Internal, platform.ClassUnauthenticated, codes.Unavailable),
+	Entry("an error without a code", codes.Unknown, platform.ClassTransient, codes.Unavailable),
+	Entry("a quota", codes.Internal, platform.ClassQuota, codes.ResourceExhausted),
+	Entry("a conflict", codes.Internal, platform.ClassConflict, codes.Internal),
+	Entry("what the driver found", codes.Internal, platform.Class(""), codes.Internal),
+	Entry("a code that says more", codes.AlreadyExists, platform.ClassTransient, codes.AlreadyExists),
+)
+
+var _ = DescribeTable("The class of an error",
+	func(err error, expected platform.Class) { Expect(classOf(err)).To(Equal(expected)) },
+	Entry("of the driver itself", errors.New("volume is in error state"), platform.Class("")),
+	Entry("of the driver that finds nothing", cpoerrors.ErrNotFound, platform.Class("")),
+	Entry("of time", fmt.Errorf("wait: %w", context.DeadlineExceeded), platform.ClassTransient),
+	Entry("of the session", platform.NewError(platform.ClassUnauthenticated, "m"), platform.ClassUnauthenticated),
+)
+
+var _ = Describe("Serve", func() {
+	DescribeTable("needs an endpoint",
+		func(ctx SpecContext, endpoint string) {
+			Expect(Serve(ctx, endpoint, Services{})).To(MatchError(ContainSubstring("endpoint")))
+		},
+		Entry("none", ""), Entry("a path", "/csi.sock"), Entry("another protocol", "http://localhost"), Entry("no path", "unix://"),
+	)
+})
+
+// serve serves until the spec ends and returns a connection.
+func serve(services Services) *grpc.ClientConn {
+	GinkgoHelper()
+	socket := filepath.Join(GinkgoT().TempDir(), "csi.sock")
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- Serve(ctx, "unix://"+socket, services) }()
+	connection, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func() {
+		Expect(connection.Close()).To(Succeed())
+		cancel()
+		Expect(<-done).To(Succeed())
+	})
+	return connection
+}
