@@ -195,6 +195,14 @@ var figures = []Figure{
 		ID: "hybrid-cloud-beside-slow-metal-ratio", Unit: "x cloud alone", Target: new(1.1),
 		Measure: measureCloudBesideMetal, Count: overAlone,
 	},
+	{
+		ID: "site-fault-to-condition-seconds", Unit: "s", Target: new(60.0),
+		Measure: shared(measureSiteFaults), Count: worst(quantityTold),
+	},
+	{
+		ID: "site-fault-recovery-seconds", Unit: "s", Target: new(60.0),
+		Measure: shared(measureSiteFaults), Count: worst(quantityWell),
+	},
 }
 
 // selectFigures returns the figures whose ID matches the pattern, or all figures if it is empty.

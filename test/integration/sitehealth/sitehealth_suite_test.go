@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package sitehealth_test lets sites of all platforms fail and get well, and looks at what the extension tells about them.
+package sitehealth_test
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/sitefaults"
+)
+
+func TestSiteHealth(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "Site Health Suite")
+}
+
+var lab *sitefaults.Lab
+
+var _ = BeforeSuite(func(ctx SpecContext) {
+	bed, err := openstack.NewBed()
+	Expect(err).NotTo(HaveOccurred())
+	started, err := bed.Start(ctx, GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	if started {
+		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(2*time.Minute))
+	}
+	binaries, err := shoot.Build(ctx, GinkgoT().TempDir(), GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	lab, err = sitefaults.Start(ctx, sitefaults.Options{Dir: GinkgoT().TempDir(), Bed: bed, Binaries: binaries, Progress: GinkgoWriter})
+	DeferCleanup(func(ctx SpecContext) { Expect(lab.Stop(ctx)).To(Succeed()) }, NodeTimeout(time.Minute))
+	Expect(err).NotTo(HaveOccurred())
+}, NodeTimeout(25*time.Minute))
+
+var _ = ReportAfterEach(func(report SpecReport) {
+	if !report.Failed() || lab == nil || lab.Shoot == nil || lab.Shoot.Seed == nil {
+		return
+	}
+	extension := lab.Shoot.Seed.Extension
+	AddReportEntry(extension.Name, extension.Tail(60), ReportEntryVisibilityFailureOrVerbose)
+})

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package openstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/quotasets"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/projects"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/roles"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/users"
+)
+
+// memberRole is the role of users in their projects.
+const memberRole = "member"
+
+// Project is a project that only one test uses, so that its quotas and its user can be changed.
+type Project struct {
+	// Credentials are those of its only user.
+	Credentials Credentials
+
+	identity, compute *gophercloud.ServiceClient
+	project, user     string
+}
+
+// NewProject makes a project and its user, who has the name of the project. Delete deletes both.
+func (b *Bed) NewProject(ctx context.Context, name, password string) (*Project, error) {
+	credentials, err := b.Credentials(admin)
+	if err != nil {
+		return nil, err
+	}
+	provider, err := openstack.AuthenticatedClient(ctx, credentials.authOptions())
+	if err != nil {
+		return nil, fmt.Errorf("sign in as administrator: %w", err)
+	}
+	endpoint := gophercloud.EndpointOpts{Region: credentials.Region}
+	p := &Project{}
+	if p.identity, err = openstack.NewIdentityV3(provider, endpoint); err != nil {
+		return nil, err
+	}
+	if p.compute, err = openstack.NewComputeV2(provider, endpoint); err != nil {
+		return nil, err
+	}
+	if err := p.create(ctx, name, password); err != nil {
+		return nil, errors.Join(err, p.Delete(ctx))
+	}
+	p.Credentials = credentials
+	p.Credentials.Project, p.Credentials.Username, p.Credentials.Password = name, name, password
+	return p, nil
+}
+
+func (p *Project) create(ctx context.Context, name, password string) error {
+	project, err := projects.Create(ctx, p.identity, projects.CreateOpts{Name: name}).Extract()
+	if err != nil {
+		return fmt.Errorf("create project %s: %w", name, err)
+	}
+	p.project = project.ID
+	user, err := users.Create(ctx, p.identity, users.CreateOpts{Name: name, Password: password, DefaultProjectID: project.ID}).Extract()
+	if err != nil {
+		return fmt.Errorf("create user %s: %w", name, err)
+	}
+	p.user = user.ID
+	pages, err := roles.List(p.identity, roles.ListOpts{Name: memberRole}).AllPages(ctx)
+	if err != nil {
+		return err
+	}
+	found, err := roles.ExtractRoles(pages)
+	if err != nil {
+		return err
+	}
+	if len(found) != 1 {
+		return fmt.Errorf("%d roles are named %q", len(found), memberRole)
+	}
+	return roles.Assign(ctx, p.identity, found[0].ID, roles.AssignOpts{ProjectID: p.project, UserID: p.user}).ExtractErr()
+}
+
+// SetServerQuota limits the servers of the project.
+func (p *Project) SetServerQuota(ctx context.Context, servers int) error {
+	return quotasets.Update(ctx, p.compute, p.project, quotasets.UpdateOpts{Instances: &servers}).Err
+}
+
+// SetEnabled lets the user sign in, or ends all sessions of the user and lets nobody sign in.
+func (p *Project) SetEnabled(ctx context.Context, enabled bool) error {
+	return users.Update(ctx, p.identity, p.user, users.UpdateOpts{Enabled: &enabled}).Err
+}
+
+// Delete deletes what NewProject made.
+func (p *Project) Delete(ctx context.Context) error {
+	var errs []error
+	if p.user != "" {
+		errs = append(errs, users.Delete(ctx, p.identity, p.user).ExtractErr())
+	}
+	if p.project != "" {
+		errs = append(errs, projects.Delete(ctx, p.identity, p.project).ExtractErr())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,248 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package sitefaults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/pki"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
+)
+
+const (
+	vcenterService   = "vcenter"
+	inventoryService = "inventory"
+
+	look = 200 * time.Millisecond
+)
+
+// Options say what a lab is made of.
+type Options struct {
+	// Dir is the folder for data, keys and logs.
+	Dir string
+	// Bed is the OpenStack, which runs. The lab has a project of its own in it.
+	Bed *openstack.Bed
+	// Binaries are the executables.
+	Binaries landscape.Binaries
+	// Progress gets lines about what is done.
+	Progress io.Writer
+}
+
+// Lab is a shoot whose Infrastructure exists but is not reconciled, so that nobody asks the sites but who wants to know how they are.
+type Lab struct {
+	// Shoot has the processes.
+	Shoot *shoot.Shoot
+	// Infrastructure is the object that is written about.
+	Infrastructure *extensionsv1alpha1.Infrastructure
+
+	project   *openstack.Project
+	cloud     *countproxy.Proxy
+	others    *countproxy.Proxy
+	server    *vcenter.VCenter
+	inventory *metal.Inventory
+}
+
+// Start starts the lab and waits until all sites are well. Stop ends what was started, also after an error.
+func Start(ctx context.Context, o Options) (*Lab, error) {
+	l := &Lab{}
+	return l, l.start(ctx, o)
+}
+
+func (l *Lab) start(ctx context.Context, o Options) (err error) {
+	name := "shoot--sites--" + rand.String(5)
+	if l.project, err = o.Bed.NewProject(ctx, name, rand.String(20)); err != nil {
+		return err
+	}
+	if l.cloud, err = countproxy.New(openstack.Services()...); err != nil {
+		return err
+	}
+	fmt.Fprintln(o.Progress, "  start a vCenter and an inventory")
+	if l.server, err = vcenter.Start(ctx, o.Dir, vcenter.Options{}); err != nil {
+		return err
+	}
+	if l.inventory, err = metal.Start(ctx, metal.Options{Dir: o.Dir, Metal3: true, IronCore: true}); err != nil {
+		return err
+	}
+	if err := l.inventory.Grant(ctx); err != nil {
+		return err
+	}
+	authority, err := l.startProxy()
+	if err != nil {
+		return err
+	}
+
+	fmt.Fprintln(o.Progress, "  start a seed")
+	l.Shoot, err = shoot.Start(ctx, shoot.Options{Name: name, Dir: o.Dir, Bed: o.Bed, VCenter: l.server, Inventory: l.inventory, Binaries: o.Binaries})
+	if err != nil {
+		return err
+	}
+	authURL := l.cloud.Rewrite(l.project.Credentials.AuthURL)
+	if err := l.Shoot.CreateCluster(ctx, func(site *v1alpha1.CloudProfileSite) {
+		switch {
+		case site.OpenStack != nil:
+			site.OpenStack.AuthURL = authURL
+		case site.VSphere != nil:
+			site.VSphere.Server, site.TLS = l.others.URL(vcenterService), &v1alpha1.TLS{CACert: authority}
+		case site.Metal != nil:
+			site.Metal.Server, site.TLS = l.others.URL(inventoryService), &v1alpha1.TLS{CACert: authority}
+		}
+	}); err != nil {
+		return err
+	}
+	own := map[string]string{}
+	for key, value := range l.project.Credentials.SiteCredentials() {
+		own[shoot.Sites[0]+"."+key] = value
+	}
+	if err := l.SetCredentials(ctx, own); err != nil {
+		return err
+	}
+	if l.Infrastructure, err = l.Shoot.Infrastructure(); err != nil {
+		return err
+	}
+	l.Infrastructure.Annotations = nil
+	if err := l.Shoot.Seed.Client.Create(ctx, l.Infrastructure); err != nil {
+		return err
+	}
+	for _, site := range Sites() {
+		if _, err := l.Await(ctx, site, sitehealth.ReasonAvailable); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startProxy starts the proxy before vCenter and inventory and returns the authority that its certificates are trusted with.
+func (l *Lab) startProxy() (string, error) {
+	authority, err := pki.NewAuthority()
+	if err != nil {
+		return "", err
+	}
+	pair, err := authority.Server("proxy")
+	if err != nil {
+		return "", err
+	}
+	l.others, err = countproxy.New(
+		countproxy.Service{Name: vcenterService, Upstream: "https://" + l.server.Address, CA: l.server.CA, Certificate: pair.Certificate, Key: pair.Key},
+		countproxy.Service{Name: inventoryService, Upstream: l.inventory.Server(), CA: l.inventory.CA(), Certificate: pair.Certificate, Key: pair.Key},
+	)
+	return authority.PEM, err
+}
+
+// Stop ends what Start started.
+func (l *Lab) Stop(ctx context.Context) error {
+	if l.Shoot != nil {
+		l.Shoot.Stop()
+	}
+	if l.inventory != nil {
+		l.inventory.Stop()
+	}
+	if l.server != nil {
+		l.server.Stop(ctx)
+	}
+	var errs []error
+	for _, proxy := range []*countproxy.Proxy{l.cloud, l.others} {
+		if proxy != nil {
+			errs = append(errs, proxy.Close())
+		}
+	}
+	if l.project != nil {
+		errs = append(errs, l.project.Delete(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// Sites are the sites of the shoot. The first is its default site.
+func Sites() []string {
+	return append([]string{shoot.Sites[0], shoot.VSphereSite}, shoot.MetalSites[:]...)
+}
+
+// SetCredentials changes entries of the shoot's Secret.
+func (l *Lab) SetCredentials(ctx context.Context, entries map[string]string) error {
+	secret := &corev1.Secret{}
+	if err := l.Shoot.Seed.Client.Get(ctx, client.ObjectKey{Namespace: l.Shoot.Name, Name: "cloudprovider"}, secret); err != nil {
+		return err
+	}
+	for key, value := range entries {
+		secret.Data[key] = []byte(value)
+	}
+	return l.Shoot.Seed.Client.Update(ctx, secret)
+}
+
+// Condition returns a condition of the Infrastructure, nil if there is none of the type.
+func (l *Lab) Condition(ctx context.Context, conditionType gardencorev1beta1.ConditionType) (*gardencorev1beta1.Condition, error) {
+	if err := l.Shoot.Seed.Client.Get(ctx, client.ObjectKeyFromObject(l.Infrastructure), l.Infrastructure); err != nil {
+		return nil, err
+	}
+	return v1beta1helper.GetCondition(l.Infrastructure.Status.Conditions, conditionType), nil
+}
+
+// Reason returns the reason of the condition of a site, empty if there is none.
+func (l *Lab) Reason(ctx context.Context, site string) (string, error) {
+	condition, err := l.Condition(ctx, gardencorev1beta1.ConditionType(sitehealth.ConditionPrefix+site))
+	if err != nil || condition == nil {
+		return "", err
+	}
+	return condition.Reason, nil
+}
+
+// Await waits until the condition of a site has the reason, and returns how long that took.
+func (l *Lab) Await(ctx context.Context, site, reason string) (time.Duration, error) {
+	start, last := time.Now(), ""
+	err := wait.PollUntilContextTimeout(ctx, look, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		var err error
+		last, err = l.Reason(ctx, site)
+		return last == reason, err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("the condition of site %q has the reason %q and not %q: %w", site, last, reason, err)
+	}
+	return time.Since(start), nil
+}
+
+// Requests lets some time pass and returns the requests that reached each site meanwhile.
+func (l *Lab) Requests(ctx context.Context, during time.Duration) (map[string][]countproxy.Request, error) {
+	const label = "counted"
+	for _, proxy := range []*countproxy.Proxy{l.cloud, l.others} {
+		proxy.SetLabel(label)
+		defer proxy.SetLabel("")
+	}
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(during):
+	}
+	found := map[string][]countproxy.Request{shoot.Sites[0]: l.cloud.Requests(label)}
+	for _, request := range l.others.Requests(label) {
+		site := shoot.MetalSites[0]
+		switch {
+		case request.Service == vcenterService:
+			site = shoot.VSphereSite
+		case slices.Contains(ironCoreResources, resourceOf(request)):
+			site = shoot.MetalSites[1]
+		}
+		found[site] = append(found[site], request)
+	}
+	return found, nil
+}
