@@ -14,11 +14,13 @@ import (
 	"sync"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/kubelets"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/pods"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
 )
 
@@ -48,6 +50,11 @@ type Options struct {
 	Binaries landscape.Binaries
 	// DriverArgs are further arguments of the driver.
 	DriverArgs []string
+	// Workloads lets DaemonSets, Deployments, scheduling and ManagedResources be real. Nodes join as in Gardener: with taints, without a
+	// provider ID and addresses that nobody told them.
+	Workloads bool
+	// Programs run as containers of the control plane's pods if workloads are real.
+	Programs []pods.Program
 }
 
 // Shoot is a shoot with the processes that work on it.
@@ -56,6 +63,8 @@ type Shoot struct {
 	Name string
 	// Seed has the processes.
 	Seed *landscape.Landscape
+	// ControlPlane has the processes of the control plane's pods, nil if workloads are not real.
+	ControlPlane *pods.Node
 	// Inspectors look at the projects of the sites.
 	Inspectors [2]*openstack.Client
 	// VCenter is the vSphere site, nil if there is none.
@@ -94,18 +103,32 @@ func Start(ctx context.Context, o Options) (*Shoot, error) {
 		}
 	}
 	var err error
-	s.Seed, err = landscape.New(landscape.Options{Dir: o.Dir, Namespace: o.Name, Binaries: o.Binaries, DriverArgs: o.DriverArgs})
+	s.Seed, err = landscape.New(landscape.Options{Dir: o.Dir, Namespace: o.Name, Binaries: o.Binaries, DriverArgs: o.DriverArgs, Workloads: o.Workloads})
 	if err != nil {
 		return s, err
 	}
 	if err := s.Seed.StartCluster(ctx); err != nil {
 		return s, err
 	}
+	if o.Workloads {
+		if err := s.startControlPlane(ctx, o); err != nil {
+			return s, err
+		}
+	}
 	if err := s.Seed.StartControllers(); err != nil {
 		return s, err
 	}
 	s.playKubelets()
 	return s, nil
+}
+
+// startControlPlane plays the node that the control plane's pods run on.
+func (s *Shoot) startControlPlane(ctx context.Context, o Options) error {
+	if err := s.Seed.Cluster.CreateGenericKubeconfig(ctx, s.Seed.Client, s.Name); err != nil {
+		return err
+	}
+	s.ControlPlane = &pods.Node{Client: s.Seed.Client, Namespace: s.Name, Dir: o.Dir, Programs: o.Programs, Log: logr.Discard()}
+	return s.ControlPlane.Start(ctx)
 }
 
 // openStackSites are the names of the shoot's sites that are projects of OpenStack.
@@ -142,6 +165,9 @@ func (s *Shoot) playKubelets() {
 		Seed: s.Seed.Client, Shoot: s.Seed.Client, Namespace: s.Name,
 		Servers: servers, Log: logr.Discard(),
 	}
+	if s.ControlPlane != nil {
+		nodes.Pods, nodes.Cloud, nodes.Taints = true, true, []corev1.Taint{kubelets.CriticalComponentsTaint}
+	}
 	var group sync.WaitGroup
 	group.Go(func() { nodes.Run(ctx) })
 	s.stopNodes = func() {
@@ -154,6 +180,9 @@ func (s *Shoot) playKubelets() {
 func (s *Shoot) Stop() {
 	if s.stopNodes != nil {
 		s.stopNodes()
+	}
+	if s.ControlPlane != nil {
+		s.ControlPlane.Stop()
 	}
 	if s.Seed != nil {
 		s.Seed.Stop()
