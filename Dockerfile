@@ -20,3 +20,8 @@ ENTRYPOINT ["/machine-controller-manager-provider-hybrid"]
 FROM gcr.io/distroless/static-debian12:nonroot AS cloud-controller-manager-hybrid
 COPY --from=builder /src/hack/bin/cloud-controller-manager-hybrid /cloud-controller-manager-hybrid
 ENTRYPOINT ["/cloud-controller-manager-hybrid"]
+
+# The node service needs what makes and mounts file systems, which the image of cloud-provider-openstack's driver has.
+FROM registry.k8s.io/provider-os/cinder-csi-plugin:v1.36.0 AS cinder-csi-plugin-hybrid
+COPY --from=builder /src/hack/bin/cinder-csi-plugin-hybrid /cinder-csi-plugin-hybrid
+ENTRYPOINT ["/cinder-csi-plugin-hybrid"]
