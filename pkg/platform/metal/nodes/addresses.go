@@ -17,7 +17,6 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ipam"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 )
 
@@ -25,6 +24,7 @@ import (
 const (
 	kindAddressClaim = "IPAddressClaim"
 	kindAddress      = "IPAddress"
+	poolGroupName    = "ipam.cluster.x-k8s.io"
 )
 
 // addressesOf returns the addresses of the node on the host: those that the node has, or else the one that its machine got from a
@@ -94,7 +94,7 @@ func pooled(ctx context.Context, session *metalclient.Session, o owner.Owner, ma
 
 // get returns an object of the IPAM contract in any version that the inventory serves: what is read is the same in all.
 func get(ctx context.Context, session *metalclient.Session, kind, name string) (*unstructured.Unstructured, error) {
-	mapping, err := session.Client().RESTMapper().RESTMapping(schema.GroupKind{Group: ipam.Group, Kind: kind})
+	mapping, err := session.Client().RESTMapper().RESTMapping(schema.GroupKind{Group: poolGroupName, Kind: kind})
 	if err != nil {
 		return nil, err
 	}

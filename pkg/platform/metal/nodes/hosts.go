@@ -5,6 +5,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -88,13 +89,16 @@ const maxLabelValue = 63
 
 var notOfLabels = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
+// unknownType is the type of hosts whose make the inventory does not know.
+const unknownType = "bare-metal"
+
 // instanceType is the make of the host, because an inventory has no names for sizes.
 func (h *host) instanceType() string {
 	text := strings.Trim(notOfLabels.ReplaceAllString(h.vendor+" "+h.model, "-"), "-")
 	if len(text) > maxLabelValue {
 		text = strings.Trim(text[:maxLabelValue], "-")
 	}
-	return text
+	return cmp.Or(text, unknownType)
 }
 
 // mayHave reports whether the UUID that an operating system reports can be the host's. Old firmware reports the first three fields

@@ -355,6 +355,18 @@ var _ = Describe("Machines in IronCore", func() {
 		Entry("but not without a claim", func() { delete(b.api.objects, pathClaims+"/"+machine) }, platform.ClassNotFound),
 	)
 
+	It("have a type that is a label's value", func(ctx SpecContext) {
+		part := b.open(ctx)
+		server.Status.Manufacturer, server.Status.Model = "", ""
+		described, err := part.Describe(ctx, b.node)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(described.Type).To(Equal("bare-metal"))
+		server.Status.Model = strings.Repeat("x", 62) + " y"
+		described, err = part.Describe(ctx, b.node)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(described.Type).To(Equal(strings.Repeat("x", 62)))
+	})
+
 	It("exist as long as their claim, and no longer", func(ctx SpecContext) {
 		part := b.open(ctx)
 		delete(b.api.objects, pathServers+"/server-1")
