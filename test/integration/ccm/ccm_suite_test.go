@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package ccm_test runs the cloud-controller-manager as a process beside a real kube-apiserver, with two projects of a real
-// OpenStack and a simulated vCenter as sites. The nodes are objects without kubelets.
+// OpenStack, a simulated vCenter and an inventory with Metal3's and IronCore's operators as sites. The nodes are objects without kubelets.
 package ccm_test
 
 import (
@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
 )
@@ -31,6 +32,8 @@ const (
 	cloudSite   = "cloud"
 	anotherSite = "another"
 	vcSite      = "vc"
+	racksSite   = "racks"
+	hallSite    = "hall"
 	region      = "west"
 )
 
@@ -43,6 +46,10 @@ var (
 	// clouds are the two OpenStack sites by name.
 	clouds map[string]*cloud
 	place  *datacenter
+	// inventory has the hosts of the bare-metal sites.
+	inventory *metal.Inventory
+	// halls are the bare-metal sites by name.
+	halls map[string]*hall
 	// shoot is the technical ID of the shoot.
 	shoot = "shoot--ccm--" + rand.String(5)
 )
@@ -81,4 +88,13 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		server.Stop(ctx)
 	})
 	place = newDatacenter(ctx)
+
+	inventory, err = metal.Start(ctx, metal.Options{Dir: GinkgoT().TempDir(), Metal3: true, IronCore: true})
+	DeferCleanup(func() {
+		Expect(inventory.Check()).To(Succeed())
+		inventory.Stop()
+	})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(inventory.Grant(ctx)).To(Succeed())
+	halls = newHalls(ctx)
 }, NodeTimeout(25*time.Minute))

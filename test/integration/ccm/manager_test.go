@@ -39,7 +39,7 @@ func newManager() *manager {
 	Expect(os.Mkdir(m.credentials, 0o700)).To(Succeed())
 	m.config = &v1alpha1.CloudControllerManagerConfiguration{
 		Shoot: shoot, Region: region, DefaultSite: cloudSite,
-		Sites: []v1alpha1.CloudControllerSite{clouds[cloudSite].site(), clouds[anotherSite].site(), place.site()},
+		Sites: []v1alpha1.CloudControllerSite{clouds[cloudSite].site(), clouds[anotherSite].site(), place.site(), halls[racksSite].site(), halls[hallSite].site()},
 	}
 	m.process = &landscape.Process{Name: "cloud-controller-manager", Path: binary, LogFile: m.log, Args: []string{
 		"--kubeconfig=" + cluster.Kubeconfig, "--cloud-config=" + m.configFile(), "--credentials-directory=" + m.credentials,
@@ -50,6 +50,9 @@ func newManager() *manager {
 		m.setCredentials(name, c.credentials)
 	}
 	m.setCredentials(vcSite, place.credentials)
+	for name, h := range halls {
+		m.setCredentials(name, h.credentials)
+	}
 	DeferCleanup(func(ctx SpecContext) {
 		if CurrentSpecReport().Failed() {
 			AddReportEntry("log", m.process.Tail(200), ReportEntryVisibilityFailureOrVerbose)
@@ -141,6 +144,13 @@ func withID(id string) func(*corev1.Node) {
 
 func withSystemUUID(id string) func(*corev1.Node) {
 	return func(n *corev1.Node) { n.Status.NodeInfo.SystemUUID = id }
+}
+
+// withAddress is a node whose kubelet was told its address.
+func withAddress(address string) func(*corev1.Node) {
+	return func(n *corev1.Node) {
+		n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address}, {Type: corev1.NodeHostName, Address: n.Name}}
+	}
 }
 
 func ready(n *corev1.Node) {

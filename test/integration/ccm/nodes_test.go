@@ -25,20 +25,25 @@ import (
 var _ = Describe("Nodes", func() {
 	// places are where the machines of sites are made.
 	places := func() map[string]*machinePlace {
-		return map[string]*machinePlace{cloudSite: &clouds[cloudSite].machinePlace, anotherSite: &clouds[anotherSite].machinePlace, vcSite: &place.machinePlace}
+		return map[string]*machinePlace{cloudSite: &clouds[cloudSite].machinePlace, anotherSite: &clouds[anotherSite].machinePlace, vcSite: &place.machinePlace,
+			racksSite: &halls[racksSite].machinePlace, hallSite: &halls[hallSite].machinePlace}
 	}
 	name := func(parts ...string) string { return shoot + "-" + strings.Join(parts, "-") }
 	// join makes the node of a machine as its kubelet does.
 	join := func(ctx context.Context, nodeName, siteName, providerID string) {
 		GinkgoHelper()
-		node(ctx, nodeName, siteName, tainted, notReady, withSystemUUID(strings.ToUpper(providerID[strings.LastIndex(providerID, "/")+1:])))
+		told := func(*corev1.Node) {}
+		if siteName == racksSite {
+			told = withAddress(racksAddress)
+		}
+		node(ctx, nodeName, siteName, tainted, notReady, told, withSystemUUID(strings.ToUpper(providerID[strings.LastIndex(providerID, "/")+1:])))
 	}
 	states := map[string]func(*corev1.Node){"ready": ready, "unknown": notReady, "tainted": func(n *corev1.Node) { notReady(n); tainted(n) }}
 
 	It("should initialize and delete those of their own site and no others", func(ctx SpecContext) {
 		m := newManager()
 		m.start()
-		m.waitFor(ctx, cloudSite, anotherSite, vcSite)
+		m.waitFor(ctx, cloudSite, anotherSite, vcSite, racksSite, hallSite)
 
 		By("making machines")
 		var (
@@ -71,6 +76,9 @@ var _ = Describe("Nodes", func() {
 		for _, siteName := range []string{cloudSite, anotherSite} {
 			create(siteName, name("both"))
 		}
+		for _, siteName := range []string{racksSite, hallSite} {
+			create(siteName, name("twin"))
+		}
 		group.Wait()
 
 		By("letting their nodes join")
@@ -88,7 +96,9 @@ var _ = Describe("Nodes", func() {
 		}
 		join(ctx, name("both"), anotherSite, ids[anotherSite+"/"+name("both")])
 
-		addresses := map[string]string{cloudSite: "10.250.0.", anotherSite: "10.250.4.", vcSite: "10.200."}
+		join(ctx, name("twin"), hallSite, ids[hallSite+"/"+name("twin")])
+
+		addresses := map[string]string{cloudSite: "10.250.0.", anotherSite: "10.250.4.", vcSite: "10.200.", racksSite: racksAddress, hallSite: hallAddress}
 		expectInitialized := func(siteName, nodeName string) {
 			GinkgoHelper()
 			n := initialized(ctx, nodeName, 30*time.Second)
@@ -102,7 +112,7 @@ var _ = Describe("Nodes", func() {
 		}
 		for key := range ids {
 			siteName, nodeName, _ := strings.Cut(key, "/")
-			if nodeName == name("both") && siteName == cloudSite {
+			if nodeName == name("both") && siteName == cloudSite || nodeName == name("twin") && siteName == racksSite {
 				continue
 			}
 			expectInitialized(siteName, nodeName)
@@ -153,13 +163,19 @@ var _ = Describe("Nodes", func() {
 			expected[nodeName] = true
 		}
 		const unknown = "6a0f1f5e-0c5a-4d59-8a0b-6f5d6b1d3e21"
+		own := map[string]string{
+			cloudSite: "openstack:///" + unknown, vcSite: "vsphere://" + unknown, racksSite: "metal3://hosts/none/none", hallSite: "ironcore-metal://hosts/none",
+		}
+		// others are the provider IDs of another platform, and for bare metal those of the other inventory.
+		others := map[string]string{
+			cloudSite: own[vcSite], vcSite: own[cloudSite], racksSite: ids[hallSite+"/"+name(hallSite, "own", "ready")], hallSite: ids[racksSite+"/"+name(racksSite, "own", "ready")],
+		}
 		for state := range states {
 			add(state, cloudSite, name("foreign", state), ids[anotherSite+"/"+name(anotherSite, "own", "ready")])
-			for _, siteName := range []string{cloudSite, vcSite} {
-				other := map[string]string{cloudSite: "vsphere://" + unknown, vcSite: "openstack:///" + unknown}[siteName]
+			for siteName, ownID := range own {
 				for kind, id := range map[string]string{
-					"platform": other, "static": "static://", "metal": "metal3://hosts/host-1/machine-1", "bare": unknown,
-					"region": "openstack://RegionOne/" + unknown, "unproven": map[string]string{cloudSite: "openstack:///", vcSite: "vsphere://"}[siteName] + unknown,
+					"platform": others[siteName], "cloud": "gce://project/zone/name", "static": "static://", "metal": "metal3://other/host-1/machine-1", "bare": unknown,
+					"region": "openstack://RegionOne/" + unknown, "unproven": ownID,
 				} {
 					add(state, siteName, name(siteName, kind, state), id)
 				}
@@ -169,7 +185,10 @@ var _ = Describe("Nodes", func() {
 				add(state, "", name(kind, state), id)
 			}
 		}
-		expected[name("both")] = true
+		expected[name("both")], expected[name("twin")] = true, true
+		// A host's node that is labelled for the site of the other inventory.
+		moved := name(racksSite, "own", "unknown")
+		setState(moved, func(n *corev1.Node) { n.Labels[v1alpha1.LabelSite] = hallSite })
 
 		By("waiting for the nodes to go")
 		nodes := func() []string {

@@ -5,6 +5,7 @@
 package ccm_test
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"strings"
@@ -41,18 +42,24 @@ type machinePlace struct {
 	part        platform.Machines
 	spec        *v1alpha1.MachineProviderSpec
 	credentials site.Credentials
+	userData    string
+	// silent is whether the driver knows no addresses of its machines.
+	silent bool
 }
 
 // create makes a machine and returns its provider ID. It goes in the end.
 func (p *machinePlace) create(ctx context.Context, name string) string {
 	GinkgoHelper()
-	r := platform.MachineRequest{Name: name, Spec: p.spec, Credentials: p.credentials, UserData: []byte("#!/bin/sh\n")}
+	r := platform.MachineRequest{Name: name, Spec: p.spec, Credentials: p.credentials, UserData: []byte(cmp.Or(p.userData, "#!/bin/sh\n"))}
 	var created platform.Machine
 	DeferCleanup(func(ctx SpecContext) { p.delete(ctx, name, created.ProviderID) }, NodeTimeout(2*time.Minute))
 	Eventually(func(ctx context.Context) (err error) {
 		created, err = p.part.Create(ctx, r)
 		return err
 	}).WithContext(ctx).Within(2 * time.Minute).Should(Succeed()) // the machine is busy with other tests, too
+	if p.silent {
+		return created.ProviderID
+	}
 	r.ProviderID = created.ProviderID
 	Eventually(func(ctx context.Context) ([]any, error) {
 		m, err := p.part.Get(ctx, r)
