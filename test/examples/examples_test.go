@@ -129,9 +129,10 @@ var _ = Describe("Examples", func() {
 		Entry("OpenStack, vSphere and bare metal", allPlatforms),
 	)
 
-	DescribeTable("a shoot has an Infrastructure, a Worker and a Secret that belong to the Shoot", func(folder string) {
+	DescribeTable("a shoot has an Infrastructure, a ControlPlane, a Worker and a Secret that belong to the Shoot", func(folder string) {
 		shoot := readOne[gardencorev1beta1.Shoot](folder + "40-shoot.yaml")
 		infrastructure := readOne[extensionsv1alpha1.Infrastructure](folder + "30-infrastructure.yaml")
+		controlPlane := readOne[extensionsv1alpha1.ControlPlane](folder + "30-controlplane.yaml")
 		worker := readOne[extensionsv1alpha1.Worker](folder + "30-worker.yaml")
 		namespace := readOne[corev1.Namespace](namespaceFile)
 
@@ -139,6 +140,9 @@ var _ = Describe("Examples", func() {
 		Expect(infrastructure.Namespace).To(Equal(technicalID))
 		Expect(worker.Namespace).To(Equal(technicalID))
 		Expect(infrastructure.Spec.ProviderConfig).To(Equal(shoot.Spec.Provider.InfrastructureConfig))
+		Expect(controlPlane.Namespace).To(Equal(technicalID))
+		Expect(controlPlane.Spec.ProviderConfig).To(Equal(shoot.Spec.Provider.ControlPlaneConfig))
+		Expect(controlPlane.Spec).To(And(HaveField("Type", shoot.Spec.Provider.Type), HaveField("Region", shoot.Spec.Region), HaveField("SecretRef", worker.Spec.SecretRef)))
 
 		userData := map[string]corev1.Secret{}
 		for _, secret := range read[corev1.Secret](userDataFile) {
