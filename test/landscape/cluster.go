@@ -10,6 +10,7 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -138,6 +139,9 @@ func (c *Cluster) ready(ctx context.Context) error {
 		return err
 	}
 	_, err = client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
+	if unknown := (x509.UnknownAuthorityError{}); errors.As(err, &unknown) {
+		c.Config = nil // the authority, which comes behind the certificate, was not written yet
+	}
 	return err
 }
 
