@@ -113,10 +113,10 @@ var _ = Describe("configuration of the driver", func() {
 		storage := storageOf(vsphere(east(), func(p *v1alpha1.CloudProfileSite) {
 			p.Proxy = &v1alpha1.Proxy{URL: "http://proxy:3128", NoProxy: []string{"10.0.0.0/8"}}
 		}), west())
-		Expect(storage.ControlPlane).To(Equal(ControlPlaneValues{Proxy: &ProxyValues{
+		Expect(storage.ControlPlane).To(Equal(SeedValues{Proxy: &ProxyValues{
 			URL:     "http://proxy:3128",
 			NoProxy: ".svc,.svc.cluster.local,10.0.0.0/8,127.0.0.1,kube-apiserver,localhost,vc-west.example.com",
 		}}))
-		Expect(storageOf(east()).ControlPlane).To(Equal(ControlPlaneValues{}))
+		Expect(storageOf(east()).ControlPlane).To(Equal(SeedValues{}))
 	})
 })

@@ -21,8 +21,8 @@ const (
 	accessController = "csi-vsphere-controller"
 )
 
-// ControlPlaneValues are the values of the driver's chart in the seed.
-type ControlPlaneValues struct {
+// SeedValues are the values of the driver's chart in the seed.
+type SeedValues struct {
 	// Proxy is the proxy of the vCenters, nil if there is none.
 	Proxy *ProxyValues `json:"proxy,omitempty"`
 }
@@ -81,7 +81,7 @@ func (controlPlane) Storage(sites []platform.ControlPlaneSite) (*platform.Storag
 	result := &platform.Storage{
 		CSIDriver:    Driver,
 		Files:        files,
-		ControlPlane: ControlPlaneValues{Proxy: proxyOf(vCenters)},
+		ControlPlane: SeedValues{Proxy: proxyOf(vCenters)},
 		SnapshotClasses: []platform.SnapshotClass{
 			{Name: snapshotClass, Site: sites[0].Site.Name, Driver: Driver},
 		},
