@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rendering renders the charts that the extension deploys for shoots, as the extension does, for tests.
+// Package rendering renders the charts that the extension deploys for shoots, and lets them be applied, as the extension does, for tests.
 package rendering
 
 import (
