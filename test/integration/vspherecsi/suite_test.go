@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package vspherecsi_test runs the vSphere CSI driver with the charts, the configuration and the permissions of a shoot, and the
+// sidecars of Kubernetes, as processes beside a real kube-apiserver and two simulated vCenters. The nodes are objects that stand for
+// virtual machines; their node service is not there. hack/vsphere-csi.sh builds the driver and runs it.
+package vspherecsi_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/charts"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/controlplane"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
+)
+
+func TestVSphereCSI(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "vSphere CSI Suite")
+}
+
+var (
+	dir        string
+	cluster    *landscape.Cluster
+	shoot      client.Client
+	east, west *vCenter
+	storage    *platform.Storage
+	driver     *landscape.Process
+	processes  []*landscape.Process
+)
+
+var _ = BeforeSuite(func(ctx SpecContext) {
+	if _, err := os.Stat(binary("vsphere-csi")); err != nil {
+		Skip("hack/vsphere-csi.sh builds the driver")
+	}
+	dir = GinkgoT().TempDir()
+	var err error
+	cluster, err = landscape.NewCluster(dir, landscape.Binaries{Etcd: binary("etcd"), KubeAPIServer: binary("kube-apiserver")})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(cluster.Stop)
+	Expect(cluster.Start(ctx)).To(Succeed())
+	shoot, err = client.New(cluster.Config, client.Options{})
+	Expect(err).NotTo(HaveOccurred())
+
+	east, west = startVCenter(ctx, "east", "localhost"), startVCenter(ctx, "west", "127.0.0.1")
+	DeferCleanup(east.stop)
+	storage, err = controlplane.New().Storage([]platform.ControlPlaneSite{east.controlPlaneSite(), west.controlPlaneSite()})
+	Expect(err).NotTo(HaveOccurred())
+	deployShoot(ctx)
+	startDriver(ctx, writeConfig(), writeKubeconfig(ctx))
+})
+
+func binary(name string) string {
+	return filepath.Join(landscape.Root(), "hack", "bin", name)
+}
+
+// deployShoot applies what the shoot has of the driver.
+func deployShoot(ctx context.Context) {
+	GinkgoHelper()
+	images := map[string]string{}
+	for _, image := range controlplane.New().StorageChart().ShootImages {
+		images[image] = "registry.example.com/" + image + ":v1"
+	}
+	values, err := rendering.Merge(storage.Shoot, map[string]any{"enabled": true, "images": images})
+	Expect(err).NotTo(HaveOccurred())
+	enabled := map[string]any{"enabled": true}
+	apply(ctx, charts.ShootCRDs, map[string]any{"snapshots": enabled, "vsphere": enabled})
+	apply(ctx, charts.ShootSystemComponents, map[string]any{controlplane.Chart: values, "global": map[string]any{"kubernetesVersion": "1.36.1"}})
+	for _, class := range storage.Classes {
+		createClass(ctx, class)
+	}
+}
+
+func apply(ctx context.Context, chart string, values map[string]any) {
+	GinkgoHelper()
+	rendered, err := rendering.Chart(chart, "kube-system", values)
+	Expect(err).NotTo(HaveOccurred())
+	objects, err := rendering.Objects(rendered)
+	Expect(err).NotTo(HaveOccurred())
+	for _, object := range objects {
+		Eventually(ctx, func() error {
+			return shoot.Patch(ctx, object, client.Apply, client.FieldOwner("test"), client.ForceOwnership) //nolint:staticcheck // the objects have no types
+		}).Should(Succeed(), "%s %s", object.GetKind(), object.GetName())
+	}
+}
+
+func createClass(ctx context.Context, class platform.StorageClass) {
+	GinkgoHelper()
+	Expect(shoot.Create(ctx, &storagev1.StorageClass{
+		ObjectMeta:           metav1.ObjectMeta{Name: class.Name},
+		Provisioner:          class.Provisioner,
+		Parameters:           class.Parameters,
+		AllowedTopologies:    class.AllowedTopologies,
+		AllowVolumeExpansion: &class.AllowVolumeExpansion,
+		VolumeBindingMode:    new(storagev1.VolumeBindingWaitForFirstConsumer),
+	})).To(Succeed())
+}
+
+// writeConfig writes the files of the driver's Secret, which it finds at another path than in a pod.
+func writeConfig() string {
+	GinkgoHelper()
+	folder := filepath.Join(dir, "cloud")
+	Expect(os.Mkdir(folder, 0o700)).To(Succeed())
+	for name, content := range storage.Files {
+		Expect(os.WriteFile(filepath.Join(folder, name), []byte(strings.ReplaceAll(content, "/etc/cloud", folder)), 0o600)).To(Succeed())
+	}
+	return filepath.Join(folder, "csi-vsphere.conf")
+}
+
+// writeKubeconfig writes the access of the service account that the driver has in the seed.
+func writeKubeconfig(ctx context.Context) string {
+	GinkgoHelper()
+	const account = "csi-vsphere-controller"
+	Expect(controlplane.New().StorageChart().AccessSecrets).To(ConsistOf(account))
+	Expect(shoot.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account, Namespace: "kube-system"}})).To(Succeed())
+	clients, err := kubernetes.NewForConfig(cluster.Config)
+	Expect(err).NotTo(HaveOccurred())
+	token, err := clients.CoreV1().ServiceAccounts("kube-system").CreateToken(ctx, account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	config, err := clientcmd.LoadFromFile(cluster.Kubeconfig)
+	Expect(err).NotTo(HaveOccurred())
+	for name := range config.AuthInfos {
+		config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: token.Status.Token}
+	}
+	path := filepath.Join(dir, "driver.kubeconfig")
+	Expect(clientcmd.WriteToFile(*config, path)).To(Succeed())
+	return path
+}
+
+// startDriver starts the containers of the Deployment in the seed.
+func startDriver(_ context.Context, config, kubeconfig string) {
+	GinkgoHelper()
+	socket := filepath.Join(dir, "csi.sock")
+	environment := []string{"KUBECONFIG=" + kubeconfig, "CSI_NAMESPACE=kube-system", "VSPHERE_CSI_CONFIG=" + config, "LOGGER_LEVEL=PRODUCTION"}
+	features := []string{"--fss-name=internal-feature-states.csi.vsphere.vmware.com", "--fss-namespace=kube-system"}
+	leases := []string{"--leader-election", "--leader-election-namespace=kube-system"}
+	sidecar := func(name string, arguments ...string) *landscape.Process {
+		return &landscape.Process{Name: name, Path: binary(name), Args: append(append([]string{"--csi-address=" + socket, "--kubeconfig=" + kubeconfig, "--timeout=300s", "--v=4"}, leases...), arguments...)}
+	}
+	driver = &landscape.Process{Name: "csi-vsphere", Path: binary("vsphere-csi"), Args: features,
+		Env: append([]string{"CSI_ENDPOINT=unix://" + socket, "X_CSI_MODE=controller", "X_CSI_SPEC_DISABLE_LEN_CHECK=true"}, environment...)}
+	processes = []*landscape.Process{
+		driver,
+		{Name: "csi-vsphere-syncer", Path: binary("vsphere-syncer"), Args: append(leases, features...), Env: environment},
+		sidecar("csi-provisioner", "--feature-gates=Topology=true", "--strict-topology", "--default-fstype=ext4"),
+		sidecar("csi-attacher"),
+		sidecar("csi-resizer", "--handle-volume-inuse-error=false"),
+		sidecar("csi-snapshotter", "--extra-create-metadata"),
+	}
+	for _, process := range processes {
+		process.LogFile = filepath.Join(dir, "logs", process.Name+".log")
+		Expect(process.Start()).To(Succeed())
+		DeferCleanup(process.Stop)
+	}
+}
+
+// logs returns the log of the process.
+func logs(process *landscape.Process) string {
+	content, err := os.ReadFile(process.LogFile)
+	Expect(err).NotTo(HaveOccurred())
+	return string(content)
+}
+
+// soon is how long the driver, its syncer and sidecars may take for something.
+const soon = 45 * time.Second
