@@ -6,6 +6,7 @@ package vspherecsi_test
 
 import (
 	"context"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -180,6 +181,11 @@ var _ = Describe("driver with two vCenters", Ordered, func() {
 		It("should go on at the other", func(ctx SpecContext) {
 			claim(ctx, "alone", east.site, east.site)
 			Eventually(ctx, volumeOf).WithArguments("alone").WithTimeout(soon).ShouldNot(BeNil(), "%v", messagesOf(ctx, "alone"))
+		})
+
+		It("should tell no new node where it is, which is a limit of the driver", func(ctx SpecContext) {
+			ask(ctx, "joining", east.machine(ctx, "DC0_C1"))
+			Consistently(ctx, topologyOf).WithArguments("joining").WithTimeout(10 * time.Second).Should(BeEmpty())
 		})
 
 		It("should end when it starts anew, which is a limit of the driver", func(ctx SpecContext) {
