@@ -52,11 +52,12 @@ copy_crds sigs.k8s.io/vsphere-csi-driver/v3@v3.7.0 pkg vsphere \
   internalapis/csinodetopology/config/cns.vmware.com_csinodetopologies.yaml
 
 echo "> Custom resource definitions of MetalLB"
-copy_crds go.universe.tf/metallb@v0.15.2 config/crd/bases metallb \
+copy_crds go.universe.tf/metallb@v0.16.1 config/crd/bases metallb \
   metallb.io_bfdprofiles.yaml \
   metallb.io_bgpadvertisements.yaml \
   metallb.io_bgppeers.yaml \
   metallb.io_communities.yaml \
+  metallb.io_configurationstates.yaml \
   metallb.io_ipaddresspools.yaml \
   metallb.io_l2advertisements.yaml \
   metallb.io_servicebgpstatuses.yaml \

@@ -15,7 +15,8 @@ nodeSelectors:
 The arguments that both programs have. Argument: the values of the site.
 */}}
 {{- define "metallb.args" -}}
-- --port=7472
+- --port=9120
+- --health-probe-port=17472
 - --log-level=info
 - --namespace=metallb-{{ .name }}
 {{- with .loadBalancerClass }}
