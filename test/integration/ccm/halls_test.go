@@ -99,7 +99,7 @@ var _ = Describe("Bare-metal nodes", func() {
 		By("labelling the node")
 		Eventually(func() error {
 			object = getNode(ctx, n)
-			object.Labels[v1alpha1.LabelSite] = racksSite
+			metav1.SetMetaDataLabel(&object.ObjectMeta, v1alpha1.LabelSite, racksSite)
 			_, err := shootAPI.CoreV1().Nodes().Update(ctx, object, metav1.UpdateOptions{})
 			return err
 		}).WithContext(ctx).Should(Succeed())
