@@ -73,6 +73,13 @@ var _ = Describe("Rules of Services", func() {
 		Entry("other type, nobody marked it", corev1.ServiceTypeClusterIP, nil, "", map[string]string{"a": cleanup}),
 	)
 
+	It("leave Services without a class to others if the default site has no load balancers", func() {
+		service := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
+		transformed, err := serviceRules{defaultSite: "racks", sites: []string{"a"}}.transform("a")(service)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(seen(transformed.(*corev1.Service))).To(Equal(hidden))
+	})
+
 	It("leave Services without a class to others if there is no default site", func() {
 		service := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}}
 		transformed, err := serviceRules{sites: []string{"a"}}.transform("a")(service)
