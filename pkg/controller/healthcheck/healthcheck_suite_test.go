@@ -49,9 +49,10 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	mgr, err := manager.New(config, manager.Options{Scheme: landscape.Scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(AddToManagerWithOptions(mgr, AddOptions{
-		SyncPeriod:       time.Second,
-		ExtensionClasses: []extensionsv1alpha1.ExtensionClass{extensionsv1alpha1.ExtensionClassShoot},
-		Faults:           platform.Registry[platform.Faults]{toyplatform.Platform: toyplatform.NewFaults(cloud)},
+		SyncPeriod:         time.Second,
+		ExtensionClasses:   []extensionsv1alpha1.ExtensionClass{extensionsv1alpha1.ExtensionClassShoot},
+		StorageDeployments: []string{"csi-a-controller", "csi-b-controller"},
+		Faults:             platform.Registry[platform.Faults]{toyplatform.Platform: toyplatform.NewFaults(cloud)},
 	})).To(Succeed())
 
 	started, stop := context.WithCancel(context.Background())
