@@ -95,6 +95,28 @@ func requests(containers []corev1.Container) resource.Quantity {
 	return sum
 }
 
+// expectTaken applies the definitions of kinds, and lets the apiserver say what it would make of the objects.
+func expectTaken(ctx context.Context, crds objects, lists ...objects) {
+	GinkgoHelper()
+	strict := client.FieldValidation(metav1.FieldValidationStrict)
+	for _, crd := range crds {
+		Expect(client.IgnoreAlreadyExists(apiServer.Create(ctx, crd.DeepCopy(), strict))).To(Succeed(), crd.GetName())
+	}
+	Eventually(func(g Gomega) {
+		for _, o := range slices.Concat(lists...) {
+			if o.GroupVersionKind().Group == "monitoring.coreos.com" {
+				continue
+			}
+			options := []client.CreateOption{strict}
+			if o.GetKind() != "Namespace" { // others are in it
+				options = append(options, client.DryRunAll)
+			}
+			err := apiServer.Create(ctx, o.DeepCopy(), options...)
+			g.Expect(client.IgnoreAlreadyExists(err)).To(Succeed(), "%s %s", o.GetKind(), o.GetName())
+		}
+	}).WithTimeout(20 * time.Second).Should(Succeed())
+}
+
 var _ = Describe("The ControlPlane of a shoot on all platforms", Ordered, ContinueOnFailure, func() {
 	var (
 		controlPlane               *extensionsv1alpha1.ControlPlane
@@ -112,6 +134,18 @@ var _ = Describe("The ControlPlane of a shoot on all platforms", Ordered, Contin
 			{Name: "hall", Metal: &v1alpha1.MetalStatus{}},
 		}}
 	)
+
+	// reconcile lets the ControlPlane be reconciled with what changed since before.
+	reconcile := func(ctx context.Context, before *extensionsv1alpha1.ControlPlane) {
+		GinkgoHelper()
+		controlPlane.Annotations = map[string]string{"gardener.cloud/operation": "reconcile"}
+		Expect(apiServer.Patch(ctx, controlPlane, client.MergeFrom(before))).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(controlPlane), controlPlane)).To(Succeed())
+			g.Expect(controlPlane.Status.ObservedGeneration).To(Equal(controlPlane.Generation))
+			g.Expect(controlPlane.Status.LastOperation).To(HaveField("State", gardencorev1beta1.LastOperationStateSucceeded))
+		}).WithTimeout(time.Minute).Should(Succeed())
+	}
 
 	BeforeAll(func(ctx SpecContext) {
 		Expect(apiServer.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
@@ -246,21 +280,31 @@ var _ = Describe("The ControlPlane of a shoot on all platforms", Ordered, Contin
 	})
 
 	It("should be what the apiserver takes", func(ctx SpecContext) {
-		for _, crd := range crds {
-			Expect(apiServer.Create(ctx, crd.DeepCopy(), client.FieldValidation(metav1.FieldValidationStrict))).To(Succeed(), crd.GetName())
+		expectTaken(ctx, crds, config, seed, shoot, storageClasses)
+	})
+
+	It("should be what the apiserver takes with load balancers on nodes", func(ctx SpecContext) {
+		before := controlPlane.DeepCopy()
+		settings, err := codec.Decode[v1alpha1.ControlPlaneConfig](controlPlane.Spec.ProviderConfig)
+		Expect(err).NotTo(HaveOccurred())
+		settings.Sites = []v1alpha1.ControlPlaneSite{
+			{Name: "vc", LoadBalancer: &v1alpha1.SiteLoadBalancer{MetalLB: &v1alpha1.MetalLB{
+				AddressPools: []v1alpha1.MetalLBAddressPool{{Name: "a", CIDRs: []string{"10.250.7.0/28"}, Advertisement: v1alpha1.MetalLBAdvertisementL2}},
+			}}},
+			{Name: "racks", LoadBalancer: &v1alpha1.SiteLoadBalancer{MetalLB: &v1alpha1.MetalLB{
+				AddressPools: []v1alpha1.MetalLBAddressPool{{Name: "a", CIDRs: []string{"192.0.2.0/28"}, Advertisement: v1alpha1.MetalLBAdvertisementBGP}},
+				BGP:          &v1alpha1.MetalLBBGP{LocalASN: 64512, Peers: []v1alpha1.MetalLBPeer{{Address: "10.250.8.1", ASN: 64513}}},
+			}}},
 		}
-		Eventually(func(g Gomega) {
-			for _, o := range slices.Concat(config, seed, shoot, storageClasses) {
-				if group := o.GroupVersionKind().Group; group == "monitoring.coreos.com" {
-					continue
-				}
-				err := apiServer.Create(ctx, o.DeepCopy(), client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict))
-				if apierrors.IsNotFound(err) && strings.Contains(err.Error(), "namespaces") {
-					continue // it is one of the same ManagedResource
-				}
-				g.Expect(err).NotTo(HaveOccurred(), "%s %s", o.GetKind(), o.GetName())
-			}
-		}).WithTimeout(20 * time.Second).Should(Succeed())
+		controlPlane.Spec.ProviderConfig, err = codec.Encode(settings)
+		Expect(err).NotTo(HaveOccurred())
+		reconcile(ctx, before)
+		shoot := managedResource(ctx, genericactuator.ControlPlaneShootChartResourceName)
+		Expect(of[appsv1.Deployment](shoot, "Deployment")).To(HaveLen(2))
+		for _, speaker := range of[appsv1.DaemonSet](shoot, "DaemonSet") {
+			Expect(speaker.Spec.Template.Spec.NodeSelector).To(HaveKey(v1alpha1.LabelSite), speaker.Name)
+		}
+		expectTaken(ctx, managedResource(ctx, genericactuator.ControlPlaneShootCRDsChartResourceName), shoot)
 	})
 
 	It("should keep what is deployed when a site loses its status, and tell nothing of it", func(ctx SpecContext) {
@@ -269,13 +313,7 @@ var _ = Describe("The ControlPlane of a shoot on all platforms", Ordered, Contin
 		Expect(err).NotTo(HaveOccurred())
 		before := controlPlane.DeepCopy()
 		controlPlane.Spec.InfrastructureProviderStatus = raw
-		controlPlane.Annotations = map[string]string{"gardener.cloud/operation": "reconcile"}
-		Expect(apiServer.Patch(ctx, controlPlane, client.MergeFrom(before))).To(Succeed())
-		Eventually(func(g Gomega) {
-			g.Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(controlPlane), controlPlane)).To(Succeed())
-			g.Expect(controlPlane.Status.ObservedGeneration).To(Equal(controlPlane.Generation))
-			g.Expect(controlPlane.Status.LastOperation).To(HaveField("State", gardencorev1beta1.LastOperationStateSucceeded))
-		}).WithTimeout(time.Minute).Should(Succeed())
+		reconcile(ctx, before)
 		Expect(managedResource(ctx, genericactuator.ControlPlaneSeedConfigurationChartResourceName)).To(Equal(config))
 		Expect(managedResource(ctx, genericactuator.StorageClassesChartResourceName)).To(Equal(storageClasses))
 	})
