@@ -67,6 +67,16 @@ func (s *Shoot) Worker(infrastructure *extensionsv1alpha1.Infrastructure) (*exte
 	return objects[0], nil
 }
 
+// ControlPlaneObject is the ControlPlane of example/ on an Infrastructure that was reconciled. It is not created yet.
+func (s *Shoot) ControlPlaneObject(infrastructure *extensionsv1alpha1.Infrastructure) (*extensionsv1alpha1.ControlPlane, error) {
+	objects, err := example[extensionsv1alpha1.ControlPlane](s, s.folder()+"30-controlplane.yaml")
+	if err != nil {
+		return nil, err
+	}
+	objects[0].Spec.InfrastructureProviderStatus = infrastructure.Status.ProviderStatus.DeepCopy()
+	return objects[0], nil
+}
+
 // CreateCluster creates what gardenlet creates before the Infrastructure: the Cluster, whose sites are changed before, and the
 // Secrets.
 func (s *Shoot) CreateCluster(ctx context.Context, change func(*v1alpha1.CloudProfileSite)) error {
