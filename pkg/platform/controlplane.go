@@ -74,7 +74,7 @@ type StorageClass struct {
 	Parameters map[string]string `json:"parameters,omitempty"`
 	// AllowVolumeExpansion says whether volumes can grow.
 	AllowVolumeExpansion bool `json:"allowVolumeExpansion"`
-	// AllowedTopologies are where the volumes can be. They always name the site.
+	// AllowedTopologies are where the volumes can be: on nodes of the site and no others.
 	AllowedTopologies []corev1.TopologySelectorTerm `json:"allowedTopologies"`
 }
 

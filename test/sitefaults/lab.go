@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -71,7 +73,13 @@ func Start(ctx context.Context, o Options) (*Lab, error) {
 }
 
 func (l *Lab) start(ctx context.Context, o Options) (err error) {
-	name := "shoot--sites--" + rand.String(5)
+	name, dirs := "shoot--sites--"+rand.String(5), map[string]string{}
+	for _, part := range []string{"vcenter", "inventory", "seed"} {
+		dirs[part] = filepath.Join(o.Dir, part)
+		if err := os.Mkdir(dirs[part], 0o750); err != nil {
+			return err
+		}
+	}
 	if l.project, err = o.Bed.NewProject(ctx, name, rand.String(20)); err != nil {
 		return err
 	}
@@ -79,10 +87,10 @@ func (l *Lab) start(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	fmt.Fprintln(o.Progress, "  start a vCenter and an inventory")
-	if l.server, err = vcenter.Start(ctx, o.Dir, vcenter.Options{}); err != nil {
+	if l.server, err = vcenter.Start(ctx, dirs["vcenter"], vcenter.Options{}); err != nil {
 		return err
 	}
-	if l.inventory, err = metal.Start(ctx, metal.Options{Dir: o.Dir, Metal3: true, IronCore: true}); err != nil {
+	if l.inventory, err = metal.Start(ctx, metal.Options{Dir: dirs["inventory"], Metal3: true, IronCore: true}); err != nil {
 		return err
 	}
 	if err := l.inventory.Grant(ctx); err != nil {
@@ -94,7 +102,7 @@ func (l *Lab) start(ctx context.Context, o Options) (err error) {
 	}
 
 	fmt.Fprintln(o.Progress, "  start a seed")
-	l.Shoot, err = shoot.Start(ctx, shoot.Options{Name: name, Dir: o.Dir, Bed: o.Bed, VCenter: l.server, Inventory: l.inventory, Binaries: o.Binaries})
+	l.Shoot, err = shoot.Start(ctx, shoot.Options{Name: name, Dir: dirs["seed"], Bed: o.Bed, VCenter: l.server, Inventory: l.inventory, Binaries: o.Binaries})
 	if err != nil {
 		return err
 	}
@@ -198,25 +206,19 @@ func (l *Lab) Condition(ctx context.Context, conditionType gardencorev1beta1.Con
 	return v1beta1helper.GetCondition(l.Infrastructure.Status.Conditions, conditionType), nil
 }
 
-// Reason returns the reason of the condition of a site, empty if there is none.
-func (l *Lab) Reason(ctx context.Context, site string) (string, error) {
-	condition, err := l.Condition(ctx, gardencorev1beta1.ConditionType(sitehealth.ConditionPrefix+site))
-	if err != nil || condition == nil {
-		return "", err
-	}
-	return condition.Reason, nil
-}
-
 // Await waits until the condition of a site has the reason, and returns how long that took.
 func (l *Lab) Await(ctx context.Context, site, reason string) (time.Duration, error) {
-	start, last := time.Now(), ""
+	start, last := time.Now(), &gardencorev1beta1.Condition{}
 	err := wait.PollUntilContextTimeout(ctx, look, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-		var err error
-		last, err = l.Reason(ctx, site)
-		return last == reason, err
+		condition, err := l.Condition(ctx, gardencorev1beta1.ConditionType(sitehealth.ConditionPrefix+site))
+		if err != nil || condition == nil {
+			return false, err
+		}
+		last = condition
+		return last.Reason == reason, nil
 	})
 	if err != nil {
-		return 0, fmt.Errorf("the condition of site %q has the reason %q and not %q: %w", site, last, reason, err)
+		return 0, fmt.Errorf("the condition of site %q has the reason %q (%s) and not %q: %w", site, last.Reason, last.Message, reason, err)
 	}
 	return time.Since(start), nil
 }

@@ -48,6 +48,11 @@ func (m *machineClasses) RollsFor(request platform.MachineClassRequest) []string
 	return nil
 }
 
+// NodeLabels implements platform.MachineClasses.
+func (m *machineClasses) NodeLabels(_ *site.Site, zone *v1alpha1.SiteZone) map[string]string {
+	return map[string]string{"topology.toy/zone": "raw-" + zone.Name}
+}
+
 func groupPolicy(request platform.MachineClassRequest) (string, bool) {
 	if request.Settings.OpenStack == nil || request.Settings.OpenStack.ServerGroup == nil {
 		return "", false

@@ -87,6 +87,7 @@ var _ = Describe("Actuator", func() {
 			"team": "a",
 			"hybrid.provider.extensions.gardener.cloud/site":     "racks",
 			"hybrid.provider.extensions.gardener.cloud/platform": "metal",
+			"topology.toy/zone": "raw-rack-1",
 		}))
 
 		Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(f.worker), f.worker)).To(Succeed())

@@ -6,6 +6,7 @@ package worker
 
 import (
 	"maps"
+	"strings"
 
 	"github.com/gardener/gardener/extensions/pkg/controller/worker"
 	"github.com/gardener/gardener/extensions/pkg/controller/worker/genericactuator"
@@ -85,6 +86,9 @@ func strategy(p *pool, s share) machinev1alpha1.MachineDeploymentStrategy {
 	}
 }
 
+// topologyPrefix is how the node labels of CSI drivers begin.
+const topologyPrefix = "topology."
+
 // nodeLabels returns the labels of the nodes: those of the pool and those that say where the node is. A zone that keeps its
 // machine class keeps the latter, because its machines are where they are.
 func nodeLabels(p *pool, z *zone) map[string]string {
@@ -93,12 +97,13 @@ func nodeLabels(p *pool, z *zone) map[string]string {
 		labels = map[string]string{}
 	}
 	if z.kept == nil {
+		maps.Copy(labels, z.labels)
 		labels[v1alpha1.LabelSite] = z.site.Name
 		labels[v1alpha1.LabelPlatform] = string(z.site.Platform)
 		return labels
 	}
-	for _, key := range []string{v1alpha1.LabelSite, v1alpha1.LabelPlatform} {
-		if value, ok := z.kept.deployment.Spec.Template.Spec.NodeTemplateSpec.Labels[key]; ok {
+	for key, value := range z.kept.deployment.Spec.Template.Spec.NodeTemplateSpec.Labels {
+		if key == v1alpha1.LabelSite || key == v1alpha1.LabelPlatform || strings.HasPrefix(key, topologyPrefix) {
 			labels[key] = value
 		}
 	}

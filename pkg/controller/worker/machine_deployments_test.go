@@ -85,7 +85,7 @@ var _ = Describe("Machine deployments", func() {
 		f.pool("a", "gone-1")
 		existing := &machinev1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Name: deploymentName("a", "gone-1"), Namespace: f.worker.Namespace}}
 		existing.Spec.Template.Spec.Class.Name = "class"
-		existing.Spec.Template.Spec.NodeTemplateSpec.Labels = map[string]string{v1alpha1.LabelSite: "gone", v1alpha1.LabelPlatform: "metal", "old": "yes"}
+		existing.Spec.Template.Spec.NodeTemplateSpec.Labels = map[string]string{v1alpha1.LabelSite: "gone", v1alpha1.LabelPlatform: "metal", "topology.toy/zone": "raw", "old": "yes"}
 		existing.Spec.Template.Spec.MachineConfiguration = &machinev1alpha1.MachineConfiguration{MachineCreationTimeout: &metav1.Duration{Duration: time.Hour}}
 		class := &machinev1alpha1.MachineClass{
 			ObjectMeta: metav1.ObjectMeta{Name: "class", Namespace: f.worker.Namespace},
@@ -96,7 +96,7 @@ var _ = Describe("Machine deployments", func() {
 		Expect(deployments).To(HaveLen(1))
 		Expect(deployments[0].ClassName).To(Equal("class"))
 		Expect(deployments[0].SecretName).To(Equal("class-secret"))
-		Expect(deployments[0].Labels).To(Equal(map[string]string{v1alpha1.LabelSite: "gone", v1alpha1.LabelPlatform: "metal"}))
+		Expect(deployments[0].Labels).To(Equal(map[string]string{v1alpha1.LabelSite: "gone", v1alpha1.LabelPlatform: "metal", "topology.toy/zone": "raw"}))
 		Expect(deployments[0].MachineConfiguration.MachineCreationTimeout.Duration).To(Equal(time.Hour))
 	})
 

@@ -52,6 +52,8 @@ type zone struct {
 	spec        *v1alpha1.MachineProviderSpec
 	err         error
 	className   string
+	// labels are those that the platform wants the nodes to have.
+	labels map[string]string
 	// kept is what exists of a zone that cannot be resolved, nil if nothing does.
 	kept *keptZone
 }

@@ -43,6 +43,7 @@ func (r resolver) resolve(ctx context.Context, d *delegate, p *plan, f *facts) {
 		}
 		machineClasses, err := r.machineClasses.For(z.site.Platform)
 		if err == nil {
+			z.labels = machineClasses.NodeLabels(request.Site, request.Zone)
 			z.className, err = d.className(pool, z, machineClasses.RollsFor(request))
 		}
 		if err != nil {

@@ -66,6 +66,11 @@ func (m *machineClasses) RollsFor(platform.MachineClassRequest) []string {
 	return nil
 }
 
+// NodeLabels implements platform.MachineClasses. Volumes on the disks of a host need no label but its name.
+func (m *machineClasses) NodeLabels(*site.Site, *v1alpha1.SiteZone) map[string]string {
+	return nil
+}
+
 // Locate implements platform.MachineClasses.
 func (m *machineClasses) Locate(s *site.Site, _ *v1alpha1.SiteStatus, spec *v1alpha1.MachineProviderSpec) error {
 	if s.Profile == nil || s.Profile.Metal == nil {

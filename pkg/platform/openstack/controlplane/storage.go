@@ -14,14 +14,13 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/topology"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
 const (
 	// driver is the name of the CSI driver.
 	driver = "cinder.csi.openstack.org"
-	// topologyKey is the topology key of the driver, whose value is Nova's availability zone.
-	topologyKey = "topology.cinder.csi.openstack.org/zone"
 	// configFile is the name of the file with the configuration of the driver.
 	configFile = "cloud.conf"
 )
@@ -146,7 +145,7 @@ func allowedTopologies(s *site.Site) []corev1.TopologySelectorTerm {
 	slices.Sort(zones)
 	return []corev1.TopologySelectorTerm{{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{
 		{Key: v1alpha1.LabelSite, Values: []string{s.Name}},
-		{Key: topologyKey, Values: slices.Compact(zones)},
+		{Key: topology.ZoneKey, Values: slices.Compact(zones)},
 	}}}
 }
 

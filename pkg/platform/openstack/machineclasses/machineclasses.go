@@ -18,6 +18,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/servergroup"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/topology"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -96,6 +97,14 @@ func (m *machineClasses) RollsFor(request platform.MachineClassRequest) []string
 		}
 	}
 	return rolls
+}
+
+// NodeLabels implements platform.MachineClasses.
+func (m *machineClasses) NodeLabels(_ *site.Site, zone *v1alpha1.SiteZone) map[string]string {
+	if zone.OpenStack == nil {
+		return nil
+	}
+	return topology.Labels(zone.OpenStack)
 }
 
 // Locate implements platform.MachineClasses.

@@ -14,10 +14,8 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	vspheretopology "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/topology"
 )
-
-// topologyDomain and a category are the node label with the tag of a node's host, cluster or datacenter.
-const topologyDomain = "topology.csi.vmware.com/"
 
 // topology are the tags that tell the driver where nodes and volumes are. It knows tags by their names alone, whatever their category
 // and their vCenter.
@@ -83,10 +81,7 @@ func (t *topology) add(s platform.ControlPlaneSite, users map[string]string) err
 		if zone.VSphere == nil {
 			continue
 		}
-		tag := zone.VSphere.TopologyTag
-		if tag == "" {
-			tag = zone.Name
-		}
+		tag := vspheretopology.Tag(&zone)
 		if slices.Contains(seen, tag) {
 			continue
 		}
@@ -106,7 +101,7 @@ func (t *topology) add(s platform.ControlPlaneSite, users map[string]string) err
 
 // checkCategory checks that the category can be in the list of categories and in the name of a label.
 func checkCategory(field, category string) error {
-	if problems := validation.IsQualifiedName(topologyDomain + category); len(problems) > 0 {
+	if problems := validation.IsQualifiedName(vspheretopology.Domain + category); len(problems) > 0 {
 		return mistake("vsphere.topology.%s: %q cannot be the name of a node label: %s", field, category, strings.Join(problems, ", "))
 	}
 	return nil
@@ -123,6 +118,6 @@ func checkTag(field, tag string) error {
 // driver does not report for the node. Only nodes with the driver have the label of the category, and no two sites share a tag.
 func (t *topology) allowed(siteName string) []corev1.TopologySelectorTerm {
 	return []corev1.TopologySelectorTerm{{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{
-		{Key: topologyDomain + t.categories.ZoneCategory, Values: t.tags[siteName]},
+		{Key: vspheretopology.Domain + t.categories.ZoneCategory, Values: t.tags[siteName]},
 	}}}
 }

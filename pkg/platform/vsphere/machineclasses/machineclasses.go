@@ -19,6 +19,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/topology"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -110,6 +111,14 @@ func (m *machineClasses) RollsFor(request platform.MachineClassRequest) []string
 	}
 	slices.Sort(rolls)
 	return rolls
+}
+
+// NodeLabels implements platform.MachineClasses.
+func (m *machineClasses) NodeLabels(s *site.Site, zone *v1alpha1.SiteZone) map[string]string {
+	if s.Profile == nil || s.Profile.VSphere == nil || zone.VSphere == nil {
+		return nil
+	}
+	return topology.Labels(s.Profile, zone)
 }
 
 // Locate implements platform.MachineClasses.
