@@ -17,7 +17,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// cloud is what the controllers of one site know of the world.
+// cloud is what controllers of one site know of the world. What they do not need is nil.
 type cloud struct {
 	instances *instances
 	balancers *balancers
@@ -25,14 +25,15 @@ type cloud struct {
 
 var _ cloudprovider.Interface = &cloud{}
 
-// newCloud returns the cloud of a site. After ctx ended it answers with errors only, so that a controller that is late does nothing
-// beside the one that replaced it.
-func newCloud(ctx context.Context, config *siteConfig, client kubernetes.Interface, opened *platform.NodeSite, drivers *csiDrivers) *cloud {
-	c := &cloud{instances: &instances{ctx: ctx, config: config, machines: opened.Machines, drivers: drivers}}
-	if opened.LoadBalancers != nil {
-		c.balancers = &balancers{ctx: ctx, site: config.Site.Name, client: client, next: opened.LoadBalancers}
-	}
-	return c
+// newNodesCloud returns the cloud for the controllers of a site's nodes. After ctx ended it answers with errors only, so that a
+// controller that is late does nothing beside the one that replaced it.
+func newNodesCloud(ctx context.Context, config *siteConfig, machines platform.NodeMachines, drivers *csiDrivers) *cloud {
+	return &cloud{instances: &instances{ctx: ctx, config: config, machines: machines, drivers: drivers}}
+}
+
+// newServicesCloud returns the cloud for the controller of a site's Services, which ends in the same way.
+func newServicesCloud(ctx context.Context, config *siteConfig, client kubernetes.Interface, next platform.LoadBalancers) *cloud {
+	return &cloud{balancers: &balancers{ctx: ctx, site: config.Site.Name, client: client, next: next}}
 }
 
 // Initialize implements cloudprovider.Interface.
@@ -50,7 +51,7 @@ func (*cloud) Instances() (cloudprovider.Instances, bool) {
 
 // InstancesV2 implements cloudprovider.Interface.
 func (c *cloud) InstancesV2() (cloudprovider.InstancesV2, bool) {
-	return c.instances, true
+	return c.instances, c.instances != nil
 }
 
 // Zones implements cloudprovider.Interface.

@@ -43,45 +43,56 @@ type set struct {
 	done   chan struct{}
 }
 
-// run runs the controllers until ctx ends. A site that does not answer is tried again until it does.
+// run runs the controllers until ctx ends. A site that does not answer is tried again until it does. Nodes do not wait for load
+// balancers.
 func (s *set) run(ctx context.Context) {
-	opened := s.open(ctx)
-	if opened == nil {
+	site, ok := open(ctx, s.Site.Name, "machines", func() (platform.NodeSite, error) {
+		return s.platform.Open(ctx, platform.NodesRequest{Shoot: s.Shoot, Site: s.Site, Credentials: s.Credentials, Client: s.client})
+	})
+	if !ok {
 		return
 	}
 	drivers := newCSIDrivers(s.client, s.Site)
-	cloud := newCloud(ctx, s.siteConfig, s.client, opened, drivers)
 	var group wait.Group
 	group.StartWithContext(ctx, drivers.run)
-	group.StartWithContext(ctx, func(ctx context.Context) { s.runNodes(ctx, cloud) })
-	if opened.LoadBalancers != nil {
-		group.StartWithContext(ctx, func(ctx context.Context) { s.runServices(ctx, cloud) })
+	group.StartWithContext(ctx, func(ctx context.Context) {
+		klog.InfoS("Controllers of a site run", "site", s.Site.Name)
+		s.runNodes(ctx, newNodesCloud(ctx, s.siteConfig, site.Machines, drivers))
+	})
+	if site.OpenLoadBalancers != nil {
+		group.StartWithContext(ctx, func(ctx context.Context) { s.openServices(ctx, site.OpenLoadBalancers) })
 	}
-	klog.InfoS("Controllers of a site run", "site", s.Site.Name, "loadBalancers", opened.LoadBalancers != nil)
 	group.Wait()
 }
 
-// open returns the site as soon as it answers, and nil if ctx ends.
-func (s *set) open(ctx context.Context) *platform.NodeSite {
+// openServices runs the controller of Services as soon as the site's load balancers answer.
+func (s *set) openServices(ctx context.Context, opener func(context.Context) (platform.LoadBalancers, error)) {
+	balancers, ok := open(ctx, s.Site.Name, "load balancers", func() (platform.LoadBalancers, error) { return opener(ctx) })
+	if !ok {
+		return
+	}
+	klog.InfoS("Controller of the Services of a site runs", "site", s.Site.Name)
+	s.runServices(ctx, newServicesCloud(ctx, s.siteConfig, s.client, balancers))
+}
+
+// open returns what is there as soon as the site answers, and false if ctx ends.
+func open[T any](ctx context.Context, site, what string, opener func() (T, error)) (T, bool) {
 	backoff := wait.Backoff{Duration: firstRetry, Factor: 2, Jitter: 0.1, Steps: 10, Cap: lastRetry}
 	for {
-		opened, err := recovered(func() (platform.NodeSite, error) {
-			return s.platform.Open(ctx, platform.NodesRequest{Shoot: s.Shoot, Site: s.Site, Credentials: s.Credentials, Client: s.client})
-		})
+		opened, err := recovered(opener)
 		if err == nil {
-			return &opened
-		}
-		if ctx.Err() != nil {
-			return nil
+			return opened, true
 		}
 		pause := backoff.Step()
 		if platform.ClassOf(err) != platform.ClassTransient {
 			pause = mistakeRetry
 		}
-		klog.ErrorS(err, "Site cannot be opened, it is tried again", "site", s.Site.Name, "class", platform.ClassOf(err), "after", pause)
+		if ctx.Err() == nil {
+			klog.ErrorS(err, "Site cannot be opened, it is tried again", "site", site, "class", platform.ClassOf(err), "for", what, "after", pause)
+		}
 		select {
 		case <-ctx.Done():
-			return nil
+			return opened, false
 		case <-time.After(pause):
 		}
 	}

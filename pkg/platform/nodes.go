@@ -16,7 +16,7 @@ import (
 
 // Nodes connects nodes and Services with a site. The cloud-controller-manager uses it. Errors are classified.
 type Nodes interface {
-	// Open signs in at the site and returns once everything that is needed there has answered. The site is open until ctx ends.
+	// Open signs in at the site and returns once everything that nodes need there has answered. The site is open until ctx ends.
 	Open(ctx context.Context, r NodesRequest) (NodeSite, error)
 }
 
@@ -36,8 +36,9 @@ type NodesRequest struct {
 type NodeSite struct {
 	// Machines finds the machines of nodes.
 	Machines NodeMachines
-	// LoadBalancers serves Services of type LoadBalancer, nil if the site has no load balancers.
-	LoadBalancers LoadBalancers
+	// OpenLoadBalancers returns what serves Services of type LoadBalancer once everything that they need has answered. It is nil if
+	// the site has no load balancers. Nodes do not wait for it.
+	OpenLoadBalancers func(ctx context.Context) (LoadBalancers, error)
 }
 
 // NodeMachines finds the machines of a site's nodes. It is asked only about nodes with the site's label whose provider ID, if there

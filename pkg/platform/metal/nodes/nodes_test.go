@@ -73,7 +73,7 @@ func (b *bed) open(ctx context.Context) platform.NodeMachines {
 	GinkgoHelper()
 	opened, err := New(b.sessions).Open(ctx, b.request)
 	Expect(err).NotTo(HaveOccurred())
-	Expect(opened.LoadBalancers).To(BeNil())
+	Expect(opened.OpenLoadBalancers).To(BeNil())
 	return opened.Machines
 }
 

@@ -11,6 +11,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	library "k8s.io/cloud-provider-openstack/pkg/openstack"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
@@ -48,16 +49,6 @@ func (n *nodes) open(ctx context.Context, r platform.NodesRequest) (platform.Nod
 	if _, err := session.Network(ctx); err != nil {
 		return platform.NodeSite{}, err
 	}
-	if config.LoadBalancer != nil {
-		balancing, err := session.LoadBalancer(ctx)
-		if err != nil {
-			return platform.NodeSite{}, err
-		}
-		if err := readVersion(ctx, balancing, config.LoadBalancer.Provider); err != nil {
-			return platform.NodeSite{}, err
-		}
-	}
-
 	cloud, err := newCloud(ctx, session, r.Client, config.LoadBalancer)
 	if err != nil {
 		return platform.NodeSite{}, err
@@ -72,10 +63,28 @@ func (n *nodes) open(ctx context.Context, r platform.NodesRequest) (platform.Nod
 		compute:   compute,
 		instances: instances,
 	}}
-	if balancers, ok := cloud.LoadBalancer(); ok {
-		opened.LoadBalancers = loadBalancers{balancers}
+	if config.LoadBalancer != nil {
+		opened.OpenLoadBalancers = func(ctx context.Context) (platform.LoadBalancers, error) {
+			balancers, err := openLoadBalancers(ctx, session, cloud, config.LoadBalancer)
+			return balancers, platform.InSite(r.Site.Name, err)
+		}
 	}
 	return opened, nil
+}
+
+func openLoadBalancers(ctx context.Context, session *client.Session, cloud *library.OpenStack, config *v1alpha1.OpenStackLoadBalancer) (platform.LoadBalancers, error) {
+	balancing, err := session.LoadBalancer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := readVersion(ctx, balancing, config.Provider); err != nil {
+		return nil, err
+	}
+	balancers, ok := cloud.LoadBalancer()
+	if !ok {
+		return nil, platform.NewError(platform.ClassTransient, "the load balancing API does not answer")
+	}
+	return loadBalancers{balancers}, nil
 }
 
 // loadBalancers are those of the library.

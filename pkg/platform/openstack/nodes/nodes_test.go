@@ -83,7 +83,7 @@ var _ = Describe("Machines", func() {
 	DescribeTable("refuse a node that joins with the name or the ID of a server that is not its own", func(ctx SpecContext, metadata map[string]string, node *corev1.Node, class platform.Class) {
 		opened, err := New(client.NewSessions()).Open(ctx, request(start(metadata)))
 		Expect(err).NotTo(HaveOccurred())
-		Expect(opened.LoadBalancers).To(BeNil())
+		Expect(opened.OpenLoadBalancers).To(BeNil())
 		_, err = opened.Machines.Describe(ctx, node)
 		Expect(err).To(MatchError(HavePrefix(`site "cloud": `)))
 		Expect(platform.ClassOf(err)).To(Equal(class))

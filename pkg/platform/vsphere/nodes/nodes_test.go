@@ -72,7 +72,7 @@ var _ = Describe("Machines", func() {
 			Shoot: shoot, Site: config, Credentials: map[string]string{"username": server.URL.User.Username(), "password": password},
 		})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(opened.LoadBalancers).To(BeNil())
+		Expect(opened.OpenLoadBalancers).To(BeNil())
 		part = opened.Machines
 		node = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "machine-1"}, Spec: corev1.NodeSpec{ProviderID: "vsphere://" + id}}
 	})
