@@ -52,7 +52,7 @@ type Options struct {
 	Progress io.Writer
 }
 
-// Lab is a shoot whose Infrastructure exists but is not reconciled, so that nobody asks the sites but who wants to know how they are.
+// Lab is a shoot whose Infrastructure nobody reconciles, so that nobody asks the sites but who wants to know how they are.
 type Lab struct {
 	// Shoot has the processes.
 	Shoot *shoot.Shoot
@@ -102,7 +102,10 @@ func (l *Lab) start(ctx context.Context, o Options) (err error) {
 	}
 
 	fmt.Fprintln(o.Progress, "  start a seed")
-	l.Shoot, err = shoot.Start(ctx, shoot.Options{Name: name, Dir: dirs["seed"], Bed: o.Bed, VCenter: l.server, Inventory: l.inventory, Binaries: o.Binaries})
+	l.Shoot, err = shoot.Start(ctx, shoot.Options{
+		Name: name, Dir: dirs["seed"], Bed: o.Bed, VCenter: l.server, Inventory: l.inventory, Binaries: o.Binaries,
+		ExtensionArgs: []string{"--disable-controllers=infrastructure"},
+	})
 	if err != nil {
 		return err
 	}
@@ -129,7 +132,6 @@ func (l *Lab) start(ctx context.Context, o Options) (err error) {
 	if l.Infrastructure, err = l.Shoot.Infrastructure(); err != nil {
 		return err
 	}
-	l.Infrastructure.Annotations = nil
 	if err := l.Shoot.Seed.Client.Create(ctx, l.Infrastructure); err != nil {
 		return err
 	}

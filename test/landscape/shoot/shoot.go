@@ -50,6 +50,8 @@ type Options struct {
 	Binaries landscape.Binaries
 	// DriverArgs are further arguments of the driver.
 	DriverArgs []string
+	// ExtensionArgs are further arguments of the extension.
+	ExtensionArgs []string
 	// Workloads lets DaemonSets, Deployments, scheduling and ManagedResources be real. Nodes join as in Gardener: with taints, without a
 	// provider ID and addresses that nobody told them.
 	Workloads bool
@@ -103,7 +105,9 @@ func Start(ctx context.Context, o Options) (*Shoot, error) {
 		}
 	}
 	var err error
-	s.Seed, err = landscape.New(landscape.Options{Dir: o.Dir, Namespace: o.Name, Binaries: o.Binaries, DriverArgs: o.DriverArgs, Workloads: o.Workloads})
+	s.Seed, err = landscape.New(landscape.Options{
+		Dir: o.Dir, Namespace: o.Name, Binaries: o.Binaries, DriverArgs: o.DriverArgs, ExtensionArgs: o.ExtensionArgs, Workloads: o.Workloads,
+	})
 	if err != nil {
 		return s, err
 	}
