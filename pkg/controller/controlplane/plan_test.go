@@ -7,6 +7,7 @@ package controlplane
 import (
 	"context"
 	"errors"
+	"slices"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
@@ -65,6 +66,24 @@ var _ = Describe("What a shoot gets", func() {
 		Expect(storedSites(f.openStack)).To(Equal([]string{"cloud", "cloud2"}))
 		Expect(storedSites(f.metal)).To(Equal([]string{"racks"}))
 		Expect(p.controllers.Sites[2].CSIDrivers).To(BeEmpty(), "the driver of the platform is no CSI driver")
+	})
+
+	It("should be storage of a site that once had nodes, as long as the Shoot lists it", func(ctx SpecContext) {
+		f.zones = []string{"cloud-a", "cloud2-a"}
+		p, err := f.plan(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		f.cp.Status.State = raw(p.state)
+
+		f.zones = []string{"cloud-a"}
+		p, err = f.plan(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(storedSites(f.openStack)).To(Equal([]string{"cloud", "cloud2"}))
+		f.cp.Status.State = raw(p.state)
+
+		f.infrastructure.Sites = slices.DeleteFunc(f.infrastructure.Sites, func(s v1alpha1.InfrastructureSite) bool { return s.Name == "cloud2" })
+		_, err = f.plan(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(storedSites(f.openStack)).To(Equal([]string{"cloud"}))
 	})
 
 	It("should be nothing for a platform that has no storage", func(ctx SpecContext) {

@@ -94,7 +94,8 @@ type controlPlaneSites []controlPlaneSite
 
 type controlPlaneSite struct {
 	platform.ControlPlaneSite
-	// used is true if the site has, or is about to have, nodes.
+	// used is true if the site has, is about to have or once had nodes. Volumes of a site that has no nodes any more can be deleted
+	// as long as the Shoot lists it.
 	used bool
 }
 
@@ -113,7 +114,7 @@ func (in *input) resolve(cluster *extensionscontroller.Cluster) (controlPlaneSit
 	for i := range resolved {
 		s := &resolved[i]
 		known := in.known(s.Name)
-		used := pools.Has(s.Name) || in.machines.Has(s.Name)
+		used := pools.Has(s.Name) || in.machines.Has(s.Name) || in.hadNodes(s.Name)
 		if known.Status == nil {
 			if used {
 				errs = append(errs, platform.InSite(s.Name, platform.NewError(platform.ClassTransient, "the site is not in the status of the Infrastructure")))
@@ -141,6 +142,10 @@ func (in *input) withKept() (*v1alpha1.CloudProfileConfig, *v1alpha1.Infrastruct
 		}
 	}
 	return profile, config
+}
+
+func (in *input) hadNodes(name string) bool {
+	return slices.ContainsFunc(in.state.Sites, func(s v1alpha1.ControlPlaneSiteState) bool { return s.Name == name && s.Nodes })
 }
 
 func (in *input) isRemoved(name string) bool {
@@ -185,6 +190,7 @@ func (sites controlPlaneSites) state() *v1alpha1.ControlPlaneState {
 			Config:   *s.Site.Config,
 			Settings: s.Settings,
 			Status:   *s.Status,
+			Nodes:    s.used,
 		})
 	}
 	return state

@@ -32,4 +32,7 @@ type ControlPlaneSiteState struct {
 	Settings ControlPlaneSite `json:"settings"`
 	// Status is what the site's infrastructure came to.
 	Status SiteStatus `json:"status"`
+	// Nodes is true if the site has, or once had, nodes. Volumes may be left of them.
+	// +optional
+	Nodes bool `json:"nodes,omitempty"`
 }
