@@ -133,6 +133,9 @@ func (p *addressPools) validate(site string, pool *v1alpha1.MetalLBAddressPool, 
 			allErrs = append(allErrs, field.Invalid(idxPath, value, "must be a CIDR such as 192.0.2.0/28, or a range such as 192.0.2.10-192.0.2.20"))
 			continue
 		}
+		if !inSubnet && !addresses.first.Is4() {
+			allErrs = append(allErrs, field.Invalid(idxPath, value, "must be IPv4: MetalLB announces no IPv6 addresses with BGP"))
+		}
 		for _, other := range p.taken {
 			if addresses.overlaps(other.addressRange) {
 				allErrs = append(allErrs, field.Invalid(idxPath, value, fmt.Sprintf("must not overlap with %s", other.by)))

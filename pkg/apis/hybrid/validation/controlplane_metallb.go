@@ -65,6 +65,9 @@ func validateMetalLBBGP(config *v1alpha1.MetalLBBGP, fldPath *field.Path) field.
 			allErrs = append(allErrs, field.Invalid(idxPath.Child("address"), peer.Address, "must be an IP address"))
 			continue
 		}
+		if peer.EBGPMultiHop && peer.ASN == config.LocalASN {
+			allErrs = append(allErrs, field.Forbidden(idxPath.Child("ebgpMultiHop"), "is for routers of other autonomous systems, and the router's asn is localASN"))
+		}
 		port := peer.Port
 		if port == 0 {
 			port = bgpPort

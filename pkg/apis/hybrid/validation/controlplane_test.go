@@ -121,7 +121,8 @@ var _ = Describe("#ValidateControlPlaneConfig", func() {
 		Entry("machines of another site", l2("a", "10.250.63.0/24"), problem{invalid, "[0]"}),
 		Entry("outside of the network", l2("a", "10.251.0.0/24"), problem{invalid, "[0]"}),
 		Entry("half outside of the network", l2("a", "10.250.255.0-10.251.0.1"), problem{invalid, "[0]"}),
-		Entry("BGP outside of the network", bgp("a", "192.0.2.0/24", "2001:db8::/120")),
+		Entry("BGP outside of the network", bgp("a", "192.0.2.0/24")),
+		Entry("BGP with IPv6", bgp("a", "192.0.2.0/24", "2001:db8::/120"), problem{invalid, "[1]"}),
 		Entry("BGP in pods", bgp("a", "100.96.1.0/24"), problem{invalid, "[0]"}),
 		Entry("BGP in services", bgp("a", "100.64.1.0/24"), problem{invalid, "[0]"}),
 		Entry("BGP in machines", bgp("a", "10.250.0.0/24"), problem{invalid, "[0]"}, problem{invalid, "[0]"}),
@@ -159,6 +160,7 @@ var _ = Describe("#ValidateControlPlaneConfig", func() {
 		Entry("nothing", v1alpha1.MetalLBBGP{}, problem{required, "localASN"}, problem{required, "peers"}),
 		Entry("empty peer", v1alpha1.MetalLBBGP{LocalASN: 1, Peers: []v1alpha1.MetalLBPeer{{}}}, problem{required, "peers[0].asn"}, problem{invalid, "peers[0].address"}),
 		Entry("bad port", v1alpha1.MetalLBBGP{LocalASN: 1, Peers: []v1alpha1.MetalLBPeer{{Address: "10.250.0.2", ASN: 1, Port: 65536}}}, problem{invalid, "peers[0].port"}),
+		Entry("hops to a router of the same system", v1alpha1.MetalLBBGP{LocalASN: 1, Peers: []v1alpha1.MetalLBPeer{{Address: "10.250.0.2", ASN: 1, EBGPMultiHop: true}}}, problem{forbidden, "peers[0].ebgpMultiHop"}),
 		Entry("peer twice", v1alpha1.MetalLBBGP{LocalASN: 1, Peers: []v1alpha1.MetalLBPeer{{Address: "10.250.0.2", ASN: 1}, {Address: "10.250.0.2", ASN: 2, Port: 179}}}, problem{duplicate, "peers[1].address"}),
 	)
 })
