@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controlplane_test runs a shoot on OpenStack, vSphere and bare metal with the control plane that the charts make of its
+// ControlPlane: gardener-resource-manager applies it, and its cloud-controller-manager and its storage drivers run as processes.
+package controlplane_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/pods"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
+)
+
+func TestControlPlane(t *testing.T) {
+	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(inTime)
+	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
+	RunSpecs(t, "Control Plane Suite")
+}
+
+// inTime is enough for what happens at once, on a machine that is busy with other tests, too.
+const inTime = 2 * time.Minute
+
+// The sites of the shoot, and the zone of each.
+const (
+	cloud, vc, racks, hall                = "cloud", "vc", "racks", "hall"
+	cloudZone, vcZone, rackZone, hallZone = "cloud-a", "vc-1", "rack-1", "hall-1"
+)
+
+var zones = map[string]string{cloud: cloudZone, vc: vcZone, racks: rackZone, hall: hallZone}
+
+// The Deployments and containers that run as processes.
+const (
+	manager, managerContainer = "cloud-controller-manager", "cloud-controller-manager-hybrid"
+	cinder, cinderContainer   = "csi-cinder-controller", "cinder-csi-plugin"
+)
+
+var (
+	inventory *metal.Inventory
+	// proxy stands between the shoot's processes and OpenStack. The test and the played kubelets do not use it.
+	proxy *countproxy.Proxy
+	local *shoot.Shoot
+	c     client.Client
+	bed   *openstack.Bed
+	// key is the credential of the OpenStack site.
+	key applicationCredential
+)
+
+var _ = BeforeSuite(func(ctx SpecContext) {
+	var err error
+	bed, err = openstack.NewBed()
+	Expect(err).NotTo(HaveOccurred())
+	started, err := bed.Start(ctx, GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	if started {
+		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(2*time.Minute))
+	}
+	proxy, err = countproxy.New(openstack.Services()...)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(proxy.Close)
+	server, err := vcenter.Start(ctx, GinkgoT().TempDir(), vcenter.Options{Guest: time.Second})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx SpecContext) {
+		Expect(server.Check()).To(Succeed())
+		server.Stop(ctx)
+	})
+	startInventory(ctx)
+
+	binaries, err := shoot.Build(ctx, GinkgoT().TempDir(), GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	dir, err := os.MkdirTemp("", "cp") // the sockets of the storage drivers have short paths
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(os.RemoveAll, dir)
+	local, err = shoot.Start(ctx, shoot.Options{
+		Name: "shoot--cp--" + rand.String(5), Dir: dir, Bed: bed, VCenter: server, Inventory: inventory, Binaries: binaries,
+		Workloads: true, Programs: programs(filepath.Dir(binaries.Extension)),
+	})
+	DeferCleanup(local.Stop)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx SpecContext) { Expect(local.Sweep(ctx)).To(Succeed()) }, NodeTimeout(5*time.Minute))
+	c = local.Seed.Client
+	Expect(landscape.CRDs{
+		Module: "github.com/gardener/gardener",
+		Folder: filepath.Join("example", "seed-crds"),
+		Files:  []string{"10-crd-monitoring.coreos.com_prometheusrules.yaml", "10-crd-monitoring.coreos.com_servicemonitors.yaml"},
+	}.Install(ctx, local.Seed.Cluster.Config)).To(Succeed())
+
+	Expect(local.CreateCluster(ctx, func(site *v1alpha1.CloudProfileSite) {
+		if site.OpenStack != nil {
+			site.OpenStack.AuthURL = proxy.Rewrite(site.OpenStack.AuthURL)
+		}
+	})).To(Succeed())
+	key = newApplicationCredential(ctx, local.Name)
+	useCredential(ctx, key)
+	changeShoot(ctx, func(s *shootChange) { s.controlPlane.Sites = []v1alpha1.ControlPlaneSite{balancedRacks} })
+}, NodeTimeout(25*time.Minute))
+
+// programs are the containers of the control plane that run here: all that need no data path.
+func programs(ours string) []pods.Program {
+	bin := filepath.Join(landscape.Root(), "hack", "bin")
+	election := []string{"--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=500ms", "--node-monitor-period=1s"}
+	result := []pods.Program{
+		{Deployment: manager, Container: managerContainer, Path: filepath.Join(ours, "cloud-controller-manager-hybrid"), Args: election},
+		{Deployment: cinder, Container: cinderContainer, Path: filepath.Join(ours, "cinder-csi-plugin-hybrid")},
+		{Deployment: "csi-snapshot-controller", Container: "csi-snapshot-controller", Path: filepath.Join(bin, "snapshot-controller")},
+		{Deployment: "local-volumes-controller", Container: "local-path-provisioner", Path: filepath.Join(bin, "local-path-provisioner")},
+	}
+	for _, sidecar := range []string{"csi-provisioner", "csi-attacher", "csi-resizer", "csi-snapshotter"} {
+		result = append(result, pods.Program{Deployment: cinder, Container: sidecar, Path: filepath.Join(bin, sidecar)})
+	}
+	return result
+}
+
+// startInventory starts the inventory and makes its hosts.
+func startInventory(ctx context.Context) {
+	GinkgoHelper()
+	var err error
+	inventory, err = metal.Start(ctx, metal.Options{Dir: GinkgoT().TempDir(), Metal3: true, IronCore: true, IPAM: true})
+	DeferCleanup(inventory.Stop)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(inventory.Grant(ctx)).To(Succeed())
+	Expect(inventory.MakePool(ctx, metal.Pool{Name: "racks", Addresses: []string{"10.250.8.10-10.250.11.250"}, Prefix: 22, Gateway: "10.250.8.1"})).To(Succeed())
+	_, err = inventory.MakeHosts(ctx, metal.Batch{Prefix: "rack-1-s", Count: 2, Labels: map[string]string{"rack": "r1", "size": "s"}})
+	Expect(err).NotTo(HaveOccurred())
+	_, err = inventory.MakeServers(ctx, metal.Batch{Prefix: "hall-1-s", Count: 2, Labels: map[string]string{"hall": "h1", "size": "s"}})
+	Expect(err).NotTo(HaveOccurred())
+}
+
+var _ = ReportAfterEach(func(report SpecReport) {
+	if !report.Failed() || local == nil || local.Seed == nil {
+		return
+	}
+	processes := local.Seed.Processes()
+	if local.ControlPlane != nil {
+		for _, p := range programs("") {
+			if process := local.ControlPlane.Process(p.Deployment, p.Container); process != nil {
+				processes = append(processes, process)
+			}
+		}
+	}
+	for _, process := range processes {
+		AddReportEntry(process.Name, process.Tail(40), ReportEntryVisibilityFailureOrVerbose)
+	}
+})
