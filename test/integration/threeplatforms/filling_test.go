@@ -11,10 +11,14 @@ import (
 	"sync"
 	"time"
 
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	eventsv1 "k8s.io/api/events/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/scaler"
 )
@@ -25,6 +29,21 @@ func newScaler() *scaler.Scaler {
 		Seed: local.Seed.Client, Worker: client.ObjectKey{Namespace: local.Name, Name: "hybrid"},
 		Report: func(line string) { GinkgoWriter.Println("scaler: " + line) },
 	}
+}
+
+// expectToldExhausted expects that the Infrastructure was told of a machine that waited for a host, and of its end.
+func expectToldExhausted(ctx context.Context) {
+	GinkgoHelper()
+	told := &eventsv1.EventList{}
+	Expect(local.Seed.Client.List(ctx, told, client.InNamespace(local.Name))).To(Succeed())
+	Expect(told.Items).To(ContainElement(And(
+		HaveField("Regarding.Kind", "Infrastructure"), HaveField("Reason", sitehealth.ReasonExhausted), HaveField("Note", HavePrefix("site \"racks\": ")))))
+	Eventually(func() ([]gardencorev1beta1.Condition, error) {
+		list := &extensionsv1alpha1.InfrastructureList{}
+		err := local.Seed.Client.List(ctx, list, client.InNamespace(local.Name))
+		return list.Items[0].Status.Conditions, err
+	}).WithContext(ctx).Within(time.Minute).Should(ContainElement(And(
+		HaveField("Type", BeEquivalentTo(sitehealth.ConditionPrefix+"racks")), HaveField("Reason", sitehealth.ReasonAvailable))))
 }
 
 func fillingSpecs() {
@@ -44,6 +63,7 @@ func fillingSpecs() {
 		expectRunning(ctx, burst(), rack, largeHosts, inTime)
 		Expect(identities(ctx, burst(), rack)).To(HaveEach(HavePrefix("metal3://hosts/rack-1-l-")))
 		Expect(inventory.Journal.Conflicts()).To(BeEmpty())
+		expectToldExhausted(ctx)
 	}, SpecTimeout(8*time.Minute))
 
 	It("should give the hosts back when their nodes are not needed any more", func(ctx SpecContext) {
