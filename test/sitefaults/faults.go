@@ -69,9 +69,13 @@ func (l *Lab) Faults() []Fault {
 			End:   func(context.Context) error { return l.others.BringUp(inventoryService) },
 		},
 		{
-			Name: "OpenStack disabled the user", Sites: cloud, Reason: sitehealth.ReasonUnauthorized,
-			Begin: func(ctx context.Context) error { return l.project.SetEnabled(ctx, false) },
-			End:   func(ctx context.Context) error { return l.project.SetEnabled(ctx, true) },
+			Name: "the password of OpenStack is wrong", Sites: cloud, Reason: sitehealth.ReasonUnauthorized,
+			Begin: func(ctx context.Context) error {
+				return l.SetCredentials(ctx, map[string]string{shoot.Sites[0] + ".password": "wrong"})
+			},
+			End: func(ctx context.Context) error {
+				return l.SetCredentials(ctx, map[string]string{shoot.Sites[0] + ".password": l.project.Credentials.Password})
+			},
 		},
 		{
 			Name: "the password of the vCenter is wrong", Sites: vc, Reason: sitehealth.ReasonUnauthorized,

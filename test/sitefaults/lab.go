@@ -202,10 +202,11 @@ func (l *Lab) SetCredentials(ctx context.Context, entries map[string]string) err
 
 // Condition returns a condition of the Infrastructure, nil if there is none of the type.
 func (l *Lab) Condition(ctx context.Context, conditionType gardencorev1beta1.ConditionType) (*gardencorev1beta1.Condition, error) {
-	if err := l.Shoot.Seed.Client.Get(ctx, client.ObjectKeyFromObject(l.Infrastructure), l.Infrastructure); err != nil {
+	infra := &extensionsv1alpha1.Infrastructure{}
+	if err := l.Shoot.Seed.Client.Get(ctx, client.ObjectKeyFromObject(l.Infrastructure), infra); err != nil {
 		return nil, err
 	}
-	return v1beta1helper.GetCondition(l.Infrastructure.Status.Conditions, conditionType), nil
+	return v1beta1helper.GetCondition(infra.Status.Conditions, conditionType), nil
 }
 
 // Await waits until the condition of a site has the reason, and returns how long that took.

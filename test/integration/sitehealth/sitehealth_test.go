@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
@@ -64,41 +65,94 @@ var _ = Describe("The health of sites", Ordered, func() {
 	}, SpecTimeout(4*time.Minute))
 
 	It("should be told within a minute, as should be that a site is well again, and not of other sites", func(ctx SpecContext) {
-		for _, fault := range lab.Faults() {
-			By(fault.Name)
-			Expect(fault.Begin(ctx)).To(Succeed())
-			told := awaitAll(ctx, fault.Sites, fault.Reason)
-
-			controlPlane := condition(ctx, gardencorev1beta1.ShootControlPlaneHealthy)
-			switch {
-			case fault.Reason == sitehealth.ReasonQuota:
-				Expect(controlPlane.Status).To(Equal(gardencorev1beta1.ConditionTrue))
-			case slices.Contains(fault.Sites, defaultSite):
-				Expect(controlPlane.Status).To(Equal(gardencorev1beta1.ConditionFalse))
-			default:
-				Expect(controlPlane.Status).To(Equal(gardencorev1beta1.ConditionProgressing))
-			}
-			for _, site := range sitefaults.Sites() {
-				of := condition(ctx, gardencorev1beta1.ConditionType(sitehealth.ConditionPrefix+site))
-				if !slices.Contains(fault.Sites, site) {
-					Expect(of.Status).To(Equal(gardencorev1beta1.ConditionTrue), "%s: %s", site, of.Message)
-					Expect(controlPlane.Message).NotTo(ContainSubstring("site %q", site))
-					continue
-				}
-				Expect(of.Message).To(HavePrefix("site %q: ", site))
-				if fault.Reason != sitehealth.ReasonQuota {
-					Expect(controlPlane.Message).To(ContainSubstring("site %q: ", site))
+		for _, round := range rounds(lab.Faults()) {
+			disturbed := map[string]string{}
+			inRound(round, func(fault sitefaults.Fault) {
+				Expect(fault.Begin(ctx)).To(Succeed())
+			})
+			inRound(round, func(fault sitefaults.Fault) {
+				told := awaitAll(ctx, fault.Sites, fault.Reason)
+				Expect(told).To(BeNumerically("<=", inTime), fault.Name)
+				AddReportEntry(fault.Name, fmt.Sprintf("told after %.1f s", told.Seconds()), ReportEntryVisibilityAlways)
+			})
+			for _, fault := range round {
+				for _, site := range fault.Sites {
+					disturbed[site] = fault.Reason
 				}
 			}
+			expectTold(ctx, disturbed)
 
-			Expect(fault.End(ctx)).To(Succeed())
-			well := awaitAll(ctx, fault.Sites, sitehealth.ReasonAvailable)
+			inRound(round, func(fault sitefaults.Fault) {
+				Expect(fault.End(ctx)).To(Succeed())
+			})
+			inRound(round, func(fault sitefaults.Fault) {
+				well := awaitAll(ctx, fault.Sites, sitehealth.ReasonAvailable)
+				Expect(well).To(BeNumerically("<=", inTime), fault.Name)
+				AddReportEntry(fault.Name, fmt.Sprintf("well after %.1f s", well.Seconds()), ReportEntryVisibilityAlways)
+			})
 			Eventually(func() gardencorev1beta1.ConditionStatus {
 				return condition(ctx, gardencorev1beta1.ShootControlPlaneHealthy).Status
 			}).WithContext(ctx).Within(5 * time.Second).Should(Equal(gardencorev1beta1.ConditionTrue))
-			AddReportEntry(fault.Name, fmt.Sprintf("told after %.1f s, well after %.1f s: %s", told.Seconds(), well.Seconds(), controlPlane.Message), ReportEntryVisibilityAlways)
-			Expect(told).To(BeNumerically("<=", inTime), fault.Name)
-			Expect(well).To(BeNumerically("<=", inTime), fault.Name)
 		}
 	}, SpecTimeout(15*time.Minute))
 })
+
+// rounds puts faults of different sites together, at most two of them, so that some site is well in each round.
+func rounds(faults []sitefaults.Fault) [][]sitefaults.Fault {
+	var result [][]sitefaults.Fault
+	for len(faults) > 0 {
+		round := faults[:1]
+		rest := faults[1:]
+		if i := slices.IndexFunc(rest, func(f sitefaults.Fault) bool { return f.Sites[0] != round[0].Sites[0] }); i >= 0 {
+			round = []sitefaults.Fault{round[0], rest[i]}
+			rest = slices.Delete(slices.Clone(rest), i, i+1)
+		}
+		result, faults = append(result, round), rest
+	}
+	return result
+}
+
+// inRound does the same with all faults of a round at the same time.
+func inRound(round []sitefaults.Fault, do func(sitefaults.Fault)) {
+	var group sync.WaitGroup
+	for _, fault := range round {
+		group.Go(func() {
+			defer GinkgoRecover()
+			do(fault)
+		})
+	}
+	group.Wait()
+}
+
+// expectTold expects that the conditions name the disturbed sites, for which there are reasons, and no others.
+func expectTold(ctx context.Context, disturbed map[string]string) {
+	GinkgoHelper()
+	expected := gardencorev1beta1.ConditionTrue
+	for site, reason := range disturbed {
+		switch {
+		case reason == sitehealth.ReasonQuota:
+		case site == defaultSite:
+			expected = gardencorev1beta1.ConditionFalse
+		case expected == gardencorev1beta1.ConditionTrue:
+			expected = gardencorev1beta1.ConditionProgressing
+		}
+	}
+	var controlPlane gardencorev1beta1.Condition
+	Eventually(func() gardencorev1beta1.ConditionStatus {
+		controlPlane = condition(ctx, gardencorev1beta1.ShootControlPlaneHealthy)
+		return controlPlane.Status
+	}).WithContext(ctx).Within(5 * time.Second).Should(Equal(expected))
+	for _, site := range sitefaults.Sites() {
+		of := condition(ctx, gardencorev1beta1.ConditionType(sitehealth.ConditionPrefix+site))
+		reason, ok := disturbed[site]
+		if !ok {
+			Expect(of.Status).To(Equal(gardencorev1beta1.ConditionTrue), "%s: %s", site, of.Message)
+			Expect(controlPlane.Message).NotTo(ContainSubstring("site %q", site))
+			continue
+		}
+		Expect(of.Message).To(HavePrefix("site %q: ", site))
+		if reason != sitehealth.ReasonQuota {
+			Expect(controlPlane.Message).To(ContainSubstring("site %q: ", site))
+		}
+	}
+}

@@ -20,7 +20,7 @@ import (
 // memberRole is the role of users in their projects.
 const memberRole = "member"
 
-// Project is a project that only one test uses, so that its quotas and its user can be changed.
+// Project is a project that only one test uses, so that its quotas can be changed.
 type Project struct {
 	// Credentials are those of its only user.
 	Credentials Credentials
@@ -83,11 +83,6 @@ func (p *Project) create(ctx context.Context, name, password string) error {
 // SetServerQuota limits the servers of the project.
 func (p *Project) SetServerQuota(ctx context.Context, servers int) error {
 	return quotasets.Update(ctx, p.compute, p.project, quotasets.UpdateOpts{Instances: &servers}).Err
-}
-
-// SetEnabled lets the user sign in, or ends all sessions of the user and lets nobody sign in.
-func (p *Project) SetEnabled(ctx context.Context, enabled bool) error {
-	return users.Update(ctx, p.identity, p.user, users.UpdateOpts{Enabled: &enabled}).Err
 }
 
 // Delete deletes what NewProject made.
