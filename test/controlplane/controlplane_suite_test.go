@@ -49,7 +49,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	config, err := environment.Start()
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(environment.Stop)
-	Expect(landscape.InstallCRDs(ctx, config)).To(Succeed())
+	Expect(landscape.InstallCRDs(ctx, config,
+		"10-crd-monitoring.coreos.com_prometheusrules.yaml", "10-crd-monitoring.coreos.com_servicemonitors.yaml")).To(Succeed())
 
 	scheme := runtime.NewScheme()
 	utilruntime.Must(addToScheme(scheme))

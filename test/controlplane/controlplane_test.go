@@ -5,6 +5,7 @@
 package controlplane_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -138,10 +139,12 @@ var _ = Describe("The ControlPlane of a shoot on all platforms", Ordered, Contin
 	// reconcile lets the ControlPlane be reconciled with what changed since before.
 	reconcile := func(ctx context.Context, before *extensionsv1alpha1.ControlPlane) {
 		GinkgoHelper()
-		controlPlane.Annotations = map[string]string{"gardener.cloud/operation": "reconcile"}
+		const operation = "gardener.cloud/operation"
+		controlPlane.Annotations = map[string]string{operation: "reconcile"}
 		Expect(apiServer.Patch(ctx, controlPlane, client.MergeFrom(before))).To(Succeed())
 		Eventually(func(g Gomega) {
 			g.Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(controlPlane), controlPlane)).To(Succeed())
+			g.Expect(controlPlane.Annotations).NotTo(HaveKey(operation))
 			g.Expect(controlPlane.Status.ObservedGeneration).To(Equal(controlPlane.Generation))
 			g.Expect(controlPlane.Status.LastOperation).To(HaveField("State", gardencorev1beta1.LastOperationStateSucceeded))
 		}).WithTimeout(time.Minute).Should(Succeed())
@@ -281,6 +284,26 @@ var _ = Describe("The ControlPlane of a shoot on all platforms", Ordered, Contin
 
 	It("should be what the apiserver takes", func(ctx SpecContext) {
 		expectTaken(ctx, crds, config, seed, shoot, storageClasses)
+	})
+
+	It("should be what the apiserver takes for shoots of all versions of Kubernetes", func(ctx SpecContext) {
+		const current = "1.36.3"
+		cluster := &extensionsv1alpha1.Cluster{}
+		Expect(apiServer.Get(ctx, client.ObjectKey{Name: namespace}, cluster)).To(Succeed())
+		ofCurrent := cluster.Spec.Shoot.Raw
+		for _, version := range []string{"1.32.9", "1.33.5", "1.34.2", "1.35.1", current} {
+			By(version)
+			cluster.Spec.Shoot.Raw = bytes.ReplaceAll(ofCurrent, []byte(current), []byte(version))
+			Expect(string(cluster.Spec.Shoot.Raw)).To(ContainSubstring(version))
+			Expect(apiServer.Update(ctx, cluster)).To(Succeed())
+			reconcile(ctx, controlPlane.DeepCopy())
+			seed := managedResource(ctx, genericactuator.ControlPlaneSeedChartResourceName)
+			Expect(of[appsv1.Deployment](seed, "Deployment")).To(HaveLen(len(deployments)))
+			expectTaken(ctx, managedResource(ctx, genericactuator.ControlPlaneShootCRDsChartResourceName), seed,
+				managedResource(ctx, genericactuator.ControlPlaneSeedConfigurationChartResourceName),
+				managedResource(ctx, genericactuator.ControlPlaneShootChartResourceName),
+				managedResource(ctx, genericactuator.StorageClassesChartResourceName))
+		}
 	})
 
 	It("should be what the apiserver takes with load balancers on nodes", func(ctx SpecContext) {
