@@ -137,8 +137,10 @@ func startInventory(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred())
 	Expect(inventory.Grant(ctx)).To(Succeed())
 	Expect(inventory.MakePool(ctx, metal.Pool{Name: "racks", Addresses: []string{"10.250.8.10-10.250.11.250"}, Prefix: 22, Gateway: "10.250.8.1"})).To(Succeed())
-	_, err = inventory.MakeHosts(ctx, metal.Batch{Prefix: "rack-1-s", Count: 2, Labels: map[string]string{"rack": "r1", "size": "s"}})
-	Expect(err).NotTo(HaveOccurred())
+	for _, size := range []string{"s", "l"} {
+		_, err = inventory.MakeHosts(ctx, metal.Batch{Prefix: "rack-1-" + size, Count: 2, Labels: map[string]string{"rack": "r1", "size": size}})
+		Expect(err).NotTo(HaveOccurred())
+	}
 	_, err = inventory.MakeServers(ctx, metal.Batch{Prefix: "hall-1-s", Count: 2, Labels: map[string]string{"hall": "h1", "size": "s"}})
 	Expect(err).NotTo(HaveOccurred())
 }

@@ -7,6 +7,7 @@ package controlplane_test
 import (
 	"time"
 
+	"github.com/gardener/gardener/extensions/pkg/controller/controlplane/genericactuator"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -19,10 +20,17 @@ import (
 const (
 	cloudClass, racksClass      = "cloud-standard", "racks-local"
 	cinderDriver, vsphereDriver = "cinder.csi.openstack.org", "csi.vsphere.vmware.com"
+	vsphereZone                 = "topology.csi.vmware.com/k8s-zone"
+)
+
+// The DaemonSets of the sites with their namespaces.
+const (
+	cinderNodes, vsphereNodes = "kube-system/csi-cinder-node-" + cloud, "kube-system/csi-vsphere-node-" + vc
+	speakers                  = "metallb-" + racks + "/metallb-speaker"
 )
 
 // The specs of this container are in several files; what they need of each other is in its order.
-var _ = Describe("The control plane of a shoot on OpenStack, vSphere and bare metal", Ordered, func() {
+var _ = Describe("The control plane of a shoot on OpenStack, vSphere and bare metal", Ordered, ContinueOnFailure, func() {
 	var byHand *corev1.Node
 
 	BeforeAll(func(ctx SpecContext) { byHand = joinByHand(ctx) }, NodeTimeout(time.Minute))
@@ -42,8 +50,11 @@ var _ = Describe("The control plane of a shoot on OpenStack, vSphere and bare me
 		Expect(seedDeployments(ctx)).To(Equal(map[string]int32{
 			manager: 1, cinder: 1, "csi-snapshot-controller": 1, "csi-vsphere-controller": 1, "local-volumes-controller": 1,
 		}))
-		Expect(applied(ctx)).To(ConsistOf("extension-controlplane-seed-config", "extension-controlplane-seed", "extension-controlplane-shoot",
-			"extension-controlplane-shoot-crds", "extension-controlplane-storageclasses"))
+		Expect(applied(ctx)).To(ConsistOf(
+			genericactuator.ControlPlaneSeedConfigurationChartResourceName, genericactuator.ControlPlaneSeedChartResourceName,
+			genericactuator.ControlPlaneShootChartResourceName, genericactuator.ControlPlaneShootCRDsChartResourceName,
+			genericactuator.StorageClassesChartResourceName,
+		))
 		running(ctx)
 	}, SpecTimeout(8*time.Minute))
 
@@ -76,16 +87,20 @@ var _ = Describe("The control plane of a shoot on OpenStack, vSphere and bare me
 			Expect(class.VolumeBindingMode).To(HaveValue(Equal(storagev1.VolumeBindingWaitForFirstConsumer)), class.Name)
 			Expect(class.AllowedTopologies).NotTo(BeEmpty(), class.Name)
 			for _, term := range class.AllowedTopologies {
-				Expect(term.MatchLabelExpressions).To(ContainElement(And(HaveField("Key", v1alpha1.LabelSite), HaveField("Values", HaveLen(1)))), class.Name)
+				// The zones of a vCenter have the site's tags, which no other site has.
+				Expect(term.MatchLabelExpressions).To(ContainElement(Or(
+					And(HaveField("Key", v1alpha1.LabelSite), HaveField("Values", HaveLen(1))),
+					And(HaveField("Key", vsphereZone), HaveField("Values", ConsistOf(vcZone, "vc-2"))),
+				)), class.Name)
 			}
 		}
 	}, SpecTimeout(time.Minute))
 
 	It("should run what a site needs on the nodes of that site alone, and leave a node joined by hand to others", func(ctx SpecContext) {
-		want := map[string][]string{"csi-cinder-node-cloud": nodesIn(ctx, cloudZone), "csi-vsphere-node-vc": nodesIn(ctx, vcZone), "metallb-speaker-racks": nodesIn(ctx, rackZone)}
+		want := map[string][]string{cinderNodes: nodesIn(ctx, cloudZone), vsphereNodes: nodesIn(ctx, vcZone), speakers: nodesIn(ctx, rackZone)}
 		Eventually(places).WithContext(ctx).WithArguments(ctx).Should(Equal(want))
-		Eventually(drivers).WithArguments(ctx, want["csi-cinder-node-cloud"][0]).Should(ConsistOf(cinderDriver))
-		Eventually(drivers).WithArguments(ctx, want["csi-vsphere-node-vc"][0]).Should(ConsistOf(vsphereDriver))
+		Eventually(drivers).WithArguments(ctx, want[cinderNodes][0]).Should(ConsistOf(cinderDriver))
+		Eventually(drivers).WithArguments(ctx, want[vsphereNodes][0]).Should(ConsistOf(vsphereDriver))
 
 		expectBound(ctx, podOn(ctx, "on-by-hand", byHand.Name, ""), "")
 		Consistently(func(g Gomega) {

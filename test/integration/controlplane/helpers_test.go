@@ -130,13 +130,14 @@ func places(ctx context.Context) map[string][]string {
 	Expect(c.List(ctx, pods)).To(Succeed())
 	result := map[string][]string{}
 	for _, set := range sets.Items {
-		result[set.Name] = []string{}
+		on := []string{}
 		for _, pod := range pods.Items {
 			if metav1.IsControlledBy(&pod, &set) {
-				result[set.Name] = append(result[set.Name], pod.Spec.NodeName)
+				on = append(on, pod.Spec.NodeName)
 			}
 		}
-		slices.Sort(result[set.Name])
+		slices.Sort(on)
+		result[set.Namespace+"/"+set.Name] = on
 	}
 	return result
 }

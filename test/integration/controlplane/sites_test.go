@@ -44,7 +44,7 @@ func siteSpecs() {
 		reconcileControlPlane(ctx)
 		applied(ctx)
 		Expect(configuredSites(ctx)).To(ConsistOf(cloud, vc, racks, hall))
-		Expect(daemonSets(ctx)).To(ContainElement("csi-vsphere-node-vc"))
+		Expect(daemonSets(ctx)).To(ContainElement(vsphereNodes))
 
 		reconcileWorker(ctx, 3, func(zones []string) []string {
 			return slices.DeleteFunc(zones, func(zone string) bool { return zone == vcZone })
@@ -53,7 +53,7 @@ func siteSpecs() {
 		reconcileInfrastructure(ctx)
 		reconcileControlPlane(ctx)
 		Eventually(configuredSites).WithContext(ctx).WithArguments(ctx).Should(ConsistOf(cloud, racks, hall))
-		Eventually(daemonSets).WithContext(ctx).WithArguments(ctx).Should(ConsistOf("csi-cinder-node-cloud", "metallb-speaker-racks"))
+		Eventually(daemonSets).WithContext(ctx).WithArguments(ctx).Should(ConsistOf(cinderNodes, speakers))
 		Eventually(seedDeployments).WithContext(ctx).WithArguments(ctx).ShouldNot(HaveKey("csi-vsphere-controller"))
 		Expect(identitiesBeside(ctx, vcZone)).To(Equal(others))
 		Expect(running(ctx)).To(Equal(processes))
@@ -71,7 +71,7 @@ func siteSpecs() {
 		for name := range identities(ctx, vcZone) {
 			Expect(initialized(ctx, nodeOf(ctx, name)).Spec.ProviderID).To(HavePrefix("vsphere://"))
 		}
-		Eventually(places).WithContext(ctx).WithArguments(ctx).Should(HaveKeyWithValue("csi-vsphere-node-vc", nodesIn(ctx, vcZone)))
+		Eventually(places).WithContext(ctx).WithArguments(ctx).Should(HaveKeyWithValue(vsphereNodes, nodesIn(ctx, vcZone)))
 		Expect(configuredSites(ctx)).To(ConsistOf(cloud, vc, racks, hall))
 		Expect(identitiesBeside(ctx, vcZone)).To(Equal(others))
 		Expect(running(ctx)).To(Equal(processes))
