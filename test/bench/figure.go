@@ -196,6 +196,18 @@ var figures = []Figure{
 		Measure: measureCloudBesideMetal, Count: overAlone,
 	},
 	{
+		ID: "ccm-rss-mib", Unit: "MiB", Peer: 133, PeerNote: "the peer has a process for each of two platforms",
+		Measure: shared(measureCloudControllers), Count: worst(quantityMemory),
+	},
+	{
+		ID: "ccm-binary-mib", Unit: "MiB",
+		Measure: measureBinary, Count: worst(quantitySize),
+	},
+	{
+		ID: "ccm-init-seconds-one-site-hanging", Unit: "s", Target: new(1.0), Peer: 25, PeerNote: "the peer has one queue for all sites",
+		Measure: shared(measureCloudControllers), Count: worstNode,
+	},
+	{
 		ID: "site-fault-to-condition-seconds", Unit: "s", Target: new(60.0),
 		Measure: shared(measureSiteFaults), Count: worst(quantityTold),
 	},

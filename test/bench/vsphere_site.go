@@ -43,16 +43,23 @@ type vsphereSite struct {
 	inspector *vim25.Client
 	dir       string
 	counter   *counter
+	shoot     string
 
 	sessions *client.Sessions
 	machines platform.Machines
 	site     *site.Site
+	status   *v1alpha1.SiteStatus
 	spec     *v1alpha1.MachineProviderSpec
 }
 
-// newVSphereSite starts a vCenter, makes the site's infrastructure and resolves a machine class.
-func newVSphereSite(ctx context.Context, options vcenter.Options) (s *vsphereSite, err error) {
-	s = &vsphereSite{}
+// newVSphereSite starts a vCenter, makes the infrastructure of a shoot that has only this site and resolves a machine class.
+func newVSphereSite(ctx context.Context, options vcenter.Options) (*vsphereSite, error) {
+	return newVSphereSiteOf(ctx, vsphereShoot, options)
+}
+
+// newVSphereSiteOf does the same for a shoot that has other sites, too.
+func newVSphereSiteOf(ctx context.Context, shoot string, options vcenter.Options) (s *vsphereSite, err error) {
+	s = &vsphereSite{shoot: shoot}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -80,7 +87,7 @@ func (s *vsphereSite) newSite() *site.Site {
 	return &site.Site{
 		Name:     vsphereSiteName,
 		Platform: v1alpha1.PlatformVSphere,
-		Shoot:    vsphereShoot,
+		Shoot:    s.shoot,
 		Profile: &v1alpha1.CloudProfileSite{
 			Name:    vsphereSiteName,
 			Region:  "west",
@@ -112,7 +119,8 @@ func (s *vsphereSite) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.spec = &v1alpha1.MachineProviderSpec{Site: vsphereSiteName, Shoot: vsphereShoot}
+	s.status = status
+	s.spec = &v1alpha1.MachineProviderSpec{Site: vsphereSiteName, Shoot: s.shoot}
 	return machineclasses.New(s.sessions).Resolve(ctx, platform.MachineClassRequest{
 		Site:        s.site,
 		Status:      status,
@@ -142,7 +150,7 @@ func (s *vsphereSite) close() error {
 // request is for a machine with the name.
 func (s *vsphereSite) request(name string) platform.MachineRequest {
 	return platform.MachineRequest{
-		Name:        vsphereShoot + "-" + name,
+		Name:        s.shoot + "-" + name,
 		Spec:        s.spec,
 		Credentials: s.site.Credentials,
 		UserData:    []byte("#cloud-config\n"),
