@@ -27,8 +27,8 @@ integration="$(grep /test/integration/ <<<"$packages" || true)"
 # Two suites run at the same time, as they wait most of the time. Those with the longest tests come first; the one that takes a
 # project's quota away runs alone.
 alone="$(grep /test/integration/faults$ <<<"$integration" || true)"
-together="$(for suite in threeplatforms openstack crash twoplatforms shoot; do grep "/test/integration/$suite$" <<<"$integration" || true; done
-  grep -vE '/test/integration/(faults|threeplatforms|openstack|crash|twoplatforms|shoot)$' <<<"$integration" || true)"
+together="$(for suite in threeplatforms openstack crash controlplane twoplatforms shoot; do grep "/test/integration/$suite$" <<<"$integration" || true; done
+  grep -vE '/test/integration/(faults|threeplatforms|openstack|crash|controlplane|twoplatforms|shoot)$' <<<"$integration" || true)"
 unit="$(grep -v /test/integration/ <<<"$packages" || true)"
 concurrent="$(grep -E "$racy" <<<"$unit" || true)"
 others="$(comm -23 <(sort <<<"$unit") <(sort <<<"$concurrent"))"

@@ -250,6 +250,11 @@ func podOn(ctx context.Context, name, nodeName, class string) *corev1.Pod {
 func removePod(ctx context.Context, pod *corev1.Pod) {
 	GinkgoHelper()
 	Expect(c.Delete(ctx, pod)).To(Succeed())
+	Eventually(func(g Gomega) { // a volume that is still attached is tried again only after a while
+		attachments := &storagev1.VolumeAttachmentList{}
+		g.Expect(c.List(ctx, attachments)).To(Succeed())
+		g.Expect(attachments.Items).To(BeEmpty())
+	}).WithContext(ctx).Should(Succeed())
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}}
 	Expect(client.IgnoreNotFound(c.Delete(ctx, claim))).To(Succeed())
 	Eventually(func(g Gomega) {
