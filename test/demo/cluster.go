@@ -14,12 +14,13 @@ import (
 	"syscall"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/kubelets"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
 
-// startCluster builds what is missing and starts etcd and kube-apiserver.
+// startCluster builds what is missing and starts the cluster, with what works on pods and ManagedResources.
 func (d *demo) startCluster(ctx context.Context) error {
 	if err := d.command(ctx, filepath.Join(landscape.Root(), "hack", "landscape", "build.sh")); err != nil {
 		return err
@@ -36,11 +37,14 @@ func (d *demo) startCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.landscape, err = landscape.New(landscape.Options{Dir: dir, Namespace: namespace})
+	d.landscape, err = landscape.New(landscape.Options{Dir: dir, Namespace: namespace, Workloads: true})
 	if err != nil {
 		return err
 	}
-	return d.landscape.StartCluster(ctx)
+	if err := d.landscape.StartCluster(ctx); err != nil {
+		return err
+	}
+	return d.startSeedNode(ctx)
 }
 
 // command runs a command in the project's root; its output goes to the screen.
@@ -57,7 +61,7 @@ func (d *demo) command(ctx context.Context, name string, args ...string) error {
 	return nil
 }
 
-// startControllers starts the controllers and plays the kubelets.
+// startControllers starts the controllers and plays the kubelets, whose nodes join with the taints that they have in Gardener.
 func (d *demo) startControllers() error {
 	if err := d.landscape.StartControllers(); err != nil {
 		return err
@@ -65,7 +69,7 @@ func (d *demo) startControllers() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	nodes := &kubelets.Kubelets{
 		Seed: d.landscape.Client, Shoot: d.landscape.Client, Namespace: namespace,
-		Servers: d.active(), Log: logr.Discard(),
+		Servers: d.active(), Pods: true, Cloud: true, Taints: []corev1.Taint{kubelets.CriticalComponentsTaint}, Log: logr.Discard(),
 	}
 	var group sync.WaitGroup
 	group.Go(func() { nodes.Run(ctx) })

@@ -17,12 +17,14 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/pods"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/memory"
 )
 
 const (
 	// namespace is the shoot's namespace and technical ID in example/.
 	namespace = "shoot--local--hybrid"
-	// objectName is the name of the Infrastructure and the Worker in example/.
+	// objectName is the name of the Infrastructure, the ControlPlane and the Worker in example/.
 	objectName = "hybrid"
 	// cloud, vc, racks and hall are the sites.
 	cloud, vc, racks, hall = "cloud", "vc", "racks", "hall"
@@ -53,6 +55,14 @@ type demo struct {
 	size      int32
 	landscape *landscape.Landscape
 	stopNodes func()
+
+	// seed plays the node of the control plane's pods, some of whose containers run as the programs.
+	seed     *pods.Node
+	programs []pods.Program
+	joins    *joins
+
+	sampler      memory.Sampler
+	stopSampling func()
 }
 
 // newDemo returns a demo with the sites whose names are divided by commas; all if there are none.
@@ -86,11 +96,15 @@ func (d *demo) steps() []step {
 		{name: "Sites of the shoot", run: d.checkSites},
 		{name: "Apply the examples", run: d.apply},
 		{name: "Infrastructure on all sites", run: d.waitInfrastructure},
+		{name: "ControlPlane: cloud controllers and storage drivers", run: d.waitControlPlane},
 		{name: "Worker: a pool on all sites", run: d.waitWorker},
+		{name: "Nodes are initialised", run: d.waitInitialised},
+		{name: "A Service gets a load balancer", run: d.balance},
 		{name: "Scale the pool up", run: d.scaleUp},
 		{name: "Fill bare metal, then the cloud", run: d.fill},
 		{name: "Scale all down", run: d.scaleDown},
 		{name: "Roll its image", run: d.roll},
+		{name: "Memory of the shoot's processes", run: d.printMemory},
 	}
 	if d.keep {
 		return steps
@@ -113,6 +127,7 @@ func (d *demo) cleanUp() []step {
 func (d *demo) deletion(always bool) []step {
 	return []step{
 		{name: "Delete the Worker", run: d.deleteWorker, always: always, undo: true},
+		{name: "Delete the ControlPlane", run: d.deleteControlPlane, always: always, undo: true},
 		{name: "Delete the Infrastructure", run: d.deleteInfrastructure, always: always, undo: true},
 		{name: "Nothing is left on any site", run: d.nothingLeft, always: always, undo: true},
 	}
@@ -120,7 +135,7 @@ func (d *demo) deletion(always bool) []step {
 
 // exists reports whether objects of the shoot are there that clean-up has to delete.
 func (d *demo) exists(ctx context.Context) bool {
-	for _, object := range []client.Object{&extensionsv1alpha1.Infrastructure{}, &extensionsv1alpha1.Worker{}} {
+	for _, object := range []client.Object{&extensionsv1alpha1.Infrastructure{}, &extensionsv1alpha1.ControlPlane{}, &extensionsv1alpha1.Worker{}} {
 		if err := d.get(ctx, object); !apierrors.IsNotFound(err) {
 			return true
 		}
@@ -146,8 +161,16 @@ func (d *demo) logs() string {
 
 // stop ends what the demo started.
 func (d *demo) stop(ctx context.Context) error {
-	if d.stopNodes != nil {
-		d.stopNodes()
+	for _, stop := range []func(){d.stopSampling, d.stopNodes} {
+		if stop != nil {
+			stop()
+		}
+	}
+	if d.joins != nil {
+		d.joins.stop()
+	}
+	if d.seed != nil {
+		d.seed.Stop()
 	}
 	if d.landscape != nil {
 		d.landscape.Stop()

@@ -23,14 +23,19 @@ type selection struct {
 	sites []string
 	// zones are the sites of all zones.
 	zones map[string]string
+	// classes are the sites of all storage classes.
+	classes map[string]string
 }
 
-// newSelection reads the zones of the sites.
+// newSelection reads the zones and storage classes of the sites.
 func newSelection(profile *v1alpha1.CloudProfileConfig, sites []string) selection {
-	s := selection{sites: sites, zones: map[string]string{}}
+	s := selection{sites: sites, zones: map[string]string{}, classes: map[string]string{}}
 	for _, site := range profile.Sites {
 		for _, zone := range site.Zones {
 			s.zones[zone.Name] = site.Name
+		}
+		for _, class := range site.StorageClasses {
+			s.classes[class.Name] = site.Name
 		}
 	}
 	return s
@@ -50,14 +55,7 @@ func (s selection) cluster(cluster *extensionsv1alpha1.Cluster) error {
 	if err := s.infrastructureConfig(&provider.InfrastructureConfig); err != nil {
 		return err
 	}
-	controlPlane, err := codec.Decode[v1alpha1.ControlPlaneConfig](provider.ControlPlaneConfig)
-	if err != nil {
-		return err
-	}
-	if !s.keeps(controlPlane.DefaultSite) {
-		controlPlane.DefaultSite = s.sites[0]
-	}
-	if provider.ControlPlaneConfig, err = codec.Encode(controlPlane); err != nil {
+	if err := s.controlPlaneConfig(&provider.ControlPlaneConfig); err != nil {
 		return err
 	}
 	var workers []gardencorev1beta1.Worker
@@ -72,13 +70,37 @@ func (s selection) cluster(cluster *extensionsv1alpha1.Cluster) error {
 		}
 	}
 	provider.Workers = workers
-	cluster.Spec.Shoot.Raw, err = json.Marshal(shoot)
+	content, err := json.Marshal(shoot)
+	cluster.Spec.Shoot.Raw = content
 	return err
 }
 
 // infrastructure keeps the sites in the Infrastructure.
 func (s selection) infrastructure(infrastructure *extensionsv1alpha1.Infrastructure) error {
 	return s.infrastructureConfig(&infrastructure.Spec.ProviderConfig)
+}
+
+// controlPlane lets the default site of the ControlPlane be one that is kept.
+func (s selection) controlPlane(controlPlane *extensionsv1alpha1.ControlPlane) error {
+	return s.controlPlaneConfig(&controlPlane.Spec.ProviderConfig)
+}
+
+func (s selection) controlPlaneConfig(raw **runtime.RawExtension) error {
+	config, err := codec.Decode[v1alpha1.ControlPlaneConfig](*raw)
+	if err != nil {
+		return err
+	}
+	config.DefaultSite = s.defaultSite(config.DefaultSite)
+	*raw, err = codec.Encode(config)
+	return err
+}
+
+// defaultSite is the site that is wanted, or the first that is kept if that is not.
+func (s selection) defaultSite(wanted string) string {
+	if s.keeps(wanted) {
+		return wanted
+	}
+	return s.sites[0]
 }
 
 // worker keeps the zones of the sites in the Worker's pools, and the pools that have any.

@@ -86,6 +86,11 @@ func (d *demo) compare(ctx context.Context) string {
 			return fmt.Sprintf("the server of machine %s is %q", m.Name, server.status)
 		}
 	}
+	for i := range nodes.Items {
+		if missing := notInitialised(&nodes.Items[i]); missing != "" {
+			return missing
+		}
+	}
 	if len(nodes.Items) != len(machines.Items) || len(servers) != len(machines.Items) {
 		return fmt.Sprintf("%d machines, but %d nodes and %d servers", len(machines.Items), len(nodes.Items), len(servers))
 	}

@@ -81,7 +81,7 @@ func (d *demo) machinesHealthy(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// get reads the shoot's Infrastructure or Worker.
+// get reads the shoot's Infrastructure, ControlPlane or Worker.
 func (d *demo) get(ctx context.Context, object client.Object) error {
 	return d.landscape.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: objectName}, object)
 }

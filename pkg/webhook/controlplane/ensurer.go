@@ -35,8 +35,8 @@ const (
 	kubeletArgumentSeparator = " \\\n    "
 )
 
-// driverMemory is what the driver's container requests: what it has resident with few machines. The VPA raises it.
-var driverMemory = resource.MustParse("64Mi")
+// DriverMemory is what the driver's container requests: what it has resident with few machines. The VPA raises it.
+var DriverMemory = resource.MustParse("64Mi")
 
 // ensurer changes what gardenlet deploys for a shoot. It changes nothing that differs between the platforms of one pool, because
 // a pool has one OperatingSystemConfig: such things stand in the user data of a machine.
@@ -87,7 +87,7 @@ func (e *ensurer) EnsureMachineControllerManagerDeployment(ctx context.Context, 
 		return fmt.Errorf("the Cluster of namespace %q has no Shoot", deployment.Namespace)
 	}
 	driver := machinecontrollermanager.ProviderSidecarContainer(cluster.Shoot, deployment.Namespace, v1alpha1.ExtensionName, image.String())
-	driver.Resources.Requests[corev1.ResourceMemory] = driverMemory
+	driver.Resources.Requests[corev1.ResourceMemory] = DriverMemory
 	deployment.Spec.Template.Spec.Containers = extensionswebhook.EnsureContainerWithName(deployment.Spec.Template.Spec.Containers, driver)
 	return nil
 }
