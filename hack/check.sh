@@ -30,7 +30,12 @@ check_scripts() {
 }
 
 check_tidy() {
-  go mod tidy -diff && (cd hack/landscape/binaries && go mod tidy -diff) && (cd hack/landscape/binaries/ipam && go mod tidy -diff) && (cd hack/landscape/binaries/csi && go mod tidy -diff)
+  local module failed=0
+  # metal3 is compiled as a part of the module of baremetal-operator.
+  for module in $(files '*go.mod' | grep -v /metal3/); do
+    (cd "$(dirname "$module")" && go mod tidy -diff) || failed=1
+  done
+  return $failed
 }
 
 check_generated() {

@@ -24,11 +24,12 @@ fi
 
 packages="$(go list "${@:-./...}")"
 integration="$(grep /test/integration/ <<<"$packages" || true)"
-# Two suites run at the same time, as they wait most of the time. Those with the longest tests come first; the one that takes a
+# Three suites run at the same time, as they wait most of the time. Those with the longest tests come first; the one that takes a
 # project's quota away runs alone.
+longest="threeplatforms openstack crash twoplatforms shoot ccm sitehealth controlplane csi"
 alone="$(grep /test/integration/faults$ <<<"$integration" || true)"
-together="$(for suite in threeplatforms openstack crash controlplane twoplatforms shoot; do grep "/test/integration/$suite$" <<<"$integration" || true; done
-  grep -vE '/test/integration/(faults|threeplatforms|openstack|crash|controlplane|twoplatforms|shoot)$' <<<"$integration" || true)"
+together="$(for suite in $longest; do grep "/test/integration/$suite$" <<<"$integration" || true; done
+  grep -vE "/test/integration/(faults|${longest// /|})$" <<<"$integration" || true)"
 unit="$(grep -v /test/integration/ <<<"$packages" || true)"
 concurrent="$(grep -E "$racy" <<<"$unit" || true)"
 others="$(comm -23 <(sort <<<"$unit") <(sort <<<"$concurrent"))"
@@ -61,6 +62,6 @@ run() {
   run "${race[@]}" "$concurrent"
   run "$others"
   started
-  run -p 2 "$together"
+  run -p 3 "$together"
   run "$alone"
 } </dev/null | go run ./hack/testtotals -o "${TOTALS_FILE:-/dev/stdout}"
