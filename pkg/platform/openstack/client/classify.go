@@ -39,8 +39,9 @@ func Classify(err error) error {
 	return fromResponse(err)
 }
 
-// classifyLogin is Classify for a login: what is not found there is the identity API, and never the object that somebody
-// wants to reach. The identity API may quote what it does not accept, so credentials are removed from its message.
+// classifyLogin is Classify for a login: what is not found there is the application credential, whose ID Keystone then tells, or the
+// identity API, and never the object that somebody wants to reach. The identity API may quote what it does not accept, so credentials
+// are removed from its message.
 func classifyLogin(err error, auth *gophercloud.AuthOptions) error {
 	err = Classify(err)
 	var api *apiError
@@ -51,10 +52,13 @@ func classifyLogin(err error, auth *gophercloud.AuthOptions) error {
 			}
 		}
 	}
-	if IsNotFound(err) {
-		return platform.NewError(platform.ClassConfiguration, "authURL: version 3 of the identity API is not found: %w", err)
+	if !IsNotFound(err) {
+		return err
 	}
-	return err
+	if id := auth.ApplicationCredentialID; id != "" && api != nil && strings.Contains(api.fault.Message, id) {
+		return platform.NewError(platform.ClassUnauthenticated, "the application credential does not exist: %w", err)
+	}
+	return platform.NewError(platform.ClassConfiguration, "authURL: version 3 of the identity API is not found: %w", err)
 }
 
 func fromResponse(err error) error {

@@ -288,6 +288,10 @@ var _ = Describe("Sessions", func() {
 		Entry("no domain", func(s site.Credentials) { delete(s, "domainName") }, 0, "", platform.ClassConfiguration, `credentials: key "domainName" is missing`),
 		Entry("no project", func(s site.Credentials) { delete(s, "tenantName") }, 0, "", platform.ClassConfiguration, `credentials: key "tenantName" is missing`),
 		Entry("wrong URL", func(site.Credentials) {}, 404, `{"error": {"code": 404, "message": "Not found."}}`, platform.ClassConfiguration, "authURL: "),
+		Entry("application credential that is gone", func(s site.Credentials) {
+			s["applicationCredentialID"], s["applicationCredentialSecret"] = "ac-1", secret
+		}, 404,
+			`{"error": {"code": 404, "message": "Could not find Application Credential: ac-1.", "title": "Not Found"}}`, platform.ClassUnauthenticated, "the application credential does not exist: "),
 		Entry("proxy without Keystone", func(site.Credentials) {}, 404, "nothing here", platform.ClassTransient, "404 Not Found"),
 		Entry("Keystone's fault", func(site.Credentials) {}, 500, "", platform.ClassTransient, "500 Internal Server Error"),
 	)
