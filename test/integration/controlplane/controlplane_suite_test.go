@@ -108,6 +108,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		}
 	})).To(Succeed())
 	key = newApplicationCredential(ctx, local.Name)
+	DeferCleanup(func(ctx SpecContext) { Expect(key.revoke(ctx)).To(Succeed()) })
 	useCredential(ctx, key)
 	changeShoot(ctx, func(s *shootChange) { s.controlPlane.Sites = []v1alpha1.ControlPlaneSite{balancedRacks} })
 }, NodeTimeout(25*time.Minute))

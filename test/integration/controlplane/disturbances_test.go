@@ -62,7 +62,7 @@ func credentialSpecs() {
 			g.Expect(c.Get(ctx, client.ObjectKey{Namespace: local.Name, Name: "csi-cinder-config"}, secret)).To(Succeed())
 			g.Expect(string(secret.Data["cloud.conf"])).To(ContainSubstring(next.id))
 		}).WithContext(ctx).Should(Succeed())
-		time.Sleep(2 * time.Second) // the kubelet of the seed writes the files
+		Eventually(func() string { return process(ctx, cinder, cinderContainer).Tail(100) }).WithContext(ctx).Should(ContainSubstring("again=true"))
 		Expect(key.revoke(ctx)).To(Succeed())
 		key = next
 

@@ -125,6 +125,7 @@ type applicationCredential struct {
 	revoke     func(context.Context) error
 }
 
+// newApplicationCredential makes a credential, which stays until it is revoked.
 func newApplicationCredential(ctx context.Context, name string) applicationCredential {
 	GinkgoHelper()
 	member, err := bed.Credentials(openstack.Projects[0])
@@ -146,7 +147,6 @@ func newApplicationCredential(ctx context.Context, name string) applicationCrede
 		}
 		return err
 	}
-	DeferCleanup(revoke)
 	return applicationCredential{id: created.ID, secret: created.Secret, revoke: revoke}
 }
 
