@@ -16,11 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// deleteWorker deletes the Worker and waits until it and all machines are gone. A Service that a failure left is deleted before.
+// deleteWorker deletes the Worker and waits until it and all machines are gone.
 func (d *demo) deleteWorker(ctx context.Context) error {
-	if err := client.IgnoreNotFound(d.landscape.Client.Delete(ctx, service())); err != nil {
-		return err
-	}
 	return d.delete(ctx, &extensionsv1alpha1.Worker{})
 }
 

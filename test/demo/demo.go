@@ -99,10 +99,10 @@ func (d *demo) steps() []step {
 		{name: "ControlPlane: cloud controllers and storage drivers", run: d.waitControlPlane},
 		{name: "Worker: a pool on all sites", run: d.waitWorker},
 		{name: "Nodes are initialised", run: d.waitInitialised},
-		{name: "A Service gets a load balancer", run: d.balance},
 		{name: "Scale the pool up", run: d.scaleUp},
 		{name: "Fill bare metal, then the cloud", run: d.fill},
 		{name: "Scale all down", run: d.scaleDown},
+		{name: "A Service has a load balancer", run: d.waitBalancer},
 		{name: "Roll its image", run: d.roll},
 		{name: "Memory of the shoot's processes", run: d.printMemory},
 	}
@@ -126,6 +126,7 @@ func (d *demo) cleanUp() []step {
 // deletion are the steps that delete the shoot's objects and look for what is left.
 func (d *demo) deletion(always bool) []step {
 	return []step{
+		{name: "Delete the Service", run: d.deleteService, always: always, undo: true},
 		{name: "Delete the Worker", run: d.deleteWorker, always: always, undo: true},
 		{name: "Delete the ControlPlane", run: d.deleteControlPlane, always: always, undo: true},
 		{name: "Delete the Infrastructure", run: d.deleteInfrastructure, always: always, undo: true},

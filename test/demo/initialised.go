@@ -106,7 +106,7 @@ func (d *demo) waitInitialised(ctx context.Context) error {
 		rows = append(rows, []string{string(c.Type), string(c.Status), c.Reason, c.Message})
 	}
 	d.printTable([]string{"CONDITION OF THE INFRASTRUCTURE", "STATUS", "REASON", "MESSAGE"}, rows)
-	return nil
+	return d.createService(ctx)
 }
 
 // podsMissing names a DaemonSet whose pods are not all ready; nothing if there is none.

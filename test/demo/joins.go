@@ -40,8 +40,8 @@ func watchJoins(clients kubernetes.Interface) *joins {
 		factory.Shutdown()
 	}
 	_, _ = factory.Core().V1().Nodes().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object any) { j.see(object.(*corev1.Node)) },
-		UpdateFunc: func(_, object any) { j.see(object.(*corev1.Node)) },
+		AddFunc:    func(object any) { j.see(object.(*corev1.Node), time.Now()) },
+		UpdateFunc: func(_, object any) { j.see(object.(*corev1.Node), time.Now()) },
 		DeleteFunc: func(object any) {
 			if name, err := cache.DeletionHandlingMetaNamespaceKeyFunc(object); err == nil {
 				j.forget(name)
@@ -52,15 +52,15 @@ func watchJoins(clients kubernetes.Interface) *joins {
 	return j
 }
 
-func (j *joins) see(node *corev1.Node) {
+func (j *joins) see(node *corev1.Node, now time.Time) {
 	j.mutex.Lock()
 	defer j.mutex.Unlock()
 	n, ok := j.nodes[node.Name]
 	if !ok {
-		n.joined = time.Now()
+		n.joined = now
 	}
 	if n.initialised.IsZero() && !hasTaint(node, uninitialized) {
-		n.initialised = time.Now()
+		n.initialised = now
 	}
 	j.nodes[node.Name] = n
 	j.most = max(j.most, len(j.nodes))

@@ -2,10 +2,11 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Command demo shows the main job on a local landscape: an Infrastructure and a Worker of type hybrid become one shoot on a real
-// OpenStack, a simulated vCenter and bare metal, whose operators are real and whose hardware is simulated. A pool that spans all
-// of them is scaled and rolled, another is filled with hosts first and then with servers in the cloud, everything is deleted, and
-// nothing is left.
+// Command demo shows the main job on a local landscape: an Infrastructure, a ControlPlane and a Worker of type hybrid become one shoot
+// on a real OpenStack, a simulated vCenter and bare metal, whose operators are real and whose hardware is simulated. The cloud
+// controllers initialise the nodes of all sites. A pool that spans all of them is scaled and rolled, another is filled with hosts first
+// and then with servers in the cloud, everything is deleted, and nothing is left. What the processes of the control plane have in memory
+// is sampled every second.
 //
 // Environment: SITES=<name>,... uses only these sites: cloud (OpenStack), vc (vSphere), racks (bare metal with Metal3) and hall
 // (bare metal with IronCore). A site that this machine cannot run is left out. KEEP=1 leaves everything running at the end until
@@ -123,7 +124,7 @@ func (d *demo) printHowToLookAround() {
 	}
 	d.screen.print(fmt.Sprintf(`
 Everything is left running. To look around:
-  export KUBECONFIG=%s     (kubectl -n %s get infrastructures,workers,machines; kubectl get nodes)
+  export KUBECONFIG=%s     (kubectl -n %s get infrastructures,controlplanes,workers,machines,pods; kubectl get nodes)
 %s
   ls %s                    (logs)
 To stop: kill %d (or Ctrl-C, if the demo runs in the foreground). This deletes the shoot's objects and stops what the demo started.`,

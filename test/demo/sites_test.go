@@ -108,12 +108,14 @@ var _ = Describe("selection", func() {
 			var (
 				cluster        extensionsv1alpha1.Cluster
 				infrastructure extensionsv1alpha1.Infrastructure
+				controlPlane   extensionsv1alpha1.ControlPlane
 				worker         extensionsv1alpha1.Worker
 				profile        gardencorev1beta1.CloudProfile
 				shoot          gardencorev1beta1.Shoot
 			)
 			read("30-cluster.yaml", &cluster)
 			read("30-infrastructure.yaml", &infrastructure)
+			read("30-controlplane.yaml", &controlPlane)
 			read("30-worker.yaml", &worker)
 			Expect(json.Unmarshal(cluster.Spec.CloudProfile.Raw, &profile)).To(Succeed())
 			config, err := codec.Decode[v1alpha1.CloudProfileConfig](profile.Spec.ProviderConfig)
@@ -122,6 +124,7 @@ var _ = Describe("selection", func() {
 			s := newSelection(config, sites)
 			Expect(s.cluster(&cluster)).To(Succeed())
 			Expect(s.infrastructure(&infrastructure)).To(Succeed())
+			Expect(s.controlPlane(&controlPlane)).To(Succeed())
 			Expect(s.worker(&worker)).To(Succeed())
 
 			Expect(json.Unmarshal(cluster.Spec.Shoot.Raw, &shoot)).To(Succeed())
@@ -129,6 +132,10 @@ var _ = Describe("selection", func() {
 			Expect(err).NotTo(HaveOccurred())
 			Expect(kept.Sites).To(HaveLen(len(sites)))
 			Expect(infrastructure.Spec.ProviderConfig.Raw).To(MatchJSON(shoot.Spec.Provider.InfrastructureConfig.Raw))
+			Expect(controlPlane.Spec.ProviderConfig.Raw).To(MatchJSON(shoot.Spec.Provider.ControlPlaneConfig.Raw))
+			controls, err := codec.Decode[v1alpha1.ControlPlaneConfig](controlPlane.Spec.ProviderConfig)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(controls.DefaultSite).To(Equal(sites[0]))
 			path := field.NewPath("spec", "provider")
 			Expect(validation.ValidateInfrastructureConfig(kept, config, shoot.Spec.Networking, shoot.Spec.Region, path)).To(BeEmpty())
 			Expect(validation.ValidateWorkers(shoot.Spec.Provider.Workers, &profile.Spec, config, kept, path)).To(BeEmpty())
