@@ -208,6 +208,10 @@ var figures = []Figure{
 		Measure: shared(measureCloudControllers), Count: worstNode,
 	},
 	{
+		ID: "shoot-memory-requests-mi", Unit: "MiB", Target: new(536.0), Peer: 704, PeerNote: "the peer's number is that of the seed alone",
+		Measure: measureMemoryRequests, Count: memoryRequests,
+	},
+	{
 		ID: "site-fault-to-condition-seconds", Unit: "s", Target: new(60.0),
 		Measure: shared(measureSiteFaults), Count: worst(quantityTold),
 	},
