@@ -20,9 +20,9 @@ import (
 
 // timing says when a site is asked. A fault and its end are to be seen within a minute, with at most two questions a minute.
 type timing struct {
-	// interval is the time between two questions.
+	// interval is the time from one question to the next.
 	interval time.Duration
-	// refused is the time after credentials were refused: more failed logins would lock the user out at many sites.
+	// refused is that time after credentials were refused: more failed logins would lock the user out at many sites.
 	refused time.Duration
 	// timeout is how long an answer may take.
 	timeout time.Duration
@@ -58,6 +58,7 @@ type prober struct {
 // run asks until ctx ends.
 func (p *prober) run(ctx context.Context) {
 	for {
+		asked := time.Now()
 		err := p.ask(ctx)
 		if ctx.Err() != nil {
 			return
@@ -70,7 +71,7 @@ func (p *prober) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(pause):
+		case <-time.After(time.Until(asked.Add(pause))):
 		}
 	}
 }

