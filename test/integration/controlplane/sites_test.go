@@ -89,6 +89,9 @@ func changeZones(shoot *gardencorev1beta1.Shoot, change func([]string) []string)
 	}
 }
 
+// maximum is that of the pool on all sites: no machine that was added goes because of it.
+const maximum = 20
+
 // reconcileWorker changes the zones of the pool on all sites in the Worker, as the Infrastructure is now, and lets it be reconciled.
 func reconcileWorker(ctx SpecContext, minimum int32, change func([]string) []string) {
 	GinkgoHelper()
@@ -99,7 +102,7 @@ func reconcileWorker(ctx SpecContext, minimum int32, change func([]string) []str
 		worker.Spec.InfrastructureProviderStatus = infrastructure.Status.ProviderStatus
 		for i := range worker.Spec.Pools {
 			if pool := &worker.Spec.Pools[i]; pool.Name == mixed().Name {
-				pool.Zones, pool.Minimum = change(slices.Clone(pool.Zones)), minimum
+				pool.Zones, pool.Minimum, pool.Maximum = change(slices.Clone(pool.Zones)), minimum, maximum
 			}
 		}
 	})
