@@ -119,14 +119,18 @@ func IsNotFound(err error) bool {
 	return platform.ClassOf(Classify(err)) == platform.ClassNotFound
 }
 
-// fault is the body of an error of the OpenStack APIs: {"NeutronError": {"type", "message"}} or
-// {"<reason>": {"code", "message"}}.
+// fault is the body of an error of the OpenStack APIs: {"NeutronError": {"type", "message"}}, {"<reason>": {"code", "message"}} or,
+// of Designate, {"code", "type", "message"}.
 type fault struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
 }
 
 func parseFault(body []byte) fault {
+	var flat fault
+	if json.Unmarshal(body, &flat) == nil && flat.Message != "" {
+		return flat
+	}
 	var faults map[string]json.RawMessage
 	if json.Unmarshal(body, &faults) != nil {
 		return fault{}
