@@ -18,8 +18,12 @@ import (
 )
 
 const (
-	statusActive = "ACTIVE"
-	statusError  = "ERROR"
+	statusActive  = "ACTIVE"
+	statusPending = "PENDING"
+	statusError   = "ERROR"
+
+	// setsPerPage is as many as Designate gives by default at most. The filter for the name of a wildcard finds all names below it.
+	setsPerPage = 1000
 
 	// visibleTimeout is how long Designate may take to bring a change to its name servers. It looks at them until they answer with it.
 	visibleTimeout = time.Minute
@@ -75,6 +79,7 @@ func (p *provider) delete(ctx context.Context, zone string, record dns.Record) e
 		if err := recordsets.Delete(ctx, p.api, zone, set.ID).ExtractErr(); err != nil {
 			return client.Classify(err)
 		}
+		set.Status = statusPending
 	case len(left) == len(set.Records):
 		return nil
 	default:
@@ -95,7 +100,7 @@ func ttlOf(set *recordsets.RecordSet) *int {
 
 // look returns the set of the record's name and type, nil if there is none.
 func (p *provider) look(ctx context.Context, zone string, record dns.Record) (*recordsets.RecordSet, error) {
-	sets, err := client.List(ctx, recordsets.ListByZone(p.api, zone, recordsets.ListOpts{Name: record.Name, Type: string(record.Type)}), recordsets.ExtractRecordSets)
+	sets, err := client.List(ctx, recordsets.ListByZone(p.api, zone, recordsets.ListOpts{Name: record.Name, Type: string(record.Type), Limit: setsPerPage}), recordsets.ExtractRecordSets)
 	if err != nil {
 		return nil, err
 	}
