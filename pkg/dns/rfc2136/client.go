@@ -7,6 +7,7 @@ package rfc2136
 import (
 	"context"
 	"errors"
+	"net"
 	"time"
 
 	mdns "github.com/miekg/dns"
@@ -27,7 +28,7 @@ type client struct {
 // connection sends messages one after the other. It is made for one operation.
 type connection struct {
 	*client
-	conn *mdns.Conn
+	conn net.Conn
 }
 
 func (c *client) connect() *connection {
@@ -67,14 +68,17 @@ func (c *connection) send(ctx context.Context, message *mdns.Msg) (answer *mdns.
 		platform.RequestDuration.WithLabelValues(dns.SiteName, "rfc2136", mdns.OpcodeToString[message.Opcode], code).Observe(time.Since(start).Seconds())
 	}()
 	if c.conn == nil {
-		if c.conn, err = c.messages.DialContext(ctx, c.server); err != nil {
+		opened, err := c.messages.DialContext(ctx, c.server)
+		if err != nil {
 			return nil, err
 		}
+		c.conn = opened.Conn
 	}
 	signed := message.Copy()
 	signed.Id = mdns.Id()
 	signed.SetTsig(c.key, c.algorithm, fudge, time.Now().Unix())
-	answer, _, err = c.messages.ExchangeWithConnContext(ctx, signed, c.conn)
+	// The library's connection would sign a second message as the continuation of the first.
+	answer, _, err = c.messages.ExchangeWithConnContext(ctx, signed, &mdns.Conn{Conn: c.conn})
 	return answer, err
 }
 
@@ -92,6 +96,8 @@ func (c *connection) verify(answer *mdns.Msg, err error) error {
 		}
 	}
 	switch {
+	case signature != nil && answer.Rcode == mdns.RcodeNotAuth && errors.Is(err, mdns.ErrAuth):
+		return nil // the library does not verify such an answer, so who acts on it asks again
 	case err != nil && isTSIG(err):
 		return platform.NewError(platform.ClassUnauthenticated, "DNS server %s has another secret for the key %s: %w", c.server, c.key, err)
 	case err != nil:
@@ -114,7 +120,7 @@ func isTSIG(err error) bool {
 	return false
 }
 
-// classify returns the error that a signed answer stands for, nil if it is none.
+// classify returns the error that an answer stands for, nil if it is none.
 func (c *client) classify(answer *mdns.Msg, what string) error {
 	class := platform.ClassTransient
 	switch answer.Rcode {

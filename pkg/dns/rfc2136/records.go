@@ -67,8 +67,20 @@ func (p *provider) Delete(ctx context.Context, zone string, record dns.Record) e
 	if err != nil {
 		return err
 	}
-	if err = p.classify(answer, "an update of zone "+zone); platform.ClassOf(err) == platform.ClassNotFound && err != nil {
-		return nil // the zone is gone, and everything in it
+	if answer.Rcode == mdns.RcodeNotAuth {
+		return connection.gone(ctx, zone)
+	}
+	return p.classify(answer, "an update of zone "+zone)
+}
+
+// gone returns nil if the server does not have the zone, and so nothing in it.
+func (c *connection) gone(ctx context.Context, zone string) error {
+	found, err := c.zoneOf(ctx, zone)
+	if err == nil && found == zone {
+		return platform.NewError(platform.ClassTransient, "DNS server %s has zone %s and takes no update of it", c.server, zone)
+	}
+	if platform.ClassOf(err) == platform.ClassNotFound {
+		return nil
 	}
 	return err
 }

@@ -20,7 +20,7 @@ import (
 
 const (
 	a, aaaa, cname, txt = extensionsv1alpha1.DNSRecordTypeA, extensionsv1alpha1.DNSRecordTypeAAAA, extensionsv1alpha1.DNSRecordTypeCNAME, extensionsv1alpha1.DNSRecordTypeTXT
-	limit = 2 * time.Minute
+	limit               = 2 * time.Minute
 )
 
 var _ = Describe("DNSRecords", func() {

@@ -192,3 +192,20 @@ func operations(messages []nameserver.Message) []string {
 	slices.Sort(result)
 	return result
 }
+
+// forceDeletion says whether the shoot is deleted by force.
+func forceDeletion(ctx context.Context, wanted bool) {
+	GinkgoHelper()
+	cluster := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	Expect(seed.Client.Get(ctx, client.ObjectKeyFromObject(cluster), cluster)).To(Succeed())
+	shoot := &gardencorev1beta1.Shoot{}
+	Expect(yaml.Unmarshal(cluster.Spec.Shoot.Raw, shoot)).To(Succeed())
+	shoot.Annotations, shoot.DeletionTimestamp = nil, nil
+	if wanted {
+		shoot.Annotations = map[string]string{v1beta1constants.AnnotationConfirmationForceDeletion: "true"}
+		shoot.DeletionTimestamp = new(metav1.Now())
+	}
+	shoot.APIVersion, shoot.Kind = gardencorev1beta1.SchemeGroupVersion.String(), "Shoot"
+	cluster.Spec.Shoot = runtime.RawExtension{Object: shoot}
+	Expect(seed.Client.Update(ctx, cluster)).To(Succeed())
+}
