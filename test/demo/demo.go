@@ -53,6 +53,8 @@ type demo struct {
 	size      int32
 	landscape *landscape.Landscape
 	stopNodes func()
+	// api is the record of the shoot's API, nil until it is made.
+	api *apiRecord
 }
 
 // newDemo returns a demo with the sites whose names are divided by commas; all if there are none.
@@ -86,6 +88,7 @@ func (d *demo) steps() []step {
 		{name: "Sites of the shoot", run: d.checkSites},
 		{name: "Apply the examples", run: d.apply},
 		{name: "Infrastructure on all sites", run: d.waitInfrastructure},
+		{name: "DNS record of the shoot's API", run: d.resolveAPI},
 		{name: "Worker: a pool on all sites", run: d.waitWorker},
 		{name: "Scale the pool up", run: d.scaleUp},
 		{name: "Fill bare metal, then the cloud", run: d.fill},
@@ -112,6 +115,7 @@ func (d *demo) cleanUp() []step {
 // deletion are the steps that delete the shoot's objects and look for what is left.
 func (d *demo) deletion(always bool) []step {
 	return []step{
+		{name: "Delete the DNS record", run: d.deleteAPI, always: always, undo: true},
 		{name: "Delete the Worker", run: d.deleteWorker, always: always, undo: true},
 		{name: "Delete the Infrastructure", run: d.deleteInfrastructure, always: always, undo: true},
 		{name: "Nothing is left on any site", run: d.nothingLeft, always: always, undo: true},
@@ -152,6 +156,7 @@ func (d *demo) stop(ctx context.Context) error {
 	if d.landscape != nil {
 		d.landscape.Stop()
 	}
+	d.stopDNS(ctx)
 	var errs []error
 	for _, s := range d.chosen {
 		errs = append(errs, s.stop(ctx))

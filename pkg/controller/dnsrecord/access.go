@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/dns"
@@ -72,10 +73,8 @@ func findSite(name string, cluster *extensionscontroller.Cluster) (*v1alpha1.Clo
 	if err != nil {
 		return nil, platform.NewError(platform.ClassConfiguration, "CloudProfile spec.providerConfig: %w", err)
 	}
-	for i := range profile.Sites {
-		if profile.Sites[i].Name == name {
-			return &profile.Sites[i], nil
-		}
+	if found := helper.FindSite(profile, name); found != nil {
+		return found, nil
 	}
 	return nil, platform.NewError(platform.ClassConfiguration, "credentials: key dns.site: the CloudProfile has no site %q", name)
 }

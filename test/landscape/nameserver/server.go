@@ -7,6 +7,7 @@ package nameserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -57,6 +58,9 @@ func Start(ctx context.Context, dir string, zones ...string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return nil, err
+	}
 	config := filepath.Join(dir, "named.conf")
 	if err := write(dir, config, ports[0], zones); err != nil {
 		return nil, err
@@ -69,6 +73,12 @@ func Start(ctx context.Context, dir string, zones ...string) (*Server, error) {
 		return nil, err
 	}
 	return s, s.WaitReady(ctx, zones[0])
+}
+
+// Installed reports whether this machine has BIND.
+func Installed() bool {
+	_, err := os.Stat(executable)
+	return err == nil
 }
 
 // WaitReady waits until the server answers for the zone.
@@ -102,7 +112,7 @@ controls { };
 		file := filepath.Join(dir, "db."+zone)
 		fmt.Fprintf(&b, "zone %q { type primary; file %q; allow-update { key %q; key %q; }; };\n", zone, file, Writer.Name, Strong.Name)
 		content := fmt.Sprintf("$TTL 300\n@ SOA ns.%[1]s. admin.%[1]s. 1 3600 600 86400 60\n@ NS ns.%[1]s.\nns A 127.0.0.1\nelsewhere NS ns.elsewhere.%[1]s.\n", zone)
-		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		if err := errors.Join(os.RemoveAll(file+".jnl"), os.WriteFile(file, []byte(content), 0o600)); err != nil {
 			return err
 		}
 	}
