@@ -35,8 +35,9 @@ const (
 	DefaultTTL = 120
 	// maxTTL is that of RFC 2181.
 	maxTTL = 1<<31 - 1
-	// maxString is the length of a character string in octets, see RFC 1035.
-	maxString = 255
+	// maxString is how long a character string is at most, as it stands in a zone file: RFC 1035 has 255 octets without quotes and
+	// escapes, and Designate 255 characters with them. Who reads a text joins its strings.
+	maxString = 253
 	// maxText leaves room for the rest of a message.
 	maxText = 60000
 )
@@ -116,24 +117,21 @@ func format(recordType Type, value string) (string, error) {
 // quote writes a text as character strings.
 func quote(text string) string {
 	var quoted []string
-	for part := range slices.Chunk([]byte(text), maxString) {
-		var b strings.Builder
-		for _, octet := range part {
-			switch {
-			case octet == '"' || octet == '\\':
-				fmt.Fprintf(&b, `\%c`, octet)
-			case octet < ' ' || octet > '~':
-				fmt.Fprintf(&b, `\%03d`, octet)
-			default:
-				b.WriteByte(octet)
-			}
+	current := ""
+	for _, octet := range []byte(text) {
+		written := string(rune(octet))
+		switch {
+		case octet == '"' || octet == '\\':
+			written = `\` + written
+		case octet < ' ' || octet > '~':
+			written = fmt.Sprintf(`\%03d`, octet)
 		}
-		quoted = append(quoted, `"`+b.String()+`"`)
+		if len(current)+len(written) > maxString {
+			quoted, current = append(quoted, `"`+current+`"`), ""
+		}
+		current += written
 	}
-	if len(quoted) == 0 {
-		return `""`
-	}
-	return strings.Join(quoted, " ")
+	return strings.Join(append(quoted, `"`+current+`"`), " ")
 }
 
 // CanonicalValue returns a value as it stands in a zone file in the form that a Record has.

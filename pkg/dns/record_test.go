@@ -33,7 +33,8 @@ var _ = Describe("NewRecord", func() {
 		Entry("CNAME with a dot at its end", dns.TypeCNAME, []string{"lb.example.test."}, []string{"lb.example.test."}),
 		Entry("text", dns.TypeTXT, []string{"a b", `"\`, "\x00é"}, []string{`"\"\\"`, `"\000\195\169"`, `"a b"`}),
 		Entry("empty text", dns.TypeTXT, []string{""}, []string{`""`}),
-		Entry("long text", dns.TypeTXT, []string{strings.Repeat("x", 256)}, []string{`"` + strings.Repeat("x", 255) + `" "x"`}),
+		Entry("long text", dns.TypeTXT, []string{strings.Repeat("x", 254)}, []string{`"` + strings.Repeat("x", 253) + `" "x"`}),
+		Entry("long text with escapes", dns.TypeTXT, []string{strings.Repeat("\x00", 64)}, []string{`"` + strings.Repeat(`\000`, 63) + `" "\000"`}),
 	)
 
 	DescribeTable("should refuse",

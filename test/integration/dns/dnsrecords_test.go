@@ -37,7 +37,7 @@ var _ = Describe("DNSRecords", func() {
 				"several":  {b.record("aa", "several", a, "192.0.2.3", "192.0.2.2", "192.0.2.3"), dns.TypeA, "several", []string{"192.0.2.2", "192.0.2.3"}},
 				"IPv6":     {b.record("aaaa", "api", aaaa, "2001:db8::1", "2001:DB8:0::2"), dns.TypeAAAA, "api", []string{"2001:db8::1", "2001:db8::2"}},
 				"alias":    {b.record("cname", "alias", cname, "Lb.Example.org"), dns.TypeCNAME, "alias", []string{"lb.example.org."}},
-				"text":     {b.record("txt", "text", txt, `say "hi" \o/ to ü`, long), dns.TypeTXT, "text", []string{`"` + long[:255] + `" "` + long[255:] + `"`, `"say \"hi\" \\o/ to \195\188"`}},
+				"text":     {b.record("txt", "text", txt, `say "hi" \o/ to ü`, long), dns.TypeTXT, "text", []string{`"` + long[:253] + `" "` + long[253:] + `"`, `"say \"hi\" \\o/ to \195\188"`}},
 				"wildcard": {b.record("wild", "*.ingress", a, "192.0.2.9"), dns.TypeA, "any.ingress", []string{"192.0.2.9"}},
 				"shadowed": {b.record("shadowed", "own.ingress", a, "192.0.2.9"), dns.TypeA, "own.ingress", []string{"192.0.2.9"}},
 			}

@@ -120,16 +120,29 @@ func IsNotFound(err error) bool {
 }
 
 // fault is the body of an error of the OpenStack APIs: {"NeutronError": {"type", "message"}}, {"<reason>": {"code", "message"}} or,
-// of Designate, {"code", "type", "message"}.
+// of Designate, {"code", "type", "message"} or {"code", "type", "errors"}.
 type fault struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
 }
 
+// flatFault is the body of an error of Designate. Errors say what is wrong with fields.
+type flatFault struct {
+	fault
+	Errors struct {
+		Errors []fault `json:"errors"`
+	} `json:"errors"`
+}
+
 func parseFault(body []byte) fault {
-	var flat fault
-	if json.Unmarshal(body, &flat) == nil && flat.Message != "" {
-		return flat
+	var flat flatFault
+	if json.Unmarshal(body, &flat) == nil {
+		for _, f := range flat.Errors.Errors {
+			flat.Message = strings.TrimPrefix(flat.Message+"; "+f.Message, "; ")
+		}
+		if flat.Message != "" {
+			return flat.fault
+		}
 	}
 	var faults map[string]json.RawMessage
 	if json.Unmarshal(body, &faults) != nil {
