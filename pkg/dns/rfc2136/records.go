@@ -36,6 +36,10 @@ func (p *provider) Ensure(ctx context.Context, zone string, record dns.Record, k
 		}
 	}
 
+	if err := p.reachable(ctx, connection, zone, record.Name); err != nil {
+		return err
+	}
+
 	rrs, err := record.RRs()
 	if err != nil {
 		return err
@@ -51,6 +55,16 @@ func (p *provider) Ensure(ctx context.Context, zone string, record dns.Record, k
 		return err
 	}
 	return connection.await(ctx, record)
+}
+
+// reachable returns an error if a record of the name in the zone would be answered by nobody, because the name is in a zone below.
+func (p *provider) reachable(ctx context.Context, connection *connection, zone, name string) error {
+	found, err := connection.zoneOf(ctx, name)
+	if err != nil || found == "" || found == zone {
+		return err
+	}
+	p.service.zones.Forget(p.cacheKey(name))
+	return platform.NewError(platform.ClassNotFound, "DNS server %s answers %s from zone %s, so a record in zone %s would be answered by nobody", p.server, name, found, zone)
 }
 
 // Delete implements dns.Provider. The server removes the values that are there, in one step, so nobody has to look before.

@@ -24,7 +24,7 @@ func (p *provider) Zone(ctx context.Context, given, name string) (string, error)
 		}
 		return given, nil
 	}
-	cacheKey := strings.Join([]string{p.server, p.key, name}, " ")
+	cacheKey := p.cacheKey(name)
 	if zone, ok := p.service.zones.Get(cacheKey); ok {
 		return zone, nil
 	}
@@ -41,6 +41,10 @@ func (p *provider) Zone(ctx context.Context, given, name string) (string, error)
 		}
 	}
 	return "", platform.NewError(platform.ClassNotFound, "DNS server %s has no zone that %s is in", p.server, name)
+}
+
+func (p *provider) cacheKey(name string) string {
+	return strings.Join([]string{p.server, p.key, name}, " ")
 }
 
 // zoneOf returns the zone that the server answers the name from, empty if it did not say. Only the authority for a zone can tell.
