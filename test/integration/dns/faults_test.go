@@ -208,7 +208,7 @@ var _ = Describe("Many", func() {
 				Expect(b.answers(ctx, fmt.Sprintf("many-%d", i), dns.TypeA).Values).To(BeEmpty())
 			}
 		},
-		Entry("100 in Designate", cloud, 100, SpecTimeout(10*time.Minute)),
+		Entry("40 in Designate", cloud, 40, SpecTimeout(10*time.Minute)),
 		Entry("1,000 by dynamic updates", plain, 1000, SpecTimeout(10*time.Minute)),
 	)
 })
