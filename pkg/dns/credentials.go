@@ -15,7 +15,7 @@ const Prefix = "dns."
 type Credentials map[string]string
 
 // aliases are the names that external-dns-management has for the keys. Gardener wants extensions to know them.
-var aliases = map[string]string{
+var aliases = map[string]string{ // #nosec G101 -- names of keys
 	"OS_APPLICATION_CREDENTIAL_ID":     "applicationCredentialID",
 	"OS_APPLICATION_CREDENTIAL_SECRET": "applicationCredentialSecret",
 	"OS_AUTH_URL":                      "authURL",

@@ -177,18 +177,14 @@ func (a *actuator) delete(ctx context.Context, record *extensionsv1alpha1.DNSRec
 		return err
 	}
 	zones := state.Zones
-	if len(zones) == 0 {
-		if specErr != nil {
-			return nil
-		}
+	if len(zones) == 0 && specErr == nil {
 		zone, err := zoneOf(ctx, provider, record)
-		if err != nil {
-			if platform.ClassOf(err) == platform.ClassNotFound {
-				return nil
-			}
+		switch {
+		case err == nil:
+			zones = []v1alpha1.DNSRecordZone{{Zone: zone, Values: spec.Values}}
+		case platform.ClassOf(err) != platform.ClassNotFound:
 			return err
 		}
-		zones = []v1alpha1.DNSRecordZone{{Zone: zone, Values: spec.Values}}
 	}
 	var errs []error
 	for _, zone := range zones {
