@@ -14,7 +14,7 @@ export GINKGO_NO_COLOR=TRUE
 export OST_STATE="${OST_STATE:-${HYBRID_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/provider-hybrid}/openstack}"
 
 # Packages with concurrency of their own are tested with the race detector.
-racy='/(pkg/(platform|machine|controller|cloudprovider|csi)|test/countproxy)(/|$)'
+racy='/(pkg/(platform|machine|controller|cloudprovider|csi|dns)|test/countproxy)(/|$)'
 
 race=(-race)
 if ! command -v "$(go env CC)" >/dev/null || [[ $(go env CGO_ENABLED) != 1 ]]; then

@@ -219,6 +219,18 @@ var figures = []Figure{
 		ID: "site-fault-recovery-seconds", Unit: "s", Target: new(60.0),
 		Measure: shared(measureSiteFaults), Count: worst(quantityWell),
 	},
+	{
+		ID: "dns-designate-noop-requests", Unit: "requests", Target: new(1.0),
+		Measure: measureDesignateNoop, Count: maxPerRun(requests),
+	},
+	{
+		ID: "dns-rfc2136-noop-queries", Unit: "messages", Target: new(1.0),
+		Measure: measureUpdateNoop, Count: maxPerRun(requests),
+	},
+	{
+		ID: "dns-records-per-second", Unit: "records/s",
+		Measure: measureRecordRate, Count: worst(quantityRecords),
+	},
 }
 
 // selectFigures returns the figures whose ID matches the pattern, or all figures if it is empty.

@@ -63,6 +63,9 @@ type demo struct {
 
 	sampler      memory.Sampler
 	stopSampling func()
+
+	// api is the record of the shoot's API, nil until it is made.
+	api *apiRecord
 }
 
 // newDemo returns a demo with the sites whose names are divided by commas; all if there are none.
@@ -96,6 +99,7 @@ func (d *demo) steps() []step {
 		{name: "Sites of the shoot", run: d.checkSites},
 		{name: "Apply the examples", run: d.apply},
 		{name: "Infrastructure on all sites", run: d.waitInfrastructure},
+		{name: "DNS record of the shoot's API", run: d.resolveAPI},
 		{name: "ControlPlane: cloud controllers and storage drivers", run: d.waitControlPlane},
 		{name: "Worker: a pool on all sites", run: d.waitWorker},
 		{name: "Nodes are initialised", run: d.waitInitialised},
@@ -127,6 +131,7 @@ func (d *demo) cleanUp() []step {
 func (d *demo) deletion(always bool) []step {
 	return []step{
 		{name: "Delete the Service", run: d.deleteService, always: always, undo: true},
+		{name: "Delete the DNS record", run: d.deleteAPI, always: always, undo: true},
 		{name: "Delete the Worker", run: d.deleteWorker, always: always, undo: true},
 		{name: "Delete the ControlPlane", run: d.deleteControlPlane, always: always, undo: true},
 		{name: "Delete the Infrastructure", run: d.deleteInfrastructure, always: always, undo: true},
@@ -176,6 +181,7 @@ func (d *demo) stop(ctx context.Context) error {
 	if d.landscape != nil {
 		d.landscape.Stop()
 	}
+	d.stopDNS(ctx)
 	var errs []error
 	for _, s := range d.chosen {
 		errs = append(errs, s.stop(ctx))

@@ -21,6 +21,7 @@ var crdFiles = []string{
 	"10-crd-autoscaling.k8s.io_verticalpodautoscalers.yaml",
 	"10-crd-extensions.gardener.cloud_clusters.yaml",
 	"10-crd-extensions.gardener.cloud_controlplanes.yaml",
+	"10-crd-extensions.gardener.cloud_dnsrecords.yaml",
 	"10-crd-extensions.gardener.cloud_infrastructures.yaml",
 	"10-crd-extensions.gardener.cloud_networks.yaml",
 	"10-crd-extensions.gardener.cloud_operatingsystemconfigs.yaml",

@@ -9,6 +9,7 @@ import (
 
 	extensionscmdcontroller "github.com/gardener/gardener/extensions/pkg/controller/cmd"
 	extensionscontrolplane "github.com/gardener/gardener/extensions/pkg/controller/controlplane"
+	extensionsdnsrecord "github.com/gardener/gardener/extensions/pkg/controller/dnsrecord"
 	extensionshealthcheck "github.com/gardener/gardener/extensions/pkg/controller/healthcheck"
 	"github.com/gardener/gardener/extensions/pkg/controller/heartbeat"
 	heartbeatcmd "github.com/gardener/gardener/extensions/pkg/controller/heartbeat/cmd"
@@ -19,11 +20,13 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	controlplanecontroller "github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/controlplane"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/dnsrecord"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/healthcheck"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/infrastructure"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/worker"
 	controlplaneplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/controlplane"
+	dnsservices "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/dns"
 	faultplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/faults"
 	infrastructureplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/infrastructure"
 	machineclassplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machineclasses"
@@ -35,6 +38,8 @@ import (
 
 const (
 	defaultConcurrentReconciles = 5
+	// defaultConcurrentRecords is higher because a DNSRecord mostly waits for the name servers.
+	defaultConcurrentRecords = 20
 	// clientQPS and clientBurst limit the requests to the seed. The default of client-go, 5 a second, would let the shoots of a
 	// seed wait for each other: a reconciliation writes its state after each object that it makes.
 	clientQPS   = 100
@@ -52,6 +57,7 @@ type options struct {
 	infrastructure *extensionscmdcontroller.ControllerOptions
 	controlplane   *extensionscmdcontroller.ControllerOptions
 	worker         *extensionscmdcontroller.ControllerOptions
+	dnsrecord      *extensionscmdcontroller.ControllerOptions
 	healthcheck    *extensionscmdcontroller.ControllerOptions
 	sitehealth     *extensionscmdcontroller.ControllerOptions
 	heartbeat      *heartbeatcmd.Options
@@ -79,6 +85,7 @@ func newOptions() *options {
 		infrastructure: &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
 		controlplane:   &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
 		worker:         &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
+		dnsrecord:      &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentRecords},
 		healthcheck:    &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
 		sitehealth:     &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
 		heartbeat:      &heartbeatcmd.Options{ExtensionName: v1alpha1.ExtensionName, RenewIntervalSeconds: 30, Namespace: namespace},
@@ -86,6 +93,7 @@ func newOptions() *options {
 			extensionscmdcontroller.Switch(extensionsinfrastructure.ControllerName, infrastructure.AddToManager),
 			extensionscmdcontroller.Switch(extensionscontrolplane.ControllerName, controlplanecontroller.AddToManager),
 			extensionscmdcontroller.Switch(extensionsworker.ControllerName, worker.AddToManager),
+			extensionscmdcontroller.Switch(extensionsdnsrecord.ControllerName, dnsrecord.AddToManager),
 			extensionscmdcontroller.Switch(extensionshealthcheck.ControllerName, healthcheck.AddToManager),
 			extensionscmdcontroller.Switch(sitehealth.ControllerName, sitehealth.AddToManager),
 			extensionscmdcontroller.Switch(heartbeat.ControllerName, heartbeat.AddToManager),
@@ -105,6 +113,7 @@ func newOptions() *options {
 		extensionscmdcontroller.PrefixOption("infrastructure-", o.infrastructure),
 		extensionscmdcontroller.PrefixOption("controlplane-", o.controlplane),
 		extensionscmdcontroller.PrefixOption("worker-", o.worker),
+		extensionscmdcontroller.PrefixOption("dnsrecord-", o.dnsrecord),
 		extensionscmdcontroller.PrefixOption("healthcheck-", o.healthcheck),
 		extensionscmdcontroller.PrefixOption("sitehealth-", o.sitehealth),
 		extensionscmdcontroller.PrefixOption("heartbeat-", o.heartbeat),
@@ -147,6 +156,11 @@ func (o *options) apply() {
 	worker.DefaultAddOptions.SelfHostedShootCluster = o.general.Completed().SelfHostedShootCluster
 	worker.DefaultAddOptions.Platforms = machineclassplatforms.New()
 	worker.DefaultAddOptions.Machines = machineplatforms.New()
+
+	o.dnsrecord.Completed().Apply(&dnsrecord.DefaultAddOptions.Controller)
+	dnsrecord.DefaultAddOptions.IgnoreOperationAnnotation = o.reconciler.Completed().IgnoreOperationAnnotation
+	dnsrecord.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses
+	dnsrecord.DefaultAddOptions.Services = dnsservices.New()
 
 	o.healthcheck.Completed().Apply(&healthcheck.DefaultAddOptions.Controller)
 	healthcheck.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses

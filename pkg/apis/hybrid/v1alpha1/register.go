@@ -28,6 +28,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&CloudProfileConfig{},
 		&ControlPlaneConfig{},
 		&ControlPlaneState{},
+		&DNSRecordState{},
 		&InfrastructureConfig{},
 		&InfrastructureState{},
 		&InfrastructureStatus{},

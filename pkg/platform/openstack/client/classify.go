@@ -123,14 +123,31 @@ func IsNotFound(err error) bool {
 	return platform.ClassOf(Classify(err)) == platform.ClassNotFound
 }
 
-// fault is the body of an error of the OpenStack APIs: {"NeutronError": {"type", "message"}} or
-// {"<reason>": {"code", "message"}}.
+// fault is the body of an error of the OpenStack APIs: {"NeutronError": {"type", "message"}}, {"<reason>": {"code", "message"}} or,
+// of Designate, {"code", "type", "message"} or {"code", "type", "errors"}.
 type fault struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
 }
 
+// flatFault is the body of an error of Designate. Errors say what is wrong with fields.
+type flatFault struct {
+	fault
+	Errors struct {
+		Errors []fault `json:"errors"`
+	} `json:"errors"`
+}
+
 func parseFault(body []byte) fault {
+	var flat flatFault
+	if json.Unmarshal(body, &flat) == nil {
+		for _, f := range flat.Errors.Errors {
+			flat.Message = strings.TrimPrefix(flat.Message+"; "+f.Message, "; ")
+		}
+		if flat.Message != "" {
+			return flat.fault
+		}
+	}
 	var faults map[string]json.RawMessage
 	if json.Unmarshal(body, &faults) != nil {
 		return fault{}

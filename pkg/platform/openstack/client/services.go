@@ -48,6 +48,11 @@ func (s *Session) SharedFileSystem(ctx context.Context) (*gophercloud.ServiceCli
 	return s.service(ctx, "shared-file-system", openstack.NewSharedFileSystemV2)
 }
 
+// DNS returns the client of the DNS API.
+func (s *Session) DNS(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service(ctx, "dns", openstack.NewDNSV2)
+}
+
 // service returns the client of a service. The first call may ask the service for its versions, which takes as long as the
 // service does and cannot be ended by the caller: so others that want the same service wait for that answer, and whoever gives
 // up leaves. Other services are not waited for.

@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"crypto/x509"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
+
+const (
+	keyAuthURL       = "authURL"
+	keyCACert        = "caCert"
+	keyServer        = "server"
+	keySite          = "site"
+	keyTSIGAlgorithm = "tsigAlgorithm"
+	keyTSIGKeyName   = "tsigKeyName"
+	keyTSIGSecret    = "tsigSecret" // #nosec G101 -- the name of a key
+)
+
+var (
+	tsigAlgorithms = []string{"hmac-sha256", "hmac-sha384", "hmac-sha512"}
+	// loginKeys are the keys that come from the site if there is one.
+	loginKeys = append(slices.Concat(credentialKeys[v1alpha1.PlatformOpenStack]...), keyAuthURL, keyCACert)
+)
+
+// ValidateDNSCredentials validates the entries of a Secret for DNSRecords of the type. The keys have the prefix in the Secret, and
+// stand without it in credentials. Messages name keys, never values. fldPath is the path of the data.
+func ValidateDNSCredentials(recordType string, credentials map[string]string, prefix string, fldPath *field.Path) field.ErrorList {
+	v := dnsValidator{credentials: credentials, prefix: prefix, path: fldPath}
+	for _, key := range dnsKeys {
+		if value, ok := credentials[key]; ok {
+			v.errs = append(v.errs, validateCredentialValue([]byte(value), v.at(key))...)
+		}
+	}
+	switch recordType {
+	case v1alpha1.DNSTypeDesignate:
+		v.designate()
+	case v1alpha1.DNSTypeRFC2136:
+		v.rfc2136()
+	}
+	return v.errs
+}
+
+type dnsValidator struct {
+	credentials map[string]string
+	prefix      string
+	path        *field.Path
+	errs        field.ErrorList
+}
+
+func (v *dnsValidator) at(key string) *field.Path {
+	return v.path.Key(v.prefix + key)
+}
+
+func (v *dnsValidator) has(key string) bool {
+	_, ok := v.credentials[key]
+	return ok
+}
+
+// need reports whether the key is there and has a value.
+func (v *dnsValidator) need(key, why string) bool {
+	if !v.has(key) {
+		v.errs = append(v.errs, field.Required(v.at(key), why))
+	}
+	return v.credentials[key] != ""
+}
+
+func (v *dnsValidator) invalid(key, why string) {
+	v.errs = append(v.errs, field.Invalid(v.at(key), "(hidden)", why))
+}
+
+func (v *dnsValidator) designate() {
+	if v.has(keySite) {
+		v.site()
+		return
+	}
+	if v.need(keyAuthURL, "the address of Keystone's version 3 API is needed") {
+		u, err := url.Parse(v.credentials[keyAuthURL])
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			v.invalid(keyAuthURL, "must be a URL with https or http and a host, without user, query and fragment")
+		}
+	}
+	if certificate, ok := v.credentials[keyCACert]; ok && !x509.NewCertPool().AppendCertsFromPEM([]byte(certificate)) {
+		v.invalid(keyCACert, "must hold a certificate in PEM format")
+	}
+	var begun [][]string
+	for _, alternative := range credentialKeys[v1alpha1.PlatformOpenStack] {
+		if slices.ContainsFunc(alternative, v.has) {
+			begun = append(begun, alternative)
+		}
+	}
+	switch len(begun) {
+	case 0:
+		begun = credentialKeys[v1alpha1.PlatformOpenStack][:1]
+	case 1:
+	default:
+		v.errs = append(v.errs, field.Forbidden(v.at(begun[1][0]), "there must be only one of the sets of keys "+v.describe(begun)))
+		return
+	}
+	for _, key := range begun[0] {
+		v.need(key, "the keys "+v.describe(credentialKeys[v1alpha1.PlatformOpenStack])+" are needed")
+	}
+}
+
+// site checks that what a site brings along is not given again.
+func (v *dnsValidator) site() {
+	if v.prefix == "" {
+		v.errs = append(v.errs, field.Forbidden(v.at(keySite), "only the Secret of a shoot has credentials of sites; the key is dns.site there"))
+		return
+	}
+	if name := v.credentials[keySite]; len(validation.IsDNS1123Label(name)) > 0 || len(name) > maxSiteNameLength || slices.Contains(reservedSiteNames, name) {
+		v.invalid(keySite, "must be the name of a site")
+	}
+	for _, key := range loginKeys {
+		if v.has(key) {
+			v.errs = append(v.errs, field.Forbidden(v.at(key), fmt.Sprintf("it comes from the site that %s%s names", v.prefix, keySite)))
+		}
+	}
+}
+
+func (v *dnsValidator) describe(alternatives [][]string) string {
+	sets := make([]string, 0, len(alternatives))
+	for _, alternative := range alternatives {
+		keys := make([]string, 0, len(alternative))
+		for _, key := range alternative {
+			keys = append(keys, v.prefix+key)
+		}
+		sets = append(sets, strings.Join(keys, ", "))
+	}
+	return strings.Join(sets, " or ")
+}
+
+func (v *dnsValidator) rfc2136() {
+	if v.need(keyServer, "the host and, if it is not 53, the port of the DNS server is needed") && !isServer(v.credentials[keyServer]) {
+		v.invalid(keyServer, "must be <host> or <host>:<port>")
+	}
+	if v.need(keyTSIGKeyName, "the name of the TSIG key is needed") {
+		if name := strings.TrimSuffix(strings.ToLower(v.credentials[keyTSIGKeyName]), "."); len(validation.IsDNS1123Subdomain(strings.ReplaceAll(name, "_", "-"))) > 0 {
+			v.invalid(keyTSIGKeyName, "must be a domain name")
+		}
+	}
+	if v.need(keyTSIGSecret, "the secret of the TSIG key is needed") {
+		if secret, err := base64.StdEncoding.DecodeString(v.credentials[keyTSIGSecret]); err != nil || len(secret) == 0 {
+			v.invalid(keyTSIGSecret, "must be the secret in base64, as the configuration of the DNS server has it")
+		}
+	}
+	if algorithm, ok := v.credentials[keyTSIGAlgorithm]; ok && !slices.Contains(tsigAlgorithms, strings.TrimSuffix(strings.ToLower(algorithm), ".")) {
+		v.invalid(keyTSIGAlgorithm, fmt.Sprintf("must be one of %s", strings.Join(tsigAlgorithms, ", ")))
+	}
+}
+
+// isServer reports whether the text is a host or an address, with or without a port.
+func isServer(text string) bool {
+	host := text
+	if h, port, err := net.SplitHostPort(text); err == nil {
+		if number, err := strconv.ParseUint(port, 10, 16); err != nil || number == 0 {
+			return false
+		}
+		host = h
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	return net.ParseIP(host) != nil || len(validation.IsDNS1123Subdomain(strings.TrimSuffix(strings.ToLower(host), "."))) == 0
+}

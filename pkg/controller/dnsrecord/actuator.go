@@ -1,0 +1,207 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package dnsrecord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
+	"github.com/gardener/gardener/extensions/pkg/controller/dnsrecord"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	reconcilerutils "github.com/gardener/gardener/pkg/controllerutils/reconciler"
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/dns"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+const (
+	reasonRecordLeft = "RecordLeft"
+	actionDelete     = "Delete"
+)
+
+type actuator struct {
+	client client.Client
+	// reader asks the API server.
+	reader   client.Reader
+	recorder events.EventRecorder
+	services dns.Registry
+}
+
+// NewActuator returns the actuator for DNSRecords. The reader has no cache.
+func NewActuator(c client.Client, reader client.Reader, recorder events.EventRecorder, services dns.Registry) dnsrecord.Actuator {
+	return &actuator{client: c, reader: reader, recorder: recorder, services: services}
+}
+
+// Reconcile makes the record set of the DNSRecord's name and type hold its values and nothing else, and returns when the service
+// answers with them. What it wrote to another zone earlier is deleted.
+func (a *actuator) Reconcile(ctx context.Context, _ logr.Logger, record *extensionsv1alpha1.DNSRecord, cluster *extensionscontroller.Cluster) error {
+	return result(a.reconcile(ctx, record, cluster))
+}
+
+// Restore is a reconciliation: the record is where it was, and the state came along in the status.
+func (a *actuator) Restore(ctx context.Context, _ logr.Logger, record *extensionsv1alpha1.DNSRecord, cluster *extensionscontroller.Cluster) error {
+	return result(a.reconcile(ctx, record, cluster))
+}
+
+// Migrate changes nothing: the record serves until the other seed writes its own values.
+func (a *actuator) Migrate(context.Context, logr.Logger, *extensionsv1alpha1.DNSRecord, *extensionscontroller.Cluster) error {
+	return nil
+}
+
+// Delete removes the values that may have been written for the DNSRecord, and no others.
+func (a *actuator) Delete(ctx context.Context, _ logr.Logger, record *extensionsv1alpha1.DNSRecord, cluster *extensionscontroller.Cluster) error {
+	return result(a.delete(ctx, record, cluster))
+}
+
+// ForceDelete tries what Delete does. If that is not possible the record is left, and an event says so.
+func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, record *extensionsv1alpha1.DNSRecord, cluster *extensionscontroller.Cluster) error {
+	if err := a.delete(ctx, record, cluster); err != nil {
+		log.Error(err, "Record is left in the DNS service")
+		a.recorder.Eventf(record, nil, corev1.EventTypeWarning, reasonRecordLeft, actionDelete, "%s",
+			eventnote.Shorten(fmt.Sprintf("Record %s of type %s may be left: %v", record.Spec.Name, record.Spec.RecordType, err)))
+	}
+	return nil
+}
+
+func (a *actuator) reconcile(ctx context.Context, record *extensionsv1alpha1.DNSRecord, cluster *extensionscontroller.Cluster) error {
+	wanted, err := dns.NewRecord(record.Spec.Name, dns.Type(record.Spec.RecordType), record.Spec.Values, record.Spec.TTL)
+	if err != nil {
+		return err
+	}
+	state, err := readState(record)
+	if err != nil {
+		return err
+	}
+	provider, err := a.open(ctx, record, cluster)
+	if err != nil {
+		return err
+	}
+	zone, err := zoneOf(ctx, provider, record)
+	if err != nil {
+		return err
+	}
+	err = a.ensure(ctx, provider, record, state, zone, wanted)
+	if platform.ClassOf(err) == platform.ClassNotFound && err != nil && record.Spec.Zone == nil {
+		// The zone was deleted, and maybe created again since.
+		if zone, err = provider.Zone(ctx, "", record.Spec.Name); err != nil {
+			return err
+		}
+		if state, err = readState(record); err != nil {
+			return err
+		}
+		err = a.ensure(ctx, provider, record, state, zone, wanted)
+	}
+	if err != nil {
+		return err
+	}
+	return a.cleanUp(ctx, provider, record, zone, wanted)
+}
+
+// zoneOf returns the zone of the record: the one that was asked for, or the one that was found the first time.
+func zoneOf(ctx context.Context, provider dns.Provider, record *extensionsv1alpha1.DNSRecord) (string, error) {
+	switch {
+	case record.Spec.Zone != nil && *record.Spec.Zone != "":
+		return provider.Zone(ctx, *record.Spec.Zone, record.Spec.Name)
+	case record.Status.Zone != nil && *record.Status.Zone != "":
+		return *record.Status.Zone, nil
+	default:
+		return provider.Zone(ctx, "", record.Spec.Name)
+	}
+}
+
+func (a *actuator) ensure(ctx context.Context, provider dns.Provider, record *extensionsv1alpha1.DNSRecord, state *v1alpha1.DNSRecordState, zone string, wanted dns.Record) error {
+	written, announced := valuesIn(state, zone)
+	known := isCreated(record) && slices.Equal(written, wanted.Values)
+	state, err := a.announce(ctx, record, state, zone, wanted)
+	if err != nil {
+		return err
+	}
+	err = provider.Ensure(ctx, zone, wanted, known)
+	if err != nil && !announced && isRefusal(err) {
+		return errors.Join(err, a.revoke(ctx, record, state, zone))
+	}
+	return err
+}
+
+// isRefusal reports whether the error says that nothing was written.
+func isRefusal(err error) bool {
+	switch platform.ClassOf(err) {
+	case platform.ClassUnauthenticated, platform.ClassForbidden, platform.ClassNotFound, platform.ClassConfiguration, platform.ClassQuota:
+		return true
+	default:
+		return false
+	}
+}
+
+// cleanUp deletes what was written to other zones, and has the state say what is written now.
+func (a *actuator) cleanUp(ctx context.Context, provider dns.Provider, record *extensionsv1alpha1.DNSRecord, zone string, wanted dns.Record) error {
+	state, err := readState(record)
+	if err != nil {
+		return err
+	}
+	for _, former := range state.Zones {
+		if former.Zone == zone {
+			continue
+		}
+		left := wanted
+		left.Values = former.Values
+		if err := provider.Delete(ctx, former.Zone, left); err != nil {
+			return fmt.Errorf("zone %s, which was used before: %w", former.Zone, err)
+		}
+		state = with(state, former.Zone, nil)
+	}
+	return a.write(ctx, record, func() error { return a.encode(record, with(state, zone, wanted.Values)) })
+}
+
+func (a *actuator) delete(ctx context.Context, record *extensionsv1alpha1.DNSRecord, cluster *extensionscontroller.Cluster) error {
+	// A wrong value was never written, so it does not stand in the way.
+	spec, specErr := dns.NewRecord(record.Spec.Name, dns.Type(record.Spec.RecordType), record.Spec.Values, record.Spec.TTL)
+	state, err := readState(record)
+	if err != nil {
+		return err
+	}
+	provider, err := a.open(ctx, record, cluster)
+	if err != nil {
+		return err
+	}
+	zones := state.Zones
+	if len(zones) == 0 && specErr == nil {
+		zone, err := zoneOf(ctx, provider, record)
+		switch {
+		case err == nil:
+			zones = []v1alpha1.DNSRecordZone{{Zone: zone, Values: spec.Values}}
+		case platform.ClassOf(err) != platform.ClassNotFound:
+			return err
+		}
+	}
+	var errs []error
+	for _, zone := range zones {
+		written := dns.Record{Name: dns.Canonical(record.Spec.Name), Type: dns.Type(record.Spec.RecordType), Values: zone.Values}
+		errs = append(errs, provider.Delete(ctx, zone.Zone, written))
+	}
+	return errors.Join(errs...)
+}
+
+// result gives the error its codes. One whose service asked for time is tried again after that time.
+func result(err error) error {
+	if err == nil {
+		return nil
+	}
+	var classified *platform.Error
+	if errors.As(err, &classified) && classified.RetryAfter > 0 {
+		return &reconcilerutils.RequeueAfterError{Cause: errorcodes.WithCodes(err), RequeueAfter: classified.RetryAfter}
+	}
+	return errorcodes.WithCodes(err)
+}

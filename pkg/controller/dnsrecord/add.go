@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package dnsrecord reconciles DNSRecords of the types hybrid-designate and hybrid-rfc2136.
+package dnsrecord
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/gardener/gardener/extensions/pkg/controller/dnsrecord"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	"github.com/gardener/gardener/pkg/controllerutils"
+	predicateutils "github.com/gardener/gardener/pkg/controllerutils/predicate"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/dns"
+)
+
+const (
+	// firstBackoff and lastBackoff are how long a DNSRecord that failed waits: twice as long each time, so that a service that is
+	// throttling or down, or a server that locks out who shows it a wrong key, is not asked all the time.
+	firstBackoff = time.Second
+	lastBackoff  = 5 * time.Minute
+)
+
+var (
+	// DefaultAddOptions are the default AddOptions for AddToManager.
+	DefaultAddOptions = AddOptions{}
+
+	supportedExtensionClasses = sets.New(
+		extensionsv1alpha1.ExtensionClassShoot,
+		extensionsv1alpha1.ExtensionClassSeed,
+		extensionsv1alpha1.ExtensionClassGarden,
+	)
+)
+
+// AddOptions are options to apply when adding the DNSRecord controller to the manager.
+type AddOptions struct {
+	// Controller are the controller.Options.
+	Controller controller.Options
+	// IgnoreOperationAnnotation specifies whether to ignore the operation annotation or not.
+	IgnoreOperationAnnotation bool
+	// ExtensionClasses are the configured extension classes for this extension deployment.
+	ExtensionClasses []extensionsv1alpha1.ExtensionClass
+	// Services are the DNS services that records can be in.
+	Services dns.Registry
+}
+
+// AddToManagerWithOptions adds a controller with the given options to the manager. It is one for both types, which the library's own
+// function does not offer.
+func AddToManagerWithOptions(ctx context.Context, mgr manager.Manager, opts AddOptions) error {
+	classes := slices.DeleteFunc(slices.Clone(opts.ExtensionClasses), func(class extensionsv1alpha1.ExtensionClass) bool {
+		return !supportedExtensionClasses.Has(class)
+	})
+	predicates := predicateutils.AddTypeAndClassPredicates(dnsrecord.DefaultPredicates(ctx, mgr, opts.IgnoreOperationAnnotation), classes,
+		v1alpha1.DNSTypeDesignate, v1alpha1.DNSTypeRFC2136)
+
+	if opts.Controller.ReconciliationTimeout == 0 {
+		opts.Controller.ReconciliationTimeout = controllerutils.DefaultReconciliationTimeout
+	}
+	if opts.Controller.RateLimiter == nil {
+		opts.Controller.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, lastBackoff)
+	}
+	actuator := NewActuator(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder(v1alpha1.ExtensionName+"-dnsrecord"), opts.Services)
+	c, err := builder.
+		ControllerManagedBy(mgr).
+		Named(dnsrecord.ControllerName).
+		WithOptions(opts.Controller).
+		Watches(&extensionsv1alpha1.DNSRecord{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(predicates...)).
+		Build(dnsrecord.NewReconciler(mgr, actuator))
+	if err != nil || !opts.IgnoreOperationAnnotation {
+		return err
+	}
+	return c.Watch(source.Kind[client.Object](mgr.GetCache(), &extensionsv1alpha1.Cluster{},
+		handler.EnqueueRequestsFromMapFunc(dnsrecord.ClusterToDNSRecordMapper(mgr.GetClient(), predicates))))
+}
+
+// AddToManager adds a controller with the default options.
+func AddToManager(ctx context.Context, mgr manager.Manager) error {
+	return AddToManagerWithOptions(ctx, mgr, DefaultAddOptions)
+}

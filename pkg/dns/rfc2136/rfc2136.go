@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package rfc2136 changes records on servers that take dynamic updates (RFC 2136) signed with TSIG (RFC 8945).
+//
+// Queries are signed too, and answers must be: the same key tells which view of a server is meant, and nobody else can say that
+// there is nothing to do. Everything goes over TCP, which has room for each answer.
+package rfc2136
+
+import (
+	"context"
+	"net"
+	"strings"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/dns"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+const (
+	defaultPort = "53"
+	// requestTimeout is how long the server may take to take a connection or to answer a message.
+	requestTimeout = 10 * time.Second
+	// visibleTimeout is how long the server may take to answer with an update that it accepted: one that is a secondary hands the
+	// update to its primary and gets it back by a transfer.
+	visibleTimeout = 30 * time.Second
+	firstLook      = 100 * time.Millisecond
+	lastLook       = 5 * time.Second
+)
+
+// algorithms are the algorithms of keys by their names. SHA-1 and MD5 are not among them.
+var algorithms = map[string]string{
+	"":            mdns.HmacSHA256,
+	"hmac-sha256": mdns.HmacSHA256,
+	"hmac-sha384": mdns.HmacSHA384,
+	"hmac-sha512": mdns.HmacSHA512,
+}
+
+type service struct {
+	zones dns.Cache[string]
+}
+
+// New returns the DNS service of servers that take dynamic updates.
+func New() dns.Service {
+	return &service{}
+}
+
+// Open implements dns.Service. It sends nothing.
+func (s *service) Open(_ context.Context, access dns.Access) (dns.Provider, error) {
+	if access.Site != nil {
+		return nil, platform.NewError(platform.ClassConfiguration, "credentials: key dns.site is for records of OpenStack Designate only")
+	}
+	credentials := access.Credentials
+	for _, key := range []string{"server", "tsigKeyName", "tsigSecret"} {
+		if credentials[key] == "" {
+			return nil, platform.NewError(platform.ClassConfiguration, "credentials: key %q is missing; server, tsigKeyName and tsigSecret are needed", key)
+		}
+	}
+	algorithm, ok := algorithms[strings.ToLower(strings.TrimSuffix(credentials["tsigAlgorithm"], "."))]
+	if !ok {
+		return nil, platform.NewError(platform.ClassConfiguration, "credentials: tsigAlgorithm must be hmac-sha256, hmac-sha384 or hmac-sha512")
+	}
+	key := dns.Canonical(credentials["tsigKeyName"])
+	return &provider{
+		service: s,
+		client: &client{
+			server:    address(credentials["server"]),
+			key:       key,
+			algorithm: algorithm,
+			messages:  &mdns.Client{Net: "tcp", Timeout: requestTimeout, TsigSecret: map[string]string{key: credentials["tsigSecret"]}},
+		},
+	}, nil
+}
+
+// address adds the port to a server that has none.
+func address(server string) string {
+	if _, _, err := net.SplitHostPort(server); err == nil {
+		return server
+	}
+	return net.JoinHostPort(strings.Trim(server, "[]"), defaultPort)
+}

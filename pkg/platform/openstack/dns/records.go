@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package dns
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/dns/v2/recordsets"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/dns"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+)
+
+const (
+	statusActive  = "ACTIVE"
+	statusPending = "PENDING"
+	statusError   = "ERROR"
+
+	// setsPerPage is as many as Designate gives by default at most. The filter for the name of a wildcard finds all names below it.
+	setsPerPage = 1000
+
+	// visibleTimeout is how long Designate may take to bring a change to its name servers. It looks at them until they answer with it.
+	visibleTimeout = time.Minute
+	firstLook      = 500 * time.Millisecond
+	lastLook       = 4 * time.Second
+
+	description = "Managed by gardener-extension-provider-hybrid"
+)
+
+// Ensure implements dns.Provider.
+func (p *provider) Ensure(ctx context.Context, zone string, record dns.Record, _ bool) error {
+	return platform.InSite(p.session.Site, p.forgetMissing(p.ensure(ctx, zone, record)))
+}
+
+func (p *provider) ensure(ctx context.Context, zone string, record dns.Record) error {
+	set, err := p.look(ctx, zone, record)
+	if err != nil {
+		return err
+	}
+	same := set != nil && record.SameValues(valuesOf(set)) && set.TTL == int(record.TTL)
+	switch {
+	case same && set.Status == statusActive:
+		return nil
+	case same && set.Status != statusError:
+		// An earlier change is on its way.
+	case set == nil:
+		set, err = recordsets.Create(ctx, p.api, zone, recordsets.CreateOpts{
+			Name: record.Name, Type: string(record.Type), TTL: int(record.TTL), Records: record.Values, Description: description,
+		}).Extract()
+	default:
+		set, err = recordsets.Update(ctx, p.api, zone, set.ID, recordsets.UpdateOpts{Records: record.Values, TTL: new(int(record.TTL))}).Extract()
+	}
+	if err != nil {
+		return client.Classify(err)
+	}
+	return p.await(ctx, zone, set)
+}
+
+// Delete implements dns.Provider.
+func (p *provider) Delete(ctx context.Context, zone string, record dns.Record) error {
+	err := p.forgetMissing(p.delete(ctx, zone, record))
+	return platform.InSite(p.session.Site, client.IgnoreNotFound(err))
+}
+
+func (p *provider) delete(ctx context.Context, zone string, record dns.Record) error {
+	set, err := p.look(ctx, zone, record)
+	if err != nil || set == nil {
+		return err
+	}
+	left := slices.DeleteFunc(valuesOf(set), func(value string) bool { return slices.Contains(record.Values, value) })
+	switch {
+	case len(left) == 0:
+		if err := recordsets.Delete(ctx, p.api, zone, set.ID).ExtractErr(); err != nil {
+			return client.Classify(err)
+		}
+		set.Status = statusPending
+	case len(left) == len(set.Records):
+		return nil
+	default:
+		if set, err = recordsets.Update(ctx, p.api, zone, set.ID, recordsets.UpdateOpts{Records: left, TTL: ttlOf(set)}).Extract(); err != nil {
+			return client.Classify(err)
+		}
+	}
+	return p.await(ctx, zone, set)
+}
+
+// ttlOf keeps the TTL of a set, which may be that of the zone.
+func ttlOf(set *recordsets.RecordSet) *int {
+	if set.TTL == 0 {
+		return nil
+	}
+	return &set.TTL
+}
+
+// look returns the set of the record's name and type, nil if there is none.
+func (p *provider) look(ctx context.Context, zone string, record dns.Record) (*recordsets.RecordSet, error) {
+	sets, err := client.List(ctx, recordsets.ListByZone(p.api, zone, recordsets.ListOpts{Name: record.Name, Type: string(record.Type), Limit: setsPerPage}), recordsets.ExtractRecordSets)
+	if err != nil {
+		return nil, err
+	}
+	// In Designate's filters * stands for any text, and in ours for itself.
+	for i := range sets {
+		if dns.Canonical(sets[i].Name) == record.Name && sets[i].Type == string(record.Type) {
+			return &sets[i], nil
+		}
+	}
+	return nil, nil
+}
+
+// await returns when the name servers answer as the set says. One that is gone is deleted.
+func (p *provider) await(ctx context.Context, zone string, set *recordsets.RecordSet) error {
+	ctx, cancel := context.WithTimeout(ctx, visibleTimeout)
+	defer cancel()
+	pause := firstLook
+	for {
+		switch set.Status {
+		case statusActive:
+			return nil
+		case statusError:
+			return platform.NewError(platform.ClassTransient, "record %s of type %s has the status ERROR: Designate could not bring it to its name servers", set.Name, set.Type)
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+			pause = min(2*pause, lastLook)
+		case <-ctx.Done():
+			timer.Stop()
+			return platform.NewError(platform.ClassTransient, "record %s of type %s is not on Designate's name servers yet: its status is %s", set.Name, set.Type, set.Status)
+		}
+		current, err := recordsets.Get(ctx, p.api, zone, set.ID).Extract()
+		switch {
+		case err == nil:
+			set = current
+		case errors.Is(err, context.DeadlineExceeded):
+			// The next turn says so.
+		default:
+			return client.Classify(err)
+		}
+	}
+}
+
+// forgetMissing lets the zones be listed again if one is not there any more.
+func (p *provider) forgetMissing(err error) error {
+	if err != nil && client.IsNotFound(err) {
+		p.zones.Forget("")
+	}
+	return err
+}
+
+// valuesOf returns the values of a set as a Record has them. One that cannot be read stays as it is: it is nobody's.
+func valuesOf(set *recordsets.RecordSet) []string {
+	values := make([]string, 0, len(set.Records))
+	for _, data := range set.Records {
+		value, err := dns.CanonicalValue(dns.Type(set.Type), data)
+		if err != nil {
+			value = data
+		}
+		values = append(values, value)
+	}
+	return values
+}

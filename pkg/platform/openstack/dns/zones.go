@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package dns
+
+import (
+	"context"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/gophercloud/gophercloud/v2/openstack/dns/v2/zones"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/dns"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+)
+
+const (
+	// zonesPerPage is as many as Designate gives by default at most.
+	zonesPerPage = 1000
+	// secondary is the type of a zone whose records are changed elsewhere.
+	secondary = "SECONDARY"
+)
+
+// Zone implements dns.Provider. What is given may be the ID of the zone or its name.
+func (p *provider) Zone(ctx context.Context, given, name string) (string, error) {
+	zone, err := p.zone(ctx, given, dns.Canonical(name))
+	return zone, platform.InSite(p.session.Site, err)
+}
+
+func (p *provider) zone(ctx context.Context, given, name string) (string, error) {
+	if uuid.Validate(given) == nil || isHex(given) {
+		return given, nil
+	}
+	if given != "" {
+		if given = dns.Canonical(given); !dns.In(name, given) {
+			return "", platform.NewError(platform.ClassConfiguration, "spec.zone: %s is not in zone %s", name, given)
+		}
+		return p.find(ctx, func(known []dns.Zone) (dns.Zone, bool) { return named(known, given) },
+			"there is no zone with the name %s in Designate that these credentials see", given)
+	}
+	return p.find(ctx, func(known []dns.Zone) (dns.Zone, bool) { return dns.Longest(known, name) },
+		"there is no zone in Designate that %s is in and these credentials see", name)
+}
+
+// isHex reports whether the text is an ID without hyphens, as old zones have.
+func isHex(text string) bool {
+	return len(text) == 32 && strings.Trim(text, "0123456789abcdef") == ""
+}
+
+func named(known []dns.Zone, name string) (dns.Zone, bool) {
+	for _, zone := range known {
+		if zone.Name == name {
+			return zone, true
+		}
+	}
+	return dns.Zone{}, false
+}
+
+// find chooses among the zones that are remembered, and lists them if none of those is it.
+func (p *provider) find(ctx context.Context, choose func([]dns.Zone) (dns.Zone, bool), missing, name string) (string, error) {
+	known, _ := p.zones.Get("")
+	if zone, ok := choose(known); ok {
+		return zone.ID, nil
+	}
+	known, err := p.list(ctx)
+	if err != nil {
+		return "", err
+	}
+	if zone, ok := choose(known); ok {
+		return zone.ID, nil
+	}
+	return "", platform.NewError(platform.ClassNotFound, missing, name)
+}
+
+func (p *provider) list(ctx context.Context) ([]dns.Zone, error) {
+	listed, err := client.List(ctx, zones.List(p.api, zones.ListOpts{Limit: zonesPerPage}), zones.ExtractZones)
+	if err != nil {
+		return nil, err
+	}
+	var known []dns.Zone
+	for _, zone := range listed {
+		if zone.Type != secondary {
+			known = append(known, dns.Zone{ID: zone.ID, Name: dns.Canonical(zone.Name)})
+		}
+	}
+	p.zones.Put("", known)
+	return known, nil
+}

@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package dns names the DNS services that DNSRecords can have.
+package dns
+
+import (
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/dns"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/dns/rfc2136"
+	openstackclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	openstack "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/dns"
+)
+
+// New returns the DNS services by the types of their DNSRecords.
+func New() dns.Registry {
+	return dns.Registry{
+		v1alpha1.DNSTypeDesignate: openstack.New(openstackclient.Shared()),
+		v1alpha1.DNSTypeRFC2136:   rfc2136.New(),
+	}
+}
