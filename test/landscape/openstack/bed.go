@@ -51,7 +51,7 @@ func NewBed() (*Bed, error) {
 	return &Bed{State: state, scripts: filepath.Join(landscape.Root(), "hack", "landscape", "openstack")}, nil
 }
 
-// Answers reports whether Keystone answers.
+// Answers reports whether Keystone answers. A busy one is given time: who takes it for one that does not run stops it in the end.
 func (b *Bed) Answers(ctx context.Context) bool {
 	credentials, err := ReadCredentials(b.Openrc(Projects[0]))
 	if err != nil {
@@ -61,7 +61,7 @@ func (b *Bed) Answers(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	response, err := (&http.Client{Timeout: 5 * time.Second}).Do(request)
+	response, err := (&http.Client{Timeout: time.Minute}).Do(request)
 	if err != nil {
 		return false
 	}
