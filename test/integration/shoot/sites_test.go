@@ -20,6 +20,9 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
+// removedSitesDeleted is the condition about sites that wait for their last machines.
+const removedSitesDeleted = gardencorev1beta1.ConditionType("RemovedSitesDeleted")
+
 var _ = Describe("A site that comes and goes", Ordered, func() {
 	var (
 		first, second v1alpha1.InfrastructureSite
@@ -122,8 +125,8 @@ var _ = Describe("A site that comes and goes", Ordered, func() {
 	It("should go by itself, and alone, when its last machine is gone", func(ctx SpecContext) {
 		infra, state := configure(ctx, []any{"cloud-a"}, first)
 		Expect(state).To(Equal(succeeded), "%v", infra.Status.LastError)
-		Expect(infra.Status.Conditions).To(ConsistOf(And(
-			HaveField("Type", gardencorev1beta1.ConditionType("RemovedSitesDeleted")), HaveField("Status", gardencorev1beta1.ConditionFalse),
+		Expect(infra.Status.Conditions).To(ContainElement(And(
+			HaveField("Type", removedSitesDeleted), HaveField("Status", gardencorev1beta1.ConditionFalse),
 			HaveField("Message", ContainSubstring(`site "cloud2" is deleted when it has no machines any more; it has machine deployment `+shoot+"-single-z")))))
 		Expect(infra.Status.Networking.Nodes).To(Equal([]string{"10.250.0.0/22"}))
 		Expect(objectsOf(ctx, shoot, inspectors[1])).NotTo(BeEmpty())
@@ -131,7 +134,7 @@ var _ = Describe("A site that comes and goes", Ordered, func() {
 		Expect(spread(ctx, infra, "cloud-a")).To(Equal(succeeded))
 		Eventually(func(g Gomega) {
 			g.Expect(seed.Client.Get(ctx, client.ObjectKeyFromObject(infra), infra)).To(Succeed())
-			g.Expect(infra.Status.Conditions).To(BeEmpty())
+			g.Expect(infra.Status.Conditions).NotTo(ContainElement(HaveField("Type", removedSitesDeleted)))
 			g.Expect(stateOf(infra).Sites).To(ConsistOf(HaveField("Name", "cloud")))
 		}).WithContext(ctx).Within(3 * time.Minute).ProbeEvery(time.Second).Should(Succeed())
 		Expect(objectsOf(ctx, shoot, inspectors[1])).To(BeEmpty())
