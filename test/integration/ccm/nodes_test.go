@@ -76,7 +76,7 @@ var _ = Describe("Nodes", func() {
 		for _, siteName := range []string{cloudSite, anotherSite} {
 			create(siteName, name("both"))
 		}
-		for _, siteName := range []string{racksSite, hallSite} {
+		for _, siteName := range []string{vcSite, hallSite} {
 			create(siteName, name("twin"))
 		}
 		group.Wait()
@@ -112,7 +112,7 @@ var _ = Describe("Nodes", func() {
 		}
 		for key := range ids {
 			siteName, nodeName, _ := strings.Cut(key, "/")
-			if nodeName == name("both") && siteName == cloudSite || nodeName == name("twin") && siteName == racksSite {
+			if nodeName == name("both") && siteName == cloudSite || nodeName == name("twin") && siteName == vcSite {
 				continue
 			}
 			expectInitialized(siteName, nodeName)
