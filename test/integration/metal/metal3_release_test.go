@@ -34,7 +34,9 @@ var _ = Describe("Hosts of Metal3 that machines leave", func() {
 		By("cleaning")
 		Expect(landscape.HealHardware(ctx, hosts[0])).To(Succeed())
 		t.remove(ctx, driver, "a")
-		Expect(bareMetalHost(ctx, hosts[0])(NewWithT(GinkgoT()))).To(And(HaveField("State", "available"), HaveField("On", false), HaveField("Consumer", "")))
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(bareMetalHost(ctx, hosts[0])(g)).To(And(HaveField("State", "available"), HaveField("On", false), HaveField("Consumer", "")))
+		}, soon).Should(Succeed())
 		Expect(readHost(ctx, hosts[0])).To(HaveKeyWithValue("spec", And(
 			Not(HaveKey("userData")), Not(HaveKey("metaData")), Not(HaveKey("image")), HaveKeyWithValue("automatedCleaningMode", "metadata"))))
 		Expect(apierrors.IsNotFound(landscape.Client.Get(ctx, client.ObjectKey{Namespace: metal.Namespace, Name: t.machine("a")}, &corev1.Secret{}))).To(BeTrue())
@@ -51,7 +53,9 @@ var _ = Describe("Hosts of Metal3 that machines leave", func() {
 		Expect(driver.Create(ctx, t.request("a"))).Error().NotTo(HaveOccurred())
 		Eventually(ctx, bareMetalHost(ctx, hosts[0]), soon).Should(HaveField("State", "provisioning"))
 		t.remove(ctx, newDriver(), "a")
-		Expect(bareMetalHost(ctx, hosts[0])(NewWithT(GinkgoT()))).To(And(HaveField("State", "available"), HaveField("On", false), HaveField("Consumer", "")))
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(bareMetalHost(ctx, hosts[0])(g)).To(And(HaveField("State", "available"), HaveField("On", false), HaveField("Consumer", "")))
+		}, soon).Should(Succeed())
 		Expect(driver.Delete(ctx, t.request("a"))).To(Succeed())
 	})
 
