@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -128,9 +129,20 @@ func node(ctx context.Context, name, siteName string, change ...func(*corev1.Nod
 		}
 	})
 	status.NodeInfo.SystemUUID = object.Status.NodeInfo.SystemUUID
-	created.Status = status
-	created, err = shootAPI.CoreV1().Nodes().UpdateStatus(ctx, created, metav1.UpdateOptions{})
-	Expect(err).NotTo(HaveOccurred())
+	// The cloud controllers may have seen the node already.
+	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		latest, err := shootAPI.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		addresses := latest.Status.Addresses
+		latest.Status = *status.DeepCopy()
+		if len(addresses) > 0 {
+			latest.Status.Addresses = addresses
+		}
+		created, err = shootAPI.CoreV1().Nodes().UpdateStatus(ctx, latest, metav1.UpdateOptions{})
+		return err
+	})).To(Succeed())
 	return created
 }
 
