@@ -91,7 +91,7 @@ func mark(ctx context.Context, client kubernetes.Interface, service *corev1.Serv
 	if service.Annotations[v1alpha1.AnnotationLoadBalancerSite] == site {
 		return nil
 	}
-	if err := annotate(ctx, client, service, map[string]any{v1alpha1.AnnotationLoadBalancerSite: site}); err != nil {
+	if err := annotate(ctx, client, service, map[string]*string{v1alpha1.AnnotationLoadBalancerSite: &site}); err != nil {
 		return err
 	}
 	annotations := maps.Clone(service.Annotations)
@@ -129,7 +129,7 @@ func (s *set) release(ctx context.Context, cloud *cloud, service *corev1.Service
 	if err != nil {
 		return err
 	}
-	annotations := map[string]any{v1alpha1.AnnotationLoadBalancerSite: nil}
+	annotations := map[string]*string{v1alpha1.AnnotationLoadBalancerSite: nil}
 	if !exists {
 		for _, key := range cloud.balancers.next.Annotations() {
 			annotations[key] = nil
@@ -141,9 +141,20 @@ func (s *set) release(ctx context.Context, cloud *cloud, service *corev1.Service
 	return nil
 }
 
+// annotationsPatch is a merge patch of annotations. It fails for another object of the same name.
+type annotationsPatch struct {
+	Metadata struct {
+		UID types.UID `json:"uid"`
+		// Annotations are set, and those that are nil are removed.
+		Annotations map[string]*string `json:"annotations"`
+	} `json:"metadata"`
+}
+
 // annotate sets annotations of the Service, and removes those that are nil.
-func annotate(ctx context.Context, client kubernetes.Interface, service *corev1.Service, annotations map[string]any) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": service.UID, "annotations": annotations}})
+func annotate(ctx context.Context, client kubernetes.Interface, service *corev1.Service, annotations map[string]*string) error {
+	var content annotationsPatch
+	content.Metadata.UID, content.Metadata.Annotations = service.UID, annotations
+	patch, err := json.Marshal(content)
 	if err != nil {
 		return err
 	}
