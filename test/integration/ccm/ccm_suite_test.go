@@ -7,7 +7,6 @@
 package ccm_test
 
 import (
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -55,13 +54,10 @@ var (
 )
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	binary = filepath.Join(GinkgoT().TempDir(), "cloud-controller-manager-hybrid")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/cloud-controller-manager-hybrid")
-	build.Dir = landscape.Root()
-	build.Stdout, build.Stderr = GinkgoWriter, GinkgoWriter
-	Expect(build.Run()).To(Succeed())
+	own, err := landscape.BuildOwn(ctx, GinkgoT().TempDir(), GinkgoWriter, "./cmd/cloud-controller-manager-hybrid")
+	Expect(err).NotTo(HaveOccurred())
+	binary = filepath.Join(own, "cloud-controller-manager-hybrid")
 
-	var err error
 	cluster, err = landscape.NewCluster(GinkgoT().TempDir(), landscape.DefaultBinaries())
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx SpecContext) { cluster.Stop(ctx) })

@@ -8,7 +8,6 @@
 package csi_test
 
 import (
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -50,13 +49,10 @@ var (
 )
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	binary = filepath.Join(GinkgoT().TempDir(), "cinder-csi-plugin-hybrid")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/cinder-csi-plugin-hybrid")
-	build.Dir = landscape.Root()
-	build.Stdout, build.Stderr = GinkgoWriter, GinkgoWriter
-	Expect(build.Run()).To(Succeed())
+	own, err := landscape.BuildOwn(ctx, GinkgoT().TempDir(), GinkgoWriter, "./cmd/cinder-csi-plugin-hybrid")
+	Expect(err).NotTo(HaveOccurred())
+	binary = filepath.Join(own, "cinder-csi-plugin-hybrid")
 
-	var err error
 	dir := GinkgoT().TempDir()
 	cluster, err = landscape.NewCluster(dir, landscape.DefaultBinaries())
 	Expect(err).NotTo(HaveOccurred())

@@ -8,8 +8,6 @@ package dns_test
 
 import (
 	"context"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -109,15 +107,10 @@ func startNamed(ctx context.Context) {
 }
 
 func startExtension(ctx context.Context) {
-	dir := GinkgoT().TempDir()
-	build := exec.CommandContext(ctx, "go", "build", "-o", dir+string(filepath.Separator), "./cmd/gardener-extension-provider-hybrid")
-	build.Dir = landscape.Root()
-	build.Stdout, build.Stderr = GinkgoWriter, GinkgoWriter
-	Expect(build.Run()).To(Succeed())
-	binaries := landscape.DefaultBinaries()
-	binaries.Extension = filepath.Join(dir, filepath.Base(binaries.Extension))
+	own, err := landscape.BuildOwn(ctx, GinkgoT().TempDir(), GinkgoWriter, "./cmd/gardener-extension-provider-hybrid")
+	Expect(err).NotTo(HaveOccurred())
+	binaries := landscape.DefaultBinaries().WithOwn(own)
 
-	var err error
 	seed, err = landscape.New(landscape.Options{Dir: GinkgoT().TempDir(), Namespace: namespace, Binaries: binaries, ExtensionArgs: []string{
 		"--controllers=dnsrecord", "--disable-webhooks=controlplane,network", "--extension-classes=shoot,seed,garden",
 	}})

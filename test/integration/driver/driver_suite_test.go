@@ -9,8 +9,6 @@ package driver_test
 import (
 	"context"
 	"net/netip"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -46,12 +44,9 @@ var (
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	dir := GinkgoT().TempDir()
-	binaries := landscape.DefaultBinaries()
-	binaries.Driver = filepath.Join(dir, "driver")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binaries.Driver, "./cmd/machine-controller-manager-provider-hybrid")
-	build.Dir = landscape.Root()
-	build.Stdout, build.Stderr = GinkgoWriter, GinkgoWriter
-	Expect(build.Run()).To(Succeed())
+	own, err := landscape.BuildOwn(ctx, GinkgoT().TempDir(), GinkgoWriter, "./cmd/machine-controller-manager-provider-hybrid")
+	Expect(err).NotTo(HaveOccurred())
+	binaries := landscape.DefaultBinaries().WithOwn(own)
 
 	bed, err := openstack.NewBed()
 	Expect(err).NotTo(HaveOccurred())

@@ -36,6 +36,8 @@ const requestTimeout = 15 * time.Second
 var (
 	bed   *openstack.Bed
 	local *shoot.Shoot
+	// project is the site that is disturbed.
+	project *openstack.Project
 	// proxy is in front of the site that is disturbed. The other site is reached directly.
 	proxy *countproxy.Proxy
 	long  = os.Getenv(longVariable) != ""
@@ -54,10 +56,15 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(proxy.Close)
 
+	name := "shoot--faults--" + rand.String(5)
+	project, err = bed.NewProject(ctx, name, rand.String(20))
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx SpecContext) error { return project.Delete(ctx) }, NodeTimeout(time.Minute))
+
 	binaries, err := shoot.Build(ctx, GinkgoT().TempDir(), GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	local, err = shoot.Start(ctx, shoot.Options{
-		Name: "shoot--faults--" + rand.String(5), Dir: GinkgoT().TempDir(), Bed: bed, Binaries: binaries,
+		Name: name, Dir: GinkgoT().TempDir(), Bed: bed, Project: project, Binaries: binaries,
 		DriverArgs: []string{"--resource-exhausted-retry=5s"},
 	})
 	DeferCleanup(func(ctx SpecContext) error { return local.Sweep(ctx) }, NodeTimeout(5*time.Minute))

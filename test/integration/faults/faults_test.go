@@ -15,7 +15,6 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
-	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 )
 
 // fault disturbs a site for some time.
@@ -165,15 +164,10 @@ func noFaults(context.Context) error {
 	return proxy.SetFaults()
 }
 
-// portQuota is the quota before it was changed.
-var portQuota int
-
-func limitPorts(ctx context.Context) (err error) {
-	portQuota, err = bed.SetPortQuota(ctx, openstack.Projects[0], 0)
-	return err
+func limitPorts(ctx context.Context) error {
+	return project.SetPortQuota(ctx, 0)
 }
 
 func unlimitPorts(ctx context.Context) error {
-	_, err := bed.SetPortQuota(ctx, openstack.Projects[0], portQuota)
-	return err
+	return project.SetPortQuota(ctx, -1)
 }

@@ -7,8 +7,6 @@ package shoot_test
 
 import (
 	"context"
-	"os/exec"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -37,12 +35,9 @@ var (
 )
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	build := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(landscape.Root(), "hack", "bin")+string(filepath.Separator), "./cmd/...")
-	build.Dir = landscape.Root()
-	build.Stdout, build.Stderr = GinkgoWriter, GinkgoWriter
-	Expect(build.Run()).To(Succeed())
+	own, err := landscape.BuildOwn(ctx, GinkgoT().TempDir(), GinkgoWriter, "./cmd/...")
+	Expect(err).NotTo(HaveOccurred())
 
-	var err error
 	bed, err = openstack.NewBed()
 	Expect(err).NotTo(HaveOccurred())
 	started, err := bed.Start(ctx, GinkgoWriter)
@@ -58,7 +53,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		inspectors = append(inspectors, inspector)
 	}
 
-	seed, err = landscape.New(landscape.Options{Dir: GinkgoT().TempDir(), Namespace: shoot})
+	seed, err = landscape.New(landscape.Options{Dir: GinkgoT().TempDir(), Namespace: shoot, Binaries: landscape.DefaultBinaries().WithOwn(own)})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(seed.Stop)
 	Expect(seed.StartCluster(ctx)).To(Succeed())

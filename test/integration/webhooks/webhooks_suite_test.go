@@ -8,7 +8,6 @@ package webhooks_test
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -46,15 +45,10 @@ var (
 )
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	dir := GinkgoT().TempDir()
-	build := exec.CommandContext(ctx, "go", "build", "-o", dir+string(filepath.Separator), "./cmd/gardener-extension-provider-hybrid")
-	build.Dir = landscape.Root()
-	build.Stdout, build.Stderr = GinkgoWriter, GinkgoWriter
-	Expect(build.Run()).To(Succeed())
-	binaries := landscape.DefaultBinaries()
-	binaries.Extension = filepath.Join(dir, filepath.Base(binaries.Extension))
+	own, err := landscape.BuildOwn(ctx, GinkgoT().TempDir(), GinkgoWriter, "./cmd/gardener-extension-provider-hybrid")
+	Expect(err).NotTo(HaveOccurred())
+	binaries := landscape.DefaultBinaries().WithOwn(own)
 
-	var err error
 	seed, err = landscape.New(landscape.Options{Dir: GinkgoT().TempDir(), Namespace: namespace, Binaries: binaries, ExtensionArgs: []string{"--disable-controllers=infrastructure,worker"}})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(seed.Stop)

@@ -15,7 +15,11 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/projects"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/roles"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/users"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/quotas"
 )
+
+// admin is the name of the administrator and of the administrator's project.
+const admin = "admin"
 
 // memberRole is the role of users in their projects.
 const memberRole = "member"
@@ -25,8 +29,8 @@ type Project struct {
 	// Credentials are those of its only user.
 	Credentials Credentials
 
-	identity, compute *gophercloud.ServiceClient
-	project, user     string
+	identity, compute, network *gophercloud.ServiceClient
+	project, user              string
 }
 
 // NewProject makes a project and its user, who has the name of the project. Delete deletes both.
@@ -45,6 +49,9 @@ func (b *Bed) NewProject(ctx context.Context, name, password string) (*Project, 
 		return nil, err
 	}
 	if p.compute, err = openstack.NewComputeV2(provider, endpoint); err != nil {
+		return nil, err
+	}
+	if p.network, err = openstack.NewNetworkV2(provider, endpoint); err != nil {
 		return nil, err
 	}
 	if err := p.create(ctx, name, password); err != nil {
@@ -83,6 +90,11 @@ func (p *Project) create(ctx context.Context, name, password string) error {
 // SetServerQuota limits the servers of the project.
 func (p *Project) SetServerQuota(ctx context.Context, servers int) error {
 	return quotasets.Update(ctx, p.compute, p.project, quotasets.UpdateOpts{Instances: &servers}).Err
+}
+
+// SetPortQuota limits the ports of the project; -1 is no limit.
+func (p *Project) SetPortQuota(ctx context.Context, ports int) error {
+	return quotas.Update(ctx, p.network, p.project, quotas.UpdateOpts{Port: &ports}).Err
 }
 
 // Delete deletes what NewProject made.

@@ -21,7 +21,6 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
-	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
 )
 
@@ -152,11 +151,7 @@ func (s *Shoot) credentials(ctx context.Context) (*corev1.Secret, error) {
 		}
 	}
 	for i, site := range s.openStackSites() {
-		credentials, err := s.bed.Credentials(openstack.Projects[i])
-		if err != nil {
-			return nil, err
-		}
-		for key, value := range credentials.SiteCredentials() {
+		for key, value := range s.access[i].SiteCredentials() {
 			secret.StringData[site+"."+key] = value
 		}
 	}

@@ -7,10 +7,7 @@ package shoot
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os/exec"
-	"path/filepath"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -42,6 +39,8 @@ type Options struct {
 	Dir string
 	// Bed is the OpenStack, which runs.
 	Bed *openstack.Bed
+	// Project serves as the first site, instead of the first of openstack.Projects, for tests that change its quotas.
+	Project *openstack.Project
 	// VCenter is the second site. Without it that is another project of OpenStack.
 	VCenter *vcenter.VCenter
 	// Inventory has the hosts of the sites of bare metal, which are there in addition to the vCenter. Without it there are none.
@@ -74,37 +73,35 @@ type Shoot struct {
 	// Inventory has the hosts of the sites of bare metal, nil if there are none.
 	Inventory *metal.Inventory
 
-	bed       *openstack.Bed
+	// access are the credentials of the OpenStack sites, in the order of Sites.
+	access    [2]openstack.Credentials
 	stopNodes func()
 }
 
-// Build builds our binaries into a folder of their own, so that a build of somebody else does not change them meanwhile.
+// Build returns the executables, ours as landscape.BuildOwn builds them.
 func Build(ctx context.Context, dir string, progress io.Writer) (landscape.Binaries, error) {
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", dir+string(filepath.Separator), "./cmd/...") // #nosec G204 -- the landscape's own folder
-	cmd.Dir = landscape.Root()
-	cmd.Stdout, cmd.Stderr = progress, progress
-	if err := cmd.Run(); err != nil {
-		return landscape.Binaries{}, fmt.Errorf("build: %w", err)
+	own, err := landscape.BuildOwn(ctx, dir, progress, "./cmd/...")
+	if err != nil {
+		return landscape.Binaries{}, err
 	}
-	binaries := landscape.DefaultBinaries()
-	binaries.Driver = filepath.Join(dir, filepath.Base(binaries.Driver))
-	binaries.Extension = filepath.Join(dir, filepath.Base(binaries.Extension))
+	binaries := landscape.DefaultBinaries().WithOwn(own)
 	return binaries, binaries.Check()
 }
 
 // Start starts all processes and plays the kubelets. Stop ends what was started, also after an error.
 func Start(ctx context.Context, o Options) (*Shoot, error) {
-	s := &Shoot{Name: o.Name, VCenter: o.VCenter, Inventory: o.Inventory, bed: o.Bed}
+	s := &Shoot{Name: o.Name, VCenter: o.VCenter, Inventory: o.Inventory}
+	var err error
 	for i, project := range openstack.Projects {
-		credentials, err := s.bed.Credentials(project)
-		if err != nil {
+		if i == 0 && o.Project != nil {
+			s.access[i] = o.Project.Credentials
+		} else if s.access[i], err = o.Bed.Credentials(project); err != nil {
 			return s, err
 		}
-		if s.Inspectors[i], err = openstack.NewClient(ctx, credentials); err != nil {
+		if s.Inspectors[i], err = openstack.NewClient(ctx, s.access[i]); err != nil {
 			return s, err
 		}
 	}
-	var err error
 	s.Seed, err = landscape.New(landscape.Options{
 		Dir: o.Dir, Namespace: o.Name, Binaries: o.Binaries, DriverArgs: o.DriverArgs, ExtensionArgs: o.ExtensionArgs, Workloads: o.Workloads,
 	})

@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -61,11 +60,9 @@ type VCenter struct {
 
 // Start builds and starts a vCenter that keeps its files in dir. Stop ends it.
 func Start(ctx context.Context, dir string, options Options) (*VCenter, error) {
-	binary := filepath.Join(dir, "simulator")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./test/landscape/vcenter/simulator") // #nosec G204 -- our own program
-	build.Dir = landscape.Root()
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build the simulator: %w: %s", err, out)
+	own, err := landscape.BuildOwn(ctx, dir, os.Stderr, "./test/landscape/vcenter/simulator")
+	if err != nil {
+		return nil, err
 	}
 	authority, thumbprint, err := writeCertificates(dir)
 	if err != nil {
@@ -78,7 +75,7 @@ func Start(ctx context.Context, dir string, options Options) (*VCenter, error) {
 	ready := filepath.Join(dir, "ready.json")
 	process := &landscape.Process{
 		Name: "vcenter",
-		Path: binary,
+		Path: filepath.Join(own, "simulator"),
 		Args: []string{
 			"--listen", options.Listen, "--certificate", filepath.Join(dir, certificateFile), "--key", filepath.Join(dir, keyFile),
 			"--username", Username, "--password", Password, "--ready", ready, "--guest", options.Guest.String(),
