@@ -19,18 +19,17 @@ import (
 // setNodeRanges completes the ranges of a Stretched node network: that of the network and of the Shoot, which are equal, and those of
 // sites that have none. A site that had a range keeps it.
 func setNodeRanges(newShoot, oldShoot *gardencorev1beta1.Shoot, fldPath *field.Path) error {
-	config, err := codec.Decode[v1alpha1.InfrastructureConfig](newShoot.Spec.Provider.InfrastructureConfig)
-	if err != nil || config.Networks.Topology != v1alpha1.TopologyStretched {
+	config, ok := decode[v1alpha1.InfrastructureConfig](newShoot.Spec.Provider.InfrastructureConfig)
+	if !ok || config.Networks.Topology != v1alpha1.TopologyStretched {
 		return nil
 	}
-	old, err := codec.Decode[v1alpha1.InfrastructureConfig](oldShoot.Spec.Provider.InfrastructureConfig)
-	if err != nil || old.Networks.Topology != v1alpha1.TopologyStretched {
+	old, ok := decode[v1alpha1.InfrastructureConfig](oldShoot.Spec.Provider.InfrastructureConfig)
+	if !ok || old.Networks.Topology != v1alpha1.TopologyStretched {
 		old = &v1alpha1.InfrastructureConfig{}
 	}
 
 	changed := setNetworkRange(config, old, newShoot.Spec.Networking)
-	networks, ok := parseNetworks(config.Networks.Nodes)
-	if ok {
+	if networks, ok := parseNetworks(config.Networks.Nodes); ok {
 		setShootRange(newShoot, config.Networks.Nodes[0])
 		divider := divider{config: config, old: old, networks: networks, taken: taken(config, old, newShoot.Spec.Provider)}
 		divided, err := divider.divide(fldPath)
@@ -93,7 +92,7 @@ func taken(config, old *v1alpha1.InfrastructureConfig, provider gardencorev1beta
 	for _, site := range slices.Concat(config.Sites, old.Sites) {
 		values = append(values, site.Nodes...)
 	}
-	if controlPlane, err := codec.Decode[v1alpha1.ControlPlaneConfig](provider.ControlPlaneConfig); err == nil {
+	if controlPlane, ok := decode[v1alpha1.ControlPlaneConfig](provider.ControlPlaneConfig); ok {
 		for _, site := range controlPlane.Sites {
 			if site.LoadBalancer == nil || site.LoadBalancer.MetalLB == nil {
 				continue

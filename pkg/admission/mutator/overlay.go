@@ -31,10 +31,13 @@ func enableOverlay(networking *gardencorev1beta1.Networking) error {
 	if !ok {
 		return nil
 	}
-	fields, err := podnetwork.Read(networking.ProviderConfig)
-	if err != nil || fields.Has(overlayField) {
-		return nil
+	if fields, err := podnetwork.Read(networking.ProviderConfig); err == nil && !fields.Has(overlayField) {
+		return setOverlay(networking, fields, apiVersion)
 	}
+	return nil
+}
+
+func setOverlay(networking *gardencorev1beta1.Networking, fields podnetwork.Fields, apiVersion string) error {
 	if fields == nil {
 		fields = podnetwork.Fields{"apiVersion": apiVersion, "kind": "NetworkConfig"}
 	}

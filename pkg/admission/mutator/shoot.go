@@ -11,9 +11,11 @@ import (
 	extensionswebhook "github.com/gardener/gardener/extensions/pkg/webhook"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -52,4 +54,10 @@ func (s *shoot) Mutate(_ context.Context, newObject, oldObject client.Object) er
 		}
 	}
 	return nil
+}
+
+// decode returns false if it cannot decode the document, which is for validation to say.
+func decode[T any, P codec.Object[T]](raw *runtime.RawExtension) (P, bool) {
+	document, err := codec.Decode[T, P](raw)
+	return document, err == nil
 }

@@ -16,8 +16,8 @@ import (
 // setWorkerDefaults sets the priority of a pool and the limits of its sites. A pool without a configuration gets none, as there is
 // nothing to say in it.
 func setWorkerDefaults(worker *gardencorev1beta1.Worker) error {
-	config, err := codec.Decode[v1alpha1.WorkerConfig](worker.ProviderConfig)
-	if err != nil {
+	config, ok := decode[v1alpha1.WorkerConfig](worker.ProviderConfig)
+	if !ok {
 		return nil
 	}
 	// Gardener uses priorities of machine deployments only if some pool has one.
