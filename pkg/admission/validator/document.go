@@ -10,6 +10,7 @@ import (
 	"errors"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	gardenerutils "github.com/gardener/gardener/pkg/utils/gardener"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -132,9 +133,8 @@ func (c *change) compared() *document {
 }
 
 func (c *change) profileChanged() bool {
-	oldSpec, newSpec := &c.old.shoot.Spec, &c.new.shoot.Spec
-	return !equality.Semantic.DeepEqual(oldSpec.CloudProfile, newSpec.CloudProfile) ||
-		!equality.Semantic.DeepEqual(oldSpec.CloudProfileName, newSpec.CloudProfileName) || oldSpec.Region != newSpec.Region
+	before, after := gardenerutils.BuildV1beta1CloudProfileReference(c.old.shoot), gardenerutils.BuildV1beta1CloudProfileReference(c.new.shoot)
+	return !equality.Semantic.DeepEqual(before, after) || c.old.shoot.Spec.Region != c.new.shoot.Spec.Region
 }
 
 func (c *change) bindingChanged() bool {
