@@ -19,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	kubernetesscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/component-base/version/verflag"
 	"k8s.io/utils/clock"
@@ -66,12 +67,13 @@ func run(ctx context.Context, o *options) error {
 	managerOptions := o.manager.Completed().Options()
 	managerOptions.LeaderElectionConfig = runtimeCluster
 	managerOptions.Cache = cacheOptions(o.webhooks.Completed().Server.Namespace)
+	managerOptions.Scheme = runtime.NewScheme()
+	if err := addToScheme(managerOptions.Scheme); err != nil {
+		return fmt.Errorf("could not fill the scheme: %w", err)
+	}
 	mgr, err := manager.New(o.rest.Completed().Config, managerOptions)
 	if err != nil {
 		return fmt.Errorf("could not instantiate manager: %w", err)
-	}
-	if err := addToScheme(mgr.GetScheme()); err != nil {
-		return fmt.Errorf("could not update manager scheme: %w", err)
 	}
 	if err := fillCache(ctx, mgr); err != nil {
 		return fmt.Errorf("could not prepare the cache: %w", err)
@@ -95,7 +97,7 @@ func run(ctx context.Context, o *options) error {
 }
 
 func addToScheme(scheme *runtime.Scheme) error {
-	return errors.Join(gardencorev1beta1.AddToScheme(scheme), securityv1alpha1.AddToScheme(scheme))
+	return errors.Join(kubernetesscheme.AddToScheme(scheme), gardencorev1beta1.AddToScheme(scheme), securityv1alpha1.AddToScheme(scheme))
 }
 
 // runtimeClusterConfig returns the access to the cluster that the process runs in, nil if it runs in none.
