@@ -18,10 +18,13 @@ import (
 	"time"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	"github.com/go-logr/logr"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/gardenapi"
@@ -55,6 +58,7 @@ func beforeWebhooks(create func(ctx context.Context)) bool {
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
+	log.SetLogger(logr.Discard())
 	executable := filepath.Join(GinkgoT().TempDir(), binary)
 	build := exec.CommandContext(ctx, "go", "build", "-o", executable, "./cmd/"+binary)
 	build.Dir = landscape.Root()
@@ -76,7 +80,9 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		create(ctx)
 	}
 
-	Expect(garden.StartAdmission(ctx)).To(Succeed())
+	undecodable := read[gardencorev1beta1.CloudProfile](profileFile)
+	undecodable.Name, undecodable.Spec.ProviderConfig = "undecodable", &runtime.RawExtension{Raw: []byte("{}")}
+	Expect(garden.StartAdmission(ctx, undecodable)).To(Succeed())
 	Eventually(func(g Gomega) {
 		shoot := newShoot(shootFile)
 		g.Expect(garden.Client.Create(ctx, shoot, client.DryRunAll)).To(Succeed())

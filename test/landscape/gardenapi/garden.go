@@ -124,8 +124,8 @@ func (g *Garden) prepare(ctx context.Context, o Options) error {
 	return nil
 }
 
-// StartAdmission starts the admission component and returns when the API calls its webhooks.
-func (g *Garden) StartAdmission(ctx context.Context) error {
+// StartAdmission starts the admission component and returns when the API calls its webhooks: the object is one that only they refuse.
+func (g *Garden) StartAdmission(ctx context.Context, refused client.Object) error {
 	if err := g.Admission.Start(); err != nil {
 		return err
 	}
@@ -134,8 +134,11 @@ func (g *Garden) StartAdmission(ctx context.Context) error {
 		if err := g.Admission.Check(); err != nil {
 			return false, err
 		}
-		last = errors.Join(g.serves(ctx), g.registered(ctx))
-		return last == nil, nil
+		err := errors.Join(g.serves(ctx), g.registered(ctx, refused))
+		if ctx.Err() == nil {
+			last = err
+		}
+		return err == nil, nil
 	})
 	if err != nil {
 		return fmt.Errorf("the admission component is not ready: %w (%w); last lines of %s:\n%s", err, last, g.Admission.LogFile, g.Admission.Tail(20))
