@@ -26,8 +26,17 @@ const (
 	Credentials = "hybrid"
 )
 
-// CreateProject creates a project for Shoots, and registers the extensions that Shoots need beside the provider.
-func (g *Garden) CreateProject(ctx context.Context) error {
+// ProviderResources are what the provider is registered for.
+func ProviderResources() []gardencorev1beta1.ControllerResource {
+	var resources []gardencorev1beta1.ControllerResource
+	for _, kind := range []string{extensionsv1alpha1.ControlPlaneResource, extensionsv1alpha1.InfrastructureResource, extensionsv1alpha1.WorkerResource} {
+		resources = append(resources, gardencorev1beta1.ControllerResource{Kind: kind, Type: v1alpha1.ProviderType})
+	}
+	return resources
+}
+
+// CreateProject creates a project for Shoots, and registers the extensions that Shoots need beside the provider, and those given.
+func (g *Garden) CreateProject(ctx context.Context, resources ...gardencorev1beta1.ControllerResource) error {
 	if err := g.createNamespace(ctx, Namespace, map[string]string{
 		v1beta1constants.GardenRole:  v1beta1constants.GardenRoleProject,
 		v1beta1constants.ProjectName: "local",
@@ -39,6 +48,7 @@ func (g *Garden) CreateProject(ctx context.Context) error {
 		Spec:       gardencorev1beta1.ProjectSpec{Namespace: new(Namespace)},
 	}
 	registration := &gardencorev1beta1.ControllerRegistration{ObjectMeta: metav1.ObjectMeta{Name: "others"}}
+	registration.Spec.Resources = resources
 	registration.Spec.Deployment = &gardencorev1beta1.ControllerRegistrationDeployment{DeploymentRefs: []gardencorev1beta1.DeploymentRef{{Name: "others"}}}
 	for _, extension := range [][2]string{
 		{extensionsv1alpha1.NetworkResource, "calico"},
