@@ -33,6 +33,10 @@ check: $(GOLANGCI_LINT) $(HELM) $(GENERATE_TOOLS) ## Check format, lint, vet, ge
 test: ## Run unit and integration tests; starts what they need.
 	@hack/test.sh $(PACKAGES)
 
+.PHONY: fuzz
+fuzz: ## Fuzz decoders, validators and mutators for FUZZ_SECONDS (60) together.
+	@hack/fuzz.sh
+
 .PHONY: demo
 demo: ## Run the main job on a local landscape: SITES=cloud,vc,racks,hall picks sites, KEEP=1 leaves it running.
 	@hack/demo.sh

@@ -132,6 +132,10 @@ var figures = []Figure{
 		Measure: measureWebhooks, Count: latency(reviewedPart),
 	},
 	{
+		ID: "admission-p99-ms", Unit: "ms", Target: new(20.0),
+		Measure: measureAdmission, Count: latency(reviewedPart),
+	},
+	{
 		ID: "vsphere-machine-create-requests", Unit: "requests", Target: new(15.0), Peer: 52,
 		Measure: measureVSphereCreate, Count: maxPerRun(requests),
 	},

@@ -6,6 +6,7 @@ package sitehealth
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -75,6 +76,8 @@ type health struct {
 	sites []state
 	// defaultSite is the name of the site that the shoot cannot do without.
 	defaultSite string
+	// removed are the names of the sites that the shoot does not use any more and that are not deleted.
+	removed []string
 	// machines are what machines wait for.
 	machines shortages
 }
@@ -132,8 +135,9 @@ func (h health) controlPlane() (gardencorev1beta1.ConditionStatus, string, strin
 	return status, reason, list(down), errorcodes.Codes(err)
 }
 
-// nodes says which sites have no room for machines that are wanted. Gardener looks at no node while the condition is not True, so
-// it is only while nothing is wrong with other machines.
+// nodes says which sites have no room for machines that are wanted, and which are removed and not deleted. Gardener looks at no node
+// while the condition is not True. So a lack of room is told only while nothing is wrong with other machines. Removed sites are
+// always told, because the admission webhooks let their credentials go when the condition is True; the message has the machines then.
 func (h health) nodes() (gardencorev1beta1.ConditionStatus, string, string, []gardencorev1beta1.ErrorCode) {
 	var short []error
 	for _, s := range h.sites {
@@ -141,7 +145,20 @@ func (h health) nodes() (gardencorev1beta1.ConditionStatus, string, string, []ga
 			short = append(short, err)
 		}
 	}
-	if len(short) == 0 || !h.machines.alone {
+	if len(h.removed) > 0 {
+		left := make([]error, 0, len(h.removed)+len(short)+len(h.machines.others))
+		for _, name := range h.removed {
+			left = append(left, fmt.Errorf("site %q: the shoot does not use it any more, and needs its credentials until all of its objects are deleted", name))
+		}
+		left = append(left, short...)
+		for _, machine := range h.machines.others {
+			if !slices.Contains(h.removed, machine.site) {
+				left = append(left, machine.err)
+			}
+		}
+		return gardencorev1beta1.ConditionProgressing, "RemovedSitesLeft", list(left), errorcodes.Codes(errors.Join(short...))
+	}
+	if len(short) == 0 || len(h.machines.others) > 0 {
 		return gardencorev1beta1.ConditionTrue, "SitesHaveRoom", "No machine alone waits for room on a site.", nil
 	}
 	return gardencorev1beta1.ConditionProgressing, "SitesWithoutRoom", list(short), errorcodes.Codes(errors.Join(short...))

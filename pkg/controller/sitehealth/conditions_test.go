@@ -122,6 +122,24 @@ var _ = Describe("Conditions", func() {
 			gardencorev1beta1.ConditionTrue, "No machine alone waits for room on a site."),
 	)
 
+	DescribeTable("that Gardener copies: the nodes, while removed sites are not deleted",
+		func(machines []machinev1alpha1.Machine, message string) {
+			known := health{sites: []state{{name: "cloud", known: true}, {name: "racks", known: true}}, removed: []string{"vc"}, machines: shortagesOf(machines)}
+			condition := get(known.write(clock, nil), "EveryNodeReady")
+			Expect(condition.Status).To(Equal(gardencorev1beta1.ConditionProgressing))
+			Expect(condition.Reason).To(Equal("RemovedSitesLeft"))
+			Expect(condition.Message).To(HavePrefix(`site "vc": the shoot does not use it any more`))
+			Expect(condition.Message).To(HaveSuffix(message))
+		},
+		Entry("all machines run", []machinev1alpha1.Machine{machine("a", "cloud", machinev1alpha1.MachineRunning, "Create", "")},
+			"needs its credentials until all of its objects are deleted"),
+		Entry("its machines end", []machinev1alpha1.Machine{machine("a", "vc", machinev1alpha1.MachineTerminating, "Drain", "")},
+			"needs its credentials until all of its objects are deleted"),
+		Entry("a machine waits for a host and another one does not run",
+			[]machinev1alpha1.Machine{machine("a", "cloud", machinev1alpha1.MachineUnknown, "HealthCheck", ""), machine("b", "racks", machinev1alpha1.MachineCrashLoopBackOff, "Create", noHost)},
+			`, site "racks": 3 of 6 hosts match, 0 are free, site "cloud": machine a does not run, its phase is "Unknown"`),
+	)
+
 	It("keeps what is not about sites, and what a site said before it is asked anew", func() {
 		earlier := health{sites: []state{{name: "cloud", known: true, err: in("cloud", platform.ClassTransient, "refused")}, {name: "gone", known: true}}}.write(clock,
 			[]gardencorev1beta1.Condition{{Type: "RemovedSitesDeleted", Status: gardencorev1beta1.ConditionFalse, Message: "mine"}})

@@ -5,6 +5,7 @@
 package sitehealth
 
 import (
+	"fmt"
 	"slices"
 
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
@@ -17,21 +18,31 @@ import (
 // shortages are what sites lack for machines that wait for it, by the names of the sites.
 type shortages struct {
 	sites map[string]error
-	// alone is true if all other machines run.
-	alone bool
+	// others are the other machines that do not run.
+	others []idle
+}
+
+// idle is a machine that does not run.
+type idle struct {
+	// site is the name of its site.
+	site string
+	// err says what it is.
+	err error
 }
 
 // shortagesOf reads from the machines what sites lack. The sites said it when the driver last asked them for the machine.
 func shortagesOf(machines []machinev1alpha1.Machine) shortages {
-	found := shortages{sites: map[string]error{}, alone: true}
+	found := shortages{sites: map[string]error{}}
 	for i := range machines {
 		machine := &machines[i]
+		site := machine.Spec.NodeTemplateSpec.Labels[v1alpha1.LabelSite]
 		err := shortageOf(machine)
 		if err == nil {
-			found.alone = found.alone && machine.Status.CurrentStatus.Phase == machinev1alpha1.MachineRunning
+			if phase := machine.Status.CurrentStatus.Phase; phase != machinev1alpha1.MachineRunning {
+				found.others = append(found.others, idle{site: site, err: fmt.Errorf("site %q: machine %s does not run, its phase is %q", site, machine.Name, phase)})
+			}
 			continue
 		}
-		site := machine.Spec.NodeTemplateSpec.Labels[v1alpha1.LabelSite]
 		if earlier := found.sites[site]; earlier == nil || err.Error() < earlier.Error() {
 			found.sites[site] = err
 		}

@@ -7,7 +7,6 @@ package sitehealth
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -77,7 +76,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 
 // look returns what is known about the sites of the shoot.
 func (r *reconciler) look(ctx context.Context, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) (*health, error) {
-	sites, err := r.sites(ctx, infra, cluster)
+	sites, removed, err := r.sites(ctx, infra, cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +88,7 @@ func (r *reconciler) look(ctx context.Context, infra *extensionsv1alpha1.Infrast
 	if err := r.client.List(ctx, machines, client.InNamespace(infra.Namespace)); err != nil {
 		return nil, fmt.Errorf("listing the machines: %w", err)
 	}
-	known := &health{defaultSite: defaultSiteOf(cluster), machines: shortagesOf(machines.Items)}
+	known := &health{defaultSite: defaultSiteOf(cluster), removed: removed, machines: shortagesOf(machines.Items)}
 	for i := range sites {
 		s := state{name: sites[i].Name}
 		answer, answered := answers[s.name]
@@ -106,33 +105,45 @@ func (r *reconciler) look(ctx context.Context, infra *extensionsv1alpha1.Infrast
 	return known, nil
 }
 
-// sites returns the sites that the shoot uses. Those whose platform nobody knows are told about by the Infrastructure's controller.
-func (r *reconciler) sites(ctx context.Context, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) ([]site.Site, error) {
+// sites returns the sites that the shoot uses, and the names of those that it does not use any more and that are not deleted. Those
+// whose platform nobody knows are told about by the Infrastructure's controller.
+func (r *reconciler) sites(ctx context.Context, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) ([]site.Site, []string, error) {
 	input := site.Input{Shoot: infra.Namespace}
 	var err error
 	if input.Config, err = codec.Decode[v1alpha1.InfrastructureConfig](infra.Spec.ProviderConfig); err != nil {
-		return nil, fmt.Errorf("spec.providerConfig: %w", err)
+		return nil, nil, fmt.Errorf("spec.providerConfig: %w", err)
 	}
 	if cluster.CloudProfile != nil {
 		if input.Profile, err = codec.Decode[v1alpha1.CloudProfileConfig](cluster.CloudProfile.Spec.ProviderConfig); err != nil {
-			return nil, fmt.Errorf("CloudProfile spec.providerConfig: %w", err)
+			return nil, nil, fmt.Errorf("CloudProfile spec.providerConfig: %w", err)
 		}
 	}
 	if infra.Status.State != nil && len(infra.Status.State.Raw) > 0 {
 		if input.State, err = codec.Decode[v1alpha1.InfrastructureState](infra.Status.State); err != nil {
-			return nil, fmt.Errorf("status.state: %w", err)
+			return nil, nil, fmt.Errorf("status.state: %w", err)
 		}
 	}
 	secret := &corev1.Secret{}
 	if err := r.client.Get(ctx, client.ObjectKey{Namespace: infra.Spec.SecretRef.Namespace, Name: infra.Spec.SecretRef.Name}, secret); err != nil {
-		return nil, fmt.Errorf("spec.secretRef: %w", err)
+		return nil, nil, fmt.Errorf("spec.secretRef: %w", err)
 	}
 	input.Secret = secret.Data
 	resolved, err := site.Resolve(input)
 	if len(resolved) == 0 && err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return slices.DeleteFunc(resolved, func(s site.Site) bool { return s.Removed() }), nil
+	var (
+		used    []site.Site
+		removed []string
+	)
+	for _, s := range resolved {
+		if s.Removed() {
+			removed = append(removed, s.Name)
+			continue
+		}
+		used = append(used, s)
+	}
+	return used, removed, nil
 }
 
 // write writes the conditions unless they are as they were, and tells of those of sites that changed.

@@ -139,6 +139,24 @@ var _ = Describe("Reconciler", func() {
 		Expect(v1beta1helper.GetCondition(infra.Status.Conditions, gardencorev1beta1.ShootControlPlaneHealthy).Status).To(Equal(gardencorev1beta1.ConditionFalse), "it is the default site")
 	})
 
+	It("tells of a site until all of its objects are deleted", func(ctx SpecContext) {
+		setState := func(sites ...v1alpha1.SiteState) {
+			infra.Status.State = encode(&v1alpha1.InfrastructureState{Sites: sites})
+			Expect(c.Status().Update(ctx, infra)).To(Succeed())
+		}
+		everyNodeReady := func() gardencorev1beta1.ConditionStatus {
+			return v1beta1helper.GetCondition(infra.Status.Conditions, gardencorev1beta1.ShootEveryNodeReady).Status
+		}
+		racks := v1alpha1.SiteState{Name: "racks", Metal: &v1alpha1.MetalState{}}
+		setState(racks, v1alpha1.SiteState{Name: "old", Metal: &v1alpha1.MetalState{}})
+		answered(ctx, "racks", "hall")
+		Expect(everyNodeReady()).To(Equal(gardencorev1beta1.ConditionProgressing))
+
+		setState(racks)
+		reconcileOnce(ctx)
+		Expect(everyNodeReady()).To(Equal(gardencorev1beta1.ConditionTrue))
+	})
+
 	It("asks nobody for a shoot that is hibernated, and says nothing", func(ctx SpecContext) {
 		answered(ctx, "racks", "hall")
 		shoot.Spec.Hibernation = &gardencorev1beta1.Hibernation{Enabled: new(true)}

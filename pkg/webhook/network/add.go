@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/podnetwork"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -37,7 +38,7 @@ func New(mgr manager.Manager) (*extensionswebhook.Webhook, error) {
 		Webhook: &admission.Webhook{Handler: handler, RecoverPanic: new(true)},
 		NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
 			{Key: v1beta1constants.LabelShootProvider, Operator: metav1.LabelSelectorOpIn, Values: []string{v1alpha1.ProviderType}},
-			{Key: v1beta1constants.LabelNetworkingProvider, Operator: metav1.LabelSelectorOpIn, Values: []string{typeCalico, typeCilium}},
+			{Key: v1beta1constants.LabelNetworkingProvider, Operator: metav1.LabelSelectorOpIn, Values: []string{podnetwork.TypeCalico, podnetwork.TypeCilium}},
 		}},
 	}, nil
 }

@@ -108,6 +108,7 @@ func validateSitePlatform(site *v1alpha1.CloudProfileSite, fldPath *field.Path) 
 	}
 	if site.VSphere != nil {
 		allErrs = append(allErrs, validateVSphereProfile(site.VSphere, fldPath.Child("vsphere"))...)
+		allErrs = append(allErrs, validateVSphereTopology(site, fldPath)...)
 	}
 	if site.Metal != nil {
 		allErrs = append(allErrs, validateMetalProfile(site.Metal, fldPath.Child("metal"))...)

@@ -179,10 +179,12 @@ var _ = Describe("#ValidateCloudProfileConfig", func() {
 	DescribeTable("storage classes", validate,
 		Entry("bad name", on(0, func(s *v1alpha1.CloudProfileSite) { s.StorageClasses[0].Name = "A b" }), problem{invalid, "c.sites[0].storageClasses[0].name"}),
 		Entry("duplicate over sites", on(1, func(s *v1alpha1.CloudProfileSite) {
+			s.VSphere.Topology = newTopology()
 			s.StorageClasses = []v1alpha1.StorageClass{{Name: "cinder", VSphere: &v1alpha1.VSphereStorageClass{StoragePolicy: "vSAN"}}}
 		}), problem{duplicate, "c.sites[1].storageClasses[0].name"}),
 		Entry("a default per site", func(p *profile, _ *spec) {
 			p.Sites[0].StorageClasses[0].Default = true
+			p.Sites[1].VSphere.Topology = newTopology()
 			p.Sites[1].StorageClasses = []v1alpha1.StorageClass{{Name: "b", Default: true, VSphere: &v1alpha1.VSphereStorageClass{StoragePolicy: "vSAN"}}}
 		}),
 		Entry("two defaults", on(0, func(s *v1alpha1.CloudProfileSite) {
@@ -191,6 +193,7 @@ var _ = Describe("#ValidateCloudProfileConfig", func() {
 		Entry("no block", on(0, func(s *v1alpha1.CloudProfileSite) { s.StorageClasses[0].OpenStack = nil }), problem{required, "c.sites[0].storageClasses[0].openstack"}),
 		Entry("another platform's block", on(0, func(s *v1alpha1.CloudProfileSite) { s.StorageClasses[0].Metal = &v1alpha1.MetalStorageClass{} }), problem{forbidden, "c.sites[0].storageClasses[0].metal"}),
 		Entry("no policy", on(1, func(s *v1alpha1.CloudProfileSite) {
+			s.VSphere.Topology = newTopology()
 			s.StorageClasses = []v1alpha1.StorageClass{{Name: "b", VSphere: &v1alpha1.VSphereStorageClass{}}}
 		}), problem{required, "c.sites[1].storageClasses[0].vsphere.storagePolicy"}),
 		Entry("path of local volumes", on(2, func(s *v1alpha1.CloudProfileSite) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -24,6 +25,9 @@ const (
 	keyClientCertificate = "clientCertificate"
 	keyClientKey         = "clientKey"
 )
+
+// addressKeys are what Secrets for other things name the address of an API with, or whom to trust there.
+var addressKeys = []string{"authURL", "ca", "caCert", "datacenter", "endpoint", "host", "insecure", "insecureSkipVerify", "kubeconfig", "proxy", "server", "url"}
 
 var (
 	// credentialKeys are, for each platform, the alternative sets of keys that a site needs, the usual one first.
@@ -46,6 +50,21 @@ var (
 	}
 )
 
+// documentKeys are the keys whose values have lines.
+var documentKeys = []string{keyClientCertificate, keyClientKey, keyCACert}
+
+// ValidateSecret validates the data of a Secret for shoots whose sites are not known: keys and formats, not what is missing.
+// Messages name keys, never values. fldPath is the path of the data.
+func ValidateSecret(data map[string][]byte, fldPath *field.Path) field.ErrorList {
+	allErrs := ValidateCredentials(data, nil, fldPath)
+	for _, key := range sortedKeys(data) {
+		if prefix, name, ok := strings.Cut(key, "."); ok && name == keyClientCertificate && prefix != dnsPrefix {
+			allErrs = append(allErrs, validateClientCertificate(data, prefix, fldPath)...)
+		}
+	}
+	return append(allErrs, validateShootDNSCredentials(data, fldPath)...)
+}
+
 // SiteCredentials names a site that a Secret must have credentials for.
 type SiteCredentials struct {
 	// Site is the name of the site.
@@ -67,7 +86,7 @@ func ValidateCredentials(data map[string][]byte, sites []SiteCredentials, fldPat
 	for _, key := range sortedKeys(data) {
 		keyPath := fldPath.Key(key)
 		allErrs = append(allErrs, validateCredentialKey(key, platforms, keyPath)...)
-		allErrs = append(allErrs, validateCredentialValue(data[key], keyPath)...)
+		allErrs = append(allErrs, validateCredentialValue(key, data[key], keyPath)...)
 	}
 	for _, site := range sites {
 		allErrs = append(allErrs, validateSiteCredentials(data, site, fldPath)...)
@@ -93,22 +112,28 @@ func validateCredentialKey(key string, platforms map[string]v1alpha1.Platform, f
 			alternatives = append(alternatives, credentialKeys[platform]...)
 		}
 	}
+	if slices.Contains(addressKeys, name) {
+		return field.ErrorList{field.Forbidden(fldPath, "addresses, and whom to trust there, come from the CloudProfile only")}
+	}
 	allowed := slices.Concat(alternatives...)
 	slices.Sort(allowed)
 	return validateOneOf(name, slices.Compact(allowed), fldPath)
 }
 
-func validateCredentialValue(value []byte, fldPath *field.Path) field.ErrorList {
+// validateCredentialValue checks the value of a key with or without a prefix.
+func validateCredentialValue(key string, value []byte, fldPath *field.Path) field.ErrorList {
 	text := string(value)
 	switch {
 	case len(text) == 0:
 		return field.ErrorList{field.Required(fldPath, "must not be empty")}
 	case !utf8.ValidString(text):
 		return field.ErrorList{field.Invalid(fldPath, "(hidden)", "must be text in UTF-8")}
-	case strings.Contains(text, "-----BEGIN "):
+	case slices.Contains(documentKeys, key[strings.LastIndex(key, ".")+1:]):
 		return nil
 	case strings.TrimSpace(text) != text:
 		return field.ErrorList{field.Invalid(fldPath, "(hidden)", "must not begin or end with white space or line breaks")}
+	case strings.ContainsFunc(text, unicode.IsControl):
+		return field.ErrorList{field.Invalid(fldPath, "(hidden)", "must have no line breaks and no other control characters")}
 	}
 	return nil
 }

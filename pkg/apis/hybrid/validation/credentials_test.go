@@ -81,7 +81,9 @@ var _ = Describe("#ValidateCredentials", func() {
 		Entry("unknown key", with("cloud.user", "s3cr3t"), problem{notSupported, "data[cloud.user]"}),
 		Entry("another platform's key", with("cloud.token", "s3cr3t"), problem{notSupported, "data[cloud.token]"}),
 		Entry("site that is not used", with("other.token", "s3cr3t", "other.tenantName", "a")),
-		Entry("unknown key of a site that is not used", with("other.kubeconfig", "s3cr3t"), problem{notSupported, "data[other.kubeconfig]"}),
+		Entry("unknown key of a site that is not used", with("other.user", "s3cr3t"), problem{notSupported, "data[other.user]"}),
+		Entry("an address", with("vc.server", "s3cr3t"), problem{forbidden, "data[vc.server]"}),
+		Entry("an address in a document", with("other.kubeconfig", "s3cr3t"), problem{forbidden, "data[other.kubeconfig]"}),
 		Entry("DNS", with("dns.server", "192.0.2.1", "dns.tsigSecret", "s3cr3t")),
 		Entry("unknown key of DNS", with("dns.key", "s3cr3t"), problem{notSupported, "data[dns.key]"}),
 	)
@@ -89,6 +91,8 @@ var _ = Describe("#ValidateCredentials", func() {
 	DescribeTable("values", validate,
 		Entry("empty", with("cloud.password", ""), problem{required, "data[cloud.password]"}),
 		Entry("line break", with("cloud.password", "s3cr3t\n"), problem{invalid, "data[cloud.password]"}),
+		Entry("line break inside", with("cloud.password", "s3cr3t\nauth-url=https://example.com"), problem{invalid, "data[cloud.password]"}),
+		Entry("document instead of a password", with("cloud.password", "-----BEGIN s3cr3t\n"), problem{invalid, "data[cloud.password]"}),
 		Entry("space", with("cloud.username", " user"), problem{invalid, "data[cloud.username]"}),
 		Entry("no UTF-8", with("cloud.password", "s3cr3t\xff"), problem{invalid, "data[cloud.password]"}),
 	)
@@ -103,6 +107,32 @@ var _ = Describe("#ValidateCredentials", func() {
 		Entry("vSphere without password", without("vc.password"), problem{required, "data[vc.password]"}),
 		Entry("metal without token", without("racks.token"), problem{required, "data[racks.token]"}),
 		Entry("metal with half a certificate", all(without("racks.token"), with("racks.clientKey", "s3cr3t")), problem{required, "data[racks.clientCertificate]"}),
+	)
+
+	DescribeTable("of a Secret whose sites are not known",
+		func(change func(map[string]string), problems ...problem) {
+			data := newData()
+			change(data)
+			errs := ValidateSecret(toBytes(data), field.NewPath("data"))
+			Expect(errs).To(haveProblems(problems))
+			if len(errs) > 0 {
+				Expect(errs.ToAggregate().Error()).NotTo(ContainSubstring("s3cr3t"))
+			}
+		},
+		Entry("all sites", with()),
+		Entry("what is missing is told elsewhere", without("cloud.tenantName", "vc.password")),
+		Entry("no prefix", with("kubeconfig", "s3cr3t"), problem{invalid, "data[kubeconfig]"}),
+		Entry("an address", with("cloud.authURL", "https://s3cr3t.example.com"), problem{forbidden, "data[cloud.authURL]"}),
+		Entry("whom to trust", with("vc.caCert", "s3cr3t"), problem{forbidden, "data[vc.caCert]"}),
+		Entry("no certificate", with("hall.clientCertificate", "s3cr3t", "hall.clientKey", "s3cr3t"), problem{invalid, "data[hall.clientCertificate]"}),
+		Entry("dynamic updates of DNS", with("dns.server", "ns.example.com", "dns.tsigKeyName", "key", "dns.tsigSecret", "c2VjcmV0")),
+		Entry("half of a TSIG key", with("dns.server", "ns.example.com", "dns.tsigKeyName", "key"), problem{required, "data[dns.tsigSecret]"}),
+		Entry("a URL as DNS server", with("dns.server", "https://s3cr3t", "dns.tsigKeyName", "key", "dns.tsigSecret", "c2VjcmV0"), problem{invalid, "data[dns.server]"}),
+		Entry("the DNS of a site", with("dns.site", "cloud")),
+		Entry("the DNS of a site without credentials", with("dns.site", "other"), problem{required, "data[other.domainName]"}),
+		Entry("the DNS of a site and an address", with("dns.site", "cloud", "dns.authURL", "https://s3cr3t.example.com"), problem{forbidden, "data[dns.authURL]"}),
+		Entry("Designate", with("dns.authURL", "https://keystone.example.com/v3", "dns.applicationCredentialID", "a", "dns.applicationCredentialSecret", "s3cr3t", "dns.region", "one")),
+		Entry("Designate without a login", with("dns.authURL", "https://keystone.example.com/v3", "dns.domainName", "a", "dns.tenantName", "b", "dns.username", "c"), problem{required, "data[dns.password]"}),
 	)
 
 	It("validates client certificates", func() {

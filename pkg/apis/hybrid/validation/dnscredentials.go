@@ -24,6 +24,7 @@ const (
 	keyAuthURL       = "authURL"
 	keyCACert        = "caCert"
 	keyServer        = "server"
+	keyRegion        = "region"
 	keySite          = "site"
 	keyTSIGAlgorithm = "tsigAlgorithm"
 	keyTSIGKeyName   = "tsigKeyName"
@@ -42,7 +43,7 @@ func ValidateDNSCredentials(recordType string, credentials map[string]string, pr
 	v := dnsValidator{credentials: credentials, prefix: prefix, path: fldPath}
 	for _, key := range dnsKeys {
 		if value, ok := credentials[key]; ok {
-			v.errs = append(v.errs, validateCredentialValue([]byte(value), v.at(key))...)
+			v.errs = append(v.errs, validateCredentialValue(key, []byte(value), v.at(key))...)
 		}
 	}
 	switch recordType {
@@ -50,6 +51,27 @@ func ValidateDNSCredentials(recordType string, credentials map[string]string, pr
 		v.designate()
 	case v1alpha1.DNSTypeRFC2136:
 		v.rfc2136()
+	}
+	return v.errs
+}
+
+// validateShootDNSCredentials checks the entries with the prefix in the Secret of a shoot. Which DNSRecords they are for is not known:
+// there may be those of each type.
+func validateShootDNSCredentials(data map[string][]byte, fldPath *field.Path) field.ErrorList {
+	v := dnsValidator{credentials: map[string]string{}, prefix: dnsPrefix + ".", path: fldPath}
+	for key, value := range data {
+		if name, ok := strings.CutPrefix(key, v.prefix); ok {
+			v.credentials[name] = string(value)
+		}
+	}
+	if slices.ContainsFunc([]string{keyServer, keyTSIGKeyName, keyTSIGSecret, keyTSIGAlgorithm}, v.has) {
+		v.rfc2136()
+	}
+	if slices.ContainsFunc(append([]string{keySite, keyRegion}, loginKeys...), v.has) {
+		v.designate()
+	}
+	if name := v.credentials[keySite]; name != "" {
+		v.errs = append(v.errs, validateSiteCredentials(data, SiteCredentials{Site: name, Platform: v1alpha1.PlatformOpenStack}, fldPath)...)
 	}
 	return v.errs
 }

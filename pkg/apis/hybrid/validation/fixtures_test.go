@@ -153,6 +153,11 @@ func newWorker() *gardencorev1beta1.Worker {
 	}
 }
 
+// newTopology returns the categories of the tags of a vSphere site.
+func newTopology() *v1alpha1.VSphereTopology {
+	return &v1alpha1.VSphereTopology{RegionCategory: "region", ZoneCategory: "zone"}
+}
+
 func duration(d time.Duration) *metav1.Duration {
 	return &metav1.Duration{Duration: d}
 }

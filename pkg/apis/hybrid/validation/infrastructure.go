@@ -118,6 +118,8 @@ func (v *infrastructureValidator) validateSites(fldPath *field.Path) field.Error
 		allErrs = append(allErrs, v.validateSitePlatform(site, idxPath)...)
 	}
 
+	allErrs = append(allErrs, validateVSphereSites(sites, v.profile, fldPath)...)
+
 	if nodes := v.networking.Nodes; nodes != nil && valid && v.config.Networks.Topology == v1alpha1.TopologyRouted && siteWithRange(v.config, *nodes) == "" {
 		allErrs = append(allErrs, field.Invalid(fldPath, *nodes, "must have a site whose nodes are the Shoot's spec.networking.nodes"))
 	}

@@ -5,6 +5,8 @@
 package validation_test
 
 import (
+	"slices"
+
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -232,4 +234,32 @@ var _ = Describe("#ValidateInfrastructureConfigUpdate", func() {
 		Entry("no block any more", newStretched, nil, func(c *infrastructure) { c.Sites[0].OpenStack = nil },
 			problem{invalid, "i.sites[0].openstack.floatingPoolName"}, problem{invalid, "i.sites[0].openstack.network"}),
 	)
+})
+
+var _ = Describe("#ValidateRemovedSites", func() {
+	pools := func() []gardencorev1beta1.Worker {
+		return []gardencorev1beta1.Worker{{Name: "a", Zones: []string{"cloud-a"}}, {Name: "b", Zones: []string{"rack-1", "cloud-a"}}, {Name: "c", Zones: []string{"rack-1"}}}
+	}
+	without := func(site int) *infrastructure {
+		config := newRouted()
+		config.Sites = slices.Delete(config.Sites, site, site+1)
+		return config
+	}
+
+	It("accepts nil", func() {
+		Expect(ValidateRemovedSites(nil, newRouted(), pools(), newProfile(), nil)).To(BeEmpty())
+		Expect(ValidateRemovedSites(newRouted(), nil, pools(), newProfile(), nil)).To(BeEmpty())
+		Expect(ValidateRemovedSites(newRouted(), without(1), pools(), nil, nil)).To(BeEmpty())
+	})
+
+	It("accepts what no pool uses", func() {
+		Expect(ValidateRemovedSites(newRouted(), newRouted(), pools(), newProfile(), nil)).To(BeEmpty())
+		Expect(ValidateRemovedSites(newRouted(), without(1), pools()[:1], newProfile(), nil)).To(BeEmpty())
+	})
+
+	It("names the pools that use a removed site", func() {
+		errs := ValidateRemovedSites(newRouted(), without(1), pools(), newProfile(), field.NewPath("i"))
+		Expect(errs).To(haveProblems([]problem{{forbidden, "i.sites"}}))
+		Expect(errs[0].Detail).To(Equal(`site "racks" must not be removed: the pools ["b" "c"] have zones of it`))
+	})
 })

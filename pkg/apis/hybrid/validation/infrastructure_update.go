@@ -6,6 +6,7 @@ package validation
 
 import (
 	"fmt"
+	"slices"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -41,6 +42,33 @@ func ValidateInfrastructureConfigUpdate(oldConfig, newConfig *v1alpha1.Infrastru
 	if oldConfig.Networks.Topology == v1alpha1.TopologyRouted && networking != nil && networking.Nodes != nil {
 		if owner := siteWithRange(oldConfig, *networking.Nodes); owner != "" && findInfrastructureSite(newConfig, owner) == nil {
 			allErrs = append(allErrs, field.Forbidden(sitesPath, fmt.Sprintf("site %q must not be removed: its nodes are the Shoot's spec.networking.nodes", owner)))
+		}
+	}
+	return allErrs
+}
+
+// ValidateRemovedSites checks that no pool uses a site that the configuration has no more. workers are the pools of the changed Shoot.
+// fldPath is the path of the configuration.
+func ValidateRemovedSites(oldConfig, newConfig *v1alpha1.InfrastructureConfig, workers []gardencorev1beta1.Worker, profile *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
+	if oldConfig == nil || newConfig == nil {
+		return nil
+	}
+	var (
+		allErrs field.ErrorList
+		v       = NewWorkerValidator(nil, profile, oldConfig)
+	)
+	for _, site := range oldConfig.Sites {
+		if findInfrastructureSite(newConfig, site.Name) != nil {
+			continue
+		}
+		var pools []string
+		for i := range workers {
+			if slices.Contains(v.SitesOf(workers[i].Zones), site.Name) {
+				pools = append(pools, workers[i].Name)
+			}
+		}
+		if len(pools) > 0 {
+			allErrs = append(allErrs, field.Forbidden(fldPath.Child("sites"), fmt.Sprintf("site %q must not be removed: the pools %q have zones of it", site.Name, pools)))
 		}
 	}
 	return allErrs

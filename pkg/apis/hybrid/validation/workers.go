@@ -19,10 +19,31 @@ import (
 // ValidateWorkers validates the worker pools of a Shoot with the infrastructure. spec is the CloudProfile whose
 // configuration profile is. fldPath is the path of the pools.
 func ValidateWorkers(workers []gardencorev1beta1.Worker, spec *gardencorev1beta1.CloudProfileSpec, profile *v1alpha1.CloudProfileConfig, infrastructure *v1alpha1.InfrastructureConfig, fldPath *field.Path) field.ErrorList {
+	v := NewWorkerValidator(spec, profile, infrastructure)
+	var allErrs field.ErrorList
+	for i := range workers {
+		allErrs = append(allErrs, v.Validate(&workers[i], fldPath.Index(i))...)
+	}
+	return allErrs
+}
+
+// WorkerValidator validates single worker pools of a Shoot.
+type WorkerValidator struct {
+	spec    *gardencorev1beta1.CloudProfileSpec
+	profile *v1alpha1.CloudProfileConfig
+	// sites are the names of the sites that the shoot uses.
+	sites []string
+	// zones are the names of the sites of all zones.
+	zones map[string]string
+}
+
+// NewWorkerValidator returns a validator for the pools of a Shoot with the infrastructure. spec is the CloudProfile whose configuration
+// profile is.
+func NewWorkerValidator(spec *gardencorev1beta1.CloudProfileSpec, profile *v1alpha1.CloudProfileConfig, infrastructure *v1alpha1.InfrastructureConfig) *WorkerValidator {
 	if spec == nil {
 		spec = &gardencorev1beta1.CloudProfileSpec{}
 	}
-	v := workerValidator{spec: spec, profile: profile, zones: map[string]string{}}
+	v := &WorkerValidator{spec: spec, profile: profile, zones: map[string]string{}}
 	if profile != nil {
 		for _, site := range profile.Sites {
 			used := findInfrastructureSite(infrastructure, site.Name) != nil
@@ -36,24 +57,22 @@ func ValidateWorkers(workers []gardencorev1beta1.Worker, spec *gardencorev1beta1
 			}
 		}
 	}
+	return v
+}
 
-	var allErrs field.ErrorList
-	for i := range workers {
-		allErrs = append(allErrs, v.validate(&workers[i], fldPath.Index(i))...)
+// SitesOf returns the names of the sites that the zones belong to. Zones that are not known are left out.
+func (v *WorkerValidator) SitesOf(zones []string) []string {
+	var sites []string
+	for _, zone := range zones {
+		if site, ok := v.zones[zone]; ok && !slices.Contains(sites, site) {
+			sites = append(sites, site)
+		}
 	}
-	return allErrs
+	return sites
 }
 
-type workerValidator struct {
-	spec    *gardencorev1beta1.CloudProfileSpec
-	profile *v1alpha1.CloudProfileConfig
-	// sites are the names of the sites that the shoot uses.
-	sites []string
-	// zones are the names of the sites of all zones.
-	zones map[string]string
-}
-
-func (v *workerValidator) validate(worker *gardencorev1beta1.Worker, fldPath *field.Path) field.ErrorList {
+// Validate validates a pool. fldPath is its path.
+func (v *WorkerValidator) Validate(worker *gardencorev1beta1.Worker, fldPath *field.Path) field.ErrorList {
 	sites, allErrs := v.validateZones(worker.Zones, fldPath.Child("zones"))
 	allErrs = append(allErrs, v.validateMachine(worker, sites, fldPath.Child("machine"))...)
 	allErrs = append(allErrs, v.validateVolumes(worker, sites, fldPath)...)
@@ -75,7 +94,7 @@ func (v *workerValidator) validate(worker *gardencorev1beta1.Worker, fldPath *fi
 }
 
 // validateZones returns the names of the sites that the zones belong to. There are none without a profile.
-func (v *workerValidator) validateZones(zones []string, fldPath *field.Path) ([]string, field.ErrorList) {
+func (v *WorkerValidator) validateZones(zones []string, fldPath *field.Path) ([]string, field.ErrorList) {
 	if len(zones) == 0 {
 		return nil, field.ErrorList{field.Required(fldPath, "must have at least one zone")}
 	}
@@ -113,7 +132,7 @@ func (v *workerValidator) validateZones(zones []string, fldPath *field.Path) ([]
 	return sites, allErrs
 }
 
-func (v *workerValidator) usableZones() []string {
+func (v *WorkerValidator) usableZones() []string {
 	var result []string
 	for _, zone := range sortedKeys(v.zones) {
 		if slices.Contains(v.sites, v.zones[zone]) {
@@ -123,7 +142,7 @@ func (v *workerValidator) usableZones() []string {
 	return result
 }
 
-func (v *workerValidator) validateMachine(worker *gardencorev1beta1.Worker, sites []string, fldPath *field.Path) field.ErrorList {
+func (v *WorkerValidator) validateMachine(worker *gardencorev1beta1.Worker, sites []string, fldPath *field.Path) field.ErrorList {
 	var (
 		allErrs      field.ErrorList
 		machineType  = worker.Machine.Type
@@ -156,7 +175,7 @@ func (v *workerValidator) validateMachine(worker *gardencorev1beta1.Worker, site
 	return allErrs
 }
 
-func (v *workerValidator) validateVolumes(worker *gardencorev1beta1.Worker, sites []string, fldPath *field.Path) field.ErrorList {
+func (v *WorkerValidator) validateVolumes(worker *gardencorev1beta1.Worker, sites []string, fldPath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
 	if volume := worker.Volume; volume != nil {
 		allErrs = append(allErrs, v.validateVolume(volume.Type, volume.Encrypted, sites, fldPath.Child("volume"))...)
@@ -174,7 +193,7 @@ func (v *workerValidator) validateVolumes(worker *gardencorev1beta1.Worker, site
 	return allErrs
 }
 
-func (v *workerValidator) validateVolume(volumeType *string, encrypted *bool, sites []string, fldPath *field.Path) field.ErrorList {
+func (v *WorkerValidator) validateVolume(volumeType *string, encrypted *bool, sites []string, fldPath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
 	if encrypted != nil && *encrypted {
 		allErrs = append(allErrs, field.Forbidden(fldPath.Child("encrypted"), "is not supported; use a volume type that encrypts"))
@@ -190,7 +209,7 @@ func (v *workerValidator) validateVolume(volumeType *string, encrypted *bool, si
 	return allErrs
 }
 
-func (v *workerValidator) machineTypes(site string) []string {
+func (v *WorkerValidator) machineTypes(site string) []string {
 	var result []string
 	for _, machineType := range v.profile.MachineTypes {
 		if helper.FindMachineType(v.profile, machineType.Name, site) != nil {
@@ -200,7 +219,7 @@ func (v *workerValidator) machineTypes(site string) []string {
 	return result
 }
 
-func (v *workerValidator) volumeTypes(site string) []string {
+func (v *WorkerValidator) volumeTypes(site string) []string {
 	var result []string
 	for _, volumeType := range v.profile.VolumeTypes {
 		if helper.FindVolumeType(v.profile, volumeType.Name, site) != nil {
@@ -211,7 +230,7 @@ func (v *workerValidator) volumeTypes(site string) []string {
 }
 
 // images returns name and version of the images that the site has for any machine.
-func (v *workerValidator) images(site string) []string {
+func (v *WorkerValidator) images(site string) []string {
 	var result []string
 	for _, image := range v.profile.MachineImages {
 		for _, version := range image.Versions {

@@ -55,6 +55,14 @@ var _ = Describe("#ValidateWorkers", func() {
 		Expect(errs.ToAggregate()).To(MatchError(ContainSubstring(`supported values: "cloud-a", "cloud-b", "rack-1"`)))
 	})
 
+	It("refuses a zone that would go on with the machine deployment of another", func() {
+		before, after := newWorker(), newWorker()
+		before.Zones, after.Zones = []string{"rack-1", clashingZone1}, []string{"rack-1", clashingZone2}
+		Expect(ValidateWorkersUpdate([]worker{*before}, []worker{*after}, field.NewPath("w"))).To(haveProblems([]problem{{invalid, "w[0].zones[1]"}}))
+		after.Zones = []string{"rack-1"}
+		Expect(ValidateWorkersUpdate([]worker{*before}, []worker{*after}, field.NewPath("w"))).To(BeEmpty())
+	})
+
 	It("refuses zones of one pool whose machine deployments would have the same name", func() {
 		Expect(helper.ZoneHash(clashingZone1)).To(Equal(helper.ZoneHash(clashingZone2)))
 		p := newProfile()

@@ -5,22 +5,31 @@
 package validation
 
 import (
+	"fmt"
+	"slices"
+
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// ValidateWorkersUpdate validates the change of a Shoot's worker pools. Of pools that are updated in place it refuses what needs new
-// machines, which they never get. fldPath is the path of the pools.
+// ValidateWorkersUpdate validates the change of a Shoot's worker pools. A zone must not take the place of another whose machine deployment
+// has the same name. Of pools that are updated in place it refuses what needs new machines, which they never get. fldPath is the path of
+// the pools.
 func ValidateWorkersUpdate(oldWorkers, newWorkers []gardencorev1beta1.Worker, fldPath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
 	for i := range newWorkers {
 		worker, idxPath := &newWorkers[i], fldPath.Index(i)
 		before := findWorker(oldWorkers, worker.Name)
-		if before == nil || !v1beta1helper.IsUpdateStrategyInPlace(worker.UpdateStrategy) {
+		if before == nil {
+			continue
+		}
+		allErrs = append(allErrs, validateReplacedZones(before.Zones, worker.Zones, idxPath.Child("zones"))...)
+		if !v1beta1helper.IsUpdateStrategyInPlace(worker.UpdateStrategy) {
 			continue
 		}
 		allErrs = append(allErrs, immutable(worker.DataVolumes, before.DataVolumes, idxPath.Child("dataVolumes"))...)
@@ -31,6 +40,22 @@ func ValidateWorkersUpdate(oldWorkers, newWorkers []gardencorev1beta1.Worker, fl
 		for j := range newConfig.Sites {
 			site := &newConfig.Sites[j]
 			allErrs = append(allErrs, immutable(serverGroupOf(newConfig, site.Name), serverGroupOf(oldConfig, site.Name), configPath.Child("sites").Index(j).Child("openstack", "serverGroup"))...)
+		}
+	}
+	return allErrs
+}
+
+// validateReplacedZones refuses a zone that would go on with the machine deployment of a zone that is taken away.
+func validateReplacedZones(oldZones, newZones []string, fldPath *field.Path) field.ErrorList {
+	var allErrs field.ErrorList
+	for i, zone := range newZones {
+		if slices.Contains(oldZones, zone) {
+			continue
+		}
+		for _, removed := range oldZones {
+			if !slices.Contains(newZones, removed) && helper.ZoneHash(removed) == helper.ZoneHash(zone) {
+				allErrs = append(allErrs, field.Invalid(fldPath.Index(i), zone, fmt.Sprintf("must not take the place of zone %q in one step: the names of their machine deployments are equal", removed)))
+			}
 		}
 	}
 	return allErrs

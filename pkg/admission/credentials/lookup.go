@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package credentials
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	securityv1alpha1 "github.com/gardener/gardener/pkg/apis/security/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
+
+const (
+	kindSecret         = "Secret"
+	kindInternalSecret = "InternalSecret"
+)
+
+// ErrNoBinding is the error of a Shoot that names no binding.
+var ErrNoBinding = errors.New("the Shoot has neither credentialsBindingName nor secretBindingName")
+
+// OfShoot returns the data of the Secret or InternalSecret that the Shoot's binding refers to. Of a binding or a Secret that does
+// not exist the error satisfies apierrors.IsNotFound, of a Shoot without binding it is ErrNoBinding. Credentials of another kind are
+// an error. The reader must not be a cache of Secrets.
+func OfShoot(ctx context.Context, reader client.Reader, shoot *gardencorev1beta1.Shoot) (map[string][]byte, error) {
+	switch {
+	case shoot.Spec.CredentialsBindingName != nil && *shoot.Spec.CredentialsBindingName != "":
+		binding := &securityv1alpha1.CredentialsBinding{}
+		key := client.ObjectKey{Namespace: shoot.Namespace, Name: *shoot.Spec.CredentialsBindingName}
+		if err := reader.Get(ctx, key, binding); err != nil {
+			return nil, fmt.Errorf("reading CredentialsBinding %s: %w", key, err)
+		}
+		return OfCredentialsBinding(ctx, reader, binding)
+	case shoot.Spec.SecretBindingName != nil && *shoot.Spec.SecretBindingName != "":
+		binding := &gardencorev1beta1.SecretBinding{}
+		key := client.ObjectKey{Namespace: shoot.Namespace, Name: *shoot.Spec.SecretBindingName}
+		if err := reader.Get(ctx, key, binding); err != nil {
+			return nil, fmt.Errorf("reading SecretBinding %s: %w", key, err)
+		}
+		return OfSecretBinding(ctx, reader, binding)
+	}
+	return nil, ErrNoBinding
+}
+
+// OfCredentialsBinding is OfShoot for the binding of a Shoot.
+func OfCredentialsBinding(ctx context.Context, reader client.Reader, binding *securityv1alpha1.CredentialsBinding) (map[string][]byte, error) {
+	ref := binding.CredentialsRef
+	key := client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}
+	switch kind := ref.GroupVersionKind(); kind {
+	case corev1.SchemeGroupVersion.WithKind(kindSecret):
+		return secretData(ctx, reader, key)
+	case gardencorev1beta1.SchemeGroupVersion.WithKind(kindInternalSecret):
+		secret := &gardencorev1beta1.InternalSecret{}
+		if err := reader.Get(ctx, key, secret); err != nil {
+			return nil, fmt.Errorf("reading InternalSecret %s: %w", key, err)
+		}
+		return secret.Data, nil
+	default:
+		return nil, fmt.Errorf("CredentialsBinding %s refers to a %s: the credentials of type %s are a %s or an %s",
+			client.ObjectKeyFromObject(binding), kind.Kind, v1alpha1.ProviderType, kindSecret, kindInternalSecret)
+	}
+}
+
+// OfSecretBinding is OfShoot for the binding of a Shoot.
+func OfSecretBinding(ctx context.Context, reader client.Reader, binding *gardencorev1beta1.SecretBinding) (map[string][]byte, error) {
+	return secretData(ctx, reader, client.ObjectKey{Namespace: binding.SecretRef.Namespace, Name: binding.SecretRef.Name})
+}
+
+func secretData(ctx context.Context, reader client.Reader, key client.ObjectKey) (map[string][]byte, error) {
+	secret := &corev1.Secret{}
+	if err := reader.Get(ctx, key, secret); err != nil {
+		return nil, fmt.Errorf("reading Secret %s: %w", key, err)
+	}
+	return secret.Data, nil
+}

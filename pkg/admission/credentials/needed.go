@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package credentials
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
+)
+
+// Need is a site whose credentials a Shoot needs.
+type Need struct {
+	validation.SiteCredentials
+
+	// Why is the reason, a part of a sentence that begins with the Shoot.
+	Why string
+}
+
+// Needed returns the sites of the CloudProfile that the Shoot needs credentials for, in the order of the CloudProfile: those that it
+// lists, and those that data has keys of while objects of a removed site may be left. Which sites have objects stands in the seed.
+// The garden knows that there are none when the last operation succeeded and the conditions are good: the extension keeps
+// EveryNodeReady from being True as long as a removed site waits. config may be nil.
+func Needed(shoot *gardencorev1beta1.Shoot, data map[string][]byte, config *v1alpha1.CloudProfileConfig) []Need {
+	if config == nil {
+		return nil
+	}
+	var (
+		needs     []Need
+		listed    = SitesOf(shoot)
+		unsettled = unsettled(shoot)
+	)
+	for i := range config.Sites {
+		site := &config.Sites[i]
+		platform, ok := site.Platform()
+		if !ok {
+			continue
+		}
+		need := Need{SiteCredentials: validation.SiteCredentials{Site: site.Name, Platform: platform}}
+		switch {
+		case slices.Contains(listed, site.Name):
+			need.Why = "uses the site"
+		case unsettled != "" && hasKeys(data, site.Name):
+			need.Why = "may have objects on the site: " + unsettled
+		default:
+			continue
+		}
+		needs = append(needs, need)
+	}
+	return needs
+}
+
+// ValidateChange checks that what the Shoot needs of the old data is in the new data too. A site whose old credentials were not
+// complete is not checked. Messages name keys, never values. fldPath is the path of the data.
+func ValidateChange(shoot *gardencorev1beta1.Shoot, oldData, newData map[string][]byte, config *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
+	var allErrs field.ErrorList
+	for _, need := range Needed(shoot, oldData, config) {
+		sites := []validation.SiteCredentials{need.SiteCredentials}
+		if len(validation.ValidateCredentials(ofSite(oldData, need.Site), sites, fldPath)) > 0 {
+			continue
+		}
+		for _, err := range validation.ValidateCredentials(ofSite(newData, need.Site), sites, fldPath) {
+			err.Detail += fmt.Sprintf("; Shoot %s %s", client.ObjectKeyFromObject(shoot), need.Why)
+			allErrs = append(allErrs, err)
+		}
+	}
+	return allErrs
+}
+
+// SitesOf returns the names of the sites that the Shoot lists. What else its infrastructureConfig has is not looked at, so that it is
+// read when it does not decode any more.
+func SitesOf(shoot *gardencorev1beta1.Shoot) []string {
+	config := struct {
+		Sites []struct {
+			Name string `json:"name"`
+		} `json:"sites"`
+	}{}
+	raw := shoot.Spec.Provider.InfrastructureConfig
+	if raw == nil || json.Unmarshal(raw.Raw, &config) != nil {
+		return nil
+	}
+	names := make([]string, len(config.Sites))
+	for i, site := range config.Sites {
+		names[i] = site.Name
+	}
+	return names
+}
+
+// unsettled returns why the Shoot may have objects on sites that it does not list, and nothing if it has none.
+func unsettled(shoot *gardencorev1beta1.Shoot) string {
+	operation := shoot.Status.LastOperation
+	switch {
+	case shoot.DeletionTimestamp != nil:
+		return "it is being deleted"
+	case operation == nil:
+		return ""
+	case shoot.Status.ObservedGeneration < shoot.Generation:
+		return "its last change is not reconciled yet"
+	case operation.State != gardencorev1beta1.LastOperationStateSucceeded:
+		return fmt.Sprintf("its last operation %s has not succeeded", operation.Type)
+	case shoot.Status.IsHibernated:
+		return "it is hibernated, so that its conditions are not checked"
+	}
+	for _, conditionType := range []gardencorev1beta1.ConditionType{gardencorev1beta1.ShootControlPlaneHealthy, gardencorev1beta1.ShootEveryNodeReady} {
+		condition := v1beta1helper.GetCondition(shoot.Status.Conditions, conditionType)
+		if condition == nil || condition.Status != gardencorev1beta1.ConditionTrue {
+			return fmt.Sprintf("its condition %s is not True", conditionType)
+		}
+	}
+	return ""
+}
+
+func hasKeys(data map[string][]byte, site string) bool {
+	return len(ofSite(data, site)) > 0
+}
+
+// ofSite returns the keys of the site alone.
+func ofSite(data map[string][]byte, site string) map[string][]byte {
+	keys := map[string][]byte{}
+	for key, value := range data {
+		if strings.HasPrefix(key, site+".") {
+			keys[key] = value
+		}
+	}
+	return keys
+}

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package validator_test
+
+import (
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	securityv1alpha1 "github.com/gardener/gardener/pkg/apis/security/v1alpha1"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	. "github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/validator"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
+
+var _ = Describe("Bindings", func() {
+	var (
+		good = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "good"}, Data: map[string][]byte{"cloud.username": []byte("u")}}
+		bad  = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "bad"}, Data: map[string][]byte{"kubeconfig": []byte("hush")}}
+		// internal has the name of another Secret.
+		internal = &gardencorev1beta1.InternalSecret{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "good"}, Data: bad.Data}
+		mgr      = newManager(good, bad, internal)
+	)
+
+	credentialsBinding := func(provider, apiVersion, kind, name string) *securityv1alpha1.CredentialsBinding {
+		return &securityv1alpha1.CredentialsBinding{
+			ObjectMeta:     metav1.ObjectMeta{Namespace: "garden-local", Name: "b"},
+			Provider:       securityv1alpha1.CredentialsBindingProvider{Type: provider},
+			CredentialsRef: corev1.ObjectReference{APIVersion: apiVersion, Kind: kind, Namespace: "other", Name: name},
+		}
+	}
+	secretBinding := func(provider, name string) *gardencorev1beta1.SecretBinding {
+		return &gardencorev1beta1.SecretBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "garden-local", Name: "b"},
+			Provider:   &gardencorev1beta1.SecretBindingProvider{Type: provider},
+			SecretRef:  corev1.SecretReference{Namespace: "other", Name: name},
+		}
+	}
+
+	DescribeTable("of credentials",
+		func(ctx SpecContext, binding *securityv1alpha1.CredentialsBinding, expected string) {
+			validator := NewCredentialsBindingValidator(mgr)
+			err := validator.Validate(ctx, binding, nil)
+			if expected == "" {
+				Expect(err).NotTo(HaveOccurred())
+				return
+			}
+			Expect(err).To(MatchError(ContainSubstring(expected)))
+			Expect(err).NotTo(MatchError(ContainSubstring("hush")))
+			Expect(validator.Validate(ctx, binding, binding)).To(Succeed(), "an update changes nothing of it")
+		},
+		Entry("a Secret", credentialsBinding(v1alpha1.ProviderType, "v1", "Secret", "good"), ""),
+		Entry("no Secret yet", credentialsBinding(v1alpha1.ProviderType, "v1", "Secret", "none"), ""),
+		Entry("another provider", credentialsBinding("local", "v1", "Secret", "bad"), ""),
+		Entry("a Secret with a kubeconfig", credentialsBinding(v1alpha1.ProviderType, "v1", "Secret", "bad"), "credentialsRef.data[kubeconfig]: Invalid value"),
+		Entry("an InternalSecret with a kubeconfig", credentialsBinding(v1alpha1.ProviderType, "core.gardener.cloud/v1beta1", "InternalSecret", "good"), "credentialsRef.data[kubeconfig]: Invalid value"),
+		Entry("a WorkloadIdentity", credentialsBinding(v1alpha1.ProviderType, "security.gardener.cloud/v1alpha1", "WorkloadIdentity", "good"),
+			"credentialsRef: Forbidden: CredentialsBinding garden-local/b refers to a WorkloadIdentity: the credentials of type hybrid are a Secret or an InternalSecret"),
+	)
+
+	DescribeTable("of Secrets",
+		func(ctx SpecContext, binding *gardencorev1beta1.SecretBinding, expected string) {
+			validator := NewSecretBindingValidator(mgr)
+			err := validator.Validate(ctx, binding, nil)
+			if expected == "" {
+				Expect(err).NotTo(HaveOccurred())
+				return
+			}
+			Expect(err).To(MatchError(ContainSubstring(expected)))
+			Expect(err).NotTo(MatchError(ContainSubstring("hush")))
+			Expect(validator.Validate(ctx, binding, binding)).To(Succeed(), "an update changes nothing of it")
+		},
+		Entry("a Secret", secretBinding(v1alpha1.ProviderType, "good"), ""),
+		Entry("no Secret yet", secretBinding(v1alpha1.ProviderType, "none"), ""),
+		Entry("another provider", secretBinding("local", "bad"), ""),
+		Entry("no provider", &gardencorev1beta1.SecretBinding{}, ""),
+		Entry("a Secret with a kubeconfig", secretBinding(v1alpha1.ProviderType, "bad"), "secretRef.data[kubeconfig]: Invalid value"),
+		Entry("two providers", secretBinding("hybrid,openstack", "good"), `provider.type: Invalid value: "hybrid,openstack": must be hybrid alone`),
+	)
+
+	It("are nothing else", func(ctx SpecContext) {
+		Expect(NewCredentialsBindingValidator(mgr).Validate(ctx, good, nil)).To(MatchError(ContainSubstring("*v1.Secret")))
+		Expect(NewSecretBindingValidator(mgr).Validate(ctx, good, nil)).To(MatchError(ContainSubstring("*v1.Secret")))
+	})
+})

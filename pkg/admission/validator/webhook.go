@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package validator validates what shoot owners and operators write in the garden. It asks nobody but the garden.
+package validator
+
+import (
+	extensionswebhook "github.com/gardener/gardener/extensions/pkg/webhook"
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
+	securityv1alpha1 "github.com/gardener/gardener/pkg/apis/security/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
+
+const (
+	// Name is the name of the webhook for Shoots, CloudProfiles and NamespacedCloudProfiles.
+	Name = "validator"
+	// BindingsValidatorName is the name of the webhook for CredentialsBindings and SecretBindings.
+	BindingsValidatorName = "bindings." + Name
+	// SecretsValidatorName is the name of the webhook for Secrets and InternalSecrets that a binding refers to.
+	SecretsValidatorName = "secrets." + Name
+
+	path         = "/webhooks/validate"
+	bindingsPath = path + "/bindings"
+	secretsPath  = path + "/secrets"
+)
+
+// New returns the webhook that validates Shoots, CloudProfiles and NamespacedCloudProfiles of the provider type, and warns of what is
+// allowed in Shoots and unwise.
+func New(mgr manager.Manager) (*extensionswebhook.Webhook, error) {
+	webhook, err := extensionswebhook.New(mgr, extensionswebhook.Args{
+		Name: Name,
+		Path: path,
+		Validators: map[extensionswebhook.Validator][]extensionswebhook.Type{
+			NewShootValidator(mgr):                  {{Obj: &gardencorev1beta1.Shoot{}}},
+			NewCloudProfileValidator(mgr):           {{Obj: &gardencorev1beta1.CloudProfile{}}},
+			NewNamespacedCloudProfileValidator(mgr): {{Obj: &gardencorev1beta1.NamespacedCloudProfile{}}},
+		},
+		Target:         extensionswebhook.TargetSeed,
+		ObjectSelector: withLabel(v1beta1constants.LabelExtensionProviderTypePrefix),
+	})
+	if err != nil {
+		return nil, err
+	}
+	webhook.Webhook.Handler = WithWarnings(webhook.Webhook.Handler, mgr)
+	return webhook, nil
+}
+
+// NewBindingsWebhook returns the webhook that validates bindings of the provider type.
+func NewBindingsWebhook(mgr manager.Manager) (*extensionswebhook.Webhook, error) {
+	return extensionswebhook.New(mgr, extensionswebhook.Args{
+		Name: BindingsValidatorName,
+		Path: bindingsPath,
+		Validators: map[extensionswebhook.Validator][]extensionswebhook.Type{
+			NewCredentialsBindingValidator(mgr): {{Obj: &securityv1alpha1.CredentialsBinding{}}},
+			NewSecretBindingValidator(mgr):      {{Obj: &gardencorev1beta1.SecretBinding{}}},
+		},
+		Target:         extensionswebhook.TargetSeed,
+		ObjectSelector: withLabel(v1beta1constants.LabelExtensionProviderTypePrefix),
+	})
+}
+
+// NewSecretsWebhook returns the webhook that validates the Secrets that bindings of the provider type refer to. Gardener gives them the
+// label when they are bound.
+func NewSecretsWebhook(mgr manager.Manager) (*extensionswebhook.Webhook, error) {
+	return extensionswebhook.New(mgr, extensionswebhook.Args{
+		Name: SecretsValidatorName,
+		Path: secretsPath,
+		Validators: map[extensionswebhook.Validator][]extensionswebhook.Type{
+			NewSecretValidator(mgr): {{Obj: &corev1.Secret{}}, {Obj: &gardencorev1beta1.InternalSecret{}}},
+		},
+		Target:         extensionswebhook.TargetSeed,
+		ObjectSelector: withLabel(v1beta1constants.LabelShootProviderPrefix),
+	})
+}
+
+func withLabel(prefix string) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: map[string]string{prefix + v1alpha1.ProviderType: "true"}}
+}

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package podnetwork
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// The types of networks that are known.
+const (
+	TypeCalico = "calico"
+	TypeCilium = "cilium"
+)
+
+const (
+	// FieldVethMTU is the MTU of pods with Calico: a text.
+	FieldVethMTU = "vethMTU"
+	// FieldMTU is the MTU of nodes with Cilium: a number.
+	FieldMTU = "mtu"
+
+	// maxMTU is the largest size of an IP packet, in bytes.
+	maxMTU = 65535
+)
+
+// mtuAllowed is what an MTU may be.
+var mtuAllowed = fmt.Sprintf("a number of bytes between 0 and %d", maxMTU)
+
+// Encapsulation is how Calico carries packets of pods from node to node.
+type Encapsulation string
+
+const (
+	// EncapsulationIPIP is IP in IP, IP protocol 4.
+	EncapsulationIPIP Encapsulation = "IP in IP"
+	// EncapsulationVXLAN is VXLAN, over UDP.
+	EncapsulationVXLAN Encapsulation = "VXLAN"
+	// EncapsulationWireGuard is WireGuard, over UDP.
+	EncapsulationWireGuard Encapsulation = "WireGuard"
+)
+
+// Overhead returns what the encapsulation adds to each packet, in bytes. With IPv6 the outer packet may be one of IPv6.
+func (e Encapsulation) Overhead(ipv6 bool) int32 {
+	switch {
+	case e == EncapsulationWireGuard && ipv6:
+		return 80
+	case e == EncapsulationWireGuard:
+		return 60
+	case ipv6:
+		return 70
+	case e == EncapsulationVXLAN:
+		return 50
+	default:
+		return 20
+	}
+}
+
+// CalicoEncapsulation returns the encapsulation of Calico with its overlay, which is IP in IP unless something else is said. With IPv6
+// it is none of IP in IP.
+func (f Fields) CalicoEncapsulation(ipv6 bool) (Encapsulation, error) {
+	wireGuard, err := f.Flag("wireguardEncryption")
+	if err != nil {
+		return "", err
+	}
+	vxlan, err := f.Flag("vxlan", "enabled")
+	if err != nil {
+		return "", err
+	}
+	pool, err := f.Text("ipv4", "pool")
+	if err != nil {
+		return "", err
+	}
+	backend, err := f.Text("backend")
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case wireGuard:
+		return EncapsulationWireGuard, nil
+	case ipv6 || vxlan || pool == "vxlan" || backend == "vxlan":
+		return EncapsulationVXLAN, nil
+	default:
+		return EncapsulationIPIP, nil
+	}
+}
+
+// CalicoMTU returns the MTU of pods that is asked for with Calico, in bytes; zero if none is.
+func (f Fields) CalicoMTU() (int32, error) {
+	text, err := f.Text(FieldVethMTU)
+	if err != nil || text == "" {
+		return 0, err
+	}
+	asked, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || asked < 0 || asked > maxMTU {
+		return 0, &FieldError{Path: []string{FieldVethMTU}, Allowed: "the text of " + mtuAllowed}
+	}
+	return int32(asked), nil
+}
+
+// CiliumMTU returns the MTU of nodes that is asked for with Cilium, in bytes; zero if none is. Cilium takes the encapsulation off itself.
+func (f Fields) CiliumMTU() (int32, error) {
+	asked, err := read[int64](f, mtuAllowed, []string{FieldMTU})
+	if err == nil && (asked < 0 || asked > maxMTU) {
+		err = &FieldError{Path: []string{FieldMTU}, Allowed: mtuAllowed}
+	}
+	if err != nil {
+		return 0, err
+	}
+	return int32(asked), nil
+}

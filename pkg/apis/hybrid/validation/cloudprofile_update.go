@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package validation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
+
+// maxNamedShoots is how many Shoots a message names.
+const maxNamedShoots = 5
+
+// ProfileUse is what one Shoot uses of a CloudProfile.
+type ProfileUse struct {
+	// Shoot is the namespace and name of the Shoot.
+	Shoot string
+	// Region is the region of the Shoot.
+	Region string
+	// Sites are the names of its sites.
+	Sites []string
+	// Zones are the names of the zones of its pools.
+	Zones []string
+}
+
+// ValidateCloudProfileConfigUpdate checks that the update takes no site away that a Shoot uses, and no zone from the site that it has
+// machines on. fldPath is the path of the configuration.
+func ValidateCloudProfileConfigUpdate(newConfig, oldConfig *v1alpha1.CloudProfileConfig, uses []ProfileUse, fldPath *field.Path) field.ErrorList {
+	if newConfig == nil || oldConfig == nil {
+		return nil
+	}
+	var (
+		allErrs   field.ErrorList
+		sitesPath = fldPath.Child("sites")
+	)
+	for i := range oldConfig.Sites {
+		before := &oldConfig.Sites[i]
+		if shoots := shootsOn(uses, before.Name); len(shoots) > 0 {
+			allErrs = append(allErrs, validateSiteInUse(before, newConfig, shoots, sitesPath)...)
+		}
+		for _, zone := range before.Zones {
+			after, _ := helper.FindZone(newConfig, before.Region, zone.Name)
+			if after != nil && after.Name == before.Name || helper.FindSite(newConfig, before.Name) == nil {
+				continue
+			}
+			if shoots := shootsIn(uses, before.Region, zone.Name); len(shoots) > 0 {
+				allErrs = append(allErrs, field.Forbidden(sitesPath, fmt.Sprintf("zone %q must stay a zone of site %q, pools of Shoots are in it: %s", zone.Name, before.Name, someOf(shoots))))
+			}
+		}
+	}
+	return allErrs
+}
+
+func validateSiteInUse(before *v1alpha1.CloudProfileSite, newConfig *v1alpha1.CloudProfileConfig, shoots []string, sitesPath *field.Path) field.ErrorList {
+	index := slices.IndexFunc(newConfig.Sites, func(s v1alpha1.CloudProfileSite) bool { return s.Name == before.Name })
+	if index < 0 {
+		return field.ErrorList{field.Forbidden(sitesPath, fmt.Sprintf("site %q must stay, Shoots use it: %s", before.Name, someOf(shoots)))}
+	}
+	var (
+		allErrs  field.ErrorList
+		after    = &newConfig.Sites[index]
+		sitePath = sitesPath.Index(index)
+	)
+	oldPlatform, known := before.Platform()
+	if newPlatform, ok := after.Platform(); known && ok && newPlatform != oldPlatform {
+		allErrs = append(allErrs, field.Forbidden(sitePath.Child(string(newPlatform)), fmt.Sprintf("site %q must stay of platform %q, Shoots use it: %s", before.Name, oldPlatform, someOf(shoots))))
+	}
+	if after.Region != before.Region {
+		allErrs = append(allErrs, field.Forbidden(sitePath.Child("region"), fmt.Sprintf("site %q must stay in region %q, Shoots use it: %s", before.Name, before.Region, someOf(shoots))))
+	}
+	return allErrs
+}
+
+func shootsOn(uses []ProfileUse, site string) []string {
+	return shootsWith(uses, func(use ProfileUse) bool { return slices.Contains(use.Sites, site) })
+}
+
+func shootsIn(uses []ProfileUse, region, zone string) []string {
+	return shootsWith(uses, func(use ProfileUse) bool { return use.Region == region && slices.Contains(use.Zones, zone) })
+}
+
+func shootsWith(uses []ProfileUse, matches func(ProfileUse) bool) []string {
+	var shoots []string
+	for _, use := range uses {
+		if matches(use) {
+			shoots = append(shoots, use.Shoot)
+		}
+	}
+	slices.Sort(shoots)
+	return shoots
+}
+
+// someOf returns the first names, and how many there are beside them.
+func someOf(names []string) string {
+	if len(names) <= maxNamedShoots {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d others", strings.Join(names[:maxNamedShoots], ", "), len(names)-maxNamedShoots)
+}
