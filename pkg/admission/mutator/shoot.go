@@ -37,7 +37,8 @@ func (s *shoot) Mutate(_ context.Context, newObject, oldObject client.Object) er
 		oldShoot != nil && equality.Semantic.DeepEqual(oldShoot.Spec, newShoot.Spec) {
 		return nil
 	}
-	if oldShoot == nil {
+	isNew := oldShoot == nil
+	if isNew {
 		oldShoot = &gardencorev1beta1.Shoot{}
 	}
 
@@ -45,7 +46,7 @@ func (s *shoot) Mutate(_ context.Context, newObject, oldObject client.Object) er
 	if err := setNodeRanges(newShoot, oldShoot, providerPath.Child("infrastructureConfig")); err != nil {
 		return err
 	}
-	if err := enableOverlay(newShoot.Spec.Networking); err != nil {
+	if err := enableOverlay(newShoot.Spec.Networking, isNew); err != nil {
 		return err
 	}
 	for i := range newShoot.Spec.Provider.Workers {

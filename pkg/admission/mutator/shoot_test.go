@@ -132,15 +132,27 @@ var _ = Describe("Shoots", func() {
 		}
 		Expect(shoot.Spec.Networking.ProviderConfig.Raw).To(MatchJSON(expected))
 	},
-		Entry("of calico", "calico", "", `{"apiVersion":"calico.networking.extensions.gardener.cloud/v1alpha1","kind":"NetworkConfig","overlay":{"enabled":true}}`),
+		Entry("of calico", "calico", "", `{"apiVersion":"calico.networking.extensions.gardener.cloud/v1alpha1","kind":"NetworkConfig","overlay":{"enabled":true},"vxlan":{"enabled":true}}`),
+		Entry("of calico that somebody switched on", "calico", `{"overlay":{"enabled":true}}`, `{"overlay":{"enabled":true},"vxlan":{"enabled":true}}`),
+		Entry("of calico with another encapsulation", "calico", `{"wireguardEncryption":true}`, `{"wireguardEncryption":true,"overlay":{"enabled":true}}`),
+		Entry("of calico with a pool of IP in IP, which is refused later", "calico", `{"ipv4":{"mode":"Always"}}`, `{"ipv4":{"mode":"Always"},"overlay":{"enabled":true}}`),
 		Entry("of cilium", "cilium", "", `{"apiVersion":"cilium.networking.extensions.gardener.cloud/v1alpha1","kind":"NetworkConfig","overlay":{"enabled":true}}`),
 		Entry("beside other settings, also unknown ones", "cilium", `{"apiVersion":"v9","kind":"X","mtu":1400}`, `{"apiVersion":"v9","kind":"X","mtu":1400,"overlay":{"enabled":true}}`),
-		Entry("that is null", "calico", `{"overlay":null}`, `{"overlay":{"enabled":true}}`),
+		Entry("that is null", "calico", `{"overlay":null}`, `{"overlay":{"enabled":true},"vxlan":{"enabled":true}}`),
 		Entry("that somebody switched off", "calico", `{"overlay":{"enabled":false}}`, `{"overlay":{"enabled":false}}`),
 		Entry("that somebody set without saying whether it is on", "calico", `{"overlay":{"createPodRoutes":true}}`, `{"overlay":{"createPodRoutes":true}}`),
 		Entry("of another network", "other", "", ""),
 		Entry("of no type", "", "", ""),
 	)
+
+	It("should not change the encapsulation of nodes that run", func() {
+		old := newShoot(nil)
+		old.Spec.Networking.Type = new("calico")
+		shoot := old.DeepCopy()
+		shoot.Spec.Region = "other"
+		mutate(shoot, old)
+		Expect(shoot.Spec.Networking.ProviderConfig.Raw).NotTo(ContainSubstring("vxlan"))
+	})
 
 	DescribeTable("pools", func(sites string, priority, expectedPriority *int32, expectedSites string) {
 		shoot := newShoot(nil)

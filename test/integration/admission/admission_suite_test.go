@@ -12,7 +12,6 @@ package admission_test
 
 import (
 	"context"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -59,14 +58,9 @@ func beforeWebhooks(create func(ctx context.Context)) bool {
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	log.SetLogger(logr.Discard())
-	executable := filepath.Join(GinkgoT().TempDir(), binary)
-	build := exec.CommandContext(ctx, "go", "build", "-o", executable, "./cmd/"+binary)
-	build.Dir = landscape.Root()
-	build.Stdout, build.Stderr = GinkgoWriter, GinkgoWriter
-	Expect(build.Run()).To(Succeed())
-
-	var err error
-	garden, err = gardenapi.Start(ctx, gardenapi.Options{Dir: GinkgoT().TempDir(), Admission: executable})
+	own, err := landscape.BuildOwn(ctx, GinkgoT().TempDir(), GinkgoWriter, "./cmd/"+binary)
+	Expect(err).NotTo(HaveOccurred())
+	garden, err = gardenapi.Start(ctx, gardenapi.Options{Dir: GinkgoT().TempDir(), Admission: filepath.Join(own, binary)})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(garden.Stop()).To(Succeed()) })
 	Expect(garden.CreateProject(ctx)).To(Succeed())

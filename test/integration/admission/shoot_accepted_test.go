@@ -59,6 +59,7 @@ var _ = Describe("Shoots are accepted", func() {
 				c.Sites[i].Minimum, c.Sites[i].Maximum = nil, nil
 			}
 		})),
+		accepted("with Calico and nothing said of it", pods("calico", `{}`)),
 		accepted("with Calico and VXLAN", pods("calico", `{"vxlan":{"enabled":true},"vethMTU":"1400"}`)),
 		accepted("with Calico and WireGuard", pods("calico", `{"wireguardEncryption":true}`)),
 		accepted("with Cilium and Geneve", pods("cilium", `{"tunnel":"geneve","mtu":1450}`)),

@@ -135,7 +135,7 @@ var _ = Describe("Shoots are refused", func() {
 		refused("without an overlay", pods("cilium", `{"overlay":{"enabled":false}}`), podNetwork+".overlay.enabled", "nothing makes these on all sites"),
 		refused("without a tunnel", pods("cilium", `{"tunnel":"disabled"}`), podNetwork+".tunnel", "nothing makes these on all sites"),
 		refused("with a larger MTU than a site", pods("cilium", `{"mtu":1500}`), podNetwork+".mtu", "must not be more than 1450"),
-		refused("that is IP in IP because nothing else is said", pods("calico", `{}`), podNetwork+".vxlan.enabled", "IP in IP, Calico's default"),
+		refused("that is IP in IP because nothing else is said", pods("calico", `{"backend":"bird"}`), podNetwork+".vxlan.enabled", "IP in IP, Calico's default"),
 		refused("that is IP in IP", pods("calico", `{"backend":"bird","ipv4":{"mode":"Always"}}`), podNetwork+".ipv4.mode", "IP in IP over several sites"),
 		refused("that is IP in IP between subnets", pods("calico", `{"ipv4":{"pool":"ipip","mode":"CrossSubnet"}}`), podNetwork+".ipv4.mode", "IP in IP over several sites"),
 		refused("without encapsulation", pods("calico", `{"ipv4":{"pool":"vxlan","mode":"Never"}}`), podNetwork+".ipv4.mode", "nothing makes these on all sites"),
