@@ -22,7 +22,7 @@ build: ## Build the binaries into hack/bin.
 	@go build -ldflags "$(LD_FLAGS)" -o $(BIN_DIR)/ $(REPO_ROOT)/cmd/...
 
 .PHONY: generate
-generate: $(GENERATE_TOOLS) ## Generate deepcopy functions and the API reference.
+generate: $(GENERATE_TOOLS) ## Generate deepcopy functions, the API reference, copies of CRDs and the registrations in example/.
 	@hack/generate.sh
 
 .PHONY: check
