@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"strings"
 	"text/template"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/hack/registration/pack"
 )
 
 //go:embed *.yaml.tpl
@@ -66,14 +68,14 @@ func run(root, out, archives string) error {
 	}
 	values := registration{Version: strings.TrimSpace(string(version)), Resources: resources}
 	for _, folder := range []string{providerChart, runtimeChart, applicationChart} {
-		c, err := readChart(filepath.Join(root, "charts", filepath.FromSlash(folder)))
+		c, err := pack.Read(filepath.Join(root, "charts", filepath.FromSlash(folder)))
 		if err != nil {
 			return err
 		}
 		if c.Version != values.Version {
 			return fmt.Errorf("the chart %s has version %s, but VERSION says %s", c.Name, c.Version, values.Version)
 		}
-		packed, err := c.archive()
+		packed, err := c.Archive()
 		if err != nil {
 			return err
 		}

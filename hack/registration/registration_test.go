@@ -7,7 +7,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -24,23 +23,6 @@ func sources(files map[string]string) string {
 }
 
 var _ = Describe("Registration", func() {
-	const description = "name: some\nversion: v1.2.3\n"
-
-	It("should pack the same files into the same bytes", func() {
-		files := map[string]string{"Chart.yaml": description, "values.yaml": "{}", "templates/a.yaml": "a: 1"}
-		var packed [2][]byte
-		for i := range packed {
-			c, err := readChart(sources(files))
-			Expect(err).NotTo(HaveOccurred())
-			Expect(os.Chtimes(filepath.Join(c.dir, "values.yaml"), time.Now(), time.Unix(int64(i), 0))).To(Succeed())
-			Expect(os.Chmod(filepath.Join(c.dir, "values.yaml"), os.FileMode(0o600+i*0o44))).To(Succeed())
-			packed[i], err = c.archive()
-			Expect(err).NotTo(HaveOccurred())
-		}
-		Expect(packed[0]).NotTo(BeEmpty())
-		Expect(packed[0]).To(Equal(packed[1]))
-	})
-
 	It("should write the files in example", func() {
 		dir := GinkgoT().TempDir()
 		root := filepath.Join("..", "..")

@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+// Package pack packs charts as helm does. The same files give the same bytes.
+package pack
 
 import (
 	"archive/tar"
@@ -19,8 +20,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// chart is what the registration needs to know of a chart.
-type chart struct {
+// Chart is a chart in a folder.
+type Chart struct {
 	// Name is the name in Chart.yaml.
 	Name string `json:"name"`
 	// Version is the version in Chart.yaml.
@@ -29,24 +30,24 @@ type chart struct {
 	dir string
 }
 
-// readChart reads the Chart.yaml in a folder.
-func readChart(dir string) (chart, error) {
+// Read reads the Chart.yaml in a folder.
+func Read(dir string) (Chart, error) {
 	data, err := os.ReadFile(filepath.Join(dir, "Chart.yaml")) // #nosec G304 -- a folder of the sources
 	if err != nil {
-		return chart{}, err
+		return Chart{}, err
 	}
-	c := chart{dir: dir}
+	c := Chart{dir: dir}
 	if err := yaml.Unmarshal(data, &c); err != nil {
-		return chart{}, fmt.Errorf("%s: %w", dir, err)
+		return Chart{}, fmt.Errorf("%s: %w", dir, err)
 	}
 	if c.Name == "" || c.Version == "" {
-		return chart{}, fmt.Errorf("%s: Chart.yaml needs a name and a version", dir)
+		return Chart{}, fmt.Errorf("%s: Chart.yaml needs a name and a version", dir)
 	}
 	return c, nil
 }
 
-// archive packs the chart as helm does. The bytes depend on the names and the content of the files alone.
-func (c chart) archive() ([]byte, error) {
+// Archive packs the chart. The bytes depend on the names and the content of its files alone.
+func (c Chart) Archive() ([]byte, error) {
 	var out bytes.Buffer
 	compressed, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
 	if err != nil {
