@@ -3,10 +3,10 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 
-# Builds the processes of the local landscape that are not ours (etcd, those of Kubernetes, gardener-resource-manager,
-# machine-controller-manager, those of a bare-metal site, and those for volumes and load balancers) from the Go module proxy into
-# hack/bin, unless they are there in the versions of the go.mod files in hack/landscape/binaries. If KUBEBUILDER_ASSETS is set, etcd
-# and kube-apiserver are taken from that folder.
+# Builds the processes of the local landscape that are not ours (etcd, those of Kubernetes and of Gardener, machine-controller-manager,
+# those of a bare-metal site, and those for volumes and load balancers) from the Go module proxy into hack/bin, unless they are there
+# in the versions of the go.mod files in hack/landscape/binaries. If KUBEBUILDER_ASSETS is set, etcd and kube-apiserver are taken from
+# that folder. Arguments are the names of executables, such as `kubernetes gardener`; without them all are built.
 #
 # It uses neither -trimpath nor another CGO_ENABLED than `go test`: all share one build cache.
 
@@ -14,6 +14,8 @@ set -o errexit -o nounset -o pipefail
 cd "$(dirname "$0")/binaries"
 bin="$(cd ../.. && pwd)/bin"
 mkdir -p "$bin"
+
+selection=" $* "
 
 exec 9>"$bin/.build.lock"
 flock -n 9 || { echo "> Wait for another build of the landscape" >&2; flock 9; }
@@ -31,10 +33,11 @@ report() {
 # build NAME PACKAGE MODULE COLD [SOURCE...]   COLD is how long it takes with an empty build cache, SOURCES are files of ours
 build() {
   local name=$1 package=$2 version flags stamp log ticker start=$SECONDS
+  [[ $selection == "  " || $selection == *" $name "* ]] || return 0
   version="$(version_of "$3")"
   flags="-s -w"
   for p in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
-    flags+=" -X $p.gitVersion=$kubernetes -X $p.gitMajor=1 -X $p.gitMinor=$(cut -d. -f2 <<<"$kubernetes")"
+    flags+=" -X $p.gitVersion=$release -X $p.gitMajor=1 -X $p.gitMinor=$(cut -d. -f2 <<<"$release")"
     flags+=" -X $p.gitTreeState=clean -X $p.gitCommit=0000000 -X $p.buildDate=1970-01-01T00:00:00Z"
   done
   stamp="$(cat go.mod go.sum "${@:5}" <(echo "$flags") <(go env GOVERSION GOARCH) | sha256sum | cut -c1-16)"
@@ -57,7 +60,8 @@ build() {
   echo ">   built in $((SECONDS - start)) s" >&2
 }
 
-kubernetes="$(version_of k8s.io/kubernetes)"
+# What an executable says that its version is.
+release="$(version_of k8s.io/kubernetes)"
 if [[ -z ${KUBEBUILDER_ASSETS:-} ]]; then
   build etcd go.etcd.io/etcd/server/v3 go.etcd.io/etcd/server/v3 "1 minute"
 else
@@ -69,6 +73,12 @@ fi
 build kubernetes ./kubernetes k8s.io/kubernetes "5 to 8 minutes on 2 cores" kubernetes/*
 for name in kube-apiserver kube-controller-manager kube-scheduler; do
   [[ $(readlink "$bin/$name") == kubernetes ]] || { rm -f "$bin/$name"; ln -s kubernetes "$bin/$name"; }
+done
+# Likewise for Gardener, whose components say its version and not that of Kubernetes.
+release="$(version_of github.com/gardener/gardener)" \
+  build gardener ./gardener github.com/gardener/gardener "5 minutes after those of Kubernetes" gardener/*
+for name in gardener-apiserver gardener-controller-manager gardener-scheduler gardenlet; do
+  [[ $(readlink "$bin/$name") == gardener ]] || { rm -f "$bin/$name"; ln -s gardener "$bin/$name"; }
 done
 build gardener-resource-manager github.com/gardener/gardener/cmd/gardener-resource-manager github.com/gardener/gardener "2 minutes"
 build machine-controller-manager github.com/gardener/machine-controller-manager/cmd/machine-controller-manager \
