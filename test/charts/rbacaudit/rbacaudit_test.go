@@ -84,6 +84,8 @@ var _ = Describe("Requests", func() {
 		Entry("with subresources and groups", done("patch", `"resource":"deployments","subresource":"scale","apiGroup":"apps","name":"mcm"`),
 			rbacaudit.Request{Verb: "patch", APIGroup: "apps", Resource: "deployments/scale", Name: "mcm"}),
 		Entry("without the name of what is created", done("create", secrets), rbacaudit.Request{Verb: "create", Resource: "secrets", Namespace: "a"}),
+		Entry("with the creation of what is applied", line(user, "ResponseComplete", "patch", secrets, 201, "allow"),
+			rbacaudit.Request{Verb: "patch", Resource: "secrets", Namespace: "a", Name: "b"}, rbacaudit.Request{Verb: "create", Resource: "secrets", Namespace: "a"}),
 		Entry("with what was forbidden", line(user, "ResponseComplete", "list", secrets, 403, "forbid"),
 			rbacaudit.Request{Verb: "list", Resource: "secrets", Namespace: "a", Name: "b", Forbidden: true}),
 		Entry("but not as forbidden what a webhook refused", line(user, "ResponseComplete", "update", secrets, 403, "allow"),

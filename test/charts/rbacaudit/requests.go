@@ -11,7 +11,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"strings"
 )
 
 // Request is what a user asked a kube-apiserver for.
@@ -76,12 +75,12 @@ func Read(log io.Reader, user string) ([]Request, error) {
 		} else if err != nil {
 			return nil, fmt.Errorf("audit log: %w", err)
 		}
-		request, ok := e.request(user)
-		if _, known := seen[request]; !ok || known {
-			continue
+		for _, request := range e.requests(user) {
+			if _, known := seen[request]; !known {
+				seen[request] = struct{}{}
+				requests = append(requests, request)
+			}
 		}
-		seen[request] = struct{}{}
-		requests = append(requests, request)
 	}
 }
 
@@ -95,25 +94,37 @@ func ReadFile(path, user string) ([]Request, error) {
 	return Read(file, user)
 }
 
-// request is what the event is about, false if that is no object or the user is another one.
-func (e event) request(user string) (Request, bool) {
+// requests are what the event needed permissions for: none if it is about no object or the user is another one.
+func (e event) requests(user string) []Request {
 	who := e.User
 	if e.ImpersonatedUser != nil {
 		who = *e.ImpersonatedUser
 	}
 	if who.Username != user || e.Stage == stageReceived || e.ObjectRef == nil || e.ObjectRef.Resource == "" {
-		return Request{}, false
+		return nil
 	}
 	r := Request{Verb: e.Verb, APIGroup: e.ObjectRef.APIGroup, Resource: e.ObjectRef.Resource, Namespace: e.ObjectRef.Namespace, Name: e.ObjectRef.Name}
 	if e.ObjectRef.Subresource != "" {
 		r.Resource += "/" + e.ObjectRef.Subresource
 	}
-	if r.Verb == "create" && !strings.Contains(r.Resource, "/") {
+	if r.Verb == "create" && e.ObjectRef.Subresource == "" {
 		r.Name = "" // RBAC does not know it
 	}
 	// Webhooks and admission plugins answer 403, too.
-	r.Forbidden = e.ResponseStatus != nil && e.ResponseStatus.Code == http.StatusForbidden && e.Annotations[decisionAnnotation] == decisionForbid
-	return r, true
+	r.Forbidden = e.code() == http.StatusForbidden && e.Annotations[decisionAnnotation] == decisionForbid
+	if r.Verb == "patch" && e.code() == http.StatusCreated {
+		created := r
+		created.Verb, created.Name = "create", ""
+		return []Request{r, created}
+	}
+	return []Request{r}
+}
+
+func (e event) code() int {
+	if e.ResponseStatus == nil {
+		return 0
+	}
+	return e.ResponseStatus.Code
 }
 
 func kind(group, resource string) string {
