@@ -89,6 +89,9 @@ func (k *Kubelet) Start(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Join(k.Dir, "hosts"), 0o755); err != nil { // #nosec G301 -- containers have other users
 		return err
 	}
+	if err := k.writeHostsFile(k.HostsFile(), localhost); err != nil {
+		return err
+	}
 	// A bridge without an address of its own takes that of one of its interfaces and so a new one with each pod.
 	if err := k.Network.IP(
 		"link add "+Bridge+" address 02:00:0a:f2:00:01 type bridge",

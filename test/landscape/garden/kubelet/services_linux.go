@@ -20,6 +20,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
+// localhost is what every hosts file begins with.
+const localhost = "127.0.0.1 localhost\n"
+
 // forwarder passes connections to the address of a Service on to a pod.
 type forwarder struct {
 	*relay
@@ -162,7 +165,7 @@ func (k *Kubelet) writeHosts(ctx context.Context, services []corev1.Service) err
 		}
 	}
 	var all strings.Builder
-	all.WriteString("127.0.0.1 localhost\n")
+	all.WriteString(localhost)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		fmt.Fprintf(&all, "%s %s\n", names[name], name)
 	}
