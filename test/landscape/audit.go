@@ -26,17 +26,24 @@ type auditRule struct {
 
 // Audit lets kube-apiserver log who of the users asked for what. The path is that of the log. It must be called before Start.
 func (c *Cluster) Audit(path string, users ...string) error {
+	args, err := AuditArgs(c.certificates, path, users...)
+	if err != nil {
+		return err
+	}
+	c.APIServer.Args = append(c.APIServer.Args, args...)
+	return nil
+}
+
+// AuditArgs are arguments that let a kube-apiserver log who of the users asked for what, as rbacaudit reads it. The audit policy is written
+// to the folder, the path is that of the log.
+func AuditArgs(dir, path string, users ...string) ([]string, error) {
 	policy, err := yaml.Marshal(auditPolicy{
 		APIVersion: "audit.k8s.io/v1", Kind: "Policy", OmitStages: []string{"RequestReceived"},
 		Rules: []auditRule{{Level: "Metadata", Users: users}, {Level: "None"}},
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	file := filepath.Join(c.certificates, "audit-policy.yaml")
-	if err := os.WriteFile(file, policy, 0o600); err != nil {
-		return err
-	}
-	c.APIServer.Args = append(c.APIServer.Args, "--audit-policy-file="+file, "--audit-log-path="+path)
-	return nil
+	file := filepath.Join(dir, "audit-policy.yaml")
+	return []string{"--audit-policy-file=" + file, "--audit-log-path=" + path}, os.WriteFile(file, policy, 0o600)
 }
