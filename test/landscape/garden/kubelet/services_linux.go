@@ -169,7 +169,7 @@ func (k *Kubelet) writeHosts(ctx context.Context, services []corev1.Service) err
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		fmt.Fprintf(&all, "%s %s\n", names[name], name)
 	}
-	slices.SortFunc(services, func(a, b corev1.Service) int {
+	services = slices.SortedFunc(slices.Values(services), func(a, b corev1.Service) int {
 		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
 	})
 	short := map[string]string{}
