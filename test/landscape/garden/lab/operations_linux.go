@@ -62,13 +62,14 @@ func (l *Lab) WaitShoot(ctx context.Context, since time.Time, tell func(string))
 		}
 		last := shoot.Status.LastOperation
 		_, asked := shoot.Annotations[v1beta1constants.GardenerOperation]
-		if last == nil || asked || last.LastUpdateTime.Time.Before(since.Truncate(time.Second)) || shoot.Status.ObservedGeneration != shoot.Generation {
+		if last == nil || asked || last.LastUpdateTime.Time.Before(since.Truncate(time.Second)) {
 			return false, "waiting for gardenlet", nil
 		}
 		if last.State == gardencorev1beta1.LastOperationStateFailed {
 			return false, "", errors.New(describe(shoot))
 		}
-		return last.State == gardencorev1beta1.LastOperationStateSucceeded, describe(shoot), nil
+		current := shoot.Status.ObservedGeneration == shoot.Generation
+		return last.State == gardencorev1beta1.LastOperationStateSucceeded && current, describe(shoot), nil
 	})
 }
 
