@@ -29,15 +29,25 @@ type timeline struct {
 	since time.Time
 }
 
+// begin starts the clock.
+func (t *timeline) begin() {
+	t.start, t.since = time.Now(), time.Now()
+}
+
+// add is the end of something that began with the end of what was before.
+func (t *timeline) add(name string) {
+	t.steps = append(t.steps, taken{name: name, time: time.Since(t.since)})
+	t.since = time.Now()
+}
+
 // step is a spec that is timed.
 func (t *timeline) step(name string, run func(SpecContext)) {
 	It(name, func(ctx SpecContext) {
 		t.since = time.Now()
 		t.print("==> " + name)
 		run(ctx)
-		took := time.Since(t.since)
-		t.steps = append(t.steps, taken{name: name, time: took})
-		t.print(fmt.Sprintf("    done in %.1f s", took.Seconds()))
+		t.print(fmt.Sprintf("    done in %.1f s", time.Since(t.since).Seconds()))
+		t.add(name)
 	}, SpecTimeout(stepTimeout))
 }
 

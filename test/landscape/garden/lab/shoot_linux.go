@@ -84,6 +84,13 @@ func (l *Lab) Shoot(sites ...string) (*gardencorev1beta1.Shoot, error) {
 	return shoot, SetSites(shoot, sites...)
 }
 
+// PoolOf is the pool of the shoot on all sites.
+func PoolOf(shoot *gardencorev1beta1.Shoot) *gardencorev1beta1.Worker {
+	workers := shoot.Spec.Provider.Workers
+	i := slices.IndexFunc(workers, func(w gardencorev1beta1.Worker) bool { return w.Name == Pool })
+	return &workers[i]
+}
+
 // SetSites lets a shoot have some sites of the example, and the pool on all sites a machine on each. The other pool is there if both
 // of its sites are.
 func SetSites(shoot *gardencorev1beta1.Shoot, sites ...string) error {
