@@ -49,6 +49,10 @@ test: ## Run unit and integration tests; starts what they need.
 demo: ## Run the main job on a local landscape: SITES=cloud,vc,racks,hall picks sites, KEEP=1 leaves it running.
 	@hack/demo.sh
 
+.PHONY: garden
+garden: ## Let a real Gardener create, change and delete a shoot on all platforms: needs root, KEEP=1 leaves it running.
+	@hack/garden.sh
+
 .PHONY: bench
 bench: ## Measure requests to a real OpenStack and a simulated vCenter: ID=<id> runs one figure, ID='vsphere-*' several.
 	@go run ./test/bench -o bench.json $(if $(ID),-id '$(ID)')

@@ -40,19 +40,18 @@ var _ = Describe("Gardener", Ordered, func() {
 		requirements()
 		log.SetLogger(logr.Discard())
 		steps.begin()
-		own := os.Getenv("GARDEN_BINARIES")
-		if own == "" {
-			own = GinkgoT().TempDir()
-			_, err := shoot.Build(ctx, own, steps)
-			Expect(err).NotTo(HaveOccurred())
-		}
-		steps.add("Build our executables")
-
 		dir, err := landscape.CacheDir("garden")
 		Expect(err).NotTo(HaveOccurred())
 		unlock, err := lock(dir)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(unlock)
+		own := os.Getenv("GARDEN_BINARIES")
+		if own == "" {
+			own = dir + "-binaries" // where they stay, so that what has not changed is not linked again
+			_, err := shoot.Build(ctx, own, steps)
+			Expect(err).NotTo(HaveOccurred())
+			steps.add("Build our executables")
+		}
 		complaints := funcr.New(func(_, args string) { steps.tell(args) }, funcr.Options{})
 		l, err = lab.Start(ctx, lab.Options{Dir: dir, Own: own, Progress: steps, Log: complaints})
 		DeferCleanup(func(ctx SpecContext) {
