@@ -86,7 +86,7 @@ var _ = Describe("Gardener", Ordered, func() {
 		object, err := l.Shoot(first...)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(l.Client.Create(ctx, object)).To(Succeed())
-		Expect(l.WaitShoot(ctx, time.Time{}, steps.tell)).To(Succeed())
+		Expect(l.WaitCreated(ctx, steps.tell)).To(Succeed())
 	})
 
 	steps.step("Its nodes are initialised by the cloud controllers of their sites", func(ctx SpecContext) {

@@ -130,6 +130,11 @@ func (p *Pod) File(container, path string) (string, error) {
 	return "", fmt.Errorf("nothing is mounted at %s in container %s of pod %s", path, container, p.key)
 }
 
+// Name is the name of the pod.
+func (p *Pod) Name() string {
+	return p.key.Name
+}
+
 // Namespace is the namespace of the pod.
 func (p *Pod) Namespace() string {
 	return p.key.Namespace

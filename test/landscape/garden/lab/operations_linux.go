@@ -73,6 +73,24 @@ func (l *Lab) WaitShoot(ctx context.Context, since time.Time, tell func(string))
 	})
 }
 
+// WaitCreated waits until the shoot is created. gardenlet may begin to reconcile it at once, as it completes its specification meanwhile.
+func (l *Lab) WaitCreated(ctx context.Context, tell func(string)) error {
+	return l.wait(ctx, tell, func(ctx context.Context) (bool, string, error) {
+		shoot, err := l.GetShoot(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		switch last := shoot.Status.LastOperation; {
+		case last == nil:
+			return false, "waiting for gardenlet", nil
+		case last.Type == gardencorev1beta1.LastOperationTypeReconcile:
+			return true, "Create Succeeded (100%), and it is reconciled again", nil
+		default:
+			return last.State == gardencorev1beta1.LastOperationStateSucceeded, describe(shoot), nil
+		}
+	})
+}
+
 // describe is the last operation of a shoot with its errors.
 func describe(shoot *gardencorev1beta1.Shoot) string {
 	last := shoot.Status.LastOperation
