@@ -15,7 +15,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	gardenlab "github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/lab"
-	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
+	landscapeshoot "github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 )
 
 const (
@@ -36,7 +36,7 @@ func measureGarden(ctx context.Context, b *Bed) (m Measurement, err error) {
 		return m, err
 	}
 	own := dir + "-binaries"
-	if _, err := shoot.Build(ctx, own, b.progress); err != nil {
+	if _, err := landscapeshoot.Build(ctx, own, b.progress); err != nil {
 		return m, err
 	}
 	l, err := gardenlab.Start(ctx, gardenlab.Options{Dir: dir, Own: own, Progress: b.progress, Log: logr.Discard()})
