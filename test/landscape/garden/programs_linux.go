@@ -7,6 +7,7 @@ package garden
 import (
 	"context"
 	"path/filepath"
+	"strings"
 
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
@@ -14,8 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"strings"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/kubelet"

@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -96,7 +97,7 @@ func Example[T client.Object](path string) ([]T, error) {
 	for {
 		var object T
 		switch err := decoder.Decode(&object); {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return objects, nil
 		case err != nil:
 			return nil, err

@@ -15,9 +15,8 @@ import (
 	"slices"
 	"syscall"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // linked are the folders of this machine that programs are linked with.

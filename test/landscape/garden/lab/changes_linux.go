@@ -46,7 +46,7 @@ func Migrated() []extensionsv1alpha1.Object {
 	}
 }
 
-// Operate asks for an operation of an object in the seed and waits until it has succeeded.
+// Operate asks for an operation of an object in the seed and waits until it has succeeded. What is restored is reconciled at once.
 func (l *Lab) Operate(ctx context.Context, object extensionsv1alpha1.Object, operation string, kind gardencorev1beta1.LastOperationType, tell func(string)) error {
 	full, ok := object.(client.Object)
 	if !ok {
@@ -60,6 +60,7 @@ func (l *Lab) Operate(ctx context.Context, object extensionsv1alpha1.Object, ope
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
+	since := time.Now().Truncate(time.Second)
 	annotations[v1beta1constants.GardenerOperation] = operation
 	annotations[v1beta1constants.GardenerTimestamp] = time.Now().UTC().Format(time.RFC3339Nano)
 	full.SetAnnotations(annotations)
@@ -71,7 +72,11 @@ func (l *Lab) Operate(ctx context.Context, object extensionsv1alpha1.Object, ope
 			return false, "", err
 		}
 		last := object.GetExtensionStatus().GetLastOperation()
-		if last == nil || full.GetAnnotations()[v1beta1constants.GardenerOperation] != "" || last.Type != kind {
+		if last == nil || full.GetAnnotations()[v1beta1constants.GardenerOperation] != "" || last.LastUpdateTime.Time.Before(since) {
+			return false, "", nil
+		}
+		reconciled := kind == gardencorev1beta1.LastOperationTypeRestore && last.Type == gardencorev1beta1.LastOperationTypeReconcile
+		if last.Type != kind && !reconciled {
 			return false, "", nil
 		}
 		message := fmt.Sprintf("%T %s: %s %s", object, full.GetName(), last.Type, last.State)
