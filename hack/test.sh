@@ -25,12 +25,13 @@ fi
 packages="$(go list "${@:-./...}")"
 integration="$(grep /test/integration/ <<<"$packages" || true)"
 # Three suites run at the same time, as they wait most of the time. Those with the longest tests come first; the one that takes a
-# project's quota away runs alone.
+# project's quota away runs alone, and so does a real Gardener, which has twenty processes of its own.
 longest="threeplatforms openstack crash twoplatforms shoot ccm sitehealth controlplane csi"
 alone="$(grep /test/integration/faults$ <<<"$integration" || true)"
+garden="$(grep /test/e2e$ <<<"$packages" || true)"
 together="$(for suite in $longest; do grep "/test/integration/$suite$" <<<"$integration" || true; done
   grep -vE "/test/integration/(faults|${longest// /|})$" <<<"$integration" || true)"
-unit="$(grep -v /test/integration/ <<<"$packages" || true)"
+unit="$(grep -vE '/test/(integration/|e2e$)' <<<"$packages" || true)"
 concurrent="$(grep -E "$racy" <<<"$unit" || true)"
 others="$(comm -23 <(sort <<<"$unit") <(sort <<<"$concurrent"))"
 
@@ -45,7 +46,7 @@ stop() {
   started
   hack/landscape/openstack/down.sh >&2
 }
-if [[ -n $integration ]] && ! (: </dev/tcp/127.0.0.1/5000) 2>/dev/null; then
+if [[ -n $integration$garden ]] && ! (: </dev/tcp/127.0.0.1/5000) 2>/dev/null; then
   trap stop EXIT
   hack/landscape/openstack/up.sh </dev/null >&2 &
   openstack=$!
@@ -64,4 +65,5 @@ run() {
   started
   run -p 3 "$together"
   run "$alone"
+  run "$garden"
 } </dev/null | go run ./hack/testtotals -o "${TOTALS_FILE:-/dev/stdout}"
