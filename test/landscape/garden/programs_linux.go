@@ -38,16 +38,21 @@ var own = []string{
 var others = map[string]string{
 	"kube-apiserver": "kube-apiserver", "kube-controller-manager": "kube-controller-manager", "kube-scheduler": "kube-scheduler",
 	"resource-manager": "gardener-resource-manager", "machine-controller-manager": "machine-controller-manager",
-	"csi-provisioner": "csi-provisioner", "csi-attacher": "csi-attacher", "csi-resizer": "csi-resizer", "csi-snapshotter": "csi-snapshotter",
 	"snapshot-controller": "snapshot-controller", "local-path-provisioner": "local-path-provisioner",
 	played.EtcdImage: "etcd",
 }
+
+// sidecars are those of Cinder's driver. The driver for vSphere, which has them too, needs volumes that the simulated vCenter does not have.
+var sidecars = []string{"csi-provisioner", "csi-attacher", "csi-resizer", "csi-snapshotter"}
 
 // programs are what runs in the seed, by the names of images.
 func (g *Garden) programs() map[string]kubelet.Program {
 	result := map[string]kubelet.Program{tunnelImage: {Serve: g.serveTunnel}}
 	for image, name := range others {
 		result[image] = kubelet.Program{Path: filepath.Join(landscape.Root(), "hack", "bin", name)}
+	}
+	for _, name := range sidecars {
+		result[name] = kubelet.Program{Path: filepath.Join(landscape.Root(), "hack", "bin", name), Pods: "csi-cinder-controller-"}
 	}
 	for _, name := range own {
 		result[name] = kubelet.Program{Path: filepath.Join(g.options.Own, name)}

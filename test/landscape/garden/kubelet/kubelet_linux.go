@@ -35,6 +35,8 @@ const (
 type Program struct {
 	// Path is the executable.
 	Path string
+	// Pods is what the names of pods begin with in which it runs; in others the container is only reported to run.
+	Pods string
 	// Serve plays the container in this process if there is no executable.
 	Serve func(ctx context.Context, pod *Pod) error
 }
@@ -193,12 +195,12 @@ func (k *Kubelet) forget(p *Pod) {
 	p.remove()
 }
 
-// program returns what runs for an image, nil if that is only reported to run.
-func (k *Kubelet) program(image string) *Program {
-	image, _, _ = strings.Cut(image, "@")
+// program returns what runs for a container, nil if that is only reported to run.
+func (k *Kubelet) program(pod string, container *corev1.Container) *Program {
+	image, _, _ := strings.Cut(container.Image, "@")
 	image = image[strings.LastIndex(image, "/")+1:]
 	image, _, _ = strings.Cut(image, ":")
-	if p, ok := k.Programs[image]; ok {
+	if p, ok := k.Programs[image]; ok && strings.HasPrefix(pod, p.Pods) {
 		return &p
 	}
 	return nil

@@ -56,8 +56,8 @@ func (k *Kubelet) newPod(object *corev1.Pod) *Pod {
 		dir: filepath.Join(k.Dir, object.Namespace, fmt.Sprintf("%s-%d", object.Name, k.count)), containers: map[string]*container{},
 	}
 	prefix := k.Networks.Played
-	for _, c := range object.Spec.Containers {
-		if k.program(c.Image) != nil {
+	for i := range object.Spec.Containers {
+		if k.program(object.Name, &object.Spec.Containers[i]) != nil {
 			p.real, prefix = true, k.Networks.Real
 		}
 	}
@@ -175,7 +175,7 @@ func (k *Kubelet) runPod(ctx context.Context, p *Pod) error {
 	}
 	for i := range p.object.Spec.Containers {
 		spec := &p.object.Spec.Containers[i]
-		if program := k.program(spec.Image); program != nil {
+		if program := k.program(p.key.Name, spec); program != nil {
 			if err := k.runContainer(ctx, p, spec, program); err != nil {
 				return fmt.Errorf("container %s: %w", spec.Name, err)
 			}
