@@ -13,7 +13,6 @@ import (
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	"github.com/go-logr/logr"
-	"github.com/go-logr/logr/funcr"
 	"github.com/miekg/dns"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -52,8 +51,7 @@ var _ = Describe("Gardener", Ordered, func() {
 			Expect(err).NotTo(HaveOccurred())
 			steps.add("Build our executables")
 		}
-		complaints := funcr.New(func(_, args string) { steps.tell(args) }, funcr.Options{})
-		l, err = lab.Start(ctx, lab.Options{Dir: dir, Own: own, Progress: steps, Log: complaints})
+		l, err = lab.Start(ctx, lab.Options{Dir: dir, Own: own, Progress: steps, Log: GinkgoLogr})
 		DeferCleanup(func(ctx SpecContext) {
 			steps.table()
 			if os.Getenv("KEEP") != "" && l.Garden != nil {
