@@ -48,7 +48,7 @@ func (t *timeline) step(name string, run func(SpecContext)) {
 		run(ctx)
 		t.print(fmt.Sprintf("    done in %.1f s", time.Since(t.since).Seconds()))
 		t.add(name)
-	}, SpecTimeout(stepTimeout))
+	}, NodeTimeout(stepTimeout))
 }
 
 // tell prints how far a step is.
