@@ -5,7 +5,7 @@
 REPO_ROOT     := $(shell dirname $(realpath $(lastword $(MAKEFILE_LIST))))
 BIN_DIR       := $(REPO_ROOT)/hack/bin
 VERSION       := $(shell cat $(REPO_ROOT)/VERSION)
-REVISION      := $(shell git -C $(REPO_ROOT) rev-parse --short HEAD 2>/dev/null)
+REVISION      ?= $(shell git -C $(REPO_ROOT) rev-parse --short HEAD 2>/dev/null)
 VERSION_PKG   := k8s.io/component-base/version
 LD_FLAGS      := -w -X $(VERSION_PKG).gitVersion=$(VERSION) -X $(VERSION_PKG).gitCommit=$(REVISION)
 
@@ -17,12 +17,24 @@ include hack/tools.mk
 help: ## Show this help.
 	@awk 'BEGIN {FS = ":.*##"} /^[a-z-]+:.*##/ {printf "  \033[36m%-10s\033[0m %s\n", $$1, $$2}' $(REPO_ROOT)/Makefile
 
+# The same sources give the same bytes, wherever and whenever they are built.
+OUTPUT        ?= $(BIN_DIR)
+BINARY        ?= ...
+
 .PHONY: build
-build: ## Build the binaries into hack/bin.
-	@go build -ldflags "$(LD_FLAGS)" -o $(BIN_DIR)/ $(REPO_ROOT)/cmd/...
+build: ## Build the binaries into hack/bin: BINARY=<name> builds one, OUTPUT=<folder> puts them elsewhere.
+	@cd $(REPO_ROOT) && CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(LD_FLAGS)" -o $(OUTPUT)/ ./cmd/$(BINARY)
+
+.PHONY: images
+images: ## Build an image of each binary: REGISTRY=<prefix> names them, PUSH=1 pushes them for PLATFORMS=linux/amd64,linux/arm64.
+	@REVISION="$(REVISION)" hack/images.sh
+
+.PHONY: charts
+charts: ## Pack the charts into hack/bin/charts, for `helm push`.
+	@cd $(REPO_ROOT) && go run ./hack/registration -out "" -charts $(BIN_DIR)/charts
 
 .PHONY: generate
-generate: $(GENERATE_TOOLS) ## Generate deepcopy functions and the API reference.
+generate: $(GENERATE_TOOLS) ## Generate deepcopy functions, the API reference, copies of CRDs and the registrations in example/.
 	@hack/generate.sh
 
 .PHONY: check
@@ -40,6 +52,10 @@ fuzz: ## Fuzz decoders, validators and mutators for FUZZ_SECONDS (60) together.
 .PHONY: demo
 demo: ## Run the main job on a local landscape: SITES=cloud,vc,racks,hall picks sites, KEEP=1 leaves it running.
 	@hack/demo.sh
+
+.PHONY: garden
+garden: ## Let a real Gardener create, change and delete a shoot on all platforms: needs root, KEEP=1 leaves it running.
+	@hack/garden.sh
 
 .PHONY: bench
 bench: ## Measure requests to a real OpenStack and a simulated vCenter: ID=<id> runs one figure, ID='vsphere-*' several.

@@ -48,10 +48,9 @@ check_generated() {
 
 check_charts() {
   local chart
-  for chart in charts/gardener-extension-*/; do
+  for chart in charts/gardener-extension-provider-hybrid charts/gardener-extension-admission-hybrid/charts/*; do
     helm lint --strict --quiet "$chart" || return 1
     helm template check "$chart" --namespace check >/dev/null || return 1
-    helm template check "$chart" --namespace check --values hack/chart-values.yaml >/dev/null || return 1
   done
 }
 

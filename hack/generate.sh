@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 
-# Generates deepcopy functions and the API reference with the tools in hack/bin.
+# Generates deepcopy functions, the API reference, copies of custom resource definitions and the registrations in example/.
 
 set -o errexit -o nounset -o pipefail
 cd "$(dirname "$0")/.."
@@ -62,3 +62,6 @@ copy_crds go.universe.tf/metallb@v0.16.1 config/crd/bases metallb \
   metallb.io_l2advertisements.yaml \
   metallb.io_servicebgpstatuses.yaml \
   metallb.io_servicel2statuses.yaml
+
+echo "> Registrations"
+go run ./hack/registration

@@ -24,18 +24,20 @@ fi
 
 packages="$(go list "${@:-./...}")"
 integration="$(grep /test/integration/ <<<"$packages" || true)"
-# Three suites run at the same time, as they wait most of the time. Those with the longest tests come first.
+# Three suites run at the same time, as they wait most of the time. Those with the longest tests come first. A real Gardener, which has
+# twenty processes of its own, runs alone.
 longest="threeplatforms openstack faults twoplatforms shoot crash ccm sitehealth controlplane csi"
+garden="$(grep /test/e2e$ <<<"$packages" || true)"
 suites="$(for suite in $longest; do grep "/test/integration/$suite$" <<<"$integration" || true; done
   grep -vE "/test/integration/(${longest// /|})$" <<<"$integration" || true)"
-unit="$(grep -v /test/integration/ <<<"$packages" || true)"
+unit="$(grep -vE '/test/(integration/|e2e$)' <<<"$packages" || true)"
 concurrent="$(grep -E "$racy" <<<"$unit" || true)"
 others="$(comm -23 <(sort <<<"$unit") <(sort <<<"$concurrent"))"
 
 hack/landscape/build.sh >&2
 
 # Executables of ours that suites start are built once. Suites that are run by themselves build what they need.
-if [[ -n $integration ]]; then
+if [[ -n $integration$garden ]]; then
   HYBRID_EXECUTABLES="$(mktemp -d)"
   export HYBRID_EXECUTABLES
   trap 'rm -rf "$HYBRID_EXECUTABLES"' EXIT
@@ -52,7 +54,7 @@ stop() {
   hack/landscape/openstack/down.sh >&2
   rm -rf "$HYBRID_EXECUTABLES"
 }
-if [[ -n $integration ]] && ! (: </dev/tcp/127.0.0.1/5000) 2>/dev/null; then
+if [[ -n $integration$garden ]] && ! (: </dev/tcp/127.0.0.1/5000) 2>/dev/null; then
   trap stop EXIT
   hack/landscape/openstack/up.sh </dev/null >&2 &
   openstack=$!
@@ -70,4 +72,5 @@ run() {
   run "$others"
   started
   run -p 3 "$suites"
+  run "$garden"
 } </dev/null | go run ./hack/testtotals -o "${TOTALS_FILE:-/dev/stdout}"

@@ -235,6 +235,10 @@ var figures = []Figure{
 		ID: "dns-records-per-second", Unit: "records/s",
 		Measure: measureRecordRate, Count: worst(quantityRecords),
 	},
+	{
+		ID: "garden-shoot-create-seconds", Unit: "s",
+		Measure: measureGarden, Count: worst(quantityCreated),
+	},
 }
 
 // selectFigures returns the figures whose ID matches the pattern, or all figures if it is empty.

@@ -44,7 +44,7 @@ var _ = Describe("Registration", func() {
 	It("should register the same with and without gardener-operator", func() {
 		Expect(extension.Spec.Resources).To(Equal(registration.Spec.Resources))
 		Expect(extension.Spec.Resources).To(HaveEach(HaveField("Type", HavePrefix(v1alpha1.ProviderType))))
-		Expect(extension.Spec.Deployment.ExtensionDeployment.Helm.OCIRepository).To(Equal(deployment.Helm.OCIRepository))
+		Expect(extension.Annotations).To(Equal(registration.Annotations))
 		Expect(extension.Spec.Deployment.ExtensionDeployment.Values.Raw).To(MatchJSON(deployment.Helm.Values.Raw))
 	})
 })

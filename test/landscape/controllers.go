@@ -12,8 +12,9 @@ import (
 // extensionNamespace is the namespace of the extension.
 const extensionNamespace = "garden"
 
-// controllers makes the processes that work on the cluster. Intervals are short so that what is watched happens soon.
-func controllers(o Options, c *Cluster) (mcm, driver, extension *Process, err error) {
+// controllers makes the processes that work on the cluster. Intervals are short so that what is watched happens soon. The extension has
+// a kubeconfig of its own.
+func controllers(o Options, c *Cluster, kubeconfig string) (mcm, driver, extension *Process, err error) {
 	ports, err := FreePorts(5)
 	if err != nil {
 		return nil, nil, nil, err
@@ -36,9 +37,9 @@ func controllers(o Options, c *Cluster) (mcm, driver, extension *Process, err er
 			"--machine-creation-timeout=10m", "--machine-health-timeout=1m", "--machine-drain-timeout=1m",
 			"--machine-safety-orphan-vms-period=1m", "--machine-safety-apiserver-statuscheck-period=30s",
 			"--machine-safety-apiserver-statuscheck-timeout=20s"), o.DriverArgs...)...)
-	extension = process("gardener-extension-provider-hybrid", o.Binaries.Extension,
+	extension = process(extensionName, o.Binaries.Extension,
 		append([]string{
-			"--kubeconfig=" + c.Kubeconfig, "--leader-election=false", "--ignore-operation-annotation=false",
+			"--kubeconfig=" + kubeconfig, "--leader-election=false", "--ignore-operation-annotation=false",
 			"--heartbeat-namespace=" + extensionNamespace,
 			"--metrics-bind-address=127.0.0.1:" + strconv.Itoa(ports[2]), "--health-bind-address=127.0.0.1:" + strconv.Itoa(ports[3]),
 			"--webhook-config-mode=url", "--webhook-config-url=127.0.0.1:" + strconv.Itoa(ports[4]), "--webhook-config-namespace=" + extensionNamespace,

@@ -50,6 +50,7 @@ type Landscape struct {
 	Client client.Client
 
 	namespace string
+	access    access
 }
 
 // New prepares a landscape; nothing runs yet.
@@ -70,11 +71,15 @@ func New(o Options) (*Landscape, error) {
 			return nil, err
 		}
 	}
-	l.MCM, l.Driver, l.Extension, err = controllers(o, cluster)
+	if l.access, err = newAccess(o.Dir, cluster); err != nil {
+		return nil, err
+	}
+	l.MCM, l.Driver, l.Extension, err = controllers(o, cluster, l.access.kubeconfig)
 	return l, err
 }
 
-// StartCluster starts the cluster, installs the custom resource definitions, creates the namespaces and starts what works on pods.
+// StartCluster starts the cluster, installs the custom resource definitions, creates the namespaces and the extension's permissions, and
+// starts what works on pods.
 func (l *Landscape) StartCluster(ctx context.Context) error {
 	if err := l.Cluster.Start(ctx); err != nil {
 		return err
@@ -92,6 +97,9 @@ func (l *Landscape) StartCluster(ctx context.Context) error {
 		if client.IgnoreAlreadyExists(err) != nil {
 			return err
 		}
+	}
+	if err := l.access.grant(ctx, l.Cluster, c); err != nil {
+		return err
 	}
 	if l.Workloads != nil {
 		return l.Workloads.Start(ctx)
@@ -113,9 +121,9 @@ func (l *Landscape) Processes() []*Process {
 	return append(processes, l.MCM, l.Driver, l.Extension)
 }
 
-// Check returns an error if a process ended without having been asked to.
+// Check returns an error if a process ended without having been asked to, or if the extension asked for what its chart does not allow.
 func (l *Landscape) Check() error {
-	var errs []error
+	errs := []error{l.access.check()}
 	for _, p := range l.Processes() {
 		errs = append(errs, p.Check())
 	}

@@ -36,6 +36,9 @@ type Process struct {
 	Env []string
 	// LogFile receives the output of all runs.
 	LogFile string
+	// Prepare runs on the thread that then starts the process and that is used for nothing else, so that the process inherits the
+	// namespaces that it enters. It may change the command.
+	Prepare func(*exec.Cmd) error
 	// Grace is how long Stop waits after SIGTERM before it kills the process. Default: DefaultGrace.
 	Grace time.Duration
 
@@ -86,9 +89,14 @@ func (p *Process) Start() error {
 // that started the child ends, not when the process does.
 func (p *Process) supervise(r *processRun, log *os.File, started chan<- error) {
 	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	defer func() { _ = log.Close() }()
 
+	if p.Prepare == nil {
+		defer runtime.UnlockOSThread()
+	} else if err := p.Prepare(r.cmd); err != nil {
+		started <- err
+		return
+	}
 	if err := r.cmd.Start(); err != nil {
 		started <- err
 		return

@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rendering renders the charts that the extension deploys for shoots, and lets them be applied, as the extension does, for tests.
+// Package rendering renders the charts that the extension deploys for shoots and those that Gardener installs, and lets them be applied,
+// for tests.
 package rendering
 
 import (
@@ -23,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/charts"
+	"github.com/gardener/gardener-extension-provider-hybrid/hack/registration/pack"
 )
 
 // kubernetesVersion is that of the cluster for which charts are rendered.
@@ -39,18 +41,43 @@ func Chart(name, namespace string, values any) (string, error) {
 	if err := json.Unmarshal(content, &decoded); err != nil {
 		return "", err
 	}
-	renderer := chartrenderer.NewWithServerVersion(&version.Info{GitVersion: kubernetesVersion})
-	rendered, err := renderer.RenderEmbeddedFS(charts.Internal, path.Join(charts.InternalPath, name), name, namespace, decoded)
+	rendered, err := renderer().RenderEmbeddedFS(charts.Internal, path.Join(charts.InternalPath, name), name, namespace, decoded)
 	if err != nil {
 		return "", err
 	}
+	return documents(rendered), nil
+}
+
+// Packed renders the chart in a folder of the sources as Gardener does that installs it: it is packed, and its values are checked.
+func Packed(dir, release, namespace string, values map[string]any) (string, error) {
+	chart, err := pack.Read(dir)
+	if err != nil {
+		return "", err
+	}
+	archive, err := chart.Archive()
+	if err != nil {
+		return "", err
+	}
+	rendered, err := renderer().RenderArchive(archive, release, namespace, values)
+	if err != nil {
+		return "", err
+	}
+	return documents(rendered), nil
+}
+
+func renderer() chartrenderer.Interface {
+	return chartrenderer.NewWithServerVersion(&version.Info{GitVersion: kubernetesVersion})
+}
+
+// documents are the manifests of a chart, one after the other.
+func documents(rendered *chartrenderer.RenderedChart) string {
 	var result strings.Builder
 	for _, manifest := range rendered.Manifests {
 		if text := strings.TrimSpace(manifest.Content); text != "" {
 			fmt.Fprintf(&result, "---\n# %s\n%s\n", manifest.Name, strings.TrimPrefix(text, "---\n"))
 		}
 	}
-	return result.String(), nil
+	return result.String()
 }
 
 // Objects decodes what Chart returned.

@@ -1,0 +1,36 @@
+# Registers the extension with a Gardener that gardener-operator manages. Replace the references and images by where they were
+# pushed to; with a digest a chart is not fetched again at each reconciliation.
+apiVersion: operator.gardener.cloud/v1alpha1
+kind: Extension
+metadata:
+  name: provider-hybrid
+  annotations:
+    security.gardener.cloud/pod-security-enforce: restricted
+spec:
+  deployment:
+    admission:
+      runtimeCluster:
+        helm:
+          ociRepository:
+            ref: registry.example.com/charts/gardener-extension-admission-hybrid-runtime:{{ .Version }}
+      virtualCluster:
+        helm:
+          ociRepository:
+            ref: registry.example.com/charts/gardener-extension-admission-hybrid-application:{{ .Version }}
+      values:
+        image: registry.example.com/gardener-extension-admission-hybrid:{{ .Version }}
+    extension:
+      helm:
+        ociRepository:
+          ref: registry.example.com/charts/gardener-extension-provider-hybrid:{{ .Version }}
+      values:
+        image: registry.example.com/gardener-extension-provider-hybrid:{{ .Version }}
+      # In the runtime cluster of the garden it serves DNSRecords.
+      runtimeClusterValues:
+        image: registry.example.com/gardener-extension-provider-hybrid:{{ .Version }}
+      injectGardenKubeconfig: true
+  resources:
+{{- range .Resources }}
+  - kind: {{ .Kind }}
+    type: {{ .Type }}
+{{- end }}

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Command registration packs the charts and writes what registers the extension with a Gardener: the ControllerDeployment has the
+// packed chart in itself, the Extension refers to charts in a registry. The same sources give the same bytes.
+package main
+
+import (
+	"bytes"
+	"embed"
+	"encoding/base64"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/hack/registration/pack"
+)
+
+//go:embed *.yaml.tpl
+var templates embed.FS
+
+// names of the folders below charts/.
+const (
+	providerChart    = "gardener-extension-provider-hybrid"
+	runtimeChart     = "gardener-extension-admission-hybrid/charts/runtime"
+	applicationChart = "gardener-extension-admission-hybrid/charts/application"
+)
+
+// resource is a kind of objects that the extension is responsible for.
+type resource struct {
+	Kind, Type string
+}
+
+// registration are the values of the templates.
+type registration struct {
+	Version   string
+	Chart     string
+	Resources []resource
+}
+
+var resources = []resource{
+	{"ControlPlane", "hybrid"},
+	{"DNSRecord", "hybrid-designate"},
+	{"DNSRecord", "hybrid-rfc2136"},
+	{"Infrastructure", "hybrid"},
+	{"Worker", "hybrid"},
+}
+
+func main() {
+	root := flag.String("root", ".", "folder of the sources")
+	out := flag.String("out", "example", "folder that the registrations are written to, none if empty")
+	archives := flag.String("charts", "", "folder that the packed charts are written to, none if empty")
+	flag.Parse()
+	if err := run(*root, *out, *archives); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(root, out, archives string) error {
+	version, err := os.ReadFile(filepath.Join(root, "VERSION")) // #nosec G304 -- a file of the sources
+	if err != nil {
+		return err
+	}
+	values := registration{Version: strings.TrimSpace(string(version)), Resources: resources}
+	for _, folder := range []string{providerChart, runtimeChart, applicationChart} {
+		c, err := pack.Read(filepath.Join(root, "charts", filepath.FromSlash(folder)))
+		if err != nil {
+			return err
+		}
+		if c.Version != values.Version {
+			return fmt.Errorf("the chart %s has version %s, but VERSION says %s", c.Name, c.Version, values.Version)
+		}
+		packed, err := c.Archive()
+		if err != nil {
+			return err
+		}
+		if folder == providerChart {
+			values.Chart = base64.StdEncoding.EncodeToString(packed)
+		}
+		if archives != "" {
+			if err := write(filepath.Join(archives, c.Name+"-"+c.Version+".tgz"), packed); err != nil {
+				return err
+			}
+		}
+	}
+	if out == "" {
+		return nil
+	}
+	return values.write(out)
+}
+
+// write writes a file for each template.
+func (r registration) write(dir string) error {
+	all, err := template.ParseFS(templates, "*.yaml.tpl")
+	if err != nil {
+		return err
+	}
+	for _, t := range all.Templates() {
+		var content bytes.Buffer
+		if err := t.Execute(&content, r); err != nil {
+			return err
+		}
+		if err := write(filepath.Join(dir, strings.TrimSuffix(t.Name(), ".tpl")), content.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func write(path string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { // #nosec G301 -- a folder of the sources
+		return err
+	}
+	return os.WriteFile(path, content, 0o644) // #nosec G306 -- a file of the sources
+}

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package charts_test
+
+import "maps"
+
+const (
+	provider    = "gardener-extension-provider-hybrid"
+	runtimePart = "gardener-extension-admission-hybrid/charts/runtime"
+	application = "gardener-extension-admission-hybrid/charts/application"
+)
+
+// mode is a chart with the values that an installation has.
+type mode struct {
+	chart     string
+	namespace string
+	// gardener is what Gardener sets.
+	gardener map[string]any
+	// values are what the operator sets.
+	values map[string]any
+}
+
+// all are the values together.
+func (m mode) all() map[string]any {
+	values := maps.Clone(m.values)
+	if values == nil {
+		values = map[string]any{}
+	}
+	for key, value := range m.gardener {
+		values[key] = value
+	}
+	return values
+}
+
+var (
+	everything = map[string]any{
+		"image": "registry.example.com/some:v1", "imagePullPolicy": "Always", "replicaCount": 2, "podLabels": map[string]any{"team": "a"},
+		"logLevel": "debug", "logFormat": "text", "disableControllers": []any{"worker"}, "disableWebhooks": []any{"network"},
+		"imageVectorOverwrite": "images:\n- name: some\n  repository: registry.example.com/some\n  tag: v1\n",
+		"controllers":          map[string]any{"ignoreOperationAnnotation": true, "worker": map[string]any{"concurrentSyncs": 20}},
+		"resources":            map[string]any{"requests": map[string]any{"cpu": "1", "memory": "1Gi"}, "limits": map[string]any{"memory": "2Gi"}},
+		"vpa": map[string]any{"resourcePolicy": map[string]any{"minAllowed": map[string]any{"cpu": "20m", "memory": "128Mi"}},
+			"updatePolicy": map[string]any{"updateMode": "Recreate"}},
+	}
+	nothing = map[string]any{"vpa": map[string]any{"enabled": false}, "metrics": map[string]any{"enableScraping": false}, "resources": nil}
+
+	seed = map[string]any{"gardener": map[string]any{
+		"version": "v1.149.3", "gardenlet": map[string]any{"featureGates": map[string]any{"SomeGate": true}},
+		"garden": map[string]any{"clusterIdentity": "garden", "genericKubeconfigSecretName": "generic-garden-kubeconfig-1"},
+		"seed":   map[string]any{"name": "seed", "provider": "hybrid", "region": "west", "spec": map[string]any{"settings": map[string]any{}}},
+	}}
+	garden     = map[string]any{"gardener": map[string]any{"runtimeCluster": map[string]any{"enabled": "true", "priorityClassName": "gardener-garden-system-200"}}}
+	selfHosted = map[string]any{"usablePorts": []any{30001, 30002, 30003, 30004, 30005}, "gardener": map[string]any{
+		"version": "v1.149.3", "selfHostedShootCluster": true, "garden": map[string]any{"clusterIdentity": "garden"},
+		"gardenlet": map[string]any{"featureGates": map[string]any{}}, "shoot": map[string]any{"name": "own", "namespace": "garden"},
+	}}
+	admissionRuntime = map[string]any{"gardener": map[string]any{
+		"runtimeCluster": map[string]any{"priorityClassName": "gardener-garden-system-400"},
+		"virtualCluster": map[string]any{"enabled": true, "namespace": "extension-provider-hybrid"},
+	}}
+	admissionApplication = map[string]any{"gardener": map[string]any{"virtualCluster": map[string]any{
+		"enabled": true, "serviceAccount": map[string]any{"name": "extension-admission-provider-hybrid", "namespace": "kube-system"},
+	}}}
+
+	modes = map[string]mode{
+		"the extension by default":                           {chart: provider, namespace: "extension-default"},
+		"the extension in a seed":                            {chart: provider, namespace: "extension-provider-hybrid-abcde", gardener: seed},
+		"the extension in a seed with everything":            {chart: provider, namespace: "extension-everything", gardener: seed, values: everything},
+		"the extension in a seed with as little as possible": {chart: provider, namespace: "extension-nothing", gardener: seed, values: nothing},
+		"the extension in a garden":                          {chart: provider, namespace: "runtime-extension-provider-hybrid", gardener: garden},
+		"the extension in a garden with everything":          {chart: provider, namespace: "runtime-everything", gardener: garden, values: everything},
+		"the extension in a self-hosted shoot":               {chart: provider, namespace: "extension-self-hosted", gardener: selfHosted},
+		"the webhooks by default":                            {chart: runtimePart, namespace: "garden-default"},
+		"the webhooks in a garden":                           {chart: runtimePart, namespace: "garden", gardener: admissionRuntime, values: map[string]any{"image": "some:v1"}},
+		"the webhooks in a garden without gardener-operator": {chart: runtimePart, namespace: "garden-plain", values: map[string]any{
+			"gardenKubeconfigSecretName": "garden-kubeconfig", "webhooks": map[string]any{"servicePort": 8443, "mode": "url"}, "replicaCount": 2,
+			"service": map[string]any{"topologyAwareRouting": map[string]any{"enabled": true}},
+		}},
+		"the webhooks in a garden that is one cluster": {chart: runtimePart, namespace: "garden-one", values: map[string]any{"webhooks": map[string]any{"mode": "service"}}},
+		"the permissions of the webhooks by default":   {chart: application, namespace: "virtual-default"},
+		"the permissions of the webhooks":              {chart: application, namespace: "extension-provider-hybrid", gardener: admissionApplication, values: map[string]any{"image": "some:v1"}},
+	}
+)

@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package charts_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/charts/rbacaudit"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
+)
+
+// release is the name that Gardener installs the charts with.
+const release = "provider-hybrid"
+
+func objectsOf(m mode) []*unstructured.Unstructured {
+	GinkgoHelper()
+	rendered, err := rendering.Packed(folder(m.chart), release, m.namespace, m.all())
+	Expect(err).NotTo(HaveOccurred())
+	objects, err := rendering.Objects(rendered)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(objects).NotTo(BeEmpty())
+	return objects
+}
+
+func deploymentOf(objects []*unstructured.Unstructured) *appsv1.Deployment {
+	GinkgoHelper()
+	var found []*appsv1.Deployment
+	for _, o := range objects {
+		if o.GetKind() == "Deployment" {
+			deployment := &appsv1.Deployment{}
+			Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, deployment)).To(Succeed())
+			found = append(found, deployment)
+		}
+	}
+	Expect(found).To(HaveLen(1))
+	return found[0]
+}
+
+// named are the names of the objects of a kind.
+func named(objects []*unstructured.Unstructured, kind string) []string {
+	names := []string{}
+	for _, o := range objects {
+		if o.GetKind() == kind {
+			names = append(names, o.GetName())
+		}
+	}
+	return names
+}
+
+// namespace creates one that takes hardened pods alone.
+func namespace(ctx context.Context, name string) {
+	GinkgoHelper()
+	Expect(client.IgnoreAlreadyExists(apiServer.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: name, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
+	}}))).To(Succeed())
+}
+
+var _ = Describe("Charts", func() {
+	for _, name := range slices.Sorted(maps.Keys(modes)) {
+		m := modes[name]
+		Context(name, func() {
+			var objects []*unstructured.Unstructured
+
+			BeforeEach(func() { objects = objectsOf(m) })
+
+			It("should be what the apiserver takes", func(ctx SpecContext) {
+				namespace(ctx, m.namespace)
+				for _, o := range objects {
+					err := apiServer.Create(ctx, o, client.FieldValidation(metav1.FieldValidationStrict), client.DryRunAll)
+					Expect(err).NotTo(HaveOccurred(), "%s %s", o.GetKind(), o.GetName())
+				}
+			})
+
+			It("should be in its namespace, labelled and named as the conventions say", func() {
+				for _, o := range objects {
+					what := o.GetKind() + " " + o.GetName()
+					Expect(o.GetLabels()).To(HaveKey("app.kubernetes.io/name"), what)
+					switch o.GetKind() {
+					case "ClusterRole", "ClusterRoleBinding":
+						Expect(o.GetName()).To(HavePrefix("extensions.gardener.cloud:"), what)
+					case "ClusterFilter":
+						Expect(o.GetName()).To(HavePrefix("provider-hybrid-"), what)
+					default:
+						Expect(o.GetNamespace()).To(Equal(m.namespace), what)
+						Expect(o.GetName()).To(ContainSubstring("gardener-extension-"), what)
+					}
+				}
+			})
+
+			It("should allow no more than is named", func() {
+				permissions, err := rbacaudit.Permissions(objects)
+				Expect(err).NotTo(HaveOccurred())
+				Expect(permissions).NotTo(BeEmpty())
+				for _, p := range permissions {
+					Expect(p.Verb).NotTo(BeElementOf("bind", "escalate", "impersonate"), p.String())
+				}
+			})
+
+			if m.chart == application {
+				return
+			}
+
+			It("should run hardened pods", func(ctx SpecContext) {
+				deployment := deploymentOf(objects)
+				pod := &corev1.Pod{ObjectMeta: deployment.Spec.Template.ObjectMeta, Spec: deployment.Spec.Template.Spec}
+				pod.GenerateName, pod.Namespace = "check-", m.namespace
+				namespace(ctx, m.namespace)
+				Expect(apiServer.Create(ctx, pod, client.DryRunAll)).To(Succeed())
+
+				Expect(pod.Spec.PriorityClassName).To(HavePrefix("gardener-"))
+				Expect(pod.Spec.TopologySpreadConstraints).NotTo(BeEmpty())
+				Expect(pod.Labels).To(And(HaveKeyWithValue("networking.gardener.cloud/to-dns", "allowed"),
+					HaveKeyWithValue("networking.gardener.cloud/to-runtime-apiserver", "allowed")))
+				Expect(pod.Spec.Containers).To(HaveLen(1))
+				container := pod.Spec.Containers[0]
+				Expect(container.SecurityContext.ReadOnlyRootFilesystem).To(HaveValue(BeTrue()))
+				Expect(container.LivenessProbe).NotTo(BeNil())
+				Expect(container.ReadinessProbe).NotTo(BeNil())
+			})
+
+			It("should select its pods, and name its ports and accounts", func() {
+				deployment := deploymentOf(objects)
+				Expect(deployment.Labels).To(HaveKeyWithValue("high-availability-config.resources.gardener.cloud/type", "server"))
+				Expect(named(objects, "ServiceAccount")).To(ConsistOf(deployment.Spec.Template.Spec.ServiceAccountName))
+				Expect(named(objects, "PodDisruptionBudget")).To(ConsistOf(deployment.Name))
+				ports := []int32{}
+				for _, port := range deployment.Spec.Template.Spec.Containers[0].Ports {
+					ports = append(ports, port.ContainerPort)
+				}
+				for _, o := range objects {
+					switch o.GetKind() {
+					case "Service":
+						service := &corev1.Service{}
+						Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, service)).To(Succeed())
+						Expect(deployment.Spec.Template.Labels).To(matchAll(service.Spec.Selector))
+						for _, port := range service.Spec.Ports {
+							Expect(ports).To(ContainElement(port.TargetPort.IntVal), port.Name)
+						}
+						Expect(service.Spec.Ports).To(HaveLen(len(ports)))
+					case "RoleBinding", "ClusterRoleBinding":
+						subjects, _, err := unstructured.NestedSlice(o.Object, "subjects")
+						Expect(err).NotTo(HaveOccurred())
+						Expect(subjects).To(ConsistOf(map[string]any{"kind": "ServiceAccount", "name": deployment.Spec.Template.Spec.ServiceAccountName, "namespace": m.namespace}))
+					}
+				}
+			})
+		})
+	}
+
+	It("should not share names without a namespace between a seed and its garden", func() {
+		var all []string
+		for _, name := range []string{"the extension in a seed", "the extension in a garden", "the webhooks in a garden", "the permissions of the webhooks"} {
+			for _, o := range objectsOf(modes[name]) {
+				if o.GetNamespace() == "" {
+					all = append(all, o.GetKind()+" "+o.GetName())
+				}
+			}
+		}
+		slices.Sort(all)
+		Expect(slices.Compact(slices.Clone(all))).To(Equal(all))
+	})
+
+	It("should serve DNS records alone in a garden", func() {
+		objects := objectsOf(modes["the extension in a garden"])
+		args := strings.Join(deploymentOf(objects).Spec.Template.Spec.Containers[0].Args, "\n")
+		Expect(args).To(And(ContainSubstring("--extension-classes=garden\n"), ContainSubstring("--controllers=dnsrecord,heartbeat\n"),
+			ContainSubstring("--disable-webhooks=*\n"), Not(ContainSubstring("--webhook-config"))))
+		Expect(deploymentOf(objects).Spec.Template.Spec.PriorityClassName).To(Equal("gardener-garden-system-200"))
+		Expect(named(objects, "ClusterFilter")).To(BeEmpty())
+		Expect(named(objects, "ServiceMonitor")).To(ConsistOf(HavePrefix("garden-")))
+	})
+
+	It("should listen where Gardener says in a self-hosted shoot", func() {
+		args := deploymentOf(objectsOf(modes["the extension in a self-hosted shoot"])).Spec.Template.Spec.Containers[0].Args
+		Expect(args).To(ContainElements("--metrics-bind-address=:30001", "--health-bind-address=:30002", "--webhook-config-server-port=30003",
+			"--self-hosted-shoot-cluster=true", "--gardener-version=v1.149.3", "--extension-classes=seed,shoot"))
+	})
+
+	It("should leave out what is switched off", func() {
+		objects := objectsOf(modes["the extension in a seed with as little as possible"])
+		Expect(named(objects, "ServiceMonitor")).To(BeEmpty())
+		Expect(named(objects, "VerticalPodAutoscaler")).To(BeEmpty())
+	})
+
+	It("should let the webhooks be found from another cluster", func() {
+		args := deploymentOf(objectsOf(modes["the webhooks in a garden"])).Spec.Template.Spec.Containers[0].Args
+		Expect(args).To(ContainElements("--webhook-config-mode=url", "--webhook-config-url=gardener-extension-admission-hybrid.garden",
+			"--webhook-config-owner-namespace=extension-provider-hybrid"))
+		args = deploymentOf(objectsOf(modes["the webhooks in a garden without gardener-operator"])).Spec.Template.Spec.Containers[0].Args
+		Expect(args).To(ContainElement("--webhook-config-url=gardener-extension-admission-hybrid.garden-plain:8443"))
+	})
+})
+
+// matchAll matches labels that a selector selects.
+func matchAll(selector map[string]string) OmegaMatcher {
+	matchers := []OmegaMatcher{Not(BeEmpty())}
+	for key, value := range selector {
+		matchers = append(matchers, HaveKeyWithValue(key, value))
+	}
+	return And(matchers...)
+}

@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package charts_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/charts/rbacaudit"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
+)
+
+var (
+	inSeed = running{
+		mode:    mode{chart: provider, namespace: "extension-running", gardener: seed},
+		account: provider, class: extensionsv1alpha1.ExtensionClassSeed,
+	}
+	inGarden = running{
+		mode:    mode{chart: provider, namespace: "runtime-extension-running", gardener: garden},
+		account: provider + "-runtime", class: extensionsv1alpha1.ExtensionClassGarden,
+	}
+)
+
+// running is the extension as a process, with the arguments, environment and permissions of its pod.
+type running struct {
+	mode    mode
+	account string
+	class   extensionsv1alpha1.ExtensionClass
+
+	objects []*unstructured.Unstructured
+	health  int
+}
+
+// account is the name of who the extension is for the apiserver.
+func account(r running) string {
+	return "system:serviceaccount:" + r.mode.namespace + ":" + r.account
+}
+
+// start creates what the extension needs and starts it.
+func (r *running) start(ctx context.Context, binary string) {
+	GinkgoHelper()
+	dir := GinkgoT().TempDir()
+	ports, err := landscape.FreePorts(3)
+	Expect(err).NotTo(HaveOccurred())
+	m := r.mode
+	m.values = map[string]any{
+		"usablePorts": []any{ports[0], ports[1], ports[2]},
+		"controllers": map[string]any{"heartbeat": map[string]any{"renewIntervalSeconds": 1}},
+	}
+	r.health, r.objects = ports[1], objectsOf(m)
+	namespace(ctx, m.namespace)
+	for _, o := range r.objects {
+		if o.GetKind() == "ServiceAccount" || o.GroupVersionKind().Group == "rbac.authorization.k8s.io" {
+			created := o.DeepCopy()
+			Expect(apiServer.Create(ctx, created)).To(Succeed())
+			DeferCleanup(func(ctx SpecContext) { Expect(apiServer.Delete(ctx, created)).To(Succeed()) })
+		}
+	}
+	kubeconfig := filepath.Join(dir, "kubeconfig")
+	Expect(rendering.WriteKubeconfig(ctx, cluster.Config, m.namespace, r.account, kubeconfig)).To(Succeed())
+
+	container := deploymentOf(r.objects).Spec.Template.Spec.Containers[0]
+	process := &landscape.Process{
+		Name: r.account, Path: binary, LogFile: filepath.Join(dir, "log"),
+		Args: append(container.Args, "--kubeconfig="+kubeconfig, "--webhook-config-cert-dir="+filepath.Join(dir, "certificates")),
+	}
+	for _, variable := range container.Env {
+		Expect(variable.ValueFrom.FieldRef.FieldPath).To(Equal("metadata.namespace"))
+		process.Env = append(process.Env, variable.Name+"="+m.namespace)
+	}
+	Expect(process.Start()).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) {
+		AddReportEntry(r.account, process.Tail(60), ReportEntryVisibilityFailureOrVerbose)
+		Expect(process.Check()).To(Succeed())
+		process.Stop(ctx)
+	})
+}
+
+// ready returns an error if the readiness probe of the pod fails.
+func (r *running) ready() error {
+	container := deploymentOf(r.objects).Spec.Template.Spec.Containers[0]
+	response, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d%s", r.health, container.ReadinessProbe.HTTPGet.Path)) //nolint:noctx // a probe
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("readiness probe: %s", response.Status)
+	}
+	return nil
+}
+
+// record creates a DNSRecord on a server that does not answer.
+func (r *running) record(ctx context.Context) *extensionsv1alpha1.DNSRecord {
+	GinkgoHelper()
+	meta := metav1.ObjectMeta{Name: "record-" + string(r.class), Namespace: v1beta1constants.GardenNamespace}
+	Expect(apiServer.Create(ctx, &corev1.Secret{ObjectMeta: meta, StringData: map[string]string{
+		"server": "127.0.0.1:1", "tsigKeyName": "gardener", "tsigSecret": "bm90LWEtc2VjcmV0LW5vdC1hLXNlY3JldC0wMTIzNDU=", "tsigAlgorithm": "hmac-sha256",
+	}})).To(Succeed())
+	record := &extensionsv1alpha1.DNSRecord{ObjectMeta: meta, Spec: extensionsv1alpha1.DNSRecordSpec{
+		DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: v1alpha1.DNSTypeRFC2136, Class: &r.class},
+		SecretRef:   corev1.SecretReference{Name: meta.Name, Namespace: meta.Namespace},
+		Name:        "api.example.test", RecordType: extensionsv1alpha1.DNSRecordTypeA, Values: []string{"192.0.2.10"},
+	}}
+	record.Annotations = map[string]string{v1beta1constants.GardenerOperation: v1beta1constants.GardenerOperationReconcile}
+	Expect(apiServer.Create(ctx, record)).To(Succeed())
+	return record
+}
+
+// unused are the permissions of the chart that it had no use for.
+func (r *running) unused() []rbacaudit.Permission {
+	GinkgoHelper()
+	permissions, err := rbacaudit.Permissions(r.objects)
+	Expect(err).NotTo(HaveOccurred())
+	requests, err := rbacaudit.ReadFile(auditLog, account(*r))
+	Expect(err).NotTo(HaveOccurred())
+	Expect(rbacaudit.Forbidden(requests)).To(BeEmpty())
+	return rbacaudit.Unused(permissions, requests)
+}
+
+var _ = Describe("The extension that runs as its chart says", Ordered, func() {
+	var binary string
+
+	BeforeAll(func(ctx SpecContext) {
+		binary = filepath.Join(GinkgoT().TempDir(), provider)
+		build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/"+provider) // #nosec G204 -- constant arguments
+		build.Dir = landscape.Root()
+		build.Stdout, build.Stderr = GinkgoWriter, GinkgoWriter
+		Expect(build.Run()).To(Succeed())
+	})
+
+	for name, r := range maps.All(map[string]*running{"a seed": &inSeed, "a garden": &inGarden}) {
+		It("should be ready, lead, send a heartbeat and reconcile in "+name+", and try nothing that it may not", func(ctx SpecContext) {
+			r.start(ctx, binary)
+			Eventually(r.ready).WithTimeout(time.Minute).Should(Succeed())
+			record := r.record(ctx)
+			Eventually(func(g Gomega) {
+				g.Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(record), record)).To(Succeed())
+				g.Expect(record.Status.LastError).NotTo(BeNil())
+			}).WithTimeout(time.Minute).Should(Succeed())
+
+			unused := func() []string {
+				var texts []string
+				for _, p := range r.unused() {
+					if p.Resource != "events" { // there is not always something to tell
+						texts = append(texts, p.String())
+					}
+				}
+				return texts
+			}
+			if r == &inGarden {
+				Eventually(unused).WithTimeout(time.Minute).Should(BeEmpty())
+				return
+			}
+			Eventually(unused).WithTimeout(time.Minute).ShouldNot(ContainElement(MatchRegexp(` (leases|dnsrecords|mutatingwebhookconfigurations|namespaces)[./]`)))
+		})
+	}
+})

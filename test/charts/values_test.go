@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package charts_test
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/yaml"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
+)
+
+var _ = Describe("Values", func() {
+	DescribeTable("should be refused",
+		func(chart, values, message string) {
+			decoded := map[string]any{}
+			Expect(yaml.UnmarshalStrict([]byte(values), &decoded)).To(Succeed())
+			_, err := rendering.Packed(folder(chart), release, "check", decoded)
+			Expect(err).To(MatchError(ContainSubstring(message)))
+		},
+		Entry("that are unknown", provider, `{replicas: 2}`, "'replicas' not allowed"),
+		Entry("that are unknown inside others", provider, `{controllers: {worker: {concurrentsyncs: 2}}}`, "'concurrentsyncs' not allowed"),
+		Entry("without an image", provider, `{image: ""}`, "/image"),
+		Entry("with too many replicas", provider, `{replicaCount: 11}`, "/replicaCount"),
+		Entry("with replicas in words", provider, `{replicaCount: two}`, "/replicaCount"),
+		Entry("with an unknown level of logs", provider, `{logLevel: verbose}`, "/logLevel"),
+		Entry("with an unknown format of logs", provider, `{logFormat: xml}`, "/logFormat"),
+		Entry("with a policy for pulling that does not exist", provider, `{imagePullPolicy: Sometimes}`, "/imagePullPolicy"),
+		Entry("with a label that is no text", provider, `{podLabels: {a: 1}}`, "/podLabels/a"),
+		Entry("with an image vector that is no text", provider, `{imageVectorOverwrite: {images: []}}`, "/imageVectorOverwrite"),
+		Entry("with a controller that is not there", provider, `{disableControllers: [bastion]}`, "/disableControllers/0"),
+		Entry("with a controller twice", provider, `{disableControllers: [worker, worker]}`, "/disableControllers"),
+		Entry("with a controller that does nothing", provider, `{controllers: {dnsrecord: {concurrentSyncs: 0}}}`, "/controllers/dnsrecord/concurrentSyncs"),
+		Entry("with a heartbeat that is too slow", provider, `{controllers: {heartbeat: {renewIntervalSeconds: 3600}}}`, "/controllers/heartbeat/renewIntervalSeconds"),
+		Entry("with a webhook whose name is none", provider, `{disableWebhooks: ["a,b"]}`, "/disableWebhooks/0"),
+		Entry("with a port that is none", provider, `{webhooks: {servicePort: 65536}}`, "/webhooks/servicePort"),
+		Entry("with a port in words", provider, `{metricsPort: http}`, "/metricsPort"),
+		Entry("with too few ports", provider, `{usablePorts: [1, 2]}`, "/usablePorts"),
+		Entry("with memory that is none", provider, `{resources: {requests: {memory: much}}}`, "/resources/requests/memory"),
+		Entry("with a resource that is none", provider, `{resources: {requests: {disk: 1Gi}}}`, "'disk' not allowed"),
+		Entry("with an unknown mode of the autoscaler", provider, `{vpa: {updatePolicy: {updateMode: Auto}}}`, "/vpa/updatePolicy/updateMode"),
+		Entry("with a garden that is perhaps one", provider, `{gardener: {runtimeCluster: {enabled: maybe}}}`, "/gardener/runtimeCluster/enabled"),
+		Entry("of the webhooks that are unknown", runtimePart, `{webhookConfig: {mode: url}}`, "'webhookConfig' not allowed"),
+		Entry("of the webhooks with an unknown mode", runtimePart, `{webhooks: {mode: proxy}}`, "/webhooks/mode"),
+		Entry("of the webhooks with a port that is none", runtimePart, `{webhooks: {serverPort: 0}}`, "/webhooks/serverPort"),
+		Entry("of the webhooks with a Secret whose name is none", runtimePart, `{gardenKubeconfigSecretName: A_B}`, "/gardenKubeconfigSecretName"),
+		Entry("of the webhooks without an image", runtimePart, `{image: null}`, "image"),
+		Entry("of the permissions without an account", application, `{gardener: {virtualCluster: {serviceAccount: {name: ""}}}}`, "/gardener/virtualCluster/serviceAccount/name"),
+	)
+})

@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden"
+)
+
+const pollPeriod = time.Second
+
+// GetShoot reads the shoot.
+func (l *Lab) GetShoot(ctx context.Context) (*gardencorev1beta1.Shoot, error) {
+	shoot := &gardencorev1beta1.Shoot{}
+	return shoot, l.Client.Get(ctx, client.ObjectKey{Namespace: garden.Namespace, Name: ShootName}, shoot)
+}
+
+// ChangeShoot changes the shoot. WaitShoot waits until it is reconciled.
+func (l *Lab) ChangeShoot(ctx context.Context, change func(*gardencorev1beta1.Shoot) error) error {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		shoot, err := l.GetShoot(ctx)
+		if err != nil {
+			return err
+		}
+		if err := change(shoot); err != nil {
+			return err
+		}
+		return l.Client.Update(ctx, shoot)
+	})
+}
+
+// AskShoot asks for an operation of the shoot, such as reconcile. WaitShoot waits until it is done.
+func (l *Lab) AskShoot(ctx context.Context, operation string) error {
+	return l.ChangeShoot(ctx, func(shoot *gardencorev1beta1.Shoot) error {
+		metav1.SetMetaDataAnnotation(&shoot.ObjectMeta, v1beta1constants.GardenerOperation, operation)
+		return nil
+	})
+}
+
+// WaitShoot waits until the current generation of the shoot is reconciled successfully, since a time at the earliest. It tells each
+// progress, among which are errors, after which gardenlet tries again.
+func (l *Lab) WaitShoot(ctx context.Context, since time.Time, tell func(string)) error {
+	return l.wait(ctx, tell, func(ctx context.Context) (bool, string, error) {
+		shoot, err := l.GetShoot(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		last := shoot.Status.LastOperation
+		_, asked := shoot.Annotations[v1beta1constants.GardenerOperation]
+		if last == nil || asked || last.LastUpdateTime.Time.Before(since.Truncate(time.Second)) {
+			return false, "waiting for gardenlet", nil
+		}
+		if last.State == gardencorev1beta1.LastOperationStateFailed {
+			return false, "", errors.New(describe(shoot))
+		}
+		current := shoot.Status.ObservedGeneration == shoot.Generation
+		return last.State == gardencorev1beta1.LastOperationStateSucceeded && current, describe(shoot), nil
+	})
+}
+
+// WaitCreated waits until the shoot is created. gardenlet may begin to reconcile it at once, as it completes its specification meanwhile.
+func (l *Lab) WaitCreated(ctx context.Context, tell func(string)) error {
+	return l.wait(ctx, tell, func(ctx context.Context) (bool, string, error) {
+		shoot, err := l.GetShoot(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		switch last := shoot.Status.LastOperation; {
+		case last == nil:
+			return false, "waiting for gardenlet", nil
+		case last.Type == gardencorev1beta1.LastOperationTypeReconcile:
+			return true, "Create Succeeded (100%), and it is reconciled again", nil
+		default:
+			return last.State == gardencorev1beta1.LastOperationStateSucceeded, describe(shoot), nil
+		}
+	})
+}
+
+// describe is the last operation of a shoot with its errors.
+func describe(shoot *gardencorev1beta1.Shoot) string {
+	last := shoot.Status.LastOperation
+	text := fmt.Sprintf("%s %s (%d%%)", last.Type, last.State, last.Progress)
+	if last.State == gardencorev1beta1.LastOperationStateProcessing {
+		text += ": " + last.Description
+	}
+	for _, e := range shoot.Status.LastErrors {
+		text += "; " + strings.TrimSpace(e.Description)
+	}
+	return text
+}
+
+// DeleteShoot deletes the shoot and waits until it is gone.
+func (l *Lab) DeleteShoot(ctx context.Context, tell func(string)) error {
+	if err := l.ChangeShoot(ctx, func(shoot *gardencorev1beta1.Shoot) error {
+		metav1.SetMetaDataAnnotation(&shoot.ObjectMeta, v1beta1constants.ConfirmationDeletion, "true")
+		return nil
+	}); err != nil {
+		return err
+	}
+	shoot, err := l.GetShoot(ctx)
+	if err != nil {
+		return err
+	}
+	if err := l.Client.Delete(ctx, shoot); err != nil {
+		return err
+	}
+	err = l.wait(ctx, tell, func(ctx context.Context) (bool, string, error) {
+		shoot, err := l.GetShoot(ctx)
+		if apierrors.IsNotFound(err) {
+			return true, "gone", nil
+		}
+		if err != nil || shoot.Status.LastOperation == nil {
+			return false, "waiting for gardenlet", err
+		}
+		return false, describe(shoot), nil
+	})
+	l.ForgetShoot(TechnicalID)
+	return err
+}
+
+// WaitSeed waits until the seed can have shoots.
+func (l *Lab) WaitSeed(ctx context.Context, tell func(string)) error {
+	return l.wait(ctx, tell, func(ctx context.Context) (bool, string, error) {
+		seed := &gardencorev1beta1.Seed{}
+		if err := l.Client.Get(ctx, client.ObjectKey{Name: garden.SeedName}, seed); err != nil {
+			return false, "waiting for gardenlet", client.IgnoreNotFound(err)
+		}
+		last := seed.Status.LastOperation
+		if last == nil || last.State != gardencorev1beta1.LastOperationStateSucceeded {
+			return false, "seed is being prepared", nil
+		}
+		for _, kind := range []gardencorev1beta1.ConditionType{gardencorev1beta1.GardenletReady, gardencorev1beta1.SeedExtensionsReady} {
+			ready := false
+			for _, c := range seed.Status.Conditions {
+				if c.Type == kind && c.Status == gardencorev1beta1.ConditionTrue {
+					ready = true
+				}
+			}
+			if !ready {
+				return false, fmt.Sprintf("seed is not %s", kind), nil
+			}
+		}
+		return true, "seed is ready", nil
+	})
+}
+
+// wait asks every second until done, a process of the garden ended by itself, or ctx ends, and tells what is new.
+func (l *Lab) wait(ctx context.Context, tell func(string), done func(context.Context) (bool, string, error)) error {
+	last := ""
+	err := wait.PollUntilContextCancel(ctx, pollPeriod, true, func(ctx context.Context) (bool, error) {
+		if err := l.Check(); err != nil {
+			return false, err
+		}
+		ok, message, err := done(ctx)
+		if message != "" && message != last {
+			last = message
+			tell(message)
+		}
+		return ok, err
+	})
+	if err != nil && last != "" {
+		return fmt.Errorf("%w; last: %s", err, last)
+	}
+	return err
+}

@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package played
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	druidcommon "github.com/gardener/etcd-druid/api/common"
+	druidcorev1alpha1 "github.com/gardener/etcd-druid/api/core/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	// EtcdImage is the image of the containers that have to be an etcd.
+	EtcdImage = "etcd"
+
+	etcdPort = 2379
+	dataPath = "/var/etcd-data"
+)
+
+// syncEtcds plays etcd-druid: each Etcd is a Service and, unless it is hibernated, a pod whose data outlives it.
+func (o *Operators) syncEtcds(ctx context.Context) error {
+	list := &druidcorev1alpha1.EtcdList{}
+	if err := o.list(ctx, list); err != nil {
+		return err
+	}
+	var errs []error
+	for i := range list.Items {
+		etcd := &list.Items[i]
+		if etcd.DeletionTimestamp == nil {
+			if err := o.syncEtcd(ctx, etcd); err != nil {
+				errs = append(errs, fmt.Errorf("etcd %s/%s: %w", etcd.Namespace, etcd.Name, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (o *Operators) syncEtcd(ctx context.Context, etcd *druidcorev1alpha1.Etcd) error {
+	tls := etcd.Spec.Etcd.ClientUrlTLS
+	if tls == nil {
+		return errors.New("it has no certificates")
+	}
+	owner := *metav1.NewControllerRef(etcd, druidcorev1alpha1.SchemeGroupVersion.WithKind("Etcd"))
+	labels := map[string]string{druidcorev1alpha1.LabelPartOfKey: etcd.Name, "instance": etcd.Name, "app": "etcd-statefulset", "role": etcd.Labels["role"]}
+	object := metav1.ObjectMeta{Namespace: etcd.Namespace, Labels: labels, OwnerReferences: []metav1.OwnerReference{owner}}
+	service := &corev1.Service{ObjectMeta: object, Spec: corev1.ServiceSpec{
+		Selector: map[string]string{druidcorev1alpha1.LabelPartOfKey: etcd.Name},
+		Ports:    []corev1.ServicePort{{Name: "client", Port: etcdPort, TargetPort: intstr.FromInt32(etcdPort)}},
+	}}
+	service.Name = etcd.Name + "-client"
+	if err := o.createIfMissing(ctx, service, &corev1.Service{}); err != nil {
+		return err
+	}
+
+	pod := etcdPod(etcd, object)
+	if err := o.syncEtcdPod(ctx, pod, etcd.Spec.Replicas > 0); err != nil {
+		return err
+	}
+	return o.reportEtcd(ctx, etcd)
+}
+
+// etcdPod is the pod of an Etcd. Its data is where no pod of another Etcd looks for it.
+func etcdPod(etcd *druidcorev1alpha1.Etcd, object metav1.ObjectMeta) *corev1.Pod {
+	tls := etcd.Spec.Etcd.ClientUrlTLS
+	authority := "ca.crt"
+	if key := tls.TLSCASecretRef.DataKey; key != nil {
+		authority = *key
+	}
+	secret := func(name string) corev1.VolumeSource {
+		return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}
+	}
+	object.Name = etcd.Name + "-0"
+	object.Labels = maps.Clone(object.Labels)
+	return &corev1.Pod{ObjectMeta: object, Spec: corev1.PodSpec{
+		AutomountServiceAccountToken: new(false),
+		Containers: []corev1.Container{{
+			Name: "etcd", Image: EtcdImage,
+			Args: []string{
+				"--name=" + etcd.Name, "--data-dir=" + dataPath, "--unsafe-no-fsync", "--log-level=warn", "--quota-backend-bytes=8589934592",
+				"--listen-client-urls=https://0.0.0.0:2379", "--advertise-client-urls=https://" + etcd.Name + "-client:2379",
+				"--listen-peer-urls=http://127.0.0.1:2380", "--initial-advertise-peer-urls=http://127.0.0.1:2380",
+				"--initial-cluster=" + etcd.Name + "=http://127.0.0.1:2380",
+				"--cert-file=/server/tls.crt", "--key-file=/server/tls.key", "--client-cert-auth", "--trusted-ca-file=/authority/" + authority,
+			},
+			VolumeMounts: []corev1.VolumeMount{{Name: "authority", MountPath: "/authority"}, {Name: "server", MountPath: "/server"}, {Name: "data", MountPath: dataPath}},
+		}},
+		Volumes: []corev1.Volume{
+			{Name: "authority", VolumeSource: secret(tls.TLSCASecretRef.Name)},
+			{Name: "server", VolumeSource: secret(tls.ServerTLSSecretRef.Name)},
+			{Name: "data", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: path.Join("/etcd", string(etcd.UID))}}},
+		},
+	}}
+}
+
+// syncEtcdPod creates, replaces or deletes the pod.
+func (o *Operators) syncEtcdPod(ctx context.Context, pod *corev1.Pod, wanted bool) error {
+	found := &corev1.Pod{}
+	err := o.Client.Get(ctx, client.ObjectKeyFromObject(pod), found)
+	switch {
+	case apierrors.IsNotFound(err):
+		if wanted {
+			return client.IgnoreAlreadyExists(o.Client.Create(ctx, pod))
+		}
+		return nil
+	case err != nil:
+		return err
+	case found.DeletionTimestamp != nil:
+		return nil
+	}
+	secrets := func(p *corev1.Pod) (names []string) {
+		for _, v := range p.Spec.Volumes {
+			if v.Secret != nil {
+				names = append(names, v.Secret.SecretName)
+			}
+		}
+		return names
+	}
+	if !wanted || !slices.Equal(secrets(found), secrets(pod)) {
+		return client.IgnoreNotFound(o.Client.Delete(ctx, found))
+	}
+	return nil
+}
+
+func (o *Operators) createIfMissing(ctx context.Context, object, found client.Object) error {
+	err := o.Client.Get(ctx, client.ObjectKeyFromObject(object), found)
+	if apierrors.IsNotFound(err) {
+		return client.IgnoreAlreadyExists(o.Client.Create(ctx, object))
+	}
+	return err
+}
+
+// reportEtcd reports what is wanted as done.
+func (o *Operators) reportEtcd(ctx context.Context, etcd *druidcorev1alpha1.Etcd) error {
+	asked := etcd.Annotations[druidcorev1alpha1.DruidOperationAnnotation] != "" || etcd.Annotations[druidcorev1alpha1.GardenerOperationAnnotation] != ""
+	if !asked && etcd.Status.ObservedGeneration != nil && *etcd.Status.ObservedGeneration == etcd.Generation {
+		return nil
+	}
+	before, now := etcd.DeepCopy(), metav1.Now()
+	etcd.Status.ObservedGeneration, etcd.Status.Ready = new(etcd.Generation), new(true)
+	etcd.Status.Replicas, etcd.Status.CurrentReplicas, etcd.Status.ReadyReplicas = etcd.Spec.Replicas, etcd.Spec.Replicas, etcd.Spec.Replicas
+	etcd.Status.LastOperation = &druidcommon.LastOperation{
+		Type: druidcorev1alpha1.LastOperationTypeReconcile, State: druidcorev1alpha1.LastOperationStateSucceeded, Description: "Played", RunID: "played", LastUpdateTime: now,
+	}
+	etcd.Status.Conditions = nil
+	for _, kind := range []druidcorev1alpha1.ConditionType{
+		druidcorev1alpha1.ConditionTypeReady, druidcorev1alpha1.ConditionTypeAllMembersReady, druidcorev1alpha1.ConditionTypeAllMembersUpdated,
+	} {
+		etcd.Status.Conditions = append(etcd.Status.Conditions, druidcorev1alpha1.Condition{
+			Type: kind, Status: druidcorev1alpha1.ConditionTrue, Reason: "Played", Message: "Played", LastTransitionTime: now, LastUpdateTime: now,
+		})
+	}
+	if err := o.Client.Status().Patch(ctx, etcd, client.MergeFrom(before)); err != nil || !asked {
+		return client.IgnoreNotFound(err)
+	}
+	before = etcd.DeepCopy()
+	delete(etcd.Annotations, druidcorev1alpha1.DruidOperationAnnotation)
+	delete(etcd.Annotations, druidcorev1alpha1.GardenerOperationAnnotation)
+	return client.IgnoreNotFound(o.Client.Patch(ctx, etcd, client.MergeFrom(before)))
+}

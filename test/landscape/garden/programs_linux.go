@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package garden
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/kubelet"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/machines"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/played"
+)
+
+// tunnelImage is the image of the container of vpn-seed-server that connects a shoot's kube-apiserver with its nodes.
+const (
+	tunnelImage     = "envoy"
+	tunnelContainer = "envoy-proxy"
+	tunnelFolder    = "/srv/secrets/envoy-proxy/"
+)
+
+// own are our executables, which are named as their images.
+var own = []string{
+	"gardener-extension-provider-hybrid", "machine-controller-manager-provider-hybrid", "cloud-controller-manager-hybrid", "cinder-csi-plugin-hybrid",
+}
+
+// others are the executables of others in hack/bin by the names of their images. All other images are only reported to run.
+var others = map[string]string{
+	"kube-apiserver": "kube-apiserver", "kube-controller-manager": "kube-controller-manager", "kube-scheduler": "kube-scheduler",
+	"resource-manager": "gardener-resource-manager", "machine-controller-manager": "machine-controller-manager",
+	"snapshot-controller": "snapshot-controller", "local-path-provisioner": "local-path-provisioner",
+	played.EtcdImage: "etcd",
+}
+
+// sidecars are those of Cinder's driver. The driver for vSphere, which has them too, needs volumes that the simulated vCenter does not have.
+var sidecars = []string{"csi-provisioner", "csi-attacher", "csi-resizer", "csi-snapshotter"}
+
+// programs are what runs in the seed, by the names of images.
+func (g *Garden) programs() map[string]kubelet.Program {
+	result := map[string]kubelet.Program{tunnelImage: {Serve: g.serveTunnel}}
+	for image, name := range others {
+		result[image] = kubelet.Program{Path: filepath.Join(landscape.Root(), "hack", "bin", name)}
+	}
+	for _, name := range sidecars {
+		result[name] = kubelet.Program{Path: filepath.Join(landscape.Root(), "hack", "bin", name), Pods: "csi-cinder-controller-"}
+	}
+	for _, name := range own {
+		result[name] = kubelet.Program{Path: filepath.Join(g.options.Own, name)}
+	}
+	return result
+}
+
+// serveTunnel plays the tunnel of a shoot.
+func (g *Garden) serveTunnel(ctx context.Context, pod *kubelet.Pod) error {
+	var files machines.TunnelFiles
+	for path, file := range map[string]*string{"tls.crt": &files.Certificate, "tls.key": &files.Key, "ca.crt": &files.Authority} {
+		var err error
+		if *file, err = pod.File(tunnelContainer, tunnelFolder+path); err != nil {
+			return err
+		}
+	}
+	listener, err := pod.Listen("9443")
+	if err != nil {
+		return err
+	}
+	return machines.ServeTunnel(ctx, listener, files, func() *machines.Machines { return g.machines(pod.Namespace()) })
+}
+
+// names returns the host names of shoots' APIs: their DNS records have the addresses of load balancers that are not there.
+func (g *Garden) names(seed client.Client) func(context.Context) (map[string]string, error) {
+	return func(ctx context.Context) (map[string]string, error) {
+		records := &extensionsv1alpha1.DNSRecordList{}
+		if err := seed.List(ctx, records); err != nil {
+			if meta.IsNoMatchError(err) {
+				return nil, nil
+			}
+			return nil, err
+		}
+		result := map[string]string{}
+		for _, record := range records.Items {
+			if !strings.HasPrefix(record.Spec.Name, "api.") {
+				continue
+			}
+			service := &corev1.Service{}
+			err := seed.Get(ctx, client.ObjectKey{Namespace: record.Namespace, Name: v1beta1constants.DeploymentNameKubeAPIServer}, service)
+			if apierrors.IsNotFound(err) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			result[record.Spec.Name] = service.Spec.ClusterIP
+		}
+		return result, nil
+	}
+}
