@@ -12,6 +12,7 @@ import (
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	securityv1alpha1 "github.com/gardener/gardener/pkg/apis/security/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -27,25 +28,34 @@ var ErrNoBinding = errors.New("the Shoot has neither credentialsBindingName nor 
 
 // OfShoot returns the data of the Secret or InternalSecret that the Shoot's binding refers to. Of a binding or a Secret that does
 // not exist the error satisfies apierrors.IsNotFound, of a Shoot without binding it is ErrNoBinding. Credentials of another kind are
-// an error. The reader must not be a cache of Secrets.
-func OfShoot(ctx context.Context, reader client.Reader, shoot *gardencorev1beta1.Shoot) (map[string][]byte, error) {
+// an error. Bindings, whose references cannot change, are read from the cache, and those that are too new for it from the API, which
+// has the Secrets, too.
+func OfShoot(ctx context.Context, cache, api client.Reader, shoot *gardencorev1beta1.Shoot) (map[string][]byte, error) {
 	switch {
 	case shoot.Spec.CredentialsBindingName != nil && *shoot.Spec.CredentialsBindingName != "":
 		binding := &securityv1alpha1.CredentialsBinding{}
 		key := client.ObjectKey{Namespace: shoot.Namespace, Name: *shoot.Spec.CredentialsBindingName}
-		if err := reader.Get(ctx, key, binding); err != nil {
+		if err := getBinding(ctx, cache, api, key, binding); err != nil {
 			return nil, fmt.Errorf("reading CredentialsBinding %s: %w", key, err)
 		}
-		return OfCredentialsBinding(ctx, reader, binding)
+		return OfCredentialsBinding(ctx, api, binding)
 	case shoot.Spec.SecretBindingName != nil && *shoot.Spec.SecretBindingName != "":
 		binding := &gardencorev1beta1.SecretBinding{}
 		key := client.ObjectKey{Namespace: shoot.Namespace, Name: *shoot.Spec.SecretBindingName}
-		if err := reader.Get(ctx, key, binding); err != nil {
+		if err := getBinding(ctx, cache, api, key, binding); err != nil {
 			return nil, fmt.Errorf("reading SecretBinding %s: %w", key, err)
 		}
-		return OfSecretBinding(ctx, reader, binding)
+		return OfSecretBinding(ctx, api, binding)
 	}
 	return nil, ErrNoBinding
+}
+
+func getBinding(ctx context.Context, cache, api client.Reader, key client.ObjectKey, binding client.Object) error {
+	err := cache.Get(ctx, key, binding)
+	if apierrors.IsNotFound(err) {
+		return api.Get(ctx, key, binding)
+	}
+	return err
 }
 
 // OfCredentialsBinding is OfShoot for the binding of a Shoot.

@@ -27,6 +27,8 @@ var _ = Describe("#OfShoot", func() {
 		newSecretBinding("secret", namespace, "mine"),
 		newSecretBinding("gone", namespace, "gone"),
 	)
+	// empty is a cache that has seen nothing yet.
+	empty := newReader()
 	credentialsBinding := func(name string) *gardencorev1beta1.Shoot {
 		return newShoot("s", func(spec *gardencorev1beta1.ShootSpec) { spec.CredentialsBindingName = new(name) })
 	}
@@ -36,7 +38,7 @@ var _ = Describe("#OfShoot", func() {
 
 	DescribeTable("finds",
 		func(ctx SpecContext, shoot *gardencorev1beta1.Shoot, value string) {
-			Expect(credentials.OfShoot(ctx, reader, shoot)).To(HaveKeyWithValue("racks.token", []byte(value)))
+			Expect(credentials.OfShoot(ctx, empty, reader, shoot)).To(HaveKeyWithValue("racks.token", []byte(value)))
 		},
 		Entry("a Secret", credentialsBinding("secret"), "mine"),
 		Entry("a Secret of another namespace", credentialsBinding("shared"), "shared"),
@@ -46,7 +48,7 @@ var _ = Describe("#OfShoot", func() {
 
 	DescribeTable("does not find",
 		func(ctx SpecContext, shoot *gardencorev1beta1.Shoot) {
-			_, err := credentials.OfShoot(ctx, reader, shoot)
+			_, err := credentials.OfShoot(ctx, empty, reader, shoot)
 			Expect(apierrors.IsNotFound(err)).To(BeTrue(), "%v", err)
 		},
 		Entry("the CredentialsBinding", credentialsBinding("none")),
@@ -55,13 +57,18 @@ var _ = Describe("#OfShoot", func() {
 		Entry("the Secret of a SecretBinding", secretBinding("gone")),
 	)
 
+	It("reads a binding from the cache if it is there", func(ctx SpecContext) {
+		cache := newReader(newBinding("old", "v1", "Secret", namespace, "mine"))
+		Expect(credentials.OfShoot(ctx, cache, reader, credentialsBinding("old"))).To(HaveKeyWithValue("racks.token", []byte("mine")))
+	})
+
 	It("refuses other credentials", func(ctx SpecContext) {
-		_, err := credentials.OfShoot(ctx, reader, credentialsBinding("identity"))
+		_, err := credentials.OfShoot(ctx, empty, reader, credentialsBinding("identity"))
 		Expect(err).To(MatchError("CredentialsBinding garden-local/identity refers to a WorkloadIdentity: the credentials of type hybrid are a Secret or an InternalSecret"))
 	})
 
 	It("says when there is no binding", func(ctx SpecContext) {
-		_, err := credentials.OfShoot(ctx, reader, newShoot("s", func(*gardencorev1beta1.ShootSpec) {}))
+		_, err := credentials.OfShoot(ctx, empty, reader, newShoot("s", func(*gardencorev1beta1.ShootSpec) {}))
 		Expect(err).To(MatchError(credentials.ErrNoBinding))
 	})
 })

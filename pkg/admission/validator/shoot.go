@@ -31,20 +31,20 @@ var (
 )
 
 type shootValidator struct {
-	cache   client.Reader
-	secrets client.Reader
+	cache client.Reader
+	api   client.Reader
 }
 
-// NewShootValidator returns a validator of Shoots. CloudProfiles are read from the manager's cache; bindings and Secrets are not, and only
-// when a Shoot is created or its sites or its binding change.
+// NewShootValidator returns a validator of Shoots. CloudProfiles and bindings are read from the manager's cache. Secrets are not; they are
+// read only when a Shoot is created or its sites or its binding change.
 func NewShootValidator(mgr manager.Manager) extensionswebhook.Validator {
 	return NewShootValidatorFor(mgr.GetClient(), mgr.GetAPIReader())
 }
 
-// NewShootValidatorFor is NewShootValidator with a reader of CloudProfiles, which should be a cache, and one of bindings and Secrets, which
-// must not.
-func NewShootValidatorFor(cache, secrets client.Reader) extensionswebhook.Validator {
-	return &shootValidator{cache: cache, secrets: secrets}
+// NewShootValidatorFor is NewShootValidator with a reader of CloudProfiles and bindings, which should be a cache, and one that reads Secrets,
+// Seeds, and bindings that the cache does not have yet from the API.
+func NewShootValidatorFor(cache, api client.Reader) extensionswebhook.Validator {
+	return &shootValidator{cache: cache, api: api}
 }
 
 // Validate validates a Shoot of type hybrid, and what changed of it. What was wrong before and is not touched stays allowed: a CloudProfile
@@ -80,6 +80,9 @@ func (v *shootValidator) Validate(ctx context.Context, newObj, oldObj client.Obj
 	allErrs = append(allErrs, c.validatePools()...)
 	allErrs = append(allErrs, c.validateNetworking()...)
 	allErrs = append(allErrs, v.validateCredentials(ctx, &c)...)
+	if len(allErrs) == 0 {
+		v.warn(ctx, &c)
+	}
 	return allErrs.ToAggregate()
 }
 

@@ -56,7 +56,7 @@ func (v *shootValidator) validateCredentials(ctx context.Context, c *change) fie
 
 // credentialsOf returns the data of the Shoot's Secret, and nothing if there is none.
 func (v *shootValidator) credentialsOf(ctx context.Context, shoot *gardencorev1beta1.Shoot, fldPath *field.Path) (map[string][]byte, field.ErrorList) {
-	data, err := credentials.OfShoot(ctx, v.secrets, shoot)
+	data, err := credentials.OfShoot(ctx, v.cache, v.api, shoot)
 	switch {
 	case err == nil && data == nil:
 		return map[string][]byte{}, nil

@@ -19,9 +19,9 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 )
 
-// Warnings returns what is allowed in a Shoot and unwise. old is nil if it is a new one; seed is nil if it has none yet.
-func Warnings(p *profile.Profile, shoot, old *gardencorev1beta1.Shoot, seed *gardencorev1beta1.Seed) []string {
-	d := read(shoot)
+// warnings returns what is allowed in a Shoot and unwise. seed is nil if it has none yet.
+func (c *change) warnings(seed *gardencorev1beta1.Seed) []string {
+	d, p := c.new, c.profile
 	if d.infrastructure == nil {
 		return nil
 	}
@@ -39,8 +39,8 @@ func Warnings(p *profile.Profile, shoot, old *gardencorev1beta1.Shoot, seed *gar
 	add(systemComponentsOnOneSite(d, pools), noDefaultStorage(d, p))
 	add(burstWithoutPriorities(d, pools)...)
 	add(endpointsInSeed(d, p, seed)...)
-	if old != nil {
-		add(removedSites(read(old), d)...)
+	if c.old != nil {
+		add(removedSites(c.old, d)...)
 	}
 	return warnings
 }

@@ -6,82 +6,44 @@ package validator
 
 import (
 	"context"
-	"fmt"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
-	"github.com/go-logr/logr"
-	admissionv1 "k8s.io/api/admission/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
-
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/profile"
 )
 
-// kindShoot is the kind of the requests that get warnings.
-const kindShoot = "Shoot"
+// warningsKey is the key of the warnings in the context of a request.
+type warningsKey struct{}
 
-// WithWarnings adds the warnings of Shoots to what the handler answers.
-func WithWarnings(handler admission.Handler, mgr manager.Manager) admission.Handler {
-	return &warningHandler{
-		Handler: handler,
-		decoder: admission.NewDecoder(mgr.GetScheme()),
-		cache:   mgr.GetClient(),
-		seeds:   mgr.GetAPIReader(),
-		log:     mgr.GetLogger().WithName("warnings"),
-	}
-}
-
-type warningHandler struct {
-	admission.Handler
-
-	decoder admission.Decoder
-	cache   client.Reader
-	seeds   client.Reader
-	log     logr.Logger
-}
-
-// Handle implements admission.Handler. A mistake in finding warnings is none of the Shoot's.
-func (h *warningHandler) Handle(ctx context.Context, request admission.Request) admission.Response {
-	response := h.Handler.Handle(ctx, request)
-	if !response.Allowed || request.Kind.Kind != kindShoot || request.Operation != admissionv1.Create && request.Operation != admissionv1.Update {
-		return response
-	}
-	warnings, err := h.warnings(ctx, request)
-	if err != nil {
-		h.log.Info("There are no warnings", "namespace", request.Namespace, "name", request.Name, "error", err.Error())
-	}
-	response.Warnings = append(response.Warnings, warnings...)
-	return response
-}
-
-func (h *warningHandler) warnings(ctx context.Context, request admission.Request) ([]string, error) {
-	var shoot, old *gardencorev1beta1.Shoot
-	shoot = &gardencorev1beta1.Shoot{}
-	if err := h.decoder.DecodeRaw(request.Object, shoot); err != nil {
-		return nil, fmt.Errorf("decoding the Shoot: %w", err)
-	}
-	if len(request.OldObject.Raw) > 0 {
-		old = &gardencorev1beta1.Shoot{}
-		if err := h.decoder.DecodeRaw(request.OldObject, old); err != nil {
-			return nil, fmt.Errorf("decoding the old Shoot: %w", err)
+// WithWarnings adds the warnings of Shoots to what the handler answers. Gardener's validators cannot return any, so that of Shoots leaves
+// them in the context.
+func WithWarnings(handler admission.Handler) admission.Handler {
+	return admission.HandlerFunc(func(ctx context.Context, request admission.Request) admission.Response {
+		var warnings []string
+		response := handler.Handle(context.WithValue(ctx, warningsKey{}, &warnings), request)
+		if response.Allowed {
+			response.Warnings = append(response.Warnings, warnings...)
 		}
-	}
-	if !isConcerned(shoot, old) {
-		return nil, nil
-	}
-	p, err := profile.Of(ctx, h.cache, shoot)
-	if err != nil {
-		return nil, err
+		return response
+	})
+}
+
+// warn leaves the warnings of a Shoot in the context if they are wanted.
+func (v *shootValidator) warn(ctx context.Context, c *change) {
+	warnings, ok := ctx.Value(warningsKey{}).(*[]string)
+	if !ok {
+		return
 	}
 	var seed *gardencorev1beta1.Seed
-	if name := shoot.Spec.SeedName; name != nil {
+	if name := c.new.shoot.Spec.SeedName; name != nil {
 		found := &gardencorev1beta1.Seed{}
-		if err := h.seeds.Get(ctx, client.ObjectKey{Name: *name}, found); err == nil {
+		if err := v.api.Get(ctx, client.ObjectKey{Name: *name}, found); err == nil {
 			seed = found
 		} else {
-			h.log.Info("The Seed is not looked at", "seed", *name, "error", err.Error())
+			// A mistake in finding warnings is none of the Shoot's.
+			logf.FromContext(ctx).Info("The Seed is not looked at", "seed", *name, "error", err.Error())
 		}
 	}
-	return Warnings(p, shoot, old, seed), nil
+	*warnings = append(*warnings, c.warnings(seed)...)
 }

@@ -6,21 +6,14 @@ package validator_test
 
 import (
 	"context"
-	"encoding/json"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
-	"github.com/gardener/gardener/pkg/client/kubernetes"
-	"github.com/go-logr/logr"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/profile"
 	. "github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/validator"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
@@ -39,13 +32,30 @@ var _ = Describe("Warnings", func() {
 				Nodes: new("198.51.100.0/24"), Pods: "172.16.0.0/16", Services: "172.17.0.0/16",
 			}},
 		}
+		g.others = []client.Object{seed}
+		g.shoot.Spec.SeedName = new("s")
 	})
 
+	// answer is that of a handler which asks the validator of Shoots.
+	answer := func(ctx context.Context, old *gardencorev1beta1.Shoot) admission.Response {
+		var before client.Object
+		if old != nil {
+			before = old
+		}
+		return WithWarnings(admission.HandlerFunc(func(ctx context.Context, _ admission.Request) admission.Response {
+			if err := NewShootValidatorFor(g.cache(), g.secrets()).Validate(ctx, g.shoot, before); err != nil {
+				return admission.Denied(err.Error())
+			}
+			return admission.Allowed("").WithWarnings("first")
+		})).Handle(ctx, admission.Request{})
+	}
 	warnings := func(ctx context.Context, old *gardencorev1beta1.Shoot) []string {
 		GinkgoHelper()
-		p, err := profile.Of(ctx, g.cache(), g.shoot)
-		Expect(err).NotTo(HaveOccurred())
-		return Warnings(p, g.shoot, old, seed)
+		response := answer(ctx, old)
+		Expect(response.Allowed).To(BeTrue(), "%v", response.Result)
+		Expect(response.Warnings).NotTo(BeEmpty())
+		Expect(response.Warnings[0]).To(Equal("first"))
+		return response.Warnings[1:]
 	}
 
 	It("are none for what is wise", func(ctx SpecContext) {
@@ -56,11 +66,6 @@ var _ = Describe("Warnings", func() {
 		Expect(warnings(ctx, g.shoot.DeepCopy())).To(BeEmpty())
 	})
 
-	It("are none if the infrastructure cannot be read", func(ctx SpecContext) {
-		g.shoot.Spec.Provider.InfrastructureConfig = broken()
-		Expect(warnings(ctx, nil)).To(BeEmpty())
-	})
-
 	DescribeTable("of", func(ctx SpecContext, change func(), expected string) {
 		g.shoot.Spec.Provider.Workers[general].Maximum = g.shoot.Spec.Provider.Workers[general].Minimum
 		Expect(warnings(ctx, nil)).To(BeEmpty())
@@ -69,7 +74,7 @@ var _ = Describe("Warnings", func() {
 	},
 		Entry("system components on one site", func() {
 			g.shoot.Spec.Provider.Workers[batch].SystemComponents = &gardencorev1beta1.WorkerSystemComponents{Allow: false}
-			g.shoot.Spec.Provider.Workers[general].Zones = []string{"vc-1"}
+			g.shoot.Spec.Provider.Workers[general].Zones, g.shoot.Spec.Provider.Workers[general].ProviderConfig = []string{"vc-1"}, nil
 		}, `spec.provider.workers: all pools that take system components are on site "vc": without it nothing of the shoot works on the other sites`),
 		Entry("no default storage", func() {
 			editProfile(g, func(c *v1alpha1.CloudProfileConfig) { c.Sites[cloud].StorageClasses = nil })
@@ -97,66 +102,13 @@ var _ = Describe("Warnings", func() {
 		Expect(warnings(ctx, old)).To(ConsistOf(`spec.provider.infrastructureConfig.sites: site "vc" is deleted when its last machine is gone: leave its credentials in the Secret until then`))
 	})
 
-	Describe("in answers", func() {
-		var inner admission.Response
-
-		BeforeEach(func() { inner = admission.Allowed("") })
-
-		handle := func(ctx context.Context, operation admissionv1.Operation, shoot, old *gardencorev1beta1.Shoot) admission.Response {
-			GinkgoHelper()
-			raw := func(object any) runtime.RawExtension {
-				content, err := json.Marshal(object)
-				Expect(err).NotTo(HaveOccurred())
-				return runtime.RawExtension{Raw: content}
-			}
-			request := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{Operation: operation, Kind: metav1.GroupVersionKind{Kind: "Shoot"}, Object: raw(shoot)}}
-			if old != nil {
-				request.OldObject = raw(old)
-			}
-			handler := WithWarnings(admission.HandlerFunc(func(context.Context, admission.Request) admission.Response { return inner }), fakeManager{garden: g})
-			return handler.Handle(ctx, request)
-		}
-
-		It("follow those of the handler", func(ctx SpecContext) {
-			inner.Warnings = []string{"first"}
-			response := handle(ctx, admissionv1.Create, g.shoot, nil)
-			Expect(response.Allowed).To(BeTrue())
-			Expect(response.Warnings).To(HaveExactElements(Equal("first"), ContainSubstring(`pool "general"`)))
-		})
-
-		It("look at the seed of the Shoot", func(ctx SpecContext) {
-			g.others = []client.Object{seed}
-			editProfile(g, func(c *v1alpha1.CloudProfileConfig) { c.Sites[cloud].OpenStack.AuthURL = "https://172.16.1.1:5000/v3" })
-			g.shoot.Spec.SeedName = new("s")
-			Expect(handle(ctx, admissionv1.Create, g.shoot, nil).Warnings).To(ContainElement(ContainSubstring(`Seed "s"`)))
-			g.shoot.Spec.SeedName = new("other")
-			Expect(handle(ctx, admissionv1.Create, g.shoot, nil).Warnings).To(HaveLen(1))
-		})
-
-		It("are not given for what is refused or not written", func(ctx SpecContext) {
-			Expect(handle(ctx, admissionv1.Update, g.shoot, g.shoot).Warnings).To(BeEmpty())
-			Expect(handle(ctx, admissionv1.Delete, g.shoot, nil).Warnings).To(BeEmpty())
-			inner = admission.Denied("no")
-			Expect(handle(ctx, admissionv1.Create, g.shoot, nil).Warnings).To(BeEmpty())
-		})
-
-		It("are no reason to refuse a Shoot", func(ctx SpecContext) {
-			g.shoot.Spec.CloudProfile.Name = "other"
-			response := handle(ctx, admissionv1.Create, g.shoot, nil)
-			Expect(response.Allowed).To(BeTrue())
-			Expect(response.Warnings).To(BeEmpty())
-		})
+	It("are not given if the seed cannot be read, and for what is refused", func(ctx SpecContext) {
+		editProfile(g, func(c *v1alpha1.CloudProfileConfig) { c.Sites[cloud].OpenStack.AuthURL = "https://172.16.1.1:5000/v3" })
+		g.shoot.Spec.SeedName = new("other")
+		Expect(warnings(ctx, nil)).To(ConsistOf(ContainSubstring(`pool "general"`)))
+		g.shoot.Spec.Provider.InfrastructureConfig = broken()
+		response := answer(ctx, nil)
+		Expect(response.Allowed).To(BeFalse())
+		Expect(response.Warnings).To(BeEmpty())
 	})
 })
-
-// fakeManager has the readers of a garden.
-type fakeManager struct {
-	manager.Manager
-
-	garden *garden
-}
-
-func (m fakeManager) GetScheme() *runtime.Scheme  { return kubernetes.GardenScheme }
-func (m fakeManager) GetClient() client.Client    { return m.garden.cache() }
-func (m fakeManager) GetAPIReader() client.Reader { return m.garden.secrets() }
-func (m fakeManager) GetLogger() logr.Logger      { return logr.Discard() }

@@ -47,7 +47,7 @@ func New(mgr manager.Manager) (*extensionswebhook.Webhook, error) {
 	if err != nil {
 		return nil, err
 	}
-	webhook.Webhook.Handler = WithWarnings(webhook.Webhook.Handler, mgr)
+	webhook.Webhook.Handler = WithWarnings(webhook.Webhook.Handler)
 	return webhook, nil
 }
 
