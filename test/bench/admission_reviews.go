@@ -75,7 +75,7 @@ func (s *admissionSender) review(webhook admissionregistrationv1.WebhookClientCo
 	object.SetGroupVersionKind(kind)
 	content, err := json.Marshal(object)
 	if err != nil {
-		return review{}, fmt.Errorf("Shoot %s: %w", object.Name, err)
+		return review{}, fmt.Errorf("encoding Shoot %s: %w", object.Name, err)
 	}
 	body, err := json.Marshal(&admissionv1.AdmissionReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"},

@@ -41,7 +41,7 @@ func enableOverlay(networking *gardencorev1beta1.Networking, isNew bool) error {
 	}
 	fields, err := podnetwork.Read(networking.ProviderConfig)
 	if err != nil {
-		return nil
+		return nil //nolint:nilerr // what cannot be read is for validation to say
 	}
 	overlay := !fields.Has(overlayField)
 	vxlan := isNew && *networking.Type == podnetwork.TypeCalico && (overlay || isOn(fields)) &&
