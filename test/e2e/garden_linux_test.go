@@ -174,5 +174,6 @@ var _ = Describe("Gardener", Ordered, func() {
 		Expect(l.DeleteShoot(ctx, steps.tell)).To(Succeed())
 		Expect(client.IgnoreNotFound(l.SeedClient.Get(ctx, client.ObjectKey{Name: lab.TechnicalID}, &corev1.Namespace{}))).To(Succeed())
 		Expect(l.Left(ctx)).To(BeEmpty())
+		Expect(l.Forbidden()).To(BeEmpty())
 	})
 })
