@@ -207,10 +207,6 @@ func (g *Garden) Stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	g.gardenlet.Stop(ctx)
-	g.stopShoots()
-	if g.kubelet != nil {
-		g.kubelet.Stop()
-	}
 	if g.operators != nil {
 		g.operators.Stop()
 	}
@@ -218,6 +214,10 @@ func (g *Garden) Stop() {
 		g.cancel()
 	}
 	g.group.Wait()
+	g.stopShoots()
+	if g.kubelet != nil {
+		g.kubelet.Stop()
+	}
 	var stopping sync.WaitGroup
 	for _, p := range g.Processes() {
 		stopping.Go(func() { p.Stop(ctx) })
