@@ -75,6 +75,19 @@ var _ = Describe("Gardener", Ordered, func() {
 		Expect(l.WaitSeed(ctx, steps.tell)).To(Succeed())
 	})
 
+	steps.step("Admission from its charts, which refuses sites that overlap", func(ctx SpecContext) {
+		if !l.HasAdmission() {
+			Skip("there is no executable of the admission component")
+		}
+		Expect(l.InstallAdmission(ctx)).To(Succeed())
+		object, err := l.Shoot(first...)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(lab.Overlap(object)).To(Succeed())
+		Eventually(l.Client.Create).WithArguments(ctx, object, client.DryRunAll).Should(MatchError(And(
+			ContainSubstring("denied the request"), ContainSubstring("spec.provider.infrastructureConfig.sites"),
+		)))
+	})
+
 	steps.step("Create the shoot on OpenStack, vSphere and bare metal", func(ctx SpecContext) {
 		object, err := l.Shoot(first...)
 		Expect(err).NotTo(HaveOccurred())
@@ -169,5 +182,6 @@ var _ = Describe("Gardener", Ordered, func() {
 		Expect(l.DeleteShoot(ctx, steps.tell)).To(Succeed())
 		Expect(client.IgnoreNotFound(l.SeedClient.Get(ctx, client.ObjectKey{Name: lab.TechnicalID}, &corev1.Namespace{}))).To(Succeed())
 		Expect(l.Left(ctx)).To(BeEmpty())
+		Expect(l.Forbidden()).To(BeEmpty())
 	})
 })

@@ -79,6 +79,9 @@ func New(o Options) (*Garden, error) {
 	if err := os.RemoveAll(o.Dir); err != nil {
 		return nil, err
 	}
+	if err := errors.Join(kubelet.MakeHostsFile(g.path(nodeFolder)), writeFile(g.resolverFile(), "")); err != nil {
+		return nil, err
+	}
 	var err error
 	if g.Network, err = newNetwork(); err != nil {
 		return nil, err
@@ -148,7 +151,7 @@ func (g *Garden) StartSeed(ctx context.Context) error {
 		return err
 	}
 	g.kubelet = &kubelet.Kubelet{
-		Client: cached, Network: g.Network, Dir: g.path("node"), Programs: g.programs(), APIServer: seedAddress + ":6443",
+		Client: cached, Network: g.Network, Dir: g.path(nodeFolder), Programs: g.programs(), APIServer: seedAddress + ":6443",
 		Outside: g.options.Outside, Networks: podNetworks, Names: g.names(cached), Log: g.options.Log,
 	}
 	if err := g.kubelet.Start(ctx); err != nil {
@@ -204,10 +207,6 @@ func (g *Garden) Stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	g.gardenlet.Stop(ctx)
-	g.stopShoots()
-	if g.kubelet != nil {
-		g.kubelet.Stop()
-	}
 	if g.operators != nil {
 		g.operators.Stop()
 	}
@@ -215,6 +214,10 @@ func (g *Garden) Stop() {
 		g.cancel()
 	}
 	g.group.Wait()
+	g.stopShoots()
+	if g.kubelet != nil {
+		g.kubelet.Stop()
+	}
 	var stopping sync.WaitGroup
 	for _, p := range g.Processes() {
 		stopping.Go(func() { p.Stop(ctx) })

@@ -17,9 +17,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/kubelet"
 )
 
 const (
+	// nodeFolder is the folder of the node of the seed.
+	nodeFolder = "node"
+
 	etcdURL           = "http://127.0.0.1:2379"
 	gardenerAPIServer = "https://127.0.0.1:8443"
 )
@@ -27,13 +31,32 @@ const (
 //go:embed config/*.yaml
 var configs embed.FS
 
-// process makes a process in the network namespace of the garden.
+// process makes a process in the network namespace of the garden, which resolves the names of Services as pods in the seed do.
 func (g *Garden) process(name, path string, args ...string) *landscape.Process {
 	return &landscape.Process{
 		Name: name, Path: path, Args: args, LogFile: g.path("logs", name+".log"), Env: []string{"KUBECONFIG="},
-		Prepare: func(*exec.Cmd) error { return g.Network.Enter() },
+		Prepare: func(*exec.Cmd) error { return g.enter() },
 	}
 }
+
+// enter moves the current thread to the network of the garden and to the host names of its Services.
+func (g *Garden) enter() error {
+	if err := g.Network.Enter(); err != nil {
+		return err
+	}
+	if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("make a mount namespace: %w", err)
+	}
+	return errors.Join(
+		unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""),
+		unix.Mount(g.hostsFile(), "/etc/hosts", "", unix.MS_BIND, ""),
+		unix.Mount(g.resolverFile(), "/etc/resolv.conf", "", unix.MS_BIND, ""),
+	)
+}
+
+// hostsFile is the file that the node of the seed keeps, resolverFile one that names no DNS server.
+func (g *Garden) hostsFile() string    { return kubelet.HostsFile(g.path(nodeFolder)) }
+func (g *Garden) resolverFile() string { return g.path("resolv.conf") }
 
 func (g *Garden) newEtcd() *landscape.Process {
 	return g.process("etcd", g.binaries.Etcd, "--data-dir="+g.path("etcd"), "--unsafe-no-fsync", "--log-level=warn", "--quota-backend-bytes=8589934592",
@@ -58,30 +81,13 @@ func (g *Garden) configured(name string) (*landscape.Process, error) {
 	return g.process(name, g.gardener(name), "--config="+path), nil
 }
 
-// newGardenlet makes the process of gardenlet, which resolves the names of Services as if it ran in the seed.
+// newGardenlet makes the process of gardenlet.
 func (g *Garden) newGardenlet() (*landscape.Process, error) {
 	p, err := g.configured("gardenlet")
 	if err != nil {
 		return nil, err
 	}
-	nothing := g.path("resolv.conf")
-	if err := writeFile(nothing, ""); err != nil {
-		return nil, err
-	}
 	p.Env = append(p.Env, "NAMESPACE="+gardenNamespace)
-	p.Prepare = func(*exec.Cmd) error {
-		if err := g.Network.Enter(); err != nil {
-			return err
-		}
-		if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
-			return fmt.Errorf("make a mount namespace: %w", err)
-		}
-		return errors.Join(
-			unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""),
-			unix.Mount(g.kubelet.HostsFile(), "/etc/hosts", "", unix.MS_BIND, ""),
-			unix.Mount(nothing, "/etc/resolv.conf", "", unix.MS_BIND, ""),
-		)
-	}
 	return p, nil
 }
 

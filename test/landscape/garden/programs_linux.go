@@ -32,6 +32,7 @@ const (
 // own are our executables, which are named as their images.
 var own = []string{
 	"gardener-extension-provider-hybrid", "machine-controller-manager-provider-hybrid", "cloud-controller-manager-hybrid", "cinder-csi-plugin-hybrid",
+	admissionName,
 }
 
 // others are the executables of others in hack/bin by the names of their images. All other images are only reported to run.

@@ -8,7 +8,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"time"
 
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
@@ -35,7 +37,7 @@ type shootMachines struct {
 	client client.Client
 }
 
-// watchShoots plays the machines of each shoot that has a Worker.
+// watchShoots plays the machines of each shoot as long as it has a Worker.
 func (g *Garden) watchShoots(ctx context.Context, seed client.Client) {
 	ticker := time.NewTicker(shootsPeriod)
 	defer ticker.Stop()
@@ -60,9 +62,16 @@ func (g *Garden) syncShoots(ctx context.Context, seed client.Client) error {
 		return err
 	}
 	var errs []error
+	wanted := map[string]bool{}
 	for _, worker := range list.Items {
+		wanted[worker.Namespace] = true
 		if g.machines(worker.Namespace) == nil {
 			errs = append(errs, g.startShoot(ctx, seed, worker.Namespace))
+		}
+	}
+	for _, namespace := range g.played() {
+		if !wanted[namespace] {
+			g.forgetShoot(namespace)
 		}
 	}
 	return errors.Join(errs...)
@@ -130,8 +139,15 @@ func (g *Garden) machines(namespace string) *machines.Machines {
 	return nil
 }
 
-// ForgetShoot ends what is played for a shoot that was deleted.
-func (g *Garden) ForgetShoot(namespace string) {
+// played are the namespaces of the shoots whose machines are played.
+func (g *Garden) played() []string {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	return slices.Collect(maps.Keys(g.shoots))
+}
+
+// forgetShoot ends what is played for a shoot.
+func (g *Garden) forgetShoot(namespace string) {
 	g.mutex.Lock()
 	s := g.shoots[namespace]
 	delete(g.shoots, namespace)
@@ -142,9 +158,7 @@ func (g *Garden) ForgetShoot(namespace string) {
 }
 
 func (g *Garden) stopShoots() {
-	g.mutex.Lock()
-	defer g.mutex.Unlock()
-	for _, s := range g.shoots {
-		s.Stop()
+	for _, namespace := range g.played() {
+		g.forgetShoot(namespace)
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -47,7 +45,7 @@ type Kubelet struct {
 	Client client.Client
 	// Network is the namespace of the node. The bridge is in it, and the addresses of Services are its own.
 	Network *netns.Namespace
-	// Dir is the folder for the files of pods, for hosts files and for logs.
+	// Dir is the folder for the files of pods, for hosts files and for logs. There is nothing in it but what MakeHostsFile made.
 	Dir string
 	// Programs are what runs as a process, by the last part of the image's name, without the tag.
 	Programs map[string]Program
@@ -85,13 +83,7 @@ type Networks struct {
 // Start prepares the network and plays the node until Stop.
 func (k *Kubelet) Start(ctx context.Context) error {
 	k.pods, k.listeners, k.hosts = map[types.UID]*Pod{}, map[string]*forwarder{}, map[string]string{}
-	if err := os.RemoveAll(k.Dir); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Join(k.Dir, "hosts"), 0o755); err != nil { // #nosec G301 -- containers have other users
-		return err
-	}
-	if err := k.writeHostsFile(k.HostsFile(), localhost); err != nil {
+	if err := MakeHostsFile(k.Dir); err != nil {
 		return err
 	}
 	// A bridge without an address of its own takes that of one of its interfaces and so a new one with each pod.

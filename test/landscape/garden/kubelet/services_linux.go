@@ -150,9 +150,18 @@ func (k *Kubelet) hostsFile(namespace string) string {
 	return filepath.Join(k.Dir, "hosts", namespace)
 }
 
-// HostsFile is the path of the file with the host names that processes beside the pods know.
-func (k *Kubelet) HostsFile() string {
-	return k.hostsFile("all")
+// HostsFile is the path of the file with the host names that processes beside the pods know, below the folder of the kubelet.
+func HostsFile(dir string) string {
+	return filepath.Join(dir, "hosts", "all")
+}
+
+// MakeHostsFile makes the file for processes that start before the kubelet. It stays the same file.
+func MakeHostsFile(dir string) error {
+	path := HostsFile(dir)
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	return writeFile(path, []byte(localhost))
 }
 
 // writeHosts writes the hosts files: one for each namespace, in which Services have short names, and one for all.
@@ -183,7 +192,7 @@ func (k *Kubelet) writeHosts(ctx context.Context, services []corev1.Service) err
 		short[s.Namespace] += s.Spec.ClusterIP + " " + s.Name + "\n"
 	}
 	var errs []error
-	errs = append(errs, k.writeHostsFile(k.HostsFile(), all.String()))
+	errs = append(errs, k.writeHostsFile(HostsFile(k.Dir), all.String()))
 	for _, p := range k.snapshot() {
 		if p.real {
 			errs = append(errs, k.writeHostsFile(k.hostsFile(p.key.Namespace), all.String()+short[p.key.Namespace]))

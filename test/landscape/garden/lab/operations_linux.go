@@ -119,7 +119,7 @@ func (l *Lab) DeleteShoot(ctx context.Context, tell func(string)) error {
 	if err := l.Client.Delete(ctx, shoot); err != nil {
 		return err
 	}
-	err = l.wait(ctx, tell, func(ctx context.Context) (bool, string, error) {
+	return l.wait(ctx, tell, func(ctx context.Context) (bool, string, error) {
 		shoot, err := l.GetShoot(ctx)
 		if apierrors.IsNotFound(err) {
 			return true, "gone", nil
@@ -129,8 +129,6 @@ func (l *Lab) DeleteShoot(ctx context.Context, tell func(string)) error {
 		}
 		return false, describe(shoot), nil
 	})
-	l.ForgetShoot(TechnicalID)
-	return err
 }
 
 // WaitSeed waits until the seed can have shoots.

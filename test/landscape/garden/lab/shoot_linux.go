@@ -91,6 +91,17 @@ func PoolOf(shoot *gardencorev1beta1.Shoot) *gardencorev1beta1.Worker {
 	return &workers[i]
 }
 
+// Overlap gives the second site of a shoot the nodes of the first one, which cannot work.
+func Overlap(shoot *gardencorev1beta1.Shoot) error {
+	config, err := codec.Decode[v1alpha1.InfrastructureConfig](shoot.Spec.Provider.InfrastructureConfig)
+	if err != nil {
+		return err
+	}
+	config.Sites[1].Nodes = config.Sites[0].Nodes
+	shoot.Spec.Provider.InfrastructureConfig, err = codec.Encode(config)
+	return err
+}
+
 // SetSites lets a shoot have some sites of the example, and the pool on all sites a machine on each. The other pool is there if both
 // of its sites are.
 func SetSites(shoot *gardencorev1beta1.Shoot, sites ...string) error {

@@ -91,10 +91,13 @@ func (m *Machines) Stop() {
 func (m *Machines) run(ctx context.Context) {
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()
+	failing := false // what fails again, as in a shoot that is hibernated, is told once
 	for {
-		if err := m.sync(ctx); err != nil && ctx.Err() == nil {
+		err := m.sync(ctx)
+		if err != nil && ctx.Err() == nil && !failing {
 			m.Log.Info("Not all machines are up to date", "reason", err.Error())
 		}
+		failing = err != nil
 		select {
 		case <-ctx.Done():
 			return
