@@ -106,7 +106,7 @@ func (d *hybridDriver) InitializeMachine(ctx context.Context, req *driver.Initia
 			return nil, err
 		}
 		if err != nil {
-			klog.ErrorS(err, "Nothing is known of the new machine, its creation goes on", "machine", klog.KObj(req.Machine))
+			klog.ErrorS(err, "Nothing is known of the new machine, its creation goes on", "site", t.request.Spec.Site, "machine", klog.KObj(req.Machine))
 		}
 		return &driver.InitializeMachineResponse{ProviderID: t.request.ProviderID, NodeName: cmp.Or(req.Machine.Labels[machinev1alpha1.NodeLabelKey], t.request.Name)}, nil
 	})
@@ -138,7 +138,7 @@ func (d *hybridDriver) GetMachineStatus(ctx context.Context, req *driver.GetMach
 		defer cancel()
 		m, err := t.machines.Get(ctx, t.request)
 		if nodeName := req.Machine.Labels[machinev1alpha1.NodeLabelKey]; err != nil && platform.ClassOf(err) == platform.ClassTransient && t.request.ProviderID != "" && nodeName != "" {
-			klog.ErrorS(err, "Status of the machine is not known, its creation goes on", "machine", klog.KObj(req.Machine))
+			klog.ErrorS(err, "Status of the machine is not known, its creation goes on", "site", t.request.Spec.Site, "machine", klog.KObj(req.Machine))
 			return &driver.GetMachineStatusResponse{ProviderID: t.request.ProviderID, NodeName: nodeName}, nil
 		}
 		if err != nil {

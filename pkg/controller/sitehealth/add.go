@@ -6,6 +6,7 @@ package sitehealth
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
@@ -65,10 +66,8 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 		case <-asking.ctx.Done():
 		}
 	}
-	if err := metrics.Registry.Register(asking); err != nil {
-		return err
-	}
-	if err := mgr.Add(asking); err != nil {
+	counting := &machines{log: mgr.GetLogger().WithName(ControllerName), reader: mgr.GetClient(), clock: clock.RealClock{}}
+	if err := errors.Join(metrics.Registry.Register(asking), metrics.Registry.Register(counting), mgr.Add(asking), mgr.Add(counting)); err != nil {
 		return err
 	}
 

@@ -38,6 +38,8 @@ type answer struct {
 	err error
 	// since is when the site first answered this.
 	since time.Time
+	// quotas are those that the site told with it.
+	quotas []platform.Quota
 }
 
 // prober asks one site with given credentials again and again.
@@ -59,11 +61,11 @@ type prober struct {
 func (p *prober) run(ctx context.Context) {
 	for {
 		asked := time.Now()
-		err := p.ask(ctx)
+		quotas, err := p.ask(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		p.hear(err)
+		p.hear(quotas, err)
 		pause := p.timing.interval
 		if platform.ClassOf(err) == platform.ClassUnauthenticated {
 			pause = p.timing.refused
@@ -77,19 +79,22 @@ func (p *prober) run(ctx context.Context) {
 }
 
 // ask returns when the site answered, or when the time for that is over. A platform that does not obey its context is left alone.
-func (p *prober) ask(ctx context.Context) error {
+func (p *prober) ask(ctx context.Context) ([]platform.Quota, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.timing.timeout)
 	defer cancel()
-	heard := make(chan error, 1)
-	go func() { heard <- p.part.Probe(ctx, p.site) }()
+	heard := make(chan answer, 1)
+	go func() {
+		quotas, err := p.part.Probe(ctx, p.site)
+		heard <- answer{quotas: quotas, err: err}
+	}()
 	select {
-	case err := <-heard:
-		if err != nil && ctx.Err() != nil {
-			return p.silent()
+	case said := <-heard:
+		if said.err != nil && ctx.Err() != nil {
+			return nil, p.silent()
 		}
-		return err
+		return said.quotas, said.err
 	case <-ctx.Done():
-		return p.silent()
+		return nil, p.silent()
 	}
 }
 
@@ -97,24 +102,35 @@ func (p *prober) silent() error {
 	return platform.InSite(p.site.Name, platform.NewError(platform.ClassTransient, "no answer within %s", p.timing.timeout))
 }
 
-// hear remembers the answer and tells those who want to know if it is a new one.
-func (p *prober) hear(err error) {
+// hear remembers the answer and tells those who want to know if something else is wrong than before. Quotas alone are not told.
+func (p *prober) hear(quotas []platform.Quota, err error) {
 	p.mutex.Lock()
 	same := p.answered && message(err) == message(p.answer.err)
 	if !same {
 		p.answered, p.answer = true, answer{err: err, since: time.Now()}
 	}
+	p.answer.quotas = quotas
 	infrastructures := slices.Collect(maps.Keys(p.infrastructures))
 	p.mutex.Unlock()
 	if same {
 		return
 	}
 	if err != nil {
-		p.log.Info("Something is wrong with a site", "class", platform.ClassOf(err), "reason", err.Error())
+		p.log.Info("Something is wrong with a site", "class", platform.ClassOf(err), "reason", err.Error(), "shoots", namespacesOf(infrastructures))
 	}
 	for _, infra := range infrastructures {
 		p.changed(infra)
 	}
+}
+
+// namespacesOf are the sorted namespaces of the shoots.
+func namespacesOf(infrastructures []types.NamespacedName) []string {
+	namespaces := make([]string, len(infrastructures))
+	for i, infra := range infrastructures {
+		namespaces[i] = infra.Namespace
+	}
+	slices.Sort(namespaces)
+	return namespaces
 }
 
 func (p *prober) last() (answer, bool) {

@@ -26,11 +26,12 @@ import (
 type playedSites struct {
 	mutex   sync.Mutex
 	answers map[string]error
+	quotas  []platform.Quota
 	asked   map[string]int
 	hanging map[string]bool
 }
 
-func (p *playedSites) Probe(ctx context.Context, s *site.Site) error {
+func (p *playedSites) Probe(ctx context.Context, s *site.Site) ([]platform.Quota, error) {
 	name := s.Name + "/" + s.Credentials["token"]
 	p.mutex.Lock()
 	p.asked[name]++
@@ -38,9 +39,9 @@ func (p *playedSites) Probe(ctx context.Context, s *site.Site) error {
 	p.mutex.Unlock()
 	if hangs {
 		<-ctx.Done()
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
-	return answer
+	return p.quotas, answer
 }
 
 func (p *playedSites) say(name string, err error) {
@@ -160,6 +161,7 @@ var _ = Describe("Probers", func() {
 	})
 
 	It("has metrics", func() {
+		played.quotas = []platform.Quota{{Resource: platform.ResourceCores, Used: 10, Limit: 10}}
 		played.say("racks/1", in("racks", platform.ClassQuota, "full"))
 		asking.set(a, []site.Site{newSite("racks", "1"), newSite("hall", "1")})
 		Eventually(answer(a, "racks")).Should(HaveOccurred())
@@ -169,6 +171,12 @@ var _ = Describe("Probers", func() {
 # TYPE hybrid_site_available gauge
 hybrid_site_available{reason="SiteAvailable",shoot_namespace="shoot--p--a",site="hall"} 1
 hybrid_site_available{reason="SiteQuotaUsedUp",shoot_namespace="shoot--p--a",site="racks"} 0
+# HELP hybrid_site_quota Quotas of the account of a shoot on a site, and how much of them is used; memory in bytes.
+# TYPE hybrid_site_quota gauge
+hybrid_site_quota{resource="cores",shoot_namespace="shoot--p--a",site="hall",state="limit"} 10
+hybrid_site_quota{resource="cores",shoot_namespace="shoot--p--a",site="hall",state="used"} 10
+hybrid_site_quota{resource="cores",shoot_namespace="shoot--p--a",site="racks",state="limit"} 10
+hybrid_site_quota{resource="cores",shoot_namespace="shoot--p--a",site="racks",state="used"} 10
 `))).To(Succeed())
 	})
 })

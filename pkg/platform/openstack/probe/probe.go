@@ -8,6 +8,7 @@ package probe
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/limits"
@@ -28,24 +29,28 @@ func New(sessions *client.Sessions) platform.Probe {
 }
 
 // Probe implements platform.Probe. The compute API tells the quotas of the project, and what of them is used, in one answer.
-func (p *probe) Probe(ctx context.Context, s *site.Site) error {
-	return platform.InSite(s.Name, p.probe(ctx, s))
+func (p *probe) Probe(ctx context.Context, s *site.Site) ([]platform.Quota, error) {
+	absolute, err := p.limits(ctx, s)
+	if err != nil {
+		return nil, platform.InSite(s.Name, err)
+	}
+	return quotasOf(absolute), platform.InSite(s.Name, usedUp(absolute))
 }
 
-func (p *probe) probe(ctx context.Context, s *site.Site) error {
+func (p *probe) limits(ctx context.Context, s *site.Site) (*limits.Absolute, error) {
 	session, err := p.sessions.Get(ctx, s.Name, connectionOf(s), s.Credentials)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	compute, err := session.Compute(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	answer, err := limits.Get(ctx, compute, nil).Extract()
 	if err != nil {
-		return client.Classify(err)
+		return nil, client.Classify(err)
 	}
-	return usedUp(&answer.Absolute)
+	return &answer.Absolute, nil
 }
 
 func connectionOf(s *site.Site) v1alpha1.OpenStackConnection {
@@ -53,6 +58,18 @@ func connectionOf(s *site.Site) v1alpha1.OpenStackConnection {
 		return s.State.OpenStack.Connection
 	}
 	return client.ConnectionOf(s.Profile)
+}
+
+// mebibyte is the unit in which the compute API counts memory.
+const mebibyte = 1 << 20
+
+// quotasOf returns the quotas that limit something. A negative one does not.
+func quotasOf(absolute *limits.Absolute) []platform.Quota {
+	return slices.DeleteFunc([]platform.Quota{
+		{Resource: platform.ResourceServers, Used: float64(absolute.TotalInstancesUsed), Limit: float64(absolute.MaxTotalInstances)},
+		{Resource: platform.ResourceCores, Used: float64(absolute.TotalCoresUsed), Limit: float64(absolute.MaxTotalCores)},
+		{Resource: platform.ResourceMemory, Used: float64(absolute.TotalRAMUsed) * mebibyte, Limit: float64(absolute.MaxTotalRAMSize) * mebibyte},
+	}, func(quota platform.Quota) bool { return quota.Limit < 0 })
 }
 
 // usedUp returns an error that names the quotas that leave no room for a further server. A negative quota has no limit.

@@ -25,14 +25,14 @@ func New(sessions *client.Sessions) platform.Probe {
 	return &probe{sessions: sessions}
 }
 
-// Probe implements platform.Probe. The vCenter tells its time to whoever is logged in.
-func (p *probe) Probe(ctx context.Context, s *site.Site) error {
+// Probe implements platform.Probe. The vCenter tells its time to whoever is logged in, and nothing of what is free.
+func (p *probe) Probe(ctx context.Context, s *site.Site) ([]platform.Quota, error) {
 	session, err := p.sessions.Get(ctx, s.Name, connectionOf(s), s.Credentials)
 	if err != nil {
-		return platform.InSite(s.Name, err)
+		return nil, platform.InSite(s.Name, err)
 	}
 	_, err = methods.GetCurrentTime(ctx, session.VIM())
-	return platform.InSite(s.Name, client.Classify(err))
+	return nil, platform.InSite(s.Name, client.Classify(err))
 }
 
 func connectionOf(s *site.Site) v1alpha1.VSphereConnection {
