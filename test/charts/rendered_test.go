@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -48,6 +49,11 @@ func deploymentOf(objects []*unstructured.Unstructured) *appsv1.Deployment {
 	}
 	Expect(found).To(HaveLen(1))
 	return found[0]
+}
+
+// isDashboard reports whether the object is a dashboard for the Plutono of a seed.
+func isDashboard(o *unstructured.Unstructured) bool {
+	return o.GetKind() == "ConfigMap" && o.GetLabels()["dashboard.monitoring.gardener.cloud/seed"] == "true"
 }
 
 // named are the names of the objects of a kind.
@@ -89,6 +95,10 @@ var _ = Describe("Charts", func() {
 				for _, o := range objects {
 					what := o.GetKind() + " " + o.GetName()
 					Expect(o.GetLabels()).To(HaveKey("app.kubernetes.io/name"), what)
+					if isDashboard(o) {
+						Expect(o.GetNamespace()).To(Equal(v1beta1constants.GardenNamespace), "Plutono reads dashboards there")
+						continue
+					}
 					switch o.GetKind() {
 					case "ClusterRole", "ClusterRoleBinding":
 						Expect(o.GetName()).To(HavePrefix("extensions.gardener.cloud:"), what)
@@ -182,6 +192,8 @@ var _ = Describe("Charts", func() {
 		Expect(deploymentOf(objects).Spec.Template.Spec.PriorityClassName).To(Equal("gardener-garden-system-200"))
 		Expect(named(objects, "ClusterFilter")).To(BeEmpty())
 		Expect(named(objects, "ServiceMonitor")).To(ConsistOf(HavePrefix("garden-")))
+		Expect(named(objects, "PrometheusRule")).To(ConsistOf(HavePrefix("garden-")))
+		Expect(slices.ContainsFunc(objects, isDashboard)).To(BeFalse())
 	})
 
 	It("should listen where Gardener says in a self-hosted shoot", func() {
@@ -193,7 +205,14 @@ var _ = Describe("Charts", func() {
 	It("should leave out what is switched off", func() {
 		objects := objectsOf(modes["the extension in a seed with as little as possible"])
 		Expect(named(objects, "ServiceMonitor")).To(BeEmpty())
+		Expect(named(objects, "PrometheusRule")).To(BeEmpty())
+		Expect(slices.ContainsFunc(objects, isDashboard)).To(BeFalse())
 		Expect(named(objects, "VerticalPodAutoscaler")).To(BeEmpty())
+	})
+
+	It("should bring no dashboard where there may be no namespace for it", func() {
+		Expect(slices.ContainsFunc(objectsOf(modes["the extension in a seed"]), isDashboard)).To(BeTrue())
+		Expect(slices.ContainsFunc(objectsOf(modes["the extension in a self-hosted shoot"]), isDashboard)).To(BeFalse())
 	})
 
 	It("should let the webhooks be found from another cluster", func() {

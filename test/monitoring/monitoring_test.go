@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package monitoring_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	mcmmetrics "github.com/gardener/machine-controller-manager/pkg/util/provider/metrics"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	_ "sigs.k8s.io/controller-runtime/pkg/webhook" // has metrics
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/faults"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
+)
+
+// runbook is where each alert is explained.
+const runbook = "docs/operations/runbook.md"
+
+// charts are what is monitored.
+var charts = map[string]func() monitored{
+	"the extension in a seed": func() monitored { return packed("gardener-extension-provider-hybrid", nil) },
+	"the extension in a garden": func() monitored {
+		return packed("gardener-extension-provider-hybrid", map[string]any{"gardener": map[string]any{"runtimeCluster": map[string]any{"enabled": true}}})
+	},
+	"the webhooks in a garden": func() monitored { return packed("gardener-extension-admission-hybrid/charts/runtime", nil) },
+	"the control plane of a shoot": func() monitored {
+		GinkgoHelper()
+		var objects []*unstructured.Unstructured
+		for _, file := range []string{
+			"pkg/controller/controlplane/testdata/seed.yaml",
+			"pkg/platform/openstack/controlplane/testdata/seed-controlplane.yaml",
+			"pkg/platform/vsphere/controlplane/testdata/seed-controlplane.yaml",
+		} {
+			rendered, err := os.ReadFile(filepath.Join(landscape.Root(), filepath.FromSlash(file)))
+			Expect(err).NotTo(HaveOccurred())
+			decoded, err := rendering.Objects(string(rendered))
+			Expect(err).NotTo(HaveOccurred())
+			objects = append(objects, decoded...)
+		}
+		return of(objects)
+	},
+}
+
+var name = regexp.MustCompile(`fqName: "([^"]+)"`)
+
+// existing are the names of the metrics that the binaries have.
+func existing() map[string]bool {
+	GinkgoHelper()
+	mgr, err := manager.New(&rest.Config{Host: "https://127.0.0.1:1"}, manager.Options{Scheme: landscape.Scheme, Metrics: server.Options{BindAddress: "0"}})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(sitehealth.AddToManagerWithOptions(mgr, sitehealth.AddOptions{})).To(Succeed())
+	_, err = faults.AddToManager(mgr, faults.AddOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	registry, ok := metrics.Registry.(prometheus.Collector)
+	Expect(ok).To(BeTrue())
+
+	names := map[string]bool{}
+	for _, collector := range []prometheus.Collector{
+		registry, platform.RequestDuration, platform.Hosts, mcmmetrics.DriverAPIRequestDuration, mcmmetrics.DriverFailedAPIRequests,
+	} {
+		descriptions := make(chan *prometheus.Desc)
+		go func() {
+			defer close(descriptions)
+			collector.Describe(descriptions)
+		}()
+		for description := range descriptions {
+			match := name.FindStringSubmatch(description.String())
+			Expect(match).To(HaveLen(2), description.String())
+			for _, suffix := range []string{"", "_bucket", "_sum", "_count"} {
+				names[match[1]+suffix] = true
+			}
+		}
+	}
+	return names
+}
+
+var _ = Describe("Monitoring", Ordered, func() {
+	var known map[string]bool
+
+	BeforeAll(func() { known = existing() })
+
+	for _, chart := range slices.Sorted(maps.Keys(charts)) {
+		It("should ask for metrics that exist and are scraped: "+chart, func() {
+			m := charts[chart]()
+			Expect(m.alerts).NotTo(BeEmpty())
+			kept := map[string][]*regexp.Regexp{}
+			for _, monitor := range m.monitors {
+				for job, expressions := range monitor.kept() {
+					kept[job] = append(kept[job], expressions...)
+				}
+			}
+			queries := slices.Clone(m.queries)
+			for _, a := range m.alerts {
+				queries = append(queries, a.Expr)
+			}
+			for _, query := range queries {
+				used := metricsOf(query)
+				Expect(used).NotTo(BeEmpty(), query)
+				jobs := jobsOf(query)
+				for _, job := range jobs {
+					Expect(slices.Collect(maps.Keys(kept))).To(ContainElement(job), query)
+				}
+				if len(jobs) == 0 {
+					jobs = slices.Collect(maps.Keys(kept))
+				}
+				for _, metric := range used {
+					if metric == "up" {
+						continue
+					}
+					Expect(known[metric]).To(BeTrue(), "%s does not exist: %s", metric, query)
+					Expect(slices.ContainsFunc(jobs, func(job string) bool {
+						return slices.ContainsFunc(kept[job], func(r *regexp.Regexp) bool { return r.MatchString(metric) })
+					})).To(BeTrue(), "%s is dropped: %s", metric, query)
+				}
+				for _, pair := range []string{"()", "{}", "[]"} {
+					Expect(strings.Count(query, pair[:1])).To(Equal(strings.Count(query, pair[1:])), query)
+				}
+				Expect(strings.Count(query, `"`)%2).To(BeZero(), query)
+			}
+		})
+	}
+
+	It("should explain each alert, and no other", func() {
+		content, err := os.ReadFile(filepath.Join(landscape.Root(), filepath.FromSlash(runbook)))
+		Expect(err).NotTo(HaveOccurred())
+		var explained, alerts []string
+		for line := range strings.Lines(string(content)) {
+			if heading, ok := strings.CutPrefix(line, "### "); ok {
+				explained = append(explained, strings.TrimSpace(heading))
+			}
+		}
+		for _, chart := range slices.Sorted(maps.Keys(charts)) {
+			for _, a := range charts[chart]().alerts {
+				alerts = append(alerts, a.Alert)
+				Expect(a.Annotations).To(HaveKeyWithValue("runbook_url",
+					"https://github.com/gardener/gardener-extension-provider-hybrid/blob/main/"+runbook+"#"+strings.ToLower(a.Alert)), a.Alert)
+				Expect(a.Annotations).To(And(HaveKeyWithValue("summary", Not(BeEmpty())), HaveKeyWithValue("description", Not(BeEmpty()))), a.Alert)
+				Expect(a.Labels).To(HaveKeyWithValue("severity", BeElementOf("warning", "critical")), a.Alert)
+				Expect(a.Labels).To(HaveKeyWithValue("type", BeElementOf("seed", "garden")), a.Alert)
+				Expect(a.Labels).To(HaveKeyWithValue("visibility", BeElementOf("operator", "all")), a.Alert)
+				Expect(a.Labels).To(HaveKeyWithValue("service", Not(BeEmpty())), a.Alert)
+				Expect(a.For).NotTo(BeEmpty(), a.Alert)
+			}
+		}
+		slices.Sort(alerts)
+		Expect(explained).To(ConsistOf(slices.Compact(alerts)))
+	})
+
+	It("should describe each metric of ours", func() {
+		content, err := os.ReadFile(filepath.Join(landscape.Root(), "docs/operations/metrics.md"))
+		Expect(err).NotTo(HaveOccurred())
+		for metric := range known {
+			if strings.HasPrefix(metric, "hybrid_") && !strings.HasSuffix(metric, "_bucket") && !strings.HasSuffix(metric, "_sum") && !strings.HasSuffix(metric, "_count") {
+				Expect(string(content)).To(ContainSubstring("`" + metric + "`"))
+			}
+		}
+	})
+})

@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package monitoring_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
+)
+
+// alert is one rule of a PrometheusRule.
+type alert struct {
+	Alert       string            `json:"alert"`
+	Expr        string            `json:"expr"`
+	For         string            `json:"for"`
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+}
+
+// prometheusRule is what is read of a PrometheusRule.
+type prometheusRule struct {
+	Spec struct {
+		Groups []struct {
+			Rules []alert `json:"rules"`
+		} `json:"groups"`
+	} `json:"spec"`
+}
+
+// relabeling is a rule that changes or drops what is scraped.
+type relabeling struct {
+	Action      string `json:"action"`
+	TargetLabel string `json:"targetLabel"`
+	Replacement string `json:"replacement"`
+	Regex       string `json:"regex"`
+}
+
+// serviceMonitor is what is read of a ServiceMonitor.
+type serviceMonitor struct {
+	Metadata struct {
+		Name string `json:"name"`
+	} `json:"metadata"`
+	Spec struct {
+		Endpoints []struct {
+			Relabelings       []relabeling `json:"relabelings"`
+			MetricRelabelings []relabeling `json:"metricRelabelings"`
+		} `json:"endpoints"`
+	} `json:"spec"`
+}
+
+// kept returns the metrics that are kept for each job. Without another rule the job is the name of the Service.
+func (m serviceMonitor) kept() map[string][]*regexp.Regexp {
+	kept := map[string][]*regexp.Regexp{}
+	for _, endpoint := range m.Spec.Endpoints {
+		job := strings.TrimPrefix(m.Metadata.Name, "shoot-")
+		for _, r := range endpoint.Relabelings {
+			if r.TargetLabel == "job" {
+				job = r.Replacement
+			}
+		}
+		for _, r := range endpoint.MetricRelabelings {
+			if r.Action == "keep" {
+				kept[job] = append(kept[job], regexp.MustCompile(r.Regex))
+			}
+		}
+	}
+	return kept
+}
+
+// monitored is what Prometheus and Plutono get from one chart.
+type monitored struct {
+	alerts   []alert
+	monitors []serviceMonitor
+	// queries are those of dashboards.
+	queries []string
+}
+
+// dashboard is what a query is found in.
+type dashboard struct {
+	Title  string `json:"title"`
+	UID    string `json:"uid"`
+	Panels []struct {
+		Title   string `json:"title"`
+		Targets []struct {
+			Expr string `json:"expr"`
+		} `json:"targets"`
+	} `json:"panels"`
+	Templating struct {
+		List []struct {
+			Query string `json:"query"`
+		} `json:"list"`
+	} `json:"templating"`
+}
+
+// packed is what the chart in a folder has, which Gardener installs.
+func packed(chart string, values map[string]any) monitored {
+	GinkgoHelper()
+	rendered, err := rendering.Packed(filepath.Join(landscape.Root(), "charts", filepath.FromSlash(chart)), "provider-hybrid", "check", values)
+	Expect(err).NotTo(HaveOccurred())
+	objects, err := rendering.Objects(rendered)
+	Expect(err).NotTo(HaveOccurred())
+	return of(objects)
+}
+
+func of(objects []*unstructured.Unstructured) monitored {
+	GinkgoHelper()
+	found := monitored{}
+	decode := func(o *unstructured.Unstructured, into any) {
+		GinkgoHelper()
+		Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, into)).To(Succeed(), o.GetName())
+	}
+	for _, o := range objects {
+		switch o.GetKind() {
+		case "PrometheusRule":
+			rule := prometheusRule{}
+			decode(o, &rule)
+			for _, group := range rule.Spec.Groups {
+				found.alerts = append(found.alerts, group.Rules...)
+			}
+		case "ServiceMonitor":
+			monitor := serviceMonitor{}
+			decode(o, &monitor)
+			found.monitors = append(found.monitors, monitor)
+		case "ConfigMap":
+			config := corev1.ConfigMap{}
+			decode(o, &config)
+			found.queries = append(found.queries, queriesOf(config)...)
+		}
+	}
+	return found
+}
+
+// queriesOf are the queries of the dashboards in a ConfigMap.
+func queriesOf(config corev1.ConfigMap) []string {
+	GinkgoHelper()
+	var queries []string
+	for label := range config.Labels {
+		if !strings.HasPrefix(label, "dashboard.monitoring.gardener.cloud/") {
+			continue
+		}
+		for name, content := range config.Data {
+			d := dashboard{}
+			Expect(json.Unmarshal([]byte(content), &d)).To(Succeed(), name)
+			Expect(d.Title).NotTo(BeEmpty(), name)
+			Expect(d.UID).NotTo(BeEmpty(), name)
+			for _, panel := range d.Panels {
+				Expect(panel.Targets).NotTo(BeEmpty(), panel.Title)
+				for _, target := range panel.Targets {
+					queries = append(queries, target.Expr)
+				}
+			}
+			for _, variable := range d.Templating.List {
+				queries = append(queries, variable.Query)
+			}
+		}
+	}
+	return queries
+}
+
+var (
+	selectors = regexp.MustCompile(`\{[^}]*\}|\[[^\]]*\]`)
+	grouping  = regexp.MustCompile(`\b(by|on|without|ignoring)\s*\([^)]*\)`)
+	labelList = regexp.MustCompile(`label_values\((\w+),[^)]*\)`)
+	words     = regexp.MustCompile(`[a-z][a-z0-9]*(_[a-z0-9]+)+|\bup\b|\bhybrid_machines\b`)
+	jobs      = regexp.MustCompile(`job=~?"([^"]+)"`)
+	functions = map[string]bool{"histogram_quantile": true}
+)
+
+// metricsOf are the names of metrics in a query.
+func metricsOf(query string) []string {
+	query = labelList.ReplaceAllString(query, "$1")
+	query = grouping.ReplaceAllString(selectors.ReplaceAllString(query, ""), "")
+	var names []string
+	for _, word := range words.FindAllString(query, -1) {
+		if !functions[word] {
+			names = append(names, word)
+		}
+	}
+	return names
+}
+
+// jobsOf are the names of jobs that a query selects.
+func jobsOf(query string) []string {
+	var names []string
+	for _, match := range jobs.FindAllStringSubmatch(query, -1) {
+		names = append(names, strings.Split(match[1], "|")...)
+	}
+	return names
+}
