@@ -22,6 +22,7 @@ import (
 	kubernetesscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/component-base/version/verflag"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -65,6 +66,7 @@ func run(ctx context.Context, o *options) error {
 		return fmt.Errorf("could not get the access to the cluster that the process runs in: %w", err)
 	}
 	managerOptions := o.manager.Completed().Options()
+	klog.SetLogger(managerOptions.Logger) // for Kubernetes' libraries, which would write lines of another format
 	managerOptions.LeaderElectionConfig = runtimeCluster
 	managerOptions.Cache = cacheOptions(o.webhooks.Completed().Server.Namespace)
 	managerOptions.Scheme = runtime.NewScheme()

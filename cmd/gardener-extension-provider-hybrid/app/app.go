@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	vpaautoscalingv1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -50,7 +51,9 @@ func NewControllerManagerCommand(ctx context.Context) *cobra.Command {
 }
 
 func run(ctx context.Context, o *options) error {
-	mgr, err := manager.New(o.rest.Completed().Config, o.manager.Completed().Options())
+	managerOptions := o.manager.Completed().Options()
+	klog.SetLogger(managerOptions.Logger) // for platforms and Kubernetes' libraries, which would write lines of another format
+	mgr, err := manager.New(o.rest.Completed().Config, managerOptions)
 	if err != nil {
 		return fmt.Errorf("could not instantiate manager: %w", err)
 	}
