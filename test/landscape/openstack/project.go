@@ -21,8 +21,8 @@ import (
 // admin is the name of the administrator and of the administrator's project.
 const admin = "admin"
 
-// memberRole is the role of users in their projects.
-const memberRole = "member"
+// memberRoles are the roles of users in their projects.
+var memberRoles = []string{"member", "load-balancer_member"}
 
 // Project is a project that only one test uses, so that its quotas can be changed.
 type Project struct {
@@ -73,7 +73,16 @@ func (p *Project) create(ctx context.Context, name, password string) error {
 		return fmt.Errorf("create user %s: %w", name, err)
 	}
 	p.user = user.ID
-	pages, err := roles.List(p.identity, roles.ListOpts{Name: memberRole}).AllPages(ctx)
+	for _, name := range memberRoles {
+		if err := p.assign(ctx, name); err != nil {
+			return fmt.Errorf("assign role %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (p *Project) assign(ctx context.Context, role string) error {
+	pages, err := roles.List(p.identity, roles.ListOpts{Name: role}).AllPages(ctx)
 	if err != nil {
 		return err
 	}
@@ -82,7 +91,7 @@ func (p *Project) create(ctx context.Context, name, password string) error {
 		return err
 	}
 	if len(found) != 1 {
-		return fmt.Errorf("%d roles are named %q", len(found), memberRole)
+		return fmt.Errorf("%d roles have the name", len(found))
 	}
 	return roles.Assign(ctx, p.identity, found[0].ID, roles.AssignOpts{ProjectID: p.project, UserID: p.user}).ExtractErr()
 }
