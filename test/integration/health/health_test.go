@@ -25,7 +25,7 @@ import (
 
 const (
 	// soon is how long an event may take.
-	soon = 2 * time.Second
+	soon = 10 * time.Second
 	// checked is how long a condition may take.
 	checked = time.Minute
 )
