@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -23,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -55,7 +55,7 @@ func AddToManager(mgr manager.Manager, opts AddOptions) (*Watches, error) {
 
 	ours := predicateutils.AddTypeAndClassPredicates(nil, opts.ExtensionClasses, v1alpha1.ProviderType)
 	workers := predicate.And(append(ours, predicate.Or(
-		predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, lastOperationChanged()))...)
+		predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, operation.Changed()))...)
 	return watches, builder.ControllerManagedBy(mgr).
 		Named(ControllerName).
 		WithOptions(opts.Controller).
@@ -65,18 +65,6 @@ func AddToManager(mgr manager.Manager, opts AddOptions) (*Watches, error) {
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(workersWith(mgr.GetClient(), ours)),
 			builder.WithPredicates(predicate.NewPredicateFuncs(mayHaveCredentials))).
 		Complete(&reconciler{client: mgr.GetClient(), watches: watches})
-}
-
-// lastOperationChanged lets updates pass that begin another kind of operation, such as the migration to another seed.
-func lastOperationChanged() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, ok := e.ObjectOld.(*extensionsv1alpha1.Worker)
-		if !ok {
-			return false
-		}
-		after, ok := e.ObjectNew.(*extensionsv1alpha1.Worker)
-		return ok && lastOperation(before) != lastOperation(after)
-	}}
 }
 
 // mayHaveCredentials keeps the many other Secrets of the seed away.

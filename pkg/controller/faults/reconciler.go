@@ -8,13 +8,12 @@ import (
 	"context"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
-	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
-	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/workersites"
 )
 
@@ -34,7 +33,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	if worker.DeletionTimestamp != nil || migrates(worker) {
+	if worker.DeletionTimestamp != nil || operation.Migrates(worker) {
 		r.watches.remove(request.NamespacedName)
 		return reconcile.Result{}, nil
 	}
@@ -52,16 +51,4 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	r.watches.set(worker, known.Used(worker), err)
 	return reconcile.Result{}, err
-}
-
-func migrates(worker *extensionsv1alpha1.Worker) bool {
-	return worker.Annotations[v1beta1constants.GardenerOperation] == v1beta1constants.GardenerOperationMigrate ||
-		lastOperation(worker) == gardencorev1beta1.LastOperationTypeMigrate
-}
-
-func lastOperation(worker *extensionsv1alpha1.Worker) gardencorev1beta1.LastOperationType {
-	if worker.Status.LastOperation == nil {
-		return ""
-	}
-	return worker.Status.LastOperation.Type
 }

@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -73,7 +74,7 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 
 	ours := predicateutils.AddTypeAndClassPredicates(nil, classes, v1alpha1.ProviderType)
 	infrastructures := predicate.And(append(ours, predicate.Or(
-		predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, lastOperationChanged()))...)
+		predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, operation.Changed()))...)
 	return builder.ControllerManagedBy(mgr).
 		Named(ControllerName).
 		WithOptions(opts.Controller).
@@ -91,18 +92,6 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 // AddToManager adds the controller with the default options.
 func AddToManager(_ context.Context, mgr manager.Manager) error {
 	return AddToManagerWithOptions(mgr, DefaultAddOptions)
-}
-
-// lastOperationChanged lets updates pass that begin another kind of operation, such as the migration to another seed.
-func lastOperationChanged() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, ok := e.ObjectOld.(*extensionsv1alpha1.Infrastructure)
-		if !ok {
-			return false
-		}
-		after, ok := e.ObjectNew.(*extensionsv1alpha1.Infrastructure)
-		return ok && lastOperation(before) != lastOperation(after)
-	}}
 }
 
 // statusChanged lets those updates of machines pass that may begin or end a wait for quota or capacity.

@@ -13,7 +13,6 @@ import (
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
-	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -26,6 +25,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -51,7 +51,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	if infra.DeletionTimestamp != nil || migrates(infra) {
+	if infra.DeletionTimestamp != nil || operation.Migrates(infra) {
 		r.probers.remove(request.NamespacedName)
 		return reconcile.Result{}, nil
 	}
@@ -189,16 +189,4 @@ func defaultSiteOf(cluster *extensionscontroller.Cluster) string {
 		return ""
 	}
 	return config.DefaultSite
-}
-
-func migrates(infra *extensionsv1alpha1.Infrastructure) bool {
-	return infra.Annotations[v1beta1constants.GardenerOperation] == v1beta1constants.GardenerOperationMigrate ||
-		lastOperation(infra) == gardencorev1beta1.LastOperationTypeMigrate
-}
-
-func lastOperation(infra *extensionsv1alpha1.Infrastructure) gardencorev1beta1.LastOperationType {
-	if infra.Status.LastOperation == nil {
-		return ""
-	}
-	return infra.Status.LastOperation.Type
 }
