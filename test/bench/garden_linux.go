@@ -54,7 +54,8 @@ func measureGarden(ctx context.Context, b *Bed) (m Measurement, err error) {
 		}
 	}
 
-	object, err := l.Shoot(gardenlab.Cloud, gardenlab.VC, gardenlab.Racks)
+	shoot := l.Shoot(gardenlab.Hybrid)
+	object, err := shoot.Object(gardenlab.Cloud, gardenlab.VC, gardenlab.Racks)
 	if err != nil {
 		return m, err
 	}
@@ -62,23 +63,23 @@ func measureGarden(ctx context.Context, b *Bed) (m Measurement, err error) {
 	if err := l.Client.Create(ctx, object); err != nil {
 		return m, err
 	}
-	if err := l.WaitCreated(ctx, tell); err != nil {
+	if err := shoot.WaitCreated(ctx, tell); err != nil {
 		return m, err
 	}
 	created := time.Since(begin).Seconds()
-	machines, err := l.Machines(ctx)
+	machines, err := shoot.Machines(ctx)
 	if err != nil {
 		return m, err
 	}
-	if err := l.WaitShoot(ctx, begin, tell); err != nil {
+	if err := shoot.Wait(ctx, begin, tell); err != nil {
 		return m, err
 	}
 	begin = time.Now()
-	if err := l.DeleteShoot(ctx, tell); err != nil {
+	if err := shoot.Delete(ctx, tell); err != nil {
 		return m, err
 	}
 	deleted := time.Since(begin).Seconds()
-	left, err := l.Left(ctx)
+	left, err := shoot.Left(ctx)
 	if err == nil && len(left) > 0 {
 		err = fmt.Errorf("left on the sites: %s", strings.Join(left, ", "))
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
@@ -28,10 +29,11 @@ import (
 
 var _ = Describe("Gardener", Ordered, func() {
 	var (
-		steps    = &timeline{}
-		l        *lab.Lab
-		first    = []string{lab.Cloud, lab.VC, lab.Racks}
-		machines map[string]string
+		steps          = &timeline{}
+		l              *lab.Lab
+		shoot, patient *lab.Shoot
+		first          = []string{lab.Cloud, lab.VC, lab.Racks}
+		machines       map[string]string
 	)
 
 	BeforeAll(func(ctx SpecContext) {
@@ -55,6 +57,7 @@ var _ = Describe("Gardener", Ordered, func() {
 			Expect(l.Stop(ctx)).To(Succeed())
 		}, NodeTimeout(24*time.Hour))
 		Expect(err).NotTo(HaveOccurred())
+		shoot, patient = l.Shoot(lab.Hybrid), l.Shoot(lab.Patient)
 		steps.add("Sites: OpenStack, vCenter, inventory of bare metal")
 	}, NodeTimeout(30*time.Minute))
 
@@ -76,11 +79,8 @@ var _ = Describe("Gardener", Ordered, func() {
 	})
 
 	steps.step("Admission from its charts, which refuses sites that overlap", func(ctx SpecContext) {
-		if !l.HasAdmission() {
-			Skip("there is no executable of the admission component")
-		}
 		Expect(l.InstallAdmission(ctx)).To(Succeed())
-		object, err := l.Shoot(first...)
+		object, err := shoot.Object(first...)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(lab.Overlap(object)).To(Succeed())
 		Eventually(l.Client.Create).WithArguments(ctx, object, client.DryRunAll).Should(MatchError(And(
@@ -88,21 +88,28 @@ var _ = Describe("Gardener", Ordered, func() {
 		)))
 	})
 
-	steps.step("Create the shoot on OpenStack, vSphere and bare metal", func(ctx SpecContext) {
-		object, err := l.Shoot(first...)
+	// Its hosts need longer than gardenlet waits. Meanwhile the other shoot goes through its life.
+	steps.step("Begin to create a shoot with slow hosts", func(ctx SpecContext) {
+		object, err := patient.Slow()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(l.Client.Create(ctx, object)).To(Succeed())
-		Expect(l.WaitCreated(ctx, steps.tell)).To(Succeed())
+	})
+
+	steps.step("Create the shoot on OpenStack, vSphere and bare metal", func(ctx SpecContext) {
+		object, err := shoot.Object(first...)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(l.Client.Create(ctx, object)).To(Succeed())
+		Expect(shoot.WaitCreated(ctx, steps.tell)).To(Succeed())
 	})
 
 	steps.step("Its nodes are initialised by the cloud controllers of their sites", func(ctx SpecContext) {
-		Expect(l.WaitNodes(ctx, steps.tell, map[string]int{lab.Cloud: 1, lab.VC: 1, lab.Racks: 1})).To(Succeed())
+		Expect(shoot.WaitNodes(ctx, steps.tell, map[string]int{lab.Cloud: 1, lab.VC: 1, lab.Racks: 1})).To(Succeed())
 		var err error
-		machines, err = l.Machines(ctx)
+		machines, err = shoot.Machines(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(machines).To(HaveLen(3))
 		for _, domain := range []string{"internal", "shoots"} {
-			answer, err := nameserver.Ask(ctx, l.DNS.Address, "api."+lab.ShootName+"."+garden.Project+"."+domain+"."+garden.Domain, dns.TypeA)
+			answer, err := nameserver.Ask(ctx, l.DNS.Address, "api."+lab.Hybrid+"."+garden.Project+"."+domain+"."+garden.Domain, dns.TypeA)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(answer.Values).To(HaveLen(1))
 		}
@@ -110,26 +117,26 @@ var _ = Describe("Gardener", Ordered, func() {
 
 	steps.step("Scale the pool to two machines on each site", func(ctx SpecContext) {
 		since := time.Now()
-		Expect(l.ChangeShoot(ctx, func(s *gardencorev1beta1.Shoot) error {
+		Expect(shoot.Change(ctx, func(s *gardencorev1beta1.Shoot) error {
 			pool := lab.PoolOf(s)
 			pool.Minimum, pool.Maximum = 6, 8
 			return nil
 		})).To(Succeed())
-		Expect(l.WaitShoot(ctx, since, steps.tell)).To(Succeed())
-		Expect(l.WaitNodes(ctx, steps.tell, map[string]int{lab.Cloud: 2, lab.VC: 2, lab.Racks: 2})).To(Succeed())
+		Expect(shoot.Wait(ctx, since, steps.tell)).To(Succeed())
+		Expect(shoot.WaitNodes(ctx, steps.tell, map[string]int{lab.Cloud: 2, lab.VC: 2, lab.Racks: 2})).To(Succeed())
 	})
 
 	steps.step("Add a site, while no machine is replaced", func(ctx SpecContext) {
-		before, err := l.Machines(ctx)
+		before, err := shoot.Machines(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(slices.Collect(maps.Keys(before))).To(ContainElements(slices.Collect(maps.Keys(machines))))
 		since := time.Now()
-		Expect(l.ChangeShoot(ctx, func(s *gardencorev1beta1.Shoot) error {
+		Expect(shoot.Change(ctx, func(s *gardencorev1beta1.Shoot) error {
 			return lab.SetSites(s, append(slices.Clone(first), lab.Hall)...)
 		})).To(Succeed())
-		Expect(l.WaitShoot(ctx, since, steps.tell)).To(Succeed())
-		Expect(l.WaitNodes(ctx, steps.tell, map[string]int{lab.Cloud: 2, lab.VC: 2, lab.Racks: 2, lab.Hall: 1})).To(Succeed())
-		machines, err = l.Machines(ctx)
+		Expect(shoot.Wait(ctx, since, steps.tell)).To(Succeed())
+		Expect(shoot.WaitNodes(ctx, steps.tell, map[string]int{lab.Cloud: 2, lab.VC: 2, lab.Racks: 2, lab.Hall: 1})).To(Succeed())
+		machines, err = shoot.Machines(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(slices.Collect(maps.Keys(machines))).To(ContainElements(slices.Collect(maps.Keys(before))))
 	})
@@ -137,51 +144,79 @@ var _ = Describe("Gardener", Ordered, func() {
 	steps.step("Rotate the credentials of bare metal, whose former ones end", func(ctx SpecContext) {
 		Expect(l.RotateInventory(ctx)).To(Succeed())
 		since := time.Now()
-		Expect(l.AskShoot(ctx, v1beta1constants.GardenerOperationReconcile)).To(Succeed())
-		Expect(l.WaitShoot(ctx, since, steps.tell)).To(Succeed())
+		Expect(shoot.Ask(ctx, v1beta1constants.GardenerOperationReconcile)).To(Succeed())
+		Expect(shoot.Wait(ctx, since, steps.tell)).To(Succeed())
 		Expect(l.Inventory.DeleteAccount(ctx)).To(Succeed())
 		secret := &corev1.Secret{}
-		Expect(l.SeedClient.Get(ctx, client.ObjectKey{Namespace: lab.TechnicalID, Name: v1beta1constants.SecretNameCloudProvider}, secret)).To(Succeed())
+		Expect(l.SeedClient.Get(ctx, client.ObjectKey{Namespace: shoot.TechnicalID(), Name: v1beta1constants.SecretNameCloudProvider}, secret)).To(Succeed())
 		Expect(secret.Data).To(And(HaveKey("racks.clientKey"), HaveKey("hall.clientKey"), Not(HaveKey("racks.token"))))
-		Expect(l.Machines(ctx)).To(Equal(machines))
+		Expect(shoot.Machines(ctx)).To(Equal(machines))
 	})
 
-	steps.step("Migrate and restore infrastructure, control plane and records", func(ctx SpecContext) {
+	steps.step("Migrate and restore infrastructure, control plane, records and machines", func(ctx SpecContext) {
 		Expect(l.Forbidden()).To(BeEmpty()) // later, permissions may end before the processes that have them
-		before, err := l.Left(ctx)
+		before, err := shoot.Left(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		for _, object := range lab.Migrated() {
+		for _, object := range shoot.Migrated() {
 			Expect(l.Operate(ctx, object, v1beta1constants.GardenerOperationMigrate, gardencorev1beta1.LastOperationTypeMigrate, steps.tell)).To(Succeed())
 		}
-		for _, object := range slices.Backward(lab.Migrated()) {
+		Expect(shoot.SaveAndForgetMachines(ctx, steps.tell)).To(Succeed())
+		Expect(shoot.Machines(ctx)).To(BeEmpty())
+		for _, object := range slices.Backward(shoot.Migrated()) {
 			Expect(l.Operate(ctx, object, v1beta1constants.GardenerOperationRestore, gardencorev1beta1.LastOperationTypeRestore, steps.tell)).To(Succeed())
 		}
-		Expect(l.Left(ctx)).To(ConsistOf(before))
+		Expect(shoot.Left(ctx)).To(ConsistOf(before))
+		Eventually(shoot.Machines).WithContext(ctx).Should(Equal(machines))
 	})
 
 	steps.step("Hibernate", func(ctx SpecContext) {
 		since := time.Now()
-		Expect(l.ChangeShoot(ctx, func(s *gardencorev1beta1.Shoot) error {
+		Expect(shoot.Change(ctx, func(s *gardencorev1beta1.Shoot) error {
 			s.Spec.Hibernation = &gardencorev1beta1.Hibernation{Enabled: new(true)}
 			return nil
 		})).To(Succeed())
-		Expect(l.WaitShoot(ctx, since, steps.tell)).To(Succeed())
-		Expect(l.Machines(ctx)).To(BeEmpty())
+		Expect(shoot.Wait(ctx, since, steps.tell)).To(Succeed())
+		Expect(shoot.Machines(ctx)).To(BeEmpty())
 	})
 
 	steps.step("Wake up", func(ctx SpecContext) {
 		since := time.Now()
-		Expect(l.ChangeShoot(ctx, func(s *gardencorev1beta1.Shoot) error {
+		Expect(shoot.Change(ctx, func(s *gardencorev1beta1.Shoot) error {
 			s.Spec.Hibernation = &gardencorev1beta1.Hibernation{Enabled: new(false)}
 			return nil
 		})).To(Succeed())
-		Expect(l.WaitShoot(ctx, since, steps.tell)).To(Succeed())
-		Expect(l.WaitNodes(ctx, steps.tell, map[string]int{lab.Cloud: 1, lab.VC: 1, lab.Racks: 1, lab.Hall: 1})).To(Succeed())
+		Expect(shoot.Wait(ctx, since, steps.tell)).To(Succeed())
+		Expect(shoot.WaitNodes(ctx, steps.tell, map[string]int{lab.Cloud: 1, lab.VC: 1, lab.Racks: 1, lab.Hall: 1})).To(Succeed())
 	})
 
 	steps.step("Delete the shoot: nothing is left in the garden, the seed and on any site", func(ctx SpecContext) {
-		Expect(l.DeleteShoot(ctx, steps.tell)).To(Succeed())
-		Expect(client.IgnoreNotFound(l.SeedClient.Get(ctx, client.ObjectKey{Name: lab.TechnicalID}, &corev1.Namespace{}))).To(Succeed())
-		Expect(l.Left(ctx)).To(BeEmpty())
+		Expect(shoot.Delete(ctx, steps.tell)).To(Succeed())
+		Expect(client.IgnoreNotFound(l.SeedClient.Get(ctx, client.ObjectKey{Name: shoot.TechnicalID()}, &corev1.Namespace{}))).To(Succeed())
+		Expect(shoot.Left(ctx)).To(BeEmpty())
+	})
+
+	steps.stepWithin(15*time.Minute, "The shoot with slow hosts was tried again and is created: no machine was lost", func(ctx SpecContext) {
+		Expect(patient.WaitCreated(ctx, steps.tell)).To(Succeed())
+		failures, err := patient.Failures(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(failures).To(ContainElement(HaveField("Message", And(ContainSubstring("Worker "), ContainSubstring(lab.Racks)))))
+		for _, failure := range failures {
+			steps.tell("gardenlet's attempt of " + failure.Time.Format(time.TimeOnly) + " failed: " + failure.Message)
+		}
+		Expect(patient.WaitNodes(ctx, steps.tell, map[string]int{lab.Racks: 2})).To(Succeed())
+		machines, err := patient.Machines(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(machines).To(HaveLen(2))
+		var names []string
+		for _, use := range l.Inventory.Journal.UsesOf(patient.TechnicalID()) {
+			Expect(use).To(And(HaveField("From", BeTemporally("<", failures[0].Time)), HaveField("To", BeZero())))
+			names = append(names, strings.TrimPrefix(use.Consumer, patient.TechnicalID()+"/"))
+		}
+		Expect(names).To(ConsistOf(slices.Collect(maps.Values(machines))))
+	})
+
+	steps.step("Delete it: nothing is left", func(ctx SpecContext) {
+		Expect(patient.Delete(ctx, steps.tell)).To(Succeed())
+		Expect(patient.Left(ctx)).To(BeEmpty())
 	})
 })

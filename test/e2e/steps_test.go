@@ -13,7 +13,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 )
 
-// stepTimeout is how long a step may take.
+// stepTimeout is how long most steps may take.
 const stepTimeout = 6 * time.Minute
 
 // taken is how long a step took.
@@ -42,13 +42,18 @@ func (t *timeline) add(name string) {
 
 // step is a spec that is timed.
 func (t *timeline) step(name string, run func(SpecContext)) {
+	t.stepWithin(stepTimeout, name, run)
+}
+
+// stepWithin is a step that may take longer than others.
+func (t *timeline) stepWithin(timeout time.Duration, name string, run func(SpecContext)) {
 	It(name, func(ctx SpecContext) {
 		t.since = time.Now()
 		t.print("==> " + name)
 		run(ctx)
 		t.print(fmt.Sprintf("    done in %.1f s", time.Since(t.since).Seconds()))
 		t.add(name)
-	}, NodeTimeout(stepTimeout))
+	}, NodeTimeout(timeout))
 }
 
 // tell prints how far a step is.

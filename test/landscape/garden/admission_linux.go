@@ -27,12 +27,6 @@ const (
 	accessSecret     = "admission-garden-access"
 )
 
-// HasAdmission says whether there is an executable of the admission component.
-func (g *Garden) HasAdmission() bool {
-	_, err := os.Stat(filepath.Join(g.options.Own, admissionName))
-	return err == nil
-}
-
 // InstallAdmission installs both charts of the admission component as gardener-operator does: one in the virtual garden, and one in the
 // seed, which is also the cluster that the virtual garden runs in. The seed must be ready.
 func (g *Garden) InstallAdmission(ctx context.Context) error {

@@ -24,6 +24,8 @@ const (
 	available        = "available"
 	provisioned      = "provisioned"
 	hostLabel        = "environment.metal3.io"
+
+	annotationProvisionTime = "landscape/provision-time"
 )
 
 // Batch are hosts that are alike.
@@ -34,6 +36,8 @@ type Batch struct {
 	Count int
 	// Labels are the labels of each.
 	Labels map[string]string
+	// Provisioning is how long writing an image to a BareMetalHost takes. Default: that of all hosts of the inventory.
+	Provisioning time.Duration
 	// Retain is whether an IronCore server stays with its claim until Clean. BareMetalHosts are always cleaned.
 	Retain bool
 }
@@ -58,11 +62,17 @@ type Host struct {
 
 // MakeHosts makes BareMetalHosts, waits until they are available and returns their names.
 func (i *Inventory) MakeHosts(ctx context.Context, batch Batch) ([]string, error) {
-	var names []string
+	var (
+		names       []string
+		annotations map[string]string
+	)
+	if batch.Provisioning > 0 {
+		annotations = map[string]string{annotationProvisionTime: batch.Provisioning.String()}
+	}
 	for n := range batch.Count {
 		name := fmt.Sprintf("%s-%d", batch.Prefix, n+1)
 		names = append(names, name)
-		if err := i.CreateHost(ctx, name, batch.Labels, nil); err != nil {
+		if err := i.CreateHost(ctx, name, batch.Labels, annotations); err != nil {
 			return nil, fmt.Errorf("host %s: %w", name, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -116,6 +117,21 @@ func (j *Journal) HostsOf(consumer string) []string {
 		}
 	}
 	return hosts
+}
+
+// UsesOf returns the uses of all hosts by the consumers of a namespace.
+func (j *Journal) UsesOf(namespace string) []Use {
+	j.mutex.Lock()
+	defer j.mutex.Unlock()
+	var uses []Use
+	for _, host := range slices.Sorted(maps.Keys(j.uses)) {
+		for _, use := range j.uses[host] {
+			if strings.HasPrefix(use.Consumer, namespace+"/") {
+				uses = append(uses, use)
+			}
+		}
+	}
+	return uses
 }
 
 // Conflicts returns a line for each consumer that had several hosts at one time, and for each host that was taken from one

@@ -22,6 +22,9 @@ const (
 	annotationDeprovision = "landscape/deprovision-error"
 )
 
+// annotationProvisionTime of a host is how long writing an image to it takes, if it is not as long as for others.
+const annotationProvisionTime = "landscape/provision-time"
+
 // lookInterval is the time between two looks at an operation that takes no time.
 const lookInterval = 100 * time.Millisecond
 
@@ -99,7 +102,15 @@ func (o *operation) Provision(ctx context.Context, data provisioner.ProvisionDat
 		}
 	}
 	result, err := o.Provisioner.Provision(ctx, data, forceReboot)
-	return o.wait(result, o.hardware.provision), err
+	return o.wait(result, o.provisionTime()), err
+}
+
+// provisionTime is how long writing an image to the host takes.
+func (o *operation) provisionTime() time.Duration {
+	if own, err := time.ParseDuration(o.annotations[annotationProvisionTime]); err == nil {
+		return own
+	}
+	return o.hardware.provision
 }
 
 // Deprovision takes its time.

@@ -35,13 +35,13 @@ func (l *Lab) RotateInventory(ctx context.Context) error {
 	return l.Client.Update(ctx, secret)
 }
 
-// Migrated are the objects of the shoot that Operate is for.
-func Migrated() []extensionsv1alpha1.Object {
-	name := metav1.ObjectMeta{Namespace: TechnicalID, Name: ShootName}
+// Migrated are the objects of the shoot that Operate is for, in the order in which a shoot leaves a seed.
+func (s *Shoot) Migrated() []extensionsv1alpha1.Object {
+	name := metav1.ObjectMeta{Namespace: s.TechnicalID(), Name: s.name}
 	internal, external := name, name
-	internal.Name, external.Name = ShootName+"-internal", ShootName+"-external"
+	internal.Name, external.Name = s.name+"-internal", s.name+"-external"
 	return []extensionsv1alpha1.Object{
-		&extensionsv1alpha1.ControlPlane{ObjectMeta: name}, &extensionsv1alpha1.Infrastructure{ObjectMeta: name},
+		&extensionsv1alpha1.Worker{ObjectMeta: name}, &extensionsv1alpha1.ControlPlane{ObjectMeta: name}, &extensionsv1alpha1.Infrastructure{ObjectMeta: name},
 		&extensionsv1alpha1.DNSRecord{ObjectMeta: internal}, &extensionsv1alpha1.DNSRecord{ObjectMeta: external},
 	}
 }

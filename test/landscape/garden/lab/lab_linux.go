@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lab is a garden with sites of all platforms, and the shoot of example/openstack-vsphere-metal in it.
+// Package lab is a garden with sites of all platforms, and shoots like that of example/openstack-vsphere-metal in it.
 package lab
 
 import (
@@ -29,12 +29,6 @@ import (
 // Cloud, VC, Racks and Hall are the sites: OpenStack, vSphere, and bare metal with Metal3 and IronCore.
 const (
 	Cloud, VC, Racks, Hall = "cloud", "vc", "racks", "hall"
-)
-
-const (
-	// ShootName is the name of the shoot, TechnicalID its namespace in the seed and the prefix of what it has on the sites.
-	ShootName   = "hybrid"
-	TechnicalID = "shoot--" + garden.Project + "--" + ShootName
 )
 
 // ErrNotInstalled means that this machine has no DNS server for the records of the garden.

@@ -22,9 +22,9 @@ import (
 )
 
 // Machines are the names of the machines of the shoot by their provider IDs, which are those of running machines only.
-func (l *Lab) Machines(ctx context.Context) (map[string]string, error) {
+func (s *Shoot) Machines(ctx context.Context) (map[string]string, error) {
 	list := &machinev1alpha1.MachineList{}
-	if err := l.SeedClient.List(ctx, list, client.InNamespace(TechnicalID)); err != nil {
+	if err := s.lab.SeedClient.List(ctx, list, client.InNamespace(s.TechnicalID())); err != nil {
 		return nil, err
 	}
 	result := map[string]string{}
@@ -39,10 +39,10 @@ func (l *Lab) Machines(ctx context.Context) (map[string]string, error) {
 }
 
 // WaitNodes waits until each site has a number of nodes, all of them ready and initialised by the cloud controllers of their site.
-func (l *Lab) WaitNodes(ctx context.Context, tell func(string), want map[string]int) error {
-	return l.wait(ctx, tell, func(ctx context.Context) (bool, string, error) {
+func (s *Shoot) WaitNodes(ctx context.Context, tell func(string), want map[string]int) error {
+	return s.lab.wait(ctx, tell, func(ctx context.Context) (bool, string, error) {
 		nodes := &corev1.NodeList{}
-		if err := l.ShootClient(TechnicalID).List(ctx, nodes); err != nil {
+		if err := s.lab.ShootClient(s.TechnicalID()).List(ctx, nodes); err != nil {
 			return false, err.Error(), nil
 		}
 		have, missing := map[string]int{}, []string(nil)

@@ -24,39 +24,39 @@ import (
 
 const pollPeriod = time.Second
 
-// GetShoot reads the shoot.
-func (l *Lab) GetShoot(ctx context.Context) (*gardencorev1beta1.Shoot, error) {
+// Get reads the shoot.
+func (s *Shoot) Get(ctx context.Context) (*gardencorev1beta1.Shoot, error) {
 	shoot := &gardencorev1beta1.Shoot{}
-	return shoot, l.Client.Get(ctx, client.ObjectKey{Namespace: garden.Namespace, Name: ShootName}, shoot)
+	return shoot, s.lab.Client.Get(ctx, client.ObjectKey{Namespace: garden.Namespace, Name: s.name}, shoot)
 }
 
-// ChangeShoot changes the shoot. WaitShoot waits until it is reconciled.
-func (l *Lab) ChangeShoot(ctx context.Context, change func(*gardencorev1beta1.Shoot) error) error {
+// Change changes the shoot. Wait waits until it is reconciled.
+func (s *Shoot) Change(ctx context.Context, change func(*gardencorev1beta1.Shoot) error) error {
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		shoot, err := l.GetShoot(ctx)
+		shoot, err := s.Get(ctx)
 		if err != nil {
 			return err
 		}
 		if err := change(shoot); err != nil {
 			return err
 		}
-		return l.Client.Update(ctx, shoot)
+		return s.lab.Client.Update(ctx, shoot)
 	})
 }
 
-// AskShoot asks for an operation of the shoot, such as reconcile. WaitShoot waits until it is done.
-func (l *Lab) AskShoot(ctx context.Context, operation string) error {
-	return l.ChangeShoot(ctx, func(shoot *gardencorev1beta1.Shoot) error {
+// Ask asks for an operation of the shoot, such as reconcile. Wait waits until it is done.
+func (s *Shoot) Ask(ctx context.Context, operation string) error {
+	return s.Change(ctx, func(shoot *gardencorev1beta1.Shoot) error {
 		metav1.SetMetaDataAnnotation(&shoot.ObjectMeta, v1beta1constants.GardenerOperation, operation)
 		return nil
 	})
 }
 
-// WaitShoot waits until the current generation of the shoot is reconciled successfully, since a time at the earliest. It tells each
+// Wait waits until the current generation of the shoot is reconciled successfully, since a time at the earliest. It tells each
 // progress, among which are errors, after which gardenlet tries again.
-func (l *Lab) WaitShoot(ctx context.Context, since time.Time, tell func(string)) error {
-	return l.wait(ctx, tell, func(ctx context.Context) (bool, string, error) {
-		shoot, err := l.GetShoot(ctx)
+func (s *Shoot) Wait(ctx context.Context, since time.Time, tell func(string)) error {
+	return s.lab.wait(ctx, tell, func(ctx context.Context) (bool, string, error) {
+		shoot, err := s.Get(ctx)
 		if err != nil {
 			return false, "", err
 		}
@@ -74,9 +74,9 @@ func (l *Lab) WaitShoot(ctx context.Context, since time.Time, tell func(string))
 }
 
 // WaitCreated waits until the shoot is created. gardenlet may begin to reconcile it at once, as it completes its specification meanwhile.
-func (l *Lab) WaitCreated(ctx context.Context, tell func(string)) error {
-	return l.wait(ctx, tell, func(ctx context.Context) (bool, string, error) {
-		shoot, err := l.GetShoot(ctx)
+func (s *Shoot) WaitCreated(ctx context.Context, tell func(string)) error {
+	return s.lab.wait(ctx, tell, func(ctx context.Context) (bool, string, error) {
+		shoot, err := s.Get(ctx)
 		if err != nil {
 			return false, "", err
 		}
@@ -104,23 +104,23 @@ func describe(shoot *gardencorev1beta1.Shoot) string {
 	return text
 }
 
-// DeleteShoot deletes the shoot and waits until it is gone.
-func (l *Lab) DeleteShoot(ctx context.Context, tell func(string)) error {
-	if err := l.ChangeShoot(ctx, func(shoot *gardencorev1beta1.Shoot) error {
+// Delete deletes the shoot and waits until it is gone.
+func (s *Shoot) Delete(ctx context.Context, tell func(string)) error {
+	if err := s.Change(ctx, func(shoot *gardencorev1beta1.Shoot) error {
 		metav1.SetMetaDataAnnotation(&shoot.ObjectMeta, v1beta1constants.ConfirmationDeletion, "true")
 		return nil
 	}); err != nil {
 		return err
 	}
-	shoot, err := l.GetShoot(ctx)
+	shoot, err := s.Get(ctx)
 	if err != nil {
 		return err
 	}
-	if err := l.Client.Delete(ctx, shoot); err != nil {
+	if err := s.lab.Client.Delete(ctx, shoot); err != nil {
 		return err
 	}
-	return l.wait(ctx, tell, func(ctx context.Context) (bool, string, error) {
-		shoot, err := l.GetShoot(ctx)
+	return s.lab.wait(ctx, tell, func(ctx context.Context) (bool, string, error) {
+		shoot, err := s.Get(ctx)
 		if apierrors.IsNotFound(err) {
 			return true, "gone", nil
 		}

@@ -5,83 +5,70 @@
 package lab
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
-	securityv1alpha1 "github.com/gardener/gardener/pkg/apis/security/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden"
 )
 
-// folder is where the examples are in example/.
-const folder = "openstack-vsphere-metal/"
+// Hybrid is the name of the shoot on all platforms, Patient that of one whose hosts are slow.
+const Hybrid, Patient = "hybrid", "patient"
 
-// Pool is the name of the pool on all sites.
-const Pool = "mixed"
+// Pool is the name of the pool on all sites, SlowPool that of the pool with slow hosts.
+const Pool, SlowPool = "mixed", "slow"
 
 // zones are the zones of the pool on all sites.
 var zones = map[string]string{Cloud: "cloud-a", VC: "vc-1", Racks: "rack-1", Hall: "hall-1"}
 
-// CreateProfile creates the CloudProfile, and the credentials of all sites for shoots.
-func (l *Lab) CreateProfile(ctx context.Context) error {
-	profiles, err := garden.Example[*gardencorev1beta1.CloudProfile](folder + "20-cloudprofile.yaml")
-	if err != nil {
-		return err
-	}
-	config, err := codec.Decode[v1alpha1.CloudProfileConfig](profiles[0].Spec.ProviderConfig)
-	if err != nil {
-		return err
-	}
-	for i := range config.Sites {
-		l.locate(&config.Sites[i])
-	}
-	if profiles[0].Spec.ProviderConfig, err = codec.Encode(config); err != nil {
-		return err
-	}
-	name := metav1.ObjectMeta{Name: "hybrid", Namespace: garden.Namespace}
-	for _, object := range []client.Object{
-		profiles[0],
-		&corev1.Secret{ObjectMeta: name, StringData: l.secretData()},
-		&securityv1alpha1.CredentialsBinding{
-			ObjectMeta: name, Provider: securityv1alpha1.CredentialsBindingProvider{Type: garden.ProviderType},
-			CredentialsRef: corev1.ObjectReference{APIVersion: "v1", Kind: "Secret", Name: name.Name, Namespace: name.Namespace},
-		},
-	} {
-		if err := l.Client.Create(ctx, object); err != nil {
-			return fmt.Errorf("create %T: %w", object, err)
-		}
-	}
-	return nil
+// Shoot is a shoot of the lab, whether it exists or not.
+type Shoot struct {
+	lab  *Lab
+	name string
 }
 
-// secretData has the credentials of all sites.
-func (l *Lab) secretData() map[string]string {
-	result := map[string]string{}
-	for site, keys := range l.credentials {
-		for key, value := range keys {
-			result[site+"."+key] = value
-		}
-	}
-	return result
+// Shoot is the shoot with a name.
+func (l *Lab) Shoot(name string) *Shoot {
+	return &Shoot{lab: l, name: name}
 }
 
-// Shoot is the shoot of the example with some of its sites. It is not created yet.
-func (l *Lab) Shoot(sites ...string) (*gardencorev1beta1.Shoot, error) {
+// TechnicalID is its namespace in the seed and the prefix of what it has on the sites.
+func (s *Shoot) TechnicalID() string {
+	return "shoot--" + garden.Project + "--" + s.name
+}
+
+// Object is the shoot of the example with some of its sites, for its creation.
+func (s *Shoot) Object(sites ...string) (*gardencorev1beta1.Shoot, error) {
 	shoots, err := garden.Example[*gardencorev1beta1.Shoot](folder + "40-shoot.yaml")
 	if err != nil {
 		return nil, err
 	}
 	shoot := shoots[0]
-	shoot.Name, shoot.Namespace, shoot.Spec.CredentialsBindingName = ShootName, garden.Namespace, new("hybrid")
+	shoot.Name, shoot.Namespace, shoot.Spec.CredentialsBindingName = s.name, garden.Namespace, new("hybrid")
 	return shoot, SetSites(shoot, sites...)
+}
+
+// Slow is a shoot with a pool on slow hosts beside one that is as fast as all others.
+func (s *Shoot) Slow() (*gardencorev1beta1.Shoot, error) {
+	shoot, err := s.Object(Racks)
+	if err != nil {
+		return nil, err
+	}
+	config, err := codec.Decode[v1alpha1.ControlPlaneConfig](shoot.Spec.Provider.ControlPlaneConfig)
+	if err != nil {
+		return nil, err
+	}
+	config.DefaultSite = Racks
+	if shoot.Spec.Provider.ControlPlaneConfig, err = codec.Encode(config); err != nil {
+		return nil, err
+	}
+	slow := PoolOf(shoot).DeepCopy()
+	slow.Name, slow.Machine.Type = SlowPool, slowType
+	shoot.Spec.Provider.Workers = append(shoot.Spec.Provider.Workers, *slow)
+	return shoot, nil
 }
 
 // PoolOf is the pool of the shoot on all sites.

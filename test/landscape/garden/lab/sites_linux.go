@@ -24,8 +24,11 @@ const (
 	// provisioningTime is how long it takes to write an image to a host of Metal3, cleaningTime to clean it.
 	provisioningTime = 5 * time.Second
 	cleaningTime     = 3 * time.Second
+	// slowTime is how long that takes for hosts of the machine type slowType: longer than gardenlet waits for Workers.
+	slowTime = 10*time.Minute + 30*time.Second
+	slowType = "large"
 	// hosts is the number of hosts of each kind.
-	hosts = 3
+	hosts = 4
 )
 
 func (l *Lab) startOpenStack(ctx context.Context) error {
@@ -44,7 +47,7 @@ func (l *Lab) startOpenStack(ctx context.Context) error {
 		return err
 	}
 	// What a garden left that was killed is nobody's any more.
-	return l.OpenStack.Sweep(ctx, TechnicalID)
+	return l.OpenStack.Sweep(ctx, l.Shoot(Hybrid).TechnicalID())
 }
 
 func (l *Lab) startVCenter(ctx context.Context) error {
@@ -61,7 +64,7 @@ func (l *Lab) startVCenter(ctx context.Context) error {
 func (l *Lab) startInventory(ctx context.Context) error {
 	var err error
 	l.Inventory, err = metal.Start(ctx, metal.Options{
-		Dir: filepath.Join(l.options.Dir, "inventory"), Metal3: true, IronCore: true, IPAM: true, Provisioning: provisioningTime, Cleaning: cleaningTime,
+		Dir: filepath.Join(l.options.Dir, "inventory"), Metal3: true, IronCore: true, IPAM: true, Cleaning: cleaningTime,
 	})
 	if err != nil {
 		return err
@@ -79,8 +82,8 @@ func (l *Lab) startInventory(ctx context.Context) error {
 	if err := l.Inventory.MakePool(ctx, pool); err != nil {
 		return err
 	}
-	for _, size := range []string{"s", "l"} {
-		batch := metal.Batch{Prefix: "rack-1-" + size, Count: hosts, Labels: map[string]string{"rack": "r1", "size": size}}
+	for size, provisioning := range map[string]time.Duration{"s": provisioningTime, "l": slowTime} {
+		batch := metal.Batch{Prefix: "rack-1-" + size, Count: hosts, Labels: map[string]string{"rack": "r1", "size": size}, Provisioning: provisioning}
 		if _, err := l.Inventory.MakeHosts(ctx, batch); err != nil {
 			return err
 		}
@@ -96,23 +99,23 @@ func (l *Lab) startDNS(ctx context.Context) error {
 }
 
 // Left are all objects of the shoot on all sites, for people.
-func (l *Lab) Left(ctx context.Context) ([]string, error) {
+func (s *Shoot) Left(ctx context.Context) ([]string, error) {
 	var result []string
-	servers, err := l.OpenStack.Objects(ctx, TechnicalID)
+	servers, err := s.lab.OpenStack.Objects(ctx, s.TechnicalID())
 	if err != nil {
 		return nil, fmt.Errorf("look at OpenStack: %w", err)
 	}
 	for _, o := range servers {
 		result = append(result, o.String())
 	}
-	machines, err := l.VCenter.Objects(ctx, TechnicalID)
+	machines, err := s.lab.VCenter.Objects(ctx, s.TechnicalID())
 	if err != nil {
 		return nil, fmt.Errorf("look at the vCenter: %w", err)
 	}
 	for _, o := range machines {
 		result = append(result, o.String())
 	}
-	claims, err := l.Inventory.Objects(ctx, TechnicalID)
+	claims, err := s.lab.Inventory.Objects(ctx, s.TechnicalID())
 	if err != nil {
 		return nil, fmt.Errorf("look at the inventory: %w", err)
 	}
