@@ -22,14 +22,13 @@ if ! command -v "$(go env CC)" >/dev/null || [[ $(go env CGO_ENABLED) != 1 ]]; t
   race=()
 fi
 
-# Everything but a real Gardener, which takes eleven minutes of the machine for itself: it runs if it is asked for, and with `make garden`.
-packages="$(go list "${@:-./...}" | if [[ $# == 0 ]]; then grep -v /test/e2e$; else cat; fi)"
-integration="$(grep /test/integration/ <<<"$packages" || true)"
+packages="$(go list "${@:-./...}")"
+integration="$(grep -E '/test/(integration/|e2e$)' <<<"$packages" || true)"
 # Three suites run at the same time, as they wait most of the time. Those with the longest tests come first.
-longest="threeplatforms openstack faults twoplatforms shoot crash ccm sitehealth controlplane csi"
-garden="$(grep /test/e2e$ <<<"$packages" || true)"
-suites="$(for suite in $longest; do grep "/test/integration/$suite$" <<<"$integration" || true; done
-  grep -vE "/test/integration/(${longest// /|})$" <<<"$integration" || true)"
+longest="e2e integration/threeplatforms integration/openstack integration/faults integration/twoplatforms integration/shoot integration/crash
+  integration/ccm integration/sitehealth integration/controlplane integration/csi"
+suites="$(for suite in $longest; do grep "/test/$suite$" <<<"$integration" || true; done
+  grep -vE "/test/($(xargs <<<"$longest" | tr ' ' '|'))$" <<<"$integration" || true)"
 unit="$(grep -vE '/test/(integration/|e2e$)' <<<"$packages" || true)"
 concurrent="$(grep -E "$racy" <<<"$unit" || true)"
 others="$(comm -23 <(sort <<<"$unit") <(sort <<<"$concurrent"))"
@@ -37,7 +36,7 @@ others="$(comm -23 <(sort <<<"$unit") <(sort <<<"$concurrent"))"
 hack/landscape/build.sh >&2
 
 # Executables of ours that suites start are built once. Suites that are run by themselves build what they need.
-if [[ -n $integration$garden ]]; then
+if [[ -n $integration ]]; then
   HYBRID_EXECUTABLES="$(mktemp -d)"
   export HYBRID_EXECUTABLES
   trap 'rm -rf "$HYBRID_EXECUTABLES"' EXIT
@@ -54,7 +53,7 @@ stop() {
   hack/landscape/openstack/down.sh >&2
   rm -rf "$HYBRID_EXECUTABLES"
 }
-if [[ -n $integration$garden ]] && ! (: </dev/tcp/127.0.0.1/5000) 2>/dev/null; then
+if [[ -n $integration ]] && ! (: </dev/tcp/127.0.0.1/5000) 2>/dev/null; then
   trap stop EXIT
   hack/landscape/openstack/up.sh </dev/null >&2 &
   openstack=$!
@@ -72,5 +71,4 @@ run() {
   run "$others"
   started
   run -p 3 "$suites"
-  run "$garden"
 } </dev/null | go run ./hack/testtotals -o "${TOTALS_FILE:-/dev/stdout}"

@@ -13,8 +13,8 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 )
 
-// stepTimeout is how long most steps may take.
-const stepTimeout = 6 * time.Minute
+// stepTimeout is how long most steps may take, on a machine that runs other tests, too.
+const stepTimeout = 10 * time.Minute
 
 // taken is how long a step took.
 type taken struct {

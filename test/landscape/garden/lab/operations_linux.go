@@ -91,12 +91,12 @@ func (s *Shoot) WaitCreated(ctx context.Context, tell func(string)) error {
 	})
 }
 
-// describe is the last operation of a shoot with its errors.
+// describe is the last operation of a shoot, or with what errors it ended.
 func describe(shoot *gardencorev1beta1.Shoot) string {
 	last := shoot.Status.LastOperation
 	text := fmt.Sprintf("%s %s (%d%%)", last.Type, last.State, last.Progress)
 	if last.State == gardencorev1beta1.LastOperationStateProcessing {
-		text += ": " + last.Description
+		return text + ": " + last.Description // errors are those of the attempt before
 	}
 	for _, e := range shoot.Status.LastErrors {
 		text += "; " + strings.TrimSpace(e.Description)
