@@ -38,7 +38,7 @@ var defaultPatience = patience{
 }
 
 // errChanged ends a reconciliation of what the Worker was before.
-var errChanged = errors.New("the Worker has changed meanwhile")
+var errChanged = errors.New("a change of the Worker")
 
 // trigger is what makes the controller reconcile a Worker.
 type trigger struct {

@@ -266,6 +266,27 @@ var _ = Describe("Patience with slow machines", func() {
 		})
 	})
 
+	It("should know the timeout of Gardener's generic actuator, and write no error of an earlier attempt again", func(ctx SpecContext) {
+		f.create(ctx)
+		f.worker.Status.LastError = &gardencorev1beta1.LastError{Description: "machines are not ready after 9m30s"}
+		Expect(apiServer.Status().Update(ctx, f.worker)).To(Succeed())
+		pending := booting()
+		status := pending.Status
+		Expect(apiServer.Create(ctx, pending)).To(Succeed())
+		pending.Status = status
+		Expect(apiServer.Status().Update(ctx, pending)).To(Succeed())
+
+		impatient := f.actuator(time.Minute).(*actuator)
+		impatient.patience.total = 3 * time.Second
+		w := f.worker.DeepCopy()
+		Expect(impatient.Reconcile(ctx, logr.Discard(), w, f.cluster)).To(MatchError(And(
+			HavePrefix(`machines are not ready after 3s: site "racks": pool "a": machine "m-rack" is Pending (Creating machine on cloud provider): `),
+			ContainSubstring("context deadline exceeded"),
+		)))
+		Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(w), w)).To(Succeed())
+		Expect(w.Status.LastError).To(BeNil())
+	})
+
 	DescribeTable("should let gardenlet wait although the last reconciliation failed",
 		func(ctx SpecContext, prepare func(), expected bool) {
 			prepare()
