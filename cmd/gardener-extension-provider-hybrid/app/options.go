@@ -38,6 +38,9 @@ import (
 
 const (
 	defaultConcurrentReconciles = 5
+	// defaultConcurrentWorkers is higher because a Worker mostly waits for machines, up to 10 minutes, and because gardenlet
+	// reconciles 20 shoots at the same time by default.
+	defaultConcurrentWorkers = 20
 	// defaultConcurrentRecords is higher because a DNSRecord mostly waits for the name servers.
 	defaultConcurrentRecords = 20
 	// clientQPS and clientBurst limit the requests to the seed. The default of client-go, 5 a second, would let the shoots of a
@@ -84,7 +87,7 @@ func newOptions() *options {
 		general:        &extensionscmdcontroller.GeneralOptions{},
 		infrastructure: &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
 		controlplane:   &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
-		worker:         &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
+		worker:         &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentWorkers},
 		dnsrecord:      &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentRecords},
 		healthcheck:    &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
 		sitehealth:     &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},

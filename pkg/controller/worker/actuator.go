@@ -37,6 +37,7 @@ type actuator struct {
 	recorder     events.EventRecorder
 	resolver     resolver
 	remover      remover
+	patience     patience
 }
 
 // NewActuator creates a new Actuator that reconciles Workers.
@@ -58,6 +59,7 @@ func NewActuator(
 		recorder:   mgr.GetEventRecorder(v1alpha1.ExtensionName + "-worker"),
 		resolver:   resolver{machineClasses: machineClasses, timeout: resolveTimeout},
 		remover:    remover{machines: machines, timeout: removeTimeout},
+		patience:   defaultPatience,
 	}
 	if gardenCluster != nil {
 		a.gardenReader = gardenCluster.GetAPIReader()
@@ -65,10 +67,15 @@ func NewActuator(
 	return a
 }
 
-// Reconcile writes what can be resolved, keeps the rest as it is, and returns what could not be resolved at the end.
+// Reconcile writes what can be resolved, keeps the rest as it is, waits for the machines, and returns what could not be resolved at
+// the end. If the Worker changes meanwhile, it begins anew.
 func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) error {
 	d := a.newDelegate(log, w, c)
-	err := a.newGeneric(d).Reconcile(ctx, log, w, c)
+	started := triggerOf(w)
+	err := a.reconcileMachines(ctx, d, started)
+	if errors.Is(err, errChanged) {
+		return a.beginAnew(ctx, log, w, started)
+	}
 	return errorcodes.WithCodes(errors.Join(d.unresolved(), err, d.completeStatus(ctx), d.cleanUpSites(ctx)))
 }
 

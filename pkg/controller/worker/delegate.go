@@ -87,7 +87,10 @@ func (d *delegate) UpdateMachineImagesStatus(ctx context.Context) error {
 	if err := d.updateMachineImagesStatus(ctx, p); err != nil {
 		return err
 	}
-	return d.cleanUp(ctx, p)
+	if err := d.cleanUp(ctx, p); err != nil {
+		return err
+	}
+	return d.forgetLastError(ctx)
 }
 
 // PreReconcileHook has nothing to do.

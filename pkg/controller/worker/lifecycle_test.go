@@ -37,7 +37,7 @@ var _ = Describe("The life of a pool", func() {
 		Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(f.worker), current)).To(Succeed())
 		current.Spec = *f.worker.Spec.DeepCopy()
 		Expect(apiServer.Update(ctx, current)).To(Succeed())
-		Expect(f.actuator(time.Minute).Reconcile(ctx, logr.Discard(), f.worker.DeepCopy(), f.cluster)).To(Succeed())
+		Expect(f.actuator(time.Minute).Reconcile(ctx, logr.Discard(), current, f.cluster)).To(Succeed())
 		w := &extensionsv1alpha1.Worker{}
 		Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(f.worker), w)).To(Succeed())
 		return w

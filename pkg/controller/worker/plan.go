@@ -169,6 +169,11 @@ func (d *delegate) unresolved() error {
 	return errors.Join(errs...)
 }
 
+// allResolved reports whether no zone has an error.
+func (d *delegate) allResolved() bool {
+	return d.unresolved() == nil
+}
+
 // workerSite returns the pool's settings for a site; they are empty if there are none.
 func (p *pool) workerSite(siteName string) v1alpha1.WorkerSite {
 	if p.config != nil {

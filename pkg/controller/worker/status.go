@@ -100,3 +100,17 @@ func (d *delegate) completeStatus(ctx context.Context) error {
 	}
 	return nil
 }
+
+// forgetLastError takes the error of the last reconciliation out of the status if nothing is wrong up to the wait for machines.
+// gardenlet takes it for one of this reconciliation and would give up after 30 s, whatever the machines do.
+func (d *delegate) forgetLastError(ctx context.Context) error {
+	if d.worker.Status.LastError == nil || !d.allResolved() {
+		return nil
+	}
+	patch := client.MergeFrom(d.worker.DeepCopy())
+	d.worker.Status.LastError = nil
+	if err := d.client.Status().Patch(ctx, d.worker, patch); err != nil {
+		return fmt.Errorf("taking the last error out of the status of the Worker: %w", err)
+	}
+	return nil
+}
