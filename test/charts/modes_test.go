@@ -39,7 +39,7 @@ var (
 		"image": "registry.example.com/some:v1", "imagePullPolicy": "Always", "replicaCount": 2, "podLabels": map[string]any{"team": "a"},
 		"logLevel": "debug", "logFormat": "text", "disableControllers": []any{"worker"}, "disableWebhooks": []any{"network"},
 		"imageVectorOverwrite": "images:\n- name: some\n  repository: registry.example.com/some\n  tag: v1\n",
-		"controllers":          map[string]any{"ignoreOperationAnnotation": true, "worker": map[string]any{"concurrentSyncs": 20}},
+		"controllers":          map[string]any{"ignoreOperationAnnotation": true, "worker": map[string]any{"concurrentSyncs": 7}},
 		"resources":            map[string]any{"requests": map[string]any{"cpu": "1", "memory": "1Gi"}, "limits": map[string]any{"memory": "2Gi"}},
 		"vpa": map[string]any{"resourcePolicy": map[string]any{"minAllowed": map[string]any{"cpu": "20m", "memory": "128Mi"}},
 			"updatePolicy": map[string]any{"updateMode": "Recreate"}},
