@@ -167,34 +167,3 @@ func queriesOf(config corev1.ConfigMap) []string {
 	}
 	return queries
 }
-
-var (
-	selectors = regexp.MustCompile(`\{[^}]*\}|\[[^\]]*\]`)
-	grouping  = regexp.MustCompile(`\b(by|on|without|ignoring)\s*\([^)]*\)`)
-	labelList = regexp.MustCompile(`label_values\((\w+),[^)]*\)`)
-	words     = regexp.MustCompile(`[a-z][a-z0-9]*(_[a-z0-9]+)+|\bup\b|\bhybrid_machines\b`)
-	jobs      = regexp.MustCompile(`job=~?"([^"]+)"`)
-	functions = map[string]bool{"histogram_quantile": true}
-)
-
-// metricsOf are the names of metrics in a query.
-func metricsOf(query string) []string {
-	query = labelList.ReplaceAllString(query, "$1")
-	query = grouping.ReplaceAllString(selectors.ReplaceAllString(query, ""), "")
-	var names []string
-	for _, word := range words.FindAllString(query, -1) {
-		if !functions[word] {
-			names = append(names, word)
-		}
-	}
-	return names
-}
-
-// jobsOf are the names of jobs that a query selects.
-func jobsOf(query string) []string {
-	var names []string
-	for _, match := range jobs.FindAllStringSubmatch(query, -1) {
-		names = append(names, strings.Split(match[1], "|")...)
-	}
-	return names
-}
