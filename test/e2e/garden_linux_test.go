@@ -160,8 +160,7 @@ var _ = Describe("Gardener", Ordered, func() {
 		for _, object := range shoot.Migrated() {
 			Expect(l.Operate(ctx, object, v1beta1constants.GardenerOperationMigrate, gardencorev1beta1.LastOperationTypeMigrate, steps.tell)).To(Succeed())
 		}
-		Expect(shoot.SaveAndForgetMachines(ctx, steps.tell)).To(Succeed())
-		Expect(shoot.Machines(ctx)).To(BeEmpty())
+		Expect(shoot.MoveMachines(ctx, steps.tell)).To(Succeed())
 		for _, object := range slices.Backward(shoot.Migrated()) {
 			Expect(l.Operate(ctx, object, v1beta1constants.GardenerOperationRestore, gardencorev1beta1.LastOperationTypeRestore, steps.tell)).To(Succeed())
 		}

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -51,7 +52,7 @@ func AddToManagerWithOptions(ctx context.Context, mgr manager.Manager, opts AddO
 	return controlplane.Add(mgr, controlplane.AddArgs{
 		Actuator:                  a,
 		ControllerOptions:         opts.Controller,
-		Predicates:                controlplane.DefaultPredicates(ctx, mgr, opts.IgnoreOperationAnnotation),
+		Predicates:                append(controlplane.DefaultPredicates(ctx, mgr, opts.IgnoreOperationAnnotation), operation.Asked()),
 		Type:                      v1alpha1.ProviderType,
 		IgnoreOperationAnnotation: opts.IgnoreOperationAnnotation,
 		ExtensionClasses:          classes,

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/dns"
 )
 
@@ -64,7 +65,7 @@ func AddToManagerWithOptions(ctx context.Context, mgr manager.Manager, opts AddO
 	classes := slices.DeleteFunc(slices.Clone(opts.ExtensionClasses), func(class extensionsv1alpha1.ExtensionClass) bool {
 		return !supportedExtensionClasses.Has(class)
 	})
-	predicates := predicateutils.AddTypeAndClassPredicates(dnsrecord.DefaultPredicates(ctx, mgr, opts.IgnoreOperationAnnotation), classes,
+	predicates := predicateutils.AddTypeAndClassPredicates(append(dnsrecord.DefaultPredicates(ctx, mgr, opts.IgnoreOperationAnnotation), operation.Asked()), classes,
 		v1alpha1.DNSTypeDesignate, v1alpha1.DNSTypeRFC2136)
 
 	if opts.Controller.ReconciliationTimeout == 0 {

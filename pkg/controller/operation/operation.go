@@ -27,6 +27,13 @@ func Migrates(object extensionsv1alpha1.Object) bool {
 		Last(object) == gardencorev1beta1.LastOperationTypeMigrate
 }
 
+// Asked lets updates pass that may ask for an operation, which those of the status alone do not. Gardener's own predicates let all
+// updates pass as long as an operation is asked for: a restoration that fails, whose error stands in the status, would be tried again at
+// once and for ever.
+func Asked() predicate.Predicate {
+	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{})
+}
+
 // Changed lets updates pass that begin another kind of operation, such as the migration to another seed.
 func Changed() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {

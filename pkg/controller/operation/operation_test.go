@@ -52,4 +52,17 @@ var _ = Describe("Operation", func() {
 		Entry("but not of other objects", &corev1.Secret{}, &corev1.Secret{}, false),
 		Entry("but not of objects that became others", worker("", gardencorev1beta1.LastOperationTypeCreate), &corev1.Secret{}, false),
 	)
+
+	DescribeTable("should not be asked for by a status",
+		func(change func(*extensionsv1alpha1.Worker), expected bool) {
+			before := worker(v1beta1constants.GardenerOperationRestore, gardencorev1beta1.LastOperationTypeRestore)
+			after := before.DeepCopy()
+			change(after)
+			Expect(operation.Asked().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(Equal(expected))
+			Expect(operation.Asked().Create(event.CreateEvent{Object: after})).To(BeTrue())
+		},
+		Entry("such as an error", func(w *extensionsv1alpha1.Worker) { w.Status.LastError = &gardencorev1beta1.LastError{} }, false),
+		Entry("but by a specification", func(w *extensionsv1alpha1.Worker) { w.Generation++ }, true),
+		Entry("and by an annotation", func(w *extensionsv1alpha1.Worker) { w.Annotations[v1beta1constants.GardenerTimestamp] = "now" }, true),
+	)
 })

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -67,7 +68,7 @@ func AddToManagerWithOptions(ctx context.Context, mgr manager.Manager, opts AddO
 	return worker.Add(ctx, mgr, worker.AddArgs{
 		Actuator:          NewActuator(mgr, opts.GardenCluster, opts.Platforms, opts.Machines, opts.ResolveTimeout),
 		ControllerOptions: opts.Controller,
-		Predicates:        worker.DefaultPredicates(ctx, mgr, opts.IgnoreOperationAnnotation),
+		Predicates:        append(worker.DefaultPredicates(ctx, mgr, opts.IgnoreOperationAnnotation), operation.Asked()),
 		Type:              v1alpha1.ProviderType,
 		ExtensionClasses: slices.DeleteFunc(slices.Clone(opts.ExtensionClasses), func(class extensionsv1alpha1.ExtensionClass) bool {
 			return !supportedExtensionClasses.Has(class)

@@ -8,7 +8,10 @@ import (
 	"context"
 	"fmt"
 
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	"github.com/gardener/gardener/pkg/extensions"
 	"github.com/gardener/gardener/pkg/utils/gardener/shootstate"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -21,9 +24,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// SaveAndForgetMachines does what gardenlet does with the machines of a shoot that leaves its seed, after the migration of its Worker: it
-// ends machine-controller-manager, saves the ShootState in the garden, and deletes the machines' objects without the machines.
-func (s *Shoot) SaveAndForgetMachines(ctx context.Context, tell func(string)) error {
+// MoveMachines does what gardenlet does with the machines of a shoot that moves to another seed, between the migration of its Worker and
+// the restoration: it ends machine-controller-manager, saves the ShootState in the garden, deletes the machines' objects without the
+// machines, and gives the Worker their state.
+func (s *Shoot) MoveMachines(ctx context.Context, tell func(string)) error {
 	if err := s.endMachineControllerManager(ctx, tell); err != nil {
 		return err
 	}
@@ -41,7 +45,15 @@ func (s *Shoot) SaveAndForgetMachines(ctx context.Context, tell func(string)) er
 			return err
 		}
 	}
-	return nil
+	state := &gardencorev1beta1.ShootState{}
+	if err := s.lab.Client.Get(ctx, client.ObjectKeyFromObject(shoot), state); err != nil {
+		return err
+	}
+	worker := &extensionsv1alpha1.Worker{}
+	if err := s.lab.SeedClient.Get(ctx, client.ObjectKey{Namespace: s.TechnicalID(), Name: s.name}, worker); err != nil {
+		return err
+	}
+	return extensions.RestoreWorkerState(ctx, s.lab.SeedClient, state, worker)
 }
 
 func (s *Shoot) endMachineControllerManager(ctx context.Context, tell func(string)) error {
