@@ -32,6 +32,7 @@ var _ = Describe("Gardener", Ordered, func() {
 		l        *lab.Lab
 		first    = []string{lab.Cloud, lab.VC, lab.Racks}
 		machines map[string]string
+		allowed  garden.Permissions
 	)
 
 	BeforeAll(func(ctx SpecContext) {
@@ -179,9 +180,20 @@ var _ = Describe("Gardener", Ordered, func() {
 		Expect(l.WaitNodes(ctx, steps.tell, map[string]int{lab.Cloud: 1, lab.VC: 1, lab.Racks: 1, lab.Hall: 1})).To(Succeed())
 	})
 
+	steps.step("What our executables may do", func(ctx SpecContext) {
+		var err error
+		allowed, err = l.Permissions(ctx, l.ShootClient(lab.TechnicalID))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(allowed).To(HaveEach(Not(BeEmpty())))
+	})
+
 	steps.step("Delete the shoot: nothing is left in the garden, the seed and on any site", func(ctx SpecContext) {
 		Expect(l.DeleteShoot(ctx, steps.tell)).To(Succeed())
 		Expect(client.IgnoreNotFound(l.SeedClient.Get(ctx, client.ObjectKey{Name: lab.TechnicalID}, &corev1.Namespace{}))).To(Succeed())
 		Expect(l.Left(ctx)).To(BeEmpty())
+	})
+
+	steps.step("All that our executables may do was needed", func(SpecContext) {
+		Expect(l.Unused(allowed)).To(BeEmpty())
 	})
 })

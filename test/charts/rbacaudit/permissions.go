@@ -47,12 +47,23 @@ func Permissions(objects []*unstructured.Unstructured) ([]Permission, error) {
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, role); err != nil {
 			return nil, fmt.Errorf("%s %s: %w", o.GetKind(), o.GetName(), err)
 		}
-		for _, rule := range role.Rules {
-			if slices.Contains(slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs), rbacv1.VerbAll) {
-				return nil, fmt.Errorf("%s %s: a rule says *", o.GetKind(), o.GetName())
-			}
-			permissions = append(permissions, ofRule(role, rule)...)
+		of, err := OfRole(role)
+		if err != nil {
+			return nil, fmt.Errorf("%s %w", o.GetKind(), err)
 		}
+		permissions = append(permissions, of...)
+	}
+	return permissions, nil
+}
+
+// OfRole returns what a ClusterRole allows, or a Role if it has a namespace. Rules that say * are an error.
+func OfRole(role *rbacv1.ClusterRole) ([]Permission, error) {
+	var permissions []Permission
+	for _, rule := range role.Rules {
+		if slices.Contains(slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs), rbacv1.VerbAll) {
+			return nil, fmt.Errorf("%s: a rule says *", role.Name)
+		}
+		permissions = append(permissions, ofRule(role, rule)...)
 	}
 	return permissions, nil
 }
