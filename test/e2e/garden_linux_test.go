@@ -32,7 +32,6 @@ var _ = Describe("Gardener", Ordered, func() {
 		l        *lab.Lab
 		first    = []string{lab.Cloud, lab.VC, lab.Racks}
 		machines map[string]string
-		allowed  garden.Permissions
 	)
 
 	BeforeAll(func(ctx SpecContext) {
@@ -148,6 +147,7 @@ var _ = Describe("Gardener", Ordered, func() {
 	})
 
 	steps.step("Migrate and restore infrastructure, control plane and records", func(ctx SpecContext) {
+		Expect(garden.Unknown(ctx, l.ShootClient(lab.TechnicalID))).To(BeEmpty())
 		Expect(l.Forbidden()).To(BeEmpty()) // later, permissions may end before the processes that have them
 		before, err := l.Left(ctx)
 		Expect(err).NotTo(HaveOccurred())
@@ -180,20 +180,13 @@ var _ = Describe("Gardener", Ordered, func() {
 		Expect(l.WaitNodes(ctx, steps.tell, map[string]int{lab.Cloud: 1, lab.VC: 1, lab.Racks: 1, lab.Hall: 1})).To(Succeed())
 	})
 
-	steps.step("What our executables may do", func(ctx SpecContext) {
-		var err error
-		allowed, err = l.Permissions(ctx, l.ShootClient(lab.TechnicalID))
-		Expect(err).NotTo(HaveOccurred())
-		Expect(allowed).To(HaveEach(Not(BeEmpty())))
-	})
-
 	steps.step("Delete the shoot: nothing is left in the garden, the seed and on any site", func(ctx SpecContext) {
 		Expect(l.DeleteShoot(ctx, steps.tell)).To(Succeed())
 		Expect(client.IgnoreNotFound(l.SeedClient.Get(ctx, client.ObjectKey{Name: lab.TechnicalID}, &corev1.Namespace{}))).To(Succeed())
 		Expect(l.Left(ctx)).To(BeEmpty())
 	})
 
-	steps.step("All that our executables may do was needed", func(SpecContext) {
-		Expect(l.Unused(allowed)).To(BeEmpty())
+	steps.step("All that our extension and the admission component may do was needed", func(ctx SpecContext) {
+		Expect(l.Unused(ctx)).To(BeEmpty())
 	})
 })

@@ -86,7 +86,8 @@ func ofRule(role *rbacv1.ClusterRole, rule rbacv1.PolicyRule) []Permission {
 	return permissions
 }
 
-// Unused returns the permissions that no request needed. Who watches needs the permission to list, too.
+// Unused returns the permissions that no request needed. Who watches needs the permission to list, too, and who creates events the one to
+// patch them, which is done when they happen again.
 func Unused(permissions []Permission, requests []Request) []Permission {
 	return slices.DeleteFunc(slices.Clone(permissions), func(p Permission) bool { return slices.ContainsFunc(requests, p.allows) })
 }
@@ -98,6 +99,7 @@ func Forbidden(requests []Request) []Request {
 
 func (p Permission) allows(r Request) bool {
 	return p.APIGroup == r.APIGroup && p.Resource == r.Resource &&
-		(p.Verb == r.Verb || p.Verb == "list" && r.Verb == "watch" || p.Verb == "watch" && r.Verb == "list") &&
+		(p.Verb == r.Verb || p.Verb == "list" && r.Verb == "watch" || p.Verb == "watch" && r.Verb == "list" ||
+			p.Resource == "events" && p.Verb == "patch" && r.Verb == "create") &&
 		(p.Namespace == "" || p.Namespace == r.Namespace) && (p.Name == "" || p.Name == r.Name)
 }

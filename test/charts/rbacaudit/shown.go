@@ -14,7 +14,7 @@ type Suite string
 
 // The suites, and what only happens there.
 const (
-	// Pools removes zones and pools, changes images, and keeps the zones of a site that does not answer.
+	// Pools removes zones and pools, changes images, keeps zones whose image is missing, and has a machine-controller-manager that is stuck.
 	Pools Suite = "test/integration/shoot"
 	// Moves restores a Worker in another seed.
 	Moves Suite = "test/integration/threeplatforms"
@@ -29,6 +29,9 @@ var shown = map[Suite][]string{
 		"get machinedeployments.machine.sapcloud.io" + ofExtension,
 		"delete machineclasses.machine.sapcloud.io" + ofExtension,
 		"delete machinedeployments.machine.sapcloud.io" + ofExtension,
+		"list pods" + ofExtension,
+		"watch pods" + ofExtension,
+		"delete pods" + ofExtension,
 	},
 	Moves: {
 		"create machines.machine.sapcloud.io" + ofExtension,

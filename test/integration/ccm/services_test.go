@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
 
 const (
@@ -211,4 +212,8 @@ var _ = Describe("Services", Ordered, func() {
 		Consistently(func() []string { return get(ctx, "foreign").Finalizers }).WithContext(ctx).WithTimeout(5 * time.Second).Should(ConsistOf(finalizer))
 		Expect(m.process.Check()).To(Succeed())
 	}, SpecTimeout(4*time.Minute))
+
+	It("and nodes should need all permissions of the chart and no other", func(ctx SpecContext) {
+		Expect(landscape.Unused(ctx, administrator(), auditLog, user)).To(BeEmpty())
+	})
 })
