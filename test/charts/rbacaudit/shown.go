@@ -18,9 +18,14 @@ const (
 	Pools Suite = "test/integration/shoot"
 	// Moves restores a Worker in another seed.
 	Moves Suite = "test/integration/threeplatforms"
+	// Reviews has bindings of all kinds, also some that the cache of the admission component does not have.
+	Reviews Suite = "test/integration/admission"
 )
 
-const ofExtension = " of extensions.gardener.cloud:provider-hybrid"
+const (
+	ofExtension = " of extensions.gardener.cloud:provider-hybrid"
+	ofAdmission = " of extensions.gardener.cloud:admission-hybrid"
+)
 
 // shown are the permissions that suites show to be used, as Permission.String tells them.
 var shown = map[Suite][]string{
@@ -36,6 +41,11 @@ var shown = map[Suite][]string{
 	Moves: {
 		"create machines.machine.sapcloud.io" + ofExtension,
 		"create machinesets.machine.sapcloud.io" + ofExtension,
+	},
+	Reviews: {
+		"get secretbindings.core.gardener.cloud" + ofAdmission,
+		"get credentialsbindings.security.gardener.cloud" + ofAdmission,
+		"get internalsecrets.core.gardener.cloud" + ofAdmission,
 	},
 }
 
