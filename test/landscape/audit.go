@@ -62,5 +62,5 @@ func (a Audited) WritePolicy(path string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, content, 0o600)
+	return os.WriteFile(path, content, 0o644) // #nosec G306 -- processes of other users read it
 }
