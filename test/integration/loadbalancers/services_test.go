@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -94,6 +95,21 @@ var _ = Describe("Load balancers on nodes", func() {
 
 	It("should do with the permissions that they have, and need all of them", func(ctx SpecContext) {
 		for site := range controllers {
+			By("restoring what somebody changed")
+			state := &unstructured.Unstructured{}
+			state.SetAPIVersion("metallb.io/v1beta1")
+			state.SetKind("ConfigurationState")
+			state.SetNamespace("metallb-" + site)
+			state.SetName("controller")
+			Expect(shoot.Client.Get(ctx, client.ObjectKeyFromObject(state), state)).To(Succeed())
+			Expect(state.GetLabels()).NotTo(BeEmpty())
+			state.SetLabels(nil)
+			Expect(shoot.Client.Update(ctx, state)).To(Succeed())
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shoot.Client.Get(ctx, client.ObjectKeyFromObject(state), state)).To(Succeed())
+				g.Expect(state.GetLabels()).NotTo(BeEmpty())
+			}, "30s").Should(Succeed())
+
 			Expect(shoot.Unused(ctx, account(site))).To(BeEmpty())
 		}
 	})
