@@ -18,7 +18,7 @@ const (
 	Pools Suite = "test/integration/shoot"
 	// Moves restores a Worker in another seed.
 	Moves Suite = "test/integration/threeplatforms"
-	// Reviews has bindings of all kinds, also some that the cache of the admission component does not have.
+	// Reviews has bindings of all kinds, also some that the cache of the admission component does not have, and an old certificate of it.
 	Reviews Suite = "test/integration/admission"
 )
 
@@ -46,6 +46,7 @@ var shown = map[Suite][]string{
 		"get secretbindings.core.gardener.cloud" + ofAdmission,
 		"get credentialsbindings.security.gardener.cloud" + ofAdmission,
 		"get internalsecrets.core.gardener.cloud" + ofAdmission,
+		"delete secrets of gardener-extension-admission-hybrid",
 	},
 }
 

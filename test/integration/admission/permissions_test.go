@@ -11,17 +11,30 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"time"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	secretsmanager "github.com/gardener/gardener/pkg/utils/secrets/manager"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/charts/rbacaudit"
 )
+
+// oldCertificate is one of the webhooks' that another has replaced.
+var oldCertificate = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "garden", Name: "old-certificate", Labels: map[string]string{
+	secretsmanager.LabelKeyManagedBy: secretsmanager.LabelValueSecretsManager, secretsmanager.LabelKeyManagerIdentity: binary + "-webhook",
+	secretsmanager.LabelKeyName: "old-certificate",
+}}}
+
+var _ = beforeWebhooks(func(ctx context.Context) { Expect(garden.Client.Create(ctx, oldCertificate.DeepCopy())).To(Succeed()) })
 
 // review sends a Shoot to the webhook that validates Shoots without asking Gardener's own plugins before.
 func review(ctx context.Context, shoot *gardencorev1beta1.Shoot) *admissionv1.AdmissionResponse {
@@ -78,6 +91,11 @@ var _ = Describe("Permissions", Ordered, func() {
 		binding := newCredentialsBinding("internal", "core.gardener.cloud/v1beta1", "InternalSecret", "good")
 		Expect(garden.Client.Create(ctx, binding)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(garden.Client.Delete(ctx, binding)).To(Succeed()) })
+	})
+
+	It("allow to delete old certificates", func(ctx SpecContext) {
+		Eventually(func() error { return garden.Client.Get(ctx, client.ObjectKeyFromObject(oldCertificate), &corev1.Secret{}) }).
+			WithTimeout(30 * time.Second).Should(MatchError(apierrors.IsNotFound, "not found"))
 	})
 
 	It("are no others than are needed", func(ctx SpecContext) {
