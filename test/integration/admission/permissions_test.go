@@ -94,7 +94,9 @@ var _ = Describe("Permissions", Ordered, func() {
 	})
 
 	It("allow to delete old certificates", func(ctx SpecContext) {
-		Eventually(func() error { return garden.Client.Get(ctx, client.ObjectKeyFromObject(oldCertificate), &corev1.Secret{}) }).
+		Eventually(func() error {
+			return garden.Client.Get(ctx, client.ObjectKeyFromObject(oldCertificate), &corev1.Secret{})
+		}).
 			WithTimeout(30 * time.Second).Should(MatchError(apierrors.IsNotFound, "not found"))
 	})
 
