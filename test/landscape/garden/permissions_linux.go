@@ -42,10 +42,13 @@ var elsewhere = map[string]string{
 	"csi-cinder-controller":    "test/integration/csi",
 	"csi-snapshot-controller":  "test/integration/csi",
 	"local-volumes-controller": "test/integration/volumes",
+	"metallb-controller":       "test/integration/loadbalancers",
 	// The simulated vCenter has no volumes that could be attached, and nodes are played. The rules are those of the driver's own manifests
 	// as far as hack/vsphere-csi.sh needs them.
 	"csi-vsphere-controller": "nobody",
 	"csi-vsphere-node":       "nobody",
+	// MetalLB's speakers answer on the network of nodes, which are played.
+	"metallb-speaker": "nobody",
 }
 
 // Unknown are the service accounts with roles of ours in a shoot of which nothing says who shows that all rules are needed.
