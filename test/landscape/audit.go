@@ -20,13 +20,19 @@ type auditPolicy struct {
 }
 
 type auditRule struct {
-	Level string   `json:"level"`
-	Users []string `json:"users,omitempty"`
+	Level      string   `json:"level"`
+	Users      []string `json:"users,omitempty"`
+	UserGroups []string `json:"userGroups,omitempty"`
+}
+
+// Audited are those whose requests a kube-apiserver logs: users by name, and groups of users.
+type Audited struct {
+	Users, Groups []string
 }
 
 // Audit lets kube-apiserver log who of the users asked for what. The path is that of the log. It must be called before Start.
 func (c *Cluster) Audit(path string, users ...string) error {
-	args, err := AuditArgs(c.certificates, path, users...)
+	args, err := Audited{Users: users}.Args(c.certificates, path)
 	if err != nil {
 		return err
 	}
@@ -34,16 +40,27 @@ func (c *Cluster) Audit(path string, users ...string) error {
 	return nil
 }
 
-// AuditArgs are arguments that let a kube-apiserver log who of the users asked for what, as rbacaudit reads it. The audit policy is written
-// to the folder, the path is that of the log.
-func AuditArgs(dir, path string, users ...string) ([]string, error) {
-	policy, err := yaml.Marshal(auditPolicy{
-		APIVersion: "audit.k8s.io/v1", Kind: "Policy", OmitStages: []string{"RequestReceived"},
-		Rules: []auditRule{{Level: "Metadata", Users: users}, {Level: "None"}},
-	})
-	if err != nil {
-		return nil, err
-	}
+// Args are arguments that let a kube-apiserver log who asked for what, as rbacaudit reads it. The audit policy is written to the folder,
+// the path is that of the log.
+func (a Audited) Args(dir, path string) ([]string, error) {
 	file := filepath.Join(dir, "audit-policy.yaml")
-	return []string{"--audit-policy-file=" + file, "--audit-log-path=" + path}, os.WriteFile(file, policy, 0o600)
+	// Requests of an hour are in one file: what is in older files is not read.
+	return []string{"--audit-policy-file=" + file, "--audit-log-path=" + path, "--audit-log-maxsize=2000"}, a.WritePolicy(file)
+}
+
+// WritePolicy writes the audit policy alone.
+func (a Audited) WritePolicy(path string) error {
+	policy := auditPolicy{APIVersion: "audit.k8s.io/v1", Kind: "Policy", OmitStages: []string{"RequestReceived"}}
+	if len(a.Users) > 0 {
+		policy.Rules = append(policy.Rules, auditRule{Level: "Metadata", Users: a.Users})
+	}
+	if len(a.Groups) > 0 {
+		policy.Rules = append(policy.Rules, auditRule{Level: "Metadata", UserGroups: a.Groups})
+	}
+	policy.Rules = append(policy.Rules, auditRule{Level: "None"})
+	content, err := yaml.Marshal(policy)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, content, 0o644) // #nosec G306 -- processes of other users read it
 }

@@ -32,6 +32,8 @@ type Options struct {
 	DriverArgs []string
 	// ExtensionArgs are further arguments of the extension.
 	ExtensionArgs []string
+	// Audited are users whose requests are logged beside those of the extension.
+	Audited []string
 }
 
 // Landscape is a cluster with the controllers that work on it.
@@ -71,7 +73,7 @@ func New(o Options) (*Landscape, error) {
 			return nil, err
 		}
 	}
-	if l.access, err = newAccess(o.Dir, cluster); err != nil {
+	if l.access, err = newAccess(o.Dir, cluster, o.Audited...); err != nil {
 		return nil, err
 	}
 	l.MCM, l.Driver, l.Extension, err = controllers(o, cluster, l.access.kubeconfig)

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -35,9 +36,9 @@ type access struct {
 }
 
 // newAccess prepares the extension's access to a cluster that was not started yet.
-func newAccess(dir string, c *Cluster) (access, error) {
+func newAccess(dir string, c *Cluster, audited ...string) (access, error) {
 	a := access{kubeconfig: filepath.Join(dir, "extension.kubeconfig"), log: filepath.Join(dir, "logs", "extension-audit.log")}
-	return a, c.Audit(a.log, extensionUser)
+	return a, c.Audit(a.log, append([]string{extensionUser}, audited...)...)
 }
 
 // grant creates the roles of the extension's chart and writes its kubeconfig.
@@ -46,13 +47,8 @@ func (a access) grant(ctx context.Context, cluster *Cluster, c client.Client) er
 	if err != nil {
 		return err
 	}
-	for _, o := range objects {
-		if o.GroupVersionKind().Group != "rbac.authorization.k8s.io" {
-			continue
-		}
-		if err := c.Create(ctx, o); client.IgnoreAlreadyExists(err) != nil {
-			return err
-		}
+	if err := CreateRoles(ctx, c, objects); err != nil {
+		return err
 	}
 	pair, err := cluster.ClientCertificate(extensionUser)
 	if err != nil {
@@ -67,6 +63,43 @@ func (a access) grant(ctx context.Context, cluster *Cluster, c client.Client) er
 	}}
 	config.Contexts[config.CurrentContext].AuthInfo = extensionName
 	return clientcmd.WriteToFile(*config, a.kubeconfig)
+}
+
+// CreateRoles creates the service accounts of charts, their roles and the bindings.
+func CreateRoles(ctx context.Context, c client.Client, objects []*unstructured.Unstructured) error {
+	for _, o := range objects {
+		if o.GetKind() != "ServiceAccount" && o.GroupVersionKind().Group != rbacv1.GroupName {
+			continue
+		}
+		if err := c.Create(ctx, o); client.IgnoreAlreadyExists(err) != nil {
+			return fmt.Errorf("create %s %s: %w", o.GetKind(), o.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// Unused are the permissions that a user has in a cluster by its roles and had no use for until now, as an audit log tells. An error names
+// requests that were forbidden.
+func Unused(ctx context.Context, c client.Reader, log, user string) ([]rbacaudit.Permission, error) {
+	bindings, err := rbacaudit.Bindings(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	permissions, err := rbacaudit.Granted(bindings, user)
+	if err != nil {
+		return nil, err
+	}
+	requests, err := rbacaudit.ReadFile(log, user)
+	if err != nil {
+		return nil, err
+	}
+	if forbidden := rbacaudit.Forbidden(requests); len(forbidden) > 0 {
+		return nil, fmt.Errorf("%s may not %v", user, forbidden)
+	}
+	if len(permissions) == 0 {
+		return nil, fmt.Errorf("%s has no roles", user)
+	}
+	return rbacaudit.Unused(permissions, requests), nil
 }
 
 // requests are what the extension asked for until now.
@@ -113,4 +146,9 @@ func (l *Landscape) UnusedPermissions() ([]rbacaudit.Permission, error) {
 		return nil, err
 	}
 	return rbacaudit.Unused(permissions, requests), nil
+}
+
+// Unused is Unused for a user in Options.Audited.
+func (l *Landscape) Unused(ctx context.Context, user string) ([]rbacaudit.Permission, error) {
+	return Unused(ctx, l.Client, l.access.log, user)
 }

@@ -47,12 +47,23 @@ func Permissions(objects []*unstructured.Unstructured) ([]Permission, error) {
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, role); err != nil {
 			return nil, fmt.Errorf("%s %s: %w", o.GetKind(), o.GetName(), err)
 		}
-		for _, rule := range role.Rules {
-			if slices.Contains(slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs), rbacv1.VerbAll) {
-				return nil, fmt.Errorf("%s %s: a rule says *", o.GetKind(), o.GetName())
-			}
-			permissions = append(permissions, ofRule(role, rule)...)
+		of, err := OfRole(role)
+		if err != nil {
+			return nil, fmt.Errorf("%s %w", o.GetKind(), err)
 		}
+		permissions = append(permissions, of...)
+	}
+	return permissions, nil
+}
+
+// OfRole returns what a ClusterRole allows, or a Role if it has a namespace. Rules that say * are an error.
+func OfRole(role *rbacv1.ClusterRole) ([]Permission, error) {
+	var permissions []Permission
+	for _, rule := range role.Rules {
+		if slices.Contains(slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs), rbacv1.VerbAll) {
+			return nil, fmt.Errorf("%s: a rule says *", role.Name)
+		}
+		permissions = append(permissions, ofRule(role, rule)...)
 	}
 	return permissions, nil
 }
@@ -75,7 +86,8 @@ func ofRule(role *rbacv1.ClusterRole, rule rbacv1.PolicyRule) []Permission {
 	return permissions
 }
 
-// Unused returns the permissions that no request needed. Who watches needs the permission to list, too.
+// Unused returns the permissions that no request needed. Who watches needs the permission to list, too, and who creates events the one to
+// patch them, which is done when they happen again.
 func Unused(permissions []Permission, requests []Request) []Permission {
 	return slices.DeleteFunc(slices.Clone(permissions), func(p Permission) bool { return slices.ContainsFunc(requests, p.allows) })
 }
@@ -87,6 +99,7 @@ func Forbidden(requests []Request) []Request {
 
 func (p Permission) allows(r Request) bool {
 	return p.APIGroup == r.APIGroup && p.Resource == r.Resource &&
-		(p.Verb == r.Verb || p.Verb == "list" && r.Verb == "watch" || p.Verb == "watch" && r.Verb == "list") &&
+		(p.Verb == r.Verb || p.Verb == "list" && r.Verb == "watch" || p.Verb == "watch" && r.Verb == "list" ||
+			p.Resource == "events" && p.Verb == "patch" && r.Verb == "create") &&
 		(p.Namespace == "" || p.Namespace == r.Namespace) && (p.Name == "" || p.Name == r.Name)
 }

@@ -10,7 +10,10 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/yaml"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/charts/rbacaudit"
@@ -25,6 +28,7 @@ kind: ClusterRole
 metadata: {name: all}
 rules:
 - {apiGroups: [""], resources: [secrets], verbs: [get, list, watch]}
+- {apiGroups: [""], resources: [events], verbs: [create, patch]}
 - {apiGroups: [apps], resources: [deployments, deployments/scale], verbs: [patch]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
@@ -37,6 +41,36 @@ rules:
 apiVersion: v1
 kind: Secret
 metadata: {name: no-role}
+`
+
+	bound = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: kubernetes, labels: {kubernetes.io/bootstrapping: rbac-defaults}}
+rules:
+- {apiGroups: [""], resources: [pods], verbs: [get]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: all}
+roleRef: {kind: ClusterRole, name: all}
+subjects:
+- {kind: ServiceAccount, name: some, namespace: garden}
+- {kind: User, name: somebody}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: kubernetes}
+roleRef: {kind: ClusterRole, name: kubernetes}
+subjects:
+- {kind: ServiceAccount, name: some, namespace: garden}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: own, namespace: garden}
+roleRef: {kind: Role, name: own}
+subjects:
+- {kind: ServiceAccount, name: some, namespace: garden}
 `
 )
 
@@ -126,12 +160,38 @@ var _ = Describe("Permissions", func() {
 		Entry("none", ""),
 		Entry("of an object", done("get", `"resource":"secrets","namespace":"a","name":"b"`), "get secrets of all"),
 		Entry("that list, which watches do", done("list", `"resource":"secrets"`), "list secrets of all", "watch secrets of all"),
+		Entry("of events, which happen again", done("create", `"resource":"events","namespace":"a","name":"b"`), "create events of all", "patch events of all"),
 		Entry("of a subresource", done("patch", `"resource":"deployments","subresource":"scale","apiGroup":"apps"`), "patch deployments/scale.apps of all"),
 		Entry("of another group", done("get", `"resource":"secrets","apiGroup":"other"`)),
 		Entry("of one name", done("update", `"resource":"leases","apiGroup":"coordination.k8s.io","namespace":"garden","name":"two"`), "update leases.coordination.k8s.io two of own"),
 		Entry("in another namespace", done("update", `"resource":"leases","apiGroup":"coordination.k8s.io","namespace":"other","name":"two"`)),
 		Entry("that create", done("create", `"resource":"leases","apiGroup":"coordination.k8s.io","namespace":"garden","name":"two"`), "create leases.coordination.k8s.io of own"),
 	)
+
+	It("should tell which suite shows that they are used", func() {
+		p := rbacaudit.Permission{Role: "extensions.gardener.cloud:provider-hybrid", Verb: "create", APIGroup: "machine.sapcloud.io", Resource: "machines"}
+		Expect(rbacaudit.ShownBy(p)).To(Equal(rbacaudit.Moves))
+		Expect(rbacaudit.Moves.Missing(append(all(), p))).To(ConsistOf(p))
+		Expect(rbacaudit.Pools.Missing(append(all(), p))).To(BeEmpty())
+		p.Role = "other"
+		Expect(rbacaudit.ShownBy(p)).To(BeEmpty())
+	})
+
+	It("should be those of the roles that a service account is bound to", func(ctx SpecContext) {
+		scheme := runtime.NewScheme()
+		Expect(rbacv1.AddToScheme(scheme)).To(Succeed())
+		c := fake.NewClientBuilder().WithScheme(scheme).Build()
+		for _, o := range objects(bound + "\n---\n" + roles) {
+			if o.GroupVersionKind().Group == rbacv1.GroupName {
+				Expect(c.Create(ctx, o)).To(Succeed())
+			}
+		}
+		bindings, err := rbacaudit.Bindings(ctx, c)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(bindings).To(HaveEach(HaveField("User()", user)))
+		Expect(rbacaudit.Granted(bindings, user)).To(ConsistOf(all()))
+		Expect(rbacaudit.Granted(bindings, "other")).To(BeEmpty())
+	})
 
 	It("should tell what was forbidden", func() {
 		requests := read(done("get", `"resource":"secrets"`) + line(user, "ResponseComplete", "delete", `"resource":"pods","namespace":"a","name":"b"`, 403, "forbid"))

@@ -63,22 +63,36 @@ const (
 // Read returns the requests of a user in an audit log of JSON lines, equal ones once, in the order of the first ones. The last line
 // may be incomplete. Requests that are about no object are left out.
 func Read(log io.Reader, user string) ([]Request, error) {
+	requests, err := ReadAll(log, func(name string) bool { return name == user })
+	return requests[user], err
+}
+
+// ReadAll is Read for all users of which wanted returns true, by their names.
+func ReadAll(log io.Reader, wanted func(user string) bool) (map[string][]Request, error) {
+	type key struct {
+		user    string
+		request Request
+	}
 	var (
-		requests []Request
-		seen     = map[Request]struct{}{}
-		decoder  = json.NewDecoder(log)
+		result  = map[string][]Request{}
+		seen    = map[key]struct{}{}
+		decoder = json.NewDecoder(log)
 	)
 	for {
 		var e event
 		if err := decoder.Decode(&e); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return requests, nil
+			return result, nil
 		} else if err != nil {
 			return nil, fmt.Errorf("audit log: %w", err)
 		}
-		for _, request := range e.requests(user) {
-			if _, known := seen[request]; !known {
-				seen[request] = struct{}{}
-				requests = append(requests, request)
+		user := e.user()
+		if !wanted(user) {
+			continue
+		}
+		for _, request := range e.requests() {
+			if _, known := seen[key{user, request}]; !known {
+				seen[key{user, request}] = struct{}{}
+				result[user] = append(result[user], request)
 			}
 		}
 	}
@@ -94,13 +108,17 @@ func ReadFile(path, user string) ([]Request, error) {
 	return Read(file, user)
 }
 
-// requests are what the event needed permissions for: none if it is about no object or the user is another one.
-func (e event) requests(user string) []Request {
-	who := e.User
+// user is who needed permissions.
+func (e event) user() string {
 	if e.ImpersonatedUser != nil {
-		who = *e.ImpersonatedUser
+		return e.ImpersonatedUser.Username
 	}
-	if who.Username != user || e.Stage == stageReceived || e.ObjectRef == nil || e.ObjectRef.Resource == "" {
+	return e.User.Username
+}
+
+// requests are what the event needed permissions for, none if it is about no object.
+func (e event) requests() []Request {
+	if e.Stage == stageReceived || e.ObjectRef == nil || e.ObjectRef.Resource == "" {
 		return nil
 	}
 	r := Request{Verb: e.Verb, APIGroup: e.ObjectRef.APIGroup, Resource: e.ObjectRef.Resource, Namespace: e.ObjectRef.Namespace, Name: e.ObjectRef.Name}

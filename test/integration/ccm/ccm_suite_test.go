@@ -60,8 +60,11 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 
 	cluster, err = landscape.NewCluster(GinkgoT().TempDir(), landscape.DefaultBinaries())
 	Expect(err).NotTo(HaveOccurred())
+	auditLog = filepath.Join(GinkgoT().TempDir(), "audit.log")
+	Expect(cluster.Audit(auditLog, user)).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) { cluster.Stop(ctx) })
 	Expect(cluster.Start(ctx)).To(Succeed())
+	grant(ctx)
 	shootAPI, err = kubernetes.NewForConfig(cluster.Config)
 	Expect(err).NotTo(HaveOccurred())
 

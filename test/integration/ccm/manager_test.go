@@ -43,7 +43,7 @@ func newManager() *manager {
 		Sites: []v1alpha1.CloudControllerSite{clouds[cloudSite].site(), clouds[anotherSite].site(), place.site(), halls[racksSite].site(), halls[hallSite].site()},
 	}
 	m.process = &landscape.Process{Name: "cloud-controller-manager", Path: binary, LogFile: m.log, Args: []string{
-		"--kubeconfig=" + cluster.Kubeconfig, "--cloud-config=" + m.configFile(), "--credentials-directory=" + m.credentials,
+		"--kubeconfig=" + kubeconfig, "--cloud-config=" + m.configFile(), "--credentials-directory=" + m.credentials,
 		"--bind-address=127.0.0.1", "--secure-port=0", "--node-monitor-period=1s", "--node-status-update-frequency=5s", "--v=1",
 		"--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=500ms",
 	}}

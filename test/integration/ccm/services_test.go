@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
 
 const (
@@ -211,4 +212,18 @@ var _ = Describe("Services", Ordered, func() {
 		Consistently(func() []string { return get(ctx, "foreign").Finalizers }).WithContext(ctx).WithTimeout(5 * time.Second).Should(ConsistOf(finalizer))
 		Expect(m.process.Check()).To(Succeed())
 	}, SpecTimeout(4*time.Minute))
+
+	It("and nodes should need all permissions of the chart and no other", func(ctx SpecContext) {
+		By("giving back the zone that a node has lost")
+		name := shoot + "-member-" + cloudSite
+		_, err := shootAPI.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"labels":{"`+corev1.LabelTopologyZone+`":null}}}`), metav1.PatchOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(func(g Gomega) {
+			n, err := shootAPI.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(n.Labels).To(HaveKeyWithValue(corev1.LabelTopologyZone, Not(BeEmpty())))
+		}).WithContext(ctx).Within(time.Minute).ProbeEvery(500 * time.Millisecond).Should(Succeed())
+
+		Expect(landscape.Unused(ctx, administrator(), auditLog, user)).To(BeEmpty())
+	}, SpecTimeout(2*time.Minute))
 })

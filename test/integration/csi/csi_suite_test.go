@@ -56,6 +56,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	dir := GinkgoT().TempDir()
 	cluster, err = landscape.NewCluster(dir, landscape.DefaultBinaries())
 	Expect(err).NotTo(HaveOccurred())
+	auditLog = filepath.Join(dir, "audit.log")
+	Expect(cluster.Audit(auditLog, user(driverAccount), user(snapshotAccount))).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) { cluster.Stop(ctx) })
 	Expect(cluster.Start(ctx)).To(Succeed())
 	shoot, err = client.New(cluster.Config, client.Options{Scheme: landscape.Scheme})
@@ -97,6 +99,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		c.createClasses(ctx)
 	}
 
+	grant(ctx)
 	driver = newSidecars()
 	driver.writeConfig()
 	driver.start()

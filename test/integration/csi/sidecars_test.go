@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -28,6 +29,10 @@ type sidecars struct {
 	passwords map[string]string
 }
 
+// election lets the sidecars lead soon after others that have ended.
+var election = []string{"--leader-election=true", "--leader-election-namespace=kube-system",
+	"--leader-election-lease-duration=4s", "--leader-election-renew-deadline=3s", "--leader-election-retry-period=500ms"}
+
 func newSidecars() *sidecars {
 	GinkgoHelper()
 	dir, err := os.MkdirTemp("", "csi") // a socket has a short path
@@ -46,9 +51,10 @@ func newSidecars() *sidecars {
 		"csi-resizer":     {"--timeout=60s", "--handle-volume-inuse-error=false"},
 		"csi-snapshotter": {"--timeout=60s"},
 	} {
-		s.others = append(s.others, process(name, filepath.Join(bin, name), append(args, "--csi-address="+s.socket(), "--kubeconfig="+cluster.Kubeconfig)...))
+		args = slices.Concat(args, election, []string{"--csi-address=" + s.socket(), "--kubeconfig=" + kubeconfigs[driverAccount]})
+		s.others = append(s.others, process(name, filepath.Join(bin, name), args...))
 	}
-	s.controller = process("snapshot-controller", filepath.Join(bin, "snapshot-controller"), "--kubeconfig="+cluster.Kubeconfig)
+	s.controller = process("snapshot-controller", filepath.Join(bin, "snapshot-controller"), append(election, "--kubeconfig="+kubeconfigs[snapshotAccount])...)
 	return s
 }
 

@@ -15,9 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
 
-var _ = Describe("Volumes", func() {
+var _ = Describe("Volumes", Ordered, func() {
 	DescribeTable("of a site are created, attached, detached, resized, restored from snapshots and deleted there",
 		func(ctx SpecContext, name, foreign string) {
 			site, other := clouds[name], clouds[foreign]
@@ -60,7 +61,15 @@ var _ = Describe("Volumes", func() {
 			copied := restored.bound(ctx, within)
 			Expect(site.ours(ctx)).To(HaveKeyWithValue(copied.Spec.CSI.VolumeHandle, HaveField("SnapshotID", site.snapshots(ctx, id)[0])))
 
+			By("being copied")
+			duplicate := site.claim(ctx, func(pvc *corev1.PersistentVolumeClaim) {
+				pvc.Spec.DataSource = &corev1.TypedLocalObjectReference{Kind: "PersistentVolumeClaim", Name: c.pvc.Name}
+				pvc.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("2Gi")
+			})
+			Expect(site.ours(ctx)).To(HaveKeyWithValue(duplicate.bound(ctx, within).Spec.CSI.VolumeHandle, HaveField("SourceVolID", id)))
+
 			By("going when they are deleted")
+			duplicate.delete(ctx)
 			restored.delete(ctx)
 			Expect(shoot.Delete(ctx, snapshot)).To(Succeed())
 			Eventually(site.snapshots).WithContext(ctx).WithArguments(ctx, id).Within(within).ProbeEvery(quickly).Should(BeEmpty())
@@ -70,6 +79,18 @@ var _ = Describe("Volumes", func() {
 		Entry("one site", cloudSite, anotherSite, SpecTimeout(6*time.Minute)),
 		Entry("another site", anotherSite, cloudSite, SpecTimeout(6*time.Minute)),
 	)
+
+	It("have no attributes that the driver could change", func(ctx SpecContext) {
+		c := clouds[cloudSite].claim(ctx, func(pvc *corev1.PersistentVolumeClaim) { pvc.Spec.VolumeAttributesClassName = new("gold") })
+		Eventually(c.warnings).WithContext(ctx).WithArguments(ctx).Within(within).ProbeEvery(quickly).ShouldNot(BeEmpty())
+		Expect(c.warnings(ctx)).To(HaveEach(ContainSubstring("gold")))
+	}, SpecTimeout(3*time.Minute))
+
+	It("need all permissions of the charts and no other", func(ctx SpecContext) {
+		for _, account := range []string{driverAccount, snapshotAccount} {
+			Expect(landscape.Unused(ctx, shoot, auditLog, user(account))).To(BeEmpty())
+		}
+	})
 })
 
 // isIn matches a requirement on nodes to have one value of a label.

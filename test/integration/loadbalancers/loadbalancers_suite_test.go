@@ -52,7 +52,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(binary).To(BeAnExistingFile(), "hack/landscape/build.sh builds it")
 
 	var err error
-	shoot, err = landscape.New(landscape.Options{Dir: GinkgoT().TempDir(), Namespace: namespace, Workloads: true})
+	shoot, err = landscape.New(landscape.Options{Dir: GinkgoT().TempDir(), Namespace: namespace, Workloads: true, Audited: []string{account(racks), account(vc)}})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(shoot.Stop)
 	DeferCleanup(func() { GinkgoWriter.Println(shoot.Workloads.ResourceManager.Tail(60)) })
@@ -94,6 +94,11 @@ func createNode(ctx context.Context, name, site string) {
 	}
 	node.Status.Capacity = node.Status.Allocatable
 	Expect(shoot.Client.Status().Update(ctx, node)).To(Succeed())
+}
+
+// account is the service account of MetalLB's controller of a site.
+func account(site string) string {
+	return "system:serviceaccount:metallb-" + site + ":metallb-controller"
 }
 
 // settings are those of a site with MetalLB.

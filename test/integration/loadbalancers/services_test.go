@@ -6,12 +6,12 @@ package loadbalancers_test
 
 import (
 	"context"
-	"os"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -93,11 +93,24 @@ var _ = Describe("Load balancers on nodes", func() {
 		}
 	})
 
-	It("should do with the permissions that they have", func() {
-		for _, controller := range controllers {
-			log, err := os.ReadFile(controller.LogFile)
-			Expect(err).NotTo(HaveOccurred())
-			Expect(string(log)).NotTo(MatchRegexp(`is forbidden|cannot [a-z]+ resource`))
+	It("should do with the permissions that they have, and need all of them", func(ctx SpecContext) {
+		for site := range controllers {
+			By("restoring what somebody changed")
+			state := &unstructured.Unstructured{}
+			state.SetAPIVersion("metallb.io/v1beta1")
+			state.SetKind("ConfigurationState")
+			state.SetNamespace("metallb-" + site)
+			state.SetName("controller")
+			Expect(shoot.Client.Get(ctx, client.ObjectKeyFromObject(state), state)).To(Succeed())
+			Expect(state.GetLabels()).NotTo(BeEmpty())
+			state.SetLabels(nil)
+			Expect(shoot.Client.Update(ctx, state)).To(Succeed())
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shoot.Client.Get(ctx, client.ObjectKeyFromObject(state), state)).To(Succeed())
+				g.Expect(state.GetLabels()).NotTo(BeEmpty())
+			}, "30s").Should(Succeed())
+
+			Expect(shoot.Unused(ctx, account(site))).To(BeEmpty())
 		}
 	})
 })

@@ -119,6 +119,8 @@ var _ = Describe("Shoot on two OpenStack sites", Ordered, func() {
 		Eventually(identities).WithContext(ctx).Within(time.Minute).Should(Equal(before))
 	}, SpecTimeout(12*time.Minute))
 
+	stuckSpecs()
+
 	It("should delete everything that it made", func(ctx SpecContext) {
 		for _, object := range []extensionsv1alpha1.Object{worker(), infrastructure()} {
 			Expect(seed.Client.Delete(ctx, object)).To(Succeed())

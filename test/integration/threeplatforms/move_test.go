@@ -19,6 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/charts/rbacaudit"
 )
 
 func moveSpecs() {
@@ -58,6 +60,9 @@ func moveSpecs() {
 		expectRunning(ctx, mixed(), "", len(before), inTime)
 		Expect(identities(ctx, mixed(), "")).To(Equal(before))
 		Expect(consumers(ctx)).To(Equal(hosts))
+		unused, err := local.Seed.UnusedPermissions()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(rbacaudit.Moves.Missing(unused)).To(BeEmpty())
 		for host := range hosts {
 			Expect(used(host)).To(HaveLen(uses[host]), "nobody else had %s meanwhile", host)
 		}

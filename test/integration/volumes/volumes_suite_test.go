@@ -42,6 +42,8 @@ const (
 	racks     = "racks"
 	slow      = "slow"
 	fast      = "fast"
+	// account is the service account of the provisioner.
+	account = "system:serviceaccount:kube-system:local-volumes-controller"
 )
 
 var (
@@ -54,7 +56,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(binary).To(BeAnExistingFile(), "hack/landscape/build.sh builds it")
 
 	var err error
-	shoot, err = landscape.New(landscape.Options{Dir: GinkgoT().TempDir(), Namespace: namespace, Workloads: true})
+	shoot, err = landscape.New(landscape.Options{Dir: GinkgoT().TempDir(), Namespace: namespace, Workloads: true, Audited: []string{account}})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(shoot.Stop)
 	Expect(shoot.StartCluster(ctx)).To(Succeed())

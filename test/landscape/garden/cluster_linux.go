@@ -54,12 +54,16 @@ func (g *Garden) newCluster(name, address string, port int, controllers []string
 	if err != nil {
 		return nil, err
 	}
+	auditing, err := g.audit(name)
+	if err != nil {
+		return nil, err
+	}
 	c := &Cluster{}
 	if c.Kubeconfig, c.Config, err = g.access(name, "https://"+address+":6443"); err != nil {
 		return nil, err
 	}
 	ca, server := g.keys.certificate("ca"), "server"
-	c.apiServer = g.process("kube-apiserver-"+name, g.binaries.KubeAPIServer,
+	c.apiServer = g.process("kube-apiserver-"+name, g.binaries.KubeAPIServer, append(auditing,
 		"--etcd-servers="+etcdURL, "--etcd-prefix=/"+name,
 		"--bind-address="+address, "--advertise-address="+address, "--secure-port=6443",
 		"--tls-cert-file="+g.keys.certificate(server), "--tls-private-key-file="+g.keys.key(server), "--client-ca-file="+ca,
@@ -70,7 +74,7 @@ func (g *Garden) newCluster(name, address string, port int, controllers []string
 		"--requestheader-group-headers=X-Remote-Group", "--requestheader-username-headers=X-Remote-User",
 		"--proxy-client-cert-file="+g.keys.certificate(proxyName), "--proxy-client-key-file="+g.keys.key(proxyName),
 		"--max-requests-inflight=1000", "--max-mutating-requests-inflight=500",
-	)
+	)...)
 	c.controllerManager = g.process("kube-controller-manager-"+name, g.binaries.KubeControllerManager,
 		"--kubeconfig="+c.Kubeconfig, "--authentication-kubeconfig="+c.Kubeconfig, "--authorization-kubeconfig="+c.Kubeconfig,
 		"--service-account-private-key-file="+signingKey, "--root-ca-file="+ca, "--cluster-signing-cert-file="+ca, "--cluster-signing-key-file="+g.keys.key("ca"),

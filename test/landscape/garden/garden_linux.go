@@ -24,6 +24,9 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/played"
 )
 
+// virtualName and seedName are the names of the clusters in paths, shootName that of shoots.
+const virtualName, seedName, shootName = "garden", "seed", "shoot"
+
 // gardenerVersion is the version of Gardener that runs.
 const gardenerVersion = "v1.149.3"
 
@@ -89,10 +92,10 @@ func New(o Options) (*Garden, error) {
 	if g.keys, err = newKeys(g.path("keys")); err != nil {
 		return nil, err
 	}
-	if g.Virtual, err = g.newCluster("garden", virtualAddress, 10258, virtualControllers); err != nil {
+	if g.Virtual, err = g.newCluster(virtualName, virtualAddress, 10258, virtualControllers); err != nil {
 		return nil, err
 	}
-	if g.Seed, err = g.newCluster("seed", seedAddress, 10257, seedControllers); err != nil {
+	if g.Seed, err = g.newCluster(seedName, seedAddress, 10257, seedControllers); err != nil {
 		return nil, err
 	}
 	g.etcd, g.apiServer = g.newEtcd(), g.newAPIServer()
@@ -150,8 +153,12 @@ func (g *Garden) StartSeed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	programs, err := g.programs()
+	if err != nil {
+		return err
+	}
 	g.kubelet = &kubelet.Kubelet{
-		Client: cached, Network: g.Network, Dir: g.path(nodeFolder), Programs: g.programs(), APIServer: seedAddress + ":6443",
+		Client: cached, Network: g.Network, Dir: g.path(nodeFolder), Programs: programs, APIServer: seedAddress + ":6443",
 		Outside: g.options.Outside, Networks: podNetworks, Names: g.names(cached), Log: g.options.Log,
 	}
 	if err := g.kubelet.Start(ctx); err != nil {

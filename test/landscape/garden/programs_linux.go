@@ -29,15 +29,18 @@ const (
 	tunnelFolder    = "/srv/secrets/envoy-proxy/"
 )
 
+// apiServerImage is the image of shoots' kube-apiservers.
+const apiServerImage = "kube-apiserver"
+
 // own are our executables, which are named as their images.
 var own = []string{
-	"gardener-extension-provider-hybrid", "machine-controller-manager-provider-hybrid", "cloud-controller-manager-hybrid", "cinder-csi-plugin-hybrid",
+	extensionName, "machine-controller-manager-provider-hybrid", "cloud-controller-manager-hybrid", "cinder-csi-plugin-hybrid",
 	admissionName,
 }
 
 // others are the executables of others in hack/bin by the names of their images. All other images are only reported to run.
 var others = map[string]string{
-	"kube-apiserver": "kube-apiserver", "kube-controller-manager": "kube-controller-manager", "kube-scheduler": "kube-scheduler",
+	apiServerImage: "kube-apiserver", "kube-controller-manager": "kube-controller-manager", "kube-scheduler": "kube-scheduler",
 	"resource-manager": "gardener-resource-manager", "machine-controller-manager": "machine-controller-manager",
 	"snapshot-controller": "snapshot-controller", "local-path-provisioner": "local-path-provisioner",
 	played.EtcdImage: "etcd",
@@ -47,7 +50,7 @@ var others = map[string]string{
 var sidecars = []string{"csi-provisioner", "csi-attacher", "csi-resizer", "csi-snapshotter"}
 
 // programs are what runs in the seed, by the names of images.
-func (g *Garden) programs() map[string]kubelet.Program {
+func (g *Garden) programs() (map[string]kubelet.Program, error) {
 	result := map[string]kubelet.Program{tunnelImage: {Serve: g.serveTunnel}}
 	for image, name := range others {
 		result[image] = kubelet.Program{Path: filepath.Join(landscape.Root(), "hack", "bin", name)}
@@ -58,7 +61,9 @@ func (g *Garden) programs() map[string]kubelet.Program {
 	for _, name := range own {
 		result[name] = kubelet.Program{Path: filepath.Join(g.options.Own, name)}
 	}
-	return result
+	var err error
+	result[apiServerImage], err = g.shootAPIServer(result[apiServerImage].Path)
+	return result, err
 }
 
 // serveTunnel plays the tunnel of a shoot.

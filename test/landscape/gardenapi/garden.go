@@ -51,6 +51,8 @@ type Garden struct {
 	Address string
 
 	environment *gardenenvtest.GardenerTestEnvironment
+	// auditLog is the path of the log of what the admission component asks for.
+	auditLog string
 }
 
 // Start starts the API and returns when it is ready.
@@ -68,6 +70,9 @@ func Start(ctx context.Context, o Options) (*Garden, error) {
 		},
 		GardenerAPIServer: &gardenenvtest.GardenerAPIServer{Path: filepath.Join(assets, "gardener-apiserver")},
 	}}
+	if err := g.audit(o.Dir); err != nil {
+		return nil, err
+	}
 	log, err := os.Create(filepath.Join(o.Dir, "gardener-apiserver.log"))
 	if err != nil {
 		return nil, err
@@ -89,19 +94,15 @@ func (g *Garden) prepare(ctx context.Context, o Options) error {
 	if g.Client, err = client.New(g.Config, client.Options{Scheme: kubernetes.GardenScheme}); err != nil {
 		return err
 	}
-	user, err := g.environment.ControlPlane.AddUser(envtest.User{Name: "admission", Groups: []string{"system:masters"}}, g.Config)
-	if err != nil {
+	if err := g.createNamespace(ctx, webhookNamespace, nil); err != nil {
 		return err
 	}
-	kubeconfig, err := user.KubeConfig()
+	kubeconfig, err := g.access(ctx, g.Client)
 	if err != nil {
 		return err
 	}
 	path := filepath.Join(o.Dir, "kubeconfig")
 	if err := os.WriteFile(path, kubeconfig, 0o600); err != nil {
-		return err
-	}
-	if err := g.createNamespace(ctx, webhookNamespace, nil); err != nil {
 		return err
 	}
 

@@ -92,7 +92,8 @@ func (k *Kubelet) process(ctx context.Context, p *Pod, spec *corev1.Container, p
 	for _, arg := range slices.Concat(spec.Command[min(1, len(spec.Command)):], spec.Args) {
 		args = append(args, expand(arg, env))
 	}
-	s := &sandbox{pod: p, spec: spec, program: program.Path, hosts: k.hostsFile(p.key.Namespace), env: env}
+	args = append(args, program.Args...)
+	s := &sandbox{pod: p, spec: spec, program: program, hosts: k.hostsFile(p.key.Namespace), env: env}
 	return &landscape.Process{
 		Name: p.key.String() + "/" + spec.Name, Path: s.executable(), Args: args,
 		LogFile: filepath.Join(k.Dir, "logs", p.key.Namespace, p.key.Name+"-"+spec.Name+".log"),

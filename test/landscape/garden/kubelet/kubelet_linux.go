@@ -25,6 +25,8 @@ const (
 	Name = "node"
 	// Bridge is the interface that pods are connected with.
 	Bridge = "pods"
+	// ProgramFolder is the folder of the executable for its process.
+	ProgramFolder = "/program"
 
 	period = 300 * time.Millisecond
 )
@@ -33,6 +35,10 @@ const (
 type Program struct {
 	// Path is the executable.
 	Path string
+	// Args are further arguments, which follow those of the container.
+	Args []string
+	// Files are further files of this machine. They are beside the executable, whose folder is ProgramFolder.
+	Files []string
 	// Pods is what the names of pods begin with in which it runs; in others the container is only reported to run.
 	Pods string
 	// Serve plays the container in this process if there is no executable.

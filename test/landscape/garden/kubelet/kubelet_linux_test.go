@@ -37,6 +37,7 @@ touch /elsewhere 2>/dev/null || echo read-only
 touch /cache/file && echo writable
 test -e /root -o -e /home || echo nothing of this machine
 grep -q " web.shop.svc" /etc/hosts && echo names
+echo $0 $(cat /program/file)
 sleep 60
 `
 
@@ -77,9 +78,12 @@ var _ = Describe("Kubelet", func() {
 				_ = conn.Close()
 			}
 		}
+		file := filepath.Join(GinkgoT().TempDir(), "file")
+		Expect(os.WriteFile(file, []byte("content"), 0o600)).To(Succeed())
+		Expect(os.Chmod(file, 0o644)).To(Succeed()) //nolint:gosec // containers have other users
 		node = &kubelet.Kubelet{
 			Client: c, Network: network, Dir: GinkgoT().TempDir(), APIServer: "10.241.0.9:6443", Log: logr.Discard(),
-			Programs: map[string]kubelet.Program{"shell": {Path: "/bin/sh"}, "played": {Serve: serve}},
+			Programs: map[string]kubelet.Program{"shell": {Path: "/bin/sh", Args: []string{"argument"}, Files: []string{file}}, "played": {Serve: serve}},
 			Networks: kubelet.Networks{Real: "10.242", Played: "10.243", Node: "10.240.0.1"},
 		}
 		Expect(node.Start(ctx)).To(Succeed())
@@ -99,6 +103,7 @@ read-only
 writable
 nothing of this machine
 names
+argument content
 `))
 		Eventually(ready("process", c)).Should(HavePrefix("10.242."))
 	})

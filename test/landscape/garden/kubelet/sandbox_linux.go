@@ -26,14 +26,19 @@ var linked = []string{"/bin", "/lib", "/lib32", "/lib64", "/sbin", "/usr"}
 type sandbox struct {
 	pod     *Pod
 	spec    *corev1.Container
-	program string
+	program *Program
 	hosts   string
 	env     map[string]string
 }
 
 // executable is the path of the program in the sandbox.
 func (s *sandbox) executable() string {
-	return "/program/" + filepath.Base(s.program)
+	return programFile(s.program.Path)
+}
+
+// programFile is where an executable or a file beside it is in the sandbox.
+func programFile(path string) string {
+	return filepath.Join(ProgramFolder, filepath.Base(path))
 }
 
 // enter moves the current thread to the network of the pod and to a mount namespace of its own, and makes the root folder there.
@@ -94,8 +99,10 @@ func (s *sandbox) fill(root string) error {
 	if err := bind(s.hosts, filepath.Join(root, "etc/hosts"), 0); err != nil {
 		return err
 	}
-	if err := bind(s.program, filepath.Join(root, s.executable()), 0); err != nil {
-		return err
+	for _, path := range append([]string{s.program.Path}, s.program.Files...) {
+		if err := bind(path, filepath.Join(root, programFile(path)), 0); err != nil {
+			return err
+		}
 	}
 	return errors.Join(s.mountVolumes(root), s.protect(root))
 }

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package rbacaudit
+
+import (
+	"slices"
+)
+
+// Suite is the folder of a suite that shows that permissions are used which the life of a shoot in test/e2e does not need. It says so
+// itself: it fails if Missing is not empty.
+type Suite string
+
+// The suites, and what only happens there.
+const (
+	// Pools removes zones and pools, changes images, keeps zones whose image is missing, and has a machine-controller-manager that is stuck.
+	Pools Suite = "test/integration/shoot"
+	// Moves restores a Worker in another seed.
+	Moves Suite = "test/integration/threeplatforms"
+	// Reviews has bindings of all kinds, also some that the cache of the admission component does not have, and an old certificate of it.
+	Reviews Suite = "test/integration/admission"
+)
+
+const (
+	ofExtension = " of extensions.gardener.cloud:provider-hybrid"
+	ofAdmission = " of extensions.gardener.cloud:admission-hybrid"
+)
+
+// shown are the permissions that suites show to be used, as Permission.String tells them.
+var shown = map[Suite][]string{
+	Pools: {
+		"get machineclasses.machine.sapcloud.io" + ofExtension,
+		"get machinedeployments.machine.sapcloud.io" + ofExtension,
+		"delete machineclasses.machine.sapcloud.io" + ofExtension,
+		"delete machinedeployments.machine.sapcloud.io" + ofExtension,
+		"list pods" + ofExtension,
+		"watch pods" + ofExtension,
+		"delete pods" + ofExtension,
+	},
+	Moves: {
+		"create machines.machine.sapcloud.io" + ofExtension,
+		"create machinesets.machine.sapcloud.io" + ofExtension,
+	},
+	Reviews: {
+		"get secretbindings.core.gardener.cloud" + ofAdmission,
+		"get credentialsbindings.security.gardener.cloud" + ofAdmission,
+		"get internalsecrets.core.gardener.cloud" + ofAdmission,
+		"delete secrets of gardener-extension-admission-hybrid",
+	},
+}
+
+// ShownBy is the suite that shows that a permission is used, empty if none does.
+func ShownBy(p Permission) Suite {
+	for suite, texts := range shown {
+		if slices.Contains(texts, p.String()) {
+			return suite
+		}
+	}
+	return ""
+}
+
+// Missing are the permissions that a suite shows to be used and that are unused nevertheless.
+func (s Suite) Missing(unused []Permission) []Permission {
+	return slices.DeleteFunc(slices.Clone(unused), func(p Permission) bool { return !slices.Contains(shown[s], p.String()) })
+}

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package garden
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/charts/rbacaudit"
+)
+
+const (
+	// extensionName is the name of the extension's executable, image, Deployment and service account.
+	extensionName = "gardener-extension-provider-hybrid"
+	// mcmAccount is the service account of machine-controller-manager and our driver beside it, whose roles are Gardener's.
+	mcmAccount = v1beta1constants.DeploymentNameMachineControllerManager
+	// rolePrefix is what the names of our roles in shoots begin with.
+	rolePrefix = "extensions.gardener.cloud:provider-hybrid:"
+)
+
+// ofShoot are the service accounts that processes of a shoot's control plane have in the shoot.
+var ofShoot = []string{mcmAccount, "cloud-controller-manager", "csi-cinder-controller", "csi-snapshot-controller", "local-volumes-controller"}
+
+// accounts are the service accounts of our executables and of those that have roles of ours, by cluster.
+var accounts = map[string][]string{
+	virtualName: {admissionAccount},
+	seedName:    {extensionName, admissionName, mcmAccount},
+	shootName:   ofShoot,
+}
+
+// elsewhere tells for service accounts with roles of ours in a shoot who shows that all rules are needed: a shoot that nobody uses needs
+// few of them.
+var elsewhere = map[string]string{
+	"cloud-controller-manager": "test/integration/ccm",
+	"csi-cinder-controller":    "test/integration/csi",
+	"csi-snapshot-controller":  "test/integration/csi",
+	"local-volumes-controller": "test/integration/volumes",
+	"metallb-controller":       "test/integration/loadbalancers",
+	// The simulated vCenter has no volumes that could be attached, and nodes are played. The rules are those of the driver's own manifests
+	// as far as hack/vsphere-csi.sh needs them.
+	"csi-vsphere-controller": "nobody",
+	"csi-vsphere-node":       "nobody",
+	// MetalLB's speakers answer on the network of nodes, which are played.
+	"metallb-speaker": "nobody",
+}
+
+// Unknown are the service accounts with roles of ours in a shoot of which nothing says who shows that all rules are needed.
+func Unknown(ctx context.Context, shoot client.Client) ([]string, error) {
+	bindings, err := rbacaudit.Bindings(ctx, shoot)
+	if err != nil {
+		return nil, err
+	}
+	var result []string
+	for _, binding := range bindings {
+		if strings.HasPrefix(binding.Role.Name, rolePrefix) && elsewhere[binding.Account] == "" {
+			result = append(result, binding.User())
+		}
+	}
+	return result, nil
+}
+
+// Unused are the permissions of our extension and of the admission component that they had no use for until now, and that no other suite
+// shows to be needed.
+func (g *Garden) Unused(ctx context.Context) ([]string, error) {
+	var result []string
+	for cluster, c := range map[string]client.Client{virtualName: g.Client, seedName: g.SeedClient} {
+		bindings, err := rbacaudit.Bindings(ctx, c)
+		if err != nil {
+			return nil, fmt.Errorf("roles of %s: %w", cluster, err)
+		}
+		requests, err := g.requests(cluster)
+		if err != nil {
+			return nil, fmt.Errorf("audit log of %s: %w", cluster, err)
+		}
+		for _, user := range ours(bindings, cluster) {
+			permissions, err := rbacaudit.Granted(bindings, user)
+			if err != nil {
+				return nil, err
+			}
+			for _, p := range rbacaudit.Unused(permissions, requests[user]) {
+				if rbacaudit.ShownBy(p) == "" {
+					result = append(result, fmt.Sprintf("%s: %s has no use for %s", cluster, user, p))
+				}
+			}
+		}
+	}
+	slices.Sort(result)
+	return result, nil
+}
+
+// ours are the users of a cluster that have roles of our charts.
+func ours(bindings []rbacaudit.Binding, cluster string) []string {
+	var users []string
+	for _, b := range bindings {
+		if b.Account != mcmAccount && slices.Contains(accounts[cluster], b.Account) {
+			users = append(users, b.User())
+		}
+	}
+	slices.Sort(users)
+	return slices.Compact(users)
+}
