@@ -66,7 +66,8 @@ var _ = Describe("Volumes", Ordered, func() {
 				pvc.Spec.DataSource = &corev1.TypedLocalObjectReference{Kind: "PersistentVolumeClaim", Name: c.pvc.Name}
 				pvc.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("2Gi")
 			})
-			Expect(site.ours(ctx)).To(HaveKeyWithValue(duplicate.bound(ctx, within).Spec.CSI.VolumeHandle, HaveField("SourceVolID", id)))
+			another := duplicate.bound(ctx, within)
+			Expect(site.ours(ctx)).To(HaveKeyWithValue(another.Spec.CSI.VolumeHandle, HaveField("SourceVolID", id)))
 
 			By("going when they are deleted")
 			duplicate.delete(ctx)
