@@ -81,12 +81,6 @@ var _ = Describe("Volumes", Ordered, func() {
 		Entry("another site", anotherSite, cloudSite, SpecTimeout(6*time.Minute)),
 	)
 
-	It("have no attributes that the driver could change", func(ctx SpecContext) {
-		c := clouds[cloudSite].claim(ctx, func(pvc *corev1.PersistentVolumeClaim) { pvc.Spec.VolumeAttributesClassName = new("gold") })
-		Eventually(c.warnings).WithContext(ctx).WithArguments(ctx).Within(within).ProbeEvery(quickly).ShouldNot(BeEmpty())
-		Expect(c.warnings(ctx)).To(HaveEach(ContainSubstring("gold")))
-	}, SpecTimeout(3*time.Minute))
-
 	It("need all permissions of the charts and no other", func(ctx SpecContext) {
 		for _, account := range []string{driverAccount, snapshotAccount} {
 			Expect(landscape.Unused(ctx, shoot, auditLog, user(account))).To(BeEmpty())
