@@ -7,6 +7,7 @@ package openstack
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -93,4 +94,23 @@ func (c *Client) Servers(ctx context.Context, prefix string) (map[string]Server,
 		}
 	}
 	return result, nil
+}
+
+// ActiveServers returns the IDs of the active servers whose names begin with prefix. Nova answers that at once, while for the whole servers
+// it asks Neutron for ports and security groups.
+func (c *Client) ActiveServers(ctx context.Context, prefix string) ([]string, error) {
+	pages, err := servers.ListSimple(c.compute, servers.ListOpts{Name: "^" + prefix, Status: statusActive}).AllPages(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list active servers of project %s: %w", c.project, err)
+	}
+	list, err := servers.ExtractServers(pages)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, s := range list {
+		ids = append(ids, s.ID)
+	}
+	slices.Sort(ids)
+	return ids, nil
 }

@@ -43,7 +43,7 @@ func (d *Designate) MakeZone(ctx context.Context, name string) (string, error) {
 	}
 	err = wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, zoneTimeout, false, func(ctx context.Context) (bool, error) {
 		current, err := zones.Get(ctx, d.api, zone.ID).Extract()
-		return err == nil && current.Status == "ACTIVE", err
+		return err == nil && current.Status == statusActive, err
 	})
 	if err != nil {
 		return "", fmt.Errorf("zone %s is not active: %w", name, err)
