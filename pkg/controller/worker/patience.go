@@ -121,7 +121,7 @@ func (a *actuator) untilChanged(ctx context.Context, key client.ObjectKey, start
 // which gardenlet, who waits already, would believe. What is not a reconciliation has to begin in the controller.
 func (a *actuator) beginAnew(ctx context.Context, log logr.Logger, w *extensionsv1alpha1.Worker, started trigger) error {
 	now := &extensionsv1alpha1.Worker{}
-	if err := a.reader.Get(ctx, client.ObjectKeyFromObject(w), now); err != nil {
+	if err := a.client.Get(ctx, client.ObjectKeyFromObject(w), now); err != nil {
 		return fmt.Errorf("reading the Worker: %w", err)
 	}
 	end, limited := ctx.Deadline()

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +39,26 @@ func accessSpecs() {
 		Expect(leases.Items).To(ContainElements(HaveField("Name", manager), HaveField("Name", HavePrefix("external-attacher-leader-"))))
 		expectNothingRefused(ctx)
 	}, SpecTimeout(time.Minute))
+
+	It("should give Secrets their labels back that somebody took", func(ctx SpecContext) {
+		secrets := &corev1.SecretList{}
+		Expect(c.List(ctx, secrets, client.InNamespace(local.Name))).To(Succeed())
+		i := slices.IndexFunc(secrets.Items, func(s corev1.Secret) bool {
+			return strings.HasPrefix(s.Name, "managedresource-extension-controlplane-shoot-") && s.Immutable != nil && *s.Immutable
+		})
+		Expect(i).NotTo(Equal(-1))
+		secret := &secrets.Items[i]
+		labels := secret.Labels
+		Expect(labels).NotTo(BeEmpty())
+		before := secret.DeepCopy()
+		secret.Labels = nil
+		Expect(c.Patch(ctx, secret, client.MergeFrom(before))).To(Succeed())
+		Eventually(func(g Gomega) {
+			reconcileControlPlane(ctx)
+			g.Expect(c.Get(ctx, client.ObjectKeyFromObject(secret), secret)).To(Succeed())
+			g.Expect(secret.Labels).To(Equal(labels))
+		}).WithContext(ctx).Should(Succeed())
+	}, SpecTimeout(2*time.Minute))
 }
 
 // expectNothingRefused expects that no process was refused a request by kube-apiserver.

@@ -27,6 +27,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/charts/rbacaudit"
 )
 
 func lifeSpecs() {
@@ -82,6 +84,9 @@ func lifeSpecs() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(local.Create(ctx, controlPlane)).To(Succeed())
 		applied(ctx)
+		before := controlPlane.DeepCopy()
+		controlPlane.Spec.ProviderConfig = &runtime.RawExtension{Raw: []byte(`{"apiVersion":"v1","kind":"Unknown"}`)}
+		Expect(c.Patch(ctx, controlPlane, client.MergeFrom(before))).To(Succeed(), "which must not keep it from going")
 		local.Seed.Workloads.ResourceManager.Pause()
 		DeferCleanup(local.Seed.Workloads.ResourceManager.Resume)
 		changeShoot(ctx, func(s *shootChange) {
@@ -98,6 +103,10 @@ func lifeSpecs() {
 		changeShoot(ctx, func(s *shootChange) { delete(s.Annotations, v1beta1constants.AnnotationConfirmationForceDeletion) })
 		Expect(local.Delete(ctx, infrastructure)).To(Succeed())
 		Expect(local.Objects(ctx)).To(BeEmpty())
+
+		unused, err := local.Seed.UnusedPermissions()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(rbacaudit.Repairs.Missing(unused)).To(BeEmpty())
 	}, SpecTimeout(5*time.Minute))
 }
 

@@ -28,7 +28,7 @@ var _ = Describe("A shoot on OpenStack and vSphere", Ordered, func() {
 	const (
 		cloud, another, first, second = "cloud-a", "cloud-b", "vc-1", "vc-2"
 
-		inTime = 3 * time.Minute
+		inTime = 5 * time.Minute
 	)
 	var (
 		infrastructure *extensionsv1alpha1.Infrastructure

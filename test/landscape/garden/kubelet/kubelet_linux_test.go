@@ -80,7 +80,7 @@ var _ = Describe("Kubelet", func() {
 		}
 		file := filepath.Join(GinkgoT().TempDir(), "file")
 		Expect(os.WriteFile(file, []byte("content"), 0o600)).To(Succeed())
-		Expect(os.Chmod(file, 0o644)).To(Succeed()) //nolint:gosec // containers have other users
+		Expect(os.Chmod(file, 0o644)).To(Succeed())
 		node = &kubelet.Kubelet{
 			Client: c, Network: network, Dir: GinkgoT().TempDir(), APIServer: "10.241.0.9:6443", Log: logr.Discard(),
 			Programs: map[string]kubelet.Program{"shell": {Path: "/bin/sh", Args: []string{"argument"}, Files: []string{file}}, "played": {Serve: serve}},
