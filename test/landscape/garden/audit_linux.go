@@ -98,8 +98,8 @@ func (g *Garden) shootAuditLog() (io.Reader, error) {
 	return result, nil
 }
 
-// Forbidden are the requests of our executables that their permissions do not allow.
-func (g *Garden) Forbidden() ([]string, error) {
+// Forbidden are the requests of our executables that their permissions do not allow. If service accounts are given it is about them alone.
+func (g *Garden) Forbidden(only ...string) ([]string, error) {
 	var result []string
 	for cluster := range accounts {
 		users, err := g.requests(cluster)
@@ -110,6 +110,13 @@ func (g *Garden) Forbidden() ([]string, error) {
 			return nil, fmt.Errorf("audit log of %s: nothing is in it", cluster)
 		}
 		for user, requests := range users {
+			_, account, err := serviceaccount.SplitUsername(user)
+			if err != nil {
+				return nil, err
+			}
+			if len(only) > 0 && !slices.Contains(only, account) {
+				continue
+			}
 			for _, request := range rbacaudit.Forbidden(requests) {
 				result = append(result, fmt.Sprintf("%s: %s may not %s", cluster, user, request))
 			}

@@ -25,6 +25,9 @@ const (
 	rolePrefix = "extensions.gardener.cloud:provider-hybrid:"
 )
 
+// Lasting are the service accounts whose permissions do not end with a shoot.
+var Lasting = []string{extensionName, admissionName, admissionAccount}
+
 // ofShoot are the service accounts that processes of a shoot's control plane have in the shoot.
 var ofShoot = []string{mcmAccount, "cloud-controller-manager", "csi-cinder-controller", "csi-snapshot-controller", "local-volumes-controller"}
 
