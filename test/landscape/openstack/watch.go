@@ -16,7 +16,7 @@ import (
 )
 
 // watchAge is how old an answer of Watch may be: reading servers is expensive for Nova.
-const watchAge = 1500 * time.Millisecond
+const watchAge = 3 * time.Second
 
 const statusActive = "ACTIVE"
 
