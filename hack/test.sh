@@ -24,7 +24,7 @@ fi
 
 packages="$(go list "${@:-./...}")"
 integration="$(grep -E '/test/(integration/|e2e$)' <<<"$packages" || true)"
-# Four suites run at the same time, as they wait most of the time. Those with the longest tests come first.
+# Three suites run at the same time, as they wait most of the time. Those with the longest tests come first.
 longest="e2e integration/threeplatforms integration/openstack integration/faults integration/twoplatforms integration/shoot integration/crash
   integration/ccm integration/sitehealth integration/controlplane integration/csi"
 suites="$(for suite in $longest; do grep "/test/$suite$" <<<"$integration" || true; done
@@ -70,5 +70,5 @@ run() {
   run "${race[@]}" "$concurrent"
   run "$others"
   started
-  run -p 4 "$suites"
+  run -p 3 "$suites"
 } </dev/null | go run ./hack/testtotals -o "${TOTALS_FILE:-/dev/stdout}"
