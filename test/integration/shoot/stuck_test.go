@@ -8,6 +8,7 @@ import (
 	"context"
 	"time"
 
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
@@ -23,7 +24,7 @@ import (
 // stuckSpecs need a pool of two minutes of age: only then Gardener takes a machine-controller-manager that does nothing for stuck.
 func stuckSpecs() {
 	It("should restart a machine-controller-manager that is stuck", func(ctx SpecContext) {
-		before := identities(ctx)
+		before, classes := identities(ctx), classesOf(ctx)
 		seed.MCM.Stop(ctx)
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: shoot, Name: "machine-controller-manager", Labels: map[string]string{"role": "machine-controller-manager"}},
@@ -44,8 +45,14 @@ func stuckSpecs() {
 			WithContext(ctx).Within(time.Minute).Should(MatchError(apierrors.IsNotFound, "not found"))
 
 		failMachines(ctx, nil)
-		Expect(change(ctx, func(w *extensionsv1alpha1.Worker) { *pool(w, "mixed") = *original })).To(Equal(succeeded))
+		restored := make(chan gardencorev1beta1.LastOperationState, 1)
+		go func() {
+			defer GinkgoRecover()
+			restored <- change(ctx, func(w *extensionsv1alpha1.Worker) { *pool(w, "mixed") = *original })
+		}()
+		Eventually(ctx, classesOf).Within(time.Minute).Should(Equal(classes), "before which machine-controller-manager would roll the pool")
 		Expect(seed.MCM.Start()).To(Succeed())
+		Eventually(ctx, restored).Within(4 * time.Minute).Should(Receive(Equal(succeeded)))
 		Expect(identities(ctx)).To(Equal(before))
 	}, SpecTimeout(8*time.Minute))
 
@@ -54,6 +61,18 @@ func stuckSpecs() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(rbacaudit.Pools.Missing(unused)).To(BeEmpty())
 	})
+}
+
+// classesOf are the machine classes of the machine deployments, by their names.
+func classesOf(ctx context.Context) map[string]string {
+	GinkgoHelper()
+	list := &machinev1alpha1.MachineDeploymentList{}
+	Expect(seed.Client.List(ctx, list, client.InNamespace(shoot))).To(Succeed())
+	names := map[string]string{}
+	for _, deployment := range list.Items {
+		names[deployment.Name] = deployment.Spec.Template.Spec.Class.Name
+	}
+	return names
 }
 
 // failMachines says which machines of the pool have failed, as machine-controller-manager does.
