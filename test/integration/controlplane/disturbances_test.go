@@ -8,10 +8,11 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/gardener/gardener/extensions/pkg/controller/controlplane/genericactuator"
+	resourcesv1alpha1 "github.com/gardener/gardener/pkg/apis/resources/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -41,13 +42,11 @@ func accessSpecs() {
 	}, SpecTimeout(time.Minute))
 
 	It("should give Secrets their labels back that somebody took", func(ctx SpecContext) {
-		secrets := &corev1.SecretList{}
-		Expect(c.List(ctx, secrets, client.InNamespace(local.Name))).To(Succeed())
-		i := slices.IndexFunc(secrets.Items, func(s corev1.Secret) bool {
-			return strings.HasPrefix(s.Name, "managedresource-extension-controlplane-shoot-") && s.Immutable != nil && *s.Immutable
-		})
-		Expect(i).NotTo(Equal(-1))
-		secret := &secrets.Items[i]
+		resource := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Namespace: local.Name, Name: genericactuator.ControlPlaneShootChartResourceName}}
+		get(ctx, resource)
+		Expect(resource.Spec.SecretRefs).NotTo(BeEmpty())
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: local.Name, Name: resource.Spec.SecretRefs[0].Name}}
+		get(ctx, secret)
 		labels := secret.Labels
 		Expect(labels).NotTo(BeEmpty())
 		before := secret.DeepCopy()
