@@ -7,8 +7,10 @@ package ccm_test
 import (
 	"context"
 	"path/filepath"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/types"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,3 +53,16 @@ func grant(ctx context.Context) {
 	kubeconfig = filepath.Join(GinkgoT().TempDir(), "kubeconfig")
 	Expect(rendering.WriteKubeconfig(ctx, cluster.Config, metav1.NamespaceSystem, account, kubeconfig)).To(Succeed())
 }
+
+// complete says whether all specs have run and passed.
+var complete = true
+
+var _ = ReportAfterEach(func(report SpecReport) {
+	complete = complete && report.State == types.SpecStatePassed
+})
+
+var _ = AfterSuite(func(ctx SpecContext) {
+	if complete {
+		Expect(landscape.Unused(ctx, administrator(), auditLog, user)).To(BeEmpty(), "the cloud-controller-manager needs all permissions of its chart and no other")
+	}
+}, NodeTimeout(time.Minute))
