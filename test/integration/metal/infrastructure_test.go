@@ -157,6 +157,7 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 						role.Rules[n].Verbs = slices.DeleteFunc(rule.Verbs, func(v string) bool { return v == permission.Verb })
 					}
 				}
+				role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return len(r.Verbs) == 0 })
 				Expect(landscape.Client.Update(ctx, role)).To(Succeed())
 			}
 			Eventually(ctx, func() error { return findings(ctx).Err() }, soon, "50ms").Should(

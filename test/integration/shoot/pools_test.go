@@ -149,7 +149,7 @@ var _ = Describe("A pool with all that an OpenStack site can give it", Ordered, 
 			disks = append(disks, disk{v.Size, v.VolumeType, v.Bootable})
 		}
 		Expect(disks).To(ConsistOf(disk{2, "fake", "true"}, disk{1, "fake", "false"}, disk{3, "fake-ssd", "false"}))
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(10*time.Minute))
 
 	It("should not be rolled by a label that does not ask for it", func(ctx SpecContext) {
 		Expect(change(ctx, func(w *extensionsv1alpha1.Worker) {
