@@ -23,7 +23,7 @@ import (
 )
 
 // inTime is how long machines may take if nothing is disturbed; most of it is OpenStack's if others load it.
-const inTime = 5 * time.Minute
+const inTime = 3 * time.Minute
 
 // mixed is the pool on all sites.
 func mixed() shoot.Pool { return shoot.Pool{Shoot: local, Name: "mixed"} }
