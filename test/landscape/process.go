@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // DefaultGrace is how long a process has to end after SIGTERM before it is killed.
@@ -216,6 +219,28 @@ func (p *Process) Check() error {
 		reason = p.run.err.Error()
 	}
 	return fmt.Errorf("%s ended by itself (%s); last lines of %s:\n%s", p.Name, reason, p.LogFile, p.Tail(20))
+}
+
+// WaitReady waits until the process answers a request for its readiness with 200. It fails at once if the process ends by itself.
+func (p *Process) WaitReady(ctx context.Context, url string) error {
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, readyTimeout, true, func(ctx context.Context) (bool, error) {
+		if err := p.Check(); err != nil {
+			return false, err
+		}
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return false, err
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return false, nil
+		}
+		return response.StatusCode == http.StatusOK, response.Body.Close()
+	})
+	if err != nil {
+		return fmt.Errorf("wait until %s is ready: %w; last lines of its log:\n%s", p.Name, err, p.Tail(20))
+	}
+	return nil
 }
 
 // PID returns the process ID, 0 if the process does not run.

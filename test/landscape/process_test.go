@@ -8,11 +8,14 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -106,6 +109,28 @@ var _ = Describe("Process", func() {
 		Expect(p.Start()).To(Succeed())
 		Expect(p.Wait(ctx)).To(MatchError(And(ContainSubstring("script: exit status 3"), HaveSuffix("first\nlast"))))
 		Expect(p.Check()).To(MatchError(ContainSubstring("ended by itself (exit status 3)")))
+	})
+
+	It("should be waited for until it is ready, and not if it ended", func() {
+		var asked atomic.Int32
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if asked.Add(1) < 3 {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		}))
+		client := http.DefaultTransport.(*http.Transport)
+		DeferCleanup(func() { server.Close(); client.CloseIdleConnections() })
+
+		p := shell("exec sleep 60")
+		Expect(p.Start()).To(Succeed())
+		Expect(p.WaitReady(ctx, server.URL)).To(Succeed())
+		Expect(asked.Load()).To(BeEquivalentTo(3))
+
+		p = shell("echo no configuration; exit 3")
+		Expect(p.Start()).To(Succeed())
+		Eventually(p.Done()).Should(BeClosed())
+		Expect(p.WaitReady(ctx, server.URL)).To(MatchError(And(ContainSubstring("exit status 3"), ContainSubstring("no configuration"))))
+		Expect(asked.Load()).To(BeEquivalentTo(3))
 	})
 
 	It("should pause, go on, and end also while it is paused", func() {

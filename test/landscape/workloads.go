@@ -7,15 +7,11 @@ package landscape
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -91,28 +87,7 @@ func (w *Workloads) Start(ctx context.Context) error {
 			return err
 		}
 	}
-	return w.waitReady(ctx)
-}
-
-func (w *Workloads) waitReady(ctx context.Context) error {
-	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, readyTimeout, true, func(ctx context.Context) (bool, error) {
-		if err := w.Check(); err != nil {
-			return false, err
-		}
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.ready, nil)
-		if err != nil {
-			return false, err
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return false, nil
-		}
-		return response.StatusCode == http.StatusOK, response.Body.Close()
-	})
-	if err != nil {
-		return fmt.Errorf("wait for gardener-resource-manager: %w; last lines of its log:\n%s", err, w.ResourceManager.Tail(20))
-	}
-	return nil
+	return w.ResourceManager.WaitReady(ctx, w.ready)
 }
 
 // Processes are the processes in the order of their start.

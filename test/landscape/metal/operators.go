@@ -13,7 +13,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
 
-// startOperators starts the operators and plays the agents.
+// startOperators starts the operators, waits until they are ready and plays the agents. Before that an operator ends if kube-apiserver
+// does not answer.
 func (i *Inventory) startOperators(ctx, background context.Context, o Options) error {
 	ports, err := landscape.FreePorts(5)
 	if err != nil {
@@ -36,7 +37,20 @@ func (i *Inventory) startOperators(ctx, background context.Context, o Options) e
 	if o.IPAM {
 		i.IPAM = i.process("ipam-provider-in-cluster", i.binaries.IPAM,
 			"--webhook-port=0", "--metrics-bind-address=0", "--health-probe-bind-address="+address(ports[4]))
-		return i.IPAM.Start()
+		if err := i.IPAM.Start(); err != nil {
+			return err
+		}
+	}
+	return i.waitReady(ctx, map[*landscape.Process]int{i.Metal3: ports[0], i.IronCore: ports[3], i.IPAM: ports[4]})
+}
+
+// waitReady waits for processes with health checks at ports. Those that are nil are none.
+func (i *Inventory) waitReady(ctx context.Context, ports map[*landscape.Process]int) error {
+	delete(ports, nil)
+	for p, port := range ports {
+		if err := p.WaitReady(ctx, "http://"+address(port)+"/readyz"); err != nil {
+			return err
+		}
 	}
 	return nil
 }
