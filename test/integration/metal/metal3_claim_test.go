@@ -72,6 +72,23 @@ var _ = Describe("Machines on hosts of Metal3", func() {
 		Eventually(ctx, func() (map[string]string, error) { return landscape.Addresses(ctx) }, soon).ShouldNot(HaveKey(t.machine("a")))
 	})
 
+	It("give their addresses back when their site gives none any more", func(ctx SpecContext) {
+		t, hosts := newTenants(ctx, 1)
+		Expect(landscape.MakePool(ctx, metal.Pool{Name: t.rack, Addresses: []string{"10.250.141.1-10.250.141.9"}, Prefix: 18, Gateway: "10.250.128.1"})).To(Succeed())
+		t.network = &v1alpha1.MetalMachineNetwork{
+			PoolRef:  &corev1.TypedLocalObjectReference{APIGroup: new("ipam.cluster.x-k8s.io"), Kind: "GlobalInClusterIPPool", Name: t.rack},
+			Template: "$ADDRESS/$PREFIX",
+		}
+		driver := newDriver()
+		Expect(driver.Create(ctx, t.request("a"))).Error().NotTo(HaveOccurred())
+		Eventually(ctx, bareMetalHost(ctx, hosts[0]), soon).Should(HaveField("State", "provisioned"))
+		Expect(landscape.Addresses(ctx)).To(HaveKey(t.machine("a")))
+
+		t.network = nil
+		t.remove(ctx, driver, "a")
+		Eventually(ctx, func() (map[string]string, error) { return landscape.Addresses(ctx) }, soon).ShouldNot(HaveKey(t.machine("a")))
+	})
+
 	It("are claimed once each by many at the same time, and the rest is told that there is no host", func(ctx SpecContext) {
 		const (
 			processes = 4

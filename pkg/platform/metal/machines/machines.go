@@ -131,15 +131,21 @@ func (m *machines) Delete(ctx context.Context, request platform.MachineRequest) 
 	return platform.InSite(request.Spec.Site, c.delete(ctx))
 }
 
-// delete gives the address back when nothing uses it any more.
+// delete gives the address back when nothing uses it any more. The machine may have one although its site gives none to new machines any
+// more.
 func (c *call) delete(ctx context.Context) error {
 	if err := c.inventory.Release(ctx, c.request.Name, c.spec.Cleaning); err != nil {
 		return err
 	}
+	err := c.addresses.Release(ctx, c.request.Name)
 	if c.spec.Network == nil || c.spec.Network.PoolRef == nil {
-		return nil
+		switch platform.ClassOf(err) {
+		case platform.ClassConfiguration, platform.ClassForbidden:
+			// Without the API of address claims, or permissions for it, no claim was made.
+			return nil
+		}
 	}
-	return c.addresses.Release(ctx, c.request.Name)
+	return err
 }
 
 // List implements platform.Machines.

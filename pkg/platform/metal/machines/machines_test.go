@@ -6,6 +6,8 @@ package machines_test
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -167,8 +169,19 @@ var _ = Describe("Machines", func() {
 	)
 
 	It("should release the host", func(ctx SpecContext) {
+		By("having no API of address claims")
+		status := http.StatusNotFound
+		api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		DeferCleanup(api.Close)
+		request.Spec.Metal.Connection.Server = api.URL
 		Expect(part.Delete(ctx, request)).To(Succeed())
 		Expect(h.released).To(ConsistOf("m/metadata"))
+
+		By("having no answer about address claims")
+		status = http.StatusServiceUnavailable
+		Expect(platform.ClassOf(part.Delete(ctx, request))).To(Equal(platform.ClassTransient))
+
+		By("having a host that is not clean yet")
 		h.err = platform.NewError(platform.ClassTransient, "host h is deprovisioning")
 		Expect(part.Delete(ctx, request)).To(MatchError(`site "racks": host h is deprovisioning`))
 	})
