@@ -54,7 +54,18 @@ func (p *provider) Ensure(ctx context.Context, zone string, record dns.Record, k
 	if err := p.classify(answer, "an update of zone "+zone); err != nil {
 		return err
 	}
-	return connection.await(ctx, record)
+	return connection.afterUpdate(record, connection.await(ctx, record))
+}
+
+// afterUpdate returns what err means after an update was accepted: it never says that nothing was written, as the class of a refused query
+// would.
+func (c *connection) afterUpdate(record dns.Record, err error) error {
+	switch platform.ClassOf(err) {
+	case platform.ClassTransient, platform.ClassConflict:
+		return err
+	default:
+		return platform.NewError(platform.ClassTransient, "DNS server %s accepted record %s of type %s, but cannot be asked for it: %s", c.server, record.Name, record.Type, err.Error())
+	}
 }
 
 // reachable returns an error if a record of the name in the zone would be answered by nobody, because the name is in a zone below.

@@ -110,6 +110,21 @@ var _ = Describe("Provider", func() {
 		Expect(looks).To(Equal(3))
 	})
 
+	DescribeTable("should not say that nothing was written if only the look at it is refused",
+		func(ctx SpecContext, code int) {
+			address := server(func(question, answer *mdns.Msg) {
+				if question.Opcode == mdns.OpcodeQuery {
+					answer.Rcode = code
+				}
+			})
+			err := open(address).Ensure(ctx, "example.test.", record, false)
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
+			Expect(err).To(MatchError(ContainSubstring("accepted record api.example.test. of type A, but cannot be asked for it")))
+		},
+		Entry("by a primary that answers nobody", mdns.RcodeRefused),
+		Entry("by one that says it is not authoritative", mdns.RcodeNotAuth),
+	)
+
 	It("should walk up past an alias that a wildcard makes", func(ctx SpecContext) {
 		var asked []string
 		address := server(func(question, answer *mdns.Msg) {
