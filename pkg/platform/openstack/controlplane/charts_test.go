@@ -135,6 +135,17 @@ var _ = Describe("Charts", func() {
 			Expect(storage.Files).To(HaveKey("cloud.conf"))
 		})
 
+		It("should have places for the volumes of other sites while one site hangs", func() {
+			workers := map[string]string{"csi-attacher": "--worker-threads=100", "csi-resizer": "--workers=100", "csi-snapshotter": "--worker-threads=100"}
+			for _, container := range find[*appsv1.Deployment](objects(render(1)))[0].Spec.Template.Spec.Containers {
+				if flag, ok := workers[container.Name]; ok {
+					Expect(container.Args).To(ContainElement(flag), container.Name)
+					delete(workers, container.Name)
+				}
+			}
+			Expect(workers).To(BeEmpty())
+		})
+
 		It("should ask for little memory", func() {
 			Expect(memory(find[*appsv1.Deployment](objects(render(1)))[0].Spec.Template.Spec)).To(BeNumerically("<=", 120))
 		})
