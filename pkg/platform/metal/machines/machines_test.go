@@ -6,6 +6,7 @@ package machines_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 
@@ -170,8 +171,12 @@ var _ = Describe("Machines", func() {
 
 	It("should release the host", func(ctx SpecContext) {
 		By("having no API of address claims")
-		status := http.StatusNotFound
-		api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		status := http.StatusOK
+		api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, `{"kind": "APIGroupList", "apiVersion": "v1", "groups": []}`)
+		}))
 		DeferCleanup(api.Close)
 		request.Spec.Metal.Connection.Server = api.URL
 		Expect(part.Delete(ctx, request)).To(Succeed())
