@@ -226,6 +226,43 @@ var _ = Describe("Machines", func() {
 		Expect(place.vms(ctx, spec)).To(BeZero())
 	}, NodeTimeout(2*time.Minute))
 
+	It("should not take a virtual machine that the credentials cannot see for one that does not exist", func(ctx SpecContext) {
+		r := request("hidden")
+		created, err := part.Create(ctx, r)
+		Expect(err).NotTo(HaveOccurred())
+
+		disturb(ctx, control.Settings{Hidden: spec.VSphere.Folder})
+		for _, id := range []string{"", created.ProviderID} {
+			r.ProviderID = id
+			_, err := part.Get(ctx, r)
+			for _, err := range []error{err, part.Delete(ctx, r)} {
+				Expect(err).To(MatchError(And(HavePrefix(`site "vc": `), ContainSubstring(r.Name), ContainSubstring(spec.VSphere.FolderPath), ContainSubstring(spec.VSphere.Folder))))
+				Expect(platform.ClassOf(err)).To(Equal(platform.ClassForbidden))
+			}
+		}
+
+		Expect(server.Set(ctx, control.Settings{})).To(Succeed())
+		expectComplete(ctx, r)
+		Expect(part.Delete(ctx, r)).To(Succeed())
+		Expect(place.vms(ctx, spec)).To(BeZero())
+	})
+
+	It("should find a machine in the shoot's folder that somebody renamed, and none in one that is gone", func(ctx SpecContext) {
+		r := request("moved")
+		_, err := part.Create(ctx, r)
+		Expect(err).NotTo(HaveOccurred())
+		task, err := object.NewFolder(inspector, types.ManagedObjectReference{Type: "Folder", Value: spec.VSphere.Folder}).Rename(ctx, place.shoot+"-renamed")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(task.Wait(ctx)).To(Succeed())
+		Expect(part.Delete(ctx, r)).To(Succeed())
+		Expect(place.vms(ctx, spec)).To(BeZero())
+
+		gone := request("gone")
+		gone.Spec = spec.DeepCopy()
+		gone.Spec.VSphere.Folder = "group-v0"
+		Expect(part.Delete(ctx, gone)).To(Succeed())
+	})
+
 	It("should report the failure of a clone after the call has returned", func(ctx SpecContext) {
 		r := request("fails")
 		disturb(ctx, control.Settings{Task: 14 * time.Second, Faults: []control.Fault{{Method: "CloneVM_Task", Type: "NoDiskSpace", InTask: true, Times: 1}}})

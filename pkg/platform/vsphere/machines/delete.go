@@ -50,8 +50,11 @@ func (c *call) delete(ctx context.Context) error {
 	if errors.Is(err, errForeign) && c.request.ProviderID == "" {
 		return nil // the name is taken by one that is not ours, so there is none of ours
 	}
-	if err != nil || vm == nil {
+	if err != nil {
 		return err
+	}
+	if vm == nil {
+		return c.proveAbsence(ctx)
 	}
 	if vm.on() {
 		c.shutDown(ctx, vm)

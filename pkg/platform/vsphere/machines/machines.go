@@ -84,7 +84,7 @@ func (c *call) get(ctx context.Context) (platform.Machine, error) {
 			return platform.Machine{}, err
 		}
 		if vm == nil {
-			return platform.Machine{}, platform.NewError(platform.ClassNotFound, "virtual machine %q (%s) does not exist", c.request.Name, c.uuid())
+			return platform.Machine{}, c.notFound(ctx)
 		}
 		return vm.machine(), nil
 	}
@@ -94,7 +94,7 @@ func (c *call) get(ctx context.Context) (platform.Machine, error) {
 		return platform.Machine{}, err
 	}
 	if vm == nil {
-		return platform.Machine{}, platform.NewError(platform.ClassNotFound, "virtual machine %q does not exist", c.request.Name)
+		return platform.Machine{}, c.notFound(ctx)
 	}
 	missing, err := c.missing(ctx, vm)
 	if err != nil {
@@ -104,6 +104,14 @@ func (c *call) get(ctx context.Context) (platform.Machine, error) {
 		return platform.Machine{}, platform.NewError(platform.ClassNotFound, "virtual machine %q is not complete: %s", c.request.Name, missing)
 	}
 	return vm.machine(), nil
+}
+
+// notFound is the error about a virtual machine that was not found.
+func (c *call) notFound(ctx context.Context) error {
+	if err := c.proveAbsence(ctx); err != nil {
+		return err
+	}
+	return platform.NewError(platform.ClassNotFound, "virtual machine %q (%s) does not exist", c.request.Name, c.uuid())
 }
 
 // missing says what a virtual machine lacks, and is empty if that is nothing.

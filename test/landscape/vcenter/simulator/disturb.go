@@ -15,7 +15,9 @@ import (
 	"sync"
 
 	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/control"
@@ -91,11 +93,52 @@ func (d *disturber) call(ctx *simulator.Context, method *simulator.Method) (mo.R
 	if name := d.fault(method.Name, false); name != "" {
 		return nil, newFault(name)
 	}
-	if request, ok := method.Body.(*types.CloneVM_Task); ok {
+	settings := d.current()
+	switch request := method.Body.(type) {
+	case *types.CloneVM_Task:
 		nameFiles(ctx, request)
 		d.disturbClone(request)
+	case *types.RetrievePropertiesEx:
+		return nil, disturbRead(settings, request.SpecSet)
+	case *types.FindByUuid, *types.FindChild, *types.FindByInventoryPath:
+		if settings.Hidden != "" {
+			return blindIndex{method.This}, nil
+		}
 	}
 	return nil, nil
+}
+
+// disturbRead refuses to read the hidden folder.
+func disturbRead(settings control.Settings, specs []types.PropertyFilterSpec) types.BaseMethodFault {
+	for _, spec := range specs {
+		for _, object := range spec.ObjectSet {
+			if settings.Hidden != "" && object.Obj.Value == settings.Hidden {
+				return &types.NoPermission{Object: &object.Obj, PrivilegeId: "System.Read"}
+			}
+		}
+	}
+	return nil
+}
+
+// blindIndex finds nothing.
+type blindIndex struct{ reference types.ManagedObjectReference }
+
+// Reference implements mo.Reference.
+func (b blindIndex) Reference() types.ManagedObjectReference { return b.reference }
+
+// FindByUuid is the method of the SearchIndex.
+func (blindIndex) FindByUuid(*types.FindByUuid) soap.HasFault {
+	return &methods.FindByUuidBody{Res: &types.FindByUuidResponse{}}
+}
+
+// FindChild is the method of the SearchIndex.
+func (blindIndex) FindChild(*types.FindChild) soap.HasFault {
+	return &methods.FindChildBody{Res: &types.FindChildResponse{}}
+}
+
+// FindByInventoryPath is the method of the SearchIndex.
+func (blindIndex) FindByInventoryPath(*types.FindByInventoryPath) soap.HasFault {
+	return &methods.FindByInventoryPathBody{Res: &types.FindByInventoryPathResponse{}}
 }
 
 // nameFiles lets changes of disks be about the files of the clone. The simulator takes them from the request as they are, so that
