@@ -126,6 +126,11 @@ func (c *call) read(ctx context.Context, reference types.ManagedObjectReference)
 	if err != nil {
 		return nil, err
 	}
+	if vm.Config == nil {
+		return nil, platform.NewError(platform.ClassTransient,
+			"virtual machine %q (%s, %s) has no configuration: it is still being made, or the vCenter or the credentials cannot read it",
+			vm.Name, reference.Value, vm.Runtime.ConnectionState)
+	}
 	if !c.owner.OwnsVM(vm.extraConfig) {
 		return nil, platform.NewError(platform.ClassConflict, "%w: virtual machine %q (%s, %s) does not name shoot %q and site %q",
 			errForeign, vm.Name, reference.Value, vm.Runtime.ConnectionState, c.owner.Shoot, c.owner.Site)

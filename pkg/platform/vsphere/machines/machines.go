@@ -70,12 +70,22 @@ func (m *machines) Get(ctx context.Context, request platform.MachineRequest) (pl
 	return machine, platform.InSite(request.Spec.Site, err)
 }
 
-// get takes a machine whose creation goes on for one that exists. A machine without an ID is one whose creation may have been
-// interrupted: it exists only if it is complete, so that it is completed otherwise.
+// get takes a machine whose creation the vCenter accepted for one that exists while it goes on. A machine without an ID is one whose
+// creation may have been interrupted: it exists only if it is complete, so that it is completed otherwise.
 func (c *call) get(ctx context.Context) (platform.Machine, error) {
 	if creation := c.creations.find(c.path()); creation != nil {
-		if ended, err := creation.state(); !ended || err != nil {
-			return c.machine(), err
+		ended, err := creation.state()
+		switch {
+		case !ended && creation.isAccepted():
+			creation.promised.Store(true)
+			return c.machine(), nil
+		case !ended:
+			return platform.Machine{}, c.notAccepted()
+		case err != nil && c.request.ProviderID != "":
+			return platform.Machine{}, err
+		case err != nil:
+			// Nobody knows of a machine: what is there counts, and not why there may be nothing.
+			c.creations.forget(creation)
 		}
 	}
 	if c.request.ProviderID != "" {
@@ -112,6 +122,10 @@ func (c *call) notFound(ctx context.Context) error {
 		return err
 	}
 	return platform.NewError(platform.ClassNotFound, "virtual machine %q (%s) does not exist", c.request.Name, c.uuid())
+}
+
+func (c *call) notAccepted() error {
+	return platform.NewError(platform.ClassTransient, "the vCenter has not accepted yet to make virtual machine %q", c.request.Name)
 }
 
 // missing says what a virtual machine lacks, and is empty if that is nothing.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -108,12 +109,17 @@ func (d *disturber) call(ctx *simulator.Context, method *simulator.Method) (mo.R
 	return nil, nil
 }
 
-// disturbRead refuses to read the hidden folder.
+// disturbRead refuses to read the hidden folder, and leaves out the configuration of virtual machines that are unfinished.
 func disturbRead(settings control.Settings, specs []types.PropertyFilterSpec) types.BaseMethodFault {
 	for _, spec := range specs {
 		for _, object := range spec.ObjectSet {
 			if settings.Hidden != "" && object.Obj.Value == settings.Hidden {
 				return &types.NoPermission{Object: &object.Obj, PrivilegeId: "System.Read"}
+			}
+		}
+		for i := range spec.PropSet {
+			if set := &spec.PropSet[i]; settings.Unfinished && set.Type == "VirtualMachine" {
+				set.PathSet = slices.DeleteFunc(set.PathSet, func(path string) bool { return strings.HasPrefix(path, "config.") })
 			}
 		}
 	}
