@@ -16,9 +16,7 @@ import (
 	"sync"
 
 	"github.com/vmware/govmomi/simulator"
-	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
-	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/control"
@@ -101,12 +99,22 @@ func (d *disturber) call(ctx *simulator.Context, method *simulator.Method) (mo.R
 		d.disturbClone(request)
 	case *types.RetrievePropertiesEx:
 		return nil, disturbRead(settings, request.SpecSet)
-	case *types.FindByUuid, *types.FindChild, *types.FindByInventoryPath:
-		if settings.Hidden != "" {
-			return blindIndex{method.This}, nil
-		}
+	case *types.FindByUuid:
+		request.Uuid = disturbSearch(settings, request.Uuid)
+	case *types.FindChild:
+		request.Name = disturbSearch(settings, request.Name)
+	case *types.FindByInventoryPath:
+		request.InventoryPath = disturbSearch(settings, request.InventoryPath)
 	}
 	return nil, nil
+}
+
+// disturbSearch returns what is searched for, or what does not exist if a folder is hidden.
+func disturbSearch(settings control.Settings, wanted string) string {
+	if settings.Hidden != "" {
+		return "nothing"
+	}
+	return wanted
 }
 
 // disturbRead refuses to read the hidden folder, and leaves out the configuration of virtual machines that are unfinished.
@@ -124,27 +132,6 @@ func disturbRead(settings control.Settings, specs []types.PropertyFilterSpec) ty
 		}
 	}
 	return nil
-}
-
-// blindIndex finds nothing.
-type blindIndex struct{ reference types.ManagedObjectReference }
-
-// Reference implements mo.Reference.
-func (b blindIndex) Reference() types.ManagedObjectReference { return b.reference }
-
-// FindByUuid is the method of the SearchIndex.
-func (blindIndex) FindByUuid(*types.FindByUuid) soap.HasFault {
-	return &methods.FindByUuidBody{Res: &types.FindByUuidResponse{}}
-}
-
-// FindChild is the method of the SearchIndex.
-func (blindIndex) FindChild(*types.FindChild) soap.HasFault {
-	return &methods.FindChildBody{Res: &types.FindChildResponse{}}
-}
-
-// FindByInventoryPath is the method of the SearchIndex.
-func (blindIndex) FindByInventoryPath(*types.FindByInventoryPath) soap.HasFault {
-	return &methods.FindByInventoryPathBody{Res: &types.FindByInventoryPathResponse{}}
 }
 
 // nameFiles lets changes of disks be about the files of the clone. The simulator takes them from the request as they are, so that
