@@ -25,9 +25,10 @@ type MachineClasses interface {
 	// NodeLabels are labels that the nodes of a zone have beside those that say where they are for Gardener, such as those that the CSI
 	// driver of the site reads. They let the cluster-autoscaler know what a node will be. It does not ask the site.
 	NodeLabels(s *site.Site, zone *v1alpha1.SiteZone) map[string]string
-	// Locate completes spec with how the site is reached and where on it the shoot's machines are, which is all that listing and
-	// deleting them needs. The status is what the infrastructure came to, nil if that is not known. It does not ask the site.
-	Locate(s *site.Site, status *v1alpha1.SiteStatus, spec *v1alpha1.MachineProviderSpec) error
+	// Locate returns how the site is reached and where on it the shoot's machines are, which is all that listing and deleting them
+	// needs: a spec for each place whose machines are listed by themselves, at least one. The status is what the infrastructure came
+	// to, nil if that is not known. It does not ask the site.
+	Locate(s *site.Site, status *v1alpha1.SiteStatus) ([]*v1alpha1.MachineProviderSpec, error)
 	// CleanUp deletes what Resolve made for the shoot on the site and none of the specs uses. Errors are classified.
 	CleanUp(ctx context.Context, s *site.Site, inUse []*v1alpha1.MachineProviderSpec) error
 }

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 )
@@ -139,8 +138,8 @@ func (b *Bed) deleteMachines(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	spec := &v1alpha1.MachineProviderSpec{Site: siteName, Shoot: b.shoot}
-	if err := b.machineClasses.Locate(b.site, nil, spec); err != nil {
+	specs, err := b.machineClasses.Locate(b.site, nil)
+	if err != nil {
 		return err
 	}
 	var (
@@ -150,7 +149,7 @@ func (b *Bed) deleteMachines(ctx context.Context) error {
 	)
 	for id, server := range servers {
 		group.Go(func() {
-			request := platform.MachineRequest{Name: server.Name, ProviderID: "openstack:///" + id, Spec: spec, Credentials: b.site.Credentials}
+			request := platform.MachineRequest{Name: server.Name, ProviderID: "openstack:///" + id, Spec: specs[0], Credentials: b.site.Credentials}
 			if err := b.machines.Delete(ctx, request); err != nil {
 				mutex.Lock()
 				defer mutex.Unlock()

@@ -28,7 +28,10 @@ type Cloud struct {
 	machines map[string]map[string]platform.Machine
 	groups   map[string][]string
 	faults   map[string][]platform.Fault
-	watches  []*Watch
+	// places are those of each site that has several, and placed is where the machines are, by provider ID.
+	places  map[string][]string
+	placed  map[string]string
+	watches []*Watch
 }
 
 // NewCloud returns an empty cloud.
@@ -40,6 +43,8 @@ func NewCloud() *Cloud {
 		machines: map[string]map[string]platform.Machine{},
 		groups:   map[string][]string{},
 		faults:   map[string][]platform.Fault{},
+		places:   map[string][]string{},
+		placed:   map[string]string{},
 	}
 }
 
@@ -48,6 +53,13 @@ func (c *Cloud) Fail(site string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.failures[site] = err
+}
+
+// FailAt lets all further looks at the machines in the place of the site fail.
+func (c *Cloud) FailAt(site, place string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failures[site+"/"+place] = err
 }
 
 // Keep lets all further deletions of machines on the site fail, or succeed again if err is nil.
@@ -69,6 +81,31 @@ func (c *Cloud) Hang(site string) (release func()) {
 		delete(c.hanging, site)
 		close(hanging)
 	})
+}
+
+// Spread lets the machines of the site be in several places, each of which is listed by itself: the namespaces of the connection.
+func (c *Cloud) Spread(site string, places ...string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.places[site] = places
+}
+
+// placesOf returns the places of the site.
+func (c *Cloud) placesOf(site string) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if places := c.places[site]; len(places) > 0 {
+		return places
+	}
+	return []string{""}
+}
+
+// placeOf is where the machines of a spec are.
+func placeOf(spec *v1alpha1.MachineProviderSpec) string {
+	if spec.Metal == nil {
+		return ""
+	}
+	return spec.Metal.Connection.Namespace
 }
 
 // Machines returns the names of the machines on the site in alphabetical order.

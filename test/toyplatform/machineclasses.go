@@ -61,9 +61,13 @@ func groupPolicy(request platform.MachineClassRequest) (string, bool) {
 }
 
 // Locate implements platform.MachineClasses.
-func (m *machineClasses) Locate(_ *site.Site, _ *v1alpha1.SiteStatus, spec *v1alpha1.MachineProviderSpec) error {
-	spec.Metal = &v1alpha1.MetalMachineSpec{}
-	return nil
+func (m *machineClasses) Locate(s *site.Site, _ *v1alpha1.SiteStatus) ([]*v1alpha1.MachineProviderSpec, error) {
+	var specs []*v1alpha1.MachineProviderSpec
+	for _, place := range m.cloud.placesOf(s.Name) {
+		metal := &v1alpha1.MetalMachineSpec{Connection: v1alpha1.MetalConnection{Namespace: place}}
+		specs = append(specs, &v1alpha1.MachineProviderSpec{Site: s.Name, Shoot: s.Shoot, Metal: metal})
+	}
+	return specs, nil
 }
 
 // CleanUp implements platform.MachineClasses.

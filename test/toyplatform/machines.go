@@ -6,8 +6,6 @@ package toyplatform
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -34,6 +32,7 @@ func (m *machines) Create(ctx context.Context, r platform.MachineRequest) (platf
 	}
 	machine := platform.Machine{Name: r.Name, ProviderID: "toy:///" + r.Spec.Site + "/" + r.Name}
 	m.cloud.machines[r.Spec.Site][r.Name] = machine
+	m.cloud.placed[machine.ProviderID] = placeOf(r.Spec)
 	return machine, nil
 }
 
@@ -66,7 +65,9 @@ func (m *machines) Delete(ctx context.Context, r platform.MachineRequest) error 
 	if err := m.cloud.kept[r.Spec.Site]; err != nil {
 		return err
 	}
-	delete(m.cloud.machines[r.Spec.Site], r.Name)
+	if m.isAt(m.cloud.machines[r.Spec.Site][r.Name], r) {
+		delete(m.cloud.machines[r.Spec.Site], r.Name)
+	}
 	return nil
 }
 
@@ -77,7 +78,21 @@ func (m *machines) List(ctx context.Context, r platform.MachineRequest) ([]platf
 	}
 	m.cloud.mu.Lock()
 	defer m.cloud.mu.Unlock()
-	return slices.Collect(maps.Values(m.cloud.machines[r.Spec.Site])), nil
+	if err := m.cloud.failures[r.Spec.Site+"/"+placeOf(r.Spec)]; err != nil {
+		return nil, platform.InSite(r.Spec.Site, err)
+	}
+	var result []platform.Machine
+	for _, machine := range m.cloud.machines[r.Spec.Site] {
+		if m.isAt(machine, r) {
+			result = append(result, machine)
+		}
+	}
+	return result, nil
+}
+
+// isAt reports whether the machine is in the place of the request.
+func (m *machines) isAt(machine platform.Machine, r platform.MachineRequest) bool {
+	return m.cloud.placed[machine.ProviderID] == placeOf(r.Spec)
 }
 
 // VolumeID implements platform.Machines.

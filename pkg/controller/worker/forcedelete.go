@@ -37,15 +37,16 @@ func (d *delegate) forceDelete(ctx context.Context, r remover) error {
 
 // target is a site that may have machines of the shoot.
 type target struct {
-	site        string
-	spec        *v1alpha1.MachineProviderSpec
+	site string
+	// specs are the places of the site that have the machines.
+	specs       []*v1alpha1.MachineProviderSpec
 	credentials site.Credentials
 	// known are the machines that the seed knows of.
 	known []platform.Machine
 }
 
 // targets returns the sites of the shoot, and those that only machine classes have. A site of the shoot is reached as the
-// CloudProfile says, the others as their machine classes do.
+// CloudProfile says, the others as each of their machine classes does.
 func (d *delegate) targets(ctx context.Context) ([]*target, error) {
 	f, err := d.readFacts(ctx)
 	if err != nil {
@@ -68,11 +69,12 @@ func (d *delegate) targets(ctx context.Context) ([]*target, error) {
 	for i := range f.sites {
 		s := &f.sites[i]
 		t := find(s.Name)
-		t.spec, err = d.resolver.locate(s, f.siteStatus(s.Name))
+		t.specs, err = d.resolver.locate(s, f.siteStatus(s.Name))
 		if err != nil {
 			d.log.Error(err, "Site cannot be located", "site", s.Name)
 		}
 	}
+	located := slices.DeleteFunc(slices.Clone(targets), func(t *target) bool { return len(t.specs) == 0 })
 	siteOfClass := map[string]*target{}
 	for i := range objects.classes.Items {
 		class := &objects.classes.Items[i]
@@ -82,8 +84,8 @@ func (d *delegate) targets(ctx context.Context) ([]*target, error) {
 			continue
 		}
 		t := find(spec.Site)
-		if t.spec == nil {
-			t.spec = spec
+		if !slices.Contains(located, t) {
+			t.specs = append(t.specs, spec)
 		}
 		siteOfClass[class.Name] = t
 	}
@@ -96,16 +98,12 @@ func (d *delegate) targets(ctx context.Context) ([]*target, error) {
 }
 
 // locate returns what is needed to list and delete machines on the site.
-func (r resolver) locate(s *site.Site, status *v1alpha1.SiteStatus) (*v1alpha1.MachineProviderSpec, error) {
+func (r resolver) locate(s *site.Site, status *v1alpha1.SiteStatus) ([]*v1alpha1.MachineProviderSpec, error) {
 	machineClasses, err := r.machineClasses.For(s.Platform)
 	if err != nil {
 		return nil, err
 	}
-	spec := &v1alpha1.MachineProviderSpec{Site: s.Name, Shoot: s.Shoot}
-	if err := machineClasses.Locate(s, status, spec); err != nil {
-		return nil, err
-	}
-	return spec, nil
+	return machineClasses.Locate(s, status)
 }
 
 // tellOrphans writes a log entry and an event for each site with orphans.

@@ -31,10 +31,13 @@ var _ = Describe("ForceDelete", func() {
 		f.create(ctx)
 	})
 
-	// machine creates a machine on the site, and its object if it has a class.
-	machine := func(ctx context.Context, site, name, class string) {
+	// machine creates a machine on the site, and its object if it has a class. machineAt does it in a place of the site.
+	spec := func(site, place string) *v1alpha1.MachineProviderSpec {
+		return &v1alpha1.MachineProviderSpec{Site: site, Shoot: technicalID, Metal: &v1alpha1.MetalMachineSpec{Connection: v1alpha1.MetalConnection{Namespace: place}}}
+	}
+	machineAt := func(ctx context.Context, site, place, name, class string) {
 		machines := toyplatform.NewMachines(f.cloud)
-		created, err := machines.Create(ctx, platform.MachineRequest{Name: name, Spec: &v1alpha1.MachineProviderSpec{Site: site, Shoot: technicalID}})
+		created, err := machines.Create(ctx, platform.MachineRequest{Name: name, Spec: spec(site, place)})
 		Expect(err).NotTo(HaveOccurred())
 		if class != "" {
 			Expect(apiServer.Create(ctx, &machinev1alpha1.Machine{
@@ -43,12 +46,14 @@ var _ = Describe("ForceDelete", func() {
 			})).To(Succeed())
 		}
 	}
-	class := func(ctx context.Context, name, site string) {
+	machine := func(ctx context.Context, site, name, class string) { machineAt(ctx, site, "", name, class) }
+	classAt := func(ctx context.Context, name, site, place string) {
 		Expect(apiServer.Create(ctx, &machinev1alpha1.MachineClass{
 			ObjectMeta:   metav1.ObjectMeta{Name: name, Namespace: f.worker.Namespace},
-			ProviderSpec: *mustEncode(&v1alpha1.MachineProviderSpec{Site: site, Shoot: technicalID, Metal: &v1alpha1.MetalMachineSpec{}}),
+			ProviderSpec: *mustEncode(spec(site, place)),
 		})).To(Succeed())
 	}
+	class := func(ctx context.Context, name, site string) { classAt(ctx, name, site, "") }
 	forceDelete := func(ctx context.Context, timeout time.Duration) []v1alpha1.Orphan {
 		GinkgoHelper()
 		f.encode()
@@ -77,6 +82,38 @@ var _ = Describe("ForceDelete", func() {
 			Expect(f.cloud.Machines(site)).To(BeEmpty(), site)
 		}
 		Expect(f.classes(ctx)).To(HaveLen(2), "are gardenlet's")
+	})
+
+	It("deletes the machines of all places of a site", func(ctx SpecContext) {
+		f.cloud.Spread("racks", "east", "west")
+		machineAt(ctx, "racks", "east", "m1", "")
+		machineAt(ctx, "racks", "west", "m2", "")
+
+		Expect(forceDelete(ctx, time.Minute)).To(BeEmpty())
+		Expect(f.cloud.Machines("racks")).To(BeEmpty())
+	})
+
+	It("looks for the machines of a site that left the shoot where each of its machine classes says", func(ctx SpecContext) {
+		for _, name := range []string{"east-1", "east-2"} {
+			classAt(ctx, name, "gone", "east")
+		}
+		classAt(ctx, "west", "gone", "west")
+		machineAt(ctx, "gone", "east", "m1", "east-1")
+		machineAt(ctx, "gone", "west", "m2", "")
+
+		Expect(forceDelete(ctx, time.Minute)).To(BeEmpty())
+		Expect(f.cloud.Machines("gone")).To(BeEmpty())
+	})
+
+	It("deletes the machines of the places that it can look at, and says that there may be more in the others", func(ctx SpecContext) {
+		class(ctx, "racks", "racks")
+		f.cloud.Spread("racks", "east", "west")
+		machineAt(ctx, "racks", "east", "m1", "racks")
+		machineAt(ctx, "racks", "west", "m2", "racks")
+		f.cloud.FailAt("racks", "west", platform.NewError(platform.ClassForbidden, "403"))
+
+		Expect(forceDelete(ctx, time.Minute)).To(HaveExactElements(And(HaveField("Name", "m2"), HaveField("Reason", ContainSubstring("403")))))
+		Expect(f.cloud.Machines("racks")).To(Equal([]string{"m2"}))
 	})
 
 	DescribeTable("succeeds, deletes what it can and writes down the rest if a site",

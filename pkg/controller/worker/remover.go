@@ -60,12 +60,12 @@ func (r remover) removeAll(ctx context.Context, targets []*target) []v1alpha1.Or
 }
 
 // remove deletes the machines of the target until there are none, none of them can be deleted or the time is over. A site that has
-// been looked at once is looked at again after an error that may pass.
+// been looked at once is looked at again after an error that may pass. Places that cannot be looked at do not keep the others.
 func (r remover) remove(ctx context.Context, t *target) []v1alpha1.Orphan {
-	if t.spec == nil {
+	if len(t.specs) == 0 {
 		return t.unseen(errors.New("it is not known how the site is reached"))
 	}
-	platformName, _ := t.spec.Platform()
+	platformName, _ := t.specs[0].Platform()
 	machines, err := r.machines.For(platformName)
 	if err != nil {
 		return t.unseen(err)
@@ -73,21 +73,65 @@ func (r remover) remove(ctx context.Context, t *target) []v1alpha1.Orphan {
 
 	removing, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	failures := map[string]error{}
-	for seen := false; ; seen = true {
-		left, err := machines.List(ctx, platform.MachineRequest{Spec: t.spec, Credentials: t.credentials})
+	var (
+		seen     bool
+		failures = map[string]error{}
+		where    = places{}
+	)
+	for {
+		left, silent, err := where.list(ctx, machines, t)
+		seen = seen || err == nil
+		final := err == nil || !seen || platform.ClassOf(err) != platform.ClassTransient
 		switch {
-		case err != nil && (!seen || removing.Err() != nil || platform.ClassOf(err) != platform.ClassTransient):
-			return t.unseen(err)
-		case err == nil && (len(left) == 0 || removing.Err() != nil || stuck(left, failures)):
-			return t.orphans(left, failures)
-		case err != nil || len(failures) > 0:
+		case removing.Err() != nil, final && stuck(left, failures):
+			orphans := t.orphans(left, failures)
+			if err != nil {
+				orphans = append(orphans, where.unseen(t, silent).unseen(err)...)
+			}
+			return orphans
+		case !final || len(failures) > 0:
 			pause(removing, removeInterval)
 		}
-		if err == nil {
-			failures = r.round(removing, machines, t, left)
+		if len(left) > 0 {
+			failures = r.round(removing, machines, t, left, where)
 		}
 	}
+}
+
+// places are the specs that machines were listed by, by provider ID.
+type places map[string]*v1alpha1.MachineProviderSpec
+
+// list returns the machines of all places of the target, each of them once, and the places that did not answer with their errors.
+func (p places) list(ctx context.Context, machines platform.Machines, t *target) (left []platform.Machine, silent []*v1alpha1.MachineProviderSpec, err error) {
+	var (
+		errs []error
+		seen = map[string]bool{}
+	)
+	for _, spec := range t.specs {
+		found, err := machines.List(ctx, platform.MachineRequest{Spec: spec, Credentials: t.credentials})
+		if err != nil {
+			silent, errs = append(silent, spec), append(errs, err)
+			continue
+		}
+		for _, machine := range found {
+			if seen[machine.ProviderID] {
+				continue
+			}
+			seen[machine.ProviderID], p[machine.ProviderID] = true, spec
+			left = append(left, machine)
+		}
+	}
+	return left, silent, errors.Join(errs...)
+}
+
+// unseen returns the target with the machines that may be in the silent places: those that were not listed by another.
+func (p places) unseen(t *target, silent []*v1alpha1.MachineProviderSpec) *target {
+	result := *t
+	result.known = slices.DeleteFunc(slices.Clone(t.known), func(m platform.Machine) bool {
+		spec := p[m.ProviderID]
+		return spec != nil && !slices.Contains(silent, spec)
+	})
+	return &result
 }
 
 // stuck reports whether all machines that are left failed to be deleted with errors that do not pass.
@@ -105,16 +149,17 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// round deletes the machines and returns the errors by name.
-func (r remover) round(ctx context.Context, machines platform.Machines, t *target, left []platform.Machine) map[string]error {
+// round deletes the machines and returns the errors by provider ID.
+func (r remover) round(ctx context.Context, machines platform.Machines, t *target, left []platform.Machine, where places) map[string]error {
 	var (
 		mutex    sync.Mutex
 		failures = map[string]error{}
 		tasks    []flow.TaskFn
 	)
 	for _, machine := range left {
+		request := platform.MachineRequest{Name: machine.Name, ProviderID: machine.ProviderID, Spec: where[machine.ProviderID], Credentials: t.credentials}
 		tasks = append(tasks, func(ctx context.Context) error {
-			err := machines.Delete(ctx, platform.MachineRequest{Name: machine.Name, ProviderID: machine.ProviderID, Spec: t.spec, Credentials: t.credentials})
+			err := machines.Delete(ctx, request)
 			if err != nil {
 				mutex.Lock()
 				defer mutex.Unlock()

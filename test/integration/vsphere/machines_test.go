@@ -63,6 +63,18 @@ var _ = Describe("Machines", func() {
 		Expect(attached).To(ConsistOf(r.Spec.VSphere.TagIDs))
 	}
 
+	// expectDeleted deletes the machine as machine-controller-manager does, which comes again while something goes on.
+	expectDeleted := func(ctx SpecContext, r platform.MachineRequest) {
+		GinkgoHelper()
+		Eventually(func(g Gomega, ctx SpecContext) {
+			err := part.Delete(ctx, r)
+			if err != nil && !platform.IsProgress(err) {
+				StopTrying("the deletion failed").Wrap(err).Now()
+			}
+			g.Expect(err).NotTo(HaveOccurred())
+		}).WithContext(ctx).Within(40 * time.Second).ProbeEvery(time.Second).Should(Succeed())
+	}
+
 	It("should make a virtual machine with all that it needs, find it, and delete all that it made, with few requests", func(ctx SpecContext) {
 		r := request("whole")
 		_, err := part.Get(ctx, r)
@@ -222,8 +234,125 @@ var _ = Describe("Machines", func() {
 		Expect(part.Get(ctx, r)).To(HaveField("ProviderID", created.ProviderID))
 
 		Expect(server.Set(ctx, control.Settings{})).To(Succeed())
+		expectDeleted(ctx, r)
+		Expect(place.vms(ctx, spec)).To(BeZero())
+	}, NodeTimeout(2*time.Minute))
+
+	It("should not try again what fails when the machine shall be deleted", func(ctx SpecContext) {
+		r := request("unwanted")
+		disturb(ctx, control.Settings{Task: 11 * time.Second, Faults: []control.Fault{{Method: "CloneVM_Task", Type: "HostCommunication", InTask: true}}})
+		created, err := part.Create(ctx, r)
+		Expect(err).NotTo(HaveOccurred())
+		r.ProviderID = created.ProviderID
+		expectDeleted(ctx, r)
+		_, err = part.Get(ctx, r)
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassNotFound), "%v", err)
+	}, NodeTimeout(2*time.Minute))
+
+	It("should not take a virtual machine that is still being made for one that is not ours", func(ctx SpecContext) {
+		r := request("unfinished")
+		created, err := part.Create(ctx, r)
+		Expect(err).NotTo(HaveOccurred())
+
+		restarted := machines.New(newSessions())
+		disturb(ctx, control.Settings{Unfinished: true})
+		for _, id := range []string{"", created.ProviderID} {
+			r.ProviderID = id
+			err := restarted.Delete(ctx, r)
+			Expect(err).To(MatchError(ContainSubstring("still being made")))
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
+		}
+		r.ProviderID = ""
+		_, err = restarted.Get(ctx, r)
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient), "%v", err)
+
+		Expect(server.Set(ctx, control.Settings{})).To(Succeed())
+		Expect(restarted.Delete(ctx, r)).To(Succeed())
+		Expect(place.vms(ctx, spec)).To(BeZero())
+	})
+
+	It("should not take a virtual machine that the credentials cannot see for one that does not exist", func(ctx SpecContext) {
+		r := request("hidden")
+		created, err := part.Create(ctx, r)
+		Expect(err).NotTo(HaveOccurred())
+
+		disturb(ctx, control.Settings{Hidden: spec.VSphere.Folder})
+		for _, id := range []string{"", created.ProviderID} {
+			r.ProviderID = id
+			_, err := part.Get(ctx, r)
+			for _, err := range []error{err, part.Delete(ctx, r)} {
+				Expect(err).To(MatchError(And(HavePrefix(`site "vc": `), ContainSubstring(r.Name), ContainSubstring(spec.VSphere.FolderPath), ContainSubstring(spec.VSphere.Folder))))
+				Expect(platform.ClassOf(err)).To(Equal(platform.ClassForbidden))
+			}
+		}
+
+		Expect(server.Set(ctx, control.Settings{})).To(Succeed())
+		expectComplete(ctx, r)
 		Expect(part.Delete(ctx, r)).To(Succeed())
 		Expect(place.vms(ctx, spec)).To(BeZero())
+	})
+
+	It("should find a machine in the shoot's folder that somebody renamed, and none in one that is gone", func(ctx SpecContext) {
+		r := request("moved")
+		_, err := part.Create(ctx, r)
+		Expect(err).NotTo(HaveOccurred())
+		task, err := object.NewFolder(inspector, types.ManagedObjectReference{Type: "Folder", Value: spec.VSphere.Folder}).Rename(ctx, place.shoot+"-renamed")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(task.Wait(ctx)).To(Succeed())
+		Expect(part.Delete(ctx, r)).To(Succeed())
+		Expect(place.vms(ctx, spec)).To(BeZero())
+
+		gone := request("gone")
+		gone.Spec = spec.DeepCopy()
+		gone.Spec.VSphere.Folder = "group-v0"
+		Expect(part.Delete(ctx, gone)).To(Succeed())
+	})
+
+	It("should make a machine anew whose creation the vCenter accepted too late and that then failed", func(ctx SpecContext) {
+		_, err := part.Create(ctx, request("first"))
+		Expect(err).NotTo(HaveOccurred(), "the next one only has to be cloned")
+
+		r := request("late")
+		faults := []control.Fault{{Method: "CloneVM_Task", Type: "NoPermission", Times: 1}}
+		disturb(ctx, control.Settings{Answer: 12 * time.Second, Faults: faults})
+		_, err = part.Create(ctx, r)
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient), "%v", err)
+		_, err = part.Get(ctx, r)
+		Expect(err).To(MatchError(ContainSubstring("has not accepted yet")))
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
+
+		Expect(server.Set(ctx, control.Settings{Faults: faults})).To(Succeed())
+		Eventually(func(ctx SpecContext) platform.Class {
+			_, err := part.Get(ctx, r)
+			return platform.ClassOf(err)
+		}).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(Equal(platform.ClassNotFound))
+		Expect(part.Create(ctx, r)).To(HaveField("Name", r.Name))
+		expectComplete(ctx, r)
+	}, NodeTimeout(2*time.Minute))
+
+	It("should try a creation again that the vCenter accepted too late, once the machine was taken for one that exists", func(ctx SpecContext) {
+		_, err := part.Create(ctx, request("first"))
+		Expect(err).NotTo(HaveOccurred(), "the next one only has to be cloned")
+
+		r := request("late")
+		settings := control.Settings{
+			Answer: 12 * time.Second, Task: 5 * time.Second,
+			Faults: []control.Fault{{Method: "CloneVM_Task", Type: "HostCommunication", InTask: true, Times: 1}},
+		}
+		disturb(ctx, settings)
+		_, err = part.Create(ctx, r)
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient), "%v", err)
+		settings.Answer = 0
+		Expect(server.Set(ctx, settings)).To(Succeed())
+		Eventually(func(g Gomega, ctx SpecContext) {
+			g.Expect(part.Get(ctx, r)).To(HaveField("Name", r.Name))
+		}).WithContext(ctx).Within(time.Minute).ProbeEvery(500 * time.Millisecond).Should(Succeed())
+		Expect(place.vm(ctx, spec, r.Name)).To(BeNil(), "its clone fails")
+		Eventually(func(g Gomega, ctx SpecContext) {
+			g.Expect(place.vm(ctx, spec, r.Name)).NotTo(BeNil())
+		}).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(Succeed())
+		Expect(part.Initialize(ctx, r)).To(Succeed())
+		expectComplete(ctx, r)
 	}, NodeTimeout(2*time.Minute))
 
 	It("should report the failure of a clone after the call has returned", func(ctx SpecContext) {

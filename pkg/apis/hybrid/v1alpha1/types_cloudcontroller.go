@@ -141,6 +141,10 @@ type VSphereCloudControllerZone struct {
 	// ResourcePool is the resource pool of the zone's machines. It tells zones of one cluster apart.
 	// +optional
 	ResourcePool string `json:"resourcePool,omitempty"`
+	// Folder is the VM folder of the zone's machines. While it cannot be read, a machine that is not found may exist. Default: none, and
+	// what is not found does not exist.
+	// +optional
+	Folder string `json:"folder,omitempty"`
 }
 
 // MetalCloudController is a bare-metal site for the cloud-controller-manager.

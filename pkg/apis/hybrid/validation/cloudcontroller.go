@@ -156,6 +156,9 @@ func validateVSphereCloudController(config *v1alpha1.VSphereCloudController, fld
 		if zone.ResourcePool != "" {
 			allErrs = append(allErrs, validateManagedObject(zone.ResourcePool, idxPath.Child("resourcePool"))...)
 		}
+		if zone.Folder != "" {
+			allErrs = append(allErrs, validateManagedObject(zone.Folder, idxPath.Child("folder"))...)
+		}
 	}
 	return allErrs
 }

@@ -31,7 +31,7 @@ var _ = Describe("CloudControllerManagerConfiguration", func() {
 				}},
 				{Name: "vc", VSphere: &v1alpha1.VSphereCloudController{
 					Connection: v1alpha1.VSphereConnection{Server: "https://vcenter.example.com"},
-					Zones:      []v1alpha1.VSphereCloudControllerZone{{Name: "vc-1", ComputeCluster: "domain-c7", ResourcePool: "resgroup-8"}},
+					Zones:      []v1alpha1.VSphereCloudControllerZone{{Name: "vc-1", ComputeCluster: "domain-c7", ResourcePool: "resgroup-8", Folder: "group-v9"}},
 				}},
 				{Name: "racks", Metal: &v1alpha1.MetalCloudController{
 					Connection: v1alpha1.MetalConnection{Inventory: v1alpha1.MetalInventoryMetal3, Server: "https://metal.example.com:6443", Namespace: "hosts"},
@@ -100,8 +100,9 @@ var _ = Describe("CloudControllerManagerConfiguration", func() {
 		},
 			problem{required, "vc.vsphere.connection.server"}, problem{required, "vc.vsphere.zones"}),
 		Entry("names instead of references", func(_ *v1alpha1.OpenStackCloudController, v *v1alpha1.VSphereCloudController) {
-			v.Zones[0].ComputeCluster, v.Zones[0].ResourcePool = "/DC/cluster", "my pool"
-		}, problem{invalid, "vc.vsphere.zones[0].computeCluster"}, problem{invalid, "vc.vsphere.zones[0].resourcePool"}),
+			v.Zones[0].ComputeCluster, v.Zones[0].ResourcePool, v.Zones[0].Folder = "/DC/cluster", "my pool", "/DC/vm/shoot"
+		}, problem{invalid, "vc.vsphere.zones[0].computeCluster"}, problem{invalid, "vc.vsphere.zones[0].resourcePool"}, problem{invalid, "vc.vsphere.zones[0].folder"}),
+		Entry("zone without its folder", func(_ *v1alpha1.OpenStackCloudController, v *v1alpha1.VSphereCloudController) { v.Zones[0].Folder = "" }),
 		Entry("zone without its cluster", func(_ *v1alpha1.OpenStackCloudController, v *v1alpha1.VSphereCloudController) {
 			v.Zones[0].ComputeCluster = ""
 		},

@@ -72,12 +72,12 @@ func (m *machineClasses) NodeLabels(*site.Site, *v1alpha1.SiteZone) map[string]s
 }
 
 // Locate implements platform.MachineClasses.
-func (m *machineClasses) Locate(s *site.Site, _ *v1alpha1.SiteStatus, spec *v1alpha1.MachineProviderSpec) error {
+func (m *machineClasses) Locate(s *site.Site, _ *v1alpha1.SiteStatus) ([]*v1alpha1.MachineProviderSpec, error) {
 	if s.Profile == nil || s.Profile.Metal == nil {
-		return platform.InSite(s.Name, missing("the CloudProfile has no bare-metal site of this name any more"))
+		return nil, platform.InSite(s.Name, missing("the CloudProfile has no bare-metal site of this name any more"))
 	}
-	spec.Metal = &v1alpha1.MetalMachineSpec{Connection: client.ConnectionOf(s.Profile), Cleaning: s.Profile.Metal.Cleaning, NodeName: s.Profile.Metal.NodeName}
-	return nil
+	spec := &v1alpha1.MetalMachineSpec{Connection: client.ConnectionOf(s.Profile), Cleaning: s.Profile.Metal.Cleaning, NodeName: s.Profile.Metal.NodeName}
+	return []*v1alpha1.MachineProviderSpec{{Site: s.Name, Shoot: s.Shoot, Metal: spec}}, nil
 }
 
 // CleanUp implements platform.MachineClasses. Machines of a pool share nothing.

@@ -188,13 +188,15 @@ var _ = Describe("MachineClasses", func() {
 	})
 
 	It("should locate machines without asking the site", func(ctx SpecContext) {
-		known, spec, s := &hosts{}, &v1alpha1.MachineProviderSpec{}, newRequest().Site
-		Expect(known.with().Locate(s, nil, spec)).To(Succeed())
-		Expect(spec.Metal).To(Equal(&v1alpha1.MetalMachineSpec{Connection: client.ConnectionOf(s.Profile), Cleaning: "metadata", NodeName: "Host"}))
+		known, s := &hosts{}, newRequest().Site
+		Expect(known.with().Locate(s, nil)).To(HaveExactElements(&v1alpha1.MachineProviderSpec{
+			Site: s.Name, Shoot: s.Shoot, Metal: &v1alpha1.MetalMachineSpec{Connection: client.ConnectionOf(s.Profile), Cleaning: "metadata", NodeName: "Host"},
+		}))
 		Expect(known.with().CleanUp(ctx, s, nil)).To(Succeed())
 		Expect(known.asked).To(BeEmpty())
 
 		s.Profile = nil
-		Expect(known.with().Locate(s, nil, spec)).To(MatchError(ContainSubstring("the CloudProfile has no bare-metal site")))
+		_, err := known.with().Locate(s, nil)
+		Expect(err).To(MatchError(ContainSubstring("the CloudProfile has no bare-metal site")))
 	})
 })

@@ -108,12 +108,12 @@ func (m *machineClasses) NodeLabels(_ *site.Site, zone *v1alpha1.SiteZone) map[s
 }
 
 // Locate implements platform.MachineClasses.
-func (m *machineClasses) Locate(s *site.Site, _ *v1alpha1.SiteStatus, spec *v1alpha1.MachineProviderSpec) error {
+func (m *machineClasses) Locate(s *site.Site, _ *v1alpha1.SiteStatus) ([]*v1alpha1.MachineProviderSpec, error) {
 	if s.Profile == nil || s.Profile.OpenStack == nil {
-		return platform.InSite(s.Name, errNoProfile())
+		return nil, platform.InSite(s.Name, errNoProfile())
 	}
-	spec.OpenStack = &v1alpha1.OpenStackMachineSpec{Connection: client.ConnectionOf(s.Profile)}
-	return nil
+	spec := &v1alpha1.OpenStackMachineSpec{Connection: client.ConnectionOf(s.Profile)}
+	return []*v1alpha1.MachineProviderSpec{{Site: s.Name, Shoot: s.Shoot, OpenStack: spec}}, nil
 }
 
 // CleanUp implements platform.MachineClasses.

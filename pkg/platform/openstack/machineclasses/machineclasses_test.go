@@ -82,15 +82,17 @@ var _ = Describe("MachineClasses", func() {
 	})
 
 	It("should locate a site without asking it", func() {
-		spec := &v1alpha1.MachineProviderSpec{}
-		Expect(New(client.NewSessions()).Locate(newRequest().Site, nil, spec)).To(Succeed())
-		Expect(spec.OpenStack).To(Equal(&v1alpha1.OpenStackMachineSpec{Connection: v1alpha1.OpenStackConnection{AuthURL: "http://127.0.0.1:1/v3"}}))
+		s := newRequest().Site
+		Expect(New(client.NewSessions()).Locate(s, nil)).To(HaveExactElements(&v1alpha1.MachineProviderSpec{
+			Site: s.Name, Shoot: s.Shoot, OpenStack: &v1alpha1.OpenStackMachineSpec{Connection: v1alpha1.OpenStackConnection{AuthURL: "http://127.0.0.1:1/v3"}},
+		}))
 	})
 
 	It("should neither locate nor clean up a site that left the CloudProfile", func(ctx SpecContext) {
 		parts := New(client.NewSessions())
 		message := `site "cloud": the CloudProfile has no OpenStack site of this name any more`
-		Expect(parts.Locate(&site.Site{Name: "cloud"}, nil, &v1alpha1.MachineProviderSpec{})).To(MatchError(message))
+		_, err := parts.Locate(&site.Site{Name: "cloud"}, nil)
+		Expect(err).To(MatchError(message))
 		Expect(parts.CleanUp(ctx, &site.Site{Name: "cloud"}, nil)).To(MatchError(message))
 	})
 })

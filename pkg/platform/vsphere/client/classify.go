@@ -49,6 +49,16 @@ func IsNotFound(err error) bool {
 	return err != nil && platform.ClassOf(Classify(err)) == platform.ClassNotFound
 }
 
+// IsMissing reports whether a vCenter said that the very object does not exist.
+func IsMissing(err error, object types.ManagedObjectReference) bool {
+	if err == nil {
+		return false
+	}
+	var missing *types.ManagedObjectNotFound
+	_, ok := fault.As(err, &missing)
+	return ok && missing.Obj.Value == object.Value
+}
+
 // IsDuplicateName reports whether a vCenter said that there is an object of that name already.
 func IsDuplicateName(err error) bool {
 	return fault.Is(err, &types.DuplicateName{})

@@ -41,6 +41,7 @@ func cloudController(s platform.ControlPlaneSite) (*v1alpha1.CloudControllerSite
 			Name:           zone.Name,
 			ComputeCluster: zone.ComputeCluster,
 			ResourcePool:   zone.ResourcePool,
+			Folder:         zone.Folder,
 		})
 	}
 	return &v1alpha1.CloudControllerSite{Name: s.Site.Name, VSphere: result}, nil

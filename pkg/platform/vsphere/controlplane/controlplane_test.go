@@ -20,8 +20,8 @@ var _ = Describe("#CloudController", func() {
 			VSphere: &v1alpha1.VSphereCloudController{
 				Connection: v1alpha1.VSphereConnection{Server: "https://vc-east.example.com", TLS: east().Site.Profile.TLS},
 				Zones: []v1alpha1.VSphereCloudControllerZone{
-					{Name: "east-1", ComputeCluster: "domain-east-1", ResourcePool: "resgroup-east-1"},
-					{Name: "east-2", ComputeCluster: "domain-east-2", ResourcePool: "resgroup-east-2"},
+					{Name: "east-1", ComputeCluster: "domain-east-1", ResourcePool: "resgroup-east-1", Folder: "group-v1"},
+					{Name: "east-2", ComputeCluster: "domain-east-2", ResourcePool: "resgroup-east-2", Folder: "group-v1"},
 				},
 			},
 		}))

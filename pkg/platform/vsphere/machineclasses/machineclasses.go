@@ -121,17 +121,26 @@ func (m *machineClasses) NodeLabels(s *site.Site, zone *v1alpha1.SiteZone) map[s
 	return topology.Labels(s.Profile, zone)
 }
 
-// Locate implements platform.MachineClasses.
-func (m *machineClasses) Locate(s *site.Site, status *v1alpha1.SiteStatus, spec *v1alpha1.MachineProviderSpec) error {
+// Locate implements platform.MachineClasses. The shoot has a folder in each datacenter of its zones.
+func (m *machineClasses) Locate(s *site.Site, status *v1alpha1.SiteStatus) ([]*v1alpha1.MachineProviderSpec, error) {
 	if s.Profile == nil || s.Profile.VSphere == nil {
-		return platform.InSite(s.Name, missing("the CloudProfile has no vSphere site of this name any more"))
+		return nil, platform.InSite(s.Name, missing("the CloudProfile has no vSphere site of this name any more"))
 	}
 	if status == nil || status.VSphere == nil || len(status.VSphere.Zones) == 0 {
-		return platform.InSite(s.Name, missing("the Infrastructure's providerStatus does not say where the shoot's virtual machines are"))
+		return nil, platform.InSite(s.Name, missing("the Infrastructure's providerStatus does not say where the shoot's virtual machines are"))
 	}
-	zone := status.VSphere.Zones[0]
-	spec.VSphere = &v1alpha1.VSphereMachineSpec{Connection: client.ConnectionOf(s.Profile), Folder: zone.Folder, FolderPath: zone.FolderPath}
-	return nil
+	var specs []*v1alpha1.MachineProviderSpec
+	for _, zone := range status.VSphere.Zones {
+		if slices.ContainsFunc(specs, func(spec *v1alpha1.MachineProviderSpec) bool { return spec.VSphere.Folder == zone.Folder }) {
+			continue
+		}
+		specs = append(specs, &v1alpha1.MachineProviderSpec{
+			Site:    s.Name,
+			Shoot:   s.Shoot,
+			VSphere: &v1alpha1.VSphereMachineSpec{Connection: client.ConnectionOf(s.Profile), Folder: zone.Folder, FolderPath: zone.FolderPath},
+		})
+	}
+	return specs, nil
 }
 
 // CleanUp implements platform.MachineClasses. Machines of a pool share a rule of their cluster, which goes with the last of them.

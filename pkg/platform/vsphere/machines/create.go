@@ -35,12 +35,12 @@ func (m *machines) Create(ctx context.Context, request platform.MachineRequest) 
 		c.creations.forget(creation)
 		return creation.machine, platform.InSite(request.Spec.Site, creation.err)
 	case creation.isAccepted():
-		creation.left.Store(true)
-		go creation.observe(request.Spec.Site, request.Name)
+		creation.promised.Store(true)
+		creation.leave(request.Spec.Site, request.Name)
 		return c.machine(), nil
 	default:
-		err := platform.NewError(platform.ClassTransient, "the vCenter has not accepted yet to make virtual machine %q", request.Name)
-		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
+		creation.leave(request.Spec.Site, request.Name)
+		return platform.Machine{}, platform.InSite(request.Spec.Site, c.notAccepted())
 	}
 }
 

@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	// createWait is how long a creation is waited for before the ID is returned, so that a slow site does not keep the workers that
-	// other sites need. What fails meanwhile is tried again anew.
+	// createWait is how long a call waits for a creation before it returns, so that a slow site does not keep the workers that other
+	// sites need. What fails meanwhile is tried again anew.
 	createWait = 10 * time.Second
 	// initializeWait is how long a creation is waited for after that. What fails meanwhile shows at the machine.
 	initializeWait = 20 * time.Second
-	// againWait is the time between tries of a creation that nobody waits for any more.
+	// againWait is the time between tries of a creation whose machine is taken for one that exists.
 	againWait = 10 * time.Second
 	// creationTimeout limits a creation as a whole.
 	creationTimeout = 30 * time.Minute
@@ -40,8 +40,14 @@ type creation struct {
 	// accepted is closed when the vCenter has accepted to make the virtual machine.
 	accepted chan struct{}
 	accept   func()
-	// left says that nobody waits any more, so that what may succeed later is tried again.
-	left atomic.Bool
+	// promised says that somebody was told that the machine exists, and so does not create it again: what may succeed later is tried
+	// again here.
+	promised atomic.Bool
+	// unwanted is closed when the machine shall be deleted, so that nothing is tried again.
+	unwanted chan struct{}
+	giveUp   func()
+	// left is done when the call that began the creation returns before its end.
+	left sync.Once
 	// done is closed when the creation has ended. machine and err are set before.
 	done    chan struct{}
 	machine platform.Machine
@@ -70,8 +76,9 @@ func (c *creations) begin(ctx context.Context, path string, create func(ctx cont
 			return existing
 		}
 	}
-	started := &creation{path: path, accepted: make(chan struct{}), done: make(chan struct{})}
+	started := &creation{path: path, accepted: make(chan struct{}), unwanted: make(chan struct{}), done: make(chan struct{})}
 	started.accept = sync.OnceFunc(func() { close(started.accepted) })
+	started.giveUp = sync.OnceFunc(func() { close(started.unwanted) })
 	c.paths[path] = started
 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), creationTimeout)
@@ -86,16 +93,19 @@ func (c *creations) begin(ctx context.Context, path string, create func(ctx cont
 	return started
 }
 
-// run creates the machine. Nobody would complete a virtual machine whose creation failed after its call has returned.
+// run creates the machine. Nobody else would complete a virtual machine that somebody was told of.
 func (c *creation) run(ctx context.Context, create func(ctx context.Context, accept func()) (platform.Machine, error)) {
 	for {
 		c.machine, c.err = create(ctx, c.accept)
-		if c.err == nil || !c.left.Load() || platform.ClassOf(c.err) != platform.ClassTransient {
+		if c.err == nil || !c.promised.Load() || platform.ClassOf(c.err) != platform.ClassTransient {
 			return
 		}
 		timer := time.NewTimer(againWait)
 		select {
 		case <-timer.C:
+		case <-c.unwanted:
+			timer.Stop()
+			return
 		case <-ctx.Done():
 			timer.Stop()
 			return
@@ -145,10 +155,14 @@ func (c *creation) isAccepted() bool {
 	}
 }
 
-// observe logs how the creation ends that nobody waits for any more.
-func (c *creation) observe(site, name string) {
-	<-c.done
-	if c.err != nil {
-		klog.ErrorS(c.err, "Creation of a virtual machine failed", "site", site, "machine", name)
-	}
+// leave lets the creation go on by itself. That it fails is logged.
+func (c *creation) leave(site, name string) {
+	c.left.Do(func() {
+		go func() {
+			<-c.done
+			if c.err != nil {
+				klog.ErrorS(c.err, "Creation of a virtual machine failed", "site", site, "machine", name)
+			}
+		}()
+	})
 }

@@ -39,19 +39,21 @@ func (m *machines) Delete(ctx context.Context, request platform.MachineRequest) 
 func (c *call) delete(ctx context.Context) error {
 	if creation := c.creations.find(c.path()); creation != nil {
 		// What is still being made would appear after it was not found.
-		select {
-		case <-creation.done:
-			c.creations.forget(creation)
-		case <-ctx.Done():
-			return platform.NewError(platform.ClassTransient, "virtual machine %q is still being made", c.request.Name)
+		creation.giveUp()
+		if !creation.wait(ctx, createWait) {
+			return platform.NewProgress("virtual machine %q is still being made", c.request.Name)
 		}
+		c.creations.forget(creation)
 	}
 	vm, err := c.findToDelete(ctx)
 	if errors.Is(err, errForeign) && c.request.ProviderID == "" {
 		return nil // the name is taken by one that is not ours, so there is none of ours
 	}
-	if err != nil || vm == nil {
+	if err != nil {
 		return err
+	}
+	if vm == nil {
+		return c.proveAbsence(ctx)
 	}
 	if vm.on() {
 		c.shutDown(ctx, vm)

@@ -85,14 +85,26 @@ func (c *call) findByID(ctx context.Context) (*virtualMachine, error) {
 	return c.read(ctx, found.Reference())
 }
 
-// findByName returns the virtual machine with the name of the request in the shoot's folder, nil if there is none. One that is not
-// ours is an error.
+// findByName returns the virtual machine with the name of the request in the shoot's folder, wherever somebody moved that, nil if
+// there is none. One that is not ours is an error.
 func (c *call) findByName(ctx context.Context) (*virtualMachine, error) {
-	found, err := object.NewSearchIndex(c.session.VIM()).FindByInventoryPath(ctx, c.path())
+	folder := reference("Folder", c.spec.Folder)
+	found, err := object.NewSearchIndex(c.session.VIM()).FindChild(ctx, folder, c.request.Name)
+	if client.IsMissing(err, folder) {
+		return nil, nil
+	}
 	if err != nil || found == nil {
 		return nil, searchError(err)
 	}
 	return c.read(ctx, found.Reference())
+}
+
+// proveAbsence returns nil if what was not found does not exist, and an error if the credentials may just not see it.
+func (c *call) proveAbsence(ctx context.Context) error {
+	if err := c.session.CheckFolder(ctx, c.spec.Folder); err != nil {
+		return platform.NewError(platform.ClassOf(err), "virtual machine %q was not found, but may be in %q: %w", c.request.Name, c.spec.FolderPath, err)
+	}
+	return nil
 }
 
 // searchError classifies an error of a search: what is not found is the search itself, and never what is searched for.
@@ -113,6 +125,11 @@ func (c *call) read(ctx context.Context, reference types.ManagedObjectReference)
 	vm, err := newVirtualMachine(contents[0])
 	if err != nil {
 		return nil, err
+	}
+	if vm.Config == nil {
+		return nil, platform.NewError(platform.ClassTransient,
+			"virtual machine %q (%s, %s) has no configuration: it is still being made, or the vCenter or the credentials cannot read it",
+			vm.Name, reference.Value, vm.Runtime.ConnectionState)
 	}
 	if !c.owner.OwnsVM(vm.extraConfig) {
 		return nil, platform.NewError(platform.ClassConflict, "%w: virtual machine %q (%s, %s) does not name shoot %q and site %q",

@@ -58,6 +58,9 @@ func (c *call) list(ctx context.Context, age time.Duration) ([]*virtualMachine, 
 			found, err = c.retrieve(ctx)
 			return err
 		})
+		if err == nil && len(found) == 0 {
+			err = c.session.CheckFolder(ctx, c.spec.Folder)
+		}
 		if client.IsNotFound(err) {
 			// What is not found is the folder or the view, which says nothing about a virtual machine.
 			return nil, platform.NewError(platform.ClassTransient, "virtual machines cannot be listed: %w", err)

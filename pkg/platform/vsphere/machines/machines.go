@@ -70,12 +70,22 @@ func (m *machines) Get(ctx context.Context, request platform.MachineRequest) (pl
 	return machine, platform.InSite(request.Spec.Site, err)
 }
 
-// get takes a machine whose creation goes on for one that exists. A machine without an ID is one whose creation may have been
-// interrupted: it exists only if it is complete, so that it is completed otherwise.
+// get takes a machine whose creation the vCenter accepted for one that exists while it goes on. A machine without an ID is one whose
+// creation may have been interrupted: it exists only if it is complete, so that it is completed otherwise.
 func (c *call) get(ctx context.Context) (platform.Machine, error) {
 	if creation := c.creations.find(c.path()); creation != nil {
-		if ended, err := creation.state(); !ended || err != nil {
-			return c.machine(), err
+		ended, err := creation.state()
+		switch {
+		case !ended && creation.isAccepted():
+			creation.promised.Store(true)
+			return c.machine(), nil
+		case !ended:
+			return platform.Machine{}, c.notAccepted()
+		case err != nil && c.request.ProviderID != "":
+			return platform.Machine{}, err
+		case err != nil:
+			// Nobody knows of a machine: what is there counts, and not why there may be nothing.
+			c.creations.forget(creation)
 		}
 	}
 	if c.request.ProviderID != "" {
@@ -84,7 +94,7 @@ func (c *call) get(ctx context.Context) (platform.Machine, error) {
 			return platform.Machine{}, err
 		}
 		if vm == nil {
-			return platform.Machine{}, platform.NewError(platform.ClassNotFound, "virtual machine %q (%s) does not exist", c.request.Name, c.uuid())
+			return platform.Machine{}, c.notFound(ctx)
 		}
 		return vm.machine(), nil
 	}
@@ -94,7 +104,7 @@ func (c *call) get(ctx context.Context) (platform.Machine, error) {
 		return platform.Machine{}, err
 	}
 	if vm == nil {
-		return platform.Machine{}, platform.NewError(platform.ClassNotFound, "virtual machine %q does not exist", c.request.Name)
+		return platform.Machine{}, c.notFound(ctx)
 	}
 	missing, err := c.missing(ctx, vm)
 	if err != nil {
@@ -104,6 +114,18 @@ func (c *call) get(ctx context.Context) (platform.Machine, error) {
 		return platform.Machine{}, platform.NewError(platform.ClassNotFound, "virtual machine %q is not complete: %s", c.request.Name, missing)
 	}
 	return vm.machine(), nil
+}
+
+// notFound is the error about a virtual machine that was not found.
+func (c *call) notFound(ctx context.Context) error {
+	if err := c.proveAbsence(ctx); err != nil {
+		return err
+	}
+	return platform.NewError(platform.ClassNotFound, "virtual machine %q (%s) does not exist", c.request.Name, c.uuid())
+}
+
+func (c *call) notAccepted() error {
+	return platform.NewError(platform.ClassTransient, "the vCenter has not accepted yet to make virtual machine %q", c.request.Name)
 }
 
 // missing says what a virtual machine lacks, and is empty if that is nothing.

@@ -7,6 +7,7 @@ package nodes
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -80,6 +81,26 @@ func (m *machines) byUUID(ctx context.Context, node *corev1.Node, id string) (*v
 		return nil, platform.NewError(platform.ClassConflict, "virtual machine %q (%s) is not that of node %q", vm.Name, id, node.Name)
 	}
 	return vm, nil
+}
+
+// proveAbsence returns nil if the virtual machine of the node, which was not found, does not exist, and an error if the credentials
+// may just not see it. Without folders in the configuration there is no such proof.
+func (m *machines) proveAbsence(ctx context.Context, node *corev1.Node) error {
+	session, err := m.session(ctx)
+	if err != nil {
+		return err
+	}
+	var folders []string
+	for _, zone := range m.request.Site.VSphere.Zones {
+		if zone.Folder == "" || slices.Contains(folders, zone.Folder) {
+			continue
+		}
+		folders = append(folders, zone.Folder)
+		if err := session.CheckFolder(ctx, zone.Folder); err != nil {
+			return platform.NewError(platform.ClassOf(err), "zone %q: the virtual machine of node %q was not found, but may exist: %w", zone.Name, node.Name, err)
+		}
+	}
+	return nil
 }
 
 // zonesOf returns the zones whose resource pool the virtual machine is in or, if somebody moved it to another one, whose cluster.

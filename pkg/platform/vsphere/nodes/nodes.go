@@ -63,6 +63,9 @@ func (*machines) HasProviderID(providerID string) bool {
 // Exists implements platform.NodeMachines.
 func (m *machines) Exists(ctx context.Context, node *corev1.Node) (bool, error) {
 	vm, err := m.byProviderID(ctx, node)
+	if err == nil && vm == nil {
+		err = m.proveAbsence(ctx, node)
+	}
 	return vm != nil, platform.InSite(m.owner.Site, err)
 }
 
@@ -70,7 +73,7 @@ func (m *machines) Exists(ctx context.Context, node *corev1.Node) (bool, error) 
 func (m *machines) ShutDown(ctx context.Context, node *corev1.Node) (bool, error) {
 	vm, err := m.byProviderID(ctx, node)
 	if err == nil && vm == nil {
-		err = m.missing(node)
+		err = m.missing(ctx, node)
 	}
 	if err != nil {
 		return false, platform.InSite(m.owner.Site, err)
@@ -94,7 +97,7 @@ func (m *machines) describe(ctx context.Context, node *corev1.Node) (platform.No
 		return platform.NodeMachine{}, err
 	}
 	if vm == nil {
-		return platform.NodeMachine{}, m.missing(node)
+		return platform.NodeMachine{}, m.missing(ctx, node)
 	}
 	addresses := vm.addresses()
 	if len(addresses) == 0 {
@@ -112,7 +115,11 @@ func (m *machines) describe(ctx context.Context, node *corev1.Node) (platform.No
 	}, nil
 }
 
-func (m *machines) missing(node *corev1.Node) error {
+// missing is the error about a node whose virtual machine was not found.
+func (m *machines) missing(ctx context.Context, node *corev1.Node) error {
+	if err := m.proveAbsence(ctx, node); err != nil {
+		return err
+	}
 	return platform.NewError(platform.ClassNotFound, "no virtual machine of node %q exists (provider ID %q, system UUID %q)",
 		node.Name, node.Spec.ProviderID, node.Status.NodeInfo.SystemUUID)
 }

@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,6 +28,7 @@ var _ = Describe("Machines", func() {
 		swapped = "6C1D0E42-352A-774F-8C1D-1B0F7C9F0B11"
 	)
 	var (
+		registry *simulator.Registry
 		vm       *simulator.VirtualMachine
 		pool     *simulator.ResourcePool
 		config   *v1alpha1.CloudControllerSite
@@ -41,7 +43,8 @@ var _ = Describe("Machines", func() {
 		DeferCleanup(model.Remove)
 		server := model.Service.NewServer()
 		DeferCleanup(server.Close)
-		vm = model.Map().Any("VirtualMachine").(*simulator.VirtualMachine)
+		registry = model.Map()
+		vm = registry.Any("VirtualMachine").(*simulator.VirtualMachine)
 		vm.Name, vm.Config.Name = "machine-1", "machine-1"
 		vm.Config.Uuid = id
 		vm.Summary.Config.Uuid = id
@@ -52,7 +55,7 @@ var _ = Describe("Machines", func() {
 			{DeviceConfigId: 4000, IpAddress: []string{"10.250.0.7", "fe80::1", "2001:db8::7"}},
 			{DeviceConfigId: -1, IpAddress: []string{"100.96.0.1"}},
 		}
-		pool = model.Map().Get(*vm.ResourcePool).(*simulator.ResourcePool)
+		pool = registry.Get(*vm.ResourcePool).(*simulator.ResourcePool)
 
 		password, _ := server.URL.User.Password()
 		connection := v1alpha1.VSphereConnection{Server: "https://" + server.URL.Host, TLS: &v1alpha1.TLS{InsecureSkipVerify: true}}
@@ -115,6 +118,26 @@ var _ = Describe("Machines", func() {
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassNotFound))
 		_, err = part.ShutDown(ctx, node)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassNotFound))
+	})
+
+	It("does not take a virtual machine that the credentials cannot see for one that does not exist", func(ctx SpecContext) {
+		config.VSphere.Zones[0].Folder, config.VSphere.Zones[1].Folder = vm.Parent.Value, "group-v0"
+		node.Spec.ProviderID = "vsphere://" + owner.Owner{Shoot: shoot, Site: site}.UUID("gone")
+		Expect(part.Exists(ctx, node)).To(BeFalse(), "one folder can be read, and the other is gone with all that was in it")
+
+		registry.Handler = func(_ *simulator.Context, method *simulator.Method) (mo.Reference, types.BaseMethodFault) {
+			if request, ok := method.Body.(*types.RetrievePropertiesEx); ok && request.SpecSet[0].ObjectSet[0].Obj == *vm.Parent {
+				return nil, &types.NoPermission{Object: vm.Parent, PrivilegeId: "System.Read"}
+			}
+			return nil, nil
+		}
+		_, existsErr := part.Exists(ctx, node)
+		_, shutDownErr := part.ShutDown(ctx, node)
+		_, describeErr := part.Describe(ctx, node)
+		for _, err := range []error{existsErr, shutDownErr, describeErr} {
+			Expect(err).To(MatchError(And(HavePrefix(`site "vc": zone "vc-1": `), ContainSubstring(`node "machine-1"`), ContainSubstring(vm.Parent.Value))))
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassForbidden))
+		}
 	})
 
 	DescribeTable("refuses", func(ctx SpecContext, class platform.Class, message string, change func()) {

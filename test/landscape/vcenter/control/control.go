@@ -33,6 +33,10 @@ type Settings struct {
 	Faults []Fault
 	// Clone is what goes wrong with clones.
 	Clone Clone
+	// Hidden is the managed object ID of a folder that the user lost the privileges on: it cannot be read, and searches find nothing.
+	Hidden string
+	// Unfinished lets no virtual machine have a configuration, as while it is being made.
+	Unfinished bool
 }
 
 // Fault makes calls of a method fail.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -91,11 +92,46 @@ func (d *disturber) call(ctx *simulator.Context, method *simulator.Method) (mo.R
 	if name := d.fault(method.Name, false); name != "" {
 		return nil, newFault(name)
 	}
-	if request, ok := method.Body.(*types.CloneVM_Task); ok {
+	settings := d.current()
+	switch request := method.Body.(type) {
+	case *types.CloneVM_Task:
 		nameFiles(ctx, request)
 		d.disturbClone(request)
+	case *types.RetrievePropertiesEx:
+		return nil, disturbRead(settings, request.SpecSet)
+	case *types.FindByUuid:
+		request.Uuid = disturbSearch(settings, request.Uuid)
+	case *types.FindChild:
+		request.Name = disturbSearch(settings, request.Name)
+	case *types.FindByInventoryPath:
+		request.InventoryPath = disturbSearch(settings, request.InventoryPath)
 	}
 	return nil, nil
+}
+
+// disturbSearch returns what is searched for, or what does not exist if a folder is hidden.
+func disturbSearch(settings control.Settings, wanted string) string {
+	if settings.Hidden != "" {
+		return "nothing"
+	}
+	return wanted
+}
+
+// disturbRead refuses to read the hidden folder, and leaves out the configuration of virtual machines that are unfinished.
+func disturbRead(settings control.Settings, specs []types.PropertyFilterSpec) types.BaseMethodFault {
+	for _, spec := range specs {
+		for _, object := range spec.ObjectSet {
+			if settings.Hidden != "" && object.Obj.Value == settings.Hidden {
+				return &types.NoPermission{Object: &object.Obj, PrivilegeId: "System.Read"}
+			}
+		}
+		for i := range spec.PropSet {
+			if set := &spec.PropSet[i]; settings.Unfinished && set.Type == "VirtualMachine" {
+				set.PathSet = slices.DeleteFunc(set.PathSet, func(path string) bool { return strings.HasPrefix(path, "config.") })
+			}
+		}
+	}
+	return nil
 }
 
 // nameFiles lets changes of disks be about the files of the clone. The simulator takes them from the request as they are, so that
