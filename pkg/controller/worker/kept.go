@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -61,4 +62,25 @@ func (d *delegate) tellUnresolved(p *pool, z *zone) {
 	}
 	d.recorder.Eventf(d.worker, nil, corev1.EventTypeWarning, reasonUnresolved, "Reconcile",
 		"Pool %q in zone %q has no machines yet: %v", p.spec.Name, z.name, z.err)
+}
+
+// keepHashes takes back the new hash of each pool with a zone that keeps its machine class. The generic actuator finds the machines
+// of such a zone as their machine deployment wants them. With the hash, Gardener would take the pool for updated in place and let a
+// rotation of credentials be completed that these machines have not seen.
+func (d *delegate) keepHashes(w *extensionsv1alpha1.Worker) {
+	if d.planned == nil || w.Status.InPlaceUpdates == nil {
+		return
+	}
+	hashes := w.Status.InPlaceUpdates.WorkerPoolToHashMap
+	d.planned.zones(func(p *pool, z *zone) {
+		name := p.spec.Name
+		if _, ok := hashes[name]; !ok || z.kept == nil {
+			return
+		}
+		if before, ok := d.hashes[name]; ok {
+			hashes[name] = before
+		} else {
+			delete(hashes, name)
+		}
+	})
 }
