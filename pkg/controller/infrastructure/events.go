@@ -26,6 +26,11 @@ const (
 	actionLookUp      = "LookUp"
 )
 
+// onSite returns the action of an event about one site. The recorder makes one event of those with equal reasons and actions.
+func onSite(action, name string) string {
+	return action + "-" + name
+}
+
 func (a *actuator) warn(infra *extensionsv1alpha1.Infrastructure, reason, action, format string, args ...any) {
 	a.recorder.Eventf(infra, nil, corev1.EventTypeWarning, reason, action, "%s", eventnote.Shorten(fmt.Sprintf(format, args...)))
 }

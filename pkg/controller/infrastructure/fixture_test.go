@@ -134,7 +134,7 @@ type fixture struct {
 	platform *fakePlatform
 	actuator *actuator
 	client   client.Client
-	recorder *events.FakeRecorder
+	recorder *recorder
 	// objects exist beside the Infrastructure and the Secret.
 	objects []client.Object
 
@@ -155,7 +155,7 @@ func newFixture() *fixture {
 		profile:  &v1alpha1.CloudProfileConfig{},
 		config:   &v1alpha1.InfrastructureConfig{Networks: v1alpha1.Networks{Topology: v1alpha1.TopologyRouted}},
 		secret:   &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cloudprovider", Namespace: namespace}, Data: map[string][]byte{"a.username": []byte("u")}},
-		recorder: events.NewFakeRecorder(100),
+		recorder: &recorder{FakeRecorder: events.NewFakeRecorder(100)},
 	}
 	for name, nodes := range map[string]string{"a": "10.250.0.0/18", "b": "10.250.64.0/18", "c": "10.250.128.0/18"} {
 		f.profile.Sites = append(f.profile.Sites, v1alpha1.CloudProfileSite{
@@ -262,8 +262,23 @@ func (f *fixture) stored(ctx context.Context) (*extensionsv1alpha1.Infrastructur
 	return infra, state, status
 }
 
+// recorder makes one event of those with equal types, reasons and actions, as the recorder of client-go does.
+type recorder struct {
+	*events.FakeRecorder
+
+	seen sync.Map
+}
+
+// Eventf implements events.EventRecorder.
+func (r *recorder) Eventf(regarding, related runtime.Object, eventType, reason, action, note string, args ...any) {
+	if _, isSeen := r.seen.LoadOrStore([3]string{eventType, reason, action}, true); !isSeen {
+		r.FakeRecorder.Eventf(regarding, related, eventType, reason, action, note, args...)
+	}
+}
+
 // events returns the events since the last call.
 func (f *fixture) events() []string {
+	f.recorder.seen.Clear()
 	var events []string
 	for len(f.recorder.Events) > 0 {
 		events = append(events, <-f.recorder.Events)

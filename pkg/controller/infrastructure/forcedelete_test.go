@@ -70,6 +70,18 @@ var _ = Describe("ForceDelete", func() {
 		Expect(f.events()).To(ContainElement(`Warning OrphansLeft site "a": 1 left behind: network n`))
 	})
 
+	It("should tell of each site with orphans", func(ctx SpecContext) {
+		for _, name := range []string{"a", "b"} {
+			f.platform.delete[name] = fail(platform.ClassTransient)
+			f.platform.orphans[name] = func(context.Context) ([]v1alpha1.Orphan, error) {
+				return []v1alpha1.Orphan{{Site: name, Kind: "network", ID: "n"}}, nil
+			}
+		}
+		Expect(force(ctx).Orphans).To(HaveLen(2))
+		Expect(f.events()).To(ContainElements(
+			`Warning OrphansLeft site "a": 1 left behind: network n`, `Warning OrphansLeft site "b": 1 left behind: network n`))
+	})
+
 	It("should join what a site told and what the state knows if the site told only a part", func(ctx SpecContext) {
 		f.platform.delete["a"] = fail(platform.ClassTransient)
 		f.platform.orphans["a"] = func(context.Context) ([]v1alpha1.Orphan, error) {

@@ -44,11 +44,11 @@ func (a *actuator) lookForMistakes(ctx context.Context, log logr.Logger, part pl
 	defer cancel()
 	findings, err := part.Validate(ctx, l.site, platform.ValidationRequest{Path: l.path, Demands: l.demands})
 	for _, warning := range findings.Warnings {
-		a.warn(l.infra, reasonSiteWarning, actionLookUp, "%s", warning)
+		a.warn(l.infra, reasonSiteWarning, onSite(actionLookUp, l.site.Name), "%s", warning)
 	}
 	if l.site.State != nil {
 		for _, shortage := range findings.Shortages {
-			a.warn(l.infra, reasonSiteWarning, actionLookUp, "site %q: %v", l.site.Name, shortage)
+			a.warn(l.infra, reasonSiteWarning, onSite(actionLookUp, l.site.Name), "site %q: %v", l.site.Name, shortage)
 		}
 		findings.Shortages = nil
 	}

@@ -71,7 +71,7 @@ func (a *actuator) reconcile(ctx context.Context, log logr.Logger, infra *extens
 		}
 		status.Validated = l.validated
 		if earlier == nil {
-			a.tell(infra, reasonSiteReady, actionReconcile, "site %q is ready for machines", s.Name)
+			a.tell(infra, reasonSiteReady, onSite(actionReconcile, s.Name), "site %q is ready for machines", s.Name)
 		}
 		return writer.writeResult(ctx, result, status)
 	})
@@ -100,7 +100,7 @@ func (a *actuator) forEach(ctx context.Context, log logr.Logger, infra *extensio
 		if err := do(ctx, s); err != nil {
 			errs[i] = platform.InSite(s.Name, err)
 			log.Error(err, "Site failed", "site", s.Name, "class", platform.ClassOf(err))
-			a.warn(infra, reasonSiteFailed, actionReconcile, "%v", errs[i])
+			a.warn(infra, reasonSiteFailed, onSite(actionReconcile, s.Name), "%v", errs[i])
 		}
 	})
 	return errs

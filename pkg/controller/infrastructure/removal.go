@@ -75,7 +75,7 @@ func (r *removals) remove(ctx context.Context, s *site.Site, writer *statusWrite
 	if err := r.deleteSite(ctx, s, writer); err != nil {
 		return err
 	}
-	r.tell(r.infra, reasonSiteDeleted, actionDelete, "site %q is deleted", s.Name)
+	r.tell(r.infra, reasonSiteDeleted, onSite(actionDelete, s.Name), "site %q is deleted", s.Name)
 	return nil
 }
 

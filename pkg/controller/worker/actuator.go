@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
@@ -30,7 +31,7 @@ import (
 type actuator struct {
 	worker.Actuator
 
-	newGeneric   func(genericactuator.DelegateFactory) worker.Actuator
+	newGeneric   func(*delegate) worker.Actuator
 	client       client.Client
 	reader       client.Reader
 	gardenReader client.Reader
@@ -48,8 +49,8 @@ func NewActuator(
 	machines platform.Registry[platform.Machines],
 	resolveTimeout time.Duration,
 ) worker.Actuator {
-	newGeneric := func(factory genericactuator.DelegateFactory) worker.Actuator {
-		return genericactuator.NewActuator(patientManager{mgr}, gardenCluster, factory, errorcodes.OfMachines)
+	newGeneric := func(d *delegate) worker.Actuator {
+		return genericactuator.NewActuator(patientManager{mgr, d}, gardenCluster, d, errorcodes.OfMachines)
 	}
 	a := &actuator{
 		Actuator:   newGeneric(nil),
@@ -116,7 +117,7 @@ func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, w *extensio
 }
 
 func (a *actuator) newDelegate(log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) *delegate {
-	return &delegate{
+	d := &delegate{
 		log:      log,
 		client:   a.client,
 		reader:   a.reader,
@@ -125,4 +126,8 @@ func (a *actuator) newDelegate(log logr.Logger, w *extensionsv1alpha1.Worker, c 
 		worker:   w,
 		cluster:  c,
 	}
+	if w.Status.InPlaceUpdates != nil {
+		d.hashes = maps.Clone(w.Status.InPlaceUpdates.WorkerPoolToHashMap)
+	}
+	return d
 }

@@ -10,6 +10,7 @@ import (
 
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"github.com/gardener/gardener/pkg/utils/gardener/shootstate"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
@@ -18,7 +19,6 @@ import (
 	. "github.com/onsi/gomega"
 	. "github.com/onsi/gomega/gstruct"
 	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -172,7 +172,10 @@ var _ = Describe("Actuator", func() {
 
 	DescribeTable("a site that cannot be resolved keeps what it has, and the pools of another site are created, rolled and removed",
 		func(ctx SpecContext, breakSite func(), timeout time.Duration, message string, codes ...gardencorev1beta1.ErrorCode) {
-			f.pool("span", "rack-1", "cloud-a")
+			nodeAgentSecret := func(name string) map[string]string {
+				return map[string]string{v1beta1constants.LabelWorkerPoolGardenerNodeAgentSecretName: name}
+			}
+			f.pool("span", "rack-1", "cloud-a").Labels = nodeAgentSecret("gardener-node-agent-span")
 			f.pool("rolled", "cloud-b")
 			f.pool("removed", "cloud-c")
 			f.create(ctx)
@@ -183,7 +186,8 @@ var _ = Describe("Actuator", func() {
 			breakSite()
 			f.namedPool("span").NodeAgentSecretName = new("gardener-node-agent-new")
 			f.namedPool("rolled").NodeAgentSecretName = new("gardener-node-agent-new")
-			f.namedPool("span").Labels = map[string]string{"colour": "red"}
+			f.namedPool("span").Labels = nodeAgentSecret("gardener-node-agent-new")
+			f.namedPool("span").Labels["colour"] = "red"
 			f.removePool("removed")
 			f.pool("new", "cloud-c", "rack-1")
 			err := f.reconcile(ctx, timeout, func(g Gomega) {
@@ -197,10 +201,17 @@ var _ = Describe("Actuator", func() {
 
 			Expect(f.classes(ctx)).To(HaveKey(kept))
 			Expect(f.classSecrets(ctx)).To(ContainElement(kept))
-			deployment := &machinev1alpha1.MachineDeployment{}
-			Expect(apiServer.Get(ctx, client.ObjectKey{Namespace: f.worker.Namespace, Name: deploymentName("span", "rack-1")}, deployment)).To(Succeed())
-			Expect(deployment.Spec.Template.Spec.NodeTemplateSpec.Labels).To(And(
-				HaveKeyWithValue("colour", "red"), HaveKeyWithValue(v1alpha1.LabelSite, "racks"), HaveKeyWithValue(v1alpha1.LabelPlatform, "metal")))
+			nodeLabels := func(zone string) map[string]string {
+				deployment := &machinev1alpha1.MachineDeployment{}
+				Expect(apiServer.Get(ctx, client.ObjectKey{Namespace: f.worker.Namespace, Name: deploymentName("span", zone)}, deployment)).To(Succeed())
+				return deployment.Spec.Template.Spec.NodeTemplateSpec.Labels
+			}
+			Expect(nodeLabels("rack-1")).To(And(
+				HaveKeyWithValue("colour", "red"), HaveKeyWithValue(v1alpha1.LabelSite, "racks"), HaveKeyWithValue(v1alpha1.LabelPlatform, "metal"),
+				HaveKeyWithValue(v1beta1constants.LabelWorkerPoolGardenerNodeAgentSecretName, "gardener-node-agent-span")))
+			Expect(nodeLabels("cloud-a")).To(And(
+				HaveKeyWithValue("colour", "red"),
+				HaveKeyWithValue(v1beta1constants.LabelWorkerPoolGardenerNodeAgentSecretName, "gardener-node-agent-new")))
 
 			Expect(err).To(MatchError(And(
 				ContainSubstring(`pool "span" in zone "rack-1" keeps its machine class: `),
@@ -208,14 +219,10 @@ var _ = Describe("Actuator", func() {
 				ContainSubstring(message),
 			)))
 			Expect(v1beta1helper.ExtractErrorCodes(err)).To(HaveExactElements(codes))
-			Eventually(func(g Gomega) {
-				list := &eventsv1.EventList{}
-				g.Expect(apiServer.List(ctx, list, client.InNamespace(f.worker.Namespace))).To(Succeed())
-				g.Expect(list.Items).To(ContainElement(MatchFields(IgnoreExtras, Fields{
-					"Reason": Equal("ZoneUnresolved"),
-					"Note":   And(ContainSubstring(`"rack-1" keeps machine class `+kept), ContainSubstring(message)),
-				})))
-			}).WithTimeout(10 * time.Second).Should(Succeed())
+			Eventually(f.warnings).WithContext(ctx).WithArguments(reasonUnresolved).WithTimeout(10 * time.Second).Should(ConsistOf(
+				And(HavePrefix(`Pool "span" in zone "rack-1" keeps machine class `+kept+`: `), ContainSubstring(message)),
+				And(HavePrefix(`Pool "new" in zone "rack-1" has no machines yet: `), ContainSubstring(message)),
+			))
 		},
 		Entry("because it refuses the credentials",
 			func() { f.cloud.Fail("racks", platform.NewError(platform.ClassUnauthenticated, "401")) },

@@ -25,6 +25,8 @@ type delegate struct {
 	resolver resolver
 	worker   *extensionsv1alpha1.Worker
 	cluster  *extensionscontroller.Cluster
+	// hashes are those that the status of the Worker had of pools that are updated in place.
+	hashes map[string]string
 	// needsAll makes a zone that cannot be resolved an error for all.
 	needsAll bool
 	// deleting leaves out machine classes that nothing needs any more.

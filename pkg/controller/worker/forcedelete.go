@@ -118,7 +118,8 @@ func (d *delegate) tellOrphans(targets []*target, orphans []v1alpha1.Orphan) {
 			items = append(items, describe(orphan))
 		}
 		if len(items) > 0 {
-			d.recorder.Eventf(d.worker, nil, corev1.EventTypeWarning, reasonOrphansLeft, "Delete", "%s",
+			// The recorder makes one event of those with equal reasons and actions.
+			d.recorder.Eventf(d.worker, nil, corev1.EventTypeWarning, reasonOrphansLeft, "Delete-"+t.site, "%s",
 				eventnote.Shorten(fmt.Sprintf("Site %q keeps %d: %s", t.site, len(items), eventnote.List(items))))
 		}
 	}

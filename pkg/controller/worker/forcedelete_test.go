@@ -135,6 +135,16 @@ var _ = Describe("ForceDelete", func() {
 		Entry("deletes nothing", func() { f.cloud.Keep("racks", platform.NewError(platform.ClassConflict, "locked")) }, time.Minute, "locked"),
 	)
 
+	It("tells of each site that keeps machines", func(ctx SpecContext) {
+		for _, site := range []string{"cloud", "racks"} {
+			machine(ctx, site, "m-"+site, "")
+			f.cloud.Keep(site, platform.NewError(platform.ClassConflict, "locked"))
+		}
+		Expect(forceDelete(ctx, time.Minute)).To(HaveLen(2))
+		Eventually(f.warnings).WithContext(ctx).WithArguments(reasonOrphansLeft).WithTimeout(10 * time.Second).Should(ConsistOf(
+			HavePrefix(`Site "cloud" keeps 1: machine m-cloud `), HavePrefix(`Site "racks" keeps 1: machine m-racks `)))
+	})
+
 	It("waits for machines that take a while, and through errors that pass", func(ctx SpecContext) {
 		machine(ctx, "racks", "m1", "")
 		f.cloud.Keep("racks", platform.NewError(platform.ClassTransient, "the host is cleaned"))

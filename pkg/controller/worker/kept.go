@@ -8,10 +8,13 @@ import (
 	"context"
 	"fmt"
 
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 )
 
 // reasonUnresolved is the reason of the events about zones that cannot be resolved.
@@ -54,11 +57,32 @@ func (d *delegate) findKept(ctx context.Context, z *zone) (*keptZone, error) {
 // tellUnresolved writes a log entry and an event about a zone that cannot be resolved.
 func (d *delegate) tellUnresolved(p *pool, z *zone) {
 	d.log.Error(z.err, "Zone cannot be resolved", "pool", p.spec.Name, "zone", z.name, "site", z.siteName, "kept", z.kept != nil)
+	what := "has no machines yet"
 	if z.kept != nil {
-		d.recorder.Eventf(d.worker, nil, corev1.EventTypeWarning, reasonUnresolved, "Reconcile",
-			"Pool %q in zone %q keeps machine class %s: %v", p.spec.Name, z.name, z.kept.className, z.err)
+		what = "keeps machine class " + z.kept.className
+	}
+	// The recorder makes one event of those with equal reasons and actions.
+	d.recorder.Eventf(d.worker, nil, corev1.EventTypeWarning, reasonUnresolved, "Reconcile-"+z.deploymentName, "%s",
+		eventnote.Shorten(fmt.Sprintf("Pool %q in zone %q %s: %v", p.spec.Name, z.name, what, z.err)))
+}
+
+// keepHashes takes back the new hash of each pool with a zone that keeps its machine class. The generic actuator finds the machines
+// of such a zone as their machine deployment wants them. With the hash, Gardener would take the pool for updated in place and let a
+// rotation of credentials be completed that these machines have not seen.
+func (d *delegate) keepHashes(w *extensionsv1alpha1.Worker) {
+	if d.planned == nil || w.Status.InPlaceUpdates == nil {
 		return
 	}
-	d.recorder.Eventf(d.worker, nil, corev1.EventTypeWarning, reasonUnresolved, "Reconcile",
-		"Pool %q in zone %q has no machines yet: %v", p.spec.Name, z.name, z.err)
+	hashes := w.Status.InPlaceUpdates.WorkerPoolToHashMap
+	d.planned.zones(func(p *pool, z *zone) {
+		name := p.spec.Name
+		if _, ok := hashes[name]; !ok || z.kept == nil {
+			return
+		}
+		if before, ok := d.hashes[name]; ok {
+			hashes[name] = before
+		} else {
+			delete(hashes, name)
+		}
+	})
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
 var _ = Describe("The life of a pool", func() {
@@ -30,16 +31,22 @@ var _ = Describe("The life of a pool", func() {
 		f = newFixture(newNamespace())
 	})
 
-	reconcile := func(ctx context.Context) *extensionsv1alpha1.Worker {
+	try := func(ctx context.Context) (*extensionsv1alpha1.Worker, error) {
 		GinkgoHelper()
 		f.encode()
 		current := &extensionsv1alpha1.Worker{}
 		Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(f.worker), current)).To(Succeed())
 		current.Spec = *f.worker.Spec.DeepCopy()
 		Expect(apiServer.Update(ctx, current)).To(Succeed())
-		Expect(f.actuator(time.Minute).Reconcile(ctx, logr.Discard(), current, f.cluster)).To(Succeed())
+		err := f.actuator(time.Minute).Reconcile(ctx, logr.Discard(), current, f.cluster)
 		w := &extensionsv1alpha1.Worker{}
 		Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(f.worker), w)).To(Succeed())
+		return w, err
+	}
+	reconcile := func(ctx context.Context) *extensionsv1alpha1.Worker {
+		GinkgoHelper()
+		w, err := try(ctx)
+		Expect(err).NotTo(HaveOccurred())
 		return w
 	}
 	deployment := func(ctx context.Context, zone string) *machinev1alpha1.MachineDeployment {
@@ -95,6 +102,35 @@ var _ = Describe("The life of a pool", func() {
 		reconcile(ctx)
 		Expect(f.deployments(ctx)).To(Equal(before), "no machine that exists can be given a group or a volume")
 	})
+
+	DescribeTable("should tell Gardener that a pool is updated in place when no zone keeps its class any more",
+		func(ctx SpecContext, strategy gardencorev1beta1.MachineUpdateStrategy) {
+			f.pool("a", "rack-1")
+			f.pool("b", "cloud-a")
+			for i := range f.worker.Spec.Pools {
+				f.worker.Spec.Pools[i].UpdateStrategy, f.worker.Spec.Pools[i].KubernetesVersion = &strategy, new("1.35.1")
+			}
+			f.create(ctx)
+			DeferCleanup(f.playMachineControllerManager())
+			first := reconcile(ctx).Status.InPlaceUpdates.WorkerPoolToHashMap
+			Expect(first).To(And(HaveKeyWithValue("a", Not(BeEmpty())), HaveKeyWithValue("b", Not(BeEmpty()))))
+
+			f.cloud.Fail("racks", platform.NewError(platform.ClassTransient, "503"))
+			for i := range f.worker.Spec.Pools {
+				f.worker.Spec.Pools[i].KubernetesVersion = new("1.36.0")
+			}
+			w, err := try(ctx)
+			Expect(err).To(MatchError(ContainSubstring(`pool "a" in zone "rack-1" keeps its machine class: site "racks": 503`)))
+			second := w.Status.InPlaceUpdates.WorkerPoolToHashMap
+			Expect(second).To(And(HaveKeyWithValue("a", first["a"]), HaveKeyWithValue("b", Not(Equal(first["b"])))))
+
+			f.cloud.Fail("racks", nil)
+			Expect(reconcile(ctx).Status.InPlaceUpdates.WorkerPoolToHashMap).To(And(
+				HaveKeyWithValue("a", Not(Equal(first["a"]))), HaveKeyWithValue("b", second["b"])))
+		},
+		Entry("by itself", gardencorev1beta1.AutoInPlaceUpdate),
+		Entry("by hand", gardencorev1beta1.ManualInPlaceUpdate),
+	)
 
 	It("should remember images by name, with their capabilities", func(ctx SpecContext) {
 		f.pool("a", "cloud-a")

@@ -12,6 +12,7 @@ import (
 	"github.com/gardener/gardener/extensions/pkg/controller/worker/genericactuator"
 	extensionsv1alpha1helper "github.com/gardener/gardener/pkg/api/extensions/v1alpha1/helper"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	"k8s.io/utils/ptr"
 
@@ -90,7 +91,7 @@ func strategy(p *pool, s share) machinev1alpha1.MachineDeploymentStrategy {
 const topologyPrefix = "topology."
 
 // nodeLabels returns the labels of the nodes: those of the pool and those that say where the node is. A zone that keeps its
-// machine class keeps the latter, because its machines are where they are.
+// machine class keeps those that go with it.
 func nodeLabels(p *pool, z *zone) map[string]string {
 	labels := maps.Clone(p.spec.Labels)
 	if labels == nil {
@@ -103,11 +104,18 @@ func nodeLabels(p *pool, z *zone) map[string]string {
 		return labels
 	}
 	for key, value := range z.kept.deployment.Spec.Template.Spec.NodeTemplateSpec.Labels {
-		if key == v1alpha1.LabelSite || key == v1alpha1.LabelPlatform || strings.HasPrefix(key, topologyPrefix) {
+		if goesWithClass(key) {
 			labels[key] = value
 		}
 	}
 	return labels
+}
+
+// goesWithClass reports whether a node label is about the machines that a machine class has made: where they are, and the only
+// secret with an operating system config that their gardener-node-agents may read.
+func goesWithClass(key string) bool {
+	return key == v1alpha1.LabelSite || key == v1alpha1.LabelPlatform || strings.HasPrefix(key, topologyPrefix) ||
+		key == v1beta1constants.LabelWorkerPoolGardenerNodeAgentSecretName
 }
 
 // machineConfiguration returns the pool's settings, and the timeouts of the site where the pool has none. If the site of an

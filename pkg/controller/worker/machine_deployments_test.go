@@ -9,6 +9,7 @@ import (
 
 	gardenworker "github.com/gardener/gardener/extensions/pkg/controller/worker"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
@@ -82,10 +83,13 @@ var _ = Describe("Machine deployments", func() {
 	})
 
 	It("keep what the site said if the site is not known any more", func(ctx SpecContext) {
-		f.pool("a", "gone-1")
+		f.pool("a", "gone-1").Labels = map[string]string{v1beta1constants.LabelWorkerPoolGardenerNodeAgentSecretName: "new"}
 		existing := &machinev1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Name: deploymentName("a", "gone-1"), Namespace: f.worker.Namespace}}
 		existing.Spec.Template.Spec.Class.Name = "class"
-		existing.Spec.Template.Spec.NodeTemplateSpec.Labels = map[string]string{v1alpha1.LabelSite: "gone", v1alpha1.LabelPlatform: "metal", "topology.toy/zone": "raw", "old": "yes"}
+		existing.Spec.Template.Spec.NodeTemplateSpec.Labels = map[string]string{
+			v1alpha1.LabelSite: "gone", v1alpha1.LabelPlatform: "metal", "topology.toy/zone": "raw", "old": "yes",
+			v1beta1constants.LabelWorkerPoolGardenerNodeAgentSecretName: "old",
+		}
 		existing.Spec.Template.Spec.MachineConfiguration = &machinev1alpha1.MachineConfiguration{MachineCreationTimeout: &metav1.Duration{Duration: time.Hour}}
 		class := &machinev1alpha1.MachineClass{
 			ObjectMeta: metav1.ObjectMeta{Name: "class", Namespace: f.worker.Namespace},
@@ -96,7 +100,10 @@ var _ = Describe("Machine deployments", func() {
 		Expect(deployments).To(HaveLen(1))
 		Expect(deployments[0].ClassName).To(Equal("class"))
 		Expect(deployments[0].SecretName).To(Equal("class-secret"))
-		Expect(deployments[0].Labels).To(Equal(map[string]string{v1alpha1.LabelSite: "gone", v1alpha1.LabelPlatform: "metal", "topology.toy/zone": "raw"}))
+		Expect(deployments[0].Labels).To(Equal(map[string]string{
+			v1alpha1.LabelSite: "gone", v1alpha1.LabelPlatform: "metal", "topology.toy/zone": "raw",
+			v1beta1constants.LabelWorkerPoolGardenerNodeAgentSecretName: "old",
+		}))
 		Expect(deployments[0].MachineConfiguration.MachineCreationTimeout.Duration).To(Equal(time.Hour))
 	})
 

@@ -13,7 +13,6 @@ import (
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	gardenworker "github.com/gardener/gardener/extensions/pkg/controller/worker"
-	"github.com/gardener/gardener/extensions/pkg/controller/worker/genericactuator"
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
@@ -95,8 +94,8 @@ var _ = Describe("Patience with slow machines", func() {
 			patience: patience{total: total, interval: 10 * time.Millisecond, settling: time.Minute},
 		}
 		calls = 0
-		a.newGeneric = func(factory genericactuator.DelegateFactory) gardenworker.Actuator {
-			return playedGeneric{delegate: factory.(*delegate), play: func(ctx context.Context, w *extensionsv1alpha1.Worker) error {
+		a.newGeneric = func(d *delegate) gardenworker.Actuator {
+			return playedGeneric{delegate: d, play: func(ctx context.Context, w *extensionsv1alpha1.Worker) error {
 				play := plays[min(calls, len(plays)-1)]
 				calls++
 				return play(ctx, w)
