@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 	servicehelper "k8s.io/cloud-provider/service/helpers"
 
@@ -18,6 +19,9 @@ import (
 
 // classOfOthers stands in the cache for the class of Services that are not the site's: the controller serves those without a class.
 const classOfOthers = v1alpha1.LoadBalancerClassPrefix + "-"
+
+// changedInCache stands in the managed fields of Services in the cache. No API server answers with it: it accepts Apply and Update only.
+const changedInCache metav1.ManagedFieldsOperationType = "Changed"
 
 // serviceRules decide which site serves a Service.
 type serviceRules struct {
@@ -61,13 +65,19 @@ func (r serviceRules) wanted(service *corev1.Service) string {
 // transform returns the function that changes Services as they enter the cache of a site's controller. That serves all Services of
 // type LoadBalancer without a class, and cleans up after those with its finalizer that are deleted or of another type. There is one
 // finalizer for all.
+//
+// A changed Service does not say any more whose it is, and client-go calls the function twice for those of a list that it streams: it
+// leaves alone what it has changed.
 func (r serviceRules) transform(site string) cache.TransformFunc {
 	return func(object any) (any, error) {
 		service, ok := object.(*corev1.Service)
 		if !ok {
 			return object, nil
 		}
-		service.ManagedFields = nil
+		if len(service.ManagedFields) > 0 && service.ManagedFields[0].Operation == changedInCache {
+			return service, nil
+		}
+		service.ManagedFields = []metav1.ManagedFieldsEntry{{Operation: changedInCache}}
 		wanted, holder := r.wanted(service), r.holder(service)
 		switch {
 		case wanted == site && (holder == "" || holder == site):

@@ -48,6 +48,9 @@ var _ = Describe("Rules of Services", func() {
 			}
 			transformed, err := rules.transform(site)(service)
 			Expect(err).NotTo(HaveOccurred())
+			again, err := rules.transform(site)(transformed.(*corev1.Service).DeepCopy())
+			Expect(err).NotTo(HaveOccurred())
+			Expect(again).To(Equal(transformed), "site %q", site)
 			want := expected[site]
 			if want == "" {
 				want = hidden

@@ -212,6 +212,15 @@ var _ = Describe("Services", Ordered, func() {
 		Expect(m.process.Check()).To(Succeed())
 	}, SpecTimeout(4*time.Minute))
 
+	It("should be served if they are older than the process", func(ctx SpecContext) {
+		m.process.Stop(ctx)
+		create(ctx, "early", class(anotherSite))
+		Expect(m.process.Start()).To(Succeed())
+		expectServed(ctx, "early", anotherSite)
+		remove(ctx, "early")
+		Eventually(func() *corev1.Service { return get(ctx, "early") }).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).Should(BeNil())
+	}, SpecTimeout(4*time.Minute))
+
 	It("should have members that get back the zone that they lost", func(ctx SpecContext) {
 		name := shoot + "-member-" + cloudSite
 		_, err := shootAPI.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"labels":{"`+corev1.LabelTopologyZone+`":null}}}`), metav1.PatchOptions{})
