@@ -62,6 +62,18 @@ func (r serviceRules) wanted(service *corev1.Service) string {
 	return r.defaultSite
 }
 
+// abandoned reports whether a site that is gone had the load balancer of the Service, and no site shall have one for it any more.
+func (r serviceRules) abandoned(service *corev1.Service) bool {
+	return service.Annotations[v1alpha1.AnnotationLoadBalancerSite] != "" && r.holder(service) == "" && !slices.Contains(r.sites, r.wanted(service)) &&
+		(service.DeletionTimestamp != nil || service.Spec.Type != corev1.ServiceTypeLoadBalancer)
+}
+
+// releases reports whether it is for the site to say that nothing is left of the load balancer of the Service. The first site does so
+// for those that are gone.
+func (r serviceRules) releases(site string, service *corev1.Service) bool {
+	return r.holder(service) == site || slices.Index(r.sites, site) == 0 && r.abandoned(service)
+}
+
 // transform returns the function that changes Services as they enter the cache of a site's controller. That serves all Services of
 // type LoadBalancer without a class, and cleans up after those with its finalizer that are deleted or of another type. There is one
 // finalizer for all.
@@ -82,11 +94,11 @@ func (r serviceRules) transform(site string) cache.TransformFunc {
 		switch {
 		case wanted == site && (holder == "" || holder == site):
 			service.Spec.LoadBalancerClass = nil
-		case holder == site:
+		case r.releases(site, service):
 			// It goes to another site, or has no load balancer any more.
 			service.Spec.Type = corev1.ServiceTypeClusterIP
 			service.Spec.LoadBalancerClass = nil
-		case holder == "" && wanted == "" && site == r.defaultSite && service.Spec.Type != corev1.ServiceTypeLoadBalancer:
+		case service.Annotations[v1alpha1.AnnotationLoadBalancerSite] == "" && site == r.defaultSite && service.Spec.Type != corev1.ServiceTypeLoadBalancer:
 			// It had no class when it got the finalizer, but was not marked yet.
 		default:
 			service.Spec.LoadBalancerClass = new(classOfOthers)
