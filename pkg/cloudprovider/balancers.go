@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	cloudprovider "k8s.io/cloud-provider"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -25,10 +26,14 @@ type balancers struct {
 
 var _ cloudprovider.LoadBalancer = &balancers{}
 
-// GetLoadBalancer implements cloudprovider.LoadBalancer.
+// GetLoadBalancer implements cloudprovider.LoadBalancer. The site has none for a Service with the mark of another one. That is gone, and
+// this one is not asked for the ID that it left: it may answer with an error for the load balancer of another project.
 func (b *balancers) GetLoadBalancer(ctx context.Context, cluster string, service *corev1.Service) (*corev1.LoadBalancerStatus, bool, error) {
 	exists := false
 	status, err := call(ctx, b.ctx, func(ctx context.Context) (status *corev1.LoadBalancerStatus, err error) {
+		if site := service.Annotations[v1alpha1.AnnotationLoadBalancerSite]; site != "" && site != b.site {
+			return nil, ctx.Err()
+		}
 		status, exists, err = b.next.GetLoadBalancer(ctx, cluster, service)
 		return status, err
 	})
@@ -43,7 +48,7 @@ func (b *balancers) GetLoadBalancerName(ctx context.Context, cluster string, ser
 // EnsureLoadBalancer implements cloudprovider.LoadBalancer.
 func (b *balancers) EnsureLoadBalancer(ctx context.Context, cluster string, service *corev1.Service, nodes []*corev1.Node) (*corev1.LoadBalancerStatus, error) {
 	status, err := call(ctx, b.ctx, func(ctx context.Context) (*corev1.LoadBalancerStatus, error) {
-		if err := mark(ctx, b.client, service, b.site); err != nil {
+		if err := mark(ctx, b.client, service, b.site, b.next.Annotations()); err != nil {
 			return nil, err
 		}
 		return b.next.EnsureLoadBalancer(ctx, cluster, service, nodes)

@@ -145,10 +145,36 @@ var _ = Describe("Marks of Services", func() {
 		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "1"}}
 		client := fake.NewClientset(service)
 		for range 2 {
-			Expect(mark(ctx, client, service, "a")).To(Succeed())
+			Expect(mark(ctx, client, service, "a", nil)).To(Succeed())
 			Expect(service.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationLoadBalancerSite, "a"))
 		}
 		Expect(client.Actions()).To(HaveLen(1))
 		Expect(client.CoreV1().Services("default").Get(ctx, "web", metav1.GetOptions{})).To(HaveField("Annotations", HaveKeyWithValue(v1alpha1.AnnotationLoadBalancerSite, "a")))
+	})
+
+	DescribeTable("take what a site that is gone left with them", func(ctx SpecContext, before string, expected map[string]string) {
+		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", Annotations: map[string]string{"team": "red", "id": "1"}}}
+		if before != "" {
+			service.Annotations[v1alpha1.AnnotationLoadBalancerSite] = before
+		}
+		client := fake.NewClientset(service)
+		Expect(mark(ctx, client, service, "a", []string{"id", "address"})).To(Succeed())
+		expected[v1alpha1.AnnotationLoadBalancerSite] = "a"
+		Expect(service.Annotations).To(Equal(expected))
+		Expect(client.CoreV1().Services("default").Get(ctx, "web", metav1.GetOptions{})).To(HaveField("Annotations", expected))
+	},
+		Entry("none before", "", map[string]string{"team": "red", "id": "1"}),
+		Entry("that of another site", "x", map[string]string{"team": "red"}),
+	)
+
+	It("of a site that is gone say that there is no load balancer, without a request", func(ctx SpecContext) {
+		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.AnnotationLoadBalancerSite: "x"}}}
+		_, exists, err := (&balancers{ctx: ctx, site: "a"}).GetLoadBalancer(ctx, "shoot", service)
+		Expect(exists, err).To(BeFalse())
+
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		_, _, err = (&balancers{ctx: ctx, site: "a"}).GetLoadBalancer(ended, "shoot", service)
+		Expect(err).To(MatchError(context.Canceled))
 	})
 })

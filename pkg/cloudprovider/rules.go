@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 	servicehelper "k8s.io/cloud-provider/service/helpers"
 
@@ -18,6 +19,9 @@ import (
 
 // classOfOthers stands in the cache for the class of Services that are not the site's: the controller serves those without a class.
 const classOfOthers = v1alpha1.LoadBalancerClassPrefix + "-"
+
+// changedInCache stands in the managed fields of Services in the cache. No API server answers with it: it accepts Apply and Update only.
+const changedInCache metav1.ManagedFieldsOperationType = "Changed"
 
 // serviceRules decide which site serves a Service.
 type serviceRules struct {
@@ -58,25 +62,43 @@ func (r serviceRules) wanted(service *corev1.Service) string {
 	return r.defaultSite
 }
 
+// abandoned reports whether a site that is gone had the load balancer of the Service, and no site shall have one for it any more.
+func (r serviceRules) abandoned(service *corev1.Service) bool {
+	return service.Annotations[v1alpha1.AnnotationLoadBalancerSite] != "" && r.holder(service) == "" && !slices.Contains(r.sites, r.wanted(service)) &&
+		(service.DeletionTimestamp != nil || service.Spec.Type != corev1.ServiceTypeLoadBalancer)
+}
+
+// releases reports whether it is for the site to say that nothing is left of the load balancer of the Service. The first site does so
+// for those that are gone.
+func (r serviceRules) releases(site string, service *corev1.Service) bool {
+	return r.holder(service) == site || slices.Index(r.sites, site) == 0 && r.abandoned(service)
+}
+
 // transform returns the function that changes Services as they enter the cache of a site's controller. That serves all Services of
 // type LoadBalancer without a class, and cleans up after those with its finalizer that are deleted or of another type. There is one
 // finalizer for all.
+//
+// A changed Service does not say any more whose it is, and client-go calls the function twice for those of a list that it streams: it
+// leaves alone what it has changed.
 func (r serviceRules) transform(site string) cache.TransformFunc {
 	return func(object any) (any, error) {
 		service, ok := object.(*corev1.Service)
 		if !ok {
 			return object, nil
 		}
-		service.ManagedFields = nil
+		if len(service.ManagedFields) > 0 && service.ManagedFields[0].Operation == changedInCache {
+			return service, nil
+		}
+		service.ManagedFields = []metav1.ManagedFieldsEntry{{Operation: changedInCache}}
 		wanted, holder := r.wanted(service), r.holder(service)
 		switch {
 		case wanted == site && (holder == "" || holder == site):
 			service.Spec.LoadBalancerClass = nil
-		case holder == site:
+		case r.releases(site, service):
 			// It goes to another site, or has no load balancer any more.
 			service.Spec.Type = corev1.ServiceTypeClusterIP
 			service.Spec.LoadBalancerClass = nil
-		case holder == "" && wanted == "" && site == r.defaultSite && service.Spec.Type != corev1.ServiceTypeLoadBalancer:
+		case service.Annotations[v1alpha1.AnnotationLoadBalancerSite] == "" && site == r.defaultSite && service.Spec.Type != corev1.ServiceTypeLoadBalancer:
 			// It had no class when it got the finalizer, but was not marked yet.
 		default:
 			service.Spec.LoadBalancerClass = new(classOfOthers)

@@ -48,6 +48,9 @@ var _ = Describe("Rules of Services", func() {
 			}
 			transformed, err := rules.transform(site)(service)
 			Expect(err).NotTo(HaveOccurred())
+			again, err := rules.transform(site)(transformed.(*corev1.Service).DeepCopy())
+			Expect(err).NotTo(HaveOccurred())
+			Expect(again).To(Equal(transformed), "site %q", site)
 			want := expected[site]
 			if want == "" {
 				want = hidden
@@ -64,6 +67,8 @@ var _ = Describe("Rules of Services", func() {
 		Entry("class of a site that has it", corev1.ServiceTypeLoadBalancer, class("b"), "b", map[string]string{"b": served}),
 		Entry("class of a site, another still has it", corev1.ServiceTypeLoadBalancer, class("b"), "c", map[string]string{"c": cleanup}),
 		Entry("class of a site, the default site still has it", corev1.ServiceTypeLoadBalancer, class("b"), "a", map[string]string{"a": cleanup}),
+		Entry("class of a site that is gone", corev1.ServiceTypeLoadBalancer, class("x"), "x", map[string]string{}),
+		Entry("class of a site, was at one that is gone", corev1.ServiceTypeLoadBalancer, class("b"), "x", map[string]string{"b": served}),
 		Entry("class of an unknown site", corev1.ServiceTypeLoadBalancer, class("x"), "", map[string]string{}),
 		Entry("class of somebody else", corev1.ServiceTypeLoadBalancer, new("metallb.io/metallb"), "", map[string]string{}),
 		Entry("class that is the name of a site only", corev1.ServiceTypeLoadBalancer, new("b"), "", map[string]string{}),
@@ -71,6 +76,48 @@ var _ = Describe("Rules of Services", func() {
 		Entry("other type, a site still has it", corev1.ServiceTypeClusterIP, nil, "b", map[string]string{"b": cleanup}),
 		Entry("other type, the default site still has it", corev1.ServiceTypeNodePort, nil, "a", map[string]string{"a": cleanup}),
 		Entry("other type, nobody marked it", corev1.ServiceTypeClusterIP, nil, "", map[string]string{"a": cleanup}),
+	)
+
+	DescribeTable("let the first site clean up what a site that is gone left", func(rules serviceRules, change func(*corev1.Service), expected map[string]string) {
+		for _, site := range []string{"a", "b"} {
+			service := &corev1.Service{
+				ObjectMeta: metav1.ObjectMeta{
+					DeletionTimestamp: new(metav1.Now()),
+					Annotations:       map[string]string{v1alpha1.AnnotationLoadBalancerSite: "x"},
+					Finalizers:        []string{servicehelper.LoadBalancerCleanupFinalizer},
+				},
+				Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, LoadBalancerClass: class("x")},
+			}
+			change(service)
+			releases := rules.releases(site, service)
+			transformed, err := rules.transform(site)(service)
+			Expect(err).NotTo(HaveOccurred())
+			want := expected[site]
+			if want == "" {
+				want = hidden
+			}
+			Expect(seen(transformed.(*corev1.Service))).To(Equal(want), "site %q", site)
+			Expect(releases).To(Equal(want == cleanup), "site %q", site)
+		}
+	},
+		Entry("its class", serviceRules{defaultSite: "b", sites: []string{"a", "b"}}, func(*corev1.Service) {}, map[string]string{"a": cleanup}),
+		Entry("its class, the default site has no load balancers here", serviceRules{defaultSite: "racks", sites: []string{"a", "b"}}, func(*corev1.Service) {}, map[string]string{"a": cleanup}),
+		Entry("no class", serviceRules{defaultSite: "b", sites: []string{"a", "b"}},
+			func(s *corev1.Service) { s.Spec.LoadBalancerClass = nil }, map[string]string{"b": served}),
+		Entry("no class, the default site has no load balancers here", serviceRules{defaultSite: "racks", sites: []string{"a", "b"}},
+			func(s *corev1.Service) { s.Spec.LoadBalancerClass = nil }, map[string]string{"a": cleanup}),
+		Entry("other type, not deleted", serviceRules{defaultSite: "b", sites: []string{"a", "b"}},
+			func(s *corev1.Service) {
+				s.Spec, s.DeletionTimestamp = corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP}, nil
+			}, map[string]string{"a": cleanup}),
+		Entry("other type, not deleted, the default site has no load balancers here", serviceRules{defaultSite: "racks", sites: []string{"a", "b"}},
+			func(s *corev1.Service) {
+				s.Spec, s.DeletionTimestamp = corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP}, nil
+			}, map[string]string{"a": cleanup}),
+		Entry("its class, not deleted", serviceRules{defaultSite: "b", sites: []string{"a", "b"}},
+			func(s *corev1.Service) { s.DeletionTimestamp = nil }, map[string]string{}),
+		Entry("nobody marked it", serviceRules{defaultSite: "b", sites: []string{"a", "b"}},
+			func(s *corev1.Service) { s.Annotations = nil }, map[string]string{}),
 	)
 
 	It("leave Services without a class to others if the default site has no load balancers", func() {

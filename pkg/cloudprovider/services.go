@@ -7,7 +7,6 @@ package cloudprovider
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,7 +57,7 @@ func (s *set) runServiceController(ctx context.Context, cloud *cloud, rules serv
 		klog.ErrorS(err, "Controller of Services cannot run", "site", s.Site.Name)
 		return
 	}
-	if _, err := services.Core().V1().Services().Informer().AddEventHandlerWithResyncPeriod(s.releaser(ctx, cloud), releasePeriod); err != nil {
+	if _, err := services.Core().V1().Services().Informer().AddEventHandlerWithResyncPeriod(s.releaser(ctx, cloud, rules), releasePeriod); err != nil {
 		klog.ErrorS(err, "Controller of Services cannot run", "site", s.Site.Name)
 		return
 	}
@@ -86,29 +85,38 @@ func memberTransform(object any) (any, error) {
 }
 
 // mark says at the Service that the site has, or is about to have, its load balancer: the class, which said so, goes when the type
-// of the Service changes.
-func mark(ctx context.Context, client kubernetes.Interface, service *corev1.Service, site string) error {
-	if service.Annotations[v1alpha1.AnnotationLoadBalancerSite] == site {
+// of the Service changes. What the load balancer at a site that is gone left in the platform's annotations goes with the mark of that
+// site; what the user says there about the first one stays.
+func mark(ctx context.Context, client kubernetes.Interface, service *corev1.Service, site string, platformAnnotations []string) error {
+	before := service.Annotations[v1alpha1.AnnotationLoadBalancerSite]
+	if before == site {
 		return nil
 	}
-	if err := annotate(ctx, client, service, map[string]*string{v1alpha1.AnnotationLoadBalancerSite: &site}); err != nil {
+	changes := map[string]*string{v1alpha1.AnnotationLoadBalancerSite: &site}
+	if before != "" {
+		for _, key := range platformAnnotations {
+			changes[key] = nil
+		}
+	}
+	if err := annotate(ctx, client, service, changes); err != nil {
 		return err
 	}
-	annotations := maps.Clone(service.Annotations)
-	if annotations == nil {
-		annotations = map[string]string{}
+	annotations := map[string]string{v1alpha1.AnnotationLoadBalancerSite: site}
+	for key, value := range service.Annotations {
+		if _, ok := changes[key]; !ok {
+			annotations[key] = value
+		}
 	}
-	annotations[v1alpha1.AnnotationLoadBalancerSite] = site
 	service.Annotations = annotations
 	return nil
 }
 
 // releaser takes the mark away from Services for which the site has nothing any more, so that another site may serve them. It does so
 // after the controller has removed the finalizer, because that is the same for all sites.
-func (s *set) releaser(ctx context.Context, cloud *cloud) cache.ResourceEventHandler {
+func (s *set) releaser(ctx context.Context, cloud *cloud, rules serviceRules) cache.ResourceEventHandler {
 	release := func(object any) {
 		service, ok := object.(*corev1.Service)
-		if !ok || !s.released(service) {
+		if !ok || !rules.releases(s.Site.Name, service) || !released(service) {
 			return
 		}
 		if err := s.release(ctx, cloud, service); err != nil && ctx.Err() == nil {
@@ -118,9 +126,10 @@ func (s *set) releaser(ctx context.Context, cloud *cloud) cache.ResourceEventHan
 	return cache.ResourceEventHandlerFuncs{AddFunc: release, UpdateFunc: func(_, object any) { release(object) }}
 }
 
-func (s *set) released(service *corev1.Service) bool {
-	return service.Annotations[v1alpha1.AnnotationLoadBalancerSite] == s.Site.Name && service.Spec.Type != corev1.ServiceTypeLoadBalancer &&
-		service.DeletionTimestamp == nil && !servicehelper.HasLBFinalizer(service) && len(service.Status.LoadBalancer.Ingress) == 0
+// released reports whether the controller has nothing to do for the Service any more.
+func released(service *corev1.Service) bool {
+	return service.Spec.Type != corev1.ServiceTypeLoadBalancer && service.DeletionTimestamp == nil && !servicehelper.HasLBFinalizer(service) &&
+		len(service.Status.LoadBalancer.Ingress) == 0
 }
 
 // release keeps the platform's annotations if they name a load balancer that still exists: it is shared with other Services.

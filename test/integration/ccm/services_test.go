@@ -212,6 +212,51 @@ var _ = Describe("Services", Ordered, func() {
 		Expect(m.process.Check()).To(Succeed())
 	}, SpecTimeout(4*time.Minute))
 
+	It("should be served if they are older than the process", func(ctx SpecContext) {
+		m.process.Stop(ctx)
+		create(ctx, "early", class(anotherSite))
+		Expect(m.process.Start()).To(Succeed())
+		expectServed(ctx, "early", anotherSite)
+		remove(ctx, "early")
+		Eventually(func() *corev1.Service { return get(ctx, "early") }).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).Should(BeNil())
+	}, SpecTimeout(4*time.Minute))
+
+	It("should not hang on a site that is removed", func(ctx SpecContext) {
+		config := *m.config
+		Expect(config.DefaultSite).To(Equal(anotherSite))
+		create(ctx, "mover", nil)
+		create(ctx, "turned", class(anotherSite))
+		create(ctx, "stranded", class(anotherSite))
+		for _, name := range []string{"mover", "turned", "stranded"} {
+			expectServed(ctx, name, anotherSite)
+		}
+		before := get(ctx, "mover").Status.LoadBalancer
+
+		By("removing the site as the extension does: its load balancers first")
+		Expect(clouds[anotherSite].inspector.Sweep(ctx, "kube_service_"+shoot+"_")).To(Succeed())
+		m.config.DefaultSite = cloudSite
+		m.config.Sites = slices.DeleteFunc(slices.Clone(config.Sites), func(s v1alpha1.CloudControllerSite) bool { return s.Name == anotherSite })
+		m.writeConfig()
+
+		Eventually(func() corev1.LoadBalancerStatus { return get(ctx, "mover").Status.LoadBalancer }).
+			WithContext(ctx).Within(balancing).ProbeEvery(500 * time.Millisecond).ShouldNot(Equal(before))
+		expectServed(ctx, "mover", cloudSite)
+		Expect(get(ctx, "stranded").Finalizers).To(ConsistOf(finalizer))
+		remove(ctx, "stranded")
+		patch(ctx, "turned", map[string]any{"type": "ClusterIP", "loadBalancerClass": nil})
+		Eventually(func() *corev1.Service { return get(ctx, "stranded") }).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).Should(BeNil())
+		expectFree(ctx, "turned")
+		Expect(get(ctx, "turned").Status.LoadBalancer.Ingress).To(BeEmpty())
+
+		By("taking the site back")
+		*m.config = config
+		m.writeConfig()
+		for _, name := range []string{"mover", "turned"} {
+			remove(ctx, name)
+			Eventually(func() *corev1.Service { return get(ctx, name) }).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).Should(BeNil(), name)
+		}
+	}, SpecTimeout(8*time.Minute))
+
 	It("should have members that get back the zone that they lost", func(ctx SpecContext) {
 		name := shoot + "-member-" + cloudSite
 		_, err := shootAPI.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"labels":{"`+corev1.LabelTopologyZone+`":null}}}`), metav1.PatchOptions{})
