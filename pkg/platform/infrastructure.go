@@ -70,7 +70,8 @@ type ZoneDemand struct {
 
 // Findings are the result of a validation.
 type Findings struct {
-	// Errors are mistakes that keep the site from being used. They name the field.
+	// Errors are mistakes that keep the site from being used. They name the field. On a site that is in use already those below
+	// the path of a Demand keep only its pool from having machines.
 	Errors field.ErrorList
 	// Shortages are quotas that do not suffice for what the pools have at least. They keep the site from being used. They name
 	// the field.

@@ -17,6 +17,9 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
+// poolsPath is the path of the pools in the Shoot.
+var poolsPath = field.NewPath("spec", "provider", "workers")
+
 // demands says what the shoot's pools may ask of each site, by the name of the site. What cannot be read or is not known to
 // the CloudProfile is left out: others report it.
 func demands(cluster *extensionscontroller.Cluster, profile *v1alpha1.CloudProfileConfig, region string) map[string][]platform.Demand {
@@ -36,7 +39,7 @@ func demands(cluster *extensionscontroller.Cluster, profile *v1alpha1.CloudProfi
 			}
 			demand := platform.Demand{
 				Pool:            pools[i].Name,
-				Path:            field.NewPath("spec", "provider", "workers").Index(i),
+				Path:            poolsPath.Index(i),
 				MachineTypeName: pools[i].Machine.Type,
 				MachineType:     machineType,
 				Settings:        part.settings,

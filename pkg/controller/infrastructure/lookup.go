@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"github.com/go-logr/logr"
@@ -32,8 +33,9 @@ type lookUp struct {
 }
 
 // lookForMistakes asks the site, unless nothing changed since it found none, and returns the fingerprint of what it looked at,
-// empty if that failed. A site that has objects already is reconciled although it could not be asked or its quotas do not
-// suffice: an error would keep Gardener from the machines of all sites.
+// empty if that failed. A site that has objects already is reconciled although it could not be asked or cannot have what pools
+// want: an error would keep Gardener from the machines of all sites, while the Worker and its machines tell the same of the pool
+// alone.
 func (a *actuator) lookForMistakes(ctx context.Context, log logr.Logger, part platform.Infrastructure, l *lookUp) (string, error) {
 	fingerprint, err := l.fingerprint()
 	if err != nil || fingerprint == l.validated {
@@ -47,10 +49,9 @@ func (a *actuator) lookForMistakes(ctx context.Context, log logr.Logger, part pl
 		a.warn(l.infra, reasonSiteWarning, onSite(actionLookUp, l.site.Name), "%s", warning)
 	}
 	if l.site.State != nil {
-		for _, shortage := range findings.Shortages {
-			a.warn(l.infra, reasonSiteWarning, onSite(actionLookUp, l.site.Name), "site %q: %v", l.site.Name, shortage)
+		for _, problem := range takePools(&findings) {
+			a.warn(l.infra, reasonSiteWarning, onSite(actionLookUp, l.site.Name), "site %q: %v", l.site.Name, problem)
 		}
-		findings.Shortages = nil
 	}
 	mistakes := findings.Err()
 	switch {
@@ -62,6 +63,20 @@ func (a *actuator) lookForMistakes(ctx context.Context, log logr.Logger, part pl
 		log.Error(err, "The site could not be asked for mistakes; that is repeated with the next reconciliation", "site", l.site.Name)
 		return "", mistakes
 	}
+}
+
+// takePools takes out of the findings what keeps pools from having machines: shortages, and mistakes in the pools themselves.
+func takePools(findings *platform.Findings) field.ErrorList {
+	ofPools, ofSite := findings.Shortages, field.ErrorList(nil)
+	for _, mistake := range findings.Errors {
+		if strings.HasPrefix(mistake.Field, poolsPath.String()+"[") {
+			ofPools = append(ofPools, mistake)
+		} else {
+			ofSite = append(ofSite, mistake)
+		}
+	}
+	findings.Shortages, findings.Errors = nil, ofSite
+	return ofPools
 }
 
 // fingerprint is another one if anything changed that decides what the look-ups find.

@@ -144,6 +144,34 @@ var _ = Describe("Looking for mistakes", func() {
 			Expect(f.events()).To(BeEmpty())
 		})
 
+		It("should only warn of what a pool cannot have, for the same reason", func(ctx SpecContext) {
+			pool("first", "a-1")
+			f.platform.validate["a"] = func(_ context.Context, r platform.ValidationRequest) (platform.Findings, error) {
+				return platform.Findings{Errors: field.ErrorList{field.Invalid(r.Demands[0].Path.Child("machine", "type"), "m1.retired", "no flavor of this name exists")}}, nil
+			}
+			f.start(ctx)
+			Expect(reconcile(ctx)).To(Succeed())
+			Expect(f.platform.reconciled).To(ConsistOf("a"))
+			Expect(f.events()).To(ContainElement(`Warning SiteWarning site "a": spec.provider.workers[0].machine.type: Invalid value: "m1.retired": no flavor of this name exists`))
+			Expect(reconcile(ctx)).To(Succeed())
+			Expect(f.platform.validated).To(HaveLen(1))
+			Expect(f.events()).To(BeEmpty())
+		})
+
+		It("should stop it for a mistake of its own beside that of a pool", func(ctx SpecContext) {
+			pool("first", "a-1")
+			f.platform.validate["a"] = func(_ context.Context, r platform.ValidationRequest) (platform.Findings, error) {
+				return platform.Findings{Errors: field.ErrorList{
+					field.Invalid(r.Demands[0].Path.Child("volume", "type"), "tape", "no volume type of this name exists"),
+					field.NotFound(r.Path.Child("openstack", "router", "id"), "r"),
+				}}, nil
+			}
+			f.start(ctx)
+			Expect(reconcile(ctx)).To(MatchError(`site "a": spec.providerConfig.sites[0].openstack.router.id: Not found: "r"`))
+			Expect(f.platform.reconciled).To(BeEmpty())
+			Expect(f.events()).To(ContainElement(`Warning SiteWarning site "a": spec.provider.workers[0].volume.type: Invalid value: "tape": no volume type of this name exists`))
+		})
+
 		It("should not take the time that the site needs", func(ctx SpecContext) {
 			f.platform.validate["a"] = func(ctx context.Context, _ platform.ValidationRequest) (platform.Findings, error) {
 				<-ctx.Done()

@@ -151,6 +151,37 @@ var _ = Describe("Infrastructure", func() {
 		Entry("tags refused", countproxy.Fault{Method: "PUT", Path: "/tags$", Action: countproxy.ActionStatus, Status: 503}),
 	)
 
+	It("should keep the key pair that machine classes name until the next rotation", func(ctx SpecContext) {
+		reconcile := func(key string) string {
+			GinkgoHelper()
+			s.SSHPublicKey = []byte(key)
+			status, err := part.Reconcile(ctx, s, keep(s))
+			Expect(err).NotTo(HaveOccurred())
+			return status.OpenStack.KeyName
+		}
+		keyPairs := func() []string {
+			GinkgoHelper()
+			objects, err := inspector.Objects(ctx, shoot)
+			Expect(err).NotTo(HaveOccurred())
+			var names []string
+			for _, object := range objects {
+				if object.Kind == "key pair" {
+					names = append(names, object.Name)
+				}
+			}
+			return names
+		}
+		first, second := reconcile(publicKey), reconcile(publicKey+"-2")
+		Expect(keyPairs()).To(ConsistOf(first, second))
+		Expect(reconcile(publicKey + "-2")).To(Equal(second))
+		Expect(keyPairs()).To(ConsistOf(first, second), "after a reconciliation that rotates nothing")
+		third := reconcile(publicKey + "-3")
+		Expect(keyPairs()).To(ConsistOf(second, third))
+
+		Expect(part.Delete(ctx, s, keep(s))).To(Succeed())
+		Expect(inspector.Objects(ctx, shoot)).To(BeEmpty())
+	})
+
 	It("should use what it is given, and neither change nor delete it", func(ctx SpecContext) {
 		given := newSite(shoot)
 		given.Name, given.Config.Name, given.Profile.Name = "given", "given", "given"

@@ -19,6 +19,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machines"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
 )
 
@@ -159,6 +160,47 @@ var _ = Describe("Machines", Ordered, func() {
 		r.ProviderID = created.ProviderID
 		Expect(part.Delete(ctx, r)).To(Succeed())
 		Expect(portsOf(ctx, r.Name)).To(ConsistOf(HaveField("ID", foreign.ID)))
+	})
+
+	It("should leave the port to the other one of two servers that a machine got", func(ctx SpecContext) {
+		r := request("twice")
+		port, err := ports.Create(ctx, networkService(ctx), ports.CreateOpts{
+			Name:        r.Name,
+			Description: owner.Owner{Shoot: shoot, Site: spec.Site}.Description(),
+			NetworkID:   spec.OpenStack.NetworkID,
+		}).Extract()
+		Expect(err).NotTo(HaveOccurred())
+
+		By("creating it a second time before the first server shows up")
+		Expect(proxy.SetFaults(countproxy.Fault{Method: "POST", Path: "/servers$", Times: 2, Action: countproxy.ActionDelay, Delay: 2 * time.Second})).To(Succeed())
+		created := make(chan error, 2)
+		for range 2 {
+			go func() {
+				_, err := machines.New(newSessions()).Create(ctx, r)
+				created <- err
+			}()
+		}
+		Expect(<-created).To(Succeed())
+		Expect(<-created).To(Succeed())
+		byStatus := map[string]string{}
+		Eventually(func(g Gomega, ctx SpecContext) {
+			existing, err := inspector.Servers(ctx, r.Name)
+			g.Expect(err).NotTo(HaveOccurred())
+			for id, server := range existing {
+				byStatus[server.Status] = id
+			}
+			g.Expect(byStatus).To(And(HaveKey("ACTIVE"), HaveKey("ERROR")))
+		}).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(Succeed())
+
+		r.ProviderID = "openstack:///" + byStatus["ERROR"]
+		Expect(part.Delete(ctx, r)).To(Succeed())
+		Expect(portsOf(ctx, r.Name)).To(HaveExactElements(HaveField("ID", port.ID)))
+		Expect(part.Delete(ctx, r)).To(Succeed(), "a second time")
+		Expect(portsOf(ctx, r.Name)).To(HaveExactElements(HaveField("ID", port.ID)))
+
+		r.ProviderID = "openstack:///" + byStatus["ACTIVE"]
+		Expect(part.Delete(ctx, r)).To(Succeed())
+		Expect(portsOf(ctx, r.Name)).To(BeEmpty())
 	})
 
 	It("should refuse user data that the compute API would not take", func(ctx SpecContext) {

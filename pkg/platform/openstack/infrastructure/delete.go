@@ -40,7 +40,10 @@ func (f *flow) delete(ctx context.Context) error {
 				)
 			},
 		),
-		f.deleteKeyPairs,
+		sequence(
+			func(ctx context.Context) error { return f.deleteKeyPairs(ctx) },
+			func(ctx context.Context) error { return f.forget(ctx, keyPair) },
+		),
 		f.deleteServerGroups,
 	)
 }

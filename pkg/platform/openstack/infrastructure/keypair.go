@@ -44,8 +44,10 @@ func (f *flow) lookKeyPair(ctx context.Context) (*keypairs.KeyPair, error) {
 	return pair, client.Classify(err)
 }
 
+func keyPair(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.KeyPair }
+
+// ensureKeyPair keeps the key pair that there was before a rotation until the next one.
 func (f *flow) ensureKeyPair(seen *seen) func(context.Context) error {
-	place := func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.KeyPair }
 	return func(ctx context.Context) error {
 		if f.publicKey() == "" {
 			return nil
@@ -61,13 +63,14 @@ func (f *flow) ensureKeyPair(seen *seen) func(context.Context) error {
 		}
 
 		old := f.State().KeyPair
-		if err := f.recordObject(ctx, seen.keyPair.Name, true, place); err != nil {
+		if err := f.recordObject(ctx, seen.keyPair.Name, true, keyPair); err != nil {
 			return err
 		}
-		if old != nil && old.ID != seen.keyPair.Name {
-			return client.IgnoreNotFound(keypairs.Delete(ctx, f.compute, old.ID, nil).ExtractErr())
+		if old == nil || old.ID == seen.keyPair.Name {
+			return nil
 		}
-		return nil
+		// Machine classes name the old one until the Worker is reconciled, which a problem of another site can delay.
+		return f.deleteKeyPairs(ctx, old.ID, seen.keyPair.Name)
 	}
 }
 
@@ -76,15 +79,19 @@ func (f *flow) ownedKeyPairs(ctx context.Context) ([]keypairs.KeyPair, error) {
 	return slices.DeleteFunc(found, func(pair keypairs.KeyPair) bool { return !f.ownsKeyPair(pair) }), err
 }
 
-func (f *flow) deleteKeyPairs(ctx context.Context) error {
+// deleteKeyPairs deletes all that are ours but those with the names.
+func (f *flow) deleteKeyPairs(ctx context.Context, keep ...string) error {
 	found, err := f.ownedKeyPairs(ctx)
 	if err != nil {
 		return err
 	}
 	for _, pair := range found {
+		if slices.Contains(keep, pair.Name) {
+			continue
+		}
 		if err := client.IgnoreNotFound(keypairs.Delete(ctx, f.compute, pair.Name, nil).ExtractErr()); err != nil {
 			return err
 		}
 	}
-	return f.forget(ctx, func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.KeyPair })
+	return nil
 }

@@ -28,9 +28,15 @@ type service struct {
 	min, max int
 }
 
-// nodeServices are what the nodes of a cluster need of each other.
+// nodeServices are what the nodes of a cluster need of each other. What goes from a pod to the node itself, such as requests for
+// logs and metrics that come through the VPN, is in no overlay. Ranges save rules, which have a quota.
 var nodeServices = []service{
-	{"tcp", 10250, 10250}, // kubelet
+	{"tcp", 10249, 10250}, // metrics of kube-proxy; kubelet
+	{"tcp", 16909, 16910}, // metrics of node-exporter and apiserver-proxy
+	{"tcp", 9253, 9253},   // metrics of node-local-dns
+	{"tcp", 9353, 9353},   // metrics of node-local-dns: errors
+	{"tcp", 9090, 9094},   // metrics of Calico, and of Cilium's agents
+	{"tcp", 6942, 6942},   // metrics of Cilium's operator
 	{"udp", 4789, 4789},   // overlay: VXLAN of Calico
 	{"udp", 8472, 8472},   // overlay: VXLAN of Cilium
 	{"udp", 6081, 6081},   // overlay: Geneve

@@ -61,7 +61,8 @@ var within = []string{"egress IPv4", "egress IPv6", "ingress IPv4 from group g",
 func nodesFrom(etherType, icmp, cidr string) []string {
 	var result []string
 	for _, what := range []string{
-		"tcp 10250-10250", "udp 4789-4789", "udp 8472-8472", "udp 6081-6081", "4", "udp 51820-51820", "udp 51871-51871", "tcp 5473-5473", "tcp 179-179", icmp,
+		"tcp 10249-10250", "tcp 16909-16910", "tcp 9253-9253", "tcp 9353-9353", "tcp 9090-9094", "tcp 6942-6942",
+		"udp 4789-4789", "udp 8472-8472", "udp 6081-6081", "4", "udp 51820-51820", "udp 51871-51871", "tcp 5473-5473", "tcp 179-179", icmp,
 	} {
 		result = append(result, fmt.Sprintf("ingress %s %s from %s", etherType, what, cidr))
 	}
@@ -83,7 +84,12 @@ var _ = Describe("Security group rules", func() {
 			"egress IPv6",
 			"ingress IPv4 from group g",
 			"ingress IPv6 from group g",
-			"ingress IPv4 tcp 10250-10250 from 10.2.0.0/16",
+			"ingress IPv4 tcp 10249-10250 from 10.2.0.0/16",
+			"ingress IPv4 tcp 16909-16910 from 10.2.0.0/16",
+			"ingress IPv4 tcp 9253-9253 from 10.2.0.0/16",
+			"ingress IPv4 tcp 9353-9353 from 10.2.0.0/16",
+			"ingress IPv4 tcp 9090-9094 from 10.2.0.0/16",
+			"ingress IPv4 tcp 6942-6942 from 10.2.0.0/16",
 			"ingress IPv4 udp 4789-4789 from 10.2.0.0/16",
 			"ingress IPv4 udp 8472-8472 from 10.2.0.0/16",
 			"ingress IPv4 udp 6081-6081 from 10.2.0.0/16",

@@ -45,7 +45,7 @@ func (c *call) delete(ctx context.Context) error {
 		return err
 	}
 	if found == nil {
-		if err := c.deletePorts(ctx, ""); err != nil {
+		if err := c.deletePortsOfNobody(ctx); err != nil {
 			return err
 		}
 		return c.deleteVolumes(ctx, serverID(c.request.ProviderID))
@@ -62,7 +62,7 @@ func (c *call) delete(ctx context.Context) error {
 	}
 	// While the server goes the compute API asks the networking API about the port: it would be slower if the port went meanwhile.
 	var group errgroup.Group
-	group.Go(func() error { return c.deletePorts(ctx, found.Metadata[owner.MetadataPort]) })
+	group.Go(func() error { return c.deletePortOf(ctx, found) })
 	group.Go(func() error { return c.deleteVolumes(ctx, found.ID) })
 	return group.Wait()
 }
@@ -78,6 +78,36 @@ func (c *call) findToDelete(ctx context.Context) (*server, error) {
 		return nil, nil
 	}
 	return found, err
+}
+
+// deletePortOf deletes the port of a server that is gone, unless another server has it, too. Two servers of a machine have the same
+// port if a creation that got no answer goes on while it is tried again: one of them is collected, and the other one needs its port.
+func (c *call) deletePortOf(ctx context.Context, gone *server) error {
+	view, err := c.snapshot.get(ctx, listAge)
+	if err != nil {
+		return err
+	}
+	port := gone.Metadata[owner.MetadataPort]
+	used := view.hasPort(port)
+	if port == "" {
+		used = view.byName(gone.Name) != nil
+	}
+	if used {
+		return nil
+	}
+	return c.deletePorts(ctx, port)
+}
+
+// deletePortsOfNobody deletes the ports of a machine whose server does not exist, unless another server has its name. A machine
+// without ID was just looked for by name.
+func (c *call) deletePortsOfNobody(ctx context.Context) error {
+	if c.request.ProviderID != "" {
+		other, err := c.findByName(ctx)
+		if err != nil || other != nil {
+			return err
+		}
+	}
+	return c.deletePorts(ctx, "")
 }
 
 // deletePorts deletes the port with the ID, or, if there is none, all that were made for the machine.

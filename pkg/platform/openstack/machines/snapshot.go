@@ -76,6 +76,16 @@ func (v view) byName(name string) *server {
 	return nil
 }
 
+// hasPort reports whether one of the servers was made with the port.
+func (v view) hasPort(id string) bool {
+	for _, s := range v {
+		if s.Metadata[owner.MetadataPort] == id {
+			return true
+		}
+	}
+	return false
+}
+
 func (v view) building() bool {
 	for _, s := range v {
 		if s.Status == statusBuild {

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package machines
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
+)
+
+var _ = Describe("Deletion", func() {
+	const port = "port"
+	var (
+		api *nova
+		c   *call
+		// ports are the IDs of the machine's ports.
+		ports []string
+	)
+
+	BeforeEach(func() {
+		api = newNova()
+		c = newCall(api)
+		ports = []string{port}
+		api.serve = func(w http.ResponseWriter, r *http.Request) {
+			id := path.Base(r.URL.Path)
+			switch {
+			case r.URL.Path == "/ports":
+				found := []map[string]string{}
+				for _, id := range ports {
+					found = append(found, map[string]string{"id": id})
+				}
+				_ = json.NewEncoder(w).Encode(map[string]any{"ports": found})
+			case r.Method == http.MethodGet:
+				api.show(w, id)
+			case strings.HasPrefix(r.URL.Path, "/ports/"):
+				ports = slices.DeleteFunc(ports, func(existing string) bool { return existing == id })
+				w.WriteHeader(http.StatusNoContent)
+			default:
+				api.answers(slices.DeleteFunc(slices.Clone(api.servers), func(s server) bool { return s.ID == id })...)
+				w.WriteHeader(http.StatusNoContent)
+			}
+		}
+	})
+
+	// made is a server of the machine.
+	made := func(id, port string) server {
+		s := newServer(id, "ACTIVE")
+		s.Name = c.request.Name
+		if port != "" {
+			s.Metadata[owner.MetadataPort] = port
+		}
+		return s
+	}
+	remove := func(ctx context.Context, id string) {
+		GinkgoHelper()
+		c.request.ProviderID = providerIDPrefix + id
+		Expect(c.delete(ctx)).To(Succeed())
+	}
+
+	DescribeTable("of one of two servers that a machine got should leave the other one its port",
+		func(ctx SpecContext, port string) {
+			api.answers(made("1", port), made("2", port))
+			remove(ctx, "1")
+			Expect(ports).NotTo(BeEmpty())
+			remove(ctx, "1")
+			Expect(ports).NotTo(BeEmpty(), "a second time, when the server is gone")
+			remove(ctx, "2")
+			Expect(ports).To(BeEmpty(), "nobody needs it any more")
+		},
+		Entry("that both were made with", port),
+		Entry("of which they do not tell", ""),
+	)
+
+	It("should delete the port of a server although there is another one with a port of its own", func(ctx SpecContext) {
+		ports = append(ports, "other")
+		api.answers(made("1", port), made("2", "other"))
+		remove(ctx, "1")
+		Expect(ports).To(ConsistOf("other"))
+	})
+
+	It("should delete the ports of a server that somebody else deleted", func(ctx SpecContext) {
+		remove(ctx, "1")
+		Expect(ports).To(BeEmpty())
+	})
+
+	It("should delete the ports of a machine that never got a server", func(ctx SpecContext) {
+		Expect(c.delete(ctx)).To(Succeed())
+		Expect(ports).To(BeEmpty())
+	})
+})
