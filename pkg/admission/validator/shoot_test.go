@@ -361,6 +361,8 @@ var _ = Describe("Shoots", func() {
 			delete(secret.Data, "racks.token")
 			g.others = []client.Object{secret, binding}
 			beRefused(validate(ctx, g.shoot, old), "spec.credentialsBindingName[racks.token]", "may have objects on the site")
+			editProfile(g, func(c *v1alpha1.CloudProfileConfig) { c.Sites = c.Sites[:racks] })
+			beRefused(validate(ctx, g.shoot, old), "spec.credentialsBindingName[racks.token]", "may have objects on the site")
 
 			old.Status.LastOperation = nil
 			Expect(validate(ctx, g.shoot, old)).To(Succeed())
