@@ -81,7 +81,7 @@ func (v *shootValidator) Validate(ctx context.Context, newObj, oldObj client.Obj
 	allErrs = append(allErrs, c.validateNetworking()...)
 	allErrs = append(allErrs, v.validateCredentials(ctx, &c)...)
 	if len(allErrs) == 0 {
-		v.warn(ctx, &c)
+		warn(ctx, func() []string { return v.warnings(ctx, &c) })
 	}
 	return allErrs.ToAggregate()
 }
