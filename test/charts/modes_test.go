@@ -10,6 +10,9 @@ const (
 	provider    = "gardener-extension-provider-hybrid"
 	runtimePart = "gardener-extension-admission-hybrid/charts/runtime"
 	application = "gardener-extension-admission-hybrid/charts/application"
+
+	// withoutOperator is the mode of an installation with helm into a cluster that has nothing of Gardener.
+	withoutOperator = "the webhooks in a garden without gardener-operator"
 )
 
 // mode is a chart with the values that an installation has.
@@ -74,9 +77,11 @@ var (
 		"the extension in a self-hosted shoot":               {chart: provider, namespace: "extension-self-hosted", gardener: selfHosted},
 		"the webhooks by default":                            {chart: runtimePart, namespace: "garden-default"},
 		"the webhooks in a garden":                           {chart: runtimePart, namespace: "garden", gardener: admissionRuntime, values: map[string]any{"image": "some:v1"}},
-		"the webhooks in a garden without gardener-operator": {chart: runtimePart, namespace: "garden-plain", values: map[string]any{
+		withoutOperator: {chart: runtimePart, namespace: "garden-plain", values: map[string]any{
 			"gardenKubeconfigSecretName": "garden-kubeconfig", "webhooks": map[string]any{"servicePort": 8443, "mode": "url"}, "replicaCount": 2,
-			"service": map[string]any{"topologyAwareRouting": map[string]any{"enabled": true}},
+			"service":  map[string]any{"topologyAwareRouting": map[string]any{"enabled": true}},
+			"gardener": map[string]any{"runtimeCluster": map[string]any{"priorityClassName": ""}},
+			"vpa":      map[string]any{"enabled": false}, "metrics": map[string]any{"enableScraping": false},
 		}},
 		"the webhooks in a garden that is one cluster": {chart: runtimePart, namespace: "garden-one", values: map[string]any{"webhooks": map[string]any{"mode": "service"}}},
 		"the permissions of the webhooks by default":   {chart: application, namespace: "virtual-default"},

@@ -131,7 +131,9 @@ var _ = Describe("Charts", func() {
 				namespace(ctx, m.namespace)
 				Expect(apiServer.Create(ctx, pod, client.DryRunAll)).To(Succeed())
 
-				Expect(pod.Spec.PriorityClassName).To(HavePrefix("gardener-"))
+				if name != withoutOperator {
+					Expect(pod.Spec.PriorityClassName).To(HavePrefix("gardener-"))
+				}
 				Expect(pod.Spec.TopologySpreadConstraints).NotTo(BeEmpty())
 				Expect(pod.Labels).To(And(HaveKeyWithValue("networking.gardener.cloud/to-dns", "allowed"),
 					HaveKeyWithValue("networking.gardener.cloud/to-runtime-apiserver", "allowed")))
@@ -215,11 +217,21 @@ var _ = Describe("Charts", func() {
 		Expect(slices.ContainsFunc(objectsOf(modes["the extension in a self-hosted shoot"]), isDashboard)).To(BeFalse())
 	})
 
+	It("should let the webhooks run in a cluster that has nothing of Gardener", func() {
+		objects := objectsOf(modes[withoutOperator])
+		for _, o := range objects {
+			Expect(o.GroupVersionKind().Group).To(BeElementOf("", "apps", "policy", "rbac.authorization.k8s.io"), o.GetKind())
+		}
+		pod := deploymentOf(objects).Spec.Template.Spec
+		Expect(pod.PriorityClassName).To(BeEmpty())
+		Expect(pod.AutomountServiceAccountToken).To(HaveValue(BeTrue()))
+	})
+
 	It("should let the webhooks be found from another cluster", func() {
 		args := deploymentOf(objectsOf(modes["the webhooks in a garden"])).Spec.Template.Spec.Containers[0].Args
 		Expect(args).To(ContainElements("--webhook-config-mode=url", "--webhook-config-url=gardener-extension-admission-hybrid.garden",
 			"--webhook-config-owner-namespace=extension-provider-hybrid"))
-		args = deploymentOf(objectsOf(modes["the webhooks in a garden without gardener-operator"])).Spec.Template.Spec.Containers[0].Args
+		args = deploymentOf(objectsOf(modes[withoutOperator])).Spec.Template.Spec.Containers[0].Args
 		Expect(args).To(ContainElement("--webhook-config-url=gardener-extension-admission-hybrid.garden-plain:8443"))
 	})
 })

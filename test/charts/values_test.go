@@ -46,6 +46,7 @@ var _ = Describe("Values", func() {
 		Entry("of the webhooks with an unknown mode", runtimePart, `{webhooks: {mode: proxy}}`, "/webhooks/mode"),
 		Entry("of the webhooks with a port that is none", runtimePart, `{webhooks: {serverPort: 0}}`, "/webhooks/serverPort"),
 		Entry("of the webhooks with a Secret whose name is none", runtimePart, `{gardenKubeconfigSecretName: A_B}`, "/gardenKubeconfigSecretName"),
+		Entry("of the webhooks with a PriorityClass whose name is none", runtimePart, `{gardener: {runtimeCluster: {priorityClassName: A_B}}}`, "/gardener/runtimeCluster/priorityClassName"),
 		Entry("of the webhooks without an image", runtimePart, `{image: null}`, "image"),
 		Entry("of the permissions without an account", application, `{gardener: {virtualCluster: {serviceAccount: {name: ""}}}}`, "/gardener/virtualCluster/serviceAccount/name"),
 	)

@@ -7,14 +7,17 @@ package credentials
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 )
@@ -27,10 +30,9 @@ type Need struct {
 	Why string
 }
 
-// Needed returns the sites of the CloudProfile that the Shoot needs credentials for, in the order of the CloudProfile: those that it
-// lists, and those that data has keys of while objects of a removed site may be left. Which sites have objects stands in the seed.
-// The garden knows that there are none when the last operation succeeded and the conditions are good: the extension keeps
-// EveryNodeReady from being True as long as a removed site waits. config may be nil.
+// Needed returns the sites that the Shoot needs credentials for, in the order of the CloudProfile: those that it lists, and those that
+// data has keys of while objects of a removed site may be left. The latter may have left the CloudProfile, too. Which sites have objects
+// stands in the seed; Unsettled says when there may be some. config may be nil, and nothing is needed then.
 func Needed(shoot *gardencorev1beta1.Shoot, data map[string][]byte, config *v1alpha1.CloudProfileConfig) []Need {
 	if config == nil {
 		return nil
@@ -38,19 +40,14 @@ func Needed(shoot *gardencorev1beta1.Shoot, data map[string][]byte, config *v1al
 	var (
 		needs     []Need
 		listed    = SitesOf(shoot)
-		unsettled = unsettled(shoot)
+		unsettled = Unsettled(shoot)
 	)
-	for i := range config.Sites {
-		site := &config.Sites[i]
-		platform, ok := site.Platform()
-		if !ok {
-			continue
-		}
-		need := Need{SiteCredentials: validation.SiteCredentials{Site: site.Name, Platform: platform}}
+	for _, site := range sitesOf(config, data) {
+		need := Need{SiteCredentials: site}
 		switch {
-		case slices.Contains(listed, site.Name):
+		case slices.Contains(listed, site.Site):
 			need.Why = "uses the site"
-		case unsettled != "" && hasKeys(data, site.Name):
+		case unsettled != "" && len(ofSite(data, site.Site)) > 0:
 			need.Why = "may have objects on the site: " + unsettled
 		default:
 			continue
@@ -58,6 +55,28 @@ func Needed(shoot *gardencorev1beta1.Shoot, data map[string][]byte, config *v1al
 		needs = append(needs, need)
 	}
 	return needs
+}
+
+// sitesOf returns the sites of the CloudProfile, and behind them those that only data has complete credentials of.
+func sitesOf(config *v1alpha1.CloudProfileConfig, data map[string][]byte) []validation.SiteCredentials {
+	var sites []validation.SiteCredentials
+	for i := range config.Sites {
+		if platform, ok := config.Sites[i].Platform(); ok {
+			sites = append(sites, validation.SiteCredentials{Site: config.Sites[i].Name, Platform: platform})
+		}
+	}
+	seen := sets.New[string]()
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		name, _, _ := strings.Cut(key, ".")
+		if seen.Has(name) || helper.FindSite(config, name) != nil {
+			continue
+		}
+		seen.Insert(name)
+		if platform, ok := validation.PlatformOfCredentials(ofSite(data, name), name); ok {
+			sites = append(sites, validation.SiteCredentials{Site: name, Platform: platform})
+		}
+	}
+	return sites
 }
 
 // ValidateChange checks that what the Shoot needs of the old data is in the new data too. A site whose old credentials were not
@@ -96,8 +115,10 @@ func SitesOf(shoot *gardencorev1beta1.Shoot) []string {
 	return names
 }
 
-// unsettled returns why the Shoot may have objects on sites that it does not list, and nothing if it has none.
-func unsettled(shoot *gardencorev1beta1.Shoot) string {
+// Unsettled returns why the Shoot may have objects on sites that it does not list, and nothing if it has none. The garden knows that there
+// are none when the last operation succeeded and the conditions are good: the extension keeps EveryNodeReady from being True as long as a
+// removed site waits.
+func Unsettled(shoot *gardencorev1beta1.Shoot) string {
 	operation := shoot.Status.LastOperation
 	switch {
 	case shoot.DeletionTimestamp != nil:
@@ -118,10 +139,6 @@ func unsettled(shoot *gardencorev1beta1.Shoot) string {
 		}
 	}
 	return ""
-}
-
-func hasKeys(data map[string][]byte, site string) bool {
-	return len(ofSite(data, site)) > 0
 }
 
 // ofSite returns the keys of the site alone.

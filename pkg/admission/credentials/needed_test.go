@@ -67,13 +67,16 @@ var _ = Describe("What a Shoot needs", func() {
 	DescribeTable("sites",
 		func(change func(*gardencorev1beta1.Shoot), why string) {
 			needs := credentials.Needed(newShoot(change), data(), config)
+			Expect(credentials.Unsettled(newShoot(change))).To(Equal(why))
 			Expect(needs).NotTo(BeEmpty())
 			Expect(needs[0]).To(And(HaveField("Site", "cloud"), HaveField("Platform", v1alpha1.PlatformOpenStack), HaveField("Why", "uses the site")))
 			if why == "" {
 				Expect(needs).To(HaveLen(1))
 				return
 			}
-			Expect(needs[1:]).To(HaveExactElements(And(HaveField("Site", "vc"), HaveField("Platform", v1alpha1.PlatformVSphere), HaveField("Why", "may have objects on the site: "+why))))
+			Expect(needs[1:]).To(HaveExactElements(
+				And(HaveField("Site", "vc"), HaveField("Platform", v1alpha1.PlatformVSphere), HaveField("Why", "may have objects on the site: "+why)),
+				And(HaveField("Site", "gone"), HaveField("Platform", v1alpha1.PlatformMetal), HaveField("Why", "may have objects on the site: "+why))))
 		},
 		Entry("only those that it uses when all is well", nil, ""),
 		Entry("a Shoot of which nothing was made", func(shoot *gardencorev1beta1.Shoot) { shoot.Status = gardencorev1beta1.ShootStatus{} }, ""),
@@ -112,7 +115,12 @@ var _ = Describe("What a Shoot needs", func() {
 		Entry("another set of keys", nil, data(),
 			data("cloud.applicationCredentialID", "cloud.applicationCredentialSecret", "cloud.domainName=d", "cloud.tenantName=t", "cloud.username=u", "cloud.password=hush")),
 		Entry("a site that is not used is taken away", nil, data(), data("vc.username", "vc.password")),
-		Entry("a site that the CloudProfile does not have is taken away", unsettled, data(), data("gone.token")),
+		Entry("a site that the CloudProfile does not have is taken away", nil, data(), data("gone.token")),
+		Entry("a removed site that left the CloudProfile is taken away while it waits", unsettled, data(), data("gone.token"),
+			`data[gone.token]: site "gone" needs the keys gone.token or gone.clientCertificate, gone.clientKey; `+mayHave("its last change is not reconciled yet")),
+		Entry("a removed site that left the CloudProfile changes while it waits", unsettled, data(), data("gone.token=hush2")),
+		Entry("a removed site that left the CloudProfile was not complete", unsettled, data("gone.token", "gone.username=u"), data("gone.token")),
+		Entry("what belongs to no site is taken away", unsettled, data("dns.username=u", "dns.password=hush", "dns.domainName=d", "dns.tenantName=t"), data()),
 		Entry("a key of a site that is used is taken away", nil, data(), data("cloud.applicationCredentialID"),
 			`data[cloud.applicationCredentialID]: site "cloud" needs the keys cloud.domainName, cloud.tenantName, cloud.username, cloud.password or cloud.applicationCredentialID, cloud.applicationCredentialSecret; `+uses),
 		Entry("it was not complete", nil, data("cloud.applicationCredentialID"), data("cloud.applicationCredentialSecret", "cloud.applicationCredentialID")),

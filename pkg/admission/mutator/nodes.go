@@ -12,6 +12,7 @@ import (
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/credentials"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
@@ -31,7 +32,11 @@ func setNodeRanges(newShoot, oldShoot *gardencorev1beta1.Shoot, fldPath *field.P
 	changed := setNetworkRange(config, old, newShoot.Spec.Networking)
 	if networks, ok := parseNetworks(config.Networks.Nodes); ok {
 		setShootRange(newShoot, config.Networks.Nodes[0])
-		divider := divider{config: config, old: old, networks: networks, taken: taken(config, old, newShoot.Spec.Provider)}
+		divider := divider{
+			config: config, old: old, networks: networks,
+			taken:     taken(config, old, newShoot.Spec.Provider),
+			unsettled: credentials.Unsettled(oldShoot),
+		}
 		divided, err := divider.divide(fldPath)
 		if err != nil {
 			return err
@@ -85,8 +90,8 @@ func parseNetworks(cidrs []string) ([]netip.Prefix, bool) {
 	return networks, len(networks) > 0
 }
 
-// taken returns the addresses that no site can get: those of sites, also of sites that are about to be removed and may still have
-// nodes, and those of load balancers.
+// taken returns the addresses that no site can get: those of sites, also of sites that are removed now and may still have nodes, and
+// those of load balancers.
 func taken(config, old *v1alpha1.InfrastructureConfig, provider gardencorev1beta1.Provider) []addresses {
 	var values []string
 	for _, site := range slices.Concat(config.Sites, old.Sites) {
@@ -117,6 +122,9 @@ type divider struct {
 	config, old *v1alpha1.InfrastructureConfig
 	networks    []netip.Prefix
 	taken       []addresses
+	// unsettled is why a site that was removed before may still have nodes, whose range the Shoot does not say any more. It is empty if
+	// none has.
+	unsettled string
 }
 
 func (d *divider) divide(fldPath *field.Path) (bool, error) {
@@ -131,10 +139,15 @@ func (d *divider) divide(fldPath *field.Path) (bool, error) {
 			site.Nodes = slices.Clone(d.old.Sites[index].Nodes)
 			continue
 		}
+		nodesPath := fldPath.Child("sites").Index(i).Child("nodes")
+		if d.unsettled != "" {
+			return false, field.Required(nodesPath, fmt.Sprintf("must be said for site %q: the Shoot may still have nodes of a removed site in networks.nodes: %s",
+				site.Name, d.unsettled))
+		}
 		for _, network := range d.networks {
 			part, ok := freePart(network, len(d.config.Sites), d.taken)
 			if !ok {
-				return false, field.Invalid(fldPath.Child("sites").Index(i).Child("nodes"), site.Nodes,
+				return false, field.Invalid(nodesPath, site.Nodes,
 					fmt.Sprintf("networks.nodes %s has no free range of /%d or larger for site %q; name one, or take smaller ones for other sites and load balancers",
 						network, smallestBits(network), site.Name))
 			}

@@ -50,6 +50,15 @@ func newShoot(infrastructure *runtime.RawExtension) *gardencorev1beta1.Shoot {
 	}}
 }
 
+// withOperation is the status of a Shoot whose last operation has the state, with the conditions that are True.
+func withOperation(state gardencorev1beta1.LastOperationState, conditions ...gardencorev1beta1.ConditionType) gardencorev1beta1.ShootStatus {
+	status := gardencorev1beta1.ShootStatus{LastOperation: &gardencorev1beta1.LastOperation{Type: gardencorev1beta1.LastOperationTypeReconcile, State: state}}
+	for _, condition := range conditions {
+		status.Conditions = append(status.Conditions, gardencorev1beta1.Condition{Type: condition, Status: gardencorev1beta1.ConditionTrue})
+	}
+	return status
+}
+
 // mutate mutates the Shoot twice: the second time must change nothing.
 func mutate(shoot, old *gardencorev1beta1.Shoot) {
 	GinkgoHelper()
@@ -232,6 +241,29 @@ var _ = Describe("Shoots", func() {
 				[]string{"a=10.250.0.0/18", "c=10.250.128.0/18"}),
 			Entry("a range is changed, which validation refuses", []string{"a=10.250.0.0/18"}, []string{"a=10.250.64.0/18"},
 				[]string{"a=10.250.64.0/18"}),
+		)
+
+		// A site that was removed before is not in the old Shoot, which may still have its nodes.
+		DescribeTable("of Shoots that may have nodes of a removed site", func(status gardencorev1beta1.ShootStatus, sites, expected []string, reason string) {
+			old := newShoot(stretched("10.250.0.0/16", "a=10.250.0.0/18"))
+			old.Status = status
+			shoot := newShoot(stretched("10.250.0.0/16", sites...))
+			shoot.Status = status
+			if reason == "" {
+				mutate(shoot, old)
+				Expect(ranges(shoot)).To(Equal(expected))
+				return
+			}
+			Expect(tryMutate(shoot, old)).To(MatchError(
+				`spec.provider.infrastructureConfig.sites[1].nodes: Required value: must be said for site "c": the Shoot may still have nodes of a removed site in networks.nodes: ` + reason))
+		},
+			Entry("a site is added while the last operation runs", withOperation("Processing"), []string{"a", "c"}, nil, "its last operation Reconcile has not succeeded"),
+			Entry("a site is added while the nodes are not ready", withOperation("Succeeded", "ControlPlaneHealthy"), []string{"a", "c"}, nil, "its condition EveryNodeReady is not True"),
+			Entry("a site is added with its range", withOperation("Processing"), []string{"a", "c=10.250.128.0/18"}, []string{"a=10.250.0.0/18", "c=10.250.128.0/18"}, ""),
+			Entry("no site is added", withOperation("Processing"), []string{"a"}, []string{"a=10.250.0.0/18"}, ""),
+			Entry("a site is added when all is well", withOperation("Succeeded", "ControlPlaneHealthy", "EveryNodeReady"), []string{"a", "c"},
+				[]string{"a=10.250.0.0/18", "c=10.250.64.0/18"}, ""),
+			Entry("a site is added before anything was made", gardencorev1beta1.ShootStatus{}, []string{"a", "c"}, []string{"a=10.250.0.0/18", "c=10.250.64.0/18"}, ""),
 		)
 
 		It("should keep off the addresses of load balancers", func() {

@@ -30,7 +30,8 @@ func NewCloudProfileValidator(mgr manager.Manager) extensionswebhook.Validator {
 	return &cloudProfileValidator{cache: mgr.GetClient()}
 }
 
-// Validate validates a CloudProfile of type hybrid, and whether an update takes something away that Shoots use.
+// Validate validates a CloudProfile of type hybrid, and whether an update takes something away that Shoots use. It warns of images that
+// Gardener's maintenance would give to pools on sites which do not have them.
 func (v *cloudProfileValidator) Validate(ctx context.Context, newObj, oldObj client.Object) error {
 	cloudProfile, ok := newObj.(*gardencorev1beta1.CloudProfile)
 	if !ok {
@@ -51,16 +52,18 @@ func (v *cloudProfileValidator) Validate(ctx context.Context, newObj, oldObj cli
 		return undecodable(err).ToAggregate()
 	}
 	allErrs := validation.ValidateCloudProfileConfig(config, &cloudProfile.Spec, profileConfigPath)
-	if old == nil {
-		return allErrs.ToAggregate()
-	}
-	// An old configuration that cannot be decoded any more tells nothing about what Shoots use.
-	if oldConfig, err := decode[v1alpha1.CloudProfileConfig](old.Spec.ProviderConfig); err == nil {
-		uses, err := usesOf(ctx, v.cache, cloudProfile.Name)
-		if err != nil {
-			return err
+	if old != nil {
+		// An old configuration that cannot be decoded any more tells nothing about what Shoots use.
+		if oldConfig, err := decode[v1alpha1.CloudProfileConfig](old.Spec.ProviderConfig); err == nil {
+			uses, err := usesOf(ctx, v.cache, cloudProfile.Name)
+			if err != nil {
+				return err
+			}
+			allErrs = append(allErrs, validation.ValidateCloudProfileConfigUpdate(config, oldConfig, uses, profileConfigPath)...)
 		}
-		allErrs = append(allErrs, validation.ValidateCloudProfileConfigUpdate(config, oldConfig, uses, profileConfigPath)...)
+	}
+	if len(allErrs) == 0 {
+		warn(ctx, func() []string { return imagesMissingOnSites(config, &cloudProfile.Spec) })
 	}
 	return allErrs.ToAggregate()
 }

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	gardenerutils "github.com/gardener/gardener/pkg/utils/gardener"
@@ -116,6 +117,37 @@ func (d *document) sites(p *profile.Profile) []validation.SiteCredentials {
 	return result
 }
 
+// bySite returns the errors with the names of sites in their fields. The index of a site changes when another one comes or goes.
+func (d *document) bySite(errs field.ErrorList) field.ErrorList {
+	if d == nil {
+		return errs
+	}
+	named := map[string]string{}
+	add := func(sitesPath *field.Path, index int, name string) {
+		named[sitesPath.Index(index).String()] = sitesPath.Key(name).String()
+	}
+	if d.infrastructure != nil {
+		for i, site := range d.infrastructure.Sites {
+			add(infrastructurePath.Child("sites"), i, site.Name)
+		}
+	}
+	if d.controlPlane != nil {
+		for i, site := range d.controlPlane.Sites {
+			add(controlPlanePath.Child("sites"), i, site.Name)
+		}
+	}
+	result := make(field.ErrorList, len(errs))
+	for i, err := range errs {
+		renamed := *err
+		site, rest, _ := strings.Cut(err.Field, "]")
+		if name, ok := named[site+"]"]; ok {
+			renamed.Field = name + rest
+		}
+		result[i] = &renamed
+	}
+	return result
+}
+
 // change is a Shoot before and after a write.
 type change struct {
 	// old is nil if the Shoot is a new one.
@@ -130,6 +162,19 @@ func (c *change) compared() *document {
 		return nil
 	}
 	return c.old
+}
+
+// added returns the errors of the new Shoot that are not among those of the compared one. A mistake of a site is the same at any place of
+// the list.
+func (c *change) added(errs, before field.ErrorList) field.ErrorList {
+	known := c.compared().bySite(before)
+	var result field.ErrorList
+	for i, err := range c.new.bySite(errs) {
+		if len(without(field.ErrorList{err}, known)) > 0 {
+			result = append(result, errs[i])
+		}
+	}
+	return result
 }
 
 func (c *change) profileChanged() bool {

@@ -127,6 +127,11 @@ var _ = Describe("Secrets", func() {
 		start()
 		Expect(validator.Validate(ctx, secret, g.secret)).To(MatchError(ContainSubstring(
 			"Shoot garden-local/all-platforms may have objects on the site: its condition EveryNodeReady is not True")))
+
+		editProfile(g, func(config *v1alpha1.CloudProfileConfig) { config.Sites = config.Sites[:2] })
+		start()
+		Expect(validator.Validate(ctx, secret, g.secret)).To(MatchError(ContainSubstring(
+			`data[racks.token]: Required value: site "racks" needs the keys racks.token or racks.clientCertificate, racks.clientKey; Shoot garden-local/all-platforms may have objects on the site`)))
 	})
 
 	It("may be written as they were, and when they are deleted, whatever they hold", func(ctx SpecContext) {

@@ -81,7 +81,7 @@ func (v *shootValidator) Validate(ctx context.Context, newObj, oldObj client.Obj
 	allErrs = append(allErrs, c.validateNetworking()...)
 	allErrs = append(allErrs, v.validateCredentials(ctx, &c)...)
 	if len(allErrs) == 0 {
-		v.warn(ctx, &c)
+		warn(ctx, func() []string { return v.warnings(ctx, &c) })
 	}
 	return allErrs.ToAggregate()
 }
@@ -100,7 +100,7 @@ func isConcerned(shoot, old *gardencorev1beta1.Shoot) bool {
 }
 
 func (c *change) validateInfrastructure() field.ErrorList {
-	allErrs := without(c.new.infrastructureErrors(c.profile), c.compared().infrastructureErrors(c.profile))
+	allErrs := c.added(c.new.infrastructureErrors(c.profile), c.compared().infrastructureErrors(c.profile))
 	if c.old == nil || c.old.infrastructure == nil || c.new.infrastructure == nil {
 		return allErrs
 	}
@@ -109,7 +109,7 @@ func (c *change) validateInfrastructure() field.ErrorList {
 }
 
 func (c *change) validateControlPlane() field.ErrorList {
-	return without(c.new.controlPlaneErrors(c.profile), c.compared().controlPlaneErrors(c.profile))
+	return c.added(c.new.controlPlaneErrors(c.profile), c.compared().controlPlaneErrors(c.profile))
 }
 
 func (c *change) validateNetworking() field.ErrorList {

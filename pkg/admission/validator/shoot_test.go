@@ -237,6 +237,34 @@ var _ = Describe("Shoots", func() {
 			}, func(s *gardencorev1beta1.Shoot) {
 				editInfrastructure(s, func(c *v1alpha1.InfrastructureConfig) { c.Sites[vc].DNSServers = []string{"192.0.2.1"} })
 			}),
+			Entry("floating pool, another site is removed", func(s *gardencorev1beta1.Shoot) {
+				editInfrastructure(s, func(c *v1alpha1.InfrastructureConfig) {
+					c.Sites = []v1alpha1.InfrastructureSite{c.Sites[vc], c.Sites[racks], c.Sites[cloud]}
+					c.Sites[2].OpenStack.FloatingPoolName = "gone"
+				})
+			}, func(s *gardencorev1beta1.Shoot) {
+				s.Spec.Provider.Workers = s.Spec.Provider.Workers[:general]
+				editInfrastructure(s, func(c *v1alpha1.InfrastructureConfig) { c.Sites = c.Sites[1:] })
+			}),
+			Entry("floating pool, a site is put before it", func(s *gardencorev1beta1.Shoot) {
+				s.Spec.Provider.Workers = s.Spec.Provider.Workers[:general]
+				editInfrastructure(s, func(c *v1alpha1.InfrastructureConfig) {
+					c.Sites = []v1alpha1.InfrastructureSite{c.Sites[racks], c.Sites[cloud]}
+					c.Sites[1].OpenStack.FloatingPoolName = "gone"
+				})
+			}, func(s *gardencorev1beta1.Shoot) {
+				editInfrastructure(s, func(c *v1alpha1.InfrastructureConfig) {
+					c.Sites = append([]v1alpha1.InfrastructureSite{{Name: "vc", Nodes: []string{"10.250.64.0/18"}}}, c.Sites...)
+				})
+			}),
+			Entry("load balancers, those of another site go", func(s *gardencorev1beta1.Shoot) {
+				editControlPlane(s, func(c *v1alpha1.ControlPlaneConfig) {
+					c.Sites[0], c.Sites[1] = c.Sites[1], c.Sites[0]
+					c.Sites[1].LoadBalancer.OpenStack.Provider = "gone"
+				})
+			}, func(s *gardencorev1beta1.Shoot) {
+				editControlPlane(s, func(c *v1alpha1.ControlPlaneConfig) { c.Sites = c.Sites[1:] })
+			}),
 			Entry("overlay, a pool", func(s *gardencorev1beta1.Shoot) {
 				s.Spec.Networking.ProviderConfig = &runtime.RawExtension{Raw: []byte(`{"overlay":{"enabled":false}}`)}
 			}, func(s *gardencorev1beta1.Shoot) { s.Spec.Provider.Workers[general].Maximum = 8 }),
@@ -247,6 +275,17 @@ var _ = Describe("Shoots", func() {
 			old = g.shoot.DeepCopy()
 			g.shoot.Spec.Provider.Workers[general].Zones = []string{"cloud-a"}
 			beRefused(validate(ctx, g.shoot, old), "spec.provider.workers[1].machine.image", `site "cloud"`)
+		})
+
+		It("does not hide the same mistake of the site that takes its place", func(ctx SpecContext) {
+			g.shoot.Spec.Provider.Workers = g.shoot.Spec.Provider.Workers[:general]
+			editInfrastructure(g.shoot, func(c *v1alpha1.InfrastructureConfig) { c.Sites[vc].DNSServers = []string{"gone"} })
+			old = g.shoot.DeepCopy()
+			editInfrastructure(g.shoot, func(c *v1alpha1.InfrastructureConfig) {
+				c.Sites = []v1alpha1.InfrastructureSite{c.Sites[cloud], c.Sites[racks]}
+				c.Sites[1].DNSServers = []string{"gone"}
+			})
+			beRefused(validate(ctx, g.shoot, old), infrastructureField+".sites[1].dnsServers[0]", "must be an IP address")
 		})
 
 		It("is judged again with another CloudProfile", func(ctx SpecContext) {
@@ -321,6 +360,8 @@ var _ = Describe("Shoots", func() {
 			secret.Name, binding.Name, binding.CredentialsRef.Name = "new", "new", "new"
 			delete(secret.Data, "racks.token")
 			g.others = []client.Object{secret, binding}
+			beRefused(validate(ctx, g.shoot, old), "spec.credentialsBindingName[racks.token]", "may have objects on the site")
+			editProfile(g, func(c *v1alpha1.CloudProfileConfig) { c.Sites = c.Sites[:racks] })
 			beRefused(validate(ctx, g.shoot, old), "spec.credentialsBindingName[racks.token]", "may have objects on the site")
 
 			old.Status.LastOperation = nil

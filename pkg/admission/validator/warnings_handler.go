@@ -16,8 +16,8 @@ import (
 // warningsKey is the key of the warnings in the context of a request.
 type warningsKey struct{}
 
-// WithWarnings adds the warnings of Shoots to what the handler answers. Gardener's validators cannot return any, so that of Shoots leaves
-// them in the context.
+// WithWarnings adds the warnings of Shoots and CloudProfiles to what the handler answers. Gardener's validators cannot return any, so they
+// leave them in the context.
 func WithWarnings(handler admission.Handler) admission.Handler {
 	return admission.HandlerFunc(func(ctx context.Context, request admission.Request) admission.Response {
 		var warnings []string
@@ -29,12 +29,15 @@ func WithWarnings(handler admission.Handler) admission.Handler {
 	})
 }
 
-// warn leaves the warnings of a Shoot in the context if they are wanted.
-func (v *shootValidator) warn(ctx context.Context, c *change) {
-	warnings, ok := ctx.Value(warningsKey{}).(*[]string)
-	if !ok {
-		return
+// warn leaves the warnings in the context. find is called if they are wanted.
+func warn(ctx context.Context, find func() []string) {
+	if warnings, ok := ctx.Value(warningsKey{}).(*[]string); ok {
+		*warnings = append(*warnings, find()...)
 	}
+}
+
+// warnings returns those of a Shoot.
+func (v *shootValidator) warnings(ctx context.Context, c *change) []string {
 	var seed *gardencorev1beta1.Seed
 	if name := c.new.shoot.Spec.SeedName; name != nil {
 		found := &gardencorev1beta1.Seed{}
@@ -45,5 +48,5 @@ func (v *shootValidator) warn(ctx context.Context, c *change) {
 			logf.FromContext(ctx).Info("The Seed is not looked at", "seed", *name, "error", err.Error())
 		}
 	}
-	*warnings = append(*warnings, c.warnings(seed)...)
+	return c.warnings(seed)
 }

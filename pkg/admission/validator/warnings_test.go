@@ -102,6 +102,78 @@ var _ = Describe("Warnings", func() {
 		Expect(warnings(ctx, old)).To(ConsistOf(`spec.provider.infrastructureConfig.sites: site "vc" is deleted when its last machine is gone: leave its credentials in the Secret until then`))
 	})
 
+	// profileAnswer is that of a handler which asks the validator of CloudProfiles about a newer version of the image.
+	profileAnswer := func(ctx context.Context, changeVersion func(*gardencorev1beta1.MachineImageVersion), changeFlavor func(*v1alpha1.MachineImageFlavor)) admission.Response {
+		GinkgoHelper()
+		image := &g.profile.Spec.MachineImages[0]
+		added := image.Versions[0].DeepCopy()
+		added.Version = "1877.10.0"
+		changeVersion(added)
+		image.Versions = append(image.Versions, *added)
+		editProfile(g, func(c *v1alpha1.CloudProfileConfig) {
+			image := &c.MachineImages[0]
+			version := image.Versions[0].DeepCopy()
+			version.Version = added.Version
+			changeFlavor(&version.CapabilityFlavors[0])
+			image.Versions = append(image.Versions, *version)
+		})
+		return WithWarnings(admission.HandlerFunc(func(ctx context.Context, _ admission.Request) admission.Response {
+			if err := NewCloudProfileValidator(newManager()).Validate(ctx, g.profile, nil); err != nil {
+				return admission.Denied(err.Error())
+			}
+			return admission.Allowed("")
+		})).Handle(ctx, admission.Request{})
+	}
+	as := func(classification gardencorev1beta1.VersionClassification) func(*gardencorev1beta1.MachineImageVersion) {
+		return func(version *gardencorev1beta1.MachineImageVersion) {
+			version.Lifecycle = []gardencorev1beta1.LifecycleStage{{Classification: classification}}
+		}
+	}
+	unclassified := func(*gardencorev1beta1.MachineImageVersion) {}
+	onlyOn := func(sites ...int) func(*v1alpha1.MachineImageFlavor) {
+		return func(flavor *v1alpha1.MachineImageFlavor) {
+			all := flavor.Sites
+			flavor.Sites = nil
+			for _, site := range sites {
+				flavor.Sites = append(flavor.Sites, all[site])
+			}
+		}
+	}
+
+	DescribeTable("of a newer version of an image", func(ctx SpecContext, changeVersion func(*gardencorev1beta1.MachineImageVersion), changeFlavor func(*v1alpha1.MachineImageFlavor), sites string) {
+		response := profileAnswer(ctx, changeVersion, changeFlavor)
+		Expect(response.Allowed).To(BeTrue(), "%v", response.Result)
+		if sites == "" {
+			Expect(response.Warnings).To(BeEmpty())
+			return
+		}
+		Expect(response.Warnings).To(ConsistOf("spec.providerConfig.machineImages[0].versions[1]: gardenlinux 1877.10.0 is not on the sites [" + sites +
+			"], which have older versions: Gardener's maintenance fails for Shoots with pools there; classify it as preview until all have it"))
+	},
+		Entry("on all sites", unclassified, onlyOn(cloud, vc, racks), ""),
+		Entry("that one site does not have", unclassified, onlyOn(cloud, racks), `"vc"`),
+		Entry("that is supported and that two sites do not have", as(gardencorev1beta1.ClassificationSupported), onlyOn(cloud), `"racks" "vc"`),
+		Entry("in preview", as(gardencorev1beta1.ClassificationPreview), onlyOn(cloud), ""),
+		Entry("that is deprecated", as(gardencorev1beta1.ClassificationDeprecated), onlyOn(cloud), ""),
+		Entry("that is expired", as(gardencorev1beta1.ClassificationExpired), onlyOn(cloud), ""),
+		Entry("that is older", func(version *gardencorev1beta1.MachineImageVersion) { version.Version = "1877.2.9" }, onlyOn(cloud), ""),
+		Entry("for other machines", func(version *gardencorev1beta1.MachineImageVersion) {
+			version.CapabilityFlavors[0].Capabilities = gardencorev1beta1.Capabilities{"architecture": {"arm64"}}
+		}, func(flavor *v1alpha1.MachineImageFlavor) {
+			onlyOn(cloud)(flavor)
+			flavor.Capabilities = map[string][]string{"architecture": {"arm64"}}
+		}, ""),
+	)
+
+	It("are not given for a CloudProfile that is refused", func(ctx SpecContext) {
+		response := profileAnswer(ctx, unclassified, func(flavor *v1alpha1.MachineImageFlavor) {
+			onlyOn(cloud)(flavor)
+			flavor.Sites[0].OpenStack.ImageID = ""
+		})
+		Expect(response.Allowed).To(BeFalse())
+		Expect(response.Warnings).To(BeEmpty())
+	})
+
 	It("are not given if the seed cannot be read, and for what is refused", func(ctx SpecContext) {
 		editProfile(g, func(c *v1alpha1.CloudProfileConfig) { c.Sites[cloud].OpenStack.AuthURL = "https://172.16.1.1:5000/v3" })
 		g.shoot.Spec.SeedName = new("other")

@@ -128,11 +128,21 @@ var _ = Describe("Shoots are completed", func() {
 		Expect(garden.Client.Create(ctx, shoot)).To(Succeed())
 		Expect(nodesOf(shoot)).To(Equal(map[string][]string{"cloud": quarters["cloud"], "vc": quarters["vc"]}))
 
-		shoot.Spec.Provider.InfrastructureConfig = all
-		edit(&shoot.Spec.Provider.InfrastructureConfig, func(config *v1alpha1.InfrastructureConfig) {
+		edit(&all, func(config *v1alpha1.InfrastructureConfig) {
 			config.Sites[0], config.Sites[2] = config.Sites[2], config.Sites[0]
 		})
-		Expect(garden.Client.Update(ctx, shoot)).To(Succeed())
+		settle(ctx, shoot.Name, func(status *gardencorev1beta1.ShootStatus) {
+			status.Conditions[1].Status = gardencorev1beta1.ConditionProgressing
+		})
+		shoot = current(ctx, shoot)
+		shoot.Spec.Provider.InfrastructureConfig = all.DeepCopy()
+		refuseUpdate(ctx, shoot, "spec.provider.infrastructureConfig.sites[0].nodes",
+			`must be said for site "racks": the Shoot may still have nodes of a removed site in networks.nodes: its condition EveryNodeReady is not True`)
+
+		settle(ctx, shoot.Name, func(*gardencorev1beta1.ShootStatus) {})
+		shoot = current(ctx, shoot)
+		shoot.Spec.Provider.InfrastructureConfig = all
+		Expect(garden.Client.Update(ctx, shoot, client.DryRunAll)).To(Succeed())
 		Expect(nodesOf(shoot)).To(Equal(quarters))
 	})
 

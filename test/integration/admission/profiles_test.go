@@ -63,6 +63,28 @@ var _ = Describe("CloudProfiles", func() {
 		Expect(missing).To(BeEmpty())
 	})
 
+	It("are accepted with a warning if a site lacks the newest version of an image", func(ctx SpecContext) {
+		warned, said := newWarned()
+		profile := newProfile(func(c *v1alpha1.CloudProfileConfig) {
+			image := &c.MachineImages[0]
+			added := image.Versions[0].DeepCopy()
+			added.Version = "1877.4.0"
+			added.CapabilityFlavors[0].Sites = added.CapabilityFlavors[0].Sites[:1]
+			image.Versions = append(image.Versions, *added)
+		})
+		image := &profile.Spec.MachineImages[0]
+		added := image.Versions[0].DeepCopy()
+		added.Version = "1877.4.0"
+		image.Versions = append(image.Versions, *added)
+		Expect(warned.Create(ctx, profile.DeepCopy(), client.DryRunAll)).To(Succeed())
+		Expect(said.all()).To(ContainElement(ContainSubstring(`gardenlinux 1877.4.0 is not on the sites ["racks" "vc"], which have older versions`)))
+
+		said.forget()
+		image.Versions[1].ExpirableVersion = gardencorev1beta1.ExpirableVersion{Version: "1877.4.0", Classification: new(gardencorev1beta1.ClassificationPreview)}
+		Expect(warned.Create(ctx, profile, client.DryRunAll)).To(Succeed())
+		Expect(said.all()).NotTo(ContainElement(ContainSubstring("1877.4.0")))
+	})
+
 	DescribeTable("that Shoots use cannot be changed so",
 		func(ctx SpecContext, change profileChange, fieldPath, reason string) {
 			profile := current(ctx, read[gardencorev1beta1.CloudProfile](allPlatformsProfile))

@@ -120,12 +120,7 @@ var _ = Describe("Shoots are accepted", func() {
 	})
 
 	It("should warn of what is unwise", func(ctx SpecContext) {
-		var said sayings
-		config := rest.CopyConfig(garden.Config)
-		config.WarningHandlerWithContext = &said
-		warned, err := client.New(config, client.Options{Scheme: kubernetes.GardenScheme})
-		Expect(err).NotTo(HaveOccurred())
-
+		warned, said := newWarned()
 		shoot := newShoot(allPlatforms)
 		Expect(warned.Create(ctx, shoot, client.DryRunAll)).To(Succeed())
 		Expect(said.all()).To(ContainElement(ContainSubstring(`pool "general" has no priorities for its sites ["cloud" "vc"]`)))
@@ -143,6 +138,17 @@ var _ = Describe("Shoots are accepted", func() {
 type sayings struct {
 	mutex sync.Mutex
 	said  []string
+}
+
+// newWarned returns a client of the garden and what it is warned of.
+func newWarned() (client.Client, *sayings) {
+	GinkgoHelper()
+	said := &sayings{}
+	config := rest.CopyConfig(garden.Config)
+	config.WarningHandlerWithContext = said
+	warned, err := client.New(config, client.Options{Scheme: kubernetes.GardenScheme})
+	Expect(err).NotTo(HaveOccurred())
+	return warned, said
 }
 
 // HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.

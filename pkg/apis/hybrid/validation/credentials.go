@@ -94,6 +94,21 @@ func ValidateCredentials(data map[string][]byte, sites []SiteCredentials, fldPat
 	return allErrs
 }
 
+// PlatformOfCredentials returns the platform that the data has the credentials of the site for: no set of keys is complete for two
+// platforms. It returns false if they are not complete, and for prefixes that are no sites.
+func PlatformOfCredentials(data map[string][]byte, site string) (v1alpha1.Platform, bool) {
+	if slices.Contains(reservedSiteNames, site) {
+		return "", false
+	}
+	index := slices.IndexFunc(allPlatforms, func(platform v1alpha1.Platform) bool {
+		return len(ValidateCredentials(data, []SiteCredentials{{Site: site, Platform: platform}}, nil)) == 0
+	})
+	if index < 0 {
+		return "", false
+	}
+	return allPlatforms[index], true
+}
+
 func validateCredentialKey(key string, platforms map[string]v1alpha1.Platform, fldPath *field.Path) field.ErrorList {
 	prefix, name, ok := strings.Cut(key, ".")
 	if !ok || len(validation.IsDNS1123Label(prefix)) > 0 || len(prefix) > maxSiteNameLength {

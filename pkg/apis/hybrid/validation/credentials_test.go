@@ -150,3 +150,22 @@ var _ = Describe("#ValidateCredentials", func() {
 		}
 	})
 })
+
+var _ = DescribeTable("#PlatformOfCredentials", func(site string, platform v1alpha1.Platform, keys ...string) {
+	data := map[string][]byte{}
+	for _, key := range keys {
+		data[site+"."+key] = []byte("s3cr3t")
+	}
+	found, ok := PlatformOfCredentials(data, site)
+	Expect(found).To(Equal(platform))
+	Expect(ok).To(Equal(platform != ""))
+},
+	Entry("a user of OpenStack", "a", v1alpha1.PlatformOpenStack, "domainName", "tenantName", "username", "password"),
+	Entry("an application credential", "a", v1alpha1.PlatformOpenStack, "applicationCredentialID", "applicationCredentialSecret"),
+	Entry("a user of vSphere", "a", v1alpha1.PlatformVSphere, "username", "password"),
+	Entry("a token", "a", v1alpha1.PlatformMetal, "token"),
+	Entry("not complete", "a", v1alpha1.Platform(""), "username"),
+	Entry("of two platforms", "a", v1alpha1.Platform(""), "username", "password", "token"),
+	Entry("none", "a", v1alpha1.Platform("")),
+	Entry("of no site", "dns", v1alpha1.Platform(""), "domainName", "tenantName", "username", "password"),
+)
