@@ -47,7 +47,10 @@ func Serve(ctx context.Context, endpoint string, services Services) error {
 	}
 	defer context.AfterFunc(ctx, server.GracefulStop)()
 	klog.InfoS("Serving", "endpoint", endpoint, "controller", services.Controller != nil, "node", services.Node != nil)
-	return server.Serve(listener)
+	if err := server.Serve(listener); !errors.Is(err, grpc.ErrServerStopped) {
+		return err
+	}
+	return nil // ctx ended before the server began
 }
 
 func listen(endpoint string) (net.Listener, error) {
