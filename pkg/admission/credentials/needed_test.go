@@ -81,6 +81,9 @@ var _ = Describe("What a Shoot needs", func() {
 		Entry("only those that it uses when all is well", nil, ""),
 		Entry("a Shoot of which nothing was made", func(shoot *gardencorev1beta1.Shoot) { shoot.Status = gardencorev1beta1.ShootStatus{} }, ""),
 		Entry("a change that is not seen yet", func(shoot *gardencorev1beta1.Shoot) { shoot.Generation = 4 }, "its last change is not reconciled yet"),
+		Entry("a Shoot whose changes wait for its maintenance", func(shoot *gardencorev1beta1.Shoot) {
+			shoot.Spec.Maintenance = &gardencorev1beta1.Maintenance{ConfineSpecUpdateRollout: new(true)}
+		}, "its changes wait for its maintenance time window, and its generation does not count them"),
 		Entry("an operation that runs", func(shoot *gardencorev1beta1.Shoot) {
 			shoot.Status.LastOperation.State = gardencorev1beta1.LastOperationStateProcessing
 		}, "its last operation Reconcile has not succeeded"),
