@@ -28,15 +28,9 @@ type service struct {
 	min, max int
 }
 
-// nodeServices are what the nodes of a cluster need of each other. What goes from a pod to the node itself, such as requests for
-// logs and metrics that come through the VPN, is in no overlay. Ranges save rules, which have a quota.
+// nodeServices are what the nodes of a cluster need of each other.
 var nodeServices = []service{
-	{"tcp", 10249, 10250}, // metrics of kube-proxy; kubelet
-	{"tcp", 16909, 16910}, // metrics of node-exporter and apiserver-proxy
-	{"tcp", 9253, 9253},   // metrics of node-local-dns
-	{"tcp", 9353, 9353},   // metrics of node-local-dns: errors
-	{"tcp", 9090, 9094},   // metrics of Calico, and of Cilium's agents
-	{"tcp", 6942, 6942},   // metrics of Cilium's operator
+	{"tcp", 10250, 10250}, // kubelet
 	{"udp", 4789, 4789},   // overlay: VXLAN of Calico
 	{"udp", 8472, 8472},   // overlay: VXLAN of Cilium
 	{"udp", 6081, 6081},   // overlay: Geneve
@@ -45,6 +39,16 @@ var nodeServices = []service{
 	{"udp", 51871, 51871}, // overlay: WireGuard of Cilium
 	{"tcp", 5473, 5473},   // overlay: Typha of Calico
 	{"tcp", 179, 179},     // BGP
+}
+
+// metricServices are what is read of nodes through the VPN. What goes from its pod to the node itself is in no overlay.
+var metricServices = []service{
+	{"tcp", 10249, 10249}, // kube-proxy
+	{"tcp", 16909, 16910}, // node-exporter, apiserver-proxy
+	{"tcp", 9253, 9253},   // node-local-dns
+	{"tcp", 9353, 9353},   // node-local-dns: errors
+	{"tcp", 9090, 9094},   // Calico, Cilium's agents
+	{"tcp", 6942, 6942},   // Cilium's operator
 }
 
 // nodePorts are the ports of Services of type NodePort and LoadBalancer.
@@ -72,6 +76,17 @@ func wantedRules(groupID string, network site.Network) []rule {
 		}
 		for _, s := range nodePorts {
 			result = append(result, s.from(everywhere))
+		}
+	}
+	return result
+}
+
+// metricRules are the rules that let metrics of nodes be read from the nodes of the other sites. A site works without them.
+func metricRules(network site.Network) []rule {
+	var result []rule
+	for _, foreign := range network.Foreign {
+		for _, s := range metricServices {
+			result = append(result, s.from(foreign))
 		}
 	}
 	return result

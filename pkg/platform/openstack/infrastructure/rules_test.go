@@ -6,9 +6,11 @@ package infrastructure
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
@@ -17,6 +19,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -61,7 +64,7 @@ var within = []string{"egress IPv4", "egress IPv6", "ingress IPv4 from group g",
 func nodesFrom(etherType, icmp, cidr string) []string {
 	var result []string
 	for _, what := range []string{
-		"tcp 10249-10250", "tcp 16909-16910", "tcp 9253-9253", "tcp 9353-9353", "tcp 9090-9094", "tcp 6942-6942",
+		"tcp 10250-10250",
 		"udp 4789-4789", "udp 8472-8472", "udp 6081-6081", "4", "udp 51820-51820", "udp 51871-51871", "tcp 5473-5473", "tcp 179-179", icmp,
 	} {
 		result = append(result, fmt.Sprintf("ingress %s %s from %s", etherType, what, cidr))
@@ -84,12 +87,7 @@ var _ = Describe("Security group rules", func() {
 			"egress IPv6",
 			"ingress IPv4 from group g",
 			"ingress IPv6 from group g",
-			"ingress IPv4 tcp 10249-10250 from 10.2.0.0/16",
-			"ingress IPv4 tcp 16909-16910 from 10.2.0.0/16",
-			"ingress IPv4 tcp 9253-9253 from 10.2.0.0/16",
-			"ingress IPv4 tcp 9353-9353 from 10.2.0.0/16",
-			"ingress IPv4 tcp 9090-9094 from 10.2.0.0/16",
-			"ingress IPv4 tcp 6942-6942 from 10.2.0.0/16",
+			"ingress IPv4 tcp 10250-10250 from 10.2.0.0/16",
 			"ingress IPv4 udp 4789-4789 from 10.2.0.0/16",
 			"ingress IPv4 udp 8472-8472 from 10.2.0.0/16",
 			"ingress IPv4 udp 6081-6081 from 10.2.0.0/16",
@@ -101,6 +99,17 @@ var _ = Describe("Security group rules", func() {
 			"ingress IPv4 icmp from 10.2.0.0/16",
 			"ingress IPv4 tcp 30000-32767 from 0.0.0.0/0",
 			"ingress IPv4 udp 30000-32767 from 0.0.0.0/0",
+		))
+	})
+
+	It("should allow metrics of nodes to be read", func() {
+		Expect(texts(metricRules(site.Network{Foreign: prefixes("10.2.0.0/16")}))).To(ConsistOf(
+			"ingress IPv4 tcp 10249-10249 from 10.2.0.0/16",
+			"ingress IPv4 tcp 16909-16910 from 10.2.0.0/16",
+			"ingress IPv4 tcp 9253-9253 from 10.2.0.0/16",
+			"ingress IPv4 tcp 9353-9353 from 10.2.0.0/16",
+			"ingress IPv4 tcp 9090-9094 from 10.2.0.0/16",
+			"ingress IPv4 tcp 6942-6942 from 10.2.0.0/16",
 		))
 	})
 
@@ -145,17 +154,27 @@ var _ = Describe("Security group rules", func() {
 			f        *flow
 			group    *groups.SecGroup
 			requests []string
+			// refused is the body of creations that the quota refuses.
+			refused string
 		)
 
 		BeforeEach(func() {
-			requests = nil
+			requests, refused = nil, ""
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				requests = append(requests, r.Method+" "+r.URL.Path)
 				if r.Method == http.MethodDelete {
 					w.WriteHeader(http.StatusNoContent)
 					return
 				}
-				w.WriteHeader(http.StatusCreated)
+				body, err := io.ReadAll(r.Body)
+				if refused != "" && strings.Contains(string(body), refused) {
+					w.WriteHeader(http.StatusConflict)
+					_, _ = w.Write([]byte(`{"NeutronError": {"type": "OverQuota", "message": "Quota exceeded for resources: ['security_group_rule'].", "detail": ""}}`))
+					return
+				}
+				if err == nil {
+					w.WriteHeader(http.StatusCreated)
+				}
 				_, _ = w.Write([]byte(`{"security_group_rules": []}`))
 			}))
 			DeferCleanup(server.Close)
@@ -164,7 +183,7 @@ var _ = Describe("Security group rules", func() {
 				site:    &site.Site{Network: site.Network{Subnets: prefixes("2001:db8:1::/64"), Foreign: prefixes("2001:db8:2::/64")}},
 			}
 			group = &groups.SecGroup{ID: "g"}
-			for i, r := range wantedRules("g", f.site.Network) {
+			for i, r := range append(wantedRules("g", f.site.Network), metricRules(f.site.Network)...) {
 				protocol := r.protocol
 				switch protocol {
 				case "ipv6-icmp":
@@ -189,5 +208,20 @@ var _ = Describe("Security group rules", func() {
 			Expect(f.ensureRules(ctx, group)).To(Succeed())
 			Expect(requests).To(Equal([]string{"POST /security-group-rules", "DELETE /security-group-rules/ssh"}))
 		})
+
+		DescribeTable("should be refused by the quota", func(ctx SpecContext, what string, class platform.Class, expected ...string) {
+			refused = what
+			group.Rules = []rules.SecGroupRule{{ID: "ssh", Direction: "ingress", EtherType: "IPv4", Protocol: "tcp", PortRangeMin: 22, PortRangeMax: 22}}
+			err := f.ensureRules(ctx, group)
+			if class == "" {
+				Expect(err).NotTo(HaveOccurred())
+			} else {
+				Expect(platform.ClassOf(err)).To(Equal(class))
+			}
+			Expect(requests).To(Equal(expected))
+		},
+			Entry("rules that are needed", "51871", platform.ClassQuota, "POST /security-group-rules"),
+			Entry("but not for metrics", "16909", platform.Class(""), "POST /security-group-rules", "DELETE /security-group-rules/ssh", "POST /security-group-rules"),
+		)
 	})
 })

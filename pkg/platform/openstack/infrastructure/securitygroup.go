@@ -6,11 +6,13 @@ package infrastructure
 
 import (
 	"context"
+	"slices"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
@@ -37,38 +39,50 @@ func (f *flow) ensureSecurityGroup(seen *seen) func(context.Context) error {
 	}
 }
 
-// ensureRules adds missing rules in one request, before it deletes those that are not wanted.
+// ensureRules adds missing rules in one request, before it deletes those that are not wanted. Rules for metrics come last, and not at
+// all if the quota does not suffice for them: no machine has to wait for metrics.
 func (f *flow) ensureRules(ctx context.Context, group *groups.SecGroup) error {
-	wanted := map[rule]bool{}
-	for _, r := range wantedRules(group.ID, f.site.Network) {
-		wanted[r] = true
+	needed, metrics := wantedRules(group.ID, f.site.Network), metricRules(f.site.Network)
+	missing := map[rule]bool{}
+	for _, r := range slices.Concat(needed, metrics) {
+		missing[r] = true
 	}
 
 	var unwanted []string
 	for _, existing := range group.Rules {
 		r := ruleOf(existing)
-		if _, ok := wanted[r]; !ok {
+		if _, ok := missing[r]; !ok {
 			unwanted = append(unwanted, existing.ID)
 		}
-		delete(wanted, r)
+		delete(missing, r)
 	}
 
-	var missing []rules.CreateOpts
-	for _, r := range wantedRules(group.ID, f.site.Network) {
-		if wanted[r] {
-			missing = append(missing, r.options(group.ID))
-			delete(wanted, r)
-		}
-	}
-	if len(missing) > 0 {
-		if _, err := rules.CreateBulk(ctx, f.network, missing).Extract(); err != nil {
-			return client.Classify(err)
-		}
+	if err := f.createRules(ctx, group.ID, needed, missing); err != nil {
+		return err
 	}
 	for _, id := range unwanted {
 		if err := client.IgnoreNotFound(rules.Delete(ctx, f.network, id).ExtractErr()); err != nil {
 			return err
 		}
 	}
+	if err := f.createRules(ctx, group.ID, metrics, missing); err != nil && platform.ClassOf(err) != platform.ClassQuota {
+		return err
+	}
 	return nil
+}
+
+// createRules creates those that are missing, all or none.
+func (f *flow) createRules(ctx context.Context, groupID string, wanted []rule, missing map[rule]bool) error {
+	var options []rules.CreateOpts
+	for _, r := range wanted {
+		if missing[r] {
+			options = append(options, r.options(groupID))
+			delete(missing, r)
+		}
+	}
+	if len(options) == 0 {
+		return nil
+	}
+	_, err := rules.CreateBulk(ctx, f.network, options).Extract()
+	return client.Classify(err)
 }
