@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
@@ -45,13 +46,14 @@ func (a *actuator) lookForMistakes(ctx context.Context, log logr.Logger, part pl
 	ctx, cancel := context.WithTimeout(ctx, a.lookUpTimeout)
 	defer cancel()
 	findings, err := part.Validate(ctx, l.site, platform.ValidationRequest{Path: l.path, Demands: l.demands})
-	for _, warning := range findings.Warnings {
-		a.warn(l.infra, reasonSiteWarning, onSite(actionLookUp, l.site.Name), "%s", warning)
-	}
+	var warnings []string
 	if l.site.State != nil {
 		for _, problem := range takePools(&findings) {
-			a.warn(l.infra, reasonSiteWarning, onSite(actionLookUp, l.site.Name), "site %q: %v", l.site.Name, problem)
+			warnings = append(warnings, fmt.Sprintf("site %q: %v", l.site.Name, problem))
 		}
+	}
+	if warnings = append(warnings, findings.Warnings...); len(warnings) > 0 {
+		a.warn(l.infra, reasonSiteWarning, onSite(actionLookUp, l.site.Name), "%s", strings.Join(warnings, "; "))
 	}
 	mistakes := findings.Err()
 	switch {

@@ -158,6 +158,21 @@ var _ = Describe("Looking for mistakes", func() {
 			Expect(f.events()).To(BeEmpty())
 		})
 
+		It("should tell all warnings of a site, first what keeps machines away", func(ctx SpecContext) {
+			pool("first", "a-1")
+			f.platform.validate["a"] = func(_ context.Context, r platform.ValidationRequest) (platform.Findings, error) {
+				return platform.Findings{
+					Warnings:  []string{"few ports are left"},
+					Shortages: field.ErrorList{field.Forbidden(r.Demands[0].Path.Child("maximum"), "cores")},
+					Errors:    field.ErrorList{field.NotFound(r.Demands[0].Path.Child("machine", "type"), "m1.retired")},
+				}, nil
+			}
+			f.start(ctx)
+			Expect(reconcile(ctx)).To(Succeed())
+			Expect(f.events()).To(ContainElement(`Warning SiteWarning site "a": spec.provider.workers[0].maximum: Forbidden: cores; ` +
+				`site "a": spec.provider.workers[0].machine.type: Not found: "m1.retired"; few ports are left`))
+		})
+
 		It("should stop it for a mistake of its own beside that of a pool", func(ctx SpecContext) {
 			pool("first", "a-1")
 			f.platform.validate["a"] = func(_ context.Context, r platform.ValidationRequest) (platform.Findings, error) {
