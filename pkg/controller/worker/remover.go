@@ -75,6 +75,7 @@ func (r remover) remove(ctx context.Context, t *target) []v1alpha1.Orphan {
 	defer cancel()
 	var (
 		seen     bool
+		tried    bool
 		failures = map[string]error{}
 		where    = places{}
 	)
@@ -89,10 +90,11 @@ func (r remover) remove(ctx context.Context, t *target) []v1alpha1.Orphan {
 				orphans = append(orphans, where.unseen(t, silent).unseen(err)...)
 			}
 			return orphans
-		case !final || len(failures) > 0:
+		case !final || tried:
 			pause(removing, removeInterval)
 		}
 		if len(left) > 0 {
+			tried = true
 			failures = r.round(removing, machines, t, left, where)
 		}
 	}
@@ -103,17 +105,28 @@ type places map[string]*v1alpha1.MachineProviderSpec
 
 // list returns the machines of all places of the target, each of them once, and the places that did not answer with their errors.
 func (p places) list(ctx context.Context, machines platform.Machines, t *target) (left []platform.Machine, silent []*v1alpha1.MachineProviderSpec, err error) {
+	type answer struct {
+		machines []platform.Machine
+		err      error
+	}
 	var (
-		errs []error
-		seen = map[string]bool{}
+		answers = make([]answer, len(t.specs))
+		group   sync.WaitGroup
+		errs    []error
+		seen    = map[string]bool{}
 	)
-	for _, spec := range t.specs {
-		found, err := machines.List(ctx, platform.MachineRequest{Spec: spec, Credentials: t.credentials})
-		if err != nil {
-			silent, errs = append(silent, spec), append(errs, err)
+	for i, spec := range t.specs {
+		group.Go(func() {
+			answers[i].machines, answers[i].err = machines.List(ctx, platform.MachineRequest{Spec: spec, Credentials: t.credentials})
+		})
+	}
+	group.Wait()
+	for i, spec := range t.specs {
+		if answers[i].err != nil {
+			silent, errs = append(silent, spec), append(errs, answers[i].err)
 			continue
 		}
-		for _, machine := range found {
+		for _, machine := range answers[i].machines {
 			if seen[machine.ProviderID] {
 				continue
 			}

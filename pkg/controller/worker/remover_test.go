@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package worker
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+// lateMachines are those of a site that takes some time to list them, and lists some that are gone.
+type lateMachines struct {
+	platform.Machines
+
+	delay time.Duration
+	err   error
+	// stale is how long a machine is listed that is deleted.
+	stale time.Duration
+
+	mutex   sync.Mutex
+	deleted []time.Time
+}
+
+func (m *lateMachines) List(context.Context, platform.MachineRequest) ([]platform.Machine, error) {
+	time.Sleep(m.delay)
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if m.err != nil || len(m.deleted) > 0 && time.Since(m.deleted[0]) > m.stale {
+		return nil, m.err
+	}
+	return []platform.Machine{{Name: "m", ProviderID: "toy:///racks/m"}}, nil
+}
+
+func (m *lateMachines) Delete(context.Context, platform.MachineRequest) error {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	m.deleted = append(m.deleted, time.Now())
+	return nil
+}
+
+var _ = Describe("remover", func() {
+	remove := func(ctx context.Context, m *lateMachines, places int) []v1alpha1.Orphan {
+		t := &target{site: "racks", known: []platform.Machine{{Name: "m", ProviderID: "toy:///racks/m"}}}
+		for range places {
+			t.specs = append(t.specs, &v1alpha1.MachineProviderSpec{Site: "racks", Metal: &v1alpha1.MetalMachineSpec{}})
+		}
+		r := remover{machines: platform.Registry[platform.Machines]{v1alpha1.PlatformMetal: m}, timeout: time.Minute}
+		return r.removeAll(ctx, []*target{t})
+	}
+
+	It("should ask all places of a site at the same time", func(ctx SpecContext) {
+		m := &lateMachines{delay: 500 * time.Millisecond, err: platform.NewError(platform.ClassForbidden, "403")}
+		begun := time.Now()
+		Expect(remove(ctx, m, 20)).To(HaveExactElements(HaveField("Reason", ContainSubstring("403"))))
+		Expect(time.Since(begun)).To(BeNumerically("<", 5*time.Second), "ten, if one waited for the other")
+	})
+
+	It("should give a list time to become true", func(ctx SpecContext) {
+		m := &lateMachines{stale: time.Second}
+		Expect(remove(ctx, m, 1)).To(BeEmpty())
+		Expect(len(m.deleted)).To(BeNumerically("<=", 2))
+	})
+})
