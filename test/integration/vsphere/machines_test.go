@@ -314,7 +314,7 @@ var _ = Describe("Machines", func() {
 
 		r := request("late")
 		faults := []control.Fault{{Method: "CloneVM_Task", Type: "NoPermission", Times: 1}}
-		disturb(ctx, control.Settings{Answer: 12 * time.Second, Faults: faults})
+		disturb(ctx, control.Settings{Answer: 20 * time.Second, Faults: faults})
 		_, err = part.Create(ctx, r)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient), "%v", err)
 		_, err = part.Get(ctx, r)
@@ -325,7 +325,9 @@ var _ = Describe("Machines", func() {
 		Eventually(func(ctx SpecContext) platform.Class {
 			_, err := part.Get(ctx, r)
 			return platform.ClassOf(err)
-		}).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(Equal(platform.ClassNotFound))
+		}).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(Equal(platform.ClassForbidden))
+		_, err = part.Get(ctx, r)
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassNotFound), "it was told: %v", err)
 		Expect(part.Create(ctx, r)).To(HaveField("Name", r.Name))
 		expectComplete(ctx, r)
 	}, NodeTimeout(2*time.Minute))

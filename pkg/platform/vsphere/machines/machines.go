@@ -84,8 +84,11 @@ func (c *call) get(ctx context.Context) (platform.Machine, error) {
 		case err != nil && c.request.ProviderID != "":
 			return platform.Machine{}, err
 		case err != nil:
-			// Nobody knows of a machine: what is there counts, and not why there may be nothing.
+			// Nobody knows of a machine. Why there may be none is told once, unless it passes; then what is there counts.
 			c.creations.forget(creation)
+			if class := platform.ClassOf(err); class != platform.ClassTransient && class != platform.ClassNotFound {
+				return platform.Machine{}, err
+			}
 		}
 	}
 	if c.request.ProviderID != "" {
