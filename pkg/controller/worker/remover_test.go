@@ -29,8 +29,8 @@ type lateMachines struct {
 	deleted []time.Time
 }
 
-func (m *lateMachines) List(context.Context, platform.MachineRequest) ([]platform.Machine, error) {
-	time.Sleep(m.delay)
+func (m *lateMachines) List(ctx context.Context, _ platform.MachineRequest) ([]platform.Machine, error) {
+	pause(ctx, m.delay)
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	if m.err != nil || len(m.deleted) > 0 && time.Since(m.deleted[0]) > m.stale {
