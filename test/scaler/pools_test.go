@@ -120,7 +120,8 @@ func (s *share) running(ctx SpecContext) []string {
 	return names
 }
 
-// settle waits until there are as many machines as are wanted and all of them were created or not, which this plays.
+// settle waits until there are as many machines as are wanted, with which machine-controller-manager agrees, and all of them were
+// created or not, which this plays.
 func (s *share) settle(ctx SpecContext) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
@@ -133,7 +134,14 @@ func (s *share) settle(ctx SpecContext) {
 			g.Expect(s.play(ctx, m, free > 0)).To(Succeed())
 			free--
 		}
-		g.Expect(machines).To(HaveLen(int(s.replicas(ctx))))
+		wanted := s.replicas(ctx)
+		g.Expect(machines).To(HaveLen(int(wanted)))
+		sets := &machinev1alpha1.MachineSetList{}
+		g.Expect(seed.Client.List(ctx, sets, client.InNamespace(namespace), client.MatchingLabels{"name": s.name})).To(Succeed())
+		for _, set := range sets.Items {
+			g.Expect(set.Spec.Replicas).To(Equal(wanted))
+			g.Expect(set.Status).To(And(HaveField("Replicas", wanted), HaveField("ObservedGeneration", set.Generation)))
+		}
 	}).WithContext(ctx).Within(30 * time.Second).ProbeEvery(100 * time.Millisecond).Should(Succeed())
 }
 

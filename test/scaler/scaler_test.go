@@ -155,8 +155,10 @@ var _ = Describe("Scaler", func() {
 		pods(2)
 		Expect(s.Remove(ctx, running[1], running[3])).To(Succeed())
 		first.settle(ctx)
-		Expect(first.running(ctx)).To(Equal([]string{running[0], running[2]}))
-		Expect(s.Remove(ctx, running[0], running[2])).To(MatchError(ContainSubstring("has a minimum of 1")))
+		// Which two are left is not sure: machine-controller-manager may replace the marked ones before it scales the set.
+		left := first.running(ctx)
+		Expect(left).To(And(HaveLen(2), Not(ContainElement(running[1])), Not(ContainElement(running[3]))))
+		Expect(s.Remove(ctx, left...)).To(MatchError(ContainSubstring("has a minimum of 1")))
 		Expect(s.Remove(ctx, "no-such-machine")).To(MatchError(ContainSubstring("no-such-machine")))
 		Expect(round(ctx).Actions).To(BeEmpty())
 	}, SpecTimeout(time.Minute))

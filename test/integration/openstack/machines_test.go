@@ -183,7 +183,8 @@ var _ = Describe("Machines", Ordered, func() {
 
 		duplicate := r
 		duplicate.ProviderID = "openstack:///" + second.ID
-		Expect(part.List(ctx, r)).To(ContainElement(HaveField("ProviderID", duplicate.ProviderID)))
+		Eventually(part.List).WithContext(ctx).WithArguments(r).Within(30 * time.Second).ProbeEvery(time.Second).
+			Should(ContainElement(HaveField("ProviderID", duplicate.ProviderID)))
 		Expect(part.Delete(ctx, duplicate)).To(Succeed())
 		Expect(inspector.Servers(ctx, r.Name)).To(HaveLen(1))
 		Expect(portsOf(ctx, r.Name)).To(HaveExactElements(HaveField("ID", port[0].ID)))
