@@ -87,15 +87,10 @@ func (c *call) deletePortOf(ctx context.Context, gone *server) error {
 	if err != nil {
 		return err
 	}
-	port := gone.Metadata[owner.MetadataPort]
-	used := view.hasPort(port)
-	if port == "" {
-		used = view.byName(gone.Name) != nil
-	}
-	if used {
+	if view.sharesPort(gone) {
 		return nil
 	}
-	return c.deletePorts(ctx, port)
+	return c.deletePorts(ctx, gone.Metadata[owner.MetadataPort])
 }
 
 // deletePortsOfNobody deletes the ports of a machine whose server does not exist, unless another server has its name. A machine

@@ -93,6 +93,14 @@ var _ = Describe("Deletion", func() {
 		Expect(ports).To(BeEmpty())
 	})
 
+	It("should delete the ports of a server that the API still shows, as deleted", func(ctx SpecContext) {
+		gone := made("1", port)
+		gone.Status = "DELETED"
+		api.answers(gone)
+		remove(ctx, "1")
+		Expect(ports).To(BeEmpty())
+	})
+
 	It("should delete the ports of a machine that never got a server", func(ctx SpecContext) {
 		Expect(c.delete(ctx)).To(Succeed())
 		Expect(ports).To(BeEmpty())

@@ -139,8 +139,8 @@ func (c *call) findByName(ctx context.Context) (*server, error) {
 		return nil, err
 	}
 	for i := range found {
-		if found[i].Name == c.request.Name && c.owner.OwnsServer(found[i].Metadata) {
-			return &found[i], nil
+		if s := &found[i]; s.Name == c.request.Name && !s.gone() && c.owner.OwnsServer(s.Metadata) {
+			return s, nil
 		}
 	}
 	return nil, nil

@@ -76,10 +76,11 @@ func (v view) byName(name string) *server {
 	return nil
 }
 
-// hasPort reports whether one of the servers was made with the port.
-func (v view) hasPort(id string) bool {
-	for _, s := range v {
-		if s.Metadata[owner.MetadataPort] == id {
+// sharesPort reports whether another server has the port that this one was made with or, if none is known of it, its name.
+func (v view) sharesPort(s *server) bool {
+	port := s.Metadata[owner.MetadataPort]
+	for id, other := range v {
+		if id != s.ID && (port != "" && other.Metadata[owner.MetadataPort] == port || port == "" && other.Name == s.Name) {
 			return true
 		}
 	}
