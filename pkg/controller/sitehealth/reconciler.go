@@ -174,7 +174,7 @@ func (r *reconciler) tell(infra *extensionsv1alpha1.Infrastructure, before, afte
 	case after.Status == gardencorev1beta1.ConditionFalse:
 		r.recorder.Eventf(infra, nil, corev1.EventTypeWarning, after.Reason, action, "%s", eventnote.Shorten(after.Message))
 	case before != nil && before.Status == gardencorev1beta1.ConditionFalse:
-		r.recorder.Eventf(infra, nil, corev1.EventTypeNormal, after.Reason, action, "site %q: %s", name, after.Message)
+		r.recorder.Eventf(infra, nil, corev1.EventTypeNormal, after.Reason, action, "%s", eventnote.Shorten(fmt.Sprintf("site %q: %s", name, after.Message)))
 	}
 }
 
