@@ -48,7 +48,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(cluster.Start(ctx)).To(Succeed())
 	Expect(landscape.InstallCRDs(ctx, cluster.Config,
 		"10-crd-fluentbit.fluent.io_clusterfilters.yaml", "10-crd-monitoring.coreos.com_prometheusrules.yaml",
-		"10-crd-monitoring.coreos.com_servicemonitors.yaml")).To(Succeed())
+		"10-crd-monitoring.coreos.com_scrapeconfigs.yaml", "10-crd-monitoring.coreos.com_servicemonitors.yaml")).To(Succeed())
 
 	scheme := runtime.NewScheme()
 	Expect(errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), extensionsv1alpha1.AddToScheme(scheme))).To(Succeed())

@@ -58,6 +58,9 @@ var charts = map[string]func() monitored{
 	},
 }
 
+// federation is a selector of a job and of metrics.
+var federation = regexp.MustCompile(`^\{job="([^"]+)",__name__=~"([^"]+)"\}$`)
+
 var name = regexp.MustCompile(`fqName: "([^"]+)"`)
 
 // existing are the names of the metrics that the binaries have.
@@ -131,6 +134,31 @@ var _ = Describe("Monitoring", Ordered, func() {
 			}
 		})
 	}
+
+	It("should tell the Prometheus of a seed that notifies all that its alerts ask for", func() {
+		m := charts["the extension in a seed"]()
+		Expect(m.readers).To(ConsistOf("aggregate"), "prometheus-seed notifies nobody")
+		Expect(m.federated).To(HaveLen(1))
+		Expect(m.federated[0].Spec.HonorLabels).To(BeTrue(), "alerts and queries name the job")
+		Expect(m.federated[0].Spec.Params["match[]"]).To(HaveLen(1))
+		match := federation.FindStringSubmatch(m.federated[0].Spec.Params["match[]"][0])
+		Expect(match).NotTo(BeNil())
+		for _, a := range m.alerts {
+			for _, used := range seriesOf(a.Expr) {
+				Expect(used.metric).To(MatchRegexp("^("+match[2]+")$"), a.Alert)
+				if len(used.jobs) > 0 {
+					Expect(used.jobs).To(ConsistOf(match[1]), a.Alert)
+				}
+			}
+		}
+		Expect(charts["the extension in a garden"]().readers).To(ConsistOf("garden"))
+		Expect(charts["the extension in a garden"]().federated).To(BeEmpty())
+	})
+
+	It("should ask the Prometheus that has the metrics for what dashboards show", func() {
+		Expect(charts["the extension in a seed"]().sources).To(And(Not(BeEmpty()), HaveEach("prometheus-seed")), "Plutono's own is the aggregate Prometheus")
+		Expect(charts["the control plane of a shoot"]().sources).To(And(Not(BeEmpty()), HaveEach("")), "Plutono's own is that of the shoot")
+	})
 
 	It("should explain each alert, and no other", func() {
 		content, err := os.ReadFile(filepath.Join(landscape.Root(), filepath.FromSlash(runbook)))

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
@@ -78,12 +79,25 @@ func (m serviceMonitor) kept() map[string][]*regexp.Regexp {
 	return kept
 }
 
+// scrapeConfig is what is read of a ScrapeConfig.
+type scrapeConfig struct {
+	Spec struct {
+		HonorLabels bool                `json:"honorLabels"`
+		Params      map[string][]string `json:"params"`
+		Relabelings []relabeling        `json:"relabelings"`
+	} `json:"spec"`
+}
+
 // monitored is what Prometheus and Plutono get from one chart.
 type monitored struct {
 	alerts   []alert
 	monitors []serviceMonitor
-	// queries are those of dashboards.
-	queries []string
+	// federated are what the Prometheus that has the alerts gets from others.
+	federated []scrapeConfig
+	// readers are the names of the Prometheis that read alerts.
+	readers []string
+	// queries are those of dashboards, and sources are where they are asked.
+	queries, sources []string
 }
 
 // dashboard is what a query is found in.
@@ -91,14 +105,16 @@ type dashboard struct {
 	Title  string `json:"title"`
 	UID    string `json:"uid"`
 	Panels []struct {
-		Title   string `json:"title"`
+		Title      string  `json:"title"`
+		Datasource *string `json:"datasource"`
 		Targets []struct {
 			Expr string `json:"expr"`
 		} `json:"targets"`
 	} `json:"panels"`
 	Templating struct {
 		List []struct {
-			Query string `json:"query"`
+			Query      string  `json:"query"`
+			Datasource *string `json:"datasource"`
 		} `json:"list"`
 	} `json:"templating"`
 }
@@ -125,6 +141,7 @@ func of(objects []*unstructured.Unstructured) monitored {
 		case "PrometheusRule":
 			rule := prometheusRule{}
 			decode(o, &rule)
+			found.readers = append(found.readers, o.GetLabels()["prometheus"])
 			for _, group := range rule.Spec.Groups {
 				found.alerts = append(found.alerts, group.Rules...)
 			}
@@ -132,19 +149,24 @@ func of(objects []*unstructured.Unstructured) monitored {
 			monitor := serviceMonitor{}
 			decode(o, &monitor)
 			found.monitors = append(found.monitors, monitor)
+		case "ScrapeConfig":
+			Expect(o.GetLabels()).To(HaveKeyWithValue("prometheus", "aggregate"))
+			config := scrapeConfig{}
+			decode(o, &config)
+			found.federated = append(found.federated, config)
 		case "ConfigMap":
 			config := corev1.ConfigMap{}
 			decode(o, &config)
-			found.queries = append(found.queries, queriesOf(config)...)
+			queries, sources := queriesOf(config)
+			found.queries, found.sources = append(found.queries, queries...), append(found.sources, sources...)
 		}
 	}
 	return found
 }
 
-// queriesOf are the queries of the dashboards in a ConfigMap.
-func queriesOf(config corev1.ConfigMap) []string {
+// queriesOf are the queries of the dashboards in a ConfigMap, and the data sources that they name; "" is that of Plutono.
+func queriesOf(config corev1.ConfigMap) (queries, sources []string) {
 	GinkgoHelper()
-	var queries []string
 	for label := range config.Labels {
 		if !strings.HasPrefix(label, "dashboard.monitoring.gardener.cloud/") {
 			continue
@@ -156,14 +178,16 @@ func queriesOf(config corev1.ConfigMap) []string {
 			Expect(d.UID).NotTo(BeEmpty(), name)
 			for _, panel := range d.Panels {
 				Expect(panel.Targets).NotTo(BeEmpty(), panel.Title)
+				sources = append(sources, ptr.Deref(panel.Datasource, ""))
 				for _, target := range panel.Targets {
 					queries = append(queries, target.Expr)
 				}
 			}
 			for _, variable := range d.Templating.List {
 				queries = append(queries, variable.Query)
+				sources = append(sources, ptr.Deref(variable.Datasource, ""))
 			}
 		}
 	}
-	return queries
+	return queries, sources
 }
