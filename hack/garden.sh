@@ -8,8 +8,18 @@
 set -o errexit -o nounset -o pipefail
 cd "$(dirname "$0")/.."
 
+if [[ $(uname) != Linux || $(id -u) != 0 ]]; then
+  echo "A garden needs Linux and root, for network and mount namespaces." >&2
+  exit 1
+fi
 hack/landscape/build.sh >&2
+
+# OpenStack brings what else is needed: BIND and iproute2. What was started here is stopped here.
+if ! (: </dev/tcp/127.0.0.1/5000) 2>/dev/null; then
+  trap 'hack/landscape/openstack/down.sh >&2' EXIT
+  hack/landscape/openstack/up.sh </dev/null >&2
+fi
+
 echo "> Build the tests (2 to 4 minutes if nothing was built before)" >&2
 go test -c -o hack/bin/garden ./test/e2e
-cd test/e2e
-exec ../../hack/bin/garden -ginkgo.timeout=24h "$@"
+(cd test/e2e && exec ../../hack/bin/garden -ginkgo.timeout=24h "$@")

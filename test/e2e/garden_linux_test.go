@@ -141,15 +141,21 @@ var _ = Describe("Gardener", Ordered, func() {
 		Expect(slices.Collect(maps.Keys(machines))).To(ContainElements(slices.Collect(maps.Keys(before))))
 	})
 
-	steps.step("Rotate the credentials of bare metal, whose former ones end", func(ctx SpecContext) {
-		Expect(l.RotateInventory(ctx)).To(Succeed())
+	steps.step("Rotate the credentials of OpenStack and bare metal, whose former ones end", func(ctx SpecContext) {
+		deployed := func() map[string][]byte {
+			secret := &corev1.Secret{}
+			Expect(l.SeedClient.Get(ctx, client.ObjectKey{Namespace: shoot.TechnicalID(), Name: v1beta1constants.SecretNameCloudProvider}, secret)).To(Succeed())
+			return secret.Data
+		}
+		before := deployed()
+		end, err := l.Rotate(ctx)
+		Expect(err).NotTo(HaveOccurred())
 		since := time.Now()
 		Expect(shoot.Ask(ctx, v1beta1constants.GardenerOperationReconcile)).To(Succeed())
 		Expect(shoot.Wait(ctx, since, steps.tell)).To(Succeed())
-		Expect(l.Inventory.DeleteAccount(ctx)).To(Succeed())
-		secret := &corev1.Secret{}
-		Expect(l.SeedClient.Get(ctx, client.ObjectKey{Namespace: shoot.TechnicalID(), Name: v1beta1constants.SecretNameCloudProvider}, secret)).To(Succeed())
-		Expect(secret.Data).To(And(HaveKey("racks.clientKey"), HaveKey("hall.clientKey"), Not(HaveKey("racks.token"))))
+		Expect(end(ctx)).To(Succeed())
+		Expect(deployed()).To(And(HaveKey("racks.clientKey"), HaveKey("hall.clientKey"), Not(HaveKey("racks.token")),
+			HaveKeyWithValue("cloud.applicationCredentialID", Not(Equal(before["cloud.applicationCredentialID"])))))
 		Expect(shoot.Machines(ctx)).To(Equal(machines))
 	})
 
@@ -192,6 +198,7 @@ var _ = Describe("Gardener", Ordered, func() {
 	steps.step("Delete the shoot: nothing is left in the garden, the seed and on any site", func(ctx SpecContext) {
 		Expect(shoot.Delete(ctx, steps.tell)).To(Succeed())
 		Expect(client.IgnoreNotFound(l.SeedClient.Get(ctx, client.ObjectKey{Name: shoot.TechnicalID()}, &corev1.Namespace{}))).To(Succeed())
+		Eventually(shoot.InGarden).WithContext(ctx).Should(BeEmpty())
 		Expect(shoot.Left(ctx)).To(BeEmpty())
 	})
 
@@ -218,6 +225,7 @@ var _ = Describe("Gardener", Ordered, func() {
 
 	steps.step("Delete it: nothing is left", func(ctx SpecContext) {
 		Expect(patient.Delete(ctx, steps.tell)).To(Succeed())
+		Eventually(patient.InGarden).WithContext(ctx).Should(BeEmpty())
 		Expect(patient.Left(ctx)).To(BeEmpty())
 	})
 

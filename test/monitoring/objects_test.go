@@ -107,7 +107,7 @@ type dashboard struct {
 	Panels []struct {
 		Title      string  `json:"title"`
 		Datasource *string `json:"datasource"`
-		Targets []struct {
+		Targets    []struct {
 			Expr string `json:"expr"`
 		} `json:"targets"`
 	} `json:"panels"`

@@ -60,7 +60,7 @@ var (
 	c     client.Client
 	bed   *openstack.Bed
 	// key is the credential of the OpenStack site.
-	key applicationCredential
+	key *openstack.Key
 )
 
 var _ = BeforeSuite(func(ctx SpecContext) {
@@ -107,9 +107,9 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 			site.OpenStack.AuthURL = proxy.Rewrite(site.OpenStack.AuthURL)
 		}
 	})).To(Succeed())
-	key = newApplicationCredential(ctx, local.Name)
-	DeferCleanup(func(ctx SpecContext) { Expect(key.revoke(ctx)).To(Succeed()) })
-	useCredential(ctx, key)
+	key = newKey(ctx, local.Name)
+	DeferCleanup(func(ctx SpecContext) { Expect(key.Revoke(ctx)).To(Succeed()) })
+	use(ctx, key)
 	changeShoot(ctx, func(s *shootChange) { s.controlPlane.Sites = []v1alpha1.ControlPlaneSite{balancedRacks} })
 }, NodeTimeout(25*time.Minute))
 

@@ -74,16 +74,16 @@ func expectNothingRefused(ctx context.Context) {
 func credentialSpecs() {
 	It("should take a new credential of a site without a restart", func(ctx SpecContext) {
 		before, processes := identities(ctx, cloudZone), running(ctx)
-		next := newApplicationCredential(ctx, local.Name+"-next")
-		useCredential(ctx, next)
+		next := newKey(ctx, local.Name+"-next")
+		use(ctx, next)
 		reconcileControlPlane(ctx)
 		secret := &corev1.Secret{}
 		Eventually(func(g Gomega) {
 			g.Expect(c.Get(ctx, client.ObjectKey{Namespace: local.Name, Name: "csi-cinder-config"}, secret)).To(Succeed())
-			g.Expect(string(secret.Data["cloud.conf"])).To(ContainSubstring(next.id))
+			g.Expect(string(secret.Data["cloud.conf"])).To(ContainSubstring(next.ID))
 		}).WithContext(ctx).Should(Succeed())
 		Eventually(func() string { return process(ctx, cinder, cinderContainer).Tail(100) }).WithContext(ctx).Should(ContainSubstring("again=true"))
-		Expect(key.revoke(ctx)).To(Succeed())
+		Expect(key.Revoke(ctx)).To(Succeed())
 		key = next
 
 		scale(ctx, cloudZone, 1)

@@ -13,10 +13,6 @@ import (
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
-	"github.com/gophercloud/gophercloud/v2"
-	gopherstack "github.com/gophercloud/gophercloud/v2/openstack"
-	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
-	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -119,46 +115,26 @@ func operate(ctx context.Context, object extensionsv1alpha1.Object, operation st
 	Expect(local.Reconciled(ctx, object, since)).To(Succeed())
 }
 
-// applicationCredential is a credential for the project of the OpenStack site that can be revoked.
-type applicationCredential struct {
-	id, secret string
-	revoke     func(context.Context) error
-}
-
-// newApplicationCredential makes a credential, which stays until it is revoked.
-func newApplicationCredential(ctx context.Context, name string) applicationCredential {
+// newKey makes a credential of the OpenStack site, which stays until it is revoked.
+func newKey(ctx context.Context, name string) *openstack.Key {
 	GinkgoHelper()
 	member, err := bed.Credentials(openstack.Projects[0])
 	Expect(err).NotTo(HaveOccurred())
-	provider, err := gopherstack.AuthenticatedClient(ctx, gophercloud.AuthOptions{
-		IdentityEndpoint: member.AuthURL, Username: member.Username, Password: member.Password, DomainName: member.Domain, TenantName: member.Project,
-	})
+	created, err := openstack.NewKey(ctx, member, name)
 	Expect(err).NotTo(HaveOccurred())
-	identity, err := gopherstack.NewIdentityV3(provider, gophercloud.EndpointOpts{Region: member.Region})
-	Expect(err).NotTo(HaveOccurred())
-	user, err := provider.GetAuthResult().(tokens.CreateResult).ExtractUser()
-	Expect(err).NotTo(HaveOccurred())
-	created, err := applicationcredentials.Create(ctx, identity, user.ID, applicationcredentials.CreateOpts{Name: name}).Extract()
-	Expect(err).NotTo(HaveOccurred())
-	revoke := func(ctx context.Context) error {
-		err := applicationcredentials.Delete(ctx, identity, user.ID, created.ID).ExtractErr()
-		if gophercloud.ResponseCodeIs(err, 404) {
-			return nil
-		}
-		return err
-	}
-	return applicationCredential{id: created.ID, secret: created.Secret, revoke: revoke}
+	return created
 }
 
-// useCredential writes a credential of the OpenStack site to the Secret in place of those that are there.
-func useCredential(ctx context.Context, credential applicationCredential) {
+// use writes a credential of the OpenStack site to the Secret in place of those that are there.
+func use(ctx context.Context, of *openstack.Key) {
 	GinkgoHelper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: v1beta1constants.SecretNameCloudProvider, Namespace: local.Name}}
 	Expect(c.Get(ctx, client.ObjectKeyFromObject(secret), secret)).To(Succeed())
 	for _, name := range []string{"domainName", "tenantName", "username", "password"} {
 		delete(secret.Data, cloud+"."+name)
 	}
-	secret.Data[cloud+".applicationCredentialID"] = []byte(credential.id)
-	secret.Data[cloud+".applicationCredentialSecret"] = []byte(credential.secret)
+	for name, value := range of.SiteCredentials() {
+		secret.Data[cloud+"."+name] = []byte(value)
+	}
 	Expect(c.Update(ctx, secret)).To(Succeed())
 }

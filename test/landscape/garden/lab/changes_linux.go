@@ -6,6 +6,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -19,20 +20,31 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden"
 )
 
-// RotateInventory gives the sites of bare metal new credentials and lets the former ones end. They are used once the shoot is reconciled.
-func (l *Lab) RotateInventory(ctx context.Context) error {
+// Rotate gives the OpenStack site and the sites of bare metal new credentials, which are used once the shoots are reconciled. The function
+// that it returns ends the former ones.
+func (l *Lab) Rotate(ctx context.Context) (func(context.Context) error, error) {
 	credentials, err := l.Inventory.Certificate()
 	if err != nil {
-		return err
+		return nil, err
 	}
+	former := l.key
+	if l.key, err = l.newKey(ctx); err != nil {
+		return nil, err
+	}
+	l.setCredentials(Cloud, l.key.SiteCredentials())
 	l.setCredentials(Racks, credentials.SiteCredentials())
 	l.setCredentials(Hall, credentials.SiteCredentials())
 	secret := &corev1.Secret{}
 	if err := l.Client.Get(ctx, client.ObjectKey{Namespace: garden.Namespace, Name: "hybrid"}, secret); err != nil {
-		return err
+		return nil, err
 	}
 	secret.Data, secret.StringData = nil, l.secretData()
-	return l.Client.Update(ctx, secret)
+	if err := l.Client.Update(ctx, secret); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		return errors.Join(former.Revoke(ctx), l.Inventory.DeleteAccount(ctx))
+	}, nil
 }
 
 // Migrated are the objects of the shoot that Operate is for, in the order in which a shoot leaves a seed.

@@ -63,6 +63,8 @@ type Lab struct {
 	// started says that OpenStack did not run before.
 	started bool
 	access  openstack.Credentials
+	// key is the credential of the OpenStack site.
+	key *openstack.Key
 
 	mutex       sync.Mutex
 	credentials map[string]map[string]string
@@ -157,6 +159,11 @@ func (l *Lab) Stop(ctx context.Context) error {
 	}
 	if l.VCenter != nil {
 		l.VCenter.Stop(ctx)
+	}
+	if l.key != nil {
+		if err := l.key.Revoke(ctx); err != nil {
+			return err
+		}
 	}
 	if l.started {
 		return l.bed.Stop(ctx, l.options.Progress)

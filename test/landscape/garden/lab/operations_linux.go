@@ -13,8 +13,11 @@ import (
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -175,4 +178,30 @@ func (l *Lab) wait(ctx context.Context, tell func(string), done func(context.Con
 		return fmt.Errorf("%w; last: %s", err, last)
 	}
 	return err
+}
+
+// InGarden are the objects that the garden keeps of the shoot beside the Shoot itself, for people.
+func (s *Shoot) InGarden(ctx context.Context) ([]string, error) {
+	var result []string
+	for _, list := range []client.ObjectList{
+		&gardencorev1beta1.ShootStateList{}, &gardencorev1beta1.InternalSecretList{}, &corev1.SecretList{}, &corev1.ConfigMapList{},
+	} {
+		if err := s.lab.Client.List(ctx, list, client.InNamespace(garden.Namespace)); err != nil {
+			return nil, err
+		}
+		if err := meta.EachListItem(list, func(o runtime.Object) error {
+			object, err := meta.Accessor(o)
+			if err != nil {
+				return err
+			}
+			_, state := o.(*gardencorev1beta1.ShootState)
+			if state && object.GetName() == s.name || strings.HasPrefix(object.GetName(), s.name+".") {
+				result = append(result, fmt.Sprintf("%T %s", o, object.GetName()))
+			}
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return result, nil
 }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/rand"
+
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/nameserver"
@@ -42,12 +44,20 @@ func (l *Lab) startOpenStack(ctx context.Context) error {
 	if l.access, err = l.bed.Credentials(openstack.Projects[0]); err != nil {
 		return err
 	}
-	l.setCredentials(Cloud, l.access.SiteCredentials())
+	if l.key, err = l.newKey(ctx); err != nil {
+		return err
+	}
+	l.setCredentials(Cloud, l.key.SiteCredentials())
 	if l.OpenStack, err = openstack.NewClient(ctx, l.access); err != nil {
 		return err
 	}
 	// What a garden left that was killed is nobody's any more.
 	return l.OpenStack.Sweep(ctx, l.Shoot(Hybrid).TechnicalID())
+}
+
+// newKey makes a credential of the OpenStack site.
+func (l *Lab) newKey(ctx context.Context) (*openstack.Key, error) {
+	return openstack.NewKey(ctx, l.access, "garden-"+rand.String(8))
 }
 
 func (l *Lab) startVCenter(ctx context.Context) error {
