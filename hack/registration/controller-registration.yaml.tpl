@@ -1,5 +1,5 @@
 # Registers the extension with a Gardener whose ControllerRegistrations are managed by hand. Where gardener-operator manages
-# them use extension.yaml instead. Replace the image by where it was pushed to. `make generate` packs the chart.
+# them use extension.yaml instead. Replace the images by where they were pushed to. `make generate` packs the chart.
 apiVersion: core.gardener.cloud/v1
 kind: ControllerDeployment
 metadata:
@@ -8,6 +8,18 @@ helm:
   rawChart: {{ .Chart }}
   values:
     image: registry.example.com/gardener-extension-provider-hybrid:{{ .Version }}
+    # The images that shoots run, as text.
+    imageVectorOverwrite: |
+      images:
+      - name: machine-controller-manager-provider-hybrid
+        repository: registry.example.com/machine-controller-manager-provider-hybrid
+        tag: {{ .Version }}
+      - name: cloud-controller-manager-hybrid
+        repository: registry.example.com/cloud-controller-manager-hybrid
+        tag: {{ .Version }}
+      - name: cinder-csi-plugin-hybrid
+        repository: registry.example.com/cinder-csi-plugin-hybrid
+        tag: {{ .Version }}
 injectGardenKubeconfig: true
 ---
 apiVersion: core.gardener.cloud/v1beta1

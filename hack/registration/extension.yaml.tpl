@@ -25,6 +25,18 @@ spec:
           ref: registry.example.com/charts/gardener-extension-provider-hybrid:{{ .Version }}
       values:
         image: registry.example.com/gardener-extension-provider-hybrid:{{ .Version }}
+        # The images that shoots run, as text.
+        imageVectorOverwrite: |
+          images:
+          - name: machine-controller-manager-provider-hybrid
+            repository: registry.example.com/machine-controller-manager-provider-hybrid
+            tag: {{ .Version }}
+          - name: cloud-controller-manager-hybrid
+            repository: registry.example.com/cloud-controller-manager-hybrid
+            tag: {{ .Version }}
+          - name: cinder-csi-plugin-hybrid
+            repository: registry.example.com/cinder-csi-plugin-hybrid
+            tag: {{ .Version }}
       # In the runtime cluster of the garden it serves DNSRecords.
       runtimeClusterValues:
         image: registry.example.com/gardener-extension-provider-hybrid:{{ .Version }}

@@ -75,6 +75,7 @@ var _ = Describe("Examples", func() {
 		func(file string) {
 			profile := readOne[gardencorev1beta1.CloudProfile](file)
 			Expect(profile.Spec.Type).To(Equal(v1alpha1.ProviderType))
+			Expect(profile.Spec.SeedSelector).To(HaveValue(HaveField("ProviderTypes", ConsistOf("*"))), "a seed of another provider is not scheduled to")
 			Expect(validation.ValidateCloudProfileConfig(profileConfig(&profile), &profile.Spec, field.NewPath("spec", "providerConfig"))).To(BeEmpty())
 		},
 		Entry("two OpenStack sites", "20-cloudprofile.yaml"),

@@ -8,14 +8,17 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 
 	gardencorev1 "github.com/gardener/gardener/pkg/apis/core/v1"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	operatorv1alpha1 "github.com/gardener/gardener/pkg/apis/operator/v1alpha1"
+	gardenerimagevector "github.com/gardener/gardener/pkg/utils/imagevector"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/yaml"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/imagevector"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -46,5 +49,26 @@ var _ = Describe("Registration", func() {
 		Expect(extension.Spec.Resources).To(HaveEach(HaveField("Type", HavePrefix(v1alpha1.ProviderType))))
 		Expect(extension.Annotations).To(Equal(registration.Annotations))
 		Expect(extension.Spec.Deployment.ExtensionDeployment.Values.Raw).To(MatchJSON(deployment.Helm.Values.Raw))
+	})
+
+	It("should say where all images of our own are", func() {
+		var values struct {
+			Image                string `json:"image"`
+			ImageVectorOverwrite string `json:"imageVectorOverwrite"`
+		}
+		Expect(yaml.UnmarshalStrict(deployment.Helm.Values.Raw, &values)).To(Succeed())
+		registry, _, _ := strings.Cut(values.Image, "/")
+		overwrite, _, err := gardenerimagevector.Read([]byte(values.ImageVectorOverwrite))
+		Expect(err).NotTo(HaveOccurred())
+		for _, image := range gardenerimagevector.MergeImageVectors(imagevector.ImageVector(), overwrite) {
+			if image.Name != imagevector.ImageNameExtension { // which is the value image
+				Expect(*image.Repository).To(ContainSubstring("."), "the repository of %s has no registry", image.Name)
+			}
+		}
+		for _, image := range overwrite {
+			current, err := imagevector.ImageVector().FindImage(image.Name)
+			Expect(err).NotTo(HaveOccurred(), "is of our own")
+			Expect(image.ToImage(nil).String()).To(Equal(registry + "/" + current.String()))
+		}
 	})
 })

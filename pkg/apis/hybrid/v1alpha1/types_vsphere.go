@@ -78,7 +78,7 @@ type VSphereMachineType struct {
 	// MemoryReservationLockedToMax reserves all of the machine's memory.
 	// +optional
 	MemoryReservationLockedToMax bool `json:"memoryReservationLockedToMax,omitempty"`
-	// ExtraConfig are further settings of the virtual machines. Keys that begin with guestinfo. are reserved.
+	// ExtraConfig are further settings of the virtual machines. Keys that begin with guestinfo. or gardener. are reserved.
 	// +optional
 	ExtraConfig map[string]string `json:"extraConfig,omitempty"`
 }
@@ -118,8 +118,8 @@ type VSphereWorker struct {
 	// AntiAffinity keeps the machines of the pool in a zone on different hosts, as far as the cluster allows it.
 	// +optional
 	AntiAffinity bool `json:"antiAffinity,omitempty"`
-	// ExtraConfig are further settings of the virtual machines. They replace those of the machine type. Keys that begin with
-	// guestinfo. are reserved.
+	// ExtraConfig are further settings of the virtual machines, beside those of the machine type; the pool's win where both have a
+	// key. Keys that begin with guestinfo. or gardener. are reserved.
 	// +optional
 	ExtraConfig map[string]string `json:"extraConfig,omitempty"`
 	// Tags are names of tags, as <category>/<tag>, that the virtual machines have.
