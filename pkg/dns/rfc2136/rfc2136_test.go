@@ -125,6 +125,21 @@ var _ = Describe("Provider", func() {
 		Entry("by one that says it is not authoritative", mdns.RcodeNotAuth),
 	)
 
+	DescribeTable("should not say that nothing was written if only the signature of the answer is wrong",
+		func(ctx SpecContext, message string, spoil func(*mdns.Msg)) {
+			address := server(func(question, answer *mdns.Msg) {
+				if question.Opcode == mdns.OpcodeUpdate {
+					spoil(answer)
+				}
+			})
+			err := open(address).Ensure(ctx, "example.test.", record, false)
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
+			Expect(err).To(MatchError(And(ContainSubstring("accepted record api.example.test. of type A, but its answer cannot be trusted"), ContainSubstring(message))))
+		},
+		Entry("as there is none", "does not sign its answer (NOERROR)", func(answer *mdns.Msg) { answer.Extra = nil }),
+		Entry("as it is too old", "bad time", func(answer *mdns.Msg) { answer.IsTsig().TimeSigned -= 3600 }),
+	)
+
 	It("should walk up past an alias that a wildcard makes", func(ctx SpecContext) {
 		var asked []string
 		address := server(func(question, answer *mdns.Msg) {

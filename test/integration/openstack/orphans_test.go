@@ -93,7 +93,6 @@ var _ = Describe("Orphans", func() {
 		Expect(requests()).To(HaveEach(HaveField("Kind", Not(Equal(countproxy.KindWrite)))))
 
 		By("deleting what Infrastructure deletes")
-		deleteServer(ctx, cloud, server.ID)
 		Expect(part.Delete(ctx, s, keep(s))).To(Succeed())
 		Expect(part.Orphans(ctx, s)).To(ConsistOf(orphan("volume", volume.ID)))
 	})

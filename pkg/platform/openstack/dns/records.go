@@ -59,7 +59,18 @@ func (p *provider) ensure(ctx context.Context, zone string, record dns.Record) e
 	if err != nil {
 		return client.Classify(err)
 	}
-	return p.await(ctx, zone, set)
+	return afterWrite(record, p.await(ctx, zone, set))
+}
+
+// afterWrite returns what err means after a record was accepted: it never says that nothing was written, as the class of a refused look
+// would.
+func afterWrite(record dns.Record, err error) error {
+	switch platform.ClassOf(err) {
+	case platform.ClassTransient, platform.ClassConflict:
+		return err
+	default:
+		return platform.NewError(platform.ClassTransient, "Designate accepted record %s of type %s, but cannot be asked for it: %s", record.Name, record.Type, err.Error())
+	}
 }
 
 // Delete implements dns.Provider.

@@ -23,9 +23,9 @@ import (
 func (f *flow) delete(ctx context.Context) error {
 	return parallel(ctx,
 		sequence(
-			f.deleteLoadBalancers,
+			func(ctx context.Context) error { return parallel(ctx, f.deleteLoadBalancers, f.deleteMachines) },
 			func(ctx context.Context) error {
-				return parallel(ctx, f.deletePorts, f.deleteFloatingIPs, f.deleteRoutes, f.deleteShareNetworks)
+				return parallel(ctx, f.deleteFloatingIPs, f.deleteRoutes, f.deleteShareNetworks)
 			},
 			func(ctx context.Context) error {
 				return parallel(ctx,
@@ -46,6 +46,11 @@ func (f *flow) delete(ctx context.Context) error {
 		),
 		f.deleteServerGroups,
 	)
+}
+
+// deleteMachines deletes what is left of machines.
+func (f *flow) deleteMachines(ctx context.Context) error {
+	return sequence(f.deleteServers, f.deletePorts)(ctx)
 }
 
 // deletePorts deletes the ports of machines that no server uses. One is left if the answer to its creation was lost and its

@@ -7,7 +7,6 @@ package infrastructure
 import (
 	"context"
 	"errors"
-	"regexp"
 	"sync"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
@@ -70,18 +69,6 @@ func orphansOf[T any](f *flow, kind string, objects []T, identify func(T) (id, n
 		orphans = append(orphans, v1alpha1.Orphan{Site: f.site.Name, Kind: kind, ID: id, Name: name})
 	}
 	return orphans
-}
-
-func (f *flow) ownServers(ctx context.Context) ([]servers.Server, error) {
-	options := servers.ListOpts{Name: "^" + regexp.QuoteMeta(f.owner.Shoot) + "-"}
-	found, err := client.List(ctx, servers.List(f.compute, options), servers.ExtractServers)
-	var own []servers.Server
-	for i := range found {
-		if f.owner.OwnsServer(found[i].Metadata) {
-			own = append(own, found[i])
-		}
-	}
-	return own, err
 }
 
 func (f *flow) orphanedServers(ctx context.Context) ([]v1alpha1.Orphan, error) {

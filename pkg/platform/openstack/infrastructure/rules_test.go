@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -154,12 +155,13 @@ var _ = Describe("Security group rules", func() {
 			f        *flow
 			group    *groups.SecGroup
 			requests []string
-			// refused is the body of creations that the quota refuses.
-			refused string
+			// refused is the body of creations that the quota refuses, as often as refusals says.
+			refused  string
+			refusals int
 		)
 
 		BeforeEach(func() {
-			requests, refused = nil, ""
+			requests, refused, refusals = nil, "", 100
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				requests = append(requests, r.Method+" "+r.URL.Path)
 				if r.Method == http.MethodDelete {
@@ -167,7 +169,8 @@ var _ = Describe("Security group rules", func() {
 					return
 				}
 				body, err := io.ReadAll(r.Body)
-				if refused != "" && strings.Contains(string(body), refused) {
+				if refused != "" && strings.Contains(string(body), refused) && refusals > 0 {
+					refusals--
 					w.WriteHeader(http.StatusConflict)
 					_, _ = w.Write([]byte(`{"NeutronError": {"type": "OverQuota", "message": "Quota exceeded for resources: ['security_group_rule'].", "detail": ""}}`))
 					return
@@ -208,6 +211,31 @@ var _ = Describe("Security group rules", func() {
 			Expect(f.ensureRules(ctx, group)).To(Succeed())
 			Expect(requests).To(Equal([]string{"POST /security-group-rules", "DELETE /security-group-rules/ssh"}))
 		})
+
+		DescribeTable("should give the room of rules for metrics to those that are needed", func(ctx SpecContext, times int, class platform.Class, last ...string) {
+			refused, refusals = "51871", times
+			group.Rules = slices.DeleteFunc(group.Rules, func(r rules.SecGroupRule) bool { return r.PortRangeMin == 51871 })
+			group.Rules = append(group.Rules, rules.SecGroupRule{ID: "ssh", Direction: "ingress", EtherType: "IPv4", Protocol: "tcp", PortRangeMin: 22, PortRangeMax: 22})
+			err := f.ensureRules(ctx, group)
+			if class == "" {
+				Expect(err).NotTo(HaveOccurred())
+			} else {
+				Expect(platform.ClassOf(err)).To(Equal(class))
+			}
+
+			expected := []string{"POST /security-group-rules"}
+			metrics := metricRules(f.site.Network)
+			for _, r := range group.Rules {
+				if slices.Contains(metrics, ruleOf(r)) {
+					expected = append(expected, "DELETE /security-group-rules/"+r.ID)
+				}
+			}
+			Expect(expected).To(HaveLen(1 + len(metrics)))
+			Expect(requests).To(Equal(append(expected, last...)))
+		},
+			Entry("which they get", 1, platform.Class(""), "POST /security-group-rules", "DELETE /security-group-rules/ssh"),
+			Entry("which does not suffice", 2, platform.ClassQuota, "POST /security-group-rules"),
+		)
 
 		DescribeTable("should be refused by the quota", func(ctx SpecContext, what string, class platform.Class, expected ...string) {
 			refused = what

@@ -40,7 +40,8 @@ func (f *flow) ensureSecurityGroup(seen *seen) func(context.Context) error {
 }
 
 // ensureRules adds missing rules in one request, before it deletes those that are not wanted. Rules for metrics come last, and not at
-// all if the quota does not suffice for them: no machine has to wait for metrics.
+// all if the quota does not suffice for them: no machine has to wait for metrics. Existing ones give way if the quota does not suffice
+// for what is needed.
 func (f *flow) ensureRules(ctx context.Context, group *groups.SecGroup) error {
 	needed, metrics := wantedRules(group.ID, f.site.Network), metricRules(f.site.Network)
 	missing := map[rule]bool{}
@@ -48,22 +49,32 @@ func (f *flow) ensureRules(ctx context.Context, group *groups.SecGroup) error {
 		missing[r] = true
 	}
 
-	var unwanted []string
+	var unwanted, optional []string
 	for _, existing := range group.Rules {
 		r := ruleOf(existing)
-		if _, ok := missing[r]; !ok {
+		switch {
+		case !missing[r]:
 			unwanted = append(unwanted, existing.ID)
+		case slices.Contains(metrics, r):
+			optional = append(optional, existing.ID)
 		}
 		delete(missing, r)
 	}
 
-	if err := f.createRules(ctx, group.ID, needed, missing); err != nil {
-		return err
-	}
-	for _, id := range unwanted {
-		if err := client.IgnoreNotFound(rules.Delete(ctx, f.network, id).ExtractErr()); err != nil {
+	err := f.createRules(ctx, group.ID, needed, missing)
+	crowded := platform.ClassOf(err) == platform.ClassQuota && len(optional) > 0
+	if crowded {
+		if err := f.deleteRules(ctx, optional); err != nil {
 			return err
 		}
+		err = f.createRules(ctx, group.ID, needed, missing)
+	}
+	if err != nil {
+		return err
+	}
+	// What just gave way is tried again by the next reconciliation.
+	if err := f.deleteRules(ctx, unwanted); err != nil || crowded {
+		return err
 	}
 	if err := f.createRules(ctx, group.ID, metrics, missing); err != nil && platform.ClassOf(err) != platform.ClassQuota {
 		return err
@@ -73,11 +84,14 @@ func (f *flow) ensureRules(ctx context.Context, group *groups.SecGroup) error {
 
 // createRules creates those that are missing, all or none.
 func (f *flow) createRules(ctx context.Context, groupID string, wanted []rule, missing map[rule]bool) error {
-	var options []rules.CreateOpts
+	var (
+		options []rules.CreateOpts
+		added   = map[rule]bool{}
+	)
 	for _, r := range wanted {
-		if missing[r] {
+		if missing[r] && !added[r] {
 			options = append(options, r.options(groupID))
-			delete(missing, r)
+			added[r] = true
 		}
 	}
 	if len(options) == 0 {
@@ -85,4 +99,13 @@ func (f *flow) createRules(ctx context.Context, groupID string, wanted []rule, m
 	}
 	_, err := rules.CreateBulk(ctx, f.network, options).Extract()
 	return client.Classify(err)
+}
+
+func (f *flow) deleteRules(ctx context.Context, ids []string) error {
+	for _, id := range ids {
+		if err := client.IgnoreNotFound(rules.Delete(ctx, f.network, id).ExtractErr()); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -53,7 +53,7 @@ func (c *call) create(ctx context.Context) (*server, error) {
 		return c.createServer(ctx, port)
 	}
 
-	found, err := c.findByName(ctx)
+	found, err := c.findByName(ctx, "")
 	if err != nil || found != nil {
 		return found, err
 	}

@@ -71,7 +71,7 @@ func (c *call) delete(ctx context.Context) error {
 // interrupted creation left behind may be too new for it.
 func (c *call) findToDelete(ctx context.Context) (*server, error) {
 	if c.request.ProviderID == "" {
-		return c.findByName(ctx)
+		return c.findByName(ctx, "")
 	}
 	found, err := c.find(ctx, listAge)
 	if client.IsNotFound(err) {
@@ -82,22 +82,26 @@ func (c *call) findToDelete(ctx context.Context) (*server, error) {
 
 // deletePortOf deletes the port of a server that is gone, unless another server has it, too. Two servers of a machine have the same
 // port if a creation that got no answer goes on while it is tried again: one of them is collected, and the other one needs its port.
+// The API is asked for that one, as the snapshot may still have it although it is gone, too.
 func (c *call) deletePortOf(ctx context.Context, gone *server) error {
 	view, err := c.snapshot.get(ctx, listAge)
 	if err != nil {
 		return err
 	}
-	if view.sharesPort(gone) {
-		return nil
+	for _, id := range view.sharers(gone) {
+		if _, err := c.read(ctx, id); !client.IsNotFound(err) {
+			return err // nil if it is there
+		}
+		c.snapshot.forget(id)
 	}
 	return c.deletePorts(ctx, gone.Metadata[owner.MetadataPort])
 }
 
-// deletePortsOfNobody deletes the ports of a machine whose server does not exist, unless another server has its name. A machine
-// without ID was just looked for by name.
+// deletePortsOfNobody deletes the ports of a machine whose server does not exist, unless another server has its name: its own one
+// may still be listed. A machine without ID was just looked for by name.
 func (c *call) deletePortsOfNobody(ctx context.Context) error {
-	if c.request.ProviderID != "" {
-		other, err := c.findByName(ctx)
+	if id := serverID(c.request.ProviderID); id != "" {
+		other, err := c.findByName(ctx, id)
 		if err != nil || other != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -99,6 +100,34 @@ var _ = Describe("Deletion", func() {
 		api.answers(gone)
 		remove(ctx, "1")
 		Expect(ports).To(BeEmpty())
+	})
+
+	It("should delete the ports of a server that does not exist and is still listed", func(ctx SpecContext) {
+		api.answers(made("1", port))
+		_, err := c.snapshot.get(ctx, listAge)
+		Expect(err).NotTo(HaveOccurred())
+		c.snapshot.forget("1")
+		serve := api.serve
+		api.serve = func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/servers/1" {
+				fault(http.StatusNotFound, `{"itemNotFound": {"code": 404, "message": "Instance could not be found."}}`)(w, r)
+				return
+			}
+			serve(w, r)
+		}
+		remove(ctx, "1")
+		Expect(ports).To(BeEmpty())
+	})
+
+	It("should delete the port that another server had that is gone without a change that says so", func(ctx SpecContext) {
+		api.date = time.Now()
+		api.answers(made("1", port), made("2", port))
+		_, err := c.snapshot.get(ctx, listAge)
+		Expect(err).NotTo(HaveOccurred())
+		api.answers(made("1", port))
+		remove(ctx, "1")
+		Expect(ports).To(BeEmpty())
+		Expect(c.snapshot.get(ctx, listAge)).To(BeEmpty())
 	})
 
 	It("should delete the ports of a machine that never got a server", func(ctx SpecContext) {

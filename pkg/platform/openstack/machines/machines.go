@@ -132,14 +132,14 @@ func (c *call) read(ctx context.Context, id string) (*server, error) {
 	return s, nil
 }
 
-// findByName asks the API itself, past the snapshot.
-func (c *call) findByName(ctx context.Context) (*server, error) {
+// findByName asks the API itself, past the snapshot, for a server with the machine's name and another ID than the one given.
+func (c *call) findByName(ctx context.Context, except string) (*server, error) {
 	found, _, err := listServers(ctx, c.compute, exactly(c.request.Name))
 	if err != nil {
 		return nil, err
 	}
 	for i := range found {
-		if s := &found[i]; s.Name == c.request.Name && !s.gone() && c.owner.OwnsServer(s.Metadata) {
+		if s := &found[i]; s.Name == c.request.Name && s.ID != except && !s.gone() && c.owner.OwnsServer(s.Metadata) {
 			return s, nil
 		}
 	}

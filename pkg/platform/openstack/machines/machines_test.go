@@ -118,7 +118,7 @@ var _ = Describe("Machines", func() {
 			_, err := c.find(ctx, statusAge)
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassNotFound))
 			api.answers(newServer("1", "ACTIVE"))
-			Expect(c.findByName(ctx)).To(HaveField("ID", "1"))
+			Expect(c.findByName(ctx, "")).To(HaveField("ID", "1"))
 		})
 
 		It("should not be taken for another whose name contains its name", func(ctx SpecContext) {
@@ -127,7 +127,7 @@ var _ = Describe("Machines", func() {
 			foreign := newServer("2", "ACTIVE")
 			foreign.Name, foreign.Metadata = c.request.Name, owner.Owner{Shoot: "other", Site: ours.Site}.Metadata()
 			api.answers(longer, foreign)
-			Expect(c.findByName(ctx)).To(BeNil())
+			Expect(c.findByName(ctx, "")).To(BeNil())
 			Expect(api.queries()).To(HaveExactElements(HaveKeyWithValue("name", []string{"^shoot--local--a-1$"})))
 		})
 

@@ -76,15 +76,16 @@ func (v view) byName(name string) *server {
 	return nil
 }
 
-// sharesPort reports whether another server has the port that this one was made with or, if none is known of it, its name.
-func (v view) sharesPort(s *server) bool {
+// sharers returns the IDs of the other servers that have the port that this one was made with or, if none is known of it, its name.
+func (v view) sharers(s *server) []string {
 	port := s.Metadata[owner.MetadataPort]
+	var ids []string
 	for id, other := range v {
 		if id != s.ID && (port != "" && other.Metadata[owner.MetadataPort] == port || port == "" && other.Name == s.Name) {
-			return true
+			ids = append(ids, id)
 		}
 	}
-	return false
+	return ids
 }
 
 func (v view) building() bool {

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package infrastructure
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
+)
+
+var _ = Describe("What is left of machines", func() {
+	var (
+		f        *flow
+		requests []string
+		// servers are objects of the compute API by ID. Each has a port with its ID.
+		servers map[string]map[string]any
+		// deleting is how many lists a server stays in after its deletion.
+		deleting int
+	)
+	server := func(id string, o owner.Owner, status string) {
+		servers[id] = map[string]any{"id": id, "name": o.Shoot + "-m", "status": status, "metadata": o.Metadata()}
+	}
+
+	BeforeEach(func() {
+		requests, servers, deleting = nil, map[string]map[string]any{}, 0
+		deleted := map[string]int{}
+		ports := map[string]map[string]any{"free": {"id": "free"}}
+		api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			requests = append(requests, r.Method+" "+r.URL.Path)
+			id := path.Base(r.URL.Path)
+			switch {
+			case r.URL.Path == "/servers/detail":
+				for id, lists := range deleted {
+					if lists >= deleting {
+						delete(servers, id)
+					}
+					deleted[id]++
+				}
+				for id := range servers {
+					ports[id] = map[string]any{"id": id, "device_id": id}
+				}
+				for id, port := range ports {
+					if servers[id] == nil {
+						port["device_id"] = ""
+					}
+				}
+				found := slices.AppendSeq([]map[string]any{}, maps.Values(servers))
+				_ = json.NewEncoder(w).Encode(map[string]any{"servers": found})
+			case r.Method == http.MethodGet:
+				_ = json.NewEncoder(w).Encode(map[string]any{"ports": slices.Collect(maps.Values(ports))})
+			default:
+				if strings.HasPrefix(r.URL.Path, "/servers/") {
+					deleted[id] = 0
+				}
+				w.WriteHeader(http.StatusNoContent)
+			}
+		}))
+		DeferCleanup(api.Close)
+		service := &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{}, Endpoint: api.URL + "/"}
+		f = &flow{owner: owner.Owner{Shoot: "shoot--a", Site: "cloud"}, compute: service, network: service}
+	})
+
+	It("should cost one list of servers if there are none", func(ctx SpecContext) {
+		Expect(f.deleteMachines(ctx)).To(Succeed())
+		Expect(requests).To(Equal([]string{"GET /servers/detail", "GET /ports", "DELETE /ports/free"}))
+	})
+
+	It("should be deleted, servers before their ports", func(ctx SpecContext) {
+		deleting = 1
+		server("left", f.owner, "ACTIVE")
+		Expect(f.deleteMachines(ctx)).To(Succeed())
+		Expect(requests[:5]).To(Equal([]string{"GET /servers/detail", "DELETE /servers/left", "GET /servers/detail", "GET /servers/detail", "GET /ports"}))
+		Expect(requests[5:]).To(ConsistOf("DELETE /ports/free", "DELETE /ports/left"))
+	})
+
+	It("should not be servers of others, nor those that are shown as deleted", func(ctx SpecContext) {
+		server("site", owner.Owner{Shoot: f.owner.Shoot, Site: "other"}, "ACTIVE")
+		server("shoot", owner.Owner{Shoot: f.owner.Shoot + "-b", Site: f.owner.Site}, "ACTIVE")
+		server("deleted", f.owner, "DELETED")
+		server("soft", f.owner, "SOFT_DELETED")
+		Expect(f.deleteServers(ctx)).To(Succeed())
+		Expect(requests).To(HaveLen(1))
+	})
+
+	It("should keep the ports while servers are there, and say which", func(ctx SpecContext) {
+		deleting = 1000
+		server("left", f.owner, "ACTIVE")
+		ctxWithDeadline, cancel := context.WithTimeout(ctx, firstPoll/2)
+		defer cancel()
+		err := f.deleteMachines(ctxWithDeadline)
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
+		Expect(err).To(MatchError("servers are not deleted yet (1): shoot--a-m (left)"))
+		Expect(requests).NotTo(ContainElement(HavePrefix("DELETE /ports/")))
+	}, SpecTimeout(time.Minute))
+})
