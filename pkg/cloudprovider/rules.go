@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,9 @@ import (
 
 // classOfOthers stands in the cache for the class of Services that are not the site's: the controller serves those without a class.
 const classOfOthers = v1alpha1.LoadBalancerClassPrefix + "-"
+
+// finalizerOfOthers stands in the cache for the finalizer of Services that the controller is not to clean up after.
+const finalizerOfOthers = servicehelper.LoadBalancerCleanupFinalizer + "-"
 
 // changedInCache stands in the managed fields of Services in the cache. No API server answers with it: it accepts Apply and Update only.
 const changedInCache metav1.ManagedFieldsOperationType = "Changed"
@@ -74,6 +78,13 @@ func (r serviceRules) releases(site string, service *corev1.Service) bool {
 	return r.holder(service) == site || slices.Index(r.sites, site) == 0 && r.abandoned(service)
 }
 
+// overdue reports whether a Service in the cache still has the finalizer for a site that is gone, long after it was deleted: the site
+// that is to clean up may not have answered since the process began. Nothing is asked of a site for that, so that any of them may do it.
+func (r serviceRules) overdue(service *corev1.Service) bool {
+	return service.Annotations[v1alpha1.AnnotationLoadBalancerSite] != "" && r.holder(service) == "" && slices.Contains(service.Finalizers, finalizerOfOthers) &&
+		service.DeletionTimestamp != nil && time.Since(service.DeletionTimestamp.Time) > releasePeriod
+}
+
 // transform returns the function that changes Services as they enter the cache of a site's controller. That serves all Services of
 // type LoadBalancer without a class, and cleans up after those with its finalizer that are deleted or of another type. There is one
 // finalizer for all.
@@ -102,7 +113,9 @@ func (r serviceRules) transform(site string) cache.TransformFunc {
 			// It had no class when it got the finalizer, but was not marked yet.
 		default:
 			service.Spec.LoadBalancerClass = new(classOfOthers)
-			service.Finalizers = slices.DeleteFunc(service.Finalizers, func(f string) bool { return f == servicehelper.LoadBalancerCleanupFinalizer })
+			if i := slices.Index(service.Finalizers, servicehelper.LoadBalancerCleanupFinalizer); i >= 0 {
+				service.Finalizers[i] = finalizerOfOthers
+			}
 		}
 		return service, nil
 	}

@@ -5,10 +5,13 @@
 package cloudprovider
 
 import (
+	"time"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
 	servicehelper "k8s.io/cloud-provider/service/helpers"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -118,6 +121,46 @@ var _ = Describe("Rules of Services", func() {
 			func(s *corev1.Service) { s.DeletionTimestamp = nil }, map[string]string{}),
 		Entry("nobody marked it", serviceRules{defaultSite: "b", sites: []string{"a", "b"}},
 			func(s *corev1.Service) { s.Annotations = nil }, map[string]string{}),
+	)
+
+	DescribeTable("let each site take the finalizer that nobody took for long", func(ctx SpecContext, change func(*corev1.Service), removed bool) {
+		service := &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: "web", Namespace: "default", UID: "1",
+				DeletionTimestamp: new(metav1.NewTime(time.Now().Add(-time.Hour))),
+				Annotations:       map[string]string{v1alpha1.AnnotationLoadBalancerSite: "x"},
+				Finalizers:        []string{"other", servicehelper.LoadBalancerCleanupFinalizer},
+			},
+			Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, LoadBalancerClass: class("x")},
+		}
+		change(service)
+		client := fake.NewClientset(service.DeepCopy())
+		transformed, err := rules.transform("b")(service.DeepCopy())
+		Expect(err).NotTo(HaveOccurred())
+
+		s := &set{siteConfig: &siteConfig{Site: &v1alpha1.CloudControllerSite{Name: "b"}}, client: client}
+		s.releaser(ctx, nil, rules).OnUpdate(transformed, transformed)
+
+		now, err := client.CoreV1().Services("default").Get(ctx, "web", metav1.GetOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(now.Finalizers).To(ContainElement("other"))
+		Expect(servicehelper.HasLBFinalizer(now)).To(Equal(!removed))
+		if !removed {
+			return
+		}
+		again, err := rules.transform("b")(now)
+		Expect(err).NotTo(HaveOccurred())
+		client.ClearActions()
+		s.releaser(ctx, nil, rules).OnUpdate(again, again)
+		Expect(client.Actions()).To(BeEmpty())
+	},
+		Entry("its class", func(*corev1.Service) {}, true),
+		Entry("no class", func(s *corev1.Service) { s.Spec.LoadBalancerClass = nil }, true),
+		Entry("other type", func(s *corev1.Service) { s.Spec = corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP} }, true),
+		Entry("deleted a moment ago", func(s *corev1.Service) { s.DeletionTimestamp = new(metav1.Now()) }, false),
+		Entry("not deleted", func(s *corev1.Service) { s.DeletionTimestamp = nil }, false),
+		Entry("another site has it", func(s *corev1.Service) { s.Annotations[v1alpha1.AnnotationLoadBalancerSite] = "a" }, false),
+		Entry("nobody marked it", func(s *corev1.Service) { s.Annotations = nil }, false),
 	)
 
 	It("leave Services without a class to others if the default site has no load balancers", func() {

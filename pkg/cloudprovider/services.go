@@ -112,14 +112,20 @@ func mark(ctx context.Context, client kubernetes.Interface, service *corev1.Serv
 }
 
 // releaser takes the mark away from Services for which the site has nothing any more, so that another site may serve them. It does so
-// after the controller has removed the finalizer, because that is the same for all sites.
+// after the controller has removed the finalizer, because that is the same for all sites. It removes the finalizer of those that wait in
+// vain for the controller of another site.
 func (s *set) releaser(ctx context.Context, cloud *cloud, rules serviceRules) cache.ResourceEventHandler {
 	release := func(object any) {
 		service, ok := object.(*corev1.Service)
-		if !ok || !rules.releases(s.Site.Name, service) || !released(service) {
-			return
+		var err error
+		switch {
+		case !ok:
+		case rules.overdue(service):
+			err = removeFinalizer(ctx, s.client, service)
+		case rules.releases(s.Site.Name, service) && released(service):
+			err = s.release(ctx, cloud, service)
 		}
-		if err := s.release(ctx, cloud, service); err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil {
 			klog.ErrorS(err, "Service cannot be released, it is tried again", "site", s.Site.Name, "service", klog.KObj(service))
 		}
 	}
@@ -148,6 +154,22 @@ func (s *set) release(ctx context.Context, cloud *cloud, service *corev1.Service
 		return err
 	}
 	return nil
+}
+
+// removeFinalizer lets a deleted Service go. Another site may have done so, or the Service may have been made anew: both is fine.
+func removeFinalizer(ctx context.Context, client kubernetes.Interface, service *corev1.Service) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid":                                 service.UID,
+		"$deleteFromPrimitiveList/finalizers": []string{servicehelper.LoadBalancerCleanupFinalizer},
+	}})
+	if err != nil {
+		return err
+	}
+	_, err = client.CoreV1().Services(service.Namespace).Patch(ctx, service.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
 }
 
 // annotationsPatch is a merge patch of annotations. It fails for another object of the same name.

@@ -35,7 +35,7 @@ type Timeouts struct {
 	List time.Duration
 	// ListWait is for how long others wait for it, unless the site is known to answer later.
 	ListWait time.Duration
-	// ListAgain is for how long a site is not asked again that could not be listed.
+	// ListAgain is for how long a site, or a part of it, is not asked again that could not be listed.
 	ListAgain time.Duration
 	// Stalled is after how long without any answer a site may have only StalledCalls calls at the same time.
 	Stalled time.Duration
@@ -148,12 +148,13 @@ func (d *hybridDriver) GetMachineStatus(ctx context.Context, req *driver.GetMach
 	})
 }
 
-// ListMachines returns the machines of the class's site. It returns no machines rather than an error: with an error
+// ListMachines returns the machines of the class's site, or of the part of it where those of the class are. It returns no machines rather than an error: with an error
 // machine-controller-manager would not look for orphans of the remaining classes, which may be those of other sites; and it
 // deletes only machines that are listed.
 func (d *hybridDriver) ListMachines(ctx context.Context, req *driver.ListMachinesRequest) (*driver.ListMachinesResponse, error) {
 	response, err := call(ctx, d, operationList, req.MachineClass, req.Secret, func(ctx context.Context, t *target) (*driver.ListMachinesResponse, error) {
-		machines, err := d.lists.get(ctx, t.request.Spec.Site, d.timeouts, func(ctx context.Context) ([]platform.Machine, error) {
+		where := place{site: t.request.Spec.Site, part: t.machines.Place(t.request.Spec)}
+		machines, err := d.lists.get(ctx, where, d.timeouts, func(ctx context.Context) ([]platform.Machine, error) {
 			return t.machines.List(ctx, t.request)
 		})
 		if err != nil {

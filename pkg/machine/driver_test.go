@@ -272,6 +272,29 @@ var _ = Describe("Driver", func() {
 		Expect(toy.listed).To(Equal([]string{"racks"}))
 	})
 
+	It("finds the machines of a place whose site has another one that cannot be listed, and asks each of them once", func() {
+		classIn := func(namespace string) *machinev1alpha1.MachineClass {
+			class := newClass("racks")
+			raw, err := codec.Encode(&v1alpha1.MachineProviderSpec{
+				Site: "racks", Shoot: "shoot--p--s", Metal: &v1alpha1.MetalMachineSpec{Connection: v1alpha1.MetalConnection{Namespace: namespace}},
+			})
+			Expect(err).NotTo(HaveOccurred())
+			class.ProviderSpec = *raw
+			return class
+		}
+		_, err := d.CreateMachine(ctx, &driver.CreateMachineRequest{Machine: m, MachineClass: classIn("b"), Secret: secret})
+		Expect(err).NotTo(HaveOccurred())
+		cloud.FailAt("racks", "a", platform.NewError(platform.ClassForbidden, "403"))
+		var found []int
+		for _, namespace := range []string{"a", "a", "b", "a"} {
+			response, err := d.ListMachines(ctx, &driver.ListMachinesRequest{MachineClass: classIn(namespace), Secret: secret})
+			Expect(err).NotTo(HaveOccurred())
+			found = append(found, len(response.MachineList))
+		}
+		Expect(found).To(Equal([]int{0, 0, 1, 0}))
+		Expect(toy.listed).To(Equal([]string{"racks", "racks"}))
+	})
+
 	It("waits longer for a site that answered late", func() {
 		_, err := d.CreateMachine(ctx, &driver.CreateMachineRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
 		Expect(err).NotTo(HaveOccurred())

@@ -19,21 +19,32 @@ type lists struct {
 	sites map[string]*siteList
 }
 
+// place is a part of a site whose machines are listed by themselves: one that cannot be read says nothing about the others.
+type place struct {
+	site, part string
+}
+
 // siteList is what is remembered of a site.
 type siteList struct {
 	// running is true while the site is asked, also when nobody waits any more.
 	running bool
-	// slow is true if the last list took longer than others are waited for.
+	// parts are the places of the site.
+	parts map[string]placeList
+}
+
+// placeList is what is remembered of the last list of a place.
+type placeList struct {
+	// slow is true if it took longer than others are waited for.
 	slow bool
-	// failedAt and err are about the last list, if it failed.
+	// failedAt and err are about a list that failed.
 	failedAt time.Time
 	err      error
 }
 
-// get returns the machines of a site. It waits for a short time only, unless the site is known to answer later, and not at all
-// while the site is still asked, or if it could not be listed within the last while.
-func (l *lists) get(ctx context.Context, site string, t Timeouts, list func(context.Context) ([]platform.Machine, error)) ([]platform.Machine, error) {
-	wait, err := l.begin(site, t)
+// get returns the machines of a place. It waits for a short time only, unless the site is known to answer later, and not at all
+// while the site is still asked, or if the place could not be listed within the last while.
+func (l *lists) get(ctx context.Context, where place, t Timeouts, list func(context.Context) ([]platform.Machine, error)) ([]platform.Machine, error) {
+	wait, err := l.begin(where, t)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +58,7 @@ func (l *lists) get(ctx context.Context, site string, t Timeouts, list func(cont
 		defer cancel()
 		start := time.Now()
 		machines, err := list(ctx)
-		l.end(site, time.Since(start) > t.ListWait, err)
+		l.end(where, time.Since(start) > t.ListWait, err)
 		answers <- answer{machines, err}
 	}()
 
@@ -57,38 +68,41 @@ func (l *lists) get(ctx context.Context, site string, t Timeouts, list func(cont
 	case a := <-answers:
 		return a.machines, a.err
 	case <-timer.C:
-		return nil, platform.NewError(platform.ClassTransient, "site %q has not listed its machines within %s", site, wait)
+		return nil, platform.NewError(platform.ClassTransient, "site %q has not listed its machines within %s", where.site, wait)
 	}
 }
 
 // begin notes that the site is asked from now on, and returns for how long it is waited for.
-func (l *lists) begin(site string, t Timeouts) (time.Duration, error) {
+func (l *lists) begin(where place, t Timeouts) (time.Duration, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if l.sites == nil {
 		l.sites = map[string]*siteList{}
 	}
-	s := l.sites[site]
+	s := l.sites[where.site]
 	if s == nil {
-		s = &siteList{}
-		l.sites[site] = s
+		s = &siteList{parts: map[string]placeList{}}
+		l.sites[where.site] = s
 	}
+	last := s.parts[where.part]
 	switch {
 	case s.running:
-		return 0, platform.NewError(platform.ClassTransient, "site %q is still asked for its machines", site)
-	case s.err != nil && time.Since(s.failedAt) < t.ListAgain:
-		return 0, s.err
+		return 0, platform.NewError(platform.ClassTransient, "site %q is still asked for its machines", where.site)
+	case last.err != nil && time.Since(last.failedAt) < t.ListAgain:
+		return 0, last.err
 	}
 	s.running = true
-	if s.slow {
+	if last.slow {
 		return t.List, nil
 	}
 	return t.ListWait, nil
 }
 
 // end notes how a list ended.
-func (l *lists) end(site string, late bool, err error) {
+func (l *lists) end(where place, late bool, err error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	*l.sites[site] = siteList{slow: late && err == nil, failedAt: time.Now(), err: err}
+	s := l.sites[where.site]
+	s.running = false
+	s.parts[where.part] = placeList{slow: late && err == nil, failedAt: time.Now(), err: err}
 }

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -88,6 +89,11 @@ func (m *machines) List(ctx context.Context, r platform.MachineRequest) ([]platf
 		}
 	}
 	return result, nil
+}
+
+// Place implements platform.Machines.
+func (m *machines) Place(spec *v1alpha1.MachineProviderSpec) string {
+	return placeOf(spec)
 }
 
 // isAt reports whether the machine is in the place of the request.

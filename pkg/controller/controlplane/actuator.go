@@ -13,6 +13,7 @@ import (
 	"github.com/gardener/gardener/extensions/pkg/util"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"github.com/go-logr/logr"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -27,8 +28,9 @@ import (
 type actuator struct {
 	controlplane.Actuator
 
-	client  client.Client
-	planner *planner
+	client   client.Client
+	recorder events.EventRecorder
+	planner  *planner
 }
 
 // NewActuator returns an actuator for ControlPlanes with sites of the platforms.
@@ -43,6 +45,7 @@ func NewActuator(mgr manager.Manager, platforms platform.Registry[platform.Contr
 	return &actuator{
 		Actuator: generic,
 		client:   mgr.GetClient(),
+		recorder: mgr.GetEventRecorder(v1alpha1.ExtensionName + "-controlplane"),
 		planner:  &planner{reader: mgr.GetAPIReader(), platforms: platforms},
 	}, nil
 }
@@ -77,8 +80,10 @@ type applyFunc func(context.Context, logr.Logger, *extensionsv1alpha1.ControlPla
 func (a *actuator) apply(ctx context.Context, log logr.Logger, cp *extensionsv1alpha1.ControlPlane, cluster *extensionscontroller.Cluster, apply applyFunc) (bool, error) {
 	p, err := a.planner.plan(ctx, cp, cluster)
 	if err != nil {
+		a.warnOfSites(cp, err)
 		return false, errorcodes.WithCodes(err)
 	}
+	a.warnOfLeftOut(cp, p)
 	if err := a.remember(ctx, cp, p.state); err != nil {
 		return false, err
 	}
@@ -93,6 +98,7 @@ func (a *actuator) remove(ctx context.Context, log logr.Logger, cp *extensionsv1
 	p, err := a.planner.plan(ctx, cp, cluster)
 	if err != nil {
 		log.Error(err, "The configuration stays as it is until it is removed")
+		a.warn(cp, reasonConfigurationStays, actionDelete, "The configuration stays as it is until it is removed: %v", err)
 	} else {
 		ctx = withPlan(ctx, p)
 	}

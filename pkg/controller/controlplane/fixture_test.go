@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -209,6 +210,15 @@ func raw[T any, P codec.Object[T]](document P) *runtime.RawExtension {
 	encoded, err := codec.Encode[T, P](document)
 	Expect(err).NotTo(HaveOccurred())
 	return encoded
+}
+
+// told returns the events since the last call.
+func told(recorder *events.FakeRecorder) []string {
+	var found []string
+	for len(recorder.Events) > 0 {
+		found = append(found, <-recorder.Events)
+	}
+	return found
 }
 
 // genericActuator notes the plan that it is called with.

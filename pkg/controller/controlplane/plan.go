@@ -30,6 +30,8 @@ type plan struct {
 	controllers *v1alpha1.CloudControllerManagerConfiguration
 	storages    []storage
 	defaultSite string
+	// leftOut are sites of the Shoot that have neither machines nor what the Infrastructure makes for them.
+	leftOut []string
 }
 
 // storage is what a platform needs for volumes, with its chart.
@@ -49,7 +51,7 @@ func (p *planner) plan(ctx context.Context, cp *extensionsv1alpha1.ControlPlane,
 	if err != nil {
 		return nil, err
 	}
-	result := &plan{state: sites.state(), config: in.config, sites: sites, defaultSite: defaultSite(in)}
+	result := &plan{state: sites.state(), config: in.config, sites: sites, defaultSite: defaultSite(in), leftOut: sites.leftOut(in.infrastructure)}
 	storages, storageErr := p.storages(sites)
 	result.storages = storages
 	controllers, controllersErr := p.cloudControllers(cp.Spec.Region, cluster.Shoot.Status.TechnicalID, result)

@@ -14,6 +14,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -230,14 +231,16 @@ var _ = Describe("What a shoot gets", func() {
 
 	Describe("and the actuator", func() {
 		var (
-			generic *genericActuator
-			a       *actuator
-			log     = GinkgoLogr
+			generic  *genericActuator
+			recorder *events.FakeRecorder
+			a        *actuator
+			log      = GinkgoLogr
 		)
 		prepare := func() {
 			p := f.planner()
 			generic = &genericActuator{}
-			a = &actuator{Actuator: generic, client: f.client, planner: p}
+			recorder = events.NewFakeRecorder(10)
+			a = &actuator{Actuator: generic, client: f.client, recorder: recorder, planner: p}
 		}
 
 		It("should remember what is deployed before it is", func(ctx SpecContext) {
@@ -281,16 +284,42 @@ var _ = Describe("What a shoot gets", func() {
 			Expect(generic.called).To(BeEmpty())
 		})
 
+		It("should tell of each site that there is no plan for, and of what is wrong beside them", func(ctx SpecContext) {
+			f.openStack.controllerErr["cloud"] = platform.NewError(platform.ClassConfiguration, "no subnet")
+			f.metal.controllerErr["racks"] = errors.Join(errors.New("no host"), errors.New("no route"))
+			f.openStack.storageErr = errors.Join(errors.New("no volumes"), platform.InSite("cloud", errors.New("no types")))
+			prepare()
+			_, err := a.Reconcile(ctx, log, f.cp, f.cluster())
+			Expect(err).To(HaveOccurred())
+			Expect(told(recorder)).To(Equal([]string{
+				"Warning ControlPlaneFailed no volumes",
+				"Warning SiteFailed site \"cloud\": no types\nsite \"cloud\": no subnet",
+				"Warning SiteFailed site \"racks\": no host\nsite \"racks\": no route",
+			}))
+		})
+
+		It("should tell of sites that are left out", func(ctx SpecContext) {
+			f.zones = []string{"cloud-a", "cloud2-a"}
+			f.status.Sites = f.status.Sites[:2]
+			prepare()
+			_, err := a.Reconcile(ctx, log, f.cp, f.cluster())
+			Expect(err).NotTo(HaveOccurred())
+			Expect(told(recorder)).To(ConsistOf(HavePrefix(`Warning SiteLeftOut site "racks" has no cloud controllers yet`)))
+		})
+
 		It("should remove what is deployed with and without a plan", func(ctx SpecContext) {
 			prepare()
 			Expect(a.Delete(ctx, log, f.cp, f.cluster())).To(Succeed())
 			Expect(generic.plan).NotTo(BeNil())
+			Expect(told(recorder)).To(BeEmpty())
 			f.openStack.controllerErr["cloud"] = platform.NewError(platform.ClassConfiguration, "no subnet")
 			Expect(a.Delete(ctx, log, f.cp, f.cluster())).To(Succeed())
 			Expect(a.ForceDelete(ctx, log, f.cp, f.cluster())).To(Succeed())
 			Expect(a.Migrate(ctx, log, f.cp, f.cluster())).To(Succeed())
 			Expect(generic.plan).To(BeNil())
 			Expect(generic.called).To(Equal([]string{"delete", "delete", "force-delete", "migrate"}))
+			Expect(told(recorder)).To(HaveLen(3))
+			generic.called = nil
 			generic.err = errors.New("not yet")
 			Expect(a.Delete(ctx, log, f.cp, f.cluster())).To(MatchError("not yet"))
 		})

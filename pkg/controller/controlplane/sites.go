@@ -196,6 +196,17 @@ func (sites controlPlaneSites) state() *v1alpha1.ControlPlaneState {
 	return state
 }
 
+// leftOut are the names of the Shoot's sites that nothing is deployed for.
+func (sites controlPlaneSites) leftOut(config *v1alpha1.InfrastructureConfig) []string {
+	var names []string
+	for _, s := range config.Sites {
+		if !slices.ContainsFunc(sites, func(deployed controlPlaneSite) bool { return deployed.Site.Name == s.Name }) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
 // of returns the sites of the platform that are used.
 func (sites controlPlaneSites) of(p v1alpha1.Platform) []platform.ControlPlaneSite {
 	var result []platform.ControlPlaneSite

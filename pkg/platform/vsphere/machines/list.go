@@ -13,6 +13,7 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
@@ -43,6 +44,14 @@ func (m *machines) List(ctx context.Context, request platform.MachineRequest) ([
 		result = append(result, platform.Machine{Name: vm.Name, ProviderID: providerIDPrefix + strings.ToLower(vm.Config.Uuid)})
 	}
 	return result, nil
+}
+
+// Place implements platform.Machines. The shoot has a folder in each datacenter.
+func (m *machines) Place(spec *v1alpha1.MachineProviderSpec) string {
+	if spec.VSphere == nil {
+		return ""
+	}
+	return spec.VSphere.Folder
 }
 
 type listKey struct {

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+// Reasons of events.
+const (
+	reasonControlPlaneFailed = "ControlPlaneFailed"
+	reasonSiteFailed         = "SiteFailed"
+	reasonSiteLeftOut        = "SiteLeftOut"
+	reasonConfigurationStays = "ConfigurationStays"
+	actionReconcile          = "Reconcile"
+	actionDelete             = "Delete"
+)
+
+// onSite returns the action of an event about one site. The recorder makes one event of those with equal reasons and actions.
+func onSite(action, name string) string {
+	return action + "-" + name
+}
+
+func (a *actuator) warn(cp *extensionsv1alpha1.ControlPlane, reason, action, format string, args ...any) {
+	a.recorder.Eventf(cp, nil, corev1.EventTypeWarning, reason, action, "%s", eventnote.Shorten(fmt.Sprintf(format, args...)))
+}
+
+// warnOfSites tells of each site why there is no plan, and of what is wrong beside them.
+func (a *actuator) warnOfSites(cp *extensionsv1alpha1.ControlPlane, err error) {
+	failures := map[string][]error{}
+	collectFailures(err, failures)
+	for _, site := range slices.Sorted(maps.Keys(failures)) {
+		reason, action, failure := reasonSiteFailed, onSite(actionReconcile, site), errors.Join(failures[site]...)
+		if site == "" {
+			reason, action = reasonControlPlaneFailed, actionReconcile
+		}
+		a.warn(cp, reason, action, "%v", failure)
+	}
+}
+
+// warnOfLeftOut tells of the sites that nothing is deployed for.
+func (a *actuator) warnOfLeftOut(cp *extensionsv1alpha1.ControlPlane, p *plan) {
+	for _, name := range p.leftOut {
+		a.warn(cp, reasonSiteLeftOut, onSite(actionReconcile, name),
+			"site %q has no cloud controllers yet: it is not in the status of the Infrastructure, and has no machines", name)
+	}
+}
+
+// collectFailures adds the parts of an error by the names of their sites, which are empty for those that are about none.
+func collectFailures(err error, failures map[string][]error) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { // only err itself can be split
+		for _, part := range joined.Unwrap() {
+			collectFailures(part, failures)
+		}
+		return
+	}
+	var (
+		classified *platform.Error
+		site       string
+	)
+	if errors.As(err, &classified) {
+		site = classified.Site
+	}
+	failures[site] = append(failures[site], err)
+}
