@@ -30,12 +30,16 @@ func (m *machines) Create(ctx context.Context, request platform.MachineRequest) 
 		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
 	}
 	creation := c.creations.begin(ctx, c.key(), c.create)
+	ended := creation.wait(ctx, createWait)
+	accepted := creation.isAccepted()
+	if accepted && !ended {
+		ended = !creation.promise()
+	}
 	switch {
-	case creation.wait(ctx, createWait):
+	case ended:
 		c.creations.forget(creation)
 		return creation.machine, platform.InSite(request.Spec.Site, creation.err)
-	case creation.isAccepted():
-		creation.promised.Store(true)
+	case accepted:
 		creation.leave(request.Spec.Site, request.Name)
 		return c.machine(), nil
 	default:

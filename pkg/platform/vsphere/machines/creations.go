@@ -7,7 +7,6 @@ package machines
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/klog/v2"
@@ -47,9 +46,13 @@ type creation struct {
 	// accepted is closed when the vCenter has accepted to make the virtual machine.
 	accepted chan struct{}
 	accept   func()
+	// decision guards promised and decided, so that nobody is told that the machine exists after the creation gave up.
+	decision sync.Mutex
 	// promised says that somebody was told that the machine exists, and so does not create it again: what may succeed later is tried
 	// again here.
-	promised atomic.Bool
+	promised bool
+	// decided says that nothing is tried again: the creation ends at once.
+	decided bool
 	// unwanted is closed when the machine shall be deleted, so that nothing is tried again.
 	unwanted chan struct{}
 	giveUp   func()
@@ -102,7 +105,7 @@ func (c *creations) begin(ctx context.Context, key creationKey, create func(ctx 
 func (c *creation) run(ctx context.Context, create func(ctx context.Context, accept func()) (platform.Machine, error)) {
 	for {
 		c.machine, c.err = create(ctx, c.accept)
-		if c.err == nil || !c.promised.Load() || platform.ClassOf(c.err) != platform.ClassTransient {
+		if !c.again() {
 			return
 		}
 		timer := time.NewTimer(againWait)
@@ -116,6 +119,27 @@ func (c *creation) run(ctx context.Context, create func(ctx context.Context, acc
 			return
 		}
 	}
+}
+
+// again decides whether what failed is tried again.
+func (c *creation) again() bool {
+	c.decision.Lock()
+	defer c.decision.Unlock()
+	c.decided = c.err == nil || !c.promised || platform.ClassOf(c.err) != platform.ClassTransient
+	return !c.decided
+}
+
+// promise lets the creation try again what may succeed later, so that somebody may be told that the machine exists. If the creation
+// has decided not to, it waits for its end, which is near, and reports false.
+func (c *creation) promise() bool {
+	c.decision.Lock()
+	decided := c.decided
+	c.promised = c.promised || !decided
+	c.decision.Unlock()
+	if decided {
+		<-c.done
+	}
+	return !decided
 }
 
 // forget forgets a creation that ended.

@@ -68,7 +68,7 @@ var _ = Describe("Creations", func() {
 			tries.Add(1)
 			return platform.Machine{}, platform.NewError(platform.ClassTransient, "the host does not answer")
 		})
-		creation.promised.Store(true)
+		Expect(creation.promise()).To(BeTrue())
 		close(promise)
 		Eventually(tries.Load).WithContext(ctx).Should(BeEquivalentTo(1))
 		request.ProviderID = c.machine().ProviderID
@@ -83,5 +83,33 @@ var _ = Describe("Creations", func() {
 			request.Credentials["rotated"] = "true"
 		}),
 		Entry("by a machine class that knows a new path of the folder", func() { request.Spec.VSphere.FolderPath = "/DC0/vm/moved" }),
+	)
+
+	DescribeTable("should tell of no machine whose creation has decided not to try again", func(ctx SpecContext, ask func(context.Context) (platform.Machine, error)) {
+		fail := make(chan struct{})
+		_, creation := begin(ctx, func(_ context.Context, accept func()) (platform.Machine, error) {
+			accept()
+			<-fail
+			return platform.Machine{}, platform.NewError(platform.ClassTransient, "the host does not answer")
+		})
+		Eventually(creation.isAccepted).WithContext(ctx).Should(BeTrue())
+		Expect(creation.again()).To(BeFalse())
+
+		asked, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+		defer cancel()
+		answer := make(chan error, 1)
+		go func() {
+			_, err := ask(asked)
+			answer <- err
+		}()
+		Consistently(answer).WithTimeout(time.Second).ShouldNot(Receive(), "there is no machine")
+		close(fail)
+		Eventually(answer).WithContext(ctx).Should(Receive(MatchError(ContainSubstring("the host does not answer"))))
+	},
+		Entry("when it is created", func(ctx context.Context) (platform.Machine, error) { return part.Create(ctx, request) }),
+		Entry("when it is looked at", func(ctx context.Context) (platform.Machine, error) {
+			request.ProviderID = "vsphere://known"
+			return part.Get(ctx, request)
+		}),
 	)
 })

@@ -75,12 +75,16 @@ func (m *machines) Get(ctx context.Context, request platform.MachineRequest) (pl
 func (c *call) get(ctx context.Context) (platform.Machine, error) {
 	if creation := c.creations.find(c.key()); creation != nil {
 		ended, err := creation.state()
+		if !ended {
+			switch {
+			case !creation.isAccepted():
+				return platform.Machine{}, c.notAccepted()
+			case creation.promise():
+				return c.machine(), nil
+			}
+			_, err = creation.state()
+		}
 		switch {
-		case !ended && creation.isAccepted():
-			creation.promised.Store(true)
-			return c.machine(), nil
-		case !ended:
-			return platform.Machine{}, c.notAccepted()
 		case err != nil && c.request.ProviderID != "":
 			return platform.Machine{}, err
 		case err != nil:
