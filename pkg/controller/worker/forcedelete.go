@@ -43,6 +43,8 @@ type target struct {
 	credentials site.Credentials
 	// known are the machines that the seed knows of.
 	known []platform.Machine
+	// classes are the specs of the machine classes of the known machines, by name of the machine.
+	classes map[string]*v1alpha1.MachineProviderSpec
 }
 
 // targets returns the sites of the shoot, and those that only machine classes have. A site of the shoot is reached as the
@@ -62,7 +64,7 @@ func (d *delegate) targets(ctx context.Context) ([]*target, error) {
 		if i := slices.IndexFunc(targets, func(t *target) bool { return t.site == name }); i >= 0 {
 			return targets[i]
 		}
-		t := &target{site: name, credentials: site.CredentialsOf(name, f.secret)}
+		t := &target{site: name, credentials: site.CredentialsOf(name, f.secret), classes: map[string]*v1alpha1.MachineProviderSpec{}}
 		targets = append(targets, t)
 		return t
 	}
@@ -75,7 +77,7 @@ func (d *delegate) targets(ctx context.Context) ([]*target, error) {
 		}
 	}
 	located := slices.DeleteFunc(slices.Clone(targets), func(t *target) bool { return len(t.specs) == 0 })
-	siteOfClass := map[string]*target{}
+	siteOfClass, specOfClass := map[string]*target{}, map[string]*v1alpha1.MachineProviderSpec{}
 	for i := range objects.classes.Items {
 		class := &objects.classes.Items[i]
 		spec, err := codec.Decode[v1alpha1.MachineProviderSpec](&class.ProviderSpec)
@@ -87,11 +89,12 @@ func (d *delegate) targets(ctx context.Context) ([]*target, error) {
 		if !slices.Contains(located, t) {
 			t.specs = append(t.specs, spec)
 		}
-		siteOfClass[class.Name] = t
+		siteOfClass[class.Name], specOfClass[class.Name] = t, spec
 	}
 	for _, machine := range objects.machines.Items {
 		if t := siteOfClass[machine.Spec.Class.Name]; t != nil {
 			t.known = append(t.known, platform.Machine{Name: machine.Name, ProviderID: machine.Spec.ProviderID})
+			t.classes[machine.Name] = specOfClass[machine.Spec.Class.Name]
 		}
 	}
 	return targets, nil

@@ -105,6 +105,17 @@ var _ = Describe("ForceDelete", func() {
 		Expect(f.cloud.Machines("gone")).To(BeEmpty())
 	})
 
+	It("deletes the known machines of a place that only their machine class knows, or says that it cannot", func(ctx SpecContext) {
+		classAt(ctx, "south", "racks", "south")
+		machineAt(ctx, "racks", "south", "m1", "south")
+		f.cloud.Keep("racks", platform.NewError(platform.ClassConflict, "locked"))
+		Expect(forceDelete(ctx, time.Minute)).To(HaveExactElements(And(HaveField("Name", "m1"), HaveField("Reason", ContainSubstring("locked")))))
+
+		f.cloud.Keep("racks", nil)
+		Expect(forceDelete(ctx, time.Minute)).To(BeEmpty())
+		Expect(f.cloud.Machines("racks")).To(BeEmpty())
+	})
+
 	It("deletes the machines of the places that it can look at, and says that there may be more in the others", func(ctx SpecContext) {
 		class(ctx, "racks", "racks")
 		f.cloud.Spread("racks", "east", "west")

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gardener/gardener/pkg/utils/flow"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -60,7 +61,9 @@ func (r remover) removeAll(ctx context.Context, targets []*target) []v1alpha1.Or
 }
 
 // remove deletes the machines of the target until there are none, none of them can be deleted or the time is over. A site that has
-// been looked at once is looked at again after an error that may pass. Places that cannot be looked at do not keep the others.
+// been looked at once is looked at again after an error that may pass. Places that cannot be looked at do not keep the others. A known
+// machine that no place lists counts as left until its deletion succeeds: it may still be being made, or be where no place of the site
+// is any more.
 func (r remover) remove(ctx context.Context, t *target) []v1alpha1.Orphan {
 	if len(t.specs) == 0 {
 		return t.unseen(errors.New("it is not known how the site is reached"))
@@ -77,11 +80,14 @@ func (r remover) remove(ctx context.Context, t *target) []v1alpha1.Orphan {
 		seen     bool
 		tried    bool
 		failures = map[string]error{}
-		where    = places{}
+		where    = newPlaces()
 	)
 	for {
 		left, silent, err := where.list(ctx, machines, t)
 		seen = seen || err == nil
+		if err == nil {
+			left = append(left, where.unlisted(t)...)
+		}
 		final := err == nil || !seen || platform.ClassOf(err) != platform.ClassTransient
 		switch {
 		case removing.Err() != nil, final && stuck(left, failures):
@@ -96,12 +102,48 @@ func (r remover) remove(ctx context.Context, t *target) []v1alpha1.Orphan {
 		if len(left) > 0 {
 			tried = true
 			failures = r.round(removing, machines, t, left, where)
+			where.settle(left, failures)
 		}
 	}
 }
 
-// places are the specs that machines were listed by, by provider ID.
-type places map[string]*v1alpha1.MachineProviderSpec
+// places are where the machines of a target were found.
+type places struct {
+	// specs are those that machines were listed by, by provider ID.
+	specs map[string]*v1alpha1.MachineProviderSpec
+	// settled are the names of the machines that were listed or whose deletion succeeded.
+	settled sets.Set[string]
+}
+
+func newPlaces() places {
+	return places{specs: map[string]*v1alpha1.MachineProviderSpec{}, settled: sets.New[string]()}
+}
+
+// unlisted returns the known machines that no place listed and that may be there for all that.
+func (p places) unlisted(t *target) []platform.Machine {
+	return slices.DeleteFunc(slices.Clone(t.known), func(m platform.Machine) bool {
+		return p.specs[m.ProviderID] != nil || p.settled.Has(m.Name) || t.classes[m.Name] == nil
+	})
+}
+
+// settle remembers the machines whose deletion succeeded.
+func (p places) settle(tried []platform.Machine, failures map[string]error) {
+	for _, m := range tried {
+		if err, ok := failures[keyOf(m)]; ok && err == nil {
+			p.settled.Insert(m.Name)
+		}
+	}
+}
+
+// specOf returns what the machine is deleted with: the place that listed it, or else its class.
+func (p places) specOf(t *target, m platform.Machine) *v1alpha1.MachineProviderSpec {
+	return cmp.Or(p.specs[m.ProviderID], t.classes[m.Name])
+}
+
+// keyOf tells machines apart. One whose creation was interrupted has no provider ID.
+func keyOf(m platform.Machine) string {
+	return cmp.Or(m.ProviderID, m.Name)
+}
 
 // list returns the machines of all places of the target, each of them once, and the places that did not answer with their errors.
 func (p places) list(ctx context.Context, machines platform.Machines, t *target) (left []platform.Machine, silent []*v1alpha1.MachineProviderSpec, err error) {
@@ -130,7 +172,8 @@ func (p places) list(ctx context.Context, machines platform.Machines, t *target)
 			if seen[machine.ProviderID] {
 				continue
 			}
-			seen[machine.ProviderID], p[machine.ProviderID] = true, spec
+			seen[machine.ProviderID], p.specs[machine.ProviderID] = true, spec
+			p.settled.Insert(machine.Name)
 			left = append(left, machine)
 		}
 	}
@@ -141,7 +184,7 @@ func (p places) list(ctx context.Context, machines platform.Machines, t *target)
 func (p places) unseen(t *target, silent []*v1alpha1.MachineProviderSpec) *target {
 	result := *t
 	result.known = slices.DeleteFunc(slices.Clone(t.known), func(m platform.Machine) bool {
-		spec := p[m.ProviderID]
+		spec := p.specs[m.ProviderID]
 		return spec != nil && !slices.Contains(silent, spec)
 	})
 	return &result
@@ -150,7 +193,7 @@ func (p places) unseen(t *target, silent []*v1alpha1.MachineProviderSpec) *targe
 // stuck reports whether all machines that are left failed to be deleted with errors that do not pass.
 func stuck(left []platform.Machine, failures map[string]error) bool {
 	return !slices.ContainsFunc(left, func(m platform.Machine) bool {
-		err := failures[m.ProviderID]
+		err := failures[keyOf(m)]
 		return err == nil || platform.ClassOf(err) == platform.ClassTransient
 	})
 }
@@ -162,7 +205,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// round deletes the machines and returns the errors by provider ID.
+// round deletes the machines and returns how that went for each, by its key.
 func (r remover) round(ctx context.Context, machines platform.Machines, t *target, left []platform.Machine, where places) map[string]error {
 	var (
 		mutex    sync.Mutex
@@ -170,14 +213,12 @@ func (r remover) round(ctx context.Context, machines platform.Machines, t *targe
 		tasks    []flow.TaskFn
 	)
 	for _, machine := range left {
-		request := platform.MachineRequest{Name: machine.Name, ProviderID: machine.ProviderID, Spec: where[machine.ProviderID], Credentials: t.credentials}
+		request := platform.MachineRequest{Name: machine.Name, ProviderID: machine.ProviderID, Spec: where.specOf(t, machine), Credentials: t.credentials}
 		tasks = append(tasks, func(ctx context.Context) error {
 			err := machines.Delete(ctx, request)
-			if err != nil {
-				mutex.Lock()
-				defer mutex.Unlock()
-				failures[machine.ProviderID] = err
-			}
+			mutex.Lock()
+			defer mutex.Unlock()
+			failures[keyOf(machine)] = err
 			return nil
 		})
 	}
@@ -190,7 +231,7 @@ func (t *target) orphans(left []platform.Machine, failures map[string]error) []v
 	var orphans []v1alpha1.Orphan
 	for _, machine := range left {
 		reason := "there was no time left to delete it"
-		if err := failures[machine.ProviderID]; err != nil {
+		if err := failures[keyOf(machine)]; err != nil {
 			reason = err.Error()
 		}
 		orphans = append(orphans, v1alpha1.Orphan{Site: t.site, Kind: kindMachine, ID: machine.ProviderID, Name: machine.Name, Reason: reason})
@@ -208,7 +249,7 @@ func (t *target) unseen(err error) []v1alpha1.Orphan {
 	}
 	failures := map[string]error{}
 	for _, machine := range t.known {
-		failures[machine.ProviderID] = errors.New(reason)
+		failures[keyOf(machine)] = errors.New(reason)
 	}
 	return t.orphans(t.known, failures)
 }

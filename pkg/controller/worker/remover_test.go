@@ -11,6 +11,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -46,6 +47,30 @@ func (m *lateMachines) Delete(context.Context, platform.MachineRequest) error {
 	return nil
 }
 
+// unfinishedMachines are those of a site that lists none which is still being made, and deletes it when it is there.
+type unfinishedMachines struct {
+	platform.Machines
+
+	done time.Time
+
+	mutex   sync.Mutex
+	deleted []string
+}
+
+func (m *unfinishedMachines) List(context.Context, platform.MachineRequest) ([]platform.Machine, error) {
+	return nil, nil
+}
+
+func (m *unfinishedMachines) Delete(_ context.Context, r platform.MachineRequest) error {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if r.Name != "gone" && time.Now().Before(m.done) {
+		return platform.NewError(platform.ClassTransient, "%s is still being made", r.Name)
+	}
+	m.deleted = append(m.deleted, r.Name+" at "+r.Spec.Metal.Connection.Namespace)
+	return nil
+}
+
 var _ = Describe("remover", func() {
 	remove := func(ctx context.Context, m *lateMachines, places int) []v1alpha1.Orphan {
 		t := &target{site: "racks", known: []platform.Machine{{Name: "m", ProviderID: "toy:///racks/m"}}}
@@ -62,6 +87,29 @@ var _ = Describe("remover", func() {
 		Expect(remove(ctx, m, 20)).To(HaveExactElements(HaveField("Reason", ContainSubstring("403"))))
 		Expect(time.Since(begun)).To(BeNumerically("<", 5*time.Second), "ten, if one waited for the other")
 	})
+
+	DescribeTable("should delete known machines that no place lists", func(ctx SpecContext, done, timeout time.Duration, orphans, deleted types.GomegaMatcher) {
+		at := func(place string) *v1alpha1.MachineProviderSpec {
+			return &v1alpha1.MachineProviderSpec{Site: "racks", Metal: &v1alpha1.MetalMachineSpec{Connection: v1alpha1.MetalConnection{Namespace: place}}}
+		}
+		t := &target{
+			site:    "racks",
+			specs:   []*v1alpha1.MachineProviderSpec{at("east")},
+			known:   []platform.Machine{{Name: "a"}, {Name: "b"}, {Name: "c", ProviderID: "toy:///racks/c"}, {Name: "gone", ProviderID: "toy:///racks/gone"}},
+			classes: map[string]*v1alpha1.MachineProviderSpec{"a": at("east"), "b": at("west"), "c": at("west"), "gone": at("east")},
+		}
+		m := &unfinishedMachines{done: time.Now().Add(done)}
+		r := remover{machines: platform.Registry[platform.Machines]{v1alpha1.PlatformMetal: m}, timeout: timeout}
+		Expect(r.removeAll(ctx, []*target{t})).To(orphans)
+		Expect(m.deleted).To(deleted)
+	},
+		Entry("when they are made", time.Second, time.Minute, BeEmpty(), ConsistOf("gone at east", "a at east", "b at west", "c at west")),
+		Entry("or say that they are still being made", time.Hour, time.Second, HaveExactElements(
+			And(HaveField("Name", "a"), HaveField("Reason", ContainSubstring("a is still being made"))),
+			And(HaveField("Name", "b"), HaveField("Reason", ContainSubstring("b is still being made"))),
+			And(HaveField("Name", "c"), HaveField("ID", "toy:///racks/c"), HaveField("Reason", ContainSubstring("c is still being made"))),
+		), ConsistOf("gone at east")),
+	)
 
 	It("should give a list time to become true", func(ctx SpecContext) {
 		m := &lateMachines{stale: time.Second}

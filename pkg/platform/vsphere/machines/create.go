@@ -29,13 +29,17 @@ func (m *machines) Create(ctx context.Context, request platform.MachineRequest) 
 	if err != nil {
 		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
 	}
-	creation := c.creations.begin(ctx, c.path(), c.create)
+	creation := c.creations.begin(ctx, c.key(), c.create)
+	ended := creation.wait(ctx, createWait)
+	accepted := creation.isAccepted()
+	if accepted && !ended {
+		ended = !creation.promise()
+	}
 	switch {
-	case creation.wait(ctx, createWait):
+	case ended:
 		c.creations.forget(creation)
 		return creation.machine, platform.InSite(request.Spec.Site, creation.err)
-	case creation.isAccepted():
-		creation.promised.Store(true)
+	case accepted:
 		creation.leave(request.Spec.Site, request.Name)
 		return c.machine(), nil
 	default:
@@ -50,7 +54,7 @@ func (m *machines) Initialize(ctx context.Context, request platform.MachineReque
 	if err != nil {
 		return platform.InSite(request.Spec.Site, err)
 	}
-	if creation := c.creations.find(c.path()); creation != nil && creation.wait(ctx, initializeWait) {
+	if creation := c.creations.find(c.key()); creation != nil && creation.wait(ctx, initializeWait) {
 		return platform.InSite(request.Spec.Site, creation.err)
 	}
 	return nil

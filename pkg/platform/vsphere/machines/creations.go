@@ -7,13 +7,12 @@ package machines
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/klog/v2"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
 )
 
 const (
@@ -28,21 +27,32 @@ const (
 	creationTimeout = 30 * time.Minute
 )
 
-// creations are the creations of a session by the inventory path of the virtual machine. There is one at a time for each.
+// creations are those of a process, one at a time for each virtual machine. They outlive the session they began with: a machine may
+// be deleted with other credentials than those that it is still being made with.
 type creations struct {
-	mutex sync.Mutex
-	paths map[string]*creation
+	mutex    sync.Mutex
+	machines map[creationKey]*creation
+}
+
+// creationKey is what makes the UUID of a virtual machine, and does not change while there is one, as the path of its folder may.
+type creationKey struct {
+	owner owner.Owner
+	name  string
 }
 
 // creation is the creation of one virtual machine. It goes on when the call that began it returns.
 type creation struct {
-	path string
+	key creationKey
 	// accepted is closed when the vCenter has accepted to make the virtual machine.
 	accepted chan struct{}
 	accept   func()
+	// decision guards promised and decided, so that nobody is told that the machine exists after the creation gave up.
+	decision sync.Mutex
 	// promised says that somebody was told that the machine exists, and so does not create it again: what may succeed later is tried
 	// again here.
-	promised atomic.Bool
+	promised bool
+	// decided says that nothing is tried again: the creation ends at once.
+	decided bool
 	// unwanted is closed when the machine shall be deleted, so that nothing is tried again.
 	unwanted chan struct{}
 	giveUp   func()
@@ -54,32 +64,30 @@ type creation struct {
 	err     error
 }
 
-type creationsKey struct{}
-
-func creationsOf(session *client.Session) *creations {
-	return session.Value(creationsKey{}, func() any { return &creations{paths: map[string]*creation{}} }).(*creations)
+func newCreations() *creations {
+	return &creations{machines: map[creationKey]*creation{}}
 }
 
-// find returns the creation with the path that goes on or failed after its call returned, nil if there is none.
-func (c *creations) find(path string) *creation {
+// find returns the creation with the key that goes on or failed after its call returned, nil if there is none.
+func (c *creations) find(key creationKey) *creation {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	return c.paths[path]
+	return c.machines[key]
 }
 
-// begin returns the creation with the path that goes on, or starts one.
-func (c *creations) begin(ctx context.Context, path string, create func(ctx context.Context, accept func()) (platform.Machine, error)) *creation {
+// begin returns the creation with the key that goes on, or starts one.
+func (c *creations) begin(ctx context.Context, key creationKey, create func(ctx context.Context, accept func()) (platform.Machine, error)) *creation {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if existing := c.paths[path]; existing != nil {
+	if existing := c.machines[key]; existing != nil {
 		if ended, _ := existing.state(); !ended {
 			return existing
 		}
 	}
-	started := &creation{path: path, accepted: make(chan struct{}), unwanted: make(chan struct{}), done: make(chan struct{})}
+	started := &creation{key: key, accepted: make(chan struct{}), unwanted: make(chan struct{}), done: make(chan struct{})}
 	started.accept = sync.OnceFunc(func() { close(started.accepted) })
 	started.giveUp = sync.OnceFunc(func() { close(started.unwanted) })
-	c.paths[path] = started
+	c.machines[key] = started
 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), creationTimeout)
 	go func() {
@@ -97,7 +105,7 @@ func (c *creations) begin(ctx context.Context, path string, create func(ctx cont
 func (c *creation) run(ctx context.Context, create func(ctx context.Context, accept func()) (platform.Machine, error)) {
 	for {
 		c.machine, c.err = create(ctx, c.accept)
-		if c.err == nil || !c.promised.Load() || platform.ClassOf(c.err) != platform.ClassTransient {
+		if !c.again() {
 			return
 		}
 		timer := time.NewTimer(againWait)
@@ -113,12 +121,33 @@ func (c *creation) run(ctx context.Context, create func(ctx context.Context, acc
 	}
 }
 
+// again decides whether what failed is tried again.
+func (c *creation) again() bool {
+	c.decision.Lock()
+	defer c.decision.Unlock()
+	c.decided = c.err == nil || !c.promised || platform.ClassOf(c.err) != platform.ClassTransient
+	return !c.decided
+}
+
+// promise lets the creation try again what may succeed later, so that somebody may be told that the machine exists. If the creation
+// has decided not to, it waits for its end, which is near, and reports false.
+func (c *creation) promise() bool {
+	c.decision.Lock()
+	decided := c.decided
+	c.promised = c.promised || !decided
+	c.decision.Unlock()
+	if decided {
+		<-c.done
+	}
+	return !decided
+}
+
 // forget forgets a creation that ended.
 func (c *creations) forget(ended *creation) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if c.paths[ended.path] == ended {
-		delete(c.paths, ended.path)
+	if c.machines[ended.key] == ended {
+		delete(c.machines, ended.key)
 	}
 }
 

@@ -37,7 +37,7 @@ func (m *machines) Delete(ctx context.Context, request platform.MachineRequest) 
 }
 
 func (c *call) delete(ctx context.Context) error {
-	if creation := c.creations.find(c.path()); creation != nil {
+	if creation := c.creations.find(c.key()); creation != nil {
 		// What is still being made would appear after it was not found.
 		creation.giveUp()
 		if !creation.wait(ctx, createWait) {

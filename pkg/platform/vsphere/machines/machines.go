@@ -7,7 +7,6 @@ package machines
 
 import (
 	"context"
-	"path"
 	"strings"
 
 	"github.com/vmware/govmomi/vim25/types"
@@ -25,12 +24,13 @@ const (
 )
 
 type machines struct {
-	sessions *client.Sessions
+	sessions  *client.Sessions
+	creations *creations
 }
 
 // New returns the Machines part of the vSphere platform.
 func New(sessions *client.Sessions) platform.Machines {
-	return &machines{sessions: sessions}
+	return &machines{sessions: sessions, creations: newCreations()}
 }
 
 // call is one operation on the virtual machines of one shoot on one site.
@@ -56,7 +56,7 @@ func (m *machines) call(ctx context.Context, request platform.MachineRequest) (*
 		spec:      spec.VSphere,
 		owner:     owner.Owner{Shoot: spec.Shoot, Site: spec.Site},
 		session:   session,
-		creations: creationsOf(session),
+		creations: m.creations,
 	}, nil
 }
 
@@ -73,14 +73,18 @@ func (m *machines) Get(ctx context.Context, request platform.MachineRequest) (pl
 // get takes a machine whose creation the vCenter accepted for one that exists while it goes on. A machine without an ID is one whose
 // creation may have been interrupted: it exists only if it is complete, so that it is completed otherwise.
 func (c *call) get(ctx context.Context) (platform.Machine, error) {
-	if creation := c.creations.find(c.path()); creation != nil {
+	if creation := c.creations.find(c.key()); creation != nil {
 		ended, err := creation.state()
+		if !ended {
+			switch {
+			case !creation.isAccepted():
+				return platform.Machine{}, c.notAccepted()
+			case creation.promise():
+				return c.machine(), nil
+			}
+			_, err = creation.state()
+		}
 		switch {
-		case !ended && creation.isAccepted():
-			creation.promised.Store(true)
-			return c.machine(), nil
-		case !ended:
-			return platform.Machine{}, c.notAccepted()
 		case err != nil && c.request.ProviderID != "":
 			return platform.Machine{}, err
 		case err != nil:
@@ -146,9 +150,9 @@ func (c *call) missing(ctx context.Context, vm *virtualMachine) (string, error) 
 	return c.missingTag(ctx, vm.reference)
 }
 
-// path is the inventory path of the virtual machine.
-func (c *call) path() string {
-	return path.Join(c.spec.FolderPath, c.request.Name)
+// key is that of the machine's creation.
+func (c *call) key() creationKey {
+	return creationKey{owner: c.owner, name: c.request.Name}
 }
 
 // uuid is the UUID of the virtual machine.

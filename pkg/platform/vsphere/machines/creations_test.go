@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package machines
+
+import (
+	"context"
+	"maps"
+	"sync/atomic"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/vmware/govmomi/simulator"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+var _ = Describe("Creations", func() {
+	var (
+		part    *machines
+		request platform.MachineRequest
+	)
+
+	BeforeEach(func() {
+		model := simulator.VPX()
+		Expect(model.Create()).To(Succeed())
+		DeferCleanup(model.Remove)
+		server := model.Service.NewServer()
+		DeferCleanup(server.Close)
+		sessions := client.NewSessions(client.Intervals{Idle: time.Hour, KeepAlive: time.Hour})
+		DeferCleanup(sessions.Close)
+		part = New(sessions).(*machines)
+
+		connection := v1alpha1.VSphereConnection{Server: server.URL.Scheme + "://" + server.URL.Host}
+		if server.URL.Scheme == "https" {
+			connection.TLS = &v1alpha1.TLS{InsecureSkipVerify: true}
+		}
+		password, _ := server.URL.User.Password()
+		request = platform.MachineRequest{
+			Name:        "m",
+			Credentials: site.Credentials{"username": server.URL.User.Username(), "password": password},
+			Spec: &v1alpha1.MachineProviderSpec{Site: "vc", Shoot: "shoot--local--a", VSphere: &v1alpha1.VSphereMachineSpec{
+				Connection: connection, Folder: model.Map().Any("Folder").Reference().Value, FolderPath: "/DC0/vm/shoot--local--a",
+			}},
+		}
+	})
+
+	begin := func(ctx context.Context, create func(ctx context.Context, accept func()) (platform.Machine, error)) (*call, *creation) {
+		GinkgoHelper()
+		c, err := part.call(ctx, request)
+		Expect(err).NotTo(HaveOccurred())
+		return c, c.creations.begin(ctx, c.key(), create)
+	}
+
+	DescribeTable("should not try again what fails when the machine was deleted", func(ctx SpecContext, change func()) {
+		var (
+			tries   atomic.Int32
+			promise = make(chan struct{})
+		)
+		c, creation := begin(ctx, func(_ context.Context, accept func()) (platform.Machine, error) {
+			accept()
+			<-promise
+			tries.Add(1)
+			return platform.Machine{}, platform.NewError(platform.ClassTransient, "the host does not answer")
+		})
+		Expect(creation.promise()).To(BeTrue())
+		close(promise)
+		Eventually(tries.Load).WithContext(ctx).Should(BeEquivalentTo(1))
+		request.ProviderID = c.machine().ProviderID
+		change()
+		Expect(part.Delete(ctx, request)).To(Succeed())
+		Expect(creation.done).To(BeClosed())
+		Expect(tries.Load()).To(BeEquivalentTo(1))
+	},
+		Entry("with the same credentials", func() {}),
+		Entry("with others", func() {
+			request.Credentials = maps.Clone(request.Credentials)
+			request.Credentials["rotated"] = "true"
+		}),
+		Entry("by a machine class that knows a new path of the folder", func() { request.Spec.VSphere.FolderPath = "/DC0/vm/moved" }),
+	)
+
+	DescribeTable("should tell of no machine whose creation has decided not to try again", func(ctx SpecContext, ask func(context.Context) (platform.Machine, error)) {
+		fail := make(chan struct{})
+		_, creation := begin(ctx, func(_ context.Context, accept func()) (platform.Machine, error) {
+			accept()
+			<-fail
+			return platform.Machine{}, platform.NewError(platform.ClassTransient, "the host does not answer")
+		})
+		Eventually(creation.isAccepted).WithContext(ctx).Should(BeTrue())
+		Expect(creation.again()).To(BeFalse())
+
+		asked, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+		defer cancel()
+		answer := make(chan error, 1)
+		go func() {
+			_, err := ask(asked)
+			answer <- err
+		}()
+		Consistently(answer).WithTimeout(time.Second).ShouldNot(Receive(), "there is no machine")
+		close(fail)
+		Eventually(answer).WithContext(ctx).Should(Receive(MatchError(ContainSubstring("the host does not answer"))))
+	},
+		Entry("when it is created", func(ctx context.Context) (platform.Machine, error) { return part.Create(ctx, request) }),
+		Entry("when it is looked at", func(ctx context.Context) (platform.Machine, error) {
+			request.ProviderID = "vsphere://known"
+			return part.Get(ctx, request)
+		}),
+	)
+})
