@@ -104,7 +104,7 @@ var _ = Describe("remover", func() {
 		Expect(m.deleted).To(deleted)
 	},
 		Entry("when they are made", time.Second, time.Minute, BeEmpty(), ConsistOf("gone at east", "a at east", "b at west", "c at west")),
-		Entry("or say that they are still being made", time.Hour, time.Second, HaveExactElements(
+		Entry("or say that they are still being made", time.Hour, 6*time.Second, HaveExactElements(
 			And(HaveField("Name", "a"), HaveField("Reason", ContainSubstring("a is still being made"))),
 			And(HaveField("Name", "b"), HaveField("Reason", ContainSubstring("b is still being made"))),
 			And(HaveField("Name", "c"), HaveField("ID", "toy:///racks/c"), HaveField("Reason", ContainSubstring("c is still being made"))),

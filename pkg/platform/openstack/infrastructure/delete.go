@@ -6,6 +6,7 @@ package infrastructure
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
@@ -21,9 +22,15 @@ import (
 // delete deletes what is ours: the objects that the state knows as managed, those that are found by name and mark, and what
 // Services left behind. What uses others goes first.
 func (f *flow) delete(ctx context.Context) error {
-	return parallel(ctx,
+	var machines error // A server that does not go keeps its subnet, but nothing else.
+	err := parallel(ctx,
 		sequence(
-			func(ctx context.Context) error { return parallel(ctx, f.deleteLoadBalancers, f.deleteMachines) },
+			func(ctx context.Context) error {
+				return parallel(ctx, f.deleteLoadBalancers, func(ctx context.Context) error {
+					machines = f.deleteMachines(ctx)
+					return nil
+				})
+			},
 			func(ctx context.Context) error {
 				return parallel(ctx, f.deleteFloatingIPs, f.deleteRoutes, f.deleteShareNetworks)
 			},
@@ -46,6 +53,7 @@ func (f *flow) delete(ctx context.Context) error {
 		),
 		f.deleteServerGroups,
 	)
+	return errors.Join(machines, err)
 }
 
 // deleteMachines deletes what is left of machines.

@@ -6,6 +6,8 @@ package infrastructure
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 	"time"
@@ -41,26 +43,41 @@ func (f *flow) deleteServers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, serversTimeout)
 	defer cancel()
 
-	accepted := map[string]bool{}
+	var (
+		accepted = map[string]bool{}
+		refused  = map[string]error{}
+	)
 	for poll := firstPoll; ; poll = min(2*poll, lastPoll) {
 		left, err := f.ownServers(ctx)
 		if err != nil || len(left) == 0 {
 			return err
 		}
-		var names []string
+		var (
+			going []string
+			errs  []error
+		)
 		for i := range left {
-			names = append(names, left[i].Name+" ("+left[i].ID+")")
-			if accepted[left[i].ID] {
-				continue
+			id, name := left[i].ID, left[i].Name+" ("+left[i].ID+")"
+			if !accepted[id] && refused[id] == nil {
+				if err := client.IgnoreNotFound(servers.Delete(ctx, f.compute, id).ExtractErr()); err != nil {
+					refused[id] = fmt.Errorf("server %s cannot be deleted: %w", name, err)
+				} else {
+					accepted[id] = true
+				}
 			}
-			if err := client.IgnoreNotFound(servers.Delete(ctx, f.compute, left[i].ID).ExtractErr()); err != nil {
-				return err
+			if refused[id] != nil {
+				errs = append(errs, refused[id])
+			} else {
+				going = append(going, name)
 			}
-			accepted[left[i].ID] = true
+		}
+		if len(going) == 0 {
+			return errors.Join(errs...)
 		}
 		select {
 		case <-ctx.Done():
-			return platform.NewError(platform.ClassTransient, "servers are not deleted yet (%d): %s", len(left), strings.Join(names, ", "))
+			late := platform.NewError(platform.ClassTransient, "servers are not deleted yet (%d): %s", len(going), strings.Join(going, ", "))
+			return errors.Join(append([]error{late}, errs...)...)
 		case <-time.After(poll):
 		}
 	}

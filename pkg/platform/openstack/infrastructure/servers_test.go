@@ -64,6 +64,8 @@ var _ = Describe("What is left of machines", func() {
 				_ = json.NewEncoder(w).Encode(map[string]any{"servers": found})
 			case r.Method == http.MethodGet:
 				_ = json.NewEncoder(w).Encode(map[string]any{"ports": slices.Collect(maps.Values(ports))})
+			case strings.HasPrefix(r.URL.Path, "/servers/locked"):
+				w.WriteHeader(http.StatusConflict)
 			default:
 				if strings.HasPrefix(r.URL.Path, "/servers/") {
 					deleted[id] = 0
@@ -98,10 +100,20 @@ var _ = Describe("What is left of machines", func() {
 		Expect(requests).To(HaveLen(1))
 	})
 
+	It("should be deleted although some are refused, which is told", func(ctx SpecContext) {
+		deleting = 1
+		for _, id := range []string{"locked-1", "a", "locked-2", "b"} {
+			server(id, f.owner, "ACTIVE")
+		}
+		Expect(f.deleteServers(ctx)).To(MatchError(And(ContainSubstring("server shoot--a-m (locked-1) cannot be deleted"), ContainSubstring("(locked-2)"))))
+		Expect(slices.Collect(maps.Keys(servers))).To(ConsistOf("locked-1", "locked-2"))
+		Expect(requests).To(ContainElements("DELETE /servers/locked-1", "DELETE /servers/locked-2"))
+	})
+
 	It("should keep the ports while servers are there, and say which", func(ctx SpecContext) {
 		deleting = 1000
 		server("left", f.owner, "ACTIVE")
-		ctxWithDeadline, cancel := context.WithTimeout(ctx, firstPoll/2)
+		ctxWithDeadline, cancel := context.WithTimeout(ctx, firstPoll*9/10)
 		defer cancel()
 		err := f.deleteMachines(ctxWithDeadline)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))

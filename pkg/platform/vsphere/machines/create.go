@@ -29,7 +29,7 @@ func (m *machines) Create(ctx context.Context, request platform.MachineRequest) 
 	if err != nil {
 		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
 	}
-	creation := c.creations.begin(ctx, c.key(), c.create)
+	creation := c.creations.begin(ctx, c.key(), c.session, c.create)
 	ended := creation.wait(ctx, createWait)
 	accepted := creation.isAccepted()
 	if accepted && !ended {
@@ -54,7 +54,7 @@ func (m *machines) Initialize(ctx context.Context, request platform.MachineReque
 	if err != nil {
 		return platform.InSite(request.Spec.Site, err)
 	}
-	if creation := c.creations.find(c.key()); creation != nil && creation.wait(ctx, initializeWait) {
+	if creation := c.creations.find(c.key()); creation != nil && creation.wait(ctx, initializeWait) && creation.session == c.session {
 		return platform.InSite(request.Spec.Site, creation.err)
 	}
 	return nil

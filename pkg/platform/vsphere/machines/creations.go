@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
 )
 
@@ -43,6 +44,8 @@ type creationKey struct {
 // creation is the creation of one virtual machine. It goes on when the call that began it returns.
 type creation struct {
 	key creationKey
+	// session is what the virtual machine is made with.
+	session *client.Session
 	// accepted is closed when the vCenter has accepted to make the virtual machine.
 	accepted chan struct{}
 	accept   func()
@@ -76,7 +79,7 @@ func (c *creations) find(key creationKey) *creation {
 }
 
 // begin returns the creation with the key that goes on, or starts one.
-func (c *creations) begin(ctx context.Context, key creationKey, create func(ctx context.Context, accept func()) (platform.Machine, error)) *creation {
+func (c *creations) begin(ctx context.Context, key creationKey, session *client.Session, create func(ctx context.Context, accept func()) (platform.Machine, error)) *creation {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if existing := c.machines[key]; existing != nil {
@@ -84,7 +87,7 @@ func (c *creations) begin(ctx context.Context, key creationKey, create func(ctx 
 			return existing
 		}
 	}
-	started := &creation{key: key, accepted: make(chan struct{}), unwanted: make(chan struct{}), done: make(chan struct{})}
+	started := &creation{key: key, session: session, accepted: make(chan struct{}), unwanted: make(chan struct{}), done: make(chan struct{})}
 	started.accept = sync.OnceFunc(func() { close(started.accepted) })
 	started.giveUp = sync.OnceFunc(func() { close(started.unwanted) })
 	c.machines[key] = started

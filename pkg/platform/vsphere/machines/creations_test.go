@@ -54,7 +54,7 @@ var _ = Describe("Creations", func() {
 		GinkgoHelper()
 		c, err := part.call(ctx, request)
 		Expect(err).NotTo(HaveOccurred())
-		return c, c.creations.begin(ctx, c.key(), create)
+		return c, c.creations.begin(ctx, c.key(), c.session, create)
 	}
 
 	DescribeTable("should not try again what fails when the machine was deleted", func(ctx SpecContext, change func()) {
@@ -83,6 +83,26 @@ var _ = Describe("Creations", func() {
 			request.Credentials["rotated"] = "true"
 		}),
 		Entry("by a machine class that knows a new path of the folder", func() { request.Spec.VSphere.FolderPath = "/DC0/vm/moved" }),
+	)
+
+	DescribeTable("should tell of a machine why it was not made, unless that was with other credentials", func(ctx SpecContext, rotate bool, expected platform.Class) {
+		c, creation := begin(ctx, func(_ context.Context, accept func()) (platform.Machine, error) {
+			accept()
+			return platform.Machine{}, platform.NewError(platform.ClassUnauthenticated, "the password has ended")
+		})
+		Eventually(creation.done).WithContext(ctx).Should(BeClosed())
+		request.ProviderID = c.machine().ProviderID
+		if rotate {
+			request.Credentials = maps.Clone(request.Credentials)
+			request.Credentials["rotated"] = "true"
+		}
+		for range 2 {
+			_, err := part.Get(ctx, request)
+			Expect(platform.ClassOf(err)).To(Equal(expected), "%v", err)
+		}
+	},
+		Entry("with the same credentials", false, platform.ClassUnauthenticated),
+		Entry("with others", true, platform.ClassNotFound),
 	)
 
 	DescribeTable("should tell of no machine whose creation has decided not to try again", func(ctx SpecContext, ask func(context.Context) (platform.Machine, error)) {

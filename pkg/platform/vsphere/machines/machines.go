@@ -84,10 +84,14 @@ func (c *call) get(ctx context.Context) (platform.Machine, error) {
 			}
 			_, err = creation.state()
 		}
-		switch {
-		case err != nil && c.request.ProviderID != "":
+		switch known := c.request.ProviderID != ""; {
+		case err == nil:
+		case known && creation.session == c.session:
 			return platform.Machine{}, err
-		case err != nil:
+		case known:
+			// It was made with other credentials, which may be why it failed: what is there counts.
+			c.creations.forget(creation)
+		default:
 			// Nobody knows of a machine. Why there may be none is told once, unless it passes; then what is there counts.
 			c.creations.forget(creation)
 			if class := platform.ClassOf(err); class != platform.ClassTransient && class != platform.ClassNotFound {

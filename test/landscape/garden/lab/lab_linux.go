@@ -160,13 +160,12 @@ func (l *Lab) Stop(ctx context.Context) error {
 	if l.VCenter != nil {
 		l.VCenter.Stop(ctx)
 	}
-	if l.key != nil {
-		if err := l.key.Revoke(ctx); err != nil {
-			return err
-		}
-	}
-	if l.started {
+	switch {
+	case l.started:
 		return l.bed.Stop(ctx, l.options.Progress)
+	case l.key != nil:
+		return l.key.Revoke(ctx)
+	default:
+		return nil
 	}
-	return nil
 }
