@@ -24,6 +24,7 @@ import (
 // stuckSpecs need a pool of two minutes of age: only then Gardener takes a machine-controller-manager that does nothing for stuck.
 func stuckSpecs() {
 	It("should restart a machine-controller-manager that is stuck", func(ctx SpecContext) {
+		Eventually(ctx, ending).Within(time.Minute).Should(BeEmpty(), "what machine-controller-manager still deletes for the specs before")
 		before, classes := identities(ctx), classesOf(ctx)
 		seed.MCM.Stop(ctx)
 		pod := &corev1.Pod{
@@ -61,6 +62,20 @@ func stuckSpecs() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(rbacaudit.Pools.Missing(unused)).To(BeEmpty())
 	})
+}
+
+// ending are the names of the machine deployments that are being deleted.
+func ending(ctx context.Context) []string {
+	GinkgoHelper()
+	list := &machinev1alpha1.MachineDeploymentList{}
+	Expect(seed.Client.List(ctx, list, client.InNamespace(shoot))).To(Succeed())
+	var names []string
+	for _, deployment := range list.Items {
+		if deployment.DeletionTimestamp != nil {
+			names = append(names, deployment.Name)
+		}
+	}
+	return names
 }
 
 // classesOf are the machine classes of the machine deployments, by their names.
