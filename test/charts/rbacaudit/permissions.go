@@ -92,14 +92,9 @@ func Unused(permissions []Permission, requests []Request) []Permission {
 	return slices.DeleteFunc(slices.Clone(permissions), func(p Permission) bool { return slices.ContainsFunc(requests, p.allows) })
 }
 
-// Forbidden returns the requests that were refused for want of a permission, and not allowed at another time: a process may begin before
-// kube-apiserver knows its role.
+// Forbidden returns the requests that were refused for want of a permission.
 func Forbidden(requests []Request) []Request {
-	return slices.DeleteFunc(slices.Clone(requests), func(r Request) bool {
-		allowed := r
-		allowed.Forbidden = false
-		return !r.Forbidden || slices.Contains(requests, allowed)
-	})
+	return slices.DeleteFunc(slices.Clone(requests), func(r Request) bool { return !r.Forbidden })
 }
 
 func (p Permission) allows(r Request) bool {

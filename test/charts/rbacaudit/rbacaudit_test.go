@@ -198,12 +198,6 @@ var _ = Describe("Permissions", func() {
 		Expect(rbacaudit.Forbidden(requests)).To(ConsistOf(HaveField("String()", "delete pods b in a")))
 	})
 
-	It("should not tell what was forbidden until the role was there", func() {
-		early := line(user, "ResponseComplete", "get", `"resource":"secrets"`, 403, "forbid")
-		Expect(rbacaudit.Forbidden(read(early + done("get", `"resource":"secrets"`)))).To(BeEmpty())
-		Expect(rbacaudit.Forbidden(read(early + done("list", `"resource":"secrets"`)))).To(HaveLen(1))
-	})
-
 	It("should not be all", func() {
 		_, err := rbacaudit.Permissions(objects(strings.ReplaceAll(roles, "[patch]", `["*"]`)))
 		Expect(err).To(MatchError("ClusterRole all: a rule says *"))
