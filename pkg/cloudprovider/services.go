@@ -158,10 +158,9 @@ func (s *set) release(ctx context.Context, cloud *cloud, service *corev1.Service
 
 // removeFinalizer lets a deleted Service go. Another site may have done so, or the Service may have been made anew: both is fine.
 func removeFinalizer(ctx context.Context, client kubernetes.Interface, service *corev1.Service) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid":                                 service.UID,
-		"$deleteFromPrimitiveList/finalizers": []string{servicehelper.LoadBalancerCleanupFinalizer},
-	}})
+	var content finalizersPatch
+	content.Metadata.UID, content.Metadata.Remove = service.UID, []string{servicehelper.LoadBalancerCleanupFinalizer}
+	patch, err := json.Marshal(content)
 	if err != nil {
 		return err
 	}
@@ -170,6 +169,14 @@ func removeFinalizer(ctx context.Context, client kubernetes.Interface, service *
 		return nil
 	}
 	return err
+}
+
+// finalizersPatch is a strategic merge patch that removes finalizers. It fails for another object of the same name.
+type finalizersPatch struct {
+	Metadata struct {
+		UID    types.UID `json:"uid"`
+		Remove []string  `json:"$deleteFromPrimitiveList/finalizers"`
+	} `json:"metadata"`
 }
 
 // annotationsPatch is a merge patch of annotations. It fails for another object of the same name.

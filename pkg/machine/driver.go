@@ -148,9 +148,9 @@ func (d *hybridDriver) GetMachineStatus(ctx context.Context, req *driver.GetMach
 	})
 }
 
-// ListMachines returns the machines of the class's site, or of the part of it where those of the class are. It returns no machines rather than an error: with an error
-// machine-controller-manager would not look for orphans of the remaining classes, which may be those of other sites; and it
-// deletes only machines that are listed.
+// ListMachines returns the machines of the class's site, or of the part of it where those of the class are. It returns no machines
+// rather than an error: with an error machine-controller-manager would not look for orphans of the remaining classes, which may be
+// those of other sites; and it deletes only machines that are listed.
 func (d *hybridDriver) ListMachines(ctx context.Context, req *driver.ListMachinesRequest) (*driver.ListMachinesResponse, error) {
 	response, err := call(ctx, d, operationList, req.MachineClass, req.Secret, func(ctx context.Context, t *target) (*driver.ListMachinesResponse, error) {
 		where := place{site: t.request.Spec.Site, part: t.machines.Place(t.request.Spec)}
