@@ -56,12 +56,15 @@ var _ = Describe("Kubelet", func() {
 		DeferCleanup(network.Close)
 		Expect(network.IP("route add local 10.241.0.0/16 dev lo")).To(Succeed())
 
+		starting, published := pod("starting", "played:v1"), service("shop", "starting", "10.241.0.6", 80)
+		starting.Spec.Containers[0].ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromString("http")}}} // the answer is no HTTP
+		published.Name, published.Spec.PublishNotReadyAddresses = "published", true
 		c = fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithStatusSubresource(&corev1.Pod{}, &corev1.Node{}).WithObjects(
 			service("default", "kubernetes", "10.241.0.1", 443), service("shop", "web", "10.241.0.2", 80), service("shop", "another", "10.241.0.3", 80),
-			service("shop", "nobody", "10.241.0.4", 80),
+			service("shop", "nobody", "10.241.0.4", 80), service("shop", "starting", "10.241.0.5", 80), published,
 			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "secret"}, Data: map[string][]byte{"key": []byte("value")}},
 			&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "default"}},
-			pod("process", "registry.example.com/tools/shell:v1@sha256:0", script), pod("web", "played:v1"), pod("another", "played:v1"), pod("quiet", "unknown:v1"),
+			pod("process", "registry.example.com/tools/shell:v1@sha256:0", script), pod("web", "played:v1"), pod("another", "played:v1"), pod("quiet", "unknown:v1"), starting,
 		).Build()
 		serve := func(ctx context.Context, p *kubelet.Pod) error {
 			listener, err := p.Listen("8080")
@@ -112,7 +115,7 @@ argument content
 		Eventually(ready("quiet", c)).WithTimeout(10 * time.Second).Should(HavePrefix("10.243."))
 	})
 
-	It("forwards connections to the pods of each Service", func(ctx SpecContext) {
+	It("forwards connections to the ready pods of each Service", func(ctx SpecContext) {
 		ask := func(address string) func() string {
 			return func() string {
 				conn, err := node.Network.DialContext(ctx, "tcp", address)
@@ -130,6 +133,8 @@ argument content
 			Eventually(ask("10.241.0.3:80")).Should(Equal("pod another"))
 			Expect(ask("10.241.0.4:80")()).To(BeEmpty())
 		}
+		Eventually(ask("10.241.0.6:80")).WithTimeout(10 * time.Second).Should(Equal("pod starting"))
+		Consistently(ask("10.241.0.5:80")).WithTimeout(2 * time.Second).Should(BeEmpty())
 	})
 
 	It("ends the processes of a pod that is deleted", func(ctx SpecContext) {

@@ -105,7 +105,7 @@ func (k *Kubelet) dialService(ctx context.Context, f *forwarder) (net.Conn, erro
 	return k.Network.DialContext(ctx, "tcp", backend)
 }
 
-// backend is the address of a pod of a Service whose processes run, of a ready one if there is any.
+// backend is the address of a ready pod of a Service, or of any whose processes run if the Service publishes those.
 func (k *Kubelet) backend(f *forwarder) (string, error) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -116,23 +116,22 @@ func (k *Kubelet) backend(f *forwarder) (string, error) {
 	if selector.Empty() {
 		return "", errNoBackend
 	}
-	best := ""
 	for _, p := range k.pods {
 		if !p.real || p.object == nil || p.object.DeletionTimestamp != nil || p.key.Namespace != f.service.Namespace || !selector.Matches(labels.Set(p.object.Labels)) {
 			continue
 		}
-		address := net.JoinHostPort(p.ip, strconv.Itoa(int(p.targetPort(f.port))))
-		if slices.ContainsFunc(p.object.Status.Conditions, func(c corev1.PodCondition) bool {
-			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-		}) {
-			return address, nil
+		if f.service.Spec.PublishNotReadyAddresses || p.ready() {
+			return net.JoinHostPort(p.ip, strconv.Itoa(int(p.targetPort(f.port)))), nil
 		}
-		best = address
 	}
-	if best == "" {
-		return "", errNoBackend
-	}
-	return best, nil
+	return "", errNoBackend
+}
+
+// ready is whether the node has reported that the pod is ready.
+func (p *Pod) ready() bool {
+	return slices.ContainsFunc(p.object.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // targetPort is the port of the pod that a port of a Service stands for.
