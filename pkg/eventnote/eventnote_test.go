@@ -12,6 +12,8 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 )
@@ -38,4 +40,14 @@ var _ = Describe("Notes of events", func() {
 		Entry("too many", slices.Repeat([]string{strings.Repeat("x", 300)}, 4), strings.Repeat("x", 300)+" and 3 more"),
 		Entry("one that is too long", []string{strings.Repeat("x", 600), "b"}, strings.Repeat("x", 600)+" and 1 more"),
 	)
+
+	It("should be written for each site with an action of its own", func() {
+		recorder := events.NewFakeRecorder(2)
+		writer := eventnote.Writer{EventRecorder: recorder}
+		writer.Warn(&corev1.Pod{}, "SiteFailed", eventnote.OnSite("Reconcile", "cloud"), "%d %s", 100, strings.Repeat("%", 1000))
+		writer.Tell(&corev1.Pod{}, "SiteReady", "Reconcile", "%s", "100%")
+		Expect(recorder.Events).To(Receive(And(HavePrefix("Warning SiteFailed 100 %%%"), HaveSuffix("…"))))
+		Expect(recorder.Events).To(Receive(Equal("Normal SiteReady 100%")))
+		Expect(eventnote.OnSite("Reconcile", "cloud")).NotTo(Equal(eventnote.OnSite("Reconcile", "racks")))
+	})
 })

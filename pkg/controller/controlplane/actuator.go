@@ -13,13 +13,13 @@ import (
 	"github.com/gardener/gardener/extensions/pkg/util"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"github.com/go-logr/logr"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/imagevector"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -28,9 +28,9 @@ import (
 type actuator struct {
 	controlplane.Actuator
 
-	client   client.Client
-	recorder events.EventRecorder
-	planner  *planner
+	client  client.Client
+	events  eventnote.Writer
+	planner *planner
 }
 
 // NewActuator returns an actuator for ControlPlanes with sites of the platforms.
@@ -45,7 +45,7 @@ func NewActuator(mgr manager.Manager, platforms platform.Registry[platform.Contr
 	return &actuator{
 		Actuator: generic,
 		client:   mgr.GetClient(),
-		recorder: mgr.GetEventRecorder(v1alpha1.ExtensionName + "-controlplane"),
+		events:   eventnote.Writer{EventRecorder: mgr.GetEventRecorder(v1alpha1.ExtensionName + "-controlplane")},
 		planner:  &planner{reader: mgr.GetAPIReader(), platforms: platforms},
 	}, nil
 }
@@ -98,7 +98,7 @@ func (a *actuator) remove(ctx context.Context, log logr.Logger, cp *extensionsv1
 	p, err := a.planner.plan(ctx, cp, cluster)
 	if err != nil {
 		log.Error(err, "The configuration stays as it is until it is removed")
-		a.warn(cp, reasonConfigurationStays, actionDelete, "The configuration stays as it is until it is removed: %v", err)
+		a.events.Warn(cp, reasonConfigurationStays, actionDelete, "The configuration stays as it is until it is removed: %v", err)
 	} else {
 		ctx = withPlan(ctx, p)
 	}

@@ -6,12 +6,10 @@ package controlplane
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -27,32 +25,23 @@ const (
 	actionDelete             = "Delete"
 )
 
-// onSite returns the action of an event about one site. The recorder makes one event of those with equal reasons and actions.
-func onSite(action, name string) string {
-	return action + "-" + name
-}
-
-func (a *actuator) warn(cp *extensionsv1alpha1.ControlPlane, reason, action, format string, args ...any) {
-	a.recorder.Eventf(cp, nil, corev1.EventTypeWarning, reason, action, "%s", eventnote.Shorten(fmt.Sprintf(format, args...)))
-}
-
 // warnOfSites tells of each site why there is no plan, and of what is wrong beside them.
 func (a *actuator) warnOfSites(cp *extensionsv1alpha1.ControlPlane, err error) {
 	failures := map[string][]error{}
 	collectFailures(err, failures)
 	for _, site := range slices.Sorted(maps.Keys(failures)) {
-		reason, action, failure := reasonSiteFailed, onSite(actionReconcile, site), errors.Join(failures[site]...)
+		reason, action, failure := reasonSiteFailed, eventnote.OnSite(actionReconcile, site), errors.Join(failures[site]...)
 		if site == "" {
 			reason, action = reasonControlPlaneFailed, actionReconcile
 		}
-		a.warn(cp, reason, action, "%v", failure)
+		a.events.Warn(cp, reason, action, "%v", failure)
 	}
 }
 
 // warnOfLeftOut tells of the sites that nothing is deployed for.
 func (a *actuator) warnOfLeftOut(cp *extensionsv1alpha1.ControlPlane, p *plan) {
 	for _, name := range p.leftOut {
-		a.warn(cp, reasonSiteLeftOut, onSite(actionReconcile, name),
+		a.events.Warn(cp, reasonSiteLeftOut, eventnote.OnSite(actionReconcile, name),
 			"site %q has no cloud controllers yet: it is not in the status of the Infrastructure, and has no machines", name)
 	}
 }

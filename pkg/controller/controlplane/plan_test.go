@@ -21,6 +21,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -240,7 +241,7 @@ var _ = Describe("What a shoot gets", func() {
 			p := f.planner()
 			generic = &genericActuator{}
 			recorder = events.NewFakeRecorder(10)
-			a = &actuator{Actuator: generic, client: f.client, recorder: recorder, planner: p}
+			a = &actuator{Actuator: generic, client: f.client, events: eventnote.Writer{EventRecorder: recorder}, planner: p}
 		}
 
 		It("should remember what is deployed before it is", func(ctx SpecContext) {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -31,7 +32,7 @@ type actuator struct {
 	client client.Client
 	// reader asks the API server.
 	reader        client.Reader
-	recorder      events.EventRecorder
+	events        eventnote.Writer
 	clock         clock.Clock
 	platforms     platform.Registry[platform.Infrastructure]
 	siteTimeout   time.Duration
@@ -41,7 +42,7 @@ type actuator struct {
 // NewActuator returns the actuator for Infrastructures of type hybrid. The reader has no cache.
 func NewActuator(c client.Client, reader client.Reader, recorder events.EventRecorder, platforms platform.Registry[platform.Infrastructure]) infrastructure.Actuator {
 	return &actuator{
-		client: c, reader: reader, recorder: recorder, clock: clock.RealClock{}, platforms: platforms,
+		client: c, reader: reader, events: eventnote.Writer{EventRecorder: recorder}, clock: clock.RealClock{}, platforms: platforms,
 		siteTimeout: siteTimeout, lookUpTimeout: lookUpTimeout,
 	}
 }

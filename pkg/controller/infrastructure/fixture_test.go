@@ -26,6 +26,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
@@ -236,7 +237,7 @@ func (f *fixture) start(ctx context.Context) {
 	f.actuator = &actuator{
 		client:        f.client,
 		reader:        f.client,
-		recorder:      f.recorder,
+		events:        eventnote.Writer{EventRecorder: f.recorder},
 		clock:         testing.NewFakeClock(time.Now()),
 		platforms:     platform.Registry[platform.Infrastructure]{v1alpha1.PlatformOpenStack: f.platform},
 		siteTimeout:   time.Minute,

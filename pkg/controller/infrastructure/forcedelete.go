@@ -114,5 +114,5 @@ func (a *actuator) tellOrphans(log logr.Logger, infra *extensionsv1alpha1.Infras
 		}
 	}
 	log.Info("Force deletion leaves objects behind", "site", name, "orphans", orphans)
-	a.warn(infra, reasonOrphansLeft, onSite(actionDelete, name), "site %q: %d left behind: %s", name, len(orphans), eventnote.List(texts))
+	a.events.Warn(infra, reasonOrphansLeft, eventnote.OnSite(actionDelete, name), "site %q: %d left behind: %s", name, len(orphans), eventnote.List(texts))
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -53,7 +54,7 @@ func (a *actuator) lookForMistakes(ctx context.Context, log logr.Logger, part pl
 		}
 	}
 	if warnings = append(warnings, findings.Warnings...); len(warnings) > 0 {
-		a.warn(l.infra, reasonSiteWarning, onSite(actionLookUp, l.site.Name), "%s", strings.Join(warnings, "; "))
+		a.events.Warn(l.infra, reasonSiteWarning, eventnote.OnSite(actionLookUp, l.site.Name), "%s", strings.Join(warnings, "; "))
 	}
 	mistakes := findings.Err()
 	switch {

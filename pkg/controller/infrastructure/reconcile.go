@@ -16,6 +16,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -71,7 +72,7 @@ func (a *actuator) reconcile(ctx context.Context, log logr.Logger, infra *extens
 		}
 		status.Validated = l.validated
 		if earlier == nil {
-			a.tell(infra, reasonSiteReady, onSite(actionReconcile, s.Name), "site %q is ready for machines", s.Name)
+			a.events.Tell(infra, reasonSiteReady, eventnote.OnSite(actionReconcile, s.Name), "site %q is ready for machines", s.Name)
 		}
 		return writer.writeResult(ctx, result, status)
 	})
@@ -100,7 +101,7 @@ func (a *actuator) forEach(ctx context.Context, log logr.Logger, infra *extensio
 		if err := do(ctx, s); err != nil {
 			errs[i] = platform.InSite(s.Name, err)
 			log.Error(err, "Site failed", "site", s.Name, "class", platform.ClassOf(err))
-			a.warn(infra, reasonSiteFailed, onSite(actionReconcile, s.Name), "%v", errs[i])
+			a.events.Warn(infra, reasonSiteFailed, eventnote.OnSite(actionReconcile, s.Name), "%v", errs[i])
 		}
 	})
 	return errs

@@ -75,7 +75,7 @@ func (r *removals) remove(ctx context.Context, s *site.Site, writer *statusWrite
 	if err := r.deleteSite(ctx, s, writer); err != nil {
 		return err
 	}
-	r.tell(r.infra, reasonSiteDeleted, onSite(actionDelete, s.Name), "site %q is deleted", s.Name)
+	r.events.Tell(r.infra, reasonSiteDeleted, eventnote.OnSite(actionDelete, s.Name), "site %q is deleted", s.Name)
 	return nil
 }
 
@@ -146,7 +146,7 @@ func (r *removals) report(ctx context.Context, writer *statusWriter) error {
 	}
 	slices.Sort(r.waiting)
 	message := strings.Join(r.waiting, "; ")
-	r.tell(r.infra, reasonSiteInUse, actionDelete, "%s", message)
+	r.events.Tell(r.infra, reasonSiteInUse, actionDelete, "%s", message)
 	condition := v1beta1helper.GetOrInitConditionWithClock(r.clock, r.infra.Status.Conditions, ConditionRemovedSitesDeleted)
 	condition = v1beta1helper.UpdatedConditionWithClock(r.clock, condition, gardencorev1beta1.ConditionFalse, "MachinesLeft", message)
 	return writer.writeCondition(ctx, ConditionRemovedSitesDeleted, &condition)
