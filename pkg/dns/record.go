@@ -188,3 +188,14 @@ func isName(name string, wildcard bool) bool {
 	}
 	return true
 }
+
+// Accepted returns what err means after the service accepted the record: it never says that nothing was written, as the class of a refused
+// look or of an answer with a wrong signature would. but says what failed.
+func (r Record) Accepted(service, but string, err error) error {
+	switch platform.ClassOf(err) {
+	case platform.ClassTransient, platform.ClassConflict:
+		return err
+	default:
+		return platform.NewError(platform.ClassTransient, "%s accepted record %s of type %s, but %s: %s", service, r.Name, r.Type, but, err.Error())
+	}
+}

@@ -49,7 +49,7 @@ func (p *provider) Ensure(ctx context.Context, zone string, record dns.Record, k
 	update.Insert(rrs)
 	answer, err := connection.ask(ctx, update)
 	if answer != nil && answer.Rcode == mdns.RcodeSuccess && err != nil {
-		return connection.afterUpdate(record, "but its answer cannot be trusted", err)
+		return record.Accepted("DNS server "+p.server, "its answer cannot be trusted", err)
 	}
 	if err != nil {
 		return err
@@ -57,18 +57,7 @@ func (p *provider) Ensure(ctx context.Context, zone string, record dns.Record, k
 	if err := p.classify(answer, "an update of zone "+zone); err != nil {
 		return err
 	}
-	return connection.afterUpdate(record, "but cannot be asked for it", connection.await(ctx, record))
-}
-
-// afterUpdate returns what err means after an update was accepted: it never says that nothing was written, as the class of a refused query
-// or of an answer with a wrong signature would.
-func (c *connection) afterUpdate(record dns.Record, but string, err error) error {
-	switch platform.ClassOf(err) {
-	case platform.ClassTransient, platform.ClassConflict:
-		return err
-	default:
-		return platform.NewError(platform.ClassTransient, "DNS server %s accepted record %s of type %s, %s: %s", c.server, record.Name, record.Type, but, err.Error())
-	}
+	return record.Accepted("DNS server "+p.server, "cannot be asked for it", connection.await(ctx, record))
 }
 
 // reachable returns an error if a record of the name in the zone would be answered by nobody, because the name is in a zone below.

@@ -59,18 +59,7 @@ func (p *provider) ensure(ctx context.Context, zone string, record dns.Record) e
 	if err != nil {
 		return client.Classify(err)
 	}
-	return afterWrite(record, p.await(ctx, zone, set))
-}
-
-// afterWrite returns what err means after a record was accepted: it never says that nothing was written, as the class of a refused look
-// would.
-func afterWrite(record dns.Record, err error) error {
-	switch platform.ClassOf(err) {
-	case platform.ClassTransient, platform.ClassConflict:
-		return err
-	default:
-		return platform.NewError(platform.ClassTransient, "Designate accepted record %s of type %s, but cannot be asked for it: %s", record.Name, record.Type, err.Error())
-	}
+	return record.Accepted("Designate", "cannot be asked for it", p.await(ctx, zone, set))
 }
 
 // Delete implements dns.Provider.
