@@ -86,8 +86,9 @@ var _ = Describe("Charts", func() {
 			It("should be what the apiserver takes", func(ctx SpecContext) {
 				namespace(ctx, m.namespace)
 				for _, o := range objects {
-					err := apiServer.Create(ctx, o, client.FieldValidation(metav1.FieldValidationStrict), client.DryRunAll)
+					err := apiServer.Create(ctx, o, client.FieldValidation(metav1.FieldValidationStrict))
 					Expect(err).NotTo(HaveOccurred(), "%s %s", o.GetKind(), o.GetName())
+					DeferCleanup(func(ctx SpecContext) { Expect(apiServer.Delete(ctx, o)).To(Succeed()) })
 				}
 			})
 
