@@ -6,6 +6,8 @@ package sitehealth
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
 var (
@@ -13,12 +15,16 @@ var (
 		"1 if a site answers a shoot and its quotas are not used up, 0 with the reason if not.", []string{"shoot_namespace", "site", "reason"}, nil)
 	siteQuota = prometheus.NewDesc("hybrid_site_quota",
 		"Quotas of the account of a shoot on a site, and how much of them is used; memory in bytes.", []string{"shoot_namespace", "site", "resource", "state"}, nil)
+	siteCapacity = prometheus.NewDesc("hybrid_site_capacity",
+		"What a zone of a site has for all who use it, and how much of it is free; memory and storage in bytes.",
+		[]string{"shoot_namespace", "site", "zone", "resource", "state"}, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (p *probers) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- siteAvailable
 	descriptions <- siteQuota
+	descriptions <- siteCapacity
 }
 
 // Collect implements prometheus.Collector.
@@ -36,11 +42,21 @@ func (p *probers) Collect(metrics chan<- prometheus.Metric) {
 				value = 0
 			}
 			metrics <- prometheus.MustNewConstMetric(siteAvailable, prometheus.GaugeValue, value, infra.Namespace, name, reasonOf(last.err))
-			for _, quota := range last.quotas {
-				resource := string(quota.Resource)
-				metrics <- prometheus.MustNewConstMetric(siteQuota, prometheus.GaugeValue, quota.Limit, infra.Namespace, name, resource, "limit")
-				metrics <- prometheus.MustNewConstMetric(siteQuota, prometheus.GaugeValue, quota.Used, infra.Namespace, name, resource, "used")
-			}
+			collectRoom(metrics, infra.Namespace, name, last.room)
 		}
+	}
+}
+
+func collectRoom(metrics chan<- prometheus.Metric, namespace, name string, room platform.Room) {
+	tell := func(description *prometheus.Desc, value float64, labels ...string) {
+		metrics <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, value, append([]string{namespace, name}, labels...)...)
+	}
+	for _, quota := range room.Quotas {
+		tell(siteQuota, quota.Limit, string(quota.Resource), "limit")
+		tell(siteQuota, quota.Used, string(quota.Resource), "used")
+	}
+	for _, capacity := range room.Capacities {
+		tell(siteCapacity, capacity.Total, capacity.Zone, string(capacity.Resource), "total")
+		tell(siteCapacity, capacity.Free, capacity.Zone, string(capacity.Resource), "free")
 	}
 }

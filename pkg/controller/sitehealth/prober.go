@@ -38,8 +38,8 @@ type answer struct {
 	err error
 	// since is when the site first answered this.
 	since time.Time
-	// quotas are those that the site told with it.
-	quotas []platform.Quota
+	// room is what the site told of it, too.
+	room platform.Room
 }
 
 // prober asks one site with given credentials again and again.
@@ -61,11 +61,11 @@ type prober struct {
 func (p *prober) run(ctx context.Context) {
 	for {
 		asked := time.Now()
-		quotas, err := p.ask(ctx)
+		room, err := p.ask(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		p.hear(quotas, err)
+		p.hear(room, err)
 		pause := p.timing.interval
 		if platform.ClassOf(err) == platform.ClassUnauthenticated {
 			pause = p.timing.refused
@@ -79,22 +79,22 @@ func (p *prober) run(ctx context.Context) {
 }
 
 // ask returns when the site answered, or when the time for that is over. A platform that does not obey its context is left alone.
-func (p *prober) ask(ctx context.Context) ([]platform.Quota, error) {
+func (p *prober) ask(ctx context.Context) (platform.Room, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.timing.timeout)
 	defer cancel()
 	heard := make(chan answer, 1)
 	go func() {
-		quotas, err := p.part.Probe(ctx, p.site)
-		heard <- answer{quotas: quotas, err: err}
+		room, err := p.part.Probe(ctx, p.site)
+		heard <- answer{room: room, err: err}
 	}()
 	select {
 	case said := <-heard:
 		if said.err != nil && ctx.Err() != nil {
-			return nil, p.silent()
+			return platform.Room{}, p.silent()
 		}
-		return said.quotas, said.err
+		return said.room, said.err
 	case <-ctx.Done():
-		return nil, p.silent()
+		return platform.Room{}, p.silent()
 	}
 }
 
@@ -103,13 +103,13 @@ func (p *prober) silent() error {
 }
 
 // hear remembers the answer and tells those who want to know if something else is wrong than before. Quotas alone are not told.
-func (p *prober) hear(quotas []platform.Quota, err error) {
+func (p *prober) hear(room platform.Room, err error) {
 	p.mutex.Lock()
 	same := p.answered && message(err) == message(p.answer.err)
 	if !same {
 		p.answered, p.answer = true, answer{err: err, since: time.Now()}
 	}
-	p.answer.quotas = quotas
+	p.answer.room = room
 	infrastructures := slices.Collect(maps.Keys(p.infrastructures))
 	p.mutex.Unlock()
 	if same {

@@ -26,12 +26,12 @@ import (
 type playedSites struct {
 	mutex   sync.Mutex
 	answers map[string]error
-	quotas  []platform.Quota
+	room    platform.Room
 	asked   map[string]int
 	hanging map[string]bool
 }
 
-func (p *playedSites) Probe(ctx context.Context, s *site.Site) ([]platform.Quota, error) {
+func (p *playedSites) Probe(ctx context.Context, s *site.Site) (platform.Room, error) {
 	name := s.Name + "/" + s.Credentials["token"]
 	p.mutex.Lock()
 	p.asked[name]++
@@ -39,9 +39,9 @@ func (p *playedSites) Probe(ctx context.Context, s *site.Site) ([]platform.Quota
 	p.mutex.Unlock()
 	if hangs {
 		<-ctx.Done()
-		return nil, ctx.Err()
+		return platform.Room{}, ctx.Err()
 	}
-	return p.quotas, answer
+	return p.room, answer
 }
 
 func (p *playedSites) say(name string, err error) {
@@ -161,7 +161,10 @@ var _ = Describe("Probers", func() {
 	})
 
 	It("has metrics", func() {
-		played.quotas = []platform.Quota{{Resource: platform.ResourceCores, Used: 10, Limit: 10}}
+		played.room = platform.Room{
+			Quotas:     []platform.Quota{{Resource: platform.ResourceCores, Used: 10, Limit: 10}},
+			Capacities: []platform.Capacity{{Zone: "north", Resource: platform.ResourceCPU, Total: 3e9, Free: 1e9}},
+		}
 		played.say("racks/1", in("racks", platform.ClassQuota, "full"))
 		asking.set(a, []site.Site{newSite("racks", "1"), newSite("hall", "1")})
 		Eventually(answer(a, "racks")).Should(HaveOccurred())
@@ -171,6 +174,12 @@ var _ = Describe("Probers", func() {
 # TYPE hybrid_site_available gauge
 hybrid_site_available{reason="SiteAvailable",shoot_namespace="shoot--p--a",site="hall"} 1
 hybrid_site_available{reason="SiteQuotaUsedUp",shoot_namespace="shoot--p--a",site="racks"} 0
+# HELP hybrid_site_capacity What a zone of a site has for all who use it, and how much of it is free; memory and storage in bytes.
+# TYPE hybrid_site_capacity gauge
+hybrid_site_capacity{resource="cpu_hertz",shoot_namespace="shoot--p--a",site="hall",state="free",zone="north"} 1e+09
+hybrid_site_capacity{resource="cpu_hertz",shoot_namespace="shoot--p--a",site="hall",state="total",zone="north"} 3e+09
+hybrid_site_capacity{resource="cpu_hertz",shoot_namespace="shoot--p--a",site="racks",state="free",zone="north"} 1e+09
+hybrid_site_capacity{resource="cpu_hertz",shoot_namespace="shoot--p--a",site="racks",state="total",zone="north"} 3e+09
 # HELP hybrid_site_quota Quotas of the account of a shoot on a site, and how much of them is used; memory in bytes.
 # TYPE hybrid_site_quota gauge
 hybrid_site_quota{resource="cores",shoot_namespace="shoot--p--a",site="hall",state="limit"} 10

@@ -6,6 +6,7 @@ package sitehealth
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -13,5 +14,6 @@ import (
 
 func TestSiteHealth(t *testing.T) {
 	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(10 * time.Second) // on a busy machine
 	RunSpecs(t, "Site Health Suite")
 }

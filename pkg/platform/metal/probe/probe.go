@@ -27,8 +27,8 @@ func New(sessions *client.Sessions, open inventory.Opener) platform.Probe {
 
 // Probe implements platform.Probe. The inventory lists one host or server claim of its namespace, and of that only the metadata.
 // Whether hosts are free is asked where one is wanted.
-func (p *probe) Probe(ctx context.Context, s *site.Site) ([]platform.Quota, error) {
-	return nil, platform.InSite(s.Name, p.probe(ctx, s))
+func (p *probe) Probe(ctx context.Context, s *site.Site) (platform.Room, error) {
+	return platform.Room{}, platform.InSite(s.Name, p.probe(ctx, s))
 }
 
 func (p *probe) probe(ctx context.Context, s *site.Site) error {

@@ -29,12 +29,12 @@ func New(sessions *client.Sessions) platform.Probe {
 }
 
 // Probe implements platform.Probe. The compute API tells the quotas of the project, and what of them is used, in one answer.
-func (p *probe) Probe(ctx context.Context, s *site.Site) ([]platform.Quota, error) {
+func (p *probe) Probe(ctx context.Context, s *site.Site) (platform.Room, error) {
 	absolute, err := p.limits(ctx, s)
 	if err != nil {
-		return nil, platform.InSite(s.Name, err)
+		return platform.Room{}, platform.InSite(s.Name, err)
 	}
-	return quotasOf(absolute), platform.InSite(s.Name, usedUp(absolute))
+	return platform.Room{Quotas: quotasOf(absolute)}, platform.InSite(s.Name, usedUp(absolute))
 }
 
 func (p *probe) limits(ctx context.Context, s *site.Site) (*limits.Absolute, error) {

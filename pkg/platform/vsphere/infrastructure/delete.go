@@ -6,8 +6,8 @@ package infrastructure
 
 import (
 	"context"
+	"path"
 	"slices"
-	"strings"
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/property"
@@ -145,13 +145,10 @@ func (f *flow) namedLikeOurs(ctx context.Context) ([]types.ManagedObjectReferenc
 		if z.VSphere == nil {
 			continue
 		}
-		datacenter := orDefault(z.VSphere.Datacenter, profile.Datacenter)
-		places := map[string]inventory.Kind{
-			inventory.Folder.Path(datacenter, profile.Folder) + "/" + f.owner.Name(): inventory.Folder,
-		}
+		named := inventory.Zone{Site: profile, Zone: z.VSphere}
+		places := map[string]inventory.Kind{path.Join(named.Folder(), f.owner.Name()): inventory.Folder}
 		if profile.ResourcePools != nil {
-			pool := inventory.RootPool(inventory.ComputeCluster.Path(datacenter, z.VSphere.ComputeCluster))
-			places[strings.TrimSuffix(pool+"/"+z.VSphere.ResourcePool, "/")+"/"+f.owner.Name()] = inventory.ResourcePool
+			places[path.Join(named.ResourcePool(), f.owner.Name())] = inventory.ResourcePool
 		}
 		for place, kind := range places {
 			found, err := inventory.Lookup(ctx, f.vim, kind, place)

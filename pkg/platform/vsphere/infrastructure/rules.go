@@ -38,8 +38,8 @@ func (f *flow) rules(ctx context.Context) ([]ownedRule, error) {
 		if z.VSphere == nil {
 			continue
 		}
-		datacenter := orDefault(z.VSphere.Datacenter, f.site.Profile.VSphere.Datacenter)
-		cluster, err := inventory.Lookup(ctx, f.vim, inventory.ComputeCluster, inventory.ComputeCluster.Path(datacenter, z.VSphere.ComputeCluster))
+		named := inventory.Zone{Site: f.site.Profile.VSphere, Zone: z.VSphere}
+		cluster, err := inventory.Lookup(ctx, f.vim, inventory.ComputeCluster, named.ComputeCluster())
 		if err != nil {
 			return nil, err
 		}

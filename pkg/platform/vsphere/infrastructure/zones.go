@@ -50,15 +50,13 @@ func (f *flow) findZones(ctx context.Context) ([]zone, error) {
 
 func (f *flow) findZone(ctx context.Context, z *v1alpha1.SiteZone) (*zone, error) {
 	var (
-		profile        = f.site.Profile.VSphere
-		datacenterName = orDefault(z.VSphere.Datacenter, profile.Datacenter)
-		clusterPath    = inventory.ComputeCluster.Path(datacenterName, z.VSphere.ComputeCluster)
-		found          = &zone{
+		named = inventory.Zone{Site: f.site.Profile.VSphere, Zone: z.VSphere}
+		found = &zone{
 			name:           z.Name,
 			topologyTag:    z.VSphere.TopologyTag,
-			datacenterPath: inventory.Datacenter.Path("", datacenterName),
-			poolPath:       inventory.RootPool(clusterPath),
-			parentPath:     inventory.Folder.Path(datacenterName, profile.Folder),
+			datacenterPath: inventory.Datacenter.Path("", named.Datacenter()),
+			poolPath:       named.ResourcePool(),
+			parentPath:     named.Folder(),
 		}
 		errs []error
 		find = func(into *types.ManagedObjectReference, kind inventory.Kind, path string) {
@@ -70,16 +68,13 @@ func (f *flow) findZone(ctx context.Context, z *v1alpha1.SiteZone) (*zone, error
 	if find(&found.datacenter, inventory.Datacenter, found.datacenterPath); errs[0] != nil {
 		return nil, errs[0]
 	}
-	if z.VSphere.ResourcePool != "" {
-		found.poolPath += "/" + z.VSphere.ResourcePool
-	}
-	find(&found.cluster, inventory.ComputeCluster, clusterPath)
+	find(&found.cluster, inventory.ComputeCluster, named.ComputeCluster())
 	find(&found.resourcePool, inventory.ResourcePool, found.poolPath)
-	find(&found.network, inventory.Network, inventory.Network.Path(datacenterName, f.networkName(z)))
+	find(&found.network, inventory.Network, inventory.Network.Path(named.Datacenter(), f.networkName(z)))
 	find(&found.parent, inventory.Folder, found.parentPath)
-	if name := z.VSphere.Datastore; name != "" {
+	if path := named.Datastore(); path != "" {
 		found.datastore = &types.ManagedObjectReference{}
-		find(found.datastore, inventory.Datastore, inventory.Datastore.Path(datacenterName, name))
+		find(found.datastore, inventory.Datastore, path)
 	}
 	if name := z.VSphere.StoragePolicy; name != "" {
 		id, err := f.session.StoragePolicyID(ctx, name)
@@ -112,11 +107,4 @@ func (z *zone) status(folder v1alpha1.VSphereObject, pool types.ManagedObjectRef
 		status.Datastore = z.datastore.Value
 	}
 	return status
-}
-
-func orDefault(value, fallback string) string {
-	if value == "" {
-		return fallback
-	}
-	return value
 }

@@ -54,11 +54,6 @@ func (k Kind) Path(datacenter, name string) string {
 	return path.Join(Datacenter.Path("", datacenter), k.folder, name)
 }
 
-// RootPool returns the inventory path of the resource pool that a cluster always has.
-func RootPool(cluster string) string {
-	return path.Join(cluster, "Resources")
-}
-
 // Find returns the object of the kind with the inventory path, in one request. The error's class is ClassConfiguration if there
 // is none.
 func Find(ctx context.Context, c *vim25.Client, kind Kind, inventoryPath string) (types.ManagedObjectReference, error) {

@@ -2,11 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package probe asks vCenters for their time.
+// Package probe asks vCenters for what is free in the zones of a site.
 package probe
 
 import (
 	"context"
+	"slices"
 
 	"github.com/vmware/govmomi/vim25/methods"
 
@@ -25,14 +26,27 @@ func New(sessions *client.Sessions) platform.Probe {
 	return &probe{sessions: sessions}
 }
 
-// Probe implements platform.Probe. The vCenter tells its time to whoever is logged in, and nothing of what is free.
-func (p *probe) Probe(ctx context.Context, s *site.Site) ([]platform.Quota, error) {
+// Probe implements platform.Probe. One request asks for the resource pools and datastores of all zones, whose names are looked up once an
+// hour. That something is not there or not to be seen is for the Infrastructure to say.
+func (p *probe) Probe(ctx context.Context, s *site.Site) (platform.Room, error) {
+	capacities, err := p.ask(ctx, s)
+	return platform.Room{Capacities: capacities}, platform.InSite(s.Name, err)
+}
+
+func (p *probe) ask(ctx context.Context, s *site.Site) ([]platform.Capacity, error) {
 	session, err := p.sessions.Get(ctx, s.Name, connectionOf(s), s.Credentials)
 	if err != nil {
-		return nil, platform.InSite(s.Name, err)
+		return nil, err
 	}
-	_, err = methods.GetCurrentTime(ctx, session.VIM())
-	return nil, platform.InSite(s.Name, client.Classify(err))
+	zones, err := placesOf(ctx, session, s.Profile)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(zones, func(z zone) bool { return len(z.places) > 0 }) {
+		_, err := methods.GetCurrentTime(ctx, session.VIM()) // it tells whoever is logged in
+		return nil, client.Classify(err)
+	}
+	return capacitiesOf(ctx, session, zones)
 }
 
 func connectionOf(s *site.Site) v1alpha1.VSphereConnection {

@@ -9,6 +9,12 @@ import (
 	"time"
 )
 
+// What is used of each resource pool that a cluster has from the beginning.
+const (
+	UsedMHz = 121
+	UsedMiB = 61
+)
+
 // Ready is what the process writes into a file when it serves.
 type Ready struct {
 	// Address is the host:port of the vCenter.

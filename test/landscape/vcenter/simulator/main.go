@@ -23,7 +23,9 @@ import (
 	_ "github.com/vmware/govmomi/cns/simulator"
 	_ "github.com/vmware/govmomi/pbm/simulator"
 	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/simulator/esx"
 	_ "github.com/vmware/govmomi/vapi/simulator"
+	"github.com/vmware/govmomi/vim25/types"
 	_ "github.com/vmware/govmomi/vslm/simulator"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/control"
@@ -119,8 +121,11 @@ func writeReady(path string, ready control.Ready) error {
 	return os.Rename(path+".new", path)
 }
 
-// newModel has two datacenters with two clusters each.
+// newModel has two datacenters with two clusters each, of whose resource pools a little is used.
 func newModel() *simulator.Model {
+	esx.ResourcePool.Summary.GetResourcePoolSummary().QuickStats = &types.ResourcePoolQuickStats{
+		OverallCpuUsage: control.UsedMHz, HostMemoryUsage: control.UsedMiB,
+	}
 	model := simulator.VPX()
 	model.Datacenter, model.Cluster, model.ClusterHost, model.Host = 2, 2, 3, 0
 	model.Datastore, model.Portgroup, model.Machine = 2, 2, 1
