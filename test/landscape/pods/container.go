@@ -19,6 +19,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/kubelets"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/podspec"
 )
 
 const probeTimeout = time.Second
@@ -62,15 +63,15 @@ func (n *Node) runContainer(ctx context.Context, p *pod, spec *corev1.Container,
 
 // process makes the process of a container.
 func (n *Node) process(ctx context.Context, p *pod, spec *corev1.Container, program *Program) (*landscape.Process, error) {
-	variables, err := n.environment(ctx, p.object, spec)
-	if err != nil {
+	variables := map[string]string{}
+	if err := n.source().Environment(ctx, spec, func(path string) (string, error) { return field(p.object, path) }, variables); err != nil {
 		return nil, err
 	}
 	mounts := p.mounts(spec)
 	local := func(text string) string { return rewritePort(rewritePaths(text, mounts), p.ports) }
 	var args, env []string
 	for _, arg := range slices.Concat(spec.Command[min(1, len(spec.Command)):], spec.Args) {
-		args = append(args, local(expand(arg, variables)))
+		args = append(args, local(podspec.Expand(arg, variables)))
 	}
 	for name, value := range variables {
 		env = append(env, name+"="+local(value))

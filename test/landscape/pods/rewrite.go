@@ -67,15 +67,3 @@ func rewritePort(text string, ports map[int32]int) string {
 		return found
 	})
 }
-
-var variable = regexp.MustCompile(`\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)`)
-
-// expand replaces $(NAME) by environment variables of the container.
-func expand(text string, env map[string]string) string {
-	return variable.ReplaceAllStringFunc(text, func(found string) string {
-		if value, ok := env[found[2:len(found)-1]]; ok {
-			return value
-		}
-		return found
-	})
-}

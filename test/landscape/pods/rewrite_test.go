@@ -38,10 +38,6 @@ var _ = Describe("Rewriting", func() {
 		Entry("not a part of a name", "name-8080", "name-8080"),
 		Entry("not numbers that are too large", "99999999999", "99999999999"),
 	)
-
-	It("should expand variables of the container alone", func() {
-		Expect(expand("$(A)-$(B)-$C", map[string]string{"A": "1"})).To(Equal("1-$(B)-$C"))
-	})
 })
 
 var _ = Describe("Folder", func() {

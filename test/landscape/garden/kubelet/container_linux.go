@@ -21,6 +21,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/kubelets"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/podspec"
 )
 
 const (
@@ -90,7 +91,7 @@ func (k *Kubelet) process(ctx context.Context, p *Pod, spec *corev1.Container, p
 	}
 	var args []string
 	for _, arg := range slices.Concat(spec.Command[min(1, len(spec.Command)):], spec.Args) {
-		args = append(args, expand(arg, env))
+		args = append(args, podspec.Expand(arg, env))
 	}
 	args = append(args, program.Args...)
 	s := &sandbox{pod: p, spec: spec, program: program, hosts: k.hostsFile(p.key.Namespace), env: env}

@@ -9,7 +9,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,37 +26,8 @@ func (k *Kubelet) environment(ctx context.Context, p *Pod, spec *corev1.Containe
 		"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOSTNAME": p.key.Name,
 		"KUBERNETES_SERVICE_HOST": kubernetes.Spec.ClusterIP, "KUBERNETES_SERVICE_PORT": "443",
 	}
-	for _, e := range spec.Env {
-		value, err := k.environmentValue(ctx, p, spec, e)
-		if err != nil {
-			return nil, fmt.Errorf("environment variable %s: %w", e.Name, err)
-		}
-		env[e.Name] = expand(value, env)
-	}
-	return env, nil
-}
-
-func (k *Kubelet) environmentValue(ctx context.Context, p *Pod, spec *corev1.Container, e corev1.EnvVar) (string, error) {
-	if e.ValueFrom == nil {
-		return e.Value, nil
-	}
-	var (
-		files map[string][]byte
-		err   error
-	)
-	switch from := e.ValueFrom; {
-	case from.FieldRef != nil:
-		return p.field(k, from.FieldRef.FieldPath)
-	case from.ResourceFieldRef != nil:
-		return resourceOf(spec, from.ResourceFieldRef.Resource)
-	case from.SecretKeyRef != nil:
-		files, err = k.secretFiles(ctx, p, from.SecretKeyRef.Name, []corev1.KeyToPath{{Key: from.SecretKeyRef.Key, Path: e.Name}}, from.SecretKeyRef.Optional)
-	case from.ConfigMapKeyRef != nil:
-		files, err = k.configMapFiles(ctx, p, from.ConfigMapKeyRef.Name, []corev1.KeyToPath{{Key: from.ConfigMapKeyRef.Key, Path: e.Name}}, from.ConfigMapKeyRef.Optional)
-	default:
-		return "", fmt.Errorf("sources of this kind are not played: %s", from.String())
-	}
-	return string(files[e.Name]), err
+	field := func(path string) (string, error) { return p.field(k, path) }
+	return env, k.source(p).Environment(ctx, spec, field, env)
 }
 
 // field returns a field of the pod.
@@ -77,29 +47,6 @@ func (p *Pod) field(k *Kubelet, path string) (string, error) {
 		return "", fmt.Errorf("field %s is not played", path)
 	}
 	return value, nil
-}
-
-func resourceOf(spec *corev1.Container, name string) (string, error) {
-	for kind, list := range map[string]corev1.ResourceList{"requests.": spec.Resources.Requests, "limits.": spec.Resources.Limits} {
-		for resource, quantity := range list {
-			if name == kind+string(resource) {
-				return fmt.Sprint(quantity.Value()), nil
-			}
-		}
-	}
-	return "", fmt.Errorf("the container has no %s", name)
-}
-
-var variable = regexp.MustCompile(`\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)`)
-
-// expand replaces $(NAME) by environment variables of the container.
-func expand(text string, env map[string]string) string {
-	return variable.ReplaceAllStringFunc(text, func(found string) string {
-		if value, ok := env[found[2:len(found)-1]]; ok {
-			return value
-		}
-		return found
-	})
 }
 
 // ignoreConflict returns nil if the error is that something was changed meanwhile.

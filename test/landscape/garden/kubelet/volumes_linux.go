@@ -15,9 +15,9 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/podspec"
 )
 
 // tokenLifetime is that of a token whose volume does not say it, in seconds.
@@ -74,9 +74,9 @@ func (k *Kubelet) volumeFiles(ctx context.Context, p *Pod, v *volume, source cor
 	case source.EmptyDir != nil, source.HostPath != nil:
 		return nil, nil
 	case source.Secret != nil:
-		return k.secretFiles(ctx, p, source.Secret.SecretName, source.Secret.Items, source.Secret.Optional)
+		return k.source(p).Secret(ctx, source.Secret.SecretName, source.Secret.Items, source.Secret.Optional)
 	case source.ConfigMap != nil:
-		return k.configMapFiles(ctx, p, source.ConfigMap.Name, source.ConfigMap.Items, source.ConfigMap.Optional)
+		return k.source(p).ConfigMap(ctx, source.ConfigMap.Name, source.ConfigMap.Items, source.ConfigMap.Optional)
 	case source.Projected != nil:
 		files := map[string][]byte{}
 		for i := range source.Projected.Sources {
@@ -94,9 +94,9 @@ func (k *Kubelet) volumeFiles(ctx context.Context, p *Pod, v *volume, source cor
 func (k *Kubelet) projectedFiles(ctx context.Context, p *Pod, v *volume, source *corev1.VolumeProjection) (map[string][]byte, error) {
 	switch {
 	case source.Secret != nil:
-		return k.secretFiles(ctx, p, source.Secret.Name, source.Secret.Items, source.Secret.Optional)
+		return k.source(p).Secret(ctx, source.Secret.Name, source.Secret.Items, source.Secret.Optional)
 	case source.ConfigMap != nil:
-		return k.configMapFiles(ctx, p, source.ConfigMap.Name, source.ConfigMap.Items, source.ConfigMap.Optional)
+		return k.source(p).ConfigMap(ctx, source.ConfigMap.Name, source.ConfigMap.Items, source.ConfigMap.Optional)
 	case source.ServiceAccountToken != nil:
 		value, err := k.token(ctx, p, v, source.ServiceAccountToken)
 		return map[string][]byte{source.ServiceAccountToken.Path: []byte(value)}, err
@@ -143,51 +143,7 @@ func (k *Kubelet) token(ctx context.Context, p *Pod, v *volume, source *corev1.S
 	return request.Status.Token, nil
 }
 
-func (k *Kubelet) secretFiles(ctx context.Context, p *Pod, name string, items []corev1.KeyToPath, optional *bool) (map[string][]byte, error) {
-	secret := &corev1.Secret{}
-	if err := k.read(ctx, p, name, secret, optional); err != nil {
-		return nil, err
-	}
-	return pick(name, secret.Data, items, optional)
-}
-
-func (k *Kubelet) configMapFiles(ctx context.Context, p *Pod, name string, items []corev1.KeyToPath, optional *bool) (map[string][]byte, error) {
-	object := &corev1.ConfigMap{}
-	if err := k.read(ctx, p, name, object, optional); err != nil {
-		return nil, err
-	}
-	data := map[string][]byte{}
-	maps.Copy(data, object.BinaryData)
-	for key, value := range object.Data {
-		data[key] = []byte(value)
-	}
-	return pick(name, data, items, optional)
-}
-
-// read reads an object beside the pod, which may be missing if it is optional.
-func (k *Kubelet) read(ctx context.Context, p *Pod, name string, object client.Object, optional *bool) error {
-	err := k.Client.Get(ctx, client.ObjectKey{Namespace: p.key.Namespace, Name: name}, object)
-	if apierrors.IsNotFound(err) && optional != nil && *optional {
-		return nil
-	}
-	return err
-}
-
-// pick takes some keys of an object, or all if there are no items.
-func pick(name string, data map[string][]byte, items []corev1.KeyToPath, optional *bool) (map[string][]byte, error) {
-	files := map[string][]byte{}
-	if len(items) == 0 {
-		maps.Copy(files, data)
-		return files, nil
-	}
-	for _, item := range items {
-		value, ok := data[item.Key]
-		if !ok && (optional == nil || !*optional) {
-			return nil, fmt.Errorf("%s has no key %s", name, item.Key)
-		}
-		if ok {
-			files[item.Path] = value
-		}
-	}
-	return files, nil
+// source is where the pod reads from.
+func (k *Kubelet) source(p *Pod) podspec.Source {
+	return podspec.Source{Reader: k.Client, Namespace: p.key.Namespace}
 }
