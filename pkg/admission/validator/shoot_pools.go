@@ -45,7 +45,7 @@ func (c *change) validatePools() field.ErrorList {
 		}
 	}
 	if c.old != nil {
-		allErrs = append(allErrs, validation.ValidateWorkersUpdate(c.old.pools(), c.new.pools(), workersPath)...)
+		allErrs = append(allErrs, validator.ValidateUpdate(c.old.pools(), c.new.pools(), workersPath)...)
 	}
 	return allErrs
 }

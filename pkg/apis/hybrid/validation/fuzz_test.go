@@ -153,8 +153,9 @@ func FuzzWorkerConfig(f *testing.F) {
 			workers[i].ProviderConfig = &runtime.RawExtension{Raw: data}
 		}
 		validation.ValidateWorkers(workers, &beside.profile.Spec, beside.config, beside.infrastructure, fuzzPath)
-		validation.ValidateWorkersUpdate(beside.shoot.Spec.Provider.Workers, workers, fuzzPath)
-		validation.ValidateWorkersUpdate(workers, beside.shoot.Spec.Provider.Workers, fuzzPath)
+		v := validation.NewWorkerValidator(&beside.profile.Spec, beside.config, beside.infrastructure)
+		v.ValidateUpdate(beside.shoot.Spec.Provider.Workers, workers, fuzzPath)
+		v.ValidateUpdate(workers, beside.shoot.Spec.Provider.Workers, fuzzPath)
 	})
 }
 

@@ -79,7 +79,7 @@ var _ = Describe("#ValidateWorkerConfig for platforms", func() {
 	)
 })
 
-var _ = Describe("#ValidateWorkersUpdate", func() {
+var _ = Describe("WorkerValidator#ValidateUpdate", func() {
 	encode := func(config *v1alpha1.WorkerConfig) *runtime.RawExtension {
 		raw, err := codec.Encode(config)
 		Expect(err).NotTo(HaveOccurred())
@@ -96,11 +96,12 @@ var _ = Describe("#ValidateWorkersUpdate", func() {
 			before.ProviderConfig = encode(group("affinity"))
 			after := before.DeepCopy()
 			change(after)
-			Expect(ValidateWorkersUpdate([]worker{*before}, []worker{*after}, field.NewPath("w"))).To(BeEmpty(), "rolling updates")
+			v := NewWorkerValidator(newSpec(), newProfile(), newStretched())
+			Expect(v.ValidateUpdate([]worker{*before}, []worker{*after}, field.NewPath("w"))).To(BeEmpty(), "rolling updates")
 
 			before.UpdateStrategy, after.UpdateStrategy = new(gardencorev1beta1.ManualInPlaceUpdate), new(gardencorev1beta1.ManualInPlaceUpdate)
-			Expect(ValidateWorkersUpdate([]worker{*before}, []worker{*after}, field.NewPath("w"))).To(haveProblems(problems))
-			Expect(ValidateWorkersUpdate(nil, []worker{*after}, field.NewPath("w"))).To(BeEmpty(), "new pools")
+			Expect(v.ValidateUpdate([]worker{*before}, []worker{*after}, field.NewPath("w"))).To(haveProblems(problems))
+			Expect(v.ValidateUpdate(nil, []worker{*after}, field.NewPath("w"))).To(BeEmpty(), "new pools")
 		},
 		Entry("the same", func(*worker) {}),
 		Entry("numbers", func(w *worker) { w.Maximum = 20 }),
@@ -114,11 +115,23 @@ var _ = Describe("#ValidateWorkersUpdate", func() {
 		Entry("server group removed", func(w *worker) {
 			w.ProviderConfig = encode(&v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{{Name: "cloud"}}})
 		}, problem{invalid, "w[0].providerConfig.sites[0].openstack.serverGroup"}),
-		Entry("site removed", func(w *worker) { w.ProviderConfig = nil }),
+		Entry("configuration of the site removed", func(w *worker) {
+			w.ProviderConfig = encode(&v1alpha1.WorkerConfig{})
+		}, problem{invalid, "w[0].providerConfig.sites"}),
+		Entry("all configuration removed", func(w *worker) { w.ProviderConfig = nil }, problem{invalid, "w[0].providerConfig.sites"}),
+		Entry("site removed, with all machines there", func(w *worker) { w.ProviderConfig, w.Zones = nil, []string{"rack-1"} }),
 		Entry("security groups", func(w *worker) {
 			config := group("affinity")
 			config.Sites[0].OpenStack.AdditionalSecurityGroups = []string{"db"}
 			w.ProviderConfig = encode(config)
 		}),
 	)
+
+	It("lets a pool that is updated in place begin with a server group on a site that is new to it", func() {
+		before, after := newWorker(), newWorker()
+		before.UpdateStrategy, after.UpdateStrategy = new(gardencorev1beta1.ManualInPlaceUpdate), new(gardencorev1beta1.ManualInPlaceUpdate)
+		before.Zones, after.ProviderConfig = []string{"rack-1"}, encode(group("affinity"))
+		v := NewWorkerValidator(newSpec(), newProfile(), newStretched())
+		Expect(v.ValidateUpdate([]worker{*before}, []worker{*after}, field.NewPath("w"))).To(BeEmpty())
+	})
 })

@@ -58,9 +58,10 @@ var _ = Describe("#ValidateWorkers", func() {
 	It("refuses a zone that would go on with the machine deployment of another", func() {
 		before, after := newWorker(), newWorker()
 		before.Zones, after.Zones = []string{"rack-1", clashingZone1}, []string{"rack-1", clashingZone2}
-		Expect(ValidateWorkersUpdate([]worker{*before}, []worker{*after}, field.NewPath("w"))).To(haveProblems([]problem{{invalid, "w[0].zones[1]"}}))
+		v := NewWorkerValidator(newSpec(), newProfile(), newStretched())
+		Expect(v.ValidateUpdate([]worker{*before}, []worker{*after}, field.NewPath("w"))).To(haveProblems([]problem{{invalid, "w[0].zones[1]"}}))
 		after.Zones = []string{"rack-1"}
-		Expect(ValidateWorkersUpdate([]worker{*before}, []worker{*after}, field.NewPath("w"))).To(BeEmpty())
+		Expect(v.ValidateUpdate([]worker{*before}, []worker{*after}, field.NewPath("w"))).To(BeEmpty())
 	})
 
 	It("refuses zones of one pool whose machine deployments would have the same name", func() {

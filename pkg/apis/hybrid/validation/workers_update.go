@@ -17,10 +17,10 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// ValidateWorkersUpdate validates the change of a Shoot's worker pools. A zone must not take the place of another whose machine deployment
-// has the same name. Of pools that are updated in place it refuses what needs new machines, which they never get. fldPath is the path of
-// the pools.
-func ValidateWorkersUpdate(oldWorkers, newWorkers []gardencorev1beta1.Worker, fldPath *field.Path) field.ErrorList {
+// ValidateUpdate validates the change of a Shoot's worker pools. A zone must not take the place of another whose machine deployment
+// has the same name. Of pools that are updated in place it refuses what needs new machines, which they never get on the sites that they stay
+// on. fldPath is the path of the pools.
+func (v *WorkerValidator) ValidateUpdate(oldWorkers, newWorkers []gardencorev1beta1.Worker, fldPath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
 	for i := range newWorkers {
 		worker, idxPath := &newWorkers[i], fldPath.Index(i)
@@ -37,9 +37,11 @@ func ValidateWorkersUpdate(oldWorkers, newWorkers []gardencorev1beta1.Worker, fl
 		oldConfig, newConfig := workerConfigOf(before), workerConfigOf(worker)
 		configPath := idxPath.Child("providerConfig")
 		allErrs = append(allErrs, immutable(newConfig.DataVolumes, oldConfig.DataVolumes, configPath.Child("dataVolumes"))...)
-		for j := range newConfig.Sites {
-			site := &newConfig.Sites[j]
-			allErrs = append(allErrs, immutable(serverGroupOf(newConfig, site.Name), serverGroupOf(oldConfig, site.Name), configPath.Child("sites").Index(j).Child("openstack", "serverGroup"))...)
+		oldSites := v.SitesOf(before.Zones)
+		for _, site := range v.SitesOf(worker.Zones) {
+			if slices.Contains(oldSites, site) {
+				allErrs = append(allErrs, immutable(serverGroupOf(newConfig, site), serverGroupOf(oldConfig, site), serverGroupPath(newConfig, site, configPath.Child("sites")))...)
+			}
 		}
 	}
 	return allErrs
@@ -93,4 +95,13 @@ func serverGroupOf(config *v1alpha1.WorkerConfig, site string) *v1alpha1.OpenSta
 		return s.OpenStack.ServerGroup
 	}
 	return nil
+}
+
+// serverGroupPath returns the path of a site's server group. fldPath is that of the sites.
+func serverGroupPath(config *v1alpha1.WorkerConfig, site string, fldPath *field.Path) *field.Path {
+	index := slices.IndexFunc(config.Sites, func(s v1alpha1.WorkerSite) bool { return s.Name == site })
+	if index < 0 {
+		return fldPath
+	}
+	return fldPath.Index(index).Child("openstack", "serverGroup")
 }
