@@ -85,9 +85,19 @@ func newAddressPools(infrastructure *v1alpha1.InfrastructureConfig, networking *
 				p.nodes = append(p.nodes, siteRange{site.Name, prefix})
 			}
 		}
-		p.takeAddress(fmt.Sprintf("the gateway of site %q", site.Name), site.Gateway)
+		p.takeAddress(fmt.Sprintf("the gateway of site %q", site.Name), p.gatewayOf(site))
 	}
 	return p
+}
+
+// gatewayOf returns the gateway of a site, which is the first address of a subnet of its own by default.
+func (p *addressPools) gatewayOf(site *v1alpha1.InfrastructureSite) string {
+	if site.Gateway == "" && !p.stretched && len(site.Nodes) > 0 {
+		if prefix, err := netip.ParsePrefix(site.Nodes[0]); err == nil {
+			return prefix.Masked().Addr().Next().String()
+		}
+	}
+	return site.Gateway
 }
 
 func (p *addressPools) takeRange(by string, cidr *string) {

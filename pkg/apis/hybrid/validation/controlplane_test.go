@@ -147,6 +147,16 @@ var _ = Describe("#ValidateControlPlaneConfig", func() {
 			problem{invalid, "c.sites[0].loadBalancer.metalLB.addressPools[0].cidrs[0]"})
 	})
 
+	It("keeps the gateway of a site with a subnet of its own free, which is the first address by default", func() {
+		routed := newRouted()
+		first, second := l2("a", "10.250.1.0-10.250.1.1"), l2("a", "10.250.1.2/32")
+		validate(routed, []v1alpha1.ControlPlaneSite{on("racks", metalLB(second))})
+		validate(routed, []v1alpha1.ControlPlaneSite{on("racks", metalLB(first))}, problem{invalid, "c.sites[0].loadBalancer.metalLB.addressPools[0].cidrs[0]"})
+		routed.Sites[1].Gateway = "10.250.1.2"
+		validate(routed, []v1alpha1.ControlPlaneSite{on("racks", metalLB(first))})
+		validate(routed, []v1alpha1.ControlPlaneSite{on("racks", metalLB(second))}, problem{invalid, "c.sites[0].loadBalancer.metalLB.addressPools[0].cidrs[0]"})
+	})
+
 	DescribeTable("BGP",
 		func(config v1alpha1.MetalLBBGP, problems ...problem) {
 			balancer := metalLB(bgp("a", "192.0.2.0/24"))
