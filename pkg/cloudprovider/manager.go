@@ -5,7 +5,9 @@
 package cloudprovider
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -53,7 +55,9 @@ type Options struct {
 type Manager struct {
 	options Options
 	sets    map[string]*set
-	broken  map[string]string
+	// ended are the last sets of sites that are gone, as long as their controllers are about to end.
+	ended  map[string]*set
+	broken map[string]string
 }
 
 // NewManager returns a manager that does nothing yet.
@@ -61,15 +65,17 @@ func NewManager(options Options) *Manager {
 	if options.ReloadPeriod == 0 {
 		options.ReloadPeriod = reloadPeriod
 	}
-	return &Manager{options: options, sets: map[string]*set{}, broken: map[string]string{}}
+	return &Manager{options: options, sets: map[string]*set{}, ended: map[string]*set{}, broken: map[string]string{}}
 }
 
 // Run runs the controllers until ctx ends. What is wrong in the files, or with a site, is logged and tried again: it ends neither
 // the process nor the controllers of other sites.
 func (m *Manager) Run(ctx context.Context) {
 	wait.UntilWithContext(ctx, m.reload, m.options.ReloadPeriod)
-	for _, s := range m.sets {
-		<-s.done
+	for _, sets := range []map[string]*set{m.sets, m.ended} {
+		for _, s := range sets {
+			<-s.done
+		}
 	}
 }
 
@@ -96,12 +102,14 @@ func (m *Manager) reload(ctx context.Context) {
 		if !names[name] {
 			klog.InfoS("Site is gone, its controllers end", "site", name)
 			s.cancel()
+			m.ended[name] = s
 			delete(m.sets, name)
 			delete(m.broken, name)
 			continue
 		}
 		s.rules.set(rules)
 	}
+	maps.DeleteFunc(m.ended, func(_ string, s *set) bool { return s.isDone() })
 }
 
 // apply makes the set of a site what its configuration says.
@@ -136,13 +144,15 @@ func (m *Manager) apply(ctx context.Context, config *siteConfig) error {
 		cancel:      cancel,
 		done:        make(chan struct{}),
 	}
+	before := cmp.Or(old, m.ended[name])
 	m.sets[name] = s
+	delete(m.ended, name)
 	klog.InfoS("Controllers of a site begin", "site", name, "platform", platformName, "replaced", old != nil)
 	go func() {
 		defer close(s.done)
-		if old != nil {
-			old.cancel()
-			<-old.done
+		if before != nil {
+			before.cancel()
+			<-before.done
 		}
 		s.run(setCtx)
 	}()

@@ -30,13 +30,19 @@ type fakePlatform struct {
 	mutex  sync.Mutex
 	opened map[string][]string
 	err    error
+	// stuck keeps sites from being opened, whatever their contexts say, until it is closed.
+	stuck chan struct{}
 }
 
 func (f *fakePlatform) Open(_ context.Context, r platform.NodesRequest) (platform.NodeSite, error) {
 	f.mutex.Lock()
-	defer f.mutex.Unlock()
 	f.opened[r.Site.Name] = append(f.opened[r.Site.Name], r.Credentials["password"])
-	return platform.NodeSite{Machines: &fakeMachines{}}, f.err
+	stuck, err := f.stuck, f.err
+	f.mutex.Unlock()
+	if stuck != nil {
+		<-stuck
+	}
+	return platform.NodeSite{Machines: &fakeMachines{}}, err
 }
 
 func (f *fakePlatform) openings(site string) func() []string {
@@ -115,6 +121,21 @@ var _ = Describe("Manager", func() {
 		config(head + first + "," + second + "]}")
 		Eventually(toy.openings("b")).WithTimeout(5 * time.Second).Should(HaveLen(2))
 		Expect(toy.openings("a")()).To(HaveLen(1))
+	})
+
+	It("lets the controllers of a site that comes back wait for those that have not ended yet", func() {
+		stuck := make(chan struct{})
+		toy.mutex.Lock()
+		toy.stuck = stuck
+		toy.mutex.Unlock()
+		write("b.password", "2")
+		Eventually(toy.openings("b")).WithTimeout(5 * time.Second).Should(HaveLen(2))
+		config(head + first + "]}")
+		Consistently(toy.openings("b")).WithTimeout(200 * time.Millisecond).Should(HaveLen(2))
+		config(head + first + "," + second + "]}")
+		Consistently(toy.openings("b")).WithTimeout(200 * time.Millisecond).Should(HaveLen(2))
+		close(stuck)
+		Eventually(toy.openings("b")).WithTimeout(5 * time.Second).Should(HaveLen(3))
 	})
 
 	DescribeTable("changes nothing for a site whose configuration is wrong, and goes on with the others", func(content string) {

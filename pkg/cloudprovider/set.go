@@ -43,6 +43,16 @@ type set struct {
 	done   chan struct{}
 }
 
+// isDone reports whether the controllers have ended.
+func (s *set) isDone() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // run runs the controllers until ctx ends. A site that does not answer is tried again until it does. Nodes do not wait for load
 // balancers.
 func (s *set) run(ctx context.Context) {

@@ -67,3 +67,15 @@ func (g *gate) left(service string) time.Duration {
 	defer g.mutex.Unlock()
 	return g.until[service].Sub(g.retry.now())
 }
+
+// closed reports whether requests to any service are held back.
+func (g *gate) closed() bool {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	for _, until := range g.until {
+		if until.After(g.retry.now()) {
+			return true
+		}
+	}
+	return false
+}

@@ -58,6 +58,9 @@ func (s *Sessions) open(ctx context.Context, key, siteName string, connection v1
 	held, _ := s.gates.LoadOrStore(key, newGate(s.retry))
 	session, err := newSession(ctx, siteName, connection, credentials, s.retry, held.(*gate))
 	if err != nil {
+		if !held.(*gate).closed() {
+			s.gates.Delete(key)
+		}
 		return nil, err
 	}
 	s.gates.Delete(key)
