@@ -185,6 +185,30 @@ var _ = Describe("Infrastructure", func() {
 		deleteAll(ctx)
 	})
 
+	It("should be deleted although somebody deleted its tag", func(ctx SpecContext) {
+		status := reconcile(ctx)
+		tag, err := manager.GetTag(ctx, status.OwnerTagID)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(manager.DeleteTag(ctx, tag)).To(Succeed())
+		Expect(platf.Orphans(ctx, s)).To(HaveLen(2))
+		deleteAll(ctx)
+	})
+
+	It("should keep its tag as long as a virtual machine elsewhere has it", func(ctx SpecContext) {
+		status := reconcile(ctx)
+		moved, err := object.NewSearchIndex(inspector).FindByInventoryPath(ctx, "/DC0/vm/"+vcenter.Template)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(manager.AttachTag(ctx, status.OwnerTagID, moved.Reference())).To(Succeed())
+
+		err = platf.Delete(ctx, s, persist)
+		Expect(err).To(MatchError(And(ContainSubstring(`site "vc"`), ContainSubstring(vcenter.Template), ContainSubstring(moved.Reference().Value))))
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConflict))
+		Expect(platf.Orphans(ctx, s)).To(ContainElement(HaveField("ID", moved.Reference().Value)))
+
+		Expect(manager.DetachTag(ctx, status.OwnerTagID, moved.Reference())).To(Succeed())
+		deleteAll(ctx)
+	})
+
 	It("should delete the rules that machines left, and those of no other shoot", func(ctx SpecContext) {
 		reconcile(ctx)
 		found, err := object.NewSearchIndex(inspector).FindByInventoryPath(ctx, "/DC0/host/DC0_C0")

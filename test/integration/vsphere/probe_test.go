@@ -69,8 +69,9 @@ var _ = Describe("Probe", func() {
 		return result
 	}
 
-	It("should tell what is free in each zone, with one request after the first", func(ctx SpecContext) {
+	It("should tell what is free in each zone, with one request once it knows the zones", func(ctx SpecContext) {
 		expected := inspected(ctx, s.Profile.Zones...)
+		Expect(capacitiesOf(ctx)).To(ConsistOf(expected[:6]), "what is looked up in one go")
 		Expect(capacitiesOf(ctx)).To(ConsistOf(expected))
 		count(ctx)
 		Expect(capacitiesOf(ctx)).To(ConsistOf(expected))
@@ -93,22 +94,24 @@ var _ = Describe("Probe", func() {
 		s.Profile.Zones[0].VSphere.ResourcePool = "nowhere"
 		s.Profile.Zones[0].VSphere.Datastore = "nowhere"
 		expected := inspected(ctx, s.Profile.Zones[1:]...)
+		Expect(capacitiesOf(ctx)).To(ConsistOf(expected[:3]))
 		Expect(capacitiesOf(ctx)).To(ConsistOf(expected))
 		count(ctx)
 		Expect(capacitiesOf(ctx)).To(ConsistOf(expected))
 		Expect(count(ctx)).To(Equal(control.Counts{ask: 1}))
 	})
 
-	DescribeTable("should find the site well that refuses to tell", func(ctx SpecContext, fault string, lookUps OmegaMatcher) {
-		Expect(capacitiesOf(ctx)).NotTo(BeEmpty())
+	DescribeTable("should find the site well that refuses to tell", func(ctx SpecContext, fault string, lookUps, told int) {
+		Expect(capacitiesOf(ctx)).To(HaveLen(6))
+		Expect(capacitiesOf(ctx)).To(HaveLen(12))
 		disturb(ctx, control.Settings{Faults: []control.Fault{{Method: "RetrievePropertiesEx", Type: fault, Times: 1}}})
 		count(ctx)
 		Expect(capacitiesOf(ctx)).To(BeEmpty())
-		Expect(capacitiesOf(ctx)).To(HaveLen(12))
-		Expect(count(ctx)[lookUp]).To(lookUps)
+		Expect(capacitiesOf(ctx)).To(HaveLen(told))
+		Expect(count(ctx)[lookUp]).To(Equal(lookUps))
 	},
-		Entry("for want of a privilege", "NoPermission", BeZero()),
-		Entry("because something is gone, which is looked up again", "ManagedObjectNotFound", Equal(8)),
+		Entry("for want of a privilege", "NoPermission", 0, 12),
+		Entry("because something is gone, which is looked up again", "ManagedObjectNotFound", 4, 6),
 	)
 
 	It("should not find it well if it does not answer or refuses the login", func(ctx SpecContext) {
@@ -120,6 +123,19 @@ var _ = Describe("Probe", func() {
 
 		s.Credentials["password"] = "wrong"
 		_, err = part.Probe(ctx, s)
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassUnauthenticated))
+	})
+
+	It("should log in again when its session has ended, and tell if the login is refused", func(ctx SpecContext) {
+		expected := inspected(ctx, s.Profile.Zones...)
+		Expect(capacitiesOf(ctx)).NotTo(BeEmpty())
+		Expect(capacitiesOf(ctx)).To(ConsistOf(expected))
+		Expect(server.EndSessions(ctx)).To(Succeed())
+		Expect(capacitiesOf(ctx)).To(ConsistOf(expected))
+
+		disturb(ctx, control.Settings{Password: "changed"})
+		Expect(server.EndSessions(ctx)).To(Succeed())
+		_, err := part.Probe(ctx, s)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassUnauthenticated))
 	})
 

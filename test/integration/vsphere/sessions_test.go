@@ -12,7 +12,9 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/mo"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -30,8 +32,12 @@ var _ = Describe("Sessions", func() {
 		restLogin = "vapi POST /rest/com/vmware/cis/session"
 	)
 
-	// use asks both APIs for something.
+	// use asks both APIs for something, the SOAP API by a call and for a property.
 	use := func(ctx context.Context, session *client.Session) error {
+		var root mo.Folder
+		if err := property.DefaultCollector(session.VIM()).RetrieveOne(ctx, session.VIM().ServiceContent.RootFolder, []string{"name"}, &root); err != nil {
+			return client.Classify(err)
+		}
 		if _, err := methods.GetCurrentTime(ctx, session.VIM()); err != nil {
 			return client.Classify(err)
 		}

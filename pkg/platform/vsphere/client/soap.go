@@ -94,7 +94,7 @@ type authenticated struct {
 // RoundTrip implements soap.RoundTripper.
 func (a *authenticated) RoundTrip(ctx context.Context, request, response soap.HasFault) error {
 	logins := a.session.logins.Load()
-	err := a.next.RoundTrip(ctx, request, response)
+	err := a.roundTrip(ctx, request, response)
 	if !fault.Is(err, &types.NotAuthenticated{}) {
 		return err
 	}
@@ -102,7 +102,27 @@ func (a *authenticated) RoundTrip(ctx context.Context, request, response soap.Ha
 		return err
 	}
 	reflect.ValueOf(response).Elem().SetZero()
-	return a.next.RoundTrip(ctx, request, response)
+	return a.roundTrip(ctx, request, response)
+}
+
+// roundTrip returns the fault that a vCenter hides when properties are read: to one who has no session it answers that there is the
+// object, and of each property that it is missing.
+func (a *authenticated) roundTrip(ctx context.Context, request, response soap.HasFault) error {
+	if err := a.next.RoundTrip(ctx, request, response); err != nil {
+		return err
+	}
+	body, ok := response.(*methods.RetrievePropertiesExBody)
+	if !ok || body.Res == nil || body.Res.Returnval == nil {
+		return nil
+	}
+	for _, object := range body.Res.Returnval.Objects {
+		for _, missing := range object.MissingSet {
+			if notAuthenticated, ok := missing.Fault.Fault.(*types.NotAuthenticated); ok {
+				return soap.WrapVimFault(notAuthenticated)
+			}
+		}
+	}
+	return nil
 }
 
 // renew logs in again, unless somebody did since the given number of logins was seen. Calls that come meanwhile share the result.

@@ -6,8 +6,10 @@ package infrastructure
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/property"
@@ -35,6 +37,9 @@ func (f *flow) delete(ctx context.Context) error {
 		if err := f.deleteChild(ctx, o); err != nil {
 			return err
 		}
+	}
+	if err := f.refuseMoved(ctx, owned.machines); err != nil {
+		return err
 	}
 	if owned.tagID != "" {
 		if err := f.deleteOwnerTag(ctx, owned.tagID); err != nil {
@@ -106,11 +111,11 @@ func (f *flow) taggedObjects(ctx context.Context, into *ownedObjects) ([]types.M
 	if err != nil || id == "" {
 		return nil, err
 	}
-	into.tagID = id
 	attached, err := f.tags.ListAttachedObjects(ctx, id)
 	if err != nil {
-		return nil, client.Classify(err)
+		return nil, client.IgnoreNotFound(err) // somebody deleted the tag
 	}
+	into.tagID = id
 	var references []types.ManagedObjectReference
 	for _, o := range attached {
 		references = append(references, o.Reference())
@@ -196,6 +201,27 @@ func (f *flow) deleteChild(ctx context.Context, reference types.ManagedObjectRef
 		err = task.Wait(ctx)
 	}
 	return client.IgnoreNotFound(err)
+}
+
+// refuseMoved returns an error that names the virtual machines that have our tag although no folder of ours has them: without the tag
+// nobody would find them again.
+func (f *flow) refuseMoved(ctx context.Context, machines []types.ManagedObjectReference) error {
+	var names []string
+	for _, machine := range machines {
+		name, err := f.nameOf(ctx, machine)
+		if client.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		names = append(names, fmt.Sprintf("%s (%s)", name, machine.Value))
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return platform.NewError(platform.ClassConflict, "virtual machines outside of the folders of the shoot have its tag %q: %s; delete them, or remove the tag from them",
+		f.owner.Name(), strings.Join(names, ", "))
 }
 
 func (f *flow) deleteOwnerTag(ctx context.Context, id string) error {

@@ -36,8 +36,7 @@ func (c *call) datastore(ctx context.Context) (types.ManagedObjectReference, err
 		return types.ManagedObjectReference{}, client.Classify(err)
 	}
 	found = slices.DeleteFunc(found, func(d mo.Datastore) bool {
-		inMaintenance := d.Summary.MaintenanceMode != "" && d.Summary.MaintenanceMode != string(types.DatastoreSummaryMaintenanceModeStateNormal)
-		return !d.Summary.Accessible || inMaintenance || !slices.Contains(compatible, d.Self.Value)
+		return !d.Summary.Accessible || client.InMaintenance(&d.Summary) || !slices.Contains(compatible, d.Self.Value)
 	})
 	if len(found) == 0 {
 		return types.ManagedObjectReference{}, platform.NewError(platform.ClassExhausted,

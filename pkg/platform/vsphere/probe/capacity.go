@@ -101,7 +101,7 @@ func propertiesOf(place types.ManagedObjectReference) []string {
 func capacities(object any) []platform.Capacity {
 	switch o := object.(type) {
 	case mo.Datastore:
-		return []platform.Capacity{{Resource: platform.ResourceStorage, Total: float64(o.Summary.Capacity), Free: float64(o.Summary.FreeSpace)}}
+		return capacitiesOfDatastore(&o.Summary)
 	case mo.VirtualApp:
 		return capacitiesOfPool(o.Runtime, o.Summary)
 	case mo.ResourcePool:
@@ -109,6 +109,18 @@ func capacities(object any) []platform.Capacity {
 	default:
 		return nil
 	}
+}
+
+// capacitiesOfDatastore are unknown as long as no host reaches the datastore. Nothing is put on one that is in maintenance.
+func capacitiesOfDatastore(summary *types.DatastoreSummary) []platform.Capacity {
+	if !summary.Accessible {
+		return nil
+	}
+	capacity := platform.Capacity{Resource: platform.ResourceStorage, Total: float64(summary.Capacity), Free: float64(summary.FreeSpace)}
+	if client.InMaintenance(summary) {
+		capacity.Free = 0
+	}
+	return []platform.Capacity{capacity}
 }
 
 func capacitiesOfPool(runtime types.ResourcePoolRuntimeInfo, summary types.BaseResourcePoolSummary) []platform.Capacity {

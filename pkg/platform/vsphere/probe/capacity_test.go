@@ -31,6 +31,12 @@ var _ = Describe("Capacities", func() {
 		}}
 	}
 
+	datastore := func(summary types.DatastoreSummary) types.ObjectContent {
+		reference := types.ManagedObjectReference{Type: "Datastore", Value: "datastore-1"}
+		summary.Datastore = &reference
+		return types.ObjectContent{Obj: reference, PropSet: []types.DynamicProperty{{Name: "summary", Val: summary}}}
+	}
+
 	DescribeTable("of an object", func(content types.ObjectContent, expected ...platform.Capacity) {
 		found, err := read([]types.ObjectContent{content})
 		Expect(err).NotTo(HaveOccurred())
@@ -50,11 +56,10 @@ var _ = Describe("Capacities", func() {
 			Obj:        types.ManagedObjectReference{Type: "Datastore", Value: "datastore-1"},
 			MissingSet: []types.MissingProperty{{Path: "summary", Fault: types.LocalizedMethodFault{Fault: &types.NoPermission{}}}},
 		}),
-		Entry("that is a datastore", types.ObjectContent{
-			Obj: types.ManagedObjectReference{Type: "Datastore", Value: "datastore-1"},
-			PropSet: []types.DynamicProperty{{Name: "summary", Val: types.DatastoreSummary{
-				Datastore: &types.ManagedObjectReference{Type: "Datastore", Value: "datastore-1"}, Capacity: 10 * gibibyte, FreeSpace: 3 * gibibyte,
-			}}},
-		}, platform.Capacity{Resource: platform.ResourceStorage, Total: 10 * gibibyte, Free: 3 * gibibyte}),
+		Entry("that is a datastore", datastore(types.DatastoreSummary{Accessible: true, Capacity: 10 * gibibyte, FreeSpace: 3 * gibibyte, MaintenanceMode: "normal"}),
+			platform.Capacity{Resource: platform.ResourceStorage, Total: 10 * gibibyte, Free: 3 * gibibyte}),
+		Entry("that is a datastore in maintenance", datastore(types.DatastoreSummary{Accessible: true, Capacity: 10 * gibibyte, FreeSpace: 3 * gibibyte, MaintenanceMode: "inMaintenance"}),
+			platform.Capacity{Resource: platform.ResourceStorage, Total: 10 * gibibyte, Free: 0}),
+		Entry("that is a datastore which no host reaches", datastore(types.DatastoreSummary{Capacity: 10 * gibibyte, FreeSpace: 3 * gibibyte})),
 	)
 })

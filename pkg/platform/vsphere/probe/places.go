@@ -17,8 +17,12 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/inventory"
 )
 
-// placeAge is for how long a name is known to stand for an object, or for none.
-const placeAge = time.Hour
+const (
+	// placeAge is for how long a name is known to stand for an object, or for none.
+	placeAge = time.Hour
+	// lookUps is how many names are looked up at most before one question: a slow vCenter must not be taken for a silent one.
+	lookUps = 4
+)
 
 // zone are the objects of a zone that have a capacity.
 type zone struct {
@@ -51,12 +55,15 @@ func (d *directory) forget() {
 	clear(d.entries)
 }
 
-// placesOf returns the places of all zones of the site.
+// placesOf returns the places of the zones of the site, as far as they are known by now.
 func placesOf(ctx context.Context, session *client.Session, profile *v1alpha1.CloudProfileSite) ([]zone, error) {
 	if profile == nil {
 		return nil, nil
 	}
-	var zones []zone
+	var (
+		zones []zone
+		left  = lookUps
+	)
 	for _, z := range profile.Zones {
 		if z.VSphere == nil {
 			continue
@@ -66,7 +73,7 @@ func placesOf(ctx context.Context, session *client.Session, profile *v1alpha1.Cl
 			if path == "" {
 				continue
 			}
-			place, err := directoryOf(session).find(ctx, session, kind, path)
+			place, err := directoryOf(session).find(ctx, session, kind, path, &left)
 			if err != nil {
 				return nil, err
 			}
@@ -79,14 +86,15 @@ func placesOf(ctx context.Context, session *client.Session, profile *v1alpha1.Cl
 	return zones, nil
 }
 
-// find returns the object of the kind with the path, nil if the credentials see none.
-func (d *directory) find(ctx context.Context, session *client.Session, kind inventory.Kind, path string) (*types.ManagedObjectReference, error) {
+// find returns the object of the kind with the path, nil if the credentials see none. It looks it up if any are left to look up.
+func (d *directory) find(ctx context.Context, session *client.Session, kind inventory.Kind, path string, left *int) (*types.ManagedObjectReference, error) {
 	d.mutex.Lock()
 	known, ok := d.entries[path]
 	d.mutex.Unlock()
-	if ok && time.Since(known.at) < placeAge {
+	if ok && time.Since(known.at) < placeAge || *left == 0 {
 		return known.reference, nil
 	}
+	*left--
 	reference, err := inventory.Lookup(ctx, session.VIM(), kind, path)
 	switch platform.ClassOf(err) {
 	case platform.ClassConfiguration, platform.ClassForbidden, platform.ClassNotFound:

@@ -27,7 +27,7 @@ func New(sessions *client.Sessions) platform.Probe {
 }
 
 // Probe implements platform.Probe. One request asks for the resource pools and datastores of all zones, whose names are looked up once an
-// hour. That something is not there or not to be seen is for the Infrastructure to say.
+// hour, some at a time. That something is not there or not to be seen is for the Infrastructure to say.
 func (p *probe) Probe(ctx context.Context, s *site.Site) (platform.Room, error) {
 	capacities, err := p.ask(ctx, s)
 	return platform.Room{Capacities: capacities}, platform.InSite(s.Name, err)

@@ -77,6 +77,11 @@ func (f *frontHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !f.isAuthenticated(r, method, settings.Idle) {
+		if method == "RetrievePropertiesEx" { // is no fault without a session, but all properties are missing
+			r.Header.Del("Cookie")
+			f.next.ServeHTTP(w, r)
+			return
+		}
 		w.Header().Set("Content-Type", "text/xml")
 		w.WriteHeader(http.StatusInternalServerError)
 		_, _ = io.WriteString(w, notAuthenticated)
