@@ -81,10 +81,15 @@ func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, w *extensions
 }
 
 // Restore restores the machines only if all zones can be resolved. A zone that is left out would lose its machines: nothing
-// in the new seed knows them, and they would be deleted as orphans.
+// in the new seed knows them, and they would be deleted as orphans. Machine classes that only machines have are written, too.
 func (a *actuator) Restore(ctx context.Context, log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) error {
 	d := a.newDelegate(log, w, c)
 	d.needsAll = true
+	former, err := a.formerClasses(ctx, w, c.Shoot)
+	if err != nil {
+		return fmt.Errorf("failed reading the machine state: %w", err)
+	}
+	d.former = former
 	if err := genericactuator.RestoreWithoutReconcile(ctx, log, a.gardenReader, a.client, d, w, c); err != nil {
 		return errorcodes.WithCodes(fmt.Errorf("failed restoring the worker state: %w", err))
 	}

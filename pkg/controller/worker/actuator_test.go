@@ -316,13 +316,16 @@ var _ = Describe("Actuator", func() {
 	It("restores the machines that the Worker had in another seed", func(ctx SpecContext) {
 		f.pool("a", "cloud-a")
 		f.create(ctx)
-		name := deploymentName("a", "cloud-a")
+		name, former := deploymentName("a", "cloud-a"), machinev1alpha1.ClassSpec{Kind: "MachineClass", Name: "former"}
 		state, err := shootstate.MarshalMachineState(&shootstate.MachineState{MachineDeployments: map[string]*shootstate.MachineDeploymentState{name: {
-			Replicas:    2,
-			MachineSets: []machinev1alpha1.MachineSet{{ObjectMeta: metav1.ObjectMeta{Name: "set", Namespace: f.worker.Namespace}}},
+			Replicas: 2,
+			MachineSets: []machinev1alpha1.MachineSet{{
+				ObjectMeta: metav1.ObjectMeta{Name: "set", Namespace: f.worker.Namespace},
+				Spec:       machinev1alpha1.MachineSetSpec{Template: machinev1alpha1.MachineTemplateSpec{Spec: machinev1alpha1.MachineSpec{Class: former}}},
+			}},
 			Machines: []machinev1alpha1.Machine{{
 				ObjectMeta: metav1.ObjectMeta{Name: "machine", Namespace: f.worker.Namespace},
-				Spec:       machinev1alpha1.MachineSpec{ProviderID: "toy:///cloud/machine"},
+				Spec:       machinev1alpha1.MachineSpec{ProviderID: "toy:///cloud/machine", Class: former},
 			}},
 		}}})
 		Expect(err).NotTo(HaveOccurred())
@@ -342,6 +345,10 @@ var _ = Describe("Actuator", func() {
 			g.Expect(apiServer.Get(ctx, client.ObjectKey{Namespace: f.worker.Namespace, Name: name}, deployment)).To(Succeed())
 			g.Expect(deployment.Spec.Replicas).To(BeEquivalentTo(2))
 			g.Expect(f.classes(ctx)).To(HaveKey(deployment.Spec.Template.Spec.Class.Name))
+			class := f.classes(ctx)[former.Name]
+			g.Expect(class.ProviderSpec).To(Equal(f.classes(ctx)[deployment.Spec.Template.Spec.Class.Name].ProviderSpec), "the class that only machines have")
+			g.Expect(class.SecretRef.Name).To(Equal(former.Name))
+			g.Expect(apiServer.Get(ctx, client.ObjectKey{Namespace: f.worker.Namespace, Name: former.Name}, &corev1.Secret{})).To(Succeed())
 		}).WithTimeout(20 * time.Second).Should(Succeed())
 		cancel()
 		<-done

@@ -12,6 +12,7 @@ import (
 	"github.com/gardener/gardener/extensions/pkg/controller/worker/genericactuator"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -29,6 +30,8 @@ type delegate struct {
 	hashes map[string]string
 	// needsAll makes a zone that cannot be resolved an error for all.
 	needsAll bool
+	// former are the machine classes that are written beside that of the zone, by machine deployments.
+	former map[string]sets.Set[string]
 	// deleting leaves out machine classes that nothing needs any more.
 	deleting bool
 

@@ -54,24 +54,28 @@ func (d *delegate) deployMachineClasses(ctx context.Context, p *plan) error {
 		if z.err != nil || !needed(z.className) {
 			return
 		}
-		class, err := d.machineClass(pool, z)
-		if err != nil {
-			errs = append(errs, err)
-			return
-		}
-		secret := d.machineClassSecret(pool, z)
-		tasks = append(tasks, func(ctx context.Context) error {
-			for _, obj := range []client.Object{secret, class} {
-				if err := d.client.Patch(ctx, obj, client.Apply, fieldOwner, client.ForceOwnership); err != nil { //nolint:staticcheck // The objects have no apply configurations.
-					return fmt.Errorf("applying %T %s: %w", obj, obj.GetName(), err)
-				}
+		for name := range d.former[z.deploymentName].Clone().Insert(z.className) {
+			class, err := d.machineClass(pool, z, name)
+			if err != nil {
+				errs = append(errs, err)
+				return
 			}
-			return nil
-		})
+			secret := d.machineClassSecret(pool, name)
+			tasks = append(tasks, func(ctx context.Context) error { return d.apply(ctx, secret, class) })
+		}
 	})
 	err = errors.Join(errors.Join(errs...), flow.ParallelN(genericactuator.MaxConcurrentMachineTasks, tasks...)(ctx))
 	d.deployed = err == nil
 	return err
+}
+
+func (d *delegate) apply(ctx context.Context, objects ...client.Object) error {
+	for _, obj := range objects {
+		if err := d.client.Patch(ctx, obj, client.Apply, fieldOwner, client.ForceOwnership); err != nil { //nolint:staticcheck // The objects have no apply configurations.
+			return fmt.Errorf("applying %T %s: %w", obj, obj.GetName(), err)
+		}
+	}
+	return nil
 }
 
 // neededClasses returns which machine classes are written: all, but those that exist or are used in a deletion. A class that came
@@ -111,7 +115,7 @@ func (d *delegate) waitForMachineClasses(ctx context.Context, p *plan) error {
 	return nil
 }
 
-func (d *delegate) machineClass(p *pool, z *zone) (*machinev1alpha1.MachineClass, error) {
+func (d *delegate) machineClass(p *pool, z *zone, name string) (*machinev1alpha1.MachineClass, error) {
 	spec, err := codec.Encode(z.spec)
 	if err != nil {
 		return nil, fmt.Errorf("pool %q in zone %q: %w", p.spec.Name, z.name, err)
@@ -122,7 +126,7 @@ func (d *delegate) machineClass(p *pool, z *zone) (*machinev1alpha1.MachineClass
 			Kind:       "MachineClass",
 		},
 		ObjectMeta: metav1.ObjectMeta{
-			Name:      z.className,
+			Name:      name,
 			Namespace: d.worker.Namespace,
 			Labels: map[string]string{
 				v1beta1constants.LabelWorkerPool: p.spec.Name,
@@ -135,7 +139,7 @@ func (d *delegate) machineClass(p *pool, z *zone) (*machinev1alpha1.MachineClass
 			Namespace: d.worker.Spec.SecretRef.Namespace,
 		},
 		SecretRef: &corev1.SecretReference{
-			Name:      z.className,
+			Name:      name,
 			Namespace: d.worker.Namespace,
 		},
 		Provider:     v1alpha1.ProviderType,
@@ -143,14 +147,14 @@ func (d *delegate) machineClass(p *pool, z *zone) (*machinev1alpha1.MachineClass
 	}, nil
 }
 
-func (d *delegate) machineClassSecret(p *pool, z *zone) *corev1.Secret {
+func (d *delegate) machineClassSecret(p *pool, name string) *corev1.Secret {
 	return &corev1.Secret{
 		TypeMeta: metav1.TypeMeta{
 			APIVersion: corev1.SchemeGroupVersion.String(),
 			Kind:       "Secret",
 		},
 		ObjectMeta: metav1.ObjectMeta{
-			Name:      z.className,
+			Name:      name,
 			Namespace: d.worker.Namespace,
 			Labels:    maps.Clone(machineClassSecretLabels),
 		},
