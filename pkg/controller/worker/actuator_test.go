@@ -190,10 +190,16 @@ var _ = Describe("Actuator", func() {
 			f.namedPool("span").Labels["colour"] = "red"
 			f.removePool("removed")
 			f.pool("new", "cloud-c", "rack-1")
+			nodeLabels := func(zone string) map[string]string {
+				deployment := &machinev1alpha1.MachineDeployment{}
+				Expect(apiServer.Get(ctx, client.ObjectKey{Namespace: f.worker.Namespace, Name: deploymentName("span", zone)}, deployment)).To(Succeed())
+				return deployment.Spec.Template.Spec.NodeTemplateSpec.Labels
+			}
 			err := f.reconcile(ctx, timeout, func(g Gomega) {
 				now := f.deployments(ctx)
 				g.Expect(now).To(HaveLen(4))
 				g.Expect(now).To(HaveKeyWithValue(deploymentName("span", "rack-1"), kept), "is kept")
+				g.Expect(nodeLabels("rack-1")).To(HaveKeyWithValue("colour", "red"), "is kept with new labels")
 				g.Expect(now).To(HaveKeyWithValue(deploymentName("span", "cloud-a"), Not(Equal(before[deploymentName("span", "cloud-a")]))), "is rolled")
 				g.Expect(now).To(HaveKeyWithValue(deploymentName("rolled", "cloud-b"), Not(Equal(before[deploymentName("rolled", "cloud-b")]))), "is rolled")
 				g.Expect(now).To(HaveKey(deploymentName("new", "cloud-c")), "is created")
@@ -201,11 +207,6 @@ var _ = Describe("Actuator", func() {
 
 			Expect(f.classes(ctx)).To(HaveKey(kept))
 			Expect(f.classSecrets(ctx)).To(ContainElement(kept))
-			nodeLabels := func(zone string) map[string]string {
-				deployment := &machinev1alpha1.MachineDeployment{}
-				Expect(apiServer.Get(ctx, client.ObjectKey{Namespace: f.worker.Namespace, Name: deploymentName("span", zone)}, deployment)).To(Succeed())
-				return deployment.Spec.Template.Spec.NodeTemplateSpec.Labels
-			}
 			Expect(nodeLabels("rack-1")).To(And(
 				HaveKeyWithValue("colour", "red"), HaveKeyWithValue(v1alpha1.LabelSite, "racks"), HaveKeyWithValue(v1alpha1.LabelPlatform, "metal"),
 				HaveKeyWithValue(v1beta1constants.LabelWorkerPoolGardenerNodeAgentSecretName, "gardener-node-agent-span")))
