@@ -59,6 +59,12 @@ var (
 		"version": "v1.149.3", "selfHostedShootCluster": true, "garden": map[string]any{"clusterIdentity": "garden"},
 		"gardenlet": map[string]any{"featureGates": map[string]any{}}, "shoot": map[string]any{"name": "own", "namespace": "garden"},
 	}}
+	// promoted is a self-hosted shoot that was made a seed.
+	promoted = map[string]any{"gardener": map[string]any{
+		"version": "v1.149.3", "selfHostedShootCluster": true, "garden": map[string]any{"clusterIdentity": "garden"},
+		"gardenlet": map[string]any{"featureGates": map[string]any{}}, "shoot": map[string]any{"name": "own", "namespace": "garden"},
+		"seed": map[string]any{"name": "own", "provider": "hybrid", "region": "west", "spec": map[string]any{"settings": map[string]any{}}},
+	}}
 	admissionRuntime = map[string]any{"gardener": map[string]any{
 		"runtimeCluster": map[string]any{"priorityClassName": "gardener-garden-system-400"},
 		"virtualCluster": map[string]any{"enabled": true, "namespace": "extension-provider-hybrid"},
@@ -68,15 +74,16 @@ var (
 	}}}
 
 	modes = map[string]mode{
-		"the extension by default":                           {chart: provider, namespace: "extension-default"},
-		"the extension in a seed":                            {chart: provider, namespace: "extension-provider-hybrid-abcde", gardener: seed},
-		"the extension in a seed with everything":            {chart: provider, namespace: "extension-everything", gardener: seed, values: everything},
-		"the extension in a seed with as little as possible": {chart: provider, namespace: "extension-nothing", gardener: seed, values: nothing},
-		"the extension in a garden":                          {chart: provider, namespace: "runtime-extension-provider-hybrid", gardener: garden},
-		"the extension in a garden with everything":          {chart: provider, namespace: "runtime-everything", gardener: garden, values: everything},
-		"the extension in a self-hosted shoot":               {chart: provider, namespace: "extension-self-hosted", gardener: selfHosted},
-		"the webhooks by default":                            {chart: runtimePart, namespace: "garden-default"},
-		"the webhooks in a garden":                           {chart: runtimePart, namespace: "garden", gardener: admissionRuntime, values: map[string]any{"image": "some:v1"}},
+		"the extension by default":                            {chart: provider, namespace: "extension-default"},
+		"the extension in a seed":                             {chart: provider, namespace: "extension-provider-hybrid-abcde", gardener: seed},
+		"the extension in a seed with everything":             {chart: provider, namespace: "extension-everything", gardener: seed, values: everything},
+		"the extension in a seed with as little as possible":  {chart: provider, namespace: "extension-nothing", gardener: seed, values: nothing},
+		"the extension in a garden":                           {chart: provider, namespace: "runtime-extension-provider-hybrid", gardener: garden},
+		"the extension in a garden with everything":           {chart: provider, namespace: "runtime-everything", gardener: garden, values: everything},
+		"the extension in a self-hosted shoot":                {chart: provider, namespace: "extension-self-hosted", gardener: selfHosted},
+		"the extension in a self-hosted shoot that is a seed": {chart: provider, namespace: "extension-promoted", gardener: promoted},
+		"the webhooks by default":                             {chart: runtimePart, namespace: "garden-default"},
+		"the webhooks in a garden":                            {chart: runtimePart, namespace: "garden", gardener: admissionRuntime, values: map[string]any{"image": "some:v1"}},
 		withoutOperator: {chart: runtimePart, namespace: "garden-plain", values: map[string]any{
 			"gardenKubeconfigSecretName": "garden-kubeconfig", "webhooks": map[string]any{"servicePort": 8443, "mode": "url"}, "replicaCount": 2,
 			"service":  map[string]any{"topologyAwareRouting": map[string]any{"enabled": true}},
