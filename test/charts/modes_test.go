@@ -90,6 +90,9 @@ var (
 			"gardener": map[string]any{"runtimeCluster": map[string]any{"priorityClassName": ""}},
 			"vpa":      map[string]any{"enabled": false}, "metrics": map[string]any{"enableScraping": false},
 		}},
+		"the webhooks of a garden that runs elsewhere": {chart: runtimePart, namespace: "garden-elsewhere", values: map[string]any{
+			"webhooks": map[string]any{"url": "hybrid.example.com:8443"}, "gardenKubeconfigSecretName": "garden-kubeconfig",
+		}},
 		"the webhooks in a garden that is one cluster": {chart: runtimePart, namespace: "garden-one", values: map[string]any{"webhooks": map[string]any{"mode": "service"}}},
 		"the permissions of the webhooks by default":   {chart: application, namespace: "virtual-default"},
 		"the permissions of the webhooks":              {chart: application, namespace: "extension-provider-hybrid", gardener: admissionApplication, values: map[string]any{"image": "some:v1"}},

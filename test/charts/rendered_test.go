@@ -248,6 +248,10 @@ var _ = Describe("Charts", func() {
 			"--webhook-config-owner-namespace=extension-provider-hybrid"))
 		args = deploymentOf(objectsOf(modes[withoutOperator])).Spec.Template.Spec.Containers[0].Args
 		Expect(args).To(ContainElement("--webhook-config-url=gardener-extension-admission-hybrid.garden-plain:8443"))
+		args = deploymentOf(objectsOf(modes["the webhooks of a garden that runs elsewhere"])).Spec.Template.Spec.Containers[0].Args
+		Expect(args).To(ContainElements("--webhook-config-mode=url", "--webhook-config-url=hybrid.example.com:8443"))
+		args = deploymentOf(objectsOf(modes["the webhooks in a garden that is one cluster"])).Spec.Template.Spec.Containers[0].Args
+		Expect(args).To(And(ContainElement("--webhook-config-mode=service"), Not(ContainElement(HavePrefix("--webhook-config-url")))))
 	})
 })
 

@@ -44,6 +44,8 @@ var _ = Describe("Values", func() {
 		Entry("with a garden that is perhaps one", provider, `{gardener: {runtimeCluster: {enabled: maybe}}}`, "/gardener/runtimeCluster/enabled"),
 		Entry("of the webhooks that are unknown", runtimePart, `{webhookConfig: {mode: url}}`, "'webhookConfig' not allowed"),
 		Entry("of the webhooks with an unknown mode", runtimePart, `{webhooks: {mode: proxy}}`, "/webhooks/mode"),
+		Entry("of the webhooks with a URL that has a scheme", runtimePart, `{webhooks: {url: "https://hybrid.example.com"}}`, "/webhooks/url"),
+		Entry("of the webhooks with a URL that has a path", runtimePart, `{webhooks: {url: hybrid.example.com/webhooks}}`, "/webhooks/url"),
 		Entry("of the webhooks with a port that is none", runtimePart, `{webhooks: {serverPort: 0}}`, "/webhooks/serverPort"),
 		Entry("of the webhooks with a Secret whose name is none", runtimePart, `{gardenKubeconfigSecretName: A_B}`, "/gardenKubeconfigSecretName"),
 		Entry("of the webhooks with a PriorityClass whose name is none", runtimePart, `{gardener: {runtimeCluster: {priorityClassName: A_B}}}`, "/gardener/runtimeCluster/priorityClassName"),
