@@ -42,9 +42,10 @@ var (
 		"image": "registry.example.com/some:v1", "imagePullPolicy": "Always", "replicaCount": 2, "podLabels": map[string]any{"team": "a"},
 		"logLevel": "debug", "logFormat": "text", "disableControllers": []any{"worker"}, "disableWebhooks": []any{"network"},
 		"imageVectorOverwrite": "images:\n- name: some\n  repository: registry.example.com/some\n  tag: v1\n",
-		"controllers":          map[string]any{"ignoreOperationAnnotation": true, "worker": map[string]any{"concurrentSyncs": 7}},
-		"resources":            map[string]any{"requests": map[string]any{"cpu": "1", "memory": "1Gi"}, "limits": map[string]any{"memory": "2Gi"}},
-		"vpa": map[string]any{"resourcePolicy": map[string]any{"minAllowed": map[string]any{"cpu": "20m", "memory": "128Mi"}},
+		"metricsPort":          9090, "healthPort": 9091, "webhooks": map[string]any{"serverPort": 9443, "servicePort": 8443},
+		"controllers": map[string]any{"ignoreOperationAnnotation": true, "worker": map[string]any{"concurrentSyncs": 7}},
+		"resources":   map[string]any{"requests": map[string]any{"cpu": 0.5, "memory": "1Gi"}, "limits": map[string]any{"cpu": 2, "memory": "2Gi"}},
+		"vpa": map[string]any{"resourcePolicy": map[string]any{"minAllowed": map[string]any{"cpu": 0.1, "memory": "128Mi"}},
 			"updatePolicy": map[string]any{"updateMode": "Recreate"}},
 	}
 	nothing = map[string]any{"vpa": map[string]any{"enabled": false}, "metrics": map[string]any{"enableScraping": false}, "resources": nil}
