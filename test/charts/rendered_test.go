@@ -196,6 +196,7 @@ var _ = Describe("Charts", func() {
 		Expect(named(objects, "ClusterFilter")).To(BeEmpty())
 		Expect(named(objects, "ServiceMonitor")).To(ConsistOf(HavePrefix("garden-")))
 		Expect(named(objects, "PrometheusRule")).To(ConsistOf(HavePrefix("garden-")))
+		Expect(named(objects, "ScrapeConfig")).To(BeEmpty())
 		Expect(slices.ContainsFunc(objects, isDashboard)).To(BeFalse())
 	})
 
@@ -209,14 +210,27 @@ var _ = Describe("Charts", func() {
 		objects := objectsOf(modes["the extension in a seed with as little as possible"])
 		Expect(named(objects, "ServiceMonitor")).To(BeEmpty())
 		Expect(named(objects, "PrometheusRule")).To(BeEmpty())
+		Expect(named(objects, "ScrapeConfig")).To(BeEmpty())
 		Expect(slices.ContainsFunc(objects, isDashboard)).To(BeFalse())
 		Expect(named(objects, "VerticalPodAutoscaler")).To(BeEmpty())
 	})
 
-	It("should bring no dashboard where there may be no namespace for it", func() {
-		Expect(slices.ContainsFunc(objectsOf(modes["the extension in a seed"]), isDashboard)).To(BeTrue())
-		Expect(slices.ContainsFunc(objectsOf(modes["the extension in a self-hosted shoot"]), isDashboard)).To(BeFalse())
-	})
+	DescribeTable("should bring alerts, what they need and a dashboard to seeds alone",
+		func(name string, isSeed bool) {
+			objects := objectsOf(modes[name])
+			expected := BeEmpty()
+			if isSeed {
+				expected = ConsistOf(HavePrefix("aggregate-"))
+			}
+			Expect(named(objects, "PrometheusRule")).To(expected)
+			Expect(named(objects, "ScrapeConfig")).To(expected, "without it the alert that the extension is down has nothing to look at")
+			Expect(slices.ContainsFunc(objects, isDashboard)).To(Equal(isSeed))
+		},
+		Entry("a seed", "the extension in a seed", true),
+		Entry("by default", "the extension by default", true),
+		Entry("a self-hosted shoot", "the extension in a self-hosted shoot", false),
+		Entry("a self-hosted shoot that is a seed", "the extension in a self-hosted shoot that is a seed", true),
+	)
 
 	It("should let the webhooks run in a cluster that has nothing of Gardener", func() {
 		objects := objectsOf(modes[withoutOperator])
@@ -234,6 +248,10 @@ var _ = Describe("Charts", func() {
 			"--webhook-config-owner-namespace=extension-provider-hybrid"))
 		args = deploymentOf(objectsOf(modes[withoutOperator])).Spec.Template.Spec.Containers[0].Args
 		Expect(args).To(ContainElement("--webhook-config-url=gardener-extension-admission-hybrid.garden-plain:8443"))
+		args = deploymentOf(objectsOf(modes["the webhooks of a garden that runs elsewhere"])).Spec.Template.Spec.Containers[0].Args
+		Expect(args).To(ContainElements("--webhook-config-mode=url", "--webhook-config-url=hybrid.example.com:8443"))
+		args = deploymentOf(objectsOf(modes["the webhooks in a garden that is one cluster"])).Spec.Template.Spec.Containers[0].Args
+		Expect(args).To(And(ContainElement("--webhook-config-mode=service"), Not(ContainElement(HavePrefix("--webhook-config-url")))))
 	})
 })
 

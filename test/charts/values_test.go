@@ -37,17 +37,38 @@ var _ = Describe("Values", func() {
 		Entry("with a webhook whose name is none", provider, `{disableWebhooks: ["a,b"]}`, "/disableWebhooks/0"),
 		Entry("with a port that is none", provider, `{webhooks: {servicePort: 65536}}`, "/webhooks/servicePort"),
 		Entry("with a port in words", provider, `{metricsPort: http}`, "/metricsPort"),
+		Entry("with a port that is not whole", provider, `{healthPort: 8081.5}`, "/healthPort"),
+		Entry("with a port that is too large", provider, `{webhooks: {serverPort: 65536}}`, "/webhooks/serverPort"),
 		Entry("with too few ports", provider, `{usablePorts: [1, 2]}`, "/usablePorts"),
 		Entry("with memory that is none", provider, `{resources: {requests: {memory: much}}}`, "/resources/requests/memory"),
+		Entry("with less than no memory", provider, `{resources: {requests: {memory: -1}}}`, "/resources/requests/memory"),
 		Entry("with a resource that is none", provider, `{resources: {requests: {disk: 1Gi}}}`, "'disk' not allowed"),
 		Entry("with an unknown mode of the autoscaler", provider, `{vpa: {updatePolicy: {updateMode: Auto}}}`, "/vpa/updatePolicy/updateMode"),
 		Entry("with a garden that is perhaps one", provider, `{gardener: {runtimeCluster: {enabled: maybe}}}`, "/gardener/runtimeCluster/enabled"),
 		Entry("of the webhooks that are unknown", runtimePart, `{webhookConfig: {mode: url}}`, "'webhookConfig' not allowed"),
 		Entry("of the webhooks with an unknown mode", runtimePart, `{webhooks: {mode: proxy}}`, "/webhooks/mode"),
+		Entry("of the webhooks with a URL that has a scheme", runtimePart, `{webhooks: {url: "https://hybrid.example.com"}}`, "/webhooks/url"),
+		Entry("of the webhooks with a URL that has a path", runtimePart, `{webhooks: {url: hybrid.example.com/webhooks}}`, "/webhooks/url"),
 		Entry("of the webhooks with a port that is none", runtimePart, `{webhooks: {serverPort: 0}}`, "/webhooks/serverPort"),
 		Entry("of the webhooks with a Secret whose name is none", runtimePart, `{gardenKubeconfigSecretName: A_B}`, "/gardenKubeconfigSecretName"),
 		Entry("of the webhooks with a PriorityClass whose name is none", runtimePart, `{gardener: {runtimeCluster: {priorityClassName: A_B}}}`, "/gardener/runtimeCluster/priorityClassName"),
 		Entry("of the webhooks without an image", runtimePart, `{image: null}`, "image"),
 		Entry("of the permissions without an account", application, `{gardener: {virtualCluster: {serviceAccount: {name: ""}}}}`, "/gardener/virtualCluster/serviceAccount/name"),
+	)
+
+	DescribeTable("should be taken",
+		func(chart, values, rendered string) {
+			decoded := map[string]any{}
+			Expect(yaml.UnmarshalStrict([]byte(values), &decoded)).To(Succeed())
+			Expect(rendering.Packed(folder(chart), release, "check", decoded)).To(ContainSubstring(rendered))
+		},
+		Entry("with a port", provider, `{metricsPort: 9090}`, "--metrics-bind-address=:9090\n"),
+		Entry("with a port as text", provider, `{healthPort: "9091"}`, "--health-bind-address=:9091\n"),
+		Entry("with a port as a template", provider, `{webhooks: {serverPort: "{{ .Values.webhooks.servicePort }}"}}`, "--webhook-config-server-port=443\n"),
+		Entry("with a part of a CPU", provider, `{resources: {requests: {cpu: 0.5}}}`, "cpu: 0.5\n"),
+		Entry("with memory as a number", provider, `{vpa: {resourcePolicy: {minAllowed: {memory: 67108864}}}}`, `memory: "67108864"`),
+		Entry("of the webhooks with a part of a CPU", runtimePart, `{resources: {limits: {cpu: 0.5}}}`, "cpu: 0.5\n"),
+		Entry("of the webhooks with a part of a CPU for the autoscaler", runtimePart, `{vpa: {resourcePolicy: {minAllowed: {cpu: 0.5}}}}`, `cpu: "0.5"`),
+		Entry("of the webhooks with an address", runtimePart, `{webhooks: {url: "[2001:db8::1]:443"}}`, "--webhook-config-url=[2001:db8::1]:443\n"),
 	)
 })

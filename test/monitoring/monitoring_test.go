@@ -6,10 +6,13 @@ package monitoring_test
 
 import (
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	mcmmetrics "github.com/gardener/machine-controller-manager/pkg/util/provider/metrics"
@@ -21,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	_ "sigs.k8s.io/controller-runtime/pkg/webhook" // has metrics
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/faults"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
@@ -61,7 +64,29 @@ var charts = map[string]func() monitored{
 // federation is a selector of a job and of metrics.
 var federation = regexp.MustCompile(`^\{job="([^"]+)",__name__=~"([^"]+)"\}$`)
 
+// bucket is a selector of one bucket of how long webhooks take.
+var bucket = regexp.MustCompile(`controller_runtime_webhook_latency_seconds_bucket\{[^}]*\ble=~"([^"]+)"`)
+
 var name = regexp.MustCompile(`fqName: "([^"]+)"`)
+
+// boundaries are the buckets of how long webhooks take, as Prometheus names them. A webhook has them when it was called.
+func boundaries() []string {
+	GinkgoHelper()
+	server := webhook.NewServer(webhook.Options{})
+	server.Register("/some", http.NotFoundHandler())
+	server.WebhookMux().ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/some", nil))
+	families, err := metrics.Registry.Gather()
+	Expect(err).NotTo(HaveOccurred())
+	var names []string
+	for _, family := range families {
+		if family.GetName() == "controller_runtime_webhook_latency_seconds" {
+			for _, b := range family.GetMetric()[0].GetHistogram().GetBucket() {
+				names = append(names, strconv.FormatFloat(b.GetUpperBound(), 'g', -1, 64))
+			}
+		}
+	}
+	return names
+}
 
 // existing are the names of the metrics that the binaries have.
 func existing() map[string]bool {
@@ -134,6 +159,25 @@ var _ = Describe("Monitoring", Ordered, func() {
 			}
 		})
 	}
+
+	It("should ask for buckets that exist", func() {
+		found := boundaries()
+		var asked int
+		for _, chart := range slices.Sorted(maps.Keys(charts)) {
+			m := charts[chart]()
+			queries := slices.Clone(m.queries)
+			for _, a := range m.alerts {
+				queries = append(queries, a.Expr)
+			}
+			for _, query := range queries {
+				for _, match := range bucket.FindAllStringSubmatch(query, -1) {
+					asked++
+					Expect(found).To(ContainElement(MatchRegexp("^("+match[1]+")$")), query)
+				}
+			}
+		}
+		Expect(asked).To(Equal(3), "two alerts and a dashboard")
+	})
 
 	It("should tell the Prometheus of a seed that notifies all that its alerts ask for", func() {
 		m := charts["the extension in a seed"]()

@@ -11,3 +11,8 @@ extensions.gardener.cloud:provider-hybrid{{ if .Values.gardener.runtimeCluster.e
 app.kubernetes.io/name: {{ include "name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
+
+{{- /* Not empty where the extension runs in a seed. A self-hosted shoot can be one, too. */ -}}
+{{- define "inSeed" -}}
+{{- if and (not .Values.gardener.runtimeCluster.enabled) (or (not .Values.gardener.selfHostedShootCluster) .Values.gardener.seed) }}true{{ end }}
+{{- end -}}
