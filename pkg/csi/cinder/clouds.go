@@ -94,6 +94,9 @@ func (c *Clouds) open(ctx context.Context, name string, s SiteConfig, config *Co
 	if err != nil {
 		return nil, err
 	}
+	if err := session.CheckProject(s.ProjectID); err != nil {
+		return nil, err
+	}
 	return cloudOf(ctx, session, config)
 }
 

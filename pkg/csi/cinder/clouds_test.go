@@ -95,6 +95,15 @@ var _ = Describe("Clouds", func() {
 		Expect(up.logins.Load()).To(BeEquivalentTo(1))
 	})
 
+	It("refuses credentials of another project than that of the volumes", func(ctx SpecContext) {
+		file.write(up.section("up", "right"), "project-id=own\n", down.section("down", "right"), "project-id=former\n")
+		_, err := clouds.Open(ctx, "up")
+		Expect(err).NotTo(HaveOccurred())
+		_, err = clouds.Open(ctx, "down")
+		Expect(err).To(MatchError(And(HavePrefix(`site "down": credentials: `), ContainSubstring(`for project "own"`), ContainSubstring(`in project "former"`))))
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
+	})
+
 	It("keeps the last configuration while the files are wrong", func(ctx SpecContext) {
 		_, err := clouds.Open(ctx, "up")
 		Expect(err).NotTo(HaveOccurred())

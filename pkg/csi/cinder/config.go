@@ -34,6 +34,9 @@ type Config struct {
 type SiteConfig struct {
 	// Connection is the address of the site.
 	Connection v1alpha1.OpenStackConnection
+	// ProjectID is the ID of the project that the volumes are in. Credentials of another one are refused: with them, all volumes would
+	// look as if they were gone. Default: any project.
+	ProjectID string
 	// Credentials are those for the site's project.
 	Credentials site.Credentials
 	// Err says what is wrong with the section of the site. It is of ClassConfiguration.
@@ -64,6 +67,7 @@ type section struct {
 
 	// The keys below are unknown to cloud-provider-openstack, which ignores them.
 
+	ProjectID      string   `gcfg:"project-id"`
 	TLSThumbprint  string   `gcfg:"tls-thumbprint"`
 	ProxyURL       string   `gcfg:"proxy-url"`
 	NoProxy        []string `gcfg:"no-proxy"`
@@ -114,6 +118,7 @@ func parse(paths []string, contents [][]byte) (config *Config, err error) {
 func (s *section) site(name string) SiteConfig {
 	config := SiteConfig{
 		Connection:  v1alpha1.OpenStackConnection{AuthURL: s.AuthURL, Region: s.Region, EndpointType: s.EndpointType},
+		ProjectID:   s.ProjectID,
 		Credentials: site.Credentials{},
 	}
 	for key, value := range map[string]string{

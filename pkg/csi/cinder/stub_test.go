@@ -70,7 +70,7 @@ func (s *stub) login(w http.ResponseWriter, r *http.Request) {
 	service := func(kind, path string) string {
 		return fmt.Sprintf(`{"type": %q, "endpoints": [{"interface": "public", "region": "r", "region_id": "r", "url": %q}]}`, kind, s.URL+path)
 	}
-	fmt.Fprintf(w, `{"token": {"expires_at": %q, "catalog": [%s, %s]}}`,
+	fmt.Fprintf(w, `{"token": {"expires_at": %q, "project": {"id": "own"}, "catalog": [%s, %s]}}`,
 		time.Now().Add(time.Hour).UTC().Format(time.RFC3339), service("compute", "/compute/v2.1/"), service("block-storage", "/volume/v3/"))
 }
 

@@ -121,6 +121,7 @@ var _ = Describe("Stub of OpenStack", func() {
 		Expect(err).NotTo(HaveOccurred())
 		stubSpec := spec.DeepCopy()
 		stubSpec.OpenStack.Connection.AuthURL = stub.AuthURL()
+		stubSpec.OpenStack.ProjectID = s.State.OpenStack.ProjectID
 		stubSpec.OpenStack.NetworkID, stubSpec.OpenStack.SubnetID = s.State.OpenStack.Network.ID, s.State.OpenStack.Subnet.ID
 		stubServer := create(stubSpec)
 		stubbed := newAnswering(ctx, stub.AuthURL(), openstackstub.Region, credentials.Domain, credentials.Project, credentials.Username, credentials.Password)

@@ -78,6 +78,10 @@ func (s *CloudControllerSite) LoadBalancerMembers() LoadBalancerMembers {
 type OpenStackCloudController struct {
 	// Connection is how the site is reached.
 	Connection OpenStackConnection `json:"connection"`
+	// ProjectID is the ID of the project that the nodes are in. Credentials of another one are refused: with them, the machines of
+	// all nodes would look as if they were gone. Default: any project.
+	// +optional
+	ProjectID string `json:"projectID,omitempty"`
 	// Zones are the zones of the site.
 	Zones []OpenStackCloudControllerZone `json:"zones"`
 	// LoadBalancer configures the load balancers. Default: the site has none.

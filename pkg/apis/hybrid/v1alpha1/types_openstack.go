@@ -189,6 +189,9 @@ type OpenStackConnection struct {
 
 // OpenStackStatus is what the infrastructure of an OpenStack site came to.
 type OpenStackStatus struct {
+	// ProjectID is the ID of the project that the shoot is in. Machines and cloud controllers refuse credentials of another one.
+	// +optional
+	ProjectID string `json:"projectID,omitempty"`
 	// NetworkID is the ID of the network of the nodes.
 	NetworkID string `json:"networkID"`
 	// NetworkMTU is what the network carries, in bytes.
@@ -219,6 +222,10 @@ type OpenStackStatus struct {
 type OpenStackState struct {
 	// Connection is how the site is reached, also after it left the CloudProfile.
 	Connection OpenStackConnection `json:"connection"`
+	// ProjectID is the ID of the project that the objects are in. Credentials of another one are refused: with them, all objects
+	// would look as if they were gone.
+	// +optional
+	ProjectID string `json:"projectID,omitempty"`
 	// NodeRanges are the ranges of the site's nodes. What Services left behind is the site's if it leads there.
 	// +optional
 	NodeRanges []string `json:"nodeRanges,omitempty"`
@@ -264,6 +271,10 @@ type OpenStackObject struct {
 type OpenStackMachineSpec struct {
 	// Connection is how the site is reached.
 	Connection OpenStackConnection `json:"connection"`
+	// ProjectID is the ID of the project that the server is in. The driver refuses credentials of another one: with them, the server
+	// would look as if it were gone. Default: any project.
+	// +optional
+	ProjectID string `json:"projectID,omitempty"`
 	// FlavorID is the ID of the flavor.
 	FlavorID string `json:"flavorID"`
 	// ImageID is the ID of the image.

@@ -25,3 +25,20 @@ func (s *Session) ProjectID() (string, error) {
 	}
 	return project.ID, nil
 }
+
+// CheckProject refuses credentials that are for another project than the one with the ID. Each project will do if the ID is empty.
+// Errors are classified.
+func (s *Session) CheckProject(id string) error {
+	if id == "" {
+		return nil
+	}
+	own, err := s.ProjectID()
+	if err != nil {
+		return err
+	}
+	if own != id {
+		return platform.NewError(platform.ClassConfiguration,
+			"credentials: they are for project %q, but the shoot is in project %q; nothing is touched until they are for that project again", own, id)
+	}
+	return nil
+}

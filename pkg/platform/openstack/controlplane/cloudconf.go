@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -22,12 +23,12 @@ ignore-volume-az = true
 
 // cloudConf returns the configuration of the driver: a section [Global "<site>"] for each site. It holds the credentials and the
 // certificate authorities, so that it changes as a whole. Errors name the site and the key, never the value.
-func cloudConf(sites []*site.Site) (string, error) {
+func cloudConf(sites []platform.ControlPlaneSite) (string, error) {
 	var result strings.Builder
-	for _, s := range sites {
-		text, err := section(s)
+	for i := range sites {
+		text, err := section(sites[i].Site, sites[i].Status)
 		if err != nil {
-			return "", platform.InSite(s.Name, err)
+			return "", platform.InSite(sites[i].Site.Name, err)
 		}
 		result.WriteString(text)
 	}
@@ -37,12 +38,15 @@ func cloudConf(sites []*site.Site) (string, error) {
 
 type entry struct{ key, value string }
 
-func section(s *site.Site) (string, error) {
+func section(s *site.Site, status *v1alpha1.SiteStatus) (string, error) {
 	connection := client.ConnectionOf(s.Profile)
 	entries := []entry{
 		{"auth-url", connection.AuthURL},
 		{"region", connection.Region},
 		{"os-endpoint-type", connection.EndpointType},
+	}
+	if status != nil && status.OpenStack != nil {
+		entries = append(entries, entry{"project-id", status.OpenStack.ProjectID})
 	}
 	entries = append(entries, credentials(s.Credentials)...)
 	if tls := connection.TLS; tls != nil {

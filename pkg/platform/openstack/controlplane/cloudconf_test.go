@@ -36,6 +36,7 @@ var _ = Describe("Configuration of the driver", func() {
 
 	It("should be what the driver reads", func() {
 		first, second := newSite("cloud"), newSite("burst")
+		first.Status.OpenStack.ProjectID = "6a0f1f5e0c5a4d598a0b6f5d6b1d3e21"
 		first.Site.Profile.TLS = &v1alpha1.TLS{CACert: certificate}
 		first.Site.Profile.OpenStack.EndpointType = "internal"
 		second.Site.Profile.TLS = &v1alpha1.TLS{Thumbprint: strings.TrimSuffix(strings.Repeat("aB:", 20), ":")}
@@ -47,7 +48,7 @@ var _ = Describe("Configuration of the driver", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(config.BlockStorage).To(Equal(library.BlockStorageOpts{IgnoreVolumeAZ: true}))
 		Expect(config.Sites).To(Equal(map[string]cinder.SiteConfig{
-			"cloud": {Connection: client.ConnectionOf(first.Site.Profile), Credentials: first.Site.Credentials},
+			"cloud": {Connection: client.ConnectionOf(first.Site.Profile), ProjectID: "6a0f1f5e0c5a4d598a0b6f5d6b1d3e21", Credentials: first.Site.Credentials},
 			"burst": {Connection: client.ConnectionOf(second.Site.Profile), Credentials: second.Site.Credentials},
 		}))
 	})

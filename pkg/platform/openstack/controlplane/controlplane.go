@@ -43,7 +43,11 @@ func cloudController(s platform.ControlPlaneSite) (*v1alpha1.OpenStackCloudContr
 	if err != nil {
 		return nil, err
 	}
-	controller := &v1alpha1.OpenStackCloudController{Connection: client.ConnectionOf(s.Site.Profile), LoadBalancer: balancer}
+	controller := &v1alpha1.OpenStackCloudController{
+		Connection:   client.ConnectionOf(s.Site.Profile),
+		ProjectID:    s.Status.OpenStack.ProjectID,
+		LoadBalancer: balancer,
+	}
 	for _, zone := range s.Site.Profile.Zones {
 		if zone.OpenStack == nil {
 			return nil, platform.NewError(platform.ClassConfiguration, "zone %q has no openstack block in the CloudProfile", zone.Name)

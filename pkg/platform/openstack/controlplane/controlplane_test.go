@@ -23,6 +23,7 @@ var _ = Describe("CloudController", func() {
 		s.Site.Profile.TLS = &v1alpha1.TLS{InsecureSkipVerify: true}
 		s.Site.Profile.Proxy = &v1alpha1.Proxy{URL: "http://proxy:3128"}
 		s.Site.Profile.RequestTimeout = &metav1.Duration{Duration: time.Minute}
+		s.Status.OpenStack.ProjectID = "p"
 		controller, err := New().CloudController(s)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(controller).To(Equal(&v1alpha1.CloudControllerSite{Name: "cloud", OpenStack: &v1alpha1.OpenStackCloudController{
@@ -33,6 +34,7 @@ var _ = Describe("CloudController", func() {
 				Proxy:          s.Site.Profile.Proxy,
 				RequestTimeout: s.Site.Profile.RequestTimeout,
 			},
+			ProjectID: "p",
 			Zones: []v1alpha1.OpenStackCloudControllerZone{
 				{Name: "cloud-b", AvailabilityZone: "nova2"}, {Name: "cloud-a", AvailabilityZone: "nova"}, {Name: "cloud-c", AvailabilityZone: "nova"},
 			},

@@ -48,18 +48,17 @@ type siteValues struct {
 // Storage implements platform.ControlPlane.
 func (controlPlane) Storage(sites []platform.ControlPlaneSite) (*platform.Storage, error) {
 	var (
-		sorted []*site.Site
+		sorted = slices.Clone(sites)
 		errs   []error
 	)
 	for _, s := range sites {
-		sorted = append(sorted, s.Site)
 		errs = append(errs, platform.InSite(s.Site.Name, checkStorage(s.Site)))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	// The order of the sites in the Shoot means nothing here, and shall change nothing.
-	slices.SortFunc(sorted, func(a, b *site.Site) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(sorted, func(a, b platform.ControlPlaneSite) int { return cmp.Compare(a.Site.Name, b.Site.Name) })
 
 	config, err := cloudConf(sorted)
 	if err != nil {
@@ -70,7 +69,8 @@ func (controlPlane) Storage(sites []platform.ControlPlaneSite) (*platform.Storag
 		cluster string
 		storage = &platform.Storage{CSIDriver: driver, Files: map[string]string{configFile: config}}
 	)
-	for _, s := range sorted {
+	for i := range sorted {
+		s := sorted[i].Site
 		cluster = s.Shoot
 		shoot.Sites = append(shoot.Sites, siteValues{Name: s.Name, Secret: secretName(s.Name)})
 		storage.Classes = append(storage.Classes, storageClasses(s)...)

@@ -63,6 +63,7 @@ func (f *flow) adopt(ctx context.Context, resource, id string, tags []string, pl
 // status is what the site's infrastructure came to.
 func (f *flow) status(seen *seen) *v1alpha1.SiteStatus {
 	status := &v1alpha1.OpenStackStatus{
+		ProjectID:         f.State().ProjectID,
 		NetworkID:         seen.network.ID,
 		NetworkMTU:        int32(seen.network.MTU), // #nosec G115 -- an MTU is small
 		SubnetID:          seen.subnet.ID,

@@ -41,6 +41,9 @@ func (i *infrastructure) reconcile(ctx context.Context, s *site.Site, persist pl
 	if err != nil {
 		return nil, err
 	}
+	if err := f.checkProjectInUse(); err != nil {
+		return nil, err
+	}
 	if err := f.Record(ctx, func(state *v1alpha1.OpenStackState) {
 		state.Connection = client.ConnectionOf(s.Profile)
 		recordRanges(state, s.Network)
@@ -50,6 +53,9 @@ func (i *infrastructure) reconcile(ctx context.Context, s *site.Site, persist pl
 
 	seen, err := f.look(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := f.recordProject(ctx, seen); err != nil {
 		return nil, err
 	}
 	if err := f.ensure(ctx, seen); err != nil {
@@ -67,6 +73,9 @@ func (i *infrastructure) Delete(ctx context.Context, s *site.Site, persist platf
 	f, err := i.flow(ctx, s, connection, persist)
 	if err != nil {
 		return platform.InSite(s.Name, fmt.Errorf("%w: %w", platform.ErrNoAccess, err))
+	}
+	if err := f.checkProject(); err != nil {
+		return platform.InSite(s.Name, err)
 	}
 	return platform.InSite(s.Name, f.delete(ctx))
 }

@@ -33,6 +33,9 @@ func (i *infrastructure) Orphans(ctx context.Context, s *site.Site) ([]v1alpha1.
 	if err != nil {
 		return nil, platform.InSite(s.Name, err)
 	}
+	if err := f.checkProject(); err != nil {
+		return nil, platform.InSite(s.Name, err)
+	}
 	orphans, err := f.orphans(ctx)
 	return orphans, platform.InSite(s.Name, err)
 }

@@ -35,6 +35,9 @@ func (i *infrastructure) validate(ctx context.Context, s *site.Site, request pla
 	if err != nil {
 		return platform.Findings{}, err
 	}
+	if err := f.checkProjectInUse(); err != nil {
+		return platform.Findings{}, err
+	}
 	v := &validation{flow: f, path: request.Path, demands: request.Demands}
 	return v.run(ctx, v.roles, v.egress, v.nodes, v.securityGroup, v.shareNetwork, v.zones, v.capacity)
 }

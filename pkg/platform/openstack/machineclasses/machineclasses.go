@@ -45,6 +45,9 @@ func (m *machineClasses) resolve(ctx context.Context, request platform.MachineCl
 	if err != nil {
 		return err
 	}
+	if err := session.CheckProject(request.Status.OpenStack.ProjectID); err != nil {
+		return err
+	}
 
 	lookup := lookupOf(session)
 	flavorID, flavorErr := lookup.flavor(ctx, request.MachineType.OpenStack.Flavor)
@@ -63,6 +66,7 @@ func (m *machineClasses) resolve(ctx context.Context, request platform.MachineCl
 	status := request.Status.OpenStack
 	spec.OpenStack = &v1alpha1.OpenStackMachineSpec{
 		Connection:       connection,
+		ProjectID:        status.ProjectID,
 		FlavorID:         flavorID,
 		ImageID:          imageID,
 		AvailabilityZone: request.Zone.OpenStack.AvailabilityZone,
@@ -108,11 +112,14 @@ func (m *machineClasses) NodeLabels(_ *site.Site, zone *v1alpha1.SiteZone) map[s
 }
 
 // Locate implements platform.MachineClasses.
-func (m *machineClasses) Locate(s *site.Site, _ *v1alpha1.SiteStatus) ([]*v1alpha1.MachineProviderSpec, error) {
+func (m *machineClasses) Locate(s *site.Site, status *v1alpha1.SiteStatus) ([]*v1alpha1.MachineProviderSpec, error) {
 	if s.Profile == nil || s.Profile.OpenStack == nil {
 		return nil, platform.InSite(s.Name, errNoProfile())
 	}
 	spec := &v1alpha1.OpenStackMachineSpec{Connection: client.ConnectionOf(s.Profile)}
+	if status != nil && status.OpenStack != nil {
+		spec.ProjectID = status.OpenStack.ProjectID
+	}
 	return []*v1alpha1.MachineProviderSpec{{Site: s.Name, Shoot: s.Shoot, OpenStack: spec}}, nil
 }
 

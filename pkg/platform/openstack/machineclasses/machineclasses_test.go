@@ -12,6 +12,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/openstackstub"
 )
 
 func newRequest() platform.MachineClassRequest {
@@ -86,6 +87,36 @@ var _ = Describe("MachineClasses", func() {
 		Expect(New(client.NewSessions()).Locate(s, nil)).To(HaveExactElements(&v1alpha1.MachineProviderSpec{
 			Site: s.Name, Shoot: s.Shoot, OpenStack: &v1alpha1.OpenStackMachineSpec{Connection: v1alpha1.OpenStackConnection{AuthURL: "http://127.0.0.1:1/v3"}},
 		}))
+	})
+
+	It("should locate a site in the project of its status", func() {
+		request := newRequest()
+		request.Status.OpenStack.ProjectID = "p"
+		Expect(New(client.NewSessions()).Locate(request.Site, request.Status)).To(HaveExactElements(HaveField("OpenStack.ProjectID", "p")))
+	})
+
+	It("should resolve nothing with credentials of another project than that of the status", func(ctx SpecContext) {
+		stub, err := openstackstub.New(openstackstub.Settings{Flavors: []string{"m1.tiny"}, Images: []string{"gardenlinux"}})
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(stub.Close)
+		request := newRequest()
+		request.Site.Profile.OpenStack = &v1alpha1.OpenStackProfile{AuthURL: stub.AuthURL(), Region: openstackstub.Region}
+		request.Site.Credentials = site.Credentials{"domainName": "d", "tenantName": "t", "username": "u", "password": "p"}
+		sessions, spec := client.NewSessions(), &v1alpha1.MachineProviderSpec{}
+		session, err := sessions.Get(ctx, "cloud", client.ConnectionOf(request.Site.Profile), request.Site.Credentials)
+		Expect(err).NotTo(HaveOccurred())
+		project, err := session.ProjectID()
+		Expect(err).NotTo(HaveOccurred())
+
+		request.Status.OpenStack.ProjectID = project
+		Expect(New(sessions).Resolve(ctx, request, spec)).To(Succeed())
+		Expect(spec.OpenStack.ProjectID).To(Equal(project))
+
+		request.Status.OpenStack.ProjectID, spec = "former", &v1alpha1.MachineProviderSpec{}
+		err = New(sessions).Resolve(ctx, request, spec)
+		Expect(err).To(MatchError(And(HavePrefix(`site "cloud": credentials: `), ContainSubstring(`in project "former"`))))
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
+		Expect(spec.OpenStack).To(BeNil())
 	})
 
 	It("should neither locate nor clean up a site that left the CloudProfile", func(ctx SpecContext) {

@@ -83,6 +83,12 @@ var _ = Describe("Rolling", func() {
 		Expect(rollsFor(newRequest())).To(BeEmpty())
 	})
 
+	It("should not roll when the project is recorded", func() {
+		request := newRollingRequest()
+		request.Status.OpenStack.ProjectID = "p"
+		Expect(rollsFor(request)).To(Equal(rollsFor(newRollingRequest())))
+	})
+
 	It("should have a row for each line of the document", func() {
 		document, err := os.ReadFile(filepath.Join(landscape.Root(), "docs", "usage", "node-rolling.md"))
 		Expect(err).NotTo(HaveOccurred())

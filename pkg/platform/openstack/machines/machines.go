@@ -51,6 +51,9 @@ func (m *machines) call(ctx context.Context, request platform.MachineRequest) (*
 	if err != nil {
 		return nil, err
 	}
+	if err := session.CheckProject(spec.OpenStack.ProjectID); err != nil {
+		return nil, err
+	}
 	service, computeErr := session.Compute(ctx)
 	network, networkErr := session.Network(ctx)
 	if err := errors.Join(computeErr, networkErr); err != nil {

@@ -42,6 +42,9 @@ func (n *nodes) open(ctx context.Context, r platform.NodesRequest) (platform.Nod
 	if err != nil {
 		return platform.NodeSite{}, err
 	}
+	if err := session.CheckProject(config.ProjectID); err != nil {
+		return platform.NodeSite{}, err
+	}
 	compute, err := session.Compute(ctx)
 	if err != nil {
 		return platform.NodeSite{}, err

@@ -94,6 +94,27 @@ var _ = Describe("Machines", func() {
 		Entry("that does not exist", nil, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "machine-0"}, Spec: corev1.NodeSpec{ProviderID: "openstack:///" + id}}, platform.ClassNotFound),
 	)
 
+	It("are not opened with credentials of another project", func(ctx SpecContext) {
+		r := request(start(nil))
+		sessions := client.NewSessions()
+		session, err := sessions.Get(ctx, siteName, r.Site.OpenStack.Connection, r.Credentials)
+		Expect(err).NotTo(HaveOccurred())
+		project, err := session.ProjectID()
+		Expect(err).NotTo(HaveOccurred())
+
+		r.Site.OpenStack.ProjectID, r.Site.OpenStack.LoadBalancer = project, &v1alpha1.OpenStackLoadBalancer{}
+		opened, err := New(sessions).Open(ctx, r)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(opened.Machines).NotTo(BeNil())
+
+		r.Credentials = site.Credentials{"domainName": "default", "tenantName": "other", "username": "u", "password": "p"}
+		opened, err = New(sessions).Open(ctx, r)
+		Expect(err).To(MatchError(And(HavePrefix(`site "cloud": credentials: `), ContainSubstring(project))))
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
+		Expect(opened.Machines).To(BeNil())
+		Expect(opened.OpenLoadBalancers).To(BeNil())
+	})
+
 	It("do not exist if the site says so", func(ctx SpecContext) {
 		opened, err := New(client.NewSessions()).Open(ctx, request(start(nil)))
 		Expect(err).NotTo(HaveOccurred())
