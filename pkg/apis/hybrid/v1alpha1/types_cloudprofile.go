@@ -151,7 +151,8 @@ type MachineType struct {
 type SiteMachineType struct {
 	// Name is the name of the site.
 	Name string `json:"name"`
-	// Capacity overrides the machine type's cpu, memory and gpu in the node template of this site.
+	// Capacity overrides the machine type's cpu, memory and gpu on this site: in the node template, and on a vSphere site cpu and
+	// memory also in the size of the virtual machines.
 	// +optional
 	Capacity corev1.ResourceList `json:"capacity,omitempty"`
 	// OpenStack is the machine type on an OpenStack site.

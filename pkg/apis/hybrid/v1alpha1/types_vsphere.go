@@ -73,7 +73,8 @@ type VSphereStorageClass struct {
 	StoragePolicy string `json:"storagePolicy"`
 }
 
-// VSphereMachineType is a machine type on a vSphere site; its size is that of the CloudProfile's machine type.
+// VSphereMachineType is a machine type on a vSphere site; its size is that of the CloudProfile's machine type, or the capacity of the
+// site's entry.
 type VSphereMachineType struct {
 	// MemoryReservationLockedToMax reserves all of the machine's memory.
 	// +optional
