@@ -29,8 +29,8 @@ type CloudProfileConfig struct {
 	MachineImages []MachineImage `json:"machineImages,omitempty"`
 }
 
-// CloudProfileSite is one named place that machines come from: one OpenStack project in one region, one vSphere datacenter
-// or one bare-metal inventory. Exactly one of openstack, vsphere and metal is set.
+// CloudProfileSite is one named place that machines come from: one OpenStack project in one region, one vCenter, whose zones may be
+// in several datacenters, or one bare-metal inventory. Exactly one of openstack, vsphere and metal is set.
 type CloudProfileSite struct {
 	// Name is a DNS label of at most 20 characters, unique in the CloudProfile. The names dns, token, config and userdata
 	// are reserved.

@@ -12,7 +12,7 @@ import (
 type VSphereProfile struct {
 	// Server is the address of the vCenter.
 	Server string `json:"server"`
-	// Datacenter is the name or inventory path of the datacenter.
+	// Datacenter is the name or inventory path of the datacenter of the zones that name no other one.
 	Datacenter string `json:"datacenter"`
 	// Folder is the VM folder below which each shoot has its own.
 	// +optional
