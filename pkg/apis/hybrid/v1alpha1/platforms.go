@@ -73,6 +73,11 @@ func (s *SiteState) Platform() (Platform, bool) {
 	return only(platforms(s.OpenStack != nil, s.VSphere != nil, s.Metal != nil))
 }
 
+// Platform returns the platform whose block is set, and false unless that is exactly one.
+func (s *MachineProviderSpec) Platform() (Platform, bool) {
+	return only(platforms(s.OpenStack != nil, s.VSphere != nil, s.Metal != nil))
+}
+
 func platforms(openStack, vSphere, metal bool) []Platform {
 	var result []Platform
 	if openStack {
