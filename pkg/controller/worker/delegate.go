@@ -12,8 +12,9 @@ import (
 	"github.com/gardener/gardener/extensions/pkg/controller/worker/genericactuator"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"github.com/go-logr/logr"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 )
 
 // delegate is what Gardener's generic actuator asks about one Worker.
@@ -21,7 +22,7 @@ type delegate struct {
 	log      logr.Logger
 	client   client.Client
 	reader   client.Reader
-	recorder events.EventRecorder
+	events   eventnote.Writer
 	resolver resolver
 	worker   *extensionsv1alpha1.Worker
 	cluster  *extensionscontroller.Cluster
