@@ -101,7 +101,7 @@ type VSphereImage struct {
 
 // VSphereImageZone is the template for one zone.
 type VSphereImageZone struct {
-	// Name is the name of the zone.
+	// Name is the name of a zone of the site.
 	Name string `json:"name"`
 	// Template is the name of the template or its inventory path below the VM folder of the zone's datacenter.
 	Template string `json:"template"`
