@@ -104,7 +104,11 @@ func endpointsInSeed(d *document, p *profile.Profile, seed *gardencorev1beta1.Se
 	networks := seedNetworks(seed)
 	var warnings []string
 	for i, used := range d.infrastructure.Sites {
-		addr, ok := addressOf(helper.FindSite(p.Config, used.Name))
+		site := helper.FindSite(p.Config, used.Name)
+		if site == nil {
+			continue
+		}
+		addr, ok := addressIn(site.Endpoint())
 		if !ok {
 			continue
 		}
@@ -139,18 +143,8 @@ func seedNetworks(seed *gardencorev1beta1.Seed) []seedNetwork {
 	return networks
 }
 
-// addressOf returns the address of the site's API, if the CloudProfile has one and no name.
-func addressOf(site *v1alpha1.CloudProfileSite) (netip.Addr, bool) {
-	var endpoint string
-	switch {
-	case site == nil:
-	case site.OpenStack != nil:
-		endpoint = site.OpenStack.AuthURL
-	case site.VSphere != nil:
-		endpoint = site.VSphere.Server
-	case site.Metal != nil:
-		endpoint = site.Metal.Server
-	}
+// addressIn returns the address that the URL of a site's API has, if it has one and no name.
+func addressIn(endpoint string) (netip.Addr, bool) {
 	parsed, err := url.Parse(endpoint)
 	if err != nil {
 		return netip.Addr{}, false

@@ -15,7 +15,6 @@ import (
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	reconcilerutils "github.com/gardener/gardener/pkg/controllerutils/reconciler"
 	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -35,13 +34,13 @@ type actuator struct {
 	client client.Client
 	// reader asks the API server.
 	reader   client.Reader
-	recorder events.EventRecorder
+	events   eventnote.Writer
 	services dns.Registry
 }
 
 // NewActuator returns the actuator for DNSRecords. The reader has no cache.
 func NewActuator(c client.Client, reader client.Reader, recorder events.EventRecorder, services dns.Registry) dnsrecord.Actuator {
-	return &actuator{client: c, reader: reader, recorder: recorder, services: services}
+	return &actuator{client: c, reader: reader, events: eventnote.Writer{EventRecorder: recorder}, services: services}
 }
 
 // Reconcile makes the record set of the DNSRecord's name and type hold its values and nothing else, and returns when the service
@@ -69,8 +68,7 @@ func (a *actuator) Delete(ctx context.Context, _ logr.Logger, record *extensions
 func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, record *extensionsv1alpha1.DNSRecord, cluster *extensionscontroller.Cluster) error {
 	if err := a.delete(ctx, record, cluster); err != nil {
 		log.Error(err, "Record is left in the DNS service")
-		a.recorder.Eventf(record, nil, corev1.EventTypeWarning, reasonRecordLeft, actionDelete, "%s",
-			eventnote.Shorten(fmt.Sprintf("Record %s of type %s may be left: %v", record.Spec.Name, record.Spec.RecordType, err)))
+		a.events.Warn(record, reasonRecordLeft, actionDelete, "Record %s of type %s may be left: %v", record.Spec.Name, record.Spec.RecordType, err)
 	}
 	return nil
 }

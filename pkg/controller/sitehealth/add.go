@@ -31,6 +31,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -86,7 +87,12 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 		Watches(&machinev1alpha1.Machine{}, handler.EnqueueRequestsFromMapFunc(infrastructuresBeside(mgr.GetClient(), ours)),
 			builder.WithPredicates(statusChanged())).
 		WatchesRawSource(source.Channel(changes, &handler.EnqueueRequestForObject{})).
-		Complete(&reconciler{client: mgr.GetClient(), recorder: mgr.GetEventRecorder(v1alpha1.ExtensionName + "-" + ControllerName), clock: clock.RealClock{}, probers: asking})
+		Complete(&reconciler{
+			client:  mgr.GetClient(),
+			events:  eventnote.Writer{EventRecorder: mgr.GetEventRecorder(v1alpha1.ExtensionName + "-" + ControllerName)},
+			clock:   clock.RealClock{},
+			probers: asking,
+		})
 }
 
 // AddToManager adds the controller with the default options.

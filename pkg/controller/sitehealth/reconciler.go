@@ -18,7 +18,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -35,10 +34,10 @@ const resync = time.Minute
 
 // reconciler writes the conditions of Infrastructures.
 type reconciler struct {
-	client   client.Client
-	recorder events.EventRecorder
-	clock    clock.Clock
-	probers  *probers
+	client  client.Client
+	events  eventnote.Writer
+	clock   clock.Clock
+	probers *probers
 }
 
 // Reconcile lets the sites of an Infrastructure be asked and writes what they said. Nobody is asked while the shoot is deleted, moves
@@ -168,13 +167,12 @@ func (r *reconciler) tell(infra *extensionsv1alpha1.Infrastructure, before, afte
 	if !ok || before != nil && before.Reason == after.Reason {
 		return
 	}
-	// The recorder makes one event of those with equal reasons and actions.
-	action := "Probe-" + name
+	action := eventnote.OnSite("Probe", name)
 	switch {
 	case after.Status == gardencorev1beta1.ConditionFalse:
-		r.recorder.Eventf(infra, nil, corev1.EventTypeWarning, after.Reason, action, "%s", eventnote.Shorten(after.Message))
+		r.events.Warn(infra, after.Reason, action, "%s", after.Message)
 	case before != nil && before.Status == gardencorev1beta1.ConditionFalse:
-		r.recorder.Eventf(infra, nil, corev1.EventTypeNormal, after.Reason, action, "%s", eventnote.Shorten(fmt.Sprintf("site %q: %s", name, after.Message)))
+		r.events.Tell(infra, after.Reason, action, "site %q: %s", name, after.Message)
 	}
 }
 

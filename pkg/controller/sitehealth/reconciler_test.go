@@ -28,6 +28,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
@@ -102,7 +103,7 @@ var _ = Describe("Reconciler", func() {
 		ended := make(chan struct{})
 		go func() { defer close(ended); _ = asking.Start(stopped) }()
 		DeferCleanup(func() { stop(); Eventually(ended).Should(BeClosed()) })
-		r = &reconciler{client: c, recorder: recorder, clock: testclock.NewFakeClock(time.Unix(1_700_000_000, 0)), probers: asking}
+		r = &reconciler{client: c, events: eventnote.Writer{EventRecorder: recorder}, clock: testclock.NewFakeClock(time.Unix(1_700_000_000, 0)), probers: asking}
 	})
 
 	It("writes a condition for each site, and an event when one changes", func(ctx SpecContext) {

@@ -16,13 +16,13 @@ import (
 	"github.com/gardener/gardener/extensions/pkg/controller/worker/genericactuator"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"github.com/go-logr/logr"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -35,7 +35,7 @@ type actuator struct {
 	client       client.Client
 	reader       client.Reader
 	gardenReader client.Reader
-	recorder     events.EventRecorder
+	events       eventnote.Writer
 	resolver     resolver
 	remover      remover
 	patience     patience
@@ -57,7 +57,7 @@ func NewActuator(
 		newGeneric: newGeneric,
 		client:     mgr.GetClient(),
 		reader:     mgr.GetAPIReader(),
-		recorder:   mgr.GetEventRecorder(v1alpha1.ExtensionName + "-worker"),
+		events:     eventnote.Writer{EventRecorder: mgr.GetEventRecorder(v1alpha1.ExtensionName + "-worker")},
 		resolver:   resolver{machineClasses: machineClasses, timeout: resolveTimeout},
 		remover:    remover{machines: machines, timeout: removeTimeout},
 		patience:   defaultPatience,
@@ -126,7 +126,7 @@ func (a *actuator) newDelegate(log logr.Logger, w *extensionsv1alpha1.Worker, c 
 		log:      log,
 		client:   a.client,
 		reader:   a.reader,
-		recorder: a.recorder,
+		events:   a.events,
 		resolver: a.resolver,
 		worker:   w,
 		cluster:  c,

@@ -10,12 +10,10 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -45,7 +43,7 @@ func (d *delegate) cleanUpSitesAfterDeletion(ctx context.Context) {
 	}
 	if err := d.resolver.cleanUp(ctx, f.sites, nil); err != nil {
 		d.log.Error(err, "Not all sites could be cleaned up")
-		d.recorder.Eventf(d.worker, nil, corev1.EventTypeWarning, reasonNotCleanedUp, "Delete", "%s", eventnote.Shorten(err.Error()))
+		d.events.Warn(d.worker, reasonNotCleanedUp, "Delete", "%v", err)
 	}
 }
 

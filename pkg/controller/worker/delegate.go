@@ -13,8 +13,9 @@ import (
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 )
 
 // delegate is what Gardener's generic actuator asks about one Worker.
@@ -22,7 +23,7 @@ type delegate struct {
 	log      logr.Logger
 	client   client.Client
 	reader   client.Reader
-	recorder events.EventRecorder
+	events   eventnote.Writer
 	resolver resolver
 	worker   *extensionsv1alpha1.Worker
 	cluster  *extensionscontroller.Cluster

@@ -30,6 +30,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform"
 )
@@ -166,7 +167,7 @@ func (f *fixture) delegate(c client.Client) *delegate {
 		log:      logr.Discard(),
 		client:   c,
 		reader:   c,
-		recorder: events.NewFakeRecorder(100),
+		events:   eventnote.Writer{EventRecorder: events.NewFakeRecorder(100)},
 		resolver: resolver{machineClasses: f.platforms(), timeout: time.Minute},
 		worker:   f.worker,
 		cluster:  f.cluster,

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
@@ -121,9 +120,7 @@ func (d *delegate) tellOrphans(targets []*target, orphans []v1alpha1.Orphan) {
 			items = append(items, describe(orphan))
 		}
 		if len(items) > 0 {
-			// The recorder makes one event of those with equal reasons and actions.
-			d.recorder.Eventf(d.worker, nil, corev1.EventTypeWarning, reasonOrphansLeft, "Delete-"+t.site, "%s",
-				eventnote.Shorten(fmt.Sprintf("Site %q keeps %d: %s", t.site, len(items), eventnote.List(items))))
+			d.events.Warn(d.worker, reasonOrphansLeft, eventnote.OnSite("Delete", t.site), "Site %q keeps %d: %s", t.site, len(items), eventnote.List(items))
 		}
 	}
 }

@@ -133,7 +133,7 @@ var (
 			s.profile.Sites[0].Timeouts = &v1alpha1.MachineTimeouts{Creation: &metav1.Duration{Duration: time.Hour}}
 			s.namedPool("a").MachineControllerManagerSettings = &gardencorev1beta1.MachineControllerManagerSettings{MachineDrainTimeout: &metav1.Duration{Duration: time.Hour}}
 		}},
-		{"the capacity in the node template of the pool or of a site changes", func(s *shoot) {
+		{"the capacity in the node template of the pool changes, or that of the machine type on a site, which on vSphere is the size of machines that are created later", func(s *shoot) {
 			capacity := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("64")}
 			s.profile.MachineTypes[0].Sites[0].Capacity = capacity
 			s.namedPool("a").ProviderConfig = mustEncode(&v1alpha1.WorkerConfig{NodeTemplate: &v1alpha1.NodeTemplate{Capacity: capacity}})

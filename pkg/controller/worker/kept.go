@@ -10,11 +10,8 @@ import (
 
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 )
 
 // reasonUnresolved is the reason of the events about zones that cannot be resolved.
@@ -62,8 +59,7 @@ func (d *delegate) tellUnresolved(p *pool, z *zone) {
 		what = "keeps machine class " + z.kept.className
 	}
 	// The recorder makes one event of those with equal reasons and actions.
-	d.recorder.Eventf(d.worker, nil, corev1.EventTypeWarning, reasonUnresolved, "Reconcile-"+z.deploymentName, "%s",
-		eventnote.Shorten(fmt.Sprintf("Pool %q in zone %q %s: %v", p.spec.Name, z.name, what, z.err)))
+	d.events.Warn(d.worker, reasonUnresolved, "Reconcile-"+z.deploymentName, "Pool %q in zone %q %s: %v", p.spec.Name, z.name, what, z.err)
 }
 
 // keepHashes takes back the new hash of each pool with a zone that keeps its machine class. The generic actuator finds the machines

@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
@@ -89,7 +90,7 @@ var _ = Describe("Patience with slow machines", func() {
 			WithObjects(f.worker, f.secret, f.user).WithObjects(objects...).Build()
 		recorder = events.NewFakeRecorder(100)
 		a = &actuator{
-			client: c, reader: c, recorder: recorder,
+			client: c, reader: c, events: eventnote.Writer{EventRecorder: recorder},
 			resolver: resolver{machineClasses: f.platforms(), timeout: time.Minute},
 			patience: patience{total: total, interval: 10 * time.Millisecond, settling: time.Minute},
 		}

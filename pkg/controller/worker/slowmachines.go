@@ -14,7 +14,6 @@ import (
 
 	"github.com/gardener/gardener/extensions/pkg/controller/worker"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -101,6 +100,5 @@ func describeSlow(slow []slowMachine) string {
 func (d *delegate) tellSlow(slow []slowMachine, waited time.Duration) {
 	what := describeSlow(slow)
 	d.log.Info("Waiting on for slow machines", "waited", waited.String(), "count", len(slow), "machines", what)
-	d.recorder.Eventf(d.worker, nil, corev1.EventTypeNormal, reasonMachinesSlow, "Reconcile", "%s",
-		eventnote.Shorten(fmt.Sprintf("Not ready after %s, waiting on: %s", waited, what)))
+	d.events.Tell(d.worker, reasonMachinesSlow, "Reconcile", "Not ready after %s, waiting on: %s", waited, what)
 }

@@ -145,6 +145,9 @@ var profileCases = []profileCase{
 	{"no template", imageOf(1, func(i *v1alpha1.SiteMachineImage) { i.VSphere.Template = "" }), imageField(1, "vsphere.template"), "must not be empty"},
 	{"no template of a zone", imageOf(1, func(i *v1alpha1.SiteMachineImage) { i.VSphere.Zones = []v1alpha1.VSphereImageZone{{Name: "vc-1"}} }), imageField(1, "vsphere.zones[0].template"), "must not be empty"},
 	{"no zone of a template", imageOf(1, func(i *v1alpha1.SiteMachineImage) { i.VSphere.Zones = []v1alpha1.VSphereImageZone{{Template: "a"}} }), imageField(1, "vsphere.zones[0].name"), "must not be empty"},
+	{"a template for another site's zone", imageOf(1, func(i *v1alpha1.SiteMachineImage) {
+		i.VSphere.Zones = []v1alpha1.VSphereImageZone{{Name: "cloud-a", Template: "a"}}
+	}), imageField(1, "vsphere.zones[0].name"), `supported values: "vc-1"`},
 	{"an unknown format of user data", imageOf(2, func(i *v1alpha1.SiteMachineImage) { i.UserData.Format = "Cloud" }), imageField(2, "userData.format"), "supported values"},
 	{"an image without address", imageOf(2, func(i *v1alpha1.SiteMachineImage) { i.Metal.URL = "" }), imageField(2, "metal.url"), "must be a URL"},
 	{"no checksum", imageOf(2, func(i *v1alpha1.SiteMachineImage) { i.Metal.Checksum = "" }), imageField(2, "metal.checksum"), "must not be empty"},

@@ -14,6 +14,20 @@ func (s *CloudProfileSite) Platform() (Platform, bool) {
 	return only(s.Platforms())
 }
 
+// Endpoint returns the address of the site's API, empty if the site has no platform.
+func (s *CloudProfileSite) Endpoint() string {
+	switch {
+	case s.OpenStack != nil:
+		return s.OpenStack.AuthURL
+	case s.VSphere != nil:
+		return s.VSphere.Server
+	case s.Metal != nil:
+		return s.Metal.Server
+	default:
+		return ""
+	}
+}
+
 // Platforms returns the platforms whose blocks are set.
 func (z *SiteZone) Platforms() []Platform {
 	return platforms(z.OpenStack != nil, z.VSphere != nil, z.Metal != nil)
@@ -56,6 +70,11 @@ func (s *WorkerDataVolumeSite) Platforms() []Platform {
 
 // Platform returns the platform whose block is set, and false unless that is exactly one.
 func (s *SiteState) Platform() (Platform, bool) {
+	return only(platforms(s.OpenStack != nil, s.VSphere != nil, s.Metal != nil))
+}
+
+// Platform returns the platform whose block is set, and false unless that is exactly one.
+func (s *MachineProviderSpec) Platform() (Platform, bool) {
 	return only(platforms(s.OpenStack != nil, s.VSphere != nil, s.Metal != nil))
 }
 

@@ -29,8 +29,8 @@ type CloudProfileConfig struct {
 	MachineImages []MachineImage `json:"machineImages,omitempty"`
 }
 
-// CloudProfileSite is one named place that machines come from: one OpenStack project in one region, one vSphere datacenter
-// or one bare-metal inventory. Exactly one of openstack, vsphere and metal is set.
+// CloudProfileSite is one named place that machines come from: one OpenStack project in one region, one vCenter, whose zones may be
+// in several datacenters, or one bare-metal inventory. Exactly one of openstack, vsphere and metal is set.
 type CloudProfileSite struct {
 	// Name is a DNS label of at most 20 characters, unique in the CloudProfile. The names dns, token, config and userdata
 	// are reserved.
@@ -151,7 +151,8 @@ type MachineType struct {
 type SiteMachineType struct {
 	// Name is the name of the site.
 	Name string `json:"name"`
-	// Capacity overrides the machine type's cpu, memory and gpu in the node template of this site.
+	// Capacity overrides the machine type's cpu, memory and gpu on this site: in the node template, and on a vSphere site cpu and
+	// memory also in the size of the virtual machines.
 	// +optional
 	Capacity corev1.ResourceList `json:"capacity,omitempty"`
 	// OpenStack is the machine type on an OpenStack site.

@@ -10,7 +10,7 @@ type Platform string
 const (
 	// PlatformOpenStack is a project of an OpenStack cloud in one region.
 	PlatformOpenStack Platform = "openstack"
-	// PlatformVSphere is a datacenter of a vCenter.
+	// PlatformVSphere is a vCenter. Its zones may be in several datacenters.
 	PlatformVSphere Platform = "vsphere"
 	// PlatformMetal is an inventory of bare-metal hosts.
 	PlatformMetal Platform = "metal"

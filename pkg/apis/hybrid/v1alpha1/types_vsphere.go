@@ -12,7 +12,7 @@ import (
 type VSphereProfile struct {
 	// Server is the address of the vCenter.
 	Server string `json:"server"`
-	// Datacenter is the name or inventory path of the datacenter.
+	// Datacenter is the name or inventory path of the datacenter of the zones that name no other one.
 	Datacenter string `json:"datacenter"`
 	// Folder is the VM folder below which each shoot has its own.
 	// +optional
@@ -73,7 +73,8 @@ type VSphereStorageClass struct {
 	StoragePolicy string `json:"storagePolicy"`
 }
 
-// VSphereMachineType is a machine type on a vSphere site; its size is that of the CloudProfile's machine type.
+// VSphereMachineType is a machine type on a vSphere site; its size is that of the CloudProfile's machine type, or the capacity of the
+// site's entry.
 type VSphereMachineType struct {
 	// MemoryReservationLockedToMax reserves all of the machine's memory.
 	// +optional
@@ -100,7 +101,7 @@ type VSphereImage struct {
 
 // VSphereImageZone is the template for one zone.
 type VSphereImageZone struct {
-	// Name is the name of the zone.
+	// Name is the name of a zone of the site.
 	Name string `json:"name"`
 	// Template is the name of the template or its inventory path below the VM folder of the zone's datacenter.
 	Template string `json:"template"`

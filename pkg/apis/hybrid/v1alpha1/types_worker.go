@@ -121,21 +121,3 @@ type MachineProviderSpec struct {
 	// +optional
 	Metal *MetalMachineSpec `json:"metal,omitempty"`
 }
-
-// Platform returns the platform whose block is set, and false unless that is exactly one.
-func (s *MachineProviderSpec) Platform() (Platform, bool) {
-	var platforms []Platform
-	if s.OpenStack != nil {
-		platforms = append(platforms, PlatformOpenStack)
-	}
-	if s.VSphere != nil {
-		platforms = append(platforms, PlatformVSphere)
-	}
-	if s.Metal != nil {
-		platforms = append(platforms, PlatformMetal)
-	}
-	if len(platforms) != 1 {
-		return "", false
-	}
-	return platforms[0], true
-}

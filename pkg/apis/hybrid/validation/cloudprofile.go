@@ -38,6 +38,7 @@ func ValidateCloudProfileConfig(config *v1alpha1.CloudProfileConfig, spec *garde
 	allErrs = append(allErrs, validateMachineTypes(config.MachineTypes, spec, platforms, fldPath.Child("machineTypes"))...)
 	allErrs = append(allErrs, validateVolumeTypes(config.VolumeTypes, spec, platforms, fldPath.Child("volumeTypes"))...)
 	allErrs = append(allErrs, validateMachineImages(config.MachineImages, spec, platforms, fldPath.Child("machineImages"))...)
+	allErrs = append(allErrs, validateVSphereOffers(config, fldPath)...)
 	return append(allErrs, validateMetalOffers(config, fldPath)...)
 }
 

@@ -136,6 +136,21 @@ func validateSiteMachineImage(image *v1alpha1.SiteMachineImage, fldPath *field.P
 	return allErrs
 }
 
+// forEachImage calls do for what each image variant is on a site, with its path.
+func forEachImage(config *v1alpha1.CloudProfileConfig, fldPath *field.Path, do func(*v1alpha1.SiteMachineImage, *field.Path)) {
+	for i := range config.MachineImages {
+		for j := range config.MachineImages[i].Versions {
+			for k := range config.MachineImages[i].Versions[j].CapabilityFlavors {
+				sites := config.MachineImages[i].Versions[j].CapabilityFlavors[k].Sites
+				sitesPath := fldPath.Child("machineImages").Index(i).Child("versions").Index(j).Child("capabilityFlavors").Index(k).Child("sites")
+				for l := range sites {
+					do(&sites[l], sitesPath.Index(l))
+				}
+			}
+		}
+	}
+}
+
 func withDefaults(capabilities map[string][]string, definitions []gardencorev1beta1.CapabilityDefinition) gardencorev1beta1.Capabilities {
 	return gardencorev1beta1.GetCapabilitiesWithAppliedDefaults(toCapabilities(capabilities), definitions)
 }

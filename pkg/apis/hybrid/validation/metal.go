@@ -66,19 +66,11 @@ func validateMetalOffers(config *v1alpha1.CloudProfileConfig, fldPath *field.Pat
 			}
 		}
 	}
-	for i := range config.MachineImages {
-		for j := range config.MachineImages[i].Versions {
-			for k := range config.MachineImages[i].Versions[j].CapabilityFlavors {
-				sites := config.MachineImages[i].Versions[j].CapabilityFlavors[k].Sites
-				sitesPath := fldPath.Child("machineImages").Index(i).Child("versions").Index(j).Child("capabilityFlavors").Index(k).Child("sites")
-				for l := range sites {
-					if site := helper.FindSite(config, sites[l].Name); sites[l].Metal != nil && site != nil && site.Metal != nil {
-						allErrs = append(allErrs, validateMetalImage(&sites[l], site.Metal, sitesPath.Index(l))...)
-					}
-				}
-			}
+	forEachImage(config, fldPath, func(image *v1alpha1.SiteMachineImage, imagePath *field.Path) {
+		if site := helper.FindSite(config, image.Name); image.Metal != nil && site != nil && site.Metal != nil {
+			allErrs = append(allErrs, validateMetalImage(image, site.Metal, imagePath)...)
 		}
-	}
+	})
 	return allErrs
 }
 

@@ -6,10 +6,12 @@ package validation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -56,6 +58,27 @@ func validateVSphereImage(image *v1alpha1.VSphereImage, fldPath *field.Path) fie
 		allErrs = append(allErrs, seen.addRequired(zone.Name, idxPath.Child("name"))...)
 		allErrs = append(allErrs, validateRequired(zone.Template, idxPath.Child("template"))...)
 	}
+	return allErrs
+}
+
+// validateVSphereOffers checks that images have templates for zones of their site only. Another zone's template would never be used.
+func validateVSphereOffers(config *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
+	var allErrs field.ErrorList
+	forEachImage(config, fldPath, func(image *v1alpha1.SiteMachineImage, imagePath *field.Path) {
+		site := helper.FindSite(config, image.Name)
+		if image.VSphere == nil || site == nil || site.VSphere == nil {
+			return
+		}
+		zones := make([]string, 0, len(site.Zones))
+		for _, zone := range site.Zones {
+			zones = append(zones, zone.Name)
+		}
+		for i, zone := range image.VSphere.Zones {
+			if zone.Name != "" && !slices.Contains(zones, zone.Name) {
+				allErrs = append(allErrs, field.NotSupported(imagePath.Child("vsphere", "zones").Index(i).Child("name"), zone.Name, zones))
+			}
+		}
+	})
 	return allErrs
 }
 

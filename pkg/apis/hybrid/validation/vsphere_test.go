@@ -46,6 +46,14 @@ var _ = Describe("vSphere sites", func() {
 			problem{required, "c.machineImages[0].versions[0].capabilityFlavors[0].sites[2].vsphere.zones[0].template"}),
 		Entry("two templates for a zone", onTemplate(v1alpha1.VSphereImage{Template: "t", Zones: []v1alpha1.VSphereImageZone{{Name: "vc-1", Template: "a"}, {Name: "vc-1", Template: "b"}}}),
 			problem{duplicate, "c.machineImages[0].versions[0].capabilityFlavors[0].sites[2].vsphere.zones[1].name"}),
+		Entry("a template for another site's zone", onTemplate(v1alpha1.VSphereImage{Template: "t", Zones: []v1alpha1.VSphereImageZone{{Name: "cloud-a", Template: "t-1"}}}),
+			problem{notSupported, "c.machineImages[0].versions[0].capabilityFlavors[0].sites[2].vsphere.zones[0].name"}),
+		Entry("a template for no zone", onTemplate(v1alpha1.VSphereImage{Template: "t", Zones: []v1alpha1.VSphereImageZone{{Template: "t-1"}}}),
+			problem{required, "c.machineImages[0].versions[0].capabilityFlavors[0].sites[2].vsphere.zones[0].name"}),
+		Entry("a template for a zone of an unknown site", func(p *profile, s *spec) {
+			onTemplate(v1alpha1.VSphereImage{Template: "t", Zones: []v1alpha1.VSphereImageZone{{Name: "vc-1", Template: "t-1"}}})(p, s)
+			p.MachineImages[0].Versions[0].CapabilityFlavors[0].Sites[2].Name = "vc-x"
+		}, problem{notSupported, "c.machineImages[0].versions[0].capabilityFlavors[0].sites[2].name"}),
 		Entry("reserved extra config of a machine type", func(p *profile, _ *spec) {
 			p.MachineTypes[0].Sites[vc].VSphere.ExtraConfig = map[string]string{"guestinfo.userdata": "x", "disk.EnableUUID": "TRUE"}
 		}, problem{forbidden, "c.machineTypes[0].sites[1].vsphere.extraConfig[guestinfo.userdata]"}),

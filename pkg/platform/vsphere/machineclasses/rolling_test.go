@@ -11,6 +11,8 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -42,10 +44,21 @@ var changes = []change{
 	{"the CloudProfile gives a volume type of the pool another storage policy in the site", false, func(r *platform.MachineClassRequest) {
 		r.DataVolumes[1].Type = &v1alpha1.SiteVolumeType{VSphere: &v1alpha1.VSphereVolumeType{StoragePolicy: "fast"}}
 	}},
+	{"the CPUs or memory of the machine type change in the CloudProfile, or those of its `capacity` for the site", false, func(r *platform.MachineClassRequest) {
+		r.MachineType.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("8")}
+		r.Capacity = r.MachineType.Capacity
+	}},
+	{"the network of the nodes changes, which the Shoot says for the site or the CloudProfile for a zone", false, func(r *platform.MachineClassRequest) {
+		r.Status.VSphere.Zones[0].Network.ID = "network-2"
+	}},
 }
 
 func newRollingRequest() platform.MachineClassRequest {
 	return platform.MachineClassRequest{
+		Status: &v1alpha1.SiteStatus{VSphere: &v1alpha1.VSphereStatus{Zones: []v1alpha1.VSphereZoneStatus{{
+			Name: "vc-1", Network: v1alpha1.VSphereNetworkReference{Type: "Network", ID: "network-1"},
+		}}}},
+		Capacity:    corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")},
 		MachineType: &v1alpha1.SiteMachineType{VSphere: &v1alpha1.VSphereMachineType{ExtraConfig: map[string]string{"b": "1"}}},
 		DataVolumes: []platform.DataVolume{
 			{Name: "a", Settings: v1alpha1.WorkerDataVolumeSite{VSphere: &v1alpha1.VSphereVolumeType{StoragePolicy: "slow"}}},
