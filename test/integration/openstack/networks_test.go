@@ -7,6 +7,7 @@ package openstack_test
 import (
 	"context"
 	"net/netip"
+	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/mtu"
@@ -116,6 +117,7 @@ var _ = Describe("Network", func() {
 			adminInspector, err = openstack.NewClient(ctx, c)
 			Expect(err).NotTo(HaveOccurred())
 			s.Credentials = c.SiteCredentials()
+			deleteLeftovers(ctx, part, s, admin)
 		})
 
 		DescribeTable("should be created, found again and deleted by an administrator",
@@ -188,3 +190,24 @@ var _ = Describe("Network", func() {
 		})
 	})
 })
+
+// deleteLeftovers deletes the networks that an interrupted run left: a VLAN, or a physical network without VLANs, can be used once.
+func deleteLeftovers(ctx context.Context, part platform.Infrastructure, like *site.Site, admin *administrator) {
+	GinkgoHelper()
+	pages, err := networks.List(admin.network, networks.ListOpts{}).AllPages(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	var found []struct {
+		networks.Network
+		provider.NetworkProviderExt
+	}
+	Expect(networks.ExtractNetworksInto(pages, &found)).To(Succeed())
+	for _, n := range found {
+		shoot, ours := strings.CutSuffix(n.Name, "-"+like.Name)
+		if n.PhysicalNetwork == "" || !ours || !strings.HasPrefix(shoot, "shoot--it--") {
+			continue
+		}
+		left := *like
+		left.Shoot, left.State = shoot, nil
+		Expect(part.Delete(ctx, &left, keep(&left))).To(Succeed())
+	}
+}
