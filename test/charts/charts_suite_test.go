@@ -33,7 +33,7 @@ func TestCharts(t *testing.T) {
 var (
 	cluster   *landscape.Cluster
 	apiServer client.Client
-	// auditLog is the path of the log of what the extension asks for in running.
+	// auditLog is the path of the log of what the extension in running and early ask for.
 	auditLog string
 )
 
@@ -43,7 +43,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	cluster, err = landscape.NewCluster(dir, landscape.DefaultBinaries())
 	Expect(err).NotTo(HaveOccurred())
 	auditLog = filepath.Join(dir, "audit.log")
-	Expect(cluster.Audit(auditLog, account(inSeed), account(inGarden))).To(Succeed())
+	Expect(cluster.Audit(auditLog, account(inSeed), account(inGarden), early)).To(Succeed())
 	DeferCleanup(func() { cluster.Stop(context.Background()) })
 	Expect(cluster.Start(ctx)).To(Succeed())
 	Expect(landscape.InstallCRDs(ctx, cluster.Config,

@@ -161,7 +161,7 @@ var _ = Describe("Gardener", Ordered, func() {
 
 	steps.step("Migrate and restore infrastructure, control plane, records and machines", func(ctx SpecContext) {
 		Expect(garden.Unknown(ctx, l.ShootClient(shoot.TechnicalID()))).To(BeEmpty())
-		Expect(l.Forbidden()).To(BeEmpty()) // later, those of a shoot may end before the processes that have them
+		Expect(l.Forbidden(ctx)).To(BeEmpty()) // later, those of a shoot may end before the processes that have them
 		before, err := shoot.Left(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		for _, object := range shoot.Migrated() {
@@ -230,7 +230,7 @@ var _ = Describe("Gardener", Ordered, func() {
 	})
 
 	steps.step("All that our extension and the admission component may do was needed, and they tried nothing else", func(ctx SpecContext) {
-		Expect(l.Forbidden(garden.Lasting...)).To(BeEmpty())
+		Expect(l.Forbidden(ctx, garden.Lasting...)).To(BeEmpty())
 		Expect(l.Unused(ctx)).To(BeEmpty())
 	})
 })

@@ -6,6 +6,7 @@ package garden
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +16,7 @@ import (
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/charts/rbacaudit"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
@@ -38,10 +40,10 @@ func (g *Garden) audit(name string) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	return everywhere.Args(dir, g.auditLog(name))
+	return everywhere.Args(dir, g.auditPath(name))
 }
 
-func (g *Garden) auditLog(name string) string {
+func (g *Garden) auditPath(name string) string {
 	return g.path(auditFolder, name, "audit.log")
 }
 
@@ -57,29 +59,38 @@ func (g *Garden) shootAPIServer(path string) (kubelet.Program, error) {
 	}, audited.WritePolicy(policy)
 }
 
-// requests are what our executables asked the kube-apiserver of a cluster for until now, by the names of users.
-func (g *Garden) requests(cluster string) (map[string][]rbacaudit.Request, error) {
-	log, err := g.readAuditLog(cluster)
-	if err != nil {
-		return nil, err
-	}
-	return rbacaudit.ReadAll(log, func(user string) bool {
-		_, account, err := serviceaccount.SplitUsername(user)
-		return err == nil && slices.Contains(accounts[cluster], account)
-	})
+// auditLog is what a kube-apiserver has logged about requests.
+type auditLog struct {
+	cluster  string
+	client   client.Client
+	accounts []string
+	read     func() (io.Reader, error)
 }
 
-func (g *Garden) readAuditLog(cluster string) (io.Reader, error) {
-	if cluster == shootName {
-		return g.shootAuditLog()
+// auditLogs are those of the virtual garden, the seed, and the shoots whose machines are played.
+func (g *Garden) auditLogs() []auditLog {
+	logs := []auditLog{
+		{cluster: virtualName, client: g.Client, accounts: ofVirtual, read: g.auditFile(virtualName)},
+		{cluster: seedName, client: g.SeedClient, accounts: ofSeed, read: g.auditFile(seedName)},
 	}
-	content, err := os.ReadFile(g.auditLog(cluster))
-	return bytes.NewReader(content), err
+	for _, namespace := range g.played() {
+		logs = append(logs, auditLog{cluster: namespace, client: g.ShootClient(namespace), accounts: ofShoot, read: func() (io.Reader, error) {
+			return g.shootAuditLog(namespace)
+		}})
+	}
+	return logs
 }
 
-// shootAuditLog is what all pods of shoots' kube-apiservers have logged about requests.
-func (g *Garden) shootAuditLog() (io.Reader, error) {
-	files, err := filepath.Glob(g.path(nodeFolder, "logs", "*", v1beta1constants.DeploymentNameKubeAPIServer+"-*-"+apiServerImage+".log"))
+func (g *Garden) auditFile(cluster string) func() (io.Reader, error) {
+	return func() (io.Reader, error) {
+		content, err := os.ReadFile(g.auditPath(cluster))
+		return bytes.NewReader(content), err
+	}
+}
+
+// shootAuditLog is what all pods of a shoot's kube-apiserver have logged about requests.
+func (g *Garden) shootAuditLog(namespace string) (io.Reader, error) {
+	files, err := filepath.Glob(g.path(nodeFolder, "logs", namespace, v1beta1constants.DeploymentNameKubeAPIServer+"-*-"+apiServerImage+".log"))
 	if err != nil {
 		return nil, err
 	}
@@ -98,29 +109,61 @@ func (g *Garden) shootAuditLog() (io.Reader, error) {
 	return result, nil
 }
 
-// Forbidden are the requests of our executables that their permissions do not allow. If service accounts are given it is about them alone.
-func (g *Garden) Forbidden(only ...string) ([]string, error) {
+// requests are what our executables asked for until now, by the names of users. It is an error if there are none: then nothing was logged.
+func (l auditLog) requests() (map[string][]rbacaudit.Request, error) {
+	content, err := l.read()
+	if err != nil {
+		return nil, fmt.Errorf("audit log of %s: %w", l.cluster, err)
+	}
+	requests, err := rbacaudit.ReadAll(content, func(user string) bool {
+		_, account, err := serviceaccount.SplitUsername(user)
+		return err == nil && slices.Contains(l.accounts, account)
+	})
+	if err == nil && len(requests) == 0 {
+		err = fmt.Errorf("nothing is in it of %v", l.accounts)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("audit log of %s: %w", l.cluster, err)
+	}
+	return requests, nil
+}
+
+// refused are the requests that the cluster would refuse again.
+func (l auditLog) refused(ctx context.Context) ([]string, error) {
+	users, err := l.requests()
+	if err != nil {
+		return nil, err
+	}
 	var result []string
-	for cluster := range accounts {
-		users, err := g.requests(cluster)
+	for user, requests := range users {
+		refused, err := rbacaudit.Refused(ctx, l.client, user, requests)
 		if err != nil {
-			return nil, fmt.Errorf("audit log of %s: %w", cluster, err)
+			return nil, fmt.Errorf("%s: %w", l.cluster, err)
 		}
-		if len(users) == 0 {
-			return nil, fmt.Errorf("audit log of %s: nothing is in it", cluster)
-		}
-		for user, requests := range users {
-			_, account, err := serviceaccount.SplitUsername(user)
-			if err != nil {
-				return nil, err
-			}
-			if len(only) > 0 && !slices.Contains(only, account) {
-				continue
-			}
-			for _, request := range rbacaudit.Forbidden(requests) {
-				result = append(result, fmt.Sprintf("%s: %s may not %s", cluster, user, request))
-			}
+		for _, request := range refused {
+			result = append(result, fmt.Sprintf("%s: %s may not %s", l.cluster, user, request))
 		}
 	}
+	return result, nil
+}
+
+// Forbidden are the requests of our executables that were refused, and that their permissions do not allow now either. If service accounts
+// are given it is about them alone.
+func (g *Garden) Forbidden(ctx context.Context, only ...string) ([]string, error) {
+	var result []string
+	for _, log := range g.auditLogs() {
+		if len(only) > 0 {
+			log.accounts = slices.DeleteFunc(slices.Clone(log.accounts), func(account string) bool { return !slices.Contains(only, account) })
+		}
+		if len(log.accounts) == 0 {
+			continue
+		}
+		refused, err := log.refused(ctx)
+		if err != nil {
+			return nil, err
+		}
+		result = append(result, refused...)
+	}
+	slices.Sort(result)
 	return result, nil
 }

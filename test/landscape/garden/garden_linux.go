@@ -24,8 +24,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/played"
 )
 
-// virtualName and seedName are the names of the clusters in paths, shootName that of shoots.
-const virtualName, seedName, shootName = "garden", "seed", "shoot"
+// virtualName and seedName are the names of the clusters in paths.
+const virtualName, seedName = "garden", "seed"
 
 // gardenerVersion is the version of Gardener that runs.
 const gardenerVersion = "v1.149.3"

@@ -28,15 +28,13 @@ const (
 // Lasting are the service accounts whose permissions do not end with a shoot.
 var Lasting = []string{extensionName, admissionName, admissionAccount}
 
-// ofShoot are the service accounts that processes of a shoot's control plane have in the shoot.
-var ofShoot = []string{mcmAccount, "cloud-controller-manager", "csi-cinder-controller", "csi-snapshot-controller", "local-volumes-controller"}
-
-// accounts are the service accounts of our executables and of those that have roles of ours, by cluster.
-var accounts = map[string][]string{
-	virtualName: {admissionAccount},
-	seedName:    {extensionName, admissionName, mcmAccount},
-	shootName:   ofShoot,
-}
+// The service accounts of our executables, and of those that have roles of ours, by cluster. Those of a shoot have the processes of its
+// control plane there.
+var (
+	ofVirtual = []string{admissionAccount}
+	ofSeed    = []string{extensionName, admissionName, mcmAccount}
+	ofShoot   = []string{mcmAccount, "cloud-controller-manager", "csi-cinder-controller", "csi-snapshot-controller", "local-volumes-controller"}
+)
 
 // elsewhere tells for service accounts with roles of ours in a shoot who shows that all rules are needed: a shoot that nobody uses needs
 // few of them.
@@ -73,23 +71,23 @@ func Unknown(ctx context.Context, shoot client.Client) ([]string, error) {
 // shows to be needed.
 func (g *Garden) Unused(ctx context.Context) ([]string, error) {
 	var result []string
-	for cluster, c := range map[string]client.Client{virtualName: g.Client, seedName: g.SeedClient} {
-		bindings, err := rbacaudit.Bindings(ctx, c)
+	for _, log := range g.auditLogs() {
+		bindings, err := rbacaudit.Bindings(ctx, log.client)
 		if err != nil {
-			return nil, fmt.Errorf("roles of %s: %w", cluster, err)
+			return nil, fmt.Errorf("roles of %s: %w", log.cluster, err)
 		}
-		requests, err := g.requests(cluster)
+		requests, err := log.requests()
 		if err != nil {
-			return nil, fmt.Errorf("audit log of %s: %w", cluster, err)
+			return nil, err
 		}
-		for _, user := range ours(bindings, cluster) {
+		for _, user := range lasting(bindings) {
 			permissions, err := rbacaudit.Granted(bindings, user)
 			if err != nil {
 				return nil, err
 			}
 			for _, p := range rbacaudit.Unused(permissions, requests[user]) {
 				if rbacaudit.ShownBy(p) == "" {
-					result = append(result, fmt.Sprintf("%s: %s has no use for %s", cluster, user, p))
+					result = append(result, fmt.Sprintf("%s: %s has no use for %s", log.cluster, user, p))
 				}
 			}
 		}
@@ -98,11 +96,11 @@ func (g *Garden) Unused(ctx context.Context) ([]string, error) {
 	return result, nil
 }
 
-// ours are the users of a cluster that have roles of our charts.
-func ours(bindings []rbacaudit.Binding, cluster string) []string {
+// lasting are the users of a cluster that have roles of our charts.
+func lasting(bindings []rbacaudit.Binding) []string {
 	var users []string
 	for _, b := range bindings {
-		if b.Account != mcmAccount && slices.Contains(accounts[cluster], b.Account) {
+		if slices.Contains(Lasting, b.Account) {
 			users = append(users, b.User())
 		}
 	}
