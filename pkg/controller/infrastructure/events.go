@@ -9,6 +9,7 @@ const (
 	reasonSiteFailed  = "SiteFailed"
 	reasonSiteReady   = "SiteReady"
 	reasonSiteWarning = "SiteWarning"
+	reasonSiteStays   = "SiteStays"
 	reasonSiteDeleted = "SiteDeleted"
 	reasonSiteInUse   = "SiteInUse"
 	reasonOrphansLeft = "OrphansLeft"

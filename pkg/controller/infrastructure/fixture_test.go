@@ -291,7 +291,7 @@ func (f *fixture) events() []string {
 func unvalidated(status *v1alpha1.InfrastructureStatus) []v1alpha1.SiteStatus {
 	var sites []v1alpha1.SiteStatus
 	for _, s := range status.Sites {
-		s.Validated = ""
+		s.Validated, s.Reconciled = "", ""
 		sites = append(sites, s)
 	}
 	return sites

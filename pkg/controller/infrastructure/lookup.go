@@ -96,13 +96,18 @@ func (l *lookUp) fingerprint() (string, error) {
 	for i, d := range l.demands {
 		demands[i] = demand{d.Pool, d.MachineType, d.Settings, d.VolumeType, d.VolumeSizes, d.Zones}
 	}
-	content, err := json.Marshal(struct {
+	return fingerprintOf(struct {
 		Profile       *v1alpha1.CloudProfileSite
 		Config        *v1alpha1.InfrastructureSite
 		Network       site.Network
 		Demands       []demand
 		SecretVersion string
 	}{l.site.Profile, l.site.Config, l.site.Network, demands, l.secretVersion})
+}
+
+// fingerprintOf is another one for other values.
+func fingerprintOf(values any) (string, error) {
+	content, err := json.Marshal(values)
 	if err != nil {
 		return "", err
 	}

@@ -66,8 +66,8 @@ func (a *actuator) reconcile(ctx context.Context, log logr.Logger, infra *extens
 				return err
 			}
 		}
-		status, err := part.Reconcile(ctx, s, writer.persist())
-		if err != nil {
+		status, err := a.reconcileSite(ctx, log, part, &siteAttempt{infra: infra, site: s, earlier: earlier, mustSucceed: restoring}, writer)
+		if err != nil || status == earlier {
 			return err
 		}
 		status.Validated = l.validated

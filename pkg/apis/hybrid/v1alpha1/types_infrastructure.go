@@ -111,6 +111,10 @@ type SiteStatus struct {
 	// Validated identifies the configuration for which look-ups in the site found no mistake, so that they are not repeated.
 	// +optional
 	Validated string `json:"validated,omitempty"`
+	// Reconciled identifies the configuration that the site was last reconciled with. As long as it stays the same, a site that cannot be
+	// reached keeps no other site waiting.
+	// +optional
+	Reconciled string `json:"reconciled,omitempty"`
 	// EgressCIDRs are the stable addresses from which the site's nodes reach other networks; empty if there are none.
 	// +optional
 	EgressCIDRs []string `json:"egressCIDRs,omitempty"`

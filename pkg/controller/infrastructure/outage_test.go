@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package infrastructure
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-logr/logr"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+var _ = Describe("A site that does not answer any more", func() {
+	var f *fixture
+
+	BeforeEach(func(ctx SpecContext) {
+		f = newFixture()
+		f.order("a", "b")
+		f.start(ctx)
+		Expect(f.actuator.Reconcile(ctx, logr.Discard(), f.infra, f.cluster)).To(Succeed())
+		f.events()
+		f.platform.reconcile["a"] = fail(platform.ClassTransient)
+	})
+
+	// again reconciles what is stored by now.
+	again := func(ctx context.Context) error {
+		GinkgoHelper()
+		infra, _, _ := f.stored(ctx)
+		return f.actuator.Reconcile(ctx, logr.Discard(), infra, f.cluster)
+	}
+
+	It("should keep no other site waiting, and stay as it is", func(ctx SpecContext) {
+		_, stateBefore, statusBefore := f.stored(ctx)
+		f.platform.egress["b"] = []string{"192.0.2.2/32"}
+		Expect(again(ctx)).To(Succeed())
+		_, state, status := f.stored(ctx)
+		Expect(state).To(Equal(stateBefore))
+		Expect(status.Sites).To(HaveExactElements(statusBefore.Sites[0], HaveField("EgressCIDRs", ConsistOf("192.0.2.2/32"))))
+		Expect(f.events()).To(ConsistOf(`Warning SiteStays site "a" cannot be reached and stays as it is, nothing about it has changed: refused`))
+	})
+
+	It("should not be waited for if it hangs", func(ctx SpecContext) {
+		f.platform.reconcile["a"] = func(ctx context.Context, _ *site.Site, _ platform.Persist) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		f.actuator.siteTimeout = 10 * time.Millisecond
+		Expect(again(ctx)).To(Succeed())
+	})
+
+	It("should not need the credentials that it had", func(ctx SpecContext) {
+		f.secret.Data["a.username"] = []byte("rotated")
+		Expect(f.client.Update(ctx, f.secret)).To(Succeed())
+		Expect(again(ctx)).To(Succeed())
+	})
+
+	DescribeTable("should be an error",
+		func(ctx SpecContext, change func(), message string) {
+			change()
+			Expect(again(ctx)).To(MatchError(message))
+			_, _, status := f.stored(ctx)
+			Expect(unvalidated(status)).To(HaveExactElements(*statusFor("a", "network-of-a"), *statusFor("b", "network-of-b")))
+		},
+		Entry("if its configuration changed", func() {
+			profile := f.profile.DeepCopy()
+			for i := range profile.Sites {
+				profile.Sites[i].StorageClasses = []v1alpha1.StorageClass{{Name: "other"}}
+			}
+			f.cluster.CloudProfile.Spec.ProviderConfig = encode(profile)
+		}, `site "a": refused`),
+		Entry("if it refuses the credentials", func() { f.platform.reconcile["a"] = fail(platform.ClassUnauthenticated) }, `site "a": refused`),
+		Entry("if it is full", func() { f.platform.reconcile["a"] = fail(platform.ClassQuota) }, `site "a": refused`),
+		Entry("if something is on its way", func() {
+			f.platform.reconcile["a"] = func(context.Context, *site.Site, platform.Persist) error { return platform.NewProgress("being made") }
+		}, `site "a": being made`),
+		Entry("if something was made before", func() {
+			f.platform.reconcile["a"] = func(ctx context.Context, _ *site.Site, persist platform.Persist) error {
+				return errors.Join(persist(ctx, stateOf("a", "new")), platform.NewError(platform.ClassTransient, "503"))
+			}
+		}, `site "a": 503`),
+	)
+
+	It("should be an error if it came to nothing yet", func(ctx SpecContext) {
+		f.infra.Status.ProviderStatus = encode(&v1alpha1.InfrastructureStatus{})
+		Expect(f.actuator.Reconcile(ctx, logr.Discard(), f.infra, f.cluster)).To(MatchError(`site "a": refused`))
+	})
+
+	It("should be an error if the control plane came to another seed", func(ctx SpecContext) {
+		infra, _, _ := f.stored(ctx)
+		Expect(f.actuator.Restore(ctx, logr.Discard(), infra, f.cluster)).To(MatchError(`site "a": refused`))
+	})
+})

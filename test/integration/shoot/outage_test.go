@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package shoot_test
+
+import (
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+)
+
+var _ = Describe("A site that is down while the Infrastructure is reconciled", func() {
+	It("should keep Gardener from the other sites only if something is to be done there", func(ctx SpecContext) {
+		proxy, err := countproxy.New(openstack.Services()...)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func() { Expect(proxy.Close()).To(Succeed()) })
+
+		t := newTenant(ctx, "http://127.0.0.1:5000/v3")
+		cluster := t.example("30-cluster.yaml")
+		path := []string{"spec", "cloudProfile", "spec", "providerConfig", "sites"}
+		sites, _, err := unstructured.NestedSlice(cluster[0].Object, path...)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(unstructured.SetNestedField(sites[1].(map[string]any), proxy.URL("keystone")+"/v3", "openstack", "authURL")).To(Succeed())
+		Expect(unstructured.SetNestedSlice(cluster[0].Object, sites, path...)).To(Succeed())
+
+		since := time.Now()
+		apply(ctx, cluster...)
+		setCredentials(ctx, t.name, nil)
+		apply(ctx, t.example("30-infrastructure.yaml")...)
+		infra := t.infrastructure()
+		Expect(finished(ctx, infra, since)).To(Equal(succeeded), "%v", infra.Status.LastError)
+		before, objects := providerStatus(infra), objectsOf(ctx, t.name, inspectors[1])
+
+		By("reconciling what has not changed, while the second site is down")
+		down := []string{"keystone", "neutron", "nova"}
+		for _, service := range down {
+			Expect(proxy.TakeDown(service)).To(Succeed())
+		}
+		nothing := func(*v1alpha1.InfrastructureConfig) {}
+		Expect(reconcileInfrastructure(ctx, infra, nothing)).To(Equal(succeeded), "%v", infra.Status.LastError)
+		Expect(providerStatus(infra)).To(Equal(before))
+		Eventually(notes).WithContext(ctx).WithArguments(t.name, "SiteStays").Within(10 * time.Second).Should(ContainElement(
+			HavePrefix(`site "cloud2" cannot be reached and stays as it is, nothing about it has changed: `)))
+
+		By("changing the site that is down")
+		Expect(reconcileInfrastructure(ctx, infra, func(config *v1alpha1.InfrastructureConfig) {
+			config.Sites[1].OpenStack.ShareNetwork = &v1alpha1.OpenStackShareNetwork{Enabled: true}
+		})).NotTo(Equal(succeeded))
+		Expect(infra.Status.LastError.Description).To(And(ContainSubstring(`site "cloud2"`), Not(ContainSubstring(`site "cloud":`))))
+		Expect(objectsOf(ctx, t.name, inspectors[1])).To(Equal(objects))
+
+		By("letting the site come back")
+		for _, service := range down {
+			Expect(proxy.BringUp(service)).To(Succeed())
+		}
+		Expect(reconcileInfrastructure(ctx, infra, nothing)).To(Equal(succeeded), "%v", infra.Status.LastError)
+		Expect(providerStatus(infra).Sites[1].OpenStack.ShareNetworkID).NotTo(BeEmpty())
+
+		Expect(seed.Client.Delete(ctx, infra)).To(Succeed())
+		Eventually(func() error { return seed.Client.Get(ctx, client.ObjectKeyFromObject(infra), infra) }).
+			WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(MatchError(apierrors.IsNotFound, "not found"))
+	}, SpecTimeout(8*time.Minute))
+})
