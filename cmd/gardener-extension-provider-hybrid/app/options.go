@@ -38,6 +38,9 @@ import (
 
 const (
 	defaultConcurrentReconciles = 5
+	// defaultConcurrentInfrastructures is higher because a site that hangs lets an Infrastructure wait for minutes, and those of other sites
+	// wait behind it.
+	defaultConcurrentInfrastructures = 20
 	// defaultConcurrentWorkers is higher because a Worker mostly waits for machines, up to 10 minutes, and because gardenlet
 	// reconciles 20 shoots at the same time by default.
 	defaultConcurrentWorkers = 20
@@ -85,7 +88,7 @@ func newOptions() *options {
 			WebhookCertDir:          defaultWebhookCertDir,
 		},
 		general:        &extensionscmdcontroller.GeneralOptions{},
-		infrastructure: &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
+		infrastructure: &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentInfrastructures},
 		controlplane:   &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
 		worker:         &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentWorkers},
 		dnsrecord:      &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentRecords},

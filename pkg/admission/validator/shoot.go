@@ -105,6 +105,7 @@ func (c *change) validateInfrastructure() field.ErrorList {
 		return allErrs
 	}
 	allErrs = append(allErrs, validation.ValidateInfrastructureConfigUpdate(c.old.infrastructure, c.new.infrastructure, c.new.shoot.Spec.Networking, infrastructurePath)...)
+	allErrs = append(allErrs, validation.ValidateReplacedSites(c.old.infrastructure, c.new.infrastructure, c.profile.Config, infrastructurePath)...)
 	return append(allErrs, validation.ValidateRemovedSites(c.old.infrastructure, c.new.infrastructure, c.new.pools(), c.profile.Config, infrastructurePath)...)
 }
 

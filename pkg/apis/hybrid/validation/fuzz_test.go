@@ -112,6 +112,8 @@ func FuzzInfrastructureConfig(f *testing.F) {
 		validation.ValidateInfrastructureConfig(config, nil, nil, "", fuzzPath)
 		validation.ValidateInfrastructureConfigUpdate(beside.infrastructure, config, networking, fuzzPath)
 		validation.ValidateInfrastructureConfigUpdate(config, beside.infrastructure, networking, fuzzPath)
+		validation.ValidateReplacedSites(config, beside.infrastructure, beside.config, fuzzPath)
+		validation.ValidateReplacedSites(beside.infrastructure, config, beside.config, fuzzPath)
 		validation.ValidateRemovedSites(config, beside.infrastructure, workers, beside.config, fuzzPath)
 		validation.ValidateRemovedSites(beside.infrastructure, config, workers, beside.config, fuzzPath)
 		validation.ValidateWorkers(workers, &beside.profile.Spec, beside.config, config, fuzzPath)

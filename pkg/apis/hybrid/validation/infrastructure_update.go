@@ -74,6 +74,35 @@ func ValidateRemovedSites(oldConfig, newConfig *v1alpha1.InfrastructureConfig, w
 	return allErrs
 }
 
+// ValidateReplacedSites checks that no site comes together with the removal of one that the same CSI driver could not serve: the nodes of a
+// removed site need it until they are gone, and nothing is deployed for a shoot whose sites cannot be served. fldPath is the path of the
+// configuration.
+func ValidateReplacedSites(oldConfig, newConfig *v1alpha1.InfrastructureConfig, profile *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
+	if oldConfig == nil || newConfig == nil {
+		return nil
+	}
+	var (
+		allErrs   field.ErrorList
+		sitesPath = fldPath.Child("sites")
+	)
+	for i, added := range newConfig.Sites {
+		if findInfrastructureSite(oldConfig, added.Name) != nil {
+			continue
+		}
+		for _, removed := range oldConfig.Sites {
+			if findInfrastructureSite(newConfig, removed.Name) != nil {
+				continue
+			}
+			together := []v1alpha1.InfrastructureSite{removed, added}
+			for _, problem := range validateVSphereSites(together, profile, sitesPath) {
+				allErrs = append(allErrs, field.Forbidden(sitesPath.Index(i).Child("name"),
+					fmt.Sprintf("site %q must not be added before the nodes of site %q, which is removed, are gone: it %s", added.Name, removed.Name, problem.Detail)))
+			}
+		}
+	}
+	return allErrs
+}
+
 // validateOpenStackUpdate refuses to move nodes between objects: what is given by ID stays given, and what is created stays
 // created.
 func validateOpenStackUpdate(oldConfig, newConfig *v1alpha1.OpenStackInfrastructure, fldPath *field.Path) field.ErrorList {

@@ -5,6 +5,8 @@
 package validation_test
 
 import (
+	"slices"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -41,6 +43,21 @@ var _ = Describe("Topology of vSphere sites", func() {
 		change(&p.Sites[vc], &p.Sites[len(p.Sites)-1])
 		config.Sites = append(config.Sites, v1alpha1.InfrastructureSite{Name: "vc", Nodes: []string{"10.250.2.0/24"}}, v1alpha1.InfrastructureSite{Name: "vc2", Nodes: []string{"10.250.3.0/24"}})
 		Expect(ValidateInfrastructureConfig(config, p, newNetworking(), "west", field.NewPath("i"))).To(haveProblems(problems))
+
+		By("replacing one by the other")
+		before, after := config.DeepCopy(), config.DeepCopy()
+		before.Sites, after.Sites = before.Sites[:3], slices.Delete(after.Sites, 2, 3)
+		replaced := ValidateReplacedSites(before, after, p, field.NewPath("i"))
+		if len(problems) == 0 {
+			Expect(replaced).To(BeEmpty())
+			return
+		}
+		Expect(replaced).To(haveProblems([]problem{{forbidden, "i.sites[2].name"}}))
+		Expect(replaced[0].Detail).To(HavePrefix(`site "vc2" must not be added before the nodes of site "vc", which is removed, are gone: it must `))
+		Expect(ValidateReplacedSites(before, config, p, field.NewPath("i"))).To(BeEmpty())
+		Expect(ValidateReplacedSites(config, after, p, field.NewPath("i"))).To(BeEmpty())
+		Expect(ValidateReplacedSites(nil, after, p, nil)).To(BeEmpty())
+		Expect(ValidateReplacedSites(before, nil, p, nil)).To(BeEmpty())
 	},
 		Entry("at both", func(*v1alpha1.CloudProfileSite, *v1alpha1.CloudProfileSite) {}),
 		Entry("at none", func(one, other *v1alpha1.CloudProfileSite) { one.VSphere.Topology, other.VSphere.Topology = nil, nil }),
