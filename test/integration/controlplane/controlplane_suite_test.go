@@ -130,7 +130,7 @@ func user(account string) string {
 // programs are the containers of the control plane that run here: all that need no data path.
 func programs(ours string) []pods.Program {
 	bin := filepath.Join(landscape.Root(), "hack", "bin")
-	election := []string{"--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=500ms", "--node-monitor-period=1s"}
+	election := []string{"--leader-elect-lease-duration=10s", "--leader-elect-renew-deadline=8s", "--leader-elect-retry-period=500ms", "--node-monitor-period=1s"}
 	result := []pods.Program{
 		{Deployment: manager, Container: managerContainer, Path: filepath.Join(ours, "cloud-controller-manager-hybrid"), Args: election},
 		{Deployment: cinder, Container: cinderContainer, Path: filepath.Join(ours, "cinder-csi-plugin-hybrid")},
