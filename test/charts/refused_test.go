@@ -6,6 +6,7 @@ package charts_test
 
 import (
 	"path/filepath"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -50,7 +51,7 @@ var _ = Describe("Requests that were refused", func() {
 			}
 			return texts
 		}
-		Eventually(refused).Should(ConsistOf("get configmaps any in default", "get secrets any in default"))
+		Eventually(refused).WithTimeout(30 * time.Second).Should(ConsistOf("get configmaps any in default", "get secrets any in default"))
 
 		for _, o := range []client.Object{
 			&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}}}},
@@ -62,6 +63,6 @@ var _ = Describe("Requests that were refused", func() {
 			Expect(apiServer.Create(ctx, o)).To(Succeed())
 			DeferCleanup(func(ctx SpecContext) { Expect(apiServer.Delete(ctx, o)).To(Succeed()) })
 		}
-		Eventually(refused).Should(ConsistOf("get secrets any in default"))
+		Eventually(refused).WithTimeout(30 * time.Second).Should(ConsistOf("get secrets any in default"))
 	})
 })

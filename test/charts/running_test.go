@@ -126,13 +126,13 @@ func (r *running) record(ctx context.Context) *extensionsv1alpha1.DNSRecord {
 }
 
 // unused are the permissions of the chart that it had no use for.
-func (r *running) unused() []rbacaudit.Permission {
+func (r *running) unused(ctx context.Context) []rbacaudit.Permission {
 	GinkgoHelper()
 	permissions, err := rbacaudit.Permissions(r.objects)
 	Expect(err).NotTo(HaveOccurred())
 	requests, err := rbacaudit.ReadFile(auditLog, account(*r))
 	Expect(err).NotTo(HaveOccurred())
-	Expect(rbacaudit.Forbidden(requests)).To(BeEmpty())
+	Expect(rbacaudit.Refused(ctx, apiServer, account(*r), requests)).To(BeEmpty())
 	return rbacaudit.Unused(permissions, requests)
 }
 
@@ -159,7 +159,7 @@ var _ = Describe("The extension that runs as its chart says", Ordered, func() {
 
 			unused := func() []string {
 				var texts []string
-				for _, p := range r.unused() {
+				for _, p := range r.unused(ctx) {
 					if p.Resource != "events" { // there is not always something to tell
 						texts = append(texts, p.String())
 					}

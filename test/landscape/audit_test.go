@@ -7,6 +7,7 @@ package landscape_test
 import (
 	"context"
 	"path/filepath"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/test/charts/rbacaudit"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
 )
@@ -74,7 +76,10 @@ var _ = Describe("An audit log", func() {
 			Expect(err).NotTo(HaveOccurred())
 			reader, err := client.New(config, client.Options{Scheme: landscape.Scheme})
 			Expect(err).NotTo(HaveOccurred())
+			list := rbacaudit.Request{Verb: "list", Resource: "secrets", Forbidden: true}
+			Eventually(rbacaudit.Refused).WithContext(ctx).WithArguments(c, user, []rbacaudit.Request{list}).WithTimeout(30 * time.Second).Should(BeEmpty())
 			Expect(reader.List(ctx, &corev1.SecretList{})).To(Succeed())
+			Expect(landscape.Refused(ctx, c, log, user)).To(BeEmpty())
 			unused, err := landscape.Unused(ctx, c, log, user)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(unused).To(ConsistOf(HaveField("String()", "get secrets of reader"), HaveField("String()", "delete secrets of reader")))
@@ -82,8 +87,11 @@ var _ = Describe("An audit log", func() {
 			Expect(reader.Delete(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "kube-root-ca.crt", Namespace: "default"}})).NotTo(Succeed())
 			_, err = landscape.Unused(ctx, c, log, user)
 			Expect(err).To(MatchError(And(ContainSubstring(user), ContainSubstring("delete configmaps kube-root-ca.crt in default"))))
+			Expect(landscape.Refused(ctx, c, log, user)).To(ConsistOf(HaveField("String()", "delete configmaps kube-root-ca.crt in default")))
 			_, err = landscape.Unused(ctx, c, log, "nobody")
 			Expect(err).To(MatchError(ContainSubstring("has no roles")))
+			_, err = landscape.Refused(ctx, c, log, "nobody")
+			Expect(err).To(MatchError("audit log: nothing is in it of nobody"))
 		},
 		Entry("of which all are audited", landscape.Audited{Groups: []string{serviceaccount.AllServiceAccountsGroup}}),
 		Entry("that is named", landscape.Audited{Users: []string{user}}),

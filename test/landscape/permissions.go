@@ -79,8 +79,8 @@ func CreateRoles(ctx context.Context, c client.Client, objects []*unstructured.U
 }
 
 // Unused are the permissions that a user has in a cluster by its roles and had no use for until now, as an audit log tells. An error names
-// requests that were forbidden.
-func Unused(ctx context.Context, c client.Reader, log, user string) ([]rbacaudit.Permission, error) {
+// requests that are forbidden.
+func Unused(ctx context.Context, c client.Client, log, user string) ([]rbacaudit.Permission, error) {
 	bindings, err := rbacaudit.Bindings(ctx, c)
 	if err != nil {
 		return nil, err
@@ -89,17 +89,34 @@ func Unused(ctx context.Context, c client.Reader, log, user string) ([]rbacaudit
 	if err != nil {
 		return nil, err
 	}
+	if len(permissions) == 0 {
+		return nil, fmt.Errorf("%s has no roles", user)
+	}
 	requests, err := rbacaudit.ReadFile(log, user)
 	if err != nil {
 		return nil, err
 	}
-	if forbidden := rbacaudit.Forbidden(requests); len(forbidden) > 0 {
-		return nil, fmt.Errorf("%s may not %v", user, forbidden)
+	refused, err := rbacaudit.Refused(ctx, c, user, requests)
+	if err != nil {
+		return nil, err
 	}
-	if len(permissions) == 0 {
-		return nil, fmt.Errorf("%s has no roles", user)
+	if len(refused) > 0 {
+		return nil, fmt.Errorf("%s may not %v", user, refused)
 	}
 	return rbacaudit.Unused(permissions, requests), nil
+}
+
+// Refused are the requests of a service account until now that were forbidden and would be again, as an audit log tells. It is an error if
+// there are no requests at all: then nothing was logged.
+func Refused(ctx context.Context, c client.Writer, log, user string) ([]rbacaudit.Request, error) {
+	requests, err := rbacaudit.ReadFile(log, user)
+	if err != nil {
+		return nil, err
+	}
+	if len(requests) == 0 {
+		return nil, fmt.Errorf("audit log: nothing is in it of %s", user)
+	}
+	return rbacaudit.Refused(ctx, c, user, requests)
 }
 
 // requests are what the extension asked for until now.
@@ -151,4 +168,9 @@ func (l *Landscape) UnusedPermissions() ([]rbacaudit.Permission, error) {
 // Unused is Unused for a user in Options.Audited.
 func (l *Landscape) Unused(ctx context.Context, user string) ([]rbacaudit.Permission, error) {
 	return Unused(ctx, l.Client, l.access.log, user)
+}
+
+// Refused is Refused for a user in Options.Audited.
+func (l *Landscape) Refused(ctx context.Context, user string) ([]rbacaudit.Request, error) {
+	return Refused(ctx, l.Client, l.access.log, user)
 }

@@ -133,7 +133,7 @@ var _ = Describe("Stub", func() {
 	})
 
 	It("should boot servers in the time that it was told", func(ctx SpecContext) {
-		start(ctx, Settings{BootDelay: 300 * time.Millisecond})
+		start(ctx, Settings{BootDelay: 2 * time.Second})
 		id := create(ctx, "s")
 		server, err := servers.Get(ctx, compute, id).Extract()
 		Expect(err).NotTo(HaveOccurred())
@@ -145,6 +145,6 @@ var _ = Describe("Stub", func() {
 			addresses, err := json.Marshal(server.Addresses)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(string(addresses)).To(ContainSubstring("10.0.0.2"))
-		}).WithContext(ctx).Within(2 * time.Second).Should(Succeed())
+		}).WithContext(ctx).Within(10 * time.Second).Should(Succeed())
 	})
 })

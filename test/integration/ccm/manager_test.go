@@ -45,7 +45,7 @@ func newManager() *manager {
 	m.process = &landscape.Process{Name: "cloud-controller-manager", Path: binary, LogFile: m.log, Args: []string{
 		"--kubeconfig=" + kubeconfig, "--cloud-config=" + m.configFile(), "--credentials-directory=" + m.credentials,
 		"--bind-address=127.0.0.1", "--secure-port=0", "--node-monitor-period=1s", "--node-status-update-frequency=5s", "--v=1",
-		"--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=500ms",
+		"--leader-elect-lease-duration=10s", "--leader-elect-renew-deadline=8s", "--leader-elect-retry-period=500ms",
 	}}
 	for name, c := range clouds {
 		m.setCredentials(name, c.credentials)

@@ -240,14 +240,14 @@ var _ = Describe("Nodes", func() {
 		join(ctx, machine, vcSite, machineID)
 		initialized(ctx, machine, 10*time.Second)
 		took := time.Since(start)
-		Expect(took).To(BeNumerically("<", time.Second))
+		Expect(took).To(BeNumerically("<", 5*time.Second))
 		AddReportEntry("initialized", took.String())
 
 		Expect(getNode(ctx, broken).Spec.Taints).To(ContainElement(HaveField("Key", uninitialized)))
 		place.delete(ctx, machine, machineID)
 		start = time.Now()
 		Eventually(func() *corev1.Node { return getNode(ctx, machine) }).WithContext(ctx).Within(10 * time.Second).ProbeEvery(50 * time.Millisecond).Should(BeNil())
-		Expect(time.Since(start)).To(BeNumerically("<", 3*time.Second))
+		Expect(time.Since(start)).To(BeNumerically("<", 9*time.Second))
 
 		Expect(repair(proxy)).To(Succeed())
 		initialized(ctx, broken, 2*time.Minute)
@@ -268,7 +268,7 @@ var _ = Describe("Nodes", func() {
 		join(ctx, late, cloudSite, lateID)
 		join(ctx, early, anotherSite, earlyID)
 		m.start()
-		initialized(ctx, early, 20*time.Second)
+		initialized(ctx, early, 40*time.Second)
 		Expect(m.logged(`Site cannot be opened.*site="cloud"`)).To(BeNumerically(">", 0))
 		Expect(getNode(ctx, late).Spec.Taints).To(ContainElement(HaveField("Key", uninitialized)))
 
@@ -287,13 +287,13 @@ var _ = Describe("Nodes", func() {
 		id := clouds[cloudSite].create(ctx, n)
 		join(ctx, n, cloudSite, id)
 		m.start()
-		initialized(ctx, n, 20*time.Second)
+		initialized(ctx, n, 40*time.Second)
 		proxy := clouds[cloudSite].proxy
 		Expect(proxy.SetFaults(countproxy.Fault{Name: "gone", Service: "nova", Path: "/servers/", Action: countproxy.ActionStatus, Status: 404, Body: "404 page not found"})).To(Succeed())
 		DeferCleanup(func() { Expect(heal(proxy)).To(Succeed()) })
 		Eventually(func() int { return proxy.Acted("gone") }).WithContext(ctx).Within(20 * time.Second).Should(BeNumerically(">", 4))
 		Expect(getNode(ctx, n)).NotTo(BeNil())
-	}, SpecTimeout(2*time.Minute))
+	}, SpecTimeout(3*time.Minute))
 
 	It("should replace the controllers of the site whose credentials change, and no others", func(ctx SpecContext) {
 		m := newManager()

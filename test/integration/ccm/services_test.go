@@ -135,7 +135,7 @@ var _ = Describe("Services", Ordered, func() {
 				Eventually(func() *corev1.Service { return get(ctx, service.Name) }).Within(balancing).Should(BeNil())
 			}
 		}, NodeTimeout(5*time.Minute))
-	}, NodeTimeout(2*time.Minute))
+	}, NodeTimeout(3*time.Minute))
 
 	It("should be served by the site that their class names, by the default site, or by nobody", func(ctx SpecContext) {
 		create(ctx, "classless", nil)

@@ -15,7 +15,9 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -51,6 +53,9 @@ const (
 	manager, managerContainer = "cloud-controller-manager", "cloud-controller-manager-hybrid"
 	cinder, cinderContainer   = "csi-cinder-controller", "cinder-csi-plugin"
 )
+
+// accounts are the service accounts of the processes.
+var accounts = []string{manager, cinder, "csi-snapshot-controller", "local-volumes-controller"}
 
 var (
 	inventory *metal.Inventory
@@ -88,9 +93,13 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	dir, err := os.MkdirTemp("", "cp") // the sockets of the storage drivers have short paths
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(os.RemoveAll, dir)
+	var users []string
+	for _, account := range accounts {
+		users = append(users, user(account))
+	}
 	local, err = shoot.Start(ctx, shoot.Options{
 		Name: "shoot--cp--" + rand.String(5), Dir: dir, Bed: bed, VCenter: server, Inventory: inventory, Binaries: binaries,
-		Workloads: true, Programs: programs(filepath.Dir(binaries.Extension)),
+		Workloads: true, Programs: programs(filepath.Dir(binaries.Extension)), Audited: users,
 	})
 	DeferCleanup(local.Stop)
 	Expect(err).NotTo(HaveOccurred())
@@ -113,10 +122,15 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	changeShoot(ctx, func(s *shootChange) { s.controlPlane.Sites = []v1alpha1.ControlPlaneSite{balancedRacks} })
 }, NodeTimeout(25*time.Minute))
 
+// user is who a service account is for kube-apiserver.
+func user(account string) string {
+	return serviceaccount.MakeUsername(metav1.NamespaceSystem, account)
+}
+
 // programs are the containers of the control plane that run here: all that need no data path.
 func programs(ours string) []pods.Program {
 	bin := filepath.Join(landscape.Root(), "hack", "bin")
-	election := []string{"--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=500ms", "--node-monitor-period=1s"}
+	election := []string{"--leader-elect-lease-duration=10s", "--leader-elect-renew-deadline=8s", "--leader-elect-retry-period=500ms", "--node-monitor-period=1s"}
 	result := []pods.Program{
 		{Deployment: manager, Container: managerContainer, Path: filepath.Join(ours, "cloud-controller-manager-hybrid"), Args: election},
 		{Deployment: cinder, Container: cinderContainer, Path: filepath.Join(ours, "cinder-csi-plugin-hybrid")},

@@ -31,7 +31,7 @@ type sidecars struct {
 
 // election lets the sidecars lead soon after others that have ended.
 var election = []string{"--leader-election=true", "--leader-election-namespace=kube-system",
-	"--leader-election-lease-duration=4s", "--leader-election-renew-deadline=3s", "--leader-election-retry-period=500ms"}
+	"--leader-election-lease-duration=10s", "--leader-election-renew-deadline=8s", "--leader-election-retry-period=500ms"}
 
 func newSidecars() *sidecars {
 	GinkgoHelper()

@@ -106,7 +106,7 @@ var _ = Describe("A fault of a host", Ordered, func() {
 		))
 		Expect(inventory.Cluster.APIServer.Start()).To(Succeed())
 		Expect(inventory.Cluster.WaitReady(ctx)).To(Succeed())
-		Eventually(gauges).WithArguments(ctx).WithTimeout(30 * time.Second).Should(ContainElement(
+		Eventually(gauges).WithArguments(ctx).WithTimeout(2 * time.Minute).Should(ContainElement(
 			`hybrid_site_watched{shoot_namespace="shoot--it--health",site="racks"} 1`))
 
 		Expect(inventory.FailHardware(ctx, hosts[0], metal.Register, "the fan is loud")).To(Succeed())

@@ -132,7 +132,7 @@ func deploy(ctx context.Context) {
 		Expect(rendering.Deploy(ctx, shoot.Client, namespace, chart.resource, rendered, nil)).To(Succeed())
 	}
 	for _, resource := range []string{definitions, components} {
-		Eventually(ctx, func() error { return rendering.Applied(ctx, shoot.Client, namespace, resource) }, "40s", "500ms").Should(Succeed(), resource)
+		Eventually(ctx, func() error { return rendering.Applied(ctx, shoot.Client, namespace, resource) }, "2m", "500ms").Should(Succeed(), resource)
 	}
 }
 

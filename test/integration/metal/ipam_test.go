@@ -51,7 +51,7 @@ var _ = Describe("Addresses", func() {
 		_, err := addresses.Ensure(ctx, machine(3), pool)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassExhausted), "%v", err)
 		Expect(err).To(MatchError(fmt.Sprintf("GlobalInClusterIPPool %q has no free address: all 3 are in use", pool.Name)))
-		Expect(time.Since(begun)).To(BeNumerically("<", 2*time.Second))
+		Expect(time.Since(begun)).To(BeNumerically("<", 5*time.Second))
 		Eventually(ctx, func() ([]string, error) { return addresses.Machines(ctx) }, soon).Should(ConsistOf(machine(0), machine(1), machine(2)))
 
 		Expect(addresses.Release(ctx, machine(1))).To(Succeed())

@@ -91,11 +91,11 @@ var _ = Describe("Servers of IronCore that others work at", Ordered, func() {
 			`{"type":"PoweringOn","status":"True","reason":"ServerPowerOn","message":"Server is powering on","lastTransitionTime":"2026-01-01T03:04:05Z"}]}}`
 		object := &metalv1alpha1.Server{ObjectMeta: metav1.ObjectMeta{Name: servers[0]}}
 		Expect(administrator().Status().Patch(ctx, object, client.RawPatch("application/merge-patch+json", []byte(status)))).To(Succeed())
-		Eventually(mine.last, "2s").Should(ConsistOf(HaveField("Fault", "Memory: DIMM 4 does not answer")))
+		Eventually(mine.last, soon).Should(ConsistOf(HaveField("Fault", "Memory: DIMM 4 does not answer")))
 		Expect(i.Find(ctx, machine)).To(HaveValue(HaveField("Fault", "Memory: DIMM 4 does not answer")))
 
 		Expect(landscape.SetServerState(ctx, servers[0], "Reserved")).To(Succeed())
-		Eventually(mine.last, "2s").Should(ConsistOf(HaveField("Fault", "")))
+		Eventually(mine.last, soon).Should(ConsistOf(HaveField("Fault", "")))
 		release(ctx, i, machine)
 		Eventually(mine.last, soon).Should(BeEmpty())
 		Expect(others.all()).To(HaveEach(BeEmpty()))

@@ -5,6 +5,8 @@
 package webhooks_test
 
 import (
+	"time"
+
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
@@ -46,7 +48,7 @@ var _ = Describe("network", func() {
 				first.Spec = extensionsv1alpha1.NetworkSpec{DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: networkType}, PodCIDR: "100.96.0.0/11", ServiceCIDR: "100.64.0.0/13"}
 				g.Expect(writer.Client.Create(ctx, first, client.DryRunAll)).To(Succeed())
 				g.Expect(first.Spec.ProviderConfig).To(HaveField("Raw", MatchRegexp("1450|1430")))
-			}).Should(Succeed())
+			}).WithTimeout(20 * time.Second).Should(Succeed())
 
 			for range 2 {
 				Expect(component.Deploy(ctx)).To(Succeed())

@@ -68,7 +68,7 @@ func (g *Garden) access(ctx context.Context, c client.Client) ([]byte, error) {
 	return user.KubeConfig()
 }
 
-// Unused are the permissions of the admission component that it had no use for until now. An error names requests that were forbidden.
+// Unused are the permissions of the admission component that it had no use for until now. An error names requests that are forbidden.
 func (g *Garden) Unused(ctx context.Context) ([]rbacaudit.Permission, error) {
 	return landscape.Unused(ctx, g.Client, g.auditLog, admissionUser)
 }

@@ -46,7 +46,7 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	})
 	Expect(err).NotTo(HaveOccurred(), "hack/landscape/build.sh builds what is missing")
 	Expect(inventory.Grant(ctx)).To(Succeed())
-}, NodeTimeout(2*time.Minute))
+}, NodeTimeout(5*time.Minute))
 
 // newObject makes an object of an API that has no types here.
 func newObject(apiVersion, kind, namespace, name string) *unstructured.Unstructured {

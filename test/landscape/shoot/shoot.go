@@ -56,6 +56,8 @@ type Options struct {
 	Workloads bool
 	// Programs run as containers of the control plane's pods if workloads are real.
 	Programs []pods.Program
+	// Audited are users whose requests are logged beside those of the extension.
+	Audited []string
 }
 
 // Shoot is a shoot with the processes that work on it.
@@ -104,6 +106,7 @@ func Start(ctx context.Context, o Options) (*Shoot, error) {
 	}
 	s.Seed, err = landscape.New(landscape.Options{
 		Dir: o.Dir, Namespace: o.Name, Binaries: o.Binaries, DriverArgs: o.DriverArgs, ExtensionArgs: o.ExtensionArgs, Workloads: o.Workloads,
+		Audited: o.Audited,
 	})
 	if err != nil {
 		return s, err

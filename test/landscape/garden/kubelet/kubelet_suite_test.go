@@ -6,6 +6,7 @@ package kubelet_test
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -13,5 +14,6 @@ import (
 
 func TestKubelet(t *testing.T) {
 	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(20 * time.Second) // on a busy machine
 	RunSpecs(t, "Process Kubelet Suite")
 }
