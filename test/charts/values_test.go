@@ -34,7 +34,7 @@ var _ = Describe("Values", func() {
 		Entry("with a controller twice", provider, `{disableControllers: [worker, worker]}`, "/disableControllers"),
 		Entry("with a controller that does nothing", provider, `{controllers: {dnsrecord: {concurrentSyncs: 0}}}`, "/controllers/dnsrecord/concurrentSyncs"),
 		Entry("with a heartbeat that is too slow", provider, `{controllers: {heartbeat: {renewIntervalSeconds: 300}}}`, "/controllers/heartbeat/renewIntervalSeconds"),
-		Entry("with a webhook whose name is none", provider, `{disableWebhooks: ["a,b"]}`, "/disableWebhooks/0"),
+		Entry("with a webhook that is not there", provider, `{disableWebhooks: [cloudprovider]}`, "/disableWebhooks/0"),
 		Entry("with a port that is none", provider, `{webhooks: {servicePort: 65536}}`, "/webhooks/servicePort"),
 		Entry("with a port in words", provider, `{metricsPort: http}`, "/metricsPort"),
 		Entry("with a port that is not whole", provider, `{healthPort: 8081.5}`, "/healthPort"),
