@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// RequestDuration counts and times the requests to the sites' APIs, in seconds. The label code is the HTTP status, or
-// "error" if there was no answer.
+// RequestDuration counts and times the requests to the sites' APIs, in seconds. The label code is the HTTP status, the name of the
+// RCODE for the service rfc2136, or "error" if there was no answer.
 var RequestDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 	Namespace: "hybrid",
 	Subsystem: "site",

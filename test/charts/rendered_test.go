@@ -200,6 +200,16 @@ var _ = Describe("Charts", func() {
 		Expect(slices.ContainsFunc(objects, isDashboard)).To(BeFalse())
 	})
 
+	It("should reconcile without Gardener's annotation in a seed alone", func() {
+		args := func(name string) []string {
+			return deploymentOf(objectsOf(modes[name])).Spec.Template.Spec.Containers[0].Args
+		}
+		Expect(args("the extension in a seed")).To(ContainElement("--ignore-operation-annotation=false"))
+		Expect(args("the extension in a seed with everything")).To(ContainElement("--ignore-operation-annotation=true"))
+		Expect(args("the extension in a garden with everything")).NotTo(ContainElement(HavePrefix("--ignore-operation-annotation")),
+			"the role does not allow what the controller would watch")
+	})
+
 	It("should listen where Gardener says in a self-hosted shoot", func() {
 		args := deploymentOf(objectsOf(modes["the extension in a self-hosted shoot"])).Spec.Template.Spec.Containers[0].Args
 		Expect(args).To(ContainElements("--metrics-bind-address=:30001", "--health-bind-address=:30002", "--webhook-config-server-port=30003",

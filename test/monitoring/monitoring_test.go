@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	mcmmetrics "github.com/gardener/machine-controller-manager/pkg/util/provider/metrics"
+	mdns "github.com/miekg/dns"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
@@ -66,6 +67,9 @@ var federation = regexp.MustCompile(`^\{job="([^"]+)",__name__=~"([^"]+)"\}$`)
 
 // bucket is a selector of one bucket of how long webhooks take.
 var bucket = regexp.MustCompile(`controller_runtime_webhook_latency_seconds_bucket\{[^}]*\ble=~"([^"]+)"`)
+
+// failures is a selector of the extension's requests to sites by their codes.
+var failures = regexp.MustCompile(`hybrid_site_request_duration_seconds_count\{job="gardener-extension-provider-hybrid[^}]*\bcode=~"([^"]+)"`)
 
 var name = regexp.MustCompile(`fqName: "([^"]+)"`)
 
@@ -173,6 +177,27 @@ var _ = Describe("Monitoring", Ordered, func() {
 				for _, match := range bucket.FindAllStringSubmatch(query, -1) {
 					asked++
 					Expect(found).To(ContainElement(MatchRegexp("^("+match[1]+")$")), query)
+				}
+			}
+		}
+		Expect(asked).To(Equal(3), "two alerts and a dashboard")
+	})
+
+	It("should see what DNS servers refuse, whose codes are not those of HTTP", func() {
+		var asked int
+		for _, chart := range slices.Sorted(maps.Keys(charts)) {
+			m := charts[chart]()
+			queries := slices.Clone(m.queries)
+			for _, a := range m.alerts {
+				queries = append(queries, a.Expr)
+			}
+			for _, query := range queries {
+				for _, match := range failures.FindAllStringSubmatch(query, -1) {
+					asked++
+					for _, rcode := range []int{mdns.RcodeNotAuth, mdns.RcodeRefused, mdns.RcodeServerFailure} {
+						Expect(mdns.RcodeToString[rcode]).To(MatchRegexp("^("+match[1]+")$"), query)
+					}
+					Expect(mdns.RcodeToString[mdns.RcodeSuccess]).NotTo(MatchRegexp("^("+match[1]+")$"), query)
 				}
 			}
 		}

@@ -148,6 +148,7 @@ func (o *options) apply() {
 	o.infrastructure.Completed().Apply(&infrastructure.DefaultAddOptions.Controller)
 	infrastructure.DefaultAddOptions.IgnoreOperationAnnotation = o.reconciler.Completed().IgnoreOperationAnnotation
 	infrastructure.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses
+	infrastructure.DefaultAddOptions.SelfHostedShootCluster = o.general.Completed().SelfHostedShootCluster
 	infrastructure.DefaultAddOptions.Platforms = infrastructureplatforms.New()
 
 	controlPlanes := controlplaneplatforms.New()
@@ -175,6 +176,7 @@ func (o *options) apply() {
 
 	o.sitehealth.Completed().Apply(&sitehealth.DefaultAddOptions.Controller)
 	sitehealth.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses
+	sitehealth.DefaultAddOptions.SelfHostedShootCluster = o.general.Completed().SelfHostedShootCluster
 	sitehealth.DefaultAddOptions.Platforms = probeplatforms.New()
 
 	o.heartbeat.Completed().Apply(&heartbeat.DefaultAddOptions)

@@ -13,6 +13,7 @@ import (
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -68,6 +69,17 @@ var _ = Describe("What a shoot gets", func() {
 		Expect(storedSites(f.openStack)).To(Equal([]string{"cloud", "cloud2"}))
 		Expect(storedSites(f.metal)).To(Equal([]string{"racks"}))
 		Expect(p.controllers.Sites[2].CSIDrivers).To(BeEmpty(), "the driver of the platform is no CSI driver")
+	})
+
+	It("should be storage of the sites of pools alone in a cluster without the API of machines", func(ctx SpecContext) {
+		f.zones = []string{"cloud-a"}
+		f.functions.List = func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			return &meta.NoKindMatchError{}
+		}
+		_, err := f.plan(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(storedSites(f.openStack)).To(Equal([]string{"cloud"}))
+		Expect(storedSites(f.metal)).To(BeEmpty())
 	})
 
 	It("should be storage of a site that once had nodes, as long as the Shoot lists it", func(ctx SpecContext) {

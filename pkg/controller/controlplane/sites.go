@@ -23,6 +23,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/machineapi"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -76,8 +77,10 @@ func (p *planner) sitesWithMachines(ctx context.Context, namespace string) (sets
 		machines    = &machinev1alpha1.MachineList{}
 		found       = sets.New[string]()
 	)
-	if err := errors.Join(p.reader.List(ctx, deployments, client.InNamespace(namespace)), p.reader.List(ctx, machines, client.InNamespace(namespace))); err != nil {
-		return nil, fmt.Errorf("looking for machines: %w", err)
+	for _, list := range []client.ObjectList{deployments, machines} {
+		if err := machineapi.IgnoreMissing(p.reader.List(ctx, list, client.InNamespace(namespace))); err != nil {
+			return nil, fmt.Errorf("looking for machines: %w", err)
+		}
 	}
 	for i := range deployments.Items {
 		found.Insert(deployments.Items[i].Spec.Template.Spec.NodeTemplateSpec.Labels[v1alpha1.LabelSite])

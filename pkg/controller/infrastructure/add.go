@@ -36,6 +36,8 @@ type AddOptions struct {
 	IgnoreOperationAnnotation bool
 	// ExtensionClasses are the configured extension classes for this extension deployment.
 	ExtensionClasses []extensionsv1alpha1.ExtensionClass
+	// SelfHostedShootCluster indicates whether the extension runs in a self-hosted shoot cluster.
+	SelfHostedShootCluster bool
 	// Platforms are the platforms that sites can have.
 	Platforms platform.Registry[platform.Infrastructure]
 }
@@ -51,7 +53,7 @@ func AddToManagerWithOptions(ctx context.Context, mgr manager.Manager, opts AddO
 		Predicates:        append(infrastructure.DefaultPredicates(ctx, mgr, opts.IgnoreOperationAnnotation), operation.Asked()),
 		Type:              v1alpha1.ProviderType,
 		ExtensionClasses:  classes,
-		WatchBuilder:      watchMachines(mgr),
+		WatchBuilder:      watchMachines(mgr, opts.SelfHostedShootCluster),
 	})
 }
 

@@ -23,12 +23,16 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/machineapi"
 )
 
 // watchMachines reconciles an Infrastructure when machines end whose site it could not delete because of them. Gardener would
 // start the next reconciliation in the next maintenance time window only.
-func watchMachines(mgr manager.Manager) extensionscontroller.WatchBuilder {
+func watchMachines(mgr manager.Manager, selfHosted bool) extensionscontroller.WatchBuilder {
 	return extensionscontroller.NewWatchBuilder(func(c controller.Controller) error {
+		if watchable, err := machineapi.IsWatchable(selfHosted, mgr.GetRESTMapper()); err != nil || !watchable {
+			return err
+		}
 		for _, object := range []client.Object{&machinev1alpha1.MachineDeployment{}, &machinev1alpha1.Machine{}} {
 			if err := c.Watch(machinesThatEnd(mgr.GetCache(), mgr.GetClient(), object)); err != nil {
 				return err

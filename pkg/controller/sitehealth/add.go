@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/machineapi"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -50,6 +51,8 @@ type AddOptions struct {
 	Controller controller.Options
 	// ExtensionClasses are the configured extension classes for this extension deployment.
 	ExtensionClasses []extensionsv1alpha1.ExtensionClass
+	// SelfHostedShootCluster indicates whether the extension runs in a self-hosted shoot cluster.
+	SelfHostedShootCluster bool
 	// Platforms are the platforms whose sites can be asked how they are.
 	Platforms platform.Registry[platform.Probe]
 }
@@ -73,10 +76,14 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 		return err
 	}
 
+	watchable, err := machineapi.IsWatchable(opts.SelfHostedShootCluster, mgr.GetRESTMapper())
+	if err != nil {
+		return err
+	}
 	ours := predicateutils.AddTypeAndClassPredicates(nil, classes, v1alpha1.ProviderType)
 	infrastructures := predicate.And(append(ours, predicate.Or(
 		predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, operation.Changed()))...)
-	return builder.ControllerManagedBy(mgr).
+	b := builder.ControllerManagedBy(mgr).
 		Named(ControllerName).
 		WithOptions(opts.Controller).
 		For(&extensionsv1alpha1.Infrastructure{}, builder.WithPredicates(infrastructures)).
@@ -84,15 +91,17 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 			mapper.ClusterToObjectMapper(mgr.GetClient(), func() client.ObjectList { return &extensionsv1alpha1.InfrastructureList{} }, ours))).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(infrastructuresBeside(mgr.GetClient(), ours)),
 			builder.WithPredicates(predicate.NewPredicateFuncs(mayHaveCredentials))).
-		Watches(&machinev1alpha1.Machine{}, handler.EnqueueRequestsFromMapFunc(infrastructuresBeside(mgr.GetClient(), ours)),
-			builder.WithPredicates(statusChanged())).
-		WatchesRawSource(source.Channel(changes, &handler.EnqueueRequestForObject{})).
-		Complete(&reconciler{
-			client:  mgr.GetClient(),
-			events:  eventnote.Writer{EventRecorder: mgr.GetEventRecorder(v1alpha1.ExtensionName + "-" + ControllerName)},
-			clock:   clock.RealClock{},
-			probers: asking,
-		})
+		WatchesRawSource(source.Channel(changes, &handler.EnqueueRequestForObject{}))
+	if watchable {
+		b = b.Watches(&machinev1alpha1.Machine{}, handler.EnqueueRequestsFromMapFunc(infrastructuresBeside(mgr.GetClient(), ours)),
+			builder.WithPredicates(statusChanged()))
+	}
+	return b.Complete(&reconciler{
+		client:  mgr.GetClient(),
+		events:  eventnote.Writer{EventRecorder: mgr.GetEventRecorder(v1alpha1.ExtensionName + "-" + ControllerName)},
+		clock:   clock.RealClock{},
+		probers: asking,
+	})
 }
 
 // AddToManager adds the controller with the default options.

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/machineapi"
 )
 
 var (
@@ -77,7 +78,7 @@ func (m *machines) Collect(metrics chan<- prometheus.Metric) {
 		deployments = &machinev1alpha1.MachineDeploymentList{}
 	)
 	for _, list := range []client.ObjectList{existing, deployments} {
-		if err := m.reader.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		if err := machineapi.IgnoreMissing(m.reader.List(ctx, list, client.UnsafeDisableDeepCopy)); err != nil {
 			m.log.Error(err, "Machines cannot be counted")
 			return
 		}

@@ -6,18 +6,22 @@ package sitehealth
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	fakeclient "sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
@@ -98,6 +102,21 @@ hybrid_machines_without_room{reason="SiteExhausted",shoot_namespace="shoot--p--s
 hybrid_machines_without_room{reason="SiteQuotaUsedUp",shoot_namespace="shoot--p--s",site="cloud"} 1
 `))).To(Succeed())
 	})
+
+	DescribeTable("counts nothing if the machines cannot be read",
+		func(refusal error, lines int) {
+			var logged []string
+			m := collector(aged(machine("a", "cloud", machinev1alpha1.MachineRunning, "Create", ""), time.Hour))
+			m.log = funcr.New(func(_, line string) { logged = append(logged, line) }, funcr.Options{})
+			m.reader = interceptor.NewClient(m.reader.(client.WithWatch), interceptor.Funcs{
+				List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return refusal },
+			})
+			Expect(testutil.CollectAndCount(leads(m))).To(BeZero())
+			Expect(logged).To(HaveLen(lines))
+		},
+		Entry("and says so", errors.New("no cache"), 1),
+		Entry("and is silent in a cluster without their API", &meta.NoKindMatchError{}, 0),
+	)
 
 	It("tells nothing while another replica leads", func() {
 		Expect(testutil.CollectAndCount(collector(aged(machine("a", "cloud", machinev1alpha1.MachineRunning, "Create", ""), time.Hour)))).To(BeZero())
