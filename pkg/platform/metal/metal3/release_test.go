@@ -27,6 +27,11 @@ func stayOn(host *metal3v1alpha1.BareMetalHost) {
 	host.Status.PoweredOn = true
 }
 
+// relabel takes from the host what the claim wrote beside its consumer.
+func relabel(host *metal3v1alpha1.BareMetalHost) {
+	host.Labels, host.Annotations = map[string]string{"rack": "r1"}, nil
+}
+
 var _ = Describe("Release", func() {
 	DescribeTable("should take from a host what it was, and switch it off if that is possible",
 		func(online string, changes ...func(*metal3v1alpha1.BareMetalHost)) {
@@ -64,5 +69,6 @@ var _ = Describe("Release", func() {
 		},
 		Entry("as it was claimed"),
 		Entry("that stays on", stayOn),
+		Entry("whose labels somebody replaced", relabel),
 	)
 })
