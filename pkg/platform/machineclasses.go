@@ -61,7 +61,7 @@ type MachineClassRequest struct {
 	Pool string
 	// Minimum is how many machines the pool has at least in the zone.
 	Minimum int32
-	// Rolling is how machines are replaced, nil if they are updated in place.
+	// Rolling is how machines are replaced, nil if none are: those of the zone have their class already, or are updated in place.
 	Rolling *Rolling
 }
 

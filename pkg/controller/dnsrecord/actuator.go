@@ -74,11 +74,14 @@ func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, record *ext
 }
 
 func (a *actuator) reconcile(ctx context.Context, record *extensionsv1alpha1.DNSRecord, cluster *extensionscontroller.Cluster) error {
-	wanted, err := dns.NewRecord(record.Spec.Name, dns.Type(record.Spec.RecordType), record.Spec.Values, record.Spec.TTL)
+	state, err := readState(record)
 	if err != nil {
 		return err
 	}
-	state, err := readState(record)
+	if err := a.recall(ctx, record, state); err != nil {
+		return err
+	}
+	wanted, err := dns.NewRecord(record.Spec.Name, dns.Type(record.Spec.RecordType), record.Spec.Values, record.Spec.TTL)
 	if err != nil {
 		return err
 	}

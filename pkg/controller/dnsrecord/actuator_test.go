@@ -147,6 +147,15 @@ var _ = Describe("Actuator", func() {
 		succeeded()
 	}
 
+	// arrive makes the record what it is in another seed: of its status there is nothing but the state.
+	arrive := func(ctx context.Context, values ...string) {
+		GinkgoHelper()
+		record.Spec.Values = values
+		Expect(c.Update(ctx, record)).To(Succeed())
+		record.Status.Conditions, record.Status.Zone = nil, nil
+		Expect(c.Status().Update(ctx, record)).To(Succeed())
+	}
+
 	It("should write down what it writes before it does, and write nothing if nothing changed", func(ctx SpecContext) {
 		reconcile(ctx)
 		Expect(service.zones["z1"]).To(ConsistOf("192.0.2.1"))
@@ -215,11 +224,28 @@ var _ = Describe("Actuator", func() {
 		reconcile(ctx)
 		Expect(a.Migrate(ctx, log, record, cluster)).To(Succeed())
 		Expect(service.zones["z1"]).To(ConsistOf("192.0.2.1"))
-		record.Status.Conditions, record.Status.Zone, record.Spec.Values = nil, nil, []string{"192.0.2.2"}
+		arrive(ctx, "192.0.2.2")
 		Expect(a.Restore(ctx, log, record, cluster)).To(Succeed())
 		Expect(service.zones["z1"]).To(ConsistOf("192.0.2.2"))
 		Expect(string(record.Status.State.Raw)).NotTo(ContainSubstring("192.0.2.1"))
 	})
+
+	DescribeTable("should delete what came along although it was never restored",
+		func(ctx SpecContext, value string, openErr error) {
+			reconcile(ctx)
+			arrive(ctx, value)
+			service.openErr = openErr
+			Expect(a.Restore(ctx, log, record, cluster)).NotTo(Succeed())
+			Expect(c.Get(ctx, client.ObjectKeyFromObject(record), record)).To(Succeed())
+			Expect(created()).To(Equal(gardencorev1beta1.ConditionUnknown))
+			Expect(service.zones["z1"]).To(ConsistOf("192.0.2.1"))
+			service.openErr = nil
+			Expect(a.Delete(ctx, log, record, cluster)).To(Succeed())
+			Expect(service.zones["z1"]).To(BeEmpty())
+		},
+		Entry("because the service could not be reached", "192.0.2.1", errors.New("down")),
+		Entry("because a value is wrong", "x", nil),
+	)
 
 	It("should give up a forced deletion and say so", func(ctx SpecContext) {
 		reconcile(ctx)

@@ -94,6 +94,17 @@ func (a *actuator) write(ctx context.Context, record *extensionsv1alpha1.DNSReco
 	return nil
 }
 
+// recall says that the record may be in the service if nothing but the state says so, which alone comes along from another seed.
+// Otherwise Gardener's library would say that the record was never created if anything fails next.
+func (a *actuator) recall(ctx context.Context, record *extensionsv1alpha1.DNSRecord, state *v1alpha1.DNSRecordState) error {
+	if len(state.Zones) == 0 || v1beta1helper.GetCondition(record.Status.Conditions, extensionsv1alpha1.ConditionTypeCreated) != nil {
+		return nil
+	}
+	return a.write(ctx, record, func() error {
+		return setCreated(record, gardencorev1beta1.ConditionUnknown, "Restored", "The record may be in the DNS service, because it was written before")
+	})
+}
+
 // announce writes down what is about to be written, so that it can be deleted whatever happens.
 func (a *actuator) announce(ctx context.Context, record *extensionsv1alpha1.DNSRecord, state *v1alpha1.DNSRecordState, zone string, wanted dns.Record) (*v1alpha1.DNSRecordState, error) {
 	written, _ := valuesIn(state, zone)

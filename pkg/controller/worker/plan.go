@@ -87,7 +87,11 @@ func (d *delegate) plan(ctx context.Context) (*plan, error) {
 	if err := d.refuseMoves(ctx, p); err != nil {
 		return nil, err
 	}
-	d.resolver.resolve(ctx, d, p, facts)
+	running, err := d.runningClasses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.resolver.resolve(ctx, d, p, facts, running)
 
 	var errs []error
 	p.zones(func(pool *pool, z *zone) {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -26,8 +28,9 @@ type answer struct {
 }
 
 // resolve asks for all zones that have no error yet at the same time. It returns after the timeout even if a site does not
-// answer and its platform does not give up; the zone then has an error.
-func (r resolver) resolve(ctx context.Context, d *delegate, p *plan, f *facts) {
+// answer and its platform does not give up; the zone then has an error. Machines of a zone that runs with its class already are not
+// replaced, so that nothing is asked of the site for that.
+func (r resolver) resolve(ctx context.Context, d *delegate, p *plan, f *facts, running map[string]sets.Set[string]) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 
@@ -49,6 +52,9 @@ func (r resolver) resolve(ctx context.Context, d *delegate, p *plan, f *facts) {
 		if err != nil {
 			z.err = platform.InSite(z.siteName, err)
 			return
+		}
+		if running[z.deploymentName].Has(z.className) {
+			request.Rolling = nil
 		}
 		answers[z] = make(chan answer, 1)
 		go func(answers chan<- answer, spec *v1alpha1.MachineProviderSpec) {

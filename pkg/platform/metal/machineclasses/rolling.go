@@ -12,7 +12,8 @@ import (
 )
 
 // checkRolling refuses a pool in a zone that could never be rolled: one whose machines may only be replaced by further ones first, for
-// which there is no host even if it has no more machines than it must have.
+// which there is no host even if it has no more machines than it must have. A pool whose machines are not to be replaced now is left
+// alone: it runs, also if a host is gone.
 func checkRolling(request platform.MachineClassRequest, selected inventory.Selection, hosts int) error {
 	if request.Rolling == nil || request.Minimum == 0 || hosts > int(request.Minimum) {
 		return nil

@@ -75,15 +75,16 @@ func (i *Inventory) Watch(ctx context.Context, changed func([]inventory.Host)) e
 	}, client.InNamespace(i.session.Namespace), client.MatchingLabels(i.owner.Labels()))
 }
 
-// find returns the host of the machine, nil if it has none. A watch may not know it yet, so that only a request proves that.
+// find returns the host of the machine, nil if it has none. It looks at all hosts: somebody may have replaced the labels of a host, and
+// its consumer says whose it is. A watch may not know yet what the machine got just now, so that only a request proves that it has none.
+// That one is by label, which came with the host, because each new machine costs one.
 func (i *Inventory) find(ctx context.Context, machine string) (*metal3v1alpha1.BareMetalHost, error) {
-	if reader := i.reader(ctx); !metalclient.IsLive(reader) {
-		hosts, err := i.hosts(ctx, reader)
-		if host := i.own(hosts, machine); host != nil || err != nil {
-			return host, err
-		}
+	reader := i.reader(ctx)
+	hosts, err := i.hosts(ctx, reader)
+	if host := i.own(hosts, machine); host != nil || err != nil || metalclient.IsLive(reader) {
+		return host, err
 	}
-	hosts, err := i.hosts(ctx, i.session.Client(), client.MatchingLabels(i.owner.MachineLabels(machine)))
+	hosts, err = i.hosts(ctx, i.session.Client(), client.MatchingLabels(i.owner.MachineLabels(machine)))
 	return i.own(hosts, machine), err
 }
 

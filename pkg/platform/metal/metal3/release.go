@@ -50,12 +50,7 @@ func (i *Inventory) releaseHost(ctx context.Context, name, machine, cleaning str
 		return platform.NewError(platform.ClassTransient, "host %q is in maintenance (%s), and is released after that", name, how)
 	}
 	if isWanted(host, cleaning) {
-		host, err = i.change(ctx, host, usable, func(host *metal3v1alpha1.BareMetalHost) any {
-			return deprovisionPatch{
-				Metadata: metadata{ResourceVersion: host.ResourceVersion},
-				Spec:     deprovisionSpec{AutomatedCleaningMode: metal3v1alpha1.AutomatedCleaningMode(cleaning)},
-			}
-		})
+		host, err = i.change(ctx, host, usable, func(host *metal3v1alpha1.BareMetalHost) any { return newDeprovisionPatch(host, cleaning) })
 		if host == nil || err != nil {
 			return err
 		}
@@ -87,10 +82,22 @@ func (i *Inventory) releaseHost(ctx context.Context, name, machine, cleaning str
 	return err
 }
 
+// newDeprovisionPatch returns what takes from the host what it was as a machine. baremetal-operator refuses to have a host off that must
+// not be switched off.
+func newDeprovisionPatch(host *metal3v1alpha1.BareMetalHost, cleaning string) deprovisionPatch {
+	return deprovisionPatch{
+		Metadata: metadata{ResourceVersion: host.ResourceVersion},
+		Spec: deprovisionSpec{
+			AutomatedCleaningMode: metal3v1alpha1.AutomatedCleaningMode(cleaning),
+			Online:                host.Spec.DisablePowerOff,
+		},
+	}
+}
+
 // isWanted reports whether the host is still asked to be what it was as a machine.
 func isWanted(host *metal3v1alpha1.BareMetalHost, cleaning string) bool {
 	spec := &host.Spec
-	return spec.Image != nil || spec.UserData != nil || spec.MetaData != nil || spec.NetworkData != nil || spec.Online ||
+	return spec.Image != nil || spec.UserData != nil || spec.MetaData != nil || spec.NetworkData != nil || spec.Online != spec.DisablePowerOff ||
 		spec.AutomatedCleaningMode != metal3v1alpha1.AutomatedCleaningMode(cleaning)
 }
 
