@@ -5,6 +5,7 @@
 package machine
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -55,4 +56,10 @@ func toStatus(operation, siteName string, err error) *status.Status {
 	}
 	message := brackets.Replace(fmt.Sprintf("%s: %v", word, err))
 	return status.WrapError(codeOf(operation, class), message, err)
+}
+
+// isTransient reports whether an error of call is of ClassTransient. Its code does not tell, as a conflict has the same.
+func isTransient(err error) bool {
+	var failure *status.Status
+	return errors.As(err, &failure) && platform.ClassOf(failure.Cause()) == platform.ClassTransient
 }

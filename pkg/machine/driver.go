@@ -95,21 +95,23 @@ func (d *hybridDriver) CreateMachine(ctx context.Context, req *driver.CreateMach
 // InitializeMachine asks the site whether it can run the machine that was just created: it is the last question before
 // machine-controller-manager waits for the node. A site that does not answer says nothing about the machine.
 func (d *hybridDriver) InitializeMachine(ctx context.Context, req *driver.InitializeMachineRequest) (*driver.InitializeMachineResponse, error) {
-	return call(ctx, d, operationInitialize, req.MachineClass, req.Secret, func(ctx context.Context, t *target) (*driver.InitializeMachineResponse, error) {
+	known := &driver.InitializeMachineResponse{ProviderID: req.Machine.Spec.ProviderID, NodeName: cmp.Or(req.Machine.Labels[machinev1alpha1.NodeLabelKey], req.Machine.Name)}
+	response, err := call(ctx, d, operationInitialize, req.MachineClass, req.Secret, func(ctx context.Context, t *target) (*driver.InitializeMachineResponse, error) {
 		t.request.Name = req.Machine.Name
 		t.request.ProviderID = req.Machine.Spec.ProviderID
 
 		ctx, cancel := context.WithTimeout(ctx, d.timeouts.Initialize)
 		defer cancel()
-		err := t.machines.Initialize(ctx, t.request)
-		if err != nil && platform.ClassOf(err) != platform.ClassTransient {
+		if err := t.machines.Initialize(ctx, t.request); err != nil {
 			return nil, err
 		}
-		if err != nil {
-			klog.ErrorS(err, "Nothing is known of the new machine, its creation goes on", "site", t.request.Spec.Site, "machine", klog.KObj(req.Machine))
-		}
-		return &driver.InitializeMachineResponse{ProviderID: t.request.ProviderID, NodeName: cmp.Or(req.Machine.Labels[machinev1alpha1.NodeLabelKey], t.request.Name)}, nil
+		return known, nil
 	})
+	if isTransient(err) {
+		klog.ErrorS(err, "Nothing is known of the new machine, its creation goes on", "machine", klog.KObj(req.Machine))
+		return known, nil
+	}
+	return response, err
 }
 
 // DeleteMachine deletes the machine and returns when it is gone.
@@ -130,22 +132,23 @@ func (d *hybridDriver) DeleteMachine(ctx context.Context, req *driver.DeleteMach
 // GetMachineStatus succeeds for every machine that exists, also while it boots. A site that does not answer says nothing about
 // a machine that it has created before: an error would mark the machine, and with it the pool, as failed.
 func (d *hybridDriver) GetMachineStatus(ctx context.Context, req *driver.GetMachineStatusRequest) (*driver.GetMachineStatusResponse, error) {
-	return call(ctx, d, operationGet, req.MachineClass, req.Secret, func(ctx context.Context, t *target) (*driver.GetMachineStatusResponse, error) {
+	response, err := call(ctx, d, operationGet, req.MachineClass, req.Secret, func(ctx context.Context, t *target) (*driver.GetMachineStatusResponse, error) {
 		t.request.Name = req.Machine.Name
 		t.request.ProviderID = req.Machine.Spec.ProviderID
 
 		ctx, cancel := context.WithTimeout(ctx, d.timeouts.Get)
 		defer cancel()
 		m, err := t.machines.Get(ctx, t.request)
-		if nodeName := req.Machine.Labels[machinev1alpha1.NodeLabelKey]; err != nil && platform.ClassOf(err) == platform.ClassTransient && t.request.ProviderID != "" && nodeName != "" {
-			klog.ErrorS(err, "Status of the machine is not known, its creation goes on", "site", t.request.Spec.Site, "machine", klog.KObj(req.Machine))
-			return &driver.GetMachineStatusResponse{ProviderID: t.request.ProviderID, NodeName: nodeName}, nil
-		}
 		if err != nil {
 			return nil, err
 		}
 		return &driver.GetMachineStatusResponse{ProviderID: m.ProviderID, NodeName: cmp.Or(m.NodeName, m.Name), Addresses: m.Addresses}, nil
 	})
+	if nodeName := req.Machine.Labels[machinev1alpha1.NodeLabelKey]; isTransient(err) && req.Machine.Spec.ProviderID != "" && nodeName != "" {
+		klog.ErrorS(err, "Status of the machine is not known, its creation goes on", "machine", klog.KObj(req.Machine))
+		return &driver.GetMachineStatusResponse{ProviderID: req.Machine.Spec.ProviderID, NodeName: nodeName}, nil
+	}
+	return response, err
 }
 
 // ListMachines returns the machines of the class's site, or of the part of it where those of the class are. It returns no machines

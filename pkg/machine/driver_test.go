@@ -14,8 +14,10 @@ import (
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/driver"
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/codes"
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/status"
+	"github.com/gardener/machine-controller-manager/pkg/util/provider/metrics"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -56,6 +58,13 @@ func (s *spy) Create(ctx context.Context, request platform.MachineRequest) (plat
 	s.created = request
 	s.mutex.Unlock()
 	return s.Machines.Create(ctx, request)
+}
+
+// lastCreated is the name of the machine whose creation began last.
+func (s *spy) lastCreated() string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.created.Name
 }
 
 var _ = Describe("Driver", func() {
@@ -237,6 +246,62 @@ var _ = Describe("Driver", func() {
 		Expect(<-errs).To(Succeed())
 		Expect(<-errs).To(Succeed())
 		Expect(create("more", "racks")).To(Succeed())
+	})
+
+	It("keeps the machines of a site that has stalled as they are, and does not take that for an answer", func() {
+		short := timeouts
+		short.Get = timeouts.Stalled + 100*time.Millisecond
+		d = machine.NewDriver(platform.Registry[platform.Machines]{toyplatform.Platform: toy}, short)
+		m := m.DeepCopy()
+		m.Spec.ProviderID = "toy:///racks/machine-1"
+		m.Labels = map[string]string{machinev1alpha1.NodeLabelKey: "node-1"}
+		get := func() error {
+			found, err := d.GetMachineStatus(ctx, &driver.GetMachineStatusRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
+			if err == nil && (found.ProviderID != m.Spec.ProviderID || found.NodeName != "node-1") {
+				return fmt.Errorf("the machine has changed: %+v", found)
+			}
+			return err
+		}
+		create := func(name string) error {
+			m := &machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: name}}
+			_, err := d.CreateMachine(ctx, &driver.CreateMachineRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
+			return err
+		}
+		errs, created := make(chan error, 3), make(chan error, 2)
+		startCreation := func(name string) {
+			go func() { created <- create(name) }()
+			Eventually(toy.lastCreated).Should(Equal(name))
+		}
+		failures := func() float64 {
+			return testutil.ToFloat64(metrics.DriverFailedAPIRequests.WithLabelValues(machine.Provider+"/racks", "get_machine_status", codes.Unavailable.String()))
+		}
+		before := failures()
+		release := cloud.Hang("racks")
+		DeferCleanup(release)
+
+		for range 3 {
+			go func() { errs <- get() }()
+		}
+		for range 3 {
+			Expect(<-errs).To(Succeed(), "its time is over, or it is given up")
+		}
+		Expect(failures() - before).To(Equal(3.0))
+
+		startCreation("waiting-0")
+		Expect(get()).To(Succeed(), "its time is over")
+		startCreation("waiting-1")
+		begin := time.Now()
+		Expect(create("more")).To(MatchError(ContainSubstring(`site "racks": the site has answered none of`)))
+		Expect(get()).To(Succeed(), "it is refused")
+		initialized, err := d.InitializeMachine(ctx, &driver.InitializeMachineRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
+		Expect(err).NotTo(HaveOccurred(), "it is refused")
+		Expect(initialized).To(Equal(&driver.InitializeMachineResponse{ProviderID: m.Spec.ProviderID, NodeName: "node-1"}))
+		Expect(time.Since(begin)).To(BeNumerically("<", timeouts.Stalled))
+		Expect(failures() - before).To(Equal(5.0))
+
+		release()
+		Expect(<-created).To(Succeed())
+		Expect(<-created).To(Succeed())
 	})
 
 	It("gives no call up of a site that answers, however many there are", func() {

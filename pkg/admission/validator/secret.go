@@ -33,7 +33,7 @@ func NewSecretValidator(mgr manager.Manager) extensionswebhook.Validator {
 	return &secretValidator{cache: mgr.GetClient()}
 }
 
-// Validate checks the keys and formats of the data, and that an update takes nothing away that a Shoot needs.
+// Validate checks the keys and formats of the data, at an update of what changes, and that it takes nothing away that a Shoot needs.
 func (v *secretValidator) Validate(ctx context.Context, newObj, oldObj client.Object) error {
 	if newObj.GetDeletionTimestamp() != nil {
 		return nil
@@ -52,7 +52,7 @@ func (v *secretValidator) Validate(ctx context.Context, newObj, oldObj client.Ob
 	if equality.Semantic.DeepEqual(oldData, newData) {
 		return nil
 	}
-	allErrs := validation.ValidateSecret(newData, dataPath)
+	allErrs := validation.ValidateSecretUpdate(newData, oldData, dataPath)
 	allErrs = append(allErrs, v.validateShoots(ctx, newObj, oldData, newData)...)
 	return unique(allErrs).ToAggregate()
 }

@@ -115,6 +115,18 @@ var _ = Describe("Secrets", func() {
 		Entry("rotation while the CloudProfile cannot be read", func() { g.profile.Spec.ProviderConfig = broken() }, "cloud.password=hush2"),
 	)
 
+	It("may keep old mistakes of a site when the credentials of another one are rotated", func(ctx SpecContext) {
+		start()
+		g.secret.Data = editData(g.secret.Data, "vc.password=hush\n")
+		secret := g.secret.DeepCopy()
+		secret.Data = editData(secret.Data, "cloud.password=hush2")
+		Expect(validator.Validate(ctx, secret, g.secret)).To(Succeed())
+
+		secret.Data = editData(secret.Data, "vc.password=hush2\n")
+		Expect(validator.Validate(ctx, secret, g.secret)).To(MatchError(ContainSubstring("data[vc.password]: Invalid value")))
+		Expect(validator.Validate(ctx, g.secret, nil)).To(MatchError(ContainSubstring("data[vc.password]: Invalid value")))
+	})
+
 	It("keep what a removed site may still need", func(ctx SpecContext) {
 		editInfrastructure(g.shoot, func(config *v1alpha1.InfrastructureConfig) { config.Sites = config.Sites[:2] })
 		secret := g.secret.DeepCopy()

@@ -165,12 +165,14 @@ var _ = Describe("Secrets", func() {
 		})).To(Succeed())
 	})
 
-	It("can be labelled and deleted whatever they hold", func(ctx SpecContext) {
+	It("can be labelled and deleted whatever they hold, and changed where nothing is wrong", func(ctx SpecContext) {
 		secret := current(ctx, secretNamed("odd"))
 		secret.Annotations = map[string]string{"a": "b"}
 		Expect(update(ctx, secret)).To(Succeed())
 		Expect(garden.Client.Delete(ctx, secret, client.DryRunAll)).To(Succeed())
 		set("cloud.password", secretText)(secret)
+		Expect(update(ctx, secret)).To(Succeed())
+		set("kubeconfig", secretText+"2")(secret)
 		refuse(ctx, secret, update, "data[kubeconfig]", "must be <site>.<key>")
 	})
 

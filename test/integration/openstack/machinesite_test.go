@@ -5,6 +5,8 @@
 package openstack_test
 
 import (
+	"time"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
@@ -51,6 +53,7 @@ func deleteMachines(ctx SpecContext, spec *v1alpha1.MachineProviderSpec) {
 	existing, err := part.List(ctx, platform.MachineRequest{Spec: spec, Credentials: siteCredentials()})
 	Expect(err).NotTo(HaveOccurred())
 	for _, m := range existing {
-		Expect(part.Delete(ctx, platform.MachineRequest{Name: m.Name, ProviderID: m.ProviderID, Spec: spec, Credentials: siteCredentials()})).To(Succeed())
+		request := platform.MachineRequest{Name: m.Name, ProviderID: m.ProviderID, Spec: spec, Credentials: siteCredentials()}
+		Eventually(part.Delete).WithContext(ctx).WithArguments(request).Within(2 * time.Minute).Should(Succeed())
 	}
 }

@@ -135,6 +135,36 @@ var _ = Describe("#ValidateCredentials", func() {
 		Entry("Designate without a login", with("dns.authURL", "https://keystone.example.com/v3", "dns.domainName", "a", "dns.tenantName", "b", "dns.username", "c"), problem{required, "data[dns.password]"}),
 	)
 
+	DescribeTable("of a Secret that is updated",
+		func(before, change func(map[string]string), problems ...problem) {
+			data := newData()
+			before(data)
+			oldData := toBytes(data)
+			change(data)
+			errs := ValidateSecretUpdate(toBytes(data), oldData, field.NewPath("data"))
+			Expect(errs).To(haveProblems(problems))
+			if len(errs) > 0 {
+				Expect(errs.ToAggregate().Error()).NotTo(ContainSubstring("s3cr3t"))
+			}
+		},
+		Entry("rotation", with(), with("cloud.password", "changed")),
+		Entry("a new mistake", with(), with("vc.password", "s3cr3t\n"), problem{invalid, "data[vc.password]"}),
+		Entry("a new mistake beside an old one", with("vc.password", "s3cr3t\n"), with("cloud.password", ""), problem{required, "data[cloud.password]"}),
+		Entry("an old mistake of another site", with("vc.password", "s3cr3t\n", "kubeconfig", "s3cr3t", "vc.server", "s3cr3t", "vc.user", "s3cr3t"), with("cloud.password", "changed")),
+		Entry("an old mistake in another key of the site", with("vc.username", "s3cr3t\n"), with("vc.password", "changed")),
+		Entry("an old mistake that goes", with("vc.password", "s3cr3t\n"), without("vc.password")),
+		Entry("a value that is still wrong", with("vc.password", "s3cr3t\n"), with("vc.password", "s3cr3t s3cr3t\n"), problem{invalid, "data[vc.password]"}),
+		Entry("a key that is still wrong", with("vc.server", "s3cr3t"), with("vc.server", "s3cr3t2"), problem{forbidden, "data[vc.server]"}),
+		Entry("an old pair that does not fit", with("hall.clientCertificate", "s3cr3t", "hall.clientKey", "s3cr3t"), with("cloud.password", "changed")),
+		Entry("another certificate that does not fit", with("hall.clientCertificate", "s3cr3t", "hall.clientKey", "s3cr3t"), with("hall.clientCertificate", "s3cr3t2"), problem{invalid, "data[hall.clientCertificate]"}),
+		Entry("another private key that does not fit", with("hall.clientCertificate", "s3cr3t", "hall.clientKey", "s3cr3t"), with("hall.clientKey", "s3cr3t2"), problem{invalid, "data[hall.clientCertificate]"}),
+		Entry("keys that are still missing", with("dns.server", "ns.example.com", "dns.tsigKeyName", "key"), with("cloud.password", "changed")),
+		Entry("keys that are still missing beside one that changes", with("dns.server", "ns.example.com", "dns.tsigKeyName", "key"), with("dns.tsigKeyName", "key2"), problem{required, "data[dns.tsigSecret]"}),
+		Entry("keys that a change needs elsewhere", with(), with("dns.site", "other"), problem{required, "data[other.domainName]"}),
+		Entry("a key that a change forbids elsewhere", with("dns.authURL", "https://keystone.example.com/v3", "dns.applicationCredentialID", "a", "dns.applicationCredentialSecret", "b"), with("dns.site", "cloud"),
+			problem{forbidden, "data[dns.authURL]"}, problem{forbidden, "data[dns.applicationCredentialID]"}, problem{forbidden, "data[dns.applicationCredentialSecret]"}),
+	)
+
 	It("validates client certificates", func() {
 		certificate, key := newCertificate()
 		other, _ := newCertificate()

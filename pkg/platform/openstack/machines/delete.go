@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// goneTimeout is how long a deletion waits for the server to be gone. The wait costs next to nothing, while any error of a
-	// deletion makes the whole pool count as failed.
-	goneTimeout = 2 * time.Minute
+	// goneTimeout is how long a deletion waits at most for the server to be gone: most are long before. A longer wait would hold
+	// workers of machine-controller-manager that other sites need, and a site that does not answer for 30 s counts as stalled.
+	goneTimeout = 20 * time.Second
 	// firstLook is how long after its deletion was accepted a server is looked for: most are gone by then.
 	firstLook = 600 * time.Millisecond
 	// nextLook is the first pause between two looks. Each is twice as long as the one before, up to maxPause.
@@ -128,11 +128,8 @@ func (c *call) deletePorts(ctx context.Context, id string) error {
 
 // waitUntilGone looks into the shared snapshot, so that any number of deletions costs a few small lists a second. A server that
 // is deleted before a host was found for it never shows up as deleted in what changed: after some looks the API is asked for the
-// server itself.
+// server itself. It is progress that a server is still being deleted in the end.
 func (c *call) waitUntilGone(ctx context.Context, s *server, accepted time.Time) error {
-	ctx, cancel := context.WithTimeout(ctx, goneTimeout)
-	defer cancel()
-
 	timer := time.NewTimer(firstLook - time.Since(accepted))
 	defer timer.Stop()
 	pause := nextLook
@@ -140,13 +137,14 @@ func (c *call) waitUntilGone(ctx context.Context, s *server, accepted time.Time)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
-			return platform.NewError(platform.ClassTransient, "server %q (%s) is still there %s after its deletion was accepted", s.Name, s.ID, time.Since(accepted).Round(time.Second))
+			return client.Classify(ctx.Err())
 		}
 		view, err := c.snapshot.get(ctx, goneAge)
 		if err != nil {
 			return err
 		}
-		if view.byID(s.ID) == nil {
+		shown := view.byID(s.ID)
+		if shown == nil {
 			return nil
 		}
 		if looks%looksBeforeAsking == 0 {
@@ -154,6 +152,9 @@ func (c *call) waitUntilGone(ctx context.Context, s *server, accepted time.Time)
 				c.snapshot.forget(s.ID)
 				return nil
 			}
+		}
+		if time.Since(accepted)+pause > goneTimeout {
+			return shown.deletion()
 		}
 		timer.Reset(pause)
 		pause = min(2*pause, maxPause)

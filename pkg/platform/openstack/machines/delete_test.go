@@ -16,6 +16,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 )
 
@@ -133,5 +134,53 @@ var _ = Describe("Deletion", func() {
 	It("should delete the ports of a machine that never got a server", func(ctx SpecContext) {
 		Expect(c.delete(ctx)).To(Succeed())
 		Expect(ports).To(BeEmpty())
+	})
+
+	DescribeTable("should say of a server that is still there", func(ctx SpecContext, status, task, message string, progress bool) {
+		s := made("1", port)
+		s.Status, s.Task = status, task
+		api.answers(s)
+		err := c.waitUntilGone(ctx, &s, time.Now().Add(-goneTimeout))
+		Expect(err).To(MatchError(message))
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
+		Expect(platform.IsProgress(err)).To(Equal(progress))
+	},
+		Entry("that it is being deleted", "ACTIVE", "deleting", `server "shoot--local--a-1" (1) is being deleted`, true),
+		Entry("that it is being deleted if it never ran", "ERROR", "deleting", `server "shoot--local--a-1" (1) is being deleted`, true),
+		Entry("that it could not be deleted", "ERROR", "", `server "shoot--local--a-1" (1) is in status ERROR after its deletion was accepted`, false),
+	)
+
+	It("should delete the port and the volumes of a server that goes when it is asked for again", func(ctx SpecContext) {
+		s := made("1", port)
+		s.Volumes = []attachedVolume{{ID: "root", DeleteOnTermination: true}}
+		api.answers(s)
+		var (
+			serve                  = api.serve
+			interrupted, interrupt = context.WithCancel(ctx)
+			deletions              int
+		)
+		defer interrupt()
+		api.serve = func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodDelete || !strings.HasPrefix(r.URL.Path, "/servers/") {
+				serve(w, r)
+				return
+			}
+			api.answers()
+			if deletions++; deletions == 1 {
+				s.Task, s.Volumes = taskDeleting, nil
+				api.answers(s)
+				interrupt()
+			}
+			w.WriteHeader(http.StatusNoContent)
+		}
+		c.request.ProviderID = providerIDPrefix + "1"
+		Expect(c.delete(interrupted)).NotTo(Succeed())
+		Expect(c.snapshot.get(ctx, 0)).To(HaveKeyWithValue("1", HaveField("Task", taskDeleting)))
+		Expect(ports).To(ConsistOf(port))
+
+		remove(ctx, "1")
+		Expect(deletions).To(Equal(2))
+		Expect(ports).To(BeEmpty())
+		Expect(api.read).To(ContainElement("root"), "its volume is looked for")
 	})
 })

@@ -26,6 +26,7 @@ const (
 	statusBuild    = "BUILD"
 	statusError    = "ERROR"
 	taskScheduling = "scheduling"
+	taskDeleting   = "deleting"
 )
 
 // server is what the driver needs to know of a server.
@@ -132,6 +133,15 @@ func (s *server) err() error {
 		class = platform.ClassExhausted
 	}
 	return platform.NewError(class, "server %q is in status ERROR: %d %s", s.Name, s.Fault.Code, s.Fault.Message)
+}
+
+// deletion is how far the deletion of a server is that was accepted. The compute API leaves a server that it could not delete in status
+// ERROR, and does nothing more with it.
+func (s *server) deletion() error {
+	if s.Status == statusError && s.Task == "" {
+		return platform.NewError(platform.ClassTransient, "server %q (%s) is in status ERROR after its deletion was accepted", s.Name, s.ID)
+	}
+	return platform.NewProgress("server %q (%s) is being deleted", s.Name, s.ID)
 }
 
 func serverID(providerID string) string {

@@ -45,8 +45,11 @@ func (r *remembered) forget(serverID string) {
 }
 
 // rememberVolumes notes the volumes that were made with a server that is about to be deleted. A server that is being built does
-// not show them all: it is read again.
+// not show them all: it is read again. One that is being deleted may not show them any more.
 func (c *call) rememberVolumes(ctx context.Context, s *server) error {
+	if _, known := c.volumes.of(s.ID); known && s.Task == taskDeleting {
+		return nil
+	}
 	if s.Status == statusBuild {
 		var err error
 		if s, err = getServer(ctx, c.compute, s.ID); client.IsNotFound(err) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/apiversions"
+	"github.com/hashicorp/go-version"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -111,18 +112,38 @@ func loadBalancerOptions(config *v1alpha1.OpenStackLoadBalancer) (library.LoadBa
 	return options, nil
 }
 
+// minVersion is the first version of the load balancing API with tags, which the library finds its load balancers by.
+var minVersion = version.Must(version.NewVersion("2.5"))
+
 var versionMutex sync.Mutex
 
 // readVersion lets the library read the version of the load balancing API, which it keeps in a variable of the process: the first
-// site that it asks decides which features it uses at all sites.
+// site that it asks decides which features it uses at all sites. It does not see the answer of a site that has no version for it.
 func readVersion(ctx context.Context, balancing *gophercloud.ServiceClient, provider string) error {
-	if _, err := apiversions.List(balancing).AllPages(ctx); err != nil {
+	pages, err := apiversions.List(balancing).AllPages(ctx)
+	if err != nil {
 		return client.Classify(err)
+	}
+	versions, err := apiversions.ExtractAPIVersions(pages)
+	if err != nil {
+		return client.Classify(err)
+	}
+	if !isSupported(versions) {
+		return platform.NewError(platform.ClassConfiguration, "loadBalancer: the load balancing API must have version 2.5 or later")
 	}
 	versionMutex.Lock()
 	defer versionMutex.Unlock()
 	if !openstackutil.IsOctaviaFeatureSupported(ctx, balancing, openstackutil.OctaviaFeatureTags, provider) {
-		return platform.NewError(platform.ClassConfiguration, "loadBalancer: the load balancing API must have version 2.5 or later")
+		return platform.NewError(platform.ClassTransient, "the load balancing API does not answer")
 	}
 	return nil
+}
+
+// isSupported reports whether the library can work with the version that it takes for the current one: the last of the list.
+func isSupported(versions []apiversions.APIVersion) bool {
+	if len(versions) == 0 {
+		return false
+	}
+	current, err := version.NewVersion(versions[len(versions)-1].ID)
+	return err == nil && current.GreaterThanOrEqual(minVersion)
 }

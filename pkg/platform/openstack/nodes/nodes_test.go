@@ -5,7 +5,10 @@
 package nodes
 
 import (
+	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -57,6 +60,45 @@ var _ = Describe("Cloud provider", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(options.Enabled).To(BeFalse())
 	})
+})
+
+var _ = Describe("The version of the load balancing API", func() {
+	// read reads the version of a site that gives the answer.
+	read := func(ctx context.Context, answer string) error {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(answer))
+		}))
+		defer server.Close()
+		return readVersion(ctx, &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{}, Endpoint: server.URL + "/"}, "amphora")
+	}
+	const fine = `{"versions": [{"id": "v2.0", "status": "SUPPORTED"}, {"id": "v2.26", "status": "CURRENT"}]}`
+
+	It("is read", func(ctx SpecContext) {
+		Expect(read(ctx, fine)).To(Succeed())
+		Expect(read(ctx, `{"versions": [{"id": "v2.5", "status": "CURRENT"}]}`)).To(Succeed())
+	})
+
+	DescribeTable("is refused at a site alone", func(ctx SpecContext, answer string) {
+		for range 2 {
+			err := read(ctx, answer)
+			Expect(err).To(MatchError("loadBalancer: the load balancing API must have version 2.5 or later"))
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
+			Expect(read(ctx, fine)).To(Succeed())
+		}
+	},
+		Entry("if it is too old", `{"versions": [{"id": "v2.0", "status": "SUPPORTED"}, {"id": "v2.4", "status": "CURRENT"}]}`),
+		Entry("if it is none", `{"versions": [{"id": "v2.26", "status": "SUPPORTED"}, {"id": "latest", "status": "CURRENT"}]}`),
+		Entry("if it is empty", `{"versions": [{"status": "CURRENT"}]}`),
+		Entry("if there is none", `{"versions": []}`),
+	)
+
+	DescribeTable("is not known", func(ctx SpecContext, answer string) {
+		Expect(platform.ClassOf(read(ctx, answer))).To(Equal(platform.ClassTransient))
+	},
+		Entry("if the answer is no document", "<html>"),
+		Entry("if the answer is another document", `{"versions": "v2.26"}`),
+	)
 })
 
 var _ = Describe("Machines", func() {
