@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -103,8 +104,18 @@ func (b *Bed) Credentials(project string) (Credentials, error) {
 
 // SetBootDelay says how long the servers of the shoot that are created from now on take to boot.
 func (b *Bed) SetBootDelay(delay time.Duration, shoot string) error {
+	path := filepath.Join(b.State, "boot-delays", shoot+"-")
+	if delay == 0 {
+		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
 	seconds := strconv.FormatFloat(delay.Seconds(), 'f', -1, 64)
-	return os.WriteFile(filepath.Join(b.State, "boot-delay"), []byte(seconds+" "+shoot+"-\n"), 0o600)
+	return os.WriteFile(path, []byte(seconds+"\n"), 0o600)
 }
 
 // Openrc returns the path of the file with a member's access to a project.

@@ -6,13 +6,14 @@ from nova.virt import fake
 
 
 def boot_delay(name):
-    """The seconds in the file boot-delay of the state folder, read for each server; none if there is no such file, or if the name does not
-    begin with what stands behind the seconds."""
+    """The seconds in the file of the folder boot-delays whose name the server's name begins with, read for each server; none if there is no
+    such file."""
+    folder = os.path.join(os.environ['OST_STATE'], 'boot-delays')
     try:
-        with open(os.path.join(os.environ['OST_STATE'], 'boot-delay')) as f:
-            seconds, *prefix = f.read().split()
-            return float(seconds) if name.startswith(''.join(prefix)) else 0
-    except (OSError, ValueError):
+        prefix = next(f for f in os.listdir(folder) if name.startswith(f))
+        with open(os.path.join(folder, prefix)) as f:
+            return float(f.read())
+    except (OSError, StopIteration, ValueError):
         return 0
 
 
