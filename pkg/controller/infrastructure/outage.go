@@ -6,6 +6,8 @@ package infrastructure
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"sync/atomic"
 
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
@@ -26,34 +28,66 @@ type siteAttempt struct {
 	earlier *v1alpha1.SiteStatus
 	// mustSucceed is true if the site has to be asked whatever happened before.
 	mustSucceed bool
+
+	result *result
+	writer *statusWriter
+	// begun is done as soon as something changes at the site.
+	begun    sync.Once
+	beginErr error
+	changed  atomic.Bool
 }
 
-// reconcileSite returns what the site came to. That is what it came to earlier if the site does not answer and there was nothing to be
-// done: gardenlet waits for an Infrastructure without error before it looks after machines, those of the other sites, too.
-func (a *actuator) reconcileSite(ctx context.Context, log logr.Logger, part platform.Infrastructure, t *siteAttempt, writer *statusWriter) (*v1alpha1.SiteStatus, error) {
+// reconcileSite returns what the site came to. That is what it came to earlier if the site fails and there was nothing to be done:
+// gardenlet waits for an Infrastructure without error before it looks after machines, those of the other sites, too.
+func (a *actuator) reconcileSite(ctx context.Context, log logr.Logger, part platform.Infrastructure, t *siteAttempt) (*v1alpha1.SiteStatus, error) {
 	wanted, err := wantedOf(t.site)
 	if err != nil {
 		return nil, err
 	}
-	var changed atomic.Bool
-	persist := writer.persist()
-	status, err := part.Reconcile(ctx, t.site, func(ctx context.Context, state *v1alpha1.SiteState) error {
-		if !equality.Semantic.DeepEqual(state, writer.stateOf(t.site.Name)) {
-			changed.Store(true)
+	if t.earlier != nil && t.earlier.Reconciled != wanted {
+		if err := t.begin(ctx); err != nil {
+			return nil, err
 		}
-		return persist(ctx, state)
-	})
+	}
+	status, err := part.Reconcile(ctx, t.site, t.persist())
 	switch {
 	case err == nil:
 		status.Reconciled = wanted
 		return status, nil
-	case t.mustSucceed, t.earlier == nil, t.earlier.Reconciled != wanted, changed.Load(), platform.ClassOf(err) != platform.ClassTransient, platform.IsProgress(err):
+	case t.mustSucceed, t.earlier == nil, t.changed.Load(), platform.ClassOf(err) != platform.ClassTransient, platform.IsProgress(err),
+		errors.Is(ctx.Err(), context.Canceled):
 		return nil, err
 	}
-	log.Error(err, "The site cannot be reached, it stays as it is", "site", t.site.Name)
+	log.Error(err, "The site fails and stays as it is", "site", t.site.Name)
 	a.events.Warn(t.infra, reasonSiteStays, eventnote.OnSite(actionReconcile, t.site.Name),
-		"site %q cannot be reached and stays as it is, nothing about it has changed: %v", t.site.Name, err)
+		"site %q fails and stays as it is, nothing about it has changed: %v", t.site.Name, err)
 	return t.earlier, nil
+}
+
+// persist returns how the site writes its state. That it changes is written before.
+func (t *siteAttempt) persist() platform.Persist {
+	persist := t.writer.persist()
+	return func(ctx context.Context, state *v1alpha1.SiteState) error {
+		if !equality.Semantic.DeepEqual(state, t.writer.stateOf(t.site.Name)) {
+			if err := t.begin(ctx); err != nil {
+				return err
+			}
+		}
+		return persist(ctx, state)
+	}
+}
+
+// begin writes that the site has to be reconciled until that succeeds.
+func (t *siteAttempt) begin(ctx context.Context) error {
+	t.begun.Do(func() {
+		t.changed.Store(true)
+		if t.earlier != nil && t.earlier.Reconciled != "" {
+			status := t.earlier.DeepCopy()
+			status.Reconciled = ""
+			t.beginErr = t.writer.writeResult(ctx, t.result, status)
+		}
+	})
+	return t.beginErr
 }
 
 // wantedOf is another one if anything changed that decides what is made at the site. Other credentials change nothing there.

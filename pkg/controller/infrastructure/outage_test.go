@@ -44,7 +44,7 @@ var _ = Describe("A site that does not answer any more", func() {
 		_, state, status := f.stored(ctx)
 		Expect(state).To(Equal(stateBefore))
 		Expect(status.Sites).To(HaveExactElements(statusBefore.Sites[0], HaveField("EgressCIDRs", ConsistOf("192.0.2.2/32"))))
-		Expect(f.events()).To(ConsistOf(`Warning SiteStays site "a" cannot be reached and stays as it is, nothing about it has changed: refused`))
+		Expect(f.events()).To(ConsistOf(`Warning SiteStays site "a" fails and stays as it is, nothing about it has changed: refused`))
 	})
 
 	It("should not be waited for if it hangs", func(ctx SpecContext) {
@@ -69,24 +69,48 @@ var _ = Describe("A site that does not answer any more", func() {
 			_, _, status := f.stored(ctx)
 			Expect(unvalidated(status)).To(HaveExactElements(*statusFor("a", "network-of-a"), *statusFor("b", "network-of-b")))
 		},
-		Entry("if its configuration changed", func() {
-			profile := f.profile.DeepCopy()
-			for i := range profile.Sites {
-				profile.Sites[i].StorageClasses = []v1alpha1.StorageClass{{Name: "other"}}
-			}
-			f.cluster.CloudProfile.Spec.ProviderConfig = encode(profile)
-		}, `site "a": refused`),
 		Entry("if it refuses the credentials", func() { f.platform.reconcile["a"] = fail(platform.ClassUnauthenticated) }, `site "a": refused`),
 		Entry("if it is full", func() { f.platform.reconcile["a"] = fail(platform.ClassQuota) }, `site "a": refused`),
 		Entry("if something is on its way", func() {
 			f.platform.reconcile["a"] = func(context.Context, *site.Site, platform.Persist) error { return platform.NewProgress("being made") }
 		}, `site "a": being made`),
-		Entry("if something was made before", func() {
-			f.platform.reconcile["a"] = func(ctx context.Context, _ *site.Site, persist platform.Persist) error {
-				return errors.Join(persist(ctx, stateOf("a", "new")), platform.NewError(platform.ClassTransient, "503"))
-			}
-		}, `site "a": 503`),
 	)
+
+	It("should be an error until it has succeeded if something was made before", func(ctx SpecContext) {
+		f.platform.reconcile["a"] = func(ctx context.Context, _ *site.Site, persist platform.Persist) error {
+			return errors.Join(persist(ctx, stateOf("a", "new")), platform.NewError(platform.ClassTransient, "503"))
+		}
+		Expect(again(ctx)).To(MatchError(`site "a": 503`))
+		f.platform.reconcile["a"] = fail(platform.ClassTransient)
+		Expect(again(ctx)).To(MatchError(`site "a": refused`))
+
+		delete(f.platform.reconcile, "a")
+		Expect(again(ctx)).To(Succeed())
+		f.platform.reconcile["a"] = fail(platform.ClassTransient)
+		Expect(again(ctx)).To(Succeed())
+	})
+
+	It("should be an error until it has succeeded if a change of it failed, also if that is taken back", func(ctx SpecContext) {
+		before, after := f.cluster.CloudProfile.Spec.ProviderConfig, f.profile.DeepCopy()
+		for i := range after.Sites {
+			after.Sites[i].StorageClasses = []v1alpha1.StorageClass{{Name: "other"}}
+		}
+		f.cluster.CloudProfile.Spec.ProviderConfig = encode(after)
+		Expect(again(ctx)).To(MatchError(`site "a": refused`))
+		f.cluster.CloudProfile.Spec.ProviderConfig = before
+		Expect(again(ctx)).To(MatchError(`site "a": refused`))
+	})
+
+	It("should be an error if the extension ends meanwhile", func(ctx SpecContext) {
+		ending, end := context.WithCancel(ctx)
+		defer end()
+		f.platform.reconcile["a"] = func(ctx context.Context, _ *site.Site, _ platform.Persist) error {
+			end()
+			return ctx.Err()
+		}
+		Expect(again(ending)).To(MatchError(ContainSubstring(`site "a": context canceled`)))
+		Expect(f.events()).NotTo(ContainElement(ContainSubstring("SiteStays")))
+	})
 
 	It("should be an error if it came to nothing yet", func(ctx SpecContext) {
 		f.infra.Status.ProviderStatus = encode(&v1alpha1.InfrastructureStatus{})

@@ -66,7 +66,9 @@ func (a *actuator) reconcile(ctx context.Context, log logr.Logger, infra *extens
 				return err
 			}
 		}
-		status, err := a.reconcileSite(ctx, log, part, &siteAttempt{infra: infra, site: s, earlier: earlier, mustSucceed: restoring}, writer)
+		status, err := a.reconcileSite(ctx, log, part, &siteAttempt{
+			infra: infra, site: s, earlier: earlier, mustSucceed: restoring, result: result, writer: writer,
+		})
 		if err != nil || status == earlier {
 			return err
 		}

@@ -19,7 +19,7 @@ type result struct {
 	cluster *extensionscontroller.Cluster
 	// earlier is what the last reconciliation came to.
 	earlier *v1alpha1.InfrastructureStatus
-	// ready are the sites that are reconciled, by name.
+	// ready are the sites that came to something else by now, by name.
 	ready map[string]*v1alpha1.SiteStatus
 }
 

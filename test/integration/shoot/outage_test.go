@@ -49,7 +49,7 @@ var _ = Describe("A site that is down while the Infrastructure is reconciled", f
 		Expect(reconcileInfrastructure(ctx, infra, nothing)).To(Equal(succeeded), "%v", infra.Status.LastError)
 		Expect(providerStatus(infra)).To(Equal(before))
 		Eventually(notes).WithContext(ctx).WithArguments(t.name, "SiteStays").Within(10 * time.Second).Should(ContainElement(
-			HavePrefix(`site "cloud2" cannot be reached and stays as it is, nothing about it has changed: `)))
+			HavePrefix(`site "cloud2" fails and stays as it is, nothing about it has changed: `)))
 
 		By("changing the site that is down")
 		Expect(reconcileInfrastructure(ctx, infra, func(config *v1alpha1.InfrastructureConfig) {
