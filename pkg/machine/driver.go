@@ -114,11 +114,13 @@ func (d *hybridDriver) InitializeMachine(ctx context.Context, req *driver.Initia
 	return response, err
 }
 
-// DeleteMachine deletes the machine and returns when it is gone.
+// DeleteMachine deletes the machine. It returns when the machine is gone, or an error that says how far that is. For machines of which
+// there is no object, machine-controller-manager makes one up and does not ask again when it does not find them any more.
 func (d *hybridDriver) DeleteMachine(ctx context.Context, req *driver.DeleteMachineRequest) (*driver.DeleteMachineResponse, error) {
 	return call(ctx, d, operationDelete, req.MachineClass, req.Secret, func(ctx context.Context, t *target) (*driver.DeleteMachineResponse, error) {
 		t.request.Name = req.Machine.Name
 		t.request.ProviderID = req.Machine.Spec.ProviderID
+		t.request.Once = req.Machine.UID == ""
 
 		ctx, cancel := context.WithTimeout(ctx, d.timeouts.Delete)
 		defer cancel()

@@ -34,13 +34,13 @@ import (
 var timeouts = machine.Timeouts{
 	Create: time.Minute, Initialize: time.Minute, Delete: time.Minute, Get: time.Minute,
 	List: time.Minute, ListWait: 200 * time.Millisecond, ListAgain: time.Hour,
-	Stalled: 300 * time.Millisecond, StalledCalls: 2,
+	Stalled: time.Second, StalledCalls: 2,
 }
 
 // spy remembers what the platform was asked.
 type spy struct {
 	platform.Machines
-	created platform.MachineRequest
+	created, deleted platform.MachineRequest
 
 	mutex  sync.Mutex
 	listed []string
@@ -58,6 +58,13 @@ func (s *spy) Create(ctx context.Context, request platform.MachineRequest) (plat
 	s.created = request
 	s.mutex.Unlock()
 	return s.Machines.Create(ctx, request)
+}
+
+func (s *spy) Delete(ctx context.Context, request platform.MachineRequest) error {
+	s.mutex.Lock()
+	s.deleted = request
+	s.mutex.Unlock()
+	return s.Machines.Delete(ctx, request)
 }
 
 // lastCreated is the name of the machine whose creation began last.
@@ -128,8 +135,12 @@ var _ = Describe("Driver", func() {
 		_, err = d.DeleteMachine(ctx, &driver.DeleteMachineRequest{Machine: m, MachineClass: class, Secret: secret})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(cloud.Machines("racks")).To(BeEmpty())
-		_, err = d.DeleteMachine(ctx, &driver.DeleteMachineRequest{Machine: m, MachineClass: class, Secret: secret})
+		Expect(toy.deleted.Once).To(BeTrue(), "as it is made up by machine-controller-manager for one that has no object")
+		known := m.DeepCopy()
+		known.UID = "3fd7b3ab-0f8b-4fd2-9d2b-5c6a6f0ad0a1"
+		_, err = d.DeleteMachine(ctx, &driver.DeleteMachineRequest{Machine: known, MachineClass: class, Secret: secret})
 		Expect(err).NotTo(HaveOccurred())
+		Expect(toy.deleted.Once).To(BeFalse())
 	})
 
 	DescribeTable("the status of a machine whose site gives an error",

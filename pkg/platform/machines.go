@@ -48,6 +48,8 @@ type MachineRequest struct {
 	Credentials site.Credentials
 	// UserData is the final user data, set for Create only.
 	UserData []byte
+	// Once is set for a Delete that nobody asks for again once the machine is not listed any more.
+	Once bool
 }
 
 // Machine is a machine that exists in a site.

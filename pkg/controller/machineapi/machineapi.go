@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package machineapi finds out whether a cluster has the API of machine-controller-manager. A self-hosted shoot on machines that
-// Gardener does not make is without.
+// Gardener does not make is without. It has no Infrastructure and no Worker either: what looks at machines for those asks for an API that
+// is there.
 package machineapi
 
 import (

@@ -213,7 +213,7 @@ func (r remover) round(ctx context.Context, machines platform.Machines, t *targe
 		tasks    []flow.TaskFn
 	)
 	for _, machine := range left {
-		request := platform.MachineRequest{Name: machine.Name, ProviderID: machine.ProviderID, Spec: where.specOf(t, machine), Credentials: t.credentials}
+		request := platform.MachineRequest{Name: machine.Name, ProviderID: machine.ProviderID, Spec: where.specOf(t, machine), Credentials: t.credentials, Once: true}
 		tasks = append(tasks, func(ctx context.Context) error {
 			err := machines.Delete(ctx, request)
 			mutex.Lock()

@@ -21,6 +21,8 @@ const (
 	// goneTimeout is how long a deletion waits at most for the server to be gone: most are long before. A longer wait would hold
 	// workers of machine-controller-manager that other sites need, and a site that does not answer for 30 s counts as stalled.
 	goneTimeout = 20 * time.Second
+	// lastTimeout is how long it waits if nobody could find the port and the volumes later.
+	lastTimeout = 2 * time.Minute
 	// firstLook is how long after its deletion was accepted a server is looked for: most are gone by then.
 	firstLook = 600 * time.Millisecond
 	// nextLook is the first pause between two looks. Each is twice as long as the one before, up to maxPause.
@@ -130,6 +132,10 @@ func (c *call) deletePorts(ctx context.Context, id string) error {
 // is deleted before a host was found for it never shows up as deleted in what changed: after some looks the API is asked for the
 // server itself. It is progress that a server is still being deleted in the end.
 func (c *call) waitUntilGone(ctx context.Context, s *server, accepted time.Time) error {
+	timeout := goneTimeout
+	if c.request.Once || c.request.ProviderID == "" {
+		timeout = lastTimeout
+	}
 	timer := time.NewTimer(firstLook - time.Since(accepted))
 	defer timer.Stop()
 	pause := nextLook
@@ -153,7 +159,7 @@ func (c *call) waitUntilGone(ctx context.Context, s *server, accepted time.Time)
 				return nil
 			}
 		}
-		if time.Since(accepted)+pause > goneTimeout {
+		if time.Since(accepted)+pause > timeout {
 			return shown.deletion()
 		}
 		timer.Reset(pause)

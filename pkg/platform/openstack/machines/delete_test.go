@@ -140,6 +140,7 @@ var _ = Describe("Deletion", func() {
 		s := made("1", port)
 		s.Status, s.Task = status, task
 		api.answers(s)
+		c.request.ProviderID = providerIDPrefix + "1"
 		err := c.waitUntilGone(ctx, &s, time.Now().Add(-goneTimeout))
 		Expect(err).To(MatchError(message))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
@@ -148,6 +149,21 @@ var _ = Describe("Deletion", func() {
 		Entry("that it is being deleted", "ACTIVE", "deleting", `server "shoot--local--a-1" (1) is being deleted`, true),
 		Entry("that it is being deleted if it never ran", "ERROR", "deleting", `server "shoot--local--a-1" (1) is being deleted`, true),
 		Entry("that it could not be deleted", "ERROR", "", `server "shoot--local--a-1" (1) is in status ERROR after its deletion was accepted`, false),
+	)
+
+	DescribeTable("should wait longer if nobody asks again", func(ctx SpecContext, change func()) {
+		s := made("1", port)
+		api.answers(s)
+		c.request.ProviderID = providerIDPrefix + "1"
+		change()
+		interrupted, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		err := c.waitUntilGone(interrupted, &s, time.Now().Add(-goneTimeout))
+		Expect(err).To(MatchError(context.DeadlineExceeded))
+		Expect(platform.IsProgress(c.waitUntilGone(ctx, &s, time.Now().Add(-lastTimeout)))).To(BeTrue())
+	},
+		Entry("because there is no Machine", func() { c.request.Once = true }),
+		Entry("because the server cannot be found again", func() { c.request.ProviderID = "" }),
 	)
 
 	It("should delete the port and the volumes of a server that goes when it is asked for again", func(ctx SpecContext) {
