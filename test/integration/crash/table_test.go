@@ -30,10 +30,6 @@ func (t *table) killed(p *phase, k kill, after countproxy.Request, took time.Dur
 	t.add(fmt.Sprintf("%-21s  %-43s %2d: %s %s, %d; %.1f s", p.name, k.process, k.write, after.Service, after.Pattern, after.ServiceStatus, took.Seconds()))
 }
 
-func (t *table) spared(p *phase, k kill, took time.Duration) {
-	t.add(fmt.Sprintf("%-21s  %-43s %2d: none, there was one write less; %.1f s", p.name, k.process, k.write, took.Seconds()))
-}
-
 func (t *table) add(row string) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
