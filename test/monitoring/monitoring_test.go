@@ -138,11 +138,7 @@ var _ = Describe("Monitoring", Ordered, func() {
 					kept[job] = append(kept[job], expressions...)
 				}
 			}
-			queries := slices.Clone(m.queries)
-			for _, a := range m.alerts {
-				queries = append(queries, a.Expr)
-			}
-			for _, query := range queries {
+			for _, query := range m.expressions() {
 				used := seriesOf(query)
 				Expect(used).NotTo(BeEmpty(), query)
 				for _, selected := range used {
@@ -168,12 +164,7 @@ var _ = Describe("Monitoring", Ordered, func() {
 		found := boundaries()
 		var asked int
 		for _, chart := range slices.Sorted(maps.Keys(charts)) {
-			m := charts[chart]()
-			queries := slices.Clone(m.queries)
-			for _, a := range m.alerts {
-				queries = append(queries, a.Expr)
-			}
-			for _, query := range queries {
+			for _, query := range charts[chart]().expressions() {
 				for _, match := range bucket.FindAllStringSubmatch(query, -1) {
 					asked++
 					Expect(found).To(ContainElement(MatchRegexp("^("+match[1]+")$")), query)
@@ -186,12 +177,7 @@ var _ = Describe("Monitoring", Ordered, func() {
 	It("should see what DNS servers refuse, whose codes are not those of HTTP", func() {
 		var asked int
 		for _, chart := range slices.Sorted(maps.Keys(charts)) {
-			m := charts[chart]()
-			queries := slices.Clone(m.queries)
-			for _, a := range m.alerts {
-				queries = append(queries, a.Expr)
-			}
-			for _, query := range queries {
+			for _, query := range charts[chart]().expressions() {
 				for _, match := range failures.FindAllStringSubmatch(query, -1) {
 					asked++
 					for _, rcode := range []int{mdns.RcodeNotAuth, mdns.RcodeRefused, mdns.RcodeServerFailure} {

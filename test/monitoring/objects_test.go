@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -98,6 +99,15 @@ type monitored struct {
 	readers []string
 	// queries are those of dashboards, and sources are where they are asked.
 	queries, sources []string
+}
+
+// expressions are those of the dashboards and of the alerts.
+func (m monitored) expressions() []string {
+	result := slices.Clone(m.queries)
+	for _, a := range m.alerts {
+		result = append(result, a.Expr)
+	}
+	return result
 }
 
 // dashboard is what a query is found in.
