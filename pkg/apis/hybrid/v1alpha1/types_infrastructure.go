@@ -111,8 +111,8 @@ type SiteStatus struct {
 	// Validated identifies the configuration for which look-ups in the site found no mistake, so that they are not repeated.
 	// +optional
 	Validated string `json:"validated,omitempty"`
-	// Reconciled identifies the configuration that the site was last reconciled with. As long as it stays the same, a site that cannot be
-	// reached keeps no other site waiting.
+	// Reconciled identifies the configuration that the site was last reconciled with; it is empty while something has to be done there. As
+	// long as it stays the same, a site that fails keeps no other site waiting.
 	// +optional
 	Reconciled string `json:"reconciled,omitempty"`
 	// EgressCIDRs are the stable addresses from which the site's nodes reach other networks; empty if there are none.
