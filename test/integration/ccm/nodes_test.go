@@ -17,6 +17,8 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cloud-provider/controllers/nodelifecycle"
+	cloudnodeutil "k8s.io/cloud-provider/node/helpers"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
@@ -37,6 +39,14 @@ var _ = Describe("Nodes", func() {
 			told = withAddress(racksAddress)
 		}
 		node(ctx, nodeName, siteName, tainted, notReady, told, withSystemUUID(strings.ToUpper(providerID[strings.LastIndex(providerID, "/")+1:])))
+	}
+	// seenReady waits until the controller of the life cycle knows that the node is ready. It takes the taint from such nodes alone, and
+	// lists the nodes anew only when it has asked for the machines of all.
+	seenReady := func(ctx context.Context, nodeName string) {
+		GinkgoHelper()
+		Expect(cloudnodeutil.AddOrUpdateTaintOnNode(shootAPI, nodeName, nodelifecycle.ShutdownTaint)).To(Succeed())
+		Eventually(func() []corev1.Taint { return getNode(ctx, nodeName).Spec.Taints }).WithContext(ctx).Within(time.Minute).ProbeEvery(50*time.Millisecond).
+			ShouldNot(ContainElement(HaveField("Key", nodelifecycle.ShutdownTaint.Key)), nodeName)
 	}
 	states := map[string]func(*corev1.Node){"ready": ready, "unknown": notReady, "tainted": func(n *corev1.Node) { notReady(n); tainted(n) }}
 
@@ -144,6 +154,9 @@ var _ = Describe("Nodes", func() {
 				gone := name(siteName, "gone", state)
 				expected[gone] = state == "ready"
 				setState(gone, change)
+				if state == "ready" {
+					seenReady(ctx, gone)
+				}
 				p.delete(ctx, gone, ids[siteName+"/"+gone])
 			}
 		}
