@@ -93,6 +93,24 @@ func ValidateChange(shoot *gardencorev1beta1.Shoot, oldData, newData map[string]
 			allErrs = append(allErrs, err)
 		}
 	}
+	return append(allErrs, validateLogins(shoot, oldData, newData, config, fldPath)...)
+}
+
+// validateLogins checks that the CSI driver for vSphere can log in with the new data for the sites that the Shoot lists, if it could with
+// the old.
+func validateLogins(shoot *gardencorev1beta1.Shoot, oldData, newData map[string][]byte, config *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
+	listed := SitesOf(shoot)
+	known := sets.New[string]()
+	for _, err := range validation.ValidateVCenterLogins(oldData, listed, config, fldPath) {
+		known.Insert(err.Error())
+	}
+	var allErrs field.ErrorList
+	for _, err := range validation.ValidateVCenterLogins(newData, listed, config, fldPath) {
+		if !known.Has(err.Error()) {
+			err.Detail += fmt.Sprintf("; Shoot %s uses the site", client.ObjectKeyFromObject(shoot))
+			allErrs = append(allErrs, err)
+		}
+	}
 	return allErrs
 }
 

@@ -42,6 +42,11 @@ var _ = Describe("What a Shoot needs", func() {
 		}
 	)
 
+	// logins are those of two sites at one vCenter.
+	logins := func(changes ...string) map[string][]byte {
+		return data(append([]string{"vc.username=u@d", "vc2.username=u@d", "vc2.password=hush"}, changes...)...)
+	}
+
 	// newShoot uses the site cloud, and nothing is left of others.
 	newShoot := func(change func(*gardencorev1beta1.Shoot)) *gardencorev1beta1.Shoot {
 		shoot := newShoot("s", func(spec *gardencorev1beta1.ShootSpec) {
@@ -130,6 +135,33 @@ var _ = Describe("What a Shoot needs", func() {
 		Entry("a removed site is taken away while it waits", unsettled, data(), data("vc.username", "vc.password"),
 			`data[vc.username]: site "vc" needs the keys vc.username, vc.password; `+mayHave("its last change is not reconciled yet")),
 		Entry("a removed site changes while it waits", unsettled, data(), data("vc.password=hush2")),
+	)
+
+	DescribeTable("of the CSI driver for vSphere is a login that it takes",
+		func(oldData, newData map[string][]byte, expected ...string) {
+			driven := config.DeepCopy()
+			driven.Sites[1].VSphere.Topology, driven.Sites[1].VSphere.Server = &v1alpha1.VSphereTopology{}, "https://vc"
+			driven.Sites = append(driven.Sites, *driven.Sites[1].DeepCopy())
+			driven.Sites[3].Name = "vc2"
+			shoot := newShoot(func(shoot *gardencorev1beta1.Shoot) {
+				shoot.Spec.Provider.InfrastructureConfig.Raw = []byte(`{"sites":[{"name":"vc"},{"name":"vc2"}]}`)
+			})
+			var found []string
+			for _, err := range credentials.ValidateChange(shoot, oldData, newData, driven, field.NewPath("data")) {
+				found = append(found, err.Field+": "+err.Detail)
+				Expect(err.Error()).NotTo(ContainSubstring("hush"))
+			}
+			Expect(found).To(ConsistOf(expected))
+		},
+		Entry("nothing changes", logins(), logins()),
+		Entry("both rotate", logins(), logins("vc.password=hush2", "vc2.password=hush2")),
+		Entry("one of two at the vCenter rotates", logins(), logins("vc.password=hush2"),
+			`data[vc2.password]: must be that of site "vc": both are at one vCenter, where the CSI driver has one login; `+uses),
+		Entry("a user without a domain", logins(), logins("vc.username=u", "vc2.username=u"),
+			`data[vc.username]: must be <user>@<domain> or <domain>\<user> of letters, digits, ".", "_" and "-", because the CSI driver takes no other; `+uses,
+			`data[vc2.username]: must be <user>@<domain> or <domain>\<user> of letters, digits, ".", "_" and "-", because the CSI driver takes no other; `+uses),
+		Entry("an old mistake stays", logins("vc.password=hush2"), logins("vc.password=hush2", "cloud.applicationCredentialSecret=hush2")),
+		Entry("an old mistake goes", logins("vc.password=hush2"), logins()),
 	)
 
 	It("is nothing without a CloudProfile", func() {

@@ -35,9 +35,16 @@ func (v *shootValidator) validateCredentials(ctx context.Context, c *change) fie
 	if data == nil {
 		return errs
 	}
-	allErrs := validation.ValidateCredentials(data, sites, bindingPath)
+	validate := func(sites []validation.SiteCredentials) field.ErrorList {
+		names := make([]string, len(sites))
+		for i, site := range sites {
+			names[i] = site.Site
+		}
+		return append(validation.ValidateCredentials(data, sites, bindingPath), validation.ValidateVCenterLogins(data, names, c.profile.Config, bindingPath)...)
+	}
+	allErrs := validate(sites)
 	if !moved {
-		return without(allErrs, validation.ValidateCredentials(data, old, bindingPath))
+		return without(allErrs, validate(old))
 	}
 	if c.old == nil {
 		return allErrs

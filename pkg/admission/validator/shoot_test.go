@@ -310,6 +310,17 @@ var _ = Describe("Shoots", func() {
 			Expect(err.Error()).NotTo(ContainSubstring(string(g.secret.Data["vc.username"])))
 		})
 
+		It("must be a login that the CSI driver for vSphere takes", func(ctx SpecContext) {
+			g.secret.Data["vc.username"] = []byte("hush")
+			err := validate(ctx, g.shoot, nil)
+			beRefused(err, "spec.credentialsBindingName[vc.username]", "must be <user>@<domain>")
+			Expect(err.Error()).NotTo(ContainSubstring("hush"))
+
+			old := g.shoot.DeepCopy()
+			editInfrastructure(old, func(c *v1alpha1.InfrastructureConfig) { c.Sites = c.Sites[:vc] })
+			beRefused(validate(ctx, g.shoot, old), "spec.credentialsBindingName[vc.username]", "must be <user>@<domain>")
+		})
+
 		It("may be in the Secret of a SecretBinding", func(ctx SpecContext) {
 			g.shoot.Spec.CredentialsBindingName, g.shoot.Spec.SecretBindingName = nil, new("old")
 			g.others = []client.Object{&gardencorev1beta1.SecretBinding{

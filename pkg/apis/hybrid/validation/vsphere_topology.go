@@ -46,11 +46,13 @@ func validateVSphereTopology(site *v1alpha1.CloudProfileSite, fldPath *field.Pat
 			allErrs = append(allErrs, field.Invalid(topologyPath.Child(category.name), category.value, "is part of the name of a node label: "+message))
 		}
 	}
+	allErrs = append(allErrs, validateDatacenter(site.VSphere.Datacenter, fldPath.Child("vsphere", "datacenter"))...)
 	for i := range site.Zones {
 		zone := &site.Zones[i]
 		if zone.VSphere == nil {
 			continue
 		}
+		allErrs = append(allErrs, validateDatacenter(zone.VSphere.Datacenter, fldPath.Child("zones").Index(i).Child("vsphere", "datacenter"))...)
 		tag, tagPath := vSphereTag(zone), fldPath.Child("zones").Index(i).Child("vsphere", "topologyTag")
 		for _, message := range validation.IsValidLabelValue(tag) {
 			allErrs = append(allErrs, field.Invalid(tagPath, tag, "is the value of a node label: "+message))
@@ -68,6 +70,8 @@ func validateVSphereSites(sites []v1alpha1.InfrastructureSite, profile *v1alpha1
 		allErrs field.ErrorList
 		first   *v1alpha1.CloudProfileSite
 		users   = map[string]string{}
+		served  []*v1alpha1.CloudProfileSite
+		paths   = map[string]*field.Path{}
 	)
 	for i := range sites {
 		site := helper.FindSite(profile, sites[i].Name)
@@ -75,6 +79,7 @@ func validateVSphereSites(sites []v1alpha1.InfrastructureSite, profile *v1alpha1
 			continue
 		}
 		namePath := fldPath.Index(i).Child("name")
+		paths[site.Name] = namePath
 		if first == nil {
 			first = site
 		}
@@ -87,6 +92,7 @@ func validateVSphereSites(sites []v1alpha1.InfrastructureSite, profile *v1alpha1
 		case topology.RegionCategory != wanted.RegionCategory || topology.ZoneCategory != wanted.ZoneCategory:
 			allErrs = append(allErrs, field.Invalid(namePath, site.Name, fmt.Sprintf("must have the same categories of vsphere.topology in the CloudProfile as site %q", first.Name)))
 		}
+		served = append(served, site)
 		for j := range site.Zones {
 			if site.Zones[j].VSphere == nil {
 				continue
@@ -97,6 +103,9 @@ func validateVSphereSites(sites []v1alpha1.InfrastructureSite, profile *v1alpha1
 			}
 			users[tag] = site.Name
 		}
+	}
+	for _, conflict := range VCenterConflicts(served) {
+		allErrs = append(allErrs, field.Invalid(paths[conflict.Site], conflict.Site, conflict.Message))
 	}
 	return allErrs
 }

@@ -5,6 +5,7 @@
 package validation_test
 
 import (
+	"fmt"
 	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -31,6 +32,11 @@ var _ = Describe("Topology of vSphere sites", func() {
 		}, problem{required, "c.sites[1].vsphere.topology"}),
 		Entry("a category that is no label", func(s *v1alpha1.CloudProfileSite) { s.VSphere.Topology.ZoneCategory = "zone of hosts" }, problem{invalid, "c.sites[1].vsphere.topology.zoneCategory"}),
 		Entry("a tag that is no value of a label", func(s *v1alpha1.CloudProfileSite) { s.Zones[0].VSphere.TopologyTag = "hall 1" }, problem{invalid, "c.sites[1].zones[0].vsphere.topologyTag"}),
+		Entry("a datacenter that looks like two", func(s *v1alpha1.CloudProfileSite) { s.VSphere.Datacenter = "a,b" }, problem{invalid, "c.sites[1].vsphere.datacenter"}),
+		Entry("a zone's datacenter with a line break", func(s *v1alpha1.CloudProfileSite) { s.Zones[0].VSphere.Datacenter = "a\r" }, problem{invalid, "c.sites[1].zones[0].vsphere.datacenter"}),
+		Entry("such datacenters without the driver", func(s *v1alpha1.CloudProfileSite) {
+			s.VSphere.Topology, s.VSphere.Datacenter, s.Zones[0].VSphere.Datacenter = nil, "a,b", "a\r"
+		}),
 		Entry("the region's tag", func(s *v1alpha1.CloudProfileSite) { s.Zones[0].VSphere.TopologyTag = "west" }, problem{invalid, "c.sites[1].zones[0].vsphere.topologyTag"}),
 	)
 
@@ -67,5 +73,40 @@ var _ = Describe("Topology of vSphere sites", func() {
 		Entry("the same tag", func(one, other *v1alpha1.CloudProfileSite) {
 			one.Zones[0].VSphere.TopologyTag, other.Zones[0].VSphere.TopologyTag = "a", "a"
 		}, problem{invalid, "i.sites[3].name"}),
+		Entry("one vCenter, its host written otherwise", func(one, other *v1alpha1.CloudProfileSite) {
+			one.VSphere.Server, other.VSphere.Server = "https://vc.example.com", "https://VC.example.com:443/sdk"
+		}),
+		Entry("one vCenter, two ports", func(_, other *v1alpha1.CloudProfileSite) { other.VSphere.Server += ":8443" }, problem{invalid, "i.sites[3].name"}),
+		Entry("one vCenter, two ways to trust it", func(_, other *v1alpha1.CloudProfileSite) { other.TLS = &v1alpha1.TLS{InsecureSkipVerify: true} }, problem{invalid, "i.sites[3].name"}),
+		Entry("one vCenter, with and without a proxy", func(one, _ *v1alpha1.CloudProfileSite) { one.Proxy = &v1alpha1.Proxy{URL: "http://p:1"} }, problem{invalid, "i.sites[3].name"}),
+		Entry("one vCenter, other hosts without the proxy", func(one, other *v1alpha1.CloudProfileSite) {
+			one.Proxy, other.Proxy = &v1alpha1.Proxy{URL: "http://p:1", NoProxy: []string{"a"}}, &v1alpha1.Proxy{URL: "http://p:1"}
+		}),
+		Entry("one vCenter without the driver, two ports", func(one, other *v1alpha1.CloudProfileSite) {
+			one.VSphere.Topology, other.VSphere.Topology, other.VSphere.Server = nil, nil, other.VSphere.Server+":8443"
+		}),
+		Entry("two vCenters", func(_, other *v1alpha1.CloudProfileSite) { other.VSphere.Server = "https://vc2.example.com:8443" }),
+		Entry("two vCenters, one thumbprint", func(one, other *v1alpha1.CloudProfileSite) {
+			one.TLS, other.VSphere.Server = &v1alpha1.TLS{Thumbprint: "AA:BB"}, "https://vc2.example.com"
+		}, problem{invalid, "i.sites[2].name"}),
+		Entry("two vCenters, the authority of the second", func(one, other *v1alpha1.CloudProfileSite) {
+			one.TLS, other.TLS, other.VSphere.Server = nil, &v1alpha1.TLS{CACert: "PEM"}, "https://vc2.example.com"
+		}, problem{invalid, "i.sites[2].name"}),
+		Entry("two vCenters, one proxy", func(one, other *v1alpha1.CloudProfileSite) {
+			one.Proxy, other.VSphere.Server = &v1alpha1.Proxy{URL: "http://p:1"}, "https://vc2.example.com"
+		}),
+		Entry("two vCenters, two proxies", func(one, other *v1alpha1.CloudProfileSite) {
+			one.Proxy, other.Proxy, other.VSphere.Server = &v1alpha1.Proxy{URL: "http://p:1"}, &v1alpha1.Proxy{URL: "http://q:1"}, "https://vc2.example.com"
+		}, problem{invalid, "i.sites[3].name"}),
 	)
+
+	It("may be at five vCenters", func() {
+		var sites []*v1alpha1.CloudProfileSite
+		for i := range 7 {
+			sites = append(sites, &v1alpha1.CloudProfileSite{Name: fmt.Sprintf("s%d", i), VSphere: &v1alpha1.VSphereProfile{Server: fmt.Sprintf("https://vc%d", i)}})
+		}
+		sites = append(sites, &v1alpha1.CloudProfileSite{Name: "beside", VSphere: &v1alpha1.VSphereProfile{Server: "https://vc0"}})
+		Expect(VCenterConflicts(slices.Delete(slices.Clone(sites), 5, 7))).To(BeEmpty())
+		Expect(VCenterConflicts(sites)).To(HaveExactElements(HaveField("Site", "s5"), HaveField("Site", "s6")))
+	})
 })

@@ -7,7 +7,6 @@ package controlplane
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 )
 
 const (
@@ -104,9 +103,4 @@ var escapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`)
 
 func quote(value string) string {
 	return `"` + escapes.Replace(value) + `"`
-}
-
-// quotable reports whether the format can express the value: it drops carriage returns and has no escapes for other characters.
-func quotable(value string) bool {
-	return utf8.ValidString(value) && !strings.ContainsAny(value, "\r\x00\ufeff")
 }

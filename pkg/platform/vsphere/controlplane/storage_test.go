@@ -87,24 +87,24 @@ var _ = Describe("#Storage", func() {
 		Entry("no address", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Server = "vcenter" }), "is no address"),
 		Entry("a datacenter with a comma", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Datacenter = "a,b" }), "takes no name with a comma"),
 		Entry("no password", credentials("u@d", ""), "username and password are needed"),
-		Entry("a user without a domain", credentials("s3cr3t", "s3cr3t"), "username must be <user>@<domain>"),
-		Entry("a carriage return", credentials("u@d", "s3cr3t\r\n"), "password has characters"),
-		Entry("no text", credentials("u@d", "s3cr3t\xff"), "password has characters"),
-		Entry("one thumbprint of two", profile(func(p *v1alpha1.CloudProfileSite) { p.TLS = &v1alpha1.TLS{Thumbprint: "AA:BB"} }), "tls.caCert must be set instead of thumbprint"),
-		Entry("one authority of two", profile(func(p *v1alpha1.CloudProfileSite) { p.TLS = nil }), "tls.caCert must be set because another vCenter"),
+		Entry("a user without a domain", credentials("s3cr3t", "s3cr3t"), "credentials: username must be <user>@<domain>"),
+		Entry("a carriage return", credentials("u@d", "s3cr3t\r\n"), "credentials: password must not have characters"),
+		Entry("no text", credentials("u@d", "s3cr3t\xff"), "credentials: password must not have characters"),
+		Entry("one thumbprint of two", profile(func(p *v1alpha1.CloudProfileSite) { p.TLS = &v1alpha1.TLS{Thumbprint: "AA:BB"} }), "must have tls.caCert instead of thumbprint"),
+		Entry("one authority of two", profile(func(p *v1alpha1.CloudProfileSite) { p.TLS = nil }), `must have tls.caCert in the CloudProfile because site "east" has`),
 		Entry("one vCenter, two users", func(s *platform.ControlPlaneSite) {
 			s.Site.Profile.VSphere.Server, s.Site.Profile.TLS = east().Site.Profile.VSphere.Server, east().Site.Profile.TLS
-		}, `site "east" is at the same one: the username and password in the credentials must be the same`),
+		}, `credentials: username must be that of site "east"`),
 		Entry("one vCenter, two ports", func(s *platform.ControlPlaneSite) {
 			s.Site.Profile.VSphere.Server, s.Site.Credentials = "https://vc-east.example.com:8443", east().Site.Credentials
-		}, "the port of vsphere.server must be the same"),
+		}, `must have the same port of vsphere.server in the CloudProfile as site "east"`),
 		Entry("one vCenter, two ways to trust it", func(s *platform.ControlPlaneSite) {
 			s.Site.Profile.VSphere.Server, s.Site.Credentials = east().Site.Profile.VSphere.Server, east().Site.Credentials
-		}, "tls must be the same"),
+		}, `must have the same tls in the CloudProfile as site "east"`),
 		Entry("one vCenter, with and without a proxy", func(s *platform.ControlPlaneSite) {
 			s.Site.Profile.VSphere.Server, s.Site.Profile.TLS, s.Site.Credentials = east().Site.Profile.VSphere.Server, east().Site.Profile.TLS, east().Site.Credentials
 			s.Site.Profile.Proxy = &v1alpha1.Proxy{URL: "http://proxy:3128"}
-		}, "proxy must be the same"),
+		}, `must have the same proxy in the CloudProfile as site "east"`),
 	)
 
 	It("should refuse two proxies", func() {
@@ -112,7 +112,7 @@ var _ = Describe("#Storage", func() {
 			return vsphere(s, func(p *v1alpha1.CloudProfileSite) { p.Proxy = &v1alpha1.Proxy{URL: proxy} })
 		}
 		_, err := New().Storage([]platform.ControlPlaneSite{behind(east(), "http://a:1"), behind(west(), "http://b:1")})
-		Expect(err).To(MatchError(`site "west": proxy: the CSI driver has one proxy for all vCenters, and that of site "east" is another`))
+		Expect(err).To(MatchError(`site "west": must have the same proxy in the CloudProfile as site "east", or none: the CSI driver has one for all vCenters`))
 	})
 
 	It("should refuse six vCenters", func() {
@@ -123,7 +123,7 @@ var _ = Describe("#Storage", func() {
 		}
 		Expect(New().Storage(sites[:5])).NotTo(BeNil())
 		_, err := New().Storage(sites)
-		Expect(err).To(MatchError(ContainSubstring("takes 5 vCenters at most")))
+		Expect(err).To(MatchError(ContainSubstring(`site "s5": must not be used, because the CSI driver takes 5 vCenters at most`)))
 	})
 
 	It("should refuse a technical ID that is too long", func() {
