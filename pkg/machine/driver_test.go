@@ -33,7 +33,7 @@ import (
 // timeouts are those of the driver. A site is waited for for a moment only if it hangs.
 var timeouts = machine.Timeouts{
 	Create: time.Minute, Initialize: time.Minute, Delete: time.Minute, Get: time.Minute,
-	List: time.Minute, ListWait: 200 * time.Millisecond, ListAgain: time.Hour,
+	List: time.Minute, ListWait: time.Second, ListAgain: time.Hour,
 	Stalled: time.Second, StalledCalls: 2,
 }
 
@@ -399,7 +399,7 @@ var _ = Describe("Driver", func() {
 			defer timer.Stop()
 			defer release()
 			return len(list()) == 1
-		}).Within(10 * time.Second).Should(BeTrue())
+		}).Within(30 * time.Second).Should(BeTrue())
 	})
 
 	It("finds the volumes of all platforms and no others", func() {

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -64,6 +65,8 @@ type listener struct {
 	service   Service
 	upstream  *url.URL
 	transport *http.Transport
+	// held keeps the port from others while the service is down, nil if the port was given.
+	held *os.File
 }
 
 // New starts a proxy. Close ends it.
@@ -81,7 +84,7 @@ func New(services ...Service) (*Proxy, error) {
 		l, err := listen(service)
 		if err != nil {
 			for _, l := range p.listeners {
-				err = errors.Join(err, l.Close())
+				err = errors.Join(err, l.Close(), l.release())
 			}
 			return nil, fmt.Errorf("service %q: %w", service.Name, err)
 		}
@@ -104,16 +107,21 @@ func listen(service Service) (listener, error) {
 	if upstream.Host == "" || upstream.Path != "" {
 		return listener{}, fmt.Errorf("upstream %q is no base URL", service.Upstream)
 	}
-	address := service.Listen
-	if address == "" {
-		address = "127.0.0.1:0"
-	}
 	transport, err := service.transport()
 	if err != nil {
 		return listener{}, err
 	}
-	l, err := service.listen(address)
-	return listener{Listener: l, service: service, upstream: upstream, transport: transport}, err
+	result := listener{service: service, upstream: upstream, transport: transport}
+	address := service.Listen
+	if address == "" {
+		if result.held, address, err = hold(); err != nil {
+			return listener{}, err
+		}
+	}
+	if result.Listener, err = service.listen(address); err != nil {
+		return listener{}, errors.Join(err, result.release())
+	}
+	return result, nil
 }
 
 func (p *Proxy) serve(l listener) {
@@ -153,11 +161,14 @@ func (p *Proxy) Rewrite(text string) string {
 // Close ends all listeners and connections.
 func (p *Proxy) Close() error {
 	p.mutex.Lock()
-	servers := slices.Collect(maps.Values(p.servers))
+	servers, listeners := slices.Collect(maps.Values(p.servers)), slices.Collect(maps.Values(p.listeners))
 	p.mutex.Unlock()
 	var errs []error
 	for _, server := range servers {
 		errs = append(errs, server.Close())
+	}
+	for _, l := range listeners {
+		errs = append(errs, l.release())
 	}
 	return errors.Join(errs...)
 }

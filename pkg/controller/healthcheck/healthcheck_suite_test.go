@@ -27,6 +27,7 @@ import (
 
 func TestHealthCheck(t *testing.T) {
 	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(10 * time.Second)
 	RunSpecs(t, "Controller Health Check Suite")
 }
 

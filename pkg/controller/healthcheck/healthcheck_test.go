@@ -7,7 +7,6 @@ package healthcheck
 import (
 	"context"
 	"fmt"
-	"time"
 
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
@@ -41,18 +40,18 @@ var _ = Describe("Health checks of Workers", func() {
 			Eventually(cloud.Watches).Should(BeEmpty())
 		})
 		Eventually(cloud.Watches).Should(ConsistOf(HaveField("Site.Name", "racks")), "the only site with a zone of a pool")
-		Eventually(s.condition).WithArguments(ctx).WithTimeout(10 * time.Second).Should(HaveField("Status", gardencorev1beta1.ConditionTrue))
+		Eventually(s.condition).WithArguments(ctx).Should(HaveField("Status", gardencorev1beta1.ConditionTrue))
 	})
 
 	It("should tell of faults at once, and in the condition", func(ctx SpecContext) {
 		cloud.SetFaults("racks", power, disk)
-		Eventually(s.notes).WithArguments(ctx, "Worker", corev1.EventTypeWarning).WithTimeout(2*time.Second).Should(ConsistOf(
+		Eventually(s.notes).WithArguments(ctx, "Worker", corev1.EventTypeWarning).Should(ConsistOf(
 			`site "racks": host rack-07 of machine m-7: power management error: no answer of the BMC`,
 			`site "racks": host rack-08 of machine m-8: provisioning error: no disk`,
 		), "one does not hide the other")
 		Eventually(s.notes).WithArguments(ctx, "Machine", corev1.EventTypeWarning).Should(ConsistOf(
 			`site "racks": host rack-07 of machine m-7: power management error: no answer of the BMC`))
-		Eventually(s.condition).WithArguments(ctx).WithTimeout(10 * time.Second).Should(And(
+		Eventually(s.condition).WithArguments(ctx).Should(And(
 			HaveField("Status", gardencorev1beta1.ConditionFalse),
 			HaveField("Message", `site "racks": host rack-07 of machine m-7: power management error: no answer of the BMC, `+
 				`site "racks": host rack-08 of machine m-8: provisioning error: no disk.`),
@@ -62,11 +61,11 @@ var _ = Describe("Health checks of Workers", func() {
 		Eventually(s.notes).WithArguments(ctx, "Machine", corev1.EventTypeNormal).Should(ConsistOf(
 			`site "racks": host rack-07 of machine m-7: there is no fault any more`))
 		Eventually(s.notes).WithArguments(ctx, "Worker", corev1.EventTypeNormal).Should(HaveLen(2))
-		Eventually(s.condition).WithArguments(ctx).WithTimeout(10 * time.Second).Should(HaveField("Status", gardencorev1beta1.ConditionTrue))
+		Eventually(s.condition).WithArguments(ctx).Should(HaveField("Status", gardencorev1beta1.ConditionTrue))
 
 		By("telling the next fault of the same machine in its own words")
 		cloud.SetFaults("racks", platform.Fault{Machine: "m-7", Host: "rack-07", Message: "inspection error: too hot"})
-		Eventually(s.notes).WithArguments(ctx, "Machine", corev1.EventTypeWarning).WithTimeout(2 * time.Second).Should(ContainElement(
+		Eventually(s.notes).WithArguments(ctx, "Machine", corev1.EventTypeWarning).Should(ContainElement(
 			`site "racks": host rack-07 of machine m-7: inspection error: too hot`))
 	})
 
@@ -98,12 +97,12 @@ var _ = Describe("Health checks of Workers", func() {
 		s.hibernated = true
 		s.update(ctx)
 		Eventually(cloud.Watches).Should(BeEmpty())
-		Eventually(s.condition).WithArguments(ctx).WithTimeout(10 * time.Second).Should(HaveField("Message", "Shoot is hibernated"))
+		Eventually(s.condition).WithArguments(ctx).Should(HaveField("Message", "Shoot is hibernated"))
 
 		s.hibernated = false
 		s.update(ctx)
 		Eventually(cloud.Watches).Should(HaveLen(1))
-		Eventually(s.condition).WithArguments(ctx).WithTimeout(10 * time.Second).Should(HaveField("Message", "All health checks successful"))
+		Eventually(s.condition).WithArguments(ctx).Should(HaveField("Message", "All health checks successful"))
 	})
 
 	It("should not watch what moves to another seed", func(ctx SpecContext) {

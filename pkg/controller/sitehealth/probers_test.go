@@ -75,7 +75,7 @@ var _ = Describe("Probers", func() {
 		played = &playedSites{answers: map[string]error{}, asked: map[string]int{}, hanging: map[string]bool{}}
 		told = make(chan types.NamespacedName, 100)
 		asking = newProbers(logr.Discard(), platform.Registry[platform.Probe]{v1alpha1.PlatformMetal: played},
-			timing{interval: 10 * time.Millisecond, refused: time.Hour, timeout: 100 * time.Millisecond}, func(n types.NamespacedName) { told <- n })
+			timing{interval: 10 * time.Millisecond, refused: time.Hour, timeout: 5 * time.Second}, func(n types.NamespacedName) { told <- n })
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan struct{})
 		go func() { defer close(ended); _ = asking.Start(ctx) }()
@@ -136,8 +136,8 @@ var _ = Describe("Probers", func() {
 	It("does not let a site that hangs delay another", func() {
 		played.hanging["slow/1"] = true
 		asking.set(a, []site.Site{newSite("slow", "1"), newSite("racks", "1")})
-		Eventually(answer(a, "racks"), "80ms", "1ms").Should(Succeed())
-		Eventually(answer(a, "slow")).Should(MatchError(`site "slow": no answer within 100ms`))
+		Eventually(answer(a, "racks"), "2s", "1ms").Should(Succeed())
+		Eventually(answer(a, "slow")).Should(MatchError(`site "slow": no answer within 5s`))
 	})
 
 	It("does not ask sites that left", func() {

@@ -6,6 +6,7 @@ package sessions_test
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -13,5 +14,6 @@ import (
 
 func TestSessions(t *testing.T) {
 	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(10 * time.Second)
 	RunSpecs(t, "Sessions Suite")
 }

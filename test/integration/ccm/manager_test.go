@@ -74,20 +74,27 @@ func (m *manager) start() {
 	Expect(m.process.Start()).To(Succeed())
 }
 
-// writeConfig replaces the configuration at once, as the kubelet does.
+// writeConfig replaces the configuration.
 func (m *manager) writeConfig() {
 	GinkgoHelper()
 	raw, err := codec.Encode(m.config)
 	Expect(err).NotTo(HaveOccurred())
-	Expect(os.WriteFile(m.configFile()+".new", raw.Raw, 0o600)).To(Succeed())
-	Expect(os.Rename(m.configFile()+".new", m.configFile())).To(Succeed())
+	m.replace(m.configFile(), raw.Raw)
 }
 
 func (m *manager) setCredentials(site string, credentials site.Credentials) {
 	GinkgoHelper()
 	for key, value := range credentials {
-		Expect(os.WriteFile(filepath.Join(m.credentials, site+"."+key), []byte(value), 0o600)).To(Succeed())
+		m.replace(filepath.Join(m.credentials, site+"."+key), []byte(value))
 	}
+}
+
+// replace writes a file at once, as the kubelet does. Nobody sees a part of it.
+func (m *manager) replace(file string, data []byte) {
+	GinkgoHelper()
+	part := filepath.Join(m.dir, "new")
+	Expect(os.WriteFile(part, data, 0o600)).To(Succeed())
+	Expect(os.Rename(part, file)).To(Succeed())
 }
 
 // logged is how many lines of the log match the expression.

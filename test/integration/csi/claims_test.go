@@ -6,6 +6,7 @@ package csi_test
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -80,15 +81,24 @@ func (c *claim) volume(ctx context.Context) *corev1.PersistentVolume {
 // attached are the nodes that the volume is attached to.
 func (c *claim) attached(ctx context.Context) []string {
 	GinkgoHelper()
-	list := &storagev1.VolumeAttachmentList{}
-	Expect(shoot.List(ctx, list)).To(Succeed())
 	var nodes []string
-	for _, a := range list.Items {
-		if a.Spec.Source.PersistentVolumeName != nil && *a.Spec.Source.PersistentVolumeName == c.pvc.Spec.VolumeName && a.Status.Attached {
+	for _, a := range c.attachments(ctx) {
+		if a.Status.Attached {
 			nodes = append(nodes, a.Spec.NodeName)
 		}
 	}
 	return nodes
+}
+
+// attachments are the nodes that the volume is, is about to be or was attached to.
+func (c *claim) attachments(ctx context.Context) []storagev1.VolumeAttachment {
+	GinkgoHelper()
+	list := &storagev1.VolumeAttachmentList{}
+	Expect(shoot.List(ctx, list)).To(Succeed())
+	return slices.DeleteFunc(list.Items, func(a storagev1.VolumeAttachment) bool {
+		name := a.Spec.Source.PersistentVolumeName
+		return name == nil || *name != c.pvc.Spec.VolumeName
+	})
 }
 
 // deletePod deletes the pod as a kubelet does when its containers have ended.
@@ -101,6 +111,8 @@ func (c *claim) deletePod(ctx context.Context) {
 func (c *claim) delete(ctx context.Context) {
 	GinkgoHelper()
 	c.deletePod(ctx)
+	// A volume that is still attached is tried again later and later.
+	Eventually(c.attachments).WithContext(ctx).WithArguments(ctx).Within(2*time.Minute).ProbeEvery(quickly).Should(BeEmpty(), c.pvc.Name)
 	Expect(client.IgnoreNotFound(shoot.Delete(ctx, c.pvc))).To(Succeed())
 	Eventually(func(g Gomega) {
 		list := &corev1.PersistentVolumeList{}

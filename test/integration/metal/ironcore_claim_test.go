@@ -95,10 +95,13 @@ var _ = Describe("Servers of IronCore", Ordered, func() {
 		before := requestsTo(counted)
 		_, err = i.Claim(ctx, claimOf(machine, rack))
 		Expect(err).NotTo(HaveOccurred())
-		Expect(requestsTo(counted)).To(ConsistOf(append(before, "get serverclaims", "create serverclaims", "create secrets", "patch serverclaims")))
+		four := append(before, "get serverclaims", "create serverclaims", "create secrets", "patch serverclaims")
+		// The watch of claims may be ahead of that of servers, so that both are looked at again.
+		Expect(requestsTo(counted)).To(Or(ConsistOf(four), ConsistOf(append(four, "get serverclaims", "get servers"))))
 		Eventually(ctx, func() (*inventory.Host, error) { return i.Find(ctx, machine) }, soon).Should(HaveValue(HaveField("Complete", true)))
+		before = requestsTo(counted)
 		Expect(i.Claim(ctx, claimOf(machine, rack))).NotTo(BeNil())
-		Expect(requestsTo(counted)).To(HaveLen(len(before) + 4))
+		Expect(requestsTo(counted)).To(HaveLen(len(before)))
 	}, SpecTimeout(time.Minute))
 
 	It("are free for another machine after their release", func(ctx SpecContext) {

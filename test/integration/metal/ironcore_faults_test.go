@@ -92,7 +92,7 @@ var _ = Describe("Servers of IronCore that others work at", Ordered, func() {
 		object := &metalv1alpha1.Server{ObjectMeta: metav1.ObjectMeta{Name: servers[0]}}
 		Expect(administrator().Status().Patch(ctx, object, client.RawPatch("application/merge-patch+json", []byte(status)))).To(Succeed())
 		Eventually(mine.last, soon).Should(ConsistOf(HaveField("Fault", "Memory: DIMM 4 does not answer")))
-		Expect(i.Find(ctx, machine)).To(HaveValue(HaveField("Fault", "Memory: DIMM 4 does not answer")))
+		Eventually(ctx, func() (*inventory.Host, error) { return i.Find(ctx, machine) }, soon).Should(HaveValue(HaveField("Fault", "Memory: DIMM 4 does not answer")))
 
 		Expect(landscape.SetServerState(ctx, servers[0], "Reserved")).To(Succeed())
 		Eventually(mine.last, soon).Should(ConsistOf(HaveField("Fault", "")))

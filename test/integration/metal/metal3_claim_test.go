@@ -173,7 +173,7 @@ var _ = Describe("Machines on hosts of Metal3", func() {
 		Expect(secretOf(ctx, t.machine("a")).Data).To(HaveKey("userData"))
 		landscape.Metal3.Resume()
 		Eventually(ctx, bareMetalHost(ctx, hosts[0]), soon).Should(HaveField("State", "provisioned"))
-		Expect(driver.Get(ctx, t.request("a"))).To(Equal(first))
+		Eventually(func() (platform.Machine, error) { return driver.Get(ctx, t.request("a")) }).Within(soon).Should(Equal(first))
 	})
 
 	It("have one host also if watches are behind", func(ctx SpecContext) {
@@ -216,7 +216,7 @@ var _ = Describe("Machines on hosts of Metal3", func() {
 			Equal("POST /api/v1/namespaces/hosts/secrets"),
 			Equal("PATCH /apis/metal3.io/v1alpha1/namespaces/hosts/baremetalhosts/"+hosts[0]),
 		))
-		Eventually(ctx, func() error { return errorOf(driver.Get(ctx, withID(t.request("a"), hosts[0]))) }, soon).Should(Succeed())
-		Expect(driver.List(ctx, t.request(""))).To(HaveLen(1))
+		Expect(driver.Get(ctx, withID(t.request("a"), hosts[0]))).Error().NotTo(HaveOccurred())
+		Eventually(func() ([]platform.Machine, error) { return driver.List(ctx, t.request("")) }).Within(soon).Should(HaveLen(1))
 	})
 })

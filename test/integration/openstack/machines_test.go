@@ -43,8 +43,9 @@ var _ = Describe("Machines", Ordered, func() {
 		DeferCleanup(func(ctx SpecContext) { deleteMachines(ctx, spec) })
 	})
 
+	// request is one of a caller that does not come again, for whom deletions wait longer: the cloud is busy with other tests, too.
 	request := func(name string) platform.MachineRequest {
-		return platform.MachineRequest{Name: shoot + "-" + name, Spec: spec, Credentials: siteCredentials(), UserData: []byte("#!/bin/sh\n")}
+		return platform.MachineRequest{Name: shoot + "-" + name, Spec: spec, Credentials: siteCredentials(), UserData: []byte("#!/bin/sh\n"), Once: true}
 	}
 	status := func(ctx SpecContext, name string) string {
 		servers, err := inspector.Servers(ctx, name)

@@ -17,6 +17,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -64,6 +65,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 
 	create(ctx, namespace, nil)
 	labelNamespace(ctx, namespace, map[string]string{v1beta1constants.LabelShootProvider: "hybrid", v1beta1constants.LabelNetworkingProvider: "calico"})
+	awaitWebhooks(ctx)
 }, NodeTimeout(5*time.Minute))
 
 var _ = ReportAfterEach(func(report SpecReport) {
@@ -78,6 +80,32 @@ func webhooks(ctx context.Context, g Gomega) []admissionregistrationv1.MutatingW
 	g.Expect(writer.Client.Get(ctx, client.ObjectKeyFromObject(config), config)).To(Succeed())
 	g.Expect(config.Webhooks).NotTo(BeEmpty())
 	return config.Webhooks
+}
+
+// awaitWebhooks waits until the API server knows the webhooks and the labels of the namespace, and the extension the Cluster.
+func awaitWebhooks(ctx context.Context) {
+	labels := map[string]string{"app": gardenlet.MachineControllerManager}
+	deployment := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: gardenlet.MachineControllerManager, Namespace: namespace,
+			Labels: map[string]string{v1beta1constants.LabelExtensionProviderMutatedByControlplaneWebhook: "true"},
+		},
+		Spec: appsv1.DeploymentSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: corev1.PodSpec{
+					Containers: []corev1.Container{{Name: gardenlet.MachineControllerManager, Image: "mcm:v1"}},
+					Volumes:    []corev1.Volume{{Name: "kubeconfig"}},
+				},
+			},
+		},
+	}
+	Eventually(func(g Gomega) {
+		tried := deployment.DeepCopy()
+		g.Expect(writer.Client.Create(ctx, tried, client.DryRunAll)).To(Succeed())
+		g.Expect(tried.Spec.Template.Spec.Containers).To(HaveLen(2))
+	}).WithTimeout(20 * time.Second).WithPolling(200 * time.Millisecond).Should(Succeed())
 }
 
 // labelNamespace says what the shoot of a namespace is.

@@ -133,7 +133,7 @@ var _ = Describe("Transport", func() {
 		})
 		DeferCleanup(func() { close(stop) })
 		connection := c.connection()
-		connection.RequestTimeout = &metav1.Duration{Duration: 50 * time.Millisecond}
+		connection.RequestTimeout = &metav1.Duration{Duration: 2 * time.Second}
 		session, err := NewSessions().Get(ctx, "cloud", connection, credentials())
 		Expect(err).NotTo(HaveOccurred())
 		err = listPorts(ctx, session)

@@ -6,6 +6,7 @@ package machines
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -13,5 +14,6 @@ import (
 
 func TestMachines(t *testing.T) {
 	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(10 * time.Second)
 	RunSpecs(t, "vSphere Machines Suite")
 }
