@@ -78,6 +78,11 @@ var _ = Describe("A fault of one of two sites", Ordered, func() {
 			code, message := failure(ctx, f.pool)
 			Expect(code).To(Equal(f.code), message)
 			created, deleted := createAndDelete(ctx, 2*time.Minute)
+			if created > normalCreation+creationTick || deleted > normalDelete+deletionTick {
+				// What the fault delays is slow each time, what keeps the machine busy is not.
+				c, d := createAndDelete(ctx, 2*time.Minute)
+				created, deleted = min(created, c), min(deleted, d)
+			}
 			select {
 			case <-time.After(lasts - time.Since(start)):
 			case <-ctx.Done():

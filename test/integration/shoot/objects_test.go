@@ -59,9 +59,13 @@ func worker() *extensionsv1alpha1.Worker {
 	return &extensionsv1alpha1.Worker{ObjectMeta: metav1.ObjectMeta{Name: "hybrid", Namespace: shoot}}
 }
 
-// finished waits until the object was reconciled after the operation annotation was set, and returns how that ended.
+// finished waits until the object was reconciled after the operation annotation was set, and returns how that ended. An end must be seen
+// twice: the annotation is gone a moment before the operation begins, and until then the status is that of the one before.
 func finished(ctx context.Context, object extensionsv1alpha1.Object, since time.Time) gardencorev1beta1.LastOperationState {
-	var state gardencorev1beta1.LastOperationState
+	var (
+		state gardencorev1beta1.LastOperationState
+		seen  string
+	)
 	Eventually(func(g Gomega) {
 		g.Expect(seed.Check()).To(Succeed())
 		g.Expect(seed.Client.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
@@ -71,7 +75,10 @@ func finished(ctx context.Context, object extensionsv1alpha1.Object, since time.
 		g.Expect(last.LastUpdateTime.Time).To(BeTemporally(">=", since.Truncate(time.Second)))
 		g.Expect(last.State).To(BeElementOf(gardencorev1beta1.LastOperationStateSucceeded, gardencorev1beta1.LastOperationStateError, gardencorev1beta1.LastOperationStateFailed))
 		state = last.State
-	}).WithContext(ctx).Within(6 * time.Minute).ProbeEvery(500 * time.Millisecond).Should(Succeed())
+		before := seen
+		seen = object.GetResourceVersion()
+		g.Expect(seen).To(Equal(before), "seen for the first time")
+	}).WithContext(ctx).Within(6 * time.Minute).ProbeEvery(250 * time.Millisecond).Should(Succeed())
 	return state
 }
 

@@ -7,6 +7,8 @@ package shoot_test
 import (
 	"context"
 	"encoding/json"
+	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,6 +27,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 )
@@ -141,7 +144,13 @@ func reconcileInfrastructure(ctx context.Context, infra *extensionsv1alpha1.Infr
 	})
 }
 
-// versionsOf collects the versions of the object from now on. Calling the result ends that and returns them.
+// isProbe tells the question whether a site is well, which the extension asks until it knows that the Infrastructure is gone.
+func isProbe(r countproxy.Request) bool {
+	return r.Method == http.MethodGet && strings.HasSuffix(r.Path, "/limits")
+}
+
+// versionsOf collects the versions of the object from now on. Calling the result waits for that which the object has, ends that and
+// returns them.
 func versionsOf(ctx context.Context, infra *extensionsv1alpha1.Infrastructure) func() []*extensionsv1alpha1.Infrastructure {
 	c, err := client.NewWithWatch(seed.Cluster.Config, client.Options{Scheme: landscape.Scheme})
 	Expect(err).NotTo(HaveOccurred())
@@ -149,16 +158,25 @@ func versionsOf(ctx context.Context, infra *extensionsv1alpha1.Infrastructure) f
 	Expect(err).NotTo(HaveOccurred())
 	var (
 		group    sync.WaitGroup
+		mutex    sync.Mutex
 		versions []*extensionsv1alpha1.Infrastructure
 	)
 	group.Go(func() {
 		for event := range watch.ResultChan() {
 			if version, ok := event.Object.(*extensionsv1alpha1.Infrastructure); ok && version.Name == infra.Name {
+				mutex.Lock()
 				versions = append(versions, version)
+				mutex.Unlock()
 			}
 		}
 	})
+	collected := func() []*extensionsv1alpha1.Infrastructure {
+		mutex.Lock()
+		defer mutex.Unlock()
+		return slices.Clone(versions)
+	}
 	return func() []*extensionsv1alpha1.Infrastructure {
+		Eventually(collected).WithContext(ctx).Within(10 * time.Second).Should(ContainElement(HaveField("ResourceVersion", infra.ResourceVersion)))
 		watch.Stop()
 		group.Wait()
 		return versions

@@ -49,6 +49,7 @@ func expectToldExhausted(ctx context.Context) {
 func fillingSpecs() {
 	It("should take hosts first, and servers in the cloud when no host is free", func(ctx SpecContext) {
 		s := newScaler()
+		s.Period = 3 * time.Second // a machine that waits for a host is seen before it is taken back
 		s.SetPods(scaler.Pods{Count: largeHosts + 2, NodeSelector: map[string]string{shoot.PoolLabel: "burst"}})
 		scaling, end := context.WithCancel(ctx)
 		var group sync.WaitGroup

@@ -7,6 +7,7 @@ package threeplatforms_test
 import (
 	"context"
 	"maps"
+	"sync"
 	"time"
 
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
@@ -38,6 +39,10 @@ func moveSpecs() {
 		w := worker(ctx)
 		infrastructure := &extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: w.Name, Namespace: local.Name}}
 		state := machineState(ctx)
+		machines, err := local.Machines(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		deployments := &machinev1alpha1.MachineDeploymentList{}
+		Expect(local.Seed.Client.List(ctx, deployments, client.InNamespace(local.Name))).To(Succeed())
 		for _, object := range []extensionsv1alpha1.Object{w, infrastructure} {
 			operate(ctx, object, v1beta1constants.GardenerOperationMigrate)
 		}
@@ -53,9 +58,21 @@ func moveSpecs() {
 		restore(ctx, restored, infrastructureState)
 		moved := &extensionsv1alpha1.Worker{ObjectMeta: metav1.ObjectMeta{Name: w.Name, Namespace: local.Name}, Spec: w.Spec}
 		moved.Spec.InfrastructureProviderStatus = restored.Status.ProviderStatus
+		var group sync.WaitGroup
+		group.Go(func() {
+			defer GinkgoRecover()
+			restore(ctx, moved, &runtime.RawExtension{Raw: state})
+		})
+		// Gardener starts machine-controller-manager when all machines are restored, too: it would make those that it does not see yet.
+		Eventually(func(g Gomega) {
+			found := &machinev1alpha1.MachineDeploymentList{}
+			g.Expect(local.Seed.Client.List(ctx, found, client.InNamespace(local.Name))).To(Succeed())
+			g.Expect(found.Items).To(HaveLen(len(deployments.Items)))
+			g.Expect(local.Machines(ctx)).To(HaveLen(len(machines)))
+		}).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(100 * time.Millisecond).Should(Succeed())
 		Expect(local.Seed.MCM.Start()).To(Succeed())
 		Expect(local.Seed.Driver.Start()).To(Succeed())
-		restore(ctx, moved, &runtime.RawExtension{Raw: state})
+		group.Wait()
 
 		expectRunning(ctx, mixed(), "", len(before), inTime)
 		Expect(identities(ctx, mixed(), "")).To(Equal(before))

@@ -47,15 +47,22 @@ func (s *Shoot) ChangeWorker(ctx context.Context, change func(*extensionsv1alpha
 // Reconciled waits until the object was reconciled successfully since a time. Errors that it shows meanwhile are in the error
 // if ctx ends first.
 func (s *Shoot) Reconciled(ctx context.Context, object extensionsv1alpha1.Object, since time.Time) error {
+	// The annotation is gone a moment before the operation begins. An operation that ended in the second of since may be the one before.
+	seen := ""
 	return s.wait(ctx, func(ctx context.Context) (bool, string, error) {
 		if err := s.Seed.Client.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 			return false, "", err
 		}
+		before := seen
+		seen = object.GetResourceVersion()
 		status := object.GetExtensionStatus()
 		last := status.GetLastOperation()
 		_, asked := object.GetAnnotations()[v1beta1constants.GardenerOperation]
 		if asked || last == nil || last.LastUpdateTime.Time.Before(since.Truncate(time.Second)) {
 			return false, "not begun", nil
+		}
+		if last.LastUpdateTime.Time.Equal(since.Truncate(time.Second)) && seen != before {
+			return false, "perhaps not begun", nil
 		}
 		message := last.Description
 		if failure := status.GetLastError(); failure != nil {
