@@ -90,7 +90,7 @@ func (c *claim) attached(ctx context.Context) []string {
 	return nodes
 }
 
-// attachments are the nodes that the volume is, is about to be or was attached to.
+// attachments are those of the volume to nodes, also those that are not made yet or not undone.
 func (c *claim) attachments(ctx context.Context) []storagev1.VolumeAttachment {
 	GinkgoHelper()
 	list := &storagev1.VolumeAttachmentList{}
