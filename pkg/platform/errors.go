@@ -52,12 +52,13 @@ type Error struct {
 	Err error
 }
 
-// Error returns the message of the cause behind the name of the site.
+// Error returns the message of the cause behind the name of the site. It is cut if there is no room for it in a status or an event.
 func (e *Error) Error() string {
-	if e.Site == "" {
-		return e.Err.Error()
+	message := e.Err.Error()
+	if e.Site != "" {
+		message = fmt.Sprintf("site %q: %s", e.Site, message)
 	}
-	return fmt.Sprintf("site %q: %v", e.Site, e.Err)
+	return cut(message, maxMessage)
 }
 
 // Unwrap returns the cause.

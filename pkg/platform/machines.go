@@ -23,7 +23,8 @@ type Machines interface {
 	// error. A machine of which nothing is known yet is none.
 	Initialize(ctx context.Context, m MachineRequest) error
 	// Get returns the machine with the request's provider ID or, if that is empty, name. A machine that is still starting
-	// is no error. The error's class is ClassNotFound only if the site said that there is no such machine.
+	// is no error. The error's class is ClassNotFound only if the site said that there is no such machine. A machine that exists, but
+	// will never run, is returned with the error that says why.
 	Get(ctx context.Context, m MachineRequest) (Machine, error)
 	// Delete deletes the machine and what was made for it, and succeeds when it is gone. It is a transient error that says how
 	// far it is if that takes long. A machine that does not exist is no error.

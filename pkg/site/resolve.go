@@ -53,6 +53,9 @@ func Resolve(input Input) ([]Site, error) {
 			Credentials:  CredentialsOf(name, input.Secret),
 			Network:      network,
 		}
+		if site.Removed() && !samePlace(site.Profile, site.State) {
+			site.Profile = nil // Another site has the name since.
+		}
 		if site.Platform, err = platformOf(&site); err != nil {
 			errs = append(errs, err)
 			return
@@ -146,6 +149,25 @@ func platformOf(site *Site) (v1alpha1.Platform, error) {
 		return "", fmt.Errorf("site %q: infrastructureConfig.sites: the CloudProfile does not know the site", site.Name)
 	default:
 		return "", fmt.Errorf("site %q: cloudProfileConfig.sites: it needs the block of exactly one platform", site.Name)
+	}
+}
+
+// samePlace reports whether a site of the CloudProfile may be the one that the state tells of. Its address may be another one.
+func samePlace(profile *v1alpha1.CloudProfileSite, state *v1alpha1.SiteState) bool {
+	if profile == nil || state == nil {
+		return true
+	}
+	now, _ := profile.Platform()
+	if before, ok := state.Platform(); ok && now != before {
+		return false
+	}
+	switch {
+	case profile.OpenStack != nil && state.OpenStack != nil:
+		return profile.OpenStack.Region == state.OpenStack.Connection.Region
+	case profile.Metal != nil && state.Metal != nil:
+		return profile.Metal.Inventory == state.Metal.Connection.Inventory && profile.Metal.Namespace == state.Metal.Connection.Namespace
+	default:
+		return true
 	}
 }
 

@@ -123,6 +123,35 @@ var _ = Describe("Resolve", func() {
 			Expect(sites[2].Platform).To(Equal(v1alpha1.PlatformOpenStack))
 		})
 
+		DescribeTable("is reached as the state says if the name of a removed site was given to another, and as the CloudProfile says otherwise",
+			func(change func(*v1alpha1.SiteState), isSame bool) {
+				state := &v1alpha1.SiteState{Name: "old", OpenStack: &v1alpha1.OpenStackState{Connection: v1alpha1.OpenStackConnection{AuthURL: "https://former", Region: "one"}}}
+				profile := v1alpha1.CloudProfileSite{Name: "old", OpenStack: &v1alpha1.OpenStackProfile{AuthURL: "https://new", Region: "one"}}
+				change(state)
+				if state.Metal != nil {
+					profile.OpenStack, profile.Metal = nil, &v1alpha1.MetalProfile{Inventory: v1alpha1.MetalInventoryMetal3, Server: "https://new", Namespace: "hosts"}
+				}
+				input.Profile.Sites = append(input.Profile.Sites, profile)
+				input.State = &v1alpha1.InfrastructureState{Sites: []v1alpha1.SiteState{*state}}
+				sites, err := Resolve(input)
+				Expect(err).NotTo(HaveOccurred())
+				Expect(sites[2].Removed()).To(BeTrue())
+				Expect(sites[2].Profile != nil).To(Equal(isSame))
+			},
+			Entry("another address", func(*v1alpha1.SiteState) {}, true),
+			Entry("another region", func(s *v1alpha1.SiteState) { s.OpenStack.Connection.Region = "two" }, false),
+			Entry("another platform", func(s *v1alpha1.SiteState) { s.OpenStack, s.VSphere = nil, &v1alpha1.VSphereState{} }, false),
+			Entry("the same inventory", func(s *v1alpha1.SiteState) {
+				s.OpenStack, s.Metal = nil, &v1alpha1.MetalState{Connection: v1alpha1.MetalConnection{Inventory: v1alpha1.MetalInventoryMetal3, Namespace: "hosts"}}
+			}, true),
+			Entry("another namespace", func(s *v1alpha1.SiteState) {
+				s.OpenStack, s.Metal = nil, &v1alpha1.MetalState{Connection: v1alpha1.MetalConnection{Inventory: v1alpha1.MetalInventoryMetal3, Namespace: "other"}}
+			}, false),
+			Entry("another inventory", func(s *v1alpha1.SiteState) {
+				s.OpenStack, s.Metal = nil, &v1alpha1.MetalState{Connection: v1alpha1.MetalConnection{Inventory: v1alpha1.MetalInventoryIronCore, Namespace: "hosts"}}
+			}, false),
+		)
+
 		It("is that of the CloudProfile if the state of a removed site says none", func() {
 			input.State = &v1alpha1.InfrastructureState{Sites: []v1alpha1.SiteState{{Name: "racks"}}}
 			sites, err := Resolve(input)

@@ -7,7 +7,14 @@
 package site
 
 import (
+	"encoding/json"
+	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
@@ -64,3 +71,27 @@ type Network struct {
 
 // Credentials are the entries of a shoot's Secret for one site, without the site's prefix.
 type Credentials map[string]string
+
+// Check returns an error that names a key whose value is no text. A Secret may change after its admission, so this is asked whenever
+// credentials are used.
+func (c Credentials) Check() error {
+	for _, key := range slices.Sorted(maps.Keys(c)) {
+		value := c[key]
+		if key == "clientCertificate" || key == "clientKey" || key == "caCert" {
+			value = strings.Join(strings.Fields(value), "")
+		}
+		if !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl) {
+			return fmt.Errorf("credentials: key %q must be text in UTF-8 without line breaks and other control characters", key)
+		}
+	}
+	return nil
+}
+
+// MarshalJSON encodes credentials so that different ones are never equal: as strings, all that is no UTF-8 would be.
+func (c Credentials) MarshalJSON() ([]byte, error) {
+	values := make(map[string][]byte, len(c))
+	for key, value := range c {
+		values[key] = []byte(value)
+	}
+	return json.Marshal(values)
+}

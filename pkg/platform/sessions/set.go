@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/singleflight"
 	"k8s.io/klog/v2"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -38,7 +37,7 @@ type Options[C, S any] struct {
 // Set is a set of sessions. It is safe for concurrent use.
 type Set[C, S any] struct {
 	options Options[C, S]
-	opening singleflight.Group
+	opening platform.Shared[S]
 
 	mutex    sync.Mutex
 	sessions map[string]*entry[S]
@@ -59,6 +58,9 @@ func New[C, S any](options Options[C, S]) *Set[C, S] {
 // share the result. A failure is not remembered.
 func (s *Set[C, S]) Get(ctx context.Context, siteName string, connection C, credentials site.Credentials) (S, error) {
 	var none S
+	if err := credentials.Check(); err != nil {
+		return none, platform.InSite(siteName, &platform.Error{Class: platform.ClassConfiguration, Err: err})
+	}
 	key, err := keyOf(siteName, connection, credentials)
 	if err != nil {
 		return none, platform.InSite(siteName, err)
@@ -67,27 +69,18 @@ func (s *Set[C, S]) Get(ctx context.Context, siteName string, connection C, cred
 		return session, nil
 	}
 
-	results := s.opening.DoChan(key, func() (any, error) {
+	session, err := s.opening.Do(ctx, key, func(ctx context.Context) (S, error) {
 		if session, ok := s.find(key); ok {
 			return session, nil
 		}
-		// A call that gives up does not end what others wait for; the request timeout does.
-		session, err := s.options.Open(context.WithoutCancel(ctx), key, siteName, connection, credentials)
+		session, err := s.options.Open(ctx, key, siteName, connection, credentials)
 		if err != nil {
-			return nil, err
+			return none, err
 		}
 		s.add(key, siteName, session)
 		return session, nil
 	})
-	select {
-	case result := <-results:
-		if result.Err != nil {
-			return none, platform.InSite(siteName, result.Err)
-		}
-		return result.Val.(S), nil
-	case <-ctx.Done():
-		return none, platform.InSite(siteName, platform.NewError(platform.ClassTransient, "session is not open yet: %w", ctx.Err()))
-	}
+	return session, platform.InSite(siteName, err)
 }
 
 // Has reports whether there is a session with the key.
@@ -140,14 +133,20 @@ func (s *Set[C, S]) keep(ctx context.Context, key, siteName string, session S) {
 			return
 		case <-ticker.C:
 		}
-		if s.drop(key) {
-			s.options.Close(session)
+		dropped, err := platform.Safely(func() (bool, error) {
+			if s.drop(key) {
+				s.options.Close(session)
+				return true, nil
+			}
+			if s.options.KeepAlive == nil {
+				return false, nil
+			}
+			return false, s.options.KeepAlive(ctx, session)
+		})
+		if dropped {
 			return
 		}
-		if s.options.KeepAlive == nil {
-			continue
-		}
-		if err := s.options.KeepAlive(ctx, session); err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil {
 			klog.ErrorS(err, "Session could not be kept alive, its next use opens it again", "site", siteName)
 		}
 	}

@@ -6,6 +6,7 @@ package sessions_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -85,6 +86,20 @@ var _ = Describe("Set", func() {
 		Expect(opened.Load()).To(BeEquivalentTo(4))
 	})
 
+	It("should tell credentials apart that are no text, and open nothing with them", func(ctx SpecContext) {
+		set := newSet()
+		for _, value := range []string{"pass\xff", "pass\xfe", "a\nb", "a\x00"} {
+			_, err := set.Get(ctx, "a", "server", site.Credentials{"password": value})
+			Expect(err).To(MatchError(`site "a": credentials: key "password" must be text in UTF-8 without line breaks and other control characters`))
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
+		}
+		Expect(opened.Load()).To(BeZero())
+		Expect(set.Get(ctx, "a", "server", site.Credentials{"clientKey": "-----BEGIN\nx\n-----END\n"})).NotTo(BeNil())
+		encoded, err := json.Marshal(site.Credentials{"password": "pass\xff"})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(json.Marshal(site.Credentials{"password": "pass\xfe"})).NotTo(MatchJSON(encoded))
+	})
+
 	It("should not remember a failure, and name the site in it", func(ctx SpecContext) {
 		set := newSet()
 		fail.Store(new(error(platform.NewError(platform.ClassForbidden, "no"))))
@@ -93,6 +108,26 @@ var _ = Describe("Set", func() {
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassForbidden))
 		fail.Store(nil)
 		Expect(set.Get(ctx, "a", "server", credentials)).NotTo(BeNil())
+	})
+
+	It("should outlive what panics at an answer of the site", func(ctx SpecContext) {
+		open := options.Open
+		options.Check = 10 * time.Millisecond
+		options.KeepAlive = func(context.Context, *session) error {
+			kept.Add(1)
+			panic("no answer")
+		}
+		options.Open = func(context.Context, string, string, string, site.Credentials) (*session, error) {
+			var none *session
+			return &session{none.Number}, nil
+		}
+		set := newSet()
+		_, err := set.Get(ctx, "a", "server", credentials)
+		Expect(err).To(MatchError(`site "a": internal error, see the log`))
+		options.Open = open
+		set = newSet()
+		Expect(set.Get(ctx, "a", "server", credentials)).NotTo(BeNil())
+		Eventually(kept.Load).Should(BeNumerically(">", 2))
 	})
 
 	It("should not open it again when a caller gives up", func(ctx SpecContext) {

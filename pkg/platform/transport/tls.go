@@ -29,6 +29,40 @@ func IsUntrusted(err error) bool {
 	return errors.As(err, &authority) || errors.As(err, &hostname) || errors.As(err, &invalid) || errors.Is(err, errThumbprint)
 }
 
+// explained says in our own words what is wrong, because the server's are in those of libraries.
+type explained struct {
+	err  error
+	text string
+}
+
+func (e *explained) Error() string { return e.text }
+
+func (e *explained) Unwrap() error { return e.err }
+
+func (t *Transport) explain(err error) error {
+	var (
+		authority x509.UnknownAuthorityError
+		hostname  x509.HostnameError
+		invalid   x509.CertificateInvalidError
+	)
+	switch {
+	case t.options.Untrusted:
+		// What is told of a server that anybody may name would show what is behind an address.
+		return &explained{err, "there is no answer that can be used"}
+	case errors.As(err, &hostname):
+		return &explained{err, "the server's certificate is not for " + hostname.Host}
+	case errors.As(err, &authority):
+		return &explained{err, "the server's certificate is signed by an unknown authority"}
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return &explained{err, "the server's certificate has expired or is not yet valid"}
+	case errors.As(err, &invalid):
+		return &explained{err, "the server's certificate is not valid"}
+	case strings.Contains(err.Error(), "connection broken"), strings.Contains(err.Error(), "malformed"):
+		return &explained{err, "the answer is not HTTP"}
+	}
+	return err
+}
+
 func tlsConfig(config *v1alpha1.TLS) (*tls.Config, error) {
 	result := &tls.Config{MinVersion: tls.VersionTLS12}
 	switch {

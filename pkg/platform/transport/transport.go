@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/net/http/httpproxy"
@@ -39,6 +40,10 @@ const (
 type Options struct {
 	// Site is the name of the site.
 	Site string
+	// Server is the configured address. Requests go to its host alone, and to those that Allow adds.
+	Server *url.URL
+	// Untrusted says that somebody else than the operator named the server. Nothing is told of what it answers.
+	Untrusted bool
 	// TLS says how the site is trusted; nil for the certificate authorities of the system.
 	TLS *v1alpha1.TLS
 	// Proxy is the HTTP proxy, nil if there is none.
@@ -53,6 +58,8 @@ type Options struct {
 	HTTP2 bool
 	// Unlimited is for requests whose answers do not end, such as watches: each may need a connection for itself.
 	Unlimited bool
+	// Guard opens the connections to a host that a tenant named; nil for hosts that the operator named. There is no proxy then.
+	Guard *Guard
 	// Describe returns the service and the method that a request counts for.
 	Describe func(*http.Request) (service, method string)
 }
@@ -62,6 +69,9 @@ type Transport struct {
 	options Options
 	next    *http.Transport
 	limiter *rate.Limiter
+
+	mutex   sync.RWMutex
+	origins map[string]bool
 }
 
 // New returns a transport. The error's class is ClassConfiguration.
@@ -75,26 +85,94 @@ func New(options Options) (*Transport, error) {
 		options: options,
 		next: &http.Transport{
 			Proxy:                 proxy(options.Proxy),
-			DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+			DialContext:           (&net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}).DialContext,
 			TLSClientConfig:       tlsConfig,
 			TLSHandshakeTimeout:   10 * time.Second,
 			MaxConnsPerHost:       MaxConnectionsPerHost,
 			MaxIdleConnsPerHost:   options.MaxIdleConnectionsPerHost,
 			IdleConnTimeout:       90 * time.Second,
 			ResponseHeaderTimeout: options.RequestTimeout,
-			ForceAttemptHTTP2:     options.HTTP2,
-			HTTP2:                 &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
+
+			MaxResponseHeaderBytes: maxHeader,
+
+			ForceAttemptHTTP2: options.HTTP2,
+			HTTP2:             &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
 		},
 		limiter: rate.NewLimiter(requestsPerSecond, requestBurst),
+		origins: map[string]bool{origin(options.Server): true},
 	}
 	if options.Unlimited {
 		t.next.MaxConnsPerHost = 0
 	}
+	if options.Guard != nil {
+		t.next.Proxy, t.next.DialContext = nil, options.Guard.DialContext
+	}
 	return t, nil
+}
+
+// NewClient returns the client of requests that a Transport sends in the end. An answer takes no longer than the timeout.
+func NewClient(roundTripper http.RoundTripper, timeout time.Duration) *http.Client {
+	return &http.Client{
+		Transport:     roundTripper,
+		Timeout:       timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// Allow lets requests go to a further address that the site names.
+func (t *Transport) Allow(address *url.URL) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.origins[origin(address)] = true
+}
+
+// check refuses addresses that are not the site's: a token must not get to anybody to whom an answer leads, and to nobody without
+// encryption if the configured address has it.
+func (t *Transport) check(address *url.URL) error {
+	t.mutex.RLock()
+	defer t.mutex.RUnlock()
+	switch {
+	case t.options.Server.Scheme == "https" && address.Scheme != "https":
+		return platform.NewError(platform.ClassConfiguration, "%s names the address %q, but only https is used, as for the configured address",
+			t.options.Server.Host, t.shown(origin(address)))
+	case !t.origins[origin(address)]:
+		return platform.NewError(platform.ClassConfiguration, "%s names the address %q, which is none of the site", t.options.Server.Host, t.shown(origin(address)))
+	}
+	return nil
+}
+
+// shown is what is told of what the server says.
+func (t *Transport) shown(text string) string {
+	if t.options.Untrusted {
+		return "-"
+	}
+	return platform.Printable(text)
+}
+
+func origin(address *url.URL) string {
+	port := address.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[address.Scheme]
+	}
+	return strings.ToLower(address.Scheme + "://" + net.JoinHostPort(address.Hostname(), port))
 }
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	if err := t.check(request.URL); err != nil {
+		return nil, err
+	}
+	if guard := t.options.Guard; guard != nil {
+		var err error
+		if request, err = guard.admit(request); err != nil {
+			return nil, err
+		}
+	}
+	if l, ok := request.Context().Value(listKey{}).(*list); ok {
+		if err := l.page(); err != nil {
+			return nil, err
+		}
+	}
 	if err := t.limiter.Wait(request.Context()); err != nil {
 		return nil, err
 	}
@@ -102,11 +180,42 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := t.next.RoundTrip(request)
 	code := "error"
 	if err == nil {
-		code = strconv.Itoa(response.StatusCode)
+		platform.Answered(t.options.Site)
+		code = codeOf(response.StatusCode)
 	}
 	service, method := t.options.Describe(request)
 	platform.RequestDuration.WithLabelValues(t.options.Site, service, method, code).Observe(time.Since(start).Seconds())
-	return response, err
+	if err != nil {
+		return nil, t.explain(err)
+	}
+	response.Status = strings.TrimSpace(strconv.Itoa(response.StatusCode) + " " + http.StatusText(response.StatusCode))
+	if redirects(response.StatusCode) {
+		response.Body.Close()
+		return nil, platform.NewError(platform.ClassTransient, "%s redirects to another address (%d), which is not followed",
+			request.URL.Host, response.StatusCode)
+	}
+	if t.options.Untrusted && response.StatusCode >= http.StatusBadRequest {
+		response.Body.Close()
+		response.Body = http.NoBody
+	}
+	limit(request, response, t.options.Unlimited)
+	return response, nil
+}
+
+// codeOf is the label for a code of HTTP. A site may answer codes that are none.
+func codeOf(code int) string {
+	if http.StatusText(code) == "" {
+		return "other"
+	}
+	return strconv.Itoa(code)
+}
+
+func redirects(code int) bool {
+	switch code {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
 }
 
 // CloseIdleConnections lets http.Client close the idle connections.

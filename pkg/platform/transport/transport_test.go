@@ -31,11 +31,17 @@ var _ = Describe("Transport", func() {
 		DeferCleanup(server.Close)
 		return server
 	}
-	get := func(o Options, url string) error {
+	parse := func(address string) *url.URL {
+		parsed, err := url.Parse(address)
+		Expect(err).NotTo(HaveOccurred())
+		return parsed
+	}
+	get := func(o Options, address string) error {
+		o.Server = parse(address)
 		t, err := New(o)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(t.CloseIdleConnections)
-		response, err := (&http.Client{Transport: t}).Get(url)
+		response, err := NewClient(t, 0).Get(address)
 		if err == nil {
 			Expect(response.Body.Close()).To(Succeed())
 		}
@@ -50,6 +56,18 @@ var _ = Describe("Transport", func() {
 		Expect(platform.RequestDuration.DeleteLabelValues("transport", "service", "Method", "418")).To(BeTrue())
 	})
 
+	It("should tell when a site answered, whatever that was", func() {
+		server := serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
+		o := options()
+		o.Site, o.TLS = "answering", &v1alpha1.TLS{Thumbprint: "AA:BB"}
+		Expect(get(o, server.URL)).NotTo(Succeed())
+		Expect(platform.LastAnswer("answering")).To(BeZero())
+		o.TLS = &v1alpha1.TLS{InsecureSkipVerify: true}
+		before := time.Now()
+		Expect(get(o, server.URL)).To(Succeed())
+		Expect(platform.LastAnswer("answering")).To(BeTemporally(">=", before))
+	})
+
 	It("should not trust a server that the configuration does not", func() {
 		server := serve(func(http.ResponseWriter, *http.Request) {})
 		o := options()
@@ -60,6 +78,7 @@ var _ = Describe("Transport", func() {
 
 	It("should refuse a bundle without certificates", func() {
 		o := options()
+		o.Server = parse("https://site.example")
 		o.TLS = &v1alpha1.TLS{CACert: "nothing"}
 		_, err := New(o)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
@@ -121,7 +140,7 @@ var _ = Describe("Transport", func() {
 		DeferCleanup(server.Close)
 		o := options()
 		o.TLS = &v1alpha1.TLS{InsecureSkipVerify: true}
-		o.MaxIdleConnectionsPerHost = kept
+		o.Server, o.MaxIdleConnectionsPerHost = parse(server.URL), kept
 		t, err := New(o)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(t.CloseIdleConnections)
@@ -154,7 +173,7 @@ var _ = Describe("Transport", func() {
 		DeferCleanup(server.Close)
 		o := options()
 		o.TLS = &v1alpha1.TLS{InsecureSkipVerify: true}
-		o.HTTP2 = true
+		o.Server, o.HTTP2 = parse(server.URL), true
 		shared, err := New(o)
 		Expect(err).NotTo(HaveOccurred())
 		o.HTTP2, o.Unlimited = false, true
