@@ -10,6 +10,7 @@ import (
 	"fmt"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	securityv1alpha1 "github.com/gardener/gardener/pkg/apis/security/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,6 +23,17 @@ const (
 	kindSecret         = "Secret"
 	kindInternalSecret = "InternalSecret"
 )
+
+// Bound is what a binding refers to.
+type Bound struct {
+	Data map[string][]byte
+	// Labelled is whether somebody said that it has credentials of our type: Gardener, when it knew the binding, or who wrote it.
+	Labelled bool
+}
+
+func bound(data map[string][]byte, labels map[string]string) Bound {
+	return Bound{Data: data, Labelled: labels[v1beta1constants.LabelShootProviderPrefix+v1alpha1.ProviderType] == "true"}
+}
 
 // ErrNoBinding is the error of a Shoot that names no binding.
 var ErrNoBinding = errors.New("the Shoot has neither credentialsBindingName nor secretBindingName")
@@ -38,14 +50,16 @@ func OfShoot(ctx context.Context, cache, api client.Reader, shoot *gardencorev1b
 		if err := getBinding(ctx, cache, api, key, binding); err != nil {
 			return nil, fmt.Errorf("reading CredentialsBinding %s: %w", key, err)
 		}
-		return OfCredentialsBinding(ctx, api, binding)
+		found, err := OfCredentialsBinding(ctx, api, binding)
+		return found.Data, err
 	case shoot.Spec.SecretBindingName != nil && *shoot.Spec.SecretBindingName != "":
 		binding := &gardencorev1beta1.SecretBinding{}
 		key := client.ObjectKey{Namespace: shoot.Namespace, Name: *shoot.Spec.SecretBindingName}
 		if err := getBinding(ctx, cache, api, key, binding); err != nil {
 			return nil, fmt.Errorf("reading SecretBinding %s: %w", key, err)
 		}
-		return OfSecretBinding(ctx, api, binding)
+		found, err := OfSecretBinding(ctx, api, binding)
+		return found.Data, err
 	}
 	return nil, ErrNoBinding
 }
@@ -59,7 +73,7 @@ func getBinding(ctx context.Context, cache, api client.Reader, key client.Object
 }
 
 // OfCredentialsBinding is OfShoot for the binding of a Shoot.
-func OfCredentialsBinding(ctx context.Context, reader client.Reader, binding *securityv1alpha1.CredentialsBinding) (map[string][]byte, error) {
+func OfCredentialsBinding(ctx context.Context, reader client.Reader, binding *securityv1alpha1.CredentialsBinding) (Bound, error) {
 	ref := binding.CredentialsRef
 	key := client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}
 	switch kind := ref.GroupVersionKind(); kind {
@@ -68,24 +82,24 @@ func OfCredentialsBinding(ctx context.Context, reader client.Reader, binding *se
 	case gardencorev1beta1.SchemeGroupVersion.WithKind(kindInternalSecret):
 		secret := &gardencorev1beta1.InternalSecret{}
 		if err := reader.Get(ctx, key, secret); err != nil {
-			return nil, fmt.Errorf("reading InternalSecret %s: %w", key, err)
+			return Bound{}, fmt.Errorf("reading InternalSecret %s: %w", key, err)
 		}
-		return secret.Data, nil
+		return bound(secret.Data, secret.Labels), nil
 	default:
-		return nil, fmt.Errorf("CredentialsBinding %s refers to a %s: the credentials of type %s are a %s or an %s",
+		return Bound{}, fmt.Errorf("CredentialsBinding %s refers to a %s: the credentials of type %s are a %s or an %s",
 			client.ObjectKeyFromObject(binding), kind.Kind, v1alpha1.ProviderType, kindSecret, kindInternalSecret)
 	}
 }
 
 // OfSecretBinding is OfShoot for the binding of a Shoot.
-func OfSecretBinding(ctx context.Context, reader client.Reader, binding *gardencorev1beta1.SecretBinding) (map[string][]byte, error) {
+func OfSecretBinding(ctx context.Context, reader client.Reader, binding *gardencorev1beta1.SecretBinding) (Bound, error) {
 	return secretData(ctx, reader, client.ObjectKey{Namespace: binding.SecretRef.Namespace, Name: binding.SecretRef.Name})
 }
 
-func secretData(ctx context.Context, reader client.Reader, key client.ObjectKey) (map[string][]byte, error) {
+func secretData(ctx context.Context, reader client.Reader, key client.ObjectKey) (Bound, error) {
 	secret := &corev1.Secret{}
 	if err := reader.Get(ctx, key, secret); err != nil {
-		return nil, fmt.Errorf("reading Secret %s: %w", key, err)
+		return Bound{}, fmt.Errorf("reading Secret %s: %w", key, err)
 	}
-	return secret.Data, nil
+	return bound(secret.Data, secret.Labels), nil
 }

@@ -5,12 +5,15 @@
 package validator_test
 
 import (
+	"strings"
+
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	securityv1alpha1 "github.com/gardener/gardener/pkg/apis/security/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	. "github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/validator"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -19,9 +22,10 @@ import (
 var _ = Describe("Bindings", func() {
 	var (
 		good = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "good"}, Data: map[string][]byte{"cloud.username": []byte("u")}}
-		bad  = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "bad"}, Data: map[string][]byte{"kubeconfig": []byte("hush")}}
+		ours = map[string]string{"provider.shoot.gardener.cloud/hybrid": "true"}
+		bad  = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "bad", Labels: ours}, Data: map[string][]byte{"kubeconfig": []byte("hush")}}
 		// internal has the name of another Secret.
-		internal = &gardencorev1beta1.InternalSecret{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "good"}, Data: bad.Data}
+		internal = &gardencorev1beta1.InternalSecret{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "good", Labels: ours}, Data: bad.Data}
 		mgr      = newManager(good, bad, internal)
 	)
 
@@ -53,7 +57,6 @@ var _ = Describe("Bindings", func() {
 			Expect(validator.Validate(ctx, binding, binding)).To(Succeed(), "an update changes nothing of it")
 		},
 		Entry("a Secret", credentialsBinding(v1alpha1.ProviderType, "v1", "Secret", "good"), ""),
-		Entry("no Secret yet", credentialsBinding(v1alpha1.ProviderType, "v1", "Secret", "none"), ""),
 		Entry("another provider", credentialsBinding("local", "v1", "Secret", "bad"), ""),
 		Entry("a Secret with a kubeconfig", credentialsBinding(v1alpha1.ProviderType, "v1", "Secret", "bad"), "credentialsRef.data[kubeconfig]: Invalid value"),
 		Entry("an InternalSecret with a kubeconfig", credentialsBinding(v1alpha1.ProviderType, "core.gardener.cloud/v1beta1", "InternalSecret", "good"), "credentialsRef.data[kubeconfig]: Invalid value"),
@@ -74,12 +77,34 @@ var _ = Describe("Bindings", func() {
 			Expect(validator.Validate(ctx, binding, binding)).To(Succeed(), "an update changes nothing of it")
 		},
 		Entry("a Secret", secretBinding(v1alpha1.ProviderType, "good"), ""),
-		Entry("no Secret yet", secretBinding(v1alpha1.ProviderType, "none"), ""),
 		Entry("another provider", secretBinding("local", "bad"), ""),
 		Entry("no provider", &gardencorev1beta1.SecretBinding{}, ""),
 		Entry("a Secret with a kubeconfig", secretBinding(v1alpha1.ProviderType, "bad"), "secretRef.data[kubeconfig]: Invalid value"),
 		Entry("two providers", secretBinding("hybrid,openstack", "good"), `provider.type: Invalid value: "hybrid,openstack": must be hybrid alone`),
 	)
+
+	It("tell nothing about a Secret that is not labelled", func(ctx SpecContext) {
+		unlabelled := func(names ...string) []client.Object {
+			var objects []client.Object
+			for _, name := range names {
+				objects = append(objects, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: name}, Data: map[string][]byte{name: []byte("hush")}})
+			}
+			return objects
+		}
+		mgr := newManager(unlabelled("kubeconfig", "password")...)
+		var said []string
+		for _, name := range []string{"kubeconfig", "password", "none"} {
+			for _, err := range []error{
+				NewCredentialsBindingValidator(mgr).Validate(ctx, credentialsBinding(v1alpha1.ProviderType, "v1", "Secret", name), nil),
+				NewSecretBindingValidator(mgr).Validate(ctx, secretBinding(v1alpha1.ProviderType, name), nil),
+			} {
+				Expect(err).To(MatchError(ContainSubstring("provider.shoot.gardener.cloud/hybrid=true")))
+				_, message, _ := strings.Cut(err.Error(), "Ref: ")
+				said = append(said, message)
+			}
+		}
+		Expect(said).To(HaveEach(said[0]))
+	})
 
 	It("are nothing else", func(ctx SpecContext) {
 		Expect(NewCredentialsBindingValidator(mgr).Validate(ctx, good, nil)).To(MatchError(ContainSubstring("*v1.Secret")))

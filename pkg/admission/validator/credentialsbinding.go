@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	extensionswebhook "github.com/gardener/gardener/extensions/pkg/webhook"
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	securityv1alpha1 "github.com/gardener/gardener/pkg/apis/security/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -39,17 +40,20 @@ func (v *credentialsBindingValidator) Validate(ctx context.Context, newObj, oldO
 	if oldObj != nil || binding.DeletionTimestamp != nil || binding.Provider.Type != v1alpha1.ProviderType {
 		return nil
 	}
-	data, err := credentials.OfCredentialsBinding(ctx, v.secrets, binding)
-	return validateBound(data, err, field.NewPath("credentialsRef")).ToAggregate()
+	bound, err := credentials.OfCredentialsBinding(ctx, v.secrets, binding)
+	return validateBound(bound, err, field.NewPath("credentialsRef")).ToAggregate()
 }
 
-// validateBound validates the data of the Secret that a binding refers to. A Secret that does not exist is Gardener's to tell.
-func validateBound(data map[string][]byte, err error, fldPath *field.Path) field.ErrorList {
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil
-	case err != nil:
+// validateBound validates the data of the Secret that a binding refers to. Anybody who reaches the endpoint can ask about any Secret of
+// the garden: of one that nobody said is ours the answer is the same whatever it has, and whether or not it exists.
+func validateBound(bound credentials.Bound, err error, fldPath *field.Path) field.ErrorList {
+	if err != nil && !apierrors.IsNotFound(err) {
 		return field.ErrorList{field.Forbidden(fldPath, err.Error())}
 	}
-	return validation.ValidateSecret(data, fldPath.Child("data"))
+	errs := validation.ValidateSecret(bound.Data, fldPath.Child("data"))
+	if bound.Labelled || err == nil && len(errs) == 0 {
+		return errs
+	}
+	return field.ErrorList{field.Forbidden(fldPath, fmt.Sprintf("it has no valid credentials of type %s; with the label %s%s=true the Secret itself is checked, and refused with the keys that are wrong",
+		v1alpha1.ProviderType, v1beta1constants.LabelShootProviderPrefix, v1alpha1.ProviderType))}
 }

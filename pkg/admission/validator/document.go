@@ -60,7 +60,8 @@ func (d *document) infrastructureErrors(p *profile.Profile) field.ErrorList {
 	if err := d.infrastructureError; err != nil {
 		return field.ErrorList{field.Invalid(infrastructurePath, "(hidden)", err.Error())}
 	}
-	return validation.ValidateInfrastructureConfig(d.infrastructure, p.Config, d.shoot.Spec.Networking, d.shoot.Spec.Region, infrastructurePath)
+	allErrs := validation.ValidateInfrastructureConfig(d.infrastructure, p.Config, d.shoot.Spec.Networking, d.shoot.Spec.Region, infrastructurePath)
+	return append(allErrs, validation.ValidateAllowed(d.infrastructure, p.Config, infrastructurePath)...)
 }
 
 // controlPlaneErrors are none if the infrastructure cannot be read: which sites there are is not known then.

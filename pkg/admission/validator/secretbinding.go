@@ -44,6 +44,6 @@ func (v *secretBindingValidator) Validate(ctx context.Context, newObj, oldObj cl
 		return field.ErrorList{field.Invalid(field.NewPath("provider", "type"), binding.Provider.Type,
 			fmt.Sprintf("must be %s alone: its Secrets have no keys of other providers", v1alpha1.ProviderType))}.ToAggregate()
 	}
-	data, err := credentials.OfSecretBinding(ctx, v.secrets, binding)
-	return validateBound(data, err, field.NewPath("secretRef")).ToAggregate()
+	bound, err := credentials.OfSecretBinding(ctx, v.secrets, binding)
+	return validateBound(bound, err, field.NewPath("secretRef")).ToAggregate()
 }

@@ -82,6 +82,9 @@ type OpenStackCloudController struct {
 	// all nodes would look as if they were gone. Default: any project.
 	// +optional
 	ProjectID string `json:"projectID,omitempty"`
+	// Region is the region that the nodes are in. A connection to another one is refused. Default: that of the connection.
+	// +optional
+	Region string `json:"region,omitempty"`
 	// Zones are the zones of the site.
 	Zones []OpenStackCloudControllerZone `json:"zones"`
 	// LoadBalancer configures the load balancers. Default: the site has none.
@@ -123,6 +126,10 @@ type OpenStackLoadBalancer struct {
 	// FloatingSubnetID is the external subnet of the floating IPs. Default: Neutron chooses.
 	// +optional
 	FloatingSubnetID string `json:"floatingSubnetID,omitempty"`
+	// FloatingNetworks are the IDs of the external networks that Services may name. That of the floating IPs and those of the classes
+	// count as well. Default: all.
+	// +optional
+	FloatingNetworks []string `json:"floatingNetworks,omitzero"`
 	// Classes are the classes that Services may name. Their purposes are resolved and have no meaning here.
 	// +optional
 	Classes []OpenStackLoadBalancerClass `json:"classes,omitempty"`
@@ -157,6 +164,10 @@ type MetalCloudController struct {
 	Connection MetalConnection `json:"connection"`
 	// Zones are the zones of the site.
 	Zones []MetalCloudControllerZone `json:"zones"`
+	// NamespaceUID is the UID of the namespace of the inventory. Another one of its name is refused: the machines of nodes would look as
+	// if they did not exist.
+	// +optional
+	NamespaceUID string `json:"namespaceUID,omitempty"`
 }
 
 // MetalCloudControllerZone is a zone of a bare-metal site.

@@ -49,6 +49,13 @@ type MetalProfile struct {
 	// NodeName says what a node is named after: Machine or Host. Default: Machine.
 	// +optional
 	NodeName string `json:"nodeName,omitempty"`
+	// PoolTolerations are the taints of servers that pools of shoots may tolerate, beside those that machine types do. Default: none.
+	// Only IronCore has taints.
+	// +optional
+	PoolTolerations []corev1.Toleration `json:"poolTolerations,omitempty"`
+	// AddressPools are the pools that shoots may have addresses from. Default: any.
+	// +optional
+	AddressPools []corev1.TypedLocalObjectReference `json:"addressPools,omitempty"`
 }
 
 // MetalZone is a zone of a bare-metal site.
@@ -143,6 +150,10 @@ type MetalStatus struct {
 	// Hosts are how many hosts there are for the shoot's pools. The numbers are those of the last reconciliation.
 	// +optional
 	Hosts []MetalHosts `json:"hosts,omitempty"`
+	// NamespaceUID is the UID of the namespace of the inventory, which tells it from others of its name. Empty if the credentials may
+	// not get the namespace.
+	// +optional
+	NamespaceUID string `json:"namespaceUID,omitempty"`
 }
 
 // MetalHosts are the hosts of a zone that a machine type selects.
@@ -164,6 +175,10 @@ type MetalState struct {
 	// Cleaning says what is wiped when a host is released.
 	// +optional
 	Cleaning string `json:"cleaning,omitempty"`
+	// NamespaceUID is the UID of the namespace of the inventory, which tells it from others of its name. Empty if the credentials may
+	// not get the namespace.
+	// +optional
+	NamespaceUID string `json:"namespaceUID,omitempty"`
 }
 
 // MetalMachineSpec is everything that the driver needs to claim a host.
@@ -185,6 +200,10 @@ type MetalMachineSpec struct {
 	// Network is the machine's network configuration, nil if the host's is left to DHCP.
 	// +optional
 	Network *MetalMachineNetwork `json:"network,omitempty"`
+	// NamespaceUID is the UID of the namespace that the host is in. The driver refuses another one of its name: there, the host would
+	// look as if it did not exist.
+	// +optional
+	NamespaceUID string `json:"namespaceUID,omitempty"`
 }
 
 // MetalMachineNetwork is the network configuration of a machine on a bare-metal site.

@@ -26,6 +26,21 @@ type OpenStackProfile struct {
 	// ServerGroupPolicies are the server group policies that pools may use.
 	// +optional
 	ServerGroupPolicies []string `json:"serverGroupPolicies,omitempty"`
+	// Networks are the IDs of the networks that shoots may name for their nodes; none if the list is empty. Default: all that do not bear
+	// the mark of another shoot.
+	// +optional
+	Networks []string `json:"networks,omitzero"`
+	// SecurityGroups are the IDs and names of the security groups that shoots may name; none if the list is empty. Default: all that do
+	// not bear the mark of another shoot.
+	// +optional
+	SecurityGroups []string `json:"securityGroups,omitzero"`
+	// ProviderNetworks says whether shoots may describe a provider network. Default: true.
+	// +optional
+	ProviderNetworks *bool `json:"providerNetworks,omitempty"`
+	// FloatingNetworks are the IDs of the external networks that classes of load balancers of shoots, and Services, may name; none if the
+	// list is empty. Those of floatingPools count as well. Default: all.
+	// +optional
+	FloatingNetworks []string `json:"floatingNetworks,omitzero"`
 }
 
 // OpenStackFloatingPool is an external network that shoots may use.
@@ -192,6 +207,9 @@ type OpenStackStatus struct {
 	// ProjectID is the ID of the project that the shoot is in. Machines and cloud controllers refuse credentials of another one.
 	// +optional
 	ProjectID string `json:"projectID,omitempty"`
+	// Region is the region that the shoot is in. Machines, cloud controllers and volumes refuse a connection to another one.
+	// +optional
+	Region string `json:"region,omitempty"`
 	// NetworkID is the ID of the network of the nodes.
 	NetworkID string `json:"networkID"`
 	// NetworkMTU is what the network carries, in bytes.
@@ -220,7 +238,8 @@ type OpenStackStatus struct {
 
 // OpenStackState is the state of an OpenStack site. An ID stands here as soon as the object exists.
 type OpenStackState struct {
-	// Connection is how the site is reached, also after it left the CloudProfile.
+	// Connection is how the site is reached, also after it left the CloudProfile. Its region is that of the objects: a connection to
+	// another one is refused, as all objects would look as if they were gone.
 	Connection OpenStackConnection `json:"connection"`
 	// ProjectID is the ID of the project that the objects are in. Credentials of another one are refused: with them, all objects
 	// would look as if they were gone.
@@ -253,6 +272,9 @@ type OpenStackState struct {
 	// KeyPair is the key pair of the nodes; its ID is its name.
 	// +optional
 	KeyPair *OpenStackObject `json:"keyPair,omitempty"`
+	// FormerKeyPair is the key pair that there was before the last rotation; its ID is its name. Machine classes may still name it.
+	// +optional
+	FormerKeyPair *OpenStackObject `json:"formerKeyPair,omitempty"`
 	// ShareNetwork is the share network of the nodes' subnet.
 	// +optional
 	ShareNetwork *OpenStackObject `json:"shareNetwork,omitempty"`
@@ -275,6 +297,10 @@ type OpenStackMachineSpec struct {
 	// would look as if it were gone. Default: any project.
 	// +optional
 	ProjectID string `json:"projectID,omitempty"`
+	// Region is the region that the server is in. The driver refuses a connection to another one: there, the server would look as if it
+	// were gone. Default: that of the connection.
+	// +optional
+	Region string `json:"region,omitempty"`
 	// FlavorID is the ID of the flavor.
 	FlavorID string `json:"flavorID"`
 	// ImageID is the ID of the image.

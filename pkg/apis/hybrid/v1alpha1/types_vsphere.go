@@ -23,6 +23,28 @@ type VSphereProfile struct {
 	// ResourcePools says whether a resource pool is created for each shoot in each zone, below the zone's resource pool.
 	// +optional
 	ResourcePools *VSphereResourcePools `json:"resourcePools,omitempty"`
+	// TemplateFolder is the path below the VM folder of the datacenters that templates in NamespacedCloudProfiles begin with. Default: any.
+	// +optional
+	TemplateFolder string `json:"templateFolder,omitempty"`
+	// Allowed limits what Shoots may choose. What they have already is kept.
+	// +optional
+	Allowed *VSphereAllowed `json:"allowed,omitempty"`
+}
+
+// VSphereAllowed limits what Shoots may choose at a vSphere site. An empty list allows nothing.
+type VSphereAllowed struct {
+	// ExtraConfig are the keys of extraConfig that pools may set, in any case. Default: none.
+	// +optional
+	ExtraConfig []string `json:"extraConfig,omitzero"`
+	// Networks are the networks that Shoots may choose instead of those of the zones. Default: any.
+	// +optional
+	Networks []string `json:"networks,omitzero"`
+	// StoragePolicies are the storage policies that data volumes of pools may have beside those of volume types. Default: any.
+	// +optional
+	StoragePolicies []string `json:"storagePolicies,omitzero"`
+	// Tags are the tags, as <category>/<tag>, that pools may give to virtual machines. Default: any.
+	// +optional
+	Tags []string `json:"tags,omitzero"`
 }
 
 // VSphereResourcePools configures the resource pools of shoots.
@@ -120,10 +142,10 @@ type VSphereWorker struct {
 	// +optional
 	AntiAffinity bool `json:"antiAffinity,omitempty"`
 	// ExtraConfig are further settings of the virtual machines, beside those of the machine type; the pool's win where both have a
-	// key. Keys that begin with guestinfo. or gardener. are reserved.
+	// key. The CloudProfile says which keys are allowed.
 	// +optional
 	ExtraConfig map[string]string `json:"extraConfig,omitempty"`
-	// Tags are names of tags, as <category>/<tag>, that the virtual machines have.
+	// Tags are names of tags, as <category>/<tag>, that the virtual machines have. The category gardener-shoot is reserved.
 	// +optional
 	Tags []string `json:"tags,omitempty"`
 }
@@ -141,10 +163,17 @@ type VSphereConnection struct {
 	// RequestTimeout limits one request.
 	// +optional
 	RequestTimeout *metav1.Duration `json:"requestTimeout,omitempty"`
+	// InstanceUUID is the UUID of the vCenter that has the shoot's objects. Another one at the address is refused: in it, they would look
+	// as if they were gone. Default: any vCenter.
+	// +optional
+	InstanceUUID string `json:"instanceUUID,omitempty"`
 }
 
 // VSphereStatus is what the infrastructure of a vSphere site came to. References are managed object IDs such as group-v42.
 type VSphereStatus struct {
+	// InstanceUUID is the UUID of the vCenter.
+	// +optional
+	InstanceUUID string `json:"instanceUUID,omitempty"`
 	// OwnerTagID is the ID of the tag of the shoot's virtual machines.
 	OwnerTagID string `json:"ownerTagID"`
 	// Zones are the zones of the site.
@@ -196,6 +225,9 @@ type VSphereState struct {
 	// ResourcePools are the shoot's resource pools, one in each zone that has one.
 	// +optional
 	ResourcePools []VSphereObject `json:"resourcePools,omitempty"`
+	// ComputeClusters are the managed object IDs of the clusters that zones of the site had at any time, which may have rules of the shoot.
+	// +optional
+	ComputeClusters []string `json:"computeClusters,omitempty"`
 }
 
 // VSphereObject is an object in a vSphere site.

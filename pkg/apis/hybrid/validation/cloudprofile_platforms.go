@@ -5,6 +5,8 @@
 package validation
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -32,6 +34,24 @@ func validateOpenStackProfile(profile *v1alpha1.OpenStackProfile, fldPath *field
 	providers := names{}
 	for i, provider := range profile.LoadBalancerProviders {
 		allErrs = append(allErrs, providers.addRequired(provider, fldPath.Child("loadBalancerProviders").Index(i))...)
+	}
+	for _, allowed := range []struct {
+		name   string
+		values []string
+		ids    bool
+	}{
+		{"networks", profile.Networks, true},
+		{"securityGroups", profile.SecurityGroups, false},
+		{"floatingNetworks", profile.FloatingNetworks, true},
+	} {
+		seen := names{}
+		for i, value := range allowed.values {
+			idxPath := fldPath.Child(allowed.name).Index(i)
+			allErrs = append(allErrs, seen.addRequired(value, idxPath)...)
+			if allowed.ids && value != "" {
+				allErrs = append(allErrs, validateUUID(value, idxPath)...)
+			}
+		}
 	}
 	policies := names{}
 	for i, policy := range profile.ServerGroupPolicies {
@@ -67,6 +87,30 @@ func validateOpenStackLoadBalancerClasses(classes []v1alpha1.OpenStackLoadBalanc
 		}
 	}
 	return allErrs
+}
+
+// validateAllowed accepts what the list of the CloudProfile has, and everything if there is no list.
+func validateAllowed(value string, allowed []string, fldPath *field.Path) field.ErrorList {
+	if allowed == nil || value == "" {
+		return nil
+	}
+	return validateOneOf(value, allowed, fldPath)
+}
+
+// floatingNetworks are the external networks that classes of load balancers of shoots may name; nil if they may name all.
+func floatingNetworks(profile *v1alpha1.OpenStackProfile) []string {
+	if profile.FloatingNetworks == nil {
+		return nil
+	}
+	allowed := slices.Clone(profile.FloatingNetworks)
+	for _, pool := range profile.FloatingPools {
+		for _, class := range pool.LoadBalancerClasses {
+			if class.FloatingNetworkID != "" {
+				allowed = append(allowed, class.FloatingNetworkID)
+			}
+		}
+	}
+	return allowed
 }
 
 func validateLabelSelector(selector *metav1.LabelSelector, fldPath *field.Path) field.ErrorList {

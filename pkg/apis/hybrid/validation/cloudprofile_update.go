@@ -75,6 +75,25 @@ func validateSiteInUse(before *v1alpha1.CloudProfileSite, newConfig *v1alpha1.Cl
 	if after.Region != before.Region {
 		allErrs = append(allErrs, field.Forbidden(sitePath.Child("region"), fmt.Sprintf("site %q must stay in region %q, Shoots use it: %s", before.Name, before.Region, someOf(shoots))))
 	}
+	return append(allErrs, validateSamePlace(before, after, shoots, sitePath)...)
+}
+
+// validateSamePlace checks that the objects of Shoots stay where they are looked for: elsewhere they would not be found, and what is not
+// found counts as deleted. An address may change, because a name says nothing about who answers; that is checked when the site is asked.
+func validateSamePlace(before, after *v1alpha1.CloudProfileSite, shoots []string, sitePath *field.Path) field.ErrorList {
+	var allErrs field.ErrorList
+	same := func(path *field.Path, before, after string) {
+		if before != after {
+			allErrs = append(allErrs, field.Forbidden(path, fmt.Sprintf("must stay %q, because Shoots have objects of the site there: %s; add another site and move their pools to it", before, someOf(shoots))))
+		}
+	}
+	if before.OpenStack != nil && after.OpenStack != nil {
+		same(sitePath.Child("openstack", "region"), before.OpenStack.Region, after.OpenStack.Region)
+	}
+	if before.Metal != nil && after.Metal != nil {
+		same(sitePath.Child("metal", "inventory"), string(before.Metal.Inventory), string(after.Metal.Inventory))
+		same(sitePath.Child("metal", "namespace"), before.Metal.Namespace, after.Metal.Namespace)
+	}
 	return allErrs
 }
 

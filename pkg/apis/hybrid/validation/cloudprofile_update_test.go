@@ -6,7 +6,9 @@ package validation_test
 
 import (
 	"fmt"
+	"strings"
 
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -46,7 +48,22 @@ var _ = Describe("#ValidateCloudProfileConfigUpdate", func() {
 		}, problem{forbidden, "config.sites[3].metal"}),
 		Entry("another region", func(config *v1alpha1.CloudProfileConfig) { config.Sites[3].Region = "north" },
 			problem{forbidden, "config.sites[3].region"}, problem{forbidden, "config.sites"}),
+		Entry("another Keystone region", func(config *v1alpha1.CloudProfileConfig) { config.Sites[0].OpenStack.Region = "RegionTwo" },
+			problem{forbidden, "config.sites[0].openstack.region"}),
+		Entry("another inventory and namespace", func(config *v1alpha1.CloudProfileConfig) {
+			config.Sites[2].Metal.Inventory, config.Sites[2].Metal.Namespace = v1alpha1.MetalInventoryIronCore, "other"
+		}, problem{forbidden, "config.sites[2].metal.inventory"}, problem{forbidden, "config.sites[2].metal.namespace"}),
+		Entry("other addresses, under which the same may answer", func(config *v1alpha1.CloudProfileConfig) {
+			config.Sites[0].OpenStack.AuthURL, config.Sites[1].VSphere.Server, config.Sites[2].Metal.Server = "https://a.example.com/v3", "https://b.example.com", "https://c.example.com"
+		}),
 	)
+
+	It("says what to do about a site that is to be elsewhere", func() {
+		changed := newProfile()
+		changed.Sites[0].OpenStack.Region = "RegionTwo"
+		Expect(ValidateCloudProfileConfigUpdate(changed, newProfile(), uses, nil)).To(ConsistOf(HaveField("Detail",
+			`must stay "RegionOne", because Shoots have objects of the site there: p/west; add another site and move their pools to it`)))
+	})
 
 	It("names some Shoots and counts the others", func() {
 		var many []ProfileUse
@@ -57,6 +74,33 @@ var _ = Describe("#ValidateCloudProfileConfigUpdate", func() {
 		changed.Sites = changed.Sites[:3]
 		errs := ValidateCloudProfileConfigUpdate(changed, newProfile(), many, nil)
 		Expect(errs).To(ConsistOf(HaveField("Detail", `site "far" must stay, Shoots use it: p/s1, p/s2, p/s3, p/s4, p/s5 and 2 others`)))
+	})
+
+	It("lets templates of NamespacedCloudProfiles lie only where the operator has them, and keeps those that were there", func() {
+		parent := newProfile()
+		parent.Sites[1].VSphere.TemplateFolder = "templates"
+		config := func(template string) *v1alpha1.CloudProfileConfig {
+			image := v1alpha1.SiteMachineImage{Name: parent.Sites[1].Name, UserData: &v1alpha1.UserData{Format: v1alpha1.UserDataFormatCloudInit}, VSphere: &v1alpha1.VSphereImage{Template: template}}
+			return &v1alpha1.CloudProfileConfig{MachineImages: []v1alpha1.MachineImage{{Name: "own", Versions: []v1alpha1.MachineImageVersion{{
+				Version: "1.0.0", CapabilityFlavors: []v1alpha1.MachineImageFlavor{{Sites: []v1alpha1.SiteMachineImage{image}}},
+			}}}}}
+		}
+		check := func(template string, old *v1alpha1.CloudProfileConfig) []string {
+			var fields []string
+			for _, err := range ValidateNamespacedCloudProfileConfig(NamespacedProfile{
+				Config: config(template), OldConfig: old, Spec: &gardencorev1beta1.NamespacedCloudProfileSpec{}, ParentConfig: parent, ParentSpec: newSpec(),
+			}, field.NewPath("c")) {
+				if strings.HasSuffix(err.Field, "vsphere.template") {
+					fields = append(fields, err.Detail)
+				}
+			}
+			return fields
+		}
+		Expect(check("templates/own", nil)).To(BeEmpty())
+		Expect(check("/dc-1/vm/others/machine", nil)).To(HaveLen(1))
+		Expect(check("templates/../others/machine", nil)).To(HaveLen(1))
+		Expect(check("others/machine", nil)).To(HaveLen(1))
+		Expect(check("others/machine", config("others/machine"))).To(BeEmpty())
 	})
 
 	It("accepts nil", func() {

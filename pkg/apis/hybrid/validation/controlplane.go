@@ -114,5 +114,11 @@ func validateOpenStackLoadBalancer(config *v1alpha1.OpenStackLoadBalancerConfig,
 	if provider == ovn && config.Members == v1alpha1.LoadBalancerMembersAll {
 		allErrs = append(allErrs, field.Forbidden(fldPath.Child("members"), "the provider ovn needs the security groups of all members, so they must be of the site"))
 	}
+	if profile != nil {
+		allowed := floatingNetworks(profile.OpenStack)
+		for i, class := range config.Classes {
+			allErrs = append(allErrs, validateAllowed(class.FloatingNetworkID, allowed, fldPath.Child("classes").Index(i).Child("floatingNetworkID"))...)
+		}
+	}
 	return append(allErrs, validateOpenStackLoadBalancerClasses(config.Classes, fldPath.Child("classes"))...)
 }

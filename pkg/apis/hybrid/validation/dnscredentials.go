@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"slices"
@@ -41,6 +42,12 @@ var (
 // stand without it in credentials. Messages name keys, never values. fldPath is the path of the data.
 func ValidateDNSCredentials(recordType string, credentials map[string]string, prefix string, fldPath *field.Path) field.ErrorList {
 	v := dnsValidator{credentials: credentials, prefix: prefix, path: fldPath}
+	for _, key := range slices.Sorted(maps.Keys(credentials)) {
+		if errs := validateOneOf(key, dnsKeys, v.at(key)); len(errs) > 0 {
+			v.errs = append(v.errs, errs...)
+			break // one names what is meant, and a Secret has room for thousands
+		}
+	}
 	for _, key := range dnsKeys {
 		if value, ok := credentials[key]; ok {
 			v.errs = append(v.errs, validateCredentialValue(key, []byte(value), v.at(key))...)

@@ -69,6 +69,8 @@ var _ = Describe("ValidateDNSCredentials", func() {
 		Entry("a site outside of a shoot's Secret", v1alpha1.DNSTypeDesignate, map[string]string{"site": "cloud"}, "", "data[site]"),
 		Entry("a site and a login", v1alpha1.DNSTypeDesignate, map[string]string{"site": "cloud", "password": "hush"}, "dns.", "data[dns.password]"),
 		Entry("a wrong site", v1alpha1.DNSTypeDesignate, map[string]string{"site": "dns"}, "dns.", "data[dns.site]"),
+		Entry("a key that nobody knows", v1alpha1.DNSTypeDesignate, designate(set("kubeconfig", "hush")), "", "data[kubeconfig]"),
+		Entry("a key that nobody knows in the Secret of a shoot", v1alpha1.DNSTypeRFC2136, server(set("exec", "hush")), "dns.", "data[dns.exec]"),
 		Entry("white space", v1alpha1.DNSTypeDesignate, designate(set("password", "hush\n")), "", "data[password]"),
 		Entry("nothing for a server", v1alpha1.DNSTypeRFC2136, map[string]string{}, "", "data[server]", "data[tsigKeyName]", "data[tsigSecret]"),
 		Entry("a wrong port", v1alpha1.DNSTypeRFC2136, server(set("server", "ns.test:0")), "", "data[server]"),

@@ -206,7 +206,7 @@ func (v *infrastructureValidator) validateSitePlatform(site *v1alpha1.Infrastruc
 		allErrs = append(allErrs, validateVSphereInfrastructure(site.VSphere, siteProfile, fldPath.Child("vsphere"))...)
 	}
 	if siteProfile.Metal != nil {
-		allErrs = append(allErrs, validateMetalInfrastructure(site.Metal, fldPath.Child("metal"))...)
+		allErrs = append(allErrs, validateMetalInfrastructure(site.Metal, siteProfile.Metal, fldPath.Child("metal"))...)
 	}
 	return allErrs
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
@@ -41,6 +42,10 @@ func (v *infrastructureValidator) validateOpenStack(config *v1alpha1.OpenStackIn
 	networkPath := fldPath.Child("network")
 	if config.Network != nil {
 		allErrs = append(allErrs, validateOpenStackNetwork(config.Network, networkPath)...)
+		allErrs = append(allErrs, validateAllowed(config.Network.ID, profile.Networks, networkPath.Child("id"))...)
+		if config.Network.Provider != nil && !ptr.Deref(profile.ProviderNetworks, true) {
+			allErrs = append(allErrs, field.Forbidden(networkPath.Child("provider"), "the site has no provider networks for shoots"))
+		}
 	} else if v.config.Networks.Topology == v1alpha1.TopologyStretched && len(v.config.Sites) > 1 {
 		allErrs = append(allErrs, field.Required(networkPath, "must have id or provider if the topology is Stretched over several sites: a tenant network that is created for the shoot is no other site's network"))
 	}
@@ -59,6 +64,9 @@ func (v *infrastructureValidator) validateOpenStack(config *v1alpha1.OpenStackIn
 		if reference.value != nil {
 			allErrs = append(allErrs, validateUUID(reference.value.ID, fldPath.Child(reference.name, "id"))...)
 		}
+	}
+	if config.SecurityGroup != nil {
+		allErrs = append(allErrs, validateAllowed(config.SecurityGroup.ID, profile.SecurityGroups, fldPath.Child("securityGroup", "id"))...)
 	}
 	return allErrs
 }

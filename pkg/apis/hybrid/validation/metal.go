@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -50,6 +51,10 @@ func validateMetalProfile(profile *v1alpha1.MetalProfile, fldPath *field.Path) f
 	allErrs = append(allErrs, validateDNSLabel(profile.Namespace, fldPath.Child("namespace"))...)
 	allErrs = append(allErrs, validateOneOf(profile.Cleaning, metalCleanings, fldPath.Child("cleaning"))...)
 	allErrs = append(allErrs, validateOneOf(profile.NodeName, metalNodeNames, fldPath.Child("nodeName"))...)
+	allErrs = append(allErrs, validateHosts(nil, profile.PoolTolerations, profile, "poolTolerations", fldPath)...)
+	for i := range profile.AddressPools {
+		allErrs = append(allErrs, validatePoolRef(&profile.AddressPools[i], fldPath.Child("addressPools").Index(i))...)
+	}
 	return allErrs
 }
 
@@ -62,7 +67,7 @@ func validateMetalOffers(config *v1alpha1.CloudProfileConfig, fldPath *field.Pat
 			machineType := &config.MachineTypes[i].Sites[j]
 			if site := helper.FindSite(config, machineType.Name); machineType.Metal != nil && site != nil && site.Metal != nil {
 				metalPath := fldPath.Child("machineTypes").Index(i).Child("sites").Index(j).Child("metal")
-				allErrs = append(allErrs, validateHosts(machineType.Metal.HostSelector, machineType.Metal.Tolerations, site.Metal, metalPath)...)
+				allErrs = append(allErrs, validateHosts(machineType.Metal.HostSelector, machineType.Metal.Tolerations, site.Metal, "tolerations", metalPath)...)
 			}
 		}
 	}
@@ -105,10 +110,31 @@ func validateMetalImage(image *v1alpha1.SiteMachineImage, profile *v1alpha1.Meta
 	return allErrs
 }
 
+// validateMetalWorker checks the settings of a pool. Taints with which the operator keeps servers for others are tolerated only if the
+// CloudProfile says so.
+func validateMetalWorker(config *v1alpha1.MetalWorker, profile *v1alpha1.MetalProfile, fldPath *field.Path) field.ErrorList {
+	allErrs := validateHosts(config.HostSelector, config.Tolerations, profile, "tolerations", fldPath)
+	if profile.Inventory != v1alpha1.MetalInventoryIronCore {
+		return allErrs
+	}
+	for i, toleration := range config.Tolerations {
+		if !slices.ContainsFunc(profile.PoolTolerations, func(allowed corev1.Toleration) bool { return covers(allowed, toleration) }) {
+			allErrs = append(allErrs, field.Forbidden(fldPath.Child("tolerations").Index(i), "poolTolerations of the site in the CloudProfile do not have it"))
+		}
+	}
+	return allErrs
+}
+
+// covers reports whether all taints that are tolerated by one are tolerated by the other, too.
+func covers(allowed, toleration corev1.Toleration) bool {
+	return allowed.Key == toleration.Key && (allowed.Effect == "" || allowed.Effect == toleration.Effect) &&
+		(allowed.Operator == corev1.TolerationOpExists || toleration.Operator != corev1.TolerationOpExists && allowed.Value == toleration.Value)
+}
+
 // validateHosts checks what a machine type or a pool wants of the hosts of a site.
-func validateHosts(selector *metav1.LabelSelector, tolerations []corev1.Toleration, profile *v1alpha1.MetalProfile, fldPath *field.Path) field.ErrorList {
+func validateHosts(selector *metav1.LabelSelector, tolerations []corev1.Toleration, profile *v1alpha1.MetalProfile, name string, fldPath *field.Path) field.ErrorList {
 	allErrs := validateLabelSelector(selector, fldPath.Child("hostSelector"))
-	tolerationsPath := fldPath.Child("tolerations")
+	tolerationsPath := fldPath.Child(name)
 	if len(tolerations) > 0 && profile.Inventory != v1alpha1.MetalInventoryIronCore {
 		return append(allErrs, field.Forbidden(tolerationsPath, fmt.Sprintf("hosts of the inventory %q have no taints", profile.Inventory)))
 	}
@@ -142,7 +168,7 @@ func validateToleration(toleration *corev1.Toleration, fldPath *field.Path) fiel
 	return allErrs
 }
 
-func validateMetalInfrastructure(config *v1alpha1.MetalInfrastructure, fldPath *field.Path) field.ErrorList {
+func validateMetalInfrastructure(config *v1alpha1.MetalInfrastructure, profile *v1alpha1.MetalProfile, fldPath *field.Path) field.ErrorList {
 	if config == nil {
 		return nil
 	}
@@ -152,14 +178,11 @@ func validateMetalInfrastructure(config *v1alpha1.MetalInfrastructure, fldPath *
 	)
 	if ipam := config.IPAM; ipam != nil {
 		poolPath := fldPath.Child("ipam", "poolRef")
-		allErrs = append(allErrs, validateRequired(ipam.PoolRef.Kind, poolPath.Child("kind"))...)
-		allErrs = append(allErrs, validateAPIGroup(ipam.PoolRef.APIGroup, poolPath.Child("apiGroup"))...)
-		if ipam.PoolRef.Name == "" {
-			allErrs = append(allErrs, validateRequired(ipam.PoolRef.Name, poolPath.Child("name"))...)
-		} else {
-			for _, message := range validation.IsDNS1123Subdomain(ipam.PoolRef.Name) {
-				allErrs = append(allErrs, field.Invalid(poolPath.Child("name"), ipam.PoolRef.Name, message))
-			}
+		allErrs = append(allErrs, validatePoolRef(&ipam.PoolRef, poolPath)...)
+		if len(profile.AddressPools) > 0 && !slices.ContainsFunc(profile.AddressPools, func(allowed corev1.TypedLocalObjectReference) bool {
+			return equality.Semantic.DeepEqual(allowed, ipam.PoolRef)
+		}) {
+			allErrs = append(allErrs, field.Forbidden(poolPath, "addressPools of the site in the CloudProfile do not have it"))
 		}
 	}
 
@@ -176,6 +199,19 @@ func validateMetalInfrastructure(config *v1alpha1.MetalInfrastructure, fldPath *
 		allErrs = append(allErrs, field.Required(templatePath, fmt.Sprintf("must have $%s with ipam, because nothing else tells a host its address", networkdata.Address)))
 	case config.IPAM == nil && (hasAddress || slices.Contains(variables, networkdata.Prefix)):
 		allErrs = append(allErrs, field.Required(fldPath.Child("ipam"), fmt.Sprintf("must be set because networkDataTemplate has $%s or $%s", networkdata.Address, networkdata.Prefix)))
+	}
+	return allErrs
+}
+
+// validatePoolRef checks the reference of an address pool.
+func validatePoolRef(ref *corev1.TypedLocalObjectReference, fldPath *field.Path) field.ErrorList {
+	allErrs := validateRequired(ref.Kind, fldPath.Child("kind"))
+	allErrs = append(allErrs, validateAPIGroup(ref.APIGroup, fldPath.Child("apiGroup"))...)
+	if ref.Name == "" {
+		return append(allErrs, validateRequired(ref.Name, fldPath.Child("name"))...)
+	}
+	for _, message := range validation.IsDNS1123Subdomain(ref.Name) {
+		allErrs = append(allErrs, field.Invalid(fldPath.Child("name"), ref.Name, message))
 	}
 	return allErrs
 }

@@ -80,6 +80,7 @@ var _ = Describe("Bare-metal sites", func() {
 
 		p := newProfile()
 		inventory(p.Sites[racks].Metal)
+		p.Sites[racks].Metal.PoolTolerations = tolerations
 		config := &v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{{Name: "racks", Metal: &v1alpha1.MetalWorker{HostSelector: hostSelector, Tolerations: tolerations}}}}
 		Expect(ValidateWorkerConfig(config, newWorker(), p, []string{"cloud", "racks"}, field.NewPath("w"))).To(haveProblems(at("w.sites[0].metal")))
 	},
@@ -94,6 +95,37 @@ var _ = Describe("Bare-metal sites", func() {
 		Entry("an effect of nodes", ironCore, nil, []corev1.Toleration{{Key: "a", Effect: "NoSchedule"}}, problem{notSupported, ".tolerations[0].effect"}),
 		Entry("a time", ironCore, nil, []corev1.Toleration{{Key: "a", TolerationSeconds: &seconds}}, problem{forbidden, ".tolerations[0].tolerationSeconds"}),
 	)
+
+	DescribeTable("taints that pools may tolerate", func(allowed []corev1.Toleration, toleration corev1.Toleration, problems ...problem) {
+		p := newProfile()
+		ironCore(p.Sites[racks].Metal)
+		p.Sites[racks].Metal.PoolTolerations = allowed
+		config := &v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{{Name: "racks", Metal: &v1alpha1.MetalWorker{Tolerations: []corev1.Toleration{toleration}}}}}
+		Expect(ValidateWorkerConfig(config, newWorker(), p, []string{"cloud", "racks"}, field.NewPath("w"))).To(haveProblems(problems))
+	},
+		Entry("none", nil, corev1.Toleration{Key: "a"}, problem{forbidden, "w.sites[0].metal.tolerations[0]"}),
+		Entry("another one", []corev1.Toleration{{Key: "b"}}, corev1.Toleration{Key: "a"}, problem{forbidden, "w.sites[0].metal.tolerations[0]"}),
+		Entry("another value", []corev1.Toleration{{Key: "a", Value: "1"}}, corev1.Toleration{Key: "a", Value: "2"}, problem{forbidden, "w.sites[0].metal.tolerations[0]"}),
+		Entry("one value of all", []corev1.Toleration{{Key: "a", Value: "1"}}, corev1.Toleration{Key: "a", Operator: "Exists"}, problem{forbidden, "w.sites[0].metal.tolerations[0]"}),
+		Entry("one effect of all", []corev1.Toleration{{Key: "a", Effect: "Evict"}}, corev1.Toleration{Key: "a"}, problem{forbidden, "w.sites[0].metal.tolerations[0]"}),
+		Entry("this one", []corev1.Toleration{{Key: "b"}, {Key: "a", Value: "1"}}, corev1.Toleration{Key: "a", Operator: "Equal", Value: "1", Effect: "NoBind"}),
+		Entry("all values", []corev1.Toleration{{Key: "a", Operator: "Exists"}}, corev1.Toleration{Key: "a", Value: "1"}),
+	)
+
+	It("says in the CloudProfile what shoots may use", func() {
+		inCloud(func(p *profile) {
+			p.Sites[racks].Metal.PoolTolerations = []corev1.Toleration{{Key: "a"}}
+			p.Sites[racks].Metal.AddressPools = []corev1.TypedLocalObjectReference{{APIGroup: new("a.b"), Kind: "A"}}
+		}, []problem{{forbidden, "c.sites[2].metal.poolTolerations"}, {required, "c.sites[2].metal.addressPools[0].name"}})
+
+		p := newProfile()
+		p.Sites[racks].Metal.AddressPools = []corev1.TypedLocalObjectReference{{APIGroup: new("a.b"), Kind: "A", Name: "ours"}}
+		config := newRouted()
+		config.Sites[1].Metal = &v1alpha1.MetalInfrastructure{NetworkDataTemplate: "$ADDRESS", IPAM: &v1alpha1.MetalIPAM{PoolRef: p.Sites[racks].Metal.AddressPools[0]}}
+		Expect(ValidateInfrastructureConfig(config, p, newNetworking(), "west", field.NewPath("i"))).To(BeEmpty())
+		config.Sites[1].Metal.IPAM.PoolRef.Name = "theirs"
+		Expect(ValidateInfrastructureConfig(config, p, newNetworking(), "west", field.NewPath("i"))).To(haveProblems([]problem{{forbidden, "i.sites[1].metal.ipam.poolRef"}}))
+	})
 
 	DescribeTable("network configuration", func(pool *corev1.TypedLocalObjectReference, template string, problems ...problem) {
 		config := newRouted()

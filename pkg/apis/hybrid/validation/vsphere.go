@@ -10,13 +10,15 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/extraconfig"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// reservedExtraConfig begins the keys that the driver sets itself.
-var reservedExtraConfig = []string{"guestinfo.", "gardener."}
+// ownerCategory is the category of the tags that say what belongs to which shoot.
+const ownerCategory = "gardener-shoot"
 
 func validateVSphereProfile(profile *v1alpha1.VSphereProfile, fldPath *field.Path) field.ErrorList {
 	allErrs := validateURL(profile.Server, []string{"https"}, fldPath.Child("server"))
@@ -26,6 +28,13 @@ func validateVSphereProfile(profile *v1alpha1.VSphereProfile, fldPath *field.Pat
 		allErrs = append(allErrs, validateRequired(topology.ZoneCategory, fldPath.Child("topology", "zoneCategory"))...)
 		if topology.ZoneCategory != "" && topology.ZoneCategory == topology.RegionCategory {
 			allErrs = append(allErrs, field.Duplicate(fldPath.Child("topology", "zoneCategory"), topology.ZoneCategory))
+		}
+	}
+	if allowed := profile.Allowed; allowed != nil {
+		for i, key := range allowed.ExtraConfig {
+			if problem := extraconfig.Problem(key); problem != "" {
+				allErrs = append(allErrs, field.Invalid(fldPath.Child("allowed", "extraConfig").Index(i), key, problem))
+			}
 		}
 	}
 	return allErrs
@@ -95,17 +104,30 @@ func validateVSphereInfrastructure(config *v1alpha1.VSphereInfrastructure, site 
 	return nil
 }
 
-func validateVSphereWorker(config *v1alpha1.VSphereWorker, fldPath *field.Path) field.ErrorList {
+func validateVSphereWorker(config *v1alpha1.VSphereWorker, profile *v1alpha1.VSphereProfile, fldPath *field.Path) field.ErrorList {
 	if config == nil {
 		return nil
 	}
-	allErrs := validateExtraConfig(config.ExtraConfig, fldPath.Child("extraConfig"))
-	seen := names{}
+	var (
+		allowed = ptr.Deref(profile.Allowed, v1alpha1.VSphereAllowed{})
+		allErrs = validateExtraConfig(config.ExtraConfig, fldPath.Child("extraConfig"))
+		seen    = names{}
+	)
+	for _, key := range sortedKeys(config.ExtraConfig) {
+		if extraconfig.Problem(key) == "" && !slices.ContainsFunc(allowed.ExtraConfig, func(other string) bool { return strings.EqualFold(other, key) }) {
+			// With the value, so that a change of it is seen.
+			allErrs = append(allErrs, field.Invalid(fldPath.Child("extraConfig").Key(key), config.ExtraConfig[key], fmt.Sprintf("the site allows only the keys %q", allowed.ExtraConfig)))
+		}
+	}
 	for i, tag := range config.Tags {
 		idxPath := fldPath.Child("tags").Index(i)
 		if category, name, ok := strings.Cut(tag, "/"); !ok || category == "" || name == "" {
 			allErrs = append(allErrs, field.Invalid(idxPath, tag, "must be <category>/<tag>"))
 			continue
+		} else if category == ownerCategory {
+			allErrs = append(allErrs, field.Forbidden(idxPath, fmt.Sprintf("the category %q is reserved", category)))
+		} else if allowed.Tags != nil {
+			allErrs = append(allErrs, validateOneOf(tag, allowed.Tags, idxPath)...)
 		}
 		allErrs = append(allErrs, seen.add(tag, idxPath)...)
 	}
@@ -115,13 +137,63 @@ func validateVSphereWorker(config *v1alpha1.VSphereWorker, fldPath *field.Path) 
 func validateExtraConfig(extraConfig map[string]string, fldPath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
 	for _, key := range sortedKeys(extraConfig) {
-		keyPath := fldPath.Key(key)
-		allErrs = append(allErrs, validateRequired(key, keyPath)...)
-		for _, reserved := range reservedExtraConfig {
-			if strings.HasPrefix(strings.ToLower(key), reserved) {
-				allErrs = append(allErrs, field.Forbidden(keyPath, fmt.Sprintf("keys that begin with %q are reserved", reserved)))
-			}
+		if problem := extraconfig.Problem(key); problem != "" {
+			allErrs = append(allErrs, field.Forbidden(fldPath.Key(key), problem))
 		}
 	}
+	return allErrs
+}
+
+// ValidateAllowed checks that what a Shoot names at vSphere sites is among what the CloudProfile allows. fldPath is the path of the
+// InfrastructureConfig.
+func ValidateAllowed(config *v1alpha1.InfrastructureConfig, profile *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
+	if config == nil {
+		return nil
+	}
+	var allErrs field.ErrorList
+	for i, s := range config.Sites {
+		site := helper.FindSite(profile, s.Name)
+		if s.VSphere == nil || s.VSphere.Network == "" || site == nil || site.VSphere == nil || site.VSphere.Allowed == nil || site.VSphere.Allowed.Networks == nil {
+			continue
+		}
+		allErrs = append(allErrs, validateOneOf(s.VSphere.Network, site.VSphere.Allowed.Networks, fldPath.Child("sites").Index(i).Child("vsphere", "network"))...)
+	}
+	return allErrs
+}
+
+// validateVSphereTemplates checks that templates of a NamespacedCloudProfile lie where those of the operator do. What it had before is kept.
+func validateVSphereTemplates(config, oldConfig, parent *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
+	var (
+		allErrs field.ErrorList
+		known   = map[string]bool{}
+		visit   = func(config *v1alpha1.CloudProfileConfig, do func(site, template string, fldPath *field.Path)) {
+			forEachImage(config, fldPath, func(image *v1alpha1.SiteMachineImage, imagePath *field.Path) {
+				if image.VSphere == nil {
+					return
+				}
+				vspherePath := imagePath.Child("vsphere")
+				do(image.Name, image.VSphere.Template, vspherePath.Child("template"))
+				for i, zone := range image.VSphere.Zones {
+					do(image.Name, zone.Template, vspherePath.Child("zones").Index(i).Child("template"))
+				}
+			})
+		}
+	)
+	if oldConfig != nil {
+		visit(oldConfig, func(site, template string, _ *field.Path) { known[site+" "+template] = true })
+	}
+	visit(config, func(name, template string, templatePath *field.Path) {
+		site := helper.FindSite(parent, name)
+		if template == "" || known[name+" "+template] || site == nil || site.VSphere == nil {
+			return
+		}
+		folder := strings.TrimSuffix(site.VSphere.TemplateFolder, "/")
+		switch {
+		case strings.HasPrefix(template, "/") || slices.Contains(strings.Split(template, "/"), ".."):
+			allErrs = append(allErrs, field.Forbidden(templatePath, "must be a path below the VM folder of the zone's datacenter in a NamespacedCloudProfile"))
+		case folder != "" && !strings.HasPrefix(template, folder+"/"):
+			allErrs = append(allErrs, field.Invalid(templatePath, template, fmt.Sprintf("must begin with %q, where the site has the templates of NamespacedCloudProfiles", folder+"/")))
+		}
+	})
 	return allErrs
 }

@@ -54,6 +54,9 @@ var _ = Describe("vSphere sites", func() {
 			onTemplate(v1alpha1.VSphereImage{Template: "t", Zones: []v1alpha1.VSphereImageZone{{Name: "vc-1", Template: "t-1"}}})(p, s)
 			p.MachineImages[0].Versions[0].CapabilityFlavors[0].Sites[2].Name = "vc-x"
 		}, problem{notSupported, "c.machineImages[0].versions[0].capabilityFlavors[0].sites[2].name"}),
+		Entry("extra config that is never allowed", func(p *profile, _ *spec) {
+			p.Sites[vc].VSphere.Allowed = &v1alpha1.VSphereAllowed{ExtraConfig: []string{"sched.cpu.latencySensitivity", "RemoteDisplay.vnc.port"}}
+		}, problem{invalid, "c.sites[1].vsphere.allowed.extraConfig[1]"}),
 		Entry("reserved extra config of a machine type", func(p *profile, _ *spec) {
 			p.MachineTypes[0].Sites[vc].VSphere.ExtraConfig = map[string]string{"guestinfo.userdata": "x", "disk.EnableUUID": "TRUE"}
 		}, problem{forbidden, "c.machineTypes[0].sites[1].vsphere.extraConfig[guestinfo.userdata]"}),
@@ -75,16 +78,40 @@ var _ = Describe("vSphere sites", func() {
 		Entry("none", "", "", problem{required, "i.sites[2].vsphere.network"}),
 	)
 
+	It("should allow extra config by the CloudProfile alone, and any network, tag and policy unless it says which", func() {
+		worker, p := newWorker(), newProfile()
+		worker.Machine.Type, worker.Zones = "std", []string{"vc-1"}
+		workerConfig := &v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{{Name: "vc", VSphere: &v1alpha1.VSphereWorker{
+			ExtraConfig: map[string]string{"sched.cpu.latencySensitivity": "high"}, Tags: []string{"any/tag"},
+		}}}}
+		Expect(ValidateWorkerConfig(workerConfig, worker, p, []string{"vc"}, field.NewPath("w"))).
+			To(haveProblems([]problem{{invalid, "w.sites[0].vsphere.extraConfig[sched.cpu.latencySensitivity]"}}))
+
+		config := &v1alpha1.InfrastructureConfig{Sites: []v1alpha1.InfrastructureSite{{Name: "vc", VSphere: &v1alpha1.VSphereInfrastructure{Network: "/dc/network/management"}}}}
+		Expect(ValidateAllowed(config, p, field.NewPath("i"))).To(BeEmpty())
+		p.Sites[vc].VSphere.Allowed = &v1alpha1.VSphereAllowed{Networks: []string{"nodes"}}
+		Expect(ValidateAllowed(config, p, field.NewPath("i"))).To(haveProblems([]problem{{notSupported, "i.sites[0].vsphere.network"}}))
+		config.Sites[0].VSphere.Network = "nodes"
+		Expect(ValidateAllowed(config, p, field.NewPath("i"))).To(BeEmpty())
+	})
+
 	DescribeTable("in the WorkerConfig", func(config v1alpha1.VSphereWorker, problems ...problem) {
-		worker := newWorker()
+		worker, profile := newWorker(), newProfile()
+		profile.Sites[vc].VSphere.Allowed = &v1alpha1.VSphereAllowed{ExtraConfig: []string{"Sched.swap.vmxSwapEnabled"}, Tags: []string{"backup/daily"}, StoragePolicies: []string{}}
 		worker.Machine.Type, worker.Zones = "std", []string{"vc-1"}
 		workerConfig := &v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{{Name: "vc", VSphere: &config}}}
-		Expect(ValidateWorkerConfig(workerConfig, worker, newProfile(), []string{"vc"}, field.NewPath("w"))).To(haveProblems(problems))
+		Expect(ValidateWorkerConfig(workerConfig, worker, profile, []string{"vc"}, field.NewPath("w"))).To(haveProblems(problems))
 	},
 		Entry("everything", v1alpha1.VSphereWorker{AntiAffinity: true, ExtraConfig: map[string]string{"sched.swap.vmxSwapEnabled": "FALSE"}, Tags: []string{"backup/daily"}}),
 		Entry("reserved extra config in capitals", v1alpha1.VSphereWorker{ExtraConfig: map[string]string{"GuestInfo.metadata": "x"}},
 			problem{forbidden, "w.sites[0].vsphere.extraConfig[GuestInfo.metadata]"}),
 		Entry("our own mark", v1alpha1.VSphereWorker{ExtraConfig: map[string]string{"gardener.shoot": "x"}}, problem{forbidden, "w.sites[0].vsphere.extraConfig[gardener.shoot]"}),
+		Entry("extra config that the site does not allow", v1alpha1.VSphereWorker{ExtraConfig: map[string]string{"isolation.tools.copy.disable": "x"}},
+			problem{invalid, "w.sites[0].vsphere.extraConfig[isolation.tools.copy.disable]"}),
+		Entry("extra config with a blank before what is reserved", v1alpha1.VSphereWorker{ExtraConfig: map[string]string{" guestinfo.x": "x"}},
+			problem{forbidden, "w.sites[0].vsphere.extraConfig[ guestinfo.x]"}),
+		Entry("a tag that the site does not allow", v1alpha1.VSphereWorker{Tags: []string{"backup/never"}}, problem{notSupported, "w.sites[0].vsphere.tags[0]"}),
+		Entry("the tag of another shoot", v1alpha1.VSphereWorker{Tags: []string{"gardener-shoot/shoot--p--n.vc"}}, problem{forbidden, "w.sites[0].vsphere.tags[0]"}),
 		Entry("a tag without a category", v1alpha1.VSphereWorker{Tags: []string{"daily"}}, problem{invalid, "w.sites[0].vsphere.tags[0]"}),
 		Entry("a tag twice", v1alpha1.VSphereWorker{Tags: []string{"backup/daily", "backup/daily"}}, problem{duplicate, "w.sites[0].vsphere.tags[1]"}),
 	)

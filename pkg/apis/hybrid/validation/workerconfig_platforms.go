@@ -37,10 +37,10 @@ func validateWorkerSite(config *v1alpha1.WorkerSite, site *v1alpha1.CloudProfile
 		allErrs = append(allErrs, validateOpenStackWorker(config.OpenStack, site.OpenStack, fldPath.Child("openstack"))...)
 	}
 	if site.VSphere != nil {
-		allErrs = append(allErrs, validateVSphereWorker(config.VSphere, fldPath.Child("vsphere"))...)
+		allErrs = append(allErrs, validateVSphereWorker(config.VSphere, site.VSphere, fldPath.Child("vsphere"))...)
 	}
 	if config.Metal != nil && site.Metal != nil {
-		allErrs = append(allErrs, validateHosts(config.Metal.HostSelector, config.Metal.Tolerations, site.Metal, fldPath.Child("metal"))...)
+		allErrs = append(allErrs, validateMetalWorker(config.Metal, site.Metal, fldPath.Child("metal"))...)
 	}
 	return allErrs
 }
@@ -52,7 +52,9 @@ func validateOpenStackWorker(config *v1alpha1.OpenStackWorker, profile *v1alpha1
 	}
 	securityGroups := names{}
 	for i, nameOrID := range config.AdditionalSecurityGroups {
-		allErrs = append(allErrs, securityGroups.addRequired(nameOrID, fldPath.Child("additionalSecurityGroups").Index(i))...)
+		idxPath := fldPath.Child("additionalSecurityGroups").Index(i)
+		allErrs = append(allErrs, securityGroups.addRequired(nameOrID, idxPath)...)
+		allErrs = append(allErrs, validateAllowed(nameOrID, profile.SecurityGroups, idxPath)...)
 	}
 	labels := names{}
 	for i, label := range config.MachineLabels {
@@ -109,7 +111,11 @@ func validateWorkerDataVolumeSite(config *v1alpha1.WorkerDataVolumeSite, site *v
 		allErrs = append(allErrs, validateRequired(config.OpenStack.Type, fldPath.Child("openstack", "type"))...)
 	}
 	if config.VSphere != nil {
-		allErrs = append(allErrs, validateRequired(config.VSphere.StoragePolicy, fldPath.Child("vsphere", "storagePolicy"))...)
+		policyPath := fldPath.Child("vsphere", "storagePolicy")
+		allErrs = append(allErrs, validateRequired(config.VSphere.StoragePolicy, policyPath)...)
+		if site.VSphere != nil && site.VSphere.Allowed != nil && site.VSphere.Allowed.StoragePolicies != nil {
+			allErrs = append(allErrs, validateOneOf(config.VSphere.StoragePolicy, site.VSphere.Allowed.StoragePolicies, policyPath)...)
+		}
 	}
 	return allErrs
 }
