@@ -70,19 +70,15 @@ func fromResponse(err error) error {
 	var endpoint *gophercloud.ErrEndpointNotFound
 	switch {
 	case errors.As(err, &endpoint), sharedtransport.IsUntrusted(err):
-		return &platform.Error{Class: platform.ClassConfiguration, Err: err}
+		return &platform.Error{Class: platform.ClassConfiguration, Err: platform.Foreign(err)}
 	default:
-		return &platform.Error{Class: platform.ClassTransient, Err: err}
+		return &platform.Error{Class: platform.ClassTransient, Err: platform.Foreign(err)}
 	}
 }
 
 func classifyResponse(response *gophercloud.ErrUnexpectedResponseCode) error {
 	fault := parseFault(response.Body)
 	class := classOfResponse(response.Actual, fault)
-	if class == platform.ClassNotFound && fault.Message == "" && response.ResponseHeader.Get(requestIDHeader) == "" {
-		// A proxy answered. That nothing is behind it now does not mean that the object does not exist.
-		class = platform.ClassTransient
-	}
 	return &platform.Error{
 		Class:      class,
 		RetryAfter: retryAfter(response.ResponseHeader),
@@ -175,11 +171,11 @@ type apiError struct {
 }
 
 func (e *apiError) Error() string {
-	message := e.fault.Message
+	message := platform.Printable(e.fault.Message)
 	if message == "" {
 		message = http.StatusText(e.response.Actual)
 	}
-	return fmt.Sprintf("%s %s: %d %s", e.response.Method, withoutQuery(e.response.URL), e.response.Actual, message)
+	return fmt.Sprintf("%s %s: %d %s", e.response.Method, platform.Printable(withoutQuery(e.response.URL)), e.response.Actual, message)
 }
 
 func (e *apiError) Unwrap() error {

@@ -57,7 +57,6 @@ var _ = Describe("Classify", func() {
 		Entry("in use", response(409, `{"NeutronError": {"type": "NetworkInUse", "message": "There are ports."}}`), platform.ClassConflict, "409 There are ports."),
 		Entry("not found, of Nova and Neutron", response(404, `{"itemNotFound": {"code": 404, "message": "Instance 1 could not be found."}}`), platform.ClassNotFound, "404 Instance 1 could not be found."),
 		Entry("not found, of Glance", response(404, `<html>No image</html>`, id, "req-1"), platform.ClassNotFound, "404 Not Found"),
-		Entry("not found, of a proxy", response(404, `<html>404 page not found</html>`), platform.ClassTransient, "404 Not Found"),
 		Entry("gone", response(410, ``, id, "req-1"), platform.ClassNotFound, "410 Gone"),
 		Entry("too many requests", response(429, `{"overLimit": {"code": 429, "message": "Slow down."}}`), platform.ClassTransient, "429 Slow down."),
 		Entry("internal error", response(500, `{"computeFault": {"code": 500, "message": "Unexpected API Error."}}`), platform.ClassTransient, "500 Unexpected API Error."),

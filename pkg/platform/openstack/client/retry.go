@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
 const (
@@ -62,7 +64,8 @@ func isTransient(err error) bool {
 		}
 		return false
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errHeldBack) {
+	var ours *platform.Error
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &ours) {
 		return false
 	}
 	var network net.Error

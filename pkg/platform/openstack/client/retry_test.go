@@ -47,7 +47,7 @@ var _ = Describe("Retry", func() {
 			if retryAfter != "" {
 				w.Header().Set("Retry-After", retryAfter)
 			}
-			answer(w, code, `{}`)
+			answer(w, code, `{"ports": []}`)
 		})
 		// net/http repeats requests by itself on connections that it has used before.
 		c.Config.SetKeepAlivesEnabled(false)

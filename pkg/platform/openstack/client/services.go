@@ -60,9 +60,9 @@ func (s *Session) service(ctx context.Context, name string, constructor func(*go
 	if service, ok := s.services.Load(name); ok {
 		return service.(*gophercloud.ServiceClient), nil
 	}
-	results := s.discoveries.DoChan(name, func() (any, error) {
+	service, err := s.discoveries.Do(ctx, name, func(context.Context) (*gophercloud.ServiceClient, error) {
 		if service, ok := s.services.Load(name); ok {
-			return service, nil
+			return service.(*gophercloud.ServiceClient), nil
 		}
 		service, err := constructor(s.provider, s.endpoints)
 		if err != nil {
@@ -72,15 +72,7 @@ func (s *Session) service(ctx context.Context, name string, constructor func(*go
 		s.services.Store(name, service)
 		return service, nil
 	})
-	select {
-	case result := <-results:
-		if result.Err != nil {
-			return nil, platform.InSite(s.Site, result.Err)
-		}
-		return result.Val.(*gophercloud.ServiceClient), nil
-	case <-ctx.Done():
-		return nil, platform.InSite(s.Site, Classify(ctx.Err()))
-	}
+	return service, platform.InSite(s.Site, err)
 }
 
 // classifyDiscovery is Classify for what the service catalog says of a service: what is not found there is the service.

@@ -6,7 +6,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -14,7 +13,6 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
-	"golang.org/x/sync/singleflight"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -41,12 +39,12 @@ type Session struct {
 	transport *transport
 
 	services    sync.Map
-	discoveries singleflight.Group
+	discoveries platform.Shared[*gophercloud.ServiceClient]
 	values      sync.Map
 }
 
-func newSession(ctx context.Context, siteName string, connection v1alpha1.OpenStackConnection, credentials site.Credentials, retry retry, gate *gate) (*Session, error) {
-	auth, err := authOptions(connection, credentials)
+func newSession(ctx context.Context, siteName string, connection endpoint, credentials site.Credentials, retry retry, gate *gate) (*Session, error) {
+	auth, err := authOptions(connection.OpenStackConnection, credentials)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +58,7 @@ func newSession(ctx context.Context, siteName string, connection v1alpha1.OpenSt
 		return nil, platform.NewError(platform.ClassConfiguration, "authURL %q: %w", connection.AuthURL, err)
 	}
 	provider.UserAgent.Prepend(userAgent)
-	provider.HTTPClient = http.Client{Transport: roundTripper, Timeout: sharedtransport.RequestTimeout(connection.RequestTimeout)}
+	provider.HTTPClient = *sharedtransport.NewClient(roundTripper, sharedtransport.RequestTimeout(connection.RequestTimeout))
 	provider.RetryFunc = retry.transient
 	provider.RetryBackoffFunc = retry.rateLimited
 	provider.MaxBackoffRetries = maxRetries
@@ -69,18 +67,25 @@ func newSession(ctx context.Context, siteName string, connection v1alpha1.OpenSt
 	if err := openstack.AuthenticateV3(ctx, provider, auth, gophercloud.EndpointOpts{}); err != nil {
 		return nil, classifyLogin(err, auth)
 	}
+	if err := roundTripper.allow(provider.GetAuthResult()); err != nil {
+		return nil, classifyLogin(err, auth)
+	}
 	provider.EndpointLocator = rememberEndpoints(provider.EndpointLocator)
 	renew := provider.ReauthFunc
 	provider.ReauthFunc = func(ctx context.Context) error {
 		// As for the first login, a call that gives up does not end the one that others wait for.
-		return classifyLogin(renew(context.WithoutCancel(ctx)), auth)
+		err := renew(context.WithoutCancel(ctx))
+		if err == nil {
+			err = roundTripper.allow(provider.GetAuthResult())
+		}
+		return classifyLogin(err, auth)
 	}
 	return &Session{
 		Site:     siteName,
 		provider: provider,
 		endpoints: gophercloud.EndpointOpts{
 			Region:       connection.Region,
-			Availability: gophercloud.Availability(endpointType(connection)),
+			Availability: gophercloud.Availability(endpointType(connection.OpenStackConnection)),
 		},
 		transport: roundTripper,
 	}, nil

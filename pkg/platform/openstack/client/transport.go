@@ -5,12 +5,21 @@
 package client
 
 import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
+	"unicode"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	sharedtransport "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 )
 
@@ -26,13 +35,19 @@ type transport struct {
 	services map[string]string
 }
 
-func newTransport(siteName string, connection v1alpha1.OpenStackConnection, gate *gate) (*transport, error) {
+func newTransport(siteName string, connection endpoint, gate *gate) (*transport, error) {
 	t := &transport{gate: gate, services: map[string]string{}}
-	var err error
+	address, err := url.Parse(connection.AuthURL)
+	if err != nil || address.Host == "" {
+		return nil, platform.NewError(platform.ClassConfiguration, "authURL %q is no address", connection.AuthURL)
+	}
 	t.next, err = sharedtransport.New(sharedtransport.Options{
 		Site:                      siteName,
+		Server:                    address,
 		TLS:                       connection.TLS,
 		Proxy:                     connection.Proxy,
+		Guard:                     connection.Guard,
+		Untrusted:                 connection.Guard != nil,
 		RequestTimeout:            sharedtransport.RequestTimeout(connection.RequestTimeout),
 		MaxIdleConnectionsPerHost: maxIdleConnectionsPerHost,
 		Describe:                  func(request *http.Request) (string, string) { return t.service(request.URL), request.Method },
@@ -47,15 +62,125 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	response, err := t.next.RoundTrip(request)
-	if err == nil {
-		t.gate.look(service, response)
+	if err != nil {
+		return nil, err
 	}
-	return response, err
+	t.gate.look(service, response)
+	if err := checkNotFound(service, response); err != nil {
+		return nil, err
+	}
+	if err := checkFound(service, response); err != nil {
+		return nil, err
+	}
+	if err := shorten(response); err != nil {
+		return nil, err
+	}
+	return response, nil
+}
+
+// shorten leaves of the answer that something failed what may be told, and nothing of one to a deletion: libraries put all of it into
+// their messages and logs.
+func shorten(response *http.Response) error {
+	failed := response.StatusCode >= http.StatusBadRequest
+	if !failed && response.Request.Method != http.MethodDelete {
+		return nil
+	}
+	said, err := io.ReadAll(response.Body)
+	if err := errors.Join(err, response.Body.Close()); err != nil && failed {
+		return err
+	}
+	response.Body = http.NoBody
+	if f := parseFault(said); failed && f != (fault{}) {
+		short, err := json.Marshal(map[string]fault{"error": {Type: platform.Printable(f.Type), Message: platform.Printable(f.Message)}})
+		if err != nil {
+			return err
+		}
+		response.Body = io.NopCloser(bytes.NewReader(short))
+	}
+	return nil
+}
+
+// checkFound returns an error if the answer to a read or to a creation holds nothing: what is not there would be taken for an empty list,
+// and so for objects that do not exist. Actions may be answered with nothing, and nothing at all cannot be decoded.
+func checkFound(service string, response *http.Response) error {
+	creates := response.Request.Method == http.MethodPost && response.StatusCode <= http.StatusAccepted && !strings.HasSuffix(response.Request.URL.Path, "/action")
+	if !creates && (response.Request.Method != http.MethodGet || response.StatusCode != http.StatusOK) {
+		return nil
+	}
+	body := bufio.NewReader(response.Body)
+	for _, want := range []byte(beginning) {
+		got, err := body.ReadByte()
+		for err == nil && unicode.IsSpace(rune(got)) {
+			got, err = body.ReadByte()
+		}
+		if errors.Is(err, io.EOF) && creates {
+			return nil
+		}
+		if got != want {
+			response.Body.Close()
+			return platform.NewError(platform.ClassTransient, "the answer of the %s API holds nothing", service)
+		}
+	}
+	response.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(strings.NewReader(beginning), body), response.Body}
+	return nil
+}
+
+// beginning is how an object in JSON begins that has a field.
+const beginning = `{"`
+
+// checkNotFound returns an error if a proxy says that something is not found: that nothing is behind it now does not mean that the
+// object does not exist. OpenStack's own services tell the request's ID, or what kind of error it is.
+func checkNotFound(service string, response *http.Response) error {
+	if response.StatusCode != http.StatusNotFound && response.StatusCode != http.StatusGone || response.Header.Get(requestIDHeader) != "" {
+		return nil
+	}
+	body, err := io.ReadAll(response.Body)
+	if err := errors.Join(err, response.Body.Close()); err != nil {
+		return err
+	}
+	var known struct {
+		Nova    json.RawMessage `json:"itemNotFound"`
+		Neutron json.RawMessage `json:"NeutronError"`
+		// Keystone is the form of many others, too.
+		Keystone json.RawMessage `json:"error"`
+		// Designate is the type of the error.
+		Designate string `json:"type"`
+	}
+	_ = json.Unmarshal(body, &known)
+	if known.Nova == nil && known.Neutron == nil && known.Designate == "" && (known.Keystone == nil || service != "identity") {
+		return platform.NewError(platform.ClassTransient, "%d %s, which is not the answer of the %s API", response.StatusCode,
+			http.StatusText(response.StatusCode), service)
+	}
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	return nil
 }
 
 // CloseIdleConnections lets http.Client close the idle connections.
 func (t *transport) CloseIdleConnections() {
 	t.next.CloseIdleConnections()
+}
+
+// allow lets requests go to the services of the catalog, wherever they are.
+func (t *transport) allow(auth gophercloud.AuthResult) error {
+	result, ok := auth.(tokens.CreateResult)
+	if !ok {
+		return platform.NewError(platform.ClassTransient, "the login has no service catalog")
+	}
+	catalog, err := result.ExtractServiceCatalog()
+	if err != nil {
+		return err
+	}
+	for _, entry := range catalog.Entries {
+		for _, endpoint := range entry.Endpoints {
+			if u, err := url.Parse(endpoint.URL); err == nil {
+				t.next.Allow(u)
+			}
+		}
+	}
+	return nil
 }
 
 // name makes requests below the endpoint count for the service.

@@ -46,7 +46,7 @@ func section(s *site.Site, status *v1alpha1.SiteStatus) (string, error) {
 		{"os-endpoint-type", connection.EndpointType},
 	}
 	if status != nil && status.OpenStack != nil {
-		entries = append(entries, entry{"project-id", status.OpenStack.ProjectID})
+		entries = append(entries, entry{"project-id", status.OpenStack.ProjectID}, entry{"shoot-region", status.OpenStack.Region})
 	}
 	entries = append(entries, credentials(s.Credentials)...)
 	if tls := connection.TLS; tls != nil {

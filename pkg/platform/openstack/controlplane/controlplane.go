@@ -46,6 +46,7 @@ func cloudController(s platform.ControlPlaneSite) (*v1alpha1.OpenStackCloudContr
 	controller := &v1alpha1.OpenStackCloudController{
 		Connection:   client.ConnectionOf(s.Site.Profile),
 		ProjectID:    s.Status.OpenStack.ProjectID,
+		Region:       s.Status.OpenStack.Region,
 		LoadBalancer: balancer,
 	}
 	for _, zone := range s.Site.Profile.Zones {

@@ -42,6 +42,7 @@ func loadBalancer(s platform.ControlPlaneSite) (*v1alpha1.OpenStackLoadBalancer,
 		SubnetID:          status.SubnetID,
 		FloatingNetworkID: status.FloatingNetworkID,
 		FloatingSubnetID:  status.FloatingSubnetID,
+		FloatingNetworks:  s.Site.Profile.OpenStack.FloatingNetworks,
 	}
 	if balancer.Members == "" {
 		balancer.Members = v1alpha1.LoadBalancerMembersSite

@@ -7,30 +7,40 @@ package dns
 
 import (
 	"context"
+	"strings"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/dns"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
+// requestTimeout is how long the answer to a request may take if a tenant named the endpoint. Who waits for it may have less time.
+const requestTimeout = 30 * time.Second
+
 type service struct {
 	sessions *client.Sessions
+	guard    *transport.Guard
 }
 
-// New returns the DNS service of OpenStack.
-func New(sessions *client.Sessions) dns.Service {
-	return &service{sessions: sessions}
+// New returns the DNS service of OpenStack. The guard opens the connections to endpoints that a tenant named.
+func New(sessions *client.Sessions, guard *transport.Guard) dns.Service {
+	return &service{sessions: sessions, guard: guard}
 }
 
 // provider is what is kept with a session.
 type provider struct {
 	session *client.Session
-	api     *gophercloud.ServiceClient
-	zones   dns.Cache[[]dns.Zone]
+	// target is the endpoint that a tenant named, empty for that of a site.
+	target string
+	api    *gophercloud.ServiceClient
+	zones  dns.Cache[[]dns.Zone]
 }
 
 // providerKey is the key of the provider in its session.
@@ -42,15 +52,28 @@ func (s *service) Open(ctx context.Context, access dns.Access) (dns.Provider, er
 	if err != nil {
 		return nil, err
 	}
-	session, err := s.sessions.Get(ctx, name, connection, site.Credentials(access.Credentials))
+	var (
+		guard  *transport.Guard
+		target string
+	)
+	if access.Site == nil {
+		if !s.guard.PlainHTTP && !strings.HasPrefix(connection.AuthURL, "https://") {
+			return nil, platform.NewError(platform.ClassConfiguration, "credentials: authURL must begin with https://")
+		}
+		guard, target = s.guard.Refusing(access.Refused), "Designate behind "+connection.AuthURL
+	}
+	session, err := s.sessions.GetGuarded(ctx, name, connection, site.Credentials(access.Credentials), guard)
 	if err != nil {
-		return nil, err
+		return nil, ofLogin(target, err)
 	}
 	api, err := session.DNS(ctx)
 	if err != nil {
-		return nil, err
+		if _, projectErr := session.ProjectID(); projectErr != nil {
+			return nil, own(target, err) // what let us in was no Keystone
+		}
+		return nil, ofDiscovery(target, connection.Region, err)
 	}
-	return session.Value(providerKey{}, func() any { return &provider{session: session, api: api} }).(*provider), nil
+	return session.Value(providerKey{}, func() any { return &provider{session: session, target: target, api: api} }).(*provider), nil
 }
 
 func connectionOf(access dns.Access) (string, v1alpha1.OpenStackConnection, error) {
@@ -60,7 +83,9 @@ func connectionOf(access dns.Access) (string, v1alpha1.OpenStackConnection, erro
 		}
 		return profile.Name, client.ConnectionOf(profile), nil
 	}
-	connection := v1alpha1.OpenStackConnection{AuthURL: access.Credentials["authURL"], Region: access.Region}
+	connection := v1alpha1.OpenStackConnection{
+		AuthURL: access.Credentials["authURL"], Region: access.Region, RequestTimeout: &metav1.Duration{Duration: requestTimeout},
+	}
 	if connection.AuthURL == "" {
 		return "", connection, platform.NewError(platform.ClassConfiguration, "credentials: key %q is missing", "authURL")
 	}

@@ -6,9 +6,7 @@ package dns
 
 import (
 	"context"
-	"errors"
 	"slices"
-	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/dns/v2/recordsets"
 
@@ -18,17 +16,12 @@ import (
 )
 
 const (
-	statusActive  = "ACTIVE"
-	statusPending = "PENDING"
-	statusError   = "ERROR"
+	statusActive = "ACTIVE"
+	statusError  = "ERROR"
+	actionDelete = "DELETE"
 
 	// setsPerPage is as many as Designate gives by default at most. The filter for the name of a wildcard finds all names below it.
 	setsPerPage = 1000
-
-	// visibleTimeout is how long Designate may take to bring a change to its name servers. It looks at them until they answer with it.
-	visibleTimeout = time.Minute
-	firstLook      = 500 * time.Millisecond
-	lastLook       = 4 * time.Second
 
 	description = "Managed by gardener-extension-provider-hybrid"
 )
@@ -43,6 +36,9 @@ func (p *provider) ensure(ctx context.Context, zone string, record dns.Record) e
 	if err != nil {
 		return err
 	}
+	if going(set) {
+		return visible(set, record)
+	}
 	same := set != nil && record.SameValues(valuesOf(set)) && set.TTL == int(record.TTL)
 	switch {
 	case same && set.Status == statusActive:
@@ -50,16 +46,16 @@ func (p *provider) ensure(ctx context.Context, zone string, record dns.Record) e
 	case same && set.Status != statusError:
 		// An earlier change is on its way.
 	case set == nil:
-		set, err = recordsets.Create(ctx, p.api, zone, recordsets.CreateOpts{
+		set, err = client.Extracted(recordsets.Create(ctx, p.api, zone, recordsets.CreateOpts{
 			Name: record.Name, Type: string(record.Type), TTL: int(record.TTL), Records: record.Values, Description: description,
-		}).Extract()
+		}).Extract())
 	default:
-		set, err = recordsets.Update(ctx, p.api, zone, set.ID, recordsets.UpdateOpts{Records: record.Values, TTL: new(int(record.TTL))}).Extract()
+		set, err = client.Extracted(recordsets.Update(ctx, p.api, zone, set.ID, recordsets.UpdateOpts{Records: record.Values, TTL: new(int(record.TTL))}).Extract())
 	}
 	if err != nil {
-		return client.Classify(err)
+		return p.failed(err)
 	}
-	return record.Accepted("Designate", "cannot be asked for it", p.await(ctx, zone, set))
+	return visible(set, record)
 }
 
 // Delete implements dns.Provider.
@@ -73,21 +69,23 @@ func (p *provider) delete(ctx context.Context, zone string, record dns.Record) e
 	if err != nil || set == nil {
 		return err
 	}
+	if going(set) {
+		return visible(set, record)
+	}
 	left := slices.DeleteFunc(valuesOf(set), func(value string) bool { return slices.Contains(record.Values, value) })
 	switch {
 	case len(left) == 0:
-		if err := recordsets.Delete(ctx, p.api, zone, set.ID).ExtractErr(); err != nil {
-			return client.Classify(err)
-		}
-		set.Status = statusPending
+		err = recordsets.Delete(ctx, p.api, zone, set.ID).ExtractErr()
+		set.Status = ""
 	case len(left) == len(set.Records):
 		return nil
 	default:
-		if set, err = recordsets.Update(ctx, p.api, zone, set.ID, recordsets.UpdateOpts{Records: left, TTL: ttlOf(set)}).Extract(); err != nil {
-			return client.Classify(err)
-		}
+		set, err = client.Extracted(recordsets.Update(ctx, p.api, zone, set.ID, recordsets.UpdateOpts{Records: left, TTL: ttlOf(set)}).Extract())
 	}
-	return p.await(ctx, zone, set)
+	if err != nil {
+		return p.failed(err)
+	}
+	return visible(set, record)
 }
 
 // ttlOf keeps the TTL of a set, which may be that of the zone.
@@ -102,7 +100,7 @@ func ttlOf(set *recordsets.RecordSet) *int {
 func (p *provider) look(ctx context.Context, zone string, record dns.Record) (*recordsets.RecordSet, error) {
 	sets, err := client.List(ctx, recordsets.ListByZone(p.api, zone, recordsets.ListOpts{Name: record.Name, Type: string(record.Type), Limit: setsPerPage}), recordsets.ExtractRecordSets)
 	if err != nil {
-		return nil, err
+		return nil, p.failed(err)
 	}
 	// In Designate's filters * stands for any text, and in ours for itself.
 	for i := range sets {
@@ -113,35 +111,22 @@ func (p *provider) look(ctx context.Context, zone string, record dns.Record) (*r
 	return nil, nil
 }
 
-// await returns when the name servers answer as the set says. One that is gone is deleted.
-func (p *provider) await(ctx context.Context, zone string, set *recordsets.RecordSet) error {
-	ctx, cancel := context.WithTimeout(ctx, visibleTimeout)
-	defer cancel()
-	pause := firstLook
-	for {
-		switch set.Status {
-		case statusActive:
-			return nil
-		case statusError:
-			return platform.NewError(platform.ClassTransient, "record %s of type %s has the status ERROR: Designate could not bring it to its name servers", set.Name, set.Type)
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-			pause = min(2*pause, lastLook)
-		case <-ctx.Done():
-			timer.Stop()
-			return platform.NewError(platform.ClassTransient, "record %s of type %s is not on Designate's name servers yet: its status is %s", set.Name, set.Type, set.Status)
-		}
-		current, err := recordsets.Get(ctx, p.api, zone, set.ID).Extract()
-		switch {
-		case err == nil:
-			set = current
-		case errors.Is(err, context.DeadlineExceeded):
-			// The next turn says so.
-		default:
-			return client.Classify(err)
-		}
+// going reports whether the set is about to be deleted.
+func going(set *recordsets.RecordSet) bool {
+	return set != nil && set.Action == actionDelete && set.Status != statusError
+}
+
+// visible returns nil if the name servers answer as the set says, and progress if Designate is about to tell them.
+func visible(set *recordsets.RecordSet, record dns.Record) error {
+	switch {
+	case set == nil:
+		return platform.NewError(platform.ClassTransient, "Designate does not say what it made of record %s of type %s", record.Name, record.Type)
+	case set.Status == statusActive:
+		return nil
+	case set.Status == statusError:
+		return platform.NewError(platform.ClassTransient, "record %s of type %s has the status ERROR: Designate could not bring it to its name servers", record.Name, record.Type)
+	default:
+		return platform.NewProgress("the change of record %s of type %s is not on Designate's name servers yet", record.Name, record.Type)
 	}
 }
 

@@ -48,24 +48,35 @@ var _ = Describe("Records", func() {
 	sets := func(body string) answer { return answer{http.StatusOK, `{"recordsets": [` + body + `]}`} }
 	fault := func(status int) answer { return answer{status, `{"code": 1, "type": "t", "message": "no"}`} }
 
-	DescribeTable("should not be said to be unwritten if only the look at an accepted one is refused",
-		func(ctx SpecContext, existing string, refusal int) {
-			p := open(map[string]answer{
-				"GET " + path:        sets(existing),
-				"POST " + path:       {http.StatusAccepted, pending},
-				"PUT " + path + "/1": {http.StatusAccepted, pending},
-				"GET " + path + "/1": fault(refusal),
-			})
-			err := p.Ensure(ctx, "zone", record, false)
-			Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
-			Expect(err).To(MatchError(ContainSubstring(`site "cloud": Designate accepted record api.example.test. of type A, but cannot be asked for it: `)))
+	DescribeTable("should be on their way until the name servers answer with them",
+		func(ctx SpecContext, existing string, answers map[string]answer, done bool) {
+			answers["GET "+path] = sets(existing)
+			err := open(answers).Ensure(ctx, "zone", record, false)
+			Expect(platform.IsProgress(err)).To(Equal(!done))
+			Expect(err == nil).To(Equal(done))
 		},
-		Entry("after its creation, as the credentials are not valid any more", "", http.StatusUnauthorized),
-		Entry("after its creation, as the role is gone", "", http.StatusForbidden),
-		Entry("after its creation, as the zone is gone", "", http.StatusNotFound),
-		Entry("after a change", `{"id": "1", "name": "api.example.test.", "type": "A", "ttl": 60, "records": ["192.0.2.1"], "status": "ACTIVE"}`, http.StatusForbidden),
-		Entry("in an earlier attempt", pending, http.StatusForbidden),
+		Entry("after the creation", "", map[string]answer{"POST " + path: {http.StatusAccepted, pending}}, false),
+		Entry("after a change", `{"id": "1", "name": "api.example.test.", "type": "A", "ttl": 60, "records": ["192.0.2.1"], "status": "ACTIVE"}`,
+			map[string]answer{"PUT " + path + "/1": {http.StatusAccepted, pending}}, false),
+		Entry("after an earlier change", pending, map[string]answer{}, false),
+		Entry("while the set is deleted", `{"id": "1", "name": "api.example.test.", "type": "A", "records": ["192.0.2.7"], "status": "PENDING", "action": "DELETE"}`,
+			map[string]answer{}, false),
+		Entry("and no longer", `{"id": "1", "name": "api.example.test.", "type": "A", "ttl": 120, "records": ["192.0.2.1"], "status": "ACTIVE"}`, map[string]answer{}, true),
 	)
+
+	It("should be on their way until the name servers answer without them", func(ctx SpecContext) {
+		ours := `{"id": "1", "name": "api.example.test.", "type": "A", "records": ["192.0.2.1"], "status": "ACTIVE"}`
+		Expect(platform.IsProgress(open(map[string]answer{"GET " + path: sets(ours), "DELETE " + path + "/1": {http.StatusAccepted, pending}}).Delete(ctx, "zone", record))).To(BeTrue())
+		going := `{"id": "1", "name": "api.example.test.", "type": "A", "records": ["192.0.2.1"], "status": "PENDING", "action": "DELETE"}`
+		Expect(platform.IsProgress(open(map[string]answer{"GET " + path: sets(going)}).Delete(ctx, "zone", record))).To(BeTrue())
+		Expect(open(map[string]answer{"GET " + path: sets("")}).Delete(ctx, "zone", record)).To(Succeed())
+	})
+
+	It("should be no success, and no panic, when Designate answers with nothing", func(ctx SpecContext) {
+		for _, body := range []string{"null", "{}"} {
+			Expect(open(map[string]answer{"GET " + path: sets(""), "POST " + path: {http.StatusAccepted, body}}).Ensure(ctx, "zone", record, false)).NotTo(Succeed())
+		}
+	})
 
 	DescribeTable("should tell what a refused write means",
 		func(ctx SpecContext, refusal int, class platform.Class) {

@@ -30,7 +30,7 @@ func (p *provider) Zone(ctx context.Context, given, name string) (string, error)
 }
 
 func (p *provider) zone(ctx context.Context, given, name string) (string, error) {
-	if uuid.Validate(given) == nil || isHex(given) {
+	if isID(given) {
 		return given, nil
 	}
 	if given != "" {
@@ -44,9 +44,9 @@ func (p *provider) zone(ctx context.Context, given, name string) (string, error)
 		"there is no zone in Designate that %s is in and these credentials see", name)
 }
 
-// isHex reports whether the text is an ID without hyphens, as old zones have.
-func isHex(text string) bool {
-	return len(text) == 32 && strings.Trim(text, "0123456789abcdef") == ""
+// isID reports whether the text is an ID, which old zones have without hyphens.
+func isID(text string) bool {
+	return uuid.Validate(text) == nil || len(text) == 32 && strings.Trim(text, "0123456789abcdef") == ""
 }
 
 func named(known []dns.Zone, name string) (dns.Zone, bool) {
@@ -77,11 +77,11 @@ func (p *provider) find(ctx context.Context, choose func([]dns.Zone) (dns.Zone, 
 func (p *provider) list(ctx context.Context) ([]dns.Zone, error) {
 	listed, err := client.List(ctx, zones.List(p.api, zones.ListOpts{Limit: zonesPerPage}), zones.ExtractZones)
 	if err != nil {
-		return nil, err
+		return nil, p.failed(err)
 	}
 	var known []dns.Zone
 	for _, zone := range listed {
-		if zone.Type != secondary {
+		if zone.Type != secondary && isID(zone.ID) {
 			known = append(known, dns.Zone{ID: zone.ID, Name: dns.Canonical(zone.Name)})
 		}
 	}

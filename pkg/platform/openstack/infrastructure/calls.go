@@ -7,21 +7,14 @@ package infrastructure
 import (
 	"context"
 	"errors"
-	"sync"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
 // parallel runs all functions to their end and joins their errors: what one of them made is recorded whatever happens to
 // the others.
 func parallel(ctx context.Context, functions ...func(context.Context) error) error {
-	var (
-		group sync.WaitGroup
-		errs  = make([]error, len(functions))
-	)
-	for i, function := range functions {
-		group.Go(func() { errs[i] = function(ctx) })
-	}
-	group.Wait()
-	return errors.Join(errs...)
+	return errors.Join(platform.Each(len(functions), func(i int) error { return functions[i](ctx) })...)
 }
 
 // sequence runs functions one after the other until one fails.

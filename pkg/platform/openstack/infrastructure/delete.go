@@ -49,7 +49,9 @@ func (f *flow) delete(ctx context.Context) error {
 		),
 		sequence(
 			func(ctx context.Context) error { return f.deleteKeyPairs(ctx) },
-			func(ctx context.Context) error { return f.forget(ctx, keyPair) },
+			func(ctx context.Context) error {
+				return f.Record(ctx, func(state *v1alpha1.OpenStackState) { state.KeyPair, state.FormerKeyPair = nil, nil })
+			},
 		),
 		f.deleteServerGroups,
 	)
@@ -61,10 +63,15 @@ func (f *flow) deleteMachines(ctx context.Context) error {
 	return sequence(f.deleteServers, f.deletePorts)(ctx)
 }
 
+// ownPorts lists the ports of the site's machines.
+func (f *flow) ownPorts(ctx context.Context) ([]ports.Port, error) {
+	return client.List(ctx, ports.List(f.network, ports.ListOpts{Description: f.owner.Description()}), ports.ExtractPorts)
+}
+
 // deletePorts deletes the ports of machines that no server uses. One is left if the answer to its creation was lost and its
 // machine was deleted before it showed up.
 func (f *flow) deletePorts(ctx context.Context) error {
-	found, err := client.List(ctx, ports.List(f.network, ports.ListOpts{Description: f.owner.Description()}), ports.ExtractPorts)
+	found, err := f.ownPorts(ctx)
 	if err != nil {
 		return err
 	}

@@ -64,6 +64,7 @@ func (f *flow) adopt(ctx context.Context, resource, id string, tags []string, pl
 func (f *flow) status(seen *seen) *v1alpha1.SiteStatus {
 	status := &v1alpha1.OpenStackStatus{
 		ProjectID:         f.State().ProjectID,
+		Region:            f.State().Connection.Region,
 		NetworkID:         seen.network.ID,
 		NetworkMTU:        int32(seen.network.MTU), // #nosec G115 -- an MTU is small
 		SubnetID:          seen.subnet.ID,
@@ -79,6 +80,26 @@ func (f *flow) status(seen *seen) *v1alpha1.SiteStatus {
 		status.ShareNetworkID = seen.shareNetwork.ID
 	}
 	return &v1alpha1.SiteStatus{Name: f.site.Name, EgressCIDRs: egressCIDRs(&seen.router.GatewayInfo), OpenStack: status}
+}
+
+// errForeign is the message about an object that bears the mark of another shoot. It does not tell which.
+const errForeign = "it was not made for this shoot and cannot be used"
+
+// refuseForeign returns an error for a given object that bears the mark of another shoot, unless the CloudProfile says that shoots may name
+// it.
+func (f *flow) refuseForeign(field, id, description string, tags, allowed []string) error {
+	if !f.owner.IsForeign(description, tags) || slices.Contains(allowed, id) {
+		return nil
+	}
+	return platform.NewError(platform.ClassConfiguration, "openstack.%s: %q: %s", field, id, errForeign)
+}
+
+// profile is the site's OpenStack block in the CloudProfile, empty if there is none.
+func (f *flow) profile() v1alpha1.OpenStackProfile {
+	if f.site.Profile == nil || f.site.Profile.OpenStack == nil {
+		return v1alpha1.OpenStackProfile{}
+	}
+	return *f.site.Profile.OpenStack
 }
 
 func notFound(field, id string) error {

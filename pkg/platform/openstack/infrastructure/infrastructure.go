@@ -41,18 +41,17 @@ func (i *infrastructure) reconcile(ctx context.Context, s *site.Site, persist pl
 	if err != nil {
 		return nil, err
 	}
-	if err := f.checkProjectInUse(); err != nil {
+	if err := f.checkPlaceInUse(); err != nil {
+		return nil, err
+	}
+	seen, err := f.look(ctx)
+	if err != nil {
 		return nil, err
 	}
 	if err := f.Record(ctx, func(state *v1alpha1.OpenStackState) {
 		state.Connection = client.ConnectionOf(s.Profile)
 		recordRanges(state, s.Network)
 	}); err != nil {
-		return nil, err
-	}
-
-	seen, err := f.look(ctx)
-	if err != nil {
 		return nil, err
 	}
 	if err := f.recordProject(ctx, seen); err != nil {
@@ -74,7 +73,7 @@ func (i *infrastructure) Delete(ctx context.Context, s *site.Site, persist platf
 	if err != nil {
 		return platform.InSite(s.Name, fmt.Errorf("%w: %w", platform.ErrNoAccess, err))
 	}
-	if err := f.checkProject(); err != nil {
+	if err := f.checkPlace(); err != nil {
 		return platform.InSite(s.Name, err)
 	}
 	return platform.InSite(s.Name, f.delete(ctx))

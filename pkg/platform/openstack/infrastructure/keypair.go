@@ -18,11 +18,27 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
-// keyPairName holds a hash of the public key: a rotated key gets a new key pair, and since key pairs cannot be marked, one
-// is ours if its name and its content belong together.
+// keyPairHashLength is the number of hexadecimal characters of the hash in the names of key pairs, formerKeyPairHashLength that of
+// version 0.1.
+const (
+	keyPairHashLength       = 16
+	formerKeyPairHashLength = 8
+)
+
+// keyPairName holds a hash of the owner and the public key: a rotated key gets a new key pair, and since key pairs cannot be marked, one
+// is ours if its name and its content belong together. The rest of the name is no mark: it may be that of another shoot and site, too.
 func (f *flow) keyPairName(publicKey string) string {
-	sum := sha256.Sum256([]byte(publicKey))
-	return f.owner.Name() + "-" + hex.EncodeToString(sum[:4])
+	return f.keyPairNameOf(f.owner.Shoot+"\x00"+f.owner.Site+"\x00"+publicKey, keyPairHashLength)
+}
+
+// formerKeyPairName is the name of version 0.1, whose hash was that of the key alone. It is ours only if the state says so.
+func (f *flow) formerKeyPairName(publicKey string) string {
+	return f.keyPairNameOf(publicKey, formerKeyPairHashLength)
+}
+
+func (f *flow) keyPairNameOf(content string, length int) string {
+	sum := sha256.Sum256([]byte(content))
+	return f.owner.Name() + "-" + hex.EncodeToString(sum[:])[:length]
 }
 
 func (f *flow) publicKey() string {
@@ -30,14 +46,27 @@ func (f *flow) publicKey() string {
 }
 
 func (f *flow) ownsKeyPair(pair keypairs.KeyPair) bool {
-	return pair.Name == f.keyPairName(strings.TrimSpace(pair.PublicKey))
+	key := strings.TrimSpace(pair.PublicKey)
+	return pair.Name == f.keyPairName(key) || pair.Name == f.formerKeyPairName(key) && f.knowsKeyPair(pair.Name)
+}
+
+// knowsKeyPair reports whether the state has a key pair with the name.
+func (f *flow) knowsKeyPair(name string) bool {
+	state := f.State()
+	return slices.ContainsFunc([]*v1alpha1.OpenStackObject{state.KeyPair, state.FormerKeyPair}, func(known *v1alpha1.OpenStackObject) bool {
+		return known != nil && known.ID == name
+	})
 }
 
 func (f *flow) lookKeyPair(ctx context.Context) (*keypairs.KeyPair, error) {
 	if f.publicKey() == "" {
 		return nil, nil
 	}
-	pair, err := keypairs.Get(ctx, f.compute, f.keyPairName(f.publicKey()), nil).Extract()
+	name := f.keyPairName(f.publicKey())
+	if former := f.formerKeyPairName(f.publicKey()); f.knowsKeyPair(former) {
+		name = former
+	}
+	pair, err := client.Extracted(keypairs.Get(ctx, f.compute, name, nil).Extract())
 	if client.IsNotFound(err) {
 		return nil, nil
 	}
@@ -53,7 +82,7 @@ func (f *flow) ensureKeyPair(seen *seen) func(context.Context) error {
 			return nil
 		}
 		if seen.keyPair == nil {
-			created, err := keypairs.Create(ctx, f.compute, keypairs.CreateOpts{Name: f.keyPairName(f.publicKey()), PublicKey: f.publicKey()}).Extract()
+			created, err := client.Extracted(keypairs.Create(ctx, f.compute, keypairs.CreateOpts{Name: f.keyPairName(f.publicKey()), PublicKey: f.publicKey()}).Extract())
 			if err != nil {
 				return client.Classify(err)
 			}
@@ -63,14 +92,16 @@ func (f *flow) ensureKeyPair(seen *seen) func(context.Context) error {
 		}
 
 		old := f.State().KeyPair
-		if err := f.recordObject(ctx, seen.keyPair.Name, true, keyPair); err != nil {
-			return err
-		}
 		if old == nil || old.ID == seen.keyPair.Name {
-			return nil
+			return f.recordObject(ctx, seen.keyPair.Name, true, keyPair)
 		}
 		// Machine classes name the old one until the Worker is reconciled, which a problem of another site can delay.
-		return f.deleteKeyPairs(ctx, old.ID, seen.keyPair.Name)
+		if err := f.deleteKeyPairs(ctx, old.ID, seen.keyPair.Name); err != nil {
+			return err
+		}
+		return f.Record(ctx, func(state *v1alpha1.OpenStackState) {
+			state.FormerKeyPair, state.KeyPair = old, &v1alpha1.OpenStackObject{ID: seen.keyPair.Name, Managed: true}
+		})
 	}
 }
 

@@ -105,6 +105,9 @@ func (f *flow) ensureNetwork(seen *seen) func(context.Context) error {
 			if seen.network == nil || seen.network.ID != given {
 				return notFound("network.id", given)
 			}
+			if err := f.refuseForeign("network.id", given, seen.network.Description, seen.network.Tags, f.profile().Networks); err != nil {
+				return err
+			}
 			if err := f.checkMTU(seen.network); err != nil {
 				return err
 			}
@@ -112,7 +115,7 @@ func (f *flow) ensureNetwork(seen *seen) func(context.Context) error {
 		}
 		if seen.network == nil {
 			created := &network{}
-			if err := networks.Create(ctx, f.network, f.networkOptions()).ExtractInto(created); err != nil {
+			if _, err := client.Extracted(created, networks.Create(ctx, f.network, f.networkOptions()).ExtractInto(created)); err != nil {
 				return f.networkError(err)
 			}
 			seen.network = created

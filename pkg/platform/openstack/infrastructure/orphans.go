@@ -7,7 +7,6 @@ package infrastructure
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/keypairs"
@@ -33,7 +32,7 @@ func (i *infrastructure) Orphans(ctx context.Context, s *site.Site) ([]v1alpha1.
 	if err != nil {
 		return nil, platform.InSite(s.Name, err)
 	}
-	if err := f.checkProject(); err != nil {
+	if err := f.checkPlace(); err != nil {
 		return nil, platform.InSite(s.Name, err)
 	}
 	orphans, err := f.orphans(ctx)
@@ -47,15 +46,11 @@ func (f *flow) orphans(ctx context.Context) ([]v1alpha1.Orphan, error) {
 		f.orphanedLoadBalancers, f.orphanedFloatingIPs, f.orphanedPorts, f.orphanedSecurityGroups,
 		f.orphanedShareNetworks, f.orphanedSubnets, f.orphanedNetworks, f.orphanedRouters,
 	}
-	var (
-		group sync.WaitGroup
-		found = make([][]v1alpha1.Orphan, len(lists))
-		errs  = make([]error, len(lists))
-	)
-	for i, list := range lists {
-		group.Go(func() { found[i], errs[i] = list(ctx) })
-	}
-	group.Wait()
+	found := make([][]v1alpha1.Orphan, len(lists))
+	errs := platform.Each(len(lists), func(i int) (err error) {
+		found[i], err = lists[i](ctx)
+		return err
+	})
 
 	var orphans []v1alpha1.Orphan
 	for i := range found {

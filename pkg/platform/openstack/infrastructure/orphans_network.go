@@ -18,7 +18,6 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/sharedfilesystems/v2/sharenetworks"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
 func (f *flow) orphanedLoadBalancers(ctx context.Context) ([]v1alpha1.Orphan, error) {
@@ -36,7 +35,7 @@ func (f *flow) orphanedFloatingIPs(ctx context.Context) ([]v1alpha1.Orphan, erro
 }
 
 func (f *flow) orphanedPorts(ctx context.Context) ([]v1alpha1.Orphan, error) {
-	found, err := client.List(ctx, ports.List(f.network, ports.ListOpts{Description: f.owner.Description()}), ports.ExtractPorts)
+	found, err := f.ownPorts(ctx)
 	return orphansOf(f, "port", found, func(p ports.Port) (string, string) { return p.ID, p.Name }), err
 }
 

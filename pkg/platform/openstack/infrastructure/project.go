@@ -6,22 +6,30 @@ package infrastructure
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// checkProject refuses credentials of another project than that of the state.
-func (f *flow) checkProject() error {
-	return f.session.CheckProject(f.State().ProjectID)
+// checkPlace refuses credentials of another project than that of the state, and a connection to another region than that of its objects.
+func (f *flow) checkPlace() error {
+	return errors.Join(f.checkRegion(), f.session.CheckProject(f.State().ProjectID))
 }
 
-// checkProjectInUse does the same, unless nothing was made in the project of the state: then another one may take its place.
-func (f *flow) checkProjectInUse() error {
+// checkPlaceInUse does the same, unless nothing was made in the project of the state: then another one may take its place.
+func (f *flow) checkPlaceInUse() error {
 	if !hasObjects(f.State()) {
-		return nil
+		return f.checkRegion()
 	}
-	return f.checkProject()
+	return f.checkPlace()
+}
+
+func (f *flow) checkRegion() error {
+	if state := f.State(); hasObjects(state) || state.KeyPair != nil {
+		return f.session.CheckRegion(state.Connection.Region)
+	}
+	return nil
 }
 
 // recordProject records the project if the state knows no objects, or if one of them is seen in the project: a state that was

@@ -21,6 +21,9 @@ func (f *flow) ensureRouter(seen *seen) func(context.Context) error {
 			if seen.router == nil || seen.router.ID != given {
 				return notFound("router.id", given)
 			}
+			if err := f.refuseForeign("router.id", given, seen.router.Description, seen.router.Tags, nil); err != nil {
+				return err
+			}
 			return f.recordObject(ctx, given, false, place)
 		}
 		if seen.floatingNetwork == nil {
@@ -38,18 +41,18 @@ func (f *flow) ensureRouter(seen *seen) func(context.Context) error {
 		wanted := gateway(seen.floatingNetwork.ID, subnetID)
 		switch {
 		case seen.router == nil:
-			created, err := routers.Create(ctx, f.network, routers.CreateOpts{
+			created, err := client.Extracted(routers.Create(ctx, f.network, routers.CreateOpts{
 				Name:         f.owner.Name(),
 				Description:  f.owner.Description(),
 				AdminStateUp: new(true),
 				GatewayInfo:  wanted,
-			}).Extract()
+			}).Extract())
 			if err != nil {
 				return gatewayError(err, subnetID)
 			}
 			seen.router = created
 		case !hasGateway(&seen.router.GatewayInfo, wanted):
-			updated, err := routers.Update(ctx, f.network, seen.router.ID, routers.UpdateOpts{GatewayInfo: wanted}).Extract()
+			updated, err := client.Extracted(routers.Update(ctx, f.network, seen.router.ID, routers.UpdateOpts{GatewayInfo: wanted}).Extract())
 			if err != nil {
 				return gatewayError(err, subnetID)
 			}

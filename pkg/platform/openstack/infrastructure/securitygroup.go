@@ -23,10 +23,13 @@ func (f *flow) ensureSecurityGroup(seen *seen) func(context.Context) error {
 			if seen.securityGroup == nil || seen.securityGroup.ID != given {
 				return notFound("securityGroup.id", given)
 			}
+			if err := f.refuseForeign("securityGroup.id", given, seen.securityGroup.Description, seen.securityGroup.Tags, f.profile().SecurityGroups); err != nil {
+				return err
+			}
 			return f.recordObject(ctx, given, false, place)
 		}
 		if seen.securityGroup == nil {
-			created, err := groups.Create(ctx, f.network, groups.CreateOpts{Name: f.owner.Name(), Description: f.owner.Description()}).Extract()
+			created, err := client.Extracted(groups.Create(ctx, f.network, groups.CreateOpts{Name: f.owner.Name(), Description: f.owner.Description()}).Extract())
 			if err != nil {
 				return client.Classify(err)
 			}

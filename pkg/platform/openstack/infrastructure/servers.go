@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -21,19 +22,46 @@ import (
 // serversTimeout is how long a deletion waits for servers. The next one goes on from there.
 const serversTimeout = time.Minute
 
-// ownServers lists the servers of the shoot on the site.
+// softDeleted is the status of a server that the site keeps for a while after its deletion.
+const softDeleted = "SOFT_DELETED"
+
+// ownServers lists the servers of the shoot on the site: those with such a name, and those that have a port of the shoot. The latter
+// have another name by now, or the site keeps them after their deletion.
 func (f *flow) ownServers(ctx context.Context) ([]servers.Server, error) {
 	options := servers.ListOpts{Name: "^" + regexp.QuoteMeta(f.owner.Shoot) + "-"}
 	found, err := client.List(ctx, servers.List(f.compute, options), servers.ExtractServers)
-	var own []servers.Server
-	for i := range found {
+	if err != nil {
+		return nil, err
+	}
+	own, known := []servers.Server{}, map[string]bool{}
+	add := func(s servers.Server) {
+		known[s.ID] = true
 		// An administrator is shown servers that do not exist any more.
-		gone := found[i].Status == "DELETED" || found[i].Status == "SOFT_DELETED"
-		if !gone && f.owner.OwnsServer(found[i].Metadata) {
-			own = append(own, found[i])
+		if s.Status != "DELETED" && f.owner.OwnsServer(s.Metadata) {
+			own = append(own, s)
 		}
 	}
-	return own, err
+	for _, s := range found {
+		add(s)
+	}
+	used, err := f.ownPorts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, port := range used {
+		if port.DeviceID == "" || known[port.DeviceID] {
+			continue
+		}
+		s, err := client.Extracted(servers.Get(ctx, f.compute, port.DeviceID).Extract())
+		switch {
+		case client.IsNotFound(err):
+		case err != nil:
+			return nil, err
+		default:
+			add(*s)
+		}
+	}
+	return own, nil
 }
 
 // deleteServers deletes the servers that are left when the machines are gone, and waits until they are gone, too, because they have
@@ -46,9 +74,13 @@ func (f *flow) deleteServers(ctx context.Context) error {
 	var (
 		accepted = map[string]bool{}
 		refused  = map[string]error{}
+		late     error
 	)
 	for poll := firstPoll; ; poll = min(2*poll, lastPoll) {
 		left, err := f.ownServers(ctx)
+		if err != nil && ctx.Err() != nil && late != nil {
+			return late
+		}
 		if err != nil || len(left) == 0 {
 			return err
 		}
@@ -58,11 +90,17 @@ func (f *flow) deleteServers(ctx context.Context) error {
 		)
 		for i := range left {
 			id, name := left[i].ID, left[i].Name+" ("+left[i].ID+")"
-			if !accepted[id] && refused[id] == nil {
-				if err := client.IgnoreNotFound(servers.Delete(ctx, f.compute, id).ExtractErr()); err != nil {
+			request, remove := id, servers.Delete
+			if left[i].Status == softDeleted {
+				request, remove = id+softDeleted, func(ctx context.Context, compute *gophercloud.ServiceClient, id string) servers.DeleteResult {
+					return servers.DeleteResult{ErrResult: servers.ForceDelete(ctx, compute, id).ErrResult}
+				}
+			}
+			if !accepted[request] && refused[id] == nil {
+				if err := client.IgnoreNotFound(remove(ctx, f.compute, id).ExtractErr()); err != nil {
 					refused[id] = fmt.Errorf("server %s cannot be deleted: %w", name, err)
 				} else {
-					accepted[id] = true
+					accepted[request] = true
 				}
 			}
 			if refused[id] != nil {
@@ -74,10 +112,12 @@ func (f *flow) deleteServers(ctx context.Context) error {
 		if len(going) == 0 {
 			return errors.Join(errs...)
 		}
+		late = errors.Join(append([]error{
+			platform.NewError(platform.ClassTransient, "servers are not deleted yet (%d): %s", len(going), strings.Join(going, ", ")),
+		}, errs...)...)
 		select {
 		case <-ctx.Done():
-			late := platform.NewError(platform.ClassTransient, "servers are not deleted yet (%d): %s", len(going), strings.Join(going, ", "))
-			return errors.Join(append([]error{late}, errs...)...)
+			return late
 		case <-time.After(poll):
 		}
 	}

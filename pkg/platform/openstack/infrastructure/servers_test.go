@@ -31,6 +31,8 @@ var _ = Describe("What is left of machines", func() {
 		servers map[string]map[string]any
 		// deleting is how many lists a server stays in after its deletion.
 		deleting int
+		// onList is called before a list is answered, with the number of lists.
+		onList func(int)
 	)
 	server := func(id string, o owner.Owner, status string) {
 		servers[id] = map[string]any{"id": id, "name": o.Shoot + "-m", "status": status, "metadata": o.Metadata()}
@@ -38,7 +40,8 @@ var _ = Describe("What is left of machines", func() {
 
 	BeforeEach(func() {
 		requests, servers, deleting = nil, map[string]map[string]any{}, 0
-		deleted := map[string]int{}
+		deleted, lists := map[string]int{}, 0
+		onList = func(int) {}
 		ports := map[string]map[string]any{"free": {"id": "free"}}
 		api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
@@ -46,6 +49,8 @@ var _ = Describe("What is left of machines", func() {
 			id := path.Base(r.URL.Path)
 			switch {
 			case r.URL.Path == "/servers/detail":
+				lists++
+				onList(lists)
 				for id, lists := range deleted {
 					if lists >= deleting {
 						delete(servers, id)
@@ -60,8 +65,18 @@ var _ = Describe("What is left of machines", func() {
 						port["device_id"] = ""
 					}
 				}
-				found := slices.AppendSeq([]map[string]any{}, maps.Values(servers))
+				found := []map[string]any{}
+				for _, s := range servers {
+					if strings.HasPrefix(s["name"].(string), f.owner.Shoot) && s["status"] != "SOFT_DELETED" {
+						found = append(found, s)
+					}
+				}
 				_ = json.NewEncoder(w).Encode(map[string]any{"servers": found})
+			case r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/servers/"):
+				_ = json.NewEncoder(w).Encode(map[string]any{"server": servers[id]})
+			case strings.HasSuffix(r.URL.Path, "/action"):
+				delete(servers, path.Base(path.Dir(r.URL.Path)))
+				w.WriteHeader(http.StatusAccepted)
 			case r.Method == http.MethodGet:
 				_ = json.NewEncoder(w).Encode(map[string]any{"ports": slices.Collect(maps.Values(ports))})
 			case strings.HasPrefix(r.URL.Path, "/servers/locked"):
@@ -78,26 +93,42 @@ var _ = Describe("What is left of machines", func() {
 		f = &flow{owner: owner.Owner{Shoot: "shoot--a", Site: "cloud"}, compute: service, network: service}
 	})
 
-	It("should cost one list of servers if there are none", func(ctx SpecContext) {
+	It("should cost one list of servers and two of ports if there are none", func(ctx SpecContext) {
 		Expect(f.deleteMachines(ctx)).To(Succeed())
-		Expect(requests).To(Equal([]string{"GET /servers/detail", "GET /ports", "DELETE /ports/free"}))
+		Expect(requests).To(Equal([]string{"GET /servers/detail", "GET /ports", "GET /ports", "DELETE /ports/free"}))
+	})
+
+	It("should be deleted if somebody gave it another name, as it has a port of the shoot", func(ctx SpecContext) {
+		server("renamed", f.owner, "ACTIVE")
+		servers["renamed"]["name"] = "renamed-by-admin"
+		Expect(f.deleteMachines(ctx)).To(Succeed())
+		Expect(requests).To(ContainElements("DELETE /servers/renamed", "DELETE /ports/renamed"))
+	})
+
+	It("should be deleted at once if the site keeps it after its deletion, as it has a port of the shoot", func(ctx SpecContext) {
+		server("soft", f.owner, "SOFT_DELETED")
+		Expect(f.deleteMachines(ctx)).To(Succeed())
+		Expect(requests).To(ContainElements("POST /servers/soft/action", "DELETE /ports/soft"))
+		Expect(requests).NotTo(ContainElement("DELETE /servers/soft"))
 	})
 
 	It("should be deleted, servers before their ports", func(ctx SpecContext) {
 		deleting = 1
 		server("left", f.owner, "ACTIVE")
 		Expect(f.deleteMachines(ctx)).To(Succeed())
-		Expect(requests[:5]).To(Equal([]string{"GET /servers/detail", "DELETE /servers/left", "GET /servers/detail", "GET /servers/detail", "GET /ports"}))
-		Expect(requests[5:]).To(ConsistOf("DELETE /ports/free", "DELETE /ports/left"))
+		deletion := slices.Index(requests, "DELETE /servers/left")
+		Expect(deletion).To(BeNumerically(">", 0))
+		ports := slices.IndexFunc(requests, func(r string) bool { return strings.HasPrefix(r, "DELETE /ports/") })
+		Expect(requests[deletion:ports]).To(ContainElement("GET /servers/detail"))
+		Expect(requests[ports:]).To(ConsistOf("DELETE /ports/free", "DELETE /ports/left"))
 	})
 
 	It("should not be servers of others, nor those that are shown as deleted", func(ctx SpecContext) {
 		server("site", owner.Owner{Shoot: f.owner.Shoot, Site: "other"}, "ACTIVE")
 		server("shoot", owner.Owner{Shoot: f.owner.Shoot + "-b", Site: f.owner.Site}, "ACTIVE")
 		server("deleted", f.owner, "DELETED")
-		server("soft", f.owner, "SOFT_DELETED")
 		Expect(f.deleteServers(ctx)).To(Succeed())
-		Expect(requests).To(HaveLen(1))
+		Expect(requests).To(Equal([]string{"GET /servers/detail", "GET /ports"}))
 	})
 
 	It("should be deleted although some are refused, which is told", func(ctx SpecContext) {
@@ -113,9 +144,14 @@ var _ = Describe("What is left of machines", func() {
 	It("should keep the ports while servers are there, and say which", func(ctx SpecContext) {
 		deleting = 1000
 		server("left", f.owner, "ACTIVE")
-		ctxWithDeadline, cancel := context.WithTimeout(ctx, firstPoll*9/10)
-		defer cancel()
-		err := f.deleteMachines(ctxWithDeadline)
+		interrupted, interrupt := context.WithCancel(ctx)
+		defer interrupt()
+		onList = func(lists int) {
+			if lists == 2 {
+				interrupt()
+			}
+		}
+		err := f.deleteMachines(interrupted)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
 		Expect(err).To(MatchError("servers are not deleted yet (1): shoot--a-m (left)"))
 		Expect(requests).NotTo(ContainElement(HavePrefix("DELETE /ports/")))

@@ -50,7 +50,7 @@ func (f *flow) shareNetworks(ctx context.Context, by filter) ([]sharenetworks.Sh
 	if by.id == "" {
 		return client.List(ctx, sharenetworks.ListDetail(service, sharenetworks.ListOpts{Name: by.name}), sharenetworks.ExtractShareNetworks)
 	}
-	found, err := sharenetworks.Get(ctx, service, by.id).Extract()
+	found, err := client.Extracted(sharenetworks.Get(ctx, service, by.id).Extract())
 	if err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
@@ -72,17 +72,17 @@ func (f *flow) ensureShareNetwork(seen *seen) func(context.Context) error {
 		}
 		switch {
 		case seen.shareNetwork == nil:
-			seen.shareNetwork, err = sharenetworks.Create(ctx, service, sharenetworks.CreateOpts{
+			seen.shareNetwork, err = client.Extracted(sharenetworks.Create(ctx, service, sharenetworks.CreateOpts{
 				Name:            f.owner.Name(),
 				Description:     f.owner.Description(),
 				NeutronNetID:    seen.network.ID,
 				NeutronSubnetID: seen.subnet.ID,
-			}).Extract()
+			}).Extract())
 		case seen.shareNetwork.NeutronSubnetID != seen.subnet.ID:
-			seen.shareNetwork, err = sharenetworks.Update(ctx, service, seen.shareNetwork.ID, sharenetworks.UpdateOpts{
+			seen.shareNetwork, err = client.Extracted(sharenetworks.Update(ctx, service, seen.shareNetwork.ID, sharenetworks.UpdateOpts{
 				NeutronNetID:    seen.network.ID,
 				NeutronSubnetID: seen.subnet.ID,
-			}).Extract()
+			}).Extract())
 		}
 		if err != nil {
 			return fmt.Errorf("openstack.shareNetwork: %w", client.Classify(err))

@@ -7,6 +7,7 @@ package infrastructure
 import (
 	"context"
 	"net/netip"
+	"slices"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
@@ -27,6 +28,12 @@ func (f *flow) ensureSubnet(seen *seen) func(context.Context) error {
 			if seen.subnet == nil || seen.subnet.ID != given {
 				return notFound("subnet.id", given)
 			}
+			// Whoever may name the network may name its subnets.
+			if !slices.Contains(f.profile().Networks, seen.subnet.NetworkID) {
+				if err := f.refuseForeign("subnet.id", given, seen.subnet.Description, seen.subnet.Tags, nil); err != nil {
+					return err
+				}
+			}
 			if err := f.checkSubnet(seen); err != nil {
 				return err
 			}
@@ -34,7 +41,7 @@ func (f *flow) ensureSubnet(seen *seen) func(context.Context) error {
 		}
 
 		if seen.subnet == nil {
-			created, err := subnets.Create(ctx, f.network, f.subnetOptions(seen.network.ID)).Extract()
+			created, err := client.Extracted(subnets.Create(ctx, f.network, f.subnetOptions(seen.network.ID)).Extract())
 			if err != nil {
 				return client.Classify(err)
 			}

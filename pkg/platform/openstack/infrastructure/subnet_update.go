@@ -36,7 +36,7 @@ func (f *flow) updateSubnet(ctx context.Context, seen *seen) error {
 	if options.DNSNameservers == nil && options.GatewayIP == nil {
 		return nil
 	}
-	updated, err := subnets.Update(ctx, f.network, seen.subnet.ID, options).Extract()
+	updated, err := client.Extracted(subnets.Update(ctx, f.network, seen.subnet.ID, options).Extract())
 	if err != nil {
 		return client.Classify(err)
 	}

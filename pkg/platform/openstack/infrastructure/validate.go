@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -35,7 +34,7 @@ func (i *infrastructure) validate(ctx context.Context, s *site.Site, request pla
 	if err != nil {
 		return platform.Findings{}, err
 	}
-	if err := f.checkProjectInUse(); err != nil {
+	if err := f.checkPlaceInUse(); err != nil {
 		return platform.Findings{}, err
 	}
 	v := &validation{flow: f, path: request.Path, demands: request.Demands}
@@ -56,16 +55,11 @@ type check func(context.Context, *findings) error
 
 // run makes all checks at the same time and returns what they found in their order.
 func (v *validation) run(ctx context.Context, checks ...check) (platform.Findings, error) {
-	var (
-		group sync.WaitGroup
-		found = make([]findings, len(checks))
-		errs  = make([]error, len(checks))
-	)
-	for i, check := range checks {
+	found := make([]findings, len(checks))
+	errs := platform.Each(len(checks), func(i int) error {
 		found[i].site = v.site.Name
-		group.Go(func() { errs[i] = check(ctx, &found[i]) })
-	}
-	group.Wait()
+		return checks[i](ctx, &found[i])
+	})
 
 	var all platform.Findings
 	for i := range found {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/availabilityzones"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/pagination"
 	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -80,7 +81,7 @@ func onlyObserves(roles []string) bool {
 
 // zones checks the availability zones of the CloudProfile. The shoot need not use them all, so that they are worth a warning.
 func (v *validation) zones(ctx context.Context, found *findings) error {
-	existing, err := client.List(ctx, availabilityzones.List(v.compute), availabilityzones.ExtractAvailabilityZones)
+	existing, err := client.List(ctx, availabilityzones.List(v.compute).WithPageCreator(newZonePage), extractZones)
 	path := v.path.Child("name")
 	if platform.ClassOf(err) == platform.ClassForbidden {
 		found.warn(path, "the credentials may not list availability zones, so that the zones of the CloudProfile are not checked")
@@ -99,4 +100,26 @@ func (v *validation) zones(ctx context.Context, found *findings) error {
 		}
 	}
 	return nil
+}
+
+// zonePage is the only page of availability zones. The library's own one takes its answer for a list.
+type zonePage struct {
+	availabilityzones.AvailabilityZonePage
+}
+
+func newZonePage(r pagination.PageResult) pagination.Page {
+	return zonePage{availabilityzones.AvailabilityZonePage{SinglePageBase: pagination.SinglePageBase(r)}}
+}
+
+// IsEmpty implements pagination.Page.
+func (p zonePage) IsEmpty() (bool, error) {
+	zones, err := extractZones(p)
+	return len(zones) == 0, err
+}
+
+func extractZones(page pagination.Page) ([]availabilityzones.AvailabilityZone, error) {
+	if p, ok := page.(zonePage); ok {
+		page = p.AvailabilityZonePage
+	}
+	return availabilityzones.ExtractAvailabilityZones(page)
 }

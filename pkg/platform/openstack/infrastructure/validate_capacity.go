@@ -117,7 +117,7 @@ func usedBy(own []servers.Server, known []flavors.Flavor) amounts {
 }
 
 func (v *validation) computeQuota(ctx context.Context) (quota, error) {
-	limits, err := computelimits.Get(ctx, v.compute, nil).Extract()
+	limits, err := client.Extracted(computelimits.Get(ctx, v.compute, nil).Extract())
 	if err != nil {
 		return quota{}, client.Classify(err)
 	}
@@ -134,7 +134,7 @@ func (v *validation) networkQuota(ctx context.Context, found *findings) (quota, 
 	if err != nil {
 		return quota{}, err
 	}
-	detail, err := networkquotas.GetDetail(ctx, v.network, project).Extract()
+	detail, err := client.Extracted(networkquotas.GetDetail(ctx, v.network, project).Extract())
 	switch err := client.Classify(err); platform.ClassOf(err) {
 	case platform.ClassForbidden, platform.ClassNotFound:
 		found.warn(v.path, "the quota of ports is not checked: %v", err)
@@ -172,7 +172,7 @@ func (v *validation) volumesLeft(ctx context.Context, own []servers.Server, foun
 	)
 	err = parallel(ctx,
 		func(ctx context.Context) (err error) {
-			limits, err = blockstoragelimits.Get(ctx, service).Extract()
+			limits, err = client.Extracted(blockstoragelimits.Get(ctx, service).Extract())
 			return client.Classify(err)
 		},
 		func(ctx context.Context) (err error) {

@@ -33,6 +33,8 @@ func (v *validation) egress(ctx context.Context, found *findings) error {
 		return err
 	case len(routers) == 0:
 		found.missing(path, id)
+	case v.owner.IsForeign(routers[0].Description, routers[0].Tags):
+		found.invalid(path, id, errForeign)
 	case routers[0].GatewayInfo.NetworkID == "":
 		found.invalid(path, id, "the router has no external gateway, so that nodes reach no other network and have no floating IPs")
 	case pool != nil && routers[0].GatewayInfo.NetworkID != pool.ID:
@@ -102,6 +104,10 @@ func (v *validation) nodes(ctx context.Context, found *findings) error {
 		found.missing(v.object("network", "id"), id)
 		return nil
 	}
+	if v.owner.IsForeign(given[0].Description, given[0].Tags) && !slices.Contains(v.profile().Networks, id) {
+		found.invalid(v.object("network", "id"), id, errForeign)
+		return nil
+	}
 	if subnetID := referenceID(v.config().Subnet); subnetID != "" {
 		return v.givenSubnet(ctx, id, subnetID, found)
 	}
@@ -119,6 +125,10 @@ func (v *validation) givenSubnet(ctx context.Context, networkID, id string, foun
 		return nil
 	}
 	subnet := &given[0]
+	if v.owner.IsForeign(subnet.Description, subnet.Tags) && !slices.Contains(v.profile().Networks, networkID) {
+		found.invalid(path, id, errForeign)
+		return nil
+	}
 	if subnet.NetworkID != networkID {
 		found.invalid(path, id, "the subnet is not in network %s", networkID)
 		return nil
@@ -165,10 +175,16 @@ func (v *validation) securityGroup(ctx context.Context, found *findings) error {
 		return nil
 	}
 	given, err := v.securityGroups(ctx, filter{id: id})
-	if err == nil && len(given) == 0 {
-		found.missing(v.object("securityGroup", "id"), id)
+	path := v.object("securityGroup", "id")
+	switch {
+	case err != nil:
+		return err
+	case len(given) == 0:
+		found.missing(path, id)
+	case v.owner.IsForeign(given[0].Description, given[0].Tags) && !slices.Contains(v.profile().SecurityGroups, id):
+		found.invalid(path, id, errForeign)
 	}
-	return err
+	return nil
 }
 
 // parsed returns a range that an API told; the empty range if that is none.

@@ -11,10 +11,10 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
 	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
-	"golang.org/x/sync/singleflight"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -29,13 +29,14 @@ var uuidRegexp = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-f
 // is remembered afterwards, so that what an operator changes counts at once.
 type lookup struct {
 	session *client.Session
-	group   singleflight.Group
+	network func(context.Context) (*gophercloud.ServiceClient, error)
+	group   platform.Shared[any]
 }
 
 type lookupKey struct{}
 
 func lookupOf(session *client.Session) *lookup {
-	return session.Value(lookupKey{}, func() any { return &lookup{session: session} }).(*lookup)
+	return session.Value(lookupKey{}, func() any { return &lookup{session: session, network: session.Network} }).(*lookup)
 }
 
 func (l *lookup) flavor(ctx context.Context, name string) (string, error) {
@@ -80,39 +81,42 @@ func (l *lookup) image(ctx context.Context, image *v1alpha1.OpenStackImage) (str
 }
 
 // securityGroups returns the IDs of the security groups with the names or IDs, in their order. The error names all that cannot be
-// resolved.
-func (l *lookup) securityGroups(ctx context.Context, namesOrIDs []string) ([]string, error) {
+// resolved. Those that bear the mark of another shoot are only for shoots that may name them.
+func (l *lookup) securityGroups(ctx context.Context, o owner.Owner, allowed, namesOrIDs []string) ([]string, error) {
 	var (
 		ids  []string
 		errs []error
 	)
 	for _, nameOrID := range namesOrIDs {
-		id, err := l.securityGroup(ctx, nameOrID)
-		ids, errs = append(ids, id), append(errs, err)
+		group, err := l.securityGroup(ctx, nameOrID)
+		if err == nil && o.IsForeign(group.Description, group.Tags) && !slices.Contains(allowed, nameOrID) {
+			err = platform.NewError(platform.ClassConfiguration, "additionalSecurityGroups: %q was not made for this shoot and cannot be used", nameOrID)
+		}
+		ids, errs = append(ids, group.ID), append(errs, err)
 	}
 	return ids, errors.Join(errs...)
 }
 
-func (l *lookup) securityGroup(ctx context.Context, nameOrID string) (string, error) {
+func (l *lookup) securityGroup(ctx context.Context, nameOrID string) (groups.SecGroup, error) {
 	options := groups.ListOpts{Name: nameOrID}
 	if uuidRegexp.MatchString(nameOrID) {
 		options = groups.ListOpts{ID: nameOrID}
 	}
 	value, err := l.shared(ctx, "security group "+nameOrID, func(ctx context.Context) (any, error) {
-		service, err := l.session.Network(ctx)
+		service, err := l.network(ctx)
 		if err != nil {
 			return nil, err
 		}
 		return client.List(ctx, groups.List(service, options), groups.ExtractGroups)
 	})
 	if err != nil {
-		return "", err
+		return groups.SecGroup{}, err
 	}
 	found := value.([]groups.SecGroup)
 	if len(found) != 1 {
-		return "", platform.NewError(platform.ClassConfiguration, "additionalSecurityGroups: %d security groups with the name or ID %q are visible to the credentials, want one", len(found), nameOrID)
+		return groups.SecGroup{}, platform.NewError(platform.ClassConfiguration, "additionalSecurityGroups: %d security groups with the name or ID %q are visible to the credentials, want one", len(found), nameOrID)
 	}
-	return found[0].ID, nil
+	return found[0], nil
 }
 
 // serverGroup returns the ID of the pool's server group, empty if the pool shall have none. It creates the server group if it
@@ -136,11 +140,6 @@ func (l *lookup) serverGroup(ctx context.Context, o owner.Owner, pool string, wa
 
 // shared lets callers of the same key share one request, each with its own deadline.
 func (l *lookup) shared(ctx context.Context, key string, request func(context.Context) (any, error)) (any, error) {
-	results := l.group.DoChan(key, func() (any, error) { return request(context.WithoutCancel(ctx)) })
-	select {
-	case result := <-results:
-		return result.Val, client.Classify(result.Err)
-	case <-ctx.Done():
-		return nil, client.Classify(ctx.Err())
-	}
+	value, err := l.group.Do(ctx, key, request)
+	return value, client.Classify(err)
 }

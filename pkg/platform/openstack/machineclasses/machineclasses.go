@@ -45,7 +45,7 @@ func (m *machineClasses) resolve(ctx context.Context, request platform.MachineCl
 	if err != nil {
 		return err
 	}
-	if err := session.CheckProject(request.Status.OpenStack.ProjectID); err != nil {
+	if err := errors.Join(session.CheckRegion(request.Status.OpenStack.Region), session.CheckProject(request.Status.OpenStack.ProjectID)); err != nil {
 		return err
 	}
 
@@ -53,7 +53,7 @@ func (m *machineClasses) resolve(ctx context.Context, request platform.MachineCl
 	flavorID, flavorErr := lookup.flavor(ctx, request.MachineType.OpenStack.Flavor)
 	imageID, imageErr := lookup.image(ctx, request.Image.OpenStack)
 	settings := ptr.Deref(request.Settings.OpenStack, v1alpha1.OpenStackWorker{})
-	securityGroupIDs, securityGroupsErr := lookup.securityGroups(ctx, settings.AdditionalSecurityGroups)
+	securityGroupIDs, securityGroupsErr := lookup.securityGroups(ctx, ownerOf(request.Site), request.Site.Profile.OpenStack.SecurityGroups, settings.AdditionalSecurityGroups)
 	if err := errors.Join(flavorErr, imageErr, securityGroupsErr); err != nil {
 		return err
 	}
@@ -67,6 +67,7 @@ func (m *machineClasses) resolve(ctx context.Context, request platform.MachineCl
 	spec.OpenStack = &v1alpha1.OpenStackMachineSpec{
 		Connection:       connection,
 		ProjectID:        status.ProjectID,
+		Region:           status.Region,
 		FlavorID:         flavorID,
 		ImageID:          imageID,
 		AvailabilityZone: request.Zone.OpenStack.AvailabilityZone,
@@ -118,7 +119,7 @@ func (m *machineClasses) Locate(s *site.Site, status *v1alpha1.SiteStatus) ([]*v
 	}
 	spec := &v1alpha1.OpenStackMachineSpec{Connection: client.ConnectionOf(s.Profile)}
 	if status != nil && status.OpenStack != nil {
-		spec.ProjectID = status.OpenStack.ProjectID
+		spec.ProjectID, spec.Region = status.OpenStack.ProjectID, status.OpenStack.Region
 	}
 	return []*v1alpha1.MachineProviderSpec{{Site: s.Name, Shoot: s.Shoot, OpenStack: spec}}, nil
 }

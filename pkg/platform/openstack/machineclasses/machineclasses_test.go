@@ -5,12 +5,19 @@
 package machineclasses
 
 import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/gophercloud/gophercloud/v2"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/openstackstub"
 )
@@ -49,6 +56,40 @@ var _ = Describe("MachineClasses", func() {
 		Entry("credentials without a key", func(r *platform.MachineClassRequest) {
 			r.Site.Credentials = site.Credentials{"domainName": "d", "tenantName": "t", "username": "u"}
 		}, `"password"`),
+	)
+
+	DescribeTable("should refuse security groups of other shoots",
+		func(ctx SpecContext, name string, allowed []string, message string) {
+			api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				description := ""
+				switch r.URL.Query().Get("name") {
+				case "foreign":
+					description = owner.Owner{Shoot: "shoot--local--b", Site: "cloud"}.Description()
+				case "service":
+					description = "Security Group for default/web Service LoadBalancer in cluster shoot--local--b"
+				case "own":
+					description = owner.Owner{Shoot: "shoot--local--a", Site: "other"}.Description()
+				}
+				_ = json.NewEncoder(w).Encode(map[string]any{"security_groups": []any{map[string]string{"id": "1", "description": description}}})
+			}))
+			DeferCleanup(api.Close)
+			network := &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{}, Endpoint: api.URL + "/"}
+			l := &lookup{network: func(context.Context) (*gophercloud.ServiceClient, error) { return network, nil }}
+			ids, err := l.securityGroups(ctx, owner.Owner{Shoot: "shoot--local--a", Site: "cloud"}, allowed, []string{name})
+			if message == "" {
+				Expect(err).NotTo(HaveOccurred())
+				Expect(ids).To(Equal([]string{"1"}))
+				return
+			}
+			Expect(err).To(MatchError(message))
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
+		},
+		Entry("one of another shoot", "foreign", nil, `additionalSecurityGroups: "foreign" was not made for this shoot and cannot be used`),
+		Entry("one of a Service of another shoot", "service", nil, `additionalSecurityGroups: "service" was not made for this shoot and cannot be used`),
+		Entry("unless shoots may name it", "foreign", []string{"foreign"}, ""),
+		Entry("but not those of the shoot", "own", nil, ""),
+		Entry("and not those of nobody", "db", nil, ""),
 	)
 
 	DescribeTable("should boot from a volume only if the pool asks for a volume type",

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/base64"
 	"maps"
+	"slices"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/keypairs"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
@@ -45,19 +46,20 @@ func (c *call) create(ctx context.Context) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(existing) == 0 {
-		port, err := c.createPort(ctx)
-		if err != nil {
-			return nil, err
+	if len(existing) > 0 {
+		found, err := c.findLive(ctx, existing, "")
+		if err != nil || found != nil && !found.gone() {
+			return found, err
 		}
-		return c.createServer(ctx, port)
 	}
-
-	found, err := c.findByName(ctx, "")
-	if err != nil || found != nil {
-		return found, err
+	if free := slices.IndexFunc(existing, func(port ports.Port) bool { return port.DeviceID == "" }); free >= 0 {
+		return c.createServer(ctx, &existing[free])
 	}
-	return c.createServer(ctx, &existing[0])
+	port, err := c.createPort(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.createServer(ctx, port)
 }
 
 // ownPorts are the ports that were made for the machine: they have its name and our mark.
@@ -71,15 +73,18 @@ func (c *call) createPort(ctx context.Context) (*ports.Port, error) {
 	for _, cidr := range spec.PodCIDRs {
 		pairs = append(pairs, ports.AddressPair{IPAddress: cidr})
 	}
-	port, err := ports.Create(ctx, c.network, ports.CreateOpts{
+	port, err := client.Extracted(ports.Create(ctx, c.network, ports.CreateOpts{
 		Name:                c.request.Name,
 		Description:         c.owner.Description(),
 		NetworkID:           spec.NetworkID,
 		FixedIPs:            []ports.IP{{SubnetID: spec.SubnetID}},
 		SecurityGroups:      &spec.SecurityGroupIDs,
 		AllowedAddressPairs: pairs,
-	}).Extract()
-	return port, client.Classify(err)
+	}).Extract())
+	if err = client.Classify(err); err != nil && platform.ClassOf(err) == platform.ClassTransient {
+		c.unanswered.Store(c.request.Name, true)
+	}
+	return port, err
 }
 
 func (c *call) createServer(ctx context.Context, port *ports.Port) (*server, error) {
@@ -89,7 +94,11 @@ func (c *call) createServer(ctx context.Context, port *ports.Port) (*server, err
 		metadata = map[string]string{}
 	}
 	maps.Copy(metadata, c.owner.Metadata())
+	metadata[owner.MetadataMachine] = c.request.Name
 	metadata[owner.MetadataPort] = port.ID
+	if _, more := c.unanswered.Load(c.request.Name); more {
+		metadata[owner.MetadataMorePorts] = "true"
+	}
 
 	compute := *c.compute
 	options := servers.CreateOpts{
@@ -113,7 +122,8 @@ func (c *call) createServer(ctx context.Context, port *ports.Port) (*server, err
 		hints = servers.SchedulerHintOpts{Group: spec.ServerGroupID}
 	}
 	created := &server{}
-	if err := servers.Create(ctx, &compute, keypairs.CreateOptsExt{CreateOptsBuilder: options, KeyName: spec.KeyName}, hints).ExtractInto(created); err != nil {
+	err := servers.Create(ctx, &compute, keypairs.CreateOptsExt{CreateOptsBuilder: options, KeyName: spec.KeyName}, hints).ExtractInto(created)
+	if _, err := client.Extracted(created, err); err != nil {
 		return nil, client.Classify(err)
 	}
 	created.Name, created.Status, created.Task, created.Metadata = c.request.Name, statusBuild, taskScheduling, metadata

@@ -93,7 +93,7 @@ var _ = Describe("Creation", func() {
 	It("should keep its own metadata from being replaced", func(ctx SpecContext) {
 		c.request.Spec.OpenStack.Metadata = map[string]string{"team": "a", "gardener-shoot": "shoot--local--other"}
 		create(ctx)
-		Expect(sent.Server.Metadata).To(Equal(map[string]string{"team": "a", "gardener-shoot": ours.Shoot, "gardener-site": ours.Site, "gardener-port": "port"}))
+		Expect(sent.Server.Metadata).To(Equal(map[string]string{"team": "a", "gardener-shoot": ours.Shoot, "gardener-site": ours.Site, "gardener-machine": c.request.Name, "gardener-port": "port"}))
 		Expect(c.request.Spec.OpenStack.Metadata).To(HaveLen(2), "the spec is shared")
 	})
 

@@ -5,12 +5,14 @@
 package machines
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
@@ -38,7 +40,11 @@ func (m *machines) Delete(ctx context.Context, request platform.MachineRequest) 
 	if err != nil {
 		return platform.InSite(request.Spec.Site, err)
 	}
-	return platform.InSite(request.Spec.Site, c.delete(ctx))
+	if err := c.delete(ctx); err != nil {
+		return platform.InSite(request.Spec.Site, err)
+	}
+	m.unanswered.Delete(request.Name)
+	return nil
 }
 
 func (c *call) delete(ctx context.Context) error {
@@ -56,24 +62,33 @@ func (c *call) delete(ctx context.Context) error {
 	if err := c.rememberVolumes(ctx, found); err != nil {
 		return err
 	}
-	if err := client.IgnoreNotFound(servers.Delete(ctx, c.compute, found.ID).ExtractErr()); err != nil {
-		return err
+	if !found.gone() {
+		if err := client.IgnoreNotFound(servers.Delete(ctx, c.compute, found.ID).ExtractErr()); err != nil {
+			return err
+		}
 	}
 	if err := c.waitUntilGone(ctx, found, time.Now()); err != nil {
 		return err
 	}
 	// While the server goes the compute API asks the networking API about the port: it would be slower if the port went meanwhile.
-	var group errgroup.Group
-	group.Go(func() error { return c.deletePortOf(ctx, found) })
-	group.Go(func() error { return c.deleteVolumes(ctx, found.ID) })
-	return group.Wait()
+	errs := platform.Each(2, func(i int) error {
+		if i == 0 {
+			return c.deletePortOf(ctx, found)
+		}
+		return c.deleteVolumes(ctx, found.ID)
+	})
+	return cmp.Or(errs...)
 }
 
-// findToDelete finds the server by its ID or, if the machine never got one, by name, past the snapshot: a server that an
+// findToDelete finds the server by its ID or, if the machine never got one, by its port and by name, past the snapshot: a server that an
 // interrupted creation left behind may be too new for it.
 func (c *call) findToDelete(ctx context.Context) (*server, error) {
 	if c.request.ProviderID == "" {
-		return c.findByName(ctx, "")
+		existing, err := c.ownPorts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return c.findLive(ctx, existing, "")
 	}
 	found, err := c.find(ctx, listAge)
 	if client.IsNotFound(err) {
@@ -96,31 +111,40 @@ func (c *call) deletePortOf(ctx context.Context, gone *server) error {
 		}
 		c.snapshot.forget(id)
 	}
-	return c.deletePorts(ctx, gone.Metadata[owner.MetadataPort])
+	if id := gone.Metadata[owner.MetadataPort]; id != "" {
+		if err := client.IgnoreNotFound(ports.Delete(ctx, c.network, id).ExtractErr()); err != nil || gone.Metadata[owner.MetadataMorePorts] == "" {
+			return err
+		}
+	}
+	return c.deletePorts(ctx, func(port *ports.Port) bool { return port.DeviceID == "" && !view.expects(port.ID) })
 }
 
-// deletePortsOfNobody deletes the ports of a machine whose server does not exist, unless another server has its name: its own one
-// may still be listed. A machine without ID was just looked for by name.
+// deletePortsOfNobody deletes the ports of a machine whose server does not exist, unless another server is the machine's: its own one
+// may still be listed. A machine without ID was just looked for.
 func (c *call) deletePortsOfNobody(ctx context.Context) error {
 	if id := serverID(c.request.ProviderID); id != "" {
-		other, err := c.findByName(ctx, id)
+		existing, err := c.ownPorts(ctx)
+		if err != nil || len(existing) == 0 {
+			return err
+		}
+		other, err := c.findLive(ctx, existing, id)
 		if err != nil || other != nil {
 			return err
 		}
 	}
-	return c.deletePorts(ctx, "")
+	return c.deletePorts(ctx, func(*ports.Port) bool { return true })
 }
 
-// deletePorts deletes the port with the ID, or, if there is none, all that were made for the machine.
-func (c *call) deletePorts(ctx context.Context, id string) error {
-	if id != "" {
-		return client.IgnoreNotFound(ports.Delete(ctx, c.network, id).ExtractErr())
-	}
+// deletePorts deletes the ports that were made for the machine and that are not used.
+func (c *call) deletePorts(ctx context.Context, unused func(*ports.Port) bool) error {
 	found, err := c.ownPorts(ctx)
 	if err != nil {
 		return err
 	}
 	for _, port := range found {
+		if !unused(&port) {
+			continue
+		}
 		if err := client.IgnoreNotFound(ports.Delete(ctx, c.network, port.ID).ExtractErr()); err != nil {
 			return err
 		}
@@ -130,7 +154,8 @@ func (c *call) deletePorts(ctx context.Context, id string) error {
 
 // waitUntilGone looks into the shared snapshot, so that any number of deletions costs a few small lists a second. A server that
 // is deleted before a host was found for it never shows up as deleted in what changed: after some looks the API is asked for the
-// server itself. It is progress that a server is still being deleted in the end.
+// server itself, and from the start if the lists do not have it for its name. What the API keeps for a while it is told to delete at once.
+// It is progress that a server is still being deleted in the end.
 func (c *call) waitUntilGone(ctx context.Context, s *server, accepted time.Time) error {
 	timeout := goneTimeout
 	if c.request.Once || c.request.ProviderID == "" {
@@ -138,7 +163,7 @@ func (c *call) waitUntilGone(ctx context.Context, s *server, accepted time.Time)
 	}
 	timer := time.NewTimer(firstLook - time.Since(accepted))
 	defer timer.Stop()
-	pause := nextLook
+	pause, forced := nextLook, false
 	for looks := 1; ; looks++ {
 		select {
 		case <-timer.C:
@@ -150,14 +175,26 @@ func (c *call) waitUntilGone(ctx context.Context, s *server, accepted time.Time)
 			return err
 		}
 		shown := view.byID(s.ID)
-		if shown == nil {
+		if shown == nil && strings.HasPrefix(s.Name, namePrefix(c.owner.Shoot)) {
 			return nil
 		}
-		if looks%looksBeforeAsking == 0 {
-			if _, err := getServer(ctx, c.compute, s.ID); client.IsNotFound(err) {
+		if shown == nil || looks%looksBeforeAsking == 0 {
+			read, err := c.read(ctx, s.ID)
+			switch {
+			case client.IsNotFound(err):
 				c.snapshot.forget(s.ID)
 				return nil
+			case err == nil:
+				shown = read
+			case shown == nil:
+				return err
 			}
+		}
+		if shown.Status == statusSoft && !forced {
+			if err := client.IgnoreNotFound(servers.ForceDelete(ctx, c.compute, s.ID).ExtractErr()); err != nil {
+				return fmt.Errorf("server %q (%s), which the site keeps after its deletion, cannot be deleted at once: %w", s.Name, s.ID, err)
+			}
+			forced = true
 		}
 		if time.Since(accepted)+pause > timeout {
 			return shown.deletion()

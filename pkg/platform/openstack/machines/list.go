@@ -25,7 +25,12 @@ func exactly(name string) servers.ListOpts {
 
 // ofShoot filters the servers whose names begin like those of the shoot. They may be those of another shoot with a longer name.
 func ofShoot(shoot string) servers.ListOpts {
-	return servers.ListOpts{Name: "^" + regexp.QuoteMeta(shoot) + "-"}
+	return servers.ListOpts{Name: "^" + regexp.QuoteMeta(namePrefix(shoot))}
+}
+
+// namePrefix is what the names of a shoot's machines begin with.
+func namePrefix(shoot string) string {
+	return shoot + "-"
 }
 
 // listServers also returns when the request was made by the clock of the API; zero if the API did not say.
@@ -44,7 +49,7 @@ func listIDs(ctx context.Context, compute *gophercloud.ServiceClient, options se
 }
 
 func pagesOf(ctx context.Context, pager pagination.Pager) (found []server, asked time.Time, err error) {
-	err = pager.EachPage(ctx, func(_ context.Context, page pagination.Page) (bool, error) {
+	err = client.EachPage(ctx, pager, func(page pagination.Page) error {
 		if p, ok := page.(servers.ServerPage); ok && found == nil {
 			if date, err := http.ParseTime(p.Header.Get("Date")); err == nil {
 				asked = date
@@ -53,11 +58,11 @@ func pagesOf(ctx context.Context, pager pagination.Pager) (found []server, asked
 		var extracted []server
 		err := servers.ExtractServersInto(page, &extracted)
 		found = append(found, extracted...)
-		return true, err
+		return err
 	})
 	if client.IsNotFound(err) {
 		// What is not found is the API, which says nothing about a server.
 		return nil, asked, platform.NewError(platform.ClassTransient, "servers cannot be listed: %w", err)
 	}
-	return found, asked, client.Classify(err)
+	return found, asked, err
 }

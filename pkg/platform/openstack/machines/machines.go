@@ -6,10 +6,13 @@
 package machines
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -23,21 +26,24 @@ const cinderDriver = "cinder.csi.openstack.org"
 type machines struct {
 	sessions *client.Sessions
 	volumes  *remembered
+	// unanswered has the names of machines of whose ports one was asked for without an answer: it can be made later.
+	unanswered *sync.Map
 }
 
 // New returns the Machines part of the OpenStack platform.
 func New(sessions *client.Sessions) platform.Machines {
-	return &machines{sessions: sessions, volumes: &remembered{}}
+	return &machines{sessions: sessions, volumes: &remembered{}, unanswered: &sync.Map{}}
 }
 
 // call is one operation on the servers of one shoot on one site.
 type call struct {
-	request  platform.MachineRequest
-	owner    owner.Owner
-	snapshot *snapshot
-	volumes  *remembered
-	compute  *gophercloud.ServiceClient
-	network  *gophercloud.ServiceClient
+	request    platform.MachineRequest
+	owner      owner.Owner
+	snapshot   *snapshot
+	volumes    *remembered
+	unanswered *sync.Map
+	compute    *gophercloud.ServiceClient
+	network    *gophercloud.ServiceClient
 	// volume returns the client of the block storage API, which a site without volumes need not have.
 	volume func(context.Context) (*gophercloud.ServiceClient, error)
 }
@@ -51,7 +57,7 @@ func (m *machines) call(ctx context.Context, request platform.MachineRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	if err := session.CheckProject(spec.OpenStack.ProjectID); err != nil {
+	if err := errors.Join(session.CheckRegion(spec.OpenStack.Region), session.CheckProject(spec.OpenStack.ProjectID)); err != nil {
 		return nil, err
 	}
 	service, computeErr := session.Compute(ctx)
@@ -63,13 +69,14 @@ func (m *machines) call(ctx context.Context, request platform.MachineRequest) (*
 	compute.Microversion = client.OwnVolumesMicroversion
 	o := owner.Owner{Shoot: spec.Shoot, Site: spec.Site}
 	return &call{
-		request:  request,
-		owner:    o,
-		snapshot: snapshotOf(session, &compute, o),
-		volumes:  m.volumes,
-		compute:  &compute,
-		network:  network,
-		volume:   session.Volume,
+		request:    request,
+		owner:      o,
+		snapshot:   snapshotOf(session, &compute, o),
+		volumes:    m.volumes,
+		unanswered: m.unanswered,
+		compute:    &compute,
+		network:    network,
+		volume:     session.Volume,
 	}, nil
 }
 
@@ -80,13 +87,13 @@ func (m *machines) Get(ctx context.Context, request platform.MachineRequest) (pl
 		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
 	}
 	found, err := c.find(ctx, statusAge)
-	if err == nil {
-		err = c.faultOf(ctx, found)
+	if err == nil && found.gone() {
+		err = platform.NewError(platform.ClassNotFound, "server %s is in status %s", found.ID, found.Status)
 	}
 	if err != nil {
 		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
 	}
-	return found.machine(), nil
+	return found.machine(), platform.InSite(request.Spec.Site, c.faultOf(ctx, found))
 }
 
 // faultOf is the error of a server that will never run, read again if need be: the fault is stored after the status, so the
@@ -127,7 +134,7 @@ func (c *call) read(ctx context.Context, id string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.gone() {
+	if s.Status == statusDeleted {
 		return nil, platform.NewError(platform.ClassNotFound, "server %s is in status %s", id, s.Status)
 	}
 	if !c.owner.OwnsServer(s.Metadata) {
@@ -136,18 +143,39 @@ func (c *call) read(ctx context.Context, id string) (*server, error) {
 	return s, nil
 }
 
+// findLive asks the APIs themselves, past the snapshot, for the machine's server with another ID than the one given: the one that has a
+// port of the machine, whatever it is called by now, or else one with its name.
+func (c *call) findLive(ctx context.Context, existing []ports.Port, except string) (*server, error) {
+	for i := range existing {
+		id := existing[i].DeviceID
+		if id == "" || id == except {
+			continue
+		}
+		s, err := c.read(ctx, id)
+		switch {
+		case client.IsNotFound(err), platform.ClassOf(err) == platform.ClassConflict:
+		case err != nil:
+			return nil, err
+		case cmp.Or(s.Metadata[owner.MetadataMachine], c.request.Name) == c.request.Name:
+			return s, nil
+		}
+	}
+	return c.findByName(ctx, except)
+}
+
 // findByName asks the API itself, past the snapshot, for a server with the machine's name and another ID than the one given.
 func (c *call) findByName(ctx context.Context, except string) (*server, error) {
 	found, _, err := listServers(ctx, c.compute, exactly(c.request.Name))
 	if err != nil {
 		return nil, err
 	}
+	next := view{}
 	for i := range found {
-		if s := &found[i]; s.Name == c.request.Name && s.ID != except && !s.gone() && c.owner.OwnsServer(s.Metadata) {
-			return s, nil
+		if s := &found[i]; s.ID != except && c.owner.OwnsServer(s.Metadata) {
+			next[s.ID] = s
 		}
 	}
-	return nil, nil
+	return next.byName(c.request.Name), nil
 }
 
 // List implements platform.Machines.
@@ -158,6 +186,9 @@ func (m *machines) List(ctx context.Context, request platform.MachineRequest) ([
 	}
 	view, err := c.snapshot.get(ctx, listAge)
 	if err != nil {
+		return nil, platform.InSite(request.Spec.Site, err)
+	}
+	if view, err = c.listed(ctx, view); err != nil {
 		return nil, platform.InSite(request.Spec.Site, err)
 	}
 	var result []platform.Machine

@@ -107,10 +107,9 @@ var _ = Describe("Machines", func() {
 			},
 			Entry("is found by its ID", shows(newServer("1", "ACTIVE")), true, platform.Class("")),
 			Entry("is missing if the API says so", fault(404, `{"itemNotFound": {"code": 404, "message": "Instance 1 could not be found."}}`), false, platform.ClassNotFound),
-			Entry("is not missing because a proxy does not find the API", fault(404, "404 page not found"), false, platform.ClassTransient),
 			Entry("is not missing because the API is away", fault(503, ""), false, platform.ClassTransient),
 			Entry("is not missing because the credentials are refused", fault(401, ""), false, platform.ClassUnauthenticated),
-			Entry("is missing if it waits for its removal", shows(newServer("1", "SOFT_DELETED")), false, platform.ClassNotFound),
+			Entry("is found to be deleted if it waits for its removal", shows(newServer("1", "SOFT_DELETED")), true, platform.Class("")),
 			Entry("is not ours if it says so", shows(server{ID: "1", Status: "ACTIVE", Metadata: owner.Owner{Shoot: ours.Shoot + "-b", Site: ours.Site}.Metadata()}), false, platform.ClassConflict),
 		)
 

@@ -59,12 +59,13 @@ func newCall(api *nova) *call {
 			Name: ours.Shoot + "-1",
 			Spec: &v1alpha1.MachineProviderSpec{Site: ours.Site, Shoot: ours.Shoot, OpenStack: &v1alpha1.OpenStackMachineSpec{NetworkID: "network"}},
 		},
-		owner:    ours,
-		snapshot: newSnapshot(api.compute, ours, time.Now),
-		volumes:  &remembered{},
-		compute:  api.compute,
-		network:  api.compute,
-		volume:   func(context.Context) (*gophercloud.ServiceClient, error) { return api.compute, nil },
+		owner:      ours,
+		snapshot:   newSnapshot(api.compute, ours, time.Now),
+		volumes:    &remembered{},
+		unanswered: &sync.Map{},
+		compute:    api.compute,
+		network:    api.compute,
+		volume:     func(context.Context) (*gophercloud.ServiceClient, error) { return api.compute, nil },
 	}
 }
 

@@ -18,13 +18,19 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 )
 
 const (
 	providerIDPrefix = "openstack:///"
 
-	statusBuild    = "BUILD"
-	statusError    = "ERROR"
+	statusBuild   = "BUILD"
+	statusError   = "ERROR"
+	statusDeleted = "DELETED"
+	// statusSoft is that of a server that the compute API keeps for a while after its deletion, with its volumes and its share of
+	// the quota.
+	statusSoft = "SOFT_DELETED"
+
 	taskScheduling = "scheduling"
 	taskDeleting   = "deleting"
 )
@@ -62,15 +68,33 @@ type serverFault struct {
 // getServer asks the API for a server.
 func getServer(ctx context.Context, compute *gophercloud.ServiceClient, id string) (*server, error) {
 	result := &server{}
-	if err := servers.Get(ctx, compute, id).ExtractInto(result); err != nil {
-		return nil, client.Classify(err)
-	}
-	return result, nil
+	return client.Extracted(result, servers.Get(ctx, compute, id).ExtractInto(result))
 }
 
-// gone reports whether a server that the API shows does not exist any more.
+// gone reports whether a server that the API shows does not run and never will.
 func (s *server) gone() bool {
-	return s.Status == "DELETED" || s.Status == "SOFT_DELETED"
+	return s.Status == statusDeleted || s.Status == statusSoft
+}
+
+// machineName is the name of the machine: the one that the server was made with, whatever it is called by now.
+func (s *server) machineName() string {
+	return cmp.Or(s.Metadata[owner.MetadataMachine], s.Name)
+}
+
+// better compares two servers of a machine, the one to prefer first: a creation that got no answer can go on while it is tried again.
+// Only one of them gets the port, and the other one fails.
+func better(a, b *server) int {
+	worth := func(s *server) int {
+		switch {
+		case s.Status == statusError:
+			return 0
+		case len(s.Addresses) == 0:
+			return 1
+		default:
+			return 2
+		}
+	}
+	return cmp.Or(worth(b)-worth(a), cmp.Compare(a.ID, b.ID))
 }
 
 // hostUnknown reports whether no host was found for the server yet.
@@ -90,12 +114,12 @@ func (s *server) ownVolumes() []string {
 }
 
 func (s *server) machine() platform.Machine {
-	return platform.Machine{Name: s.Name, ProviderID: providerIDPrefix + s.ID, Addresses: s.nodeAddresses()}
+	return platform.Machine{Name: s.machineName(), ProviderID: providerIDPrefix + s.ID, Addresses: s.nodeAddresses()}
 }
 
 // nodeAddresses are the addresses in a stable order: by network, IPv4 first.
 func (s *server) nodeAddresses() []corev1.NodeAddress {
-	result := []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: s.Name}}
+	result := []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: s.machineName()}}
 	for _, network := range slices.Sorted(maps.Keys(s.Addresses)) {
 		addresses := slices.SortedStableFunc(slices.Values(s.Addresses[network]), func(a, b address) int {
 			return cmp.Compare(a.family(), b.family())

@@ -7,11 +7,12 @@ package machines
 import (
 	"context"
 	"maps"
+	"sync"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
-	"golang.org/x/sync/singleflight"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 )
@@ -44,7 +45,9 @@ type snapshot struct {
 	compute *gophercloud.ServiceClient
 	owner   owner.Owner
 	now     func() time.Time
-	group   singleflight.Group
+	group   platform.Shared[view]
+	// names are those of machines whose servers do not tell them, by the IDs of the servers.
+	names sync.Map
 
 	// since, listed and foreign belong to the one refresh at a time. The latter are IDs of servers that only have a similar
 	// name.
@@ -67,13 +70,15 @@ func (v view) byID(id string) *server {
 	return v[id]
 }
 
+// byName returns the best server of the machine with the name.
 func (v view) byName(name string) *server {
+	var best *server
 	for _, s := range v {
-		if s.Name == name {
-			return s
+		if s.machineName() == name && !s.gone() && (best == nil || better(s, best) < 0) {
+			best = s
 		}
 	}
-	return nil
+	return best
 }
 
 // sharers returns the IDs of the other servers that have the port that this one was made with or, if none is known of it, its name.
@@ -81,11 +86,21 @@ func (v view) sharers(s *server) []string {
 	port := s.Metadata[owner.MetadataPort]
 	var ids []string
 	for id, other := range v {
-		if id != s.ID && (port != "" && other.Metadata[owner.MetadataPort] == port || port == "" && other.Name == s.Name) {
+		if id != s.ID && !other.gone() && (port != "" && other.Metadata[owner.MetadataPort] == port || port == "" && other.machineName() == s.machineName()) {
 			ids = append(ids, id)
 		}
 	}
 	return ids
+}
+
+// expects reports whether a server was made with the port.
+func (v view) expects(port string) bool {
+	for _, s := range v {
+		if !s.gone() && s.Metadata[owner.MetadataPort] == port {
+			return true
+		}
+	}
+	return false
 }
 
 func (v view) building() bool {
@@ -116,17 +131,7 @@ func (s *snapshot) get(ctx context.Context, age maxAge) (view, error) {
 	if !current.at.IsZero() && s.now().Sub(current.at) <= time.Duration(age) {
 		return current.view, nil
 	}
-
-	results := s.group.DoChan("", func() (any, error) { return s.refresh(context.WithoutCancel(ctx)) })
-	select {
-	case result := <-results:
-		if result.Err != nil {
-			return nil, result.Err
-		}
-		return result.Val.(view), nil
-	case <-ctx.Done():
-		return nil, client.Classify(ctx.Err())
-	}
+	return s.group.Do(ctx, "", s.refresh)
 }
 
 // add adds a server that was just created.
@@ -193,7 +198,7 @@ func (s *snapshot) refresh(ctx context.Context) (view, error) {
 func (s *snapshot) apply(v view, found []server) {
 	for i := range found {
 		switch shown := &found[i]; {
-		case shown.gone():
+		case shown.Status == statusDeleted:
 			delete(v, shown.ID)
 		case s.owner.OwnsServer(shown.Metadata):
 			v[shown.ID] = shown
@@ -204,7 +209,7 @@ func (s *snapshot) apply(v view, found []server) {
 }
 
 // compare makes a view have the same servers as the list of all IDs. That list does not say whose a server is: one that is not
-// known is read.
+// known is read. So is one of the view that is not in the list: somebody may have given it a name that does not begin like the others.
 func (s *snapshot) compare(ctx context.Context, v view) error {
 	ids, err := listIDs(ctx, s.compute, ofShoot(s.owner.Shoot))
 	if err != nil {
@@ -218,7 +223,19 @@ func (s *snapshot) compare(ctx context.Context, v view) error {
 			unknown = append(unknown, id)
 		}
 	}
+	var missing []string
+	for id := range v {
+		if !existing[id] {
+			missing = append(missing, id)
+		}
+	}
 	maps.DeleteFunc(v, func(id string, _ *server) bool { return !existing[id] })
+	for _, id := range missing[:min(len(missing), maxReads)] {
+		// An error says nothing about the others, and a server that is not in the view is asked for by its ID.
+		if shown, err := getServer(ctx, s.compute, id); err == nil {
+			s.apply(v, []server{*shown})
+		}
+	}
 	maps.DeleteFunc(s.foreign, func(id string, _ bool) bool { return !existing[id] })
 
 	if len(unknown) > maxReads {

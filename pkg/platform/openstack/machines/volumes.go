@@ -105,7 +105,7 @@ func blankVolumes(ctx context.Context, service *gophercloud.ServiceClient, serve
 
 // deleteVolume deletes a volume that the server was to take with it, unless somebody attached it to another server since.
 func deleteVolume(ctx context.Context, service *gophercloud.ServiceClient, serverID, id string) error {
-	volume, err := volumes.Get(ctx, service, id).Extract()
+	volume, err := client.Extracted(volumes.Get(ctx, service, id).Extract())
 	if err != nil {
 		return client.IgnoreNotFound(err)
 	}

@@ -120,13 +120,9 @@ var versionMutex sync.Mutex
 // readVersion lets the library read the version of the load balancing API, which it keeps in a variable of the process: the first
 // site that it asks decides which features it uses at all sites. It does not see the answer of a site that has no version for it.
 func readVersion(ctx context.Context, balancing *gophercloud.ServiceClient, provider string) error {
-	pages, err := apiversions.List(balancing).AllPages(ctx)
+	versions, err := client.List(ctx, apiversions.List(balancing), apiversions.ExtractAPIVersions)
 	if err != nil {
-		return client.Classify(err)
-	}
-	versions, err := apiversions.ExtractAPIVersions(pages)
-	if err != nil {
-		return client.Classify(err)
+		return err
 	}
 	if !isSupported(versions) {
 		return platform.NewError(platform.ClassConfiguration, "loadBalancer: the load balancing API must have version 2.5 or later")

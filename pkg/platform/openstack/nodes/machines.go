@@ -5,6 +5,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	corev1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider-openstack/pkg/util"
@@ -31,6 +33,7 @@ type machines struct {
 	owner     owner.Owner
 	zones     []v1alpha1.OpenStackCloudControllerZone
 	compute   *gophercloud.ServiceClient
+	network   *gophercloud.ServiceClient
 	instances cloudprovider.InstancesV2
 }
 
@@ -40,18 +43,10 @@ func (*machines) HasProviderID(providerID string) bool {
 	return ok && serverIDRegexp.MatchString(id)
 }
 
-// Exists implements platform.NodeMachines. The library takes any 404 for an answer of Nova. So it is asked for again by the session,
-// which tells it from that of a proxy.
+// Exists implements platform.NodeMachines.
 func (m *machines) Exists(ctx context.Context, node *corev1.Node) (bool, error) {
 	exists, err := m.instances.InstanceExists(ctx, node)
-	if err != nil || exists {
-		return exists, m.classify(err)
-	}
-	_, err = servers.Get(ctx, m.compute, serverID(node)).Extract()
-	if client.IsNotFound(err) {
-		return false, nil
-	}
-	return err == nil, m.classify(err)
+	return exists, m.classify(err)
 }
 
 // ShutDown implements platform.NodeMachines.
@@ -60,24 +55,26 @@ func (m *machines) ShutDown(ctx context.Context, node *corev1.Node) (bool, error
 	return off, m.classify(err)
 }
 
-// Describe implements platform.NodeMachines. What a node says of itself is checked until it is initialized.
+// Describe implements platform.NodeMachines. What a node says of itself is checked.
 func (m *machines) Describe(ctx context.Context, node *corev1.Node) (platform.NodeMachine, error) {
-	switch _, initialized := node.Labels[v1alpha1.LabelInitializedBy]; {
-	case node.Spec.ProviderID == "":
+	if node.Spec.ProviderID == "" {
 		id, err := m.find(ctx, node.Name)
 		if err != nil {
 			return platform.NodeMachine{}, m.classify(err)
 		}
 		node = node.DeepCopy()
 		node.Spec.ProviderID = providerIDPrefix + id
-	case !initialized:
-		if err := m.check(ctx, node); err != nil {
-			return platform.NodeMachine{}, m.classify(err)
-		}
+	} else if err := m.check(ctx, node); err != nil {
+		return platform.NodeMachine{}, m.classify(err)
 	}
 	metadata, err := m.instances.InstanceMetadata(ctx, node)
 	if err != nil {
 		return platform.NodeMachine{}, m.classify(err)
+	}
+	for i := range metadata.NodeAddresses {
+		if address := &metadata.NodeAddresses[i]; address.Type == corev1.NodeHostName {
+			address.Address = node.Name // the library has the name that the server has now
+		}
 	}
 	return platform.NodeMachine{
 		ProviderID: metadata.ProviderID,
@@ -87,7 +84,7 @@ func (m *machines) Describe(ctx context.Context, node *corev1.Node) (platform.No
 	}, nil
 }
 
-// find returns the ID of the shoot's server with the name.
+// find returns the ID of the shoot's server that was made with the name. Somebody may have renamed it: the port says which it is.
 func (m *machines) find(ctx context.Context, name string) (string, error) {
 	found, err := client.List(ctx, servers.List(m.compute, servers.ListOpts{Name: "^" + regexp.QuoteMeta(name) + "$"}), servers.ExtractServers)
 	if err != nil {
@@ -95,8 +92,13 @@ func (m *machines) find(ctx context.Context, name string) (string, error) {
 	}
 	var ids []string
 	for _, server := range found {
-		if server.Name == name && m.owner.OwnsServer(server.Metadata) {
+		if madeAs(&server) == name && m.owner.OwnsServer(server.Metadata) {
 			ids = append(ids, server.ID)
+		}
+	}
+	if len(ids) == 0 {
+		if ids, err = m.findByPort(ctx, name); err != nil {
+			return "", err
 		}
 	}
 	switch len(ids) {
@@ -109,15 +111,44 @@ func (m *machines) find(ctx context.Context, name string) (string, error) {
 	}
 }
 
-// check returns an error unless the server with the node's provider ID is that of the node.
+func (m *machines) findByPort(ctx context.Context, name string) ([]string, error) {
+	found, err := client.List(ctx, ports.List(m.network, ports.ListOpts{Name: name, Description: m.owner.Description()}), ports.ExtractPorts)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, port := range found {
+		if port.DeviceID == "" {
+			continue
+		}
+		server, err := client.Extracted(servers.Get(ctx, m.compute, port.DeviceID).Extract())
+		if err != nil && !client.IsNotFound(err) {
+			return nil, err
+		}
+		if err == nil && m.owner.OwnsServer(server.Metadata) && cmp.Or(server.Metadata[owner.MetadataMachine], name) == name {
+			ids = append(ids, server.ID)
+		}
+	}
+	return ids, nil
+}
+
+// madeAs is the name that a server was made with. Servers of version 0.1 tell the name that they have now.
+func madeAs(server *servers.Server) string {
+	return cmp.Or(server.Metadata[owner.MetadataMachine], server.Name)
+}
+
+// check returns an error unless the server with the node's provider ID is that of the node. The name of a server that does not tell the
+// one that it was made with counts until the node is initialized: somebody may have renamed it since.
 func (m *machines) check(ctx context.Context, node *corev1.Node) error {
-	server, err := servers.Get(ctx, m.compute, serverID(node)).Extract()
+	server, err := client.Extracted(servers.Get(ctx, m.compute, serverID(node)).Extract())
 	if err != nil {
 		return err
 	}
-	if server.Name != node.Name || !m.owner.OwnsServer(server.Metadata) {
-		return platform.NewError(platform.ClassConflict, "server %q (%s) is not that of node %q, or was not made for shoot %q and site %q",
-			server.Name, server.ID, node.Name, m.owner.Shoot, m.owner.Site)
+	_, initialized := node.Labels[v1alpha1.LabelInitializedBy]
+	renamed := initialized && server.Metadata[owner.MetadataMachine] == ""
+	if madeAs(server) != node.Name && !renamed || !m.owner.OwnsServer(server.Metadata) {
+		return platform.NewError(platform.ClassConflict, "server %s is not that of node %q, or was not made for shoot %q and site %q",
+			serverID(node), node.Name, m.owner.Shoot, m.owner.Site)
 	}
 	return nil
 }

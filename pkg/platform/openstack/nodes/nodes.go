@@ -7,8 +7,8 @@ package nodes
 
 import (
 	"context"
+	"errors"
 
-	cloudprovider "k8s.io/cloud-provider"
 	library "k8s.io/cloud-provider-openstack/pkg/openstack"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -42,14 +42,15 @@ func (n *nodes) open(ctx context.Context, r platform.NodesRequest) (platform.Nod
 	if err != nil {
 		return platform.NodeSite{}, err
 	}
-	if err := session.CheckProject(config.ProjectID); err != nil {
+	if err := errors.Join(session.CheckRegion(config.Region), session.CheckProject(config.ProjectID)); err != nil {
 		return platform.NodeSite{}, err
 	}
 	compute, err := session.Compute(ctx)
 	if err != nil {
 		return platform.NodeSite{}, err
 	}
-	if _, err := session.Network(ctx); err != nil {
+	network, err := session.Network(ctx)
+	if err != nil {
 		return platform.NodeSite{}, err
 	}
 	cloud, err := newCloud(ctx, session, r.Client, config.LoadBalancer)
@@ -64,18 +65,19 @@ func (n *nodes) open(ctx context.Context, r platform.NodesRequest) (platform.Nod
 		owner:     owner.Owner{Shoot: r.Shoot, Site: r.Site.Name},
 		zones:     config.Zones,
 		compute:   compute,
+		network:   network,
 		instances: instances,
 	}}
 	if config.LoadBalancer != nil {
 		opened.OpenLoadBalancers = func(ctx context.Context) (platform.LoadBalancers, error) {
-			balancers, err := openLoadBalancers(ctx, session, cloud, config.LoadBalancer)
+			balancers, err := openLoadBalancers(ctx, session, cloud, config.LoadBalancer, owner.Owner{Shoot: r.Shoot, Site: r.Site.Name})
 			return balancers, platform.InSite(r.Site.Name, err)
 		}
 	}
 	return opened, nil
 }
 
-func openLoadBalancers(ctx context.Context, session *client.Session, cloud *library.OpenStack, config *v1alpha1.OpenStackLoadBalancer) (platform.LoadBalancers, error) {
+func openLoadBalancers(ctx context.Context, session *client.Session, cloud *library.OpenStack, config *v1alpha1.OpenStackLoadBalancer, o owner.Owner) (platform.LoadBalancers, error) {
 	balancing, err := session.LoadBalancer(ctx)
 	if err != nil {
 		return nil, err
@@ -83,19 +85,13 @@ func openLoadBalancers(ctx context.Context, session *client.Session, cloud *libr
 	if err := readVersion(ctx, balancing, config.Provider); err != nil {
 		return nil, err
 	}
+	network, err := session.Network(ctx)
+	if err != nil {
+		return nil, err
+	}
 	balancers, ok := cloud.LoadBalancer()
 	if !ok {
 		return nil, platform.NewError(platform.ClassTransient, "the load balancing API does not answer")
 	}
-	return loadBalancers{balancers}, nil
-}
-
-// loadBalancers are those of the library.
-type loadBalancers struct {
-	cloudprovider.LoadBalancer
-}
-
-// Annotations implements platform.LoadBalancers.
-func (loadBalancers) Annotations() []string {
-	return []string{library.ServiceAnnotationLoadBalancerID, library.ServiceAnnotationLoadBalancerAddress}
+	return &loadBalancers{LoadBalancer: balancers, owner: o, config: config, balancing: balancing, network: network}, nil
 }

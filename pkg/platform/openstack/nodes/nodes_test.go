@@ -12,11 +12,13 @@ import (
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
+	cloudprovider "k8s.io/cloud-provider"
 	library "k8s.io/cloud-provider-openstack/pkg/openstack"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -101,6 +103,18 @@ var _ = Describe("The version of the load balancing API", func() {
 	)
 })
 
+// named describes all servers with the name that they have now.
+type named string
+
+func (named) InstanceExists(context.Context, *corev1.Node) (bool, error)   { return true, nil }
+func (named) InstanceShutdown(context.Context, *corev1.Node) (bool, error) { return false, nil }
+func (n named) InstanceMetadata(_ context.Context, node *corev1.Node) (*cloudprovider.InstanceMetadata, error) {
+	return &cloudprovider.InstanceMetadata{
+		ProviderID:    node.Spec.ProviderID,
+		NodeAddresses: []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: string(n)}},
+	}, nil
+}
+
 var _ = Describe("Machines", func() {
 	const shoot, siteName = "shoot--local--a", "cloud"
 	request := func(stub *openstackstub.Stub) platform.NodesRequest {
@@ -113,6 +127,13 @@ var _ = Describe("Machines", func() {
 			Credentials: site.Credentials{"domainName": "default", "tenantName": "p", "username": "u", "password": "p"},
 			Client:      fake.NewClientset(),
 		}
+	}
+	ownMetadata := func(machine string) map[string]string {
+		metadata := owner.Owner{Shoot: shoot, Site: siteName}.Metadata()
+		if machine != "" {
+			metadata[owner.MetadataMachine] = machine
+		}
+		return metadata
 	}
 	start := func(metadata map[string]string) *openstackstub.Stub {
 		GinkgoHelper()
@@ -134,6 +155,41 @@ var _ = Describe("Machines", func() {
 		Entry("of another site", owner.Owner{Shoot: shoot, Site: "other"}.Metadata(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "machine-0"}}, platform.ClassNotFound),
 		Entry("of another name", owner.Owner{Shoot: shoot, Site: siteName}.Metadata(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "machine"}}, platform.ClassNotFound),
 		Entry("that does not exist", nil, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "machine-0"}, Spec: corev1.NodeSpec{ProviderID: "openstack:///" + id}}, platform.ClassNotFound),
+	)
+
+	DescribeTable("are described if they are those of their nodes, whatever they are called now",
+		func(ctx SpecContext, metadata map[string]string, name string, initialized, byID bool, class platform.Class) {
+			opened, err := New(client.NewSessions()).Open(ctx, request(start(metadata)))
+			Expect(err).NotTo(HaveOccurred())
+			m, ok := opened.Machines.(*machines)
+			Expect(ok).To(BeTrue())
+			m.instances = named("renamed-by-admin")
+			existing, err := client.List(ctx, servers.List(m.compute, nil), servers.ExtractServers)
+			Expect(err).NotTo(HaveOccurred())
+			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+			if initialized {
+				node.Labels = map[string]string{v1alpha1.LabelInitializedBy: "cloud"}
+			}
+			if byID {
+				node.Spec.ProviderID = providerIDPrefix + existing[0].ID
+			}
+			described, err := opened.Machines.Describe(ctx, node)
+			if class != "" {
+				Expect(platform.ClassOf(err)).To(Equal(class))
+				return
+			}
+			Expect(err).NotTo(HaveOccurred())
+			Expect(described.ProviderID).To(Equal(providerIDPrefix + existing[0].ID))
+			Expect(described.Addresses).To(ContainElement(corev1.NodeAddress{Type: corev1.NodeHostName, Address: name}))
+		},
+		Entry("as before", ownMetadata(""), "machine-00000", true, true, platform.Class("")),
+		Entry("renamed", ownMetadata("m"), "m", true, true, platform.Class("")),
+		Entry("renamed, before the node is initialized", ownMetadata("m"), "m", false, true, platform.Class("")),
+		Entry("renamed, of version 0.1", ownMetadata(""), "m", true, true, platform.Class("")),
+		Entry("but not that of another node", ownMetadata("other"), "m", true, true, platform.ClassConflict),
+		Entry("but not that of another shoot", owner.Owner{Shoot: "other", Site: siteName}.Metadata(), "machine-00000", true, true, platform.ClassConflict),
+		Entry("but not one without a mark", nil, "m", true, true, platform.ClassConflict),
+		Entry("but not one that has the name of another one now", ownMetadata("other"), "machine-00000", false, false, platform.ClassNotFound),
 	)
 
 	It("are not opened with credentials of another project", func(ctx SpecContext) {

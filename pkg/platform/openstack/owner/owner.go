@@ -26,8 +26,13 @@ const (
 	MetadataShoot = "gardener-shoot"
 	// MetadataSite is the metadata key of servers with the name of the site.
 	MetadataSite = "gardener-site"
+	// MetadataMachine is the metadata key of servers with the name of the machine, which stays when somebody renames the server.
+	// Servers of version 0.1 do not have it.
+	MetadataMachine = "gardener-machine"
 	// MetadataPort is the metadata key of servers with the ID of the port that was made for it.
 	MetadataPort = "gardener-port"
+	// MetadataMorePorts is the metadata key of servers whose machine may have further ports: a request for one got no answer.
+	MetadataMorePorts = "gardener-more-ports"
 	// MetadataPool is the metadata key of servers with the name of the worker pool.
 	MetadataPool = "gardener-pool"
 )
@@ -43,12 +48,12 @@ func (o Owner) Name() string {
 // Description marks the objects whose API can store a description. Unlike tags it is stored with the object itself, so
 // that there is no moment in which an object exists without it.
 func (o Owner) Description() string {
-	return fmt.Sprintf("Managed by gardener-extension-provider-hybrid for shoot %s, site %s.", o.Shoot, o.Site)
+	return fmt.Sprintf("%s%s, site %s.", descriptionPrefix, o.Shoot, o.Site)
 }
 
 // Tags are the tags of the objects whose API can store tags. Neutron allows 60 characters a tag.
 func (o Owner) Tags() []string {
-	return []string{"managed-by=provider-hybrid", "gardener-shoot=" + o.Shoot, "gardener-site=" + o.Site}
+	return []string{"managed-by=provider-hybrid", shootTagPrefix + o.Shoot, "gardener-site=" + o.Site}
 }
 
 // Metadata marks servers.

@@ -9,22 +9,30 @@ import "strings"
 // metadataCluster is the metadata key with the name of the cluster that the Cinder CSI driver gives to volumes.
 const metadataCluster = "cinder.csi.openstack.org/cluster"
 
+// The descriptions of what is made for Services are <prefix><namespace>/<name><before the name of the cluster><cluster>.
+const (
+	floatingIPPrefix    = "Floating IP for Kubernetes external service "
+	fromCluster         = " from cluster "
+	securityGroupPrefix = "Security Group for "
+	inCluster           = " Service LoadBalancer in cluster "
+)
+
 // OwnsLoadBalancer reports whether the cloud-controller-manager of the shoot gave a load balancer its name:
 // kube_service_<cluster>_<namespace>_<service>. Neither a namespace nor a service has an underscore in its name.
 func (o Owner) OwnsLoadBalancer(name string) bool {
-	service, ok := strings.CutPrefix(name, "kube_service_"+o.Shoot+"_")
+	service, ok := strings.CutPrefix(name, servicePrefix+o.Shoot+"_")
 	return ok && isPair(service, "_")
 }
 
 // OwnsFloatingIP reports whether the cloud-controller-manager of the shoot made a floating IP with the description.
 func (o Owner) OwnsFloatingIP(description string) bool {
-	return o.describesService(description, "Floating IP for Kubernetes external service ", " from cluster ")
+	return o.describesService(description, floatingIPPrefix, fromCluster)
 }
 
 // OwnsServiceSecurityGroup reports whether the cloud-controller-manager of the shoot made a security group with the
 // description for a Service.
 func (o Owner) OwnsServiceSecurityGroup(description string) bool {
-	return o.describesService(description, "Security Group for ", " Service LoadBalancer in cluster ")
+	return o.describesService(description, securityGroupPrefix, inCluster)
 }
 
 // OwnsVolume reports whether the Cinder CSI driver of the shoot made a volume with the metadata.

@@ -46,7 +46,7 @@ func (p *probe) limits(ctx context.Context, s *site.Site) (*limits.Absolute, err
 	if err != nil {
 		return nil, err
 	}
-	answer, err := limits.Get(ctx, compute, nil).Extract()
+	answer, err := client.Extracted(limits.Get(ctx, compute, nil).Extract())
 	if err != nil {
 		return nil, client.Classify(err)
 	}

@@ -20,7 +20,8 @@ import (
 const (
 	// microversion is the version of the compute API in which a server group has one policy, the soft ones among them.
 	microversion = "2.64"
-	// pageSize is how many server groups are asked for at once. The API has no links to further pages.
+	// pageSize is how many server groups are asked for at once. The API has no links to further pages, and a site may return fewer at
+	// once: the list ends with an empty page.
 	pageSize = 500
 )
 
@@ -36,19 +37,23 @@ type ServerGroup struct {
 
 // List returns the server groups of the owner in the order of their IDs. Errors are classified.
 func List(ctx context.Context, compute *gophercloud.ServiceClient, o owner.Owner) ([]ServerGroup, error) {
-	var own []ServerGroup
-	for offset := 0; ; offset += pageSize {
+	var (
+		own  []ServerGroup
+		last string
+	)
+	for offset := 0; ; {
 		page, err := client.List(ctx, servergroups.List(versioned(compute), servergroups.ListOpts{Limit: pageSize, Offset: offset}), servergroups.ExtractServerGroups)
 		if err != nil {
 			return nil, err
 		}
+		if len(page) == 0 || page[0].ID == last {
+			break
+		}
+		offset, last = offset+len(page), page[0].ID
 		for i := range page {
 			if group := serverGroupOf(&page[i]); o.OwnsServerGroup(group.Name, group.Policy) {
 				own = append(own, group)
 			}
-		}
-		if len(page) < pageSize {
-			break
 		}
 	}
 	slices.SortFunc(own, func(a, b ServerGroup) int { return cmp.Compare(a.ID, b.ID) })
@@ -65,7 +70,7 @@ func Ensure(ctx context.Context, compute *gophercloud.ServiceClient, o owner.Own
 	if i := slices.IndexFunc(existing, func(g ServerGroup) bool { return g.Name == name }); i >= 0 {
 		return existing[i], nil
 	}
-	created, err := servergroups.Create(ctx, versioned(compute), servergroups.CreateOpts{Name: name, Policy: policy}).Extract()
+	created, err := client.Extracted(servergroups.Create(ctx, versioned(compute), servergroups.CreateOpts{Name: name, Policy: policy}).Extract())
 	if err != nil {
 		return ServerGroup{}, client.Classify(err)
 	}

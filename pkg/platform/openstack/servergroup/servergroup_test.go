@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 	. "github.com/onsi/ginkgo/v2"
@@ -25,8 +26,9 @@ type group struct {
 	Policy string `json:"policy"`
 }
 
-// compute is a compute API on loopback that has the groups. Like the real one it answers in pages without links.
-func compute(groups *[]group) *gophercloud.ServiceClient {
+// compute is a compute API on loopback that has the groups, and at most so many at once. Like the real one it answers in pages
+// without links.
+func compute(groups *[]group, maxLimit ...int) *gophercloud.ServiceClient {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer GinkgoRecover()
 		Expect(r.Header.Get("X-OpenStack-Nova-API-Version")).To(Equal("2.64"))
@@ -43,6 +45,9 @@ func compute(groups *[]group) *gophercloud.ServiceClient {
 		}
 		limit, err := strconv.Atoi(r.URL.Query().Get("limit"))
 		Expect(err).NotTo(HaveOccurred())
+		for _, most := range maxLimit {
+			limit = min(limit, most)
+		}
 		offset, _ := strconv.Atoi(r.URL.Query().Get("offset"))
 		from := min(offset, len(*groups))
 		Expect(json.NewEncoder(w).Encode(map[string]any{"server_groups": (*groups)[from:min(from+limit, len(*groups))]})).To(Succeed())
@@ -69,6 +74,26 @@ var _ = Describe("ServerGroup", func() {
 		Entry("a full page", 500),
 		Entry("many pages", 1234),
 	)
+
+	It("should find ours on a site that returns fewer at once than it is asked for", func(ctx SpecContext) {
+		groups := make([]group, 250)
+		for i := range groups {
+			groups[i] = group{ID: fmt.Sprint(i), Name: "foreign", Policy: "affinity"}
+		}
+		groups = append(groups, group{ID: "ours", Name: ours.ServerGroupName("pool", "affinity"), Policy: "affinity"})
+		Expect(Ensure(ctx, compute(&groups, 100), ours, "pool", "affinity")).To(HaveField("ID", "ours"))
+		Expect(groups).To(HaveLen(251))
+	})
+
+	It("should come to an end on a site that returns the same page again and again", func(ctx SpecContext) {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"server_groups": [{"id": "1", "name": "foreign", "policy": "affinity"}]}`))
+		}))
+		DeferCleanup(s.Close)
+		c := &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{}, Endpoint: s.URL + "/", Type: "compute"}
+		Expect(List(ctx, c, ours)).To(BeEmpty())
+	}, SpecTimeout(time.Minute))
 
 	It("should create a server group once, and one for each policy", func(ctx SpecContext) {
 		groups := []group{}

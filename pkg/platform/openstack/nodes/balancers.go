@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package nodes
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
+	corev1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+	library "k8s.io/cloud-provider-openstack/pkg/openstack"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
+)
+
+// loadBalancers are those of the library. It believes what a Service names: it takes a load balancer of another cluster for one of its own
+// that was renamed. So what a Service names is looked at before.
+type loadBalancers struct {
+	cloudprovider.LoadBalancer
+
+	owner     owner.Owner
+	config    *v1alpha1.OpenStackLoadBalancer
+	balancing *gophercloud.ServiceClient
+	network   *gophercloud.ServiceClient
+}
+
+// Annotations implements platform.LoadBalancers.
+func (*loadBalancers) Annotations() []string {
+	return []string{library.ServiceAnnotationLoadBalancerID, library.ServiceAnnotationLoadBalancerAddress}
+}
+
+// GetLoadBalancer implements platform.LoadBalancers.
+func (b *loadBalancers) GetLoadBalancer(ctx context.Context, cluster string, service *corev1.Service) (*corev1.LoadBalancerStatus, bool, error) {
+	service, err := b.withoutForeign(ctx, service)
+	if err != nil {
+		return nil, false, err
+	}
+	return b.LoadBalancer.GetLoadBalancer(ctx, cluster, service)
+}
+
+// EnsureLoadBalancer implements platform.LoadBalancers.
+func (b *loadBalancers) EnsureLoadBalancer(ctx context.Context, cluster string, service *corev1.Service, nodes []*corev1.Node) (*corev1.LoadBalancerStatus, error) {
+	if id := service.Annotations[library.ServiceAnnotationLoadBalancerFloatingNetworkID]; id != "" && !b.allowsFloatingNetwork(id) {
+		return nil, platform.NewError(platform.ClassConfiguration, "%s: the CloudProfile does not allow %q", annotation(library.ServiceAnnotationLoadBalancerFloatingNetworkID), id)
+	}
+	if err := b.check(ctx, service); err != nil {
+		return nil, err
+	}
+	return b.LoadBalancer.EnsureLoadBalancer(ctx, cluster, service, nodes)
+}
+
+// UpdateLoadBalancer implements platform.LoadBalancers.
+func (b *loadBalancers) UpdateLoadBalancer(ctx context.Context, cluster string, service *corev1.Service, nodes []*corev1.Node) error {
+	if err := b.check(ctx, service); err != nil {
+		return err
+	}
+	return b.LoadBalancer.UpdateLoadBalancer(ctx, cluster, service, nodes)
+}
+
+// EnsureLoadBalancerDeleted implements platform.LoadBalancers.
+func (b *loadBalancers) EnsureLoadBalancerDeleted(ctx context.Context, cluster string, service *corev1.Service) error {
+	service, err := b.withoutForeign(ctx, service)
+	if err != nil {
+		return err
+	}
+	return b.LoadBalancer.EnsureLoadBalancerDeleted(ctx, cluster, service)
+}
+
+// withoutForeign returns the Service without the ID of a load balancer of another cluster: one with the name of the Service may be left.
+func (b *loadBalancers) withoutForeign(ctx context.Context, service *corev1.Service) (*corev1.Service, error) {
+	foreign, err := b.foreignBalancer(ctx, service.Annotations[library.ServiceAnnotationLoadBalancerID])
+	if err != nil || !foreign {
+		return service, err
+	}
+	service = service.DeepCopy()
+	delete(service.Annotations, library.ServiceAnnotationLoadBalancerID)
+	return service, nil
+}
+
+// check returns an error if the Service names what was made for another shoot. The error does not tell which.
+func (b *loadBalancers) check(ctx context.Context, service *corev1.Service) error {
+	for _, reference := range []struct {
+		field, value string
+		foreign      func(context.Context, string) (bool, error)
+	}{
+		{annotation(library.ServiceAnnotationLoadBalancerID), service.Annotations[library.ServiceAnnotationLoadBalancerID], b.foreignBalancer},
+		{annotation(library.ServiceAnnotationLoadBalancerPortID), service.Annotations[library.ServiceAnnotationLoadBalancerPortID], b.foreignPort},
+		{annotation(library.ServiceAnnotationLoadBalancerNetworkID), service.Annotations[library.ServiceAnnotationLoadBalancerNetworkID], b.foreignNetwork},
+		{annotation(library.ServiceAnnotationLoadBalancerSubnetID), service.Annotations[library.ServiceAnnotationLoadBalancerSubnetID], b.foreignSubnet},
+		{annotation(library.ServiceAnnotationLoadBalancerMemberSubnetID), service.Annotations[library.ServiceAnnotationLoadBalancerMemberSubnetID], b.foreignSubnet},
+		{"spec.loadBalancerIP", service.Spec.LoadBalancerIP, b.foreignFloatingIP},
+	} {
+		foreign, err := reference.foreign(ctx, reference.value)
+		if err != nil {
+			return err
+		}
+		if foreign {
+			return platform.NewError(platform.ClassConflict, "%s: %q was not made for this shoot and cannot be used", reference.field, reference.value)
+		}
+	}
+	return nil
+}
+
+func (b *loadBalancers) allowsFloatingNetwork(id string) bool {
+	return b.config.FloatingNetworks == nil || id == b.config.FloatingNetworkID || slices.Contains(b.config.FloatingNetworks, id) ||
+		slices.ContainsFunc(b.config.Classes, func(class v1alpha1.OpenStackLoadBalancerClass) bool { return class.FloatingNetworkID == id })
+}
+
+func annotation(name string) string {
+	return "metadata.annotations[" + name + "]"
+}
+
+func (b *loadBalancers) foreignBalancer(ctx context.Context, id string) (bool, error) {
+	return foreign(id, func() (bool, error) {
+		found, err := client.Extracted(loadbalancers.Get(ctx, b.balancing, id).Extract())
+		return err == nil && b.owner.IsForeignLoadBalancer(found.Name, found.Tags), err
+	})
+}
+
+func (b *loadBalancers) foreignPort(ctx context.Context, id string) (bool, error) {
+	return foreign(id, func() (bool, error) {
+		found, err := client.Extracted(ports.Get(ctx, b.network, id).Extract())
+		return err == nil && b.owner.IsForeign(found.Description, found.Tags), err
+	})
+}
+
+func (b *loadBalancers) foreignNetwork(ctx context.Context, id string) (bool, error) {
+	return foreign(id, func() (bool, error) {
+		found, err := client.Extracted(networks.Get(ctx, b.network, id).Extract())
+		return err == nil && b.owner.IsForeign(found.Description, found.Tags), err
+	})
+}
+
+func (b *loadBalancers) foreignSubnet(ctx context.Context, id string) (bool, error) {
+	return foreign(id, func() (bool, error) {
+		found, err := client.Extracted(subnets.Get(ctx, b.network, id).Extract())
+		return err == nil && b.owner.IsForeign(found.Description, found.Tags), err
+	})
+}
+
+func (b *loadBalancers) foreignFloatingIP(ctx context.Context, address string) (bool, error) {
+	return foreign(address, func() (bool, error) {
+		found, err := client.List(ctx, floatingips.List(b.network, floatingips.ListOpts{FloatingIP: address}), floatingips.ExtractFloatingIPs)
+		for _, ip := range found {
+			if b.owner.IsForeign(ip.Description, ip.Tags) {
+				return true, nil
+			}
+		}
+		return false, err
+	})
+}
+
+// foreign asks whether what a Service names is another shoot's. What does not exist is left to the library.
+func foreign(value string, ask func() (bool, error)) (bool, error) {
+	if value == "" {
+		return false, nil
+	}
+	result, err := ask()
+	return result, client.IgnoreNotFound(err)
+}
