@@ -33,7 +33,7 @@ func Classify(err error) error {
 	if message, ok := fault.As(err, &f); ok {
 		return &platform.Error{Class: classOfFault(err), Err: &apiError{fault: f, message: message, err: err}}
 	}
-	return &platform.Error{Class: classOfAnswer(err), Err: err}
+	return &platform.Error{Class: classOfAnswer(err), Err: platform.Foreign(err)}
 }
 
 // IgnoreNotFound classifies err and returns nil if the vCenter said that the object does not exist.
@@ -165,7 +165,8 @@ func (e *apiError) Error() string {
 	if message == "" {
 		message = e.err.Error()
 	}
-	return fmt.Sprintf("%s%s: %s", reflect.TypeOf(e.fault).Elem().Name(), detail(e.fault), message)
+	name := platform.Printable(reflect.TypeOf(e.fault).Elem().Name() + detail(e.fault))
+	return fmt.Sprintf("%s: %s", name, platform.Printable(message))
 }
 
 func (e *apiError) Unwrap() error {

@@ -7,13 +7,16 @@ package client
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
 
 	"github.com/vmware/govmomi/vapi/rest"
-	"golang.org/x/sync/singleflight"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
 const (
@@ -26,7 +29,7 @@ type restAuth struct {
 	next    http.RoundTripper
 	session *Session
 	client  *rest.Client
-	login   singleflight.Group
+	login   platform.Shared[any]
 	used    atomic.Bool
 }
 
@@ -54,7 +57,7 @@ func (r *restAuth) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	response, id, err := r.send(request, body)
 	if err != nil || response.StatusCode != http.StatusUnauthorized {
-		return response, err
+		return valued(request, response, err)
 	}
 	if err := response.Body.Close(); err != nil {
 		return nil, err
@@ -63,7 +66,26 @@ func (r *restAuth) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	response, _, err = r.send(request, body)
-	return response, err
+	return valued(request, response, err)
+}
+
+// valued takes no answer without a value to a request that is answered with one: it would be decoded as an empty value.
+func valued(request *http.Request, response *http.Response, err error) (*http.Response, error) {
+	action := request.URL.Query().Get("~action")
+	if err != nil || response.StatusCode != http.StatusOK ||
+		request.Method != http.MethodGet && !strings.HasPrefix(action, "list-") && !strings.HasPrefix(action, "attach-multiple-") {
+		return response, err
+	}
+	body, err := io.ReadAll(response.Body)
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		return nil, err
+	}
+	var answer map[string]json.RawMessage
+	if err := json.Unmarshal(body, &answer); err == nil && answer["value"] == nil {
+		return nil, platform.NewError(platform.ClassTransient, "the answer to %s %s holds nothing", request.Method, request.URL.Path)
+	}
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	return response, nil
 }
 
 // send sends the request with the current session and returns its ID.
@@ -79,7 +101,7 @@ func (r *restAuth) send(request *http.Request, body []byte) (*http.Response, str
 
 // renew logs in unless somebody did since the session with the given ID was used. Calls that come meanwhile share the result.
 func (r *restAuth) renew(ctx context.Context, lost string) error {
-	results := r.login.DoChan("rest", func() (any, error) {
+	_, err := r.login.Do(ctx, "rest", func(ctx context.Context) (any, error) {
 		if r.client.SessionID() != lost {
 			return nil, nil
 		}
@@ -87,14 +109,9 @@ func (r *restAuth) renew(ctx context.Context, lost string) error {
 			return nil, err
 		}
 		r.used.Store(true)
-		return nil, r.session.refused.remember(Classify(r.client.Login(context.WithoutCancel(ctx), r.session.user)))
+		return nil, r.session.refused.remember(Classify(r.client.Login(ctx, r.session.user)))
 	})
-	select {
-	case result := <-results:
-		return result.Err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return err
 }
 
 // keepAlive does nothing if there was no login.

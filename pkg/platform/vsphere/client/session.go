@@ -7,8 +7,8 @@ package client
 import (
 	"context"
 	"errors"
-	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -18,7 +18,6 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
-	"golang.org/x/sync/singleflight"
 	"k8s.io/klog/v2"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -46,9 +45,11 @@ type Session struct {
 
 	// logins counts the logins at the SOAP API.
 	logins   atomic.Int64
-	login    singleflight.Group
+	login    platform.Shared[any]
 	refused  *refusal
 	userName atomic.Pointer[string]
+	// instance is the UUID of the vCenter that answered the last login.
+	instance atomic.Pointer[string]
 
 	values sync.Map
 }
@@ -68,6 +69,7 @@ func newSession(ctx context.Context, siteName string, connection v1alpha1.VSpher
 	timeout := transport.RequestTimeout(connection.RequestTimeout)
 	roundTripper, err := transport.New(transport.Options{
 		Site:           siteName,
+		Server:         address,
 		TLS:            connection.TLS,
 		Proxy:          connection.Proxy,
 		RequestTimeout: timeout,
@@ -81,7 +83,9 @@ func newSession(ctx context.Context, siteName string, connection v1alpha1.VSpher
 
 	sc := soap.NewClient(address, false)
 	sc.UserAgent = userAgent
-	sc.Client = http.Client{Transport: roundTripper, Jar: sc.Jar, Timeout: timeout}
+	jar := sc.Jar
+	sc.Client = *transport.NewClient(roundTripper, timeout)
+	sc.Jar = jar
 	if err := sc.UseServiceVersion(); err != nil {
 		return nil, Classify(err)
 	}
@@ -91,8 +95,13 @@ func newSession(ctx context.Context, siteName string, connection v1alpha1.VSpher
 		return nil, Classify(err)
 	}
 	if content.About.ApiType != "VirtualCenter" || content.SessionManager == nil {
-		return nil, platform.NewError(platform.ClassConfiguration, "vsphere.server %q is no vCenter but %q", connection.Server, content.About.FullName)
+		return nil, platform.NewError(platform.ClassConfiguration, "vsphere.server %q is no vCenter but %q", connection.Server,
+			platform.Printable(content.About.FullName))
 	}
+	if content.SearchIndex == nil || content.ViewManager == nil || content.AuthorizationManager == nil {
+		return nil, platform.NewError(platform.ClassTransient, "the vCenter does not have all of its services")
+	}
+	s.instance.Store(&content.About.InstanceUuid)
 	s.vim = &vim25.Client{Client: sc, ServiceContent: content}
 	s.vim.RoundTripper = &authenticated{session: s, next: named{sc}}
 	if err := s.renew(ctx, 0); err != nil {
@@ -101,7 +110,7 @@ func newSession(ctx context.Context, siteName string, connection v1alpha1.VSpher
 
 	restClient := rest.NewClient(s.vim)
 	s.rest = &restAuth{next: roundTripper, session: s, client: restClient}
-	restClient.Client.Client = http.Client{Transport: s.rest, Timeout: timeout}
+	restClient.Client.Client = *transport.NewClient(s.rest, timeout)
 	restClient.UserAgent = userAgent
 	s.tags = tags.NewManager(restClient)
 	return s, nil
@@ -120,6 +129,27 @@ func (s *Session) Tags() *tags.Manager {
 // UserName returns the name of the user as the vCenter knows it.
 func (s *Session) UserName() string {
 	return *s.userName.Load()
+}
+
+// InstanceUUID returns the UUID of the vCenter itself, which its address may not keep.
+func (s *Session) InstanceUUID() string {
+	return *s.instance.Load()
+}
+
+// check refuses another vCenter than the expected one, if that is known. One that was another is asked again who it is.
+func (s *Session) check(ctx context.Context, expected string) error {
+	if expected == "" || strings.EqualFold(expected, s.InstanceUUID()) {
+		return nil
+	}
+	err := s.identify(ctx)
+	if found := s.InstanceUUID(); !strings.EqualFold(expected, found) {
+		if err != nil {
+			klog.V(2).ErrorS(err, "The vCenter does not say which one it is", "site", s.Site)
+		}
+		return platform.NewError(platform.ClassConfiguration,
+			"at vsphere.server there is the vCenter %s, and not %s, in which the shoot's objects are; nothing is touched until it is that one again", found, expected)
+	}
+	return nil
 }
 
 // Repeat calls f again if it failed after a new login came in between: what belongs to a session, such as views and the pages of
@@ -168,9 +198,10 @@ func userOf(credentials site.Credentials) (*url.Userinfo, error) {
 	return url.UserPassword(credentials["username"], credentials["password"]), nil
 }
 
-// ConnectionOf is how a vSphere site of the CloudProfile is reached.
-func ConnectionOf(profile *v1alpha1.CloudProfileSite) v1alpha1.VSphereConnection {
+// ConnectionOf is how a vSphere site of the CloudProfile is reached, with the UUID of its vCenter if that is known.
+func ConnectionOf(profile *v1alpha1.CloudProfileSite, instanceUUID string) v1alpha1.VSphereConnection {
 	return v1alpha1.VSphereConnection{
+		InstanceUUID:   instanceUUID,
 		Server:         profile.VSphere.Server,
 		TLS:            profile.TLS,
 		Proxy:          profile.Proxy,

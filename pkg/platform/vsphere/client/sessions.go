@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/sessions"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -60,9 +61,18 @@ func NewSessions(intervals Intervals) *Sessions {
 }
 
 // Get returns the session of a site. The first call for given credentials logs in; calls that come meanwhile wait for it and
-// share the result. Only that credentials were refused is remembered, for a minute.
+// share the result. Only that credentials were refused is remembered, for a minute. Another vCenter than the connection's is refused.
 func (s *Sessions) Get(ctx context.Context, siteName string, connection v1alpha1.VSphereConnection, credentials site.Credentials) (*Session, error) {
-	return s.set.Get(ctx, siteName, connection, credentials)
+	expected := connection.InstanceUUID
+	connection.InstanceUUID = ""
+	session, err := s.set.Get(ctx, siteName, connection, credentials)
+	if err != nil {
+		return nil, err
+	}
+	if err := session.check(ctx, expected); err != nil {
+		return nil, platform.InSite(siteName, err)
+	}
+	return session, nil
 }
 
 // Close logs out of all sessions.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 )
 
 // refusedFor is for how long credentials are not tried again that the vCenter refused. Its default policy locks an account for
@@ -58,7 +60,7 @@ func (r *refusal) remember(err error) error {
 // methodKey is the key of the SOAP method in the context of its HTTP request.
 type methodKey struct{}
 
-// named tells the transport which SOAP method a request is for.
+// named tells the transport which SOAP method a request is for, and takes no answer that lacks what the method returns.
 type named struct {
 	next soap.RoundTripper
 }
@@ -66,7 +68,117 @@ type named struct {
 // RoundTrip implements soap.RoundTripper.
 func (n named) RoundTrip(ctx context.Context, request, response soap.HasFault) error {
 	method := strings.TrimSuffix(reflect.TypeOf(request).Elem().Name(), "Body")
-	return n.next.RoundTrip(context.WithValue(ctx, methodKey{}, method), request, response)
+	ctx = context.WithValue(ctx, methodKey{}, method)
+	if next, ok := request.(*methods.ContinueRetrievePropertiesExBody); ok {
+		state, token, _ := strings.Cut(next.Req.Token, "/")
+		ctx = transport.ContinueList(ctx, state)
+		request = &methods.ContinueRetrievePropertiesExBody{Req: &types.ContinueRetrievePropertiesEx{This: next.Req.This, Token: token}}
+	} else {
+		ctx = transport.OneList(ctx)
+	}
+	if err := n.next.RoundTrip(ctx, request, response); err != nil {
+		return err
+	}
+	// A decoder leaves out what an answer lacks, and who called the method uses it.
+	result := reflect.ValueOf(response).Elem().FieldByName("Res")
+	if result.IsNil() {
+		return platform.NewError(platform.ClassTransient, "the answer to %s is none", method)
+	}
+	if value := result.Elem().FieldByName("Returnval"); value.IsValid() {
+		if value.Kind() == reflect.Struct && value.IsZero() {
+			return platform.NewError(platform.ClassTransient, "the answer to %s holds nothing", method)
+		}
+		if err := checkReferences(method, value.Interface()); err != nil {
+			return err
+		}
+	}
+	switch body := response.(type) {
+	case *methods.RetrievePropertiesExBody:
+		if asked, ok := request.(*methods.RetrievePropertiesExBody); ok {
+			if err := checkObjects(asked.Req.SpecSet, body.Res.Returnval); err != nil {
+				return err
+			}
+		}
+		return checkPage(ctx, body.Res.Returnval)
+	case *methods.ContinueRetrievePropertiesExBody:
+		return checkPage(ctx, &body.Res.Returnval)
+	}
+	return nil
+}
+
+// checkReferences takes no reference to an object that names none.
+func checkReferences(method string, value any) error {
+	var references []types.ManagedObjectReference
+	switch value := value.(type) {
+	case types.ManagedObjectReference:
+		references = append(references, value)
+	case *types.ManagedObjectReference:
+		if value != nil {
+			references = append(references, *value)
+		}
+	case []types.ManagedObjectReference:
+		references = value
+	}
+	if slices.ContainsFunc(references, func(r types.ManagedObjectReference) bool { return r.Type == "" || r.Value == "" }) {
+		return platform.NewError(platform.ClassTransient, "the answer to %s names no object", method)
+	}
+	return nil
+}
+
+// checkObjects takes no answer that tells nothing of all objects that were named, as if there was nothing to tell, and none that tells of
+// others than those that were asked for.
+func checkObjects(filters []types.PropertyFilterSpec, page *types.RetrieveResult) error {
+	var (
+		kinds    = map[string]bool{}
+		named    = map[types.ManagedObjectReference]bool{}
+		searches bool
+		lacks    string
+	)
+	for _, filter := range filters {
+		for _, properties := range filter.PropSet {
+			kinds[properties.Type] = true
+		}
+		for _, object := range filter.ObjectSet {
+			searches = searches || len(object.SelectSet) > 0
+			if kinds[object.Obj.Type] && (object.Skip == nil || !*object.Skip) {
+				named[object.Obj], lacks = true, object.Obj.String()
+			}
+		}
+	}
+	if page == nil {
+		page = &types.RetrieveResult{}
+	}
+	for _, object := range page.Objects {
+		if named[object.Obj] {
+			lacks = ""
+			named[object.Obj] = searches // once, unless there are several ways to it
+		} else if !searches || !kinds[object.Obj.Type] {
+			return platform.NewError(platform.ClassTransient, "the vCenter tells of %s, which was not asked for", platform.Printable(object.Obj.String()))
+		}
+	}
+	if lacks != "" && (page.Token == "" || !searches) {
+		return platform.NewError(platform.ClassForbidden, "the vCenter tells nothing of %s: the credentials lack System.View, or it is out of order", lacks)
+	}
+	return nil
+}
+
+// checkPage notes in the token for the next page how much was read: the vCenter may say without end that there is one. What is missing
+// without a reason would be used as one.
+func checkPage(ctx context.Context, page *types.RetrieveResult) error {
+	if page == nil {
+		return nil
+	}
+	if page.Token != "" {
+		page.Token = transport.ListState(ctx) + "/" + page.Token
+	}
+	for _, object := range page.Objects {
+		for _, missing := range object.MissingSet {
+			if missing.Fault.Fault == nil {
+				return platform.NewError(platform.ClassTransient, "property %s is missing without a reason", platform.Printable(missing.Path))
+			}
+		}
+	}
+	return nil
 }
 
 // describe returns the service and method that a request counts for.
@@ -127,17 +239,16 @@ func (a *authenticated) roundTrip(ctx context.Context, request, response soap.Ha
 
 // renew logs in again, unless somebody did since the given number of logins was seen. Calls that come meanwhile share the result.
 func (s *Session) renew(ctx context.Context, seen int64) error {
-	results := s.login.DoChan("soap", func() (any, error) {
+	_, err := s.login.Do(ctx, "soap", func(ctx context.Context) (any, error) {
 		if s.logins.Load() != seen {
 			return nil, nil
 		}
 		if err := s.refused.last(); err != nil {
 			return nil, err
 		}
-		// A call that gives up does not end the login that others wait for; the request timeout does.
 		s.forgetCookie()
 		password, _ := s.user.Password()
-		response, err := methods.Login(context.WithoutCancel(ctx), named{s.vim.Client}, &types.Login{
+		response, err := methods.Login(ctx, named{s.vim.Client}, &types.Login{
 			This:     *s.vim.ServiceContent.SessionManager,
 			UserName: s.user.Username(),
 			Password: password,
@@ -148,14 +259,24 @@ func (s *Session) renew(ctx context.Context, seen int64) error {
 		}
 		s.userName.Store(&response.Returnval.UserName)
 		s.logins.Add(1)
-		return nil, nil
+		if seen == 0 {
+			return nil, nil
+		}
+		return nil, s.identify(ctx)
 	})
-	select {
-	case result := <-results:
-		return result.Err
-	case <-ctx.Done():
-		return Classify(ctx.Err())
+	return err
+}
+
+// identify looks which vCenter ended the session. What was asked of the former one says nothing if it is another.
+func (s *Session) identify(ctx context.Context) error {
+	content, err := methods.GetServiceContent(ctx, named{s.vim.Client})
+	if err != nil {
+		return Classify(err)
 	}
+	if former := *s.instance.Swap(&content.About.InstanceUuid); former != content.About.InstanceUuid {
+		return platform.NewError(platform.ClassTransient, "the vCenter %s answers, and not %s any more", content.About.InstanceUuid, former)
+	}
+	return nil
 }
 
 // forgetCookie forgets the session that was lost: a vCenter refuses a login within a session that it still knows.

@@ -85,16 +85,21 @@ func (t *tasks) look() {
 		timer := time.NewTimer(delay)
 		<-timer.C
 
-		var found []mo.Task
-		err := property.DefaultCollector(t.session.vim).Retrieve(context.Background(), references, []string{"info"}, &found)
-		if err != nil {
-			t.fail(Classify(err))
-			continue
-		}
-		for i := range found {
-			t.finish(&found[i].Info)
+		if err := platform.Try(func() error { return t.lookOnce(references) }); err != nil {
+			t.fail(err)
 		}
 	}
+}
+
+func (t *tasks) lookOnce(references []types.ManagedObjectReference) error {
+	var found []mo.Task
+	if err := property.DefaultCollector(t.session.vim).Retrieve(context.Background(), references, []string{"info"}, &found); err != nil {
+		return Classify(err)
+	}
+	for i := range found {
+		t.finish(&found[i].Info)
+	}
+	return nil
 }
 
 // next returns the tasks and for how long to wait before looking at them: the longer the youngest of them takes the longer.

@@ -35,7 +35,7 @@ func cloudController(s platform.ControlPlaneSite) (*v1alpha1.CloudControllerSite
 	if s.Status == nil || s.Status.VSphere == nil {
 		return nil, mistake("the Infrastructure's providerStatus does not say where the shoot's virtual machines are")
 	}
-	result := &v1alpha1.VSphereCloudController{Connection: client.ConnectionOf(s.Site.Profile)}
+	result := &v1alpha1.VSphereCloudController{Connection: client.ConnectionOf(s.Site.Profile, s.Status.VSphere.InstanceUUID)}
 	for _, zone := range s.Status.VSphere.Zones {
 		result.Zones = append(result.Zones, v1alpha1.VSphereCloudControllerZone{
 			Name:           zone.Name,

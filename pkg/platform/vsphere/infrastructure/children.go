@@ -77,7 +77,10 @@ type child struct {
 // by an interrupted reconciliation if there is nothing in it.
 func (f *flow) ensureChild(ctx context.Context, c child, tagID string) (v1alpha1.VSphereObject, error) {
 	var none v1alpha1.VSphereObject
-	found, err := inventory.Lookup(ctx, f.vim, c.kind, c.path)
+	found, err := f.known(ctx, c, tagID)
+	if err == nil && found == nil {
+		found, err = inventory.Lookup(ctx, f.vim, c.kind, c.path)
+	}
 	if err != nil {
 		return none, err
 	}
@@ -103,6 +106,30 @@ func (f *flow) ensureChild(ctx context.Context, c child, tagID string) (v1alpha1
 		return none, err
 	}
 	return result, f.tag(ctx, tagID, *found)
+}
+
+// known returns the object that the state knows for the path, wherever it is by now and whatever its name is, nil if it does not exist.
+// As long as it is not known which vCenter has it, it must have our name or tag: IDs say nothing in another vCenter.
+func (f *flow) known(ctx context.Context, c child, tagID string) (*types.ManagedObjectReference, error) {
+	state := f.State()
+	list := *c.place(&state)
+	i := slices.IndexFunc(list, func(o v1alpha1.VSphereObject) bool { return o.Path == c.path })
+	if i < 0 {
+		return nil, nil
+	}
+	reference := c.kind.Reference(list[i].ID)
+	name, err := f.nameOf(ctx, reference)
+	if client.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil || f.connection.InstanceUUID != "" || name == f.owner.Name() {
+		return &reference, err
+	}
+	tagged, err := f.isTagged(ctx, tagID, reference)
+	if err != nil || !tagged {
+		return nil, err
+	}
+	return &reference, nil
 }
 
 func (f *flow) checkAdoptable(ctx context.Context, found types.ManagedObjectReference, c child, tagID string) error {

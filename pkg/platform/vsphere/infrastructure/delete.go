@@ -23,7 +23,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
 )
 
-// delete deletes what is ours: what the state knows and what has our tag. A folder that still has something in it is left, as
+// delete deletes what is ours: machines that are left, what the state knows and what has our tag. A folder that still has something in it is left, as
 // deleting it would delete that, too.
 func (f *flow) delete(ctx context.Context) error {
 	if err := f.deleteRules(ctx); err != nil {
@@ -31,6 +31,9 @@ func (f *flow) delete(ctx context.Context) error {
 	}
 	owned, err := f.owned(ctx)
 	if err != nil {
+		return err
+	}
+	if err := f.deleteMachines(ctx, owned); err != nil {
 		return err
 	}
 	for _, o := range owned.children() {
@@ -47,7 +50,7 @@ func (f *flow) delete(ctx context.Context) error {
 		}
 	}
 	return f.Record(ctx, func(state *v1alpha1.VSphereState) {
-		state.Folders, state.ResourcePools, state.OwnerTag = nil, nil, nil
+		state.Folders, state.ResourcePools, state.OwnerTag, state.ComputeClusters = nil, nil, nil, nil
 	})
 }
 

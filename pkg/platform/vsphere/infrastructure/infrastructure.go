@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/vmware/govmomi/vapi/tags"
 	"github.com/vmware/govmomi/vim25"
@@ -18,17 +19,19 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/machines"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
 type infrastructure struct {
 	sessions *client.Sessions
+	machines platform.Machines
 }
 
 // New returns the Infrastructure part of the vSphere platform.
 func New(sessions *client.Sessions) platform.Infrastructure {
-	return &infrastructure{sessions: sessions}
+	return &infrastructure{sessions: sessions, machines: machines.New(sessions)}
 }
 
 // flow is one operation on one site.
@@ -39,6 +42,9 @@ type flow struct {
 	session *client.Session
 	vim     *vim25.Client
 	tags    *tags.Manager
+	// connection is how the site is reached. It has the UUID of the vCenter if that is known to have the shoot's objects.
+	connection v1alpha1.VSphereConnection
+	machines   platform.Machines
 }
 
 func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1alpha1.VSphereConnection, persist platform.Persist) (*flow, error) {
@@ -53,6 +59,9 @@ func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1al
 		session:  session,
 		vim:      session.VIM(),
 		tags:     session.Tags(),
+
+		connection: connection,
+		machines:   i.machines,
 	}, nil
 }
 
@@ -67,11 +76,18 @@ func (i *infrastructure) reconcile(ctx context.Context, s *site.Site, persist pl
 	if err != nil {
 		return nil, err
 	}
-	if err := f.Record(ctx, func(state *v1alpha1.VSphereState) { state.Connection = client.ConnectionOf(s.Profile) }); err != nil {
-		return nil, err
-	}
 	zones, err := f.findZones(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := f.Record(ctx, func(state *v1alpha1.VSphereState) {
+		state.Connection = client.ConnectionOf(s.Profile, f.session.InstanceUUID())
+		for _, z := range zones {
+			if z.cluster.Type == "ClusterComputeResource" && !slices.Contains(state.ComputeClusters, z.cluster.Value) {
+				state.ComputeClusters = append(state.ComputeClusters, z.cluster.Value)
+			}
+		}
+	}); err != nil {
 		return nil, err
 	}
 	return f.ensure(ctx, zones)
@@ -82,7 +98,7 @@ func (i *infrastructure) forProfile(ctx context.Context, s *site.Site, persist p
 	if s.Profile == nil || s.Profile.VSphere == nil {
 		return nil, platform.NewError(platform.ClassConfiguration, "the CloudProfile has no vSphere site of this name any more")
 	}
-	return i.flow(ctx, s, client.ConnectionOf(s.Profile), persist)
+	return i.flow(ctx, s, client.ConnectionOf(s.Profile, vCenterOf(s)), persist)
 }
 
 // ensure makes what is missing and returns where machines of each zone are.
@@ -99,7 +115,7 @@ func (f *flow) ensure(ctx context.Context, zones []zone) (*v1alpha1.SiteStatus, 
 		return nil, err
 	}
 
-	status := &v1alpha1.VSphereStatus{OwnerTagID: tagID}
+	status := &v1alpha1.VSphereStatus{InstanceUUID: f.session.InstanceUUID(), OwnerTagID: tagID}
 	for _, z := range zones {
 		pool, err := f.ensureResourcePool(ctx, z, tagID)
 		if err != nil {
@@ -126,6 +142,10 @@ func (i *infrastructure) forExisting(ctx context.Context, s *site.Site, persist 
 		return nil, nil
 	}
 	f, err := i.flow(ctx, s, connection, persist)
+	if connection.InstanceUUID != "" && platform.ClassOf(err) == platform.ClassConfiguration && connection.Server != s.State.VSphere.Connection.Server {
+		// The CloudProfile may have given the name to another site since.
+		f, err = i.flow(ctx, s, s.State.VSphere.Connection, persist)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", platform.ErrNoAccess, err)
 	}
@@ -137,12 +157,25 @@ func (i *infrastructure) forExisting(ctx context.Context, s *site.Site, persist 
 func existingConnection(s *site.Site) (v1alpha1.VSphereConnection, bool) {
 	switch {
 	case s.Profile != nil && s.Profile.VSphere != nil:
-		return client.ConnectionOf(s.Profile), true
+		return client.ConnectionOf(s.Profile, vCenterOf(s)), true
 	case s.State != nil && s.State.VSphere != nil:
 		return s.State.VSphere.Connection, true
 	default:
 		return v1alpha1.VSphereConnection{}, false
 	}
+}
+
+// vCenterOf returns the UUID of the vCenter that has the objects of the state. It is empty if there are none, so that there may be another
+// one, and if a version wrote the state that did not record it.
+func vCenterOf(s *site.Site) string {
+	if s.State == nil || s.State.VSphere == nil {
+		return ""
+	}
+	state := s.State.VSphere
+	if state.OwnerTag == nil && len(state.Folders)+len(state.ResourcePools) == 0 {
+		return ""
+	}
+	return state.Connection.InstanceUUID
 }
 
 // inZones does something with all zones and joins the errors, each with the name of its zone.

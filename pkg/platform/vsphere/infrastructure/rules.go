@@ -24,16 +24,45 @@ type ownedRule struct {
 	name    string
 }
 
-// rules returns the shoot's anti-affinity rules in the clusters that the CloudProfile names. The driver removes a rule with its
-// last machine; one is left if that failed.
+// rules returns the shoot's anti-affinity rules in the clusters that its zones have or had. The driver removes a rule with its last
+// machine; one is left if that failed, or if the zone got another cluster.
 func (f *flow) rules(ctx context.Context) ([]ownedRule, error) {
-	if f.site.Profile == nil || f.site.Profile.VSphere == nil {
-		return nil, nil
+	clusters, err := f.clusters(ctx)
+	if err != nil {
+		return nil, err
 	}
-	var (
-		rules    []ownedRule
-		clusters []types.ManagedObjectReference
-	)
+	var rules []ownedRule
+	for _, cluster := range clusters {
+		var current mo.ClusterComputeResource
+		err := property.DefaultCollector(f.vim).RetrieveOne(ctx, cluster, []string{"configurationEx"}, &current)
+		if err != nil {
+			if err = client.IgnoreNotFound(err); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		configuration, ok := current.ConfigurationEx.(*types.ClusterConfigInfoEx)
+		if !ok {
+			continue
+		}
+		for _, rule := range configuration.Rule {
+			if info := rule.GetClusterRuleInfo(); f.owner.OwnsRule(info.Name) {
+				rules = append(rules, ownedRule{cluster: cluster, key: info.Key, name: info.Name})
+			}
+		}
+	}
+	return rules, nil
+}
+
+// clusters returns those of the state and those that the CloudProfile names, each once.
+func (f *flow) clusters(ctx context.Context) ([]types.ManagedObjectReference, error) {
+	var clusters []types.ManagedObjectReference
+	for _, id := range f.State().ComputeClusters {
+		clusters = append(clusters, types.ManagedObjectReference{Type: "ClusterComputeResource", Value: id})
+	}
+	if f.site.Profile == nil || f.site.Profile.VSphere == nil {
+		return clusters, nil
+	}
 	for _, z := range f.site.Profile.Zones {
 		if z.VSphere == nil {
 			continue
@@ -43,25 +72,11 @@ func (f *flow) rules(ctx context.Context) ([]ownedRule, error) {
 		if err != nil {
 			return nil, err
 		}
-		if cluster == nil || cluster.Type != "ClusterComputeResource" || slices.Contains(clusters, *cluster) {
-			continue
-		}
-		clusters = append(clusters, *cluster)
-		var current mo.ClusterComputeResource
-		if err := property.DefaultCollector(f.vim).RetrieveOne(ctx, *cluster, []string{"configurationEx"}, &current); err != nil {
-			return nil, client.Classify(err)
-		}
-		configuration, ok := current.ConfigurationEx.(*types.ClusterConfigInfoEx)
-		if !ok {
-			continue
-		}
-		for _, rule := range configuration.Rule {
-			if info := rule.GetClusterRuleInfo(); f.owner.OwnsRule(info.Name) {
-				rules = append(rules, ownedRule{cluster: *cluster, key: info.Key, name: info.Name})
-			}
+		if cluster != nil && cluster.Type == "ClusterComputeResource" && !slices.Contains(clusters, *cluster) {
+			clusters = append(clusters, *cluster)
 		}
 	}
-	return rules, nil
+	return clusters, nil
 }
 
 func (f *flow) deleteRules(ctx context.Context) error {

@@ -8,10 +8,11 @@ package inventory
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 
-	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25"
+	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -54,6 +55,11 @@ func (k Kind) Path(datacenter, name string) string {
 	return path.Join(Datacenter.Path("", datacenter), k.folder, name)
 }
 
+// Reference returns the reference to the object of the kind with the managed object ID.
+func (k Kind) Reference(id string) types.ManagedObjectReference {
+	return types.ManagedObjectReference{Type: k.types[0], Value: id}
+}
+
 // Find returns the object of the kind with the inventory path, in one request. The error's class is ClassConfiguration if there
 // is none.
 func Find(ctx context.Context, c *vim25.Client, kind Kind, inventoryPath string) (types.ManagedObjectReference, error) {
@@ -70,18 +76,13 @@ func Find(ctx context.Context, c *vim25.Client, kind Kind, inventoryPath string)
 
 // Lookup is Find that returns nil if there is no such object.
 func Lookup(ctx context.Context, c *vim25.Client, kind Kind, inventoryPath string) (*types.ManagedObjectReference, error) {
-	found, err := object.NewSearchIndex(c).FindByInventoryPath(ctx, inventoryPath)
+	found, err := methods.FindByInventoryPath(ctx, c, &types.FindByInventoryPath{This: *c.ServiceContent.SearchIndex, InventoryPath: inventoryPath})
 	if err != nil {
 		return nil, client.Classify(err)
 	}
-	if found == nil {
-		return nil, nil
+	reference := found.Returnval
+	if reference == nil || slices.Contains(kind.types, reference.Type) {
+		return reference, nil
 	}
-	reference := found.Reference()
-	for _, t := range kind.types {
-		if reference.Type == t {
-			return &reference, nil
-		}
-	}
-	return nil, platform.NewError(platform.ClassConfiguration, "%q is no %s but a %s", inventoryPath, kind.name, reference.Type)
+	return nil, platform.NewError(platform.ClassConfiguration, "%q is no %s but a %s", inventoryPath, kind.name, platform.Printable(reference.Type))
 }

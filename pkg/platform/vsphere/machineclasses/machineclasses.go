@@ -44,7 +44,7 @@ func (m *machineClasses) resolve(ctx context.Context, request platform.MachineCl
 	if err != nil {
 		return err
 	}
-	connection := client.ConnectionOf(request.Site.Profile)
+	connection := client.ConnectionOf(request.Site.Profile, request.Status.VSphere.InstanceUUID)
 	session, err := m.sessions.Get(ctx, request.Site.Name, connection, request.Site.Credentials)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (m *machineClasses) resolve(ctx context.Context, request platform.MachineCl
 		settings                = ptr.Deref(request.Settings.VSphere, v1alpha1.VSphereWorker{})
 		machineType             = ptr.Deref(request.MachineType.VSphere, v1alpha1.VSphereMachineType{})
 		profile                 = request.Site.Profile.VSphere
-		template, templateErr   = inventory.Find(ctx, session.VIM(), inventory.Template, inventory.Template.Path(datacenterOf(profile, request.Zone.VSphere), templateOf(request)))
+		template, templateErr   = findTemplate(ctx, session, inventory.Template.Path(datacenterOf(profile, request.Zone.VSphere), templateOf(request)))
 		tagIDs, tagsErr         = findTags(ctx, session, settings.Tags)
 		policyID, policyErr     = rootPolicy(ctx, session, request, zone)
 		dataDisks, dataDisksErr = dataDisks(ctx, session, request)
@@ -137,7 +137,7 @@ func (m *machineClasses) Locate(s *site.Site, status *v1alpha1.SiteStatus) ([]*v
 		specs = append(specs, &v1alpha1.MachineProviderSpec{
 			Site:    s.Name,
 			Shoot:   s.Shoot,
-			VSphere: &v1alpha1.VSphereMachineSpec{Connection: client.ConnectionOf(s.Profile), Folder: zone.Folder, FolderPath: zone.FolderPath},
+			VSphere: &v1alpha1.VSphereMachineSpec{Connection: client.ConnectionOf(s.Profile, status.VSphere.InstanceUUID), Folder: zone.Folder, FolderPath: zone.FolderPath},
 		})
 	}
 	return specs, nil

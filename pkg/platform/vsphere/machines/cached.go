@@ -9,14 +9,12 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/singleflight"
-
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
 // cached is a value that all calls share for a while. Errors are not kept.
 type cached[T any] struct {
-	group singleflight.Group
+	group platform.Shared[T]
 
 	mutex sync.Mutex
 	value T
@@ -28,30 +26,20 @@ func (c *cached[T]) get(ctx context.Context, age time.Duration, create func(cont
 	if value, ok := c.current(age); ok {
 		return value, nil
 	}
-	results := c.group.DoChan("", func() (any, error) {
+	return c.group.Do(ctx, "", func(ctx context.Context) (T, error) {
 		if value, ok := c.current(age); ok {
 			return value, nil
 		}
 		start := time.Now()
-		value, err := create(context.WithoutCancel(ctx))
+		value, err := create(ctx)
 		if err != nil {
-			return nil, err
+			return value, err
 		}
 		c.mutex.Lock()
 		defer c.mutex.Unlock()
 		c.value, c.at = value, start
 		return value, nil
 	})
-	var none T
-	select {
-	case result := <-results:
-		if result.Err != nil {
-			return none, result.Err
-		}
-		return result.Val.(T), nil
-	case <-ctx.Done():
-		return none, client.Classify(ctx.Err())
-	}
 }
 
 func (c *cached[T]) current(age time.Duration) (T, bool) {

@@ -5,8 +5,10 @@
 package machines
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/types"
@@ -79,7 +81,7 @@ func (c *call) create(ctx context.Context, accept func()) (platform.Machine, err
 	if err := c.complete(ctx, vm); err != nil {
 		return platform.Machine{}, err
 	}
-	return vm.machine(), nil
+	return vm.machine(c.request.Name), nil
 }
 
 // clone makes the virtual machine and looks at what came out: one that lacks something is of no use to anybody.
@@ -108,17 +110,19 @@ func (c *call) clone(ctx context.Context, plan *plan, accept func()) (*virtualMa
 		return nil, platform.NewError(platform.ClassTransient, "the clone has the unexpected result %v", result)
 	}
 	vm, err := c.read(ctx, cloned)
-	if err != nil {
-		return nil, err
-	}
 	if vm == nil {
-		return nil, platform.NewError(platform.ClassTransient, "virtual machine %q is gone right after it was made", c.request.Name)
+		return nil, cmp.Or(err, error(platform.NewError(platform.ClassTransient, "virtual machine %q is gone right after it was made", c.request.Name)))
 	}
-	if flaw := plan.flaw(vm); flaw != "" {
-		err := platform.NewError(platform.ClassTransient, "virtual machine %q was not made as asked for and is made again: %s", c.request.Name, flaw)
-		return nil, errors.Join(err, c.destroy(ctx, vm))
+	flaw := plan.flaw(vm)
+	if err != nil {
+		flaw = fmt.Sprintf("it has the UUID %s and not %s, by which it would be found", vm.Config.Uuid, c.uuid())
 	}
-	return vm, nil
+	if flaw == "" {
+		return vm, nil
+	}
+	err = platform.NewError(platform.ClassTransient, "virtual machine %q was not made as asked for and is made again: %s", c.request.Name, flaw)
+	// Nobody knows of it: all disks are its own.
+	return nil, errors.Join(err, c.turnOff(ctx, vm), c.destroy(ctx, vm))
 }
 
 // adopt returns the virtual machine that has the name already. One that lacks something is replaced.
@@ -136,7 +140,7 @@ func (c *call) adopt(ctx context.Context, plan *plan, accept func()) (*virtualMa
 		return vm, nil
 	}
 	klog.InfoS("Virtual machine is replaced", "site", c.request.Spec.Site, "machine", c.request.Name, "reason", flaw)
-	if err := busy(c.destroy(ctx, vm)); err != nil {
+	if err := busy(c.remove(ctx, vm)); err != nil {
 		return nil, err
 	}
 	return c.clone(ctx, plan, accept)

@@ -107,7 +107,7 @@ func (c *creations) begin(ctx context.Context, key creationKey, session *client.
 // run creates the machine. Nobody else would complete a virtual machine that somebody was told of.
 func (c *creation) run(ctx context.Context, create func(ctx context.Context, accept func()) (platform.Machine, error)) {
 	for {
-		c.machine, c.err = create(ctx, c.accept)
+		c.machine, c.err = platform.Safely(func() (platform.Machine, error) { return create(ctx, c.accept) })
 		if !c.again() {
 			return
 		}

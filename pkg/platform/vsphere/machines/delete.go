@@ -8,6 +8,9 @@ import (
 	"context"
 	"errors"
 	"path"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/vmware/govmomi/object"
@@ -18,6 +21,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
 )
 
 const (
@@ -26,6 +30,9 @@ const (
 	// shutdownLook is how often it is looked whether it has.
 	shutdownLook = time.Second
 )
+
+// numbered is what may follow the name of a virtual machine in that of its folder.
+var numbered = regexp.MustCompile(`^(_[0-9]+)?$`)
 
 // Delete implements platform.Machines.
 func (m *machines) Delete(ctx context.Context, request platform.MachineRequest) error {
@@ -36,7 +43,10 @@ func (m *machines) Delete(ctx context.Context, request platform.MachineRequest) 
 	return platform.InSite(request.Spec.Site, c.delete(ctx))
 }
 
+// delete begins the deletion of the virtual machine, or waits for one that goes on. A guest that takes its time, and a vCenter that does,
+// keep no worker that other sites need.
 func (c *call) delete(ctx context.Context) error {
+	start := time.Now()
 	if creation := c.creations.find(c.key()); creation != nil {
 		// What is still being made would appear after it was not found.
 		creation.giveUp()
@@ -45,39 +55,59 @@ func (c *call) delete(ctx context.Context) error {
 		}
 		c.creations.forget(creation)
 	}
-	vm, err := c.findToDelete(ctx)
-	if errors.Is(err, errForeign) && c.request.ProviderID == "" {
-		return nil // the name is taken by one that is not ours, so there is none of ours
+	key := deletionKey{owner: c.owner, uuid: c.uuid()}
+	deletion := c.deletions.find(key)
+	if deletion == nil {
+		vm, err := c.findToDelete(ctx)
+		if err != nil {
+			return err
+		}
+		if vm == nil {
+			return c.proveEnd(ctx)
+		}
+		deletion = c.deletions.begin(ctx, key, c.request.Once, func(ctx context.Context) error { return c.end(ctx, vm) })
 	}
+	if !deletion.wait(ctx, deleteWait-time.Since(start)) {
+		return platform.NewProgress("virtual machine %q is being deleted", c.request.Name)
+	}
+	c.deletions.forget(key, deletion)
+	return deletion.err
+}
+
+// proveEnd is proveAbsence for a machine that nobody asks for again: a clone that a former process began would appear later.
+func (c *call) proveEnd(ctx context.Context) error {
+	cloning, err := c.session.Cloning(ctx, c.spec.Folder)
 	if err != nil {
 		return err
 	}
-	if vm == nil {
-		return c.proveAbsence(ctx)
+	if slices.Contains(cloning, c.request.Name) {
+		return platform.NewProgress("virtual machine %q is still being made", c.request.Name)
 	}
+	return c.proveAbsence(ctx)
+}
+
+// findToDelete is find for which one that has the name and is not ours is none.
+func (c *call) findToDelete(ctx context.Context) (*virtualMachine, error) {
+	vm, err := c.findByID(ctx)
+	if err != nil || vm != nil {
+		return vm, err
+	}
+	if vm, err = c.findByName(ctx); errors.Is(err, errForeign) {
+		return nil, nil
+	}
+	return vm, err
+}
+
+// end shuts the virtual machine down and deletes it.
+func (c *call) end(ctx context.Context, vm *virtualMachine) error {
 	if vm.on() {
 		c.shutDown(ctx, vm)
 	}
-	if err := c.destroy(ctx, vm); err != nil {
+	if err := c.remove(ctx, vm); err != nil {
 		return err
 	}
 	c.keepApart(ctx, types.ManagedObjectReference{})
 	return nil
-}
-
-// findToDelete finds the virtual machine by its UUID or, if there is none with it, by its name.
-func (c *call) findToDelete(ctx context.Context) (*virtualMachine, error) {
-	if c.request.ProviderID != "" {
-		if vm, err := c.findByID(ctx); err != nil || vm != nil {
-			return vm, err
-		}
-		vm, err := c.findByName(ctx)
-		if errors.Is(err, errForeign) {
-			return nil, nil
-		}
-		return vm, err
-	}
-	return c.findByName(ctx)
 }
 
 // shutDown lets the guest shut down if its tools run. That it does not is no reason to keep it.
@@ -109,22 +139,34 @@ func (c *call) shutDown(ctx context.Context, vm *virtualMachine) {
 	}
 }
 
-// destroy turns the virtual machine off, detaches the disks that are not its own, and deletes it with all others.
-func (c *call) destroy(ctx context.Context, vm *virtualMachine) error {
-	machine := object.NewVirtualMachine(c.session.VIM(), vm.reference)
-	if vm.on() {
-		task, err := machine.PowerOff(ctx)
-		if err == nil {
-			_, err = c.session.Wait(ctx, task.Reference())
-		}
-		if err = client.IgnoreNotFound(err); err != nil && !client.IsInvalidPowerState(err) {
-			return err
-		}
+// remove turns the virtual machine off, detaches the disks that are not its own, and deletes it with all others.
+func (c *call) remove(ctx context.Context, vm *virtualMachine) error {
+	if err := c.turnOff(ctx, vm); err != nil {
+		return err
 	}
 	if err := c.detach(ctx, vm); err != nil {
 		return err
 	}
-	task, err := machine.Destroy(ctx)
+	return c.destroy(ctx, vm)
+}
+
+func (c *call) turnOff(ctx context.Context, vm *virtualMachine) error {
+	if !vm.on() {
+		return nil
+	}
+	task, err := object.NewVirtualMachine(c.session.VIM(), vm.reference).PowerOff(ctx)
+	if err == nil {
+		_, err = c.session.Wait(ctx, task.Reference())
+	}
+	if err = client.IgnoreNotFound(err); client.IsInvalidPowerState(err) {
+		return nil
+	}
+	return err
+}
+
+// destroy deletes the virtual machine with all disks that it has.
+func (c *call) destroy(ctx context.Context, vm *virtualMachine) error {
+	task, err := object.NewVirtualMachine(c.session.VIM(), vm.reference).Destroy(ctx)
 	if err != nil {
 		return client.IgnoreNotFound(err)
 	}
@@ -163,7 +205,16 @@ func (v *virtualMachine) isForeign(disk *types.VirtualDisk) bool {
 	}
 	folder := path.Dir(disks.Path)
 	sameFolder := disks.Datastore == home.Datastore && folder == path.Dir(home.Path)
-	return !sameFolder && path.Base(folder) != v.Name
+	return !sameFolder && !v.isHome(path.Base(folder))
+}
+
+// isHome reports whether a folder of a datastore with the name is one of the virtual machine: a vCenter names it like the virtual
+// machine was called first, and appends a number where there is such a folder already.
+func (v *virtualMachine) isHome(folder string) bool {
+	return slices.ContainsFunc([]string{v.Name, v.extraConfig[owner.KeyMachine]}, func(name string) bool {
+		suffix, ok := strings.CutPrefix(folder, name)
+		return ok && name != "" && numbered.MatchString(suffix)
+	})
 }
 
 func backingOf(disk *types.VirtualDisk) (mode, file string) {

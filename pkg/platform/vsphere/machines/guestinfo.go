@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"maps"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/extraconfig"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
@@ -32,9 +33,15 @@ func extraConfig(request platform.MachineRequest, o owner.Owner, uuid string) (m
 	if size := len(request.UserData); size > maxUserData {
 		return nil, platform.NewError(platform.ClassConfiguration, "user data has %d bytes, a guest can read at most %d", size, maxUserData)
 	}
+	for key := range request.Spec.VSphere.ExtraConfig {
+		if problem := extraconfig.Problem(key); problem != "" {
+			return nil, platform.NewError(platform.ClassConfiguration, "extraConfig[%s]: %s", key, problem)
+		}
+	}
 	result := map[string]string{}
 	maps.Copy(result, request.Spec.VSphere.ExtraConfig)
 	maps.Copy(result, o.ExtraConfig())
+	result[owner.KeyMachine] = request.Name
 	// Without it the guest does not see the IDs by which the CSI driver finds disks.
 	result["disk.EnableUUID"] = "TRUE"
 	if rule := request.Spec.VSphere.AntiAffinityRule; rule != "" {

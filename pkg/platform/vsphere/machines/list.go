@@ -12,6 +12,7 @@ import (
 	"github.com/vmware/govmomi/view"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/klog/v2"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -27,7 +28,9 @@ const (
 )
 
 // listed are the properties of all virtual machines: only such that the vCenter has at hand.
-var listed = append([]string{"name", "config.uuid", "config.template", client.ExtraConfigProperty(owner.KeyRule)}, marks...)
+var listed = append([]string{
+	"name", "config.uuid", "config.template", "config.files.vmPathName", "guest.hostName", client.ExtraConfigProperty(owner.KeyRule),
+}, marks...)
 
 // List implements platform.Machines. The virtual machines are those below the shoot's folder in the datacenter of the machine class.
 func (m *machines) List(ctx context.Context, request platform.MachineRequest) ([]platform.Machine, error) {
@@ -41,7 +44,14 @@ func (m *machines) List(ctx context.Context, request platform.MachineRequest) ([
 	}
 	var result []platform.Machine
 	for _, vm := range found {
-		result = append(result, platform.Machine{Name: vm.Name, ProviderID: providerIDPrefix + strings.ToLower(vm.Config.Uuid)})
+		name := vm.machineName(c.owner)
+		if name == "" {
+			// It would be taken for one without a machine, and deleted.
+			klog.InfoS("Virtual machine is not listed, its UUID is not that of a machine: it is a copy, or its name is not known any more",
+				"site", request.Spec.Site, "virtualMachine", vm.Name, "id", vm.reference.Value)
+			continue
+		}
+		result = append(result, platform.Machine{Name: name, ProviderID: providerIDPrefix + strings.ToLower(vm.Config.Uuid)})
 	}
 	return result, nil
 }
@@ -68,7 +78,7 @@ func (c *call) list(ctx context.Context, age time.Duration) ([]*virtualMachine, 
 			return err
 		})
 		if err == nil && len(found) == 0 {
-			err = c.session.CheckFolder(ctx, c.spec.Folder)
+			err = c.session.CheckFolder(ctx, c.spec.Connection, c.spec.Folder)
 		}
 		if client.IsNotFound(err) {
 			// What is not found is the folder or the view, which says nothing about a virtual machine.
@@ -97,10 +107,10 @@ func (c *call) retrieve(ctx context.Context) (_ []*virtualMachine, err error) {
 		SpecSet: []types.PropertyFilterSpec{{
 			ObjectSet: []types.ObjectSpec{{
 				Obj:       container.Reference(),
-				Skip:      new(true),
 				SelectSet: []types.BaseSelectionSpec{&types.TraversalSpec{Type: "ContainerView", Path: "view"}},
 			}},
-			PropSet: []types.PropertySpec{{Type: "VirtualMachine", PathSet: listed}},
+			// An answer without the view is none.
+			PropSet: []types.PropertySpec{{Type: "ContainerView", PathSet: []string{"recursive"}}, {Type: "VirtualMachine", PathSet: listed}},
 		}},
 		Options: types.RetrieveOptions{MaxObjects: pageSize},
 	})
@@ -110,6 +120,9 @@ func (c *call) retrieve(ctx context.Context) (_ []*virtualMachine, err error) {
 	var result []*virtualMachine
 	for page := response.Returnval; page != nil; {
 		for _, content := range page.Objects {
+			if content.Obj.Type != "VirtualMachine" {
+				continue
+			}
 			vm, err := newVirtualMachine(content)
 			if err != nil {
 				return nil, err

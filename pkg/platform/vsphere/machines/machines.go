@@ -26,11 +26,12 @@ const (
 type machines struct {
 	sessions  *client.Sessions
 	creations *creations
+	deletions *deletions
 }
 
 // New returns the Machines part of the vSphere platform.
 func New(sessions *client.Sessions) platform.Machines {
-	return &machines{sessions: sessions, creations: newCreations()}
+	return &machines{sessions: sessions, creations: newCreations(), deletions: newDeletions()}
 }
 
 // call is one operation on the virtual machines of one shoot on one site.
@@ -40,6 +41,7 @@ type call struct {
 	owner     owner.Owner
 	session   *client.Session
 	creations *creations
+	deletions *deletions
 }
 
 func (m *machines) call(ctx context.Context, request platform.MachineRequest) (*call, error) {
@@ -57,6 +59,7 @@ func (m *machines) call(ctx context.Context, request platform.MachineRequest) (*
 		owner:     owner.Owner{Shoot: spec.Shoot, Site: spec.Site},
 		session:   session,
 		creations: m.creations,
+		deletions: m.deletions,
 	}, nil
 }
 
@@ -99,32 +102,23 @@ func (c *call) get(ctx context.Context) (platform.Machine, error) {
 			}
 		}
 	}
-	if c.request.ProviderID != "" {
-		vm, err := c.findByID(ctx)
-		if err != nil {
-			return platform.Machine{}, err
-		}
-		if vm == nil {
-			return platform.Machine{}, c.notFound(ctx)
-		}
-		return vm.machine(), nil
-	}
-
-	vm, err := c.findByName(ctx)
+	vm, err := c.find(ctx)
 	if err != nil {
 		return platform.Machine{}, err
 	}
 	if vm == nil {
 		return platform.Machine{}, c.notFound(ctx)
 	}
-	missing, err := c.missing(ctx, vm)
-	if err != nil {
-		return platform.Machine{}, err
+	if c.request.ProviderID == "" {
+		missing, err := c.missing(ctx, vm)
+		if err != nil {
+			return platform.Machine{}, err
+		}
+		if missing != "" {
+			return platform.Machine{}, platform.NewError(platform.ClassNotFound, "virtual machine %q is not complete: %s", c.request.Name, missing)
+		}
 	}
-	if missing != "" {
-		return platform.Machine{}, platform.NewError(platform.ClassNotFound, "virtual machine %q is not complete: %s", c.request.Name, missing)
-	}
-	return vm.machine(), nil
+	return vm.machine(c.request.Name), nil
 }
 
 // notFound is the error about a virtual machine that was not found.
@@ -139,14 +133,21 @@ func (c *call) notAccepted() error {
 	return platform.NewError(platform.ClassTransient, "the vCenter has not accepted yet to make virtual machine %q", c.request.Name)
 }
 
-// missing says what a virtual machine lacks, and is empty if that is nothing.
+// missing says what a virtual machine lacks, and is empty if that is nothing, or if a creation would not complete it: where somebody
+// renamed or moved it, it would be made again, and without its template, network or datastore it cannot.
 func (c *call) missing(ctx context.Context, vm *virtualMachine) (string, error) {
-	if !vm.on() {
-		return "it is off", nil
+	if vm.Name != c.request.Name || !c.inFolder(vm) {
+		return "", nil
 	}
 	plan, err := c.plan(ctx)
+	if platform.ClassOf(err) == platform.ClassConfiguration {
+		return "", nil
+	}
 	if err != nil {
 		return "", err
+	}
+	if !vm.on() {
+		return "it is off", nil
 	}
 	if flaw := plan.flaw(vm); flaw != "" {
 		return flaw, nil

@@ -60,6 +60,9 @@ func (c *call) lookup(ctx context.Context) (*plan, error) {
 	if template.Config == nil {
 		return nil, platform.NewError(platform.ClassTransient, "template %s has no configuration", c.spec.Template)
 	}
+	if err := CheckDisks(template.Config.Hardware.Device); err != nil {
+		return nil, platform.NewError(platform.ClassOf(err), "template %s: %w", c.spec.Template, err)
+	}
 	network, err := c.backing(ctx)
 	if err != nil {
 		return nil, missingObject("network", c.spec.Network.ID, err)
@@ -69,6 +72,19 @@ func (c *call) lookup(ctx context.Context) (*plan, error) {
 		return nil, err
 	}
 	return &plan{devices: template.Config.Hardware.Device, network: network, datastore: datastore}, nil
+}
+
+// CheckDisks refuses a template with disks that are independent of snapshots: those of virtual machines made of it could not be told from
+// volumes, which outlive their virtual machines.
+func CheckDisks(devices object.VirtualDeviceList) error {
+	for _, disk := range disksOf(devices) {
+		switch mode, file := backingOf(disk); types.VirtualDiskMode(mode) {
+		case types.VirtualDiskModeIndependent_persistent, types.VirtualDiskModeIndependent_nonpersistent:
+			return platform.NewError(platform.ClassConfiguration, "disk %s has the mode %s; it must be %s, so that it is deleted with the machines",
+				file, mode, types.VirtualDiskModePersistent)
+		}
+	}
+	return nil
 }
 
 // missingObject classifies err. An object that the machine class names is a mistake of the configuration if it does not exist.

@@ -160,7 +160,7 @@ var _ = Describe("Plan", func() {
 var _ = Describe("extraConfig", func() {
 	request := func(format v1alpha1.UserDataFormat) platform.MachineRequest {
 		return platform.MachineRequest{Name: "m", UserData: []byte("#!/bin/sh"), Spec: &v1alpha1.MachineProviderSpec{UserDataFormat: format, VSphere: &v1alpha1.VSphereMachineSpec{
-			ExtraConfig: map[string]string{"own": "1", "gardener.shoot": "forged", "guestinfo.userdata": "forged"}, AntiAffinityRule: "apart",
+			ExtraConfig: map[string]string{"own": "1"}, AntiAffinityRule: "apart",
 		}}}
 	}
 	o := owner.Owner{Shoot: "shoot--p--n", Site: "vc"}
@@ -169,7 +169,7 @@ var _ = Describe("extraConfig", func() {
 		config, err := extraConfig(request(""), o, "uuid")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(config).To(And(
-			HaveKeyWithValue("own", "1"), HaveKeyWithValue("gardener.shoot", "shoot--p--n"), HaveKeyWithValue("gardener.site", "vc"), HaveKeyWithValue("gardener.rule", "apart"),
+			HaveKeyWithValue("own", "1"), HaveKeyWithValue("gardener.shoot", "shoot--p--n"), HaveKeyWithValue("gardener.site", "vc"), HaveKeyWithValue("gardener.rule", "apart"), HaveKeyWithValue("gardener.machine", "m"),
 			HaveKeyWithValue("disk.EnableUUID", "TRUE"), HaveKeyWithValue("guestinfo.userdata.encoding", "base64"), HaveKeyWithValue("guestinfo.metadata.encoding", "base64"),
 			Not(HaveKey("guestinfo.ignition.config.data")),
 		))
@@ -182,6 +182,15 @@ var _ = Describe("extraConfig", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(config).To(And(HaveKeyWithValue("guestinfo.ignition.config.data.encoding", "base64"), Not(HaveKey("guestinfo.metadata"))))
 		Expect(base64.StdEncoding.DecodeString(config["guestinfo.ignition.config.data"])).To(BeEquivalentTo("#!/bin/sh"))
+	})
+
+	It("should refuse keys that forge marks and user data, or are never allowed", func() {
+		for _, key := range []string{"gardener.shoot", "GuestInfo.userdata", " guestinfo.x", "RemoteDisplay.vnc.enabled", "debugStub.listen.guest64", "scsi0:1.fileName", "a b", ""} {
+			r := request("")
+			r.Spec.VSphere.ExtraConfig[key] = "x"
+			_, err := extraConfig(r, o, "uuid")
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration), key)
+		}
 	})
 
 	It("should refuse user data that a guest cannot read", func() {

@@ -7,7 +7,7 @@ package machines
 import (
 	"context"
 	"slices"
-	"sync"
+	"time"
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/property"
@@ -15,6 +15,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
 )
@@ -25,24 +26,41 @@ const ruleMinimum = 2
 // ruleTries is how often a rule is written that somebody else changed in between.
 const ruleTries = 3
 
+// ruleTimeout limits the work on a rule, with the wait for that of others.
+const ruleTimeout = 5 * time.Minute
+
 type ruleKey struct{ cluster string }
 
-// keepApart brings the cluster's rule for the machines of the pool up to date. A virtual machine runs without it too: that the rule
-// cannot be written is logged and no reason to fail.
+// keepApart brings the cluster's rule for the machines of the pool up to date, one change of the cluster at a time, and does not wait for
+// that. A virtual machine runs without it too: that the rule cannot be written is logged and no reason to fail.
 func (c *call) keepApart(ctx context.Context, added types.ManagedObjectReference) {
 	if c.spec.AntiAffinityRule == "" {
 		return
 	}
-	lock := c.session.Value(ruleKey{c.spec.ComputeCluster}, func() any { return &sync.Mutex{} }).(*sync.Mutex)
-	lock.Lock()
-	defer lock.Unlock()
-	var err error
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ruleTimeout)
+	go func() {
+		defer cancel()
+		if err := c.followRule(ctx, added); err != nil {
+			klog.ErrorS(err, "Anti-affinity rule could not be written", "site", c.request.Spec.Site, "cluster", c.spec.ComputeCluster, "rule", c.spec.AntiAffinityRule)
+		}
+	}()
+}
+
+func (c *call) followRule(ctx context.Context, added types.ManagedObjectReference) (err error) {
+	defer platform.Recover(&err)
+	lock := c.session.Value(ruleKey{c.spec.ComputeCluster}, func() any { return make(chan struct{}, 1) }).(chan struct{})
+	select {
+	case lock <- struct{}{}:
+		defer func() { <-lock }()
+	case <-ctx.Done():
+		return client.Classify(ctx.Err())
+	}
 	for range ruleTries {
 		if err = c.writeRule(ctx, added); err == nil {
-			return
+			return nil
 		}
 	}
-	klog.ErrorS(err, "Anti-affinity rule could not be written", "site", c.request.Spec.Site, "cluster", c.spec.ComputeCluster, "rule", c.spec.AntiAffinityRule)
+	return err
 }
 
 // writeRule makes the rule name the virtual machines that are marked with it, as far as it does not.

@@ -11,12 +11,12 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 )
@@ -55,17 +55,41 @@ func (m *machines) byUUID(ctx context.Context, node *corev1.Node, id string) (*v
 	if err != nil {
 		return nil, err
 	}
-	found, err := object.NewSearchIndex(session.VIM()).FindByUuid(ctx, nil, id, true, nil)
-	if err = client.Classify(err); client.IsNotFound(err) {
-		// What is not found is the search itself, and never what is searched for.
-		return nil, platform.NewError(platform.ClassTransient, "virtual machines cannot be searched for: %w", err)
-	}
-	if err != nil || found == nil {
+	found, err := session.FindMachines(ctx, id)
+	if err != nil {
 		return nil, err
 	}
+	var (
+		ours    []*virtualMachine
+		foreign error
+	)
+	for _, reference := range found {
+		vm, err := m.read(ctx, session, reference, node)
+		switch {
+		case platform.ClassOf(err) == platform.ClassConflict:
+			foreign = err
+		case err != nil:
+			return nil, err
+		case vm != nil:
+			ours = append(ours, vm)
+		}
+	}
+	if len(ours) == 0 {
+		return nil, foreign
+	}
+	vm, ok := client.Choose(ours, m.inPlace, func(vm *virtualMachine) bool { return vm.Name == node.Name })
+	if !ok {
+		return nil, platform.NewError(platform.ClassConflict, "%d virtual machines have the UUID %s and the marks of node %q", len(ours), id, node.Name)
+	}
+	return vm, nil
+}
+
+// read returns the virtual machine, nil if there is none any more. One that is not that of the node is an error, whose class is
+// ClassConflict.
+func (m *machines) read(ctx context.Context, session *client.Session, reference types.ManagedObjectReference, node *corev1.Node) (*virtualMachine, error) {
 	var contents []types.ObjectContent
-	err = property.DefaultCollector(session.VIM()).Retrieve(ctx, []types.ManagedObjectReference{found.Reference()}, properties, &contents)
-	if err != nil || len(contents) == 0 {
+	err := property.DefaultCollector(session.VIM()).Retrieve(ctx, []types.ManagedObjectReference{reference}, properties, &contents)
+	if err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	vm := &virtualMachine{}
@@ -75,16 +99,24 @@ func (m *machines) byUUID(ctx context.Context, node *corev1.Node, id string) (*v
 	}
 	if !m.owner.OwnsVM(vm.extraConfig) {
 		return nil, platform.NewError(platform.ClassConflict, "virtual machine %q (%s, %s) was not made for shoot %q and site %q",
-			vm.Name, id, vm.Runtime.ConnectionState, m.owner.Shoot, m.owner.Site)
+			vm.Name, reference.Value, vm.Runtime.ConnectionState, m.owner.Shoot, m.owner.Site)
 	}
-	if vm.Name != node.Name {
-		return nil, platform.NewError(platform.ClassConflict, "virtual machine %q (%s) is not that of node %q", vm.Name, id, node.Name)
+	// Somebody may have renamed it.
+	if vm.Name != node.Name && (vm.Config == nil || m.owner.MachineOf(vm.Config.Uuid, node.Name) == "") {
+		return nil, platform.NewError(platform.ClassConflict, "virtual machine %q (%s) is not that of node %q", vm.Name, reference.Value, node.Name)
 	}
 	return vm, nil
 }
 
+// inPlace reports whether the virtual machine is in one of the shoot's folders.
+func (m *machines) inPlace(vm *virtualMachine) bool {
+	return vm.Parent != nil && slices.ContainsFunc(m.request.Site.VSphere.Zones, func(zone v1alpha1.VSphereCloudControllerZone) bool {
+		return zone.Folder == vm.Parent.Value
+	})
+}
+
 // proveAbsence returns nil if the virtual machine of the node, which was not found, does not exist, and an error if the credentials
-// may just not see it. Without folders in the configuration there is no such proof.
+// may just not see it, or if it is there by its name. Without folders in the configuration there is no such proof.
 func (m *machines) proveAbsence(ctx context.Context, node *corev1.Node) error {
 	session, err := m.session(ctx)
 	if err != nil {
@@ -96,8 +128,23 @@ func (m *machines) proveAbsence(ctx context.Context, node *corev1.Node) error {
 			continue
 		}
 		folders = append(folders, zone.Folder)
-		if err := session.CheckFolder(ctx, zone.Folder); err != nil {
+		if err := session.CheckFolder(ctx, m.request.Site.VSphere.Connection, zone.Folder); err != nil {
 			return platform.NewError(platform.ClassOf(err), "zone %q: the virtual machine of node %q was not found, but may exist: %w", zone.Name, node.Name, err)
+		}
+		found, err := session.FindChild(ctx, zone.Folder, node.Name)
+		if err != nil {
+			return err
+		}
+		if found == nil {
+			continue
+		}
+		vm, err := m.read(ctx, session, *found, node)
+		switch {
+		case platform.ClassOf(err) == platform.ClassConflict:
+		case err != nil:
+			return err
+		case vm != nil && (node.Spec.ProviderID == "" || vm.providerID() == node.Spec.ProviderID):
+			return platform.NewError(platform.ClassTransient, "zone %q: the vCenter finds the virtual machine of node %q by its name, but not by its UUID", zone.Name, node.Name)
 		}
 	}
 	return nil

@@ -111,7 +111,7 @@ func (m *machines) describe(ctx context.Context, node *corev1.Node) (platform.No
 		ProviderID: vm.providerID(),
 		Type:       vm.instanceType(),
 		Zones:      zones,
-		Addresses:  append(addresses, corev1.NodeAddress{Type: corev1.NodeHostName, Address: vm.Name}),
+		Addresses:  append(addresses, corev1.NodeAddress{Type: corev1.NodeHostName, Address: node.Name}),
 	}, nil
 }
 

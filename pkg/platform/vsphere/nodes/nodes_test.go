@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 	corev1 "k8s.io/api/core/v1"
@@ -123,6 +124,9 @@ var _ = Describe("Machines", func() {
 	It("does not take a virtual machine that the credentials cannot see for one that does not exist", func(ctx SpecContext) {
 		config.VSphere.Zones[0].Folder, config.VSphere.Zones[1].Folder = vm.Parent.Value, "group-v0"
 		node.Spec.ProviderID = "vsphere://" + owner.Owner{Shoot: shoot, Site: site}.UUID("gone")
+		_, err := part.Exists(ctx, node)
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient), "the other folder may be in another vCenter")
+		config.VSphere.Connection.InstanceUUID = instanceOf(registry)
 		Expect(part.Exists(ctx, node)).To(BeFalse(), "one folder can be read, and the other is gone with all that was in it")
 
 		registry.Handler = func(_ *simulator.Context, method *simulator.Method) (mo.Reference, types.BaseMethodFault) {
@@ -175,3 +179,7 @@ var _ = Describe("Machines", func() {
 		Entry("empty", "", false),
 	)
 })
+
+func instanceOf(registry *simulator.Registry) string {
+	return registry.Get(vim25.ServiceInstance).(*simulator.ServiceInstance).Content.About.InstanceUuid
+}

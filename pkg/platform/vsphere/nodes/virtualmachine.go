@@ -20,7 +20,7 @@ import (
 // properties are what is read of a virtual machine. Single entries of the extra configuration are cheap; all of it holds the user
 // data.
 var properties = []string{
-	"name", "config.uuid", "config.hardware.numCPU", "config.hardware.memoryMB", "resourcePool",
+	"name", "parent", "config.uuid", "config.hardware.numCPU", "config.hardware.memoryMB", "resourcePool",
 	"runtime.powerState", "runtime.connectionState", "guest.net",
 	client.ExtraConfigProperty(owner.KeyShoot), client.ExtraConfigProperty(owner.KeySite),
 }

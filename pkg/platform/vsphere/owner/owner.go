@@ -6,6 +6,7 @@
 package owner
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -26,6 +27,8 @@ const (
 	KeyShoot = "gardener.shoot"
 	// KeySite is the key in the extra configuration of virtual machines with the name of the site.
 	KeySite = "gardener.site"
+	// KeyMachine is the key in the extra configuration of virtual machines with the name of the machine. Versions before did not write it.
+	KeyMachine = "gardener.machine"
 	// KeyRule is the key in the extra configuration of virtual machines with the name of the rule that keeps them apart.
 	KeyRule = "gardener.rule"
 )
@@ -61,6 +64,16 @@ func (o Owner) OwnsVM(extraConfig map[string]string) bool {
 // machine exists.
 func (o Owner) UUID(name string) string {
 	return uuid.NewSHA1(uuidNamespace, []byte(strings.Join([]string{o.Shoot, o.Site, name}, "/"))).String()
+}
+
+// MachineOf returns the first of the names that is that of a machine with the UUID, empty if none is. A virtual machine that somebody
+// renamed has another name than its machine, and one that somebody copied has another UUID.
+func (o Owner) MachineOf(id string, names ...string) string {
+	i := slices.IndexFunc(names, func(name string) bool { return name != "" && strings.EqualFold(o.UUID(name), id) })
+	if i < 0 {
+		return ""
+	}
+	return names[i]
 }
 
 // uuidNamespace never changes: the UUIDs of all machines depend on it.

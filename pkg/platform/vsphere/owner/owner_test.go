@@ -30,4 +30,10 @@ var _ = Describe("Owner", func() {
 		Expect(o.UUID("a")).NotTo(Equal(Owner{Shoot: "shoot--p--n", Site: "vc2"}.UUID("a")))
 		Expect(o.UUID("a")).NotTo(Equal(Owner{Shoot: "shoot--p--m", Site: "vc"}.UUID("a")))
 	})
+
+	It("should know the name that a UUID was made of, and take no other for it", func() {
+		Expect(o.MachineOf(strings.ToUpper(o.UUID("a")), "", "renamed", "a")).To(Equal("a"))
+		Expect(o.MachineOf(o.UUID("a"), "renamed", "b")).To(BeEmpty())
+		Expect(o.MachineOf(o.UUID("a"))).To(BeEmpty())
+	})
 })

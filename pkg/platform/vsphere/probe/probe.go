@@ -53,5 +53,5 @@ func connectionOf(s *site.Site) v1alpha1.VSphereConnection {
 	if s.Profile == nil {
 		return s.State.VSphere.Connection
 	}
-	return client.ConnectionOf(s.Profile)
+	return client.ConnectionOf(s.Profile, "")
 }
