@@ -25,7 +25,7 @@ func Classify(err error) error {
 	if errors.As(err, &classified) {
 		return err
 	}
-	result := &platform.Error{Class: classOf(err), Err: err}
+	result := &platform.Error{Class: classOf(err), Err: platform.Foreign(err)}
 	if seconds, ok := apierrors.SuggestsClientDelay(err); ok && result.Class == platform.ClassTransient {
 		result.RetryAfter = time.Duration(seconds) * time.Second
 	}

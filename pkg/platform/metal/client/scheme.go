@@ -44,7 +44,7 @@ var kinds = map[schema.GroupVersionKind]meta.RESTScope{
 }
 
 // newMapper returns a mapper that discovers only kinds that it does not know, and each group once.
-func newMapper(config *rest.Config, httpClient *http.Client) (meta.RESTMapper, error) {
+func newMapper(config *rest.Config, httpClient *http.Client) (meta.RESTMapper, error) { //nolint:forbidigo // the type alone
 	known := meta.NewDefaultRESTMapper(nil)
 	for kind, scope := range kinds {
 		known.Add(kind, scope)

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,7 +36,7 @@ type Session struct {
 	Namespace string
 
 	config *rest.Config
-	http   *http.Client
+	http   *http.Client //nolint:forbidigo // the type alone
 	client client.WithWatch
 	rest   rest.Interface
 
@@ -54,6 +55,7 @@ func newSession(_ context.Context, _, siteName string, connection v1alpha1.Metal
 		Host:           connection.Server,
 		UserAgent:      userAgent,
 		QPS:            -1, // the transport limits the rate
+		ContentConfig:  rest.ContentConfig{ContentType: runtime.ContentTypeJSON},
 		WarningHandler: rest.NoWarnings{},
 	}
 	certificates, err := authenticate(config, credentials)
@@ -77,9 +79,11 @@ func newSession(_ context.Context, _, siteName string, connection v1alpha1.Metal
 	if err != nil {
 		return nil, err
 	}
-	if s.client, err = client.NewWithWatch(config, client.Options{HTTPClient: s.http, Scheme: apiScheme, Mapper: mapper}); err != nil {
+	api, err := client.NewWithWatch(config, client.Options{HTTPClient: s.http, Scheme: apiScheme, Mapper: mapper})
+	if err != nil {
 		return nil, platform.NewError(platform.ClassConfiguration, "metal.server %q: %w", connection.Server, err)
 	}
+	s.client = paged{api}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s, nil
 }

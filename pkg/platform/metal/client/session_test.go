@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +22,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -118,6 +120,90 @@ var _ = Describe("Session", func() {
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 		Expect(IsNotFound(err)).To(BeFalse())
 		Expect(open(ctx).Resources(ctx, metal3v1alpha1.GroupVersion)).To(BeEmpty())
+	})
+
+	It("should read lists page by page, and not without end", func(ctx SpecContext) {
+		requests, pages := 0, 3
+		serve = func(w http.ResponseWriter, r *http.Request) {
+			requests++
+			list := metal3v1alpha1.BareMetalHostList{
+				TypeMeta: metav1.TypeMeta{Kind: "BareMetalHostList", APIVersion: "metal3.io/v1alpha1"},
+				ListMeta: metav1.ListMeta{ResourceVersion: "1"},
+				Items:    []metal3v1alpha1.BareMetalHost{{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(requests)}}},
+			}
+			if requests < pages {
+				list.Continue = fmt.Sprint(requests)
+			}
+			if pages == 3 {
+				Expect(r.URL.Query().Get("limit")).To(Equal("100"))
+				Expect(r.URL.Query().Get("continue")).To(Equal(map[int]string{1: "", 2: "1", 3: "2"}[requests]))
+			}
+			answer(w, http.StatusOK, list)
+		}
+		hosts := &metal3v1alpha1.BareMetalHostList{}
+		Expect(open(ctx).Client().List(ctx, hosts)).To(Succeed())
+		Expect(hosts.Items).To(HaveExactElements(HaveField("Name", "1"), HaveField("Name", "2"), HaveField("Name", "3")))
+
+		requests, pages = 0, 1000
+		Expect(Classify(open(ctx).Client().List(ctx, hosts))).To(MatchError(ContainSubstring("the list has more than 200 pages")))
+
+		// What watches use has no context of its own for a list.
+		requests = 0
+		for {
+			response, err := open(ctx).http.Get(server.URL + "/apis/metal3.io/v1alpha1/baremetalhosts?continue=a")
+			if err != nil {
+				Expect(err).To(MatchError(ContainSubstring("the list has more than 200 pages")))
+				break
+			}
+			Expect(response.Body.Close()).To(Succeed())
+			Expect(requests).To(BeNumerically("<", 300))
+		}
+	})
+
+	DescribeTable("should take no JSON for an object or a list that is neither",
+		func(ctx SpecContext, body string) {
+			serve = func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprint(w, body)
+			}
+			Expect(get(ctx)).To(MatchError(ContainSubstring("what the API answers is not the object")))
+			Expect(open(ctx).Client().List(ctx, &metal3v1alpha1.BareMetalHostList{})).To(MatchError("what the API answers is no list"))
+		},
+		Entry("an empty object", "{}"),
+		Entry("null", "null"),
+		Entry("an object that does not exist", `{"metadata": {"name": "h"}}`),
+	)
+
+	DescribeTable("should decode nothing but JSON",
+		func(ctx SpecContext, contentType, body string) {
+			serve = func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", contentType)
+				fmt.Fprint(w, body)
+			}
+			Expect(get(ctx)).To(HaveOccurred())
+			Expect(platform.ClassOf(get(ctx))).To(Equal(platform.ClassTransient))
+		},
+		Entry(nil, "application/yaml", "kind: BareMetalHost\napiVersion: metal3.io/v1alpha1\n"),
+		Entry(nil, "application/vnd.kubernetes.protobuf", "k8s\x00"),
+		Entry(nil, "", `{"kind": "BareMetalHost", "apiVersion": "metal3.io/v1alpha1"}`),
+	)
+
+	It("should ask for nothing but JSON, of metadata too", func(ctx SpecContext) {
+		serve = func(w http.ResponseWriter, r *http.Request) {
+			accept := r.Header.Get("Accept")
+			if !strings.HasPrefix(accept, "application/json;as=PartialObjectMetadata;") || strings.Contains(accept, "protobuf") {
+				w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf")
+				return
+			}
+			answer(w, http.StatusOK, metav1.PartialObjectMetadata{
+				TypeMeta:   metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadata"},
+				ObjectMeta: metav1.ObjectMeta{Name: "m", UID: "u"},
+			})
+		}
+		metadata := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "hosts", Name: "m"}}
+		metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+		Expect(open(ctx).Client().Patch(ctx, metadata, client.RawPatch(types.MergePatchType, []byte(`{}`)))).To(Succeed())
+		Expect(metadata.UID).To(BeEquivalentTo("u"))
 	})
 
 	It("should list what the API serves", func(ctx SpecContext) {

@@ -9,11 +9,19 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+
+	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
+	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -29,12 +37,15 @@ type roundTripper struct {
 	calls   *transport.Transport
 	watches *transport.Transport
 	timeout time.Duration
+	// lists are the contexts of lists that are read page by page by what does not limit them itself, by path.
+	lists sync.Map
 }
 
 func newRoundTripper(siteName string, server *url.URL, connection v1alpha1.MetalConnection, certificates []tls.Certificate) (*roundTripper, error) {
 	t := &roundTripper{timeout: transport.RequestTimeout(connection.RequestTimeout)}
 	options := transport.Options{
 		Site:           siteName,
+		Server:         server,
 		TLS:            connection.TLS,
 		Proxy:          connection.Proxy,
 		RequestTimeout: t.timeout,
@@ -57,11 +68,12 @@ func newRoundTripper(siteName string, server *url.URL, connection v1alpha1.Metal
 
 // RoundTrip implements http.RoundTripper.
 func (t *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
+	request = askJSON(request)
 	if isWatch(request) {
-		return heldBack(t.watches.RoundTrip(request))
+		return onlyJSON(heldBack(t.watches.RoundTrip(request)))
 	}
-	ctx, cancel := context.WithTimeout(request.Context(), t.timeout)
-	response, err := heldBack(t.calls.RoundTrip(request.WithContext(ctx)))
+	ctx, cancel := context.WithTimeout(t.ofList(request), t.timeout)
+	response, err := onlyJSON(heldBack(t.calls.RoundTrip(request.WithContext(ctx))))
 	if err != nil {
 		cancel()
 		return nil, err
@@ -74,6 +86,47 @@ func (t *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) 
 func (t *roundTripper) CloseIdleConnections() {
 	t.calls.CloseIdleConnections()
 	t.watches.CloseIdleConnections()
+}
+
+// ofList returns the context for a request. Watches that begin list everything: the API may say without end that there is more.
+func (t *roundTripper) ofList(request *http.Request) context.Context {
+	switch last, ok := t.lists.Load(request.URL.Path); {
+	case transport.IsOneList(request.Context()), request.Method != http.MethodGet:
+		return request.Context()
+	case !request.URL.Query().Has("continue"):
+		t.lists.Delete(request.URL.Path)
+		return request.Context()
+	case ok:
+		ctx := transport.ContinueList(request.Context(), transport.ListState(last.(context.Context)))
+		t.lists.Store(request.URL.Path, ctx)
+		return ctx
+	default:
+		ctx := transport.OneList(request.Context())
+		t.lists.Store(request.URL.Path, ctx)
+		return ctx
+	}
+}
+
+// askJSON accepts nothing but JSON: the client would prefer something else for metadata.
+func askJSON(request *http.Request) *http.Request {
+	request = request.Clone(request.Context())
+	accepted := slices.DeleteFunc(strings.Split(request.Header.Get("Accept"), ","), func(mediaType string) bool {
+		return !strings.HasPrefix(strings.TrimSpace(mediaType), runtime.ContentTypeJSON)
+	})
+	request.Header.Set("Accept", strings.Join(accepted, ","))
+	return request
+}
+
+// onlyJSON lets nothing but JSON be decoded: the limits of answers are those of JSON, and the client would decode whatever the API says
+// that it is.
+func onlyJSON(response *http.Response, err error) (*http.Response, error) {
+	if err != nil {
+		return nil, err
+	}
+	if mediaType, _, err := mime.ParseMediaType(response.Header.Get("Content-Type")); err != nil || mediaType != runtime.ContentTypeJSON {
+		response.Header.Set("Content-Type", "text/plain")
+	}
+	return response, nil
 }
 
 // heldBack makes an error of an answer that asks for time: the client would wait for that time, and keep its caller.
@@ -114,6 +167,9 @@ func isWatch(request *http.Request) bool {
 	return request.Method == http.MethodGet && request.URL.Query().Get("watch") == "true"
 }
 
+// groups are those that are counted by themselves. The shoot names that of its pool of addresses.
+var groups = []string{authorizationv1.GroupName, metal3v1alpha1.GroupVersion.Group, metalv1alpha1.GroupVersion.Group, "ipam.cluster.x-k8s.io"}
+
 // describer returns what tells the service and method that a request to an API below the path counts for: its API group, and its
 // verb and resource.
 func describer(path string) func(*http.Request) (service, method string) {
@@ -123,6 +179,9 @@ func describer(path string) func(*http.Request) (service, method string) {
 		service = "core"
 		if segments[0] == "apis" && len(segments) > 1 {
 			service, segments = segments[1], segments[1:]
+			if !slices.Contains(groups, service) {
+				service = "other"
+			}
 		}
 		if len(segments) < 3 {
 			return service, "discover"
@@ -130,6 +189,9 @@ func describer(path string) func(*http.Request) (service, method string) {
 		segments = segments[2:]
 		if segments[0] == "namespaces" && len(segments) > 2 {
 			segments = segments[2:]
+		}
+		if service == "other" {
+			return service, verb(request, len(segments) > 1)
 		}
 		return service, verb(request, len(segments) > 1) + " " + segments[0]
 	}

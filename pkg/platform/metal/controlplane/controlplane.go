@@ -33,6 +33,9 @@ func (controlPlane) CloudController(s platform.ControlPlaneSite) (*v1alpha1.Clou
 	if err != nil {
 		return nil, platform.InSite(s.Site.Name, err)
 	}
+	if s.Status != nil && s.Status.Metal != nil {
+		controller.NamespaceUID = s.Status.Metal.NamespaceUID
+	}
 	return &v1alpha1.CloudControllerSite{Name: s.Site.Name, Metal: controller}, nil
 }
 

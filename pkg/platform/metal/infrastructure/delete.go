@@ -8,8 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"sync"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -46,14 +46,16 @@ type leftovers struct {
 	claims []string
 }
 
-// machines returns the names of all machines that something is left of, each once.
-func (l leftovers) machines() []string {
-	names := slices.Clone(l.claims)
-	for _, host := range l.hosts {
-		names = append(names, host.Machine)
+// machines returns the provider IDs of the hosts of all machines that something is left of.
+func (l leftovers) machines() map[string][]string {
+	ids := map[string][]string{}
+	for _, machine := range l.claims {
+		ids[machine] = nil
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	for _, host := range l.hosts {
+		ids[host.Machine] = append(ids[host.Machine], host.ProviderID)
+	}
+	return ids
 }
 
 // left looks for what the shoot still has. A site at which that fails is not accessible, as nothing was asked before.
@@ -73,27 +75,30 @@ func (f *flow) left(ctx context.Context) (leftovers, error) {
 
 // release takes what is left from the machines, from several at the same time.
 func (f *flow) release(ctx context.Context, left leftovers) error {
-	var (
-		machines = left.machines()
-		errs     = make([]error, len(machines))
-		slots    = make(chan struct{}, maxReleases)
-		group    sync.WaitGroup
-	)
-	for i, machine := range machines {
+	machines, slots := left.machines(), make(chan struct{}, maxReleases)
+	names := slices.Sorted(maps.Keys(machines))
+	return errors.Join(platform.Each(len(names), func(i int) error {
 		slots <- struct{}{}
-		group.Go(func() {
-			defer func() { <-slots }()
-			errs[i] = f.releaseMachine(ctx, machine, slices.Contains(left.claims, machine))
-		})
-	}
-	group.Wait()
-	return errors.Join(errs...)
+		defer func() { <-slots }()
+		return f.releaseMachine(ctx, names[i], machines[names[i]], slices.Contains(left.claims, names[i]))
+	})...)
 }
 
-// releaseMachine gives the host of the machine back, and its address when nothing uses it any more.
-func (f *flow) releaseMachine(ctx context.Context, machine string, hasAddress bool) error {
-	err := f.inventory.Release(ctx, machine, f.cleaning)
-	if err == nil && hasAddress {
+// releaseMachine gives the hosts of the machine back, which mostly has one, and its address when nothing uses it any more.
+func (f *flow) releaseMachine(ctx context.Context, machine string, providerIDs []string, hasAddress bool) error {
+	var (
+		shared bool
+		err    error
+	)
+	if len(providerIDs) == 0 {
+		providerIDs = []string{""}
+	}
+	for _, id := range providerIDs {
+		if shared, err = f.inventory.Release(ctx, machine, id, f.cleaning); err != nil {
+			break
+		}
+	}
+	if err == nil && hasAddress && !shared {
 		err = f.addresses.Release(ctx, machine)
 	}
 	if err != nil {

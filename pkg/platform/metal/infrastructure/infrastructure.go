@@ -42,6 +42,8 @@ type flow struct {
 	inventory inventory.Inventory
 	addresses *ipam.Addresses
 	api       ctrlclient.Client
+	// former looks for what the shoot has where the state says that the inventory is.
+	former func(context.Context) (leftovers, error)
 	// served returns the names of the resources that the API serves in a version.
 	served func(context.Context, schema.GroupVersion) ([]string, error)
 }
@@ -66,6 +68,13 @@ func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1al
 		addresses: ipam.New(session.Client(), connection.Namespace, o),
 		api:       session.Client(),
 		served:    session.Resources,
+		former: func(ctx context.Context) (leftovers, error) {
+			f, err := i.flow(ctx, s, formerly(connection, s), cleaning, nil)
+			if err != nil {
+				return leftovers{}, err
+			}
+			return f.left(ctx)
+		},
 	}, nil
 }
 
@@ -79,19 +88,50 @@ func (i *infrastructure) Reconcile(ctx context.Context, s *site.Site, persist pl
 	return status, platform.InSite(s.Name, err)
 }
 
-// reconcile records how the site is reached before any machine is made there, and counts its hosts.
+// reconcile counts the hosts, and records how the site is reached before any machine is made there. It does not forget how the machines
+// are reached that there are, for an inventory that has not answered or that is another one.
 func (f *flow) reconcile(ctx context.Context) (*v1alpha1.SiteStatus, error) {
-	if err := f.Record(ctx, func(state *v1alpha1.MetalState) {
-		state.Connection, state.Cleaning = client.ConnectionOf(f.site.Profile), f.cleaning
-	}); err != nil {
+	id, err := client.Identity(ctx, f.api, f.namespace)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.checkPlace(ctx, id); err != nil {
 		return nil, err
 	}
 	hosts, err := f.countAll(ctx)
 	if err != nil {
 		return nil, err
 	}
+	if err := f.Record(ctx, func(state *v1alpha1.MetalState) {
+		state.Connection, state.Cleaning, state.NamespaceUID = client.ConnectionOf(f.site.Profile), f.cleaning, id
+	}); err != nil {
+		return nil, err
+	}
 	f.publish(hosts)
-	return &v1alpha1.SiteStatus{Name: f.site.Name, Metal: &v1alpha1.MetalStatus{Hosts: hosts}}, nil
+	return &v1alpha1.SiteStatus{Name: f.site.Name, Metal: &v1alpha1.MetalStatus{Hosts: hosts, NamespaceUID: id}}, nil
+}
+
+// checkPlace refuses another inventory than that of the state, unless the shoot has nothing there.
+func (f *flow) checkPlace(ctx context.Context, id string) error {
+	former, present := f.State().Connection, client.ConnectionOf(f.site.Profile)
+	if former.Namespace == "" || former.Namespace == present.Namespace && former.Inventory == present.Inventory {
+		return client.CheckIdentity(f.namespace, f.State().NamespaceUID, id)
+	}
+	left, err := f.former(ctx)
+	if err != nil || len(left.machines()) == 0 {
+		return err
+	}
+	return platform.NewError(platform.ClassConfiguration,
+		"metal: the CloudProfile has inventory %s in namespace %q, but the shoot has machines in that of %s in namespace %q; nothing is touched until it is that one again",
+		present.Inventory, present.Namespace, former.Inventory, former.Namespace)
+}
+
+// formerly returns the connection with the place in the state: the address of an inventory may change, but not where its hosts are.
+func formerly(connection v1alpha1.MetalConnection, s *site.Site) v1alpha1.MetalConnection {
+	if s.State != nil && s.State.Metal != nil && s.State.Metal.Connection.Namespace != "" {
+		connection.Namespace, connection.Inventory = s.State.Metal.Connection.Namespace, s.State.Metal.Connection.Inventory
+	}
+	return connection
 }
 
 // forProfile returns a flow with the connection of the CloudProfile.
@@ -103,7 +143,8 @@ func (i *infrastructure) forProfile(ctx context.Context, s *site.Site, persist p
 }
 
 // forExisting returns a flow for what may exist, nil if nothing can. It prefers the CloudProfile's connection, which may have a new
-// address or certificate authority, and uses that of the state when the CloudProfile dropped the site.
+// address or certificate authority, and uses that of the state when the CloudProfile dropped the site. The inventory must be that of the
+// state.
 func (i *infrastructure) forExisting(ctx context.Context, s *site.Site, persist platform.Persist) (*flow, error) {
 	var (
 		f   *flow
@@ -111,7 +152,7 @@ func (i *infrastructure) forExisting(ctx context.Context, s *site.Site, persist 
 	)
 	switch {
 	case s.Profile != nil && s.Profile.Metal != nil:
-		f, err = i.forProfile(ctx, s, persist)
+		f, err = i.flow(ctx, s, formerly(client.ConnectionOf(s.Profile), s), s.Profile.Metal.Cleaning, persist)
 	case s.State != nil && s.State.Metal != nil:
 		f, err = i.flow(ctx, s, s.State.Metal.Connection, s.State.Metal.Cleaning, persist)
 	default:
@@ -119,6 +160,15 @@ func (i *infrastructure) forExisting(ctx context.Context, s *site.Site, persist 
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", platform.ErrNoAccess, err)
+	}
+	if known := f.State().NamespaceUID; known != "" {
+		id, err := client.Identity(ctx, f.api, f.namespace)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", platform.ErrNoAccess, err)
+		}
+		if err := client.CheckIdentity(f.namespace, known, id); err != nil {
+			return nil, err
+		}
 	}
 	return f, nil
 }

@@ -13,6 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -98,11 +99,11 @@ func (f *fakeInventory) Machines(context.Context) ([]inventory.Host, error) {
 	return result, f.err
 }
 
-func (f *fakeInventory) Release(_ context.Context, machine, cleaning string) error {
+func (f *fakeInventory) Release(_ context.Context, machine, _, cleaning string) (bool, error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	f.released[machine] = cleaning
-	return f.release[machine]
+	return false, f.release[machine]
 }
 
 // fixture is a site with an inventory.
@@ -117,7 +118,9 @@ type fixture struct {
 	// get is the error of reads by kind.
 	get map[string]error
 	// list is the error of lists.
-	list      error
+	list error
+	// former are what the shoot has where the state says.
+	former    leftovers
 	persisted []*v1alpha1.SiteState
 }
 
@@ -145,7 +148,7 @@ func newFixture() *fixture {
 		inventory: &fakeInventory{release: map[string]error{}, released: map[string]string{}},
 		served:    map[schema.GroupVersion][]string{hostsVersion: {"hosts", "claims"}},
 		get:       map[string]error{},
-		objects:   []ctrlclient.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "hosts"}}},
+		objects:   []ctrlclient.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "hosts", UID: "uid-1"}}},
 	}
 }
 
@@ -216,6 +219,7 @@ func (f *fixture) flow() *flow {
 		served: func(_ context.Context, version schema.GroupVersion) ([]string, error) {
 			return f.served[version], f.servedErr
 		},
+		former: func(context.Context) (leftovers, error) { return f.former, nil },
 	}
 }
 
@@ -229,5 +233,7 @@ func pool(kind, name string, spec map[string]any) *unstructured.Unstructured {
 	}
 	return object
 }
+
+var errForbidden = apierrors.NewForbidden(corev1.Resource("namespaces"), "hosts", nil)
 
 var errAway = platform.NewError(platform.ClassTransient, "away")

@@ -54,12 +54,60 @@ var _ = Describe("Infrastructure", func() {
 		DeferCleanup(platform.Hosts.Reset)
 	})
 
-	It("should record how the site is reached before it asks it", func(ctx SpecContext) {
+	It("should record how the site is reached when it has answered, and which inventory it is", func(ctx SpecContext) {
 		f.inventory.err = errAway
 		_, err := f.flow().reconcile(ctx)
 		Expect(err).To(MatchError(errAway))
-		Expect(f.persisted).To(HaveExactElements(&v1alpha1.SiteState{Name: "racks", Metal: &v1alpha1.MetalState{Connection: client.ConnectionOf(f.site.Profile), Cleaning: "metadata"}}))
+		Expect(f.persisted).To(BeEmpty())
+
+		f.inventory.err = nil
+		status, err := f.flow().reconcile(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(status.Metal.NamespaceUID).To(Equal("uid-1"))
+		Expect(f.persisted).To(HaveExactElements(&v1alpha1.SiteState{Name: "racks", Metal: &v1alpha1.MetalState{
+			Connection: client.ConnectionOf(f.site.Profile), Cleaning: "metadata", NamespaceUID: "uid-1",
+		}}))
 	})
+
+	DescribeTable("should touch nothing in another inventory than that of the shoot's machines",
+		func(ctx SpecContext, change func(*v1alpha1.MetalState), message string) {
+			connection := client.ConnectionOf(f.site.Profile)
+			state := &v1alpha1.MetalState{Connection: connection, Cleaning: "metadata", NamespaceUID: "uid-1"}
+			change(state)
+			f.site.State = &v1alpha1.SiteState{Name: "racks", Metal: state}
+			flow := f.flow()
+			status, err := flow.reconcile(ctx)
+			if message != "" {
+				Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
+				Expect(err).To(MatchError(And(ContainSubstring(message), ContainSubstring("nothing is touched until"))))
+				Expect(f.persisted).To(BeEmpty())
+				return
+			}
+			Expect(err).NotTo(HaveOccurred())
+			Expect(flow.State()).To(And(HaveField("NamespaceUID", status.Metal.NamespaceUID), HaveField("Connection", connection)))
+		},
+		Entry("the same one", func(*v1alpha1.MetalState) {}, ""),
+		Entry("one that nobody recorded", func(s *v1alpha1.MetalState) { s.NamespaceUID = "" }, ""),
+		Entry("another UID", func(s *v1alpha1.MetalState) { s.NamespaceUID = "uid-2" }, "has the UID uid-1, but that of the shoot's machines is uid-2"),
+		Entry("another UID that takes its place", func(s *v1alpha1.MetalState) {
+			s.NamespaceUID = "uid-2"
+			f.objects[0].SetAnnotations(map[string]string{client.AnnotationIdentity: "uid-2"})
+		}, ""),
+		Entry("one that may not be read any more", func(*v1alpha1.MetalState) { f.get["Namespace"] = errForbidden }, "may not get it any more"),
+		Entry("one that never could be read", func(s *v1alpha1.MetalState) {
+			s.NamespaceUID = ""
+			f.get["Namespace"] = errForbidden
+		}, ""),
+		Entry("another namespace", func(s *v1alpha1.MetalState) {
+			s.Connection.Namespace = "former"
+			f.former.hosts = []inventory.Host{{Machine: "a"}}
+		}, `the shoot has machines in that of Metal3 in namespace "former"`),
+		Entry("another kind", func(s *v1alpha1.MetalState) {
+			s.Connection.Inventory = v1alpha1.MetalInventoryIronCore
+			f.former.claims = []string{"a"}
+		}, "IronCore"),
+		Entry("another namespace, with nothing in the former one", func(s *v1alpha1.MetalState) { s.Connection.Namespace, s.NamespaceUID = "former", "uid-2" }, ""),
+	)
 
 	It("should count the hosts of all zones and machine types with one list", func(ctx SpecContext) {
 		f.add(2, inventory.Free, "r1", "s")
@@ -74,7 +122,7 @@ var _ = Describe("Infrastructure", func() {
 			{Zone: "rack-1", MachineType: "small", Total: 3, Free: 2},
 			{Zone: "rack-2", MachineType: "large", Total: 3, Free: 0},
 			{Zone: "rack-2", MachineType: "small", Total: 0, Free: 0},
-		}}}))
+		}, NamespaceUID: "uid-1"}}))
 		Expect(f.inventory.lists).To(Equal(1))
 		Expect(metrics()).To(And(HaveLen(8),
 			HaveKeyWithValue("machine_type=small shoot_namespace=shoot--local--a site=racks state=total zone=rack-1", 3.0),
@@ -217,12 +265,15 @@ var _ = Describe("Infrastructure", func() {
 			Expect(reached).To(HaveExactElements(v1alpha1.MetalConnection{Inventory: v1alpha1.MetalInventoryIronCore, Namespace: "old"}))
 		})
 
-		It("should be that of the CloudProfile otherwise", func(ctx SpecContext) {
-			f.site.State = state
+		It("should be that of the CloudProfile otherwise, with the place where machines were made", func(ctx SpecContext) {
 			flow, err := i.forExisting(ctx, f.site, f.persist)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(flow.cleaning).To(Equal("metadata"))
-			Expect(reached).To(HaveExactElements(v1alpha1.MetalConnection{Inventory: v1alpha1.MetalInventoryMetal3, Namespace: "hosts"}))
+			f.site.State = state
+			Expect(i.forExisting(ctx, f.site, f.persist)).Error().NotTo(HaveOccurred())
+			Expect(reached).To(HaveExactElements(
+				v1alpha1.MetalConnection{Inventory: v1alpha1.MetalInventoryMetal3, Namespace: "hosts"},
+				v1alpha1.MetalConnection{Inventory: v1alpha1.MetalInventoryIronCore, Namespace: "old"}))
 		})
 
 		It("should not be needed if nothing was ever made", func(ctx SpecContext) {

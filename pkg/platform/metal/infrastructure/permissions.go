@@ -8,11 +8,11 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ipam"
 )
@@ -23,15 +23,11 @@ func (f *flow) forbidden(ctx context.Context, path *field.Path) (field.ErrorList
 	if f.ipamPool() != nil {
 		needed = append(needed, ipam.Permissions(f.namespace)...)
 	}
-	var (
-		allowed = make([]bool, len(needed))
-		errs    = make([]error, len(needed))
-		group   sync.WaitGroup
-	)
-	for i := range needed {
-		group.Go(func() { allowed[i], errs[i] = f.allowed(ctx, needed[i]) })
-	}
-	group.Wait()
+	allowed := make([]bool, len(needed))
+	errs := platform.Each(len(needed), func(i int) (err error) {
+		allowed[i], err = f.allowed(ctx, needed[i])
+		return err
+	})
 	if err := firstOf(errs); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"go4.org/netipx"
@@ -35,19 +36,29 @@ type addressPool struct {
 	} `json:"spec"`
 }
 
+// readPools are the kinds of pools whose addresses are compared with those of the site.
+var readPools = []schema.GroupKind{{Group: "ipam.cluster.x-k8s.io", Kind: "InClusterIPPool"}, {Group: "ipam.cluster.x-k8s.io", Kind: "GlobalInClusterIPPool"}}
+
 // checkPool looks whether there is the pool that addresses come from, and whether they are the site's.
 func (f *flow) checkPool(ctx context.Context, findings *platform.Findings, path *field.Path) error {
 	ref := f.ipamPool()
 	if ref == nil {
 		return nil
 	}
-	mapping, err := f.api.RESTMapper().RESTMapping(schema.GroupKind{Group: ptr.Deref(ref.APIGroup, ""), Kind: ref.Kind})
+	kind := schema.GroupKind{Group: ptr.Deref(ref.APIGroup, ""), Kind: ref.Kind}
+	mapping, err := f.api.RESTMapper().RESTMapping(kind)
 	if err != nil {
 		err = client.Classify(err)
 		if platform.ClassOf(err) != platform.ClassConfiguration {
 			return err
 		}
 		findings.Errors = append(findings.Errors, field.Invalid(path, ref.Kind, fmt.Sprintf("the API of the inventory does not serve this kind of API group %q", ptr.Deref(ref.APIGroup, ""))))
+		return nil
+	}
+	// What the extension may read in the inventory is nobody else's business: it reads what it compares, or what the operator lists.
+	if !slices.Contains(readPools, kind) && len(f.site.Profile.Metal.AddressPools) == 0 {
+		findings.Warnings = append(findings.Warnings, fmt.Sprintf(
+			"site %q: %s: whether there is %s %q is not known, because the site has no addressPools in the CloudProfile", f.site.Name, path, ref.Kind, ref.Name))
 		return nil
 	}
 	object, key := &unstructured.Unstructured{}, ctrlclient.ObjectKey{Name: ref.Name}

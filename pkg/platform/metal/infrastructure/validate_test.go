@@ -179,6 +179,15 @@ var _ = Describe("Validate", func() {
 				`config.sites[2].metal.ipam.poolRef: Invalid value: "IPPool": the API of the inventory does not serve this kind of API group "ipam.cluster.x-k8s.io"`))
 		})
 
+		It("should read no object of another kind that the operator has not listed", func(ctx SpecContext) {
+			withPool("IPAddressClaim", "nodes")
+			findings := succeeded(validate(ctx))
+			Expect(findings.Err()).NotTo(HaveOccurred())
+			Expect(findings.Warnings).To(HaveExactElements(ContainSubstring(`whether there is IPAddressClaim "nodes" is not known`)))
+			f.site.Profile.Metal.AddressPools = []corev1.TypedLocalObjectReference{f.site.Config.Metal.IPAM.PoolRef}
+			Expect(succeeded(validate(ctx)).Err()).To(MatchError(ContainSubstring("the inventory has no IPAddressClaim of this name")))
+		})
+
 		It("should warn if the pool cannot be seen", func(ctx SpecContext) {
 			withPool("InClusterIPPool", "nodes")
 			f.get["InClusterIPPool"] = forbidden

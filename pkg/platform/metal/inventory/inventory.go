@@ -29,17 +29,19 @@ type Inventory interface {
 	// Hosts returns the hosts that each selection selects, whoever uses them, in the order of the selections. It looks at the inventory
 	// once, however many selections there are.
 	Hosts(ctx context.Context, selections ...Selection) ([][]Host, error)
-	// Find returns the host of the machine, nil if it has none.
-	Find(ctx context.Context, machine string) (*Host, error)
+	// Find returns the host of the machine with the provider ID, nil if the machine does not have that one. Without an ID it returns the
+	// only host of the machine; it is a conflict if there are several.
+	Find(ctx context.Context, machine, providerID string) (*Host, error)
 	// Machines returns the hosts of all machines of the shoot on the site.
 	Machines(ctx context.Context) ([]Host, error)
 	// Claim gives the machine a host, the one that it has already or a free one that the request selects, and writes to it what the
 	// machine shall be. It completes what an interrupted call began. The error is of platform.ClassExhausted, and says how many
 	// hosts match, if none is free.
 	Claim(ctx context.Context, request Claim) (*Host, error)
-	// Release takes what the machine was from its host, and the host from the machine when it is clean. It succeeds when the machine
-	// has no host any more, and returns a transient error that says how far it is before that.
-	Release(ctx context.Context, machine, cleaning string) error
+	// Release takes what the machine was from the host that Find returns, and the host from the machine when it is clean. It succeeds
+	// when the machine does not have that host any more, and returns a transient error that says how far it is before that. shared is
+	// true if the machine still has another host, which needs what the machine has beside its host.
+	Release(ctx context.Context, machine, providerID, cleaning string) (shared bool, err error)
 	// Watch calls changed with the hosts of all machines of the shoot on the site: at the beginning, and whenever something about
 	// them changed. It returns when ctx ends, or with an error if the inventory cannot be watched.
 	Watch(ctx context.Context, changed func([]Host)) error

@@ -35,7 +35,7 @@ const (
 // alone. If another claim gets the server, or if metal-operator does not bind it, it picks another.
 func (i *Inventory) Claim(ctx context.Context, request inventory.Claim) (*inventory.Host, error) {
 	reader := i.reader(ctx)
-	claim, err := i.claim(ctx, reader, request.Machine)
+	claim, err := i.claim(ctx, reader, request.Machine, request.Machine)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (i *Inventory) create(ctx context.Context, server string, request *inventor
 	if !metalclient.IsAlreadyExists(err) {
 		return claim, metalclient.Classify(err)
 	}
-	existing, err := i.claim(ctx, i.session.Client(), request.Machine)
+	existing, err := i.claim(ctx, i.session.Client(), request.Machine, request.Machine)
 	if err == nil && existing == nil {
 		err = platform.NewError(platform.ClassTransient, "server claim %q of an earlier machine was being deleted", request.Machine)
 	}

@@ -13,9 +13,6 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 )
 
-// providerIDFormat is that of IronCore's own driver: it takes a namespace and the name of a claim.
-const providerIDFormat = "ironcore-metal://%s/%s"
-
 // isOf reports whether the server is held for the claim of the namespace and name.
 func isOf(server *metalv1alpha1.Server, namespace, claim string) bool {
 	ref := server.Spec.ServerClaimRef
@@ -41,7 +38,7 @@ func hostOf(claim *metalv1alpha1.ServerClaim, server *metalv1alpha1.Server) inve
 		Name:       serverName(claim),
 		State:      inventory.Claimed,
 		Machine:    claim.Labels[owner.LabelMachine],
-		ProviderID: fmt.Sprintf(providerIDFormat, claim.Namespace, claim.Name),
+		ProviderID: owner.IronCoreID(claim.Namespace, claim.Name),
 		NodeName:   claim.Annotations[owner.AnnotationNode],
 		Complete:   isComplete(claim),
 	}

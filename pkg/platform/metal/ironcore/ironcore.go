@@ -67,6 +67,6 @@ func (i *Inventory) Permissions() []authorizationv1.ResourceAttributes {
 	}
 	add("", metalv1alpha1.GroupVersion.Group, resourceServers, "get", "list", "watch")
 	add(i.session.Namespace, metalv1alpha1.GroupVersion.Group, resourceServerClaims, "get", "list", "watch", "create", "patch", "delete")
-	add(i.session.Namespace, corev1.GroupName, "secrets", "get", "create", "patch", "delete")
+	add(i.session.Namespace, corev1.GroupName, "secrets", "create", "patch", "delete")
 	return result
 }

@@ -6,6 +6,7 @@ package ironcore
 
 import (
 	"context"
+	"strings"
 
 	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -54,9 +55,9 @@ func (i *Inventory) Hosts(ctx context.Context, selections ...inventory.Selection
 }
 
 // Find implements inventory.Inventory.
-func (i *Inventory) Find(ctx context.Context, machine string) (*inventory.Host, error) {
+func (i *Inventory) Find(ctx context.Context, machine, providerID string) (*inventory.Host, error) {
 	reader := i.reader(ctx)
-	claim, err := i.claim(ctx, reader, machine)
+	claim, err := i.claim(ctx, reader, i.nameOf(machine, providerID), machine)
 	if claim == nil || err != nil {
 		return nil, err
 	}
@@ -103,11 +104,20 @@ func (i *Inventory) reader(ctx context.Context) client.Reader {
 	}, &metalv1alpha1.ServerClaim{}, &metalv1alpha1.Server{})
 }
 
-// claim returns the claim of the machine, nil if the inventory has none. Watches may not know it yet, so that only a request proves that.
-// A claim of that name that is another's is a conflict.
-func (i *Inventory) claim(ctx context.Context, reader client.Reader, machine string) (*metalv1alpha1.ServerClaim, error) {
+// nameOf returns the name of the machine's claim. It is that of the machine, unless somebody copied the claim: the provider ID says which
+// one is meant.
+func (i *Inventory) nameOf(machine, providerID string) string {
+	if name, ok := strings.CutPrefix(providerID, owner.IronCoreID(i.session.Namespace, "")); ok {
+		return name
+	}
+	return machine
+}
+
+// claim returns the claim of the name, nil if the inventory has none. Watches may not know it yet, so that only a request proves that.
+// A claim of that name that is not the machine's is a conflict.
+func (i *Inventory) claim(ctx context.Context, reader client.Reader, name, machine string) (*metalv1alpha1.ServerClaim, error) {
 	claim := &metalv1alpha1.ServerClaim{}
-	key := client.ObjectKey{Namespace: i.session.Namespace, Name: machine}
+	key := client.ObjectKey{Namespace: i.session.Namespace, Name: name}
 	err := reader.Get(ctx, key, claim)
 	if metalclient.IsNotFound(err) && !metalclient.IsLive(reader) {
 		err = i.session.Client().Get(ctx, key, claim)

@@ -22,30 +22,44 @@ const releaseTimeout = 2 * time.Second
 
 // Release implements inventory.Inventory. What is wiped is not up to it: IronCore wipes nothing, and only whoever cleans a server that
 // was retained makes it available again.
-func (i *Inventory) Release(ctx context.Context, machine, _ string) error {
-	claim, err := i.claim(ctx, i.session.Client(), machine)
+func (i *Inventory) Release(ctx context.Context, machine, providerID, _ string) (bool, error) {
+	name := i.nameOf(machine, providerID)
+	claim, err := i.claim(ctx, i.session.Client(), name, machine)
 	if err != nil {
-		return err
+		return false, err
 	}
-	server, err := i.serverOf(ctx, claim, machine)
+	server, err := i.serverOf(ctx, claim, name)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if claim != nil {
 		if server != nil && isOf(server, claim.Namespace, claim.Name) && inMaintenance(server) {
-			return platform.NewError(platform.ClassTransient, "server %q is in maintenance, and is released after that", server.Name)
+			return false, platform.NewError(platform.ClassTransient, "server %q is in maintenance, and is released after that", server.Name)
 		}
 		if err := i.delete(ctx, claim); err != nil {
-			return err
+			return false, err
 		}
 	}
-	if err := secret.Delete(ctx, i.session.Client(), i.session.Namespace, i.owner, machine); err != nil {
-		return err
+	shared, err := i.isShared(ctx, machine, name)
+	if err != nil {
+		return false, err
+	}
+	if !shared {
+		if err := secret.Delete(ctx, i.session.Client(), i.session.Namespace, i.owner, machine); err != nil {
+			return false, err
+		}
 	}
 	if claim == nil && server == nil {
-		return nil
+		return shared, nil
 	}
-	return i.waitUntilFree(ctx, machine, server, time.Now().Add(releaseTimeout), isReleased)
+	return shared, i.waitUntilFree(ctx, name, machine, server, time.Now().Add(releaseTimeout), isReleased)
+}
+
+// isShared reports whether the machine has a claim beside that of the name.
+func (i *Inventory) isShared(ctx context.Context, machine, name string) (bool, error) {
+	list := &metalv1alpha1.ServerClaimList{}
+	err := i.session.Client().List(ctx, list, client.InNamespace(i.session.Namespace), client.MatchingLabels(i.owner.MachineLabels(machine)))
+	return slices.ContainsFunc(list.Items, func(claim metalv1alpha1.ServerClaim) bool { return claim.Name != name }), metalclient.Classify(err)
 }
 
 // abandon deletes a claim whose server was never switched on for the machine, and waits until the machine can have another.
@@ -53,18 +67,18 @@ func (i *Inventory) abandon(ctx context.Context, of *settled, deadline time.Time
 	if err := i.delete(ctx, of.claim); err != nil {
 		return err
 	}
-	return i.waitUntilFree(ctx, of.claim.Name, of.server, deadline, isNotHeld)
+	return i.waitUntilFree(ctx, of.claim.Name, of.claim.Name, of.server, deadline, isNotHeld)
 }
 
-// isNotHeld reports whether the server is not held for the claim of the machine.
-func isNotHeld(server *metalv1alpha1.Server, namespace, machine string) bool {
-	return !isOf(server, namespace, machine)
+// isNotHeld reports whether the server is not held for the claim.
+func isNotHeld(server *metalv1alpha1.Server, namespace, claim string) bool {
+	return !isOf(server, namespace, claim)
 }
 
 // isReleased reports whether nothing of the machine runs on the server any more. One that is retained stays with the claim that is gone
 // until someone has cleaned it.
-func isReleased(server *metalv1alpha1.Server, namespace, machine string) bool {
-	return isNotHeld(server, namespace, machine) || server.Status.State == metalv1alpha1.ServerStateReleased
+func isReleased(server *metalv1alpha1.Server, namespace, claim string) bool {
+	return isNotHeld(server, namespace, claim) || server.Status.State == metalv1alpha1.ServerStateReleased
 }
 
 func (i *Inventory) delete(ctx context.Context, claim *metalv1alpha1.ServerClaim) error {
@@ -74,8 +88,8 @@ func (i *Inventory) delete(ctx context.Context, claim *metalv1alpha1.ServerClaim
 	return metalclient.IgnoreNotFound(i.session.Client().Delete(ctx, claim, client.Preconditions{UID: &claim.UID}))
 }
 
-// serverOf returns the server that is held for the machine, or that its claim names; nil if there is none. The claim may be nil.
-func (i *Inventory) serverOf(ctx context.Context, claim *metalv1alpha1.ServerClaim, machine string) (*metalv1alpha1.Server, error) {
+// serverOf returns the server that is held for the claim of the name, or that the claim names; nil if there is none. The claim may be nil.
+func (i *Inventory) serverOf(ctx context.Context, claim *metalv1alpha1.ServerClaim, name string) (*metalv1alpha1.Server, error) {
 	if claim != nil {
 		return i.server(ctx, i.session.Client(), serverName(claim))
 	}
@@ -83,20 +97,20 @@ func (i *Inventory) serverOf(ctx context.Context, claim *metalv1alpha1.ServerCla
 	if err != nil {
 		return nil, err
 	}
-	index := slices.IndexFunc(servers, func(server metalv1alpha1.Server) bool { return isOf(&server, i.session.Namespace, machine) })
+	index := slices.IndexFunc(servers, func(server metalv1alpha1.Server) bool { return isOf(&server, i.session.Namespace, name) })
 	if index < 0 {
 		return nil, nil
 	}
 	return i.server(ctx, i.session.Client(), servers[index].Name)
 }
 
-// waitUntilFree waits until the claim of the machine is gone and the server, which may be nil, is free of it. It is a transient error
+// waitUntilFree waits until the claim of the name is gone and the server, which may be nil, is free of it. It is a transient error
 // that this is not so at the deadline.
-func (i *Inventory) waitUntilFree(ctx context.Context, machine string, server *metalv1alpha1.Server, deadline time.Time, isFree func(server *metalv1alpha1.Server, namespace, machine string) bool) error {
+func (i *Inventory) waitUntilFree(ctx context.Context, name, machine string, server *metalv1alpha1.Server, deadline time.Time, isFree func(server *metalv1alpha1.Server, namespace, claim string) bool) error {
 	var late error
 	done, err := metalclient.Poll(ctx, requestInterval, time.Until(deadline), func() (bool, error) {
-		if claim, err := i.claim(ctx, i.session.Client(), machine); claim != nil || err != nil {
-			late = platform.NewProgress("server claim %q is being deleted", machine)
+		if claim, err := i.claim(ctx, i.session.Client(), name, machine); claim != nil || err != nil {
+			late = platform.NewProgress("server claim %q is being deleted", name)
 			return false, err
 		}
 		if server == nil {
@@ -107,7 +121,7 @@ func (i *Inventory) waitUntilFree(ctx context.Context, machine string, server *m
 			return err == nil, err
 		}
 		late = releasing(current)
-		return isFree(current, i.session.Namespace, machine), nil
+		return isFree(current, i.session.Namespace, name), nil
 	})
 	if err == nil && !done {
 		err = late

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 )
 
@@ -35,7 +36,8 @@ type watching struct {
 func (i *Inventory) Watch(ctx context.Context, changed func([]inventory.Host)) error {
 	group, ctx := errgroup.WithContext(ctx)
 	w := &watching{inventory: i, changed: changed, group: group, servers: map[string]*metalv1alpha1.Server{}, stops: map[string]context.CancelFunc{}}
-	group.Go(func() error {
+	group.Go(func() (err error) {
+		defer platform.Recover(&err)
 		return i.session.Follow(ctx, &metalv1alpha1.ServerClaimList{}, func(claims map[string]client.Object) { w.setClaims(ctx, claims) },
 			client.InNamespace(i.session.Namespace), client.MatchingLabels(i.owner.Labels()))
 	})
@@ -73,8 +75,9 @@ func (w *watching) setClaims(ctx context.Context, claims map[string]client.Objec
 func (w *watching) follow(ctx context.Context, name string) {
 	ctx, stop := context.WithCancel(ctx)
 	w.stops[name] = stop
-	w.group.Go(func() error {
+	w.group.Go(func() (err error) {
 		defer stop()
+		defer platform.Recover(&err)
 		return w.inventory.session.Follow(ctx, &metalv1alpha1.ServerList{}, func(servers map[string]client.Object) {
 			w.mutex.Lock()
 			defer w.mutex.Unlock()

@@ -45,6 +45,9 @@ func (m *machineClasses) resolve(ctx context.Context, request platform.MachineCl
 	if err != nil {
 		return err
 	}
+	if err := session.CheckIdentity(ctx, resolved.NamespaceUID); err != nil {
+		return err
+	}
 	known, err := m.open(session, resolved.Connection.Inventory, inventory.Options{Owner: owner.Owner{Shoot: request.Site.Shoot, Site: request.Site.Name}})
 	if err != nil {
 		return err
@@ -72,11 +75,11 @@ func (m *machineClasses) NodeLabels(*site.Site, *v1alpha1.SiteZone) map[string]s
 }
 
 // Locate implements platform.MachineClasses.
-func (m *machineClasses) Locate(s *site.Site, _ *v1alpha1.SiteStatus) ([]*v1alpha1.MachineProviderSpec, error) {
+func (m *machineClasses) Locate(s *site.Site, status *v1alpha1.SiteStatus) ([]*v1alpha1.MachineProviderSpec, error) {
 	if s.Profile == nil || s.Profile.Metal == nil {
 		return nil, platform.InSite(s.Name, missing("the CloudProfile has no bare-metal site of this name any more"))
 	}
-	spec := &v1alpha1.MetalMachineSpec{Connection: client.ConnectionOf(s.Profile), Cleaning: s.Profile.Metal.Cleaning, NodeName: s.Profile.Metal.NodeName}
+	spec := &v1alpha1.MetalMachineSpec{Connection: client.ConnectionOf(s.Profile), Cleaning: s.Profile.Metal.Cleaning, NodeName: s.Profile.Metal.NodeName, NamespaceUID: namespaceUID(status)}
 	return []*v1alpha1.MachineProviderSpec{{Site: s.Name, Shoot: s.Shoot, Metal: spec}}, nil
 }
 
@@ -103,7 +106,16 @@ func specOf(request platform.MachineClassRequest) (*v1alpha1.MetalMachineSpec, s
 		Cleaning:     profile.Cleaning,
 		NodeName:     profile.NodeName,
 		Network:      networkOf(request.Site),
+		NamespaceUID: namespaceUID(request.Status),
 	}, hosts, nil
+}
+
+// namespaceUID returns the UID of the namespace of the inventory, empty if it is not known.
+func namespaceUID(status *v1alpha1.SiteStatus) string {
+	if status == nil || status.Metal == nil {
+		return ""
+	}
+	return status.Metal.NamespaceUID
 }
 
 // check names what the CloudProfile does not say about the zone, and what hosts do not have.

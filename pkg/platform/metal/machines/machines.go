@@ -44,8 +44,16 @@ func (m *machines) call(ctx context.Context, request platform.MachineRequest) (*
 	if spec.Metal == nil {
 		return nil, platform.NewError(platform.ClassConfiguration, "the provider spec has no metal block")
 	}
+	if id := request.ProviderID; id != "" && !owner.ProviderIDs(spec.Metal.Connection).MatchString(id) {
+		return nil, platform.NewError(platform.ClassConfiguration,
+			"metal.connection: machine %q is %s, which is none of the inventory %s in namespace %q; nothing is touched until it is that inventory and namespace again",
+			request.Name, id, spec.Metal.Connection.Inventory, spec.Metal.Connection.Namespace)
+	}
 	session, err := m.sessions.Get(ctx, spec.Site, spec.Metal.Connection, request.Credentials)
 	if err != nil {
+		return nil, err
+	}
+	if err := session.CheckIdentity(ctx, spec.Metal.NamespaceUID); err != nil {
 		return nil, err
 	}
 	o := owner.Owner{Shoot: spec.Shoot, Site: spec.Site}
@@ -107,16 +115,16 @@ func (m *machines) Get(ctx context.Context, request platform.MachineRequest) (pl
 // get returns the machine also while its host is not ready. A machine without an ID is one whose creation may have been interrupted: it
 // exists only if its system was started, so that what it still needs is completed otherwise.
 func (c *call) get(ctx context.Context) (platform.Machine, error) {
-	host, err := c.inventory.Find(ctx, c.request.Name)
+	host, err := c.inventory.Find(ctx, c.request.Name, c.request.ProviderID)
 	switch {
 	case err != nil:
 		return platform.Machine{}, err
+	case host == nil && c.request.ProviderID != "":
+		return platform.Machine{}, platform.NewError(platform.ClassNotFound, "machine %q does not have the host of %s", c.request.Name, c.request.ProviderID)
 	case host == nil:
 		return platform.Machine{}, platform.NewError(platform.ClassNotFound, "machine %q has no host", c.request.Name)
 	case c.request.ProviderID == "" && !host.Running:
 		return platform.Machine{}, platform.NewError(platform.ClassNotFound, "machine %q may not be complete: host %q does not run yet", c.request.Name, host.Name)
-	case c.request.ProviderID != "" && c.request.ProviderID != host.ProviderID:
-		return platform.Machine{}, platform.NewError(platform.ClassNotFound, "machine %q is not %s, but %s", c.request.Name, c.request.ProviderID, host.ProviderID)
 	default:
 		return c.machine(host), nil
 	}
@@ -134,10 +142,11 @@ func (m *machines) Delete(ctx context.Context, request platform.MachineRequest) 
 // delete gives the address back when nothing uses it any more. The machine may have one although its site gives none to new machines any
 // more.
 func (c *call) delete(ctx context.Context) error {
-	if err := c.inventory.Release(ctx, c.request.Name, c.spec.Cleaning); err != nil {
+	shared, err := c.inventory.Release(ctx, c.request.Name, c.request.ProviderID, c.spec.Cleaning)
+	if shared || err != nil {
 		return err
 	}
-	err := c.addresses.Release(ctx, c.request.Name)
+	err = c.addresses.Release(ctx, c.request.Name)
 	if c.spec.Network == nil || c.spec.Network.PoolRef == nil {
 		switch platform.ClassOf(err) {
 		case platform.ClassConfiguration, platform.ClassForbidden:

@@ -34,9 +34,15 @@ type hosts struct {
 	claim    inventory.Claim
 	data     inventory.Data
 	released []string
+	shared   bool
 }
 
-func (h *hosts) Find(context.Context, string) (*inventory.Host, error) { return h.host, h.err }
+func (h *hosts) Find(_ context.Context, _, providerID string) (*inventory.Host, error) {
+	if h.host != nil && providerID != "" && providerID != h.host.ProviderID {
+		return nil, h.err
+	}
+	return h.host, h.err
+}
 
 func (h *hosts) Machines(context.Context) ([]inventory.Host, error) {
 	if h.host == nil {
@@ -55,9 +61,9 @@ func (h *hosts) Claim(ctx context.Context, claim inventory.Claim) (*inventory.Ho
 	return h.host, err
 }
 
-func (h *hosts) Release(_ context.Context, machine, cleaning string) error {
-	h.released = append(h.released, machine+"/"+cleaning)
-	return h.err
+func (h *hosts) Release(_ context.Context, machine, providerID, cleaning string) (bool, error) {
+	h.released = append(h.released, machine+"/"+providerID+"/"+cleaning)
+	return h.shared, h.err
 }
 
 var _ = Describe("Machines", func() {
@@ -180,16 +186,35 @@ var _ = Describe("Machines", func() {
 		DeferCleanup(api.Close)
 		request.Spec.Metal.Connection.Server = api.URL
 		Expect(part.Delete(ctx, request)).To(Succeed())
-		Expect(h.released).To(ConsistOf("m/metadata"))
+		Expect(h.released).To(ConsistOf("m//metadata"))
 
 		By("having no answer about address claims")
 		status = http.StatusServiceUnavailable
 		Expect(platform.ClassOf(part.Delete(ctx, request))).To(Equal(platform.ClassTransient))
 
+		By("having another host with the same address")
+		h.shared, request.ProviderID = true, "metal3://hosts/h/m"
+		Expect(part.Delete(ctx, request)).To(Succeed())
+		Expect(h.released).To(ContainElement("m/metal3://hosts/h/m/metadata"))
+
 		By("having a host that is not clean yet")
 		h.err = platform.NewError(platform.ClassTransient, "host h is deprovisioning")
 		Expect(part.Delete(ctx, request)).To(MatchError(`site "racks": host h is deprovisioning`))
 	})
+
+	DescribeTable("should refuse IDs of another inventory, where nothing would be found and nothing be deleted",
+		func(ctx SpecContext, providerID string) {
+			request.ProviderID = providerID
+			_, err := part.Get(ctx, request)
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
+			Expect(part.Delete(ctx, request)).To(MatchError(ContainSubstring("nothing is touched until")))
+			Expect(h.released).To(BeEmpty())
+		},
+		Entry("another namespace", "metal3://other/h/m"),
+		Entry("another kind", "ironcore-metal://hosts/m"),
+		Entry("another platform", "openstack:///region/id"),
+		Entry("a name that goes on", "metal3://hosts/h/m/x"),
+	)
 
 	It("should list machines", func(ctx SpecContext) {
 		Expect(part.List(ctx, request)).To(ConsistOf(platform.Machine{Name: "m", ProviderID: "metal3://hosts/h/m"}))

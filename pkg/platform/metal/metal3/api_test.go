@@ -41,6 +41,9 @@ func newInventory(ctx context.Context, hosts ...client.Object) (*Inventory, clie
 	GinkgoHelper()
 	scheme := runtime.NewScheme()
 	Expect(metal3v1alpha1.AddToScheme(scheme)).To(Succeed())
+	for _, host := range hosts {
+		host.SetUID(types.UID(host.GetName()))
+	}
 	a := &api{client: fakeclient.NewClientBuilder().WithScheme(scheme).WithObjects(hosts...).Build()}
 	server := httptest.NewTLSServer(a)
 	DeferCleanup(server.Close)
@@ -76,7 +79,9 @@ func (a *api) answer(r *http.Request) (any, error) {
 		selector, err := labels.Parse(r.URL.Query().Get("labelSelector"))
 		Expect(err).NotTo(HaveOccurred())
 		list := &metal3v1alpha1.BareMetalHostList{}
-		return list, a.client.List(r.Context(), list, client.MatchingLabelsSelector{Selector: selector})
+		err = a.client.List(r.Context(), list, client.MatchingLabelsSelector{Selector: selector})
+		list.ResourceVersion = "1"
+		return list, err
 	case dir != pathHosts+"/":
 		return nil, apierrors.NewNotFound(corev1.Resource("secrets"), name)
 	}

@@ -28,7 +28,7 @@ const (
 // Claim implements inventory.Inventory. One patch makes a host the machine, with its image, so that there is never a host that is
 // claimed for nothing. The Secret with what the machine is told is written before.
 func (i *Inventory) Claim(ctx context.Context, request inventory.Claim) (*inventory.Host, error) {
-	host, err := i.find(ctx, request.Machine)
+	host, err := i.find(ctx, request.Machine, "")
 	switch {
 	case err != nil:
 		return nil, err
@@ -45,7 +45,7 @@ func (i *Inventory) Claim(ctx context.Context, request inventory.Claim) (*invent
 	if err != nil {
 		return nil, err
 	}
-	return new(hostOf(host, request.Machine)), nil
+	return new(hostOf(host, request.Machine, "")), nil
 }
 
 // claimFree claims one of the free hosts. It asks for all hosts without a watch before it says that there is none.
@@ -93,17 +93,19 @@ func (i *Inventory) claimFree(ctx context.Context, request *inventory.Claim) (*m
 // try claims the host, and returns nil if others were faster. It is not tried if a watch has seen meanwhile that they were.
 func (i *Inventory) try(ctx context.Context, reader client.Reader, host *metal3v1alpha1.BareMetalHost, request *inventory.Claim) (claimed *metal3v1alpha1.BareMetalHost, tried bool, err error) {
 	if !metalclient.IsLive(reader) {
-		if host, err = i.read(ctx, reader, host.Name); host == nil || err != nil || !isFree(host) {
+		if host, err = i.read(ctx, reader, host.Name); host == nil || err != nil || !isFree(request)(host) {
 			return nil, false, err
 		}
 	}
-	claimed, err = i.write(ctx, host.DeepCopy(), request, isFree)
+	claimed, err = i.write(ctx, host.DeepCopy(), request, isFree(request))
 	return claimed, true, err
 }
 
-// isFree reports whether the host can be claimed by anybody.
-func isFree(host *metal3v1alpha1.BareMetalHost) bool {
-	return obstacleTo(host) == obstacleNone
+// isFree reports whether a host can be claimed with the request.
+func isFree(request *inventory.Claim) func(*metal3v1alpha1.BareMetalHost) bool {
+	return func(host *metal3v1alpha1.BareMetalHost) bool {
+		return obstacleTo(host, request.Cleaning) == obstacleNone
+	}
 }
 
 // isMachine reports whether a host is the machine.
@@ -113,7 +115,7 @@ func isMachine(o owner.Owner, machine string) func(*metal3v1alpha1.BareMetalHost
 
 // write makes the host the machine, and returns what it is then. It returns nil if the host is not usable any more.
 func (i *Inventory) write(ctx context.Context, host *metal3v1alpha1.BareMetalHost, request *inventory.Claim, usable func(*metal3v1alpha1.BareMetalHost) bool) (*metal3v1alpha1.BareMetalHost, error) {
-	data, err := request.Data(ctx, new(hostOf(host, request.Machine)))
+	data, err := request.Data(ctx, new(hostOf(host, request.Machine, "")))
 	if err != nil {
 		return nil, err
 	}
@@ -164,6 +166,9 @@ func (i *Inventory) claimPatch(host *metal3v1alpha1.BareMetalHost, request *inve
 		patch.Spec.Image = imageOf(&request.Image)
 	}
 	if len(data.NetworkData) > 0 {
+		if former := host.Spec.NetworkData; former != nil && !isData(former, request.Machine) {
+			patch.Metadata.Annotations[owner.AnnotationNetworkData] = new(former.Namespace + "/" + former.Name)
+		}
 		patch.Spec.NetworkData = reference
 	}
 	return patch

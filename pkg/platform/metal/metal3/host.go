@@ -5,19 +5,17 @@
 package metal3
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 )
-
-// providerIDFormat is that of Metal3's own driver: it takes a namespace and the names of a host and a machine.
-const providerIDFormat = "metal3://%s/%s/%s"
 
 // unhealthyAnnotation is that of hosts that Metal3's Cluster API provider shall not use.
 const unhealthyAnnotation = "capm3.metal3.io/unhealthy"
@@ -30,14 +28,16 @@ const (
 	obstacleTaken                = inventory.ObstacleTaken
 	obstacleMaintenance obstacle = "in maintenance"
 	obstacleFaulty      obstacle = "faulty"
+	obstacleUncleaned   obstacle = "not cleaned after release"
 	obstacleUnready     obstacle = "not ready"
 )
 
 // obstacles are all of them, in the order of their description.
-var obstacles = []obstacle{obstacleTaken, obstacleMaintenance, obstacleFaulty, obstacleUnready}
+var obstacles = []obstacle{obstacleTaken, obstacleMaintenance, obstacleFaulty, obstacleUncleaned, obstacleUnready}
 
-// obstacleTo returns why nobody can claim the host now. A host that has an image without a consumer is one that somebody uses by hand.
-func obstacleTo(host *metal3v1alpha1.BareMetalHost) obstacle {
+// obstacleTo returns why nobody can claim the host now who wants that cleaning. A host that has an image without a consumer is one that
+// somebody uses by hand. The cleaning mode of a free host is that of its last release, which says what the next user finds.
+func obstacleTo(host *metal3v1alpha1.BareMetalHost, cleaning string) obstacle {
 	switch {
 	case host.Spec.ConsumerRef != nil, host.Spec.Image != nil, host.Spec.CustomDeploy != nil, host.Spec.ExternallyProvisioned:
 		return obstacleTaken
@@ -45,6 +45,8 @@ func obstacleTo(host *metal3v1alpha1.BareMetalHost) obstacle {
 		return obstacleMaintenance
 	case host.Status.ErrorMessage != "", host.Status.ErrorType != "", host.Status.OperationalStatus == metal3v1alpha1.OperationalStatusError:
 		return obstacleFaulty
+	case cleaning == v1alpha1.MetalCleaningMetadata && host.Spec.AutomatedCleaningMode == metal3v1alpha1.CleaningModeDisabled:
+		return obstacleUncleaned
 	case host.DeletionTimestamp != nil, host.Status.OperationalStatus != metal3v1alpha1.OperationalStatusOK, !isClean(host):
 		return obstacleUnready
 	default:
@@ -87,12 +89,18 @@ func machineOf(host *metal3v1alpha1.BareMetalHost, o owner.Owner) string {
 	return ""
 }
 
-// isOf reports whether the host is the machine of the owner. Its consumer says so, or its labels if somebody took the consumer away.
+// isOf reports whether the host is the machine of the owner. Its consumer says so, or its labels if somebody took the consumer away and
+// has not given it an image since.
 func isOf(host *metal3v1alpha1.BareMetalHost, o owner.Owner, machine string) bool {
 	if host.Spec.ConsumerRef == nil {
-		return o.OwnsMachine(host.Labels, machine)
+		return o.OwnsMachine(host.Labels, machine) && (host.Spec.Image == nil || isData(host.Spec.UserData, machine))
 	}
 	return o.IsReference(host.Spec.ConsumerRef, machine)
+}
+
+// isData reports whether the reference is to the Secret of the machine.
+func isData(reference *corev1.SecretReference, machine string) bool {
+	return reference != nil && reference.Name == machine
 }
 
 // isComplete reports whether everything was written to the host that its machine needs.
@@ -105,19 +113,24 @@ func isProvisioned(host *metal3v1alpha1.BareMetalHost) bool {
 	return host.Status.Provisioning.State == metal3v1alpha1.StateProvisioned
 }
 
-// hostOf returns the host as what it is for the owner's machine of the name, or for others if that is empty.
-func hostOf(host *metal3v1alpha1.BareMetalHost, machine string) inventory.Host {
+// providerIDOf returns the provider ID of the machine on the host.
+func providerIDOf(host *metal3v1alpha1.BareMetalHost, machine string) string {
+	return owner.Metal3ID(host.Namespace, host.Name, machine)
+}
+
+// hostOf returns the host as what it is for the owner's machine of the name, or for others who want that cleaning if it is empty.
+func hostOf(host *metal3v1alpha1.BareMetalHost, machine, cleaning string) inventory.Host {
 	result := inventory.Host{Name: host.Name, MACAddress: host.Spec.BootMACAddress, Fault: fault(host)}
 	if machine != "" {
 		result.State = inventory.Claimed
 		result.Machine = machine
-		result.ProviderID = fmt.Sprintf(providerIDFormat, host.Namespace, host.Name, machine)
+		result.ProviderID = providerIDOf(host, machine)
 		result.NodeName = host.Annotations[owner.AnnotationNode]
 		result.Complete = isComplete(host)
 		result.Running = result.Complete && isProvisioned(host)
 		return result
 	}
-	switch obstacleTo(host) {
+	switch obstacleTo(host, cleaning) {
 	case obstacleNone:
 		result.State = inventory.Free
 	case obstacleTaken:

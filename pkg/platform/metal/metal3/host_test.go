@@ -55,8 +55,8 @@ var _ = Describe("host", func() {
 	DescribeTable("what keeps a host from being claimed",
 		func(change func(*metal3v1alpha1.BareMetalHost), expected obstacle, state inventory.State) {
 			host := newHost("h", change)
-			Expect(obstacleTo(host)).To(Equal(expected))
-			Expect(hostOf(host, "")).To(HaveField("State", state))
+			Expect(obstacleTo(host, "metadata")).To(Equal(expected))
+			Expect(hostOf(host, "", "metadata")).To(HaveField("State", state))
 		},
 		Entry("nothing", func(*metal3v1alpha1.BareMetalHost) {}, obstacleNone, inventory.Free),
 		Entry("nothing in the older state", func(h *metal3v1alpha1.BareMetalHost) { h.Status.Provisioning.State = metal3v1alpha1.StateReady }, obstacleNone, inventory.Free),
@@ -71,6 +71,9 @@ var _ = Describe("host", func() {
 		}, obstacleMaintenance, inventory.Unready),
 		Entry("being unhealthy", annotate("capm3.metal3.io/unhealthy"), obstacleMaintenance, inventory.Unready),
 		Entry("an error", func(h *metal3v1alpha1.BareMetalHost) { h.Status.ErrorMessage = "broken" }, obstacleFaulty, inventory.Unready),
+		Entry("a release without cleaning", func(h *metal3v1alpha1.BareMetalHost) {
+			h.Spec.AutomatedCleaningMode = metal3v1alpha1.CleaningModeDisabled
+		}, obstacleUncleaned, inventory.Unready),
 		Entry("its deletion", func(h *metal3v1alpha1.BareMetalHost) { h.DeletionTimestamp = new(metav1.Now()) }, obstacleUnready, inventory.Unready),
 		Entry("being serviced", func(h *metal3v1alpha1.BareMetalHost) {
 			h.Status.OperationalStatus = metal3v1alpha1.OperationalStatusServicing
@@ -95,7 +98,7 @@ var _ = Describe("host", func() {
 		func(expected inventory.Host, changes ...func(*metal3v1alpha1.BareMetalHost)) {
 			expected.Name, expected.MACAddress, expected.State = "h", "02:00:00:00:00:01", inventory.Claimed
 			expected.Machine, expected.ProviderID, expected.NodeName = "m", "metal3://hosts/h/m", "n"
-			Expect(hostOf(newHost("h", append([]func(*metal3v1alpha1.BareMetalHost){claim}, changes...)...), "m")).To(Equal(expected))
+			Expect(hostOf(newHost("h", append([]func(*metal3v1alpha1.BareMetalHost){claim}, changes...)...), "m", "")).To(Equal(expected))
 		},
 		Entry("claimed", inventory.Host{Complete: true}),
 		Entry("running", inventory.Host{Complete: true, Running: true}, func(h *metal3v1alpha1.BareMetalHost) {
@@ -177,11 +180,11 @@ var _ = Describe("host", func() {
 	It("should keep what is read of a host, and nothing else", func() {
 		host := newHost("h", claim, annotate(metal3v1alpha1.HardwareDetailsAnnotation), annotate(metal3v1alpha1.PausedAnnotation))
 		host.Status.HardwareDetails = &metal3v1alpha1.HardwareDetails{Hostname: "x"}
-		before := hostOf(host, "m")
+		before := hostOf(host, "m", "")
 		stripped, err := strip(host)
 		Expect(err).NotTo(HaveOccurred())
 		kept := stripped.(*metal3v1alpha1.BareMetalHost)
-		Expect(hostOf(kept, "m")).To(Equal(before))
+		Expect(hostOf(kept, "m", "")).To(Equal(before))
 		Expect(kept.Status.HardwareDetails).To(BeNil())
 		Expect(kept.Annotations).To(And(HaveKey(metal3v1alpha1.PausedAnnotation), Not(HaveKey(metal3v1alpha1.HardwareDetailsAnnotation))))
 	})

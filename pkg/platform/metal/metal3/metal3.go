@@ -63,6 +63,6 @@ func (i *Inventory) Permissions() []authorizationv1.ResourceAttributes {
 		}
 	}
 	add(metal3v1alpha1.GroupVersion.Group, resourceHosts, "get", "list", "watch", "patch")
-	add(corev1.GroupName, "secrets", "get", "create", "patch", "delete")
+	add(corev1.GroupName, "secrets", "create", "patch", "delete")
 	return result
 }

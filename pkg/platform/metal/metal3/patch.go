@@ -41,7 +41,7 @@ type claimSpec struct {
 	Image                 *metal3v1alpha1.Image                `json:"image,omitempty"`
 	UserData              *corev1.SecretReference              `json:"userData"`
 	MetaData              *corev1.SecretReference              `json:"metaData"`
-	NetworkData           *corev1.SecretReference              `json:"networkData"`
+	NetworkData           *corev1.SecretReference              `json:"networkData,omitempty"`
 	AutomatedCleaningMode metal3v1alpha1.AutomatedCleaningMode `json:"automatedCleaningMode"`
 	Online                bool                                 `json:"online"`
 }

@@ -24,7 +24,7 @@ func candidates(hosts []metal3v1alpha1.BareMetalHost, selection *inventory.Selec
 			continue
 		}
 		result.Matching++
-		if found := obstacleTo(host); found != obstacleNone {
+		if found := obstacleTo(host, selection.Cleaning); found != obstacleNone {
 			result.Obstacles[found]++
 			continue
 		}

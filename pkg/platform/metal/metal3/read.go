@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 )
@@ -30,7 +31,7 @@ func (i *Inventory) Hosts(ctx context.Context, selections ...inventory.Selection
 	for s := range selections {
 		for index := range hosts {
 			if host := &hosts[index]; matches(host, &selections[s]) {
-				result[s] = append(result[s], hostOf(host, machineOf(host, i.owner)))
+				result[s] = append(result[s], hostOf(host, machineOf(host, i.owner), selections[s].Cleaning))
 			}
 		}
 	}
@@ -38,12 +39,12 @@ func (i *Inventory) Hosts(ctx context.Context, selections ...inventory.Selection
 }
 
 // Find implements inventory.Inventory.
-func (i *Inventory) Find(ctx context.Context, machine string) (*inventory.Host, error) {
-	host, err := i.find(ctx, machine)
+func (i *Inventory) Find(ctx context.Context, machine, providerID string) (*inventory.Host, error) {
+	host, err := i.find(ctx, machine, providerID)
 	if host == nil || err != nil {
 		return nil, err
 	}
-	return new(hostOf(host, machine)), nil
+	return new(hostOf(host, machine, "")), nil
 }
 
 // Machines implements inventory.Inventory.
@@ -55,7 +56,7 @@ func (i *Inventory) Machines(ctx context.Context) ([]inventory.Host, error) {
 	var result []inventory.Host
 	for index := range hosts {
 		if machine := machineOf(&hosts[index], i.owner); machine != "" {
-			result = append(result, hostOf(&hosts[index], machine))
+			result = append(result, hostOf(&hosts[index], machine, ""))
 		}
 	}
 	return result, nil
@@ -67,7 +68,7 @@ func (i *Inventory) Watch(ctx context.Context, changed func([]inventory.Host)) e
 		var hosts []inventory.Host
 		for _, object := range objects {
 			if host, ok := object.(*metal3v1alpha1.BareMetalHost); ok && machineOf(host, i.owner) != "" {
-				hosts = append(hosts, hostOf(host, machineOf(host, i.owner)))
+				hosts = append(hosts, hostOf(host, machineOf(host, i.owner), ""))
 			}
 		}
 		slices.SortFunc(hosts, func(a, b inventory.Host) int { return strings.Compare(a.Machine, b.Machine) })
@@ -75,26 +76,76 @@ func (i *Inventory) Watch(ctx context.Context, changed func([]inventory.Host)) e
 	}, client.InNamespace(i.session.Namespace), client.MatchingLabels(i.owner.Labels()))
 }
 
-// find returns the host of the machine, nil if it has none. It looks at all hosts: somebody may have replaced the labels of a host, and
-// its consumer says whose it is. A watch may not know yet what the machine got just now, so that only a request proves that it has none.
-// That one is by label, which came with the host, because each new machine costs one.
-func (i *Inventory) find(ctx context.Context, machine string) (*metal3v1alpha1.BareMetalHost, error) {
+// find returns the host of the machine with the provider ID, nil if it has none. It looks at all hosts: somebody may have replaced the
+// labels of a host, and its consumer says whose it is. A watch may not know yet what the machine got just now, so that only a request
+// proves that it has none. That one is by label, which came with the host, because each new machine costs one.
+func (i *Inventory) find(ctx context.Context, machine, providerID string) (*metal3v1alpha1.BareMetalHost, error) {
 	reader := i.reader(ctx)
 	hosts, err := i.hosts(ctx, reader)
-	if host := i.own(hosts, machine); host != nil || err != nil || metalclient.IsLive(reader) {
+	if err != nil {
+		return nil, err
+	}
+	host, err := i.own(hosts, machine, providerID)
+	if host != nil || err != nil || metalclient.IsLive(reader) {
 		return host, err
 	}
-	hosts, err = i.hosts(ctx, i.session.Client(), client.MatchingLabels(i.owner.MachineLabels(machine)))
-	return i.own(hosts, machine), err
+	if hosts, err = i.labelled(ctx, machine); err != nil {
+		return nil, err
+	}
+	return i.own(hosts, machine, providerID)
 }
 
-// own returns the one of the hosts that is the machine.
-func (i *Inventory) own(hosts []metal3v1alpha1.BareMetalHost, machine string) *metal3v1alpha1.BareMetalHost {
-	index := slices.IndexFunc(hosts, func(host metal3v1alpha1.BareMetalHost) bool { return isOf(&host, i.owner, machine) })
-	if index < 0 {
-		return nil
+// own returns the one of the hosts that is the machine with the provider ID. Somebody who copies the manifest of a host makes a second
+// one of the same machine: without an ID nobody knows which of them is meant.
+func (i *Inventory) own(hosts []metal3v1alpha1.BareMetalHost, machine, providerID string) (*metal3v1alpha1.BareMetalHost, error) {
+	var found *metal3v1alpha1.BareMetalHost
+	for index := range hosts {
+		host := &hosts[index]
+		switch {
+		case !isOf(host, i.owner, machine), providerID != "" && providerIDOf(host, machine) != providerID:
+		case found != nil:
+			return nil, platform.NewError(platform.ClassConflict, "hosts %q and %q both are machine %q; none of them is touched until one of them is not",
+				found.Name, host.Name, machine)
+		default:
+			found = host
+		}
 	}
-	return hosts[index].DeepCopy()
+	return found.DeepCopy(), nil
+}
+
+// labelled asks for the hosts with the labels of the machine.
+func (i *Inventory) labelled(ctx context.Context, machine string) ([]metal3v1alpha1.BareMetalHost, error) {
+	return i.hosts(ctx, i.session.Client(), client.MatchingLabels(i.owner.MachineLabels(machine)))
+}
+
+// isShared reports whether the machine has a host beside the one with the provider ID. It asks without a watch, as what the hosts share
+// would be lost.
+func (i *Inventory) isShared(ctx context.Context, machine, providerID string) (bool, error) {
+	if providerID == "" {
+		return false, nil
+	}
+	known, err := i.hosts(ctx, i.reader(ctx))
+	if err != nil {
+		return false, err
+	}
+	hosts, err := i.labelled(ctx, machine)
+	if err != nil {
+		return false, err
+	}
+	for index := range known {
+		if host := &known[index]; isOf(host, i.owner, machine) && providerIDOf(host, machine) != providerID {
+			current, err := i.read(ctx, i.session.Client(), host.Name)
+			if err != nil {
+				return false, err
+			}
+			if current != nil {
+				hosts = append(hosts, *current)
+			}
+		}
+	}
+	return slices.ContainsFunc(hosts, func(host metal3v1alpha1.BareMetalHost) bool {
+		return isOf(&host, i.owner, machine) && providerIDOf(&host, machine) != providerID
+	}), nil
 }
 
 // hosts returns the hosts of the namespace that the options select. They must not be changed.

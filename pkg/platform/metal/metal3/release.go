@@ -6,10 +6,13 @@ package metal3
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
@@ -27,17 +30,20 @@ const (
 )
 
 // Release implements inventory.Inventory. The host keeps its consumer until it is clean, so that nobody else gets it before.
-func (i *Inventory) Release(ctx context.Context, machine, cleaning string) error {
-	host, err := i.find(ctx, machine)
+func (i *Inventory) Release(ctx context.Context, machine, providerID, cleaning string) (bool, error) {
+	host, err := i.find(ctx, machine, providerID)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if host != nil {
 		if err := i.releaseHost(ctx, host.Name, machine, cleaning); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return secret.Delete(ctx, i.session.Client(), i.session.Namespace, i.owner, machine)
+	if shared, err := i.isShared(ctx, machine, providerID); shared || err != nil {
+		return shared, err
+	}
+	return false, secret.Delete(ctx, i.session.Client(), i.session.Namespace, i.owner, machine)
 }
 
 func (i *Inventory) releaseHost(ctx context.Context, name, machine, cleaning string) error {
@@ -49,8 +55,8 @@ func (i *Inventory) releaseHost(ctx context.Context, name, machine, cleaning str
 	if how := maintenance(host); how != "" {
 		return platform.NewError(platform.ClassTransient, "host %q is in maintenance (%s), and is released after that", name, how)
 	}
-	if isWanted(host, cleaning) {
-		host, err = i.change(ctx, host, usable, func(host *metal3v1alpha1.BareMetalHost) any { return newDeprovisionPatch(host, cleaning) })
+	if isWanted(host, machine, cleaning) {
+		host, err = i.change(ctx, host, usable, func(host *metal3v1alpha1.BareMetalHost) any { return newDeprovisionPatch(host, machine, cleaning) })
 		if host == nil || err != nil {
 			return err
 		}
@@ -69,7 +75,7 @@ func (i *Inventory) releaseHost(ctx context.Context, name, machine, cleaning str
 		return freePatch{Metadata: metadata{
 			ResourceVersion: host.ResourceVersion,
 			Labels:          taken,
-			Annotations:     map[string]*string{owner.AnnotationNode: nil},
+			Annotations:     map[string]*string{owner.AnnotationNode: nil, owner.AnnotationNetworkData: nil},
 		}}
 	})
 	if freed != nil || err != nil {
@@ -84,10 +90,11 @@ func (i *Inventory) releaseHost(ctx context.Context, name, machine, cleaning str
 
 // newDeprovisionPatch returns what takes from the host what it was as a machine. baremetal-operator refuses to have a host off that must
 // not be switched off.
-func newDeprovisionPatch(host *metal3v1alpha1.BareMetalHost, cleaning string) deprovisionPatch {
+func newDeprovisionPatch(host *metal3v1alpha1.BareMetalHost, machine, cleaning string) deprovisionPatch {
 	return deprovisionPatch{
 		Metadata: metadata{ResourceVersion: host.ResourceVersion},
 		Spec: deprovisionSpec{
+			NetworkData:           formerNetworkData(host, machine),
 			AutomatedCleaningMode: metal3v1alpha1.AutomatedCleaningMode(cleaning),
 			Online:                host.Spec.DisablePowerOff,
 		},
@@ -95,10 +102,22 @@ func newDeprovisionPatch(host *metal3v1alpha1.BareMetalHost, cleaning string) de
 }
 
 // isWanted reports whether the host is still asked to be what it was as a machine.
-func isWanted(host *metal3v1alpha1.BareMetalHost, cleaning string) bool {
+func isWanted(host *metal3v1alpha1.BareMetalHost, machine, cleaning string) bool {
 	spec := &host.Spec
-	return spec.Image != nil || spec.UserData != nil || spec.MetaData != nil || spec.NetworkData != nil || spec.Online != spec.DisablePowerOff ||
+	return spec.Image != nil || spec.UserData != nil || spec.MetaData != nil || !ptr.Equal(spec.NetworkData, formerNetworkData(host, machine)) || spec.Online != spec.DisablePowerOff ||
 		spec.AutomatedCleaningMode != metal3v1alpha1.AutomatedCleaningMode(cleaning)
+}
+
+// formerNetworkData returns the network data that the host has without the machine: what its operator wrote.
+func formerNetworkData(host *metal3v1alpha1.BareMetalHost, machine string) *corev1.SecretReference {
+	if !isData(host.Spec.NetworkData, machine) {
+		return host.Spec.NetworkData
+	}
+	namespace, name, found := strings.Cut(host.Annotations[owner.AnnotationNetworkData], "/")
+	if !found {
+		return nil
+	}
+	return &corev1.SecretReference{Namespace: namespace, Name: name}
 }
 
 // isReleasable reports whether nothing of the machine is left on the host.

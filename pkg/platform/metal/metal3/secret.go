@@ -12,10 +12,8 @@ import (
 	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/ignition"
-	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	metalignition "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ignition"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/secret"
@@ -55,7 +53,7 @@ func (i *Inventory) writeSecret(ctx context.Context, host *metal3v1alpha1.BareMe
 		Name:             data.NodeName,
 		LocalHostname:    data.NodeName,
 		LocalHostnameOld: data.NodeName,
-		ProviderID:       hostOf(host, machine).ProviderID,
+		ProviderID:       providerIDOf(host, machine),
 		Machine:          machine,
 		Host:             host.Name,
 	})
@@ -84,11 +82,10 @@ func (i *Inventory) restoreSecret(ctx context.Context, host *metal3v1alpha1.Bare
 	if isProvisioned(host) {
 		return nil
 	}
-	err := i.session.Client().Get(ctx, client.ObjectKey{Namespace: host.Namespace, Name: request.Machine}, &corev1.Secret{})
-	if !metalclient.IsNotFound(err) {
-		return metalclient.Classify(err)
+	if exists, err := secret.Exists(ctx, i.session.Client(), host.Namespace, i.owner, request.Machine); exists || err != nil {
+		return err
 	}
-	data, err := request.Data(ctx, new(hostOf(host, request.Machine)))
+	data, err := request.Data(ctx, new(hostOf(host, request.Machine, "")))
 	if err != nil {
 		return err
 	}

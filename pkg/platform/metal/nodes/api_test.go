@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -48,6 +49,7 @@ func newAPI() *api {
 
 func (a *api) put(path string, objects ...client.Object) {
 	for _, object := range objects {
+		object.SetUID(types.UID(object.GetName()))
 		a.objects[path+"/"+object.GetName()] = object
 	}
 }
@@ -69,19 +71,19 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch r.URL.Path {
 	case pathHosts:
-		list := &metal3v1alpha1.BareMetalHostList{}
+		list := &metal3v1alpha1.BareMetalHostList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}
 		for _, object := range a.list(r) {
 			list.Items = append(list.Items, *object.(*metal3v1alpha1.BareMetalHost))
 		}
 		send(w, http.StatusOK, list)
 	case pathClaims:
-		list := &metalv1alpha1.ServerClaimList{}
+		list := &metalv1alpha1.ServerClaimList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}
 		for _, object := range a.list(r) {
 			list.Items = append(list.Items, *object.(*metalv1alpha1.ServerClaim))
 		}
 		send(w, http.StatusOK, list)
 	case pathServers:
-		send(w, http.StatusOK, &metalv1alpha1.ServerList{})
+		send(w, http.StatusOK, &metalv1alpha1.ServerList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}})
 	case "/api":
 		send(w, http.StatusOK, &metav1.APIVersions{})
 	case "/apis":

@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"fmt"
 	"net/netip"
 	"regexp"
 	"strings"
@@ -61,27 +60,6 @@ func newHosts(session *client.Session, kind v1alpha1.MetalInventory, o owner.Own
 
 func unsupported(kind v1alpha1.MetalInventory) error {
 	return platform.NewError(platform.ClassConfiguration, "metal.connection.inventory %q is not supported", kind)
-}
-
-const (
-	// labelFormat matches a part of a name.
-	labelFormat = `[a-z0-9]([-a-z0-9]*[a-z0-9])?`
-	// nameFormat matches the name of a host, a claim or a machine.
-	nameFormat = labelFormat + `(\.` + labelFormat + `)*`
-)
-
-// providerIDs returns what matches the provider IDs that the driver writes in the namespace of the inventory.
-func providerIDs(connection v1alpha1.MetalConnection) (*regexp.Regexp, error) {
-	var format string
-	switch connection.Inventory {
-	case v1alpha1.MetalInventoryMetal3:
-		format = `^` + metal3Prefix + `%s/` + nameFormat + `/` + nameFormat + `$`
-	case v1alpha1.MetalInventoryIronCore:
-		format = `^` + ironCorePrefix + `%s/` + nameFormat + `$`
-	default:
-		return nil, unsupported(connection.Inventory)
-	}
-	return regexp.MustCompile(fmt.Sprintf(format, regexp.QuoteMeta(connection.Namespace))), nil
 }
 
 // maxLabelValue is the most characters of a label's value.

@@ -17,9 +17,6 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 )
 
-// ironCorePrefix begins provider IDs that go on with a namespace and the name of a claim, which is that of the machine.
-const ironCorePrefix = "ironcore-metal://"
-
 // ironCore are Servers with their ServerClaims.
 type ironCore struct {
 	session *metalclient.Session
@@ -38,7 +35,7 @@ func (c *ironCore) check(ctx context.Context) error {
 // byProviderID implements hosts. The machine has no server any more if its claim is gone. A claim of that name that is another's
 // proves nothing.
 func (c *ironCore) byProviderID(ctx context.Context, providerID string) (*host, error) {
-	machine := strings.TrimPrefix(providerID, ironCorePrefix+c.session.Namespace+"/")
+	machine := strings.TrimPrefix(providerID, owner.IronCoreID(c.session.Namespace, ""))
 	claim, err := c.claim(ctx, machine)
 	if claim == nil || err != nil {
 		return nil, err
@@ -99,7 +96,7 @@ func (c *ironCore) server(ctx context.Context, name string) (*metalv1alpha1.Serv
 func (c *ironCore) host(ctx context.Context, claim *metalv1alpha1.ServerClaim) (*host, error) {
 	result := &host{
 		machine:    claim.Name,
-		providerID: ironCorePrefix + claim.Namespace + "/" + claim.Name,
+		providerID: owner.IronCoreID(claim.Namespace, claim.Name),
 		nodeName:   cmp.Or(claim.Annotations[owner.AnnotationNode], claim.Name),
 	}
 	if claim.Spec.ServerRef == nil {

@@ -19,9 +19,6 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 )
 
-// metal3Prefix begins provider IDs that go on with a namespace and the names of a host and a machine.
-const metal3Prefix = "metal3://"
-
 // metal3 are BareMetalHosts.
 type metal3 struct {
 	session *metalclient.Session
@@ -35,7 +32,7 @@ func (m *metal3) check(ctx context.Context) error {
 
 // byProviderID implements hosts. The machine has no host any more if the host of the ID is gone or is not that machine.
 func (m *metal3) byProviderID(ctx context.Context, providerID string) (*host, error) {
-	name, machine, _ := strings.Cut(strings.TrimPrefix(providerID, metal3Prefix+m.session.Namespace+"/"), "/")
+	name, machine, _ := strings.Cut(strings.TrimPrefix(providerID, owner.Metal3Prefix+m.session.Namespace+"/"), "/")
 	object, err := m.get(ctx, name)
 	if object == nil || err != nil || !m.is(object, machine) {
 		return nil, err
@@ -80,10 +77,12 @@ func (m *metal3) get(ctx context.Context, name string) (*metal3v1alpha1.BareMeta
 	return object, nil
 }
 
-// is reports whether the host is the machine. Its consumer says so, or its labels if somebody took the consumer away.
+// is reports whether the host is the machine. Its consumer says so, or its labels if somebody took the consumer away and has not given it
+// an image since.
 func (m *metal3) is(object *metal3v1alpha1.BareMetalHost, machine string) bool {
 	if object.Spec.ConsumerRef == nil {
-		return m.owner.OwnsMachine(object.Labels, machine)
+		data := object.Spec.UserData
+		return m.owner.OwnsMachine(object.Labels, machine) && (object.Spec.Image == nil || data != nil && data.Name == machine)
 	}
 	return m.owner.IsReference(object.Spec.ConsumerRef, machine)
 }
@@ -92,7 +91,7 @@ func (m *metal3) host(object *metal3v1alpha1.BareMetalHost, machine string) *hos
 	result := &host{
 		name:       object.Name,
 		machine:    machine,
-		providerID: metal3Prefix + object.Namespace + "/" + object.Name + "/" + machine,
+		providerID: owner.Metal3ID(object.Namespace, object.Name, machine),
 		nodeName:   cmp.Or(object.Annotations[owner.AnnotationNode], machine),
 		labels:     object.Labels,
 		off:        metal3Off(object),

@@ -43,9 +43,7 @@ func (n *nodes) open(ctx context.Context, r platform.NodesRequest) (*machines, e
 	if m.zones, err = newZones(r.Shoot, r.Site.Metal.Zones); err != nil {
 		return nil, err
 	}
-	if m.providerID, err = providerIDs(r.Site.Metal.Connection); err != nil {
-		return nil, err
-	}
+	m.providerID = owner.ProviderIDs(r.Site.Metal.Connection)
 	_, found, err := m.hosts(ctx)
 	if err != nil {
 		return nil, err
@@ -69,6 +67,9 @@ func (m *machines) hosts(ctx context.Context) (*client.Session, hosts, error) {
 	connection := m.request.Site.Metal.Connection
 	session, err := m.sessions.Get(ctx, m.owner.Site, connection, m.request.Credentials)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := session.CheckIdentity(ctx, m.request.Site.Metal.NamespaceUID); err != nil {
 		return nil, nil, err
 	}
 	found, err := newHosts(session, connection.Inventory, m.owner)

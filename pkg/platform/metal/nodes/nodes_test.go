@@ -84,7 +84,7 @@ func (b *bed) driverID(ctx context.Context) string {
 	Expect(err).NotTo(HaveOccurred())
 	driver, err := inventories.Open(session, b.request.Site.Metal.Connection.Inventory, inventory.Options{Owner: us})
 	Expect(err).NotTo(HaveOccurred())
-	found, err := driver.Find(ctx, machine)
+	found, err := driver.Find(ctx, machine, "")
 	Expect(err).NotTo(HaveOccurred())
 	return found.ProviderID
 }

@@ -20,6 +20,9 @@ const (
 	LabelMachine = v1alpha1.GroupName + "/machine"
 	// AnnotationNode is the annotation of claimed hosts and server claims with the name of the machine's node.
 	AnnotationNode = v1alpha1.GroupName + "/node"
+	// AnnotationNetworkData is the annotation of claimed hosts with the namespace and name of the Secret that they had as network data
+	// before.
+	AnnotationNetworkData = v1alpha1.GroupName + "/network-data"
 
 	machineAPIVersion = "machine.sapcloud.io/v1alpha1"
 	machineKind       = "Machine"

@@ -3,14 +3,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package secret writes what machines are told at their first boot into Secrets of the inventory. A Secret has the name of its machine.
+// None is read: the passwords of the hosts' BMCs are in the same namespace, so that the credentials need not be allowed to.
 package secret
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -27,30 +32,62 @@ func Write(ctx context.Context, c client.Client, o owner.Owner, machine string, 
 	if !metalclient.IsAlreadyExists(err) {
 		return metalclient.Classify(err)
 	}
-	existing := &corev1.Secret{}
-	if err := c.Get(ctx, client.ObjectKeyFromObject(secret), existing); err != nil {
-		return metalclient.Classify(err)
+	if err := Delete(ctx, c, secret.Namespace, o, machine); err != nil {
+		return err
 	}
-	if !o.OwnsMachine(existing.Labels, machine) {
+	err = c.Create(ctx, secret.DeepCopy())
+	if metalclient.IsAlreadyExists(err) {
 		return platform.NewError(platform.ClassConflict, "Secret %s/%s exists, but is not that of machine %q", secret.Namespace, machine, machine)
 	}
-	original := existing.DeepCopy()
-	existing.Labels = merged(existing.Labels, secret.Labels)
-	existing.OwnerReferences = secret.OwnerReferences
-	existing.Data = secret.Data
-	return metalclient.Classify(c.Patch(ctx, existing, client.MergeFrom(original)))
+	return metalclient.Classify(err)
+}
+
+// Exists reports whether there is a Secret with the name of the machine. Errors are classified.
+func Exists(ctx context.Context, c client.Client, namespace string, o owner.Owner, machine string) (bool, error) {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: machine, Labels: o.MachineLabels(machine)}}
+	err := c.Create(ctx, secret, client.DryRunAll)
+	if metalclient.IsAlreadyExists(err) {
+		return true, nil
+	}
+	return false, metalclient.Classify(err)
 }
 
 // Delete deletes the Secret of the machine. One that does not exist, or that is another's, is no error. Errors are classified.
 func Delete(ctx context.Context, c client.Client, namespace string, o owner.Owner, machine string) error {
-	existing := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: machine}}
-	if err := c.Get(ctx, client.ObjectKeyFromObject(existing), existing); err != nil {
-		return metalclient.IgnoreNotFound(err)
-	}
-	if !o.OwnsMachine(existing.Labels, machine) {
+	existing, err := empty(ctx, c, namespace, o, machine)
+	if apierrors.IsInvalid(err) {
 		return nil
 	}
+	if err != nil {
+		return metalclient.IgnoreNotFound(err)
+	}
 	return metalclient.IgnoreNotFound(c.Delete(ctx, existing, client.Preconditions{UID: &existing.UID}))
+}
+
+// operation is one of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+// pointer escapes the name of a label for the path of a JSON patch.
+var pointer = strings.NewReplacer("~", "~0", "/", "~1")
+
+// empty takes what is in the Secret of the machine, so that the answer has none of it, and returns its metadata. A patch of a Secret that
+// is another's is invalid.
+func empty(ctx context.Context, c client.Client, namespace string, o owner.Owner, machine string) (*metav1.PartialObjectMetadata, error) {
+	var operations []operation
+	for label, value := range o.MachineLabels(machine) {
+		operations = append(operations, operation{"test", "/metadata/labels/" + pointer.Replace(label), value})
+	}
+	raw, err := json.Marshal(append(operations, operation{"add", "/data", map[string][]byte{}}))
+	if err != nil {
+		return nil, err
+	}
+	result := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: machine}}
+	result.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	return result, c.Patch(ctx, result, client.RawPatch(types.JSONPatchType, raw))
 }
 
 func merged(labels, more map[string]string) map[string]string {

@@ -5,6 +5,8 @@
 package secret_test
 
 import (
+	"context"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -12,11 +14,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	fakeclient "sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/secret"
 )
+
+// byTest marks the reads of the test: nobody else may read Secrets.
+type byTest struct{}
 
 var _ = Describe("Secrets", func() {
 	var (
@@ -30,11 +36,28 @@ var _ = Describe("Secrets", func() {
 	read := func(ctx SpecContext) *corev1.Secret {
 		GinkgoHelper()
 		found := &corev1.Secret{}
-		Expect(c.Get(ctx, key, found)).To(Succeed())
+		Expect(c.Get(context.WithValue(ctx, byTest{}, true), key, found)).To(Succeed())
 		return found
 	}
 
-	BeforeEach(func() { c = fakeclient.NewClientBuilder().Build() })
+	BeforeEach(func() {
+		c = fakeclient.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
+			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+				if _, reads := ctx.Value(byTest{}).(bool); !reads {
+					return apierrors.NewForbidden(corev1.Resource("secrets"), key.Name, nil)
+				}
+				return c.Get(ctx, key, object, options...)
+			},
+			// An API server calls a patch invalid whose tests fail.
+			Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+				err := c.Patch(ctx, object, patch, options...)
+				if err != nil && apierrors.ReasonForError(err) == metav1.StatusReasonUnknown {
+					return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Secret").GroupKind(), object.GetName(), nil)
+				}
+				return err
+			},
+		}).Build()
+	})
 
 	It("have nothing of what was written before", func(ctx SpecContext) {
 		Expect(secret.Write(ctx, c, us, "m", of(map[string][]byte{"a": []byte("1"), "b": []byte("2")}))).To(Succeed())
@@ -44,7 +67,7 @@ var _ = Describe("Secrets", func() {
 		Expect(read(ctx).Data).To(Equal(map[string][]byte{"a": []byte("3")}))
 
 		Expect(secret.Delete(ctx, c, "hosts", us, "m")).To(Succeed())
-		Expect(apierrors.IsNotFound(c.Get(ctx, key, &corev1.Secret{}))).To(BeTrue())
+		Expect(apierrors.IsNotFound(c.Get(context.WithValue(ctx, byTest{}, true), key, &corev1.Secret{}))).To(BeTrue())
 		Expect(secret.Delete(ctx, c, "hosts", us, "m")).To(Succeed())
 	})
 

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
+)
+
+// pageSize is how many objects are asked for at once. A host with its hardware and who wrote which field has 30 KiB.
+const pageSize = 100
+
+// paged reads lists page by page, so that no answer is larger than the transport accepts. It takes no answer that is JSON but neither a
+// list nor an object: decoded, that would be an empty one.
+type paged struct {
+	client.WithWatch
+}
+
+// Get implements client.Reader.
+func (p paged) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	err := p.WithWatch.Get(ctx, key, object, options...)
+	if err == nil && (object.GetUID() == "" || object.GetName() != key.Name) {
+		err = platform.NewError(platform.ClassTransient, "what the API answers is not the object %q", key.Name)
+	}
+	return err
+}
+
+// List implements client.Reader.
+func (p paged) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if (&client.ListOptions{}).ApplyOptions(options).Limit > 0 {
+		return p.page(ctx, list, options)
+	}
+	var (
+		items []runtime.Object
+		empty = list.DeepCopyObject()
+	)
+	ctx = transport.OneList(ctx)
+	for token := ""; ; token = list.GetContinue() {
+		page := empty.DeepCopyObject().(client.ObjectList)
+		if err := p.page(ctx, page, append(options[:len(options):len(options)], client.Limit(pageSize), client.Continue(token))); err != nil {
+			return err
+		}
+		found, err := meta.ExtractList(page)
+		if err != nil {
+			return err
+		}
+		items = append(items, found...)
+		list.SetResourceVersion(page.GetResourceVersion())
+		list.SetContinue(page.GetContinue())
+		if page.GetContinue() == "" {
+			return meta.SetList(list, items)
+		}
+	}
+}
+
+func (p paged) page(ctx context.Context, list client.ObjectList, options []client.ListOption) error {
+	err := p.WithWatch.List(ctx, list, options...)
+	if err == nil && list.GetResourceVersion() == "" {
+		err = platform.NewError(platform.ClassTransient, "what the API answers is no list")
+	}
+	return err
+}
