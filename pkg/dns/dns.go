@@ -8,6 +8,7 @@ package dns
 
 import (
 	"context"
+	"net/netip"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -28,6 +29,8 @@ type Access struct {
 	Credentials Credentials
 	// Region is the region of the service, empty if nobody said.
 	Region string
+	// Refused are networks that the host must not be in which a tenant named.
+	Refused []netip.Prefix
 	// Site is the site of the shoot whose DNS service and credentials are used, nil if the service has credentials of its own.
 	Site *v1alpha1.CloudProfileSite
 }
@@ -37,12 +40,12 @@ type Provider interface {
 	// Zone returns the zone that given means, as status.zone of a DNSRecord holds it. If given is empty it is the one with the
 	// longest name that the domain name is in. The class of the error is ClassNotFound if there is none.
 	Zone(ctx context.Context, given, name string) (string, error)
-	// Ensure makes the record set of name and type be the record, and returns when the service answers with it. If known is
-	// true the record was written before: one look tells whether there is something to do. The class of the error is
-	// ClassNotFound if there is no such zone.
+	// Ensure makes the record set of name and type be the record. If known is true the record was written before: one look tells
+	// whether there is something to do. The error is progress if the service accepted the record and does not answer with it yet. Its
+	// class is ClassNotFound if there is no such zone.
 	Ensure(ctx context.Context, zone string, record Record, known bool) error
 	// Delete removes the record's values from the record set of name and type, and with the last one the set. Others stay. What does
-	// not exist, be it the zone, is deleted.
+	// not exist, be it the zone, is deleted. The error is progress if the service accepted the change and still answers with the values.
 	Delete(ctx context.Context, zone string, record Record) error
 }
 

@@ -6,12 +6,19 @@ package dnsrecord
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	kubernetesutils "github.com/gardener/gardener/pkg/utils/kubernetes"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
@@ -21,6 +28,9 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
+
+// maxErrors are told of a Secret with more of them.
+const maxErrors = 3
 
 // open returns what changes records with the credentials that the DNSRecord refers to.
 func (a *actuator) open(ctx context.Context, record *extensionsv1alpha1.DNSRecord, cluster *extensionscontroller.Cluster) (dns.Provider, error) {
@@ -40,15 +50,34 @@ func (a *actuator) open(ctx context.Context, record *extensionsv1alpha1.DNSRecor
 	if err != nil {
 		return nil, err
 	}
-	return service.Open(ctx, access)
+	current := turnOf(ctx)
+	if !current.at(identityOf(record.Spec.Type, access)) {
+		return nil, errLater
+	}
+	result := timed{turn: current}
+	err = current.use(ctx, func(ctx context.Context) error {
+		result.Provider, err = service.Open(ctx, access)
+		return err
+	})
+	return result, err
+}
+
+// identityOf returns what is the same for all uses of a service with the same credentials.
+func identityOf(recordType string, access dns.Access) string {
+	parts := []any{recordType, access.Region, access.Credentials}
+	if access.Site != nil {
+		parts = append(parts, access.Site.Name, access.Site.OpenStack)
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q", parts)))
 }
 
 func accessOf(record *extensionsv1alpha1.DNSRecord, data map[string][]byte, cluster *extensionscontroller.Cluster) (dns.Access, error) {
 	credentials, prefix := dns.ParseCredentials(data)
-	if err := validation.ValidateDNSCredentials(record.Spec.Type, credentials, prefix, field.NewPath("data")).ToAggregate(); err != nil {
+	errs := validation.ValidateDNSCredentials(record.Spec.Type, credentials, prefix, field.NewPath("data"))
+	if err := errs[:min(len(errs), maxErrors)].ToAggregate(); err != nil {
 		return dns.Access{}, platform.NewError(platform.ClassConfiguration, "Secret %s/%s: %w", record.Spec.SecretRef.Namespace, record.Spec.SecretRef.Name, err)
 	}
-	access := dns.Access{Credentials: credentials, Region: credentials["region"]}
+	access := dns.Access{Credentials: credentials, Region: credentials["region"], Refused: networksOf(cluster)}
 	if record.Spec.Region != nil {
 		access.Region = *record.Spec.Region
 	}
@@ -60,8 +89,51 @@ func accessOf(record *extensionsv1alpha1.DNSRecord, data map[string][]byte, clus
 	if access.Site, err = findSite(name, cluster); err != nil {
 		return access, err
 	}
+	own := maps.Clone(data)
+	maps.DeleteFunc(own, func(key string, _ []byte) bool { return !strings.HasPrefix(key, name+".") })
+	errs = validation.ValidateCredentials(own, []validation.SiteCredentials{{Site: name, Platform: v1alpha1.PlatformOpenStack}}, field.NewPath("data"))
+	if err := errs[:min(len(errs), maxErrors)].ToAggregate(); err != nil {
+		return access, platform.NewError(platform.ClassConfiguration, "Secret %s/%s: %w", record.Spec.SecretRef.Namespace, record.Spec.SecretRef.Name, err)
+	}
 	access.Credentials = dns.Credentials(site.CredentialsOf(name, data))
 	return access, nil
+}
+
+// networksOf returns the networks of the seed and of the shoot.
+func networksOf(cluster *extensionscontroller.Cluster) []netip.Prefix {
+	if cluster == nil {
+		return nil
+	}
+	var texts []string
+	add := func(some ...*string) {
+		for _, text := range some {
+			texts = append(texts, ptr.Deref(text, ""))
+		}
+	}
+	if seed := cluster.Seed; seed != nil {
+		networks := seed.Spec.Networks
+		texts = append(texts, networks.Pods, networks.Services)
+		texts = append(texts, networks.BlockCIDRs...)
+		add(networks.Nodes)
+		if defaults := networks.ShootDefaults; defaults != nil {
+			add(defaults.Pods, defaults.Services)
+		}
+	}
+	if shoot := cluster.Shoot; shoot != nil {
+		if networking := shoot.Spec.Networking; networking != nil {
+			add(networking.Nodes, networking.Pods, networking.Services)
+		}
+		if networking := shoot.Status.Networking; networking != nil {
+			texts = slices.Concat(texts, networking.Nodes, networking.Pods, networking.Services)
+		}
+	}
+	var networks []netip.Prefix
+	for _, text := range texts {
+		if network, err := netip.ParsePrefix(text); err == nil {
+			networks = append(networks, network.Masked())
+		}
+	}
+	return networks
 }
 
 // findSite returns the site in the CloudProfile of the shoot.

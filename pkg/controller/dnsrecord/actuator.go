@@ -12,6 +12,8 @@ import (
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	"github.com/gardener/gardener/extensions/pkg/controller/dnsrecord"
+	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	reconcilerutils "github.com/gardener/gardener/pkg/controllerutils/reconciler"
 	"github.com/go-logr/logr"
@@ -43,15 +45,15 @@ func NewActuator(c client.Client, reader client.Reader, recorder events.EventRec
 	return &actuator{client: c, reader: reader, events: eventnote.Writer{EventRecorder: recorder}, services: services}
 }
 
-// Reconcile makes the record set of the DNSRecord's name and type hold its values and nothing else, and returns when the service
-// answers with them. What it wrote to another zone earlier is deleted.
+// Reconcile makes the record set of the DNSRecord's name and type hold its values and nothing else. It succeeds when the service answers with
+// them. What it wrote to another zone earlier is deleted.
 func (a *actuator) Reconcile(ctx context.Context, _ logr.Logger, record *extensionsv1alpha1.DNSRecord, cluster *extensionscontroller.Cluster) error {
-	return result(a.reconcile(ctx, record, cluster))
+	return a.result(ctx, record, a.reconcile(ctx, record, cluster))
 }
 
 // Restore is a reconciliation: the record is where it was, and the state came along in the status.
 func (a *actuator) Restore(ctx context.Context, _ logr.Logger, record *extensionsv1alpha1.DNSRecord, cluster *extensionscontroller.Cluster) error {
-	return result(a.reconcile(ctx, record, cluster))
+	return a.result(ctx, record, a.reconcile(ctx, record, cluster))
 }
 
 // Migrate changes nothing: the record serves until the other seed writes its own values.
@@ -61,12 +63,21 @@ func (a *actuator) Migrate(context.Context, logr.Logger, *extensionsv1alpha1.DNS
 
 // Delete removes the values that may have been written for the DNSRecord, and no others.
 func (a *actuator) Delete(ctx context.Context, _ logr.Logger, record *extensionsv1alpha1.DNSRecord, cluster *extensionscontroller.Cluster) error {
-	return result(a.delete(ctx, record, cluster))
+	return a.result(ctx, record, a.delete(ctx, record, cluster))
 }
 
 // ForceDelete tries what Delete does. If that is not possible the record is left, and an event says so.
 func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, record *extensionsv1alpha1.DNSRecord, cluster *extensionscontroller.Cluster) error {
-	if err := a.delete(ctx, record, cluster); err != nil {
+	err := a.delete(ctx, record, cluster)
+	if platform.IsProgress(err) {
+		err = nil // the service has accepted it
+	}
+	current := turnOf(ctx)
+	if after, again := current.finish(record.Generation, err); again {
+		current.leave()
+		return &reconcilerutils.RequeueAfterError{Cause: err, RequeueAfter: after}
+	}
+	if err != nil {
 		log.Error(err, "Record is left in the DNS service")
 		a.events.Warn(record, reasonRecordLeft, actionDelete, "Record %s of type %s may be left: %v", record.Spec.Name, record.Spec.RecordType, err)
 	}
@@ -124,7 +135,7 @@ func zoneOf(ctx context.Context, provider dns.Provider, record *extensionsv1alph
 
 func (a *actuator) ensure(ctx context.Context, provider dns.Provider, record *extensionsv1alpha1.DNSRecord, state *v1alpha1.DNSRecordState, zone string, wanted dns.Record) error {
 	written, announced := valuesIn(state, zone)
-	known := isCreated(record) && slices.Equal(written, wanted.Values)
+	known := isCreated(record) && slices.Equal(written, wanted.Values) || turnOf(ctx).waits(record.Generation)
 	state, err := a.announce(ctx, record, state, zone, wanted)
 	if err != nil {
 		return err
@@ -187,16 +198,41 @@ func (a *actuator) delete(ctx context.Context, record *extensionsv1alpha1.DNSRec
 			return err
 		}
 	}
-	var errs []error
+	var (
+		errs     []error
+		progress error
+	)
 	for _, zone := range zones {
 		written := dns.Record{Name: dns.Canonical(record.Spec.Name), Type: dns.Type(record.Spec.RecordType), Values: zone.Values}
-		errs = append(errs, provider.Delete(ctx, zone.Zone, written))
+		switch err := provider.Delete(ctx, zone.Zone, written); {
+		case platform.IsProgress(err):
+			progress = err
+		case err != nil:
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) == 0 {
+		return progress
 	}
 	return errors.Join(errs...)
 }
 
-// result gives the error its codes. One whose service asked for time is tried again after that time.
-func result(err error) error {
+// result gives the error its codes. One whose service asked for time is tried again after that time. What goes on, or has to wait, is no
+// error that anybody is told of.
+func (a *actuator) result(ctx context.Context, record *extensionsv1alpha1.DNSRecord, err error) error {
+	current := turnOf(ctx)
+	if after, again := current.finish(record.Generation, err); again {
+		if created := v1beta1helper.GetCondition(record.Status.Conditions, extensionsv1alpha1.ConditionTypeCreated); created == nil && record.DeletionTimestamp == nil {
+			// Gardener's library says so if it writes an error, which it does not here.
+			if err := a.write(ctx, record, func() error {
+				return setCreated(record, gardencorev1beta1.ConditionFalse, "NotAsked", "The DNS service was not asked for the record yet")
+			}); err != nil {
+				return err
+			}
+		}
+		current.leave()
+		return &reconcilerutils.RequeueAfterError{Cause: err, RequeueAfter: after}
+	}
 	if err == nil {
 		return nil
 	}

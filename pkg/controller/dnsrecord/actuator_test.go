@@ -7,6 +7,7 @@ package dnsrecord
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
@@ -258,6 +259,32 @@ var _ = Describe("Actuator", func() {
 		Expect(service.zones["z1"]).To(BeEmpty())
 	})
 
+	It("should tell nobody of an error while a service is slow or does not answer with the record yet, and delete nothing that was not asked for", func(ctx SpecContext) {
+		service.openErr = context.DeadlineExceeded
+		left := false
+		slow := &turn{turns: newTurns(nil, 1), record: client.ObjectKeyFromObject(record), leave: func() { left = true }}
+		ctx2 := context.WithValue(ctx, turnKey{}, slow)
+		Expect(slow.at("s")).To(BeTrue())
+		slow.left = 0
+		_, isSlow := errors.AsType[*reconcilerutils.RequeueAfterError](a.result(ctx2, record, context.DeadlineExceeded))
+		Expect(isSlow).To(BeTrue())
+		Expect(left).To(BeTrue())
+		Expect(created()).To(Equal(gardencorev1beta1.ConditionFalse))
+
+		service.openErr, service.err, left = nil, platform.NewProgress("on its way"), false
+		service.partial = true
+		next := &turn{turns: newTurns(nil, 1), record: client.ObjectKeyFromObject(record), leave: func() { left = true }}
+		ctx3 := context.WithValue(ctx, turnKey{}, next)
+		err := a.Reconcile(ctx3, log, record, cluster)
+		again, ok := errors.AsType[*reconcilerutils.RequeueAfterError](err)
+		Expect(ok).To(BeTrue())
+		Expect(again.RequeueAfter).To(Equal(nextTurn))
+		Expect(left).To(BeTrue())
+		Expect(created()).To(Equal(gardencorev1beta1.ConditionUnknown))
+		Expect(a.Reconcile(ctx3, log, record, cluster)).To(Succeed())
+		Expect(service.known).To(Equal([]bool{false, true}))
+	})
+
 	It("should wait for as long as a service asks to", func(ctx SpecContext) {
 		throttled := platform.NewError(platform.ClassTransient, "throttled")
 		throttled.RetryAfter = time.Minute
@@ -283,7 +310,7 @@ var _ = Describe("Actuator", func() {
 			record.Spec.Type, record.Spec.SecretRef.Name = v1alpha1.DNSTypeDesignate, "cloudprovider"
 			Expect(c.Update(ctx, record)).To(Succeed())
 			Expect(c.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shoot--a--b", Name: "cloudprovider"}, Data: map[string][]byte{
-				"dns.site": []byte("cloud"), "cloud.username": []byte("u"), "vc.username": []byte("v"),
+				"dns.site": []byte("cloud"), "cloud.applicationCredentialID": []byte("i"), "cloud.applicationCredentialSecret": []byte("s"), "vc.username": []byte("v"),
 			}})).To(Succeed())
 		})
 
@@ -291,10 +318,37 @@ var _ = Describe("Actuator", func() {
 			profile := `{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"CloudProfileConfig","sites":[{"name":"cloud","region":"r","openstack":{"authURL":"https://keystone.test/v3","region":"R"}}]}`
 			cluster = &extensionscontroller.Cluster{CloudProfile: &gardencorev1beta1.CloudProfile{Spec: gardencorev1beta1.CloudProfileSpec{ProviderConfig: &runtime.RawExtension{Raw: []byte(profile)}}}}
 			reconcile(ctx)
-			Expect(service.access.Credentials).To(Equal(dns.Credentials{"username": "u"}))
+			Expect(service.access.Credentials).To(Equal(dns.Credentials{"applicationCredentialID": "i", "applicationCredentialSecret": "s"}))
 			Expect(service.access.Site.OpenStack.AuthURL).To(Equal("https://keystone.test/v3"))
 			cluster.CloudProfile.Spec.ProviderConfig.Raw = []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"CloudProfileConfig"}`)
 			Expect(a.Reconcile(ctx, log, record, cluster)).To(MatchError(ContainSubstring(`no site "cloud"`)))
+		})
+
+		It("should be validated again", func(ctx SpecContext) {
+			profile := `{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"CloudProfileConfig","sites":[{"name":"cloud","region":"r","openstack":{"authURL":"https://keystone.test/v3","region":"R"}}]}`
+			cluster = &extensionscontroller.Cluster{CloudProfile: &gardencorev1beta1.CloudProfile{Spec: gardencorev1beta1.CloudProfileSpec{ProviderConfig: &runtime.RawExtension{Raw: []byte(profile)}}}}
+			secret := &corev1.Secret{}
+			Expect(c.Get(ctx, client.ObjectKey{Namespace: "shoot--a--b", Name: "cloudprovider"}, secret)).To(Succeed())
+			secret.Data["cloud.authURL"] = []byte("https://hush.test")
+			Expect(c.Update(ctx, secret)).To(Succeed())
+			err := a.Reconcile(ctx, log, record, cluster)
+			Expect(err).To(MatchError(And(ContainSubstring("data[cloud.authURL]"), Not(ContainSubstring("hush")))))
+			Expect(service.known).To(BeEmpty())
+		})
+
+		It("should refuse the networks of the seed and the shoot", func(ctx SpecContext) {
+			record.Spec.Type, record.Spec.SecretRef.Name = v1alpha1.DNSTypeRFC2136, "dns"
+			cluster = &extensionscontroller.Cluster{
+				Seed: &gardencorev1beta1.Seed{Spec: gardencorev1beta1.SeedSpec{Networks: gardencorev1beta1.SeedNetworks{
+					Nodes: new("10.0.0.0/16"), Pods: "10.1.0.0/16", Services: "fd00::/64", BlockCIDRs: []string{"169.254.169.254/32"},
+				}}},
+				Shoot: &gardencorev1beta1.Shoot{
+					Spec:   gardencorev1beta1.ShootSpec{Networking: &gardencorev1beta1.Networking{Pods: new("10.2.0.0/16")}},
+					Status: gardencorev1beta1.ShootStatus{Networking: &gardencorev1beta1.NetworkingStatus{Nodes: []string{"10.250.0.0/22"}}},
+				},
+			}
+			reconcile(ctx)
+			Expect(fmt.Sprint(service.access.Refused)).To(Equal("[10.1.0.0/16 fd00::/64 169.254.169.254/32 10.0.0.0/16 10.2.0.0/16 10.250.0.0/22]"))
 		})
 
 		It("should need a shoot", func(ctx SpecContext) {

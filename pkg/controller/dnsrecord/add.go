@@ -80,7 +80,7 @@ func AddToManagerWithOptions(ctx context.Context, mgr manager.Manager, opts AddO
 		Named(dnsrecord.ControllerName).
 		WithOptions(opts.Controller).
 		Watches(&extensionsv1alpha1.DNSRecord{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(predicates...)).
-		Build(dnsrecord.NewReconciler(mgr, actuator))
+		Build(newTurns(dnsrecord.NewReconciler(mgr, actuator), opts.Controller.MaxConcurrentReconciles))
 	if err != nil || !opts.IgnoreOperationAnnotation {
 		return err
 	}

@@ -6,6 +6,7 @@ package rfc2136
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"net"
 	"time"
@@ -22,7 +23,10 @@ const fudge = 300
 // client sends signed messages to one server.
 type client struct {
 	server, key, algorithm string
-	messages               *mdns.Client
+	// identity tells clients apart.
+	identity [sha256.Size]byte
+	dial     func(ctx context.Context, network, address string) (net.Conn, error)
+	messages *mdns.Client
 }
 
 // connection sends messages one after the other. It is made for one operation.
@@ -53,7 +57,7 @@ func (c *connection) ask(ctx context.Context, message *mdns.Msg) (*mdns.Msg, err
 	}
 	if err != nil && answer == nil {
 		c.close()
-		return nil, platform.NewError(platform.ClassTransient, "DNS server %s: %w", c.server, err)
+		return nil, dns.Unusable("DNS server "+c.server, err)
 	}
 	return answer, c.verify(answer, err)
 }
@@ -68,11 +72,9 @@ func (c *connection) send(ctx context.Context, message *mdns.Msg) (answer *mdns.
 		platform.RequestDuration.WithLabelValues(dns.SiteName, "rfc2136", mdns.OpcodeToString[message.Opcode], code).Observe(time.Since(start).Seconds())
 	}()
 	if c.conn == nil {
-		opened, err := c.messages.DialContext(ctx, c.server)
-		if err != nil {
+		if c.conn, err = c.dial(ctx, "tcp", c.server); err != nil {
 			return nil, err
 		}
-		c.conn = opened.Conn
 	}
 	signed := message.Copy()
 	signed.Id = mdns.Id()
@@ -101,7 +103,7 @@ func (c *connection) verify(answer *mdns.Msg, err error) error {
 	case err != nil && isTSIG(err):
 		return platform.NewError(platform.ClassUnauthenticated, "DNS server %s has another secret for the key %s: %w", c.server, c.key, err)
 	case err != nil:
-		return platform.NewError(platform.ClassTransient, "DNS server %s: %w", c.server, err)
+		return dns.Unusable("DNS server "+c.server, err)
 	case signature == nil && answer.Rcode == mdns.RcodeServerFailure:
 		return platform.NewError(platform.ClassTransient, "DNS server %s has a failure", c.server)
 	case signature == nil:

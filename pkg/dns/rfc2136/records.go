@@ -102,9 +102,9 @@ func (c *connection) gone(ctx context.Context, zone string) error {
 	return err
 }
 
-// await returns when the server answers with the record.
+// await returns when the server answers with the record, or progress if it takes its time.
 func (c *connection) await(ctx context.Context, record dns.Record) error {
-	ctx, cancel := context.WithTimeout(ctx, visibleTimeout)
+	enough, cancel := context.WithTimeout(ctx, visibleTimeout)
 	defer cancel()
 	pause := firstLook
 	for {
@@ -120,11 +120,10 @@ func (c *connection) await(ctx context.Context, record dns.Record) error {
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
-			pause = min(2*pause, lastLook)
-		case <-ctx.Done():
+			pause *= 2
+		case <-enough.Done():
 			timer.Stop()
-			return platform.NewError(platform.ClassTransient, "DNS server %s accepted record %s of type %s and does not answer with it yet; it answers %q",
-				c.server, record.Name, record.Type, found)
+			return platform.NewProgress("DNS server %s accepted record %s of type %s and does not answer with it yet", c.server, record.Name, record.Type)
 		}
 	}
 }

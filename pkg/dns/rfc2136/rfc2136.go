@@ -10,6 +10,7 @@ package rfc2136
 
 import (
 	"context"
+	"crypto/sha256"
 	"net"
 	"strings"
 	"time"
@@ -18,17 +19,17 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/dns"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 )
 
 const (
 	defaultPort = "53"
 	// requestTimeout is how long the server may take to take a connection or to answer a message.
 	requestTimeout = 10 * time.Second
-	// visibleTimeout is how long the server may take to answer with an update that it accepted: one that is a secondary hands the
-	// update to its primary and gets it back by a transfer.
-	visibleTimeout = 30 * time.Second
+	// visibleTimeout is how long is waited for a server to answer with an update that it accepted. One that is a secondary hands the update
+	// to its primary and gets it back by a transfer, which may take longer.
+	visibleTimeout = time.Second
 	firstLook      = 100 * time.Millisecond
-	lastLook       = 5 * time.Second
 )
 
 // algorithms are the algorithms of keys by their names. SHA-1 and MD5 are not among them.
@@ -40,12 +41,13 @@ var algorithms = map[string]string{
 }
 
 type service struct {
+	guard *transport.Guard
 	zones dns.Cache[string]
 }
 
-// New returns the DNS service of servers that take dynamic updates.
-func New() dns.Service {
-	return &service{}
+// New returns the DNS service of servers that take dynamic updates. The guard opens all connections.
+func New(guard *transport.Guard) dns.Service {
+	return &service{guard: guard}
 }
 
 // Open implements dns.Service. It sends nothing.
@@ -63,13 +65,15 @@ func (s *service) Open(_ context.Context, access dns.Access) (dns.Provider, erro
 	if !ok {
 		return nil, platform.NewError(platform.ClassConfiguration, "credentials: tsigAlgorithm must be hmac-sha256, hmac-sha384 or hmac-sha512")
 	}
-	key := dns.Canonical(credentials["tsigKeyName"])
+	key, server := dns.Canonical(credentials["tsigKeyName"]), address(credentials["server"])
 	return &provider{
 		service: s,
 		client: &client{
-			server:    address(credentials["server"]),
+			server:    server,
 			key:       key,
 			algorithm: algorithm,
+			identity:  sha256.Sum256([]byte(strings.Join([]string{server, key, algorithm, credentials["tsigSecret"]}, " "))),
+			dial:      s.guard.Refusing(access.Refused).DialContext,
 			messages:  &mdns.Client{Net: "tcp", Timeout: requestTimeout, TsigSecret: map[string]string{key: credentials["tsigSecret"]}},
 		},
 	}, nil

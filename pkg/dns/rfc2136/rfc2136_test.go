@@ -7,6 +7,7 @@ package rfc2136_test
 import (
 	"context"
 	"net"
+	"net/netip"
 
 	mdns "github.com/miekg/dns"
 	. "github.com/onsi/ginkgo/v2"
@@ -16,6 +17,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/dns"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/dns/rfc2136"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 )
 
 const secret = "aHVzaA=="
@@ -40,8 +42,14 @@ func server(handle func(question *mdns.Msg, answer *mdns.Msg)) string {
 	return listener.Addr().String()
 }
 
+var guard = &transport.Guard{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+
 func open(address string) dns.Provider {
-	provider, err := rfc2136.New().Open(context.Background(), dns.Access{Credentials: dns.Credentials{"server": address, "tsigKeyName": "KEY", "tsigSecret": secret}})
+	return openWith(rfc2136.New(guard), address, secret)
+}
+
+func openWith(service dns.Service, address, secret string) dns.Provider {
+	provider, err := service.Open(context.Background(), dns.Access{Credentials: dns.Credentials{"server": address, "tsigKeyName": "KEY", "tsigSecret": secret}})
 	Expect(err).NotTo(HaveOccurred())
 	return provider
 }
@@ -74,7 +82,7 @@ var _ = Describe("Provider", func() {
 		Expect(listener.Close()).To(Succeed())
 		err = open(listener.Addr().String()).Ensure(ctx, "example.test.", record, true)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
-		Expect(err).To(MatchError(ContainSubstring("refused")))
+		Expect(err).To(MatchError(ContainSubstring("could not be used as a DNS service")))
 	})
 
 	It("should have deleted what was in a zone that is not there", func(ctx SpecContext) {
@@ -159,6 +167,22 @@ var _ = Describe("Provider", func() {
 		Expect(asked).To(Equal([]string{"a.b.example.test.", "b.example.test.", "example.test."}))
 	})
 
+	It("should tell what it found with a secret to nobody who has another", func(ctx SpecContext) {
+		address := server(func(question, answer *mdns.Msg) {
+			rr, _ := mdns.NewRR("example.test. 60 SOA ns.example.test. admin.example.test. 1 1 1 1 1")
+			answer.Ns = append(answer.Ns, rr)
+		})
+		service := rfc2136.New(guard)
+		Expect(openWith(service, address, secret).Zone(ctx, "", "api.example.test")).To(Equal("example.test."))
+		_, err := openWith(service, address, "b3RoZXI=").Zone(ctx, "", "api.example.test")
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassUnauthenticated))
+	})
+
+	It("should be progress if the server does not answer with what it accepted", func(ctx SpecContext) {
+		err := open(server(func(*mdns.Msg, *mdns.Msg) {})).Ensure(ctx, "example.test.", record, false)
+		Expect(platform.IsProgress(err)).To(BeTrue())
+	})
+
 	It("should take the zone that is given, if the name is in it", func(ctx SpecContext) {
 		provider := open("127.0.0.1:1")
 		Expect(provider.Zone(ctx, "Example.test", "api.example.test")).To(Equal("example.test."))
@@ -175,7 +199,7 @@ var _ = Describe("Provider", func() {
 var _ = Describe("Open", func() {
 	DescribeTable("should refuse",
 		func(ctx SpecContext, access dns.Access) {
-			_, err := rfc2136.New().Open(ctx, access)
+			_, err := rfc2136.New(guard).Open(ctx, access)
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 		},
 		Entry("a site", dns.Access{Site: &v1alpha1.CloudProfileSite{}}),

@@ -6,7 +6,6 @@ package rfc2136
 
 import (
 	"context"
-	"strings"
 
 	mdns "github.com/miekg/dns"
 
@@ -44,7 +43,7 @@ func (p *provider) Zone(ctx context.Context, given, name string) (string, error)
 }
 
 func (p *provider) cacheKey(name string) string {
-	return strings.Join([]string{p.server, p.key, name}, " ")
+	return string(p.identity[:]) + name
 }
 
 // zoneOf returns the zone that the server answers the name from, empty if it did not say. Only the authority for a zone can tell.
@@ -79,8 +78,8 @@ func (c *connection) delegated(answer *mdns.Msg, name string) error {
 	for _, rr := range answer.Ns {
 		owner := dns.Canonical(rr.Header().Name)
 		if rr.Header().Rrtype == mdns.TypeNS && owner != "." && dns.In(name, owner) && answer.Rcode == mdns.RcodeSuccess {
-			return platform.NewError(platform.ClassNotFound, "DNS server %s does not have the zone of %s: %s is delegated to %s",
-				c.server, name, owner, rr.(*mdns.NS).Ns)
+			return platform.NewError(platform.ClassNotFound, "DNS server %s does not have the zone of %s: %s is delegated to others",
+				c.server, name, owner)
 		}
 	}
 	return nil
