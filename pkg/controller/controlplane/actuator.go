@@ -6,6 +6,7 @@ package controlplane
 
 import (
 	"context"
+	"errors"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	"github.com/gardener/gardener/extensions/pkg/controller/controlplane"
@@ -13,6 +14,7 @@ import (
 	"github.com/gardener/gardener/extensions/pkg/util"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"github.com/go-logr/logr"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -30,6 +32,7 @@ type actuator struct {
 
 	client  client.Client
 	events  eventnote.Writer
+	clock   clock.Clock
 	planner *planner
 }
 
@@ -83,8 +86,12 @@ func (a *actuator) apply(ctx context.Context, log logr.Logger, cp *extensionsv1a
 		a.warnOfSites(cp, err)
 		return false, errorcodes.WithCodes(err)
 	}
+	if p.mistakes != nil {
+		log.Error(p.mistakes, "Sites with mistakes keep what was deployed for them")
+		a.warnOfSites(cp, p.mistakes)
+	}
 	a.warnOfLeftOut(cp, p)
-	if err := a.remember(ctx, cp, p.state); err != nil {
+	if err := errors.Join(a.remember(ctx, cp, p.state), a.tellMistakes(ctx, cp, p.mistakes)); err != nil {
 		return false, err
 	}
 	requeue, err := apply(withPlan(ctx, p), log, cp, cluster)

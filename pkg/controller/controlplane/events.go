@@ -5,12 +5,15 @@
 package controlplane
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
 
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/condition"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
@@ -36,6 +39,15 @@ func (a *actuator) warnOfSites(cp *extensionsv1alpha1.ControlPlane, err error) {
 		}
 		a.events.Warn(cp, reason, action, "%v", failure)
 	}
+}
+
+// tellMistakes tells in a condition which sites keep what was deployed for them, and why.
+func (a *actuator) tellMistakes(ctx context.Context, cp *extensionsv1alpha1.ControlPlane, mistakes error) error {
+	var messages []string
+	if mistakes != nil {
+		messages = append(messages, mistakes.Error())
+	}
+	return condition.Write(ctx, a.client, a.clock, cp, v1alpha1.ConditionSitesReconciled, v1alpha1.ReasonSitesStay, messages, []error{mistakes})
 }
 
 // warnOfLeftOut tells of the sites that nothing is deployed for.

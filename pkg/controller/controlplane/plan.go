@@ -32,6 +32,8 @@ type plan struct {
 	defaultSite string
 	// leftOut are sites of the Shoot that have neither machines nor what the Infrastructure makes for them.
 	leftOut []string
+	// mistakes are those of sites that keep what they were last known to be.
+	mistakes error
 }
 
 // storage is what a platform needs for volumes, with its chart.
@@ -41,10 +43,29 @@ type storage struct {
 	chart    platform.SubChart
 }
 
-// plan returns what the shoot gets. The errors name the sites and fields.
+// plan returns what the shoot gets. A site with a mistake keeps what it was last known to be, if something is deployed for it, and the
+// others get what they shall have. The errors name the sites and fields.
 func (p *planner) plan(ctx context.Context, cp *extensionsv1alpha1.ControlPlane, cluster *extensionscontroller.Cluster) (*plan, error) {
 	in, err := p.read(ctx, cp, cluster)
 	if err != nil {
+		return nil, err
+	}
+	var mistakes []error
+	for {
+		result, err := p.try(in, cp, cluster)
+		if err == nil {
+			result.mistakes = errors.Join(mistakes...)
+			return result, nil
+		}
+		mistakes = append(mistakes, err)
+		if !in.standIn(err) {
+			return nil, errors.Join(mistakes...)
+		}
+	}
+}
+
+func (p *planner) try(in *input, cp *extensionsv1alpha1.ControlPlane, cluster *extensionscontroller.Cluster) (*plan, error) {
+	if err := in.validate(cluster); err != nil {
 		return nil, err
 	}
 	sites, err := in.resolve(cluster)

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -253,7 +254,7 @@ var _ = Describe("What a shoot gets", func() {
 			p := f.planner()
 			generic = &genericActuator{}
 			recorder = events.NewFakeRecorder(10)
-			a = &actuator{Actuator: generic, client: f.client, events: eventnote.Writer{EventRecorder: recorder}, planner: p}
+			a = &actuator{Actuator: generic, clock: clock.RealClock{}, client: f.client, events: eventnote.Writer{EventRecorder: recorder}, planner: p}
 		}
 
 		It("should remember what is deployed before it is", func(ctx SpecContext) {
@@ -287,6 +288,48 @@ var _ = Describe("What a shoot gets", func() {
 			Expect(err).To(MatchError(ContainSubstring("writing the state of the ControlPlane: apiserver is away")))
 			Expect(generic.called).To(BeEmpty())
 		})
+
+		DescribeTable("should keep a site with a mistake as it was, say what is wrong, and give the others what they shall have",
+			func(ctx SpecContext, change, takeBack func(), message string) {
+				prepare()
+				_, err := a.Reconcile(ctx, log, f.cp, f.cluster())
+				Expect(err).NotTo(HaveOccurred())
+
+				change()
+				f.profile.Sites[1].Zones[0].OpenStack.AvailabilityZone = "other"
+				f.config.CloudControllerManager = &v1alpha1.CloudControllerManagerConfig{FeatureGates: map[string]bool{"A": true}}
+				prepare()
+				_, err = a.Reconcile(ctx, log, f.cp, f.cluster())
+				Expect(err).NotTo(HaveOccurred())
+				Expect(siteNames(generic.plan)).To(Equal([]string{"cloud", "cloud2", "racks"}))
+				Expect(generic.plan.controllers.Sites[0].OpenStack).To(And(
+					HaveField("LoadBalancer.SubnetID", subnetID), HaveField("Zones", ConsistOf(HaveField("AvailabilityZone", "nova")))))
+				Expect(generic.plan.controllers.Sites[1].OpenStack.Zones).To(ConsistOf(HaveField("AvailabilityZone", "other")))
+				Expect(generic.plan.featureGates()).To(ConsistOf("A=true"))
+				Expect(told(recorder)).To(ConsistOf(HavePrefix("Warning SiteFailed " + message)))
+				Expect(f.cp.Status.Conditions).To(ConsistOf(And(
+					HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)), HaveField("Status", gardencorev1beta1.ConditionFalse),
+					HaveField("Message", HavePrefix(message)), HaveField("Codes", ConsistOf(gardencorev1beta1.ErrorConfigurationProblem)))))
+				Expect(generic.plan.state.Sites[0].Profile.Zones[0].OpenStack.AvailabilityZone).To(Equal("nova"), "the mistake is not what was last known")
+
+				takeBack()
+				prepare()
+				_, err = a.Reconcile(ctx, log, f.cp, f.cluster())
+				Expect(err).NotTo(HaveOccurred())
+				Expect(generic.plan.controllers.Sites[0].OpenStack.Zones).To(ConsistOf(HaveField("AvailabilityZone", "nova")))
+				Expect(f.cp.Status.Conditions).To(BeEmpty())
+			},
+			Entry("in the CloudProfile", func() {
+				f.profile.Sites[0].OpenStack.AuthURL, f.profile.Sites[0].Zones[0].OpenStack.AvailabilityZone = "mistake", "mistake"
+			}, func() {
+				f.profile.Sites[0].OpenStack.AuthURL, f.profile.Sites[0].Zones[0].OpenStack.AvailabilityZone = "https://cloud.example.com/v3", "nova"
+			}, `site "cloud": configuration of the cloud-controller-manager: sites[0].openstack.connection.authURL: Invalid value`),
+			Entry("in the settings", func() {
+				f.config.Sites = []v1alpha1.ControlPlaneSite{{Name: "cloud", LoadBalancer: &v1alpha1.SiteLoadBalancer{MetalLB: &v1alpha1.MetalLB{}}}}
+			}, func() { f.config.Sites = nil }, `site "cloud": spec.providerConfig.sites[0].loadBalancer.metalLB: Forbidden`),
+			Entry("in the status of the Infrastructure", func() { f.status.Sites[0].OpenStack.SubnetID = "a" }, func() { f.status.Sites[0].OpenStack.SubnetID = subnetID },
+				`site "cloud": configuration of the cloud-controller-manager: sites[0].openstack.loadBalancer.subnetID: Invalid value`),
+		)
 
 		It("should apply nothing if there is no plan, and say what is wrong", func(ctx SpecContext) {
 			f.openStack.controllerErr["cloud"] = platform.NewError(platform.ClassConfiguration, "no subnet")

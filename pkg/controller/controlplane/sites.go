@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
@@ -38,6 +39,8 @@ type input struct {
 	secret         map[string][]byte
 	// machines are the sites that have machines or machine deployments.
 	machines sets.Set[string]
+	// kept are the sites that are what they were last known to be.
+	kept sets.Set[string]
 }
 
 // read collects what is known about the shoot's sites. It asks the API server and no cache: credentials that were just rotated,
@@ -47,7 +50,7 @@ func (p *planner) read(ctx context.Context, cp *extensionsv1alpha1.ControlPlane,
 		return nil, errors.New("the Cluster has no CloudProfile or no Shoot")
 	}
 	var (
-		in   = &input{}
+		in   = &input{kept: sets.New[string]()}
 		errs [6]error
 	)
 	in.profile, errs[0] = decode[v1alpha1.CloudProfileConfig]("CloudProfile spec.providerConfig", cluster.CloudProfile.Spec.ProviderConfig)
@@ -58,10 +61,6 @@ func (p *planner) read(ctx context.Context, cp *extensionsv1alpha1.ControlPlane,
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
-	if invalid := validation.ValidateControlPlaneConfig(in.config, in.infrastructure, in.profile, cluster.Shoot.Spec.Networking, field.NewPath("spec", "providerConfig")); len(invalid) > 0 {
-		return nil, platform.NewError(platform.ClassConfiguration, "%w", invalid.ToAggregate())
-	}
-
 	secret, err := kubernetesutils.GetSecretByReference(ctx, p.reader, &cp.Spec.SecretRef)
 	if err != nil {
 		return nil, fmt.Errorf("spec.secretRef: %w", err)
@@ -69,6 +68,47 @@ func (p *planner) read(ctx context.Context, cp *extensionsv1alpha1.ControlPlane,
 	in.secret = secret.Data
 	in.machines, err = p.sitesWithMachines(ctx, cp.Namespace)
 	return in, err
+}
+
+// validate checks the settings. What is wrong with those of a site is an error of the site.
+func (in *input) validate(cluster *extensionscontroller.Cluster) error {
+	var (
+		path = field.NewPath("spec", "providerConfig")
+		errs []error
+	)
+	for _, problem := range validation.ValidateControlPlaneConfig(in.config, in.infrastructure, in.profile, cluster.Shoot.Spec.Networking, path) {
+		var err error = platform.NewError(platform.ClassConfiguration, "%w", problem)
+		for i := range in.config.Sites {
+			if strings.HasPrefix(problem.Field, path.Child("sites").Index(i).String()+".") {
+				err = platform.InSite(in.config.Sites[i].Name, err)
+			}
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// standIn lets what was last known of the sites that an error names stand in for what CloudProfile, Shoot and Infrastructure say of
+// them. It returns false if that does not help: the error is about more, or nothing else is known of a site.
+func (in *input) standIn(err error) bool {
+	failures := map[string][]error{}
+	collectFailures(err, failures)
+	for name := range failures {
+		i := slices.IndexFunc(in.state.Sites, func(s v1alpha1.ControlPlaneSiteState) bool { return s.Name == name })
+		if i < 0 || in.kept.Has(name) {
+			return false
+		}
+		known := in.state.Sites[i].DeepCopy()
+		in.kept.Insert(name)
+		in.profile.Sites = replace(in.profile.Sites, known.Profile, func(s v1alpha1.CloudProfileSite) bool { return s.Name == name })
+		in.config.Sites = replace(in.config.Sites, known.Settings, func(s v1alpha1.ControlPlaneSite) bool { return s.Name == name })
+		in.status.Sites = replace(in.status.Sites, known.Status, func(s v1alpha1.SiteStatus) bool { return s.Name == name })
+	}
+	return true
+}
+
+func replace[T any](all []T, one T, isOne func(T) bool) []T {
+	return append(slices.DeleteFunc(all, isOne), one)
 }
 
 func (p *planner) sitesWithMachines(ctx context.Context, namespace string) (sets.Set[string], error) {

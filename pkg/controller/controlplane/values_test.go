@@ -5,18 +5,26 @@
 package controlplane
 
 import (
+	"io/fs"
 	"path/filepath"
+	"regexp"
+	"strings"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	"github.com/gardener/gardener/pkg/chartrenderer"
+	gardenerimagevector "github.com/gardener/gardener/pkg/utils/imagevector"
 	secretsmanager "github.com/gardener/gardener/pkg/utils/secrets/manager"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/charts"
+	"github.com/gardener/gardener-extension-provider-hybrid/imagevector"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
 )
 
@@ -87,6 +95,42 @@ var _ = Describe("Values", func() {
 		rendered, err := rendering.Chart(charts.CloudProviderConfig, namespace, values)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(rendered).To(BeEmpty())
+	})
+
+	It("should run images by their digests if the image vector has them", func(ctx SpecContext) {
+		digest := "sha256:" + strings.Repeat("0123456789abcdef", 4)
+		var vector gardenerimagevector.ImageVector
+		for _, source := range imagevector.ImageVector() {
+			vector = append(vector, &gardenerimagevector.ImageSource{Name: source.Name, Ref: new("registry.example.com/" + source.Name + ":v1@" + digest)})
+		}
+		values, err := vp.GetControlPlaneChartValues(withPlan(ctx, planned(ctx)), f.cp, f.cluster(), secretsReader{}, nil, false)
+		Expect(err).NotTo(HaveOccurred())
+		c := controlPlaneChart(platform.Registry[platform.ControlPlane]{})
+		_, rendered, err := c.Render(chartrenderer.NewWithServerVersion(&version.Info{GitVersion: "v1.36.1"}), namespace, vector, "v1.36.1", "v1.36.1", values)
+		Expect(err).NotTo(HaveOccurred())
+		images := regexp.MustCompile(`(?m)^ *image: (.+)$`).FindAllStringSubmatch(string(rendered), -1)
+		Expect(len(images)).To(BeNumerically(">=", 2))
+		for _, image := range images {
+			if image[1] != "null" { // of sub-charts that are not in the list above
+				Expect(image[1]).To(HaveSuffix(":v1@" + digest))
+			}
+		}
+	})
+
+	It("should take images as they stand in the image vector", func() {
+		templates := 0
+		Expect(fs.WalkDir(charts.Internal, charts.InternalPath, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.Contains(path, "/templates/") {
+				return err
+			}
+			content, err := charts.Internal.ReadFile(path)
+			for _, image := range regexp.MustCompile(`(?m)^ *image: (.+)$`).FindAllStringSubmatch(string(content), -1) {
+				templates++
+				Expect(image[1]).To(MatchRegexp(`^\{\{ index (\$|\.root)?\.Values\.images (\.name|"[a-z-]+") \}\}$`), path)
+			}
+			return err
+		})).To(Succeed())
+		Expect(templates).To(BeNumerically(">", 10))
 	})
 
 	It("should be what runs in the seed", func(ctx SpecContext) {

@@ -57,10 +57,12 @@ func (w *watch) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		attempt, end, s := w.begin(ctx)
 		started := time.Now()
-		err := w.part.Watch(attempt, s, func(faults []platform.Fault) {
-			if attempt.Err() == nil {
-				w.changed(faults)
-			}
+		err := platform.Try(func() error {
+			return w.part.Watch(attempt, s, func(faults []platform.Fault) {
+				if attempt.Err() == nil {
+					w.changed(faults)
+				}
+			})
 		})
 		if attempt.Err() != nil || time.Since(started) > w.timing.maxDelay {
 			backoff = w.timing.backoff()

@@ -53,7 +53,7 @@ func AddToManagerWithOptions(ctx context.Context, mgr manager.Manager, opts AddO
 		Predicates:        append(infrastructure.DefaultPredicates(ctx, mgr, opts.IgnoreOperationAnnotation), operation.Asked()),
 		Type:              v1alpha1.ProviderType,
 		ExtensionClasses:  classes,
-		WatchBuilder:      watchMachines(mgr, opts.SelfHostedShootCluster),
+		WatchBuilder:      watch(mgr, opts.SelfHostedShootCluster),
 	})
 }
 

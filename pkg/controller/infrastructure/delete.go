@@ -14,6 +14,7 @@ import (
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"github.com/go-logr/logr"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -25,7 +26,7 @@ func (a *actuator) Delete(ctx context.Context, log logr.Logger, infra *extension
 	if err != nil {
 		return errorcodes.WithCodes(err)
 	}
-	d := a.deleteSites(ctx, log, infra, input)
+	d := a.deleteSites(ctx, log, infra, cluster, input)
 	return errorcodes.WithCodes(errors.Join(append([]error{unresolved(d.resolveErr)}, d.errs...)...))
 }
 
@@ -41,7 +42,7 @@ type deletion struct {
 	writer    *statusWriter
 }
 
-func (a *actuator) deleteSites(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, input input) *deletion {
+func (a *actuator) deleteSites(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster, input input) *deletion {
 	var (
 		d       = &deletion{writer: &statusWriter{client: a.client, infra: infra, state: input.State}}
 		earlier = readStatus(infra)
@@ -51,7 +52,7 @@ func (a *actuator) deleteSites(ctx context.Context, log logr.Logger, infra *exte
 	d.untouched = make([]bool, len(d.sites))
 	d.errs = a.forEach(ctx, log, infra, d.sites, func(ctx context.Context, s *site.Site) error {
 		err := a.deleteSite(ctx, s, d.writer)
-		if neverReached(err) && s.State == nil && findStatus(earlier, s.Name) == nil {
+		if neverReached(err) && s.State == nil && findStatus(earlier, s.Name) == nil && !onceReady(cluster, s) {
 			// The state is written before the first object is made.
 			log.Info("Nothing was made in the site, as it was never reached", "site", s.Name, "reason", err.Error())
 			d.untouched[slices.IndexFunc(d.sites, func(other site.Site) bool { return other.Name == s.Name })] = true
@@ -85,6 +86,19 @@ func resolveForDeletion(log logr.Logger, input site.Input) ([]site.Site, error) 
 func neverReached(err error) bool {
 	class := platform.ClassOf(err)
 	return errors.Is(err, platform.ErrNoAccess) && (class == platform.ClassUnauthenticated || class == platform.ClassConfiguration)
+}
+
+// onceReady reports whether an Infrastructure with the site was ready once, as the Shoot tells, also if its state was lost on the way to
+// another seed: gardenlet copies the node network when it is.
+func onceReady(cluster *extensionscontroller.Cluster, s *site.Site) bool {
+	if cluster.Shoot == nil || cluster.Shoot.Status.Networking == nil || s.Config == nil {
+		return false
+	}
+	ready := cluster.Shoot.Status.Networking.Nodes
+	if s.Network.Topology == v1alpha1.TopologyStretched {
+		return len(ready) > 0
+	}
+	return slices.ContainsFunc(s.Config.Nodes, func(cidr string) bool { return slices.Contains(ready, cidr) })
 }
 
 func (a *actuator) deleteSite(ctx context.Context, s *site.Site, writer *statusWriter) error {

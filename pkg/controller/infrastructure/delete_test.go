@@ -140,6 +140,27 @@ var _ = Describe("Delete", func() {
 		Expect(v1beta1helper.ExtractErrorCodes(err)).To(ConsistOf(gardencorev1beta1.ErrorInfraUnauthenticated))
 	})
 
+	DescribeTable("should not give up a site that was ready once, although all of its state was lost on the way to another seed",
+		func(ctx SpecContext, stretched bool, nodes []string, givenUp bool) {
+			f.order("a")
+			if stretched {
+				f.stretch()
+			}
+			f.cluster.Shoot.Status.Networking = &gardencorev1beta1.NetworkingStatus{Nodes: nodes}
+			f.platform.delete["a"] = failWithoutAccess(platform.ClassUnauthenticated)
+			f.start(ctx)
+			if givenUp {
+				Expect(remove(ctx)).To(Succeed())
+			} else {
+				Expect(remove(ctx)).To(MatchError(`site "a": no access: refused`))
+			}
+		},
+		Entry("with its nodes in the Shoot", false, []string{"10.250.64.0/18", "10.250.0.0/18"}, false),
+		Entry("in the one network of all", true, []string{"10.250.0.0/16"}, false),
+		Entry("but one that came after the last success", false, []string{"10.250.64.0/18"}, true),
+		Entry("but one of a Shoot that was never ready", false, nil, true),
+	)
+
 	It("should not need the platform of a site that was never made", func(ctx SpecContext) {
 		f.order("a", "b")
 		f.start(ctx)

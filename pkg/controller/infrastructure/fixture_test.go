@@ -136,6 +136,7 @@ type fixture struct {
 	actuator *actuator
 	client   client.Client
 	recorder *recorder
+	clock    *testing.FakeClock
 	// objects exist beside the Infrastructure and the Secret.
 	objects []client.Object
 
@@ -152,6 +153,7 @@ type fixture struct {
 
 func newFixture() *fixture {
 	f := &fixture{
+		clock:    testing.NewFakeClock(time.Now()),
 		platform: newFakePlatform(),
 		profile:  &v1alpha1.CloudProfileConfig{},
 		config:   &v1alpha1.InfrastructureConfig{Networks: v1alpha1.Networks{Topology: v1alpha1.TopologyRouted}},
@@ -238,7 +240,7 @@ func (f *fixture) start(ctx context.Context) {
 		client:        f.client,
 		reader:        f.client,
 		events:        eventnote.Writer{EventRecorder: f.recorder},
-		clock:         testing.NewFakeClock(time.Now()),
+		clock:         f.clock,
 		platforms:     platform.Registry[platform.Infrastructure]{v1alpha1.PlatformOpenStack: f.platform},
 		siteTimeout:   time.Minute,
 		lookUpTimeout: time.Minute,

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -25,7 +26,7 @@ func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, infra *exte
 	if err != nil {
 		log.Error(err, "Force deletion goes on with what it could read")
 	}
-	d := a.deleteSites(ctx, log, infra, input)
+	d := a.deleteSites(ctx, log, infra, cluster, input)
 
 	var orphans []v1alpha1.Orphan
 	for i, left := range a.orphans(ctx, d) {
@@ -50,13 +51,13 @@ func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, infra *exte
 // orphans asks all sites at the same time what is left in them, and returns it in the order of the sites.
 func (a *actuator) orphans(ctx context.Context, d *deletion) [][]v1alpha1.Orphan {
 	left := make([][]v1alpha1.Orphan, len(d.sites))
-	parallel(len(d.sites), func(i int) {
+	platform.Each(len(d.sites), func(i int) error {
 		if d.untouched[i] {
-			return
+			return nil
 		}
 		ctx, cancel := context.WithTimeout(ctx, a.lookUpTimeout)
 		defer cancel()
-		found, err := a.orphansOf(ctx, &d.sites[i])
+		found, err := platform.Safely(func() ([]v1alpha1.Orphan, error) { return a.orphansOf(ctx, &d.sites[i]) })
 		for _, o := range found {
 			if o.Reason == "" && d.errs[i] != nil {
 				o.Reason = d.errs[i].Error()
@@ -64,7 +65,7 @@ func (a *actuator) orphans(ctx context.Context, d *deletion) [][]v1alpha1.Orphan
 			left[i] = append(left[i], o)
 		}
 		if err == nil || d.errs[i] == nil {
-			return
+			return nil
 		}
 		state := v1alpha1.SiteState{Name: d.sites[i].Name}
 		if known := d.writer.stateOf(state.Name); known != nil {
@@ -75,6 +76,7 @@ func (a *actuator) orphans(ctx context.Context, d *deletion) [][]v1alpha1.Orphan
 				left[i] = append(left[i], o)
 			}
 		}
+		return nil
 	})
 	return left
 }

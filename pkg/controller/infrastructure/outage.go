@@ -26,9 +26,13 @@ type siteAttempt struct {
 	site  *site.Site
 	// earlier is what the last one came to, nil if that is nothing.
 	earlier *v1alpha1.SiteStatus
-	// mustSucceed is true if the site has to be asked whatever happened before.
-	mustSucceed bool
+	// invalid is what is wrong with its configuration.
+	invalid error
+	lookUp  lookUp
+	// restoring is true if the site has to be asked whatever happened before, and not for mistakes.
+	restoring bool
 
+	stay   *problems
 	result *result
 	writer *statusWriter
 	// begun is done as soon as something changes at the site.
@@ -44,24 +48,45 @@ func (a *actuator) reconcileSite(ctx context.Context, log logr.Logger, part plat
 	if err != nil {
 		return nil, err
 	}
+	status, err := a.try(ctx, log, part, t, wanted)
+	switch {
+	case err == nil:
+		status.Reconciled = wanted
+		return status, nil
+	case t.restoring, t.earlier == nil, t.earlier.Reconciled != wanted, t.changed.Load(), platform.IsProgress(err), errors.Is(ctx.Err(), context.Canceled):
+		return nil, err
+	}
+	t.stay.add(platform.InSite(t.site.Name, err))
+	log.Error(err, "The site fails and stays as it is", "site", t.site.Name, "class", platform.ClassOf(err))
+	a.events.Warn(t.infra, reasonSiteStays, eventnote.OnSite(actionReconcile, t.site.Name),
+		"site %q fails and stays as it is, nothing about it has changed: %v", t.site.Name, err)
+	return t.earlier, nil
+}
+
+func (a *actuator) try(ctx context.Context, log logr.Logger, part platform.Infrastructure, t *siteAttempt, wanted string) (*v1alpha1.SiteStatus, error) {
+	if t.invalid != nil {
+		return nil, t.invalid
+	}
+	if t.earlier != nil {
+		t.lookUp.validated = t.earlier.Validated
+	}
+	if !t.restoring {
+		var err error
+		if t.lookUp.validated, err = a.lookForMistakes(ctx, log, part, &t.lookUp); err != nil {
+			return nil, err
+		}
+	}
 	if t.earlier != nil && t.earlier.Reconciled != wanted {
 		if err := t.begin(ctx); err != nil {
 			return nil, err
 		}
 	}
 	status, err := part.Reconcile(ctx, t.site, t.persist())
-	switch {
-	case err == nil:
-		status.Reconciled = wanted
-		return status, nil
-	case t.mustSucceed, t.earlier == nil, t.changed.Load(), platform.ClassOf(err) != platform.ClassTransient, platform.IsProgress(err),
-		errors.Is(ctx.Err(), context.Canceled):
+	if err != nil {
 		return nil, err
 	}
-	log.Error(err, "The site fails and stays as it is", "site", t.site.Name)
-	a.events.Warn(t.infra, reasonSiteStays, eventnote.OnSite(actionReconcile, t.site.Name),
-		"site %q fails and stays as it is, nothing about it has changed: %v", t.site.Name, err)
-	return t.earlier, nil
+	status.Validated = t.lookUp.validated
+	return status, nil
 }
 
 // persist returns how the site writes its state. That it changes is written before.

@@ -9,9 +9,11 @@ import (
 	"errors"
 	"time"
 
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"github.com/go-logr/logr"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -62,6 +64,57 @@ var _ = Describe("A site that does not answer any more", func() {
 		Expect(again(ctx)).To(Succeed())
 	})
 
+	DescribeTable("should not be an error, whatever it refuses for, and be told until it succeeds",
+		func(ctx SpecContext, class platform.Class, codes ...gardencorev1beta1.ErrorCode) {
+			_, stateBefore, _ := f.stored(ctx)
+			f.platform.reconcile["a"] = fail(class)
+			Expect(again(ctx)).To(Succeed())
+			infra, state, status := f.stored(ctx)
+			Expect(state).To(Equal(stateBefore))
+			Expect(unvalidated(status)).To(HaveExactElements(*statusFor("a", "network-of-a"), *statusFor("b", "network-of-b")))
+			Expect(infra.Status.Conditions).To(ConsistOf(And(
+				HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)), HaveField("Status", gardencorev1beta1.ConditionFalse),
+				HaveField("Reason", v1alpha1.ReasonSitesStay), HaveField("Message", `site "a": refused`), HaveField("Codes", ConsistOf(codes)))))
+
+			f.patches = 0
+			Expect(again(ctx)).To(Succeed())
+			Expect(f.patches).To(BeZero())
+
+			delete(f.platform.reconcile, "a")
+			Expect(again(ctx)).To(Succeed())
+			infra, _, _ = f.stored(ctx)
+			Expect(infra.Status.Conditions).To(BeEmpty())
+		},
+		Entry("it does not answer", platform.ClassTransient),
+		Entry("its credentials have expired", platform.ClassUnauthenticated, gardencorev1beta1.ErrorInfraUnauthenticated),
+		Entry("a role was taken away", platform.ClassForbidden, gardencorev1beta1.ErrorInfraUnauthorized),
+		Entry("its certificate has expired", platform.ClassConfiguration, gardencorev1beta1.ErrorConfigurationProblem),
+		Entry("it is full", platform.ClassQuota, gardencorev1beta1.ErrorInfraQuotaExceeded),
+		Entry("somebody deleted a network that was given", platform.ClassNotFound, gardencorev1beta1.ErrorRetryableConfigurationProblem),
+	)
+
+	It("should be an error if it refuses and is to be changed", func(ctx SpecContext) {
+		f.platform.reconcile["a"] = fail(platform.ClassUnauthenticated)
+		f.profile.Sites[0].StorageClasses, f.profile.Sites[1].StorageClasses = []v1alpha1.StorageClass{{Name: "other"}}, []v1alpha1.StorageClass{{Name: "other"}}
+		f.profile.Sites[2].StorageClasses = f.profile.Sites[0].StorageClasses
+		f.cluster.CloudProfile.Spec.ProviderConfig = encode(f.profile)
+		Expect(again(ctx)).To(MatchError(`site "a": refused`))
+		infra, _, _ := f.stored(ctx)
+		Expect(infra.Status.Conditions).To(BeEmpty())
+	})
+
+	It("should stay as it is, too, if a look-up that others caused finds a mistake", func(ctx SpecContext) {
+		delete(f.platform.reconcile, "a")
+		f.platform.validate["a"] = func(_ context.Context, request platform.ValidationRequest) (platform.Findings, error) {
+			return platform.Findings{Errors: field.ErrorList{field.Invalid(request.Path, "x", "gone")}}, nil
+		}
+		f.secret.Data["b.username"] = []byte("rotated")
+		Expect(f.client.Update(ctx, f.secret)).To(Succeed())
+		Expect(again(ctx)).To(Succeed())
+		infra, _, _ := f.stored(ctx)
+		Expect(infra.Status.Conditions).To(ConsistOf(HaveField("Message", ContainSubstring(`site "a": spec.providerConfig.sites[0]: Invalid value: "x": gone`))))
+	})
+
 	DescribeTable("should be an error",
 		func(ctx SpecContext, change func(), message string) {
 			change()
@@ -69,8 +122,6 @@ var _ = Describe("A site that does not answer any more", func() {
 			_, _, status := f.stored(ctx)
 			Expect(unvalidated(status)).To(HaveExactElements(*statusFor("a", "network-of-a"), *statusFor("b", "network-of-b")))
 		},
-		Entry("if it refuses the credentials", func() { f.platform.reconcile["a"] = fail(platform.ClassUnauthenticated) }, `site "a": refused`),
-		Entry("if it is full", func() { f.platform.reconcile["a"] = fail(platform.ClassQuota) }, `site "a": refused`),
 		Entry("if something is on its way", func() {
 			f.platform.reconcile["a"] = func(context.Context, *site.Site, platform.Persist) error { return platform.NewProgress("being made") }
 		}, `site "a": being made`),

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
@@ -41,45 +40,35 @@ func (a *actuator) reconcile(ctx context.Context, log logr.Logger, infra *extens
 		result    = &result{config: input.Config, cluster: cluster, earlier: readStatus(infra), ready: map[string]*v1alpha1.SiteStatus{}}
 		demands   = demands(cluster, input.Profile, infra.Spec.Region)
 		removals  = &removals{actuator: a, infra: infra, cluster: cluster, profile: input.Profile, moving: restoring || moves(cluster)}
+		stay      = &problems{}
 		siteIndex = func(name string) int {
 			return slices.IndexFunc(input.Config.Sites, func(s v1alpha1.InfrastructureSite) bool { return s.Name == name })
 		}
 	)
 	errs := a.forEach(ctx, log, infra, sites, func(ctx context.Context, s *site.Site) error {
 		if s.Removed() {
-			return removals.remove(ctx, s, writer)
-		}
-		if err := invalid.sites[s.Name]; err != nil {
-			return err
-		}
-		earlier := findStatus(result.earlier, s.Name)
-		l := &lookUp{infra: infra, site: s, path: sitePath(siteIndex(s.Name)), demands: demands[s.Name], secretVersion: input.secretVersion}
-		if earlier != nil {
-			l.validated = earlier.Validated
+			return removals.remove(ctx, log, s, writer)
 		}
 		part, err := a.platforms.For(s.Platform)
 		if err != nil {
 			return err
 		}
-		if !restoring {
-			if l.validated, err = a.lookForMistakes(ctx, log, part, l); err != nil {
-				return err
-			}
-		}
+		earlier := findStatus(result.earlier, s.Name)
 		status, err := a.reconcileSite(ctx, log, part, &siteAttempt{
-			infra: infra, site: s, earlier: earlier, mustSucceed: restoring, result: result, writer: writer,
+			infra: infra, site: s, earlier: earlier, invalid: invalid.sites[s.Name], restoring: restoring, result: result, writer: writer, stay: stay,
+			lookUp: lookUp{infra: infra, site: s, path: sitePath(siteIndex(s.Name)), demands: demands[s.Name], secretVersion: input.secretVersion},
 		})
 		if err != nil || status == earlier {
 			return err
 		}
-		status.Validated = l.validated
 		if earlier == nil {
 			a.events.Tell(infra, reasonSiteReady, eventnote.OnSite(actionReconcile, s.Name), "site %q is ready for machines", s.Name)
 		}
 		return writer.writeResult(ctx, result, status)
 	})
 
-	errs = append(errs, removals.report(ctx, writer), writer.writeResult(ctx, result, nil))
+	errs = append(errs, removals.report(ctx, writer), writer.writeResult(ctx, result, nil),
+		writer.writeCondition(ctx, a.clock, v1alpha1.ConditionSitesReconciled, v1alpha1.ReasonSitesStay, stay.messages(), stay.errs))
 	return errorcodes.WithCodes(errors.Join(append([]error{unresolved(resolveErr)}, errs...)...))
 }
 
@@ -94,25 +83,16 @@ func unresolved(err error) error {
 // forEach does something with all sites at the same time, each with its own deadline, and returns their errors in the order of
 // the sites. An event tells of every site that failed.
 func (a *actuator) forEach(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, sites []site.Site, do func(context.Context, *site.Site) error) []error {
-	errs := make([]error, len(sites))
-	parallel(len(sites), func(i int) {
+	return platform.Each(len(sites), func(i int) error {
 		ctx, cancel := context.WithTimeout(ctx, a.siteTimeout)
 		defer cancel()
 
 		s := &sites[i]
-		if err := do(ctx, s); err != nil {
-			errs[i] = platform.InSite(s.Name, err)
+		err := platform.InSite(s.Name, platform.Try(func() error { return do(ctx, s) }))
+		if err != nil {
 			log.Error(err, "Site failed", "site", s.Name, "class", platform.ClassOf(err))
-			a.events.Warn(infra, reasonSiteFailed, eventnote.OnSite(actionReconcile, s.Name), "%v", errs[i])
+			a.events.Warn(infra, reasonSiteFailed, eventnote.OnSite(actionReconcile, s.Name), "%v", err)
 		}
+		return err
 	})
-	return errs
-}
-
-func parallel(n int, do func(i int)) {
-	var group sync.WaitGroup
-	for i := range n {
-		group.Go(func() { do(i) })
-	}
-	group.Wait()
 }

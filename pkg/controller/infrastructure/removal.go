@@ -13,10 +13,10 @@ import (
 	"sync"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
-	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
@@ -26,12 +26,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// ConditionRemovedSitesDeleted is the type of the condition that an Infrastructure has, with status False, while sites that
-// the shoot does not use any more wait for the end of their machines.
-const ConditionRemovedSitesDeleted gardencorev1beta1.ConditionType = "RemovedSitesDeleted"
-
-// removals deletes the sites that the shoot does not use any more, as soon as they have no machines. Until then it succeeds:
-// after an error Gardener would not come to the Worker, which ends the machines.
+// removals deletes the sites that the shoot does not use any more, as soon as they have no machines. Until that is done it succeeds:
+// after an error Gardener would not come to the Worker, which ends the machines, those of the other sites, too.
 type removals struct {
 	*actuator
 
@@ -43,6 +39,7 @@ type removals struct {
 
 	mutex   sync.Mutex
 	waiting []string
+	failed  problems
 }
 
 // moves reports whether the control plane moves to another seed. Until that is done, machines may have no objects.
@@ -55,8 +52,9 @@ func moves(cluster *extensionscontroller.Cluster) bool {
 		operation.Type == gardencorev1beta1.LastOperationTypeRestore && operation.State != gardencorev1beta1.LastOperationStateSucceeded
 }
 
-// remove deletes the site if nothing uses it. A pool of the Shoot that has one of its zones is an error.
-func (r *removals) remove(ctx context.Context, s *site.Site, writer *statusWriter) error {
+// remove deletes the site if nothing uses it. A pool of the Shoot that has one of its zones is an error. A site that cannot be deleted
+// is not: that may last for ever, and nothing but its own objects depends on it.
+func (r *removals) remove(ctx context.Context, log logr.Logger, s *site.Site, writer *statusWriter) error {
 	if pools := r.poolsOn(s.Name); len(pools) > 0 {
 		return platform.NewError(platform.ClassConfiguration, "%s: the site has zones of pools %q; it can be removed when no pool uses it", configPath.Child("sites"), pools)
 	}
@@ -73,7 +71,14 @@ func (r *removals) remove(ctx context.Context, s *site.Site, writer *statusWrite
 		return nil
 	}
 	if err := r.deleteSite(ctx, s, writer); err != nil {
-		return err
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return err
+		}
+		err = platform.InSite(s.Name, err)
+		r.failed.add(err)
+		log.Error(err, "The removed site is not deleted; that is tried again", "site", s.Name, "class", platform.ClassOf(err))
+		r.events.Warn(r.infra, reasonSiteFailed, eventnote.OnSite(actionDelete, s.Name), "a removed site is not deleted; that is tried again: %v", err)
+		return nil
 	}
 	r.events.Tell(r.infra, reasonSiteDeleted, eventnote.OnSite(actionDelete, s.Name), "site %q is deleted", s.Name)
 	return nil
@@ -139,15 +144,15 @@ func siteOfMachine(object client.Object) string {
 	}
 }
 
-// report tells which sites wait, by condition and event.
+// report tells which sites wait and which cannot be deleted, by condition and event.
 func (r *removals) report(ctx context.Context, writer *statusWriter) error {
-	if len(r.waiting) == 0 {
-		return writer.writeCondition(ctx, ConditionRemovedSitesDeleted, nil)
-	}
 	slices.Sort(r.waiting)
-	message := strings.Join(r.waiting, "; ")
-	r.events.Tell(r.infra, reasonSiteInUse, actionDelete, "%s", message)
-	condition := v1beta1helper.GetOrInitConditionWithClock(r.clock, r.infra.Status.Conditions, ConditionRemovedSitesDeleted)
-	condition = v1beta1helper.UpdatedConditionWithClock(r.clock, condition, gardencorev1beta1.ConditionFalse, "MachinesLeft", message)
-	return writer.writeCondition(ctx, ConditionRemovedSitesDeleted, &condition)
+	if len(r.waiting) > 0 {
+		r.events.Tell(r.infra, reasonSiteInUse, actionDelete, "%s", strings.Join(r.waiting, "; "))
+	}
+	reason := v1alpha1.ReasonMachinesLeft
+	if len(r.failed.errs) > 0 {
+		reason = v1alpha1.ReasonDeletionFailed
+	}
+	return writer.writeCondition(ctx, r.clock, v1alpha1.ConditionRemovedSitesDeleted, reason, append(r.failed.messages(), r.waiting...), r.failed.errs)
 }

@@ -6,6 +6,7 @@ package infrastructure
 
 import (
 	"context"
+	"time"
 
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
 var _ = Describe("Removing a site", func() {
@@ -52,7 +54,7 @@ var _ = Describe("Removing a site", func() {
 			message := `site "b" is deleted when it has no machines any more; it has ` + left
 			infra, state, status := f.stored(ctx)
 			Expect(infra.Status.Conditions).To(ConsistOf(And(
-				HaveField("Type", ConditionRemovedSitesDeleted), HaveField("Status", gardencorev1beta1.ConditionFalse), HaveField("Message", message))))
+				HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionRemovedSitesDeleted)), HaveField("Status", gardencorev1beta1.ConditionFalse), HaveField("Message", message))))
 			Expect(state.Sites).To(ConsistOf(*stateOf("a", "network-of-a"), *stateOf("b", "n")))
 			Expect(unvalidated(status)).To(ConsistOf(*statusFor("a", "network-of-a")))
 			Expect(f.events()).To(ContainElement("Normal SiteInUse " + message))
@@ -90,6 +92,53 @@ var _ = Describe("Removing a site", func() {
 		Expect(v1beta1helper.ExtractErrorCodes(err)).To(ConsistOf(gardencorev1beta1.ErrorConfigurationProblem))
 		Expect(f.platform.deleted).To(BeEmpty())
 		Expect(f.platform.reconciled).To(ConsistOf("a"))
+	})
+
+	DescribeTable("should not stop the other sites, whatever the site says",
+		func(ctx SpecContext, class platform.Class, codes ...gardencorev1beta1.ErrorCode) {
+			f.platform.delete["b"] = failWithoutAccess(class)
+			f.start(ctx)
+			Expect(run(ctx)).To(Succeed())
+			infra, state, status := f.stored(ctx)
+			Expect(infra.Status.Conditions).To(ConsistOf(And(
+				HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionRemovedSitesDeleted)), HaveField("Status", gardencorev1beta1.ConditionFalse),
+				HaveField("Reason", v1alpha1.ReasonDeletionFailed), HaveField("Message", `site "b": no access: refused`), HaveField("Codes", ConsistOf(codes)))))
+			Expect(state.Sites).To(ConsistOf(*stateOf("a", "network-of-a"), *stateOf("b", "n")))
+			Expect(unvalidated(status)).To(ConsistOf(*statusFor("a", "network-of-a")))
+			Expect(f.events()).To(ContainElement(`Warning SiteFailed a removed site is not deleted; that is tried again: site "b": no access: refused`))
+
+			f.patches = 0
+			Expect(f.actuator.Reconcile(ctx, logr.Discard(), infra, f.cluster)).To(Succeed())
+			Expect(f.patches).To(BeZero())
+
+			delete(f.platform.delete, "b")
+			Expect(f.actuator.Reconcile(ctx, logr.Discard(), infra, f.cluster)).To(Succeed())
+			infra, state, _ = f.stored(ctx)
+			Expect(infra.Status.Conditions).To(BeEmpty())
+			Expect(state.Sites).To(ConsistOf(*stateOf("a", "network-of-a")))
+		},
+		Entry("it is dead", platform.ClassTransient),
+		Entry("its credentials have expired", platform.ClassUnauthenticated, gardencorev1beta1.ErrorInfraUnauthenticated),
+		Entry("its certificate has expired", platform.ClassConfiguration, gardencorev1beta1.ErrorConfigurationProblem),
+		Entry("something is in use", platform.ClassConflict, gardencorev1beta1.ErrorRetryableInfraDependencies),
+	)
+
+	It("should begin to fail when its machines are gone, not when it began to wait for them", func(ctx SpecContext) {
+		f.platform.delete["b"] = fail(platform.ClassConflict)
+		f.objects = append(f.objects, machine("m", "b"))
+		f.start(ctx)
+		Expect(run(ctx)).To(Succeed())
+		f.clock.Step(time.Hour)
+		Expect(f.client.Delete(ctx, machine("m", "b"))).To(Succeed())
+		Expect(run(ctx)).To(Succeed())
+		infra, _, _ := f.stored(ctx)
+		Expect(infra.Status.Conditions).To(ConsistOf(HaveField("LastTransitionTime.Time", BeTemporally("~", f.clock.Now(), time.Second))))
+	})
+
+	It("should keep the whole Infrastructure when that is deleted", func(ctx SpecContext) {
+		f.platform.delete["b"] = fail(platform.ClassTransient)
+		f.start(ctx)
+		Expect(f.actuator.Delete(ctx, logr.Discard(), f.infra, f.cluster)).To(MatchError(`site "b": refused`))
 	})
 
 	DescribeTable("while the control plane moves, machines may have no objects",

@@ -7,17 +7,18 @@ package infrastructure
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 
-	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/client-go/util/retry"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/condition"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -117,31 +118,33 @@ func (w *statusWriter) writeOrphans(ctx context.Context, earlier *v1alpha1.Infra
 	return w.patch(ctx, func(status *extensionsv1alpha1.InfrastructureStatus) { status.ProviderStatus = raw })
 }
 
-// writeCondition writes the condition, or removes those of its type if it is nil. Others write conditions at the same time.
-func (w *statusWriter) writeCondition(ctx context.Context, conditionType gardencorev1beta1.ConditionType, condition *gardencorev1beta1.Condition) error {
+// writeCondition writes the condition with status False, or removes it if there are no messages.
+func (w *statusWriter) writeCondition(ctx context.Context, clock clock.Clock, conditionType gardencorev1beta1.ConditionType, reason string, messages []string, errs []error) error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
+	return condition.Write(ctx, w.client, clock, w.infra, conditionType, reason, messages, errs)
+}
 
-	current := &extensionsv1alpha1.Infrastructure{}
-	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		if err := w.client.Get(ctx, client.ObjectKeyFromObject(w.infra), current); err != nil {
-			return err
-		}
-		before := current.DeepCopy()
-		current.Status.Conditions = v1beta1helper.RemoveConditions(current.Status.Conditions, conditionType)
-		if condition != nil {
-			current.Status.Conditions = append(current.Status.Conditions, *condition)
-		}
-		if equality.Semantic.DeepEqual(before.Status.Conditions, current.Status.Conditions) {
-			return nil
-		}
-		return w.client.Status().Patch(ctx, current, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-	})
-	if err != nil {
-		return err
+// problems are the errors of sites that do not stop the others. Sites add them at the same time.
+type problems struct {
+	mutex sync.Mutex
+	errs  []error
+}
+
+func (p *problems) add(err error) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.errs = append(p.errs, err)
+}
+
+// messages returns what the errors say, in an order that is always the same.
+func (p *problems) messages() []string {
+	slices.SortFunc(p.errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	messages := make([]string, len(p.errs))
+	for i, err := range p.errs {
+		messages[i] = err.Error()
 	}
-	w.infra.Status.Conditions = current.Status.Conditions
-	return nil
+	return messages
 }
 
 func (w *statusWriter) patch(ctx context.Context, change func(*extensionsv1alpha1.InfrastructureStatus)) error {

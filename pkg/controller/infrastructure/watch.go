@@ -7,10 +7,16 @@ package infrastructure
 import (
 	"context"
 	"slices"
+	"time"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -24,12 +30,22 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/machineapi"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
 )
 
-// watchMachines reconciles an Infrastructure when machines end whose site it could not delete because of them. Gardener would
-// start the next reconciliation in the next maintenance time window only.
-func watchMachines(mgr manager.Manager, selfHosted bool) extensionscontroller.WatchBuilder {
+const (
+	// minRetry and maxRetry are the bounds of the time until an Infrastructure is reconciled again because of sites that fail.
+	minRetry = 5 * time.Second
+	maxRetry = 30 * time.Minute
+)
+
+// watch reconciles an Infrastructure when machines end whose site it could not delete because of them, and again and again while sites
+// fail without an error of the whole. Gardener would start the next reconciliation in the next maintenance time window only.
+func watch(mgr manager.Manager, selfHosted bool) extensionscontroller.WatchBuilder {
 	return extensionscontroller.NewWatchBuilder(func(c controller.Controller) error {
+		if err := c.Watch(source.Kind[client.Object](mgr.GetCache(), &extensionsv1alpha1.Infrastructure{}, retries(clock.RealClock{}))); err != nil {
+			return err
+		}
 		if watchable, err := machineapi.IsWatchable(selfHosted, mgr.GetRESTMapper()); err != nil || !watchable {
 			return err
 		}
@@ -48,6 +64,51 @@ func machinesThatEnd(cache cache.Cache, reader client.Reader, object client.Obje
 		UpdateFunc:  func(event.UpdateEvent) bool { return false },
 		GenericFunc: func(event.GenericEvent) bool { return false },
 	})
+}
+
+// retries begins a reconciliation after the end of one that left sites that fail. The time until then is as long as they have failed, so
+// that it doubles.
+func retries(clock clock.PassiveClock) handler.EventHandler {
+	after := func(queue workqueue.TypedRateLimitingInterface[reconcile.Request], infra *extensionsv1alpha1.Infrastructure) {
+		since := failingSince(infra)
+		last := infra.Status.LastOperation
+		if since == nil || infra.Spec.Type != v1alpha1.ProviderType || infra.DeletionTimestamp != nil || operation.Migrates(infra) ||
+			last == nil || last.State != gardencorev1beta1.LastOperationStateSucceeded {
+			return
+		}
+		queue.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(infra)}, min(max(clock.Since(since.Time), minRetry), maxRetry))
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			if infra, ok := e.Object.(*extensionsv1alpha1.Infrastructure); ok {
+				after(queue, infra)
+			}
+		},
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			before, ok := e.ObjectOld.(*extensionsv1alpha1.Infrastructure)
+			if !ok {
+				return
+			}
+			if infra, ok := e.ObjectNew.(*extensionsv1alpha1.Infrastructure); ok && !equality.Semantic.DeepEqual(before.Status.LastOperation, infra.Status.LastOperation) {
+				after(queue, infra)
+			}
+		},
+	}
+}
+
+// failingSince is since when sites of the Infrastructure fail, the last of them, nil if none does. Those that wait for machines do not.
+func failingSince(infra *extensionsv1alpha1.Infrastructure) *metav1.Time {
+	var since *metav1.Time
+	for i := range infra.Status.Conditions {
+		condition := &infra.Status.Conditions[i]
+		if condition.Reason != v1alpha1.ReasonDeletionFailed && condition.Reason != v1alpha1.ReasonSitesStay {
+			continue
+		}
+		if since == nil || since.Before(&condition.LastTransitionTime) {
+			since = &condition.LastTransitionTime
+		}
+	}
+	return since
 }
 
 // waitingFor returns the Infrastructures that have a machine's site in their state but not in their configuration.

@@ -14,6 +14,7 @@ import (
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"k8s.io/utils/clock"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -106,16 +107,16 @@ func (h health) write(clock clock.Clock, conditions []gardencorev1beta1.Conditio
 		return strings.HasPrefix(string(condition.Type), ConditionPrefix) && !slices.Contains(wanted, condition.Type)
 	})
 
-	status, reason, message, codes := h.controlPlane()
+	status, reason, message, codes := h.controlPlane(v1beta1helper.GetCondition(conditions, v1alpha1.ConditionSitesReconciled))
 	set(gardencorev1beta1.ShootControlPlaneHealthy, status, reason, message, codes...)
-	status, reason, message, codes = h.nodes()
+	status, reason, message, codes = h.nodes(v1beta1helper.GetCondition(conditions, v1alpha1.ConditionRemovedSitesDeleted))
 	set(gardencorev1beta1.ShootEveryNodeReady, status, reason, message, codes...)
 	return conditions
 }
 
 // controlPlane says which sites the control plane of the shoot can do nothing with. That is a failure if the default site or all
-// sites are among them.
-func (h health) controlPlane() (gardencorev1beta1.ConditionStatus, string, string, []gardencorev1beta1.ErrorCode) {
+// sites are among them. Sites that answer and cannot be reconciled are told if there are no others.
+func (h health) controlPlane(staying *gardencorev1beta1.Condition) (gardencorev1beta1.ConditionStatus, string, string, []gardencorev1beta1.ErrorCode) {
 	var down []error
 	failed := false
 	for _, s := range h.sites {
@@ -123,6 +124,9 @@ func (h health) controlPlane() (gardencorev1beta1.ConditionStatus, string, strin
 			down = append(down, s.err)
 			failed = failed || s.name == h.defaultSite
 		}
+	}
+	if len(down) == 0 && staying != nil {
+		return gardencorev1beta1.ConditionProgressing, "SitesNotReconciled", staying.Message, staying.Codes
 	}
 	if len(down) == 0 {
 		return gardencorev1beta1.ConditionTrue, "SitesAvailable", "All sites answer.", nil
@@ -137,8 +141,9 @@ func (h health) controlPlane() (gardencorev1beta1.ConditionStatus, string, strin
 
 // nodes says which sites have no room for machines that are wanted, and which are removed and not deleted. Gardener looks at no node
 // while the condition is not True. So a lack of room is told only while nothing is wrong with other machines. Removed sites are
-// always told, because the admission webhooks let their credentials go when the condition is True; the message has the machines then.
-func (h health) nodes() (gardencorev1beta1.ConditionStatus, string, string, []gardencorev1beta1.ErrorCode) {
+// always told, because the admission webhooks let their credentials go when the condition is True; the message has the machines then,
+// and why sites cannot be deleted.
+func (h health) nodes(removal *gardencorev1beta1.Condition) (gardencorev1beta1.ConditionStatus, string, string, []gardencorev1beta1.ErrorCode) {
 	var short []error
 	for _, s := range h.sites {
 		if err := h.machines.sites[s.name]; err != nil {
@@ -150,13 +155,18 @@ func (h health) nodes() (gardencorev1beta1.ConditionStatus, string, string, []ga
 		for _, name := range h.removed {
 			left = append(left, fmt.Errorf("site %q: the shoot does not use it any more, and needs its credentials until all of its objects are deleted", name))
 		}
+		codes := errorcodes.Codes(errors.Join(short...))
+		if removal != nil && removal.Reason == v1alpha1.ReasonDeletionFailed {
+			left = append(left, errors.New(removal.Message))
+			codes = append(codes, removal.Codes...)
+		}
 		left = append(left, short...)
 		for _, machine := range h.machines.others {
 			if !slices.Contains(h.removed, machine.site) {
 				left = append(left, machine.err)
 			}
 		}
-		return gardencorev1beta1.ConditionProgressing, "RemovedSitesLeft", list(left), errorcodes.Codes(errors.Join(short...))
+		return gardencorev1beta1.ConditionProgressing, "RemovedSitesLeft", list(left), codes
 	}
 	if len(short) == 0 || len(h.machines.others) > 0 {
 		return gardencorev1beta1.ConditionTrue, "SitesHaveRoom", "No machine alone waits for room on a site.", nil

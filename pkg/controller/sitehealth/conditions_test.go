@@ -140,6 +140,26 @@ var _ = Describe("Conditions", func() {
 			`, site "racks": 3 of 6 hosts match, 0 are free, site "cloud": machine a does not run, its phase is "Unknown"`),
 	)
 
+	It("that Gardener copies should say why a removed site is not deleted", func() {
+		known := health{sites: []state{{name: "cloud", known: true}}, removed: []string{"vc"}}
+		condition := get(known.write(clock, []gardencorev1beta1.Condition{{Type: v1alpha1.ConditionRemovedSitesDeleted, Reason: v1alpha1.ReasonDeletionFailed,
+			Message: `site "vc": 401`, Codes: []gardencorev1beta1.ErrorCode{gardencorev1beta1.ErrorInfraUnauthenticated}}}), "EveryNodeReady")
+		Expect(condition.Message).To(HaveSuffix(`until all of its objects are deleted, site "vc": 401`))
+		Expect(condition.Codes).To(ConsistOf(gardencorev1beta1.ErrorInfraUnauthenticated))
+	})
+
+	DescribeTable("that Gardener copies should say which sites cannot be reconciled",
+		func(err error, reason, message string) {
+			known := health{sites: []state{{name: "cloud", known: true}, {name: "vc", known: true, err: err}}}
+			condition := get(known.write(clock, []gardencorev1beta1.Condition{{Type: v1alpha1.ConditionSitesReconciled, Reason: v1alpha1.ReasonSitesStay, Message: `site "vc": 403`}}), "ControlPlaneHealthy")
+			Expect(condition.Status).To(Equal(gardencorev1beta1.ConditionProgressing))
+			Expect(condition.Reason).To(Equal(reason))
+			Expect(condition.Message).To(Equal(message))
+		},
+		Entry("although they answer", nil, "SitesNotReconciled", `site "vc": 403`),
+		Entry("but first that they do not answer", in("vc", platform.ClassTransient, "refused"), "SitesUnavailable", `site "vc": refused`),
+	)
+
 	It("keeps what is not about sites, and what a site said before it is asked anew", func() {
 		earlier := health{sites: []state{{name: "cloud", known: true, err: in("cloud", platform.ClassTransient, "refused")}, {name: "gone", known: true}}}.write(clock,
 			[]gardencorev1beta1.Condition{{Type: "RemovedSitesDeleted", Status: gardencorev1beta1.ConditionFalse, Message: "mine"}})

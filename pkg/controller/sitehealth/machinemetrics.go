@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
@@ -28,6 +29,8 @@ var (
 		"For how long a shoot has waited for that machine of a phase on a site that it has waited for the longest.", []string{"shoot_namespace", "site", "phase"}, nil)
 	machinesWithoutRoom = prometheus.NewDesc("hybrid_machines_without_room",
 		"Machines of a shoot that wait for quota or capacity of a site.", []string{"shoot_namespace", "site", "reason"}, nil)
+	sitesFailing = prometheus.NewDesc("hybrid_sites_failing_seconds",
+		"For how long sites of a shoot have not been reconciled or deleted.", []string{"shoot_namespace", "kind", "reason"}, nil)
 )
 
 const (
@@ -59,6 +62,7 @@ func (m *machines) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- machinesWanted
 	descriptions <- machinesWaiting
 	descriptions <- machinesWithoutRoom
+	descriptions <- sitesFailing
 }
 
 // labelled are the values of the labels of a metric.
@@ -74,10 +78,12 @@ func (m *machines) Collect(metrics chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
 	var (
-		existing    = &machinev1alpha1.MachineList{}
-		deployments = &machinev1alpha1.MachineDeploymentList{}
+		existing      = &machinev1alpha1.MachineList{}
+		deployments   = &machinev1alpha1.MachineDeploymentList{}
+		infras        = &extensionsv1alpha1.InfrastructureList{}
+		controlPlanes = &extensionsv1alpha1.ControlPlaneList{}
 	)
-	for _, list := range []client.ObjectList{existing, deployments} {
+	for _, list := range []client.ObjectList{existing, deployments, infras, controlPlanes} {
 		if err := machineapi.IgnoreMissing(m.reader.List(ctx, list, client.UnsafeDisableDeepCopy)); err != nil {
 			m.log.Error(err, "Machines cannot be counted")
 			return
@@ -113,8 +119,23 @@ func (m *machines) Collect(metrics chan<- prometheus.Metric) {
 			metrics <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, value, of.shoot, of.site, of.third)
 		}
 	}
+	for i := range infras.Items {
+		collectFailing(metrics, m.clock, extensionsv1alpha1.InfrastructureResource, &infras.Items[i])
+	}
+	for i := range controlPlanes.Items {
+		collectFailing(metrics, m.clock, extensionsv1alpha1.ControlPlaneResource, &controlPlanes.Items[i])
+	}
 	for of, value := range wanted {
 		metrics <- prometheus.MustNewConstMetric(machinesWanted, prometheus.GaugeValue, value, of.shoot, of.site)
+	}
+}
+
+func collectFailing(metrics chan<- prometheus.Metric, clock clock.PassiveClock, kind string, object extensionsv1alpha1.Object) {
+	for _, condition := range object.GetExtensionStatus().GetConditions() {
+		if condition.Reason == v1alpha1.ReasonDeletionFailed || condition.Reason == v1alpha1.ReasonSitesStay {
+			metrics <- prometheus.MustNewConstMetric(sitesFailing, prometheus.GaugeValue, clock.Since(condition.LastTransitionTime.Time).Seconds(),
+				object.GetNamespace(), kind, condition.Reason)
+		}
 	}
 }
 

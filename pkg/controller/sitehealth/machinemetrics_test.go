@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
@@ -100,6 +102,23 @@ hybrid_machines_wanted{shoot_namespace="shoot--p--s",site="racks"} 2
 # TYPE hybrid_machines_without_room gauge
 hybrid_machines_without_room{reason="SiteExhausted",shoot_namespace="shoot--p--s",site="racks"} 1
 hybrid_machines_without_room{reason="SiteQuotaUsedUp",shoot_namespace="shoot--p--s",site="cloud"} 1
+`))).To(Succeed())
+	})
+
+	It("says for how long sites have failed that stop no other", func() {
+		infra := &extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Namespace: "shoot--p--s", Name: "infra"}}
+		for reason, since := range map[string]time.Duration{v1alpha1.ReasonSitesStay: time.Minute, v1alpha1.ReasonDeletionFailed: time.Hour, v1alpha1.ReasonMachinesLeft: time.Hour} {
+			infra.Status.Conditions = append(infra.Status.Conditions, gardencorev1beta1.Condition{
+				Type: gardencorev1beta1.ConditionType(reason), Reason: reason, LastTransitionTime: metav1.NewTime(now.Add(-since))})
+		}
+		controlPlane := &extensionsv1alpha1.ControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: "shoot--p--s", Name: "s"}}
+		controlPlane.Status.Conditions = []gardencorev1beta1.Condition{{Reason: v1alpha1.ReasonSitesStay, LastTransitionTime: metav1.NewTime(now.Add(-time.Hour))}}
+		Expect(testutil.CollectAndCompare(leads(collector(infra, controlPlane)), strings.NewReader(`
+# HELP hybrid_sites_failing_seconds For how long sites of a shoot have not been reconciled or deleted.
+# TYPE hybrid_sites_failing_seconds gauge
+hybrid_sites_failing_seconds{kind="ControlPlane",reason="SitesStay",shoot_namespace="shoot--p--s"} 3600
+hybrid_sites_failing_seconds{kind="Infrastructure",reason="DeletionFailed",shoot_namespace="shoot--p--s"} 3600
+hybrid_sites_failing_seconds{kind="Infrastructure",reason="SitesStay",shoot_namespace="shoot--p--s"} 60
 `))).To(Succeed())
 	})
 

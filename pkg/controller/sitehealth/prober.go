@@ -82,17 +82,12 @@ func (p *prober) run(ctx context.Context) {
 func (p *prober) ask(ctx context.Context) (platform.Room, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.timing.timeout)
 	defer cancel()
-	heard := make(chan answer, 1)
-	go func() {
-		room, err := p.part.Probe(ctx, p.site)
-		heard <- answer{room: room, err: err}
-	}()
 	select {
-	case said := <-heard:
-		if said.err != nil && ctx.Err() != nil {
+	case said := <-platform.Ask(func() (platform.Room, error) { return p.part.Probe(ctx, p.site) }):
+		if said.Err != nil && ctx.Err() != nil {
 			return platform.Room{}, p.silent()
 		}
-		return said.room, said.err
+		return said.Value, said.Err
 	case <-ctx.Done():
 		return platform.Room{}, p.silent()
 	}

@@ -85,11 +85,10 @@ func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, w *extensions
 func (a *actuator) Restore(ctx context.Context, log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) error {
 	d := a.newDelegate(log, w, c)
 	d.needsAll = true
-	former, err := a.formerClasses(ctx, w, c.Shoot)
-	if err != nil {
+	var err error
+	if d.former, d.formerSites, err = a.formerClasses(ctx, w, c.Shoot); err != nil {
 		return fmt.Errorf("failed reading the machine state: %w", err)
 	}
-	d.former = former
 	if err := genericactuator.RestoreWithoutReconcile(ctx, log, a.gardenReader, a.client, d, w, c); err != nil {
 		return errorcodes.WithCodes(fmt.Errorf("failed restoring the worker state: %w", err))
 	}

@@ -355,6 +355,21 @@ var _ = Describe("Actuator", func() {
 		<-done
 	})
 
+	It("restores nothing of a zone that was given to another site: its machines would be looked for where they are not", func(ctx SpecContext) {
+		f.pool("a", "cloud-a")
+		f.create(ctx)
+		moved := machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "machine", Namespace: f.worker.Namespace}}
+		moved.Spec.Class, moved.Spec.NodeTemplateSpec.Labels = machinev1alpha1.ClassSpec{Kind: "MachineClass", Name: "former"}, map[string]string{v1alpha1.LabelSite: "racks"}
+		state, err := shootstate.MarshalMachineState(&shootstate.MachineState{MachineDeployments: map[string]*shootstate.MachineDeploymentState{
+			deploymentName("a", "cloud-a"): {Replicas: 1, Machines: []machinev1alpha1.Machine{moved}}}})
+		Expect(err).NotTo(HaveOccurred())
+		f.worker.Status.State = &runtime.RawExtension{Raw: state}
+		Expect(f.actuator(time.Minute).Restore(ctx, logr.Discard(), f.worker, f.cluster)).To(MatchError(ContainSubstring(
+			`site "cloud": the zone has machines to be restored on sites ["racks"]`)))
+		Expect(f.classes(ctx)).To(BeEmpty())
+		Expect(f.deployments(ctx)).To(BeEmpty())
+	})
+
 	It("restores nothing as long as a site cannot be resolved", func(ctx SpecContext) {
 		f.pool("a", "cloud-a", "rack-1")
 		f.create(ctx)

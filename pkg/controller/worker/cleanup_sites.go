@@ -52,21 +52,21 @@ func (r resolver) cleanUp(ctx context.Context, sites []site.Site, inUse []*v1alp
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 
-	answers := make([]chan answer, len(sites))
+	answers := make([]<-chan answer, len(sites))
 	for i := range sites {
-		answers[i] = make(chan answer, 1)
-		go func(s *site.Site, answers chan<- answer) {
+		s := &sites[i]
+		answers[i] = platform.Ask(func() (*v1alpha1.MachineProviderSpec, error) {
 			machineClasses, err := r.machineClasses.For(s.Platform)
 			if err == nil {
 				err = machineClasses.CleanUp(ctx, s, ofSite(inUse, s.Name))
 			}
-			answers <- answer{err: err}
-		}(&sites[i], answers[i])
+			return nil, err
+		})
 	}
 
 	var errs []error
 	for i := range sites {
-		if err := r.await(ctx, answers[i]).err; err != nil {
+		if err := r.await(ctx, answers[i]).Err; err != nil {
 			errs = append(errs, fmt.Errorf("deleting what no pool needs any more: %w", platform.InSite(sites[i].Name, err)))
 		}
 	}

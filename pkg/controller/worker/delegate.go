@@ -33,6 +33,8 @@ type delegate struct {
 	needsAll bool
 	// former are the machine classes that are written beside that of the zone, by machine deployments.
 	former map[string]sets.Set[string]
+	// formerSites are the sites of machines to be restored, by machine deployments.
+	formerSites map[string]sets.Set[string]
 	// deleting leaves out machine classes that nothing needs any more.
 	deleting bool
 

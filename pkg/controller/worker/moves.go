@@ -9,6 +9,7 @@ import (
 	"errors"
 
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -16,9 +17,16 @@ import (
 
 // refuseMoves gives zones an error that belong to another site than the machines that they have, if the pool is updated in place.
 // Such a pool's machines are never replaced: with a class of the new site they would be looked for where they are not.
+//
+// Of machines to be restored no class is known but its name, so that a class of the new site would be all that they have, in any pool.
 func (d *delegate) refuseMoves(ctx context.Context, p *plan) error {
 	var errs []error
 	p.zones(func(pool *pool, z *zone) {
+		if others := d.formerSites[z.deploymentName].Clone().Delete(z.siteName, ""); z.err == nil && others.Len() > 0 {
+			z.err = platform.InSite(z.siteName, platform.NewError(platform.ClassConfiguration,
+				"the zone has machines to be restored on sites %q; it must be a zone of that site until they are replaced", sets.List(others)))
+			z.site = nil
+		}
 		if z.err != nil || !v1beta1helper.IsUpdateStrategyInPlace(pool.spec.UpdateStrategy) {
 			return
 		}

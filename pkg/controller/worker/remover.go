@@ -43,16 +43,18 @@ func (r remover) removeAll(ctx context.Context, targets []*target) []v1alpha1.Or
 	ctx, cancel := context.WithTimeout(ctx, r.timeout+r.timeout/6)
 	defer cancel()
 
-	answers := make([]chan []v1alpha1.Orphan, len(targets))
+	answers := make([]<-chan platform.Answer[[]v1alpha1.Orphan], len(targets))
 	for i, t := range targets {
-		answers[i] = make(chan []v1alpha1.Orphan, 1)
-		go func() { answers[i] <- r.remove(ctx, t) }()
+		answers[i] = platform.Ask(func() ([]v1alpha1.Orphan, error) { return r.remove(ctx, t), nil })
 	}
 	var orphans []v1alpha1.Orphan
 	for i, t := range targets {
 		select {
 		case left := <-answers[i]:
-			orphans = append(orphans, left...)
+			orphans = append(orphans, left.Value...)
+			if left.Err != nil {
+				orphans = append(orphans, t.unseen(left.Err)...)
+			}
 		case <-ctx.Done():
 			orphans = append(orphans, t.unseen(fmt.Errorf("no answer: %w", ctx.Err()))...)
 		}
@@ -147,28 +149,20 @@ func keyOf(m platform.Machine) string {
 
 // list returns the machines of all places of the target, each of them once, and the places that did not answer with their errors.
 func (p places) list(ctx context.Context, machines platform.Machines, t *target) (left []platform.Machine, silent []*v1alpha1.MachineProviderSpec, err error) {
-	type answer struct {
-		machines []platform.Machine
-		err      error
-	}
 	var (
-		answers = make([]answer, len(t.specs))
-		group   sync.WaitGroup
-		errs    []error
-		seen    = map[string]bool{}
+		found = make([][]platform.Machine, len(t.specs))
+		seen  = map[string]bool{}
 	)
+	errs := platform.Each(len(t.specs), func(i int) (err error) {
+		found[i], err = machines.List(ctx, platform.MachineRequest{Spec: t.specs[i], Credentials: t.credentials})
+		return err
+	})
 	for i, spec := range t.specs {
-		group.Go(func() {
-			answers[i].machines, answers[i].err = machines.List(ctx, platform.MachineRequest{Spec: spec, Credentials: t.credentials})
-		})
-	}
-	group.Wait()
-	for i, spec := range t.specs {
-		if answers[i].err != nil {
-			silent, errs = append(silent, spec), append(errs, answers[i].err)
+		if errs[i] != nil {
+			silent = append(silent, spec)
 			continue
 		}
-		for _, machine := range answers[i].machines {
+		for _, machine := range found[i] {
 			if seen[machine.ProviderID] {
 				continue
 			}
@@ -215,7 +209,7 @@ func (r remover) round(ctx context.Context, machines platform.Machines, t *targe
 	for _, machine := range left {
 		request := platform.MachineRequest{Name: machine.Name, ProviderID: machine.ProviderID, Spec: where.specOf(t, machine), Credentials: t.credentials, Once: true}
 		tasks = append(tasks, func(ctx context.Context) error {
-			err := machines.Delete(ctx, request)
+			err := platform.Try(func() error { return machines.Delete(ctx, request) })
 			mutex.Lock()
 			defer mutex.Unlock()
 			failures[keyOf(machine)] = err

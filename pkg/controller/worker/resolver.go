@@ -22,10 +22,7 @@ type resolver struct {
 	timeout        time.Duration
 }
 
-type answer struct {
-	spec *v1alpha1.MachineProviderSpec
-	err  error
-}
+type answer = platform.Answer[*v1alpha1.MachineProviderSpec]
 
 // resolve asks for all zones that have no error yet at the same time. It returns after the timeout even if a site does not
 // answer and its platform does not give up; the zone then has an error. Machines of a zone that runs with its class already are not
@@ -34,7 +31,7 @@ func (r resolver) resolve(ctx context.Context, d *delegate, p *plan, f *facts, r
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 
-	answers := map[*zone]chan answer{}
+	answers := map[*zone]<-chan answer{}
 	p.zones(func(pool *pool, z *zone) {
 		if z.err != nil {
 			return
@@ -56,10 +53,10 @@ func (r resolver) resolve(ctx context.Context, d *delegate, p *plan, f *facts, r
 		if running[z.deploymentName].Has(z.className) {
 			request.Rolling = nil
 		}
-		answers[z] = make(chan answer, 1)
-		go func(answers chan<- answer, spec *v1alpha1.MachineProviderSpec) {
-			answers <- answer{spec: spec, err: machineClasses.Resolve(ctx, request, spec)}
-		}(answers[z], d.newSpec(z))
+		spec := d.newSpec(z)
+		answers[z] = platform.Ask(func() (*v1alpha1.MachineProviderSpec, error) {
+			return spec, machineClasses.Resolve(ctx, request, spec)
+		})
 	})
 
 	p.zones(func(_ *pool, z *zone) {
@@ -68,7 +65,7 @@ func (r resolver) resolve(ctx context.Context, d *delegate, p *plan, f *facts, r
 			return
 		}
 		a := r.await(ctx, answers)
-		z.spec, z.err = a.spec, a.err
+		z.spec, z.err = a.Value, a.Err
 		if z.err != nil {
 			z.spec, z.err = nil, platform.InSite(z.siteName, z.err)
 		}
@@ -86,7 +83,7 @@ func (r resolver) await(ctx context.Context, answers <-chan answer) answer {
 	case a := <-answers:
 		return a
 	default:
-		return answer{err: platform.NewError(platform.ClassTransient, "no answer within %s: %w", r.timeout, ctx.Err())}
+		return answer{Err: platform.NewError(platform.ClassTransient, "no answer within %s: %w", r.timeout, ctx.Err())}
 	}
 }
 

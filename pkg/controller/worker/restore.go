@@ -15,28 +15,31 @@ import (
 	"github.com/gardener/gardener/pkg/utils/gardener/shootstate"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// formerClasses returns the machine classes that the machines to be restored have, by their machine deployments. The state of machines
+// formerClasses returns the machine classes and the sites that the machines to be restored have, by their machine deployments. The state of machines
 // has no classes. Those of a rolling update that is not at its end, or of a zone that was kept as it was, are others than the zones have
 // now; machine-controller-manager would do nothing for their machines, and not even delete them.
-func (a *actuator) formerClasses(ctx context.Context, w *extensionsv1alpha1.Worker, shoot *gardencorev1beta1.Shoot) (map[string]sets.Set[string], error) {
+func (a *actuator) formerClasses(ctx context.Context, w *extensionsv1alpha1.Worker, shoot *gardencorev1beta1.Shoot) (classes, sites map[string]sets.Set[string], err error) {
 	state, err := a.machineState(ctx, w, shoot)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	classes := map[string]sets.Set[string]{}
+	classes, sites = map[string]sets.Set[string]{}, map[string]sets.Set[string]{}
 	for name, deployment := range state.MachineDeployments {
-		classes[name] = sets.New[string]()
+		classes[name], sites[name] = sets.New[string](), sets.New[string]()
 		for i := range deployment.MachineSets {
 			classes[name].Insert(deployment.MachineSets[i].Spec.Template.Spec.Class.Name)
 		}
 		for i := range deployment.Machines {
 			classes[name].Insert(deployment.Machines[i].Spec.Class.Name)
+			sites[name].Insert(deployment.Machines[i].Spec.NodeTemplateSpec.Labels[v1alpha1.LabelSite])
 		}
 		classes[name].Delete("")
 	}
-	return classes, nil
+	return classes, sites, nil
 }
 
 // machineState reads the state where Gardener's generic actuator reads it.

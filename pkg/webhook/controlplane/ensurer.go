@@ -7,6 +7,7 @@ package controlplane
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/Masterminds/semver/v3"
 	"github.com/coreos/go-systemd/v22/unit"
@@ -35,8 +36,12 @@ const (
 	kubeletArgumentSeparator = " \\\n    "
 )
 
-// DriverMemory is what the driver's container requests: what it has resident with few machines. The VPA raises it.
-var DriverMemory = resource.MustParse("64Mi")
+var (
+	// DriverMemory is what the driver's container requests: what it has resident with few machines. The VPA raises it.
+	DriverMemory = resource.MustParse("64Mi")
+	// driverMemoryLimit is several times what it has resident with hundreds of machines. The VPA requests no more.
+	driverMemoryLimit = resource.MustParse("512Mi")
+)
 
 // ensurer changes what gardenlet deploys for a shoot. It changes nothing that differs between the platforms of one pool, because
 // a pool has one OperatingSystemConfig: such things stand in the user data of a machine.
@@ -88,6 +93,8 @@ func (e *ensurer) EnsureMachineControllerManagerDeployment(ctx context.Context, 
 	}
 	driver := machinecontrollermanager.ProviderSidecarContainer(cluster.Shoot, deployment.Namespace, v1alpha1.ExtensionName, image.String())
 	driver.Resources.Requests[corev1.ResourceMemory] = DriverMemory
+	driver.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: driverMemoryLimit}
+	driver.Env = append(driver.Env, corev1.EnvVar{Name: "GOMEMLIMIT", Value: strconv.FormatInt(driverMemoryLimit.Value(), 10)})
 	deployment.Spec.Template.Spec.Containers = extensionswebhook.EnsureContainerWithName(deployment.Spec.Template.Spec.Containers, driver)
 	return nil
 }

@@ -6,6 +6,7 @@ package controlplane_test
 
 import (
 	"flag"
+	"strconv"
 	"strings"
 
 	"github.com/coreos/go-systemd/v22/unit"
@@ -13,6 +14,7 @@ import (
 	extensionscontextwebhook "github.com/gardener/gardener/extensions/pkg/webhook/context"
 	"github.com/gardener/gardener/extensions/pkg/webhook/controlplane/genericmutator"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	gardenerimagevector "github.com/gardener/gardener/pkg/utils/imagevector"
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/app/options"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -110,6 +112,26 @@ var _ = Describe("Ensurer", func() {
 			Expect(flags.Parse(object.Spec.Template.Spec.Containers[0].Args)).To(Succeed())
 			Expect(server.Namespace).To(Equal("shoot--a--b"))
 			Expect(server.Port).To(BeEquivalentTo(object.Spec.Template.Spec.Containers[0].Ports[0].ContainerPort))
+		})
+
+		It("runs the driver by its digest if the image vector has it", func(ctx SpecContext) {
+			image := "registry.example.com/" + driver + "@sha256:" + strings.Repeat("0123456789abcdef", 4)
+			object := deployment()
+			Expect(NewEnsurer(gardenerimagevector.ImageVector{{Name: driver, Ref: &image}}).EnsureMachineControllerManagerDeployment(ctx, garden, object, nil)).To(Succeed())
+			Expect(object.Spec.Template.Spec.Containers[0].Image).To(Equal(image))
+		})
+
+		It("gives the driver memory that has an end, near which it collects garbage", func(ctx SpecContext) {
+			object := deployment()
+			Expect(ensurer.EnsureMachineControllerManagerDeployment(ctx, garden, object, nil)).To(Succeed())
+			container := object.Spec.Template.Spec.Containers[0]
+			limit := container.Resources.Limits.Memory()
+			Expect(limit.Value()).To(BeNumerically(">=", 3*container.Resources.Requests.Memory().Value()))
+			Expect(container.Env).To(ContainElement(corev1.EnvVar{Name: "GOMEMLIMIT", Value: strconv.FormatInt(limit.Value(), 10)}))
+			vpa := &vpaautoscalingv1.VerticalPodAutoscaler{}
+			Expect(ensurer.EnsureMachineControllerManagerVPA(ctx, garden, vpa, nil)).To(Succeed())
+			Expect(vpa.Spec.ResourcePolicy.ContainerPolicies).To(HaveEach(HaveField("ControlledValues",
+				HaveValue(Equal(vpaautoscalingv1.ContainerControlledValuesRequestsOnly)))))
 		})
 
 		It("lets a self-hosted shoot do without a kubeconfig", func(ctx SpecContext) {

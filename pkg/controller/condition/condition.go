@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package condition tells in the status of an extension object what is wrong with sites and does not stop the others.
+package condition
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/util/retry"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
+)
+
+// Write writes the condition with status False, the messages and the codes of the errors, or removes it if there are no messages. Others
+// write conditions at the same time. The object gets the conditions that there are then.
+func Write(ctx context.Context, c client.Client, clock clock.Clock, object extensionsv1alpha1.Object, conditionType gardencorev1beta1.ConditionType, reason string, messages []string, errs []error) error {
+	current := object.DeepCopyObject().(extensionsv1alpha1.Object) //nolint:forcetypeassert // It is a copy.
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		if err := c.Get(ctx, client.ObjectKeyFromObject(object), current); err != nil {
+			return err
+		}
+		before := current.DeepCopyObject().(extensionsv1alpha1.Object) //nolint:forcetypeassert // It is a copy.
+		earlier := current.GetExtensionStatus().GetConditions()
+		conditions := v1beta1helper.RemoveConditions(earlier, conditionType)
+		if len(messages) > 0 {
+			condition := v1beta1helper.GetOrInitConditionWithClock(clock, earlier, conditionType)
+			if condition.Reason != reason {
+				condition = v1beta1helper.InitConditionWithClock(clock, conditionType) // What fails now has not failed as long as that lasted.
+			}
+			conditions = append(conditions, v1beta1helper.UpdatedConditionWithClock(clock, condition, gardencorev1beta1.ConditionFalse, reason,
+				eventnote.Shorten(strings.Join(messages, "; ")), errorcodes.Codes(errors.Join(errs...))...))
+		}
+		if equality.Semantic.DeepEqual(earlier, conditions) {
+			return nil
+		}
+		current.GetExtensionStatus().SetConditions(conditions)
+		return c.Status().Patch(ctx, current, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	})
+	if err != nil {
+		return err
+	}
+	object.GetExtensionStatus().SetConditions(current.GetExtensionStatus().GetConditions())
+	return nil
+}
