@@ -7,11 +7,9 @@ package cloudprovider
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 
 	"k8s.io/client-go/kubernetes"
 	cloudprovider "k8s.io/cloud-provider"
-	"k8s.io/klog/v2"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -88,16 +86,5 @@ func call[T any](caller, set context.Context, f func(context.Context) (T, error)
 	ctx, cancel := context.WithCancel(caller)
 	defer cancel()
 	defer context.AfterFunc(set, cancel)()
-	return recovered(func() (T, error) { return f(ctx) })
-}
-
-// recovered returns a panic of f as an error: one site must not end the process for all.
-func recovered[T any](f func() (T, error)) (result T, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			klog.ErrorS(nil, "Panic", "reason", r, "stack", string(debug.Stack()))
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
-	return f()
+	return platform.Safely(func() (T, error) { return f(ctx) })
 }

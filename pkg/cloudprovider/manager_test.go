@@ -60,9 +60,11 @@ var _ = Describe("Manager", func() {
 		second = `{"name": "b", "vsphere": {"connection": {"server": "https://b"}, "zones": [{"name": "b-1", "computeCluster": "domain-c7"}]}}`
 	)
 	var (
-		toy   *fakePlatform
-		files Files
-		write = func(name, content string) {
+		toy    *fakePlatform
+		files  Files
+		m      *Manager
+		reload func()
+		write  = func(name, content string) {
 			GinkgoHelper()
 			Expect(os.WriteFile(filepath.Join(files.Credentials, name), []byte(content), 0o600)).To(Succeed())
 		}
@@ -82,13 +84,12 @@ var _ = Describe("Manager", func() {
 		config(head + first + "," + second + "]}")
 
 		toy = &fakePlatform{opened: map[string][]string{}}
-		m := NewManager(Options{
+		m = NewManager(Options{
 			Files:                     files,
 			Platforms:                 platform.Registry[platform.Nodes]{v1alpha1.PlatformVSphere: toy},
 			NewClient:                 func(string) (kubernetes.Interface, error) { return fake.NewClientset(), nil },
 			FeatureGate:               utilfeature.DefaultFeatureGate,
 			Metrics:                   controllersmetrics.NewControllerManagerMetrics("test"),
-			ReloadPeriod:              20 * time.Millisecond,
 			NodeMonitorPeriod:         time.Second,
 			NodeStatusUpdateFrequency: time.Second,
 			NodeSyncs:                 1,
@@ -96,31 +97,38 @@ var _ = Describe("Manager", func() {
 			ServiceSyncs:              1,
 		})
 		ctx, cancel := context.WithCancel(context.Background())
-		done := make(chan struct{})
-		DeferCleanup(func() {
+		DeferCleanup(func(spec SpecContext) {
 			cancel()
-			Eventually(done).WithTimeout(10 * time.Second).Should(BeClosed())
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				m.Run(ctx) // it looks at no files any more, and waits for the controllers
+			}()
+			Eventually(spec, done).WithTimeout(10 * time.Second).Should(BeClosed())
 		})
-		go func() {
-			defer close(done)
-			m.Run(ctx)
-		}()
+		reload = func() { m.reload(ctx) }
+		reload()
 		Eventually(toy.openings("a")).WithTimeout(5 * time.Second).Should(Equal([]string{"1"}))
 		Eventually(toy.openings("b")).WithTimeout(5 * time.Second).Should(Equal([]string{"1"}))
 	})
 
 	It("opens a site again when its credentials change, and no other", func() {
+		a := m.sets["a"]
 		write("b.password", "2")
+		reload()
 		Eventually(toy.openings("b")).WithTimeout(5 * time.Second).Should(Equal([]string{"1", "2"}))
-		Consistently(toy.openings("a")).WithTimeout(200 * time.Millisecond).Should(Equal([]string{"1"}))
+		Expect(m.sets["a"]).To(BeIdenticalTo(a))
 	})
 
 	It("opens a site again when it comes back with another configuration, and no other", func() {
+		a := m.sets["a"]
 		config(head + first + "]}")
-		Consistently(toy.openings("b")).WithTimeout(200 * time.Millisecond).Should(HaveLen(1))
+		reload()
+		Expect(m.sets).NotTo(HaveKey("b"))
 		config(head + first + "," + second + "]}")
+		reload()
 		Eventually(toy.openings("b")).WithTimeout(5 * time.Second).Should(HaveLen(2))
-		Expect(toy.openings("a")()).To(HaveLen(1))
+		Expect(m.sets["a"]).To(BeIdenticalTo(a))
 	})
 
 	It("lets the controllers of a site that comes back wait for those that have not ended yet", func() {
@@ -129,27 +137,37 @@ var _ = Describe("Manager", func() {
 		toy.stuck = stuck
 		toy.mutex.Unlock()
 		write("b.password", "2")
+		reload()
 		Eventually(toy.openings("b")).WithTimeout(5 * time.Second).Should(HaveLen(2))
 		config(head + first + "]}")
-		Consistently(toy.openings("b")).WithTimeout(200 * time.Millisecond).Should(HaveLen(2))
+		reload()
 		config(head + first + "," + second + "]}")
+		reload()
 		Consistently(toy.openings("b")).WithTimeout(200 * time.Millisecond).Should(HaveLen(2))
 		close(stuck)
 		Eventually(toy.openings("b")).WithTimeout(5 * time.Second).Should(HaveLen(3))
 	})
 
-	DescribeTable("changes nothing for a site whose configuration is wrong, and goes on with the others", func(content string) {
+	DescribeTable("changes nothing for a site whose configuration is wrong, and goes on with the others", func(content string, readable bool) {
+		a, b := m.sets["a"], m.sets["b"]
 		config(content)
 		write("a.password", "2")
 		write("b.password", "2")
-		Consistently(toy.openings("b")).WithTimeout(200 * time.Millisecond).Should(Equal([]string{"1"}))
+		reload()
+		Expect(m.sets["b"]).To(BeIdenticalTo(b))
+		if !readable {
+			Expect(m.sets["a"]).To(BeIdenticalTo(a))
+			return
+		}
+		Expect(m.sets["a"]).NotTo(BeIdenticalTo(a))
+		Eventually(toy.openings("a")).WithTimeout(5 * time.Second).Should(Equal([]string{"1", "2"}))
 	},
-		Entry("no configuration", "{"),
-		Entry("an unknown field", head+first+`,{"name": "b", "vmware": {}}]}`),
-		Entry("two sites of a name", head+second+","+second+"]}"),
-		Entry("a site without zones", head+first+`,{"name": "b", "vsphere": {"connection": {"server": "https://b"}, "zones": []}}]}`),
-		Entry("a platform that is not supported", head+first+`,{"name": "b", "openstack": {"connection": {"authURL": "https://b/v3", "region": "r"}, "zones": [{"name": "b-1", "availabilityZone": "nova"}]}}]}`),
-		Entry("no platform", head+first+`,{"name": "b"}]}`),
+		Entry("no configuration", "{", false),
+		Entry("an unknown field", head+first+`,{"name": "b", "vmware": {}}]}`, false),
+		Entry("two sites of a name", head+second+","+second+"]}", false),
+		Entry("a site without zones", head+first+`,{"name": "b", "vsphere": {"connection": {"server": "https://b"}, "zones": []}}]}`, true),
+		Entry("a platform that is not supported", head+first+`,{"name": "b", "openstack": {"connection": {"authURL": "https://b/v3", "region": "r"}, "zones": [{"name": "b-1", "availabilityZone": "nova"}]}}]}`, true),
+		Entry("no platform", head+first+`,{"name": "b"}]}`, true),
 	)
 
 	It("tries a site again that cannot be opened", func() {
@@ -157,6 +175,7 @@ var _ = Describe("Manager", func() {
 		toy.err = errors.New("no route to host")
 		toy.mutex.Unlock()
 		write("b.password", "2")
+		reload()
 		Eventually(toy.openings("b")).WithTimeout(5 * time.Second).Should(Equal([]string{"1", "2", "2"}))
 	})
 })

@@ -89,7 +89,7 @@ func (s *set) openServices(ctx context.Context, opener func(context.Context) (pl
 func open[T any](ctx context.Context, site, what string, opener func() (T, error)) (T, bool) {
 	backoff := wait.Backoff{Duration: firstRetry, Factor: 2, Jitter: 0.1, Steps: 10, Cap: lastRetry}
 	for {
-		opened, err := recovered(opener)
+		opened, err := platform.Safely(opener)
 		if err == nil {
 			return opened, true
 		}

@@ -58,8 +58,24 @@ func toStatus(operation, siteName string, err error) *status.Status {
 	return status.WrapError(codeOf(operation, class), message, err)
 }
 
-// isTransient reports whether an error of call is of ClassTransient. Its code does not tell, as a conflict has the same.
-func isTransient(err error) bool {
+// classOf returns the class of an error of call. Its code does not tell, as a conflict has that of a transient error.
+func classOf(err error) platform.Class {
 	var failure *status.Status
-	return errors.As(err, &failure) && platform.ClassOf(failure.Cause()) == platform.ClassTransient
+	if !errors.As(err, &failure) {
+		return ""
+	}
+	return platform.ClassOf(failure.Cause())
+}
+
+func isTransient(err error) bool {
+	return classOf(err) == platform.ClassTransient
+}
+
+// recoded gives an error of call another code.
+func recoded(err error, code codes.Code) error {
+	var failure *status.Status
+	if !errors.As(err, &failure) {
+		return err
+	}
+	return status.WrapError(code, failure.Message(), failure.Cause())
 }

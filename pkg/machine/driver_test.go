@@ -6,11 +6,13 @@ package machine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	machinefake "github.com/gardener/machine-controller-manager/pkg/client/clientset/versioned/fake"
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/driver"
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/codes"
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/status"
@@ -21,6 +23,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -34,22 +37,38 @@ import (
 var timeouts = machine.Timeouts{
 	Create: time.Minute, Initialize: time.Minute, Delete: time.Minute, Get: time.Minute,
 	List: time.Minute, ListWait: time.Second, ListAgain: time.Hour,
-	Stalled: time.Second, StalledCalls: 2,
+	Stalled: time.Second, StalledCalls: 2, Unreachable: time.Hour,
 }
 
 // spy remembers what the platform was asked.
 type spy struct {
 	platform.Machines
 	created, deleted platform.MachineRequest
+	// found and fault are what is told of a machine, instead of what is.
+	found platform.Machine
+	fault error
+
+	// lists are the machines that are listed, instead of those that are.
+	lists []platform.Machine
 
 	mutex  sync.Mutex
 	listed []string
+}
+
+func (s *spy) Get(ctx context.Context, request platform.MachineRequest) (platform.Machine, error) {
+	if s.fault != nil {
+		return s.found, s.fault
+	}
+	return s.Machines.Get(ctx, request)
 }
 
 func (s *spy) List(ctx context.Context, request platform.MachineRequest) ([]platform.Machine, error) {
 	s.mutex.Lock()
 	s.listed = append(s.listed, request.Spec.Site)
 	s.mutex.Unlock()
+	if s.lists != nil {
+		return s.lists, nil
+	}
 	return s.Machines.List(ctx, request)
 }
 
@@ -163,6 +182,117 @@ var _ = Describe("Driver", func() {
 		Entry("created before, a fault", "toy:///racks/machine-1", "node-1", platform.ClassExhausted, codes.ResourceExhausted),
 		Entry("created before, does not exist", "toy:///racks/machine-1", "node-1", platform.ClassNotFound, codes.NotFound),
 	)
+
+	DescribeTable("the status of a machine that is deleted before its node is known",
+		func(exists bool, class platform.Class, expected codes.Code) {
+			m := m.DeepCopy()
+			m.DeletionTimestamp = new(metav1.Now())
+			toy.fault = platform.NewError(class, "failure")
+			if exists {
+				toy.found = platform.Machine{Name: m.Name, ProviderID: "toy:///racks/machine-1"}
+			}
+			found, err := d.GetMachineStatus(ctx, &driver.GetMachineStatusRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
+			if expected != codes.OK {
+				Expect(codeOf(err)).To(Equal(expected))
+				return
+			}
+			Expect(err).NotTo(HaveOccurred())
+			Expect(found).To(Equal(&driver.GetMachineStatusResponse{ProviderID: "toy:///racks/machine-1", NodeName: "machine-1"}))
+		},
+		Entry("it has a fault", true, platform.ClassExhausted, codes.OK),
+		Entry("its fault cannot be read", true, platform.ClassTransient, codes.OK),
+		Entry("somebody else's has its name", false, platform.ClassConflict, codes.Uninitialized),
+		Entry("its image is gone", false, platform.ClassConfiguration, codes.Uninitialized),
+		Entry("it does not exist", false, platform.ClassNotFound, codes.NotFound),
+		Entry("no answer", false, platform.ClassTransient, codes.Unavailable),
+		Entry("refused credentials", false, platform.ClassUnauthenticated, codes.Unauthenticated),
+	)
+
+	It("tells the ID of a new machine with a fault, so that the fault is told of that one", func() {
+		toy.found, toy.fault = platform.Machine{Name: m.Name, ProviderID: "toy:///racks/machine-1"}, platform.NewError(platform.ClassExhausted, "no host")
+		found, err := d.GetMachineStatus(ctx, &driver.GetMachineStatusRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
+		Expect(codeOf(err)).To(Equal(codes.Uninitialized))
+		Expect(found).To(Equal(&driver.GetMachineStatusResponse{ProviderID: "toy:///racks/machine-1", NodeName: "machine-1"}))
+
+		m := m.DeepCopy()
+		m.Spec.ProviderID = "toy:///racks/machine-1"
+		_, err = d.GetMachineStatus(ctx, &driver.GetMachineStatusRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
+		Expect(codeOf(err)).To(Equal(codes.ResourceExhausted))
+	})
+
+	DescribeTable("new machines at a site that has not answered for a while",
+		func(change func(*machinev1alpha1.Machine), failure error, expected codes.Code) {
+			short := timeouts
+			short.Unreachable = time.Millisecond
+			d = machine.NewDriver(platform.Registry[platform.Machines]{toyplatform.Platform: toy}, short)
+			m := m.DeepCopy()
+			change(m)
+			cloud.Fail("racks", failure)
+			status := func() codes.Code {
+				_, err := d.GetMachineStatus(ctx, &driver.GetMachineStatusRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
+				return codeOf(err)
+			}
+			Eventually(status).Should(Equal(expected))
+			if expected == codes.ResourceExhausted {
+				_, err := d.CreateMachine(ctx, &driver.CreateMachineRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
+				Expect(codeOf(err)).To(Equal(expected))
+				Expect(err).To(MatchError(MatchRegexp(`Transient: site "racks": the site has not answered for .*: connection refused`)))
+
+				By("answering again")
+				platform.Answered("racks")
+				_, err = d.CreateMachine(ctx, &driver.CreateMachineRequest{Machine: m, MachineClass: newClass("cloud"), Secret: secret})
+				Expect(err).NotTo(HaveOccurred())
+				cloud.Fail("racks", nil)
+				Expect(status()).To(Equal(codes.NotFound))
+			}
+		},
+		Entry("leave the others to the next site", func(*machinev1alpha1.Machine) {}, platform.NewError(platform.ClassTransient, "connection refused"), codes.ResourceExhausted),
+		Entry("that exist are waited for", func(m *machinev1alpha1.Machine) { m.Spec.ProviderID = "toy:///racks/machine-1" },
+			platform.NewError(platform.ClassTransient, "connection refused"), codes.Unavailable),
+		Entry("that are deleted are waited for", func(m *machinev1alpha1.Machine) { m.DeletionTimestamp = new(metav1.Now()) },
+			platform.NewError(platform.ClassTransient, "connection refused"), codes.Unavailable),
+		Entry("are refused as the site says", func(*machinev1alpha1.Machine) {}, platform.NewError(platform.ClassForbidden, "403"), codes.PermissionDenied),
+	)
+
+	It("deletes no orphan that is a machine under another name", func() {
+		class := newClass("racks")
+		created, err := d.CreateMachine(ctx, &driver.CreateMachineRequest{Machine: m, MachineClass: class, Secret: secret})
+		Expect(err).NotTo(HaveOccurred())
+		known := &machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "shoot--p--s", Name: "machine-1", UID: "1"}, Spec: machinev1alpha1.MachineSpec{ProviderID: created.ProviderID}}
+		orphan := &machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "shoot--p--s", Name: "renamed"}, Spec: known.Spec}
+		objects := machinefake.NewSimpleClientset(known)
+		guarded := machine.Guard(d, objects.MachineV1alpha1())
+
+		_, err = guarded.DeleteMachine(ctx, &driver.DeleteMachineRequest{Machine: orphan, MachineClass: class, Secret: secret})
+		Expect(codeOf(err)).To(Equal(codes.Unavailable))
+		Expect(err).To(MatchError(ContainSubstring(`"renamed" (toy:///racks/machine-1) is no orphan, but machine "machine-1"`)))
+		Expect(toy.deleted.Name).To(BeEmpty())
+
+		By("not knowing whether it is one")
+		objects.PrependReactor("list", "machines", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no answer") })
+		_, err = guarded.DeleteMachine(ctx, &driver.DeleteMachineRequest{Machine: orphan, MachineClass: class, Secret: secret})
+		Expect(codeOf(err)).To(Equal(codes.Unavailable))
+		Expect(toy.deleted.Name).To(BeEmpty())
+
+		By("deleting the machine itself, and real orphans")
+		_, err = guarded.DeleteMachine(ctx, &driver.DeleteMachineRequest{Machine: known, MachineClass: class, Secret: secret})
+		Expect(err).NotTo(HaveOccurred())
+		guarded = machine.Guard(d, machinefake.NewSimpleClientset().MachineV1alpha1())
+		_, err = guarded.DeleteMachine(ctx, &driver.DeleteMachineRequest{Machine: orphan, MachineClass: class, Secret: secret})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(toy.deleted.Name).To(Equal("renamed"))
+	})
+
+	It("lists no machine whose name is in doubt", func() {
+		toy.lists = []platform.Machine{
+			{Name: "a", ProviderID: "toy:///a"}, {ProviderID: "toy:///nameless"}, {Name: "b"},
+			{Name: "c", ProviderID: "toy:///twice"}, {Name: "d", ProviderID: "toy:///twice"}, {Name: "d", ProviderID: "toy:///twice"},
+			{Name: "e", ProviderID: "toy:///again"}, {Name: "e", ProviderID: "toy:///again"},
+		}
+		list, err := d.ListMachines(ctx, &driver.ListMachinesRequest{MachineClass: newClass("racks"), Secret: secret})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(list.MachineList).To(Equal(map[string]string{"toy:///a": "a", "toy:///again": "e"}))
+	})
 
 	DescribeTable("what a site says of a new machine",
 		func(failure error, expected codes.Code) {
@@ -313,6 +443,28 @@ var _ = Describe("Driver", func() {
 		release()
 		Expect(<-created).To(Succeed())
 		Expect(<-created).To(Succeed())
+	})
+
+	It("gives no call up whose site answers what it asks for, however long it takes", func() {
+		release := cloud.Hang("racks")
+		DeferCleanup(release)
+		errs := make(chan error, 5)
+		for i := range 5 {
+			go func() {
+				m := m.DeepCopy()
+				m.Name = fmt.Sprintf("slow-%d", i)
+				_, err := d.CreateMachine(ctx, &driver.CreateMachineRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
+				errs <- err
+			}()
+		}
+		Consistently(func() bool {
+			platform.Answered("racks")
+			return len(errs) == 0
+		}, 2*timeouts.Stalled).Should(BeTrue())
+		release()
+		for range 5 {
+			Expect(<-errs).To(Succeed())
+		}
 	})
 
 	It("gives no call up of a site that answers, however many there are", func() {

@@ -57,7 +57,7 @@ func (l *lists) get(ctx context.Context, where place, t Timeouts, list func(cont
 	go func() {
 		defer cancel()
 		start := time.Now()
-		machines, err := list(ctx)
+		machines, err := platform.Safely(func() ([]platform.Machine, error) { return list(ctx) })
 		l.end(where, time.Since(start) > t.ListWait, err)
 		answers <- answer{machines, err}
 	}()

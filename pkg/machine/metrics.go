@@ -9,8 +9,11 @@ import (
 	"time"
 
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	"github.com/gardener/machine-controller-manager/pkg/util/provider/machinecodes/codes"
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/metrics"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
 const (
@@ -21,15 +24,18 @@ const (
 	operationList       = "list_machines"
 )
 
-// call resolves the machine class, runs a call, counts it by site and operation in the metrics that
+// call resolves the machine class, runs a call about the machine, which may be nil, counts it by site and operation in the metrics that
 // machine-controller-manager has for drivers, and returns its error as machine-controller-manager reads it.
-func call[R any](ctx context.Context, d *hybridDriver, operation string, class *machinev1alpha1.MachineClass, secret *corev1.Secret, do func(context.Context, *target) (*R, error)) (*R, error) {
+func call[R any](ctx context.Context, d *hybridDriver, operation string, m *machinev1alpha1.Machine, class *machinev1alpha1.MachineClass, secret *corev1.Secret, do func(context.Context, *target) (*R, error)) (*R, error) {
 	var (
 		t        target
 		response *R
 		start    = time.Now()
 	)
 	err := d.resolve(&t, class, secret)
+	if m != nil {
+		t.request.Name, t.request.ProviderID = m.Name, m.Spec.ProviderID
+	}
 	if err == nil {
 		response, err = watched(ctx, d, t.request.Spec.Site, func(ctx context.Context) (*R, error) { return do(ctx, &t) })
 	}
@@ -37,18 +43,33 @@ func call[R any](ctx context.Context, d *hybridDriver, operation string, class *
 	var (
 		siteName string
 		provider = Provider
+		// unreachable is true if there is no room at the site for a new machine, because nobody answers there.
+		unreachable bool
 	)
 	if t.request.Spec != nil {
 		siteName = t.request.Spec.Site
 		provider += "/" + siteName
 	}
 	if err != nil {
+		if silence := d.stalls.silence(siteName); silence > d.timeouts.Unreachable && isNew(m) && platform.ClassOf(err) == platform.ClassTransient {
+			err = platform.NewError(platform.ClassTransient, "the site has not answered for %s: %w", silence.Round(time.Second), err)
+			unreachable = true
+		}
 		failure := toStatus(operation, siteName, err)
 		metrics.DriverFailedAPIRequests.WithLabelValues(provider, operation, failure.Code().String()).Inc()
-		return nil, failure
+		if unreachable {
+			return response, recoded(failure, codes.ResourceExhausted)
+		}
+		return response, failure
 	}
 	metrics.DriverAPIRequestDuration.WithLabelValues(provider, operation).Observe(time.Since(start).Seconds())
 	return response, nil
+}
+
+// isNew reports whether there is nothing yet of the machine that anybody knows of. A site that is unreachable has no room for it: that
+// alone makes the cluster-autoscaler try another site at once.
+func isNew(m *machinev1alpha1.Machine) bool {
+	return m != nil && m.Spec.ProviderID == "" && m.DeletionTimestamp == nil
 }
 
 // watched runs a call to a site, and gives it up if the site has stalled.
@@ -57,6 +78,6 @@ func watched[R any](ctx context.Context, d *hybridDriver, siteName string, do fu
 	if err != nil {
 		return nil, err
 	}
-	response, err := do(ctx)
+	response, err := platform.Safely(func() (*R, error) { return do(ctx) })
 	return response, c.end(ctx, err)
 }

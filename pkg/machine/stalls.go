@@ -21,9 +21,56 @@ type stalls struct {
 
 // siteCalls are the calls to a site that have not ended.
 type siteCalls struct {
+	name    string
 	running int
-	// answered is when the site answered the last time, or when the first of the calls began.
+	// begun is when the first of the calls began.
+	begun time.Time
+	// answered is when a call ended the last time with the site's answer.
 	answered time.Time
+	// silent is when the first of the calls began that have failed since then.
+	silent time.Time
+}
+
+// lastAnswer returns when the site answered the last time. A call that needs many requests may take long, and its site answers for all
+// that.
+func (c *siteCalls) lastAnswer() time.Time {
+	if last := platform.LastAnswer(c.name); last.After(c.answered) {
+		return last
+	}
+	return c.answered
+}
+
+// left returns after how long the site has stalled if it does not answer.
+func (c *siteCalls) left(limits Timeouts) time.Duration {
+	since := c.begun
+	if last := c.lastAnswer(); last.After(since) {
+		since = last
+	}
+	return limits.Stalled - time.Since(since)
+}
+
+// end notes how a call ended that began at start.
+func (c *siteCalls) end(start time.Time, err error) {
+	switch {
+	case err == nil, platform.ClassOf(err) != platform.ClassTransient, platform.IsProgress(err):
+		c.answered = time.Now()
+	case !c.silent.After(c.lastAnswer()):
+		c.silent = start
+	}
+}
+
+// silence returns for how long calls to the site have failed without any answer.
+func (s *stalls) silence(site string) time.Duration {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	calls := s.sites[site]
+	if calls == nil {
+		return 0
+	}
+	if !calls.silent.After(calls.lastAnswer()) {
+		return 0
+	}
+	return time.Since(calls.silent)
 }
 
 // stalledCall is one call.
@@ -46,14 +93,14 @@ func (s *stalls) begin(ctx context.Context, site string, limits Timeouts) (conte
 	}
 	calls := s.sites[site]
 	if calls == nil {
-		calls = &siteCalls{}
+		calls = &siteCalls{name: site}
 		s.sites[site] = calls
 	}
 	now := time.Now()
 	if calls.running == 0 {
-		calls.answered = now
+		calls.begun = now
 	}
-	if calls.running >= limits.StalledCalls && now.Sub(calls.answered) >= limits.Stalled {
+	if calls.running >= limits.StalledCalls && calls.left(limits) <= 0 {
 		return nil, nil, errStalled(calls, limits)
 	}
 
@@ -71,7 +118,7 @@ func (c *stalledCall) shed() {
 	if c.ended {
 		return
 	}
-	if left := c.limits.Stalled - time.Since(c.site.answered); left > 0 {
+	if left := c.site.left(c.limits); left > 0 {
 		c.timer.Reset(left)
 		return
 	}
@@ -88,13 +135,11 @@ func (c *stalledCall) end(ctx context.Context, err error) error {
 	c.stalls.mutex.Lock()
 	defer c.stalls.mutex.Unlock()
 	c.timer.Stop()
+	c.site.end(c.start, err)
 	if cause := context.Cause(ctx); c.ended && err != nil && cause != nil {
 		return cause
 	}
 	if !c.ended {
-		if err == nil || time.Since(c.start) < c.limits.Stalled {
-			c.site.answered = time.Now()
-		}
 		c.leave()
 	}
 	c.cancel(nil)

@@ -74,7 +74,7 @@ func (o *options) run(ctx context.Context) error {
 	d := driver.NewDriver(&driver.DriverOpts{ClusterID: o.cluster, WithTopology: o.withTopology})
 	services := cinder.Services{Identity: driver.NewIdentityServer(d)}
 	if o.controller {
-		services.Controller = cinder.NewController(d, cinder.NewClouds(o.cloudConfigs, client.Shared()))
+		services.Controller = cinder.NewController(d, cinder.NewClouds(o.cloudConfigs, client.Shared()), o.cluster)
 	}
 	if o.node {
 		config, err := cinder.ReadConfig(o.cloudConfigs)

@@ -67,6 +67,7 @@ type options struct {
 	healthcheck    *extensionscmdcontroller.ControllerOptions
 	sitehealth     *extensionscmdcontroller.ControllerOptions
 	heartbeat      *heartbeatcmd.Options
+	dns            *dnsOptions
 	switches       *extensionscmdcontroller.SwitchOptions
 	reconciler     *extensionscmdcontroller.ReconcilerOptions
 	webhooks       *webhookcmd.AddToManagerOptions
@@ -105,6 +106,7 @@ func newOptions() *options {
 			extensionscmdcontroller.Switch(heartbeat.ControllerName, heartbeat.AddToManager),
 		),
 		reconciler: &extensionscmdcontroller.ReconcilerOptions{},
+		dns:        &dnsOptions{},
 	}
 	// No webhook works on objects of shoots, so that nothing is deployed to them.
 	o.webhooks = webhookcmd.NewAddToManagerOptions(v1alpha1.ExtensionName, "", nil, o.general,
@@ -123,6 +125,7 @@ func newOptions() *options {
 		extensionscmdcontroller.PrefixOption("healthcheck-", o.healthcheck),
 		extensionscmdcontroller.PrefixOption("sitehealth-", o.sitehealth),
 		extensionscmdcontroller.PrefixOption("heartbeat-", o.heartbeat),
+		extensionscmdcontroller.PrefixOption("dns-", o.dns),
 		o.switches,
 		o.reconciler,
 		o.webhooks,
@@ -167,7 +170,7 @@ func (o *options) apply() {
 	o.dnsrecord.Completed().Apply(&dnsrecord.DefaultAddOptions.Controller)
 	dnsrecord.DefaultAddOptions.IgnoreOperationAnnotation = o.reconciler.Completed().IgnoreOperationAnnotation
 	dnsrecord.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses
-	dnsrecord.DefaultAddOptions.Services = dnsservices.New()
+	dnsrecord.DefaultAddOptions.Services = dnsservices.New(&o.dns.guard)
 
 	o.healthcheck.Completed().Apply(&healthcheck.DefaultAddOptions.Controller)
 	healthcheck.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses

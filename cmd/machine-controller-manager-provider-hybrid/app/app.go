@@ -6,8 +6,10 @@
 package app
 
 import (
+	"cmp"
 	"fmt"
 
+	machineclient "github.com/gardener/machine-controller-manager/pkg/client/clientset/versioned/typed/machine/v1alpha1"
 	_ "github.com/gardener/machine-controller-manager/pkg/util/client/metrics/prometheus" // for client metric registration
 	mcmapp "github.com/gardener/machine-controller-manager/pkg/util/provider/app"
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/app/options"
@@ -15,6 +17,8 @@ import (
 	_ "github.com/gardener/machine-controller-manager/pkg/util/workqueue/prometheus" // for workqueue metric registration
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/logs"
 	"k8s.io/klog/v2"
@@ -24,6 +28,9 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machines"
 )
+
+// inCluster is the control kubeconfig that stands for that of the pod.
+const inCluster = "inClusterConfig"
 
 // Run parses the flags and runs the controllers of machine-controller-manager with the driver. It returns on errors only.
 func Run() error {
@@ -37,5 +44,22 @@ func Run() error {
 	if err := prometheus.Register(platform.RequestDuration); err != nil {
 		return fmt.Errorf("could not register metrics: %w", err)
 	}
-	return mcmapp.Run(server, machine.NewDriver(machines.New(), machine.DefaultTimeouts()))
+	control, err := controlClient(server)
+	if err != nil {
+		return fmt.Errorf("could not access the machines: %w", err)
+	}
+	return mcmapp.Run(server, machine.Guard(machine.NewDriver(machines.New(), machine.DefaultTimeouts()), control))
+}
+
+// controlClient accesses the cluster of the Machines, as machine-controller-manager does.
+func controlClient(server *options.MCServer) (machineclient.MachinesGetter, error) {
+	path := cmp.Or(server.ControlKubeconfig, server.TargetKubeconfig)
+	if path == inCluster {
+		path = ""
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", path)
+	if err != nil {
+		return nil, err
+	}
+	return machineclient.NewForConfig(rest.AddUserAgent(config, "machine-guard"))
 }

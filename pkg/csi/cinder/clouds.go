@@ -7,6 +7,7 @@ package cinder
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -94,7 +95,7 @@ func (c *Clouds) open(ctx context.Context, name string, s SiteConfig, config *Co
 	if err != nil {
 		return nil, err
 	}
-	if err := session.CheckProject(s.ProjectID); err != nil {
+	if err := errors.Join(session.CheckRegion(s.Region), session.CheckProject(s.ProjectID)); err != nil {
 		return nil, err
 	}
 	return cloudOf(ctx, session, config)

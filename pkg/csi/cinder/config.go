@@ -37,6 +37,8 @@ type SiteConfig struct {
 	// ProjectID is the ID of the project that the volumes are in. Credentials of another one are refused: with them, all volumes would
 	// look as if they were gone. Default: any project.
 	ProjectID string
+	// Region is the region that the volumes are in. A connection to another one is refused. Default: that of the connection.
+	Region string
 	// Credentials are those for the site's project.
 	Credentials site.Credentials
 	// Err says what is wrong with the section of the site. It is of ClassConfiguration.
@@ -68,6 +70,7 @@ type section struct {
 	// The keys below are unknown to cloud-provider-openstack, which ignores them.
 
 	ProjectID      string   `gcfg:"project-id"`
+	ShootRegion    string   `gcfg:"shoot-region"`
 	TLSThumbprint  string   `gcfg:"tls-thumbprint"`
 	ProxyURL       string   `gcfg:"proxy-url"`
 	NoProxy        []string `gcfg:"no-proxy"`
@@ -119,6 +122,7 @@ func (s *section) site(name string) SiteConfig {
 	config := SiteConfig{
 		Connection:  v1alpha1.OpenStackConnection{AuthURL: s.AuthURL, Region: s.Region, EndpointType: s.EndpointType},
 		ProjectID:   s.ProjectID,
+		Region:      s.ShootRegion,
 		Credentials: site.Credentials{},
 	}
 	for key, value := range map[string]string{

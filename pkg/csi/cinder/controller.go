@@ -15,6 +15,7 @@ import (
 	library "k8s.io/cloud-provider-openstack/pkg/csi/cinder/openstack"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 )
 
 // siteKey is the key of the secrets of a request that names the site of the volume.
@@ -25,13 +26,15 @@ const siteKey = "cloud"
 type Controller struct {
 	csi.UnimplementedControllerServer
 
-	driver *driver.Driver
-	clouds *Clouds
+	driver  *driver.Driver
+	clouds  *Clouds
+	cluster owner.Owner
 }
 
-// NewController returns the controller service of the driver.
-func NewController(d *driver.Driver, clouds *Clouds) *Controller {
-	return &Controller{driver: d, clouds: clouds}
+// NewController returns the controller service of the driver. It refuses what bears the mark of another cluster than the one with the
+// name: the technical ID of the shoot. Without a name it refuses nothing.
+func NewController(d *driver.Driver, clouds *Clouds, cluster string) *Controller {
+	return &Controller{driver: d, clouds: clouds, cluster: owner.Owner{Shoot: cluster}}
 }
 
 // request is one that says for which site it is.
@@ -50,7 +53,7 @@ func at[Q, A any](ctx context.Context, c *Controller, name string, r Q, method f
 	if err != nil {
 		return none, openStatus(err)
 	}
-	w := &watched{IOpenStack: cloud}
+	w := &watched{IOpenStack: cloud, cluster: c.cluster}
 	answer, err := method(driver.NewControllerServer(c.driver, map[string]library.IOpenStack{name: w}), ctx, r)
 	if err != nil {
 		return none, callStatus(name, err, w.class)
@@ -78,6 +81,8 @@ func callStatus(name string, err error, class platform.Class) error {
 			code = codes.Unavailable
 		case platform.ClassQuota, platform.ClassExhausted:
 			code = codes.ResourceExhausted
+		case platform.ClassForbidden:
+			code = codes.PermissionDenied
 		}
 	}
 	return status.Errorf(code, "site %q: %s", name, said.Message())
@@ -148,12 +153,14 @@ func (c *Controller) ListVolumes(ctx context.Context, r *csi.ListVolumesRequest)
 	}
 	answer, err := driver.NewControllerServer(c.driver, clouds).ListVolumes(ctx, r)
 	if err != nil {
+		failed := names[len(names)-1] // the sites are asked one after the other
 		for _, name := range names {
 			if site := clouds[name].(*watched); site.class != "" {
-				return nil, callStatus(name, err, site.class)
+				failed = name
+				break
 			}
 		}
-		return nil, err
+		return nil, callStatus(failed, err, clouds[failed].(*watched).class)
 	}
 	return answer, nil
 }

@@ -26,7 +26,10 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
-const volumeID = "6a0f1f5e-0c5a-4d59-8a0b-6f5d6b1d3e21"
+const (
+	volumeID = "6a0f1f5e-0c5a-4d59-8a0b-6f5d6b1d3e21"
+	cluster  = "shoot--local--a"
+)
 
 var _ = Describe("Controller", func() {
 	var (
@@ -60,10 +63,10 @@ var _ = Describe("Controller", func() {
 	BeforeEach(func() {
 		first, second = newStub(volume), newStub(nothing)
 		file = newConfigFile(first.section("first", "right"), second.section("second", "right"))
-		d := driver.NewDriver(&driver.DriverOpts{WithTopology: true})
+		d := driver.NewDriver(&driver.DriverOpts{ClusterID: cluster, WithTopology: true})
 		controller = csi.NewControllerClient(serve(Services{
 			Identity:   driver.NewIdentityServer(d),
-			Controller: NewController(d, NewClouds([]string{string(file)}, client.NewSessions())),
+			Controller: NewController(d, NewClouds([]string{string(file)}, client.NewSessions()), cluster),
 		}))
 	})
 
@@ -105,6 +108,99 @@ var _ = Describe("Controller", func() {
 		Expect(status.Code(err)).To(Equal(codes.Unavailable))
 		_, err = controller.ControllerUnpublishVolume(ctx, &csi.ControllerUnpublishVolumeRequest{VolumeId: volumeID, NodeId: "n", Secrets: at("second")})
 		Expect(status.Code(err)).To(Equal(codes.Unavailable))
+	})
+
+	Describe("in a project with another shoot", func() {
+		const foreign = "shoot--local--b"
+		var changes []string
+
+		// has answers with objects whose marks name the clusters. Without one they have no mark.
+		has := func(ofVolume, ofSnapshot, ofServer string) {
+			changes = nil
+			mark := func(key, of string) string {
+				if of == "" {
+					return "{}"
+				}
+				return fmt.Sprintf("{%q: %q}", key, of)
+			}
+			const csiMark = "cinder.csi.openstack.org/cluster"
+			first.serve = func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.Method != http.MethodGet:
+					changes = append(changes, r.Method)
+					w.WriteHeader(http.StatusAccepted)
+				case strings.HasSuffix(r.URL.Path, "/volumes/"+volumeID):
+					fmt.Fprintf(w, `{"volume": {"id": %q, "size": 3, "status": "available", "metadata": %s}}`, volumeID, mark(csiMark, ofVolume))
+				case strings.HasSuffix(r.URL.Path, "/snapshots/"+volumeID):
+					fmt.Fprintf(w, `{"snapshot": {"id": %q, "status": "available", "metadata": %s}}`, volumeID, mark(csiMark, ofSnapshot))
+				case strings.HasSuffix(r.URL.Path, "/servers/n"):
+					fmt.Fprintf(w, `{"server": {"id": "n", "status": "ACTIVE", "metadata": %s}}`, mark("gardener-shoot", ofServer))
+				case strings.HasSuffix(r.URL.Path, "/snapshots") || strings.HasSuffix(r.URL.Path, "/snapshots/detail"):
+					fmt.Fprint(w, `{"snapshots": []}`)
+				default:
+					w.WriteHeader(http.StatusNotFound)
+					fmt.Fprint(w, `{"itemNotFound": {"code": 404, "message": "It could not be found."}}`)
+				}
+			}
+		}
+		deleteVolume := func(ctx context.Context) error {
+			_, err := controller.DeleteVolume(ctx, &csi.DeleteVolumeRequest{VolumeId: volumeID, Secrets: at("first")})
+			return err
+		}
+		publish := func(ctx context.Context) error {
+			_, err := controller.ControllerPublishVolume(ctx, &csi.ControllerPublishVolumeRequest{
+				VolumeId: volumeID, NodeId: "n", Secrets: at("first"), VolumeCapability: &csi.VolumeCapability{},
+			})
+			return err
+		}
+		unpublish := func(ctx context.Context) error {
+			_, err := controller.ControllerUnpublishVolume(ctx, &csi.ControllerUnpublishVolumeRequest{VolumeId: volumeID, NodeId: "n", Secrets: at("first")})
+			return err
+		}
+		expand := func(ctx context.Context) error {
+			_, err := controller.ControllerExpandVolume(ctx, &csi.ControllerExpandVolumeRequest{
+				VolumeId: volumeID, CapacityRange: &csi.CapacityRange{RequiredBytes: 5 << 30}, Secrets: at("first"),
+			})
+			return err
+		}
+		snapshot := func(ctx context.Context) error {
+			_, err := controller.CreateSnapshot(ctx, &csi.CreateSnapshotRequest{SourceVolumeId: volumeID, Name: "s", Secrets: at("first")})
+			return err
+		}
+		deleteSnapshot := func(ctx context.Context) error {
+			_, err := controller.DeleteSnapshot(ctx, &csi.DeleteSnapshotRequest{SnapshotId: volumeID, Secrets: at("first")})
+			return err
+		}
+
+		DescribeTable("refuses what is the other one's",
+			func(ctx SpecContext, ofVolume, ofSnapshot, ofServer string, do func(context.Context) error) {
+				has(ofVolume, ofSnapshot, ofServer)
+				err := do(ctx)
+				Expect(status.Code(err)).To(Equal(codes.PermissionDenied))
+				Expect(err).To(MatchError(And(ContainSubstring("was not made for this shoot"), Not(ContainSubstring(foreign)))))
+				Expect(changes).To(BeEmpty())
+			},
+			Entry("a volume to delete", foreign, cluster, cluster, deleteVolume),
+			Entry("a volume to attach", foreign, cluster, cluster, publish),
+			Entry("a server to attach to", cluster, cluster, foreign, publish),
+			Entry("a volume to detach", foreign, cluster, cluster, unpublish),
+			Entry("a server to detach from", cluster, cluster, foreign, unpublish),
+			Entry("a volume to expand", foreign, cluster, cluster, expand),
+			Entry("a volume to take a snapshot of", foreign, cluster, cluster, snapshot),
+			Entry("a snapshot to delete", cluster, foreign, cluster, deleteSnapshot),
+		)
+
+		DescribeTable("deletes what is its own or nobody's",
+			func(ctx SpecContext, of string, do func(context.Context) error) {
+				has(of, of, of)
+				Expect(do(ctx)).To(Succeed())
+				Expect(changes).To(ConsistOf(http.MethodDelete))
+			},
+			Entry("its own volume", cluster, deleteVolume),
+			Entry("a volume without a mark", "", deleteVolume),
+			Entry("its own snapshot", cluster, deleteSnapshot),
+			Entry("a snapshot without a mark", "", deleteSnapshot),
+		)
 	})
 
 	It("lists the volumes of all sites, or none if one does not answer", func(ctx SpecContext) {

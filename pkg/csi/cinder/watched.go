@@ -16,29 +16,34 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	library "k8s.io/cloud-provider-openstack/pkg/csi/cinder/openstack"
-	cpoerrors "k8s.io/cloud-provider-openstack/pkg/util/errors"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 )
 
 // watched is the cloud of one request. It remembers the class of the last error, because the library's driver tells its callers
-// no more than a message. It is not safe for concurrent use, and the driver does not use it so.
+// no more than a message. It refuses what was made for another cluster in the same project; what nobody marked may be imported.
+// It is not safe for concurrent use, and the driver does not use it so.
 type watched struct {
 	library.IOpenStack
 
-	class platform.Class
+	cluster owner.Owner
+	class   platform.Class
 }
 
-// note remembers the class of err and returns err. That an object does not exist is believed
-// only if OpenStack said so and not a proxy: the driver takes a volume that is not found for deleted, and those of a server for detached.
-func (w *watched) note(err error) error {
-	if err == nil {
+// refuse returns an error for an object of another cluster. It does not tell which.
+func (w *watched) refuse(kind, id string, foreign bool) error {
+	if !foreign || w.cluster.Shoot == "" {
 		return nil
 	}
-	w.class = classOf(err)
-	if w.class == platform.ClassTransient && cpoerrors.IsNotFound(err) {
-		return errors.New(client.Classify(err).Error()) // the driver must not find the 404 in it
+	return w.note(platform.NewError(platform.ClassForbidden, "%s %q was not made for this shoot and cannot be used", kind, id))
+}
+
+// note remembers the class of err and returns err.
+func (w *watched) note(err error) error {
+	if err != nil {
+		w.class = classOf(err)
 	}
 	return err
 }
@@ -65,6 +70,9 @@ func (w *watched) CreateVolume(ctx context.Context, options *volumes.CreateOpts,
 }
 
 func (w *watched) DeleteVolume(ctx context.Context, id string) error {
+	if _, err := w.GetVolume(ctx, id); err != nil {
+		return err
+	}
 	return w.note(w.IOpenStack.DeleteVolume(ctx, id))
 }
 
@@ -83,6 +91,9 @@ func (w *watched) WaitDiskAttached(ctx context.Context, server, id string) error
 }
 
 func (w *watched) DetachVolume(ctx context.Context, server, id string) error {
+	if _, err := w.GetVolume(ctx, id); err != nil {
+		return err
+	}
 	return w.note(w.IOpenStack.DetachVolume(ctx, server, id))
 }
 
@@ -101,7 +112,10 @@ func (w *watched) GetAttachmentDiskPath(ctx context.Context, server, id string) 
 
 func (w *watched) GetVolume(ctx context.Context, id string) (*volumes.Volume, error) {
 	volume, err := w.IOpenStack.GetVolume(ctx, id)
-	return volume, w.note(err)
+	if err != nil {
+		return nil, w.note(err)
+	}
+	return volume, w.refuse("volume", id, w.cluster.IsForeignVolume(volume.Metadata))
 }
 
 func (w *watched) GetVolumesByName(ctx context.Context, name string) ([]volumes.Volume, error) {
@@ -110,6 +124,9 @@ func (w *watched) GetVolumesByName(ctx context.Context, name string) ([]volumes.
 }
 
 func (w *watched) CreateSnapshot(ctx context.Context, name, volume string, tags map[string]string) (*snapshots.Snapshot, error) {
+	if _, err := w.GetVolume(ctx, volume); err != nil {
+		return nil, err
+	}
 	snapshot, err := w.IOpenStack.CreateSnapshot(ctx, name, volume, tags)
 	return snapshot, w.note(err)
 }
@@ -120,12 +137,18 @@ func (w *watched) ListSnapshots(ctx context.Context, filters map[string]string) 
 }
 
 func (w *watched) DeleteSnapshot(ctx context.Context, id string) error {
+	if _, err := w.GetSnapshotByID(ctx, id); err != nil {
+		return err
+	}
 	return w.note(w.IOpenStack.DeleteSnapshot(ctx, id))
 }
 
 func (w *watched) GetSnapshotByID(ctx context.Context, id string) (*snapshots.Snapshot, error) {
 	snapshot, err := w.IOpenStack.GetSnapshotByID(ctx, id)
-	return snapshot, w.note(err)
+	if err != nil {
+		return nil, w.note(err)
+	}
+	return snapshot, w.refuse("snapshot", id, w.cluster.IsForeignVolume(snapshot.Metadata))
 }
 
 func (w *watched) WaitSnapshotReady(ctx context.Context, id string) (string, error) {
@@ -149,7 +172,10 @@ func (w *watched) DeleteBackup(ctx context.Context, id string) error {
 
 func (w *watched) GetBackupByID(ctx context.Context, id string) (*backups.Backup, error) {
 	backup, err := w.IOpenStack.GetBackupByID(ctx, id)
-	return backup, w.note(err)
+	if err != nil {
+		return nil, w.note(err)
+	}
+	return backup, w.refuse("backup", id, backup.Metadata != nil && w.cluster.IsForeignVolume(*backup.Metadata))
 }
 
 func (w *watched) WaitBackupReady(ctx context.Context, id string, size, secondsPerGB int) (string, error) {
@@ -159,7 +185,10 @@ func (w *watched) WaitBackupReady(ctx context.Context, id string, size, secondsP
 
 func (w *watched) GetInstanceByID(ctx context.Context, id string) (*servers.Server, error) {
 	server, err := w.IOpenStack.GetInstanceByID(ctx, id)
-	return server, w.note(err)
+	if err != nil {
+		return nil, w.note(err)
+	}
+	return server, w.refuse("server", id, w.cluster.IsForeignServer(server.Metadata))
 }
 
 func (w *watched) ExpandVolume(ctx context.Context, id, status string, size int) error {
