@@ -33,6 +33,8 @@ Arguments: a dict with "name", also the name of the image, "port", that of its m
     requests:
       cpu: 5m
       memory: {{ .memory }}
+    limits:
+      memory: 512Mi # it keeps the volumes and nodes of the shoot in memory
   volumeMounts:
   - name: socket
     mountPath: /csi

@@ -26,6 +26,8 @@ helperPod.yaml: |
         requests:
           cpu: 5m
           memory: 8Mi
+        limits:
+          memory: 64Mi
       securityContext:
         allowPrivilegeEscalation: false
         readOnlyRootFilesystem: true
