@@ -27,7 +27,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/pki"
 )
 
-const readyTimeout = 90 * time.Second
+const readyTimeout = 3 * time.Minute
 
 // Cluster is etcd and kube-apiserver: what is the seed and the shoot.
 type Cluster struct {

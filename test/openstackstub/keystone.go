@@ -104,7 +104,13 @@ func (s *Stub) token(p *project, user string) token {
 }
 
 func (s *Stub) service(name, kind, path string) service {
-	return service{ID: fixedID(name), Name: name, Type: kind, Endpoints: []endpoint{{
+	result := service{ID: fixedID(name), Name: name, Type: kind, Endpoints: []endpoint{{
 		ID: fixedID(name + " public"), Interface: "public", Region: Region, RegionID: Region, URL: s.url(name) + path,
 	}}}
+	if other := s.settings.Other; other != nil {
+		result.Endpoints = append(result.Endpoints, endpoint{
+			ID: fixedID(name + " other"), Interface: "public", Region: OtherRegion, RegionID: OtherRegion, URL: other.url(name) + path,
+		})
+	}
+	return result
 }

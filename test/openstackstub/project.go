@@ -31,6 +31,9 @@ type project struct {
 	addresses      map[string]int
 }
 
+// publicSubnet is the ID of the subnet of the external network, which nobody may look at.
+const publicSubnet = "00000000-0000-4000-8000-000000000001"
+
 func (s *Stub) newProject(name string) *project {
 	sum := sha256.Sum256([]byte(name))
 	p := &project{
@@ -43,7 +46,7 @@ func (s *Stub) newProject(name string) *project {
 	for _, imageName := range s.settings.Images {
 		p.images = append(p.images, newImage(imageName))
 	}
-	public := &network{Status: "ACTIVE", MTU: 1500, External: true, AdminStateUp: true, PortSecurityEnabled: true}
+	public := &network{Status: "ACTIVE", MTU: 1500, External: true, AdminStateUp: true, PortSecurityEnabled: true, Subnets: []string{publicSubnet}}
 	public.Name = FloatingPool
 	p.networks.add(public, p.id)
 

@@ -18,6 +18,8 @@ import (
 const (
 	// Region is the region of all services.
 	Region = "RegionOne"
+	// OtherRegion is the region of the services of Settings.Other.
+	OtherRegion = "RegionTwo"
 	// FloatingPool is the name of the external network.
 	FloatingPool = "public"
 
@@ -30,6 +32,8 @@ type Settings struct {
 	Servers []Servers
 	// BootDelay is the time from the creation of a server until it is active.
 	BootDelay time.Duration
+	// Other is a second region, in which tokens of the first are valid.
+	Other *Stub
 	// Flavors and Images are the names of the flavors and images that all projects have.
 	Flavors, Images []string
 }
@@ -107,6 +111,15 @@ func (s *Stub) url(service string) string {
 
 // login returns the project with the name, which is made when it is asked for, and a new token for it.
 func (s *Stub) login(name string) (*project, string) {
+	token := newID()
+	p := s.admit(name, token)
+	if s.settings.Other != nil {
+		s.settings.Other.admit(name, token)
+	}
+	return p, token
+}
+
+func (s *Stub) admit(name, token string) *project {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	p, ok := s.projects[name]
@@ -114,9 +127,8 @@ func (s *Stub) login(name string) (*project, string) {
 		p = s.newProject(name)
 		s.projects[name] = p
 	}
-	token := newID()
 	s.tokens[token] = p
-	return p, token
+	return p
 }
 
 // handle registers what needs a valid token.

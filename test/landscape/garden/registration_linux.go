@@ -41,6 +41,12 @@ func (g *Garden) Register(ctx context.Context) error {
 		return err
 	}
 	for _, object := range objects {
+		if object.GetKind() == "ControllerDeployment" {
+			// The DNS servers are on this machine.
+			if err := unstructured.SetNestedSlice(object.Object, []any{"127.0.0.0/8"}, "helm", "values", "dns", "allowedNetworks"); err != nil {
+				return err
+			}
+		}
 		if err := g.Client.Create(ctx, object); client.IgnoreAlreadyExists(err) != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
@@ -50,8 +51,8 @@ func (c Credentials) SiteCredentials() map[string]string {
 	return map[string]string{"clientCertificate": c.ClientCertificate, "clientKey": c.ClientKey}
 }
 
-// Grant gives the tenant the permissions in example/metal/inventory-rbac.yaml, and its ServiceAccount if that is gone. It returns
-// when they are in force.
+// Grant gives the tenant the permissions in example/metal, with their limits, and its ServiceAccount if that is gone. It returns when they
+// are in force.
 func (i *Inventory) Grant(ctx context.Context) error {
 	objects, err := permissions()
 	if err != nil {
@@ -62,7 +63,10 @@ func (i *Inventory) Grant(ctx context.Context) error {
 			return fmt.Errorf("apply %s %s: %w", o.GetKind(), o.GetName(), err)
 		}
 	}
-	return i.waitAllowed(ctx, true)
+	if err := i.waitAllowed(ctx, true); err != nil {
+		return err
+	}
+	return i.waitLimited(ctx)
 }
 
 // Revoke takes the tenant's permissions away by deleting the bindings. Its credentials stay valid. It returns when that is in
@@ -130,22 +134,48 @@ func (i *Inventory) ClientOf(credentials Credentials) (client.Client, error) {
 	return client.New(config, client.Options{Scheme: landscape.Scheme, Mapper: i.Client.RESTMapper()})
 }
 
-// permissions reads the ServiceAccount, the roles and their bindings.
+// permissions reads the ServiceAccount, the roles and their bindings, and the admission policies that limit them.
 func permissions() ([]*unstructured.Unstructured, error) {
-	path := filepath.Join(landscape.Root(), "example", "metal", "inventory-rbac.yaml")
-	content, err := os.ReadFile(path) // #nosec G304 -- our own file
-	if err != nil {
-		return nil, err
-	}
 	var objects []*unstructured.Unstructured
-	for document := range bytes.SplitSeq(content, []byte("\n---\n")) {
-		o := &unstructured.Unstructured{}
-		if err := yaml.UnmarshalStrict(document, &o.Object); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+	for _, name := range []string{"inventory-rbac.yaml", "inventory-admission.yaml"} {
+		path := filepath.Join(landscape.Root(), "example", "metal", name)
+		content, err := os.ReadFile(path) // #nosec G304 -- our own file
+		if err != nil {
+			return nil, err
 		}
-		objects = append(objects, o)
+		for document := range bytes.SplitSeq(content, []byte("\n---\n")) {
+			o := &unstructured.Unstructured{}
+			if err := yaml.UnmarshalStrict(document, &o.Object); err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+			objects = append(objects, o)
+		}
 	}
 	return objects, nil
+}
+
+// waitLimited waits until the last admission policy is in force.
+func (i *Inventory) waitLimited(ctx context.Context) error {
+	credentials, err := i.Token(ctx)
+	if err != nil {
+		return err
+	}
+	access, err := i.ClientOf(credentials)
+	if err != nil {
+		return err
+	}
+	return until(ctx, tenantTimeout, "the permissions are limited", func(ctx context.Context) (bool, error) {
+		foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, GenerateName: "foreign-"}}
+		err := access.Create(ctx, foreign, client.DryRunAll)
+		return apierrors.IsInvalid(err), ignoreInvalid(err)
+	})
+}
+
+func ignoreInvalid(err error) error {
+	if apierrors.IsInvalid(err) {
+		return nil
+	}
+	return err
 }
 
 // waitAllowed waits until the last RoleBinding and the last ClusterRoleBinding are in force or not.

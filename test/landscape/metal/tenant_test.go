@@ -53,6 +53,7 @@ var _ = Describe("Tenant", Ordered, func() {
 		Entry("no new hosts", "create", "metal3.io", "baremetalhosts", metal.Namespace, false),
 		Entry("no hosts elsewhere", "get", "metal3.io", "baremetalhosts", "default", false),
 		Entry("Secrets", "delete", "", "secrets", metal.Namespace, true),
+		Entry("no read of Secrets", "get", "", "secrets", metal.Namespace, false),
 		Entry("no list of Secrets", "list", "", "secrets", metal.Namespace, false),
 		Entry("claims", "create", "metal.ironcore.dev", "serverclaims", metal.Namespace, true),
 		Entry("servers", "watch", "metal.ironcore.dev", "servers", "", true),

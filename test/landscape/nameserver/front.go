@@ -36,6 +36,8 @@ type Front struct {
 	upstream string
 	mutex    sync.Mutex
 	messages []Message
+	skip     int
+	call     func()
 }
 
 // NewFront returns a front of the server.
@@ -63,6 +65,26 @@ func (f *Front) Take() []Message {
 	return messages
 }
 
+// AfterUpdate calls something when the server has answered an update, and loses the answer. So many updates pass before.
+func (f *Front) AfterUpdate(skip int, call func()) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.skip, f.call = skip, call
+}
+
+// lost returns what to call instead of handing the answer to an update on, nil if nothing is.
+func (f *Front) lost() func() {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if f.call == nil || f.skip > 0 {
+		f.skip--
+		return nil
+	}
+	call := f.call
+	f.call = nil
+	return call
+}
+
 func (f *Front) serve() {
 	for {
 		conn, err := f.listener.Accept()
@@ -80,8 +102,10 @@ func (f *Front) relay(client net.Conn) {
 		return
 	}
 	go func() {
-		_, _ = io.Copy(client, server)
-		_ = client.Close()
+		defer func() { _ = client.Close() }()
+		for f.answer(server, client) == nil {
+			continue
+		}
 	}()
 	defer func() { _ = server.Close() }()
 	for f.pass(client, server) == nil {
@@ -89,23 +113,47 @@ func (f *Front) relay(client net.Conn) {
 	}
 }
 
-// pass hands one message on.
-func (f *Front) pass(client io.Reader, server io.Writer) error {
+// read reads a message with its length before it.
+func read(from io.Reader) ([]byte, error) {
 	var length [2]byte
-	if _, err := io.ReadFull(client, length[:]); err != nil {
-		return err
+	if _, err := io.ReadFull(from, length[:]); err != nil {
+		return nil, err
 	}
 	content := make([]byte, binary.BigEndian.Uint16(length[:]))
-	if _, err := io.ReadFull(client, content); err != nil {
+	_, err := io.ReadFull(from, content)
+	return append(length[:], content...), err
+}
+
+// answer hands one answer on, unless it shall be lost.
+func (f *Front) answer(server io.Reader, client io.Writer) error {
+	content, err := read(server)
+	if err != nil {
 		return err
 	}
 	message := new(dns.Msg)
-	if err := message.Unpack(content); err != nil || len(message.Question) == 0 {
+	if message.Unpack(content[2:]) == nil && message.Opcode == dns.OpcodeUpdate {
+		if call := f.lost(); call != nil {
+			call()
+			return errors.New("the answer is lost")
+		}
+	}
+	_, err = client.Write(content)
+	return err
+}
+
+// pass hands one message on.
+func (f *Front) pass(client io.Reader, server io.Writer) error {
+	content, err := read(client)
+	if err != nil {
+		return err
+	}
+	message := new(dns.Msg)
+	if err := message.Unpack(content[2:]); err != nil || len(message.Question) == 0 {
 		return errors.Join(err, errors.New("this is no question"))
 	}
 	f.mutex.Lock()
-	f.messages = append(f.messages, Message{Time: time.Now(), Operation: dns.OpcodeToString[message.Opcode], Name: message.Question[0].Name, Bytes: len(content)})
+	f.messages = append(f.messages, Message{Time: time.Now(), Operation: dns.OpcodeToString[message.Opcode], Name: message.Question[0].Name, Bytes: len(content) - 2})
 	f.mutex.Unlock()
-	_, err := server.Write(append(length[:], content...))
+	_, err = server.Write(content)
 	return err
 }

@@ -136,6 +136,17 @@ func (v *VCenter) EndSessions(ctx context.Context) error {
 	return v.post(ctx, control.PathEndSessions, nil, nil)
 }
 
+// Age lets some time pass in which nobody uses a session.
+func (v *VCenter) Age(ctx context.Context, by time.Duration) error {
+	return v.post(ctx, control.PathAge, by, nil)
+}
+
+// Acted returns how often what the settings disturb was disturbed since they were set.
+func (v *VCenter) Acted(ctx context.Context) (control.Acted, error) {
+	acted := control.Acted{}
+	return acted, v.post(ctx, control.PathActed, nil, &acted)
+}
+
 // Counts returns the numbers of requests since the last call.
 func (v *VCenter) Counts(ctx context.Context) (control.Counts, error) {
 	counts := control.Counts{}

@@ -25,6 +25,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/kubelet"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/netns"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/skip"
 )
 
 // script prints what a process sees.
@@ -49,7 +50,7 @@ var _ = Describe("Kubelet", func() {
 
 	BeforeEach(func(ctx SpecContext) {
 		if _, err := exec.LookPath("ip"); err != nil || os.Getuid() != 0 {
-			Skip("pods need root and iproute2")
+			skip.Because("pods need root and iproute2")
 		}
 		network, err := netns.New()
 		Expect(err).NotTo(HaveOccurred())

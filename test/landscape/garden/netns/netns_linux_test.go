@@ -14,12 +14,13 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/netns"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/skip"
 )
 
 var _ = Describe("Namespace", func() {
 	BeforeEach(func() {
 		if _, err := exec.LookPath("ip"); err != nil || os.Getuid() != 0 {
-			Skip("network namespaces need root and iproute2")
+			skip.Because("network namespaces need root and iproute2")
 		}
 	})
 

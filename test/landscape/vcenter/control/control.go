@@ -27,6 +27,8 @@ type Ready struct {
 type Settings struct {
 	// Down refuses all connections. The inventory stays.
 	Down bool
+	// InstanceUUID lets the vCenter be another one, with the same content.
+	InstanceUUID string
 	// Password replaces the user's password if it is not empty. Logins with another are refused, sessions go on.
 	Password string
 	// Answer is how long each answer waits.
@@ -35,6 +37,8 @@ type Settings struct {
 	Idle time.Duration
 	// Task is how long tasks take, except those that only turn a virtual machine on.
 	Task time.Duration
+	// Rule is how long it takes to change a rule of a cluster.
+	Rule time.Duration
 	// Faults are the faults of calls, the first that matches counts.
 	Faults []Fault
 	// Clone is what goes wrong with clones.
@@ -65,8 +69,18 @@ type Clone struct {
 	NoDisks bool
 	// NoNetwork leaves the network card in the network of the template.
 	NoNetwork bool
+	// NoUUID gives virtual machines UUIDs of the vCenter's own.
+	NoUUID bool
 	// Times is how many clones are affected; all if it is zero.
 	Times int
+}
+
+// Acted is how often what the Settings disturb was disturbed since they were set.
+type Acted struct {
+	// Faults has a number for each of the faults.
+	Faults []int
+	// Clones is how many clones were affected.
+	Clones int
 }
 
 // Counts are the numbers of requests by service and method, such as vim25 RetrievePropertiesEx.
@@ -89,6 +103,10 @@ const (
 	PathSettings = "/settings"
 	// PathCounts returns the Counts and begins to count anew.
 	PathCounts = "/counts"
+	// PathActed returns what Acted.
+	PathActed = "/acted"
+	// PathAge takes a duration, for which nobody used any session.
+	PathAge = "/age"
 	// PathEndSessions ends all sessions.
 	PathEndSessions = "/end-sessions"
 )

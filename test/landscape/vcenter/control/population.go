@@ -18,6 +18,6 @@ type Population struct {
 	Prefix string
 	// Count is how many they are.
 	Count int
-	// ExtraConfig is that of each of them.
+	// ExtraConfig is that of each of them. Their UUIDs are those of machines of the shoot and site in it.
 	ExtraConfig map[string]string
 }

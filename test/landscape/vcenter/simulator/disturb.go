@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log"
@@ -16,6 +17,7 @@ import (
 	"sync"
 
 	"github.com/vmware/govmomi/simulator"
+	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -40,6 +42,8 @@ type disturber struct {
 	settings control.Settings
 	faults   []int
 	clones   int
+	// instance is the vCenter's own UUID.
+	instance string
 }
 
 // apply replaces the settings.
@@ -49,6 +53,7 @@ func (d *disturber) apply(settings control.Settings) {
 	d.settings = settings
 	d.faults = make([]int, len(settings.Faults))
 	d.clones = 0
+	d.identify(settings.InstanceUUID)
 	// The simulator reads the map without a lock: it is replaced and never changed. Without a hand-off the object can be read
 	// while its task is delayed. Power-on is not delayed: a clone keeps its template locked while it does it, so that clones would
 	// wait for one another.
@@ -56,13 +61,34 @@ func (d *disturber) apply(settings control.Settings) {
 	for _, name := range []string{"CloneVm", "PowerOff", "Destroy", "ReconfigVm"} {
 		delays[name] = int(settings.Task.Milliseconds())
 	}
+	delays["ReconfigureCluster"] = int(settings.Rule.Milliseconds())
 	simulator.TaskDelay.MethodDelay = delays
+}
+
+// identify gives the vCenter the UUID, or its own if there is none.
+func (d *disturber) identify(id string) {
+	registry := d.model.Map()
+	instance, ok := registry.Get(vim25.ServiceInstance).(*simulator.ServiceInstance)
+	if !ok {
+		return
+	}
+	ctx := &simulator.Context{Context: context.Background(), Map: registry}
+	registry.WithLock(ctx, instance, func() {
+		d.instance = cmp.Or(d.instance, instance.Content.About.InstanceUuid)
+		instance.Content.About.InstanceUuid = cmp.Or(id, d.instance)
+	})
 }
 
 func (d *disturber) current() control.Settings {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	return d.settings
+}
+
+func (d *disturber) acted() control.Acted {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	return control.Acted{Faults: slices.Clone(d.faults), Clones: d.clones}
 }
 
 func (d *disturber) validLogin(login *types.Login) bool {
@@ -100,6 +126,8 @@ func (d *disturber) call(ctx *simulator.Context, method *simulator.Method) (mo.R
 	case *types.RetrievePropertiesEx:
 		return nil, disturbRead(settings, request.SpecSet)
 	case *types.FindByUuid:
+		request.Uuid = disturbSearch(settings, request.Uuid)
+	case *types.FindAllByUuid:
 		request.Uuid = disturbSearch(settings, request.Uuid)
 	case *types.FindChild:
 		request.Name = disturbSearch(settings, request.Name)
@@ -169,6 +197,9 @@ func (d *disturber) disturbClone(request *types.CloneVM_Task) {
 	}
 	if request.Spec.Config == nil {
 		return
+	}
+	if c.NoUUID {
+		request.Spec.Config.Uuid = ""
 	}
 	var changes []types.BaseVirtualDeviceConfigSpec
 	for _, change := range request.Spec.Config.DeviceChange {

@@ -166,6 +166,21 @@ func (f *frontHandler) control() *http.ServeMux {
 		_ = json.NewEncoder(w).Encode(f.counts)
 		f.counts = control.Counts{}
 	})
+	mux.HandleFunc("POST "+control.PathActed, func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(f.disturber.acted())
+	})
+	mux.HandleFunc("POST "+control.PathAge, func(w http.ResponseWriter, r *http.Request) {
+		var age time.Duration
+		if err := json.NewDecoder(r.Body).Decode(&age); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		f.mutex.Lock()
+		defer f.mutex.Unlock()
+		for session, last := range f.used {
+			f.used[session] = last.Add(-age)
+		}
+	})
 	mux.HandleFunc("POST "+control.PathEndSessions, func(http.ResponseWriter, *http.Request) {
 		f.mutex.Lock()
 		defer f.mutex.Unlock()

@@ -15,6 +15,7 @@ import (
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/control"
 )
 
@@ -45,6 +46,7 @@ func (p *populator) populate(population control.Population) error {
 		return fmt.Errorf("there is no virtual machine %s", population.Template)
 	}
 
+	marked := owner.Owner{Shoot: population.ExtraConfig[owner.KeyShoot], Site: population.ExtraConfig[owner.KeySite]}
 	var extraConfig []types.BaseOptionValue
 	for key, value := range population.ExtraConfig {
 		extraConfig = append(extraConfig, &types.OptionValue{Key: key, Value: value})
@@ -54,6 +56,8 @@ func (p *populator) populate(population control.Population) error {
 	for i := range population.Count {
 		vm := resemble(template, fmt.Sprintf("%s%d", population.Prefix, i))
 		vm.Config.ExtraConfig = slices.Concat(vm.Config.ExtraConfig, extraConfig)
+		vm.Config.Uuid = marked.UUID(vm.Name)
+		vm.Summary.Config.Uuid = vm.Config.Uuid
 		registry.PutEntity(folder, vm)
 		references = append(references, vm.Self)
 	}
