@@ -70,6 +70,7 @@ run "Shell syntax" check_scripts
 run "go mod tidy" check_tidy
 run "Generated files" check_generated
 run "Charts" check_charts
+run "Advisories" go run ./hack/advisories
 run "Format" golangci-lint fmt --diff
 run "go vet" go vet ./...
 run "Lint" golangci-lint run ./...

@@ -9,10 +9,51 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
+
+// Expectation is what the tests have to do for their totals to be true.
+type Expectation struct {
+	// Packages are those that have to end, whether or not there is a word of them.
+	Packages []string
+	// Strict lets each skipped spec fail that is not in Skips.
+	Strict bool
+	// Skips has for a package how many of its specs may be skipped, at most, and why.
+	Skips map[string]Exception
+}
+
+// Exception is a number of specs of a package that may be skipped.
+type Exception struct {
+	Number int
+	Reason string
+}
+
+// ReadSkips reads lines of a package, a number and a reason. Lines that are empty or begin with # have no meaning.
+func ReadSkips(in io.Reader) (map[string]Exception, error) {
+	skips := map[string]Exception{}
+	for scanner := bufio.NewScanner(in); ; {
+		if !scanner.Scan() {
+			return skips, scanner.Err()
+		}
+		line := strings.TrimSpace(scanner.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		fields := strings.Fields(line)
+		if len(fields) < 3 {
+			return nil, fmt.Errorf("%q is not a package, a number and a reason", line)
+		}
+		n, err := strconv.Atoi(fields[1])
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("%q has no number of specs", line)
+		}
+		skips[fields[0]] = Exception{Number: n, Reason: strings.Join(fields[2:], " ")}
+	}
+}
 
 // Totals are numbers of specs.
 type Totals struct {
@@ -47,12 +88,17 @@ type run struct {
 	output  strings.Builder
 	summary map[string]Totals
 	parents map[string]bool
+	ended   bool
 }
+
+// skipReason is what Ginkgo and the testing package print of a skip.
+var skipReason = regexp.MustCompile(`^\s*(\[SKIPPED\] .*|\S+\.go:\d+: .*)$`)
 
 var suiteSummary = regexp.MustCompile(`(\d+) Passed.*?(\d+) Failed.*?(\d+) Pending.*?(\d+) Skipped`)
 
-// Sum reads the events from in and writes to out what a person wants to see of them.
-func Sum(in io.Reader, out io.Writer) (Totals, error) {
+// Sum reads the events from in and writes to out what a person wants to see of them. A package that began, or was expected, and has no end
+// counts as a failure: its process, or `go test` itself, was killed.
+func Sum(in io.Reader, out io.Writer, expected Expectation) (Totals, error) {
 	var (
 		totals  Totals
 		runs    = map[string]*run{}
@@ -85,7 +131,20 @@ func Sum(in io.Reader, out io.Writer) (Totals, error) {
 		r := runs[e.Package]
 		r.handle(e)
 		if e.Test == "" && (e.Action == "pass" || e.Action == "fail" || e.Action == "skip") {
-			r.finish(e, out)
+			r.finish(e, out, expected)
+			totals.add(r.totals)
+		}
+	}
+	for _, name := range expected.Packages {
+		if runs[name] == nil {
+			runs[name] = &run{}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(runs)) {
+		if r := runs[name]; name != "" && !r.ended {
+			r.totals.Failed++
+			fmt.Fprint(out, r.output.String())
+			fmt.Fprintf(out, "FAIL  %s did not end: %s\n", name, r.totals)
 			totals.add(r.totals)
 		}
 	}
@@ -125,8 +184,11 @@ func (r *run) handle(e event) {
 	}
 }
 
-func (r *run) finish(e event, out io.Writer) {
-	if e.Action != "fail" {
+func (r *run) finish(e event, out io.Writer, expected Expectation) {
+	r.ended = true
+	skips := r.skips(e.Package, expected)
+	defer fmt.Fprint(out, skips)
+	if e.Action != "fail" && r.totals.Failed == 0 {
 		if r.totals != (Totals{}) {
 			fmt.Fprintf(out, "ok    %s (%.1fs): %s\n", e.Package, e.Elapsed, r.totals)
 		}
@@ -137,6 +199,31 @@ func (r *run) finish(e event, out io.Writer) {
 	}
 	fmt.Fprint(out, r.output.String())
 	fmt.Fprintf(out, "FAIL  %s (%.1fs): %s\n", e.Package, e.Elapsed, r.totals)
+}
+
+// skips returns what to say of the specs that were skipped, and counts those as failed that may not be.
+func (r *run) skips(name string, expected Expectation) string {
+	if r.totals.Skipped == 0 {
+		return ""
+	}
+	allowed := expected.Skips[name]
+	said := strings.Builder{}
+	if excess := r.totals.Skipped - allowed.Number; excess > 0 && expected.Strict {
+		r.totals.Skipped -= excess
+		r.totals.Failed += excess
+		fmt.Fprintf(&said, "      %d skipped specs of %s are not in the list of those that may be\n", excess, name)
+	}
+	if allowed.Reason != "" {
+		fmt.Fprintf(&said, "      skipped: %s\n", allowed.Reason)
+	}
+	var reasons []string
+	for line := range strings.Lines(r.output.String()) {
+		if match := skipReason.FindStringSubmatch(strings.TrimRight(line, "\n")); match != nil && !slices.Contains(reasons, match[1]) {
+			reasons = append(reasons, match[1])
+			fmt.Fprintf(&said, "      %s\n", match[1])
+		}
+	}
+	return said.String()
 }
 
 func number(digits string) int {
