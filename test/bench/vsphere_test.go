@@ -81,7 +81,7 @@ var _ = Describe("vSphere", func() {
 				return err
 			})
 			Expect(err).NotTo(HaveOccurred())
-			Expect(methods(records)).To(Equal("1 FindByUuid, 1 RetrievePropertiesEx"))
+			Expect(methods(records)).To(Equal("1 FindAllByUuid, 1 RetrievePropertiesEx"))
 			Expect(s.machines.Delete(ctx, request)).To(Succeed())
 		})
 

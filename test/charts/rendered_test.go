@@ -143,6 +143,13 @@ var _ = Describe("Charts", func() {
 				Expect(container.SecurityContext.ReadOnlyRootFilesystem).To(HaveValue(BeTrue()))
 				Expect(container.LivenessProbe).NotTo(BeNil())
 				Expect(container.ReadinessProbe).NotTo(BeNil())
+				limit := HaveKey(corev1.ResourceMemory)
+				collect := ContainElement(And(HaveField("Name", "GOMEMLIMIT"), HaveField("ValueFrom.ResourceFieldRef.Resource", "limits.memory")))
+				if resources, ok := m.values["resources"]; ok && resources == nil {
+					limit, collect = Not(limit), Not(ContainElement(HaveField("Name", "GOMEMLIMIT")))
+				}
+				Expect(container.Resources.Limits).To(limit)
+				Expect(container.Env).To(collect)
 			})
 
 			It("should select its pods, and name its ports and accounts", func() {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
@@ -83,8 +84,14 @@ func (r *running) start(ctx context.Context, binary string) {
 		Args: append(container.Args, "--kubeconfig="+kubeconfig, "--webhook-config-cert-dir="+filepath.Join(dir, "certificates")),
 	}
 	for _, variable := range container.Env {
-		Expect(variable.ValueFrom.FieldRef.FieldPath).To(Equal("metadata.namespace"))
-		process.Env = append(process.Env, variable.Name+"="+m.namespace)
+		value := m.namespace
+		if from := variable.ValueFrom.ResourceFieldRef; from != nil {
+			Expect(from.Resource).To(Equal("limits.memory"))
+			value = strconv.FormatInt(container.Resources.Limits.Memory().Value(), 10)
+		} else {
+			Expect(variable.ValueFrom.FieldRef.FieldPath).To(Equal("metadata.namespace"))
+		}
+		process.Env = append(process.Env, variable.Name+"="+value)
 	}
 	Expect(process.Start()).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) {

@@ -45,7 +45,10 @@ var apiServer client.Client
 var _ = BeforeSuite(func(ctx SpecContext) {
 	log.SetLogger(zap.New(zap.WriteTo(GinkgoWriter)))
 
-	environment := &envtest.Environment{BinaryAssetsDirectory: filepath.Dir(landscape.DefaultBinaries().KubeAPIServer)}
+	environment := &envtest.Environment{
+		BinaryAssetsDirectory:    filepath.Dir(landscape.DefaultBinaries().KubeAPIServer),
+		ControlPlaneStartTimeout: 3 * time.Minute,
+	}
 	config, err := environment.Start()
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(environment.Stop)

@@ -30,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -94,6 +95,16 @@ func requests(containers []corev1.Container) resource.Quantity {
 		sum.Add(container.Resources.Requests[corev1.ResourceMemory])
 	}
 	return sum
+}
+
+// expectLimited looks for requests, and for a limit of the memory that is at least three times what is requested.
+func expectLimited(pod string, container corev1.Container) {
+	GinkgoHelper()
+	what := pod + "/" + container.Name
+	Expect(container.Resources.Requests).To(And(HaveKey(corev1.ResourceCPU), HaveKey(corev1.ResourceMemory)), what)
+	Expect(container.Resources.Limits).To(And(HaveLen(1), HaveKey(corev1.ResourceMemory)), what)
+	request, limit := container.Resources.Requests.Memory().Value(), container.Resources.Limits.Memory().Value()
+	Expect(limit).To(BeNumerically(">=", 3*request), what)
 }
 
 // expectTaken applies the definitions of kinds, and lets the apiserver say what it would make of the objects.
@@ -207,8 +218,6 @@ var _ = Describe("The ControlPlane of a shoot on all platforms", Ordered, Contin
 				what := d.Name + "/" + container.Name
 				Expect(*container.SecurityContext.ReadOnlyRootFilesystem).To(BeTrue(), what)
 				Expect(container.SecurityContext.Capabilities.Drop).To(ConsistOf(corev1.Capability("ALL")), what)
-				Expect(container.Resources.Limits).To(BeEmpty(), what)
-				Expect(container.Resources.Requests).To(And(HaveKey(corev1.ResourceCPU), HaveKey(corev1.ResourceMemory)), what)
 				Expect(container.Image).To(MatchRegexp(`^[a-z0-9./-]+:v[0-9].*$`), what)
 			}
 			for _, volume := range pod.Volumes {
@@ -227,6 +236,40 @@ var _ = Describe("The ControlPlane of a shoot on all platforms", Ordered, Contin
 				}
 			}
 			Expect(of).To(ConsistOf(deployments), kind)
+		}
+	})
+
+	It("should limit the memory of each container, and nothing else", func() {
+		pods := map[string]corev1.PodSpec{}
+		for _, d := range slices.Concat(of[appsv1.Deployment](seed, "Deployment"), of[appsv1.Deployment](shoot, "Deployment")) {
+			pods[d.Name] = d.Spec.Template.Spec
+		}
+		for _, d := range of[appsv1.DaemonSet](shoot, "DaemonSet") {
+			pods[d.Name] = d.Spec.Template.Spec
+		}
+		for _, config := range of[corev1.ConfigMap](seed, "ConfigMap") {
+			if template, ok := config.Data["helperPod.yaml"]; ok {
+				helper := corev1.Pod{}
+				Expect(yaml.UnmarshalStrict([]byte(template), &helper)).To(Succeed())
+				pods[helper.Name] = helper.Spec
+			}
+		}
+		Expect(pods).To(HaveLen(len(deployments)+3), "with two DaemonSets and the pod that makes folders")
+		for name, pod := range pods {
+			Expect(pod.InitContainers).To(BeEmpty(), name)
+			Expect(pod.Containers).NotTo(BeEmpty(), name)
+			for _, container := range pod.Containers {
+				expectLimited(name, container)
+			}
+		}
+		for _, o := range seed {
+			if o.GetKind() != "VerticalPodAutoscaler" {
+				continue
+			}
+			policies, _, err := unstructured.NestedSlice(o.Object, "spec", "resourcePolicy", "containerPolicies")
+			Expect(err).NotTo(HaveOccurred())
+			// With requests alone it asks for no more than the limit, which it does not move.
+			Expect(policies).To(HaveEach(Or(HaveKeyWithValue("controlledValues", "RequestsOnly"), HaveKeyWithValue("mode", "Off"))), o.GetName())
 		}
 	})
 
@@ -324,7 +367,15 @@ var _ = Describe("The ControlPlane of a shoot on all platforms", Ordered, Contin
 		reconcile(ctx, before)
 		shoot := managedResource(ctx, genericactuator.ControlPlaneShootChartResourceName)
 		Expect(of[appsv1.Deployment](shoot, "Deployment")).To(HaveLen(2))
+		for _, d := range of[appsv1.Deployment](shoot, "Deployment") {
+			for _, container := range d.Spec.Template.Spec.Containers {
+				expectLimited(d.Name, container)
+			}
+		}
 		for _, speaker := range of[appsv1.DaemonSet](shoot, "DaemonSet") {
+			for _, container := range speaker.Spec.Template.Spec.Containers {
+				expectLimited(speaker.Name, container)
+			}
 			Expect(speaker.Spec.Template.Spec.NodeSelector).To(HaveKey(v1alpha1.LabelSite), speaker.Name)
 		}
 		expectTaken(ctx, managedResource(ctx, genericactuator.ControlPlaneShootCRDsChartResourceName), shoot)

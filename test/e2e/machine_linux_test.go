@@ -14,26 +14,25 @@ import (
 	"path/filepath"
 	"syscall"
 
-	. "github.com/onsi/ginkgo/v2"
-
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/lab"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/nameserver"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/skip"
 )
 
 // requirements skips the garden on machines that cannot run it.
 func requirements() {
 	if os.Getuid() != 0 {
-		Skip("a garden needs root, for network and mount namespaces")
+		skip.Because("a garden needs root, for network and mount namespaces")
 	}
 	if _, err := exec.LookPath("ip"); err != nil {
-		Skip("a garden needs iproute2")
+		skip.Because("a garden needs iproute2")
 	}
 	if !nameserver.Installed() {
-		Skip("a garden needs BIND, which the landscape's OpenStack installs")
+		skip.Because("a garden needs BIND, which the landscape's OpenStack installs")
 	}
 	if _, err := os.Stat(filepath.Join(landscape.Root(), "hack", "bin", "gardenlet")); err != nil {
-		Skip("hack/landscape/build.sh builds gardenlet")
+		skip.Because("hack/landscape/build.sh builds gardenlet")
 	}
 }
 

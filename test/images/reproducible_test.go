@@ -5,8 +5,10 @@
 package images_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
+	"debug/buildinfo"
 	"encoding/hex"
 	"io"
 	"maps"
@@ -14,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -25,7 +28,7 @@ import (
 // copySources copies what the binaries are built from into a new folder.
 func copySources(dir string) {
 	GinkgoHelper()
-	for _, part := range []string{"charts", "cmd", "hack/tools.mk", "imagevector", "pkg", "Makefile", "VERSION", "go.mod", "go.sum"} {
+	for _, part := range []string{"charts", "cmd", "hack/testtotals", "hack/tools.mk", "imagevector", "pkg", "Makefile", "VERSION", "go.mod", "go.sum"} {
 		from, to := filepath.Join(landscape.Root(), part), filepath.Join(dir, part)
 		info, err := os.Stat(from)
 		Expect(err).NotTo(HaveOccurred())
@@ -44,20 +47,46 @@ func copySources(dir string) {
 func build(ctx context.Context, dir string, env ...string) map[string]string {
 	GinkgoHelper()
 	out := filepath.Join(dir, "out")
-	cmd := exec.CommandContext(ctx, "nice", "-n", "19", "make", "build", "OUTPUT="+out, "REVISION=abc") // #nosec G204 -- constant arguments
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), env...)
-	output, err := cmd.CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), string(output))
-
+	runMake(ctx, dir, out, "...", env...)
 	binaries, err := os.ReadDir(out)
 	Expect(err).NotTo(HaveOccurred())
 	sums := map[string]string{}
 	for _, binary := range binaries {
-		sums[binary.Name()] = checksum(filepath.Join(out, binary.Name()))
+		path := filepath.Join(out, binary.Name())
+		sums[binary.Name()] = checksum(path)
+		expectNothingLocal(ctx, path, dir)
 	}
 	Expect(os.RemoveAll(out)).To(Succeed())
 	return sums
+}
+
+// expectNothingLocal looks for what another machine has otherwise: settings of the compiler, and folders of the sources and of modules.
+func expectNothingLocal(ctx context.Context, path, dir string) {
+	GinkgoHelper()
+	info, err := buildinfo.ReadFile(path)
+	Expect(err).NotTo(HaveOccurred())
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	Expect(settings).To(And(HaveKeyWithValue("-trimpath", "true"), HaveKeyWithValue("CGO_ENABLED", "0")), path)
+	Expect(slices.Collect(maps.Keys(settings))).NotTo(ContainElement(HavePrefix("vcs")), path)
+	modules, err := exec.CommandContext(ctx, "go", "env", "GOMODCACHE").Output()
+	Expect(err).NotTo(HaveOccurred())
+	content, err := os.ReadFile(path) // #nosec G304 -- what was built
+	Expect(err).NotTo(HaveOccurred())
+	for _, local := range []string{dir, landscape.Root(), strings.TrimSpace(string(modules))} {
+		Expect(bytes.Contains(content, []byte(local+"/"))).To(BeFalse(), "%s has %s", path, local)
+	}
+}
+
+func runMake(ctx context.Context, dir, out, binary string, env ...string) {
+	GinkgoHelper()
+	cmd := exec.CommandContext(ctx, "nice", "-n", "19", "make", "build", "OUTPUT="+out, "BINARY="+binary, "REVISION=abc") // #nosec G204 -- constant arguments
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), env...)
+	output, err := cmd.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(output))
 }
 
 func checksum(path string) string {
@@ -72,6 +101,7 @@ func checksum(path string) string {
 }
 
 var _ = Describe("Binaries", func() {
+	// Both builds take compiled packages from one cache: this is about what is linked and stamped, and about paths.
 	It("should have the same bytes wherever, whenever and by whomever they are built", func(ctx SpecContext) {
 		one, other := GinkgoT().TempDir(), filepath.Join(GinkgoT().TempDir(), "somewhere", "else")
 		copySources(one)
@@ -84,4 +114,17 @@ var _ = Describe("Binaries", func() {
 		Expect(slices.Sorted(maps.Keys(first))).To(Equal(slices.Sorted(maps.Keys(stages()))))
 		Expect(second).To(Equal(first))
 	}, SpecTimeout(35*time.Minute))
+
+	// A small program stands for the others, as all of Kubernetes would be compiled twice for them.
+	It("should have the same bytes if nothing was compiled before", func(ctx SpecContext) {
+		sums := map[string]string{}
+		for name, env := range map[string][]string{"one": nil, filepath.Join("somewhere", "else"): {"TZ=Asia/Tokyo", "LANG=C", "USER=somebody", "GOMAXPROCS=1"}} {
+			dir := filepath.Join(GinkgoT().TempDir(), name)
+			copySources(dir)
+			out := filepath.Join(dir, "out")
+			runMake(ctx, dir, out, "../hack/testtotals", append(env, "GOCACHE="+filepath.Join(dir, "cache"))...)
+			sums[name] = checksum(filepath.Join(out, "testtotals"))
+		}
+		Expect(slices.Compact(slices.Sorted(maps.Values(sums)))).To(HaveLen(1), "%v", sums)
+	}, SpecTimeout(15*time.Minute))
 })

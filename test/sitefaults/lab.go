@@ -209,10 +209,13 @@ func (l *Lab) Condition(ctx context.Context, conditionType gardencorev1beta1.Con
 	return v1beta1helper.GetCondition(infra.Status.Conditions, conditionType), nil
 }
 
+// told is within which time a site's condition says what is the matter, and what is no more: a minute, as is promised, and the look before it.
+const told = 75 * time.Second
+
 // Await waits until the condition of a site has the reason, and returns how long that took.
 func (l *Lab) Await(ctx context.Context, site, reason string) (time.Duration, error) {
 	start, last := time.Now(), &gardencorev1beta1.Condition{}
-	err := wait.PollUntilContextTimeout(ctx, look, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, look, told, true, func(ctx context.Context) (bool, error) {
 		condition, err := l.Condition(ctx, gardencorev1beta1.ConditionType(sitehealth.ConditionPrefix+site))
 		if err != nil || condition == nil {
 			return false, err

@@ -76,6 +76,9 @@ var profileCases = []profileCase{
 		c.Sites[0].OpenStack.FloatingPools[0].LoadBalancerClasses[0].FloatingSubnetID = "public"
 	}, "sites[0].openstack.floatingPools[0].loadBalancerClasses[0].floatingSubnetID", "must be a UUID"},
 	{"a load balancer provider twice", func(c *v1alpha1.CloudProfileConfig) { c.Sites[0].OpenStack.LoadBalancerProviders[1] = "amphora" }, "sites[0].openstack.loadBalancerProviders[1]", "Duplicate value"},
+	{"a network of nodes by its name", func(c *v1alpha1.CloudProfileConfig) { c.Sites[0].OpenStack.Networks = []string{"internal"} }, "sites[0].openstack.networks[0]", "must be a UUID"},
+	{"a security group twice", func(c *v1alpha1.CloudProfileConfig) { c.Sites[0].OpenStack.SecurityGroups = []string{"web", "web"} }, "sites[0].openstack.securityGroups[1]", "Duplicate value"},
+	{"an external network by its name", func(c *v1alpha1.CloudProfileConfig) { c.Sites[0].OpenStack.FloatingNetworks = []string{"public"} }, "sites[0].openstack.floatingNetworks[0]", "must be a UUID"},
 	{"an unknown policy", func(c *v1alpha1.CloudProfileConfig) { c.Sites[0].OpenStack.ServerGroupPolicies[0] = "near" }, "sites[0].openstack.serverGroupPolicies[0]", "supported values"},
 
 	{"a vCenter without encryption", func(c *v1alpha1.CloudProfileConfig) { c.Sites[1].VSphere.Server = "http://vcenter.example.com" }, "sites[1].vsphere.server", "must have the scheme https"},
@@ -88,6 +91,13 @@ var profileCases = []profileCase{
 	{"no namespace", func(c *v1alpha1.CloudProfileConfig) { c.Sites[2].Metal.Namespace = "" }, "sites[2].metal.namespace", "must be a DNS label"},
 	{"an unknown cleaning", func(c *v1alpha1.CloudProfileConfig) { c.Sites[2].Metal.Cleaning = "full" }, "sites[2].metal.cleaning", "supported values"},
 	{"an unknown name of nodes", func(c *v1alpha1.CloudProfileConfig) { c.Sites[2].Metal.NodeName = "Rack" }, "sites[2].metal.nodeName", "supported values"},
+
+	{"tolerations of pools on hosts without taints", func(c *v1alpha1.CloudProfileConfig) {
+		c.Sites[2].Metal.PoolTolerations = []corev1.Toleration{{Key: "a"}}
+	}, "sites[2].metal.poolTolerations", `hosts of the inventory "Metal3" have no taints`},
+	{"a pool of addresses without name", func(c *v1alpha1.CloudProfileConfig) {
+		c.Sites[2].Metal.AddressPools = []corev1.TypedLocalObjectReference{{APIGroup: new("ipam.cluster.x-k8s.io"), Kind: "InClusterIPPool"}}
+	}, "sites[2].metal.addressPools[0].name", "must not be empty"},
 
 	{"a storage class without name", func(c *v1alpha1.CloudProfileConfig) { c.Sites[0].StorageClasses[0].Name = "" }, "sites[0].storageClasses[0].name", "RFC 1123 subdomain"},
 	{"two defaults", func(c *v1alpha1.CloudProfileConfig) {
@@ -162,6 +172,10 @@ var acceptedProfiles = map[string]configChange{
 		c.Sites[1].VSphere.Topology.Create = true
 		c.Sites[1].VSphere.ResourcePools = &v1alpha1.VSphereResourcePools{PerShoot: true}
 		c.Sites[1].Zones[0].VSphere.Datacenter = "dc-2"
+	},
+	"what shoots may choose": func(c *v1alpha1.CloudProfileConfig) {
+		c.Sites[0].OpenStack.ProviderNetworks = new(false)
+		c.Sites[2].Metal.AddressPools = []corev1.TypedLocalObjectReference{{APIGroup: new("ipam.cluster.x-k8s.io"), Kind: "InClusterIPPool", Name: "racks"}}
 	},
 	"a site less that nobody's types and images need": func(c *v1alpha1.CloudProfileConfig) {
 		c.MachineTypes[0].Sites = c.MachineTypes[0].Sites[:1]

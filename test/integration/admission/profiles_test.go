@@ -103,6 +103,12 @@ var _ = Describe("CloudProfiles", func() {
 		refused("another platform", func(profile *gardencorev1beta1.CloudProfile) {
 			edit(&profile.Spec.ProviderConfig, func(c *v1alpha1.CloudProfileConfig) { c.Sites[0].Name, c.Sites[1].Name = "vc", "cloud" })
 		}, configPath+".sites[1].vsphere", `site "cloud" must stay of platform "openstack", Shoots use it: garden-local/all-platforms`),
+		refused("another Keystone region", func(profile *gardencorev1beta1.CloudProfile) {
+			edit(&profile.Spec.ProviderConfig, func(c *v1alpha1.CloudProfileConfig) { c.Sites[0].OpenStack.Region = "RegionTwo" })
+		}, configPath+".sites[0].openstack.region", "add another site and move their pools to it"),
+		refused("another namespace of hosts", func(profile *gardencorev1beta1.CloudProfile) {
+			edit(&profile.Spec.ProviderConfig, func(c *v1alpha1.CloudProfileConfig) { c.Sites[2].Metal.Namespace = "other" })
+		}, configPath+".sites[2].metal.namespace", "add another site and move their pools to it"),
 		refused("a zone of another site", func(profile *gardencorev1beta1.CloudProfile) {
 			edit(&profile.Spec.ProviderConfig, func(c *v1alpha1.CloudProfileConfig) {
 				c.Sites[0].Zones[0].Name, c.Sites[1].Zones[0].Name = "vc-1", "cloud-a"

@@ -47,7 +47,7 @@ var _ = Describe("Shoots are accepted", func() {
 				AddressPools: []v1alpha1.MetalLBAddressPool{{Name: "a", CIDRs: []string{"10.250.251.0/28"}, Advertisement: v1alpha1.MetalLBAdvertisementL2, AutoAssign: new(false)}},
 			}}})
 		})),
-		accepted("with settings of virtual machines", onVirtualMachines(v1alpha1.VSphereWorker{AntiAffinity: true, ExtraConfig: map[string]string{"a.b": "c"}, Tags: []string{"backup/daily"}})),
+		accepted("with settings of virtual machines", onVirtualMachines(v1alpha1.VSphereWorker{AntiAffinity: true, Tags: []string{"backup/daily"}})),
 		accepted("with chosen hosts", onPoolSite(0, func(s *v1alpha1.WorkerSite) {
 			s.Metal = &v1alpha1.MetalWorker{HostSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}}
 		})),

@@ -7,10 +7,13 @@ package ccm_test
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
 const (
@@ -258,6 +262,54 @@ var _ = Describe("Services", Ordered, func() {
 			Eventually(func() *corev1.Service { return get(ctx, name) }).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).Should(BeNil(), name)
 		}
 	}, SpecTimeout(8*time.Minute))
+
+	It("should neither get the load balancer of another cluster nor take it with them", func(ctx SpecContext) {
+		const name = "web"
+		c := clouds[cloudSite]
+		balancerName := "kube_service_" + strings.Replace(shoot, "--ccm--", "--victim--", 1) + "_default_" + name
+		victim, err := loadbalancers.Create(ctx, c.balancing, loadbalancers.CreateOpts{Name: balancerName, VipSubnetID: c.status.SubnetID, Tags: []string{balancerName}}).Extract()
+		Expect(err).NotTo(HaveOccurred())
+		exists := func(ctx context.Context) (bool, error) {
+			_, err := loadbalancers.Get(ctx, c.balancing, victim.ID).Extract()
+			if gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
+				return false, nil
+			}
+			return true, err
+		}
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(client.IgnoreNotFound(loadbalancers.Delete(ctx, c.balancing, victim.ID, loadbalancers.DeleteOpts{Cascade: true}).ExtractErr())).To(Succeed())
+			Eventually(exists).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).Should(BeFalse())
+		}, NodeTimeout(2*time.Minute))
+		Eventually(func(g Gomega) {
+			shown, err := loadbalancers.Get(ctx, c.balancing, victim.ID).Extract()
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(shown.ProvisioningStatus).To(Equal("ACTIVE"))
+		}).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).Should(Succeed())
+
+		_, err = shootAPI.CoreV1().Services(metav1.NamespaceDefault).Create(ctx, &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"loadbalancer.openstack.org/load-balancer-id": victim.ID}},
+			Spec: corev1.ServiceSpec{
+				Type: corev1.ServiceTypeLoadBalancer, LoadBalancerClass: class(cloudSite),
+				Selector: map[string]string{"app": name}, Ports: []corev1.ServicePort{{Name: "http", Port: 80}},
+			},
+		}, metav1.CreateOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(func(g Gomega) {
+			events, err := shootAPI.CoreV1().Events(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + name})
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(events.Items).To(ContainElement(HaveField("Message", And(
+				ContainSubstring("metadata.annotations[loadbalancer.openstack.org/load-balancer-id]"), ContainSubstring("was not made for this shoot"),
+				Not(ContainSubstring("victim")),
+			))))
+		}).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).Should(Succeed())
+		Expect(get(ctx, name).Status.LoadBalancer.Ingress).To(BeEmpty())
+
+		remove(ctx, name)
+		Eventually(func() *corev1.Service { return get(ctx, name) }).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).Should(BeNil())
+		shown, err := loadbalancers.Get(ctx, c.balancing, victim.ID).Extract()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(shown).To(And(HaveField("Name", balancerName), HaveField("Tags", ConsistOf(balancerName)), HaveField("Listeners", BeEmpty()), HaveField("ProvisioningStatus", "ACTIVE")))
+	}, SpecTimeout(5*time.Minute))
 
 	It("should have members that get back the zone that they lost", func(ctx SpecContext) {
 		name := shoot + "-member-" + cloudSite

@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/skip"
 )
 
 // metadataAddress is where servers find what OpenStack says of them.
@@ -76,7 +77,7 @@ func startNode(id, zone string) string {
 	}()
 	err = <-started
 	if errors.Is(err, os.ErrPermission) {
-		Skip("it needs the permission to make a network namespace: " + err.Error())
+		skip.Because("it needs the permission to make a network namespace: " + err.Error())
 	}
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() {

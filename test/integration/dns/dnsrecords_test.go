@@ -64,7 +64,8 @@ var _ = Describe("DNSRecords", func() {
 			for what, e := range expected {
 				By("deletion: " + what)
 				remove(ctx, e.record)
-				Expect(b.answers(ctx, e.asked, e.kind).Values).To(BeEmpty())
+				// Designate does not show a deleted record any more while it tells its name servers.
+				Eventually(ctx, func() []string { return b.answers(ctx, e.asked, e.kind).Values }).WithTimeout(patience).Should(BeEmpty())
 			}
 		},
 		Entry("Designate", cloud, SpecTimeout(3*limit)),

@@ -137,7 +137,7 @@ var _ = Describe("Faults", func() {
 		},
 		Entry("another password", "", func(k map[string]string) { k["password"] = "wrong" }, unauthenticated, `site "dns"`, SpecTimeout(limit)),
 		Entry("no zone", "api.nowhere.example.org", nil, missing, "there is no zone in Designate that api.nowhere.example.org. is in", SpecTimeout(limit)),
-		Entry("no region", "", func(k map[string]string) { k["region"] = "Nowhere" }, configuration, "the dns API has no usable public endpoint", SpecTimeout(limit)),
+		Entry("no region", "", func(k map[string]string) { k["region"] = "Nowhere" }, configuration, "its catalog has no usable public endpoint of the DNS API", SpecTimeout(limit)),
 		Entry("no password", "", func(k map[string]string) { delete(k, "password") }, configuration, "data[password]", SpecTimeout(limit)),
 	)
 
@@ -172,7 +172,7 @@ var _ = Describe("Faults", func() {
 		defer proxy.SetLabel("")
 		record := cloud.record("throttled", "throttled", a, "192.0.2.1")
 		create(ctx, record)
-		Expect(fail(ctx, record)).To(ContainSubstring("429"))
+		Expect(fail(ctx, record)).To(ContainSubstring("it asks for time"))
 		succeed(ctx, record)
 		var refused, next time.Time
 		for _, r := range proxy.Requests("throttle") {

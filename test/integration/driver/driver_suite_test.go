@@ -21,6 +21,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/infrastructure"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machineclasses"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machines"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
@@ -37,6 +38,7 @@ var (
 	seed        *landscape.Landscape
 	credentials openstack.Credentials
 	inspector   *openstack.Client
+	parts       platform.Machines
 	resolve     func(ctx SpecContext, flavor string) *v1alpha1.MachineProviderSpec
 	// shoot is the technical ID of the shoot and its namespace in the seed.
 	shoot = "shoot--it--" + rand.String(5)
@@ -104,6 +106,7 @@ func makeNetwork(ctx SpecContext) {
 		Expect(inspector.Objects(ctx, shoot)).To(BeEmpty())
 	}, NodeTimeout(2*time.Minute))
 
+	parts = machines.New(sessions)
 	resolve = func(ctx SpecContext, flavor string) *v1alpha1.MachineProviderSpec {
 		spec := &v1alpha1.MachineProviderSpec{Site: siteName, Shoot: shoot}
 		Expect(machineclasses.New(sessions).Resolve(ctx, platform.MachineClassRequest{

@@ -6,9 +6,14 @@ package driver_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	"github.com/gophercloud/gophercloud/v2"
+	gopheropenstack "github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +23,9 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/machine"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 )
 
 var _ = Describe("Machines", Ordered, func() {
@@ -49,7 +57,7 @@ var _ = Describe("Machines", Ordered, func() {
 		Expect(seed.Client.Create(ctx, class)).To(Succeed())
 		Expect(seed.Client.Create(ctx, m)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) {
-			Expect(seed.Client.Delete(ctx, m)).To(Succeed())
+			Expect(client.IgnoreNotFound(seed.Client.Delete(ctx, m))).To(Succeed())
 			Eventually(func(ctx context.Context) error { return seed.Client.Get(ctx, client.ObjectKeyFromObject(m), m) }).
 				WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(MatchError(apierrors.IsNotFound, "not found"))
 			Expect(inspector.Servers(ctx, m.Name)).To(BeEmpty())
@@ -73,6 +81,85 @@ var _ = Describe("Machines", Ordered, func() {
 		AddReportEntry("seconds", time.Since(m.CreationTimestamp.Time).Seconds())
 		Expect(m.Spec.ProviderID).To(HavePrefix("openstack:///"))
 	}, SpecTimeout(time.Minute))
+
+	// leave makes a server of the flavor for a machine that there is no object of.
+	leave := func(ctx SpecContext, name, flavor string) string {
+		GinkgoHelper()
+		request := platform.MachineRequest{
+			Name: shoot + "-" + name, Spec: resolve(ctx, flavor), Credentials: site.Credentials(credentials.SiteCredentials()), UserData: []byte("#!/bin/sh\n"),
+		}
+		made, err := parts.Create(ctx, request)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx SpecContext) {
+			Eventually(ctx, parts.Delete).WithArguments(request).Within(time.Minute).ProbeEvery(time.Second).Should(Succeed())
+		}, NodeTimeout(2*time.Minute))
+		return made.ProviderID
+	}
+
+	It("should know a server that will never run although its creation was interrupted, and delete it at once", func(ctx SpecContext) {
+		id := leave(ctx, "interrupted", "m1.huge")
+		Eventually(func(ctx context.Context) (map[string]openstack.Server, error) {
+			return inspector.Servers(ctx, shoot+"-interrupted")
+		}).WithContext(ctx).Within(30 * time.Second).Should(ContainElement(HaveField("Status", "ERROR")))
+		m := create(ctx, "interrupted", "m1.huge")
+		Eventually(statusOf).WithContext(ctx).WithArguments(m).Within(30 * time.Second).ProbeEvery(500 * time.Millisecond).
+			Should(HaveField("LastOperation.ErrorCode", "ResourceExhausted"))
+		Expect(m.Spec.ProviderID).To(Equal(id))
+
+		Expect(seed.Client.Delete(ctx, m)).To(Succeed())
+		Eventually(func(ctx context.Context) error { return seed.Client.Get(ctx, client.ObjectKeyFromObject(m), m) }).
+			WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(MatchError(apierrors.IsNotFound, "not found"))
+	}, SpecTimeout(3*time.Minute))
+
+	It("should stay when somebody renames their servers, while orphans go", func(ctx SpecContext) {
+		provider, err := gopheropenstack.AuthenticatedClient(ctx, gophercloud.AuthOptions{
+			IdentityEndpoint: credentials.AuthURL, Username: credentials.Username, Password: credentials.Password,
+			DomainName: credentials.Domain, TenantName: credentials.Project,
+		})
+		Expect(err).NotTo(HaveOccurred())
+		compute, err := gopheropenstack.NewComputeV2(provider, gophercloud.EndpointOpts{Region: credentials.Region})
+		Expect(err).NotTo(HaveOccurred())
+		idOf := func(m *machinev1alpha1.Machine) string {
+			GinkgoHelper()
+			Eventually(statusOf).WithContext(ctx).WithArguments(m).Within(time.Minute).ProbeEvery(500 * time.Millisecond).
+				Should(HaveField("CurrentStatus.Phase", machinev1alpha1.MachinePending))
+			id := strings.TrimPrefix(m.Spec.ProviderID, "openstack:///")
+			Eventually(func(g Gomega) {
+				server, err := servers.Get(ctx, compute, id).Extract()
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(server.Status).To(Equal("ACTIVE"))
+			}).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(Succeed())
+			return id
+		}
+		kept := map[*machinev1alpha1.Machine]string{}
+		for name, marked := range map[string]bool{"marked": true, "of-version-0-1": false} {
+			m := create(ctx, name, "m1.tiny")
+			id := idOf(m)
+			if !marked {
+				Expect(servers.DeleteMetadatum(ctx, compute, id, "gardener-machine").ExtractErr()).To(Succeed())
+			}
+			_, err := servers.Update(ctx, compute, id, servers.UpdateOpts{Name: m.Name + "-renamed-by-admin"}).Extract()
+			Expect(err).NotTo(HaveOccurred())
+			kept[m] = id
+		}
+
+		// Orphans are looked for once a Machine is gone. The second search comes after the end of the first.
+		for round := range 2 {
+			orphan := fmt.Sprintf("orphan-%d", round)
+			leave(ctx, orphan, "m1.tiny")
+			deleted := create(ctx, fmt.Sprintf("deleted-%d", round), "m1.tiny")
+			idOf(deleted)
+			Expect(seed.Client.Delete(ctx, deleted)).To(Succeed())
+			Eventually(inspector.Servers).WithContext(ctx).WithArguments(shoot + "-" + orphan).Within(2 * time.Minute).ProbeEvery(time.Second).Should(BeEmpty())
+		}
+		for m, id := range kept {
+			server, err := servers.Get(ctx, compute, id).Extract()
+			Expect(err).NotTo(HaveOccurred(), m.Name)
+			Expect(server.Name).To(HaveSuffix("-renamed-by-admin"))
+			Expect(statusOf(ctx, m)).NotTo(HaveField("CurrentStatus.Phase", machinev1alpha1.MachineTerminating))
+			Expect(m.Spec.ProviderID).To(HaveSuffix(id))
+		}
+	}, SpecTimeout(8*time.Minute))
 
 	It("should use credentials that were rotated in the Secret", func(ctx SpecContext) {
 		Expect(seed.Client.Update(ctx, secret("wrong"))).To(Succeed())

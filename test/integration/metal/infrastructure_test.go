@@ -15,6 +15,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -25,15 +26,16 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventories"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ipam"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/machines"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
 )
 
-// lists are what is listed to know all hosts and whose they are.
+// lists are the requests that tell which inventory it is, all hosts and whose they are.
 var lists = map[v1alpha1.MetalInventory][]string{
-	v1alpha1.MetalInventoryMetal3:   {"list baremetalhosts"},
-	v1alpha1.MetalInventoryIronCore: {"list servers", "list serverclaims"},
+	v1alpha1.MetalInventoryMetal3:   {"get namespaces", "list baremetalhosts"},
+	v1alpha1.MetalInventoryIronCore: {"get namespaces", "list servers", "list serverclaims"},
 }
 
 var _ = Describe("Infrastructure", func() {
@@ -111,7 +113,12 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(status.Metal.Hosts).To(ConsistOf(
 			v1alpha1.MetalHosts{Zone: "rack-1", MachineType: "small", Total: 3, Free: 3}, v1alpha1.MetalHosts{Zone: "rack-1", MachineType: "large"}))
-		Expect(s.State.Metal).To(Equal(&v1alpha1.MetalState{Connection: metalclient.ConnectionOf(s.Profile), Cleaning: v1alpha1.MetalCleaningMetadata}))
+		namespace := &corev1.Namespace{}
+		Expect(landscape.Client.Get(ctx, client.ObjectKey{Name: metal.Namespace}, namespace)).To(Succeed())
+		Expect(status.Metal.NamespaceUID).To(BeEquivalentTo(namespace.UID))
+		Expect(s.State.Metal).To(Equal(&v1alpha1.MetalState{
+			Connection: metalclient.ConnectionOf(s.Profile), Cleaning: v1alpha1.MetalCleaningMetadata, NamespaceUID: string(namespace.UID),
+		}))
 	})
 
 	It("should list the hosts once, and ask for nothing else", func(ctx SpecContext) {
@@ -145,7 +152,7 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 		needed := slices.DeleteFunc(slices.Concat(inventoryOf(ctx).Permissions(), ipam.Permissions(metal.Namespace)), func(p authorizationv1.ResourceAttributes) bool {
 			return p.Namespace == ""
 		})
-		Expect(len(needed)).To(BeNumerically(">", 12))
+		Expect(len(needed)).To(BeNumerically(">=", 12))
 		granted := &rbacv1.RoleList{}
 		Expect(landscape.Client.List(ctx, granted, client.InNamespace(metal.Namespace))).To(Succeed())
 		for _, permission := range needed {
@@ -259,6 +266,47 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 		Expect(platf.Delete(ctx, s, persist)).To(Succeed())
 		Eventually(ctx, func() ([]v1alpha1.Orphan, error) { return platf.Orphans(ctx, s) }, soon).Should(BeEmpty())
 		Expect(landscape.Objects(ctx, s.Shoot)).To(HaveExactElements(HaveField("Name", foreign.GetName())))
+	})
+
+	It("should touch nothing when the inventory is another one", func(ctx SpecContext) {
+		_, err := platf.Reconcile(ctx, s, persist)
+		Expect(err).NotTo(HaveOccurred())
+		machine := s.Shoot + "-m-3"
+		claim(ctx, machine)
+		own := s.State.DeepCopy()
+		refused := func(err error) {
+			GinkgoHelper()
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration), "%v", err)
+			Expect(err).To(MatchError(ContainSubstring("nothing is touched until")))
+			Expect(s.State.Metal.Connection).To(Equal(own.Metal.Connection))
+			Expect(inventoryOf(ctx).Find(ctx, machine, "")).NotTo(BeNil())
+		}
+
+		By("having a namespace of the same name")
+		s.State.Metal.NamespaceUID = "another"
+		_, err = platf.Reconcile(ctx, s, persist)
+		refused(err)
+		refused(platf.Delete(ctx, s, persist))
+		spec := &v1alpha1.MachineProviderSpec{Site: s.Name, Shoot: s.Shoot, Metal: &v1alpha1.MetalMachineSpec{
+			Connection: own.Metal.Connection, Cleaning: v1alpha1.MetalCleaningMetadata, NodeName: v1alpha1.MetalNodeNameMachine, NamespaceUID: "another",
+		}}
+		request := platform.MachineRequest{Name: machine, Spec: spec, Credentials: s.Credentials}
+		part := machines.New(newSessions(), inventories.Open)
+		refused(part.Delete(ctx, request))
+		_, err = part.List(ctx, request)
+		refused(err)
+		spec.Metal.NamespaceUID = own.Metal.NamespaceUID
+		Expect(part.List(ctx, request)).To(HaveLen(1))
+
+		By("having another name")
+		s.State = own.DeepCopy()
+		s.Profile.Metal.Namespace = metav1.NamespaceSystem
+		_, err = platf.Reconcile(ctx, s, persist)
+		Expect(err).To(HaveOccurred())
+		Expect(s.State).To(Equal(own))
+		Eventually(ctx, func() error { return platf.Delete(ctx, s, persist) }, soon).Should(Succeed())
+		s.Profile.Metal.Namespace = metal.Namespace
+		Expect(inventoryOf(ctx).Find(ctx, machine, "")).To(BeNil())
 	})
 
 	It("should fail with the class of the problem if the API is away", func(ctx SpecContext) {

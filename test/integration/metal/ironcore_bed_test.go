@@ -72,7 +72,13 @@ func claimOf(machine, rack string, tolerations ...corev1.Toleration) inventory.C
 // release releases the server of the machine, however long that takes.
 func release(ctx context.Context, i inventory.Inventory, machine string) {
 	GinkgoHelper()
-	Eventually(ctx, func() error { return i.Release(ctx, machine, v1alpha1.MetalCleaningDisabled) }, soon).Should(Succeed())
+	Eventually(ctx, func() error { return releaseOnce(ctx, i, machine) }, soon).Should(Succeed())
+}
+
+// releaseOnce begins to release the server of the machine.
+func releaseOnce(ctx context.Context, i inventory.Inventory, machine string) error {
+	_, err := i.Release(ctx, machine, "", v1alpha1.MetalCleaningDisabled)
+	return err
 }
 
 func serverClaim(ctx context.Context, name string) *metalv1alpha1.ServerClaim {

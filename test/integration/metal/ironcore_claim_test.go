@@ -58,9 +58,9 @@ var _ = Describe("Servers of IronCore", Ordered, func() {
 		Expect(metal.NewWatch(landscape, shoot.Shoot).Active(ctx)).To(HaveKeyWithValue(machine, And(HaveField("NodeName", host.Name), HaveField("ProviderID", host.ProviderID))))
 
 		running := HaveValue(And(HaveField("Name", host.Name), HaveField("Running", true), HaveField("Complete", true)))
-		Eventually(ctx, func() (*inventory.Host, error) { return i.Find(ctx, machine) }, soon).Should(running)
+		Eventually(ctx, func() (*inventory.Host, error) { return i.Find(ctx, machine, "") }, soon).Should(running)
 		Expect(i.Machines(ctx)).To(ConsistOf(HaveField("Machine", machine)))
-		Expect(i.Find(ctx, shoot.Shoot+"-2")).To(BeNil())
+		Expect(i.Find(ctx, shoot.Shoot+"-2", "")).To(BeNil())
 
 		By("being the same for the same machine, also in another process")
 		again, err := newIronCore(ctx, shoot).Claim(ctx, claimOf(machine, rack))
@@ -98,7 +98,7 @@ var _ = Describe("Servers of IronCore", Ordered, func() {
 		four := append(before, "get serverclaims", "create serverclaims", "create secrets", "patch serverclaims")
 		// The watch of claims may be ahead of that of servers, so that both are looked at again.
 		Expect(requestsTo(counted)).To(Or(ConsistOf(four), ConsistOf(append(four, "get serverclaims", "get servers"))))
-		Eventually(ctx, func() (*inventory.Host, error) { return i.Find(ctx, machine) }, soon).Should(HaveValue(HaveField("Complete", true)))
+		Eventually(ctx, func() (*inventory.Host, error) { return i.Find(ctx, machine, "") }, soon).Should(HaveValue(HaveField("Complete", true)))
 		before = requestsTo(counted)
 		Expect(i.Claim(ctx, claimOf(machine, rack))).NotTo(BeNil())
 		Expect(requestsTo(counted)).To(HaveLen(len(before)))
@@ -127,8 +127,8 @@ var _ = Describe("Servers of IronCore", Ordered, func() {
 		Expect(server(ctx, host.Name)(Default)).To(And(HaveField("On", false), HaveField("Consumer", "")))
 		Expect(landscape.Claims(ctx)).NotTo(HaveKey(first))
 		Expect(landscape.Client.Get(ctx, client.ObjectKey{Namespace: metal.Namespace, Name: first}, &corev1.Secret{})).To(MatchError(ContainSubstring("not found")))
-		Expect(i.Release(ctx, first, v1alpha1.MetalCleaningDisabled)).To(Succeed())
-		Expect(i.Find(ctx, first)).To(BeNil())
+		Expect(releaseOnce(ctx, i, first)).To(Succeed())
+		Expect(i.Find(ctx, first, "")).To(BeNil())
 
 		reused, err := i.Claim(ctx, claimOf(third, rack))
 		Expect(err).NotTo(HaveOccurred())
@@ -187,7 +187,7 @@ var _ = Describe("Servers of IronCore", Ordered, func() {
 			}
 			Expect(administrator().Create(ctx, claim)).To(Succeed())
 			write(ctx, claim)
-			Expect(i.Find(ctx, machine)).To(HaveValue(And(HaveField("Name", servers[1]), HaveField("Complete", false))))
+			Expect(i.Find(ctx, machine, "")).To(HaveValue(And(HaveField("Name", servers[1]), HaveField("Complete", false))))
 
 			host, err := i.Claim(ctx, claimOf(machine, rack))
 			Expect(err).NotTo(HaveOccurred())

@@ -19,7 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
@@ -60,11 +59,11 @@ var _ = Describe("Servers of IronCore that others work at", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		Eventually(server(ctx, servers[0]), soon).Should(HaveField("On", true))
 		maintenance = maintain(ctx)
-		Eventually(ctx, func() (*inventory.Host, error) { return i.Find(ctx, machine) }, soon).Should(HaveValue(HaveField("Running", false)))
-		Expect(i.Find(ctx, machine)).To(HaveValue(And(HaveField("Complete", true), HaveField("Fault", ""))))
+		Eventually(ctx, func() (*inventory.Host, error) { return i.Find(ctx, machine, "") }, soon).Should(HaveValue(HaveField("Running", false)))
+		Expect(i.Find(ctx, machine, "")).To(HaveValue(And(HaveField("Complete", true), HaveField("Fault", ""))))
 		before := serverClaim(ctx, machine).ResourceVersion
 		Expect(i.Claim(ctx, claimOf(machine, rack))).To(HaveValue(HaveField("Name", servers[0])))
-		err = i.Release(ctx, machine, v1alpha1.MetalCleaningDisabled)
+		err = releaseOnce(ctx, i, machine)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
 		Expect(err).To(MatchError(ContainSubstring("is in maintenance")))
 		Expect(serverClaim(ctx, machine)).To(And(HaveField("ResourceVersion", before), HaveField("DeletionTimestamp", BeNil())))
@@ -92,7 +91,7 @@ var _ = Describe("Servers of IronCore that others work at", Ordered, func() {
 		object := &metalv1alpha1.Server{ObjectMeta: metav1.ObjectMeta{Name: servers[0]}}
 		Expect(administrator().Status().Patch(ctx, object, client.RawPatch("application/merge-patch+json", []byte(status)))).To(Succeed())
 		Eventually(mine.last, soon).Should(ConsistOf(HaveField("Fault", "Memory: DIMM 4 does not answer")))
-		Eventually(ctx, func() (*inventory.Host, error) { return i.Find(ctx, machine) }, soon).Should(HaveValue(HaveField("Fault", "Memory: DIMM 4 does not answer")))
+		Eventually(ctx, func() (*inventory.Host, error) { return i.Find(ctx, machine, "") }, soon).Should(HaveValue(HaveField("Fault", "Memory: DIMM 4 does not answer")))
 
 		Expect(landscape.SetServerState(ctx, servers[0], "Reserved")).To(Succeed())
 		Eventually(mine.last, soon).Should(ConsistOf(HaveField("Fault", "")))

@@ -138,12 +138,12 @@ var _ = Describe("MachineClasses", func() {
 
 		requests := label("clean up")
 		Expect(part.CleanUp(ctx, s, []*v1alpha1.MachineProviderSpec{{OpenStack: kept}})).To(Succeed())
-		Expect(requests()).To(HaveLen(3), "one list and two deletions")
+		Expect(requests()).To(HaveLen(4), "one list, which ends with an empty page, and two deletions")
 		Expect(serverGroups(ctx)).To(Equal(map[string]string{name("batch", "affinity"): "affinity", foreign.Name: "affinity"}))
 
 		requests = label("clean up nothing")
 		Expect(part.CleanUp(ctx, s, []*v1alpha1.MachineProviderSpec{{OpenStack: kept}})).To(Succeed())
-		Expect(requests()).To(HaveLen(1))
+		Expect(requests()).To(HaveLen(2))
 
 		Expect(part.CleanUp(ctx, s, nil)).To(Succeed())
 		Expect(serverGroups(ctx)).To(HaveLen(1))

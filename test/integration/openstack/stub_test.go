@@ -73,6 +73,20 @@ func shapeOf(body string) map[string]string {
 	return shape
 }
 
+// reads are the fields of answers that the product reads: those of the stub have them if the real ones do. An element of a list that is not
+// empty has a field.
+var reads = map[string]bool{}
+
+func init() {
+	for _, name := range strings.Fields(`id name status created fault message code metadata addr addresses flavor image key_name ram vcpus disk
+		public_key fingerprint policy policies members zoneName available absolute maxTotalInstances maxTotalCores maxTotalRAMSize totalInstancesUsed totalCoresUsed totalRAMUsed
+		device_id fixed_ips ip_address subnet_id network_id tags description cidr gateway_ip enable_dhcp dns_nameservers external_gateway_info
+		enable_snat external_fixed_ips router:external subnets security_group_rules direction ethertype protocol port_range_min port_range_max remote_ip_prefix
+		remote_group_id allowed_address_pairs mtu min_disk visibility`) {
+		reads[name] = true
+	}
+}
+
 func addShape(shape map[string]string, at string, value any) {
 	switch v := value.(type) {
 	case nil:
@@ -128,13 +142,20 @@ var _ = Describe("Stub of OpenStack", func() {
 
 		name := owner.Owner{Shoot: shoot, Site: "cloud"}.Name()
 		future := url.QueryEscape(time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
+		var missing []string
 		compare := func(of func(answering) *gophercloud.ServiceClient, realPath, stubPath string) {
 			GinkgoHelper()
 			realStatus, realBody := get(ctx, of(real), realPath)
 			stubStatus, stubBody := get(ctx, of(stubbed), stubPath)
 			Expect(stubStatus).To(Equal(realStatus), stubPath)
-			known := shapeOf(realBody)
-			for at, kind := range shapeOf(stubBody) {
+			known, stubbed := shapeOf(realBody), shapeOf(stubBody)
+			for at, kind := range known {
+				// A key pair is known by its name, and of rules nobody reads tags.
+				if reads[path.Base(strings.TrimSuffix(at, "[]"))] && stubbed[at] != kind && at != "/keypair/id" && !strings.HasSuffix(at, "_rules[]/tags") {
+					missing = append(missing, fmt.Sprintf("%s: %s", stubPath, at))
+				}
+			}
+			for at, kind := range stubbed {
 				if strings.Contains(at, "metadata") {
 					continue
 				}
@@ -161,5 +182,6 @@ var _ = Describe("Stub of OpenStack", func() {
 		compare(network, "networks?router:external=true&name=public", "networks?router:external=true&name=public")
 		compare(network, "ports?device_id="+realServer, "ports?device_id="+stubServer)
 		compare(network, "ports/none", "ports/none")
+		Expect(missing).To(BeEmpty(), "fields that are read and that the stub's answers lack")
 	}, SpecTimeout(3*time.Minute))
 })

@@ -13,6 +13,8 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
 var _ = Describe("Force deletion with a site that refuses the credentials", Ordered, func() {
@@ -27,9 +29,11 @@ var _ = Describe("Force deletion with a site that refuses the credentials", Orde
 
 		By("rotating the credentials to wrong ones, which the next reconciliation uses")
 		setCredentials(ctx, t.name, map[string]string{"cloud2.password": "revoked"})
-		Expect(operate(ctx, infra, v1beta1constants.GardenerOperationReconcile, func() {})).NotTo(Equal(succeeded))
-		Expect(infra.Status.LastError.Description).To(And(ContainSubstring(`site "cloud2"`), Not(ContainSubstring(`site "cloud":`)), Not(ContainSubstring("revoked"))))
-		Expect(infra.Status.LastError.Codes).To(ConsistOf(gardencorev1beta1.ErrorInfraUnauthenticated))
+		Expect(operate(ctx, infra, v1beta1constants.GardenerOperationReconcile, func() {})).To(Equal(succeeded), "%v", infra.Status.LastError)
+		Expect(infra.Status.Conditions).To(ContainElement(And(
+			HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)),
+			HaveField("Message", And(HavePrefix(`site "cloud2": `), Not(ContainSubstring(`site "cloud":`)), Not(ContainSubstring("revoked")))),
+			HaveField("Codes", ConsistOf(gardencorev1beta1.ErrorInfraUnauthenticated)))))
 		Expect(providerStatus(infra).Sites).To(HaveLen(2))
 
 		By("deleting it by force")

@@ -7,6 +7,7 @@ package shoot_test
 import (
 	"time"
 
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,6 +33,7 @@ var _ = Describe("A site that is down while the Infrastructure is reconciled", f
 		Expect(unstructured.SetNestedField(sites[1].(map[string]any), proxy.URL("keystone")+"/v3", "openstack", "authURL")).To(Succeed())
 		Expect(unstructured.SetNestedSlice(cluster[0].Object, sites, path...)).To(Succeed())
 
+		withoutSecond := cluster[0].DeepCopy()
 		since := time.Now()
 		apply(ctx, cluster...)
 		setCredentials(ctx, t.name, nil)
@@ -50,6 +52,8 @@ var _ = Describe("A site that is down while the Infrastructure is reconciled", f
 		Expect(providerStatus(infra)).To(Equal(before))
 		Eventually(notes).WithContext(ctx).WithArguments(t.name, "SiteStays").Within(10 * time.Second).Should(ContainElement(
 			HavePrefix(`site "cloud2" fails and stays as it is, nothing about it has changed: `)))
+		Expect(infra.Status.Conditions).To(ContainElement(And(
+			HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)), HaveField("Message", HavePrefix(`site "cloud2": `)))))
 
 		By("changing the site that is down")
 		Expect(reconcileInfrastructure(ctx, infra, func(config *v1alpha1.InfrastructureConfig) {
@@ -65,8 +69,44 @@ var _ = Describe("A site that is down while the Infrastructure is reconciled", f
 		Expect(reconcileInfrastructure(ctx, infra, nothing)).To(Equal(succeeded), "%v", infra.Status.LastError)
 		Expect(providerStatus(infra).Sites[1].OpenStack.ShareNetworkID).NotTo(BeEmpty())
 
+		By("reconciling what has not changed, while the credentials of the second site are wrong")
+		setCredentials(ctx, t.name, map[string]string{"cloud2.password": "expired"})
+		Expect(reconcileInfrastructure(ctx, infra, nothing)).To(Equal(succeeded), "%v", infra.Status.LastError)
+		Expect(infra.Status.Conditions).To(ContainElement(And(
+			HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)), HaveField("Codes", ConsistOf(gardencorev1beta1.ErrorInfraUnauthenticated)))))
+
+		By("changing the first site, while the second one is down and removed, which goes by itself when it is back")
+		setCredentials(ctx, t.name, nil)
+		workersPath := []string{"spec", "shoot", "spec", "provider", "workers"}
+		workers, _, err := unstructured.NestedSlice(withoutSecond.Object, workersPath...)
+		Expect(err).NotTo(HaveOccurred())
+		for _, pool := range workers {
+			pool.(map[string]any)["zones"] = []any{"cloud-a"}
+		}
+		Expect(unstructured.SetNestedSlice(withoutSecond.Object, workers, workersPath...)).To(Succeed())
+		apply(ctx, withoutSecond)
+		for _, service := range down {
+			Expect(proxy.TakeDown(service)).To(Succeed())
+		}
+		Expect(reconcileInfrastructure(ctx, infra, func(config *v1alpha1.InfrastructureConfig) {
+			config.Sites = config.Sites[:1]
+			config.Sites[0].OpenStack.ShareNetwork = &v1alpha1.OpenStackShareNetwork{Enabled: true}
+		})).To(Equal(succeeded), "%v", infra.Status.LastError)
+		Expect(providerStatus(infra).Sites).To(ConsistOf(HaveField("OpenStack.ShareNetworkID", Not(BeEmpty()))))
+		Expect(infra.Status.Conditions).To(ContainElement(And(
+			HaveField("Type", removedSitesDeleted), HaveField("Reason", v1alpha1.ReasonDeletionFailed), HaveField("Message", HavePrefix(`site "cloud2": `)))))
+		for _, service := range down {
+			Expect(proxy.BringUp(service)).To(Succeed())
+		}
+		Eventually(func(g Gomega) {
+			g.Expect(seed.Client.Get(ctx, client.ObjectKeyFromObject(infra), infra)).To(Succeed())
+			g.Expect(infra.Status.Conditions).NotTo(ContainElement(HaveField("Type", removedSitesDeleted)))
+			g.Expect(stateOf(infra).Sites).To(ConsistOf(HaveField("Name", "cloud")))
+		}).WithContext(ctx).Within(3 * time.Minute).ProbeEvery(time.Second).Should(Succeed())
+		Expect(objectsOf(ctx, t.name, inspectors[1])).To(BeEmpty())
+
 		Expect(seed.Client.Delete(ctx, infra)).To(Succeed())
 		Eventually(func() error { return seed.Client.Get(ctx, client.ObjectKeyFromObject(infra), infra) }).
 			WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(MatchError(apierrors.IsNotFound, "not found"))
-	}, SpecTimeout(8*time.Minute))
+	}, SpecTimeout(12*time.Minute))
 })

@@ -11,8 +11,10 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -98,6 +100,20 @@ var _ = Describe("Local volumes", func() {
 			}
 		}, "5s", "500ms").Should(Succeed())
 		Expect(append(helpersOn("vc-1"), helpersOn("by-hand")...)).To(BeEmpty())
+	}, SpecTimeout(time.Minute))
+
+	It("should not be anywhere else on a host", func(ctx SpecContext) {
+		class := func(provisioner string, parameters map[string]string) *storagev1.StorageClass {
+			return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "elsewhere"}, Provisioner: provisioner, Parameters: parameters}
+		}
+		existing := &storagev1.StorageClass{}
+		Expect(shoot.Client.Get(ctx, client.ObjectKey{Name: fast}, existing)).To(Succeed())
+		attack := map[string]string{"nodePath": "/mnt/fast", "pathPattern": "../../etc/{{ .PVC.Name }}", "allowUnsafePathPattern": "true"}
+		Eventually(func() error { // a policy is in force soon after it is made
+			return shoot.Client.Create(ctx, class(existing.Provisioner, attack), client.DryRunAll)
+		}).WithContext(ctx).Within(30 * time.Second).Should(MatchError(And(ContainSubstring("parameters.pathPattern: Forbidden"), ContainSubstring("CloudProfile"))))
+		Expect(shoot.Client.Create(ctx, class(existing.Provisioner, existing.Parameters), client.DryRunAll)).To(Succeed())
+		Expect(shoot.Client.Create(ctx, class("rancher.io/local-path", attack), client.DryRunAll)).To(Succeed(), "that of somebody else")
 	}, SpecTimeout(time.Minute))
 
 	It("should go back to the scheduler if the node is gone", func(ctx SpecContext) {

@@ -8,6 +8,7 @@ package volumes_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -144,9 +145,11 @@ func startProvisioner(ctx context.Context, binary string) *landscape.Process {
 	}
 	Expect(rendering.WriteKubeconfig(ctx, shoot.Cluster.Config, metav1.NamespaceSystem, name, filepath.Join(dir, "kubeconfig"))).To(Succeed())
 	paths := strings.NewReplacer("/etc/local-volumes", dir, "/var/run/secrets/gardener.cloud/shoot/generic-kubeconfig", dir)
+	ports, err := landscape.FreePorts(1)
+	Expect(err).NotTo(HaveOccurred())
 	var args []string
 	for _, arg := range deployment.Spec.Template.Spec.Containers[0].Command[1:] {
-		args = append(args, paths.Replace(arg))
+		args = append(args, paths.Replace(strings.Replace(arg, "--health-port=8080", fmt.Sprintf("--health-port=%d", ports[0]), 1)))
 	}
 	process := &landscape.Process{Name: name, Path: binary, Args: args, LogFile: filepath.Join(dir, "log")}
 	Expect(process.Start()).To(Succeed())

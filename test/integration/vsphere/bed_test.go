@@ -97,6 +97,14 @@ func (b *bed) spec(ctx context.Context, cluster string) *v1alpha1.MachineProvide
 	}
 }
 
+// otherNetwork is one that templates are not in.
+func (b *bed) otherNetwork(ctx context.Context) v1alpha1.VSphereNetworkReference {
+	GinkgoHelper()
+	network, err := find.NewFinder(inspector).Network(ctx, "/DC0/network/VM Network")
+	Expect(err).NotTo(HaveOccurred())
+	return v1alpha1.VSphereNetworkReference{Type: network.Reference().Type, ID: network.Reference().Value}
+}
+
 // vm returns the virtual machine with the name in the shoot's folder, nil if there is none.
 func (b *bed) vm(ctx context.Context, spec *v1alpha1.MachineProviderSpec, name string) *mo.VirtualMachine {
 	GinkgoHelper()
@@ -166,4 +174,33 @@ func attach(ctx context.Context, vm *mo.VirtualMachine, id *types.ID, file strin
 	})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(task.Wait(ctx)).To(Succeed())
+}
+
+// files are the disks that are in the folder of a virtual machine with the name in the first datastore.
+func (b *bed) files(ctx context.Context, name string) []string {
+	GinkgoHelper()
+	finder := find.NewFinder(inspector)
+	datacenter, err := finder.Datacenter(ctx, "/DC0")
+	Expect(err).NotTo(HaveOccurred())
+	finder.SetDatacenter(datacenter)
+	datastore, err := finder.Datastore(ctx, "LocalDS_0")
+	Expect(err).NotTo(HaveOccurred())
+	browser, err := datastore.Browser(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	task, err := browser.SearchDatastore(ctx, datastore.Path(name), &types.HostDatastoreBrowserSearchSpec{MatchPattern: []string{"*.vmdk"}})
+	Expect(err).NotTo(HaveOccurred())
+	result, err := task.WaitForResult(ctx)
+	if err != nil {
+		return nil // there is no such folder
+	}
+	var files []string
+	for _, file := range result.Result.(types.HostDatastoreBrowserSearchResults).File {
+		files = append(files, file.GetFileInfo().Path)
+	}
+	return files
+}
+
+// inspect reads properties of an object.
+func inspect(ctx context.Context, object types.ManagedObjectReference, properties []string, into any) error {
+	return property.DefaultCollector(inspector).RetrieveOne(ctx, object, properties, into)
 }

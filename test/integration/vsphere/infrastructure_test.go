@@ -9,6 +9,7 @@ import (
 	"errors"
 	"net/url"
 	"slices"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -23,6 +24,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	vsphereclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/infrastructure"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/machines"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/control"
@@ -231,6 +233,115 @@ var _ = Describe("Infrastructure", func() {
 			names = append(names, rule.GetClusterRuleInfo().Name)
 		}
 		Expect(names).To(And(ContainElement(s.Shoot+".vc2.pool.dc0-a"), Not(ContainElement(s.Shoot+".vc.pool.dc0-a"))))
+	})
+
+	It("should delete the machines that are left, also one that is still being made and one that was moved, and nothing of others", func(ctx SpecContext) {
+		status := reconcile(ctx)
+		place := newBed(ctx)
+		spec := place.spec(ctx, "DC0_C0")
+		spec.Shoot, spec.VSphere.Folder, spec.VSphere.FolderPath = s.Shoot, status.Zones[0].Folder, status.Zones[0].FolderPath
+		spec.VSphere.TagIDs = []string{status.OwnerTagID}
+		part := machines.New(newSessions())
+		request := func(name string) platform.MachineRequest {
+			return platform.MachineRequest{Name: s.Shoot + "-" + name, Spec: spec, Credentials: siteCredentials(), UserData: []byte("#!/bin/sh\n")}
+		}
+		for _, name := range []string{"left", "moved"} {
+			_, err := part.Create(ctx, request(name))
+			Expect(err).NotTo(HaveOccurred())
+		}
+		root, err := object.NewSearchIndex(inspector).FindByInventoryPath(ctx, "/DC0/vm")
+		Expect(err).NotTo(HaveOccurred())
+		task, err := root.(*object.Folder).MoveInto(ctx, []types.ManagedObjectReference{place.vm(ctx, spec, request("moved").Name).Self})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(task.Wait(ctx)).To(Succeed())
+		disturb(ctx, control.Settings{Task: 15 * time.Second})
+		_, err = part.Create(ctx, request("late"))
+		Expect(err).NotTo(HaveOccurred(), "it goes on")
+
+		restarted := machines.New(newSessions())
+		Expect(platform.IsProgress(restarted.Delete(ctx, request("late")))).To(BeTrue(), "it would appear later")
+		Expect(platf.Delete(ctx, s, persist)).NotTo(Succeed())
+		Expect(exists(ctx, status.Zones[0].FolderPath)).To(BeTrue())
+		Expect(server.Set(ctx, control.Settings{})).To(Succeed())
+		Eventually(func(ctx SpecContext) error { return platf.Delete(ctx, s, persist) }).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(Succeed())
+		Expect(exists(ctx, "/DC0/vm/"+request("moved").Name)).To(BeFalse())
+		deleteAll(ctx)
+	}, NodeTimeout(4*time.Minute))
+
+	It("should find its folder by ID when somebody renamed or moved it", func(ctx SpecContext) {
+		first := reconcile(ctx)
+		folder := object.NewFolder(inspector, types.ManagedObjectReference{Type: "Folder", Value: first.Zones[0].Folder})
+		task, err := folder.Rename(ctx, s.Shoot+"-renamed")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(task.Wait(ctx)).To(Succeed())
+		Expect(reconcile(ctx)).To(Equal(first))
+		Expect(exists(ctx, "/DC0/vm/gardener/"+s.Shoot+".vc")).To(BeFalse(), "a second one was made")
+
+		s.State.VSphere.Connection.InstanceUUID = ""
+		Expect(reconcile(ctx)).To(Equal(first), "with the state of a former version")
+		deleteAll(ctx)
+		Expect(exists(ctx, "/DC0/vm/gardener/"+s.Shoot+"-renamed")).To(BeFalse())
+	})
+
+	It("should delete the rules of a cluster that a zone had", func(ctx SpecContext) {
+		reconcile(ctx)
+		found, err := object.NewSearchIndex(inspector).FindByInventoryPath(ctx, "/DC0/host/DC0_C0")
+		Expect(err).NotTo(HaveOccurred())
+		cluster := found.(*object.ClusterComputeResource)
+		rule := &types.ClusterAntiAffinityRuleSpec{ClusterRuleInfo: types.ClusterRuleInfo{Name: s.Shoot + ".vc.pool.dc0-a"}}
+		add := types.ClusterRuleSpec{ArrayUpdateSpec: types.ArrayUpdateSpec{Operation: types.ArrayUpdateOperationAdd}, Info: rule}
+		task, err := cluster.Reconfigure(ctx, &types.ClusterConfigSpecEx{RulesSpec: []types.ClusterRuleSpec{add}}, true)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(task.Wait(ctx)).To(Succeed())
+
+		s.Profile.Zones[0].VSphere.ComputeCluster = "DC0_C1"
+		reconcile(ctx)
+		deleteAll(ctx)
+		configuration, err := cluster.Configuration(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(configuration.Rule).NotTo(ContainElement(HaveField("ClusterRuleInfo.Name", rule.Name)))
+	})
+
+	It("should touch nothing in another vCenter, and take over the state of a version that did not know which it is", func(ctx SpecContext) {
+		first := reconcile(ctx)
+		Expect(first.InstanceUUID).To(Equal(inspector.ServiceContent.About.InstanceUuid))
+		Expect(s.State.VSphere.Connection.InstanceUUID).To(Equal(first.InstanceUUID))
+		s.State.VSphere.Connection.InstanceUUID = ""
+		Expect(reconcile(ctx)).To(Equal(first))
+		Expect(s.State.VSphere.Connection.InstanceUUID).To(Equal(first.InstanceUUID))
+		written := s.State.DeepCopy()
+
+		disturb(ctx, control.Settings{InstanceUUID: "11111111-2222-3333-4444-555555555555"})
+		restarted := infrastructure.New(newSessions())
+		for _, other := range []platform.Infrastructure{restarted, platf} {
+			Expect(server.EndSessions(ctx)).To(Succeed())
+			count(ctx)
+			_, err := other.Reconcile(ctx, s, persist)
+			Expect(err).To(HaveOccurred())
+			Expect(other.Delete(ctx, s, persist)).To(MatchError(And(ContainSubstring("nothing is touched"), ContainSubstring(first.InstanceUUID))))
+			for method := range count(ctx) {
+				Expect(method).NotTo(Or(ContainSubstring("Create"), ContainSubstring("Destroy"), ContainSubstring("?attach"), ContainSubstring("DELETE")))
+			}
+		}
+		Expect(s.State).To(Equal(written))
+
+		spec := &v1alpha1.MachineProviderSpec{Site: "vc", Shoot: s.Shoot, VSphere: &v1alpha1.VSphereMachineSpec{
+			Connection: s.State.VSphere.Connection, Folder: "group-v0", FolderPath: "/DC0/vm/gone",
+		}}
+		r := platform.MachineRequest{Name: s.Shoot + "-m", Spec: spec, Credentials: siteCredentials()}
+		part := machines.New(newSessions())
+		Expect(part.Delete(ctx, r)).To(MatchError(ContainSubstring("nothing is touched")))
+		spec.VSphere.Connection.InstanceUUID = ""
+		Expect(part.Delete(ctx, r)).To(MatchError(ContainSubstring("it is not known which vCenter had it")))
+
+		Expect(server.Set(ctx, control.Settings{})).To(Succeed())
+		Expect(server.EndSessions(ctx)).To(Succeed())
+		spec.VSphere.Connection.InstanceUUID = first.InstanceUUID
+		Expect(machines.New(newSessions()).Delete(ctx, r)).To(Succeed(), "the folder is gone in the vCenter that had it")
+		platf = restarted
+		Expect(server.EndSessions(ctx)).To(Succeed())
+		Eventually(func(ctx SpecContext) error { return platf.Delete(ctx, s, persist) }).WithContext(ctx).Within(time.Minute).Should(Succeed())
+		deleteAll(ctx)
 	})
 
 	DescribeTable("should name what is missing in which zone",

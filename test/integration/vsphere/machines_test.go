@@ -133,16 +133,28 @@ var _ = Describe("Machines", func() {
 		expectComplete(ctx, r)
 	})
 
-	DescribeTable("should complete or replace what was made only half, and never take it for done", func(ctx SpecContext, settings control.Settings) {
+	DescribeTable("should complete or replace what was made only half, and never take it for done", func(ctx SpecContext, completed bool, settings control.Settings) {
+		if settings.Clone.NoNetwork {
+			spec.VSphere.Network = place.otherNetwork(ctx) // the clone stays in that of its template
+		}
 		r := request("half")
 		disturb(ctx, settings)
-		if _, err := part.Create(ctx, r); err == nil {
+		_, err := part.Create(ctx, r)
+		acted, actedErr := server.Acted(ctx)
+		Expect(actedErr).NotTo(HaveOccurred())
+		Expect(acted.Faults).To(HaveLen(len(settings.Faults)))
+		for i, f := range settings.Faults {
+			Expect(acted.Faults[i]).To(Equal(f.Times), f.Method)
+		}
+		Expect(acted.Clones).To(BeNumerically(">=", settings.Clone.Times))
+		Expect(err == nil).To(Equal(completed), "%v", err)
+		if completed {
 			expectComplete(ctx, r)
 			return
 		}
 
 		restarted := machines.New(newSessions())
-		_, err := restarted.Get(ctx, r)
+		_, err = restarted.Get(ctx, r)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassNotFound), "%v", err)
 		_, err = restarted.Create(ctx, r)
 		Expect(err).NotTo(HaveOccurred())
@@ -150,22 +162,22 @@ var _ = Describe("Machines", func() {
 		Expect(place.vms(ctx, spec)).To(Equal(1))
 		expectComplete(ctx, r)
 	},
-		Entry("turned off", control.Settings{Clone: control.Clone{Off: true, Times: 1}}),
-		Entry("without its disks", control.Settings{Clone: control.Clone{NoDisks: true, Times: 1}}),
-		Entry("in the wrong network", control.Settings{Clone: control.Clone{NoNetwork: true, Times: 1}}),
-		Entry("turned off and cannot be turned on", control.Settings{
+		Entry("turned off", true, control.Settings{Clone: control.Clone{Off: true, Times: 1}}),
+		Entry("without its disks", false, control.Settings{Clone: control.Clone{NoDisks: true, Times: 1}}),
+		Entry("in the wrong network", false, control.Settings{Clone: control.Clone{NoNetwork: true, Times: 1}}),
+		Entry("turned off and cannot be turned on", false, control.Settings{
 			Clone:  control.Clone{Off: true, Times: 1},
 			Faults: []control.Fault{{Method: "PowerOnVM_Task", Type: "HostCommunication", Times: 1}},
 		}),
-		Entry("without its disks and cannot be deleted", control.Settings{
+		Entry("without its disks and cannot be deleted", false, control.Settings{
 			Clone:  control.Clone{NoDisks: true, Times: 1},
 			Faults: []control.Fault{{Method: "Destroy_Task", Type: "HostCommunication", Times: 1}},
 		}),
-		Entry("in the wrong network and cannot be deleted", control.Settings{
+		Entry("in the wrong network and cannot be deleted", false, control.Settings{
 			Clone:  control.Clone{NoNetwork: true, Times: 1},
 			Faults: []control.Fault{{Method: "Destroy_Task", Type: "HostCommunication", Times: 1}},
 		}),
-		Entry("without its tags", control.Settings{
+		Entry("without its tags", false, control.Settings{
 			Faults: []control.Fault{{Method: "/rest/com/vmware/cis/tagging/tag-association", Type: "503", Times: 1}},
 		}),
 	)
@@ -305,6 +317,8 @@ var _ = Describe("Machines", func() {
 		gone := request("gone")
 		gone.Spec = spec.DeepCopy()
 		gone.Spec.VSphere.Folder = "group-v0"
+		Expect(part.Delete(ctx, gone)).NotTo(Succeed(), "it may be another vCenter")
+		gone.Spec.VSphere.Connection.InstanceUUID = inspector.ServiceContent.About.InstanceUuid
 		Expect(part.Delete(ctx, gone)).To(Succeed())
 	})
 
@@ -426,11 +440,12 @@ var _ = Describe("Machines", func() {
 			})
 		}
 		group.Wait()
-		Expect(members()).To(HaveLen(3))
+		Eventually(members).WithContext(ctx).Within(time.Minute).Should(HaveLen(3))
 		Expect(part.Delete(ctx, request("a"))).To(Succeed())
-		Expect(members()).To(ConsistOf(place.vm(ctx, spec, request("b").Name).Self, place.vm(ctx, spec, request("c").Name).Self))
+		Eventually(members).WithContext(ctx).Within(time.Minute).
+			Should(ConsistOf(place.vm(ctx, spec, request("b").Name).Self, place.vm(ctx, spec, request("c").Name).Self))
 		Expect(part.Delete(ctx, request("b"))).To(Succeed())
-		Expect(members()).To(BeNil())
+		Eventually(members).WithContext(ctx).Within(time.Minute).Should(BeNil())
 	})
 
 	It("should make machines although the rule cannot be written", func(ctx SpecContext) {

@@ -31,6 +31,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/controlplane"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/skip"
 )
 
 func TestVSphereCSI(t *testing.T) {
@@ -50,7 +51,7 @@ var (
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	if _, err := os.Stat(binary("vsphere-csi")); err != nil {
-		Skip("hack/vsphere-csi.sh builds the driver")
+		skip.Because("hack/vsphere-csi.sh builds the driver")
 	}
 	dir = GinkgoT().TempDir()
 	var err error
