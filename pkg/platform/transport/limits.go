@@ -28,7 +28,7 @@ const (
 	// maxCost is what an answer, or each event of a watch, may cost: 10 MiB of text.
 	maxCost = 40 << 20
 	// maxListCost is what all pages of a list may cost, and maxPages how many answers they may take.
-	maxListCost = 4 * maxCost
+	maxListCost = 3 * maxCost
 	maxPages    = 200
 	// maxItems is how many elements each array of an answer may have, and maxDepth how deep they may be in each other.
 	maxItems = 10_000

@@ -202,7 +202,7 @@ var _ = Describe("Limits", func() {
 		for range 4 {
 			Expect(read(list, object)).To(Succeed())
 		}
-		Expect(read(list, object)).To(beTransient("the pages of the list are larger than 40 MiB"))
+		Expect(read(list, object)).To(beTransient("the pages of the list are larger than 30 MiB"))
 	})
 
 	It("should refuse long headers, and answers that drip", func(ctx SpecContext) {

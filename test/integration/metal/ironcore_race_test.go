@@ -90,7 +90,8 @@ var _ = Describe("Servers of IronCore that many want", Ordered, func() {
 		for machine := range claimed {
 			Expect(landscape.Journal.HostsOf("hosts/" + machine)).To(HaveLen(1))
 		}
-		Expect(landscape.Journal.Conflicts()).To(BeEmpty())
+		// Other specs copy hosts on purpose.
+		Expect(landscape.Journal.Conflicts()).NotTo(ContainElement(ContainSubstring(owners.Shoot)))
 
 		for machine := range claimed {
 			group.Go(func() {
