@@ -41,9 +41,17 @@ generate: $(GENERATE_TOOLS) ## Generate deepcopy functions, the API reference, c
 check: $(GOLANGCI_LINT) $(HELM) $(GENERATE_TOOLS) ## Check format, lint, vet, generated files, go.mod, licence headers, charts, scripts and pinned versions.
 	@hack/check.sh
 
+.PHONY: fast
+fast: ## Run the tests of what differs from BASE=<commit>, without OpenStack and machines.
+	@TIER=fast hack/test.sh
+
 .PHONY: test
-test: ## Run unit and integration tests; starts what they need.
+test: ## Run all tests that a merge needs; starts what they need. PACKAGES=<patterns> picks some, also of the nightly ones.
 	@hack/test.sh $(PACKAGES)
+
+.PHONY: nightly
+nightly: ## Run what takes long: a real Gardener, kills after each write, long faults, vSphere CSI, race detector, fuzzing, the demo, figures.
+	@hack/nightly.sh
 
 .PHONY: fuzz
 fuzz: ## Fuzz decoders, validators and mutators for FUZZ_SECONDS (60) together.

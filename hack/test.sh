@@ -3,61 +3,101 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 
-# Runs the tests of the given packages, or of all, and prints one line of totals at the end:
+# Runs the tests of the given packages, or of a tier of test/suites.txt, and prints one line of totals at the end:
 #   N passed, N failed, N skipped
 # It counts single specs. If TOTALS_FILE is set, the line goes there instead. A package that does not end is a failure, and with
-# HYBRID_STRICT=1 a skip that is not in hack/testtotals/skips.txt.
+# HYBRID_STRICT=1 a skip that is not in hack/testtotals/skips.txt. TIER=test, the default, has all unit tests; TIER=fast has the packages
+# that differ from BASE, by default where the branch began, and those that import them; TIER=nightly has the packages with concurrency of
+# their own, with the race detector. The times of packages and specs are in hack/bin/test-times.tsv afterwards.
 
 set -o errexit -o nounset -o pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/hack/bin:$PATH"
 export GINKGO_NO_COLOR=TRUE
 export OST_STATE="${OST_STATE:-${HYBRID_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/provider-hybrid}/openstack}"
+tier="${TIER:-test}"
 
-# Packages with concurrency of their own are tested with the race detector.
-racy='/(pkg/(platform|machine|controller|cloudprovider|csi|dns)|test/countproxy)(/|$)'
+# listed TIER   The folders of the suites of a tier, in their order.
+listed() {
+  awk -v tier="$1" '!/^#/ && $2 ~ "^(" tier ")$" {print $1}' test/suites.txt
+}
 
-race=(-race)
-if ! command -v "$(go env CC)" >/dev/null || [[ $(go env CGO_ENABLED) != 1 ]]; then
-  echo "No C compiler: the tests run without the race detector." >&2
-  race=()
+# only FOLDER... <PACKAGES   Those of the packages that are in the folders, in the order of the folders.
+only() {
+  local packages folder
+  packages="$(cat)"
+  for folder in "$@"; do grep -E "/$folder$" <<<"$packages" || true; done
+}
+
+# affected   The packages that have changed since BASE, and those that import them, in their tests too.
+affected() {
+  local base folders
+  base="${BASE:-$(git merge-base HEAD "$(git rev-parse --verify --quiet origin/main || git rev-parse main)")}"
+  folders="$({ git diff --name-only "$base"; git ls-files --others --exclude-standard; } | xargs -r dirname | sort -u)"
+  go list -test -f '{{.ImportPath}} {{.Dir}} {{join .Deps " "}}' ./... | awk -v root="$PWD/" -v folders="$folders" '
+    BEGIN { n = split(folders, all, "\n"); for (i = 1; i <= n; i++) changed[root all[i]] = 1 }
+    { name = $1; sub(/\.test$/, "", name); sub(/_test$/, "", name); dir[$1] = $2; line[NR] = $0; of[NR] = name; if ($2 in changed) hit[$1] = 1 }
+    END { for (i = 1; i <= NR; i++) { n = split(line[i], f, " "); found = f[1] in hit; for (j = 3; j <= n && !found; j++) found = f[j] in hit; if (found) print of[i] } }
+  ' | sort -u | grep -Fxf <(go list ./...) || true
+}
+
+given=$#
+if [[ $tier == fast && $given == 0 ]]; then
+  packages="$(affected)"
+else
+  packages="$(go list "${@:-./...}")"
 fi
-
-packages="$(go list "${@:-./...}")"
-integration="$(grep -E '/test/(integration/|e2e$)' <<<"$packages" || true)"
-# Three suites run at the same time, as they wait most of the time. Those with the longest tests come first.
-longest="e2e integration/threeplatforms integration/openstack integration/faults integration/twoplatforms integration/shoot integration/crash
-  integration/ccm integration/sitehealth integration/controlplane integration/csi"
-suites="$(for suite in $longest; do grep "/test/$suite$" <<<"$integration" || true; done
-  grep -vE "/test/($(xargs <<<"$longest" | tr ' ' '|'))$" <<<"$integration" || true)"
-unit="$(grep -vE '/test/(integration/|e2e$)' <<<"$packages" || true)"
-concurrent="$(grep -E "$racy" <<<"$unit" || true)"
-others="$(comm -23 <(sort <<<"$unit") <(sort <<<"$concurrent"))"
+case "$tier" in
+fast) tiers=fast ;;
+test) tiers='fast|test' ;;
+nightly) tiers=nightly ;;
+*) echo "TIER must be one of fast, test, nightly." >&2; exit 1 ;;
+esac
+((given == 0)) || tiers=".*"
+# shellcheck disable=SC2046
+unit="$(comm -23 <(sort <<<"$packages") <(only $(listed ".*") <<<"$packages" | sort))"
+# shellcheck disable=SC2046
+suites="$(only $(listed "$tiers") <<<"$packages")"
+flags=()
+if [[ $tier == nightly ]]; then
+  unit="$(grep -E '/(pkg/(platform|machine|controller|cloudprovider|csi|dns)|test/countproxy)(/|$)' <<<"$unit" || true)"
+  flags=(-race)
+  if ! command -v "$(go env CC)" >/dev/null || [[ $(go env CGO_ENABLED) != 1 ]]; then
+    echo "No C compiler: the tests run without the race detector." >&2
+    flags=()
+  fi
+fi
+if [[ -z $unit$suites ]]; then
+  echo "No package has changed." >&2
+  exit 0
+fi
+packages="$unit"$'\n'"$suites"
 
 hack/landscape/build.sh >&2
 
-# Executables of ours that suites start are built once. Suites that are run by themselves build what they need.
-if [[ -n $integration ]]; then
-  HYBRID_EXECUTABLES="$(mktemp -d)"
-  export HYBRID_EXECUTABLES
-  trap 'rm -rf "$HYBRID_EXECUTABLES"' EXIT
-  go build -o "$HYBRID_EXECUTABLES/" ./cmd/... ./test/landscape/vcenter/simulator
-fi
+reports="$(mktemp -d)"
+trap 'rm -rf "$reports"' EXIT
+export HYBRID_REPORTS="$reports"
 
-# OpenStack starts while the unit tests run. What was started here is stopped here.
+# Executables of ours that suites start are built once. Suites that are run by themselves build what they need.
 openstack=""
 started() {
   while [[ -n $openstack ]] && kill -0 "$openstack" 2>/dev/null; do sleep 1; done
 }
 stop() {
   started
-  hack/landscape/openstack/down.sh >&2
-  rm -rf "$HYBRID_EXECUTABLES"
+  [[ -z $openstack ]] || hack/landscape/openstack/down.sh >&2
+  rm -rf "$reports"
 }
-if [[ -n $integration ]] && ! (: </dev/tcp/127.0.0.1/5000) 2>/dev/null; then
-  trap stop EXIT
-  hack/landscape/openstack/up.sh </dev/null >&2 &
-  openstack=$!
+if [[ -n $suites && $tier != fast ]]; then
+  export HYBRID_EXECUTABLES="$reports/executables"
+  go build -o "$HYBRID_EXECUTABLES/" ./cmd/... ./test/landscape/vcenter/simulator
+  # OpenStack starts while the unit tests run. What was started here is stopped here.
+  if ! (: </dev/tcp/127.0.0.1/5000) 2>/dev/null; then
+    trap stop EXIT
+    hack/landscape/openstack/up.sh </dev/null >&2 &
+    openstack=$!
+  fi
 fi
 
 # run [FLAG...] PACKAGES   The exit code comes from the totals. Vet is part of the check, and nobody debugs these executables.
@@ -68,12 +108,13 @@ run() {
 }
 
 {
-  run "${race[@]}" "$concurrent"
-  run "$others"
+  run "${flags[@]}" "$unit"
   # What did not start is tried again: a suite that finds no OpenStack would start one for itself, and stop it under the others.
   started
   [[ -z $openstack ]] || hack/landscape/openstack/up.sh >&2
+  # Suites wait most of the time, so three run at the same time.
   run -p 3 "$suites"
 } </dev/null |
   # shellcheck disable=SC2086
-  go run ./hack/testtotals -skips hack/testtotals/skips.txt "-strict=${HYBRID_STRICT:-0}" -o "${TOTALS_FILE:-/dev/stdout}" $packages
+  go run ./hack/testtotals -skips hack/testtotals/skips.txt -suites test/suites.txt -reports "$reports" -times hack/bin/test-times.tsv \
+    "-strict=${HYBRID_STRICT:-0}" -o "${TOTALS_FILE:-/dev/stdout}" $packages

@@ -4,8 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Builds the vSphere CSI driver and its syncer from the Go module proxy into hack/bin, unless they are there, and tests them with the
-# charts and the configuration of a shoot against two simulated vCenters. It is no part of `make test`, because the build takes several
-# minutes.
+# charts and the configuration of a shoot against two simulated vCenters. `make nightly` runs it: the build takes several minutes.
 
 set -o errexit -o nounset -o pipefail
 cd "$(dirname "$0")/.."

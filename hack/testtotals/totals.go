@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Expectation is what the tests have to do for their totals to be true.
@@ -24,6 +25,8 @@ type Expectation struct {
 	Strict bool
 	// Skips has for a package how many of its specs may be skipped, at most, and why.
 	Skips map[string]Exception
+	// Limits are how long packages may take. One that takes longer fails.
+	Limits Limits
 }
 
 // Exception is a number of specs of a package that may be skipped.
@@ -79,7 +82,12 @@ type event struct {
 	ImportPath string
 	Test       string
 	Output     string
-	Elapsed    float64
+	// Elapsed is in seconds.
+	Elapsed float64
+}
+
+func (e *event) took() time.Duration {
+	return time.Duration(e.Elapsed * float64(time.Second))
 }
 
 // run is the state of a package.
@@ -97,10 +105,11 @@ var skipReason = regexp.MustCompile(`^\s*(\[SKIPPED\] .*|\S+\.go:\d+: .*)$`)
 var suiteSummary = regexp.MustCompile(`(\d+) Passed.*?(\d+) Failed.*?(\d+) Pending.*?(\d+) Skipped`)
 
 // Sum reads the events from in and writes to out what a person wants to see of them. A package that began, or was expected, and has no end
-// counts as a failure: its process, or `go test` itself, was killed.
-func Sum(in io.Reader, out io.Writer, expected Expectation) (Totals, error) {
+// counts as a failure: its process, or `go test` itself, was killed. It also returns how long packages took that have tests.
+func Sum(in io.Reader, out io.Writer, expected Expectation) (Totals, []Took, error) {
 	var (
 		totals  Totals
+		times   []Took
 		runs    = map[string]*run{}
 		builds  = map[string]*strings.Builder{}
 		scanner = bufio.NewScanner(in)
@@ -133,6 +142,9 @@ func Sum(in io.Reader, out io.Writer, expected Expectation) (Totals, error) {
 		if e.Test == "" && (e.Action == "pass" || e.Action == "fail" || e.Action == "skip") {
 			r.finish(e, out, expected)
 			totals.add(r.totals)
+			if r.totals != (Totals{}) {
+				times = append(times, Took{Name: e.Package, Time: e.took()})
+			}
 		}
 	}
 	for _, name := range expected.Packages {
@@ -148,7 +160,7 @@ func Sum(in io.Reader, out io.Writer, expected Expectation) (Totals, error) {
 			totals.add(r.totals)
 		}
 	}
-	return totals, scanner.Err()
+	return totals, times, scanner.Err()
 }
 
 func (r *run) handle(e event) {
@@ -186,8 +198,12 @@ func (r *run) handle(e event) {
 
 func (r *run) finish(e event, out io.Writer, expected Expectation) {
 	r.ended = true
-	skips := r.skips(e.Package, expected)
-	defer fmt.Fprint(out, skips)
+	notes := r.skips(e.Package, expected)
+	if limit := expected.Limits.of(e.Package); limit > 0 && e.took() > limit {
+		r.totals.Failed++
+		notes += fmt.Sprintf("      %s took longer than %s, see test/suites.txt\n", e.Package, limit)
+	}
+	defer fmt.Fprint(out, notes)
 	if e.Action != "fail" && r.totals.Failed == 0 {
 		if r.totals != (Totals{}) {
 			fmt.Fprintf(out, "ok    %s (%.1fs): %s\n", e.Package, e.Elapsed, r.totals)

@@ -7,11 +7,9 @@ package main
 import (
 	"testing"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestBench(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Test Bench Suite")
+	suite.Run(t, "Test Bench Suite")
 }

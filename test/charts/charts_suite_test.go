@@ -23,11 +23,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestCharts(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Charts Suite")
+	suite.Run(t, "Charts Suite")
 }
 
 var (

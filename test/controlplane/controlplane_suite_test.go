@@ -33,11 +33,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/controlplane"
 	platforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/controlplane"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestControlPlane(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "ControlPlane Suite")
+	suite.Run(t, "ControlPlane Suite")
 }
 
 var apiServer client.Client

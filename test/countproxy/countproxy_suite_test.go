@@ -7,11 +7,9 @@ package countproxy_test
 import (
 	"testing"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestCountProxy(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Test CountProxy Suite")
+	suite.Run(t, "Test CountProxy Suite")
 }

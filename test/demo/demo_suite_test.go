@@ -7,11 +7,9 @@ package main
 import (
 	"testing"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestDemo(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Demo Suite")
+	suite.Run(t, "Demo Suite")
 }

@@ -8,11 +8,9 @@ package docs_test
 import (
 	"testing"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestDocs(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Docs Suite")
+	suite.Run(t, "Docs Suite")
 }

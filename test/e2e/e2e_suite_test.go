@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestE2E(t *testing.T) {
-	RegisterFailHandler(Fail)
 	SetDefaultEventuallyTimeout(2 * time.Minute)
 	SetDefaultEventuallyPollingInterval(time.Second)
-	RunSpecs(t, "Gardener Suite")
+	suite.Run(t, "Gardener Suite")
 }

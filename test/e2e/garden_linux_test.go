@@ -5,6 +5,7 @@
 package e2e_test
 
 import (
+	"context"
 	"maps"
 	"os"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
+	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	"github.com/go-logr/logr"
 	"github.com/miekg/dns"
 	. "github.com/onsi/ginkgo/v2"
@@ -21,10 +23,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/lab"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/nameserver"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/control"
 )
 
 var _ = Describe("Gardener", Ordered, func() {
@@ -118,7 +123,7 @@ var _ = Describe("Gardener", Ordered, func() {
 	steps.step("Scale the pool to two machines on each site", func(ctx SpecContext) {
 		since := time.Now()
 		Expect(shoot.Change(ctx, func(s *gardencorev1beta1.Shoot) error {
-			pool := lab.PoolOf(s)
+			pool := lab.PoolOf(s, lab.Pool)
 			pool.Minimum, pool.Maximum = 6, 8
 			return nil
 		})).To(Succeed())
@@ -193,6 +198,78 @@ var _ = Describe("Gardener", Ordered, func() {
 		})).To(Succeed())
 		Expect(shoot.Wait(ctx, since, steps.tell)).To(Succeed())
 		Expect(shoot.WaitNodes(ctx, steps.tell, map[string]int{lab.Cloud: 1, lab.VC: 1, lab.Racks: 1, lab.Hall: 1})).To(Succeed())
+	})
+
+	// changeAlone changes the pool on the OpenStack site alone, and expects it to have that many machines when gardenlet is done.
+	changeAlone := func(ctx SpecContext, machines int, change func(*gardencorev1beta1.Shoot) error) {
+		GinkgoHelper()
+		since := time.Now()
+		Expect(shoot.Change(ctx, change)).To(Succeed())
+		Expect(shoot.Wait(ctx, since, steps.tell)).To(Succeed())
+		list := &machinev1alpha1.MachineList{}
+		Expect(l.SeedClient.List(ctx, list, client.InNamespace(shoot.TechnicalID()))).To(Succeed())
+		prefix := shoot.TechnicalID() + "-" + lab.AlonePool + "-"
+		list.Items = slices.DeleteFunc(list.Items, func(m machinev1alpha1.Machine) bool { return !strings.HasPrefix(m.Name, prefix) })
+		Expect(list.Items).To(And(HaveLen(machines), HaveEach(HaveField("Status.CurrentStatus.Phase", machinev1alpha1.MachineRunning))))
+	}
+	// expectCondition waits for a condition of the Infrastructure that says what is wrong with the vCenter.
+	expectCondition := func(ctx SpecContext, kind, text string) {
+		GinkgoHelper()
+		Eventually(shoot.Conditions).WithContext(ctx).Should(ContainElement(And(
+			HaveField("Type", gardencorev1beta1.ConditionType(kind)), HaveField("Status", gardencorev1beta1.ConditionFalse),
+			HaveField("Message", And(ContainSubstring(`site "`+lab.VC+`"`), ContainSubstring(text))))))
+	}
+	resizeAlone := func(minimum int32) func(*gardencorev1beta1.Shoot) error {
+		return func(s *gardencorev1beta1.Shoot) error {
+			lab.PoolOf(s, lab.AlonePool).Minimum = minimum
+			return nil
+		}
+	}
+	var leave func(context.Context) error
+
+	steps.step("Add a pool on OpenStack while the vCenter refuses the password", func(ctx SpecContext) {
+		before, err := shoot.Machines(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		leave, err = l.VCenter.Settle(ctx, shoot.TechnicalID())
+		Expect(err).NotTo(HaveOccurred())
+		Expect(l.VCenter.Set(ctx, control.Settings{Password: "expired"})).To(Succeed())
+		Expect(l.VCenter.EndSessions(ctx)).To(Succeed())
+		changeAlone(ctx, 1, func(s *gardencorev1beta1.Shoot) error {
+			lab.AddAlone(s)
+			return nil
+		})
+		expectCondition(ctx, v1alpha1.ConditionSitesReconciled, "credentials")
+		after, err := shoot.Machines(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(slices.Collect(maps.Keys(after))).To(ContainElements(slices.Collect(maps.Keys(before))))
+		Expect(l.VCenter.Set(ctx, control.Settings{})).To(Succeed())
+	})
+
+	steps.step("Remove the vCenter, whose folder has a virtual machine of somebody else", func(ctx SpecContext) {
+		changeAlone(ctx, 2, func(s *gardencorev1beta1.Shoot) error {
+			if err := lab.SetSites(s, lab.Cloud, lab.Racks, lab.Hall); err != nil {
+				return err
+			}
+			lab.AddAlone(s)
+			lab.PoolOf(s, lab.AlonePool).Minimum = 2
+			return nil
+		})
+		Expect(shoot.WaitNodes(ctx, steps.tell, map[string]int{lab.Cloud: 3, lab.Racks: 1, lab.Hall: 1})).To(Succeed())
+		expectCondition(ctx, v1alpha1.ConditionRemovedSitesDeleted, "somebody-elses")
+	})
+
+	steps.step("Shrink the pool while the removed vCenter is dead", func(ctx SpecContext) {
+		Expect(l.VCenter.Set(ctx, control.Settings{Down: true})).To(Succeed())
+		changeAlone(ctx, 1, resizeAlone(1))
+		expectCondition(ctx, v1alpha1.ConditionRemovedSitesDeleted, "")
+		Expect(l.VCenter.Set(ctx, control.Settings{})).To(Succeed())
+	})
+
+	steps.step("The vCenter is deleted when its folder is free", func(ctx SpecContext) {
+		Expect(leave(ctx)).To(Succeed())
+		Expect(shoot.Ask(ctx, v1beta1constants.GardenerOperationReconcile)).To(Succeed())
+		Eventually(shoot.Conditions).WithContext(ctx).Should(BeEmpty())
+		Eventually(func() ([]vcenter.Object, error) { return l.VCenter.Objects(ctx, shoot.TechnicalID()) }).WithContext(ctx).Should(BeEmpty())
 	})
 
 	steps.step("Delete the shoot: nothing is left in the garden, the seed and on any site", func(ctx SpecContext) {

@@ -7,11 +7,9 @@ package examples_test
 import (
 	"testing"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestExamples(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Examples Suite")
+	suite.Run(t, "Examples Suite")
 }

@@ -17,6 +17,8 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestMain(m *testing.M) {
@@ -28,8 +30,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestHostile(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Hostile Site Suite")
+	suite.Run(t, "Hostile Site Suite")
 }
 
 const (

@@ -7,11 +7,9 @@ package images_test
 import (
 	"testing"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestImages(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Images Suite")
+	suite.Run(t, "Images Suite")
 }

@@ -7,11 +7,9 @@ package kubelets_test
 import (
 	"testing"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestKubelets(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Test Kubelets Suite")
+	suite.Run(t, "Test Kubelets Suite")
 }

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestLandscape(t *testing.T) {
-	RegisterFailHandler(Fail)
 	SetDefaultEventuallyTimeout(20 * time.Second) // on a busy machine
-	RunSpecs(t, "Test Landscape Suite")
+	suite.Run(t, "Test Landscape Suite")
 }

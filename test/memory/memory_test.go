@@ -13,11 +13,12 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestMemory(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Memory Suite")
+	suite.Run(t, "Memory Suite")
 }
 
 var _ = Describe("memory", func() {

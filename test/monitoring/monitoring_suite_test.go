@@ -8,11 +8,9 @@ package monitoring_test
 import (
 	"testing"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestMonitoring(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Monitoring Suite")
+	suite.Run(t, "Monitoring Suite")
 }

@@ -7,11 +7,9 @@ package openstackstub_test
 import (
 	"testing"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestOpenStackStub(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Test OpenStackStub Suite")
+	suite.Run(t, "Test OpenStackStub Suite")
 }

@@ -12,11 +12,11 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestScaler(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Scaler Suite")
+	suite.Run(t, "Scaler Suite")
 }
 
 const namespace = "shoot--test--scaler"

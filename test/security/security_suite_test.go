@@ -25,11 +25,9 @@ package security_test
 import (
 	"testing"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestSecurity(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Security Suite")
+	suite.Run(t, "Security Suite")
 }

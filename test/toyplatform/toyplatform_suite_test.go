@@ -7,11 +7,9 @@ package toyplatform_test
 import (
 	"testing"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestToyPlatform(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Toy Platform Suite")
+	suite.Run(t, "Toy Platform Suite")
 }

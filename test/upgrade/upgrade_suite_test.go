@@ -23,14 +23,14 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/openstackstub"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 // recordTo is the folder that what is written is recorded in. It is set for the code of a release, once.
 var recordTo = flag.String("record", "", "the folder that what the code writes is recorded in")
 
 func TestUpgrade(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Upgrade Suite")
+	suite.Run(t, "Upgrade Suite")
 }
 
 const soon = 30 * time.Second

@@ -7,11 +7,9 @@ package rbacaudit_test
 import (
 	"testing"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestRBACAudit(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "RBACAudit Suite")
+	suite.Run(t, "RBACAudit Suite")
 }

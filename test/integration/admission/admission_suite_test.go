@@ -27,6 +27,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/gardenapi"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 const (
@@ -39,8 +40,7 @@ const (
 )
 
 func TestAdmission(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Admission Suite")
+	suite.Run(t, "Admission Suite")
 }
 
 var (

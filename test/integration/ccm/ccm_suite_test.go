@@ -20,11 +20,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestCloudControllerManager(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Cloud Controller Manager Suite")
+	suite.Run(t, "Cloud Controller Manager Suite")
 }
 
 const (

@@ -28,13 +28,13 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/pods"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestControlPlane(t *testing.T) {
-	RegisterFailHandler(Fail)
 	SetDefaultEventuallyTimeout(inTime)
 	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
-	RunSpecs(t, "Control Plane Suite")
+	suite.Run(t, "Control Plane Suite")
 }
 
 // inTime is enough for what happens at once, on a machine that is busy with other tests, too.

@@ -20,11 +20,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestCrash(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Crash Suite")
+	suite.Run(t, "Crash Suite")
 }
 
 // stands is how many life cycles run at the same time: most of their time is machine-controller-manager's waiting.

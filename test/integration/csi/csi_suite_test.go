@@ -22,11 +22,11 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestCSI(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "CSI Suite")
+	suite.Run(t, "CSI Suite")
 }
 
 const (

@@ -23,11 +23,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/nameserver"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestDNS(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "DNS Suite")
+	suite.Run(t, "DNS Suite")
 }
 
 const (

@@ -25,11 +25,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestDriver(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Driver Suite")
+	suite.Run(t, "Driver Suite")
 }
 
 const siteName = "cloud"

@@ -19,11 +19,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestFaults(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Faults Suite")
+	suite.Run(t, "Faults Suite")
 }
 
 // longVariable names the environment variable that makes the faults last as long as outages do: minutes.

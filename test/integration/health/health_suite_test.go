@@ -18,11 +18,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestHealth(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Health Suite")
+	suite.Run(t, "Health Suite")
 }
 
 // namespace is the technical ID of the shoot and its namespace in the seed.

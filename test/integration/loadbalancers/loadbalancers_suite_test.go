@@ -26,11 +26,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/metallb"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestLoadBalancers(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Load Balancers Suite")
+	suite.Run(t, "Load Balancers Suite")
 }
 
 const (

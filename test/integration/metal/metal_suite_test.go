@@ -19,11 +19,11 @@ import (
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestMetal(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Metal Platform Suite")
+	suite.Run(t, "Metal Platform Suite")
 }
 
 const soon = 20 * time.Second

@@ -19,11 +19,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestOpenStack(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "OpenStack Platform Suite")
+	suite.Run(t, "OpenStack Platform Suite")
 }
 
 var (

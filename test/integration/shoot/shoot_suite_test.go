@@ -19,11 +19,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/kubelets"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestShoot(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Shoot Suite")
+	suite.Run(t, "Shoot Suite")
 }
 
 var (

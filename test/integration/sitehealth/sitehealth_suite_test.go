@@ -15,11 +15,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/sitefaults"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestSiteHealth(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Site Health Suite")
+	suite.Run(t, "Site Health Suite")
 }
 
 var lab *sitefaults.Lab

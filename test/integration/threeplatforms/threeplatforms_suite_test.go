@@ -21,11 +21,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/pki"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestThreePlatforms(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Three Platforms Suite")
+	suite.Run(t, "Three Platforms Suite")
 }
 
 // The zones of the pool on all sites.

@@ -17,11 +17,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestTwoPlatforms(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Two Platforms Suite")
+	suite.Run(t, "Two Platforms Suite")
 }
 
 // orphanPeriod is the time between two looks for orphans.

@@ -31,11 +31,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestVolumes(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Volumes Suite")
+	suite.Run(t, "Volumes Suite")
 }
 
 const (

@@ -19,11 +19,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/control"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestVSphere(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "vSphere Platform Suite")
+	suite.Run(t, "vSphere Platform Suite")
 }
 
 var (

@@ -32,11 +32,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/skip"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestVSphereCSI(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "vSphere CSI Suite")
+	suite.Run(t, "vSphere CSI Suite")
 }
 
 var (

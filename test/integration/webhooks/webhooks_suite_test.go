@@ -25,6 +25,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/gardenlet"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 const (
@@ -35,8 +36,7 @@ const (
 )
 
 func TestWebhooks(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Webhooks Suite")
+	suite.Run(t, "Webhooks Suite")
 }
 
 var (

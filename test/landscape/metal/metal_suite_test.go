@@ -19,11 +19,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestMetal(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Test Landscape Metal Suite")
+	suite.Run(t, "Test Landscape Metal Suite")
 }
 
 const (

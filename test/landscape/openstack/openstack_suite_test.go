@@ -7,11 +7,9 @@ package openstack
 import (
 	"testing"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestOpenStack(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Test Landscape OpenStack Suite")
+	suite.Run(t, "Test Landscape OpenStack Suite")
 }

@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestPods(t *testing.T) {
-	RegisterFailHandler(Fail)
 	SetDefaultEventuallyTimeout(30 * time.Second)
-	RunSpecs(t, "Test Landscape Pods Suite")
+	suite.Run(t, "Test Landscape Pods Suite")
 }
 
 // Environment variables that make the test binary a program of a container: where it listens, and the folder whose files it serves.

@@ -15,11 +15,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/podspec"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestPodSpec(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Pod Spec Suite")
+	suite.Run(t, "Pod Spec Suite")
 }
 
 var _ = Describe("Source", func() {

@@ -8,8 +8,11 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
+	"github.com/vmware/govmomi/find"
+	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vapi/tags"
 	"github.com/vmware/govmomi/vim25"
@@ -124,4 +127,47 @@ func tagObjects(ctx context.Context, client *vim25.Client) ([]Object, error) {
 		objects = append(objects, Object{Kind: "tag", ID: tag.ID, Name: tag.Name})
 	}
 	return objects, err
+}
+
+// Settle puts a virtual machine that is nobody's into the folder with a name. It returns a function that deletes it.
+func (v *VCenter) Settle(ctx context.Context, folder string) (func(context.Context) error, error) {
+	client, err := v.Client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	finder := find.NewFinder(client)
+	folders, err := retrieve[mo.Folder](ctx, client, "Folder", "name")
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(folders, func(f mo.Folder) bool { return f.Name == folder })
+	if i < 0 {
+		return nil, fmt.Errorf("the vCenter has no folder %q", folder)
+	}
+	pools, err := finder.ResourcePoolList(ctx, "/*/host/*/Resources")
+	if err != nil {
+		return nil, err
+	}
+	stores, err := finder.DatastoreList(ctx, "/*/datastore/*")
+	if err != nil {
+		return nil, err
+	}
+	task, err := object.NewFolder(client, folders[i].Self).CreateVM(ctx, types.VirtualMachineConfigSpec{
+		Name: "somebody-elses", GuestId: string(types.VirtualMachineGuestOsIdentifierOtherGuest64),
+		Files: &types.VirtualMachineFileInfo{VmPathName: "[" + stores[0].Name() + "]"},
+	}, pools[0], nil)
+	if err != nil {
+		return nil, err
+	}
+	made, err := task.WaitForResult(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		task, err := object.NewVirtualMachine(client, made.Result.(types.ManagedObjectReference)).Destroy(ctx)
+		if err != nil {
+			return err
+		}
+		return task.Wait(ctx)
+	}, nil
 }

@@ -98,3 +98,10 @@ func (l *Lab) Operate(ctx context.Context, object extensionsv1alpha1.Object, ope
 		return last.State == gardencorev1beta1.LastOperationStateSucceeded, message, nil
 	})
 }
+
+// Conditions are the conditions of the shoot's Infrastructure, which tell what is wrong with single sites.
+func (s *Shoot) Conditions(ctx context.Context) ([]gardencorev1beta1.Condition, error) {
+	infra := &extensionsv1alpha1.Infrastructure{}
+	err := s.lab.SeedClient.Get(ctx, client.ObjectKey{Namespace: s.TechnicalID(), Name: s.name}, infra)
+	return infra.Status.Conditions, err
+}

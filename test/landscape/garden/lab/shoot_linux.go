@@ -18,8 +18,9 @@ import (
 // Hybrid is the name of the shoot on all platforms, Patient that of one whose hosts are slow.
 const Hybrid, Patient = "hybrid", "patient"
 
-// Pool is the name of the pool on all sites, SlowPool that of the pool with slow hosts.
-const Pool, SlowPool = "mixed", "slow"
+// Pool is the name of the pool on all sites, SlowPool that of the pool with slow hosts, AlonePool that of the pool on the OpenStack site
+// alone.
+const Pool, SlowPool, AlonePool = "mixed", "slow", "alone"
 
 // zones are the zones of the pool on all sites.
 var zones = map[string]string{Cloud: "cloud-a", VC: "vc-1", Racks: "rack-1", Hall: "hall-1"}
@@ -67,17 +68,24 @@ func (s *Shoot) Slow() (*gardencorev1beta1.Shoot, error) {
 	if shoot.Spec.Provider.ControlPlaneConfig, err = codec.Encode(config); err != nil {
 		return nil, err
 	}
-	slow := PoolOf(shoot).DeepCopy()
+	slow := PoolOf(shoot, Pool).DeepCopy()
 	slow.Name, slow.Machine.Type = SlowPool, slowType
 	shoot.Spec.Provider.Workers = append(shoot.Spec.Provider.Workers, *slow)
 	return shoot, nil
 }
 
-// PoolOf is the pool of the shoot on all sites.
-func PoolOf(shoot *gardencorev1beta1.Shoot) *gardencorev1beta1.Worker {
+// PoolOf is the pool of the shoot with a name, which must exist.
+func PoolOf(shoot *gardencorev1beta1.Shoot, name string) *gardencorev1beta1.Worker {
 	workers := shoot.Spec.Provider.Workers
-	i := slices.IndexFunc(workers, func(w gardencorev1beta1.Worker) bool { return w.Name == Pool })
+	i := slices.IndexFunc(workers, func(w gardencorev1beta1.Worker) bool { return w.Name == name })
 	return &workers[i]
+}
+
+// AddAlone gives the shoot a pool with a machine on the OpenStack site alone.
+func AddAlone(shoot *gardencorev1beta1.Shoot) {
+	alone := PoolOf(shoot, Pool).DeepCopy()
+	alone.Name, alone.Zones, alone.Minimum, alone.Maximum = AlonePool, []string{zones[Cloud]}, 1, 2
+	shoot.Spec.Provider.Workers = append(shoot.Spec.Provider.Workers, *alone)
 }
 
 // Overlap gives the second site of a shoot the nodes of the first one, which cannot work.

@@ -7,11 +7,9 @@ package netns_test
 import (
 	"testing"
 
-	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func TestNetNS(t *testing.T) {
-	RegisterFailHandler(Fail)
-	RunSpecs(t, "Network Namespace Suite")
+	suite.Run(t, "Network Namespace Suite")
 }

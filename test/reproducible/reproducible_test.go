@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package images_test
+package reproducible_test
 
 import (
 	"bytes"
@@ -111,7 +111,9 @@ var _ = Describe("Binaries", func() {
 
 		first := build(ctx, one)
 		second := build(ctx, other, "TZ=Asia/Tokyo", "LANG=C", "USER=somebody", "GOMAXPROCS=1")
-		Expect(slices.Sorted(maps.Keys(first))).To(Equal(slices.Sorted(maps.Keys(stages()))))
+		commands, err := os.ReadDir(filepath.Join(landscape.Root(), "cmd"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(first).To(HaveLen(len(commands)))
 		Expect(second).To(Equal(first))
 	}, SpecTimeout(35*time.Minute))
 

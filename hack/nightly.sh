@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+#
+# SPDX-License-Identifier: Apache-2.0
+
+# Runs what takes too long for each merge, one after the other, and goes on after failures: suites of the tier "nightly" and packages with
+# concurrency of their own with the race detector, long faults, fuzzing, the demo, and the figures, compared with those of the last night.
+# It takes two to three hours on 2 cores.
+
+set -o errexit -o nounset -o pipefail
+cd "$(dirname "$0")/.."
+
+failed=()
+run() {
+  local name="$1"
+  shift
+  echo "> $name" >&2
+  "$@" </dev/null || failed+=("$name")
+}
+
+run "vSphere CSI driver" hack/vsphere-csi.sh
+HYBRID_STRICT=1 TIER=nightly run "Nightly suites, race detector" hack/test.sh
+LONG_FAULTS=1 run "Long faults" hack/test.sh ./test/integration/faults
+FUZZ_SECONDS="${FUZZ_SECONDS:-900}" run "Fuzzing" hack/fuzz.sh
+run "Demo" hack/demo.sh
+run "Figures" go run ./test/bench -o hack/bin/bench.json
+
+if ((${#failed[@]} > 0)); then
+  printf 'FAILED: %s\n' "${failed[@]}"
+  exit 1
+fi
+echo "All passed."

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package suite runs suites of specs.
+package suite
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+)
+
+// reportsVariable is the folder that reports of suites are written to, in Ginkgo's JSON, so that the times of their specs can be told.
+const reportsVariable = "HYBRID_REPORTS"
+
+// Run runs the specs of a package.
+func Run(t *testing.T, name string) {
+	t.Helper()
+	gomega.RegisterFailHandler(ginkgo.Fail)
+	_, reporter := ginkgo.GinkgoConfiguration()
+	if dir := os.Getenv(reportsVariable); dir != "" {
+		reporter.JSONReport = filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".json")
+	}
+	ginkgo.RunSpecs(t, name, reporter)
+}
