@@ -15,6 +15,7 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
@@ -54,10 +55,13 @@ users:
     tokenFile: %q
     as: system:admin
 `, victim.URL, victim.URL, filepath.Join(dir, "executed"), secret)
+		// In one line it passes for the value of a key.
+		line, err := yaml.YAMLToJSON([]byte(kubeconfig))
+		Expect(err).NotTo(HaveOccurred())
 		connection := v1alpha1.MetalConnection{Server: inventory.URL, Namespace: "n", TLS: &v1alpha1.TLS{CACert: inventory.authority()}}
 		sessions := client.NewSessions()
 		DeferCleanup(sessions.Close)
-		ping := func(ctx context.Context, credentials site.Credentials) error {
+		ping := func(ctx context.Context, kubeconfig string, credentials site.Credentials) error {
 			for _, key := range []string{"kubeconfig", "exec", "tokenFile", "as", "server", "proxy"} {
 				credentials[key] = kubeconfig
 			}
@@ -68,8 +72,10 @@ users:
 			return session.Ping(ctx, schema.GroupVersionKind{Group: "metal3.io", Version: "v1alpha1", Kind: "BareMetalHostList"})
 		}
 
-		Expect(ping(ctx, site.Credentials{})).To(MatchError(ContainSubstring("either token or clientCertificate and clientKey are needed")))
-		err := ping(ctx, site.Credentials{"token": "t"})
+		Expect(ping(ctx, kubeconfig, site.Credentials{"token": "t"})).To(MatchError(ContainSubstring("must be text in UTF-8 without line breaks")))
+		Expect(ping(ctx, string(line), site.Credentials{})).To(MatchError(ContainSubstring("either token or clientCertificate and clientKey are needed")))
+		Expect(asked).To(BeNil())
+		err = ping(ctx, string(line), site.Credentials{"token": "t"})
 		Expect(err).To(HaveOccurred())
 		Expect(err).NotTo(MatchError(ContainSubstring(loot)))
 		Expect(asked).NotTo(BeNil())
