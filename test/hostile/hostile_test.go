@@ -72,7 +72,7 @@ const processes = 5
 
 const suiteTimeout = 17 * time.Minute
 
-var all = &suite{results: map[string]*partResult{}, slots: make(chan struct{}, processes)}
+var all = &matrix{results: map[string]*partResult{}, slots: make(chan struct{}, processes)}
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	var err error
@@ -125,7 +125,7 @@ func (p *partResult) failures() []string {
 }
 
 // failed lists what has failed.
-func (s *suite) failed() string {
+func (s *matrix) failed() string {
 	var b strings.Builder
 	eachPart(func(name, part string) {
 		for _, failure := range s.results[name+" "+part].failures() {
@@ -136,7 +136,7 @@ func (s *suite) failed() string {
 }
 
 // table shows how many rows of how many have passed.
-func (s *suite) table() string {
+func (s *matrix) table() string {
 	var (
 		b            strings.Builder
 		columns      []*partResult

@@ -89,7 +89,7 @@ func newID() string {
 }
 
 // recordRun does the operation at an honest far end.
-func (s *suite) recordRun(w *worker, name string, o *operation) (*goodRun, error) {
+func (s *matrix) recordRun(w *worker, name string, o *operation) (*goodRun, error) {
 	id := newID()
 	p, place, err := protocols[name].world(id)
 	if err != nil {
@@ -131,7 +131,7 @@ func lastOf(exchanges []exchange) string {
 	return fmt.Sprintf("%s: %d %s", e.Shape, e.Status, cut(string(e.Body), 200))
 }
 
-func (s *suite) placed(w world, name, id string, f *front) world {
+func (s *matrix) placed(w world, name, id string, f *front) world {
 	w.Protocol, w.Good, w.Bad, w.CA = name, f.good(), f.bad(), s.places.ca
 	if w.Site == "" {
 		w.Site = "site" + id
@@ -179,7 +179,7 @@ func plan(run *goodRun, asked map[string]bool) []*row {
 }
 
 // play gives the hostile answer. It returns false if the process ended.
-func (s *suite) play(w *worker, r *row, alone bool) bool {
+func (s *matrix) play(w *worker, r *row, alone bool) bool {
 	p, place := r.run.peer, r.run.world
 	if r.Operation.mutates {
 		var err error
@@ -245,7 +245,7 @@ func tells(text string) string {
 	return ""
 }
 
-func (s *suite) judge(r *row, o *outcome, written []string, hits int) {
+func (s *matrix) judge(r *row, o *outcome, written []string, hits int) {
 	if o.Refused != "" {
 		r.fail("not prepared: %s", o.Refused)
 		return
@@ -342,8 +342,8 @@ func missing(of, in []string) []string {
 	return left
 }
 
-// suite is what all rows share.
-type suite struct {
+// matrix is what all rows share.
+type matrix struct {
 	places *places
 	slots  chan struct{}
 
@@ -360,7 +360,7 @@ type partResult struct {
 	took     time.Duration
 }
 
-func (s *suite) result(protocol, part string) *partResult {
+func (s *matrix) result(protocol, part string) *partResult {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	key := protocol + " " + part
@@ -382,7 +382,7 @@ func parts(name string) []string {
 }
 
 // runPart plays all rows of a part.
-func (s *suite) runPart(ctx context.Context, name, part string) {
+func (s *matrix) runPart(ctx context.Context, name, part string) {
 	start := time.Now()
 	result := s.result(name, part)
 	defer func() {
@@ -422,7 +422,7 @@ func (s *suite) runPart(ctx context.Context, name, part string) {
 }
 
 // record makes the good runs of a part, and plans the rows.
-func (s *suite) record(name, part string, result *partResult) bool {
+func (s *matrix) record(name, part string, result *partResult) bool {
 	s.slots <- struct{}{}
 	defer func() { <-s.slots }()
 	recorder, err := newWorker()
@@ -456,7 +456,7 @@ func (s *suite) record(name, part string, result *partResult) bool {
 
 // playMissed plays those rows again, with nothing beside them, whose request was not made: on a busy machine one before it may have
 // taken too long.
-func (s *suite) playMissed(ctx context.Context, result *partResult) {
+func (s *matrix) playMissed(ctx context.Context, result *partResult) {
 	var missed []*row
 	for _, r := range result.rows {
 		if r.missed {
@@ -473,7 +473,7 @@ const (
 )
 
 // playAll plays the rows in a process. If it ends, those that had begun are played again, each in a process of its own.
-func (s *suite) playAll(ctx context.Context, result *partResult, rows []*row, atOnce int, alone bool) {
+func (s *matrix) playAll(ctx context.Context, result *partResult, rows []*row, atOnce int, alone bool) {
 	for len(rows) > 0 && ctx.Err() == nil {
 		s.slots <- struct{}{}
 		w, err := newWorker()
@@ -524,7 +524,7 @@ func (s *suite) playAll(ctx context.Context, result *partResult, rows []*row, at
 }
 
 // blame finds the rows that end the process among those that had begun, and returns the others.
-func (s *suite) blame(result *partResult, ended *worker, again []*row, alone bool) []*row {
+func (s *matrix) blame(result *partResult, ended *worker, again []*row, alone bool) []*row {
 	var rest []*row
 	for _, r := range again {
 		if !ended.begun[r.ID] {
@@ -587,7 +587,7 @@ func (l *logOf) problems(of string) []string {
 }
 
 // startBeside has the process ask a good site again and again.
-func (s *suite) startBeside(w *worker, result *partResult) func() {
+func (s *matrix) startBeside(w *worker, result *partResult) func() {
 	name := result.protocol
 	o := operationOf(name, protocols[name].besides)
 	if o == nil {

@@ -52,9 +52,10 @@ func (v *cloudProfileValidator) Validate(ctx context.Context, newObj, oldObj cli
 		return undecodable(err).ToAggregate()
 	}
 	allErrs := validation.ValidateCloudProfileConfig(config, &cloudProfile.Spec, profileConfigPath)
+	var oldConfig *v1alpha1.CloudProfileConfig
 	if old != nil {
 		// An old configuration that cannot be decoded any more tells nothing about what Shoots use.
-		if oldConfig, err := decode[v1alpha1.CloudProfileConfig](old.Spec.ProviderConfig); err == nil {
+		if oldConfig, err = decode[v1alpha1.CloudProfileConfig](old.Spec.ProviderConfig); err == nil {
 			uses, err := usesOf(ctx, v.cache, cloudProfile.Name)
 			if err != nil {
 				return err
@@ -62,6 +63,7 @@ func (v *cloudProfileValidator) Validate(ctx context.Context, newObj, oldObj cli
 			allErrs = append(allErrs, validation.ValidateCloudProfileConfigUpdate(config, oldConfig, uses, profileConfigPath)...)
 		}
 	}
+	allErrs = append(allErrs, validation.ValidateEncryption(config, oldConfig, profileConfigPath)...)
 	if len(allErrs) == 0 {
 		warn(ctx, func() []string { return imagesMissingOnSites(config, &cloudProfile.Spec) })
 	}

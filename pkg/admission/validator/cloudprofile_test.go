@@ -43,6 +43,11 @@ var _ = Describe("CloudProfiles", func() {
 	nothing := func(*gardencorev1beta1.CloudProfileSpec) {}
 	withoutRacks := editConfig(func(config *v1alpha1.CloudProfileConfig) { config.Sites = config.Sites[:2] })
 
+	plain := editConfig(func(config *v1alpha1.CloudProfileConfig) {
+		config.Sites[0].OpenStack.AuthURL, config.Sites[0].TLS = "http://keystone.example.com/v3", nil
+	})
+	const refused = `spec.providerConfig.sites[0].openstack.authURL: Invalid value: "http://keystone.example.com/v3": site "cloud": must have the scheme https`
+
 	DescribeTable("that are new",
 		func(ctx SpecContext, change profileChange, expected string) {
 			change(&g.profile.Spec)
@@ -57,6 +62,11 @@ var _ = Describe("CloudProfiles", func() {
 		Entry("another type", func(spec *gardencorev1beta1.CloudProfileSpec) { spec.Type = "local"; spec.ProviderConfig = nil }, ""),
 		Entry("no configuration", func(spec *gardencorev1beta1.CloudProfileSpec) { spec.ProviderConfig = nil }, "spec.providerConfig: Required value"),
 		Entry("an unknown document", func(spec *gardencorev1beta1.CloudProfileSpec) { spec.ProviderConfig = broken() }, "spec.providerConfig: Invalid value"),
+		Entry("an address without encryption", plain, refused),
+		Entry("an address without encryption in a laboratory", func(spec *gardencorev1beta1.CloudProfileSpec) {
+			plain(spec)
+			editConfig(func(config *v1alpha1.CloudProfileConfig) { config.Sites[0].TLS = &v1alpha1.TLS{InsecureSkipVerify: true} })(spec)
+		}, ""),
 		Entry("a zone without a site", withoutRacks, `spec.providerConfig.sites: Required value: must have a site with zone "rack-1" of region "west"`),
 	)
 
@@ -83,6 +93,10 @@ var _ = Describe("CloudProfiles", func() {
 		}, `spec.providerConfig.machineTypes: Required value: must say on which sites machine type "new" is`),
 		Entry("the address of a site", nothing, editConfig(func(config *v1alpha1.CloudProfileConfig) {
 			config.Sites[0].OpenStack.AuthURL = "https://new.example.com/v3"
+		})),
+		Entry("the address of a site to one without encryption", nothing, plain, refused),
+		Entry("something else of a site that is older than this rule", plain, editConfig(func(config *v1alpha1.CloudProfileConfig) {
+			config.Sites[0].DNSServers = []string{"192.0.2.54"}
 		})),
 		Entry("a site that Shoots use is taken away", nothing, func(spec *gardencorev1beta1.CloudProfileSpec) {
 			withoutRacks(spec)

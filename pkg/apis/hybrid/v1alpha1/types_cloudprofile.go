@@ -79,7 +79,7 @@ type TLS struct {
 	// Thumbprint is the SHA-1 or SHA-256 fingerprint of the API's certificate, in hexadecimal bytes divided by colons.
 	// +optional
 	Thumbprint string `json:"thumbprint,omitempty"`
-	// InsecureSkipVerify trusts every certificate. Meant for laboratories only.
+	// InsecureSkipVerify trusts every certificate, and lets an OpenStack site have an address with the scheme http. Meant for laboratories only.
 	// +optional
 	InsecureSkipVerify bool `json:"insecureSkipVerify,omitempty"`
 }

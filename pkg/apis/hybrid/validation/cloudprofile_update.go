@@ -58,6 +58,27 @@ func ValidateCloudProfileConfigUpdate(newConfig, oldConfig *v1alpha1.CloudProfil
 	return allErrs
 }
 
+// ValidateEncryption checks that no site sends credentials in the clear, unless its operator says that its certificate is of no account either.
+// The old configuration may be nil; a site that is as insecure in it stays allowed. fldPath is the path of the configuration.
+func ValidateEncryption(newConfig, oldConfig *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
+	if newConfig == nil {
+		return nil
+	}
+	var allErrs field.ErrorList
+	for i := range newConfig.Sites {
+		site := &newConfig.Sites[i]
+		if site.OpenStack == nil || !strings.HasPrefix(site.OpenStack.AuthURL, "http://") || site.TLS != nil && site.TLS.InsecureSkipVerify {
+			continue
+		}
+		if before := helper.FindSite(oldConfig, site.Name); before != nil && before.OpenStack != nil && before.OpenStack.AuthURL == site.OpenStack.AuthURL {
+			continue
+		}
+		allErrs = append(allErrs, field.Invalid(fldPath.Child("sites").Index(i).Child("openstack", "authURL"), site.OpenStack.AuthURL,
+			fmt.Sprintf("site %q: must have the scheme https; http, which sends credentials in the clear, needs tls.insecureSkipVerify: true", site.Name)))
+	}
+	return allErrs
+}
+
 func validateSiteInUse(before *v1alpha1.CloudProfileSite, newConfig *v1alpha1.CloudProfileConfig, shoots []string, sitesPath *field.Path) field.ErrorList {
 	index := slices.IndexFunc(newConfig.Sites, func(s v1alpha1.CloudProfileSite) bool { return s.Name == before.Name })
 	if index < 0 {
