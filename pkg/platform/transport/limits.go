@@ -21,14 +21,14 @@ import (
 
 // What a site may answer is limited so that it cannot take the memory that all sites share. A decoder makes much more of `{},{},` than of
 // as much text, so it is limited what an answer costs and not how long it is. An answer of the compute API with 1000 servers costs 25 MiB,
-// one of a vCenter with as many virtual machines 30 MiB.
+// one of a vCenter with as many virtual machines 30 MiB, 100 hosts of an inventory with their hardware 20 MiB and 1 MiB without.
 const (
 	// maxHeader is how long the header of an answer may be.
 	maxHeader = 64 << 10
 	// maxCost is what an answer, or each event of a watch, may cost: 10 MiB of text.
 	maxCost = 40 << 20
-	// maxListCost is what all pages of a list may cost, and maxPages how many answers they may take.
-	maxListCost = 3 * maxCost
+	// maxListCost is what all pages of a list may cost, as far as they are kept, and maxPages how many answers they may take.
+	maxListCost = 2 * maxCost
 	maxPages    = 200
 	// maxItems is how many elements each array of an answer may have, and maxDepth how deep they may be in each other.
 	maxItems = 10_000
@@ -38,6 +38,8 @@ const (
 	costOfValue   = 48
 	costOfObject  = 256
 	costOfElement = 640
+	// costOfKept is that of a byte of JSON with everything in it.
+	costOfKept = 8
 )
 
 type listKey struct{}
@@ -71,6 +73,12 @@ func IsOneList(ctx context.Context) bool {
 func ListState(ctx context.Context) string {
 	l := ctx.Value(listKey{}).(*list)
 	return fmt.Sprintf("%d.%d", l.pages.Load(), l.cost.Load())
+}
+
+// Keep says that only length bytes of JSON are kept of what was read of the list since it returned the state.
+func Keep(ctx context.Context, state string, length int) {
+	l, before := ctx.Value(listKey{}).(*list), ContinueList(ctx, state).Value(listKey{}).(*list)
+	l.cost.Store(before.cost.Load() + int64(length)*costOfKept)
 }
 
 func tooMuch(format string, args ...any) error {

@@ -199,10 +199,19 @@ var _ = Describe("Limits", func() {
 
 		answer = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `"`+strings.Repeat("a", 9<<20)+`"`) }
 		list = OneList(ctx)
-		for range 4 {
+		for range 2 {
 			Expect(read(list, object)).To(Succeed())
 		}
-		Expect(read(list, object)).To(beTransient("the pages of the list are larger than 30 MiB"))
+		Expect(read(list, object)).To(beTransient("the pages of the list are larger than 20 MiB"))
+
+		list = OneList(ctx)
+		for range 10 {
+			before := ListState(list)
+			Expect(read(list, object)).To(Succeed())
+			Keep(list, before, 256<<10)
+		}
+		Keep(list, ListState(list), 7<<20)
+		Expect(read(list, object)).To(beTransient("the pages of the list are larger than 20 MiB"))
 	})
 
 	It("should refuse long headers, and answers that drip", func(ctx SpecContext) {

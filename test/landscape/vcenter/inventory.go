@@ -129,8 +129,8 @@ func tagObjects(ctx context.Context, client *vim25.Client) ([]Object, error) {
 	return objects, err
 }
 
-// Settle puts a virtual machine that is nobody's into the folder with a name. It returns a function that deletes it.
-func (v *VCenter) Settle(ctx context.Context, folder string) (func(context.Context) error, error) {
+// Settle puts a virtual machine that is nobody's into the folder whose name begins with that of a shoot. It returns a function that deletes it.
+func (v *VCenter) Settle(ctx context.Context, shoot string) (func(context.Context) error, error) {
 	client, err := v.Client(ctx)
 	if err != nil {
 		return nil, err
@@ -140,9 +140,9 @@ func (v *VCenter) Settle(ctx context.Context, folder string) (func(context.Conte
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(folders, func(f mo.Folder) bool { return f.Name == folder })
+	i := slices.IndexFunc(folders, func(f mo.Folder) bool { return strings.HasPrefix(f.Name, shoot) })
 	if i < 0 {
-		return nil, fmt.Errorf("the vCenter has no folder %q", folder)
+		return nil, fmt.Errorf("the vCenter has no folder of %q", shoot)
 	}
 	pools, err := finder.ResourcePoolList(ctx, "/*/host/*/Resources")
 	if err != nil {

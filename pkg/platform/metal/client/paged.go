@@ -6,9 +6,11 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -43,14 +45,22 @@ func (p paged) List(ctx context.Context, list client.ObjectList, options ...clie
 		empty = list.DeepCopyObject()
 	)
 	ctx = transport.OneList(ctx)
+	strip := stripOf(options)
 	for token := ""; ; token = list.GetContinue() {
-		page := empty.DeepCopyObject().(client.ObjectList)
+		page, before := empty.DeepCopyObject().(client.ObjectList), transport.ListState(ctx)
 		if err := p.page(ctx, page, append(options[:len(options):len(options)], client.Limit(pageSize), client.Continue(token))); err != nil {
 			return err
 		}
 		found, err := meta.ExtractList(page)
 		if err != nil {
 			return err
+		}
+		if strip != nil {
+			length, err := stripAll(found, strip)
+			if err != nil {
+				return err
+			}
+			transport.Keep(ctx, before, length)
 		}
 		items = append(items, found...)
 		list.SetResourceVersion(page.GetResourceVersion())
@@ -67,4 +77,35 @@ func (p paged) page(ctx context.Context, list client.ObjectList, options []clien
 		err = platform.NewError(platform.ClassTransient, "what the API answers is no list")
 	}
 	return err
+}
+
+// Stripped is an option for a list of many objects. It is what each of them is given to, so that nothing is kept of it that nobody reads.
+type Stripped toolscache.TransformFunc
+
+// ApplyToList implements client.ListOption.
+func (Stripped) ApplyToList(*client.ListOptions) {}
+
+func stripOf(options []client.ListOption) Stripped {
+	for _, option := range options {
+		if strip, ok := option.(Stripped); ok {
+			return strip
+		}
+	}
+	return nil
+}
+
+// stripAll strips the objects in place, and returns how long they are then.
+func stripAll(objects []runtime.Object, strip Stripped) (int, error) {
+	length := 0
+	for _, object := range objects {
+		if _, err := strip(object); err != nil {
+			return 0, err
+		}
+		raw, err := json.Marshal(object)
+		if err != nil {
+			return 0, err
+		}
+		length += len(raw)
+	}
+	return length, nil
 }

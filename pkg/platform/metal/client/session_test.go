@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -158,6 +159,30 @@ var _ = Describe("Session", func() {
 			Expect(response.Body.Close()).To(Succeed())
 			Expect(requests).To(BeNumerically("<", 300))
 		}
+	})
+
+	It("should read more hosts than could be kept with their hardware", func(ctx SpecContext) {
+		const pages = 15
+		host := metal3v1alpha1.BareMetalHost{Status: metal3v1alpha1.BareMetalHostStatus{HardwareDetails: &metal3v1alpha1.HardwareDetails{Hostname: strings.Repeat("x", 30<<10)}}}
+		serve = func(w http.ResponseWriter, r *http.Request) {
+			page, _ := strconv.Atoi(r.URL.Query().Get("continue"))
+			list := metal3v1alpha1.BareMetalHostList{
+				TypeMeta: metav1.TypeMeta{Kind: "BareMetalHostList", APIVersion: "metal3.io/v1alpha1"},
+				ListMeta: metav1.ListMeta{ResourceVersion: "1"},
+				Items:    slices.Repeat([]metal3v1alpha1.BareMetalHost{host}, pageSize),
+			}
+			if page++; page < pages {
+				list.Continue = strconv.Itoa(page)
+			}
+			answer(w, http.StatusOK, list)
+		}
+		hosts := &metal3v1alpha1.BareMetalHostList{}
+		Expect(Classify(open(ctx).Client().List(ctx, hosts))).To(MatchError(ContainSubstring("the pages of the list are larger")))
+		Expect(open(ctx).Client().List(ctx, hosts, Stripped(func(object any) (any, error) {
+			object.(*metal3v1alpha1.BareMetalHost).Status.HardwareDetails = nil
+			return object, nil
+		}))).To(Succeed())
+		Expect(hosts.Items).To(And(HaveLen(pages*pageSize), HaveEach(HaveField("Status.HardwareDetails", BeNil()))))
 	})
 
 	DescribeTable("should take no JSON for an object or a list that is neither",

@@ -153,7 +153,7 @@ func (i *Inventory) server(ctx context.Context, reader client.Reader, name strin
 // servers returns all servers of the inventory. They must not be changed.
 func (i *Inventory) servers(ctx context.Context, reader client.Reader) ([]metalv1alpha1.Server, error) {
 	list := &metalv1alpha1.ServerList{}
-	err := reader.List(ctx, list, client.UnsafeDisableDeepCopy)
+	err := reader.List(ctx, list, client.UnsafeDisableDeepCopy, metalclient.Stripped(strip))
 	return list.Items, metalclient.Classify(err)
 }
 

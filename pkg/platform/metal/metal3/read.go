@@ -148,8 +148,11 @@ func (i *Inventory) isShared(ctx context.Context, machine, providerID string) (b
 	}), nil
 }
 
-// hosts returns the hosts of the namespace that the options select. They must not be changed.
+// hosts returns the hosts of the namespace that the options select, or all of them stripped. They must not be changed.
 func (i *Inventory) hosts(ctx context.Context, reader client.Reader, options ...client.ListOption) ([]metal3v1alpha1.BareMetalHost, error) {
+	if len(options) == 0 {
+		options = []client.ListOption{metalclient.Stripped(strip)}
+	}
 	list := &metal3v1alpha1.BareMetalHostList{}
 	err := reader.List(ctx, list, append(options, client.InNamespace(i.session.Namespace), client.UnsafeDisableDeepCopy)...)
 	return list.Items, metalclient.Classify(err)
