@@ -5,6 +5,7 @@
 package sitefaults
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,6 +51,8 @@ type Options struct {
 	Binaries landscape.Binaries
 	// Progress gets lines about what is done.
 	Progress io.Writer
+	// ProbeInterval is how often sites are asked; that of the product if it is zero.
+	ProbeInterval time.Duration
 }
 
 // Lab is a shoot whose Infrastructure nobody reconciles, so that nobody asks the sites but who wants to know how they are.
@@ -102,9 +105,10 @@ func (l *Lab) start(ctx context.Context, o Options) (err error) {
 	}
 
 	fmt.Fprintln(o.Progress, "  start a seed")
+	interval := cmp.Or(o.ProbeInterval, sitehealth.DefaultProbeInterval)
 	l.Shoot, err = shoot.Start(ctx, shoot.Options{
 		Name: name, Dir: dirs["seed"], Bed: o.Bed, VCenter: l.server, Inventory: l.inventory, Binaries: o.Binaries,
-		ExtensionArgs: []string{"--disable-controllers=infrastructure"},
+		ExtensionArgs: []string{"--disable-controllers=infrastructure", "--site-probe-interval=" + interval.String()},
 	})
 	if err != nil {
 		return err

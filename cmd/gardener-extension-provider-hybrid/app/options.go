@@ -68,6 +68,7 @@ type options struct {
 	sitehealth     *extensionscmdcontroller.ControllerOptions
 	heartbeat      *heartbeatcmd.Options
 	dns            *dnsOptions
+	sites          *siteOptions
 	switches       *extensionscmdcontroller.SwitchOptions
 	reconciler     *extensionscmdcontroller.ReconcilerOptions
 	webhooks       *webhookcmd.AddToManagerOptions
@@ -107,6 +108,7 @@ func newOptions() *options {
 		),
 		reconciler: &extensionscmdcontroller.ReconcilerOptions{},
 		dns:        &dnsOptions{},
+		sites:      &siteOptions{},
 	}
 	// No webhook works on objects of shoots, so that nothing is deployed to them.
 	o.webhooks = webhookcmd.NewAddToManagerOptions(v1alpha1.ExtensionName, "", nil, o.general,
@@ -126,6 +128,7 @@ func newOptions() *options {
 		extensionscmdcontroller.PrefixOption("sitehealth-", o.sitehealth),
 		extensionscmdcontroller.PrefixOption("heartbeat-", o.heartbeat),
 		extensionscmdcontroller.PrefixOption("dns-", o.dns),
+		extensionscmdcontroller.PrefixOption("site-", o.sites),
 		o.switches,
 		o.reconciler,
 		o.webhooks,
@@ -181,6 +184,7 @@ func (o *options) apply() {
 	sitehealth.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses
 	sitehealth.DefaultAddOptions.SelfHostedShootCluster = o.general.Completed().SelfHostedShootCluster
 	sitehealth.DefaultAddOptions.Platforms = probeplatforms.New()
+	sitehealth.DefaultAddOptions.ProbeInterval = o.sites.probeInterval
 
 	o.heartbeat.Completed().Apply(&heartbeat.DefaultAddOptions)
 }

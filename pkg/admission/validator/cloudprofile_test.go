@@ -65,7 +65,9 @@ var _ = Describe("CloudProfiles", func() {
 		Entry("an address without encryption", plain, refused),
 		Entry("an address without encryption in a laboratory", func(spec *gardencorev1beta1.CloudProfileSpec) {
 			plain(spec)
-			editConfig(func(config *v1alpha1.CloudProfileConfig) { config.Sites[0].TLS = &v1alpha1.TLS{InsecureSkipVerify: true} })(spec)
+			editConfig(func(config *v1alpha1.CloudProfileConfig) {
+				config.Sites[0].TLS = &v1alpha1.TLS{InsecureSkipVerify: true}
+			})(spec)
 		}, ""),
 		Entry("a zone without a site", withoutRacks, `spec.providerConfig.sites: Required value: must have a site with zone "rack-1" of region "west"`),
 	)

@@ -5,9 +5,11 @@
 package sitehealth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
@@ -55,6 +57,8 @@ type AddOptions struct {
 	SelfHostedShootCluster bool
 	// Platforms are the platforms whose sites can be asked how they are.
 	Platforms platform.Registry[platform.Probe]
+	// ProbeInterval is how often each site is asked; DefaultProbeInterval if it is zero.
+	ProbeInterval time.Duration
 }
 
 // AddToManagerWithOptions adds the controller, and what asks the sites, to the manager.
@@ -63,7 +67,7 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 		return class != extensionsv1alpha1.ExtensionClassShoot
 	})
 	changes := make(chan event.GenericEvent, changesBuffer)
-	asking := newProbers(mgr.GetLogger().WithName(ControllerName), opts.Platforms, defaultTiming(), nil)
+	asking := newProbers(mgr.GetLogger().WithName(ControllerName), opts.Platforms, timingOf(cmp.Or(opts.ProbeInterval, DefaultProbeInterval)), nil)
 	asking.changed = func(infra types.NamespacedName) {
 		change := event.GenericEvent{Object: &extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Namespace: infra.Namespace, Name: infra.Name}}}
 		select {

@@ -18,7 +18,10 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// timing says when a site is asked. A fault and its end are to be seen within a minute, with at most two questions a minute.
+// DefaultProbeInterval is how often a site is asked how it is: a fault and its end are seen within a minute.
+const DefaultProbeInterval = 30 * time.Second
+
+// timing says when a site is asked.
 type timing struct {
 	// interval is the time from one question to the next.
 	interval time.Duration
@@ -28,8 +31,8 @@ type timing struct {
 	timeout time.Duration
 }
 
-func defaultTiming() timing {
-	return timing{interval: 30 * time.Second, refused: 50 * time.Second, timeout: 15 * time.Second}
+func timingOf(interval time.Duration) timing {
+	return timing{interval: interval, refused: interval * 5 / 3, timeout: 15 * time.Second}
 }
 
 // answer is what a site said.

@@ -17,7 +17,7 @@ import (
 )
 
 // lateness is how long a node waits for the label of its site.
-const lateness = time.Minute
+const lateness = 10 * time.Second
 
 func volumeSpecs() {
 	It("should provide volumes at the site of their class, with the drivers of the charts", func(ctx SpecContext) {
@@ -28,7 +28,7 @@ func volumeSpecs() {
 		removePod(ctx, pod)
 	}, SpecTimeout(4*time.Minute))
 
-	It("should let no pod run on a node whose site label comes 60 s late before its driver is registered", func(ctx SpecContext) {
+	It("should let no pod run on a node whose site label comes late before its driver is registered", func(ctx SpecContext) {
 		before := identities(ctx, cloudZone)
 		for _, name := range nodesIn(ctx, cloudZone) {
 			cordon(ctx, name, true)

@@ -33,7 +33,7 @@ type fault struct {
 var _ = Describe("A fault of one of two sites", Ordered, func() {
 	const (
 		atOnce = 2 * time.Minute // most of it is the boot of servers if others load OpenStack
-		short  = 30 * time.Second
+		short  = 10 * time.Second
 
 		faultTimeout = 10 * time.Minute
 

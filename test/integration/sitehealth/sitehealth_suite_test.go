@@ -22,6 +22,9 @@ func TestSiteHealth(t *testing.T) {
 	suite.Run(t, "Site Health Suite")
 }
 
+// probeInterval is how often sites are asked, so that nothing takes long. The figures show what the default is good for.
+const probeInterval = 5 * time.Second
+
 var lab *sitefaults.Lab
 
 var _ = BeforeSuite(func(ctx SpecContext) {
@@ -34,7 +37,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	}
 	binaries, err := shoot.Build(ctx, GinkgoT().TempDir(), GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
-	lab, err = sitefaults.Start(ctx, sitefaults.Options{Dir: GinkgoT().TempDir(), Bed: bed, Binaries: binaries, Progress: GinkgoWriter})
+	lab, err = sitefaults.Start(ctx, sitefaults.Options{Dir: GinkgoT().TempDir(), Bed: bed, Binaries: binaries, Progress: GinkgoWriter, ProbeInterval: probeInterval})
 	DeferCleanup(func(ctx SpecContext) { Expect(lab.Stop(ctx)).To(Succeed()) }, NodeTimeout(time.Minute))
 	Expect(err).NotTo(HaveOccurred())
 }, NodeTimeout(25*time.Minute))
