@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
@@ -50,10 +49,11 @@ func NewActuator(
 	resolveTimeout time.Duration,
 ) worker.Actuator {
 	newGeneric := func(d *delegate) worker.Actuator {
-		return genericactuator.NewActuator(patientManager{mgr, d}, gardenCluster, d, errorcodes.OfMachines)
+		patient := patientManager{mgr, hashesToKeep(d.worker, d.zones)}
+		return genericactuator.NewActuator(patient, gardenCluster, d, errorcodes.OfMachines)
 	}
 	a := &actuator{
-		Actuator:   newGeneric(nil),
+		Actuator:   newGeneric(&delegate{call: &call{}}),
 		newGeneric: newGeneric,
 		client:     mgr.GetClient(),
 		reader:     mgr.GetAPIReader(),
@@ -71,25 +71,47 @@ func NewActuator(
 // Reconcile writes what can be resolved, keeps the rest as it is, waits for the machines, and returns what could not be resolved at
 // the end. If the Worker changes meanwhile, it begins anew.
 func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) error {
-	d := a.newDelegate(log, w, c)
-	started := triggerOf(w)
-	err := a.reconcileMachines(ctx, d, started)
-	if errors.Is(err, errChanged) {
-		return a.beginAnew(ctx, log, w, started)
+	var (
+		call             = a.newCall(log, w, c)
+		started          = triggerOf(w)
+		waiting, release = a.patience.untilChanged(ctx, call, started)
+	)
+	defer release()
+
+	d, err := newDelegate(waiting, call, a.resolver, former{})
+	if err == nil {
+		err = a.patience.reconcile(ctx, waiting, a.newGeneric(d), call, d.zones)
 	}
-	return errorcodes.WithCodes(errors.Join(d.unresolved(), err, d.completeStatus(ctx), d.cleanUpSites(ctx)))
+	release()
+	switch {
+	case err != nil && errors.Is(context.Cause(waiting), errChanged):
+		if c, err = a.patience.changed(ctx, call, started); err != nil {
+			return err
+		}
+		log.Info("Beginning anew", "reason", errChanged.Error())
+		return a.Reconcile(ctx, log, w, c)
+	case d == nil:
+		return errorcodes.WithCodes(err)
+	}
+	return errorcodes.WithCodes(errors.Join(
+		unresolved(d.zones), err, completeStatus(ctx, call, d.zones), cleanUpSites(ctx, call, a.resolver, d.facts, d.zones)))
 }
 
 // Restore restores the machines only if all zones can be resolved. A zone that is left out would lose its machines: nothing
 // in the new seed knows them, and they would be deleted as orphans. Machine classes that only machines have are written, too.
 func (a *actuator) Restore(ctx context.Context, log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) error {
-	d := a.newDelegate(log, w, c)
-	d.needsAll = true
-	var err error
-	if d.former, d.formerSites, err = a.formerClasses(ctx, w, c.Shoot); err != nil {
+	before, err := readFormer(ctx, a.gardenReader, w, c.Shoot)
+	if err != nil {
 		return fmt.Errorf("failed reading the machine state: %w", err)
 	}
-	if err := genericactuator.RestoreWithoutReconcile(ctx, log, a.gardenReader, a.client, d, w, c); err != nil {
+	d, err := newDelegate(ctx, a.newCall(log, w, c), a.resolver, before)
+	if err == nil {
+		err = unresolved(d.zones)
+	}
+	if err == nil {
+		err = genericactuator.RestoreWithoutReconcile(ctx, log, a.gardenReader, a.client, d, w, c)
+	}
+	if err != nil {
 		return errorcodes.WithCodes(fmt.Errorf("failed restoring the worker state: %w", err))
 	}
 	return a.Reconcile(ctx, log, w, c)
@@ -97,41 +119,39 @@ func (a *actuator) Restore(ctx context.Context, log logr.Logger, w *extensionsv1
 
 // Delete deletes all machines. Zones that cannot be resolved do not stop it: if they have machines, they have a machine class.
 func (a *actuator) Delete(ctx context.Context, log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) error {
-	d := a.newDelegate(log, w, c)
-	d.deleting = true
-	gone, err := d.nothingLeft(ctx)
+	call := a.newCall(log, w, c)
+	gone, err := nothingLeft(ctx, call)
 	if err != nil {
 		return err
 	}
 	if gone {
-		err = d.deleteMachineClassSecrets(ctx)
+		err = deleteMachineClassSecrets(ctx, call)
 	} else {
-		err = a.newGeneric(d).Delete(ctx, log, w, c)
+		err = a.deleteMachines(ctx, call)
 	}
 	if err != nil {
 		return errorcodes.WithCodes(err)
 	}
-	d.cleanUpSitesAfterDeletion(ctx)
+	cleanUpSitesAfterDeletion(ctx, call, a.resolver)
 	return nil
+}
+
+func (a *actuator) deleteMachines(ctx context.Context, c *call) error {
+	d, err := newDelegate(ctx, c, a.resolver, former{})
+	if err != nil {
+		return err
+	}
+	if d.classes, err = needed(ctx, c, d.classes); err != nil {
+		return err
+	}
+	return a.newGeneric(d).Delete(ctx, c.log, c.worker, c.cluster)
 }
 
 // ForceDelete deletes the machines as far as that is possible and writes down what is left. No site keeps it from succeeding.
 func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) error {
-	return a.newDelegate(log, w, c).forceDelete(ctx, a.remover)
+	return forceDelete(ctx, a.newCall(log, w, c), a.resolver, a.remover)
 }
 
-func (a *actuator) newDelegate(log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) *delegate {
-	d := &delegate{
-		log:      log,
-		client:   a.client,
-		reader:   a.reader,
-		events:   a.events,
-		resolver: a.resolver,
-		worker:   w,
-		cluster:  c,
-	}
-	if w.Status.InPlaceUpdates != nil {
-		d.hashes = maps.Clone(w.Status.InPlaceUpdates.WorkerPoolToHashMap)
-	}
-	return d
+func (a *actuator) newCall(log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) *call {
+	return &call{begun: time.Now(), log: log, client: a.client, reader: a.reader, events: a.events, worker: w, cluster: c}
 }

@@ -11,41 +11,34 @@ import (
 	"github.com/gardener/gardener/extensions/pkg/controller/worker"
 	"github.com/gardener/gardener/extensions/pkg/controller/worker/genericactuator"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
-	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/util/sets"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 )
 
 // delegate is what Gardener's generic actuator asks about one Worker.
 type delegate struct {
-	log      logr.Logger
-	client   client.Client
-	reader   client.Reader
-	events   eventnote.Writer
-	resolver resolver
-	worker   *extensionsv1alpha1.Worker
-	cluster  *extensionscontroller.Cluster
-	// hashes are those that the status of the Worker had of pools that are updated in place.
-	hashes map[string]string
-	// needsAll makes a zone that cannot be resolved an error for all.
-	needsAll bool
-	// former are the machine classes that are written beside that of the zone, by machine deployments.
-	former map[string]sets.Set[string]
-	// formerSites are the sites of machines to be restored, by machine deployments.
-	formerSites map[string]sets.Set[string]
-	// deleting leaves out machine classes that nothing needs any more.
-	deleting bool
+	*call
 
-	planned  *plan
-	deployed bool
+	facts *facts
+	zones []*resolved
+	// classes are the machine classes that are not written yet.
+	classes []machineClass
 }
 
 var (
 	_ genericactuator.DelegateFactory = &delegate{}
 	_ genericactuator.WorkerDelegate  = &delegate{}
 )
+
+// newDelegate reads the facts, plans the zones, asks their sites and makes the machine classes. Its error is one of the seed; what is
+// wrong with a pool, a zone or a site is the error of the zones that it is about.
+func newDelegate(ctx context.Context, c *call, r resolver, before former) (*delegate, error) {
+	f, err := readFacts(ctx, c, before)
+	if err != nil {
+		return nil, err
+	}
+	zones := r.resolve(ctx, f, plan(f))
+	tellUnresolved(c, zones)
+	return &delegate{call: c, facts: f, zones: zones, classes: machineClasses(f, zones)}, nil
+}
 
 // WorkerDelegate implements genericactuator.DelegateFactory. The delegate is for one Worker already.
 func (d *delegate) WorkerDelegate(context.Context, *extensionsv1alpha1.Worker, *extensionscontroller.Cluster) (genericactuator.WorkerDelegate, error) {
@@ -57,48 +50,35 @@ func (d *delegate) WorkerDelegate(context.Context, *extensionsv1alpha1.Worker, *
 // are all replaced, but then the old one is gone already: it would wait until its time is over, in vain. A class that is there
 // before makes it wait for the machine set with that class instead.
 func (d *delegate) GenerateMachineDeployments(ctx context.Context) (worker.MachineDeployments, error) {
-	p, err := d.plan(ctx)
-	if err != nil {
+	if err := d.DeployMachineClasses(ctx); err != nil {
 		return nil, err
 	}
-	if d.needsAll {
-		if err := d.unresolved(); err != nil {
-			return nil, err
-		}
-	}
-	if err := d.deployMachineClasses(ctx, p); err != nil {
+	if err := waitForMachineClasses(ctx, d.call, d.zones); err != nil {
 		return nil, err
 	}
-	if err := d.waitForMachineClasses(ctx, p); err != nil {
-		return nil, err
-	}
-	return d.machineDeployments(p), nil
+	return machineDeployments(d.zones), nil
 }
 
 // DeployMachineClasses writes the machine classes of all zones that could be resolved, unless that was done already.
 func (d *delegate) DeployMachineClasses(ctx context.Context) error {
-	p, err := d.plan(ctx)
-	if err != nil {
+	if err := apply(ctx, d.client, d.classes); err != nil {
 		return err
 	}
-	return d.deployMachineClasses(ctx, p)
+	d.classes = nil
+	return nil
 }
 
 // UpdateMachineImagesStatus writes the machine images in use into the status of the Worker. The generic actuator calls it last
 // before it waits for machines. So what no pool wants any more is removed here: behind that wait it would be removed only once
 // the machines of all sites are well.
 func (d *delegate) UpdateMachineImagesStatus(ctx context.Context) error {
-	p, err := d.plan(ctx)
-	if err != nil {
+	if err := updateMachineImagesStatus(ctx, d.call, d.zones); err != nil {
 		return err
 	}
-	if err := d.updateMachineImagesStatus(ctx, p); err != nil {
+	if err := cleanUp(ctx, d.call, d.zones); err != nil {
 		return err
 	}
-	if err := d.cleanUp(ctx, p); err != nil {
-		return err
-	}
-	return d.forgetLastError(ctx)
+	return forgetLastError(ctx, d.call, d.zones)
 }
 
 // PreReconcileHook has nothing to do.

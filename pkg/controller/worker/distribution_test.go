@@ -5,18 +5,17 @@
 package worker
 
 import (
+	"time"
+
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform"
 )
 
 var _ = Describe("Distribution", func() {
@@ -27,18 +26,15 @@ var _ = Describe("Distribution", func() {
 	}
 
 	shares := func(ctx SpecContext, f *fixture) []part {
-		d := f.delegate(fake.NewClientBuilder().WithScheme(landscape.Scheme).WithObjects(f.secret, f.user, f.worker).Build())
-		p, err := d.plan(ctx)
-		Expect(err).NotTo(HaveOccurred())
 		var parts []part
-		p.zones(func(pool *pool, z *zone) {
-			s := d.share(pool, z)
+		for _, z := range f.resolve(ctx, toyplatform.NewMachineClasses(f.cloud), time.Minute, former{}) {
+			s := z.share
 			priority := int32(-1)
 			if s.priority != nil {
 				priority = *s.priority
 			}
 			parts = append(parts, part{s.minimum, s.maximum, s.autoPreserveMax, s.maxSurge.String(), s.maxUnavailable.String(), priority})
-		})
+		}
 		return parts
 	}
 
@@ -95,35 +91,5 @@ var _ = Describe("Distribution", func() {
 		f.worker.Status.MachineDeployments = []extensionsv1alpha1.MachineDeployment{{Name: deploymentName("a", "rack-1"), Minimum: 5, Maximum: 7, Priority: new(int32(9))}}
 
 		Expect(shares(ctx, f)).To(Equal([]part{{1, 2, 0, "1", "0", -1}, {5, 7, 0, "0", "0", 9}}))
-	})
-})
-
-var _ = Describe("Node template", func() {
-	It("takes the pool's word over the site's and the site's over the machine type's", func(ctx SpecContext) {
-		f := newFixture("shoot--p--s")
-		list := func(key corev1.ResourceName, value string) corev1.ResourceList {
-			return corev1.ResourceList{key: resource.MustParse(value)}
-		}
-		pool := f.pool("a", "rack-1", "cloud-a")
-		pool.Architecture = new("arm64")
-		pool.NodeTemplate = &extensionsv1alpha1.NodeTemplate{
-			Capacity:        corev1.ResourceList{"cpu": resource.MustParse("5"), "gpu": resource.MustParse("1"), "memory": resource.MustParse("17Gi"), "ephemeral-storage": resource.MustParse("50Gi")},
-			VirtualCapacity: list("example.com/seats", "1"),
-		}
-		f.profile.MachineTypes[0].Sites[1].Capacity = corev1.ResourceList{"cpu": resource.MustParse("32"), "memory": resource.MustParse("256Gi")}
-		pool.ProviderConfig = mustEncode(&v1alpha1.WorkerConfig{NodeTemplate: &v1alpha1.NodeTemplate{
-			Capacity:        list("memory", "200Gi"),
-			VirtualCapacity: list("example.com/licences", "3"),
-		}})
-
-		d := f.delegate(fake.NewClientBuilder().WithScheme(landscape.Scheme).WithObjects(f.secret, f.user, f.worker).Build())
-		p, err := d.plan(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		template := d.nodeTemplate(p.pools[0], p.pools[0].zones[0])
-
-		Expect(template.Capacity).To(BeComparableTo(corev1.ResourceList{"cpu": resource.MustParse("32"), "gpu": resource.MustParse("1"), "memory": resource.MustParse("200Gi"), "ephemeral-storage": resource.MustParse("50Gi")}))
-		Expect(template.VirtualCapacity).To(BeComparableTo(corev1.ResourceList{"example.com/seats": resource.MustParse("1"), "example.com/licences": resource.MustParse("3")}))
-		Expect(template.Architecture).To(HaveValue(Equal("arm64")))
-		Expect(d.nodeTemplate(p.pools[0], p.pools[0].zones[1]).Capacity.Cpu().String()).To(Equal("5"))
 	})
 })

@@ -5,12 +5,21 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
+	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
+	"github.com/gardener/gardener/extensions/pkg/controller/worker"
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	"github.com/gardener/gardener/pkg/utils/gardener/shootstate"
+	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
@@ -20,8 +29,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// facts are what the shoot's documents say about its sites. Documents that cannot be read are nil.
-type facts struct {
+// documents are what the shoot's documents say about its sites. Those that cannot be read are nil.
+type documents struct {
 	region  string
 	profile *v1alpha1.CloudProfileConfig
 	sites   []site.Site
@@ -30,82 +39,168 @@ type facts struct {
 	status   *v1alpha1.InfrastructureStatus
 	// secret is the data of the shoot's Secret.
 	secret map[string][]byte
+	// err says what is missing for all sites.
+	err error
+}
+
+// facts are all that is known without asking a site.
+type facts struct {
+	documents
+
+	worker  *extensionsv1alpha1.Worker
+	cluster *extensionscontroller.Cluster
 	// images are those that the Worker's machines used when it was reconciled the last time.
 	images []v1alpha1.MachineImage
+	// userData is that of the pools, in their order.
+	userData []platform.Answer[[]byte]
+	// existing are the machine deployments by their names.
+	existing map[string]*existing
+	former   former
 }
 
-// readFacts always returns facts. The error says what of them is missing for all sites.
-func (d *delegate) readFacts(ctx context.Context) (*facts, error) {
-	var (
-		f    = &facts{region: d.worker.Spec.Region}
-		errs []error
-	)
+// existing is a machine deployment that exists.
+type existing struct {
+	deployment *machinev1alpha1.MachineDeployment
+	className  string
+	secretName string
+}
 
-	known, err := workersites.Read(ctx, d.client, d.worker, d.cluster)
-	errs = append(errs, err)
-	f.profile, f.sites, f.sitesErr, f.secret = known.Profile, known.Sites, known.Unresolved, known.Secret
-	status, err := workersites.Decode[v1alpha1.InfrastructureStatus]("infrastructureProviderStatus of the Worker", d.worker.Spec.InfrastructureProviderStatus)
-	errs = append(errs, err)
-	f.status = status
+// former are the machine classes and the sites that machines to be restored have, by their machine deployments. The state of machines
+// has no classes. Those of a rolling update that is not at its end, or of a zone that was kept as it was, are others than the zones
+// have now; machine-controller-manager would do nothing for their machines, and not even delete them.
+type former struct {
+	classes, sites map[string]sets.Set[string]
+}
 
-	workerStatus, err := codec.Decode[v1alpha1.WorkerStatus](d.worker.Status.ProviderStatus)
+// readFacts returns an error if the seed cannot be read.
+func readFacts(ctx context.Context, c *call, before former) (*facts, error) {
+	f := &facts{documents: readDocuments(ctx, c), worker: c.worker, cluster: c.cluster, former: before}
+
+	status, err := codec.Decode[v1alpha1.WorkerStatus](c.worker.Status.ProviderStatus)
 	switch {
 	case err == nil:
-		f.images = workerStatus.MachineImages
+		f.images = status.MachineImages
 	case !errors.Is(err, codec.ErrEmpty):
-		d.log.Error(err, "The machine images in the status of the Worker cannot be read")
+		c.log.Error(err, "The machine images in the status of the Worker cannot be read")
 	}
-
-	return f, errors.Join(errs...)
+	for _, pool := range c.worker.Spec.Pools {
+		data, err := worker.FetchUserData(ctx, c.client, c.worker.Namespace, pool)
+		f.userData = append(f.userData, platform.Answer[[]byte]{Value: data, Err: err})
+	}
+	f.existing, err = readExisting(ctx, c)
+	return f, err
 }
 
-// locate finds the site of the zone. Its error is that of the zone.
-func (f *facts) locate(z *zone) {
-	if s, _ := site.FindZone(f.sites, z.name); s != nil {
-		z.site, z.siteName = s, s.Name
-		return
+func readDocuments(ctx context.Context, c *call) documents {
+	known, sitesErr := workersites.Read(ctx, c.client, c.worker, c.cluster)
+	status, statusErr := workersites.Decode[v1alpha1.InfrastructureStatus](
+		"infrastructureProviderStatus of the Worker", c.worker.Spec.InfrastructureProviderStatus)
+	return documents{
+		region:   c.worker.Spec.Region,
+		profile:  known.Profile,
+		sites:    known.Sites,
+		sitesErr: known.Unresolved,
+		status:   status,
+		secret:   known.Secret,
+		err:      errors.Join(sitesErr, statusErr),
 	}
-	if z.err == nil {
-		z.err = f.sitesErr
+}
+
+// readExisting returns the machine deployments that are not being deleted by their names. It reads from the API server: a zone that was
+// missed because a cache is late would lose its machines, or could be refused for good.
+func readExisting(ctx context.Context, c *call) (map[string]*existing, error) {
+	var (
+		deployments = &machinev1alpha1.MachineDeploymentList{}
+		classes     = &machinev1alpha1.MachineClassList{}
+		found       = map[string]*existing{}
+		secretNames = map[string]string{}
+	)
+	if err := c.list(ctx, deployments); err != nil || len(deployments.Items) == 0 {
+		return nil, err
 	}
-	if profile, _ := helper.FindZone(f.profile, f.region, z.name); profile != nil {
-		z.siteName = profile.Name
-		if z.err == nil {
-			z.err = platform.InSite(z.siteName, platform.NewError(platform.ClassConfiguration, "the infrastructureConfig of the Shoot does not list the site"))
+	if err := c.list(ctx, classes); err != nil {
+		return nil, err
+	}
+	for _, class := range classes.Items {
+		if class.SecretRef != nil {
+			secretNames[class.Name] = class.SecretRef.Name
 		}
-		return
 	}
-	if z.err == nil {
-		z.err = platform.NewError(platform.ClassConfiguration, "no site in region %q of the CloudProfile has the zone", f.region)
+	for i := range deployments.Items {
+		deployment := &deployments.Items[i]
+		if deployment.DeletionTimestamp != nil {
+			continue
+		}
+		className := deployment.Spec.Template.Spec.Class.Name
+		found[deployment.Name] = &existing{deployment, className, cmp.Or(secretNames[className], className)}
 	}
+	return found, nil
+}
+
+// locate finds the site of the zone. The site is nil and the name may be empty if there is an error.
+func (d *documents) locate(zone string) (*site.Site, string, error) {
+	if s, _ := site.FindZone(d.sites, zone); s != nil {
+		return s, s.Name, nil
+	}
+	if profile, _ := helper.FindZone(d.profile, d.region, zone); profile != nil {
+		return nil, profile.Name, cmp.Or[error](d.sitesErr, platform.InSite(profile.Name,
+			platform.NewError(platform.ClassConfiguration, "the infrastructureConfig of the Shoot does not list the site")))
+	}
+	return nil, "", cmp.Or[error](d.sitesErr,
+		platform.NewError(platform.ClassConfiguration, "no site in region %q of the CloudProfile has the zone", d.region))
 }
 
 // siteStatus returns what the infrastructure of the site came to, nil if it is not ready.
-func (f *facts) siteStatus(name string) *v1alpha1.SiteStatus {
-	if f.status == nil {
+func (d *documents) siteStatus(name string) *v1alpha1.SiteStatus {
+	if d.status == nil {
 		return nil
 	}
-	for i := range f.status.Sites {
-		if f.status.Sites[i].Name == name {
-			return &f.status.Sites[i]
+	for i := range d.status.Sites {
+		if d.status.Sites[i].Name == name {
+			return &d.status.Sites[i]
 		}
 	}
 	return nil
 }
 
-// capabilities returns those of the machine type and their definitions. For a CloudProfile without capabilities they are the
-// pool's architecture.
-func (d *delegate) capabilities(p *pool) (gardencorev1beta1.Capabilities, []gardencorev1beta1.CapabilityDefinition) {
-	spec := d.cluster.CloudProfile.Spec
-	if len(spec.MachineCapabilities) > 0 {
-		if machineType := v1beta1helper.FindMachineTypeByName(spec.MachineTypes, p.spec.MachineType); machineType != nil {
-			return machineType.Capabilities, spec.MachineCapabilities
-		}
-		return nil, spec.MachineCapabilities
+func readFormer(ctx context.Context, garden client.Reader, w *extensionsv1alpha1.Worker, shoot *gardencorev1beta1.Shoot) (former, error) {
+	before := former{classes: map[string]sets.Set[string]{}, sites: map[string]sets.Set[string]{}}
+	state, err := machineState(ctx, garden, w, shoot)
+	if err != nil {
+		return before, err
 	}
-	return gardencorev1beta1.Capabilities{v1beta1constants.ArchitectureName: {architecture(p)}},
-		[]gardencorev1beta1.CapabilityDefinition{{
-			Name:   v1beta1constants.ArchitectureName,
-			Values: []string{v1beta1constants.ArchitectureAMD64, v1beta1constants.ArchitectureARM64},
-		}}
+	for name, deployment := range state.MachineDeployments {
+		classes, sites := sets.New[string](), sets.New[string]()
+		for i := range deployment.MachineSets {
+			classes.Insert(deployment.MachineSets[i].Spec.Template.Spec.Class.Name)
+		}
+		for i := range deployment.Machines {
+			classes.Insert(deployment.Machines[i].Spec.Class.Name)
+			sites.Insert(deployment.Machines[i].Spec.NodeTemplateSpec.Labels[v1alpha1.LabelSite])
+		}
+		before.classes[name], before.sites[name] = classes.Delete(""), sites
+	}
+	return before, nil
+}
+
+// machineState reads the state where Gardener's generic actuator reads it. The garden is nil if it is not known.
+func machineState(
+	ctx context.Context, garden client.Reader, w *extensionsv1alpha1.Worker, shoot *gardencorev1beta1.Shoot,
+) (*shootstate.MachineState, error) {
+	if w.Status.State != nil && len(w.Status.State.Raw) > 0 {
+		return shootstate.UnmarshalMachineState(w.Status.State.Raw)
+	}
+	if garden == nil {
+		return &shootstate.MachineState{}, nil
+	}
+	shootState := &gardencorev1beta1.ShootState{}
+	if err := garden.Get(ctx, client.ObjectKeyFromObject(shoot), shootState); err != nil {
+		return nil, fmt.Errorf("reading the ShootState: %w", err)
+	}
+	data := v1beta1helper.GardenerResourceDataList(shootState.Spec.Gardener)
+	machines := data.Get(v1beta1constants.DataTypeMachineState)
+	if machines == nil {
+		return &shootstate.MachineState{}, nil
+	}
+	return shootstate.UnmarshalMachineState(machines.Data.Raw)
 }

@@ -26,12 +26,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform"
 )
 
@@ -160,18 +162,37 @@ func mustEncode[T any, P codec.Object[T]](document P) *runtime.RawExtension {
 	return raw
 }
 
-// delegate returns one that reads and writes with the client.
-func (f *fixture) delegate(c client.Client) *delegate {
+// call returns one that reads and writes with the client.
+func (f *fixture) call(c client.Client) *call {
 	f.encode()
-	return &delegate{
-		log:      logr.Discard(),
-		client:   c,
-		reader:   c,
-		events:   eventnote.Writer{EventRecorder: events.NewFakeRecorder(100)},
-		resolver: resolver{machineClasses: f.platforms(), timeout: time.Minute},
-		worker:   f.worker,
-		cluster:  f.cluster,
+	return &call{
+		log:     logr.Discard(),
+		client:  c,
+		reader:  c,
+		events:  eventnote.Writer{EventRecorder: events.NewFakeRecorder(100)},
+		worker:  f.worker,
+		cluster: f.cluster,
 	}
+}
+
+// delegate returns one that reads and writes with the client.
+func (f *fixture) delegate(ctx context.Context, c client.Client) *delegate {
+	GinkgoHelper()
+	d, err := newDelegate(ctx, f.call(c), resolver{machineClasses: f.platforms(), timeout: time.Minute}, former{})
+	Expect(err).NotTo(HaveOccurred())
+	return d
+}
+
+// resolve returns the zones as the sites of the platform resolve them within the time. The objects exist beside those of the shoot.
+func (f *fixture) resolve(
+	ctx context.Context, machineClasses platform.MachineClasses, timeout time.Duration, before former, objects ...client.Object,
+) []*resolved {
+	GinkgoHelper()
+	c := fake.NewClientBuilder().WithScheme(landscape.Scheme).WithObjects(f.secret, f.user, f.worker).WithObjects(objects...).Build()
+	r := resolver{machineClasses: platform.Registry[platform.MachineClasses]{toyplatform.Platform: machineClasses}, timeout: timeout}
+	d, err := newDelegate(ctx, f.call(c), r, before)
+	Expect(err).NotTo(HaveOccurred())
+	return d.zones
 }
 
 func (f *fixture) platforms() platform.Registry[platform.MachineClasses] {

@@ -43,13 +43,11 @@ func (s *shoot) classNames(ctx SpecContext) map[string]string {
 	s.namedPool("a").NodeAgentSecretName = new(operatingsystemconfig.Key(semver.MustParse(s.kubernetes), s.rotation, &s.workerSpec, s.nodeLocalDNS, s.kubelet, s.kubeProxy))
 
 	c := fake.NewClientBuilder().WithScheme(landscape.Scheme).WithObjects(s.secret, s.user, s.worker).Build()
-	p, err := s.delegate(c).plan(ctx)
-	Expect(err).NotTo(HaveOccurred())
 	names := map[string]string{}
-	p.zones(func(_ *pool, z *zone) {
+	for _, z := range s.delegate(ctx, c).zones {
 		Expect(z.err).NotTo(HaveOccurred())
 		names[z.name] = z.className
-	})
+	}
 	return names
 }
 
@@ -234,13 +232,12 @@ var _ = Describe("Machine class names", func() {
 		Expect(after["cloud-b"]).NotTo(Equal(before["cloud-b"]))
 		Expect(after["rack-1"]).To(Equal(before["rack-1"]))
 
-		d := s.delegate(fake.NewClientBuilder().Build())
-		p := &pool{spec: s.namedPool("a")}
-		z := &zone{siteName: "cloud"}
-		one, err := d.className(p, z, []string{"a", "b"})
+		f := &facts{cluster: s.cluster}
+		z := &zone{pool: &pool{spec: s.namedPool("a")}, siteName: "cloud"}
+		one, err := className(f, z, []string{"a", "b"})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(d.className(p, z, []string{"b", "a"})).To(Equal(one))
-		Expect(d.className(p, z, []string{"b"})).NotTo(Equal(one))
+		Expect(className(f, z, []string{"b", "a"})).To(Equal(one))
+		Expect(className(f, z, []string{"b"})).NotTo(Equal(one))
 	})
 
 	It("has a class of its own for each pool and zone", func(ctx SpecContext) {

@@ -6,7 +6,6 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -37,71 +35,105 @@ var machineClassSecretLabels = client.MatchingLabels{v1beta1constants.GardenerPu
 // cacheTimeout is how long the cache may take to show what was written.
 const cacheTimeout = 10 * time.Second
 
-// deployMachineClasses writes the machine class of each zone that could be resolved, and before it its secret. It does so once.
-func (d *delegate) deployMachineClasses(ctx context.Context, p *plan) error {
-	if d.deployed {
-		return nil
-	}
-	needed, err := d.neededClasses(ctx)
-	if err != nil {
-		return err
-	}
-	var (
-		tasks []flow.TaskFn
-		errs  []error
-	)
-	p.zones(func(pool *pool, z *zone) {
-		if z.err != nil || !needed(z.className) {
-			return
+// machineClass is a machine class and its secret, which have the same name.
+type machineClass struct {
+	secret *corev1.Secret
+	class  *machinev1alpha1.MachineClass
+}
+
+// machineClasses returns that of each zone that could be resolved, and those that only machines to be restored have.
+func machineClasses(f *facts, zones []*resolved) []machineClass {
+	var classes []machineClass
+	for _, z := range zones {
+		if z.err != nil {
+			continue
 		}
-		for name := range d.former[z.deploymentName].Clone().Insert(z.className) {
-			class, err := d.machineClass(pool, z, name)
-			if err != nil {
-				errs = append(errs, err)
-				return
+		for name := range z.former.Clone().Insert(z.className) {
+			classes = append(classes, newMachineClass(f, z, name))
+		}
+	}
+	return classes
+}
+
+func newMachineClass(f *facts, z *resolved, name string) machineClass {
+	meta := func(labels map[string]string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Name: name, Namespace: f.worker.Namespace, Labels: labels}
+	}
+	return machineClass{
+		secret: &corev1.Secret{
+			TypeMeta:   metav1.TypeMeta{APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Secret"},
+			ObjectMeta: meta(maps.Clone(machineClassSecretLabels)),
+			Type:       corev1.SecretTypeOpaque,
+			Data:       map[string][]byte{userDataKey: z.userData},
+		},
+		class: &machinev1alpha1.MachineClass{
+			TypeMeta:     metav1.TypeMeta{APIVersion: machinev1alpha1.SchemeGroupVersion.String(), Kind: "MachineClass"},
+			ObjectMeta:   meta(map[string]string{v1beta1constants.LabelWorkerPool: z.spec.Name, v1alpha1.LabelSite: z.siteName}),
+			NodeTemplate: nodeTemplate(f, z),
+			CredentialsSecretRef: &corev1.SecretReference{
+				Name:      f.worker.Spec.SecretRef.Name,
+				Namespace: f.worker.Spec.SecretRef.Namespace,
+			},
+			SecretRef:    &corev1.SecretReference{Name: name, Namespace: f.worker.Namespace},
+			Provider:     v1alpha1.ProviderType,
+			ProviderSpec: *z.providerSpec,
+		},
+	}
+}
+
+// nodeTemplate says what the cluster-autoscaler may expect of a node in the zone. The capacity is that of the machine type,
+// with what the site says about it, with what the pool says about it.
+func nodeTemplate(f *facts, z *resolved) *machinev1alpha1.NodeTemplate {
+	template := &machinev1alpha1.NodeTemplate{
+		Capacity:     typeCapacity(f, z.pool),
+		InstanceType: z.spec.MachineType,
+		Region:       f.region,
+		Zone:         z.name,
+		Architecture: new(z.architecture()),
+	}
+	if z.spec.NodeTemplate != nil {
+		maps.Copy(template.Capacity, z.spec.NodeTemplate.Capacity)
+		template.VirtualCapacity = maps.Clone(z.spec.NodeTemplate.VirtualCapacity)
+	}
+	maps.Copy(template.Capacity, z.machineType.Capacity)
+	if z.config.NodeTemplate != nil {
+		maps.Copy(template.Capacity, z.config.NodeTemplate.Capacity)
+		if len(z.config.NodeTemplate.VirtualCapacity) > 0 && template.VirtualCapacity == nil {
+			template.VirtualCapacity = corev1.ResourceList{}
+		}
+		maps.Copy(template.VirtualCapacity, z.config.NodeTemplate.VirtualCapacity)
+	}
+	return template
+}
+
+// apply writes the machine classes, and before each its secret.
+func apply(ctx context.Context, c client.Client, classes []machineClass) error {
+	var tasks []flow.TaskFn
+	for _, class := range classes {
+		tasks = append(tasks, func(ctx context.Context) error {
+			for _, obj := range []client.Object{class.secret, class.class} {
+				//nolint:staticcheck // The objects have no apply configurations.
+				if err := c.Patch(ctx, obj, client.Apply, fieldOwner, client.ForceOwnership); err != nil {
+					return fmt.Errorf("applying %T %s: %w", obj, obj.GetName(), err)
+				}
 			}
-			secret := d.machineClassSecret(pool, name)
-			tasks = append(tasks, func(ctx context.Context) error { return d.apply(ctx, secret, class) })
-		}
-	})
-	err = errors.Join(errors.Join(errs...), flow.ParallelN(genericactuator.MaxConcurrentMachineTasks, tasks...)(ctx))
-	d.deployed = err == nil
-	return err
-}
-
-func (d *delegate) apply(ctx context.Context, objects ...client.Object) error {
-	for _, obj := range objects {
-		if err := d.client.Patch(ctx, obj, client.Apply, fieldOwner, client.ForceOwnership); err != nil { //nolint:staticcheck // The objects have no apply configurations.
-			return fmt.Errorf("applying %T %s: %w", obj, obj.GetName(), err)
-		}
+			return nil
+		})
 	}
-	return nil
-}
-
-// neededClasses returns which machine classes are written: all, but those that exist or are used in a deletion. A class that came
-// back in a repeated deletion would bring the secret back, too, and machine-controller-manager may hold that for minutes.
-func (d *delegate) neededClasses(ctx context.Context) (func(name string) bool, error) {
-	if !d.deleting {
-		return func(string) bool { return true }, nil
-	}
-	objects, err := d.listMachineObjects(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return objects.classNames().Has, nil
+	return flow.ParallelN(genericactuator.MaxConcurrentMachineTasks, tasks...)(ctx)
 }
 
 // waitForMachineClasses waits until the cache has the machine classes of all zones that could be resolved.
-func (d *delegate) waitForMachineClasses(ctx context.Context, p *plan) error {
+func waitForMachineClasses(ctx context.Context, c *call, zones []*resolved) error {
 	var missing []string
-	p.zones(func(_ *pool, z *zone) {
+	for _, z := range zones {
 		if z.err == nil {
 			missing = append(missing, z.className)
 		}
-	})
+	}
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, cacheTimeout, true, func(ctx context.Context) (bool, error) {
 		classes := &machinev1alpha1.MachineClassList{}
-		if err := d.client.List(ctx, classes, client.InNamespace(d.worker.Namespace)); err != nil {
+		if err := c.client.List(ctx, classes, client.InNamespace(c.worker.Namespace)); err != nil {
 			return false, err
 		}
 		missing = slices.DeleteFunc(missing, func(name string) bool {
@@ -113,52 +145,4 @@ func (d *delegate) waitForMachineClasses(ctx context.Context, p *plan) error {
 		return fmt.Errorf("waiting for machine classes %q: %w", missing, err)
 	}
 	return nil
-}
-
-func (d *delegate) machineClass(p *pool, z *zone, name string) (*machinev1alpha1.MachineClass, error) {
-	spec, err := codec.Encode(z.spec)
-	if err != nil {
-		return nil, fmt.Errorf("pool %q in zone %q: %w", p.spec.Name, z.name, err)
-	}
-	return &machinev1alpha1.MachineClass{
-		TypeMeta: metav1.TypeMeta{
-			APIVersion: machinev1alpha1.SchemeGroupVersion.String(),
-			Kind:       "MachineClass",
-		},
-		ObjectMeta: metav1.ObjectMeta{
-			Name:      name,
-			Namespace: d.worker.Namespace,
-			Labels: map[string]string{
-				v1beta1constants.LabelWorkerPool: p.spec.Name,
-				v1alpha1.LabelSite:               z.siteName,
-			},
-		},
-		NodeTemplate: d.nodeTemplate(p, z),
-		CredentialsSecretRef: &corev1.SecretReference{
-			Name:      d.worker.Spec.SecretRef.Name,
-			Namespace: d.worker.Spec.SecretRef.Namespace,
-		},
-		SecretRef: &corev1.SecretReference{
-			Name:      name,
-			Namespace: d.worker.Namespace,
-		},
-		Provider:     v1alpha1.ProviderType,
-		ProviderSpec: *spec,
-	}, nil
-}
-
-func (d *delegate) machineClassSecret(p *pool, name string) *corev1.Secret {
-	return &corev1.Secret{
-		TypeMeta: metav1.TypeMeta{
-			APIVersion: corev1.SchemeGroupVersion.String(),
-			Kind:       "Secret",
-		},
-		ObjectMeta: metav1.ObjectMeta{
-			Name:      name,
-			Namespace: d.worker.Namespace,
-			Labels:    maps.Clone(machineClassSecretLabels),
-		},
-		Type: corev1.SecretTypeOpaque,
-		Data: map[string][]byte{userDataKey: p.userData},
-	}
 }

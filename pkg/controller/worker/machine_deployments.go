@@ -5,6 +5,7 @@
 package worker
 
 import (
+	"cmp"
 	"maps"
 	"strings"
 
@@ -17,53 +18,42 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
 // machineDeployments returns those of all zones that could be resolved or exist. Zones that could not be resolved keep their
 // class; everything else follows the pool.
-func (d *delegate) machineDeployments(p *plan) worker.MachineDeployments {
+func machineDeployments(zones []*resolved) worker.MachineDeployments {
 	deployments := worker.MachineDeployments{}
-	p.zones(func(pool *pool, z *zone) {
-		if !z.wanted() {
-			return
+	for _, z := range zones {
+		className, secretName := z.className, z.className
+		switch {
+		case z.kept != nil:
+			className, secretName = z.kept.className, z.kept.secretName
+		case z.err != nil:
+			continue
 		}
-		share := d.share(pool, z)
-		deployment := worker.MachineDeployment{
+		deployments = append(deployments, worker.MachineDeployment{
 			Name:                         z.deploymentName,
-			PoolName:                     pool.spec.Name,
-			ClassName:                    z.className,
-			SecretName:                   z.className,
-			Minimum:                      share.minimum,
-			Maximum:                      share.maximum,
-			Priority:                     share.priority,
-			Strategy:                     strategy(pool, share),
-			Labels:                       nodeLabels(pool, z),
-			Annotations:                  pool.spec.Annotations,
-			Taints:                       pool.spec.Taints,
-			MachineConfiguration:         machineConfiguration(pool, z),
-			ClusterAutoscalerAnnotations: extensionsv1alpha1helper.GetMachineDeploymentClusterAutoscalerAnnotations(pool.spec.ClusterAutoscaler),
-			AutoPreserveFailedMachineMax: share.autoPreserveMax,
-		}
-		if z.kept != nil {
-			deployment.ClassName = z.kept.className
-			deployment.SecretName = z.kept.secretName
-		}
-		deployments = append(deployments, deployment)
-	})
+			PoolName:                     z.spec.Name,
+			ClassName:                    className,
+			SecretName:                   secretName,
+			Minimum:                      z.share.minimum,
+			Maximum:                      z.share.maximum,
+			Priority:                     z.share.priority,
+			Strategy:                     strategy(z.zone),
+			Labels:                       nodeLabels(z),
+			Annotations:                  z.spec.Annotations,
+			Taints:                       z.spec.Taints,
+			MachineConfiguration:         machineConfiguration(z),
+			ClusterAutoscalerAnnotations: extensionsv1alpha1helper.GetMachineDeploymentClusterAutoscalerAnnotations(z.spec.ClusterAutoscaler),
+			AutoPreserveFailedMachineMax: z.share.autoPreserveMax,
+		})
+	}
 	return deployments
 }
 
-// rolling is nil if the pool's machines are updated in place.
-func rolling(p *pool, s share) *platform.Rolling {
-	if strategy(p, s).Type != machinev1alpha1.RollingUpdateMachineDeploymentStrategyType {
-		return nil
-	}
-	return &platform.Rolling{MaxSurge: s.maxSurge, MaxUnavailable: s.maxUnavailable}
-}
-
-func strategy(p *pool, s share) machinev1alpha1.MachineDeploymentStrategy {
-	update := machinev1alpha1.UpdateConfiguration{MaxSurge: &s.maxSurge, MaxUnavailable: &s.maxUnavailable}
+func strategy(z *zone) machinev1alpha1.MachineDeploymentStrategy {
+	update := machinev1alpha1.UpdateConfiguration{MaxSurge: new(z.share.maxSurge), MaxUnavailable: new(z.share.maxUnavailable)}
 	inPlace := func(orchestration machinev1alpha1.OrchestrationType) machinev1alpha1.MachineDeploymentStrategy {
 		return machinev1alpha1.MachineDeploymentStrategy{
 			Type: machinev1alpha1.InPlaceUpdateMachineDeploymentStrategyType,
@@ -74,7 +64,7 @@ func strategy(p *pool, s share) machinev1alpha1.MachineDeploymentStrategy {
 		}
 	}
 
-	switch ptr.Deref(p.spec.UpdateStrategy, "") {
+	switch ptr.Deref(z.spec.UpdateStrategy, "") {
 	case gardencorev1beta1.AutoInPlaceUpdate:
 		return inPlace(machinev1alpha1.OrchestrationTypeAuto)
 	case gardencorev1beta1.ManualInPlaceUpdate:
@@ -92,8 +82,8 @@ const topologyPrefix = "topology."
 
 // nodeLabels returns the labels of the nodes: those of the pool and those that say where the node is. A zone that keeps its
 // machine class keeps those that go with it.
-func nodeLabels(p *pool, z *zone) map[string]string {
-	labels := maps.Clone(p.spec.Labels)
+func nodeLabels(z *resolved) map[string]string {
+	labels := maps.Clone(z.spec.Labels)
 	if labels == nil {
 		labels = map[string]string{}
 	}
@@ -120,9 +110,9 @@ func goesWithClass(key string) bool {
 
 // machineConfiguration returns the pool's settings, and the timeouts of the site where the pool has none. If the site of an
 // existing zone is not known any more it keeps its timeouts.
-func machineConfiguration(p *pool, z *zone) *machinev1alpha1.MachineConfiguration {
+func machineConfiguration(z *resolved) *machinev1alpha1.MachineConfiguration {
 	var (
-		configuration = genericactuator.ReadMachineConfiguration(*p.spec)
+		configuration = genericactuator.ReadMachineConfiguration(*z.spec)
 		fallback      = &machinev1alpha1.MachineConfiguration{}
 	)
 	switch {
@@ -134,14 +124,8 @@ func machineConfiguration(p *pool, z *zone) *machinev1alpha1.MachineConfiguratio
 	case z.site == nil && z.kept.deployment.Spec.Template.Spec.MachineConfiguration != nil:
 		fallback = z.kept.deployment.Spec.Template.Spec.MachineConfiguration
 	}
-	if configuration.MachineCreationTimeout == nil {
-		configuration.MachineCreationTimeout = fallback.MachineCreationTimeout
-	}
-	if configuration.MachineHealthTimeout == nil {
-		configuration.MachineHealthTimeout = fallback.MachineHealthTimeout
-	}
-	if configuration.MachineDrainTimeout == nil {
-		configuration.MachineDrainTimeout = fallback.MachineDrainTimeout
-	}
+	configuration.MachineCreationTimeout = cmp.Or(configuration.MachineCreationTimeout, fallback.MachineCreationTimeout)
+	configuration.MachineHealthTimeout = cmp.Or(configuration.MachineHealthTimeout, fallback.MachineHealthTimeout)
+	configuration.MachineDrainTimeout = cmp.Or(configuration.MachineDrainTimeout, fallback.MachineDrainTimeout)
 	return configuration
 }

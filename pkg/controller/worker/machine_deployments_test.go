@@ -32,7 +32,7 @@ var _ = Describe("Machine deployments", func() {
 
 	generate := func(ctx SpecContext, existing ...client.Object) gardenworker.MachineDeployments {
 		c := fake.NewClientBuilder().WithScheme(landscape.Scheme).WithObjects(f.secret, f.user, f.worker).WithObjects(existing...).Build()
-		deployments, err := f.delegate(c).GenerateMachineDeployments(ctx)
+		deployments, err := f.delegate(ctx, c).GenerateMachineDeployments(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		return deployments
 	}
@@ -161,14 +161,14 @@ var _ = Describe("Machine deployments", func() {
 		f.profile.Sites[1].Zones = nil
 		f.profile.Sites[0].Zones = append(f.profile.Sites[0].Zones, v1alpha1.SiteZone{Name: "rack-1", Metal: &v1alpha1.MetalZone{}})
 
-		d := f.delegate(fake.NewClientBuilder().WithScheme(landscape.Scheme).WithObjects(f.secret, f.user, f.worker, existing, class).Build())
+		d := f.delegate(ctx, fake.NewClientBuilder().WithScheme(landscape.Scheme).WithObjects(f.secret, f.user, f.worker, existing, class).Build())
 		deployments, err := d.GenerateMachineDeployments(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(deployments).To(HaveLen(2))
 		Expect(deployments[0].ClassName).To(Equal("class"))
 		Expect(deployments[0].Labels).To(HaveKeyWithValue(v1alpha1.LabelSite, "racks"))
 		Expect(deployments[1].Labels).To(HaveKeyWithValue(v1alpha1.LabelSite, "cloud"))
-		Expect(d.unresolved()).To(MatchError(ContainSubstring(`pool "a" in zone "rack-1" keeps its machine class: site "cloud": the zone was part of site "racks"`)))
+		Expect(unresolved(d.zones)).To(MatchError(ContainSubstring(`pool "a" in zone "rack-1" keeps its machine class: site "cloud": the zone was part of site "racks"`)))
 
 		pool.UpdateStrategy = nil
 		deployments = generate(ctx, existing, class)

@@ -5,19 +5,29 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
+	"github.com/gardener/gardener/extensions/pkg/controller/worker"
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"github.com/gardener/gardener/pkg/controllerutils/reconciler"
 	"github.com/gardener/gardener/pkg/utils/retry"
-	"github.com/go-logr/logr"
+	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 )
+
+// reasonMachinesSlow is the reason of the events about machines that are waited for longer than usual.
+const reasonMachinesSlow = "MachinesSlow"
 
 // patience says how long a reconciliation waits for machines. The generic actuator ends after 5 minutes with an error, and gardenlet,
 // which waits 10, gives up a Worker with an error at once. Hosts of bare metal usually take longer than 5 minutes.
@@ -67,32 +77,62 @@ func (t trigger) reconcilesAlso(now trigger) bool {
 	return !now.deleting && (now.operation == "" || now.operation == t.operation || now.operation == v1beta1constants.GardenerOperationReconcile)
 }
 
-// reconcileMachines runs the generic actuator, and again if all that it ran into is its own timeout: it finds everything as it
-// should be then and goes on waiting. It returns errChanged if the Worker changes meanwhile.
-func (a *actuator) reconcileMachines(ctx context.Context, d *delegate, started trigger) error {
-	waiting, cancel := a.untilChanged(ctx, client.ObjectKeyFromObject(d.worker), started)
-	defer cancel()
+// untilChanged returns a context that ends with the patience, or with errChanged as its cause.
+func (p patience) untilChanged(ctx context.Context, c *call, started trigger) (context.Context, context.CancelFunc) {
+	changing, change := context.WithCancelCause(ctx)
+	waiting, cancel := context.WithTimeout(changing, p.total)
+	key := client.ObjectKeyFromObject(c.worker)
+	go func() {
+		for pause(waiting, p.interval); waiting.Err() == nil; pause(waiting, p.interval) {
+			now := &extensionsv1alpha1.Worker{}
+			if err := c.client.Get(waiting, key, now); err == nil && started.isOver(triggerOf(now)) {
+				change(errChanged)
+			}
+		}
+	}()
+	return waiting, func() { cancel(); change(nil) }
+}
 
-	generic := a.newGeneric(d)
-	for begin := time.Now(); ; {
-		err := generic.Reconcile(waiting, d.log, d.worker, d.cluster)
+// changed reads what the Worker is now, to be reconciled at once. To return first would write an error or a success that is none into
+// its status, which gardenlet, who waits already, would believe. What is not a reconciliation has to begin in the controller.
+func (p patience) changed(ctx context.Context, c *call, started trigger) (*extensionscontroller.Cluster, error) {
+	now := &extensionsv1alpha1.Worker{}
+	if err := c.client.Get(ctx, client.ObjectKeyFromObject(c.worker), now); err != nil {
+		return nil, fmt.Errorf("reading the Worker: %w", err)
+	}
+	end, limited := ctx.Deadline()
+	if !started.reconcilesAlso(triggerOf(now)) || limited && time.Until(end) < p.total {
+		return nil, &reconciler.RequeueAfterError{Cause: errChanged, RequeueAfter: time.Second}
+	}
+	cluster, err := extensionscontroller.GetCluster(ctx, c.client, c.worker.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	now.DeepCopyInto(c.worker)
+	return cluster, nil
+}
+
+// reconcile runs the generic actuator, and again if all that it ran into is its own timeout: it finds everything as it should be then
+// and goes on waiting, until the waiting context ends.
+func (p patience) reconcile(ctx, waiting context.Context, generic worker.Actuator, c *call, zones []*resolved) error {
+	for {
+		err := generic.Reconcile(waiting, c.log, c.worker, c.cluster)
 		switch {
 		case err == nil:
 			return nil
-		case errors.Is(context.Cause(waiting), errChanged):
-			return errChanged
-		case ctx.Err() != nil || !timedOut(err) || !d.allResolved():
+		case ctx.Err() != nil || !timedOut(err) || unresolved(zones) != nil:
 			return err
 		}
-		slow, listErr := d.slowMachines(ctx, a.patience.settling)
+		slow, listErr := slowMachines(ctx, c, zones, p.settling)
 		if listErr != nil || len(slow) == 0 {
 			return errors.Join(err, listErr)
 		}
-		waited := time.Since(begin).Round(time.Second)
+		what, waited := describeSlow(slow), time.Since(c.begun).Round(time.Second)
 		if waiting.Err() != nil {
-			return fmt.Errorf("machines are not ready after %s: %s: %w", waited, describeSlow(slow), err)
+			return fmt.Errorf("machines are not ready after %s: %s: %w", waited, what, err)
 		}
-		d.tellSlow(slow, waited)
+		c.log.Info("Waiting on for slow machines", "waited", waited.String(), "count", len(slow), "machines", what)
+		c.events.Tell(c.worker, reasonMachinesSlow, "Reconcile", "Not ready after %s, waiting on: %s", waited, what)
 	}
 }
 
@@ -102,37 +142,82 @@ func timedOut(err error) bool {
 	return errors.As(err, &timeout)
 }
 
-// untilChanged returns a context that ends with the patience, or with errChanged.
-func (a *actuator) untilChanged(ctx context.Context, key client.ObjectKey, started trigger) (context.Context, context.CancelFunc) {
-	changing, change := context.WithCancelCause(ctx)
-	waiting, cancel := context.WithTimeout(changing, a.patience.total)
-	go func() {
-		for pause(waiting, a.patience.interval); waiting.Err() == nil; pause(waiting, a.patience.interval) {
-			now := &extensionsv1alpha1.Worker{}
-			if err := a.client.Get(waiting, key, now); err == nil && started.isOver(triggerOf(now)) {
-				change(errChanged)
-			}
-		}
-	}()
-	return waiting, func() { cancel(); change(nil) }
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
 }
 
-// beginAnew reconciles what the Worker is now. To return first would write an error or a success that is none into its status,
-// which gardenlet, who waits already, would believe. What is not a reconciliation has to begin in the controller.
-func (a *actuator) beginAnew(ctx context.Context, log logr.Logger, w *extensionsv1alpha1.Worker, started trigger) error {
-	now := &extensionsv1alpha1.Worker{}
-	if err := a.client.Get(ctx, client.ObjectKeyFromObject(w), now); err != nil {
-		return fmt.Errorf("reading the Worker: %w", err)
+// slowMachine is a machine that is waited for.
+type slowMachine struct {
+	// site and pool are empty if they are not known.
+	site, pool, name string
+	phase            machinev1alpha1.MachinePhase
+	description      string
+}
+
+// slowMachines returns the machines that do not run, or not for longer than settling, in the order of their sites, pools and names.
+func slowMachines(ctx context.Context, c *call, zones []*resolved, settling time.Duration) ([]slowMachine, error) {
+	machines := &machinev1alpha1.MachineList{}
+	if err := c.client.List(ctx, machines, client.InNamespace(c.worker.Namespace)); err != nil {
+		return nil, fmt.Errorf("listing the machines: %w", err)
 	}
-	end, limited := ctx.Deadline()
-	if !started.reconcilesAlso(triggerOf(now)) || limited && time.Until(end) < a.patience.total {
-		return &reconciler.RequeueAfterError{Cause: errChanged, RequeueAfter: time.Second}
+	pools := map[string]string{}
+	for _, z := range zones {
+		pools[z.deploymentName] = z.spec.Name
 	}
-	c, err := extensionscontroller.GetCluster(ctx, a.client, w.Namespace)
-	if err != nil {
-		return err
+
+	var slow []slowMachine
+	for i := range machines.Items {
+		machine := &machines.Items[i]
+		status := machine.Status.CurrentStatus
+		if status.Phase == machinev1alpha1.MachineRunning && machine.DeletionTimestamp == nil && time.Since(status.LastUpdateTime.Time) > settling {
+			continue
+		}
+		slow = append(slow, slowMachine{
+			site:        machine.Spec.NodeTemplateSpec.Labels[v1alpha1.LabelSite],
+			pool:        pools[machine.Labels[worker.LabelKeyMachineDeploymentName]],
+			name:        machine.Name,
+			phase:       status.Phase,
+			description: machine.Status.LastOperation.Description,
+		})
 	}
-	log.Info("Beginning anew", "reason", errChanged.Error())
-	now.DeepCopyInto(w)
-	return a.Reconcile(ctx, log, w, c)
+	slices.SortFunc(slow, func(a, b slowMachine) int {
+		return cmp.Or(cmp.Compare(a.site, b.site), cmp.Compare(a.pool, b.pool), cmp.Compare(a.name, b.name))
+	})
+	return slow, nil
+}
+
+func (m slowMachine) String() string {
+	var b strings.Builder
+	if m.site != "" {
+		fmt.Fprintf(&b, "site %q: ", m.site)
+	}
+	if m.pool != "" {
+		fmt.Fprintf(&b, "pool %q: ", m.pool)
+	}
+	fmt.Fprintf(&b, "machine %q is %s", m.name, cmp.Or(m.phase, "new"))
+	if m.description != "" {
+		fmt.Fprintf(&b, " (%s)", m.description)
+	}
+	return b.String()
+}
+
+// describeSlow names one machine of each site and pool first, so that none is left out for lack of room.
+func describeSlow(slow []slowMachine) string {
+	type place struct{ site, pool string }
+	var (
+		seen         = map[place]bool{}
+		first, other []string
+	)
+	for _, m := range slow {
+		if p := (place{m.site, m.pool}); !seen[p] {
+			seen[p] = true
+			first = append(first, m.String())
+			continue
+		}
+		other = append(other, m.String())
+	}
+	return eventnote.List(append(first, other...))
 }

@@ -34,18 +34,14 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
 
-// playedGeneric is a generic actuator that resolves the zones and then does what play says about its nth call.
+// playedGeneric is a generic actuator that does what play says.
 type playedGeneric struct {
 	gardenworker.Actuator
 
-	delegate *delegate
-	play     func(ctx context.Context, w *extensionsv1alpha1.Worker) error
+	play func(ctx context.Context, w *extensionsv1alpha1.Worker) error
 }
 
 func (g playedGeneric) Reconcile(ctx context.Context, _ logr.Logger, w *extensionsv1alpha1.Worker, _ *extensionscontroller.Cluster) error {
-	if _, err := g.delegate.plan(ctx); err != nil {
-		return err
-	}
 	return g.play(ctx, w)
 }
 
@@ -95,8 +91,8 @@ var _ = Describe("Patience with slow machines", func() {
 			patience: patience{total: total, interval: 10 * time.Millisecond, settling: time.Minute},
 		}
 		calls = 0
-		a.newGeneric = func(d *delegate) gardenworker.Actuator {
-			return playedGeneric{delegate: d, play: func(ctx context.Context, w *extensionsv1alpha1.Worker) error {
+		a.newGeneric = func(*delegate) gardenworker.Actuator {
+			return playedGeneric{play: func(ctx context.Context, w *extensionsv1alpha1.Worker) error {
 				play := plays[min(calls, len(plays)-1)]
 				calls++
 				return play(ctx, w)
@@ -293,10 +289,8 @@ var _ = Describe("Patience with slow machines", func() {
 			f.worker.Status.LastError = &gardencorev1beta1.LastError{Description: "machines are not ready after 9m30s"}
 			f.encode()
 			c := fake.NewClientBuilder().WithScheme(landscape.Scheme).WithStatusSubresource(&extensionsv1alpha1.Worker{}).WithObjects(f.worker, f.secret, f.user).Build()
-			d := f.delegate(c)
-			_, err := d.plan(ctx)
-			Expect(err).NotTo(HaveOccurred())
-			Expect(d.forgetLastError(ctx)).To(Succeed())
+			d := f.delegate(ctx, c)
+			Expect(forgetLastError(ctx, d.call, d.zones)).To(Succeed())
 
 			Expect(c.Get(ctx, client.ObjectKeyFromObject(f.worker), f.worker)).To(Succeed())
 			Expect(f.worker.Status.LastError == nil).To(Equal(expected))

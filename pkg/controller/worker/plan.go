@@ -5,13 +5,14 @@
 package worker
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"slices"
 
-	"github.com/gardener/gardener/extensions/pkg/controller/worker"
+	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
@@ -20,162 +21,108 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// plan is what a Worker shall have.
-type plan struct {
-	// sites are those that the shoot uses and that are known.
-	sites []site.Site
-	pools []*pool
-}
-
 // pool is a worker pool.
 type pool struct {
 	spec *extensionsv1alpha1.WorkerPool
 	// config is the pool's providerConfig, empty if there is none and nil if it cannot be read.
 	config   *v1alpha1.WorkerConfig
 	userData []byte
-	zones    []*zone
 }
 
 // zone is a zone of a pool, and so a machine deployment.
 type zone struct {
+	*pool
+
 	name           string
 	deploymentName string
-	// index is the position of the zone in the pool, indexOnSite that among the pool's zones of the same site.
-	index, indexOnSite, zonesOnSite int32
 	// siteName is empty if no site is known to have the zone.
 	siteName string
 	// site is nil if the shoot does not use the site.
-	site *site.Site
-	// machineType, image and spec are nil if the zone cannot be resolved; err says why.
-	machineType *v1alpha1.SiteMachineType
-	image       *helper.MachineImage
-	spec        *v1alpha1.MachineProviderSpec
-	err         error
-	className   string
-	// labels are those that the platform wants the nodes to have.
-	labels map[string]string
-	// kept is what exists of a zone that cannot be resolved, nil if nothing does.
-	kept *keptZone
+	site  *site.Site
+	share share
+	// existing is what exists of the zone, nil if nothing does.
+	existing *existing
+	// former are the machine classes of machines to be restored.
+	former sets.Set[string]
+	// wrong says why no site can be asked for the zone.
+	wrong error
 }
 
-// wanted reports whether the zone has a machine deployment: its own, or the one that exists.
-func (z *zone) wanted() bool {
-	return z.err == nil || z.kept != nil
+// plan returns the zones that a Worker shall have. What is wrong with a pool is an error of each of its zones.
+func plan(f *facts) []*zone {
+	var zones []*zone
+	for i := range f.worker.Spec.Pools {
+		zones = append(zones, planPool(f, &f.worker.Spec.Pools[i], f.userData[i])...)
+	}
+	return zones
 }
 
-// zones calls do for all zones of all pools.
-func (p *plan) zones(do func(*pool, *zone)) {
-	for _, pool := range p.pools {
-		for _, z := range pool.zones {
-			do(pool, z)
-		}
-	}
-}
-
-// plan finds out once what the Worker shall have. Its error is one of the seed. What is wrong with a pool, a zone or a site is
-// the error of the zones that it is about.
-func (d *delegate) plan(ctx context.Context) (*plan, error) {
-	if d.planned != nil {
-		return d.planned, nil
-	}
-
-	facts, factsErr := d.readFacts(ctx)
-	p := &plan{sites: facts.sites}
-	for i := range d.worker.Spec.Pools {
-		p.pools = append(p.pools, d.planPool(ctx, &d.worker.Spec.Pools[i], facts, factsErr))
-	}
-	if err := d.refuseMoves(ctx, p); err != nil {
-		return nil, err
-	}
-	running, err := d.runningClasses(ctx)
-	if err != nil {
-		return nil, err
-	}
-	d.resolver.resolve(ctx, d, p, facts, running)
-
-	var errs []error
-	p.zones(func(pool *pool, z *zone) {
-		if z.err == nil {
-			return
-		}
-		kept, err := d.findKept(ctx, z)
-		if err != nil {
-			errs = append(errs, err)
-			return
-		}
-		z.kept = kept
-		d.tellUnresolved(pool, z)
-	})
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	d.planned = p
-	return p, nil
-}
-
-// planPool looks at everything that is known without asking a site.
-func (d *delegate) planPool(ctx context.Context, spec *extensionsv1alpha1.WorkerPool, facts *facts, poolErr error) *pool {
-	p := &pool{spec: spec}
-
-	var errs []error
-	if poolErr != nil {
-		errs = append(errs, poolErr)
-	}
+func planPool(f *facts, spec *extensionsv1alpha1.WorkerPool, userData platform.Answer[[]byte]) []*zone {
+	p := &pool{spec: spec, userData: userData.Value}
 	config, err := codec.Decode[v1alpha1.WorkerConfig](spec.ProviderConfig)
 	switch {
 	case err == nil:
 		p.config = config
 	case errors.Is(err, codec.ErrEmpty):
-		p.config = &v1alpha1.WorkerConfig{}
+		p.config, err = &v1alpha1.WorkerConfig{}, nil
 	default:
-		errs = append(errs, platform.NewError(platform.ClassConfiguration, "providerConfig: %w", err))
+		err = platform.NewError(platform.ClassConfiguration, "providerConfig: %w", err)
 	}
-	if p.userData, err = worker.FetchUserData(ctx, d.client, d.worker.Namespace, *spec); err != nil {
-		errs = append(errs, err)
-	}
-	poolErr = errors.Join(errs...)
+	wrong := errors.Join(f.err, err, userData.Err)
 
-	onSite := map[string]int32{}
-	for _, name := range spec.Zones {
-		z := &zone{
-			name:           name,
-			deploymentName: helper.MachineDeploymentName(d.cluster.Shoot.Status.TechnicalID, spec.Name, name),
-			index:          int32(len(p.zones)), // #nosec G115 -- a pool has few zones.
-			err:            poolErr,
+	var (
+		zones     []*zone
+		positions []position
+		onSite    = map[string]int32{}
+	)
+	for i, name := range spec.Zones {
+		z := &zone{pool: p, name: name, deploymentName: helper.MachineDeploymentName(f.cluster.Shoot.Status.TechnicalID, spec.Name, name)}
+		z.existing, z.former = f.existing[z.deploymentName], f.former.classes[z.deploymentName]
+		z.site, z.siteName, err = f.locate(name)
+		if z.wrong = wrong; wrong == nil {
+			z.wrong = err
 		}
-		facts.locate(z)
-		z.indexOnSite = onSite[z.siteName]
+		if err := refuseMove(z, f.former.sites[z.deploymentName]); err != nil && z.wrong == nil {
+			z.wrong, z.site = platform.InSite(z.siteName, err), nil
+		}
+		zones = append(zones, z)
+		positions = append(positions, position{index: int32(i), indexOnSite: onSite[z.siteName]}) // #nosec G115 -- a pool has few zones.
 		onSite[z.siteName]++
-		p.zones = append(p.zones, z)
 	}
-	for _, z := range p.zones {
-		z.zonesOnSite = onSite[z.siteName]
+	for i, z := range zones {
+		at := positions[i]
+		at.zones, at.zonesOnSite = int32(len(zones)), onSite[z.siteName] // #nosec G115 -- a pool has few zones.
+		z.share = shareOf(spec, p.workerSite(z.siteName), at)
+		if p.config == nil {
+			z.share.keepNumbers(f.worker.Status.MachineDeployments, z.deploymentName)
+		}
 	}
-	return p
+	return zones
 }
 
-// unresolved returns what is wrong with the zones that could not be resolved.
-func (d *delegate) unresolved() error {
-	if d.planned == nil {
+// refuseMove returns an error if the zone belongs to another site than the machines that it has and the pool is updated in place.
+// Such a pool's machines are never replaced: with a class of the new site they would be looked for where they are not.
+//
+// Of machines to be restored no class is known but its name, so that a class of the new site would be all that they have, in any pool.
+func refuseMove(z *zone, formerSites sets.Set[string]) error {
+	if others := formerSites.Clone().Delete(z.siteName, ""); others.Len() > 0 {
+		return platform.NewError(platform.ClassConfiguration,
+			"the zone has machines to be restored on sites %q; it must be a zone of that site until they are replaced", sets.List(others))
+	}
+	if z.existing == nil || !v1beta1helper.IsUpdateStrategyInPlace(z.spec.UpdateStrategy) {
 		return nil
 	}
-	var errs []error
-	d.planned.zones(func(pool *pool, z *zone) {
-		if z.err == nil {
-			return
-		}
-		what := "has no machines yet"
-		if z.kept != nil {
-			what = "keeps its machine class"
-		}
-		errs = append(errs, fmt.Errorf("pool %q in zone %q %s: %w", pool.spec.Name, z.name, what, z.err))
-	})
-	return errors.Join(errs...)
+	before := z.existing.deployment.Spec.Template.Spec.NodeTemplateSpec.Labels[v1alpha1.LabelSite]
+	if before == "" || before == z.siteName {
+		return nil
+	}
+	return platform.NewError(platform.ClassConfiguration,
+		"the zone was part of site %q, and machines that are updated in place cannot move", before)
 }
 
-// allResolved reports whether no zone has an error.
-func (d *delegate) allResolved() bool {
-	return d.unresolved() == nil
+// runs reports whether the zone has machines of the class, or gets them when they are restored.
+func (z *zone) runs(className string) bool {
+	return z.existing != nil && z.existing.className == className || z.former.Has(className)
 }
 
 // workerSite returns the pool's settings for a site; they are empty if there are none.
@@ -186,4 +133,8 @@ func (p *pool) workerSite(siteName string) v1alpha1.WorkerSite {
 		}
 	}
 	return v1alpha1.WorkerSite{}
+}
+
+func (p *pool) architecture() string {
+	return ptr.Deref(p.spec.Architecture, v1beta1constants.ArchitectureAMD64)
 }

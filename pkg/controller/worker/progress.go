@@ -21,40 +21,24 @@ import (
 type patientManager struct {
 	manager.Manager
 
-	delegate *delegate
+	hashes keptHashes
 }
 
 // GetClient returns a client that does not tell of machines whose deletion goes on, and writes no pool down as updated in place
 // that has machines with an old class.
 func (m patientManager) GetClient() client.Client {
-	return patientClient{m.Manager.GetClient(), m.delegate}
+	return patientClient{m.Manager.GetClient(), m.hashes}
 }
 
 type patientClient struct {
 	client.Client
 
-	// delegate is nil if no Worker is reconciled.
-	delegate *delegate
+	hashes keptHashes
 }
 
 // Status implements client.StatusClient.
 func (c patientClient) Status() client.SubResourceWriter {
-	return statusWriter{c.Client.Status(), c.delegate}
-}
-
-// statusWriter writes no new hash of a pool with zones that keep their machine class.
-type statusWriter struct {
-	client.SubResourceWriter
-
-	delegate *delegate
-}
-
-// Patch implements client.SubResourceWriter.
-func (s statusWriter) Patch(ctx context.Context, object client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-	if w, ok := object.(*extensionsv1alpha1.Worker); ok && s.delegate != nil {
-		s.delegate.keepHashes(w)
-	}
-	return s.SubResourceWriter.Patch(ctx, object, patch, opts...)
+	return statusWriter{c.Client.Status(), c.hashes}
 }
 
 // List implements client.Reader.
@@ -73,4 +57,45 @@ func (c patientClient) List(ctx context.Context, list client.ObjectList, opts ..
 
 func isDeleting(machine *machinev1alpha1.MachineSummary) bool {
 	return machine.LastOperation.Type == machinev1alpha1.MachineOperationDelete && errorcodes.IsProgress(machine.LastOperation.Description)
+}
+
+// keptHashes are the hashes that the status has of pools with a zone that keeps its machine class, empty if it has none. The generic
+// actuator finds the machines of such a zone as their machine deployment wants them. With a new hash, Gardener would take the pool for
+// updated in place and let a rotation of credentials be completed that these machines have not seen.
+type keptHashes map[string]string
+
+func hashesToKeep(w *extensionsv1alpha1.Worker, zones []*resolved) keptHashes {
+	kept := keptHashes{}
+	for _, z := range zones {
+		if z.kept == nil {
+			continue
+		}
+		kept[z.spec.Name] = ""
+		if updates := w.Status.InPlaceUpdates; updates != nil {
+			kept[z.spec.Name] = updates.WorkerPoolToHashMap[z.spec.Name]
+		}
+	}
+	return kept
+}
+
+// statusWriter writes no new hash of the pools whose hash is kept.
+type statusWriter struct {
+	client.SubResourceWriter
+
+	hashes keptHashes
+}
+
+// Patch implements client.SubResourceWriter.
+func (s statusWriter) Patch(ctx context.Context, object client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+	if w, ok := object.(*extensionsv1alpha1.Worker); ok && w.Status.InPlaceUpdates != nil {
+		hashes := w.Status.InPlaceUpdates.WorkerPoolToHashMap
+		for pool, before := range s.hashes {
+			if _, ok := hashes[pool]; ok && before != "" {
+				hashes[pool] = before
+			} else {
+				delete(hashes, pool)
+			}
+		}
+	}
+	return s.SubResourceWriter.Patch(ctx, object, patch, opts...)
 }

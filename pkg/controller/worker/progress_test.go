@@ -6,7 +6,6 @@ package worker
 import (
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
-	"github.com/go-logr/logr"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -43,30 +42,26 @@ var _ = Describe("patientClient", func() {
 		Expect(list.Items[0].Status.FailedMachines).To(HaveExactElements(HaveField("Name", "dirty"), HaveField("Name", "created")))
 	})
 
-	DescribeTable("should write the hash of a pool that is updated in place", func(ctx SpecContext, before, given map[string]string, isKept, isPlanned bool, expected map[string]string) {
+	DescribeTable("should write the hash of a pool that is updated in place", func(ctx SpecContext, before, given map[string]string, isKept bool, expected map[string]string) {
 		w := &extensionsv1alpha1.Worker{ObjectMeta: metav1.ObjectMeta{Namespace: newNamespace(), Name: "s"}}
 		w.Status.InPlaceUpdates = &extensionsv1alpha1.InPlaceUpdatesWorkerStatus{WorkerPoolToHashMap: before}
 		c := fake.NewClientBuilder().WithScheme(landscape.Scheme).WithStatusSubresource(w).WithObjects(w).Build()
-		d := (&actuator{}).newDelegate(logr.Discard(), w, nil)
-		if isPlanned {
-			kept := &zone{}
-			if isKept {
-				kept.kept = &keptZone{}
-			}
-			d.planned = &plan{pools: []*pool{{spec: &extensionsv1alpha1.WorkerPool{Name: "a"}, zones: []*zone{{}, kept}}}}
+		zones := []*resolved{{zone: &zone{pool: &pool{spec: &extensionsv1alpha1.WorkerPool{Name: "a"}}}}}
+		if isKept {
+			zones = append(zones, &resolved{zone: zones[0].zone, kept: &existing{}})
 		}
+		hashes := hashesToKeep(w, zones)
 
 		patch := client.MergeFrom(w.DeepCopy())
 		w.Status.InPlaceUpdates.WorkerPoolToHashMap = given
-		Expect(patientClient{c, d}.Status().Patch(ctx, w, patch)).To(Succeed())
+		Expect(patientClient{c, hashes}.Status().Patch(ctx, w, patch)).To(Succeed())
 		stored := &extensionsv1alpha1.Worker{}
 		Expect(c.Get(ctx, client.ObjectKeyFromObject(w), stored)).To(Succeed())
 		Expect(stored.Status.InPlaceUpdates.WorkerPoolToHashMap).To(Equal(expected))
 	},
-		Entry("that has no zone with an old class", map[string]string{"a": "old"}, map[string]string{"a": "new"}, false, true, map[string]string{"a": "new"}),
-		Entry("not if a zone has one", map[string]string{"a": "old", "b": "old"}, map[string]string{"a": "new", "b": "new"}, true, true, map[string]string{"a": "old", "b": "new"}),
-		Entry("not if a zone has one and there was none", nil, map[string]string{"a": "new", "b": "new"}, true, true, map[string]string{"b": "new"}),
-		Entry("which is not updated in place any more", map[string]string{"a": "old", "b": "old"}, map[string]string{"b": "old"}, true, true, map[string]string{"b": "old"}),
-		Entry("if nothing is planned", map[string]string{"a": "old"}, map[string]string{"a": "new"}, false, false, map[string]string{"a": "new"}),
+		Entry("that has no zone with an old class", map[string]string{"a": "old"}, map[string]string{"a": "new"}, false, map[string]string{"a": "new"}),
+		Entry("not if a zone has one", map[string]string{"a": "old", "b": "old"}, map[string]string{"a": "new", "b": "new"}, true, map[string]string{"a": "old", "b": "new"}),
+		Entry("not if a zone has one and there was none", nil, map[string]string{"a": "new", "b": "new"}, true, map[string]string{"b": "new"}),
+		Entry("which is not updated in place any more", map[string]string{"a": "old", "b": "old"}, map[string]string{"b": "old"}, true, map[string]string{"b": "old"}),
 	)
 })

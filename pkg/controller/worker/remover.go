@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/gardener/gardener/pkg/utils/flow"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
 const (
@@ -31,10 +31,24 @@ const (
 	kindMachine = "machine"
 )
 
+var errNoTime = errors.New("there was no time left to delete it")
+
 // remover deletes machines without machine-controller-manager.
 type remover struct {
 	machines platform.Registry[platform.Machines]
 	timeout  time.Duration
+}
+
+// target is a site that may have machines of the shoot.
+type target struct {
+	site string
+	// specs are the places of the site that have the machines.
+	specs       []*v1alpha1.MachineProviderSpec
+	credentials site.Credentials
+	// known are the machines that the seed knows of.
+	known []platform.Machine
+	// classes are the specs of the machine classes of the known machines, by name of the machine.
+	classes map[string]*v1alpha1.MachineProviderSpec
 }
 
 // removeAll deletes the machines of all targets at the same time and returns what is left of them.
@@ -53,13 +67,26 @@ func (r remover) removeAll(ctx context.Context, targets []*target) []v1alpha1.Or
 		case left := <-answers[i]:
 			orphans = append(orphans, left.Value...)
 			if left.Err != nil {
-				orphans = append(orphans, t.unseen(left.Err)...)
+				orphans = append(orphans, t.unseen(t.known, left.Err)...)
 			}
 		case <-ctx.Done():
-			orphans = append(orphans, t.unseen(fmt.Errorf("no answer: %w", ctx.Err()))...)
+			orphans = append(orphans, t.unseen(t.known, fmt.Errorf("no answer: %w", ctx.Err()))...)
 		}
 	}
 	return orphans
+}
+
+// removal is what is found out about the machines of a target while they are deleted.
+type removal struct {
+	*target
+
+	machines platform.Machines
+	// places are the specs that machines were listed by, by provider ID.
+	places map[string]*v1alpha1.MachineProviderSpec
+	// settled are the names of the machines that were listed or whose deletion succeeded.
+	settled sets.Set[string]
+	// results are what came of the last deletions, by the keys of the machines.
+	results map[string]error
 }
 
 // remove deletes the machines of the target until there are none, none of them can be deleted or the time is over. A site that has
@@ -68,34 +95,29 @@ func (r remover) removeAll(ctx context.Context, targets []*target) []v1alpha1.Or
 // is any more.
 func (r remover) remove(ctx context.Context, t *target) []v1alpha1.Orphan {
 	if len(t.specs) == 0 {
-		return t.unseen(errors.New("it is not known how the site is reached"))
+		return t.unseen(t.known, errors.New("it is not known how the site is reached"))
 	}
 	platformName, _ := t.specs[0].Platform()
 	machines, err := r.machines.For(platformName)
 	if err != nil {
-		return t.unseen(err)
+		return t.unseen(t.known, err)
 	}
 
 	removing, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	var (
-		seen     bool
-		tried    bool
-		failures = map[string]error{}
-		where    = newPlaces()
+		m           = removal{target: t, machines: machines, places: map[string]*v1alpha1.MachineProviderSpec{}, settled: sets.New[string]()}
+		seen, tried bool
 	)
 	for {
-		left, silent, err := where.list(ctx, machines, t)
+		left, silent, err := m.list(ctx)
 		seen = seen || err == nil
-		if err == nil {
-			left = append(left, where.unlisted(t)...)
-		}
 		final := err == nil || !seen || platform.ClassOf(err) != platform.ClassTransient
 		switch {
-		case removing.Err() != nil, final && stuck(left, failures):
-			orphans := t.orphans(left, failures)
+		case removing.Err() != nil, final && m.stuck(left):
+			orphans := t.orphans(left, m.results)
 			if err != nil {
-				orphans = append(orphans, where.unseen(t, silent).unseen(err)...)
+				orphans = append(orphans, t.unseen(m.hidden(silent), err)...)
 			}
 			return orphans
 		case !final || tried:
@@ -103,43 +125,90 @@ func (r remover) remove(ctx context.Context, t *target) []v1alpha1.Orphan {
 		}
 		if len(left) > 0 {
 			tried = true
-			failures = r.round(removing, machines, t, left, where)
-			where.settle(left, failures)
+			m.delete(removing, left)
 		}
 	}
 }
 
-// places are where the machines of a target were found.
-type places struct {
-	// specs are those that machines were listed by, by provider ID.
-	specs map[string]*v1alpha1.MachineProviderSpec
-	// settled are the names of the machines that were listed or whose deletion succeeded.
-	settled sets.Set[string]
+// list returns the machines that are left, each of them once, and the places that did not answer with their errors.
+func (m *removal) list(ctx context.Context) (left []platform.Machine, silent []*v1alpha1.MachineProviderSpec, err error) {
+	found := make([][]platform.Machine, len(m.specs))
+	errs := platform.Each(len(m.specs), func(i int) (err error) {
+		found[i], err = m.machines.List(ctx, platform.MachineRequest{Spec: m.specs[i], Credentials: m.credentials})
+		return err
+	})
+	seen := sets.New[string]()
+	for i, spec := range m.specs {
+		if errs[i] != nil {
+			silent = append(silent, spec)
+			continue
+		}
+		for _, machine := range found[i] {
+			if seen.Has(machine.ProviderID) {
+				continue
+			}
+			seen.Insert(machine.ProviderID)
+			m.settled.Insert(machine.Name)
+			m.places[machine.ProviderID] = spec
+			left = append(left, machine)
+		}
+	}
+	if err = errors.Join(errs...); err != nil {
+		return left, silent, err
+	}
+	for _, machine := range m.known {
+		if m.places[machine.ProviderID] == nil && !m.settled.Has(machine.Name) && m.classes[machine.Name] != nil {
+			left = append(left, machine)
+		}
+	}
+	return left, nil, nil
 }
 
-func newPlaces() places {
-	return places{specs: map[string]*v1alpha1.MachineProviderSpec{}, settled: sets.New[string]()}
-}
-
-// unlisted returns the known machines that no place listed and that may be there for all that.
-func (p places) unlisted(t *target) []platform.Machine {
-	return slices.DeleteFunc(slices.Clone(t.known), func(m platform.Machine) bool {
-		return p.specs[m.ProviderID] != nil || p.settled.Has(m.Name) || t.classes[m.Name] == nil
+// hidden returns the known machines that may be in the silent places: those that were not listed by another.
+func (m *removal) hidden(silent []*v1alpha1.MachineProviderSpec) []platform.Machine {
+	return slices.DeleteFunc(slices.Clone(m.known), func(machine platform.Machine) bool {
+		spec := m.places[machine.ProviderID]
+		return spec != nil && !slices.Contains(silent, spec)
 	})
 }
 
-// settle remembers the machines whose deletion succeeded.
-func (p places) settle(tried []platform.Machine, failures map[string]error) {
-	for _, m := range tried {
-		if err, ok := failures[keyOf(m)]; ok && err == nil {
-			p.settled.Insert(m.Name)
-		}
-	}
+// stuck reports whether all machines that are left failed to be deleted with errors that do not pass.
+func (m *removal) stuck(left []platform.Machine) bool {
+	return !slices.ContainsFunc(left, func(machine platform.Machine) bool {
+		err := m.results[keyOf(machine)]
+		return err == nil || platform.ClassOf(err) == platform.ClassTransient
+	})
 }
 
-// specOf returns what the machine is deleted with: the place that listed it, or else its class.
-func (p places) specOf(t *target, m platform.Machine) *v1alpha1.MachineProviderSpec {
-	return cmp.Or(p.specs[m.ProviderID], t.classes[m.Name])
+// delete deletes each machine with the place that listed it, or else with its class.
+func (m *removal) delete(ctx context.Context, left []platform.Machine) {
+	var (
+		errs  = make([]error, len(left))
+		tasks []flow.TaskFn
+	)
+	for i, machine := range left {
+		tasks = append(tasks, func(ctx context.Context) error {
+			errs[i] = platform.Try(func() error {
+				return m.machines.Delete(ctx, platform.MachineRequest{
+					Name:        machine.Name,
+					ProviderID:  machine.ProviderID,
+					Spec:        cmp.Or(m.places[machine.ProviderID], m.classes[machine.Name]),
+					Credentials: m.credentials,
+					Once:        true,
+				})
+			})
+			return nil
+		})
+	}
+	_ = flow.ParallelN(concurrentRemovals, tasks...)(ctx)
+
+	m.results = map[string]error{}
+	for i, machine := range left {
+		m.results[keyOf(machine)] = errs[i]
+		if errs[i] == nil {
+			m.settled.Insert(machine.Name)
+		}
+	}
 }
 
 // keyOf tells machines apart. One whose creation was interrupted has no provider ID.
@@ -147,103 +216,27 @@ func keyOf(m platform.Machine) string {
 	return cmp.Or(m.ProviderID, m.Name)
 }
 
-// list returns the machines of all places of the target, each of them once, and the places that did not answer with their errors.
-func (p places) list(ctx context.Context, machines platform.Machines, t *target) (left []platform.Machine, silent []*v1alpha1.MachineProviderSpec, err error) {
-	var (
-		found = make([][]platform.Machine, len(t.specs))
-		seen  = map[string]bool{}
-	)
-	errs := platform.Each(len(t.specs), func(i int) (err error) {
-		found[i], err = machines.List(ctx, platform.MachineRequest{Spec: t.specs[i], Credentials: t.credentials})
-		return err
-	})
-	for i, spec := range t.specs {
-		if errs[i] != nil {
-			silent = append(silent, spec)
-			continue
-		}
-		for _, machine := range found[i] {
-			if seen[machine.ProviderID] {
-				continue
-			}
-			seen[machine.ProviderID], p.specs[machine.ProviderID] = true, spec
-			p.settled.Insert(machine.Name)
-			left = append(left, machine)
-		}
-	}
-	return left, silent, errors.Join(errs...)
-}
-
-// unseen returns the target with the machines that may be in the silent places: those that were not listed by another.
-func (p places) unseen(t *target, silent []*v1alpha1.MachineProviderSpec) *target {
-	result := *t
-	result.known = slices.DeleteFunc(slices.Clone(t.known), func(m platform.Machine) bool {
-		spec := p.specs[m.ProviderID]
-		return spec != nil && !slices.Contains(silent, spec)
-	})
-	return &result
-}
-
-// stuck reports whether all machines that are left failed to be deleted with errors that do not pass.
-func stuck(left []platform.Machine, failures map[string]error) bool {
-	return !slices.ContainsFunc(left, func(m platform.Machine) bool {
-		err := failures[keyOf(m)]
-		return err == nil || platform.ClassOf(err) == platform.ClassTransient
-	})
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-}
-
-// round deletes the machines and returns how that went for each, by its key.
-func (r remover) round(ctx context.Context, machines platform.Machines, t *target, left []platform.Machine, where places) map[string]error {
-	var (
-		mutex    sync.Mutex
-		failures = map[string]error{}
-		tasks    []flow.TaskFn
-	)
-	for _, machine := range left {
-		request := platform.MachineRequest{Name: machine.Name, ProviderID: machine.ProviderID, Spec: where.specOf(t, machine), Credentials: t.credentials, Once: true}
-		tasks = append(tasks, func(ctx context.Context) error {
-			err := platform.Try(func() error { return machines.Delete(ctx, request) })
-			mutex.Lock()
-			defer mutex.Unlock()
-			failures[keyOf(machine)] = err
-			return nil
-		})
-	}
-	_ = flow.ParallelN(concurrentRemovals, tasks...)(ctx)
-	return failures
-}
-
 // orphans returns the machines that are left, with the reason.
-func (t *target) orphans(left []platform.Machine, failures map[string]error) []v1alpha1.Orphan {
+func (t *target) orphans(left []platform.Machine, results map[string]error) []v1alpha1.Orphan {
 	var orphans []v1alpha1.Orphan
 	for _, machine := range left {
-		reason := "there was no time left to delete it"
-		if err := failures[keyOf(machine)]; err != nil {
-			reason = err.Error()
-		}
-		orphans = append(orphans, v1alpha1.Orphan{Site: t.site, Kind: kindMachine, ID: machine.ProviderID, Name: machine.Name, Reason: reason})
+		err := cmp.Or(results[keyOf(machine)], errNoTime)
+		orphans = append(orphans, v1alpha1.Orphan{
+			Site: t.site, Kind: kindMachine, ID: machine.ProviderID, Name: machine.Name, Reason: err.Error(),
+		})
 	}
 	slices.SortFunc(orphans, func(a, b v1alpha1.Orphan) int { return cmp.Compare(a.Name, b.Name) })
 	return orphans
 }
 
-// unseen returns the machines that the seed knows of, or one orphan without a name for whatever a site has that could not be looked
-// at.
-func (t *target) unseen(err error) []v1alpha1.Orphan {
-	reason := fmt.Sprintf("the site could not be looked at: %v", err)
-	if len(t.known) == 0 {
-		return []v1alpha1.Orphan{{Site: t.site, Kind: kindMachine, Reason: reason}}
+// unseen returns the known machines that could not be looked at, or one orphan without a name for whatever is there.
+func (t *target) unseen(known []platform.Machine, err error) []v1alpha1.Orphan {
+	if len(known) == 0 {
+		known = []platform.Machine{{}}
 	}
-	failures := map[string]error{}
-	for _, machine := range t.known {
-		failures[keyOf(machine)] = errors.New(reason)
+	results := map[string]error{}
+	for _, machine := range known {
+		results[keyOf(machine)] = fmt.Errorf("the site could not be looked at: %w", err)
 	}
-	return t.orphans(t.known, failures)
+	return t.orphans(known, results)
 }

@@ -6,15 +6,22 @@ package worker
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
+
+// reasonUnresolved is the reason of the events about zones that cannot be resolved.
+const reasonUnresolved = "ZoneUnresolved"
 
 // resolver asks the sites what their machines are.
 type resolver struct {
@@ -22,54 +29,86 @@ type resolver struct {
 	timeout        time.Duration
 }
 
+// resolved is a zone with what its machines are.
+type resolved struct {
+	*zone
+
+	machineType *v1alpha1.SiteMachineType
+	image       *helper.MachineImage
+	machineSpec *v1alpha1.MachineProviderSpec
+	// providerSpec is machineSpec for the machine class.
+	providerSpec *runtime.RawExtension
+	className    string
+	// labels are those that the platform wants the nodes to have.
+	labels map[string]string
+	// err says why the zone cannot be resolved. What is above may be nil then.
+	err error
+	// kept is what exists of a zone that cannot be resolved, nil if nothing does.
+	kept *existing
+}
+
 type answer = platform.Answer[*v1alpha1.MachineProviderSpec]
 
-// resolve asks for all zones that have no error yet at the same time. It returns after the timeout even if a site does not
-// answer and its platform does not give up; the zone then has an error. Machines of a zone that runs with its class already are not
-// replaced, so that nothing is asked of the site for that.
-func (r resolver) resolve(ctx context.Context, d *delegate, p *plan, f *facts, running map[string]sets.Set[string]) {
+// resolve asks for all zones with which nothing is wrong yet at the same time. It returns after the timeout even if a site does not
+// answer and its platform does not give up; the zone then has an error. What exists of a zone with an error is kept.
+func (r resolver) resolve(ctx context.Context, f *facts, zones []*zone) []*resolved {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 
-	answers := map[*zone]<-chan answer{}
-	p.zones(func(pool *pool, z *zone) {
+	var (
+		all     = make([]*resolved, len(zones))
+		answers = make([]<-chan answer, len(zones))
+	)
+	for i, z := range zones {
+		all[i] = &resolved{zone: z, err: z.wrong}
+		if z.wrong == nil {
+			answers[i], all[i].err = r.ask(ctx, f, all[i])
+		}
+	}
+	for i, z := range all {
+		if z.err == nil {
+			a := r.await(ctx, answers[i])
+			z.machineSpec, z.err = a.Value, a.Err
+		}
+		if z.err == nil {
+			z.providerSpec, z.err = codec.Encode(z.machineSpec)
+		}
 		if z.err != nil {
-			return
+			z.kept = z.existing
 		}
-		request, err := d.request(pool, z, f)
-		if err != nil {
-			z.err = platform.InSite(z.siteName, err)
-			return
+		if z.wrong == nil {
+			z.err = platform.InSite(z.siteName, z.err)
 		}
-		machineClasses, err := r.machineClasses.For(z.site.Platform)
-		if err == nil {
-			z.labels = machineClasses.NodeLabels(request.Site, request.Zone)
-			z.className, err = d.className(pool, z, machineClasses.RollsFor(request))
-		}
-		if err != nil {
-			z.err = platform.InSite(z.siteName, err)
-			return
-		}
-		if running[z.deploymentName].Has(z.className) {
-			request.Rolling = nil
-		}
-		spec := d.newSpec(z)
-		answers[z] = platform.Ask(func() (*v1alpha1.MachineProviderSpec, error) {
-			return spec, machineClasses.Resolve(ctx, request, spec)
-		})
-	})
+	}
+	return all
+}
 
-	p.zones(func(_ *pool, z *zone) {
-		answers, ok := answers[z]
-		if !ok {
-			return
-		}
-		a := r.await(ctx, answers)
-		z.spec, z.err = a.Value, a.Err
-		if z.err != nil {
-			z.spec, z.err = nil, platform.InSite(z.siteName, z.err)
-		}
-	})
+// ask begins to resolve a zone. Machines of a zone that runs with its class already are not replaced, so that nothing is asked of the
+// site for that.
+func (r resolver) ask(ctx context.Context, f *facts, z *resolved) (<-chan answer, error) {
+	request, image, err := request(f, z.zone)
+	if err != nil {
+		return nil, err
+	}
+	machineClasses, err := r.machineClasses.For(z.site.Platform)
+	if err != nil {
+		return nil, err
+	}
+	z.machineType, z.image = request.MachineType, image
+	z.labels = machineClasses.NodeLabels(request.Site, request.Zone)
+	if z.className, err = className(f, z.zone, machineClasses.RollsFor(request)); err != nil {
+		return nil, err
+	}
+	if z.runs(z.className) {
+		request.Rolling = nil
+	}
+	spec := &v1alpha1.MachineProviderSpec{Site: z.siteName, Shoot: f.cluster.Shoot.Status.TechnicalID}
+	if image.Site.UserData != nil {
+		spec.UserDataFormat = image.Site.UserData.Format
+	}
+	return platform.Ask(func() (*v1alpha1.MachineProviderSpec, error) {
+		return spec, machineClasses.Resolve(ctx, request, spec)
+	}), nil
 }
 
 // await returns the answer, also if it is there when the time is over because another site took all of it.
@@ -87,74 +126,64 @@ func (r resolver) await(ctx context.Context, answers <-chan answer) answer {
 	}
 }
 
-// newSpec returns what all platforms have in common.
-func (d *delegate) newSpec(z *zone) *v1alpha1.MachineProviderSpec {
-	spec := &v1alpha1.MachineProviderSpec{Site: z.siteName, Shoot: d.cluster.Shoot.Status.TechnicalID}
-	if z.image.Site.UserData != nil {
-		spec.UserDataFormat = z.image.Site.UserData.Format
+// cleanUp deletes what sites have for pools and none of the specs uses. Sites that do not answer in time have an error.
+func (r resolver) cleanUp(ctx context.Context, sites []site.Site, inUse []*v1alpha1.MachineProviderSpec) error {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+
+	answers := make([]<-chan answer, len(sites))
+	for i := range sites {
+		s := &sites[i]
+		answers[i] = platform.Ask(func() (*v1alpha1.MachineProviderSpec, error) {
+			machineClasses, err := r.machineClasses.For(s.Platform)
+			if err == nil {
+				err = machineClasses.CleanUp(ctx, s, ofSite(inUse, s.Name))
+			}
+			return nil, err
+		})
 	}
-	return spec
+
+	var errs []error
+	for i := range sites {
+		if err := r.await(ctx, answers[i]).Err; err != nil {
+			errs = append(errs, fmt.Errorf("deleting what no pool needs any more: %w", platform.InSite(sites[i].Name, err)))
+		}
+	}
+	return errors.Join(errs...)
 }
 
-// request finds what the zone's machines are on its site. Its errors name what is missing.
-func (d *delegate) request(p *pool, z *zone, f *facts) (platform.MachineClassRequest, error) {
-	none := platform.MachineClassRequest{}
-
-	status := f.siteStatus(z.siteName)
-	if status == nil {
-		return none, platform.NewError(platform.ClassTransient, "the infrastructure of the site is not ready")
-	}
-	if z.machineType = helper.FindMachineType(f.profile, p.spec.MachineType, z.siteName); z.machineType == nil {
-		return none, platform.NewError(platform.ClassConfiguration, "the CloudProfile does not have machine type %q on the site", p.spec.MachineType)
-	}
-	capabilities, definitions := d.capabilities(p)
-	z.image = helper.FindMachineImage(helper.MachineImageRequest{
-		Name:         p.spec.MachineImage.Name,
-		Version:      p.spec.MachineImage.Version,
-		Site:         z.siteName,
-		Capabilities: capabilities,
-		Definitions:  definitions,
-	}, f.profile.MachineImages, f.images)
-	if z.image == nil {
-		return none, platform.NewError(platform.ClassConfiguration, "neither the CloudProfile nor the status of the Worker has machine image %q in version %q for machine type %q on the site",
-			p.spec.MachineImage.Name, p.spec.MachineImage.Version, p.spec.MachineType)
-	}
-	rootType, rootSize, err := rootVolume(p, z, f)
-	if err != nil {
-		return none, err
-	}
-	dataVolumes, err := dataVolumes(p, z, f)
-	if err != nil {
-		return none, err
-	}
-
-	share := d.share(p, z)
-	i := slices.IndexFunc(z.site.Profile.Zones, func(s v1alpha1.SiteZone) bool { return s.Name == z.name })
-	return platform.MachineClassRequest{
-		Site:        z.site,
-		Status:      status,
-		Zone:        &z.site.Profile.Zones[i],
-		MachineType: z.machineType,
-		Capacity:    d.machineCapacity(p, z),
-		Image:       z.image.Site,
-		VolumeType:  rootType,
-		VolumeSize:  rootSize,
-		DataVolumes: dataVolumes,
-		Settings:    p.workerSite(z.siteName),
-		PodCIDRs:    d.podCIDRs(),
-		Pool:        p.spec.Name,
-		Minimum:     share.minimum,
-		Rolling:     rolling(p, share),
-	}, nil
+func ofSite(specs []*v1alpha1.MachineProviderSpec, siteName string) []*v1alpha1.MachineProviderSpec {
+	return slices.DeleteFunc(slices.Clone(specs), func(spec *v1alpha1.MachineProviderSpec) bool { return spec.Site != siteName })
 }
 
-// podCIDRs returns the shoot's pod ranges, one per IP family.
-func (d *delegate) podCIDRs() []string {
-	if networking := d.cluster.Shoot.Status.Networking; networking != nil && len(networking.Pods) > 0 {
-		return networking.Pods
+// unresolved returns what is wrong with the zones that could not be resolved.
+func unresolved(zones []*resolved) error {
+	var errs []error
+	for _, z := range zones {
+		if z.err == nil {
+			continue
+		}
+		what := "has no machines yet"
+		if z.kept != nil {
+			what = "keeps its machine class"
+		}
+		errs = append(errs, fmt.Errorf("pool %q in zone %q %s: %w", z.spec.Name, z.name, what, z.err))
 	}
-	if networking := d.cluster.Shoot.Spec.Networking; networking != nil && networking.Pods != nil {
-		return []string{*networking.Pods}
+	return errors.Join(errs...)
+}
+
+// tellUnresolved writes a log entry and an event about each zone that cannot be resolved.
+func tellUnresolved(c *call, zones []*resolved) {
+	for _, z := range zones {
+		if z.err == nil {
+			continue
+		}
+		what := "has no machines yet"
+		if z.kept != nil {
+			what = "keeps machine class " + z.kept.className
+		}
+		c.log.Error(z.err, "Zone cannot be resolved", "pool", z.spec.Name, "zone", z.name, "site", z.siteName, "kept", z.kept != nil)
+		// The recorder makes one event of those with equal reasons and actions.
+		c.events.Warn(c.worker, reasonUnresolved, "Reconcile-"+z.deploymentName, "Pool %q in zone %q %s: %v", z.spec.Name, z.name, what, z.err)
 	}
-	return nil
 }

@@ -6,8 +6,9 @@ package worker
 
 import (
 	"context"
-	"fmt"
+	"slices"
 
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,37 +19,45 @@ import (
 
 // updateMachineImagesStatus writes the images of all zones into the status of the Worker, so that they are still known when
 // the CloudProfile has dropped them. A zone that cannot be resolved keeps the images of its site that the status has.
-func (d *delegate) updateMachineImagesStatus(ctx context.Context, p *plan) error {
-	before, err := codec.Decode[v1alpha1.WorkerStatus](d.worker.Status.ProviderStatus)
+func updateMachineImagesStatus(ctx context.Context, c *call, zones []*resolved) error {
+	before, err := codec.Decode[v1alpha1.WorkerStatus](c.worker.Status.ProviderStatus)
 	if err != nil {
 		before = &v1alpha1.WorkerStatus{}
 	}
 
 	after := &v1alpha1.WorkerStatus{}
-	p.zones(func(pool *pool, z *zone) {
-		image := pool.spec.MachineImage
+	for _, z := range zones {
+		image := z.spec.MachineImage
 		if z.err == nil {
 			after.MachineImages = helper.AddMachineImage(after.MachineImages, image.Name, image.Version, *z.image)
-			return
+			continue
 		}
 		for _, last := range imagesOnSite(before.MachineImages, image.Name, image.Version, z.siteName) {
 			after.MachineImages = helper.AddMachineImage(after.MachineImages, image.Name, image.Version, last)
 		}
-	})
-	if d.worker.Status.ProviderStatus != nil && equality.Semantic.DeepEqual(before.MachineImages, after.MachineImages) {
+	}
+	if c.worker.Status.ProviderStatus != nil && equality.Semantic.DeepEqual(before.MachineImages, after.MachineImages) {
 		return nil
 	}
+	return writeStatus(ctx, c, "writing the machine images into", after)
+}
 
-	raw, err := codec.Encode(after)
+func writeStatus(ctx context.Context, c *call, what string, status *v1alpha1.WorkerStatus) error {
+	raw, err := codec.Encode(status)
 	if err != nil {
 		return err
 	}
-	patch := client.MergeFrom(d.worker.DeepCopy())
-	d.worker.Status.ProviderStatus = raw
-	if err := d.client.Status().Patch(ctx, d.worker, patch); err != nil {
-		return fmt.Errorf("writing the machine images into the status of the Worker: %w", err)
+	return c.patchStatus(ctx, what, func(s *extensionsv1alpha1.WorkerStatus) { s.ProviderStatus = raw })
+}
+
+// writeOrphans writes the machines that a forced deletion leaves behind into the status of the Worker, if it is still there.
+func writeOrphans(ctx context.Context, c *call, orphans []v1alpha1.Orphan) error {
+	status, err := codec.Decode[v1alpha1.WorkerStatus](c.worker.Status.ProviderStatus)
+	if err != nil {
+		status = &v1alpha1.WorkerStatus{}
 	}
-	return nil
+	status.Orphans = orphans
+	return client.IgnoreNotFound(writeStatus(ctx, c, "writing the orphans into", status))
 }
 
 func imagesOnSite(images []v1alpha1.MachineImage, name, version, siteName string) []helper.MachineImage {
@@ -74,43 +83,31 @@ func imagesOnSite(images []v1alpha1.MachineImage, name, version, siteName string
 }
 
 // completeStatus fills in how many failed machines may be preserved, which the generic actuator leaves out of the status.
-func (d *delegate) completeStatus(ctx context.Context) error {
-	if d.planned == nil {
+func completeStatus(ctx context.Context, c *call, zones []*resolved) error {
+	missing := map[string]int32{}
+	for _, z := range zones {
+		missing[z.deploymentName] = z.share.autoPreserveMax
+	}
+	isMissing := func(m extensionsv1alpha1.MachineDeployment) bool {
+		return missing[m.Name] != 0 && m.AutoPreserveFailedMachineMax == nil
+	}
+	if !slices.ContainsFunc(c.worker.Status.MachineDeployments, isMissing) {
 		return nil
 	}
-	var (
-		before     = d.worker.DeepCopy()
-		generated  = d.machineDeployments(d.planned)
-		isComplete = true
-	)
-	for i := range d.worker.Status.MachineDeployments {
-		status := &d.worker.Status.MachineDeployments[i]
-		deployment := generated.FindByName(status.Name)
-		if deployment == nil || deployment.AutoPreserveFailedMachineMax == 0 || status.AutoPreserveFailedMachineMax != nil {
-			continue
+	return c.patchStatus(ctx, "completing", func(s *extensionsv1alpha1.WorkerStatus) {
+		for i, m := range s.MachineDeployments {
+			if isMissing(m) {
+				s.MachineDeployments[i].AutoPreserveFailedMachineMax = new(missing[m.Name])
+			}
 		}
-		status.AutoPreserveFailedMachineMax = new(deployment.AutoPreserveFailedMachineMax)
-		isComplete = false
-	}
-	if isComplete {
-		return nil
-	}
-	if err := d.client.Status().Patch(ctx, d.worker, client.MergeFrom(before)); err != nil {
-		return fmt.Errorf("completing the status of the Worker: %w", err)
-	}
-	return nil
+	})
 }
 
 // forgetLastError takes the error of the last reconciliation out of the status if nothing is wrong up to the wait for machines.
 // gardenlet takes it for one of this reconciliation and would give up after 30 s, whatever the machines do.
-func (d *delegate) forgetLastError(ctx context.Context) error {
-	if d.worker.Status.LastError == nil || !d.allResolved() {
+func forgetLastError(ctx context.Context, c *call, zones []*resolved) error {
+	if c.worker.Status.LastError == nil || unresolved(zones) != nil {
 		return nil
 	}
-	patch := client.MergeFrom(d.worker.DeepCopy())
-	d.worker.Status.LastError = nil
-	if err := d.client.Status().Patch(ctx, d.worker, patch); err != nil {
-		return fmt.Errorf("taking the last error out of the status of the Worker: %w", err)
-	}
-	return nil
+	return c.patchStatus(ctx, "taking the last error out of", func(s *extensionsv1alpha1.WorkerStatus) { s.LastError = nil })
 }

@@ -51,11 +51,11 @@ var _ = Describe("What sites have for pools", func() {
 		}
 		Expect(apiServer.Create(ctx, machine)).To(Succeed())
 		setPolicy(pool, "anti-affinity")
-		d := f.delegate(apiServer)
+		d := f.delegate(ctx, apiServer)
 		d.worker = f.worker.DeepCopy()
 		Expect(d.UpdateMachineImagesStatus(ctx)).To(Succeed())
 		Expect(d.DeployMachineClasses(ctx)).To(Succeed())
-		Expect(d.cleanUpSites(ctx)).To(Succeed())
+		Expect(cleanUpSites(ctx, d.call, resolver{machineClasses: f.platforms(), timeout: time.Minute}, d.facts, d.zones)).To(Succeed())
 		Expect(f.cloud.Groups("cloud")).To(ConsistOf("a/affinity", "a/anti-affinity"))
 
 		Expect(apiServer.Delete(ctx, machine)).To(Succeed())
@@ -95,6 +95,58 @@ var _ = Describe("What sites have for pools", func() {
 		Expect(f.cloud.Groups("cloud")).To(BeEmpty())
 		Expect(f.cloud.Groups("racks")).To(ConsistOf("a/affinity"))
 		Eventually(f.warnings).WithContext(ctx).WithArguments(reasonNotCleanedUp).Should(ContainElement(ContainSubstring(`site "racks": 503`)))
+	})
+})
+
+var _ = Describe("A repeated deletion", func() {
+	var f *fixture
+
+	BeforeEach(func(ctx SpecContext) {
+		f = newFixture(newNamespace())
+		f.pool("a", "cloud-a", "rack-1")
+		f.create(ctx)
+	})
+
+	deploy := func(ctx SpecContext, deleting bool) {
+		GinkgoHelper()
+		d := f.delegate(ctx, apiServer)
+		if deleting {
+			var err error
+			d.classes, err = needed(ctx, d.call, d.classes)
+			Expect(err).NotTo(HaveOccurred())
+		}
+		Expect(d.DeployMachineClasses(ctx)).To(Succeed())
+	}
+
+	It("should bring back no machine class that is gone, and update those that are left", func(ctx SpecContext) {
+		deploy(ctx, false)
+		classes := f.classes(ctx)
+		Expect(classes).To(HaveLen(2))
+		var gone, left machinev1alpha1.MachineClass
+		for _, class := range classes {
+			gone, left = left, class
+		}
+		Expect(apiServer.Delete(ctx, &gone)).To(Succeed())
+
+		deploy(ctx, true)
+		Expect(f.classes(ctx)).To(And(HaveLen(1), HaveKey(left.Name)))
+	})
+
+	It("should bring back a machine class that a machine still needs to be deleted", func(ctx SpecContext) {
+		deploy(ctx, false)
+		var needed string
+		for name, class := range f.classes(ctx) {
+			needed = name
+			Expect(apiServer.Delete(ctx, &class)).To(Succeed())
+		}
+		machine := &machinev1alpha1.Machine{
+			ObjectMeta: metav1.ObjectMeta{Name: "left", Namespace: f.worker.Namespace},
+			Spec:       machinev1alpha1.MachineSpec{Class: machinev1alpha1.ClassSpec{Kind: "MachineClass", Name: needed}},
+		}
+		Expect(apiServer.Create(ctx, machine)).To(Succeed())
+
+		deploy(ctx, true)
+		Expect(f.classes(ctx)).To(And(HaveLen(1), HaveKey(needed)))
 	})
 })
 

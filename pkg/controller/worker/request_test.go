@@ -6,16 +6,15 @@ package worker
 
 import (
 	"context"
+	"time"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform"
 )
 
@@ -46,11 +45,7 @@ var _ = Describe("What a platform is asked", func() {
 
 	ask := func(ctx SpecContext) (platform.MachineClassRequest, error) {
 		w := &witness{MachineClasses: toyplatform.NewMachineClasses(f.cloud), requests: make(chan platform.MachineClassRequest, 1)}
-		d := f.delegate(fake.NewClientBuilder().WithScheme(landscape.Scheme).WithObjects(f.secret, f.user, f.worker).Build())
-		d.resolver.machineClasses = platform.Registry[platform.MachineClasses]{toyplatform.Platform: w}
-		p, err := d.plan(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		if err := p.pools[0].zones[0].err; err != nil {
+		if err := f.resolve(ctx, w, time.Minute, former{})[0].err; err != nil {
 			return platform.MachineClassRequest{}, err
 		}
 		return <-w.requests, nil

@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package worker
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/gardener/gardener/extensions/pkg/controller/worker"
+	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+// resourceGPU is the resource name that Gardener uses for the GPUs of a machine type.
+const resourceGPU = corev1.ResourceName("gpu")
+
+// request finds what the zone's machines are on its site. Its errors name what is missing.
+func request(f *facts, z *zone) (platform.MachineClassRequest, *helper.MachineImage, error) {
+	none := platform.MachineClassRequest{}
+
+	status := f.siteStatus(z.siteName)
+	if status == nil {
+		return none, nil, platform.NewError(platform.ClassTransient, "the infrastructure of the site is not ready")
+	}
+	machineType := helper.FindMachineType(f.profile, z.spec.MachineType, z.siteName)
+	if machineType == nil {
+		return none, nil, platform.NewError(platform.ClassConfiguration, "the CloudProfile does not have machine type %q on the site", z.spec.MachineType)
+	}
+	capabilities, definitions := capabilities(f, z.pool)
+	image := helper.FindMachineImage(helper.MachineImageRequest{
+		Name:         z.spec.MachineImage.Name,
+		Version:      z.spec.MachineImage.Version,
+		Site:         z.siteName,
+		Capabilities: capabilities,
+		Definitions:  definitions,
+	}, f.profile.MachineImages, f.images)
+	if image == nil {
+		return none, nil, platform.NewError(platform.ClassConfiguration,
+			"neither the CloudProfile nor the status of the Worker has machine image %q in version %q for machine type %q on the site",
+			z.spec.MachineImage.Name, z.spec.MachineImage.Version, z.spec.MachineType)
+	}
+	var (
+		rootType *v1alpha1.SiteVolumeType
+		rootSize int
+		err      error
+	)
+	if root := z.spec.Volume; root != nil {
+		if rootType, rootSize, err = volume(f, z, "volume", root.Type, root.Size, root.Encrypted); err != nil {
+			return none, nil, err
+		}
+	}
+	dataVolumes, err := dataVolumes(f, z)
+	if err != nil {
+		return none, nil, err
+	}
+
+	capacity := typeCapacity(f, z.pool)
+	maps.Copy(capacity, machineType.Capacity)
+	i := slices.IndexFunc(z.site.Profile.Zones, func(s v1alpha1.SiteZone) bool { return s.Name == z.name })
+	return platform.MachineClassRequest{
+		Site:        z.site,
+		Status:      status,
+		Zone:        &z.site.Profile.Zones[i],
+		MachineType: machineType,
+		Capacity:    capacity,
+		Image:       image.Site,
+		VolumeType:  rootType,
+		VolumeSize:  rootSize,
+		DataVolumes: dataVolumes,
+		Settings:    z.workerSite(z.siteName),
+		PodCIDRs:    podCIDRs(f.cluster.Shoot),
+		Pool:        z.spec.Name,
+		Minimum:     z.share.minimum,
+		Rolling:     rolling(z),
+	}, image, nil
+}
+
+// rolling is nil if the pool's machines are updated in place.
+func rolling(z *zone) *platform.Rolling {
+	if v1beta1helper.IsUpdateStrategyInPlace(z.spec.UpdateStrategy) {
+		return nil
+	}
+	return &platform.Rolling{MaxSurge: z.share.maxSurge, MaxUnavailable: z.share.maxUnavailable}
+}
+
+// podCIDRs returns the shoot's pod ranges, one per IP family.
+func podCIDRs(shoot *gardencorev1beta1.Shoot) []string {
+	if networking := shoot.Status.Networking; networking != nil && len(networking.Pods) > 0 {
+		return networking.Pods
+	}
+	if networking := shoot.Spec.Networking; networking != nil && networking.Pods != nil {
+		return []string{*networking.Pods}
+	}
+	return nil
+}
+
+// capabilities returns those of the machine type and their definitions. For a CloudProfile without capabilities they are the
+// pool's architecture.
+func capabilities(f *facts, p *pool) (gardencorev1beta1.Capabilities, []gardencorev1beta1.CapabilityDefinition) {
+	spec := f.cluster.CloudProfile.Spec
+	if len(spec.MachineCapabilities) > 0 {
+		if machineType := v1beta1helper.FindMachineTypeByName(spec.MachineTypes, p.spec.MachineType); machineType != nil {
+			return machineType.Capabilities, spec.MachineCapabilities
+		}
+		return nil, spec.MachineCapabilities
+	}
+	return gardencorev1beta1.Capabilities{v1beta1constants.ArchitectureName: {p.architecture()}},
+		[]gardencorev1beta1.CapabilityDefinition{{
+			Name:   v1beta1constants.ArchitectureName,
+			Values: []string{v1beta1constants.ArchitectureAMD64, v1beta1constants.ArchitectureARM64},
+		}}
+}
+
+// typeCapacity returns what the CloudProfile says that the pool's machine type has.
+func typeCapacity(f *facts, p *pool) corev1.ResourceList {
+	machineType := v1beta1helper.FindMachineTypeByName(f.cluster.CloudProfile.Spec.MachineTypes, p.spec.MachineType)
+	if machineType == nil {
+		return corev1.ResourceList{}
+	}
+	return corev1.ResourceList{corev1.ResourceCPU: machineType.CPU, corev1.ResourceMemory: machineType.Memory, resourceGPU: machineType.GPU}
+}
+
+// dataVolumes returns the pool's data volumes in the zone.
+func dataVolumes(f *facts, z *zone) ([]platform.DataVolume, error) {
+	var volumes []platform.DataVolume
+	for _, v := range z.spec.DataVolumes {
+		volumeType, size, err := volume(f, z, "data volume "+v.Name, v.Type, v.Size, v.Encrypted)
+		if err != nil {
+			return nil, err
+		}
+		volumes = append(volumes, platform.DataVolume{Name: v.Name, Size: size, Type: volumeType, Settings: dataVolumeSettings(z, v.Name)})
+	}
+	return volumes, nil
+}
+
+// volume returns type and size in GiB of a volume. The type is nil if the pool does not ask for one.
+func volume(f *facts, z *zone, what string, typeName *string, size string, encrypted *bool) (*v1alpha1.SiteVolumeType, int, error) {
+	if ptr.Deref(encrypted, false) {
+		return nil, 0, platform.NewError(platform.ClassConfiguration, "%s: encrypted is not supported; use a volume type that encrypts", what)
+	}
+	gibibytes, err := worker.DiskSize(size)
+	if err != nil {
+		return nil, 0, platform.NewError(platform.ClassConfiguration, "%s: size %q: %w", what, size, err)
+	}
+	if typeName == nil {
+		return nil, gibibytes, nil
+	}
+	volumeType := helper.FindVolumeType(f.profile, *typeName, z.siteName)
+	if volumeType == nil {
+		return nil, 0, platform.NewError(platform.ClassConfiguration, "%s: the CloudProfile does not have volume type %q on the site", what, *typeName)
+	}
+	return volumeType, gibibytes, nil
+}
+
+// dataVolumeSettings returns the pool's settings of a data volume for the zone's site; they are empty if there are none.
+func dataVolumeSettings(z *zone, name string) v1alpha1.WorkerDataVolumeSite {
+	for _, v := range z.config.DataVolumes {
+		if v.Name != name {
+			continue
+		}
+		if i := slices.IndexFunc(v.Sites, func(s v1alpha1.WorkerDataVolumeSite) bool { return s.Name == z.siteName }); i >= 0 {
+			return v.Sites[i]
+		}
+	}
+	return v1alpha1.WorkerDataVolumeSite{}
+}
