@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
@@ -15,11 +16,13 @@ import (
 	"github.com/gardener/gardener/extensions/pkg/controller/worker/genericactuator"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"github.com/go-logr/logr"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/condition"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -93,8 +96,20 @@ func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, w *extensions
 	case d == nil:
 		return errorcodes.WithCodes(err)
 	}
+	left, cleanUpErr := cleanUpSites(ctx, call, a.resolver, d.facts, d.zones)
 	return errorcodes.WithCodes(errors.Join(
-		unresolved(d.zones), err, completeStatus(ctx, call, d.zones), cleanUpSites(ctx, call, a.resolver, d.facts, d.zones)))
+		missing(d.zones), err, completeStatus(ctx, call, d.zones), cleanUpErr, a.tellSites(ctx, w, d.zones, left)))
+}
+
+// tellSites tells in a condition which sites fail without stopping others: zones stay as they are, or there is left what no pool needs.
+func (a *actuator) tellSites(ctx context.Context, w *extensionsv1alpha1.Worker, zones []*resolved, left error) error {
+	stay, _ := split(zones)
+	failing := errors.Join(unresolved(stay), left)
+	var messages []string
+	if failing != nil {
+		messages = strings.Split(failing.Error(), "\n")
+	}
+	return condition.Write(ctx, a.client, clock.RealClock{}, w, v1alpha1.ConditionSitesReconciled, v1alpha1.ReasonSitesStay, messages, []error{failing})
 }
 
 // Restore restores the machines only if all zones can be resolved. A zone that is left out would lose its machines: nothing

@@ -129,13 +129,14 @@ func needed(ctx context.Context, c *call, classes []machineClass) ([]machineClas
 	return slices.DeleteFunc(slices.Clone(classes), func(m machineClass) bool { return !names.Has(m.class.Name) }), nil
 }
 
-// cleanUpSites deletes what sites have for pools that no machine needs any more.
-func cleanUpSites(ctx context.Context, c *call, r resolver, f *facts, zones []*resolved) error {
+// cleanUpSites deletes what sites have for pools that no machine needs any more. It returns apart what sites could not be asked to delete: the
+// next reconciliation, or the deletion of the Infrastructure, finds the same objects.
+func cleanUpSites(ctx context.Context, c *call, r resolver, f *facts, zones []*resolved) (left, err error) {
 	inUse, err := specsInUse(ctx, c, zones)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return r.cleanUp(ctx, f.sites, inUse)
+	return r.cleanUp(ctx, f.sites, inUse), nil
 }
 
 // cleanUpSitesAfterDeletion deletes all that sites have for pools. A site that cannot be cleaned up keeps no Worker from being

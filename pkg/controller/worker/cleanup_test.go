@@ -8,6 +8,7 @@ import (
 	"context"
 	"time"
 
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	"github.com/go-logr/logr"
@@ -68,7 +69,12 @@ var _ = Describe("What sites have for pools", func() {
 		func(ctx SpecContext, timeout time.Duration, breakSite func(), message string) {
 			pool.ProviderConfig, pool.Zones = nil, []string{"cloud-a", "cloud-b"}
 			breakSite()
-			Expect(reconcile(ctx, timeout)).To(MatchError(And(ContainSubstring(`site "racks": `+message), Not(ContainSubstring(`site "cloud"`)))))
+			Expect(reconcile(ctx, timeout)).To(Succeed())
+			w := &extensionsv1alpha1.Worker{}
+			Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(f.worker), w)).To(Succeed())
+			Expect(w.Status.Conditions).To(ConsistOf(And(
+				HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)), HaveField("Status", gardencorev1beta1.ConditionFalse),
+				HaveField("Message", And(ContainSubstring(`site "racks": `+message), Not(ContainSubstring(`site "cloud"`)))))))
 			Expect(f.cloud.Groups("cloud")).To(BeEmpty())
 			Expect(f.cloud.Groups("racks")).To(ConsistOf("a/affinity"))
 		},

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
@@ -45,6 +46,12 @@ type resolved struct {
 	err error
 	// kept is what exists of a zone that cannot be resolved, nil if nothing does.
 	kept *existing
+}
+
+// stays reports whether the zone cannot be resolved, but has machines of the class that it shall have, which is known without its site.
+// A pool that is updated in place has that class whatever is to be changed.
+func (z *resolved) stays() bool {
+	return z.err != nil && z.kept != nil && z.kept.className == z.className && !v1beta1helper.IsUpdateStrategyInPlace(z.spec.UpdateStrategy)
 }
 
 type answer = platform.Answer[*v1alpha1.MachineProviderSpec]
@@ -170,6 +177,24 @@ func unresolved(zones []*resolved) error {
 		errs = append(errs, fmt.Errorf("pool %q in zone %q %s: %w", z.spec.Name, z.name, what, z.err))
 	}
 	return errors.Join(errs...)
+}
+
+// split returns the zones that stay as they are, and all others.
+func split(zones []*resolved) (stay, others []*resolved) {
+	for _, z := range zones {
+		if z.stays() {
+			stay = append(stay, z)
+		} else {
+			others = append(others, z)
+		}
+	}
+	return stay, others
+}
+
+// missing returns what is wrong with the zones that could not be resolved and do not stay as they are.
+func missing(zones []*resolved) error {
+	_, others := split(zones)
+	return unresolved(others)
 }
 
 // tellUnresolved writes a log entry and an event about each zone that cannot be resolved.
