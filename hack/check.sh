@@ -71,8 +71,8 @@ run "go mod tidy" check_tidy
 run "Generated files" check_generated
 run "Charts" check_charts
 run "Advisories" go run ./hack/advisories
+run "Structure" go run ./hack/structure -max-methods 40 -max-back 5 ./pkg/controller/worker
 run "Format" golangci-lint fmt --diff
-run "go vet" go vet ./...
 run "Lint" golangci-lint run ./...
 
 if ((${#failed[@]} > 0)); then
