@@ -15,8 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/onsi/ginkgo/v2/types"
 )
 
 // Limits are how long packages may take, by their folders.
@@ -65,6 +63,16 @@ type Took struct {
 	Time time.Duration
 }
 
+// report is what is read of the report of a suite; its times are nanoseconds.
+type report struct {
+	SuiteDescription string
+	SpecReports      []struct {
+		ContainerHierarchyTexts    []string
+		LeafNodeType, LeafNodeText string
+		RunTime                    time.Duration
+	}
+}
+
 // SpecTimes reads the reports of suites in a folder.
 func SpecTimes(dir string) ([]Took, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
@@ -77,7 +85,7 @@ func SpecTimes(dir string) ([]Took, error) {
 		if err != nil {
 			return nil, err
 		}
-		var reports []types.Report
+		var reports []report
 		if err := json.Unmarshal(content, &reports); err != nil {
 			continue // its suite was killed
 		}
@@ -86,7 +94,7 @@ func SpecTimes(dir string) ([]Took, error) {
 				spec := &report.SpecReports[i]
 				name := strings.TrimSpace(strings.Join(append(spec.ContainerHierarchyTexts, spec.LeafNodeText), " "))
 				if name == "" {
-					name = spec.LeafNodeType.String()
+					name = spec.LeafNodeType
 				}
 				result = append(result, Took{Name: report.SuiteDescription + ": " + name, Time: spec.RunTime})
 			}

@@ -24,12 +24,12 @@ var (
 		{regexp.MustCompile("shoot--h--[a-z0-9]+"), "SHOOT"},
 		{regexp.MustCompile(`/host-[12]\b`), "/HOST"},
 		{regexp.MustCompile(`\bsite[a-z0-9]+`), "SITE"},
-		{regexp.MustCompile("SITE-[0-9a-f]{16}\\b"), "SITE-HASH"},
+		{regexp.MustCompile(`SITE-[0-9a-f]{16}\b`), "SITE-HASH"},
 		{regexp.MustCompile("[0-9a-fA-F]{8}(-|%2D)[0-9a-fA-F]{4}(-|%2D)[0-9a-fA-F]{4}(-|%2D)[0-9a-fA-F]{4}(-|%2D)[0-9a-fA-F]{12}"), "ID"},
-		{regexp.MustCompile("\\b[0-9a-f]{32}\\b"), "ID"},
+		{regexp.MustCompile(`\b[0-9a-f]{32}\b`), "ID"},
 		{regexp.MustCompile("urn:vmomi:[A-Za-z]+:ID:GLOBAL"), "URN"},
 	}
-	soapBody = regexp.MustCompile("<(?:[a-zA-Z]+:)?Body[^>]*>\\s*<(?:[a-zA-Z0-9]+:)?([A-Za-z_]+)")
+	soapBody = regexp.MustCompile(`<(?:[a-zA-Z]+:)?Body[^>]*>\s*<(?:[a-zA-Z0-9]+:)?([A-Za-z_]+)`)
 	soapThis = regexp.MustCompile("<_this[^>]* type=\"([A-Za-z]+)\"")
 	soapKind = regexp.MustCompile("<type[^>]*>([A-Za-z]+)</type>")
 	soapPath = regexp.MustCompile("<pathSet[^>]*>([A-Za-z.]+)</pathSet>")

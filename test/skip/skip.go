@@ -15,5 +15,5 @@ import (
 // Because skips the current spec, or all of them in a BeforeSuite. The reason is in the output of hack/testtotals.
 func Because(reason string) {
 	fmt.Fprintf(os.Stdout, "\n[SKIPPED] %s\n", reason)
-	ginkgo.Skip(reason, 1) //nolint:forbidigo // the place to
+	ginkgo.Skip(reason, 1)
 }

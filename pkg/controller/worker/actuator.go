@@ -97,13 +97,13 @@ func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, w *extensions
 		return errorcodes.WithCodes(err)
 	}
 	left, cleanUpErr := cleanUpSites(ctx, call, a.resolver, d.facts, d.zones)
+	stay, others := split(d.zones)
 	return errorcodes.WithCodes(errors.Join(
-		missing(d.zones), err, completeStatus(ctx, call, d.zones), cleanUpErr, a.tellSites(ctx, w, d.zones, left)))
+		unresolved(others), err, completeStatus(ctx, call, d.zones), cleanUpErr, a.tellSites(ctx, w, stay, left)))
 }
 
 // tellSites tells in a condition which sites fail without stopping others: zones stay as they are, or there is left what no pool needs.
-func (a *actuator) tellSites(ctx context.Context, w *extensionsv1alpha1.Worker, zones []*resolved, left error) error {
-	stay, _ := split(zones)
+func (a *actuator) tellSites(ctx context.Context, w *extensionsv1alpha1.Worker, stay []*resolved, left error) error {
 	failing := errors.Join(unresolved(stay), left)
 	var messages []string
 	if failing != nil {

@@ -120,7 +120,7 @@ func (p patience) reconcile(ctx, waiting context.Context, generic worker.Actuato
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() != nil || !timedOut(err) || missing(zones) != nil:
+		case ctx.Err() != nil || !timedOut(err) || !isWhole(zones):
 			return err
 		}
 		slow, listErr := slowMachines(ctx, c, zones, p.settling)

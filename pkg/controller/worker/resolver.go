@@ -191,10 +191,10 @@ func split(zones []*resolved) (stay, others []*resolved) {
 	return stay, others
 }
 
-// missing returns what is wrong with the zones that could not be resolved and do not stay as they are.
-func missing(zones []*resolved) error {
+// isWhole reports whether all zones could be resolved or stay as they are.
+func isWhole(zones []*resolved) bool {
 	_, others := split(zones)
-	return unresolved(others)
+	return !slices.ContainsFunc(others, func(z *resolved) bool { return z.err != nil })
 }
 
 // tellUnresolved writes a log entry and an event about each zone that cannot be resolved.

@@ -106,7 +106,7 @@ func completeStatus(ctx context.Context, c *call, zones []*resolved) error {
 // forgetLastError takes the error of the last reconciliation out of the status if nothing is wrong up to the wait for machines.
 // gardenlet takes it for one of this reconciliation and would give up after 30 s, whatever the machines do.
 func forgetLastError(ctx context.Context, c *call, zones []*resolved) error {
-	if c.worker.Status.LastError == nil || missing(zones) != nil {
+	if c.worker.Status.LastError == nil || !isWhole(zones) {
 		return nil
 	}
 	return c.patchStatus(ctx, "taking the last error out of", func(s *extensionsv1alpha1.WorkerStatus) { s.LastError = nil })
