@@ -258,9 +258,9 @@ var _ = Describe("Gardener", Ordered, func() {
 		expectCondition(ctx, v1alpha1.ConditionRemovedSitesDeleted, "somebody-elses")
 	})
 
-	steps.step("Shrink the pool while the removed vCenter is dead", func(ctx SpecContext) {
+	steps.step("Grow the pool while the removed vCenter is dead", func(ctx SpecContext) {
 		Expect(l.VCenter.Set(ctx, control.Settings{Down: true})).To(Succeed())
-		changeAlone(ctx, 1, resizeAlone(1))
+		changeAlone(ctx, 3, resizeAlone(3))
 		expectCondition(ctx, v1alpha1.ConditionRemovedSitesDeleted, "")
 		Expect(l.VCenter.Set(ctx, control.Settings{})).To(Succeed())
 	})

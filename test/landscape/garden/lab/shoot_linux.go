@@ -84,7 +84,7 @@ func PoolOf(shoot *gardencorev1beta1.Shoot, name string) *gardencorev1beta1.Work
 // AddAlone gives the shoot a pool with a machine on the OpenStack site alone.
 func AddAlone(shoot *gardencorev1beta1.Shoot) {
 	alone := PoolOf(shoot, Pool).DeepCopy()
-	alone.Name, alone.Zones, alone.Minimum, alone.Maximum = AlonePool, []string{zones[Cloud]}, 1, 2
+	alone.Name, alone.Zones, alone.Minimum, alone.Maximum = AlonePool, []string{zones[Cloud]}, 1, 3
 	shoot.Spec.Provider.Workers = append(shoot.Spec.Provider.Workers, *alone)
 }
 
