@@ -34,9 +34,10 @@ func TestHostile(t *testing.T) {
 }
 
 const (
-	// protocolsVariable and operationsVariable select some protocols and operations, by a regular expression each.
+	// protocolsVariable, operationsVariable and answersVariable select some protocols, operations and answers, by a regular expression each.
 	protocolsVariable  = "HOSTILE_PROTOCOLS"
 	operationsVariable = "HOSTILE_OPERATIONS"
+	answersVariable    = "HOSTILE_ANSWERS"
 	// goodVariable leaves it at the good runs.
 	goodVariable = "HOSTILE_GOOD"
 	// tableVariable is the file that the table is written to, and what has failed.

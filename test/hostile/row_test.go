@@ -159,7 +159,7 @@ func plan(run *goodRun, asked map[string]bool) []*row {
 		moved := 0
 		for j := range common {
 			a := &common[j]
-			if !a.suits(run.protocol) || a.fits != nil && !a.fits(*e) {
+			if !a.suits(run.protocol) || a.fits != nil && !a.fits(*e) || !matchesVariable(answersVariable, a.name) {
 				continue
 			}
 			if asked[run.operation.part+" "+e.Shape] && !a.misleading {

@@ -46,6 +46,9 @@ func (shaper) shape(r *http.Request, body []byte) string {
 	if keys := slices.Sorted(maps.Keys(r.URL.Query())); len(keys) > 0 {
 		result += "?" + strings.Join(slices.DeleteFunc(keys, func(key string) bool { return key == "marker" || key == "continue" }), "&")
 	}
+	if action := r.URL.Query().Get("~action"); action != "" {
+		result += "=" + action
+	}
 	return strings.TrimSuffix(result, "?")
 }
 

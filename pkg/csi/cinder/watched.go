@@ -20,6 +20,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 )
 
 // watched is the cloud of one request. It remembers the class of the last error, because the library's driver tells its callers
@@ -82,7 +83,7 @@ func (w *watched) AttachVolume(ctx context.Context, server, id string) (string, 
 }
 
 func (w *watched) ListVolumes(ctx context.Context, limit int, token string) ([]volumes.Volume, string, error) {
-	list, next, err := w.IOpenStack.ListVolumes(ctx, limit, token)
+	list, next, err := w.IOpenStack.ListVolumes(transport.OneOperation(ctx), limit, token)
 	return list, next, w.note(err)
 }
 
@@ -119,7 +120,7 @@ func (w *watched) GetVolume(ctx context.Context, id string) (*volumes.Volume, er
 }
 
 func (w *watched) GetVolumesByName(ctx context.Context, name string) ([]volumes.Volume, error) {
-	list, err := w.IOpenStack.GetVolumesByName(ctx, name)
+	list, err := w.IOpenStack.GetVolumesByName(transport.OneOperation(ctx), name)
 	return list, w.note(err)
 }
 
@@ -132,7 +133,7 @@ func (w *watched) CreateSnapshot(ctx context.Context, name, volume string, tags 
 }
 
 func (w *watched) ListSnapshots(ctx context.Context, filters map[string]string) ([]snapshots.Snapshot, string, error) {
-	list, next, err := w.IOpenStack.ListSnapshots(ctx, filters)
+	list, next, err := w.IOpenStack.ListSnapshots(transport.OneOperation(ctx), filters)
 	return list, next, w.note(err)
 }
 
@@ -162,7 +163,7 @@ func (w *watched) CreateBackup(ctx context.Context, name, volume, snapshot, zone
 }
 
 func (w *watched) ListBackups(ctx context.Context, filters map[string]string) ([]backups.Backup, error) {
-	list, err := w.IOpenStack.ListBackups(ctx, filters)
+	list, err := w.IOpenStack.ListBackups(transport.OneOperation(ctx), filters)
 	return list, w.note(err)
 }
 

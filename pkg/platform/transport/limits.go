@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -38,6 +39,9 @@ const (
 	costOfValue   = 48
 	costOfObject  = 256
 	costOfElement = 640
+	// costOfItem is that of an object in a list, which is decoded into all the fields that it could have.
+	costOfItem = 2 << 10
+	itemDepth  = 2
 	// costOfKept is that of a byte of JSON with everything in it.
 	costOfKept = 8
 )
@@ -52,6 +56,14 @@ type list struct {
 // OneList returns a context for the requests for all pages of a list: the site may say without end that there is another one.
 func OneList(ctx context.Context) context.Context {
 	return ContinueList(ctx, "")
+}
+
+// OneOperation returns a context for an operation of a library, which does not say which of its requests are for the pages of one list. It
+// may make any number of them, and their answers may cost as much as those of a list.
+func OneOperation(ctx context.Context) context.Context {
+	l := &list{}
+	l.pages.Store(math.MinInt64)
+	return context.WithValue(ctx, listKey{}, l)
 }
 
 // ContinueList is OneList for what goes on with a list of which ListState told how much was read.
@@ -175,6 +187,9 @@ func (l *limited) value(c byte) {
 		l.items[l.depth]++
 	case c == '{', c == '[':
 		l.cost += costOfObject
+		if c == '{' && l.depth == itemDepth {
+			l.cost += costOfItem
+		}
 		l.open()
 	case c == '}', c == ']':
 		if l.depth = max(0, l.depth-1); l.depth == 0 && l.watch {

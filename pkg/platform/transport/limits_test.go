@@ -196,6 +196,10 @@ var _ = Describe("Limits", func() {
 		}
 		Expect(read(list, object)).To(beTransient("more than 200 pages"))
 		Expect(read(OneList(ctx), object)).To(Succeed())
+		operation := OneOperation(ctx)
+		for range 2 * maxPages {
+			Expect(read(operation, object)).To(Succeed())
+		}
 
 		answer = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `"`+strings.Repeat("a", 9<<20)+`"`) }
 		list = OneList(ctx)
@@ -204,6 +208,21 @@ var _ = Describe("Limits", func() {
 		}
 		Expect(read(list, object)).To(beTransient("the pages of the list are larger than 20 MiB"))
 
+		operation = OneOperation(ctx)
+		for range 2 {
+			Expect(read(operation, object)).To(Succeed())
+		}
+		Expect(read(operation, object)).To(beTransient("the pages of the list are larger than 20 MiB"))
+
+		items := `{"servers":[{}` + strings.Repeat(",{}", maxItems-1) + `]}`
+		answer = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, items) }
+		list = OneList(ctx)
+		for range 3 {
+			Expect(read(list, object)).To(Succeed())
+		}
+		Expect(read(list, object)).To(beTransient("the pages of the list are larger than 20 MiB, or have as many elements"))
+
+		answer = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `"`+strings.Repeat("a", 9<<20)+`"`) }
 		list = OneList(ctx)
 		for range 10 {
 			before := ListState(list)

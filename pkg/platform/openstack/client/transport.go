@@ -116,6 +116,10 @@ func checkFound(service string, response *http.Response) error {
 		if errors.Is(err, io.EOF) && creates {
 			return nil
 		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			response.Body.Close()
+			return err
+		}
 		if got != want {
 			response.Body.Close()
 			return platform.NewError(platform.ClassTransient, "the answer of the %s API holds nothing", service)

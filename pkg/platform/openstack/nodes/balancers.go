@@ -22,6 +22,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 )
 
 // loadBalancers are those of the library. It believes what a Service names: it takes a load balancer of another cluster for one of its own
@@ -46,7 +47,7 @@ func (b *loadBalancers) GetLoadBalancer(ctx context.Context, cluster string, ser
 	if err != nil {
 		return nil, false, err
 	}
-	return b.LoadBalancer.GetLoadBalancer(ctx, cluster, service)
+	return b.LoadBalancer.GetLoadBalancer(transport.OneOperation(ctx), cluster, service)
 }
 
 // EnsureLoadBalancer implements platform.LoadBalancers.
@@ -57,7 +58,7 @@ func (b *loadBalancers) EnsureLoadBalancer(ctx context.Context, cluster string, 
 	if err := b.check(ctx, service); err != nil {
 		return nil, err
 	}
-	return b.LoadBalancer.EnsureLoadBalancer(ctx, cluster, service, nodes)
+	return b.LoadBalancer.EnsureLoadBalancer(transport.OneOperation(ctx), cluster, service, nodes)
 }
 
 // UpdateLoadBalancer implements platform.LoadBalancers.
@@ -65,7 +66,7 @@ func (b *loadBalancers) UpdateLoadBalancer(ctx context.Context, cluster string, 
 	if err := b.check(ctx, service); err != nil {
 		return err
 	}
-	return b.LoadBalancer.UpdateLoadBalancer(ctx, cluster, service, nodes)
+	return b.LoadBalancer.UpdateLoadBalancer(transport.OneOperation(ctx), cluster, service, nodes)
 }
 
 // EnsureLoadBalancerDeleted implements platform.LoadBalancers.
@@ -74,7 +75,7 @@ func (b *loadBalancers) EnsureLoadBalancerDeleted(ctx context.Context, cluster s
 	if err != nil {
 		return err
 	}
-	return b.LoadBalancer.EnsureLoadBalancerDeleted(ctx, cluster, service)
+	return b.LoadBalancer.EnsureLoadBalancerDeleted(transport.OneOperation(ctx), cluster, service)
 }
 
 // withoutForeign returns the Service without the ID of a load balancer of another cluster: one with the name of the Service may be left.

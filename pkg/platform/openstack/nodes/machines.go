@@ -22,6 +22,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 )
 
 const providerIDPrefix = "openstack:///"
@@ -67,7 +68,7 @@ func (m *machines) Describe(ctx context.Context, node *corev1.Node) (platform.No
 	} else if err := m.check(ctx, node); err != nil {
 		return platform.NodeMachine{}, m.classify(err)
 	}
-	metadata, err := m.instances.InstanceMetadata(ctx, node)
+	metadata, err := m.instances.InstanceMetadata(transport.OneOperation(ctx), node)
 	if err != nil {
 		return platform.NodeMachine{}, m.classify(err)
 	}
