@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -80,7 +81,7 @@ func (m *Manager) Run(ctx context.Context) {
 }
 
 // reload starts the sets of new sites, replaces those whose configuration or credentials changed, and ends those of sites that are
-// gone. A site whose configuration is wrong keeps the set that it has.
+// gone. A site whose configuration is wrong, or whose credentials cannot be used, keeps the set that it has.
 func (m *Manager) reload(ctx context.Context) {
 	config, credentials, err := m.options.Files.read()
 	if m.report("", err); err != nil {
@@ -124,6 +125,11 @@ func (m *Manager) apply(ctx context.Context, config *siteConfig) error {
 		return nil
 	}
 	platformName, _ := config.Site.Platform()
+	if old != nil {
+		if err := validation.CheckCredentials(platformName, config.Credentials); err != nil {
+			return err
+		}
+	}
 	part, err := m.options.Platforms.For(platformName)
 	if err != nil {
 		return err

@@ -78,8 +78,10 @@ var _ = Describe("Manager", func() {
 		dir := GinkgoT().TempDir()
 		files = Files{Config: filepath.Join(dir, "config.json"), Credentials: filepath.Join(dir, "credentials")}
 		Expect(os.MkdirAll(filepath.Join(files.Credentials, "..data"), 0o700)).To(Succeed())
-		write("a.password", "1")
-		write("b.password", "1")
+		for _, site := range []string{"a", "b"} {
+			write(site+".username", "u")
+			write(site+".password", "1")
+		}
 		write("..version", "x")
 		config(head + first + "," + second + "]}")
 
@@ -169,6 +171,35 @@ var _ = Describe("Manager", func() {
 		Entry("a platform that is not supported", head+first+`,{"name": "b", "openstack": {"connection": {"authURL": "https://b/v3", "region": "r"}, "zones": [{"name": "b-1", "availabilityZone": "nova"}]}}]}`, true),
 		Entry("no platform", head+first+`,{"name": "b"}]}`, true),
 	)
+
+	DescribeTable("keeps the controllers of a site whose credentials cannot be used, and goes on with the others", func(password string) {
+		b := m.sets["b"]
+		write("a.password", "2")
+		write("b.password", password)
+		reload()
+		Eventually(toy.openings("a")).WithTimeout(5 * time.Second).Should(Equal([]string{"1", "2"}))
+		Expect(m.sets["b"]).To(BeIdenticalTo(b))
+		Expect(m.broken).To(And(HaveLen(1), HaveKeyWithValue("b", And(ContainSubstring(`credentials: key "password"`), Not(ContainSubstring("s3cr3t"))))))
+
+		write("b.password", "3")
+		reload()
+		Eventually(toy.openings("b")).WithTimeout(5 * time.Second).Should(Equal([]string{"1", "3"}))
+		Expect(m.broken).To(BeEmpty())
+	},
+		Entry("none", ""),
+		Entry("no text", "s3cr3t\xff"),
+		Entry("a line break", "s3cr3t\n"),
+	)
+
+	It("opens a new site whose credentials cannot be used, so that it is tried until they can", func() {
+		config(head + first + "]}")
+		write("b.password", "")
+		reload()
+		Expect(m.sets).NotTo(HaveKey("b"))
+		config(head + first + "," + second + "]}")
+		reload()
+		Eventually(toy.openings("b")).WithTimeout(5 * time.Second).Should(Equal([]string{"1", ""}))
+	})
 
 	It("tries a site again that cannot be opened", func() {
 		toy.mutex.Lock()

@@ -17,7 +17,8 @@ type ControlPlane interface {
 	// CloudController returns the site for the configuration of the cloud-controller-manager, without its CSI drivers.
 	CloudController(s ControlPlaneSite) (*v1alpha1.CloudControllerSite, error)
 	// Storage returns what brings volumes of the sites to nodes, nil if nothing does. The sites are those of the platform with
-	// nodes; there is at least one.
+	// nodes; there is at least one. Beside errors that are each a CredentialsError in a site, what is returned is complete: it has what is
+	// deployed for these sites.
 	Storage(sites []ControlPlaneSite) (*Storage, error)
 	// StorageChart is the sub-chart of the storage driver.
 	StorageChart() SubChart
@@ -31,6 +32,33 @@ type ControlPlaneSite struct {
 	Status *v1alpha1.SiteStatus
 	// Settings are the shoot owner's settings for the site, empty if there are none.
 	Settings v1alpha1.ControlPlaneSite
+	// Deployed are the Files that are deployed for the sites of the platform, nil if there are none.
+	Deployed map[string]string
+}
+
+// CredentialsError says why the credentials of a site cannot be used. What is deployed for the site stays.
+type CredentialsError struct {
+	// Err names the key, never its value.
+	Err error
+}
+
+// NewCredentialsError returns a CredentialsError of ClassConfiguration in the site. consequence says what is deployed meanwhile, if
+// anything is to be said.
+func NewCredentialsError(site string, err error, consequence string) error {
+	return InSite(site, &CredentialsError{Err: NewError(ClassConfiguration, "%w%s", err, consequence)})
+}
+
+// WithoutCredentials is the consequence for a site for which no credentials are deployed.
+const WithoutCredentials = "; it has no volumes until they can be used"
+
+// Error implements error.
+func (e *CredentialsError) Error() string {
+	return e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *CredentialsError) Unwrap() error {
+	return e.Err
 }
 
 // SubChart is a chart of the same name in the folder charts of seed-controlplane and in that of shoot-system-components.

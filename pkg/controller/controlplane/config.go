@@ -51,23 +51,31 @@ func (p *plan) configValues() (*configValues, error) {
 
 // deployedConfigValues are those of the configuration that is deployed.
 func (v *valuesProvider) deployedConfigValues(ctx context.Context, namespace string) (*configValues, error) {
-	values := &configValues{Secrets: map[string]map[string]string{}}
+	values := &configValues{}
 	configMap := &corev1.ConfigMap{}
 	if err := v.reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: configMapName}, configMap); client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("reading the configuration that is deployed: %w", err)
 	}
 	values.Config = configMap.Data[configKey]
 
+	var err error
+	values.Secrets, err = deployedSecrets(ctx, v.reader, namespace)
+	return values, err
+}
+
+// deployedSecrets returns the files of the Secrets of the storage drivers that are deployed, by the names of the Secrets.
+func deployedSecrets(ctx context.Context, reader client.Reader, namespace string) (map[string]map[string]string, error) {
 	secrets := &corev1.SecretList{}
-	if err := v.reader.List(ctx, secrets, client.InNamespace(namespace), client.MatchingLabels{charts.LabelStorageConfig: "true"}); err != nil {
+	if err := reader.List(ctx, secrets, client.InNamespace(namespace), client.MatchingLabels{charts.LabelStorageConfig: "true"}); err != nil {
 		return nil, fmt.Errorf("reading the configuration that is deployed: %w", err)
 	}
+	result := map[string]map[string]string{}
 	for _, secret := range secrets.Items {
 		files := map[string]string{}
 		for name, content := range secret.Data {
 			files[name] = string(content)
 		}
-		values.Secrets[secret.Name] = files
+		result[secret.Name] = files
 	}
-	return values, nil
+	return result, nil
 }

@@ -75,3 +75,22 @@ func collectFailures(err error, failures map[string][]error) {
 	}
 	failures[site] = append(failures[site], err)
 }
+
+// splitCredentialsErrors returns the parts of an error that are about the credentials of a site, and all others.
+func splitCredentialsErrors(err error) (ofCredentials, others []error) {
+	failures := map[string][]error{}
+	if err != nil {
+		collectFailures(err, failures)
+	}
+	for _, site := range slices.Sorted(maps.Keys(failures)) {
+		for _, failure := range failures[site] {
+			var mistake *platform.CredentialsError
+			if site != "" && errors.As(failure, &mistake) {
+				ofCredentials = append(ofCredentials, failure)
+			} else {
+				others = append(others, failure)
+			}
+		}
+	}
+	return ofCredentials, others
+}

@@ -6,6 +6,7 @@ package controlplane
 
 import (
 	"context"
+	"errors"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	"github.com/gardener/gardener/extensions/pkg/controller/controlplane"
@@ -38,8 +39,10 @@ type fakePlatform struct {
 	name          v1alpha1.Platform
 	driver        string
 	controllerErr map[string]error
-	storageErr    error
-	noStorage     bool
+	// credentialsErr are the mistakes in the credentials of sites.
+	credentialsErr map[string]error
+	storageErr     error
+	noStorage      bool
 	// stored are the sites that storage was asked for.
 	stored []platform.ControlPlaneSite
 }
@@ -74,8 +77,12 @@ func (f *fakePlatform) Storage(sites []platform.ControlPlaneSite) (*platform.Sto
 		return nil, f.storageErr
 	}
 	storage := &platform.Storage{CSIDriver: f.driver, ControlPlane: map[string]any{"a": "seed"}, Shoot: map[string]any{"a": "shoot"}}
+	var errs []error
 	for _, s := range sites {
-		if f.driver != "" {
+		if err := f.credentialsErr[s.Site.Name]; err != nil {
+			errs = append(errs, platform.InSite(s.Site.Name, &platform.CredentialsError{Err: err}))
+			storage.Files = s.Deployed
+		} else if f.driver != "" && len(errs) == 0 {
 			storage.Files = map[string]string{"cloud.conf": "password = " + s.Site.Credentials["password"]}
 		}
 		for _, class := range s.Site.Profile.StorageClasses {
@@ -91,7 +98,7 @@ func (f *fakePlatform) Storage(sites []platform.ControlPlaneSite) (*platform.Sto
 				platform.SnapshotClass{Name: "more-" + s.Site.Name, Site: s.Site.Name, Driver: f.driver})
 		}
 	}
-	return storage, nil
+	return storage, errors.Join(errs...)
 }
 
 func (f *fakePlatform) StorageChart() platform.SubChart {
@@ -124,8 +131,8 @@ func newFixture() *fixture {
 	}
 	block := &v1alpha1.OpenStackStorageClass{}
 	return &fixture{
-		openStack: &fakePlatform{name: v1alpha1.PlatformOpenStack, driver: "cinder.example.com", controllerErr: map[string]error{}},
-		metal:     &fakePlatform{name: v1alpha1.PlatformMetal, controllerErr: map[string]error{}},
+		openStack: &fakePlatform{name: v1alpha1.PlatformOpenStack, driver: "cinder.example.com", controllerErr: map[string]error{}, credentialsErr: map[string]error{}},
+		metal:     &fakePlatform{name: v1alpha1.PlatformMetal, controllerErr: map[string]error{}, credentialsErr: map[string]error{}},
 		profile: &v1alpha1.CloudProfileConfig{Sites: []v1alpha1.CloudProfileSite{
 			openStack("cloud", v1alpha1.StorageClass{Name: "slow", OpenStack: block}, v1alpha1.StorageClass{Name: "fast", Default: true, OpenStack: block}),
 			openStack("cloud2", v1alpha1.StorageClass{Name: "other", OpenStack: block}),
@@ -149,7 +156,10 @@ func newFixture() *fixture {
 		zones: []string{"cloud-a", "cloud2-a", "racks-a"},
 		secret: &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cloudprovider"},
-			Data:       map[string][]byte{"cloud.password": []byte("secret")},
+			Data: map[string][]byte{
+				"cloud.domainName": []byte("Default"), "cloud.tenantName": []byte("project"), "cloud.username": []byte("user"), "cloud.password": []byte("secret"),
+				"cloud2.applicationCredentialID": []byte("id"), "cloud2.applicationCredentialSecret": []byte("secret"),
+			},
 		},
 		cp: &extensionsv1alpha1.ControlPlane{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a"},

@@ -32,7 +32,7 @@ type plan struct {
 	defaultSite string
 	// leftOut are sites of the Shoot that have neither machines nor what the Infrastructure makes for them.
 	leftOut []string
-	// mistakes are those of sites that keep what they were last known to be.
+	// mistakes are those of sites that keep what they were last known to be, or the credentials that are deployed for them.
 	mistakes error
 }
 
@@ -44,7 +44,8 @@ type storage struct {
 }
 
 // plan returns what the shoot gets. A site with a mistake keeps what it was last known to be, if something is deployed for it, and the
-// others get what they shall have. The errors name the sites and fields.
+// others get what they shall have. One with a mistake in its credentials keeps those that are deployed, or has none yet. The errors name
+// the sites and fields.
 func (p *planner) plan(ctx context.Context, cp *extensionsv1alpha1.ControlPlane, cluster *extensionscontroller.Cluster) (*plan, error) {
 	in, err := p.read(ctx, cp, cluster)
 	if err != nil {
@@ -54,7 +55,10 @@ func (p *planner) plan(ctx context.Context, cp *extensionsv1alpha1.ControlPlane,
 	for {
 		result, err := p.try(in, cp, cluster)
 		if err == nil {
-			result.mistakes = errors.Join(mistakes...)
+			if err := result.sites.checkCredentials(); err != nil {
+				return nil, errors.Join(append(mistakes, err)...)
+			}
+			result.mistakes = errors.Join(append(mistakes, result.mistakes)...)
 			return result, nil
 		}
 		mistakes = append(mistakes, err)
@@ -73,8 +77,8 @@ func (p *planner) try(in *input, cp *extensionsv1alpha1.ControlPlane, cluster *e
 		return nil, err
 	}
 	result := &plan{state: sites.state(), config: in.config, sites: sites, defaultSite: defaultSite(in), leftOut: sites.leftOut(in.infrastructure)}
-	storages, storageErr := p.storages(sites)
-	result.storages = storages
+	storages, mistakes, storageErr := p.storages(sites, in.deployed)
+	result.storages, result.mistakes = storages, mistakes
 	controllers, controllersErr := p.cloudControllers(cp.Spec.Region, cluster.Shoot.Status.TechnicalID, result)
 	result.controllers = controllers
 	return result, errors.Join(storageErr, controllersErr)
@@ -88,25 +92,27 @@ func defaultSite(in *input) string {
 	return in.config.DefaultSite
 }
 
-func (p *planner) storages(sites controlPlaneSites) ([]storage, error) {
-	var (
-		result []storage
-		errs   []error
-	)
+// storages returns what brings volumes to the sites. The mistakes are those in credentials, which stop no other site.
+func (p *planner) storages(sites controlPlaneSites, deployed map[string]map[string]string) (result []storage, mistakes, err error) {
+	var ofCredentials, errs []error
 	for _, name := range p.platforms.Platforms() {
 		used := sites.of(name)
 		if len(used) == 0 {
 			continue
 		}
 		part := p.platforms[name]
+		chart := part.StorageChart()
+		for i := range used {
+			used[i].Deployed = deployed[chart.Name+configSecretSuffix]
+		}
 		found, err := part.Storage(used)
-		if err != nil {
-			errs = append(errs, err)
-		} else if found != nil {
-			result = append(result, storage{Storage: found, platform: name, chart: part.StorageChart()})
+		mistakes, others := splitCredentialsErrors(err)
+		ofCredentials, errs = append(ofCredentials, mistakes...), append(errs, others...)
+		if len(others) == 0 && found != nil {
+			result = append(result, storage{Storage: found, platform: name, chart: chart})
 		}
 	}
-	return result, errors.Join(errs...)
+	return result, errors.Join(ofCredentials...), errors.Join(errs...)
 }
 
 // hasCSI reports whether a storage driver is a CSI driver.

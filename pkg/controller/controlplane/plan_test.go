@@ -13,13 +13,16 @@ import (
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/charts"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
@@ -74,7 +77,10 @@ var _ = Describe("What a shoot gets", func() {
 
 	It("should be storage of the sites of pools alone in a cluster without the API of machines", func(ctx SpecContext) {
 		f.zones = []string{"cloud-a"}
-		f.functions.List = func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+		f.functions.List = func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if _, ok := list.(*corev1.SecretList); ok {
+				return c.List(ctx, list, opts...)
+			}
 			return &meta.NoKindMatchError{}
 		}
 		_, err := f.plan(ctx)
@@ -330,6 +336,90 @@ var _ = Describe("What a shoot gets", func() {
 			Entry("in the status of the Infrastructure", func() { f.status.Sites[0].OpenStack.SubnetID = "a" }, func() { f.status.Sites[0].OpenStack.SubnetID = subnetID },
 				`site "cloud": configuration of the cloud-controller-manager: sites[0].openstack.loadBalancer.subnetID: Invalid value`),
 		)
+
+		Describe("with credentials of a site that cannot be used", func() {
+			deploy := func(files map[string][]byte) {
+				f.objects = []client.Object{&corev1.Secret{
+					ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "csi-openstack-config", Labels: map[string]string{charts.LabelStorageConfig: "true"}}, Data: files}}
+			}
+			reconcile := func(ctx context.Context) {
+				GinkgoHelper()
+				prepare()
+				_, err := a.Reconcile(ctx, log, f.cp, f.cluster())
+				Expect(err).NotTo(HaveOccurred())
+			}
+			const message = `site "cloud": credentials: key "password" is missing`
+			tells := func() {
+				GinkgoHelper()
+				Expect(told(recorder)).To(ConsistOf("Warning SiteFailed " + message))
+				Expect(f.cp.Status.Conditions).To(ConsistOf(And(
+					HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)), HaveField("Status", gardencorev1beta1.ConditionFalse),
+					HaveField("Message", message), HaveField("Codes", ConsistOf(gardencorev1beta1.ErrorConfigurationProblem)))))
+			}
+
+			It("should keep what is deployed for it, say what is wrong, and give the others what they shall have", func(ctx SpecContext) {
+				reconcile(ctx)
+				deploy(map[string][]byte{"cloud.conf": []byte("old")})
+				f.openStack.credentialsErr["cloud"] = platform.NewError(platform.ClassConfiguration, `credentials: key "password" is missing`)
+				f.profile.Sites[1].Zones[0].OpenStack.AvailabilityZone = "other"
+				f.profile.Sites[2].StorageClasses[0].Name = "renamed"
+				reconcile(ctx)
+				Expect(siteNames(generic.plan)).To(Equal([]string{"cloud", "cloud2", "racks"}))
+				Expect(generic.plan.controllers.Sites[1].OpenStack.Zones).To(ConsistOf(HaveField("AvailabilityZone", "other")))
+				Expect(generic.plan.controllers.Sites[0].CSIDrivers).To(Equal([]string{"cinder.example.com"}))
+				Expect(generic.plan.storages).To(HaveLen(2))
+				Expect(generic.plan.storageClassesValues().StorageClasses).To(ContainElements(HaveField("Name", "slow"), HaveField("Name", "other"), HaveField("Name", "renamed")))
+				values, err := generic.plan.configValues()
+				Expect(err).NotTo(HaveOccurred())
+				Expect(values.Secrets).To(HaveKeyWithValue("csi-openstack-config", map[string]string{"cloud.conf": "old"}))
+				Expect(generic.plan.state.Sites).To(HaveLen(3))
+				tells()
+
+				f.openStack.credentialsErr = nil
+				reconcile(ctx)
+				Expect(f.cp.Status.Conditions).To(BeEmpty())
+			})
+
+			It("should deploy the rest if nothing is deployed yet", func(ctx SpecContext) {
+				f.openStack.credentialsErr["cloud"] = platform.NewError(platform.ClassConfiguration, `credentials: key "password" is missing`)
+				reconcile(ctx)
+				Expect(siteNames(generic.plan)).To(Equal([]string{"cloud", "cloud2", "racks"}))
+				Expect(generic.plan.storages).To(HaveLen(2))
+				tells()
+			})
+
+			It("should tell of a mistake in the settings of another site, too", func(ctx SpecContext) {
+				reconcile(ctx)
+				f.openStack.credentialsErr["cloud"] = platform.NewError(platform.ClassConfiguration, `credentials: key "password" is missing`)
+				f.status.Sites[1].OpenStack.SubnetID = "a"
+				reconcile(ctx)
+				Expect(told(recorder)).To(ConsistOf("Warning SiteFailed "+message, HavePrefix(`Warning SiteFailed site "cloud2": `)))
+			})
+
+			It("should apply nothing if those of no site can be used", func(ctx SpecContext) {
+				f.secret.Data = map[string][]byte{"cloud.username": []byte("user"), "cloud2.applicationCredentialID": []byte("id\n")}
+				prepare()
+				_, err := a.Reconcile(ctx, log, f.cp, f.cluster())
+				Expect(err).To(MatchError(And(
+					ContainSubstring(`site "cloud": credentials: key "domainName" is missing`), ContainSubstring(`site "cloud2": credentials: key "applicationCredentialID" must be text`),
+					ContainSubstring(`site "racks": credentials: key "token" is missing`))))
+				Expect(errorcodes.Codes(err)).To(ConsistOf(gardencorev1beta1.ErrorConfigurationProblem))
+				Expect(generic.called).To(BeEmpty())
+			})
+
+			It("should apply nothing if what is deployed cannot be read", func(ctx SpecContext) {
+				f.functions.List = func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+					if _, ok := list.(*corev1.SecretList); ok {
+						return errors.New("apiserver is away")
+					}
+					return c.List(ctx, list, opts...)
+				}
+				prepare()
+				_, err := a.Reconcile(ctx, log, f.cp, f.cluster())
+				Expect(err).To(MatchError("reading the configuration that is deployed: apiserver is away"))
+				Expect(generic.called).To(BeEmpty())
+			})
+		})
 
 		It("should apply nothing if there is no plan, and say what is wrong", func(ctx SpecContext) {
 			f.openStack.controllerErr["cloud"] = platform.NewError(platform.ClassConfiguration, "no subnet")

@@ -37,6 +37,8 @@ type input struct {
 	config         *v1alpha1.ControlPlaneConfig
 	state          *v1alpha1.ControlPlaneState
 	secret         map[string][]byte
+	// deployed are the files of the storage drivers, by the names of their Secrets.
+	deployed map[string]map[string]string
 	// machines are the sites that have machines or machine deployments.
 	machines sets.Set[string]
 	// kept are the sites that are what they were last known to be.
@@ -66,7 +68,10 @@ func (p *planner) read(ctx context.Context, cp *extensionsv1alpha1.ControlPlane,
 		return nil, fmt.Errorf("spec.secretRef: %w", err)
 	}
 	in.secret = secret.Data
-	in.machines, err = p.sitesWithMachines(ctx, cp.Namespace)
+	if in.machines, err = p.sitesWithMachines(ctx, cp.Namespace); err != nil {
+		return nil, err
+	}
+	in.deployed, err = deployedSecrets(ctx, p.reader, cp.Namespace)
 	return in, err
 }
 
@@ -209,6 +214,19 @@ func (in *input) known(name string) platform.ControlPlaneSite {
 		known.Status = &in.status.Sites[i]
 	}
 	return known
+}
+
+// checkCredentials returns why no site has credentials that can be used, nil if there is one or there are no sites.
+func (sites controlPlaneSites) checkCredentials() error {
+	var errs []error
+	for _, s := range sites {
+		err := validation.CheckCredentials(s.Site.Platform, s.Site.Credentials)
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, platform.NewCredentialsError(s.Site.Name, err, ""))
+	}
+	return errors.Join(errs...)
 }
 
 func sitesOfPools(cluster *extensionscontroller.Cluster, sites []site.Site) sets.Set[string] {

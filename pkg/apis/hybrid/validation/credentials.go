@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
 // dnsPrefix is the prefix of the keys that no site's machines need.
@@ -92,6 +93,43 @@ func ValidateCredentials(data map[string][]byte, sites []SiteCredentials, fldPat
 		allErrs = append(allErrs, validateSiteCredentials(data, site, fldPath)...)
 	}
 	return allErrs
+}
+
+// CheckCredentials returns an error if the credentials of a site of the platform cannot be used: it names a key that is missing, or
+// whose value is malformed. Unlike ValidateCredentials, it accepts keys that nobody reads.
+func CheckCredentials(platform v1alpha1.Platform, credentials site.Credentials) error {
+	if err := credentials.Check(); err != nil {
+		return err
+	}
+	var (
+		alternatives = credentialKeys[platform]
+		missing      = func(key string) bool { return credentials[key] == "" }
+		complete     = func(keys []string) bool { return !slices.ContainsFunc(keys, missing) }
+		begun        = func(keys []string) bool {
+			return slices.ContainsFunc(keys, func(key string) bool { return !missing(key) })
+		}
+	)
+	if len(alternatives) == 0 || slices.ContainsFunc(alternatives, complete) {
+		return checkClientCertificate(credentials)
+	}
+	wanted := alternatives[max(slices.IndexFunc(alternatives, begun), 0)]
+	needed := make([]string, 0, len(alternatives))
+	for _, keys := range alternatives {
+		needed = append(needed, strings.Join(keys, ", "))
+	}
+	return fmt.Errorf("credentials: key %q is missing; the site needs the keys %s",
+		wanted[slices.IndexFunc(wanted, missing)], strings.Join(needed, " or "))
+}
+
+func checkClientCertificate(credentials site.Credentials) error {
+	data := map[string][]byte{}
+	for key, value := range credentials {
+		data["."+key] = []byte(value)
+	}
+	if len(validateClientCertificate(data, "", nil)) > 0 {
+		return fmt.Errorf("credentials: key %q must be a PEM certificate whose private key is %s", keyClientCertificate, keyClientKey)
+	}
+	return nil
 }
 
 // PlatformOfCredentials returns the platform that the data has the credentials of the site for: no set of keys is complete for two

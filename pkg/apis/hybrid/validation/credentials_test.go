@@ -11,6 +11,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	. "github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
 var _ = Describe("#ValidateCredentials", func() {
@@ -198,4 +199,24 @@ var _ = DescribeTable("#PlatformOfCredentials", func(site string, platform v1alp
 	Entry("of two platforms", "a", v1alpha1.Platform(""), "username", "password", "token"),
 	Entry("none", "a", v1alpha1.Platform("")),
 	Entry("of no site", "dns", v1alpha1.Platform(""), "domainName", "tenantName", "username", "password"),
+)
+
+var _ = DescribeTable("#CheckCredentials", func(platform v1alpha1.Platform, credentials site.Credentials, message string) {
+	err := CheckCredentials(platform, credentials)
+	if message == "" {
+		Expect(err).NotTo(HaveOccurred())
+		return
+	}
+	Expect(err).To(MatchError(And(HavePrefix("credentials: "), ContainSubstring(message), Not(ContainSubstring("s3cr3t")))))
+},
+	Entry("a password", v1alpha1.PlatformOpenStack, site.Credentials{"domainName": "a", "tenantName": "a", "username": "a", "password": "s3cr3t"}, ""),
+	Entry("an application credential, and keys that nobody reads", v1alpha1.PlatformOpenStack,
+		site.Credentials{"applicationCredentialID": "a", "applicationCredentialSecret": "s3cr3t", "username": "a", "other": "a"}, ""),
+	Entry("none", v1alpha1.PlatformOpenStack, nil,
+		`key "domainName" is missing; the site needs the keys domainName, tenantName, username, password or applicationCredentialID, applicationCredentialSecret`),
+	Entry("the second kind is not complete", v1alpha1.PlatformOpenStack, site.Credentials{"applicationCredentialID": "s3cr3t"}, `key "applicationCredentialSecret" is missing`),
+	Entry("an empty key", v1alpha1.PlatformVSphere, site.Credentials{"username": "s3cr3t", "password": ""}, `key "password" is missing`),
+	Entry("a line break", v1alpha1.PlatformVSphere, site.Credentials{"username": "a", "password": "s3cr3t\n"}, `key "password" must be text`),
+	Entry("a token", v1alpha1.PlatformMetal, site.Credentials{"token": "s3cr3t"}, ""),
+	Entry("a certificate that is none", v1alpha1.PlatformMetal, site.Credentials{"clientCertificate": "s3cr3t", "clientKey": "s3cr3t"}, `key "clientCertificate" must be a PEM certificate`),
 )

@@ -5,11 +5,15 @@
 package controlplane
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -22,23 +26,67 @@ ignore-volume-az = true
 `
 
 // cloudConf returns the configuration of the driver: a section [Global "<site>"] for each site. It holds the credentials and the
-// certificate authorities, so that it changes as a whole. Errors name the site and the key, never the value.
-func cloudConf(sites []platform.ControlPlaneSite) (string, error) {
-	var result strings.Builder
-	for i := range sites {
-		text, err := section(sites[i].Site, sites[i].Status)
+// certificate authorities, so that it changes as a whole. The section of a site whose credentials cannot be used stays as it is, or has
+// none: volumes of a site without a section would look as if they were gone. Errors name the site and the key, never the value;
+// mistakes are those in the credentials.
+func cloudConf(sites []platform.ControlPlaneSite) (config string, mistakes, err error) {
+	var (
+		result strings.Builder
+		errs   []error
+	)
+	for _, s := range sites {
+		var (
+			mistake = checkCredentials(s.Site.Credentials)
+			text    = deployedSection(s.Deployed[configFile], s.Site.Name)
+		)
+		switch {
+		case mistake == nil:
+			text, err = section(s.Site, s.Status, s.Site.Credentials)
+		case text != "":
+			errs = append(errs, platform.NewCredentialsError(s.Site.Name, mistake, ""))
+		default:
+			errs = append(errs, platform.NewCredentialsError(s.Site.Name, mistake, platform.WithoutCredentials))
+			text, err = section(s.Site, s.Status, nil)
+		}
 		if err != nil {
-			return "", platform.InSite(sites[i].Site.Name, err)
+			return "", nil, platform.InSite(s.Site.Name, err)
 		}
 		result.WriteString(text)
 	}
 	result.WriteString(blockStorage)
-	return result.String(), nil
+	return result.String(), errors.Join(errs...), nil
+}
+
+// checkCredentials returns an error if the credentials cannot be used, or not by the driver.
+func checkCredentials(c site.Credentials) error {
+	if err := validation.CheckCredentials(v1alpha1.PlatformOpenStack, c); err != nil {
+		return err
+	}
+	for _, key := range slices.Sorted(maps.Keys(c)) {
+		if _, ok := quote(c[key]); !ok {
+			return fmt.Errorf("credentials: key %q holds a character that the configuration of the CSI driver cannot hold", key)
+		}
+	}
+	return nil
+}
+
+// deployedSection returns the section of the site in the configuration that is deployed, empty if there is none. A value has no lines.
+func deployedSection(config, siteName string) string {
+	_, rest, found := strings.Cut("\n"+config, "\n"+head(siteName))
+	if !found {
+		return ""
+	}
+	entries, _, _ := strings.Cut(rest, "\n[")
+	return head(siteName) + strings.TrimRight(entries, "\n") + "\n\n"
+}
+
+func head(siteName string) string {
+	return fmt.Sprintf("[Global %q]\n", siteName)
 }
 
 type entry struct{ key, value string }
 
-func section(s *site.Site, status *v1alpha1.SiteStatus) (string, error) {
+func section(s *site.Site, status *v1alpha1.SiteStatus, c site.Credentials) (string, error) {
 	connection := client.ConnectionOf(s.Profile)
 	entries := []entry{
 		{"auth-url", connection.AuthURL},
@@ -48,7 +96,7 @@ func section(s *site.Site, status *v1alpha1.SiteStatus) (string, error) {
 	if status != nil && status.OpenStack != nil {
 		entries = append(entries, entry{"project-id", status.OpenStack.ProjectID}, entry{"shoot-region", status.OpenStack.Region})
 	}
-	entries = append(entries, credentials(s.Credentials)...)
+	entries = append(entries, credentials(c)...)
 	if tls := connection.TLS; tls != nil {
 		// The format knows no carriage return, and certificates do not need it.
 		entries = append(entries, entry{"cafilecontents", strings.ReplaceAll(tls.CACert, "\r", "")}, entry{"tls-thumbprint", tls.Thumbprint})
@@ -67,7 +115,7 @@ func section(s *site.Site, status *v1alpha1.SiteStatus) (string, error) {
 	}
 
 	var result strings.Builder
-	fmt.Fprintf(&result, "[Global %q]\n", s.Name)
+	result.WriteString(head(s.Name))
 	for _, e := range entries {
 		if e.value == "" {
 			continue
@@ -82,8 +130,7 @@ func section(s *site.Site, status *v1alpha1.SiteStatus) (string, error) {
 	return result.String(), nil
 }
 
-// credentials returns those of one kind, in the same preference as for all other clients of the site. What is missing is left out:
-// the driver says so for that site alone.
+// credentials returns those of one kind, in the same preference as for all other clients of the site.
 func credentials(c site.Credentials) []entry {
 	if id := c["applicationCredentialID"]; id != "" {
 		return []entry{

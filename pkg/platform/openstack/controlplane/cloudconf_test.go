@@ -5,6 +5,7 @@
 package controlplane
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,35 +92,82 @@ var _ = Describe("Configuration of the driver", func() {
 		Entry("backslash at the end", `a\`),
 		Entry("backslash before a quote", `a\"b`),
 		Entry("what looks like an escape", `a\n\t`),
-		Entry("line breaks", "a\nb\n[Global \"cloud\"]\nusername = root"),
-		Entry("tabs and blanks", " \ta \t"),
+		Entry("what looks like a section", `[Global "cloud"]`),
+		Entry("blanks", "  a "),
 		Entry("comments", "a;b#c"),
 		Entry("percent and dollar", "%s${HOME}"),
 		Entry("other languages", "pässwörd-密码-🔑"),
-		Entry("control characters", "a\x01\x0b\x7fb"),
 	)
 
-	DescribeTable("should refuse what it cannot hold, without showing it",
-		func(value string) {
-			s := newSite("cloud")
-			s.Site.Credentials["password"] = value
-			storage, err := New().Storage([]platform.ControlPlaneSite{newSite("burst"), s})
-			Expect(err).To(MatchError(And(HavePrefix(`site "cloud": password: `), Not(ContainSubstring("hidden")))))
-			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
-			Expect(storage).To(BeNil())
-		},
-		Entry("carriage return", "hidden\r"),
-		Entry("zero", "hidden\x00"),
-		Entry("no text", "hidden\xff"),
-		Entry("byte order mark", "hidden\ufeff"),
-	)
-
-	It("should leave it to the driver to say which site has no credentials", func() {
-		s := newSite("cloud")
-		delete(s.Site.Credentials, "password")
-		config, err := cinder.ReadConfig([]string{render(s, newSite("burst"))})
+	deploy := func(sites ...platform.ControlPlaneSite) map[string]string {
+		GinkgoHelper()
+		storage, err := New().Storage(sites)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(config.Sites["cloud"].Credentials).NotTo(HaveKey("password"))
+		return storage.Files
+	}
+
+	DescribeTable("should keep the section of a site whose credentials cannot be used, and change the others",
+		func(change func(site.Credentials), message string) {
+			deployed := deploy(newSite("a"), newSite("cloud"), newSite("z"))
+			first, bad, last := newSite("a"), newSite("cloud"), newSite("z")
+			change(bad.Site.Credentials)
+			first.Site.Credentials["password"], last.Site.Credentials["password"] = "new-a", "new-z"
+			sites := []platform.ControlPlaneSite{first, bad, last}
+			for i := range sites {
+				sites[i].Deployed = deployed
+			}
+			storage, err := New().Storage(sites)
+			Expect(err).To(MatchError(And(HavePrefix(`site "cloud": credentials: `), ContainSubstring(message), Not(ContainSubstring("hidden")), Not(ContainSubstring("\n")))))
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
+			var ofCredentials *platform.CredentialsError
+			Expect(errors.As(err, &ofCredentials)).To(BeTrue())
+
+			first.Site.Credentials, last.Site.Credentials = newSite("a").Site.Credentials, newSite("z").Site.Credentials
+			first.Site.Credentials["password"], last.Site.Credentials["password"] = "new-a", "new-z"
+			Expect(storage.Files).To(Equal(deploy(first, newSite("cloud"), last)))
+			Expect(storage.Shoot).To(HaveField("Sites", HaveLen(3)))
+			Expect(storage.Classes).To(HaveLen(6))
+
+			By("keeping it again")
+			for i := range sites {
+				sites[i].Deployed = storage.Files
+			}
+			again, err := New().Storage(sites)
+			Expect(err).To(HaveOccurred())
+			Expect(again.Files).To(Equal(storage.Files))
+		},
+		Entry("no credentials", func(c site.Credentials) { clear(c) }, `key "domainName" is missing`),
+		Entry("no password", func(c site.Credentials) { delete(c, "password") }, `key "password" is missing`),
+		Entry("an empty password", func(c site.Credentials) { c["password"] = "" }, `key "password" is missing`),
+		Entry("an ID without its secret", func(c site.Credentials) { clear(c); c["applicationCredentialID"] = "id" }, `key "applicationCredentialSecret" is missing`),
+		Entry("line breaks", func(c site.Credentials) { c["password"] = "hidden\n[Global \"a\"]\nusername = root" }, `key "password" must be text`),
+		Entry("carriage return", func(c site.Credentials) { c["password"] = "hidden\r" }, `key "password" must be text`),
+		Entry("zero", func(c site.Credentials) { c["password"] = "hidden\x00" }, `key "password" must be text`),
+		Entry("no text", func(c site.Credentials) { c["password"] = "hidden\xff" }, `key "password" must be text`),
+		Entry("byte order mark", func(c site.Credentials) { c["password"] = "hidden\ufeff" }, `key "password" holds a character`),
+	)
+
+	It("should leave credentials out that cannot be used if none are deployed, and not the site", func() {
+		s := newSite("cloud")
+		s.Site.Credentials["password"] = "hidden\n"
+		storage, err := New().Storage([]platform.ControlPlaneSite{s, newSite("burst")})
+		Expect(err).To(MatchError(And(HavePrefix(`site "cloud": credentials: key "password" `), HaveSuffix("; it has no volumes until they can be used"))))
+		path := filepath.Join(GinkgoT().TempDir(), "cloud.conf")
+		Expect(os.WriteFile(path, []byte(storage.Files["cloud.conf"]), 0o600)).To(Succeed())
+		config, err := cinder.ReadConfig([]string{path})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(config.Sites["cloud"].Connection.AuthURL).To(Equal("https://cloud.example.com/v3"), "volumes of an unknown site would look as if they were gone")
+		Expect(config.Sites["cloud"].Credentials).To(BeEmpty())
 		Expect(config.Sites["burst"].Credentials).To(HaveKey("password"))
+	})
+
+	It("should tell a mistake in the CloudProfile from one in the credentials", func() {
+		s := newSite("cloud")
+		s.Site.Profile.TLS = &v1alpha1.TLS{CACert: "a\x00"}
+		storage, err := New().Storage([]platform.ControlPlaneSite{newSite("burst"), s})
+		Expect(err).To(MatchError(HavePrefix(`site "cloud": cafilecontents: `)))
+		var ofCredentials *platform.CredentialsError
+		Expect(errors.As(err, &ofCredentials)).To(BeFalse())
+		Expect(storage).To(BeNil())
 	})
 })

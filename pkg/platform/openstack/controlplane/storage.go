@@ -60,7 +60,7 @@ func (controlPlane) Storage(sites []platform.ControlPlaneSite) (*platform.Storag
 	// The order of the sites in the Shoot means nothing here, and shall change nothing.
 	slices.SortFunc(sorted, func(a, b platform.ControlPlaneSite) int { return cmp.Compare(a.Site.Name, b.Site.Name) })
 
-	config, err := cloudConf(sorted)
+	config, mistakes, err := cloudConf(sorted)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (controlPlane) Storage(sites []platform.ControlPlaneSite) (*platform.Storag
 		storage.SnapshotClasses = append(storage.SnapshotClasses, snapshotClass(s.Name))
 	}
 	storage.ControlPlane, storage.Shoot = controlPlaneValues{Cluster: cluster}, shoot
-	return storage, nil
+	return storage, mistakes
 }
 
 func checkStorage(s *site.Site) error {

@@ -42,8 +42,8 @@ func filesOf(shoot string, vCenters []vCenter, t *topology) (map[string]string, 
 	for _, v := range vCenters {
 		w.section("VirtualCenter", v.host)
 		w.set("port", v.port)
-		w.set("user", v.user)
-		w.set("password", v.password)
+		w.set("user", v.login.user)
+		w.set("password", v.login.password)
 		w.set("datacenters", strings.Join(v.datacenters, ","))
 		if v.tls.InsecureSkipVerify {
 			w.set("insecure-flag", "true")

@@ -70,9 +70,12 @@ func (controlPlane) Storage(sites []platform.ControlPlaneSite) (*platform.Storag
 		return nil, err
 	}
 	t, topologyErr := topologyOf(sites)
-	vCenters, vCentersErr := vCentersOf(sites)
+	vCenters, mistakes, vCentersErr := vCentersOf(sites)
 	if err := errors.Join(topologyErr, vCentersErr); err != nil {
 		return nil, err
+	}
+	if len(vCenters) == 0 {
+		return nil, mistakes
 	}
 	files, err := filesOf(sites[0].Site.Shoot, vCenters, t)
 	if err != nil {
@@ -97,7 +100,7 @@ func (controlPlane) Storage(sites []platform.ControlPlaneSite) (*platform.Storag
 		return nil, err
 	}
 	result.Shoot = shoot
-	return result, nil
+	return result, mistakes
 }
 
 func classesOf(s platform.ControlPlaneSite, t *topology) ([]platform.StorageClass, error) {

@@ -86,10 +86,10 @@ var _ = Describe("#Storage", func() {
 		Entry("a class of another platform", profile(func(p *v1alpha1.CloudProfileSite) { p.StorageClasses[0].VSphere = nil }), `storage class "west-gold" has no vsphere block`),
 		Entry("no address", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Server = "vcenter" }), "is no address"),
 		Entry("a datacenter with a comma", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Datacenter = "a,b" }), "takes no name with a comma"),
-		Entry("no password", credentials("u@d", ""), "username and password are needed"),
+		Entry("no password", credentials("u@d", ""), `credentials: key "password" is missing`),
 		Entry("a user without a domain", credentials("s3cr3t", "s3cr3t"), "credentials: username must be <user>@<domain>"),
-		Entry("a carriage return", credentials("u@d", "s3cr3t\r\n"), "credentials: password must not have characters"),
-		Entry("no text", credentials("u@d", "s3cr3t\xff"), "credentials: password must not have characters"),
+		Entry("a carriage return", credentials("u@d", "s3cr3t\r\n"), `credentials: key "password" must be text`),
+		Entry("no text", credentials("u@d", "s3cr3t\xff"), `credentials: key "password" must be text`),
 		Entry("one thumbprint of two", profile(func(p *v1alpha1.CloudProfileSite) { p.TLS = &v1alpha1.TLS{Thumbprint: "AA:BB"} }), "must have tls.caCert instead of thumbprint"),
 		Entry("one authority of two", profile(func(p *v1alpha1.CloudProfileSite) { p.TLS = nil }), `must have tls.caCert in the CloudProfile because site "east" has`),
 		Entry("one vCenter, two users", func(s *platform.ControlPlaneSite) {

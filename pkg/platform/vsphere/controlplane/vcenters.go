@@ -16,19 +16,16 @@ import (
 
 // vCenter is a vCenter with at least one site.
 type vCenter struct {
-	host, port     string
-	user, password string
-	datacenters    []string
-	tls            v1alpha1.TLS
-	proxy          v1alpha1.Proxy
+	host, port  string
+	login       login
+	datacenters []string
+	tls         v1alpha1.TLS
+	proxy       v1alpha1.Proxy
 }
 
-// vCentersOf returns the vCenters of the sites. The driver knows a vCenter by its host and has one login there.
-func vCentersOf(sites []platform.ControlPlaneSite) ([]vCenter, error) {
-	var (
-		result []vCenter
-		errs   = []error{checkTogether(sites)}
-	)
+// vCentersOf returns the vCenters of the sites that the driver can log in at. It knows a vCenter by its host and has one login there.
+func vCentersOf(sites []platform.ControlPlaneSite) (result []vCenter, mistakes, err error) {
+	errs := []error{checkTogether(sites)}
 	for _, s := range sites {
 		found, err := vCenterOf(s)
 		if err != nil {
@@ -37,30 +34,30 @@ func vCentersOf(sites []platform.ControlPlaneSite) ([]vCenter, error) {
 		}
 		result = merge(result, *found)
 	}
-	return result, errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return nil, nil, err
+	}
+	logins, mistakes, err := loginsOf(sites)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range result {
+		result[i].login = logins[result[i].host]
+	}
+	return slices.DeleteFunc(result, func(v vCenter) bool { return v.login == login{} }), mistakes, nil
 }
 
-// checkTogether checks what the admission has checked already. The CloudProfile and the Secret may have changed since.
+// checkTogether checks what the admission has checked already. The CloudProfile may have changed since.
 func checkTogether(sites []platform.ControlPlaneSite) error {
 	var (
 		errs     []error
 		profiles []*v1alpha1.CloudProfileSite
-		logins   []validation.VCenterLogin
 	)
 	for _, s := range sites {
 		profiles = append(profiles, s.Site.Profile)
-		login := validation.VCenterLogin{Site: s.Site.Profile, Username: s.Site.Credentials["username"], Password: s.Site.Credentials["password"]}
-		if login.Username == "" || login.Password == "" {
-			errs = append(errs, platform.InSite(s.Site.Name, mistake("credentials: username and password are needed")))
-			continue
-		}
-		logins = append(logins, login)
 	}
 	for _, conflict := range validation.VCenterConflicts(profiles) {
 		errs = append(errs, platform.InSite(conflict.Site, mistake("%s", conflict.Message)))
-	}
-	for _, conflict := range validation.VCenterLoginConflicts(logins) {
-		errs = append(errs, platform.InSite(conflict.Site, mistake("credentials: %s %s", conflict.Key, conflict.Message)))
 	}
 	return errors.Join(errs...)
 }
@@ -71,7 +68,7 @@ func vCenterOf(s platform.ControlPlaneSite) (*vCenter, error) {
 	if err != nil {
 		return nil, mistake("%w", err)
 	}
-	result := &vCenter{host: host, port: port, user: s.Site.Credentials["username"], password: s.Site.Credentials["password"]}
+	result := &vCenter{host: host, port: port}
 	if profile.TLS != nil {
 		result.tls = *profile.TLS
 	}
