@@ -126,7 +126,7 @@ func (m *Manager) apply(ctx context.Context, config *siteConfig) error {
 	}
 	platformName, _ := config.Site.Platform()
 	if old != nil {
-		if err := validation.CheckCredentials(platformName, config.Credentials); err != nil {
+		if err := cmp.Or(config.Credentials.Check(), validation.CheckCredentials(platformName, config.Credentials)); err != nil {
 			return err
 		}
 	}

@@ -48,8 +48,8 @@ func NewCredentialsError(site string, err error, consequence string) error {
 	return InSite(site, &CredentialsError{Err: NewError(ClassConfiguration, "%w%s", err, consequence)})
 }
 
-// WithoutCredentials is the consequence for a site for which no credentials are deployed.
-const WithoutCredentials = "; it has no volumes until they can be used"
+// UntilUsable is the consequence for a site for which no credentials are deployed.
+const UntilUsable = "; it has no volumes until they can be used"
 
 // Error implements error.
 func (e *CredentialsError) Error() string {

@@ -5,6 +5,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -220,7 +221,7 @@ func (in *input) known(name string) platform.ControlPlaneSite {
 func (sites controlPlaneSites) checkCredentials() error {
 	var errs []error
 	for _, s := range sites {
-		err := validation.CheckCredentials(s.Site.Platform, s.Site.Credentials)
+		err := cmp.Or(s.Site.Credentials.Check(), validation.CheckCredentials(s.Site.Platform, s.Site.Credentials))
 		if err == nil {
 			return nil
 		}

@@ -29,6 +29,9 @@ import (
 // reasonMachinesSlow is the reason of the events about machines that are waited for longer than usual.
 const reasonMachinesSlow = "MachinesSlow"
 
+// notReady begins the error about machines that were not ready in time.
+const notReady = "machines are not ready after"
+
 // patience says how long a reconciliation waits for machines. The generic actuator ends after 5 minutes with an error, and gardenlet,
 // which waits 10, gives up a Worker with an error at once. Hosts of bare metal usually take longer than 5 minutes.
 type patience struct {
@@ -129,7 +132,7 @@ func (p patience) reconcile(ctx, waiting context.Context, generic worker.Actuato
 		}
 		what, waited := describeSlow(slow), time.Since(c.begun).Round(time.Second)
 		if waiting.Err() != nil {
-			return fmt.Errorf("machines are not ready after %s: %s: %w", waited, what, err)
+			return fmt.Errorf("%s %s: %s: %w", notReady, waited, what, err)
 		}
 		c.log.Info("Waiting on for slow machines", "waited", waited.String(), "count", len(slow), "machines", what)
 		c.events.Tell(c.worker, reasonMachinesSlow, "Reconcile", "Not ready after %s, waiting on: %s", waited, what)

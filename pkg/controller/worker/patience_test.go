@@ -283,10 +283,15 @@ var _ = Describe("Patience with slow machines", func() {
 		Expect(w.Status.LastError).To(BeNil())
 	})
 
+	request := func(timestamp string) {
+		metav1.SetMetaDataAnnotation(&f.worker.ObjectMeta, "gardener.cloud/timestamp", timestamp)
+	}
+	written := metav1.Date(2026, 1, 1, 0, 0, 1, 0, time.UTC)
+
 	DescribeTable("should let gardenlet wait although the last reconciliation failed",
 		func(ctx SpecContext, prepare func(), expected bool) {
 			prepare()
-			f.worker.Status.LastError = &gardencorev1beta1.LastError{Description: "machines are not ready after 9m30s"}
+			f.worker.Status.LastError = &gardencorev1beta1.LastError{Description: "machines are not ready after 9m30s", LastUpdateTime: &written}
 			f.encode()
 			c := fake.NewClientBuilder().WithScheme(landscape.Scheme).WithStatusSubresource(&extensionsv1alpha1.Worker{}).WithObjects(f.worker, f.secret, f.user).Build()
 			d := f.delegate(ctx, c)
@@ -296,6 +301,8 @@ var _ = Describe("Patience with slow machines", func() {
 			Expect(f.worker.Status.LastError == nil).To(Equal(expected))
 		},
 		Entry("now that nothing is wrong", func() {}, true),
+		Entry("unless that was for the same request", func() { request("2026-01-01T00:00:00.5Z") }, false),
+		Entry("now that something else is requested", func() { request("2026-01-01T00:00:02Z") }, true),
 		Entry("unless something is wrong now", func() { f.cloud.Fail("cloud", platform.NewError(platform.ClassTransient, "503")) }, false),
 	)
 })

@@ -7,7 +7,10 @@ package worker
 import (
 	"context"
 	"slices"
+	"strings"
+	"time"
 
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -104,10 +107,22 @@ func completeStatus(ctx context.Context, c *call, zones []*resolved) error {
 }
 
 // forgetLastError takes the error of the last reconciliation out of the status if nothing is wrong up to the wait for machines.
-// gardenlet takes it for one of this reconciliation and would give up after 30 s, whatever the machines do.
+// gardenlet takes it for one of this reconciliation and would give up after 30 s, whatever the machines do. That the machines were not
+// ready in time is kept if it is about what was asked for last: it is the answer to that, and the controller tries again within
+// milliseconds, long before gardenlet looks.
 func forgetLastError(ctx context.Context, c *call, zones []*resolved) error {
-	if c.worker.Status.LastError == nil || !isWhole(zones) {
+	if c.worker.Status.LastError == nil || !isWhole(zones) || answers(c.worker) {
 		return nil
 	}
 	return c.patchStatus(ctx, "taking the last error out of", func(s *extensionsv1alpha1.WorkerStatus) { s.LastError = nil })
+}
+
+// answers reports whether the last error says that the machines were not ready in time, and was written after the last request.
+func answers(w *extensionsv1alpha1.Worker) bool {
+	requested, err := time.Parse(time.RFC3339Nano, w.Annotations[v1beta1constants.GardenerTimestamp])
+	if err != nil || !strings.Contains(w.Status.LastError.Description, notReady) {
+		return false
+	}
+	written := w.Status.LastError.LastUpdateTime
+	return written != nil && written.After(requested)
 }

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
 // dnsPrefix is the prefix of the keys that no site's machines need.
@@ -95,12 +94,9 @@ func ValidateCredentials(data map[string][]byte, sites []SiteCredentials, fldPat
 	return allErrs
 }
 
-// CheckCredentials returns an error if the credentials of a site of the platform cannot be used: it names a key that is missing, or
-// whose value is malformed. Unlike ValidateCredentials, it accepts keys that nobody reads.
-func CheckCredentials(platform v1alpha1.Platform, credentials site.Credentials) error {
-	if err := credentials.Check(); err != nil {
-		return err
-	}
+// CheckCredentials returns an error if the credentials of a site of the platform, all of them text, cannot be used: it names a key that is
+// missing, or whose value is malformed. Unlike ValidateCredentials, it accepts keys that nobody reads.
+func CheckCredentials(platform v1alpha1.Platform, credentials map[string]string) error {
 	var (
 		alternatives = credentialKeys[platform]
 		missing      = func(key string) bool { return credentials[key] == "" }
@@ -121,7 +117,7 @@ func CheckCredentials(platform v1alpha1.Platform, credentials site.Credentials) 
 		wanted[slices.IndexFunc(wanted, missing)], strings.Join(needed, " or "))
 }
 
-func checkClientCertificate(credentials site.Credentials) error {
+func checkClientCertificate(credentials map[string]string) error {
 	data := map[string][]byte{}
 	for key, value := range credentials {
 		data["."+key] = []byte(value)

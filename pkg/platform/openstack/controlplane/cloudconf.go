@@ -5,6 +5,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -45,7 +46,7 @@ func cloudConf(sites []platform.ControlPlaneSite) (config string, mistakes, err 
 		case text != "":
 			errs = append(errs, platform.NewCredentialsError(s.Site.Name, mistake, ""))
 		default:
-			errs = append(errs, platform.NewCredentialsError(s.Site.Name, mistake, platform.WithoutCredentials))
+			errs = append(errs, platform.NewCredentialsError(s.Site.Name, mistake, platform.UntilUsable))
 			text, err = section(s.Site, s.Status, nil)
 		}
 		if err != nil {
@@ -59,7 +60,7 @@ func cloudConf(sites []platform.ControlPlaneSite) (config string, mistakes, err 
 
 // checkCredentials returns an error if the credentials cannot be used, or not by the driver.
 func checkCredentials(c site.Credentials) error {
-	if err := validation.CheckCredentials(v1alpha1.PlatformOpenStack, c); err != nil {
+	if err := cmp.Or(c.Check(), validation.CheckCredentials(v1alpha1.PlatformOpenStack, c)); err != nil {
 		return err
 	}
 	for _, key := range slices.Sorted(maps.Keys(c)) {

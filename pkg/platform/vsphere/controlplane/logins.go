@@ -5,6 +5,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -35,7 +36,7 @@ func loginsOf(sites []platform.ControlPlaneSite) (logins map[string]login, mista
 	logins = map[string]login{}
 	for _, s := range sites {
 		l := validation.VCenterLogin{Site: s.Site.Profile, Username: s.Site.Credentials["username"], Password: s.Site.Credentials["password"]}
-		err := validation.CheckCredentials(v1alpha1.PlatformVSphere, s.Site.Credentials)
+		err := cmp.Or(s.Site.Credentials.Check(), validation.CheckCredentials(v1alpha1.PlatformVSphere, s.Site.Credentials))
 		if err == nil {
 			err = describe(validation.VCenterLoginConflicts([]validation.VCenterLogin{l}))
 		}
@@ -66,7 +67,7 @@ func loginsOf(sites []platform.ControlPlaneSite) (logins map[string]login, mista
 		if err := unusable[s.Site.Name]; err != nil {
 			consequence := ""
 			if (logins[host] == login{}) {
-				consequence = platform.WithoutCredentials
+				consequence = platform.UntilUsable
 			}
 			errs = append(errs, platform.NewCredentialsError(s.Site.Name, err, consequence))
 		}
