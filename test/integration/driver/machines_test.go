@@ -7,6 +7,7 @@ package driver_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -111,7 +112,7 @@ var _ = Describe("Machines", Ordered, func() {
 			WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(MatchError(apierrors.IsNotFound, "not found"))
 	}, SpecTimeout(3*time.Minute))
 
-	It("should stay when somebody renames their servers, while orphans go", func(ctx SpecContext) {
+	It("should stay when somebody renames, stops, rebuilds or copies their servers, while orphans go", func(ctx SpecContext) {
 		provider, err := gopheropenstack.AuthenticatedClient(ctx, gophercloud.AuthOptions{
 			IdentityEndpoint: credentials.AuthURL, Username: credentials.Username, Password: credentials.Password,
 			DomainName: credentials.Domain, TenantName: credentials.Project,
@@ -131,16 +132,45 @@ var _ = Describe("Machines", Ordered, func() {
 			}).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(Succeed())
 			return id
 		}
-		kept := map[*machinev1alpha1.Machine]string{}
-		for name, marked := range map[string]bool{"marked": true, "of-version-0-1": false} {
-			m := create(ctx, name, "m1.tiny")
-			id := idOf(m)
-			if !marked {
+		rename := func(m *machinev1alpha1.Machine, id string) {
+			GinkgoHelper()
+			Expect(servers.Update(ctx, compute, id, servers.UpdateOpts{Name: m.Name + "-renamed-by-admin"}).Extract()).Error().NotTo(HaveOccurred())
+		}
+		var copied string
+		changes := map[string]func(m *machinev1alpha1.Machine, id string){
+			"marked": rename,
+			"of-version-0-1": func(m *machinev1alpha1.Machine, id string) {
+				GinkgoHelper()
 				Expect(servers.DeleteMetadatum(ctx, compute, id, "gardener-machine").ExtractErr()).To(Succeed())
-			}
-			_, err := servers.Update(ctx, compute, id, servers.UpdateOpts{Name: m.Name + "-renamed-by-admin"}).Extract()
-			Expect(err).NotTo(HaveOccurred())
-			kept[m] = id
+				rename(m, id)
+			},
+			"stopped": func(_ *machinev1alpha1.Machine, id string) {
+				GinkgoHelper()
+				Expect(servers.Stop(ctx, compute, id).ExtractErr()).To(Succeed())
+			},
+			"rebuilt": func(m *machinev1alpha1.Machine, id string) {
+				GinkgoHelper()
+				image := resolve(ctx, "m1.tiny").OpenStack.ImageID
+				Expect(servers.Rebuild(ctx, compute, id, servers.RebuildOpts{ImageRef: image, Name: m.Name + "-rebuilt"}).Extract()).Error().NotTo(HaveOccurred())
+			},
+			"copied": func(m *machinev1alpha1.Machine, id string) {
+				GinkgoHelper()
+				original, err := servers.Get(ctx, compute, id).Extract()
+				Expect(err).NotTo(HaveOccurred())
+				spec := resolve(ctx, "m1.tiny").OpenStack
+				twin, err := servers.Create(ctx, compute, servers.CreateOpts{
+					Name: m.Name, Metadata: original.Metadata, ImageRef: spec.ImageID, FlavorRef: original.Flavor["id"].(string),
+					Networks: []servers.Network{{UUID: spec.NetworkID}},
+				}, nil).Extract()
+				Expect(err).NotTo(HaveOccurred())
+				copied = twin.ID
+			},
+		}
+		kept := map[*machinev1alpha1.Machine]string{}
+		for name, change := range changes {
+			m := create(ctx, name, "m1.tiny")
+			kept[m] = idOf(m)
+			change(m, kept[m])
 		}
 
 		// Orphans are looked for once a Machine is gone. The second search comes after the end of the first.
@@ -152,10 +182,10 @@ var _ = Describe("Machines", Ordered, func() {
 			Expect(seed.Client.Delete(ctx, deleted)).To(Succeed())
 			Eventually(inspector.Servers).WithContext(ctx).WithArguments(shoot + "-" + orphan).Within(2 * time.Minute).ProbeEvery(time.Second).Should(BeEmpty())
 		}
+		Eventually(func() error { return servers.Get(ctx, compute, copied).Err }).WithContext(ctx).Within(2*time.Minute).ProbeEvery(time.Second).
+			Should(Satisfy(func(err error) bool { return gophercloud.ResponseCodeIs(err, http.StatusNotFound) }), "the copy is of no Machine")
 		for m, id := range kept {
-			server, err := servers.Get(ctx, compute, id).Extract()
-			Expect(err).NotTo(HaveOccurred(), m.Name)
-			Expect(server.Name).To(HaveSuffix("-renamed-by-admin"))
+			Expect(servers.Get(ctx, compute, id).Extract()).To(HaveField("TaskState", BeEmpty()), m.Name)
 			Expect(statusOf(ctx, m)).NotTo(HaveField("CurrentStatus.Phase", machinev1alpha1.MachineTerminating))
 			Expect(m.Spec.ProviderID).To(HaveSuffix(id))
 		}

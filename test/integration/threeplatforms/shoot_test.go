@@ -70,6 +70,7 @@ var _ = Describe("A shoot on OpenStack, vSphere and bare metal", Ordered, func()
 		}
 	}, SpecTimeout(time.Minute))
 
+	copySpecs()
 	fillingSpecs()
 	slowSpecs()
 	cleaningSpecs()

@@ -103,9 +103,9 @@ var _ = Describe("The driver with the controllers of machine-controller-manager"
 		Expect(task.Wait(ctx)).To(Succeed())
 	}
 
-	It("should delete no healthy machine that was renamed, moved, turned off or copied, and leave none behind", func(ctx SpecContext) {
-		created := create(ctx, "renamed", "moved", "off", "copied")
-		renamed, moved, off, copied := created[0], created[1], created[2], created[3]
+	It("should delete no machine that was renamed, moved, turned off, made a template or copied, and leave none behind", func(ctx SpecContext) {
+		created := create(ctx, "renamed", "moved", "off", "copied", "template")
+		renamed, moved, off, copied, template := created[0], created[1], created[2], created[3], created[4]
 		root, err := object.NewSearchIndex(inspector).FindByInventoryPath(ctx, "/DC0/vm")
 		Expect(err).NotTo(HaveOccurred())
 		task, err := virtualMachine(ctx, renamed).Rename(ctx, place.shoot+"-by-admin")
@@ -114,6 +114,9 @@ var _ = Describe("The driver with the controllers of machine-controller-manager"
 		done(ctx, task, err)
 		task, err = virtualMachine(ctx, off).PowerOff(ctx)
 		done(ctx, task, err)
+		task, err = virtualMachine(ctx, template).PowerOff(ctx)
+		done(ctx, task, err)
+		Expect(virtualMachine(ctx, template).MarkAsTemplate(ctx)).To(Succeed())
 		pool := types.ManagedObjectReference{Type: "ResourcePool", Value: spec.VSphere.ResourcePool}
 		folder := object.NewFolder(inspector, types.ManagedObjectReference{Type: "Folder", Value: spec.VSphere.Folder})
 		marks := []types.BaseOptionValue{
