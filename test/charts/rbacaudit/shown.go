@@ -32,8 +32,6 @@ const (
 // shown are the permissions that suites show to be used, as Permission.String tells them.
 var shown = map[Suite][]string{
 	Pools: {
-		"get machineclasses.machine.sapcloud.io" + ofExtension,
-		"get machinedeployments.machine.sapcloud.io" + ofExtension,
 		"delete machineclasses.machine.sapcloud.io" + ofExtension,
 		"delete machinedeployments.machine.sapcloud.io" + ofExtension,
 		"list pods" + ofExtension,

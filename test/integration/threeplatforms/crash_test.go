@@ -51,7 +51,7 @@ func crashSpecs() {
 				table = append(table, row)
 				expectInventory(before, "deleted, killed after write %d", k)
 			}
-			Expect(inventory.Journal.Conflicts()).To(BeEmpty())
+			Expect(conflicts()).To(BeEmpty())
 		},
 		Entry("a host of Metal3", SpecTimeout(20*time.Minute), rack),
 		Entry("a server of IronCore", SpecTimeout(20*time.Minute), hall),

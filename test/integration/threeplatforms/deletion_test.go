@@ -106,5 +106,5 @@ func expectNothing(ctx SpecContext) {
 	Expect(server.Objects(ctx, local.Name)).To(BeEmpty())
 	Eventually(inventory.Objects).WithContext(ctx).WithArguments(local.Name).Within(time.Minute).Should(BeEmpty(), "addresses go when their provider has seen that they are free")
 	Expect(consumers(ctx)).To(BeEmpty())
-	Expect(inventory.Journal.Conflicts()).To(BeEmpty())
+	Expect(conflicts()).To(BeEmpty())
 }

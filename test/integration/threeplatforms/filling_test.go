@@ -63,7 +63,7 @@ func fillingSpecs() {
 		expectRunning(ctx, burst(), cloud, 2, inTime)
 		expectRunning(ctx, burst(), rack, largeHosts, inTime)
 		Expect(identities(ctx, burst(), rack)).To(HaveEach(HavePrefix("metal3://hosts/rack-1-l-")))
-		Expect(inventory.Journal.Conflicts()).To(BeEmpty())
+		Expect(conflicts()).To(BeEmpty())
 		expectToldExhausted(ctx)
 	}, SpecTimeout(8*time.Minute))
 

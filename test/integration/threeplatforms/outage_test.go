@@ -118,7 +118,7 @@ func outageSpecs() {
 			for name, id := range before {
 				Expect(machines).To(HaveKeyWithValue(name, id), "no host is lost, and none is replaced")
 			}
-			Expect(inventory.Journal.Conflicts()).To(BeEmpty())
+			Expect(conflicts()).To(BeEmpty())
 			racks, halls = scale(ctx, rack, -1), scale(ctx, hall, -1)
 			expectRunning(ctx, mixed(), rack, racks, inTime)
 			expectRunning(ctx, mixed(), hall, halls, inTime)
