@@ -28,6 +28,8 @@ const (
 	maxHeader = 64 << 10
 	// maxCost is what an answer, or each event of a watch, may cost: 10 MiB of text.
 	maxCost = 40 << 20
+	// maxFaultCost is what an answer may cost that says what went wrong: 512 KiB of text.
+	maxFaultCost = 2 << 20
 	// maxListCost is what all pages of a list may cost, as far as they are kept, and maxPages how many answers they may take.
 	maxListCost = 2 * maxCost
 	maxPages    = 200
@@ -114,9 +116,9 @@ type limited struct {
 	xml   bool
 	watch bool
 
-	cost  int64
-	depth int
-	items [maxDepth + 1]int
+	cost, most int64
+	depth      int
+	items      [maxDepth + 1]int
 	// quoted and escaped are about strings, tag, opens and last about elements.
 	quoted, escaped bool
 	tag, opens      bool
@@ -127,8 +129,12 @@ type limited struct {
 // limit limits the body of the answer to the request. Requests of SOAP are answered in XML, all others in JSON.
 func limit(request *http.Request, response *http.Response, watch bool) {
 	l, _ := request.Context().Value(listKey{}).(*list)
+	most := int64(maxCost)
+	if response.StatusCode >= http.StatusBadRequest {
+		most = maxFaultCost
+	}
 	response.Body = &limited{
-		Reader: transform.NewReader(response.Body, encoding.UTF8Validator), Closer: response.Body, list: l, watch: watch,
+		Reader: transform.NewReader(response.Body, encoding.UTF8Validator), Closer: response.Body, list: l, watch: watch, most: most,
 		xml: strings.Contains(request.Header.Get("Content-Type"), "xml"),
 	}
 }
@@ -163,8 +169,8 @@ func (l *limited) count(p []byte) error {
 			return tooMuch("it is nested deeper than %d", maxDepth)
 		case l.items[l.depth] > maxItems:
 			return tooMuch("a list in it has more than %d elements", maxItems)
-		case l.cost > maxCost:
-			return tooMuch("it is larger than %d MiB, or has as many elements", maxCost/costOfByte>>20)
+		case l.cost > l.most:
+			return tooMuch("it is larger than %d KiB, or has as many elements", l.most/costOfByte>>10)
 		}
 	}
 	if l.list != nil && l.list.cost.Add(l.cost-before) > maxListCost {

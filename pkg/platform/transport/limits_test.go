@@ -111,14 +111,14 @@ var _ = Describe("Limits", func() {
 			}
 			Expect(read(ctx, contentType)).To(beTransient(reason))
 		},
-		Entry("does not end", object, `"`, "a", "larger than 10 MiB"),
+		Entry("does not end", object, `"`, "a", "larger than 10240 KiB"),
 		Entry("has more elements than anybody needs", object, `{"servers":[`, `{},`, "more than 10000 elements"),
 		Entry("hides them in each other", object, `[`, `[{},[]],{"a":[{}]},[`, "nested deeper than 200"),
 		Entry("hides them in several lists", object, `[`, `[`+strings.Repeat("{},", 999)+`{}],`, "has as many elements"),
 		Entry("hides a quotation mark", object, `["\\\"",`, `{},`, "more than 10000 elements"),
 		Entry("has many fields", object, `{`, `"a":0,`, "more than 10000 elements"),
 		Entry("is nested deep", object, ``, `[`, "nested deeper than 200"),
-		Entry("does not end in XML", element, `<a>`, `a`, "larger than 10 MiB"),
+		Entry("does not end in XML", element, `<a>`, `a`, "larger than 10240 KiB"),
 		Entry("has more elements than anybody needs in XML", element, `<a>`, `<b/>`, "more than 10000 elements"),
 		Entry("has as many others", element, `<a>`, `<b c="d"></b>`, "more than 10000 elements"),
 		Entry("hides them in several elements", element, `<a>`, `<b>`+strings.Repeat("<c/>", 999)+`</b>`, "has as many elements"),
@@ -177,6 +177,14 @@ var _ = Describe("Limits", func() {
 		}
 	})
 
+	It("should limit an answer that says what went wrong further", func(ctx SpecContext) {
+		answer = func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = io.WriteString(w, strings.Repeat("a", 600<<10))
+		}
+		Expect(read(ctx, object)).To(beTransient("larger than 512 KiB"))
+	})
+
 	It("should limit each event of a watch, and not their number", func(ctx SpecContext) {
 		client = clientOf(server, func(o *Options) { o.Unlimited = true })
 		event := `{"type":"ADDED","object":{"a":"` + strings.Repeat("x", 1<<20) + `"}}` + "\n"
@@ -184,7 +192,7 @@ var _ = Describe("Limits", func() {
 		Expect(read(ctx, object)).To(Succeed())
 		for _, begin := range []string{`{"a":"`, ``, `{"type":"ADDED"}"`} {
 			answer = func(w http.ResponseWriter, _ *http.Request) { _, _ = io.Copy(w, &endless{begin: begin, again: "1"}) }
-			Expect(read(ctx, object)).To(beTransient("larger than 10 MiB"))
+			Expect(read(ctx, object)).To(beTransient("larger than 10240 KiB"))
 		}
 	})
 
