@@ -16,6 +16,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	. "github.com/onsi/gomega/gstruct"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -120,15 +121,36 @@ var _ = Describe("Infrastructure", func() {
 		Expect(inspector.Objects(ctx, shoot)).To(BeEmpty())
 	})
 
-	DescribeTable("should complete what was interrupted, without duplicates", func(ctx SpecContext, fault countproxy.Fault) {
-		fault.Times = 1
-		Expect(proxy.SetFaults(fault)).To(Succeed())
-		_, err := part.Reconcile(ctx, s, keep(s))
-		Expect(err).To(HaveOccurred())
-		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
-
-		_, err = part.Reconcile(ctx, s, keep(s))
-		Expect(err).NotTo(HaveOccurred())
+	It("should complete what was interrupted again and again, without duplicates", func(ctx SpecContext) {
+		faults := []countproxy.Fault{
+			{Name: "network created, answer lost", Method: "POST", Path: "/networks$", After: true, Action: countproxy.ActionReset},
+			{Name: "subnet refused", Method: "POST", Path: "/subnets$", Action: countproxy.ActionStatus, Status: 503},
+			{Name: "subnet created, answer lost", Method: "POST", Path: "/subnets$", After: true, Action: countproxy.ActionReset},
+			{Name: "router created, answer lost", Method: "POST", Path: "/routers$", After: true, Action: countproxy.ActionStatus, Status: 503},
+			{Name: "interface added, answer lost", Method: "PUT", Path: "/add_router_interface$", After: true, Action: countproxy.ActionStatus, Status: 503},
+			{Name: "security group created, answer lost", Method: "POST", Path: "/security-groups$", After: true, Action: countproxy.ActionReset},
+			{Name: "rules refused", Method: "POST", Path: "/security-group-rules$", Action: countproxy.ActionStatus, Status: 503},
+			{Name: "key pair created, answer lost", Method: "POST", Path: "/os-keypairs$", After: true, Action: countproxy.ActionReset},
+			{Name: "tags refused", Method: "PUT", Path: "/tags$", Action: countproxy.ActionStatus, Status: 503},
+		}
+		for i := range faults {
+			faults[i].Times = 1
+		}
+		Expect(proxy.SetFaults(faults...)).To(Succeed())
+		requests := label("interrupted")
+		attempts := 1
+		for _, err := part.Reconcile(ctx, s, keep(s)); err != nil; _, err = part.Reconcile(ctx, s, keep(s)) {
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient), "%v", err)
+			Expect(attempts).To(BeNumerically("<=", len(faults)), "one more attempt for each fault at most: %v", err)
+			attempts++
+		}
+		acted := sets.New[string]()
+		for _, request := range requests() {
+			acted.Insert(request.Fault)
+		}
+		for _, fault := range faults {
+			Expect(acted).To(HaveKey(fault.Name))
+		}
 		objects, err := inspector.Objects(ctx, shoot)
 		Expect(err).NotTo(HaveOccurred())
 		kinds := map[string]int{}
@@ -139,17 +161,7 @@ var _ = Describe("Infrastructure", func() {
 			HaveKeyWithValue("network", 1), HaveKeyWithValue("subnet", 1), HaveKeyWithValue("router", 1),
 			HaveKeyWithValue("security group", 1), HaveKeyWithValue("key pair", 1),
 		))
-	},
-		Entry("network created, answer lost", countproxy.Fault{Method: "POST", Path: "/networks$", After: true, Action: countproxy.ActionReset}),
-		Entry("subnet refused", countproxy.Fault{Method: "POST", Path: "/subnets$", Action: countproxy.ActionStatus, Status: 503}),
-		Entry("subnet created, answer lost", countproxy.Fault{Method: "POST", Path: "/subnets$", After: true, Action: countproxy.ActionReset}),
-		Entry("router created, answer lost", countproxy.Fault{Method: "POST", Path: "/routers$", After: true, Action: countproxy.ActionStatus, Status: 503}),
-		Entry("interface added, answer lost", countproxy.Fault{Method: "PUT", Path: "/add_router_interface$", After: true, Action: countproxy.ActionStatus, Status: 503}),
-		Entry("security group created, answer lost", countproxy.Fault{Method: "POST", Path: "/security-groups$", After: true, Action: countproxy.ActionReset}),
-		Entry("rules refused", countproxy.Fault{Method: "POST", Path: "/security-group-rules$", Action: countproxy.ActionStatus, Status: 503}),
-		Entry("key pair created, answer lost", countproxy.Fault{Method: "POST", Path: "/os-keypairs$", After: true, Action: countproxy.ActionReset}),
-		Entry("tags refused", countproxy.Fault{Method: "PUT", Path: "/tags$", Action: countproxy.ActionStatus, Status: 503}),
-	)
+	})
 
 	It("should keep the key pair that machine classes name until the next rotation", func(ctx SpecContext) {
 		reconcile := func(key string) string {
