@@ -26,11 +26,18 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/control"
 )
 
-var _ = Describe("Sessions", func() {
+var _ = Describe("Sessions", Ordered, ContinueOnFailure, func() {
 	const (
 		soapLogin = "vim25 Login"
 		restLogin = "vapi POST /rest/com/vmware/cis/session"
 	)
+
+	// Logins are counted, so nothing that other specs left in the background may log in here.
+	BeforeAll(func(ctx SpecContext) {
+		sharedServer, sharedInspector := server, inspector
+		DeferCleanup(func() { server, inspector = sharedServer, sharedInspector })
+		start(ctx)
+	}, NodeTimeout(5*time.Minute))
 
 	// use asks both APIs for something, the SOAP API by a call and for a property.
 	use := func(ctx context.Context, session *client.Session) error {

@@ -31,17 +31,22 @@ var (
 	inspector *vim25.Client
 )
 
-var _ = BeforeSuite(func(ctx SpecContext) {
+var _ = BeforeSuite(func(ctx SpecContext) { start(ctx) }, NodeTimeout(5*time.Minute))
+
+// start makes a vCenter of its own the one of the specs.
+func start(ctx context.Context) {
+	GinkgoHelper()
 	var err error
 	server, err = vcenter.Start(ctx, GinkgoT().TempDir(), vcenter.Options{})
 	Expect(err).NotTo(HaveOccurred())
+	started := server
 	DeferCleanup(func(ctx SpecContext) {
-		Expect(server.Check()).To(Succeed())
-		server.Stop(ctx)
+		Expect(started.Check()).To(Succeed())
+		started.Stop(ctx)
 	})
 	inspector, err = server.Client(ctx)
 	Expect(err).NotTo(HaveOccurred())
-}, NodeTimeout(5*time.Minute))
+}
 
 // newSessions are the sessions of a process that just started. They end with the spec.
 func newSessions() *client.Sessions {
