@@ -2,14 +2,20 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
+// Package infrastructure makes the network, subnet, router, security group and key pair of a shoot on an OpenStack site.
+//
+// A reconciliation looks at everything first, in parallel and by ID where the state knows it, and then makes only what is
+// missing or different. If nothing is, the look is all that happens. What the state does not know is found by name and is
+// ours if it is marked as ours.
+//
+// A deletion deletes what is ours, and what the shoot's Services left behind on the site. What is given is never changed, but for
+// routes to the shoot's pods in the router.
 package infrastructure
 
 import (
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -79,6 +85,50 @@ func (i *infrastructure) Delete(ctx context.Context, s *site.Site, persist platf
 	return platform.InSite(s.Name, f.delete(ctx))
 }
 
+// Orphans implements platform.Infrastructure.
+func (i *infrastructure) Orphans(ctx context.Context, s *site.Site) ([]v1alpha1.Orphan, error) {
+	connection, ok := deleteConnection(s)
+	if !ok {
+		return nil, nil
+	}
+	readOnly := func(context.Context, *v1alpha1.SiteState) error {
+		return errors.New("nothing changes while objects are listed")
+	}
+	f, err := i.flow(ctx, s, connection, readOnly)
+	if err != nil {
+		return nil, platform.InSite(s.Name, err)
+	}
+	if err := f.checkPlace(); err != nil {
+		return nil, platform.InSite(s.Name, err)
+	}
+	orphans, err := f.orphans(ctx)
+	return orphans, platform.InSite(s.Name, err)
+}
+
+// Validate implements platform.Infrastructure.
+func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (platform.Findings, error) {
+	findings, err := i.validate(ctx, s, request)
+	return findings, platform.InSite(s.Name, err)
+}
+
+func (i *infrastructure) validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (platform.Findings, error) {
+	if s.Profile == nil || s.Profile.OpenStack == nil {
+		return platform.Findings{}, errNoProfile
+	}
+	readOnly := func(context.Context, *v1alpha1.SiteState) error {
+		return errors.New("nothing changes during a validation")
+	}
+	f, err := i.flow(ctx, s, client.ConnectionOf(s.Profile), readOnly)
+	if err != nil {
+		return platform.Findings{}, err
+	}
+	if err := f.checkPlaceInUse(); err != nil {
+		return platform.Findings{}, err
+	}
+	v := &validation{flow: f, path: request.Path, demands: request.Demands}
+	return v.run(ctx, v.roles, v.egress, v.nodes, v.securityGroup, v.shareNetwork, v.zones, v.capacity)
+}
+
 // deleteConnection prefers the CloudProfile's connection, which may have a new address or certificate authority, and uses
 // that of the state when the CloudProfile dropped the site. There is none if nothing was ever made.
 func deleteConnection(s *site.Site) (v1alpha1.OpenStackConnection, bool) {
@@ -90,16 +140,6 @@ func deleteConnection(s *site.Site) (v1alpha1.OpenStackConnection, bool) {
 	default:
 		return v1alpha1.OpenStackConnection{}, false
 	}
-}
-
-// flow is one reconciliation or deletion of one site.
-type flow struct {
-	*recorder
-	session *client.Session
-	site    *site.Site
-	owner   owner.Owner
-	network *gophercloud.ServiceClient
-	compute *gophercloud.ServiceClient
 }
 
 func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1alpha1.OpenStackConnection, persist platform.Persist) (*flow, error) {
@@ -122,10 +162,115 @@ func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1al
 	}, nil
 }
 
-// config is the site's OpenStack block in the InfrastructureConfig, empty if there is none.
-func (f *flow) config() v1alpha1.OpenStackInfrastructure {
-	if f.site.Config == nil || f.site.Config.OpenStack == nil {
-		return v1alpha1.OpenStackInfrastructure{}
+var errNoProfile = platform.NewError(platform.ClassConfiguration, "the CloudProfile has no OpenStack site of this name any more")
+
+// recordProject records the project if the state knows no objects, or if one of them is seen in the project: a state that was
+// written before projects were recorded does not say where its objects are.
+func (f *flow) recordProject(ctx context.Context, seen *seen) error {
+	project, err := f.session.ProjectID()
+	if err != nil {
+		return err
 	}
-	return *f.site.Config.OpenStack
+	if state := f.State(); hasObjects(state) && !seen.has(state, project) {
+		return nil
+	}
+	return f.Record(ctx, func(state *v1alpha1.OpenStackState) { state.ProjectID = project })
+}
+
+// ensure makes what is missing or different. What does not depend on each other is made at the same time.
+func (f *flow) ensure(ctx context.Context, seen *seen) error {
+	return parallel(ctx,
+		sequence(
+			func(ctx context.Context) error {
+				return parallel(ctx,
+					sequence(f.ensureNetwork(seen), f.ensureSubnet(seen), f.ensureShareNetwork(seen)),
+					f.ensureRouter(seen),
+				)
+			},
+			f.ensureRouterInterface(seen),
+		),
+		f.ensureSecurityGroup(seen),
+		f.ensureKeyPair(seen),
+	)
+}
+
+// status is what the site's infrastructure came to.
+func (f *flow) status(seen *seen) *v1alpha1.SiteStatus {
+	status := &v1alpha1.OpenStackStatus{
+		ProjectID:         f.State().ProjectID,
+		Region:            f.State().Connection.Region,
+		NetworkID:         seen.network.ID,
+		NetworkMTU:        int32(seen.network.MTU), // #nosec G115 -- an MTU is small
+		SubnetID:          seen.subnet.ID,
+		RouterID:          seen.router.ID,
+		FloatingNetworkID: seen.router.GatewayInfo.NetworkID,
+		FloatingSubnetID:  seen.floatingSubnetID,
+		SecurityGroupID:   seen.securityGroup.ID,
+	}
+	if seen.keyPair != nil {
+		status.KeyName = seen.keyPair.Name
+	}
+	if seen.shareNetwork != nil {
+		status.ShareNetworkID = seen.shareNetwork.ID
+	}
+	return &v1alpha1.SiteStatus{Name: f.site.Name, EgressCIDRs: egressCIDRs(&seen.router.GatewayInfo), OpenStack: status}
+}
+
+// delete deletes what is ours: the objects that the state knows as managed, those that are found by name and mark, and what
+// Services left behind. What uses others goes first.
+func (f *flow) delete(ctx context.Context) error {
+	var machines error // A server that does not go keeps its subnet, but nothing else.
+	err := parallel(ctx,
+		sequence(
+			func(ctx context.Context) error {
+				return parallel(ctx, f.deleteLoadBalancers, func(ctx context.Context) error {
+					machines = f.deleteMachines(ctx)
+					return nil
+				})
+			},
+			func(ctx context.Context) error {
+				return parallel(ctx, f.deleteFloatingIPs, f.deleteRoutes, f.deleteShareNetworks)
+			},
+			func(ctx context.Context) error {
+				return parallel(ctx,
+					sequence(
+						f.deleteRouterInterfaces,
+						func(ctx context.Context) error {
+							return parallel(ctx, f.deleteRouters, sequence(f.deleteSubnets, f.deleteNetworks))
+						},
+					),
+					f.deleteSecurityGroups,
+					f.deleteServiceSecurityGroups,
+				)
+			},
+		),
+		sequence(
+			func(ctx context.Context) error { return f.deleteKeyPairs(ctx) },
+			func(ctx context.Context) error {
+				return f.Record(ctx, func(state *v1alpha1.OpenStackState) { state.KeyPair, state.FormerKeyPair = nil, nil })
+			},
+		),
+		f.deleteServerGroups,
+	)
+	return errors.Join(machines, err)
+}
+
+// orphans lists all objects at the same time. A list that fails does not keep the others from being returned.
+func (f *flow) orphans(ctx context.Context) ([]v1alpha1.Orphan, error) {
+	lists := []func(context.Context) ([]v1alpha1.Orphan, error){
+		f.orphanedServers, f.orphanedVolumes, f.orphanedServerGroups, f.orphanedKeyPairs,
+		f.orphanedLoadBalancers, f.orphanedFloatingIPs, f.orphanedPorts, f.orphanedSecurityGroups,
+		f.orphanedShareNetworks, f.orphanedSubnets, f.orphanedNetworks, f.orphanedRouters,
+	}
+	found := make([][]v1alpha1.Orphan, len(lists))
+	errs := platform.Each(len(lists), func(i int) (err error) {
+		found[i], err = lists[i](ctx)
+		return err
+	})
+
+	var orphans []v1alpha1.Orphan
+	for i := range found {
+		orphans = append(orphans, found[i]...)
+	}
+	return orphans, errors.Join(errs...)
 }

@@ -126,3 +126,8 @@ func (f *flow) deleteKeyPairs(ctx context.Context, keep ...string) error {
 	}
 	return nil
 }
+
+func (f *flow) orphanedKeyPairs(ctx context.Context) ([]v1alpha1.Orphan, error) {
+	found, err := f.ownedKeyPairs(ctx)
+	return orphansOf(f, "key pair", found, func(k keypairs.KeyPair) (string, string) { return k.Name, k.Name }), err
+}

@@ -14,18 +14,13 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/mtu"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/provider"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 	"github.com/gophercloud/gophercloud/v2/pagination"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
-
-type network struct {
-	networks.Network
-	mtu.NetworkMTUExt
-	external.NetworkExternalExt
-}
 
 // networkIDs lists several networks in one request.
 type networkIDs []string
@@ -41,6 +36,10 @@ func (f *flow) networks(ctx context.Context, options networks.ListOptsBuilder) (
 		err := networks.ExtractNetworksInto(page, &found)
 		return found, err
 	})
+}
+
+func (f *flow) networksBy(ctx context.Context, by filter) ([]network, error) {
+	return f.networks(ctx, networks.ListOpts{ID: by.id, Name: by.name})
 }
 
 // lookNetworks finds the nodes' network and the external network, by ID in one request or, where that is not known, by name.
@@ -75,10 +74,6 @@ func (f *flow) lookNetworks(ctx context.Context, result *seen) error {
 			return err
 		},
 	)
-}
-
-func (f *flow) networksBy(ctx context.Context, by filter) ([]network, error) {
-	return f.networks(ctx, networks.ListOpts{ID: by.id, Name: by.name})
 }
 
 func (f *flow) floatingNetwork(ctx context.Context, pool string) (*network, error) {
@@ -153,5 +148,81 @@ func (f *flow) networkError(err error) error {
 		return fmt.Errorf("mtu: %w", err)
 	default:
 		return err
+	}
+}
+
+// ensureMTU changes the MTU of a network of ours. If nobody said one, it stays as Neutron chose it.
+func (f *flow) ensureMTU(ctx context.Context, n *network) error {
+	wanted := int(f.site.Network.MTU)
+	if wanted == 0 || n.MTU == wanted {
+		return nil
+	}
+	options := mtu.UpdateOptsExt{UpdateOptsBuilder: networks.UpdateOpts{}, MTU: wanted}
+	if err := networks.Update(ctx, f.network, n.ID, options).ExtractInto(n); err != nil {
+		return fmt.Errorf("mtu: %w", client.Classify(err))
+	}
+	return nil
+}
+
+// checkMTU checks that a given network carries what is asked for, where Neutron tells what it carries.
+func (f *flow) checkMTU(n *network) error {
+	wanted := int(f.site.Network.MTU)
+	if n.MTU == 0 || n.MTU >= wanted {
+		return nil
+	}
+	return platform.NewError(platform.ClassConfiguration, "mtu: network %q of openstack.network.id carries %d bytes, less than %d", n.ID, n.MTU, wanted)
+}
+
+func (f *flow) ownedNetworks(ctx context.Context) ([]network, error) {
+	return owned(ctx, f.networksBy, f.State().Network, f.owner.Name(),
+		func(n network) (string, bool) { return n.ID, f.owner.Owns(n.Description, n.Tags) })
+}
+
+func (f *flow) deleteNetworks(ctx context.Context) error {
+	found, err := f.ownedNetworks(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range found {
+		if err := client.IgnoreNotFound(networks.Delete(ctx, f.network, n.ID).ExtractErr()); err != nil {
+			return err
+		}
+	}
+	return f.forget(ctx, func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.Network })
+}
+
+func (f *flow) orphanedNetworks(ctx context.Context) ([]v1alpha1.Orphan, error) {
+	found, err := f.ownedNetworks(ctx)
+	return orphansOf(f, "network", found, func(n network) (string, string) { return n.ID, n.Name }), err
+}
+
+// lookFloatingSubnets finds the subnets of an external network with the name that is asked for, if one is.
+func (f *flow) lookFloatingSubnets(ctx context.Context, networkID string) (floatingSubnets, error) {
+	wanted := f.config().FloatingSubnet
+	if wanted == nil || wanted.Name == "" || networkID == "" {
+		return floatingSubnets{}, nil
+	}
+	found, err := client.List(ctx, subnets.List(f.network, subnets.ListOpts{Name: wanted.Name, NetworkID: networkID}), subnets.ExtractSubnets)
+	return floatingSubnets{networkID: networkID, found: found}, err
+}
+
+// floatingSubnetID is the ID of the subnet of the external network that is asked for, empty if none is. What is given by ID is
+// looked for in the network, because members of other projects often do not see the subnet itself.
+func (f *flow) floatingSubnetID(seen *seen) (string, error) {
+	wanted := f.config().FloatingSubnet
+	switch {
+	case wanted == nil:
+		return "", nil
+	case wanted.ID != "":
+		if !slices.Contains(seen.floatingNetwork.Subnets, wanted.ID) {
+			return "", platform.NewError(platform.ClassConfiguration, "openstack.floatingSubnet.id: network %q has no subnet %q", seen.floatingNetwork.Name, wanted.ID)
+		}
+		return wanted.ID, nil
+	case len(seen.floatingSubnets.found) != 1:
+		return "", platform.NewError(platform.ClassConfiguration,
+			"openstack.floatingSubnet.name: %d subnets of network %q with the name %q are visible to the credentials, want one; the ID works also for one that is not visible",
+			len(seen.floatingSubnets.found), seen.floatingNetwork.Name, wanted.Name)
+	default:
+		return seen.floatingSubnets.found[0].ID, nil
 	}
 }

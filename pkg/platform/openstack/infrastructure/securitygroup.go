@@ -6,6 +6,7 @@ package infrastructure
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
@@ -15,6 +16,14 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
+
+func (f *flow) securityGroups(ctx context.Context, by filter) ([]groups.SecGroup, error) {
+	return client.List(ctx, groups.List(f.network, groups.ListOpts{ID: by.id, Name: by.name}), groups.ExtractGroups)
+}
+
+func (f *flow) lookSecurityGroup(ctx context.Context, id string) (*groups.SecGroup, error) {
+	return find(ctx, id, f.securityGroups, func(g groups.SecGroup) bool { return f.owner.Owns(g.Description, g.Tags) }, f.owner.Name())
+}
 
 func (f *flow) ensureSecurityGroup(seen *seen) func(context.Context) error {
 	place := func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.SecurityGroup }
@@ -111,4 +120,57 @@ func (f *flow) deleteRules(ctx context.Context, ids []string) error {
 		}
 	}
 	return nil
+}
+
+func (f *flow) ownedSecurityGroups(ctx context.Context) ([]groups.SecGroup, error) {
+	return owned(ctx, f.securityGroups, f.State().SecurityGroup, f.owner.Name(),
+		func(g groups.SecGroup) (string, bool) { return g.ID, f.owner.Owns(g.Description, g.Tags) })
+}
+
+func (f *flow) deleteSecurityGroups(ctx context.Context) error {
+	found, err := f.ownedSecurityGroups(ctx)
+	if err != nil {
+		return err
+	}
+	for _, group := range found {
+		if err := client.IgnoreNotFound(groups.Delete(ctx, f.network, group.ID).ExtractErr()); err != nil {
+			return err
+		}
+	}
+	return f.forget(ctx, func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.SecurityGroup })
+}
+
+// deleteServiceSecurityGroups deletes the security groups that the shoot's Services left behind.
+func (f *flow) deleteServiceSecurityGroups(ctx context.Context) error {
+	found, err := f.serviceSecurityGroups(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range found {
+		if err := client.IgnoreNotFound(groups.Delete(ctx, f.network, found[i].ID).ExtractErr()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serviceSecurityGroups lists the security groups that were made for the shoot's Services. They do not tell their site, and
+// another one may be in the same project: there are some only if the whole shoot is deleted.
+func (f *flow) serviceSecurityGroups(ctx context.Context) ([]groups.SecGroup, error) {
+	if f.site.Removed() {
+		return nil, nil
+	}
+	project, err := f.session.ProjectID()
+	if err != nil {
+		return nil, err
+	}
+	found, err := client.List(ctx, groups.List(f.network, groups.ListOpts{ProjectID: project}), groups.ExtractGroups)
+	return slices.DeleteFunc(found, func(g groups.SecGroup) bool { return !f.owner.OwnsServiceSecurityGroup(g.Description) }), err
+}
+
+func (f *flow) orphanedSecurityGroups(ctx context.Context) ([]v1alpha1.Orphan, error) {
+	own, ownErr := f.ownedSecurityGroups(ctx)
+	ofServices, servicesErr := f.serviceSecurityGroups(ctx)
+	identify := func(g groups.SecGroup) (string, string) { return g.ID, g.Name }
+	return orphansOf(f, "security group", slices.Concat(own, ofServices), identify), errors.Join(ownErr, servicesErr)
 }

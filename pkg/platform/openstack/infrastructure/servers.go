@@ -13,10 +13,20 @@ import (
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/servergroup"
+)
+
+// firstPoll and lastPoll are the shortest and the longest time between two looks at what is being deleted.
+const (
+	firstPoll = 500 * time.Millisecond
+	lastPoll  = 5 * time.Second
 )
 
 // serversTimeout is how long a deletion waits for servers. The next one goes on from there.
@@ -121,4 +131,100 @@ func (f *flow) deleteServers(ctx context.Context) error {
 		case <-time.After(poll):
 		}
 	}
+}
+
+// deleteMachines deletes what is left of machines.
+func (f *flow) deleteMachines(ctx context.Context) error {
+	return sequence(f.deleteServers, f.deletePorts)(ctx)
+}
+
+// ownPorts lists the ports of the site's machines.
+func (f *flow) ownPorts(ctx context.Context) ([]ports.Port, error) {
+	return client.List(ctx, ports.List(f.network, ports.ListOpts{Description: f.owner.Description()}), ports.ExtractPorts)
+}
+
+// deletePorts deletes the ports of machines that no server uses. One is left if the answer to its creation was lost and its
+// machine was deleted before it showed up.
+func (f *flow) deletePorts(ctx context.Context) error {
+	found, err := f.ownPorts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, port := range found {
+		if port.DeviceID != "" {
+			continue
+		}
+		if err := client.IgnoreNotFound(ports.Delete(ctx, f.network, port.ID).ExtractErr()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteServerGroups deletes the server groups of all pools.
+func (f *flow) deleteServerGroups(ctx context.Context) error {
+	found, err := servergroup.List(ctx, f.compute, f.owner)
+	if err != nil {
+		return err
+	}
+	for _, group := range found {
+		if err := servergroup.Delete(ctx, f.compute, group.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *flow) orphanedServers(ctx context.Context) ([]v1alpha1.Orphan, error) {
+	found, err := f.ownServers(ctx)
+	return orphansOf(f, "server", found, func(s servers.Server) (string, string) { return s.ID, s.Name }), err
+}
+
+// orphanedVolumes lists the volumes of the site's servers and those of the shoot's Cinder CSI driver.
+func (f *flow) orphanedVolumes(ctx context.Context) ([]v1alpha1.Orphan, error) {
+	service, err := f.session.Volume(ctx)
+	if errors.Is(err, client.ErrNoService) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	found, err := client.List(ctx, volumes.List(service, nil), volumes.ExtractVolumes)
+	if err != nil {
+		return nil, err
+	}
+	own, err := f.ownServers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids := map[string]bool{}
+	for i := range own {
+		ids[own[i].ID] = true
+	}
+	var orphans []volumes.Volume
+	for i := range found {
+		if f.owner.OwnsVolume(found[i].Metadata) || attachedTo(&found[i], ids) {
+			orphans = append(orphans, found[i])
+		}
+	}
+	return orphansOf(f, "volume", orphans, func(v volumes.Volume) (string, string) { return v.ID, v.Name }), nil
+}
+
+func attachedTo(volume *volumes.Volume, servers map[string]bool) bool {
+	for i := range volume.Attachments {
+		if servers[volume.Attachments[i].ServerID] {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *flow) orphanedServerGroups(ctx context.Context) ([]v1alpha1.Orphan, error) {
+	found, err := servergroup.List(ctx, f.compute, f.owner)
+	return orphansOf(f, "server group", found, func(g servergroup.ServerGroup) (string, string) { return g.ID, g.Name }), err
+}
+
+func (f *flow) orphanedPorts(ctx context.Context) ([]v1alpha1.Orphan, error) {
+	found, err := f.ownPorts(ctx)
+	return orphansOf(f, "port", found, func(p ports.Port) (string, string) { return p.ID, p.Name }), err
 }

@@ -119,3 +119,8 @@ func (f *flow) ownedShareNetworks(ctx context.Context) ([]sharenetworks.ShareNet
 	}
 	return found, err
 }
+
+func (f *flow) orphanedShareNetworks(ctx context.Context) ([]v1alpha1.Orphan, error) {
+	found, err := f.ownedShareNetworks(ctx)
+	return orphansOf(f, "share network", found, func(n sharenetworks.ShareNetwork) (string, string) { return n.ID, n.Name }), err
+}

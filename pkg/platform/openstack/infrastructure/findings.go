@@ -11,37 +11,8 @@ import (
 
 	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
-
-// Validate implements platform.Infrastructure.
-func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (platform.Findings, error) {
-	findings, err := i.validate(ctx, s, request)
-	return findings, platform.InSite(s.Name, err)
-}
-
-func (i *infrastructure) validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (platform.Findings, error) {
-	if s.Profile == nil || s.Profile.OpenStack == nil {
-		return platform.Findings{}, errNoProfile
-	}
-	readOnly := func(context.Context, *v1alpha1.SiteState) error {
-		return errors.New("nothing changes during a validation")
-	}
-	f, err := i.flow(ctx, s, client.ConnectionOf(s.Profile), readOnly)
-	if err != nil {
-		return platform.Findings{}, err
-	}
-	if err := f.checkPlaceInUse(); err != nil {
-		return platform.Findings{}, err
-	}
-	v := &validation{flow: f, path: request.Path, demands: request.Demands}
-	return v.run(ctx, v.roles, v.egress, v.nodes, v.securityGroup, v.shareNetwork, v.zones, v.capacity)
-}
-
-var errNoProfile = platform.NewError(platform.ClassConfiguration, "the CloudProfile has no OpenStack site of this name any more")
 
 // validation looks for mistakes in what a shoot wants of a site.
 type validation struct {
