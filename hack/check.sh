@@ -72,6 +72,7 @@ run "Generated files" check_generated
 run "Charts" check_charts
 run "Advisories" go run ./hack/advisories
 run "Structure" go run ./hack/structure -max-methods 40 -max-back 5 ./pkg/controller/worker
+run "Structure of OpenStack" go run ./hack/structure -max-methods 40 -max-back 0 ./pkg/platform/openstack/infrastructure
 run "Format" golangci-lint fmt --diff
 run "Lint" golangci-lint run ./...
 

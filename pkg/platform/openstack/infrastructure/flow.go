@@ -7,11 +7,11 @@ package infrastructure
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"slices"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/keypairs"
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/attributestags"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/external"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/mtu"
@@ -36,6 +36,7 @@ type flow struct {
 	owner   owner.Owner
 	network *gophercloud.ServiceClient
 	compute *gophercloud.ServiceClient
+	seen    seen
 }
 
 // config is the site's OpenStack block in the InfrastructureConfig, empty if there is none.
@@ -95,50 +96,6 @@ func newRecorder(s *site.Site, connection v1alpha1.OpenStackConnection, persist 
 	}, persist)
 }
 
-// field selects the place of an object in the state.
-type field func(*v1alpha1.OpenStackState) **v1alpha1.OpenStackObject
-
-func (f *flow) recordObject(ctx context.Context, id string, managed bool, place field) error {
-	return f.Record(ctx, func(state *v1alpha1.OpenStackState) {
-		*place(state) = &v1alpha1.OpenStackObject{ID: id, Managed: managed}
-	})
-}
-
-// forget removes an object from the state.
-func (f *flow) forget(ctx context.Context, place field) error {
-	return f.Record(ctx, func(state *v1alpha1.OpenStackState) { *place(state) = nil })
-}
-
-// adopt records an object as ours and tags it.
-func (f *flow) adopt(ctx context.Context, resource, id string, tags []string, place field) error {
-	if err := f.recordObject(ctx, id, true, place); err != nil {
-		return err
-	}
-	missing := slices.ContainsFunc(f.owner.Tags(), func(tag string) bool { return !slices.Contains(tags, tag) })
-	if !missing {
-		return nil
-	}
-	wanted := slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(tags), f.owner.Tags()...))))
-	_, err := attributestags.ReplaceAll(ctx, f.network, resource, id, attributestags.ReplaceAllOpts{Tags: wanted}).Extract()
-	return client.Classify(err)
-}
-
-// errForeign is the message about an object that bears the mark of another shoot. It does not tell which.
-const errForeign = "it was not made for this shoot and cannot be used"
-
-// refuseForeign returns an error for a given object that bears the mark of another shoot, unless the CloudProfile says that shoots may name
-// it.
-func (f *flow) refuseForeign(field, id, description string, tags, allowed []string) error {
-	if !f.owner.IsForeign(description, tags) || slices.Contains(allowed, id) {
-		return nil
-	}
-	return platform.NewError(platform.ClassConfiguration, "openstack.%s: %q: %s", field, id, errForeign)
-}
-
-func notFound(field, id string) error {
-	return platform.NewError(platform.ClassConfiguration, "openstack.%s: %q does not exist or is not visible to the credentials", field, id)
-}
-
 // seen is what a look at the site found; nil where there is nothing.
 type seen struct {
 	network         *network
@@ -178,77 +135,6 @@ type floatingSubnets struct {
 	found     []subnets.Subnet
 }
 
-// parallel runs all functions to their end and joins their errors: what one of them made is recorded whatever happens to
-// the others.
-func parallel(ctx context.Context, functions ...func(context.Context) error) error {
-	return errors.Join(platform.Each(len(functions), func(i int) error { return functions[i](ctx) })...)
-}
-
-// sequence runs functions one after the other until one fails.
-func sequence(functions ...func(context.Context) error) func(context.Context) error {
-	return func(ctx context.Context) error {
-		for _, function := range functions {
-			if err := function(ctx); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
-// filter selects objects by ID or by name.
-type filter struct{ id, name string }
-
-// find returns the object with the ID or, if there is none, the one with the name that is ours.
-func find[T any](ctx context.Context, id string, list func(context.Context, filter) ([]T, error), owned func(T) bool, name string) (*T, error) {
-	if id != "" {
-		found, err := list(ctx, filter{id: id})
-		if err != nil || len(found) > 0 {
-			return first(found), err
-		}
-	}
-	found, err := list(ctx, filter{name: name})
-	if err != nil {
-		return nil, err
-	}
-	return first(slices.DeleteFunc(found, func(object T) bool { return !owned(object) })), nil
-}
-
-func first[T any](objects []T) *T {
-	if len(objects) == 0 {
-		return nil
-	}
-	return &objects[0]
-}
-
-// owned lists the objects with the name that are marked as ours, and the one that the state knows as managed, which somebody
-// may have renamed.
-func owned[T any](ctx context.Context, list func(context.Context, filter) ([]T, error), known *v1alpha1.OpenStackObject, name string, identify func(T) (string, bool)) ([]T, error) {
-	found, err := list(ctx, filter{name: name})
-	if err != nil {
-		return nil, client.Classify(err)
-	}
-	found = slices.DeleteFunc(found, func(object T) bool {
-		_, ours := identify(object)
-		return !ours
-	})
-	if known == nil || !known.Managed || slices.ContainsFunc(found, func(object T) bool {
-		id, _ := identify(object)
-		return id == known.ID
-	}) {
-		return found, nil
-	}
-	renamed, err := list(ctx, filter{id: known.ID})
-	return append(found, renamed...), client.Classify(err)
-}
-
-func givenID(n *v1alpha1.OpenStackNetwork) string {
-	if n == nil {
-		return ""
-	}
-	return n.ID
-}
-
 func referenceID(reference *v1alpha1.OpenStackReference) string {
 	if reference == nil {
 		return ""
@@ -256,20 +142,116 @@ func referenceID(reference *v1alpha1.OpenStackReference) string {
 	return reference.ID
 }
 
-// knownID prefers what the shoot owner gave to what the state says.
-func knownID(given string, object *v1alpha1.OpenStackObject) string {
-	if given != "" || object == nil {
-		return given
+// step is a part of a reconciliation or deletion.
+type step func(context.Context, *flow) error
+
+// parallel runs all steps to their end and joins their errors: what one of them made is recorded whatever happens to the others.
+func parallel(steps ...step) step {
+	return func(ctx context.Context, f *flow) error {
+		return errors.Join(platform.Each(len(steps), func(i int) error { return steps[i](ctx, f) })...)
 	}
-	return object.ID
 }
 
-// orphansOf turns objects into orphans.
-func orphansOf[T any](f *flow, kind string, objects []T, identify func(T) (id, name string)) []v1alpha1.Orphan {
-	var orphans []v1alpha1.Orphan
-	for _, object := range objects {
-		id, name := identify(object)
-		orphans = append(orphans, v1alpha1.Orphan{Site: f.site.Name, Kind: kind, ID: id, Name: name})
+// sequence runs steps one after the other until one fails.
+func sequence(steps ...step) step {
+	return func(ctx context.Context, f *flow) error {
+		for _, run := range steps {
+			if err := run(ctx, f); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	return orphans
+}
+
+// into keeps what is found.
+func into[T any](target *T, get func(context.Context, *flow) (T, error)) step {
+	return func(ctx context.Context, f *flow) (err error) {
+		*target, err = get(ctx, f)
+		return err
+	}
+}
+
+// field selects the place of an object in the state.
+type field func(*v1alpha1.OpenStackState) **v1alpha1.OpenStackObject
+
+func (f *flow) recordObject(ctx context.Context, id string, managed bool, place field) error {
+	return f.Record(ctx, func(state *v1alpha1.OpenStackState) {
+		*place(state) = &v1alpha1.OpenStackObject{ID: id, Managed: managed}
+	})
+}
+
+// forget removes objects from the state.
+func (f *flow) forget(ctx context.Context, places ...field) error {
+	return f.Record(ctx, func(state *v1alpha1.OpenStackState) {
+		for _, place := range places {
+			*place(state) = nil
+		}
+	})
+}
+
+// floatingNetworkID is the external network that the state knows.
+func (f *flow) floatingNetworkID() string {
+	if known := f.State().FloatingNetwork; known != nil {
+		return known.ID
+	}
+	return ""
+}
+
+func floatingNetworkPlace(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject {
+	return &s.FloatingNetwork
+}
+
+// recordRanges keeps the ranges by which is told, also after the site left the shoot, what Services left behind.
+func recordRanges(state *v1alpha1.OpenStackState, network site.Network) {
+	state.NodeRanges = cidrsOf(network.Nodes)
+	state.PodRanges = cidrsOf(network.Pods)
+}
+
+// ranges are address ranges.
+type ranges []netip.Prefix
+
+// nodeRanges are the ranges of the site's nodes: those of the shoot or, if it does not use the site any more, those of the state.
+func (f *flow) nodeRanges() ranges {
+	return knownRanges(f.site.Network.Nodes, f.State().NodeRanges)
+}
+
+// podRanges are the shoot's pod ranges.
+func (f *flow) podRanges() ranges {
+	return knownRanges(f.site.Network.Pods, f.State().PodRanges)
+}
+
+func knownRanges(network []netip.Prefix, recorded []string) ranges {
+	if len(network) > 0 {
+		return network
+	}
+	var result ranges
+	for _, text := range recorded {
+		if prefix, err := netip.ParsePrefix(text); err == nil {
+			result = append(result, prefix)
+		}
+	}
+	return result
+}
+
+// contain reports whether an address is in one of the ranges.
+func (r ranges) contain(address string) bool {
+	parsed, err := netip.ParseAddr(address)
+	return err == nil && slices.ContainsFunc(r, func(prefix netip.Prefix) bool { return prefix.Contains(parsed) })
+}
+
+// containRange reports whether a range is part of one of the ranges.
+func (r ranges) containRange(cidr string) bool {
+	parsed, err := netip.ParsePrefix(cidr)
+	return err == nil && slices.ContainsFunc(r, func(prefix netip.Prefix) bool {
+		return prefix.Bits() <= parsed.Bits() && prefix.Contains(parsed.Addr())
+	})
+}
+
+func cidrsOf(prefixes []netip.Prefix) []string {
+	var result []string
+	for _, prefix := range prefixes {
+		result = append(result, prefix.String())
+	}
+	return result
 }

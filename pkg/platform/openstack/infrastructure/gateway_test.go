@@ -51,7 +51,7 @@ var _ = Describe("Gateway", func() {
 	DescribeTable("should compare the MTU of a given network only with one that somebody said, if Neutron tells it",
 		func(carried int, wanted int32, message string) {
 			f := &flow{site: &site.Site{Network: site.Network{MTU: wanted}}}
-			err := f.checkMTU(&network{Network: networks.Network{ID: "given"}, NetworkMTUExt: mtu.NetworkMTUExt{MTU: carried}})
+			err := checkMTU(f, &network{Network: networks.Network{ID: "given"}, NetworkMTUExt: mtu.NetworkMTUExt{MTU: carried}})
 			if message == "" {
 				Expect(err).NotTo(HaveOccurred())
 				return

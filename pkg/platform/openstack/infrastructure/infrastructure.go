@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -50,8 +51,7 @@ func (i *infrastructure) reconcile(ctx context.Context, s *site.Site, persist pl
 	if err := f.checkPlaceInUse(); err != nil {
 		return nil, err
 	}
-	seen, err := f.look(ctx)
-	if err != nil {
+	if err := observation(ctx, f); err != nil {
 		return nil, err
 	}
 	if err := f.Record(ctx, func(state *v1alpha1.OpenStackState) {
@@ -60,13 +60,13 @@ func (i *infrastructure) reconcile(ctx context.Context, s *site.Site, persist pl
 	}); err != nil {
 		return nil, err
 	}
-	if err := f.recordProject(ctx, seen); err != nil {
+	if err := f.recordProject(ctx); err != nil {
 		return nil, err
 	}
-	if err := f.ensure(ctx, seen); err != nil {
+	if err := creation(ctx, f); err != nil {
 		return nil, err
 	}
-	return f.status(seen), nil
+	return f.status(), nil
 }
 
 // Delete implements platform.Infrastructure.
@@ -82,7 +82,7 @@ func (i *infrastructure) Delete(ctx context.Context, s *site.Site, persist platf
 	if err := f.checkPlace(); err != nil {
 		return platform.InSite(s.Name, err)
 	}
-	return platform.InSite(s.Name, f.delete(ctx))
+	return platform.InSite(s.Name, deleteAll(ctx, f))
 }
 
 // Orphans implements platform.Infrastructure.
@@ -101,7 +101,7 @@ func (i *infrastructure) Orphans(ctx context.Context, s *site.Site) ([]v1alpha1.
 	if err := f.checkPlace(); err != nil {
 		return nil, platform.InSite(s.Name, err)
 	}
-	orphans, err := f.orphans(ctx)
+	orphans, err := orphansOf(ctx, f)
 	return orphans, platform.InSite(s.Name, err)
 }
 
@@ -166,36 +166,20 @@ var errNoProfile = platform.NewError(platform.ClassConfiguration, "the CloudProf
 
 // recordProject records the project if the state knows no objects, or if one of them is seen in the project: a state that was
 // written before projects were recorded does not say where its objects are.
-func (f *flow) recordProject(ctx context.Context, seen *seen) error {
+func (f *flow) recordProject(ctx context.Context) error {
 	project, err := f.session.ProjectID()
 	if err != nil {
 		return err
 	}
-	if state := f.State(); hasObjects(state) && !seen.has(state, project) {
+	if state := f.State(); hasObjects(state) && !f.seen.has(state, project) {
 		return nil
 	}
 	return f.Record(ctx, func(state *v1alpha1.OpenStackState) { state.ProjectID = project })
 }
 
-// ensure makes what is missing or different. What does not depend on each other is made at the same time.
-func (f *flow) ensure(ctx context.Context, seen *seen) error {
-	return parallel(ctx,
-		sequence(
-			func(ctx context.Context) error {
-				return parallel(ctx,
-					sequence(f.ensureNetwork(seen), f.ensureSubnet(seen), f.ensureShareNetwork(seen)),
-					f.ensureRouter(seen),
-				)
-			},
-			f.ensureRouterInterface(seen),
-		),
-		f.ensureSecurityGroup(seen),
-		f.ensureKeyPair(seen),
-	)
-}
-
 // status is what the site's infrastructure came to.
-func (f *flow) status(seen *seen) *v1alpha1.SiteStatus {
+func (f *flow) status() *v1alpha1.SiteStatus {
+	seen := &f.seen
 	status := &v1alpha1.OpenStackStatus{
 		ProjectID:         f.State().ProjectID,
 		Region:            f.State().Connection.Region,
@@ -216,61 +200,68 @@ func (f *flow) status(seen *seen) *v1alpha1.SiteStatus {
 	return &v1alpha1.SiteStatus{Name: f.site.Name, EgressCIDRs: egressCIDRs(&seen.router.GatewayInfo), OpenStack: status}
 }
 
-// delete deletes what is ours: the objects that the state knows as managed, those that are found by name and mark, and what
+// observation looks at all objects of the site in parallel, in one round trip if the state knows their IDs, and then at what hangs on
+// objects that the state did not know.
+var observation = sequence(
+	parallel(
+		lookNetworks, subnetKind.look, routerKind.look, securityGroupKind.look, lookKeyPair,
+		lookRouterInterface, lookFloatingSubnets, lookShareNetwork,
+	),
+	parallel(lookAgainForInterface, lookAgainForFloatingSubnets),
+)
+
+// creation makes what is missing or different. What does not depend on each other is made at the same time.
+var creation = parallel(
+	sequence(
+		parallel(
+			sequence(networkKind.ensure, ensureSubnet, ensureShareNetwork),
+			routerKind.ensure,
+		),
+		ensureRouterInterface,
+	),
+	ensureSecurityGroup,
+	ensureKeyPair,
+)
+
+// deleteAll deletes what is ours: the objects that the state knows as managed, those that are found by name and mark, and what
 // Services left behind. What uses others goes first.
-func (f *flow) delete(ctx context.Context) error {
+func deleteAll(ctx context.Context, f *flow) error {
 	var machines error // A server that does not go keeps its subnet, but nothing else.
-	err := parallel(ctx,
+	err := parallel(
 		sequence(
-			func(ctx context.Context) error {
-				return parallel(ctx, f.deleteLoadBalancers, func(ctx context.Context) error {
-					machines = f.deleteMachines(ctx)
-					return nil
-				})
-			},
-			func(ctx context.Context) error {
-				return parallel(ctx, f.deleteFloatingIPs, f.deleteRoutes, f.deleteShareNetworks)
-			},
-			func(ctx context.Context) error {
-				return parallel(ctx,
-					sequence(
-						f.deleteRouterInterfaces,
-						func(ctx context.Context) error {
-							return parallel(ctx, f.deleteRouters, sequence(f.deleteSubnets, f.deleteNetworks))
-						},
-					),
-					f.deleteSecurityGroups,
-					f.deleteServiceSecurityGroups,
-				)
-			},
+			parallel(deleteLoadBalancers, func(ctx context.Context, f *flow) error {
+				machines = deleteMachines(ctx, f)
+				return nil
+			}),
+			parallel(floatingIPKind.delete, deleteRoutes, shareNetworkKind.delete),
+			parallel(
+				sequence(deleteRouterInterfaces, parallel(routerKind.delete, sequence(subnetKind.delete, networkKind.delete))),
+				securityGroupKind.delete,
+				serviceSecurityGroupKind.delete,
+			),
 		),
 		sequence(
-			func(ctx context.Context) error { return f.deleteKeyPairs(ctx) },
-			func(ctx context.Context) error {
-				return f.Record(ctx, func(state *v1alpha1.OpenStackState) { state.KeyPair, state.FormerKeyPair = nil, nil })
-			},
+			func(ctx context.Context, f *flow) error { return deleteKeyPairs(ctx, f) },
+			func(ctx context.Context, f *flow) error { return f.forget(ctx, keyPair, formerKeyPair) },
 		),
-		f.deleteServerGroups,
-	)
+		serverGroupKind.delete,
+	)(ctx, f)
 	return errors.Join(machines, err)
 }
 
-// orphans lists all objects at the same time. A list that fails does not keep the others from being returned.
-func (f *flow) orphans(ctx context.Context) ([]v1alpha1.Orphan, error) {
-	lists := []func(context.Context) ([]v1alpha1.Orphan, error){
-		f.orphanedServers, f.orphanedVolumes, f.orphanedServerGroups, f.orphanedKeyPairs,
-		f.orphanedLoadBalancers, f.orphanedFloatingIPs, f.orphanedPorts, f.orphanedSecurityGroups,
-		f.orphanedShareNetworks, f.orphanedSubnets, f.orphanedNetworks, f.orphanedRouters,
-	}
+// lists are those of all kinds of objects, in the order in which orphans are reported.
+var lists = []func(context.Context, *flow) ([]v1alpha1.Orphan, error){
+	serverKind.orphans, volumeKind.orphans, serverGroupKind.orphans, keyPairKind.orphans,
+	loadBalancerKind.orphans, floatingIPKind.orphans, portKind.orphans, securityGroupKind.orphans, serviceSecurityGroupKind.orphans,
+	shareNetworkKind.orphans, subnetKind.orphans, networkKind.orphans, routerKind.orphans,
+}
+
+// orphansOf lists all objects at the same time. A list that fails does not keep the others from being returned.
+func orphansOf(ctx context.Context, f *flow) ([]v1alpha1.Orphan, error) {
 	found := make([][]v1alpha1.Orphan, len(lists))
 	errs := platform.Each(len(lists), func(i int) (err error) {
-		found[i], err = lists[i](ctx)
+		found[i], err = lists[i](ctx, f)
 		return err
 	})
-
-	var orphans []v1alpha1.Orphan
-	for i := range found {
-		orphans = append(orphans, found[i]...)
-	}
-	return orphans, errors.Join(errs...)
+	return slices.Concat(found...), errors.Join(errs...)
 }

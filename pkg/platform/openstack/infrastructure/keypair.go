@@ -18,6 +18,15 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
+var keyPairKind = kind[keypairs.KeyPair]{
+	name:     "key pair",
+	own:      ownedKeyPairs,
+	describe: func(k *keypairs.KeyPair) object { return object{id: k.Name, name: k.Name} },
+	remove: func(ctx context.Context, f *flow, name string) error {
+		return keypairs.Delete(ctx, f.compute, name, nil).ExtractErr()
+	},
+}
+
 // keyPairHashLength is the number of hexadecimal characters of the hash in the names of key pairs, formerKeyPairHashLength that of
 // version 0.1.
 const (
@@ -58,9 +67,9 @@ func (f *flow) knowsKeyPair(name string) bool {
 	})
 }
 
-func (f *flow) lookKeyPair(ctx context.Context) (*keypairs.KeyPair, error) {
+func lookKeyPair(ctx context.Context, f *flow) error {
 	if f.publicKey() == "" {
-		return nil, nil
+		return nil
 	}
 	name := f.keyPairName(f.publicKey())
 	if former := f.formerKeyPairName(f.publicKey()); f.knowsKeyPair(former) {
@@ -68,66 +77,55 @@ func (f *flow) lookKeyPair(ctx context.Context) (*keypairs.KeyPair, error) {
 	}
 	pair, err := client.Extracted(keypairs.Get(ctx, f.compute, name, nil).Extract())
 	if client.IsNotFound(err) {
-		return nil, nil
+		return nil
 	}
-	return pair, client.Classify(err)
+	f.seen.keyPair = pair
+	return client.Classify(err)
 }
 
 func keyPair(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.KeyPair }
 
 // ensureKeyPair keeps the key pair that there was before a rotation until the next one.
-func (f *flow) ensureKeyPair(seen *seen) func(context.Context) error {
-	return func(ctx context.Context) error {
-		if f.publicKey() == "" {
-			return nil
-		}
-		if seen.keyPair == nil {
-			created, err := client.Extracted(keypairs.Create(ctx, f.compute, keypairs.CreateOpts{Name: f.keyPairName(f.publicKey()), PublicKey: f.publicKey()}).Extract())
-			if err != nil {
-				return client.Classify(err)
-			}
-			seen.keyPair = created
-		} else if !f.ownsKeyPair(*seen.keyPair) {
-			return platform.NewError(platform.ClassConflict, "key pair %q exists with another public key", seen.keyPair.Name)
-		}
-
-		old := f.State().KeyPair
-		if old == nil || old.ID == seen.keyPair.Name {
-			return f.recordObject(ctx, seen.keyPair.Name, true, keyPair)
-		}
-		// Machine classes name the old one until the Worker is reconciled, which a problem of another site can delay.
-		if err := f.deleteKeyPairs(ctx, old.ID, seen.keyPair.Name); err != nil {
-			return err
-		}
-		return f.Record(ctx, func(state *v1alpha1.OpenStackState) {
-			state.FormerKeyPair, state.KeyPair = old, &v1alpha1.OpenStackObject{ID: seen.keyPair.Name, Managed: true}
-		})
+func ensureKeyPair(ctx context.Context, f *flow) error {
+	seen := &f.seen
+	if f.publicKey() == "" {
+		return nil
 	}
+	if seen.keyPair == nil {
+		created, err := client.Extracted(keypairs.Create(ctx, f.compute, keypairs.CreateOpts{Name: f.keyPairName(f.publicKey()), PublicKey: f.publicKey()}).Extract())
+		if err != nil {
+			return client.Classify(err)
+		}
+		seen.keyPair = created
+	} else if !f.ownsKeyPair(*seen.keyPair) {
+		return platform.NewError(platform.ClassConflict, "key pair %q exists with another public key", seen.keyPair.Name)
+	}
+
+	old := f.State().KeyPair
+	if old == nil || old.ID == seen.keyPair.Name {
+		return f.recordObject(ctx, seen.keyPair.Name, true, keyPair)
+	}
+	// Machine classes name the old one until the Worker is reconciled, which a problem of another site can delay.
+	if err := deleteKeyPairs(ctx, f, old.ID, seen.keyPair.Name); err != nil {
+		return err
+	}
+	return f.Record(ctx, func(state *v1alpha1.OpenStackState) {
+		state.FormerKeyPair, state.KeyPair = old, &v1alpha1.OpenStackObject{ID: seen.keyPair.Name, Managed: true}
+	})
 }
 
-func (f *flow) ownedKeyPairs(ctx context.Context) ([]keypairs.KeyPair, error) {
+func ownedKeyPairs(ctx context.Context, f *flow) ([]keypairs.KeyPair, error) {
 	found, err := client.List(ctx, keypairs.List(f.compute, nil), keypairs.ExtractKeyPairs)
 	return slices.DeleteFunc(found, func(pair keypairs.KeyPair) bool { return !f.ownsKeyPair(pair) }), err
 }
 
 // deleteKeyPairs deletes all that are ours but those with the names.
-func (f *flow) deleteKeyPairs(ctx context.Context, keep ...string) error {
-	found, err := f.ownedKeyPairs(ctx)
+func deleteKeyPairs(ctx context.Context, f *flow, keep ...string) error {
+	found, err := ownedKeyPairs(ctx, f)
 	if err != nil {
 		return err
 	}
-	for _, pair := range found {
-		if slices.Contains(keep, pair.Name) {
-			continue
-		}
-		if err := client.IgnoreNotFound(keypairs.Delete(ctx, f.compute, pair.Name, nil).ExtractErr()); err != nil {
-			return err
-		}
-	}
-	return nil
+	return keyPairKind.deleteAll(ctx, f, slices.DeleteFunc(found, func(k keypairs.KeyPair) bool { return slices.Contains(keep, k.Name) }))
 }
 
-func (f *flow) orphanedKeyPairs(ctx context.Context) ([]v1alpha1.Orphan, error) {
-	found, err := f.ownedKeyPairs(ctx)
-	return orphansOf(f, "key pair", found, func(k keypairs.KeyPair) (string, string) { return k.Name, k.Name }), err
-}
+func formerKeyPair(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.FormerKeyPair }

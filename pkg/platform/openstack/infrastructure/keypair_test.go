@@ -105,9 +105,8 @@ var _ = Describe("Key pair", func() {
 				recorder: newRecorder(s, v1alpha1.OpenStackConnection{}, persist), owner: owner.Owner{Shoot: shoot, Site: siteName}, site: s,
 				compute: &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{}, Endpoint: api.URL + "/"},
 			}
-			pair, err := f.lookKeyPair(ctx)
-			Expect(err).NotTo(HaveOccurred())
-			Expect(f.ensureKeyPair(&seen{keyPair: pair})(ctx)).To(Succeed())
+			Expect(lookKeyPair(ctx, f)).To(Succeed())
+			Expect(ensureKeyPair(ctx, f)).To(Succeed())
 			return f
 		}
 		namesOf := func() []string { return slices.Sorted(maps.Keys(pairs)) }
@@ -117,7 +116,7 @@ var _ = Describe("Key pair", func() {
 			state = &v1alpha1.OpenStackState{}
 			prodEU := reconcile(ctx, "shoot--p--prod-eu", "west", "ssh-rsa BBBB")
 			Expect(pairs).To(HaveLen(2))
-			Expect(prod.deleteKeyPairs(ctx)).To(Succeed())
+			Expect(deleteKeyPairs(ctx, prod)).To(Succeed())
 			Expect(namesOf()).To(ConsistOf(prodEU.keyPairName("ssh-rsa BBBB")))
 		})
 
@@ -138,7 +137,7 @@ var _ = Describe("Key pair", func() {
 
 			reconcile(ctx, "shoot--p--a", "cloud", "ssh-rsa CCCC")
 			Expect(namesOf()).To(ConsistOf(second, f.keyPairName("ssh-rsa CCCC"), foreign))
-			Expect(f.deleteKeyPairs(ctx)).To(Succeed())
+			Expect(deleteKeyPairs(ctx, f)).To(Succeed())
 			Expect(namesOf()).To(ConsistOf(foreign))
 		})
 	})

@@ -19,7 +19,6 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
@@ -41,8 +40,8 @@ type loadBalancing struct {
 	members map[string]bool
 }
 
-// loadBalancing returns nil if the site has no load balancers.
-func (f *flow) loadBalancing(ctx context.Context) (*loadBalancing, error) {
+// newLoadBalancing returns nil if the site has no load balancers.
+func newLoadBalancing(ctx context.Context, f *flow) (*loadBalancing, error) {
 	service, err := f.session.LoadBalancer(ctx)
 	if errors.Is(err, client.ErrNoService) {
 		return nil, nil
@@ -54,7 +53,7 @@ func (f *flow) loadBalancing(ctx context.Context) (*loadBalancing, error) {
 	if err != nil {
 		return nil, err
 	}
-	ids, err := f.usedSubnetIDs(ctx)
+	ids, err := subnetKind.usedIDs(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +62,8 @@ func (f *flow) loadBalancing(ctx context.Context) (*loadBalancing, error) {
 
 // deleteLoadBalancers deletes the load balancers of the shoot's Services on the site with all that belongs to them, and waits
 // until they are gone, because their ports keep the subnet.
-func (f *flow) deleteLoadBalancers(ctx context.Context) error {
-	lb, err := f.loadBalancing(ctx)
+func deleteLoadBalancers(ctx context.Context, f *flow) error {
+	lb, err := newLoadBalancing(ctx, f)
 	if lb == nil || err != nil {
 		return err
 	}
@@ -96,7 +95,7 @@ func (lb *loadBalancing) delete(ctx context.Context, found []loadbalancers.LoadB
 		if strings.HasPrefix(found[i].ProvisioningStatus, "PENDING_") {
 			continue
 		}
-		if err := lb.deleteFloatingIPsOf(ctx, found[i].VipPortID); err != nil {
+		if err := deleteFloatingIPsOf(ctx, lb.flow, found[i].VipPortID); err != nil {
 			return err
 		}
 		err := loadbalancers.Delete(ctx, lb.service, found[i].ID, loadbalancers.DeleteOpts{Cascade: true}).ExtractErr()
@@ -195,17 +194,8 @@ func describe(found []loadbalancers.LoadBalancer) string {
 	return strings.Join(texts, ", ")
 }
 
-// deleteFloatingIPs deletes the floating IPs that the shoot's Services left behind on the site.
-func (f *flow) deleteFloatingIPs(ctx context.Context) error {
-	found, err := f.ownedFloatingIPs(ctx)
-	if err != nil {
-		return err
-	}
-	return f.deleteAllFloatingIPs(ctx, found)
-}
-
 // deleteFloatingIPsOf deletes the floating IPs of a port that were made for the shoot's Services.
-func (f *flow) deleteFloatingIPsOf(ctx context.Context, portID string) error {
+func deleteFloatingIPsOf(ctx context.Context, f *flow, portID string) error {
 	if portID == "" {
 		return nil
 	}
@@ -213,23 +203,14 @@ func (f *flow) deleteFloatingIPsOf(ctx context.Context, portID string) error {
 	if err != nil {
 		return err
 	}
-	return f.deleteAllFloatingIPs(ctx, slices.DeleteFunc(found, func(ip floatingips.FloatingIP) bool {
+	return floatingIPKind.deleteAll(ctx, f, slices.DeleteFunc(found, func(ip floatingips.FloatingIP) bool {
 		return !f.owner.OwnsFloatingIP(ip.Description)
 	}))
 }
 
-func (f *flow) deleteAllFloatingIPs(ctx context.Context, ips []floatingips.FloatingIP) error {
-	for i := range ips {
-		if err := client.IgnoreNotFound(floatingips.Delete(ctx, f.network, ips[i].ID).ExtractErr()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // ownedFloatingIPs lists the floating IPs that were made for the shoot's Services and lead to the site's nodes. One that leads
 // nowhere may be that of another site in the same project: it is taken only if the whole shoot is deleted.
-func (f *flow) ownedFloatingIPs(ctx context.Context) ([]floatingips.FloatingIP, error) {
+func ownedFloatingIPs(ctx context.Context, f *flow) ([]floatingips.FloatingIP, error) {
 	project, err := f.session.ProjectID()
 	if err != nil {
 		return nil, err
@@ -238,7 +219,7 @@ func (f *flow) ownedFloatingIPs(ctx context.Context) ([]floatingips.FloatingIP, 
 	if err != nil {
 		return nil, err
 	}
-	routerIDs, err := f.usedRouterIDs(ctx)
+	routerIDs, err := routerKind.usedIDs(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -255,16 +236,24 @@ func (f *flow) ownedFloatingIPs(ctx context.Context) ([]floatingips.FloatingIP, 
 	}), nil
 }
 
-func (f *flow) orphanedLoadBalancers(ctx context.Context) ([]v1alpha1.Orphan, error) {
-	lb, err := f.loadBalancing(ctx)
-	if lb == nil || err != nil {
-		return nil, err
-	}
-	found, err := lb.list(ctx)
-	return orphansOf(f, "load balancer", found, func(lb loadbalancers.LoadBalancer) (string, string) { return lb.ID, lb.Name }), err
+var loadBalancerKind = kind[loadbalancers.LoadBalancer]{
+	name: "load balancer",
+	own: func(ctx context.Context, f *flow) ([]loadbalancers.LoadBalancer, error) {
+		lb, err := newLoadBalancing(ctx, f)
+		if lb == nil || err != nil {
+			return nil, err
+		}
+		return lb.list(ctx)
+	},
+	describe: func(lb *loadbalancers.LoadBalancer) object { return object{id: lb.ID, name: lb.Name} },
 }
 
-func (f *flow) orphanedFloatingIPs(ctx context.Context) ([]v1alpha1.Orphan, error) {
-	found, err := f.ownedFloatingIPs(ctx)
-	return orphansOf(f, "floating IP", found, func(ip floatingips.FloatingIP) (string, string) { return ip.ID, ip.FloatingIP }), err
+// floatingIPKind are the floating IPs that the shoot's Services left behind on the site.
+var floatingIPKind = kind[floatingips.FloatingIP]{
+	name:     "floating IP",
+	own:      ownedFloatingIPs,
+	describe: func(ip *floatingips.FloatingIP) object { return object{id: ip.ID, name: ip.FloatingIP} },
+	remove: func(ctx context.Context, f *flow, id string) error {
+		return floatingips.Delete(ctx, f.network, id).ExtractErr()
+	},
 }

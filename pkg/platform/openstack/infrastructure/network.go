@@ -22,6 +22,39 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
+var networkKind = &marked[network]{
+	name:   "network",
+	places: []field{func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.Network }},
+	found:  func(s *seen) **network { return &s.network },
+	list: func(ctx context.Context, f *flow, by filter) ([]network, error) {
+		return listNetworks(ctx, f, networks.ListOpts{ID: by.id, Name: by.name})
+	},
+	describe: func(n *network) object {
+		return object{id: n.ID, name: n.Name, description: n.Description, tags: n.Tags}
+	},
+	remove: func(ctx context.Context, f *flow, id string) error {
+		return networks.Delete(ctx, f.network, id).ExtractErr()
+	},
+	field: "network.id",
+	given: func(c v1alpha1.OpenStackInfrastructure) string {
+		if c.Network == nil {
+			return ""
+		}
+		return c.Network.ID
+	},
+	allowed:  func(p v1alpha1.OpenStackProfile, n *network) bool { return slices.Contains(p.Networks, n.ID) },
+	check:    checkMTU,
+	resource: "networks",
+	create: func(ctx context.Context, f *flow) (*network, error) {
+		created := &network{}
+		if _, err := client.Extracted(created, networks.Create(ctx, f.network, networkOptions(f)).ExtractInto(created)); err != nil {
+			return nil, networkError(f, err)
+		}
+		return created, nil
+	},
+	update: ensureMTU,
+}
+
 // networkIDs lists several networks in one request.
 type networkIDs []string
 
@@ -30,7 +63,7 @@ func (ids networkIDs) ToNetworkListQuery() (string, error) {
 	return "?" + url.Values{"id": ids}.Encode(), nil
 }
 
-func (f *flow) networks(ctx context.Context, options networks.ListOptsBuilder) ([]network, error) {
+func listNetworks(ctx context.Context, f *flow, options networks.ListOptsBuilder) ([]network, error) {
 	return client.List(ctx, networks.List(f.network, options), func(page pagination.Page) ([]network, error) {
 		var found []network
 		err := networks.ExtractNetworksInto(page, &found)
@@ -38,46 +71,8 @@ func (f *flow) networks(ctx context.Context, options networks.ListOptsBuilder) (
 	})
 }
 
-func (f *flow) networksBy(ctx context.Context, by filter) ([]network, error) {
-	return f.networks(ctx, networks.ListOpts{ID: by.id, Name: by.name})
-}
-
-// lookNetworks finds the nodes' network and the external network, by ID in one request or, where that is not known, by name.
-func (f *flow) lookNetworks(ctx context.Context, result *seen) error {
-	var (
-		state      = f.State()
-		config     = f.config()
-		id         = knownID(givenID(config.Network), state.Network)
-		floatingID = knownID("", state.FloatingNetwork)
-	)
-
-	if ids := slices.DeleteFunc([]string{id, floatingID}, func(id string) bool { return id == "" }); len(ids) > 0 {
-		found, err := f.networks(ctx, networkIDs(ids))
-		if err != nil {
-			return err
-		}
-		result.network = byID(found, id)
-		result.floatingNetwork = byID(found, floatingID)
-	}
-
-	return parallel(ctx,
-		func(ctx context.Context) (err error) {
-			if result.network == nil {
-				result.network, err = find(ctx, "", f.networksBy, func(n network) bool { return f.owner.Owns(n.Description, n.Tags) }, f.owner.Name())
-			}
-			return err
-		},
-		func(ctx context.Context) (err error) {
-			if pool := config.FloatingPoolName; pool != "" && (result.floatingNetwork == nil || result.floatingNetwork.Name != pool) {
-				result.floatingNetwork, err = f.floatingNetwork(ctx, pool)
-			}
-			return err
-		},
-	)
-}
-
-func (f *flow) floatingNetwork(ctx context.Context, pool string) (*network, error) {
-	found, err := f.networks(ctx, external.ListOptsExt{ListOptsBuilder: networks.ListOpts{Name: pool}, External: new(true)})
+func floatingNetwork(ctx context.Context, f *flow, pool string) (*network, error) {
+	found, err := listNetworks(ctx, f, external.ListOptsExt{ListOptsBuilder: networks.ListOpts{Name: pool}, External: new(true)})
 	if err != nil {
 		return nil, err
 	}
@@ -94,34 +89,7 @@ func byID(found []network, id string) *network {
 	return nil
 }
 
-func (f *flow) ensureNetwork(seen *seen) func(context.Context) error {
-	return func(ctx context.Context) error {
-		if given := givenID(f.config().Network); given != "" {
-			if seen.network == nil || seen.network.ID != given {
-				return notFound("network.id", given)
-			}
-			if err := f.refuseForeign("network.id", given, seen.network.Description, seen.network.Tags, f.profile().Networks); err != nil {
-				return err
-			}
-			if err := f.checkMTU(seen.network); err != nil {
-				return err
-			}
-			return f.recordObject(ctx, given, false, func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.Network })
-		}
-		if seen.network == nil {
-			created := &network{}
-			if _, err := client.Extracted(created, networks.Create(ctx, f.network, f.networkOptions()).ExtractInto(created)); err != nil {
-				return f.networkError(err)
-			}
-			seen.network = created
-		} else if err := f.ensureMTU(ctx, seen.network); err != nil {
-			return err
-		}
-		return f.adopt(ctx, "networks", seen.network.ID, seen.network.Tags, func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.Network })
-	}
-}
-
-func (f *flow) networkOptions() networks.CreateOptsBuilder {
+func networkOptions(f *flow) networks.CreateOptsBuilder {
 	options := mtu.CreateOptsExt{
 		CreateOptsBuilder: networks.CreateOpts{Name: f.owner.Name(), Description: f.owner.Description(), AdminStateUp: new(true)},
 		MTU:               int(f.site.Network.MTU),
@@ -138,7 +106,7 @@ func (f *flow) networkOptions() networks.CreateOptsBuilder {
 
 // networkError names the field of a network that is refused for what it shall be like. Provider attributes are left to
 // administrators by OpenStack's own policies.
-func (f *flow) networkError(err error) error {
+func networkError(f *flow, err error) error {
 	err = client.Classify(err)
 	n, class := f.config().Network, platform.ClassOf(err)
 	switch {
@@ -151,21 +119,8 @@ func (f *flow) networkError(err error) error {
 	}
 }
 
-// ensureMTU changes the MTU of a network of ours. If nobody said one, it stays as Neutron chose it.
-func (f *flow) ensureMTU(ctx context.Context, n *network) error {
-	wanted := int(f.site.Network.MTU)
-	if wanted == 0 || n.MTU == wanted {
-		return nil
-	}
-	options := mtu.UpdateOptsExt{UpdateOptsBuilder: networks.UpdateOpts{}, MTU: wanted}
-	if err := networks.Update(ctx, f.network, n.ID, options).ExtractInto(n); err != nil {
-		return fmt.Errorf("mtu: %w", client.Classify(err))
-	}
-	return nil
-}
-
 // checkMTU checks that a given network carries what is asked for, where Neutron tells what it carries.
-func (f *flow) checkMTU(n *network) error {
+func checkMTU(f *flow, n *network) error {
 	wanted := int(f.site.Network.MTU)
 	if n.MTU == 0 || n.MTU >= wanted {
 		return nil
@@ -173,56 +128,85 @@ func (f *flow) checkMTU(n *network) error {
 	return platform.NewError(platform.ClassConfiguration, "mtu: network %q of openstack.network.id carries %d bytes, less than %d", n.ID, n.MTU, wanted)
 }
 
-func (f *flow) ownedNetworks(ctx context.Context) ([]network, error) {
-	return owned(ctx, f.networksBy, f.State().Network, f.owner.Name(),
-		func(n network) (string, bool) { return n.ID, f.owner.Owns(n.Description, n.Tags) })
+// floatingSubnetID is the ID of the subnet of the external network that is asked for, empty if none is. What is given by ID is
+// looked for in the network, because members of other projects often do not see the subnet itself.
+func floatingSubnetID(f *flow) (string, error) {
+	wanted := f.config().FloatingSubnet
+	switch {
+	case wanted == nil:
+		return "", nil
+	case wanted.ID != "":
+		if !slices.Contains(f.seen.floatingNetwork.Subnets, wanted.ID) {
+			return "", platform.NewError(platform.ClassConfiguration, "openstack.floatingSubnet.id: network %q has no subnet %q", f.seen.floatingNetwork.Name, wanted.ID)
+		}
+		return wanted.ID, nil
+	case len(f.seen.floatingSubnets.found) != 1:
+		return "", platform.NewError(platform.ClassConfiguration,
+			"openstack.floatingSubnet.name: %d subnets of network %q with the name %q are visible to the credentials, want one; the ID works also for one that is not visible",
+			len(f.seen.floatingSubnets.found), f.seen.floatingNetwork.Name, wanted.Name)
+	default:
+		return f.seen.floatingSubnets.found[0].ID, nil
+	}
 }
 
-func (f *flow) deleteNetworks(ctx context.Context) error {
-	found, err := f.ownedNetworks(ctx)
-	if err != nil {
-		return err
+// ensureMTU changes the MTU of a network of ours. If nobody said one, it stays as Neutron chose it.
+func ensureMTU(ctx context.Context, f *flow, n *network) (*network, error) {
+	wanted := int(f.site.Network.MTU)
+	if wanted == 0 || n.MTU == wanted {
+		return n, nil
 	}
-	for _, n := range found {
-		if err := client.IgnoreNotFound(networks.Delete(ctx, f.network, n.ID).ExtractErr()); err != nil {
+	options := mtu.UpdateOptsExt{UpdateOptsBuilder: networks.UpdateOpts{}, MTU: wanted}
+	if err := networks.Update(ctx, f.network, n.ID, options).ExtractInto(n); err != nil {
+		return n, fmt.Errorf("mtu: %w", client.Classify(err))
+	}
+	return n, nil
+}
+
+// lookNetworks finds the nodes' network and the external network, by ID in one request or, where that is not known, by name.
+func lookNetworks(ctx context.Context, f *flow) error {
+	id, floatingID := networkKind.knownID(f), f.floatingNetworkID()
+	if ids := slices.DeleteFunc([]string{id, floatingID}, func(id string) bool { return id == "" }); len(ids) > 0 {
+		found, err := listNetworks(ctx, f, networkIDs(ids))
+		if err != nil {
 			return err
 		}
+		f.seen.network, f.seen.floatingNetwork = byID(found, id), byID(found, floatingID)
 	}
-	return f.forget(ctx, func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.Network })
+	return parallel(
+		func(ctx context.Context, f *flow) (err error) {
+			if f.seen.network == nil {
+				f.seen.network, err = networkKind.find(ctx, f, "")
+			}
+			return err
+		},
+		func(ctx context.Context, f *flow) (err error) {
+			if pool, found := f.config().FloatingPoolName, f.seen.floatingNetwork; pool != "" && (found == nil || found.Name != pool) {
+				f.seen.floatingNetwork, err = floatingNetwork(ctx, f, pool)
+			}
+			return err
+		},
+	)(ctx, f)
 }
 
-func (f *flow) orphanedNetworks(ctx context.Context) ([]v1alpha1.Orphan, error) {
-	found, err := f.ownedNetworks(ctx)
-	return orphansOf(f, "network", found, func(n network) (string, string) { return n.ID, n.Name }), err
+// lookFloatingSubnets finds the subnets with the name that is asked for, if one is, in the external network that the state knows.
+func lookFloatingSubnets(ctx context.Context, f *flow) (err error) {
+	f.seen.floatingSubnets, err = floatingSubnetsOf(ctx, f, f.floatingNetworkID())
+	return err
 }
 
-// lookFloatingSubnets finds the subnets of an external network with the name that is asked for, if one is.
-func (f *flow) lookFloatingSubnets(ctx context.Context, networkID string) (floatingSubnets, error) {
+// lookAgainForFloatingSubnets finds those in an external network that the state did not know.
+func lookAgainForFloatingSubnets(ctx context.Context, f *flow) (err error) {
+	if external := f.seen.floatingNetwork; external != nil && f.seen.floatingSubnets.networkID != external.ID {
+		f.seen.floatingSubnets, err = floatingSubnetsOf(ctx, f, external.ID)
+	}
+	return err
+}
+
+func floatingSubnetsOf(ctx context.Context, f *flow, networkID string) (floatingSubnets, error) {
 	wanted := f.config().FloatingSubnet
 	if wanted == nil || wanted.Name == "" || networkID == "" {
 		return floatingSubnets{}, nil
 	}
 	found, err := client.List(ctx, subnets.List(f.network, subnets.ListOpts{Name: wanted.Name, NetworkID: networkID}), subnets.ExtractSubnets)
 	return floatingSubnets{networkID: networkID, found: found}, err
-}
-
-// floatingSubnetID is the ID of the subnet of the external network that is asked for, empty if none is. What is given by ID is
-// looked for in the network, because members of other projects often do not see the subnet itself.
-func (f *flow) floatingSubnetID(seen *seen) (string, error) {
-	wanted := f.config().FloatingSubnet
-	switch {
-	case wanted == nil:
-		return "", nil
-	case wanted.ID != "":
-		if !slices.Contains(seen.floatingNetwork.Subnets, wanted.ID) {
-			return "", platform.NewError(platform.ClassConfiguration, "openstack.floatingSubnet.id: network %q has no subnet %q", seen.floatingNetwork.Name, wanted.ID)
-		}
-		return wanted.ID, nil
-	case len(seen.floatingSubnets.found) != 1:
-		return "", platform.NewError(platform.ClassConfiguration,
-			"openstack.floatingSubnet.name: %d subnets of network %q with the name %q are visible to the credentials, want one; the ID works also for one that is not visible",
-			len(seen.floatingSubnets.found), seen.floatingNetwork.Name, wanted.Name)
-	default:
-		return seen.floatingSubnets.found[0].ID, nil
-	}
 }

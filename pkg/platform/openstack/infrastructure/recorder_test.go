@@ -81,15 +81,15 @@ var _ = Describe("recorder", func() {
 
 	It("should record many changes at the same time", func(ctx SpecContext) {
 		r := newRecorderOf(s)
-		Expect(parallel(ctx,
-			func(ctx context.Context) error { return r.Record(ctx, addSubnet) },
-			func(ctx context.Context) error {
+		Expect(parallel(
+			func(ctx context.Context, _ *flow) error { return r.Record(ctx, addSubnet) },
+			func(ctx context.Context, _ *flow) error {
 				return r.Record(ctx, func(state *v1alpha1.OpenStackState) { state.Router = &v1alpha1.OpenStackObject{ID: "r"} })
 			},
-			func(ctx context.Context) error {
+			func(ctx context.Context, _ *flow) error {
 				return r.Record(ctx, func(state *v1alpha1.OpenStackState) { state.KeyPair = &v1alpha1.OpenStackObject{ID: "k"} })
 			},
-		)).To(Succeed())
+		)(ctx, nil)).To(Succeed())
 		Expect(persisted).To(HaveLen(3))
 		Expect(persisted[2].OpenStack).To(And(HaveField("Subnet.ID", "s"), HaveField("Router.ID", "r"), HaveField("KeyPair.ID", "k"), HaveField("Network.ID", "n")))
 	})
@@ -99,21 +99,21 @@ var _ = Describe("parallel and sequence", func() {
 	It("should run everything to its end in parallel and join the errors", func(ctx SpecContext) {
 		first, second := errors.New("first"), errors.New("second")
 		met := make(chan struct{})
-		err := parallel(ctx,
-			func(context.Context) error { met <- struct{}{}; return first },
-			func(context.Context) error { <-met; return second },
-			func(context.Context) error { return nil },
-		)
+		err := parallel(
+			func(context.Context, *flow) error { met <- struct{}{}; return first },
+			func(context.Context, *flow) error { <-met; return second },
+			func(context.Context, *flow) error { return nil },
+		)(ctx, nil)
 		Expect(err).To(And(MatchError(first), MatchError(second)))
-		Expect(parallel(ctx)).To(Succeed())
+		Expect(parallel()(ctx, nil)).To(Succeed())
 	})
 
 	It("should stop a sequence at the first error", func(ctx SpecContext) {
 		var ran []int
-		step := func(i int, err error) func(context.Context) error {
-			return func(context.Context) error { ran = append(ran, i); return err }
+		step := func(i int, err error) func(context.Context, *flow) error {
+			return func(context.Context, *flow) error { ran = append(ran, i); return err }
 		}
-		Expect(sequence(step(1, nil), step(2, errors.New("no")), step(3, nil))(ctx)).To(MatchError("no"))
+		Expect(sequence(step(1, nil), step(2, errors.New("no")), step(3, nil))(ctx, nil)).To(MatchError("no"))
 		Expect(ran).To(Equal([]int{1, 2}))
 	})
 })

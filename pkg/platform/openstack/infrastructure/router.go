@@ -18,60 +18,126 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
-func (f *flow) routers(ctx context.Context, by filter) ([]routers.Router, error) {
-	return client.List(ctx, routers.List(f.network, routers.ListOpts{ID: by.id, Name: by.name}), routers.ExtractRouters)
-}
-
-func (f *flow) lookRouter(ctx context.Context, id string) (*routers.Router, error) {
-	return find(ctx, id, f.routers, func(r routers.Router) bool { return f.owner.Owns(r.Description, r.Tags) }, f.owner.Name())
-}
-
-func (f *flow) ensureRouter(seen *seen) func(context.Context) error {
-	place := func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.Router }
-	return func(ctx context.Context) error {
-		if given := referenceID(f.config().Router); given != "" {
-			if seen.router == nil || seen.router.ID != given {
-				return notFound("router.id", given)
-			}
-			if err := f.refuseForeign("router.id", given, seen.router.Description, seen.router.Tags, nil); err != nil {
-				return err
-			}
-			return f.recordObject(ctx, given, false, place)
-		}
-		if seen.floatingNetwork == nil {
-			return platform.NewError(platform.ClassConfiguration, "openstack.floatingPoolName is required unless openstack.router.id is given")
-		}
-		if err := f.recordObject(ctx, seen.floatingNetwork.ID, false, func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.FloatingNetwork }); err != nil {
-			return err
-		}
-
-		subnetID, err := f.floatingSubnetID(seen)
+var routerKind = &marked[routers.Router]{
+	name: "router",
+	places: []field{
+		func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.Router },
+		floatingNetworkPlace,
+	},
+	found: func(s *seen) **routers.Router { return &s.router },
+	list: func(ctx context.Context, f *flow, by filter) ([]routers.Router, error) {
+		return client.List(ctx, routers.List(f.network, routers.ListOpts{ID: by.id, Name: by.name}), routers.ExtractRouters)
+	},
+	describe: func(r *routers.Router) object {
+		return object{id: r.ID, name: r.Name, description: r.Description, tags: r.Tags}
+	},
+	remove: func(ctx context.Context, f *flow, id string) error {
+		return routers.Delete(ctx, f.network, id).ExtractErr()
+	},
+	field:    "router.id",
+	given:    func(c v1alpha1.OpenStackInfrastructure) string { return referenceID(c.Router) },
+	resource: "routers",
+	create: func(ctx context.Context, f *flow) (*routers.Router, error) {
+		wanted, err := wantedGateway(ctx, f)
 		if err != nil {
+			return nil, err
+		}
+		created, err := client.Extracted(routers.Create(ctx, f.network, routers.CreateOpts{
+			Name:         f.owner.Name(),
+			Description:  f.owner.Description(),
+			AdminStateUp: new(true),
+			GatewayInfo:  wanted,
+		}).Extract())
+		return created, gatewayError(err, f.seen.floatingSubnetID)
+	},
+	update: func(ctx context.Context, f *flow, router *routers.Router) (*routers.Router, error) {
+		wanted, err := wantedGateway(ctx, f)
+		if err != nil || hasGateway(&router.GatewayInfo, wanted) {
+			return router, err
+		}
+		updated, err := client.Extracted(routers.Update(ctx, f.network, router.ID, routers.UpdateOpts{GatewayInfo: wanted}).Extract())
+		return updated, gatewayError(err, f.seen.floatingSubnetID)
+	},
+}
+
+// wantedGateway records the external network and returns the gateway that a router of ours shall have.
+func wantedGateway(ctx context.Context, f *flow) (*routers.GatewayInfo, error) {
+	if f.seen.floatingNetwork == nil {
+		return nil, platform.NewError(platform.ClassConfiguration, "openstack.floatingPoolName is required unless openstack.router.id is given")
+	}
+	if err := f.recordObject(ctx, f.seen.floatingNetwork.ID, false, floatingNetworkPlace); err != nil {
+		return nil, err
+	}
+	subnetID, err := floatingSubnetID(f)
+	if err != nil {
+		return nil, err
+	}
+	f.seen.floatingSubnetID = subnetID
+	return gateway(f.seen.floatingNetwork.ID, subnetID), nil
+}
+
+// lookRouterInterface finds the interface of the known objects.
+func lookRouterInterface(ctx context.Context, f *flow) (err error) {
+	f.seen.routerInterface, err = interfaceOf(ctx, f, routerKind.knownID(f), subnetKind.knownID(f))
+	return err
+}
+
+// lookAgainForInterface looks for the interface of objects that the state did not know.
+func lookAgainForInterface(ctx context.Context, f *flow) (err error) {
+	seen := &f.seen
+	if seen.routerInterface == nil && seen.router != nil && seen.subnet != nil &&
+		(routerKind.knownID(f) != seen.router.ID || subnetKind.knownID(f) != seen.subnet.ID) {
+		seen.routerInterface, err = interfaceOf(ctx, f, seen.router.ID, seen.subnet.ID)
+	}
+	return err
+}
+
+// ensureRouterInterface connects the subnet to the router. The interface is recorded as ours only if we added it; one that the state has
+// lost is ours if the router or the subnet is.
+func ensureRouterInterface(ctx context.Context, f *flow) error {
+	if f.seen.routerInterface != nil {
+		if f.State().RouterInterface != nil {
+			return nil
+		}
+		ours := routerKind.givenID(f) == "" || subnetKind.givenID(f) == ""
+		return f.recordObject(ctx, f.seen.subnet.ID, ours, routerInterface)
+	}
+	// The intention is recorded first: an interface has no name or mark by which it could be found to be ours.
+	if err := f.recordObject(ctx, f.seen.subnet.ID, true, routerInterface); err != nil {
+		return err
+	}
+	_, err := routers.AddInterface(ctx, f.network, f.seen.router.ID, routers.AddInterfaceOpts{SubnetID: f.seen.subnet.ID}).Extract()
+	return client.Classify(err)
+}
+
+// deleteRouterInterfaces removes the interface that the state knows as added by us, and all interfaces of our routers and of
+// our subnets, which could not be deleted otherwise.
+func deleteRouterInterfaces(ctx context.Context, f *flow) error {
+	state := f.State()
+	if state.RouterInterface != nil && state.RouterInterface.Managed && state.Router != nil {
+		if err := removeInterface(ctx, f, state.Router.ID, state.RouterInterface.ID); err != nil {
 			return err
 		}
-		seen.floatingSubnetID = subnetID
-		wanted := gateway(seen.floatingNetwork.ID, subnetID)
-		switch {
-		case seen.router == nil:
-			created, err := client.Extracted(routers.Create(ctx, f.network, routers.CreateOpts{
-				Name:         f.owner.Name(),
-				Description:  f.owner.Description(),
-				AdminStateUp: new(true),
-				GatewayInfo:  wanted,
-			}).Extract())
-			if err != nil {
-				return gatewayError(err, subnetID)
-			}
-			seen.router = created
-		case !hasGateway(&seen.router.GatewayInfo, wanted):
-			updated, err := client.Extracted(routers.Update(ctx, f.network, seen.router.ID, routers.UpdateOpts{GatewayInfo: wanted}).Extract())
-			if err != nil {
-				return gatewayError(err, subnetID)
-			}
-			seen.router = updated
-		}
-		return f.adopt(ctx, "routers", seen.router.ID, seen.router.Tags, place)
 	}
+	ownRouters, err := routerKind.own(ctx, f)
+	if err != nil {
+		return err
+	}
+	for i := range ownRouters {
+		if err := removeInterfaces(ctx, f, ports.ListOpts{DeviceID: ownRouters[i].ID}); err != nil {
+			return err
+		}
+	}
+	ownSubnets, err := subnetKind.own(ctx, f)
+	if err != nil {
+		return err
+	}
+	for i := range ownSubnets {
+		if err := removeInterfaces(ctx, f, ports.ListOpts{FixedIPs: []ports.FixedIPOpts{{SubnetID: ownSubnets[i].ID}}}); err != nil {
+			return err
+		}
+	}
+	return f.forget(ctx, routerInterface)
 }
 
 // gateway is the gateway that a router of ours shall have.
@@ -120,107 +186,10 @@ func egressCIDRs(gateway *routers.GatewayInfo) []string {
 	return cidrs
 }
 
-// ensureRouterInterface connects the subnet to the router. The interface is recorded as ours only if we added it.
-func (f *flow) ensureRouterInterface(seen *seen) func(context.Context) error {
-	return func(ctx context.Context) error {
-		if seen.routerInterface != nil {
-			return f.recordExistingInterface(ctx, seen)
-		}
-		// The intention is recorded first: an interface has no name or mark by which it could be found to be ours.
-		if err := f.recordObject(ctx, seen.subnet.ID, true, routerInterface); err != nil {
-			return err
-		}
-		_, err := routers.AddInterface(ctx, f.network, seen.router.ID, routers.AddInterfaceOpts{SubnetID: seen.subnet.ID}).Extract()
-		return client.Classify(err)
-	}
-}
-
-// recordExistingInterface records an interface that the state has lost: it is ours if the router or the subnet is.
-func (f *flow) recordExistingInterface(ctx context.Context, seen *seen) error {
-	state := f.State()
-	if state.RouterInterface != nil {
-		return nil
-	}
-	ours := referenceID(f.config().Router) == "" || referenceID(f.config().Subnet) == ""
-	return f.recordObject(ctx, seen.subnet.ID, ours, routerInterface)
-}
-
-func (f *flow) ownedRouters(ctx context.Context) ([]routers.Router, error) {
-	return owned(ctx, f.routers, f.State().Router, f.owner.Name(),
-		func(r routers.Router) (string, bool) { return r.ID, f.owner.Owns(r.Description, r.Tags) })
-}
-
-// usedRouters lists the routers of the site's nodes: ours and the given one.
-func (f *flow) usedRouters(ctx context.Context) ([]routers.Router, error) {
-	own, err := f.ownedRouters(ctx)
-	if err != nil {
-		return nil, err
-	}
-	id := knownID(referenceID(f.config().Router), f.State().Router)
-	if id == "" || slices.ContainsFunc(own, func(r routers.Router) bool { return r.ID == id }) {
-		return own, nil
-	}
-	given, err := f.routers(ctx, filter{id: id})
-	return append(own, given...), err
-}
-
-func (f *flow) usedRouterIDs(ctx context.Context) ([]string, error) {
-	found, err := f.usedRouters(ctx)
-	var ids []string
-	for i := range found {
-		ids = append(ids, found[i].ID)
-	}
-	return ids, err
-}
-
-func (f *flow) deleteRouters(ctx context.Context) error {
-	found, err := f.ownedRouters(ctx)
-	if err != nil {
-		return err
-	}
-	for _, router := range found {
-		if err := client.IgnoreNotFound(routers.Delete(ctx, f.network, router.ID).ExtractErr()); err != nil {
-			return err
-		}
-	}
-	return f.Record(ctx, func(state *v1alpha1.OpenStackState) { state.Router, state.FloatingNetwork = nil, nil })
-}
-
-// deleteRouterInterfaces removes the interface that the state knows as added by us, and all interfaces of our routers and of
-// our subnets, which could not be deleted otherwise.
-func (f *flow) deleteRouterInterfaces(ctx context.Context) error {
-	state := f.State()
-	if state.RouterInterface != nil && state.RouterInterface.Managed && state.Router != nil {
-		if err := f.removeInterface(ctx, state.Router.ID, state.RouterInterface.ID); err != nil {
-			return err
-		}
-	}
-
-	ownRouters, err := f.ownedRouters(ctx)
-	if err != nil {
-		return err
-	}
-	for _, router := range ownRouters {
-		if err := f.removeInterfaces(ctx, ports.ListOpts{DeviceID: router.ID}); err != nil {
-			return err
-		}
-	}
-	ownSubnets, err := f.ownedSubnets(ctx)
-	if err != nil {
-		return err
-	}
-	for _, subnet := range ownSubnets {
-		if err := f.removeInterfaces(ctx, ports.ListOpts{FixedIPs: []ports.FixedIPOpts{{SubnetID: subnet.ID}}}); err != nil {
-			return err
-		}
-	}
-	return f.forget(ctx, routerInterface)
-}
-
 // deleteRoutes removes the routes to pods by way of the site's nodes from the router, also from one that was given. All other
 // routes stay: the update is refused if somebody changed the router in the meantime.
-func (f *flow) deleteRoutes(ctx context.Context) error {
-	found, err := f.usedRouters(ctx)
+func deleteRoutes(ctx context.Context, f *flow) error {
+	found, err := routerKind.used(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -247,9 +216,4 @@ func otherRoutes(routes []routers.Route, nodes, pods ranges) []routers.Route {
 		}
 	}
 	return others
-}
-
-func (f *flow) orphanedRouters(ctx context.Context) ([]v1alpha1.Orphan, error) {
-	found, err := f.ownedRouters(ctx)
-	return orphansOf(f, "router", found, func(r routers.Router) (string, string) { return r.ID, r.Name }), err
 }

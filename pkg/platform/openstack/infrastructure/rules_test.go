@@ -202,13 +202,13 @@ var _ = Describe("Security group rules", func() {
 		})
 
 		It("should do nothing if all rules are there, also under the API's own names", func(ctx SpecContext) {
-			Expect(f.ensureRules(ctx, group)).To(Succeed())
+			Expect(ensureRules(ctx, f, group)).To(Succeed())
 			Expect(requests).To(BeEmpty())
 		})
 
 		It("should add what is missing in one request, before it deletes what is too much", func(ctx SpecContext) {
 			group.Rules = append(group.Rules[2:], rules.SecGroupRule{ID: "ssh", Direction: "ingress", EtherType: "IPv4", Protocol: "tcp", PortRangeMin: 22, PortRangeMax: 22})
-			Expect(f.ensureRules(ctx, group)).To(Succeed())
+			Expect(ensureRules(ctx, f, group)).To(Succeed())
 			Expect(requests).To(Equal([]string{"POST /security-group-rules", "DELETE /security-group-rules/ssh"}))
 		})
 
@@ -216,7 +216,7 @@ var _ = Describe("Security group rules", func() {
 			refused, refusals = "51871", times
 			group.Rules = slices.DeleteFunc(group.Rules, func(r rules.SecGroupRule) bool { return r.PortRangeMin == 51871 })
 			group.Rules = append(group.Rules, rules.SecGroupRule{ID: "ssh", Direction: "ingress", EtherType: "IPv4", Protocol: "tcp", PortRangeMin: 22, PortRangeMax: 22})
-			err := f.ensureRules(ctx, group)
+			err := ensureRules(ctx, f, group)
 			if class == "" {
 				Expect(err).NotTo(HaveOccurred())
 			} else {
@@ -240,7 +240,7 @@ var _ = Describe("Security group rules", func() {
 		DescribeTable("should be refused by the quota", func(ctx SpecContext, what string, class platform.Class, expected ...string) {
 			refused = what
 			group.Rules = []rules.SecGroupRule{{ID: "ssh", Direction: "ingress", EtherType: "IPv4", Protocol: "tcp", PortRangeMin: 22, PortRangeMax: 22}}
-			err := f.ensureRules(ctx, group)
+			err := ensureRules(ctx, f, group)
 			if class == "" {
 				Expect(err).NotTo(HaveOccurred())
 			} else {

@@ -6,7 +6,7 @@ package infrastructure
 
 import (
 	"context"
-	"errors"
+	"net/netip"
 	"slices"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
@@ -15,46 +15,68 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-func (f *flow) securityGroups(ctx context.Context, by filter) ([]groups.SecGroup, error) {
-	return client.List(ctx, groups.List(f.network, groups.ListOpts{ID: by.id, Name: by.name}), groups.ExtractGroups)
+var securityGroupKind = &marked[groups.SecGroup]{
+	name:   "security group",
+	places: []field{func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.SecurityGroup }},
+	found:  func(s *seen) **groups.SecGroup { return &s.securityGroup },
+	list: func(ctx context.Context, f *flow, by filter) ([]groups.SecGroup, error) {
+		return client.List(ctx, groups.List(f.network, groups.ListOpts{ID: by.id, Name: by.name}), groups.ExtractGroups)
+	},
+	describe: describeSecurityGroup,
+	remove:   deleteSecurityGroup,
+	field:    "securityGroup.id",
+	given:    func(c v1alpha1.OpenStackInfrastructure) string { return referenceID(c.SecurityGroup) },
+	allowed: func(p v1alpha1.OpenStackProfile, g *groups.SecGroup) bool {
+		return slices.Contains(p.SecurityGroups, g.ID)
+	},
+	resource: "security-groups",
+	create: func(ctx context.Context, f *flow) (*groups.SecGroup, error) {
+		created, err := client.Extracted(groups.Create(ctx, f.network, groups.CreateOpts{Name: f.owner.Name(), Description: f.owner.Description()}).Extract())
+		return created, client.Classify(err)
+	},
 }
 
-func (f *flow) lookSecurityGroup(ctx context.Context, id string) (*groups.SecGroup, error) {
-	return find(ctx, id, f.securityGroups, func(g groups.SecGroup) bool { return f.owner.Owns(g.Description, g.Tags) }, f.owner.Name())
+// serviceSecurityGroupKind are the security groups that the shoot's Services left behind. They do not tell their site, and another one may
+// be in the same project: there are some only if the whole shoot is deleted.
+var serviceSecurityGroupKind = kind[groups.SecGroup]{
+	name: "security group",
+	own: func(ctx context.Context, f *flow) ([]groups.SecGroup, error) {
+		if f.site.Removed() {
+			return nil, nil
+		}
+		project, err := f.session.ProjectID()
+		if err != nil {
+			return nil, err
+		}
+		found, err := client.List(ctx, groups.List(f.network, groups.ListOpts{ProjectID: project}), groups.ExtractGroups)
+		return slices.DeleteFunc(found, func(g groups.SecGroup) bool { return !f.owner.OwnsServiceSecurityGroup(g.Description) }), err
+	},
+	describe: describeSecurityGroup,
+	remove:   deleteSecurityGroup,
 }
 
-func (f *flow) ensureSecurityGroup(seen *seen) func(context.Context) error {
-	place := func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.SecurityGroup }
-	return func(ctx context.Context) error {
-		if given := referenceID(f.config().SecurityGroup); given != "" {
-			if seen.securityGroup == nil || seen.securityGroup.ID != given {
-				return notFound("securityGroup.id", given)
-			}
-			if err := f.refuseForeign("securityGroup.id", given, seen.securityGroup.Description, seen.securityGroup.Tags, f.profile().SecurityGroups); err != nil {
-				return err
-			}
-			return f.recordObject(ctx, given, false, place)
-		}
-		if seen.securityGroup == nil {
-			created, err := client.Extracted(groups.Create(ctx, f.network, groups.CreateOpts{Name: f.owner.Name(), Description: f.owner.Description()}).Extract())
-			if err != nil {
-				return client.Classify(err)
-			}
-			seen.securityGroup = created
-		}
-		if err := f.adopt(ctx, "security-groups", seen.securityGroup.ID, seen.securityGroup.Tags, place); err != nil {
-			return err
-		}
-		return f.ensureRules(ctx, seen.securityGroup)
+func describeSecurityGroup(g *groups.SecGroup) object {
+	return object{id: g.ID, name: g.Name, description: g.Description, tags: g.Tags}
+}
+
+func deleteSecurityGroup(ctx context.Context, f *flow, id string) error {
+	return groups.Delete(ctx, f.network, id).ExtractErr()
+}
+
+func ensureSecurityGroup(ctx context.Context, f *flow) error {
+	if err := securityGroupKind.ensure(ctx, f); err != nil || securityGroupKind.givenID(f) != "" {
+		return err
 	}
+	return ensureRules(ctx, f, f.seen.securityGroup)
 }
 
 // ensureRules adds missing rules in one request, before it deletes those that are not wanted. Rules for metrics come last, and not at
 // all if the quota does not suffice for them: no machine has to wait for metrics. Existing ones give way if the quota does not suffice
 // for what is needed.
-func (f *flow) ensureRules(ctx context.Context, group *groups.SecGroup) error {
+func ensureRules(ctx context.Context, f *flow, group *groups.SecGroup) error {
 	needed, metrics := wantedRules(group.ID, f.site.Network), metricRules(f.site.Network)
 	missing := map[rule]bool{}
 	for _, r := range slices.Concat(needed, metrics) {
@@ -73,29 +95,29 @@ func (f *flow) ensureRules(ctx context.Context, group *groups.SecGroup) error {
 		delete(missing, r)
 	}
 
-	err := f.createRules(ctx, group.ID, needed, missing)
+	err := createRules(ctx, f, group.ID, needed, missing)
 	crowded := platform.ClassOf(err) == platform.ClassQuota && len(optional) > 0
 	if crowded {
-		if err := f.deleteRules(ctx, optional); err != nil {
+		if err := deleteRules(ctx, f, optional); err != nil {
 			return err
 		}
-		err = f.createRules(ctx, group.ID, needed, missing)
+		err = createRules(ctx, f, group.ID, needed, missing)
 	}
 	if err != nil {
 		return err
 	}
 	// What just gave way is tried again by the next reconciliation.
-	if err := f.deleteRules(ctx, unwanted); err != nil || crowded {
+	if err := deleteRules(ctx, f, unwanted); err != nil || crowded {
 		return err
 	}
-	if err := f.createRules(ctx, group.ID, metrics, missing); err != nil && platform.ClassOf(err) != platform.ClassQuota {
+	if err := createRules(ctx, f, group.ID, metrics, missing); err != nil && platform.ClassOf(err) != platform.ClassQuota {
 		return err
 	}
 	return nil
 }
 
 // createRules creates those that are missing, all or none.
-func (f *flow) createRules(ctx context.Context, groupID string, wanted []rule, missing map[rule]bool) error {
+func createRules(ctx context.Context, f *flow, groupID string, wanted []rule, missing map[rule]bool) error {
 	var (
 		options []rules.CreateOpts
 		added   = map[rule]bool{}
@@ -113,7 +135,7 @@ func (f *flow) createRules(ctx context.Context, groupID string, wanted []rule, m
 	return client.Classify(err)
 }
 
-func (f *flow) deleteRules(ctx context.Context, ids []string) error {
+func deleteRules(ctx context.Context, f *flow, ids []string) error {
 	for _, id := range ids {
 		if err := client.IgnoreNotFound(rules.Delete(ctx, f.network, id).ExtractErr()); err != nil {
 			return err
@@ -122,55 +144,134 @@ func (f *flow) deleteRules(ctx context.Context, ids []string) error {
 	return nil
 }
 
-func (f *flow) ownedSecurityGroups(ctx context.Context) ([]groups.SecGroup, error) {
-	return owned(ctx, f.securityGroups, f.State().SecurityGroup, f.owner.Name(),
-		func(g groups.SecGroup) (string, bool) { return g.ID, f.owner.Owns(g.Description, g.Tags) })
+// rule is a security group rule without its ID, so that rules can be compared. Empty fields mean "any".
+type rule struct {
+	direction   rules.RuleDirection
+	etherType   rules.RuleEtherType
+	protocol    string
+	min, max    int
+	remoteGroup string
+	remoteCIDR  string
 }
 
-func (f *flow) deleteSecurityGroups(ctx context.Context) error {
-	found, err := f.ownedSecurityGroups(ctx)
-	if err != nil {
-		return err
+// service is what nodes of other sites may reach.
+type service struct {
+	protocol string
+	min, max int
+}
+
+// nodeServices are what the nodes of a cluster need of each other.
+var nodeServices = []service{
+	{"tcp", 10250, 10250}, // kubelet
+	{"udp", 4789, 4789},   // overlay: VXLAN of Calico
+	{"udp", 8472, 8472},   // overlay: VXLAN of Cilium
+	{"udp", 6081, 6081},   // overlay: Geneve
+	{"4", 0, 0},           // overlay: IP in IP
+	{"udp", 51820, 51820}, // overlay: WireGuard of Calico
+	{"udp", 51871, 51871}, // overlay: WireGuard of Cilium
+	{"tcp", 5473, 5473},   // overlay: Typha of Calico
+	{"tcp", 179, 179},     // BGP
+}
+
+// metricServices are what is read of nodes through the VPN. What goes from its pod to the node itself is in no overlay.
+var metricServices = []service{
+	{"tcp", 10249, 10249}, // kube-proxy
+	{"tcp", 16909, 16910}, // node-exporter, apiserver-proxy
+	{"tcp", 9253, 9253},   // node-local-dns
+	{"tcp", 9353, 9353},   // node-local-dns: errors
+	{"tcp", 9090, 9094},   // Calico, Cilium's agents
+	{"tcp", 6942, 6942},   // Cilium's operator
+}
+
+// nodePorts are the ports of Services of type NodePort and LoadBalancer.
+var nodePorts = []service{{"tcp", 30000, 32767}, {"udp", 30000, 32767}}
+
+// wantedRules are the rules of the nodes' security group: all traffic out and between the nodes of the site, what nodes
+// need of each other from the nodes of the other sites, and node ports from everywhere.
+func wantedRules(groupID string, network site.Network) []rule {
+	result := []rule{
+		{direction: rules.DirEgress, etherType: rules.EtherType4},
+		{direction: rules.DirEgress, etherType: rules.EtherType6},
+		{direction: rules.DirIngress, etherType: rules.EtherType4, remoteGroup: groupID},
+		{direction: rules.DirIngress, etherType: rules.EtherType6, remoteGroup: groupID},
 	}
-	for _, group := range found {
-		if err := client.IgnoreNotFound(groups.Delete(ctx, f.network, group.ID).ExtractErr()); err != nil {
-			return err
+	for _, foreign := range network.Foreign {
+		for _, s := range nodeServices {
+			result = append(result, s.from(foreign))
+		}
+		result = append(result, service{protocol: icmp(foreign)}.from(foreign))
+	}
+	for _, subnet := range network.Subnets {
+		everywhere := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+		if subnet.Addr().Is6() {
+			everywhere = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+		}
+		for _, s := range nodePorts {
+			result = append(result, s.from(everywhere))
 		}
 	}
-	return f.forget(ctx, func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.SecurityGroup })
+	return result
 }
 
-// deleteServiceSecurityGroups deletes the security groups that the shoot's Services left behind.
-func (f *flow) deleteServiceSecurityGroups(ctx context.Context) error {
-	found, err := f.serviceSecurityGroups(ctx)
-	if err != nil {
-		return err
-	}
-	for i := range found {
-		if err := client.IgnoreNotFound(groups.Delete(ctx, f.network, found[i].ID).ExtractErr()); err != nil {
-			return err
+// metricRules are the rules that let metrics of nodes be read from the nodes of the other sites. A site works without them.
+func metricRules(network site.Network) []rule {
+	var result []rule
+	for _, foreign := range network.Foreign {
+		for _, s := range metricServices {
+			result = append(result, s.from(foreign))
 		}
 	}
-	return nil
+	return result
 }
 
-// serviceSecurityGroups lists the security groups that were made for the shoot's Services. They do not tell their site, and
-// another one may be in the same project: there are some only if the whole shoot is deleted.
-func (f *flow) serviceSecurityGroups(ctx context.Context) ([]groups.SecGroup, error) {
-	if f.site.Removed() {
-		return nil, nil
+func (s service) from(cidr netip.Prefix) rule {
+	r := rule{direction: rules.DirIngress, etherType: rules.EtherType4, protocol: s.protocol, min: s.min, max: s.max, remoteCIDR: cidr.Masked().String()}
+	if cidr.Addr().Is6() {
+		r.etherType = rules.EtherType6
 	}
-	project, err := f.session.ProjectID()
-	if err != nil {
-		return nil, err
-	}
-	found, err := client.List(ctx, groups.List(f.network, groups.ListOpts{ProjectID: project}), groups.ExtractGroups)
-	return slices.DeleteFunc(found, func(g groups.SecGroup) bool { return !f.owner.OwnsServiceSecurityGroup(g.Description) }), err
+	return r
 }
 
-func (f *flow) orphanedSecurityGroups(ctx context.Context) ([]v1alpha1.Orphan, error) {
-	own, ownErr := f.ownedSecurityGroups(ctx)
-	ofServices, servicesErr := f.serviceSecurityGroups(ctx)
-	identify := func(g groups.SecGroup) (string, string) { return g.ID, g.Name }
-	return orphansOf(f, "security group", slices.Concat(own, ofServices), identify), errors.Join(ownErr, servicesErr)
+func icmp(cidr netip.Prefix) string {
+	if cidr.Addr().Is6() {
+		return string(rules.ProtocolIPv6ICMP)
+	}
+	return string(rules.ProtocolICMP)
+}
+
+func ruleOf(r rules.SecGroupRule) rule {
+	return rule{
+		direction:   rules.RuleDirection(r.Direction),
+		etherType:   rules.RuleEtherType(r.EtherType),
+		protocol:    canonicalProtocol(r.Protocol),
+		min:         r.PortRangeMin,
+		max:         r.PortRangeMax,
+		remoteGroup: r.RemoteGroupID,
+		remoteCIDR:  r.RemoteIPPrefix,
+	}
+}
+
+// canonicalProtocol undoes that the API returns some protocols under another name than they were given.
+func canonicalProtocol(protocol string) string {
+	switch protocol {
+	case "icmpv6":
+		return string(rules.ProtocolIPv6ICMP)
+	case "ipip":
+		return "4"
+	default:
+		return protocol
+	}
+}
+
+func (r rule) options(groupID string) rules.CreateOpts {
+	return rules.CreateOpts{
+		Direction:      r.direction,
+		EtherType:      r.etherType,
+		SecGroupID:     groupID,
+		Protocol:       rules.RuleProtocol(r.protocol),
+		PortRangeMin:   r.min,
+		PortRangeMax:   r.max,
+		RemoteGroupID:  r.remoteGroup,
+		RemoteIPPrefix: r.remoteCIDR,
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,11 +18,74 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/servergroup"
 )
+
+var serverKind = kind[servers.Server]{
+	name:     "server",
+	own:      ownServers,
+	describe: func(s *servers.Server) object { return object{id: s.ID, name: s.Name} },
+}
+
+var portKind = kind[ports.Port]{
+	name:     "port",
+	own:      ownPorts,
+	describe: func(p *ports.Port) object { return object{id: p.ID, name: p.Name} },
+	remove: func(ctx context.Context, f *flow, id string) error {
+		return ports.Delete(ctx, f.network, id).ExtractErr()
+	},
+}
+
+var volumeKind = kind[volumes.Volume]{
+	name:     "volume",
+	own:      ownVolumes,
+	describe: func(v *volumes.Volume) object { return object{id: v.ID, name: v.Name} },
+}
+
+var serverGroupKind = kind[servergroup.ServerGroup]{
+	name: "server group",
+	own: func(ctx context.Context, f *flow) ([]servergroup.ServerGroup, error) {
+		return servergroup.List(ctx, f.compute, f.owner)
+	},
+	describe: func(g *servergroup.ServerGroup) object { return object{id: g.ID, name: g.Name} },
+	remove:   func(ctx context.Context, f *flow, id string) error { return servergroup.Delete(ctx, f.compute, id) },
+}
+
+// ownVolumes lists the volumes of the site's servers and those of the shoot's Cinder CSI driver.
+func ownVolumes(ctx context.Context, f *flow) ([]volumes.Volume, error) {
+	service, err := f.session.Volume(ctx)
+	if errors.Is(err, client.ErrNoService) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	found, err := client.List(ctx, volumes.List(service, nil), volumes.ExtractVolumes)
+	if err != nil {
+		return nil, err
+	}
+	own, err := ownServers(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	ids := map[string]bool{}
+	for i := range own {
+		ids[own[i].ID] = true
+	}
+	return slices.DeleteFunc(found, func(v volumes.Volume) bool { return !f.owner.OwnsVolume(v.Metadata) && !attachedTo(&v, ids) }), nil
+}
+
+// deletePorts deletes the ports of machines that no server uses. One is left if the answer to its creation was lost and its
+// machine was deleted before it showed up.
+func deletePorts(ctx context.Context, f *flow) error {
+	found, err := ownPorts(ctx, f)
+	if err != nil {
+		return err
+	}
+	return portKind.deleteAll(ctx, f, slices.DeleteFunc(found, func(p ports.Port) bool { return p.DeviceID != "" }))
+}
 
 // firstPoll and lastPoll are the shortest and the longest time between two looks at what is being deleted.
 const (
@@ -37,7 +101,7 @@ const softDeleted = "SOFT_DELETED"
 
 // ownServers lists the servers of the shoot on the site: those with such a name, and those that have a port of the shoot. The latter
 // have another name by now, or the site keeps them after their deletion.
-func (f *flow) ownServers(ctx context.Context) ([]servers.Server, error) {
+func ownServers(ctx context.Context, f *flow) ([]servers.Server, error) {
 	options := servers.ListOpts{Name: "^" + regexp.QuoteMeta(f.owner.Shoot) + "-"}
 	found, err := client.List(ctx, servers.List(f.compute, options), servers.ExtractServers)
 	if err != nil {
@@ -54,7 +118,7 @@ func (f *flow) ownServers(ctx context.Context) ([]servers.Server, error) {
 	for _, s := range found {
 		add(s)
 	}
-	used, err := f.ownPorts(ctx)
+	used, err := ownPorts(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +141,7 @@ func (f *flow) ownServers(ctx context.Context) ([]servers.Server, error) {
 // deleteServers deletes the servers that are left when the machines are gone, and waits until they are gone, too, because they have
 // ports. One is left if the answer to its creation was lost and its machine got another one: who collects such servers asks by
 // machine class, and the last class can go before it is asked for.
-func (f *flow) deleteServers(ctx context.Context) error {
+func deleteServers(ctx context.Context, f *flow) error {
 	ctx, cancel := context.WithTimeout(ctx, serversTimeout)
 	defer cancel()
 
@@ -87,7 +151,7 @@ func (f *flow) deleteServers(ctx context.Context) error {
 		late     error
 	)
 	for poll := firstPoll; ; poll = min(2*poll, lastPoll) {
-		left, err := f.ownServers(ctx)
+		left, err := ownServers(ctx, f)
 		if err != nil && ctx.Err() != nil && late != nil {
 			return late
 		}
@@ -133,81 +197,9 @@ func (f *flow) deleteServers(ctx context.Context) error {
 	}
 }
 
-// deleteMachines deletes what is left of machines.
-func (f *flow) deleteMachines(ctx context.Context) error {
-	return sequence(f.deleteServers, f.deletePorts)(ctx)
-}
-
 // ownPorts lists the ports of the site's machines.
-func (f *flow) ownPorts(ctx context.Context) ([]ports.Port, error) {
+func ownPorts(ctx context.Context, f *flow) ([]ports.Port, error) {
 	return client.List(ctx, ports.List(f.network, ports.ListOpts{Description: f.owner.Description()}), ports.ExtractPorts)
-}
-
-// deletePorts deletes the ports of machines that no server uses. One is left if the answer to its creation was lost and its
-// machine was deleted before it showed up.
-func (f *flow) deletePorts(ctx context.Context) error {
-	found, err := f.ownPorts(ctx)
-	if err != nil {
-		return err
-	}
-	for _, port := range found {
-		if port.DeviceID != "" {
-			continue
-		}
-		if err := client.IgnoreNotFound(ports.Delete(ctx, f.network, port.ID).ExtractErr()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// deleteServerGroups deletes the server groups of all pools.
-func (f *flow) deleteServerGroups(ctx context.Context) error {
-	found, err := servergroup.List(ctx, f.compute, f.owner)
-	if err != nil {
-		return err
-	}
-	for _, group := range found {
-		if err := servergroup.Delete(ctx, f.compute, group.ID); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (f *flow) orphanedServers(ctx context.Context) ([]v1alpha1.Orphan, error) {
-	found, err := f.ownServers(ctx)
-	return orphansOf(f, "server", found, func(s servers.Server) (string, string) { return s.ID, s.Name }), err
-}
-
-// orphanedVolumes lists the volumes of the site's servers and those of the shoot's Cinder CSI driver.
-func (f *flow) orphanedVolumes(ctx context.Context) ([]v1alpha1.Orphan, error) {
-	service, err := f.session.Volume(ctx)
-	if errors.Is(err, client.ErrNoService) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	found, err := client.List(ctx, volumes.List(service, nil), volumes.ExtractVolumes)
-	if err != nil {
-		return nil, err
-	}
-	own, err := f.ownServers(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ids := map[string]bool{}
-	for i := range own {
-		ids[own[i].ID] = true
-	}
-	var orphans []volumes.Volume
-	for i := range found {
-		if f.owner.OwnsVolume(found[i].Metadata) || attachedTo(&found[i], ids) {
-			orphans = append(orphans, found[i])
-		}
-	}
-	return orphansOf(f, "volume", orphans, func(v volumes.Volume) (string, string) { return v.ID, v.Name }), nil
 }
 
 func attachedTo(volume *volumes.Volume, servers map[string]bool) bool {
@@ -219,12 +211,5 @@ func attachedTo(volume *volumes.Volume, servers map[string]bool) bool {
 	return false
 }
 
-func (f *flow) orphanedServerGroups(ctx context.Context) ([]v1alpha1.Orphan, error) {
-	found, err := servergroup.List(ctx, f.compute, f.owner)
-	return orphansOf(f, "server group", found, func(g servergroup.ServerGroup) (string, string) { return g.ID, g.Name }), err
-}
-
-func (f *flow) orphanedPorts(ctx context.Context) ([]v1alpha1.Orphan, error) {
-	found, err := f.ownPorts(ctx)
-	return orphansOf(f, "port", found, func(p ports.Port) (string, string) { return p.ID, p.Name }), err
-}
+// deleteMachines deletes what is left of machines.
+var deleteMachines = sequence(deleteServers, deletePorts)

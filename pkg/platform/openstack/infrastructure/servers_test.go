@@ -94,20 +94,20 @@ var _ = Describe("What is left of machines", func() {
 	})
 
 	It("should cost one list of servers and two of ports if there are none", func(ctx SpecContext) {
-		Expect(f.deleteMachines(ctx)).To(Succeed())
+		Expect(deleteMachines(ctx, f)).To(Succeed())
 		Expect(requests).To(Equal([]string{"GET /servers/detail", "GET /ports", "GET /ports", "DELETE /ports/free"}))
 	})
 
 	It("should be deleted if somebody gave it another name, as it has a port of the shoot", func(ctx SpecContext) {
 		server("renamed", f.owner, "ACTIVE")
 		servers["renamed"]["name"] = "renamed-by-admin"
-		Expect(f.deleteMachines(ctx)).To(Succeed())
+		Expect(deleteMachines(ctx, f)).To(Succeed())
 		Expect(requests).To(ContainElements("DELETE /servers/renamed", "DELETE /ports/renamed"))
 	})
 
 	It("should be deleted at once if the site keeps it after its deletion, as it has a port of the shoot", func(ctx SpecContext) {
 		server("soft", f.owner, "SOFT_DELETED")
-		Expect(f.deleteMachines(ctx)).To(Succeed())
+		Expect(deleteMachines(ctx, f)).To(Succeed())
 		Expect(requests).To(ContainElements("POST /servers/soft/action", "DELETE /ports/soft"))
 		Expect(requests).NotTo(ContainElement("DELETE /servers/soft"))
 	})
@@ -115,7 +115,7 @@ var _ = Describe("What is left of machines", func() {
 	It("should be deleted, servers before their ports", func(ctx SpecContext) {
 		deleting = 1
 		server("left", f.owner, "ACTIVE")
-		Expect(f.deleteMachines(ctx)).To(Succeed())
+		Expect(deleteMachines(ctx, f)).To(Succeed())
 		deletion := slices.Index(requests, "DELETE /servers/left")
 		Expect(deletion).To(BeNumerically(">", 0))
 		ports := slices.IndexFunc(requests, func(r string) bool { return strings.HasPrefix(r, "DELETE /ports/") })
@@ -127,7 +127,7 @@ var _ = Describe("What is left of machines", func() {
 		server("site", owner.Owner{Shoot: f.owner.Shoot, Site: "other"}, "ACTIVE")
 		server("shoot", owner.Owner{Shoot: f.owner.Shoot + "-b", Site: f.owner.Site}, "ACTIVE")
 		server("deleted", f.owner, "DELETED")
-		Expect(f.deleteServers(ctx)).To(Succeed())
+		Expect(deleteServers(ctx, f)).To(Succeed())
 		Expect(requests).To(Equal([]string{"GET /servers/detail", "GET /ports"}))
 	})
 
@@ -136,7 +136,7 @@ var _ = Describe("What is left of machines", func() {
 		for _, id := range []string{"locked-1", "a", "locked-2", "b"} {
 			server(id, f.owner, "ACTIVE")
 		}
-		Expect(f.deleteServers(ctx)).To(MatchError(And(ContainSubstring("server shoot--a-m (locked-1) cannot be deleted"), ContainSubstring("(locked-2)"))))
+		Expect(deleteServers(ctx, f)).To(MatchError(And(ContainSubstring("server shoot--a-m (locked-1) cannot be deleted"), ContainSubstring("(locked-2)"))))
 		Expect(slices.Collect(maps.Keys(servers))).To(ConsistOf("locked-1", "locked-2"))
 		Expect(requests).To(ContainElements("DELETE /servers/locked-1", "DELETE /servers/locked-2"))
 	})
@@ -151,7 +151,7 @@ var _ = Describe("What is left of machines", func() {
 				interrupt()
 			}
 		}
-		err := f.deleteMachines(interrupted)
+		err := deleteMachines(interrupted, f)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
 		Expect(err).To(MatchError("servers are not deleted yet (1): shoot--a-m (left)"))
 		Expect(requests).NotTo(ContainElement(HavePrefix("DELETE /ports/")))

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 	"go4.org/netipx"
@@ -20,67 +21,59 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
-func (f *flow) subnets(ctx context.Context, by filter) ([]subnets.Subnet, error) {
-	return client.List(ctx, subnets.List(f.network, subnets.ListOpts{ID: by.id, Name: by.name}), subnets.ExtractSubnets)
+var subnetKind = &marked[subnets.Subnet]{
+	name:   "subnet",
+	places: []field{func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.Subnet }},
+	found:  func(s *seen) **subnets.Subnet { return &s.subnet },
+	list: func(ctx context.Context, f *flow, by filter) ([]subnets.Subnet, error) {
+		return client.List(ctx, subnets.List(f.network, subnets.ListOpts{ID: by.id, Name: by.name}), subnets.ExtractSubnets)
+	},
+	describe: func(s *subnets.Subnet) object {
+		return object{id: s.ID, name: s.Name, description: s.Description, tags: s.Tags}
+	},
+	remove: func(ctx context.Context, f *flow, id string) error {
+		return subnets.Delete(ctx, f.network, id).ExtractErr()
+	},
+	field: "subnet.id",
+	given: func(c v1alpha1.OpenStackInfrastructure) string { return referenceID(c.Subnet) },
+	// Whoever may name the network may name its subnets.
+	allowed: func(p v1alpha1.OpenStackProfile, s *subnets.Subnet) bool {
+		return slices.Contains(p.Networks, s.NetworkID)
+	},
+	check:    checkSubnet,
+	resource: "subnets",
+	create: func(ctx context.Context, f *flow) (*subnets.Subnet, error) {
+		created, err := client.Extracted(subnets.Create(ctx, f.network, subnetOptions(f, f.seen.network.ID)).Extract())
+		return created, client.Classify(err)
+	},
+	update: updateSubnet,
 }
 
-func (f *flow) lookSubnet(ctx context.Context, id string) (*subnets.Subnet, error) {
-	return find(ctx, id, f.subnets, func(s subnets.Subnet) bool { return f.owner.Owns(s.Description, s.Tags) }, f.owner.Name())
-}
-
-func (f *flow) ensureSubnet(seen *seen) func(context.Context) error {
-	place := func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.Subnet }
-	return func(ctx context.Context) error {
-		if len(f.site.Network.Subnets) != 1 {
-			return platform.NewError(platform.ClassConfiguration, "nodes: an OpenStack site has exactly one range, got %v", f.site.Network.Subnets)
-		}
-		if given := referenceID(f.config().Subnet); given != "" {
-			if seen.subnet == nil || seen.subnet.ID != given {
-				return notFound("subnet.id", given)
-			}
-			// Whoever may name the network may name its subnets.
-			if !slices.Contains(f.profile().Networks, seen.subnet.NetworkID) {
-				if err := f.refuseForeign("subnet.id", given, seen.subnet.Description, seen.subnet.Tags, nil); err != nil {
-					return err
-				}
-			}
-			if err := f.checkSubnet(seen); err != nil {
-				return err
-			}
-			return f.recordObject(ctx, given, false, place)
-		}
-
-		if seen.subnet == nil {
-			created, err := client.Extracted(subnets.Create(ctx, f.network, f.subnetOptions(seen.network.ID)).Extract())
-			if err != nil {
-				return client.Classify(err)
-			}
-			seen.subnet = created
-		} else if err := f.updateSubnet(ctx, seen); err != nil {
-			return err
-		}
-		return f.adopt(ctx, "subnets", seen.subnet.ID, seen.subnet.Tags, place)
+func ensureSubnet(ctx context.Context, f *flow) error {
+	if len(f.site.Network.Subnets) != 1 {
+		return platform.NewError(platform.ClassConfiguration, "nodes: an OpenStack site has exactly one range, got %v", f.site.Network.Subnets)
 	}
+	return subnetKind.ensure(ctx, f)
 }
 
 // checkSubnet checks that a given subnet is in the given network and has the site's range.
-func (f *flow) checkSubnet(seen *seen) error {
-	if seen.network == nil || seen.subnet.NetworkID != seen.network.ID {
-		return platform.NewError(platform.ClassConfiguration, "openstack.subnet.id: subnet %q is not in the network of openstack.network.id", seen.subnet.ID)
+func checkSubnet(f *flow, subnet *subnets.Subnet) error {
+	if f.seen.network == nil || subnet.NetworkID != f.seen.network.ID {
+		return platform.NewError(platform.ClassConfiguration, "openstack.subnet.id: subnet %q is not in the network of openstack.network.id", subnet.ID)
 	}
-	cidr, err := netip.ParsePrefix(seen.subnet.CIDR)
+	cidr, err := netip.ParsePrefix(subnet.CIDR)
 	if err != nil {
-		return platform.NewError(platform.ClassConfiguration, "openstack.subnet.id: subnet %q has no valid range: %w", seen.subnet.ID, err)
+		return platform.NewError(platform.ClassConfiguration, "openstack.subnet.id: subnet %q has no valid range: %w", subnet.ID, err)
 	}
 	for _, nodes := range f.site.Network.Nodes {
 		if !cidr.Contains(nodes.Addr()) || cidr.Bits() > nodes.Bits() {
-			return platform.NewError(platform.ClassConfiguration, "openstack.subnet.id: subnet %q has the range %s, which does not contain nodes %s", seen.subnet.ID, cidr, nodes)
+			return platform.NewError(platform.ClassConfiguration, "openstack.subnet.id: subnet %q has the range %s, which does not contain nodes %s", subnet.ID, cidr, nodes)
 		}
 	}
 	return nil
 }
 
-func (f *flow) subnetOptions(networkID string) subnets.CreateOpts {
+func subnetOptions(f *flow, networkID string) subnets.CreateOpts {
 	cidr := f.site.Network.Subnets[0]
 	options := subnets.CreateOpts{
 		NetworkID:      networkID,
@@ -127,39 +120,35 @@ func allocationPools(subnet netip.Prefix, nodes []netip.Prefix, gateway netip.Ad
 }
 
 // updateSubnet changes the resolvers and the gateway of a subnet of ours.
-func (f *flow) updateSubnet(ctx context.Context, seen *seen) error {
+func updateSubnet(ctx context.Context, f *flow, subnet *subnets.Subnet) (*subnets.Subnet, error) {
 	var (
 		network = f.site.Network
 		options subnets.UpdateOpts
 	)
-	if !slices.Equal(network.DNSServers, seen.subnet.DNSNameservers) {
+	if !slices.Equal(network.DNSServers, subnet.DNSNameservers) {
 		servers := append([]string{}, network.DNSServers...)
 		options.DNSNameservers = &servers
 	}
-	if network.Gateway.IsValid() && network.Gateway.String() != seen.subnet.GatewayIP {
-		if err := f.releaseGateway(ctx, seen); err != nil {
-			return err
+	if network.Gateway.IsValid() && network.Gateway.String() != subnet.GatewayIP {
+		if err := releaseGateway(ctx, f, subnet); err != nil {
+			return nil, err
 		}
 		options.GatewayIP = new(network.Gateway.String())
 		options.AllocationPools = allocationPools(network.Subnets[0], network.Nodes, network.Gateway)
 	}
 	if options.DNSNameservers == nil && options.GatewayIP == nil {
-		return nil
+		return subnet, nil
 	}
-	updated, err := client.Extracted(subnets.Update(ctx, f.network, seen.subnet.ID, options).Extract())
-	if err != nil {
-		return client.Classify(err)
-	}
-	seen.subnet = updated
-	return nil
+	updated, err := client.Extracted(subnets.Update(ctx, f.network, subnet.ID, options).Extract())
+	return updated, client.Classify(err)
 }
 
 // releaseGateway removes the router's interface, whose address is the gateway and cannot be changed. It is added again with
 // the new address. Before that it checks that the new address is free, or else the interface could not come back.
-func (f *flow) releaseGateway(ctx context.Context, seen *seen) error {
+func releaseGateway(ctx context.Context, f *flow, subnet *subnets.Subnet) error {
 	address := f.site.Network.Gateway.String()
 	users, err := client.List(ctx, ports.List(f.network, ports.ListOpts{
-		FixedIPs: []ports.FixedIPOpts{{SubnetID: seen.subnet.ID, IPAddress: address}},
+		FixedIPs: []ports.FixedIPOpts{{SubnetID: subnet.ID, IPAddress: address}},
 	}), ports.ExtractPorts)
 	if err != nil {
 		return err
@@ -167,58 +156,53 @@ func (f *flow) releaseGateway(ctx context.Context, seen *seen) error {
 	if len(users) > 0 {
 		return platform.NewError(platform.ClassConflict, "gateway: port %q has the address %s", users[0].ID, address)
 	}
-	if seen.routerInterface == nil {
+	if f.seen.routerInterface == nil {
 		return nil
 	}
-	if err := f.removeInterface(ctx, seen.routerInterface.DeviceID, seen.subnet.ID); err != nil {
+	if err := removeInterface(ctx, f, f.seen.routerInterface.DeviceID, subnet.ID); err != nil {
 		return fmt.Errorf("gateway: %w", err)
 	}
-	seen.routerInterface = nil
+	f.seen.routerInterface = nil
 	return nil
 }
 
-func (f *flow) ownedSubnets(ctx context.Context) ([]subnets.Subnet, error) {
-	return owned(ctx, f.subnets, f.State().Subnet, f.owner.Name(),
-		func(s subnets.Subnet) (string, bool) { return s.ID, f.owner.Owns(s.Description, s.Tags) })
+func routerInterface(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject {
+	return &s.RouterInterface
 }
 
-// usedSubnets lists the subnets of the site's nodes: ours and the given one.
-func (f *flow) usedSubnets(ctx context.Context) ([]subnets.Subnet, error) {
-	own, err := f.ownedSubnets(ctx)
-	if err != nil {
-		return nil, err
+func interfaceOf(ctx context.Context, f *flow, routerID, subnetID string) (*ports.Port, error) {
+	if routerID == "" || subnetID == "" {
+		return nil, nil
 	}
-	id := knownID(referenceID(f.config().Subnet), f.State().Subnet)
-	if id == "" || slices.ContainsFunc(own, func(s subnets.Subnet) bool { return s.ID == id }) {
-		return own, nil
-	}
-	given, err := f.subnets(ctx, filter{id: id})
-	return append(own, given...), err
+	found, err := client.List(ctx, ports.List(f.network, ports.ListOpts{
+		DeviceID: routerID,
+		FixedIPs: []ports.FixedIPOpts{{SubnetID: subnetID}},
+	}), ports.ExtractPorts)
+	return first(found), err
 }
 
-func (f *flow) usedSubnetIDs(ctx context.Context) ([]string, error) {
-	found, err := f.usedSubnets(ctx)
-	var ids []string
-	for i := range found {
-		ids = append(ids, found[i].ID)
-	}
-	return ids, err
-}
-
-func (f *flow) deleteSubnets(ctx context.Context) error {
-	found, err := f.ownedSubnets(ctx)
+func removeInterfaces(ctx context.Context, f *flow, options ports.ListOpts) error {
+	found, err := client.List(ctx, ports.List(f.network, options), ports.ExtractPorts)
 	if err != nil {
 		return err
 	}
-	for _, subnet := range found {
-		if err := client.IgnoreNotFound(subnets.Delete(ctx, f.network, subnet.ID).ExtractErr()); err != nil {
-			return err
+	for _, port := range found {
+		if !slices.Contains(interfaceOwners, port.DeviceOwner) {
+			continue
+		}
+		for _, ip := range port.FixedIPs {
+			if err := removeInterface(ctx, f, port.DeviceID, ip.SubnetID); err != nil {
+				return err
+			}
 		}
 	}
-	return f.forget(ctx, func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.Subnet })
+	return nil
 }
 
-func (f *flow) orphanedSubnets(ctx context.Context) ([]v1alpha1.Orphan, error) {
-	found, err := f.ownedSubnets(ctx)
-	return orphansOf(f, "subnet", found, func(s subnets.Subnet) (string, string) { return s.ID, s.Name }), err
+// interfaceOwners are the device owners of router ports to internal networks; the port to the external network has another.
+var interfaceOwners = []string{"network:router_interface", "network:router_interface_distributed", "network:ha_router_replicated_interface"}
+
+func removeInterface(ctx context.Context, f *flow, routerID, subnetID string) error {
+	_, err := routers.RemoveInterface(ctx, f.network, routerID, routers.RemoveInterfaceOpts{SubnetID: subnetID}).Extract()
+	return client.IgnoreNotFound(err)
 }

@@ -47,7 +47,7 @@ var _ = Describe("Subnet", func() {
 			if gateway != "" {
 				network.Gateway = netip.MustParseAddr(gateway)
 			}
-			options := (&flow{site: &site.Site{Network: network}}).subnetOptions("net")
+			options := subnetOptions(&flow{site: &site.Site{Network: network}}, "net")
 			Expect(options.NetworkID).To(Equal("net"))
 			Expect(options.CIDR).To(Equal(subnet))
 			Expect(options.IPVersion).To(Equal(version))

@@ -33,36 +33,23 @@ func (v *validation) capacity(ctx context.Context, found *findings) error {
 		own        []servers.Server
 		compute    quota
 		networking quota
-		ownPorts   amounts
+		used       []ports.Port
 		left       = amounts{}
 	)
-	err := parallel(ctx,
-		func(ctx context.Context) (err error) {
-			known, err = client.List(ctx, flavors.ListDetail(v.compute, flavors.ListOpts{}), flavors.ExtractFlavors)
-			return err
-		},
-		func(ctx context.Context) (err error) {
-			own, err = v.ownServers(ctx)
-			return err
-		},
-		func(ctx context.Context) (err error) {
-			compute, err = v.computeQuota(ctx)
-			return err
-		},
-		func(ctx context.Context) (err error) {
-			networking, err = v.networkQuota(ctx, found)
-			return err
-		},
-		func(ctx context.Context) (err error) {
-			ownPorts, err = v.ownPorts(ctx)
-			return err
-		},
-	)
+	err := parallel(
+		into(&known, func(ctx context.Context, f *flow) ([]flavors.Flavor, error) {
+			return client.List(ctx, flavors.ListDetail(f.compute, flavors.ListOpts{}), flavors.ExtractFlavors)
+		}),
+		into(&own, ownServers),
+		into(&compute, computeQuota),
+		into(&networking, func(ctx context.Context, _ *flow) (quota, error) { return v.networkQuota(ctx, found) }),
+		into(&used, ownPorts),
+	)(ctx, v.flow)
 	if err != nil {
 		return err
 	}
 	left.add(compute.leaves(usedBy(own, known)))
-	left.add(networking.leaves(ownPorts))
+	left.add(networking.leaves(amounts{resourcePorts: len(used)}))
 	if v.wantsVolumes() {
 		volumesLeft, err := v.volumesLeft(ctx, own, found)
 		if err != nil {
@@ -118,8 +105,8 @@ func usedBy(own []servers.Server, known []flavors.Flavor) amounts {
 	return used
 }
 
-func (v *validation) computeQuota(ctx context.Context) (quota, error) {
-	limits, err := client.Extracted(computelimits.Get(ctx, v.compute, nil).Extract())
+func computeQuota(ctx context.Context, f *flow) (quota, error) {
+	limits, err := client.Extracted(computelimits.Get(ctx, f.compute, nil).Extract())
 	if err != nil {
 		return quota{}, client.Classify(err)
 	}
@@ -152,11 +139,6 @@ func (v *validation) networkQuota(ctx context.Context, found *findings) (quota, 
 	}, nil
 }
 
-func (v *validation) ownPorts(ctx context.Context) (amounts, error) {
-	own, err := client.List(ctx, ports.List(v.network, ports.ListOpts{Description: v.owner.Description()}), ports.ExtractPorts)
-	return amounts{resourcePorts: len(own)}, err
-}
-
 func (v *validation) wantsVolumes() bool {
 	return slices.ContainsFunc(v.demands, func(d platform.Demand) bool { return len(d.VolumeSizes) > 0 })
 }
@@ -172,20 +154,18 @@ func (v *validation) volumesLeft(ctx context.Context, own []servers.Server, foun
 		existing []volumes.Volume
 		types    []volumetypes.VolumeType
 	)
-	err = parallel(ctx,
-		func(ctx context.Context) (err error) {
-			limits, err = client.Extracted(blockstoragelimits.Get(ctx, service).Extract())
-			return client.Classify(err)
-		},
-		func(ctx context.Context) (err error) {
-			existing, err = client.List(ctx, volumes.List(service, nil), volumes.ExtractVolumes)
-			return err
-		},
-		func(ctx context.Context) (err error) {
-			types, err = client.List(ctx, volumetypes.List(service, nil), volumetypes.ExtractVolumeTypes)
-			return err
-		},
-	)
+	err = parallel(
+		into(&limits, func(ctx context.Context, _ *flow) (*blockstoragelimits.Limits, error) {
+			limits, err := client.Extracted(blockstoragelimits.Get(ctx, service).Extract())
+			return limits, client.Classify(err)
+		}),
+		into(&existing, func(ctx context.Context, _ *flow) ([]volumes.Volume, error) {
+			return client.List(ctx, volumes.List(service, nil), volumes.ExtractVolumes)
+		}),
+		into(&types, func(ctx context.Context, _ *flow) ([]volumetypes.VolumeType, error) {
+			return client.List(ctx, volumetypes.List(service, nil), volumetypes.ExtractVolumeTypes)
+		}),
+	)(ctx, v.flow)
 	if err != nil {
 		return nil, err
 	}

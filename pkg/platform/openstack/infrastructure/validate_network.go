@@ -27,7 +27,7 @@ func (v *validation) egress(ctx context.Context, found *findings) error {
 		return nil
 	}
 	path := v.object("router", "id")
-	routers, err := v.routers(ctx, filter{id: id})
+	routers, err := routerKind.list(ctx, v.flow, filter{id: id})
 	switch {
 	case err != nil:
 		return err
@@ -49,7 +49,7 @@ func (v *validation) floatingPool(ctx context.Context, found *findings) (*networ
 	if name == "" {
 		return nil, nil
 	}
-	pools, err := v.networks(ctx, external.ListOptsExt{ListOptsBuilder: networks.ListOpts{Name: name}, External: new(true)})
+	pools, err := listNetworks(ctx, v.flow, external.ListOptsExt{ListOptsBuilder: networks.ListOpts{Name: name}, External: new(true)})
 	if err != nil {
 		return nil, err
 	}
@@ -92,11 +92,11 @@ func (v *validation) floatingSubnet(ctx context.Context, pool *network, found *f
 
 // nodes checks the network and the subnet of the nodes.
 func (v *validation) nodes(ctx context.Context, found *findings) error {
-	id := givenID(v.config().Network)
+	id := networkKind.givenID(v.flow)
 	if id == "" {
 		return nil
 	}
-	given, err := v.networks(ctx, networkIDs{id})
+	given, err := listNetworks(ctx, v.flow, networkIDs{id})
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (v *validation) nodes(ctx context.Context, found *findings) error {
 		found.missing(v.object("network", "id"), id)
 		return nil
 	}
-	if v.owner.IsForeign(given[0].Description, given[0].Tags) && !slices.Contains(v.profile().Networks, id) {
+	if networkKind.isForeign(v.flow, &given[0]) {
 		found.invalid(v.object("network", "id"), id, errForeign)
 		return nil
 	}
@@ -115,7 +115,7 @@ func (v *validation) nodes(ctx context.Context, found *findings) error {
 }
 
 func (v *validation) givenSubnet(ctx context.Context, networkID, id string, found *findings) error {
-	given, err := v.subnets(ctx, filter{id: id})
+	given, err := subnetKind.list(ctx, v.flow, filter{id: id})
 	if err != nil {
 		return err
 	}
@@ -174,14 +174,14 @@ func (v *validation) securityGroup(ctx context.Context, found *findings) error {
 	if id == "" {
 		return nil
 	}
-	given, err := v.securityGroups(ctx, filter{id: id})
+	given, err := securityGroupKind.list(ctx, v.flow, filter{id: id})
 	path := v.object("securityGroup", "id")
 	switch {
 	case err != nil:
 		return err
 	case len(given) == 0:
 		found.missing(path, id)
-	case v.owner.IsForeign(given[0].Description, given[0].Tags) && !slices.Contains(v.profile().SecurityGroups, id):
+	case securityGroupKind.isForeign(v.flow, &given[0]):
 		found.invalid(path, id, errForeign)
 	}
 	return nil

@@ -1,0 +1,265 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package infrastructure
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/attributestags"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+)
+
+// object is what objects of all kinds have. Not all have everything.
+type object struct {
+	id, name, description string
+	tags                  []string
+}
+
+// kind is one kind of objects that a deletion must leave none of.
+type kind[T any] struct {
+	// name is what people call it.
+	name string
+	// own lists those of the site that are ours.
+	own      func(context.Context, *flow) ([]T, error)
+	describe func(*T) object
+	remove   func(ctx context.Context, f *flow, id string) error
+}
+
+// delete deletes all that are ours.
+func (k kind[T]) delete(ctx context.Context, f *flow) error {
+	found, err := k.own(ctx, f)
+	if err != nil {
+		return err
+	}
+	return k.deleteAll(ctx, f, found)
+}
+
+func (k kind[T]) deleteAll(ctx context.Context, f *flow, found []T) error {
+	for i := range found {
+		if err := client.IgnoreNotFound(k.remove(ctx, f, k.describe(&found[i]).id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// orphans lists all that are ours.
+func (k kind[T]) orphans(ctx context.Context, f *flow) ([]v1alpha1.Orphan, error) {
+	found, err := k.own(ctx, f)
+	var orphans []v1alpha1.Orphan
+	for i := range found {
+		o := k.describe(&found[i])
+		orphans = append(orphans, v1alpha1.Orphan{Site: f.site.Name, Kind: k.name, ID: o.id, Name: o.name})
+	}
+	return orphans, err
+}
+
+// marked is one kind of objects of which a site has one that bears our name and mark, and a place in the state.
+type marked[T any] struct {
+	name string
+	// places are what the state forgets with the object, its own place first.
+	places []field
+	// found is where a look at the site puts the object.
+	found    func(*seen) **T
+	list     func(context.Context, *flow, filter) ([]T, error)
+	describe func(*T) object
+	remove   func(ctx context.Context, f *flow, id string) error
+	// optional is whether there are sites without a service for the kind. They have none, unless the state knows one.
+	optional bool
+
+	// field and given are where the shoot owner gives an existing object, and allowed whether the CloudProfile lets all shoots do so.
+	field   string
+	given   func(v1alpha1.OpenStackInfrastructure) string
+	allowed func(v1alpha1.OpenStackProfile, *T) bool
+	// check returns an error if what is given does not fit.
+	check func(*flow, *T) error
+
+	// resource is what the kind is called where tags are set.
+	resource string
+	create   func(context.Context, *flow) (*T, error)
+	// update returns what ours is after it was made what it shall be.
+	update func(context.Context, *flow, *T) (*T, error)
+}
+
+// filter selects objects by ID or by name.
+type filter struct{ id, name string }
+
+func (k *marked[T]) isOurs(f *flow, found *T) bool {
+	o := k.describe(found)
+	return f.owner.Owns(o.description, o.tags)
+}
+
+func (k *marked[T]) isForeign(f *flow, found *T) bool {
+	o := k.describe(found)
+	return f.owner.IsForeign(o.description, o.tags) && !(k.allowed != nil && k.allowed(f.profile(), found))
+}
+
+func (k *marked[T]) givenID(f *flow) string {
+	if k.given == nil {
+		return ""
+	}
+	return k.given(f.config())
+}
+
+// known is what the state says.
+func (k *marked[T]) known(f *flow) *v1alpha1.OpenStackObject {
+	state := f.State()
+	return *k.places[0](&state)
+}
+
+// knownID prefers what the shoot owner gave to what the state says.
+func (k *marked[T]) knownID(f *flow) string {
+	given, known := k.givenID(f), k.known(f)
+	if given != "" || known == nil {
+		return given
+	}
+	return known.ID
+}
+
+// look finds the known object.
+func (k *marked[T]) look(ctx context.Context, f *flow) (err error) {
+	*k.found(&f.seen), err = k.find(ctx, f, k.knownID(f))
+	return err
+}
+
+// find returns the object with the ID or, if there is none, the one with the name that is ours.
+func (k *marked[T]) find(ctx context.Context, f *flow, id string) (*T, error) {
+	if id != "" {
+		found, err := k.list(ctx, f, filter{id: id})
+		if err != nil || len(found) > 0 {
+			return first(found), err
+		}
+	}
+	found, err := k.named(ctx, f)
+	return first(found), err
+}
+
+func first[T any](objects []T) *T {
+	if len(objects) == 0 {
+		return nil
+	}
+	return &objects[0]
+}
+
+// named lists the objects with our name and mark.
+func (k *marked[T]) named(ctx context.Context, f *flow) ([]T, error) {
+	found, err := k.list(ctx, f, filter{name: f.owner.Name()})
+	if err != nil {
+		return nil, client.Classify(err)
+	}
+	return slices.DeleteFunc(found, func(object T) bool { return !k.isOurs(f, &object) }), nil
+}
+
+// own lists the objects with our name and mark, and the one that the state knows as managed, which somebody may have renamed.
+func (k *marked[T]) own(ctx context.Context, f *flow) ([]T, error) {
+	known := k.known(f)
+	found, err := k.named(ctx, f)
+	if k.optional && known == nil && (errors.Is(err, client.ErrNoService) || platform.ClassOf(err) == platform.ClassForbidden) {
+		return nil, nil
+	}
+	if err != nil || known == nil || !known.Managed || k.contains(found, known.ID) {
+		return found, err
+	}
+	renamed, err := k.list(ctx, f, filter{id: known.ID})
+	return append(found, renamed...), client.Classify(err)
+}
+
+// used lists the objects that the site's nodes use: ours and the given one.
+func (k *marked[T]) used(ctx context.Context, f *flow) ([]T, error) {
+	own, err := k.own(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	id := k.knownID(f)
+	if id == "" || k.contains(own, id) {
+		return own, nil
+	}
+	given, err := k.list(ctx, f, filter{id: id})
+	return append(own, given...), err
+}
+
+func (k *marked[T]) usedIDs(ctx context.Context, f *flow) ([]string, error) {
+	found, err := k.used(ctx, f)
+	var ids []string
+	for i := range found {
+		ids = append(ids, k.describe(&found[i]).id)
+	}
+	return ids, err
+}
+
+func (k *marked[T]) contains(found []T, id string) bool {
+	return slices.ContainsFunc(found, func(object T) bool { return k.describe(&object).id == id })
+}
+
+// ensure records what is given, or makes ours what it shall be.
+func (k *marked[T]) ensure(ctx context.Context, f *flow) error {
+	found := k.found(&f.seen)
+	if given := k.givenID(f); given != "" {
+		if err := k.checkGiven(f, *found, given); err != nil {
+			return err
+		}
+		return f.recordObject(ctx, given, false, k.places[0])
+	}
+	var err error
+	if *found == nil {
+		*found, err = k.create(ctx, f)
+	} else if k.update != nil {
+		*found, err = k.update(ctx, f, *found)
+	}
+	if err != nil {
+		return err
+	}
+	return k.adopt(ctx, f, k.describe(*found))
+}
+
+func (k *marked[T]) checkGiven(f *flow, found *T, id string) error {
+	switch {
+	case found == nil || k.describe(found).id != id:
+		return platform.NewError(platform.ClassConfiguration, "openstack.%s: %q does not exist or is not visible to the credentials", k.field, id)
+	case k.isForeign(f, found):
+		return platform.NewError(platform.ClassConfiguration, "openstack.%s: %q: %s", k.field, id, errForeign)
+	case k.check != nil:
+		return k.check(f, found)
+	}
+	return nil
+}
+
+// errForeign is the message about an object that bears the mark of another shoot. It does not tell which.
+const errForeign = "it was not made for this shoot and cannot be used"
+
+// adopt records an object as ours and tags it.
+func (k *marked[T]) adopt(ctx context.Context, f *flow, o object) error {
+	if err := f.recordObject(ctx, o.id, true, k.places[0]); err != nil || k.resource == "" {
+		return err
+	}
+	missing := slices.ContainsFunc(f.owner.Tags(), func(tag string) bool { return !slices.Contains(o.tags, tag) })
+	if !missing {
+		return nil
+	}
+	wanted := slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(o.tags), f.owner.Tags()...))))
+	_, err := attributestags.ReplaceAll(ctx, f.network, k.resource, o.id, attributestags.ReplaceAllOpts{Tags: wanted}).Extract()
+	return client.Classify(err)
+}
+
+func (k *marked[T]) kind() kind[T] {
+	return kind[T]{name: k.name, own: k.own, describe: k.describe, remove: k.remove}
+}
+
+// delete deletes all that are ours and forgets them.
+func (k *marked[T]) delete(ctx context.Context, f *flow) error {
+	if err := k.kind().delete(ctx, f); err != nil {
+		return err
+	}
+	return f.forget(ctx, k.places...)
+}
+
+func (k *marked[T]) orphans(ctx context.Context, f *flow) ([]v1alpha1.Orphan, error) {
+	return k.kind().orphans(ctx, f)
+}
