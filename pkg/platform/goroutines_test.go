@@ -102,13 +102,11 @@ var _ = Describe("Goroutines", func() {
 		harmless := map[string]string{
 			"pkg/cloudprovider/manager.go":               "controllers recover from panics, and what they call is recovered by call and open",
 			"pkg/cloudprovider/services.go":              "the same",
-			"pkg/controller/faults/watches.go":           "watch.run recovers",
 			"pkg/controller/sitehealth/probers.go":       "asks with platform.Ask",
 			"pkg/controller/worker/patience.go":          "asks the seed",
 			"pkg/machine/lists.go":                       "lists safely",
 			"pkg/platform/goroutines.go":                 "",
 			"pkg/platform/metal/client/cache.go":         "client-go's informers",
-			"pkg/platform/metal/ironcore/watch.go":       "recovers",
 			"pkg/platform/sessions/set.go":               "keeps safely",
 			"pkg/platform/vsphere/client/tasks.go":       "looks safely",
 			"pkg/platform/vsphere/machines/creations.go": "creates safely",

@@ -6,24 +6,47 @@ package platform
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// Probe asks a site one cheap question with the shoot's credentials. The site health controller uses it.
+// Probe asks a site how it is with the shoot's credentials. The site health controller uses it.
 type Probe interface {
-	// Probe returns nil if the site answers the shoot and has room for it, as far as one question tells. It sends one request beside
-	// those of a login where there is none. Errors are classified; ClassQuota names what is used up. The room is what the answer
-	// tells of it, also if there is an error; some platforms tell nothing.
-	Probe(ctx context.Context, s *site.Site) (Room, error)
+	// Probe returns nil if the site answers the shoot and has room for it. It sends as few requests as it can beside those of a login
+	// where there is none, because each site is asked again and again. Errors are classified; ClassQuota names what is used up. The
+	// observation is what the answer tells, also if there is an error. shoots are the technical IDs of those that share the credentials.
+	Probe(ctx context.Context, s *site.Site, shoots []string) (Observation, error)
+	// TellsFaults reports whether observations have faults. Those of platforms have whose machines can be at fault for reasons that their
+	// nodes cannot tell.
+	TellsFaults() bool
 }
 
-// Room is what a site tells of its room for machines.
-type Room struct {
+// Observation is what a site tells of itself. Some platforms tell only a part of it.
+type Observation struct {
 	// Quotas are those of the shoot's account.
 	Quotas []Quota
 	// Capacities are those of zones.
 	Capacities []Capacity
+	// Faults are those of the shoots' machines on the site.
+	Faults []Fault
+}
+
+// Fault is what is wrong with a machine.
+type Fault struct {
+	// Shoot is the technical ID of the machine's shoot.
+	Shoot string
+	// Machine is the name of the machine.
+	Machine string
+	// Host is what the site calls what the machine runs on.
+	Host string
+	// Message is the site's own message.
+	Message string
+}
+
+// String returns what is wrong behind the names of host and machine.
+func (f Fault) String() string {
+	return fmt.Sprintf("host %s of machine %s: %s", f.Host, f.Machine, f.Message)
 }
 
 // Resource is what a quota or a capacity is about.

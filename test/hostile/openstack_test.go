@@ -30,7 +30,6 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/machine"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	openstackclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
-	faultsregistry "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/faults"
 	infrastructureregistry "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/infrastructure"
 	classregistry "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machineclasses"
 	machineregistry "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machines"
@@ -221,6 +220,9 @@ func common(of v1alpha1.Platform) []operation {
 			return do(ctx, s, opened.Machines)
 		}
 	}
+	probed := func(ctx context.Context, s *subject) (any, error) {
+		return proberegistry.New()[of].Probe(ctx, s.site(), []string{s.Shoot})
+	}
 	operations := []operation{
 		{part: partInfrastructure, name: "validate", lenient: true, run: func(ctx context.Context, s *subject) (any, error) {
 			at := s.site()
@@ -282,9 +284,7 @@ func common(of v1alpha1.Platform) []operation {
 			}
 			return m.Describe(ctx, joining)
 		})},
-		{part: partProbe, name: "probe", lenient: true, run: func(ctx context.Context, s *subject) (any, error) {
-			return proberegistry.New()[of].Probe(ctx, s.site())
-		}},
+		{part: partProbe, name: "probe", lenient: true, run: probed},
 	}
 	if of == v1alpha1.PlatformOpenStack {
 		operations = append(operations, operation{part: partClasses, name: "clean up", mutates: true, needs: classed, run: func(ctx context.Context, s *subject) (any, error) {
@@ -298,13 +298,7 @@ func common(of v1alpha1.Platform) []operation {
 			})
 		}})
 	} else {
-		operations = append(operations, operation{part: partFaults, name: "watch", needs: running, run: func(ctx context.Context, s *subject) (any, error) {
-			// Faults are told until somebody has heard enough.
-			ctx, cancel := context.WithTimeout(ctx, 2*requestTimeout)
-			defer cancel()
-			err := faultsregistry.New()[of].Watch(ctx, s.site(), func([]platform.Fault) {})
-			return nil, err
-		}, lenient: true})
+		operations = append(operations, operation{part: partFaults, name: "probe", needs: running, lenient: true, run: probed})
 	}
 	return operations
 }

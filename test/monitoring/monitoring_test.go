@@ -27,7 +27,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/faults"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
@@ -98,8 +97,6 @@ func existing() map[string]bool {
 	mgr, err := manager.New(&rest.Config{Host: "https://127.0.0.1:1"}, manager.Options{Scheme: landscape.Scheme, Metrics: server.Options{BindAddress: "0"}})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(sitehealth.AddToManagerWithOptions(mgr, sitehealth.AddOptions{})).To(Succeed())
-	_, err = faults.AddToManager(mgr, faults.AddOptions{})
-	Expect(err).NotTo(HaveOccurred())
 	registry, ok := metrics.Registry.(prometheus.Collector)
 	Expect(ok).To(BeTrue())
 

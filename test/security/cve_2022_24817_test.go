@@ -11,9 +11,9 @@ import (
 	"os"
 	"path/filepath"
 
+	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
@@ -69,7 +69,7 @@ users:
 			if err != nil {
 				return err
 			}
-			return session.Ping(ctx, schema.GroupVersionKind{Group: "metal3.io", Version: "v1alpha1", Kind: "BareMetalHostList"})
+			return session.Client().List(ctx, &metal3v1alpha1.BareMetalHostList{})
 		}
 
 		Expect(ping(ctx, kubeconfig, site.Credentials{"token": "t"})).To(MatchError(ContainSubstring("must be text in UTF-8 without line breaks")))

@@ -29,9 +29,9 @@ type Cloud struct {
 	groups   map[string][]string
 	faults   map[string][]platform.Fault
 	// places are those of each site that has several, and placed is where the machines are, by provider ID.
-	places  map[string][]string
-	placed  map[string]string
-	watches []*Watch
+	places map[string][]string
+	placed map[string]string
+	probed map[string]Probed
 }
 
 // NewCloud returns an empty cloud.
@@ -45,6 +45,7 @@ func NewCloud() *Cloud {
 		faults:   map[string][]platform.Fault{},
 		places:   map[string][]string{},
 		placed:   map[string]string{},
+		probed:   map[string]Probed{},
 	}
 }
 

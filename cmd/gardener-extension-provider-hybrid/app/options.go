@@ -27,7 +27,6 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/worker"
 	controlplaneplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/controlplane"
 	dnsservices "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/dns"
-	faultplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/faults"
 	infrastructureplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/infrastructure"
 	machineclassplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machineclasses"
 	machineplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machines"
@@ -177,7 +176,6 @@ func (o *options) apply() {
 
 	o.healthcheck.Completed().Apply(&healthcheck.DefaultAddOptions.Controller)
 	healthcheck.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses
-	healthcheck.DefaultAddOptions.Faults = faultplatforms.New()
 	healthcheck.DefaultAddOptions.StorageDeployments = controlplanecontroller.StorageDeployments(controlPlanes)
 
 	o.sitehealth.Completed().Apply(&sitehealth.DefaultAddOptions.Controller)

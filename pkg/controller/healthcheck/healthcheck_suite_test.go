@@ -20,9 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
-	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform"
 )
 
 func TestHealthCheck(t *testing.T) {
@@ -31,10 +29,7 @@ func TestHealthCheck(t *testing.T) {
 	RunSpecs(t, "Controller Health Check Suite")
 }
 
-var (
-	apiServer client.Client
-	cloud     = toyplatform.NewCloud()
-)
+var apiServer client.Client
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	log.SetLogger(zap.New(zap.WriteTo(GinkgoWriter)))
@@ -56,7 +51,6 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		SyncPeriod:         time.Second,
 		ExtensionClasses:   []extensionsv1alpha1.ExtensionClass{extensionsv1alpha1.ExtensionClassShoot},
 		StorageDeployments: []string{"csi-a-controller", "csi-b-controller"},
-		Faults:             platform.Registry[platform.Faults]{toyplatform.Platform: toyplatform.NewFaults(cloud)},
 	})).To(Succeed())
 
 	started, stop := context.WithCancel(context.Background())
@@ -65,6 +59,5 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	DeferCleanup(func() {
 		stop()
 		Eventually(done).WithTimeout(20 * time.Second).Should(Receive(BeNil()))
-		Expect(cloud.Watches()).To(BeEmpty())
 	})
 })

@@ -84,27 +84,32 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 	if err != nil {
 		return err
 	}
+	faultEvents, err := newFaultRecorder(mgr)
+	if err != nil {
+		return err
+	}
 	ours := predicateutils.AddTypeAndClassPredicates(nil, classes, v1alpha1.ProviderType)
-	infrastructures := predicate.And(append(ours, predicate.Or(
+	changed := predicate.And(append(ours, predicate.Or(
 		predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, operation.Changed()))...)
+	beside := handler.EnqueueRequestsFromMapFunc(infrastructuresBeside(mgr.GetClient(), ours))
 	b := builder.ControllerManagedBy(mgr).
 		Named(ControllerName).
 		WithOptions(opts.Controller).
-		For(&extensionsv1alpha1.Infrastructure{}, builder.WithPredicates(infrastructures)).
+		For(&extensionsv1alpha1.Infrastructure{}, builder.WithPredicates(changed)).
+		Watches(&extensionsv1alpha1.Worker{}, beside, builder.WithPredicates(changed)).
 		Watches(&extensionsv1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(
 			mapper.ClusterToObjectMapper(mgr.GetClient(), func() client.ObjectList { return &extensionsv1alpha1.InfrastructureList{} }, ours))).
-		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(infrastructuresBeside(mgr.GetClient(), ours)),
-			builder.WithPredicates(predicate.NewPredicateFuncs(mayHaveCredentials))).
+		Watches(&corev1.Secret{}, beside, builder.WithPredicates(predicate.NewPredicateFuncs(mayHaveCredentials))).
 		WatchesRawSource(source.Channel(changes, &handler.EnqueueRequestForObject{}))
 	if watchable {
-		b = b.Watches(&machinev1alpha1.Machine{}, handler.EnqueueRequestsFromMapFunc(infrastructuresBeside(mgr.GetClient(), ours)),
-			builder.WithPredicates(statusChanged()))
+		b = b.Watches(&machinev1alpha1.Machine{}, beside, builder.WithPredicates(statusChanged()))
 	}
 	return b.Complete(&reconciler{
-		client:  mgr.GetClient(),
-		events:  eventnote.Writer{EventRecorder: mgr.GetEventRecorder(v1alpha1.ExtensionName + "-" + ControllerName)},
-		clock:   clock.RealClock{},
-		probers: asking,
+		client:      mgr.GetClient(),
+		events:      eventnote.Writer{EventRecorder: mgr.GetEventRecorder(v1alpha1.ExtensionName + "-" + ControllerName)},
+		faultEvents: faultEvents,
+		clock:       clock.RealClock{},
+		probers:     asking,
 	})
 }
 

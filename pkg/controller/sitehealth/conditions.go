@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/gardener/gardener/extensions/pkg/controller/healthcheck"
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"k8s.io/utils/clock"
@@ -22,6 +24,9 @@ import (
 
 // ConditionPrefix and the name of a site are the type of the condition of that site.
 const ConditionPrefix = "SiteAvailable-"
+
+// grace is how long a site may not tell of faults before the condition of the Worker says so.
+const grace = time.Minute
 
 // Reasons of the conditions of sites.
 const (
@@ -81,15 +86,17 @@ type health struct {
 	removed []string
 	// machines are what machines wait for.
 	machines shortages
+	// faults are those of the Worker's machines.
+	faults []siteFaults
+	// unresolved says why sites are not in sites, nil if all are.
+	unresolved error
 }
 
 // write returns the conditions with those about sites as they are now, and leaves the others as they are. The condition of a site
 // that has not answered yet stays as it was.
 func (h health) write(clock clock.Clock, conditions []gardencorev1beta1.Condition) []gardencorev1beta1.Condition {
 	set := func(conditionType gardencorev1beta1.ConditionType, status gardencorev1beta1.ConditionStatus, reason, message string, codes ...gardencorev1beta1.ErrorCode) {
-		condition := v1beta1helper.GetOrInitConditionWithClock(clock, conditions, conditionType)
-		conditions = v1beta1helper.MergeConditions(conditions,
-			v1beta1helper.UpdatedConditionWithClock(clock, condition, status, reason, message, codes...))
+		conditions = merge(clock, conditions, conditionType, status, reason, message, codes...)
 	}
 
 	var wanted []gardencorev1beta1.ConditionType
@@ -174,12 +181,69 @@ func (h health) nodes(removal *gardencorev1beta1.Condition) (gardencorev1beta1.C
 	return gardencorev1beta1.ConditionProgressing, "SitesWithoutRoom", list(short), errorcodes.Codes(errors.Join(short...))
 }
 
+// writeWorker returns the conditions of the Worker with that about its machines as it is now.
+func (h health) writeWorker(clock clock.Clock, conditions []gardencorev1beta1.Condition) []gardencorev1beta1.Condition {
+	status, reason, message, codes := h.faulty(clock.Now())
+	if status == "" {
+		return conditions
+	}
+	return merge(clock, conditions, gardencorev1beta1.ShootEveryNodeReady, status, reason, message, codes...)
+}
+
+// faulty says which machines have faults. The status is empty if that is not known yet. A site that does not tell of faults says nothing
+// about the nodes, and Gardener looks at no node while the condition is not True. So such a site makes the condition Progressing, and only
+// while all machines run.
+func (h health) faulty(now time.Time) (gardencorev1beta1.ConditionStatus, string, string, []gardencorev1beta1.ErrorCode) {
+	var (
+		faults, silent []error
+		waiting        bool
+	)
+	for _, f := range h.faults {
+		for _, fault := range f.Faults {
+			faults = append(faults, errors.New(note(f.Site, fault)))
+		}
+		if f.Err != nil && now.Sub(f.Since) >= grace {
+			silent = append(silent, fmt.Errorf("%w (its machines are not watched for faults)", f.Err))
+		}
+		waiting = waiting || !f.Answered
+	}
+	if h.unresolved != nil {
+		silent = append(silent, h.unresolved)
+	}
+	switch {
+	case len(faults) > 0:
+		return gardencorev1beta1.ConditionFalse, healthcheck.ReasonUnsuccessful, sentence(list(append(faults, silent...))), nil
+	case waiting:
+		return "", "", "", nil
+	case len(silent) == 0, len(h.machines.sites) > 0, len(h.machines.others) > 0:
+		return gardencorev1beta1.ConditionTrue, healthcheck.ReasonSuccessful, "All health checks successful", nil
+	}
+	return gardencorev1beta1.ConditionProgressing, healthcheck.ReasonProgressing, sentence(list(silent)), errorcodes.Codes(errors.Join(silent...))
+}
+
+// hibernated returns the conditions of the Worker of a shoot that has no machines on purpose.
+func hibernated(clock clock.Clock, conditions []gardencorev1beta1.Condition) []gardencorev1beta1.Condition {
+	return merge(clock, conditions, gardencorev1beta1.ShootEveryNodeReady, gardencorev1beta1.ConditionTrue, healthcheck.ReasonSuccessful, "Shoot is hibernated")
+}
+
+func merge(
+	clock clock.Clock, conditions []gardencorev1beta1.Condition, conditionType gardencorev1beta1.ConditionType,
+	status gardencorev1beta1.ConditionStatus, reason, message string, codes ...gardencorev1beta1.ErrorCode,
+) []gardencorev1beta1.Condition {
+	condition := v1beta1helper.GetOrInitConditionWithClock(clock, conditions, conditionType)
+	return v1beta1helper.MergeConditions(conditions, v1beta1helper.UpdatedConditionWithClock(clock, condition, status, reason, message, codes...))
+}
+
 // remove returns the conditions without those about sites.
-func remove(conditions []gardencorev1beta1.Condition) []gardencorev1beta1.Condition {
+func remove(_ clock.Clock, conditions []gardencorev1beta1.Condition) []gardencorev1beta1.Condition {
 	return slices.DeleteFunc(slices.Clone(conditions), func(condition gardencorev1beta1.Condition) bool {
 		return strings.HasPrefix(string(condition.Type), ConditionPrefix) ||
 			condition.Type == gardencorev1beta1.ShootControlPlaneHealthy || condition.Type == gardencorev1beta1.ShootEveryNodeReady
 	})
+}
+
+func sentence(text string) string {
+	return strings.TrimSuffix(text, ".") + "."
 }
 
 func list(errs []error) string {

@@ -179,6 +179,6 @@ var _ = Describe("Conditions", func() {
 
 	It("removes those about sites and those that Gardener copies", func() {
 		conditions := health{sites: []state{{name: "cloud", known: true}}}.write(clock, []gardencorev1beta1.Condition{{Type: "RemovedSitesDeleted"}})
-		Expect(remove(conditions)).To(HaveExactElements(HaveField("Type", Equal(gardencorev1beta1.ConditionType("RemovedSitesDeleted")))))
+		Expect(remove(clock, conditions)).To(HaveExactElements(HaveField("Type", Equal(gardencorev1beta1.ConditionType("RemovedSitesDeleted")))))
 	})
 })

@@ -39,10 +39,12 @@ func timingOf(interval time.Duration) timing {
 type answer struct {
 	// err is nil if nothing is wrong.
 	err error
-	// since is when the site first answered this.
+	// since is since when something is wrong, or nothing is.
 	since time.Time
-	// room is what the site told of it, too.
-	room platform.Room
+	// observed is what the site told of itself, too.
+	observed platform.Observation
+	// shoots are those whose faults were asked for.
+	shoots []string
 }
 
 // prober asks one site with given credentials again and again.
@@ -64,11 +66,12 @@ type prober struct {
 func (p *prober) run(ctx context.Context) {
 	for {
 		asked := time.Now()
-		room, err := p.ask(ctx)
+		shoots := namespacesOf(p.interested())
+		observed, err := p.ask(ctx, shoots)
 		if ctx.Err() != nil {
 			return
 		}
-		p.hear(room, err)
+		p.hear(answer{err: err, observed: observed, shoots: shoots})
 		pause := p.timing.interval
 		if platform.ClassOf(err) == platform.ClassUnauthenticated {
 			pause = p.timing.refused
@@ -82,17 +85,17 @@ func (p *prober) run(ctx context.Context) {
 }
 
 // ask returns when the site answered, or when the time for that is over. A platform that does not obey its context is left alone.
-func (p *prober) ask(ctx context.Context) (platform.Room, error) {
+func (p *prober) ask(ctx context.Context, shoots []string) (platform.Observation, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.timing.timeout)
 	defer cancel()
 	select {
-	case said := <-platform.Ask(func() (platform.Room, error) { return p.part.Probe(ctx, p.site) }):
+	case said := <-platform.Ask(func() (platform.Observation, error) { return p.part.Probe(ctx, p.site, shoots) }):
 		if said.Err != nil && ctx.Err() != nil {
-			return platform.Room{}, p.silent()
+			return platform.Observation{}, p.silent()
 		}
 		return said.Value, said.Err
 	case <-ctx.Done():
-		return platform.Room{}, p.silent()
+		return platform.Observation{}, p.silent()
 	}
 }
 
@@ -100,25 +103,36 @@ func (p *prober) silent() error {
 	return platform.InSite(p.site.Name, platform.NewError(platform.ClassTransient, "no answer within %s", p.timing.timeout))
 }
 
-// hear remembers the answer and tells those who want to know if something else is wrong than before. Quotas alone are not told.
-func (p *prober) hear(room platform.Room, err error) {
+// hear remembers the answer and tells those who want to know if something else is wrong than before, with the site or with machines.
+// Quotas alone are not told.
+func (p *prober) hear(heard answer) {
 	p.mutex.Lock()
-	same := p.answered && message(err) == message(p.answer.err)
-	if !same {
-		p.answered, p.answer = true, answer{err: err, since: time.Now()}
+	before, first := p.answer, !p.answered
+	heard.since = before.since
+	if first || (before.err == nil) != (heard.err == nil) {
+		heard.since = time.Now()
 	}
-	p.answer.room = room
-	infrastructures := slices.Collect(maps.Keys(p.infrastructures))
+	p.answered, p.answer = true, heard
 	p.mutex.Unlock()
-	if same {
+
+	same := !first && message(heard.err) == message(before.err)
+	if same && slices.Equal(heard.shoots, before.shoots) && slices.Equal(heard.observed.Faults, before.observed.Faults) {
 		return
 	}
-	if err != nil {
-		p.log.Info("Something is wrong with a site", "class", platform.ClassOf(err), "reason", err.Error(), "shoots", namespacesOf(infrastructures))
+	infrastructures := p.interested()
+	if !same && heard.err != nil {
+		p.log.Info("Something is wrong with a site", "class", platform.ClassOf(heard.err), "reason", heard.err.Error(), "shoots", namespacesOf(infrastructures))
 	}
 	for _, infra := range infrastructures {
 		p.changed(infra)
 	}
+}
+
+// interested are the Infrastructures that the site is asked for.
+func (p *prober) interested() []types.NamespacedName {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return slices.Collect(maps.Keys(p.infrastructures))
 }
 
 // namespacesOf are the sorted namespaces of the shoots.

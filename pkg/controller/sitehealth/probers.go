@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -36,15 +37,22 @@ type probers struct {
 	mutex   sync.Mutex
 	stopped bool
 	probers map[string]*prober
-	// keys are those of the probers of an Infrastructure, by the names of the sites.
-	keys map[types.NamespacedName]map[string]string
+	shoots  map[types.NamespacedName]*shoot
+}
+
+// shoot is what an Infrastructure has to do with probers.
+type shoot struct {
+	// keys are those of the probers, by the names of the sites.
+	keys map[string]string
+	// faults are those that were told last, by the names of the sites that have machines and tell of faults.
+	faults map[string][]platform.Fault
 }
 
 func newProbers(log logr.Logger, platforms platform.Registry[platform.Probe], timing timing, changed func(types.NamespacedName)) *probers {
 	ctx, stop := context.WithCancel(context.Background())
 	return &probers{
 		log: log, platforms: platforms, timing: timing, changed: changed, ctx: ctx, stop: stop,
-		probers: map[string]*prober{}, keys: map[types.NamespacedName]map[string]string{},
+		probers: map[string]*prober{}, shoots: map[types.NamespacedName]*shoot{},
 	}
 }
 
@@ -59,14 +67,15 @@ func (p *probers) Start(ctx context.Context) error {
 	return nil
 }
 
-// set lets exactly the sites of an Infrastructure be asked. It returns which sites cannot be asked at all, and why.
-func (p *probers) set(infra types.NamespacedName, sites []site.Site) map[string]error {
+// set lets exactly the sites of an Infrastructure be asked, those with machines for faults, too. It returns which sites cannot be asked at
+// all, and why.
+func (p *probers) set(infra types.NamespacedName, sites []site.Site, withMachines []string) map[string]error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if p.stopped {
 		return nil
 	}
-	unaskable, before, wanted := map[string]error{}, p.keys[infra], map[string]string{}
+	unaskable, before, wanted := map[string]error{}, p.known(infra), &shoot{keys: map[string]string{}, faults: map[string][]platform.Fault{}}
 	for i := range sites {
 		s := &sites[i]
 		part, err := p.platforms.For(s.Platform)
@@ -81,14 +90,17 @@ func (p *probers) set(infra types.NamespacedName, sites []site.Site) map[string]
 			unaskable[s.Name] = platform.InSite(s.Name, err)
 			continue
 		}
-		wanted[s.Name] = key
+		wanted.keys[s.Name] = key
+		if part.TellsFaults() && slices.Contains(withMachines, s.Name) {
+			wanted.faults[s.Name] = before.faults[s.Name]
+		}
 		if p.probers[key] == nil {
 			p.probers[key] = p.begin(part, s)
 		}
 		p.probers[key].add(infra)
 	}
-	p.keys[infra] = wanted
-	p.release(infra, before, wanted)
+	p.shoots[infra] = wanted
+	p.release(infra, before.keys, wanted.keys)
 	return unaskable
 }
 
@@ -96,9 +108,16 @@ func (p *probers) set(infra types.NamespacedName, sites []site.Site) map[string]
 func (p *probers) remove(infra types.NamespacedName) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	before := p.keys[infra]
-	delete(p.keys, infra)
-	p.release(infra, before, nil)
+	before := p.known(infra)
+	delete(p.shoots, infra)
+	p.release(infra, before.keys, nil)
+}
+
+func (p *probers) known(infra types.NamespacedName) *shoot {
+	if known := p.shoots[infra]; known != nil {
+		return known
+	}
+	return &shoot{}
 }
 
 // release ends the probers that nobody wants any more.
@@ -119,7 +138,7 @@ func (p *probers) answers(infra types.NamespacedName) map[string]answer {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	answers := map[string]answer{}
-	for name, key := range p.keys[infra] {
+	for name, key := range p.known(infra).keys {
 		if last, ok := p.probers[key].last(); ok {
 			answers[name] = last
 		}

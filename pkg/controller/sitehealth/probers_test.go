@@ -7,6 +7,7 @@ package sitehealth
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,24 +25,43 @@ import (
 
 // playedSites answer as they are told.
 type playedSites struct {
-	mutex   sync.Mutex
-	answers map[string]error
-	room    platform.Room
-	asked   map[string]int
-	hanging map[string]bool
+	mutex    sync.Mutex
+	answers  map[string]error
+	observed platform.Observation
+	faults   map[string][]platform.Fault
+	asked    map[string]int
+	hanging  map[string]bool
 }
 
-func (p *playedSites) Probe(ctx context.Context, s *site.Site) (platform.Room, error) {
+func (p *playedSites) Probe(ctx context.Context, s *site.Site, shoots []string) (platform.Observation, error) {
 	name := s.Name + "/" + s.Credentials["token"]
 	p.mutex.Lock()
 	p.asked[name]++
-	answer, hangs := p.answers[name], p.hanging[name]
+	answer, hangs, observed := p.answers[name], p.hanging[name], p.observed
+	for _, fault := range p.faults[s.Name] {
+		if slices.Contains(shoots, fault.Shoot) && answer == nil {
+			observed.Faults = append(observed.Faults, fault)
+		}
+	}
 	p.mutex.Unlock()
 	if hangs {
 		<-ctx.Done()
-		return platform.Room{}, ctx.Err()
+		return platform.Observation{}, ctx.Err()
 	}
-	return p.room, answer
+	return observed, answer
+}
+
+func (*playedSites) TellsFaults() bool { return true }
+
+// silentSites tell of no faults.
+type silentSites struct{ *playedSites }
+
+func (silentSites) TellsFaults() bool { return false }
+
+func (p *playedSites) fault(name string, faults ...platform.Fault) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.faults[name] = faults
 }
 
 func (p *playedSites) say(name string, err error) {
@@ -72,7 +92,7 @@ var _ = Describe("Probers", func() {
 	)
 
 	BeforeEach(func() {
-		played = &playedSites{answers: map[string]error{}, asked: map[string]int{}, hanging: map[string]bool{}}
+		played = &playedSites{answers: map[string]error{}, asked: map[string]int{}, hanging: map[string]bool{}, faults: map[string][]platform.Fault{}}
 		told = make(chan types.NamespacedName, 100)
 		asking = newProbers(logr.Discard(), platform.Registry[platform.Probe]{v1alpha1.PlatformMetal: played},
 			timing{interval: 10 * time.Millisecond, refused: time.Hour, timeout: 5 * time.Second}, func(n types.NamespacedName) { told <- n })
@@ -93,7 +113,7 @@ var _ = Describe("Probers", func() {
 	}
 
 	It("tells of faults and of their ends, each once", func() {
-		Expect(asking.set(a, []site.Site{newSite("racks", "1")})).To(BeEmpty())
+		Expect(asking.set(a, []site.Site{newSite("racks", "1")}, nil)).To(BeEmpty())
 		Eventually(told).Should(Receive(Equal(a)))
 		Expect(answer(a, "racks")()).To(Succeed())
 
@@ -108,8 +128,8 @@ var _ = Describe("Probers", func() {
 	})
 
 	It("asks once for all shoots with equal credentials, until the last is gone", func() {
-		asking.set(a, []site.Site{newSite("racks", "1")})
-		asking.set(b, []site.Site{newSite("racks", "1")})
+		asking.set(a, []site.Site{newSite("racks", "1")}, nil)
+		asking.set(b, []site.Site{newSite("racks", "1")}, nil)
 		Expect(asking.probers).To(HaveLen(1))
 		Eventually(answer(b, "racks")).Should(Succeed())
 
@@ -124,26 +144,26 @@ var _ = Describe("Probers", func() {
 
 	It("asks at once with changed credentials", func() {
 		played.say("racks/1", in("racks", platform.ClassUnauthenticated, "401"))
-		asking.set(a, []site.Site{newSite("racks", "1")})
+		asking.set(a, []site.Site{newSite("racks", "1")}, nil)
 		Eventually(answer(a, "racks")).Should(MatchError(ContainSubstring("401")))
 		Consistently(played.times("racks/1"), "100ms").Should(Equal(1), "refused credentials are not tried again soon")
 
-		asking.set(a, []site.Site{newSite("racks", "2")})
+		asking.set(a, []site.Site{newSite("racks", "2")}, nil)
 		Eventually(answer(a, "racks")).Should(Succeed())
 		Expect(asking.probers).To(HaveLen(1))
 	})
 
 	It("does not let a site that hangs delay another", func() {
 		played.hanging["slow/1"] = true
-		asking.set(a, []site.Site{newSite("slow", "1"), newSite("racks", "1")})
+		asking.set(a, []site.Site{newSite("slow", "1"), newSite("racks", "1")}, nil)
 		Eventually(answer(a, "racks"), "2s", "1ms").Should(Succeed())
 		Eventually(answer(a, "slow")).Should(MatchError(`site "slow": no answer within 5s`))
 	})
 
 	It("does not ask sites that left", func() {
-		asking.set(a, []site.Site{newSite("racks", "1"), newSite("hall", "1")})
+		asking.set(a, []site.Site{newSite("racks", "1"), newSite("hall", "1")}, nil)
 		Eventually(answer(a, "hall")).Should(Succeed())
-		asking.set(a, []site.Site{newSite("racks", "1")})
+		asking.set(a, []site.Site{newSite("racks", "1")}, nil)
 		Expect(asking.answers(a)).NotTo(HaveKey("hall"))
 		Expect(asking.probers).To(HaveLen(1))
 	})
@@ -153,7 +173,7 @@ var _ = Describe("Probers", func() {
 		odd.Platform = "mainframe"
 		dropped := newSite("dropped", "1")
 		dropped.Profile = nil
-		unaskable := asking.set(a, []site.Site{odd, dropped, newSite("racks", "1")})
+		unaskable := asking.set(a, []site.Site{odd, dropped, newSite("racks", "1")}, nil)
 		Expect(unaskable).To(HaveLen(2))
 		Expect(unaskable["odd"]).To(MatchError(ContainSubstring(`site "odd": platform "mainframe" is not supported`)))
 		Expect(unaskable["dropped"]).To(MatchError(`site "dropped": the CloudProfile does not know the site`))
@@ -161,12 +181,12 @@ var _ = Describe("Probers", func() {
 	})
 
 	It("has metrics", func() {
-		played.room = platform.Room{
+		played.observed = platform.Observation{
 			Quotas:     []platform.Quota{{Resource: platform.ResourceCores, Used: 10, Limit: 10}},
 			Capacities: []platform.Capacity{{Zone: "north", Resource: platform.ResourceCPU, Total: 3e9, Free: 1e9}},
 		}
 		played.say("racks/1", in("racks", platform.ClassQuota, "full"))
-		asking.set(a, []site.Site{newSite("racks", "1"), newSite("hall", "1")})
+		asking.set(a, []site.Site{newSite("racks", "1"), newSite("hall", "1")}, nil)
 		Eventually(answer(a, "racks")).Should(HaveOccurred())
 		Eventually(answer(a, "hall")).Should(Succeed())
 		Expect(testutil.CollectAndCompare(asking, strings.NewReader(`

@@ -6,6 +6,7 @@ package sitehealth
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -26,18 +28,21 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
 // resync is after how long an Infrastructure is looked at again without a reason.
 const resync = time.Minute
 
-// reconciler writes the conditions of Infrastructures.
+// reconciler writes the conditions of Infrastructures and Workers.
 type reconciler struct {
-	client  client.Client
-	events  eventnote.Writer
-	clock   clock.Clock
-	probers *probers
+	client client.Client
+	events eventnote.Writer
+	// faultEvents are those about faults of machines.
+	faultEvents record.EventRecorder
+	clock       clock.Clock
+	probers     *probers
 }
 
 // Reconcile lets the sites of an Infrastructure be asked and writes what they said. Nobody is asked while the shoot is deleted, moves
@@ -58,36 +63,58 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if extensionscontroller.IsHibernationEnabled(cluster) {
-		r.probers.remove(request.NamespacedName)
-		return reconcile.Result{}, r.write(ctx, infra, remove)
-	}
-
-	known, err := r.look(ctx, infra, cluster)
+	worker, err := r.worker(ctx, infra.Namespace)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	err = r.write(ctx, infra, func(conditions []gardencorev1beta1.Condition) []gardencorev1beta1.Condition {
-		return known.write(r.clock, conditions)
-	})
-	return reconcile.Result{RequeueAfter: resync}, err
+	if extensionscontroller.IsHibernationEnabled(cluster) {
+		r.probers.remove(request.NamespacedName)
+		return reconcile.Result{}, errors.Join(r.write(ctx, infra, remove), r.writeWorker(ctx, worker, hibernated))
+	}
+
+	known, err := r.look(ctx, infra, worker, cluster)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	r.tellFaults(ctx, worker, known.faults)
+	return reconcile.Result{RequeueAfter: resync}, errors.Join(r.write(ctx, infra, known.write), r.writeWorker(ctx, worker, known.writeWorker))
+}
+
+// worker returns the shoot's Worker, nil if it shall have no machines here.
+func (r *reconciler) worker(ctx context.Context, namespace string) (*extensionsv1alpha1.Worker, error) {
+	workers := &extensionsv1alpha1.WorkerList{}
+	if err := r.client.List(ctx, workers, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("listing the Workers: %w", err)
+	}
+	for i := range workers.Items {
+		worker := &workers.Items[i]
+		if worker.Spec.Type == v1alpha1.ProviderType && worker.DeletionTimestamp == nil && !operation.Migrates(worker) {
+			return worker, nil
+		}
+	}
+	return nil, nil
 }
 
 // look returns what is known about the sites of the shoot.
-func (r *reconciler) look(ctx context.Context, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) (*health, error) {
-	sites, removed, err := r.sites(ctx, infra, cluster)
+func (r *reconciler) look(
+	ctx context.Context, infra *extensionsv1alpha1.Infrastructure, worker *extensionsv1alpha1.Worker, cluster *extensionscontroller.Cluster,
+) (*health, error) {
+	sites, removed, unresolved, err := r.sites(ctx, infra, cluster)
 	if err != nil {
 		return nil, err
 	}
 	key := client.ObjectKeyFromObject(infra)
-	unaskable := r.probers.set(key, sites)
+	unaskable := r.probers.set(key, sites, sitesOf(worker, sites))
 	answers := r.probers.answers(key)
 
 	machines := &machinev1alpha1.MachineList{}
 	if err := r.client.List(ctx, machines, client.InNamespace(infra.Namespace)); err != nil {
 		return nil, fmt.Errorf("listing the machines: %w", err)
 	}
-	known := &health{defaultSite: defaultSiteOf(cluster), removed: removed, machines: shortagesOf(machines.Items)}
+	known := &health{
+		defaultSite: defaultSiteOf(cluster), removed: removed, machines: shortagesOf(machines.Items),
+		faults: r.probers.faults(key), unresolved: unresolved,
+	}
 	for i := range sites {
 		s := state{name: sites[i].Name}
 		answer, answered := answers[s.name]
@@ -105,36 +132,36 @@ func (r *reconciler) look(ctx context.Context, infra *extensionsv1alpha1.Infrast
 }
 
 // sites returns the sites that the shoot uses, and the names of those that it does not use any more and that are not deleted. Those
-// whose platform nobody knows are told about by the Infrastructure's controller.
-func (r *reconciler) sites(ctx context.Context, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) ([]site.Site, []string, error) {
+// whose platform nobody knows are in unresolved.
+func (r *reconciler) sites(
+	ctx context.Context, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster,
+) (used []site.Site, removed []string, unresolved, err error) {
 	input := site.Input{Shoot: infra.Namespace}
-	var err error
 	if input.Config, err = codec.Decode[v1alpha1.InfrastructureConfig](infra.Spec.ProviderConfig); err != nil {
-		return nil, nil, fmt.Errorf("spec.providerConfig: %w", err)
+		return nil, nil, nil, fmt.Errorf("spec.providerConfig: %w", err)
 	}
 	if cluster.CloudProfile != nil {
 		if input.Profile, err = codec.Decode[v1alpha1.CloudProfileConfig](cluster.CloudProfile.Spec.ProviderConfig); err != nil {
-			return nil, nil, fmt.Errorf("CloudProfile spec.providerConfig: %w", err)
+			return nil, nil, nil, fmt.Errorf("CloudProfile spec.providerConfig: %w", err)
 		}
 	}
 	if infra.Status.State != nil && len(infra.Status.State.Raw) > 0 {
 		if input.State, err = codec.Decode[v1alpha1.InfrastructureState](infra.Status.State); err != nil {
-			return nil, nil, fmt.Errorf("status.state: %w", err)
+			return nil, nil, nil, fmt.Errorf("status.state: %w", err)
 		}
 	}
 	secret := &corev1.Secret{}
 	if err := r.client.Get(ctx, client.ObjectKey{Namespace: infra.Spec.SecretRef.Namespace, Name: infra.Spec.SecretRef.Name}, secret); err != nil {
-		return nil, nil, fmt.Errorf("spec.secretRef: %w", err)
+		return nil, nil, nil, fmt.Errorf("spec.secretRef: %w", err)
 	}
 	input.Secret = secret.Data
 	resolved, err := site.Resolve(input)
-	if len(resolved) == 0 && err != nil {
-		return nil, nil, err
+	if err != nil {
+		unresolved = platform.NewError(platform.ClassConfiguration, "%w", err)
 	}
-	var (
-		used    []site.Site
-		removed []string
-	)
+	if len(resolved) == 0 {
+		return nil, nil, nil, err
+	}
 	for _, s := range resolved {
 		if s.Removed() {
 			removed = append(removed, s.Name)
@@ -142,27 +169,36 @@ func (r *reconciler) sites(ctx context.Context, infra *extensionsv1alpha1.Infras
 		}
 		used = append(used, s)
 	}
-	return used, removed, nil
+	return used, removed, unresolved, nil
 }
 
-// write writes the conditions unless they are as they were, and tells of those of sites that changed.
-func (r *reconciler) write(ctx context.Context, infra *extensionsv1alpha1.Infrastructure, change func([]gardencorev1beta1.Condition) []gardencorev1beta1.Condition) error {
-	before := infra.DeepCopy()
-	infra.Status.Conditions = change(infra.Status.Conditions)
-	if equality.Semantic.DeepEqual(before.Status.Conditions, infra.Status.Conditions) {
+// write writes the conditions of an object unless they are as they were, and tells of those of sites that changed.
+func (r *reconciler) write(ctx context.Context, object extensionsv1alpha1.Object, change func(clock.Clock, []gardencorev1beta1.Condition) []gardencorev1beta1.Condition) error {
+	unchanged, before := object.DeepCopyObject().(client.Object), object.GetExtensionStatus().GetConditions()
+	after := change(r.clock, before)
+	if equality.Semantic.DeepEqual(before, after) {
 		return nil
 	}
-	if err := r.client.Status().Patch(ctx, infra, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+	object.GetExtensionStatus().SetConditions(after)
+	if err := r.client.Status().Patch(ctx, object, client.MergeFromWithOptions(unchanged, client.MergeFromWithOptimisticLock{})); err != nil {
 		return err
 	}
-	for i := range infra.Status.Conditions {
-		r.tell(infra, v1beta1helper.GetCondition(before.Status.Conditions, infra.Status.Conditions[i].Type), &infra.Status.Conditions[i])
+	for i := range after {
+		r.tell(object, v1beta1helper.GetCondition(before, after[i].Type), &after[i])
 	}
 	return nil
 }
 
+// writeWorker writes the conditions of the Worker if there is one.
+func (r *reconciler) writeWorker(ctx context.Context, worker *extensionsv1alpha1.Worker, change func(clock.Clock, []gardencorev1beta1.Condition) []gardencorev1beta1.Condition) error {
+	if worker == nil {
+		return nil
+	}
+	return r.write(ctx, worker, change)
+}
+
 // tell writes an event if something is wrong with a site since now, or is not any more.
-func (r *reconciler) tell(infra *extensionsv1alpha1.Infrastructure, before, after *gardencorev1beta1.Condition) {
+func (r *reconciler) tell(infra extensionsv1alpha1.Object, before, after *gardencorev1beta1.Condition) {
 	name, ok := strings.CutPrefix(string(after.Type), ConditionPrefix)
 	if !ok || before != nil && before.Reason == after.Reason {
 		return

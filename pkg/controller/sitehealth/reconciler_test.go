@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/tools/record"
 	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	fakeclient "sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -39,10 +40,12 @@ var _ = Describe("Reconciler", func() {
 		c        client.Client
 		played   *playedSites
 		recorder *events.FakeRecorder
-		r        *reconciler
-		infra    *extensionsv1alpha1.Infrastructure
-		cluster  *extensionsv1alpha1.Cluster
-		shoot    *gardencorev1beta1.Shoot
+		// faultRecorder has the events about machines.
+		faultRecorder *record.FakeRecorder
+		r             *reconciler
+		infra         *extensionsv1alpha1.Infrastructure
+		cluster       *extensionsv1alpha1.Cluster
+		shoot         *gardencorev1beta1.Shoot
 	)
 
 	reconcileOnce := func(ctx context.Context) {
@@ -71,9 +74,9 @@ var _ = Describe("Reconciler", func() {
 	}
 
 	BeforeEach(func(ctx SpecContext) {
-		played = &playedSites{answers: map[string]error{}, asked: map[string]int{}, hanging: map[string]bool{}}
+		played = &playedSites{answers: map[string]error{}, asked: map[string]int{}, hanging: map[string]bool{}, faults: map[string][]platform.Fault{}}
 		profile := &gardencorev1beta1.CloudProfile{Spec: gardencorev1beta1.CloudProfileSpec{ProviderConfig: encode(&v1alpha1.CloudProfileConfig{Sites: []v1alpha1.CloudProfileSite{
-			{Name: "racks", Metal: &v1alpha1.MetalProfile{}}, {Name: "hall", Metal: &v1alpha1.MetalProfile{}},
+			{Name: "racks", Metal: &v1alpha1.MetalProfile{}, Zones: []v1alpha1.SiteZone{{Name: "rack-1"}}}, {Name: "hall", Metal: &v1alpha1.MetalProfile{}},
 		}})}}
 		shoot = &gardencorev1beta1.Shoot{}
 		shoot.Spec.Provider.ControlPlaneConfig = encode(&v1alpha1.ControlPlaneConfig{DefaultSite: "racks"})
@@ -93,17 +96,20 @@ var _ = Describe("Reconciler", func() {
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cloudprovider"},
 			Data:       map[string][]byte{"racks.token": []byte("1"), "hall.token": []byte("1")},
 		}
-		c = fakeclient.NewClientBuilder().WithScheme(landscape.Scheme).WithStatusSubresource(infra).WithObjects(infra, cluster, secret).Build()
+		c = fakeclient.NewClientBuilder().WithScheme(landscape.Scheme).WithStatusSubresource(infra, &extensionsv1alpha1.Worker{}).WithObjects(infra, cluster, secret).Build()
 		Expect(c.Get(ctx, client.ObjectKeyFromObject(infra), infra)).To(Succeed())
 
-		recorder = events.NewFakeRecorder(10)
+		recorder, faultRecorder = events.NewFakeRecorder(10), record.NewFakeRecorder(10)
 		asking := newProbers(logr.Discard(), platform.Registry[platform.Probe]{v1alpha1.PlatformMetal: played},
 			timing{interval: 10 * time.Millisecond, refused: 10 * time.Millisecond, timeout: time.Second}, func(types.NamespacedName) {})
 		stopped, stop := context.WithCancel(context.Background())
 		ended := make(chan struct{})
 		go func() { defer close(ended); _ = asking.Start(stopped) }()
 		DeferCleanup(func() { stop(); Eventually(ended).Should(BeClosed()) })
-		r = &reconciler{client: c, events: eventnote.Writer{EventRecorder: recorder}, clock: testclock.NewFakeClock(time.Unix(1_700_000_000, 0)), probers: asking}
+		r = &reconciler{
+			client: c, events: eventnote.Writer{EventRecorder: recorder}, faultEvents: faultRecorder,
+			clock: testclock.NewFakeClock(time.Unix(1_700_000_000, 0)), probers: asking,
+		}
 	})
 
 	It("writes a condition for each site, and an event when one changes", func(ctx SpecContext) {
@@ -156,6 +162,95 @@ var _ = Describe("Reconciler", func() {
 		setState(racks)
 		reconcileOnce(ctx)
 		Expect(everyNodeReady()).To(Equal(gardencorev1beta1.ConditionTrue))
+	})
+
+	Describe("with a Worker", func() {
+		var (
+			worker *extensionsv1alpha1.Worker
+			power  = platform.Fault{Shoot: namespace, Machine: "m-7", Host: "rack-07", Message: "no answer of the BMC"}
+		)
+		const note = `site "racks": host rack-07 of machine m-7: no answer of the BMC`
+
+		everyNodeReady := func(ctx context.Context) *gardencorev1beta1.Condition {
+			GinkgoHelper()
+			Expect(c.Get(ctx, client.ObjectKeyFromObject(worker), worker)).To(Succeed())
+			return v1beta1helper.GetCondition(worker.Status.Conditions, gardencorev1beta1.ShootEveryNodeReady)
+		}
+		faults := func() []platform.Fault {
+			return r.probers.answers(client.ObjectKeyFromObject(infra))["racks"].observed.Faults
+		}
+
+		BeforeEach(func(ctx SpecContext) {
+			worker = &extensionsv1alpha1.Worker{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "w"}}
+			worker.Spec.Type = v1alpha1.ProviderType
+			worker.Spec.Pools = []extensionsv1alpha1.WorkerPool{{Zones: []string{"unknown", "rack-1", "rack-1"}}}
+			Expect(c.Create(ctx, worker)).To(Succeed())
+			m := machine("m-7", "racks", "Running", "Create", "")
+			Expect(c.Create(ctx, &m)).To(Succeed())
+		})
+
+		It("tells of faults and of their ends, the Worker and the Machine that is there", func(ctx SpecContext) {
+			played.fault("racks", power)
+			answered(ctx, "racks", "hall")
+			Expect(everyNodeReady(ctx)).To(And(HaveField("Status", gardencorev1beta1.ConditionFalse), HaveField("Message", note+".")))
+			Expect(faultRecorder.Events).To(Receive(Equal("Warning MachineFault " + note)))
+			Expect(faultRecorder.Events).To(Receive(Equal("Warning MachineFault " + note)))
+			reconcileOnce(ctx)
+			Expect(faultRecorder.Events).NotTo(Receive())
+
+			played.fault("racks")
+			Eventually(faults).Should(BeEmpty())
+			reconcileOnce(ctx)
+			Expect(everyNodeReady(ctx)).To(And(HaveField("Status", gardencorev1beta1.ConditionTrue), HaveField("Message", "All health checks successful")))
+			Expect(faultRecorder.Events).To(Receive(Equal(`Normal MachineFaultGone site "racks": host rack-07 of machine m-7: there is no fault any more`)))
+			Expect(faultRecorder.Events).To(Receive())
+
+			played.fault("racks", platform.Fault{Shoot: namespace, Machine: "gone", Host: "rack-07", Message: "no power"})
+			Eventually(faults).ShouldNot(BeEmpty())
+			reconcileOnce(ctx)
+			Expect(faultRecorder.Events).To(Receive(ContainSubstring("machine gone")))
+			Expect(faultRecorder.Events).NotTo(Receive(), "there is no such Machine")
+		})
+
+		It("says nothing before the sites answered", func(ctx SpecContext) {
+			played.hanging["racks/1"] = true
+			reconcileOnce(ctx)
+			Expect(everyNodeReady(ctx)).To(BeNil())
+			Expect(infra.Status.Conditions).NotTo(BeEmpty())
+		})
+
+		It("says that a shoot is hibernated", func(ctx SpecContext) {
+			played.fault("racks", power)
+			answered(ctx, "racks", "hall")
+			shoot.Spec.Hibernation = &gardencorev1beta1.Hibernation{Enabled: new(true)}
+			updateCluster(ctx)
+			reconcileOnce(ctx)
+			Expect(everyNodeReady(ctx)).To(And(HaveField("Status", gardencorev1beta1.ConditionTrue), HaveField("Message", "Shoot is hibernated")))
+		})
+
+		DescribeTable("leaves alone a Worker",
+			func(ctx SpecContext, change func(context.Context)) {
+				change(ctx)
+				played.fault("racks", power)
+				answered(ctx, "racks", "hall")
+				Expect(everyNodeReady(ctx)).To(BeNil())
+				Expect(faultRecorder.Events).NotTo(Receive())
+				Expect(r.probers.faults(client.ObjectKeyFromObject(infra))).To(BeEmpty())
+			},
+			Entry("of another provider", func(ctx context.Context) {
+				worker.Spec.Type = "other"
+				Expect(c.Update(ctx, worker)).To(Succeed())
+			}),
+			Entry("that is deleted", func(ctx context.Context) {
+				worker.Finalizers = []string{"test/finalizer"}
+				Expect(c.Update(ctx, worker)).To(Succeed())
+				Expect(c.Delete(ctx, worker)).To(Succeed())
+			}),
+			Entry("that moves to another seed", func(ctx context.Context) {
+				metav1.SetMetaDataAnnotation(&worker.ObjectMeta, v1beta1constants.GardenerOperation, v1beta1constants.GardenerOperationMigrate)
+				Expect(c.Update(ctx, worker)).To(Succeed())
+			}),
+		)
 	})
 
 	It("asks nobody for a shoot that is hibernated, and says nothing", func(ctx SpecContext) {

@@ -50,7 +50,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	metrics = "http://" + address + "/metrics"
 	seed, err = landscape.New(landscape.Options{
 		Dir: GinkgoT().TempDir(), Namespace: namespace, Binaries: binaries,
-		ExtensionArgs: []string{"--metrics-bind-address=" + address, "--disable-controllers=infrastructure,worker"},
+		ExtensionArgs: []string{"--metrics-bind-address=" + address, "--disable-controllers=infrastructure,worker", "--site-probe-interval=2s"},
 	})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(seed.Stop)

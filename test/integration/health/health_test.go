@@ -51,7 +51,7 @@ var _ = Describe("A fault of a host", Ordered, func() {
 		Expect(seed.Extension.Check()).To(Succeed())
 	})
 
-	It("is told at once, and in the condition, until it is over", func(ctx SpecContext) {
+	It("is told in events and in the condition until it is over", func(ctx SpecContext) {
 		const message = "no answer of the BMC"
 		note := fmt.Sprintf(`site "racks": host %s of machine %s: `, hosts[0], machineOf(0))
 		Expect(inventory.FailHardware(ctx, hosts[0], metal.Register, message)).To(Succeed())

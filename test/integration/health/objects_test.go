@@ -78,6 +78,10 @@ func createShoot(ctx context.Context) {
 			}},
 		}},
 		newSecret(credentials.Token),
+		&extensionsv1alpha1.Infrastructure{ObjectMeta: meta("infrastructure"), Spec: extensionsv1alpha1.InfrastructureSpec{
+			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: v1alpha1.ProviderType, ProviderConfig: config},
+			SecretRef:   corev1.SecretReference{Name: v1beta1constants.SecretNameCloudProvider, Namespace: namespace},
+		}},
 		&extensionsv1alpha1.Worker{ObjectMeta: meta(workerName), Spec: extensionsv1alpha1.WorkerSpec{
 			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: v1alpha1.ProviderType},
 			SecretRef:   corev1.SecretReference{Name: v1beta1constants.SecretNameCloudProvider, Namespace: namespace},

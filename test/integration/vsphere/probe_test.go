@@ -37,10 +37,10 @@ var _ = Describe("Probe", func() {
 
 	capacitiesOf := func(ctx context.Context) []platform.Capacity {
 		GinkgoHelper()
-		room, err := part.Probe(ctx, s)
+		report, err := part.Probe(ctx, s, nil)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(room.Quotas).To(BeEmpty())
-		return room.Capacities
+		Expect(report.Quotas).To(BeEmpty())
+		return report.Capacities
 	}
 	// inspected are the capacities of the zones as the inventory has them.
 	inspected := func(ctx context.Context, zones ...v1alpha1.SiteZone) []platform.Capacity {
@@ -117,12 +117,12 @@ var _ = Describe("Probe", func() {
 	It("should not find it well if it does not answer or refuses the login", func(ctx SpecContext) {
 		Expect(capacitiesOf(ctx)).NotTo(BeEmpty())
 		disturb(ctx, control.Settings{Faults: []control.Fault{{Method: "RetrievePropertiesEx", Type: "HostCommunication"}}})
-		_, err := part.Probe(ctx, s)
+		_, err := part.Probe(ctx, s, nil)
 		Expect(err).To(MatchError(HavePrefix(`site "vc": `)))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
 
 		s.Credentials["password"] = "wrong"
-		_, err = part.Probe(ctx, s)
+		_, err = part.Probe(ctx, s, nil)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassUnauthenticated))
 	})
 
@@ -135,7 +135,7 @@ var _ = Describe("Probe", func() {
 
 		disturb(ctx, control.Settings{Password: "changed"})
 		Expect(server.EndSessions(ctx)).To(Succeed())
-		_, err := part.Probe(ctx, s)
+		_, err := part.Probe(ctx, s, nil)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassUnauthenticated))
 	})
 

@@ -14,9 +14,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -91,13 +89,6 @@ func newSession(_ context.Context, _, siteName string, connection v1alpha1.Metal
 // Client returns a client each of whose reads is a request.
 func (s *Session) Client() client.Client {
 	return s.client
-}
-
-// Ping asks for the metadata of one object of the kind in the namespace. The error is classified.
-func (s *Session) Ping(ctx context.Context, kind schema.GroupVersionKind) error {
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(kind)
-	return Classify(s.client.List(ctx, list, client.InNamespace(s.Namespace), client.Limit(1)))
 }
 
 // Value returns what create returned the first time it was called for the key on this session.

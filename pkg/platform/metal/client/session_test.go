@@ -9,13 +9,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
@@ -317,96 +315,6 @@ var _ = Describe("Session", func() {
 		Eventually(names, "5s").Should(ContainElement("first"))
 		Eventually(names, "5s").Should(ContainElement("late"))
 		Expect(platform.RequestDuration.DeleteLabelValues("racks", "metal3.io", "watch baremetalhosts", "200")).To(BeTrue())
-	})
-
-	Describe("Follow", func() {
-		var (
-			status atomic.Int64
-			names  chan []string
-			events chan string
-			begun  chan struct{}
-		)
-
-		BeforeEach(func() {
-			status.Store(http.StatusOK)
-			names, events, begun = make(chan []string, 10), make(chan string), make(chan struct{}, 10)
-			host := func(name string) metal3v1alpha1.BareMetalHost {
-				return metal3v1alpha1.BareMetalHost{
-					TypeMeta:   metav1.TypeMeta{APIVersion: "metal3.io/v1alpha1", Kind: "BareMetalHost"},
-					ObjectMeta: metav1.ObjectMeta{Namespace: "hosts", Name: name, ResourceVersion: "1"},
-				}
-			}
-			serve = func(w http.ResponseWriter, r *http.Request) {
-				if code := int32(status.Load()); code != http.StatusOK {
-					refuse(w, code, metav1.StatusReasonForbidden)
-					return
-				}
-				if r.URL.Query().Get("watch") != "true" {
-					answer(w, http.StatusOK, metal3v1alpha1.BareMetalHostList{
-						TypeMeta: metav1.TypeMeta{APIVersion: "metal3.io/v1alpha1", Kind: "BareMetalHostList"},
-						ListMeta: metav1.ListMeta{ResourceVersion: "1"},
-						Items:    []metal3v1alpha1.BareMetalHost{host("first")},
-					})
-					return
-				}
-				w.Header().Set("Content-Type", "application/json")
-				w.(http.Flusher).Flush()
-				begun <- struct{}{}
-				for name := range events {
-					if name == "" {
-						return
-					}
-					Expect(json.NewEncoder(w).Encode(map[string]any{"type": "ADDED", "object": host(name)})).To(Succeed())
-					w.(http.Flusher).Flush()
-				}
-			}
-		})
-
-		watch := func(ctx context.Context) chan error {
-			done := make(chan error, 1)
-			session := open(ctx)
-			go func() {
-				done <- session.Follow(ctx, &metal3v1alpha1.BareMetalHostList{}, func(hosts map[string]client.Object) {
-					names <- slices.Sorted(maps.Keys(hosts))
-				})
-			}()
-			return done
-		}
-
-		It("should tell what there is and what changes until it ends", func(ctx SpecContext) {
-			during, end := context.WithCancel(ctx)
-			done := watch(during)
-			Eventually(names, "5s").Should(Receive(ConsistOf("first")))
-			events <- "second"
-			Eventually(names, "5s").Should(Receive(ConsistOf("first", "second")))
-			end()
-			Eventually(done, "5s").Should(Receive(BeNil()))
-			close(events)
-		})
-
-		It("should end when the permission is gone", func(ctx SpecContext) {
-			done := watch(ctx)
-			Eventually(names, "5s").Should(Receive())
-			Eventually(begun, "5s").Should(Receive())
-			Consistently(done, "1100ms").ShouldNot(Receive())
-			status.Store(http.StatusForbidden)
-			events <- ""
-			var err error
-			Eventually(done, "10s").Should(Receive(&err))
-			Expect(platform.ClassOf(err)).To(Equal(platform.ClassForbidden))
-		})
-
-		It("should end when the API does not answer any more", func(ctx SpecContext) {
-			done := watch(ctx)
-			Eventually(names, "5s").Should(Receive())
-			Eventually(begun, "5s").Should(Receive())
-			close(events)
-			server.Listener.Close()
-			server.CloseClientConnections()
-			var err error
-			Eventually(done, "10s").Should(Receive(&err))
-			Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
-		})
 	})
 
 	It("should share one session and one cache", func(ctx SpecContext) {

@@ -15,13 +15,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 )
 
 // Inventory hands out the hosts of one site to the machines of one shoot. It is safe for concurrent use. Errors are classified.
 type Inventory interface {
-	// Ping asks the inventory for one object. It returns nil if the inventory answers and accepts the credentials.
-	Ping(ctx context.Context) error
+	// Faults returns what is wrong with the hosts of machines of the shoots on the site. It is meant to be called again and again.
+	Faults(ctx context.Context, shoots []string) ([]platform.Fault, error)
 	// Resources are the versions of the APIs that the inventory must serve.
 	Resources() []schema.GroupVersionResource
 	// Permissions are what the credentials must be allowed to do.
@@ -42,9 +43,6 @@ type Inventory interface {
 	// when the machine does not have that host any more, and returns a transient error that says how far it is before that. shared is
 	// true if the machine still has another host, which needs what the machine has beside its host.
 	Release(ctx context.Context, machine, providerID, cleaning string) (shared bool, err error)
-	// Watch calls changed with the hosts of all machines of the shoot on the site: at the beginning, and whenever something about
-	// them changed. It returns when ctx ends, or with an error if the inventory cannot be watched.
-	Watch(ctx context.Context, changed func([]Host)) error
 }
 
 // Selection selects hosts.

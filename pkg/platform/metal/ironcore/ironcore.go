@@ -7,8 +7,6 @@
 package ironcore
 
 import (
-	"context"
-
 	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -42,11 +40,6 @@ func New(session *metalclient.Session, options inventory.Options) *Inventory {
 		watched:      options.Watched,
 		reservations: session.Value(reservationsKey{}, func() any { return &reservations{servers: map[string]struct{}{}} }).(*reservations),
 	}
-}
-
-// Ping implements inventory.Inventory.
-func (i *Inventory) Ping(ctx context.Context) error {
-	return i.session.Ping(ctx, metalv1alpha1.GroupVersion.WithKind("ServerClaim"))
 }
 
 // Resources implements inventory.Inventory.

@@ -19,13 +19,16 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 )
 
+// fewClaims is how many claims have servers that are read one by one.
+const fewClaims = 100
+
 // cacheKey is that of the watches for an owner.
 type cacheKey struct{ owner owner.Owner }
 
 // Hosts implements inventory.Inventory.
 func (i *Inventory) Hosts(ctx context.Context, selections ...inventory.Selection) ([][]inventory.Host, error) {
 	reader := i.reader(ctx)
-	claims, err := i.claims(ctx, reader)
+	claims, err := i.claims(ctx, reader, client.MatchingLabels(i.owner.Labels()))
 	if err != nil {
 		return nil, err
 	}
@@ -71,23 +74,45 @@ func (i *Inventory) Find(ctx context.Context, machine, providerID string) (*inve
 // Machines implements inventory.Inventory.
 func (i *Inventory) Machines(ctx context.Context) ([]inventory.Host, error) {
 	reader := i.reader(ctx)
-	claims, err := i.claims(ctx, reader)
-	if len(claims) == 0 || err != nil {
-		return nil, err
-	}
-	servers, err := i.servers(ctx, reader)
+	claims, err := i.claims(ctx, reader, client.MatchingLabels(i.owner.Labels()))
 	if err != nil {
 		return nil, err
 	}
-	byName := make(map[string]*metalv1alpha1.Server, len(servers))
-	for index := range servers {
-		byName[servers[index].Name] = &servers[index]
+	servers, err := i.serversOf(ctx, reader, claims)
+	if err != nil {
+		return nil, err
 	}
 	hosts := make([]inventory.Host, len(claims))
 	for index := range claims {
-		hosts[index] = hostOf(&claims[index], byName[serverName(&claims[index])])
+		hosts[index] = hostOf(&claims[index], servers[serverName(&claims[index])])
 	}
 	return hosts, nil
+}
+
+// Faults implements inventory.Inventory.
+func (i *Inventory) Faults(ctx context.Context, shoots []string) ([]platform.Fault, error) {
+	ofShoots, err := owner.OnSite(i.owner.Site, shoots)
+	if err != nil {
+		return nil, err
+	}
+	reader := i.session.Client()
+	claims, err := i.claims(ctx, reader, ofShoots, metalclient.Stripped(strip))
+	if err != nil {
+		return nil, err
+	}
+	servers, err := i.serversOf(ctx, reader, claims)
+	if err != nil {
+		return nil, err
+	}
+	var faults []platform.Fault
+	for index := range claims {
+		claim := &claims[index]
+		machine, name := claim.Labels[owner.LabelMachine], serverName(claim)
+		if message := fault(claim, servers[name]); machine != "" && message != "" {
+			faults = append(faults, platform.Fault{Shoot: owner.Of(claim.Labels).Shoot, Machine: machine, Host: name, Message: message})
+		}
+	}
+	return faults, nil
 }
 
 // reader returns what claims of the owner and servers are read from: watches that know all of them, or else requests.
@@ -131,10 +156,10 @@ func (i *Inventory) claim(ctx context.Context, reader client.Reader, name, machi
 	return claim, nil
 }
 
-// claims returns the claims of all machines of the shoot on the site. They must not be changed.
-func (i *Inventory) claims(ctx context.Context, reader client.Reader) ([]metalv1alpha1.ServerClaim, error) {
+// claims returns the claims that the options select. They must not be changed.
+func (i *Inventory) claims(ctx context.Context, reader client.Reader, options ...client.ListOption) ([]metalv1alpha1.ServerClaim, error) {
 	list := &metalv1alpha1.ServerClaimList{}
-	err := reader.List(ctx, list, client.InNamespace(i.session.Namespace), client.MatchingLabels(i.owner.Labels()), client.UnsafeDisableDeepCopy)
+	err := reader.List(ctx, list, append(options, client.InNamespace(i.session.Namespace), client.UnsafeDisableDeepCopy)...)
 	return list.Items, metalclient.Classify(err)
 }
 
@@ -155,6 +180,34 @@ func (i *Inventory) servers(ctx context.Context, reader client.Reader) ([]metalv
 	list := &metalv1alpha1.ServerList{}
 	err := reader.List(ctx, list, client.UnsafeDisableDeepCopy, metalclient.Stripped(strip))
 	return list.Items, metalclient.Classify(err)
+}
+
+// serversOf returns the servers of the claims by their names. Those of a few claims are read one by one, because the inventory may have
+// thousands of others.
+func (i *Inventory) serversOf(ctx context.Context, reader client.Reader, claims []metalv1alpha1.ServerClaim) (map[string]*metalv1alpha1.Server, error) {
+	byName := map[string]*metalv1alpha1.Server{}
+	if len(claims) > fewClaims {
+		servers, err := i.servers(ctx, reader)
+		for index := range servers {
+			byName[servers[index].Name] = &servers[index]
+		}
+		return byName, err
+	}
+	found := make([]*metalv1alpha1.Server, len(claims))
+	for _, err := range platform.Each(len(claims), func(index int) (err error) {
+		found[index], err = i.server(ctx, reader, serverName(&claims[index]))
+		return err
+	}) {
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, server := range found {
+		if server != nil {
+			byName[server.Name] = server
+		}
+	}
+	return byName, nil
 }
 
 // strip takes from an object what nobody reads, because a process keeps all servers of an inventory.

@@ -7,8 +7,6 @@
 package metal3
 
 import (
-	"context"
-
 	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -42,11 +40,6 @@ func New(session *metalclient.Session, options inventory.Options) *Inventory {
 		watched:      options.Watched,
 		reservations: reservationsOf(session),
 	}
-}
-
-// Ping implements inventory.Inventory.
-func (i *Inventory) Ping(ctx context.Context) error {
-	return i.session.Ping(ctx, metal3v1alpha1.GroupVersion.WithKind(kindHost))
 }
 
 // Resources implements inventory.Inventory.

@@ -7,7 +7,6 @@ package metal3
 import (
 	"context"
 	"slices"
-	"strings"
 
 	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -16,6 +15,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 )
 
 // cacheKey is that of the watch of all hosts of a namespace.
@@ -62,18 +62,25 @@ func (i *Inventory) Machines(ctx context.Context) ([]inventory.Host, error) {
 	return result, nil
 }
 
-// Watch implements inventory.Inventory. Only the owner's hosts are sent by the API.
-func (i *Inventory) Watch(ctx context.Context, changed func([]inventory.Host)) error {
-	return i.session.Follow(ctx, &metal3v1alpha1.BareMetalHostList{}, func(objects map[string]client.Object) {
-		var hosts []inventory.Host
-		for _, object := range objects {
-			if host, ok := object.(*metal3v1alpha1.BareMetalHost); ok && machineOf(host, i.owner) != "" {
-				hosts = append(hosts, hostOf(host, machineOf(host, i.owner), ""))
-			}
+// Faults implements inventory.Inventory.
+func (i *Inventory) Faults(ctx context.Context, shoots []string) ([]platform.Fault, error) {
+	ofShoots, err := owner.OnSite(i.owner.Site, shoots)
+	if err != nil {
+		return nil, err
+	}
+	hosts, err := i.hosts(ctx, i.session.Client(), ofShoots, metalclient.Stripped(strip))
+	if err != nil {
+		return nil, err
+	}
+	var faults []platform.Fault
+	for index := range hosts {
+		host := &hosts[index]
+		o := owner.Of(host.Labels)
+		if machine, message := machineOf(host, o), fault(host); machine != "" && message != "" {
+			faults = append(faults, platform.Fault{Shoot: o.Shoot, Machine: machine, Host: host.Name, Message: message})
 		}
-		slices.SortFunc(hosts, func(a, b inventory.Host) int { return strings.Compare(a.Machine, b.Machine) })
-		changed(hosts)
-	}, client.InNamespace(i.session.Namespace), client.MatchingLabels(i.owner.Labels()))
+	}
+	return faults, nil
 }
 
 // find returns the host of the machine with the provider ID, nil if it has none. It looks at all hosts: somebody may have replaced the

@@ -7,8 +7,12 @@ package owner
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
 const (
@@ -34,6 +38,20 @@ type Owner struct {
 	Shoot string
 	// Site is the name of the site.
 	Site string
+}
+
+// Of returns the owner that the labels say.
+func Of(labels map[string]string) Owner {
+	return Owner{Shoot: labels[LabelShoot], Site: labels[LabelSite]}
+}
+
+// OnSite selects everything that the shoots have on the site.
+func OnSite(site string, shoots []string) (client.MatchingLabelsSelector, error) {
+	ofShoots, err := labels.NewRequirement(LabelShoot, selection.In, shoots)
+	if err != nil {
+		return client.MatchingLabelsSelector{}, platform.NewError(platform.ClassConfiguration, "%w", err)
+	}
+	return client.MatchingLabelsSelector{Selector: labels.SelectorFromSet(labels.Set{LabelSite: site}).Add(*ofShoots)}, nil
 }
 
 // Labels mark everything that the shoot has on the site.

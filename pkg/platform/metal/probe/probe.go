@@ -2,18 +2,24 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package probe asks inventories of bare-metal hosts for one object.
+// Package probe asks inventories of bare-metal hosts for faults.
 package probe
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
+
+// shootsPerList is how many shoots are asked for at once: their names are in the address of the request, whose length proxies limit.
+const shootsPerList = 50
 
 type probe struct {
 	sessions *client.Sessions
@@ -25,23 +31,41 @@ func New(sessions *client.Sessions, open inventory.Opener) platform.Probe {
 	return &probe{sessions: sessions, open: open}
 }
 
-// Probe implements platform.Probe. The inventory lists one host or server claim of its namespace, and of that only the metadata.
-// Whether hosts are free is asked where one is wanted.
-func (p *probe) Probe(ctx context.Context, s *site.Site) (platform.Room, error) {
-	return platform.Room{}, platform.InSite(s.Name, p.probe(ctx, s))
+// TellsFaults implements platform.Probe.
+func (*probe) TellsFaults() bool {
+	return true
 }
 
-func (p *probe) probe(ctx context.Context, s *site.Site) error {
+// Probe implements platform.Probe. The inventory lists the hosts that have the labels of the shoots on the site. Whether hosts are free
+// is asked where one is wanted.
+func (p *probe) Probe(ctx context.Context, s *site.Site, shoots []string) (platform.Observation, error) {
+	faults, err := p.faults(ctx, s, shoots)
+	return platform.Observation{Faults: faults}, platform.InSite(s.Name, err)
+}
+
+// faults returns the faults on the site, ordered by shoot, machine and host.
+func (p *probe) faults(ctx context.Context, s *site.Site, shoots []string) ([]platform.Fault, error) {
 	connection := connectionOf(s)
 	session, err := p.sessions.Get(ctx, s.Name, connection, s.Credentials)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	hosts, err := p.open(session, connection.Inventory, inventory.Options{})
+	hosts, err := p.open(session, connection.Inventory, inventory.Options{Owner: owner.Owner{Site: s.Name}})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return hosts.Ping(ctx)
+	var faults []platform.Fault
+	for some := range slices.Chunk(shoots, shootsPerList) {
+		found, err := hosts.Faults(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		faults = append(faults, found...)
+	}
+	slices.SortFunc(faults, func(a, b platform.Fault) int {
+		return cmp.Or(cmp.Compare(a.Shoot, b.Shoot), cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.Host, b.Host))
+	})
+	return faults, nil
 }
 
 func connectionOf(s *site.Site) v1alpha1.MetalConnection {

@@ -28,13 +28,18 @@ func New(sessions *client.Sessions) platform.Probe {
 	return &probe{sessions: sessions}
 }
 
+// TellsFaults implements platform.Probe.
+func (*probe) TellsFaults() bool {
+	return false
+}
+
 // Probe implements platform.Probe. The compute API tells the quotas of the project, and what of them is used, in one answer.
-func (p *probe) Probe(ctx context.Context, s *site.Site) (platform.Room, error) {
+func (p *probe) Probe(ctx context.Context, s *site.Site, _ []string) (platform.Observation, error) {
 	absolute, err := p.limits(ctx, s)
 	if err != nil {
-		return platform.Room{}, platform.InSite(s.Name, err)
+		return platform.Observation{}, platform.InSite(s.Name, err)
 	}
-	return platform.Room{Quotas: quotasOf(absolute)}, platform.InSite(s.Name, usedUp(absolute))
+	return platform.Observation{Quotas: quotasOf(absolute)}, platform.InSite(s.Name, usedUp(absolute))
 }
 
 func (p *probe) limits(ctx context.Context, s *site.Site) (*limits.Absolute, error) {

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package faults
+package sitehealth
 
 import (
 	"context"
@@ -17,7 +17,6 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
 const (
@@ -27,37 +26,33 @@ const (
 	ReasonMachineFaultGone = "MachineFaultGone"
 )
 
-// teller tells of faults in events of the Worker and of the Machine.
-type teller struct {
-	recorder record.EventRecorder
-	// reader reads Machines.
-	reader client.Reader
-}
-
-func (t *teller) tell(ctx context.Context, worker *extensionsv1alpha1.Worker, siteName string, appeared, gone []platform.Fault) {
-	for _, fault := range appeared {
-		t.event(ctx, worker, fault.Machine, corev1.EventTypeWarning, ReasonMachineFault, note(siteName, fault))
-	}
-	for _, fault := range gone {
-		fault.Message = "there is no fault any more"
-		t.event(ctx, worker, fault.Machine, corev1.EventTypeNormal, ReasonMachineFaultGone, note(siteName, fault))
+// tellFaults tells of what is new about faults, in events of the Worker and of the Machines.
+func (r *reconciler) tellFaults(ctx context.Context, worker *extensionsv1alpha1.Worker, faults []siteFaults) {
+	for _, f := range faults {
+		for _, fault := range f.Appeared {
+			r.tellFault(ctx, worker, fault.Machine, corev1.EventTypeWarning, ReasonMachineFault, note(f.Site, fault))
+		}
+		for _, fault := range f.Gone {
+			fault.Message = "there is no fault any more"
+			r.tellFault(ctx, worker, fault.Machine, corev1.EventTypeNormal, ReasonMachineFaultGone, note(f.Site, fault))
+		}
 	}
 }
 
-func (t *teller) event(ctx context.Context, worker *extensionsv1alpha1.Worker, machineName, eventType, reason, note string) {
+func (r *reconciler) tellFault(ctx context.Context, worker *extensionsv1alpha1.Worker, machineName, eventType, reason, note string) {
 	note = eventnote.Shorten(note)
-	t.recorder.Event(worker, eventType, reason, note)
+	r.faultEvents.Event(worker, eventType, reason, note)
 
 	// A host can outlive the Machine that it was. Then the Worker alone has the event.
 	machine := &machinev1alpha1.Machine{}
-	if err := t.reader.Get(ctx, client.ObjectKey{Namespace: worker.Namespace, Name: machineName}, machine); err == nil {
-		t.recorder.Event(machine, eventType, reason, note)
+	if err := r.client.Get(ctx, client.ObjectKey{Namespace: worker.Namespace, Name: machineName}, machine); err == nil {
+		r.faultEvents.Event(machine, eventType, reason, note)
 	}
 }
 
-// newRecorder returns a recorder that writes each fault. The recorders of the manager make one event of all that are about the same
+// newFaultRecorder returns a recorder that writes each fault. The recorders of the manager make one event of all that are about the same
 // object for the same reason within some minutes, with the note of the first, so that only one of the hosts in a rack would be told.
-func newRecorder(mgr manager.Manager) (record.EventRecorder, error) {
+func newFaultRecorder(mgr manager.Manager) (record.EventRecorder, error) {
 	core, err := corev1client.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return nil, err

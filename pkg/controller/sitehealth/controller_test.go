@@ -2,11 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package healthcheck
+package sitehealth
 
 import (
 	"context"
 	"fmt"
+	"time"
 
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
@@ -19,32 +20,35 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-var _ = Describe("Health checks of Workers", func() {
+var _ = Describe("The controller", func() {
 	var (
-		s     *shoot
-		power = platform.Fault{Machine: "m-7", Host: "rack-07", Message: "power management error: no answer of the BMC"}
-		disk  = platform.Fault{Machine: "m-8", Host: "rack-08", Message: "provisioning error: no disk"}
+		s     *shootOfToys
+		power platform.Fault
+		disk  platform.Fault
 	)
 
 	BeforeEach(func(ctx SpecContext) {
-		s = newShoot(ctx)
+		s = newShootOfToys(ctx)
+		shoot := s.worker.Namespace
+		power = platform.Fault{Shoot: shoot, Machine: "m-7", Host: "rack-07", Message: "power management error: no answer of the BMC"}
+		disk = platform.Fault{Shoot: shoot, Machine: "m-8", Host: "rack-08", Message: "provisioning error: no disk"}
 		DeferCleanup(func(ctx SpecContext) {
-			cloud.SetFaults("racks")
-			Expect(client.IgnoreNotFound(apiServer.Delete(ctx, s.worker))).To(Succeed())
-			Eventually(cloud.Watches).Should(BeEmpty())
+			toys.SetFaults("racks")
+			toys.SetFaults("cloud")
+			Expect(client.IgnoreNotFound(apiServer.Delete(ctx, s.infra))).To(Succeed())
+			Eventually(quiet).Should(BeTrue())
 		})
-		Eventually(cloud.Watches).Should(ConsistOf(HaveField("Site.Name", "racks")), "the only site with a zone of a pool")
 		Eventually(s.condition).WithArguments(ctx).Should(HaveField("Status", gardencorev1beta1.ConditionTrue))
 	})
 
-	It("should tell of faults at once, and in the condition", func(ctx SpecContext) {
-		cloud.SetFaults("racks", power, disk)
+	It("should tell of faults in events and in the condition", func(ctx SpecContext) {
+		toys.SetFaults("racks", power, disk)
 		Eventually(s.notes).WithArguments(ctx, "Worker", corev1.EventTypeWarning).Should(ConsistOf(
 			`site "racks": host rack-07 of machine m-7: power management error: no answer of the BMC`,
 			`site "racks": host rack-08 of machine m-8: provisioning error: no disk`,
@@ -57,59 +61,63 @@ var _ = Describe("Health checks of Workers", func() {
 				`site "racks": host rack-08 of machine m-8: provisioning error: no disk.`),
 		))
 
-		cloud.SetFaults("racks")
+		toys.SetFaults("racks")
 		Eventually(s.notes).WithArguments(ctx, "Machine", corev1.EventTypeNormal).Should(ConsistOf(
 			`site "racks": host rack-07 of machine m-7: there is no fault any more`))
 		Eventually(s.notes).WithArguments(ctx, "Worker", corev1.EventTypeNormal).Should(HaveLen(2))
 		Eventually(s.condition).WithArguments(ctx).Should(HaveField("Status", gardencorev1beta1.ConditionTrue))
 
 		By("telling the next fault of the same machine in its own words")
-		cloud.SetFaults("racks", platform.Fault{Machine: "m-7", Host: "rack-07", Message: "inspection error: too hot"})
+		power.Message = "inspection error: too hot"
+		toys.SetFaults("racks", power)
 		Eventually(s.notes).WithArguments(ctx, "Machine", corev1.EventTypeWarning).Should(ContainElement(
 			`site "racks": host rack-07 of machine m-7: inspection error: too hot`))
 	})
 
-	It("should watch with the credentials that there are", func(ctx SpecContext) {
+	It("should ask with the credentials that there are", func(ctx SpecContext) {
 		secret := s.secret.DeepCopy()
 		secret.Data["racks.token"] = []byte("r0tated")
 		Expect(apiServer.Update(ctx, secret)).To(Succeed())
-		Eventually(cloud.Watches).Should(ConsistOf(HaveField("Site.Credentials", HaveKeyWithValue("token", "r0tated"))))
+		Eventually(toys.Probed).WithArguments("racks").Should(HaveField("Site.Credentials", HaveKeyWithValue("token", "r0tated")))
 	})
 
-	It("should watch the sites that the CloudProfile has", func(ctx SpecContext) {
+	It("should ask the sites that the CloudProfile has", func(ctx SpecContext) {
 		s.profile.Sites[1].Metal.Server = "https://other"
 		s.update(ctx)
-		Eventually(cloud.Watches).Should(ConsistOf(HaveField("Site.Profile.Metal.Server", "https://other")))
+		Eventually(toys.Probed).WithArguments("racks").Should(HaveField("Site.Profile.Metal.Server", "https://other"))
 	})
 
-	It("should watch the sites that have pools", func(ctx SpecContext) {
-		before := s.worker.DeepCopy()
-		s.worker.Spec.Pools[0].Zones = []string{"cloud-a", "rack-1"}
-		Expect(apiServer.Patch(ctx, s.worker, client.MergeFrom(before))).To(Succeed())
-		Eventually(cloud.Watches).Should(ConsistOf(HaveField("Site.Name", "racks"), HaveField("Site.Name", "cloud")))
-		before = s.worker.DeepCopy()
-		s.worker.Spec.Pools[0].Zones = []string{"cloud-a"}
-		Expect(apiServer.Patch(ctx, s.worker, client.MergeFrom(before))).To(Succeed())
-		Eventually(cloud.Watches).Should(ConsistOf(HaveField("Site.Name", "cloud")))
+	It("should tell of faults on the sites that have pools", func(ctx SpecContext) {
+		setZones := func(zones ...string) {
+			before := s.worker.DeepCopy()
+			s.worker.Spec.Pools[0].Zones = zones
+			Expect(apiServer.Patch(ctx, s.worker, client.MergeFrom(before))).To(Succeed())
+		}
+		toys.SetFaults("cloud", power)
+		Eventually(toys.Probed).WithArguments("cloud").Should(HaveField("Shoots", ConsistOf(s.worker.Namespace)))
+		Consistently(s.condition, "300ms").WithArguments(ctx).Should(HaveField("Status", gardencorev1beta1.ConditionTrue))
+		setZones("cloud-a", "rack-1")
+		Eventually(s.condition).WithArguments(ctx).Should(HaveField("Message", HavePrefix(`site "cloud": host rack-07`)))
+		setZones("rack-1")
+		Eventually(s.condition).WithArguments(ctx).Should(HaveField("Status", gardencorev1beta1.ConditionTrue))
 	})
 
-	It("should not watch while the shoot is hibernated", func(ctx SpecContext) {
+	It("should not ask while the shoot is hibernated", func(ctx SpecContext) {
 		s.hibernated = true
 		s.update(ctx)
-		Eventually(cloud.Watches).Should(BeEmpty())
+		Eventually(quiet).Should(BeTrue())
 		Eventually(s.condition).WithArguments(ctx).Should(HaveField("Message", "Shoot is hibernated"))
 
 		s.hibernated = false
 		s.update(ctx)
-		Eventually(cloud.Watches).Should(HaveLen(1))
 		Eventually(s.condition).WithArguments(ctx).Should(HaveField("Message", "All health checks successful"))
 	})
 
-	It("should not watch what moves to another seed", func(ctx SpecContext) {
+	It("should not tell of what moves to another seed", func(ctx SpecContext) {
 		before := s.worker.DeepCopy()
 		s.worker.Annotations = map[string]string{v1beta1constants.GardenerOperation: v1beta1constants.GardenerOperationMigrate}
 		Expect(apiServer.Patch(ctx, s.worker, client.MergeFrom(before))).To(Succeed())
-		Eventually(cloud.Watches).Should(BeEmpty())
+		Eventually(func() []string { return faultGauges() }).Should(BeEmpty())
 
 		Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(s.worker), s.worker)).To(Succeed())
 		before = s.worker.DeepCopy()
@@ -118,22 +126,45 @@ var _ = Describe("Health checks of Workers", func() {
 		before = s.worker.DeepCopy()
 		s.worker.Annotations = nil
 		Expect(apiServer.Patch(ctx, s.worker, client.MergeFrom(before))).To(Succeed())
-		Consistently(cloud.Watches, "500ms").Should(BeEmpty())
+		Consistently(faultGauges, "500ms").Should(BeEmpty())
 	})
 })
 
-// shoot is a shoot on the sites cloud (zone cloud-a) and racks (zone rack-1), both of the toy platform. Its pool is in rack-1.
-type shoot struct {
+// quiet reports whether no site is asked any more.
+func quiet() bool {
+	const often = 25 * probeInterval
+	return time.Since(toys.Probed("racks").At) > often && time.Since(toys.Probed("cloud").At) > often
+}
+
+// faultGauges are the shoots whose machines are watched for faults.
+func faultGauges() []string {
+	GinkgoHelper()
+	families, err := metrics.Registry.Gather()
+	Expect(err).NotTo(HaveOccurred())
+	var shoots []string
+	for _, family := range families {
+		if family.GetName() == "hybrid_site_watched" {
+			for _, metric := range family.GetMetric() {
+				shoots = append(shoots, metric.String())
+			}
+		}
+	}
+	return shoots
+}
+
+// shootOfToys is a shoot on the sites cloud (zone cloud-a) and racks (zone rack-1), both of the toy platform. Its pool is in rack-1.
+type shootOfToys struct {
 	profile    *v1alpha1.CloudProfileConfig
 	config     *v1alpha1.InfrastructureConfig
 	hibernated bool
 	secret     *corev1.Secret
+	infra      *extensionsv1alpha1.Infrastructure
 	worker     *extensionsv1alpha1.Worker
 }
 
 var shoots int
 
-func newShoot(ctx context.Context) *shoot {
+func newShootOfToys(ctx context.Context) *shootOfToys {
 	shoots++
 	namespace := fmt.Sprintf("shoot--p--s%d", shoots)
 	profileSite := func(name, zone string) v1alpha1.CloudProfileSite {
@@ -142,7 +173,7 @@ func newShoot(ctx context.Context) *shoot {
 			Metal: &v1alpha1.MetalProfile{Inventory: v1alpha1.MetalInventoryMetal3, Server: "https://" + name, Namespace: "hosts"},
 		}
 	}
-	s := &shoot{
+	s := &shootOfToys{
 		profile: &v1alpha1.CloudProfileConfig{Sites: []v1alpha1.CloudProfileSite{profileSite("cloud", "cloud-a"), profileSite("racks", "rack-1")}},
 		config: &v1alpha1.InfrastructureConfig{
 			Networks: v1alpha1.Networks{Topology: v1alpha1.TopologyRouted},
@@ -161,29 +192,36 @@ func newShoot(ctx context.Context) *shoot {
 			},
 		},
 	}
-	machine := &machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m-7", Namespace: namespace}}
+	s.infra = &extensionsv1alpha1.Infrastructure{
+		ObjectMeta: metav1.ObjectMeta{Name: "s", Namespace: namespace},
+		Spec: extensionsv1alpha1.InfrastructureSpec{
+			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: v1alpha1.ProviderType, ProviderConfig: encode(s.config)},
+			SecretRef:   s.worker.Spec.SecretRef,
+		},
+	}
+	m := &machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m-7", Namespace: namespace}}
 	Expect(apiServer.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
 	Expect(apiServer.Create(ctx, s.cluster())).To(Succeed())
-	for _, object := range []client.Object{s.secret, machine, s.worker} {
+	for _, object := range []client.Object{s.secret, m, s.worker, s.infra} {
 		Expect(apiServer.Create(ctx, object)).To(Succeed())
 	}
 	return s
 }
 
-func (s *shoot) cluster() *extensionsv1alpha1.Cluster {
+func (s *shootOfToys) cluster() *extensionsv1alpha1.Cluster {
 	raw := func(object runtime.Object) runtime.RawExtension { return runtime.RawExtension{Object: object} }
 	return &extensionsv1alpha1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{Name: s.worker.Namespace},
 		Spec: extensionsv1alpha1.ClusterSpec{
 			CloudProfile: raw(&gardencorev1beta1.CloudProfile{
 				TypeMeta: metav1.TypeMeta{APIVersion: gardencorev1beta1.SchemeGroupVersion.String(), Kind: "CloudProfile"},
-				Spec:     gardencorev1beta1.CloudProfileSpec{ProviderConfig: mustEncode(s.profile)},
+				Spec:     gardencorev1beta1.CloudProfileSpec{ProviderConfig: encode(s.profile)},
 			}),
 			Seed: new(raw(&gardencorev1beta1.Seed{TypeMeta: metav1.TypeMeta{APIVersion: gardencorev1beta1.SchemeGroupVersion.String(), Kind: "Seed"}})),
 			Shoot: raw(&gardencorev1beta1.Shoot{
 				TypeMeta: metav1.TypeMeta{APIVersion: gardencorev1beta1.SchemeGroupVersion.String(), Kind: "Shoot"},
 				Spec: gardencorev1beta1.ShootSpec{
-					Provider:    gardencorev1beta1.Provider{InfrastructureConfig: mustEncode(s.config)},
+					Provider:    gardencorev1beta1.Provider{InfrastructureConfig: encode(s.config)},
 					Hibernation: &gardencorev1beta1.Hibernation{Enabled: new(s.hibernated)},
 				},
 				Status: gardencorev1beta1.ShootStatus{TechnicalID: s.worker.Namespace},
@@ -193,7 +231,7 @@ func (s *shoot) cluster() *extensionsv1alpha1.Cluster {
 }
 
 // update writes the Cluster as gardenlet does.
-func (s *shoot) update(ctx context.Context) {
+func (s *shootOfToys) update(ctx context.Context) {
 	existing := &extensionsv1alpha1.Cluster{}
 	Expect(apiServer.Get(ctx, client.ObjectKey{Name: s.worker.Namespace}, existing)).To(Succeed())
 	existing.Spec = s.cluster().Spec
@@ -201,7 +239,7 @@ func (s *shoot) update(ctx context.Context) {
 }
 
 // condition returns the Worker's condition, nil if it has none yet.
-func (s *shoot) condition(ctx context.Context) (*gardencorev1beta1.Condition, error) {
+func (s *shootOfToys) condition(ctx context.Context) (*gardencorev1beta1.Condition, error) {
 	worker := &extensionsv1alpha1.Worker{}
 	if err := apiServer.Get(ctx, client.ObjectKeyFromObject(s.worker), worker); err != nil {
 		return nil, err
@@ -210,7 +248,7 @@ func (s *shoot) condition(ctx context.Context) (*gardencorev1beta1.Condition, er
 }
 
 // notes returns the notes of the events about objects of the kind.
-func (s *shoot) notes(ctx context.Context, kind, eventType string) ([]string, error) {
+func (s *shootOfToys) notes(ctx context.Context, kind, eventType string) ([]string, error) {
 	list := &corev1.EventList{}
 	if err := apiServer.List(ctx, list, client.InNamespace(s.worker.Namespace)); err != nil {
 		return nil, err
@@ -222,10 +260,4 @@ func (s *shoot) notes(ctx context.Context, kind, eventType string) ([]string, er
 		}
 	}
 	return notes, nil
-}
-
-func mustEncode[T any, P codec.Object[T]](document P) *runtime.RawExtension {
-	raw, err := codec.Encode[T, P](document)
-	Expect(err).NotTo(HaveOccurred())
-	return raw
 }

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package faults
+package probe
 
 import (
 	"testing"
@@ -11,7 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-func TestFaults(t *testing.T) {
+func TestProbe(t *testing.T) {
 	RegisterFailHandler(Fail)
-	RunSpecs(t, "Metal Faults Suite")
+	RunSpecs(t, "Metal Probe Suite")
 }
