@@ -14,18 +14,16 @@ import (
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
-	kubernetesutils "github.com/gardener/gardener/pkg/utils/kubernetes"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/machineapi"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -52,23 +50,15 @@ func (p *planner) read(ctx context.Context, cp *extensionsv1alpha1.ControlPlane,
 	if cluster == nil || cluster.CloudProfile == nil || cluster.Shoot == nil {
 		return nil, errors.New("the Cluster has no CloudProfile or no Shoot")
 	}
-	var (
-		in   = &input{kept: sets.New[string]()}
-		errs [6]error
-	)
-	in.profile, errs[0] = decode[v1alpha1.CloudProfileConfig]("CloudProfile spec.providerConfig", cluster.CloudProfile.Spec.ProviderConfig)
-	in.infrastructure, errs[1] = decode[v1alpha1.InfrastructureConfig]("infrastructureConfig of the Shoot", cluster.Shoot.Spec.Provider.InfrastructureConfig)
-	in.config, errs[2] = decodeOptional[v1alpha1.ControlPlaneConfig]("spec.providerConfig", cp.Spec.ProviderConfig)
-	in.status, errs[3] = decodeOptional[v1alpha1.InfrastructureStatus]("spec.infrastructureProviderStatus", cp.Spec.InfrastructureProviderStatus)
-	in.state, errs[4] = readState(cp)
-	if err := errors.Join(errs[:]...); err != nil {
+	source, configErr, err := shootsites.Read(ctx, p.reader, shootsites.OfShoot(cp.Namespace, cp.Spec.SecretRef, cluster), cluster)
+	in := &input{profile: source.Profile, infrastructure: source.Config, secret: source.Secret, kept: sets.New[string]()}
+	var errs [3]error
+	in.config, errs[0] = shootsites.DecodeOptional[v1alpha1.ControlPlaneConfig]("spec.providerConfig", cp.Spec.ProviderConfig)
+	in.status, errs[1] = shootsites.DecodeOptional[v1alpha1.InfrastructureStatus]("spec.infrastructureProviderStatus", cp.Spec.InfrastructureProviderStatus)
+	in.state, errs[2] = shootsites.DecodeOptional[v1alpha1.ControlPlaneState]("status.state", cp.Status.State)
+	if err := errors.Join(configErr, err, errors.Join(errs[:]...)); err != nil {
 		return nil, err
 	}
-	secret, err := kubernetesutils.GetSecretByReference(ctx, p.reader, &cp.Spec.SecretRef)
-	if err != nil {
-		return nil, fmt.Errorf("spec.secretRef: %w", err)
-	}
-	in.secret = secret.Data
 	if in.machines, err = p.sitesWithMachines(ctx, cp.Namespace); err != nil {
 		return nil, err
 	}
@@ -278,21 +268,4 @@ func (sites controlPlaneSites) of(p v1alpha1.Platform) []platform.ControlPlaneSi
 		}
 	}
 	return result
-}
-
-func decode[T any, P codec.Object[T]](what string, raw *runtime.RawExtension) (P, error) {
-	document, err := codec.Decode[T, P](raw)
-	if err != nil {
-		return nil, platform.NewError(platform.ClassConfiguration, "%s: %w", what, err)
-	}
-	return document, nil
-}
-
-// decodeOptional is decode for a document that may be missing.
-func decodeOptional[T any, P codec.Object[T]](what string, raw *runtime.RawExtension) (P, error) {
-	document, err := decode[T, P](what, raw)
-	if errors.Is(err, codec.ErrEmpty) {
-		return P(new(T)), nil
-	}
-	return document, err
 }

@@ -6,7 +6,6 @@ package controlplane
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
@@ -15,20 +14,8 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
 )
-
-func readState(cp *extensionsv1alpha1.ControlPlane) (*v1alpha1.ControlPlaneState, error) {
-	state, err := codec.Decode[v1alpha1.ControlPlaneState](cp.Status.State)
-	switch {
-	case errors.Is(err, codec.ErrEmpty):
-		return &v1alpha1.ControlPlaneState{}, nil
-	case err != nil:
-		return nil, platform.NewError(platform.ClassConfiguration, "status.state: %w", err)
-	default:
-		return state, nil
-	}
-}
 
 // remember writes which sites something is deployed for. It comes before that is done, so that no site can be forgotten.
 func (a *actuator) remember(ctx context.Context, cp *extensionsv1alpha1.ControlPlane, state *v1alpha1.ControlPlaneState) error {
@@ -37,7 +24,7 @@ func (a *actuator) remember(ctx context.Context, cp *extensionsv1alpha1.ControlP
 		return err
 	}
 	before := cp.DeepCopy()
-	if earlier, err := readState(cp); err == nil && equality.Semantic.DeepEqual(earlier.Sites, state.Sites) {
+	if earlier, err := shootsites.DecodeOptional[v1alpha1.ControlPlaneState]("status.state", cp.Status.State); err == nil && equality.Semantic.DeepEqual(earlier.Sites, state.Sites) {
 		return nil
 	}
 	cp.Status.State = raw

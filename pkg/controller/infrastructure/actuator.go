@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
@@ -63,6 +64,6 @@ func (a *actuator) Restore(ctx context.Context, log logr.Logger, infra *extensio
 // Migrate changes nothing: the state is persisted with every change, and the sites stay as they are. What they have is told by the
 // other seed from now on.
 func (a *actuator) Migrate(_ context.Context, _ logr.Logger, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) error {
-	platform.Hosts.DeletePartialMatch(prometheus.Labels{"shoot_namespace": technicalID(infra, cluster)})
+	platform.Hosts.DeletePartialMatch(prometheus.Labels{"shoot_namespace": shootsites.TechnicalID(infra.Namespace, cluster)})
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -22,7 +23,7 @@ import (
 
 // Delete deletes all sites of the shoot at the same time.
 func (a *actuator) Delete(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) error {
-	input, err := a.readForDeletion(ctx, infra, cluster)
+	input, _, err := shootsites.Read(ctx, a.reader, shootsites.OfInfrastructure(infra), cluster)
 	if err != nil {
 		return errorcodes.WithCodes(err)
 	}
@@ -42,7 +43,7 @@ type deletion struct {
 	writer    *statusWriter
 }
 
-func (a *actuator) deleteSites(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster, input input) *deletion {
+func (a *actuator) deleteSites(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster, input shootsites.Input) *deletion {
 	var (
 		d       = &deletion{writer: &statusWriter{client: a.client, infra: infra, state: input.State}}
 		earlier = readStatus(infra)

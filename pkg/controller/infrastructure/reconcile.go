@@ -14,6 +14,7 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -21,8 +22,9 @@ import (
 )
 
 func (a *actuator) reconcile(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster, restoring bool) error {
-	input, err := a.read(ctx, infra, cluster)
-	if err != nil {
+	// No cache is read: credentials that were just rotated must not be missed, because nothing starts another reconciliation when it has them.
+	input, configErr, err := shootsites.Read(ctx, a.reader, shootsites.OfInfrastructure(infra), cluster)
+	if err = errors.Join(configErr, err); err != nil {
 		return errorcodes.WithCodes(err)
 	}
 	invalid := validate(input, infra, cluster)
@@ -56,7 +58,7 @@ func (a *actuator) reconcile(ctx context.Context, log logr.Logger, infra *extens
 		earlier := findStatus(result.earlier, s.Name)
 		status, err := a.reconcileSite(ctx, log, part, &siteAttempt{
 			infra: infra, site: s, earlier: earlier, invalid: invalid.sites[s.Name], restoring: restoring, result: result, writer: writer, stay: stay,
-			lookUp: lookUp{infra: infra, site: s, path: sitePath(siteIndex(s.Name)), demands: demands[s.Name], secretVersion: input.secretVersion},
+			lookUp: lookUp{infra: infra, site: s, path: sitePath(siteIndex(s.Name)), demands: demands[s.Name], secretVersion: input.SecretVersion},
 		})
 		if err != nil || status == earlier {
 			return err

@@ -160,3 +160,12 @@ func (w *statusWriter) patch(ctx context.Context, change func(*extensionsv1alpha
 	}
 	return nil
 }
+
+// readStatus returns what the sites came to, which is nothing before the first reconciliation.
+func readStatus(infra *extensionsv1alpha1.Infrastructure) *v1alpha1.InfrastructureStatus {
+	status, err := codec.Decode[v1alpha1.InfrastructureStatus](infra.Status.ProviderStatus)
+	if err != nil {
+		return &v1alpha1.InfrastructureStatus{}
+	}
+	return status
+}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -31,7 +32,7 @@ var configPath = field.NewPath("spec", "providerConfig")
 
 // validate checks the configuration before anything is made, in case that it did not pass the admission or that the
 // CloudProfile changed since.
-func validate(input input, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) invalid {
+func validate(input shootsites.Input, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) invalid {
 	var networking *gardencorev1beta1.Networking
 	if cluster.Shoot != nil {
 		networking = cluster.Shoot.Spec.Networking

@@ -31,6 +31,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/machineapi"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
 )
 
 const (
@@ -136,7 +137,7 @@ func removes(infra *extensionsv1alpha1.Infrastructure, name string) bool {
 	if infra.Spec.Type != v1alpha1.ProviderType {
 		return false
 	}
-	state, err := readState(infra)
+	state, err := shootsites.DecodeOptional[v1alpha1.InfrastructureState]("status.state", infra.Status.State)
 	if err != nil {
 		return false
 	}

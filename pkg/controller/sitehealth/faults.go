@@ -60,16 +60,10 @@ func faultsOf(shoot string, faults []platform.Fault) []platform.Fault {
 // compare returns the faults that are new, with what is new about those of a machine, and the old ones of machines that have
 // none any more.
 func compare(before, after []platform.Fault) (appeared, gone []platform.Fault) {
-	for _, fault := range after {
-		if !slices.Contains(before, fault) {
-			appeared = append(appeared, fault)
-		}
-	}
-	for _, fault := range before {
-		if !slices.ContainsFunc(after, func(f platform.Fault) bool { return f.Machine == fault.Machine && f.Host == fault.Host }) {
-			gone = append(gone, fault)
-		}
-	}
+	appeared = slices.DeleteFunc(slices.Clone(after), func(f platform.Fault) bool { return slices.Contains(before, f) })
+	gone = slices.DeleteFunc(slices.Clone(before), func(f platform.Fault) bool {
+		return slices.ContainsFunc(after, func(is platform.Fault) bool { return is.Machine == f.Machine && is.Host == f.Host })
+	})
 	return appeared, gone
 }
 

@@ -16,7 +16,6 @@ import (
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/record"
@@ -27,6 +26,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -136,26 +136,11 @@ func (r *reconciler) look(
 func (r *reconciler) sites(
 	ctx context.Context, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster,
 ) (used []site.Site, removed []string, unresolved, err error) {
-	input := site.Input{Shoot: infra.Namespace}
-	if input.Config, err = codec.Decode[v1alpha1.InfrastructureConfig](infra.Spec.ProviderConfig); err != nil {
-		return nil, nil, nil, fmt.Errorf("spec.providerConfig: %w", err)
+	input, configErr, err := shootsites.Read(ctx, r.client, shootsites.OfInfrastructure(infra), cluster)
+	if err := errors.Join(configErr, err); err != nil {
+		return nil, nil, nil, err
 	}
-	if cluster.CloudProfile != nil {
-		if input.Profile, err = codec.Decode[v1alpha1.CloudProfileConfig](cluster.CloudProfile.Spec.ProviderConfig); err != nil {
-			return nil, nil, nil, fmt.Errorf("CloudProfile spec.providerConfig: %w", err)
-		}
-	}
-	if infra.Status.State != nil && len(infra.Status.State.Raw) > 0 {
-		if input.State, err = codec.Decode[v1alpha1.InfrastructureState](infra.Status.State); err != nil {
-			return nil, nil, nil, fmt.Errorf("status.state: %w", err)
-		}
-	}
-	secret := &corev1.Secret{}
-	if err := r.client.Get(ctx, client.ObjectKey{Namespace: infra.Spec.SecretRef.Namespace, Name: infra.Spec.SecretRef.Name}, secret); err != nil {
-		return nil, nil, nil, fmt.Errorf("spec.secretRef: %w", err)
-	}
-	input.Secret = secret.Data
-	resolved, err := site.Resolve(input)
+	resolved, err := site.Resolve(input.Input)
 	if err != nil {
 		unresolved = platform.NewError(platform.ClassConfiguration, "%w", err)
 	}

@@ -24,7 +24,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/workersites"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -92,17 +92,21 @@ func readFacts(ctx context.Context, c *call, before former) (*facts, error) {
 }
 
 func readDocuments(ctx context.Context, c *call) documents {
-	known, sitesErr := workersites.Read(ctx, c.client, c.worker, c.cluster)
-	status, statusErr := workersites.Decode[v1alpha1.InfrastructureStatus](
+	input, configErr, secretErr := shootsites.Read(ctx, c.client, shootsites.OfShoot(c.worker.Namespace, c.worker.Spec.SecretRef, c.cluster), c.cluster)
+	status, statusErr := shootsites.Decode[v1alpha1.InfrastructureStatus](
 		"infrastructureProviderStatus of the Worker", c.worker.Spec.InfrastructureProviderStatus)
+	sites, sitesErr := site.Resolve(input.Input)
+	if sitesErr != nil {
+		sitesErr = platform.NewError(platform.ClassConfiguration, "%w", sitesErr)
+	}
 	return documents{
 		region:   c.worker.Spec.Region,
-		profile:  known.Profile,
-		sites:    known.Sites,
-		sitesErr: known.Unresolved,
+		profile:  input.Profile,
+		sites:    sites,
+		sitesErr: sitesErr,
 		status:   status,
-		secret:   known.Secret,
-		err:      errors.Join(sitesErr, statusErr),
+		secret:   input.Secret,
+		err:      errors.Join(configErr, secretErr, statusErr),
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -77,7 +78,7 @@ func request(f *facts, z *zone) (platform.MachineClassRequest, *helper.MachineIm
 		VolumeSize:  rootSize,
 		DataVolumes: dataVolumes,
 		Settings:    z.workerSite(z.siteName),
-		PodCIDRs:    podCIDRs(f.cluster.Shoot),
+		PodCIDRs:    shootsites.Pods(f.cluster.Shoot),
 		Pool:        z.spec.Name,
 		Minimum:     z.share.minimum,
 		Rolling:     rolling(z),
@@ -90,17 +91,6 @@ func rolling(z *zone) *platform.Rolling {
 		return nil
 	}
 	return &platform.Rolling{MaxSurge: z.share.maxSurge, MaxUnavailable: z.share.maxUnavailable}
-}
-
-// podCIDRs returns the shoot's pod ranges, one per IP family.
-func podCIDRs(shoot *gardencorev1beta1.Shoot) []string {
-	if networking := shoot.Status.Networking; networking != nil && len(networking.Pods) > 0 {
-		return networking.Pods
-	}
-	if networking := shoot.Spec.Networking; networking != nil && networking.Pods != nil {
-		return []string{*networking.Pods}
-	}
-	return nil
 }
 
 // capabilities returns those of the machine type and their definitions. For a CloudProfile without capabilities they are the

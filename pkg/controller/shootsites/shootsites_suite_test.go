@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package workersites
+package shootsites
 
 import (
 	"testing"
@@ -11,7 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-func TestWorkerSites(t *testing.T) {
+func TestShootSites(t *testing.T) {
 	RegisterFailHandler(Fail)
-	RunSpecs(t, "Worker Sites Suite")
+	RunSpecs(t, "Shoot Sites Suite")
 }

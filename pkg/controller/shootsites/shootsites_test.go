@@ -2,9 +2,11 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package workersites
+package shootsites
 
 import (
+	"context"
+
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
@@ -23,7 +25,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
 
-var _ = Describe("The sites of a Worker", func() {
+var _ = Describe("The sites of a shoot", func() {
 	var (
 		profile *v1alpha1.CloudProfileConfig
 		secret  *corev1.Secret
@@ -65,44 +67,63 @@ var _ = Describe("The sites of a Worker", func() {
 		return fakeclient.NewClientBuilder().WithScheme(landscape.Scheme).WithObjects(objects...).Build()
 	}
 
-	It("should be those of the Shoot, and used those that pools have zones of", func(ctx SpecContext) {
-		s, err := Read(ctx, reader(secret), worker, cluster)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(s.Unresolved).NotTo(HaveOccurred())
-		Expect(names(s.Sites)).To(Equal([]string{"a", "b"}))
-		Expect(s.Sites[1]).To(And(HaveField("Shoot", "shoot--p--s"), HaveField("Credentials", site.Credentials{"token": "2"})))
-		Expect(names(s.Used(worker))).To(Equal([]string{"b", "a"}))
+	read := func(ctx context.Context, source Source, objects ...client.Object) (Input, []site.Site, error, error) {
+		input, configErr, err := Read(ctx, reader(objects...), source, cluster)
+		sites, _ := site.Resolve(input.Input)
+		return input, sites, configErr, err
+	}
 
-		worker.Spec.Pools = worker.Spec.Pools[:1]
-		Expect(names(s.Used(worker))).To(Equal([]string{"b"}))
-		worker.Spec.Pools[0].Zones = []string{"c-1", "unknown"}
-		Expect(s.Used(worker)).To(BeEmpty())
+	It("should be those of the Shoot", func(ctx SpecContext) {
+		_, sites, configErr, err := read(ctx, OfShoot("shoot--p--s", worker.Spec.SecretRef, cluster), secret)
+		Expect(configErr).NotTo(HaveOccurred())
+		Expect(err).NotTo(HaveOccurred())
+		Expect(names(sites)).To(Equal([]string{"a", "b"}))
+		Expect(sites[1]).To(And(HaveField("Shoot", "shoot--p--s"), HaveField("Credentials", site.Credentials{"token": "2"})))
+	})
+
+	It("should be those of the Infrastructure, with what it left", func(ctx SpecContext) {
+		infra := &extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Namespace: "shoot--p--s"}}
+		infra.Spec.SecretRef, infra.Spec.ProviderConfig = worker.Spec.SecretRef, cluster.Shoot.Spec.Provider.InfrastructureConfig
+		infra.Status.State = encode(&v1alpha1.InfrastructureState{Sites: []v1alpha1.SiteState{{Name: "old", Metal: &v1alpha1.MetalState{}}}})
+		cluster.Shoot.Status.TechnicalID = ""
+		input, sites, configErr, err := read(ctx, OfInfrastructure(infra), secret)
+		Expect(configErr).NotTo(HaveOccurred())
+		Expect(err).NotTo(HaveOccurred())
+		Expect(input.Shoot).To(Equal("shoot--p--s"))
+		Expect(input.SecretVersion).NotTo(BeEmpty())
+		Expect(names(sites)).To(Equal([]string{"a", "b", "old"}))
+
+		infra.Status.State = &runtime.RawExtension{Raw: []byte(`{"kind":"Other"}`)}
+		_, sites, _, err = read(ctx, OfInfrastructure(infra), secret)
+		Expect(err).To(MatchError(HavePrefix("status.state: ")))
+		Expect(names(sites)).To(Equal([]string{"a", "b"}))
 	})
 
 	It("should be known as far as they can be read", func(ctx SpecContext) {
-		s, err := Read(ctx, reader(), worker, cluster)
-		Expect(err).To(MatchError(ContainSubstring("reading the credentials")))
-		Expect(names(s.Sites)).To(Equal([]string{"a", "b"}))
-
-		profile.Sites = profile.Sites[:1]
-		cluster.CloudProfile.Spec.ProviderConfig = encode(profile)
-		s, err = Read(ctx, reader(secret), worker, cluster)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(s.Unresolved).To(MatchError(ContainSubstring(`site "b"`)))
-		Expect(platform.ClassOf(s.Unresolved)).To(Equal(platform.ClassConfiguration))
-		Expect(names(s.Sites)).To(Equal([]string{"a"}))
+		_, sites, _, err := read(ctx, OfShoot("shoot--p--s", worker.Spec.SecretRef, cluster))
+		Expect(err).To(MatchError(HavePrefix("spec.secretRef: ")))
+		Expect(names(sites)).To(Equal([]string{"a", "b"}))
 
 		cluster.CloudProfile.Spec.ProviderConfig = &runtime.RawExtension{Raw: []byte(`{"kind":"Other"}`)}
-		s, err = Read(ctx, reader(secret), worker, cluster)
-		Expect(err).To(MatchError(HavePrefix("providerConfig of the CloudProfile: ")))
-		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
-		Expect(s.Sites).To(BeEmpty())
+		_, sites, configErr, err := read(ctx, OfShoot("shoot--p--s", worker.Spec.SecretRef, cluster), secret)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(configErr).To(MatchError(HavePrefix("CloudProfile spec.providerConfig: ")))
+		Expect(platform.ClassOf(configErr)).To(Equal(platform.ClassConfiguration))
+		Expect(sites).To(BeEmpty())
 
-		cluster.CloudProfile = nil
-		s, err = Read(ctx, reader(secret), worker, cluster)
-		Expect(err).To(MatchError("the Cluster has no CloudProfile or no Shoot"))
-		Expect(s.Used(worker)).To(BeEmpty())
+		cluster.CloudProfile, cluster.Shoot = nil, nil
+		_, _, configErr, _ = read(ctx, OfShoot("shoot--p--s", worker.Spec.SecretRef, cluster), secret)
+		Expect(configErr).To(MatchError(And(HavePrefix("CloudProfile spec.providerConfig: "), ContainSubstring("infrastructureConfig of the Shoot: "))))
 	})
+
+	DescribeTable("should know the pod ranges of the Shoot", func(shoot *gardencorev1beta1.Shoot, expected []string) {
+		Expect(Pods(shoot)).To(Equal(expected))
+	},
+		Entry("no Shoot", nil, nil),
+		Entry("nothing yet", &gardencorev1beta1.Shoot{}, nil),
+		Entry("what is wanted", &gardencorev1beta1.Shoot{Spec: gardencorev1beta1.ShootSpec{Networking: &gardencorev1beta1.Networking{Pods: new("100.64.0.0/13")}}}, []string{"100.64.0.0/13"}),
+		Entry("what it has", &gardencorev1beta1.Shoot{Status: gardencorev1beta1.ShootStatus{Networking: &gardencorev1beta1.NetworkingStatus{Pods: []string{"100.64.0.0/13", "fd00::/56"}}}}, []string{"100.64.0.0/13", "fd00::/56"}),
+	)
 })
 
 func names(sites []site.Site) []string {

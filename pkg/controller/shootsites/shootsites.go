@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package shootsites reads what the documents of a shoot say about its sites, for all controllers.
+package shootsites
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	kubernetesutils "github.com/gardener/gardener/pkg/utils/kubernetes"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+// Source is where the documents are that the Cluster does not have.
+type Source struct {
+	// Namespace is that of the shoot in the seed.
+	Namespace string
+	// Config is the InfrastructureConfig, and Field what errors call it.
+	Config *runtime.RawExtension
+	Field  string
+	// State is the InfrastructureState. It may be nil.
+	State *runtime.RawExtension
+	// Secret is the shoot's Secret.
+	Secret corev1.SecretReference
+}
+
+// OfInfrastructure returns what an Infrastructure names.
+func OfInfrastructure(infra *extensionsv1alpha1.Infrastructure) Source {
+	return Source{
+		Namespace: infra.Namespace, Config: infra.Spec.ProviderConfig, Field: "spec.providerConfig", State: infra.Status.State, Secret: infra.Spec.SecretRef,
+	}
+}
+
+// OfShoot returns what the Cluster's Shoot names.
+func OfShoot(namespace string, secret corev1.SecretReference, cluster *extensionscontroller.Cluster) Source {
+	source := Source{Namespace: namespace, Field: "infrastructureConfig of the Shoot", Secret: secret}
+	if cluster.Shoot != nil {
+		source.Config = cluster.Shoot.Spec.Provider.InfrastructureConfig
+	}
+	return source
+}
+
+// Input is what is known about the sites of a shoot.
+type Input struct {
+	site.Input
+	// SecretVersion is another one for other credentials. It says nothing about them.
+	SecretVersion string
+}
+
+// Read always returns what could be read. configErr says what is wrong with the CloudProfile and the configuration, err what is wrong with
+// the state and the Secret.
+func Read(ctx context.Context, reader client.Reader, source Source, cluster *extensionscontroller.Cluster) (input Input, configErr, err error) {
+	var profile *runtime.RawExtension
+	if cluster.CloudProfile != nil {
+		profile = cluster.CloudProfile.Spec.ProviderConfig
+	}
+	input.Shoot, input.Pods = TechnicalID(source.Namespace, cluster), Pods(cluster.Shoot)
+	var profileErr, fieldErr, stateErr, secretErr error
+	input.Profile, profileErr = Decode[v1alpha1.CloudProfileConfig]("CloudProfile spec.providerConfig", profile)
+	input.Config, fieldErr = Decode[v1alpha1.InfrastructureConfig](source.Field, source.Config)
+	input.State, stateErr = DecodeOptional[v1alpha1.InfrastructureState]("status.state", source.State)
+	secret, secretErr := kubernetesutils.GetSecretByReference(ctx, reader, &source.Secret)
+	if secretErr != nil {
+		secretErr = fmt.Errorf("spec.secretRef: %w", secretErr)
+	} else {
+		input.Secret, input.SecretVersion = secret.Data, string(secret.UID)+"/"+secret.ResourceVersion
+	}
+	return input, errors.Join(profileErr, fieldErr), errors.Join(stateErr, secretErr)
+}
+
+// TechnicalID returns the technical ID of the shoot, which is the namespace unless the Cluster says something else.
+func TechnicalID(namespace string, cluster *extensionscontroller.Cluster) string {
+	if cluster.Shoot != nil && cluster.Shoot.Status.TechnicalID != "" {
+		return cluster.Shoot.Status.TechnicalID
+	}
+	return namespace
+}
+
+// Pods returns the shoot's pod ranges, one per IP family. The Shoot may be nil.
+func Pods(shoot *gardencorev1beta1.Shoot) []string {
+	switch {
+	case shoot == nil:
+		return nil
+	case shoot.Status.Networking != nil && len(shoot.Status.Networking.Pods) > 0:
+		return shoot.Status.Networking.Pods
+	case shoot.Spec.Networking != nil && shoot.Spec.Networking.Pods != nil:
+		return []string{*shoot.Spec.Networking.Pods}
+	default:
+		return nil
+	}
+}
+
+// Decode decodes a document. The error's class is platform.ClassConfiguration and it says what the document is.
+func Decode[T any, P codec.Object[T]](what string, raw *runtime.RawExtension) (P, error) {
+	document, err := codec.Decode[T, P](raw)
+	if err != nil {
+		return nil, platform.NewError(platform.ClassConfiguration, "%s: %w", what, err)
+	}
+	return document, nil
+}
+
+// DecodeOptional is Decode for a document that may be missing. It never returns nil.
+func DecodeOptional[T any, P codec.Object[T]](what string, raw *runtime.RawExtension) (P, error) {
+	document, err := Decode[T, P](what, raw)
+	if err == nil {
+		return document, nil
+	}
+	if errors.Is(err, codec.ErrEmpty) {
+		err = nil
+	}
+	return P(new(T)), err
+}
