@@ -28,7 +28,7 @@ type cacheKey struct{ owner owner.Owner }
 // Hosts implements inventory.Inventory.
 func (i *Inventory) Hosts(ctx context.Context, selections ...inventory.Selection) ([][]inventory.Host, error) {
 	reader := i.reader(ctx)
-	claims, err := i.claims(ctx, reader, client.MatchingLabels(i.owner.Labels()))
+	claims, err := i.claims(ctx, reader)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (i *Inventory) Find(ctx context.Context, machine, providerID string) (*inve
 // Machines implements inventory.Inventory.
 func (i *Inventory) Machines(ctx context.Context) ([]inventory.Host, error) {
 	reader := i.reader(ctx)
-	claims, err := i.claims(ctx, reader, client.MatchingLabels(i.owner.Labels()))
+	claims, err := i.claims(ctx, reader)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (i *Inventory) Faults(ctx context.Context, shoots []string) ([]platform.Fau
 		return nil, err
 	}
 	reader := i.session.Client()
-	claims, err := i.claims(ctx, reader, ofShoots, metalclient.Stripped(strip))
+	claims, err := i.selectClaims(ctx, reader, ofShoots, metalclient.Stripped(strip))
 	if err != nil {
 		return nil, err
 	}
@@ -156,8 +156,13 @@ func (i *Inventory) claim(ctx context.Context, reader client.Reader, name, machi
 	return claim, nil
 }
 
-// claims returns the claims that the options select. They must not be changed.
-func (i *Inventory) claims(ctx context.Context, reader client.Reader, options ...client.ListOption) ([]metalv1alpha1.ServerClaim, error) {
+// claims returns the claims of all machines of the shoot on the site. They must not be changed.
+func (i *Inventory) claims(ctx context.Context, reader client.Reader) ([]metalv1alpha1.ServerClaim, error) {
+	return i.selectClaims(ctx, reader, client.MatchingLabels(i.owner.Labels()))
+}
+
+// selectClaims returns the claims of the namespace that the options select.
+func (i *Inventory) selectClaims(ctx context.Context, reader client.Reader, options ...client.ListOption) ([]metalv1alpha1.ServerClaim, error) {
 	list := &metalv1alpha1.ServerClaimList{}
 	err := reader.List(ctx, list, append(options, client.InNamespace(i.session.Namespace), client.UnsafeDisableDeepCopy)...)
 	return list.Items, metalclient.Classify(err)
