@@ -6,7 +6,6 @@ package metal_test
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
@@ -74,41 +73,40 @@ var _ = Describe("Servers of IronCore that others work at", Ordered, func() {
 		Eventually(server(ctx, servers[0]), soon).Should(HaveField("State", "Available"))
 	}, SpecTimeout(2*time.Minute))
 
-	It("tell whoever watches of their errors, and only of the shoot's own", func(ctx SpecContext) {
+	It("tell whoever asks of their errors, and only of those of the shoots that are asked for", func(ctx SpecContext) {
 		o := newOwner()
 		machine := o.Shoot + "-1"
 		i := newIronCore(ctx, o)
 		DeferCleanup(release, i, machine)
-		mine, others := follow(ctx, i), follow(ctx, newIronCore(ctx, newOwner()))
-		Eventually(mine.last, soon).Should(BeEmpty())
+		faults := func(ctx context.Context) ([]platform.Fault, error) {
+			return i.Faults(ctx, []string{o.Shoot, newOwner().Shoot})
+		}
+		Expect(faults(ctx)).To(BeEmpty())
 
 		_, err := i.Claim(ctx, claimOf(machine, rack))
 		Expect(err).NotTo(HaveOccurred())
-		Eventually(mine.last, soon).Should(ConsistOf(And(HaveField("Machine", machine), HaveField("Running", true), HaveField("Fault", ""))))
+		Eventually(ctx, func() (*inventory.Host, error) { return i.Find(ctx, machine, "") }, soon).Should(HaveValue(And(HaveField("Running", true), HaveField("Fault", ""))))
+		Expect(faults(ctx)).To(BeEmpty())
 
 		status := `{"status":{"state":"Error","conditions":[{"type":"Memory","status":"False","reason":"DIMM","message":"DIMM 4 does not answer","lastTransitionTime":"2026-01-02T03:04:05Z"},` +
 			`{"type":"PoweringOn","status":"True","reason":"ServerPowerOn","message":"Server is powering on","lastTransitionTime":"2026-01-01T03:04:05Z"}]}}`
 		object := &metalv1alpha1.Server{ObjectMeta: metav1.ObjectMeta{Name: servers[0]}}
 		Expect(administrator().Status().Patch(ctx, object, client.RawPatch("application/merge-patch+json", []byte(status)))).To(Succeed())
-		Eventually(mine.last, soon).Should(ConsistOf(HaveField("Fault", "Memory: DIMM 4 does not answer")))
+		Eventually(ctx, faults, soon).Should(ConsistOf(platform.Fault{Shoot: o.Shoot, Machine: machine, Host: servers[0], Message: "Memory: DIMM 4 does not answer"}))
+		Expect(i.Faults(ctx, []string{newOwner().Shoot})).To(BeEmpty())
 		Eventually(ctx, func() (*inventory.Host, error) { return i.Find(ctx, machine, "") }, soon).Should(HaveValue(HaveField("Fault", "Memory: DIMM 4 does not answer")))
 
 		Expect(landscape.SetServerState(ctx, servers[0], "Reserved")).To(Succeed())
-		Eventually(mine.last, soon).Should(ConsistOf(HaveField("Fault", "")))
+		Eventually(ctx, faults, soon).Should(BeEmpty())
 		release(ctx, i, machine)
-		Eventually(mine.last, soon).Should(BeEmpty())
-		Expect(others.all()).To(HaveEach(BeEmpty()))
-		Expect(others.all()).To(HaveLen(1))
+		Expect(faults(ctx)).To(BeEmpty())
 
-		By("ending with an error when the permissions are gone and with none when nobody watches any more")
+		By("failing when the permissions are gone")
 		Expect(landscape.Revoke(ctx)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(landscape.Grant(ctx)).To(Succeed()) })
-		refused := follow(ctx, newIronCore(ctx, o))
-		Eventually(refused.ended, soon).Should(Receive(WithTransform(platform.ClassOf, Equal(platform.ClassForbidden))))
+		Eventually(ctx, func() platform.Class { _, err := faults(ctx); return platform.ClassOf(err) }, soon).Should(Equal(platform.ClassForbidden))
 		_, err = newIronCore(ctx, o).Claim(ctx, claimOf(machine, rack))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassForbidden))
-		mine.stop()
-		Eventually(mine.ended, soon).Should(Receive(BeNil()))
 	}, SpecTimeout(time.Minute))
 
 	It("keep what a newer API has beside what is written", func(ctx SpecContext) {
@@ -142,43 +140,6 @@ var _ = Describe("Servers of IronCore that others work at", Ordered, func() {
 		Expect(claim.GetAnnotations()).To(HaveKeyWithValue("someone", "else"))
 	}, SpecTimeout(time.Minute))
 })
-
-// following is a watch and all that it told.
-type following struct {
-	stop  context.CancelFunc
-	ended chan error
-
-	mutex sync.Mutex
-	told  [][]inventory.Host
-}
-
-// follow watches the inventory until it is stopped or the spec ends.
-func follow(ctx context.Context, i inventory.Inventory) *following {
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	f := &following{stop: stop, ended: make(chan error, 1)}
-	DeferCleanup(stop)
-	go func() {
-		f.ended <- i.Watch(ctx, func(hosts []inventory.Host) {
-			f.mutex.Lock()
-			defer f.mutex.Unlock()
-			f.told = append(f.told, hosts)
-		})
-	}()
-	return f
-}
-
-func (f *following) all() [][]inventory.Host {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	return f.told
-}
-
-// last returns what was told last. It fails as long as nothing was.
-func (f *following) last(g Gomega) []inventory.Host {
-	told := f.all()
-	g.Expect(told).NotTo(BeEmpty())
-	return told[len(told)-1]
-}
 
 // addField adds a field to the spec of a kind, as a newer version of its API does.
 func addField(ctx context.Context, name, field string) {
