@@ -157,8 +157,11 @@ func (r *reconciler) sites(
 	return used, removed, unresolved, nil
 }
 
+// conditionsChange returns the conditions as they are to be.
+type conditionsChange func(clock.Clock, []gardencorev1beta1.Condition) []gardencorev1beta1.Condition
+
 // write writes the conditions of an object unless they are as they were, and tells of those of sites that changed.
-func (r *reconciler) write(ctx context.Context, object extensionsv1alpha1.Object, change func(clock.Clock, []gardencorev1beta1.Condition) []gardencorev1beta1.Condition) error {
+func (r *reconciler) write(ctx context.Context, object extensionsv1alpha1.Object, change conditionsChange) error {
 	unchanged, before := object.DeepCopyObject().(client.Object), object.GetExtensionStatus().GetConditions()
 	after := change(r.clock, before)
 	if equality.Semantic.DeepEqual(before, after) {
@@ -175,7 +178,7 @@ func (r *reconciler) write(ctx context.Context, object extensionsv1alpha1.Object
 }
 
 // writeWorker writes the conditions of the Worker if there is one.
-func (r *reconciler) writeWorker(ctx context.Context, worker *extensionsv1alpha1.Worker, change func(clock.Clock, []gardencorev1beta1.Condition) []gardencorev1beta1.Condition) error {
+func (r *reconciler) writeWorker(ctx context.Context, worker *extensionsv1alpha1.Worker, change conditionsChange) error {
 	if worker == nil {
 		return nil
 	}
