@@ -94,10 +94,11 @@ func (p *probers) set(infra types.NamespacedName, sites []site.Site, withMachine
 		if part.TellsFaults() && slices.Contains(withMachines, s.Name) {
 			wanted.faults[s.Name] = before.faults[s.Name]
 		}
-		if p.probers[key] == nil {
-			p.probers[key] = p.begin(part, s)
+		if known := p.probers[key]; known != nil {
+			known.add(infra)
+		} else {
+			p.probers[key] = p.begin(part, s, infra)
 		}
-		p.probers[key].add(infra)
 	}
 	p.shoots[infra] = wanted
 	p.release(infra, before.keys, wanted.keys)
@@ -146,11 +147,12 @@ func (p *probers) answers(infra types.NamespacedName) map[string]answer {
 	return answers
 }
 
-func (p *probers) begin(part platform.Probe, s *site.Site) *prober {
+// begin asks at once, for the first Infrastructure that wants to know.
+func (p *probers) begin(part platform.Probe, s *site.Site, infra types.NamespacedName) *prober {
 	ctx, end := context.WithCancel(p.ctx)
 	started := &prober{
 		log: p.log.WithValues("site", s.Name), part: part, timing: p.timing, site: s, changed: p.changed, end: end,
-		infrastructures: map[types.NamespacedName]struct{}{},
+		infrastructures: map[types.NamespacedName]struct{}{infra: {}},
 	}
 	p.group.Go(func() { started.run(ctx) })
 	return started
