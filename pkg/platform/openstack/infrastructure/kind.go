@@ -98,7 +98,7 @@ func (k *marked[T]) isOurs(f *flow, found *T) bool {
 
 func (k *marked[T]) isForeign(f *flow, found *T) bool {
 	o := k.describe(found)
-	return f.owner.IsForeign(o.description, o.tags) && !(k.allowed != nil && k.allowed(f.profile(), found))
+	return f.owner.IsForeign(o.description, o.tags) && (k.allowed == nil || !k.allowed(f.profile(), found))
 }
 
 func (k *marked[T]) givenID(f *flow) string {
