@@ -100,9 +100,16 @@ func (k *Kubelet) syncPod(ctx context.Context, p *Pod) error {
 	if equality.Semantic.DeepEqual(status, p.object.Status) {
 		return nil
 	}
-	before := p.object.DeepCopy()
-	p.object.Status = status
-	return client.IgnoreNotFound(k.Client.Status().Patch(ctx, p.object, client.StrategicMergeFrom(before)))
+	// Services look at the pod meanwhile, and a client decodes the answer into what it was given.
+	reported := p.object.DeepCopy()
+	reported.Status = status
+	if err := k.Client.Status().Patch(ctx, reported, client.StrategicMergeFrom(p.object)); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	p.object = reported
+	return nil
 }
 
 func (k *Kubelet) bind(ctx context.Context, pod *corev1.Pod) error {
