@@ -76,14 +76,15 @@ var _ = Describe("Machines that somebody changed", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(renamed.Name).To(Equal(name))
 	}
+	// exists reports whether there is the server. Nova shows one that it has deleted for a moment.
 	exists := func(ctx context.Context, id string) bool {
 		GinkgoHelper()
-		_, err := servers.Get(ctx, compute, id).Extract()
+		s, err := servers.Get(ctx, compute, id).Extract()
 		if gophercloud.ResponseCodeIs(err, 404) {
 			return false
 		}
 		Expect(err).NotTo(HaveOccurred())
-		return true
+		return s.Status != "DELETED"
 	}
 	// unmark makes a server one of version 0.1.
 	unmark := func(ctx context.Context, id string) {
