@@ -57,11 +57,10 @@ type front struct {
 
 // newFront starts a far end. Without a row it is good, and records.
 func newFront(p peer, shapes shaper, r *row, to *places) (*front, error) {
-	listener, err := net.Listen("tcp4", "0.0.0.0:0")
+	listener, port, err := newPort()
 	if err != nil {
 		return nil, err
 	}
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	f := &front{peer: p, port: port, row: r, shapes: shapes, places: to}
 	if zone, ok := p.(*dnsPeer); ok {
 		f.listener = listener
@@ -71,6 +70,33 @@ func newFront(p peer, shapes shaper, r *row, to *places) (*front, error) {
 	f.server = &http.Server{Handler: f, ErrorLog: quiet, ReadHeaderTimeout: requestTimeout * 10, TLSConfig: &tls.Config{Certificates: []tls.Certificate{to.pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}}
 	go func() { _ = f.server.ServeTLS(listener, "", "") }()
 	return f, nil
+}
+
+// ports are those of all far ends. What an earlier row left in the background must not reach a later one.
+var ports struct {
+	mutex sync.Mutex
+	used  map[string]bool
+}
+
+// newPort returns a listener at a port that no far end had before.
+func newPort() (net.Listener, string, error) {
+	ports.mutex.Lock()
+	defer ports.mutex.Unlock()
+	if ports.used == nil {
+		ports.used = map[string]bool{}
+	}
+	for {
+		listener, err := net.Listen("tcp4", "0.0.0.0:0")
+		if err != nil {
+			return nil, "", err
+		}
+		_, port, _ := net.SplitHostPort(listener.Addr().String())
+		if !ports.used[port] {
+			ports.used[port] = true
+			return listener, port, nil
+		}
+		_ = listener.Close()
+	}
 }
 
 func (f *front) close() {

@@ -184,6 +184,11 @@ func (s *matrix) table() string {
 		b.WriteString(cell(total[column]))
 	}
 	fmt.Fprintf(&b, "%s\n\n%d rows, %d failed\n", cell([2]int{rows - failed, rows}), rows, failed)
+	for _, column := range columns {
+		for _, problem := range column.problems {
+			fmt.Fprintf(&b, "%s %s: %s\n", column.protocol, column.part, cut(problem, maxMessage))
+		}
+	}
 	return b.String()
 }
 

@@ -117,7 +117,7 @@ func (s *subject) site() *site.Site {
 
 // timeout is that of a request. Honest far ends get more time, so that no busy machine is taken for a hostile one.
 func (s *subject) timeout() time.Duration {
-	if s.address == s.Good {
+	if s.honest || s.address == s.Good {
 		return honestTimeout
 	}
 	return requestTimeout

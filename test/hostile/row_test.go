@@ -102,7 +102,7 @@ func (s *matrix) recordRun(w *worker, name string, o *operation) (*goodRun, erro
 	defer f.close()
 	run := &goodRun{protocol: name, operation: o, peer: p, address: f.bad()}
 	run.world = s.placed(place, name, id, f)
-	j := job{ID: "good" + id, Operation: o.part + "/" + o.name, World: run.world, PrepareOnly: true}
+	j := job{ID: goodRunPrefix + id, Operation: o.part + "/" + o.name, World: run.world, PrepareOnly: true}
 	made, ok := w.do(j)
 	if !ok || made.Refused != "" {
 		return nil, fmt.Errorf("%s %s/%s cannot be prepared: %s %s", name, o.part, o.name, made.Refused, w.log.why())
