@@ -128,7 +128,7 @@ var _ = Describe("Services", Ordered, func() {
 			node(ctx, n, name, tainted, ready, withSystemUUID(id[len("openstack:///"):]))
 			initialized(ctx, n, 20*time.Second)
 			// Its addresses are written behind the taint. Members without one are left out, and not added later.
-			Eventually(func() []corev1.NodeAddress { return getNode(ctx, n).Status.Addresses }).WithContext(ctx).Within(10 * time.Second).Should(ContainElement(HaveField("Type", corev1.NodeInternalIP)))
+			Eventually(func() []corev1.NodeAddress { return getNode(ctx, n).Status.Addresses }).WithContext(ctx).Within(time.Minute).Should(ContainElement(HaveField("Type", corev1.NodeInternalIP)))
 		}
 		DeferCleanup(func(ctx SpecContext) {
 			services, err := shootAPI.CoreV1().Services(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})

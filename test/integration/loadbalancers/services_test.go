@@ -112,7 +112,7 @@ var _ = Describe("Load balancers on nodes", func() {
 			}, "30s").Should(Succeed())
 
 			// The API server writes to its log what it has answered.
-			Eventually(shoot.Unused).WithContext(ctx).WithArguments(account(site)).Within(10 * time.Second).Should(BeEmpty())
+			Eventually(shoot.Unused).WithContext(ctx).WithArguments(account(site)).Within(time.Minute).Should(BeEmpty())
 		}
 	})
 })

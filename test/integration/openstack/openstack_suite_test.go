@@ -60,7 +60,7 @@ func shootName() string {
 	DeferCleanup(func(ctx SpecContext) {
 		Expect(proxy.SetFaults()).To(Succeed())
 		Eventually(func(ctx context.Context) ([]openstack.Object, error) { return inspector.Objects(ctx, shoot) }).
-			WithContext(ctx).Within(20 * time.Second).ProbeEvery(time.Second).Should(BeEmpty())
+			WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(BeEmpty())
 	}, NodeTimeout(time.Minute))
 	return shoot
 }

@@ -66,7 +66,7 @@ var _ = Describe("Force deletion with a site that refuses the credentials", Orde
 		}
 		Expect(left).To(ConsistOf(known))
 		Expect(stateOf(infra).Sites).To(ConsistOf(HaveField("Name", "cloud2")), "what is left stays in the state")
-		Eventually(notes).WithContext(ctx).WithArguments(t.name, "OrphansLeft").Within(10 * time.Second).
+		Eventually(notes).WithContext(ctx).WithArguments(t.name, "OrphansLeft").Within(time.Minute).
 			Should(ConsistOf(And(HavePrefix(`site "cloud2": 5 left behind: network `+known[0]), ContainSubstring("key pair "+known[4]))))
 
 		patch = client.MergeFrom(infra.DeepCopy())

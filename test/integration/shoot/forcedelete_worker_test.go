@@ -77,7 +77,7 @@ var _ = Describe("Force deletion of a Worker without machine-controller-manager"
 			HaveField("Site", "cloud2"), HaveField("Kind", "machine"), HaveField("Name", known.Name), HaveField("ID", known.ProviderID),
 			HaveField("Reason", And(ContainSubstring("401"), Not(ContainSubstring("revoked")))),
 		)))
-		Eventually(notes).WithContext(ctx).WithArguments(t.name, "OrphansLeft").Within(10 * time.Second).
+		Eventually(notes).WithContext(ctx).WithArguments(t.name, "OrphansLeft").Within(time.Minute).
 			Should(ConsistOf(HavePrefix(`Site "cloud2" keeps 1: machine ` + known.Name)))
 
 		patch = client.MergeFrom(w.DeepCopy())

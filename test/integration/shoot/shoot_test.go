@@ -66,12 +66,12 @@ var _ = Describe("Shoot on two OpenStack sites", Ordered, func() {
 			mixed.Minimum = 2
 		})).To(Equal(succeeded))
 
-		Eventually(identities).WithContext(ctx).Within(time.Minute).Should(HaveLen(3))
+		Eventually(identities).WithContext(ctx).Within(3 * time.Minute).Should(HaveLen(3))
 		Expect(machinesOf(ctx, "mixed")).To(HaveLen(2))
 		for name, providerID := range identities(ctx) {
 			Expect(before).To(HaveKeyWithValue(name, providerID))
 		}
-	}, SpecTimeout(4*time.Minute))
+	}, SpecTimeout(6*time.Minute))
 
 	It("should go on in one site while another site's image is missing", func(ctx SpecContext) {
 		before := identities(ctx)

@@ -140,7 +140,7 @@ var _ = Describe("A site that comes and goes", Ordered, func() {
 		Expect(objectsOf(ctx, shoot, inspectors[1])).To(BeEmpty())
 		Expect(objectsOf(ctx, shoot, inspectors[0])).To(Equal(keptObjects))
 		Expect(identities(ctx)).To(Equal(kept))
-		Eventually(notes).WithContext(ctx).WithArguments(shoot, "SiteDeleted").Within(10 * time.Second).Should(ContainElement(`site "cloud2" is deleted`))
+		Eventually(notes).WithContext(ctx).WithArguments(shoot, "SiteDeleted").Within(time.Minute).Should(ContainElement(`site "cloud2" is deleted`))
 	}, SpecTimeout(6*time.Minute))
 
 	AfterAll(func(ctx SpecContext) {

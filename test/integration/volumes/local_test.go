@@ -128,6 +128,6 @@ var _ = Describe("Local volumes", func() {
 	}, SpecTimeout(2*time.Minute))
 
 	It("should do with the permissions that the provisioner has, and need all of them", func(ctx SpecContext) {
-		Eventually(shoot.Unused).WithContext(ctx).WithArguments(account).Within(10 * time.Second).Should(BeEmpty())
+		Eventually(shoot.Unused).WithContext(ctx).WithArguments(account).Within(time.Minute).Should(BeEmpty())
 	})
 })
