@@ -104,7 +104,7 @@ fi
 run() {
   local list="${*: -1}"
   # shellcheck disable=SC2086
-  [[ -z $list ]] || go test -json -vet=off -ldflags=-w -timeout 60m "${@:1:$#-1}" $list || true
+  [[ -z $list ]] || go test -json -vet=off -ldflags=-w -timeout 85m "${@:1:$#-1}" $list || true
 }
 
 {

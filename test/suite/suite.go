@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
@@ -18,13 +19,17 @@ import (
 // reportsVariable is the folder that reports of suites are written to, in Ginkgo's JSON, so that the times of their specs can be told.
 const reportsVariable = "HYBRID_REPORTS"
 
+// timeout is above what any suite may take, see test/suites.txt, and below the limit of hack/test.sh.
+const timeout = 80 * time.Minute
+
 // Run runs the specs of a package.
 func Run(t *testing.T, name string) {
 	t.Helper()
 	gomega.RegisterFailHandler(ginkgo.Fail)
-	_, reporter := ginkgo.GinkgoConfiguration()
+	config, reporter := ginkgo.GinkgoConfiguration()
+	config.Timeout = timeout
 	if dir := os.Getenv(reportsVariable); dir != "" {
 		reporter.JSONReport = filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".json")
 	}
-	ginkgo.RunSpecs(t, name, reporter)
+	ginkgo.RunSpecs(t, name, config, reporter)
 }
