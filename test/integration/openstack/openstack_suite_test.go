@@ -61,7 +61,7 @@ func shootName() string {
 		Expect(proxy.SetFaults()).To(Succeed())
 		Eventually(func(ctx context.Context) ([]openstack.Object, error) { return inspector.Objects(ctx, shoot) }).
 			WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(BeEmpty())
-	}, NodeTimeout(time.Minute))
+	}, NodeTimeout(2*time.Minute))
 	return shoot
 }
 
