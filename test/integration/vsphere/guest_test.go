@@ -47,7 +47,7 @@ var _ = Describe("Guests", func() {
 		Eventually(func(ctx context.Context) ([]corev1.NodeAddress, error) {
 			m, err := part.Get(ctx, r)
 			return m.Addresses, err
-		}).WithContext(ctx).Within(time.Minute).ProbeEvery(100 * time.Millisecond).Should(ConsistOf(
+		}).WithContext(ctx).Within(30 * time.Second).ProbeEvery(100 * time.Millisecond).Should(ConsistOf(
 			corev1.NodeAddress{Type: corev1.NodeHostName, Address: r.Name},
 			HaveField("Type", corev1.NodeInternalIP),
 		))
