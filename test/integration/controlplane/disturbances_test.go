@@ -86,7 +86,7 @@ func credentialSpecs() {
 		expectRunning(ctx, pod)
 		removePod(ctx, pod)
 		Expect(running(ctx)).To(Equal(processes))
-	}, SpecTimeout(5*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 }
 
 func outageSpecs() {
