@@ -5,7 +5,7 @@
 
 # Runs what takes too long for each merge, one after the other, and goes on after failures: suites of the tier "nightly" and packages with
 # concurrency of their own with the race detector, long faults, fuzzing, the demo, and the figures, compared with those of the last night.
-# It takes two to three hours on 2 cores.
+# It takes three to four hours on 2 cores.
 
 set -o errexit -o nounset -o pipefail
 cd "$(dirname "$0")/.."
@@ -20,6 +20,7 @@ run() {
 
 run "vSphere CSI driver" hack/vsphere-csi.sh
 HYBRID_STRICT=1 TIER=nightly run "Nightly suites, race detector" hack/test.sh
+run "Kills after each write" hack/test.sh ./test/integration/{ccm,csi,dns,threeplatforms}
 LONG_FAULTS=1 run "Long faults" hack/test.sh ./test/integration/faults
 FUZZ_SECONDS="${FUZZ_SECONDS:-900}" run "Fuzzing" hack/fuzz.sh
 run "Demo" hack/demo.sh

@@ -53,7 +53,11 @@ test) tiers='fast|test' ;;
 nightly) tiers=nightly ;;
 *) echo "TIER must be one of fast, test, nightly." >&2; exit 1 ;;
 esac
-((given == 0)) || tiers=".*"
+if ((given > 0)); then
+  tiers=".*"
+else
+  export HYBRID_TIER="$tier" # without the specs of suite.Nightly
+fi
 # shellcheck disable=SC2046
 unit="$(comm -23 <(sort <<<"$packages") <(only $(listed ".*") <<<"$packages" | sort))"
 # shellcheck disable=SC2046

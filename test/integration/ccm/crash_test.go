@@ -17,9 +17,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
-var _ = Describe("The cloud controllers that are killed after a write", func() {
+var _ = suite.Nightly(func() { Describe("The cloud controllers that are killed after a write", crashSpecs) })
+
+func crashSpecs() {
 	It("make and remove one load balancer all the same", func(ctx SpecContext) {
 		site := clouds[cloudSite]
 		m := newManager()
@@ -80,4 +84,4 @@ var _ = Describe("The cloud controllers that are killed after a write", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(len(lines)).To(BeNumerically(">=", 1+4), "a load balancer and a floating IP, made and deleted")
 	}, SpecTimeout(10*time.Minute))
-})
+}

@@ -16,9 +16,12 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
-var _ = Describe("The driver that is killed after a write", func() {
+var _ = suite.Nightly(func() { Describe("The driver that is killed after a write", crashSpecs) })
+
+func crashSpecs() {
 	// until repeats a request as the sidecars do, which know nothing of the answer that was lost.
 	until := func(ctx context.Context, request func(context.Context) error) {
 		GinkgoHelper()
@@ -94,4 +97,4 @@ var _ = Describe("The driver that is killed after a write", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(len(lines)).To(BeNumerically(">=", 1+6), "six requests with a write each")
 	}, SpecTimeout(12*time.Minute))
-})
+}

@@ -14,9 +14,13 @@ import (
 	"github.com/miekg/dns"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
-var _ = Describe("The extension that is killed after a write", func() {
+var _ = suite.Nightly(func() { Describe("The extension that is killed after a write", crashSpecs) })
+
+func crashSpecs() {
 	// live creates a DNSRecord, changes its values and deletes it, and looks for each in the DNS.
 	live := func(ctx context.Context, b *backend, k int) {
 		GinkgoHelper()
@@ -61,4 +65,4 @@ var _ = Describe("The extension that is killed after a write", func() {
 			Expect(restarted).To(Receive(BeNil()), "update %d", k)
 		}
 	}, SpecTimeout(4*time.Minute))
-})
+}

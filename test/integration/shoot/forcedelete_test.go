@@ -72,5 +72,5 @@ var _ = Describe("Force deletion with a site that refuses the credentials", Orde
 		patch = client.MergeFrom(infra.DeepCopy())
 		infra.Finalizers = nil
 		Expect(seed.Client.Patch(ctx, infra, patch)).To(Succeed())
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(12*time.Minute))
 })

@@ -84,7 +84,7 @@ var _ = Describe("Force deletion of a Worker without machine-controller-manager"
 		w.Finalizers = nil
 		Expect(seed.Client.Patch(ctx, w, patch)).To(Succeed())
 		setCredentials(ctx, t.name, nil)
-	}, SpecTimeout(8*time.Minute))
+	}, SpecTimeout(16*time.Minute))
 })
 
 // tenantSite is a site of a tenant with machines that no machine-controller-manager has made.

@@ -43,7 +43,7 @@ var _ = Describe("Moving a shoot to another seed", Ordered, func() {
 			was = append(was, objectsOf(ctx, moving.name, inspector))
 		}
 		Expect(was).To(HaveEach(Not(BeEmpty())))
-	}, NodeTimeout(3*time.Minute))
+	}, NodeTimeout(6*time.Minute))
 
 	writes := func(label string) []string {
 		var writes []string
@@ -77,7 +77,7 @@ var _ = Describe("Moving a shoot to another seed", Ordered, func() {
 			WithContext(ctx).Within(time.Minute).Should(MatchError(apierrors.IsNotFound, "not found"))
 		Expect(slices.DeleteFunc(proxy.Requests("migrate"), isProbe)).To(BeEmpty())
 		unchanged(ctx)
-	}, SpecTimeout(2*time.Minute))
+	}, SpecTimeout(4*time.Minute))
 
 	It("should restore everything from spec and state, without writing to a site", func(ctx SpecContext) {
 		seed.Extension.Stop(ctx)
@@ -113,7 +113,7 @@ var _ = Describe("Moving a shoot to another seed", Ordered, func() {
 		Expect(proxy.Requests("restore")).NotTo(BeEmpty())
 		Expect(writes("restore")).To(BeEmpty())
 		unchanged(ctx)
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(6*time.Minute))
 
 	It("should go on as before", func(ctx SpecContext) {
 		proxy.SetLabel("reconcile")
@@ -129,7 +129,7 @@ var _ = Describe("Moving a shoot to another seed", Ordered, func() {
 		perSite := len(proxy.Requests("noop")) / 2
 		Expect(perSite).To(BeNumerically("<=", 7))
 		AddReportEntry("requests of a no-op for each site", perSite)
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(6*time.Minute))
 
 	It("should refuse an object without configuration and live on", func(ctx SpecContext) {
 		empty := moving.infrastructure()
@@ -144,7 +144,7 @@ var _ = Describe("Moving a shoot to another seed", Ordered, func() {
 		Expect(empty.Status.LastError.Codes).To(ConsistOf(gardencorev1beta1.ErrorConfigurationProblem))
 		Expect(seed.Check()).To(Succeed())
 		Expect(seed.Client.Delete(ctx, empty)).To(Succeed())
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 
 	It("should delete what the other seed made", func(ctx SpecContext) {
 		Expect(seed.Client.Delete(ctx, infra)).To(Succeed())
@@ -153,5 +153,5 @@ var _ = Describe("Moving a shoot to another seed", Ordered, func() {
 		for _, inspector := range inspectors {
 			Expect(objectsOf(ctx, moving.name, inspector)).To(BeEmpty())
 		}
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(6*time.Minute))
 })

@@ -54,5 +54,5 @@ var _ = Describe("A mistake that only the site can tell", func() {
 		Expect(seed.Client.Delete(ctx, infra)).To(Succeed())
 		Eventually(func() error { return seed.Client.Get(ctx, client.ObjectKeyFromObject(infra), infra) }).
 			WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(MatchError(apierrors.IsNotFound, "not found"))
-	}, SpecTimeout(5*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 })

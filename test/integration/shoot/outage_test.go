@@ -108,5 +108,5 @@ var _ = Describe("A site that is down while the Infrastructure is reconciled", f
 		Expect(seed.Client.Delete(ctx, infra)).To(Succeed())
 		Eventually(func() error { return seed.Client.Get(ctx, client.ObjectKeyFromObject(infra), infra) }).
 			WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(MatchError(apierrors.IsNotFound, "not found"))
-	}, SpecTimeout(12*time.Minute))
+	}, SpecTimeout(24*time.Minute))
 })

@@ -115,7 +115,7 @@ var _ = Describe("A pool with all that an OpenStack site can give it", Ordered, 
 		}
 		w := worker()
 		Expect(finished(ctx, w, since)).To(Equal(succeeded), "%v", w.Status.LastError)
-	}, NodeTimeout(8*time.Minute))
+	}, NodeTimeout(16*time.Minute))
 
 	It("should have a server with group, security groups, metadata and volumes", func(ctx SpecContext) {
 		firstServer = only(ctx)
@@ -149,14 +149,14 @@ var _ = Describe("A pool with all that an OpenStack site can give it", Ordered, 
 			disks = append(disks, disk{v.Size, v.VolumeType, v.Bootable})
 		}
 		Expect(disks).To(ConsistOf(disk{2, "fake", "true"}, disk{1, "fake", "false"}, disk{3, "fake-ssd", "false"}))
-	}, SpecTimeout(10*time.Minute))
+	}, SpecTimeout(20*time.Minute))
 
 	It("should not be rolled by a label that does not ask for it", func(ctx SpecContext) {
 		Expect(change(ctx, func(w *extensionsv1alpha1.Worker) {
 			pool(w, "single").ProviderConfig = settings("soft-anti-affinity", "second")
 		})).To(Equal(succeeded))
 		Expect(only(ctx)).To(Equal(firstServer))
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(6*time.Minute))
 
 	It("should be rolled by another policy, and the old group go with the old server", func(ctx SpecContext) {
 		Expect(change(ctx, func(w *extensionsv1alpha1.Worker) {
@@ -172,7 +172,7 @@ var _ = Describe("A pool with all that an OpenStack site can give it", Ordered, 
 		server, err := servers.Get(ctx, compute, now).Extract()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(server.Metadata).To(HaveKeyWithValue("note", "second"))
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(12*time.Minute))
 
 	It("should leave nothing", func(ctx SpecContext) {
 		w := worker()
@@ -190,5 +190,5 @@ var _ = Describe("A pool with all that an OpenStack site can give it", Ordered, 
 		for _, inspector := range inspectors {
 			Expect(objectsOf(ctx, shoot, inspector)).To(BeEmpty())
 		}
-	}, SpecTimeout(9*time.Minute))
+	}, SpecTimeout(18*time.Minute))
 })

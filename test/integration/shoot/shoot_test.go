@@ -34,7 +34,7 @@ var _ = Describe("Shoot on two OpenStack sites", Ordered, func() {
 		infra := infrastructure()
 		Expect(finished(ctx, infra, since)).To(Equal(succeeded), "%v", infra.Status.LastError)
 		Expect(infra.Status.Networking.Nodes).To(HaveLen(2))
-	}, NodeTimeout(3*time.Minute))
+	}, NodeTimeout(6*time.Minute))
 
 	It("should never show a failed machine or an error while servers take 60 s to boot", func(ctx SpecContext) {
 		Expect(bed.SetBootDelay(60*time.Second, shoot)).To(Succeed())
@@ -56,7 +56,7 @@ var _ = Describe("Shoot on two OpenStack sites", Ordered, func() {
 		Expect(seen).To(BeNumerically(">", 10))
 		Expect(machinesOf(ctx, "mixed")).To(HaveLen(3))
 		Expect(machinesOf(ctx, "single")).To(HaveLen(1))
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(12*time.Minute))
 
 	It("should roll nothing when the first of three zones is removed", func(ctx SpecContext) {
 		before := identities(ctx)
@@ -71,7 +71,7 @@ var _ = Describe("Shoot on two OpenStack sites", Ordered, func() {
 		for name, providerID := range identities(ctx) {
 			Expect(before).To(HaveKeyWithValue(name, providerID))
 		}
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(12*time.Minute))
 
 	It("should go on in one site while another site's image is missing", func(ctx SpecContext) {
 		before := identities(ctx)
@@ -135,5 +135,5 @@ var _ = Describe("Shoot on two OpenStack sites", Ordered, func() {
 			Expect(err).NotTo(HaveOccurred())
 			Expect(left).To(BeEmpty())
 		}
-	}, SpecTimeout(9*time.Minute))
+	}, SpecTimeout(18*time.Minute))
 })

@@ -89,7 +89,7 @@ var _ = Describe("A site that comes and goes", Ordered, func() {
 		Expect(kept).To(HaveLen(1))
 		keptObjects = objectsOf(ctx, shoot, inspectors[0])
 		Expect(objectsOf(ctx, shoot, inspectors[1])).To(BeEmpty())
-	}, NodeTimeout(6*time.Minute))
+	}, NodeTimeout(12*time.Minute))
 
 	It("should roll nothing when it comes", func(ctx SpecContext) {
 		infra, state := configure(ctx, []any{"cloud-a", "cloud2-a"}, first, second)
@@ -111,7 +111,7 @@ var _ = Describe("A site that comes and goes", Ordered, func() {
 			delete(now, id)
 		}
 		Expect(now).To(HaveEach(And(ContainSubstring("security group rule"), ContainSubstring("10.250.4.0/22"))))
-	}, SpecTimeout(5*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 
 	It("should not go while a pool of the Shoot has its zones", func(ctx SpecContext) {
 		before := objectsOf(ctx, shoot, inspectors[1])
@@ -120,7 +120,7 @@ var _ = Describe("A site that comes and goes", Ordered, func() {
 		Expect(infra.Status.LastError.Description).To(ContainSubstring(`site "cloud2": spec.providerConfig.sites: the site has zones of pools ["single"]`))
 		Expect(infra.Status.LastError.Codes).To(ConsistOf(gardencorev1beta1.ErrorConfigurationProblem))
 		Expect(objectsOf(ctx, shoot, inspectors[1])).To(Equal(before))
-	}, SpecTimeout(2*time.Minute))
+	}, SpecTimeout(4*time.Minute))
 
 	It("should go by itself, and alone, when its last machine is gone", func(ctx SpecContext) {
 		infra, state := configure(ctx, []any{"cloud-a"}, first)
@@ -136,21 +136,21 @@ var _ = Describe("A site that comes and goes", Ordered, func() {
 			g.Expect(seed.Client.Get(ctx, client.ObjectKeyFromObject(infra), infra)).To(Succeed())
 			g.Expect(infra.Status.Conditions).NotTo(ContainElement(HaveField("Type", removedSitesDeleted)))
 			g.Expect(stateOf(infra).Sites).To(ConsistOf(HaveField("Name", "cloud")))
-		}).WithContext(ctx).Within(3 * time.Minute).ProbeEvery(time.Second).Should(Succeed())
+		}).WithContext(ctx).Within(6 * time.Minute).ProbeEvery(time.Second).Should(Succeed())
 		Expect(objectsOf(ctx, shoot, inspectors[1])).To(BeEmpty())
 		Expect(objectsOf(ctx, shoot, inspectors[0])).To(Equal(keptObjects))
 		Expect(identities(ctx)).To(Equal(kept))
 		Eventually(notes).WithContext(ctx).WithArguments(shoot, "SiteDeleted").Within(time.Minute).Should(ContainElement(`site "cloud2" is deleted`))
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(12*time.Minute))
 
 	AfterAll(func(ctx SpecContext) {
 		for _, object := range []extensionsv1alpha1.Object{worker(), infrastructure()} {
 			Expect(seed.Client.Delete(ctx, object)).To(Succeed())
 			Eventually(func() error { return seed.Client.Get(ctx, client.ObjectKeyFromObject(object), object) }).
-				WithContext(ctx).Within(4 * time.Minute).ProbeEvery(time.Second).Should(MatchError(apierrors.IsNotFound, "not found"))
+				WithContext(ctx).Within(8 * time.Minute).ProbeEvery(time.Second).Should(MatchError(apierrors.IsNotFound, "not found"))
 		}
 		for _, inspector := range inspectors {
 			Expect(objectsOf(ctx, shoot, inspector)).To(BeEmpty())
 		}
-	}, NodeTimeout(6*time.Minute))
+	}, NodeTimeout(12*time.Minute))
 })

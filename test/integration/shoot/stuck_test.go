@@ -55,7 +55,7 @@ func stuckSpecs() {
 		Expect(seed.MCM.Start()).To(Succeed())
 		Eventually(ctx, restored).Within(4 * time.Minute).Should(Receive(Equal(succeeded)))
 		Expect(identities(ctx)).To(Equal(before))
-	}, SpecTimeout(8*time.Minute))
+	}, SpecTimeout(16*time.Minute))
 
 	It("should have needed permissions for what happens here alone", func() {
 		unused, err := seed.UnusedPermissions()

@@ -48,7 +48,7 @@ func newTenant(ctx context.Context, authURL string) *tenant {
 		for _, inspector := range inspectors {
 			Expect(inspector.Sweep(ctx, t.name)).To(Succeed())
 		}
-	}, NodeTimeout(5*time.Minute))
+	}, NodeTimeout(10*time.Minute))
 	return t
 }
 

@@ -30,7 +30,7 @@ func crashSpecs() {
 			// What has released an address goes when its provider has seen that.
 			expectInventory := func(expected []string, because ...any) {
 				GinkgoHelper()
-				Eventually(func() []string { return inInventory(ctx) }).WithContext(ctx).Within(time.Minute).Should(Equal(expected), because...)
+				Eventually(func() []string { return inInventory(ctx) }).WithContext(ctx).Within(3*time.Minute).Should(Equal(expected), because...)
 			}
 
 			create, row := change(ctx, zone, 1, 0)
@@ -78,7 +78,7 @@ func change(ctx context.Context, zone string, by int32, k int) (writes int, row 
 	label := fmt.Sprintf("%s %+d %d", zone, by, time.Now().UnixNano())
 	proxy.SetLabel(label)
 	took := expectRunning(ctx, mixed(), zone, scale(ctx, zone, by), 5*time.Minute)
-	Eventually(func() []string { return pending(ctx) }).WithContext(ctx).Within(time.Minute).Should(BeEmpty())
+	Eventually(func() []string { return pending(ctx) }).WithContext(ctx).Within(3 * time.Minute).Should(BeEmpty())
 	if k > 0 {
 		Expect(proxy.Acted(kill)).To(Equal(1), "the driver has not written %d times", k)
 		Expect(<-restarted).To(Succeed())

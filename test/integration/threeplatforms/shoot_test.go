@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 // The specs of this container are in several files; what they need of each other is in its order.
@@ -75,7 +76,7 @@ var _ = Describe("A shoot on OpenStack, vSphere and bare metal", Ordered, func()
 	slowSpecs()
 	cleaningSpecs()
 	outageSpecs()
-	crashSpecs()
+	suite.Nightly(crashSpecs)
 	moveSpecs()
 	deletionSpecs()
 })
