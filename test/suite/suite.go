@@ -25,14 +25,14 @@ const timeout = 80 * time.Minute
 // tierVariable is the tier that hack/test.sh runs. It is empty when somebody runs single suites.
 const tierVariable = "HYBRID_TIER"
 
-// Nightly registers specs that take too long for each merge, such as kills after each write. They are left out where hack/test.sh runs a
-// tier of suites, and run with `make nightly` and when somebody names their package.
-func Nightly(register func()) bool {
-	if os.Getenv(tierVariable) != "" {
-		return false
-	}
-	register()
-	return true
+// ForMerge returns true where hack/test.sh runs all that a merge needs, and false with `make nightly` and for packages that are named.
+func ForMerge() bool {
+	return os.Getenv(tierVariable) != ""
+}
+
+// Nightly is Ginkgo's Describe for specs that take too long for each merge.
+func Nightly(text string, args ...any) bool {
+	return !ForMerge() && ginkgo.Describe(text, append(args, ginkgo.Offset(1))...)
 }
 
 // Run runs the specs of a package.

@@ -21,9 +21,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
-var _ = suite.Nightly(func() { Describe("The cloud controllers that are killed after a write", crashSpecs) })
-
-func crashSpecs() {
+var _ = suite.Nightly("The cloud controllers that are killed after a write", func() {
 	It("make and remove one load balancer all the same", func(ctx SpecContext) {
 		site := clouds[cloudSite]
 		m := newManager()
@@ -84,4 +82,4 @@ func crashSpecs() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(len(lines)).To(BeNumerically(">=", 1+4), "a load balancer and a floating IP, made and deleted")
 	}, SpecTimeout(10*time.Minute))
-}
+})

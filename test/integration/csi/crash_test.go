@@ -19,9 +19,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
-var _ = suite.Nightly(func() { Describe("The driver that is killed after a write", crashSpecs) })
-
-func crashSpecs() {
+var _ = suite.Nightly("The driver that is killed after a write", func() {
 	// until repeats a request as the sidecars do, which know nothing of the answer that was lost.
 	until := func(ctx context.Context, request func(context.Context) error) {
 		GinkgoHelper()
@@ -97,4 +95,4 @@ func crashSpecs() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(len(lines)).To(BeNumerically(">=", 1+6), "six requests with a write each")
 	}, SpecTimeout(12*time.Minute))
-}
+})

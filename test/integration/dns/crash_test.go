@@ -18,9 +18,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
-var _ = suite.Nightly(func() { Describe("The extension that is killed after a write", crashSpecs) })
-
-func crashSpecs() {
+var _ = suite.Nightly("The extension that is killed after a write", func() {
 	// live creates a DNSRecord, changes its values and deletes it, and looks for each in the DNS.
 	live := func(ctx context.Context, b *backend, k int) {
 		GinkgoHelper()
@@ -65,4 +63,4 @@ func crashSpecs() {
 			Expect(restarted).To(Receive(BeNil()), "update %d", k)
 		}
 	}, SpecTimeout(4*time.Minute))
-}
+})

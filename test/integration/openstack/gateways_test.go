@@ -24,9 +24,10 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
-var _ = Describe("Gateway", func() {
+var _ = suite.Nightly("Gateway", func() {
 	var (
 		s     *site.Site
 		part  platform.Infrastructure

@@ -51,7 +51,9 @@ var _ = Describe("Machines", Ordered, func() {
 		servers, err := inspector.Servers(ctx, name)
 		Expect(err).NotTo(HaveOccurred())
 		for _, server := range servers {
-			return server.Status
+			if server.Status != "DELETED" { // which Nova may show for a moment
+				return server.Status
+			}
 		}
 		return ""
 	}

@@ -23,9 +23,10 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
-var _ = Describe("Network", func() {
+var _ = suite.Nightly("Network", func() {
 	var (
 		s    *site.Site
 		part platform.Infrastructure

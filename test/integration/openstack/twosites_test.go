@@ -17,9 +17,10 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
-var _ = Describe("Two projects", func() {
+var _ = suite.Nightly("Two projects", func() {
 	var (
 		shoot      string
 		part       platform.Infrastructure

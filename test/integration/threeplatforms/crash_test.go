@@ -22,7 +22,7 @@ import (
 var random = regexp.MustCompile(`-[0-9a-z]{5}-[0-9a-z]{5}$|-[0-9]+$`)
 
 func crashSpecs() {
-	DescribeTable("should come to the same if the driver is killed right after one of its writes to the inventory",
+	DescribeTable("should come to the same if that is right after one of its writes to the inventory",
 		func(ctx SpecContext, zone string) {
 			var table []string
 			defer func() { AddReportEntry("crashes", strings.Join(table, "\n"), ReportEntryVisibilityAlways) }()
