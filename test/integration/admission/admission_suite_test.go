@@ -82,7 +82,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		g.Expect(garden.Client.Create(ctx, shoot, client.DryRunAll)).To(Succeed())
 		g.Expect(shoot.Spec.Networking.ProviderConfig).NotTo(BeNil())
 	}).WithTimeout(10*time.Second).Should(Succeed(), "the webhook that mutates should be called")
-}, NodeTimeout(5*time.Minute))
+}, NodeTimeout(10*time.Minute))
 
 var _ = ReportAfterEach(func(report SpecReport) {
 	if report.Failed() && garden != nil {

@@ -125,7 +125,7 @@ var _ = Describe("Bare-metal nodes", func() {
 		Expect(initialized(ctx, n, 5*time.Second).Spec.ProviderID).To(Equal(id))
 		AddReportEntry("initialized after the driver", time.Since(start).String())
 		Expect(m.logged("error syncing")).To(BeZero())
-	}, SpecTimeout(2*time.Minute))
+	}, SpecTimeout(4*time.Minute))
 
 	DescribeTable("should not keep those of other sites waiting while the inventory", func(ctx SpecContext, how string, disturb func(), repair func(context.Context)) {
 		host, machine := shoot+"-host-"+how, shoot+"-vm-"+how
@@ -146,6 +146,6 @@ var _ = Describe("Bare-metal nodes", func() {
 		Expect(initialized(ctx, host, 2*time.Minute).Spec.ProviderID).To(Equal(hostID))
 		Expect(m.process.Check()).To(Succeed())
 	},
-		Entry("hangs", "hangs", func() { inventory.Cluster.APIServer.Pause() }, func(context.Context) { inventory.Cluster.APIServer.Resume() }, SpecTimeout(4*time.Minute)),
+		Entry("hangs", "hangs", func() { inventory.Cluster.APIServer.Pause() }, func(context.Context) { inventory.Cluster.APIServer.Resume() }, SpecTimeout(8*time.Minute)),
 	)
 })

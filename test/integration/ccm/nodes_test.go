@@ -266,8 +266,8 @@ var _ = Describe("Nodes", func() {
 		initialized(ctx, broken, 2*time.Minute)
 		Expect(m.process.Check()).To(Succeed())
 	},
-		Entry("that hangs for 60 s", "hangs", hang, heal, SpecTimeout(5*time.Minute)),
-		Entry("that is down", "down", func(p *countproxy.Proxy) error { return p.TakeDown("nova") }, func(p *countproxy.Proxy) error { return p.BringUp("nova") }, SpecTimeout(5*time.Minute)),
+		Entry("that hangs for 60 s", "hangs", hang, heal, SpecTimeout(10*time.Minute)),
+		Entry("that is down", "down", func(p *countproxy.Proxy) error { return p.TakeDown("nova") }, func(p *countproxy.Proxy) error { return p.BringUp("nova") }, SpecTimeout(10*time.Minute)),
 	)
 
 	It("should serve the other sites while one is down at the start, and that one once it is up", func(ctx SpecContext) {
@@ -292,7 +292,7 @@ var _ = Describe("Nodes", func() {
 		took := time.Since(start)
 		Expect(m.process.PID()).To(Equal(pid))
 		AddReportEntry("initialized after its site came", took.String())
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(6*time.Minute))
 
 	It("should not take the answer of a proxy for that of the site", func(ctx SpecContext) {
 		m := newManager()
@@ -306,7 +306,7 @@ var _ = Describe("Nodes", func() {
 		DeferCleanup(func() { Expect(heal(proxy)).To(Succeed()) })
 		Eventually(func() int { return proxy.Acted("gone") }).WithContext(ctx).Within(time.Minute).Should(BeNumerically(">", 4))
 		Expect(getNode(ctx, n)).NotTo(BeNil())
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(6*time.Minute))
 
 	It("should replace the controllers of the site whose credentials change, and no others", func(ctx SpecContext) {
 		m := newManager()
@@ -316,10 +316,10 @@ var _ = Describe("Nodes", func() {
 		wrong["password"] = "wrong"
 		m.setCredentials(anotherSite, wrong)
 		Eventually(func() int { return m.logged(`Site cannot be opened.*site="another" class="Unauthenticated"`) }).
-			WithContext(ctx).Within(30 * time.Second).ProbeEvery(time.Second).Should(BeNumerically(">", 0))
+			WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(BeNumerically(">", 0))
 		m.setCredentials(anotherSite, clouds[anotherSite].credentials)
 		Eventually(func() int { return m.logged(`Controllers of a site run" site="another"`) }).
-			WithContext(ctx).Within(30 * time.Second).ProbeEvery(time.Second).Should(Equal(2))
+			WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(Equal(2))
 		for siteName, begun := range map[string]int{cloudSite: 1, vcSite: 1, anotherSite: 3} {
 			Expect(m.logged(`Controllers of a site begin" site="`+siteName)).To(Equal(begun), siteName)
 		}
@@ -334,7 +334,7 @@ var _ = Describe("Nodes", func() {
 		n := name("still")
 		join(ctx, n, cloudSite, clouds[cloudSite].create(ctx, n))
 		initialized(ctx, n, time.Minute)
-	}, SpecTimeout(5*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 })
 
 // hang lets all requests wait until the client gives up.

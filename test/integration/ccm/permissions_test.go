@@ -65,4 +65,4 @@ var _ = AfterSuite(func(ctx SpecContext) {
 	if complete {
 		Expect(landscape.Unused(ctx, administrator(), auditLog, user)).To(BeEmpty(), "the cloud-controller-manager needs all permissions of its chart and no other")
 	}
-}, NodeTimeout(time.Minute))
+}, NodeTimeout(2*time.Minute))

@@ -140,8 +140,8 @@ var _ = Describe("Services", Ordered, func() {
 				_ = shootAPI.CoreV1().Services(metav1.NamespaceDefault).Delete(ctx, service.Name, metav1.DeleteOptions{})
 				Eventually(func() *corev1.Service { return get(ctx, service.Name) }).Within(balancing).Should(BeNil())
 			}
-		}, NodeTimeout(5*time.Minute))
-	}, NodeTimeout(3*time.Minute))
+		}, NodeTimeout(10*time.Minute))
+	}, NodeTimeout(6*time.Minute))
 
 	It("should be served by the site that their class names, by the default site, or by nobody", func(ctx SpecContext) {
 		create(ctx, "classless", nil)
@@ -161,7 +161,7 @@ var _ = Describe("Services", Ordered, func() {
 		Expect(get(ctx, "foreign").Finalizers).To(ConsistOf(finalizer))
 		Expect(members(ctx, clouds[cloudSite])).To(ConsistOf(HavePrefix("10.250.0.")))
 		Expect(members(ctx, clouds[anotherSite])).To(ConsistOf(HavePrefix("10.250.4.")))
-	}, SpecTimeout(5*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 
 	It("should let the site clean up that has the load balancer, whatever their type and class are then", func(ctx SpecContext) {
 		patch(ctx, "classy", map[string]any{"type": "ClusterIP", "loadBalancerClass": nil})
@@ -176,31 +176,31 @@ var _ = Describe("Services", Ordered, func() {
 		expectServed(ctx, "classy", anotherSite)
 		expectServed(ctx, "classless", cloudSite)
 		Expect(get(ctx, "foreign").Finalizers).To(ConsistOf(finalizer))
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(12*time.Minute))
 
 	It("should stay at their site when another becomes the default, and new ones go there", func(ctx SpecContext) {
 		m.config.DefaultSite = anotherSite
 		m.writeConfig()
-		Eventually(func() int { return m.logged("Starting service controller") }).WithContext(ctx).Within(30 * time.Second).ProbeEvery(time.Second).Should(BeNumerically(">=", 4))
+		Eventually(func() int { return m.logged("Starting service controller") }).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(BeNumerically(">=", 4))
 		create(ctx, "newer", nil)
 		expectServed(ctx, "newer", anotherSite)
 		expectServed(ctx, "classless", cloudSite)
 		for _, site := range []string{cloudSite, anotherSite, vcSite} {
 			Expect(m.logged(`Controllers of a site begin" site="`+site)).To(Equal(1), site)
 		}
-	}, SpecTimeout(4*time.Minute))
+	}, SpecTimeout(8*time.Minute))
 
 	// The Octavia of the landscape does not change the members of a load balancer that was made with them.
 	It("should have the nodes of all sites as members where that is asked for", func(ctx SpecContext) {
 		m.config.Sites[0].OpenStack.LoadBalancer.Members = v1alpha1.LoadBalancerMembersAll
 		m.writeConfig()
-		Eventually(func() int { return m.logged(`Controllers of a site run" site="cloud"`) }).WithContext(ctx).Within(30 * time.Second).ProbeEvery(time.Second).Should(Equal(2))
+		Eventually(func() int { return m.logged(`Controllers of a site run" site="cloud"`) }).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(Equal(2))
 		before := members(ctx, clouds[cloudSite])
 		create(ctx, "wide", class(cloudSite))
 		expectServed(ctx, "wide", cloudSite)
 		Expect(members(ctx, clouds[cloudSite])).To(ConsistOf(before[0], HavePrefix("10.250.0."), HavePrefix("10.250.4.")))
 		Expect(members(ctx, clouds[anotherSite])).To(HaveEach(HavePrefix("10.250.4.")))
-	}, SpecTimeout(4*time.Minute))
+	}, SpecTimeout(8*time.Minute))
 
 	It("should go only when their load balancers are gone", func(ctx SpecContext) {
 		for _, name := range []string{"classless", "classy", "newer", "wide", "without"} {
@@ -216,7 +216,7 @@ var _ = Describe("Services", Ordered, func() {
 		remove(ctx, "foreign")
 		Consistently(func() []string { return get(ctx, "foreign").Finalizers }).WithContext(ctx).WithTimeout(5 * time.Second).Should(ConsistOf(finalizer))
 		Expect(m.process.Check()).To(Succeed())
-	}, SpecTimeout(4*time.Minute))
+	}, SpecTimeout(8*time.Minute))
 
 	It("should be served if they are older than the process", func(ctx SpecContext) {
 		m.process.Stop(ctx)
@@ -225,7 +225,7 @@ var _ = Describe("Services", Ordered, func() {
 		expectServed(ctx, "early", anotherSite)
 		remove(ctx, "early")
 		Eventually(func() *corev1.Service { return get(ctx, "early") }).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).Should(BeNil())
-	}, SpecTimeout(4*time.Minute))
+	}, SpecTimeout(8*time.Minute))
 
 	It("should not hang on a site that is removed", func(ctx SpecContext) {
 		config := *m.config
@@ -279,7 +279,7 @@ var _ = Describe("Services", Ordered, func() {
 		DeferCleanup(func(ctx SpecContext) {
 			Expect(client.IgnoreNotFound(loadbalancers.Delete(ctx, c.balancing, victim.ID, loadbalancers.DeleteOpts{Cascade: true}).ExtractErr())).To(Succeed())
 			Eventually(exists).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).Should(BeFalse())
-		}, NodeTimeout(2*time.Minute))
+		}, NodeTimeout(4*time.Minute))
 		Eventually(func(g Gomega) {
 			shown, err := loadbalancers.Get(ctx, c.balancing, victim.ID).Extract()
 			g.Expect(err).NotTo(HaveOccurred())
@@ -309,7 +309,7 @@ var _ = Describe("Services", Ordered, func() {
 		shown, err := loadbalancers.Get(ctx, c.balancing, victim.ID).Extract()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(shown).To(And(HaveField("Name", balancerName), HaveField("Tags", ConsistOf(balancerName)), HaveField("Listeners", BeEmpty()), HaveField("ProvisioningStatus", "ACTIVE")))
-	}, SpecTimeout(5*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 
 	It("should have members that get back the zone that they lost", func(ctx SpecContext) {
 		name := shoot + "-member-" + cloudSite
@@ -320,5 +320,5 @@ var _ = Describe("Services", Ordered, func() {
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(n.Labels).To(HaveKeyWithValue(corev1.LabelTopologyZone, Not(BeEmpty())))
 		}).WithContext(ctx).Within(time.Minute).ProbeEvery(500 * time.Millisecond).Should(Succeed())
-	}, SpecTimeout(2*time.Minute))
+	}, SpecTimeout(4*time.Minute))
 })

@@ -52,7 +52,7 @@ func (p *machinePlace) create(ctx context.Context, name string) string {
 	GinkgoHelper()
 	r := platform.MachineRequest{Name: name, Spec: p.spec, Credentials: p.credentials, UserData: []byte(cmp.Or(p.userData, "#!/bin/sh\n"))}
 	var created platform.Machine
-	DeferCleanup(func(ctx SpecContext) { p.delete(ctx, name, created.ProviderID) }, NodeTimeout(2*time.Minute))
+	DeferCleanup(func(ctx SpecContext) { p.delete(ctx, name, created.ProviderID) }, NodeTimeout(4*time.Minute))
 	Eventually(func(ctx context.Context) (err error) {
 		created, err = p.part.Create(ctx, r)
 		return err
@@ -145,7 +145,7 @@ func newCloud(ctx context.Context, name, project, nodes, gateway string) *cloud 
 	DeferCleanup(func(ctx SpecContext) {
 		Expect(network.Delete(ctx, s, keep(s))).To(Succeed())
 		Expect(c.inspector.Objects(ctx, shoot)).To(BeEmpty())
-	}, NodeTimeout(3*time.Minute))
+	}, NodeTimeout(6*time.Minute))
 	c.status = status.OpenStack
 
 	session, err := sessions.Get(ctx, name, openstackclient.ConnectionOf(s.Profile), c.credentials)

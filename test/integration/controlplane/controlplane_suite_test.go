@@ -75,7 +75,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	started, err := bed.Start(ctx, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	if started {
-		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(2*time.Minute))
+		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(4*time.Minute))
 	}
 	proxy, err = countproxy.New(openstack.Services()...)
 	Expect(err).NotTo(HaveOccurred())
@@ -103,7 +103,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	})
 	DeferCleanup(local.Stop)
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func(ctx SpecContext) { Expect(local.Sweep(ctx)).To(Succeed()) }, NodeTimeout(5*time.Minute))
+	DeferCleanup(func(ctx SpecContext) { Expect(local.Sweep(ctx)).To(Succeed()) }, NodeTimeout(10*time.Minute))
 	c = local.Seed.Client
 	Expect(landscape.CRDs{
 		Module: "github.com/gardener/gardener",

@@ -33,7 +33,7 @@ const (
 var _ = Describe("The control plane of a shoot on OpenStack, vSphere and bare metal", Ordered, ContinueOnFailure, func() {
 	var byHand *corev1.Node
 
-	BeforeAll(func(ctx SpecContext) { byHand = joinByHand(ctx) }, NodeTimeout(time.Minute))
+	BeforeAll(func(ctx SpecContext) { byHand = joinByHand(ctx) }, NodeTimeout(2*time.Minute))
 
 	It("should be applied as a whole, and be healthy", func(ctx SpecContext) {
 		infrastructure, err := local.Infrastructure()
@@ -76,7 +76,7 @@ var _ = Describe("The control plane of a shoot on OpenStack, vSphere and bare me
 				}
 			}
 		}
-	}, SpecTimeout(5*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 
 	It("should have one default storage class, that of the default site, and keep volumes at the sites of their classes", func(ctx SpecContext) {
 		Expect(defaultClasses(ctx)).To(ConsistOf(cloudClass))
@@ -94,7 +94,7 @@ var _ = Describe("The control plane of a shoot on OpenStack, vSphere and bare me
 				)), class.Name)
 			}
 		}
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 
 	It("should run what a site needs on the nodes of that site alone, and leave a node joined by hand to others", func(ctx SpecContext) {
 		want := map[string][]string{cinderNodes: nodesIn(ctx, cloudZone), vsphereNodes: nodesIn(ctx, vcZone), speakers: nodesIn(ctx, rackZone)}
@@ -111,7 +111,7 @@ var _ = Describe("The control plane of a shoot on OpenStack, vSphere and bare me
 			g.Expect(now.Labels).To(Equal(byHand.Labels))
 		}).WithContext(ctx).WithTimeout(5 * time.Second).Should(Succeed())
 		applied(ctx)
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(6*time.Minute))
 
 	volumeSpecs()
 	accessSpecs()

@@ -34,7 +34,7 @@ func accessSpecs() {
 		Expect(c.List(ctx, leases, client.InNamespace(metav1.NamespaceSystem))).To(Succeed())
 		Expect(leases.Items).To(ContainElements(HaveField("Name", manager), HaveField("Name", HavePrefix("external-attacher-leader-"))))
 		expectNothingRefused(ctx)
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 
 	It("should give Secrets their labels back that somebody took", func(ctx SpecContext) {
 		resource := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Namespace: local.Name, Name: genericactuator.ControlPlaneShootChartResourceName}}
@@ -52,7 +52,7 @@ func accessSpecs() {
 			g.Expect(c.Get(ctx, client.ObjectKeyFromObject(secret), secret)).To(Succeed())
 			g.Expect(secret.Labels).To(Equal(labels))
 		}).WithContext(ctx).Should(Succeed())
-	}, SpecTimeout(2*time.Minute))
+	}, SpecTimeout(4*time.Minute))
 }
 
 // expectNothingRefused expects that no process has asked kube-apiserver for what its roles do not allow. It may have asked before they
@@ -124,5 +124,5 @@ func outageSpecs() {
 		Expect(n.Spec.ProviderID).To(HavePrefix("openstack:///"))
 		Expect(strings.Contains(process(ctx, manager, managerContainer).Tail(1000), "panic")).To(BeFalse())
 		AddReportEntry("restart", fmt.Sprintf("cloud-controller-manager: %d, then %d", pid, process(ctx, manager, managerContainer).PID()))
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(12*time.Minute))
 }

@@ -45,7 +45,7 @@ func lifeSpecs() {
 		Eventually(seedDeployments).WithContext(ctx).WithArguments(ctx).Should(And(HaveLen(5), HaveEach(BeEquivalentTo(1))))
 		running(ctx)
 		applied(ctx)
-	}, SpecTimeout(4*time.Minute))
+	}, SpecTimeout(8*time.Minute))
 
 	It("should move to another seed and leave all in the shoot as it is", func(ctx SpecContext) {
 		objects, machines := ofShoot(ctx), identities(ctx, "")
@@ -68,14 +68,14 @@ func lifeSpecs() {
 		Expect(identities(ctx, "")).To(Equal(machines))
 		Expect(defaultClasses(ctx)).To(ConsistOf(cloudClass))
 		expectNothingRefused(ctx)
-	}, SpecTimeout(4*time.Minute))
+	}, SpecTimeout(8*time.Minute))
 
 	It("should go with all that it made in the seed and in the shoot", func(ctx SpecContext) {
 		Expect(local.Delete(ctx, &extensionsv1alpha1.Worker{ObjectMeta: meta()})).To(Succeed())
 		Expect(local.Delete(ctx, &extensionsv1alpha1.ControlPlane{ObjectMeta: meta()})).To(Succeed())
 		expectNothingInSeed(ctx)
 		Expect(leftInShoot(ctx)).To(BeEmpty())
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(12*time.Minute))
 
 	It("should go without waiting for the shoot if that is forced", func(ctx SpecContext) {
 		infrastructure := &extensionsv1alpha1.Infrastructure{ObjectMeta: meta()}
@@ -107,7 +107,7 @@ func lifeSpecs() {
 		unused, err := local.Seed.UnusedPermissions()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(rbacaudit.Repairs.Missing(unused)).To(BeEmpty())
-	}, SpecTimeout(5*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 }
 
 func get(ctx context.Context, object client.Object) {

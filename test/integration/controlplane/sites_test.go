@@ -26,7 +26,7 @@ func siteSpecs() {
 			Eventually(func() string { return controllers(ctx).DefaultSite }).WithContext(ctx).Should(Equal(to.site))
 		}
 		Expect(running(ctx)).To(Equal(processes))
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(6*time.Minute))
 
 	var removed v1alpha1.InfrastructureSite
 
@@ -57,7 +57,7 @@ func siteSpecs() {
 		Eventually(seedDeployments).WithContext(ctx).WithArguments(ctx).ShouldNot(HaveKey("csi-vsphere-controller"))
 		Expect(identitiesBeside(ctx, vcZone)).To(Equal(others))
 		Expect(running(ctx)).To(Equal(processes))
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(12*time.Minute))
 
 	It("should roll no node for a site that the Shoot gets", func(ctx SpecContext) {
 		others, processes := identitiesBeside(ctx, vcZone), running(ctx)
@@ -76,7 +76,7 @@ func siteSpecs() {
 		Expect(identitiesBeside(ctx, vcZone)).To(Equal(others))
 		Expect(running(ctx)).To(Equal(processes))
 		applied(ctx)
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(12*time.Minute))
 }
 
 // changeZones changes the zones of the pool on all sites in the Shoot.

@@ -26,7 +26,7 @@ func volumeSpecs() {
 		Expect(nodesIn(ctx, cloudZone)).To(ContainElement(pod.Spec.NodeName))
 		expectRunning(ctx, pod)
 		removePod(ctx, pod)
-	}, SpecTimeout(4*time.Minute))
+	}, SpecTimeout(8*time.Minute))
 
 	It("should let no pod run on a node whose site label comes late before its driver is registered", func(ctx SpecContext) {
 		before := identities(ctx, cloudZone)
@@ -67,7 +67,7 @@ func volumeSpecs() {
 		expectRunning(ctx, withVolume)
 		removePod(ctx, withVolume)
 		removePod(ctx, plain)
-	}, SpecTimeout(5*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 }
 
 func cordon(ctx context.Context, name string, unschedulable bool) {

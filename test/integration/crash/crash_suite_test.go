@@ -47,7 +47,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	started, err := bed.Start(ctx, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	if started {
-		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(2*time.Minute))
+		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(4*time.Minute))
 	}
 	binaries, err := shoot.Build(ctx, GinkgoT().TempDir(), GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
@@ -62,7 +62,7 @@ func newStand(ctx context.Context, bed *openstack.Bed, binaries landscape.Binari
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(proxy.Close)
 	local, err := shoot.Start(ctx, shoot.Options{Name: "shoot--crash--" + rand.String(5), Dir: GinkgoT().TempDir(), Bed: bed, Binaries: binaries})
-	DeferCleanup(func(ctx SpecContext) error { return local.Sweep(ctx) }, NodeTimeout(5*time.Minute))
+	DeferCleanup(func(ctx SpecContext) error { return local.Sweep(ctx) }, NodeTimeout(10*time.Minute))
 	DeferCleanup(local.Stop)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(local.CreateCluster(ctx, func(site *v1alpha1.CloudProfileSite) {

@@ -53,7 +53,7 @@ func (c *cloud) claim(ctx context.Context, change ...func(*corev1.PersistentVolu
 		}}},
 	}}}
 	Expect(shoot.Create(ctx, found.pod)).To(Succeed())
-	DeferCleanup(func(ctx SpecContext) { found.delete(ctx) }, NodeTimeout(3*time.Minute))
+	DeferCleanup(func(ctx SpecContext) { found.delete(ctx) }, NodeTimeout(6*time.Minute))
 	return found
 }
 
@@ -153,7 +153,7 @@ func (c *claim) snapshot(ctx context.Context) *unstructured.Unstructured {
 	DeferCleanup(func(ctx SpecContext) {
 		Expect(client.IgnoreNotFound(shoot.Delete(ctx, s))).To(Succeed())
 		Eventually(func() error { return shoot.Get(ctx, client.ObjectKeyFromObject(s), s) }).WithContext(ctx).Within(within).ShouldNot(Succeed())
-	}, NodeTimeout(2*time.Minute))
+	}, NodeTimeout(4*time.Minute))
 	Eventually(func() bool {
 		Expect(shoot.Get(ctx, client.ObjectKeyFromObject(s), s)).To(Succeed())
 		ready, _, err := unstructured.NestedBool(s.Object, "status", "readyToUse")

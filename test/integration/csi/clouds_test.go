@@ -77,7 +77,7 @@ func newCloud(ctx context.Context, name, project string) *cloud {
 	DeferCleanup(func(ctx SpecContext) {
 		Expect(c.ours(ctx)).To(BeEmpty(), "volumes are left")
 		Expect(servers.Delete(ctx, &compute, c.server).ExtractErr()).To(Succeed())
-	}, NodeTimeout(time.Minute))
+	}, NodeTimeout(2*time.Minute))
 	Eventually(func() (string, error) {
 		s, err := servers.Get(ctx, &compute, c.server).Extract()
 		if err != nil {

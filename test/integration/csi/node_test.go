@@ -33,22 +33,22 @@ var _ = Describe("Node service", func() {
 	It("tells the server, its zone and its site from the metadata service", func(ctx SpecContext) {
 		node := csi.NewNodeClient(connect(startNode("7d3f1c1e-0c5a-4d59-8a0b-6f5d6b1d3e21", availabilityZone)))
 		Eventually(func() (*csi.NodeGetInfoResponse, error) { return node.NodeGetInfo(ctx, &csi.NodeGetInfoRequest{}) }).
-			WithContext(ctx).Within(30 * time.Second).Should(And(
+			WithContext(ctx).Within(2 * time.Minute).Should(And(
 			HaveField("NodeId", "7d3f1c1e-0c5a-4d59-8a0b-6f5d6b1d3e21"),
 			HaveField("MaxVolumesPerNode", BeEquivalentTo(20)),
 			HaveField("AccessibleTopology.Segments", map[string]string{v1alpha1.LabelSite: cloudSite, zoneKey: availabilityZone}),
 		))
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 
 	It("registers no host that is no server", func(ctx SpecContext) {
 		connection := connect(startNode("", ""))
 		Eventually(func() error {
 			_, err := csi.NewIdentityClient(connection).Probe(ctx, &csi.ProbeRequest{})
 			return err
-		}).WithContext(ctx).Within(30 * time.Second).Should(Succeed())
+		}).WithContext(ctx).Within(2 * time.Minute).Should(Succeed())
 		_, err := csi.NewNodeClient(connection).NodeGetInfo(ctx, &csi.NodeGetInfoRequest{})
 		Expect(status.Code(err)).To(Equal(codes.Internal))
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 })
 
 // startNode starts the node service in a network of its own where the metadata service knows one server, or nobody if the ID is empty.

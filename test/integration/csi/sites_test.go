@@ -72,7 +72,7 @@ var _ = Describe("Sites that do not answer", func() {
 		AddReportEntry("driver serves the site after", time.Since(start).Round(100*time.Millisecond).String())
 		waiting.bound(ctx, within)
 		AddReportEntry("volume is bound after", time.Since(start).Round(100*time.Millisecond).String())
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(12*time.Minute))
 
 	It("may hang without holding others up", func(ctx SpecContext) {
 		Expect(clouds[cloudSite].proxy.SetFaults(countproxy.Fault{Name: "hang", Service: "keystone", Action: countproxy.ActionHang})).To(Succeed())
@@ -80,7 +80,7 @@ var _ = Describe("Sites that do not answer", func() {
 		clouds[cloudSite].claim(ctx)
 		othersWork(ctx)
 		Expect(clouds[cloudSite].proxy.SetFaults()).To(Succeed())
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(12*time.Minute))
 
 	It("may refuse the credentials, and is served with those of a changed file", func(ctx SpecContext) {
 		driver.passwords[cloudSite] = "wrong-password"
@@ -107,7 +107,7 @@ var _ = Describe("Sites that do not answer", func() {
 			Expect(os.ReadFile(log)).NotTo(ContainSubstring("wrong-password"), log)
 		}
 		Expect(clouds[anotherSite].proxy.Requests("change")).NotTo(ContainElement(HaveField("Path", HaveSuffix("/auth/tokens"))), "the other site kept its session")
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(12*time.Minute))
 
 	It("is not known: the request fails for good", func(ctx SpecContext) {
 		Expect(answer(ctx, "nowhere")()).To(Equal(codes.InvalidArgument))
@@ -125,5 +125,5 @@ var _ = Describe("Sites that do not answer", func() {
 		Expect(status.Code(err)).To(Equal(codes.Unavailable), "%v", err)
 		Expect(clouds[cloudSite].proxy.SetFaults()).To(Succeed())
 		Expect(clouds[cloudSite].ours(ctx)).To(HaveKey(id))
-	}, SpecTimeout(4*time.Minute))
+	}, SpecTimeout(8*time.Minute))
 })

@@ -77,8 +77,8 @@ var _ = Describe("Volumes", Ordered, func() {
 			c.delete(ctx)
 			Expect(site.ours(ctx)).NotTo(HaveKey(id))
 		},
-		Entry("one site", cloudSite, anotherSite, SpecTimeout(6*time.Minute)),
-		Entry("another site", anotherSite, cloudSite, SpecTimeout(6*time.Minute)),
+		Entry("one site", cloudSite, anotherSite, SpecTimeout(12*time.Minute)),
+		Entry("another site", anotherSite, cloudSite, SpecTimeout(12*time.Minute)),
 	)
 
 	It("need all permissions of the charts and no other", func(ctx SpecContext) {

@@ -62,5 +62,5 @@ var _ = suite.Nightly("The extension that is killed after a write", func() {
 			live(ctx, plain, k)
 			Expect(restarted).To(Receive(BeNil()), "update %d", k)
 		}
-	}, SpecTimeout(4*time.Minute))
+	}, SpecTimeout(8*time.Minute))
 })

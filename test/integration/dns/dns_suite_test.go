@@ -73,7 +73,7 @@ func startDesignate(ctx context.Context) {
 	started, err := bed.StartWithDNS(ctx, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	if started {
-		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(2*time.Minute))
+		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(4*time.Minute))
 	}
 	access, err = bed.Credentials(openstack.Projects[0])
 	Expect(err).NotTo(HaveOccurred())
@@ -86,7 +86,7 @@ func startDesignate(ctx context.Context) {
 
 	cloud.server, cloud.zone = openstack.Nameserver, "cloud-"+run+".example.test"
 	cloud.id, err = designate.MakeZone(ctx, cloud.zone)
-	DeferCleanup(func(ctx SpecContext) { Expect(designate.DeleteZone(ctx, cloud.id)).To(Succeed()) }, NodeTimeout(2*time.Minute))
+	DeferCleanup(func(ctx SpecContext) { Expect(designate.DeleteZone(ctx, cloud.id)).To(Succeed()) }, NodeTimeout(4*time.Minute))
 	Expect(err).NotTo(HaveOccurred())
 }
 

@@ -20,7 +20,7 @@ import (
 
 const (
 	a, aaaa, cname, txt = extensionsv1alpha1.DNSRecordTypeA, extensionsv1alpha1.DNSRecordTypeAAAA, extensionsv1alpha1.DNSRecordTypeCNAME, extensionsv1alpha1.DNSRecordTypeTXT
-	limit               = 2 * time.Minute
+	limit               = 4 * time.Minute
 )
 
 var _ = Describe("DNSRecords", func() {
@@ -151,7 +151,7 @@ var _ = Describe("DNSRecords", func() {
 		Expect(designate.DeleteZone(ctx, id)).To(Succeed())
 		id, err = designate.MakeZone(ctx, zone)
 		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func(ctx SpecContext) { Expect(designate.DeleteZone(ctx, id)).To(Succeed()) }, NodeTimeout(time.Minute))
+		DeferCleanup(func(ctx SpecContext) { Expect(designate.DeleteZone(ctx, id)).To(Succeed()) }, NodeTimeout(2*time.Minute))
 		change(ctx, record, nil)
 		Expect(*record.Status.Zone).To(Equal(id))
 		Expect(b.answers(ctx, "api", dns.TypeA).Values).To(ConsistOf("192.0.2.1"))

@@ -102,7 +102,7 @@ var _ = Describe("Tarpits", func() {
 			DeferCleanup(func(ctx SpecContext) {
 				over.Store(true)
 				remove(ctx, records...)
-			}, NodeTimeout(5*time.Minute))
+			}, NodeTimeout(10*time.Minute))
 			for _, record := range records {
 				Expect(seed.Client.Create(ctx, record)).To(Succeed())
 			}

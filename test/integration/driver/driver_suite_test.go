@@ -55,7 +55,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	started, err := bed.Start(ctx, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	if started {
-		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(2*time.Minute))
+		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(4*time.Minute))
 	}
 	credentials, err = bed.Credentials(openstack.Projects[0])
 	Expect(err).NotTo(HaveOccurred())
@@ -104,7 +104,7 @@ func makeNetwork(ctx SpecContext) {
 	DeferCleanup(func(ctx SpecContext) {
 		Expect(network.Delete(ctx, s, persist)).To(Succeed())
 		Expect(inspector.Objects(ctx, shoot)).To(BeEmpty())
-	}, NodeTimeout(2*time.Minute))
+	}, NodeTimeout(4*time.Minute))
 
 	parts = machines.New(sessions)
 	resolve = func(ctx SpecContext, flavor string) *v1alpha1.MachineProviderSpec {

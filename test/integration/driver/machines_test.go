@@ -62,7 +62,7 @@ var _ = Describe("Machines", Ordered, func() {
 			Eventually(func(ctx context.Context) error { return seed.Client.Get(ctx, client.ObjectKeyFromObject(m), m) }).
 				WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(MatchError(apierrors.IsNotFound, "not found"))
 			Expect(inspector.Servers(ctx, m.Name)).To(BeEmpty())
-		}, NodeTimeout(3*time.Minute))
+		}, NodeTimeout(6*time.Minute))
 		return m
 	}
 	statusOf := func(ctx context.Context, m *machinev1alpha1.Machine) (machinev1alpha1.MachineStatus, error) {
@@ -74,14 +74,14 @@ var _ = Describe("Machines", Ordered, func() {
 
 	It("should be out of resources within seconds if no host can take them, although the site took the request", func(ctx SpecContext) {
 		m := create(ctx, "huge", "m1.huge")
-		Eventually(statusOf).WithContext(ctx).WithArguments(m).Within(30 * time.Second).ProbeEvery(500 * time.Millisecond).Should(And(
+		Eventually(statusOf).WithContext(ctx).WithArguments(m).Within(2 * time.Minute).ProbeEvery(500 * time.Millisecond).Should(And(
 			HaveField("LastOperation.ErrorCode", "ResourceExhausted"),
 			HaveField("LastOperation.Description", ContainSubstring("No valid host")),
 			HaveField("CurrentStatus.Phase", machinev1alpha1.MachineCrashLoopBackOff),
 		))
 		AddReportEntry("seconds", time.Since(m.CreationTimestamp.Time).Seconds())
 		Expect(m.Spec.ProviderID).To(HavePrefix("openstack:///"))
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(4*time.Minute))
 
 	// leave makes a server of the flavor for a machine that there is no object of.
 	leave := func(ctx SpecContext, name, flavor string) string {
@@ -93,7 +93,7 @@ var _ = Describe("Machines", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) {
 			Eventually(ctx, parts.Delete).WithArguments(request).Within(time.Minute).ProbeEvery(time.Second).Should(Succeed())
-		}, NodeTimeout(2*time.Minute))
+		}, NodeTimeout(4*time.Minute))
 		return made.ProviderID
 	}
 
@@ -101,16 +101,16 @@ var _ = Describe("Machines", Ordered, func() {
 		id := leave(ctx, "interrupted", "m1.huge")
 		Eventually(func(ctx context.Context) (map[string]openstack.Server, error) {
 			return inspector.Servers(ctx, shoot+"-interrupted")
-		}).WithContext(ctx).Within(30 * time.Second).Should(ContainElement(HaveField("Status", "ERROR")))
+		}).WithContext(ctx).Within(2 * time.Minute).Should(ContainElement(HaveField("Status", "ERROR")))
 		m := create(ctx, "interrupted", "m1.huge")
-		Eventually(statusOf).WithContext(ctx).WithArguments(m).Within(30 * time.Second).ProbeEvery(500 * time.Millisecond).
+		Eventually(statusOf).WithContext(ctx).WithArguments(m).Within(2 * time.Minute).ProbeEvery(500 * time.Millisecond).
 			Should(HaveField("LastOperation.ErrorCode", "ResourceExhausted"))
 		Expect(m.Spec.ProviderID).To(Equal(id))
 
 		Expect(seed.Client.Delete(ctx, m)).To(Succeed())
 		Eventually(func(ctx context.Context) error { return seed.Client.Get(ctx, client.ObjectKeyFromObject(m), m) }).
 			WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(MatchError(apierrors.IsNotFound, "not found"))
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(6*time.Minute))
 
 	It("should stay when somebody renames, stops, rebuilds or copies their servers, while orphans go", func(ctx SpecContext) {
 		provider, err := gopheropenstack.AuthenticatedClient(ctx, gophercloud.AuthOptions{
@@ -194,12 +194,12 @@ var _ = Describe("Machines", Ordered, func() {
 	It("should use credentials that were rotated in the Secret", func(ctx SpecContext) {
 		Expect(seed.Client.Update(ctx, secret("wrong"))).To(Succeed())
 		refused := create(ctx, "refused", "m1.tiny")
-		Eventually(statusOf).WithContext(ctx).WithArguments(refused).Within(30 * time.Second).ProbeEvery(500 * time.Millisecond).
+		Eventually(statusOf).WithContext(ctx).WithArguments(refused).Within(2 * time.Minute).ProbeEvery(500 * time.Millisecond).
 			Should(HaveField("LastOperation.ErrorCode", "Unauthenticated"))
 
 		Expect(seed.Client.Update(ctx, secret(""))).To(Succeed())
 		created := create(ctx, "created", "m1.tiny")
-		Eventually(statusOf).WithContext(ctx).WithArguments(created).Within(30 * time.Second).ProbeEvery(500 * time.Millisecond).
+		Eventually(statusOf).WithContext(ctx).WithArguments(created).Within(2 * time.Minute).ProbeEvery(500 * time.Millisecond).
 			Should(HaveField("CurrentStatus.Phase", machinev1alpha1.MachinePending))
-	}, SpecTimeout(2*time.Minute))
+	}, SpecTimeout(4*time.Minute))
 })

@@ -50,7 +50,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	started, err := bed.Start(ctx, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	if started {
-		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(2*time.Minute))
+		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(4*time.Minute))
 	}
 	proxy, err = countproxy.New(openstack.Services()...)
 	Expect(err).NotTo(HaveOccurred())
@@ -59,7 +59,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	name := "shoot--faults--" + rand.String(5)
 	project, err = bed.NewProject(ctx, name, rand.String(20))
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func(ctx SpecContext) error { return project.Delete(ctx) }, NodeTimeout(time.Minute))
+	DeferCleanup(func(ctx SpecContext) error { return project.Delete(ctx) }, NodeTimeout(2*time.Minute))
 
 	binaries, err := shoot.Build(ctx, GinkgoT().TempDir(), GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
@@ -67,7 +67,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		Name: name, Dir: GinkgoT().TempDir(), Bed: bed, Project: project, Binaries: binaries,
 		DriverArgs: []string{"--resource-exhausted-retry=5s"},
 	})
-	DeferCleanup(func(ctx SpecContext) error { return local.Sweep(ctx) }, NodeTimeout(5*time.Minute))
+	DeferCleanup(func(ctx SpecContext) error { return local.Sweep(ctx) }, NodeTimeout(10*time.Minute))
 	DeferCleanup(local.Stop)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(local.CreateCluster(ctx, func(site *v1alpha1.CloudProfileSite) {

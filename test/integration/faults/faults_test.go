@@ -144,7 +144,7 @@ var _ = Describe("A fault of one of two sites", Ordered, func() {
 		left := max(4*time.Minute-time.Since(lastEnded), time.Second)
 		Expect(scaled(ctx, early, earlySize, left)).To(BeNumerically("<=", 4*time.Minute))
 		Expect(leftOver(ctx)).To(BeEmpty())
-	}, SpecTimeout(5*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 
 	// When the deletion of the Worker is repeated, machine-controller-manager may see a machine class and its Secret again just before
 	// they are gone; it then looks at the Secret's finalizer only after 10 minutes.

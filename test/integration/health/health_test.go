@@ -44,7 +44,7 @@ var _ = Describe("A fault of a host", Ordered, func() {
 		}
 		Expect(inventory.WaitForHosts(ctx, "provisioned", hosts...)).To(Succeed())
 		Eventually(condition).WithArguments(ctx).WithTimeout(checked).Should(HaveField("Status", gardencorev1beta1.ConditionTrue))
-	}, NodeTimeout(5*time.Minute))
+	}, NodeTimeout(10*time.Minute))
 
 	AfterEach(func(ctx SpecContext) {
 		Expect(inventory.Check()).To(Succeed())
@@ -77,7 +77,7 @@ var _ = Describe("A fault of a host", Ordered, func() {
 		Eventually(errorOf).WithArguments(ctx, hosts[0]).WithTimeout(checked).Should(BeEmpty())
 		Eventually(counted).WithArguments(ctx, "Worker", corev1.EventTypeNormal).WithTimeout(soon).Should(BeEquivalentTo(2))
 		Eventually(condition).WithArguments(ctx).WithTimeout(checked).Should(HaveField("Status", gardencorev1beta1.ConditionTrue))
-	}, SpecTimeout(5*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 
 	It("is told of a server of IronCore, too", func(ctx SpecContext) {
 		servers, err := inventory.MakeServers(ctx, metal.Batch{Prefix: "row", Count: 1, Labels: map[string]string{"row": "1"}})
@@ -93,7 +93,7 @@ var _ = Describe("A fault of a host", Ordered, func() {
 		Expect(inventory.SetServerState(ctx, servers[0], "Reserved")).To(Succeed())
 		Eventually(notes).WithArguments(ctx, "Worker", corev1.EventTypeNormal).WithTimeout(soon).
 			Should(ContainElement(fmt.Sprintf(`site "servers": host %s of machine %s: there is no fault any more`, servers[0], machine)))
-	}, SpecTimeout(5*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 
 	It("is still known while the inventory is down, and the next one is told after that", func(ctx SpecContext) {
 		Expect(inventory.FailHardware(ctx, hosts[1], metal.Register, "the door of the rack is open")).To(Succeed())
@@ -111,7 +111,7 @@ var _ = Describe("A fault of a host", Ordered, func() {
 
 		Expect(inventory.FailHardware(ctx, hosts[0], metal.Register, "the fan is loud")).To(Succeed())
 		Eventually(notes).WithArguments(ctx, "Worker", corev1.EventTypeWarning).WithTimeout(checked).Should(ContainElement(ContainSubstring("the fan is loud")))
-	}, SpecTimeout(5*time.Minute))
+	}, SpecTimeout(10*time.Minute))
 
 	It("is watched for with the credentials that there are", func(ctx SpecContext) {
 		Expect(inventory.DeleteAccount(ctx)).To(Succeed())
@@ -126,7 +126,7 @@ var _ = Describe("A fault of a host", Ordered, func() {
 		rotate(ctx, credentials.Token)
 		Eventually(gauges).WithArguments(ctx).WithTimeout(30 * time.Second).Should(ContainElement(
 			`hybrid_site_watched{shoot_namespace="shoot--it--health",site="racks"} 1`))
-	}, SpecTimeout(2*time.Minute))
+	}, SpecTimeout(4*time.Minute))
 
 	It("is watched for as long as there is the Worker", func(ctx SpecContext) {
 		Expect(seed.Client.Delete(ctx, &extensionsv1alpha1.Worker{ObjectMeta: meta(workerName)})).To(Succeed())

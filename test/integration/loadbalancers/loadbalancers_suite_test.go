@@ -65,7 +65,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	for _, site := range []string{racks, vc} {
 		controllers[site] = startController(ctx, binary, site)
 	}
-}, NodeTimeout(5*time.Minute))
+}, NodeTimeout(10*time.Minute))
 
 var _ = AfterEach(func() {
 	Expect(shoot.Check()).To(Succeed())

@@ -61,7 +61,7 @@ var _ = Describe("Addresses", func() {
 			Expect(addresses.Release(ctx, machine(n))).To(Succeed())
 		}
 		Eventually(ctx, func() ([]string, error) { return addresses.Machines(ctx) }, soon).Should(BeEmpty())
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 
 	It("are late while the allocator is, and wait for the next call", func(ctx SpecContext) {
 		pool := newPool(ctx, "10.20.8.10")
@@ -76,7 +76,7 @@ var _ = Describe("Addresses", func() {
 		landscape.IPAM.Resume()
 		Expect(addresses.Ensure(ctx, o.Shoot+"-1", pool)).To(Equal(address("10.20.8.10/16")))
 		Expect(addresses.Release(ctx, o.Shoot+"-1")).To(Succeed())
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 
 	It("do not come from pools that do not exist", func(ctx SpecContext) {
 		o := newOwner()
@@ -92,7 +92,7 @@ var _ = Describe("Addresses", func() {
 		_, err = addresses.Ensure(ctx, o.Shoot+"-2", pool)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 		Expect(addresses.Release(ctx, o.Shoot+"-2")).To(Succeed())
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 
 	It("are told to servers with Ignition", func(ctx SpecContext) {
 		const rack = "ic-address"
@@ -121,7 +121,7 @@ var _ = Describe("Addresses", func() {
 		Expect(metal.NewWatch(landscape, o.Shoot).Active(ctx)).To(HaveKeyWithValue(machine, And(
 			HaveField("NodeName", "node-7"), HaveField("ProviderID", host.ProviderID),
 			HaveField("Addresses", ContainElement(corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.20.10.10"})))))
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 })
 
 func newAddresses(ctx context.Context, o owner.Owner) *ipam.Addresses {

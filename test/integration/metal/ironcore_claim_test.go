@@ -28,7 +28,7 @@ var _ = Describe("Servers of IronCore", Ordered, func() {
 	const rack = "ic-claim"
 	var servers []string
 
-	BeforeAll(func(ctx SpecContext) { servers = newServers(ctx, rack, 2, false) }, NodeTimeout(time.Minute))
+	BeforeAll(func(ctx SpecContext) { servers = newServers(ctx, rack, 2, false) }, NodeTimeout(2*time.Minute))
 
 	It("are claimed, told what to be, and switched on", func(ctx SpecContext) {
 		shoot := newOwner()
@@ -78,7 +78,7 @@ var _ = Describe("Servers of IronCore", Ordered, func() {
 		found, err := newIronCore(ctx, newOwner()).Hosts(ctx, claimOf("", rack).Selection)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(found[0]).To(ConsistOf(And(HaveField("Name", host.Name), HaveField("State", inventory.Taken)), HaveField("State", inventory.Free)))
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 
 	It("cost four requests if nobody else wants them", func(ctx SpecContext) {
 		sessions := metalclient.NewSessions()
@@ -102,7 +102,7 @@ var _ = Describe("Servers of IronCore", Ordered, func() {
 		before = requestsTo(counted)
 		Expect(i.Claim(ctx, claimOf(machine, rack))).NotTo(BeNil())
 		Expect(requestsTo(counted)).To(HaveLen(len(before)))
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 
 	It("are free for another machine after their release", func(ctx SpecContext) {
 		shoot := newOwner()
@@ -133,7 +133,7 @@ var _ = Describe("Servers of IronCore", Ordered, func() {
 		reused, err := i.Claim(ctx, claimOf(third, rack))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(reused.Name).To(Equal(host.Name))
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 
 	It("are not kept by machines that find no address", func(ctx SpecContext) {
 		shoot := newOwner()
@@ -155,7 +155,7 @@ var _ = Describe("Servers of IronCore", Ordered, func() {
 		for _, name := range servers {
 			Eventually(server(ctx, name), soon).Should(And(HaveField("State", "Available"), HaveField("On", false), HaveField("Consumer", "")))
 		}
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 
 	It("are kept away from machines that do not tolerate their taints", func(ctx SpecContext) {
 		shoot := newOwner()
@@ -173,7 +173,7 @@ var _ = Describe("Servers of IronCore", Ordered, func() {
 		_, err = i.Claim(ctx, claimOf(machine, rack, corev1.Toleration{Key: "gpu", Operator: corev1.TolerationOpEqual, Value: "a100"}))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(serverClaim(ctx, machine).Spec.Tolerations).To(ConsistOf(metalv1alpha1.Toleration{Key: "gpu", Operator: "Equal", Value: "a100"}))
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 
 	DescribeTable("are claimed completely by whoever comes next when a process ends",
 		func(ctx SpecContext, write func(ctx context.Context, claim *metalv1alpha1.ServerClaim)) {

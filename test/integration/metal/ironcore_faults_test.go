@@ -27,7 +27,7 @@ var _ = Describe("Servers of IronCore that others work at", Ordered, func() {
 	const rack = "ic-faults"
 	var servers []string
 
-	BeforeAll(func(ctx SpecContext) { servers = newServers(ctx, rack, 1, false) }, NodeTimeout(time.Minute))
+	BeforeAll(func(ctx SpecContext) { servers = newServers(ctx, rack, 1, false) }, NodeTimeout(2*time.Minute))
 
 	It("are not claimed, not faulty and not released during maintenance", func(ctx SpecContext) {
 		o := newOwner()
@@ -71,7 +71,7 @@ var _ = Describe("Servers of IronCore that others work at", Ordered, func() {
 		Eventually(server(ctx, servers[0]), soon).Should(And(HaveField("State", "Reserved"), HaveField("On", true)))
 		release(ctx, i, machine)
 		Eventually(server(ctx, servers[0]), soon).Should(HaveField("State", "Available"))
-	}, SpecTimeout(2*time.Minute))
+	}, SpecTimeout(4*time.Minute))
 
 	It("tell whoever asks of their errors, and only of those of the shoots that are asked for", func(ctx SpecContext) {
 		o := newOwner()
@@ -107,7 +107,7 @@ var _ = Describe("Servers of IronCore that others work at", Ordered, func() {
 		Eventually(ctx, func() platform.Class { _, err := faults(ctx); return platform.ClassOf(err) }, soon).Should(Equal(platform.ClassForbidden))
 		_, err = newIronCore(ctx, o).Claim(ctx, claimOf(machine, rack))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassForbidden))
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 
 	It("keep what a newer API has beside what is written", func(ctx SpecContext) {
 		addField(ctx, "serverclaims.metal.ironcore.dev", "future")
@@ -138,7 +138,7 @@ var _ = Describe("Servers of IronCore that others work at", Ordered, func() {
 		Expect(landscape.Client.Get(ctx, client.ObjectKeyFromObject(claim), claim)).To(Succeed())
 		Expect(claim.Object["spec"]).To(And(HaveKeyWithValue("future", "kept"), HaveKeyWithValue("power", "On")))
 		Expect(claim.GetAnnotations()).To(HaveKeyWithValue("someone", "else"))
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 })
 
 // addField adds a field to the spec of a kind, as a newer version of its API does.

@@ -27,7 +27,7 @@ var _ = Describe("Servers of IronCore that many want", Ordered, func() {
 	)
 	var servers []string
 
-	BeforeAll(func(ctx SpecContext) { servers = newServers(ctx, rack, count, false) }, NodeTimeout(time.Minute))
+	BeforeAll(func(ctx SpecContext) { servers = newServers(ctx, rack, count, false) }, NodeTimeout(2*time.Minute))
 
 	It("are claimed once each, and the rest is told that there are none", func(ctx SpecContext) {
 		owners := newOwner()
@@ -100,7 +100,7 @@ var _ = Describe("Servers of IronCore that many want", Ordered, func() {
 			})
 		}
 		group.Wait()
-	}, SpecTimeout(2*time.Minute))
+	}, SpecTimeout(4*time.Minute))
 
 	It("wait for metal-operator, and for the same server after it", func(ctx SpecContext) {
 		o := newOwner()
@@ -123,7 +123,7 @@ var _ = Describe("Servers of IronCore that many want", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(host.Name).To(Equal(waiting.Spec.ServerRef.Name))
 		Expect(serverClaim(ctx, machine).UID).To(Equal(waiting.UID))
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 
 	It("give way to another server when someone else got theirs", func(ctx SpecContext) {
 		o, other := newOwner(), newOwner()
@@ -144,7 +144,7 @@ var _ = Describe("Servers of IronCore that many want", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(host.Name).NotTo(Equal(wanted))
 		Expect(landscape.Journal.HostsOf("hosts/" + machine)).To(ConsistOf(host.Name))
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 })
 
 var _ = Describe("Servers of IronCore that are not wiped", Ordered, func() {
@@ -154,7 +154,7 @@ var _ = Describe("Servers of IronCore that are not wiped", Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
 		recycled = newServers(ctx, rack, 1, false)
 		retained = newServers(ctx, rack+"-kept", 1, true)
-	}, NodeTimeout(time.Minute))
+	}, NodeTimeout(2*time.Minute))
 
 	It("are used only if they are retained, and by nobody else before someone has cleaned them", func(ctx SpecContext) {
 		o := newOwner()
@@ -194,7 +194,7 @@ var _ = Describe("Servers of IronCore that are not wiped", Ordered, func() {
 			_, err := i.Claim(ctx, second)
 			return err
 		}, soon).Should(Succeed())
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 
 	It("are let go of before they were ever switched on if they are no longer retained", func(ctx SpecContext) {
 		o := newOwner()
@@ -226,5 +226,5 @@ var _ = Describe("Servers of IronCore that are not wiped", Ordered, func() {
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassExhausted), "%v", err)
 		Expect(landscape.Claims(ctx)).NotTo(HaveKey(machine))
 		Eventually(server(ctx, recycled[0]), soon).Should(And(HaveField("State", "Available"), HaveField("On", false), HaveField("Consumer", "")))
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 })

@@ -55,7 +55,7 @@ var _ = Describe("The access to Metal3's hosts", Serial, func() {
 		Eventually(ctx, func() error { return errorOf(driver.Create(ctx, t.request("b"))) }, time.Minute).Should(Succeed())
 		Eventually(ctx, func() []string { return landscape.Journal.HostsOf(t.shoot + "/" + t.machine("b")) }, soon).Should(HaveLen(1))
 		Expect([]string{t.hostOf(ctx, "a"), t.hostOf(ctx, "b")}).To(ConsistOf(hosts))
-	}, SpecTimeout(2*time.Minute))
+	}, SpecTimeout(4*time.Minute))
 
 	It("keeps fields that it does not know", func(ctx SpecContext) {
 		t, hosts := newTenants(ctx, 1)

@@ -139,7 +139,7 @@ var _ = Describe("Machines on hosts of Metal3", func() {
 			Expect(landscape.Journal.Uses(host)).To(HaveLen(1))
 		}
 		Expect(landscape.WaitForHosts(ctx, "provisioned", hosts...)).To(Succeed())
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(6*time.Minute))
 
 	It("are found again after a restart, and completed", func(ctx SpecContext) {
 		t, hosts := newTenants(ctx, 2)

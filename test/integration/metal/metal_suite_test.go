@@ -44,7 +44,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	})
 	Expect(err).NotTo(HaveOccurred(), "hack/landscape/build.sh builds what is missing")
 	grant(ctx)
-}, NodeTimeout(5*time.Minute))
+}, NodeTimeout(10*time.Minute))
 
 // grant gives the tenant its permissions and credentials. What it had before is void if its account was deleted.
 func grant(ctx context.Context) {

@@ -186,7 +186,7 @@ var _ = Describe("Machines", Ordered, func() {
 
 		duplicate := r
 		duplicate.ProviderID = "openstack:///" + second.ID
-		Eventually(part.List).WithContext(ctx).WithArguments(r).Within(30 * time.Second).ProbeEvery(time.Second).
+		Eventually(part.List).WithContext(ctx).WithArguments(r).Within(2 * time.Minute).ProbeEvery(time.Second).
 			Should(ContainElement(HaveField("ProviderID", duplicate.ProviderID)))
 		Expect(part.Delete(ctx, duplicate)).To(Succeed())
 		Expect(inspector.Servers(ctx, r.Name)).To(HaveLen(1))

@@ -41,7 +41,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	started, err := bed.Start(ctx, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	if started {
-		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(2*time.Minute))
+		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(4*time.Minute))
 	}
 	credentials, err = bed.Credentials(openstack.Projects[0])
 	Expect(err).NotTo(HaveOccurred())
@@ -61,7 +61,7 @@ func shootName() string {
 		Expect(proxy.SetFaults()).To(Succeed())
 		Eventually(func(ctx context.Context) ([]openstack.Object, error) { return inspector.Objects(ctx, shoot) }).
 			WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(BeEmpty())
-	}, NodeTimeout(2*time.Minute))
+	}, NodeTimeout(4*time.Minute))
 	return shoot
 }
 

@@ -58,7 +58,7 @@ func (s *services) loadBalancer(ctx context.Context, cluster, service, subnet st
 		Listeners:   []listeners.CreateOpts{{Protocol: listeners.ProtocolTCP, ProtocolPort: 80}},
 	}).Extract()
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func(ctx SpecContext) { s.deleteLoadBalancer(ctx, created.ID) }, NodeTimeout(time.Minute))
+	DeferCleanup(func(ctx SpecContext) { s.deleteLoadBalancer(ctx, created.ID) }, NodeTimeout(2*time.Minute))
 	return created
 }
 

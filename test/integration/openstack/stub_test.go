@@ -183,5 +183,5 @@ var _ = Describe("Stub of OpenStack", func() {
 		compare(network, "ports?device_id="+realServer, "ports?device_id="+stubServer)
 		compare(network, "ports/none", "ports/none")
 		Expect(missing).To(BeEmpty(), "fields that are read and that the stub's answers lack")
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(6*time.Minute))
 })

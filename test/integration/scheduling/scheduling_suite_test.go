@@ -94,7 +94,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		Pods: true, Starting: time.Second, Taints: []corev1.Taint{kubelets.CriticalComponentsTaint}, Log: GinkgoLogr,
 	}).Run)
 	play(ctx, (&csiControllers{client: c}).run)
-}, NodeTimeout(3*time.Minute))
+}, NodeTimeout(6*time.Minute))
 
 var _ = AfterEach(func() { Expect(workloads.Check()).To(Succeed()) })
 

@@ -58,7 +58,7 @@ var _ = Describe("Sites in one cluster", Ordered, func() {
 			places = append(places, pod.Labels["app"]+" on "+pod.Spec.NodeName)
 		}
 		Expect(places).To(ConsistOf("csi-a on a-0", "csi-a on a-1", "csi-b on b-0", "csi-b on b-1"))
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 
 	It("should keep pods from a node that joins with its site label until its CSI driver is registered", func(ctx SpecContext) {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "plain", Namespace: "default"}, Spec: corev1.PodSpec{
@@ -68,7 +68,7 @@ var _ = Describe("Sites in one cluster", Ordered, func() {
 		join(ctx, "a-2", "a", map[string]string{siteKey: "a"})
 		Eventually(func() error { return boundAfterRegistration(ctx, pod, "a") }).Should(Succeed())
 		Expect(pod.Spec.NodeName).To(Equal("a-2"))
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 
 	It("should keep a pod with a volume from a node whose site label comes late until its CSI driver is registered", func(ctx SpecContext) {
 		for i := range 3 {
@@ -109,7 +109,7 @@ var _ = Describe("Sites in one cluster", Ordered, func() {
 		Expect(c.Get(ctx, client.ObjectKey{Name: claim.Spec.VolumeName}, volume)).To(Succeed())
 		Expect(volume.Spec.NodeAffinity.Required.NodeSelectorTerms).To(ConsistOf(HaveField("MatchExpressions", ConsistOf(
 			And(HaveField("Key", siteKey), HaveField("Values", ConsistOf("a"))), And(HaveField("Key", zoneKey), HaveField("Values", ConsistOf(zone)))))))
-	}, SpecTimeout(2*time.Minute))
+	}, SpecTimeout(4*time.Minute))
 
 	It("should end what ran on a node that is gone", func(ctx SpecContext) {
 		Expect(c.Delete(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "b-1"}})).To(Succeed())
@@ -119,7 +119,7 @@ var _ = Describe("Sites in one cluster", Ordered, func() {
 			g.Expect(pods.Items).NotTo(ContainElement(HaveField("Spec.NodeName", "b-1")))
 			g.Expect(drivers(ctx, "b-1")).To(BeEmpty())
 		}).Should(Succeed())
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 })
 
 // nodeService is the DaemonSet of a site's CSI driver.

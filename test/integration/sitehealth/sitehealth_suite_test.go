@@ -33,12 +33,12 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	started, err := bed.Start(ctx, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	if started {
-		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(2*time.Minute))
+		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(4*time.Minute))
 	}
 	binaries, err := shoot.Build(ctx, GinkgoT().TempDir(), GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	lab, err = sitefaults.Start(ctx, sitefaults.Options{Dir: GinkgoT().TempDir(), Bed: bed, Binaries: binaries, Progress: GinkgoWriter, ProbeInterval: probeInterval})
-	DeferCleanup(func(ctx SpecContext) { Expect(lab.Stop(ctx)).To(Succeed()) }, NodeTimeout(time.Minute))
+	DeferCleanup(func(ctx SpecContext) { Expect(lab.Stop(ctx)).To(Succeed()) }, NodeTimeout(2*time.Minute))
 	Expect(err).NotTo(HaveOccurred())
 }, NodeTimeout(25*time.Minute))
 

@@ -59,7 +59,7 @@ var _ = Describe("The health of sites", Ordered, func() {
 		for _, site := range sitefaults.Sites() {
 			Expect(len(requests[site])).To(And(BeNumerically(">=", 1), BeNumerically("<=", times)), site)
 		}
-	}, SpecTimeout(4*time.Minute))
+	}, SpecTimeout(8*time.Minute))
 
 	It("should be told, as should be that a site is well again, and not of other sites", func(ctx SpecContext) {
 		for _, round := range rounds(lab.Faults()) {

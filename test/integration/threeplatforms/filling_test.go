@@ -72,5 +72,5 @@ func fillingSpecs() {
 		expectRunning(ctx, burst(), "", 0, inTime)
 		Expect(inventory.Hosts(ctx)).To(HaveLen(smallHosts + largeHosts))
 		Expect(consumers(ctx)).NotTo(HaveKey(HavePrefix("rack-1-l-")))
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(12*time.Minute))
 }

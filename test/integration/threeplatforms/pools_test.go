@@ -65,7 +65,7 @@ func newest(ctx context.Context, zone string, others map[string]string) machinev
 		i := slices.IndexFunc(machines, func(m machinev1alpha1.Machine) bool { return others[m.Name] == "" })
 		g.Expect(i).To(BeNumerically(">=", 0))
 		found = machines[i]
-	}).WithContext(ctx).Within(30 * time.Second).Should(Succeed())
+	}).WithContext(ctx).Within(2 * time.Minute).Should(Succeed())
 	return found
 }
 

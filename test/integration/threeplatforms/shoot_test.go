@@ -43,7 +43,7 @@ var _ = Describe("A shoot on OpenStack, vSphere and bare metal", Ordered, func()
 				Name: deployment.Name, Minimum: 0, Maximum: 6, Priority: &priority,
 			}))
 		}
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 
 	It("should have nodes that say where they are", func(ctx SpecContext) {
 		for zone, of := range map[string]struct {
@@ -58,10 +58,10 @@ var _ = Describe("A shoot on OpenStack, vSphere and bare metal", Ordered, func()
 					node := &corev1.Node{}
 					g.Expect(local.Seed.Client.Get(ctx, client.ObjectKey{Name: name}, node)).To(Succeed())
 					g.Expect(node.Labels).To(And(HaveKeyWithValue(v1alpha1.LabelSite, of.site), HaveKeyWithValue(v1alpha1.LabelPlatform, string(of.platform))))
-				}).WithContext(ctx).Within(30 * time.Second).Should(Succeed())
+				}).WithContext(ctx).Within(2 * time.Minute).Should(Succeed())
 			}
 		}
-	}, SpecTimeout(2*time.Minute))
+	}, SpecTimeout(4*time.Minute))
 
 	It("should let machines of each site have the time that the site gives them", func(ctx SpecContext) {
 		for zone, timeout := range map[string]time.Duration{cloud: 20 * time.Minute, rack: time.Hour, hall: time.Hour} {
@@ -69,7 +69,7 @@ var _ = Describe("A shoot on OpenStack, vSphere and bare metal", Ordered, func()
 			Expect(err).NotTo(HaveOccurred())
 			Expect(machines).To(HaveEach(HaveField("Spec.MachineConfiguration.MachineCreationTimeout.Duration", timeout)))
 		}
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 
 	copySpecs()
 	fillingSpecs()

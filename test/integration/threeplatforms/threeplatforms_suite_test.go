@@ -54,7 +54,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	started, err := bed.Start(ctx, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	if started {
-		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(2*time.Minute))
+		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(4*time.Minute))
 	}
 	server, err = vcenter.Start(ctx, GinkgoT().TempDir(), vcenter.Options{Guest: time.Second})
 	Expect(err).NotTo(HaveOccurred())
@@ -73,7 +73,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	})
 	DeferCleanup(local.Stop)
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func(ctx SpecContext) { Expect(local.Sweep(ctx)).To(Succeed()) }, NodeTimeout(5*time.Minute))
+	DeferCleanup(func(ctx SpecContext) { Expect(local.Sweep(ctx)).To(Succeed()) }, NodeTimeout(10*time.Minute))
 	Expect(local.CreateCluster(ctx, func(site *v1alpha1.CloudProfileSite) {
 		if site.Metal != nil {
 			site.Metal.Server, site.TLS = proxy.URL(inventoryService), &v1alpha1.TLS{CACert: authority}

@@ -39,7 +39,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	started, err := bed.Start(ctx, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	if started {
-		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(2*time.Minute))
+		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(4*time.Minute))
 	}
 	server, err = vcenter.Start(ctx, GinkgoT().TempDir(), vcenter.Options{Guest: time.Second})
 	Expect(err).NotTo(HaveOccurred())
@@ -56,7 +56,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	})
 	DeferCleanup(local.Stop)
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func(ctx SpecContext) { Expect(local.Sweep(ctx)).To(Succeed()) }, NodeTimeout(5*time.Minute))
+	DeferCleanup(func(ctx SpecContext) { Expect(local.Sweep(ctx)).To(Succeed()) }, NodeTimeout(10*time.Minute))
 	watch = vcenter.NewWatch(server, local.Name)
 	Expect(local.CreateCluster(ctx, func(*v1alpha1.CloudProfileSite) {})).To(Succeed())
 }, NodeTimeout(25*time.Minute))

@@ -88,7 +88,7 @@ var _ = Describe("A shoot on OpenStack and vSphere", Ordered, func() {
 		for name, id := range before {
 			Expect(now).To(HaveKeyWithValue(name, id))
 		}
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(12*time.Minute))
 
 	It("should replace its machines on both with those of another image", func(ctx SpecContext) {
 		before := identities(ctx, "")
@@ -134,7 +134,7 @@ var _ = Describe("A shoot on OpenStack and vSphere", Ordered, func() {
 		Expect(watch.Machines(ctx)).To(HaveLen(2))
 		Expect(server.Objects(ctx, local.Name)).To(ContainElement(And(HaveField("Kind", "rule"), HaveField("Name", HaveSuffix(".mixed."+first)))))
 		Expect(server.Objects(ctx, local.Name)).NotTo(ContainElement(HaveField("Name", HaveSuffix(".mixed."+second))))
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(12*time.Minute))
 
 	It("should say within seconds that a datastore is full, and go on when it is not any more", func(ctx SpecContext) {
 		disturb(ctx, control.Settings{Faults: []control.Fault{{Method: "CloneVM_Task", Type: "NoDiskSpace", InTask: true}}})
@@ -147,7 +147,7 @@ var _ = Describe("A shoot on OpenStack and vSphere", Ordered, func() {
 		Expect(server.Set(ctx, control.Settings{})).To(Succeed())
 		expectRunning(ctx, first, size, inTime)
 		expectRunning(ctx, first, scale(ctx, first, -1), inTime)
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(12*time.Minute))
 
 	Describe("with a vCenter that is disturbed", func() {
 		var normally times
@@ -217,12 +217,12 @@ var _ = Describe("A shoot on OpenStack and vSphere", Ordered, func() {
 		Expect(watch.Machines(ctx)).To(BeEmpty())
 		Expect(local.Inspectors[0].Servers(ctx, local.Name)).To(BeEmpty())
 		Expect(server.Objects(ctx, local.Name)).To(ContainElement(HaveField("Kind", "folder")))
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(12*time.Minute))
 
 	It("should leave nothing on either", func(ctx SpecContext) {
 		Expect(local.Delete(ctx, worker)).To(Succeed())
 		Expect(local.Delete(ctx, infrastructure)).To(Succeed())
 		Expect(local.Objects(ctx)).To(BeEmpty())
 		Expect(server.Objects(ctx, local.Name)).To(BeEmpty())
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(12*time.Minute))
 })

@@ -71,8 +71,8 @@ var _ = Describe("Local volumes", func() {
 			Expect(removed).To(HaveLen(1))
 			Expect(removed[0].Spec.NodeName).To(Equal(made[0].Spec.NodeName))
 		},
-		Entry("one class", slow, "/var/lib/local-volumes", SpecTimeout(3*time.Minute)),
-		Entry("another class", fast, "/mnt/fast", SpecTimeout(3*time.Minute)),
+		Entry("one class", slow, "/var/lib/local-volumes", SpecTimeout(6*time.Minute)),
+		Entry("another class", fast, "/mnt/fast", SpecTimeout(6*time.Minute)),
 	)
 
 	It("should not be on nodes of other sites", func(ctx SpecContext) {
@@ -100,7 +100,7 @@ var _ = Describe("Local volumes", func() {
 			}
 		}, "5s", "500ms").Should(Succeed())
 		Expect(append(helpersOn("vc-1"), helpersOn("by-hand")...)).To(BeEmpty())
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 
 	It("should not be anywhere else on a host", func(ctx SpecContext) {
 		class := func(provisioner string, parameters map[string]string) *storagev1.StorageClass {
@@ -111,10 +111,10 @@ var _ = Describe("Local volumes", func() {
 		attack := map[string]string{"nodePath": "/mnt/fast", "pathPattern": "../../etc/{{ .PVC.Name }}", "allowUnsafePathPattern": "true"}
 		Eventually(func() error { // a policy is in force soon after it is made
 			return shoot.Client.Create(ctx, class(existing.Provisioner, attack), client.DryRunAll)
-		}).WithContext(ctx).Within(30 * time.Second).Should(MatchError(And(ContainSubstring("parameters.pathPattern: Forbidden"), ContainSubstring("CloudProfile"))))
+		}).WithContext(ctx).Within(2 * time.Minute).Should(MatchError(And(ContainSubstring("parameters.pathPattern: Forbidden"), ContainSubstring("CloudProfile"))))
 		Expect(shoot.Client.Create(ctx, class(existing.Provisioner, existing.Parameters), client.DryRunAll)).To(Succeed())
 		Expect(shoot.Client.Create(ctx, class("rancher.io/local-path", attack), client.DryRunAll)).To(Succeed(), "that of somebody else")
-	}, SpecTimeout(time.Minute))
+	}, SpecTimeout(2*time.Minute))
 
 	It("should go back to the scheduler if the node is gone", func(ctx SpecContext) {
 		claim := claim(ctx, "moved", slow)
@@ -125,7 +125,7 @@ var _ = Describe("Local volumes", func() {
 			g.Expect(shoot.Client.Get(ctx, client.ObjectKeyFromObject(claim), claim)).To(Succeed())
 			g.Expect(claim.Annotations).NotTo(HaveKey(selectedNode))
 		}, "60s", "500ms").Should(Succeed())
-	}, SpecTimeout(2*time.Minute))
+	}, SpecTimeout(4*time.Minute))
 
 	It("should do with the permissions that the provisioner has, and need all of them", func(ctx SpecContext) {
 		Eventually(shoot.Unused).WithContext(ctx).WithArguments(account).Within(time.Minute).Should(BeEmpty())

@@ -68,7 +68,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	deploy(ctx)
 	provisioner = startProvisioner(ctx, binary)
 	playHelpers()
-}, NodeTimeout(5*time.Minute))
+}, NodeTimeout(10*time.Minute))
 
 var _ = AfterEach(func() {
 	Expect(shoot.Check()).To(Succeed())

@@ -35,7 +35,7 @@ var _ = Describe("Guests", func() {
 		})
 		inspector, err = server.Client(ctx)
 		Expect(err).NotTo(HaveOccurred())
-	}, NodeTimeout(time.Minute))
+	}, NodeTimeout(2*time.Minute))
 
 	It("should tell the addresses of a guest and let it shut down before it is deleted", func(ctx SpecContext) {
 		place := newBed(ctx)
@@ -47,7 +47,7 @@ var _ = Describe("Guests", func() {
 		Eventually(func(ctx context.Context) ([]corev1.NodeAddress, error) {
 			m, err := part.Get(ctx, r)
 			return m.Addresses, err
-		}).WithContext(ctx).Within(30 * time.Second).ProbeEvery(100 * time.Millisecond).Should(ConsistOf(
+		}).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(100 * time.Millisecond).Should(ConsistOf(
 			corev1.NodeAddress{Type: corev1.NodeHostName, Address: r.Name},
 			HaveField("Type", corev1.NodeInternalIP),
 		))
@@ -58,5 +58,5 @@ var _ = Describe("Guests", func() {
 		Expect(counts).To(And(HaveKeyWithValue("vim25 ShutdownGuest", 1), Not(HaveKey("vim25 PowerOffVM_Task"))))
 		Expect(counts.Total()).To(BeNumerically("<=", 6), "%v", counts)
 		Expect(place.vm(ctx, r.Spec, r.Name)).To(BeNil())
-	}, NodeTimeout(time.Minute))
+	}, NodeTimeout(2*time.Minute))
 })

@@ -266,7 +266,7 @@ var _ = Describe("Infrastructure", func() {
 		Eventually(func(ctx SpecContext) error { return platf.Delete(ctx, s, persist) }).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(Succeed())
 		Expect(exists(ctx, "/DC0/vm/"+request("moved").Name)).To(BeFalse())
 		deleteAll(ctx)
-	}, NodeTimeout(4*time.Minute))
+	}, NodeTimeout(8*time.Minute))
 
 	It("should find its folder by ID when somebody renamed or moved it", func(ctx SpecContext) {
 		first := reconcile(ctx)

@@ -248,7 +248,7 @@ var _ = Describe("Machines", func() {
 		Expect(server.Set(ctx, control.Settings{})).To(Succeed())
 		expectDeleted(ctx, r)
 		Expect(place.vms(ctx, spec)).To(BeZero())
-	}, NodeTimeout(2*time.Minute))
+	}, NodeTimeout(4*time.Minute))
 
 	It("should not try again what fails when the machine shall be deleted", func(ctx SpecContext) {
 		r := request("unwanted")
@@ -259,7 +259,7 @@ var _ = Describe("Machines", func() {
 		expectDeleted(ctx, r)
 		_, err = part.Get(ctx, r)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassNotFound), "%v", err)
-	}, NodeTimeout(2*time.Minute))
+	}, NodeTimeout(4*time.Minute))
 
 	It("should not take a virtual machine that is still being made for one that is not ours", func(ctx SpecContext) {
 		r := request("unfinished")
@@ -344,7 +344,7 @@ var _ = Describe("Machines", func() {
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassNotFound), "it was told: %v", err)
 		Expect(part.Create(ctx, r)).To(HaveField("Name", r.Name))
 		expectComplete(ctx, r)
-	}, NodeTimeout(2*time.Minute))
+	}, NodeTimeout(4*time.Minute))
 
 	It("should try a creation again that the vCenter accepted too late, once the machine was taken for one that exists", func(ctx SpecContext) {
 		_, err := part.Create(ctx, request("first"))
@@ -369,7 +369,7 @@ var _ = Describe("Machines", func() {
 		}).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(Succeed())
 		Expect(part.Initialize(ctx, r)).To(Succeed())
 		expectComplete(ctx, r)
-	}, NodeTimeout(2*time.Minute))
+	}, NodeTimeout(4*time.Minute))
 
 	It("should report the failure of a clone after the call has returned", func(ctx SpecContext) {
 		r := request("fails")
@@ -385,7 +385,7 @@ var _ = Describe("Machines", func() {
 		Expect(part.Delete(ctx, r)).To(Succeed())
 		_, err = part.Get(ctx, r)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassNotFound))
-	}, NodeTimeout(2*time.Minute))
+	}, NodeTimeout(4*time.Minute))
 
 	It("should complete a machine after the call has returned", func(ctx SpecContext) {
 		r := request("later")
@@ -401,7 +401,7 @@ var _ = Describe("Machines", func() {
 			g.Expect(place.tags.ListAttachedTags(ctx, vm)).To(ConsistOf(spec.VSphere.TagIDs))
 		}).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(Succeed())
 		expectComplete(ctx, r)
-	}, NodeTimeout(2*time.Minute))
+	}, NodeTimeout(4*time.Minute))
 
 	It("should store machines by a storage policy, on a datastore of the cluster", func(ctx SpecContext) {
 		r := request("policy")

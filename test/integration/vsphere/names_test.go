@@ -247,7 +247,7 @@ var _ = Describe("Virtual machines that somebody changed", func() {
 		Expect(exists(ctx, vm)).To(BeTrue())
 		Expect(part.Delete(ctx, r)).To(Succeed(), "the deletion went on")
 		Expect(exists(ctx, vm)).To(BeFalse())
-	}, NodeTimeout(2*time.Minute))
+	}, NodeTimeout(4*time.Minute))
 
 	It("should not wait for the rules of others", func(ctx SpecContext) {
 		spec.VSphere.AntiAffinityRule = place.shoot + "-pool"
@@ -268,7 +268,7 @@ var _ = Describe("Virtual machines that somebody changed", func() {
 			})
 		}
 		group.Wait()
-	}, NodeTimeout(2*time.Minute))
+	}, NodeTimeout(4*time.Minute))
 
 })
 

@@ -37,7 +37,7 @@ var _ = Describe("Sessions", Ordered, ContinueOnFailure, func() {
 		sharedServer, sharedInspector := server, inspector
 		DeferCleanup(func() { server, inspector = sharedServer, sharedInspector })
 		start(ctx)
-	}, NodeTimeout(5*time.Minute))
+	}, NodeTimeout(10*time.Minute))
 
 	// use asks both APIs for something, the SOAP API by a call and for a property.
 	use := func(ctx context.Context, session *client.Session) error {
@@ -120,7 +120,7 @@ var _ = Describe("Sessions", Ordered, ContinueOnFailure, func() {
 			Expect(counts).NotTo(Or(HaveKey(soapLogin), HaveKey(restLogin)))
 			logout += counts["vim25 Logout"] + counts["vapi DELETE /rest/com/vmware/cis/session"]
 			return logout
-		}).Within(30 * time.Second).ProbeEvery(200 * time.Millisecond).Should(Equal(2))
+		}).Within(2 * time.Minute).ProbeEvery(200 * time.Millisecond).Should(Equal(2))
 	})
 
 	It("should say that credentials are refused, try them no more for a while, and take new ones at once", func(ctx SpecContext) {

@@ -70,5 +70,5 @@ var _ = Describe("A vCenter that answers, and whose tasks take long", func() {
 		Expect(remove()).To(HaveEach(Or(BeNil(), MatchError(ContainSubstring("Progress: ")))))
 		Expect(server.Set(ctx, control.Settings{})).To(Succeed())
 		Eventually(ctx, remove).Within(time.Minute).Should(HaveEach(BeNil()))
-	}, SpecTimeout(3*time.Minute))
+	}, SpecTimeout(6*time.Minute))
 })

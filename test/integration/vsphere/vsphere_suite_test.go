@@ -31,7 +31,7 @@ var (
 	inspector *vim25.Client
 )
 
-var _ = BeforeSuite(func(ctx SpecContext) { start(ctx) }, NodeTimeout(5*time.Minute))
+var _ = BeforeSuite(func(ctx SpecContext) { start(ctx) }, NodeTimeout(10*time.Minute))
 
 // start makes a vCenter of its own the one of the specs.
 func start(ctx context.Context) {

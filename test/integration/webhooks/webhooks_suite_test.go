@@ -66,7 +66,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	create(ctx, namespace, nil)
 	labelNamespace(ctx, namespace, map[string]string{v1beta1constants.LabelShootProvider: "hybrid", v1beta1constants.LabelNetworkingProvider: "calico"})
 	awaitWebhooks(ctx)
-}, NodeTimeout(5*time.Minute))
+}, NodeTimeout(10*time.Minute))
 
 var _ = ReportAfterEach(func(report SpecReport) {
 	if report.Failed() && seed != nil {
