@@ -15,6 +15,7 @@ import (
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	"github.com/miekg/dns"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -182,6 +183,12 @@ func (b *backend) answers(ctx context.Context, name string, kind uint16) nameser
 	answer, err := nameserver.Ask(ctx, b.server, name+"."+b.zone, kind)
 	Expect(err).NotTo(HaveOccurred())
 	return answer
+}
+
+// expectGone expects that a name has no addresses any more. Designate says that a record is deleted before its servers do.
+func (b *backend) expectGone(ctx context.Context, name string) {
+	GinkgoHelper()
+	Eventually(func() []string { return b.answers(ctx, name, dns.TypeA).Values }).WithContext(ctx).Within(time.Minute).Should(BeEmpty())
 }
 
 // operations are the messages that the BIND that takes updates got about a name.
