@@ -55,8 +55,8 @@ nightly) tiers=nightly ;;
 esac
 if ((given > 0)); then
   tiers=".*"
-else
-  export HYBRID_TIER="$tier" # without the specs of suite.Nightly
+elif [[ $tier != nightly ]]; then
+  export HYBRID_FOR_MERGE=1
 fi
 # shellcheck disable=SC2046
 unit="$(comm -23 <(sort <<<"$packages") <(only $(listed ".*") <<<"$packages" | sort))"

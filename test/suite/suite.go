@@ -22,12 +22,12 @@ const reportsVariable = "HYBRID_REPORTS"
 // timeout is above what any suite may take, see test/suites.txt, and below the limit of hack/test.sh.
 const timeout = 80 * time.Minute
 
-// tierVariable is the tier that hack/test.sh runs. It is empty when somebody runs single suites.
-const tierVariable = "HYBRID_TIER"
+// mergeVariable is set where hack/test.sh runs what a merge needs, not for `make nightly` and not for packages that are named.
+const mergeVariable = "HYBRID_FOR_MERGE"
 
-// ForMerge returns true where hack/test.sh runs all that a merge needs, and false with `make nightly` and for packages that are named.
+// ForMerge reports whether suites run for a merge, which does not need all of their specs.
 func ForMerge() bool {
-	return os.Getenv(tierVariable) != ""
+	return os.Getenv(mergeVariable) != ""
 }
 
 // Nightly is Ginkgo's Describe for specs that take too long for each merge.
