@@ -185,7 +185,8 @@ func (b *backend) answers(ctx context.Context, name string, kind uint16) nameser
 	return answer
 }
 
-// expectGone expects that a name has no addresses any more. Designate says that a record is deleted before its servers do.
+// expectGone expects that a name has no addresses any more. Designate deletes a record set from its database at once, and tells its name
+// servers then.
 func (b *backend) expectGone(ctx context.Context, name string) {
 	GinkgoHelper()
 	Eventually(func() []string { return b.answers(ctx, name, dns.TypeA).Values }).WithContext(ctx).Within(time.Minute).Should(BeEmpty())
