@@ -51,9 +51,7 @@ var _ = Describe("Machines", Ordered, func() {
 		servers, err := inspector.Servers(ctx, name)
 		Expect(err).NotTo(HaveOccurred())
 		for _, server := range servers {
-			if server.Status != "DELETED" { // which Nova may show for a moment
-				return server.Status
-			}
+			return server.Status
 		}
 		return ""
 	}

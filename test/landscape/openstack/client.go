@@ -75,7 +75,7 @@ func (s Server) NodeAddresses() []corev1.NodeAddress {
 	return addresses
 }
 
-// Servers returns the servers whose names begin with prefix, by ID.
+// Servers returns the servers whose names begin with prefix, by ID, without those that Nova has deleted and shows for a moment more.
 func (c *Client) Servers(ctx context.Context, prefix string) (map[string]Server, error) {
 	pages, err := servers.List(c.compute, servers.ListOpts{Name: "^" + prefix}).AllPages(ctx)
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *Client) Servers(ctx context.Context, prefix string) (map[string]Server,
 	}
 	result := make(map[string]Server, len(list))
 	for _, s := range list {
-		if strings.HasPrefix(s.Name, prefix) {
+		if strings.HasPrefix(s.Name, prefix) && s.Status != statusDeleted {
 			image, _ := s.Image["id"].(string)
 			result[s.ID] = Server{ID: s.ID, Name: s.Name, Status: s.Status, Image: image, Metadata: s.Metadata, Zone: s.AvailabilityZone,
 				Addresses: fixedAddresses(s.Addresses)}

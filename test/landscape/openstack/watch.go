@@ -18,7 +18,10 @@ import (
 // watchAge is how old an answer of Watch may be: reading servers is expensive for Nova.
 const watchAge = 3 * time.Second
 
-const statusActive = "ACTIVE"
+const (
+	statusActive  = "ACTIVE"
+	statusDeleted = "DELETED"
+)
 
 // cinderDriver is the name of the CSI driver of Cinder, cinderZone the label in which its node service tells the availability zone.
 const (
