@@ -87,7 +87,8 @@ var _ = Describe("ImageVector", func() {
 		Entry("driver for vSphere", ImageNameVSphereCSIDriver, "hack/vsphere-csi.sh", `^version=(v\S+)`),
 		Entry("syncer for vSphere", ImageNameVSphereCSISyncer, "hack/vsphere-csi.sh", `^version=(v\S+)`),
 		Entry("definitions of the driver for vSphere", ImageNameVSphereCSIDriver, generate, `vsphere-csi-driver/v3@(v\S+)`),
-		Entry("provisioner of local volumes", ImageNameLocalPathProvisioner, "hack/landscape/binaries/localvolumes/go.mod", `local-path-provisioner (v\S+)`),
+		Entry("provisioner of local volumes", ImageNameLocalPathProvisioner, "hack/landscape/binaries/localvolumes/go.mod",
+			`local-path-provisioner (v\S+)`),
 		Entry("controller of MetalLB", ImageNameMetalLBController, metalLBModule, `go.universe.tf/metallb (v\S+)`),
 		Entry("speaker of MetalLB", ImageNameMetalLBSpeaker, metalLBModule, `go.universe.tf/metallb (v\S+)`),
 		Entry("definitions of MetalLB", ImageNameMetalLBController, generate, `go.universe.tf/metallb@(v\S+)`),
@@ -131,7 +132,8 @@ var _ = Describe("ImageVector", func() {
 			for _, kubernetesVersion := range []string{"1.32.0", "1.36.1"} {
 				image, err := overwritten.FindImage(source.Name, imagevector.TargetVersion(kubernetesVersion))
 				Expect(err).NotTo(HaveOccurred())
-				Expect(image.String()).To(And(HavePrefix("registry.example.com/"+source.Name), HaveSuffix("@"+digest), Not(ContainSubstring("@"+digest+"@"))))
+				Expect(image.String()).To(And(HavePrefix("registry.example.com/"+source.Name), HaveSuffix("@"+digest),
+					Not(ContainSubstring("@"+digest+"@"))))
 			}
 		}
 	})

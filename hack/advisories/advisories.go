@@ -17,9 +17,10 @@ import (
 
 // pins are the places with pinned versions. The expression finds a name and a version.
 var pins = map[string]*regexp.Regexp{
-	"go.mod":                  regexp.MustCompile(`(?m)^\t(\S+) (v\S+)$`), // what is used directly
-	"hack/tools.mk":           regexp.MustCompile(`install-tool,[\w-]+,([^@]+?)(?:/v\d+)?(?:/cmd/[\w-]+)?@\$\((\w+)\)`),
-	"imagevector/images.yaml": regexp.MustCompile(`(?m)^  repository: (\S+/\S+)\n  tag: "?([^"\s]+)"?$`), // not our own, which have no registry
+	"go.mod":        regexp.MustCompile(`(?m)^\t(\S+) (v\S+)$`), // what is used directly
+	"hack/tools.mk": regexp.MustCompile(`install-tool,[\w-]+,([^@]+?)(?:/v\d+)?(?:/cmd/[\w-]+)?@\$\((\w+)\)`),
+	// not our own, which have no registry
+	"imagevector/images.yaml": regexp.MustCompile(`(?m)^  repository: (\S+/\S+)\n  tag: "?([^"\s]+)"?$`),
 	"Dockerfile":              regexp.MustCompile(`(?m)^FROM (?:--platform=\S+ )?(\S+):(\S+) AS`),
 }
 

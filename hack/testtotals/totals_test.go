@@ -85,9 +85,12 @@ var _ = Describe("Sum", func() {
 			}
 		},
 		Entry("on the machine of a developer", false, nil, Totals{Passed: 7, Skipped: 2}),
-		Entry("that are in the list", true, map[string]Exception{"p": {Number: 2, Reason: "nobody has root"}}, Totals{Passed: 7, Skipped: 2}, "nobody has root"),
-		Entry("that are not in the list", true, map[string]Exception{"q": {Number: 2}}, Totals{Passed: 7, Failed: 2}, "FAIL  p", "2 skipped specs of p are not in the list"),
-		Entry("more than there are in the list", true, map[string]Exception{"p": {Number: 1}}, Totals{Passed: 7, Failed: 1, Skipped: 1}, "FAIL  p", "1 skipped specs of p are not in the list"),
+		Entry("that are in the list", true, map[string]Exception{"p": {Number: 2, Reason: "nobody has root"}}, Totals{Passed: 7, Skipped: 2},
+			"nobody has root"),
+		Entry("that are not in the list", true, map[string]Exception{"q": {Number: 2}}, Totals{Passed: 7, Failed: 2}, "FAIL  p",
+			"2 skipped specs of p are not in the list"),
+		Entry("more than there are in the list", true, map[string]Exception{"p": {Number: 1}}, Totals{Passed: 7, Failed: 1, Skipped: 1},
+			"FAIL  p", "1 skipped specs of p are not in the list"),
 	)
 
 	DescribeTable("the list of skips",
@@ -120,6 +123,7 @@ var _ = Describe("Sum", func() {
 {"Action":"output","Package":"bad","Output":"broken\n"}
 {"Action":"fail","Package":"bad"}`), out, Expectation{})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(string(out.Contents())).To(And(ContainSubstring("broken"), Not(ContainSubstring("fine")), ContainSubstring("ok    good"), ContainSubstring("FAIL  bad")))
+		Expect(string(out.Contents())).To(And(ContainSubstring("broken"), Not(ContainSubstring("fine")), ContainSubstring("ok    good"),
+			ContainSubstring("FAIL  bad")))
 	})
 })

@@ -28,7 +28,8 @@ var _ cloudprovider.LoadBalancer = &balancers{}
 
 // GetLoadBalancer implements cloudprovider.LoadBalancer. The site has none for a Service with the mark of another one. That is gone, and
 // this one is not asked for the ID that it left: it may answer with an error for the load balancer of another project.
-func (b *balancers) GetLoadBalancer(ctx context.Context, cluster string, service *corev1.Service) (*corev1.LoadBalancerStatus, bool, error) {
+func (b *balancers) GetLoadBalancer(ctx context.Context, cluster string, service *corev1.Service) (*corev1.LoadBalancerStatus, bool,
+	error) {
 	exists := false
 	status, err := call(ctx, b.ctx, func(ctx context.Context) (status *corev1.LoadBalancerStatus, err error) {
 		if site := service.Annotations[v1alpha1.AnnotationLoadBalancerSite]; site != "" && site != b.site {
@@ -46,7 +47,8 @@ func (b *balancers) GetLoadBalancerName(ctx context.Context, cluster string, ser
 }
 
 // EnsureLoadBalancer implements cloudprovider.LoadBalancer.
-func (b *balancers) EnsureLoadBalancer(ctx context.Context, cluster string, service *corev1.Service, nodes []*corev1.Node) (*corev1.LoadBalancerStatus, error) {
+func (b *balancers) EnsureLoadBalancer(ctx context.Context, cluster string, service *corev1.Service,
+	nodes []*corev1.Node) (*corev1.LoadBalancerStatus, error) {
 	status, err := call(ctx, b.ctx, func(ctx context.Context) (*corev1.LoadBalancerStatus, error) {
 		if err := mark(ctx, b.client, service, b.site, b.next.Annotations()); err != nil {
 			return nil, err

@@ -84,7 +84,8 @@ func (f Files) readCredentials() (map[string][]byte, error) {
 }
 
 // siteConfigs are the configurations of the sites, and the errors of those that are wrong, by the names of the sites.
-func siteConfigs(config *v1alpha1.CloudControllerManagerConfiguration, credentials map[string][]byte) (map[string]*siteConfig, map[string]error) {
+func siteConfigs(config *v1alpha1.CloudControllerManagerConfiguration, credentials map[string][]byte) (map[string]*siteConfig,
+	map[string]error) {
 	configs, errs := map[string]*siteConfig{}, map[string]error{}
 	for i := range config.Sites {
 		s := &config.Sites[i]

@@ -31,12 +31,14 @@ func (o *oneSite) Open(context.Context, platform.NodesRequest) (platform.NodeSit
 func joining(name string) *corev1.Node {
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: "1", Labels: map[string]string{v1alpha1.LabelSite: "a"}},
-		Spec:       corev1.NodeSpec{Taints: []corev1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Value: "true", Effect: corev1.TaintEffectNoSchedule}}},
+		Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Value: "true",
+			Effect: corev1.TaintEffectNoSchedule}}},
 	}
 }
 
 func csiNode(name string, drivers ...string) *storagev1.CSINode {
-	object := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{Kind: "Node", Name: name, UID: "1"}}}}
+	object := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: name,
+		OwnerReferences: []metav1.OwnerReference{{Kind: "Node", Name: name, UID: "1"}}}}
 	for _, driver := range drivers {
 		object.Spec.Drivers = append(object.Spec.Drivers, storagev1.CSINodeDriver{Name: driver, NodeID: "x"})
 	}
@@ -46,34 +48,37 @@ func csiNode(name string, drivers ...string) *storagev1.CSINode {
 var _ = Describe("CSI drivers", func() {
 	const first, second = "cinder.csi.openstack.org", "another"
 
-	DescribeTable("are missing on nodes that are not initialized", func(wanted []string, csi *storagev1.CSINode, change func(*corev1.Node), missing ...string) {
-		drivers := newCSIDrivers(fake.NewClientset(), &v1alpha1.CloudControllerSite{Name: "a", CSIDrivers: wanted})
-		if csi != nil {
-			Expect(drivers.csiNodes.Informer().GetStore().Add(csi)).To(Succeed())
-		}
-		node := joining("node")
-		change(node)
-		Expect(drivers.missingOn(node)).To(HaveExactElements(missing))
+	DescribeTable("are missing on nodes that are not initialized",
+		func(wanted []string, csi *storagev1.CSINode, change func(*corev1.Node), missing ...string) {
+			drivers := newCSIDrivers(fake.NewClientset(), &v1alpha1.CloudControllerSite{Name: "a", CSIDrivers: wanted})
+			if csi != nil {
+				Expect(drivers.csiNodes.Informer().GetStore().Add(csi)).To(Succeed())
+			}
+			node := joining("node")
+			change(node)
+			Expect(drivers.missingOn(node)).To(HaveExactElements(missing))
 
-		machine := platform.NodeMachine{ProviderID: "toy://node", Zones: []string{"a-1"}}
-		i := &instances{ctx: context.Background(), drivers: drivers, machines: &fakeMachines{machines: map[string]platform.NodeMachine{"toy://node": machine}},
-			config: &siteConfig{Shoot: "shoot--local--a", Region: "west", Site: &v1alpha1.CloudControllerSite{Name: "a"}}}
-		metadata, err := i.InstanceMetadata(context.Background(), node)
-		if len(missing) == 0 {
-			Expect(err).NotTo(HaveOccurred())
-			Expect(metadata).NotTo(BeNil())
-			return
-		}
-		Expect(metadata).To(BeNil())
-		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
-		for _, name := range missing {
-			Expect(err).To(MatchError(And(HavePrefix(`site "a": node "node"`), ContainSubstring(name))))
-		}
-	},
+			machine := platform.NodeMachine{ProviderID: "toy://node", Zones: []string{"a-1"}}
+			i := &instances{ctx: context.Background(), drivers: drivers,
+				machines: &fakeMachines{machines: map[string]platform.NodeMachine{"toy://node": machine}},
+				config:   &siteConfig{Shoot: "shoot--local--a", Region: "west", Site: &v1alpha1.CloudControllerSite{Name: "a"}}}
+			metadata, err := i.InstanceMetadata(context.Background(), node)
+			if len(missing) == 0 {
+				Expect(err).NotTo(HaveOccurred())
+				Expect(metadata).NotTo(BeNil())
+				return
+			}
+			Expect(metadata).To(BeNil())
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
+			for _, name := range missing {
+				Expect(err).To(MatchError(And(HavePrefix(`site "a": node "node"`), ContainSubstring(name))))
+			}
+		},
 		Entry("none where the site has none", nil, nil, func(*corev1.Node) {}),
 		Entry("all without a CSINode", []string{first, second}, nil, func(*corev1.Node) {}, first, second),
 		Entry("all with that of another node", []string{first}, csiNode("other", first), func(*corev1.Node) {}, first),
-		Entry("all with that of an earlier node of the name", []string{first}, csiNode("node", first), func(n *corev1.Node) { n.UID = "2" }, first),
+		Entry("all with that of an earlier node of the name", []string{first}, csiNode("node", first),
+			func(n *corev1.Node) { n.UID = "2" }, first),
 		Entry("those that are not registered", []string{first, second}, csiNode("node", second, "x"), func(*corev1.Node) {}, first),
 		Entry("none once they are registered", []string{first, second}, csiNode("node", second, first), func(*corev1.Node) {}),
 		Entry("none on nodes that were initialized", []string{first}, csiNode("node"), func(n *corev1.Node) { n.Spec.Taints = nil }),
@@ -83,11 +88,13 @@ var _ = Describe("CSI drivers", func() {
 		machines := &fakeMachines{machines: map[string]platform.NodeMachine{}}
 		names := []string{"early", "late", "never"}
 		for _, name := range names {
-			machines.machines["toy://"+name] = platform.NodeMachine{ProviderID: "toy://" + name, Zones: []string{"a-1"}, Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}}}
+			machines.machines["toy://"+name] = platform.NodeMachine{ProviderID: "toy://" + name, Zones: []string{"a-1"},
+				Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}}}
 		}
 		client := fake.NewClientset(joining("early"), joining("late"), csiNode("early", first), csiNode("late"), csiNode("foreign", first))
 		s := &set{
-			siteConfig: &siteConfig{Shoot: "shoot--local--a", Region: "west", Site: &v1alpha1.CloudControllerSite{Name: "a", CSIDrivers: []string{first}}},
+			siteConfig: &siteConfig{Shoot: "shoot--local--a", Region: "west",
+				Site: &v1alpha1.CloudControllerSite{Name: "a", CSIDrivers: []string{first}}},
 			options: &Options{
 				Metrics:           controllersmetrics.NewControllerManagerMetrics("csi"),
 				NodeMonitorPeriod: time.Second, NodeStatusUpdateFrequency: 100 * time.Millisecond, NodeSyncs: 1, NodeStatusUpdates: 1,

@@ -44,7 +44,8 @@ func (i *instances) InstanceExists(ctx context.Context, node *corev1.Node) (bool
 		return exists, err
 	}
 	if by := node.Labels[v1alpha1.LabelInitializedBy]; by != i.config.Site.Name {
-		return false, i.errorf(platform.ClassConflict, "node %q: machine %q does not exist, but it is not known to have been the site's (label %s is %q)",
+		return false, i.errorf(platform.ClassConflict,
+			"node %q: machine %q does not exist, but it is not known to have been the site's (label %s is %q)",
 			node.Name, node.Spec.ProviderID, v1alpha1.LabelInitializedBy, by)
 	}
 	return false, nil
@@ -75,7 +76,8 @@ func (i *instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*c
 		return nil, err
 	}
 	if !i.machines.HasProviderID(machine.ProviderID) || node.Spec.ProviderID != "" && node.Spec.ProviderID != machine.ProviderID {
-		return nil, i.errorf(platform.ClassConflict, "node %q: its machine has the provider ID %q and not %q", node.Name, machine.ProviderID, node.Spec.ProviderID)
+		return nil, i.errorf(platform.ClassConflict, "node %q: its machine has the provider ID %q and not %q", node.Name, machine.ProviderID,
+			node.Spec.ProviderID)
 	}
 	metadata := &cloudprovider.InstanceMetadata{
 		ProviderID:       machine.ProviderID,
@@ -113,7 +115,8 @@ func (i *instances) zone(node *corev1.Node, candidates []string) (string, error)
 		}
 	}
 	if len(found) != 1 {
-		return "", i.errorf(platform.ClassConfiguration, "node %q: its machine may be in any of the zones %q, and the name of the node does not tell", node.Name, candidates)
+		return "", i.errorf(platform.ClassConfiguration,
+			"node %q: its machine may be in any of the zones %q, and the name of the node does not tell", node.Name, candidates)
 	}
 	return found[0], nil
 }

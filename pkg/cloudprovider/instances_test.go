@@ -70,15 +70,18 @@ var _ = Describe("Instances", func() {
 		machines *fakeMachines
 		i        *instances
 		node     *corev1.Node
-		own      = platform.NodeMachine{ProviderID: "toy://1", Type: "large", Zones: []string{"a-1"}, Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}}}
+		own      = platform.NodeMachine{ProviderID: "toy://1", Type: "large", Zones: []string{"a-1"},
+			Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}}}
 	)
 
 	BeforeEach(func(ctx SpecContext) {
 		machines = &fakeMachines{machines: map[string]platform.NodeMachine{"toy://1": own}}
-		i = &instances{ctx: context.Background(), machines: machines, config: &siteConfig{Shoot: shoot, Region: "west", Site: &v1alpha1.CloudControllerSite{Name: "a"}}}
+		i = &instances{ctx: context.Background(), machines: machines,
+			config: &siteConfig{Shoot: shoot, Region: "west", Site: &v1alpha1.CloudControllerSite{Name: "a"}}}
 		node = &corev1.Node{
-			ObjectMeta: metav1.ObjectMeta{Name: "node", Labels: map[string]string{v1alpha1.LabelSite: "a", v1alpha1.LabelInitializedBy: "a", "worker.gardener.cloud/pool": pool}},
-			Spec:       corev1.NodeSpec{ProviderID: "toy://1"},
+			ObjectMeta: metav1.ObjectMeta{Name: "node",
+				Labels: map[string]string{v1alpha1.LabelSite: "a", v1alpha1.LabelInitializedBy: "a", "worker.gardener.cloud/pool": pool}},
+			Spec: corev1.NodeSpec{ProviderID: "toy://1"},
 		}
 	})
 
@@ -89,24 +92,25 @@ var _ = Describe("Instances", func() {
 		Expect(i.InstanceExists(ctx, node)).To(BeFalse())
 	})
 
-	DescribeTable("never say that the machine of a node does not exist that it cannot know", func(ctx SpecContext, change func(), asked int, metadata bool) {
-		node.Spec.ProviderID = "toy://gone"
-		change()
-		exists, err := i.InstanceExists(ctx, node)
-		Expect(err).To(HaveOccurred())
-		Expect(exists).To(BeFalse())
-		Expect(errors.Is(err, upstream.InstanceNotFound)).To(BeFalse())
-		Expect(machines.asked).To(Equal(asked))
+	DescribeTable("never say that the machine of a node does not exist that it cannot know",
+		func(ctx SpecContext, change func(), asked int, metadata bool) {
+			node.Spec.ProviderID = "toy://gone"
+			change()
+			exists, err := i.InstanceExists(ctx, node)
+			Expect(err).To(HaveOccurred())
+			Expect(exists).To(BeFalse())
+			Expect(errors.Is(err, upstream.InstanceNotFound)).To(BeFalse())
+			Expect(machines.asked).To(Equal(asked))
 
-		described, err := i.InstanceMetadata(ctx, node)
-		if metadata {
-			Expect(err).NotTo(HaveOccurred())
-			Expect(described).NotTo(BeNil())
-			return
-		}
-		Expect(err).To(HaveOccurred())
-		Expect(described).To(BeNil())
-	},
+			described, err := i.InstanceMetadata(ctx, node)
+			if metadata {
+				Expect(err).NotTo(HaveOccurred())
+				Expect(described).NotTo(BeNil())
+				return
+			}
+			Expect(err).To(HaveOccurred())
+			Expect(described).To(BeNil())
+		},
 		Entry("another platform's ID", func() { node.Spec.ProviderID = "other://1" }, 0, false),
 		Entry("no scheme", func() { node.Spec.ProviderID = "1" }, 0, false),
 		Entry("static", func() { node.Spec.ProviderID = "static://" }, 0, false),
@@ -125,25 +129,26 @@ var _ = Describe("Instances", func() {
 		}, 0, false),
 	)
 
-	DescribeTable("describe the machine with Gardener's zone until the node is initialized", func(ctx SpecContext, name string, zones []string, tainted bool, zone, message string) {
-		machine := own
-		machine.Zones = zones
-		machines.machines["toy://1"] = machine
-		node.Name = name
-		if tainted {
-			node.Spec.Taints = []corev1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider}}
-		}
-		metadata, err := i.InstanceMetadata(ctx, node)
-		if message != "" {
-			Expect(err).To(MatchError(ContainSubstring(message)))
-			return
-		}
-		Expect(err).NotTo(HaveOccurred())
-		Expect(metadata).To(Equal(&upstream.InstanceMetadata{
-			ProviderID: "toy://1", InstanceType: "large", NodeAddresses: own.Addresses, Zone: zone, Region: "west",
-			AdditionalLabels: map[string]string{v1alpha1.LabelInitializedBy: "a"},
-		}))
-	},
+	DescribeTable("describe the machine with Gardener's zone until the node is initialized",
+		func(ctx SpecContext, name string, zones []string, tainted bool, zone, message string) {
+			machine := own
+			machine.Zones = zones
+			machines.machines["toy://1"] = machine
+			node.Name = name
+			if tainted {
+				node.Spec.Taints = []corev1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider}}
+			}
+			metadata, err := i.InstanceMetadata(ctx, node)
+			if message != "" {
+				Expect(err).To(MatchError(ContainSubstring(message)))
+				return
+			}
+			Expect(err).NotTo(HaveOccurred())
+			Expect(metadata).To(Equal(&upstream.InstanceMetadata{
+				ProviderID: "toy://1", InstanceType: "large", NodeAddresses: own.Addresses, Zone: zone, Region: "west",
+				AdditionalLabels: map[string]string{v1alpha1.LabelInitializedBy: "a"},
+			}))
+		},
 		Entry("one zone", "node", []string{"a-1"}, true, "a-1", ""),
 		Entry("no zone", "node", nil, true, "", "in none of the site's zones"),
 		Entry("no zone, initialized", "node", nil, false, "", ""),

@@ -168,7 +168,8 @@ var _ = Describe("Manager", func() {
 		Entry("an unknown field", head+first+`,{"name": "b", "vmware": {}}]}`, false),
 		Entry("two sites of a name", head+second+","+second+"]}", false),
 		Entry("a site without zones", head+first+`,{"name": "b", "vsphere": {"connection": {"server": "https://b"}, "zones": []}}]}`, true),
-		Entry("a platform that is not supported", head+first+`,{"name": "b", "openstack": {"connection": {"authURL": "https://b/v3", "region": "r"}, "zones": [{"name": "b-1", "availabilityZone": "nova"}]}}]}`, true),
+		Entry("a platform that is not supported",
+			head+first+`,{"name": "b", "openstack": {"connection": {"authURL": "https://b/v3", "region": "r"}, "zones": [{"name": "b-1", "availabilityZone": "nova"}]}}]}`, true),
 		Entry("no platform", head+first+`,{"name": "b"}]}`, true),
 	)
 
@@ -179,7 +180,8 @@ var _ = Describe("Manager", func() {
 		reload()
 		Eventually(toy.openings("a")).WithTimeout(5 * time.Second).Should(Equal([]string{"1", "2"}))
 		Expect(m.sets["b"]).To(BeIdenticalTo(b))
-		Expect(m.broken).To(And(HaveLen(1), HaveKeyWithValue("b", And(ContainSubstring(`credentials: key "password"`), Not(ContainSubstring("s3cr3t"))))))
+		Expect(m.broken).To(And(HaveLen(1),
+			HaveKeyWithValue("b", And(ContainSubstring(`credentials: key "password"`), Not(ContainSubstring("s3cr3t"))))))
 
 		write("b.password", "3")
 		reload()
@@ -220,11 +222,13 @@ var _ = Describe("Marks of Services", func() {
 			Expect(service.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationLoadBalancerSite, "a"))
 		}
 		Expect(client.Actions()).To(HaveLen(1))
-		Expect(client.CoreV1().Services("default").Get(ctx, "web", metav1.GetOptions{})).To(HaveField("Annotations", HaveKeyWithValue(v1alpha1.AnnotationLoadBalancerSite, "a")))
+		Expect(client.CoreV1().Services("default").Get(ctx, "web", metav1.GetOptions{})).To(HaveField("Annotations",
+			HaveKeyWithValue(v1alpha1.AnnotationLoadBalancerSite, "a")))
 	})
 
 	DescribeTable("take what a site that is gone left with them", func(ctx SpecContext, before string, expected map[string]string) {
-		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", Annotations: map[string]string{"team": "red", "id": "1"}}}
+		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default",
+			Annotations: map[string]string{"team": "red", "id": "1"}}}
 		if before != "" {
 			service.Annotations[v1alpha1.AnnotationLoadBalancerSite] = before
 		}

@@ -68,7 +68,8 @@ func (r serviceRules) wanted(service *corev1.Service) string {
 
 // abandoned reports whether a site that is gone had the load balancer of the Service, and no site shall have one for it any more.
 func (r serviceRules) abandoned(service *corev1.Service) bool {
-	return service.Annotations[v1alpha1.AnnotationLoadBalancerSite] != "" && r.holder(service) == "" && !slices.Contains(r.sites, r.wanted(service)) &&
+	return service.Annotations[v1alpha1.AnnotationLoadBalancerSite] != "" && r.holder(service) == "" &&
+		!slices.Contains(r.sites, r.wanted(service)) &&
 		(service.DeletionTimestamp != nil || service.Spec.Type != corev1.ServiceTypeLoadBalancer)
 }
 
@@ -81,7 +82,8 @@ func (r serviceRules) releases(site string, service *corev1.Service) bool {
 // overdue reports whether a Service in the cache still has the finalizer for a site that is gone, long after it was deleted: the site
 // that is to clean up may not have answered since the process began. Nothing is asked of a site for that, so that any of them may do it.
 func (r serviceRules) overdue(service *corev1.Service) bool {
-	return service.Annotations[v1alpha1.AnnotationLoadBalancerSite] != "" && r.holder(service) == "" && slices.Contains(service.Finalizers, finalizerOfOthers) &&
+	return service.Annotations[v1alpha1.AnnotationLoadBalancerSite] != "" && r.holder(service) == "" &&
+		slices.Contains(service.Finalizers, finalizerOfOthers) &&
 		service.DeletionTimestamp != nil && time.Since(service.DeletionTimestamp.Time) > releasePeriod
 }
 
@@ -109,7 +111,8 @@ func (r serviceRules) transform(site string) cache.TransformFunc {
 			// It goes to another site, or has no load balancer any more.
 			service.Spec.Type = corev1.ServiceTypeClusterIP
 			service.Spec.LoadBalancerClass = nil
-		case service.Annotations[v1alpha1.AnnotationLoadBalancerSite] == "" && site == r.defaultSite && service.Spec.Type != corev1.ServiceTypeLoadBalancer:
+		case service.Annotations[v1alpha1.AnnotationLoadBalancerSite] == "" && site == r.defaultSite &&
+			service.Spec.Type != corev1.ServiceTypeLoadBalancer:
 			// It had no class when it got the finalizer, but was not marked yet.
 		default:
 			service.Spec.LoadBalancerClass = new(classOfOthers)

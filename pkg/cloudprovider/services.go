@@ -49,15 +49,18 @@ func (s *set) runServices(ctx context.Context, cloud *cloud) {
 }
 
 func (s *set) runServiceController(ctx context.Context, cloud *cloud, rules serviceRules) {
-	services := informers.NewSharedInformerFactoryWithOptions(s.client, s.options.ResyncPeriod, informers.WithTransform(rules.transform(s.Site.Name)))
+	services := informers.NewSharedInformerFactoryWithOptions(s.client, s.options.ResyncPeriod,
+		informers.WithTransform(rules.transform(s.Site.Name)))
 	nodes := informers.NewSharedInformerFactoryWithOptions(s.client, s.options.ResyncPeriod,
 		informers.WithTweakListOptions(withLabels(memberSelector(s.Site))), informers.WithTransform(memberTransform))
-	controller, err := servicecontroller.New(cloud, s.client, services.Core().V1().Services(), nodes.Core().V1().Nodes(), s.Shoot, s.options.FeatureGate)
+	controller, err := servicecontroller.New(cloud, s.client, services.Core().V1().Services(), nodes.Core().V1().Nodes(), s.Shoot,
+		s.options.FeatureGate)
 	if err != nil {
 		klog.ErrorS(err, "Controller of Services cannot run", "site", s.Site.Name)
 		return
 	}
-	if _, err := services.Core().V1().Services().Informer().AddEventHandlerWithResyncPeriod(s.releaser(ctx, cloud, rules), releasePeriod); err != nil {
+	if _, err := services.Core().V1().Services().Informer().AddEventHandlerWithResyncPeriod(s.releaser(ctx, cloud, rules),
+		releasePeriod); err != nil {
 		klog.ErrorS(err, "Controller of Services cannot run", "site", s.Site.Name)
 		return
 	}

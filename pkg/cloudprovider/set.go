@@ -110,9 +110,11 @@ func open[T any](ctx context.Context, site, what string, opener func() (T, error
 
 // runNodes runs the controllers of nodes. The API server filters the nodes.
 func (s *set) runNodes(ctx context.Context, cloud *cloud) {
-	factory := informers.NewSharedInformerFactoryWithOptions(s.client, s.options.ResyncPeriod, informers.WithTweakListOptions(withLabels(siteSelector(s.Site.Name))))
+	factory := informers.NewSharedInformerFactoryWithOptions(s.client, s.options.ResyncPeriod,
+		informers.WithTweakListOptions(withLabels(siteSelector(s.Site.Name))))
 	nodes := factory.Core().V1().Nodes()
-	node, err := nodecontroller.NewCloudNodeController(cloud.instances.drivers.holdBack(nodes), s.client, cloud, s.options.NodeStatusUpdateFrequency, s.options.NodeSyncs, s.options.NodeStatusUpdates)
+	node, err := nodecontroller.NewCloudNodeController(cloud.instances.drivers.holdBack(nodes), s.client, cloud,
+		s.options.NodeStatusUpdateFrequency, s.options.NodeSyncs, s.options.NodeStatusUpdates)
 	if err != nil {
 		klog.ErrorS(err, "Controller of nodes cannot run", "site", s.Site.Name)
 		return

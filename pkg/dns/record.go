@@ -196,6 +196,7 @@ func (r Record) Accepted(service, but string, err error) error {
 	case platform.ClassTransient, platform.ClassConflict:
 		return err
 	default:
-		return platform.NewError(platform.ClassTransient, "%s accepted record %s of type %s, but %s: %s", service, r.Name, r.Type, but, err.Error())
+		return platform.NewError(platform.ClassTransient, "%s accepted record %s of type %s, but %s: %s", service, r.Name, r.Type, but,
+			err.Error())
 	}
 }

@@ -27,14 +27,16 @@ var _ = Describe("NewRecord", func() {
 			}
 			Expect(record.SameValues(append(expected, expected[0]))).To(BeTrue())
 		},
-		Entry("addresses, each once and sorted", dns.TypeA, []string{"192.0.2.9", "192.0.2.10", "192.0.2.9"}, []string{"192.0.2.10", "192.0.2.9"}),
+		Entry("addresses, each once and sorted", dns.TypeA, []string{"192.0.2.9", "192.0.2.10", "192.0.2.9"},
+			[]string{"192.0.2.10", "192.0.2.9"}),
 		Entry("IPv6", dns.TypeAAAA, []string{"2001:DB8:0:0::1"}, []string{"2001:db8::1"}),
 		Entry("CNAME", dns.TypeCNAME, []string{"LB.example.test"}, []string{"lb.example.test."}),
 		Entry("CNAME with a dot at its end", dns.TypeCNAME, []string{"lb.example.test."}, []string{"lb.example.test."}),
 		Entry("text", dns.TypeTXT, []string{"a b", `"\`, "\x00é"}, []string{`"\"\\"`, `"\000\195\169"`, `"a b"`}),
 		Entry("empty text", dns.TypeTXT, []string{""}, []string{`""`}),
 		Entry("long text", dns.TypeTXT, []string{strings.Repeat("x", 254)}, []string{`"` + strings.Repeat("x", 253) + `" "x"`}),
-		Entry("long text with escapes", dns.TypeTXT, []string{strings.Repeat("\x00", 64)}, []string{`"` + strings.Repeat(`\000`, 63) + `" "\000"`}),
+		Entry("long text with escapes", dns.TypeTXT, []string{strings.Repeat("\x00", 64)},
+			[]string{`"` + strings.Repeat(`\000`, 63) + `" "\000"`}),
 	)
 
 	DescribeTable("should refuse",

@@ -13,7 +13,8 @@ import (
 )
 
 var _ = Describe("Zones", func() {
-	zones := []dns.Zone{{ID: "1", Name: "test."}, {ID: "2", Name: "example.test."}, {ID: "3", Name: "a.example.test."}, {ID: "4", Name: "ample.test."}}
+	zones := []dns.Zone{{ID: "1", Name: "test."}, {ID: "2", Name: "example.test."}, {ID: "3", Name: "a.example.test."},
+		{ID: "4", Name: "ample.test."}}
 
 	DescribeTable("Longest",
 		func(name, id string) {
@@ -54,8 +55,10 @@ var _ = Describe("ParseCredentials", func() {
 			Expect(found).To(Equal(prefix))
 		},
 		Entry("of a DNS Secret", map[string][]byte{"server": []byte("a")}, dns.Credentials{"server": "a"}, ""),
-		Entry("of a shoot's", map[string][]byte{"dns.server": []byte("a"), "cloud.username": []byte("b")}, dns.Credentials{"server": "a"}, "dns."),
-		Entry("of external-dns-management", map[string][]byte{"OS_AUTH_URL": []byte("a"), "OS_USERNAME": []byte("b"), "username": []byte("c")}, dns.Credentials{"authURL": "a", "username": "c"}, ""),
+		Entry("of a shoot's", map[string][]byte{"dns.server": []byte("a"), "cloud.username": []byte("b")}, dns.Credentials{"server": "a"},
+			"dns."),
+		Entry("of external-dns-management", map[string][]byte{"OS_AUTH_URL": []byte("a"), "OS_USERNAME": []byte("b"), "username": []byte("c")},
+			dns.Credentials{"authURL": "a", "username": "c"}, ""),
 		Entry("of nothing", nil, dns.Credentials{}, ""),
 	)
 })

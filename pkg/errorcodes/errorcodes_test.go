@@ -80,7 +80,8 @@ var _ = Describe("OfMachines", func() {
 			`m2: Cloud provider message - machine codes error: code = [ResourceExhausted] message = [Exhausted: site "vc": no host], ` +
 			`m3: Cloud provider message - machine codes error: code = [Unavailable] message = [Transient: site "vc": 503]`)
 
-		Expect(errorcodes.OfMachines(err)).To(HaveExactElements(gardencorev1beta1.ErrorInfraQuotaExceeded, gardencorev1beta1.ErrorInfraResourcesDepleted))
+		Expect(errorcodes.OfMachines(err)).To(HaveExactElements(gardencorev1beta1.ErrorInfraQuotaExceeded,
+			gardencorev1beta1.ErrorInfraResourcesDepleted))
 	})
 
 	It("finds nothing in other errors", func() {

@@ -78,35 +78,39 @@ func NewDriver(machines platform.Registry[platform.Machines], timeouts Timeouts)
 
 // CreateMachine creates the machine and returns as soon as its ID is known.
 func (d *hybridDriver) CreateMachine(ctx context.Context, req *driver.CreateMachineRequest) (*driver.CreateMachineResponse, error) {
-	return call(ctx, d, operationCreate, req.Machine, req.MachineClass, req.Secret, func(ctx context.Context, t *target) (*driver.CreateMachineResponse, error) {
-		userData, err := wrapUserData(t.request.Spec.UserDataFormat, req.Secret.Data[userDataKey])
-		if err != nil {
-			return nil, err
-		}
-		t.request.UserData = userData
+	return call(ctx, d, operationCreate, req.Machine, req.MachineClass, req.Secret,
+		func(ctx context.Context, t *target) (*driver.CreateMachineResponse, error) {
+			userData, err := wrapUserData(t.request.Spec.UserDataFormat, req.Secret.Data[userDataKey])
+			if err != nil {
+				return nil, err
+			}
+			t.request.UserData = userData
 
-		ctx, cancel := context.WithTimeout(ctx, d.timeouts.Create)
-		defer cancel()
-		m, err := t.machines.Create(ctx, t.request)
-		if err != nil {
-			return nil, err
-		}
-		return &driver.CreateMachineResponse{ProviderID: m.ProviderID, NodeName: cmp.Or(m.NodeName, m.Name), Addresses: m.Addresses}, nil
-	})
+			ctx, cancel := context.WithTimeout(ctx, d.timeouts.Create)
+			defer cancel()
+			m, err := t.machines.Create(ctx, t.request)
+			if err != nil {
+				return nil, err
+			}
+			return &driver.CreateMachineResponse{ProviderID: m.ProviderID, NodeName: cmp.Or(m.NodeName, m.Name), Addresses: m.Addresses}, nil
+		})
 }
 
 // InitializeMachine asks the site whether it can run the machine that was just created: it is the last question before
 // machine-controller-manager waits for the node. A site that does not answer says nothing about the machine.
-func (d *hybridDriver) InitializeMachine(ctx context.Context, req *driver.InitializeMachineRequest) (*driver.InitializeMachineResponse, error) {
-	known := &driver.InitializeMachineResponse{ProviderID: req.Machine.Spec.ProviderID, NodeName: cmp.Or(req.Machine.Labels[machinev1alpha1.NodeLabelKey], req.Machine.Name)}
-	response, err := call(ctx, d, operationInitialize, req.Machine, req.MachineClass, req.Secret, func(ctx context.Context, t *target) (*driver.InitializeMachineResponse, error) {
-		ctx, cancel := context.WithTimeout(ctx, d.timeouts.Initialize)
-		defer cancel()
-		if err := t.machines.Initialize(ctx, t.request); err != nil {
-			return nil, err
-		}
-		return known, nil
-	})
+func (d *hybridDriver) InitializeMachine(ctx context.Context, req *driver.InitializeMachineRequest) (*driver.InitializeMachineResponse,
+	error) {
+	known := &driver.InitializeMachineResponse{ProviderID: req.Machine.Spec.ProviderID,
+		NodeName: cmp.Or(req.Machine.Labels[machinev1alpha1.NodeLabelKey], req.Machine.Name)}
+	response, err := call(ctx, d, operationInitialize, req.Machine, req.MachineClass, req.Secret,
+		func(ctx context.Context, t *target) (*driver.InitializeMachineResponse, error) {
+			ctx, cancel := context.WithTimeout(ctx, d.timeouts.Initialize)
+			defer cancel()
+			if err := t.machines.Initialize(ctx, t.request); err != nil {
+				return nil, err
+			}
+			return known, nil
+		})
 	if isTransient(err) {
 		klog.ErrorS(err, "Nothing is known of the new machine, its creation goes on", "machine", klog.KObj(req.Machine))
 		return known, nil
@@ -117,31 +121,34 @@ func (d *hybridDriver) InitializeMachine(ctx context.Context, req *driver.Initia
 // DeleteMachine deletes the machine. It returns when the machine is gone, or an error that says how far that is. For machines of which
 // there is no object, machine-controller-manager makes one up and does not ask again when it does not find them any more.
 func (d *hybridDriver) DeleteMachine(ctx context.Context, req *driver.DeleteMachineRequest) (*driver.DeleteMachineResponse, error) {
-	return call(ctx, d, operationDelete, req.Machine, req.MachineClass, req.Secret, func(ctx context.Context, t *target) (*driver.DeleteMachineResponse, error) {
-		t.request.Once = req.Machine.UID == ""
+	return call(ctx, d, operationDelete, req.Machine, req.MachineClass, req.Secret,
+		func(ctx context.Context, t *target) (*driver.DeleteMachineResponse, error) {
+			t.request.Once = req.Machine.UID == ""
 
-		ctx, cancel := context.WithTimeout(ctx, d.timeouts.Delete)
-		defer cancel()
-		if err := t.machines.Delete(ctx, t.request); err != nil {
-			return nil, err
-		}
-		return &driver.DeleteMachineResponse{}, nil
-	})
+			ctx, cancel := context.WithTimeout(ctx, d.timeouts.Delete)
+			defer cancel()
+			if err := t.machines.Delete(ctx, t.request); err != nil {
+				return nil, err
+			}
+			return &driver.DeleteMachineResponse{}, nil
+		})
 }
 
 // GetMachineStatus succeeds for every machine that exists, also while it boots. A site that does not answer says nothing about
 // a machine that it has created before: an error would mark the machine, and with it the pool, as failed. The ID of a new machine
 // that will never run is told with an error after which machine-controller-manager stores it, and asks InitializeMachine for the fault.
-func (d *hybridDriver) GetMachineStatus(ctx context.Context, req *driver.GetMachineStatusRequest) (*driver.GetMachineStatusResponse, error) {
-	response, err := call(ctx, d, operationGet, req.Machine, req.MachineClass, req.Secret, func(ctx context.Context, t *target) (*driver.GetMachineStatusResponse, error) {
-		ctx, cancel := context.WithTimeout(ctx, d.timeouts.Get)
-		defer cancel()
-		m, err := t.machines.Get(ctx, t.request)
-		if m.ProviderID == "" {
-			return nil, err
-		}
-		return &driver.GetMachineStatusResponse{ProviderID: m.ProviderID, NodeName: cmp.Or(m.NodeName, m.Name), Addresses: m.Addresses}, err
-	})
+func (d *hybridDriver) GetMachineStatus(ctx context.Context, req *driver.GetMachineStatusRequest) (*driver.GetMachineStatusResponse,
+	error) {
+	response, err := call(ctx, d, operationGet, req.Machine, req.MachineClass, req.Secret,
+		func(ctx context.Context, t *target) (*driver.GetMachineStatusResponse, error) {
+			ctx, cancel := context.WithTimeout(ctx, d.timeouts.Get)
+			defer cancel()
+			m, err := t.machines.Get(ctx, t.request)
+			if m.ProviderID == "" {
+				return nil, err
+			}
+			return &driver.GetMachineStatusResponse{ProviderID: m.ProviderID, NodeName: cmp.Or(m.NodeName, m.Name), Addresses: m.Addresses}, err
+		})
 	if err == nil {
 		return response, nil
 	}
@@ -180,16 +187,17 @@ func forDeletion(response *driver.GetMachineStatusResponse, err error) (*driver.
 // rather than an error: with an error machine-controller-manager would not look for orphans of the remaining classes, which may be
 // those of other sites; and it deletes only machines that are listed. A machine whose name is in doubt is left out.
 func (d *hybridDriver) ListMachines(ctx context.Context, req *driver.ListMachinesRequest) (*driver.ListMachinesResponse, error) {
-	response, err := call(ctx, d, operationList, nil, req.MachineClass, req.Secret, func(ctx context.Context, t *target) (*driver.ListMachinesResponse, error) {
-		where := place{site: t.request.Spec.Site, part: t.machines.Place(t.request.Spec)}
-		machines, err := d.lists.get(ctx, where, d.timeouts, func(ctx context.Context) ([]platform.Machine, error) {
-			return t.machines.List(ctx, t.request)
+	response, err := call(ctx, d, operationList, nil, req.MachineClass, req.Secret,
+		func(ctx context.Context, t *target) (*driver.ListMachinesResponse, error) {
+			where := place{site: t.request.Spec.Site, part: t.machines.Place(t.request.Spec)}
+			machines, err := d.lists.get(ctx, where, d.timeouts, func(ctx context.Context) ([]platform.Machine, error) {
+				return t.machines.List(ctx, t.request)
+			})
+			if err != nil {
+				return nil, err
+			}
+			return &driver.ListMachinesResponse{MachineList: listOf(machines, where)}, nil
 		})
-		if err != nil {
-			return nil, err
-		}
-		return &driver.ListMachinesResponse{MachineList: listOf(machines, where)}, nil
-	})
 	if err != nil {
 		klog.ErrorS(err, "Machines could not be listed, orphans are looked for later", "machineClass", klog.KObj(req.MachineClass))
 		return &driver.ListMachinesResponse{MachineList: map[string]string{}}, nil

@@ -209,7 +209,8 @@ var _ = Describe("Driver", func() {
 	)
 
 	It("tells the ID of a new machine with a fault, so that the fault is told of that one", func() {
-		toy.found, toy.fault = platform.Machine{Name: m.Name, ProviderID: "toy:///racks/machine-1"}, platform.NewError(platform.ClassExhausted, "no host")
+		toy.found, toy.fault = platform.Machine{Name: m.Name, ProviderID: "toy:///racks/machine-1"}, platform.NewError(platform.ClassExhausted,
+			"no host")
 		found, err := d.GetMachineStatus(ctx, &driver.GetMachineStatusRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
 		Expect(codeOf(err)).To(Equal(codes.Uninitialized))
 		Expect(found).To(Equal(&driver.GetMachineStatusResponse{ProviderID: "toy:///racks/machine-1", NodeName: "machine-1"}))
@@ -246,19 +247,22 @@ var _ = Describe("Driver", func() {
 				Expect(status()).To(Equal(codes.NotFound))
 			}
 		},
-		Entry("leave the others to the next site", func(*machinev1alpha1.Machine) {}, platform.NewError(platform.ClassTransient, "connection refused"), codes.ResourceExhausted),
+		Entry("leave the others to the next site", func(*machinev1alpha1.Machine) {},
+			platform.NewError(platform.ClassTransient, "connection refused"), codes.ResourceExhausted),
 		Entry("that exist are waited for", func(m *machinev1alpha1.Machine) { m.Spec.ProviderID = "toy:///racks/machine-1" },
 			platform.NewError(platform.ClassTransient, "connection refused"), codes.Unavailable),
 		Entry("that are deleted are waited for", func(m *machinev1alpha1.Machine) { m.DeletionTimestamp = new(metav1.Now()) },
 			platform.NewError(platform.ClassTransient, "connection refused"), codes.Unavailable),
-		Entry("are refused as the site says", func(*machinev1alpha1.Machine) {}, platform.NewError(platform.ClassForbidden, "403"), codes.PermissionDenied),
+		Entry("are refused as the site says", func(*machinev1alpha1.Machine) {}, platform.NewError(platform.ClassForbidden, "403"),
+			codes.PermissionDenied),
 	)
 
 	It("deletes no orphan that is a machine under another name", func() {
 		class := newClass("racks")
 		created, err := d.CreateMachine(ctx, &driver.CreateMachineRequest{Machine: m, MachineClass: class, Secret: secret})
 		Expect(err).NotTo(HaveOccurred())
-		known := &machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "shoot--p--s", Name: "machine-1", UID: "1"}, Spec: machinev1alpha1.MachineSpec{ProviderID: created.ProviderID}}
+		known := &machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "shoot--p--s", Name: "machine-1", UID: "1"},
+			Spec: machinev1alpha1.MachineSpec{ProviderID: created.ProviderID}}
 		orphan := &machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "shoot--p--s", Name: "renamed"}, Spec: known.Spec}
 		objects := machinefake.NewSimpleClientset(known)
 		guarded := machine.Guard(d, objects.MachineV1alpha1())
@@ -269,7 +273,8 @@ var _ = Describe("Driver", func() {
 		Expect(toy.deleted.Name).To(BeEmpty())
 
 		By("not knowing whether it is one")
-		objects.PrependReactor("list", "machines", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no answer") })
+		objects.PrependReactor("list", "machines",
+			func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no answer") })
 		_, err = guarded.DeleteMachine(ctx, &driver.DeleteMachineRequest{Machine: orphan, MachineClass: class, Secret: secret})
 		Expect(codeOf(err)).To(Equal(codes.Unavailable))
 		Expect(toy.deleted.Name).To(BeEmpty())
@@ -414,7 +419,8 @@ var _ = Describe("Driver", func() {
 			Eventually(toy.lastCreated).Should(Equal(name))
 		}
 		failures := func() float64 {
-			return testutil.ToFloat64(metrics.DriverFailedAPIRequests.WithLabelValues(machine.Provider+"/racks", "get_machine_status", codes.Unavailable.String()))
+			return testutil.ToFloat64(metrics.DriverFailedAPIRequests.WithLabelValues(machine.Provider+"/racks", "get_machine_status",
+				codes.Unavailable.String()))
 		}
 		before := failures()
 		release := cloud.Hang("racks")
@@ -434,7 +440,8 @@ var _ = Describe("Driver", func() {
 		begin := time.Now()
 		Expect(create("more")).To(MatchError(ContainSubstring(`site "racks": the site has answered none of`)))
 		Expect(get()).To(Succeed(), "it is refused")
-		initialized, err := d.InitializeMachine(ctx, &driver.InitializeMachineRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
+		initialized, err := d.InitializeMachine(ctx,
+			&driver.InitializeMachineRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
 		Expect(err).NotTo(HaveOccurred(), "it is refused")
 		Expect(initialized).To(Equal(&driver.InitializeMachineResponse{ProviderID: m.Spec.ProviderID, NodeName: "node-1"}))
 		Expect(time.Since(begin)).To(BeNumerically("<", timeouts.Stalled))

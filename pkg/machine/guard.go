@@ -40,7 +40,8 @@ func (g *guard) DeleteMachine(ctx context.Context, req *driver.DeleteMachineRequ
 func (g *guard) check(ctx context.Context, orphan *machinev1alpha1.Machine) error {
 	list, err := g.machines.Machines(orphan.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return platform.NewError(platform.ClassTransient, "whether %q (%s) is an orphan is not known: %w", orphan.Name, orphan.Spec.ProviderID, err)
+		return platform.NewError(platform.ClassTransient, "whether %q (%s) is an orphan is not known: %w", orphan.Name,
+			orphan.Spec.ProviderID, err)
 	}
 	for i := range list.Items {
 		if m := &list.Items[i]; m.Spec.ProviderID == orphan.Spec.ProviderID {

@@ -43,7 +43,8 @@ type placeList struct {
 
 // get returns the machines of a place. It waits for a short time only, unless the site is known to answer later, and not at all
 // while the site is still asked, or if the place could not be listed within the last while.
-func (l *lists) get(ctx context.Context, where place, t Timeouts, list func(context.Context) ([]platform.Machine, error)) ([]platform.Machine, error) {
+func (l *lists) get(ctx context.Context, where place, t Timeouts,
+	list func(context.Context) ([]platform.Machine, error)) ([]platform.Machine, error) {
 	wait, err := l.begin(where, t)
 	if err != nil {
 		return nil, err

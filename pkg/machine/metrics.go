@@ -26,7 +26,8 @@ const (
 
 // call resolves the machine class, runs a call about the machine, which may be nil, counts it by site and operation in the metrics that
 // machine-controller-manager has for drivers, and returns its error as machine-controller-manager reads it.
-func call[R any](ctx context.Context, d *hybridDriver, operation string, m *machinev1alpha1.Machine, class *machinev1alpha1.MachineClass, secret *corev1.Secret, do func(context.Context, *target) (*R, error)) (*R, error) {
+func call[R any](ctx context.Context, d *hybridDriver, operation string, m *machinev1alpha1.Machine, class *machinev1alpha1.MachineClass,
+	secret *corev1.Secret, do func(context.Context, *target) (*R, error)) (*R, error) {
 	var (
 		t        target
 		response *R
@@ -51,7 +52,8 @@ func call[R any](ctx context.Context, d *hybridDriver, operation string, m *mach
 		provider += "/" + siteName
 	}
 	if err != nil {
-		if silence := d.stalls.silence(siteName); silence > d.timeouts.Unreachable && isNew(m) && platform.ClassOf(err) == platform.ClassTransient {
+		if silence := d.stalls.silence(siteName); silence > d.timeouts.Unreachable && isNew(m) &&
+			platform.ClassOf(err) == platform.ClassTransient {
 			err = platform.NewError(platform.ClassTransient, "the site has not answered for %s: %w", silence.Round(time.Second), err)
 			unreachable = true
 		}

@@ -26,7 +26,8 @@ type target struct {
 // resolve completes t. It fills in the spec before anything else can fail, so that errors and metrics name the site.
 func (d *hybridDriver) resolve(t *target, class *machinev1alpha1.MachineClass, secret *corev1.Secret) error {
 	if class.Provider != Provider {
-		return platform.NewError(platform.ClassConfiguration, "machine class %q is for provider %q, but this driver is for %q", class.Name, class.Provider, Provider)
+		return platform.NewError(platform.ClassConfiguration, "machine class %q is for provider %q, but this driver is for %q", class.Name,
+			class.Provider, Provider)
 	}
 	spec, err := codec.Decode[v1alpha1.MachineProviderSpec](&class.ProviderSpec)
 	if err != nil {
@@ -35,7 +36,8 @@ func (d *hybridDriver) resolve(t *target, class *machinev1alpha1.MachineClass, s
 	t.request.Spec = spec
 	name, ok := spec.Platform()
 	if !ok {
-		return platform.NewError(platform.ClassConfiguration, "provider spec of machine class %q must have the block of exactly one platform", class.Name)
+		return platform.NewError(platform.ClassConfiguration, "provider spec of machine class %q must have the block of exactly one platform",
+			class.Name)
 	}
 	if t.machines, err = d.machines.For(name); err != nil {
 		return err

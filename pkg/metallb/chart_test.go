@@ -33,7 +33,8 @@ var _ = Describe("Chart", func() {
 		vips := pools(pool("vips", v1alpha1.MetalLBAdvertisementL2))
 		values, err := rendering.Merge(
 			metallb.Values([]v1alpha1.ControlPlaneSite{site("racks", racks), site("vc", vips)}, "racks"),
-			map[string]any{"enabled": true, "images": map[string]string{"metallb-controller": "registry.example/controller:v1", "metallb-speaker": "registry.example/speaker:v1"}})
+			map[string]any{"enabled": true,
+				"images": map[string]string{"metallb-controller": "registry.example/controller:v1", "metallb-speaker": "registry.example/speaker:v1"}})
 		Expect(err).NotTo(HaveOccurred())
 		rendered, err := rendering.Chart("shoot-system-components", "kube-system", map[string]any{metallb.ChartName: values})
 		Expect(err).NotTo(HaveOccurred())

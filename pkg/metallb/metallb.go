@@ -93,7 +93,8 @@ func Values(sites []v1alpha1.ControlPlaneSite, defaultSite string) *ChartValues 
 func siteValues(name string, config *v1alpha1.MetalLB) SiteValues {
 	site := SiteValues{Name: name}
 	for _, pool := range config.AddressPools {
-		site.Pools = append(site.Pools, PoolValues{Name: pool.Name, Addresses: pool.CIDRs, AutoAssign: pool.AutoAssign == nil || *pool.AutoAssign})
+		site.Pools = append(site.Pools,
+			PoolValues{Name: pool.Name, Addresses: pool.CIDRs, AutoAssign: pool.AutoAssign == nil || *pool.AutoAssign})
 		switch pool.Advertisement {
 		case v1alpha1.MetalLBAdvertisementL2:
 			site.L2Pools = append(site.L2Pools, pool.Name)

@@ -44,7 +44,8 @@ var _ = Describe("Values", func() {
 			}
 		},
 		Entry("one of them", "racks", "hybrid.provider.extensions.gardener.cloud/vc", ""),
-		Entry("a site with other load balancers", "cloud", "hybrid.provider.extensions.gardener.cloud/vc", "hybrid.provider.extensions.gardener.cloud/racks"),
+		Entry("a site with other load balancers", "cloud", "hybrid.provider.extensions.gardener.cloud/vc",
+			"hybrid.provider.extensions.gardener.cloud/racks"),
 		Entry("none", "", "hybrid.provider.extensions.gardener.cloud/vc", "hybrid.provider.extensions.gardener.cloud/racks"),
 	)
 

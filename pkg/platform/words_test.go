@@ -44,7 +44,8 @@ var _ = Describe("Words", func() {
 
 	It("should have room for each error in a status", func() {
 		long := errors.New(strings.Repeat("x", 2<<20))
-		err := platform.InSite("a", errors.Join(platform.NewError(platform.ClassQuota, "%w", long), platform.NewError(platform.ClassForbidden, "b")))
+		err := platform.InSite("a",
+			errors.Join(platform.NewError(platform.ClassQuota, "%w", long), platform.NewError(platform.ClassForbidden, "b")))
 		parts := strings.Split(err.Error(), "\n")
 		Expect(parts).To(HaveLen(2))
 		Expect(parts[0]).To(SatisfyAll(HavePrefix(`site "a": xxx`), HaveSuffix("…")))

@@ -144,7 +144,8 @@ func platformOf(site *Site) (v1alpha1.Platform, error) {
 
 	switch {
 	case site.Removed():
-		return "", fmt.Errorf("site %q: state.sites: it has no block of exactly one platform and the CloudProfile does not know the site", site.Name)
+		return "", fmt.Errorf("site %q: state.sites: it has no block of exactly one platform and the CloudProfile does not know the site",
+			site.Name)
 	case site.Profile == nil:
 		return "", fmt.Errorf("site %q: infrastructureConfig.sites: the CloudProfile does not know the site", site.Name)
 	default:

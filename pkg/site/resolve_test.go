@@ -23,7 +23,8 @@ var _ = Describe("Resolve", func() {
 			Shoot: "shoot--local--hybrid",
 			Pods:  []string{"100.96.0.0/11"},
 			Profile: &v1alpha1.CloudProfileConfig{Sites: []v1alpha1.CloudProfileSite{
-				{Name: "cloud", OpenStack: &v1alpha1.OpenStackProfile{}, DNSServers: []string{"192.0.2.1"}, MTU: new(int32(1500)), Zones: []v1alpha1.SiteZone{{Name: "cloud-a"}}},
+				{Name: "cloud", OpenStack: &v1alpha1.OpenStackProfile{}, DNSServers: []string{"192.0.2.1"}, MTU: new(int32(1500)),
+					Zones: []v1alpha1.SiteZone{{Name: "cloud-a"}}},
 				{Name: "vc", VSphere: &v1alpha1.VSphereProfile{}, MTU: new(int32(1450)), Zones: []v1alpha1.SiteZone{{Name: "vc-1"}}},
 				{Name: "racks", Metal: &v1alpha1.MetalProfile{}, Zones: []v1alpha1.SiteZone{{Name: "rack-1"}}},
 			}, MachineTypes: []v1alpha1.MachineType{
@@ -125,11 +126,13 @@ var _ = Describe("Resolve", func() {
 
 		DescribeTable("is reached as the state says if the name of a removed site was given to another, and as the CloudProfile says otherwise",
 			func(change func(*v1alpha1.SiteState), isSame bool) {
-				state := &v1alpha1.SiteState{Name: "old", OpenStack: &v1alpha1.OpenStackState{Connection: v1alpha1.OpenStackConnection{AuthURL: "https://former", Region: "one"}}}
+				state := &v1alpha1.SiteState{Name: "old",
+					OpenStack: &v1alpha1.OpenStackState{Connection: v1alpha1.OpenStackConnection{AuthURL: "https://former", Region: "one"}}}
 				profile := v1alpha1.CloudProfileSite{Name: "old", OpenStack: &v1alpha1.OpenStackProfile{AuthURL: "https://new", Region: "one"}}
 				change(state)
 				if state.Metal != nil {
-					profile.OpenStack, profile.Metal = nil, &v1alpha1.MetalProfile{Inventory: v1alpha1.MetalInventoryMetal3, Server: "https://new", Namespace: "hosts"}
+					profile.OpenStack, profile.Metal = nil, &v1alpha1.MetalProfile{Inventory: v1alpha1.MetalInventoryMetal3, Server: "https://new",
+						Namespace: "hosts"}
 				}
 				input.Profile.Sites = append(input.Profile.Sites, profile)
 				input.State = &v1alpha1.InfrastructureState{Sites: []v1alpha1.SiteState{*state}}
@@ -142,13 +145,16 @@ var _ = Describe("Resolve", func() {
 			Entry("another region", func(s *v1alpha1.SiteState) { s.OpenStack.Connection.Region = "two" }, false),
 			Entry("another platform", func(s *v1alpha1.SiteState) { s.OpenStack, s.VSphere = nil, &v1alpha1.VSphereState{} }, false),
 			Entry("the same inventory", func(s *v1alpha1.SiteState) {
-				s.OpenStack, s.Metal = nil, &v1alpha1.MetalState{Connection: v1alpha1.MetalConnection{Inventory: v1alpha1.MetalInventoryMetal3, Namespace: "hosts"}}
+				s.OpenStack, s.Metal = nil, &v1alpha1.MetalState{Connection: v1alpha1.MetalConnection{Inventory: v1alpha1.MetalInventoryMetal3,
+					Namespace: "hosts"}}
 			}, true),
 			Entry("another namespace", func(s *v1alpha1.SiteState) {
-				s.OpenStack, s.Metal = nil, &v1alpha1.MetalState{Connection: v1alpha1.MetalConnection{Inventory: v1alpha1.MetalInventoryMetal3, Namespace: "other"}}
+				s.OpenStack, s.Metal = nil, &v1alpha1.MetalState{Connection: v1alpha1.MetalConnection{Inventory: v1alpha1.MetalInventoryMetal3,
+					Namespace: "other"}}
 			}, false),
 			Entry("another inventory", func(s *v1alpha1.SiteState) {
-				s.OpenStack, s.Metal = nil, &v1alpha1.MetalState{Connection: v1alpha1.MetalConnection{Inventory: v1alpha1.MetalInventoryIronCore, Namespace: "hosts"}}
+				s.OpenStack, s.Metal = nil, &v1alpha1.MetalState{Connection: v1alpha1.MetalConnection{Inventory: v1alpha1.MetalInventoryIronCore,
+					Namespace: "hosts"}}
 			}, false),
 		)
 
@@ -213,8 +219,10 @@ var _ = Describe("Resolve", func() {
 		})
 
 		It("is the whole for Stretched", func() {
-			input.Config.Networks = v1alpha1.Networks{Topology: v1alpha1.TopologyStretched, Nodes: []string{"10.0.0.0/16", "2001:db8::/56"}, Gateway: "10.0.255.1"}
-			input.Config.Sites = append(input.Config.Sites, v1alpha1.InfrastructureSite{Name: "racks", Nodes: []string{"10.0.2.0/24"}, Gateway: "10.0.2.1", DNSServers: []string{"192.0.2.9"}})
+			input.Config.Networks = v1alpha1.Networks{Topology: v1alpha1.TopologyStretched, Nodes: []string{"10.0.0.0/16", "2001:db8::/56"},
+				Gateway: "10.0.255.1"}
+			input.Config.Sites = append(input.Config.Sites,
+				v1alpha1.InfrastructureSite{Name: "racks", Nodes: []string{"10.0.2.0/24"}, Gateway: "10.0.2.1", DNSServers: []string{"192.0.2.9"}})
 			sites, err := Resolve(input)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(sites[1].Network).To(Equal(Network{
@@ -262,11 +270,14 @@ var _ = Describe("Resolve", func() {
 				Expect(err).To(MatchError(message))
 				Expect(sites).To(BeNil())
 			},
-			Entry("topology", func() { input.Config.Networks.Topology = "Flat" }, `infrastructureConfig.networks.topology: "Flat" is none of ["Stretched" "Routed"]`),
+			Entry("topology", func() { input.Config.Networks.Topology = "Flat" },
+				`infrastructureConfig.networks.topology: "Flat" is none of ["Stretched" "Routed"]`),
 			Entry("network", func() { input.Config.Networks.Nodes = []string{"x"} }, `infrastructureConfig.networks.nodes: "x" is no CIDR`),
 			Entry("gateway", func() { input.Config.Networks.Gateway = "x" }, `infrastructureConfig.networks.gateway: "x" is no IP address`),
-			Entry("site's range", func() { input.Config.Sites[0].Nodes = []string{"10.0.0.0"} }, `site "vc": infrastructureConfig.sites.nodes: "10.0.0.0" is no CIDR`),
-			Entry("site's gateway", func() { input.Config.Sites[1].Gateway = "x" }, `site "cloud": infrastructureConfig.sites.gateway: "x" is no IP address`),
+			Entry("site's range", func() { input.Config.Sites[0].Nodes = []string{"10.0.0.0"} },
+				`site "vc": infrastructureConfig.sites.nodes: "10.0.0.0" is no CIDR`),
+			Entry("site's gateway", func() { input.Config.Sites[1].Gateway = "x" },
+				`site "cloud": infrastructureConfig.sites.gateway: "x" is no IP address`),
 		)
 	})
 

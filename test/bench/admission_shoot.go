@@ -47,7 +47,8 @@ func largeProfile() (*gardencorev1beta1.CloudProfile, error) {
 		profile.Spec.Regions[0].Zones = append(profile.Spec.Regions[0].Zones, gardencorev1beta1.AvailabilityZone{Name: admissionZone(i)})
 	}
 	for i := range config.MachineTypes {
-		config.MachineTypes[i].Sites = onAllSites(config.MachineTypes[i].Sites[0], func(s *v1alpha1.SiteMachineType, name string) { s.Name = name })
+		config.MachineTypes[i].Sites = onAllSites(config.MachineTypes[i].Sites[0],
+			func(s *v1alpha1.SiteMachineType, name string) { s.Name = name })
 	}
 	for i := range config.VolumeTypes {
 		config.VolumeTypes[i].Sites = onAllSites(config.VolumeTypes[i].Sites[0], func(s *v1alpha1.SiteVolumeType, name string) { s.Name = name })

@@ -150,18 +150,22 @@ func deployAdmissions(ctx context.Context, writer *gardenlet.Gardenlet, namespac
 			return nil, err
 		}
 	}
-	scripts := extensionsv1alpha1.File{Path: "/var/lib/scripts", Content: extensionsv1alpha1.FileContent{Inline: &extensionsv1alpha1.FileContentInline{
-		Data: string(slices.Repeat([]byte("x"), scriptSize)),
-	}}}
+	scripts := extensionsv1alpha1.File{Path: "/var/lib/scripts",
+		Content: extensionsv1alpha1.FileContent{Inline: &extensionsv1alpha1.FileContentInline{
+			Data: string(slices.Repeat([]byte("x"), scriptSize)),
+		}}}
 	if err := writer.DeployOperatingSystemConfig(ctx, namespace, scripts); err != nil {
 		return nil, err
 	}
 
 	objects := []admission{
-		{object: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: gardenlet.MachineControllerManager}}, mark: "machine-controller-manager-provider-hybrid"},
-		{object: &vpaautoscalingv1.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: gardenlet.MachineControllerManager + "-vpa"}}, mark: "machine-controller-manager-provider-hybrid"},
+		{object: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: gardenlet.MachineControllerManager}},
+			mark: "machine-controller-manager-provider-hybrid"},
+		{object: &vpaautoscalingv1.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: gardenlet.MachineControllerManager + "-vpa"}},
+			mark: "machine-controller-manager-provider-hybrid"},
 		{object: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: gardenlet.KubeControllerManager}}, mark: "--cloud-provider=external"},
-		{object: &extensionsv1alpha1.OperatingSystemConfig{ObjectMeta: metav1.ObjectMeta{Name: gardenlet.Pool}}, mark: "--cloud-provider=external"},
+		{object: &extensionsv1alpha1.OperatingSystemConfig{ObjectMeta: metav1.ObjectMeta{Name: gardenlet.Pool}},
+			mark: "--cloud-provider=external"},
 		{object: &extensionsv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Name: gardenlet.Network}}, mark: "vethMTU"},
 	}
 	for _, a := range objects {

@@ -36,7 +36,8 @@ var _ = Describe("Counting", func() {
 		},
 		Entry("requests of the worst run", maxPerRun(requests), 2.0, record("a", 0, 1), record("b", 0, 1), record("b", 0, 1)),
 		Entry("parallel requests are one round trip", maxPerRun(roundTrips), 1.0, record("a", 0, 10), record("a", 5, 20), record("a", 9, 12)),
-		Entry("requests after one another are several", maxPerRun(roundTrips), 3.0, record("a", 0, 10), record("a", 10, 20), record("a", 9, 30), record("a", 20, 25)),
+		Entry("requests after one another are several", maxPerRun(roundTrips), 3.0, record("a", 0, 10), record("a", 10, 20), record("a", 9, 30),
+			record("a", 20, 25)),
 		Entry("medians against the floor", Count(floorRatio), 1.5,
 			record("ours-1", 0, 30), record("floor-1", 0, 20),
 			record("ours-2", 100, 120), record("ours-2", 110, 130), record("floor-2", 0, 20),
@@ -132,7 +133,9 @@ var _ = Describe("Results", func() {
 	It("should say which targets were missed", func() {
 		peer := 3.0
 		out := gbytes.NewBuffer()
-		Expect(printTable(out, []Result{{ID: "good", Value: 1, Target: new(1.0), Peer: &peer}, {ID: "bad", Value: 1.25, Target: new(1.0)}, {ID: "only", Value: 7}})).To(Succeed())
+		Expect(printTable(out,
+			[]Result{{ID: "good", Value: 1, Target: new(1.0), Peer: &peer}, {ID: "bad", Value: 1.25, Target: new(1.0)},
+				{ID: "only", Value: 7}})).To(Succeed())
 		Expect(string(out.Contents())).To(And(
 			MatchRegexp(`good +1 +<= 1 +3 .*ok`),
 			MatchRegexp(`bad +1.25 +<= 1 +- .*MISSED`),
@@ -142,7 +145,8 @@ var _ = Describe("Results", func() {
 
 	It("should write a JSON list", func() {
 		path := filepath.Join(dir, "bench.json")
-		Expect(writeResults(path, []Result{{ID: "f", Value: 2, Unit: "requests", Target: new(1.0)}, {ID: "g", Value: 3, Unit: "MiB"}})).To(Succeed())
+		Expect(writeResults(path,
+			[]Result{{ID: "f", Value: 2, Unit: "requests", Target: new(1.0)}, {ID: "g", Value: 3, Unit: "MiB"}})).To(Succeed())
 		Expect(os.ReadFile(path)).To(MatchJSON(`[{"id":"f","value":2,"unit":"requests","target":1,"peer":null,"note":""},{"id":"g","value":3,"unit":"MiB","target":null,"peer":null,"note":""}]`))
 	})
 })

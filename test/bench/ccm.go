@@ -65,7 +65,8 @@ func (j joining) object(site string) *corev1.Node {
 		},
 	}
 	if j.address != "" {
-		node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: j.address}, {Type: corev1.NodeHostName, Address: j.name}}
+		node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: j.address},
+			{Type: corev1.NodeHostName, Address: j.name}}
 	}
 	return node
 }

@@ -120,7 +120,8 @@ func (c *cloudControllers) claimHosts(ctx context.Context) error {
 	machines := metalmachines.New(sessions, inventories.Open)
 	for i := range ccmMachines + ccmFurther {
 		request := platform.MachineRequest{
-			Name: fmt.Sprintf("%s-host-%d", c.namespace, i), Spec: c.metal.spec, Credentials: c.metal.site.Credentials, UserData: []byte("#cloud-config\n"),
+			Name: fmt.Sprintf("%s-host-%d", c.namespace,
+				i), Spec: c.metal.spec, Credentials: c.metal.site.Credentials, UserData: []byte("#cloud-config\n"),
 		}
 		if _, err := machines.Create(ctx, request); err != nil {
 			return err
@@ -162,7 +163,8 @@ func (c *cloudControllers) run() error {
 		return err
 	}
 	c.process = &landscape.Process{
-		Name: cloudControllerManager, Path: filepath.Join(c.dir, cloudControllerManager), LogFile: filepath.Join(c.dir, "logs", cloudControllerManager+".log"),
+		Name: cloudControllerManager, Path: filepath.Join(c.dir, cloudControllerManager), LogFile: filepath.Join(c.dir, "logs",
+			cloudControllerManager+".log"),
 		Args: []string{
 			"--cloud-config=" + file, "--credentials-directory=" + folder, "--kubeconfig=" + c.Cluster.Kubeconfig,
 			"--leader-elect-resource-namespace=kube-system", "--concurrent-service-syncs=10", "--bind-address=127.0.0.1", "--secure-port=0", "--v=2",

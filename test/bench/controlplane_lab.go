@@ -103,7 +103,8 @@ func (c *controlPlaneLab) start(ctx context.Context, b *Bed) (err error) {
 	if c.vc, err = vcenter.Start(ctx, c.dir, vcenter.Options{Guest: hybridGuest}); err != nil {
 		return err
 	}
-	if c.inventory, err = metal.Start(ctx, metal.Options{Dir: filepath.Join(c.dir, "inventory"), Metal3: true, IronCore: true, IPAM: true}); err != nil {
+	if c.inventory, err = metal.Start(ctx,
+		metal.Options{Dir: filepath.Join(c.dir, "inventory"), Metal3: true, IronCore: true, IPAM: true}); err != nil {
 		return err
 	}
 	if err := c.makeHosts(ctx); err != nil {
@@ -130,11 +131,14 @@ func (c *controlPlaneLab) makeHosts(ctx context.Context) error {
 	if err := c.inventory.Grant(ctx); err != nil {
 		return err
 	}
-	if err := c.inventory.MakePool(ctx, metal.Pool{Name: "racks", Addresses: []string{"10.250.8.10-10.250.11.250"}, Prefix: 22, Gateway: "10.250.8.1"}); err != nil {
+	if err := c.inventory.MakePool(ctx,
+		metal.Pool{Name: "racks", Addresses: []string{"10.250.8.10-10.250.11.250"}, Prefix: 22, Gateway: "10.250.8.1"}); err != nil {
 		return err
 	}
-	_, small := c.inventory.MakeHosts(ctx, metal.Batch{Prefix: "rack-s", Count: 2, Labels: map[string]string{rackLabel: rackName, "size": "s"}})
-	_, large := c.inventory.MakeHosts(ctx, metal.Batch{Prefix: "rack-l", Count: 1, Labels: map[string]string{rackLabel: rackName, "size": "l"}})
+	_, small := c.inventory.MakeHosts(ctx,
+		metal.Batch{Prefix: "rack-s", Count: 2, Labels: map[string]string{rackLabel: rackName, "size": "s"}})
+	_, large := c.inventory.MakeHosts(ctx,
+		metal.Batch{Prefix: "rack-l", Count: 1, Labels: map[string]string{rackLabel: rackName, "size": "l"}})
 	_, servers := c.inventory.MakeServers(ctx, metal.Batch{Prefix: "hall-s", Count: 2, Labels: map[string]string{"hall": "h1", "size": "s"}})
 	return errors.Join(small, large, servers)
 }

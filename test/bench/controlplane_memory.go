@@ -73,7 +73,8 @@ func measureMemoryRequests(ctx context.Context, b *Bed) (m Measurement, err erro
 	for container, usages := range sampler.values {
 		var all, anonymous []float64
 		for _, usage := range usages {
-			all, anonymous = append(all, float64(usage.Resident)/containermemory.MiB), append(anonymous, float64(usage.Anonymous)/containermemory.MiB)
+			all, anonymous = append(all, float64(usage.Resident)/containermemory.MiB), append(anonymous,
+				float64(usage.Anonymous)/containermemory.MiB)
 			m.Records = append(m.Records, sample(container, quantityAnonymous, anonymous[len(anonymous)-1]))
 		}
 		resident += percentile(all, enough)
@@ -81,7 +82,8 @@ func measureMemoryRequests(ctx context.Context, b *Bed) (m Measurement, err erro
 	}
 	slices.Sort(measured)
 	m.Note = fmt.Sprintf("%.0f in the seed, %.0f for one pod of each DaemonSet; 95th percentile of the memory of processes without, and with, pages of files: %s; those with files are %.0f together; not measured: %s",
-		total(seed), total(shoot), strings.Join(measured, ", "), resident, strings.Join(missing(slices.Concat(seed, shoot), sampler.values), ", "))
+		total(seed), total(shoot), strings.Join(measured,
+			", "), resident, strings.Join(missing(slices.Concat(seed, shoot), sampler.values), ", "))
 	return m, nil
 }
 
@@ -121,7 +123,8 @@ func (c *controlPlaneLab) requests(ctx context.Context) (seed, shoot []Record, e
 	if err := c.shoot.Seed.Client.List(ctx, sets, client.InNamespace(metav1.NamespaceSystem)); err != nil {
 		return nil, nil, err
 	}
-	seed = append(seed, requestOf(v1beta1constants.DeploymentNameMachineControllerManager, driverContainer, controlplane.DriverMemory.AsApproximateFloat64()))
+	seed = append(seed,
+		requestOf(v1beta1constants.DeploymentNameMachineControllerManager, driverContainer, controlplane.DriverMemory.AsApproximateFloat64()))
 	for _, d := range deployments.Items {
 		for _, container := range d.Spec.Template.Spec.Containers {
 			seed = append(seed, requestOf(d.Name, container.Name, container.Resources.Requests.Memory().AsApproximateFloat64()))

@@ -33,7 +33,8 @@ var _ = Describe("Memory of the control plane", func() {
 	},
 		Entry("where one requests enough", []float64{1, 64, 3}, BeNil()),
 		Entry("where one of twenty samples is above", append(slices.Repeat([]float64{60}, 19), 99), BeNil()),
-		Entry("where more are above", append(slices.Repeat([]float64{60}, 17), 99, 99), MatchError(ContainSubstring("a/x requests 64 MiB and has 99.0"))),
+		Entry("where more are above", append(slices.Repeat([]float64{60}, 17), 99, 99),
+			MatchError(ContainSubstring("a/x requests 64 MiB and has 99.0"))),
 		Entry("where nothing was measured", nil, MatchError(ContainSubstring("the memory of 0"))),
 	)
 
@@ -50,7 +51,8 @@ var _ = Describe("Memory of the control plane", func() {
 		own := GinkgoT().TempDir()
 		Expect(os.WriteFile(filepath.Join(own, cloudControllerManager), nil, 0o600)).To(Succeed())
 		Expect(programs(own, "others")).To(ContainElements(
-			pods.Program{Deployment: "cloud-controller-manager", Container: cloudControllerManager, Path: filepath.Join(own, cloudControllerManager)},
+			pods.Program{Deployment: "cloud-controller-manager", Container: cloudControllerManager,
+				Path: filepath.Join(own, cloudControllerManager)},
 			pods.Program{Deployment: "csi-cinder-controller", Container: "csi-resizer", Path: filepath.Join("others", "csi-resizer")},
 		))
 	})

@@ -130,7 +130,9 @@ func (s *dnsServer) messages(run string) []Record {
 		if message.Operation == mdns.OpcodeToString[mdns.OpcodeUpdate] {
 			kind = countproxy.KindWrite
 		}
-		records = append(records, Record{Time: message.Time.Round(0), Run: run, Service: "rfc2136", Method: message.Operation, Path: message.Name, Kind: kind, Bytes: message.Bytes})
+		records = append(records,
+			Record{Time: message.Time.Round(0), Run: run, Service: "rfc2136", Method: message.Operation, Path: message.Name, Kind: kind,
+				Bytes: message.Bytes})
 	}
 	return records
 }
@@ -183,6 +185,7 @@ func measureRecordRate(ctx context.Context, _ *Bed) (m Measurement, err error) {
 	}
 	took := time.Since(start)
 	m.Records = append(s.messages("rate"), sample("rate", quantityRecords, dnsRecords/took.Seconds()))
-	m.Note = fmt.Sprintf("%d records by dynamic updates, %d at the same time, each until BIND answers with it: %s, %d messages", dnsRecords, dnsCallers, took.Round(10*time.Millisecond), len(m.Records)-1)
+	m.Note = fmt.Sprintf("%d records by dynamic updates, %d at the same time, each until BIND answers with it: %s, %d messages", dnsRecords,
+		dnsCallers, took.Round(10*time.Millisecond), len(m.Records)-1)
 	return m, nil
 }

@@ -159,7 +159,8 @@ func (w *waves) run(ctx context.Context, scenarios []scenario) (Measurement, err
 		m.Records = append(m.Records, records...)
 		walls = append(walls, fmt.Sprintf("%s %.1f s", s.name, samplesOf(records, quantityWave)[0]))
 	}
-	m.Note = fmt.Sprintf("real machine-controller-manager; machines side by side: %d; Retry-After %s; running after: %s", w.size, retryAfter, strings.Join(walls, ", "))
+	m.Note = fmt.Sprintf("real machine-controller-manager; machines side by side: %d; Retry-After %s; running after: %s", w.size, retryAfter,
+		strings.Join(walls, ", "))
 	return m, nil
 }
 

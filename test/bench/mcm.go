@@ -53,7 +53,8 @@ func makeAvailable(ctx context.Context, c client.Client, deployment *machinev1al
 	set := &machinev1alpha1.MachineSet{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: deployment.Name + "-0", Namespace: deployment.Namespace, Labels: deployment.Spec.Template.Labels,
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(deployment, machinev1alpha1.SchemeGroupVersion.WithKind("MachineDeployment"))},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(deployment,
+				machinev1alpha1.SchemeGroupVersion.WithKind("MachineDeployment"))},
 		},
 		Spec: machinev1alpha1.MachineSetSpec{
 			Selector: deployment.Spec.Selector, Template: deployment.Spec.Template,
@@ -62,7 +63,8 @@ func makeAvailable(ctx context.Context, c client.Client, deployment *machinev1al
 	}
 	before := deployment.DeepCopy()
 	deployment.Status.ObservedGeneration = deployment.Generation
-	for _, kind := range []machinev1alpha1.MachineDeploymentConditionType{machinev1alpha1.MachineDeploymentAvailable, machinev1alpha1.MachineDeploymentProgressing} {
+	for _, kind := range []machinev1alpha1.MachineDeploymentConditionType{machinev1alpha1.MachineDeploymentAvailable,
+		machinev1alpha1.MachineDeploymentProgressing} {
 		deployment.Status.Conditions = append(deployment.Status.Conditions, machinev1alpha1.MachineDeploymentCondition{
 			Type: kind, Status: machinev1alpha1.ConditionTrue, Reason: "Played", LastUpdateTime: metav1.Now(), LastTransitionTime: metav1.Now(),
 		})

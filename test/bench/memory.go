@@ -40,7 +40,8 @@ func measureDriverMemory(ctx context.Context, b *Bed) (m Measurement, err error)
 	if err != nil {
 		return m, err
 	}
-	m.Note = fmt.Sprintf("%s; real machine-controller-manager; %d machines were running after %.0f s", stubNote, memoryMachines, time.Since(start).Seconds())
+	m.Note = fmt.Sprintf("%s; real machine-controller-manager; %d machines were running after %.0f s", stubNote, memoryMachines,
+		time.Since(start).Seconds())
 	return m, m.addMemory(l.Driver)
 }
 

@@ -136,7 +136,8 @@ func inspected(name string) metal3v1alpha1.BareMetalHostStatus {
 	for i := range hostCards {
 		details.NIC = append(details.NIC, metal3v1alpha1.NIC{
 			Name: fmt.Sprintf("enp%ds0", i), Model: "0x8086 0x1592", MAC: fmt.Sprintf("02:00:00:00:01:%02x", i), SpeedGbps: 100,
-			LLDP: &metal3v1alpha1.LLDP{SwitchID: "02:00:00:00:02:00", PortID: fmt.Sprintf("Ethernet1/%d", i), SwitchSystemName: "switch-" + strings.ToLower(name)},
+			LLDP: &metal3v1alpha1.LLDP{SwitchID: "02:00:00:00:02:00", PortID: fmt.Sprintf("Ethernet1/%d", i),
+				SwitchSystemName: "switch-" + strings.ToLower(name)},
 		})
 	}
 	return metal3v1alpha1.BareMetalHostStatus{

@@ -86,7 +86,8 @@ var _ = Describe("Bare metal", func() {
 		sessions := metalclient.NewSessions()
 		DeferCleanup(sessions.Close)
 		product := machines.New(sessions, inventories.Open)
-		request := platform.MachineRequest{Name: metalShoot + "-a", Spec: s.spec, Credentials: s.site.Credentials, UserData: []byte("#cloud-config\n")}
+		request := platform.MachineRequest{Name: metalShoot + "-a", Spec: s.spec, Credentials: s.site.Credentials,
+			UserData: []byte("#cloud-config\n")}
 		records, err := s.record(ctx, runClaim, func(ctx context.Context) error {
 			_, err := product.Create(ctx, request)
 			return err

@@ -16,7 +16,8 @@ import (
 )
 
 func at(seconds float64, service string, status int) Record {
-	return Record{Time: start.Add(time.Duration(seconds * float64(time.Second))), Service: service, Status: status, Duration: time.Millisecond, Kind: countproxy.KindRead}
+	return Record{Time: start.Add(time.Duration(seconds * float64(time.Second))), Service: service, Status: status, Duration: time.Millisecond,
+		Kind: countproxy.KindRead}
 }
 
 var _ = Describe("Samples", func() {
@@ -29,7 +30,8 @@ var _ = Describe("Samples", func() {
 		Entry("requests without samples", maxPerRun(requests), 1.0, at(0, "nova", 200), sample("", "a", 1)),
 		Entry("bytes of the worst run", maxPerRun(megabytes), 1.5,
 			Record{Run: "a", Bytes: 1_000_000}, Record{Run: "a", Bytes: 500_000}, Record{Run: "b", Bytes: 700_000}),
-		Entry("logins", Count(logins), 2.0, Record{Kind: countproxy.KindAuth}, Record{Kind: countproxy.KindAuth}, Record{Kind: countproxy.KindRead}),
+		Entry("logins", Count(logins), 2.0, Record{Kind: countproxy.KindAuth}, Record{Kind: countproxy.KindAuth},
+			Record{Kind: countproxy.KindRead}),
 		Entry("no login", Count(logins), 0.0, Record{Kind: countproxy.KindRead}),
 		Entry("no server lost", Count(lostServers), 0.0, sample("503", quantityDifference, 0), call(http.MethodDelete, "/v2.0/ports/1", 204)),
 		Entry("servers deleted, missing or too many", Count(lostServers), 3.0,

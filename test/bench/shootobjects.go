@@ -79,7 +79,8 @@ func (s shoot) objects() ([]client.Object, error) {
 		return nil, err
 	}
 
-	credentials := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cloudprovider", Namespace: s.namespace}, StringData: map[string]string{}}
+	credentials := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cloudprovider", Namespace: s.namespace},
+		StringData: map[string]string{}}
 	for key, value := range s.credentials.SiteCredentials() {
 		credentials.StringData[siteName+"."+key] = value
 	}

@@ -70,7 +70,8 @@ func measureManyShoots(ctx context.Context, b *Bed) (m Measurement, err error) {
 	}
 	writes := slices.DeleteFunc(slices.Clone(m.Records), func(r Record) bool { return r.Kind != "write" })
 	if len(writes) > 0 {
-		return m, fmt.Errorf("reconciliations with nothing to do made %d writes, the first is %s %s", len(writes), writes[0].Method, writes[0].Path)
+		return m, fmt.Errorf("reconciliations with nothing to do made %d writes, the first is %s %s", len(writes), writes[0].Method,
+			writes[0].Path)
 	}
 	m.Note = fmt.Sprintf("%s, machine-controller-manager is played; real extension and kube-apiserver; %d Infrastructures and Workers of %d credentials in %.0f s with %d requests",
 		stubNote, shootCount, credentialCount, time.Since(start).Seconds(), len(m.Records))
@@ -96,7 +97,8 @@ func (s *seed) setUp(ctx context.Context, cloud *stubCloud) error {
 	shoots := make([]shoot, shootCount)
 	for i := range shoots {
 		credentials := stubCredentials(cloud.stub, i%credentialCount)
-		shoots[i] = shoot{namespace: fmt.Sprintf("shoot--bench--%d", i), authURL: cloud.proxy.Rewrite(credentials.AuthURL), credentials: credentials}
+		shoots[i] = shoot{namespace: fmt.Sprintf("shoot--bench--%d", i), authURL: cloud.proxy.Rewrite(credentials.AuthURL),
+			credentials: credentials}
 	}
 	if err := each(ctx, shoots, s.createInfrastructure); err != nil {
 		return err
@@ -194,7 +196,8 @@ func (s *seed) waitSucceeded(ctx context.Context, since time.Time, lists ...clie
 func succeeded(object extensionsv1alpha1.Object, since time.Time) bool {
 	operation := object.GetExtensionStatus().GetLastOperation()
 	_, asked := object.GetAnnotations()[v1beta1constants.GardenerOperation]
-	return !asked && operation != nil && operation.State == gardencorev1beta1.LastOperationStateSucceeded && !operation.LastUpdateTime.Time.Before(since.Truncate(time.Second))
+	return !asked && operation != nil && operation.State == gardencorev1beta1.LastOperationStateSucceeded &&
+		!operation.LastUpdateTime.Time.Before(since.Truncate(time.Second))
 }
 
 func (s *seed) list(ctx context.Context, list client.ObjectList) ([]extensionsv1alpha1.Object, error) {

@@ -66,7 +66,8 @@ func measureSiteFaults(ctx context.Context, b *Bed) (m Measurement, err error) {
 		m.Records = append(m.Records, sample(fault.Name, quantityTold, told.Seconds()), sample(fault.Name, quantityWell, well.Seconds()))
 		notes = append(notes, fmt.Sprintf("%s %.1f s, %.1f s", fault.Name, told.Seconds(), well.Seconds()))
 	}
-	m.Note = "real Keystone and Nova, simulated vCenter, real inventory API; until a fault is told, until its end is told: " + strings.Join(notes, "; ")
+	m.Note = "real Keystone and Nova, simulated vCenter, real inventory API; until a fault is told, until its end is told: " +
+		strings.Join(notes, "; ")
 	return m, nil
 }
 

@@ -71,7 +71,8 @@ func (s *vsphereSite) cloneOnly(ctx context.Context, name string) error {
 			return err
 		}
 		var current mo.Task
-		if err := property.DefaultCollector(s.inspector).RetrieveOne(ctx, clone.Reference(), []string{"info.state", "info.error"}, &current); err != nil {
+		if err := property.DefaultCollector(s.inspector).RetrieveOne(ctx, clone.Reference(), []string{"info.state", "info.error"},
+			&current); err != nil {
 			return err
 		}
 		switch current.Info.State {

@@ -93,6 +93,7 @@ func measureVSphereDelete(ctx context.Context, _ *Bed) (m Measurement, err error
 		}
 		m.Records = append(m.Records, records...)
 	}
-	m.Note = fmt.Sprintf("%s; warm session; worst of %d machines one after the other, looks at tasks counted (%s)", vsphereNote, vsphereMachines, methods(worst))
+	m.Note = fmt.Sprintf("%s; warm session; worst of %d machines one after the other, looks at tasks counted (%s)", vsphereNote,
+		vsphereMachines, methods(worst))
 	return m, nil
 }

@@ -39,6 +39,7 @@ func measureVSphereSockets(ctx context.Context, b *Bed) (m Measurement, err erro
 		return m, err
 	}
 	m.Records = append(m.Records, sample("calls", quantityConnections, float64(r.Connections)))
-	m.Note = fmt.Sprintf("%s; %d driver calls by %d callers at once, %d requests; %d goroutines after them", vsphereNote, r.Machines, callers, len(m.Records)-1, r.Goroutines)
+	m.Note = fmt.Sprintf("%s; %d driver calls by %d callers at once, %d requests; %d goroutines after them", vsphereNote, r.Machines, callers,
+		len(m.Records)-1, r.Goroutines)
 	return m, nil
 }

@@ -51,7 +51,8 @@ var _ = Describe("vSphere", func() {
 	})
 
 	It("should compare with the mean of the floors", func() {
-		Expect(overFloor([]Record{sample("ours", quantityWall, 18), sample("before", quantityFloor, 10), sample("after", quantityFloor, 14), record("create", 0, 1)})).
+		Expect(overFloor([]Record{sample("ours", quantityWall, 18), sample("before", quantityFloor, 10), sample("after", quantityFloor, 14),
+			record("create", 0, 1)})).
 			To(Equal(1.5))
 		_, err := overFloor([]Record{sample("ours", quantityWall, 18)})
 		Expect(err).To(HaveOccurred())
@@ -73,7 +74,8 @@ var _ = Describe("vSphere", func() {
 			request := s.request("seen")
 			records, err := s.observe(ctx, "create", func(ctx context.Context) error { return s.create(ctx, &request) })
 			Expect(err).NotTo(HaveOccurred())
-			Expect(records).To(ContainElement(And(HaveField("Method", "CloneVM_Task"), HaveField("Status", 200), HaveField("Bytes", BeNumerically(">", 0)), HaveField("Duration", BeNumerically(">", 0)))))
+			Expect(records).To(ContainElement(And(HaveField("Method", "CloneVM_Task"), HaveField("Status", 200),
+				HaveField("Bytes", BeNumerically(">", 0)), HaveField("Duration", BeNumerically(">", 0)))))
 			Expect(s.create(ctx, &request)).To(MatchError(ContainSubstring("exists before it is created")))
 
 			records, err = s.observe(ctx, "get", func(ctx context.Context) error {

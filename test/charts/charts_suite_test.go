@@ -51,7 +51,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		"10-crd-monitoring.coreos.com_scrapeconfigs.yaml", "10-crd-monitoring.coreos.com_servicemonitors.yaml")).To(Succeed())
 
 	scheme := runtime.NewScheme()
-	Expect(errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme), extensionsv1alpha1.AddToScheme(scheme))).To(Succeed())
+	Expect(errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme),
+		extensionsv1alpha1.AddToScheme(scheme))).To(Succeed())
 	apiServer, err = client.New(cluster.Config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(apiServer.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v1beta1constants.GardenNamespace}})).To(Succeed())

@@ -44,7 +44,8 @@ var (
 		"imageVectorOverwrite": "images:\n- name: some\n  repository: registry.example.com/some\n  tag: v1\n",
 		"metricsPort":          9090, "healthPort": 9091, "webhooks": map[string]any{"serverPort": 9443, "servicePort": 8443},
 		"controllers": map[string]any{"ignoreOperationAnnotation": true, "worker": map[string]any{"concurrentSyncs": 7}},
-		"resources":   map[string]any{"requests": map[string]any{"cpu": 0.5, "memory": "1Gi"}, "limits": map[string]any{"cpu": 2, "memory": "2Gi"}},
+		"resources": map[string]any{"requests": map[string]any{"cpu": 0.5, "memory": "1Gi"},
+			"limits": map[string]any{"cpu": 2, "memory": "2Gi"}},
 		"vpa": map[string]any{"resourcePolicy": map[string]any{"minAllowed": map[string]any{"cpu": 0.1, "memory": "128Mi"}},
 			"updatePolicy": map[string]any{"updateMode": "Recreate"}},
 	}
@@ -55,7 +56,8 @@ var (
 		"garden": map[string]any{"clusterIdentity": "garden", "genericKubeconfigSecretName": "generic-garden-kubeconfig-1"},
 		"seed":   map[string]any{"name": "seed", "provider": "hybrid", "region": "west", "spec": map[string]any{"settings": map[string]any{}}},
 	}}
-	garden     = map[string]any{"gardener": map[string]any{"runtimeCluster": map[string]any{"enabled": "true", "priorityClassName": "gardener-garden-system-200"}}}
+	garden = map[string]any{"gardener": map[string]any{"runtimeCluster": map[string]any{"enabled": "true",
+		"priorityClassName": "gardener-garden-system-200"}}}
 	selfHosted = map[string]any{"usablePorts": []any{30001, 30002, 30003, 30004, 30005}, "gardener": map[string]any{
 		"version": "v1.149.3", "selfHostedShootCluster": true, "garden": map[string]any{"clusterIdentity": "garden"},
 		"gardenlet": map[string]any{"featureGates": map[string]any{}}, "shoot": map[string]any{"name": "own", "namespace": "garden"},
@@ -75,16 +77,20 @@ var (
 	}}}
 
 	modes = map[string]mode{
-		"the extension by default":                            {chart: provider, namespace: "extension-default"},
-		"the extension in a seed":                             {chart: provider, namespace: "extension-provider-hybrid-abcde", gardener: seed},
-		"the extension in a seed with everything":             {chart: provider, namespace: "extension-everything", gardener: seed, values: everything},
-		"the extension in a seed with as little as possible":  {chart: provider, namespace: "extension-nothing", gardener: seed, values: nothing},
-		"the extension in a garden":                           {chart: provider, namespace: "runtime-extension-provider-hybrid", gardener: garden},
-		"the extension in a garden with everything":           {chart: provider, namespace: "runtime-everything", gardener: garden, values: everything},
+		"the extension by default": {chart: provider, namespace: "extension-default"},
+		"the extension in a seed":  {chart: provider, namespace: "extension-provider-hybrid-abcde", gardener: seed},
+		"the extension in a seed with everything": {chart: provider, namespace: "extension-everything", gardener: seed,
+			values: everything},
+		"the extension in a seed with as little as possible": {chart: provider, namespace: "extension-nothing", gardener: seed, values: nothing},
+		"the extension in a garden": {chart: provider, namespace: "runtime-extension-provider-hybrid",
+			gardener: garden},
+		"the extension in a garden with everything": {chart: provider, namespace: "runtime-everything", gardener: garden,
+			values: everything},
 		"the extension in a self-hosted shoot":                {chart: provider, namespace: "extension-self-hosted", gardener: selfHosted},
 		"the extension in a self-hosted shoot that is a seed": {chart: provider, namespace: "extension-promoted", gardener: promoted},
 		"the webhooks by default":                             {chart: runtimePart, namespace: "garden-default"},
-		"the webhooks in a garden":                            {chart: runtimePart, namespace: "garden", gardener: admissionRuntime, values: map[string]any{"image": "some:v1"}},
+		"the webhooks in a garden": {chart: runtimePart, namespace: "garden", gardener: admissionRuntime,
+			values: map[string]any{"image": "some:v1"}},
 		withoutOperator: {chart: runtimePart, namespace: "garden-plain", values: map[string]any{
 			"gardenKubeconfigSecretName": "garden-kubeconfig", "webhooks": map[string]any{"servicePort": 8443, "mode": "url"}, "replicaCount": 2,
 			"service":  map[string]any{"topologyAwareRouting": map[string]any{"enabled": true}},
@@ -94,8 +100,10 @@ var (
 		"the webhooks of a garden that runs elsewhere": {chart: runtimePart, namespace: "garden-elsewhere", values: map[string]any{
 			"webhooks": map[string]any{"url": "hybrid.example.com:8443"}, "gardenKubeconfigSecretName": "garden-kubeconfig",
 		}},
-		"the webhooks in a garden that is one cluster": {chart: runtimePart, namespace: "garden-one", values: map[string]any{"webhooks": map[string]any{"mode": "service"}}},
-		"the permissions of the webhooks by default":   {chart: application, namespace: "virtual-default"},
-		"the permissions of the webhooks":              {chart: application, namespace: "extension-provider-hybrid", gardener: admissionApplication, values: map[string]any{"image": "some:v1"}},
+		"the webhooks in a garden that is one cluster": {chart: runtimePart, namespace: "garden-one",
+			values: map[string]any{"webhooks": map[string]any{"mode": "service"}}},
+		"the permissions of the webhooks by default": {chart: application, namespace: "virtual-default"},
+		"the permissions of the webhooks": {chart: application, namespace: "extension-provider-hybrid",
+			gardener: admissionApplication, values: map[string]any{"image": "some:v1"}},
 	}
 )

@@ -54,7 +54,8 @@ var _ = Describe("Requests that were refused", func() {
 		Eventually(refused).WithTimeout(30 * time.Second).Should(ConsistOf("get configmaps any in default", "get secrets any in default"))
 
 		for _, o := range []client.Object{
-			&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}}}},
+			&rbacv1.Role{ObjectMeta: meta,
+				Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}}}},
 			&rbacv1.RoleBinding{
 				ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
 				Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: meta.Namespace, Name: meta.Name}},

@@ -174,7 +174,8 @@ var _ = Describe("Charts", func() {
 					case "RoleBinding", "ClusterRoleBinding":
 						subjects, _, err := unstructured.NestedSlice(o.Object, "subjects")
 						Expect(err).NotTo(HaveOccurred())
-						Expect(subjects).To(ConsistOf(map[string]any{"kind": "ServiceAccount", "name": deployment.Spec.Template.Spec.ServiceAccountName, "namespace": m.namespace}))
+						Expect(subjects).To(ConsistOf(map[string]any{"kind": "ServiceAccount", "name": deployment.Spec.Template.Spec.ServiceAccountName,
+							"namespace": m.namespace}))
 					}
 				}
 			})
@@ -183,7 +184,8 @@ var _ = Describe("Charts", func() {
 
 	It("should not share names without a namespace between a seed and its garden", func() {
 		var all []string
-		for _, name := range []string{"the extension in a seed", "the extension in a garden", "the webhooks in a garden", "the permissions of the webhooks"} {
+		for _, name := range []string{"the extension in a seed", "the extension in a garden", "the webhooks in a garden",
+			"the permissions of the webhooks"} {
 			for _, o := range objectsOf(modes[name]) {
 				if o.GetNamespace() == "" {
 					all = append(all, o.GetKind()+" "+o.GetName())

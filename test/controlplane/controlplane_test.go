@@ -135,8 +135,9 @@ var _ = Describe("The ControlPlane of a shoot on all platforms", Ordered, Contin
 		config, seed, shoot, crds  objects
 		storageClasses, everything objects
 		sites                      = []string{"cloud", "vc", "racks", "hall"}
-		deployments                = []string{"cloud-controller-manager", "csi-cinder-controller", "csi-snapshot-controller", "csi-vsphere-controller", "local-volumes-controller"}
-		status                     = v1alpha1.InfrastructureStatus{Sites: []v1alpha1.SiteStatus{
+		deployments                = []string{"cloud-controller-manager", "csi-cinder-controller", "csi-snapshot-controller",
+			"csi-vsphere-controller", "local-volumes-controller"}
+		status = v1alpha1.InfrastructureStatus{Sites: []v1alpha1.SiteStatus{
 			{Name: "cloud", OpenStack: &v1alpha1.OpenStackStatus{NetworkID: uuid, SubnetID: uuid, FloatingNetworkID: uuid, SecurityGroupID: uuid}},
 			{Name: "vc", VSphere: &v1alpha1.VSphereStatus{Zones: []v1alpha1.VSphereZoneStatus{
 				{Name: "vc-1", Datacenter: "datacenter-2", ComputeCluster: "domain-c1", ResourcePool: "resgroup-1"},
@@ -355,11 +356,13 @@ var _ = Describe("The ControlPlane of a shoot on all platforms", Ordered, Contin
 		Expect(err).NotTo(HaveOccurred())
 		settings.Sites = []v1alpha1.ControlPlaneSite{
 			{Name: "vc", LoadBalancer: &v1alpha1.SiteLoadBalancer{MetalLB: &v1alpha1.MetalLB{
-				AddressPools: []v1alpha1.MetalLBAddressPool{{Name: "a", CIDRs: []string{"10.250.7.0/28"}, Advertisement: v1alpha1.MetalLBAdvertisementL2}},
+				AddressPools: []v1alpha1.MetalLBAddressPool{{Name: "a", CIDRs: []string{"10.250.7.0/28"},
+					Advertisement: v1alpha1.MetalLBAdvertisementL2}},
 			}}},
 			{Name: "racks", LoadBalancer: &v1alpha1.SiteLoadBalancer{MetalLB: &v1alpha1.MetalLB{
-				AddressPools: []v1alpha1.MetalLBAddressPool{{Name: "a", CIDRs: []string{"192.0.2.0/28"}, Advertisement: v1alpha1.MetalLBAdvertisementBGP}},
-				BGP:          &v1alpha1.MetalLBBGP{LocalASN: 64512, Peers: []v1alpha1.MetalLBPeer{{Address: "10.250.8.1", ASN: 64513}}},
+				AddressPools: []v1alpha1.MetalLBAddressPool{{Name: "a", CIDRs: []string{"192.0.2.0/28"},
+					Advertisement: v1alpha1.MetalLBAdvertisementBGP}},
+				BGP: &v1alpha1.MetalLBBGP{LocalASN: 64512, Peers: []v1alpha1.MetalLBPeer{{Address: "10.250.8.1", ASN: 64513}}},
 			}}},
 		}
 		controlPlane.Spec.ProviderConfig, err = codec.Encode(settings)

@@ -62,7 +62,8 @@ func (p *Proxy) AfterEachWrite(client string, process Process, do func(k int) er
 		if err := <-restarted; err != nil {
 			return lines, err
 		}
-		lines = append(lines, fmt.Sprintf("%d: %s %s, %d; %.1f s", k, after.Service, after.Pattern, after.ServiceStatus, time.Since(start).Seconds()))
+		lines = append(lines,
+			fmt.Sprintf("%d: %s %s, %d; %.1f s", k, after.Service, after.Pattern, after.ServiceStatus, time.Since(start).Seconds()))
 	}
 	return lines, nil
 }

@@ -118,7 +118,8 @@ var _ = Describe("Proxy", func() {
 			Expect(entries[0].ResponseBytes).To(BeNumerically(">", 0))
 			Expect(entries[0].Service).To(Equal("alpha"))
 			Expect(entries[0].NewConnection).To(BeFalse())
-			Expect([]Kind{entries[0].Kind, entries[1].Kind, entries[2].Kind, entries[3].Kind}).To(Equal([]Kind{KindWrite, KindAuth, KindDiscovery, KindRead}))
+			Expect([]Kind{entries[0].Kind, entries[1].Kind, entries[2].Kind,
+				entries[3].Kind}).To(Equal([]Kind{KindWrite, KindAuth, KindDiscovery, KindRead}))
 			Expect(RoundTrips(Intervals(entries))).To(Equal(4))
 			Expect(proxy.Requests("other")).To(ConsistOf(HaveField("NewConnection", true)))
 			Expect(proxy.OpenConnections("alpha")).To(Equal(1))
@@ -146,7 +147,8 @@ var _ = Describe("Proxy", func() {
 
 	Describe("faults", func() {
 		It("should act on what matches, after skip, and so often as told", func(ctx SpecContext) {
-			Expect(proxy.SetFaults(Fault{Name: "f", Service: "alpha", Method: http.MethodGet, Path: "^/x$", Skip: 1, Times: 2, Action: ActionStatus, Status: 429})).To(Succeed())
+			Expect(proxy.SetFaults(Fault{Name: "f", Service: "alpha", Method: http.MethodGet, Path: "^/x$", Skip: 1, Times: 2, Action: ActionStatus,
+				Status: 429})).To(Succeed())
 			var got []int
 			for _, path := range []string{"/x", "/y", "/x", "/x", "/x"} {
 				got = append(got, status(ctx, http.MethodGet, path))
@@ -215,7 +217,8 @@ var _ = Describe("Proxy", func() {
 			}
 			Expect(got).To(Equal([]int{201, 0, 201}))
 			Expect(hits.Load()).To(BeNumerically("==", 3))
-			Expect(called).To(ConsistOf(And(HaveField("Pattern", "POST /x"), HaveField("ServiceStatus", 201), HaveField("Client", "Go-http-client"))))
+			Expect(called).To(ConsistOf(And(HaveField("Pattern", "POST /x"), HaveField("ServiceStatus", 201),
+				HaveField("Client", "Go-http-client"))))
 			Expect(proxy.Requests("")[1]).To(And(HaveField("Fault", "call"), HaveField("Status", 0), HaveField("ServiceStatus", 201)))
 			Expect(proxy.Acted("other")).To(BeZero())
 		})

@@ -30,7 +30,8 @@ func (s Service) listen(address string) (net.Listener, error) {
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	return tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12}), nil
+	return tls.NewListener(l,
+		&tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12}), nil
 }
 
 // transport sends requests to the service. Each gets a fresh connection: one that the service closed because it was idle must not

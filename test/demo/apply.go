@@ -101,7 +101,8 @@ func applyFile[T any](ctx context.Context, d *demo, name string, change func(*T)
 		}
 		delete(fields, "status")
 		object := &unstructured.Unstructured{Object: fields}
-		if err := d.landscape.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), fieldManager, client.ForceOwnership); err != nil {
+		if err := d.landscape.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), fieldManager,
+			client.ForceOwnership); err != nil {
 			return fmt.Errorf("example/%s: %w", name, err)
 		}
 		d.screen.print(fmt.Sprintf("    applied %s %s", object.GetKind(), object.GetName()))
@@ -117,7 +118,8 @@ func (d *demo) applyCredentials(ctx context.Context) error {
 		}
 	}
 	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: "cloudprovider", Namespace: namespace, Labels: map[string]string{"gardener.cloud/purpose": "cloudprovider"}},
+		ObjectMeta: metav1.ObjectMeta{Name: "cloudprovider", Namespace: namespace,
+			Labels: map[string]string{"gardener.cloud/purpose": "cloudprovider"}},
 		StringData: data,
 	}
 	return client.IgnoreAlreadyExists(d.landscape.Client.Create(ctx, secret))

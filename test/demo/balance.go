@@ -55,7 +55,8 @@ func (d *demo) waitBalancer(ctx context.Context) error {
 		return err
 	}
 	events := &corev1.EventList{}
-	if err := d.landscape.Client.List(ctx, events, client.InNamespace(s.Namespace), client.MatchingFields{"involvedObject.name": s.Name}); err != nil {
+	if err := d.landscape.Client.List(ctx, events, client.InNamespace(s.Namespace),
+		client.MatchingFields{"involvedObject.name": s.Name}); err != nil {
 		return err
 	}
 	d.screen.print(fmt.Sprintf("    Service %s without a class has the address %s at the default site %s%s; this OpenStack passes no traffic",

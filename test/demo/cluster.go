@@ -25,7 +25,8 @@ func (d *demo) startCluster(ctx context.Context) error {
 	if err := d.command(ctx, filepath.Join(landscape.Root(), "hack", "landscape", "build.sh")); err != nil {
 		return err
 	}
-	if err := d.command(ctx, "go", "build", "-o", filepath.Join(landscape.Root(), "hack", "bin")+string(filepath.Separator), "./cmd/..."); err != nil {
+	if err := d.command(ctx, "go", "build", "-o", filepath.Join(landscape.Root(), "hack", "bin")+string(filepath.Separator),
+		"./cmd/..."); err != nil {
 		return err
 	}
 	if err := landscape.DefaultBinaries().Check(); err != nil {

@@ -57,7 +57,8 @@ func (d *demo) controlPlaneRuns(ctx context.Context) (bool, string, error) {
 		return false, err.Error(), nil
 	}
 	for _, r := range resources.Items {
-		applied := slices.IndexFunc(r.Status.Conditions, func(c gardencorev1beta1.Condition) bool { return c.Type == resourcesv1alpha1.ResourcesApplied })
+		applied := slices.IndexFunc(r.Status.Conditions,
+			func(c gardencorev1beta1.Condition) bool { return c.Type == resourcesv1alpha1.ResourcesApplied })
 		if applied < 0 || r.Status.ObservedGeneration != r.Generation {
 			return false, "waiting for ManagedResource " + r.Name, nil
 		}
@@ -89,7 +90,9 @@ func (d *demo) printControlPlane(ctx context.Context) error {
 	}
 	var rows [][]string
 	for _, deployment := range deployments.Items {
-		rows = append(rows, []string{deployment.Name, fmt.Sprintf("%d/%d", deployment.Status.ReadyReplicas, *deployment.Spec.Replicas), d.realContainers(&deployment)})
+		rows = append(rows,
+			[]string{deployment.Name, fmt.Sprintf("%d/%d", deployment.Status.ReadyReplicas, *deployment.Spec.Replicas),
+				d.realContainers(&deployment)})
 	}
 	d.printTable([]string{"DEPLOYMENT IN THE SEED", "READY", "CONTAINERS"}, rows)
 

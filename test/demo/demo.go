@@ -141,7 +141,8 @@ func (d *demo) deletion(always bool) []step {
 
 // exists reports whether objects of the shoot are there that clean-up has to delete.
 func (d *demo) exists(ctx context.Context) bool {
-	for _, object := range []client.Object{&extensionsv1alpha1.Infrastructure{}, &extensionsv1alpha1.ControlPlane{}, &extensionsv1alpha1.Worker{}} {
+	for _, object := range []client.Object{&extensionsv1alpha1.Infrastructure{}, &extensionsv1alpha1.ControlPlane{},
+		&extensionsv1alpha1.Worker{}} {
 		if err := d.get(ctx, object); !apierrors.IsNotFound(err) {
 			return true
 		}

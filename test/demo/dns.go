@@ -79,7 +79,8 @@ func (d *demo) resolveAPI(ctx context.Context) error {
 	if !slices.Equal(answer.Values, record.Spec.Values) {
 		return fmt.Errorf("%s resolves to %q instead of %q", record.Spec.Name, answer.Values, record.Spec.Values)
 	}
-	d.screen.print(fmt.Sprintf("    %s. %d IN A %s   (asked of BIND at %s, zone %s)", record.Spec.Name, answer.TTL, answer.Values[0], server.Address, *record.Status.Zone))
+	d.screen.print(fmt.Sprintf("    %s. %d IN A %s   (asked of BIND at %s, zone %s)", record.Spec.Name, answer.TTL, answer.Values[0],
+		server.Address, *record.Status.Zone))
 	return nil
 }
 

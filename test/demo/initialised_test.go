@@ -22,8 +22,9 @@ var _ = Describe("nodes", func() {
 			ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{
 				v1alpha1.LabelSite: cloud, v1alpha1.LabelInitializedBy: cloud, corev1.LabelTopologyZone: "cloud-a", corev1.LabelTopologyRegion: "local",
 			}},
-			Spec:   corev1.NodeSpec{ProviderID: "openstack:///1"},
-			Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: "n"}, {Type: corev1.NodeInternalIP, Address: "10.0.0.1"}}},
+			Spec: corev1.NodeSpec{ProviderID: "openstack:///1"},
+			Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: "n"},
+				{Type: corev1.NodeInternalIP, Address: "10.0.0.1"}}},
 		}
 	}
 

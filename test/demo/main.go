@@ -31,7 +31,8 @@ import (
 
 func main() {
 	output := flag.String("o", "text", "format of the result: text or json; with json everything else is written to standard error")
-	keep := flag.Bool("keep", os.Getenv("KEEP") != "" && os.Getenv("KEEP") != "0", "leave everything running at the end until the demo is interrupted")
+	keep := flag.Bool("keep", os.Getenv("KEEP") != "" && os.Getenv("KEEP") != "0",
+		"leave everything running at the end until the demo is interrupted")
 	names := flag.String("sites", os.Getenv("SITES"), "names of the sites, divided by commas: cloud, vc, racks, hall; all by default")
 	kept := flag.String("kept", "", "with -keep: file that gets the exit code of the steps once everything is left running")
 	flag.Parse()

@@ -36,7 +36,8 @@ func (d *demo) startSampling() {
 
 // sampled are the processes that a shoot has of its own.
 func (d *demo) sampled() []memory.Process {
-	processes := []memory.Process{{Deployment: v1beta1constants.DeploymentNameMachineControllerManager, Container: driverContainer, PID: d.landscape.Driver.PID()}}
+	processes := []memory.Process{{Deployment: v1beta1constants.DeploymentNameMachineControllerManager, Container: driverContainer,
+		PID: d.landscape.Driver.PID()}}
 	for _, program := range d.programs {
 		if process := d.seed.Process(program.Deployment, program.Container); process != nil {
 			processes = append(processes, memory.Process{Deployment: program.Deployment, Container: program.Container, PID: process.PID()})
@@ -90,7 +91,8 @@ func (d *demo) requests(ctx context.Context) (map[string]float64, error) {
 		return nil, err
 	}
 	result := map[string]float64{
-		v1beta1constants.DeploymentNameMachineControllerManager + "/" + driverContainer: controlplane.DriverMemory.AsApproximateFloat64() / memory.MiB,
+		v1beta1constants.DeploymentNameMachineControllerManager + "/" +
+			driverContainer: controlplane.DriverMemory.AsApproximateFloat64() / memory.MiB,
 	}
 	for _, deployment := range deployments.Items {
 		for _, container := range deployment.Spec.Template.Spec.Containers {

@@ -42,10 +42,12 @@ func (s *metalSite) start(ctx context.Context) error {
 	}
 	s.watch = metal.NewWatch(s.inventory.Inventory, namespace)
 	if s.kind == v1alpha1.MetalInventoryIronCore {
-		_, err := s.inventory.MakeServers(ctx, metal.Batch{Prefix: "hall-1-s", Count: smallHosts, Labels: map[string]string{"hall": "h1", "size": "s"}})
+		_, err := s.inventory.MakeServers(ctx,
+			metal.Batch{Prefix: "hall-1-s", Count: smallHosts, Labels: map[string]string{"hall": "h1", "size": "s"}})
 		return err
 	}
-	if err := s.inventory.MakePool(ctx, metal.Pool{Name: s.called, Addresses: []string{"10.250.8.10-10.250.11.250"}, Prefix: 22, Gateway: "10.250.8.1"}); err != nil {
+	if err := s.inventory.MakePool(ctx,
+		metal.Pool{Name: s.called, Addresses: []string{"10.250.8.10-10.250.11.250"}, Prefix: 22, Gateway: "10.250.8.1"}); err != nil {
 		return err
 	}
 	for size, count := range map[string]int{"s": smallHosts, "l": largeHosts} {
@@ -86,7 +88,8 @@ func (s *metalSite) servers(ctx context.Context) (map[string]server, error) {
 			continue
 		}
 		running, active := machines[id]
-		servers[id] = server{name: host.Name, status: host.Name + " " + strings.ToLower(host.State), image: host.Image, active: active, addresses: running.Addresses}
+		servers[id] = server{name: host.Name, status: host.Name + " " + strings.ToLower(host.State), image: host.Image, active: active,
+			addresses: running.Addresses}
 	}
 	return servers, nil
 }
@@ -139,5 +142,6 @@ func (s *metalSite) kinds() string {
 }
 
 func (s *metalSite) hint() string {
-	return fmt.Sprintf("kubectl --kubeconfig=%s -n %s get baremetalhosts,serverclaims,ipaddressclaims", s.inventory.Cluster.Kubeconfig, metal.Namespace)
+	return fmt.Sprintf("kubectl --kubeconfig=%s -n %s get baremetalhosts,serverclaims,ipaddressclaims", s.inventory.Cluster.Kubeconfig,
+		metal.Namespace)
 }

@@ -53,7 +53,8 @@ func (d *demo) nextUserData(ctx context.Context) (string, error) {
 		return "", err
 	}
 	current := &corev1.Secret{}
-	if err := d.landscape.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: poolOf(worker).UserDataSecretRef.Name}, current); err != nil {
+	if err := d.landscape.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: poolOf(worker).UserDataSecretRef.Name},
+		current); err != nil {
 		return "", err
 	}
 	next := &corev1.Secret{

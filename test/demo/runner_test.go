@@ -72,7 +72,8 @@ var _ = Describe("runner", func() {
 			<-ctx.Done()
 			return ctx.Err()
 		}}
-		err := r.run(ctx, []step{{name: "both", parallel: []step{waits, {name: "fails", run: func(context.Context) error { return errors.New("broken") }}}}})
+		err := r.run(ctx,
+			[]step{{name: "both", parallel: []step{waits, {name: "fails", run: func(context.Context) error { return errors.New("broken") }}}}})
 		Expect(err).To(MatchError("fails: broken"))
 		Expect(results()).To(Equal(map[string]string{"waits": "failed", "fails": "failed"}))
 	})

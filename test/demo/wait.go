@@ -100,7 +100,8 @@ func (d *demo) waitReconciled(ctx context.Context, object extensionsv1alpha1.Obj
 		if operation == nil || object.GetAnnotations()[operationAnnotation] != "" || status.GetObservedGeneration() != object.GetGeneration() {
 			return false, "waiting for the extension", nil
 		}
-		return operation.State == gardencorev1beta1.LastOperationStateSucceeded, fmt.Sprintf("%s is %s, %d %%", operation.Type, operation.State, operation.Progress), nil
+		return operation.State == gardencorev1beta1.LastOperationStateSucceeded, fmt.Sprintf("%s is %s, %d %%", operation.Type, operation.State,
+			operation.Progress), nil
 	})
 }
 

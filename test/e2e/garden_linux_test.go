@@ -149,7 +149,8 @@ var _ = Describe("Gardener", Ordered, func() {
 	steps.step("Rotate the credentials of OpenStack and bare metal, whose former ones end", func(ctx SpecContext) {
 		deployed := func() map[string][]byte {
 			secret := &corev1.Secret{}
-			Expect(l.SeedClient.Get(ctx, client.ObjectKey{Namespace: shoot.TechnicalID(), Name: v1beta1constants.SecretNameCloudProvider}, secret)).To(Succeed())
+			Expect(l.SeedClient.Get(ctx, client.ObjectKey{Namespace: shoot.TechnicalID(), Name: v1beta1constants.SecretNameCloudProvider},
+				secret)).To(Succeed())
 			return secret.Data
 		}
 		before := deployed()
@@ -170,11 +171,13 @@ var _ = Describe("Gardener", Ordered, func() {
 		before, err := shoot.Left(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		for _, object := range shoot.Migrated() {
-			Expect(l.Operate(ctx, object, v1beta1constants.GardenerOperationMigrate, gardencorev1beta1.LastOperationTypeMigrate, steps.tell)).To(Succeed())
+			Expect(l.Operate(ctx, object, v1beta1constants.GardenerOperationMigrate, gardencorev1beta1.LastOperationTypeMigrate,
+				steps.tell)).To(Succeed())
 		}
 		Expect(shoot.MoveMachines(ctx, steps.tell)).To(Succeed())
 		for _, object := range slices.Backward(shoot.Migrated()) {
-			Expect(l.Operate(ctx, object, v1beta1constants.GardenerOperationRestore, gardencorev1beta1.LastOperationTypeRestore, steps.tell)).To(Succeed())
+			Expect(l.Operate(ctx, object, v1beta1constants.GardenerOperationRestore, gardencorev1beta1.LastOperationTypeRestore,
+				steps.tell)).To(Succeed())
 		}
 		Expect(shoot.Left(ctx)).To(ConsistOf(before))
 		Eventually(shoot.Machines).WithContext(ctx).Should(Equal(machines))
@@ -270,7 +273,10 @@ var _ = Describe("Gardener", Ordered, func() {
 		Expect(shoot.Ask(ctx, v1beta1constants.GardenerOperationReconcile)).To(Succeed())
 		Eventually(shoot.Conditions).WithContext(ctx).WithTimeout(5 * time.Minute).ShouldNot(ContainElement(
 			HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionRemovedSitesDeleted))))
-		Eventually(func() ([]vcenter.Object, error) { return l.VCenter.Objects(ctx, shoot.TechnicalID()) }).WithTimeout(time.Minute).Should(BeEmpty())
+		Eventually(func() ([]vcenter.Object,
+			error) {
+			return l.VCenter.Objects(ctx, shoot.TechnicalID())
+		}).WithTimeout(time.Minute).Should(BeEmpty())
 	})
 
 	steps.step("Delete the shoot: nothing is left in the garden, the seed and on any site", func(ctx SpecContext) {
@@ -285,7 +291,8 @@ var _ = Describe("Gardener", Ordered, func() {
 		failures, err := patient.Failures(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		var failure lab.Failure
-		Expect(failures).To(ContainElement(HaveField("Message", And(ContainSubstring("Worker "), ContainSubstring(`site "`+lab.Racks))), &failure))
+		Expect(failures).To(ContainElement(HaveField("Message", And(ContainSubstring("Worker "), ContainSubstring(`site "`+lab.Racks))),
+			&failure))
 		for _, f := range failures {
 			steps.tell("gardenlet's attempt of " + f.Time.Format(time.TimeOnly) + " failed: " + f.Message)
 		}

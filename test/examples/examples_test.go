@@ -75,8 +75,10 @@ var _ = Describe("Examples", func() {
 		func(file string) {
 			profile := readOne[gardencorev1beta1.CloudProfile](file)
 			Expect(profile.Spec.Type).To(Equal(v1alpha1.ProviderType))
-			Expect(profile.Spec.SeedSelector).To(HaveValue(HaveField("ProviderTypes", ConsistOf("*"))), "a seed of another provider is not scheduled to")
-			Expect(validation.ValidateCloudProfileConfig(profileConfig(&profile), &profile.Spec, field.NewPath("spec", "providerConfig"))).To(BeEmpty())
+			Expect(profile.Spec.SeedSelector).To(HaveValue(HaveField("ProviderTypes", ConsistOf("*"))),
+				"a seed of another provider is not scheduled to")
+			Expect(validation.ValidateCloudProfileConfig(profileConfig(&profile), &profile.Spec,
+				field.NewPath("spec", "providerConfig"))).To(BeEmpty())
 		},
 		Entry("two OpenStack sites", "20-cloudprofile.yaml"),
 		Entry("OpenStack and vSphere", twoPlatforms+"20-cloudprofile.yaml"),
@@ -94,11 +96,13 @@ var _ = Describe("Examples", func() {
 
 			infrastructure, err := codec.Decode[v1alpha1.InfrastructureConfig](provider.InfrastructureConfig)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(validation.ValidateInfrastructureConfig(infrastructure, config, shoot.Spec.Networking, shoot.Spec.Region, path.Child("infrastructureConfig"))).To(BeEmpty())
+			Expect(validation.ValidateInfrastructureConfig(infrastructure, config, shoot.Spec.Networking, shoot.Spec.Region,
+				path.Child("infrastructureConfig"))).To(BeEmpty())
 
 			controlPlane, err := codec.Decode[v1alpha1.ControlPlaneConfig](provider.ControlPlaneConfig)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(validation.ValidateControlPlaneConfig(controlPlane, infrastructure, config, shoot.Spec.Networking, path.Child("controlPlaneConfig"))).To(BeEmpty())
+			Expect(validation.ValidateControlPlaneConfig(controlPlane, infrastructure, config, shoot.Spec.Networking,
+				path.Child("controlPlaneConfig"))).To(BeEmpty())
 
 			Expect(validation.ValidateWorkers(provider.Workers, &profile.Spec, config, infrastructure, path.Child("workers"))).To(BeEmpty())
 		},
@@ -143,7 +147,8 @@ var _ = Describe("Examples", func() {
 		Expect(infrastructure.Spec.ProviderConfig).To(Equal(shoot.Spec.Provider.InfrastructureConfig))
 		Expect(controlPlane.Namespace).To(Equal(technicalID))
 		Expect(controlPlane.Spec.ProviderConfig).To(Equal(shoot.Spec.Provider.ControlPlaneConfig))
-		Expect(controlPlane.Spec).To(And(HaveField("Type", shoot.Spec.Provider.Type), HaveField("Region", shoot.Spec.Region), HaveField("SecretRef", worker.Spec.SecretRef)))
+		Expect(controlPlane.Spec).To(And(HaveField("Type", shoot.Spec.Provider.Type), HaveField("Region", shoot.Spec.Region),
+			HaveField("SecretRef", worker.Spec.SecretRef)))
 
 		userData := map[string]corev1.Secret{}
 		for _, secret := range read[corev1.Secret](userDataFile) {
@@ -170,7 +175,8 @@ var _ = Describe("Examples", func() {
 
 	DescribeTable("a shoot has credentials for all sites, which can be resolved", func(folder string) {
 		profile := readOne[gardencorev1beta1.CloudProfile](folder + "20-cloudprofile.yaml")
-		config, err := codec.Decode[v1alpha1.InfrastructureConfig](readOne[extensionsv1alpha1.Infrastructure](folder + "30-infrastructure.yaml").Spec.ProviderConfig)
+		config, err := codec.Decode[v1alpha1.InfrastructureConfig](readOne[extensionsv1alpha1.Infrastructure](folder +
+			"30-infrastructure.yaml").Spec.ProviderConfig)
 		Expect(err).NotTo(HaveOccurred())
 
 		sites, err := site.Resolve(site.Input{Shoot: technicalID, Profile: profileConfig(&profile), Config: config, Secret: secretData(folder)})

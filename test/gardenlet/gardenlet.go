@@ -50,7 +50,8 @@ const (
 )
 
 // secrets are those that other parts of gardenlet made before.
-var secrets = []string{"ca", "ca-client-current", "ca-kubelet-current", v1beta1constants.SecretNameGenericTokenKubeconfig, "service-account-key-current"}
+var secrets = []string{"ca", "ca-client-current", "ca-kubelet-current", v1beta1constants.SecretNameGenericTokenKubeconfig,
+	"service-account-key-current"}
 
 // Gardenlet writes to a seed.
 type Gardenlet struct {
@@ -60,7 +61,8 @@ type Gardenlet struct {
 
 // New returns a gardenlet, and installs the custom resource definitions of what it writes beside that of the landscape.
 func New(ctx context.Context, config *rest.Config) (*Gardenlet, error) {
-	if err := landscape.InstallCRDs(ctx, config, "10-crd-monitoring.coreos.com_prometheusrules.yaml", "10-crd-monitoring.coreos.com_servicemonitors.yaml"); err != nil {
+	if err := landscape.InstallCRDs(ctx, config, "10-crd-monitoring.coreos.com_prometheusrules.yaml",
+		"10-crd-monitoring.coreos.com_servicemonitors.yaml"); err != nil {
 		return nil, err
 	}
 	c, err := client.New(config, client.Options{Scheme: kubernetesclient.SeedScheme})

@@ -144,7 +144,8 @@ func answers() []answer {
 		{name: "body without end", heavy: true, write: endless},
 		{name: "10 GiB in gzip", heavy: true, write: gzipped},
 		{name: "pages without end", heavy: true, write: pages, fits: listing},
-		{name: "next page elsewhere", protocols: []string{openStack}, write: func(a *attacked) { a.send("", paged(a.good.body, "https://"+a.elsewhere+"/"+a.row.ID, 1)) }, fits: listing},
+		{name: "next page elsewhere", protocols: []string{openStack},
+			write: func(a *attacked) { a.send("", paged(a.good.body, "https://"+a.elsewhere+"/"+a.row.ID, 1)) }, fits: listing},
 		{name: "fault of 2 MiB", heavy: true, write: func(a *attacked) { a.fault(http.StatusBadRequest) }},
 		{name: "error of 2 MiB", heavy: true, write: func(a *attacked) { a.fault(http.StatusInternalServerError) }},
 		{name: "byte by byte", write: drip},
@@ -156,10 +157,13 @@ func answers() []answer {
 	for _, soap := range []answer{
 		text("SOAP with an empty body", xmlType, envelope("")),
 		{name: "SOAP without a returned value", misleading: true, write: func(a *attacked) {
-			a.send(xmlType, []byte(envelope(fmt.Sprintf("<%sResponse xmlns=\"urn:vim25\"></%sResponse>", soapMethod(a.row.Shape), soapMethod(a.row.Shape)))))
+			a.send(xmlType,
+				[]byte(envelope(fmt.Sprintf("<%sResponse xmlns=\"urn:vim25\"></%sResponse>", soapMethod(a.row.Shape), soapMethod(a.row.Shape)))))
 		}},
 		{name: "SOAP with an empty value", misleading: true, write: func(a *attacked) {
-			a.send(xmlType, []byte(envelope(fmt.Sprintf("<%sResponse xmlns=\"urn:vim25\"><returnval></returnval></%sResponse>", soapMethod(a.row.Shape), soapMethod(a.row.Shape)))))
+			a.send(xmlType,
+				[]byte(envelope(fmt.Sprintf("<%sResponse xmlns=\"urn:vim25\"><returnval></returnval></%sResponse>", soapMethod(a.row.Shape),
+					soapMethod(a.row.Shape)))))
 		}},
 	} {
 		soap.protocols = []string{vSphere}
@@ -243,7 +247,8 @@ func garbled(good []byte, mark string) []byte {
 func (a *attacked) opening() (start, item string) {
 	if isXML(a.good.body) {
 		method := soapMethod(a.row.Shape)
-		return strings.TrimSuffix(envelope("<"+method+"Response xmlns=\"urn:vim25\">"), "</soapenv:Body></soapenv:Envelope>"), "<returnval><objects>" + marker + "</objects></returnval>"
+		return strings.TrimSuffix(envelope("<"+method+"Response xmlns=\"urn:vim25\">"),
+			"</soapenv:Body></soapenv:Envelope>"), "<returnval><objects>" + marker + "</objects></returnval>"
 	}
 	key := listOf(a.good.body)
 	if key == "" {
@@ -279,7 +284,8 @@ func listOf(body []byte) string {
 }
 
 func listing(e exchange) bool {
-	return listOf(e.Body) != "" && e.Method == http.MethodGet || strings.Contains(string(e.Body), "<RetrievePropertiesExResponse") || strings.Contains(string(e.Body), "<ContinueRetrievePropertiesExResponse")
+	return listOf(e.Body) != "" && e.Method == http.MethodGet || strings.Contains(string(e.Body), "<RetrievePropertiesExResponse") ||
+		strings.Contains(string(e.Body), "<ContinueRetrievePropertiesExResponse")
 }
 
 func endless(a *attacked) {
@@ -378,7 +384,8 @@ func (a *attacked) fault(status int) {
 	if strings.HasPrefix(a.row.Shape, "SOAP ") {
 		a.w.Header().Set("Content-Type", xmlType)
 		a.w.WriteHeader(http.StatusInternalServerError)
-		_, _ = io.WriteString(a.w, envelope("<soapenv:Fault><faultcode>ServerFaultCode</faultcode><faultstring>"+message+"</faultstring><detail><SystemErrorFault xmlns=\"urn:vim25\"><reason>"+message+"</reason></SystemErrorFault></detail></soapenv:Fault>"))
+		_, _ = io.WriteString(a.w,
+			envelope("<soapenv:Fault><faultcode>ServerFaultCode</faultcode><faultstring>"+message+"</faultstring><detail><SystemErrorFault xmlns=\"urn:vim25\"><reason>"+message+"</reason></SystemErrorFault></detail></soapenv:Fault>"))
 		return
 	}
 	body, _ := json.Marshal(map[string]any{

@@ -30,7 +30,8 @@ const (
 var dnsSecret = base64.StdEncoding.EncodeToString([]byte(secretPassword + secretToken))
 
 func dnsWorld(string) (peer, world, error) {
-	return &dnsPeer{records: map[string][]mdns.RR{}}, world{Credentials: map[string]string{"tsigKeyName": dnsKey, "tsigSecret": dnsSecret}}, nil
+	return &dnsPeer{records: map[string][]mdns.RR{}}, world{Credentials: map[string]string{"tsigKeyName": dnsKey,
+		"tsigSecret": dnsSecret}}, nil
 }
 
 func updates() []operation {
@@ -130,7 +131,8 @@ func (a *attackedMessage) change(do func(*mdns.Msg)) {
 
 // text is a record that the far end would like to tell.
 func (a *attackedMessage) text() mdns.RR {
-	return &mdns.TXT{Hdr: mdns.RR_Header{Name: a.question.Question[0].Name, Rrtype: mdns.TypeTXT, Class: mdns.ClassINET, Ttl: 60}, Txt: []string{strings.Repeat(marker, 30)}}
+	return &mdns.TXT{Hdr: mdns.RR_Header{Name: a.question.Question[0].Name, Rrtype: mdns.TypeTXT, Class: mdns.ClassINET, Ttl: 60},
+		Txt: []string{strings.Repeat(marker, 30)}}
 }
 
 // messages are all hostile answers of DNS.
@@ -169,7 +171,8 @@ func messages() []answer {
 		}),
 		dnsAnswer("names without end", func(a *attackedMessage) {
 			a.change(func(m *mdns.Msg) {
-				m.Answer = []mdns.RR{&mdns.CNAME{Hdr: mdns.RR_Header{Name: a.question.Question[0].Name, Rrtype: mdns.TypeCNAME, Class: mdns.ClassINET}, Target: a.question.Question[0].Name}}
+				m.Answer = []mdns.RR{&mdns.CNAME{Hdr: mdns.RR_Header{Name: a.question.Question[0].Name, Rrtype: mdns.TypeCNAME, Class: mdns.ClassINET},
+					Target: a.question.Question[0].Name}}
 			})
 		}),
 		dnsAnswer("64 KiB of records", func(a *attackedMessage) {
@@ -230,17 +233,19 @@ func messages() []answer {
 			}
 		}),
 	}
-	for _, code := range []int{mdns.RcodeFormatError, mdns.RcodeServerFailure, mdns.RcodeNameError, mdns.RcodeNotImplemented, mdns.RcodeRefused, mdns.RcodeNotAuth, 4000} {
-		result = append(result, dnsAnswer("code "+strings.TrimPrefix(mdns.RcodeToString[code], "NO")+" without signature", func(a *attackedMessage) {
-			answer := a.answer.Copy()
-			answer.Answer, answer.Ns = nil, nil
-			answer.Rcode = code
-			if code > 0xf {
-				answer.SetEdns0(4096, false)
-			}
-			raw, _ := answer.Pack()
-			a.send(raw)
-		}))
+	for _, code := range []int{mdns.RcodeFormatError, mdns.RcodeServerFailure, mdns.RcodeNameError, mdns.RcodeNotImplemented,
+		mdns.RcodeRefused, mdns.RcodeNotAuth, 4000} {
+		result = append(result,
+			dnsAnswer("code "+strings.TrimPrefix(mdns.RcodeToString[code], "NO")+" without signature", func(a *attackedMessage) {
+				answer := a.answer.Copy()
+				answer.Answer, answer.Ns = nil, nil
+				answer.Rcode = code
+				if code > 0xf {
+					answer.SetEdns0(4096, false)
+				}
+				raw, _ := answer.Pack()
+				a.send(raw)
+			}))
 	}
 	for i := range result {
 		switch result[i].name {

@@ -67,7 +67,8 @@ func newFront(p peer, shapes shaper, r *row, to *places) (*front, error) {
 		go f.serveDNS(zone)
 		return f, nil
 	}
-	f.server = &http.Server{Handler: f, ErrorLog: quiet, ReadHeaderTimeout: requestTimeout * 10, TLSConfig: &tls.Config{Certificates: []tls.Certificate{to.pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}}
+	f.server = &http.Server{Handler: f, ErrorLog: quiet, ReadHeaderTimeout: requestTimeout * 10,
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{to.pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}}
 	go func() { _ = f.server.ServeTLS(listener, "", "") }()
 	return f, nil
 }
@@ -137,14 +138,16 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Query().Get("watch") == "true" {
-		f.record(exchange{Shape: shape, Method: r.Method, Status: http.StatusOK, Header: http.Header{"Content-Type": {jsonType}}, Body: []byte(watchSample)})
+		f.record(exchange{Shape: shape, Method: r.Method, Status: http.StatusOK, Header: http.Header{"Content-Type": {jsonType}},
+			Body: []byte(watchSample)})
 		f.peer.ServeHTTP(w, r)
 		return
 	}
 	recorder := httptest.NewRecorder()
 	r.Header.Del("Accept-Encoding")
 	f.peer.ServeHTTP(recorder, r)
-	f.record(exchange{Shape: shape, Method: r.Method, Status: recorder.Code, Header: recorder.Header().Clone(), Body: bytes.Clone(recorder.Body.Bytes())})
+	f.record(exchange{Shape: shape, Method: r.Method, Status: recorder.Code, Header: recorder.Header().Clone(),
+		Body: bytes.Clone(recorder.Body.Bytes())})
 	for key, values := range recorder.Header() {
 		w.Header()[key] = values
 	}

@@ -40,12 +40,14 @@ type kubeEvent struct {
 
 // kubeResources are what is served: group and version, and the kind by the name of the resource.
 var kubeResources = map[string]map[string]string{
-	"api/v1":                             {"secrets": "Secret", "namespaces": "Namespace"},
-	"apis/metal3.io/v1alpha1":            {"baremetalhosts": "BareMetalHost"},
-	"apis/metal.ironcore.dev/v1alpha1":   {"servers": "Server", "serverclaims": "ServerClaim"},
-	"apis/ipam.cluster.x-k8s.io/v1beta1": {"ipaddressclaims": "IPAddressClaim", "ipaddresses": "IPAddress", "inclusterippools": "InClusterIPPool"},
-	"apis/ipam.cluster.x-k8s.io/v1beta2": {"ipaddressclaims": "IPAddressClaim", "ipaddresses": "IPAddress", "inclusterippools": "InClusterIPPool"},
-	"apis/authorization.k8s.io/v1":       {"selfsubjectaccessreviews": "SelfSubjectAccessReview"},
+	"api/v1":                           {"secrets": "Secret", "namespaces": "Namespace"},
+	"apis/metal3.io/v1alpha1":          {"baremetalhosts": "BareMetalHost"},
+	"apis/metal.ironcore.dev/v1alpha1": {"servers": "Server", "serverclaims": "ServerClaim"},
+	"apis/ipam.cluster.x-k8s.io/v1beta1": {"ipaddressclaims": "IPAddressClaim", "ipaddresses": "IPAddress",
+		"inclusterippools": "InClusterIPPool"},
+	"apis/ipam.cluster.x-k8s.io/v1beta2": {"ipaddressclaims": "IPAddressClaim", "ipaddresses": "IPAddress",
+		"inclusterippools": "InClusterIPPool"},
+	"apis/authorization.k8s.io/v1": {"selfsubjectaccessreviews": "SelfSubjectAccessReview"},
 }
 
 func newKubePeer() *kubePeer {
@@ -58,14 +60,16 @@ func newKubePeer() *kubePeer {
 		name := fmt.Sprintf("host-%d", i+1)
 		labels := object{"rack": "r1", "size": "s"}
 		p.put("baremetalhosts", object{
-			"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "metadata": object{"name": name, "namespace": hostNamespace, "labels": labels},
+			"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "metadata": object{"name": name, "namespace": hostNamespace,
+				"labels": labels},
 			"spec": object{"online": false, "bootMACAddress": fmt.Sprintf("02:00:00:00:00:0%d", i), "automatedCleaningMode": "metadata"},
 		}, "ADDED")
 		p.put("servers", object{
 			"apiVersion": "metal.ironcore.dev/v1alpha1", "kind": "Server", "metadata": object{"name": name, "labels": labels},
-			"spec": object{"reclaimPolicy": "Retain", "systemUUID": string(uuid.NewUUID())}, "status": object{"state": "Available", "powerState": "Off", "networkInterfaces": []any{
-				object{"name": "eth0", "macAddress": fmt.Sprintf("02:00:00:00:01:0%d", i), "carrierStatus": "up", "ips": []any{"10.250.0.9"}},
-			}},
+			"spec": object{"reclaimPolicy": "Retain", "systemUUID": string(uuid.NewUUID())}, "status": object{"state": "Available",
+				"powerState": "Off", "networkInterfaces": []any{
+					object{"name": "eth0", "macAddress": fmt.Sprintf("02:00:00:00:01:0%d", i), "carrierStatus": "up", "ips": []any{"10.250.0.9"}},
+				}},
 		}, "ADDED")
 	}
 	return p
@@ -144,7 +148,8 @@ func (p *kubePeer) operate(resource string, o object) {
 			return
 		}
 		metadata := o.at("metadata")
-		server.at("spec")["serverClaimRef"] = object{"apiVersion": "metal.ironcore.dev/v1alpha1", "kind": "ServerClaim", "namespace": metadata["namespace"], "name": metadata["name"], "uid": metadata["uid"]}
+		server.at("spec")["serverClaimRef"] = object{"apiVersion": "metal.ironcore.dev/v1alpha1", "kind": "ServerClaim",
+			"namespace": metadata["namespace"], "name": metadata["name"], "uid": metadata["uid"]}
 		server.at("status")["state"], server.at("status")["powerState"] = "Reserved", o.at("spec")["power"]
 		o.at("status")["phase"] = "Bound"
 		p.put("servers", server, "MODIFIED")
@@ -217,7 +222,9 @@ func (p *kubePeer) discover(w http.ResponseWriter, path string) bool {
 	if resources, ok := kubeResources[path]; ok {
 		var list []any
 		for name, kind := range resources {
-			list = append(list, object{"name": name, "kind": kind, "namespaced": name != "servers" && name != "namespaces" && name != "selfsubjectaccessreviews", "verbs": []any{"get", "list", "watch", "create", "patch", "delete"}})
+			list = append(list,
+				object{"name": name, "kind": kind, "namespaced": name != "servers" && name != "namespaces" && name != "selfsubjectaccessreviews",
+					"verbs": []any{"get", "list", "watch", "create", "patch", "delete"}})
 		}
 		version := strings.TrimPrefix(strings.TrimPrefix(path, "apis/"), "api/")
 		p.answer(w, http.StatusOK, object{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version, "resources": list})
@@ -284,7 +291,8 @@ func (p *kubePeer) collection(w http.ResponseWriter, r *http.Request, version, r
 			items = append(items, o)
 		}
 	}
-	list := object{"kind": kind + "List", "apiVersion": strings.TrimPrefix(strings.TrimPrefix(version, "apis/"), "api/"), "metadata": object{"resourceVersion": strconv.Itoa(p.version)}, "items": items}
+	list := object{"kind": kind + "List", "apiVersion": strings.TrimPrefix(strings.TrimPrefix(version, "apis/"), "api/"),
+		"metadata": object{"resourceVersion": strconv.Itoa(p.version)}, "items": items}
 	if strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadataList") {
 		list["kind"], list["apiVersion"] = "PartialObjectMetadataList", "meta.k8s.io/v1"
 		for i := range items {
@@ -341,7 +349,8 @@ func (p *kubePeer) single(w http.ResponseWriter, r *http.Request, resource, kind
 	o := p.objects[key]
 	if o == nil {
 		p.answer(w, http.StatusNotFound, object{
-			"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404, "reason": "NotFound", "message": resource + " \"" + name + "\" not found",
+			"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404, "reason": "NotFound", "message": resource + " \"" + name +
+				"\" not found",
 			"details": object{"name": name, "kind": resource},
 		})
 		return

@@ -26,7 +26,8 @@ func (s *subject) inventory() v1alpha1.MetalInventory {
 
 func metalSite(s *subject, profile *v1alpha1.CloudProfileSite, machineType *v1alpha1.SiteMachineType) {
 	profile.Metal = &v1alpha1.MetalProfile{
-		Inventory: s.inventory(), Server: "https://" + s.address, Namespace: hostNamespace, Cleaning: v1alpha1.MetalCleaningMetadata, NodeName: v1alpha1.MetalNodeNameMachine,
+		Inventory: s.inventory(), Server: "https://" +
+			s.address, Namespace: hostNamespace, Cleaning: v1alpha1.MetalCleaningMetadata, NodeName: v1alpha1.MetalNodeNameMachine,
 	}
 	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "r1"}}
 	profile.Zones = []v1alpha1.SiteZone{{Name: "zone-a", Metal: &v1alpha1.MetalZone{HostSelector: selector}}}
@@ -36,6 +37,7 @@ func metalSite(s *subject, profile *v1alpha1.CloudProfileSite, machineType *v1al
 func metalController(s *subject, of *v1alpha1.CloudControllerSite) {
 	of.Metal = &v1alpha1.MetalCloudController{
 		Connection: metalclient.ConnectionOf(s.site().Profile),
-		Zones:      []v1alpha1.MetalCloudControllerZone{{Name: "zone-a", HostSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "r1"}}}},
+		Zones: []v1alpha1.MetalCloudControllerZone{{Name: "zone-a",
+			HostSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "r1"}}}},
 	}
 }

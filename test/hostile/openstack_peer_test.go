@@ -40,10 +40,14 @@ var kinds = map[string]struct {
 	singular string
 	defaults object
 }{
-	"networks":             {"network", object{"status": "ACTIVE", "mtu": 1450, "port_security_enabled": true, "subnets": []any{}, "tags": []any{}, "router:external": false, "shared": false}},
-	"subnets":              {"subnet", object{"tags": []any{}, "dns_nameservers": []any{}, "host_routes": []any{}}},
-	"routers":              {"router", object{"status": "ACTIVE", "tags": []any{}, "routes": []any{}}},
-	"ports":                {"port", object{"status": "ACTIVE", "tags": []any{}, "device_id": "", "device_owner": "", "mac_address": "fa:16:3e:00:00:01", "security_groups": []any{}, "allowed_address_pairs": []any{}}},
+	"networks": {"network",
+		object{"status": "ACTIVE", "mtu": 1450, "port_security_enabled": true, "subnets": []any{}, "tags": []any{}, "router:external": false,
+			"shared": false}},
+	"subnets": {"subnet", object{"tags": []any{}, "dns_nameservers": []any{}, "host_routes": []any{}}},
+	"routers": {"router", object{"status": "ACTIVE", "tags": []any{}, "routes": []any{}}},
+	"ports": {"port",
+		object{"status": "ACTIVE", "tags": []any{}, "device_id": "", "device_owner": "", "mac_address": "fa:16:3e:00:00:01",
+			"security_groups": []any{}, "allowed_address_pairs": []any{}}},
 	"security-groups":      {"security_group", object{"tags": []any{}, "stateful": true}},
 	"security-group-rules": {"security_group_rule", object{}},
 	"floatingips":          {"floatingip", object{"status": "ACTIVE", "tags": []any{}}},
@@ -51,23 +55,35 @@ var kinds = map[string]struct {
 	"servers":              {"server", object{}},
 	"os-keypairs":          {"keypair", object{"fingerprint": "00:11"}},
 	"os-server-groups":     {"server_group", object{"members": []any{}}},
-	"volumes":              {"volume", object{"status": "available", "attachments": []any{}, "metadata": object{}, "availability_zone": "nova", "bootable": "false", "multiattach": false, "created_at": "2026-01-01T00:00:00.000000", "updated_at": "2026-01-01T00:00:00.000000"}},
-	"snapshots":            {"snapshot", object{"status": "available", "metadata": object{}, "created_at": "2026-01-01T00:00:00.000000", "updated_at": "2026-01-01T00:00:00.000000"}},
-	"loadbalancers":        {"loadbalancer", object{"provisioning_status": "ACTIVE", "operating_status": "ONLINE", "provider": "amphora", "listeners": []any{}, "pools": []any{}, "tags": []any{}}},
-	"listeners":            {"listener", object{"provisioning_status": "ACTIVE", "operating_status": "ONLINE", "tags": []any{}, "allowed_cidrs": []any{}}},
-	"pools":                {"pool", object{"provisioning_status": "ACTIVE", "operating_status": "ONLINE", "members": []any{}, "tags": []any{}}},
-	"healthmonitors":       {"healthmonitor", object{"provisioning_status": "ACTIVE", "operating_status": "ONLINE"}},
-	"share-networks":       {"share_network", object{"share_network_subnets": []any{}, "created_at": "2026-01-01T00:00:00.000000", "updated_at": nil}},
-	"zones":                {"", object{"status": "ACTIVE", "type": "PRIMARY"}},
-	"recordsets":           {"", object{"status": "ACTIVE", "created_at": "2026-01-01T00:00:00.000000", "updated_at": "2026-01-01T00:00:00.000000"}},
+	"volumes": {"volume",
+		object{"status": "available", "attachments": []any{}, "metadata": object{}, "availability_zone": "nova", "bootable": "false",
+			"multiattach": false, "created_at": "2026-01-01T00:00:00.000000", "updated_at": "2026-01-01T00:00:00.000000"}},
+	"snapshots": {"snapshot",
+		object{"status": "available", "metadata": object{}, "created_at": "2026-01-01T00:00:00.000000",
+			"updated_at": "2026-01-01T00:00:00.000000"}},
+	"loadbalancers": {"loadbalancer",
+		object{"provisioning_status": "ACTIVE", "operating_status": "ONLINE", "provider": "amphora", "listeners": []any{}, "pools": []any{},
+			"tags": []any{}}},
+	"listeners": {"listener",
+		object{"provisioning_status": "ACTIVE", "operating_status": "ONLINE", "tags": []any{}, "allowed_cidrs": []any{}}},
+	"pools": {"pool",
+		object{"provisioning_status": "ACTIVE", "operating_status": "ONLINE", "members": []any{}, "tags": []any{}}},
+	"healthmonitors": {"healthmonitor", object{"provisioning_status": "ACTIVE", "operating_status": "ONLINE"}},
+	"share-networks": {"share_network",
+		object{"share_network_subnets": []any{}, "created_at": "2026-01-01T00:00:00.000000", "updated_at": nil}},
+	"zones": {"", object{"status": "ACTIVE", "type": "PRIMARY"}},
+	"recordsets": {"",
+		object{"status": "ACTIVE", "created_at": "2026-01-01T00:00:00.000000", "updated_at": "2026-01-01T00:00:00.000000"}},
 }
 
 func newOpenStackPeer(project string) *openStackPeer {
 	p := &openStackPeer{project: project, objects: map[string][]object{}, tokens: map[string]bool{}}
 	public := p.add("networks", object{"name": "public", "router:external": true})
-	subnet := p.add("subnets", object{"name": "public", "network_id": public["id"], "cidr": "172.24.0.0/16", "ip_version": 4, "gateway_ip": "172.24.0.1"})
+	subnet := p.add("subnets",
+		object{"name": "public", "network_id": public["id"], "cidr": "172.24.0.0/16", "ip_version": 4, "gateway_ip": "172.24.0.1"})
 	public["subnets"] = []any{subnet["id"]}
-	p.objects["flavors"] = []object{{"id": fixedID("flavor"), "name": "m1.small", "ram": 4096, "disk": 20, "vcpus": 2, "os-flavor-access:is_public": true}}
+	p.objects["flavors"] = []object{{"id": fixedID("flavor"), "name": "m1.small", "ram": 4096, "disk": 20, "vcpus": 2,
+		"os-flavor-access:is_public": true}}
 	p.objects["images"] = []object{{
 		"id": fixedID("image"), "name": "gardenlinux", "status": "active", "visibility": "public", "disk_format": "raw", "container_format": "bare", "size": 1024,
 		"min_disk": 0, "min_ram": 0, "tags": []any{}, "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z",
@@ -153,7 +169,8 @@ func (p *openStackPeer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (p *openStackPeer) login(w http.ResponseWriter, r *http.Request, base string) {
 	if !strings.HasSuffix(r.URL.Path, "/auth/tokens") {
-		reply(w, http.StatusOK, object{"version": object{"id": "v3.14", "status": "stable", "links": []any{object{"rel": "self", "href": base + "/keystone/v3/"}}}})
+		reply(w, http.StatusOK,
+			object{"version": object{"id": "v3.14", "status": "stable", "links": []any{object{"rel": "self", "href": base + "/keystone/v3/"}}}})
 		return
 	}
 	var body any
@@ -169,7 +186,8 @@ func (p *openStackPeer) login(w http.ResponseWriter, r *http.Request, base strin
 	var catalog []any
 	for _, s := range [][3]string{
 		{"keystone", "identity", "/v3"}, {"nova", "compute", "/v2.1"}, {"neutron", "network", ""}, {"glance", "image", ""},
-		{"cinder", "block-storage", "/v3/" + projectID(p.project)}, {"octavia", "load-balancer", ""}, {"manila", "shared-file-system", "/v2"}, {"designate", "dns", ""},
+		{"cinder", "block-storage", "/v3/" + projectID(p.project)}, {"octavia", "load-balancer", ""}, {"manila", "shared-file-system",
+			"/v2"}, {"designate", "dns", ""},
 	} {
 		catalog = append(catalog, object{"id": fixedID(s[0]), "name": s[0], "type": s[1], "endpoints": []any{object{
 			"id": fixedID(s[0] + "public"), "interface": "public", "region": "RegionOne", "region_id": "RegionOne", "url": base + "/" + s[0] + s[2],
@@ -177,7 +195,8 @@ func (p *openStackPeer) login(w http.ResponseWriter, r *http.Request, base strin
 	}
 	now := time.Now().UTC()
 	reply(w, http.StatusCreated, object{"token": object{
-		"methods": []any{"password"}, "user": object{"id": "u", "name": "u", "domain": domain}, "project": object{"id": projectID(p.project), "name": p.project, "domain": domain},
+		"methods": []any{"password"}, "user": object{"id": "u", "name": "u", "domain": domain}, "project": object{"id": projectID(p.project),
+			"name": p.project, "domain": domain},
 		"issued_at": now.Format("2006-01-02T15:04:05.000000Z"), "expires_at": now.Add(24 * time.Hour).Format("2006-01-02T15:04:05.000000Z"),
 		"roles": []any{object{"id": "m", "name": "member"}, object{"id": "l", "name": "load-balancer_member"}}, "catalog": catalog,
 	}})
@@ -213,7 +232,8 @@ func (p *openStackPeer) version(w http.ResponseWriter, service, rest, base strin
 func (p *openStackPeer) serve(w http.ResponseWriter, r *http.Request, service string, parts []string) {
 	notFound := func() {
 		message := r.URL.Path + " could not be found."
-		reply(w, http.StatusNotFound, object{"itemNotFound": object{"code": 404, "message": message}, "NeutronError": object{"type": "NotFound", "message": message}})
+		reply(w, http.StatusNotFound,
+			object{"itemNotFound": object{"code": 404, "message": message}, "NeutronError": object{"type": "NotFound", "message": message}})
 	}
 	var body map[string]any
 	_ = json.NewDecoder(r.Body).Decode(&body)
@@ -336,7 +356,8 @@ func matches(o object, query map[string][]string) bool {
 			continue
 		}
 		if list, isList := value.([]any); isList {
-			if key == "tags" && !slices.ContainsFunc(list, func(one any) bool { return slices.Contains(strings.Split(wanted[0], ","), fmt.Sprint(one)) }) {
+			if key == "tags" &&
+				!slices.ContainsFunc(list, func(one any) bool { return slices.Contains(strings.Split(wanted[0], ","), fmt.Sprint(one)) }) {
 				return false
 			}
 			continue
@@ -394,7 +415,9 @@ func (p *openStackPeer) create(kind string, content map[string]any) object {
 	case "loadbalancers":
 		p.next++
 		o["vip_address"] = fmt.Sprintf("10.250.1.%d", p.next)
-		port := p.create("ports", object{"network_id": o["vip_network_id"], "device_owner": "Octavia", "device_id": "lb-" + o.text("id"), "fixed_ips": []any{map[string]any{"subnet_id": o["vip_subnet_id"], "ip_address": o["vip_address"]}}})
+		port := p.create("ports",
+			object{"network_id": o["vip_network_id"], "device_owner": "Octavia", "device_id": "lb-" + o.text("id"),
+				"fixed_ips": []any{map[string]any{"subnet_id": o["vip_subnet_id"], "ip_address": o["vip_address"]}}})
 		o["vip_port_id"] = port["id"]
 		list, _ := o["listeners"].([]any)
 		for _, one := range list {
@@ -463,7 +486,8 @@ func (p *openStackPeer) address(port object) {
 func (p *openStackPeer) boot(o object) {
 	o["status"], o["OS-EXT-STS:vm_state"], o["OS-EXT-STS:power_state"], o["OS-EXT-STS:task_state"] = "ACTIVE", "active", 1, nil
 	o["created"], o["updated"], o["hostId"] = time.Now().UTC().Format(time.RFC3339), time.Now().UTC().Format(time.RFC3339), "host"
-	o["OS-EXT-AZ:availability_zone"], o["flavor"], o["image"] = o["availability_zone"], object{"id": o["flavorRef"], "original_name": "m1.small"}, object{"id": o["imageRef"]}
+	o["OS-EXT-AZ:availability_zone"], o["flavor"], o["image"] = o["availability_zone"], object{"id": o["flavorRef"],
+		"original_name": "m1.small"}, object{"id": o["imageRef"]}
 	o["os-extended-volumes:volumes_attached"], o["security_groups"] = []any{}, []any{object{"name": "default"}}
 	if o["metadata"] == nil {
 		o["metadata"] = object{}
@@ -479,7 +503,9 @@ func (p *openStackPeer) boot(o object) {
 		port["device_id"], port["device_owner"] = o["id"], "compute:nova"
 		list, _ := port["fixed_ips"].([]any)
 		for _, fixed := range list {
-			addresses = append(addresses, object{"version": 4, "addr": fixed.(map[string]any)["ip_address"], "OS-EXT-IPS:type": "fixed", "OS-EXT-IPS-MAC:mac_addr": port["mac_address"]})
+			addresses = append(addresses,
+				object{"version": 4, "addr": fixed.(map[string]any)["ip_address"], "OS-EXT-IPS:type": "fixed",
+					"OS-EXT-IPS-MAC:mac_addr": port["mac_address"]})
 		}
 	}
 	o["addresses"] = object{"net": addresses}
@@ -541,7 +567,9 @@ func (p *openStackPeer) special(w http.ResponseWriter, r *http.Request, service,
 		found := []any{}
 		for _, port := range p.objects["ports"] {
 			if port.text("device_id") == parts[1] {
-				found = append(found, object{"port_id": port["id"], "net_id": port["network_id"], "port_state": "ACTIVE", "fixed_ips": port["fixed_ips"], "mac_addr": port["mac_address"]})
+				found = append(found,
+					object{"port_id": port["id"], "net_id": port["network_id"], "port_state": "ACTIVE", "fixed_ips": port["fixed_ips"],
+						"mac_addr": port["mac_address"]})
 			}
 		}
 		reply(w, http.StatusOK, object{"interfaceAttachments": found})
@@ -559,7 +587,9 @@ func (p *openStackPeer) special(w http.ResponseWriter, r *http.Request, service,
 		reply(w, http.StatusOK, object{"extensions": []any{}})
 	case last == "add_router_interface":
 		subnet := p.find("subnets", fmt.Sprint(body["subnet_id"]))
-		port := p.create("ports", object{"network_id": subnet["network_id"], "device_id": parts[1], "device_owner": "network:router_interface", "fixed_ips": []any{map[string]any{"subnet_id": subnet["id"], "ip_address": subnet["gateway_ip"]}}})
+		port := p.create("ports",
+			object{"network_id": subnet["network_id"], "device_id": parts[1], "device_owner": "network:router_interface",
+				"fixed_ips": []any{map[string]any{"subnet_id": subnet["id"], "ip_address": subnet["gateway_ip"]}}})
 		reply(w, http.StatusOK, object{"id": parts[1], "port_id": port["id"], "subnet_id": subnet["id"]})
 	case last == "remove_router_interface":
 		p.objects["ports"] = slices.DeleteFunc(p.objects["ports"], func(o object) bool { return o.text("device_id") == parts[1] })
@@ -578,7 +608,9 @@ func (p *openStackPeer) special(w http.ResponseWriter, r *http.Request, service,
 		}
 		reply(w, http.StatusAccepted, nil)
 	case service == "cinder" && path == "limits":
-		reply(w, http.StatusOK, object{"limits": object{"rate": []any{}, "absolute": object{"maxTotalVolumes": 1000, "maxTotalVolumeGigabytes": 10000, "totalVolumesUsed": 1, "totalGigabytesUsed": 1}}})
+		reply(w, http.StatusOK,
+			object{"limits": object{"rate": []any{},
+				"absolute": object{"maxTotalVolumes": 1000, "maxTotalVolumeGigabytes": 10000, "totalVolumesUsed": 1, "totalGigabytesUsed": 1}}})
 	case service == "octavia" && (path == "providers" || path == "flavors"):
 		reply(w, http.StatusOK, object{path: []any{object{"name": "amphora", "description": "d"}}})
 	case service == "octavia" && parts[0] == "quotas":
@@ -603,7 +635,8 @@ func (p *openStackPeer) attachments(w http.ResponseWriter, r *http.Request, part
 		attachment := object{"id": id, "volumeId": id, "serverId": parts[1], "device": "/dev/vdb"}
 		server["volumes"] = append(attached, attachment)
 		if volume := p.find("volumes", id); volume != nil {
-			volume["status"], volume["attachments"] = "in-use", []any{object{"id": id, "attachment_id": id, "server_id": parts[1], "volume_id": id, "device": "/dev/vdb"}}
+			volume["status"], volume["attachments"] = "in-use", []any{object{"id": id, "attachment_id": id, "server_id": parts[1], "volume_id": id,
+				"device": "/dev/vdb"}}
 		}
 		reply(w, http.StatusOK, object{"volumeAttachment": attachment})
 	case http.MethodDelete:

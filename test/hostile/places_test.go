@@ -51,7 +51,8 @@ func newPlaces() (*places, error) {
 	if p.withoutTLS, err = net.Listen("tcp4", otherHost+":0"); err != nil {
 		return nil, err
 	}
-	secure := &http.Server{Handler: p, ErrorLog: quiet, ReadHeaderTimeout: time.Minute, TLSConfig: &tls.Config{Certificates: []tls.Certificate{p.pair}, MinVersion: tls.VersionTLS12}}
+	secure := &http.Server{Handler: p, ErrorLog: quiet, ReadHeaderTimeout: time.Minute,
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{p.pair}, MinVersion: tls.VersionTLS12}}
 	plain := &http.Server{Handler: p, ErrorLog: quiet, ReadHeaderTimeout: time.Minute}
 	p.servers = []*http.Server{secure, plain}
 	go func() { _ = secure.ServeTLS(p.withTLS, "", "") }()

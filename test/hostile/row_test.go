@@ -118,7 +118,8 @@ func (s *matrix) recordRun(w *worker, name string, o *operation) (*goodRun, erro
 	}
 	if run.outcome.Error != "" && run.outcome.Class != "Progress" {
 		exchanges, _, _ := f.taken()
-		return nil, fmt.Errorf("%s %s/%s fails at an honest far end: %s; the last request was %s", name, o.part, o.name, run.outcome.Error, lastOf(exchanges))
+		return nil, fmt.Errorf("%s %s/%s fails at an honest far end: %s; the last request was %s", name, o.part, o.name, run.outcome.Error,
+			lastOf(exchanges))
 	}
 	run.exchanges, run.written, _ = f.taken()
 	if len(run.exchanges) == 0 {
@@ -179,7 +180,9 @@ func plan(run *goodRun, asked map[string]bool) []*row {
 			if planned++; suite.ForMerge() && planned%perMerge != 0 {
 				continue
 			}
-			rows = append(rows, &row{ID: newID(), Protocol: run.protocol, Operation: run.operation, Shape: e.Shape, answer: a, good: e, recordedAt: run.address, run: run})
+			rows = append(rows,
+				&row{ID: newID(), Protocol: run.protocol, Operation: run.operation, Shape: e.Shape, answer: a, good: e, recordedAt: run.address,
+					run: run})
 		}
 		asked[run.operation.part+" "+e.Shape], asked[kind] = true, true
 	}
@@ -331,7 +334,8 @@ func (r *row) judgeWrites(o *outcome, written []string) {
 		return
 	}
 	if len(written) < len(r.run.written) && r.Shape != r.Operation.awaits {
-		r.fail("succeeded with %d of the %d writes of the good run; missing: %s", len(written), len(r.run.written), strings.Join(missing(r.run.written, written), ", "))
+		r.fail("succeeded with %d of the %d writes of the good run; missing: %s", len(written), len(r.run.written),
+			strings.Join(missing(r.run.written, written), ", "))
 	}
 }
 
@@ -395,7 +399,8 @@ func (s *matrix) runPart(ctx context.Context, name, part string) {
 	result := s.result(name, part)
 	defer func() {
 		result.took = time.Since(start)
-		fmt.Fprintf(GinkgoWriter, "%s %s: %d rows, %d failures, %s\n", name, part, len(result.rows), len(result.failures()), result.took.Round(time.Second))
+		fmt.Fprintf(GinkgoWriter, "%s %s: %d rows, %d failures, %s\n", name, part, len(result.rows), len(result.failures()),
+			result.took.Round(time.Second))
 	}()
 	if !s.record(name, part, result) || os.Getenv(goodVariable) != "" {
 		return

@@ -28,7 +28,8 @@ func dnsServices() dns.Registry {
 
 // cinderController is the controller of the CSI driver with the configuration in the file.
 func cinderController(s *subject, file string) *cinder.Controller {
-	return cinder.NewController(cinderdriver.NewDriver(&cinderdriver.DriverOpts{WithTopology: true, ClusterID: s.Shoot}), cinder.NewClouds([]string{file}, openstackclient.Shared()), s.Shoot)
+	return cinder.NewController(cinderdriver.NewDriver(&cinderdriver.DriverOpts{WithTopology: true, ClusterID: s.Shoot}),
+		cinder.NewClouds([]string{file}, openstackclient.Shared()), s.Shoot)
 }
 
 // vSphereConnection is how the site is reached.

@@ -96,7 +96,9 @@ func writes(method, shape string) bool {
 		return false
 	case strings.HasSuffix(shape, "selfsubjectaccessreviews"), strings.HasSuffix(shape, "selfsubjectrulesreviews"):
 		return false
-	case method == http.MethodPost && (strings.Contains(shape, "/com/vmware/cis/session") || strings.Contains(shape, "/api/session") || strings.Contains(shape, "~action=list") || strings.Contains(shape, "~action=find")):
+	case method == http.MethodPost &&
+		(strings.Contains(shape, "/com/vmware/cis/session") || strings.Contains(shape, "/api/session") ||
+			strings.Contains(shape, "~action=list") || strings.Contains(shape, "~action=find")):
 		return false
 	default:
 		return true
@@ -104,6 +106,7 @@ func writes(method, shape string) bool {
 }
 
 func deletes(shape string) bool {
-	return strings.HasPrefix(shape, http.MethodDelete) || strings.HasPrefix(shape, "SOAP Destroy") || strings.HasPrefix(shape, "SOAP PowerOff") ||
+	return strings.HasPrefix(shape, http.MethodDelete) || strings.HasPrefix(shape, "SOAP Destroy") ||
+		strings.HasPrefix(shape, "SOAP PowerOff") ||
 		strings.HasPrefix(shape, "SOAP Unregister") || strings.Contains(shape, "remove_router_interface")
 }

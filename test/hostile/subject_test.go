@@ -319,7 +319,8 @@ func (s *subject) moved(from, to string) (*subject, error) {
 		return nil, err
 	}
 	result := &subject{world: s.world, address: to, honest: s.honest}
-	text := strings.NewReplacer(from, to, "\"requestTimeout\":\""+honestTimeout.String(), "\"requestTimeout\":\""+result.timeout().String()).Replace(string(raw))
+	text := strings.NewReplacer(from, to, "\"requestTimeout\":\""+honestTimeout.String(),
+		"\"requestTimeout\":\""+result.timeout().String()).Replace(string(raw))
 	return result, json.Unmarshal([]byte(text), &result.prepared)
 }
 

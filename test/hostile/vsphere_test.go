@@ -61,7 +61,8 @@ func vSphereWorld(string) (peer, world, error) {
 
 func vSphereSite(s *subject, profile *v1alpha1.CloudProfileSite, machineType *v1alpha1.SiteMachineType) {
 	profile.VSphere = &v1alpha1.VSphereProfile{Server: "https://" + s.address, Datacenter: "DC0"}
-	profile.Zones = []v1alpha1.SiteZone{{Name: "zone-a", VSphere: &v1alpha1.VSphereZone{ComputeCluster: "DC0_C0", Datastore: "LocalDS_0", Network: "DC0_DVPG0"}}}
+	profile.Zones = []v1alpha1.SiteZone{{Name: "zone-a",
+		VSphere: &v1alpha1.VSphereZone{ComputeCluster: "DC0_C0", Datastore: "LocalDS_0", Network: "DC0_DVPG0"}}}
 	machineType.VSphere = &v1alpha1.VSphereMachineType{}
 }
 
@@ -81,6 +82,7 @@ func vSphereController(s *subject, of *v1alpha1.CloudControllerSite) {
 		return
 	}
 	for _, zone := range s.Status.VSphere.Zones {
-		of.VSphere.Zones = []v1alpha1.VSphereCloudControllerZone{{Name: zone.Name, ComputeCluster: zone.ComputeCluster, ResourcePool: zone.ResourcePool, Folder: zone.Folder}}
+		of.VSphere.Zones = []v1alpha1.VSphereCloudControllerZone{{Name: zone.Name, ComputeCluster: zone.ComputeCluster,
+			ResourcePool: zone.ResourcePool, Folder: zone.Folder}}
 	}
 }

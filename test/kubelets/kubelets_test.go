@@ -37,7 +37,8 @@ var _ = Describe("Kubelets", func() {
 			ObjectMeta: metav1.ObjectMeta{Name: "m", Namespace: "shoot", Finalizers: []string{"machine"}},
 			Spec:       machinev1alpha1.MachineSpec{ProviderID: "openstack:///id"},
 		}
-		servers, siteError = map[string]kubelets.Server{"id": {Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.7"}}}}, nil
+		servers, siteError = map[string]kubelets.Server{"id": {Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP,
+			Address: "10.0.0.7"}}}}, nil
 		c = fake.NewClientBuilder().WithScheme(landscape.Scheme).WithStatusSubresource(&corev1.Node{}).Build()
 		k = &kubelets.Kubelets{Seed: c, Shoot: c, Namespace: "shoot", Heartbeat: time.Nanosecond,
 			Servers: func(context.Context) (map[string]kubelets.Server, error) { return servers, siteError }}

@@ -94,7 +94,8 @@ var _ = Describe("Pods", func() {
 		Expect(node().Labels).To(And(HaveKeyWithValue(siteKey, "a"), HaveKeyWithValue(corev1.LabelHostname, "m")))
 		Expect(node().Status.NodeInfo.SystemUUID).To(Equal("uuid"))
 		Expect(node().Spec.Taints).To(ConsistOf(
-			HaveField("Key", "node.cloudprovider.kubernetes.io/uninitialized"), HaveField("Key", "node.gardener.cloud/critical-components-not-ready")))
+			HaveField("Key", "node.cloudprovider.kubernetes.io/uninitialized"), HaveField("Key",
+				"node.gardener.cloud/critical-components-not-ready")))
 		Expect(csiNode().OwnerReferences).To(ConsistOf(HaveField("Name", "m")))
 	})
 
@@ -144,7 +145,8 @@ var _ = Describe("Pods", func() {
 			sync()
 			Expect(node().Labels).To(And(HaveKeyWithValue(zoneKey, "nova"), HaveKeyWithValue(siteKey, "a")))
 			Expect(node().Annotations).To(HaveKeyWithValue("csi.volume.kubernetes.io/nodeid", `{"driver.example.org":"id"}`))
-			Expect(csiNode().Spec.Drivers).To(ConsistOf(storagev1.CSINodeDriver{Name: driver, NodeID: "id", TopologyKeys: []string{siteKey, zoneKey}}))
+			Expect(csiNode().Spec.Drivers).To(ConsistOf(storagev1.CSINodeDriver{Name: driver, NodeID: "id",
+				TopologyKeys: []string{siteKey, zoneKey}}))
 			read(pod)
 			Expect(pod).To(haveCondition(corev1.PodReady, corev1.ConditionTrue))
 
@@ -163,7 +165,8 @@ var _ = Describe("Pods", func() {
 			read(pod)
 			Expect(pod.Status.Phase).To(Equal(corev1.PodRunning))
 			Expect(pod).To(haveCondition(corev1.PodReady, corev1.ConditionFalse))
-			Expect(pod.Status.ContainerStatuses).To(ContainElement(And(HaveField("Name", "registrar"), HaveField("State.Waiting.Reason", "CrashLoopBackOff"))))
+			Expect(pod.Status.ContainerStatuses).To(ContainElement(And(HaveField("Name", "registrar"),
+				HaveField("State.Waiting.Reason", "CrashLoopBackOff"))))
 		})
 
 		It("should not register a driver whose topology contradicts the node's labels", func() {
@@ -179,10 +182,12 @@ var _ = Describe("Pods", func() {
 	})
 
 	It("should start a pod once its volume is attached by a registered driver", func() {
-		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "claim", Namespace: "default"}, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "volume"}}
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "claim", Namespace: "default"},
+			Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "volume"}}
 		volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "volume"}, Spec: corev1.PersistentVolumeSpec{
 			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: "v"}}}}
-		pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "claim"}}}}
+		pod.Spec.Volumes = []corev1.Volume{{Name: "data",
+			VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "claim"}}}}
 		waits := func(message string) {
 			GinkgoHelper()
 			sync()
@@ -201,7 +206,8 @@ var _ = Describe("Pods", func() {
 		Expect(c.Update(ctx, object)).To(Succeed())
 		waits("not attached")
 		attachment := &storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "attachment"},
-			Spec: storagev1.VolumeAttachmentSpec{Attacher: driver, NodeName: "m", Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: new("volume")}}}
+			Spec: storagev1.VolumeAttachmentSpec{Attacher: driver, NodeName: "m",
+				Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: new("volume")}}}
 		create(attachment)
 		attachment.Status.Attached = true
 		Expect(c.Status().Update(ctx, attachment)).To(Succeed())

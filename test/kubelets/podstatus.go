@@ -39,7 +39,8 @@ func PodStatus(pod *corev1.Pod, state func(container string) ContainerState) cor
 	ready := true
 	for _, c := range pod.Spec.Containers {
 		s := state(c.Name)
-		container := corev1.ContainerStatus{Name: c.Name, Image: c.Image, Ready: s.Ready, Started: new(!s.Started.IsZero()), RestartCount: s.Restarts}
+		container := corev1.ContainerStatus{Name: c.Name, Image: c.Image, Ready: s.Ready, Started: new(!s.Started.IsZero()),
+			RestartCount: s.Restarts}
 		if s.Started.IsZero() {
 			container.State.Waiting = &corev1.ContainerStateWaiting{Reason: cmp.Or(s.Reason, "ContainerCreating"), Message: s.Message}
 		} else {
@@ -56,7 +57,8 @@ func PodStatus(pod *corev1.Pod, state func(container string) ContainerState) cor
 }
 
 func setPodCondition(status *corev1.PodStatus, kind corev1.PodConditionType, value bool) {
-	condition := corev1.PodCondition{Type: kind, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(time.Now().Truncate(time.Second))}
+	condition := corev1.PodCondition{Type: kind, Status: corev1.ConditionFalse,
+		LastTransitionTime: metav1.NewTime(time.Now().Truncate(time.Second))}
 	if value {
 		condition.Status = corev1.ConditionTrue
 	} else {

@@ -100,7 +100,8 @@ func (k *Kubelets) registerDriver(ctx context.Context, n *node, driver string, p
 		return err
 	}
 
-	return k.changeDrivers(ctx, n, driver, &storagev1.CSINodeDriver{Name: driver, NodeID: n.id, TopologyKeys: slices.Sorted(maps.Keys(labels))})
+	return k.changeDrivers(ctx, n, driver,
+		&storagev1.CSINodeDriver{Name: driver, NodeID: n.id, TopologyKeys: slices.Sorted(maps.Keys(labels))})
 }
 
 // unregisterDriver removes a driver from the node's CSINode. The node keeps its labels.

@@ -70,7 +70,8 @@ func (k *Kubelets) volumeReady(ctx context.Context, n *node, name string) error 
 		return err
 	}
 	for _, a := range attachments.Items {
-		if a.Spec.NodeName == n.name && a.Spec.Source.PersistentVolumeName != nil && *a.Spec.Source.PersistentVolumeName == name && a.Status.Attached {
+		if a.Spec.NodeName == n.name && a.Spec.Source.PersistentVolumeName != nil && *a.Spec.Source.PersistentVolumeName == name &&
+			a.Status.Attached {
 			return nil
 		}
 	}

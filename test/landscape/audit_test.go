@@ -68,7 +68,8 @@ var _ = Describe("An audit log", func() {
 			Expect(err).NotTo(HaveOccurred())
 			Expect(objects).To(HaveLen(4))
 			Expect(landscape.CreateRoles(ctx, c, objects)).To(Succeed())
-			Expect(c.Get(ctx, client.ObjectKey{Namespace: "default", Name: "not-created"}, &corev1.ConfigMap{})).To(MatchError(apierrors.IsNotFound, "not found"))
+			Expect(c.Get(ctx, client.ObjectKey{Namespace: "default", Name: "not-created"}, &corev1.ConfigMap{})).To(MatchError(apierrors.IsNotFound,
+				"not found"))
 
 			kubeconfig := filepath.Join(dir, "reader.kubeconfig")
 			Expect(rendering.WriteKubeconfig(ctx, cluster.Config, "default", "reader", kubeconfig)).To(Succeed())
@@ -77,14 +78,16 @@ var _ = Describe("An audit log", func() {
 			reader, err := client.New(config, client.Options{Scheme: landscape.Scheme})
 			Expect(err).NotTo(HaveOccurred())
 			list := rbacaudit.Request{Verb: "list", Resource: "secrets", Forbidden: true}
-			Eventually(rbacaudit.Refused).WithContext(ctx).WithArguments(c, user, []rbacaudit.Request{list}).WithTimeout(30 * time.Second).Should(BeEmpty())
+			Eventually(rbacaudit.Refused).WithContext(ctx).WithArguments(c, user,
+				[]rbacaudit.Request{list}).WithTimeout(30 * time.Second).Should(BeEmpty())
 			Expect(reader.List(ctx, &corev1.SecretList{})).To(Succeed())
 			Expect(landscape.Refused(ctx, c, log, user)).To(BeEmpty())
 			unused, err := landscape.Unused(ctx, c, log, user)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(unused).To(ConsistOf(HaveField("String()", "get secrets of reader"), HaveField("String()", "delete secrets of reader")))
 
-			Expect(reader.Delete(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "kube-root-ca.crt", Namespace: "default"}})).NotTo(Succeed())
+			Expect(reader.Delete(ctx,
+				&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "kube-root-ca.crt", Namespace: "default"}})).NotTo(Succeed())
 			_, err = landscape.Unused(ctx, c, log, user)
 			Expect(err).To(MatchError(And(ContainSubstring(user), ContainSubstring("delete configmaps kube-root-ca.crt in default"))))
 			Expect(landscape.Refused(ctx, c, log, user)).To(ConsistOf(HaveField("String()", "delete configmaps kube-root-ca.crt in default")))

@@ -86,15 +86,16 @@ func NewCluster(dir string, binaries Binaries) (*Cluster, error) {
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=default=" + peer,
 		"--unsafe-no-fsync", "--log-level=warn",
 	}}
-	c.APIServer = &Process{Name: "kube-apiserver", Path: binaries.KubeAPIServer, LogFile: filepath.Join(logs, "kube-apiserver.log"), Args: []string{
-		"--etcd-servers=" + client,
-		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--secure-port=" + strconv.Itoa(c.port), "--cert-dir=" + keys,
-		"--token-auth-file=" + tokens, "--client-ca-file=" + authority, "--authorization-mode=RBAC",
-		"--service-account-issuer=" + loopback("https", c.port), "--api-audiences=kubernetes," + v1beta1constants.GardenerAudience,
-		"--service-account-key-file=" + signingKey, "--service-account-signing-key-file=" + signingKey,
-		"--service-cluster-ip-range=10.0.0.0/24", "--endpoint-reconciler-type=none",
-		"--disable-admission-plugins=ServiceAccount", "--allow-privileged", "--enable-priority-and-fairness=false",
-	}}
+	c.APIServer = &Process{Name: "kube-apiserver", Path: binaries.KubeAPIServer, LogFile: filepath.Join(logs, "kube-apiserver.log"),
+		Args: []string{
+			"--etcd-servers=" + client,
+			"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--secure-port=" + strconv.Itoa(c.port), "--cert-dir=" + keys,
+			"--token-auth-file=" + tokens, "--client-ca-file=" + authority, "--authorization-mode=RBAC",
+			"--service-account-issuer=" + loopback("https", c.port), "--api-audiences=kubernetes," + v1beta1constants.GardenerAudience,
+			"--service-account-key-file=" + signingKey, "--service-account-signing-key-file=" + signingKey,
+			"--service-cluster-ip-range=10.0.0.0/24", "--endpoint-reconciler-type=none",
+			"--disable-admission-plugins=ServiceAccount", "--allow-privileged", "--enable-priority-and-fairness=false",
+		}}
 	return c, nil
 }
 

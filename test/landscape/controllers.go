@@ -42,7 +42,8 @@ func controllers(o Options, c *Cluster, kubeconfig string) (mcm, driver, extensi
 			"--kubeconfig=" + kubeconfig, "--leader-election=false", "--ignore-operation-annotation=false",
 			"--heartbeat-namespace=" + extensionNamespace,
 			"--metrics-bind-address=127.0.0.1:" + strconv.Itoa(ports[2]), "--health-bind-address=127.0.0.1:" + strconv.Itoa(ports[3]),
-			"--webhook-config-mode=url", "--webhook-config-url=127.0.0.1:" + strconv.Itoa(ports[4]), "--webhook-config-namespace=" + extensionNamespace,
+			"--webhook-config-mode=url", "--webhook-config-url=127.0.0.1:" + strconv.Itoa(ports[4]), "--webhook-config-namespace=" +
+				extensionNamespace,
 			"--webhook-config-server-host=127.0.0.1", "--webhook-config-server-port=" + strconv.Itoa(ports[4]),
 			"--webhook-config-cert-dir=" + filepath.Join(o.Dir, "webhook-certificates"),
 			"--dns-allowed-networks=127.0.0.0/8", "--dns-allow-http=true",

@@ -46,6 +46,7 @@ var _ = Describe("Landscape", func() {
 	It("should name every missing executable", func() {
 		b := landscape.DefaultBinaries()
 		b.MCM, b.Driver = "/missing/mcm", "/missing/driver"
-		Expect(b.Check()).To(MatchError(And(ContainSubstring("/missing/mcm"), ContainSubstring("/missing/driver"), ContainSubstring("hack/landscape/build.sh"))))
+		Expect(b.Check()).To(MatchError(And(ContainSubstring("/missing/mcm"), ContainSubstring("/missing/driver"),
+			ContainSubstring("hack/landscape/build.sh"))))
 	})
 })

@@ -49,23 +49,26 @@ func writeResourceManagerConfig(dir string, c *Cluster, ports []int) (string, er
 		return resourcemanagerconfigv1alpha1.Server{BindAddress: "127.0.0.1", Port: port}
 	}
 	config := resourcemanagerconfigv1alpha1.ResourceManagerConfiguration{
-		TypeMeta:               metav1.TypeMeta{APIVersion: resourcemanagerconfigv1alpha1.SchemeGroupVersion.String(), Kind: "ResourceManagerConfiguration"},
+		TypeMeta: metav1.TypeMeta{APIVersion: resourcemanagerconfigv1alpha1.SchemeGroupVersion.String(),
+			Kind: "ResourceManagerConfiguration"},
 		SourceClientConnection: connection,
 		TargetClientConnection: &connection,
 		LeaderElection:         componentbaseconfigv1alpha1.LeaderElectionConfiguration{LeaderElect: new(false)},
 		Server: resourcemanagerconfigv1alpha1.ServerConfiguration{
 			HealthProbes: new(server(ports[0])),
 			Metrics:      new(server(ports[1])),
-			Webhooks:     resourcemanagerconfigv1alpha1.HTTPSServer{Server: server(ports[2]), TLS: resourcemanagerconfigv1alpha1.TLSServer{ServerCertDir: folder}},
+			Webhooks: resourcemanagerconfigv1alpha1.HTTPSServer{Server: server(ports[2]),
+				TLS: resourcemanagerconfigv1alpha1.TLSServer{ServerCertDir: folder}},
 		},
 		LogLevel: "info", LogFormat: "text",
 		Controllers: resourcemanagerconfigv1alpha1.ResourceManagerControllerConfiguration{
-			ResourceClass:          new(resourcemanagerconfigv1alpha1.AllResourceClass),
-			GarbageCollector:       resourcemanagerconfigv1alpha1.GarbageCollectorControllerConfig{Enabled: true},
-			Health:                 resourcemanagerconfigv1alpha1.HealthControllerConfig{SyncPeriod: &metav1.Duration{Duration: resourceHealthPeriod}},
-			ManagedResource:        resourcemanagerconfigv1alpha1.ManagedResourceControllerConfig{SyncPeriod: &metav1.Duration{Duration: managedResourcePeriod}},
-			NodeCriticalComponents: resourcemanagerconfigv1alpha1.NodeCriticalComponentsControllerConfig{Enabled: true, Backoff: &metav1.Duration{Duration: criticalBackoff}},
-			TokenRequestor:         resourcemanagerconfigv1alpha1.TokenRequestorControllerConfig{Enabled: true},
+			ResourceClass:    new(resourcemanagerconfigv1alpha1.AllResourceClass),
+			GarbageCollector: resourcemanagerconfigv1alpha1.GarbageCollectorControllerConfig{Enabled: true},
+			Health:           resourcemanagerconfigv1alpha1.HealthControllerConfig{SyncPeriod: &metav1.Duration{Duration: resourceHealthPeriod}},
+			ManagedResource:  resourcemanagerconfigv1alpha1.ManagedResourceControllerConfig{SyncPeriod: &metav1.Duration{Duration: managedResourcePeriod}},
+			NodeCriticalComponents: resourcemanagerconfigv1alpha1.NodeCriticalComponentsControllerConfig{Enabled: true,
+				Backoff: &metav1.Duration{Duration: criticalBackoff}},
+			TokenRequestor: resourcemanagerconfigv1alpha1.TokenRequestorControllerConfig{Enabled: true},
 		},
 	}
 	content, err := yaml.Marshal(config)

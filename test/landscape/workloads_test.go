@@ -43,7 +43,8 @@ var _ = Describe("Workloads", Ordered, func() {
 	DescribeTable("should apply a ManagedResource, report on it and delete what it applied",
 		func(ctx SpecContext, name string, class *string) {
 			content := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", namespace: kube-system}\n"
-			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}, StringData: map[string]string{"chart.yaml": content}}
+			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
+				StringData: map[string]string{"chart.yaml": content}}
 			resource := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
 				Spec: resourcesv1alpha1.ManagedResourceSpec{Class: class, SecretRefs: []corev1.LocalObjectReference{{Name: name}}}}
 			Expect(l.Client.Create(ctx, secret)).To(Succeed())

@@ -47,7 +47,8 @@ var _ = Describe("memory", func() {
 		defer cancel()
 		s := &Sampler{}
 		s.Run(ctx, func() []Process {
-			return []Process{{Deployment: "b", Container: "own", PID: os.Getpid()}, {Deployment: "a", Container: "own", PID: os.Getpid()}, {Deployment: "c"}}
+			return []Process{{Deployment: "b", Container: "own", PID: os.Getpid()}, {Deployment: "a", Container: "own", PID: os.Getpid()},
+				{Deployment: "c"}}
 		})
 		containers := s.Containers()
 		Expect(containers).To(HaveLen(2))

@@ -40,7 +40,8 @@ const runbook = "docs/operations/runbook.md"
 var charts = map[string]func() monitored{
 	"the extension in a seed": func() monitored { return packed("gardener-extension-provider-hybrid", nil) },
 	"the extension in a garden": func() monitored {
-		return packed("gardener-extension-provider-hybrid", map[string]any{"gardener": map[string]any{"runtimeCluster": map[string]any{"enabled": true}}})
+		return packed("gardener-extension-provider-hybrid",
+			map[string]any{"gardener": map[string]any{"runtimeCluster": map[string]any{"enabled": true}}})
 	},
 	"the webhooks in a garden": func() monitored { return packed("gardener-extension-admission-hybrid/charts/runtime", nil) },
 	"the control plane of a shoot": func() monitored {
@@ -94,7 +95,8 @@ func boundaries() []string {
 // existing are the names of the metrics that the binaries have.
 func existing() map[string]bool {
 	GinkgoHelper()
-	mgr, err := manager.New(&rest.Config{Host: "https://127.0.0.1:1"}, manager.Options{Scheme: landscape.Scheme, Metrics: server.Options{BindAddress: "0"}})
+	mgr, err := manager.New(&rest.Config{Host: "https://127.0.0.1:1"},
+		manager.Options{Scheme: landscape.Scheme, Metrics: server.Options{BindAddress: "0"}})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(sitehealth.AddToManagerWithOptions(mgr, sitehealth.AddOptions{})).To(Succeed())
 	registry, ok := metrics.Registry.(prometheus.Collector)
@@ -208,7 +210,8 @@ var _ = Describe("Monitoring", Ordered, func() {
 	})
 
 	It("should ask the Prometheus that has the metrics for what dashboards show", func() {
-		Expect(charts["the extension in a seed"]().sources).To(And(Not(BeEmpty()), HaveEach("prometheus-seed")), "Plutono's own is the aggregate Prometheus")
+		Expect(charts["the extension in a seed"]().sources).To(And(Not(BeEmpty()), HaveEach("prometheus-seed")),
+			"Plutono's own is the aggregate Prometheus")
 		Expect(charts["the control plane of a shoot"]().sources).To(And(Not(BeEmpty()), HaveEach("")), "Plutono's own is that of the shoot")
 	})
 
@@ -242,7 +245,8 @@ var _ = Describe("Monitoring", Ordered, func() {
 		content, err := os.ReadFile(filepath.Join(landscape.Root(), "docs/operations/metrics.md"))
 		Expect(err).NotTo(HaveOccurred())
 		for metric := range known {
-			if strings.HasPrefix(metric, "hybrid_") && !strings.HasSuffix(metric, "_bucket") && !strings.HasSuffix(metric, "_sum") && !strings.HasSuffix(metric, "_count") {
+			if strings.HasPrefix(metric, "hybrid_") && !strings.HasSuffix(metric, "_bucket") && !strings.HasSuffix(metric, "_sum") &&
+				!strings.HasSuffix(metric, "_count") {
 				Expect(string(content)).To(ContainSubstring("`" + metric + "`"))
 			}
 		}

@@ -17,10 +17,12 @@ import (
 var labelValues = regexp.MustCompile(`^label_values\((.+),\s*\w+\)$`)
 
 // overTime are the functions of PromQL that need a range. The parser, which knows more than PromQL, has one for them if there is none.
-var overTime = map[string]bool{"rate": true, "increase": true, "max_over_time": true, "min_over_time": true, "avg_over_time": true, "changes": true}
+var overTime = map[string]bool{"rate": true, "increase": true, "max_over_time": true, "min_over_time": true, "avg_over_time": true,
+	"changes": true}
 
 // instant are the other functions of PromQL that queries may have.
-var instant = map[string]bool{"histogram_quantile": true, "absent": true, "time": true, "vector": true, "label_replace": true, "clamp_min": true, "clamp_max": true}
+var instant = map[string]bool{"histogram_quantile": true, "absent": true, "time": true, "vector": true, "label_replace": true,
+	"clamp_min": true, "clamp_max": true}
 
 // series are what a query selects.
 type series struct {
@@ -75,7 +77,8 @@ var _ = DescribeTable("Queries",
 	},
 	Entry("of a metric", `up`, series{metric: "up"}),
 	Entry("of a job", `up{job="a"} == 0`, series{metric: "up", jobs: []string{"a"}}),
-	Entry("of two jobs", `sum by (site) (rate(hybrid_requests{job=~"a|b",site=~"$site"}[$__rate_interval])) / on (site) group_left hybrid_machines`,
+	Entry("of two jobs",
+		`sum by (site) (rate(hybrid_requests{job=~"a|b",site=~"$site"}[$__rate_interval])) / on (site) group_left hybrid_machines`,
 		series{metric: "hybrid_requests", jobs: []string{"a", "b"}}, series{metric: "hybrid_machines"}),
 	Entry("of all jobs but one", `up{job!="a"}`, series{metric: "up"}),
 	Entry("of a dashboard's variable", `label_values(hybrid_machines, site)`, series{metric: "hybrid_machines"}),

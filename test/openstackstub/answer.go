@@ -51,7 +51,8 @@ func encoded[T any](status int, value T) answer {
 
 // notFound says that the object of a request is not there.
 func notFound(r *http.Request) answer {
-	return encoded(http.StatusNotFound, named("itemNotFound", failure{Code: http.StatusNotFound, Message: r.URL.Path + " could not be found."}))
+	return encoded(http.StatusNotFound,
+		named("itemNotFound", failure{Code: http.StatusNotFound, Message: r.URL.Path + " could not be found."}))
 }
 
 type neutronFailure struct {

@@ -53,7 +53,8 @@ type collection[T object] struct {
 // add adds the object, with an ID if it has none.
 func (c *collection[T]) add(o T, projectID string) {
 	base, now := o.base(), timestamp(time.Now())
-	base.ID, base.TenantID, base.ProjectID, base.CreatedAt, base.UpdatedAt, base.Tags = cmp.Or(base.ID, newID()), projectID, projectID, now, now, []string{}
+	base.ID, base.TenantID, base.ProjectID, base.CreatedAt, base.UpdatedAt, base.Tags = cmp.Or(base.ID,
+		newID()), projectID, projectID, now, now, []string{}
 	c.objects = append(c.objects, o)
 }
 

@@ -72,7 +72,8 @@ func (s *Stub) neutron() http.Handler {
 	subnets := kind[*subnet]{"subnet", "subnets", func(p *project) *collection[*subnet] { return &p.subnets }}
 	routers := kind[*router]{"router", "routers", func(p *project) *collection[*router] { return &p.routers }}
 	ports := kind[*port]{"port", "ports", func(p *project) *collection[*port] { return &p.ports }}
-	groups := kind[*securityGroup]{"security_group", "security-groups", func(p *project) *collection[*securityGroup] { return &p.securityGroups }}
+	groups := kind[*securityGroup]{"security_group", "security-groups",
+		func(p *project) *collection[*securityGroup] { return &p.securityGroups }}
 	serve(s, mux, networks)
 	serve(s, mux, subnets)
 	serve(s, mux, routers)

@@ -46,7 +46,8 @@ func (s *Stub) newProject(name string) *project {
 	for _, imageName := range s.settings.Images {
 		p.images = append(p.images, newImage(imageName))
 	}
-	public := &network{Status: "ACTIVE", MTU: 1500, External: true, AdminStateUp: true, PortSecurityEnabled: true, Subnets: []string{publicSubnet}}
+	public := &network{Status: "ACTIVE", MTU: 1500, External: true, AdminStateUp: true, PortSecurityEnabled: true,
+		Subnets: []string{publicSubnet}}
 	public.Name = FloatingPool
 	p.networks.add(public, p.id)
 

@@ -30,7 +30,8 @@ func pagesOf(ctx context.Context, compute *gophercloud.ServiceClient) iter.Seq2[
 
 // size is the size of an answer's body.
 func size(ctx context.Context, compute *gophercloud.ServiceClient, path string) int {
-	response, err := compute.Get(ctx, compute.ServiceURL(path), nil, &gophercloud.RequestOpts{KeepResponseBody: true, OkCodes: []int{http.StatusOK}})
+	response, err := compute.Get(ctx, compute.ServiceURL(path), nil,
+		&gophercloud.RequestOpts{KeepResponseBody: true, OkCodes: []int{http.StatusOK}})
 	Expect(err).NotTo(HaveOccurred())
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)

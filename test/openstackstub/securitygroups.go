@@ -42,7 +42,8 @@ func (p *project) newSecurityGroup(r *http.Request) (*securityGroup, error) {
 	}
 	created.ID = newID()
 	for _, etherType := range []string{"IPv4", "IPv6"} {
-		created.Rules = append(created.Rules, rule{ID: newID(), SecurityGroupID: created.ID, Direction: "egress", EtherType: etherType, ProjectID: p.id})
+		created.Rules = append(created.Rules,
+			rule{ID: newID(), SecurityGroupID: created.ID, Direction: "egress", EtherType: etherType, ProjectID: p.id})
 	}
 	return created, nil
 }

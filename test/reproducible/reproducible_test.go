@@ -28,7 +28,8 @@ import (
 // copySources copies what the binaries are built from into a new folder.
 func copySources(dir string) {
 	GinkgoHelper()
-	for _, part := range []string{"charts", "cmd", "hack/testtotals", "hack/tools.mk", "imagevector", "pkg", "Makefile", "VERSION", "go.mod", "go.sum"} {
+	for _, part := range []string{"charts", "cmd", "hack/testtotals", "hack/tools.mk", "imagevector", "pkg", "Makefile", "VERSION", "go.mod",
+		"go.sum"} {
 		from, to := filepath.Join(landscape.Root(), part), filepath.Join(dir, part)
 		info, err := os.Stat(from)
 		Expect(err).NotTo(HaveOccurred())
@@ -120,7 +121,8 @@ var _ = Describe("Binaries", func() {
 	// A small program stands for the others, as all of Kubernetes would be compiled twice for them.
 	It("should have the same bytes if nothing was compiled before", func(ctx SpecContext) {
 		sums := map[string]string{}
-		for name, env := range map[string][]string{"one": nil, filepath.Join("somewhere", "else"): {"TZ=Asia/Tokyo", "LANG=C", "USER=somebody", "GOMAXPROCS=1"}} {
+		for name, env := range map[string][]string{"one": nil,
+			filepath.Join("somewhere", "else"): {"TZ=Asia/Tokyo", "LANG=C", "USER=somebody", "GOMAXPROCS=1"}} {
 			dir := filepath.Join(GinkgoT().TempDir(), name)
 			copySources(dir)
 			out := filepath.Join(dir, "out")

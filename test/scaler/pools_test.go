@@ -41,7 +41,8 @@ func create(ctx SpecContext, worker string, shares ...*share) {
 	GinkgoHelper()
 	object := &extensionsv1alpha1.Worker{
 		ObjectMeta: metav1.ObjectMeta{Name: worker, Namespace: namespace},
-		Spec:       extensionsv1alpha1.WorkerSpec{DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "hybrid"}, Pools: []extensionsv1alpha1.WorkerPool{}},
+		Spec: extensionsv1alpha1.WorkerSpec{DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "hybrid"},
+			Pools: []extensionsv1alpha1.WorkerPool{}},
 	}
 	Expect(seed.Client.Create(ctx, object)).To(Succeed())
 	for _, s := range shares {

@@ -84,7 +84,8 @@ var _ = Describe("argo-rollouts#4707", func() {
 			})
 			Expect(newAttacker().designate(ctx, evil).text).To(ContainSubstring("there is no zone in Designate that api.example.test. is in"))
 		}
-		for _, set := range []string{`"status": "ERROR"`, `"status": "` + loot + `"`, `"status": "PENDING", "records": ["` + loot + `"]`, `"type": "` + loot + `"`} {
+		for _, set := range []string{`"status": "ERROR"`, `"status": "` + loot + `"`, `"status": "PENDING", "records": ["` + loot + `"]`,
+			`"type": "` + loot + `"`} {
 			var evil *server
 			evil = keystone(func() string { return evil.URL + "/v2/" }, func(w http.ResponseWriter, r *http.Request) {
 				switch {

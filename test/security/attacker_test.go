@@ -171,7 +171,8 @@ func (a *attacker) try(ctx context.Context, kind string, keys map[string]string)
 	if a.secret != nil {
 		a.secret(secret)
 	}
-	c := fakeclient.NewClientBuilder().WithScheme(kubernetesclient.SeedScheme).WithObjects(record, secret).WithStatusSubresource(record).Build()
+	c := fakeclient.NewClientBuilder().WithScheme(kubernetesclient.SeedScheme).WithObjects(record,
+		secret).WithStatusSubresource(record).Build()
 	recorder := events.NewFakeRecorder(10)
 	actuator := dnsrecord.NewActuator(c, c, recorder, dnsservices.New(&a.guard))
 	err := actuator.Reconcile(ctx, logr.Discard(), record, nil)

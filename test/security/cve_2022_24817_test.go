@@ -72,8 +72,10 @@ users:
 			return session.Client().List(ctx, &metal3v1alpha1.BareMetalHostList{})
 		}
 
-		Expect(ping(ctx, kubeconfig, site.Credentials{"token": "t"})).To(MatchError(ContainSubstring("must be text in UTF-8 without line breaks")))
-		Expect(ping(ctx, string(line), site.Credentials{})).To(MatchError(ContainSubstring("either token or clientCertificate and clientKey are needed")))
+		Expect(ping(ctx, kubeconfig,
+			site.Credentials{"token": "t"})).To(MatchError(ContainSubstring("must be text in UTF-8 without line breaks")))
+		Expect(ping(ctx, string(line),
+			site.Credentials{})).To(MatchError(ContainSubstring("either token or clientCertificate and clientKey are needed")))
 		Expect(asked).To(BeNil())
 		err = ping(ctx, string(line), site.Credentials{"token": "t"})
 		Expect(err).To(HaveOccurred())

@@ -31,7 +31,8 @@ var _ = Describe("CVE-2025-47283", func() {
 			}
 			keys[key] = strings.ReplaceAll(value, "VICTIM", victim.URL)
 			result := newAttacker().try(ctx, kind, keys)
-			Expect(result.text).To(And(ContainSubstring("Secret shoot--mallory--x/dns: "), ContainSubstring("data["+named), Not(ContainSubstring(victim.URL))))
+			Expect(result.text).To(And(ContainSubstring("Secret shoot--mallory--x/dns: "), ContainSubstring("data["+named),
+				Not(ContainSubstring(victim.URL))))
 			Expect(result.codes).To(ConsistOf(BeEquivalentTo("ERR_CONFIGURATION_PROBLEM")))
 			Expect(victim.requests.Load()).To(BeZero())
 		},
@@ -74,7 +75,8 @@ var _ = Describe("CVE-2025-47284", func() {
 		a := newAttacker()
 		a.secret = func(secret *corev1.Secret) {
 			secret.Type = "kubernetes.io/" + corev1.SecretType(loot)
-			for _, key := range []string{"authURL", "url", "security.gardener.cloud/context-object", "workloadidentity.security.gardener.cloud/namespace"} {
+			for _, key := range []string{"authURL", "url", "security.gardener.cloud/context-object",
+				"workloadidentity.security.gardener.cloud/namespace"} {
 				secret.Labels, secret.Annotations = map[string]string{"security.gardener.cloud/purpose": "x"}, map[string]string{key: victim.URL}
 			}
 		}
@@ -98,7 +100,8 @@ var _ = Describe("CVE-2025-47284", func() {
 			}
 		},
 		Entry("whose name has lines", "spec.name", func(s *extensionsv1alpha1.DNSRecordSpec) { s.Name = "a.test\nb.test. 10 IN A 192.0.2.1" }),
-		Entry("whose value has further records", "spec.values[0]", func(s *extensionsv1alpha1.DNSRecordSpec) { s.Values = []string{"192.0.2.1\nx.test. A 192.0.2.2"} }),
+		Entry("whose value has further records", "spec.values[0]",
+			func(s *extensionsv1alpha1.DNSRecordSpec) { s.Values = []string{"192.0.2.1\nx.test. A 192.0.2.2"} }),
 		Entry("whose alias has further records", "spec.values[0]", func(s *extensionsv1alpha1.DNSRecordSpec) {
 			s.RecordType, s.Values = "CNAME", []string{"a.test.\nx.test. A 192.0.2.2"}
 		}),

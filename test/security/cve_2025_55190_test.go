@@ -43,7 +43,8 @@ var _ = Describe("CVE-2025-55190 and CVE-2026-42880", func() {
 		keys := login(stranger.URL+"/v3", "")
 		delete(keys, "caCert")
 		a.try(ctx, v1alpha1.DNSTypeDesignate, keys)
-		a.try(ctx, v1alpha1.DNSTypeRFC2136, map[string]string{"server": hostOf(stranger.URL), "tsigKeyName": "k", "tsigSecret": "aHVzaC1odXNoLXBhc3N3b3Jk"})
+		a.try(ctx, v1alpha1.DNSTypeRFC2136,
+			map[string]string{"server": hostOf(stranger.URL), "tsigKeyName": "k", "tsigSecret": "aHVzaC1odXNoLXBhc3N3b3Jk"})
 		klog.Flush()
 		Expect(log.String()).To(ContainSubstring("DNS service cannot be used"))
 		Expect(log.String()).NotTo(Or(ContainSubstring(password), ContainSubstring(token), ContainSubstring("aHVzaC1odXNoLXBhc3N3b3Jk")))

@@ -50,13 +50,16 @@ var _ = Describe("GHSA-227x-7mh8-3cf6", func() {
 
 	DescribeTable("should be a value for the driver for Cinder, or nothing",
 		func(payload string) {
-			for _, keys := range [][]string{{"domainName", "tenantName", "username", "password"}, {"applicationCredentialID", "applicationCredentialSecret"}} {
+			for _, keys := range [][]string{{"domainName", "tenantName", "username", "password"},
+				{"applicationCredentialID", "applicationCredentialSecret"}} {
 				credentials := site.Credentials{}
 				for _, key := range keys {
 					credentials[key] = payload
 				}
-				profile := &v1alpha1.CloudProfileSite{Name: "cloud", OpenStack: &v1alpha1.OpenStackProfile{AuthURL: "https://keystone.test/v3", Region: "R"}}
-				rendered, err := storage(v1alpha1.PlatformOpenStack, &site.Site{Name: "cloud", Platform: v1alpha1.PlatformOpenStack, Shoot: namespace, Profile: profile, Credentials: credentials})
+				profile := &v1alpha1.CloudProfileSite{Name: "cloud",
+					OpenStack: &v1alpha1.OpenStackProfile{AuthURL: "https://keystone.test/v3", Region: "R"}}
+				rendered, err := storage(v1alpha1.PlatformOpenStack,
+					&site.Site{Name: "cloud", Platform: v1alpha1.PlatformOpenStack, Shoot: namespace, Profile: profile, Credentials: credentials})
 				if err != nil {
 					Expect(err).NotTo(MatchError(ContainSubstring("evil")))
 					continue
@@ -73,12 +76,15 @@ var _ = Describe("GHSA-227x-7mh8-3cf6", func() {
 
 	DescribeTable("should be a value for the driver for vSphere, or nothing",
 		func(payload string) {
-			for _, credentials := range []site.Credentials{{"username": "a@vsphere.local", "password": payload}, {"username": payload, "password": "p"}} {
+			for _, credentials := range []site.Credentials{{"username": "a@vsphere.local", "password": payload},
+				{"username": payload, "password": "p"}} {
 				profile := &v1alpha1.CloudProfileSite{
-					Name: "vc", VSphere: &v1alpha1.VSphereProfile{Server: "https://vc.test", Datacenter: "dc", Topology: &v1alpha1.VSphereTopology{RegionCategory: "r", ZoneCategory: "z"}},
+					Name: "vc", VSphere: &v1alpha1.VSphereProfile{Server: "https://vc.test", Datacenter: "dc",
+						Topology: &v1alpha1.VSphereTopology{RegionCategory: "r", ZoneCategory: "z"}},
 					Zones: []v1alpha1.SiteZone{{Name: "z", VSphere: &v1alpha1.VSphereZone{TopologyTag: "z"}}},
 				}
-				rendered, err := storage(v1alpha1.PlatformVSphere, &site.Site{Name: "vc", Platform: v1alpha1.PlatformVSphere, Shoot: namespace, Profile: profile, Credentials: credentials})
+				rendered, err := storage(v1alpha1.PlatformVSphere,
+					&site.Site{Name: "vc", Platform: v1alpha1.PlatformVSphere, Shoot: namespace, Profile: profile, Credentials: credentials})
 				if err != nil {
 					Expect(err).NotTo(MatchError(ContainSubstring("evil")))
 					continue

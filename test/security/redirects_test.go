@@ -15,7 +15,8 @@ import (
 
 // An answer sends the request, with its token or its body, to where the attacker wants.
 var _ = Describe("Redirects", func() {
-	for _, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+	for _, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect} {
 		for _, secure := range []bool{true, false} {
 			It(fmt.Sprintf("should not be followed: %d, with TLS %t", code, secure), func(ctx SpecContext) {
 				// Even a host that may be connected to gets nothing.

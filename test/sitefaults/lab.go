@@ -158,8 +158,10 @@ func (l *Lab) startProxy() (string, error) {
 		return "", err
 	}
 	l.others, err = countproxy.New(
-		countproxy.Service{Name: vcenterService, Upstream: "https://" + l.server.Address, CA: l.server.CA, Certificate: pair.Certificate, Key: pair.Key},
-		countproxy.Service{Name: inventoryService, Upstream: l.inventory.Server(), CA: l.inventory.CA(), Certificate: pair.Certificate, Key: pair.Key},
+		countproxy.Service{Name: vcenterService, Upstream: "https://" + l.server.Address, CA: l.server.CA, Certificate: pair.Certificate,
+			Key: pair.Key},
+		countproxy.Service{Name: inventoryService, Upstream: l.inventory.Server(), CA: l.inventory.CA(), Certificate: pair.Certificate,
+			Key: pair.Key},
 	)
 	return authority.PEM, err
 }

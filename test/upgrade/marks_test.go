@@ -124,10 +124,12 @@ func (w *world) openStack(ctx context.Context) map[string][]object {
 // virtualMachines are those whose names begin with the shoot's.
 func (w *world) virtualMachines(ctx context.Context, inspector *vim25.Client) []mo.VirtualMachine {
 	GinkgoHelper()
-	container, err := view.NewManager(inspector).CreateContainerView(ctx, inspector.ServiceContent.RootFolder, []string{"VirtualMachine"}, true)
+	container, err := view.NewManager(inspector).CreateContainerView(ctx, inspector.ServiceContent.RootFolder,
+		[]string{"VirtualMachine"}, true)
 	Expect(err).NotTo(HaveOccurred())
 	var all []mo.VirtualMachine
-	Expect(container.Retrieve(ctx, []string{"VirtualMachine"}, []string{"name", "config.extraConfig", "config.uuid", "config.annotation", "parent"}, &all)).To(Succeed())
+	Expect(container.Retrieve(ctx, []string{"VirtualMachine"},
+		[]string{"name", "config.extraConfig", "config.uuid", "config.annotation", "parent"}, &all)).To(Succeed())
 	return slices.DeleteFunc(all, func(vm mo.VirtualMachine) bool { return !strings.HasPrefix(vm.Name, w.shoot) })
 }
 
@@ -163,7 +165,8 @@ func (w *world) metal(ctx context.Context) []object {
 			if !strings.Contains(string(encoded), w.shoot) {
 				continue
 			}
-			said := object{"kind": kind.Kind, "name": item.GetName(), "labels": item.GetLabels(), "annotations": item.GetAnnotations(), "finalizers": item.GetFinalizers()}
+			said := object{"kind": kind.Kind, "name": item.GetName(), "labels": item.GetLabels(), "annotations": item.GetAnnotations(),
+				"finalizers": item.GetFinalizers()}
 			for _, field := range []string{"spec", "data"} {
 				if value, ok := item.Object[field]; ok {
 					said[field] = value

@@ -127,7 +127,8 @@ func (w *world) remakeVirtualMachine(ctx context.Context, spec *v1alpha1.Machine
 	pool, datastore := reference("ResourcePool", spec.VSphere.ResourcePool), reference("Datastore", spec.VSphere.Datastore)
 	task, err := vsphereobject.NewVirtualMachine(inspector, reference("VirtualMachine", spec.VSphere.Template)).Clone(ctx,
 		vsphereobject.NewFolder(inspector, reference("Folder", spec.VSphere.Folder)), name,
-		types.VirtualMachineCloneSpec{Location: types.VirtualMachineRelocateSpec{Pool: &pool, Datastore: &datastore}, Config: config, PowerOn: true})
+		types.VirtualMachineCloneSpec{Location: types.VirtualMachineRelocateSpec{Pool: &pool, Datastore: &datastore}, Config: config,
+			PowerOn: true})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(task.Wait(ctx)).To(Succeed())
 	return "vsphere://" + recorded["uuid"].(string)
@@ -192,7 +193,8 @@ func remakeSecret(ctx context.Context, recorded object, owner *unstructured.Unst
 	made.SetNamespace(metal.Namespace)
 	made.SetName(recorded["name"].(string))
 	made.SetLabels(texts(recorded["labels"]))
-	made.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: owner.GetAPIVersion(), Kind: owner.GetKind(), Name: owner.GetName(), UID: owner.GetUID()}})
+	made.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: owner.GetAPIVersion(), Kind: owner.GetKind(), Name: owner.GetName(),
+		UID: owner.GetUID()}})
 	Expect(racks.Client.Create(ctx, made)).To(Succeed())
 }
 

@@ -109,7 +109,10 @@ var _ = Describe("What a release wrote", Ordered, func() {
 
 			Eventually(func() ([]platform.Machine, error) { return part.List(ctx, request) }).WithContext(ctx).Within(soon).
 				Should(ContainElement(And(HaveField("Name", name), HaveField("ProviderID", id))))
-			Eventually(func() (platform.Machine, error) { return part.Create(ctx, request) }).WithContext(ctx).Within(soon).Should(HaveField("ProviderID", id))
+			Eventually(func() (platform.Machine,
+				error) {
+				return part.Create(ctx, request)
+			}).WithContext(ctx).Within(soon).Should(HaveField("ProviderID", id))
 			request.ProviderID = id
 			Expect(part.Get(ctx, request)).To(HaveField("Name", name))
 			Eventually(func() error { return part.Delete(ctx, request) }).WithContext(ctx).Within(soon).Should(Succeed())

@@ -71,7 +71,8 @@ func newProfile() *v1alpha1.CloudProfileConfig {
 		return v1alpha1.CloudProfileSite{
 			Name: name, Region: "west", TLS: &v1alpha1.TLS{CACert: racks.CA()},
 			Metal: &v1alpha1.MetalProfile{Inventory: inventory, Server: racks.Server(), Namespace: metal.Namespace},
-			Zones: []v1alpha1.SiteZone{{Name: name + "-a", Metal: &v1alpha1.MetalZone{HostSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"rack": name}}}}},
+			Zones: []v1alpha1.SiteZone{{Name: name + "-a",
+				Metal: &v1alpha1.MetalZone{HostSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"rack": name}}}}},
 		}
 	}
 	image := v1alpha1.MetalImage{URL: "http://images.example/os.raw", Checksum: "0123", ChecksumType: "sha256", Format: "raw"}
@@ -89,7 +90,8 @@ func newProfile() *v1alpha1.CloudProfileConfig {
 			{
 				Name: "vc", Region: "west", TLS: &v1alpha1.TLS{CACert: vc.CA},
 				VSphere: &v1alpha1.VSphereProfile{Server: "https://" + vc.Address, Datacenter: "DC0"},
-				Zones:   []v1alpha1.SiteZone{{Name: "vc-a", VSphere: &v1alpha1.VSphereZone{ComputeCluster: "DC0_C0", Datastore: "LocalDS_0", Network: "DC0_DVPG0"}}},
+				Zones: []v1alpha1.SiteZone{{Name: "vc-a",
+					VSphere: &v1alpha1.VSphereZone{ComputeCluster: "DC0_C0", Datastore: "LocalDS_0", Network: "DC0_DVPG0"}}},
 			},
 			metalSite("racks", v1alpha1.MetalInventoryMetal3),
 			metalSite("halls", v1alpha1.MetalInventoryIronCore),
@@ -100,15 +102,16 @@ func newProfile() *v1alpha1.CloudProfileConfig {
 			{Name: "racks", Metal: &v1alpha1.MetalMachineType{}},
 			{Name: "halls", Metal: &v1alpha1.MetalMachineType{}},
 		}}},
-		MachineImages: []v1alpha1.MachineImage{{Name: "gardenlinux", Versions: []v1alpha1.MachineImageVersion{{Version: "1.0.0", CapabilityFlavors: []v1alpha1.MachineImageFlavor{{
-			Capabilities: map[string][]string{"architecture": {"amd64"}},
-			Sites: []v1alpha1.SiteMachineImage{
-				{Name: "cloud", OpenStack: &v1alpha1.OpenStackImage{ImageName: "gardenlinux"}},
-				{Name: "vc", VSphere: &v1alpha1.VSphereImage{Template: vcenter.Template}},
-				{Name: "racks", Metal: &image},
-				{Name: "halls", Metal: &v1alpha1.MetalImage{URL: "oci://registry.example/os:1"}},
-			},
-		}}}}}},
+		MachineImages: []v1alpha1.MachineImage{{Name: "gardenlinux",
+			Versions: []v1alpha1.MachineImageVersion{{Version: "1.0.0", CapabilityFlavors: []v1alpha1.MachineImageFlavor{{
+				Capabilities: map[string][]string{"architecture": {"amd64"}},
+				Sites: []v1alpha1.SiteMachineImage{
+					{Name: "cloud", OpenStack: &v1alpha1.OpenStackImage{ImageName: "gardenlinux"}},
+					{Name: "vc", VSphere: &v1alpha1.VSphereImage{Template: vcenter.Template}},
+					{Name: "racks", Metal: &image},
+					{Name: "halls", Metal: &v1alpha1.MetalImage{URL: "oci://registry.example/os:1"}},
+				},
+			}}}}}},
 	}
 	v1alpha1.SetCloudProfileConfigDefaults(config)
 	return config
@@ -118,7 +121,8 @@ func newConfig() *v1alpha1.InfrastructureConfig {
 	return &v1alpha1.InfrastructureConfig{
 		Networks: v1alpha1.Networks{Topology: v1alpha1.TopologyRouted},
 		Sites: []v1alpha1.InfrastructureSite{
-			{Name: "cloud", Nodes: []string{"10.250.0.0/22"}, OpenStack: &v1alpha1.OpenStackInfrastructure{FloatingPoolName: openstackstub.FloatingPool}},
+			{Name: "cloud", Nodes: []string{"10.250.0.0/22"},
+				OpenStack: &v1alpha1.OpenStackInfrastructure{FloatingPoolName: openstackstub.FloatingPool}},
 			{Name: "vc", Nodes: []string{"10.250.4.0/22"}},
 			{Name: "racks", Nodes: []string{"10.250.8.0/22"}},
 			{Name: "halls", Nodes: []string{"10.250.12.0/22"}},
@@ -150,7 +154,8 @@ func newWorld(ctx context.Context, shoot string) *world {
 func (w *world) makeInfrastructure(ctx context.Context) {
 	GinkgoHelper()
 	var err error
-	w.sites, err = site.Resolve(site.Input{Shoot: w.shoot, Profile: w.profile, Config: w.config, Pods: []string{"100.96.0.0/11"}, Secret: w.secret})
+	w.sites, err = site.Resolve(site.Input{Shoot: w.shoot, Profile: w.profile, Config: w.config, Pods: []string{"100.96.0.0/11"},
+		Secret: w.secret})
 	Expect(err).NotTo(HaveOccurred())
 	w.state, w.status = &v1alpha1.InfrastructureState{}, &v1alpha1.InfrastructureStatus{}
 	for i := range w.sites {
@@ -204,13 +209,15 @@ func (w *world) makeClasses(ctx context.Context) {
 		ObjectMeta: metav1.ObjectMeta{Name: "v1", Namespace: w.shoot},
 		Spec: extensionsv1alpha1.WorkerSpec{
 			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: v1alpha1.ProviderType}, Region: "west", Pools: pools(),
-			SecretRef: corev1.SecretReference{Name: "cloudprovider", Namespace: w.shoot}, InfrastructureProviderStatus: raw(w.status), SSHPublicKey: []byte(sshPublicKey),
+			SecretRef: corev1.SecretReference{Name: "cloudprovider",
+				Namespace: w.shoot}, InfrastructureProviderStatus: raw(w.status), SSHPublicKey: []byte(sshPublicKey),
 		},
 	}
 	for _, o := range []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.shoot}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cloudprovider", Namespace: w.shoot}, Data: w.secret},
-		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "user-data", Namespace: w.shoot}, Data: map[string][]byte{"cloud_config": []byte(userData)}},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "user-data", Namespace: w.shoot},
+			Data: map[string][]byte{"cloud_config": []byte(userData)}},
 		object,
 	} {
 		Expect(c.Create(ctx, o)).To(Succeed())
@@ -279,7 +286,8 @@ func (w *world) request(spec *v1alpha1.MachineProviderSpec, name string) (platfo
 	if spec.Site == "halls" {
 		data = ignition
 	}
-	return machines.New()[found.Platform], platform.MachineRequest{Name: name, Spec: spec, Credentials: site.CredentialsOf(spec.Site, w.secret), UserData: []byte(data)}
+	return machines.New()[found.Platform], platform.MachineRequest{Name: name, Spec: spec,
+		Credentials: site.CredentialsOf(spec.Site, w.secret), UserData: []byte(data)}
 }
 
 // makeMachines makes a machine of each machine deployment.

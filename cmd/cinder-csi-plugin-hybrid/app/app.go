@@ -57,7 +57,8 @@ func NewCommand(ctx context.Context) *cobra.Command {
 		"The configuration with a section [Global \"<site>\"] for each site. It may be given several times, and is read again when it changes. The node service needs none.")
 	flags.StringVar(&o.cluster, "cluster", "", "The name of the cluster in the metadata of the volumes.")
 	flags.BoolVar(&o.withTopology, "with-topology", true, "Volumes and nodes have a topology.")
-	flags.StringToStringVar(&o.additionalTopologies, "additional-topology", nil, "Further keys of the topology of the node, as key=value. It may be given several times.")
+	flags.StringToStringVar(&o.additionalTopologies, "additional-topology", nil,
+		"Further keys of the topology of the node, as key=value. It may be given several times.")
 	flags.BoolVar(&o.controller, "provide-controller-service", true, "Serve the controller service.")
 	flags.BoolVar(&o.node, "provide-node-service", true, "Serve the node service.")
 	flags.StringVar(&o.httpEndpoint, "http-endpoint", "", "The address where metrics are served, for example :8080. None if empty.")

@@ -72,7 +72,8 @@ func NewCommand(ctx context.Context) (*cobra.Command, error) {
 	return app.NewCloudControllerManagerCommand(defaults, cloud, constructors, names.CCMControllerAliases(), flags, ctx.Done()), nil
 }
 
-func newManager(files cloudprovider.Files, completed *config.CompletedConfig, c genericcontrollermanager.ControllerContext) *cloudprovider.Manager {
+func newManager(files cloudprovider.Files, completed *config.CompletedConfig,
+	c genericcontrollermanager.ControllerContext) *cloudprovider.Manager {
 	settings := &completed.ComponentConfig
 	return cloudprovider.NewManager(cloudprovider.Options{
 		Files:                     files,

@@ -113,7 +113,8 @@ func runtimeClusterConfig() (*rest.Config, error) {
 
 // cacheOptions keeps what other providers have out of the cache, and all Secrets but those with the certificates of the webhooks.
 func cacheOptions(namespace string) cache.Options {
-	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{v1beta1constants.LabelExtensionProviderTypePrefix + v1alpha1.ProviderType: "true"})}
+	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{v1beta1constants.LabelExtensionProviderTypePrefix +
+		v1alpha1.ProviderType: "true"})}
 	options := cache.Options{ByObject: map[client.Object]cache.ByObject{
 		&gardencorev1beta1.CloudProfile{}:           ours,
 		&gardencorev1beta1.NamespacedCloudProfile{}: ours,
@@ -149,7 +150,9 @@ func addSourceCluster(mgr manager.Manager, config *rest.Config, namespace string
 	if err != nil {
 		return nil, err
 	}
-	if err := mgr.AddHealthzCheck("source-informer-sync", gardenerhealthz.NewCacheSyncHealthzWithDeadline(mgr.GetLogger(), clock.RealClock{}, source.GetCache(), gardenerhealthz.DefaultCacheSyncDeadline)); err != nil {
+	if err := mgr.AddHealthzCheck("source-informer-sync",
+		gardenerhealthz.NewCacheSyncHealthzWithDeadline(mgr.GetLogger(), clock.RealClock{}, source.GetCache(),
+			gardenerhealthz.DefaultCacheSyncDeadline)); err != nil {
 		return nil, err
 	}
 	if err := mgr.AddReadyzCheck("source-informer-sync", gardenerhealthz.NewCacheSyncHealthz(source.GetCache())); err != nil {
@@ -162,7 +165,9 @@ func addHealthChecks(mgr manager.Manager) error {
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return err
 	}
-	if err := mgr.AddHealthzCheck("informer-sync", gardenerhealthz.NewCacheSyncHealthzWithDeadline(mgr.GetLogger(), clock.RealClock{}, mgr.GetCache(), gardenerhealthz.DefaultCacheSyncDeadline)); err != nil {
+	if err := mgr.AddHealthzCheck("informer-sync",
+		gardenerhealthz.NewCacheSyncHealthzWithDeadline(mgr.GetLogger(), clock.RealClock{}, mgr.GetCache(),
+			gardenerhealthz.DefaultCacheSyncDeadline)); err != nil {
 		return err
 	}
 	return mgr.AddReadyzCheck("informer-sync", gardenerhealthz.NewCacheSyncHealthz(mgr.GetCache()))

@@ -85,13 +85,15 @@ func (o *options) validate() error {
 	case !slices.Contains(webhookModes, server.Mode):
 		return fmt.Errorf("--%s is %q, it must be one of %q", webhookcmd.ModeFlag, server.Mode, webhookModes)
 	case server.Mode == extensionswebhook.ModeURL && server.URL == "":
-		return fmt.Errorf("--%s is needed with --%s=%s: the host and port where the API server reaches the webhooks", webhookcmd.URLFlag, webhookcmd.ModeFlag, server.Mode)
+		return fmt.Errorf("--%s is needed with --%s=%s: the host and port where the API server reaches the webhooks", webhookcmd.URLFlag,
+			webhookcmd.ModeFlag, server.Mode)
 	case strings.Contains(server.URL, "/"):
 		return fmt.Errorf("--%s is %q, it must be a host and port without scheme and path", webhookcmd.URLFlag, server.URL)
 	case server.Mode != extensionswebhook.ModeURL && server.Namespace == "":
 		return fmt.Errorf("--%s is needed with --%s=%s: the namespace of the Service", webhookcmd.NamespaceFlag, webhookcmd.ModeFlag, server.Mode)
 	case !isPort(o.manager.WebhookServerPort):
-		return fmt.Errorf("--%s is %d, it must be between 1 and 65535", extensionscmdcontroller.WebhookServerPortFlag, o.manager.WebhookServerPort)
+		return fmt.Errorf("--%s is %d, it must be between 1 and 65535", extensionscmdcontroller.WebhookServerPortFlag,
+			o.manager.WebhookServerPort)
 	case server.ServicePort != 0 && !isPort(server.ServicePort):
 		return fmt.Errorf("--%s is %d, it must be between 1 and 65535", webhookcmd.ServicePortFlag, server.ServicePort)
 	}

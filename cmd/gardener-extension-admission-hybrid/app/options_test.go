@@ -41,9 +41,11 @@ var _ = Describe("Flags", func() {
 			Expect(o.rest.Completed().Config.QPS).To(BeNumerically("==", clientQPS))
 		},
 		Entry("in a cluster", "--webhook-config-namespace=garden"),
-		Entry("with a Service for another cluster", "--webhook-config-mode=url-service", "--webhook-config-namespace=garden", "--webhook-config-service-port=443"),
+		Entry("with a Service for another cluster", "--webhook-config-mode=url-service", "--webhook-config-namespace=garden",
+			"--webhook-config-service-port=443"),
 		Entry("outside of a cluster", "--webhook-config-mode=url", "--webhook-config-url=127.0.0.1:10250"),
-		Entry("without a webhook", "--webhook-config-namespace=garden", "--disable-webhooks=secrets.validator,bindings.validator,validator,mutator"),
+		Entry("without a webhook", "--webhook-config-namespace=garden",
+			"--disable-webhooks=secrets.validator,bindings.validator,validator,mutator"),
 	)
 
 	DescribeTable("are refused",
@@ -51,12 +53,16 @@ var _ = Describe("Flags", func() {
 			_, err := complete(arguments...)
 			Expect(err).To(MatchError(ContainSubstring(expected)))
 		},
-		Entry("an unknown mode", `--webhook-config-mode is "node", it must be one of ["service" "url" "url-service"]`, "--webhook-config-mode=node"),
+		Entry("an unknown mode", `--webhook-config-mode is "node", it must be one of ["service" "url" "url-service"]`,
+			"--webhook-config-mode=node"),
 		Entry("no namespace", "--webhook-config-namespace is needed with --webhook-config-mode=service"),
 		Entry("no URL", "--webhook-config-url is needed with --webhook-config-mode=url", "--webhook-config-mode=url"),
-		Entry("a URL with a scheme", `it must be a host and port without scheme and path`, "--webhook-config-mode=url", "--webhook-config-url=https://127.0.0.1:10250"),
-		Entry("a port", "--webhook-config-server-port is 70000, it must be between 1 and 65535", "--webhook-config-namespace=garden", "--webhook-config-server-port=70000"),
-		Entry("the port of the Service", "--webhook-config-service-port is -1", "--webhook-config-namespace=garden", "--webhook-config-service-port=-1"),
+		Entry("a URL with a scheme", `it must be a host and port without scheme and path`, "--webhook-config-mode=url",
+			"--webhook-config-url=https://127.0.0.1:10250"),
+		Entry("a port", "--webhook-config-server-port is 70000, it must be between 1 and 65535", "--webhook-config-namespace=garden",
+			"--webhook-config-server-port=70000"),
+		Entry("the port of the Service", "--webhook-config-service-port is -1", "--webhook-config-namespace=garden",
+			"--webhook-config-service-port=-1"),
 		Entry("an unknown webhook", `cannot disable unknown webhook "none"`, "--webhook-config-namespace=garden", "--disable-webhooks=none"),
 		Entry("a log level", "log-level", "--webhook-config-namespace=garden", "--log-level=loud"),
 	)

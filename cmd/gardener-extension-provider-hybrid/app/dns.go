@@ -21,7 +21,8 @@ type dnsOptions struct {
 
 // AddFlags implements Flagger.
 func (o *dnsOptions) AddFlags(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&o.allowed, "allowed-networks", nil, "Networks that are not public in which hosts may be that Secrets of DNS services name.")
+	flags.StringSliceVar(&o.allowed, "allowed-networks", nil,
+		"Networks that are not public in which hosts may be that Secrets of DNS services name.")
 	flags.StringSliceVar(&o.refused, "refused-networks", nil, "Further networks in which hosts must not be that Secrets of DNS services name.")
 	flags.BoolVar(&o.guard.PlainHTTP, "allow-http", false, "Whether hosts in the allowed networks may be used without TLS.")
 }

@@ -87,7 +87,8 @@ func add(packed *tar.Writer, name string, open func() (io.ReadCloser, error)) er
 	if err != nil {
 		return err
 	}
-	header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(content)), ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR}
+	header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(content)), ModTime: time.Unix(0, 0),
+		Format: tar.FormatUSTAR}
 	if err := packed.WriteHeader(header); err != nil {
 		return err
 	}

@@ -63,7 +63,8 @@ func newBinding(name, apiVersion, kind, credentialsNamespace, credentials string
 }
 
 func newSecretBinding(name, secretNamespace, secret string) *gardencorev1beta1.SecretBinding {
-	return &gardencorev1beta1.SecretBinding{ObjectMeta: meta(namespace, name), SecretRef: corev1.SecretReference{Namespace: secretNamespace, Name: secret}}
+	return &gardencorev1beta1.SecretBinding{ObjectMeta: meta(namespace, name),
+		SecretRef: corev1.SecretReference{Namespace: secretNamespace, Name: secret}}
 }
 
 func newShoot(name string, change func(*gardencorev1beta1.ShootSpec)) *gardencorev1beta1.Shoot {

@@ -16,7 +16,8 @@ import (
 )
 
 var _ = Describe("#OfShoot", func() {
-	internalSecret := &gardencorev1beta1.InternalSecret{ObjectMeta: meta(namespace, "internal"), Data: map[string][]byte{"racks.token": []byte("internal")}}
+	internalSecret := &gardencorev1beta1.InternalSecret{ObjectMeta: meta(namespace, "internal"),
+		Data: map[string][]byte{"racks.token": []byte("internal")}}
 	reader := newReader(
 		newSecret(namespace, "mine", "mine"), newSecret("other", "shared", "shared"), internalSecret,
 		newBinding("secret", "v1", "Secret", namespace, "mine"),

@@ -81,7 +81,8 @@ func sitesOf(config *v1alpha1.CloudProfileConfig, data map[string][]byte) []vali
 
 // ValidateChange checks that what the Shoot needs of the old data is in the new data too. A site whose old credentials were not
 // complete is not checked. Messages name keys, never values. fldPath is the path of the data.
-func ValidateChange(shoot *gardencorev1beta1.Shoot, oldData, newData map[string][]byte, config *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
+func ValidateChange(shoot *gardencorev1beta1.Shoot, oldData, newData map[string][]byte, config *v1alpha1.CloudProfileConfig,
+	fldPath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
 	for _, need := range Needed(shoot, oldData, config) {
 		sites := []validation.SiteCredentials{need.SiteCredentials}
@@ -98,7 +99,8 @@ func ValidateChange(shoot *gardencorev1beta1.Shoot, oldData, newData map[string]
 
 // validateLogins checks that the CSI driver for vSphere can log in with the new data for the sites that the Shoot lists, if it could with
 // the old.
-func validateLogins(shoot *gardencorev1beta1.Shoot, oldData, newData map[string][]byte, config *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
+func validateLogins(shoot *gardencorev1beta1.Shoot, oldData, newData map[string][]byte, config *v1alpha1.CloudProfileConfig,
+	fldPath *field.Path) field.ErrorList {
 	listed := SitesOf(shoot)
 	known := sets.New[string]()
 	for _, err := range validation.ValidateVCenterLogins(oldData, listed, config, fldPath) {
@@ -152,7 +154,8 @@ func Unsettled(shoot *gardencorev1beta1.Shoot) string {
 	case shoot.Status.IsHibernated:
 		return "it is hibernated, so that its conditions are not checked"
 	}
-	for _, conditionType := range []gardencorev1beta1.ConditionType{gardencorev1beta1.ShootControlPlaneHealthy, gardencorev1beta1.ShootEveryNodeReady} {
+	for _, conditionType := range []gardencorev1beta1.ConditionType{gardencorev1beta1.ShootControlPlaneHealthy,
+		gardencorev1beta1.ShootEveryNodeReady} {
 		condition := v1beta1helper.GetCondition(shoot.Status.Conditions, conditionType)
 		if condition == nil || condition.Status != gardencorev1beta1.ConditionTrue {
 			return fmt.Sprintf("its condition %s is not True", conditionType)

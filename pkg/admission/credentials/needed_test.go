@@ -55,7 +55,8 @@ var _ = Describe("What a Shoot needs", func() {
 		shoot.Generation = 3
 		shoot.Status = gardencorev1beta1.ShootStatus{
 			ObservedGeneration: 3,
-			LastOperation:      &gardencorev1beta1.LastOperation{Type: gardencorev1beta1.LastOperationTypeReconcile, State: gardencorev1beta1.LastOperationStateSucceeded},
+			LastOperation: &gardencorev1beta1.LastOperation{Type: gardencorev1beta1.LastOperationTypeReconcile,
+				State: gardencorev1beta1.LastOperationStateSucceeded},
 			Conditions: []gardencorev1beta1.Condition{
 				{Type: gardencorev1beta1.ShootControlPlaneHealthy, Status: gardencorev1beta1.ConditionTrue},
 				{Type: gardencorev1beta1.ShootEveryNodeReady, Status: gardencorev1beta1.ConditionTrue},
@@ -74,7 +75,8 @@ var _ = Describe("What a Shoot needs", func() {
 			needs := credentials.Needed(newShoot(change), data(), config)
 			Expect(credentials.Unsettled(newShoot(change))).To(Equal(why))
 			Expect(needs).NotTo(BeEmpty())
-			Expect(needs[0]).To(And(HaveField("Site", "cloud"), HaveField("Platform", v1alpha1.PlatformOpenStack), HaveField("Why", "uses the site")))
+			Expect(needs[0]).To(And(HaveField("Site", "cloud"), HaveField("Platform", v1alpha1.PlatformOpenStack),
+				HaveField("Why", "uses the site")))
 			if why == "" {
 				Expect(needs).To(HaveLen(1))
 				return
@@ -85,7 +87,8 @@ var _ = Describe("What a Shoot needs", func() {
 		},
 		Entry("only those that it uses when all is well", nil, ""),
 		Entry("a Shoot of which nothing was made", func(shoot *gardencorev1beta1.Shoot) { shoot.Status = gardencorev1beta1.ShootStatus{} }, ""),
-		Entry("a change that is not seen yet", func(shoot *gardencorev1beta1.Shoot) { shoot.Generation = 4 }, "its last change is not reconciled yet"),
+		Entry("a change that is not seen yet", func(shoot *gardencorev1beta1.Shoot) { shoot.Generation = 4 },
+			"its last change is not reconciled yet"),
 		Entry("a Shoot whose changes wait for its maintenance", func(shoot *gardencorev1beta1.Shoot) {
 			shoot.Spec.Maintenance = &gardencorev1beta1.Maintenance{ConfineSpecUpdateRollout: new(true)}
 		}, "its changes wait for its maintenance time window, and its generation does not count them"),
@@ -101,9 +104,12 @@ var _ = Describe("What a Shoot needs", func() {
 		Entry("a control plane that is not well", func(shoot *gardencorev1beta1.Shoot) {
 			shoot.Status.Conditions[0].Status = gardencorev1beta1.ConditionFalse
 		}, "its condition ControlPlaneHealthy is not True"),
-		Entry("conditions that are not there", func(shoot *gardencorev1beta1.Shoot) { shoot.Status.Conditions = nil }, "its condition ControlPlaneHealthy is not True"),
-		Entry("a hibernated Shoot", func(shoot *gardencorev1beta1.Shoot) { shoot.Status.IsHibernated = true }, "it is hibernated, so that its conditions are not checked"),
-		Entry("a Shoot that is deleted", func(shoot *gardencorev1beta1.Shoot) { shoot.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }, "it is being deleted"),
+		Entry("conditions that are not there", func(shoot *gardencorev1beta1.Shoot) { shoot.Status.Conditions = nil },
+			"its condition ControlPlaneHealthy is not True"),
+		Entry("a hibernated Shoot", func(shoot *gardencorev1beta1.Shoot) { shoot.Status.IsHibernated = true },
+			"it is hibernated, so that its conditions are not checked"),
+		Entry("a Shoot that is deleted", func(shoot *gardencorev1beta1.Shoot) { shoot.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} },
+			"it is being deleted"),
 	)
 
 	unsettled := func(shoot *gardencorev1beta1.Shoot) { shoot.Generation = 4 }
@@ -121,17 +127,20 @@ var _ = Describe("What a Shoot needs", func() {
 		Entry("nothing changes", nil, data(), data()),
 		Entry("new values", nil, data(), data("cloud.applicationCredentialSecret=hush2", "vc.password=hush2")),
 		Entry("another set of keys", nil, data(),
-			data("cloud.applicationCredentialID", "cloud.applicationCredentialSecret", "cloud.domainName=d", "cloud.tenantName=t", "cloud.username=u", "cloud.password=hush")),
+			data("cloud.applicationCredentialID", "cloud.applicationCredentialSecret", "cloud.domainName=d", "cloud.tenantName=t",
+				"cloud.username=u", "cloud.password=hush")),
 		Entry("a site that is not used is taken away", nil, data(), data("vc.username", "vc.password")),
 		Entry("a site that the CloudProfile does not have is taken away", nil, data(), data("gone.token")),
 		Entry("a removed site that left the CloudProfile is taken away while it waits", unsettled, data(), data("gone.token"),
 			`data[gone.token]: site "gone" needs the keys gone.token or gone.clientCertificate, gone.clientKey; `+mayHave("its last change is not reconciled yet")),
 		Entry("a removed site that left the CloudProfile changes while it waits", unsettled, data(), data("gone.token=hush2")),
 		Entry("a removed site that left the CloudProfile was not complete", unsettled, data("gone.token", "gone.username=u"), data("gone.token")),
-		Entry("what belongs to no site is taken away", unsettled, data("dns.username=u", "dns.password=hush", "dns.domainName=d", "dns.tenantName=t"), data()),
+		Entry("what belongs to no site is taken away", unsettled,
+			data("dns.username=u", "dns.password=hush", "dns.domainName=d", "dns.tenantName=t"), data()),
 		Entry("a key of a site that is used is taken away", nil, data(), data("cloud.applicationCredentialID"),
 			`data[cloud.applicationCredentialID]: site "cloud" needs the keys cloud.domainName, cloud.tenantName, cloud.username, cloud.password or cloud.applicationCredentialID, cloud.applicationCredentialSecret; `+uses),
-		Entry("it was not complete", nil, data("cloud.applicationCredentialID"), data("cloud.applicationCredentialSecret", "cloud.applicationCredentialID")),
+		Entry("it was not complete", nil, data("cloud.applicationCredentialID"),
+			data("cloud.applicationCredentialSecret", "cloud.applicationCredentialID")),
 		Entry("a removed site is taken away while it waits", unsettled, data(), data("vc.username", "vc.password"),
 			`data[vc.username]: site "vc" needs the keys vc.username, vc.password; `+mayHave("its last change is not reconciled yet")),
 		Entry("a removed site changes while it waits", unsettled, data(), data("vc.password=hush2")),

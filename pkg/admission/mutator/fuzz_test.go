@@ -17,7 +17,8 @@ import (
 
 // FuzzShoot mutates Shoots twice: there is no panic, and the second time nothing changes.
 func FuzzShoot(f *testing.F) {
-	pools := raw("ControlPlaneConfig", `"sites":[{"name":"a","loadBalancer":{"metalLB":{"addressPools":[{"name":"x","cidrs":["10.250.0.100-10.250.0.120"],"advertisement":"L2"}]}}}]`)
+	pools := raw("ControlPlaneConfig",
+		`"sites":[{"name":"a","loadBalancer":{"metalLB":{"addressPools":[{"name":"x","cidrs":["10.250.0.100-10.250.0.120"],"advertisement":"L2"}]}}}]`)
 	for _, infrastructure := range []*runtime.RawExtension{
 		stretched("10.250.0.0/16", "a", "b", "c=10.250.0.0/18"),
 		stretched("10.250.0.0/16,fd00:10::/64", "a=10.250.0.0/20,fd00:10::/66", "b"),
@@ -25,7 +26,8 @@ func FuzzShoot(f *testing.F) {
 		stretched("0.0.0.0/0", "a"),
 		stretched("", "a"),
 	} {
-		f.Add(infrastructure.Raw, pools.Raw, raw("WorkerConfig", `"sites":[{"name":"a","priority":1,"minimum":3},{"name":"b"}]`).Raw, []byte(`{"overlay":null}`))
+		f.Add(infrastructure.Raw, pools.Raw, raw("WorkerConfig", `"sites":[{"name":"a","priority":1,"minimum":3},{"name":"b"}]`).Raw,
+			[]byte(`{"overlay":null}`))
 	}
 	f.Fuzz(func(t *testing.T, infrastructure, controlPlane, worker, network []byte) {
 		shoot := newShoot(&runtime.RawExtension{Raw: infrastructure})
@@ -40,7 +42,8 @@ func FuzzShoot(f *testing.F) {
 			t.Fatalf("the second mutation fails: %v", err)
 		}
 		if !equality.Semantic.DeepEqual(once, shoot) {
-			t.Fatalf("the second mutation changes %s to %s", once.Spec.Provider.InfrastructureConfig.Raw, shoot.Spec.Provider.InfrastructureConfig.Raw)
+			t.Fatalf("the second mutation changes %s to %s", once.Spec.Provider.InfrastructureConfig.Raw,
+				shoot.Spec.Provider.InfrastructureConfig.Raw)
 		}
 	})
 }

@@ -35,11 +35,13 @@ func image(name string, versions ...[2]string) v1alpha1.MachineImage {
 }
 
 func machineType(name, flavor string) v1alpha1.MachineType {
-	return v1alpha1.MachineType{Name: name, Sites: []v1alpha1.SiteMachineType{{Name: "a", OpenStack: &v1alpha1.OpenStackMachineType{Flavor: flavor}}}}
+	return v1alpha1.MachineType{Name: name,
+		Sites: []v1alpha1.SiteMachineType{{Name: "a", OpenStack: &v1alpha1.OpenStackMachineType{Flavor: flavor}}}}
 }
 
 func volumeType(name, class string) v1alpha1.VolumeType {
-	return v1alpha1.VolumeType{Name: name, Sites: []v1alpha1.SiteVolumeType{{Name: "a", OpenStack: &v1alpha1.OpenStackVolumeType{Type: class}}}}
+	return v1alpha1.VolumeType{Name: name,
+		Sites: []v1alpha1.SiteVolumeType{{Name: "a", OpenStack: &v1alpha1.OpenStackVolumeType{Type: class}}}}
 }
 
 func encoded(config *v1alpha1.CloudProfileConfig) *runtime.RawExtension {
@@ -59,15 +61,17 @@ var _ = Describe("NamespacedCloudProfiles", func() {
 
 	BeforeEach(func() {
 		parent = &v1alpha1.CloudProfileConfig{
-			Sites:         []v1alpha1.CloudProfileSite{{Name: "a", Region: "west", RequestTimeout: &metav1.Duration{Duration: v1alpha1.DefaultRequestTimeout}}},
+			Sites: []v1alpha1.CloudProfileSite{{Name: "a", Region: "west",
+				RequestTimeout: &metav1.Duration{Duration: v1alpha1.DefaultRequestTimeout}}},
 			MachineImages: []v1alpha1.MachineImage{image("linux", [2]string{"2.0.0", "id-2"}, [2]string{"1.0.0", "id-1"})},
 			MachineTypes:  []v1alpha1.MachineType{machineType("small", "m1.small")},
 			VolumeTypes:   []v1alpha1.VolumeType{volumeType("fast", "ssd")},
 		}
 		own = &v1alpha1.CloudProfileConfig{
-			MachineImages: []v1alpha1.MachineImage{image("linux", [2]string{"1.5.0", "id-own"}, [2]string{"2.0.0", "id-2-own"}), image("bsd", [2]string{"9.0.0", "id-9"})},
-			MachineTypes:  []v1alpha1.MachineType{machineType("tiny", "m1.tiny"), machineType("large", "m1.large")},
-			VolumeTypes:   []v1alpha1.VolumeType{volumeType("cheap", "hdd"), volumeType("fast", "nvme")},
+			MachineImages: []v1alpha1.MachineImage{image("linux", [2]string{"1.5.0", "id-own"}, [2]string{"2.0.0", "id-2-own"}),
+				image("bsd", [2]string{"9.0.0", "id-9"})},
+			MachineTypes: []v1alpha1.MachineType{machineType("tiny", "m1.tiny"), machineType("large", "m1.large")},
+			VolumeTypes:  []v1alpha1.VolumeType{volumeType("cheap", "hdd"), volumeType("fast", "nvme")},
 		}
 		profile = &gardencorev1beta1.NamespacedCloudProfile{}
 		profile.Generation, profile.Status.ObservedGeneration = 1, 1
@@ -93,7 +97,8 @@ var _ = Describe("NamespacedCloudProfiles", func() {
 			image("bsd", [2]string{"9.0.0", "id-9"}),
 			image("linux", [2]string{"1.0.0", "id-1"}, [2]string{"1.5.0", "id-own"}, [2]string{"2.0.0", "id-2-own"}),
 		}))
-		Expect(merged.MachineTypes).To(Equal([]v1alpha1.MachineType{machineType("large", "m1.large"), machineType("small", "m1.small"), machineType("tiny", "m1.tiny")}))
+		Expect(merged.MachineTypes).To(Equal([]v1alpha1.MachineType{machineType("large", "m1.large"), machineType("small", "m1.small"),
+			machineType("tiny", "m1.tiny")}))
 		Expect(merged.VolumeTypes).To(Equal([]v1alpha1.VolumeType{volumeType("cheap", "hdd"), volumeType("fast", "nvme")}))
 
 		once := profile.DeepCopy()
@@ -119,13 +124,15 @@ var _ = Describe("NamespacedCloudProfiles", func() {
 		change()
 		Expect(mutate()).To(MatchError(HavePrefix(expected)))
 	},
-		Entry("in the own configuration", func() { profile.Spec.ProviderConfig = raw("CloudProfileConfig", `"x":1`) }, "spec.providerConfig: decoding CloudProfileConfig"),
+		Entry("in the own configuration", func() { profile.Spec.ProviderConfig = raw("CloudProfileConfig", `"x":1`) },
+			"spec.providerConfig: decoding CloudProfileConfig"),
 		Entry("in that of the parent", func() {
 			profile.Status.CloudProfileSpec.ProviderConfig = raw("CloudProfileConfig", `"x":1`)
 		}, "status.cloudProfileSpec.providerConfig: decoding CloudProfileConfig"),
 	)
 
 	It("should not mutate other objects", func() {
-		Expect(mutator.NewNamespacedCloudProfileMutator().Mutate(ctx, &gardencorev1beta1.Seed{}, nil)).To(MatchError(ContainSubstring("*v1beta1.Seed")))
+		Expect(mutator.NewNamespacedCloudProfileMutator().Mutate(ctx, &gardencorev1beta1.Seed{},
+			nil)).To(MatchError(ContainSubstring("*v1beta1.Seed")))
 	})
 })

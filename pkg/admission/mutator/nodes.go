@@ -135,14 +135,16 @@ func (d *divider) divide(fldPath *field.Path) (bool, error) {
 			continue
 		}
 		changed = true
-		if index := slices.IndexFunc(d.old.Sites, func(s v1alpha1.InfrastructureSite) bool { return s.Name == site.Name }); index >= 0 && len(d.old.Sites[index].Nodes) > 0 {
+		if index := slices.IndexFunc(d.old.Sites, func(s v1alpha1.InfrastructureSite) bool { return s.Name == site.Name }); index >= 0 &&
+			len(d.old.Sites[index].Nodes) > 0 {
 			site.Nodes = slices.Clone(d.old.Sites[index].Nodes)
 			continue
 		}
 		nodesPath := fldPath.Child("sites").Index(i).Child("nodes")
 		if d.unsettled != "" {
-			return false, field.Required(nodesPath, fmt.Sprintf("must be said for site %q: the Shoot may still have nodes of a removed site in networks.nodes: %s",
-				site.Name, d.unsettled))
+			return false, field.Required(nodesPath,
+				fmt.Sprintf("must be said for site %q: the Shoot may still have nodes of a removed site in networks.nodes: %s",
+					site.Name, d.unsettled))
 		}
 		for _, network := range d.networks {
 			part, ok := freePart(network, len(d.config.Sites), d.taken)

@@ -33,7 +33,8 @@ func stretched(nodes string, sites ...string) *runtime.RawExtension {
 		name, ranges, _ := strings.Cut(site, "=")
 		list = append(list, fmt.Sprintf(`{"name":%q,"nodes":%s}`, name, quoted(ranges)))
 	}
-	return raw("InfrastructureConfig", fmt.Sprintf(`"networks":{"topology":"Stretched","nodes":%s},"sites":[%s]`, quoted(nodes), strings.Join(list, ",")))
+	return raw("InfrastructureConfig",
+		fmt.Sprintf(`"networks":{"topology":"Stretched","nodes":%s},"sites":[%s]`, quoted(nodes), strings.Join(list, ",")))
 }
 
 func quoted(list string) string {
@@ -51,8 +52,10 @@ func newShoot(infrastructure *runtime.RawExtension) *gardencorev1beta1.Shoot {
 }
 
 // withOperation is the status of a Shoot whose last operation has the state, with the conditions that are True.
-func withOperation(state gardencorev1beta1.LastOperationState, conditions ...gardencorev1beta1.ConditionType) gardencorev1beta1.ShootStatus {
-	status := gardencorev1beta1.ShootStatus{LastOperation: &gardencorev1beta1.LastOperation{Type: gardencorev1beta1.LastOperationTypeReconcile, State: state}}
+func withOperation(state gardencorev1beta1.LastOperationState,
+	conditions ...gardencorev1beta1.ConditionType) gardencorev1beta1.ShootStatus {
+	status := gardencorev1beta1.ShootStatus{LastOperation: &gardencorev1beta1.LastOperation{Type: gardencorev1beta1.LastOperationTypeReconcile,
+		State: state}}
 	for _, condition := range conditions {
 		status.Conditions = append(status.Conditions, gardencorev1beta1.Condition{Type: condition, Status: gardencorev1beta1.ConditionTrue})
 	}
@@ -123,7 +126,8 @@ var _ = Describe("Shoots", func() {
 	)
 
 	It("should not mutate other objects", func() {
-		Expect(mutator.NewShootMutator().Mutate(context.Background(), &gardencorev1beta1.Seed{}, nil)).To(MatchError(ContainSubstring("*v1beta1.Seed")))
+		Expect(mutator.NewShootMutator().Mutate(context.Background(), &gardencorev1beta1.Seed{},
+			nil)).To(MatchError(ContainSubstring("*v1beta1.Seed")))
 	})
 
 	DescribeTable("overlay", func(networkType, config, expected string) {
@@ -141,15 +145,22 @@ var _ = Describe("Shoots", func() {
 		}
 		Expect(shoot.Spec.Networking.ProviderConfig.Raw).To(MatchJSON(expected))
 	},
-		Entry("of calico", "calico", "", `{"apiVersion":"calico.networking.extensions.gardener.cloud/v1alpha1","kind":"NetworkConfig","overlay":{"enabled":true},"vxlan":{"enabled":true}}`),
-		Entry("of calico that somebody switched on", "calico", `{"overlay":{"enabled":true}}`, `{"overlay":{"enabled":true},"vxlan":{"enabled":true}}`),
-		Entry("of calico with another encapsulation", "calico", `{"wireguardEncryption":true}`, `{"wireguardEncryption":true,"overlay":{"enabled":true}}`),
-		Entry("of calico with a pool of IP in IP, which is refused later", "calico", `{"ipv4":{"mode":"Always"}}`, `{"ipv4":{"mode":"Always"},"overlay":{"enabled":true}}`),
-		Entry("of cilium", "cilium", "", `{"apiVersion":"cilium.networking.extensions.gardener.cloud/v1alpha1","kind":"NetworkConfig","overlay":{"enabled":true}}`),
-		Entry("beside other settings, also unknown ones", "cilium", `{"apiVersion":"v9","kind":"X","mtu":1400}`, `{"apiVersion":"v9","kind":"X","mtu":1400,"overlay":{"enabled":true}}`),
+		Entry("of calico", "calico", "",
+			`{"apiVersion":"calico.networking.extensions.gardener.cloud/v1alpha1","kind":"NetworkConfig","overlay":{"enabled":true},"vxlan":{"enabled":true}}`),
+		Entry("of calico that somebody switched on", "calico", `{"overlay":{"enabled":true}}`,
+			`{"overlay":{"enabled":true},"vxlan":{"enabled":true}}`),
+		Entry("of calico with another encapsulation", "calico", `{"wireguardEncryption":true}`,
+			`{"wireguardEncryption":true,"overlay":{"enabled":true}}`),
+		Entry("of calico with a pool of IP in IP, which is refused later", "calico", `{"ipv4":{"mode":"Always"}}`,
+			`{"ipv4":{"mode":"Always"},"overlay":{"enabled":true}}`),
+		Entry("of cilium", "cilium", "",
+			`{"apiVersion":"cilium.networking.extensions.gardener.cloud/v1alpha1","kind":"NetworkConfig","overlay":{"enabled":true}}`),
+		Entry("beside other settings, also unknown ones", "cilium", `{"apiVersion":"v9","kind":"X","mtu":1400}`,
+			`{"apiVersion":"v9","kind":"X","mtu":1400,"overlay":{"enabled":true}}`),
 		Entry("that is null", "calico", `{"overlay":null}`, `{"overlay":{"enabled":true},"vxlan":{"enabled":true}}`),
 		Entry("that somebody switched off", "calico", `{"overlay":{"enabled":false}}`, `{"overlay":{"enabled":false}}`),
-		Entry("that somebody set without saying whether it is on", "calico", `{"overlay":{"createPodRoutes":true}}`, `{"overlay":{"createPodRoutes":true}}`),
+		Entry("that somebody set without saying whether it is on", "calico", `{"overlay":{"createPodRoutes":true}}`,
+			`{"overlay":{"createPodRoutes":true}}`),
 		Entry("of another network", "other", "", ""),
 		Entry("of no type", "", "", ""),
 	)
@@ -211,7 +222,8 @@ var _ = Describe("Shoots", func() {
 				[]string{"a=10.250.64.0/18", "b=10.250.0.0/18", "c=10.250.128.0/18"}),
 			Entry("a small one in the way", "10.250.0.0/16", []string{"a=10.250.10.0/24", "b"}, []string{"a=10.250.10.0/24", "b=10.250.64.0/18"}),
 			Entry("a large one in the way", "10.250.0.0/16", []string{"a=10.250.0.0/17", "b"}, []string{"a=10.250.0.0/17", "b=10.250.128.0/18"}),
-			Entry("smaller than even if there is no other", "10.250.0.0/16", []string{"a=10.250.0.0/17", "b=10.250.128.0/18", "c=10.250.192.0/19", "d=10.250.224.0/20", "e"},
+			Entry("smaller than even if there is no other", "10.250.0.0/16",
+				[]string{"a=10.250.0.0/17", "b=10.250.128.0/18", "c=10.250.192.0/19", "d=10.250.224.0/20", "e"},
 				[]string{"a=10.250.0.0/17", "b=10.250.128.0/18", "c=10.250.192.0/19", "d=10.250.224.0/20", "e=10.250.240.0/20"}),
 			Entry("a network that is tiny", "10.250.0.0/28", []string{"a", "b"}, []string{"a=10.250.0.0/29", "b=10.250.0.8/29"}),
 			Entry("a network too small for anything", "10.250.0.0/30", []string{"a"}, []string{"a=10.250.0.0/30"}),
@@ -237,33 +249,39 @@ var _ = Describe("Shoots", func() {
 				[]string{"a=10.250.0.0/18", "b=10.250.64.0/18", "c=10.250.128.0/18", "d=10.250.192.0/19"}),
 			Entry("a site is removed", []string{"a=10.250.0.0/18", "b=10.250.64.0/18", "c=10.250.128.0/18"}, []string{"a", "c"},
 				[]string{"a=10.250.0.0/18", "c=10.250.128.0/18"}),
-			Entry("a site takes the place of another one, whose nodes are still there", []string{"a=10.250.0.0/18", "b=10.250.64.0/18"}, []string{"a", "c"},
+			Entry("a site takes the place of another one, whose nodes are still there", []string{"a=10.250.0.0/18", "b=10.250.64.0/18"},
+				[]string{"a", "c"},
 				[]string{"a=10.250.0.0/18", "c=10.250.128.0/18"}),
 			Entry("a range is changed, which validation refuses", []string{"a=10.250.0.0/18"}, []string{"a=10.250.64.0/18"},
 				[]string{"a=10.250.64.0/18"}),
 		)
 
 		// A site that was removed before is not in the old Shoot, which may still have its nodes.
-		DescribeTable("of Shoots that may have nodes of a removed site", func(status gardencorev1beta1.ShootStatus, sites, expected []string, reason string) {
-			old := newShoot(stretched("10.250.0.0/16", "a=10.250.0.0/18"))
-			old.Status = status
-			shoot := newShoot(stretched("10.250.0.0/16", sites...))
-			shoot.Status = status
-			if reason == "" {
-				mutate(shoot, old)
-				Expect(ranges(shoot)).To(Equal(expected))
-				return
-			}
-			Expect(tryMutate(shoot, old)).To(MatchError(
-				`spec.provider.infrastructureConfig.sites[1].nodes: Required value: must be said for site "c": the Shoot may still have nodes of a removed site in networks.nodes: ` + reason))
-		},
-			Entry("a site is added while the last operation runs", withOperation("Processing"), []string{"a", "c"}, nil, "its last operation Reconcile has not succeeded"),
-			Entry("a site is added while the nodes are not ready", withOperation("Succeeded", "ControlPlaneHealthy"), []string{"a", "c"}, nil, "its condition EveryNodeReady is not True"),
-			Entry("a site is added with its range", withOperation("Processing"), []string{"a", "c=10.250.128.0/18"}, []string{"a=10.250.0.0/18", "c=10.250.128.0/18"}, ""),
+		DescribeTable("of Shoots that may have nodes of a removed site",
+			func(status gardencorev1beta1.ShootStatus, sites, expected []string, reason string) {
+				old := newShoot(stretched("10.250.0.0/16", "a=10.250.0.0/18"))
+				old.Status = status
+				shoot := newShoot(stretched("10.250.0.0/16", sites...))
+				shoot.Status = status
+				if reason == "" {
+					mutate(shoot, old)
+					Expect(ranges(shoot)).To(Equal(expected))
+					return
+				}
+				Expect(tryMutate(shoot, old)).To(MatchError(
+					`spec.provider.infrastructureConfig.sites[1].nodes: Required value: must be said for site "c": the Shoot may still have nodes of a removed site in networks.nodes: ` + reason))
+			},
+			Entry("a site is added while the last operation runs", withOperation("Processing"), []string{"a", "c"}, nil,
+				"its last operation Reconcile has not succeeded"),
+			Entry("a site is added while the nodes are not ready", withOperation("Succeeded", "ControlPlaneHealthy"), []string{"a", "c"}, nil,
+				"its condition EveryNodeReady is not True"),
+			Entry("a site is added with its range", withOperation("Processing"), []string{"a", "c=10.250.128.0/18"},
+				[]string{"a=10.250.0.0/18", "c=10.250.128.0/18"}, ""),
 			Entry("no site is added", withOperation("Processing"), []string{"a"}, []string{"a=10.250.0.0/18"}, ""),
 			Entry("a site is added when all is well", withOperation("Succeeded", "ControlPlaneHealthy", "EveryNodeReady"), []string{"a", "c"},
 				[]string{"a=10.250.0.0/18", "c=10.250.64.0/18"}, ""),
-			Entry("a site is added before anything was made", gardencorev1beta1.ShootStatus{}, []string{"a", "c"}, []string{"a=10.250.0.0/18", "c=10.250.64.0/18"}, ""),
+			Entry("a site is added before anything was made", gardencorev1beta1.ShootStatus{}, []string{"a", "c"},
+				[]string{"a=10.250.0.0/18", "c=10.250.64.0/18"}, ""),
 		)
 
 		It("should keep off the addresses of load balancers", func() {

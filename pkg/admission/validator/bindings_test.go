@@ -21,12 +21,15 @@ import (
 
 var _ = Describe("Bindings", func() {
 	var (
-		good = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "good"}, Data: map[string][]byte{"cloud.username": []byte("u")}}
+		good = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "good"},
+			Data: map[string][]byte{"cloud.username": []byte("u")}}
 		ours = map[string]string{"provider.shoot.gardener.cloud/hybrid": "true"}
-		bad  = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "bad", Labels: ours}, Data: map[string][]byte{"kubeconfig": []byte("hush")}}
+		bad  = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "bad", Labels: ours},
+			Data: map[string][]byte{"kubeconfig": []byte("hush")}}
 		// internal has the name of another Secret.
-		internal = &gardencorev1beta1.InternalSecret{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "good", Labels: ours}, Data: bad.Data}
-		mgr      = newManager(good, bad, internal)
+		internal = &gardencorev1beta1.InternalSecret{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "good", Labels: ours},
+			Data: bad.Data}
+		mgr = newManager(good, bad, internal)
 	)
 
 	credentialsBinding := func(provider, apiVersion, kind, name string) *securityv1alpha1.CredentialsBinding {
@@ -58,8 +61,11 @@ var _ = Describe("Bindings", func() {
 		},
 		Entry("a Secret", credentialsBinding(v1alpha1.ProviderType, "v1", "Secret", "good"), ""),
 		Entry("another provider", credentialsBinding("local", "v1", "Secret", "bad"), ""),
-		Entry("a Secret with a kubeconfig", credentialsBinding(v1alpha1.ProviderType, "v1", "Secret", "bad"), "credentialsRef.data[kubeconfig]: Invalid value"),
-		Entry("an InternalSecret with a kubeconfig", credentialsBinding(v1alpha1.ProviderType, "core.gardener.cloud/v1beta1", "InternalSecret", "good"), "credentialsRef.data[kubeconfig]: Invalid value"),
+		Entry("a Secret with a kubeconfig", credentialsBinding(v1alpha1.ProviderType, "v1", "Secret", "bad"),
+			"credentialsRef.data[kubeconfig]: Invalid value"),
+		Entry("an InternalSecret with a kubeconfig",
+			credentialsBinding(v1alpha1.ProviderType, "core.gardener.cloud/v1beta1", "InternalSecret",
+				"good"), "credentialsRef.data[kubeconfig]: Invalid value"),
 		Entry("a WorkloadIdentity", credentialsBinding(v1alpha1.ProviderType, "security.gardener.cloud/v1alpha1", "WorkloadIdentity", "good"),
 			"credentialsRef: Forbidden: CredentialsBinding garden-local/b refers to a WorkloadIdentity: the credentials of type hybrid are a Secret or an InternalSecret"),
 	)
@@ -80,14 +86,16 @@ var _ = Describe("Bindings", func() {
 		Entry("another provider", secretBinding("local", "bad"), ""),
 		Entry("no provider", &gardencorev1beta1.SecretBinding{}, ""),
 		Entry("a Secret with a kubeconfig", secretBinding(v1alpha1.ProviderType, "bad"), "secretRef.data[kubeconfig]: Invalid value"),
-		Entry("two providers", secretBinding("hybrid,openstack", "good"), `provider.type: Invalid value: "hybrid,openstack": must be hybrid alone`),
+		Entry("two providers", secretBinding("hybrid,openstack", "good"),
+			`provider.type: Invalid value: "hybrid,openstack": must be hybrid alone`),
 	)
 
 	It("tell nothing about a Secret that is not labelled", func(ctx SpecContext) {
 		unlabelled := func(names ...string) []client.Object {
 			var objects []client.Object
 			for _, name := range names {
-				objects = append(objects, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: name}, Data: map[string][]byte{name: []byte("hush")}})
+				objects = append(objects,
+					&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: name}, Data: map[string][]byte{name: []byte("hush")}})
 			}
 			return objects
 		}

@@ -43,7 +43,8 @@ func (v *cloudProfileValidator) Validate(ctx context.Context, newObj, oldObj cli
 			return fmt.Errorf("a CloudProfile was expected as the old object, it is a %T", oldObj)
 		}
 	}
-	if cloudProfile.Spec.Type != v1alpha1.ProviderType || cloudProfile.DeletionTimestamp != nil || old != nil && sameOffer(&old.Spec, &cloudProfile.Spec) {
+	if cloudProfile.Spec.Type != v1alpha1.ProviderType || cloudProfile.DeletionTimestamp != nil || old != nil &&
+		sameOffer(&old.Spec, &cloudProfile.Spec) {
 		return nil
 	}
 

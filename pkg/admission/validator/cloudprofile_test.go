@@ -60,8 +60,10 @@ var _ = Describe("CloudProfiles", func() {
 		},
 		Entry("the example", nothing, ""),
 		Entry("another type", func(spec *gardencorev1beta1.CloudProfileSpec) { spec.Type = "local"; spec.ProviderConfig = nil }, ""),
-		Entry("no configuration", func(spec *gardencorev1beta1.CloudProfileSpec) { spec.ProviderConfig = nil }, "spec.providerConfig: Required value"),
-		Entry("an unknown document", func(spec *gardencorev1beta1.CloudProfileSpec) { spec.ProviderConfig = broken() }, "spec.providerConfig: Invalid value"),
+		Entry("no configuration", func(spec *gardencorev1beta1.CloudProfileSpec) { spec.ProviderConfig = nil },
+			"spec.providerConfig: Required value"),
+		Entry("an unknown document", func(spec *gardencorev1beta1.CloudProfileSpec) { spec.ProviderConfig = broken() },
+			"spec.providerConfig: Invalid value"),
 		Entry("an address without encryption", plain, refused),
 		Entry("an address without encryption in a laboratory", func(spec *gardencorev1beta1.CloudProfileSpec) {
 			plain(spec)
@@ -69,7 +71,8 @@ var _ = Describe("CloudProfiles", func() {
 				config.Sites[0].TLS = &v1alpha1.TLS{InsecureSkipVerify: true}
 			})(spec)
 		}, ""),
-		Entry("a zone without a site", withoutRacks, `spec.providerConfig.sites: Required value: must have a site with zone "rack-1" of region "west"`),
+		Entry("a zone without a site", withoutRacks,
+			`spec.providerConfig.sites: Required value: must have a site with zone "rack-1" of region "west"`),
 	)
 
 	DescribeTable("that change",
@@ -86,7 +89,8 @@ var _ = Describe("CloudProfiles", func() {
 			}
 		},
 		Entry("nothing", nothing, nothing),
-		Entry("what the configuration is not about, beside one that cannot be read", func(spec *gardencorev1beta1.CloudProfileSpec) { spec.ProviderConfig = broken() },
+		Entry("what the configuration is not about, beside one that cannot be read",
+			func(spec *gardencorev1beta1.CloudProfileSpec) { spec.ProviderConfig = broken() },
 			func(spec *gardencorev1beta1.CloudProfileSpec) {
 				spec.Kubernetes.Versions = append(spec.Kubernetes.Versions, gardencorev1beta1.ExpirableVersion{Version: "1.36.4"})
 			}),
@@ -105,7 +109,8 @@ var _ = Describe("CloudProfiles", func() {
 			spec.Regions[0].Zones = spec.Regions[0].Zones[:2]
 		}, `spec.providerConfig.sites: Forbidden: site "racks" must stay, Shoots use it: garden-local/all-platforms`),
 		Entry("a site that Shoots use moves to another region", nothing, func(spec *gardencorev1beta1.CloudProfileSpec) {
-			spec.Regions = append(spec.Regions, gardencorev1beta1.Region{Name: "east", Zones: []gardencorev1beta1.AvailabilityZone{{Name: "rack-1"}}})
+			spec.Regions = append(spec.Regions,
+				gardencorev1beta1.Region{Name: "east", Zones: []gardencorev1beta1.AvailabilityZone{{Name: "rack-1"}}})
 			spec.Regions[0].Zones = spec.Regions[0].Zones[:2]
 			editConfig(func(config *v1alpha1.CloudProfileConfig) { config.Sites[2].Region = "east" })(spec)
 		}, `spec.providerConfig.sites[2].region: Forbidden: site "racks" must stay in region "west", Shoots use it: garden-local/all-platforms`,
@@ -160,12 +165,17 @@ var _ = Describe("NamespacedCloudProfiles", func() {
 		profile.Spec.VolumeTypes = []gardencorev1beta1.VolumeType{{Name: "slow"}}
 		versions := func(names ...string) (result []gardencorev1beta1.MachineImageVersion) {
 			for _, name := range names {
-				result = append(result, gardencorev1beta1.MachineImageVersion{ExpirableVersion: gardencorev1beta1.ExpirableVersion{Version: name}, Architectures: []string{"amd64"}})
+				result = append(result,
+					gardencorev1beta1.MachineImageVersion{ExpirableVersion: gardencorev1beta1.ExpirableVersion{Version: name},
+						Architectures: []string{"amd64"}})
 			}
 			return result
 		}
 		profile.Spec.MachineImages = []gardencorev1beta1.MachineImage{
-			{Name: "gardenlinux", Versions: append(versions("1900.0.0"), gardencorev1beta1.MachineImageVersion{ExpirableVersion: gardencorev1beta1.ExpirableVersion{Version: "1877.3.0", ExpirationDate: &metav1.Time{}}})},
+			{Name: "gardenlinux",
+				Versions: append(versions("1900.0.0"),
+					gardencorev1beta1.MachineImageVersion{ExpirableVersion: gardencorev1beta1.ExpirableVersion{Version: "1877.3.0",
+						ExpirationDate: &metav1.Time{}}})},
 			{Name: "flatcar", Versions: versions("1.0.0")},
 		}
 		profile.Spec.ProviderConfig = editedConfig(func(config *v1alpha1.CloudProfileConfig) {
@@ -173,8 +183,10 @@ var _ = Describe("NamespacedCloudProfiles", func() {
 				Capabilities: map[string][]string{"architecture": {"amd64"}},
 				Sites:        []v1alpha1.SiteMachineImage{{Name: "cloud", OpenStack: &v1alpha1.OpenStackImage{ImageName: "own"}}},
 			}}
-			config.MachineTypes = []v1alpha1.MachineType{{Name: "large", Sites: []v1alpha1.SiteMachineType{{Name: "cloud", OpenStack: &v1alpha1.OpenStackMachineType{Flavor: "m1.large"}}}}}
-			config.VolumeTypes = []v1alpha1.VolumeType{{Name: "slow", Sites: []v1alpha1.SiteVolumeType{{Name: "cloud", OpenStack: &v1alpha1.OpenStackVolumeType{Type: "hdd"}}}}}
+			config.MachineTypes = []v1alpha1.MachineType{{Name: "large",
+				Sites: []v1alpha1.SiteMachineType{{Name: "cloud", OpenStack: &v1alpha1.OpenStackMachineType{Flavor: "m1.large"}}}}}
+			config.VolumeTypes = []v1alpha1.VolumeType{{Name: "slow",
+				Sites: []v1alpha1.SiteVolumeType{{Name: "cloud", OpenStack: &v1alpha1.OpenStackVolumeType{Type: "hdd"}}}}}
 			config.MachineImages = []v1alpha1.MachineImage{
 				{Name: "gardenlinux", Versions: []v1alpha1.MachineImageVersion{{Version: "1900.0.0", CapabilityFlavors: flavors}}},
 				{Name: "flatcar", Versions: []v1alpha1.MachineImageVersion{{Version: "1.0.0", CapabilityFlavors: flavors}}},
@@ -202,18 +214,29 @@ var _ = Describe("NamespacedCloudProfiles", func() {
 		Entry("with nothing of the provider", func(spec *gardencorev1beta1.NamespacedCloudProfileSpec) {
 			*spec = gardencorev1beta1.NamespacedCloudProfileSpec{Parent: spec.Parent}
 		}, ""),
-		Entry("a machine type without its sites", config(func(config *v1alpha1.CloudProfileConfig) { config.MachineTypes = nil }), `spec.providerConfig.machineTypes: Required value: must say on which sites machine type "large" is`),
-		Entry("a volume type without its sites", config(func(config *v1alpha1.CloudProfileConfig) { config.VolumeTypes = nil }), `spec.providerConfig.volumeTypes: Required value`),
-		Entry("an image without its sites", func(spec *gardencorev1beta1.NamespacedCloudProfileSpec) { spec.ProviderConfig = nil }, `spec.providerConfig.machineImages: Required value: must say on which sites machine image "flatcar" is`),
-		Entry("a site", config(func(config *v1alpha1.CloudProfileConfig) { config.Sites = []v1alpha1.CloudProfileSite{{Name: "evil"}} }), "spec.providerConfig.sites: Forbidden: the sites are those of the parent CloudProfile"),
-		Entry("a site that the parent does not have", config(func(config *v1alpha1.CloudProfileConfig) { config.MachineTypes[0].Sites[0].Name = "evil" }), `spec.providerConfig.machineTypes[0].sites[0].name: Unsupported value: "evil"`),
-		Entry("a platform that the site does not have", config(func(config *v1alpha1.CloudProfileConfig) { config.MachineTypes[0].Sites[0].Name = "vc" }), "spec.providerConfig.machineTypes[0].sites[0].openstack: Forbidden"),
-		Entry("a machine type of the parent", config(func(config *v1alpha1.CloudProfileConfig) { config.MachineTypes[0].Name = "std-4" }), `spec.providerConfig.machineTypes[0].name: Forbidden: machine type "std-4" is already defined in the parent CloudProfile`),
-		Entry("a volume type of the parent", config(func(config *v1alpha1.CloudProfileConfig) { config.VolumeTypes[0].Name = "fast" }), `spec.providerConfig.volumeTypes[0].name: Forbidden`),
-		Entry("an image of the parent", config(func(config *v1alpha1.CloudProfileConfig) { config.MachineImages[0].Versions[0].Version = "1877.3.0" }), `spec.providerConfig.machineImages[0].versions[0].version: Forbidden: version "1877.3.0" of machine image "gardenlinux" is already defined`),
-		Entry("another kind of parent", func(spec *gardencorev1beta1.NamespacedCloudProfileSpec) { spec.Parent.Kind = "NamespacedCloudProfile" }, "spec.parent.kind: Unsupported value"),
+		Entry("a machine type without its sites", config(func(config *v1alpha1.CloudProfileConfig) { config.MachineTypes = nil }),
+			`spec.providerConfig.machineTypes: Required value: must say on which sites machine type "large" is`),
+		Entry("a volume type without its sites", config(func(config *v1alpha1.CloudProfileConfig) { config.VolumeTypes = nil }),
+			`spec.providerConfig.volumeTypes: Required value`),
+		Entry("an image without its sites", func(spec *gardencorev1beta1.NamespacedCloudProfileSpec) { spec.ProviderConfig = nil },
+			`spec.providerConfig.machineImages: Required value: must say on which sites machine image "flatcar" is`),
+		Entry("a site", config(func(config *v1alpha1.CloudProfileConfig) { config.Sites = []v1alpha1.CloudProfileSite{{Name: "evil"}} }),
+			"spec.providerConfig.sites: Forbidden: the sites are those of the parent CloudProfile"),
+		Entry("a site that the parent does not have",
+			config(func(config *v1alpha1.CloudProfileConfig) { config.MachineTypes[0].Sites[0].Name = "evil" }), `spec.providerConfig.machineTypes[0].sites[0].name: Unsupported value: "evil"`),
+		Entry("a platform that the site does not have",
+			config(func(config *v1alpha1.CloudProfileConfig) { config.MachineTypes[0].Sites[0].Name = "vc" }), "spec.providerConfig.machineTypes[0].sites[0].openstack: Forbidden"),
+		Entry("a machine type of the parent", config(func(config *v1alpha1.CloudProfileConfig) { config.MachineTypes[0].Name = "std-4" }),
+			`spec.providerConfig.machineTypes[0].name: Forbidden: machine type "std-4" is already defined in the parent CloudProfile`),
+		Entry("a volume type of the parent", config(func(config *v1alpha1.CloudProfileConfig) { config.VolumeTypes[0].Name = "fast" }),
+			`spec.providerConfig.volumeTypes[0].name: Forbidden`),
+		Entry("an image of the parent",
+			config(func(config *v1alpha1.CloudProfileConfig) { config.MachineImages[0].Versions[0].Version = "1877.3.0" }), `spec.providerConfig.machineImages[0].versions[0].version: Forbidden: version "1877.3.0" of machine image "gardenlinux" is already defined`),
+		Entry("another kind of parent", func(spec *gardencorev1beta1.NamespacedCloudProfileSpec) { spec.Parent.Kind = "NamespacedCloudProfile" },
+			"spec.parent.kind: Unsupported value"),
 		Entry("no such parent", func(spec *gardencorev1beta1.NamespacedCloudProfileSpec) { spec.Parent.Name = "none" }, "spec.parent: "),
-		Entry("an unknown document", func(spec *gardencorev1beta1.NamespacedCloudProfileSpec) { spec.ProviderConfig = broken() }, "spec.providerConfig: Invalid value"),
+		Entry("an unknown document", func(spec *gardencorev1beta1.NamespacedCloudProfileSpec) { spec.ProviderConfig = broken() },
+			"spec.providerConfig: Invalid value"),
 	)
 
 	It("keep what the parent got later", func(ctx SpecContext) {
@@ -242,7 +265,8 @@ var _ = Describe("NamespacedCloudProfiles", func() {
 
 	It("need a parent that can be read, unless it is another provider's", func(ctx SpecContext) {
 		g.profile.Spec.ProviderConfig = broken()
-		Expect(NewNamespacedCloudProfileValidator(newManager(g.profile)).Validate(ctx, newProfile(), nil)).To(MatchError(ContainSubstring("spec.parent.name: Invalid value")))
+		Expect(NewNamespacedCloudProfileValidator(newManager(g.profile)).Validate(ctx, newProfile(),
+			nil)).To(MatchError(ContainSubstring("spec.parent.name: Invalid value")))
 		g.profile.Spec.Type = "local"
 		Expect(NewNamespacedCloudProfileValidator(newManager(g.profile)).Validate(ctx, newProfile(), nil)).To(Succeed())
 	})

@@ -55,7 +55,8 @@ func usesOf(ctx context.Context, reader client.Reader, name string) ([]validatio
 		return nil, fmt.Errorf("reading the NamespacedCloudProfiles of CloudProfile %s: %w", name, err)
 	}
 	for _, profile := range namespaced.Items {
-		references = append(references, referenceTo(v1beta1constants.CloudProfileReferenceKindNamespacedCloudProfile, profile.Namespace, profile.Name))
+		references = append(references,
+			referenceTo(v1beta1constants.CloudProfileReferenceKindNamespacedCloudProfile, profile.Namespace, profile.Name))
 	}
 
 	var uses []validation.ProfileUse
@@ -72,7 +73,8 @@ func usesOf(ctx context.Context, reader client.Reader, name string) ([]validatio
 }
 
 func useOf(shoot *gardencorev1beta1.Shoot) validation.ProfileUse {
-	use := validation.ProfileUse{Shoot: client.ObjectKeyFromObject(shoot).String(), Region: shoot.Spec.Region, Sites: credentials.SitesOf(shoot)}
+	use := validation.ProfileUse{Shoot: client.ObjectKeyFromObject(shoot).String(), Region: shoot.Spec.Region,
+		Sites: credentials.SitesOf(shoot)}
 	for _, pool := range shoot.Spec.Provider.Workers {
 		use.Zones = append(use.Zones, pool.Zones...)
 	}

@@ -34,8 +34,9 @@ func imagesMissingOnSites(config *v1alpha1.CloudProfileConfig, spec *gardencorev
 				}
 			}
 			if len(missing) > 0 {
-				warnings = append(warnings, fmt.Sprintf("%s: %s %s is not on the sites %q, which have older versions: Gardener's maintenance fails for Shoots with pools there; classify it as preview until all have it",
-					profileConfigPath.Child("machineImages").Index(i).Child("versions").Index(j), image.Name, version.Version, sets.List(missing)))
+				warnings = append(warnings,
+					fmt.Sprintf("%s: %s %s is not on the sites %q, which have older versions: Gardener's maintenance fails for Shoots with pools there; classify it as preview until all have it",
+						profileConfigPath.Child("machineImages").Index(i).Child("versions").Index(j), image.Name, version.Version, sets.List(missing)))
 			}
 		}
 	}
@@ -62,7 +63,8 @@ func offersOf(config *v1alpha1.CloudProfileConfig, spec *gardencorev1beta1.Cloud
 			if err != nil {
 				continue // Gardener says that
 			}
-			offer := &imageOffer{version: parsed, supported: v1beta1helper.VersionIsSupported(version.ExpirableVersion), sites: map[string]sets.Set[string]{}}
+			offer := &imageOffer{version: parsed, supported: v1beta1helper.VersionIsSupported(version.ExpirableVersion),
+				sites: map[string]sets.Set[string]{}}
 			for _, machineType := range spec.MachineTypes {
 				offer.sites[machineType.Name] = sitesWith(config, spec, machineType, image, version.Version)
 			}
@@ -73,7 +75,8 @@ func offersOf(config *v1alpha1.CloudProfileConfig, spec *gardencorev1beta1.Cloud
 }
 
 // sitesWith returns the sites that have the machine type and the image for it.
-func sitesWith(config *v1alpha1.CloudProfileConfig, spec *gardencorev1beta1.CloudProfileSpec, machineType gardencorev1beta1.MachineType, image, version string) sets.Set[string] {
+func sitesWith(config *v1alpha1.CloudProfileConfig, spec *gardencorev1beta1.CloudProfileSpec, machineType gardencorev1beta1.MachineType,
+	image, version string) sets.Set[string] {
 	sites := sets.New[string]()
 	for _, site := range config.Sites {
 		if helper.FindMachineType(config, machineType.Name, site.Name) != nil && helper.FindMachineImage(helper.MachineImageRequest{

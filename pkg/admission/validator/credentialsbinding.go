@@ -54,6 +54,7 @@ func validateBound(bound credentials.Bound, err error, fldPath *field.Path) fiel
 	if bound.Labelled || err == nil && len(errs) == 0 {
 		return errs
 	}
-	return field.ErrorList{field.Forbidden(fldPath, fmt.Sprintf("it has no valid credentials of type %s; with the label %s%s=true the Secret itself is checked, and refused with the keys that are wrong",
-		v1alpha1.ProviderType, v1beta1constants.LabelShootProviderPrefix, v1alpha1.ProviderType))}
+	return field.ErrorList{field.Forbidden(fldPath,
+		fmt.Sprintf("it has no valid credentials of type %s; with the label %s%s=true the Secret itself is checked, and refused with the keys that are wrong",
+			v1alpha1.ProviderType, v1beta1constants.LabelShootProviderPrefix, v1alpha1.ProviderType))}
 }

@@ -60,7 +60,8 @@ func (d *document) infrastructureErrors(p *profile.Profile) field.ErrorList {
 	if err := d.infrastructureError; err != nil {
 		return field.ErrorList{field.Invalid(infrastructurePath, "(hidden)", err.Error())}
 	}
-	allErrs := validation.ValidateInfrastructureConfig(d.infrastructure, p.Config, d.shoot.Spec.Networking, d.shoot.Spec.Region, infrastructurePath)
+	allErrs := validation.ValidateInfrastructureConfig(d.infrastructure, p.Config, d.shoot.Spec.Networking, d.shoot.Spec.Region,
+		infrastructurePath)
 	return append(allErrs, validation.ValidateAllowed(d.infrastructure, p.Config, infrastructurePath)...)
 }
 

@@ -50,7 +50,8 @@ func (v *namespacedCloudProfileValidator) Validate(ctx context.Context, newObj, 
 
 	parentRef, parentPath := namespaced.Spec.Parent, specPath.Child("parent")
 	if parentRef.Kind != v1beta1constants.CloudProfileReferenceKindCloudProfile {
-		return field.ErrorList{field.NotSupported(parentPath.Child("kind"), parentRef.Kind, []string{v1beta1constants.CloudProfileReferenceKindCloudProfile})}.ToAggregate()
+		return field.ErrorList{field.NotSupported(parentPath.Child("kind"), parentRef.Kind,
+			[]string{v1beta1constants.CloudProfileReferenceKindCloudProfile})}.ToAggregate()
 	}
 	parent := &gardencorev1beta1.CloudProfile{}
 	if err := v.cache.Get(ctx, client.ObjectKey{Name: parentRef.Name}, parent); err != nil {
@@ -61,7 +62,8 @@ func (v *namespacedCloudProfileValidator) Validate(ctx context.Context, newObj, 
 	}
 	parentConfig, err := codec.Decode[v1alpha1.CloudProfileConfig](parent.Spec.ProviderConfig)
 	if err != nil {
-		return field.ErrorList{field.Invalid(parentPath.Child("name"), parentRef.Name, fmt.Sprintf("nothing can be added to it: %v", err))}.ToAggregate()
+		return field.ErrorList{field.Invalid(parentPath.Child("name"), parentRef.Name,
+			fmt.Sprintf("nothing can be added to it: %v", err))}.ToAggregate()
 	}
 
 	config, err := decode[v1alpha1.CloudProfileConfig](namespaced.Spec.ProviderConfig)

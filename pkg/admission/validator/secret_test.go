@@ -63,7 +63,8 @@ var _ = Describe("Secrets", func() {
 	)
 
 	settled := gardencorev1beta1.ShootStatus{
-		LastOperation: &gardencorev1beta1.LastOperation{Type: gardencorev1beta1.LastOperationTypeReconcile, State: gardencorev1beta1.LastOperationStateSucceeded},
+		LastOperation: &gardencorev1beta1.LastOperation{Type: gardencorev1beta1.LastOperationTypeReconcile,
+			State: gardencorev1beta1.LastOperationStateSucceeded},
 		Conditions: []gardencorev1beta1.Condition{
 			{Type: gardencorev1beta1.ShootControlPlaneHealthy, Status: gardencorev1beta1.ConditionTrue},
 			{Type: gardencorev1beta1.ShootEveryNodeReady, Status: gardencorev1beta1.ConditionTrue},
@@ -89,7 +90,8 @@ var _ = Describe("Secrets", func() {
 
 			internal := &gardencorev1beta1.InternalSecret{ObjectMeta: secret.ObjectMeta, Data: secret.Data}
 			if strings.Contains(expected, "Shoot ") {
-				Expect(validator.Validate(ctx, internal, &gardencorev1beta1.InternalSecret{Data: g.secret.Data})).To(Succeed(), "no binding refers to it")
+				Expect(validator.Validate(ctx, internal, &gardencorev1beta1.InternalSecret{Data: g.secret.Data})).To(Succeed(),
+					"no binding refers to it")
 				return
 			}
 			Expect(validator.Validate(ctx, internal, nil)).To(MatchError(ContainSubstring(expected)))
@@ -97,8 +99,10 @@ var _ = Describe("Secrets", func() {
 		Entry("a key without site", "kubeconfig=hush", "data[kubeconfig]: Invalid value"),
 		Entry("an address", "vc.server=hush", "data[vc.server]: Forbidden: addresses, and whom to trust there, come from the CloudProfile only"),
 		Entry("a line break", "vc.password=hush\n", "data[vc.password]: Invalid value"),
-		Entry("a key that a Shoot needs is taken away", "racks.token", `data[racks.token]: Required value: site "racks" needs the keys racks.token or racks.clientCertificate, racks.clientKey; Shoot garden-local/all-platforms uses the site`),
-		Entry("a second set of keys", "cloud.applicationCredentialID=hush", `data[cloud.applicationCredentialID]: Forbidden: site "cloud" must have only one of the sets of keys cloud.domainName, cloud.tenantName, cloud.username, cloud.password or cloud.applicationCredentialID, cloud.applicationCredentialSecret; Shoot garden-local/all-platforms uses the site`),
+		Entry("a key that a Shoot needs is taken away", "racks.token",
+			`data[racks.token]: Required value: site "racks" needs the keys racks.token or racks.clientCertificate, racks.clientKey; Shoot garden-local/all-platforms uses the site`),
+		Entry("a second set of keys", "cloud.applicationCredentialID=hush",
+			`data[cloud.applicationCredentialID]: Forbidden: site "cloud" must have only one of the sets of keys cloud.domainName, cloud.tenantName, cloud.username, cloud.password or cloud.applicationCredentialID, cloud.applicationCredentialSecret; Shoot garden-local/all-platforms uses the site`),
 	)
 
 	DescribeTable("accept",

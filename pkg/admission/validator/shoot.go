@@ -104,9 +104,13 @@ func (c *change) validateInfrastructure() field.ErrorList {
 	if c.old == nil || c.old.infrastructure == nil || c.new.infrastructure == nil {
 		return allErrs
 	}
-	allErrs = append(allErrs, validation.ValidateInfrastructureConfigUpdate(c.old.infrastructure, c.new.infrastructure, c.new.shoot.Spec.Networking, infrastructurePath)...)
-	allErrs = append(allErrs, validation.ValidateReplacedSites(c.old.infrastructure, c.new.infrastructure, c.profile.Config, infrastructurePath)...)
-	return append(allErrs, validation.ValidateRemovedSites(c.old.infrastructure, c.new.infrastructure, c.new.pools(), c.profile.Config, infrastructurePath)...)
+	allErrs = append(allErrs,
+		validation.ValidateInfrastructureConfigUpdate(c.old.infrastructure, c.new.infrastructure, c.new.shoot.Spec.Networking,
+			infrastructurePath)...)
+	allErrs = append(allErrs,
+		validation.ValidateReplacedSites(c.old.infrastructure, c.new.infrastructure, c.profile.Config, infrastructurePath)...)
+	return append(allErrs,
+		validation.ValidateRemovedSites(c.old.infrastructure, c.new.infrastructure, c.new.pools(), c.profile.Config, infrastructurePath)...)
 }
 
 func (c *change) validateControlPlane() field.ErrorList {

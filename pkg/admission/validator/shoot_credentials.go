@@ -40,7 +40,8 @@ func (v *shootValidator) validateCredentials(ctx context.Context, c *change) fie
 		for i, site := range sites {
 			names[i] = site.Site
 		}
-		return append(validation.ValidateCredentials(data, sites, bindingPath), validation.ValidateVCenterLogins(data, names, c.profile.Config, bindingPath)...)
+		return append(validation.ValidateCredentials(data, sites, bindingPath),
+			validation.ValidateVCenterLogins(data, names, c.profile.Config, bindingPath)...)
 	}
 	allErrs := validate(sites)
 	if !moved {
@@ -62,7 +63,8 @@ func (v *shootValidator) validateCredentials(ctx context.Context, c *change) fie
 }
 
 // credentialsOf returns the data of the Shoot's Secret, and nothing if there is none.
-func (v *shootValidator) credentialsOf(ctx context.Context, shoot *gardencorev1beta1.Shoot, fldPath *field.Path) (map[string][]byte, field.ErrorList) {
+func (v *shootValidator) credentialsOf(ctx context.Context, shoot *gardencorev1beta1.Shoot, fldPath *field.Path) (map[string][]byte,
+	field.ErrorList) {
 	data, err := credentials.OfShoot(ctx, v.cache, v.api, shoot)
 	switch {
 	case err == nil && data == nil:

@@ -50,7 +50,8 @@ var _ = Describe("Shoots", func() {
 		change(g.shoot)
 		beRefused(validate(ctx, g.shoot, nil), path, reason)
 	},
-		Entry("no infrastructureConfig", func(s *gardencorev1beta1.Shoot) { s.Spec.Provider.InfrastructureConfig = nil }, infrastructureField, "must be an InfrastructureConfig"),
+		Entry("no infrastructureConfig", func(s *gardencorev1beta1.Shoot) { s.Spec.Provider.InfrastructureConfig = nil }, infrastructureField,
+			"must be an InfrastructureConfig"),
 		Entry("infrastructureConfig of another kind", func(s *gardencorev1beta1.Shoot) {
 			s.Spec.Provider.InfrastructureConfig = s.Spec.Provider.ControlPlaneConfig
 		}, infrastructureField, "ControlPlaneConfig"),
@@ -60,15 +61,19 @@ var _ = Describe("Shoots", func() {
 		Entry("unknown site", func(s *gardencorev1beta1.Shoot) {
 			editInfrastructure(s, func(c *v1alpha1.InfrastructureConfig) { c.Sites[vc].Name = "moon" })
 		}, infrastructureField+".sites[1].name", `supported values: "cloud", "vc", "racks"`),
-		Entry("nodes of the Shoot that are not those of the network", func(s *gardencorev1beta1.Shoot) { s.Spec.Networking.Nodes = new("10.251.0.0/16") },
+		Entry("nodes of the Shoot that are not those of the network",
+			func(s *gardencorev1beta1.Shoot) { s.Spec.Networking.Nodes = new("10.251.0.0/16") },
 			infrastructureField+".networks.nodes", "spec.networking.nodes"),
-		Entry("no controlPlaneConfig", func(s *gardencorev1beta1.Shoot) { s.Spec.Provider.ControlPlaneConfig = nil }, controlPlaneField+".defaultSite", "must be one of"),
-		Entry("controlPlaneConfig that cannot be decoded", func(s *gardencorev1beta1.Shoot) { s.Spec.Provider.ControlPlaneConfig = broken() }, controlPlaneField, "ControlPlaneConfig"),
+		Entry("no controlPlaneConfig", func(s *gardencorev1beta1.Shoot) { s.Spec.Provider.ControlPlaneConfig = nil },
+			controlPlaneField+".defaultSite", "must be one of"),
+		Entry("controlPlaneConfig that cannot be decoded", func(s *gardencorev1beta1.Shoot) { s.Spec.Provider.ControlPlaneConfig = broken() },
+			controlPlaneField, "ControlPlaneConfig"),
 		Entry("zone of a site that the Shoot does not use", func(s *gardencorev1beta1.Shoot) {
 			editInfrastructure(s, func(c *v1alpha1.InfrastructureConfig) { c.Sites = c.Sites[:racks] })
 			editControlPlane(s, func(c *v1alpha1.ControlPlaneConfig) { c.Sites = c.Sites[:1] })
 		}, "spec.provider.workers[0].zones[0]", `belongs to site "racks"`),
-		Entry("machine type that one site does not have", func(s *gardencorev1beta1.Shoot) { s.Spec.Provider.Workers[batch].Machine.Type = "std-4" },
+		Entry("machine type that one site does not have",
+			func(s *gardencorev1beta1.Shoot) { s.Spec.Provider.Workers[batch].Machine.Type = "std-4" },
 			"spec.provider.workers[0].machine.type", `site "racks"`),
 		Entry("WorkerConfig", func(s *gardencorev1beta1.Shoot) {
 			editWorker(s, batch, func(c *v1alpha1.WorkerConfig) { c.Sites[0].Maximum = new(int32(41)) })

@@ -60,7 +60,8 @@ func systemComponentsOnOneSite(d *document, pools *validation.WorkerValidator) s
 	if sites = slices.Compact(sites); len(sites) != 1 {
 		return ""
 	}
-	return fmt.Sprintf("%s: all pools that take system components are on site %q: without it nothing of the shoot works on the other sites", workersPath, sites[0])
+	return fmt.Sprintf("%s: all pools that take system components are on site %q: without it nothing of the shoot works on the other sites",
+		workersPath, sites[0])
 }
 
 // noDefaultStorage warns of a shoot whose volumes must name a class.
@@ -75,7 +76,8 @@ func noDefaultStorage(d *document, p *profile.Profile) string {
 	if site := helper.FindSite(p.Config, defaultSite); site == nil || len(site.StorageClasses) > 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: the CloudProfile has no storage classes for site %q, so that the shoot has no default storage class", controlPlanePath.Child("defaultSite"), defaultSite)
+	return fmt.Sprintf("%s: the CloudProfile has no storage classes for site %q, so that the shoot has no default storage class",
+		controlPlanePath.Child("defaultSite"), defaultSite)
 }
 
 // burstWithoutPriorities warns of pools over several sites that may grow on any of them.
@@ -91,7 +93,9 @@ func burstWithoutPriorities(d *document, pools *validation.WorkerValidator) []st
 		if err != nil || config != nil && slices.ContainsFunc(config.Sites, func(s v1alpha1.WorkerSite) bool { return s.Priority != nil }) {
 			continue
 		}
-		warnings = append(warnings, fmt.Sprintf("%s: pool %q has no priorities for its sites %q, so that it grows on any of them", workersPath.Index(i).Child("providerConfig", "sites"), pool.Name, sites))
+		warnings = append(warnings,
+			fmt.Sprintf("%s: pool %q has no priorities for its sites %q, so that it grows on any of them",
+				workersPath.Index(i).Child("providerConfig", "sites"), pool.Name, sites))
 	}
 	return warnings
 }
@@ -114,8 +118,9 @@ func endpointsInSeed(d *document, p *profile.Profile, seed *gardencorev1beta1.Se
 		}
 		for _, network := range networks {
 			if network.prefix.Contains(addr) {
-				warnings = append(warnings, fmt.Sprintf("%s: the API of site %q is at %s, which is in spec.networks.%s of Seed %q: it may not be reached from there",
-					infrastructurePath.Child("sites").Index(i).Child("name"), used.Name, addr, network.name, seed.Name))
+				warnings = append(warnings,
+					fmt.Sprintf("%s: the API of site %q is at %s, which is in spec.networks.%s of Seed %q: it may not be reached from there",
+						infrastructurePath.Child("sites").Index(i).Child("name"), used.Name, addr, network.name, seed.Name))
 			}
 		}
 	}
@@ -161,7 +166,9 @@ func removedSites(old, d *document) []string {
 	var warnings []string
 	for _, site := range old.infrastructure.Sites {
 		if !slices.ContainsFunc(d.infrastructure.Sites, func(s v1alpha1.InfrastructureSite) bool { return s.Name == site.Name }) {
-			warnings = append(warnings, fmt.Sprintf("%s: site %q is deleted when its last machine is gone: leave its credentials in the Secret until then", infrastructurePath.Child("sites"), site.Name))
+			warnings = append(warnings,
+				fmt.Sprintf("%s: site %q is deleted when its last machine is gone: leave its credentials in the Secret until then",
+					infrastructurePath.Child("sites"), site.Name))
 		}
 	}
 	return warnings

@@ -99,11 +99,13 @@ var _ = Describe("Warnings", func() {
 		editInfrastructure(g.shoot, func(c *v1alpha1.InfrastructureConfig) {
 			c.Sites = []v1alpha1.InfrastructureSite{c.Sites[cloud], c.Sites[racks]}
 		})
-		Expect(warnings(ctx, old)).To(ConsistOf(`spec.provider.infrastructureConfig.sites: site "vc" is deleted when its last machine is gone: leave its credentials in the Secret until then`))
+		Expect(warnings(ctx,
+			old)).To(ConsistOf(`spec.provider.infrastructureConfig.sites: site "vc" is deleted when its last machine is gone: leave its credentials in the Secret until then`))
 	})
 
 	// profileAnswer is that of a handler which asks the validator of CloudProfiles about a newer version of the image.
-	profileAnswer := func(ctx context.Context, changeVersion func(*gardencorev1beta1.MachineImageVersion), changeFlavor func(*v1alpha1.MachineImageFlavor)) admission.Response {
+	profileAnswer := func(ctx context.Context, changeVersion func(*gardencorev1beta1.MachineImageVersion),
+		changeFlavor func(*v1alpha1.MachineImageFlavor)) admission.Response {
 		GinkgoHelper()
 		image := &g.profile.Spec.MachineImages[0]
 		added := image.Versions[0].DeepCopy()
@@ -140,16 +142,18 @@ var _ = Describe("Warnings", func() {
 		}
 	}
 
-	DescribeTable("of a newer version of an image", func(ctx SpecContext, changeVersion func(*gardencorev1beta1.MachineImageVersion), changeFlavor func(*v1alpha1.MachineImageFlavor), sites string) {
-		response := profileAnswer(ctx, changeVersion, changeFlavor)
-		Expect(response.Allowed).To(BeTrue(), "%v", response.Result)
-		if sites == "" {
-			Expect(response.Warnings).To(BeEmpty())
-			return
-		}
-		Expect(response.Warnings).To(ConsistOf("spec.providerConfig.machineImages[0].versions[1]: gardenlinux 1877.10.0 is not on the sites [" + sites +
-			"], which have older versions: Gardener's maintenance fails for Shoots with pools there; classify it as preview until all have it"))
-	},
+	DescribeTable("of a newer version of an image",
+		func(ctx SpecContext, changeVersion func(*gardencorev1beta1.MachineImageVersion), changeFlavor func(*v1alpha1.MachineImageFlavor),
+			sites string) {
+			response := profileAnswer(ctx, changeVersion, changeFlavor)
+			Expect(response.Allowed).To(BeTrue(), "%v", response.Result)
+			if sites == "" {
+				Expect(response.Warnings).To(BeEmpty())
+				return
+			}
+			Expect(response.Warnings).To(ConsistOf("spec.providerConfig.machineImages[0].versions[1]: gardenlinux 1877.10.0 is not on the sites [" + sites +
+				"], which have older versions: Gardener's maintenance fails for Shoots with pools there; classify it as preview until all have it"))
+		},
 		Entry("on all sites", unclassified, onlyOn(cloud, vc, racks), ""),
 		Entry("that one site does not have", unclassified, onlyOn(cloud, racks), `"vc"`),
 		Entry("that is supported and that two sites do not have", as(gardencorev1beta1.ClassificationSupported), onlyOn(cloud), `"racks" "vc"`),

@@ -24,7 +24,8 @@ import (
 
 // Write writes the condition with status False, the messages and the codes of the errors, or removes it if there are no messages. Others
 // write conditions at the same time. The object gets the conditions that there are then.
-func Write(ctx context.Context, c client.Client, clock clock.Clock, object extensionsv1alpha1.Object, conditionType gardencorev1beta1.ConditionType, reason string, messages []string, errs []error) error {
+func Write(ctx context.Context, c client.Client, clock clock.Clock, object extensionsv1alpha1.Object,
+	conditionType gardencorev1beta1.ConditionType, reason string, messages []string, errs []error) error {
 	current := object.DeepCopyObject().(extensionsv1alpha1.Object) //nolint:forcetypeassert // It is a copy.
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		if err := c.Get(ctx, client.ObjectKeyFromObject(object), current); err != nil {

@@ -54,33 +54,39 @@ func NewActuator(mgr manager.Manager, platforms platform.Registry[platform.Contr
 }
 
 // Reconcile deploys what the shoot's sites need.
-func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, cp *extensionsv1alpha1.ControlPlane, cluster *extensionscontroller.Cluster) (bool, error) {
+func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, cp *extensionsv1alpha1.ControlPlane,
+	cluster *extensionscontroller.Cluster) (bool, error) {
 	return a.apply(ctx, log, cp, cluster, a.Actuator.Reconcile)
 }
 
 // Restore deploys what the shoot's sites need in the seed that the control plane moved to.
-func (a *actuator) Restore(ctx context.Context, log logr.Logger, cp *extensionsv1alpha1.ControlPlane, cluster *extensionscontroller.Cluster) (bool, error) {
+func (a *actuator) Restore(ctx context.Context, log logr.Logger, cp *extensionsv1alpha1.ControlPlane,
+	cluster *extensionscontroller.Cluster) (bool, error) {
 	return a.apply(ctx, log, cp, cluster, a.Actuator.Restore)
 }
 
 // Delete removes what was deployed.
-func (a *actuator) Delete(ctx context.Context, log logr.Logger, cp *extensionsv1alpha1.ControlPlane, cluster *extensionscontroller.Cluster) error {
+func (a *actuator) Delete(ctx context.Context, log logr.Logger, cp *extensionsv1alpha1.ControlPlane,
+	cluster *extensionscontroller.Cluster) error {
 	return a.remove(ctx, log, cp, cluster, a.Actuator.Delete)
 }
 
 // ForceDelete removes what was deployed without waiting for the shoot.
-func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, cp *extensionsv1alpha1.ControlPlane, cluster *extensionscontroller.Cluster) error {
+func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, cp *extensionsv1alpha1.ControlPlane,
+	cluster *extensionscontroller.Cluster) error {
 	return a.remove(ctx, log, cp, cluster, a.Actuator.ForceDelete)
 }
 
 // Migrate removes what was deployed in the seed, and nothing in the shoot.
-func (a *actuator) Migrate(ctx context.Context, log logr.Logger, cp *extensionsv1alpha1.ControlPlane, cluster *extensionscontroller.Cluster) error {
+func (a *actuator) Migrate(ctx context.Context, log logr.Logger, cp *extensionsv1alpha1.ControlPlane,
+	cluster *extensionscontroller.Cluster) error {
 	return a.remove(ctx, log, cp, cluster, a.Actuator.Migrate)
 }
 
 type applyFunc func(context.Context, logr.Logger, *extensionsv1alpha1.ControlPlane, *extensionscontroller.Cluster) (bool, error)
 
-func (a *actuator) apply(ctx context.Context, log logr.Logger, cp *extensionsv1alpha1.ControlPlane, cluster *extensionscontroller.Cluster, apply applyFunc) (bool, error) {
+func (a *actuator) apply(ctx context.Context, log logr.Logger, cp *extensionsv1alpha1.ControlPlane, cluster *extensionscontroller.Cluster,
+	apply applyFunc) (bool, error) {
 	p, err := a.planner.plan(ctx, cp, cluster)
 	if err != nil {
 		a.warnOfSites(cp, err)
@@ -101,7 +107,8 @@ func (a *actuator) apply(ctx context.Context, log logr.Logger, cp *extensionsv1a
 type removeFunc func(context.Context, logr.Logger, *extensionsv1alpha1.ControlPlane, *extensionscontroller.Cluster) error
 
 // remove does without a plan if there cannot be one: nothing may keep what was deployed from being removed.
-func (a *actuator) remove(ctx context.Context, log logr.Logger, cp *extensionsv1alpha1.ControlPlane, cluster *extensionscontroller.Cluster, remove removeFunc) error {
+func (a *actuator) remove(ctx context.Context, log logr.Logger, cp *extensionsv1alpha1.ControlPlane, cluster *extensionscontroller.Cluster,
+	remove removeFunc) error {
 	p, err := a.planner.plan(ctx, cp, cluster)
 	if err != nil {
 		log.Error(err, "The configuration stays as it is until it is removed")

@@ -72,5 +72,6 @@ func invalid(config *v1alpha1.CloudControllerManagerConfiguration) []error {
 }
 
 func configurationError(list field.ErrorList) error {
-	return platform.NewError(platform.ClassConfiguration, "%w", fmt.Errorf("configuration of the cloud-controller-manager: %w", list.ToAggregate()))
+	return platform.NewError(platform.ClassConfiguration, "%w",
+		fmt.Errorf("configuration of the cloud-controller-manager: %w", list.ToAggregate()))
 }

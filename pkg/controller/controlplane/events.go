@@ -47,7 +47,8 @@ func (a *actuator) tellMistakes(ctx context.Context, cp *extensionsv1alpha1.Cont
 	if mistakes != nil {
 		messages = append(messages, mistakes.Error())
 	}
-	return condition.Write(ctx, a.client, a.clock, cp, v1alpha1.ConditionSitesReconciled, v1alpha1.ReasonSitesStay, messages, []error{mistakes})
+	return condition.Write(ctx, a.client, a.clock, cp, v1alpha1.ConditionSitesReconciled, v1alpha1.ReasonSitesStay, messages,
+		[]error{mistakes})
 }
 
 // warnOfLeftOut tells of the sites that nothing is deployed for.

@@ -59,11 +59,13 @@ func (f *fakePlatform) CloudController(s platform.ControlPlaneSite) (*v1alpha1.C
 			LoadBalancer: &v1alpha1.OpenStackLoadBalancer{SubnetID: s.Status.OpenStack.SubnetID},
 		}
 		for _, zone := range s.Site.Profile.Zones {
-			controller.OpenStack.Zones = append(controller.OpenStack.Zones, v1alpha1.OpenStackCloudControllerZone{Name: zone.Name, AvailabilityZone: zone.OpenStack.AvailabilityZone})
+			controller.OpenStack.Zones = append(controller.OpenStack.Zones,
+				v1alpha1.OpenStackCloudControllerZone{Name: zone.Name, AvailabilityZone: zone.OpenStack.AvailabilityZone})
 		}
 	default:
 		profile := s.Site.Profile.Metal
-		controller.Metal = &v1alpha1.MetalCloudController{Connection: v1alpha1.MetalConnection{Inventory: profile.Inventory, Server: profile.Server, Namespace: profile.Namespace}}
+		controller.Metal = &v1alpha1.MetalCloudController{Connection: v1alpha1.MetalConnection{Inventory: profile.Inventory,
+			Server: profile.Server, Namespace: profile.Namespace}}
 		for _, zone := range s.Site.Profile.Zones {
 			controller.Metal.Zones = append(controller.Metal.Zones, v1alpha1.MetalCloudControllerZone{Name: zone.Name})
 		}
@@ -87,14 +89,16 @@ func (f *fakePlatform) Storage(sites []platform.ControlPlaneSite) (*platform.Sto
 		}
 		for _, class := range s.Site.Profile.StorageClasses {
 			storage.Classes = append(storage.Classes, platform.StorageClass{
-				Name: class.Name, Site: s.Site.Name, SiteDefault: class.Default, Provisioner: string(f.name) + ".example.com", Parameters: map[string]string{"type": class.Name},
+				Name: class.Name, Site: s.Site.Name, SiteDefault: class.Default, Provisioner: string(f.name) +
+					".example.com", Parameters: map[string]string{"type": class.Name},
 				AllowVolumeExpansion: true,
 				AllowedTopologies:    []corev1.TopologySelectorTerm{{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{{Key: v1alpha1.LabelSite, Values: []string{s.Site.Name}}}}},
 			})
 		}
 		if f.driver != "" {
 			storage.SnapshotClasses = append(storage.SnapshotClasses,
-				platform.SnapshotClass{Name: "snapshots-" + s.Site.Name, Site: s.Site.Name, Driver: f.driver, Parameters: map[string]string{"force": "true"}},
+				platform.SnapshotClass{Name: "snapshots-" + s.Site.Name, Site: s.Site.Name, Driver: f.driver,
+					Parameters: map[string]string{"force": "true"}},
 				platform.SnapshotClass{Name: "more-" + s.Site.Name, Site: s.Site.Name, Driver: f.driver})
 		}
 	}
@@ -131,21 +135,25 @@ func newFixture() *fixture {
 	}
 	block := &v1alpha1.OpenStackStorageClass{}
 	return &fixture{
-		openStack: &fakePlatform{name: v1alpha1.PlatformOpenStack, driver: "cinder.example.com", controllerErr: map[string]error{}, credentialsErr: map[string]error{}},
-		metal:     &fakePlatform{name: v1alpha1.PlatformMetal, controllerErr: map[string]error{}, credentialsErr: map[string]error{}},
+		openStack: &fakePlatform{name: v1alpha1.PlatformOpenStack, driver: "cinder.example.com", controllerErr: map[string]error{},
+			credentialsErr: map[string]error{}},
+		metal: &fakePlatform{name: v1alpha1.PlatformMetal, controllerErr: map[string]error{}, credentialsErr: map[string]error{}},
 		profile: &v1alpha1.CloudProfileConfig{Sites: []v1alpha1.CloudProfileSite{
-			openStack("cloud", v1alpha1.StorageClass{Name: "slow", OpenStack: block}, v1alpha1.StorageClass{Name: "fast", Default: true, OpenStack: block}),
+			openStack("cloud", v1alpha1.StorageClass{Name: "slow", OpenStack: block},
+				v1alpha1.StorageClass{Name: "fast", Default: true, OpenStack: block}),
 			openStack("cloud2", v1alpha1.StorageClass{Name: "other", OpenStack: block}),
 			{
 				Name: "racks", Region: "west",
-				Metal:          &v1alpha1.MetalProfile{Inventory: v1alpha1.MetalInventoryMetal3, Server: "https://metal.example.com", Namespace: "hosts"},
+				Metal: &v1alpha1.MetalProfile{Inventory: v1alpha1.MetalInventoryMetal3, Server: "https://metal.example.com",
+					Namespace: "hosts"},
 				StorageClasses: []v1alpha1.StorageClass{{Name: "local", Metal: &v1alpha1.MetalStorageClass{}}},
 				Zones:          []v1alpha1.SiteZone{{Name: "racks-a", Metal: &v1alpha1.MetalZone{}}},
 			},
 		}},
 		infrastructure: &v1alpha1.InfrastructureConfig{
 			Networks: v1alpha1.Networks{Topology: v1alpha1.TopologyRouted},
-			Sites:    []v1alpha1.InfrastructureSite{{Name: "cloud", Nodes: []string{"10.250.0.0/24"}}, {Name: "cloud2", Nodes: []string{"10.250.1.0/24"}}, {Name: "racks", Nodes: []string{"10.250.2.0/24"}}},
+			Sites: []v1alpha1.InfrastructureSite{{Name: "cloud", Nodes: []string{"10.250.0.0/24"}},
+				{Name: "cloud2", Nodes: []string{"10.250.1.0/24"}}, {Name: "racks", Nodes: []string{"10.250.2.0/24"}}},
 		},
 		config: &v1alpha1.ControlPlaneConfig{DefaultSite: "cloud"},
 		status: &v1alpha1.InfrastructureStatus{Sites: []v1alpha1.SiteStatus{
@@ -176,7 +184,8 @@ func newFixture() *fixture {
 func (f *fixture) planner() *planner {
 	f.cp.Spec.ProviderConfig, f.cp.Spec.InfrastructureProviderStatus = raw(f.config), raw(f.status)
 	cp := f.cp.DeepCopy()
-	f.client = fake.NewClientBuilder().WithScheme(landscape.Scheme).WithObjects(append(f.objects, f.secret.DeepCopy(), cp)...).WithStatusSubresource(cp).WithInterceptorFuncs(f.functions).Build()
+	f.client = fake.NewClientBuilder().WithScheme(landscape.Scheme).WithObjects(append(f.objects, f.secret.DeepCopy(),
+		cp)...).WithStatusSubresource(cp).WithInterceptorFuncs(f.functions).Build()
 	return &planner{reader: f.client, platforms: f.platforms()}
 }
 
@@ -190,12 +199,14 @@ func (f *fixture) plan(ctx context.Context) (*plan, error) {
 
 func (f *fixture) cluster() *extensionscontroller.Cluster {
 	return &extensionscontroller.Cluster{
-		ObjectMeta:   metav1.ObjectMeta{Name: namespace, Annotations: map[string]string{"generic-token-kubeconfig.secret.gardener.cloud/name": "generic-token-kubeconfig-1"}},
+		ObjectMeta: metav1.ObjectMeta{Name: namespace,
+			Annotations: map[string]string{"generic-token-kubeconfig.secret.gardener.cloud/name": "generic-token-kubeconfig-1"}},
 		CloudProfile: &gardencorev1beta1.CloudProfile{Spec: gardencorev1beta1.CloudProfileSpec{ProviderConfig: raw(f.profile)}},
 		Shoot: &gardencorev1beta1.Shoot{
 			Spec: gardencorev1beta1.ShootSpec{
 				Kubernetes: gardencorev1beta1.Kubernetes{Version: "1.36.3"},
-				Provider:   gardencorev1beta1.Provider{InfrastructureConfig: raw(f.infrastructure), Workers: []gardencorev1beta1.Worker{{Name: "a", Zones: f.zones}}},
+				Provider: gardencorev1beta1.Provider{InfrastructureConfig: raw(f.infrastructure),
+					Workers: []gardencorev1beta1.Worker{{Name: "a", Zones: f.zones}}},
 			},
 			Status: gardencorev1beta1.ShootStatus{TechnicalID: namespace},
 		},
@@ -246,22 +257,27 @@ func (g *genericActuator) note(ctx context.Context, what string) error {
 	return g.err
 }
 
-func (g *genericActuator) Reconcile(ctx context.Context, _ logr.Logger, _ *extensionsv1alpha1.ControlPlane, _ *extensionscontroller.Cluster) (bool, error) {
+func (g *genericActuator) Reconcile(ctx context.Context, _ logr.Logger, _ *extensionsv1alpha1.ControlPlane,
+	_ *extensionscontroller.Cluster) (bool, error) {
 	return true, g.note(ctx, "reconcile")
 }
 
-func (g *genericActuator) Restore(ctx context.Context, _ logr.Logger, _ *extensionsv1alpha1.ControlPlane, _ *extensionscontroller.Cluster) (bool, error) {
+func (g *genericActuator) Restore(ctx context.Context, _ logr.Logger, _ *extensionsv1alpha1.ControlPlane,
+	_ *extensionscontroller.Cluster) (bool, error) {
 	return false, g.note(ctx, "restore")
 }
 
-func (g *genericActuator) Delete(ctx context.Context, _ logr.Logger, _ *extensionsv1alpha1.ControlPlane, _ *extensionscontroller.Cluster) error {
+func (g *genericActuator) Delete(ctx context.Context, _ logr.Logger, _ *extensionsv1alpha1.ControlPlane,
+	_ *extensionscontroller.Cluster) error {
 	return g.note(ctx, "delete")
 }
 
-func (g *genericActuator) ForceDelete(ctx context.Context, _ logr.Logger, _ *extensionsv1alpha1.ControlPlane, _ *extensionscontroller.Cluster) error {
+func (g *genericActuator) ForceDelete(ctx context.Context, _ logr.Logger, _ *extensionsv1alpha1.ControlPlane,
+	_ *extensionscontroller.Cluster) error {
 	return g.note(ctx, "force-delete")
 }
 
-func (g *genericActuator) Migrate(ctx context.Context, _ logr.Logger, _ *extensionsv1alpha1.ControlPlane, _ *extensionscontroller.Cluster) error {
+func (g *genericActuator) Migrate(ctx context.Context, _ logr.Logger, _ *extensionsv1alpha1.ControlPlane,
+	_ *extensionscontroller.Cluster) error {
 	return g.note(ctx, "migrate")
 }

@@ -76,7 +76,8 @@ func (p *planner) try(in *input, cp *extensionsv1alpha1.ControlPlane, cluster *e
 	if err != nil {
 		return nil, err
 	}
-	result := &plan{state: sites.state(), config: in.config, sites: sites, defaultSite: defaultSite(in), leftOut: sites.leftOut(in.infrastructure)}
+	result := &plan{state: sites.state(), config: in.config, sites: sites, defaultSite: defaultSite(in),
+		leftOut: sites.leftOut(in.infrastructure)}
 	storages, mistakes, storageErr := p.storages(sites, in.deployed)
 	result.storages, result.mistakes = storages, mistakes
 	controllers, controllersErr := p.cloudControllers(cp.Spec.Region, cluster.Shoot.Status.TechnicalID, result)

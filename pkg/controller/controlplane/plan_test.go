@@ -148,7 +148,8 @@ var _ = Describe("What a shoot gets", func() {
 	Describe("with sites that something was deployed for", func() {
 		BeforeEach(func(ctx SpecContext) {
 			f.config.Sites = []v1alpha1.ControlPlaneSite{{Name: "racks", LoadBalancer: &v1alpha1.SiteLoadBalancer{MetalLB: &v1alpha1.MetalLB{
-				AddressPools: []v1alpha1.MetalLBAddressPool{{Name: "a", CIDRs: []string{"10.250.2.240/28"}, Advertisement: v1alpha1.MetalLBAdvertisementL2}},
+				AddressPools: []v1alpha1.MetalLBAddressPool{{Name: "a", CIDRs: []string{"10.250.2.240/28"},
+					Advertisement: v1alpha1.MetalLBAdvertisementL2}},
 			}}}}
 			p, err := f.plan(ctx)
 			Expect(err).NotTo(HaveOccurred())
@@ -218,19 +219,22 @@ var _ = Describe("What a shoot gets", func() {
 			}
 			Expect(err.Error()).NotTo(ContainSubstring("secret\""))
 		},
-		Entry("site of a pool that the CloudProfile never had", func(f *fixture) { f.profile.Sites = f.profile.Sites[1:] }, platform.ClassConfiguration, `site "cloud"`),
+		Entry("site of a pool that the CloudProfile never had", func(f *fixture) { f.profile.Sites = f.profile.Sites[1:] },
+			platform.ClassConfiguration, `site "cloud"`),
 		Entry("cloud controllers of two sites", func(f *fixture) {
 			f.openStack.controllerErr["cloud"] = platform.NewError(platform.ClassConfiguration, "no subnet")
 			f.metal.controllerErr["racks"] = platform.NewError(platform.ClassConfiguration, "no zone")
 		}, platform.ClassConfiguration, `site "cloud": no subnet`, `site "racks": no zone`),
-		Entry("cloud controllers that would not be accepted", func(f *fixture) { f.status.Sites[1].OpenStack.SubnetID = "a" }, platform.ClassConfiguration, `site "cloud2"`, "sites[1].openstack.loadBalancer.subnetID"),
+		Entry("cloud controllers that would not be accepted", func(f *fixture) { f.status.Sites[1].OpenStack.SubnetID = "a" },
+			platform.ClassConfiguration, `site "cloud2"`, "sites[1].openstack.loadBalancer.subnetID"),
 		Entry("storage", func(f *fixture) {
 			f.openStack.storageErr = platform.InSite("cloud", platform.NewError(platform.ClassConfiguration, "no type"))
 		}, platform.ClassConfiguration, `site "cloud": no type`),
 		Entry("default site", func(f *fixture) { f.config.DefaultSite = "vc" }, platform.ClassConfiguration, "spec.providerConfig.defaultSite"),
 		Entry("no default site", func(f *fixture) { f.config.DefaultSite = "" }, platform.ClassConfiguration, "spec.providerConfig.defaultSite"),
 		Entry("no Secret", func(f *fixture) { f.cp.Spec.SecretRef.Name = "other" }, platform.ClassTransient, "spec.secretRef"),
-		Entry("state", func(f *fixture) { f.cp.Status.State = &runtime.RawExtension{Raw: []byte(`{"kind":"Other"}`)} }, platform.ClassConfiguration, "status.state"),
+		Entry("state", func(f *fixture) { f.cp.Status.State = &runtime.RawExtension{Raw: []byte(`{"kind":"Other"}`)} },
+			platform.ClassConfiguration, "status.state"),
 		Entry("machines that cannot be seen", func(f *fixture) {
 			f.functions.List = func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
 				return errors.New("apiserver is away")
@@ -243,7 +247,8 @@ var _ = Describe("What a shoot gets", func() {
 		cluster.CloudProfile.Spec.ProviderConfig = &runtime.RawExtension{Raw: []byte(`{}`)}
 		cluster.Shoot.Spec.Provider.InfrastructureConfig = nil
 		_, err := f.planner().plan(ctx, f.cp, cluster)
-		Expect(err).To(MatchError(And(ContainSubstring("CloudProfile spec.providerConfig: "), ContainSubstring("infrastructureConfig of the Shoot: "))))
+		Expect(err).To(MatchError(And(ContainSubstring("CloudProfile spec.providerConfig: "),
+			ContainSubstring("infrastructureConfig of the Shoot: "))))
 		cluster.Shoot = nil
 		_, err = f.planner().plan(ctx, f.cp, cluster)
 		Expect(err).To(MatchError("the Cluster has no CloudProfile or no Shoot"))
@@ -260,7 +265,8 @@ var _ = Describe("What a shoot gets", func() {
 			p := f.planner()
 			generic = &genericActuator{}
 			recorder = events.NewFakeRecorder(10)
-			a = &actuator{Actuator: generic, clock: clock.RealClock{}, client: f.client, events: eventnote.Writer{EventRecorder: recorder}, planner: p}
+			a = &actuator{Actuator: generic, clock: clock.RealClock{}, client: f.client, events: eventnote.Writer{EventRecorder: recorder},
+				planner: p}
 		}
 
 		It("should remember what is deployed before it is", func(ctx SpecContext) {
@@ -286,7 +292,8 @@ var _ = Describe("What a shoot gets", func() {
 		})
 
 		It("should apply nothing that it cannot remember", func(ctx SpecContext) {
-			f.functions = interceptor.Funcs{SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+			f.functions = interceptor.Funcs{SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch,
+				...client.SubResourcePatchOption) error {
 				return errors.New("apiserver is away")
 			}}
 			prepare()
@@ -314,9 +321,11 @@ var _ = Describe("What a shoot gets", func() {
 				Expect(generic.plan.featureGates()).To(ConsistOf("A=true"))
 				Expect(told(recorder)).To(ConsistOf(HavePrefix("Warning SiteFailed " + message)))
 				Expect(f.cp.Status.Conditions).To(ConsistOf(And(
-					HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)), HaveField("Status", gardencorev1beta1.ConditionFalse),
+					HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)), HaveField("Status",
+						gardencorev1beta1.ConditionFalse),
 					HaveField("Message", HavePrefix(message)), HaveField("Codes", ConsistOf(gardencorev1beta1.ErrorConfigurationProblem)))))
-				Expect(generic.plan.state.Sites[0].Profile.Zones[0].OpenStack.AvailabilityZone).To(Equal("nova"), "the mistake is not what was last known")
+				Expect(generic.plan.state.Sites[0].Profile.Zones[0].OpenStack.AvailabilityZone).To(Equal("nova"),
+					"the mistake is not what was last known")
 
 				takeBack()
 				prepare()
@@ -333,14 +342,16 @@ var _ = Describe("What a shoot gets", func() {
 			Entry("in the settings", func() {
 				f.config.Sites = []v1alpha1.ControlPlaneSite{{Name: "cloud", LoadBalancer: &v1alpha1.SiteLoadBalancer{MetalLB: &v1alpha1.MetalLB{}}}}
 			}, func() { f.config.Sites = nil }, `site "cloud": spec.providerConfig.sites[0].loadBalancer.metalLB: Forbidden`),
-			Entry("in the status of the Infrastructure", func() { f.status.Sites[0].OpenStack.SubnetID = "a" }, func() { f.status.Sites[0].OpenStack.SubnetID = subnetID },
+			Entry("in the status of the Infrastructure", func() { f.status.Sites[0].OpenStack.SubnetID = "a" },
+				func() { f.status.Sites[0].OpenStack.SubnetID = subnetID },
 				`site "cloud": configuration of the cloud-controller-manager: sites[0].openstack.loadBalancer.subnetID: Invalid value`),
 		)
 
 		Describe("with credentials of a site that cannot be used", func() {
 			deploy := func(files map[string][]byte) {
 				f.objects = []client.Object{&corev1.Secret{
-					ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "csi-openstack-config", Labels: map[string]string{charts.LabelStorageConfig: "true"}}, Data: files}}
+					ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "csi-openstack-config",
+						Labels: map[string]string{charts.LabelStorageConfig: "true"}}, Data: files}}
 			}
 			reconcile := func(ctx context.Context) {
 				GinkgoHelper()
@@ -353,7 +364,8 @@ var _ = Describe("What a shoot gets", func() {
 				GinkgoHelper()
 				Expect(told(recorder)).To(ConsistOf("Warning SiteFailed " + message))
 				Expect(f.cp.Status.Conditions).To(ConsistOf(And(
-					HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)), HaveField("Status", gardencorev1beta1.ConditionFalse),
+					HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)), HaveField("Status",
+						gardencorev1beta1.ConditionFalse),
 					HaveField("Message", message), HaveField("Codes", ConsistOf(gardencorev1beta1.ErrorConfigurationProblem)))))
 			}
 
@@ -368,7 +380,8 @@ var _ = Describe("What a shoot gets", func() {
 				Expect(generic.plan.controllers.Sites[1].OpenStack.Zones).To(ConsistOf(HaveField("AvailabilityZone", "other")))
 				Expect(generic.plan.controllers.Sites[0].CSIDrivers).To(Equal([]string{"cinder.example.com"}))
 				Expect(generic.plan.storages).To(HaveLen(2))
-				Expect(generic.plan.storageClassesValues().StorageClasses).To(ContainElements(HaveField("Name", "slow"), HaveField("Name", "other"), HaveField("Name", "renamed")))
+				Expect(generic.plan.storageClassesValues().StorageClasses).To(ContainElements(HaveField("Name", "slow"), HaveField("Name", "other"),
+					HaveField("Name", "renamed")))
 				values, err := generic.plan.configValues()
 				Expect(err).NotTo(HaveOccurred())
 				Expect(values.Secrets).To(HaveKeyWithValue("csi-openstack-config", map[string]string{"cloud.conf": "old"}))

@@ -54,7 +54,8 @@ func (p *planner) read(ctx context.Context, cp *extensionsv1alpha1.ControlPlane,
 	in := &input{profile: source.Profile, infrastructure: source.Config, secret: source.Secret, kept: sets.New[string]()}
 	var errs [3]error
 	in.config, errs[0] = shootsites.DecodeOptional[v1alpha1.ControlPlaneConfig]("spec.providerConfig", cp.Spec.ProviderConfig)
-	in.status, errs[1] = shootsites.DecodeOptional[v1alpha1.InfrastructureStatus]("spec.infrastructureProviderStatus", cp.Spec.InfrastructureProviderStatus)
+	in.status, errs[1] = shootsites.DecodeOptional[v1alpha1.InfrastructureStatus]("spec.infrastructureProviderStatus",
+		cp.Spec.InfrastructureProviderStatus)
 	in.state, errs[2] = shootsites.DecodeOptional[v1alpha1.ControlPlaneState]("status.state", cp.Status.State)
 	if err := errors.Join(configErr, err, errors.Join(errs[:]...)); err != nil {
 		return nil, err
@@ -72,7 +73,8 @@ func (in *input) validate(cluster *extensionscontroller.Cluster) error {
 		path = field.NewPath("spec", "providerConfig")
 		errs []error
 	)
-	for _, problem := range validation.ValidateControlPlaneConfig(in.config, in.infrastructure, in.profile, cluster.Shoot.Spec.Networking, path) {
+	for _, problem := range validation.ValidateControlPlaneConfig(in.config, in.infrastructure, in.profile,
+		cluster.Shoot.Spec.Networking, path) {
 		var err error = platform.NewError(platform.ClassConfiguration, "%w", problem)
 		for i := range in.config.Sites {
 			if strings.HasPrefix(problem.Field, path.Child("sites").Index(i).String()+".") {
@@ -156,7 +158,8 @@ func (in *input) resolve(cluster *extensionscontroller.Cluster) (controlPlaneSit
 		used := pools.Has(s.Name) || in.machines.Has(s.Name) || in.hadNodes(s.Name)
 		if known.Status == nil {
 			if used {
-				errs = append(errs, platform.InSite(s.Name, platform.NewError(platform.ClassTransient, "the site is not in the status of the Infrastructure")))
+				errs = append(errs,
+					platform.InSite(s.Name, platform.NewError(platform.ClassTransient, "the site is not in the status of the Infrastructure")))
 			}
 			continue
 		}

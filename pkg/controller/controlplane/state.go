@@ -24,7 +24,8 @@ func (a *actuator) remember(ctx context.Context, cp *extensionsv1alpha1.ControlP
 		return err
 	}
 	before := cp.DeepCopy()
-	if earlier, err := shootsites.DecodeOptional[v1alpha1.ControlPlaneState]("status.state", cp.Status.State); err == nil && equality.Semantic.DeepEqual(earlier.Sites, state.Sites) {
+	if earlier, err := shootsites.DecodeOptional[v1alpha1.ControlPlaneState]("status.state", cp.Status.State); err == nil &&
+		equality.Semantic.DeepEqual(earlier.Sites, state.Sites) {
 		return nil
 	}
 	cp.Status.State = raw

@@ -24,7 +24,8 @@ type valuesProvider struct {
 var errNoPlan = errors.New("there is no plan for the ControlPlane")
 
 // GetConfigChartValues returns the values of the chart with the configuration. Without a plan they are those of what is deployed.
-func (v *valuesProvider) GetConfigChartValues(ctx context.Context, cp *extensionsv1alpha1.ControlPlane, _ *extensionscontroller.Cluster) (map[string]any, error) {
+func (v *valuesProvider) GetConfigChartValues(ctx context.Context, cp *extensionsv1alpha1.ControlPlane,
+	_ *extensionscontroller.Cluster) (map[string]any, error) {
 	if p := planOf(ctx); p != nil {
 		return encode(p.configValues())
 	}
@@ -32,7 +33,8 @@ func (v *valuesProvider) GetConfigChartValues(ctx context.Context, cp *extension
 }
 
 // GetControlPlaneChartValues returns the values of the chart of what runs in the seed.
-func (v *valuesProvider) GetControlPlaneChartValues(ctx context.Context, _ *extensionsv1alpha1.ControlPlane, cluster *extensionscontroller.Cluster, secrets secretsmanager.Reader, _ map[string]string, scaledDown bool) (map[string]any, error) {
+func (v *valuesProvider) GetControlPlaneChartValues(ctx context.Context, _ *extensionsv1alpha1.ControlPlane,
+	cluster *extensionscontroller.Cluster, secrets secretsmanager.Reader, _ map[string]string, scaledDown bool) (map[string]any, error) {
 	p := planOf(ctx)
 	if p == nil {
 		return nil, errNoPlan
@@ -41,7 +43,8 @@ func (v *valuesProvider) GetControlPlaneChartValues(ctx context.Context, _ *exte
 }
 
 // GetControlPlaneShootChartValues returns the values of the chart of what runs in the shoot.
-func (v *valuesProvider) GetControlPlaneShootChartValues(ctx context.Context, _ *extensionsv1alpha1.ControlPlane, cluster *extensionscontroller.Cluster, _ secretsmanager.Reader, _ map[string]string) (map[string]any, error) {
+func (v *valuesProvider) GetControlPlaneShootChartValues(ctx context.Context, _ *extensionsv1alpha1.ControlPlane,
+	cluster *extensionscontroller.Cluster, _ secretsmanager.Reader, _ map[string]string) (map[string]any, error) {
 	p := planOf(ctx)
 	if p == nil {
 		return nil, errNoPlan
@@ -50,7 +53,8 @@ func (v *valuesProvider) GetControlPlaneShootChartValues(ctx context.Context, _ 
 }
 
 // GetControlPlaneShootCRDsChartValues returns the values of the chart of custom resource definitions.
-func (v *valuesProvider) GetControlPlaneShootCRDsChartValues(ctx context.Context, _ *extensionsv1alpha1.ControlPlane, _ *extensionscontroller.Cluster) (map[string]any, error) {
+func (v *valuesProvider) GetControlPlaneShootCRDsChartValues(ctx context.Context, _ *extensionsv1alpha1.ControlPlane,
+	_ *extensionscontroller.Cluster) (map[string]any, error) {
 	p := planOf(ctx)
 	if p == nil {
 		return nil, errNoPlan
@@ -59,7 +63,8 @@ func (v *valuesProvider) GetControlPlaneShootCRDsChartValues(ctx context.Context
 }
 
 // GetStorageClassesChartValues returns the values of the chart of storage classes.
-func (v *valuesProvider) GetStorageClassesChartValues(ctx context.Context, _ *extensionsv1alpha1.ControlPlane, _ *extensionscontroller.Cluster) (map[string]any, error) {
+func (v *valuesProvider) GetStorageClassesChartValues(ctx context.Context, _ *extensionsv1alpha1.ControlPlane,
+	_ *extensionscontroller.Cluster) (map[string]any, error) {
 	p := planOf(ctx)
 	if p == nil {
 		return nil, errNoPlan

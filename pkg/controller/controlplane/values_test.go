@@ -79,8 +79,10 @@ var _ = Describe("Values", func() {
 
 	It("should be the configuration that is deployed if there is no plan", func(ctx SpecContext) {
 		f.objects = append(f.objects,
-			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: configMapName}, Data: map[string]string{configKey: "a: b\n"}},
-			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "csi-a-config", Labels: map[string]string{charts.LabelStorageConfig: "true"}}, Data: map[string][]byte{"x": []byte("y")}},
+			&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: configMapName},
+				Data: map[string]string{configKey: "a: b\n"}},
+			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "csi-a-config",
+				Labels: map[string]string{charts.LabelStorageConfig: "true"}}, Data: map[string][]byte{"x": []byte("y")}},
 		)
 		planned(ctx)
 		values, err := vp.GetConfigChartValues(ctx, f.cp, f.cluster())
@@ -101,12 +103,14 @@ var _ = Describe("Values", func() {
 		digest := "sha256:" + strings.Repeat("0123456789abcdef", 4)
 		var vector gardenerimagevector.ImageVector
 		for _, source := range imagevector.ImageVector() {
-			vector = append(vector, &gardenerimagevector.ImageSource{Name: source.Name, Ref: new("registry.example.com/" + source.Name + ":v1@" + digest)})
+			vector = append(vector,
+				&gardenerimagevector.ImageSource{Name: source.Name, Ref: new("registry.example.com/" + source.Name + ":v1@" + digest)})
 		}
 		values, err := vp.GetControlPlaneChartValues(withPlan(ctx, planned(ctx)), f.cp, f.cluster(), secretsReader{}, nil, false)
 		Expect(err).NotTo(HaveOccurred())
 		c := controlPlaneChart(platform.Registry[platform.ControlPlane]{})
-		_, rendered, err := c.Render(chartrenderer.NewWithServerVersion(&version.Info{GitVersion: "v1.36.1"}), namespace, vector, "v1.36.1", "v1.36.1", values)
+		_, rendered, err := c.Render(chartrenderer.NewWithServerVersion(&version.Info{GitVersion: "v1.36.1"}), namespace, vector, "v1.36.1",
+			"v1.36.1", values)
 		Expect(err).NotTo(HaveOccurred())
 		images := regexp.MustCompile(`(?m)^ *image: (.+)$`).FindAllStringSubmatch(string(rendered), -1)
 		Expect(len(images)).To(BeNumerically(">=", 2))
@@ -137,7 +141,8 @@ var _ = Describe("Values", func() {
 		f.config.CloudControllerManager = &v1alpha1.CloudControllerManagerConfig{FeatureGates: map[string]bool{"B": false, "A": true}}
 		values, err := vp.GetControlPlaneChartValues(withPlan(ctx, planned(ctx)), f.cp, f.cluster(), secretsReader{}, nil, false)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(values["csi-openstack"]).To(And(HaveKeyWithValue("a", "seed"), HaveKeyWithValue("enabled", true), HaveKeyWithValue("configChecksum", Not(BeEmpty()))))
+		Expect(values["csi-openstack"]).To(And(HaveKeyWithValue("a", "seed"), HaveKeyWithValue("enabled", true),
+			HaveKeyWithValue("configChecksum", Not(BeEmpty()))))
 		Expect(values["csi-metal"]).To(HaveKeyWithValue("enabled", true))
 		expectGolden("seed", charts.SeedControlPlane, values)
 
@@ -145,7 +150,8 @@ var _ = Describe("Values", func() {
 		hibernated.Shoot.Spec.Hibernation = &gardencorev1beta1.Hibernation{Enabled: new(true)}
 		values, err = vp.GetControlPlaneChartValues(withPlan(ctx, planned(ctx)), f.cp, hibernated, secretsReader{}, nil, true)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(values["global"]).To(And(HaveKeyWithValue("replicas", BeNumerically("==", 0)), HaveKeyWithValue("genericTokenKubeconfigSecretName", "generic-token-kubeconfig-1")))
+		Expect(values["global"]).To(And(HaveKeyWithValue("replicas", BeNumerically("==", 0)),
+			HaveKeyWithValue("genericTokenKubeconfigSecretName", "generic-token-kubeconfig-1")))
 	})
 
 	It("should not be what runs in the seed without its certificates", func(ctx SpecContext) {
@@ -165,7 +171,8 @@ var _ = Describe("Values", func() {
 
 	It("should be MetalLB and its definitions if a site has it", func(ctx SpecContext) {
 		f.config.Sites = []v1alpha1.ControlPlaneSite{{Name: "racks", LoadBalancer: &v1alpha1.SiteLoadBalancer{MetalLB: &v1alpha1.MetalLB{
-			AddressPools: []v1alpha1.MetalLBAddressPool{{Name: "a", CIDRs: []string{"10.250.2.240/28"}, Advertisement: v1alpha1.MetalLBAdvertisementL2}},
+			AddressPools: []v1alpha1.MetalLBAddressPool{{Name: "a", CIDRs: []string{"10.250.2.240/28"},
+				Advertisement: v1alpha1.MetalLBAdvertisementL2}},
 		}}}}
 		values, err := vp.GetControlPlaneShootChartValues(withPlan(ctx, planned(ctx)), f.cp, f.cluster(), secretsReader{}, nil)
 		Expect(err).NotTo(HaveOccurred())
@@ -187,9 +194,11 @@ var _ = Describe("Values", func() {
 		var names []string
 		for _, o := range objects {
 			names = append(names, o.GetName())
-			Expect(o.GetAnnotations()).To(And(HaveKeyWithValue("resources.gardener.cloud/keep-object", "true"), HaveKey("api-approved.kubernetes.io")))
+			Expect(o.GetAnnotations()).To(And(HaveKeyWithValue("resources.gardener.cloud/keep-object", "true"),
+				HaveKey("api-approved.kubernetes.io")))
 		}
-		Expect(names).To(ConsistOf("volumesnapshotclasses.snapshot.storage.k8s.io", "volumesnapshotcontents.snapshot.storage.k8s.io", "volumesnapshots.snapshot.storage.k8s.io"))
+		Expect(names).To(ConsistOf("volumesnapshotclasses.snapshot.storage.k8s.io", "volumesnapshotcontents.snapshot.storage.k8s.io",
+			"volumesnapshots.snapshot.storage.k8s.io"))
 
 		f.openStack.noStorage = true
 		values, err = vp.GetControlPlaneShootCRDsChartValues(withPlan(ctx, planned(ctx)), f.cp, f.cluster())
@@ -269,8 +278,10 @@ var _ = Describe("Values", func() {
 		for _, secret := range accessSecrets(f.platforms())(namespace) {
 			names = append(names, secret.Secret.Name)
 		}
-		Expect(names).To(Equal([]string{"shoot-access-cloud-controller-manager", "shoot-access-csi-metal-controller", "shoot-access-csi-openstack-controller", "shoot-access-csi-snapshot-controller"}))
-		Expect(StorageDeployments(f.platforms())).To(Equal([]string{"csi-snapshot-controller", "csi-metal-controller", "csi-openstack-controller"}))
+		Expect(names).To(Equal([]string{"shoot-access-cloud-controller-manager", "shoot-access-csi-metal-controller",
+			"shoot-access-csi-openstack-controller", "shoot-access-csi-snapshot-controller"}))
+		Expect(StorageDeployments(f.platforms())).To(Equal([]string{"csi-snapshot-controller", "csi-metal-controller",
+			"csi-openstack-controller"}))
 		Expect(secretConfigs(namespace)).To(HaveLen(2))
 		Expect(controlPlaneChart(f.platforms()).SubCharts).To(HaveLen(4))
 		Expect(shootChart(f.platforms()).SubCharts).To(HaveLen(3))

@@ -33,7 +33,8 @@ import (
 const maxErrors = 3
 
 // open returns what changes records with the credentials that the DNSRecord refers to.
-func (a *actuator) open(ctx context.Context, record *extensionsv1alpha1.DNSRecord, cluster *extensionscontroller.Cluster) (dns.Provider, error) {
+func (a *actuator) open(ctx context.Context, record *extensionsv1alpha1.DNSRecord, cluster *extensionscontroller.Cluster) (dns.Provider,
+	error) {
 	service, err := a.services.For(record.Spec.Type)
 	if err != nil {
 		return nil, err
@@ -75,7 +76,8 @@ func accessOf(record *extensionsv1alpha1.DNSRecord, data map[string][]byte, clus
 	credentials, prefix := dns.ParseCredentials(data)
 	errs := validation.ValidateDNSCredentials(record.Spec.Type, credentials, prefix, field.NewPath("data"))
 	if err := errs[:min(len(errs), maxErrors)].ToAggregate(); err != nil {
-		return dns.Access{}, platform.NewError(platform.ClassConfiguration, "Secret %s/%s: %w", record.Spec.SecretRef.Namespace, record.Spec.SecretRef.Name, err)
+		return dns.Access{}, platform.NewError(platform.ClassConfiguration, "Secret %s/%s: %w", record.Spec.SecretRef.Namespace,
+			record.Spec.SecretRef.Name, err)
 	}
 	access := dns.Access{Credentials: credentials, Region: credentials["region"], Refused: networksOf(cluster)}
 	if record.Spec.Region != nil {
@@ -91,9 +93,11 @@ func accessOf(record *extensionsv1alpha1.DNSRecord, data map[string][]byte, clus
 	}
 	own := maps.Clone(data)
 	maps.DeleteFunc(own, func(key string, _ []byte) bool { return !strings.HasPrefix(key, name+".") })
-	errs = validation.ValidateCredentials(own, []validation.SiteCredentials{{Site: name, Platform: v1alpha1.PlatformOpenStack}}, field.NewPath("data"))
+	errs = validation.ValidateCredentials(own, []validation.SiteCredentials{{Site: name, Platform: v1alpha1.PlatformOpenStack}},
+		field.NewPath("data"))
 	if err := errs[:min(len(errs), maxErrors)].ToAggregate(); err != nil {
-		return access, platform.NewError(platform.ClassConfiguration, "Secret %s/%s: %w", record.Spec.SecretRef.Namespace, record.Spec.SecretRef.Name, err)
+		return access, platform.NewError(platform.ClassConfiguration, "Secret %s/%s: %w", record.Spec.SecretRef.Namespace,
+			record.Spec.SecretRef.Name, err)
 	}
 	access.Credentials = dns.Credentials(site.CredentialsOf(name, data))
 	return access, nil

@@ -47,12 +47,14 @@ func NewActuator(c client.Client, reader client.Reader, recorder events.EventRec
 
 // Reconcile makes the record set of the DNSRecord's name and type hold its values and nothing else. It succeeds when the service answers with
 // them. What it wrote to another zone earlier is deleted.
-func (a *actuator) Reconcile(ctx context.Context, _ logr.Logger, record *extensionsv1alpha1.DNSRecord, cluster *extensionscontroller.Cluster) error {
+func (a *actuator) Reconcile(ctx context.Context, _ logr.Logger, record *extensionsv1alpha1.DNSRecord,
+	cluster *extensionscontroller.Cluster) error {
 	return a.result(ctx, record, a.reconcile(ctx, record, cluster))
 }
 
 // Restore is a reconciliation: the record is where it was, and the state came along in the status.
-func (a *actuator) Restore(ctx context.Context, _ logr.Logger, record *extensionsv1alpha1.DNSRecord, cluster *extensionscontroller.Cluster) error {
+func (a *actuator) Restore(ctx context.Context, _ logr.Logger, record *extensionsv1alpha1.DNSRecord,
+	cluster *extensionscontroller.Cluster) error {
 	return a.result(ctx, record, a.reconcile(ctx, record, cluster))
 }
 
@@ -62,12 +64,14 @@ func (a *actuator) Migrate(context.Context, logr.Logger, *extensionsv1alpha1.DNS
 }
 
 // Delete removes the values that may have been written for the DNSRecord, and no others.
-func (a *actuator) Delete(ctx context.Context, _ logr.Logger, record *extensionsv1alpha1.DNSRecord, cluster *extensionscontroller.Cluster) error {
+func (a *actuator) Delete(ctx context.Context, _ logr.Logger, record *extensionsv1alpha1.DNSRecord,
+	cluster *extensionscontroller.Cluster) error {
 	return a.result(ctx, record, a.delete(ctx, record, cluster))
 }
 
 // ForceDelete tries what Delete does. If that is not possible the record is left, and an event says so.
-func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, record *extensionsv1alpha1.DNSRecord, cluster *extensionscontroller.Cluster) error {
+func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, record *extensionsv1alpha1.DNSRecord,
+	cluster *extensionscontroller.Cluster) error {
 	err := a.delete(ctx, record, cluster)
 	if platform.IsProgress(err) {
 		err = nil // the service has accepted it
@@ -79,7 +83,8 @@ func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, record *ext
 	}
 	if err != nil {
 		log.Error(err, "Record is left in the DNS service")
-		a.events.Warn(record, reasonRecordLeft, actionDelete, "Record %s of type %s may be left: %v", record.Spec.Name, record.Spec.RecordType, err)
+		a.events.Warn(record, reasonRecordLeft, actionDelete, "Record %s of type %s may be left: %v", record.Spec.Name,
+			record.Spec.RecordType, err)
 	}
 	return nil
 }
@@ -133,7 +138,8 @@ func zoneOf(ctx context.Context, provider dns.Provider, record *extensionsv1alph
 	}
 }
 
-func (a *actuator) ensure(ctx context.Context, provider dns.Provider, record *extensionsv1alpha1.DNSRecord, state *v1alpha1.DNSRecordState, zone string, wanted dns.Record) error {
+func (a *actuator) ensure(ctx context.Context, provider dns.Provider, record *extensionsv1alpha1.DNSRecord, state *v1alpha1.DNSRecordState,
+	zone string, wanted dns.Record) error {
 	written, announced := valuesIn(state, zone)
 	known := isCreated(record) && slices.Equal(written, wanted.Values) || turnOf(ctx).waits(record.Generation)
 	state, err := a.announce(ctx, record, state, zone, wanted)
@@ -158,7 +164,8 @@ func isRefusal(err error) bool {
 }
 
 // cleanUp deletes what was written to other zones, and has the state say what is written now.
-func (a *actuator) cleanUp(ctx context.Context, provider dns.Provider, record *extensionsv1alpha1.DNSRecord, zone string, wanted dns.Record) error {
+func (a *actuator) cleanUp(ctx context.Context, provider dns.Provider, record *extensionsv1alpha1.DNSRecord, zone string,
+	wanted dns.Record) error {
 	state, err := readState(record)
 	if err != nil {
 		return err
@@ -222,7 +229,8 @@ func (a *actuator) delete(ctx context.Context, record *extensionsv1alpha1.DNSRec
 func (a *actuator) result(ctx context.Context, record *extensionsv1alpha1.DNSRecord, err error) error {
 	current := turnOf(ctx)
 	if after, again := current.finish(record.Generation, err); again {
-		if created := v1beta1helper.GetCondition(record.Status.Conditions, extensionsv1alpha1.ConditionTypeCreated); created == nil && record.DeletionTimestamp == nil {
+		if created := v1beta1helper.GetCondition(record.Status.Conditions, extensionsv1alpha1.ConditionTypeCreated); created == nil &&
+			record.DeletionTimestamp == nil {
 			// Gardener's library says so if it writes an error, which it does not here.
 			if err := a.write(ctx, record, func() error {
 				return setCreated(record, gardencorev1beta1.ConditionFalse, "NotAsked", "The DNS service was not asked for the record yet")

@@ -122,7 +122,8 @@ var _ = Describe("Actuator", func() {
 		}}
 		cluster, writes = nil, 0
 		c = fakeclient.NewClientBuilder().WithScheme(kubernetesclient.SeedScheme).WithObjects(record, secret).WithStatusSubresource(record).
-			WithInterceptorFuncs(interceptor.Funcs{SubResourcePatch: func(ctx context.Context, c client.Client, name string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+			WithInterceptorFuncs(interceptor.Funcs{SubResourcePatch: func(ctx context.Context, c client.Client, name string, obj client.Object,
+				patch client.Patch, opts ...client.SubResourcePatchOption) error {
 				writes++
 				return c.SubResource(name).Patch(ctx, obj, patch, opts...)
 			}}).Build()
@@ -299,7 +300,8 @@ var _ = Describe("Actuator", func() {
 			func() { record.Spec.Type = v1alpha1.DNSTypeDesignate },
 		} {
 			change()
-			Expect(v1beta1helper.ExtractErrorCodes(a.Reconcile(ctx, log, record, cluster))).To(ConsistOf(gardencorev1beta1.ErrorConfigurationProblem))
+			Expect(v1beta1helper.ExtractErrorCodes(a.Reconcile(ctx, log, record,
+				cluster))).To(ConsistOf(gardencorev1beta1.ErrorConfigurationProblem))
 		}
 		Expect(service.known).To(BeEmpty())
 		Expect(writes).To(BeZero())
@@ -309,9 +311,10 @@ var _ = Describe("Actuator", func() {
 		BeforeEach(func(ctx SpecContext) {
 			record.Spec.Type, record.Spec.SecretRef.Name = v1alpha1.DNSTypeDesignate, "cloudprovider"
 			Expect(c.Update(ctx, record)).To(Succeed())
-			Expect(c.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shoot--a--b", Name: "cloudprovider"}, Data: map[string][]byte{
-				"dns.site": []byte("cloud"), "cloud.applicationCredentialID": []byte("i"), "cloud.applicationCredentialSecret": []byte("s"), "vc.username": []byte("v"),
-			}})).To(Succeed())
+			Expect(c.Create(ctx,
+				&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shoot--a--b", Name: "cloudprovider"}, Data: map[string][]byte{
+					"dns.site": []byte("cloud"), "cloud.applicationCredentialID": []byte("i"), "cloud.applicationCredentialSecret": []byte("s"), "vc.username": []byte("v"),
+				}})).To(Succeed())
 		})
 
 		It("should be those of the shoot's Secret", func(ctx SpecContext) {

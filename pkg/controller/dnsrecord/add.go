@@ -65,7 +65,8 @@ func AddToManagerWithOptions(ctx context.Context, mgr manager.Manager, opts AddO
 	classes := slices.DeleteFunc(slices.Clone(opts.ExtensionClasses), func(class extensionsv1alpha1.ExtensionClass) bool {
 		return !supportedExtensionClasses.Has(class)
 	})
-	predicates := predicateutils.AddTypeAndClassPredicates(append(dnsrecord.DefaultPredicates(ctx, mgr, opts.IgnoreOperationAnnotation), operation.Asked()), classes,
+	predicates := predicateutils.AddTypeAndClassPredicates(append(dnsrecord.DefaultPredicates(ctx, mgr, opts.IgnoreOperationAnnotation),
+		operation.Asked()), classes,
 		v1alpha1.DNSTypeDesignate, v1alpha1.DNSTypeRFC2136)
 
 	if opts.Controller.ReconciliationTimeout == 0 {

@@ -45,7 +45,8 @@ func valuesIn(state *v1alpha1.DNSRecordState, zone string) ([]string, bool) {
 
 // with returns the state with the values in the zone, and without the zone if there are none.
 func with(state *v1alpha1.DNSRecordState, zone string, values []string) *v1alpha1.DNSRecordState {
-	result := &v1alpha1.DNSRecordState{Zones: slices.DeleteFunc(slices.Clone(state.Zones), func(z v1alpha1.DNSRecordZone) bool { return z.Zone == zone })}
+	result := &v1alpha1.DNSRecordState{Zones: slices.DeleteFunc(slices.Clone(state.Zones),
+		func(z v1alpha1.DNSRecordZone) bool { return z.Zone == zone })}
 	if len(values) > 0 {
 		result.Zones = append(result.Zones, v1alpha1.DNSRecordZone{Zone: zone, Values: values})
 	}
@@ -101,12 +102,14 @@ func (a *actuator) recall(ctx context.Context, record *extensionsv1alpha1.DNSRec
 		return nil
 	}
 	return a.write(ctx, record, func() error {
-		return setCreated(record, gardencorev1beta1.ConditionUnknown, "Restored", "The record may be in the DNS service, because it was written before")
+		return setCreated(record, gardencorev1beta1.ConditionUnknown, "Restored",
+			"The record may be in the DNS service, because it was written before")
 	})
 }
 
 // announce writes down what is about to be written, so that it can be deleted whatever happens.
-func (a *actuator) announce(ctx context.Context, record *extensionsv1alpha1.DNSRecord, state *v1alpha1.DNSRecordState, zone string, wanted dns.Record) (*v1alpha1.DNSRecordState, error) {
+func (a *actuator) announce(ctx context.Context, record *extensionsv1alpha1.DNSRecord, state *v1alpha1.DNSRecordState, zone string,
+	wanted dns.Record) (*v1alpha1.DNSRecordState, error) {
 	written, _ := valuesIn(state, zone)
 	values := union(written, wanted.Values)
 	if !slices.Equal(values, written) {
@@ -128,7 +131,8 @@ func (a *actuator) revoke(ctx context.Context, record *extensionsv1alpha1.DNSRec
 	return a.write(ctx, record, func() error {
 		record.Status.Zone = nil
 		if len(state.Zones) <= 1 {
-			if err := setCreated(record, gardencorev1beta1.ConditionFalse, "Refused", "The DNS service refused the record, so it is not there"); err != nil {
+			if err := setCreated(record, gardencorev1beta1.ConditionFalse, "Refused",
+				"The DNS service refused the record, so it is not there"); err != nil {
 				return err
 			}
 		}

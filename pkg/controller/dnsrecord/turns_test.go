@@ -51,7 +51,8 @@ func run(requests []reconcile.Request, r reconciler) time.Duration {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	last := requests[len(requests)-1]
-	queue := workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, lastBackoff))
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff,
+		lastBackoff))
 	defer queue.ShutDown()
 	reconciler := newTurns(r, testWorkers)
 	start, done := time.Now(), make(chan time.Duration, 1)

@@ -47,7 +47,8 @@ var _ = Describe("Health checks of ControlPlanes", func() {
 		labels := map[string]string{"role": name}
 		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: appsv1.DeploymentSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}}},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}}},
 		}}
 		if err := apiServer.Get(ctx, client.ObjectKeyFromObject(d), d); err != nil {
 			Expect(apiServer.Create(ctx, d)).To(Succeed())
@@ -59,7 +60,8 @@ var _ = Describe("Health checks of ControlPlanes", func() {
 	}
 	managedResource := func(ctx context.Context, name string, healthy gardencorev1beta1.ConditionStatus) {
 		GinkgoHelper()
-		mr := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: resourcesv1alpha1.ManagedResourceSpec{SecretRefs: []corev1.LocalObjectReference{}}}
+		mr := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+			Spec: resourcesv1alpha1.ManagedResourceSpec{SecretRefs: []corev1.LocalObjectReference{}}}
 		if err := apiServer.Get(ctx, client.ObjectKeyFromObject(mr), mr); err != nil {
 			Expect(apiServer.Create(ctx, mr)).To(Succeed())
 		}
@@ -80,10 +82,12 @@ var _ = Describe("Health checks of ControlPlanes", func() {
 			Expect(err).NotTo(HaveOccurred())
 			return runtime.RawExtension{Raw: data}
 		}
-		Expect(apiServer.Create(ctx, &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: namespace}, Spec: extensionsv1alpha1.ClusterSpec{
-			CloudProfile: raw(&gardencorev1beta1.CloudProfile{TypeMeta: metav1.TypeMeta{APIVersion: "core.gardener.cloud/v1beta1", Kind: "CloudProfile"}}),
-			Shoot:        raw(&gardencorev1beta1.Shoot{TypeMeta: metav1.TypeMeta{APIVersion: "core.gardener.cloud/v1beta1", Kind: "Shoot"}}),
-		}})).To(Succeed())
+		Expect(apiServer.Create(ctx,
+			&extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: namespace}, Spec: extensionsv1alpha1.ClusterSpec{
+				CloudProfile: raw(&gardencorev1beta1.CloudProfile{TypeMeta: metav1.TypeMeta{APIVersion: "core.gardener.cloud/v1beta1",
+					Kind: "CloudProfile"}}),
+				Shoot: raw(&gardencorev1beta1.Shoot{TypeMeta: metav1.TypeMeta{APIVersion: "core.gardener.cloud/v1beta1", Kind: "Shoot"}}),
+			}})).To(Succeed())
 		deployment(ctx, cloudControllerManager, corev1.ConditionTrue)
 		deployment(ctx, "csi-a-controller", corev1.ConditionTrue)
 		resources := []string{
@@ -95,7 +99,8 @@ var _ = Describe("Health checks of ControlPlanes", func() {
 		}
 		controlPlane = &extensionsv1alpha1.ControlPlane{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a"},
-			Spec:       extensionsv1alpha1.ControlPlaneSpec{DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: v1alpha1.ProviderType}, Region: "west", SecretRef: corev1.SecretReference{Name: "a"}},
+			Spec: extensionsv1alpha1.ControlPlaneSpec{DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: v1alpha1.ProviderType}, Region: "west",
+				SecretRef: corev1.SecretReference{Name: "a"}},
 		}
 		Expect(apiServer.Create(ctx, controlPlane)).To(Succeed())
 		eventually(ctx, gardencorev1beta1.ShootControlPlaneHealthy).Should(HaveField("Status", gardencorev1beta1.ConditionTrue))
@@ -103,7 +108,9 @@ var _ = Describe("Health checks of ControlPlanes", func() {
 
 		for _, name := range []string{cloudControllerManager, "csi-a-controller"} {
 			deployment(ctx, name, corev1.ConditionFalse)
-			eventually(ctx, gardencorev1beta1.ShootControlPlaneHealthy).Should(And(HaveField("Status", gardencorev1beta1.ConditionFalse), HaveField("Message", ContainSubstring(name))))
+			eventually(ctx,
+				gardencorev1beta1.ShootControlPlaneHealthy).Should(And(HaveField("Status", gardencorev1beta1.ConditionFalse),
+				HaveField("Message", ContainSubstring(name))))
 			deployment(ctx, name, corev1.ConditionTrue)
 			eventually(ctx, gardencorev1beta1.ShootControlPlaneHealthy).Should(HaveField("Status", gardencorev1beta1.ConditionTrue))
 		}
@@ -113,7 +120,8 @@ var _ = Describe("Health checks of ControlPlanes", func() {
 				conditionType = gardencorev1beta1.ShootControlPlaneHealthy
 			}
 			managedResource(ctx, name, gardencorev1beta1.ConditionFalse)
-			eventually(ctx, conditionType).Should(And(HaveField("Status", gardencorev1beta1.ConditionFalse), HaveField("Message", ContainSubstring(name))))
+			eventually(ctx,
+				conditionType).Should(And(HaveField("Status", gardencorev1beta1.ConditionFalse), HaveField("Message", ContainSubstring(name))))
 			managedResource(ctx, name, gardencorev1beta1.ConditionTrue)
 			eventually(ctx, conditionType).Should(HaveField("Status", gardencorev1beta1.ConditionTrue))
 		}

@@ -41,7 +41,8 @@ type actuator struct {
 }
 
 // NewActuator returns the actuator for Infrastructures of type hybrid. The reader has no cache.
-func NewActuator(c client.Client, reader client.Reader, recorder events.EventRecorder, platforms platform.Registry[platform.Infrastructure]) infrastructure.Actuator {
+func NewActuator(c client.Client, reader client.Reader, recorder events.EventRecorder,
+	platforms platform.Registry[platform.Infrastructure]) infrastructure.Actuator {
 	return &actuator{
 		client: c, reader: reader, events: eventnote.Writer{EventRecorder: recorder}, clock: clock.RealClock{}, platforms: platforms,
 		siteTimeout: siteTimeout, lookUpTimeout: lookUpTimeout,
@@ -50,20 +51,23 @@ func NewActuator(c client.Client, reader client.Reader, recorder events.EventRec
 
 // Reconcile reconciles the sites of the shoot and deletes those that it does not use any more, all at the same time. The
 // status says what the healthy ones came to, whatever happens to the others.
-func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) error {
+func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure,
+	cluster *extensionscontroller.Cluster) error {
 	return a.reconcile(ctx, log, infra, cluster, false)
 }
 
 // Restore is a reconciliation: the state came along in the status. It does not look for mistakes, because what there is
 // worked before, and must be known again before machines can be restored. It deletes no site, because it cannot see the
 // machines yet.
-func (a *actuator) Restore(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) error {
+func (a *actuator) Restore(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure,
+	cluster *extensionscontroller.Cluster) error {
 	return a.reconcile(ctx, log, infra, cluster, true)
 }
 
 // Migrate changes nothing: the state is persisted with every change, and the sites stay as they are. What they have is told by the
 // other seed from now on.
-func (a *actuator) Migrate(_ context.Context, _ logr.Logger, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) error {
+func (a *actuator) Migrate(_ context.Context, _ logr.Logger, infra *extensionsv1alpha1.Infrastructure,
+	cluster *extensionscontroller.Cluster) error {
 	platform.Hosts.DeletePartialMatch(prometheus.Labels{"shoot_namespace": shootsites.TechnicalID(infra.Namespace, cluster)})
 	return nil
 }

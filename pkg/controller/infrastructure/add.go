@@ -48,7 +48,8 @@ func AddToManagerWithOptions(ctx context.Context, mgr manager.Manager, opts AddO
 		return !supportedExtensionClasses.Has(class)
 	})
 	return infrastructure.Add(mgr, infrastructure.AddArgs{
-		Actuator:          NewActuator(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder(v1alpha1.ExtensionName+"-infrastructure"), opts.Platforms),
+		Actuator: NewActuator(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder(v1alpha1.ExtensionName+"-infrastructure"),
+			opts.Platforms),
 		ControllerOptions: opts.Controller,
 		Predicates:        append(infrastructure.DefaultPredicates(ctx, mgr, opts.IgnoreOperationAnnotation), operation.Asked()),
 		Type:              v1alpha1.ProviderType,

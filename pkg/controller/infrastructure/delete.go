@@ -22,7 +22,8 @@ import (
 )
 
 // Delete deletes all sites of the shoot at the same time.
-func (a *actuator) Delete(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) error {
+func (a *actuator) Delete(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure,
+	cluster *extensionscontroller.Cluster) error {
 	input, _, err := shootsites.Read(ctx, a.reader, shootsites.OfInfrastructure(infra), cluster)
 	if err != nil {
 		return errorcodes.WithCodes(err)
@@ -43,7 +44,8 @@ type deletion struct {
 	writer    *statusWriter
 }
 
-func (a *actuator) deleteSites(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster, input shootsites.Input) *deletion {
+func (a *actuator) deleteSites(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure,
+	cluster *extensionscontroller.Cluster, input shootsites.Input) *deletion {
 	var (
 		d       = &deletion{writer: &statusWriter{client: a.client, infra: infra, state: input.State}}
 		earlier = readStatus(infra)

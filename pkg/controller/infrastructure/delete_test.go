@@ -76,7 +76,8 @@ var _ = Describe("Delete", func() {
 			_, state, _ := f.stored(ctx)
 			Expect(state.Sites).To(BeEmpty())
 		},
-		Entry("a configuration that cannot be read", func() { f.infra.Spec.ProviderConfig = raw(`{"kind": "InfrastructureConfig", "sides": []}`) }, "a", "old"),
+		Entry("a configuration that cannot be read",
+			func() { f.infra.Spec.ProviderConfig = raw(`{"kind": "InfrastructureConfig", "sides": []}`) }, "a", "old"),
 		Entry("a CloudProfile that cannot be read", func() { f.cluster.CloudProfile.Spec.ProviderConfig = raw(`{"sides": []}`) }, "a", "old"),
 		Entry("no CloudProfile", func() { f.cluster.CloudProfile = nil }, "a", "old"),
 		Entry("an address that is none", func() { f.config.Sites[1].Nodes = []string{"nowhere"} }, "a", "old"),

@@ -121,8 +121,9 @@ func failWithoutAccess(class platform.Class) func(context.Context, *site.Site, p
 
 func stateOf(name, network string) *v1alpha1.SiteState {
 	return &v1alpha1.SiteState{Name: name, OpenStack: &v1alpha1.OpenStackState{
-		Connection: v1alpha1.OpenStackConnection{AuthURL: "https://" + name, EndpointType: "public", RequestTimeout: &metav1.Duration{Duration: time.Minute}},
-		Network:    &v1alpha1.OpenStackObject{ID: network, Managed: true},
+		Connection: v1alpha1.OpenStackConnection{AuthURL: "https://" + name, EndpointType: "public",
+			RequestTimeout: &metav1.Duration{Duration: time.Minute}},
+		Network: &v1alpha1.OpenStackObject{ID: network, Managed: true},
 	}}
 }
 
@@ -157,14 +158,16 @@ func newFixture() *fixture {
 		platform: newFakePlatform(),
 		profile:  &v1alpha1.CloudProfileConfig{},
 		config:   &v1alpha1.InfrastructureConfig{Networks: v1alpha1.Networks{Topology: v1alpha1.TopologyRouted}},
-		secret:   &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cloudprovider", Namespace: namespace}, Data: map[string][]byte{"a.username": []byte("u")}},
+		secret: &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cloudprovider", Namespace: namespace},
+			Data: map[string][]byte{"a.username": []byte("u")}},
 		recorder: &recorder{FakeRecorder: events.NewFakeRecorder(100)},
 	}
 	for name, nodes := range map[string]string{"a": "10.250.0.0/18", "b": "10.250.64.0/18", "c": "10.250.128.0/18"} {
 		f.profile.Sites = append(f.profile.Sites, v1alpha1.CloudProfileSite{
 			Name: name, Region: "west",
-			OpenStack: &v1alpha1.OpenStackProfile{AuthURL: "https://" + name, Region: "one", FloatingPools: []v1alpha1.OpenStackFloatingPool{{Name: "public"}}},
-			Zones:     []v1alpha1.SiteZone{{Name: name + "-1", OpenStack: &v1alpha1.OpenStackZone{AvailabilityZone: "nova"}}},
+			OpenStack: &v1alpha1.OpenStackProfile{AuthURL: "https://" + name, Region: "one",
+				FloatingPools: []v1alpha1.OpenStackFloatingPool{{Name: "public"}}},
+			Zones: []v1alpha1.SiteZone{{Name: name + "-1", OpenStack: &v1alpha1.OpenStackZone{AvailabilityZone: "nova"}}},
 		})
 		f.config.Sites = append(f.config.Sites, v1alpha1.InfrastructureSite{
 			Name: name, Nodes: []string{nodes},
@@ -228,7 +231,8 @@ func (f *fixture) start(ctx context.Context) {
 	f.client = fake.NewClientBuilder().WithScheme(landscape.Scheme).
 		WithObjects(append(f.objects, f.infra, f.secret)...).WithStatusSubresource(f.infra).
 		WithInterceptorFuncs(interceptor.Funcs{
-			SubResourcePatch: func(ctx context.Context, c client.Client, subResource string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+			SubResourcePatch: func(ctx context.Context, c client.Client, subResource string, obj client.Object, patch client.Patch,
+				opts ...client.SubResourcePatchOption) error {
 				f.patches++
 				if f.patchErr != nil {
 					return f.patchErr
@@ -249,7 +253,8 @@ func (f *fixture) start(ctx context.Context) {
 }
 
 // stored is the object as the API has it, with what its status holds.
-func (f *fixture) stored(ctx context.Context) (*extensionsv1alpha1.Infrastructure, *v1alpha1.InfrastructureState, *v1alpha1.InfrastructureStatus) {
+func (f *fixture) stored(ctx context.Context) (*extensionsv1alpha1.Infrastructure, *v1alpha1.InfrastructureState,
+	*v1alpha1.InfrastructureStatus) {
 	infra := &extensionsv1alpha1.Infrastructure{}
 	Expect(f.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "infra"}, infra)).To(Succeed())
 	state, err := codec.Decode[v1alpha1.InfrastructureState](infra.Status.State)

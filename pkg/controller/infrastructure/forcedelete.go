@@ -22,7 +22,8 @@ import (
 
 // ForceDelete deletes what can be deleted, tells what is left by status, events and log, and succeeds, because the deletion of
 // the shoot must not wait for a site that is gone.
-func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster) error {
+func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure,
+	cluster *extensionscontroller.Cluster) error {
 	input, _, err := shootsites.Read(ctx, a.reader, shootsites.OfInfrastructure(infra), cluster)
 	if err != nil {
 		log.Error(err, "Force deletion goes on with what it could read")
@@ -117,5 +118,6 @@ func (a *actuator) tellOrphans(log logr.Logger, infra *extensionsv1alpha1.Infras
 		}
 	}
 	log.Info("Force deletion leaves objects behind", "site", name, "orphans", orphans)
-	a.events.Warn(infra, reasonOrphansLeft, eventnote.OnSite(actionDelete, name), "site %q: %d left behind: %s", name, len(orphans), eventnote.List(texts))
+	a.events.Warn(infra, reasonOrphansLeft, eventnote.OnSite(actionDelete, name), "site %q: %d left behind: %s", name, len(orphans),
+		eventnote.List(texts))
 }

@@ -48,7 +48,8 @@ var _ = Describe("ForceDelete", func() {
 		f.infra.Status.ProviderStatus = encode(&v1alpha1.InfrastructureStatus{Sites: []v1alpha1.SiteStatus{*statusFor("b", "n")}})
 		f.platform.delete["a"] = fail(platform.ClassConflict)
 		f.platform.orphans["a"] = func(context.Context) ([]v1alpha1.Orphan, error) {
-			return []v1alpha1.Orphan{{Site: "a", Kind: "port", ID: "p", Name: "port-of-a", Reason: "has an owner"}, {Site: "a", Kind: "network", ID: "n"}}, nil
+			return []v1alpha1.Orphan{{Site: "a", Kind: "port", ID: "p", Name: "port-of-a", Reason: "has an owner"},
+				{Site: "a", Kind: "network", ID: "n"}}, nil
 		}
 		status := force(ctx)
 		Expect(f.platform.deleted).To(HaveKey("b"))
@@ -57,7 +58,8 @@ var _ = Describe("ForceDelete", func() {
 			{Site: "a", Kind: "network", ID: "n", Reason: `site "a": refused`},
 		}))
 		Expect(status.Sites).To(HaveLen(1), "the rest of the status stays")
-		Expect(f.events()).To(ConsistOf(`Warning SiteFailed site "a": refused`, `Warning OrphansLeft site "a": 2 left behind: port p (port-of-a), network n`))
+		Expect(f.events()).To(ConsistOf(`Warning SiteFailed site "a": refused`,
+			`Warning OrphansLeft site "a": 2 left behind: port p (port-of-a), network n`))
 	})
 
 	It("should list what the state knows of a site that cannot be looked at", func(ctx SpecContext) {
@@ -109,7 +111,8 @@ var _ = Describe("ForceDelete", func() {
 
 	It("should name a site of the state whose platform nobody knows", func(ctx SpecContext) {
 		f.setState(stateOf("a", "n"), &v1alpha1.SiteState{Name: "odd"})
-		Expect(force(ctx).Orphans).To(ConsistOf(And(HaveField("Site", "odd"), HaveField("Kind", "site"), HaveField("Reason", ContainSubstring("state.sites")))))
+		Expect(force(ctx).Orphans).To(ConsistOf(And(HaveField("Site", "odd"), HaveField("Kind", "site"),
+			HaveField("Reason", ContainSubstring("state.sites")))))
 		Expect(f.platform.deleted).To(HaveLen(2))
 	})
 

@@ -42,7 +42,8 @@ var _ = Describe("Looking for mistakes", func() {
 	}
 
 	DescribeTable("a mistake should stop its site alone, before anything is made",
-		func(ctx SpecContext, find func(context.Context, platform.ValidationRequest) (platform.Findings, error), message string, codes ...gardencorev1beta1.ErrorCode) {
+		func(ctx SpecContext, find func(context.Context, platform.ValidationRequest) (platform.Findings, error), message string,
+			codes ...gardencorev1beta1.ErrorCode) {
 			f.platform.validate["b"] = find
 			pool("first", "a-1")
 			pool("second", "b-1")
@@ -57,7 +58,8 @@ var _ = Describe("Looking for mistakes", func() {
 			return platform.Findings{Errors: field.ErrorList{field.NotFound(r.Path.Child("openstack", "router", "id"), "r")}}, nil
 		}, `site "b": spec.providerConfig.sites[1].openstack.router.id: Not found: "r"`, gardencorev1beta1.ErrorConfigurationProblem),
 		Entry("the quota does not suffice for the minimum", func(_ context.Context, r platform.ValidationRequest) (platform.Findings, error) {
-			return platform.Findings{Shortages: field.ErrorList{field.Forbidden(r.Demands[0].Path.Child("minimum"), "needs 4 cores, the quota leaves 2")}}, nil
+			return platform.Findings{Shortages: field.ErrorList{field.Forbidden(r.Demands[0].Path.Child("minimum"),
+				"needs 4 cores, the quota leaves 2")}}, nil
 		}, `site "b": spec.provider.workers[1].minimum: Forbidden: needs 4 cores, the quota leaves 2`, gardencorev1beta1.ErrorInfraQuotaExceeded),
 		Entry("the site does not answer", find(platform.Findings{}, platform.NewError(platform.ClassTransient, "503")), `site "b": 503`),
 	)
@@ -147,7 +149,8 @@ var _ = Describe("Looking for mistakes", func() {
 		It("should only warn of what a pool cannot have, for the same reason", func(ctx SpecContext) {
 			pool("first", "a-1")
 			f.platform.validate["a"] = func(_ context.Context, r platform.ValidationRequest) (platform.Findings, error) {
-				return platform.Findings{Errors: field.ErrorList{field.Invalid(r.Demands[0].Path.Child("machine", "type"), "m1.retired", "no flavor of this name exists")}}, nil
+				return platform.Findings{Errors: field.ErrorList{field.Invalid(r.Demands[0].Path.Child("machine", "type"), "m1.retired",
+					"no flavor of this name exists")}}, nil
 			}
 			f.start(ctx)
 			Expect(reconcile(ctx)).To(Succeed())

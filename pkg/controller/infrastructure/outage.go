@@ -43,7 +43,8 @@ type siteAttempt struct {
 
 // reconcileSite returns what the site came to. That is what it came to earlier if the site fails and there was nothing to be done:
 // gardenlet waits for an Infrastructure without error before it looks after machines, those of the other sites, too.
-func (a *actuator) reconcileSite(ctx context.Context, log logr.Logger, part platform.Infrastructure, t *siteAttempt) (*v1alpha1.SiteStatus, error) {
+func (a *actuator) reconcileSite(ctx context.Context, log logr.Logger, part platform.Infrastructure, t *siteAttempt) (*v1alpha1.SiteStatus,
+	error) {
 	wanted, err := wantedOf(t.site)
 	if err != nil {
 		return nil, err
@@ -53,7 +54,8 @@ func (a *actuator) reconcileSite(ctx context.Context, log logr.Logger, part plat
 	case err == nil:
 		status.Reconciled = wanted
 		return status, nil
-	case t.restoring, t.earlier == nil, t.earlier.Reconciled != wanted, t.changed.Load(), platform.IsProgress(err), errors.Is(ctx.Err(), context.Canceled):
+	case t.restoring, t.earlier == nil, t.earlier.Reconciled != wanted, t.changed.Load(), platform.IsProgress(err), errors.Is(ctx.Err(),
+		context.Canceled):
 		return nil, err
 	}
 	t.stay.add(platform.InSite(t.site.Name, err))
@@ -63,7 +65,8 @@ func (a *actuator) reconcileSite(ctx context.Context, log logr.Logger, part plat
 	return t.earlier, nil
 }
 
-func (a *actuator) try(ctx context.Context, log logr.Logger, part platform.Infrastructure, t *siteAttempt, wanted string) (*v1alpha1.SiteStatus, error) {
+func (a *actuator) try(ctx context.Context, log logr.Logger, part platform.Infrastructure, t *siteAttempt,
+	wanted string) (*v1alpha1.SiteStatus, error) {
 	if t.invalid != nil {
 		return nil, t.invalid
 	}

@@ -73,7 +73,8 @@ var _ = Describe("A site that does not answer any more", func() {
 			Expect(state).To(Equal(stateBefore))
 			Expect(unvalidated(status)).To(HaveExactElements(*statusFor("a", "network-of-a"), *statusFor("b", "network-of-b")))
 			Expect(infra.Status.Conditions).To(ConsistOf(And(
-				HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)), HaveField("Status", gardencorev1beta1.ConditionFalse),
+				HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)), HaveField("Status",
+					gardencorev1beta1.ConditionFalse),
 				HaveField("Reason", v1alpha1.ReasonSitesStay), HaveField("Message", `site "a": refused`), HaveField("Codes", ConsistOf(codes)))))
 
 			f.patches = 0
@@ -112,7 +113,8 @@ var _ = Describe("A site that does not answer any more", func() {
 		Expect(f.client.Update(ctx, f.secret)).To(Succeed())
 		Expect(again(ctx)).To(Succeed())
 		infra, _, _ := f.stored(ctx)
-		Expect(infra.Status.Conditions).To(ConsistOf(HaveField("Message", ContainSubstring(`site "a": spec.providerConfig.sites[0]: Invalid value: "x": gone`))))
+		Expect(infra.Status.Conditions).To(ConsistOf(HaveField("Message",
+			ContainSubstring(`site "a": spec.providerConfig.sites[0]: Invalid value: "x": gone`))))
 	})
 
 	DescribeTable("should be an error",

@@ -21,7 +21,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-func (a *actuator) reconcile(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster, restoring bool) error {
+func (a *actuator) reconcile(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure,
+	cluster *extensionscontroller.Cluster, restoring bool) error {
 	// No cache is read: credentials that were just rotated must not be missed, because nothing starts another reconciliation when it has them.
 	input, configErr, err := shootsites.Read(ctx, a.reader, shootsites.OfInfrastructure(infra), cluster)
 	if err = errors.Join(configErr, err); err != nil {
@@ -84,7 +85,8 @@ func unresolved(err error) error {
 
 // forEach does something with all sites at the same time, each with its own deadline, and returns their errors in the order of
 // the sites. An event tells of every site that failed.
-func (a *actuator) forEach(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, sites []site.Site, do func(context.Context, *site.Site) error) []error {
+func (a *actuator) forEach(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, sites []site.Site,
+	do func(context.Context, *site.Site) error) []error {
 	return platform.Each(len(sites), func(i int) error {
 		ctx, cancel := context.WithTimeout(ctx, a.siteTimeout)
 		defer cancel()

@@ -43,7 +43,8 @@ var _ = Describe("Reconcile", func() {
 		for _, name := range []string{"a", "b", "c"} {
 			f.platform.reconcile[name] = func(_ context.Context, s *site.Site, _ platform.Persist) error {
 				defer GinkgoRecover()
-				Expect(s).To(And(HaveField("Shoot", namespace), HaveField("SSHPublicKey", []byte("ssh-rsa AAAA")), HaveField("Profile.OpenStack.AuthURL", "https://"+name)))
+				Expect(s).To(And(HaveField("Shoot", namespace), HaveField("SSHPublicKey", []byte("ssh-rsa AAAA")),
+					HaveField("Profile.OpenStack.AuthURL", "https://"+name)))
 				meeting.Done()
 				meeting.Wait()
 				return nil
@@ -52,19 +53,23 @@ var _ = Describe("Reconcile", func() {
 		f.start(ctx)
 		Expect(reconcile(ctx)).To(Succeed())
 		_, _, status := f.stored(ctx)
-		Expect(unvalidated(status)).To(Equal([]v1alpha1.SiteStatus{*statusFor("a", "network-of-a"), *statusFor("b", "network-of-b"), *statusFor("c", "network-of-c")}))
-		Expect(f.events()).To(ConsistOf(`Normal SiteReady site "a" is ready for machines`, `Normal SiteReady site "b" is ready for machines`, `Normal SiteReady site "c" is ready for machines`))
+		Expect(unvalidated(status)).To(Equal([]v1alpha1.SiteStatus{*statusFor("a", "network-of-a"), *statusFor("b", "network-of-b"),
+			*statusFor("c", "network-of-c")}))
+		Expect(f.events()).To(ConsistOf(`Normal SiteReady site "a" is ready for machines`, `Normal SiteReady site "b" is ready for machines`,
+			`Normal SiteReady site "c" is ready for machines`))
 	})
 
 	It("should finish the others, keep the earlier status of a site that fails, and name it", func(ctx SpecContext) {
-		f.infra.Status.ProviderStatus = encode(&v1alpha1.InfrastructureStatus{Sites: []v1alpha1.SiteStatus{*statusFor("a", "old"), *statusFor("b", "old")}})
+		f.infra.Status.ProviderStatus = encode(&v1alpha1.InfrastructureStatus{Sites: []v1alpha1.SiteStatus{*statusFor("a", "old"),
+			*statusFor("b", "old")}})
 		f.platform.reconcile["b"] = fail(platform.ClassQuota)
 		f.start(ctx)
 		err := reconcile(ctx)
 		Expect(err).To(MatchError(`site "b": refused`))
 		Expect(v1beta1helper.ExtractErrorCodes(err)).To(ConsistOf(gardencorev1beta1.ErrorInfraQuotaExceeded))
 		_, state, status := f.stored(ctx)
-		Expect(unvalidated(status)).To(Equal([]v1alpha1.SiteStatus{*statusFor("a", "network-of-a"), *statusFor("b", "old"), *statusFor("c", "network-of-c")}))
+		Expect(unvalidated(status)).To(Equal([]v1alpha1.SiteStatus{*statusFor("a", "network-of-a"), *statusFor("b", "old"),
+			*statusFor("c", "network-of-c")}))
 		Expect(state.Sites).To(ConsistOf(*stateOf("a", "network-of-a"), *stateOf("c", "network-of-c")))
 		Expect(f.events()).To(ConsistOf(`Warning SiteFailed site "b": refused`, `Normal SiteReady site "c" is ready for machines`))
 	})
@@ -128,7 +133,8 @@ var _ = Describe("Reconcile", func() {
 			infra, _, _ := f.stored(ctx)
 			Expect(infra.Status.EgressCIDRs).To(HaveExactElements(expected))
 		},
-		Entry("all sites have some, in the order of the sites", map[string][]string{"a": {"192.0.2.1/32"}, "b": {"192.0.2.2/32", "192.0.2.1/32"}, "c": {"192.0.2.3/32"}}, false,
+		Entry("all sites have some, in the order of the sites",
+			map[string][]string{"a": {"192.0.2.1/32"}, "b": {"192.0.2.2/32", "192.0.2.1/32"}, "c": {"192.0.2.3/32"}}, false,
 			"192.0.2.3/32", "192.0.2.1/32", "192.0.2.2/32"),
 		Entry("on Restore", map[string][]string{"a": {"192.0.2.1/32"}, "b": {"192.0.2.2/32"}, "c": {"192.0.2.3/32"}}, true,
 			"192.0.2.3/32", "192.0.2.1/32", "192.0.2.2/32"),
@@ -168,7 +174,8 @@ var _ = Describe("Reconcile", func() {
 		f.start(ctx)
 		err := reconcile(ctx)
 		Expect(err).To(MatchError("site \"a\": refused\nsite \"b\": busy\nsite \"b\": full"))
-		Expect(v1beta1helper.ExtractErrorCodes(err)).To(ConsistOf(gardencorev1beta1.ErrorInfraUnauthenticated, gardencorev1beta1.ErrorInfraResourcesDepleted))
+		Expect(v1beta1helper.ExtractErrorCodes(err)).To(ConsistOf(gardencorev1beta1.ErrorInfraUnauthenticated,
+			gardencorev1beta1.ErrorInfraResourcesDepleted))
 	})
 
 	DescribeTable("status.networking",
@@ -182,7 +189,8 @@ var _ = Describe("Reconcile", func() {
 			}))
 		},
 		Entry("Routed", func() { f.order("c", "a", "b") }, reconcile, "10.250.128.0/18", "10.250.0.0/18", "10.250.64.0/18"),
-		Entry("Routed, when a site fails", func() { f.platform.reconcile["a"] = fail(platform.ClassTransient) }, reconcile, "10.250.0.0/18", "10.250.64.0/18", "10.250.128.0/18"),
+		Entry("Routed, when a site fails", func() { f.platform.reconcile["a"] = fail(platform.ClassTransient) }, reconcile, "10.250.0.0/18",
+			"10.250.64.0/18", "10.250.128.0/18"),
 		Entry("Stretched", func() { f.stretch() }, reconcile, "10.250.0.0/16"),
 		Entry("Stretched, when all sites fail", func() {
 			f.stretch()
@@ -191,7 +199,10 @@ var _ = Describe("Reconcile", func() {
 			}
 		}, reconcile, "10.250.0.0/16"),
 		Entry("on Restore, from the state alone", func() { f.setState(stateOf("a", "n")) },
-			func(ctx context.Context) error { return f.actuator.Restore(ctx, logr.Discard(), f.infra, f.cluster) }, "10.250.0.0/18", "10.250.64.0/18", "10.250.128.0/18"),
+			func(ctx context.Context) error {
+				return f.actuator.Restore(ctx, logr.Discard(), f.infra,
+					f.cluster)
+			}, "10.250.0.0/18", "10.250.64.0/18", "10.250.128.0/18"),
 	)
 
 	It("should give each site its state and credentials", func(ctx SpecContext) {
@@ -352,7 +363,8 @@ var _ = Describe("Reconcile", func() {
 		Entry("of a platform that is not supported", func() {
 			for i := range f.profile.Sites {
 				if f.profile.Sites[i].Name == "a" {
-					f.profile.Sites[i].OpenStack, f.profile.Sites[i].Metal = nil, &v1alpha1.MetalProfile{Inventory: v1alpha1.MetalInventoryMetal3, Server: "https://a", Namespace: "hosts"}
+					f.profile.Sites[i].OpenStack, f.profile.Sites[i].Metal = nil, &v1alpha1.MetalProfile{Inventory: v1alpha1.MetalInventoryMetal3,
+						Server: "https://a", Namespace: "hosts"}
 				}
 			}
 			f.config.Sites[0].OpenStack = nil

@@ -56,7 +56,8 @@ func moves(cluster *extensionscontroller.Cluster) bool {
 // is not: that may last for ever, and nothing but its own objects depends on it.
 func (r *removals) remove(ctx context.Context, log logr.Logger, s *site.Site, writer *statusWriter) error {
 	if pools := r.poolsOn(s.Name); len(pools) > 0 {
-		return platform.NewError(platform.ClassConfiguration, "%s: the site has zones of pools %q; it can be removed when no pool uses it", configPath.Child("sites"), pools)
+		return platform.NewError(platform.ClassConfiguration, "%s: the site has zones of pools %q; it can be removed when no pool uses it",
+			configPath.Child("sites"), pools)
 	}
 	if r.moving {
 		r.wait("site %q is deleted after the control plane has moved", s.Name)
@@ -77,7 +78,8 @@ func (r *removals) remove(ctx context.Context, log logr.Logger, s *site.Site, wr
 		err = platform.InSite(s.Name, err)
 		r.failed.add(err)
 		log.Error(err, "The removed site is not deleted; that is tried again", "site", s.Name, "class", platform.ClassOf(err))
-		r.events.Warn(r.infra, reasonSiteFailed, eventnote.OnSite(actionDelete, s.Name), "a removed site is not deleted; that is tried again: %v", err)
+		r.events.Warn(r.infra, reasonSiteFailed, eventnote.OnSite(actionDelete, s.Name),
+			"a removed site is not deleted; that is tried again: %v", err)
 		return nil
 	}
 	r.events.Tell(r.infra, reasonSiteDeleted, eventnote.OnSite(actionDelete, s.Name), "site %q is deleted", s.Name)
@@ -154,5 +156,6 @@ func (r *removals) report(ctx context.Context, writer *statusWriter) error {
 	if len(r.failed.errs) > 0 {
 		reason = v1alpha1.ReasonDeletionFailed
 	}
-	return writer.writeCondition(ctx, r.clock, v1alpha1.ConditionRemovedSitesDeleted, reason, append(r.failed.messages(), r.waiting...), r.failed.errs)
+	return writer.writeCondition(ctx, r.clock, v1alpha1.ConditionRemovedSitesDeleted, reason, append(r.failed.messages(), r.waiting...),
+		r.failed.errs)
 }

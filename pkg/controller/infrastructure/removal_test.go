@@ -54,7 +54,8 @@ var _ = Describe("Removing a site", func() {
 			message := `site "b" is deleted when it has no machines any more; it has ` + left
 			infra, state, status := f.stored(ctx)
 			Expect(infra.Status.Conditions).To(ConsistOf(And(
-				HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionRemovedSitesDeleted)), HaveField("Status", gardencorev1beta1.ConditionFalse), HaveField("Message", message))))
+				HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionRemovedSitesDeleted)), HaveField("Status",
+					gardencorev1beta1.ConditionFalse), HaveField("Message", message))))
 			Expect(state.Sites).To(ConsistOf(*stateOf("a", "network-of-a"), *stateOf("b", "n")))
 			Expect(unvalidated(status)).To(ConsistOf(*statusFor("a", "network-of-a")))
 			Expect(f.events()).To(ContainElement("Normal SiteInUse " + message))
@@ -85,7 +86,8 @@ var _ = Describe("Removing a site", func() {
 	})
 
 	It("should be refused while pools of the Shoot have its zones", func(ctx SpecContext) {
-		f.cluster.Shoot.Spec.Provider.Workers = []gardencorev1beta1.Worker{{Name: "one", Zones: []string{"a-1"}}, {Name: "two", Zones: []string{"a-1", "b-1"}}}
+		f.cluster.Shoot.Spec.Provider.Workers = []gardencorev1beta1.Worker{{Name: "one", Zones: []string{"a-1"}},
+			{Name: "two", Zones: []string{"a-1", "b-1"}}}
 		f.start(ctx)
 		err := run(ctx)
 		Expect(err).To(MatchError(`site "b": spec.providerConfig.sites: the site has zones of pools ["two"]; it can be removed when no pool uses it`))
@@ -101,8 +103,10 @@ var _ = Describe("Removing a site", func() {
 			Expect(run(ctx)).To(Succeed())
 			infra, state, status := f.stored(ctx)
 			Expect(infra.Status.Conditions).To(ConsistOf(And(
-				HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionRemovedSitesDeleted)), HaveField("Status", gardencorev1beta1.ConditionFalse),
-				HaveField("Reason", v1alpha1.ReasonDeletionFailed), HaveField("Message", `site "b": no access: refused`), HaveField("Codes", ConsistOf(codes)))))
+				HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionRemovedSitesDeleted)), HaveField("Status",
+					gardencorev1beta1.ConditionFalse),
+				HaveField("Reason", v1alpha1.ReasonDeletionFailed), HaveField("Message", `site "b": no access: refused`), HaveField("Codes",
+					ConsistOf(codes)))))
 			Expect(state.Sites).To(ConsistOf(*stateOf("a", "network-of-a"), *stateOf("b", "n")))
 			Expect(unvalidated(status)).To(ConsistOf(*statusFor("a", "network-of-a")))
 			Expect(f.events()).To(ContainElement(`Warning SiteFailed a removed site is not deleted; that is tried again: site "b": no access: refused`))

@@ -119,7 +119,8 @@ func (w *statusWriter) writeOrphans(ctx context.Context, earlier *v1alpha1.Infra
 }
 
 // writeCondition writes the condition with status False, or removes it if there are no messages.
-func (w *statusWriter) writeCondition(ctx context.Context, clock clock.Clock, conditionType gardencorev1beta1.ConditionType, reason string, messages []string, errs []error) error {
+func (w *statusWriter) writeCondition(ctx context.Context, clock clock.Clock, conditionType gardencorev1beta1.ConditionType, reason string,
+	messages []string, errs []error) error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	return condition.Write(ctx, w.client, clock, w.infra, conditionType, reason, messages, errs)

@@ -44,7 +44,8 @@ const (
 // fail without an error of the whole. Gardener would start the next reconciliation in the next maintenance time window only.
 func watch(mgr manager.Manager, selfHosted bool) extensionscontroller.WatchBuilder {
 	return extensionscontroller.NewWatchBuilder(func(c controller.Controller) error {
-		if err := c.Watch(source.Kind[client.Object](mgr.GetCache(), &extensionsv1alpha1.Infrastructure{}, retries(clock.RealClock{}))); err != nil {
+		if err := c.Watch(source.Kind[client.Object](mgr.GetCache(), &extensionsv1alpha1.Infrastructure{},
+			retries(clock.RealClock{}))); err != nil {
 			return err
 		}
 		if watchable, err := machineapi.IsWatchable(selfHosted, mgr.GetRESTMapper()); err != nil || !watchable {
@@ -77,7 +78,8 @@ func retries(clock clock.PassiveClock) handler.EventHandler {
 			last == nil || last.State != gardencorev1beta1.LastOperationStateSucceeded {
 			return
 		}
-		queue.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(infra)}, min(max(clock.Since(since.Time), minRetry), maxRetry))
+		queue.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(infra)},
+			min(max(clock.Since(since.Time), minRetry), maxRetry))
 	}
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
@@ -90,7 +92,8 @@ func retries(clock clock.PassiveClock) handler.EventHandler {
 			if !ok {
 				return
 			}
-			if infra, ok := e.ObjectNew.(*extensionsv1alpha1.Infrastructure); ok && !equality.Semantic.DeepEqual(before.Status.LastOperation, infra.Status.LastOperation) {
+			if infra, ok := e.ObjectNew.(*extensionsv1alpha1.Infrastructure); ok &&
+				!equality.Semantic.DeepEqual(before.Status.LastOperation, infra.Status.LastOperation) {
 				after(queue, infra)
 			}
 		},

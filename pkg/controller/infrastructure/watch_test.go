@@ -90,7 +90,8 @@ var _ = Describe("An Infrastructure with sites that fail", func() {
 			Type: gardencorev1beta1.LastOperationTypeReconcile, State: gardencorev1beta1.LastOperationStateSucceeded, LastUpdateTime: metav1.NewTime(now)}
 	})
 	fail := func(conditionType gardencorev1beta1.ConditionType, reason string, since time.Duration) {
-		infra.Status.Conditions = append(infra.Status.Conditions, gardencorev1beta1.Condition{Type: conditionType, Reason: reason, LastTransitionTime: metav1.NewTime(now.Add(-since))})
+		infra.Status.Conditions = append(infra.Status.Conditions,
+			gardencorev1beta1.Condition{Type: conditionType, Reason: reason, LastTransitionTime: metav1.NewTime(now.Add(-since))})
 	}
 	update := func(ctx context.Context, change func()) {
 		before := infra.DeepCopy()
@@ -126,8 +127,10 @@ var _ = Describe("An Infrastructure with sites that fail", func() {
 			Expect(queue.after).To(BeEmpty())
 		},
 		Entry("while it waits for machines", v1alpha1.ReasonMachinesLeft, end),
-		Entry("while it is reconciled", v1alpha1.ReasonDeletionFailed, func() { infra.Status.LastOperation.State = gardencorev1beta1.LastOperationStateProcessing }),
-		Entry("if it failed, as that is tried again anyhow", v1alpha1.ReasonDeletionFailed, func() { infra.Status.LastOperation.State = gardencorev1beta1.LastOperationStateError }),
+		Entry("while it is reconciled", v1alpha1.ReasonDeletionFailed,
+			func() { infra.Status.LastOperation.State = gardencorev1beta1.LastOperationStateProcessing }),
+		Entry("if it failed, as that is tried again anyhow", v1alpha1.ReasonDeletionFailed,
+			func() { infra.Status.LastOperation.State = gardencorev1beta1.LastOperationStateError }),
 		Entry("if nothing ended", v1alpha1.ReasonDeletionFailed, func() { infra.Labels = map[string]string{"a": "b"} }),
 		Entry("while it moves", v1alpha1.ReasonDeletionFailed, func() {
 			end()

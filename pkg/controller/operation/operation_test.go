@@ -48,7 +48,8 @@ var _ = Describe("Operation", func() {
 		},
 		Entry("the first", worker("", ""), worker("", gardencorev1beta1.LastOperationTypeCreate), true),
 		Entry("the next", worker("", gardencorev1beta1.LastOperationTypeCreate), worker("", gardencorev1beta1.LastOperationTypeMigrate), true),
-		Entry("but not if it goes on", worker("a", gardencorev1beta1.LastOperationTypeCreate), worker("b", gardencorev1beta1.LastOperationTypeCreate), false),
+		Entry("but not if it goes on", worker("a", gardencorev1beta1.LastOperationTypeCreate),
+			worker("b", gardencorev1beta1.LastOperationTypeCreate), false),
 		Entry("but not of other objects", &corev1.Secret{}, &corev1.Secret{}, false),
 		Entry("but not of objects that became others", worker("", gardencorev1beta1.LastOperationTypeCreate), &corev1.Secret{}, false),
 	)

@@ -62,7 +62,8 @@ type Input struct {
 
 // Read always returns what could be read. configErr says what is wrong with the CloudProfile and the configuration, err what is wrong with
 // the state and the Secret.
-func Read(ctx context.Context, reader client.Reader, source Source, cluster *extensionscontroller.Cluster) (input Input, configErr, err error) {
+func Read(ctx context.Context, reader client.Reader, source Source, cluster *extensionscontroller.Cluster) (input Input, configErr,
+	err error) {
 	var profile *runtime.RawExtension
 	if cluster.CloudProfile != nil {
 		profile = cluster.CloudProfile.Spec.ProviderConfig

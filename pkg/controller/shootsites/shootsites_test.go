@@ -41,7 +41,8 @@ var _ = Describe("The sites of a shoot", func() {
 			}
 			return s
 		}
-		profile = &v1alpha1.CloudProfileConfig{Sites: []v1alpha1.CloudProfileSite{profileSite("a", "a-1", "a-2"), profileSite("b", "b-1"), profileSite("c", "c-1")}}
+		profile = &v1alpha1.CloudProfileConfig{Sites: []v1alpha1.CloudProfileSite{profileSite("a", "a-1", "a-2"), profileSite("b", "b-1"),
+			profileSite("c", "c-1")}}
 		config := &v1alpha1.InfrastructureConfig{
 			Networks: v1alpha1.Networks{Topology: v1alpha1.TopologyRouted},
 			Sites:    []v1alpha1.InfrastructureSite{{Name: "a", Nodes: []string{"10.250.0.0/18"}}, {Name: "b", Nodes: []string{"10.250.64.0/18"}}},
@@ -113,7 +114,8 @@ var _ = Describe("The sites of a shoot", func() {
 
 		cluster.CloudProfile, cluster.Shoot = nil, nil
 		_, _, configErr, _ = read(ctx, OfShoot("shoot--p--s", worker.Spec.SecretRef, cluster), secret)
-		Expect(configErr).To(MatchError(And(HavePrefix("CloudProfile spec.providerConfig: "), ContainSubstring("infrastructureConfig of the Shoot: "))))
+		Expect(configErr).To(MatchError(And(HavePrefix("CloudProfile spec.providerConfig: "),
+			ContainSubstring("infrastructureConfig of the Shoot: "))))
 	})
 
 	DescribeTable("should know the pod ranges of the Shoot", func(shoot *gardencorev1beta1.Shoot, expected []string) {
@@ -121,8 +123,10 @@ var _ = Describe("The sites of a shoot", func() {
 	},
 		Entry("no Shoot", nil, nil),
 		Entry("nothing yet", &gardencorev1beta1.Shoot{}, nil),
-		Entry("what is wanted", &gardencorev1beta1.Shoot{Spec: gardencorev1beta1.ShootSpec{Networking: &gardencorev1beta1.Networking{Pods: new("100.64.0.0/13")}}}, []string{"100.64.0.0/13"}),
-		Entry("what it has", &gardencorev1beta1.Shoot{Status: gardencorev1beta1.ShootStatus{Networking: &gardencorev1beta1.NetworkingStatus{Pods: []string{"100.64.0.0/13", "fd00::/56"}}}}, []string{"100.64.0.0/13", "fd00::/56"}),
+		Entry("what is wanted",
+			&gardencorev1beta1.Shoot{Spec: gardencorev1beta1.ShootSpec{Networking: &gardencorev1beta1.Networking{Pods: new("100.64.0.0/13")}}}, []string{"100.64.0.0/13"}),
+		Entry("what it has",
+			&gardencorev1beta1.Shoot{Status: gardencorev1beta1.ShootStatus{Networking: &gardencorev1beta1.NetworkingStatus{Pods: []string{"100.64.0.0/13", "fd00::/56"}}}}, []string{"100.64.0.0/13", "fd00::/56"}),
 	)
 })
 

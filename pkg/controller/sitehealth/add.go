@@ -67,16 +67,19 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 		return class != extensionsv1alpha1.ExtensionClassShoot
 	})
 	changes := make(chan event.GenericEvent, changesBuffer)
-	asking := newProbers(mgr.GetLogger().WithName(ControllerName), opts.Platforms, timingOf(cmp.Or(opts.ProbeInterval, DefaultProbeInterval)), nil)
+	asking := newProbers(mgr.GetLogger().WithName(ControllerName), opts.Platforms,
+		timingOf(cmp.Or(opts.ProbeInterval, DefaultProbeInterval)), nil)
 	asking.changed = func(infra types.NamespacedName) {
-		change := event.GenericEvent{Object: &extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Namespace: infra.Namespace, Name: infra.Name}}}
+		change := event.GenericEvent{Object: &extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Namespace: infra.Namespace,
+			Name: infra.Name}}}
 		select {
 		case changes <- change:
 		case <-asking.ctx.Done():
 		}
 	}
 	counting := &machines{log: mgr.GetLogger().WithName(ControllerName), reader: mgr.GetClient(), clock: clock.RealClock{}}
-	if err := errors.Join(metrics.Registry.Register(asking), metrics.Registry.Register(counting), mgr.Add(asking), mgr.Add(counting)); err != nil {
+	if err := errors.Join(metrics.Registry.Register(asking), metrics.Registry.Register(counting), mgr.Add(asking),
+		mgr.Add(counting)); err != nil {
 		return err
 	}
 

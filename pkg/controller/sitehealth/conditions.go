@@ -95,7 +95,8 @@ type health struct {
 // write returns the conditions with those about sites as they are now, and leaves the others as they are. The condition of a site
 // that has not answered yet stays as it was.
 func (h health) write(clock clock.Clock, conditions []gardencorev1beta1.Condition) []gardencorev1beta1.Condition {
-	set := func(conditionType gardencorev1beta1.ConditionType, status gardencorev1beta1.ConditionStatus, reason, message string, codes ...gardencorev1beta1.ErrorCode) {
+	set := func(conditionType gardencorev1beta1.ConditionType, status gardencorev1beta1.ConditionStatus, reason, message string,
+		codes ...gardencorev1beta1.ErrorCode) {
 		conditions = merge(clock, conditions, conditionType, status, reason, message, codes...)
 	}
 
@@ -123,7 +124,8 @@ func (h health) write(clock clock.Clock, conditions []gardencorev1beta1.Conditio
 
 // controlPlane says which sites the control plane of the shoot can do nothing with. That is a failure if the default site or all
 // sites are among them. Sites that answer and cannot be reconciled are told if there are no others.
-func (h health) controlPlane(staying *gardencorev1beta1.Condition) (gardencorev1beta1.ConditionStatus, string, string, []gardencorev1beta1.ErrorCode) {
+func (h health) controlPlane(staying *gardencorev1beta1.Condition) (gardencorev1beta1.ConditionStatus, string, string,
+	[]gardencorev1beta1.ErrorCode) {
 	var down []error
 	failed := false
 	for _, s := range h.sites {
@@ -150,7 +152,8 @@ func (h health) controlPlane(staying *gardencorev1beta1.Condition) (gardencorev1
 // while the condition is not True. So a lack of room is told only while nothing is wrong with other machines. Removed sites are
 // always told, because the admission webhooks let their credentials go when the condition is True; the message has the machines then,
 // and why sites cannot be deleted.
-func (h health) nodes(removal *gardencorev1beta1.Condition) (gardencorev1beta1.ConditionStatus, string, string, []gardencorev1beta1.ErrorCode) {
+func (h health) nodes(removal *gardencorev1beta1.Condition) (gardencorev1beta1.ConditionStatus, string, string,
+	[]gardencorev1beta1.ErrorCode) {
 	var short []error
 	for _, s := range h.sites {
 		if err := h.machines.sites[s.name]; err != nil {
@@ -160,7 +163,8 @@ func (h health) nodes(removal *gardencorev1beta1.Condition) (gardencorev1beta1.C
 	if len(h.removed) > 0 {
 		left := make([]error, 0, len(h.removed)+len(short)+len(h.machines.others))
 		for _, name := range h.removed {
-			left = append(left, fmt.Errorf("site %q: the shoot does not use it any more, and needs its credentials until all of its objects are deleted", name))
+			left = append(left,
+				fmt.Errorf("site %q: the shoot does not use it any more, and needs its credentials until all of its objects are deleted", name))
 		}
 		codes := errorcodes.Codes(errors.Join(short...))
 		if removal != nil && removal.Reason == v1alpha1.ReasonDeletionFailed {
@@ -223,7 +227,8 @@ func (h health) faulty(now time.Time) (gardencorev1beta1.ConditionStatus, string
 
 // hibernated returns the conditions of the Worker of a shoot that has no machines on purpose.
 func hibernated(clock clock.Clock, conditions []gardencorev1beta1.Condition) []gardencorev1beta1.Condition {
-	return merge(clock, conditions, gardencorev1beta1.ShootEveryNodeReady, gardencorev1beta1.ConditionTrue, healthcheck.ReasonSuccessful, "Shoot is hibernated")
+	return merge(clock, conditions, gardencorev1beta1.ShootEveryNodeReady, gardencorev1beta1.ConditionTrue, healthcheck.ReasonSuccessful,
+		"Shoot is hibernated")
 }
 
 func merge(
@@ -231,7 +236,8 @@ func merge(
 	status gardencorev1beta1.ConditionStatus, reason, message string, codes ...gardencorev1beta1.ErrorCode,
 ) []gardencorev1beta1.Condition {
 	condition := v1beta1helper.GetOrInitConditionWithClock(clock, conditions, conditionType)
-	return v1beta1helper.MergeConditions(conditions, v1beta1helper.UpdatedConditionWithClock(clock, condition, status, reason, message, codes...))
+	return v1beta1helper.MergeConditions(conditions,
+		v1beta1helper.UpdatedConditionWithClock(clock, condition, status, reason, message, codes...))
 }
 
 // remove returns the conditions without those about sites.

@@ -24,7 +24,8 @@ func in(name string, class platform.Class, text string) error {
 	return platform.InSite(name, platform.NewError(class, "%s", text))
 }
 
-func machine(name, siteName string, phase machinev1alpha1.MachinePhase, operation machinev1alpha1.MachineOperationType, description string) machinev1alpha1.Machine {
+func machine(name, siteName string, phase machinev1alpha1.MachinePhase, operation machinev1alpha1.MachineOperationType,
+	description string) machinev1alpha1.Machine {
 	m := machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "shoot--p--s", Name: name}}
 	m.Spec.NodeTemplateSpec.Labels = map[string]string{v1alpha1.LabelSite: siteName}
 	m.Status.CurrentStatus.Phase = phase
@@ -60,12 +61,18 @@ var _ = Describe("Conditions", func() {
 			Expect(condition.Codes).To(HaveExactElements(codes))
 		},
 		Entry("that is well", nil, gardencorev1beta1.ConditionTrue, "SiteAvailable", "The site answers and has room."),
-		Entry("without an answer", in("cloud", platform.ClassTransient, "no answer within 15s"), gardencorev1beta1.ConditionFalse, "SiteUnreachable", `site "cloud": no answer within 15s`),
-		Entry("that refuses the credentials", in("cloud", platform.ClassUnauthenticated, "401"), gardencorev1beta1.ConditionFalse, "SiteUnauthorized", `site "cloud": 401`, gardencorev1beta1.ErrorInfraUnauthenticated),
-		Entry("that forbids", in("cloud", platform.ClassForbidden, "403"), gardencorev1beta1.ConditionFalse, "SiteUnauthorized", `site "cloud": 403`, gardencorev1beta1.ErrorInfraUnauthorized),
-		Entry("that is configured wrongly", in("cloud", platform.ClassConfiguration, "no address"), gardencorev1beta1.ConditionFalse, "SiteMisconfigured", `site "cloud": no address`, gardencorev1beta1.ErrorConfigurationProblem),
-		Entry("whose quota is used up", in("cloud", platform.ClassQuota, "10 of 10"), gardencorev1beta1.ConditionFalse, "SiteQuotaUsedUp", `site "cloud": 10 of 10`, gardencorev1beta1.ErrorInfraQuotaExceeded),
-		Entry("that is full", in("cloud", platform.ClassExhausted, "full"), gardencorev1beta1.ConditionFalse, "SiteExhausted", `site "cloud": full`, gardencorev1beta1.ErrorInfraResourcesDepleted),
+		Entry("without an answer", in("cloud", platform.ClassTransient, "no answer within 15s"), gardencorev1beta1.ConditionFalse,
+			"SiteUnreachable", `site "cloud": no answer within 15s`),
+		Entry("that refuses the credentials", in("cloud", platform.ClassUnauthenticated, "401"), gardencorev1beta1.ConditionFalse,
+			"SiteUnauthorized", `site "cloud": 401`, gardencorev1beta1.ErrorInfraUnauthenticated),
+		Entry("that forbids", in("cloud", platform.ClassForbidden, "403"), gardencorev1beta1.ConditionFalse, "SiteUnauthorized",
+			`site "cloud": 403`, gardencorev1beta1.ErrorInfraUnauthorized),
+		Entry("that is configured wrongly", in("cloud", platform.ClassConfiguration, "no address"), gardencorev1beta1.ConditionFalse,
+			"SiteMisconfigured", `site "cloud": no address`, gardencorev1beta1.ErrorConfigurationProblem),
+		Entry("whose quota is used up", in("cloud", platform.ClassQuota, "10 of 10"), gardencorev1beta1.ConditionFalse, "SiteQuotaUsedUp",
+			`site "cloud": 10 of 10`, gardencorev1beta1.ErrorInfraQuotaExceeded),
+		Entry("that is full", in("cloud", platform.ClassExhausted, "full"), gardencorev1beta1.ConditionFalse, "SiteExhausted",
+			`site "cloud": full`, gardencorev1beta1.ErrorInfraResourcesDepleted),
 		Entry("with an error without a class", errors.New("odd"), gardencorev1beta1.ConditionFalse, "SiteUnreachable", "odd"),
 	)
 
@@ -81,18 +88,22 @@ var _ = Describe("Conditions", func() {
 		Entry("nobody has answered yet", health{sites: []state{{name: "cloud"}, {name: "vc"}}, defaultSite: "cloud"},
 			gardencorev1beta1.ConditionTrue, "All sites answer."),
 		Entry("one that is not the default site is down",
-			health{sites: []state{{name: "cloud", known: true}, {name: "vc", known: true, err: in("vc", platform.ClassTransient, "refused")}}, defaultSite: "cloud"},
+			health{sites: []state{{name: "cloud", known: true}, {name: "vc", known: true, err: in("vc", platform.ClassTransient, "refused")}},
+				defaultSite: "cloud"},
 			gardencorev1beta1.ConditionProgressing, `site "vc": refused`),
 		Entry("the default site is down",
-			health{sites: []state{{name: "cloud", known: true, err: in("cloud", platform.ClassUnauthenticated, "401")}, {name: "vc", known: true}}, defaultSite: "cloud"},
+			health{sites: []state{{name: "cloud", known: true, err: in("cloud", platform.ClassUnauthenticated, "401")}, {name: "vc", known: true}},
+				defaultSite: "cloud"},
 			gardencorev1beta1.ConditionFalse, `site "cloud": 401`, gardencorev1beta1.ErrorInfraUnauthenticated),
 		Entry("all are down",
-			health{sites: []state{{name: "cloud", known: true, err: in("cloud", platform.ClassTransient, "a")}, {name: "vc", known: true, err: in("vc", platform.ClassTransient, "b")}}},
+			health{sites: []state{{name: "cloud", known: true, err: in("cloud", platform.ClassTransient, "a")},
+				{name: "vc", known: true, err: in("vc", platform.ClassTransient, "b")}}},
 			gardencorev1beta1.ConditionFalse, `site "cloud": a, site "vc": b`),
 		Entry("the only one is down", health{sites: []state{{name: "vc", known: true, err: in("vc", platform.ClassTransient, "b")}}},
 			gardencorev1beta1.ConditionFalse, `site "vc": b`),
 		Entry("the default site is full",
-			health{sites: []state{{name: "cloud", known: true, err: in("cloud", platform.ClassQuota, "10 of 10")}, {name: "vc", known: true}}, defaultSite: "cloud"},
+			health{sites: []state{{name: "cloud", known: true, err: in("cloud", platform.ClassQuota, "10 of 10")}, {name: "vc", known: true}},
+				defaultSite: "cloud"},
 			gardencorev1beta1.ConditionTrue, "All sites answer."),
 	)
 
@@ -113,18 +124,22 @@ var _ = Describe("Conditions", func() {
 			},
 			gardencorev1beta1.ConditionProgressing, `site "cloud": cores: 10 of 10, site "racks": 3 of 6 hosts match, 0 are free`),
 		Entry("another machine does not run, so that Gardener must look at the nodes",
-			[]machinev1alpha1.Machine{machine("a", "cloud", machinev1alpha1.MachineUnknown, "HealthCheck", ""), machine("b", "racks", machinev1alpha1.MachineCrashLoopBackOff, "Create", noHost)},
+			[]machinev1alpha1.Machine{machine("a", "cloud", machinev1alpha1.MachineUnknown, "HealthCheck", ""),
+				machine("b", "racks", machinev1alpha1.MachineCrashLoopBackOff, "Create", noHost)},
 			gardencorev1beta1.ConditionTrue, "No machine alone waits for room on a site."),
-		Entry("a deletion is no wait for room", []machinev1alpha1.Machine{machine("b", "racks", machinev1alpha1.MachineTerminating, "Delete", noHost)},
+		Entry("a deletion is no wait for room",
+			[]machinev1alpha1.Machine{machine("b", "racks", machinev1alpha1.MachineTerminating, "Delete", noHost)},
 			gardencorev1beta1.ConditionTrue, "No machine alone waits for room on a site."),
 		Entry("progress is none",
-			[]machinev1alpha1.Machine{machine("b", "racks", machinev1alpha1.MachineCrashLoopBackOff, "Create", "code = [Unavailable] message = [Progress: host x is provisioned]")},
+			[]machinev1alpha1.Machine{machine("b", "racks", machinev1alpha1.MachineCrashLoopBackOff, "Create",
+				"code = [Unavailable] message = [Progress: host x is provisioned]")},
 			gardencorev1beta1.ConditionTrue, "No machine alone waits for room on a site."),
 	)
 
 	DescribeTable("that Gardener copies: the nodes, while removed sites are not deleted",
 		func(machines []machinev1alpha1.Machine, message string) {
-			known := health{sites: []state{{name: "cloud", known: true}, {name: "racks", known: true}}, removed: []string{"vc"}, machines: shortagesOf(machines)}
+			known := health{sites: []state{{name: "cloud", known: true}, {name: "racks", known: true}}, removed: []string{"vc"},
+				machines: shortagesOf(machines)}
 			condition := get(known.write(clock, nil), "EveryNodeReady")
 			Expect(condition.Status).To(Equal(gardencorev1beta1.ConditionProgressing))
 			Expect(condition.Reason).To(Equal("RemovedSitesLeft"))
@@ -136,14 +151,16 @@ var _ = Describe("Conditions", func() {
 		Entry("its machines end", []machinev1alpha1.Machine{machine("a", "vc", machinev1alpha1.MachineTerminating, "Drain", "")},
 			"needs its credentials until all of its objects are deleted"),
 		Entry("a machine waits for a host and another one does not run",
-			[]machinev1alpha1.Machine{machine("a", "cloud", machinev1alpha1.MachineUnknown, "HealthCheck", ""), machine("b", "racks", machinev1alpha1.MachineCrashLoopBackOff, "Create", noHost)},
+			[]machinev1alpha1.Machine{machine("a", "cloud", machinev1alpha1.MachineUnknown, "HealthCheck", ""),
+				machine("b", "racks", machinev1alpha1.MachineCrashLoopBackOff, "Create", noHost)},
 			`, site "racks": 3 of 6 hosts match, 0 are free, site "cloud": machine a does not run, its phase is "Unknown"`),
 	)
 
 	It("that Gardener copies should say why a removed site is not deleted", func() {
 		known := health{sites: []state{{name: "cloud", known: true}}, removed: []string{"vc"}}
-		condition := get(known.write(clock, []gardencorev1beta1.Condition{{Type: v1alpha1.ConditionRemovedSitesDeleted, Reason: v1alpha1.ReasonDeletionFailed,
-			Message: `site "vc": 401`, Codes: []gardencorev1beta1.ErrorCode{gardencorev1beta1.ErrorInfraUnauthenticated}}}), "EveryNodeReady")
+		condition := get(known.write(clock,
+			[]gardencorev1beta1.Condition{{Type: v1alpha1.ConditionRemovedSitesDeleted, Reason: v1alpha1.ReasonDeletionFailed,
+				Message: `site "vc": 401`, Codes: []gardencorev1beta1.ErrorCode{gardencorev1beta1.ErrorInfraUnauthenticated}}}), "EveryNodeReady")
 		Expect(condition.Message).To(HaveSuffix(`until all of its objects are deleted, site "vc": 401`))
 		Expect(condition.Codes).To(ConsistOf(gardencorev1beta1.ErrorInfraUnauthenticated))
 	})
@@ -151,7 +168,9 @@ var _ = Describe("Conditions", func() {
 	DescribeTable("that Gardener copies should say which sites cannot be reconciled",
 		func(err error, reason, message string) {
 			known := health{sites: []state{{name: "cloud", known: true}, {name: "vc", known: true, err: err}}}
-			condition := get(known.write(clock, []gardencorev1beta1.Condition{{Type: v1alpha1.ConditionSitesReconciled, Reason: v1alpha1.ReasonSitesStay, Message: `site "vc": 403`}}), "ControlPlaneHealthy")
+			condition := get(known.write(clock,
+				[]gardencorev1beta1.Condition{{Type: v1alpha1.ConditionSitesReconciled, Reason: v1alpha1.ReasonSitesStay,
+					Message: `site "vc": 403`}}), "ControlPlaneHealthy")
 			Expect(condition.Status).To(Equal(gardencorev1beta1.ConditionProgressing))
 			Expect(condition.Reason).To(Equal(reason))
 			Expect(condition.Message).To(Equal(message))
@@ -161,7 +180,8 @@ var _ = Describe("Conditions", func() {
 	)
 
 	It("keeps what is not about sites, and what a site said before it is asked anew", func() {
-		earlier := health{sites: []state{{name: "cloud", known: true, err: in("cloud", platform.ClassTransient, "refused")}, {name: "gone", known: true}}}.write(clock,
+		earlier := health{sites: []state{{name: "cloud", known: true, err: in("cloud", platform.ClassTransient, "refused")},
+			{name: "gone", known: true}}}.write(clock,
 			[]gardencorev1beta1.Condition{{Type: "RemovedSitesDeleted", Status: gardencorev1beta1.ConditionFalse, Message: "mine"}})
 		clock.Step(time.Minute)
 		conditions := health{sites: []state{{name: "cloud"}}}.write(clock, earlier)
@@ -171,14 +191,16 @@ var _ = Describe("Conditions", func() {
 	})
 
 	It("is equal for equal states", func() {
-		known := health{sites: []state{{name: "cloud", known: true, err: in("cloud", platform.ClassTransient, "refused")}, {name: "vc", known: true}}}
+		known := health{sites: []state{{name: "cloud", known: true, err: in("cloud", platform.ClassTransient, "refused")},
+			{name: "vc", known: true}}}
 		first := known.write(clock, nil)
 		clock.Step(time.Minute)
 		Expect(known.write(clock, first)).To(Equal(first))
 	})
 
 	It("removes those about sites and those that Gardener copies", func() {
-		conditions := health{sites: []state{{name: "cloud", known: true}}}.write(clock, []gardencorev1beta1.Condition{{Type: "RemovedSitesDeleted"}})
+		conditions := health{sites: []state{{name: "cloud", known: true}}}.write(clock,
+			[]gardencorev1beta1.Condition{{Type: "RemovedSitesDeleted"}})
 		Expect(remove(clock, conditions)).To(HaveExactElements(HaveField("Type", Equal(gardencorev1beta1.ConditionType("RemovedSitesDeleted")))))
 	})
 })

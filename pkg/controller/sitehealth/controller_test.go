@@ -121,7 +121,8 @@ var _ = Describe("The controller", func() {
 
 		Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(s.worker), s.worker)).To(Succeed())
 		before = s.worker.DeepCopy()
-		s.worker.Status.LastOperation = &gardencorev1beta1.LastOperation{Type: gardencorev1beta1.LastOperationTypeMigrate, LastUpdateTime: metav1.Now()}
+		s.worker.Status.LastOperation = &gardencorev1beta1.LastOperation{Type: gardencorev1beta1.LastOperationTypeMigrate,
+			LastUpdateTime: metav1.Now()}
 		Expect(apiServer.Status().Patch(ctx, s.worker, client.MergeFrom(before))).To(Succeed())
 		before = s.worker.DeepCopy()
 		s.worker.Annotations = nil
@@ -174,10 +175,12 @@ func newShootOfToys(ctx context.Context) *shootOfToys {
 		}
 	}
 	s := &shootOfToys{
-		profile: &v1alpha1.CloudProfileConfig{Sites: []v1alpha1.CloudProfileSite{profileSite("cloud", "cloud-a"), profileSite("racks", "rack-1")}},
+		profile: &v1alpha1.CloudProfileConfig{Sites: []v1alpha1.CloudProfileSite{profileSite("cloud", "cloud-a"),
+			profileSite("racks", "rack-1")}},
 		config: &v1alpha1.InfrastructureConfig{
 			Networks: v1alpha1.Networks{Topology: v1alpha1.TopologyRouted},
-			Sites:    []v1alpha1.InfrastructureSite{{Name: "cloud", Nodes: []string{"10.250.0.0/18"}}, {Name: "racks", Nodes: []string{"10.250.64.0/18"}}},
+			Sites: []v1alpha1.InfrastructureSite{{Name: "cloud", Nodes: []string{"10.250.0.0/18"}},
+				{Name: "racks", Nodes: []string{"10.250.64.0/18"}}},
 		},
 		secret: &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Name: v1beta1constants.SecretNameCloudProvider, Namespace: namespace},
@@ -188,7 +191,8 @@ func newShootOfToys(ctx context.Context) *shootOfToys {
 			Spec: extensionsv1alpha1.WorkerSpec{
 				DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: v1alpha1.ProviderType},
 				SecretRef:   corev1.SecretReference{Name: v1beta1constants.SecretNameCloudProvider, Namespace: namespace},
-				Pools:       []extensionsv1alpha1.WorkerPool{{Name: "a", Zones: []string{"rack-1"}, UserDataSecretRef: corev1.SecretKeySelector{Key: "cloud_config"}}},
+				Pools: []extensionsv1alpha1.WorkerPool{{Name: "a", Zones: []string{"rack-1"},
+					UserDataSecretRef: corev1.SecretKeySelector{Key: "cloud_config"}}},
 			},
 		},
 	}
@@ -217,7 +221,8 @@ func (s *shootOfToys) cluster() *extensionsv1alpha1.Cluster {
 				TypeMeta: metav1.TypeMeta{APIVersion: gardencorev1beta1.SchemeGroupVersion.String(), Kind: "CloudProfile"},
 				Spec:     gardencorev1beta1.CloudProfileSpec{ProviderConfig: encode(s.profile)},
 			}),
-			Seed: new(raw(&gardencorev1beta1.Seed{TypeMeta: metav1.TypeMeta{APIVersion: gardencorev1beta1.SchemeGroupVersion.String(), Kind: "Seed"}})),
+			Seed: new(raw(&gardencorev1beta1.Seed{TypeMeta: metav1.TypeMeta{APIVersion: gardencorev1beta1.SchemeGroupVersion.String(),
+				Kind: "Seed"}})),
 			Shoot: raw(&gardencorev1beta1.Shoot{
 				TypeMeta: metav1.TypeMeta{APIVersion: gardencorev1beta1.SchemeGroupVersion.String(), Kind: "Shoot"},
 				Spec: gardencorev1beta1.ShootSpec{

@@ -40,10 +40,13 @@ var _ = Describe("Faults", func() {
 	)
 
 	BeforeEach(func() {
-		played = &playedSites{answers: map[string]error{}, asked: map[string]int{}, hanging: map[string]bool{}, faults: map[string][]platform.Fault{}}
+		played = &playedSites{answers: map[string]error{}, asked: map[string]int{}, hanging: map[string]bool{},
+			faults: map[string][]platform.Fault{}}
 		told = make(chan types.NamespacedName, 1000)
-		asking = newProbers(logr.Discard(), platform.Registry[platform.Probe]{v1alpha1.PlatformMetal: played, v1alpha1.PlatformOpenStack: silentSites{played}},
-			timing{interval: 10 * time.Millisecond, refused: 10 * time.Millisecond, timeout: 5 * time.Second}, func(n types.NamespacedName) { told <- n })
+		asking = newProbers(logr.Discard(),
+			platform.Registry[platform.Probe]{v1alpha1.PlatformMetal: played, v1alpha1.PlatformOpenStack: silentSites{played}},
+			timing{interval: 10 * time.Millisecond, refused: 10 * time.Millisecond,
+				timeout: 5 * time.Second}, func(n types.NamespacedName) { told <- n })
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan struct{})
 		go func() { defer close(ended); _ = asking.Start(ctx) }()
@@ -62,7 +65,8 @@ var _ = Describe("Faults", func() {
 		Expect(heard(a)).To(HaveExactElements(And(HaveField("Answered", true), HaveField("Faults", BeEmpty()))))
 
 		played.fault("racks", power, alien)
-		Expect(heard(a)).To(HaveExactElements(And(HaveField("Appeared", HaveExactElements(power)), HaveField("Faults", HaveExactElements(power)))))
+		Expect(heard(a)).To(HaveExactElements(And(HaveField("Appeared", HaveExactElements(power)),
+			HaveField("Faults", HaveExactElements(power)))))
 		Expect(asking.faults(a)).To(HaveExactElements(And(HaveField("Appeared", BeEmpty()), HaveField("Faults", HaveExactElements(power)))))
 
 		played.fault("racks", disk, other)
@@ -70,7 +74,8 @@ var _ = Describe("Faults", func() {
 		Consistently(told, "100ms").ShouldNot(Receive())
 
 		played.fault("racks", other)
-		Expect(heard(a)).To(HaveExactElements(And(HaveField("Appeared", BeEmpty()), HaveField("Gone", HaveExactElements(disk)), HaveField("Faults", HaveExactElements(other)))))
+		Expect(heard(a)).To(HaveExactElements(And(HaveField("Appeared", BeEmpty()), HaveField("Gone", HaveExactElements(disk)),
+			HaveField("Faults", HaveExactElements(other)))))
 	})
 
 	It("are those of the sites with machines whose platform tells of faults", func() {
@@ -92,7 +97,8 @@ var _ = Describe("Faults", func() {
 
 		asking.set(a, []site.Site{newSite("racks", "2")}, racks)
 		Expect(asking.faults(a)).To(HaveExactElements(HaveField("Faults", HaveExactElements(power))))
-		Expect(heard(a)).To(HaveExactElements(And(HaveField("Answered", true), HaveField("Appeared", BeEmpty()), HaveField("Faults", HaveExactElements(power)))))
+		Expect(heard(a)).To(HaveExactElements(And(HaveField("Answered", true), HaveField("Appeared", BeEmpty()),
+			HaveField("Faults", HaveExactElements(power)))))
 	})
 
 	It("are not forgotten when the site does not answer, which is said to last", func() {
@@ -102,12 +108,14 @@ var _ = Describe("Faults", func() {
 
 		played.say("racks/1", in("racks", platform.ClassTransient, "refused"))
 		first := heard(a)
-		Expect(first).To(HaveExactElements(And(HaveField("Err", MatchError(`site "racks": refused`)), HaveField("Gone", BeEmpty()), HaveField("Faults", HaveExactElements(power)))))
+		Expect(first).To(HaveExactElements(And(HaveField("Err", MatchError(`site "racks": refused`)), HaveField("Gone", BeEmpty()),
+			HaveField("Faults", HaveExactElements(power)))))
 		played.say("racks/1", in("racks", platform.ClassTransient, "reset"))
 		Expect(heard(a)).To(HaveExactElements(And(HaveField("Err", MatchError(`site "racks": reset`)), HaveField("Since", first[0].Since))))
 
 		played.say("racks/1", nil)
-		Expect(heard(a)).To(HaveExactElements(And(HaveField("Err", BeNil()), HaveField("Appeared", BeEmpty()), HaveField("Faults", HaveExactElements(power)))))
+		Expect(heard(a)).To(HaveExactElements(And(HaveField("Err", BeNil()), HaveField("Appeared", BeEmpty()),
+			HaveField("Faults", HaveExactElements(power)))))
 	})
 
 	It("of one site that hangs delay no other", func() {
@@ -127,7 +135,8 @@ var _ = Describe("Faults", func() {
 		Expect(heard(a)).To(HaveExactElements(HaveField("Appeared", HaveExactElements(power))))
 		asking.set(b, []site.Site{newSite("racks", "1")}, racks)
 		Expect(asking.faults(b)).To(HaveExactElements(HaveField("Answered", false)))
-		Eventually(func() []siteFaults { return asking.faults(b) }).Should(HaveExactElements(And(HaveField("Answered", true), HaveField("Faults", HaveExactElements(alien)))))
+		Eventually(func() []siteFaults { return asking.faults(b) }).Should(HaveExactElements(And(HaveField("Answered", true),
+			HaveField("Faults", HaveExactElements(alien)))))
 		Expect(asking.probers).To(HaveLen(1))
 	})
 
@@ -145,7 +154,8 @@ var _ = Describe("Faults", func() {
 
 	It("leak nothing when shoots come, change and go", func() {
 		running := func() int {
-			return len(slices.DeleteFunc(gleak.Goroutines(), func(g gleak.Goroutine) bool { return !strings.Contains(g.Backtrace, "(*prober).run") }))
+			return len(slices.DeleteFunc(gleak.Goroutines(),
+				func(g gleak.Goroutine) bool { return !strings.Contains(g.Backtrace, "(*prober).run") }))
 		}
 		before := running()
 		of := func(i int) types.NamespacedName { return types.NamespacedName{Namespace: fmt.Sprint(i), Name: "a"} }

@@ -107,12 +107,14 @@ hybrid_machines_without_room{reason="SiteQuotaUsedUp",shoot_namespace="shoot--p-
 
 	It("says for how long sites have failed that stop no other", func() {
 		infra := &extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Namespace: "shoot--p--s", Name: "infra"}}
-		for reason, since := range map[string]time.Duration{v1alpha1.ReasonSitesStay: time.Minute, v1alpha1.ReasonDeletionFailed: time.Hour, v1alpha1.ReasonMachinesLeft: time.Hour} {
+		for reason, since := range map[string]time.Duration{v1alpha1.ReasonSitesStay: time.Minute, v1alpha1.ReasonDeletionFailed: time.Hour,
+			v1alpha1.ReasonMachinesLeft: time.Hour} {
 			infra.Status.Conditions = append(infra.Status.Conditions, gardencorev1beta1.Condition{
 				Type: gardencorev1beta1.ConditionType(reason), Reason: reason, LastTransitionTime: metav1.NewTime(now.Add(-since))})
 		}
 		controlPlane := &extensionsv1alpha1.ControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: "shoot--p--s", Name: "s"}}
-		controlPlane.Status.Conditions = []gardencorev1beta1.Condition{{Reason: v1alpha1.ReasonSitesStay, LastTransitionTime: metav1.NewTime(now.Add(-time.Hour))}}
+		controlPlane.Status.Conditions = []gardencorev1beta1.Condition{{Reason: v1alpha1.ReasonSitesStay,
+			LastTransitionTime: metav1.NewTime(now.Add(-time.Hour))}}
 		Expect(testutil.CollectAndCompare(leads(collector(infra, controlPlane)), strings.NewReader(`
 # HELP hybrid_sites_failing_seconds For how long sites of a shoot have not been reconciled or deleted.
 # TYPE hybrid_sites_failing_seconds gauge
@@ -138,6 +140,7 @@ hybrid_sites_failing_seconds{kind="Infrastructure",reason="SitesStay",shoot_name
 	)
 
 	It("tells nothing while another replica leads", func() {
-		Expect(testutil.CollectAndCount(collector(aged(machine("a", "cloud", machinev1alpha1.MachineRunning, "Create", ""), time.Hour)))).To(BeZero())
+		Expect(testutil.CollectAndCount(collector(aged(machine("a", "cloud", machinev1alpha1.MachineRunning, "Create", ""),
+			time.Hour)))).To(BeZero())
 	})
 })

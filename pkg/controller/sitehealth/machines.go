@@ -39,7 +39,8 @@ func shortagesOf(machines []machinev1alpha1.Machine) shortages {
 		err := shortageOf(machine)
 		if err == nil {
 			if phase := machine.Status.CurrentStatus.Phase; phase != machinev1alpha1.MachineRunning {
-				found.others = append(found.others, idle{site: site, err: fmt.Errorf("site %q: machine %s does not run, its phase is %q", site, machine.Name, phase)})
+				found.others = append(found.others,
+					idle{site: site, err: fmt.Errorf("site %q: machine %s does not run, its phase is %q", site, machine.Name, phase)})
 			}
 			continue
 		}

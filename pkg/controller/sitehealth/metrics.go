@@ -12,16 +12,19 @@ import (
 
 var (
 	siteAvailable = prometheus.NewDesc("hybrid_site_available",
-		"1 if a site answers a shoot and its quotas are not used up, 0 with the reason if not.", []string{"shoot_namespace", "site", "reason"}, nil)
+		"1 if a site answers a shoot and its quotas are not used up, 0 with the reason if not.", []string{"shoot_namespace", "site",
+			"reason"}, nil)
 	siteQuota = prometheus.NewDesc("hybrid_site_quota",
-		"Quotas of the account of a shoot on a site, and how much of them is used; memory in bytes.", []string{"shoot_namespace", "site", "resource", "state"}, nil)
+		"Quotas of the account of a shoot on a site, and how much of them is used; memory in bytes.", []string{"shoot_namespace", "site",
+			"resource", "state"}, nil)
 	siteCapacity = prometheus.NewDesc("hybrid_site_capacity",
 		"What a zone of a site has for all who use it, and how much of it is free; memory and storage in bytes.",
 		[]string{"shoot_namespace", "site", "zone", "resource", "state"}, nil)
 	faultyMachines = prometheus.NewDesc("hybrid_site_faulty_machines",
 		"Machines of a shoot on a site that something is wrong with.", []string{"shoot_namespace", "site"}, nil)
 	watchedSites = prometheus.NewDesc("hybrid_site_watched",
-		"1 if the machines of a shoot on a site are watched for faults, 0 if the site cannot be watched.", []string{"shoot_namespace", "site"}, nil)
+		"1 if the machines of a shoot on a site are watched for faults, 0 if the site cannot be watched.", []string{"shoot_namespace",
+			"site"}, nil)
 )
 
 // Describe implements prometheus.Collector.
@@ -43,7 +46,8 @@ func (p *probers) Collect(metrics chan<- prometheus.Metric) {
 			if !ok {
 				continue
 			}
-			metrics <- prometheus.MustNewConstMetric(siteAvailable, prometheus.GaugeValue, boolean(last.err == nil), infra.Namespace, name, reasonOf(last.err))
+			metrics <- prometheus.MustNewConstMetric(siteAvailable, prometheus.GaugeValue, boolean(last.err == nil), infra.Namespace, name,
+				reasonOf(last.err))
 			collectRoom(metrics, infra.Namespace, name, last.observed)
 			if faults, ok := shoot.faults[name]; ok {
 				metrics <- prometheus.MustNewConstMetric(faultyMachines, prometheus.GaugeValue, float64(len(faults)), infra.Namespace, name)

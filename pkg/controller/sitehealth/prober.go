@@ -121,7 +121,8 @@ func (p *prober) hear(heard answer) {
 	}
 	infrastructures := p.interested()
 	if !same && heard.err != nil {
-		p.log.Info("Something is wrong with a site", "class", platform.ClassOf(heard.err), "reason", heard.err.Error(), "shoots", namespacesOf(infrastructures))
+		p.log.Info("Something is wrong with a site", "class", platform.ClassOf(heard.err), "reason", heard.err.Error(), "shoots",
+			namespacesOf(infrastructures))
 	}
 	for _, infra := range infrastructures {
 		p.changed(infra)

@@ -79,7 +79,8 @@ func (p *playedSites) times(name string) func() int {
 }
 
 func newSite(name, token string) site.Site {
-	return site.Site{Name: name, Platform: v1alpha1.PlatformMetal, Profile: &v1alpha1.CloudProfileSite{Name: name}, Credentials: site.Credentials{"token": token}}
+	return site.Site{Name: name, Platform: v1alpha1.PlatformMetal, Profile: &v1alpha1.CloudProfileSite{Name: name},
+		Credentials: site.Credentials{"token": token}}
 }
 
 var _ = Describe("Probers", func() {
@@ -92,7 +93,8 @@ var _ = Describe("Probers", func() {
 	)
 
 	BeforeEach(func() {
-		played = &playedSites{answers: map[string]error{}, asked: map[string]int{}, hanging: map[string]bool{}, faults: map[string][]platform.Fault{}}
+		played = &playedSites{answers: map[string]error{}, asked: map[string]int{}, hanging: map[string]bool{},
+			faults: map[string][]platform.Fault{}}
 		told = make(chan types.NamespacedName, 100)
 		asking = newProbers(logr.Discard(), platform.Registry[platform.Probe]{v1alpha1.PlatformMetal: played},
 			timing{interval: 10 * time.Millisecond, refused: time.Hour, timeout: 5 * time.Second}, func(n types.NamespacedName) { told <- n })

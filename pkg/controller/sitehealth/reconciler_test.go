@@ -74,9 +74,11 @@ var _ = Describe("Reconciler", func() {
 	}
 
 	BeforeEach(func(ctx SpecContext) {
-		played = &playedSites{answers: map[string]error{}, asked: map[string]int{}, hanging: map[string]bool{}, faults: map[string][]platform.Fault{}}
+		played = &playedSites{answers: map[string]error{}, asked: map[string]int{}, hanging: map[string]bool{},
+			faults: map[string][]platform.Fault{}}
 		profile := &gardencorev1beta1.CloudProfile{Spec: gardencorev1beta1.CloudProfileSpec{ProviderConfig: encode(&v1alpha1.CloudProfileConfig{Sites: []v1alpha1.CloudProfileSite{
-			{Name: "racks", Metal: &v1alpha1.MetalProfile{}, Zones: []v1alpha1.SiteZone{{Name: "rack-1"}}}, {Name: "hall", Metal: &v1alpha1.MetalProfile{}},
+			{Name: "racks", Metal: &v1alpha1.MetalProfile{}, Zones: []v1alpha1.SiteZone{{Name: "rack-1"}}}, {Name: "hall",
+				Metal: &v1alpha1.MetalProfile{}},
 		}})}}
 		shoot = &gardencorev1beta1.Shoot{}
 		shoot.Spec.Provider.ControlPlaneConfig = encode(&v1alpha1.ControlPlaneConfig{DefaultSite: "racks"})
@@ -90,13 +92,15 @@ var _ = Describe("Reconciler", func() {
 		infra.Spec.SecretRef = corev1.SecretReference{Namespace: namespace, Name: "cloudprovider"}
 		infra.Spec.ProviderConfig = encode(&v1alpha1.InfrastructureConfig{
 			Networks: v1alpha1.Networks{Topology: v1alpha1.TopologyRouted},
-			Sites:    []v1alpha1.InfrastructureSite{{Name: "racks", Nodes: []string{"10.250.0.0/18"}}, {Name: "hall", Nodes: []string{"10.250.64.0/18"}}},
+			Sites: []v1alpha1.InfrastructureSite{{Name: "racks", Nodes: []string{"10.250.0.0/18"}},
+				{Name: "hall", Nodes: []string{"10.250.64.0/18"}}},
 		})
 		secret := &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cloudprovider"},
 			Data:       map[string][]byte{"racks.token": []byte("1"), "hall.token": []byte("1")},
 		}
-		c = fakeclient.NewClientBuilder().WithScheme(landscape.Scheme).WithStatusSubresource(infra, &extensionsv1alpha1.Worker{}).WithObjects(infra, cluster, secret).Build()
+		c = fakeclient.NewClientBuilder().WithScheme(landscape.Scheme).WithStatusSubresource(infra,
+			&extensionsv1alpha1.Worker{}).WithObjects(infra, cluster, secret).Build()
 		Expect(c.Get(ctx, client.ObjectKeyFromObject(infra), infra)).To(Succeed())
 
 		recorder, faultRecorder = events.NewFakeRecorder(10), record.NewFakeRecorder(10)
@@ -123,7 +127,8 @@ var _ = Describe("Reconciler", func() {
 		reconcileOnce(ctx)
 		Expect(reasonOfSite("hall")).To(Equal(ReasonUnreachable))
 		Expect(recorder.Events).To(Receive(Equal(`Warning SiteUnreachable site "hall": refused`)))
-		Expect(v1beta1helper.GetCondition(infra.Status.Conditions, gardencorev1beta1.ShootControlPlaneHealthy).Status).To(Equal(gardencorev1beta1.ConditionProgressing))
+		Expect(v1beta1helper.GetCondition(infra.Status.Conditions,
+			gardencorev1beta1.ShootControlPlaneHealthy).Status).To(Equal(gardencorev1beta1.ConditionProgressing))
 
 		played.say("hall/1", nil)
 		Eventually(func() error { return r.probers.answers(client.ObjectKeyFromObject(infra))["hall"].err }).Should(Succeed())
@@ -143,7 +148,8 @@ var _ = Describe("Reconciler", func() {
 		Eventually(func() error { return r.probers.answers(client.ObjectKeyFromObject(infra))["racks"].err }).Should(HaveOccurred())
 		reconcileOnce(ctx)
 		Expect(reasonOfSite("racks")).To(Equal(ReasonUnreachable))
-		Expect(v1beta1helper.GetCondition(infra.Status.Conditions, gardencorev1beta1.ShootControlPlaneHealthy).Status).To(Equal(gardencorev1beta1.ConditionFalse), "it is the default site")
+		Expect(v1beta1helper.GetCondition(infra.Status.Conditions,
+			gardencorev1beta1.ShootControlPlaneHealthy).Status).To(Equal(gardencorev1beta1.ConditionFalse), "it is the default site")
 	})
 
 	It("tells of a site until all of its objects are deleted", func(ctx SpecContext) {
@@ -201,7 +207,8 @@ var _ = Describe("Reconciler", func() {
 			played.fault("racks")
 			Eventually(faults).Should(BeEmpty())
 			reconcileOnce(ctx)
-			Expect(everyNodeReady(ctx)).To(And(HaveField("Status", gardencorev1beta1.ConditionTrue), HaveField("Message", "All health checks successful")))
+			Expect(everyNodeReady(ctx)).To(And(HaveField("Status", gardencorev1beta1.ConditionTrue),
+				HaveField("Message", "All health checks successful")))
 			Expect(faultRecorder.Events).To(Receive(Equal(`Normal MachineFaultGone site "racks": host rack-07 of machine m-7: there is no fault any more`)))
 			Expect(faultRecorder.Events).To(Receive())
 

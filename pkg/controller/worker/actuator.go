@@ -109,7 +109,8 @@ func (a *actuator) tellSites(ctx context.Context, w *extensionsv1alpha1.Worker, 
 	if failing != nil {
 		messages = strings.Split(failing.Error(), "\n")
 	}
-	return condition.Write(ctx, a.client, clock.RealClock{}, w, v1alpha1.ConditionSitesReconciled, v1alpha1.ReasonSitesStay, messages, []error{failing})
+	return condition.Write(ctx, a.client, clock.RealClock{}, w, v1alpha1.ConditionSitesReconciled, v1alpha1.ReasonSitesStay, messages,
+		[]error{failing})
 }
 
 // Restore restores the machines only if all zones can be resolved. A zone that is left out would lose its machines: nothing

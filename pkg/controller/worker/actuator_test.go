@@ -82,7 +82,8 @@ var _ = Describe("Actuator", func() {
 		Expect(secret.Labels).To(HaveKeyWithValue("gardener.cloud/purpose", "machineclass"))
 
 		deployment := &machinev1alpha1.MachineDeployment{}
-		Expect(apiServer.Get(ctx, client.ObjectKey{Namespace: f.worker.Namespace, Name: deploymentName("batch", "rack-1")}, deployment)).To(Succeed())
+		Expect(apiServer.Get(ctx, client.ObjectKey{Namespace: f.worker.Namespace, Name: deploymentName("batch", "rack-1")},
+			deployment)).To(Succeed())
 		Expect(deployment.Spec.Template.Spec.NodeTemplateSpec.Labels).To(Equal(map[string]string{
 			"team": "a",
 			"hybrid.provider.extensions.gardener.cloud/site":     "racks",
@@ -179,7 +180,8 @@ var _ = Describe("Actuator", func() {
 			f.pool("rolled", "cloud-b")
 			f.pool("removed", "cloud-c")
 			f.create(ctx)
-			_ = settled(ctx, deploymentName("span", "rack-1"), deploymentName("span", "cloud-a"), deploymentName("rolled", "cloud-b"), deploymentName("removed", "cloud-c"))
+			_ = settled(ctx, deploymentName("span", "rack-1"), deploymentName("span", "cloud-a"), deploymentName("rolled", "cloud-b"),
+				deploymentName("removed", "cloud-c"))
 			before := f.deployments(ctx)
 			kept := before[deploymentName("span", "rack-1")]
 
@@ -192,7 +194,8 @@ var _ = Describe("Actuator", func() {
 			f.pool("new", "cloud-c", "rack-1")
 			nodeLabels := func(zone string) map[string]string {
 				deployment := &machinev1alpha1.MachineDeployment{}
-				Expect(apiServer.Get(ctx, client.ObjectKey{Namespace: f.worker.Namespace, Name: deploymentName("span", zone)}, deployment)).To(Succeed())
+				Expect(apiServer.Get(ctx, client.ObjectKey{Namespace: f.worker.Namespace, Name: deploymentName("span", zone)},
+					deployment)).To(Succeed())
 				return deployment.Spec.Template.Spec.NodeTemplateSpec.Labels
 			}
 			err := f.reconcile(ctx, timeout, func(g Gomega) {
@@ -200,8 +203,10 @@ var _ = Describe("Actuator", func() {
 				g.Expect(now).To(HaveLen(4))
 				g.Expect(now).To(HaveKeyWithValue(deploymentName("span", "rack-1"), kept), "is kept")
 				g.Expect(nodeLabels("rack-1")).To(HaveKeyWithValue("colour", "red"), "is kept with new labels")
-				g.Expect(now).To(HaveKeyWithValue(deploymentName("span", "cloud-a"), Not(Equal(before[deploymentName("span", "cloud-a")]))), "is rolled")
-				g.Expect(now).To(HaveKeyWithValue(deploymentName("rolled", "cloud-b"), Not(Equal(before[deploymentName("rolled", "cloud-b")]))), "is rolled")
+				g.Expect(now).To(HaveKeyWithValue(deploymentName("span", "cloud-a"), Not(Equal(before[deploymentName("span", "cloud-a")]))),
+					"is rolled")
+				g.Expect(now).To(HaveKeyWithValue(deploymentName("rolled", "cloud-b"), Not(Equal(before[deploymentName("rolled", "cloud-b")]))),
+					"is rolled")
 				g.Expect(now).To(HaveKey(deploymentName("new", "cloud-c")), "is created")
 			})
 
@@ -347,7 +352,8 @@ var _ = Describe("Actuator", func() {
 			g.Expect(deployment.Spec.Replicas).To(BeEquivalentTo(2))
 			g.Expect(f.classes(ctx)).To(HaveKey(deployment.Spec.Template.Spec.Class.Name))
 			class := f.classes(ctx)[former.Name]
-			g.Expect(class.ProviderSpec).To(Equal(f.classes(ctx)[deployment.Spec.Template.Spec.Class.Name].ProviderSpec), "the class that only machines have")
+			g.Expect(class.ProviderSpec).To(Equal(f.classes(ctx)[deployment.Spec.Template.Spec.Class.Name].ProviderSpec),
+				"the class that only machines have")
 			g.Expect(class.SecretRef.Name).To(Equal(former.Name))
 			g.Expect(apiServer.Get(ctx, client.ObjectKey{Namespace: f.worker.Namespace, Name: former.Name}, &corev1.Secret{})).To(Succeed())
 		}).WithTimeout(20 * time.Second).Should(Succeed())
@@ -355,20 +361,22 @@ var _ = Describe("Actuator", func() {
 		<-done
 	})
 
-	It("restores nothing of a zone that was given to another site: its machines would be looked for where they are not", func(ctx SpecContext) {
-		f.pool("a", "cloud-a")
-		f.create(ctx)
-		moved := machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "machine", Namespace: f.worker.Namespace}}
-		moved.Spec.Class, moved.Spec.NodeTemplateSpec.Labels = machinev1alpha1.ClassSpec{Kind: "MachineClass", Name: "former"}, map[string]string{v1alpha1.LabelSite: "racks"}
-		state, err := shootstate.MarshalMachineState(&shootstate.MachineState{MachineDeployments: map[string]*shootstate.MachineDeploymentState{
-			deploymentName("a", "cloud-a"): {Replicas: 1, Machines: []machinev1alpha1.Machine{moved}}}})
-		Expect(err).NotTo(HaveOccurred())
-		f.worker.Status.State = &runtime.RawExtension{Raw: state}
-		Expect(f.actuator(time.Minute).Restore(ctx, logr.Discard(), f.worker, f.cluster)).To(MatchError(ContainSubstring(
-			`site "cloud": the zone has machines to be restored on sites ["racks"]`)))
-		Expect(f.classes(ctx)).To(BeEmpty())
-		Expect(f.deployments(ctx)).To(BeEmpty())
-	})
+	It("restores nothing of a zone that was given to another site: its machines would be looked for where they are not",
+		func(ctx SpecContext) {
+			f.pool("a", "cloud-a")
+			f.create(ctx)
+			moved := machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "machine", Namespace: f.worker.Namespace}}
+			moved.Spec.Class, moved.Spec.NodeTemplateSpec.Labels = machinev1alpha1.ClassSpec{Kind: "MachineClass",
+				Name: "former"}, map[string]string{v1alpha1.LabelSite: "racks"}
+			state, err := shootstate.MarshalMachineState(&shootstate.MachineState{MachineDeployments: map[string]*shootstate.MachineDeploymentState{
+				deploymentName("a", "cloud-a"): {Replicas: 1, Machines: []machinev1alpha1.Machine{moved}}}})
+			Expect(err).NotTo(HaveOccurred())
+			f.worker.Status.State = &runtime.RawExtension{Raw: state}
+			Expect(f.actuator(time.Minute).Restore(ctx, logr.Discard(), f.worker, f.cluster)).To(MatchError(ContainSubstring(
+				`site "cloud": the zone has machines to be restored on sites ["racks"]`)))
+			Expect(f.classes(ctx)).To(BeEmpty())
+			Expect(f.deployments(ctx)).To(BeEmpty())
+		})
 
 	It("restores nothing as long as a site cannot be resolved", func(ctx SpecContext) {
 		f.pool("a", "cloud-a", "rack-1")
@@ -413,7 +421,8 @@ func bringUp(ctx context.Context, namespace string) {
 		machineSet := &machinev1alpha1.MachineSet{
 			ObjectMeta: metav1.ObjectMeta{
 				Name: deployment.Name, Namespace: deployment.Namespace,
-				OwnerReferences: []metav1.OwnerReference{{APIVersion: "machine.sapcloud.io/v1alpha1", Kind: "MachineDeployment", Name: deployment.Name, UID: deployment.UID}},
+				OwnerReferences: []metav1.OwnerReference{{APIVersion: "machine.sapcloud.io/v1alpha1", Kind: "MachineDeployment", Name: deployment.Name,
+					UID: deployment.UID}},
 			},
 			Spec: machinev1alpha1.MachineSetSpec{Template: deployment.Spec.Template},
 		}
@@ -429,7 +438,8 @@ func bringUp(ctx context.Context, namespace string) {
 			UpdatedReplicas:    deployment.Spec.Replicas,
 			ReadyReplicas:      deployment.Spec.Replicas,
 			AvailableReplicas:  deployment.Spec.Replicas,
-			Conditions:         []machinev1alpha1.MachineDeploymentCondition{{Type: machinev1alpha1.MachineDeploymentAvailable, Status: machinev1alpha1.ConditionTrue}},
+			Conditions: []machinev1alpha1.MachineDeploymentCondition{{Type: machinev1alpha1.MachineDeploymentAvailable,
+				Status: machinev1alpha1.ConditionTrue}},
 		}
 		_ = apiServer.Status().Patch(ctx, deployment, patch)
 	}

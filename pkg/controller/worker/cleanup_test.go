@@ -48,7 +48,8 @@ var _ = Describe("What sites have for pools", func() {
 	It("stays as long as a machine uses it, and goes with the last", func(ctx SpecContext) {
 		machine := &machinev1alpha1.Machine{
 			ObjectMeta: metav1.ObjectMeta{Name: "old", Namespace: f.worker.Namespace},
-			Spec:       machinev1alpha1.MachineSpec{Class: machinev1alpha1.ClassSpec{Kind: "MachineClass", Name: f.deployments(ctx)[deploymentName("a", "cloud-a")]}},
+			Spec: machinev1alpha1.MachineSpec{Class: machinev1alpha1.ClassSpec{Kind: "MachineClass",
+				Name: f.deployments(ctx)[deploymentName("a", "cloud-a")]}},
 		}
 		Expect(apiServer.Create(ctx, machine)).To(Succeed())
 		setPolicy(pool, "anti-affinity")
@@ -73,7 +74,8 @@ var _ = Describe("What sites have for pools", func() {
 			w := &extensionsv1alpha1.Worker{}
 			Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(f.worker), w)).To(Succeed())
 			Expect(w.Status.Conditions).To(ConsistOf(And(
-				HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)), HaveField("Status", gardencorev1beta1.ConditionFalse),
+				HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)), HaveField("Status",
+					gardencorev1beta1.ConditionFalse),
 				HaveField("Message", And(ContainSubstring(`site "racks": `+message), Not(ContainSubstring(`site "cloud"`)))))))
 			Expect(f.cloud.Groups("cloud")).To(BeEmpty())
 			Expect(f.cloud.Groups("racks")).To(ConsistOf("a/affinity"))
@@ -92,7 +94,8 @@ var _ = Describe("What sites have for pools", func() {
 
 	It("goes with the Worker, also when only that is left to do, and a dead site does not keep the Worker", func(ctx SpecContext) {
 		stop()
-		for _, obj := range []client.Object{&machinev1alpha1.MachineDeployment{}, &machinev1alpha1.MachineSet{}, &machinev1alpha1.MachineClass{}} {
+		for _, obj := range []client.Object{&machinev1alpha1.MachineDeployment{}, &machinev1alpha1.MachineSet{},
+			&machinev1alpha1.MachineClass{}} {
 			Expect(apiServer.DeleteAllOf(ctx, obj, client.InNamespace(f.worker.Namespace))).To(Succeed())
 		}
 		f.cloud.Fail("racks", platform.NewError(platform.ClassTransient, "503"))
@@ -159,5 +162,6 @@ var _ = Describe("A repeated deletion", func() {
 // setPolicy gives the pool a server group on both sites.
 func setPolicy(pool *extensionsv1alpha1.WorkerPool, policy string) {
 	group := &v1alpha1.OpenStackWorker{ServerGroup: &v1alpha1.OpenStackServerGroup{Policy: policy}}
-	pool.ProviderConfig = mustEncode(&v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{{Name: "cloud", OpenStack: group}, {Name: "racks", OpenStack: group}}})
+	pool.ProviderConfig = mustEncode(&v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{{Name: "cloud", OpenStack: group},
+		{Name: "racks", OpenStack: group}}})
 }

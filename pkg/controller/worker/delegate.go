@@ -41,7 +41,8 @@ func newDelegate(ctx context.Context, c *call, r resolver, before former) (*dele
 }
 
 // WorkerDelegate implements genericactuator.DelegateFactory. The delegate is for one Worker already.
-func (d *delegate) WorkerDelegate(context.Context, *extensionsv1alpha1.Worker, *extensionscontroller.Cluster) (genericactuator.WorkerDelegate, error) {
+func (d *delegate) WorkerDelegate(context.Context, *extensionsv1alpha1.Worker,
+	*extensionscontroller.Cluster) (genericactuator.WorkerDelegate, error) {
 	return d, nil
 }
 

@@ -88,7 +88,8 @@ var _ = Describe("Distribution", func() {
 	It("keeps the last numbers of a pool whose providerConfig cannot be read", func(ctx SpecContext) {
 		f := newFixture("shoot--p--s")
 		f.pool("a", "cloud-a", "rack-1").ProviderConfig = &runtime.RawExtension{Raw: []byte(`{"apiVersion":"broken"}`)}
-		f.worker.Status.MachineDeployments = []extensionsv1alpha1.MachineDeployment{{Name: deploymentName("a", "rack-1"), Minimum: 5, Maximum: 7, Priority: new(int32(9))}}
+		f.worker.Status.MachineDeployments = []extensionsv1alpha1.MachineDeployment{{Name: deploymentName("a", "rack-1"), Minimum: 5, Maximum: 7,
+			Priority: new(int32(9))}}
 
 		Expect(shares(ctx, f)).To(Equal([]part{{1, 2, 0, "1", "0", -1}, {5, 7, 0, "0", "0", 9}}))
 	})

@@ -92,7 +92,8 @@ func readFacts(ctx context.Context, c *call, before former) (*facts, error) {
 }
 
 func readDocuments(ctx context.Context, c *call) documents {
-	input, configErr, secretErr := shootsites.Read(ctx, c.client, shootsites.OfShoot(c.worker.Namespace, c.worker.Spec.SecretRef, c.cluster), c.cluster)
+	input, configErr, secretErr := shootsites.Read(ctx, c.client, shootsites.OfShoot(c.worker.Namespace, c.worker.Spec.SecretRef, c.cluster),
+		c.cluster)
 	status, statusErr := shootsites.Decode[v1alpha1.InfrastructureStatus](
 		"infrastructureProviderStatus of the Worker", c.worker.Spec.InfrastructureProviderStatus)
 	sites, sitesErr := site.Resolve(input.Input)

@@ -53,7 +53,8 @@ type fixture struct {
 
 func newFixture(namespace string) *fixture {
 	profileSite := func(name string, zones ...string) v1alpha1.CloudProfileSite {
-		s := v1alpha1.CloudProfileSite{Name: name, Region: "west", Metal: &v1alpha1.MetalProfile{Inventory: v1alpha1.MetalInventoryMetal3, Server: "https://" + name, Namespace: "hosts"}}
+		s := v1alpha1.CloudProfileSite{Name: name, Region: "west",
+			Metal: &v1alpha1.MetalProfile{Inventory: v1alpha1.MetalInventoryMetal3, Server: "https://" + name, Namespace: "hosts"}}
 		for _, zone := range zones {
 			s.Zones = append(s.Zones, v1alpha1.SiteZone{Name: zone, Metal: &v1alpha1.MetalZone{}})
 		}
@@ -71,14 +72,16 @@ func newFixture(namespace string) *fixture {
 				{Name: "cloud", Metal: &v1alpha1.MetalMachineType{}},
 				{Name: "racks", Metal: &v1alpha1.MetalMachineType{}, Capacity: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("32")}},
 			}}},
-			MachineImages: []v1alpha1.MachineImage{{Name: "linux", Versions: []v1alpha1.MachineImageVersion{{Version: "1.0.0", CapabilityFlavors: []v1alpha1.MachineImageFlavor{{
-				Capabilities: map[string][]string{"architecture": {"amd64"}},
-				Sites:        []v1alpha1.SiteMachineImage{image("cloud"), image("racks")},
-			}}}}}},
+			MachineImages: []v1alpha1.MachineImage{{Name: "linux",
+				Versions: []v1alpha1.MachineImageVersion{{Version: "1.0.0", CapabilityFlavors: []v1alpha1.MachineImageFlavor{{
+					Capabilities: map[string][]string{"architecture": {"amd64"}},
+					Sites:        []v1alpha1.SiteMachineImage{image("cloud"), image("racks")},
+				}}}}}},
 		},
 		config: &v1alpha1.InfrastructureConfig{
 			Networks: v1alpha1.Networks{Topology: v1alpha1.TopologyRouted},
-			Sites:    []v1alpha1.InfrastructureSite{{Name: "cloud", Nodes: []string{"10.250.0.0/18"}}, {Name: "racks", Nodes: []string{"10.250.64.0/18"}}},
+			Sites: []v1alpha1.InfrastructureSite{{Name: "cloud", Nodes: []string{"10.250.0.0/18"}},
+				{Name: "racks", Nodes: []string{"10.250.64.0/18"}}},
 		},
 		status: &v1alpha1.InfrastructureStatus{Sites: []v1alpha1.SiteStatus{{Name: "cloud"}, {Name: "racks"}}},
 		cluster: &extensionscontroller.Cluster{
@@ -223,7 +226,8 @@ func (f *fixture) reconcile(ctx context.Context, timeout time.Duration, until fu
 }
 
 func (f *fixture) actuator(timeout time.Duration) gardenworker.Actuator {
-	return NewActuator(mgr, nil, f.platforms(), platform.Registry[platform.Machines]{toyplatform.Platform: toyplatform.NewMachines(f.cloud)}, timeout)
+	return NewActuator(mgr, nil, f.platforms(), platform.Registry[platform.Machines]{toyplatform.Platform: toyplatform.NewMachines(f.cloud)},
+		timeout)
 }
 
 func deploymentName(pool, zone string) string {

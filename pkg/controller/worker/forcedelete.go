@@ -101,11 +101,13 @@ func tellOrphans(c *call, targets []*target, orphans []v1alpha1.Orphan) {
 			if orphan.Site != t.site {
 				continue
 			}
-			c.log.Info("A forced deletion leaves a machine behind", "site", orphan.Site, "name", orphan.Name, "id", orphan.ID, "reason", orphan.Reason)
+			c.log.Info("A forced deletion leaves a machine behind", "site", orphan.Site, "name", orphan.Name, "id", orphan.ID, "reason",
+				orphan.Reason)
 			items = append(items, describe(orphan))
 		}
 		if len(items) > 0 {
-			c.events.Warn(c.worker, reasonOrphansLeft, eventnote.OnSite("Delete", t.site), "Site %q keeps %d: %s", t.site, len(items), eventnote.List(items))
+			c.events.Warn(c.worker, reasonOrphansLeft, eventnote.OnSite("Delete", t.site), "Site %q keeps %d: %s", t.site, len(items),
+				eventnote.List(items))
 		}
 	}
 }

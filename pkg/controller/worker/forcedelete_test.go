@@ -33,7 +33,8 @@ var _ = Describe("ForceDelete", func() {
 
 	// machine creates a machine on the site, and its object if it has a class. machineAt does it in a place of the site.
 	spec := func(site, place string) *v1alpha1.MachineProviderSpec {
-		return &v1alpha1.MachineProviderSpec{Site: site, Shoot: technicalID, Metal: &v1alpha1.MetalMachineSpec{Connection: v1alpha1.MetalConnection{Namespace: place}}}
+		return &v1alpha1.MachineProviderSpec{Site: site, Shoot: technicalID,
+			Metal: &v1alpha1.MetalMachineSpec{Connection: v1alpha1.MetalConnection{Namespace: place}}}
 	}
 	machineAt := func(ctx context.Context, site, place, name, class string) {
 		machines := toyplatform.NewMachines(f.cloud)
@@ -42,7 +43,8 @@ var _ = Describe("ForceDelete", func() {
 		if class != "" {
 			Expect(apiServer.Create(ctx, &machinev1alpha1.Machine{
 				ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: f.worker.Namespace},
-				Spec:       machinev1alpha1.MachineSpec{ProviderID: created.ProviderID, Class: machinev1alpha1.ClassSpec{Kind: "MachineClass", Name: class}},
+				Spec: machinev1alpha1.MachineSpec{ProviderID: created.ProviderID,
+					Class: machinev1alpha1.ClassSpec{Kind: "MachineClass", Name: class}},
 			})).To(Succeed())
 		}
 	}
@@ -134,15 +136,18 @@ var _ = Describe("ForceDelete", func() {
 			machine(ctx, "racks", "m2", "racks")
 			breakSite()
 			Expect(forceDelete(ctx, timeout)).To(HaveExactElements(And(
-				HaveField("Site", "racks"), HaveField("Kind", "machine"), HaveField("Name", "m2"), HaveField("ID", "toy:///racks/m2"), HaveField("Reason", ContainSubstring(reason)),
+				HaveField("Site", "racks"), HaveField("Kind", "machine"), HaveField("Name", "m2"), HaveField("ID",
+					"toy:///racks/m2"), HaveField("Reason", ContainSubstring(reason)),
 			)))
 			Expect(f.cloud.Machines("cloud")).To(BeEmpty())
 			Eventually(f.warnings).WithContext(ctx).WithArguments(reasonOrphansLeft).Should(HaveExactElements(
 				And(HavePrefix(`Site "racks" keeps 1: machine m2 toy:///racks/m2 (`), ContainSubstring(reason))))
 		},
-		Entry("refuses the credentials", func() { f.cloud.Fail("racks", platform.NewError(platform.ClassUnauthenticated, "401")) }, time.Minute, "401"),
+		Entry("refuses the credentials", func() { f.cloud.Fail("racks", platform.NewError(platform.ClassUnauthenticated, "401")) },
+			time.Minute, "401"),
 		Entry("hangs", func() { DeferCleanup(f.cloud.Hang("racks")) }, time.Second, "no answer"),
-		Entry("does not get done in time", func() { f.cloud.Keep("racks", platform.NewError(platform.ClassTransient, "the host is cleaned")) }, 5*time.Second, "cleaned"),
+		Entry("does not get done in time", func() { f.cloud.Keep("racks", platform.NewError(platform.ClassTransient, "the host is cleaned")) },
+			5*time.Second, "cleaned"),
 		Entry("deletes nothing", func() { f.cloud.Keep("racks", platform.NewError(platform.ClassConflict, "locked")) }, time.Minute, "locked"),
 	)
 

@@ -40,7 +40,8 @@ type shoot struct {
 
 // classNames returns the machine classes of the shoot's pool by zone.
 func (s *shoot) classNames(ctx SpecContext) map[string]string {
-	s.namedPool("a").NodeAgentSecretName = new(operatingsystemconfig.Key(semver.MustParse(s.kubernetes), s.rotation, &s.workerSpec, s.nodeLocalDNS, s.kubelet, s.kubeProxy))
+	s.namedPool("a").NodeAgentSecretName = new(operatingsystemconfig.Key(semver.MustParse(s.kubernetes), s.rotation, &s.workerSpec,
+		s.nodeLocalDNS, s.kubelet, s.kubeProxy))
 
 	c := fake.NewClientBuilder().WithScheme(landscape.Scheme).WithObjects(s.secret, s.user, s.worker).Build()
 	names := map[string]string{}
@@ -97,7 +98,8 @@ var (
 		}},
 	}
 	rollsNothing = []change{
-		{"a zone is added to the pool or removed from it, also the first one", func(s *shoot) { s.namedPool("a").Zones = []string{"cloud-b", "rack-1", "cloud-c"} }},
+		{"a zone is added to the pool or removed from it, also the first one",
+			func(s *shoot) { s.namedPool("a").Zones = []string{"cloud-b", "rack-1", "cloud-c"} }},
 		{"the order of the pool's zones changes", func(s *shoot) { slices.Reverse(s.namedPool("a").Zones) }},
 		{"a site is added to the shoot or removed from it", func(s *shoot) {
 			s.profile.Sites = append(s.profile.Sites, *s.profile.Sites[0].DeepCopy())

@@ -72,7 +72,8 @@ var _ = Describe("A zone that cannot be resolved", func() {
 					Expect(after).To(HaveKeyWithValue(name, Not(Equal(class))), name)
 				}
 				Expect(f.classes(ctx)).To(HaveKey(after[name]))
-				Expect(apiServer.Get(ctx, client.ObjectKey{Namespace: f.worker.Namespace, Name: name}, &machinev1alpha1.MachineDeployment{})).To(Succeed())
+				Expect(apiServer.Get(ctx, client.ObjectKey{Namespace: f.worker.Namespace, Name: name},
+					&machinev1alpha1.MachineDeployment{})).To(Succeed())
 			}
 			Expect(specOf()).To(Equal(spec))
 			Expect(err).To(MatchError(And(
@@ -90,7 +91,8 @@ var _ = Describe("A zone that cannot be resolved", func() {
 		Entry("because a role is missing", func() error {
 			return platform.NewError(platform.ClassForbidden, "403")
 		}, "403", gardencorev1beta1.ErrorInfraUnauthorized),
-		Entry("because the site is down", func() error { return platform.NewError(platform.ClassTransient, "no route to host") }, "no route to host"),
+		Entry("because the site is down", func() error { return platform.NewError(platform.ClassTransient, "no route to host") },
+			"no route to host"),
 		Entry("because the answer lets the client panic", func() error { panic("garbage") }, "internal error, see the log"),
 	)
 })

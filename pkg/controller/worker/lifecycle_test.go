@@ -132,35 +132,37 @@ var _ = Describe("The life of a pool", func() {
 		Entry("by hand", gardencorev1beta1.ManualInPlaceUpdate),
 	)
 
-	It("should change pools of other sites while a site fails that has nothing to change, and tell that in a condition", func(ctx SpecContext) {
-		f.pool("a", "rack-1", "cloud-a")
-		f.pool("b", "cloud-a")
-		f.create(ctx)
-		DeferCleanup(f.playMachineControllerManager())
-		reconcile(ctx)
-		before := f.deployments(ctx)
+	It("should change pools of other sites while a site fails that has nothing to change, and tell that in a condition",
+		func(ctx SpecContext) {
+			f.pool("a", "rack-1", "cloud-a")
+			f.pool("b", "cloud-a")
+			f.create(ctx)
+			DeferCleanup(f.playMachineControllerManager())
+			reconcile(ctx)
+			before := f.deployments(ctx)
 
-		f.cloud.Fail("racks", platform.NewError(platform.ClassUnauthenticated, "401"))
-		f.namedPool("b").NodeAgentSecretName = new("gardener-node-agent-new")
-		w := reconcile(ctx)
-		Expect(f.deployments(ctx)).To(And(
-			HaveKeyWithValue(deploymentName("a", "rack-1"), before[deploymentName("a", "rack-1")]),
-			HaveKeyWithValue(deploymentName("a", "cloud-a"), before[deploymentName("a", "cloud-a")]),
-			HaveKeyWithValue(deploymentName("b", "cloud-a"), Not(Equal(before[deploymentName("b", "cloud-a")]))),
-		))
-		Expect(w.Status.Conditions).To(ConsistOf(And(
-			HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)), HaveField("Status", gardencorev1beta1.ConditionFalse),
-			HaveField("Message", ContainSubstring(`pool "a" in zone "rack-1" keeps its machine class: site "racks": 401`)),
-			HaveField("Codes", ConsistOf(gardencorev1beta1.ErrorInfraUnauthenticated)))))
+			f.cloud.Fail("racks", platform.NewError(platform.ClassUnauthenticated, "401"))
+			f.namedPool("b").NodeAgentSecretName = new("gardener-node-agent-new")
+			w := reconcile(ctx)
+			Expect(f.deployments(ctx)).To(And(
+				HaveKeyWithValue(deploymentName("a", "rack-1"), before[deploymentName("a", "rack-1")]),
+				HaveKeyWithValue(deploymentName("a", "cloud-a"), before[deploymentName("a", "cloud-a")]),
+				HaveKeyWithValue(deploymentName("b", "cloud-a"), Not(Equal(before[deploymentName("b", "cloud-a")]))),
+			))
+			Expect(w.Status.Conditions).To(ConsistOf(And(
+				HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)), HaveField("Status",
+					gardencorev1beta1.ConditionFalse),
+				HaveField("Message", ContainSubstring(`pool "a" in zone "rack-1" keeps its machine class: site "racks": 401`)),
+				HaveField("Codes", ConsistOf(gardencorev1beta1.ErrorInfraUnauthenticated)))))
 
-		By("changing the pool on the site")
-		f.namedPool("a").NodeAgentSecretName = new("gardener-node-agent-new")
-		_, err := try(ctx)
-		Expect(err).To(MatchError(ContainSubstring(`pool "a" in zone "rack-1" keeps its machine class: site "racks": 401`)))
+			By("changing the pool on the site")
+			f.namedPool("a").NodeAgentSecretName = new("gardener-node-agent-new")
+			_, err := try(ctx)
+			Expect(err).To(MatchError(ContainSubstring(`pool "a" in zone "rack-1" keeps its machine class: site "racks": 401`)))
 
-		f.cloud.Fail("racks", nil)
-		Expect(reconcile(ctx).Status.Conditions).To(BeEmpty())
-	})
+			f.cloud.Fail("racks", nil)
+			Expect(reconcile(ctx).Status.Conditions).To(BeEmpty())
+		})
 
 	It("should remember images by name, with their capabilities", func(ctx SpecContext) {
 		f.pool("a", "cloud-a")
@@ -205,11 +207,13 @@ var _ = Describe("The life of a pool", func() {
 		for name, class := range classes {
 			machine := machinev1alpha1.Machine{
 				ObjectMeta: metav1.ObjectMeta{Name: name + "-x", Namespace: target},
-				Spec:       machinev1alpha1.MachineSpec{ProviderID: "toy:///" + name, Class: machinev1alpha1.ClassSpec{Kind: "MachineClass", Name: class}},
+				Spec: machinev1alpha1.MachineSpec{ProviderID: "toy:///" + name,
+					Class: machinev1alpha1.ClassSpec{Kind: "MachineClass", Name: class}},
 			}
 			set := machinev1alpha1.MachineSet{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: target}}
 			set.Spec.Replicas, set.Spec.Template.Spec.Class.Name = 1, class
-			state.MachineDeployments[name] = &shootstate.MachineDeploymentState{Replicas: 1, MachineSets: []machinev1alpha1.MachineSet{set}, Machines: []machinev1alpha1.Machine{machine}}
+			state.MachineDeployments[name] = &shootstate.MachineDeploymentState{Replicas: 1, MachineSets: []machinev1alpha1.MachineSet{set},
+				Machines: []machinev1alpha1.Machine{machine}}
 		}
 		raw, err := shootstate.MarshalMachineState(state)
 		Expect(err).NotTo(HaveOccurred())

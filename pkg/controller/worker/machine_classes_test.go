@@ -25,7 +25,8 @@ var _ = Describe("Node template", func() {
 		pool := f.pool("a", "rack-1", "cloud-a")
 		pool.Architecture = new("arm64")
 		pool.NodeTemplate = &extensionsv1alpha1.NodeTemplate{
-			Capacity:        corev1.ResourceList{"cpu": resource.MustParse("5"), "gpu": resource.MustParse("1"), "memory": resource.MustParse("17Gi"), "ephemeral-storage": resource.MustParse("50Gi")},
+			Capacity: corev1.ResourceList{"cpu": resource.MustParse("5"), "gpu": resource.MustParse("1"),
+				"memory": resource.MustParse("17Gi"), "ephemeral-storage": resource.MustParse("50Gi")},
 			VirtualCapacity: list("example.com/seats", "1"),
 		}
 		f.profile.MachineTypes[0].Sites[1].Capacity = corev1.ResourceList{"cpu": resource.MustParse("32"), "memory": resource.MustParse("256Gi")}
@@ -37,8 +38,10 @@ var _ = Describe("Node template", func() {
 		d := f.delegate(ctx, fake.NewClientBuilder().WithScheme(landscape.Scheme).WithObjects(f.secret, f.user, f.worker).Build())
 		template := d.classes[0].class.NodeTemplate
 
-		Expect(template.Capacity).To(BeComparableTo(corev1.ResourceList{"cpu": resource.MustParse("32"), "gpu": resource.MustParse("1"), "memory": resource.MustParse("200Gi"), "ephemeral-storage": resource.MustParse("50Gi")}))
-		Expect(template.VirtualCapacity).To(BeComparableTo(corev1.ResourceList{"example.com/seats": resource.MustParse("1"), "example.com/licences": resource.MustParse("3")}))
+		Expect(template.Capacity).To(BeComparableTo(corev1.ResourceList{"cpu": resource.MustParse("32"), "gpu": resource.MustParse("1"),
+			"memory": resource.MustParse("200Gi"), "ephemeral-storage": resource.MustParse("50Gi")}))
+		Expect(template.VirtualCapacity).To(BeComparableTo(corev1.ResourceList{"example.com/seats": resource.MustParse("1"),
+			"example.com/licences": resource.MustParse("3")}))
 		Expect(template.Architecture).To(HaveValue(Equal("arm64")))
 		Expect(d.classes[1].class.NodeTemplate.Capacity.Cpu().String()).To(Equal("5"))
 	})

@@ -84,7 +84,8 @@ var _ = Describe("Machine deployments", func() {
 
 	It("keep what the site said if the site is not known any more", func(ctx SpecContext) {
 		f.pool("a", "gone-1").Labels = map[string]string{v1beta1constants.LabelWorkerPoolGardenerNodeAgentSecretName: "new"}
-		existing := &machinev1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Name: deploymentName("a", "gone-1"), Namespace: f.worker.Namespace}}
+		existing := &machinev1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Name: deploymentName("a", "gone-1"),
+			Namespace: f.worker.Namespace}}
 		existing.Spec.Template.Spec.Class.Name = "class"
 		existing.Spec.Template.Spec.NodeTemplateSpec.Labels = map[string]string{
 			v1alpha1.LabelSite: "gone", v1alpha1.LabelPlatform: "metal", "topology.toy/zone": "raw", "old": "yes",
@@ -108,7 +109,8 @@ var _ = Describe("Machine deployments", func() {
 	})
 
 	DescribeTable("the update strategy",
-		func(ctx SpecContext, strategy *gardencorev1beta1.MachineUpdateStrategy, expected machinev1alpha1.MachineDeploymentStrategyType, orchestration machinev1alpha1.OrchestrationType) {
+		func(ctx SpecContext, strategy *gardencorev1beta1.MachineUpdateStrategy, expected machinev1alpha1.MachineDeploymentStrategyType,
+			orchestration machinev1alpha1.OrchestrationType) {
 			pool := f.pool("a", "cloud-a")
 			pool.UpdateStrategy, pool.KubernetesVersion = strategy, new("1.35.1")
 
@@ -124,9 +126,12 @@ var _ = Describe("Machine deployments", func() {
 			Expect(actual.InPlaceUpdate.MaxSurge.IntValue()).To(Equal(1))
 		},
 		Entry("none", nil, machinev1alpha1.RollingUpdateMachineDeploymentStrategyType, machinev1alpha1.OrchestrationType("")),
-		Entry("rolling", new(gardencorev1beta1.AutoRollingUpdate), machinev1alpha1.RollingUpdateMachineDeploymentStrategyType, machinev1alpha1.OrchestrationType("")),
-		Entry("in place", new(gardencorev1beta1.AutoInPlaceUpdate), machinev1alpha1.InPlaceUpdateMachineDeploymentStrategyType, machinev1alpha1.OrchestrationTypeAuto),
-		Entry("in place, by hand", new(gardencorev1beta1.ManualInPlaceUpdate), machinev1alpha1.InPlaceUpdateMachineDeploymentStrategyType, machinev1alpha1.OrchestrationTypeManual),
+		Entry("rolling", new(gardencorev1beta1.AutoRollingUpdate), machinev1alpha1.RollingUpdateMachineDeploymentStrategyType,
+			machinev1alpha1.OrchestrationType("")),
+		Entry("in place", new(gardencorev1beta1.AutoInPlaceUpdate), machinev1alpha1.InPlaceUpdateMachineDeploymentStrategyType,
+			machinev1alpha1.OrchestrationTypeAuto),
+		Entry("in place, by hand", new(gardencorev1beta1.ManualInPlaceUpdate), machinev1alpha1.InPlaceUpdateMachineDeploymentStrategyType,
+			machinev1alpha1.OrchestrationTypeManual),
 	)
 
 	DescribeTable("the class of a pool that is updated in place",
@@ -154,14 +159,16 @@ var _ = Describe("Machine deployments", func() {
 	It("keep a zone that is updated in place where its machines are when it moves to another site", func(ctx SpecContext) {
 		pool := f.pool("a", "rack-1", "cloud-a")
 		pool.UpdateStrategy, pool.KubernetesVersion = new(gardencorev1beta1.AutoInPlaceUpdate), new("1.35.1")
-		existing := &machinev1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Name: deploymentName("a", "rack-1"), Namespace: f.worker.Namespace}}
+		existing := &machinev1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Name: deploymentName("a", "rack-1"),
+			Namespace: f.worker.Namespace}}
 		existing.Spec.Template.Spec.Class.Name = "class"
 		existing.Spec.Template.Spec.NodeTemplateSpec.Labels = map[string]string{v1alpha1.LabelSite: "racks", v1alpha1.LabelPlatform: "metal"}
 		class := &machinev1alpha1.MachineClass{ObjectMeta: metav1.ObjectMeta{Name: "class", Namespace: f.worker.Namespace}}
 		f.profile.Sites[1].Zones = nil
 		f.profile.Sites[0].Zones = append(f.profile.Sites[0].Zones, v1alpha1.SiteZone{Name: "rack-1", Metal: &v1alpha1.MetalZone{}})
 
-		d := f.delegate(ctx, fake.NewClientBuilder().WithScheme(landscape.Scheme).WithObjects(f.secret, f.user, f.worker, existing, class).Build())
+		d := f.delegate(ctx,
+			fake.NewClientBuilder().WithScheme(landscape.Scheme).WithObjects(f.secret, f.user, f.worker, existing, class).Build())
 		deployments, err := d.GenerateMachineDeployments(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(deployments).To(HaveLen(2))

@@ -77,7 +77,8 @@ func (t trigger) isOver(now trigger) bool {
 
 // reconcilesAlso reports whether what there is to do now is a reconciliation, too.
 func (t trigger) reconcilesAlso(now trigger) bool {
-	return !now.deleting && (now.operation == "" || now.operation == t.operation || now.operation == v1beta1constants.GardenerOperationReconcile)
+	return !now.deleting &&
+		(now.operation == "" || now.operation == t.operation || now.operation == v1beta1constants.GardenerOperationReconcile)
 }
 
 // untilChanged returns a context that ends with the patience, or with errChanged as its cause.
@@ -175,7 +176,8 @@ func slowMachines(ctx context.Context, c *call, zones []*resolved, settling time
 	for i := range machines.Items {
 		machine := &machines.Items[i]
 		status := machine.Status.CurrentStatus
-		if status.Phase == machinev1alpha1.MachineRunning && machine.DeletionTimestamp == nil && time.Since(status.LastUpdateTime.Time) > settling {
+		if status.Phase == machinev1alpha1.MachineRunning && machine.DeletionTimestamp == nil &&
+			time.Since(status.LastUpdateTime.Time) > settling {
 			continue
 		}
 		slow = append(slow, slowMachine{

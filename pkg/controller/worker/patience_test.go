@@ -66,7 +66,8 @@ var _ = Describe("Patience with slow machines", func() {
 		calls    int
 	)
 
-	machine := func(name, pool, zone, site string, phase machinev1alpha1.MachinePhase, since time.Duration, description string) *machinev1alpha1.Machine {
+	machine := func(name, pool, zone, site string, phase machinev1alpha1.MachinePhase, since time.Duration,
+		description string) *machinev1alpha1.Machine {
 		m := &machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: f.worker.Namespace, Labels: map[string]string{gardenworker.LabelKeyMachineDeploymentName: deploymentName(pool, zone)},
 		}}
@@ -115,7 +116,8 @@ var _ = Describe("Patience with slow machines", func() {
 		objects = []client.Object{booting()}
 		Expect(reconcile(ctx, time.Minute, returns(errTimeout(context.DeadlineExceeded)), returns(nil))).To(Succeed())
 		Expect(calls).To(Equal(2))
-		Expect(recorder.Events).To(Receive(And(HavePrefix("Normal MachinesSlow"), ContainSubstring(`site "racks": pool "a": machine "m-rack" is Pending`))))
+		Expect(recorder.Events).To(Receive(And(HavePrefix("Normal MachinesSlow"),
+			ContainSubstring(`site "racks": pool "a": machine "m-rack" is Pending`))))
 		Expect(recorder.Events).NotTo(Receive())
 	})
 
@@ -293,7 +295,8 @@ var _ = Describe("Patience with slow machines", func() {
 			prepare()
 			f.worker.Status.LastError = &gardencorev1beta1.LastError{Description: "machines are not ready after 9m30s", LastUpdateTime: &written}
 			f.encode()
-			c := fake.NewClientBuilder().WithScheme(landscape.Scheme).WithStatusSubresource(&extensionsv1alpha1.Worker{}).WithObjects(f.worker, f.secret, f.user).Build()
+			c := fake.NewClientBuilder().WithScheme(landscape.Scheme).WithStatusSubresource(&extensionsv1alpha1.Worker{}).WithObjects(f.worker,
+				f.secret, f.user).Build()
 			d := f.delegate(ctx, c)
 			Expect(forgetLastError(ctx, d.call, d.zones)).To(Succeed())
 

@@ -31,7 +31,8 @@ var _ = Describe("patientClient", func() {
 		Expect(apiServer.Create(ctx, deployment)).To(Succeed())
 		deployment.Status.FailedMachines = []*machinev1alpha1.MachineSummary{
 			failed("cleaned", machinev1alpha1.MachineOperationDelete, progress),
-			failed("dirty", machinev1alpha1.MachineOperationDelete, "code = [Unavailable] message = [Transient: site \"racks\": host \"a\" cannot be cleaned]"),
+			failed("dirty", machinev1alpha1.MachineOperationDelete,
+				"code = [Unavailable] message = [Transient: site \"racks\": host \"a\" cannot be cleaned]"),
 			failed("created", machinev1alpha1.MachineOperationCreate, progress),
 		}
 		Expect(apiServer.Status().Update(ctx, deployment)).To(Succeed())
@@ -42,26 +43,30 @@ var _ = Describe("patientClient", func() {
 		Expect(list.Items[0].Status.FailedMachines).To(HaveExactElements(HaveField("Name", "dirty"), HaveField("Name", "created")))
 	})
 
-	DescribeTable("should write the hash of a pool that is updated in place", func(ctx SpecContext, before, given map[string]string, isKept bool, expected map[string]string) {
-		w := &extensionsv1alpha1.Worker{ObjectMeta: metav1.ObjectMeta{Namespace: newNamespace(), Name: "s"}}
-		w.Status.InPlaceUpdates = &extensionsv1alpha1.InPlaceUpdatesWorkerStatus{WorkerPoolToHashMap: before}
-		c := fake.NewClientBuilder().WithScheme(landscape.Scheme).WithStatusSubresource(w).WithObjects(w).Build()
-		zones := []*resolved{{zone: &zone{pool: &pool{spec: &extensionsv1alpha1.WorkerPool{Name: "a"}}}}}
-		if isKept {
-			zones = append(zones, &resolved{zone: zones[0].zone, kept: &existing{}})
-		}
-		hashes := hashesToKeep(w, zones)
+	DescribeTable("should write the hash of a pool that is updated in place",
+		func(ctx SpecContext, before, given map[string]string, isKept bool, expected map[string]string) {
+			w := &extensionsv1alpha1.Worker{ObjectMeta: metav1.ObjectMeta{Namespace: newNamespace(), Name: "s"}}
+			w.Status.InPlaceUpdates = &extensionsv1alpha1.InPlaceUpdatesWorkerStatus{WorkerPoolToHashMap: before}
+			c := fake.NewClientBuilder().WithScheme(landscape.Scheme).WithStatusSubresource(w).WithObjects(w).Build()
+			zones := []*resolved{{zone: &zone{pool: &pool{spec: &extensionsv1alpha1.WorkerPool{Name: "a"}}}}}
+			if isKept {
+				zones = append(zones, &resolved{zone: zones[0].zone, kept: &existing{}})
+			}
+			hashes := hashesToKeep(w, zones)
 
-		patch := client.MergeFrom(w.DeepCopy())
-		w.Status.InPlaceUpdates.WorkerPoolToHashMap = given
-		Expect(patientClient{c, hashes}.Status().Patch(ctx, w, patch)).To(Succeed())
-		stored := &extensionsv1alpha1.Worker{}
-		Expect(c.Get(ctx, client.ObjectKeyFromObject(w), stored)).To(Succeed())
-		Expect(stored.Status.InPlaceUpdates.WorkerPoolToHashMap).To(Equal(expected))
-	},
-		Entry("that has no zone with an old class", map[string]string{"a": "old"}, map[string]string{"a": "new"}, false, map[string]string{"a": "new"}),
-		Entry("not if a zone has one", map[string]string{"a": "old", "b": "old"}, map[string]string{"a": "new", "b": "new"}, true, map[string]string{"a": "old", "b": "new"}),
+			patch := client.MergeFrom(w.DeepCopy())
+			w.Status.InPlaceUpdates.WorkerPoolToHashMap = given
+			Expect(patientClient{c, hashes}.Status().Patch(ctx, w, patch)).To(Succeed())
+			stored := &extensionsv1alpha1.Worker{}
+			Expect(c.Get(ctx, client.ObjectKeyFromObject(w), stored)).To(Succeed())
+			Expect(stored.Status.InPlaceUpdates.WorkerPoolToHashMap).To(Equal(expected))
+		},
+		Entry("that has no zone with an old class", map[string]string{"a": "old"}, map[string]string{"a": "new"}, false,
+			map[string]string{"a": "new"}),
+		Entry("not if a zone has one", map[string]string{"a": "old", "b": "old"}, map[string]string{"a": "new", "b": "new"}, true,
+			map[string]string{"a": "old", "b": "new"}),
 		Entry("not if a zone has one and there was none", nil, map[string]string{"a": "new", "b": "new"}, true, map[string]string{"b": "new"}),
-		Entry("which is not updated in place any more", map[string]string{"a": "old", "b": "old"}, map[string]string{"b": "old"}, true, map[string]string{"b": "old"}),
+		Entry("which is not updated in place any more", map[string]string{"a": "old", "b": "old"}, map[string]string{"b": "old"}, true,
+			map[string]string{"b": "old"}),
 	)
 })

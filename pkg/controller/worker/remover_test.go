@@ -88,21 +88,24 @@ var _ = Describe("remover", func() {
 		Expect(time.Since(begun)).To(BeNumerically("<", 5*time.Second), "ten, if one waited for the other")
 	})
 
-	DescribeTable("should delete known machines that no place lists", func(ctx SpecContext, done, timeout time.Duration, orphans, deleted types.GomegaMatcher) {
-		at := func(place string) *v1alpha1.MachineProviderSpec {
-			return &v1alpha1.MachineProviderSpec{Site: "racks", Metal: &v1alpha1.MetalMachineSpec{Connection: v1alpha1.MetalConnection{Namespace: place}}}
-		}
-		t := &target{
-			site:    "racks",
-			specs:   []*v1alpha1.MachineProviderSpec{at("east")},
-			known:   []platform.Machine{{Name: "a"}, {Name: "b"}, {Name: "c", ProviderID: "toy:///racks/c"}, {Name: "gone", ProviderID: "toy:///racks/gone"}},
-			classes: map[string]*v1alpha1.MachineProviderSpec{"a": at("east"), "b": at("west"), "c": at("west"), "gone": at("east")},
-		}
-		m := &unfinishedMachines{done: time.Now().Add(done)}
-		r := remover{machines: platform.Registry[platform.Machines]{v1alpha1.PlatformMetal: m}, timeout: timeout}
-		Expect(r.removeAll(ctx, []*target{t})).To(orphans)
-		Expect(m.deleted).To(deleted)
-	},
+	DescribeTable("should delete known machines that no place lists",
+		func(ctx SpecContext, done, timeout time.Duration, orphans, deleted types.GomegaMatcher) {
+			at := func(place string) *v1alpha1.MachineProviderSpec {
+				return &v1alpha1.MachineProviderSpec{Site: "racks",
+					Metal: &v1alpha1.MetalMachineSpec{Connection: v1alpha1.MetalConnection{Namespace: place}}}
+			}
+			t := &target{
+				site:  "racks",
+				specs: []*v1alpha1.MachineProviderSpec{at("east")},
+				known: []platform.Machine{{Name: "a"}, {Name: "b"}, {Name: "c", ProviderID: "toy:///racks/c"},
+					{Name: "gone", ProviderID: "toy:///racks/gone"}},
+				classes: map[string]*v1alpha1.MachineProviderSpec{"a": at("east"), "b": at("west"), "c": at("west"), "gone": at("east")},
+			}
+			m := &unfinishedMachines{done: time.Now().Add(done)}
+			r := remover{machines: platform.Registry[platform.Machines]{v1alpha1.PlatformMetal: m}, timeout: timeout}
+			Expect(r.removeAll(ctx, []*target{t})).To(orphans)
+			Expect(m.deleted).To(deleted)
+		},
 		Entry("when they are made", time.Second, time.Minute, BeEmpty(), ConsistOf("gone at east", "a at east", "b at west", "c at west")),
 		Entry("or say that they are still being made", time.Hour, 6*time.Second, HaveExactElements(
 			And(HaveField("Name", "a"), HaveField("Reason", ContainSubstring("a is still being made"))),

@@ -34,7 +34,8 @@ func request(f *facts, z *zone) (platform.MachineClassRequest, *helper.MachineIm
 	}
 	machineType := helper.FindMachineType(f.profile, z.spec.MachineType, z.siteName)
 	if machineType == nil {
-		return none, nil, platform.NewError(platform.ClassConfiguration, "the CloudProfile does not have machine type %q on the site", z.spec.MachineType)
+		return none, nil, platform.NewError(platform.ClassConfiguration, "the CloudProfile does not have machine type %q on the site",
+			z.spec.MachineType)
 	}
 	capabilities, definitions := capabilities(f, z.pool)
 	image := helper.FindMachineImage(helper.MachineImageRequest{
@@ -146,7 +147,8 @@ func volume(f *facts, z *zone, what string, typeName *string, size string, encry
 	}
 	volumeType := helper.FindVolumeType(f.profile, *typeName, z.siteName)
 	if volumeType == nil {
-		return nil, 0, platform.NewError(platform.ClassConfiguration, "%s: the CloudProfile does not have volume type %q on the site", what, *typeName)
+		return nil, 0, platform.NewError(platform.ClassConfiguration, "%s: the CloudProfile does not have volume type %q on the site", what,
+			*typeName)
 	}
 	return volumeType, gibibytes, nil
 }

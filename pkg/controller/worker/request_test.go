@@ -55,7 +55,8 @@ var _ = Describe("What a platform is asked", func() {
 		settings := v1alpha1.WorkerSite{Name: "cloud", OpenStack: &v1alpha1.OpenStackWorker{AdditionalSecurityGroups: []string{"db"}}}
 		override := v1alpha1.WorkerDataVolumeSite{Name: "cloud", OpenStack: &v1alpha1.OpenStackVolumeType{Type: "nvme"}}
 		pool.Volume = &extensionsv1alpha1.Volume{Size: "50Gi", Type: new("fast")}
-		pool.DataVolumes = []extensionsv1alpha1.DataVolume{{Name: "logs", Size: "20Gi", Type: new("fast")}, {Name: "tmp", Size: "30Gi"}, {Name: "db", Size: "5Gi"}}
+		pool.DataVolumes = []extensionsv1alpha1.DataVolume{{Name: "logs", Size: "20Gi", Type: new("fast")}, {Name: "tmp", Size: "30Gi"},
+			{Name: "db", Size: "5Gi"}}
 		pool.ProviderConfig = mustEncode(&v1alpha1.WorkerConfig{
 			Sites: []v1alpha1.WorkerSite{{Name: "racks"}, settings},
 			DataVolumes: []v1alpha1.WorkerDataVolume{
@@ -87,12 +88,15 @@ var _ = Describe("What a platform is asked", func() {
 			Expect(err).To(MatchError(ContainSubstring(message)))
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 		},
-		Entry("encrypted", func() { pool.Volume = &extensionsv1alpha1.Volume{Size: "50Gi", Encrypted: new(true)} }, `site "cloud": volume: encrypted is not supported`),
-		Entry("type", func() { pool.Volume = &extensionsv1alpha1.Volume{Size: "50Gi", Type: new("slow")} }, `volume: the CloudProfile does not have volume type "slow" on the site`),
+		Entry("encrypted", func() { pool.Volume = &extensionsv1alpha1.Volume{Size: "50Gi", Encrypted: new(true)} },
+			`site "cloud": volume: encrypted is not supported`),
+		Entry("type", func() { pool.Volume = &extensionsv1alpha1.Volume{Size: "50Gi", Type: new("slow")} },
+			`volume: the CloudProfile does not have volume type "slow" on the site`),
 		Entry("encrypted data volume", func() {
 			pool.DataVolumes = []extensionsv1alpha1.DataVolume{{Name: "logs", Size: "50Gi", Encrypted: new(true)}}
 		}, "data volume logs: encrypted is not supported"),
-		Entry("size of a data volume", func() { pool.DataVolumes = []extensionsv1alpha1.DataVolume{{Name: "logs", Size: "big"}} }, `data volume logs: size "big"`),
+		Entry("size of a data volume", func() { pool.DataVolumes = []extensionsv1alpha1.DataVolume{{Name: "logs", Size: "big"}} },
+			`data volume logs: size "big"`),
 	)
 
 	DescribeTable("is for the image flavor of the site that fits the machine type best",
@@ -106,7 +110,8 @@ var _ = Describe("What a platform is asked", func() {
 					Sites:        []v1alpha1.SiteMachineImage{{Name: "cloud", Metal: &v1alpha1.MetalImage{URL: architecture + "-" + boot, Checksum: "c"}}},
 				}
 			}
-			f.profile.MachineImages[0].Versions[0].CapabilityFlavors = []v1alpha1.MachineImageFlavor{flavor("arm64", "uefi"), flavor("amd64", "bios"), flavor("amd64", "uefi")}
+			f.profile.MachineImages[0].Versions[0].CapabilityFlavors = []v1alpha1.MachineImageFlavor{flavor("arm64", "uefi"),
+				flavor("amd64", "bios"), flavor("amd64", "uefi")}
 
 			request, err := ask(ctx)
 			Expect(err).NotTo(HaveOccurred())

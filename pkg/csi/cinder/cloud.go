@@ -59,7 +59,8 @@ func cloudOf(ctx context.Context, session *client.Session, config *Config) (libr
 func setField[T any](cloud *library.OpenStack, name string, value T) error {
 	field := reflect.ValueOf(cloud).Elem().FieldByName(name)
 	if !field.IsValid() || field.Type() != reflect.TypeFor[T]() {
-		return platform.NewError(platform.ClassConfiguration, "this version of cloud-provider-openstack has no field %q of type %s", name, reflect.TypeFor[T]())
+		return platform.NewError(platform.ClassConfiguration, "this version of cloud-provider-openstack has no field %q of type %s", name,
+			reflect.TypeFor[T]())
 	}
 	*(*T)(unsafe.Pointer(field.UnsafeAddr())) = value // #nosec G103 -- the type is checked
 	return nil

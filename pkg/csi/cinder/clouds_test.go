@@ -100,7 +100,8 @@ var _ = Describe("Clouds", func() {
 		_, err := clouds.Open(ctx, "up")
 		Expect(err).NotTo(HaveOccurred())
 		_, err = clouds.Open(ctx, "down")
-		Expect(err).To(MatchError(And(HavePrefix(`site "down": credentials: `), ContainSubstring(`for project "own"`), ContainSubstring(`in project "former"`))))
+		Expect(err).To(MatchError(And(HavePrefix(`site "down": credentials: `), ContainSubstring(`for project "own"`),
+			ContainSubstring(`in project "former"`))))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 	})
 

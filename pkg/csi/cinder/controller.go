@@ -43,11 +43,13 @@ type request interface {
 }
 
 // atSite calls a method of the library's driver for the site of the request.
-func atSite[Q request, A any](ctx context.Context, c *Controller, r Q, method func(csi.ControllerServer, context.Context, Q) (A, error)) (A, error) {
+func atSite[Q request, A any](ctx context.Context, c *Controller, r Q, method func(csi.ControllerServer, context.Context, Q) (A, error)) (A,
+	error) {
 	return at(ctx, c, r.GetSecrets()[siteKey], r, method)
 }
 
-func at[Q, A any](ctx context.Context, c *Controller, name string, r Q, method func(csi.ControllerServer, context.Context, Q) (A, error)) (A, error) {
+func at[Q, A any](ctx context.Context, c *Controller, name string, r Q,
+	method func(csi.ControllerServer, context.Context, Q) (A, error)) (A, error) {
 	var none A
 	cloud, err := c.clouds.Open(ctx, name)
 	if err != nil {
@@ -99,22 +101,26 @@ func (c *Controller) DeleteVolume(ctx context.Context, r *csi.DeleteVolumeReques
 }
 
 // ControllerPublishVolume implements csi.ControllerServer.
-func (c *Controller) ControllerPublishVolume(ctx context.Context, r *csi.ControllerPublishVolumeRequest) (*csi.ControllerPublishVolumeResponse, error) {
+func (c *Controller) ControllerPublishVolume(ctx context.Context,
+	r *csi.ControllerPublishVolumeRequest) (*csi.ControllerPublishVolumeResponse, error) {
 	return atSite(ctx, c, r, csi.ControllerServer.ControllerPublishVolume)
 }
 
 // ControllerUnpublishVolume implements csi.ControllerServer.
-func (c *Controller) ControllerUnpublishVolume(ctx context.Context, r *csi.ControllerUnpublishVolumeRequest) (*csi.ControllerUnpublishVolumeResponse, error) {
+func (c *Controller) ControllerUnpublishVolume(ctx context.Context,
+	r *csi.ControllerUnpublishVolumeRequest) (*csi.ControllerUnpublishVolumeResponse, error) {
 	return atSite(ctx, c, r, csi.ControllerServer.ControllerUnpublishVolume)
 }
 
 // ValidateVolumeCapabilities implements csi.ControllerServer.
-func (c *Controller) ValidateVolumeCapabilities(ctx context.Context, r *csi.ValidateVolumeCapabilitiesRequest) (*csi.ValidateVolumeCapabilitiesResponse, error) {
+func (c *Controller) ValidateVolumeCapabilities(ctx context.Context,
+	r *csi.ValidateVolumeCapabilitiesRequest) (*csi.ValidateVolumeCapabilitiesResponse, error) {
 	return atSite(ctx, c, r, csi.ControllerServer.ValidateVolumeCapabilities)
 }
 
 // ControllerExpandVolume implements csi.ControllerServer.
-func (c *Controller) ControllerExpandVolume(ctx context.Context, r *csi.ControllerExpandVolumeRequest) (*csi.ControllerExpandVolumeResponse, error) {
+func (c *Controller) ControllerExpandVolume(ctx context.Context, r *csi.ControllerExpandVolumeRequest) (*csi.ControllerExpandVolumeResponse,
+	error) {
 	return atSite(ctx, c, r, csi.ControllerServer.ControllerExpandVolume)
 }
 
@@ -190,6 +196,7 @@ func (c *Controller) ControllerGetVolume(ctx context.Context, r *csi.ControllerG
 }
 
 // ControllerGetCapabilities implements csi.ControllerServer.
-func (c *Controller) ControllerGetCapabilities(ctx context.Context, r *csi.ControllerGetCapabilitiesRequest) (*csi.ControllerGetCapabilitiesResponse, error) {
+func (c *Controller) ControllerGetCapabilities(ctx context.Context,
+	r *csi.ControllerGetCapabilitiesRequest) (*csi.ControllerGetCapabilitiesResponse, error) {
 	return driver.NewControllerServer(c.driver, nil).ControllerGetCapabilities(ctx, r)
 }

@@ -106,7 +106,8 @@ var _ = Describe("Controller", func() {
 		}
 		_, err := controller.DeleteVolume(ctx, &csi.DeleteVolumeRequest{VolumeId: volumeID, Secrets: at("second")})
 		Expect(status.Code(err)).To(Equal(codes.Unavailable))
-		_, err = controller.ControllerUnpublishVolume(ctx, &csi.ControllerUnpublishVolumeRequest{VolumeId: volumeID, NodeId: "n", Secrets: at("second")})
+		_, err = controller.ControllerUnpublishVolume(ctx,
+			&csi.ControllerUnpublishVolumeRequest{VolumeId: volumeID, NodeId: "n", Secrets: at("second")})
 		Expect(status.Code(err)).To(Equal(codes.Unavailable))
 	})
 
@@ -154,7 +155,8 @@ var _ = Describe("Controller", func() {
 			return err
 		}
 		unpublish := func(ctx context.Context) error {
-			_, err := controller.ControllerUnpublishVolume(ctx, &csi.ControllerUnpublishVolumeRequest{VolumeId: volumeID, NodeId: "n", Secrets: at("first")})
+			_, err := controller.ControllerUnpublishVolume(ctx,
+				&csi.ControllerUnpublishVolumeRequest{VolumeId: volumeID, NodeId: "n", Secrets: at("first")})
 			return err
 		}
 		expand := func(ctx context.Context) error {
@@ -290,7 +292,8 @@ func serve(services Services) *grpc.ClientConn {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- Serve(ctx, "unix://"+socket, services) }()
-	connection, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
+	connection, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() {
 		Expect(connection.Close()).To(Succeed())

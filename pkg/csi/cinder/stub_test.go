@@ -44,7 +44,8 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/identity/v3/auth/tokens":
 		s.login(w, r)
 	case path == "/volume/v3/" || path == "/compute/v2.1/":
-		fmt.Fprintf(w, `{"version": {"id": "v3.0", "status": "CURRENT", "version": "3.70", "min_version": "3.0", "links": [{"rel": "self", "href": %q}]}}`, s.URL+path)
+		fmt.Fprintf(w,
+			`{"version": {"id": "v3.0", "status": "CURRENT", "version": "3.70", "min_version": "3.0", "links": [{"rel": "self", "href": %q}]}}`, s.URL+path)
 	case s.serve != nil:
 		s.serve(w, r)
 	default:
@@ -76,7 +77,8 @@ func (s *stub) login(w http.ResponseWriter, r *http.Request) {
 
 // section is the section of the site in the configuration.
 func (s *stub) section(name, password string) string {
-	return fmt.Sprintf("[Global %q]\nauth-url=%s/identity/v3\nregion=r\ndomain-name=d\ntenant-name=t\nusername=u\npassword=%q\n", name, s.URL, password)
+	return fmt.Sprintf("[Global %q]\nauth-url=%s/identity/v3\nregion=r\ndomain-name=d\ntenant-name=t\nusername=u\npassword=%q\n", name, s.URL,
+		password)
 }
 
 // configFile is a configuration that can be replaced.

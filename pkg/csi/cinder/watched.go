@@ -65,7 +65,8 @@ func classOf(err error) platform.Class {
 	return ""
 }
 
-func (w *watched) CreateVolume(ctx context.Context, options *volumes.CreateOpts, hints volumes.SchedulerHintOptsBuilder) (*volumes.Volume, error) {
+func (w *watched) CreateVolume(ctx context.Context, options *volumes.CreateOpts, hints volumes.SchedulerHintOptsBuilder) (*volumes.Volume,
+	error) {
 	volume, err := w.IOpenStack.CreateVolume(ctx, options, hints)
 	return volume, w.note(err)
 }

@@ -69,7 +69,8 @@ func (c *connection) send(ctx context.Context, message *mdns.Msg) (answer *mdns.
 		if answer != nil {
 			code = mdns.RcodeToString[answer.Rcode]
 		}
-		platform.RequestDuration.WithLabelValues(dns.SiteName, "rfc2136", mdns.OpcodeToString[message.Opcode], code).Observe(time.Since(start).Seconds())
+		platform.RequestDuration.WithLabelValues(dns.SiteName, "rfc2136", mdns.OpcodeToString[message.Opcode],
+			code).Observe(time.Since(start).Seconds())
 	}()
 	if c.conn == nil {
 		if c.conn, err = c.dial(ctx, "tcp", c.server); err != nil {
@@ -90,11 +91,13 @@ func (c *connection) verify(answer *mdns.Msg, err error) error {
 	if signature != nil {
 		switch signature.Error {
 		case mdns.RcodeBadKey:
-			return platform.NewError(platform.ClassUnauthenticated, "DNS server %s does not know the key %s with algorithm %s", c.server, c.key, c.algorithm)
+			return platform.NewError(platform.ClassUnauthenticated, "DNS server %s does not know the key %s with algorithm %s", c.server, c.key,
+				c.algorithm)
 		case mdns.RcodeBadSig, mdns.RcodeBadTrunc:
 			return platform.NewError(platform.ClassUnauthenticated, "DNS server %s has another secret for the key %s", c.server, c.key)
 		case mdns.RcodeBadTime:
-			return platform.NewError(platform.ClassTransient, "DNS server %s refuses the time of the message: the clocks differ by more than %d s", c.server, fudge)
+			return platform.NewError(platform.ClassTransient, "DNS server %s refuses the time of the message: the clocks differ by more than %d s",
+				c.server, fudge)
 		}
 	}
 	switch {
@@ -107,7 +110,8 @@ func (c *connection) verify(answer *mdns.Msg, err error) error {
 	case signature == nil && answer.Rcode == mdns.RcodeServerFailure:
 		return platform.NewError(platform.ClassTransient, "DNS server %s has a failure", c.server)
 	case signature == nil:
-		return platform.NewError(platform.ClassUnauthenticated, "DNS server %s does not sign its answer (%s)", c.server, mdns.RcodeToString[answer.Rcode])
+		return platform.NewError(platform.ClassUnauthenticated, "DNS server %s does not sign its answer (%s)", c.server,
+			mdns.RcodeToString[answer.Rcode])
 	default:
 		return nil
 	}

@@ -67,7 +67,8 @@ func (p *provider) reachable(ctx context.Context, connection *connection, zone, 
 		return err
 	}
 	p.service.zones.Forget(p.cacheKey(name))
-	return platform.NewError(platform.ClassNotFound, "DNS server %s answers %s from zone %s, so a record in zone %s would be answered by nobody", p.server, name, found, zone)
+	return platform.NewError(platform.ClassNotFound,
+		"DNS server %s answers %s from zone %s, so a record in zone %s would be answered by nobody", p.server, name, found, zone)
 }
 
 // Delete implements dns.Provider. The server removes the values that are there, in one step, so nobody has to look before.
@@ -123,7 +124,8 @@ func (c *connection) await(ctx context.Context, record dns.Record) error {
 			pause *= 2
 		case <-enough.Done():
 			timer.Stop()
-			return platform.NewProgress("DNS server %s accepted record %s of type %s and does not answer with it yet", c.server, record.Name, record.Type)
+			return platform.NewProgress("DNS server %s accepted record %s of type %s and does not answer with it yet", c.server, record.Name,
+				record.Type)
 		}
 	}
 }

@@ -58,7 +58,8 @@ func (s *service) Open(_ context.Context, access dns.Access) (dns.Provider, erro
 	credentials := access.Credentials
 	for _, key := range []string{"server", "tsigKeyName", "tsigSecret"} {
 		if credentials[key] == "" {
-			return nil, platform.NewError(platform.ClassConfiguration, "credentials: key %q is missing; server, tsigKeyName and tsigSecret are needed", key)
+			return nil, platform.NewError(platform.ClassConfiguration,
+				"credentials: key %q is missing; server, tsigKeyName and tsigSecret are needed", key)
 		}
 	}
 	algorithm, ok := algorithms[strings.ToLower(strings.TrimSuffix(credentials["tsigAlgorithm"], "."))]

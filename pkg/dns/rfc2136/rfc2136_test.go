@@ -26,15 +26,16 @@ const secret = "aHVzaA=="
 func server(handle func(question *mdns.Msg, answer *mdns.Msg)) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	Expect(err).NotTo(HaveOccurred())
-	s := &mdns.Server{Listener: listener, TsigSecret: map[string]string{"key.": secret}, Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, question *mdns.Msg) {
-		answer := new(mdns.Msg).SetReply(question)
-		answer.Authoritative = true
-		if signature := question.IsTsig(); signature != nil && w.TsigStatus() == nil {
-			answer.SetTsig(signature.Hdr.Name, signature.Algorithm, 300, int64(signature.TimeSigned))
-		}
-		handle(question, answer)
-		_ = w.WriteMsg(answer)
-	})}
+	s := &mdns.Server{Listener: listener, TsigSecret: map[string]string{"key.": secret},
+		Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, question *mdns.Msg) {
+			answer := new(mdns.Msg).SetReply(question)
+			answer.Authoritative = true
+			if signature := question.IsTsig(); signature != nil && w.TsigStatus() == nil {
+				answer.SetTsig(signature.Hdr.Name, signature.Algorithm, 300, int64(signature.TimeSigned))
+			}
+			handle(question, answer)
+			_ = w.WriteMsg(answer)
+		})}
 	// What it takes is up to handle.
 	s.MsgAcceptFunc = func(mdns.Header) mdns.MsgAcceptAction { return mdns.MsgAccept }
 	go func() { _ = s.ActivateAndServe() }()
@@ -49,7 +50,8 @@ func open(address string) dns.Provider {
 }
 
 func openWith(service dns.Service, address, secret string) dns.Provider {
-	provider, err := service.Open(context.Background(), dns.Access{Credentials: dns.Credentials{"server": address, "tsigKeyName": "KEY", "tsigSecret": secret}})
+	provider, err := service.Open(context.Background(),
+		dns.Access{Credentials: dns.Credentials{"server": address, "tsigKeyName": "KEY", "tsigSecret": secret}})
 	Expect(err).NotTo(HaveOccurred())
 	return provider
 }
@@ -65,7 +67,8 @@ var _ = Describe("Provider", func() {
 			Expect(err.Error()).NotTo(ContainSubstring(secret))
 		},
 		Entry("an answer without a signature", platform.ClassUnauthenticated, func(_, answer *mdns.Msg) { answer.Extra = nil }),
-		Entry("a failure without a signature", platform.ClassTransient, func(_, answer *mdns.Msg) { answer.Extra, answer.Rcode = nil, mdns.RcodeServerFailure }),
+		Entry("a failure without a signature", platform.ClassTransient,
+			func(_, answer *mdns.Msg) { answer.Extra, answer.Rcode = nil, mdns.RcodeServerFailure }),
 		Entry("no updates", platform.ClassConfiguration, func(_, answer *mdns.Msg) { answer.Rcode = mdns.RcodeNotImplemented }),
 		Entry("a zone that is not there", platform.ClassNotFound, func(_, answer *mdns.Msg) { answer.Rcode = mdns.RcodeNotAuth }),
 		Entry("a name outside of the zone", platform.ClassConfiguration, func(_, answer *mdns.Msg) { answer.Rcode = mdns.RcodeNotZone }),
@@ -142,7 +145,8 @@ var _ = Describe("Provider", func() {
 			})
 			err := open(address).Ensure(ctx, "example.test.", record, false)
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
-			Expect(err).To(MatchError(And(ContainSubstring("accepted record api.example.test. of type A, but its answer cannot be trusted"), ContainSubstring(message))))
+			Expect(err).To(MatchError(And(ContainSubstring("accepted record api.example.test. of type A, but its answer cannot be trusted"),
+				ContainSubstring(message))))
 		},
 		Entry("as there is none", "does not sign its answer (NOERROR)", func(answer *mdns.Msg) { answer.Extra = nil }),
 		Entry("as it is too old", "bad time", func(answer *mdns.Msg) { answer.IsTsig().TimeSigned -= 3600 }),
@@ -204,6 +208,7 @@ var _ = Describe("Open", func() {
 		},
 		Entry("a site", dns.Access{Site: &v1alpha1.CloudProfileSite{}}),
 		Entry("no key", dns.Access{Credentials: dns.Credentials{"server": "ns.test"}}),
-		Entry("an old algorithm", dns.Access{Credentials: dns.Credentials{"server": "ns.test", "tsigKeyName": "k", "tsigSecret": secret, "tsigAlgorithm": "hmac-sha1"}}),
+		Entry("an old algorithm",
+			dns.Access{Credentials: dns.Credentials{"server": "ns.test", "tsigKeyName": "k", "tsigSecret": secret, "tsigAlgorithm": "hmac-sha1"}}),
 	)
 })

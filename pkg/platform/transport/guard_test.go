@@ -70,7 +70,8 @@ var _ = Describe("Guard", func() {
 		Entry("documentation", "192.0.2.1"), Entry("documentation 2", "198.51.100.1"), Entry("documentation 3", "203.0.113.1"),
 		Entry("documentation of IPv6", "2001:db8::1"), Entry("documentation of IPv6, new", "3fff::1"),
 		Entry("mapped", "::ffff:127.0.0.1"), Entry("mapped private", "::ffff:10.0.0.1"), Entry("compatible", "::10.0.0.1"),
-		Entry("translated", "64:ff9b::a00:1"), Entry("translated metadata", "64:ff9b::a9fe:a9fe"), Entry("translated locally", "64:ff9b:1::a00:1"),
+		Entry("translated", "64:ff9b::a00:1"), Entry("translated metadata", "64:ff9b::a9fe:a9fe"), Entry("translated locally",
+			"64:ff9b:1::a00:1"),
 		Entry("6to4", "2002:a00:1::1"), Entry("Teredo", "2001:0:1::1"), Entry("stateless translation", "::ffff:0:10.0.0.1"),
 		Entry("site-local", "fec0::1"), Entry("not assigned", "4000::1"), Entry("discard-only", "100::1"),
 		Entry("of the seed", "8.8.8.8"), Entry("of the seed, IPv6", "2600:9000::1"), Entry("of the seed, translated", "64:ff9b::808:808"),
@@ -85,7 +86,8 @@ var _ = Describe("Guard", func() {
 		Entry("the public one of several", "10.0.0.1 9.9.9.9", transport.Guard{}),
 		Entry("what the operator allows", "10.1.2.3", transport.Guard{Allowed: networks("10.1.0.0/16")}),
 		Entry("what the operator allows by the same network", "127.0.0.1", transport.Guard{Allowed: networks("127.0.0.0/8")}),
-		Entry("what the operator allows within the seed", "10.1.2.3", transport.Guard{Allowed: networks("10.1.2.3/32"), Refused: networks("10.1.0.0/16")}),
+		Entry("what the operator allows within the seed", "10.1.2.3",
+			transport.Guard{Allowed: networks("10.1.2.3/32"), Refused: networks("10.1.0.0/16")}),
 		Entry("what the operator allows of IPv6", "fd12::1", transport.Guard{Allowed: networks("fd12::/16")}),
 	)
 

@@ -139,11 +139,13 @@ var _ = Describe("Limits", func() {
 			Expect(read(ctx, contentType)).To(Succeed())
 		},
 		Entry("1000 servers", object, `{"servers":[`,
-			`{"id":"`+strings.Repeat("x", 2600)+`","addresses":[`+strings.Repeat(`{"a":"b"},`, 14)+`{}]`+strings.Repeat(`,"a":"0123456"`, 85)+`}`, 1000, `]}`),
+			`{"id":"`+strings.Repeat("x", 2600)+`","addresses":[`+strings.Repeat(`{"a":"b"},`, 14)+`{}]`+strings.Repeat(`,"a":"0123456"`,
+				85)+`}`, 1000, `]}`),
 		Entry("5000 objects that are listed in one answer", object, `[`, `{"id":"`+strings.Repeat("x", 500)+`","tags":["a","b"]}`, 5000, `]`),
 		Entry("names in all languages", object, `"a`, "\u00e9\u4f60\U0001f600", 10000, `"`),
 		Entry("100 hosts with their hardware and who wrote which field", object, `{"items":[`,
-			`{"metadata":{"managedFields":[{"fieldsV1":{`+strings.Repeat(`"f:01234567890123456789012345678901234567890123456789":{},`, 250)+`"f":{}}}]},"status":[`+
+			`{"metadata":{"managedFields":[{"fieldsV1":{`+strings.Repeat(`"f:01234567890123456789012345678901234567890123456789":{},`,
+				250)+`"f":{}}}]},"status":[`+
 				strings.Repeat(`{"name":"`+strings.Repeat("x", 150)+`","speedGbps":1},`, 60)+`{}]}`, 100, `]}`),
 		Entry("1000 virtual machines", element, `<?xml version="1.0"?><soapenv:Envelope xmlns:soapenv="a"><!-- b --><soapenv:Body><returnval>`,
 			`<objects><obj type="VirtualMachine">vm-1</obj>`+strings.Repeat(

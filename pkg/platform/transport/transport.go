@@ -136,7 +136,8 @@ func (t *Transport) check(address *url.URL) error {
 		return platform.NewError(platform.ClassConfiguration, "%s names the address %q, but only https is used, as for the configured address",
 			t.options.Server.Host, t.shown(origin(address)))
 	case !t.origins[origin(address)]:
-		return platform.NewError(platform.ClassConfiguration, "%s names the address %q, which is none of the site", t.options.Server.Host, t.shown(origin(address)))
+		return platform.NewError(platform.ClassConfiguration, "%s names the address %q, which is none of the site", t.options.Server.Host,
+			t.shown(origin(address)))
 	}
 	return nil
 }

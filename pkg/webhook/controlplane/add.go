@@ -39,6 +39,7 @@ func New(mgr manager.Manager) (*extensionswebhook.Webhook, error) {
 			{Obj: &extensionsv1alpha1.OperatingSystemConfig{}},
 		},
 		ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{v1beta1constants.LabelExtensionProviderMutatedByControlplaneWebhook: "true"}},
-		Mutator:        genericmutator.NewMutator(shootManager{mgr}, ensurer, oscutils.NewUnitSerializer(), kubelet.NewConfigCodec(codec), codec, mgr.GetLogger().WithName("controlplane-webhook")),
+		Mutator: genericmutator.NewMutator(shootManager{mgr}, ensurer, oscutils.NewUnitSerializer(), kubelet.NewConfigCodec(codec), codec,
+			mgr.GetLogger().WithName("controlplane-webhook")),
 	})
 }

@@ -57,8 +57,10 @@ func NewEnsurer(images gardenerimagevector.ImageVector) genericmutator.Ensurer {
 }
 
 // EnsureKubeControllerManagerDeployment leaves the cloud controllers to the cloud-controller-manager.
-func (e *ensurer) EnsureKubeControllerManagerDeployment(_ context.Context, _ extensionscontextwebhook.GardenContext, deployment, _ *appsv1.Deployment) error {
-	container := extensionswebhook.ContainerWithName(deployment.Spec.Template.Spec.Containers, v1beta1constants.DeploymentNameKubeControllerManager)
+func (e *ensurer) EnsureKubeControllerManagerDeployment(_ context.Context, _ extensionscontextwebhook.GardenContext, deployment,
+	_ *appsv1.Deployment) error {
+	container := extensionswebhook.ContainerWithName(deployment.Spec.Template.Spec.Containers,
+		v1beta1constants.DeploymentNameKubeControllerManager)
 	if container == nil {
 		return nil
 	}
@@ -68,7 +70,8 @@ func (e *ensurer) EnsureKubeControllerManagerDeployment(_ context.Context, _ ext
 
 // EnsureKubeletServiceUnitOptions lets nodes join with the taint that the cloud-controller-manager removes when it has initialised
 // them.
-func (e *ensurer) EnsureKubeletServiceUnitOptions(_ context.Context, _ extensionscontextwebhook.GardenContext, _ *semver.Version, options, _ []*unit.UnitOption) ([]*unit.UnitOption, error) {
+func (e *ensurer) EnsureKubeletServiceUnitOptions(_ context.Context, _ extensionscontextwebhook.GardenContext, _ *semver.Version, options,
+	_ []*unit.UnitOption) ([]*unit.UnitOption, error) {
 	if start := extensionswebhook.UnitOptionWithSectionAndName(options, unitSectionService, unitOptionStart); start != nil {
 		command := extensionswebhook.DeserializeCommandLine(start.Value)
 		command = extensionswebhook.EnsureStringWithPrefix(command, flagCloudProvider, cloudProviderExternal)
@@ -79,7 +82,8 @@ func (e *ensurer) EnsureKubeletServiceUnitOptions(_ context.Context, _ extension
 
 // EnsureMachineControllerManagerDeployment adds the driver, which is a container beside machine-controller-manager. Timeouts of
 // machines stand in each MachineDeployment where they differ from the driver's flags.
-func (e *ensurer) EnsureMachineControllerManagerDeployment(ctx context.Context, gctx extensionscontextwebhook.GardenContext, deployment, _ *appsv1.Deployment) error {
+func (e *ensurer) EnsureMachineControllerManagerDeployment(ctx context.Context, gctx extensionscontextwebhook.GardenContext, deployment,
+	_ *appsv1.Deployment) error {
 	image, err := e.images.FindImage(imagevector.ImageNameMachineControllerManagerDriver)
 	if err != nil {
 		return err
@@ -100,7 +104,8 @@ func (e *ensurer) EnsureMachineControllerManagerDeployment(ctx context.Context, 
 }
 
 // EnsureMachineControllerManagerVPA lets the driver's requests follow its use. The policy for all other containers is Off.
-func (e *ensurer) EnsureMachineControllerManagerVPA(_ context.Context, _ extensionscontextwebhook.GardenContext, vpa, _ *vpaautoscalingv1.VerticalPodAutoscaler) error {
+func (e *ensurer) EnsureMachineControllerManagerVPA(_ context.Context, _ extensionscontextwebhook.GardenContext, vpa,
+	_ *vpaautoscalingv1.VerticalPodAutoscaler) error {
 	if vpa.Spec.ResourcePolicy == nil {
 		vpa.Spec.ResourcePolicy = &vpaautoscalingv1.PodResourcePolicy{}
 	}

@@ -61,13 +61,15 @@ var _ = Describe("Ensurer", func() {
 			}
 		},
 		Entry("without the flag", "kube-controller-manager", []string{"kcm", "--v=2"}, []string{"kcm", "--v=2", "--cloud-provider=external"}),
-		Entry("with another value", "kube-controller-manager", []string{"kcm", "--cloud-provider=gce", "--v=2"}, []string{"kcm", "--cloud-provider=external", "--v=2"}),
+		Entry("with another value", "kube-controller-manager", []string{"kcm", "--cloud-provider=gce", "--v=2"},
+			[]string{"kcm", "--cloud-provider=external", "--v=2"}),
 		Entry("another container", "sidecar", []string{"sidecar"}, []string{"sidecar"}),
 	)
 
 	DescribeTable("kubelet",
 		func(ctx SpecContext, start, expected string) {
-			units := []*unit.UnitOption{{Section: "Service", Name: "Restart", Value: "always"}, {Section: "Service", Name: "ExecStart", Value: start}}
+			units := []*unit.UnitOption{{Section: "Service", Name: "Restart", Value: "always"},
+				{Section: "Service", Name: "ExecStart", Value: start}}
 			for range 2 {
 				changed, err := ensurer.EnsureKubeletServiceUnitOptions(ctx, garden, nil, units, nil)
 				Expect(err).NotTo(HaveOccurred())
@@ -90,7 +92,8 @@ var _ = Describe("Ensurer", func() {
 			object := deployment(corev1.Container{Name: "machine-controller-manager"})
 			Expect(ensurer.EnsureMachineControllerManagerDeployment(ctx, garden, object, nil)).To(Succeed())
 			first := object.DeepCopy()
-			Expect(first.Spec.Template.Spec.Containers).To(HaveExactElements(HaveField("Name", "machine-controller-manager"), HaveField("Name", driver)))
+			Expect(first.Spec.Template.Spec.Containers).To(HaveExactElements(HaveField("Name", "machine-controller-manager"),
+				HaveField("Name", driver)))
 			Expect(ensurer.EnsureMachineControllerManagerDeployment(ctx, garden, object, nil)).To(Succeed())
 			Expect(object).To(Equal(first))
 		})
@@ -117,7 +120,8 @@ var _ = Describe("Ensurer", func() {
 		It("runs the driver by its digest if the image vector has it", func(ctx SpecContext) {
 			image := "registry.example.com/" + driver + "@sha256:" + strings.Repeat("0123456789abcdef", 4)
 			object := deployment()
-			Expect(NewEnsurer(gardenerimagevector.ImageVector{{Name: driver, Ref: &image}}).EnsureMachineControllerManagerDeployment(ctx, garden, object, nil)).To(Succeed())
+			Expect(NewEnsurer(gardenerimagevector.ImageVector{{Name: driver, Ref: &image}}).EnsureMachineControllerManagerDeployment(ctx, garden,
+				object, nil)).To(Succeed())
 			Expect(object.Spec.Template.Spec.Containers[0].Image).To(Equal(image))
 		})
 
@@ -144,7 +148,8 @@ var _ = Describe("Ensurer", func() {
 
 		It("is refused without a Shoot", func(ctx SpecContext) {
 			cluster.Shoot = nil
-			Expect(ensurer.EnsureMachineControllerManagerDeployment(ctx, garden, deployment(), nil)).To(MatchError(`the Cluster of namespace "shoot--a--b" has no Shoot`))
+			Expect(ensurer.EnsureMachineControllerManagerDeployment(ctx, garden, deployment(),
+				nil)).To(MatchError(`the Cluster of namespace "shoot--a--b" has no Shoot`))
 		})
 
 		It("is refused without an image", func(ctx SpecContext) {
@@ -163,7 +168,8 @@ var _ = Describe("Ensurer", func() {
 				}
 			},
 			Entry("without policies", nil, driver),
-			Entry("beside others", &vpaautoscalingv1.PodResourcePolicy{ContainerPolicies: []vpaautoscalingv1.ContainerResourcePolicy{{ContainerName: "*"}}}, "*", driver),
+			Entry("beside others",
+				&vpaautoscalingv1.PodResourcePolicy{ContainerPolicies: []vpaautoscalingv1.ContainerResourcePolicy{{ContainerName: "*"}}}, "*", driver),
 		)
 	})
 })

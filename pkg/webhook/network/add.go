@@ -38,7 +38,8 @@ func New(mgr manager.Manager) (*extensionswebhook.Webhook, error) {
 		Webhook: &admission.Webhook{Handler: handler, RecoverPanic: new(true)},
 		NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
 			{Key: v1beta1constants.LabelShootProvider, Operator: metav1.LabelSelectorOpIn, Values: []string{v1alpha1.ProviderType}},
-			{Key: v1beta1constants.LabelNetworkingProvider, Operator: metav1.LabelSelectorOpIn, Values: []string{podnetwork.TypeCalico, podnetwork.TypeCilium}},
+			{Key: v1beta1constants.LabelNetworkingProvider, Operator: metav1.LabelSelectorOpIn,
+				Values: []string{podnetwork.TypeCalico, podnetwork.TypeCilium}},
 		}},
 	}, nil
 }

@@ -76,8 +76,9 @@ var _ = Describe("Mutator", func() {
 			return metav1.TypeMeta{APIVersion: "core.gardener.cloud/v1beta1", Kind: kind}
 		}
 		objects = append(objects, &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: shoot}, Spec: extensionsv1alpha1.ClusterSpec{
-			CloudProfile: raw(&gardencorev1beta1.CloudProfile{TypeMeta: core("CloudProfile"), Spec: gardencorev1beta1.CloudProfileSpec{ProviderConfig: profileConfig}}),
-			Shoot:        raw(&gardencorev1beta1.Shoot{TypeMeta: core("Shoot"), ObjectMeta: metav1.ObjectMeta{Name: "b"}}),
+			CloudProfile: raw(&gardencorev1beta1.CloudProfile{TypeMeta: core("CloudProfile"),
+				Spec: gardencorev1beta1.CloudProfileSpec{ProviderConfig: profileConfig}}),
+			Shoot: raw(&gardencorev1beta1.Shoot{TypeMeta: core("Shoot"), ObjectMeta: metav1.ObjectMeta{Name: "b"}}),
 		}})
 	})
 
@@ -152,14 +153,17 @@ var _ = Describe("Mutator", func() {
 		Entry("VXLAN", `{"vxlan":{"enabled":true}}`, nil, `{"overlay":{"enabled":true},"vethMTU":"1450","vxlan":{"enabled":true}}`),
 		Entry("a VXLAN pool", `{"ipv4":{"pool":"vxlan"}}`, nil, `{"ipv4":{"pool":"vxlan"},"overlay":{"enabled":true},"vethMTU":"1450"}`),
 		Entry("the VXLAN backend", `{"backend":"vxlan"}`, nil, `{"backend":"vxlan","overlay":{"enabled":true},"vethMTU":"1450"}`),
-		Entry("WireGuard", `{"wireguardEncryption":true,"vxlan":{"enabled":true}}`, nil, `{"overlay":{"enabled":true},"vethMTU":"1440","vxlan":{"enabled":true},"wireguardEncryption":true}`),
+		Entry("WireGuard", `{"wireguardEncryption":true,"vxlan":{"enabled":true}}`, nil,
+			`{"overlay":{"enabled":true},"vethMTU":"1440","vxlan":{"enabled":true},"wireguardEncryption":true}`),
 		Entry("IPv6", `{}`, []extensionsv1alpha1.IPFamily{"IPv4", "IPv6"}, `{"overlay":{"enabled":true},"vethMTU":"1430"}`),
-		Entry("WireGuard and IPv6", `{"wireguardEncryption":true}`, []extensionsv1alpha1.IPFamily{"IPv6"}, `{"overlay":{"enabled":true},"vethMTU":"1420","wireguardEncryption":true}`),
+		Entry("WireGuard and IPv6", `{"wireguardEncryption":true}`, []extensionsv1alpha1.IPFamily{"IPv6"},
+			`{"overlay":{"enabled":true},"vethMTU":"1420","wireguardEncryption":true}`),
 		Entry("a smaller value of the user", `{"vethMTU":"1300"}`, nil, `{"overlay":{"enabled":true},"vethMTU":"1300"}`),
 		Entry("a larger value of the user", `{"vethMTU":"9000"}`, nil, `{"overlay":{"enabled":true},"vethMTU":"1480"}`),
 		Entry("the value that lets each node choose", `{"vethMTU":"0"}`, nil, `{"overlay":{"enabled":true},"vethMTU":"1480"}`),
 		Entry("an overlay that is off", `{"overlay":{"enabled":false}}`, nil, `{"overlay":{"enabled":false},"vethMTU":"1480"}`),
-		Entry("fields of its own", `{"new":{"a":[1,2.5]},"overlay":{"enabled":true,"x":1}}`, nil, `{"new":{"a":[1,2.5]},"overlay":{"enabled":true,"x":1},"vethMTU":"1480"}`),
+		Entry("fields of its own", `{"new":{"a":[1,2.5]},"overlay":{"enabled":true,"x":1}}`, nil,
+			`{"new":{"a":[1,2.5]},"overlay":{"enabled":true,"x":1},"vethMTU":"1480"}`),
 	)
 
 	DescribeTable("cilium",
@@ -193,8 +197,10 @@ var _ = Describe("Mutator", func() {
 		},
 		Entry("no object", "calico", `[]`, "spec.providerConfig: it is no object"),
 		Entry("vethMTU as a number", "calico", `{"vethMTU":1400}`, "spec.providerConfig.vethMTU must be a text"),
-		Entry("vethMTU as words", "calico", `{"vethMTU":"auto"}`, "spec.providerConfig.vethMTU must be the text of a number of bytes between 0 and 65535"),
-		Entry("vethMTU below zero", "calico", `{"vethMTU":"-1"}`, "spec.providerConfig.vethMTU must be the text of a number of bytes between 0 and 65535"),
+		Entry("vethMTU as words", "calico", `{"vethMTU":"auto"}`,
+			"spec.providerConfig.vethMTU must be the text of a number of bytes between 0 and 65535"),
+		Entry("vethMTU below zero", "calico", `{"vethMTU":"-1"}`,
+			"spec.providerConfig.vethMTU must be the text of a number of bytes between 0 and 65535"),
 		Entry("WireGuard as a text", "calico", `{"wireguardEncryption":"yes"}`, "spec.providerConfig.wireguardEncryption must be true or false"),
 		Entry("VXLAN as a text", "calico", `{"vxlan":{"enabled":"yes"}}`, "spec.providerConfig.vxlan.enabled must be true or false"),
 		Entry("mtu as a text", "cilium", `{"mtu":"1400"}`, "spec.providerConfig.mtu must be a number of bytes between 0 and 65535"),

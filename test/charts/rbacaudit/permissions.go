@@ -78,7 +78,8 @@ func ofRule(role *rbacv1.ClusterRole, rule rbacv1.PolicyRule) []Permission {
 		for _, resource := range rule.Resources {
 			for _, verb := range rule.Verbs {
 				for _, name := range names {
-					permissions = append(permissions, Permission{Role: role.Name, Namespace: role.Namespace, Verb: verb, APIGroup: group, Resource: resource, Name: name})
+					permissions = append(permissions,
+						Permission{Role: role.Name, Namespace: role.Namespace, Verb: verb, APIGroup: group, Resource: resource, Name: name})
 				}
 			}
 		}

@@ -109,26 +109,33 @@ var _ = Describe("Requests", func() {
 		func(log string, expected ...rbacaudit.Request) {
 			Expect(read(log)).To(Equal(expected))
 		},
-		Entry("each once", done("get", secrets)+done("get", secrets), rbacaudit.Request{Verb: "get", Resource: "secrets", Namespace: "a", Name: "b"}),
+		Entry("each once", done("get", secrets)+done("get", secrets),
+			rbacaudit.Request{Verb: "get", Resource: "secrets", Namespace: "a", Name: "b"}),
 		Entry("of the user alone", line("somebody", "ResponseComplete", "list", secrets, 200, "allow")+done("get", secrets),
 			rbacaudit.Request{Verb: "get", Resource: "secrets", Namespace: "a", Name: "b"}),
-		Entry("of whom somebody acted as", `{"stage":"ResponseComplete","verb":"get","user":{"username":"admin"},"impersonatedUser":{"username":"`+user+`"},"objectRef":{`+secrets+`}}`,
+		Entry("of whom somebody acted as",
+			`{"stage":"ResponseComplete","verb":"get","user":{"username":"admin"},"impersonatedUser":{"username":"`+user+`"},"objectRef":{`+secrets+`}}`,
 			rbacaudit.Request{Verb: "get", Resource: "secrets", Namespace: "a", Name: "b"}),
-		Entry("with a watch that goes on", line(user, "ResponseStarted", "watch", `"resource":"secrets"`, 200, "allow"), rbacaudit.Request{Verb: "watch", Resource: "secrets"}),
+		Entry("with a watch that goes on", line(user, "ResponseStarted", "watch", `"resource":"secrets"`, 200, "allow"),
+			rbacaudit.Request{Verb: "watch", Resource: "secrets"}),
 		Entry("with subresources and groups", done("patch", `"resource":"deployments","subresource":"scale","apiGroup":"apps","name":"mcm"`),
 			rbacaudit.Request{Verb: "patch", APIGroup: "apps", Resource: "deployments/scale", Name: "mcm"}),
-		Entry("without the name of what is created", done("create", secrets), rbacaudit.Request{Verb: "create", Resource: "secrets", Namespace: "a"}),
+		Entry("without the name of what is created", done("create", secrets),
+			rbacaudit.Request{Verb: "create", Resource: "secrets", Namespace: "a"}),
 		Entry("with the creation of what is applied", line(user, "ResponseComplete", "patch", secrets, 201, "allow"),
-			rbacaudit.Request{Verb: "patch", Resource: "secrets", Namespace: "a", Name: "b"}, rbacaudit.Request{Verb: "create", Resource: "secrets", Namespace: "a"}),
+			rbacaudit.Request{Verb: "patch", Resource: "secrets", Namespace: "a", Name: "b"}, rbacaudit.Request{Verb: "create", Resource: "secrets",
+				Namespace: "a"}),
 		Entry("with what was forbidden", line(user, "ResponseComplete", "list", secrets, 403, "forbid"),
 			rbacaudit.Request{Verb: "list", Resource: "secrets", Namespace: "a", Name: "b", Forbidden: true}),
 		Entry("but not as forbidden what a webhook refused", line(user, "ResponseComplete", "update", secrets, 403, "allow"),
 			rbacaudit.Request{Verb: "update", Resource: "secrets", Namespace: "a", Name: "b"}),
 		Entry("but not before they were answered", line(user, "RequestReceived", "get", secrets, 0, "")+done("list", `"resource":"secrets"`),
 			rbacaudit.Request{Verb: "list", Resource: "secrets"}),
-		Entry("but not those about no object", `{"stage":"ResponseComplete","verb":"get","user":{"username":"`+user+`"}}`+done("list", `"resource":"secrets"`),
+		Entry("but not those about no object",
+			`{"stage":"ResponseComplete","verb":"get","user":{"username":"`+user+`"}}`+done("list", `"resource":"secrets"`),
 			rbacaudit.Request{Verb: "list", Resource: "secrets"}),
-		Entry("up to a line that is not complete", done("get", secrets)+`{"stage":"Resp`, rbacaudit.Request{Verb: "get", Resource: "secrets", Namespace: "a", Name: "b"}),
+		Entry("up to a line that is not complete", done("get", secrets)+`{"stage":"Resp`,
+			rbacaudit.Request{Verb: "get", Resource: "secrets", Namespace: "a", Name: "b"}),
 	)
 
 	It("should not be read from something else", func() {
@@ -160,16 +167,21 @@ var _ = Describe("Permissions", func() {
 		Entry("none", ""),
 		Entry("of an object", done("get", `"resource":"secrets","namespace":"a","name":"b"`), "get secrets of all"),
 		Entry("that list, which watches do", done("list", `"resource":"secrets"`), "list secrets of all", "watch secrets of all"),
-		Entry("of events, which happen again", done("create", `"resource":"events","namespace":"a","name":"b"`), "create events of all", "patch events of all"),
-		Entry("of a subresource", done("patch", `"resource":"deployments","subresource":"scale","apiGroup":"apps"`), "patch deployments/scale.apps of all"),
+		Entry("of events, which happen again", done("create", `"resource":"events","namespace":"a","name":"b"`), "create events of all",
+			"patch events of all"),
+		Entry("of a subresource", done("patch", `"resource":"deployments","subresource":"scale","apiGroup":"apps"`),
+			"patch deployments/scale.apps of all"),
 		Entry("of another group", done("get", `"resource":"secrets","apiGroup":"other"`)),
-		Entry("of one name", done("update", `"resource":"leases","apiGroup":"coordination.k8s.io","namespace":"garden","name":"two"`), "update leases.coordination.k8s.io two of own"),
+		Entry("of one name", done("update", `"resource":"leases","apiGroup":"coordination.k8s.io","namespace":"garden","name":"two"`),
+			"update leases.coordination.k8s.io two of own"),
 		Entry("in another namespace", done("update", `"resource":"leases","apiGroup":"coordination.k8s.io","namespace":"other","name":"two"`)),
-		Entry("that create", done("create", `"resource":"leases","apiGroup":"coordination.k8s.io","namespace":"garden","name":"two"`), "create leases.coordination.k8s.io of own"),
+		Entry("that create", done("create", `"resource":"leases","apiGroup":"coordination.k8s.io","namespace":"garden","name":"two"`),
+			"create leases.coordination.k8s.io of own"),
 	)
 
 	It("should tell which suite shows that they are used", func() {
-		p := rbacaudit.Permission{Role: "extensions.gardener.cloud:provider-hybrid", Verb: "create", APIGroup: "machine.sapcloud.io", Resource: "machines"}
+		p := rbacaudit.Permission{Role: "extensions.gardener.cloud:provider-hybrid", Verb: "create", APIGroup: "machine.sapcloud.io",
+			Resource: "machines"}
 		Expect(rbacaudit.ShownBy(p)).To(Equal(rbacaudit.Moves))
 		Expect(rbacaudit.Moves.Missing(append(all(), p))).To(ConsistOf(p))
 		Expect(rbacaudit.Pools.Missing(append(all(), p))).To(BeEmpty())
@@ -194,7 +206,8 @@ var _ = Describe("Permissions", func() {
 	})
 
 	It("should tell what was forbidden", func() {
-		requests := read(done("get", `"resource":"secrets"`) + line(user, "ResponseComplete", "delete", `"resource":"pods","namespace":"a","name":"b"`, 403, "forbid"))
+		requests := read(done("get", `"resource":"secrets"`) +
+			line(user, "ResponseComplete", "delete", `"resource":"pods","namespace":"a","name":"b"`, 403, "forbid"))
 		Expect(rbacaudit.Forbidden(requests)).To(ConsistOf(HaveField("String()", "delete pods b in a")))
 	})
 

@@ -121,7 +121,8 @@ func (e event) requests() []Request {
 	if e.Stage == stageReceived || e.ObjectRef == nil || e.ObjectRef.Resource == "" {
 		return nil
 	}
-	r := Request{Verb: e.Verb, APIGroup: e.ObjectRef.APIGroup, Resource: e.ObjectRef.Resource, Namespace: e.ObjectRef.Namespace, Name: e.ObjectRef.Name}
+	r := Request{Verb: e.Verb, APIGroup: e.ObjectRef.APIGroup, Resource: e.ObjectRef.Resource, Namespace: e.ObjectRef.Namespace,
+		Name: e.ObjectRef.Name}
 	if e.ObjectRef.Subresource != "" {
 		r.Resource += "/" + e.ObjectRef.Subresource
 	}

@@ -21,13 +21,16 @@ import (
 
 var _ = beforeWebhooks(func(ctx context.Context) {
 	for _, object := range []client.Object{
-		&gardencorev1beta1.InternalSecret{ObjectMeta: metav1.ObjectMeta{Namespace: gardenapi.Namespace, Name: "odd", Labels: providerLabels}, Data: map[string][]byte{"kubeconfig": []byte(secretText)}},
+		&gardencorev1beta1.InternalSecret{ObjectMeta: metav1.ObjectMeta{Namespace: gardenapi.Namespace, Name: "odd", Labels: providerLabels},
+			Data: map[string][]byte{"kubeconfig": []byte(secretText)}},
 		&gardencorev1beta1.InternalSecret{ObjectMeta: metav1.ObjectMeta{Namespace: gardenapi.Namespace, Name: "good"}, Data: credentials()},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: gardenapi.Namespace, Name: "good"}, Data: credentials()},
-		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: gardenapi.Namespace, Name: "another"}, Data: map[string][]byte{"kubeconfig": []byte(secretText)}},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: gardenapi.Namespace, Name: "another"},
+			Data: map[string][]byte{"kubeconfig": []byte(secretText)}},
 		&securityv1alpha1.WorkloadIdentity{
 			ObjectMeta: metav1.ObjectMeta{Namespace: gardenapi.Namespace, Name: "identity"},
-			Spec:       securityv1alpha1.WorkloadIdentitySpec{Audiences: []string{"test"}, TargetSystem: securityv1alpha1.TargetSystem{Type: v1alpha1.ProviderType}},
+			Spec: securityv1alpha1.WorkloadIdentitySpec{Audiences: []string{"test"},
+				TargetSystem: securityv1alpha1.TargetSystem{Type: v1alpha1.ProviderType}},
 		},
 	} {
 		Expect(garden.Client.Create(ctx, object)).To(Succeed())
@@ -58,11 +61,15 @@ var _ = Describe("Bindings", func() {
 			refuseCreation(ctx, binding, fieldPath, reason)
 		},
 		Entry("a Secret with a kubeconfig", newCredentialsBinding("new", "v1", "Secret", "odd"), "data[kubeconfig]", "must be <site>.<key>"),
-		Entry("an InternalSecret with a kubeconfig", newCredentialsBinding("new", coreVersion, "InternalSecret", "odd"), "data[kubeconfig]", "must be <site>.<key>"),
+		Entry("an InternalSecret with a kubeconfig", newCredentialsBinding("new", coreVersion, "InternalSecret", "odd"), "data[kubeconfig]",
+			"must be <site>.<key>"),
 		// Gardener asks us about a copy that has the label, for those who may read the Secret.
-		Entry("a Secret of which nobody said that it is ours", newCredentialsBinding("new", "v1", "Secret", "another"), "data[kubeconfig]", "must be <site>.<key>"),
-		Entry("a WorkloadIdentity", newCredentialsBinding("new", "security.gardener.cloud/v1alpha1", "WorkloadIdentity", "identity"), "credentialsRef", "the credentials of type hybrid are a Secret or an InternalSecret"),
-		Entry("a SecretBinding of a Secret with a kubeconfig", newSecretBinding(v1alpha1.ProviderType, "odd"), "data[kubeconfig]", "must be <site>.<key>"),
+		Entry("a Secret of which nobody said that it is ours", newCredentialsBinding("new", "v1", "Secret", "another"), "data[kubeconfig]",
+			"must be <site>.<key>"),
+		Entry("a WorkloadIdentity", newCredentialsBinding("new", "security.gardener.cloud/v1alpha1", "WorkloadIdentity", "identity"),
+			"credentialsRef", "the credentials of type hybrid are a Secret or an InternalSecret"),
+		Entry("a SecretBinding of a Secret with a kubeconfig", newSecretBinding(v1alpha1.ProviderType, "odd"), "data[kubeconfig]",
+			"must be <site>.<key>"),
 		Entry("a SecretBinding of two types", newSecretBinding("hybrid,openstack", "good"), "provider.type", "must be hybrid alone"),
 	)
 

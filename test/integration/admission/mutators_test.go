@@ -99,21 +99,22 @@ var _ = Describe("Shoots are completed", func() {
 		Expect(config.Sites[1]).To(And(HaveField("Minimum", HaveValue(BeEquivalentTo(0))), HaveField("Maximum", HaveValue(BeEquivalentTo(40)))))
 	})
 
-	It("should divide the node network, keep off load balancers, and give everything back when a manifest is applied again", func(ctx SpecContext) {
-		shoot := newShoot(allPlatforms)
-		shoot.Name = "divided"
-		withoutRanges(shoot, false)
-		shoot.Spec.Networking.Nodes = nil
-		manifest := shoot.DeepCopy()
-		Expect(garden.Client.Create(ctx, shoot)).To(Succeed())
-		Expect(shoot.Spec.Networking.Nodes).To(HaveValue(Equal("10.250.0.0/16")))
-		Expect(nodesOf(shoot)).To(Equal(quarters))
+	It("should divide the node network, keep off load balancers, and give everything back when a manifest is applied again",
+		func(ctx SpecContext) {
+			shoot := newShoot(allPlatforms)
+			shoot.Name = "divided"
+			withoutRanges(shoot, false)
+			shoot.Spec.Networking.Nodes = nil
+			manifest := shoot.DeepCopy()
+			Expect(garden.Client.Create(ctx, shoot)).To(Succeed())
+			Expect(shoot.Spec.Networking.Nodes).To(HaveValue(Equal("10.250.0.0/16")))
+			Expect(nodesOf(shoot)).To(Equal(quarters))
 
-		shoot.Spec.Provider.InfrastructureConfig = manifest.Spec.Provider.InfrastructureConfig
-		withoutRanges(shoot, true)
-		Expect(garden.Client.Update(ctx, shoot)).To(Succeed())
-		Expect(nodesOf(shoot)).To(Equal(quarters))
-	})
+			shoot.Spec.Provider.InfrastructureConfig = manifest.Spec.Provider.InfrastructureConfig
+			withoutRanges(shoot, true)
+			Expect(garden.Client.Update(ctx, shoot)).To(Succeed())
+			Expect(nodesOf(shoot)).To(Equal(quarters))
+		})
 
 	It("should keep the ranges of sites when one is removed and another one is added", func(ctx SpecContext) {
 		shoot := newShoot(allPlatforms)

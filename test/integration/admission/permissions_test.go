@@ -43,7 +43,8 @@ func review(ctx context.Context, shoot *gardencorev1beta1.Shoot) *admissionv1.Ad
 	Expect(garden.Client.List(ctx, list)).To(Succeed())
 	for _, configuration := range list.Items {
 		for _, webhook := range configuration.Webhooks {
-			if slices.ContainsFunc(webhook.Rules, func(r admissionregistrationv1.RuleWithOperations) bool { return slices.Contains(r.Resources, "shoots") }) {
+			if slices.ContainsFunc(webhook.Rules,
+				func(r admissionregistrationv1.RuleWithOperations) bool { return slices.Contains(r.Resources, "shoots") }) {
 				url = *webhook.ClientConfig.URL
 			}
 		}

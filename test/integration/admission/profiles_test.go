@@ -80,7 +80,8 @@ var _ = Describe("CloudProfiles", func() {
 		Expect(said.all()).To(ContainElement(ContainSubstring(`gardenlinux 1877.4.0 is not on the sites ["racks" "vc"], which have older versions`)))
 
 		said.forget()
-		image.Versions[1].ExpirableVersion = gardencorev1beta1.ExpirableVersion{Version: "1877.4.0", Classification: new(gardencorev1beta1.ClassificationPreview)}
+		image.Versions[1].ExpirableVersion = gardencorev1beta1.ExpirableVersion{Version: "1877.4.0",
+			Classification: new(gardencorev1beta1.ClassificationPreview)}
 		Expect(warned.Create(ctx, profile, client.DryRunAll)).To(Succeed())
 		Expect(said.all()).NotTo(ContainElement(ContainSubstring("1877.4.0")))
 	})
@@ -95,7 +96,8 @@ var _ = Describe("CloudProfiles", func() {
 			profile.Spec.ProviderConfig = &runtime.RawExtension{Raw: []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1","kind":"CloudProfileConfig"}`)}
 		}, configPath, "decoding CloudProfileConfig"),
 		refused("an unknown field", func(profile *gardencorev1beta1.CloudProfile) {
-			profile.Spec.ProviderConfig.Raw = []byte(strings.Replace(string(profile.Spec.ProviderConfig.Raw), `"kind":`, `"colour":"red","kind":`, 1))
+			profile.Spec.ProviderConfig.Raw = []byte(strings.Replace(string(profile.Spec.ProviderConfig.Raw), `"kind":`,
+				`"colour":"red","kind":`, 1))
 		}, configPath, `unknown field "colour"`),
 		refused("a site less", func(profile *gardencorev1beta1.CloudProfile) {
 			edit(&profile.Spec.ProviderConfig, func(c *v1alpha1.CloudProfileConfig) { c.Sites = c.Sites[:2] })

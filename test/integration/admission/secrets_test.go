@@ -30,7 +30,8 @@ const leaving = "leaving"
 var providerLabels = map[string]string{v1beta1constants.LabelShootProviderPrefix + v1alpha1.ProviderType: "true"}
 
 var _ = beforeWebhooks(func(ctx context.Context) {
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: gardenapi.Namespace, Name: leaving, Labels: providerLabels}, Data: credentials()}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: gardenapi.Namespace, Name: leaving, Labels: providerLabels},
+		Data: credentials()}
 	Expect(garden.Client.Create(ctx, secret)).To(Succeed())
 	Expect(garden.Client.Create(ctx, newCredentialsBinding(leaving, "v1", "Secret", leaving))).To(Succeed())
 	shoot := shootOf(allPlatforms)
@@ -43,7 +44,8 @@ var _ = beforeWebhooks(func(ctx context.Context) {
 	Eventually(func() error { return garden.Client.Create(ctx, shoot.DeepCopy()) }).WithTimeout(10 * time.Second).Should(Succeed())
 
 	// It was bound before anybody checked it.
-	odd := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: gardenapi.Namespace, Name: "odd", Labels: providerLabels}, Data: map[string][]byte{"kubeconfig": []byte(secretText)}}
+	odd := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: gardenapi.Namespace, Name: "odd", Labels: providerLabels},
+		Data: map[string][]byte{"kubeconfig": []byte(secretText)}}
 	Expect(garden.Client.Create(ctx, odd)).To(Succeed())
 })
 
@@ -53,13 +55,15 @@ func settle(ctx context.Context, name string, change func(status *gardencorev1be
 	shoot := current(ctx, &gardencorev1beta1.Shoot{ObjectMeta: metav1.ObjectMeta{Namespace: gardenapi.Namespace, Name: name}})
 	now := metav1.Now()
 	condition := func(conditionType gardencorev1beta1.ConditionType) gardencorev1beta1.Condition {
-		return gardencorev1beta1.Condition{Type: conditionType, Status: gardencorev1beta1.ConditionTrue, Reason: "Test", Message: "test", LastTransitionTime: now, LastUpdateTime: now}
+		return gardencorev1beta1.Condition{Type: conditionType, Status: gardencorev1beta1.ConditionTrue, Reason: "Test", Message: "test",
+			LastTransitionTime: now, LastUpdateTime: now}
 	}
 	shoot.Status.ObservedGeneration, shoot.Status.IsHibernated = shoot.Generation, false
 	shoot.Status.LastOperation = &gardencorev1beta1.LastOperation{
 		Type: gardencorev1beta1.LastOperationTypeReconcile, State: gardencorev1beta1.LastOperationStateSucceeded, Progress: 100, LastUpdateTime: now,
 	}
-	shoot.Status.Conditions = []gardencorev1beta1.Condition{condition(gardencorev1beta1.ShootControlPlaneHealthy), condition(gardencorev1beta1.ShootEveryNodeReady)}
+	shoot.Status.Conditions = []gardencorev1beta1.Condition{condition(gardencorev1beta1.ShootControlPlaneHealthy),
+		condition(gardencorev1beta1.ShootEveryNodeReady)}
 	change(&shoot.Status)
 	Expect(garden.Client.Status().Update(ctx, shoot)).To(Succeed())
 }
@@ -106,7 +110,8 @@ var _ = Describe("Secrets", func() {
 			change(changed)
 			refuse(ctx, changed, update, fieldPath, reason)
 
-			created := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: gardenapi.Namespace, Name: "new", Labels: providerLabels}, Data: changed.Data}
+			created := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: gardenapi.Namespace, Name: "new", Labels: providerLabels},
+				Data: changed.Data}
 			refuse(ctx, created, create, fieldPath, reason)
 			internal := &gardencorev1beta1.InternalSecret{ObjectMeta: created.ObjectMeta, Data: changed.Data}
 			refuse(ctx, internal, create, fieldPath, reason)
@@ -114,17 +119,22 @@ var _ = Describe("Secrets", func() {
 		refused("no prefix", set("username", secretText), "data[username]", "must be <site>.<key>, for example cloud.username"),
 		refused("a kubeconfig", set("kubeconfig", secretText), "data[kubeconfig]", "must be <site>.<key>"),
 		refused("a kubeconfig of a site", set("racks.kubeconfig", secretText), "data[racks.kubeconfig]", "come from the CloudProfile only"),
-		refused("the address of a site", set("cloud.authURL", "https://"+secretText+".example.com"), "data[cloud.authURL]", "come from the CloudProfile only"),
+		refused("the address of a site", set("cloud.authURL", "https://"+secretText+".example.com"), "data[cloud.authURL]",
+			"come from the CloudProfile only"),
 		refused("the server of a site", set("vc.server", secretText), "data[vc.server]", "come from the CloudProfile only"),
 		refused("whom to trust", set("vc.caCert", secretText), "data[vc.caCert]", "come from the CloudProfile only"),
 		refused("an unknown key", set("cloud.user", secretText), "data[cloud.user]", "supported values"),
 		refused("a reserved name", set("token.username", secretText), "data[token.username]", "must not begin with one of the reserved names"),
-		refused("a line break at the end", set("vc.password", secretText+"\n"), "data[vc.password]", "must not begin or end with white space or line breaks"),
+		refused("a line break at the end", set("vc.password", secretText+"\n"), "data[vc.password]",
+			"must not begin or end with white space or line breaks"),
 		refused("a line of a configuration file", set("vc.password", secretText+"\nserver = x"), "data[vc.password]", "must have no line breaks"),
 		refused("no value", set("vc.password", ""), "data[vc.password]", "must not be empty"),
-		refused("no certificate", set("hall2.clientCertificate", secretText, "hall2.clientKey", secretText), "data[hall2.clientCertificate]", "must be a PEM certificate whose private key is hall2.clientKey"),
-		refused("a URL as DNS server", set("dns.server", "https://"+secretText, "dns.tsigKeyName", "key", "dns.tsigSecret", "c2VjcmV0"), "data[dns.server]", "must be <host> or <host>:<port>"),
-		refused("an address beside a site's Designate", set("dns.site", "cloud", "dns.authURL", "https://"+secretText), "data[dns.authURL]", "it comes from the site that dns.site names"),
+		refused("no certificate", set("hall2.clientCertificate", secretText, "hall2.clientKey", secretText), "data[hall2.clientCertificate]",
+			"must be a PEM certificate whose private key is hall2.clientKey"),
+		refused("a URL as DNS server", set("dns.server", "https://"+secretText, "dns.tsigKeyName", "key", "dns.tsigSecret", "c2VjcmV0"),
+			"data[dns.server]", "must be <host> or <host>:<port>"),
+		refused("an address beside a site's Designate", set("dns.site", "cloud", "dns.authURL", "https://"+secretText), "data[dns.authURL]",
+			"it comes from the site that dns.site names"),
 		refused("the Designate of a site without credentials", set("dns.site", "none"), "data[none.domainName]", `site "none" needs the keys`),
 	)
 
@@ -135,9 +145,12 @@ var _ = Describe("Secrets", func() {
 			refuse(ctx, secret, update, fieldPath, reason)
 		},
 		refused("a key", unset("cloud2.password"), "data[cloud2.password]", "uses the site"),
-		refused("a site", unset("racks.token"), "data[racks.token]", `site "racks" needs the keys racks.token or racks.clientCertificate, racks.clientKey; Shoot garden-local/`),
-		refused("all", func(secret *corev1.Secret) { secret.Data = nil }, "data[vc.username]", `site "vc" needs the keys vc.username, vc.password; Shoot garden-local/`),
-		refused("one of two sets", set("cloud.applicationCredentialID", "a"), "data[cloud.applicationCredentialID]", `site "cloud" must have only one of the sets of keys`),
+		refused("a site", unset("racks.token"), "data[racks.token]",
+			`site "racks" needs the keys racks.token or racks.clientCertificate, racks.clientKey; Shoot garden-local/`),
+		refused("all", func(secret *corev1.Secret) { secret.Data = nil }, "data[vc.username]",
+			`site "vc" needs the keys vc.username, vc.password; Shoot garden-local/`),
+		refused("one of two sets", set("cloud.applicationCredentialID", "a"), "data[cloud.applicationCredentialID]",
+			`site "cloud" must have only one of the sets of keys`),
 	)
 
 	DescribeTable("can be changed",
@@ -155,7 +168,9 @@ var _ = Describe("Secrets", func() {
 		accepted("a site more", set("new.username", "a", "new.password", secretText)),
 		accepted("a site less that nobody uses", unset("hall.token")),
 		accepted("DNS of a site", set("dns.site", "cloud")),
-		accepted("dynamic updates of DNS", set("dns.server", "192.0.2.53:5353", "dns.tsigKeyName", "key.example.com", "dns.tsigSecret", "c2VjcmV0", "dns.tsigAlgorithm", "hmac-sha512")),
+		accepted("dynamic updates of DNS",
+			set("dns.server", "192.0.2.53:5353", "dns.tsigKeyName", "key.example.com", "dns.tsigSecret", "c2VjcmV0", "dns.tsigAlgorithm",
+				"hmac-sha512")),
 	)
 
 	It("can be created before any Shoot", func(ctx SpecContext) {
@@ -196,8 +211,10 @@ var _ = Describe("Secrets", func() {
 			Entry("its machines are drained", func(status *gardencorev1beta1.ShootStatus) {
 				status.Conditions[1].Status = gardencorev1beta1.ConditionProgressing
 			}, "its condition EveryNodeReady is not True"),
-			Entry("the change is not seen yet", func(status *gardencorev1beta1.ShootStatus) { status.ObservedGeneration = 0 }, "its last change is not reconciled yet"),
-			Entry("it is hibernated", func(status *gardencorev1beta1.ShootStatus) { status.IsHibernated = true }, "it is hibernated, so that its conditions are not checked"),
+			Entry("the change is not seen yet", func(status *gardencorev1beta1.ShootStatus) { status.ObservedGeneration = 0 },
+				"its last change is not reconciled yet"),
+			Entry("it is hibernated", func(status *gardencorev1beta1.ShootStatus) { status.IsHibernated = true },
+				"it is hibernated, so that its conditions are not checked"),
 		)
 
 		It("let its credentials go afterwards", func(ctx SpecContext) {

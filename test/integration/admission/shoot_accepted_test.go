@@ -37,17 +37,21 @@ var _ = Describe("Shoots are accepted", func() {
 		accepted("with an MTU of all sites", onInfrastructure(func(c *v1alpha1.InfrastructureConfig) { c.Networks.MTU = new(int32(1400)) })),
 		accepted("without an address pool", onMetal(func(c *v1alpha1.MetalInfrastructure) { c.IPAM, c.NetworkDataTemplate = nil, "" })),
 		accepted("with OVN", onOctavia(func(c *v1alpha1.OpenStackLoadBalancerConfig) { c.Provider = "ovn" })),
-		accepted("with members on all sites", onOctavia(func(c *v1alpha1.OpenStackLoadBalancerConfig) { c.Members = v1alpha1.LoadBalancerMembersAll })),
+		accepted("with members on all sites",
+			onOctavia(func(c *v1alpha1.OpenStackLoadBalancerConfig) { c.Members = v1alpha1.LoadBalancerMembersAll })),
 		accepted("with classes and feature gates", onControlPlane(func(c *v1alpha1.ControlPlaneConfig) {
 			c.CloudControllerManager = &v1alpha1.CloudControllerManagerConfig{FeatureGates: map[string]bool{"AllAlpha": false}}
-			c.Sites[0].LoadBalancer.OpenStack.Classes = []v1alpha1.OpenStackLoadBalancerClass{{Name: "internal", Purpose: "private", NetworkID: someID, SubnetID: someID}}
+			c.Sites[0].LoadBalancer.OpenStack.Classes = []v1alpha1.OpenStackLoadBalancerClass{{Name: "internal", Purpose: "private",
+				NetworkID: someID, SubnetID: someID}}
 		})),
 		accepted("with addresses of MetalLB at the vSphere site", onControlPlane(func(c *v1alpha1.ControlPlaneConfig) {
 			c.Sites = append(c.Sites, v1alpha1.ControlPlaneSite{Name: "vc", LoadBalancer: &v1alpha1.SiteLoadBalancer{MetalLB: &v1alpha1.MetalLB{
-				AddressPools: []v1alpha1.MetalLBAddressPool{{Name: "a", CIDRs: []string{"10.250.251.0/28"}, Advertisement: v1alpha1.MetalLBAdvertisementL2, AutoAssign: new(false)}},
+				AddressPools: []v1alpha1.MetalLBAddressPool{{Name: "a", CIDRs: []string{"10.250.251.0/28"},
+					Advertisement: v1alpha1.MetalLBAdvertisementL2, AutoAssign: new(false)}},
 			}}})
 		})),
-		accepted("with settings of virtual machines", onVirtualMachines(v1alpha1.VSphereWorker{AntiAffinity: true, Tags: []string{"backup/daily"}})),
+		accepted("with settings of virtual machines",
+			onVirtualMachines(v1alpha1.VSphereWorker{AntiAffinity: true, Tags: []string{"backup/daily"}})),
 		accepted("with chosen hosts", onPoolSite(0, func(s *v1alpha1.WorkerSite) {
 			s.Metal = &v1alpha1.MetalWorker{HostSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}}
 		})),

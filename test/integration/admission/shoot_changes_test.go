@@ -101,7 +101,8 @@ func withoutSite(shoot *gardencorev1beta1.Shoot) {
 
 // documentOf is a configuration of the provider.
 func documentOf(kind, fields string) *runtime.RawExtension {
-	return &runtime.RawExtension{Raw: []byte(`{"apiVersion":"` + v1alpha1.SchemeGroupVersion.String() + `","kind":"` + kind + `"` + fields + `}`)}
+	return &runtime.RawExtension{Raw: []byte(`{"apiVersion":"` + v1alpha1.SchemeGroupVersion.String() + `","kind":"` + kind + `"` +
+		fields + `}`)}
 }
 
 const (

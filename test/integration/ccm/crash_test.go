@@ -53,7 +53,8 @@ var _ = suite.Nightly("The cloud controllers that are killed after a write", fun
 			name := fmt.Sprintf("crash-%d", k)
 			_, err := services.Create(ctx, &corev1.Service{
 				ObjectMeta: metav1.ObjectMeta{Name: name},
-				Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Selector: map[string]string{"app": name}, Ports: []corev1.ServicePort{{Name: "http", Port: 80}}},
+				Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Selector: map[string]string{"app": name},
+					Ports: []corev1.ServicePort{{Name: "http", Port: 80}}},
 			}, metav1.CreateOptions{})
 			Expect(err).NotTo(HaveOccurred())
 			DeferCleanup(func(ctx SpecContext) {

@@ -50,9 +50,11 @@ func newHalls(ctx context.Context) map[string]*hall {
 	sessions := metalclient.NewSessions()
 	DeferCleanup(sessions.Close)
 	result := map[string]*hall{}
-	for name, kind := range map[string]v1alpha1.MetalInventory{racksSite: v1alpha1.MetalInventoryMetal3, hallSite: v1alpha1.MetalInventoryIronCore} {
+	for name, kind := range map[string]v1alpha1.MetalInventory{racksSite: v1alpha1.MetalInventoryMetal3,
+		hallSite: v1alpha1.MetalInventoryIronCore} {
 		result[name] = &hall{name: name, machinePlace: machinePlace{
-			part: metalmachines.New(sessions, inventories.Open), credentials: credentials.SiteCredentials(), userData: `{"ignition": {"version": "3.4.0"}}`, silent: true,
+			part: metalmachines.New(sessions,
+				inventories.Open), credentials: credentials.SiteCredentials(), userData: `{"ignition": {"version": "3.4.0"}}`, silent: true,
 			spec: &v1alpha1.MachineProviderSpec{Site: name, Shoot: shoot, Metal: &v1alpha1.MetalMachineSpec{
 				Connection: v1alpha1.MetalConnection{
 					Inventory: kind, Server: inventory.Server(), Namespace: metal.Namespace, TLS: &v1alpha1.TLS{CACert: inventory.CA()},
@@ -127,25 +129,27 @@ var _ = Describe("Bare-metal nodes", func() {
 		Expect(m.logged("error syncing")).To(BeZero())
 	}, SpecTimeout(4*time.Minute))
 
-	DescribeTable("should not keep those of other sites waiting while the inventory", func(ctx SpecContext, how string, disturb func(), repair func(context.Context)) {
-		host, machine := shoot+"-host-"+how, shoot+"-vm-"+how
-		hostID, machineID := halls[racksSite].create(ctx, host), place.create(ctx, machine)
-		m := begin(ctx)
-		DeferCleanup(repair)
-		disturb()
-		node(ctx, host, racksSite, tainted, notReady, withAddress(racksAddress))
-		start := time.Now()
-		node(ctx, machine, vcSite, tainted, notReady, withSystemUUID(machineID[len("vsphere://"):]))
-		initialized(ctx, machine, 10*time.Second)
-		took := time.Since(start)
-		Expect(took).To(BeNumerically("<", 5*time.Second))
-		AddReportEntry("initialized", took.String())
-		Expect(getNode(ctx, host).Spec.Taints).To(haveTaint)
+	DescribeTable("should not keep those of other sites waiting while the inventory",
+		func(ctx SpecContext, how string, disturb func(), repair func(context.Context)) {
+			host, machine := shoot+"-host-"+how, shoot+"-vm-"+how
+			hostID, machineID := halls[racksSite].create(ctx, host), place.create(ctx, machine)
+			m := begin(ctx)
+			DeferCleanup(repair)
+			disturb()
+			node(ctx, host, racksSite, tainted, notReady, withAddress(racksAddress))
+			start := time.Now()
+			node(ctx, machine, vcSite, tainted, notReady, withSystemUUID(machineID[len("vsphere://"):]))
+			initialized(ctx, machine, 10*time.Second)
+			took := time.Since(start)
+			Expect(took).To(BeNumerically("<", 5*time.Second))
+			AddReportEntry("initialized", took.String())
+			Expect(getNode(ctx, host).Spec.Taints).To(haveTaint)
 
-		repair(ctx)
-		Expect(initialized(ctx, host, 2*time.Minute).Spec.ProviderID).To(Equal(hostID))
-		Expect(m.process.Check()).To(Succeed())
-	},
-		Entry("hangs", "hangs", func() { inventory.Cluster.APIServer.Pause() }, func(context.Context) { inventory.Cluster.APIServer.Resume() }, SpecTimeout(8*time.Minute)),
+			repair(ctx)
+			Expect(initialized(ctx, host, 2*time.Minute).Spec.ProviderID).To(Equal(hostID))
+			Expect(m.process.Check()).To(Succeed())
+		},
+		Entry("hangs", "hangs", func() { inventory.Cluster.APIServer.Pause() }, func(context.Context) { inventory.Cluster.APIServer.Resume() },
+			SpecTimeout(8*time.Minute)),
 	)
 })

@@ -40,7 +40,8 @@ func newManager() *manager {
 	Expect(os.Mkdir(m.credentials, 0o700)).To(Succeed())
 	m.config = &v1alpha1.CloudControllerManagerConfiguration{
 		Shoot: shoot, Region: region, DefaultSite: cloudSite,
-		Sites: []v1alpha1.CloudControllerSite{clouds[cloudSite].site(), clouds[anotherSite].site(), place.site(), halls[racksSite].site(), halls[hallSite].site()},
+		Sites: []v1alpha1.CloudControllerSite{clouds[cloudSite].site(), clouds[anotherSite].site(), place.site(), halls[racksSite].site(),
+			halls[hallSite].site()},
 	}
 	m.process = &landscape.Process{Name: "cloud-controller-manager", Path: binary, LogFile: m.log, Args: []string{
 		"--kubeconfig=" + kubeconfig, "--cloud-config=" + m.configFile(), "--credentials-directory=" + m.credentials,

@@ -27,7 +27,8 @@ import (
 var _ = Describe("Nodes", func() {
 	// places are where the machines of sites are made.
 	places := func() map[string]*machinePlace {
-		return map[string]*machinePlace{cloudSite: &clouds[cloudSite].machinePlace, anotherSite: &clouds[anotherSite].machinePlace, vcSite: &place.machinePlace,
+		return map[string]*machinePlace{cloudSite: &clouds[cloudSite].machinePlace, anotherSite: &clouds[anotherSite].machinePlace,
+			vcSite:    &place.machinePlace,
 			racksSite: &halls[racksSite].machinePlace, hallSite: &halls[hallSite].machinePlace}
 	}
 	name := func(parts ...string) string { return shoot + "-" + strings.Join(parts, "-") }
@@ -45,7 +46,10 @@ var _ = Describe("Nodes", func() {
 	seenReady := func(ctx context.Context, nodeName string) {
 		GinkgoHelper()
 		Expect(cloudnodeutil.AddOrUpdateTaintOnNode(shootAPI, nodeName, nodelifecycle.ShutdownTaint)).To(Succeed())
-		Eventually(func() []corev1.Taint { return getNode(ctx, nodeName).Spec.Taints }).WithContext(ctx).Within(3*time.Minute).ProbeEvery(50*time.Millisecond).
+		Eventually(func() []corev1.Taint {
+			return getNode(ctx,
+				nodeName).Spec.Taints
+		}).WithContext(ctx).Within(3*time.Minute).ProbeEvery(50*time.Millisecond).
 			ShouldNot(ContainElement(HaveField("Key", nodelifecycle.ShutdownTaint.Key)), nodeName)
 	}
 	states := map[string]func(*corev1.Node){"ready": ready, "unknown": notReady, "tainted": func(n *corev1.Node) { notReady(n); tainted(n) }}
@@ -108,7 +112,8 @@ var _ = Describe("Nodes", func() {
 
 		join(ctx, name("twin"), hallSite, ids[hallSite+"/"+name("twin")])
 
-		addresses := map[string]string{cloudSite: "10.250.0.", anotherSite: "10.250.4.", vcSite: "10.200.", racksSite: racksAddress, hallSite: hallAddress}
+		addresses := map[string]string{cloudSite: "10.250.0.", anotherSite: "10.250.4.", vcSite: "10.200.", racksSite: racksAddress,
+			hallSite: hallAddress}
 		expectInitialized := func(siteName, nodeName string) {
 			GinkgoHelper()
 			n := initialized(ctx, nodeName, time.Minute)
@@ -177,11 +182,13 @@ var _ = Describe("Nodes", func() {
 		}
 		const unknown = "6a0f1f5e-0c5a-4d59-8a0b-6f5d6b1d3e21"
 		own := map[string]string{
-			cloudSite: "openstack:///" + unknown, vcSite: "vsphere://" + unknown, racksSite: "metal3://hosts/none/none", hallSite: "ironcore-metal://hosts/none",
+			cloudSite: "openstack:///" + unknown, vcSite: "vsphere://" +
+				unknown, racksSite: "metal3://hosts/none/none", hallSite: "ironcore-metal://hosts/none",
 		}
 		// others are the provider IDs of another platform, and for bare metal those of the other inventory.
 		others := map[string]string{
-			cloudSite: own[vcSite], vcSite: own[cloudSite], racksSite: ids[hallSite+"/"+name(hallSite, "own", "ready")], hallSite: ids[racksSite+"/"+name(racksSite, "own", "ready")],
+			cloudSite: own[vcSite], vcSite: own[cloudSite], racksSite: ids[hallSite+"/"+name(hallSite, "own",
+				"ready")], hallSite: ids[racksSite+"/"+name(racksSite, "own", "ready")],
 		}
 		for state := range states {
 			add(state, cloudSite, name("foreign", state), ids[anotherSite+"/"+name(anotherSite, "own", "ready")])
@@ -194,7 +201,8 @@ var _ = Describe("Nodes", func() {
 				}
 				add(state, siteName, name(siteName, "empty", state), "")
 			}
-			for kind, id := range map[string]string{"byhand": "", "bystatic": "static://", "bycloud": "openstack:///" + unknown, "byvc": "vsphere://" + unknown} {
+			for kind, id := range map[string]string{"byhand": "", "bystatic": "static://", "bycloud": "openstack:///" + unknown,
+				"byvc": "vsphere://" + unknown} {
 				add(state, "", name(kind, state), id)
 			}
 		}
@@ -231,43 +239,50 @@ var _ = Describe("Nodes", func() {
 			Expect(n.Spec.ProviderID).To(Equal(ids[siteName+"/"+n.Name]))
 		}
 		Expect(m.process.Check()).To(Succeed())
-		AddReportEntry("nodes", fmt.Sprintf("%d nodes, %d of them nobody's; deleted: those of %d machines that were gone and not ready", len(expected), len(nobodys), len(expected)-len(staying)))
+		AddReportEntry("nodes",
+			fmt.Sprintf("%d nodes, %d of them nobody's; deleted: those of %d machines that were gone and not ready", len(expected), len(nobodys),
+				len(expected)-len(staying)))
 	}, SpecTimeout(20*time.Minute))
 
-	DescribeTable("should not wait for another site", func(ctx SpecContext, how string, disturb func(*countproxy.Proxy) error, repair func(*countproxy.Proxy) error) {
-		m := newManager()
-		proxy := clouds[cloudSite].proxy
-		machine, broken := name("quick", how), name("broken", how)
-		machineID := place.create(ctx, machine)
-		brokenID := clouds[cloudSite].create(ctx, broken)
-		m.start()
-		m.waitFor(ctx, cloudSite, anotherSite, vcSite)
-		Expect(disturb(proxy)).To(Succeed())
-		DeferCleanup(func() { _ = repair(proxy) })
+	DescribeTable("should not wait for another site",
+		func(ctx SpecContext, how string, disturb func(*countproxy.Proxy) error, repair func(*countproxy.Proxy) error) {
+			m := newManager()
+			proxy := clouds[cloudSite].proxy
+			machine, broken := name("quick", how), name("broken", how)
+			machineID := place.create(ctx, machine)
+			brokenID := clouds[cloudSite].create(ctx, broken)
+			m.start()
+			m.waitFor(ctx, cloudSite, anotherSite, vcSite)
+			Expect(disturb(proxy)).To(Succeed())
+			DeferCleanup(func() { _ = repair(proxy) })
 
-		for i := range 3 {
-			join(ctx, fmt.Sprintf("%s-%d", broken, i), cloudSite, brokenID)
-		}
-		join(ctx, broken, cloudSite, brokenID)
-		start := time.Now()
-		join(ctx, machine, vcSite, machineID)
-		initialized(ctx, machine, 10*time.Second)
-		took := time.Since(start)
-		Expect(took).To(BeNumerically("<", 5*time.Second))
-		AddReportEntry("initialized", took.String())
+			for i := range 3 {
+				join(ctx, fmt.Sprintf("%s-%d", broken, i), cloudSite, brokenID)
+			}
+			join(ctx, broken, cloudSite, brokenID)
+			start := time.Now()
+			join(ctx, machine, vcSite, machineID)
+			initialized(ctx, machine, 10*time.Second)
+			took := time.Since(start)
+			Expect(took).To(BeNumerically("<", 5*time.Second))
+			AddReportEntry("initialized", took.String())
 
-		Expect(getNode(ctx, broken).Spec.Taints).To(ContainElement(HaveField("Key", uninitialized)))
-		place.delete(ctx, machine, machineID)
-		start = time.Now()
-		Eventually(func() *corev1.Node { return getNode(ctx, machine) }).WithContext(ctx).Within(time.Minute).ProbeEvery(50 * time.Millisecond).Should(BeNil())
-		Expect(time.Since(start)).To(BeNumerically("<", 9*time.Second))
+			Expect(getNode(ctx, broken).Spec.Taints).To(ContainElement(HaveField("Key", uninitialized)))
+			place.delete(ctx, machine, machineID)
+			start = time.Now()
+			Eventually(func() *corev1.Node {
+				return getNode(ctx,
+					machine)
+			}).WithContext(ctx).Within(time.Minute).ProbeEvery(50 * time.Millisecond).Should(BeNil())
+			Expect(time.Since(start)).To(BeNumerically("<", 9*time.Second))
 
-		Expect(repair(proxy)).To(Succeed())
-		initialized(ctx, broken, 2*time.Minute)
-		Expect(m.process.Check()).To(Succeed())
-	},
+			Expect(repair(proxy)).To(Succeed())
+			initialized(ctx, broken, 2*time.Minute)
+			Expect(m.process.Check()).To(Succeed())
+		},
 		Entry("that hangs for 60 s", "hangs", hang, heal, SpecTimeout(10*time.Minute)),
-		Entry("that is down", "down", func(p *countproxy.Proxy) error { return p.TakeDown("nova") }, func(p *countproxy.Proxy) error { return p.BringUp("nova") }, SpecTimeout(10*time.Minute)),
+		Entry("that is down", "down", func(p *countproxy.Proxy) error { return p.TakeDown("nova") },
+			func(p *countproxy.Proxy) error { return p.BringUp("nova") }, SpecTimeout(10*time.Minute)),
 	)
 
 	It("should serve the other sites while one is down at the start, and that one once it is up", func(ctx SpecContext) {
@@ -302,7 +317,8 @@ var _ = Describe("Nodes", func() {
 		m.start()
 		initialized(ctx, n, 40*time.Second)
 		proxy := clouds[cloudSite].proxy
-		Expect(proxy.SetFaults(countproxy.Fault{Name: "gone", Service: "nova", Path: "/servers/", Action: countproxy.ActionStatus, Status: 404, Body: "404 page not found"})).To(Succeed())
+		Expect(proxy.SetFaults(countproxy.Fault{Name: "gone", Service: "nova", Path: "/servers/", Action: countproxy.ActionStatus, Status: 404,
+			Body: "404 page not found"})).To(Succeed())
 		DeferCleanup(func() { Expect(heal(proxy)).To(Succeed()) })
 		Eventually(func() int { return proxy.Acted("gone") }).WithContext(ctx).Within(time.Minute).Should(BeNumerically(">", 4))
 		Expect(getNode(ctx, n)).NotTo(BeNil())

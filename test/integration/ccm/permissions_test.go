@@ -43,13 +43,15 @@ func administrator() client.Client {
 // grant gives the cloud-controller-manager the permissions of its chart.
 func grant(ctx context.Context) {
 	GinkgoHelper()
-	rendered, err := rendering.Chart("shoot-system-components", metav1.NamespaceSystem, map[string]any{account: map[string]any{"enabled": true}})
+	rendered, err := rendering.Chart("shoot-system-components", metav1.NamespaceSystem,
+		map[string]any{account: map[string]any{"enabled": true}})
 	Expect(err).NotTo(HaveOccurred())
 	objects, err := rendering.Objects(rendered)
 	Expect(err).NotTo(HaveOccurred())
 	c := administrator()
 	Expect(landscape.CreateRoles(ctx, c, objects)).To(Succeed())
-	Expect(c.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account, Namespace: metav1.NamespaceSystem}})).To(Succeed())
+	Expect(c.Create(ctx,
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account, Namespace: metav1.NamespaceSystem}})).To(Succeed())
 	kubeconfig = filepath.Join(GinkgoT().TempDir(), "kubeconfig")
 	Expect(rendering.WriteKubeconfig(ctx, cluster.Config, metav1.NamespaceSystem, account, kubeconfig)).To(Succeed())
 }
@@ -63,6 +65,7 @@ var _ = ReportAfterEach(func(report SpecReport) {
 
 var _ = AfterSuite(func(ctx SpecContext) {
 	if complete {
-		Expect(landscape.Unused(ctx, administrator(), auditLog, user)).To(BeEmpty(), "the cloud-controller-manager needs all permissions of its chart and no other")
+		Expect(landscape.Unused(ctx, administrator(), auditLog, user)).To(BeEmpty(),
+			"the cloud-controller-manager needs all permissions of its chart and no other")
 	}
 }, NodeTimeout(2*time.Minute))

@@ -128,7 +128,10 @@ var _ = Describe("Services", Ordered, func() {
 			node(ctx, n, name, tainted, ready, withSystemUUID(id[len("openstack:///"):]))
 			initialized(ctx, n, 20*time.Second)
 			// Its addresses are written behind the taint. Members without one are left out, and not added later.
-			Eventually(func() []corev1.NodeAddress { return getNode(ctx, n).Status.Addresses }).WithContext(ctx).Within(time.Minute).Should(ContainElement(HaveField("Type", corev1.NodeInternalIP)))
+			Eventually(func() []corev1.NodeAddress {
+				return getNode(ctx,
+					n).Status.Addresses
+			}).WithContext(ctx).Within(time.Minute).Should(ContainElement(HaveField("Type", corev1.NodeInternalIP)))
 		}
 		DeferCleanup(func(ctx SpecContext) {
 			services, err := shootAPI.CoreV1().Services(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
@@ -207,14 +210,20 @@ var _ = Describe("Services", Ordered, func() {
 			remove(ctx, name)
 		}
 		for _, name := range []string{"classless", "classy", "newer", "wide", "without"} {
-			Eventually(func() *corev1.Service { return get(ctx, name) }).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).Should(BeNil(), name)
+			Eventually(func() *corev1.Service {
+				return get(ctx,
+					name)
+			}).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).Should(BeNil(), name)
 		}
 		for site := range clouds {
 			Expect(balancersOf(ctx, site)).To(BeEmpty())
 		}
 
 		remove(ctx, "foreign")
-		Consistently(func() []string { return get(ctx, "foreign").Finalizers }).WithContext(ctx).WithTimeout(5 * time.Second).Should(ConsistOf(finalizer))
+		Consistently(func() []string {
+			return get(ctx,
+				"foreign").Finalizers
+		}).WithContext(ctx).WithTimeout(5 * time.Second).Should(ConsistOf(finalizer))
 		Expect(m.process.Check()).To(Succeed())
 	}, SpecTimeout(8*time.Minute))
 
@@ -250,7 +259,10 @@ var _ = Describe("Services", Ordered, func() {
 		Expect(get(ctx, "stranded").Finalizers).To(ConsistOf(finalizer))
 		remove(ctx, "stranded")
 		patch(ctx, "turned", map[string]any{"type": "ClusterIP", "loadBalancerClass": nil})
-		Eventually(func() *corev1.Service { return get(ctx, "stranded") }).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).Should(BeNil())
+		Eventually(func() *corev1.Service {
+			return get(ctx,
+				"stranded")
+		}).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).Should(BeNil())
 		expectFree(ctx, "turned")
 		Expect(get(ctx, "turned").Status.LoadBalancer.Ingress).To(BeEmpty())
 
@@ -259,7 +271,10 @@ var _ = Describe("Services", Ordered, func() {
 		m.writeConfig()
 		for _, name := range []string{"mover", "turned"} {
 			remove(ctx, name)
-			Eventually(func() *corev1.Service { return get(ctx, name) }).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).Should(BeNil(), name)
+			Eventually(func() *corev1.Service {
+				return get(ctx,
+					name)
+			}).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).Should(BeNil(), name)
 		}
 	}, SpecTimeout(8*time.Minute))
 
@@ -267,7 +282,8 @@ var _ = Describe("Services", Ordered, func() {
 		const name = "web"
 		c := clouds[cloudSite]
 		balancerName := "kube_service_" + strings.Replace(shoot, "--ccm--", "--victim--", 1) + "_default_" + name
-		victim, err := loadbalancers.Create(ctx, c.balancing, loadbalancers.CreateOpts{Name: balancerName, VipSubnetID: c.status.SubnetID, Tags: []string{balancerName}}).Extract()
+		victim, err := loadbalancers.Create(ctx, c.balancing,
+			loadbalancers.CreateOpts{Name: balancerName, VipSubnetID: c.status.SubnetID, Tags: []string{balancerName}}).Extract()
 		Expect(err).NotTo(HaveOccurred())
 		exists := func(ctx context.Context) (bool, error) {
 			_, err := loadbalancers.Get(ctx, c.balancing, victim.ID).Extract()
@@ -277,7 +293,8 @@ var _ = Describe("Services", Ordered, func() {
 			return true, err
 		}
 		DeferCleanup(func(ctx SpecContext) {
-			Expect(client.IgnoreNotFound(loadbalancers.Delete(ctx, c.balancing, victim.ID, loadbalancers.DeleteOpts{Cascade: true}).ExtractErr())).To(Succeed())
+			Expect(client.IgnoreNotFound(loadbalancers.Delete(ctx, c.balancing, victim.ID,
+				loadbalancers.DeleteOpts{Cascade: true}).ExtractErr())).To(Succeed())
 			Eventually(exists).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).Should(BeFalse())
 		}, NodeTimeout(4*time.Minute))
 		Eventually(func(g Gomega) {
@@ -295,7 +312,8 @@ var _ = Describe("Services", Ordered, func() {
 		}, metav1.CreateOptions{})
 		Expect(err).NotTo(HaveOccurred())
 		Eventually(func(g Gomega) {
-			events, err := shootAPI.CoreV1().Events(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + name})
+			events, err := shootAPI.CoreV1().Events(metav1.NamespaceDefault).List(ctx,
+				metav1.ListOptions{FieldSelector: "involvedObject.name=" + name})
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(events.Items).To(ContainElement(HaveField("Message", And(
 				ContainSubstring("metadata.annotations[loadbalancer.openstack.org/load-balancer-id]"), ContainSubstring("was not made for this shoot"),
@@ -308,12 +326,14 @@ var _ = Describe("Services", Ordered, func() {
 		Eventually(func() *corev1.Service { return get(ctx, name) }).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).Should(BeNil())
 		shown, err := loadbalancers.Get(ctx, c.balancing, victim.ID).Extract()
 		Expect(err).NotTo(HaveOccurred())
-		Expect(shown).To(And(HaveField("Name", balancerName), HaveField("Tags", ConsistOf(balancerName)), HaveField("Listeners", BeEmpty()), HaveField("ProvisioningStatus", "ACTIVE")))
+		Expect(shown).To(And(HaveField("Name", balancerName), HaveField("Tags", ConsistOf(balancerName)), HaveField("Listeners", BeEmpty()),
+			HaveField("ProvisioningStatus", "ACTIVE")))
 	}, SpecTimeout(10*time.Minute))
 
 	It("should have members that get back the zone that they lost", func(ctx SpecContext) {
 		name := shoot + "-member-" + cloudSite
-		_, err := shootAPI.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"labels":{"`+corev1.LabelTopologyZone+`":null}}}`), metav1.PatchOptions{})
+		_, err := shootAPI.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType,
+			[]byte(`{"metadata":{"labels":{"`+corev1.LabelTopologyZone+`":null}}}`), metav1.PatchOptions{})
 		Expect(err).NotTo(HaveOccurred())
 		Eventually(func(g Gomega) {
 			n, err := shootAPI.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})

@@ -74,7 +74,8 @@ func (p *machinePlace) create(ctx context.Context, name string) string {
 
 func (p *machinePlace) delete(ctx context.Context, name, providerID string) {
 	GinkgoHelper()
-	Eventually(p.part.Delete).WithContext(ctx).WithArguments(platform.MachineRequest{Name: name, ProviderID: providerID, Spec: p.spec, Credentials: p.credentials}).
+	Eventually(p.part.Delete).WithContext(ctx).WithArguments(platform.MachineRequest{Name: name, ProviderID: providerID, Spec: p.spec,
+		Credentials: p.credentials}).
 		Within(2 * time.Minute).Should(Succeed())
 }
 
@@ -209,7 +210,8 @@ func newDatacenter(ctx context.Context) *datacenter {
 	DeferCleanup(sessions.Close)
 	status, err := vsphereinfrastructure.New(sessions).Reconcile(ctx, s, keep(s))
 	Expect(err).NotTo(HaveOccurred())
-	d := &datacenter{machinePlace{part: vspheremachines.New(sessions), credentials: s.Credentials, spec: &v1alpha1.MachineProviderSpec{Site: vcSite, Shoot: shoot}}}
+	d := &datacenter{machinePlace{part: vspheremachines.New(sessions), credentials: s.Credentials,
+		spec: &v1alpha1.MachineProviderSpec{Site: vcSite, Shoot: shoot}}}
 	Expect(vsphereclasses.New(sessions).Resolve(ctx, platform.MachineClassRequest{
 		Site:        s,
 		Status:      status,
@@ -224,6 +226,7 @@ func newDatacenter(ctx context.Context) *datacenter {
 func (d *datacenter) site() v1alpha1.CloudControllerSite {
 	return v1alpha1.CloudControllerSite{Name: vcSite, VSphere: &v1alpha1.VSphereCloudController{
 		Connection: d.spec.VSphere.Connection,
-		Zones:      []v1alpha1.VSphereCloudControllerZone{{Name: vcSite + "-a", ComputeCluster: d.spec.VSphere.ComputeCluster, ResourcePool: d.spec.VSphere.ResourcePool}},
+		Zones: []v1alpha1.VSphereCloudControllerZone{{Name: vcSite + "-a", ComputeCluster: d.spec.VSphere.ComputeCluster,
+			ResourcePool: d.spec.VSphere.ResourcePool}},
 	}}
 }

@@ -130,7 +130,8 @@ func user(account string) string {
 // programs are the containers of the control plane that run here: all that need no data path.
 func programs(ours string) []pods.Program {
 	bin := filepath.Join(landscape.Root(), "hack", "bin")
-	election := []string{"--leader-elect-lease-duration=10s", "--leader-elect-renew-deadline=8s", "--leader-elect-retry-period=500ms", "--node-monitor-period=1s"}
+	election := []string{"--leader-elect-lease-duration=10s", "--leader-elect-renew-deadline=8s", "--leader-elect-retry-period=500ms",
+		"--node-monitor-period=1s"}
 	result := []pods.Program{
 		{Deployment: manager, Container: managerContainer, Path: filepath.Join(ours, "cloud-controller-manager-hybrid"), Args: election},
 		{Deployment: cinder, Container: cinderContainer, Path: filepath.Join(ours, "cinder-csi-plugin-hybrid")},
@@ -151,7 +152,8 @@ func startInventory(ctx context.Context) {
 	DeferCleanup(inventory.Stop)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(inventory.Grant(ctx)).To(Succeed())
-	Expect(inventory.MakePool(ctx, metal.Pool{Name: "racks", Addresses: []string{"10.250.8.10-10.250.11.250"}, Prefix: 22, Gateway: "10.250.8.1"})).To(Succeed())
+	Expect(inventory.MakePool(ctx,
+		metal.Pool{Name: "racks", Addresses: []string{"10.250.8.10-10.250.11.250"}, Prefix: 22, Gateway: "10.250.8.1"})).To(Succeed())
 	for _, size := range []string{"s", "l"} {
 		_, err = inventory.MakeHosts(ctx, metal.Batch{Prefix: "rack-1-" + size, Count: 2, Labels: map[string]string{"rack": "r1", "size": size}})
 		Expect(err).NotTo(HaveOccurred())

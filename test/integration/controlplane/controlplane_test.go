@@ -68,7 +68,8 @@ var _ = Describe("The control plane of a shoot on OpenStack, vSphere and bare me
 				Expect(n.Spec.ProviderID).To(And(Equal(id), HavePrefix(prefixes[site])), site)
 				Expect(n.Labels).To(And(
 					HaveKeyWithValue(corev1.LabelTopologyZone, zone), HaveKeyWithValue(corev1.LabelTopologyRegion, "local"),
-					HaveKeyWithValue(v1alpha1.LabelSite, site), HaveKeyWithValue(v1alpha1.LabelInitializedBy, site), HaveKey(corev1.LabelInstanceTypeStable),
+					HaveKeyWithValue(v1alpha1.LabelSite, site), HaveKeyWithValue(v1alpha1.LabelInitializedBy,
+						site), HaveKey(corev1.LabelInstanceTypeStable),
 				), site)
 				if site == cloud || site == vc { // the hosts of the inventory report no addresses: nothing boots on them
 					Eventually(func() []corev1.NodeAddress { return node(ctx, n.Name).Status.Addresses }).WithContext(ctx).Should(
@@ -78,23 +79,24 @@ var _ = Describe("The control plane of a shoot on OpenStack, vSphere and bare me
 		}
 	}, SpecTimeout(10*time.Minute))
 
-	It("should have one default storage class, that of the default site, and keep volumes at the sites of their classes", func(ctx SpecContext) {
-		Expect(defaultClasses(ctx)).To(ConsistOf(cloudClass))
-		list := &storagev1.StorageClassList{}
-		Expect(c.List(ctx, list)).To(Succeed())
-		Expect(list.Items).To(HaveLen(3))
-		for _, class := range list.Items {
-			Expect(class.VolumeBindingMode).To(HaveValue(Equal(storagev1.VolumeBindingWaitForFirstConsumer)), class.Name)
-			Expect(class.AllowedTopologies).NotTo(BeEmpty(), class.Name)
-			for _, term := range class.AllowedTopologies {
-				// The zones of a vCenter have the site's tags, which no other site has.
-				Expect(term.MatchLabelExpressions).To(ContainElement(Or(
-					And(HaveField("Key", v1alpha1.LabelSite), HaveField("Values", HaveLen(1))),
-					And(HaveField("Key", vsphereZone), HaveField("Values", ConsistOf(vcZone, "vc-2"))),
-				)), class.Name)
+	It("should have one default storage class, that of the default site, and keep volumes at the sites of their classes",
+		func(ctx SpecContext) {
+			Expect(defaultClasses(ctx)).To(ConsistOf(cloudClass))
+			list := &storagev1.StorageClassList{}
+			Expect(c.List(ctx, list)).To(Succeed())
+			Expect(list.Items).To(HaveLen(3))
+			for _, class := range list.Items {
+				Expect(class.VolumeBindingMode).To(HaveValue(Equal(storagev1.VolumeBindingWaitForFirstConsumer)), class.Name)
+				Expect(class.AllowedTopologies).NotTo(BeEmpty(), class.Name)
+				for _, term := range class.AllowedTopologies {
+					// The zones of a vCenter have the site's tags, which no other site has.
+					Expect(term.MatchLabelExpressions).To(ContainElement(Or(
+						And(HaveField("Key", v1alpha1.LabelSite), HaveField("Values", HaveLen(1))),
+						And(HaveField("Key", vsphereZone), HaveField("Values", ConsistOf(vcZone, "vc-2"))),
+					)), class.Name)
+				}
 			}
-		}
-	}, SpecTimeout(2*time.Minute))
+		}, SpecTimeout(2*time.Minute))
 
 	It("should run what a site needs on the nodes of that site alone, and leave a node joined by hand to others", func(ctx SpecContext) {
 		want := map[string][]string{cinderNodes: nodesIn(ctx, cloudZone), vsphereNodes: nodesIn(ctx, vcZone), speakers: nodesIn(ctx, rackZone)}

@@ -37,7 +37,8 @@ func accessSpecs() {
 	}, SpecTimeout(2*time.Minute))
 
 	It("should give Secrets their labels back that somebody took", func(ctx SpecContext) {
-		resource := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Namespace: local.Name, Name: genericactuator.ControlPlaneShootChartResourceName}}
+		resource := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Namespace: local.Name,
+			Name: genericactuator.ControlPlaneShootChartResourceName}}
 		get(ctx, resource)
 		Expect(resource.Spec.SecretRefs).NotTo(BeEmpty())
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: local.Name, Name: resource.Spec.SecretRefs[0].Name}}
@@ -75,7 +76,10 @@ func credentialSpecs() {
 			g.Expect(c.Get(ctx, client.ObjectKey{Namespace: local.Name, Name: "csi-cinder-config"}, secret)).To(Succeed())
 			g.Expect(string(secret.Data["cloud.conf"])).To(ContainSubstring(next.ID))
 		}).WithContext(ctx).Should(Succeed())
-		Eventually(func() string { return process(ctx, cinder, cinderContainer).Tail(100) }).WithContext(ctx).Should(ContainSubstring("again=true"))
+		Eventually(func() string {
+			return process(ctx, cinder,
+				cinderContainer).Tail(100)
+		}).WithContext(ctx).Should(ContainSubstring("again=true"))
 		Expect(key.Revoke(ctx)).To(Succeed())
 		key = next
 

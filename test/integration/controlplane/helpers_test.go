@@ -115,7 +115,8 @@ func applied(ctx context.Context) []string {
 			names = append(names, resource.Name)
 			g.Expect(resource.Status.ObservedGeneration).To(Equal(resource.Generation), resource.Name)
 			for _, kind := range []string{"ResourcesApplied", "ResourcesHealthy"} {
-				g.Expect(resource.Status.Conditions).To(ContainElement(And(HaveField("Type", BeEquivalentTo(kind)), HaveField("Status", BeEquivalentTo("True")))), resource.Name)
+				g.Expect(resource.Status.Conditions).To(ContainElement(And(HaveField("Type", BeEquivalentTo(kind)),
+					HaveField("Status", BeEquivalentTo("True")))), resource.Name)
 			}
 		}
 	}).WithContext(ctx).Should(Succeed())
@@ -216,7 +217,8 @@ func running(ctx context.Context) map[string]int {
 func seedDeployments(ctx context.Context) map[string]int32 {
 	GinkgoHelper()
 	list := &appsv1.DeploymentList{}
-	Expect(c.List(ctx, list, client.InNamespace(local.Name), client.MatchingLabels{v1beta1constants.GardenRole: v1beta1constants.GardenRoleControlPlane})).To(Succeed())
+	Expect(c.List(ctx, list, client.InNamespace(local.Name),
+		client.MatchingLabels{v1beta1constants.GardenRole: v1beta1constants.GardenRoleControlPlane})).To(Succeed())
 	result := map[string]int32{}
 	for _, d := range list.Items {
 		result[d.Name] = *d.Spec.Replicas

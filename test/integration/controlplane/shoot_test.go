@@ -27,7 +27,8 @@ import (
 
 // balancedRacks lets the nodes of the racks be load balancers.
 var balancedRacks = v1alpha1.ControlPlaneSite{Name: racks, LoadBalancer: &v1alpha1.SiteLoadBalancer{MetalLB: &v1alpha1.MetalLB{
-	AddressPools: []v1alpha1.MetalLBAddressPool{{Name: "a", CIDRs: []string{"10.250.11.251-10.250.11.254"}, Advertisement: v1alpha1.MetalLBAdvertisementL2}},
+	AddressPools: []v1alpha1.MetalLBAddressPool{{Name: "a", CIDRs: []string{"10.250.11.251-10.250.11.254"},
+		Advertisement: v1alpha1.MetalLBAdvertisementL2}},
 }}}
 
 // shootChange is what a shoot owner changes.

@@ -61,7 +61,8 @@ func newStand(ctx context.Context, bed *openstack.Bed, binaries landscape.Binari
 	proxy, err := countproxy.New(openstack.Services()...)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(proxy.Close)
-	local, err := shoot.Start(ctx, shoot.Options{Name: "shoot--crash--" + rand.String(5), Dir: GinkgoT().TempDir(), Bed: bed, Binaries: binaries})
+	local, err := shoot.Start(ctx,
+		shoot.Options{Name: "shoot--crash--" + rand.String(5), Dir: GinkgoT().TempDir(), Bed: bed, Binaries: binaries})
 	DeferCleanup(func(ctx SpecContext) error { return local.Sweep(ctx) }, NodeTimeout(10*time.Minute))
 	DeferCleanup(local.Stop)
 	Expect(err).NotTo(HaveOccurred())

@@ -37,10 +37,12 @@ var _ = Describe("Two replicas of the extension", func() {
 		Expect(err).NotTo(HaveOccurred())
 		first := s.Seed.Extension
 		first.Stop(ctx)
-		first.Args = slices.Concat(alone, []string{"--leader-election=true", "--leader-election-namespace=" + namespace, "--disable-webhooks=controlplane,network"})
+		first.Args = slices.Concat(alone,
+			[]string{"--leader-election=true", "--leader-election-namespace=" + namespace, "--disable-webhooks=controlplane,network"})
 		second := &landscape.Process{
 			Name: first.Name, Path: first.Path, Env: first.Env, LogFile: filepath.Join(GinkgoT().TempDir(), "second.log"),
-			Args: slices.Concat(first.Args, []string{fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", ports[0]), fmt.Sprintf("--health-bind-address=127.0.0.1:%d", ports[1])}),
+			Args: slices.Concat(first.Args,
+				[]string{fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", ports[0]), fmt.Sprintf("--health-bind-address=127.0.0.1:%d", ports[1])}),
 		}
 		DeferCleanup(func(ctx SpecContext) {
 			AddReportEntry("second replica", second.Tail(40), ReportEntryVisibilityFailureOrVerbose)

@@ -27,7 +27,8 @@ func (t *table) undisturbed(p *phase, extension, driver int, took time.Duration)
 }
 
 func (t *table) killed(p *phase, k kill, after countproxy.Request, took time.Duration) {
-	t.add(fmt.Sprintf("%-21s  %-43s %2d: %s %s, %d; %.1f s", p.name, k.process, k.write, after.Service, after.Pattern, after.ServiceStatus, took.Seconds()))
+	t.add(fmt.Sprintf("%-21s  %-43s %2d: %s %s, %d; %.1f s", p.name, k.process, k.write, after.Service, after.Pattern, after.ServiceStatus,
+		took.Seconds()))
 }
 
 func (t *table) add(row string) {

@@ -66,14 +66,16 @@ var _ = suite.Nightly("The driver that is killed after a write", func() {
 			})
 			Expect(site.ours(ctx)[volume.VolumeId].Attachments).To(ConsistOf(HaveField("ServerID", site.server)))
 			until(ctx, func(ctx context.Context) error {
-				_, err := controller.ControllerUnpublishVolume(ctx, &csi.ControllerUnpublishVolumeRequest{VolumeId: volume.VolumeId, NodeId: site.server, Secrets: secrets})
+				_, err := controller.ControllerUnpublishVolume(ctx,
+					&csi.ControllerUnpublishVolumeRequest{VolumeId: volume.VolumeId, NodeId: site.server, Secrets: secrets})
 				return err
 			})
 			Expect(site.ours(ctx)[volume.VolumeId].Attachments).To(BeEmpty())
 
 			var snapshot *csi.Snapshot
 			until(ctx, func(ctx context.Context) error {
-				created, err := controller.CreateSnapshot(ctx, &csi.CreateSnapshotRequest{Name: name, SourceVolumeId: volume.VolumeId, Secrets: secrets})
+				created, err := controller.CreateSnapshot(ctx,
+					&csi.CreateSnapshotRequest{Name: name, SourceVolumeId: volume.VolumeId, Secrets: secrets})
 				snapshot = created.GetSnapshot()
 				return err
 			})

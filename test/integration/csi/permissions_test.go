@@ -47,7 +47,8 @@ func grant(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred())
 	Expect(landscape.CreateRoles(ctx, shoot, objects)).To(Succeed())
 	for _, account := range []string{driverAccount, snapshotAccount} {
-		Expect(shoot.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account, Namespace: metav1.NamespaceSystem}})).To(Succeed())
+		Expect(shoot.Create(ctx,
+			&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account, Namespace: metav1.NamespaceSystem}})).To(Succeed())
 		kubeconfigs[account] = filepath.Join(GinkgoT().TempDir(), "kubeconfig")
 		Expect(rendering.WriteKubeconfig(ctx, cluster.Config, metav1.NamespaceSystem, account, kubeconfigs[account])).To(Succeed())
 	}

@@ -54,7 +54,8 @@ func newSidecars() *sidecars {
 		args = slices.Concat(args, election, []string{"--csi-address=" + s.socket(), "--kubeconfig=" + kubeconfigs[driverAccount]})
 		s.others = append(s.others, process(name, filepath.Join(bin, name), args...))
 	}
-	s.controller = process("snapshot-controller", filepath.Join(bin, "snapshot-controller"), append(election, "--kubeconfig="+kubeconfigs[snapshotAccount])...)
+	s.controller = process("snapshot-controller", filepath.Join(bin, "snapshot-controller"),
+		append(election, "--kubeconfig="+kubeconfigs[snapshotAccount])...)
 	return s
 }
 

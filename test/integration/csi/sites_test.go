@@ -75,7 +75,8 @@ var _ = Describe("Sites that do not answer", func() {
 	}, SpecTimeout(12*time.Minute))
 
 	It("may hang without holding others up", func(ctx SpecContext) {
-		Expect(clouds[cloudSite].proxy.SetFaults(countproxy.Fault{Name: "hang", Service: "keystone", Action: countproxy.ActionHang})).To(Succeed())
+		Expect(clouds[cloudSite].proxy.SetFaults(countproxy.Fault{Name: "hang", Service: "keystone",
+			Action: countproxy.ActionHang})).To(Succeed())
 		driver.restart(ctx)
 		clouds[cloudSite].claim(ctx)
 		othersWork(ctx)
@@ -106,7 +107,8 @@ var _ = Describe("Sites that do not answer", func() {
 		for _, log := range logs {
 			Expect(os.ReadFile(log)).NotTo(ContainSubstring("wrong-password"), log)
 		}
-		Expect(clouds[anotherSite].proxy.Requests("change")).NotTo(ContainElement(HaveField("Path", HaveSuffix("/auth/tokens"))), "the other site kept its session")
+		Expect(clouds[anotherSite].proxy.Requests("change")).NotTo(ContainElement(HaveField("Path", HaveSuffix("/auth/tokens"))),
+			"the other site kept its session")
 	}, SpecTimeout(12*time.Minute))
 
 	It("is not known: the request fails for good", func(ctx SpecContext) {

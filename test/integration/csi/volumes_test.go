@@ -55,7 +55,8 @@ var _ = Describe("Volumes", Ordered, func() {
 			snapshot := c.snapshot(ctx)
 			Expect(site.snapshots(ctx, id)).To(HaveLen(1))
 			restored := site.claim(ctx, func(pvc *corev1.PersistentVolumeClaim) {
-				pvc.Spec.DataSource = &corev1.TypedLocalObjectReference{APIGroup: new("snapshot.storage.k8s.io"), Kind: "VolumeSnapshot", Name: snapshot.GetName()}
+				pvc.Spec.DataSource = &corev1.TypedLocalObjectReference{APIGroup: new("snapshot.storage.k8s.io"), Kind: "VolumeSnapshot",
+					Name: snapshot.GetName()}
 				pvc.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("2Gi")
 			})
 			copied := restored.bound(ctx, within)

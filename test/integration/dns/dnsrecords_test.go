@@ -33,11 +33,14 @@ var _ = Describe("DNSRecords", func() {
 				asked  string
 				values []string
 			}{
-				"address":  {b.record("a", "api", a, "192.0.2.1"), dns.TypeA, "api", []string{"192.0.2.1"}},
-				"several":  {b.record("aa", "several", a, "192.0.2.3", "192.0.2.2", "192.0.2.3"), dns.TypeA, "several", []string{"192.0.2.2", "192.0.2.3"}},
-				"IPv6":     {b.record("aaaa", "api", aaaa, "2001:db8::1", "2001:DB8:0::2"), dns.TypeAAAA, "api", []string{"2001:db8::1", "2001:db8::2"}},
-				"alias":    {b.record("cname", "alias", cname, "Lb.Example.org"), dns.TypeCNAME, "alias", []string{"lb.example.org."}},
-				"text":     {b.record("txt", "text", txt, `say "hi" \o/ to ü`, long), dns.TypeTXT, "text", []string{`"` + long[:253] + `" "` + long[253:] + `"`, `"say \"hi\" \\o/ to \195\188"`}},
+				"address": {b.record("a", "api", a, "192.0.2.1"), dns.TypeA, "api", []string{"192.0.2.1"}},
+				"several": {b.record("aa", "several", a, "192.0.2.3", "192.0.2.2", "192.0.2.3"), dns.TypeA, "several",
+					[]string{"192.0.2.2", "192.0.2.3"}},
+				"IPv6": {b.record("aaaa", "api", aaaa, "2001:db8::1", "2001:DB8:0::2"), dns.TypeAAAA, "api",
+					[]string{"2001:db8::1", "2001:db8::2"}},
+				"alias": {b.record("cname", "alias", cname, "Lb.Example.org"), dns.TypeCNAME, "alias", []string{"lb.example.org."}},
+				"text": {b.record("txt", "text", txt, `say "hi" \o/ to ü`, long), dns.TypeTXT, "text",
+					[]string{`"` + long[:253] + `" "` + long[253:] + `"`, `"say \"hi\" \\o/ to \195\188"`}},
 				"wildcard": {b.record("wild", "*.ingress", a, "192.0.2.9"), dns.TypeA, "any.ingress", []string{"192.0.2.9"}},
 				"shadowed": {b.record("shadowed", "own.ingress", a, "192.0.2.9"), dns.TypeA, "own.ingress", []string{"192.0.2.9"}},
 			}
@@ -190,7 +193,8 @@ var _ = Describe("DNSRecords", func() {
 		}
 		makeSecret(ctx, namespace, "prefixed", keys)
 		makeSecret(ctx, namespace, "aliases", map[string]string{
-			"Server": front.Address, "TSIGKeyName": nameserver.Strong.Name + ".", "TSIGSecret": nameserver.Strong.Secret, "TSIGSecretAlgorithm": "hmac-sha512.",
+			"Server": front.Address, "TSIGKeyName": nameserver.Strong.Name +
+				".", "TSIGSecret": nameserver.Strong.Secret, "TSIGSecretAlgorithm": "hmac-sha512.",
 		})
 		for _, secret := range []string{"prefixed", "aliases"} {
 			record := plain.record(secret, secret, a, "192.0.2.1")

@@ -61,21 +61,27 @@ var _ = Describe("Faults", func() {
 		Entry("another algorithm", "a", "192.0.2.1", func() map[string]string {
 			return updateKeys(nameserver.Key{Name: nameserver.Writer.Name, Algorithm: "hmac-sha512", Secret: nameserver.Writer.Secret})
 		}, unauthenticated, "does not know the key", SpecTimeout(limit)),
-		Entry("a refused update", "a", "192.0.2.1", func() map[string]string { return updateKeys(nameserver.ReadOnly) }, unauthorized, "REFUSED", SpecTimeout(limit)),
-		Entry("no zone", "", "192.0.2.1", func() map[string]string { return updateKeys(nameserver.Writer) }, missing, "no zone that api.nowhere.example.org. is in", SpecTimeout(limit)),
-		Entry("a zone of others", "a.elsewhere", "192.0.2.1", func() map[string]string { return updateKeys(nameserver.Writer) }, missing, "is delegated to", SpecTimeout(limit)),
-		Entry("no address", "a", "2001:db8::1", func() map[string]string { return updateKeys(nameserver.Writer) }, configuration, "spec.values[0]", SpecTimeout(limit)),
+		Entry("a refused update", "a", "192.0.2.1", func() map[string]string { return updateKeys(nameserver.ReadOnly) }, unauthorized, "REFUSED",
+			SpecTimeout(limit)),
+		Entry("no zone", "", "192.0.2.1", func() map[string]string { return updateKeys(nameserver.Writer) }, missing,
+			"no zone that api.nowhere.example.org. is in", SpecTimeout(limit)),
+		Entry("a zone of others", "a.elsewhere", "192.0.2.1", func() map[string]string { return updateKeys(nameserver.Writer) }, missing,
+			"is delegated to", SpecTimeout(limit)),
+		Entry("no address", "a", "2001:db8::1", func() map[string]string { return updateKeys(nameserver.Writer) }, configuration,
+			"spec.values[0]", SpecTimeout(limit)),
 		Entry("no secret", "a", "192.0.2.1", func() map[string]string {
 			return map[string]string{"server": "192.0.2.53", "tsigKeyName": "k"}
 		}, configuration, "data[tsigSecret]", SpecTimeout(limit)),
 		Entry("an old algorithm", "a", "192.0.2.1", func() map[string]string {
 			return updateKeys(nameserver.Key{Name: "k", Algorithm: "hmac-md5", Secret: nameserver.ReadOnly.Secret})
 		}, configuration, "data[tsigAlgorithm]", SpecTimeout(limit)),
-		Entry("dns.site", "a", "192.0.2.1", func() map[string]string { return map[string]string{"dns.site": "cloud"} }, configuration, "data[dns.server]", SpecTimeout(limit)),
+		Entry("dns.site", "a", "192.0.2.1", func() map[string]string { return map[string]string{"dns.site": "cloud"} }, configuration,
+			"data[dns.server]", SpecTimeout(limit)),
 	)
 
 	It("should say that a CNAME is in the way", func(ctx SpecContext) {
-		Expect(nameserver.Update(ctx, named.Address, nameserver.Writer, plain.zone, "taken."+plain.zone+". 120 CNAME other.example.org.")).To(Succeed())
+		Expect(nameserver.Update(ctx, named.Address, nameserver.Writer, plain.zone,
+			"taken."+plain.zone+". 120 CNAME other.example.org.")).To(Succeed())
 		record := plain.record("taken", "taken", a, "192.0.2.1")
 		create(ctx, record)
 		Expect(fail(ctx, record, dependencies)).To(ContainSubstring(`"CNAME"`))
@@ -136,8 +142,10 @@ var _ = Describe("Faults", func() {
 			remove(ctx, record)
 		},
 		Entry("another password", "", func(k map[string]string) { k["password"] = "wrong" }, unauthenticated, `site "dns"`, SpecTimeout(limit)),
-		Entry("no zone", "api.nowhere.example.org", nil, missing, "there is no zone in Designate that api.nowhere.example.org. is in", SpecTimeout(limit)),
-		Entry("no region", "", func(k map[string]string) { k["region"] = "Nowhere" }, configuration, "its catalog has no usable public endpoint of the DNS API", SpecTimeout(limit)),
+		Entry("no zone", "api.nowhere.example.org", nil, missing, "there is no zone in Designate that api.nowhere.example.org. is in",
+			SpecTimeout(limit)),
+		Entry("no region", "", func(k map[string]string) { k["region"] = "Nowhere" }, configuration,
+			"its catalog has no usable public endpoint of the DNS API", SpecTimeout(limit)),
 		Entry("no password", "", func(k map[string]string) { delete(k, "password") }, configuration, "data[password]", SpecTimeout(limit)),
 	)
 
@@ -157,9 +165,15 @@ var _ = Describe("Faults", func() {
 			Expect(cloud.answers(ctx, "disturbed", dns.TypeA).Values).To(ConsistOf("192.0.2.1"))
 			remove(ctx, record)
 		},
-		Entry("a list that fails", countproxy.Fault{Method: http.MethodGet, Path: "/recordsets$", Action: countproxy.ActionStatus, Status: 503, Times: 2}, SpecTimeout(limit)),
-		Entry("a creation whose answer is lost", countproxy.Fault{Method: http.MethodPost, Path: "/recordsets$", Action: countproxy.ActionReset, After: true, Times: 1}, SpecTimeout(limit)),
-		Entry("a creation that fails", countproxy.Fault{Method: http.MethodPost, Path: "/recordsets$", Action: countproxy.ActionStatus, Status: 500, Times: 2}, SpecTimeout(limit)),
+		Entry("a list that fails",
+			countproxy.Fault{Method: http.MethodGet, Path: "/recordsets$", Action: countproxy.ActionStatus, Status: 503,
+				Times: 2}, SpecTimeout(limit)),
+		Entry("a creation whose answer is lost",
+			countproxy.Fault{Method: http.MethodPost, Path: "/recordsets$", Action: countproxy.ActionReset, After: true,
+				Times: 1}, SpecTimeout(limit)),
+		Entry("a creation that fails",
+			countproxy.Fault{Method: http.MethodPost, Path: "/recordsets$", Action: countproxy.ActionStatus, Status: 500,
+				Times: 2}, SpecTimeout(limit)),
 	)
 
 	It("should leave Designate alone for as long as it asks to", func(ctx SpecContext) {

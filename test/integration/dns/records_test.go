@@ -78,7 +78,8 @@ func makeCluster(ctx context.Context) {
 // record describes a DNSRecord in the zone of the backend. The name is that of the domain before the zone.
 func (b *backend) record(object, name string, kind extensionsv1alpha1.DNSRecordType, values ...string) *extensionsv1alpha1.DNSRecord {
 	return &extensionsv1alpha1.DNSRecord{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: b.secret + "-" + object, Annotations: operation(v1beta1constants.GardenerOperationReconcile)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: b.secret + "-" + object,
+			Annotations: operation(v1beta1constants.GardenerOperationReconcile)},
 		Spec: extensionsv1alpha1.DNSRecordSpec{
 			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: b.kind},
 			SecretRef:   corev1.SecretReference{Namespace: namespace, Name: b.secret},

@@ -74,7 +74,8 @@ func unready(over *atomic.Bool) string {
 			fmt.Fprint(w, `{"recordsets": []}`)
 		case strings.Contains(r.URL.Path, "recordsets"):
 			name := r.URL.Query().Get("name")
-			fmt.Fprintf(w, `{"recordsets": [{"id": "i", "name": %q, "type": "A", "ttl": 120, "records": ["192.0.2.1"], "status": "PENDING", "action": "CREATE"}]}`, name)
+			fmt.Fprintf(w,
+				`{"recordsets": [{"id": "i", "name": %q, "type": "A", "ttl": 120, "records": ["192.0.2.1"], "status": "PENDING", "action": "CREATE"}]}`, name)
 		case strings.Contains(r.URL.Path, "zones"):
 			fmt.Fprintf(w, `{"zones": [{"id": "11111111222233334444555555555555", "name": "%s.", "type": "PRIMARY"}]}`, plain.zone)
 		default:
@@ -93,7 +94,8 @@ var _ = Describe("Tarpits", func() {
 				records []*extensionsv1alpha1.DNSRecord
 			)
 			for i := range tarpits {
-				record := plain.record(fmt.Sprintf("tarpit-%s-%d", CurrentSpecReport().LeafNodeText[:3], i), fmt.Sprintf("tarpit-%d", i), a, "192.0.2.1")
+				record := plain.record(fmt.Sprintf("tarpit-%s-%d", CurrentSpecReport().LeafNodeText[:3], i), fmt.Sprintf("tarpit-%d", i), a,
+					"192.0.2.1")
 				record.Spec.Type = kind
 				record.Spec.SecretRef.Name = record.Name
 				makeSecret(ctx, namespace, record.Name, keys(&over))

@@ -72,22 +72,24 @@ var _ = Describe("Machines", Ordered, func() {
 
 	BeforeAll(func(ctx SpecContext) { Expect(seed.Client.Create(ctx, secret(""))).To(Succeed()) })
 
-	It("should be out of resources long before their time is over if no host can take them, although the site took the request", func(ctx SpecContext) {
-		m := create(ctx, "huge", "m1.huge")
-		Eventually(statusOf).WithContext(ctx).WithArguments(m).Within(2 * time.Minute).ProbeEvery(500 * time.Millisecond).Should(And(
-			HaveField("LastOperation.ErrorCode", "ResourceExhausted"),
-			HaveField("LastOperation.Description", ContainSubstring("No valid host")),
-			HaveField("CurrentStatus.Phase", machinev1alpha1.MachineCrashLoopBackOff),
-		))
-		AddReportEntry("seconds", time.Since(m.CreationTimestamp.Time).Seconds())
-		Expect(m.Spec.ProviderID).To(HavePrefix("openstack:///"))
-	}, SpecTimeout(4*time.Minute))
+	It("should be out of resources long before their time is over if no host can take them, although the site took the request",
+		func(ctx SpecContext) {
+			m := create(ctx, "huge", "m1.huge")
+			Eventually(statusOf).WithContext(ctx).WithArguments(m).Within(2 * time.Minute).ProbeEvery(500 * time.Millisecond).Should(And(
+				HaveField("LastOperation.ErrorCode", "ResourceExhausted"),
+				HaveField("LastOperation.Description", ContainSubstring("No valid host")),
+				HaveField("CurrentStatus.Phase", machinev1alpha1.MachineCrashLoopBackOff),
+			))
+			AddReportEntry("seconds", time.Since(m.CreationTimestamp.Time).Seconds())
+			Expect(m.Spec.ProviderID).To(HavePrefix("openstack:///"))
+		}, SpecTimeout(4*time.Minute))
 
 	// leave makes a server of the flavor for a machine that there is no object of.
 	leave := func(ctx SpecContext, name, flavor string) string {
 		GinkgoHelper()
 		request := platform.MachineRequest{
-			Name: shoot + "-" + name, Spec: resolve(ctx, flavor), Credentials: site.Credentials(credentials.SiteCredentials()), UserData: []byte("#!/bin/sh\n"),
+			Name: shoot + "-" +
+				name, Spec: resolve(ctx, flavor), Credentials: site.Credentials(credentials.SiteCredentials()), UserData: []byte("#!/bin/sh\n"),
 		}
 		made, err := parts.Create(ctx, request)
 		Expect(err).NotTo(HaveOccurred())
@@ -151,7 +153,8 @@ var _ = Describe("Machines", Ordered, func() {
 			"rebuilt": func(m *machinev1alpha1.Machine, id string) {
 				GinkgoHelper()
 				image := resolve(ctx, "m1.tiny").OpenStack.ImageID
-				Expect(servers.Rebuild(ctx, compute, id, servers.RebuildOpts{ImageRef: image, Name: m.Name + "-rebuilt"}).Extract()).Error().NotTo(HaveOccurred())
+				Expect(servers.Rebuild(ctx, compute, id,
+					servers.RebuildOpts{ImageRef: image, Name: m.Name + "-rebuilt"}).Extract()).Error().NotTo(HaveOccurred())
 			},
 			"copied": func(m *machinev1alpha1.Machine, id string) {
 				GinkgoHelper()
@@ -180,7 +183,8 @@ var _ = Describe("Machines", Ordered, func() {
 			deleted := create(ctx, fmt.Sprintf("deleted-%d", round), "m1.tiny")
 			idOf(deleted)
 			Expect(seed.Client.Delete(ctx, deleted)).To(Succeed())
-			Eventually(inspector.Servers).WithContext(ctx).WithArguments(shoot + "-" + orphan).Within(2 * time.Minute).ProbeEvery(time.Second).Should(BeEmpty())
+			Eventually(inspector.Servers).WithContext(ctx).WithArguments(shoot + "-" +
+				orphan).Within(2 * time.Minute).ProbeEvery(time.Second).Should(BeEmpty())
 		}
 		Eventually(func() error { return servers.Get(ctx, compute, copied).Err }).WithContext(ctx).Within(2*time.Minute).ProbeEvery(time.Second).
 			Should(Satisfy(func(err error) bool { return gophercloud.ResponseCodeIs(err, http.StatusNotFound) }), "the copy is of no Machine")

@@ -97,7 +97,8 @@ var _ = Describe("A fault of a host", Ordered, func() {
 
 	It("is still known while the inventory is down, and the next one is told after that", func(ctx SpecContext) {
 		Expect(inventory.FailHardware(ctx, hosts[1], metal.Register, "the door of the rack is open")).To(Succeed())
-		Eventually(notes).WithArguments(ctx, "Worker", corev1.EventTypeWarning).WithTimeout(checked).Should(ContainElement(ContainSubstring("the door of the rack is open")))
+		Eventually(notes).WithArguments(ctx, "Worker",
+			corev1.EventTypeWarning).WithTimeout(checked).Should(ContainElement(ContainSubstring("the door of the rack is open")))
 
 		inventory.Cluster.APIServer.Kill()
 		Eventually(gauges).WithArguments(ctx).WithTimeout(30 * time.Second).Should(ContainElements(
@@ -110,7 +111,8 @@ var _ = Describe("A fault of a host", Ordered, func() {
 			`hybrid_site_watched{shoot_namespace="shoot--it--health",site="racks"} 1`))
 
 		Expect(inventory.FailHardware(ctx, hosts[0], metal.Register, "the fan is loud")).To(Succeed())
-		Eventually(notes).WithArguments(ctx, "Worker", corev1.EventTypeWarning).WithTimeout(checked).Should(ContainElement(ContainSubstring("the fan is loud")))
+		Eventually(notes).WithArguments(ctx, "Worker",
+			corev1.EventTypeWarning).WithTimeout(checked).Should(ContainElement(ContainSubstring("the fan is loud")))
 	}, SpecTimeout(10*time.Minute))
 
 	It("is watched for with the credentials that there are", func(ctx SpecContext) {

@@ -62,15 +62,17 @@ func createShoot(ctx context.Context) {
 	}})
 	config := encode(&v1alpha1.InfrastructureConfig{
 		Networks: v1alpha1.Networks{Topology: v1alpha1.TopologyRouted},
-		Sites:    []v1alpha1.InfrastructureSite{{Name: hostSite, Nodes: []string{"10.250.0.0/18"}}, {Name: serverSite, Nodes: []string{"10.250.64.0/18"}}},
+		Sites: []v1alpha1.InfrastructureSite{{Name: hostSite, Nodes: []string{"10.250.0.0/18"}},
+			{Name: serverSite, Nodes: []string{"10.250.64.0/18"}}},
 	})
 	kind := func(name string) metav1.TypeMeta {
 		return metav1.TypeMeta{APIVersion: gardencorev1beta1.SchemeGroupVersion.String(), Kind: name}
 	}
 	for _, object := range []client.Object{
 		&extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: namespace}, Spec: extensionsv1alpha1.ClusterSpec{
-			CloudProfile: runtime.RawExtension{Object: &gardencorev1beta1.CloudProfile{TypeMeta: kind("CloudProfile"), Spec: gardencorev1beta1.CloudProfileSpec{ProviderConfig: profile}}},
-			Seed:         &runtime.RawExtension{Object: &gardencorev1beta1.Seed{TypeMeta: kind("Seed")}},
+			CloudProfile: runtime.RawExtension{Object: &gardencorev1beta1.CloudProfile{TypeMeta: kind("CloudProfile"),
+				Spec: gardencorev1beta1.CloudProfileSpec{ProviderConfig: profile}}},
+			Seed: &runtime.RawExtension{Object: &gardencorev1beta1.Seed{TypeMeta: kind("Seed")}},
 			Shoot: runtime.RawExtension{Object: &gardencorev1beta1.Shoot{
 				TypeMeta: kind("Shoot"),
 				Spec:     gardencorev1beta1.ShootSpec{Provider: gardencorev1beta1.Provider{InfrastructureConfig: config}},
@@ -85,7 +87,8 @@ func createShoot(ctx context.Context) {
 		&extensionsv1alpha1.Worker{ObjectMeta: meta(workerName), Spec: extensionsv1alpha1.WorkerSpec{
 			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: v1alpha1.ProviderType},
 			SecretRef:   corev1.SecretReference{Name: v1beta1constants.SecretNameCloudProvider, Namespace: namespace},
-			Pools:       []extensionsv1alpha1.WorkerPool{{Name: "a", Zones: []string{"rack-1", "server-1"}, UserDataSecretRef: corev1.SecretKeySelector{Key: "cloud_config"}}},
+			Pools: []extensionsv1alpha1.WorkerPool{{Name: "a", Zones: []string{"rack-1", "server-1"},
+				UserDataSecretRef: corev1.SecretKeySelector{Key: "cloud_config"}}},
 		}},
 	} {
 		Expect(seed.Client.Create(ctx, object)).To(Succeed())
@@ -124,14 +127,16 @@ func claimHost(ctx context.Context, host, machine string) {
 		},
 	})
 	Expect(err).NotTo(HaveOccurred())
-	Expect(inventory.Client.Patch(ctx, newObject("metal3.io/v1alpha1", "BareMetalHost", host), client.RawPatch(types.MergePatchType, patch))).To(Succeed())
+	Expect(inventory.Client.Patch(ctx, newObject("metal3.io/v1alpha1", "BareMetalHost", host),
+		client.RawPatch(types.MergePatchType, patch))).To(Succeed())
 }
 
 // claimServer claims a server for the machine, as the driver does.
 func claimServer(ctx context.Context, machine string) {
 	claim := newObject("metal.ironcore.dev/v1alpha1", "ServerClaim", machine)
 	claim.SetLabels(ownerOn(serverSite).MachineLabels(machine))
-	claim.Object["spec"] = map[string]any{"power": "Off", "image": "registry/os:1", "serverSelector": map[string]any{"matchLabels": map[string]any{"row": "1"}}}
+	claim.Object["spec"] = map[string]any{"power": "Off", "image": "registry/os:1",
+		"serverSelector": map[string]any{"matchLabels": map[string]any{"row": "1"}}}
 	Expect(inventory.Client.Create(ctx, claim)).To(Succeed())
 }
 

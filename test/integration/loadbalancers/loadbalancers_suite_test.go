@@ -52,7 +52,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(binary).To(BeAnExistingFile(), "hack/landscape/build.sh builds it")
 
 	var err error
-	shoot, err = landscape.New(landscape.Options{Dir: GinkgoT().TempDir(), Namespace: namespace, Workloads: true, Audited: []string{account(racks), account(vc)}})
+	shoot, err = landscape.New(landscape.Options{Dir: GinkgoT().TempDir(), Namespace: namespace, Workloads: true,
+		Audited: []string{account(racks), account(vc)}})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(shoot.Stop)
 	DeferCleanup(func() { GinkgoWriter.Println(shoot.Workloads.ResourceManager.Tail(60)) })
@@ -110,7 +111,8 @@ func settings(site, addresses string, named ...string) v1alpha1.ControlPlaneSite
 	if len(named) > 0 {
 		balancer.AddressPools = append(balancer.AddressPools,
 			v1alpha1.MetalLBAddressPool{Name: "named", CIDRs: named, Advertisement: v1alpha1.MetalLBAdvertisementBGP, AutoAssign: new(false)})
-		balancer.BGP = &v1alpha1.MetalLBBGP{LocalASN: 64512, Peers: []v1alpha1.MetalLBPeer{{Address: "192.0.2.1", ASN: 64513, EBGPMultiHop: true}}}
+		balancer.BGP = &v1alpha1.MetalLBBGP{LocalASN: 64512,
+			Peers: []v1alpha1.MetalLBPeer{{Address: "192.0.2.1", ASN: 64513, EBGPMultiHop: true}}}
 	}
 	return v1alpha1.ControlPlaneSite{Name: site, LoadBalancer: &v1alpha1.SiteLoadBalancer{MetalLB: balancer}}
 }
@@ -118,7 +120,8 @@ func settings(site, addresses string, named ...string) v1alpha1.ControlPlaneSite
 // deploy applies the charts in the order in which the extension does: the objects come before the definitions of their kinds.
 func deploy(ctx context.Context) {
 	values, err := rendering.Merge(
-		metallb.Values([]v1alpha1.ControlPlaneSite{settings(racks, "192.0.2.10-192.0.2.19", "198.51.100.7/32"), settings(vc, "192.0.2.128/28")}, racks),
+		metallb.Values([]v1alpha1.ControlPlaneSite{settings(racks, "192.0.2.10-192.0.2.19", "198.51.100.7/32"),
+			settings(vc, "192.0.2.128/28")}, racks),
 		map[string]any{"enabled": true, "images": map[string]string{"metallb-controller": "controller:v1", "metallb-speaker": "speaker:v1"}})
 	Expect(err).NotTo(HaveOccurred())
 	for _, chart := range []struct {
@@ -133,7 +136,8 @@ func deploy(ctx context.Context) {
 		Expect(rendering.Deploy(ctx, shoot.Client, namespace, chart.resource, rendered, nil)).To(Succeed())
 	}
 	for _, resource := range []string{definitions, components} {
-		Eventually(ctx, func() error { return rendering.Applied(ctx, shoot.Client, namespace, resource) }, "2m", "500ms").Should(Succeed(), resource)
+		Eventually(ctx, func() error { return rendering.Applied(ctx, shoot.Client, namespace, resource) }, "2m", "500ms").Should(Succeed(),
+			resource)
 	}
 }
 
@@ -153,7 +157,8 @@ func startController(ctx context.Context, binary, site string) *landscape.Proces
 	deployment := &appsv1.Deployment{}
 	Expect(shoot.Client.Get(ctx, client.ObjectKey{Namespace: space, Name: "metallb-controller"}, deployment)).To(Succeed())
 	kubeconfig := filepath.Join(dir, "kubeconfig")
-	Expect(rendering.WriteKubeconfig(ctx, shoot.Cluster.Config, space, deployment.Spec.Template.Spec.ServiceAccountName, kubeconfig)).To(Succeed())
+	Expect(rendering.WriteKubeconfig(ctx, shoot.Cluster.Config, space, deployment.Spec.Template.Spec.ServiceAccountName,
+		kubeconfig)).To(Succeed())
 	ports, err := landscape.FreePorts(2)
 	Expect(err).NotTo(HaveOccurred())
 	process := &landscape.Process{

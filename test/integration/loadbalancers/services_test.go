@@ -52,7 +52,8 @@ var _ = Describe("Load balancers on nodes", func() {
 	})
 
 	It("should leave Services of others alone", func(ctx SpecContext) {
-		for name, class := range map[string]*string{"cloud": class("cloud"), "class-of-default": class(racks), "foreign": new("metallb.io/metallb")} {
+		for name, class := range map[string]*string{"cloud": class("cloud"), "class-of-default": class(racks),
+			"foreign": new("metallb.io/metallb")} {
 			Consistently(ctx, address(ctx, create(ctx, name, class, nil)), "3s", "500ms").Should(BeEmpty(), name)
 		}
 	})
@@ -88,7 +89,8 @@ var _ = Describe("Load balancers on nodes", func() {
 				g.Expect(pods.Items).To(HaveLen(len(nodes)))
 				g.Expect(pods.Items).To(HaveEach(HaveField("Spec.NodeName", BeElementOf(nodes))))
 
-				g.Expect(shoot.Client.List(ctx, pods, client.InNamespace("metallb-"+site), client.MatchingLabels{"component": "controller"})).To(Succeed())
+				g.Expect(shoot.Client.List(ctx, pods, client.InNamespace("metallb-"+site),
+					client.MatchingLabels{"component": "controller"})).To(Succeed())
 				g.Expect(pods.Items).To(ConsistOf(HaveField("Spec.NodeName", BeElementOf(nodes))))
 			}, "60s").Should(Succeed())
 		}

@@ -49,7 +49,8 @@ var _ = Describe("Whoever has the credentials of an inventory", Ordered, func() 
 				free = name
 			}
 		}
-		patchHost(ctx, foreign, `{"spec":{"consumerRef":{"apiVersion":"cluster.x-k8s.io/v1beta1","kind":"Metal3Machine","namespace":"other","name":"m"}}}`)
+		patchHost(ctx, foreign,
+			`{"spec":{"consumerRef":{"apiVersion":"cluster.x-k8s.io/v1beta1","kind":"Metal3Machine","namespace":"other","name":"m"}}}`)
 		bmc = fmt.Sprint(readHost(ctx, own)["spec"].(map[string]any)["bmc"].(map[string]any)["credentialsName"])
 		Expect(secretOf(ctx, bmc).Data).To(HaveKey("password"))
 		Expect(landscape.Client.Create(ctx, secretNamed("shoot--other--x-m", owner.Owner{Shoot: "other", Site: "racks"}))).To(Succeed())
@@ -62,7 +63,8 @@ var _ = Describe("Whoever has the credentials of an inventory", Ordered, func() 
 	It("reads no Secret, in none of the ways in which the API answers with one", func(ctx SpecContext) {
 		read := func(secret *corev1.Secret, patch string, options ...client.PatchOption) {
 			GinkgoHelper()
-			Expect(thief.Patch(ctx, secret, client.RawPatch(types.MergePatchType, []byte(patch)), options...)).To(Satisfy(apierrors.IsInvalid), patch)
+			Expect(thief.Patch(ctx, secret, client.RawPatch(types.MergePatchType, []byte(patch)),
+				options...)).To(Satisfy(apierrors.IsInvalid), patch)
 			Expect(secret.Data).To(BeEmpty())
 		}
 		for _, name := range []string{bmc, "shoot--other--x-m", t.machine("a")} {
@@ -103,13 +105,16 @@ var _ = Describe("Whoever has the credentials of an inventory", Ordered, func() 
 			Expect(readHost(ctx, host())["spec"]).To(Equal(before["spec"]))
 		},
 		Entry("the BMC", func() string { return own }, func() string { return `{"spec":{"bmc":{"address":"redfish://thief/1"}}}` }),
-		Entry("the BMC of a free one", func() string { return free }, func() string { return `{"spec":{"bmc":{"address":"redfish://thief/1"}}}` }),
+		Entry("the BMC of a free one", func() string { return free },
+			func() string { return `{"spec":{"bmc":{"address":"redfish://thief/1"}}}` }),
 		Entry("its boot interface", func() string { return own }, func() string { return `{"spec":{"bootMACAddress":"02:00:00:00:00:99"}}` }),
 		Entry("its firmware", func() string { return own }, func() string { return `{"spec":{"firmware":{"virtualizationEnabled":true}}}` }),
 		Entry("a field that is gone then", func() string { return own }, func() string { return `{"spec":{"bmc":null}}` }),
-		Entry("labels of its operator", func() string { return own }, func() string { return `{"metadata":{"labels":{"` + rackLabel + `":null}}}` }),
+		Entry("labels of its operator", func() string { return own },
+			func() string { return `{"metadata":{"labels":{"` + rackLabel + `":null}}}` }),
 		Entry("labels of others", func() string { return own }, func() string { return `{"metadata":{"labels":{"size":"xl"}}}` }),
-		Entry("maintenance", func() string { return own }, func() string { return `{"metadata":{"annotations":{"baremetalhost.metal3.io/paused":""}}}` }),
+		Entry("maintenance", func() string { return own },
+			func() string { return `{"metadata":{"annotations":{"baremetalhost.metal3.io/paused":""}}}` }),
 		Entry("finalizers", func() string { return own }, func() string { return `{"metadata":{"finalizers":["example.com/keep"]}}` }),
 		Entry("a foreign one", func() string { return foreign }, func() string { return `{"spec":{"consumerRef":null}}` }),
 		Entry("a foreign one's power", func() string { return foreign }, func() string { return `{"spec":{"online":true}}` }),
@@ -157,7 +162,8 @@ var _ = Describe("Whoever has the credentials of an inventory", Ordered, func() 
 		claim := func(shoot string) error {
 			reference, err := json.Marshal(owner.Owner{Shoot: shoot, Site: "racks"}.Reference(shoot + "-m"))
 			Expect(err).NotTo(HaveOccurred())
-			return thief.Patch(ctx, rawHost(free), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"consumerRef":`+string(reference)+`}}`)), client.DryRunAll)
+			return thief.Patch(ctx, rawHost(free), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"consumerRef":`+string(reference)+`}}`)),
+				client.DryRunAll)
 		}
 		Expect(claim("shoot--mine--a")).To(Succeed())
 		Expect(claim(t.shoot)).To(Satisfy(apierrors.IsInvalid))

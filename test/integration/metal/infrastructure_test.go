@@ -98,7 +98,8 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 		request := claimOf(machine, r.rack)
 		request.Cleaning = v1alpha1.MetalCleaningMetadata
 		if kind == v1alpha1.MetalInventoryMetal3 {
-			request.Image = v1alpha1.MetalImage{URL: "http://images/os.raw", Checksum: "d41d8cd98f00b204e9800998ecf8427e", ChecksumType: "md5", Format: "raw"}
+			request.Image = v1alpha1.MetalImage{URL: "http://images/os.raw", Checksum: "d41d8cd98f00b204e9800998ecf8427e", ChecksumType: "md5",
+				Format: "raw"}
 		}
 		known := inventoryOf(ctx)
 		Eventually(ctx, func() error {
@@ -147,11 +148,13 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 	It("should name each missing permission", func(ctx SpecContext) {
 		DeferCleanup(func(ctx SpecContext) { Expect(landscape.Grant(ctx)).To(Succeed()) })
 		name := r.rack + "-permissions"
-		Expect(landscape.MakePool(ctx, metal.Pool{Name: name, Addresses: []string{"10.250.130.1-10.250.130.9"}, Prefix: 16, Gateway: "10.250.0.1"})).To(Succeed())
+		Expect(landscape.MakePool(ctx,
+			metal.Pool{Name: name, Addresses: []string{"10.250.130.1-10.250.130.9"}, Prefix: 16, Gateway: "10.250.0.1"})).To(Succeed())
 		withPool("GlobalInClusterIPPool", name)
-		needed := slices.DeleteFunc(slices.Concat(inventoryOf(ctx).Permissions(), ipam.Permissions(metal.Namespace)), func(p authorizationv1.ResourceAttributes) bool {
-			return p.Namespace == ""
-		})
+		needed := slices.DeleteFunc(slices.Concat(inventoryOf(ctx).Permissions(), ipam.Permissions(metal.Namespace)),
+			func(p authorizationv1.ResourceAttributes) bool {
+				return p.Namespace == ""
+			})
 		Expect(len(needed)).To(BeNumerically(">=", 12))
 		granted := &rbacv1.RoleList{}
 		Expect(landscape.Client.List(ctx, granted, client.InNamespace(metal.Namespace))).To(Succeed())
@@ -174,7 +177,8 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 
 	It("should name the namespace that the credentials have nothing to do with", func(ctx SpecContext) {
 		s.Profile.Metal.Namespace = "nowhere"
-		Expect(findings(ctx).Err()).To(MatchError(And(ContainSubstring("the credentials may not"), ContainSubstring("secrets in namespace nowhere"))))
+		Expect(findings(ctx).Err()).To(MatchError(And(ContainSubstring("the credentials may not"),
+			ContainSubstring("secrets in namespace nowhere"))))
 	})
 
 	It("should name what the API does not serve", func(ctx SpecContext) {
@@ -191,8 +195,10 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 
 	It("should compare the addresses of a pool with those of the site", func(ctx SpecContext) {
 		inside, outside := r.rack+"-in", r.rack+"-out"
-		Expect(landscape.MakePool(ctx, metal.Pool{Name: inside, Addresses: []string{"10.250.129.1-10.250.129.9"}, Prefix: 16, Gateway: "10.250.0.1"})).To(Succeed())
-		Expect(landscape.MakePool(ctx, metal.Pool{Name: outside, Addresses: []string{"10.250.128.0/17"}, Prefix: 16, Gateway: "10.250.0.1"})).To(Succeed())
+		Expect(landscape.MakePool(ctx,
+			metal.Pool{Name: inside, Addresses: []string{"10.250.129.1-10.250.129.9"}, Prefix: 16, Gateway: "10.250.0.1"})).To(Succeed())
+		Expect(landscape.MakePool(ctx,
+			metal.Pool{Name: outside, Addresses: []string{"10.250.128.0/17"}, Prefix: 16, Gateway: "10.250.0.1"})).To(Succeed())
 
 		withPool("GlobalInClusterIPPool", inside)
 		Expect(findings(ctx)).To(Equal(platform.Findings{}))
@@ -236,7 +242,9 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 		Expect(findings(ctx, demand("small", 3, 3))).To(Equal(platform.Findings{}))
 		own := s.Shoot
 		s.Shoot = newShoot()
-		Expect(findings(ctx, demand("small", 3, 3)).Shortages.ToAggregate()).To(MatchError(ContainSubstring("there are 3, of which 2 are free and 0 the shoot's already")))
+		Expect(findings(ctx,
+			demand("small", 3,
+				3)).Shortages.ToAggregate()).To(MatchError(ContainSubstring("there are 3, of which 2 are free and 0 the shoot's already")))
 		Expect(platf.Delete(ctx, s, persist)).To(Succeed())
 		s.Shoot = own
 
@@ -262,7 +270,8 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 		Expect(landscape.Client.Create(ctx, foreign)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(landscape.Client.Delete(ctx, foreign)).To(Succeed()) })
 
-		Expect(platf.Orphans(ctx, s)).To(HaveExactElements(v1alpha1.Orphan{Site: "racks", Kind: "address claim", ID: "hosts/" + claim.GetName(), Name: claim.GetName()}))
+		Expect(platf.Orphans(ctx,
+			s)).To(HaveExactElements(v1alpha1.Orphan{Site: "racks", Kind: "address claim", ID: "hosts/" + claim.GetName(), Name: claim.GetName()}))
 		Expect(platf.Delete(ctx, s, persist)).To(Succeed())
 		Eventually(ctx, func() ([]v1alpha1.Orphan, error) { return platf.Orphans(ctx, s) }, soon).Should(BeEmpty())
 		Expect(landscape.Objects(ctx, s.Shoot)).To(HaveExactElements(HaveField("Name", foreign.GetName())))

@@ -34,7 +34,8 @@ const (
 // newServers makes servers that no other container of specs uses, and waits until they are switched off after their discovery.
 func newServers(ctx context.Context, rack string, count int, retain bool) []string {
 	GinkgoHelper()
-	names, err := landscape.MakeServers(ctx, metal.Batch{Prefix: rack, Count: count, Labels: map[string]string{rackLabel: rack}, Retain: retain})
+	names, err := landscape.MakeServers(ctx,
+		metal.Batch{Prefix: rack, Count: count, Labels: map[string]string{rackLabel: rack}, Retain: retain})
 	Expect(err).NotTo(HaveOccurred())
 	for _, name := range names {
 		Eventually(server(ctx, name), soon).Should(And(HaveField("State", "Available"), HaveField("On", false)))

@@ -46,16 +46,20 @@ var _ = Describe("Servers of IronCore", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(*host).To(And(
 			HaveField("Name", BeElementOf(servers)), HaveField("State", inventory.Claimed), HaveField("Machine", machine),
-			HaveField("ProviderID", "ironcore-metal://hosts/"+machine), HaveField("NodeName", host.Name), HaveField("Complete", true), HaveField("Fault", "")))
+			HaveField("ProviderID", "ironcore-metal://hosts/"+machine), HaveField("NodeName", host.Name), HaveField("Complete",
+				true), HaveField("Fault", "")))
 
 		claim := serverClaim(ctx, machine)
 		Expect(claim.Labels).To(Equal(shoot.MachineLabels(machine)))
 		Expect(claim.Spec).To(And(HaveField("Image", "registry.example/os:1"), HaveField("Power", metalv1alpha1.PowerOn),
 			HaveField("IgnitionSecretRef.Name", machine), HaveField("ServerRef.Name", host.Name)))
-		Expect(secretOf(ctx, machine)).To(And(HaveField("Labels", shoot.MachineLabels(machine)), HaveField("OwnerReferences", ConsistOf(HaveField("UID", claim.UID)))))
+		Expect(secretOf(ctx, machine)).To(And(HaveField("Labels", shoot.MachineLabels(machine)),
+			HaveField("OwnerReferences", ConsistOf(HaveField("UID", claim.UID)))))
 
-		Eventually(server(ctx, host.Name), soon).Should(And(HaveField("State", "Reserved"), HaveField("On", true), HaveField("Consumer", "hosts/"+machine)))
-		Expect(metal.NewWatch(landscape, shoot.Shoot).Active(ctx)).To(HaveKeyWithValue(machine, And(HaveField("NodeName", host.Name), HaveField("ProviderID", host.ProviderID))))
+		Eventually(server(ctx, host.Name),
+			soon).Should(And(HaveField("State", "Reserved"), HaveField("On", true), HaveField("Consumer", "hosts/"+machine)))
+		Expect(metal.NewWatch(landscape, shoot.Shoot).Active(ctx)).To(HaveKeyWithValue(machine,
+			And(HaveField("NodeName", host.Name), HaveField("ProviderID", host.ProviderID))))
 
 		running := HaveValue(And(HaveField("Name", host.Name), HaveField("Running", true), HaveField("Complete", true)))
 		Eventually(ctx, func() (*inventory.Host, error) { return i.Find(ctx, machine, "") }, soon).Should(running)
@@ -69,7 +73,8 @@ var _ = Describe("Servers of IronCore", Ordered, func() {
 		Expect(serverClaim(ctx, machine).ResourceVersion).To(Equal(claim.ResourceVersion))
 
 		By("being seen by others as what they are")
-		for _, process := range []*ironcore.Inventory{i, ironcore.New(newSession(ctx, v1alpha1.MetalInventoryIronCore), inventory.Options{Owner: shoot})} {
+		for _, process := range []*ironcore.Inventory{i,
+			ironcore.New(newSession(ctx, v1alpha1.MetalInventoryIronCore), inventory.Options{Owner: shoot})} {
 			found, err := process.Hosts(ctx, claimOf("", rack).Selection, claimOf("", "nowhere").Selection)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(found).To(HaveExactElements(ConsistOf(
@@ -126,7 +131,8 @@ var _ = Describe("Servers of IronCore", Ordered, func() {
 		release(ctx, i, first)
 		Expect(server(ctx, host.Name)(Default)).To(And(HaveField("On", false), HaveField("Consumer", "")))
 		Expect(landscape.Claims(ctx)).NotTo(HaveKey(first))
-		Expect(landscape.Client.Get(ctx, client.ObjectKey{Namespace: metal.Namespace, Name: first}, &corev1.Secret{})).To(MatchError(ContainSubstring("not found")))
+		Expect(landscape.Client.Get(ctx, client.ObjectKey{Namespace: metal.Namespace, Name: first},
+			&corev1.Secret{})).To(MatchError(ContainSubstring("not found")))
 		Expect(releaseOnce(ctx, i, first)).To(Succeed())
 		Expect(i.Find(ctx, first, "")).To(BeNil())
 
@@ -183,7 +189,8 @@ var _ = Describe("Servers of IronCore", Ordered, func() {
 			DeferCleanup(release, i, machine)
 			claim := &metalv1alpha1.ServerClaim{
 				ObjectMeta: metav1.ObjectMeta{Namespace: metal.Namespace, Name: machine, Labels: shoot.MachineLabels(machine)},
-				Spec:       metalv1alpha1.ServerClaimSpec{Power: metalv1alpha1.PowerOff, Image: "registry.example/os:1", ServerRef: &corev1.LocalObjectReference{Name: servers[1]}},
+				Spec: metalv1alpha1.ServerClaimSpec{Power: metalv1alpha1.PowerOff, Image: "registry.example/os:1",
+					ServerRef: &corev1.LocalObjectReference{Name: servers[1]}},
 			}
 			Expect(administrator().Create(ctx, claim)).To(Succeed())
 			write(ctx, claim)
@@ -226,7 +233,8 @@ var _ = Describe("Servers of IronCore", Ordered, func() {
 		Entry("a claim", func(name string) client.Object {
 			return &metalv1alpha1.ServerClaim{
 				ObjectMeta: metav1.ObjectMeta{Namespace: metal.Namespace, Name: name},
-				Spec:       metalv1alpha1.ServerClaimSpec{Power: metalv1alpha1.PowerOff, Image: "other", ServerRef: &corev1.LocalObjectReference{Name: "nowhere"}},
+				Spec: metalv1alpha1.ServerClaimSpec{Power: metalv1alpha1.PowerOff, Image: "other",
+					ServerRef: &corev1.LocalObjectReference{Name: "nowhere"}},
 			}
 		}),
 		Entry("a Secret", func(name string) client.Object {

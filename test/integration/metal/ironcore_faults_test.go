@@ -85,16 +85,19 @@ var _ = Describe("Servers of IronCore that others work at", Ordered, func() {
 
 		_, err := i.Claim(ctx, claimOf(machine, rack))
 		Expect(err).NotTo(HaveOccurred())
-		Eventually(ctx, func() (*inventory.Host, error) { return i.Find(ctx, machine, "") }, soon).Should(HaveValue(And(HaveField("Running", true), HaveField("Fault", ""))))
+		Eventually(ctx, func() (*inventory.Host, error) { return i.Find(ctx, machine, "") },
+			soon).Should(HaveValue(And(HaveField("Running", true), HaveField("Fault", ""))))
 		Expect(faults(ctx)).To(BeEmpty())
 
 		status := `{"status":{"state":"Error","conditions":[{"type":"Memory","status":"False","reason":"DIMM","message":"DIMM 4 does not answer","lastTransitionTime":"2026-01-02T03:04:05Z"},` +
 			`{"type":"PoweringOn","status":"True","reason":"ServerPowerOn","message":"Server is powering on","lastTransitionTime":"2026-01-01T03:04:05Z"}]}}`
 		object := &metalv1alpha1.Server{ObjectMeta: metav1.ObjectMeta{Name: servers[0]}}
 		Expect(administrator().Status().Patch(ctx, object, client.RawPatch("application/merge-patch+json", []byte(status)))).To(Succeed())
-		Eventually(ctx, faults, soon).Should(ConsistOf(platform.Fault{Shoot: o.Shoot, Machine: machine, Host: servers[0], Message: "Memory: DIMM 4 does not answer"}))
+		Eventually(ctx, faults,
+			soon).Should(ConsistOf(platform.Fault{Shoot: o.Shoot, Machine: machine, Host: servers[0], Message: "Memory: DIMM 4 does not answer"}))
 		Expect(i.Faults(ctx, []string{newOwner().Shoot})).To(BeEmpty())
-		Eventually(ctx, func() (*inventory.Host, error) { return i.Find(ctx, machine, "") }, soon).Should(HaveValue(HaveField("Fault", "Memory: DIMM 4 does not answer")))
+		Eventually(ctx, func() (*inventory.Host, error) { return i.Find(ctx, machine, "") },
+			soon).Should(HaveValue(HaveField("Fault", "Memory: DIMM 4 does not answer")))
 
 		Expect(landscape.SetServerState(ctx, servers[0], "Reserved")).To(Succeed())
 		Eventually(ctx, faults, soon).Should(BeEmpty())
@@ -104,7 +107,8 @@ var _ = Describe("Servers of IronCore that others work at", Ordered, func() {
 		By("failing when the permissions are gone")
 		Expect(landscape.Revoke(ctx)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(landscape.Grant(ctx)).To(Succeed()) })
-		Eventually(ctx, func() platform.Class { _, err := faults(ctx); return platform.ClassOf(err) }, soon).Should(Equal(platform.ClassForbidden))
+		Eventually(ctx, func() platform.Class { _, err := faults(ctx); return platform.ClassOf(err) },
+			soon).Should(Equal(platform.ClassForbidden))
 		_, err = newIronCore(ctx, o).Claim(ctx, claimOf(machine, rack))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassForbidden))
 	}, SpecTimeout(2*time.Minute))

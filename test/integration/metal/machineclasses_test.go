@@ -39,7 +39,8 @@ var _ = Describe("MachineClasses", func() {
 				spec := &v1alpha1.MachineProviderSpec{}
 				request.Rolling = &platform.Rolling{MaxSurge: intstr.FromInt(1), MaxUnavailable: intstr.FromInt(0)}
 				err := platf.Resolve(ctx, request, spec)
-				Expect(err).To(MatchError(And(HavePrefix(`site "racks": pool "batch" cannot be rolled in zone "rack-1"`), ContainSubstring(`only 2 hosts match "rack=`+r.rack+`,size=s"`))))
+				Expect(err).To(MatchError(And(HavePrefix(`site "racks": pool "batch" cannot be rolled in zone "rack-1"`),
+					ContainSubstring(`only 2 hosts match "rack=`+r.rack+`,size=s"`))))
 				Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 				Expect(spec.Metal).To(BeNil())
 

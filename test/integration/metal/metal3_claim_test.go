@@ -42,7 +42,8 @@ var _ = Describe("Machines on hosts of Metal3", func() {
 			"providerid": created.ProviderID, "machine": t.machine("a"), "host": hosts[0],
 		}))
 
-		Eventually(ctx, bareMetalHost(ctx, hosts[0]), soon).Should(And(HaveField("State", "provisioned"), HaveField("On", true), HaveField("Image", image)))
+		Eventually(ctx, bareMetalHost(ctx, hosts[0]),
+			soon).Should(And(HaveField("State", "provisioned"), HaveField("On", true), HaveField("Image", image)))
 		request := t.request("a")
 		request.ProviderID = created.ProviderID
 		Expect(driver.Get(ctx, request)).To(Equal(created))
@@ -52,7 +53,8 @@ var _ = Describe("Machines on hosts of Metal3", func() {
 
 	It("can have nodes with the names of their hosts, and network data with an address", func(ctx SpecContext) {
 		t, hosts := newTenants(ctx, 1)
-		Expect(landscape.MakePool(ctx, metal.Pool{Name: t.rack, Addresses: []string{"10.250.140.1-10.250.140.9"}, Prefix: 18, Gateway: "10.250.128.1"})).To(Succeed())
+		Expect(landscape.MakePool(ctx,
+			metal.Pool{Name: t.rack, Addresses: []string{"10.250.140.1-10.250.140.9"}, Prefix: 18, Gateway: "10.250.128.1"})).To(Succeed())
 		t.nodeName = v1alpha1.MetalNodeNameHost
 		t.network = &v1alpha1.MetalMachineNetwork{
 			PoolRef:    &corev1.TypedLocalObjectReference{APIGroup: new("ipam.cluster.x-k8s.io"), Kind: "GlobalInClusterIPPool", Name: t.rack},
@@ -63,7 +65,8 @@ var _ = Describe("Machines on hosts of Metal3", func() {
 		Expect(driver.Create(ctx, t.request("a"))).To(HaveField("NodeName", hosts[0]))
 		secret := secretOf(ctx, t.machine("a"))
 		Expect(string(secret.Data["metaData"])).To(ContainSubstring(fmt.Sprintf(`"local-hostname":%q`, hosts[0])))
-		Expect(string(secret.Data["networkData"])).To(MatchRegexp(`^%s [0-9a-f:]{17} 10\.250\.140\.[1-9]/18 10\.250\.128\.1 192\.0\.2\.53$`, hosts[0]))
+		Expect(string(secret.Data["networkData"])).To(MatchRegexp(`^%s [0-9a-f:]{17} 10\.250\.140\.[1-9]/18 10\.250\.128\.1 192\.0\.2\.53$`,
+			hosts[0]))
 		Expect(newDriver().Get(ctx, withID(t.request("a"), hosts[0]))).To(HaveField("NodeName", hosts[0]))
 
 		Eventually(ctx, bareMetalHost(ctx, hosts[0]), soon).Should(HaveField("State", "provisioned"))
@@ -74,7 +77,8 @@ var _ = Describe("Machines on hosts of Metal3", func() {
 
 	It("give their addresses back when their site gives none any more", func(ctx SpecContext) {
 		t, hosts := newTenants(ctx, 1)
-		Expect(landscape.MakePool(ctx, metal.Pool{Name: t.rack, Addresses: []string{"10.250.141.1-10.250.141.9"}, Prefix: 18, Gateway: "10.250.128.1"})).To(Succeed())
+		Expect(landscape.MakePool(ctx,
+			metal.Pool{Name: t.rack, Addresses: []string{"10.250.141.1-10.250.141.9"}, Prefix: 18, Gateway: "10.250.128.1"})).To(Succeed())
 		t.network = &v1alpha1.MetalMachineNetwork{
 			PoolRef:  &corev1.TypedLocalObjectReference{APIGroup: new("ipam.cluster.x-k8s.io"), Kind: "GlobalInClusterIPPool", Name: t.rack},
 			Template: "$ADDRESS/$PREFIX",
@@ -166,7 +170,8 @@ var _ = Describe("Machines on hosts of Metal3", func() {
 		DeferCleanup(landscape.Metal3.Resume)
 		first, err := driver.Create(ctx, t.request("a"))
 		Expect(err).NotTo(HaveOccurred())
-		Expect(landscape.Client.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: metal.Namespace, Name: t.machine("a")}})).To(Succeed())
+		Expect(landscape.Client.Delete(ctx,
+			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: metal.Namespace, Name: t.machine("a")}})).To(Succeed())
 		Expect(platform.ClassOf(errorOf(driver.Get(ctx, t.request("a"))))).To(Equal(platform.ClassNotFound))
 		Expect(driver.Get(ctx, withID(t.request("a"), hosts[0]))).To(Equal(first))
 		Expect(driver.Create(ctx, t.request("a"))).To(Equal(first))

@@ -39,7 +39,8 @@ var _ = Describe("Hosts of Metal3 that machines leave", func() {
 		}, soon).Should(Succeed())
 		Expect(readHost(ctx, hosts[0])).To(HaveKeyWithValue("spec", And(
 			Not(HaveKey("userData")), Not(HaveKey("metaData")), Not(HaveKey("image")), HaveKeyWithValue("automatedCleaningMode", "metadata"))))
-		Expect(apierrors.IsNotFound(landscape.Client.Get(ctx, client.ObjectKey{Namespace: metal.Namespace, Name: t.machine("a")}, &corev1.Secret{}))).To(BeTrue())
+		Expect(apierrors.IsNotFound(landscape.Client.Get(ctx, client.ObjectKey{Namespace: metal.Namespace, Name: t.machine("a")},
+			&corev1.Secret{}))).To(BeTrue())
 		Expect(driver.List(ctx, t.request(""))).To(BeEmpty())
 
 		By("being another machine")

@@ -63,24 +63,25 @@ var _ = suite.Nightly("Gateway", func() {
 		return addresses
 	}
 
-	DescribeTable("should be changed with the router's interface, and the resolvers", func(ctx SpecContext, change func(*site.Network), pools []subnets.AllocationPool) {
-		change(&s.Network)
-		status := reconcile(ctx)
-		s.Network.Gateway = netip.MustParseAddr("10.250.0.9")
-		s.Network.DNSServers = []string{"192.0.2.54", "192.0.2.55"}
-		Expect(reconcile(ctx)).To(Equal(status))
+	DescribeTable("should be changed with the router's interface, and the resolvers",
+		func(ctx SpecContext, change func(*site.Network), pools []subnets.AllocationPool) {
+			change(&s.Network)
+			status := reconcile(ctx)
+			s.Network.Gateway = netip.MustParseAddr("10.250.0.9")
+			s.Network.DNSServers = []string{"192.0.2.54", "192.0.2.55"}
+			Expect(reconcile(ctx)).To(Equal(status))
 
-		subnet, err := subnets.Get(ctx, cloud, status.OpenStack.SubnetID).Extract()
-		Expect(err).NotTo(HaveOccurred())
-		Expect(subnet.GatewayIP).To(Equal("10.250.0.9"))
-		Expect(subnet.DNSNameservers).To(Equal([]string{"192.0.2.54", "192.0.2.55"}))
-		Expect(subnet.AllocationPools).To(ConsistOf(pools))
-		Expect(interfaceAddresses(ctx, status.OpenStack.RouterID)).To(ConsistOf("10.250.0.9"))
+			subnet, err := subnets.Get(ctx, cloud, status.OpenStack.SubnetID).Extract()
+			Expect(err).NotTo(HaveOccurred())
+			Expect(subnet.GatewayIP).To(Equal("10.250.0.9"))
+			Expect(subnet.DNSNameservers).To(Equal([]string{"192.0.2.54", "192.0.2.55"}))
+			Expect(subnet.AllocationPools).To(ConsistOf(pools))
+			Expect(interfaceAddresses(ctx, status.OpenStack.RouterID)).To(ConsistOf("10.250.0.9"))
 
-		requests := label("gateway no-op")
-		Expect(reconcile(ctx)).To(Equal(status))
-		Expect(requests()).To(HaveEach(HaveField("Kind", countproxy.KindRead)))
-	},
+			requests := label("gateway no-op")
+			Expect(reconcile(ctx)).To(Equal(status))
+			Expect(requests()).To(HaveEach(HaveField("Kind", countproxy.KindRead)))
+		},
 		Entry("of a routed network", func(*site.Network) {},
 			[]subnets.AllocationPool{{Start: "10.250.0.1", End: "10.250.0.8"}, {Start: "10.250.0.10", End: "10.250.63.254"}}),
 		Entry("of a stretched network", func(n *site.Network) {
@@ -108,7 +109,8 @@ var _ = suite.Nightly("Gateway", func() {
 		status := reconcile(ctx)
 		port, err := ports.Create(ctx, cloud, ports.CreateOpts{NetworkID: status.OpenStack.NetworkID, Name: s.Shoot + "-service"}).Extract()
 		Expect(err).NotTo(HaveOccurred())
-		ip, err := floatingips.Create(ctx, cloud, floatingips.CreateOpts{FloatingNetworkID: status.OpenStack.FloatingNetworkID, PortID: port.ID}).Extract()
+		ip, err := floatingips.Create(ctx, cloud,
+			floatingips.CreateOpts{FloatingNetworkID: status.OpenStack.FloatingNetworkID, PortID: port.ID}).Extract()
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) {
 			Expect(floatingips.Delete(ctx, cloud, ip.ID).ExtractErr()).To(Succeed())
@@ -157,7 +159,8 @@ var _ = suite.Nightly("Gateway", func() {
 		BeforeEach(func(ctx SpecContext) {
 			admin = newAdministrator(ctx)
 			var err error
-			pool, err = networks.Create(ctx, admin.network, external.CreateOptsExt{CreateOptsBuilder: networks.CreateOpts{Name: s.Shoot + "-pool"}, External: new(true)}).Extract()
+			pool, err = networks.Create(ctx, admin.network,
+				external.CreateOptsExt{CreateOptsBuilder: networks.CreateOpts{Name: s.Shoot + "-pool"}, External: new(true)}).Extract()
 			Expect(err).NotTo(HaveOccurred())
 			DeferCleanup(func(ctx context.Context) {
 				Expect(part.Delete(ctx, s, keep(s))).To(Succeed())
@@ -165,7 +168,8 @@ var _ = suite.Nightly("Gateway", func() {
 			})
 			ranges = map[string]string{}
 			for name, cidr := range map[string]string{"first": "172.25.1.0/24", "second": "172.25.2.0/24"} {
-				created, err := subnets.Create(ctx, admin.network, subnets.CreateOpts{NetworkID: pool.ID, Name: name, CIDR: cidr, IPVersion: gophercloud.IPv4, EnableDHCP: new(false)}).Extract()
+				created, err := subnets.Create(ctx, admin.network,
+					subnets.CreateOpts{NetworkID: pool.ID, Name: name, CIDR: cidr, IPVersion: gophercloud.IPv4, EnableDHCP: new(false)}).Extract()
 				Expect(err).NotTo(HaveOccurred())
 				ranges[name] = created.ID
 			}
@@ -211,12 +215,13 @@ var _ = suite.Nightly("Gateway", func() {
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassForbidden))
 		})
 
-		DescribeTable("should name the field of what does not exist", func(ctx SpecContext, wanted v1alpha1.OpenStackFloatingSubnet, field string) {
-			s.Config.OpenStack.FloatingSubnet = &wanted
-			_, err := part.Reconcile(ctx, s, keep(s))
-			Expect(err).To(MatchError(And(ContainSubstring(`site "cloud"`), ContainSubstring(field))))
-			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
-		},
+		DescribeTable("should name the field of what does not exist",
+			func(ctx SpecContext, wanted v1alpha1.OpenStackFloatingSubnet, field string) {
+				s.Config.OpenStack.FloatingSubnet = &wanted
+				_, err := part.Reconcile(ctx, s, keep(s))
+				Expect(err).To(MatchError(And(ContainSubstring(`site "cloud"`), ContainSubstring(field))))
+				Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
+			},
 			Entry("ID", v1alpha1.OpenStackFloatingSubnet{ID: missing}, "openstack.floatingSubnet.id"),
 			Entry("name", v1alpha1.OpenStackFloatingSubnet{Name: "third"}, "openstack.floatingSubnet.name"),
 		)
@@ -246,7 +251,8 @@ var _ = suite.Nightly("Gateway", func() {
 		publicID, err := networkNamed(ctx, cloud, "public")
 		Expect(err).NotTo(HaveOccurred())
 		for _, snat := range []bool{false, true} {
-			_, err = routers.Update(ctx, admin.network, given.ID, routers.UpdateOpts{GatewayInfo: &routers.GatewayInfo{NetworkID: publicID, EnableSNAT: &snat}}).Extract()
+			_, err = routers.Update(ctx, admin.network, given.ID,
+				routers.UpdateOpts{GatewayInfo: &routers.GatewayInfo{NetworkID: publicID, EnableSNAT: &snat}}).Extract()
 			Expect(err).NotTo(HaveOccurred())
 			if snat {
 				Expect(reconcile(ctx).EgressCIDRs).To(ConsistOf(HaveSuffix("/32")))

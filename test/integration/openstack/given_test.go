@@ -124,7 +124,8 @@ func bring(ctx context.Context, cloud *gophercloud.ServiceClient) givenObjects {
 	Expect(err).NotTo(HaveOccurred())
 	external, err := networkNamed(ctx, cloud, "public")
 	Expect(err).NotTo(HaveOccurred())
-	router, err := routers.Create(ctx, cloud, routers.CreateOpts{Name: "mine", Description: "brought along", GatewayInfo: &routers.GatewayInfo{NetworkID: external}}).Extract()
+	router, err := routers.Create(ctx, cloud,
+		routers.CreateOpts{Name: "mine", Description: "brought along", GatewayInfo: &routers.GatewayInfo{NetworkID: external}}).Extract()
 	Expect(err).NotTo(HaveOccurred())
 	group, err := groups.Create(ctx, cloud, groups.CreateOpts{Name: "mine", Description: "brought along"}).Extract()
 	Expect(err).NotTo(HaveOccurred())
@@ -135,7 +136,8 @@ func bring(ctx context.Context, cloud *gophercloud.ServiceClient) givenObjects {
 
 	given := givenObjects{network: network.ID, subnet: subnet.ID, router: router.ID, securityGroup: group.ID}
 	for kind, id := range given.kinds() {
-		_, err := attributestags.ReplaceAll(ctx, cloud, kind, id, attributestags.ReplaceAllOpts{Tags: []string{"mine", "cost-center=1"}}).Extract()
+		_, err := attributestags.ReplaceAll(ctx, cloud, kind, id,
+			attributestags.ReplaceAllOpts{Tags: []string{"mine", "cost-center=1"}}).Extract()
 		Expect(err).NotTo(HaveOccurred())
 	}
 	return given

@@ -127,7 +127,8 @@ var _ = Describe("Infrastructure", func() {
 			{Name: "subnet refused", Method: "POST", Path: "/subnets$", Action: countproxy.ActionStatus, Status: 503},
 			{Name: "subnet created, answer lost", Method: "POST", Path: "/subnets$", After: true, Action: countproxy.ActionReset},
 			{Name: "router created, answer lost", Method: "POST", Path: "/routers$", After: true, Action: countproxy.ActionStatus, Status: 503},
-			{Name: "interface added, answer lost", Method: "PUT", Path: "/add_router_interface$", After: true, Action: countproxy.ActionStatus, Status: 503},
+			{Name: "interface added, answer lost", Method: "PUT", Path: "/add_router_interface$", After: true, Action: countproxy.ActionStatus,
+				Status: 503},
 			{Name: "security group created, answer lost", Method: "POST", Path: "/security-groups$", After: true, Action: countproxy.ActionReset},
 			{Name: "rules refused", Method: "POST", Path: "/security-group-rules$", Action: countproxy.ActionStatus, Status: 503},
 			{Name: "key pair created, answer lost", Method: "POST", Path: "/os-keypairs$", After: true, Action: countproxy.ActionReset},
@@ -262,15 +263,19 @@ var _ = Describe("Infrastructure", func() {
 		Expect(left.Tags).To(BeEmpty())
 	})
 
-	DescribeTable("should name the field of what does not exist", func(ctx SpecContext, change func(*v1alpha1.OpenStackInfrastructure), field string) {
-		change(s.Config.OpenStack)
-		_, err := part.Reconcile(ctx, s, keep(s))
-		Expect(err).To(MatchError(And(ContainSubstring("site \"cloud\""), ContainSubstring(field))))
-		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
-	},
-		Entry("network", func(o *v1alpha1.OpenStackInfrastructure) { o.Network = &v1alpha1.OpenStackNetwork{ID: missing} }, "openstack.network.id"),
-		Entry("router", func(o *v1alpha1.OpenStackInfrastructure) { o.Router = &v1alpha1.OpenStackReference{ID: missing} }, "openstack.router.id"),
-		Entry("security group", func(o *v1alpha1.OpenStackInfrastructure) { o.SecurityGroup = &v1alpha1.OpenStackReference{ID: missing} }, "openstack.securityGroup.id"),
+	DescribeTable("should name the field of what does not exist",
+		func(ctx SpecContext, change func(*v1alpha1.OpenStackInfrastructure), field string) {
+			change(s.Config.OpenStack)
+			_, err := part.Reconcile(ctx, s, keep(s))
+			Expect(err).To(MatchError(And(ContainSubstring("site \"cloud\""), ContainSubstring(field))))
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
+		},
+		Entry("network", func(o *v1alpha1.OpenStackInfrastructure) { o.Network = &v1alpha1.OpenStackNetwork{ID: missing} },
+			"openstack.network.id"),
+		Entry("router", func(o *v1alpha1.OpenStackInfrastructure) { o.Router = &v1alpha1.OpenStackReference{ID: missing} },
+			"openstack.router.id"),
+		Entry("security group", func(o *v1alpha1.OpenStackInfrastructure) { o.SecurityGroup = &v1alpha1.OpenStackReference{ID: missing} },
+			"openstack.securityGroup.id"),
 		Entry("floating pool", func(o *v1alpha1.OpenStackInfrastructure) { o.FloatingPoolName = "nowhere" }, "openstack.floatingPoolName"),
 	)
 

@@ -116,7 +116,8 @@ var _ = Describe("What Services leave behind", func() {
 		_, err := part.Reconcile(ctx, given, keep(given))
 		Expect(err).NotTo(HaveOccurred())
 
-		others, added := routers.Route{DestinationCIDR: "192.168.7.0/24", NextHop: "10.250.0.9"}, routers.Route{DestinationCIDR: "192.168.8.0/24", NextHop: "10.250.0.9"}
+		others, added := routers.Route{DestinationCIDR: "192.168.7.0/24", NextHop: "10.250.0.9"}, routers.Route{DestinationCIDR: "192.168.8.0/24",
+			NextHop: "10.250.0.9"}
 		setRoutes(ctx, status.RouterID, others)
 		before, err := inspector.Objects(ctx, shoot)
 		Expect(err).NotTo(HaveOccurred())
@@ -125,9 +126,10 @@ var _ = Describe("What Services leave behind", func() {
 		setRoutes(ctx, status.RouterID, others, ourRoute)
 
 		By("somebody adding a route at the same time")
-		Expect(proxy.SetFaults(countproxy.Fault{Method: "PUT", Path: "/routers/[^/]+$", Times: 1, Action: countproxy.ActionCall, Call: func(countproxy.Request) {
-			setRoutes(ctx, status.RouterID, others, ourRoute, added)
-		}})).To(Succeed())
+		Expect(proxy.SetFaults(countproxy.Fault{Method: "PUT", Path: "/routers/[^/]+$", Times: 1, Action: countproxy.ActionCall,
+			Call: func(countproxy.Request) {
+				setRoutes(ctx, status.RouterID, others, ourRoute, added)
+			}})).To(Succeed())
 		Expect(platform.ClassOf(part.Delete(ctx, given, keep(given)))).To(Equal(platform.ClassTransient))
 		Expect(part.Delete(ctx, given, keep(given))).To(Succeed())
 		Expect(hasLoadBalancer(ctx, ours.ID)).To(BeFalse())
@@ -147,7 +149,8 @@ var _ = Describe("What Services leave behind", func() {
 		other := newSite(shoot)
 		other.Name, other.Config.Name, other.Profile.Name = "other", "other", "other"
 		other.SSHPublicKey = nil
-		other.Network = site.Network{Topology: v1alpha1.TopologyRouted, Subnets: s.Network.Foreign, Nodes: s.Network.Foreign, Foreign: s.Network.Nodes, Gateway: netip.MustParseAddr("10.250.64.1")}
+		other.Network = site.Network{Topology: v1alpha1.TopologyRouted, Subnets: s.Network.Foreign, Nodes: s.Network.Foreign,
+			Foreign: s.Network.Nodes, Gateway: netip.MustParseAddr("10.250.64.1")}
 		DeferCleanup(func(ctx SpecContext) { Expect(part.Delete(ctx, other, keep(other))).To(Succeed()) })
 		result, err := part.Reconcile(ctx, other, keep(other))
 		Expect(err).NotTo(HaveOccurred())
@@ -194,7 +197,8 @@ var _ = Describe("What Services leave behind", func() {
 
 	It("should be reported if it is there and the credentials may not see it", func(ctx SpecContext) {
 		ccm.active(ctx, ccm.loadBalancer(ctx, shoot, "web", status.SubnetID).ID)
-		Expect(proxy.SetFaults(countproxy.Fault{Service: "octavia", Path: "/lbaas/", Action: countproxy.ActionStatus, Status: http.StatusForbidden})).To(Succeed())
+		Expect(proxy.SetFaults(countproxy.Fault{Service: "octavia", Path: "/lbaas/", Action: countproxy.ActionStatus,
+			Status: http.StatusForbidden})).To(Succeed())
 		err := part.Delete(ctx, s, keep(s))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassForbidden))
 		Expect(err).To(MatchError(ContainSubstring("subnet " + status.SubnetID + " has ports of load balancers")))
@@ -206,9 +210,12 @@ var _ = Describe("What Services leave behind", func() {
 		setRoutes(ctx, status.RouterID, ourRoute)
 		faults := []countproxy.Fault{
 			{Name: "list refused", Service: "octavia", Method: "GET", Action: countproxy.ActionStatus, Status: 503, Times: 5},
-			{Name: "load balancer is changed at the moment", Service: "octavia", Method: "DELETE", Action: countproxy.ActionStatus, Status: 409, Times: 2},
-			{Name: "load balancer deleted, answer lost", Service: "octavia", Method: "DELETE", Action: countproxy.ActionReset, After: true, Times: 1},
-			{Name: "floating IP deleted, answer lost", Method: "DELETE", Path: "/floatingips/", Action: countproxy.ActionReset, After: true, Times: 1},
+			{Name: "load balancer is changed at the moment", Service: "octavia", Method: "DELETE", Action: countproxy.ActionStatus, Status: 409,
+				Times: 2},
+			{Name: "load balancer deleted, answer lost", Service: "octavia", Method: "DELETE", Action: countproxy.ActionReset, After: true,
+				Times: 1},
+			{Name: "floating IP deleted, answer lost", Method: "DELETE", Path: "/floatingips/", Action: countproxy.ActionReset, After: true,
+				Times: 1},
 			{Name: "routes removed, answer lost", Method: "PUT", Path: "/routers/[^/]+$", Action: countproxy.ActionReset, After: true, Times: 1},
 			{Name: "port keeps the subnet", Method: "DELETE", Path: "/subnets/", Action: countproxy.ActionStatus, Status: 409, Times: 1},
 		}

@@ -41,7 +41,8 @@ var _ = Describe("MachineClasses", func() {
 		})
 	})
 
-	resolve := func(ctx context.Context, pool, zone string, settings v1alpha1.OpenStackWorker, volumes ...platform.DataVolume) (*v1alpha1.OpenStackMachineSpec, error) {
+	resolve := func(ctx context.Context, pool, zone string, settings v1alpha1.OpenStackWorker,
+		volumes ...platform.DataVolume) (*v1alpha1.OpenStackMachineSpec, error) {
 		spec := &v1alpha1.MachineProviderSpec{Site: s.Name, Shoot: s.Shoot}
 		err := part.Resolve(ctx, platform.MachineClassRequest{
 			Site:        s,
@@ -113,7 +114,8 @@ var _ = Describe("MachineClasses", func() {
 	})
 
 	It("should find the server group again whose creation was answered to nobody", func(ctx SpecContext) {
-		Expect(proxy.SetFaults(countproxy.Fault{Name: "lost answer", Service: "nova", Method: http.MethodPost, Path: "/os-server-groups$", Times: 1, Action: countproxy.ActionReset, After: true})).To(Succeed())
+		Expect(proxy.SetFaults(countproxy.Fault{Name: "lost answer", Service: "nova", Method: http.MethodPost, Path: "/os-server-groups$",
+			Times: 1, Action: countproxy.ActionReset, After: true})).To(Succeed())
 		_, err := resolve(ctx, "batch", "az1", grouped("affinity"))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient), "%v", err)
 		Expect(err).To(MatchError(ContainSubstring(`serverGroup with policy "affinity"`)))
@@ -130,7 +132,8 @@ var _ = Describe("MachineClasses", func() {
 		Expect(err).NotTo(HaveOccurred())
 		_, err = resolve(ctx, "other", "az1", grouped("affinity"))
 		Expect(err).NotTo(HaveOccurred())
-		foreign, err := servergroups.Create(ctx, project.compute, servergroups.CreateOpts{Name: s.Shoot + "-cloud-batch-12345678", Policies: []string{"affinity"}}).Extract()
+		foreign, err := servergroups.Create(ctx, project.compute,
+			servergroups.CreateOpts{Name: s.Shoot + "-cloud-batch-12345678", Policies: []string{"affinity"}}).Extract()
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) {
 			Expect(servergroups.Delete(ctx, project.compute, foreign.ID).ExtractErr()).To(Succeed())
@@ -160,30 +163,32 @@ var _ = Describe("MachineClasses", func() {
 		Expect(serverGroups(ctx)).To(BeEmpty())
 	})
 
-	It("should find additional security groups by name and by ID, once for all zones, and name those that it does not find", func(ctx SpecContext) {
-		create := func(name string) string {
-			created, err := groups.Create(ctx, project.network, groups.CreateOpts{Name: s.Shoot + "-" + name}).Extract()
+	It("should find additional security groups by name and by ID, once for all zones, and name those that it does not find",
+		func(ctx SpecContext) {
+			create := func(name string) string {
+				created, err := groups.Create(ctx, project.network, groups.CreateOpts{Name: s.Shoot + "-" + name}).Extract()
+				Expect(err).NotTo(HaveOccurred())
+				DeferCleanup(func(ctx SpecContext) {
+					Expect(groups.Delete(ctx, project.network, created.ID).ExtractErr()).To(Succeed())
+				})
+				return created.ID
+			}
+			db, cache, twin := create("db"), create("cache"), create("twin")
+			Expect(create("twin")).NotTo(Equal(twin))
+
+			spec, err := resolve(ctx, "batch", "az1", v1alpha1.OpenStackWorker{AdditionalSecurityGroups: []string{s.Shoot + "-db", cache, db}})
 			Expect(err).NotTo(HaveOccurred())
-			DeferCleanup(func(ctx SpecContext) {
-				Expect(groups.Delete(ctx, project.network, created.ID).ExtractErr()).To(Succeed())
-			})
-			return created.ID
-		}
-		db, cache, twin := create("db"), create("cache"), create("twin")
-		Expect(create("twin")).NotTo(Equal(twin))
+			Expect(spec.SecurityGroupIDs).To(Equal([]string{"of-the-nodes", db, cache}))
 
-		spec, err := resolve(ctx, "batch", "az1", v1alpha1.OpenStackWorker{AdditionalSecurityGroups: []string{s.Shoot + "-db", cache, db}})
-		Expect(err).NotTo(HaveOccurred())
-		Expect(spec.SecurityGroupIDs).To(Equal([]string{"of-the-nodes", db, cache}))
-
-		_, err = resolve(ctx, "batch", "az1", v1alpha1.OpenStackWorker{AdditionalSecurityGroups: []string{"missing", s.Shoot + "-twin", "00000000-0000-4000-8000-000000000000"}})
-		Expect(err).To(MatchError(And(
-			ContainSubstring(`0 security groups with the name or ID "missing"`),
-			ContainSubstring(`2 security groups with the name or ID "`+s.Shoot+`-twin"`),
-			ContainSubstring(`0 security groups with the name or ID "00000000-0000-4000-8000-000000000000"`),
-		)))
-		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
-	})
+			_, err = resolve(ctx, "batch", "az1",
+				v1alpha1.OpenStackWorker{AdditionalSecurityGroups: []string{"missing", s.Shoot + "-twin", "00000000-0000-4000-8000-000000000000"}})
+			Expect(err).To(MatchError(And(
+				ContainSubstring(`0 security groups with the name or ID "missing"`),
+				ContainSubstring(`2 security groups with the name or ID "`+s.Shoot+`-twin"`),
+				ContainSubstring(`0 security groups with the name or ID "00000000-0000-4000-8000-000000000000"`),
+			)))
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
+		})
 
 	It("should keep equal names of two projects apart", func(ctx SpecContext) {
 		_, err := resolve(ctx, "batch", "az1", grouped("affinity"))

@@ -125,7 +125,8 @@ var _ = Describe("Disks and hosts of machines", Ordered, func() {
 			Expect(part.Delete(ctx, r)).To(Succeed())
 			AddReportEntry("deletion", time.Since(start).String())
 			own := slices.DeleteFunc(requests(), func(q countproxy.Request) bool {
-				return strings.HasSuffix(q.Path, "/servers/detail") || q.Method == http.MethodGet && strings.HasSuffix(q.Path, "/servers/"+path.Base(r.ProviderID))
+				return strings.HasSuffix(q.Path, "/servers/detail") || q.Method == http.MethodGet &&
+					strings.HasSuffix(q.Path, "/servers/"+path.Base(r.ProviderID))
 			})
 			Expect(own).To(HaveLen(2+len(made)), "server, port, and a look at each volume, beside those at the server until it is gone")
 			Expect(status(ctx, r)).To(BeEmpty())
@@ -134,8 +135,10 @@ var _ = Describe("Disks and hosts of machines", Ordered, func() {
 			}
 		},
 		Entry("a volume to boot from", "root", &v1alpha1.OpenStackRootDisk{Type: "fake-ssd", Size: 1}, nil),
-		Entry("the flavor's disk and data disks", "data", nil, []v1alpha1.OpenStackDataDisk{{Name: "a", Type: "fake-ssd", Size: 1}, {Name: "b", Type: "fake-ssd", Size: 2}}),
-		Entry("only volumes", "volumes", &v1alpha1.OpenStackRootDisk{Type: "fake-ssd", Size: 1}, []v1alpha1.OpenStackDataDisk{{Name: "a", Type: "fake-ssd", Size: 2}}),
+		Entry("the flavor's disk and data disks", "data", nil,
+			[]v1alpha1.OpenStackDataDisk{{Name: "a", Type: "fake-ssd", Size: 1}, {Name: "b", Type: "fake-ssd", Size: 2}}),
+		Entry("only volumes", "volumes", &v1alpha1.OpenStackRootDisk{Type: "fake-ssd", Size: 1},
+			[]v1alpha1.OpenStackDataDisk{{Name: "a", Type: "fake-ssd", Size: 2}}),
 	)
 
 	It("should not lose a volume that the volume service does not delete with its server", func(ctx SpecContext) {
@@ -179,7 +182,8 @@ var _ = Describe("Disks and hosts of machines", Ordered, func() {
 		Expect(created.ProviderID).NotTo(HaveSuffix(namesake.ID))
 		r.ProviderID = created.ProviderID
 		running(ctx, r)
-		_, err = volumeattach.Create(ctx, compute, strings.TrimPrefix(r.ProviderID, "openstack:///"), volumeattach.CreateOpts{VolumeID: foreign.ID}).Extract()
+		_, err = volumeattach.Create(ctx, compute, strings.TrimPrefix(r.ProviderID, "openstack:///"),
+			volumeattach.CreateOpts{VolumeID: foreign.ID}).Extract()
 		Expect(err).NotTo(HaveOccurred())
 		Eventually(volumeStatus).WithContext(ctx).WithArguments(foreign.ID).Within(time.Minute).ProbeEvery(time.Second).Should(Equal("in-use"))
 

@@ -45,7 +45,8 @@ var _ = Describe("Machines", Ordered, func() {
 
 	// request is one of a caller that does not come again, for whom deletions wait longer: the cloud is busy with other tests, too.
 	request := func(name string) platform.MachineRequest {
-		return platform.MachineRequest{Name: shoot + "-" + name, Spec: spec, Credentials: siteCredentials(), UserData: []byte("#!/bin/sh\n"), Once: true}
+		return platform.MachineRequest{Name: shoot + "-" + name, Spec: spec, Credentials: siteCredentials(), UserData: []byte("#!/bin/sh\n"),
+			Once: true}
 	}
 	status := func(ctx SpecContext, name string) string {
 		servers, err := inspector.Servers(ctx, name)
@@ -116,7 +117,8 @@ var _ = Describe("Machines", Ordered, func() {
 
 	It("should delete what an interrupted creation left behind of a machine that has no ID", func(ctx SpecContext) {
 		r := request("no-id")
-		Expect(proxy.SetFaults(countproxy.Fault{Method: "POST", Path: "/servers$", After: true, Times: 1, Action: countproxy.ActionReset})).To(Succeed())
+		Expect(proxy.SetFaults(countproxy.Fault{Method: "POST", Path: "/servers$", After: true, Times: 1,
+			Action: countproxy.ActionReset})).To(Succeed())
 		_, err := part.Create(ctx, r)
 		Expect(err).To(HaveOccurred())
 		Expect(part.Delete(ctx, r)).To(Succeed())
@@ -144,8 +146,11 @@ var _ = Describe("Machines", Ordered, func() {
 		Expect(status(ctx, r.Name)).NotTo(BeEmpty())
 	},
 		Entry("503 once", countproxy.Fault{Service: "nova", Method: "GET", Action: countproxy.ActionStatus, Status: 503}, 1),
-		Entry("503 for long", countproxy.Fault{Service: "nova", Method: "GET", Path: "/servers", Action: countproxy.ActionStatus, Status: 503}, 20),
-		Entry("429 with Retry-After", countproxy.Fault{Service: "nova", Method: "GET", Path: "/servers", Action: countproxy.ActionStatus, Status: 429, Header: http.Header{"Retry-After": {"1"}}}, 1),
+		Entry("503 for long",
+			countproxy.Fault{Service: "nova", Method: "GET", Path: "/servers", Action: countproxy.ActionStatus, Status: 503}, 20),
+		Entry("429 with Retry-After",
+			countproxy.Fault{Service: "nova", Method: "GET", Path: "/servers", Action: countproxy.ActionStatus, Status: 429,
+				Header: http.Header{"Retry-After": {"1"}}}, 1),
 		Entry("connection reset", countproxy.Fault{Service: "nova", Method: "GET", Path: "/servers", Action: countproxy.ActionReset}, 2),
 	)
 

@@ -82,7 +82,8 @@ var _ = suite.Nightly("Network", func() {
 	})
 
 	It("should check the MTU of a given network, and not change it", func(ctx SpecContext) {
-		given, err := networks.Create(ctx, networkService(ctx), mtu.CreateOptsExt{CreateOptsBuilder: networks.CreateOpts{Name: "given"}, MTU: 1350}).Extract()
+		given, err := networks.Create(ctx, networkService(ctx),
+			mtu.CreateOptsExt{CreateOptsBuilder: networks.CreateOpts{Name: "given"}, MTU: 1350}).Extract()
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) {
 			Expect(part.Delete(ctx, s, keep(s))).To(Succeed())
@@ -155,7 +156,8 @@ var _ = suite.Nightly("Network", func() {
 		)
 
 		It("should make the subnet of a stretched network", func(ctx SpecContext) {
-			s.Config.OpenStack.Network = &v1alpha1.OpenStackNetwork{Provider: &v1alpha1.OpenStackProviderNetwork{NetworkType: "vlan", PhysicalNetwork: "physnet1", SegmentationID: new(int32(178))}}
+			s.Config.OpenStack.Network = &v1alpha1.OpenStackNetwork{Provider: &v1alpha1.OpenStackProviderNetwork{NetworkType: "vlan",
+				PhysicalNetwork: "physnet1", SegmentationID: new(int32(178))}}
 			s.Network.Topology, s.Network.Subnets = v1alpha1.TopologyStretched, []netip.Prefix{netip.MustParsePrefix("10.250.0.0/16")}
 			s.Network.MTU = 1450
 			status, err := part.Reconcile(ctx, s, keep(s))
@@ -176,7 +178,8 @@ var _ = suite.Nightly("Network", func() {
 			DeferCleanup(func(ctx SpecContext) {
 				Expect(networks.Delete(ctx, admin.network, taken.ID).ExtractErr()).To(Succeed())
 			})
-			s.Config.OpenStack.Network = &v1alpha1.OpenStackNetwork{Provider: &v1alpha1.OpenStackProviderNetwork{NetworkType: "vlan", PhysicalNetwork: "physnet1", SegmentationID: new(int32(179))}}
+			s.Config.OpenStack.Network = &v1alpha1.OpenStackNetwork{Provider: &v1alpha1.OpenStackProviderNetwork{NetworkType: "vlan",
+				PhysicalNetwork: "physnet1", SegmentationID: new(int32(179))}}
 			_, err = part.Reconcile(ctx, s, keep(s))
 			Expect(err).To(MatchError(ContainSubstring(`site "cloud": openstack.network.provider: `)))
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConflict))
@@ -184,7 +187,8 @@ var _ = suite.Nightly("Network", func() {
 
 		It("should be refused for members, and name the field", func(ctx SpecContext) {
 			s.Credentials = siteCredentials()
-			s.Config.OpenStack.Network = &v1alpha1.OpenStackNetwork{Provider: &v1alpha1.OpenStackProviderNetwork{NetworkType: "vlan", PhysicalNetwork: "physnet1", SegmentationID: new(int32(180))}}
+			s.Config.OpenStack.Network = &v1alpha1.OpenStackNetwork{Provider: &v1alpha1.OpenStackProviderNetwork{NetworkType: "vlan",
+				PhysicalNetwork: "physnet1", SegmentationID: new(int32(180))}}
 			_, err := part.Reconcile(ctx, s, keep(s))
 			Expect(err).To(MatchError(ContainSubstring(`site "cloud": openstack.network.provider: `)))
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassForbidden))

@@ -65,9 +65,11 @@ var _ = Describe("Orphans", func() {
 
 	It("should be all that there is of the shoot, and nothing of others", func(ctx SpecContext) {
 		o := owner.Owner{Shoot: shoot, Site: s.Name}
-		port, err := ports.Create(ctx, cloud.network, ports.CreateOpts{Name: shoot + "-machine", Description: o.Description(), NetworkID: status.NetworkID}).Extract()
+		port, err := ports.Create(ctx, cloud.network,
+			ports.CreateOpts{Name: shoot + "-machine", Description: o.Description(), NetworkID: status.NetworkID}).Extract()
 		Expect(err).NotTo(HaveOccurred())
-		server := createServer(ctx, cloud, servers.CreateOpts{Name: shoot + "-machine", Metadata: o.Metadata(), Networks: []servers.Network{{Port: port.ID}}})
+		server := createServer(ctx, cloud,
+			servers.CreateOpts{Name: shoot + "-machine", Metadata: o.Metadata(), Networks: []servers.Network{{Port: port.ID}}})
 		group, err := servergroup.Ensure(ctx, cloud.compute, o, "pool", "anti-affinity")
 		Expect(err).NotTo(HaveOccurred())
 		volume := createVolume(ctx, cloud, shoot)

@@ -63,7 +63,8 @@ var _ = Describe("Credentials of another project", func() {
 		shoot, resolve := newMachineSite(ctx, sessions)
 		part, spec := machines.New(sessions), resolve(ctx, "m1.tiny")
 		DeferCleanup(func(ctx SpecContext) { deleteMachines(ctx, spec) })
-		r := platform.MachineRequest{Name: shoot + "-kept", Spec: spec, Credentials: siteCredentials(), UserData: []byte("#!/bin/sh\n"), Once: true}
+		r := platform.MachineRequest{Name: shoot + "-kept", Spec: spec, Credentials: siteCredentials(), UserData: []byte("#!/bin/sh\n"),
+			Once: true}
 		created, err := part.Create(ctx, r)
 		Expect(err).NotTo(HaveOccurred())
 

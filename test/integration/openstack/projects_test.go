@@ -79,7 +79,8 @@ func newProject(ctx context.Context, names ...string) *project {
 		found, err := roles.ExtractRoles(pages)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(found).To(HaveLen(1))
-		Expect(roles.Assign(ctx, admin.identity, found[0].ID, roles.AssignOpts{UserID: user.ID, ProjectID: created.ID}).ExtractErr()).To(Succeed())
+		Expect(roles.Assign(ctx, admin.identity, found[0].ID,
+			roles.AssignOpts{UserID: user.ID, ProjectID: created.ID}).ExtractErr()).To(Succeed())
 	}
 	return &project{
 		id:          created.ID,
@@ -101,7 +102,8 @@ func (a *administrator) deleteSecurityGroups(ctx context.Context, project string
 }
 
 // setQuotas sets the quotas of the project: cores and servers, ports, volumes and their GiB.
-func (p *project) setQuotas(ctx context.Context, compute computequotas.UpdateOpts, network networkquotas.UpdateOpts, volume volumequotas.UpdateOpts) {
+func (p *project) setQuotas(ctx context.Context, compute computequotas.UpdateOpts, network networkquotas.UpdateOpts,
+	volume volumequotas.UpdateOpts) {
 	GinkgoHelper()
 	_, err := computequotas.Update(ctx, p.admin.compute, p.id, compute).Extract()
 	Expect(err).NotTo(HaveOccurred())

@@ -53,7 +53,8 @@ var _ = Describe("Machines that somebody changed", Ordered, func() {
 	})
 
 	request := func(name string) platform.MachineRequest {
-		return platform.MachineRequest{Name: shoot + "-" + name, Spec: spec, Credentials: siteCredentials(), UserData: []byte("#!/bin/sh\n"), Once: true}
+		return platform.MachineRequest{Name: shoot + "-" + name, Spec: spec, Credentials: siteCredentials(), UserData: []byte("#!/bin/sh\n"),
+			Once: true}
 	}
 	create := func(ctx context.Context, r *platform.MachineRequest) string {
 		GinkgoHelper()
@@ -166,7 +167,8 @@ var _ = Describe("Machines that somebody changed", Ordered, func() {
 	It("should take a port with them that was made after its answer was given up", func(ctx SpecContext) {
 		r := request("late")
 		process := machines.New(newSessions())
-		Expect(proxy.SetFaults(countproxy.Fault{Method: "POST", Path: "/ports$", Times: 1, Action: countproxy.ActionStatus, Status: 504})).To(Succeed())
+		Expect(proxy.SetFaults(countproxy.Fault{Method: "POST", Path: "/ports$", Times: 1, Action: countproxy.ActionStatus,
+			Status: 504})).To(Succeed())
 		_, err := process.Create(ctx, r)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
 		created, err := process.Create(ctx, r)

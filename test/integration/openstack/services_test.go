@@ -80,10 +80,12 @@ func (s *services) active(ctx context.Context, id string) *loadbalancers.LoadBal
 // member adds a pool with a member to a load balancer and waits until that is done.
 func (s *services) member(ctx context.Context, balancer *loadbalancers.LoadBalancer, address, subnet string) {
 	GinkgoHelper()
-	pool, err := pools.Create(ctx, s.balancing, pools.CreateOpts{LoadbalancerID: balancer.ID, LBMethod: pools.LBMethodRoundRobin, Protocol: pools.ProtocolTCP}).Extract()
+	pool, err := pools.Create(ctx, s.balancing,
+		pools.CreateOpts{LoadbalancerID: balancer.ID, LBMethod: pools.LBMethodRoundRobin, Protocol: pools.ProtocolTCP}).Extract()
 	Expect(err).NotTo(HaveOccurred())
 	s.active(ctx, balancer.ID)
-	_, err = pools.CreateMember(ctx, s.balancing, pool.ID, pools.CreateMemberOpts{Address: address, SubnetID: subnet, ProtocolPort: 30080}).Extract()
+	_, err = pools.CreateMember(ctx, s.balancing, pool.ID,
+		pools.CreateMemberOpts{Address: address, SubnetID: subnet, ProtocolPort: 30080}).Extract()
 	Expect(err).NotTo(HaveOccurred())
 	s.active(ctx, balancer.ID)
 }
@@ -108,7 +110,8 @@ func (s *services) floatingIP(ctx context.Context, cluster, network, port string
 
 func (s *services) floatingIPDescribed(ctx context.Context, description, network, port string) *floatingips.FloatingIP {
 	GinkgoHelper()
-	created, err := floatingips.Create(ctx, s.network, floatingips.CreateOpts{Description: description, FloatingNetworkID: network, PortID: port}).Extract()
+	created, err := floatingips.Create(ctx, s.network,
+		floatingips.CreateOpts{Description: description, FloatingNetworkID: network, PortID: port}).Extract()
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx SpecContext) {
 		err := floatingips.Delete(ctx, s.network, created.ID).ExtractErr()

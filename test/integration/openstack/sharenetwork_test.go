@@ -77,7 +77,8 @@ var _ = suite.Nightly("Share network", func() {
 		Expect(s.State.OpenStack.ShareNetwork).To(Equal(&v1alpha1.OpenStackObject{ID: status.OpenStack.ShareNetworkID, Managed: true}))
 
 		requests := label("share network no-op")
-		Expect(part.Reconcile(ctx, s, func(context.Context, *v1alpha1.SiteState) error { return errors.New("nothing is to be persisted") })).To(Equal(status))
+		Expect(part.Reconcile(ctx, s,
+			func(context.Context, *v1alpha1.SiteState) error { return errors.New("nothing is to be persisted") })).To(Equal(status))
 		Expect(requests()).To(HaveEach(HaveField("Kind", countproxy.KindRead)))
 		Expect(slices.DeleteFunc(requests(), func(r countproxy.Request) bool { return r.Service != "manila" })).To(HaveLen(1))
 		Expect(len(requests())).To(BeNumerically("<=", 7))
@@ -112,7 +113,8 @@ var _ = suite.Nightly("Share network", func() {
 			Expect(sharenetworks.Delete(ctx, shares, foreign.ID).ExtractErr()).To(Succeed())
 		})
 
-		Expect(proxy.SetFaults(countproxy.Fault{Service: "manila", Method: http.MethodPost, Path: "/share-networks$", Times: 1, After: true, Action: countproxy.ActionReset})).To(Succeed())
+		Expect(proxy.SetFaults(countproxy.Fault{Service: "manila", Method: http.MethodPost, Path: "/share-networks$", Times: 1, After: true,
+			Action: countproxy.ActionReset})).To(Succeed())
 		_, err = part.Reconcile(ctx, s, keep(s))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
 		Expect(err).To(MatchError(ContainSubstring("openstack.shareNetwork")))
@@ -131,7 +133,8 @@ var _ = suite.Nightly("Share network", func() {
 	It("should move to the subnet of the nodes if that was made anew", func(ctx SpecContext) {
 		status, err := part.Reconcile(ctx, s, keep(s))
 		Expect(err).NotTo(HaveOccurred())
-		_, err = sharenetworks.Update(ctx, shares, status.OpenStack.ShareNetworkID, sharenetworks.UpdateOpts{NeutronNetID: missing, NeutronSubnetID: missing}).Extract()
+		_, err = sharenetworks.Update(ctx, shares, status.OpenStack.ShareNetworkID,
+			sharenetworks.UpdateOpts{NeutronNetID: missing, NeutronSubnetID: missing}).Extract()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(part.Reconcile(ctx, s, keep(s))).To(Equal(status))
 		Expect(named(ctx)).To(ConsistOf(And(
@@ -158,7 +161,8 @@ var _ = suite.Nightly("Share network", func() {
 		s.Config.OpenStack.ShareNetwork = nil
 		_, err := part.Reconcile(ctx, s, keep(s))
 		Expect(err).NotTo(HaveOccurred())
-		Expect(proxy.SetFaults(countproxy.Fault{Service: "manila", Times: 100, Action: countproxy.ActionStatus, Status: http.StatusForbidden})).To(Succeed())
+		Expect(proxy.SetFaults(countproxy.Fault{Service: "manila", Times: 100, Action: countproxy.ActionStatus,
+			Status: http.StatusForbidden})).To(Succeed())
 		Expect(part.Delete(ctx, s, keep(s))).To(Succeed())
 	})
 })

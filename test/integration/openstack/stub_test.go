@@ -121,7 +121,8 @@ var _ = Describe("Stub of OpenStack", func() {
 			Expect(err).NotTo(HaveOccurred())
 			return path.Base(created.ProviderID)
 		}
-		real := newAnswering(ctx, credentials.AuthURL, credentials.Region, credentials.Domain, credentials.Project, credentials.Username, credentials.Password)
+		real := newAnswering(ctx, credentials.AuthURL, credentials.Region, credentials.Domain, credentials.Project, credentials.Username,
+			credentials.Password)
 		realServer := create(spec)
 		Eventually(func() string { _, body := get(ctx, real.compute, "servers/"+realServer); return body }).
 			WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(ContainSubstring(`"ACTIVE"`))
@@ -138,7 +139,8 @@ var _ = Describe("Stub of OpenStack", func() {
 		stubSpec.OpenStack.ProjectID = s.State.OpenStack.ProjectID
 		stubSpec.OpenStack.NetworkID, stubSpec.OpenStack.SubnetID = s.State.OpenStack.Network.ID, s.State.OpenStack.Subnet.ID
 		stubServer := create(stubSpec)
-		stubbed := newAnswering(ctx, stub.AuthURL(), openstackstub.Region, credentials.Domain, credentials.Project, credentials.Username, credentials.Password)
+		stubbed := newAnswering(ctx, stub.AuthURL(), openstackstub.Region, credentials.Domain, credentials.Project, credentials.Username,
+			credentials.Password)
 
 		name := owner.Owner{Shoot: shoot, Site: "cloud"}.Name()
 		future := url.QueryEscape(time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
@@ -151,7 +153,8 @@ var _ = Describe("Stub of OpenStack", func() {
 			known, stubbed := shapeOf(realBody), shapeOf(stubBody)
 			for at, kind := range known {
 				// A key pair is known by its name, and of rules nobody reads tags.
-				if reads[path.Base(strings.TrimSuffix(at, "[]"))] && stubbed[at] != kind && at != "/keypair/id" && !strings.HasSuffix(at, "_rules[]/tags") {
+				if reads[path.Base(strings.TrimSuffix(at, "[]"))] && stubbed[at] != kind && at != "/keypair/id" &&
+					!strings.HasSuffix(at, "_rules[]/tags") {
 					missing = append(missing, fmt.Sprintf("%s: %s", stubPath, at))
 				}
 			}

@@ -76,7 +76,8 @@ var _ = Describe("Validation", func() {
 		})
 		var ids []string
 		for _, cidr := range cidrs {
-			subnet, err := subnets.Create(ctx, cloud.network, subnets.CreateOpts{NetworkID: network.ID, CIDR: cidr, IPVersion: 4, EnableDHCP: new(false)}).Extract()
+			subnet, err := subnets.Create(ctx, cloud.network,
+				subnets.CreateOpts{NetworkID: network.ID, CIDR: cidr, IPVersion: 4, EnableDHCP: new(false)}).Extract()
 			Expect(err).NotTo(HaveOccurred())
 			ids = append(ids, subnet.ID)
 		}
@@ -97,10 +98,12 @@ var _ = Describe("Validation", func() {
 		Expect(reads).To(BeNumerically("<=", 12))
 	})
 
-	DescribeTable("should name the field of what does not exist", func(ctx SpecContext, change func(*v1alpha1.OpenStackInfrastructure), path, value string) {
-		change(s.Config.OpenStack)
-		Expect(messages(validate(ctx).Errors)).To(ConsistOf(HavePrefix("spec.providerConfig.sites[0].openstack." + path + `: Invalid value: "` + value + `": `)))
-	},
+	DescribeTable("should name the field of what does not exist",
+		func(ctx SpecContext, change func(*v1alpha1.OpenStackInfrastructure), path, value string) {
+			change(s.Config.OpenStack)
+			Expect(messages(validate(ctx).Errors)).To(ConsistOf(HavePrefix("spec.providerConfig.sites[0].openstack." + path + `: Invalid value: "` +
+				value + `": `)))
+		},
 		Entry("floating pool", func(o *v1alpha1.OpenStackInfrastructure) { o.FloatingPoolName = "nowhere" }, "floatingPoolName", "nowhere"),
 		Entry("floating subnet by ID", func(o *v1alpha1.OpenStackInfrastructure) {
 			o.FloatingSubnet = &v1alpha1.OpenStackFloatingSubnet{ID: missing}
@@ -109,8 +112,10 @@ var _ = Describe("Validation", func() {
 			o.FloatingSubnet = &v1alpha1.OpenStackFloatingSubnet{Name: "nowhere"}
 		}, "floatingSubnet.name", "nowhere"),
 		Entry("router", func(o *v1alpha1.OpenStackInfrastructure) { o.Router = &v1alpha1.OpenStackReference{ID: missing} }, "router.id", missing),
-		Entry("network", func(o *v1alpha1.OpenStackInfrastructure) { o.Network = &v1alpha1.OpenStackNetwork{ID: missing} }, "network.id", missing),
-		Entry("security group", func(o *v1alpha1.OpenStackInfrastructure) { o.SecurityGroup = &v1alpha1.OpenStackReference{ID: missing} }, "securityGroup.id", missing),
+		Entry("network", func(o *v1alpha1.OpenStackInfrastructure) { o.Network = &v1alpha1.OpenStackNetwork{ID: missing} }, "network.id",
+			missing),
+		Entry("security group", func(o *v1alpha1.OpenStackInfrastructure) { o.SecurityGroup = &v1alpha1.OpenStackReference{ID: missing} },
+			"securityGroup.id", missing),
 	)
 
 	It("should find a router without gateway", func(ctx SpecContext) {
@@ -120,7 +125,8 @@ var _ = Describe("Validation", func() {
 			Expect(routers.Delete(ctx, cloud.network, router.ID).ExtractErr()).To(Succeed())
 		})
 		s.Config.OpenStack.Router = &v1alpha1.OpenStackReference{ID: router.ID}
-		Expect(messages(validate(ctx).Errors)).To(ConsistOf(And(HavePrefix("spec.providerConfig.sites[0].openstack.router.id: "), ContainSubstring("no external gateway"))))
+		Expect(messages(validate(ctx).Errors)).To(ConsistOf(And(HavePrefix("spec.providerConfig.sites[0].openstack.router.id: "),
+			ContainSubstring("no external gateway"))))
 	})
 
 	It("should check the subnet that is given", func(ctx SpecContext) {
@@ -131,13 +137,15 @@ var _ = Describe("Validation", func() {
 		s.Config.OpenStack.Subnet = &v1alpha1.OpenStackReference{ID: ids[0]}
 		findings := validate(ctx)
 		Expect(findings.Errors).To(BeEmpty())
-		Expect(findings.Warnings).To(ConsistOf(And(HavePrefix(`site "cloud": spec.providerConfig.sites[0].openstack.subnet.id: `), ContainSubstring("DHCP"))))
+		Expect(findings.Warnings).To(ConsistOf(And(HavePrefix(`site "cloud": spec.providerConfig.sites[0].openstack.subnet.id: `),
+			ContainSubstring("DHCP"))))
 
 		s.Config.OpenStack.Subnet = &v1alpha1.OpenStackReference{ID: ids[1]}
 		Expect(messages(validate(ctx).Errors)).To(ConsistOf(ContainSubstring("range 10.251.0.0/16 of the subnet does not contain nodes 10.250.0.0/18")))
 
 		s.Config.OpenStack.Subnet = &v1alpha1.OpenStackReference{ID: missing}
-		Expect(messages(validate(ctx).Errors)).To(ConsistOf(And(HavePrefix("spec.providerConfig.sites[0].openstack.subnet.id: "), ContainSubstring("does not exist"))))
+		Expect(messages(validate(ctx).Errors)).To(ConsistOf(And(HavePrefix("spec.providerConfig.sites[0].openstack.subnet.id: "),
+			ContainSubstring("does not exist"))))
 
 		s.Config.OpenStack.Network.ID, s.Config.OpenStack.Subnet.ID = other, ids[0]
 		Expect(messages(validate(ctx).Errors)).To(ConsistOf(ContainSubstring("the subnet is not in network " + other)))
@@ -146,7 +154,8 @@ var _ = Describe("Validation", func() {
 	It("should check that the subnet that is made fits into the network that is given", func(ctx SpecContext) {
 		network, ids := makeNetwork(ctx, "10.250.32.0/24")
 		s.Config.OpenStack.Network = &v1alpha1.OpenStackNetwork{ID: network}
-		Expect(messages(validate(ctx).Errors)).To(ConsistOf(ContainSubstring("its subnet " + ids[0] + " has the range 10.250.32.0/24, which overlaps with 10.250.0.0/18")))
+		Expect(messages(validate(ctx).Errors)).To(ConsistOf(ContainSubstring("its subnet " + ids[0] +
+			" has the range 10.250.32.0/24, which overlaps with 10.250.0.0/18")))
 
 		By("not taking its own subnet for another's")
 		Expect(subnets.Delete(ctx, cloud.network, ids[0]).ExtractErr()).To(Succeed())
@@ -164,7 +173,8 @@ var _ = Describe("Validation", func() {
 		request.Demands[1].Path = field.NewPath("spec", "provider", "workers").Index(1)
 		request.Demands[1].VolumeType = &v1alpha1.SiteVolumeType{Name: "cloud", OpenStack: &v1alpha1.OpenStackVolumeType{Type: "tape"}}
 		findings := validate(ctx)
-		Expect(findings.Warnings).To(ConsistOf(And(ContainSubstring(`site "cloud"`), ContainSubstring(`availability zone "az9" of zone "cloud-z"`))))
+		Expect(findings.Warnings).To(ConsistOf(And(ContainSubstring(`site "cloud"`),
+			ContainSubstring(`availability zone "az9" of zone "cloud-z"`))))
 		Expect(messages(findings.Errors)).To(ConsistOf(
 			HavePrefix(`spec.provider.workers[0].machine.type: Invalid value: "m1.nothing": `),
 			HavePrefix(`spec.provider.workers[1].volume.type: Invalid value: "tape": `),
@@ -205,10 +215,12 @@ var _ = Describe("Validation", func() {
 		DeferCleanup(func(ctx SpecContext) {
 			Expect(networks.Delete(ctx, used.network, network.ID).ExtractErr()).To(Succeed())
 		})
-		_, err = subnets.Create(ctx, used.network, subnets.CreateOpts{NetworkID: network.ID, CIDR: "10.250.0.0/24", IPVersion: 4, EnableDHCP: new(false)}).Extract()
+		_, err = subnets.Create(ctx, used.network,
+			subnets.CreateOpts{NetworkID: network.ID, CIDR: "10.250.0.0/24", IPVersion: 4, EnableDHCP: new(false)}).Extract()
 		Expect(err).NotTo(HaveOccurred())
 		o := owner.Owner{Shoot: s.Shoot, Site: s.Name}
-		server := createServer(ctx, used, servers.CreateOpts{Name: s.Shoot + "-machine", Metadata: o.Metadata(), Networks: []servers.Network{{UUID: network.ID}}})
+		server := createServer(ctx, used,
+			servers.CreateOpts{Name: s.Shoot + "-machine", Metadata: o.Metadata(), Networks: []servers.Network{{UUID: network.ID}}})
 		_, err = computequotas.Update(ctx, own.admin.compute, own.id, computequotas.UpdateOpts{Cores: new(1), Force: true}).Extract()
 		Expect(err).NotTo(HaveOccurred())
 		request.Demands[0] = demand("m1.tiny", 1, 1)
@@ -220,14 +232,16 @@ var _ = Describe("Validation", func() {
 		reader := newProject(ctx, "reader")
 		s.Credentials = reader.credentials
 		findings := validate(ctx)
-		Expect(messages(findings.Errors)).To(ConsistOf(And(HavePrefix("spec.providerConfig.sites[0]: Forbidden: the credentials may only read"), ContainSubstring("reader"))))
+		Expect(messages(findings.Errors)).To(ConsistOf(And(HavePrefix("spec.providerConfig.sites[0]: Forbidden: the credentials may only read"),
+			ContainSubstring("reader"))))
 		Expect(messages(findings.Errors)).To(HaveEach(Not(ContainSubstring("secret"))))
 
 		member := newProject(ctx, "member")
 		s.Credentials = member.credentials
 		findings = validate(ctx)
 		Expect(findings.Errors).To(BeEmpty())
-		Expect(findings.Warnings).To(ConsistOf(And(HavePrefix(`site "cloud": spec.providerConfig.sites[0]: `), ContainSubstring("load-balancer_member"))))
+		Expect(findings.Warnings).To(ConsistOf(And(HavePrefix(`site "cloud": spec.providerConfig.sites[0]: `),
+			ContainSubstring("load-balancer_member"))))
 
 		By("deleting nevertheless what they made")
 		_, err := part.Reconcile(ctx, s, keep(s))
@@ -235,15 +249,16 @@ var _ = Describe("Validation", func() {
 		Expect(part.Delete(ctx, s, keep(s))).To(Succeed())
 	})
 
-	DescribeTable("should return that the site could not be asked, and no mistake", func(ctx SpecContext, fault countproxy.Fault, class platform.Class) {
-		request.Demands = []platform.Demand{demand("m1.tiny", 1, 1)}
-		fault.Action, fault.Method = countproxy.ActionStatus, http.MethodGet
-		Expect(proxy.SetFaults(fault)).To(Succeed())
-		findings, err := part.Validate(ctx, s, request)
-		Expect(err).To(MatchError(ContainSubstring(`site "cloud"`)))
-		Expect(platform.ClassOf(err)).To(Equal(class))
-		Expect(findings.Errors).To(BeEmpty())
-	},
+	DescribeTable("should return that the site could not be asked, and no mistake",
+		func(ctx SpecContext, fault countproxy.Fault, class platform.Class) {
+			request.Demands = []platform.Demand{demand("m1.tiny", 1, 1)}
+			fault.Action, fault.Method = countproxy.ActionStatus, http.MethodGet
+			Expect(proxy.SetFaults(fault)).To(Succeed())
+			findings, err := part.Validate(ctx, s, request)
+			Expect(err).To(MatchError(ContainSubstring(`site "cloud"`)))
+			Expect(platform.ClassOf(err)).To(Equal(class))
+			Expect(findings.Errors).To(BeEmpty())
+		},
 		Entry("Neutron is away", countproxy.Fault{Service: "neutron", Status: 503}, platform.ClassTransient),
 		Entry("Nova is away", countproxy.Fault{Service: "nova", Status: 503}, platform.ClassTransient),
 		Entry("Octavia is away", countproxy.Fault{Service: "octavia", Status: 503}, platform.ClassTransient),

@@ -67,7 +67,8 @@ func (p *csiControllers) provision(ctx context.Context) error {
 			ClaimRef: &corev1.ObjectReference{
 				APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID,
 			},
-			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: class.Provisioner, VolumeHandle: string(claim.UID)}},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: class.Provisioner,
+				VolumeHandle: string(claim.UID)}},
 			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{
 				NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: topology}},
 			}},
@@ -94,7 +95,8 @@ func (p *csiControllers) topology(ctx context.Context, name, driver string) ([]c
 	}
 	var requirements []corev1.NodeSelectorRequirement
 	for _, key := range csiNode.Spec.Drivers[i].TopologyKeys {
-		requirements = append(requirements, corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{node.Labels[key]}})
+		requirements = append(requirements,
+			corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: []string{node.Labels[key]}})
 	}
 	return requirements, nil
 }

@@ -36,7 +36,8 @@ var _ = Describe("Sites in one cluster", Ordered, func() {
 				label(ctx, join(ctx, fmt.Sprintf("%s-%d", site, i), site, nil), site)
 			}
 		}
-		Expect(c.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "by-hand"}, Spec: corev1.NodeSpec{ProviderID: "static://by-hand"}})).To(Succeed())
+		Expect(c.Create(ctx,
+			&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "by-hand"}, Spec: corev1.NodeSpec{ProviderID: "static://by-hand"}})).To(Succeed())
 
 		Eventually(func(g Gomega) {
 			for site, driver := range sites {
@@ -78,10 +79,11 @@ var _ = Describe("Sites in one cluster", Ordered, func() {
 		By("no DaemonSet being for it, gardener-resource-manager removes the taint")
 		Eventually(taints).WithArguments(ctx, node.Name).Should(BeEmpty())
 
-		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data", Namespace: "default"}, Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, StorageClassName: new(storageClass("a").Name),
-			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
-		}}
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data", Namespace: "default"},
+			Spec: corev1.PersistentVolumeClaimSpec{
+				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, StorageClassName: new(storageClass("a").Name),
+				Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+			}}
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "with-volume", Namespace: "default"}, Spec: corev1.PodSpec{
 			Containers: []corev1.Container{{Name: "main", Image: "main"}},
 			Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
@@ -108,7 +110,8 @@ var _ = Describe("Sites in one cluster", Ordered, func() {
 		volume := &corev1.PersistentVolume{}
 		Expect(c.Get(ctx, client.ObjectKey{Name: claim.Spec.VolumeName}, volume)).To(Succeed())
 		Expect(volume.Spec.NodeAffinity.Required.NodeSelectorTerms).To(ConsistOf(HaveField("MatchExpressions", ConsistOf(
-			And(HaveField("Key", siteKey), HaveField("Values", ConsistOf("a"))), And(HaveField("Key", zoneKey), HaveField("Values", ConsistOf(zone)))))))
+			And(HaveField("Key", siteKey), HaveField("Values", ConsistOf("a"))), And(HaveField("Key", zoneKey),
+				HaveField("Values", ConsistOf(zone)))))))
 	}, SpecTimeout(4*time.Minute))
 
 	It("should end what ran on a node that is gone", func(ctx SpecContext) {
@@ -130,14 +133,17 @@ func nodeService(site string) *appsv1.DaemonSet {
 		Spec: appsv1.DaemonSetSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: map[string]string{v1beta1constants.AnnotationPrefixWaitForCSINode + site: sites[site]}},
+				ObjectMeta: metav1.ObjectMeta{Labels: labels,
+					Annotations: map[string]string{v1beta1constants.AnnotationPrefixWaitForCSINode + site: sites[site]}},
 				Spec: corev1.PodSpec{
 					NodeSelector:      map[string]string{siteKey: site},
 					PriorityClassName: "system-node-critical",
 					Tolerations:       []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 					Containers: []corev1.Container{
-						{Name: "driver", Image: "driver", Args: []string{"--additional-topology=" + siteKey + "=" + site}, SecurityContext: &corev1.SecurityContext{Privileged: new(true)}},
-						{Name: "registrar", Image: "registrar", Args: []string{"--kubelet-registration-path=/var/lib/kubelet/plugins/" + sites[site] + "/csi.sock"}},
+						{Name: "driver", Image: "driver", Args: []string{"--additional-topology=" + siteKey + "=" + site},
+							SecurityContext: &corev1.SecurityContext{Privileged: new(true)}},
+						{Name: "registrar", Image: "registrar",
+							Args: []string{"--kubelet-registration-path=/var/lib/kubelet/plugins/" + sites[site] + "/csi.sock"}},
 					},
 				},
 			},
@@ -148,7 +154,8 @@ func nodeService(site string) *appsv1.DaemonSet {
 // storageClass is the class of a site's volumes.
 func storageClass(site string) *storagev1.StorageClass {
 	return &storagev1.StorageClass{
-		ObjectMeta: metav1.ObjectMeta{Name: "volumes-" + site}, Provisioner: sites[site], VolumeBindingMode: new(storagev1.VolumeBindingWaitForFirstConsumer),
+		ObjectMeta: metav1.ObjectMeta{Name: "volumes-" +
+			site}, Provisioner: sites[site], VolumeBindingMode: new(storagev1.VolumeBindingWaitForFirstConsumer),
 		AllowedTopologies: []corev1.TopologySelectorTerm{{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{
 			{Key: siteKey, Values: []string{site}}, {Key: zoneKey, Values: []string{zone}},
 		}}},

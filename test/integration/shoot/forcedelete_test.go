@@ -38,7 +38,8 @@ var _ = Describe("Force deletion with a site that refuses the credentials", Orde
 
 		By("deleting it by force")
 		cluster := t.example("30-cluster.yaml")
-		Expect(unstructured.SetNestedField(cluster[0].Object, "true", "spec", "shoot", "metadata", "annotations", v1beta1constants.AnnotationConfirmationForceDeletion)).To(Succeed())
+		Expect(unstructured.SetNestedField(cluster[0].Object, "true", "spec", "shoot", "metadata", "annotations",
+			v1beta1constants.AnnotationConfirmationForceDeletion)).To(Succeed())
 		apply(ctx, cluster...)
 		patch := client.MergeFrom(infra.DeepCopy())
 		infra.Finalizers = append(infra.Finalizers, finalizer)
@@ -56,7 +57,8 @@ var _ = Describe("Force deletion with a site that refuses the credentials", Orde
 		var known []string
 		for _, s := range state.Sites {
 			if s.Name == "cloud2" {
-				known = []string{s.OpenStack.Network.ID, s.OpenStack.Subnet.ID, s.OpenStack.Router.ID, s.OpenStack.SecurityGroup.ID, s.OpenStack.KeyPair.ID}
+				known = []string{s.OpenStack.Network.ID, s.OpenStack.Subnet.ID, s.OpenStack.Router.ID, s.OpenStack.SecurityGroup.ID,
+					s.OpenStack.KeyPair.ID}
 			}
 		}
 		var left []string

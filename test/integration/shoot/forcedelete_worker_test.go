@@ -36,7 +36,8 @@ var _ = Describe("Force deletion of a Worker without machine-controller-manager"
 		since := time.Now()
 		objects := t.example("30-worker.yaml")
 		Expect(unstructured.SetNestedSlice(objects[0].Object, []any{}, "spec", "pools")).To(Succeed())
-		Expect(unstructured.SetNestedMap(objects[0].Object, asMap(infra.Status.ProviderStatus), "spec", "infrastructureProviderStatus")).To(Succeed())
+		Expect(unstructured.SetNestedMap(objects[0].Object, asMap(infra.Status.ProviderStatus), "spec",
+			"infrastructureProviderStatus")).To(Succeed())
 		apply(ctx, objects...)
 		w := &extensionsv1alpha1.Worker{ObjectMeta: metav1.ObjectMeta{Name: "hybrid", Namespace: t.name}}
 		Expect(finished(ctx, w, since)).To(Equal(succeeded), "%v", w.Status.LastError)
@@ -48,16 +49,19 @@ var _ = Describe("Force deletion of a Worker without machine-controller-manager"
 		known := second.create(ctx, "three")
 		raw, err := codec.Encode(second.spec(ctx))
 		Expect(err).NotTo(HaveOccurred())
-		Expect(seed.Client.Create(ctx, &machinev1alpha1.MachineClass{ObjectMeta: metav1.ObjectMeta{Name: "class", Namespace: t.name}, ProviderSpec: *raw})).To(Succeed())
+		Expect(seed.Client.Create(ctx,
+			&machinev1alpha1.MachineClass{ObjectMeta: metav1.ObjectMeta{Name: "class", Namespace: t.name}, ProviderSpec: *raw})).To(Succeed())
 		Expect(seed.Client.Create(ctx, &machinev1alpha1.Machine{
 			ObjectMeta: metav1.ObjectMeta{Name: known.Name, Namespace: t.name},
-			Spec:       machinev1alpha1.MachineSpec{ProviderID: known.ProviderID, Class: machinev1alpha1.ClassSpec{Kind: "MachineClass", Name: "class"}},
+			Spec: machinev1alpha1.MachineSpec{ProviderID: known.ProviderID,
+				Class: machinev1alpha1.ClassSpec{Kind: "MachineClass", Name: "class"}},
 		})).To(Succeed())
 
 		By("deleting the Worker by force, with wrong credentials for the other site")
 		setCredentials(ctx, t.name, map[string]string{"cloud2.password": "revoked"})
 		cluster := t.example("30-cluster.yaml")
-		Expect(unstructured.SetNestedField(cluster[0].Object, "true", "spec", "shoot", "metadata", "annotations", v1beta1constants.AnnotationConfirmationForceDeletion)).To(Succeed())
+		Expect(unstructured.SetNestedField(cluster[0].Object, "true", "spec", "shoot", "metadata", "annotations",
+			v1beta1constants.AnnotationConfirmationForceDeletion)).To(Succeed())
 		apply(ctx, cluster...)
 		patch := client.MergeFrom(w.DeepCopy())
 		w.Finalizers = append(w.Finalizers, finalizer)
@@ -103,7 +107,8 @@ func newTenantSite(t *tenant, infra *extensionsv1alpha1.Infrastructure, project 
 	return &tenantSite{
 		site: &site.Site{
 			Name: status.Name, Shoot: t.name, Platform: v1alpha1.PlatformOpenStack,
-			Profile:     &v1alpha1.CloudProfileSite{Name: status.Name, OpenStack: &v1alpha1.OpenStackProfile{AuthURL: credentials.AuthURL, Region: credentials.Region}},
+			Profile: &v1alpha1.CloudProfileSite{Name: status.Name,
+				OpenStack: &v1alpha1.OpenStackProfile{AuthURL: credentials.AuthURL, Region: credentials.Region}},
 			Credentials: credentials.SiteCredentials(),
 		},
 		status:   status,

@@ -72,7 +72,8 @@ var _ = Describe("Moving a shoot to another seed", Ordered, func() {
 		Expect(infra.Status.State.Raw).To(MatchJSON(before.Status.State.Raw))
 
 		Expect(seed.Client.Delete(ctx, infra)).To(Succeed())
-		Expect(seed.Client.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cloudprovider", Namespace: moving.name}})).To(Succeed())
+		Expect(seed.Client.Delete(ctx,
+			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cloudprovider", Namespace: moving.name}})).To(Succeed())
 		Eventually(func() error { return seed.Client.Get(ctx, client.ObjectKeyFromObject(infra), infra) }).
 			WithContext(ctx).Within(time.Minute).Should(MatchError(apierrors.IsNotFound, "not found"))
 		Expect(slices.DeleteFunc(proxy.Requests("migrate"), isProbe)).To(BeEmpty())
@@ -98,7 +99,8 @@ var _ = Describe("Moving a shoot to another seed", Ordered, func() {
 		// Gardener's library lets a reconciliation follow at once.
 		var restored *extensionsv1alpha1.Infrastructure
 		for _, version := range versions() {
-			if last := version.Status.LastOperation; last != nil && last.Type == gardencorev1beta1.LastOperationTypeRestore && last.State == succeeded {
+			if last := version.Status.LastOperation; last != nil && last.Type == gardencorev1beta1.LastOperationTypeRestore &&
+				last.State == succeeded {
 				restored = version
 				break
 			}

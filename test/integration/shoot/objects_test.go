@@ -47,7 +47,8 @@ func example(name string) []*unstructured.Unstructured {
 
 func apply(ctx context.Context, objects ...*unstructured.Unstructured) {
 	for _, object := range objects {
-		Expect(seed.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("test"), client.ForceOwnership)).To(Succeed())
+		Expect(seed.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("test"),
+			client.ForceOwnership)).To(Succeed())
 	}
 }
 
@@ -73,7 +74,8 @@ func finished(ctx context.Context, object extensionsv1alpha1.Object, since time.
 		last := object.GetExtensionStatus().GetLastOperation()
 		g.Expect(last).NotTo(BeNil())
 		g.Expect(last.LastUpdateTime.Time).To(BeTemporally(">=", since.Truncate(time.Second)))
-		g.Expect(last.State).To(BeElementOf(gardencorev1beta1.LastOperationStateSucceeded, gardencorev1beta1.LastOperationStateError, gardencorev1beta1.LastOperationStateFailed))
+		g.Expect(last.State).To(BeElementOf(gardencorev1beta1.LastOperationStateSucceeded, gardencorev1beta1.LastOperationStateError,
+			gardencorev1beta1.LastOperationStateFailed))
 		state = last.State
 		before := seen
 		seen = object.GetResourceVersion()
@@ -143,7 +145,8 @@ func identities(ctx context.Context) map[string]string {
 func machinesOf(ctx context.Context, pool string) []string {
 	var names []string
 	for name, machine := range machines(ctx) {
-		if machine.Spec.NodeTemplateSpec.Labels["worker.gardener.cloud/pool"] == pool && machine.Status.CurrentStatus.Phase == machinev1alpha1.MachineRunning {
+		if machine.Spec.NodeTemplateSpec.Labels["worker.gardener.cloud/pool"] == pool &&
+			machine.Status.CurrentStatus.Phase == machinev1alpha1.MachineRunning {
 			names = append(names, name)
 		}
 	}

@@ -45,7 +45,8 @@ var _ = Describe("A pool with all that an OpenStack site can give it", Ordered, 
 				AdditionalSecurityGroups: []string{db.Name},
 				MachineLabels:            []v1alpha1.OpenStackMachineLabel{{Name: "cost-centre", Value: "7"}, {Name: "note", Value: note}},
 			}}},
-			DataVolumes: []v1alpha1.WorkerDataVolume{{Name: "fast", Sites: []v1alpha1.WorkerDataVolumeSite{{Name: "cloud", OpenStack: &v1alpha1.OpenStackVolumeType{Type: "fake-ssd"}}}}},
+			DataVolumes: []v1alpha1.WorkerDataVolume{{Name: "fast",
+				Sites: []v1alpha1.WorkerDataVolumeSite{{Name: "cloud", OpenStack: &v1alpha1.OpenStackVolumeType{Type: "fake-ssd"}}}}},
 		})
 		Expect(err).NotTo(HaveOccurred())
 		return raw
@@ -104,7 +105,8 @@ var _ = Describe("A pool with all that an OpenStack site can give it", Ordered, 
 			single := pool(w, "single")
 			single.ProviderConfig = settings("soft-anti-affinity", "first")
 			single.Volume = &extensionsv1alpha1.Volume{Size: "2Gi", Type: new("standard")}
-			single.DataVolumes = []extensionsv1alpha1.DataVolume{{Name: "logs", Size: "1Gi", Type: new("standard")}, {Name: "fast", Size: "3Gi", Type: new("standard")}}
+			single.DataVolumes = []extensionsv1alpha1.DataVolume{{Name: "logs", Size: "1Gi", Type: new("standard")},
+				{Name: "fast", Size: "3Gi", Type: new("standard")}}
 			w.Spec.Pools = []extensionsv1alpha1.WorkerPool{*single}
 			w.Spec.InfrastructureProviderStatus = infra.Status.ProviderStatus
 			content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(w)

@@ -53,7 +53,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		inspectors = append(inspectors, inspector)
 	}
 
-	seed, err = landscape.New(landscape.Options{Dir: GinkgoT().TempDir(), Namespace: shoot, Binaries: landscape.DefaultBinaries().WithOwn(own)})
+	seed, err = landscape.New(landscape.Options{Dir: GinkgoT().TempDir(), Namespace: shoot,
+		Binaries: landscape.DefaultBinaries().WithOwn(own)})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(seed.Stop)
 	Expect(seed.StartCluster(ctx)).To(Succeed())

@@ -45,7 +45,8 @@ var _ = Describe("Shoot on two OpenStack sites", Ordered, func() {
 		stop := failures(ctx)
 		since := time.Now()
 		for _, object := range example("30-worker.yaml") {
-			Expect(unstructured.SetNestedMap(object.Object, asMap(infra.Status.ProviderStatus), "spec", "infrastructureProviderStatus")).To(Succeed())
+			Expect(unstructured.SetNestedMap(object.Object, asMap(infra.Status.ProviderStatus), "spec",
+				"infrastructureProviderStatus")).To(Succeed())
 			apply(ctx, object)
 		}
 		Expect(finished(ctx, worker(), since)).To(Equal(succeeded))
@@ -75,7 +76,8 @@ var _ = Describe("Shoot on two OpenStack sites", Ordered, func() {
 
 	It("should go on in one site while another site's image is missing", func(ctx SpecContext) {
 		before := identities(ctx)
-		changeCloudProfile(ctx, `{"name":"cloud","openstack":{"imageName":"gardenlinux`, `{"name":"cloud","openstack":{"imageName":"missing-gardenlinux`)
+		changeCloudProfile(ctx, `{"name":"cloud","openstack":{"imageName":"gardenlinux`,
+			`{"name":"cloud","openstack":{"imageName":"missing-gardenlinux`)
 		survivors := func() {
 			GinkgoHelper()
 			now := identities(ctx)
@@ -86,7 +88,8 @@ var _ = Describe("Shoot on two OpenStack sites", Ordered, func() {
 			Expect(seed.Client.Get(ctx, client.ObjectKeyFromObject(w), w)).To(Succeed())
 			Expect(w.Status.Conditions).To(ContainElement(And(
 				HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)),
-				HaveField("Message", And(ContainSubstring(`site "cloud": `), ContainSubstring("missing-gardenlinux"), Not(ContainSubstring(`site "cloud2"`)))),
+				HaveField("Message",
+					And(ContainSubstring(`site "cloud": `), ContainSubstring("missing-gardenlinux"), Not(ContainSubstring(`site "cloud2"`)))),
 				HaveField("Codes", ConsistOf(gardencorev1beta1.ErrorConfigurationProblem)))))
 		}
 
@@ -117,7 +120,8 @@ var _ = Describe("Shoot on two OpenStack sites", Ordered, func() {
 		By("having the image back")
 		changeCloudProfile(ctx, "missing-gardenlinux", "gardenlinux")
 		Expect(change(ctx, func(*extensionsv1alpha1.Worker) {})).To(Equal(succeeded))
-		Eventually(identities).WithContext(ctx).Within(3*time.Minute).Should(Equal(before), "the machine of the removed pool goes, and no other one")
+		Eventually(identities).WithContext(ctx).Within(3*time.Minute).Should(Equal(before),
+			"the machine of the removed pool goes, and no other one")
 	}, SpecTimeout(15*time.Minute))
 
 	stuckSpecs()

@@ -32,7 +32,8 @@ var _ = Describe("A site that comes and goes", Ordered, func() {
 
 	// configure writes the sites and the zones of pool "single" as gardenlet does with a Shoot: into the Cluster, and the sites
 	// into the Infrastructure, which is reconciled.
-	configure := func(ctx context.Context, zones []any, sites ...v1alpha1.InfrastructureSite) (*extensionsv1alpha1.Infrastructure, gardencorev1beta1.LastOperationState) {
+	configure := func(ctx context.Context, zones []any, sites ...v1alpha1.InfrastructureSite) (*extensionsv1alpha1.Infrastructure,
+		gardencorev1beta1.LastOperationState) {
 		GinkgoHelper()
 		infra := infrastructure()
 		state := reconcileInfrastructure(ctx, infra, func(config *v1alpha1.InfrastructureConfig) {
@@ -73,15 +74,18 @@ var _ = Describe("A site that comes and goes", Ordered, func() {
 		apply(ctx, objects...)
 		infra := infrastructure()
 		Expect(finished(ctx, infra, since)).To(Equal(succeeded), "%v", infra.Status.LastError)
-		first = v1alpha1.InfrastructureSite{Name: "cloud", Nodes: []string{"10.250.0.0/22"}, OpenStack: &v1alpha1.OpenStackInfrastructure{FloatingPoolName: "public"}}
-		second = v1alpha1.InfrastructureSite{Name: "cloud2", Nodes: []string{"10.250.4.0/22"}, OpenStack: &v1alpha1.OpenStackInfrastructure{FloatingPoolName: "public"}}
+		first = v1alpha1.InfrastructureSite{Name: "cloud", Nodes: []string{"10.250.0.0/22"},
+			OpenStack: &v1alpha1.OpenStackInfrastructure{FloatingPoolName: "public"}}
+		second = v1alpha1.InfrastructureSite{Name: "cloud2", Nodes: []string{"10.250.4.0/22"},
+			OpenStack: &v1alpha1.OpenStackInfrastructure{FloatingPoolName: "public"}}
 
 		since = time.Now()
 		for _, object := range example("30-worker.yaml") {
 			pools, _, err := unstructured.NestedSlice(object.Object, "spec", "pools")
 			Expect(err).NotTo(HaveOccurred())
 			Expect(unstructured.SetNestedSlice(object.Object, pools[1:], "spec", "pools")).To(Succeed())
-			Expect(unstructured.SetNestedMap(object.Object, asMap(infra.Status.ProviderStatus), "spec", "infrastructureProviderStatus")).To(Succeed())
+			Expect(unstructured.SetNestedMap(object.Object, asMap(infra.Status.ProviderStatus), "spec",
+				"infrastructureProviderStatus")).To(Succeed())
 			apply(ctx, object)
 		}
 		Expect(finished(ctx, worker(), since)).To(Equal(succeeded))
@@ -127,7 +131,8 @@ var _ = Describe("A site that comes and goes", Ordered, func() {
 		Expect(state).To(Equal(succeeded), "%v", infra.Status.LastError)
 		Expect(infra.Status.Conditions).To(ContainElement(And(
 			HaveField("Type", removedSitesDeleted), HaveField("Status", gardencorev1beta1.ConditionFalse),
-			HaveField("Message", ContainSubstring(`site "cloud2" is deleted when it has no machines any more; it has machine deployment `+shoot+"-single-z")))))
+			HaveField("Message",
+				ContainSubstring(`site "cloud2" is deleted when it has no machines any more; it has machine deployment `+shoot+"-single-z")))))
 		Expect(infra.Status.Networking.Nodes).To(Equal([]string{"10.250.0.0/22"}))
 		Expect(objectsOf(ctx, shoot, inspectors[1])).NotTo(BeEmpty())
 
@@ -140,7 +145,8 @@ var _ = Describe("A site that comes and goes", Ordered, func() {
 		Expect(objectsOf(ctx, shoot, inspectors[1])).To(BeEmpty())
 		Expect(objectsOf(ctx, shoot, inspectors[0])).To(Equal(keptObjects))
 		Expect(identities(ctx)).To(Equal(kept))
-		Eventually(notes).WithContext(ctx).WithArguments(shoot, "SiteDeleted").Within(time.Minute).Should(ContainElement(`site "cloud2" is deleted`))
+		Eventually(notes).WithContext(ctx).WithArguments(shoot,
+			"SiteDeleted").Within(time.Minute).Should(ContainElement(`site "cloud2" is deleted`))
 	}, SpecTimeout(12*time.Minute))
 
 	AfterAll(func(ctx SpecContext) {

@@ -28,13 +28,15 @@ func stuckSpecs() {
 		before, classes := identities(ctx), classesOf(ctx)
 		seed.MCM.Stop(ctx)
 		pod := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: shoot, Name: "machine-controller-manager", Labels: map[string]string{"role": "machine-controller-manager"}},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "main"}}},
+			ObjectMeta: metav1.ObjectMeta{Namespace: shoot, Name: "machine-controller-manager",
+				Labels: map[string]string{"role": "machine-controller-manager"}},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "main"}}},
 		}
 		Expect(seed.Client.Create(ctx, pod)).To(Succeed())
 		// A machine that has failed ends the wait for the others.
 		failMachines(ctx, []*machinev1alpha1.MachineSummary{{
-			Name: "failed", LastOperation: machinev1alpha1.LastOperation{Type: machinev1alpha1.MachineOperationCreate, Description: "the password is wrong"},
+			Name: "failed", LastOperation: machinev1alpha1.LastOperation{Type: machinev1alpha1.MachineOperationCreate,
+				Description: "the password is wrong"},
 		}})
 		var original *extensionsv1alpha1.WorkerPool
 		Expect(change(ctx, func(w *extensionsv1alpha1.Worker) {

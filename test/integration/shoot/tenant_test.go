@@ -114,7 +114,8 @@ func setCredentials(ctx context.Context, namespace string, others map[string]str
 }
 
 // operate annotates the object with an operation after a change, waits for its end and returns how that was.
-func operate(ctx context.Context, infra *extensionsv1alpha1.Infrastructure, operation string, change func()) gardencorev1beta1.LastOperationState {
+func operate(ctx context.Context, infra *extensionsv1alpha1.Infrastructure, operation string,
+	change func()) gardencorev1beta1.LastOperationState {
 	GinkgoHelper()
 	var since time.Time
 	Eventually(func() error {
@@ -133,7 +134,8 @@ func operate(ctx context.Context, infra *extensionsv1alpha1.Infrastructure, oper
 }
 
 // reconcileInfrastructure changes the configuration and lets the object be reconciled.
-func reconcileInfrastructure(ctx context.Context, infra *extensionsv1alpha1.Infrastructure, change func(*v1alpha1.InfrastructureConfig)) gardencorev1beta1.LastOperationState {
+func reconcileInfrastructure(ctx context.Context, infra *extensionsv1alpha1.Infrastructure,
+	change func(*v1alpha1.InfrastructureConfig)) gardencorev1beta1.LastOperationState {
 	GinkgoHelper()
 	return operate(ctx, infra, v1beta1constants.GardenerOperationReconcile, func() {
 		config, err := codec.Decode[v1alpha1.InfrastructureConfig](infra.Spec.ProviderConfig)

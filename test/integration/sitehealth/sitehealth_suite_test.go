@@ -37,7 +37,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	}
 	binaries, err := shoot.Build(ctx, GinkgoT().TempDir(), GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
-	lab, err = sitefaults.Start(ctx, sitefaults.Options{Dir: GinkgoT().TempDir(), Bed: bed, Binaries: binaries, Progress: GinkgoWriter, ProbeInterval: probeInterval})
+	lab, err = sitefaults.Start(ctx,
+		sitefaults.Options{Dir: GinkgoT().TempDir(), Bed: bed, Binaries: binaries, Progress: GinkgoWriter, ProbeInterval: probeInterval})
 	DeferCleanup(func(ctx SpecContext) { Expect(lab.Stop(ctx)).To(Succeed()) }, NodeTimeout(2*time.Minute))
 	Expect(err).NotTo(HaveOccurred())
 }, NodeTimeout(25*time.Minute))

@@ -45,7 +45,8 @@ func awaitAll(ctx context.Context, sites []string, reason string) time.Duration 
 var _ = Describe("The health of sites", Ordered, func() {
 	It("should say that all are well", func(ctx SpecContext) {
 		for _, site := range sitefaults.Sites() {
-			Expect(condition(ctx, gardencorev1beta1.ConditionType(sitehealth.ConditionPrefix+site)).Status).To(Equal(gardencorev1beta1.ConditionTrue))
+			Expect(condition(ctx,
+				gardencorev1beta1.ConditionType(sitehealth.ConditionPrefix+site)).Status).To(Equal(gardencorev1beta1.ConditionTrue))
 		}
 		Expect(condition(ctx, gardencorev1beta1.ShootControlPlaneHealthy).Status).To(Equal(gardencorev1beta1.ConditionTrue))
 		Expect(condition(ctx, gardencorev1beta1.ShootEveryNodeReady).Status).To(Equal(gardencorev1beta1.ConditionTrue))

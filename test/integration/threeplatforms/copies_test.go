@@ -75,7 +75,10 @@ func copySpecs() {
 			Eventually(identities).WithContext(ctx).WithArguments(mixed(), "").Within(3 * time.Minute).Should(Equal(before))
 		}
 		Eventually(consumers).WithContext(ctx).Within(2 * time.Minute).Should(Equal(used))
-		Eventually(func() error { return inventory.Client.Get(ctx, client.ObjectKeyFromObject(claim), claim) }).WithContext(ctx).Within(time.Minute).
+		Eventually(func() error {
+			return inventory.Client.Get(ctx, client.ObjectKeyFromObject(claim),
+				claim)
+		}).WithContext(ctx).Within(time.Minute).
 			Should(MatchError(apierrors.IsNotFound, "not found"), "the copied claim is of no Machine")
 		moveTo("r1")
 		expectRunning(ctx, mixed(), "", len(before), inTime)

@@ -92,7 +92,8 @@ func change(ctx context.Context, zone string, by int32, k int) (writes int, row 
 	if k == 0 {
 		return writes, fmt.Sprintf("%s %+d: %d writes, %.0f s", zone, by, writes, took.Seconds())
 	}
-	return writes, fmt.Sprintf("%s %+d: killed after write %d, %s, %d; %.0f s", zone, by, k, random.ReplaceAllString(after.Pattern, "-*"), after.ServiceStatus, took.Seconds())
+	return writes, fmt.Sprintf("%s %+d: killed after write %d, %s, %d; %.0f s", zone, by, k, random.ReplaceAllString(after.Pattern, "-*"),
+		after.ServiceStatus, took.Seconds())
 }
 
 // pending are the hosts that their operators still clean.

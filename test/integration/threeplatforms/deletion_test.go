@@ -71,11 +71,12 @@ func deletionSpecs() {
 		up = true
 	}, SpecTimeout(10*time.Minute))
 
-	It("should release all hosts with the shoot, also those that a forced deletion of the Worker left, and leave nothing", func(ctx SpecContext) {
-		infrastructure := &extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: "hybrid", Namespace: local.Name}}
-		Expect(local.Delete(ctx, infrastructure)).To(Succeed())
-		expectNothing(ctx)
-	}, SpecTimeout(8*time.Minute))
+	It("should release all hosts with the shoot, also those that a forced deletion of the Worker left, and leave nothing",
+		func(ctx SpecContext) {
+			infrastructure := &extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: "hybrid", Namespace: local.Name}}
+			Expect(local.Delete(ctx, infrastructure)).To(Succeed())
+			expectNothing(ctx)
+		}, SpecTimeout(8*time.Minute))
 }
 
 // forceDeletion says in the Cluster that the Shoot is deleted by force, as gardenlet does.
@@ -104,7 +105,8 @@ func expectNothing(ctx SpecContext) {
 	GinkgoHelper()
 	Expect(local.Objects(ctx)).To(BeEmpty())
 	Expect(server.Objects(ctx, local.Name)).To(BeEmpty())
-	Eventually(inventory.Objects).WithContext(ctx).WithArguments(local.Name).Within(time.Minute).Should(BeEmpty(), "addresses go when their provider has seen that they are free")
+	Eventually(inventory.Objects).WithContext(ctx).WithArguments(local.Name).Within(time.Minute).Should(BeEmpty(),
+		"addresses go when their provider has seen that they are free")
 	Expect(consumers(ctx)).To(BeEmpty())
 	Expect(conflicts()).To(BeEmpty())
 }

@@ -54,7 +54,8 @@ func moveSpecs() {
 		local.Seed.Extension.Stop(ctx)
 		Expect(local.Seed.Extension.Start()).To(Succeed())
 
-		restored := &extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: w.Name, Namespace: local.Name}, Spec: infrastructure.Spec}
+		restored := &extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: w.Name, Namespace: local.Name},
+			Spec: infrastructure.Spec}
 		restore(ctx, restored, infrastructureState)
 		moved := &extensionsv1alpha1.Worker{ObjectMeta: metav1.ObjectMeta{Name: w.Name, Namespace: local.Name}, Spec: w.Spec}
 		moved.Spec.InfrastructureProviderStatus = restored.Status.ProviderStatus

@@ -122,7 +122,8 @@ func outageSpecs() {
 			racks, halls = scale(ctx, rack, -1), scale(ctx, hall, -1)
 			expectRunning(ctx, mixed(), rack, racks, inTime)
 			expectRunning(ctx, mixed(), hall, halls, inTime)
-			AddReportEntry("other sites", fmt.Sprintf("%s; normally %s; bare metal recovered in %.0f s; the Worker said: %s", now, normally, recovered.Seconds(), message),
+			AddReportEntry("other sites",
+				fmt.Sprintf("%s; normally %s; bare metal recovered in %.0f s; the Worker said: %s", now, normally, recovered.Seconds(), message),
 				ReportEntryVisibilityAlways)
 			if !now.notMoreThan(normally) {
 				normally = measure(ctx) // without the outage, as something else may keep the machine busy by now

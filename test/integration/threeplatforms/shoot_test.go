@@ -28,7 +28,8 @@ var _ = Describe("A shoot on OpenStack, vSphere and bare metal", Ordered, func()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(local.Create(ctx, created)).To(Succeed())
 
-		for zone, prefix := range map[string]string{cloud: "openstack:///", vc: "vsphere://", rack: "metal3://hosts/rack-1-s-", hall: "ironcore-metal://hosts/"} {
+		for zone, prefix := range map[string]string{cloud: "openstack:///", vc: "vsphere://", rack: "metal3://hosts/rack-1-s-",
+			hall: "ironcore-metal://hosts/"} {
 			expectRunning(ctx, mixed(), zone, 1, inTime)
 			Expect(identities(ctx, mixed(), zone)).To(HaveEach(HavePrefix(prefix)))
 		}
@@ -57,7 +58,8 @@ var _ = Describe("A shoot on OpenStack, vSphere and bare metal", Ordered, func()
 				Eventually(func(g Gomega) {
 					node := &corev1.Node{}
 					g.Expect(local.Seed.Client.Get(ctx, client.ObjectKey{Name: name}, node)).To(Succeed())
-					g.Expect(node.Labels).To(And(HaveKeyWithValue(v1alpha1.LabelSite, of.site), HaveKeyWithValue(v1alpha1.LabelPlatform, string(of.platform))))
+					g.Expect(node.Labels).To(And(HaveKeyWithValue(v1alpha1.LabelSite, of.site),
+						HaveKeyWithValue(v1alpha1.LabelPlatform, string(of.platform))))
 				}).WithContext(ctx).Within(2 * time.Minute).Should(Succeed())
 			}
 		}

@@ -49,8 +49,9 @@ func slowSpecs() {
 		took := time.Since(slow.CreationTimestamp.Time)
 		Expect(identities(ctx, mixed(), rack)).To(HaveKey(slow.Name))
 		Expect(local.Reconciled(ctx, changed, since)).To(Succeed())
-		AddReportEntry("slow host", fmt.Sprintf("joined after %.0f s, machine-controller-manager's default is %.0f s, the site's time 60 min; the bootstrap token was valid until %.0f min after the creation",
-			took.Seconds(), creationTimeout.Seconds(), token.Sub(slow.CreationTimestamp.Time).Minutes()), ReportEntryVisibilityAlways)
+		AddReportEntry("slow host",
+			fmt.Sprintf("joined after %.0f s, machine-controller-manager's default is %.0f s, the site's time 60 min; the bootstrap token was valid until %.0f min after the creation",
+				took.Seconds(), creationTimeout.Seconds(), token.Sub(slow.CreationTimestamp.Time).Minutes()), ReportEntryVisibilityAlways)
 
 		for _, zone := range []string{cloud, rack} {
 			expectRunning(ctx, mixed(), zone, scale(ctx, zone, -1), inTime)
@@ -67,7 +68,8 @@ func cleaningSpecs() {
 		inventory.Metal3.Pause()
 		DeferCleanup(inventory.Metal3.Resume)
 		Expect(newScaler().Remove(ctx, leaving.Name)).To(Succeed())
-		Eventually(failedMachines).WithContext(ctx).Within(time.Minute).Should(ConsistOf(HavePrefix(leaving.Name)), "machine-controller-manager knows no other word")
+		Eventually(failedMachines).WithContext(ctx).Within(time.Minute).Should(ConsistOf(HavePrefix(leaving.Name)),
+			"machine-controller-manager knows no other word")
 
 		since := time.Now()
 		changed, err := local.ChangeWorker(ctx, func(*extensionsv1alpha1.Worker) {})
@@ -88,7 +90,8 @@ func bootstrapToken(ctx context.Context, machine string) time.Time {
 	GinkgoHelper()
 	secrets := &corev1.SecretList{}
 	Expect(local.Seed.Client.List(ctx, secrets, client.InNamespace("kube-system"))).To(Succeed())
-	i := slices.IndexFunc(secrets.Items, func(s corev1.Secret) bool { return strings.Contains(string(s.Data["description"]), `"`+machine+`"`) })
+	i := slices.IndexFunc(secrets.Items,
+		func(s corev1.Secret) bool { return strings.Contains(string(s.Data["description"]), `"`+machine+`"`) })
 	Expect(i).To(BeNumerically(">=", 0), "machine %s has no bootstrap token", machine)
 	expiration, err := time.Parse(time.RFC3339, string(secrets.Items[i].Data["expiration"]))
 	Expect(err).NotTo(HaveOccurred())

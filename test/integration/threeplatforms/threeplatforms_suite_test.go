@@ -89,7 +89,8 @@ func startInventory(ctx context.Context) {
 	DeferCleanup(inventory.Stop)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(inventory.Grant(ctx)).To(Succeed())
-	Expect(inventory.MakePool(ctx, metal.Pool{Name: "racks", Addresses: []string{"10.250.8.10-10.250.11.250"}, Prefix: 22, Gateway: "10.250.8.1"})).To(Succeed())
+	Expect(inventory.MakePool(ctx,
+		metal.Pool{Name: "racks", Addresses: []string{"10.250.8.10-10.250.11.250"}, Prefix: 22, Gateway: "10.250.8.1"})).To(Succeed())
 	for _, batch := range []metal.Batch{
 		{Prefix: "rack-1-s", Count: smallHosts, Labels: map[string]string{"rack": "r1", "size": "s"}},
 		{Prefix: "rack-1-l", Count: largeHosts, Labels: map[string]string{"rack": "r1", "size": "l"}},
@@ -97,7 +98,8 @@ func startInventory(ctx context.Context) {
 		_, err = inventory.MakeHosts(ctx, batch)
 		Expect(err).NotTo(HaveOccurred())
 	}
-	_, err = inventory.MakeServers(ctx, metal.Batch{Prefix: "hall-1-s", Count: smallHosts, Labels: map[string]string{"hall": "h1", "size": "s"}})
+	_, err = inventory.MakeServers(ctx,
+		metal.Batch{Prefix: "hall-1-s", Count: smallHosts, Labels: map[string]string{"hall": "h1", "size": "s"}})
 	Expect(err).NotTo(HaveOccurred())
 }
 

@@ -172,36 +172,41 @@ var _ = Describe("A shoot on OpenStack and vSphere", Ordered, func() {
 			expectRunning(ctx, "", 4, inTime)
 		}, NodeTimeout(12*time.Minute))
 
-		DescribeTable("should go on on OpenStack as before, and on vSphere afterwards without help", func(ctx SpecContext, settings control.Settings) {
-			before := identities(ctx, first)
-			disturb(ctx, settings)
-			size := scale(ctx, first, 1)
-			now := measure(ctx)
-			if !now.notMoreThan(normally) {
-				setZones(ctx, cloud, first)
-				Eventually(func() map[string]string { return identities(ctx, another) }).WithContext(ctx).Within(inTime).ProbeEvery(time.Second).Should(BeEmpty())
-				now = now.orFaster(measure(ctx)) // what the vCenter delays is slow each time, what keeps the machine busy is not
-			}
-			Expect(unfinished(ctx, first)).To(Equal(1))
+		DescribeTable("should go on on OpenStack as before, and on vSphere afterwards without help",
+			func(ctx SpecContext, settings control.Settings) {
+				before := identities(ctx, first)
+				disturb(ctx, settings)
+				size := scale(ctx, first, 1)
+				now := measure(ctx)
+				if !now.notMoreThan(normally) {
+					setZones(ctx, cloud, first)
+					Eventually(func() map[string]string {
+						return identities(ctx,
+							another)
+					}).WithContext(ctx).Within(inTime).ProbeEvery(time.Second).Should(BeEmpty())
+					now = now.orFaster(measure(ctx)) // what the vCenter delays is slow each time, what keeps the machine busy is not
+				}
+				Expect(unfinished(ctx, first)).To(Equal(1))
 
-			Expect(server.Set(ctx, control.Settings{})).To(Succeed())
-			recovered := expectRunning(ctx, first, size, 4*time.Minute)
-			machines := identities(ctx, first)
-			for name, id := range before {
-				Expect(machines).To(HaveKeyWithValue(name, id))
-			}
-			expectRunning(ctx, first, scale(ctx, first, -1), inTime)
-			setZones(ctx, cloud, first)
-			expectRunning(ctx, "", 4, inTime)
-
-			if !now.notMoreThan(normally) {
-				normally = measure(ctx) // without the fault, as something else may keep the machine busy by now
+				Expect(server.Set(ctx, control.Settings{})).To(Succeed())
+				recovered := expectRunning(ctx, first, size, 4*time.Minute)
+				machines := identities(ctx, first)
+				for name, id := range before {
+					Expect(machines).To(HaveKeyWithValue(name, id))
+				}
+				expectRunning(ctx, first, scale(ctx, first, -1), inTime)
 				setZones(ctx, cloud, first)
 				expectRunning(ctx, "", 4, inTime)
-			}
-			AddReportEntry("the OpenStack site", fmt.Sprintf("%s; normally %s; vSphere recovered in %.0f s", now, normally, recovered.Seconds()), ReportEntryVisibilityAlways)
-			Expect(now.notMoreThan(normally)).To(BeTrue(), "%s; normally %s", now, normally)
-		},
+
+				if !now.notMoreThan(normally) {
+					normally = measure(ctx) // without the fault, as something else may keep the machine busy by now
+					setZones(ctx, cloud, first)
+					expectRunning(ctx, "", 4, inTime)
+				}
+				AddReportEntry("the OpenStack site", fmt.Sprintf("%s; normally %s; vSphere recovered in %.0f s", now, normally, recovered.Seconds()),
+					ReportEntryVisibilityAlways)
+				Expect(now.notMoreThan(normally)).To(BeTrue(), "%s; normally %s", now, normally)
+			},
 			Entry("that is stopped", SpecTimeout(20*time.Minute), control.Settings{Down: true}),
 			Entry("that answers after 60 s", SpecTimeout(20*time.Minute), control.Settings{Answer: time.Minute}),
 		)

@@ -43,7 +43,8 @@ func playHelpers() {
 
 func playOnce(ctx context.Context) {
 	pods := &corev1.PodList{}
-	if err := shoot.Client.List(ctx, pods, client.InNamespace(metav1.NamespaceSystem), client.MatchingLabels{"role": "local-volumes-helper"}); err != nil {
+	if err := shoot.Client.List(ctx, pods, client.InNamespace(metav1.NamespaceSystem),
+		client.MatchingLabels{"role": "local-volumes-helper"}); err != nil {
 		return
 	}
 	for _, pod := range pods.Items {

@@ -111,7 +111,8 @@ var _ = Describe("Local volumes", func() {
 		attack := map[string]string{"nodePath": "/mnt/fast", "pathPattern": "../../etc/{{ .PVC.Name }}", "allowUnsafePathPattern": "true"}
 		Eventually(func() error { // a policy is in force soon after it is made
 			return shoot.Client.Create(ctx, class(existing.Provisioner, attack), client.DryRunAll)
-		}).WithContext(ctx).Within(2 * time.Minute).Should(MatchError(And(ContainSubstring("parameters.pathPattern: Forbidden"), ContainSubstring("CloudProfile"))))
+		}).WithContext(ctx).Within(2 * time.Minute).Should(MatchError(And(ContainSubstring("parameters.pathPattern: Forbidden"),
+			ContainSubstring("CloudProfile"))))
 		Expect(shoot.Client.Create(ctx, class(existing.Provisioner, existing.Parameters), client.DryRunAll)).To(Succeed())
 		Expect(shoot.Client.Create(ctx, class("rancher.io/local-path", attack), client.DryRunAll)).To(Succeed(), "that of somebody else")
 	}, SpecTimeout(2*time.Minute))

@@ -97,13 +97,15 @@ func createNode(ctx context.Context, name, site string) {
 
 // deploy applies the charts as the extension does, and the storage classes.
 func deploy(ctx context.Context) {
-	platformSite := platform.ControlPlaneSite{Site: &site.Site{Name: racks, Profile: &v1alpha1.CloudProfileSite{Name: racks, StorageClasses: []v1alpha1.StorageClass{
-		{Name: slow, Metal: &v1alpha1.MetalStorageClass{}}, {Name: fast, Metal: &v1alpha1.MetalStorageClass{Path: "/mnt/fast"}},
-	}}}}
+	platformSite := platform.ControlPlaneSite{Site: &site.Site{Name: racks,
+		Profile: &v1alpha1.CloudProfileSite{Name: racks, StorageClasses: []v1alpha1.StorageClass{
+			{Name: slow, Metal: &v1alpha1.MetalStorageClass{}}, {Name: fast, Metal: &v1alpha1.MetalStorageClass{Path: "/mnt/fast"}},
+		}}}}
 	storage, err := controlplane.New().Storage([]platform.ControlPlaneSite{platformSite})
 	Expect(err).NotTo(HaveOccurred())
 	name := controlplane.New().StorageChart().Name
-	images := map[string]any{"enabled": true, "images": map[string]string{"local-path-provisioner": "provisioner:v1", "local-path-helper": "helper:v1"}}
+	images := map[string]any{"enabled": true,
+		"images": map[string]string{"local-path-provisioner": "provisioner:v1", "local-path-helper": "helper:v1"}}
 	for _, chart := range []struct {
 		name, namespace string
 		values          any
@@ -118,7 +120,8 @@ func deploy(ctx context.Context) {
 			"global": map[string]any{"replicas": 1, "genericTokenKubeconfigSecretName": "generic-token-kubeconfig", "kubernetesVersion": "1.36.1"}})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(rendering.Deploy(ctx, shoot.Client, namespace, chart.name, rendered, chart.class)).To(Succeed())
-		Eventually(ctx, func() error { return rendering.Applied(ctx, shoot.Client, namespace, chart.name) }, "60s", "500ms").Should(Succeed(), chart.name)
+		Eventually(ctx, func() error { return rendering.Applied(ctx, shoot.Client, namespace, chart.name) }, "60s", "500ms").Should(Succeed(),
+			chart.name)
 	}
 	for _, class := range storage.Classes {
 		Expect(shoot.Client.Create(ctx, &storagev1.StorageClass{

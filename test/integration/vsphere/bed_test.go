@@ -39,7 +39,8 @@ func newBed(ctx context.Context) *bed {
 	r := rest.NewClient(inspector)
 	Expect(r.Login(ctx, url.UserPassword(vcenter.Username, vcenter.Password))).To(Succeed())
 	b.tags = tags.NewManager(r)
-	category, err := b.tags.CreateCategory(ctx, &tags.Category{Name: owner.TagCategory + b.shoot, Cardinality: "SINGLE", AssociableTypes: []string{"VirtualMachine"}})
+	category, err := b.tags.CreateCategory(ctx,
+		&tags.Category{Name: owner.TagCategory + b.shoot, Cardinality: "SINGLE", AssociableTypes: []string{"VirtualMachine"}})
 	Expect(err).NotTo(HaveOccurred())
 	b.tagID, err = b.tags.CreateTag(ctx, &tags.Tag{Name: b.shoot, CategoryID: category})
 	Expect(err).NotTo(HaveOccurred())
@@ -122,7 +123,8 @@ func (b *bed) vm(ctx context.Context, spec *v1alpha1.MachineProviderSpec, name s
 func (b *bed) vms(ctx context.Context, spec *v1alpha1.MachineProviderSpec) int {
 	GinkgoHelper()
 	var folder mo.Folder
-	Expect(property.DefaultCollector(inspector).RetrieveOne(ctx, types.ManagedObjectReference{Type: "Folder", Value: spec.VSphere.Folder}, []string{"childEntity"}, &folder)).To(Succeed())
+	Expect(property.DefaultCollector(inspector).RetrieveOne(ctx, types.ManagedObjectReference{Type: "Folder", Value: spec.VSphere.Folder},
+		[]string{"childEntity"}, &folder)).To(Succeed())
 	return len(folder.ChildEntity)
 }
 

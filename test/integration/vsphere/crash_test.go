@@ -200,7 +200,8 @@ var _ = Describe("A process that is killed after a write to the vCenter", func()
 			if parts[l] == nil {
 				parts[l] = machines.New(newSessions())
 			}
-			r := platform.MachineRequest{Name: place.shoot + "-m", Spec: spec.DeepCopy(), Credentials: siteCredentials(), UserData: []byte("#!/bin/sh\n")}
+			r := platform.MachineRequest{Name: place.shoot + "-m", Spec: spec.DeepCopy(), Credentials: siteCredentials(),
+				UserData: []byte("#!/bin/sh\n")}
 			r.Spec.VSphere.Connection = l.connection()
 			return r, parts[l]
 		}

@@ -56,7 +56,8 @@ var _ = Describe("The driver with the controllers of machine-controller-manager"
 		Expect(err).NotTo(HaveOccurred())
 		Expect(seed.Client.Create(ctx, &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Name: "cloudprovider", Namespace: place.shoot},
-			StringData: map[string]string{"userData": "#!/bin/sh\n", "vc.username": siteCredentials()["username"], "vc.password": siteCredentials()["password"]},
+			StringData: map[string]string{"userData": "#!/bin/sh\n", "vc.username": siteCredentials()["username"],
+				"vc.password": siteCredentials()["password"]},
 		})).To(Succeed())
 		Expect(seed.Client.Create(ctx, &machinev1alpha1.MachineClass{
 			ObjectMeta: metav1.ObjectMeta{Name: "class", Namespace: place.shoot}, Provider: machine.Provider, ProviderSpec: *raw,
@@ -103,49 +104,54 @@ var _ = Describe("The driver with the controllers of machine-controller-manager"
 		Expect(task.Wait(ctx)).To(Succeed())
 	}
 
-	It("should delete no machine that was renamed, moved, turned off, made a template or copied, and leave none behind", func(ctx SpecContext) {
-		created := create(ctx, "renamed", "moved", "off", "copied", "template")
-		renamed, moved, off, copied, template := created[0], created[1], created[2], created[3], created[4]
-		root, err := object.NewSearchIndex(inspector).FindByInventoryPath(ctx, "/DC0/vm")
-		Expect(err).NotTo(HaveOccurred())
-		task, err := virtualMachine(ctx, renamed).Rename(ctx, place.shoot+"-by-admin")
-		done(ctx, task, err)
-		task, err = root.(*object.Folder).MoveInto(ctx, []types.ManagedObjectReference{virtualMachine(ctx, moved).Reference()})
-		done(ctx, task, err)
-		task, err = virtualMachine(ctx, off).PowerOff(ctx)
-		done(ctx, task, err)
-		task, err = virtualMachine(ctx, template).PowerOff(ctx)
-		done(ctx, task, err)
-		Expect(virtualMachine(ctx, template).MarkAsTemplate(ctx)).To(Succeed())
-		pool := types.ManagedObjectReference{Type: "ResourcePool", Value: spec.VSphere.ResourcePool}
-		folder := object.NewFolder(inspector, types.ManagedObjectReference{Type: "Folder", Value: spec.VSphere.Folder})
-		marks := []types.BaseOptionValue{
-			&types.OptionValue{Key: "gardener.shoot", Value: place.shoot}, &types.OptionValue{Key: "gardener.site", Value: "vc"},
-			&types.OptionValue{Key: "gardener.machine", Value: copied.Name},
-		}
-		task, err = virtualMachine(ctx, copied).Clone(ctx, folder, copied.Name+"-copy", types.VirtualMachineCloneSpec{
-			Location: types.VirtualMachineRelocateSpec{Pool: &pool}, Config: &types.VirtualMachineConfigSpec{ExtraConfig: marks},
-		})
-		done(ctx, task, err)
-		before := objectsOf(ctx, place.shoot)
+	It("should delete no machine that was renamed, moved, turned off, made a template or copied, and leave none behind",
+		func(ctx SpecContext) {
+			created := create(ctx, "renamed", "moved", "off", "copied", "template")
+			renamed, moved, off, copied, template := created[0], created[1], created[2], created[3], created[4]
+			root, err := object.NewSearchIndex(inspector).FindByInventoryPath(ctx, "/DC0/vm")
+			Expect(err).NotTo(HaveOccurred())
+			task, err := virtualMachine(ctx, renamed).Rename(ctx, place.shoot+"-by-admin")
+			done(ctx, task, err)
+			task, err = root.(*object.Folder).MoveInto(ctx, []types.ManagedObjectReference{virtualMachine(ctx, moved).Reference()})
+			done(ctx, task, err)
+			task, err = virtualMachine(ctx, off).PowerOff(ctx)
+			done(ctx, task, err)
+			task, err = virtualMachine(ctx, template).PowerOff(ctx)
+			done(ctx, task, err)
+			Expect(virtualMachine(ctx, template).MarkAsTemplate(ctx)).To(Succeed())
+			pool := types.ManagedObjectReference{Type: "ResourcePool", Value: spec.VSphere.ResourcePool}
+			folder := object.NewFolder(inspector, types.ManagedObjectReference{Type: "Folder", Value: spec.VSphere.Folder})
+			marks := []types.BaseOptionValue{
+				&types.OptionValue{Key: "gardener.shoot", Value: place.shoot}, &types.OptionValue{Key: "gardener.site", Value: "vc"},
+				&types.OptionValue{Key: "gardener.machine", Value: copied.Name},
+			}
+			task, err = virtualMachine(ctx, copied).Clone(ctx, folder, copied.Name+"-copy", types.VirtualMachineCloneSpec{
+				Location: types.VirtualMachineRelocateSpec{Pool: &pool}, Config: &types.VirtualMachineConfigSpec{ExtraConfig: marks},
+			})
+			done(ctx, task, err)
+			before := objectsOf(ctx, place.shoot)
 
-		// What has no machine is deleted by the next look for orphans, so that it has seen the others then.
-		orphan := platform.MachineRequest{Name: place.shoot + "-orphan", Spec: spec.DeepCopy(), Credentials: siteCredentials(), UserData: []byte("#!/bin/sh\n")}
-		orphan.Spec.VSphere.Connection = connection()
-		_, err = machines.New(newSessions()).Create(ctx, orphan)
-		Expect(err).NotTo(HaveOccurred())
-		remove(ctx, create(ctx, "another")...)
-		Eventually(func(ctx context.Context) []string { return objectsOf(ctx, place.shoot) }).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(Equal(before))
-		for _, m := range created {
-			Expect(seed.Client.Get(ctx, client.ObjectKeyFromObject(m), m)).To(Succeed())
-		}
-		remove(ctx, created...)
-		left := objectsOf(ctx, place.shoot)
-		Expect(left).To(ContainElement("virtual machine "+copied.Name+"-copy"), "which is not ours")
-		Expect(left).NotTo(ContainElement(And(HavePrefix("virtual machine"), Not(HaveSuffix("-copy")))))
-		task, err = object.NewVirtualMachine(inspector, place.vm(ctx, spec, copied.Name+"-copy").Self).Destroy(ctx)
-		done(ctx, task, err)
-	}, SpecTimeout(8*time.Minute))
+			// What has no machine is deleted by the next look for orphans, so that it has seen the others then.
+			orphan := platform.MachineRequest{Name: place.shoot + "-orphan", Spec: spec.DeepCopy(), Credentials: siteCredentials(),
+				UserData: []byte("#!/bin/sh\n")}
+			orphan.Spec.VSphere.Connection = connection()
+			_, err = machines.New(newSessions()).Create(ctx, orphan)
+			Expect(err).NotTo(HaveOccurred())
+			remove(ctx, create(ctx, "another")...)
+			Eventually(func(ctx context.Context) []string {
+				return objectsOf(ctx,
+					place.shoot)
+			}).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(Equal(before))
+			for _, m := range created {
+				Expect(seed.Client.Get(ctx, client.ObjectKeyFromObject(m), m)).To(Succeed())
+			}
+			remove(ctx, created...)
+			left := objectsOf(ctx, place.shoot)
+			Expect(left).To(ContainElement("virtual machine "+copied.Name+"-copy"), "which is not ours")
+			Expect(left).NotTo(ContainElement(And(HavePrefix("virtual machine"), Not(HaveSuffix("-copy")))))
+			task, err = object.NewVirtualMachine(inspector, place.vm(ctx, spec, copied.Name+"-copy").Self).Destroy(ctx)
+			done(ctx, task, err)
+		}, SpecTimeout(8*time.Minute))
 
 	It("should come to the same if its process is killed right after one of its writes", func(ctx SpecContext) {
 		var table []string

@@ -39,7 +39,8 @@ var _ = Describe("Guests", func() {
 
 	It("should tell the addresses of a guest and let it shut down before it is deleted", func(ctx SpecContext) {
 		place := newBed(ctx)
-		r := platform.MachineRequest{Name: place.shoot + "-guest", Spec: place.spec(ctx, "DC0_C0"), Credentials: siteCredentials(), UserData: []byte("#!/bin/sh\n")}
+		r := platform.MachineRequest{Name: place.shoot + "-guest", Spec: place.spec(ctx, "DC0_C0"), Credentials: siteCredentials(),
+			UserData: []byte("#!/bin/sh\n")}
 		part := machines.New(newSessions())
 		created, err := part.Create(ctx, r)
 		Expect(err).NotTo(HaveOccurred())

@@ -203,7 +203,8 @@ var _ = Describe("Infrastructure", func() {
 		Expect(manager.AttachTag(ctx, status.OwnerTagID, moved.Reference())).To(Succeed())
 
 		err = platf.Delete(ctx, s, persist)
-		Expect(err).To(MatchError(And(ContainSubstring(`site "vc"`), ContainSubstring(vcenter.Template), ContainSubstring(moved.Reference().Value))))
+		Expect(err).To(MatchError(And(ContainSubstring(`site "vc"`), ContainSubstring(vcenter.Template),
+			ContainSubstring(moved.Reference().Value))))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConflict))
 		Expect(platf.Orphans(ctx, s)).To(ContainElement(HaveField("ID", moved.Reference().Value)))
 
@@ -223,7 +224,8 @@ var _ = Describe("Infrastructure", func() {
 			Expect(err).NotTo(HaveOccurred())
 			Expect(task.Wait(ctx)).To(Succeed())
 		}
-		Expect(platf.Orphans(ctx, s)).To(ContainElement(And(HaveField("Kind", "anti-affinity rule"), HaveField("Name", s.Shoot+".vc.pool.dc0-a"))))
+		Expect(platf.Orphans(ctx,
+			s)).To(ContainElement(And(HaveField("Kind", "anti-affinity rule"), HaveField("Name", s.Shoot+".vc.pool.dc0-a"))))
 
 		deleteAll(ctx)
 		configuration, err := cluster.Configuration(ctx)
@@ -235,38 +237,42 @@ var _ = Describe("Infrastructure", func() {
 		Expect(names).To(And(ContainElement(s.Shoot+".vc2.pool.dc0-a"), Not(ContainElement(s.Shoot+".vc.pool.dc0-a"))))
 	})
 
-	It("should delete the machines that are left, also one that is still being made and one that was moved, and nothing of others", func(ctx SpecContext) {
-		status := reconcile(ctx)
-		place := newBed(ctx)
-		spec := place.spec(ctx, "DC0_C0")
-		spec.Shoot, spec.VSphere.Folder, spec.VSphere.FolderPath = s.Shoot, status.Zones[0].Folder, status.Zones[0].FolderPath
-		spec.VSphere.TagIDs = []string{status.OwnerTagID}
-		part := machines.New(newSessions())
-		request := func(name string) platform.MachineRequest {
-			return platform.MachineRequest{Name: s.Shoot + "-" + name, Spec: spec, Credentials: siteCredentials(), UserData: []byte("#!/bin/sh\n")}
-		}
-		for _, name := range []string{"left", "moved"} {
-			_, err := part.Create(ctx, request(name))
+	It("should delete the machines that are left, also one that is still being made and one that was moved, and nothing of others",
+		func(ctx SpecContext) {
+			status := reconcile(ctx)
+			place := newBed(ctx)
+			spec := place.spec(ctx, "DC0_C0")
+			spec.Shoot, spec.VSphere.Folder, spec.VSphere.FolderPath = s.Shoot, status.Zones[0].Folder, status.Zones[0].FolderPath
+			spec.VSphere.TagIDs = []string{status.OwnerTagID}
+			part := machines.New(newSessions())
+			request := func(name string) platform.MachineRequest {
+				return platform.MachineRequest{Name: s.Shoot + "-" + name, Spec: spec, Credentials: siteCredentials(), UserData: []byte("#!/bin/sh\n")}
+			}
+			for _, name := range []string{"left", "moved"} {
+				_, err := part.Create(ctx, request(name))
+				Expect(err).NotTo(HaveOccurred())
+			}
+			root, err := object.NewSearchIndex(inspector).FindByInventoryPath(ctx, "/DC0/vm")
 			Expect(err).NotTo(HaveOccurred())
-		}
-		root, err := object.NewSearchIndex(inspector).FindByInventoryPath(ctx, "/DC0/vm")
-		Expect(err).NotTo(HaveOccurred())
-		task, err := root.(*object.Folder).MoveInto(ctx, []types.ManagedObjectReference{place.vm(ctx, spec, request("moved").Name).Self})
-		Expect(err).NotTo(HaveOccurred())
-		Expect(task.Wait(ctx)).To(Succeed())
-		disturb(ctx, control.Settings{Task: 15 * time.Second})
-		_, err = part.Create(ctx, request("late"))
-		Expect(err).NotTo(HaveOccurred(), "it goes on")
+			task, err := root.(*object.Folder).MoveInto(ctx, []types.ManagedObjectReference{place.vm(ctx, spec, request("moved").Name).Self})
+			Expect(err).NotTo(HaveOccurred())
+			Expect(task.Wait(ctx)).To(Succeed())
+			disturb(ctx, control.Settings{Task: 15 * time.Second})
+			_, err = part.Create(ctx, request("late"))
+			Expect(err).NotTo(HaveOccurred(), "it goes on")
 
-		restarted := machines.New(newSessions())
-		Expect(platform.IsProgress(restarted.Delete(ctx, request("late")))).To(BeTrue(), "it would appear later")
-		Expect(platf.Delete(ctx, s, persist)).NotTo(Succeed())
-		Expect(exists(ctx, status.Zones[0].FolderPath)).To(BeTrue())
-		Expect(server.Set(ctx, control.Settings{})).To(Succeed())
-		Eventually(func(ctx SpecContext) error { return platf.Delete(ctx, s, persist) }).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(Succeed())
-		Expect(exists(ctx, "/DC0/vm/"+request("moved").Name)).To(BeFalse())
-		deleteAll(ctx)
-	}, NodeTimeout(8*time.Minute))
+			restarted := machines.New(newSessions())
+			Expect(platform.IsProgress(restarted.Delete(ctx, request("late")))).To(BeTrue(), "it would appear later")
+			Expect(platf.Delete(ctx, s, persist)).NotTo(Succeed())
+			Expect(exists(ctx, status.Zones[0].FolderPath)).To(BeTrue())
+			Expect(server.Set(ctx, control.Settings{})).To(Succeed())
+			Eventually(func(ctx SpecContext) error {
+				return platf.Delete(ctx, s,
+					persist)
+			}).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(Succeed())
+			Expect(exists(ctx, "/DC0/vm/"+request("moved").Name)).To(BeFalse())
+			deleteAll(ctx)
+		}, NodeTimeout(8*time.Minute))
 
 	It("should find its folder by ID when somebody renamed or moved it", func(ctx SpecContext) {
 		first := reconcile(ctx)
@@ -320,7 +326,8 @@ var _ = Describe("Infrastructure", func() {
 			Expect(err).To(HaveOccurred())
 			Expect(other.Delete(ctx, s, persist)).To(MatchError(And(ContainSubstring("nothing is touched"), ContainSubstring(first.InstanceUUID))))
 			for method := range count(ctx) {
-				Expect(method).NotTo(Or(ContainSubstring("Create"), ContainSubstring("Destroy"), ContainSubstring("?attach"), ContainSubstring("DELETE")))
+				Expect(method).NotTo(Or(ContainSubstring("Create"), ContainSubstring("Destroy"), ContainSubstring("?attach"),
+					ContainSubstring("DELETE")))
 			}
 		}
 		Expect(s.State).To(Equal(written))
@@ -355,12 +362,18 @@ var _ = Describe("Infrastructure", func() {
 			Expect(err).NotTo(HaveOccurred())
 			Expect(findings.Errors.ToAggregate()).To(MatchError(And(ContainSubstring("sites[0].vsphere"), ContainSubstring(message))))
 		},
-		Entry("datacenter", func(s *site.Site) { s.Profile.Zones[2].VSphere.Datacenter = "DC7" }, `zone "dc1-a": datacenter "/DC7" does not exist`),
-		Entry("cluster", func(s *site.Site) { s.Profile.Zones[0].VSphere.ComputeCluster = "C9" }, `zone "dc0-a": compute cluster "/DC0/host/C9" does not exist`),
-		Entry("resource pool", func(s *site.Site) { s.Profile.Zones[0].VSphere.ResourcePool = "p" }, `resource pool "/DC0/host/DC0_C0/Resources/p" does not exist`),
-		Entry("datastore", func(s *site.Site) { s.Profile.Zones[1].VSphere.Datastore = "vsan" }, `zone "dc0-b": datastore "/DC0/datastore/vsan" does not exist`),
-		Entry("network", func(s *site.Site) { s.Profile.Zones[3].VSphere.Network = "nodes" }, `zone "dc1-b": network "/DC1/network/nodes" does not exist`),
-		Entry("the shoot's network", func(s *site.Site) { s.Config.VSphere = &v1alpha1.VSphereInfrastructure{Network: "mine"} }, `network "/DC0/network/mine" does not exist`),
+		Entry("datacenter", func(s *site.Site) { s.Profile.Zones[2].VSphere.Datacenter = "DC7" },
+			`zone "dc1-a": datacenter "/DC7" does not exist`),
+		Entry("cluster", func(s *site.Site) { s.Profile.Zones[0].VSphere.ComputeCluster = "C9" },
+			`zone "dc0-a": compute cluster "/DC0/host/C9" does not exist`),
+		Entry("resource pool", func(s *site.Site) { s.Profile.Zones[0].VSphere.ResourcePool = "p" },
+			`resource pool "/DC0/host/DC0_C0/Resources/p" does not exist`),
+		Entry("datastore", func(s *site.Site) { s.Profile.Zones[1].VSphere.Datastore = "vsan" },
+			`zone "dc0-b": datastore "/DC0/datastore/vsan" does not exist`),
+		Entry("network", func(s *site.Site) { s.Profile.Zones[3].VSphere.Network = "nodes" },
+			`zone "dc1-b": network "/DC1/network/nodes" does not exist`),
+		Entry("the shoot's network", func(s *site.Site) { s.Config.VSphere = &v1alpha1.VSphereInfrastructure{Network: "mine"} },
+			`network "/DC0/network/mine" does not exist`),
 		Entry("folder", func(s *site.Site) { s.Profile.VSphere.Folder = "a/b" }, `folder "/DC0/vm/a/b" does not exist`),
 		Entry("storage policy", func(s *site.Site) {
 			s.Profile.Zones[0].VSphere.Datastore, s.Profile.Zones[0].VSphere.StoragePolicy = "", "gold"

@@ -35,7 +35,8 @@ var _ = Describe("MachineClasses", Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
 		makeParentFolders(ctx)
 		manager := tagManager(ctx)
-		category, err := manager.CreateCategory(ctx, &tags.Category{Name: "backup", Cardinality: "SINGLE", AssociableTypes: []string{"VirtualMachine"}})
+		category, err := manager.CreateCategory(ctx,
+			&tags.Category{Name: "backup", Cardinality: "SINGLE", AssociableTypes: []string{"VirtualMachine"}})
 		Expect(err).NotTo(HaveOccurred())
 		daily, err = manager.CreateTag(ctx, &tags.Tag{Name: "daily", CategoryID: category})
 		Expect(err).NotTo(HaveOccurred())
@@ -45,13 +46,14 @@ var _ = Describe("MachineClasses", Ordered, func() {
 		status, err := infrastructure.New(sessions).Reconcile(ctx, s, func(context.Context, *v1alpha1.SiteState) error { return nil })
 		Expect(err).NotTo(HaveOccurred())
 		base = platform.MachineClassRequest{
-			Site:        s,
-			Status:      status,
-			Zone:        &s.Profile.Zones[2],
-			MachineType: &v1alpha1.SiteMachineType{Name: "vc", VSphere: &v1alpha1.VSphereMachineType{MemoryReservationLockedToMax: true, ExtraConfig: map[string]string{"a": "1", "b": "1"}}},
-			Capacity:    corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("16Gi")},
-			Image:       &v1alpha1.SiteMachineImage{Name: "vc", VSphere: &v1alpha1.VSphereImage{Template: vcenter.Template}},
-			Pool:        "p",
+			Site:   s,
+			Status: status,
+			Zone:   &s.Profile.Zones[2],
+			MachineType: &v1alpha1.SiteMachineType{Name: "vc",
+				VSphere: &v1alpha1.VSphereMachineType{MemoryReservationLockedToMax: true, ExtraConfig: map[string]string{"a": "1", "b": "1"}}},
+			Capacity: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("16Gi")},
+			Image:    &v1alpha1.SiteMachineImage{Name: "vc", VSphere: &v1alpha1.VSphereImage{Template: vcenter.Template}},
+			Pool:     "p",
 		}
 	})
 
@@ -70,7 +72,8 @@ var _ = Describe("MachineClasses", Ordered, func() {
 		Expect(spec.Template).To(HavePrefix("vm-"))
 		Expect(*spec).To(And(
 			HaveField("Datacenter", zone.Datacenter), HaveField("ComputeCluster", zone.ComputeCluster), HaveField("ResourcePool", zone.ResourcePool),
-			HaveField("Folder", zone.Folder), HaveField("FolderPath", zone.FolderPath), HaveField("Network", zone.Network), HaveField("Datastore", zone.Datastore),
+			HaveField("Folder", zone.Folder), HaveField("FolderPath", zone.FolderPath), HaveField("Network", zone.Network), HaveField("Datastore",
+				zone.Datastore),
 			HaveField("CPUs", int32(4)), HaveField("MemoryMiB", int64(16384)), HaveField("MemoryReservationLockedToMax", true),
 			HaveField("TagIDs", []string{request.Status.VSphere.OwnerTagID}), HaveField("AntiAffinityRule", ""), HaveField("StoragePolicyID", ""),
 		))
@@ -84,14 +87,16 @@ var _ = Describe("MachineClasses", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(spec.Template).NotTo(Equal(other.Template))
 
-		request.Image = &v1alpha1.SiteMachineImage{VSphere: &v1alpha1.VSphereImage{Template: "missing", Zones: []v1alpha1.VSphereImageZone{{Name: "dc0-a", Template: "/DC1/vm/" + vcenter.Template}}}}
+		request.Image = &v1alpha1.SiteMachineImage{VSphere: &v1alpha1.VSphereImage{Template: "missing",
+			Zones: []v1alpha1.VSphereImageZone{{Name: "dc0-a", Template: "/DC1/vm/" + vcenter.Template}}}}
 		spec, err = resolve(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(spec.Template).To(Equal(other.Template))
 	})
 
 	It("should take over the settings of the pool", func(ctx SpecContext) {
-		request.Settings = v1alpha1.WorkerSite{VSphere: &v1alpha1.VSphereWorker{AntiAffinity: true, ExtraConfig: map[string]string{"b": "2"}, Tags: []string{"backup/daily"}}}
+		request.Settings = v1alpha1.WorkerSite{VSphere: &v1alpha1.VSphereWorker{AntiAffinity: true, ExtraConfig: map[string]string{"b": "2"},
+			Tags: []string{"backup/daily"}}}
 		spec, err := resolve(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(spec.ExtraConfig).To(Equal(map[string]string{"a": "1", "b": "2"}))
@@ -108,7 +113,8 @@ var _ = Describe("MachineClasses", Ordered, func() {
 		Expect(spec.RootDiskGiB).To(Equal(50))
 		Expect(spec.Datastore).To(BeEmpty())
 		Expect(spec.StoragePolicyID).NotTo(BeEmpty())
-		Expect(spec.DataDisks).To(Equal([]v1alpha1.VSphereDataDisk{{Name: "plain", SizeGiB: 10}, {Name: "typed", SizeGiB: 20, StoragePolicyID: spec.StoragePolicyID}}))
+		Expect(spec.DataDisks).To(Equal([]v1alpha1.VSphereDataDisk{{Name: "plain", SizeGiB: 10},
+			{Name: "typed", SizeGiB: 20, StoragePolicyID: spec.StoragePolicyID}}))
 
 		request.DataVolumes[1].Settings = v1alpha1.WorkerDataVolumeSite{VSphere: &v1alpha1.VSphereVolumeType{StoragePolicy: "gold"}}
 		_, err = resolve(ctx)
@@ -121,10 +127,14 @@ var _ = Describe("MachineClasses", Ordered, func() {
 		Expect(err).To(MatchError(And(ContainSubstring(`site "vc"`), ContainSubstring(message))))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 	},
-		Entry("template", func() { request.Image = &v1alpha1.SiteMachineImage{VSphere: &v1alpha1.VSphereImage{Template: "x"}} }, `template "/DC1/vm/x" does not exist`),
-		Entry("tag", func() { request.Settings.VSphere = &v1alpha1.VSphereWorker{Tags: []string{"backup/weekly"}} }, `tag "backup/weekly" does not exist`),
-		Entry("category", func() { request.Settings.VSphere = &v1alpha1.VSphereWorker{Tags: []string{"none/weekly"}} }, `category "none" does not exist`),
-		Entry("zone", func() { request.Zone = &v1alpha1.SiteZone{Name: "new", VSphere: &v1alpha1.VSphereZone{}} }, "providerStatus has no such zone"),
+		Entry("template", func() { request.Image = &v1alpha1.SiteMachineImage{VSphere: &v1alpha1.VSphereImage{Template: "x"}} },
+			`template "/DC1/vm/x" does not exist`),
+		Entry("tag", func() { request.Settings.VSphere = &v1alpha1.VSphereWorker{Tags: []string{"backup/weekly"}} },
+			`tag "backup/weekly" does not exist`),
+		Entry("category", func() { request.Settings.VSphere = &v1alpha1.VSphereWorker{Tags: []string{"none/weekly"}} },
+			`category "none" does not exist`),
+		Entry("zone", func() { request.Zone = &v1alpha1.SiteZone{Name: "new", VSphere: &v1alpha1.VSphereZone{}} },
+			"providerStatus has no such zone"),
 		Entry("image", func() { request.Image = &v1alpha1.SiteMachineImage{} }, "no vsphere block"),
 		Entry("size", func() { request.Capacity = nil }, "no cpu or memory"),
 	)

@@ -47,7 +47,8 @@ var _ = Describe("Machines", func() {
 	})
 
 	request := func(name string) platform.MachineRequest {
-		return platform.MachineRequest{Name: place.shoot + "-" + name, Spec: spec, Credentials: siteCredentials(), UserData: []byte("#!/bin/sh\n")}
+		return platform.MachineRequest{Name: place.shoot + "-" + name, Spec: spec, Credentials: siteCredentials(),
+			UserData: []byte("#!/bin/sh\n")}
 	}
 	expectComplete := func(ctx SpecContext, r platform.MachineRequest) {
 		GinkgoHelper()
@@ -118,7 +119,8 @@ var _ = Describe("Machines", func() {
 		Expect(deleted.Total()).To(BeNumerically("<=", 6), "%v", deleted)
 		Expect(place.vm(ctx, spec, r.Name)).To(BeNil())
 		Expect(part.Delete(ctx, r)).To(Succeed(), "a second time")
-		AddReportEntry("requests", map[string]control.Counts{"first create": first, "create": steady, "get": got, "list": listed, "delete": deleted})
+		AddReportEntry("requests",
+			map[string]control.Counts{"first create": first, "create": steady, "get": got, "list": listed, "delete": deleted})
 	})
 
 	It("should return the machine that is there when its ID was lost", func(ctx SpecContext) {
@@ -133,35 +135,36 @@ var _ = Describe("Machines", func() {
 		expectComplete(ctx, r)
 	})
 
-	DescribeTable("should complete or replace what was made only half, and never take it for done", func(ctx SpecContext, completed bool, settings control.Settings) {
-		if settings.Clone.NoNetwork {
-			spec.VSphere.Network = place.otherNetwork(ctx) // the clone stays in that of its template
-		}
-		r := request("half")
-		disturb(ctx, settings)
-		_, err := part.Create(ctx, r)
-		acted, actedErr := server.Acted(ctx)
-		Expect(actedErr).NotTo(HaveOccurred())
-		Expect(acted.Faults).To(HaveLen(len(settings.Faults)))
-		for i, f := range settings.Faults {
-			Expect(acted.Faults[i]).To(Equal(f.Times), f.Method)
-		}
-		Expect(acted.Clones).To(BeNumerically(">=", settings.Clone.Times))
-		Expect(err == nil).To(Equal(completed), "%v", err)
-		if completed {
-			expectComplete(ctx, r)
-			return
-		}
+	DescribeTable("should complete or replace what was made only half, and never take it for done",
+		func(ctx SpecContext, completed bool, settings control.Settings) {
+			if settings.Clone.NoNetwork {
+				spec.VSphere.Network = place.otherNetwork(ctx) // the clone stays in that of its template
+			}
+			r := request("half")
+			disturb(ctx, settings)
+			_, err := part.Create(ctx, r)
+			acted, actedErr := server.Acted(ctx)
+			Expect(actedErr).NotTo(HaveOccurred())
+			Expect(acted.Faults).To(HaveLen(len(settings.Faults)))
+			for i, f := range settings.Faults {
+				Expect(acted.Faults[i]).To(Equal(f.Times), f.Method)
+			}
+			Expect(acted.Clones).To(BeNumerically(">=", settings.Clone.Times))
+			Expect(err == nil).To(Equal(completed), "%v", err)
+			if completed {
+				expectComplete(ctx, r)
+				return
+			}
 
-		restarted := machines.New(newSessions())
-		_, err = restarted.Get(ctx, r)
-		Expect(platform.ClassOf(err)).To(Equal(platform.ClassNotFound), "%v", err)
-		_, err = restarted.Create(ctx, r)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(restarted.Get(ctx, r)).To(HaveField("Name", r.Name))
-		Expect(place.vms(ctx, spec)).To(Equal(1))
-		expectComplete(ctx, r)
-	},
+			restarted := machines.New(newSessions())
+			_, err = restarted.Get(ctx, r)
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassNotFound), "%v", err)
+			_, err = restarted.Create(ctx, r)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(restarted.Get(ctx, r)).To(HaveField("Name", r.Name))
+			Expect(place.vms(ctx, spec)).To(Equal(1))
+			expectComplete(ctx, r)
+		},
 		Entry("turned off", true, control.Settings{Clone: control.Clone{Off: true, Times: 1}}),
 		Entry("without its disks", false, control.Settings{Clone: control.Clone{NoDisks: true, Times: 1}}),
 		Entry("in the wrong network", false, control.Settings{Clone: control.Clone{NoNetwork: true, Times: 1}}),
@@ -198,11 +201,15 @@ var _ = Describe("Machines", func() {
 		Expect(err).To(MatchError(HavePrefix("site \"vc\": ")))
 		Expect(place.vms(ctx, spec)).To(BeZero())
 	},
-		Entry("the datastore is full", control.Fault{Method: "CloneVM_Task", Type: "NoDiskSpace", InTask: true}, platform.ClassExhausted, "NoDiskSpace"),
-		Entry("the cluster has no memory", control.Fault{Method: "CloneVM_Task", Type: "InsufficientMemoryResourcesFault", InTask: true}, platform.ClassExhausted, "InsufficientMemoryResourcesFault"),
+		Entry("the datastore is full", control.Fault{Method: "CloneVM_Task", Type: "NoDiskSpace", InTask: true}, platform.ClassExhausted,
+			"NoDiskSpace"),
+		Entry("the cluster has no memory", control.Fault{Method: "CloneVM_Task", Type: "InsufficientMemoryResourcesFault", InTask: true},
+			platform.ClassExhausted, "InsufficientMemoryResourcesFault"),
 		Entry("a privilege is missing", control.Fault{Method: "CloneVM_Task", Type: "NoPermission"}, platform.ClassForbidden, "privilege"),
-		Entry("an argument is wrong", control.Fault{Method: "CloneVM_Task", Type: "InvalidArgument"}, platform.ClassConfiguration, "InvalidArgument"),
-		Entry("the host is not reached", control.Fault{Method: "CloneVM_Task", Type: "HostCommunication"}, platform.ClassTransient, "HostCommunication"),
+		Entry("an argument is wrong", control.Fault{Method: "CloneVM_Task", Type: "InvalidArgument"}, platform.ClassConfiguration,
+			"InvalidArgument"),
+		Entry("the host is not reached", control.Fault{Method: "CloneVM_Task", Type: "HostCommunication"}, platform.ClassTransient,
+			"HostCommunication"),
 	)
 
 	It("should name the network that does not exist", func(ctx SpecContext) {
@@ -234,25 +241,27 @@ var _ = Describe("Machines", func() {
 		expectComplete(ctx, r)
 	})
 
-	It("should return at the ID when the clone takes long, report no error meanwhile, and wait for it before it deletes", func(ctx SpecContext) {
-		r := request("slow")
-		disturb(ctx, control.Settings{Task: 18 * time.Second})
-		start := time.Now()
-		created, err := part.Create(ctx, r)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(time.Since(start)).To(BeNumerically("<", 17*time.Second))
-		Expect(place.vm(ctx, spec, r.Name)).To(BeNil(), "the clone goes on")
-		r.ProviderID = created.ProviderID
-		Expect(part.Get(ctx, r)).To(HaveField("ProviderID", created.ProviderID))
+	It("should return at the ID when the clone takes long, report no error meanwhile, and wait for it before it deletes",
+		func(ctx SpecContext) {
+			r := request("slow")
+			disturb(ctx, control.Settings{Task: 18 * time.Second})
+			start := time.Now()
+			created, err := part.Create(ctx, r)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(time.Since(start)).To(BeNumerically("<", 17*time.Second))
+			Expect(place.vm(ctx, spec, r.Name)).To(BeNil(), "the clone goes on")
+			r.ProviderID = created.ProviderID
+			Expect(part.Get(ctx, r)).To(HaveField("ProviderID", created.ProviderID))
 
-		Expect(server.Set(ctx, control.Settings{})).To(Succeed())
-		expectDeleted(ctx, r)
-		Expect(place.vms(ctx, spec)).To(BeZero())
-	}, NodeTimeout(4*time.Minute))
+			Expect(server.Set(ctx, control.Settings{})).To(Succeed())
+			expectDeleted(ctx, r)
+			Expect(place.vms(ctx, spec)).To(BeZero())
+		}, NodeTimeout(4*time.Minute))
 
 	It("should not try again what fails when the machine shall be deleted", func(ctx SpecContext) {
 		r := request("unwanted")
-		disturb(ctx, control.Settings{Task: 11 * time.Second, Faults: []control.Fault{{Method: "CloneVM_Task", Type: "HostCommunication", InTask: true}}})
+		disturb(ctx,
+			control.Settings{Task: 11 * time.Second, Faults: []control.Fault{{Method: "CloneVM_Task", Type: "HostCommunication", InTask: true}}})
 		created, err := part.Create(ctx, r)
 		Expect(err).NotTo(HaveOccurred())
 		r.ProviderID = created.ProviderID
@@ -293,7 +302,8 @@ var _ = Describe("Machines", func() {
 			r.ProviderID = id
 			_, err := part.Get(ctx, r)
 			for _, err := range []error{err, part.Delete(ctx, r)} {
-				Expect(err).To(MatchError(And(HavePrefix(`site "vc": `), ContainSubstring(r.Name), ContainSubstring(spec.VSphere.FolderPath), ContainSubstring(spec.VSphere.Folder))))
+				Expect(err).To(MatchError(And(HavePrefix(`site "vc": `), ContainSubstring(r.Name), ContainSubstring(spec.VSphere.FolderPath),
+					ContainSubstring(spec.VSphere.Folder))))
 				Expect(platform.ClassOf(err)).To(Equal(platform.ClassForbidden))
 			}
 		}
@@ -308,7 +318,8 @@ var _ = Describe("Machines", func() {
 		r := request("moved")
 		_, err := part.Create(ctx, r)
 		Expect(err).NotTo(HaveOccurred())
-		task, err := object.NewFolder(inspector, types.ManagedObjectReference{Type: "Folder", Value: spec.VSphere.Folder}).Rename(ctx, place.shoot+"-renamed")
+		task, err := object.NewFolder(inspector, types.ManagedObjectReference{Type: "Folder", Value: spec.VSphere.Folder}).Rename(ctx,
+			place.shoot+"-renamed")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(task.Wait(ctx)).To(Succeed())
 		Expect(part.Delete(ctx, r)).To(Succeed())
@@ -346,34 +357,36 @@ var _ = Describe("Machines", func() {
 		expectComplete(ctx, r)
 	}, NodeTimeout(4*time.Minute))
 
-	It("should try a creation again that the vCenter accepted too late, once the machine was taken for one that exists", func(ctx SpecContext) {
-		_, err := part.Create(ctx, request("first"))
-		Expect(err).NotTo(HaveOccurred(), "the next one only has to be cloned")
+	It("should try a creation again that the vCenter accepted too late, once the machine was taken for one that exists",
+		func(ctx SpecContext) {
+			_, err := part.Create(ctx, request("first"))
+			Expect(err).NotTo(HaveOccurred(), "the next one only has to be cloned")
 
-		r := request("late")
-		settings := control.Settings{
-			Answer: 12 * time.Second, Task: 5 * time.Second,
-			Faults: []control.Fault{{Method: "CloneVM_Task", Type: "HostCommunication", InTask: true, Times: 1}},
-		}
-		disturb(ctx, settings)
-		_, err = part.Create(ctx, r)
-		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient), "%v", err)
-		settings.Answer = 0
-		Expect(server.Set(ctx, settings)).To(Succeed())
-		Eventually(func(g Gomega, ctx SpecContext) {
-			g.Expect(part.Get(ctx, r)).To(HaveField("Name", r.Name))
-		}).WithContext(ctx).Within(time.Minute).ProbeEvery(500 * time.Millisecond).Should(Succeed())
-		Expect(place.vm(ctx, spec, r.Name)).To(BeNil(), "its clone fails")
-		Eventually(func(g Gomega, ctx SpecContext) {
-			g.Expect(place.vm(ctx, spec, r.Name)).NotTo(BeNil())
-		}).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(Succeed())
-		Expect(part.Initialize(ctx, r)).To(Succeed())
-		expectComplete(ctx, r)
-	}, NodeTimeout(4*time.Minute))
+			r := request("late")
+			settings := control.Settings{
+				Answer: 12 * time.Second, Task: 5 * time.Second,
+				Faults: []control.Fault{{Method: "CloneVM_Task", Type: "HostCommunication", InTask: true, Times: 1}},
+			}
+			disturb(ctx, settings)
+			_, err = part.Create(ctx, r)
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient), "%v", err)
+			settings.Answer = 0
+			Expect(server.Set(ctx, settings)).To(Succeed())
+			Eventually(func(g Gomega, ctx SpecContext) {
+				g.Expect(part.Get(ctx, r)).To(HaveField("Name", r.Name))
+			}).WithContext(ctx).Within(time.Minute).ProbeEvery(500 * time.Millisecond).Should(Succeed())
+			Expect(place.vm(ctx, spec, r.Name)).To(BeNil(), "its clone fails")
+			Eventually(func(g Gomega, ctx SpecContext) {
+				g.Expect(place.vm(ctx, spec, r.Name)).NotTo(BeNil())
+			}).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(Succeed())
+			Expect(part.Initialize(ctx, r)).To(Succeed())
+			expectComplete(ctx, r)
+		}, NodeTimeout(4*time.Minute))
 
 	It("should report the failure of a clone after the call has returned", func(ctx SpecContext) {
 		r := request("fails")
-		disturb(ctx, control.Settings{Task: 14 * time.Second, Faults: []control.Fault{{Method: "CloneVM_Task", Type: "NoDiskSpace", InTask: true, Times: 1}}})
+		disturb(ctx,
+			control.Settings{Task: 14 * time.Second, Faults: []control.Fault{{Method: "CloneVM_Task", Type: "NoDiskSpace", InTask: true, Times: 1}}})
 		created, err := part.Create(ctx, r)
 		Expect(err).NotTo(HaveOccurred())
 		r.ProviderID = created.ProviderID
@@ -421,7 +434,8 @@ var _ = Describe("Machines", func() {
 		spec.VSphere.AntiAffinityRule = place.shoot + "-pool"
 		members := func() []types.ManagedObjectReference {
 			GinkgoHelper()
-			configuration, err := object.NewClusterComputeResource(inspector, types.ManagedObjectReference{Type: "ClusterComputeResource", Value: spec.VSphere.ComputeCluster}).Configuration(ctx)
+			configuration, err := object.NewClusterComputeResource(inspector,
+				types.ManagedObjectReference{Type: "ClusterComputeResource", Value: spec.VSphere.ComputeCluster}).Configuration(ctx)
 			Expect(err).NotTo(HaveOccurred())
 			for _, rule := range configuration.Rule {
 				if apart, ok := rule.(*types.ClusterAntiAffinityRuleSpec); ok && apart.Name == spec.VSphere.AntiAffinityRule {
@@ -525,7 +539,8 @@ var _ = Describe("Machines", func() {
 		file := volume.Config.Backing.(*types.BaseConfigInfoDiskFileBackingInfo).FilePath
 		attach(ctx, place.vm(ctx, spec, r.Name), &volume.Config.Id, file)
 		Expect(disks(place.vm(ctx, spec, r.Name))).To(HaveLen(3))
-		Expect(machines.New(newSessions()).Create(ctx, r)).To(HaveField("ProviderID", created.ProviderID), "the volume does not make it incomplete")
+		Expect(machines.New(newSessions()).Create(ctx, r)).To(HaveField("ProviderID", created.ProviderID),
+			"the volume does not make it incomplete")
 
 		Expect(part.Delete(ctx, r)).To(Succeed())
 		Expect(place.vm(ctx, spec, r.Name)).To(BeNil())

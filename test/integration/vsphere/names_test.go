@@ -37,7 +37,8 @@ var _ = Describe("Virtual machines that somebody changed", func() {
 	})
 
 	request := func(name string) platform.MachineRequest {
-		return platform.MachineRequest{Name: place.shoot + "-" + name, Spec: spec, Credentials: siteCredentials(), UserData: []byte("#!/bin/sh\n")}
+		return platform.MachineRequest{Name: place.shoot + "-" + name, Spec: spec, Credentials: siteCredentials(),
+			UserData: []byte("#!/bin/sh\n")}
 	}
 	create := func(ctx context.Context, name string) (platform.MachineRequest, *object.VirtualMachine) {
 		GinkgoHelper()
@@ -63,7 +64,8 @@ var _ = Describe("Virtual machines that somebody changed", func() {
 	// old makes a virtual machine like those that former versions made.
 	old := func(ctx context.Context, vm *object.VirtualMachine) {
 		GinkgoHelper()
-		task, err := vm.Reconfigure(ctx, types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: "gardener.machine", Value: ""}}})
+		task, err := vm.Reconfigure(ctx,
+			types.VirtualMachineConfigSpec{ExtraConfig: []types.BaseOptionValue{&types.OptionValue{Key: "gardener.machine", Value: ""}}})
 		run(ctx, task, err)
 	}
 	nothing := func(context.Context, *object.VirtualMachine) {}
@@ -120,7 +122,8 @@ var _ = Describe("Virtual machines that somebody changed", func() {
 		},
 		Entry("renamed", true, func(ctx context.Context, vm *object.VirtualMachine) { rename(ctx, vm) }),
 		Entry("renamed and off", true, func(ctx context.Context, vm *object.VirtualMachine) { rename(ctx, vm); off(ctx, vm) }),
-		Entry("made by a former version and renamed", true, func(ctx context.Context, vm *object.VirtualMachine) { old(ctx, vm); rename(ctx, vm) }),
+		Entry("made by a former version and renamed", true,
+			func(ctx context.Context, vm *object.VirtualMachine) { old(ctx, vm); rename(ctx, vm) }),
 		Entry("made by a former version", true, func(ctx context.Context, vm *object.VirtualMachine) { old(ctx, vm) }),
 		Entry("off", true, func(ctx context.Context, vm *object.VirtualMachine) { off(ctx, vm) }),
 		Entry("moved to another folder", false, func(ctx context.Context, vm *object.VirtualMachine) { move(ctx, vm) }),
@@ -153,7 +156,8 @@ var _ = Describe("Virtual machines that somebody changed", func() {
 		folder := object.NewFolder(inspector, types.ManagedObjectReference{Type: "Folder", Value: spec.VSphere.Folder})
 		pool := types.ManagedObjectReference{Type: "ResourcePool", Value: spec.VSphere.ResourcePool}
 		marks := []types.BaseOptionValue{
-			&types.OptionValue{Key: "gardener.shoot", Value: place.shoot}, &types.OptionValue{Key: "gardener.site", Value: "vc"}, &types.OptionValue{Key: "gardener.machine", Value: r.Name},
+			&types.OptionValue{Key: "gardener.shoot", Value: place.shoot}, &types.OptionValue{Key: "gardener.site",
+				Value: "vc"}, &types.OptionValue{Key: "gardener.machine", Value: r.Name},
 		}
 		task, err := vm.Clone(ctx, folder, r.Name+"-copy", types.VirtualMachineCloneSpec{
 			Location: types.VirtualMachineRelocateSpec{Pool: &pool}, Config: &types.VirtualMachineConfigSpec{ExtraConfig: marks},
@@ -175,9 +179,11 @@ var _ = Describe("Virtual machines that somebody changed", func() {
 		pool := types.ManagedObjectReference{Type: "ResourcePool", Value: spec.VSphere.ResourcePool}
 		found, err := object.NewSearchIndex(inspector).FindByInventoryPath(ctx, "/DC0/vm")
 		Expect(err).NotTo(HaveOccurred())
-		marks := []types.BaseOptionValue{&types.OptionValue{Key: "gardener.shoot", Value: place.shoot}, &types.OptionValue{Key: "gardener.site", Value: "vc"}}
+		marks := []types.BaseOptionValue{&types.OptionValue{Key: "gardener.shoot", Value: place.shoot},
+			&types.OptionValue{Key: "gardener.site", Value: "vc"}}
 		task, err := vm.Clone(ctx, found.(*object.Folder), place.shoot+"-replica", types.VirtualMachineCloneSpec{
-			Location: types.VirtualMachineRelocateSpec{Pool: &pool}, Config: &types.VirtualMachineConfigSpec{Uuid: vmUUID(ctx, vm), ExtraConfig: marks},
+			Location: types.VirtualMachineRelocateSpec{Pool: &pool}, Config: &types.VirtualMachineConfigSpec{Uuid: vmUUID(ctx, vm),
+				ExtraConfig: marks},
 		})
 		replica := run(ctx, task, err).(types.ManagedObjectReference)
 
@@ -219,7 +225,8 @@ var _ = Describe("Virtual machines that somebody changed", func() {
 		template := object.NewVirtualMachine(inspector, types.ManagedObjectReference{Type: "VirtualMachine", Value: spec.VSphere.Template})
 		folder := object.NewFolder(inspector, types.ManagedObjectReference{Type: "Folder", Value: spec.VSphere.Folder})
 		pool := types.ManagedObjectReference{Type: "ResourcePool", Value: spec.VSphere.ResourcePool}
-		task, err := template.Clone(ctx, folder, place.shoot+"-template", types.VirtualMachineCloneSpec{Location: types.VirtualMachineRelocateSpec{Pool: &pool}})
+		task, err := template.Clone(ctx, folder, place.shoot+"-template",
+			types.VirtualMachineCloneSpec{Location: types.VirtualMachineRelocateSpec{Pool: &pool}})
 		independent := object.NewVirtualMachine(inspector, run(ctx, task, err).(types.ManagedObjectReference))
 		devices, err := independent.Device(ctx)
 		Expect(err).NotTo(HaveOccurred())

@@ -63,7 +63,8 @@ var _ = Describe("Probe", func() {
 			result = append(result,
 				platform.Capacity{Zone: z.Name, Resource: platform.ResourceCPU, Total: float64(cpu) * 1e6, Free: float64(cpu-control.UsedMHz) * 1e6},
 				platform.Capacity{Zone: z.Name, Resource: platform.ResourceMemory, Total: float64(memory), Free: float64(memory - control.UsedMiB<<20)},
-				platform.Capacity{Zone: z.Name, Resource: platform.ResourceStorage, Total: float64(datastore.Summary.Capacity), Free: float64(datastore.Summary.FreeSpace)},
+				platform.Capacity{Zone: z.Name, Resource: platform.ResourceStorage, Total: float64(datastore.Summary.Capacity),
+					Free: float64(datastore.Summary.FreeSpace)},
 			)
 		}
 		return result

@@ -42,7 +42,8 @@ var _ = Describe("Sessions", Ordered, ContinueOnFailure, func() {
 	// use asks both APIs for something, the SOAP API by a call and for a property.
 	use := func(ctx context.Context, session *client.Session) error {
 		var root mo.Folder
-		if err := property.DefaultCollector(session.VIM()).RetrieveOne(ctx, session.VIM().ServiceContent.RootFolder, []string{"name"}, &root); err != nil {
+		if err := property.DefaultCollector(session.VIM()).RetrieveOne(ctx, session.VIM().ServiceContent.RootFolder, []string{"name"},
+			&root); err != nil {
 			return client.Classify(err)
 		}
 		if _, err := methods.GetCurrentTime(ctx, session.VIM()); err != nil {
@@ -81,23 +82,24 @@ var _ = Describe("Sessions", Ordered, ContinueOnFailure, func() {
 		Expect(count(ctx)).To(And(HaveKeyWithValue(restLogin, 1), Not(HaveKey(soapLogin))))
 	})
 
-	DescribeTable("should log in again once, without anybody noticing, when the vCenter has ended the session", func(ctx SpecContext, end func(ctx context.Context)) {
-		session, err := get(ctx, newSessions())
-		Expect(err).NotTo(HaveOccurred())
-		Expect(use(ctx, session)).To(Succeed())
-		end(ctx)
+	DescribeTable("should log in again once, without anybody noticing, when the vCenter has ended the session",
+		func(ctx SpecContext, end func(ctx context.Context)) {
+			session, err := get(ctx, newSessions())
+			Expect(err).NotTo(HaveOccurred())
+			Expect(use(ctx, session)).To(Succeed())
+			end(ctx)
 
-		count(ctx)
-		var group sync.WaitGroup
-		for range 20 {
-			group.Go(func() {
-				defer GinkgoRecover()
-				Expect(use(ctx, session)).To(Succeed())
-			})
-		}
-		group.Wait()
-		Expect(count(ctx)).To(And(HaveKeyWithValue(soapLogin, 1), HaveKeyWithValue(restLogin, 1)))
-	},
+			count(ctx)
+			var group sync.WaitGroup
+			for range 20 {
+				group.Go(func() {
+					defer GinkgoRecover()
+					Expect(use(ctx, session)).To(Succeed())
+				})
+			}
+			group.Wait()
+			Expect(count(ctx)).To(And(HaveKeyWithValue(soapLogin, 1), HaveKeyWithValue(restLogin, 1)))
+		},
 		Entry("at once", func(ctx context.Context) { Expect(server.EndSessions(ctx)).To(Succeed()) }),
 		Entry("because it was idle", func(ctx context.Context) {
 			disturb(ctx, control.Settings{Idle: time.Minute})
@@ -191,7 +193,8 @@ var _ = Describe("Sessions", Ordered, ContinueOnFailure, func() {
 		// A session lasts longer than what is repeated when it ends, however slow the machine is.
 		const requestsOfSession = 12
 		place := newBed(ctx)
-		r := platform.MachineRequest{Name: place.shoot + "-lost", Spec: place.spec(ctx, "DC0_C0"), Credentials: siteCredentials(), UserData: []byte("#!/bin/sh\n")}
+		r := platform.MachineRequest{Name: place.shoot + "-lost", Spec: place.spec(ctx, "DC0_C0"), Credentials: siteCredentials(),
+			UserData: []byte("#!/bin/sh\n")}
 		part := machines.New(newSessions())
 		disturb(ctx, control.Settings{Task: 300 * time.Millisecond})
 

@@ -85,7 +85,8 @@ func deployShoot(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred())
 	enabled := map[string]any{"enabled": true}
 	apply(ctx, charts.ShootCRDs, map[string]any{"snapshots": enabled, "vsphere": enabled})
-	apply(ctx, charts.ShootSystemComponents, map[string]any{controlplane.Chart: values, "global": map[string]any{"kubernetesVersion": "1.36.1"}})
+	apply(ctx, charts.ShootSystemComponents,
+		map[string]any{controlplane.Chart: values, "global": map[string]any{"kubernetesVersion": "1.36.1"}})
 	for _, class := range storage.Classes {
 		createClass(ctx, class)
 	}
@@ -135,7 +136,8 @@ func writeKubeconfig(ctx context.Context) string {
 	Expect(shoot.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account, Namespace: "kube-system"}})).To(Succeed())
 	clients, err := kubernetes.NewForConfig(cluster.Config)
 	Expect(err).NotTo(HaveOccurred())
-	token, err := clients.CoreV1().ServiceAccounts("kube-system").CreateToken(ctx, account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	token, err := clients.CoreV1().ServiceAccounts("kube-system").CreateToken(ctx, account, &authenticationv1.TokenRequest{},
+		metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	config, err := clientcmd.LoadFromFile(cluster.Kubeconfig)
 	Expect(err).NotTo(HaveOccurred())
@@ -155,7 +157,9 @@ func startDriver(_ context.Context, config, kubeconfig string) {
 	features := []string{"--fss-name=internal-feature-states.csi.vsphere.vmware.com", "--fss-namespace=kube-system"}
 	leases := []string{"--leader-election", "--leader-election-namespace=kube-system"}
 	sidecar := func(name string, arguments ...string) *landscape.Process {
-		return &landscape.Process{Name: name, Path: binary(name), Args: append(append([]string{"--csi-address=" + socket, "--kubeconfig=" + kubeconfig, "--timeout=300s", "--v=4"}, leases...), arguments...)}
+		return &landscape.Process{Name: name, Path: binary(name),
+			Args: append(append([]string{"--csi-address=" + socket, "--kubeconfig=" + kubeconfig, "--timeout=300s", "--v=4"}, leases...),
+				arguments...)}
 	}
 	driver = &landscape.Process{Name: "csi-vsphere", Path: binary("vsphere-csi"), Args: features,
 		Env: append([]string{"CSI_ENDPOINT=unix://" + socket, "X_CSI_MODE=controller", "X_CSI_SPEC_DISABLE_LEN_CHECK=true"}, environment...)}

@@ -139,8 +139,9 @@ func (v *vCenter) controlPlaneSite() platform.ControlPlaneSite {
 				Datacenter: "DC0",
 				Topology:   &v1alpha1.VSphereTopology{RegionCategory: "k8s-region", ZoneCategory: "k8s-zone"},
 			},
-			Zones:          []v1alpha1.SiteZone{zone(v.site+"-1", "DC0_C0"), zone(v.site+"-2", "DC0_C1")},
-			StorageClasses: []v1alpha1.StorageClass{{Name: v.site, Default: true, VSphere: &v1alpha1.VSphereStorageClass{StoragePolicy: "vSAN Default Storage Policy"}}},
+			Zones: []v1alpha1.SiteZone{zone(v.site+"-1", "DC0_C0"), zone(v.site+"-2", "DC0_C1")},
+			StorageClasses: []v1alpha1.StorageClass{{Name: v.site, Default: true,
+				VSphere: &v1alpha1.VSphereStorageClass{StoragePolicy: "vSAN Default Storage Policy"}}},
 		},
 	}}
 }

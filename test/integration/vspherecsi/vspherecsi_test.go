@@ -67,7 +67,8 @@ func register(ctx context.Context, name, machine string, labels map[string]strin
 	Expect(shoot.Update(ctx, node)).To(Succeed())
 	Expect(shoot.Create(ctx, &storagev1.CSINode{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: controlplane.Driver, NodeID: machine, TopologyKeys: []string{regionKey, zoneKey}}}},
+		Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: controlplane.Driver, NodeID: machine,
+			TopologyKeys: []string{regionKey, zoneKey}}}},
 	})).To(Succeed())
 }
 
@@ -142,7 +143,8 @@ var _ = Describe("driver with two vCenters", Ordered, func() {
 		for _, v := range []*vCenter{east, west} {
 			attachment := &storagev1.VolumeAttachment{
 				ObjectMeta: metav1.ObjectMeta{Name: v.site},
-				Spec:       storagev1.VolumeAttachmentSpec{Attacher: controlplane.Driver, NodeName: v.site, Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &volumeOf(ctx, v.site).Name}},
+				Spec: storagev1.VolumeAttachmentSpec{Attacher: controlplane.Driver, NodeName: v.site,
+					Source: storagev1.VolumeAttachmentSource{PersistentVolumeName: &volumeOf(ctx, v.site).Name}},
 			}
 			Expect(shoot.Create(ctx, attachment)).To(Succeed())
 			Eventually(ctx, func(g Gomega) {
@@ -154,7 +156,8 @@ var _ = Describe("driver with two vCenters", Ordered, func() {
 
 	It("should make no volume of a site for a node of another", func(ctx SpecContext) {
 		claim(ctx, "foreign", east.site, west.site)
-		Eventually(ctx, messagesOf).WithArguments("foreign").WithTimeout(soon).Should(ContainElement(ContainSubstring("is not in allowed topologies")))
+		Eventually(ctx,
+			messagesOf).WithArguments("foreign").WithTimeout(soon).Should(ContainElement(ContainSubstring("is not in allowed topologies")))
 	})
 
 	It("should make no volume of a class that names the site by its label, which the driver does not report", func(ctx SpecContext) {
@@ -165,7 +168,8 @@ var _ = Describe("driver with two vCenters", Ordered, func() {
 		}, class.AllowedTopologies[0].MatchLabelExpressions...)}}
 		createClass(ctx, class)
 		claim(ctx, class.Name, class.Name, east.site)
-		Eventually(ctx, messagesOf).WithArguments(class.Name).WithTimeout(soon).Should(ContainElement(ContainSubstring("is not in allowed topologies")))
+		Eventually(ctx,
+			messagesOf).WithArguments(class.Name).WithTimeout(soon).Should(ContainElement(ContainSubstring("is not in allowed topologies")))
 	})
 
 	It("should have all permissions that it needs, in all of this", func() {

@@ -40,7 +40,8 @@ var _ = Describe("controlplane", Ordered, func() {
 		Expect(component.Deploy(ctx)).To(Succeed())
 
 		deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: gardenlet.MachineControllerManager, Namespace: namespace}}
-		vpa := &vpaautoscalingv1.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: gardenlet.MachineControllerManager + "-vpa", Namespace: namespace}}
+		vpa := &vpaautoscalingv1.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: gardenlet.MachineControllerManager + "-vpa",
+			Namespace: namespace}}
 		first, firstVPA := version(ctx, deployment), version(ctx, vpa)
 
 		image, err := imagevector.ImageVector().FindImage(imagevector.ImageNameMachineControllerManagerDriver)
@@ -86,7 +87,8 @@ var _ = Describe("controlplane", Ordered, func() {
 		Expect(osc.Spec.Units).To(HaveLen(1))
 		Expect(osc.Spec.Units[0].Content).To(HaveValue(MatchRegexp(`(?s)ExecStart=\S+/kubelet --\S+ \\\n.* \\\n    --cloud-provider=external\n?$`)))
 		Expect(osc.Spec.Files).To(ConsistOf(
-			HaveField("Path", "/var/lib/kubelet/ca.crt"), HaveField("Path", "/var/lib/kubelet/config/kubelet"), HaveField("Path", "/opt/bin/kubelet")))
+			HaveField("Path", "/var/lib/kubelet/ca.crt"), HaveField("Path", "/var/lib/kubelet/config/kubelet"), HaveField("Path",
+				"/opt/bin/kubelet")))
 
 		Expect(writer.DeployOperatingSystemConfig(ctx, namespace)).To(Succeed())
 		Expect(version(ctx, osc)).To(Equal(first))
@@ -94,7 +96,9 @@ var _ = Describe("controlplane", Ordered, func() {
 
 	It("should leave shoots of other types alone", func(ctx SpecContext) {
 		const other = "shoot--local--other"
-		Expect(writer.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: other, Labels: map[string]string{v1beta1constants.LabelShootProvider: "openstack"}}})).To(Succeed())
+		Expect(writer.Client.Create(ctx,
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: other,
+				Labels: map[string]string{v1beta1constants.LabelShootProvider: "openstack"}}})).To(Succeed())
 		Expect(writer.PrepareNamespace(ctx, other)).To(Succeed())
 		component := writer.MachineControllerManager(other)
 		Expect(component.Deploy(ctx)).To(Succeed())

@@ -45,7 +45,8 @@ var _ = Describe("network", func() {
 			By("waiting until the extension has seen the Infrastructure")
 			Eventually(func(g Gomega) {
 				first := object.DeepCopy()
-				first.Spec = extensionsv1alpha1.NetworkSpec{DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: networkType}, PodCIDR: "100.96.0.0/11", ServiceCIDR: "100.64.0.0/13"}
+				first.Spec = extensionsv1alpha1.NetworkSpec{DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: networkType}, PodCIDR: "100.96.0.0/11",
+					ServiceCIDR: "100.64.0.0/13"}
 				g.Expect(writer.Client.Create(ctx, first, client.DryRunAll)).To(Succeed())
 				g.Expect(first.Spec.ProviderConfig).To(HaveField("Raw", MatchRegexp("1450|1430")))
 			}).WithTimeout(20 * time.Second).Should(Succeed())
@@ -62,7 +63,8 @@ var _ = Describe("network", func() {
 			delete(object.Annotations, v1beta1constants.GardenerOperation)
 			Expect(writer.Client.Patch(ctx, object, patch)).To(Succeed())
 			Expect(object.Generation).To(BeEquivalentTo(1))
-			Expect(writer.Client.Delete(ctx, &extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: "hybrid", Namespace: shoot}})).To(Succeed())
+			Expect(writer.Client.Delete(ctx,
+				&extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: "hybrid", Namespace: shoot}})).To(Succeed())
 			Expect(component.Destroy(ctx)).To(Succeed())
 			Expect(client.IgnoreNotFound(writer.Client.Get(ctx, client.ObjectKeyFromObject(object), object))).To(Succeed())
 		},
@@ -80,10 +82,12 @@ var _ = Describe("network", func() {
 		object := &extensionsv1alpha1.Network{
 			ObjectMeta: metav1.ObjectMeta{Name: gardenlet.Network, Namespace: namespace},
 			Spec: extensionsv1alpha1.NetworkSpec{
-				DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "calico", ProviderConfig: &runtime.RawExtension{Raw: []byte(`{` + calicoVersion + `,"vethMTU":"big"}`)}},
-				PodCIDR:     "100.96.0.0/11", ServiceCIDR: "100.64.0.0/13",
+				DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "calico",
+					ProviderConfig: &runtime.RawExtension{Raw: []byte(`{` + calicoVersion + `,"vethMTU":"big"}`)}},
+				PodCIDR: "100.96.0.0/11", ServiceCIDR: "100.64.0.0/13",
 			},
 		}
-		Expect(writer.Client.Create(ctx, object)).To(MatchError(ContainSubstring("spec.providerConfig.vethMTU must be the text of a number of bytes between 0 and 65535")))
+		Expect(writer.Client.Create(ctx,
+			object)).To(MatchError(ContainSubstring("spec.providerConfig.vethMTU must be the text of a number of bytes between 0 and 65535")))
 	})
 })

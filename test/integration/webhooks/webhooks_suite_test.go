@@ -50,7 +50,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(err).NotTo(HaveOccurred())
 	binaries := landscape.DefaultBinaries().WithOwn(own)
 
-	seed, err = landscape.New(landscape.Options{Dir: GinkgoT().TempDir(), Namespace: namespace, Binaries: binaries, ExtensionArgs: []string{"--disable-controllers=infrastructure,worker"}})
+	seed, err = landscape.New(landscape.Options{Dir: GinkgoT().TempDir(), Namespace: namespace, Binaries: binaries,
+		ExtensionArgs: []string{"--disable-controllers=infrastructure,worker"}})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(seed.Stop)
 	Expect(seed.StartCluster(ctx)).To(Succeed())
@@ -64,7 +65,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	}).WithTimeout(time.Minute).WithPolling(200 * time.Millisecond).Should(Succeed())
 
 	create(ctx, namespace, nil)
-	labelNamespace(ctx, namespace, map[string]string{v1beta1constants.LabelShootProvider: "hybrid", v1beta1constants.LabelNetworkingProvider: "calico"})
+	labelNamespace(ctx, namespace,
+		map[string]string{v1beta1constants.LabelShootProvider: "hybrid", v1beta1constants.LabelNetworkingProvider: "calico"})
 	awaitWebhooks(ctx)
 }, NodeTimeout(10*time.Minute))
 

@@ -46,7 +46,8 @@ func (g *Garden) InstallAdmission(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: gardenNamespace, Name: accessSecret}, Data: map[string][]byte{"kubeconfig": access}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: gardenNamespace, Name: accessSecret},
+		Data: map[string][]byte{"kubeconfig": access}}
 	if err := g.SeedClient.Create(ctx, secret); err != nil {
 		return err
 	}
@@ -83,7 +84,8 @@ func (g *Garden) install(ctx context.Context, c client.Client, chart, namespace 
 func (g *Garden) waitAdmission(ctx context.Context) error {
 	err := wait.PollUntilContextTimeout(ctx, readyPeriod, readyTimeout, true, func(ctx context.Context) (bool, error) {
 		pods := &corev1.PodList{}
-		if err := g.SeedClient.List(ctx, pods, client.InNamespace(gardenNamespace), client.MatchingLabels{"app.kubernetes.io/name": admissionName}); err != nil {
+		if err := g.SeedClient.List(ctx, pods, client.InNamespace(gardenNamespace),
+			client.MatchingLabels{"app.kubernetes.io/name": admissionName}); err != nil {
 			return false, err
 		}
 		for _, pod := range pods.Items {

@@ -90,7 +90,8 @@ func (g *Garden) auditFile(cluster string) func() (io.Reader, error) {
 
 // shootAuditLog is what all pods of a shoot's kube-apiserver have logged about requests.
 func (g *Garden) shootAuditLog(namespace string) (io.Reader, error) {
-	files, err := filepath.Glob(g.path(nodeFolder, "logs", namespace, v1beta1constants.DeploymentNameKubeAPIServer+"-*-"+apiServerImage+".log"))
+	files, err := filepath.Glob(g.path(nodeFolder, "logs", namespace,
+		v1beta1constants.DeploymentNameKubeAPIServer+"-*-"+apiServerImage+".log"))
 	if err != nil {
 		return nil, err
 	}

@@ -88,8 +88,9 @@ func (g *Garden) newCluster(name, address string, port int, controllers []string
 func (g *Garden) access(name, server string) (string, *rest.Config, error) {
 	path := g.path(name + ".kubeconfig")
 	kubeconfig := clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: server, CertificateAuthorityData: g.keys.ca.CertificatePEM}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {ClientCertificateData: g.keys.admin.CertificatePEM, ClientKeyData: g.keys.admin.PrivateKeyPEM}},
+		Clusters: map[string]*clientcmdapi.Cluster{name: {Server: server, CertificateAuthorityData: g.keys.ca.CertificatePEM}},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{name: {ClientCertificateData: g.keys.admin.CertificatePEM,
+			ClientKeyData: g.keys.admin.PrivateKeyPEM}},
 		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
 		CurrentContext: name,
 	}

@@ -26,7 +26,8 @@ type keys struct {
 func newKeys(dir string) (*keys, error) {
 	k := &keys{dir: dir}
 	var err error
-	if k.ca, err = (&secrets.CertificateSecretConfig{Name: "ca", CommonName: "garden", CertType: secrets.CACert}).GenerateCertificate(); err != nil {
+	if k.ca, err = (&secrets.CertificateSecretConfig{Name: "ca", CommonName: "garden",
+		CertType: secrets.CACert}).GenerateCertificate(); err != nil {
 		return nil, err
 	}
 	if err := k.write("ca", k.ca); err != nil {

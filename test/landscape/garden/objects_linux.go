@@ -61,7 +61,8 @@ func (g *Garden) virtualObjects() []client.Object {
 		}
 		return s
 	}
-	for kind, role := range map[string]string{"internal": v1beta1constants.GardenRoleInternalDomain, "shoots": v1beta1constants.GardenRoleDefaultDomain} {
+	for kind, role := range map[string]string{"internal": v1beta1constants.GardenRoleInternalDomain,
+		"shoots": v1beta1constants.GardenRoleDefaultDomain} {
 		objects = append(objects, secret(kind+"-domain", role, g.options.DNS,
 			map[string]string{"dns.gardener.cloud/provider": dnsType, "dns.gardener.cloud/domain": kind + "." + Domain}))
 	}
@@ -94,8 +95,10 @@ func (g *Garden) virtualObjects() []client.Object {
 func projects() []client.Object {
 	owner := &rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "admin"}
 	return []client.Object{
-		&gardencorev1beta1.Project{ObjectMeta: metav1.ObjectMeta{Name: "garden"}, Spec: gardencorev1beta1.ProjectSpec{Namespace: new(gardenNamespace), Owner: owner}},
-		&gardencorev1beta1.Project{ObjectMeta: metav1.ObjectMeta{Name: Project}, Spec: gardencorev1beta1.ProjectSpec{Namespace: new(Namespace), Owner: owner}},
+		&gardencorev1beta1.Project{ObjectMeta: metav1.ObjectMeta{Name: "garden"},
+			Spec: gardencorev1beta1.ProjectSpec{Namespace: new(gardenNamespace), Owner: owner}},
+		&gardencorev1beta1.Project{ObjectMeta: metav1.ObjectMeta{Name: Project},
+			Spec: gardencorev1beta1.ProjectSpec{Namespace: new(Namespace), Owner: owner}},
 	}
 }
 

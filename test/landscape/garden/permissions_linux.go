@@ -33,7 +33,8 @@ var Lasting = []string{extensionName, admissionName, admissionAccount}
 var (
 	ofVirtual = []string{admissionAccount}
 	ofSeed    = []string{extensionName, admissionName, mcmAccount}
-	ofShoot   = []string{mcmAccount, "cloud-controller-manager", "csi-cinder-controller", "csi-snapshot-controller", "local-volumes-controller"}
+	ofShoot   = []string{mcmAccount, "cloud-controller-manager", "csi-cinder-controller", "csi-snapshot-controller",
+		"local-volumes-controller"}
 )
 
 // elsewhere tells for service accounts with roles of ours in a shoot who shows that all rules are needed: a shoot that nobody uses needs

@@ -59,7 +59,8 @@ func (g *Garden) hostsFile() string    { return kubelet.HostsFile(g.path(nodeFol
 func (g *Garden) resolverFile() string { return g.path("resolv.conf") }
 
 func (g *Garden) newEtcd() *landscape.Process {
-	return g.process("etcd", g.binaries.Etcd, "--data-dir="+g.path("etcd"), "--unsafe-no-fsync", "--log-level=warn", "--quota-backend-bytes=8589934592",
+	return g.process("etcd", g.binaries.Etcd, "--data-dir="+g.path("etcd"), "--unsafe-no-fsync", "--log-level=warn",
+		"--quota-backend-bytes=8589934592",
 		"--listen-client-urls="+etcdURL, "--advertise-client-urls="+etcdURL, "--listen-peer-urls=http://127.0.0.1:2380")
 }
 

@@ -61,7 +61,8 @@ func (g *Garden) Register(ctx context.Context) error {
 		&gardencorev1beta1.ControllerRegistration{ObjectMeta: name, Spec: gardencorev1beta1.ControllerRegistrationSpec{
 			Deployment: &gardencorev1beta1.ControllerRegistrationDeployment{DeploymentRefs: []gardencorev1beta1.DeploymentRef{{Name: name.Name}}},
 			Resources: []gardencorev1beta1.ControllerResource{
-				{Kind: extensionsv1alpha1.OperatingSystemConfigResource, Type: systemType}, {Kind: extensionsv1alpha1.NetworkResource, Type: networkType},
+				{Kind: extensionsv1alpha1.OperatingSystemConfigResource, Type: systemType}, {Kind: extensionsv1alpha1.NetworkResource,
+					Type: networkType},
 			},
 		}},
 	})
@@ -74,7 +75,8 @@ func emptyChart() ([]byte, error) {
 	archive := tar.NewWriter(zip)
 	for _, file := range [][2]string{
 		{"played/Chart.yaml", "apiVersion: v2\nname: played\nversion: 0.1.0\n"},
-		{"played/templates/configmap.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: played\n  namespace: {{ .Release.Namespace }}\n"},
+		{"played/templates/configmap.yaml",
+			"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: played\n  namespace: {{ .Release.Namespace }}\n"},
 	} {
 		header := &tar.Header{Name: file[0], Mode: 0o644, Size: int64(len(file[1])), ModTime: time.Unix(0, 0)}
 		if err := archive.WriteHeader(header); err != nil {

@@ -99,10 +99,12 @@ func (g *Garden) startShoot(ctx context.Context, seed client.Client, namespace s
 // ShootConfig returns an administrator's access to a shoot, which is the one of gardenlet.
 func (g *Garden) ShootConfig(ctx context.Context, namespace string) (*rest.Config, error) {
 	secret, service := &corev1.Secret{}, &corev1.Service{}
-	if err := g.SeedClient.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v1beta1constants.SecretNameGardenerInternal}, secret); err != nil {
+	if err := g.SeedClient.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v1beta1constants.SecretNameGardenerInternal},
+		secret); err != nil {
 		return nil, err
 	}
-	if err := g.SeedClient.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v1beta1constants.DeploymentNameKubeAPIServer}, service); err != nil {
+	if err := g.SeedClient.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v1beta1constants.DeploymentNameKubeAPIServer},
+		service); err != nil {
 		return nil, err
 	}
 	config, err := clientcmd.RESTConfigFromKubeConfig(secret.Data["kubeconfig"])

@@ -142,7 +142,8 @@ func (g *Garden) StartAdmission(ctx context.Context, refused client.Object) erro
 		return err == nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("the admission component is not ready: %w (%w); last lines of %s:\n%s", err, last, g.Admission.LogFile, g.Admission.Tail(20))
+		return fmt.Errorf("the admission component is not ready: %w (%w); last lines of %s:\n%s", err, last, g.Admission.LogFile,
+			g.Admission.Tail(20))
 	}
 	return nil
 }

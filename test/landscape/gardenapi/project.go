@@ -29,7 +29,8 @@ const (
 // ProviderResources are what the provider is registered for.
 func ProviderResources() []gardencorev1beta1.ControllerResource {
 	var resources []gardencorev1beta1.ControllerResource
-	for _, kind := range []string{extensionsv1alpha1.ControlPlaneResource, extensionsv1alpha1.InfrastructureResource, extensionsv1alpha1.WorkerResource} {
+	for _, kind := range []string{extensionsv1alpha1.ControlPlaneResource, extensionsv1alpha1.InfrastructureResource,
+		extensionsv1alpha1.WorkerResource} {
 		resources = append(resources, gardencorev1beta1.ControllerResource{Kind: kind, Type: v1alpha1.ProviderType})
 	}
 	return resources
@@ -55,7 +56,8 @@ func (g *Garden) CreateProject(ctx context.Context, resources ...gardencorev1bet
 		{extensionsv1alpha1.NetworkResource, "cilium"},
 		{extensionsv1alpha1.OperatingSystemConfigResource, "gardenlinux"},
 	} {
-		registration.Spec.Resources = append(registration.Spec.Resources, gardencorev1beta1.ControllerResource{Kind: extension[0], Type: extension[1]})
+		registration.Spec.Resources = append(registration.Spec.Resources,
+			gardencorev1beta1.ControllerResource{Kind: extension[0], Type: extension[1]})
 	}
 	deployment := &gardencorev1.ControllerDeployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "others"},

@@ -92,9 +92,10 @@ func (i *Inventory) CreateHost(ctx context.Context, name string, labels, annotat
 	host.SetLabels(maps.Clone(labels))
 	host.SetAnnotations(annotations)
 	host.Object["spec"] = map[string]any{
-		"online":                false,
-		"bootMACAddress":        mac(i.macs.Add(1)),
-		"bmc":                   map[string]any{"address": "redfish-virtualmedia+http://127.0.0.1:1/redfish/v1/Systems/" + name, "credentialsName": secret.Name},
+		"online":         false,
+		"bootMACAddress": mac(i.macs.Add(1)),
+		"bmc": map[string]any{"address": "redfish-virtualmedia+http://127.0.0.1:1/redfish/v1/Systems/" + name,
+			"credentialsName": secret.Name},
 		"automatedCleaningMode": "metadata",
 		"rootDeviceHints":       map[string]any{"deviceName": "/dev/sda"},
 	}

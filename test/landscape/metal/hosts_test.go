@@ -29,12 +29,14 @@ var _ = Describe("BareMetalHosts", Ordered, func() {
 		Expect(hostOf(ctx, hosts[0])(Default)).To(And(HaveField("Labels", HaveKeyWithValue("rack", "r1")), HaveField("Consumer", "")))
 		provision(ctx, hosts[0], machine)
 		Expect(inventory.WaitForHosts(ctx, "provisioned", hosts[0])).To(Succeed())
-		Eventually(hostOf(ctx, hosts[0]), soon).Should(And(HaveField("On", true), HaveField("Image", "http://images/os.raw"), HaveField("Consumer", shoot+"/"+machine)))
+		Eventually(hostOf(ctx, hosts[0]),
+			soon).Should(And(HaveField("On", true), HaveField("Image", "http://images/os.raw"), HaveField("Consumer", shoot+"/"+machine)))
 		Expect(metal.NewWatch(inventory, shoot).Active(ctx)).To(HaveKeyWithValue(machine, And(
 			HaveField("NodeName", machine), HaveField("ProviderID", "metal3://hosts/"+hosts[0]+"/"+machine))))
 		objects, err := inventory.Objects(ctx, shoot)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(objects).To(ConsistOf(HaveField("Kind", "BareMetalHost"), HaveField("Name", machine+"-metadata"), HaveField("Name", machine+"-userdata")))
+		Expect(objects).To(ConsistOf(HaveField("Kind", "BareMetalHost"), HaveField("Name", machine+"-metadata"),
+			HaveField("Name", machine+"-userdata")))
 
 		clean(ctx, hosts[0])
 		Expect(inventory.WaitForHosts(ctx, "available", hosts[0])).To(Succeed())

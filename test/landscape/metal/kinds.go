@@ -43,7 +43,8 @@ const (
 func (i *Inventory) installCRDs(ctx context.Context, o Options) error {
 	var all []landscape.CRDs
 	if o.Metal3 {
-		all = append(all, landscape.CRDs{Main: binariesModule, Module: "github.com/metal3-io/baremetal-operator", Folder: "config/base/crds/bases"})
+		all = append(all,
+			landscape.CRDs{Main: binariesModule, Module: "github.com/metal3-io/baremetal-operator", Folder: "config/base/crds/bases"})
 	}
 	if o.IronCore {
 		all = append(all, landscape.CRDs{Main: binariesModule, Module: metalOperator, Folder: "config/crd/bases"})
@@ -73,7 +74,8 @@ func object(version schema.GroupVersion, kind, namespace, name string) *unstruct
 }
 
 // list reads all objects of a kind.
-func (i *Inventory) list(ctx context.Context, version schema.GroupVersion, kind string, options ...client.ListOption) ([]unstructured.Unstructured, error) {
+func (i *Inventory) list(ctx context.Context, version schema.GroupVersion, kind string,
+	options ...client.ListOption) ([]unstructured.Unstructured, error) {
 	l := &unstructured.UnstructuredList{}
 	l.SetGroupVersionKind(version.WithKind(kind + "List"))
 	err := i.Client.List(ctx, l, options...)

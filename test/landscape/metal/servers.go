@@ -27,7 +27,8 @@ func (i *Inventory) MakeServers(ctx context.Context, batch Batch) ([]string, err
 	if err != nil {
 		return nil, err
 	}
-	process := &landscape.Process{Name: "bmcs-" + batch.Prefix, Path: i.binaries.BMCs, LogFile: filepath.Join(i.dir, "logs", "bmcs-"+batch.Prefix+".log")}
+	process := &landscape.Process{Name: "bmcs-" + batch.Prefix, Path: i.binaries.BMCs,
+		LogFile: filepath.Join(i.dir, "logs", "bmcs-"+batch.Prefix+".log")}
 	for _, port := range ports {
 		process.Args = append(process.Args, address(port)+"="+uuid.NewString())
 	}
@@ -62,7 +63,8 @@ func (i *Inventory) MakeServers(ctx context.Context, batch Batch) ([]string, err
 		return names, err
 	}
 	for _, name := range names {
-		if err := i.patch(ctx, object(ironCore, kindServer, "", name), map[string]any{"spec": map[string]any{"reclaimPolicy": "Retain"}}); err != nil {
+		if err := i.patch(ctx, object(ironCore, kindServer, "", name),
+			map[string]any{"spec": map[string]any{"reclaimPolicy": "Retain"}}); err != nil {
 			return nil, err
 		}
 	}

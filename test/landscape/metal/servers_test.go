@@ -49,24 +49,28 @@ var _ = Describe("Servers", Ordered, func() {
 		var err error
 		recycled, err = inventory.MakeServers(ctx, metal.Batch{Prefix: "recycled", Count: 1, Labels: map[string]string{"rack": "i1"}})
 		Expect(err).NotTo(HaveOccurred())
-		retained, err = inventory.MakeServers(ctx, metal.Batch{Prefix: "retained", Count: 1, Labels: map[string]string{"rack": "i2"}, Retain: true})
+		retained, err = inventory.MakeServers(ctx,
+			metal.Batch{Prefix: "retained", Count: 1, Labels: map[string]string{"rack": "i2"}, Retain: true})
 		Expect(err).NotTo(HaveOccurred())
 	})
 
 	It("should be claimed by one claim after the other", func(ctx context.Context) {
 		first, second := other+"-i1", other+"-i2"
 		claim(ctx, first, "i1", `{"ignition":{"version":"3.2.0"}}`)
-		Eventually(serverOf(ctx, recycled[0]), soon).Should(And(HaveField("State", "Reserved"), HaveField("On", true), HaveField("Consumer", "hosts/"+first)))
+		Eventually(serverOf(ctx, recycled[0]),
+			soon).Should(And(HaveField("State", "Reserved"), HaveField("On", true), HaveField("Consumer", "hosts/"+first)))
 		Expect(metal.NewWatch(inventory, other).Active(ctx)).To(HaveKeyWithValue(first, And(
 			HaveField("NodeName", first), HaveField("ProviderID", "ironcore-metal://hosts/"+first))))
 
 		claim(ctx, second, "i1", `{"storage":{"files":[{"path":"/etc/hostname","contents":{"source":"data:,node-2"}}]}}`)
 		release(ctx, first)
-		Eventually(serverOf(ctx, recycled[0]), soon).Should(And(HaveField("State", "Reserved"), HaveField("On", true), HaveField("Consumer", "hosts/"+second)))
+		Eventually(serverOf(ctx, recycled[0]),
+			soon).Should(And(HaveField("State", "Reserved"), HaveField("On", true), HaveField("Consumer", "hosts/"+second)))
 		Expect(metal.NewWatch(inventory, other).Active(ctx)).To(HaveKeyWithValue(second, HaveField("NodeName", "node-2")))
 		release(ctx, second)
 		Expect(inventory.WaitForServers(ctx, "Available", recycled[0])).To(Succeed())
-		Expect(inventory.Journal.Uses(recycled[0])).To(HaveExactElements(HaveField("Consumer", "hosts/"+first), HaveField("Consumer", "hosts/"+second)))
+		Expect(inventory.Journal.Uses(recycled[0])).To(HaveExactElements(HaveField("Consumer", "hosts/"+first),
+			HaveField("Consumer", "hosts/"+second)))
 		Expect(inventory.Journal.Conflicts()).To(BeEmpty())
 	})
 
@@ -75,7 +79,8 @@ var _ = Describe("Servers", Ordered, func() {
 		claim(ctx, name, "i2", "{}")
 		Eventually(serverOf(ctx, retained[0]), soon).Should(HaveField("On", true))
 		release(ctx, name)
-		Eventually(serverOf(ctx, retained[0]), soon).Should(And(HaveField("State", "Released"), HaveField("On", false), HaveField("Consumer", "hosts/"+name)))
+		Eventually(serverOf(ctx, retained[0]),
+			soon).Should(And(HaveField("State", "Released"), HaveField("On", false), HaveField("Consumer", "hosts/"+name)))
 		Expect(inventory.Clean(ctx, retained[0])).To(Succeed())
 		Expect(serverOf(ctx, retained[0])(Default)).To(HaveField("Consumer", ""))
 	})
@@ -140,7 +145,8 @@ var _ = Describe("Cluster", func() {
 		Expect(inventory.Client.Get(ctx, client.ObjectKey{Name: metal.Namespace}, namespace())).To(Succeed())
 
 		inventory.Cluster.APIServer.Kill()
-		Expect(inventory.Client.Get(ctx, client.ObjectKey{Name: metal.Namespace}, namespace())).To(MatchError(ContainSubstring("connection refused")))
+		Expect(inventory.Client.Get(ctx, client.ObjectKey{Name: metal.Namespace},
+			namespace())).To(MatchError(ContainSubstring("connection refused")))
 		Expect(inventory.Cluster.APIServer.Start()).To(Succeed())
 		Expect(inventory.Cluster.WaitReady(ctx)).To(Succeed())
 		hosts, err := inventory.MakeHosts(ctx, metal.Batch{Prefix: "after-crash", Count: 1})

@@ -185,7 +185,8 @@ func (i *Inventory) waitAllowed(ctx context.Context, allowed bool) error {
 			{Verb: "get", Group: ipam.Group, Resource: "ipaddressclaims", Namespace: Namespace},
 			{Verb: "get", Group: ipam.Group, Resource: "globalinclusterippools"},
 		} {
-			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: tenant, ResourceAttributes: &attributes}}
+			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: tenant,
+				ResourceAttributes: &attributes}}
 			if err := i.Client.Create(ctx, review); err != nil {
 				return false, err
 			}

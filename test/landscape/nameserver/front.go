@@ -152,7 +152,8 @@ func (f *Front) pass(client io.Reader, server io.Writer) error {
 		return errors.Join(err, errors.New("this is no question"))
 	}
 	f.mutex.Lock()
-	f.messages = append(f.messages, Message{Time: time.Now(), Operation: dns.OpcodeToString[message.Opcode], Name: message.Question[0].Name, Bytes: len(content) - 2})
+	f.messages = append(f.messages,
+		Message{Time: time.Now(), Operation: dns.OpcodeToString[message.Opcode], Name: message.Question[0].Name, Bytes: len(content) - 2})
 	f.mutex.Unlock()
 	_, err = server.Write(content)
 	return err

@@ -66,7 +66,8 @@ func Start(ctx context.Context, dir string, zones ...string) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		Process: &landscape.Process{Name: "named", Path: executable, Args: []string{"-f", "-n", "1", "-c", config}, LogFile: filepath.Join(dir, "named.log")},
+		Process: &landscape.Process{Name: "named", Path: executable, Args: []string{"-f", "-n", "1", "-c", config},
+			LogFile: filepath.Join(dir, "named.log")},
 		Address: net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0])),
 	}
 	if err := s.Process.Start(); err != nil {

@@ -85,7 +85,8 @@ func belonging(all []Object, shoot string) []Object {
 		ours   = map[string]bool{}
 	)
 	for _, o := range all {
-		own := strings.HasPrefix(o.Name, shoot) || slices.ContainsFunc(o.Marks, func(mark string) bool { return strings.Contains(mark, shoot) }) ||
+		own := strings.HasPrefix(o.Name, shoot) ||
+			slices.ContainsFunc(o.Marks, func(mark string) bool { return strings.Contains(mark, shoot) }) ||
 			slices.ContainsFunc(o.parent, func(id string) bool { return ours[id] })
 		if own {
 			ours[o.ID] = true
@@ -96,7 +97,8 @@ func belonging(all []Object, shoot string) []Object {
 }
 
 // list reads all pages and turns each item into an object.
-func list[T any](ctx context.Context, c *Client, pager pagination.Pager, extract func(pagination.Page) ([]T, error), object func(T) Object) ([]Object, error) {
+func list[T any](ctx context.Context, c *Client, pager pagination.Pager, extract func(pagination.Page) ([]T, error),
+	object func(T) Object) ([]Object, error) {
 	pages, err := pager.AllPages(ctx)
 	if err != nil {
 		return nil, err

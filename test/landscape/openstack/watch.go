@@ -63,7 +63,8 @@ func (w *Watch) Servers(ctx context.Context) (map[string]Server, error) {
 	return w.collect(ctx, (*watched).read)
 }
 
-func (w *Watch) collect(ctx context.Context, read func(*watched, context.Context, string) (map[string]Server, error)) (map[string]Server, error) {
+func (w *Watch) collect(ctx context.Context, read func(*watched, context.Context, string) (map[string]Server, error)) (map[string]Server,
+	error) {
 	var (
 		group  sync.WaitGroup
 		result = map[string]Server{}

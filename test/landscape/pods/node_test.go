@@ -83,9 +83,10 @@ var _ = Describe("Node", Ordered, func() {
 						Env: []corev1.EnvVar{
 							{Name: "PORT", Value: "8080"}, {Name: listenVariable, Value: ":$(PORT)"}, {Name: folderVariable, Value: "/etc/server"},
 						},
-						Ports:          []corev1.ContainerPort{{Name: "http", ContainerPort: port}},
-						ReadinessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/greeting", Port: intstr.FromString("http")}}},
-						VolumeMounts:   []corev1.VolumeMount{{Name: "config", MountPath: "/etc/server"}, {Name: "socket", MountPath: "/csi"}},
+						Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: port}},
+						ReadinessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/greeting",
+							Port: intstr.FromString("http")}}},
+						VolumeMounts: []corev1.VolumeMount{{Name: "config", MountPath: "/etc/server"}, {Name: "socket", MountPath: "/csi"}},
 					},
 					{Name: "played", Image: "played"},
 				},
@@ -188,7 +189,8 @@ var _ = Describe("Node", Ordered, func() {
 		Expect(old.Check()).To(Succeed(), "it was asked to end")
 		Expect(node.Process(name, "main")).NotTo(BeIdenticalTo(old))
 		Expect(get(ctx, "/greeting")).To(Equal("good morning"))
-		Eventually(func() ([]string, error) { return filepath.Glob(filepath.Join(dir, "pod*", "kubeconfig")) }).Should(HaveLen(1), "one of two pods has processes")
+		Eventually(func() ([]string, error) { return filepath.Glob(filepath.Join(dir, "pod*", "kubeconfig")) }).Should(HaveLen(1),
+			"one of two pods has processes")
 	}, SpecTimeout(time.Minute))
 
 	It("should end it with its Deployment", func(ctx SpecContext) {

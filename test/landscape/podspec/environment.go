@@ -13,7 +13,8 @@ import (
 )
 
 // Environment adds the variables of a container to those that are there. field returns the values of the pod's fields.
-func (s Source) Environment(ctx context.Context, container *corev1.Container, field func(path string) (string, error), env map[string]string) error {
+func (s Source) Environment(ctx context.Context, container *corev1.Container, field func(path string) (string, error),
+	env map[string]string) error {
 	for _, e := range container.Env {
 		value, err := s.value(ctx, container, field, e)
 		if err != nil {
@@ -24,7 +25,8 @@ func (s Source) Environment(ctx context.Context, container *corev1.Container, fi
 	return nil
 }
 
-func (s Source) value(ctx context.Context, container *corev1.Container, field func(path string) (string, error), e corev1.EnvVar) (string, error) {
+func (s Source) value(ctx context.Context, container *corev1.Container, field func(path string) (string, error), e corev1.EnvVar) (string,
+	error) {
 	if e.ValueFrom == nil {
 		return e.Value, nil
 	}
@@ -38,9 +40,11 @@ func (s Source) value(ctx context.Context, container *corev1.Container, field fu
 	case from.ResourceFieldRef != nil:
 		return resourceOf(container, from.ResourceFieldRef.Resource)
 	case from.SecretKeyRef != nil:
-		files, err = s.Secret(ctx, from.SecretKeyRef.Name, []corev1.KeyToPath{{Key: from.SecretKeyRef.Key, Path: e.Name}}, from.SecretKeyRef.Optional)
+		files, err = s.Secret(ctx, from.SecretKeyRef.Name, []corev1.KeyToPath{{Key: from.SecretKeyRef.Key, Path: e.Name}},
+			from.SecretKeyRef.Optional)
 	case from.ConfigMapKeyRef != nil:
-		files, err = s.ConfigMap(ctx, from.ConfigMapKeyRef.Name, []corev1.KeyToPath{{Key: from.ConfigMapKeyRef.Key, Path: e.Name}}, from.ConfigMapKeyRef.Optional)
+		files, err = s.ConfigMap(ctx, from.ConfigMapKeyRef.Name, []corev1.KeyToPath{{Key: from.ConfigMapKeyRef.Key, Path: e.Name}},
+			from.ConfigMapKeyRef.Optional)
 	default:
 		return "", fmt.Errorf("sources of this kind are not played: %s", from.String())
 	}

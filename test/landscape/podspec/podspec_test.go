@@ -62,9 +62,11 @@ var _ = Describe("Source", func() {
 		}
 		env := map[string]string{"HOME": "/"}
 		Expect(source.Environment(ctx, container, func(path string) (string, error) { return "the " + path, nil }, env)).To(Succeed())
-		Expect(env).To(Equal(map[string]string{"HOME": "/", "PLAIN": "/-$(LATER)", "LATER": "1", "MAP": "4", "FIELD": "the metadata.name", "LIMIT": "1024"}))
+		Expect(env).To(Equal(map[string]string{"HOME": "/", "PLAIN": "/-$(LATER)", "LATER": "1", "MAP": "4", "FIELD": "the metadata.name",
+			"LIMIT": "1024"}))
 
-		container.Env = []corev1.EnvVar{{Name: "CPU", ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{Resource: "limits.cpu"}}}}
+		container.Env = []corev1.EnvVar{{Name: "CPU",
+			ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{Resource: "limits.cpu"}}}}
 		Expect(source.Environment(ctx, container, nil, env)).To(MatchError("environment variable CPU: the container has no limits.cpu"))
 	})
 

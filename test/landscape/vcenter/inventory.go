@@ -61,7 +61,8 @@ func (v *VCenter) Objects(ctx context.Context, shoot string) ([]Object, error) {
 // entities are the objects of the inventory.
 func entities(ctx context.Context, client *vim25.Client) ([]Object, error) {
 	var objects []Object
-	for _, kind := range []struct{ name, kind string }{{"virtual machine", "VirtualMachine"}, {"folder", "Folder"}, {"resource pool", "ResourcePool"}} {
+	for _, kind := range []struct{ name, kind string }{{"virtual machine", "VirtualMachine"}, {"folder", "Folder"},
+		{"resource pool", "ResourcePool"}} {
 		found, err := retrieve[mo.ManagedEntity](ctx, client, kind.kind, "name")
 		if err != nil {
 			return nil, err

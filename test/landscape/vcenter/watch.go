@@ -73,7 +73,8 @@ func (w *Watch) Machines(ctx context.Context) (map[string]Machine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look at the vCenter: %w", err)
 	}
-	found, err := retrieve[mo.VirtualMachine](ctx, client, "VirtualMachine", "name", "config.uuid", "config.guestId", "runtime.powerState", "guest.net")
+	found, err := retrieve[mo.VirtualMachine](ctx, client, "VirtualMachine", "name", "config.uuid", "config.guestId", "runtime.powerState",
+		"guest.net")
 	if err != nil {
 		return nil, fmt.Errorf("look at the vCenter: %w", err)
 	}
@@ -82,7 +83,8 @@ func (w *Watch) Machines(ctx context.Context) (map[string]Machine, error) {
 		if !strings.HasPrefix(vm.Name, w.prefix) || vm.Config == nil {
 			continue
 		}
-		m := Machine{ID: vm.Config.Uuid, Name: vm.Name, On: vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn, Guest: vm.Config.GuestId}
+		m := Machine{ID: vm.Config.Uuid, Name: vm.Name, On: vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn,
+			Guest: vm.Config.GuestId}
 		if vm.Guest != nil {
 			for _, card := range vm.Guest.Net {
 				m.Addresses = append(m.Addresses, slices.DeleteFunc(card.IpAddress, isLinkLocal)...)

@@ -44,7 +44,8 @@ type machine struct {
 }
 
 // NewProvisioner implements provisioner.Factory.
-func (h *hardware) NewProvisioner(ctx context.Context, host provisioner.HostData, publish provisioner.EventPublisher) (provisioner.Provisioner, error) {
+func (h *hardware) NewProvisioner(ctx context.Context, host provisioner.HostData,
+	publish provisioner.EventPublisher) (provisioner.Provisioner, error) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	if h.machines == nil {
@@ -69,7 +70,8 @@ type operation struct {
 }
 
 // Register fails if the host's annotation says so.
-func (o *operation) Register(ctx context.Context, data provisioner.ManagementAccessData, changed, restart bool) (provisioner.Result, string, error) {
+func (o *operation) Register(ctx context.Context, data provisioner.ManagementAccessData, changed, restart bool) (provisioner.Result, string,
+	error) {
 	if message := o.annotations[annotationRegister]; message != "" {
 		return provisioner.Result{ErrorMessage: message}, "", nil
 	}
@@ -96,7 +98,8 @@ func (o *operation) Provision(ctx context.Context, data provisioner.ProvisionDat
 	if message := o.annotations[annotationProvision]; message != "" {
 		return provisioner.Result{ErrorMessage: message}, nil
 	}
-	for _, read := range []func(context.Context) (string, error){data.HostConfig.UserData, data.HostConfig.MetaData, data.HostConfig.NetworkData} {
+	for _, read := range []func(context.Context) (string, error){data.HostConfig.UserData, data.HostConfig.MetaData,
+		data.HostConfig.NetworkData} {
 		if _, err := read(ctx); err != nil {
 			return provisioner.Result{}, err
 		}

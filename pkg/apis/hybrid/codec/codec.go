@@ -26,7 +26,8 @@ var (
 	scheme  = runtime.NewScheme()
 	codecs  = serializer.NewCodecFactory(scheme, serializer.EnableStrict)
 	decoder = codecs.UniversalDecoder(v1alpha1.SchemeGroupVersion)
-	encoder = codecs.EncoderForVersion(json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{}), v1alpha1.SchemeGroupVersion)
+	encoder = codecs.EncoderForVersion(json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{}),
+		v1alpha1.SchemeGroupVersion)
 )
 
 func init() {

@@ -25,7 +25,8 @@ func raw(s string) *runtime.RawExtension {
 var _ = Describe("Codec", func() {
 	Describe("#Decode", func() {
 		It("decodes and sets defaults", func() {
-			config, err := Decode[v1alpha1.InfrastructureConfig](raw(`{` + typeMeta + `,"networks":{"topology":"Stretched","nodes":["10.0.0.0/16"]},"sites":[{"name":"cloud","nodes":["10.0.0.0/24"]}]}`))
+			config, err := Decode[v1alpha1.InfrastructureConfig](raw(`{` + typeMeta +
+				`,"networks":{"topology":"Stretched","nodes":["10.0.0.0/16"]},"sites":[{"name":"cloud","nodes":["10.0.0.0/24"]}]}`))
 			Expect(err).NotTo(HaveOccurred())
 			Expect(config.Kind).To(Equal("InfrastructureConfig"))
 			Expect(config.Networks.Gateway).To(Equal("10.0.0.1"))
@@ -56,7 +57,8 @@ var _ = Describe("Codec", func() {
 			Entry("no object", raw(`"text"`), "cannot unmarshal"),
 			Entry("no kind", raw(`{"networks":{}}`), "Kind"),
 			Entry("no version", raw(`{"kind":"InfrastructureConfig"}`), "InfrastructureConfig"),
-			Entry("another kind", raw(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"WorkerConfig"}`), "it is of kind WorkerConfig"),
+			Entry("another kind", raw(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"WorkerConfig"}`),
+				"it is of kind WorkerConfig"),
 			Entry("another group", raw(`{"apiVersion":"v1","kind":"InfrastructureConfig"}`), "InfrastructureConfig"),
 			Entry("unknown field", raw(`{`+typeMeta+`,"sites":[{"name":"a","nodez":[]}]}`), `unknown field "sites[0].nodez"`),
 			Entry("field of other case", raw(`{`+typeMeta+`,"Sites":[]}`), `unknown field "Sites"`),
@@ -69,7 +71,8 @@ var _ = Describe("Codec", func() {
 				_, err := DecodeBytes[v1alpha1.WorkerConfig]([]byte(document))
 				Expect(err).To(MatchError(ContainSubstring(field)))
 			},
-			Entry("a block of a platform that has none", "apiVersion: hybrid.provider.extensions.gardener.cloud/v1alpha1\nkind: WorkerConfig\ndataVolumes: [{name: a, sites: [{name: b, metal: {}}]}]\n", `"dataVolumes[0].sites[0].metal"`),
+			Entry("a block of a platform that has none",
+				"apiVersion: hybrid.provider.extensions.gardener.cloud/v1alpha1\nkind: WorkerConfig\ndataVolumes: [{name: a, sites: [{name: b, metal: {}}]}]\n", `"dataVolumes[0].sites[0].metal"`),
 		)
 
 		It("wraps ErrEmpty", func() {

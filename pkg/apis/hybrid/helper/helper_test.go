@@ -31,7 +31,8 @@ var _ = Describe("CloudProfileConfig", func() {
 			{Name: "west", Region: "west", Zones: []v1alpha1.SiteZone{{Name: "b"}, {Name: "a"}}},
 		},
 		MachineTypes: []v1alpha1.MachineType{
-			{Name: "small", Sites: []v1alpha1.SiteMachineType{{Name: "east"}, {Name: "west", OpenStack: &v1alpha1.OpenStackMachineType{Flavor: "m1.small"}}}},
+			{Name: "small",
+				Sites: []v1alpha1.SiteMachineType{{Name: "east"}, {Name: "west", OpenStack: &v1alpha1.OpenStackMachineType{Flavor: "m1.small"}}}},
 		},
 		VolumeTypes: []v1alpha1.VolumeType{
 			{Name: "fast", Sites: []v1alpha1.SiteVolumeType{{Name: "west", OpenStack: &v1alpha1.OpenStackVolumeType{Type: "ssd"}}}},
@@ -88,12 +89,14 @@ var _ = Describe("Machine images", func() {
 		},
 		Entry("nothing said", nil, nil, true),
 		Entry("same", amd64, gardencorev1beta1.Capabilities{"architecture": {"amd64"}}, true),
-		Entry("one value in common", map[string][]string{"architecture": {"amd64", "arm64"}}, gardencorev1beta1.Capabilities{"architecture": {"arm64"}}, true),
+		Entry("one value in common", map[string][]string{"architecture": {"amd64", "arm64"}},
+			gardencorev1beta1.Capabilities{"architecture": {"arm64"}}, true),
 		Entry("none in common", amd64, gardencorev1beta1.Capabilities{"architecture": {"arm64"}}, false),
 		Entry("machine says nothing", amd64, gardencorev1beta1.Capabilities{}, true),
 		Entry("image has the default", amd64, gardencorev1beta1.Capabilities{"architecture": {"amd64"}, "boot": {"bios"}}, true),
 		Entry("value is no default", amd64, gardencorev1beta1.Capabilities{"boot": {"network"}}, false),
-		Entry("second capability differs", map[string][]string{"boot": {"bios"}}, gardencorev1beta1.Capabilities{"architecture": {"amd64"}, "boot": {"uefi"}}, false),
+		Entry("second capability differs", map[string][]string{"boot": {"bios"}},
+			gardencorev1beta1.Capabilities{"architecture": {"amd64"}, "boot": {"uefi"}}, false),
 		Entry("not defined", amd64, gardencorev1beta1.Capabilities{"color": {"red"}}, true),
 	)
 
@@ -101,18 +104,22 @@ var _ = Describe("Machine images", func() {
 		return v1alpha1.SiteMachineImage{Name: name, OpenStack: &v1alpha1.OpenStackImage{ImageID: id}}
 	}
 	image := func(version string, flavors ...v1alpha1.MachineImageFlavor) []v1alpha1.MachineImage {
-		return []v1alpha1.MachineImage{{Name: "gardenlinux", Versions: []v1alpha1.MachineImageVersion{{Version: version, CapabilityFlavors: flavors}}}}
+		return []v1alpha1.MachineImage{{Name: "gardenlinux",
+			Versions: []v1alpha1.MachineImageVersion{{Version: version, CapabilityFlavors: flavors}}}}
 	}
 	current := image("2",
-		v1alpha1.MachineImageFlavor{Capabilities: map[string][]string{"architecture": {"amd64"}, "boot": {"bios"}}, Sites: []v1alpha1.SiteMachineImage{site("cloud", "amd64-bios")}},
-		v1alpha1.MachineImageFlavor{Capabilities: map[string][]string{"architecture": {"amd64"}, "boot": {"uefi"}}, Sites: []v1alpha1.SiteMachineImage{site("cloud", "amd64-uefi")}},
+		v1alpha1.MachineImageFlavor{Capabilities: map[string][]string{"architecture": {"amd64"}, "boot": {"bios"}},
+			Sites: []v1alpha1.SiteMachineImage{site("cloud", "amd64-bios")}},
+		v1alpha1.MachineImageFlavor{Capabilities: map[string][]string{"architecture": {"amd64"}, "boot": {"uefi"}},
+			Sites: []v1alpha1.SiteMachineImage{site("cloud", "amd64-uefi")}},
 		v1alpha1.MachineImageFlavor{Capabilities: arm64, Sites: []v1alpha1.SiteMachineImage{site("cloud", "arm64"), site("cloud2", "arm64-2")}},
 	)
 	dropped := image("1", v1alpha1.MachineImageFlavor{Capabilities: amd64, Sites: []v1alpha1.SiteMachineImage{site("cloud", "old")}})
 
 	DescribeTable("#FindMachineImage",
 		func(version, site string, capabilities gardencorev1beta1.Capabilities, expected string) {
-			found := FindMachineImage(MachineImageRequest{Name: "gardenlinux", Version: version, Site: site, Capabilities: capabilities, Definitions: definitions}, current, dropped)
+			found := FindMachineImage(MachineImageRequest{Name: "gardenlinux", Version: version, Site: site, Capabilities: capabilities,
+				Definitions: definitions}, current, dropped)
 			if expected == "" {
 				Expect(found).To(BeNil())
 				return

@@ -67,7 +67,8 @@ func AddMachineImage(images []v1alpha1.MachineImage, name, version string, image
 
 // CapabilitiesFit reports whether an image with the capabilities runs on a machine with the capabilities: each capability
 // has a value that both have. What is not said has all values of its definition.
-func CapabilitiesFit(image map[string][]string, machine gardencorev1beta1.Capabilities, definitions []gardencorev1beta1.CapabilityDefinition) bool {
+func CapabilitiesFit(image map[string][]string, machine gardencorev1beta1.Capabilities,
+	definitions []gardencorev1beta1.CapabilityDefinition) bool {
 	for name, wanted := range machine {
 		offered, ok := image[name]
 		if !ok {

@@ -33,7 +33,8 @@ var _ = Describe("Network data", func() {
 		_, err := Parse(template)
 		Expect(err).To(MatchError(ContainSubstring(message)))
 	},
-		Entry("another name", "a $IP b", `"$IP" is none of ["MACHINE" "HOST" "MAC" "ADDRESS" "PREFIX" "GATEWAY" "DNS_SERVERS" "DNS_SERVERS_JSON" "MTU"]`),
+		Entry("another name", "a $IP b",
+			`"$IP" is none of ["MACHINE" "HOST" "MAC" "ADDRESS" "PREFIX" "GATEWAY" "DNS_SERVERS" "DNS_SERVERS_JSON" "MTU"]`),
 		Entry("small letters", "${mtu}", `"${mtu}" is none of`),
 		Entry("a name that goes on", "$MTU_2", `"$MTU_2" is none of`),
 		Entry("a default", "${MTU:-1500}", `"${MTU:-1500}" is none of`),

@@ -29,17 +29,22 @@ var _ = Describe("Defaults", func() {
 			CloudProfileConfig{Sites: []CloudProfileSite{{RequestTimeout: minute, OpenStack: &OpenStackProfile{EndpointType: "public"}}}}),
 		Entry("metal site",
 			CloudProfileConfig{Sites: []CloudProfileSite{{Metal: &MetalProfile{}}}},
-			CloudProfileConfig{Sites: []CloudProfileSite{{RequestTimeout: minute, Metal: &MetalProfile{Cleaning: "metadata", NodeName: "Machine"}}}}),
+			CloudProfileConfig{Sites: []CloudProfileSite{{RequestTimeout: minute,
+				Metal: &MetalProfile{Cleaning: "metadata", NodeName: "Machine"}}}}),
 		Entry("storage classes of a bare-metal site",
 			CloudProfileConfig{Sites: []CloudProfileSite{{Metal: &MetalProfile{Cleaning: "disabled", NodeName: "Host"},
 				StorageClasses: []StorageClass{{Metal: &MetalStorageClass{}}, {Metal: &MetalStorageClass{Path: "/mnt/fast"}}}}}},
 			CloudProfileConfig{Sites: []CloudProfileSite{{RequestTimeout: minute, Metal: &MetalProfile{Cleaning: "disabled", NodeName: "Host"},
-				StorageClasses: []StorageClass{{Metal: &MetalStorageClass{Path: "/var/lib/local-volumes"}}, {Metal: &MetalStorageClass{Path: "/mnt/fast"}}}}}}),
+				StorageClasses: []StorageClass{{Metal: &MetalStorageClass{Path: "/var/lib/local-volumes"}},
+					{Metal: &MetalStorageClass{Path: "/mnt/fast"}}}}}}),
 		Entry("what is set stays",
-			CloudProfileConfig{Sites: []CloudProfileSite{{RequestTimeout: &metav1.Duration{Duration: time.Second}, OpenStack: &OpenStackProfile{EndpointType: "internal"}, Metal: &MetalProfile{Cleaning: "disabled", NodeName: "Host"}}}},
-			CloudProfileConfig{Sites: []CloudProfileSite{{RequestTimeout: &metav1.Duration{Duration: time.Second}, OpenStack: &OpenStackProfile{EndpointType: "internal"}, Metal: &MetalProfile{Cleaning: "disabled", NodeName: "Host"}}}}),
+			CloudProfileConfig{Sites: []CloudProfileSite{{RequestTimeout: &metav1.Duration{Duration: time.Second},
+				OpenStack: &OpenStackProfile{EndpointType: "internal"}, Metal: &MetalProfile{Cleaning: "disabled", NodeName: "Host"}}}},
+			CloudProfileConfig{Sites: []CloudProfileSite{{RequestTimeout: &metav1.Duration{Duration: time.Second},
+				OpenStack: &OpenStackProfile{EndpointType: "internal"}, Metal: &MetalProfile{Cleaning: "disabled", NodeName: "Host"}}}}),
 		Entry("images",
-			CloudProfileConfig{MachineImages: images(SiteMachineImage{}, SiteMachineImage{UserData: &UserData{Format: UserDataFormatIgnition}, Metal: &MetalImage{}})},
+			CloudProfileConfig{MachineImages: images(SiteMachineImage{},
+				SiteMachineImage{UserData: &UserData{Format: UserDataFormatIgnition}, Metal: &MetalImage{}})},
 			CloudProfileConfig{MachineImages: images(
 				SiteMachineImage{UserData: &UserData{Format: UserDataFormatCloudInit}},
 				SiteMachineImage{UserData: &UserData{Format: UserDataFormatIgnition}, Metal: &MetalImage{ChecksumType: "sha256", Format: "raw"}})}),
@@ -52,7 +57,8 @@ var _ = Describe("Defaults", func() {
 			Expect(config.Networks.Gateway).To(Equal(gateway))
 		},
 		Entry("Stretched", Networks{Topology: TopologyStretched, Nodes: []string{"10.250.0.0/16"}}, "10.250.0.1"),
-		Entry("Stretched with a gateway", Networks{Topology: TopologyStretched, Nodes: []string{"10.250.0.0/16"}, Gateway: "10.250.255.254"}, "10.250.255.254"),
+		Entry("Stretched with a gateway", Networks{Topology: TopologyStretched, Nodes: []string{"10.250.0.0/16"}, Gateway: "10.250.255.254"},
+			"10.250.255.254"),
 		Entry("Stretched with IPv6", Networks{Topology: TopologyStretched, Nodes: []string{"2001:db8::/64"}}, "2001:db8::1"),
 		Entry("Stretched without nodes", Networks{Topology: TopologyStretched}, ""),
 		Entry("Stretched with a bad CIDR", Networks{Topology: TopologyStretched, Nodes: []string{"10.250.0.0"}}, ""),
@@ -98,7 +104,8 @@ var _ = Describe("Platforms", func() {
 		Expect((&SiteMachineType{OpenStack: &OpenStackMachineType{}}).Platforms()).To(Equal([]Platform{PlatformOpenStack}))
 		Expect((&SiteVolumeType{VSphere: &VSphereVolumeType{}}).Platforms()).To(Equal([]Platform{PlatformVSphere}))
 		Expect((&SiteMachineImage{Metal: &MetalImage{}}).Platforms()).To(Equal([]Platform{PlatformMetal}))
-		Expect((&InfrastructureSite{OpenStack: &OpenStackInfrastructure{}, VSphere: &VSphereInfrastructure{}}).Platforms()).To(Equal([]Platform{PlatformOpenStack, PlatformVSphere}))
+		Expect((&InfrastructureSite{OpenStack: &OpenStackInfrastructure{},
+			VSphere: &VSphereInfrastructure{}}).Platforms()).To(Equal([]Platform{PlatformOpenStack, PlatformVSphere}))
 	})
 
 	It("says a site's platform only if it is one", func() {

@@ -29,7 +29,9 @@ var _ = Describe("Objects of a state", func() {
 
 	It("should be those that were made at a vSphere site", func() {
 		state := SiteState{Name: "vc", VSphere: &VSphereState{
-			OwnerTag: &VSphereObject{ID: "urn:1", Path: "c/t"}, Folders: []VSphereObject{{ID: "group-v1", Path: "/dc/vm/f"}}, ResourcePools: []VSphereObject{{ID: "resgroup-1", Path: "/dc/host/c/p"}},
+			OwnerTag: &VSphereObject{ID: "urn:1",
+				Path: "c/t"}, Folders: []VSphereObject{{ID: "group-v1", Path: "/dc/vm/f"}}, ResourcePools: []VSphereObject{{ID: "resgroup-1",
+				Path: "/dc/host/c/p"}},
 		}}
 		Expect(state.Objects()).To(Equal([]Orphan{
 			{Site: "vc", Kind: "folder", ID: "group-v1", Name: "/dc/vm/f"},

@@ -153,12 +153,15 @@ func (p *addressPools) validate(site string, pool *v1alpha1.MetalLBAddressPool, 
 		}
 		for _, nodes := range p.nodes {
 			if (!inSubnet || p.stretched || nodes.site != site) && addresses.overlaps(rangeOf(nodes.prefix)) {
-				allErrs = append(allErrs, field.Invalid(idxPath, value, fmt.Sprintf("must not overlap with the addresses of the machines of site %q, which are %s", nodes.site, nodes.prefix)))
+				allErrs = append(allErrs,
+					field.Invalid(idxPath, value,
+						fmt.Sprintf("must not overlap with the addresses of the machines of site %q, which are %s", nodes.site, nodes.prefix)))
 			}
 		}
 		if subnets := p.subnets[site]; inSubnet && len(subnets) > 0 &&
 			!slices.ContainsFunc(subnets, func(s addressRange) bool { return s.contains(addresses.first) && s.contains(addresses.last) }) {
-			allErrs = append(allErrs, field.Invalid(idxPath, value, "must be inside of the network of the site's nodes, where its addresses are announced"))
+			allErrs = append(allErrs,
+				field.Invalid(idxPath, value, "must be inside of the network of the site's nodes, where its addresses are announced"))
 		}
 		p.taken = append(p.taken, taken{addresses, fmt.Sprintf("pool %q of site %q", pool.Name, site)})
 	}

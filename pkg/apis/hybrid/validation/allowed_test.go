@@ -45,8 +45,10 @@ var _ = Describe("What shoots may name on an OpenStack site", func() {
 
 	DescribeTable("a provider network", func(allowed *bool, problems ...problem) {
 		config := newRouted()
-		config.Sites[0].OpenStack.Network = &v1alpha1.OpenStackNetwork{Provider: &v1alpha1.OpenStackProviderNetwork{NetworkType: "vlan", PhysicalNetwork: "dc"}}
-		errs := ValidateInfrastructureConfig(config, profileWith(v1alpha1.OpenStackProfile{ProviderNetworks: allowed}), newNetworking(), "west", field.NewPath("i"))
+		config.Sites[0].OpenStack.Network = &v1alpha1.OpenStackNetwork{Provider: &v1alpha1.OpenStackProviderNetwork{NetworkType: "vlan",
+			PhysicalNetwork: "dc"}}
+		errs := ValidateInfrastructureConfig(config, profileWith(v1alpha1.OpenStackProfile{ProviderNetworks: allowed}), newNetworking(), "west",
+			field.NewPath("i"))
 		Expect(errs).To(haveProblems(problems))
 	},
 		Entry("by default", nil),
@@ -55,8 +57,10 @@ var _ = Describe("What shoots may name on an OpenStack site", func() {
 	)
 
 	DescribeTable("for its pools", func(allowed []string, problems ...problem) {
-		config := &v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{{Name: "cloud", OpenStack: &v1alpha1.OpenStackWorker{AdditionalSecurityGroups: []string{"db", uuid}}}}}
-		errs := ValidateWorkerConfig(config, newWorker(), profileWith(v1alpha1.OpenStackProfile{SecurityGroups: allowed}), []string{"cloud", "racks"}, field.NewPath("c"))
+		config := &v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{{Name: "cloud",
+			OpenStack: &v1alpha1.OpenStackWorker{AdditionalSecurityGroups: []string{"db", uuid}}}}}
+		errs := ValidateWorkerConfig(config, newWorker(), profileWith(v1alpha1.OpenStackProfile{SecurityGroups: allowed}),
+			[]string{"cloud", "racks"}, field.NewPath("c"))
 		Expect(errs).To(haveProblems(problems))
 	},
 		Entry("anything without a list", nil),
@@ -66,17 +70,20 @@ var _ = Describe("What shoots may name on an OpenStack site", func() {
 
 	DescribeTable("for its load balancers", func(allowed []string, problems ...problem) {
 		profile := profileWith(v1alpha1.OpenStackProfile{FloatingNetworks: allowed})
-		profile.Sites[0].OpenStack.FloatingPools[0].LoadBalancerClasses = []v1alpha1.OpenStackLoadBalancerClass{{Name: "x", FloatingNetworkID: other}}
-		config := &v1alpha1.ControlPlaneConfig{DefaultSite: "cloud", Sites: []v1alpha1.ControlPlaneSite{{Name: "cloud", LoadBalancer: &v1alpha1.SiteLoadBalancer{
-			OpenStack: &v1alpha1.OpenStackLoadBalancerConfig{Classes: []v1alpha1.OpenStackLoadBalancerClass{
-				{Name: "a", FloatingNetworkID: uuid}, {Name: "b", FloatingNetworkID: other}, {Name: "c"},
-			}},
-		}}}}
+		profile.Sites[0].OpenStack.FloatingPools[0].LoadBalancerClasses = []v1alpha1.OpenStackLoadBalancerClass{{Name: "x",
+			FloatingNetworkID: other}}
+		config := &v1alpha1.ControlPlaneConfig{DefaultSite: "cloud",
+			Sites: []v1alpha1.ControlPlaneSite{{Name: "cloud", LoadBalancer: &v1alpha1.SiteLoadBalancer{
+				OpenStack: &v1alpha1.OpenStackLoadBalancerConfig{Classes: []v1alpha1.OpenStackLoadBalancerClass{
+					{Name: "a", FloatingNetworkID: uuid}, {Name: "b", FloatingNetworkID: other}, {Name: "c"},
+				}},
+			}}}}
 		Expect(ValidateControlPlaneConfig(config, newRouted(), profile, newNetworking(), field.NewPath("c"))).To(haveProblems(problems))
 	},
 		Entry("anything without a list", nil),
 		Entry("what the list has", []string{uuid}),
-		Entry("not what it does not have, but what a floating pool has", []string{}, problem{notSupported, "c.sites[0].loadBalancer.openstack.classes[0].floatingNetworkID"}),
+		Entry("not what it does not have, but what a floating pool has", []string{},
+			problem{notSupported, "c.sites[0].loadBalancer.openstack.classes[0].floatingNetworkID"}),
 	)
 
 	It("should be valid lists", func() {

@@ -126,7 +126,9 @@ func validateOpenStackCloudController(config *v1alpha1.OpenStackCloudController,
 		balancerPath := fldPath.Child("loadBalancer")
 		allErrs = append(allErrs, validateOneOf(balancer.Members, loadBalancerMembers, balancerPath.Child("members"))...)
 		if balancer.Provider == ovn && balancer.Members == v1alpha1.LoadBalancerMembersAll {
-			allErrs = append(allErrs, field.Forbidden(balancerPath.Child("members"), "the provider ovn needs the security groups of all members, so they must be of the site"))
+			allErrs = append(allErrs,
+				field.Forbidden(balancerPath.Child("members"),
+					"the provider ovn needs the security groups of all members, so they must be of the site"))
 		}
 		allErrs = append(allErrs, validateUUID(balancer.SubnetID, balancerPath.Child("subnetID"))...)
 		for _, optional := range []struct{ name, value string }{
@@ -179,7 +181,8 @@ func validateMetalCloudController(config *v1alpha1.MetalCloudController, fldPath
 	return allErrs
 }
 
-func validateConnectionSettings(tls *v1alpha1.TLS, proxy *v1alpha1.Proxy, requestTimeout *metav1.Duration, fldPath *field.Path) field.ErrorList {
+func validateConnectionSettings(tls *v1alpha1.TLS, proxy *v1alpha1.Proxy, requestTimeout *metav1.Duration,
+	fldPath *field.Path) field.ErrorList {
 	allErrs := validateTLS(tls, fldPath.Child("tls"))
 	allErrs = append(allErrs, validateProxy(proxy, fldPath.Child("proxy"))...)
 	allErrs = append(allErrs, validatePositiveDuration(requestTimeout, fldPath.Child("requestTimeout"))...)

@@ -31,11 +31,14 @@ var _ = Describe("CloudControllerManagerConfiguration", func() {
 				}},
 				{Name: "vc", VSphere: &v1alpha1.VSphereCloudController{
 					Connection: v1alpha1.VSphereConnection{Server: "https://vcenter.example.com"},
-					Zones:      []v1alpha1.VSphereCloudControllerZone{{Name: "vc-1", ComputeCluster: "domain-c7", ResourcePool: "resgroup-8", Folder: "group-v9"}},
+					Zones: []v1alpha1.VSphereCloudControllerZone{{Name: "vc-1", ComputeCluster: "domain-c7", ResourcePool: "resgroup-8",
+						Folder: "group-v9"}},
 				}},
 				{Name: "racks", Metal: &v1alpha1.MetalCloudController{
-					Connection: v1alpha1.MetalConnection{Inventory: v1alpha1.MetalInventoryMetal3, Server: "https://metal.example.com:6443", Namespace: "hosts"},
-					Zones:      []v1alpha1.MetalCloudControllerZone{{Name: "rack-1", HostSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "r1"}}}},
+					Connection: v1alpha1.MetalConnection{Inventory: v1alpha1.MetalInventoryMetal3, Server: "https://metal.example.com:6443",
+						Namespace: "hosts"},
+					Zones: []v1alpha1.MetalCloudControllerZone{{Name: "rack-1",
+						HostSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "r1"}}}},
 				}},
 			},
 		}
@@ -57,11 +60,13 @@ var _ = Describe("CloudControllerManagerConfiguration", func() {
 		Entry("zone without a name", func() { config.Sites[0].OpenStack.Zones[0].Name = "" }, problem{required, "sites[0].zones"}),
 	)
 
-	DescribeTable("a site", func(change func(openStack *v1alpha1.OpenStackCloudController, vSphere *v1alpha1.VSphereCloudController), problems ...problem) {
-		change(config.Sites[0].OpenStack, config.Sites[1].VSphere)
-		errs := append(ValidateCloudControllerSite(&config.Sites[0], field.NewPath("cloud")), ValidateCloudControllerSite(&config.Sites[1], field.NewPath("vc"))...)
-		Expect(errs).To(haveProblems(problems))
-	},
+	DescribeTable("a site",
+		func(change func(openStack *v1alpha1.OpenStackCloudController, vSphere *v1alpha1.VSphereCloudController), problems ...problem) {
+			change(config.Sites[0].OpenStack, config.Sites[1].VSphere)
+			errs := append(ValidateCloudControllerSite(&config.Sites[0], field.NewPath("cloud")),
+				ValidateCloudControllerSite(&config.Sites[1], field.NewPath("vc"))...)
+			Expect(errs).To(haveProblems(problems))
+		},
 		Entry("good", func(*v1alpha1.OpenStackCloudController, *v1alpha1.VSphereCloudController) {}),
 		Entry("without load balancers", func(o *v1alpha1.OpenStackCloudController, _ *v1alpha1.VSphereCloudController) { o.LoadBalancer = nil }),
 		Entry("no platform", func(*v1alpha1.OpenStackCloudController, *v1alpha1.VSphereCloudController) {
@@ -73,7 +78,8 @@ var _ = Describe("CloudControllerManagerConfiguration", func() {
 		Entry("OpenStack without anything", func(o *v1alpha1.OpenStackCloudController, _ *v1alpha1.VSphereCloudController) {
 			*o = v1alpha1.OpenStackCloudController{}
 		},
-			problem{required, "cloud.openstack.connection.authURL"}, problem{required, "cloud.openstack.connection.region"}, problem{required, "cloud.openstack.zones"}),
+			problem{required, "cloud.openstack.connection.authURL"}, problem{required, "cloud.openstack.connection.region"}, problem{required,
+				"cloud.openstack.zones"}),
 		Entry("credentials in an address", func(o *v1alpha1.OpenStackCloudController, _ *v1alpha1.VSphereCloudController) {
 			o.Connection.AuthURL = "https://u:p@keystone/v3"
 		},
@@ -82,13 +88,15 @@ var _ = Describe("CloudControllerManagerConfiguration", func() {
 			o.Connection.RequestTimeout = &metav1.Duration{Duration: -time.Second}
 			o.Connection.TLS = &v1alpha1.TLS{CACert: "x"}
 			v.Connection.Proxy = &v1alpha1.Proxy{URL: "ftp://proxy"}
-		}, problem{invalid, "cloud.openstack.connection.requestTimeout"}, problem{invalid, "cloud.openstack.connection.tls.caCert"}, problem{invalid, "vc.vsphere.connection.proxy.url"}),
+		}, problem{invalid, "cloud.openstack.connection.requestTimeout"}, problem{invalid,
+			"cloud.openstack.connection.tls.caCert"}, problem{invalid, "vc.vsphere.connection.proxy.url"}),
 		Entry("zone without its availability zone", func(o *v1alpha1.OpenStackCloudController, _ *v1alpha1.VSphereCloudController) {
 			o.Zones[0].AvailabilityZone = ""
 		},
 			problem{required, "cloud.openstack.zones[0].availabilityZone"}),
 		Entry("load balancer", func(o *v1alpha1.OpenStackCloudController, _ *v1alpha1.VSphereCloudController) {
-			*o.LoadBalancer = v1alpha1.OpenStackLoadBalancer{Members: "Some", FloatingNetworkID: "x", FloatingSubnetID: "x", Classes: []v1alpha1.OpenStackLoadBalancerClass{{}}}
+			*o.LoadBalancer = v1alpha1.OpenStackLoadBalancer{Members: "Some", FloatingNetworkID: "x", FloatingSubnetID: "x",
+				Classes: []v1alpha1.OpenStackLoadBalancerClass{{}}}
 		}, problem{notSupported, "cloud.openstack.loadBalancer.members"}, problem{required, "cloud.openstack.loadBalancer.subnetID"},
 			problem{invalid, "cloud.openstack.loadBalancer.floatingNetworkID"}, problem{invalid, "cloud.openstack.loadBalancer.floatingSubnetID"},
 			problem{required, "cloud.openstack.loadBalancer.classes[0].name"}),
@@ -101,8 +109,10 @@ var _ = Describe("CloudControllerManagerConfiguration", func() {
 			problem{required, "vc.vsphere.connection.server"}, problem{required, "vc.vsphere.zones"}),
 		Entry("names instead of references", func(_ *v1alpha1.OpenStackCloudController, v *v1alpha1.VSphereCloudController) {
 			v.Zones[0].ComputeCluster, v.Zones[0].ResourcePool, v.Zones[0].Folder = "/DC/cluster", "my pool", "/DC/vm/shoot"
-		}, problem{invalid, "vc.vsphere.zones[0].computeCluster"}, problem{invalid, "vc.vsphere.zones[0].resourcePool"}, problem{invalid, "vc.vsphere.zones[0].folder"}),
-		Entry("zone without its folder", func(_ *v1alpha1.OpenStackCloudController, v *v1alpha1.VSphereCloudController) { v.Zones[0].Folder = "" }),
+		}, problem{invalid, "vc.vsphere.zones[0].computeCluster"}, problem{invalid, "vc.vsphere.zones[0].resourcePool"}, problem{invalid,
+			"vc.vsphere.zones[0].folder"}),
+		Entry("zone without its folder",
+			func(_ *v1alpha1.OpenStackCloudController, v *v1alpha1.VSphereCloudController) { v.Zones[0].Folder = "" }),
 		Entry("zone without its cluster", func(_ *v1alpha1.OpenStackCloudController, v *v1alpha1.VSphereCloudController) {
 			v.Zones[0].ComputeCluster = ""
 		},
@@ -117,7 +127,8 @@ var _ = Describe("CloudControllerManagerConfiguration", func() {
 		Entry("IronCore and a zone of all hosts", func(s *v1alpha1.CloudControllerSite) {
 			s.Metal.Connection.Inventory, s.Metal.Zones[0].HostSelector = v1alpha1.MetalInventoryIronCore, nil
 		}),
-		Entry("with a further platform", func(s *v1alpha1.CloudControllerSite) { s.VSphere = config.Sites[1].VSphere }, problem{required, "racks"}),
+		Entry("with a further platform", func(s *v1alpha1.CloudControllerSite) { s.VSphere = config.Sites[1].VSphere },
+			problem{required, "racks"}),
 		Entry("without anything", func(s *v1alpha1.CloudControllerSite) { *s.Metal = v1alpha1.MetalCloudController{} },
 			problem{required, "racks.metal.connection.inventory"}, problem{required, "racks.metal.connection.server"},
 			problem{required, "racks.metal.connection.namespace"}, problem{required, "racks.metal.zones"}),
@@ -145,8 +156,10 @@ var _ = Describe("CloudControllerManagerConfiguration", func() {
 	)
 
 	It("has defaults", func() {
-		Expect(config.Sites[0].OpenStack.LoadBalancer).To(And(HaveField("Provider", "amphora"), HaveField("Members", v1alpha1.LoadBalancerMembersSite)))
-		Expect(config.Sites[0].OpenStack.Connection).To(And(HaveField("EndpointType", "public"), HaveField("RequestTimeout.Duration", time.Minute)))
+		Expect(config.Sites[0].OpenStack.LoadBalancer).To(And(HaveField("Provider", "amphora"),
+			HaveField("Members", v1alpha1.LoadBalancerMembersSite)))
+		Expect(config.Sites[0].OpenStack.Connection).To(And(HaveField("EndpointType", "public"),
+			HaveField("RequestTimeout.Duration", time.Minute)))
 		Expect(config.Sites[1].VSphere.Connection.RequestTimeout.Duration).To(Equal(time.Minute))
 		Expect(config.Sites[2].Metal.Connection.RequestTimeout.Duration).To(Equal(time.Minute))
 		Expect(config.Sites[0].LoadBalancerMembers()).To(Equal(v1alpha1.LoadBalancerMembersSite))

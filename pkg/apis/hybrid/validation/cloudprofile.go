@@ -25,7 +25,8 @@ var (
 
 // ValidateCloudProfileConfig validates the configuration of a CloudProfile with the specification. fldPath is the path of
 // the configuration.
-func ValidateCloudProfileConfig(config *v1alpha1.CloudProfileConfig, spec *gardencorev1beta1.CloudProfileSpec, fldPath *field.Path) field.ErrorList {
+func ValidateCloudProfileConfig(config *v1alpha1.CloudProfileConfig, spec *gardencorev1beta1.CloudProfileSpec,
+	fldPath *field.Path) field.ErrorList {
 	if config == nil {
 		return field.ErrorList{field.Required(fldPath, "must be a CloudProfileConfig")}
 	}
@@ -102,7 +103,8 @@ func validateSitePlatform(site *v1alpha1.CloudProfileSite, fldPath *field.Path) 
 	}
 	var allErrs field.ErrorList
 	for _, other := range set[1:] {
-		allErrs = append(allErrs, field.Forbidden(fldPath.Child(string(other)), fmt.Sprintf("must have exactly one of %q, and has %q", allPlatforms, set[0])))
+		allErrs = append(allErrs,
+			field.Forbidden(fldPath.Child(string(other)), fmt.Sprintf("must have exactly one of %q, and has %q", allPlatforms, set[0])))
 	}
 	if site.OpenStack != nil {
 		allErrs = append(allErrs, validateOpenStackProfile(site.OpenStack, fldPath.Child("openstack"))...)
@@ -147,7 +149,8 @@ func validateTLS(tls *v1alpha1.TLS, fldPath *field.Path) field.ErrorList {
 		allErrs = append(allErrs, validateCertificates(tls.CACert, fldPath.Child("caCert"))...)
 	}
 	if tls.Thumbprint != "" && !thumbprintRegexp.MatchString(tls.Thumbprint) {
-		allErrs = append(allErrs, field.Invalid(fldPath.Child("thumbprint"), tls.Thumbprint, "must be 20 (SHA-1) or 32 (SHA-256) hexadecimal bytes divided by colons"))
+		allErrs = append(allErrs,
+			field.Invalid(fldPath.Child("thumbprint"), tls.Thumbprint, "must be 20 (SHA-1) or 32 (SHA-256) hexadecimal bytes divided by colons"))
 	}
 	return allErrs
 }

@@ -15,9 +15,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-var userDataFormats = []v1alpha1.UserDataFormat{v1alpha1.UserDataFormatCloudInit, v1alpha1.UserDataFormatIgnition, v1alpha1.UserDataFormatScript}
+var userDataFormats = []v1alpha1.UserDataFormat{v1alpha1.UserDataFormatCloudInit, v1alpha1.UserDataFormatIgnition,
+	v1alpha1.UserDataFormatScript}
 
-func validateMachineImages(images []v1alpha1.MachineImage, spec *gardencorev1beta1.CloudProfileSpec, platforms map[string]v1alpha1.Platform, fldPath *field.Path) field.ErrorList {
+func validateMachineImages(images []v1alpha1.MachineImage, spec *gardencorev1beta1.CloudProfileSpec, platforms map[string]v1alpha1.Platform,
+	fldPath *field.Path) field.ErrorList {
 	var (
 		allErrs  field.ErrorList
 		seen     = names{}
@@ -30,12 +32,14 @@ func validateMachineImages(images []v1alpha1.MachineImage, spec *gardencorev1bet
 		image, idxPath := &images[i], fldPath.Index(i)
 		allErrs = append(allErrs, validateOneOf(image.Name, sortedKeys(expected), idxPath.Child("name"))...)
 		allErrs = append(allErrs, seen.add(image.Name, idxPath.Child("name"))...)
-		allErrs = append(allErrs, validateMachineImageVersions(image, expected[image.Name], spec.MachineCapabilities, platforms, idxPath.Child("versions"))...)
+		allErrs = append(allErrs,
+			validateMachineImageVersions(image, expected[image.Name], spec.MachineCapabilities, platforms, idxPath.Child("versions"))...)
 	}
 	return append(allErrs, validateComplete("machine image", sortedKeys(expected), seen, fldPath)...)
 }
 
-func validateMachineImageVersions(image *v1alpha1.MachineImage, core gardencorev1beta1.MachineImage, definitions []gardencorev1beta1.CapabilityDefinition, platforms map[string]v1alpha1.Platform, fldPath *field.Path) field.ErrorList {
+func validateMachineImageVersions(image *v1alpha1.MachineImage, core gardencorev1beta1.MachineImage,
+	definitions []gardencorev1beta1.CapabilityDefinition, platforms map[string]v1alpha1.Platform, fldPath *field.Path) field.ErrorList {
 	var (
 		allErrs  field.ErrorList
 		seen     = names{}
@@ -50,12 +54,14 @@ func validateMachineImageVersions(image *v1alpha1.MachineImage, core gardencorev
 		version, idxPath := &image.Versions[i], fldPath.Index(i)
 		allErrs = append(allErrs, validateOneOf(version.Version, expected, idxPath.Child("version"))...)
 		allErrs = append(allErrs, seen.add(version.Version, idxPath.Child("version"))...)
-		allErrs = append(allErrs, validateMachineImageFlavors(version, flavors[version.Version], definitions, platforms, idxPath.Child("capabilityFlavors"))...)
+		allErrs = append(allErrs,
+			validateMachineImageFlavors(version, flavors[version.Version], definitions, platforms, idxPath.Child("capabilityFlavors"))...)
 	}
 	return append(allErrs, validateComplete(fmt.Sprintf("version of machine image %q", image.Name), expected, seen, fldPath)...)
 }
 
-func validateMachineImageFlavors(version *v1alpha1.MachineImageVersion, core []gardencorev1beta1.MachineImageFlavor, definitions []gardencorev1beta1.CapabilityDefinition, platforms map[string]v1alpha1.Platform, fldPath *field.Path) field.ErrorList {
+func validateMachineImageFlavors(version *v1alpha1.MachineImageVersion, core []gardencorev1beta1.MachineImageFlavor,
+	definitions []gardencorev1beta1.CapabilityDefinition, platforms map[string]v1alpha1.Platform, fldPath *field.Path) field.ErrorList {
 	if len(version.CapabilityFlavors) == 0 {
 		return field.ErrorList{field.Required(fldPath, "must have at least one variant")}
 	}
@@ -84,13 +90,15 @@ func validateMachineImageFlavors(version *v1alpha1.MachineImageVersion, core []g
 
 	for _, flavor := range core {
 		if !containsCapabilities(seen, gardencorev1beta1.GetCapabilitiesWithAppliedDefaults(flavor.Capabilities, definitions)) {
-			allErrs = append(allErrs, field.Required(fldPath, fmt.Sprintf("must have the variant with capabilities %v that the CloudProfile has", flavor.Capabilities)))
+			allErrs = append(allErrs,
+				field.Required(fldPath, fmt.Sprintf("must have the variant with capabilities %v that the CloudProfile has", flavor.Capabilities)))
 		}
 	}
 	return allErrs
 }
 
-func validateCapabilities(capabilities map[string][]string, definitions []gardencorev1beta1.CapabilityDefinition, fldPath *field.Path) field.ErrorList {
+func validateCapabilities(capabilities map[string][]string, definitions []gardencorev1beta1.CapabilityDefinition,
+	fldPath *field.Path) field.ErrorList {
 	var (
 		allErrs field.ErrorList
 		allowed = map[string][]string{}

@@ -62,7 +62,8 @@ func ValidateNamespacedCloudProfileConfig(profile NamespacedProfile, fldPath *fi
 // addedTo returns the specification of the parent with what the NamespacedCloudProfile has and the parent has not, and what its
 // configuration already had when the parent got it too.
 func addedTo(profile NamespacedProfile) *gardencorev1beta1.CloudProfileSpec {
-	spec := &gardencorev1beta1.CloudProfileSpec{Regions: profile.ParentSpec.Regions, MachineCapabilities: profile.ParentSpec.MachineCapabilities}
+	spec := &gardencorev1beta1.CloudProfileSpec{Regions: profile.ParentSpec.Regions,
+		MachineCapabilities: profile.ParentSpec.MachineCapabilities}
 	for _, machineType := range profile.Spec.MachineTypes {
 		if !hasMachineType(profile.ParentConfig, machineType.Name) || hasMachineType(profile.Config, machineType.Name) {
 			spec.MachineTypes = append(spec.MachineTypes, machineType)
@@ -106,8 +107,10 @@ func validateNothingTwice(profile NamespacedProfile, fldPath *field.Path) field.
 	}
 	for i, image := range profile.Config.MachineImages {
 		for j, version := range image.Versions {
-			if hasImageVersion(profile.ParentConfig, image.Name, version.Version) && !hasImageVersion(profile.OldConfig, image.Name, version.Version) {
-				forbid(fldPath.Child("machineImages").Index(i).Child("versions").Index(j).Child("version"), fmt.Sprintf("version %q of machine image %q", version.Version, image.Name))
+			if hasImageVersion(profile.ParentConfig, image.Name, version.Version) &&
+				!hasImageVersion(profile.OldConfig, image.Name, version.Version) {
+				forbid(fldPath.Child("machineImages").Index(i).Child("versions").Index(j).Child("version"),
+					fmt.Sprintf("version %q of machine image %q", version.Version, image.Name))
 			}
 		}
 	}
@@ -124,6 +127,7 @@ func hasVolumeType(config *v1alpha1.CloudProfileConfig, name string) bool {
 
 func hasImageVersion(config *v1alpha1.CloudProfileConfig, name, version string) bool {
 	return config != nil && slices.ContainsFunc(config.MachineImages, func(image v1alpha1.MachineImage) bool {
-		return image.Name == name && slices.ContainsFunc(image.Versions, func(v v1alpha1.MachineImageVersion) bool { return v.Version == version })
+		return image.Name == name &&
+			slices.ContainsFunc(image.Versions, func(v v1alpha1.MachineImageVersion) bool { return v.Version == version })
 	})
 }

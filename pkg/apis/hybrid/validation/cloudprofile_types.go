@@ -13,7 +13,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-func validateMachineTypes(machineTypes []v1alpha1.MachineType, spec *gardencorev1beta1.CloudProfileSpec, platforms map[string]v1alpha1.Platform, fldPath *field.Path) field.ErrorList {
+func validateMachineTypes(machineTypes []v1alpha1.MachineType, spec *gardencorev1beta1.CloudProfileSpec,
+	platforms map[string]v1alpha1.Platform, fldPath *field.Path) field.ErrorList {
 	var (
 		allErrs  field.ErrorList
 		seen     = names{}
@@ -44,7 +45,8 @@ func validateMachineTypes(machineTypes []v1alpha1.MachineType, spec *gardencorev
 	return append(allErrs, validateComplete("machine type", expected, seen, fldPath)...)
 }
 
-func validateVolumeTypes(volumeTypes []v1alpha1.VolumeType, spec *gardencorev1beta1.CloudProfileSpec, platforms map[string]v1alpha1.Platform, fldPath *field.Path) field.ErrorList {
+func validateVolumeTypes(volumeTypes []v1alpha1.VolumeType, spec *gardencorev1beta1.CloudProfileSpec,
+	platforms map[string]v1alpha1.Platform, fldPath *field.Path) field.ErrorList {
 	var (
 		allErrs  field.ErrorList
 		seen     = names{}

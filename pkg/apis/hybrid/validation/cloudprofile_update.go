@@ -32,7 +32,8 @@ type ProfileUse struct {
 
 // ValidateCloudProfileConfigUpdate checks that the update takes no site away that a Shoot uses, and no zone from the site that it has
 // machines on. fldPath is the path of the configuration.
-func ValidateCloudProfileConfigUpdate(newConfig, oldConfig *v1alpha1.CloudProfileConfig, uses []ProfileUse, fldPath *field.Path) field.ErrorList {
+func ValidateCloudProfileConfigUpdate(newConfig, oldConfig *v1alpha1.CloudProfileConfig, uses []ProfileUse,
+	fldPath *field.Path) field.ErrorList {
 	if newConfig == nil || oldConfig == nil {
 		return nil
 	}
@@ -51,7 +52,9 @@ func ValidateCloudProfileConfigUpdate(newConfig, oldConfig *v1alpha1.CloudProfil
 				continue
 			}
 			if shoots := shootsIn(uses, before.Region, zone.Name); len(shoots) > 0 {
-				allErrs = append(allErrs, field.Forbidden(sitesPath, fmt.Sprintf("zone %q must stay a zone of site %q, pools of Shoots are in it: %s", zone.Name, before.Name, someOf(shoots))))
+				allErrs = append(allErrs,
+					field.Forbidden(sitesPath,
+						fmt.Sprintf("zone %q must stay a zone of site %q, pools of Shoots are in it: %s", zone.Name, before.Name, someOf(shoots))))
 			}
 		}
 	}
@@ -70,16 +73,19 @@ func ValidateEncryption(newConfig, oldConfig *v1alpha1.CloudProfileConfig, fldPa
 		if site.OpenStack == nil || !strings.HasPrefix(site.OpenStack.AuthURL, "http://") || site.TLS != nil && site.TLS.InsecureSkipVerify {
 			continue
 		}
-		if before := helper.FindSite(oldConfig, site.Name); before != nil && before.OpenStack != nil && before.OpenStack.AuthURL == site.OpenStack.AuthURL {
+		if before := helper.FindSite(oldConfig, site.Name); before != nil && before.OpenStack != nil &&
+			before.OpenStack.AuthURL == site.OpenStack.AuthURL {
 			continue
 		}
 		allErrs = append(allErrs, field.Invalid(fldPath.Child("sites").Index(i).Child("openstack", "authURL"), site.OpenStack.AuthURL,
-			fmt.Sprintf("site %q: must have the scheme https; http, which sends credentials in the clear, needs tls.insecureSkipVerify: true", site.Name)))
+			fmt.Sprintf("site %q: must have the scheme https; http, which sends credentials in the clear, needs tls.insecureSkipVerify: true",
+				site.Name)))
 	}
 	return allErrs
 }
 
-func validateSiteInUse(before *v1alpha1.CloudProfileSite, newConfig *v1alpha1.CloudProfileConfig, shoots []string, sitesPath *field.Path) field.ErrorList {
+func validateSiteInUse(before *v1alpha1.CloudProfileSite, newConfig *v1alpha1.CloudProfileConfig, shoots []string,
+	sitesPath *field.Path) field.ErrorList {
 	index := slices.IndexFunc(newConfig.Sites, func(s v1alpha1.CloudProfileSite) bool { return s.Name == before.Name })
 	if index < 0 {
 		return field.ErrorList{field.Forbidden(sitesPath, fmt.Sprintf("site %q must stay, Shoots use it: %s", before.Name, someOf(shoots)))}
@@ -91,10 +97,14 @@ func validateSiteInUse(before *v1alpha1.CloudProfileSite, newConfig *v1alpha1.Cl
 	)
 	oldPlatform, known := before.Platform()
 	if newPlatform, ok := after.Platform(); known && ok && newPlatform != oldPlatform {
-		allErrs = append(allErrs, field.Forbidden(sitePath.Child(string(newPlatform)), fmt.Sprintf("site %q must stay of platform %q, Shoots use it: %s", before.Name, oldPlatform, someOf(shoots))))
+		allErrs = append(allErrs,
+			field.Forbidden(sitePath.Child(string(newPlatform)),
+				fmt.Sprintf("site %q must stay of platform %q, Shoots use it: %s", before.Name, oldPlatform, someOf(shoots))))
 	}
 	if after.Region != before.Region {
-		allErrs = append(allErrs, field.Forbidden(sitePath.Child("region"), fmt.Sprintf("site %q must stay in region %q, Shoots use it: %s", before.Name, before.Region, someOf(shoots))))
+		allErrs = append(allErrs,
+			field.Forbidden(sitePath.Child("region"),
+				fmt.Sprintf("site %q must stay in region %q, Shoots use it: %s", before.Name, before.Region, someOf(shoots))))
 	}
 	return append(allErrs, validateSamePlace(before, after, shoots, sitePath)...)
 }
@@ -105,7 +115,10 @@ func validateSamePlace(before, after *v1alpha1.CloudProfileSite, shoots []string
 	var allErrs field.ErrorList
 	same := func(path *field.Path, before, after string) {
 		if before != after {
-			allErrs = append(allErrs, field.Forbidden(path, fmt.Sprintf("must stay %q, because Shoots have objects of the site there: %s; add another site and move their pools to it", before, someOf(shoots))))
+			allErrs = append(allErrs,
+				field.Forbidden(path,
+					fmt.Sprintf("must stay %q, because Shoots have objects of the site there: %s; add another site and move their pools to it", before,
+						someOf(shoots))))
 		}
 	}
 	if before.OpenStack != nil && after.OpenStack != nil {

@@ -36,9 +36,12 @@ var _ = Describe("#ValidateCloudProfileConfigUpdate", func() {
 		Entry("a site that nobody uses is taken away", func(config *v1alpha1.CloudProfileConfig) {
 			config.Sites = append(config.Sites[:1], config.Sites[2:]...)
 		}),
-		Entry("a zone without pools is taken away", func(config *v1alpha1.CloudProfileConfig) { config.Sites[0].Zones = config.Sites[0].Zones[:1] }),
-		Entry("a site is taken away", func(config *v1alpha1.CloudProfileConfig) { config.Sites = config.Sites[:3] }, problem{forbidden, "config.sites"}),
-		Entry("a zone is taken away", func(config *v1alpha1.CloudProfileConfig) { config.Sites[0].Zones = config.Sites[0].Zones[1:] }, problem{forbidden, "config.sites"}),
+		Entry("a zone without pools is taken away",
+			func(config *v1alpha1.CloudProfileConfig) { config.Sites[0].Zones = config.Sites[0].Zones[:1] }),
+		Entry("a site is taken away", func(config *v1alpha1.CloudProfileConfig) { config.Sites = config.Sites[:3] },
+			problem{forbidden, "config.sites"}),
+		Entry("a zone is taken away", func(config *v1alpha1.CloudProfileConfig) { config.Sites[0].Zones = config.Sites[0].Zones[1:] },
+			problem{forbidden, "config.sites"}),
 		Entry("a zone moves to another site", func(config *v1alpha1.CloudProfileConfig) {
 			config.Sites[1].Zones = append(config.Sites[1].Zones, config.Sites[0].Zones[0])
 			config.Sites[0].Zones = config.Sites[0].Zones[1:]
@@ -80,7 +83,8 @@ var _ = Describe("#ValidateCloudProfileConfigUpdate", func() {
 		parent := newProfile()
 		parent.Sites[1].VSphere.TemplateFolder = "templates"
 		config := func(template string) *v1alpha1.CloudProfileConfig {
-			image := v1alpha1.SiteMachineImage{Name: parent.Sites[1].Name, UserData: &v1alpha1.UserData{Format: v1alpha1.UserDataFormatCloudInit}, VSphere: &v1alpha1.VSphereImage{Template: template}}
+			image := v1alpha1.SiteMachineImage{Name: parent.Sites[1].Name, UserData: &v1alpha1.UserData{Format: v1alpha1.UserDataFormatCloudInit},
+				VSphere: &v1alpha1.VSphereImage{Template: template}}
 			return &v1alpha1.CloudProfileConfig{MachineImages: []v1alpha1.MachineImage{{Name: "own", Versions: []v1alpha1.MachineImageVersion{{
 				Version: "1.0.0", CapabilityFlavors: []v1alpha1.MachineImageFlavor{{Sites: []v1alpha1.SiteMachineImage{image}}},
 			}}}}}
@@ -106,6 +110,7 @@ var _ = Describe("#ValidateCloudProfileConfigUpdate", func() {
 	It("accepts nil", func() {
 		Expect(ValidateCloudProfileConfigUpdate(nil, newProfile(), uses, nil)).To(BeEmpty())
 		Expect(ValidateCloudProfileConfigUpdate(newProfile(), nil, uses, nil)).To(BeEmpty())
-		Expect(ValidateNamespacedCloudProfileConfig(NamespacedProfile{}, field.NewPath("config"))).To(haveProblems([]problem{{required, "config"}}))
+		Expect(ValidateNamespacedCloudProfileConfig(NamespacedProfile{},
+			field.NewPath("config"))).To(haveProblems([]problem{{required, "config"}}))
 	})
 })

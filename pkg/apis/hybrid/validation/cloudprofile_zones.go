@@ -18,7 +18,8 @@ type regionZone struct {
 }
 
 // validateZones validates the zones of the site and adds them to zoneSites.
-func validateZones(site *v1alpha1.CloudProfileSite, spec *gardencorev1beta1.CloudProfileSpec, zoneSites map[regionZone]string, fldPath *field.Path) field.ErrorList {
+func validateZones(site *v1alpha1.CloudProfileSite, spec *gardencorev1beta1.CloudProfileSpec, zoneSites map[regionZone]string,
+	fldPath *field.Path) field.ErrorList {
 	if len(site.Zones) == 0 {
 		return field.ErrorList{field.Required(fldPath, "must have at least one zone")}
 	}
@@ -36,7 +37,8 @@ func validateZones(site *v1alpha1.CloudProfileSite, spec *gardencorev1beta1.Clou
 			if other == site.Name {
 				allErrs = append(allErrs, field.Duplicate(idxPath.Child("name"), zone.Name))
 			} else {
-				allErrs = append(allErrs, field.Invalid(idxPath.Child("name"), zone.Name, fmt.Sprintf("must belong to one site, and belongs to site %q already", other)))
+				allErrs = append(allErrs,
+					field.Invalid(idxPath.Child("name"), zone.Name, fmt.Sprintf("must belong to one site, and belongs to site %q already", other)))
 			}
 		} else {
 			zoneSites[key] = site.Name

@@ -19,7 +19,8 @@ var featureGateRegexp = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
 
 // ValidateControlPlaneConfig validates the configuration of a Shoot with the infrastructure and the networking. Sites that the
 // profile does not have are not compared with it. fldPath is the path of the configuration.
-func ValidateControlPlaneConfig(config *v1alpha1.ControlPlaneConfig, infrastructure *v1alpha1.InfrastructureConfig, profile *v1alpha1.CloudProfileConfig, networking *gardencorev1beta1.Networking, fldPath *field.Path) field.ErrorList {
+func ValidateControlPlaneConfig(config *v1alpha1.ControlPlaneConfig, infrastructure *v1alpha1.InfrastructureConfig,
+	profile *v1alpha1.CloudProfileConfig, networking *gardencorev1beta1.Networking, fldPath *field.Path) field.ErrorList {
 	if config == nil {
 		config = &v1alpha1.ControlPlaneConfig{}
 	}
@@ -67,7 +68,8 @@ func validateFeatureGates(config *v1alpha1.CloudControllerManagerConfig, fldPath
 	return allErrs
 }
 
-func validateSiteLoadBalancer(site *v1alpha1.ControlPlaneSite, profile *v1alpha1.CloudProfileSite, pools *addressPools, fldPath *field.Path) field.ErrorList {
+func validateSiteLoadBalancer(site *v1alpha1.ControlPlaneSite, profile *v1alpha1.CloudProfileSite, pools *addressPools,
+	fldPath *field.Path) field.ErrorList {
 	var (
 		allErrs     field.ErrorList
 		balancer    = site.LoadBalancer
@@ -87,14 +89,17 @@ func validateSiteLoadBalancer(site *v1alpha1.ControlPlaneSite, profile *v1alpha1
 	if balancer.MetalLB != nil {
 		metalLBPath := fldPath.Child("metalLB")
 		if isOpenStack {
-			allErrs = append(allErrs, field.Forbidden(metalLBPath, fmt.Sprintf("site %q is an OpenStack site, whose network knows only the addresses of its ports", site.Name)))
+			allErrs = append(allErrs,
+				field.Forbidden(metalLBPath,
+					fmt.Sprintf("site %q is an OpenStack site, whose network knows only the addresses of its ports", site.Name)))
 		}
 		allErrs = append(allErrs, validateMetalLB(balancer.MetalLB, site.Name, pools, metalLBPath)...)
 	}
 	return allErrs
 }
 
-func validateOpenStackLoadBalancer(config *v1alpha1.OpenStackLoadBalancerConfig, profile *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+func validateOpenStackLoadBalancer(config *v1alpha1.OpenStackLoadBalancerConfig, profile *v1alpha1.CloudProfileSite,
+	fldPath *field.Path) field.ErrorList {
 	var (
 		allErrs   field.ErrorList
 		providers = []string{v1alpha1.DefaultOpenStackLoadBalancerProvider}
@@ -112,12 +117,14 @@ func validateOpenStackLoadBalancer(config *v1alpha1.OpenStackLoadBalancerConfig,
 		allErrs = append(allErrs, validateOneOf(config.Members, loadBalancerMembers, fldPath.Child("members"))...)
 	}
 	if provider == ovn && config.Members == v1alpha1.LoadBalancerMembersAll {
-		allErrs = append(allErrs, field.Forbidden(fldPath.Child("members"), "the provider ovn needs the security groups of all members, so they must be of the site"))
+		allErrs = append(allErrs,
+			field.Forbidden(fldPath.Child("members"), "the provider ovn needs the security groups of all members, so they must be of the site"))
 	}
 	if profile != nil {
 		allowed := floatingNetworks(profile.OpenStack)
 		for i, class := range config.Classes {
-			allErrs = append(allErrs, validateAllowed(class.FloatingNetworkID, allowed, fldPath.Child("classes").Index(i).Child("floatingNetworkID"))...)
+			allErrs = append(allErrs,
+				validateAllowed(class.FloatingNetworkID, allowed, fldPath.Child("classes").Index(i).Child("floatingNetworkID"))...)
 		}
 	}
 	return append(allErrs, validateOpenStackLoadBalancerClasses(config.Classes, fldPath.Child("classes"))...)

@@ -66,7 +66,8 @@ func validateMetalLBBGP(config *v1alpha1.MetalLBBGP, fldPath *field.Path) field.
 			continue
 		}
 		if peer.EBGPMultiHop && peer.ASN == config.LocalASN {
-			allErrs = append(allErrs, field.Forbidden(idxPath.Child("ebgpMultiHop"), "is for routers of other autonomous systems, and the router's asn is localASN"))
+			allErrs = append(allErrs,
+				field.Forbidden(idxPath.Child("ebgpMultiHop"), "is for routers of other autonomous systems, and the router's asn is localASN"))
 		}
 		port := peer.Port
 		if port == 0 {

@@ -27,7 +27,8 @@ const (
 )
 
 // addressKeys are what Secrets for other things name the address of an API with, or whom to trust there.
-var addressKeys = []string{"authURL", "ca", "caCert", "datacenter", "endpoint", "host", "insecure", "insecureSkipVerify", "kubeconfig", "proxy", "server", "url"}
+var addressKeys = []string{"authURL", "ca", "caCert", "datacenter", "endpoint", "host", "insecure", "insecureSkipVerify", "kubeconfig",
+	"proxy", "server", "url"}
 
 var (
 	// credentialKeys are, for each platform, the alternative sets of keys that a site needs, the usual one first.
@@ -208,17 +209,20 @@ func validateSiteCredentials(data map[string][]byte, site SiteCredentials, fldPa
 
 	switch len(begun) {
 	case 0:
-		return field.ErrorList{field.Required(fldPath.Key(site.Site+"."+alternatives[0][0]), fmt.Sprintf("site %q needs the keys %s", site.Site, describe(site.Site, alternatives)))}
+		return field.ErrorList{field.Required(fldPath.Key(site.Site+"."+alternatives[0][0]),
+			fmt.Sprintf("site %q needs the keys %s", site.Site, describe(site.Site, alternatives)))}
 	case 1:
 		var allErrs field.ErrorList
 		for _, key := range begun[0] {
 			if !has(key) {
-				allErrs = append(allErrs, field.Required(fldPath.Key(site.Site+"."+key), fmt.Sprintf("site %q needs the keys %s", site.Site, describe(site.Site, alternatives))))
+				allErrs = append(allErrs,
+					field.Required(fldPath.Key(site.Site+"."+key), fmt.Sprintf("site %q needs the keys %s", site.Site, describe(site.Site, alternatives))))
 			}
 		}
 		return append(allErrs, validateClientCertificate(data, site.Site, fldPath)...)
 	default:
-		return field.ErrorList{field.Forbidden(fldPath.Key(site.Site+"."+begun[1][0]), fmt.Sprintf("site %q must have only one of the sets of keys %s", site.Site, describe(site.Site, begun)))}
+		return field.ErrorList{field.Forbidden(fldPath.Key(site.Site+"."+begun[1][0]),
+			fmt.Sprintf("site %q must have only one of the sets of keys %s", site.Site, describe(site.Site, begun)))}
 	}
 }
 
@@ -229,7 +233,8 @@ func validateClientCertificate(data map[string][]byte, site string, fldPath *fie
 		return nil
 	}
 	if _, err := tls.X509KeyPair(certificate, key); err != nil {
-		return field.ErrorList{field.Invalid(fldPath.Key(site+"."+keyClientCertificate), "(hidden)", fmt.Sprintf("must be a PEM certificate whose private key is %s.%s", site, keyClientKey))}
+		return field.ErrorList{field.Invalid(fldPath.Key(site+"."+keyClientCertificate), "(hidden)",
+			fmt.Sprintf("must be a PEM certificate whose private key is %s.%s", site, keyClientKey))}
 	}
 	return nil
 }

@@ -150,7 +150,8 @@ func (v *dnsValidator) site() {
 		v.errs = append(v.errs, field.Forbidden(v.at(keySite), "only the Secret of a shoot has credentials of sites; the key is dns.site there"))
 		return
 	}
-	if name := v.credentials[keySite]; len(validation.IsDNS1123Label(name)) > 0 || len(name) > maxSiteNameLength || slices.Contains(reservedSiteNames, name) {
+	if name := v.credentials[keySite]; len(validation.IsDNS1123Label(name)) > 0 || len(name) > maxSiteNameLength ||
+		slices.Contains(reservedSiteNames, name) {
 		v.invalid(keySite, "must be the name of a site")
 	}
 	for _, key := range loginKeys {
@@ -177,7 +178,8 @@ func (v *dnsValidator) rfc2136() {
 		v.invalid(keyServer, "must be <host> or <host>:<port>")
 	}
 	if v.need(keyTSIGKeyName, "the name of the TSIG key is needed") {
-		if name := strings.TrimSuffix(strings.ToLower(v.credentials[keyTSIGKeyName]), "."); len(validation.IsDNS1123Subdomain(strings.ReplaceAll(name, "_", "-"))) > 0 {
+		if name := strings.TrimSuffix(strings.ToLower(v.credentials[keyTSIGKeyName]),
+			"."); len(validation.IsDNS1123Subdomain(strings.ReplaceAll(name, "_", "-"))) > 0 {
 			v.invalid(keyTSIGKeyName, "must be a domain name")
 		}
 	}
@@ -186,7 +188,8 @@ func (v *dnsValidator) rfc2136() {
 			v.invalid(keyTSIGSecret, "must be the secret in base64, as the configuration of the DNS server has it")
 		}
 	}
-	if algorithm, ok := v.credentials[keyTSIGAlgorithm]; ok && !slices.Contains(tsigAlgorithms, strings.TrimSuffix(strings.ToLower(algorithm), ".")) {
+	if algorithm, ok := v.credentials[keyTSIGAlgorithm]; ok &&
+		!slices.Contains(tsigAlgorithms, strings.TrimSuffix(strings.ToLower(algorithm), ".")) {
 		v.invalid(keyTSIGAlgorithm, fmt.Sprintf("must be one of %s", strings.Join(tsigAlgorithms, ", ")))
 	}
 }

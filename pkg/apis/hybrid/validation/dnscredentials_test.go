@@ -15,7 +15,8 @@ import (
 
 var _ = Describe("ValidateDNSCredentials", func() {
 	designate := func(change func(map[string]string)) map[string]string {
-		keys := map[string]string{"authURL": "https://keystone.test/v3", "domainName": "d", "tenantName": "t", "username": "u", "password": "hush"}
+		keys := map[string]string{"authURL": "https://keystone.test/v3", "domainName": "d", "tenantName": "t", "username": "u",
+			"password": "hush"}
 		change(keys)
 		return keys
 	}
@@ -41,10 +42,12 @@ var _ = Describe("ValidateDNSCredentials", func() {
 			Expect(validation.ValidateDNSCredentials(kind, keys, prefix, field.NewPath("data"))).To(BeEmpty())
 		},
 		Entry("Designate", v1alpha1.DNSTypeDesignate, designate(nothing), ""),
-		Entry("an application credential", v1alpha1.DNSTypeDesignate, map[string]string{"authURL": "http://keystone.test", "applicationCredentialID": "i", "applicationCredentialSecret": "s"}, "dns."),
+		Entry("an application credential", v1alpha1.DNSTypeDesignate,
+			map[string]string{"authURL": "http://keystone.test", "applicationCredentialID": "i", "applicationCredentialSecret": "s"}, "dns."),
 		Entry("a site", v1alpha1.DNSTypeDesignate, map[string]string{"site": "cloud"}, "dns."),
 		Entry("a server", v1alpha1.DNSTypeRFC2136, server(nothing), ""),
-		Entry("a server without port and algorithm", v1alpha1.DNSTypeRFC2136, server(func(k map[string]string) { k["server"] = "192.0.2.53"; delete(k, "tsigAlgorithm") }), ""),
+		Entry("a server without port and algorithm", v1alpha1.DNSTypeRFC2136,
+			server(func(k map[string]string) { k["server"] = "192.0.2.53"; delete(k, "tsigAlgorithm") }), ""),
 		Entry("IPv6", v1alpha1.DNSTypeRFC2136, server(set("server", "[2001:db8::53]:53")), ""),
 		Entry("IPv6 without port", v1alpha1.DNSTypeRFC2136, server(set("server", "2001:db8::53")), ""),
 	)
@@ -60,14 +63,18 @@ var _ = Describe("ValidateDNSCredentials", func() {
 			Expect(found).To(ConsistOf(fields))
 		},
 		Entry("no address", v1alpha1.DNSTypeDesignate, designate(without("authURL")), "", "data[authURL]"),
-		Entry("an address with a user", v1alpha1.DNSTypeDesignate, designate(set("authURL", "https://a:hush@keystone.test")), "dns.", "data[dns.authURL]"),
+		Entry("an address with a user", v1alpha1.DNSTypeDesignate, designate(set("authURL", "https://a:hush@keystone.test")), "dns.",
+			"data[dns.authURL]"),
 		Entry("another scheme", v1alpha1.DNSTypeDesignate, designate(set("authURL", "file:///etc/passwd")), "", "data[authURL]"),
 		Entry("no certificate", v1alpha1.DNSTypeDesignate, designate(set("caCert", "hush")), "", "data[caCert]"),
-		Entry("half of a login", v1alpha1.DNSTypeDesignate, designate(without("password", "tenantName")), "", "data[password]", "data[tenantName]"),
-		Entry("no login", v1alpha1.DNSTypeDesignate, map[string]string{"authURL": "https://keystone.test"}, "", "data[domainName]", "data[tenantName]", "data[username]", "data[password]"),
+		Entry("half of a login", v1alpha1.DNSTypeDesignate, designate(without("password", "tenantName")), "", "data[password]",
+			"data[tenantName]"),
+		Entry("no login", v1alpha1.DNSTypeDesignate, map[string]string{"authURL": "https://keystone.test"}, "", "data[domainName]",
+			"data[tenantName]", "data[username]", "data[password]"),
 		Entry("two logins", v1alpha1.DNSTypeDesignate, designate(set("applicationCredentialID", "i")), "", "data[applicationCredentialID]"),
 		Entry("a site outside of a shoot's Secret", v1alpha1.DNSTypeDesignate, map[string]string{"site": "cloud"}, "", "data[site]"),
-		Entry("a site and a login", v1alpha1.DNSTypeDesignate, map[string]string{"site": "cloud", "password": "hush"}, "dns.", "data[dns.password]"),
+		Entry("a site and a login", v1alpha1.DNSTypeDesignate, map[string]string{"site": "cloud", "password": "hush"}, "dns.",
+			"data[dns.password]"),
 		Entry("a wrong site", v1alpha1.DNSTypeDesignate, map[string]string{"site": "dns"}, "dns.", "data[dns.site]"),
 		Entry("a key that nobody knows", v1alpha1.DNSTypeDesignate, designate(set("kubeconfig", "hush")), "", "data[kubeconfig]"),
 		Entry("a key that nobody knows in the Secret of a shoot", v1alpha1.DNSTypeRFC2136, server(set("exec", "hush")), "dns.", "data[dns.exec]"),

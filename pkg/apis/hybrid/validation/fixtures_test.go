@@ -57,7 +57,8 @@ func newProfile() *v1alpha1.CloudProfileConfig {
 		Sites: []v1alpha1.CloudProfileSite{
 			{
 				Name: "cloud", Region: "west",
-				OpenStack:      &v1alpha1.OpenStackProfile{AuthURL: "https://keystone.example.com/v3", Region: "RegionOne", FloatingPools: []v1alpha1.OpenStackFloatingPool{{Name: "public"}}},
+				OpenStack: &v1alpha1.OpenStackProfile{AuthURL: "https://keystone.example.com/v3", Region: "RegionOne",
+					FloatingPools: []v1alpha1.OpenStackFloatingPool{{Name: "public"}}},
 				StorageClasses: []v1alpha1.StorageClass{{Name: "cinder", OpenStack: &v1alpha1.OpenStackStorageClass{}}},
 				Zones: []v1alpha1.SiteZone{
 					{Name: "cloud-a", OpenStack: &v1alpha1.OpenStackZone{AvailabilityZone: "nova"}},
@@ -81,19 +82,26 @@ func newProfile() *v1alpha1.CloudProfileConfig {
 			},
 		},
 		MachineTypes: []v1alpha1.MachineType{
-			{Name: "std", Sites: []v1alpha1.SiteMachineType{{Name: "cloud", OpenStack: &v1alpha1.OpenStackMachineType{Flavor: "m1"}}, {Name: "vc", VSphere: &v1alpha1.VSphereMachineType{}}}},
-			{Name: "any", Sites: []v1alpha1.SiteMachineType{{Name: "cloud", OpenStack: &v1alpha1.OpenStackMachineType{Flavor: "m1"}}, {Name: "racks", Metal: &v1alpha1.MetalMachineType{}}}},
+			{Name: "std",
+				Sites: []v1alpha1.SiteMachineType{{Name: "cloud", OpenStack: &v1alpha1.OpenStackMachineType{Flavor: "m1"}},
+					{Name: "vc", VSphere: &v1alpha1.VSphereMachineType{}}}},
+			{Name: "any",
+				Sites: []v1alpha1.SiteMachineType{{Name: "cloud", OpenStack: &v1alpha1.OpenStackMachineType{Flavor: "m1"}},
+					{Name: "racks", Metal: &v1alpha1.MetalMachineType{}}}},
 		},
 		VolumeTypes: []v1alpha1.VolumeType{
-			{Name: "fast", Sites: []v1alpha1.SiteVolumeType{{Name: "cloud", OpenStack: &v1alpha1.OpenStackVolumeType{Type: "ssd"}}, {Name: "vc", VSphere: &v1alpha1.VSphereVolumeType{StoragePolicy: "vSAN"}}}},
+			{Name: "fast",
+				Sites: []v1alpha1.SiteVolumeType{{Name: "cloud", OpenStack: &v1alpha1.OpenStackVolumeType{Type: "ssd"}},
+					{Name: "vc", VSphere: &v1alpha1.VSphereVolumeType{StoragePolicy: "vSAN"}}}},
 		},
-		MachineImages: []v1alpha1.MachineImage{{Name: "gardenlinux", Versions: []v1alpha1.MachineImageVersion{{Version: "1.0.0", CapabilityFlavors: []v1alpha1.MachineImageFlavor{{
-			Capabilities: map[string][]string{"architecture": {"amd64"}},
-			Sites: []v1alpha1.SiteMachineImage{
-				{Name: "cloud", OpenStack: &v1alpha1.OpenStackImage{ImageID: uuid}},
-				{Name: "racks", Metal: &v1alpha1.MetalImage{URL: "https://images.example.com/a.raw", Checksum: "abc"}},
-			},
-		}}}}}},
+		MachineImages: []v1alpha1.MachineImage{{Name: "gardenlinux",
+			Versions: []v1alpha1.MachineImageVersion{{Version: "1.0.0", CapabilityFlavors: []v1alpha1.MachineImageFlavor{{
+				Capabilities: map[string][]string{"architecture": {"amd64"}},
+				Sites: []v1alpha1.SiteMachineImage{
+					{Name: "cloud", OpenStack: &v1alpha1.OpenStackImage{ImageID: uuid}},
+					{Name: "racks", Metal: &v1alpha1.MetalImage{URL: "https://images.example.com/a.raw", Checksum: "abc"}},
+				},
+			}}}}}},
 	}
 	v1alpha1.SetCloudProfileConfigDefaults(config)
 	return config
@@ -122,7 +130,8 @@ func newStretched() *v1alpha1.InfrastructureConfig {
 	return &v1alpha1.InfrastructureConfig{
 		Networks: v1alpha1.Networks{Topology: v1alpha1.TopologyStretched, Nodes: []string{"10.250.0.0/16"}, Gateway: "10.250.0.1"},
 		Sites: []v1alpha1.InfrastructureSite{
-			{Name: "cloud", Nodes: []string{"10.250.0.0/18"}, OpenStack: &v1alpha1.OpenStackInfrastructure{FloatingPoolName: "public", Network: &v1alpha1.OpenStackNetwork{ID: uuid}}},
+			{Name: "cloud", Nodes: []string{"10.250.0.0/18"},
+				OpenStack: &v1alpha1.OpenStackInfrastructure{FloatingPoolName: "public", Network: &v1alpha1.OpenStackNetwork{ID: uuid}}},
 			{Name: "racks", Nodes: []string{"10.250.64.0/18"}},
 		},
 	}

@@ -189,11 +189,13 @@ func FuzzCredentials(f *testing.F) {
 		}
 	}
 	f.Add("cloud.applicationCredentialID", "id", "dns.site", "cloud")
-	f.Add("racks.clientCertificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "racks.clientKey", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")
+	f.Add("racks.clientCertificate", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "racks.clientKey",
+		"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")
 	f.Add("dns.server", "192.0.2.53:53", "dns.tsigSecret", "c2VjcmV0")
 	f.Fuzz(func(t *testing.T, key1, value1, key2, value2 string) {
 		data := map[string][]byte{key1: []byte(value1), key2: []byte(value2)}
-		sites := []validation.SiteCredentials{{Site: "cloud", Platform: v1alpha1.PlatformOpenStack}, {Site: "vc", Platform: v1alpha1.PlatformVSphere}, {Site: "racks", Platform: v1alpha1.PlatformMetal}}
+		sites := []validation.SiteCredentials{{Site: "cloud", Platform: v1alpha1.PlatformOpenStack},
+			{Site: "vc", Platform: v1alpha1.PlatformVSphere}, {Site: "racks", Platform: v1alpha1.PlatformMetal}}
 		errs := validation.ValidateSecret(data, fuzzPath)
 		errs = append(errs, validation.ValidateCredentials(data, sites, fuzzPath)...)
 		for _, recordType := range []string{v1alpha1.DNSTypeDesignate, v1alpha1.DNSTypeRFC2136} {
@@ -203,7 +205,8 @@ func FuzzCredentials(f *testing.F) {
 			return
 		}
 		for _, secret := range []struct{ key, value string }{{key1, value1}, {key2, value2}} {
-			if isSecret(secret.key) && len(secret.value) > 20 && !strings.Contains(key1+key2, secret.value) && strings.Contains(errs.ToAggregate().Error(), secret.value) {
+			if isSecret(secret.key) && len(secret.value) > 20 && !strings.Contains(key1+key2, secret.value) &&
+				strings.Contains(errs.ToAggregate().Error(), secret.value) {
 				t.Fatalf("the value of %q is told: %v", secret.key, errs)
 			}
 		}

@@ -20,7 +20,8 @@ var topologies = []v1alpha1.Topology{v1alpha1.TopologyStretched, v1alpha1.Topolo
 
 // ValidateInfrastructureConfig validates the configuration of a Shoot in the region with the networking. fldPath is the
 // path of the configuration.
-func ValidateInfrastructureConfig(config *v1alpha1.InfrastructureConfig, profile *v1alpha1.CloudProfileConfig, networking *gardencorev1beta1.Networking, region string, fldPath *field.Path) field.ErrorList {
+func ValidateInfrastructureConfig(config *v1alpha1.InfrastructureConfig, profile *v1alpha1.CloudProfileConfig,
+	networking *gardencorev1beta1.Networking, region string, fldPath *field.Path) field.ErrorList {
 	if config == nil {
 		return field.ErrorList{field.Required(fldPath, "must be an InfrastructureConfig")}
 	}
@@ -73,7 +74,8 @@ func (v *infrastructureValidator) validateNetworks(fldPath *field.Path) field.Er
 		}
 		allErrs = append(allErrs, validateGateway(networks.Gateway, whole, gatewayPath)...)
 		if nodes := v.networking.Nodes; nodes != nil && len(errs) == 0 && !slices.Contains(networks.Nodes, *nodes) {
-			allErrs = append(allErrs, field.Invalid(nodesPath, networks.Nodes, fmt.Sprintf("must be equal to the Shoot's spec.networking.nodes, which is %s", *nodes)))
+			allErrs = append(allErrs,
+				field.Invalid(nodesPath, networks.Nodes, fmt.Sprintf("must be equal to the Shoot's spec.networking.nodes, which is %s", *nodes)))
 		}
 	case v1alpha1.TopologyRouted:
 		if len(networks.Nodes) > 0 {
@@ -120,14 +122,16 @@ func (v *infrastructureValidator) validateSites(fldPath *field.Path) field.Error
 
 	allErrs = append(allErrs, validateVSphereSites(sites, v.profile, fldPath)...)
 
-	if nodes := v.networking.Nodes; nodes != nil && valid && v.config.Networks.Topology == v1alpha1.TopologyRouted && siteWithRange(v.config, *nodes) == "" {
+	if nodes := v.networking.Nodes; nodes != nil && valid && v.config.Networks.Topology == v1alpha1.TopologyRouted &&
+		siteWithRange(v.config, *nodes) == "" {
 		allErrs = append(allErrs, field.Invalid(fldPath, *nodes, "must have a site whose nodes are the Shoot's spec.networking.nodes"))
 	}
 	return allErrs
 }
 
 // validateSiteRanges checks the site's ranges against those of the network, the other sites, pods and services.
-func (v *infrastructureValidator) validateSiteRanges(site *v1alpha1.InfrastructureSite, nodes []netip.Prefix, fldPath *field.Path) field.ErrorList {
+func (v *infrastructureValidator) validateSiteRanges(site *v1alpha1.InfrastructureSite, nodes []netip.Prefix,
+	fldPath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
 	stretched := v.config.Networks.Topology == v1alpha1.TopologyStretched
 	for _, prefix := range nodes {
@@ -139,7 +143,8 @@ func (v *infrastructureValidator) validateSiteRanges(site *v1alpha1.Infrastructu
 		}
 		for _, other := range v.taken {
 			if prefix.Overlaps(other.prefix) {
-				allErrs = append(allErrs, field.Invalid(fldPath, prefix.String(), fmt.Sprintf("must not overlap with %s of site %q", other.prefix, other.site)))
+				allErrs = append(allErrs,
+					field.Invalid(fldPath, prefix.String(), fmt.Sprintf("must not overlap with %s of site %q", other.prefix, other.site)))
 			}
 		}
 	}
@@ -183,7 +188,9 @@ func (v *infrastructureValidator) validateForeignRanges(prefix netip.Prefix, fld
 			continue
 		}
 		if other, err := netip.ParsePrefix(*foreign.cidr); err == nil && prefix.Overlaps(other) {
-			allErrs = append(allErrs, field.Invalid(fldPath, prefix.String(), fmt.Sprintf("must not overlap with the Shoot's spec.networking.%s, which is %s", foreign.name, other)))
+			allErrs = append(allErrs,
+				field.Invalid(fldPath, prefix.String(),
+					fmt.Sprintf("must not overlap with the Shoot's spec.networking.%s, which is %s", foreign.name, other)))
 		}
 	}
 	return allErrs

@@ -23,7 +23,8 @@ const (
 
 var openStackNetworkTypes = []string{networkTypeFlat, networkTypeVLAN, "vxlan", "gre", "geneve"}
 
-func (v *infrastructureValidator) validateOpenStack(config *v1alpha1.OpenStackInfrastructure, profile *v1alpha1.OpenStackProfile, fldPath *field.Path) field.ErrorList {
+func (v *infrastructureValidator) validateOpenStack(config *v1alpha1.OpenStackInfrastructure, profile *v1alpha1.OpenStackProfile,
+	fldPath *field.Path) field.ErrorList {
 	if config == nil {
 		config = &v1alpha1.OpenStackInfrastructure{}
 	}
@@ -47,7 +48,9 @@ func (v *infrastructureValidator) validateOpenStack(config *v1alpha1.OpenStackIn
 			allErrs = append(allErrs, field.Forbidden(networkPath.Child("provider"), "the site has no provider networks for shoots"))
 		}
 	} else if v.config.Networks.Topology == v1alpha1.TopologyStretched && len(v.config.Sites) > 1 {
-		allErrs = append(allErrs, field.Required(networkPath, "must have id or provider if the topology is Stretched over several sites: a tenant network that is created for the shoot is no other site's network"))
+		allErrs = append(allErrs,
+			field.Required(networkPath,
+				"must have id or provider if the topology is Stretched over several sites: a tenant network that is created for the shoot is no other site's network"))
 	}
 
 	if config.Subnet != nil && (config.Network == nil || config.Network.ID == "") {

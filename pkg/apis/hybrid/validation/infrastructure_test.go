@@ -35,7 +35,8 @@ var _ = Describe("#ValidateInfrastructureConfig", func() {
 
 	It("accepts nil", func() {
 		Expect(ValidateInfrastructureConfig(nil, nil, nil, "", field.NewPath("i"))).To(haveProblems([]problem{{required, "i"}}))
-		Expect(ValidateInfrastructureConfig(&infrastructure{}, nil, nil, "", field.NewPath("i"))).To(haveProblems([]problem{{required, "i.networks.topology"}, {required, "i.sites"}}))
+		Expect(ValidateInfrastructureConfig(&infrastructure{}, nil, nil, "",
+			field.NewPath("i"))).To(haveProblems([]problem{{required, "i.networks.topology"}, {required, "i.sites"}}))
 		noPlatform := newProfile()
 		noPlatform.Sites[0].OpenStack = nil
 		Expect(ValidateInfrastructureConfig(newRouted(), noPlatform, nil, "west", nil)).To(BeEmpty())
@@ -48,10 +49,14 @@ var _ = Describe("#ValidateInfrastructureConfig", func() {
 	DescribeTable("topology Stretched", validate(newStretched),
 		Entry("valid", func(*infrastructure, *gardencorev1beta1.Networking) {}),
 		Entry("equal to the Shoot's nodes", func(_ *infrastructure, n *gardencorev1beta1.Networking) { n.Nodes = new("10.250.0.0/16") }),
-		Entry("not equal to the Shoot's nodes", func(_ *infrastructure, n *gardencorev1beta1.Networking) { n.Nodes = new("10.251.0.0/16") }, problem{invalid, "i.networks.nodes"}),
-		Entry("no nodes", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Nodes = nil }, problem{required, "i.networks.nodes"}),
-		Entry("bad CIDR", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Nodes[0] = "10.250.0.0" }, problem{invalid, "i.networks.nodes[0]"}),
-		Entry("host bits", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Nodes[0] = "10.250.0.1/16" }, problem{invalid, "i.networks.nodes[0]"}),
+		Entry("not equal to the Shoot's nodes", func(_ *infrastructure, n *gardencorev1beta1.Networking) { n.Nodes = new("10.251.0.0/16") },
+			problem{invalid, "i.networks.nodes"}),
+		Entry("no nodes", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Nodes = nil },
+			problem{required, "i.networks.nodes"}),
+		Entry("bad CIDR", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Nodes[0] = "10.250.0.0" },
+			problem{invalid, "i.networks.nodes[0]"}),
+		Entry("host bits", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Nodes[0] = "10.250.0.1/16" },
+			problem{invalid, "i.networks.nodes[0]"}),
 		Entry("two of a family", func(c *infrastructure, _ *gardencorev1beta1.Networking) {
 			c.Networks.Nodes = append(c.Networks.Nodes, "10.251.0.0/16")
 		}, problem{invalid, "i.networks.nodes[1]"}),
@@ -67,33 +72,49 @@ var _ = Describe("#ValidateInfrastructureConfig", func() {
 		Entry("site outside of the network", nodes(1, "10.251.0.0/24"), problem{invalid, "i.sites[1].nodes"}),
 		Entry("site larger than the network", nodes(1, "10.0.0.0/8"), problem{invalid, "i.sites[1].nodes"}, problem{invalid, "i.sites[1].nodes"}),
 		Entry("sites overlap", nodes(1, "10.250.32.0/24"), problem{invalid, "i.sites[1].nodes"}),
-		Entry("pods overlap", func(_ *infrastructure, n *gardencorev1beta1.Networking) { n.Pods = new("10.250.128.0/24") }, problem{invalid, "i.networks.nodes"}),
-		Entry("services overlap", func(_ *infrastructure, n *gardencorev1beta1.Networking) { n.Services = new("10.0.0.0/8") }, problem{invalid, "i.networks.nodes"}),
-		Entry("gateway is no IP", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Gateway = "gw" }, problem{invalid, "i.networks.gateway"}),
-		Entry("gateway outside", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Gateway = "10.251.0.1" }, problem{invalid, "i.networks.gateway"}),
-		Entry("gateway is the network's address", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Gateway = "10.250.0.0" }, problem{invalid, "i.networks.gateway"}),
-		Entry("gateway is the broadcast address", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Gateway = "10.250.255.255" }, problem{invalid, "i.networks.gateway"}),
+		Entry("pods overlap", func(_ *infrastructure, n *gardencorev1beta1.Networking) { n.Pods = new("10.250.128.0/24") },
+			problem{invalid, "i.networks.nodes"}),
+		Entry("services overlap", func(_ *infrastructure, n *gardencorev1beta1.Networking) { n.Services = new("10.0.0.0/8") },
+			problem{invalid, "i.networks.nodes"}),
+		Entry("gateway is no IP", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Gateway = "gw" },
+			problem{invalid, "i.networks.gateway"}),
+		Entry("gateway outside", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Gateway = "10.251.0.1" },
+			problem{invalid, "i.networks.gateway"}),
+		Entry("gateway is the network's address", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Gateway = "10.250.0.0" },
+			problem{invalid, "i.networks.gateway"}),
+		Entry("gateway is the broadcast address",
+			func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Gateway = "10.250.255.255" }, problem{invalid,
+				"i.networks.gateway"}),
 		Entry("site's gateway in the network", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Sites[1].Gateway = "10.250.255.1" }),
-		Entry("site's gateway outside", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Sites[1].Gateway = "10.251.0.1" }, problem{invalid, "i.sites[1].gateway"}),
-		Entry("MTU", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.MTU = new(int32(100)) }, problem{invalid, "i.networks.mtu"}),
-		Entry("network of our own making over several sites", openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.Network = nil }), problem{required, "i.sites[0].openstack.network"}),
+		Entry("site's gateway outside", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Sites[1].Gateway = "10.251.0.1" },
+			problem{invalid, "i.sites[1].gateway"}),
+		Entry("MTU", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.MTU = new(int32(100)) },
+			problem{invalid, "i.networks.mtu"}),
+		Entry("network of our own making over several sites", openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.Network = nil }),
+			problem{required, "i.sites[0].openstack.network"}),
 		Entry("network of our own making on one site", func(c *infrastructure, _ *gardencorev1beta1.Networking) {
 			c.Sites = c.Sites[:1]
 			c.Sites[0].OpenStack.Network = nil
 		}),
 		Entry("provider network over several sites", openStack(func(o *v1alpha1.OpenStackInfrastructure) {
-			o.Network = &v1alpha1.OpenStackNetwork{Provider: &v1alpha1.OpenStackProviderNetwork{NetworkType: "vlan", PhysicalNetwork: "dc", SegmentationID: new(int32(250))}}
+			o.Network = &v1alpha1.OpenStackNetwork{Provider: &v1alpha1.OpenStackProviderNetwork{NetworkType: "vlan", PhysicalNetwork: "dc",
+				SegmentationID: new(int32(250))}}
 		})),
 	)
 
 	DescribeTable("topology Routed", validate(newRouted),
 		Entry("valid", func(*infrastructure, *gardencorev1beta1.Networking) {}),
-		Entry("unknown topology", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Topology = "Flat" }, problem{notSupported, "i.networks.topology"}),
-		Entry("no topology", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Topology = "" }, problem{required, "i.networks.topology"}),
-		Entry("nodes of the network", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Nodes = []string{"10.250.0.0/16"} }, problem{forbidden, "i.networks.nodes"}),
-		Entry("gateway of the network", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Gateway = "10.250.0.1" }, problem{forbidden, "i.networks.gateway"}),
+		Entry("unknown topology", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Topology = "Flat" },
+			problem{notSupported, "i.networks.topology"}),
+		Entry("no topology", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Topology = "" },
+			problem{required, "i.networks.topology"}),
+		Entry("nodes of the network", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Nodes = []string{"10.250.0.0/16"} },
+			problem{forbidden, "i.networks.nodes"}),
+		Entry("gateway of the network", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Networks.Gateway = "10.250.0.1" },
+			problem{forbidden, "i.networks.gateway"}),
 		Entry("the Shoot's nodes are a site's", func(_ *infrastructure, n *gardencorev1beta1.Networking) { n.Nodes = new("10.250.1.0/24") }),
-		Entry("the Shoot's nodes are no site's", func(_ *infrastructure, n *gardencorev1beta1.Networking) { n.Nodes = new("10.250.2.0/24") }, problem{invalid, "i.sites"}),
+		Entry("the Shoot's nodes are no site's", func(_ *infrastructure, n *gardencorev1beta1.Networking) { n.Nodes = new("10.250.2.0/24") },
+			problem{invalid, "i.sites"}),
 		Entry("no nodes", nodes(1), problem{required, "i.sites[1].nodes"}),
 		Entry("bad CIDR", nodes(1, "10.250.1.0/33"), problem{invalid, "i.sites[1].nodes[0]"}),
 		Entry("host bits", nodes(1, "10.250.1.9/24"), problem{invalid, "i.sites[1].nodes[0]"}),
@@ -105,14 +126,17 @@ var _ = Describe("#ValidateInfrastructureConfig", func() {
 		Entry("pods overlap", nodes(1, "100.96.1.0/24"), problem{invalid, "i.sites[1].nodes"}),
 		Entry("services overlap", nodes(1, "100.64.1.0/24"), problem{invalid, "i.sites[1].nodes"}),
 		Entry("gateway", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Sites[1].Gateway = "10.250.1.254" }),
-		Entry("gateway of another site", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Sites[1].Gateway = "10.250.0.1" }, problem{invalid, "i.sites[1].gateway"}),
+		Entry("gateway of another site", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Sites[1].Gateway = "10.250.0.1" },
+			problem{invalid, "i.sites[1].gateway"}),
 	)
 
 	DescribeTable("sites", validate(newRouted),
 		Entry("none", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Sites = nil }, problem{required, "i.sites"}),
-		Entry("unknown", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Sites[1].Name = "moon" }, problem{notSupported, "i.sites[1].name"}),
+		Entry("unknown", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Sites[1].Name = "moon" },
+			problem{notSupported, "i.sites[1].name"}),
 		Entry("of another region", func(c *infrastructure, _ *gardencorev1beta1.Networking) {
-			c.Sites[1] = v1alpha1.InfrastructureSite{Name: "far", Nodes: []string{"10.250.1.0/24"}, OpenStack: &v1alpha1.OpenStackInfrastructure{FloatingPoolName: "any"}}
+			c.Sites[1] = v1alpha1.InfrastructureSite{Name: "far", Nodes: []string{"10.250.1.0/24"},
+				OpenStack: &v1alpha1.OpenStackInfrastructure{FloatingPoolName: "any"}}
 		}, problem{notSupported, "i.sites[1].name"}),
 		Entry("duplicate", func(c *infrastructure, _ *gardencorev1beta1.Networking) {
 			c.Sites = append(c.Sites, v1alpha1.InfrastructureSite{Name: "racks", Nodes: []string{"10.250.2.0/24"}})
@@ -129,9 +153,12 @@ var _ = Describe("#ValidateInfrastructureConfig", func() {
 	)
 
 	DescribeTable("OpenStack", validate(newRouted),
-		Entry("no block", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Sites[0].OpenStack = nil }, problem{required, "i.sites[0].openstack.floatingPoolName"}),
-		Entry("no floating pool", openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.FloatingPoolName = "" }), problem{required, "i.sites[0].openstack.floatingPoolName"}),
-		Entry("unknown floating pool", openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.FloatingPoolName = "private" }), problem{notSupported, "i.sites[0].openstack.floatingPoolName"}),
+		Entry("no block", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Sites[0].OpenStack = nil },
+			problem{required, "i.sites[0].openstack.floatingPoolName"}),
+		Entry("no floating pool", openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.FloatingPoolName = "" }),
+			problem{required, "i.sites[0].openstack.floatingPoolName"}),
+		Entry("unknown floating pool", openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.FloatingPoolName = "private" }),
+			problem{notSupported, "i.sites[0].openstack.floatingPoolName"}),
 		Entry("router instead", openStack(func(o *v1alpha1.OpenStackInfrastructure) {
 			o.FloatingPoolName, o.Router = "", &v1alpha1.OpenStackReference{ID: uuid}
 		})),
@@ -141,7 +168,8 @@ var _ = Describe("#ValidateInfrastructureConfig", func() {
 		})),
 		Entry("bad IDs", openStack(func(o *v1alpha1.OpenStackInfrastructure) {
 			o.Network, o.Router, o.SecurityGroup = &v1alpha1.OpenStackNetwork{ID: "net"}, &v1alpha1.OpenStackReference{ID: "router"}, &v1alpha1.OpenStackReference{}
-		}), problem{invalid, "i.sites[0].openstack.network.id"}, problem{invalid, "i.sites[0].openstack.router.id"}, problem{required, "i.sites[0].openstack.securityGroup.id"}),
+		}), problem{invalid, "i.sites[0].openstack.network.id"}, problem{invalid, "i.sites[0].openstack.router.id"}, problem{required,
+			"i.sites[0].openstack.securityGroup.id"}),
 		Entry("floating subnet by ID", openStack(func(o *v1alpha1.OpenStackInfrastructure) {
 			o.FloatingSubnet = &v1alpha1.OpenStackFloatingSubnet{ID: uuid}
 		})),
@@ -166,25 +194,36 @@ var _ = Describe("#ValidateInfrastructureConfig", func() {
 		Entry("share network", openStack(func(o *v1alpha1.OpenStackInfrastructure) {
 			o.ShareNetwork = &v1alpha1.OpenStackShareNetwork{Enabled: true}
 		})),
-		Entry("subnet without network", openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.Subnet = &v1alpha1.OpenStackReference{ID: uuid} }), problem{forbidden, "i.sites[0].openstack.subnet"}),
-		Entry("neither ID nor provider", openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.Network = &v1alpha1.OpenStackNetwork{} }), problem{required, "i.sites[0].openstack.network"}),
+		Entry("subnet without network",
+			openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.Subnet = &v1alpha1.OpenStackReference{ID: uuid} }), problem{forbidden,
+				"i.sites[0].openstack.subnet"}),
+		Entry("neither ID nor provider", openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.Network = &v1alpha1.OpenStackNetwork{} }),
+			problem{required, "i.sites[0].openstack.network"}),
 		Entry("ID and provider", openStack(func(o *v1alpha1.OpenStackInfrastructure) {
 			o.Network = &v1alpha1.OpenStackNetwork{ID: uuid, Provider: &v1alpha1.OpenStackProviderNetwork{NetworkType: "vxlan"}}
 		}), problem{forbidden, "i.sites[0].openstack.network.provider"}),
 	)
 
 	DescribeTable("OpenStack provider network", func(provider v1alpha1.OpenStackProviderNetwork, problems ...problem) {
-		validate(newRouted)(openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.Network = &v1alpha1.OpenStackNetwork{Provider: &provider} }), problems...)
+		validate(newRouted)(openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.Network = &v1alpha1.OpenStackNetwork{Provider: &provider} }),
+			problems...)
 	},
 		Entry("flat", v1alpha1.OpenStackProviderNetwork{NetworkType: "flat", PhysicalNetwork: "dc"}),
-		Entry("flat with an ID", v1alpha1.OpenStackProviderNetwork{NetworkType: "flat", PhysicalNetwork: "dc", SegmentationID: new(int32(1))}, problem{forbidden, "i.sites[0].openstack.network.provider.segmentationID"}),
-		Entry("VLAN without a physical network", v1alpha1.OpenStackProviderNetwork{NetworkType: "vlan"}, problem{required, "i.sites[0].openstack.network.provider.physicalNetwork"}),
+		Entry("flat with an ID", v1alpha1.OpenStackProviderNetwork{NetworkType: "flat", PhysicalNetwork: "dc", SegmentationID: new(int32(1))},
+			problem{forbidden, "i.sites[0].openstack.network.provider.segmentationID"}),
+		Entry("VLAN without a physical network", v1alpha1.OpenStackProviderNetwork{NetworkType: "vlan"},
+			problem{required, "i.sites[0].openstack.network.provider.physicalNetwork"}),
 		Entry("VLAN", v1alpha1.OpenStackProviderNetwork{NetworkType: "vlan", PhysicalNetwork: "dc", SegmentationID: new(int32(4094))}),
-		Entry("VLAN ID too large", v1alpha1.OpenStackProviderNetwork{NetworkType: "vlan", PhysicalNetwork: "dc", SegmentationID: new(int32(4095))}, problem{invalid, "i.sites[0].openstack.network.provider.segmentationID"}),
+		Entry("VLAN ID too large",
+			v1alpha1.OpenStackProviderNetwork{NetworkType: "vlan", PhysicalNetwork: "dc", SegmentationID: new(int32(4095))}, problem{invalid,
+				"i.sites[0].openstack.network.provider.segmentationID"}),
 		Entry("VXLAN", v1alpha1.OpenStackProviderNetwork{NetworkType: "vxlan", SegmentationID: new(int32(16777215))}),
-		Entry("tunnel key too large", v1alpha1.OpenStackProviderNetwork{NetworkType: "geneve", SegmentationID: new(int32(16777216))}, problem{invalid, "i.sites[0].openstack.network.provider.segmentationID"}),
-		Entry("GRE with a physical network", v1alpha1.OpenStackProviderNetwork{NetworkType: "gre", PhysicalNetwork: "dc"}, problem{forbidden, "i.sites[0].openstack.network.provider.physicalNetwork"}),
-		Entry("unknown type", v1alpha1.OpenStackProviderNetwork{NetworkType: "stt"}, problem{notSupported, "i.sites[0].openstack.network.provider.networkType"}),
+		Entry("tunnel key too large", v1alpha1.OpenStackProviderNetwork{NetworkType: "geneve", SegmentationID: new(int32(16777216))},
+			problem{invalid, "i.sites[0].openstack.network.provider.segmentationID"}),
+		Entry("GRE with a physical network", v1alpha1.OpenStackProviderNetwork{NetworkType: "gre", PhysicalNetwork: "dc"},
+			problem{forbidden, "i.sites[0].openstack.network.provider.physicalNetwork"}),
+		Entry("unknown type", v1alpha1.OpenStackProviderNetwork{NetworkType: "stt"},
+			problem{notSupported, "i.sites[0].openstack.network.provider.networkType"}),
 		Entry("no type", v1alpha1.OpenStackProviderNetwork{}, problem{required, "i.sites[0].openstack.network.provider.networkType"}),
 	)
 })
@@ -193,7 +232,8 @@ var _ = Describe("#ValidateInfrastructureConfigUpdate", func() {
 	validate := func(fresh func() *infrastructure, nodes *string, change func(*infrastructure), problems ...problem) {
 		changed := fresh()
 		change(changed)
-		Expect(ValidateInfrastructureConfigUpdate(fresh(), changed, &gardencorev1beta1.Networking{Nodes: nodes}, field.NewPath("i"))).To(haveProblems(problems))
+		Expect(ValidateInfrastructureConfigUpdate(fresh(), changed, &gardencorev1beta1.Networking{Nodes: nodes},
+			field.NewPath("i"))).To(haveProblems(problems))
 	}
 	openStack := func(change func(*v1alpha1.OpenStackInfrastructure)) func(*infrastructure) {
 		return func(c *infrastructure) { change(c.Sites[0].OpenStack) }
@@ -208,9 +248,12 @@ var _ = Describe("#ValidateInfrastructureConfigUpdate", func() {
 
 	DescribeTable("changes", validate,
 		Entry("none", newStretched, new("10.250.0.0/16"), func(*infrastructure) {}),
-		Entry("topology", newRouted, nil, func(c *infrastructure) { c.Networks.Topology = v1alpha1.TopologyStretched }, problem{invalid, "i.networks.topology"}),
-		Entry("nodes of the network", newStretched, nil, func(c *infrastructure) { c.Networks.Nodes = []string{"10.0.0.0/8"} }, problem{invalid, "i.networks.nodes"}),
-		Entry("nodes of a site", newRouted, nil, func(c *infrastructure) { c.Sites[1].Nodes = []string{"10.250.2.0/24"} }, problem{invalid, "i.sites[1].nodes"}),
+		Entry("topology", newRouted, nil, func(c *infrastructure) { c.Networks.Topology = v1alpha1.TopologyStretched },
+			problem{invalid, "i.networks.topology"}),
+		Entry("nodes of the network", newStretched, nil, func(c *infrastructure) { c.Networks.Nodes = []string{"10.0.0.0/8"} },
+			problem{invalid, "i.networks.nodes"}),
+		Entry("nodes of a site", newRouted, nil, func(c *infrastructure) { c.Sites[1].Nodes = []string{"10.250.2.0/24"} },
+			problem{invalid, "i.sites[1].nodes"}),
 		Entry("order of sites", newRouted, nil, func(c *infrastructure) { c.Sites[0], c.Sites[1] = c.Sites[1], c.Sites[0] }),
 		Entry("new site", newRouted, nil, func(c *infrastructure) {
 			c.Sites = append(c.Sites, v1alpha1.InfrastructureSite{Name: "vc", Nodes: []string{"10.250.2.0/24"}})
@@ -219,18 +262,24 @@ var _ = Describe("#ValidateInfrastructureConfigUpdate", func() {
 			c.Sites[1].DNSServers, c.Sites[1].Gateway, c.Sites[1].MTU = []string{"192.0.2.1"}, "10.250.1.9", new(int32(1500))
 		}),
 		Entry("removed site", newRouted, new("10.250.0.0/24"), func(c *infrastructure) { c.Sites = c.Sites[:1] }),
-		Entry("removed site that has the Shoot's nodes", newRouted, new("10.250.1.0/24"), func(c *infrastructure) { c.Sites = c.Sites[:1] }, problem{forbidden, "i.sites"}),
+		Entry("removed site that has the Shoot's nodes", newRouted, new("10.250.1.0/24"), func(c *infrastructure) { c.Sites = c.Sites[:1] },
+			problem{forbidden, "i.sites"}),
 		Entry("removed site of a stretched network", newStretched, new("10.250.0.0/16"), func(c *infrastructure) { c.Sites = c.Sites[:1] }),
-		Entry("floating pool", newRouted, nil, openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.FloatingPoolName = "other" }), problem{invalid, "i.sites[0].openstack.floatingPoolName"}),
+		Entry("floating pool", newRouted, nil, openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.FloatingPoolName = "other" }),
+			problem{invalid, "i.sites[0].openstack.floatingPoolName"}),
 		Entry("floating subnet and share network", newRouted, nil, openStack(func(o *v1alpha1.OpenStackInfrastructure) {
 			o.FloatingSubnet, o.ShareNetwork = &v1alpha1.OpenStackFloatingSubnet{ID: uuid}, &v1alpha1.OpenStackShareNetwork{Enabled: true}
 		})),
-		Entry("network ID", newStretched, nil, openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.Network.ID = "other" }), problem{invalid, "i.sites[0].openstack.network"}),
-		Entry("new network ID", newRouted, nil, openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.Network = &v1alpha1.OpenStackNetwork{ID: uuid} }), problem{invalid, "i.sites[0].openstack.network"}),
+		Entry("network ID", newStretched, nil, openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.Network.ID = "other" }),
+			problem{invalid, "i.sites[0].openstack.network"}),
+		Entry("new network ID", newRouted, nil,
+			openStack(func(o *v1alpha1.OpenStackInfrastructure) { o.Network = &v1alpha1.OpenStackNetwork{ID: uuid} }), problem{invalid,
+				"i.sites[0].openstack.network"}),
 		Entry("subnet, router and security group", newRouted, nil, openStack(func(o *v1alpha1.OpenStackInfrastructure) {
 			reference := &v1alpha1.OpenStackReference{ID: uuid}
 			o.Subnet, o.Router, o.SecurityGroup = reference, reference, reference
-		}), problem{invalid, "i.sites[0].openstack.subnet"}, problem{invalid, "i.sites[0].openstack.router"}, problem{invalid, "i.sites[0].openstack.securityGroup"}),
+		}), problem{invalid, "i.sites[0].openstack.subnet"}, problem{invalid, "i.sites[0].openstack.router"}, problem{invalid,
+			"i.sites[0].openstack.securityGroup"}),
 		Entry("no block any more", newStretched, nil, func(c *infrastructure) { c.Sites[0].OpenStack = nil },
 			problem{invalid, "i.sites[0].openstack.floatingPoolName"}, problem{invalid, "i.sites[0].openstack.network"}),
 	)
@@ -238,7 +287,8 @@ var _ = Describe("#ValidateInfrastructureConfigUpdate", func() {
 
 var _ = Describe("#ValidateRemovedSites", func() {
 	pools := func() []gardencorev1beta1.Worker {
-		return []gardencorev1beta1.Worker{{Name: "a", Zones: []string{"cloud-a"}}, {Name: "b", Zones: []string{"rack-1", "cloud-a"}}, {Name: "c", Zones: []string{"rack-1"}}}
+		return []gardencorev1beta1.Worker{{Name: "a", Zones: []string{"cloud-a"}}, {Name: "b", Zones: []string{"rack-1", "cloud-a"}},
+			{Name: "c", Zones: []string{"rack-1"}}}
 	}
 	without := func(site int) *infrastructure {
 		config := newRouted()

@@ -17,7 +17,8 @@ import (
 
 // ValidateInfrastructureConfigUpdate validates the change of a Shoot's configuration. networking is that of the Shoot;
 // fldPath is the path of the configuration.
-func ValidateInfrastructureConfigUpdate(oldConfig, newConfig *v1alpha1.InfrastructureConfig, networking *gardencorev1beta1.Networking, fldPath *field.Path) field.ErrorList {
+func ValidateInfrastructureConfigUpdate(oldConfig, newConfig *v1alpha1.InfrastructureConfig, networking *gardencorev1beta1.Networking,
+	fldPath *field.Path) field.ErrorList {
 	if oldConfig == nil {
 		return nil
 	}
@@ -41,7 +42,8 @@ func ValidateInfrastructureConfigUpdate(oldConfig, newConfig *v1alpha1.Infrastru
 
 	if oldConfig.Networks.Topology == v1alpha1.TopologyRouted && networking != nil && networking.Nodes != nil {
 		if owner := siteWithRange(oldConfig, *networking.Nodes); owner != "" && findInfrastructureSite(newConfig, owner) == nil {
-			allErrs = append(allErrs, field.Forbidden(sitesPath, fmt.Sprintf("site %q must not be removed: its nodes are the Shoot's spec.networking.nodes", owner)))
+			allErrs = append(allErrs,
+				field.Forbidden(sitesPath, fmt.Sprintf("site %q must not be removed: its nodes are the Shoot's spec.networking.nodes", owner)))
 		}
 	}
 	return allErrs
@@ -49,7 +51,8 @@ func ValidateInfrastructureConfigUpdate(oldConfig, newConfig *v1alpha1.Infrastru
 
 // ValidateRemovedSites checks that no pool uses a site that the configuration has no more. workers are the pools of the changed Shoot.
 // fldPath is the path of the configuration.
-func ValidateRemovedSites(oldConfig, newConfig *v1alpha1.InfrastructureConfig, workers []gardencorev1beta1.Worker, profile *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
+func ValidateRemovedSites(oldConfig, newConfig *v1alpha1.InfrastructureConfig, workers []gardencorev1beta1.Worker,
+	profile *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
 	if oldConfig == nil || newConfig == nil {
 		return nil
 	}
@@ -68,7 +71,8 @@ func ValidateRemovedSites(oldConfig, newConfig *v1alpha1.InfrastructureConfig, w
 			}
 		}
 		if len(pools) > 0 {
-			allErrs = append(allErrs, field.Forbidden(fldPath.Child("sites"), fmt.Sprintf("site %q must not be removed: the pools %q have zones of it", site.Name, pools)))
+			allErrs = append(allErrs,
+				field.Forbidden(fldPath.Child("sites"), fmt.Sprintf("site %q must not be removed: the pools %q have zones of it", site.Name, pools)))
 		}
 	}
 	return allErrs
@@ -77,7 +81,8 @@ func ValidateRemovedSites(oldConfig, newConfig *v1alpha1.InfrastructureConfig, w
 // ValidateReplacedSites checks that no site comes together with the removal of one that the same CSI driver could not serve: the nodes of a
 // removed site need it until they are gone, and nothing is deployed for a shoot whose sites cannot be served. fldPath is the path of the
 // configuration.
-func ValidateReplacedSites(oldConfig, newConfig *v1alpha1.InfrastructureConfig, profile *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
+func ValidateReplacedSites(oldConfig, newConfig *v1alpha1.InfrastructureConfig, profile *v1alpha1.CloudProfileConfig,
+	fldPath *field.Path) field.ErrorList {
 	if oldConfig == nil || newConfig == nil {
 		return nil
 	}
@@ -96,7 +101,8 @@ func ValidateReplacedSites(oldConfig, newConfig *v1alpha1.InfrastructureConfig, 
 			together := []v1alpha1.InfrastructureSite{removed, added}
 			for _, problem := range validateVSphereSites(together, profile, sitesPath) {
 				allErrs = append(allErrs, field.Forbidden(sitesPath.Index(i).Child("name"),
-					fmt.Sprintf("site %q must not be added before the nodes of site %q, which is removed, are gone: it %s", added.Name, removed.Name, problem.Detail)))
+					fmt.Sprintf("site %q must not be added before the nodes of site %q, which is removed, are gone: it %s", added.Name, removed.Name,
+						problem.Detail)))
 			}
 		}
 	}

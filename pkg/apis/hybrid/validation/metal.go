@@ -67,7 +67,8 @@ func validateMetalOffers(config *v1alpha1.CloudProfileConfig, fldPath *field.Pat
 			machineType := &config.MachineTypes[i].Sites[j]
 			if site := helper.FindSite(config, machineType.Name); machineType.Metal != nil && site != nil && site.Metal != nil {
 				metalPath := fldPath.Child("machineTypes").Index(i).Child("sites").Index(j).Child("metal")
-				allErrs = append(allErrs, validateHosts(machineType.Metal.HostSelector, machineType.Metal.Tolerations, site.Metal, "tolerations", metalPath)...)
+				allErrs = append(allErrs,
+					validateHosts(machineType.Metal.HostSelector, machineType.Metal.Tolerations, site.Metal, "tolerations", metalPath)...)
 			}
 		}
 	}
@@ -99,13 +100,17 @@ func validateMetalImage(image *v1alpha1.SiteMachineImage, profile *v1alpha1.Meta
 	case metal.URL == "":
 		allErrs = append(allErrs, field.Required(metalPath.Child("url"), "must be the reference of an OCI image"))
 	case !ociReferenceRegexp.MatchString(strings.TrimPrefix(metal.URL, ociScheme)):
-		allErrs = append(allErrs, field.Invalid(metalPath.Child("url"), metal.URL, "must be the reference of an OCI image with its registry, such as registry.example.com/images/linux:1.0"))
+		allErrs = append(allErrs,
+			field.Invalid(metalPath.Child("url"), metal.URL,
+				"must be the reference of an OCI image with its registry, such as registry.example.com/images/linux:1.0"))
 	}
 	if metal.Checksum != "" {
-		allErrs = append(allErrs, field.Forbidden(metalPath.Child("checksum"), "must not be set for IronCore: the reference in url can have a digest"))
+		allErrs = append(allErrs,
+			field.Forbidden(metalPath.Child("checksum"), "must not be set for IronCore: the reference in url can have a digest"))
 	}
 	if image.UserData == nil || image.UserData.Format != v1alpha1.UserDataFormatIgnition {
-		allErrs = append(allErrs, field.Required(fldPath.Child("userData", "format"), fmt.Sprintf("must be %q for IronCore", v1alpha1.UserDataFormatIgnition)))
+		allErrs = append(allErrs,
+			field.Required(fldPath.Child("userData", "format"), fmt.Sprintf("must be %q for IronCore", v1alpha1.UserDataFormatIgnition)))
 	}
 	return allErrs
 }
@@ -119,7 +124,8 @@ func validateMetalWorker(config *v1alpha1.MetalWorker, profile *v1alpha1.MetalPr
 	}
 	for i, toleration := range config.Tolerations {
 		if !slices.ContainsFunc(profile.PoolTolerations, func(allowed corev1.Toleration) bool { return covers(allowed, toleration) }) {
-			allErrs = append(allErrs, field.Forbidden(fldPath.Child("tolerations").Index(i), "poolTolerations of the site in the CloudProfile do not have it"))
+			allErrs = append(allErrs,
+				field.Forbidden(fldPath.Child("tolerations").Index(i), "poolTolerations of the site in the CloudProfile do not have it"))
 		}
 	}
 	return allErrs
@@ -132,7 +138,8 @@ func covers(allowed, toleration corev1.Toleration) bool {
 }
 
 // validateHosts checks what a machine type or a pool wants of the hosts of a site.
-func validateHosts(selector *metav1.LabelSelector, tolerations []corev1.Toleration, profile *v1alpha1.MetalProfile, name string, fldPath *field.Path) field.ErrorList {
+func validateHosts(selector *metav1.LabelSelector, tolerations []corev1.Toleration, profile *v1alpha1.MetalProfile, name string,
+	fldPath *field.Path) field.ErrorList {
 	allErrs := validateLabelSelector(selector, fldPath.Child("hostSelector"))
 	tolerationsPath := fldPath.Child(name)
 	if len(tolerations) > 0 && profile.Inventory != v1alpha1.MetalInventoryIronCore {
@@ -157,7 +164,8 @@ func validateToleration(toleration *corev1.Toleration, fldPath *field.Path) fiel
 		allErrs = append(allErrs, validateOneOf(toleration.Operator, tolerationOperators, fldPath.Child("operator"))...)
 	}
 	if toleration.Operator == corev1.TolerationOpExists && toleration.Value != "" {
-		allErrs = append(allErrs, field.Forbidden(fldPath.Child("value"), fmt.Sprintf("must not be set with operator %q", corev1.TolerationOpExists)))
+		allErrs = append(allErrs,
+			field.Forbidden(fldPath.Child("value"), fmt.Sprintf("must not be set with operator %q", corev1.TolerationOpExists)))
 	}
 	if toleration.Effect != "" {
 		allErrs = append(allErrs, validateOneOf(toleration.Effect, tolerationEffects, fldPath.Child("effect"))...)
@@ -168,7 +176,8 @@ func validateToleration(toleration *corev1.Toleration, fldPath *field.Path) fiel
 	return allErrs
 }
 
-func validateMetalInfrastructure(config *v1alpha1.MetalInfrastructure, profile *v1alpha1.MetalProfile, fldPath *field.Path) field.ErrorList {
+func validateMetalInfrastructure(config *v1alpha1.MetalInfrastructure, profile *v1alpha1.MetalProfile,
+	fldPath *field.Path) field.ErrorList {
 	if config == nil {
 		return nil
 	}
@@ -196,9 +205,12 @@ func validateMetalInfrastructure(config *v1alpha1.MetalInfrastructure, profile *
 	hasAddress := slices.Contains(variables, networkdata.Address)
 	switch {
 	case config.IPAM != nil && !hasAddress:
-		allErrs = append(allErrs, field.Required(templatePath, fmt.Sprintf("must have $%s with ipam, because nothing else tells a host its address", networkdata.Address)))
+		allErrs = append(allErrs,
+			field.Required(templatePath, fmt.Sprintf("must have $%s with ipam, because nothing else tells a host its address", networkdata.Address)))
 	case config.IPAM == nil && (hasAddress || slices.Contains(variables, networkdata.Prefix)):
-		allErrs = append(allErrs, field.Required(fldPath.Child("ipam"), fmt.Sprintf("must be set because networkDataTemplate has $%s or $%s", networkdata.Address, networkdata.Prefix)))
+		allErrs = append(allErrs,
+			field.Required(fldPath.Child("ipam"),
+				fmt.Sprintf("must be set because networkDataTemplate has $%s or $%s", networkdata.Address, networkdata.Prefix)))
 	}
 	return allErrs
 }

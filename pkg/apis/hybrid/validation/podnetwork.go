@@ -21,7 +21,8 @@ const needsRoutes = "pods of other nodes would be reached by routes in the node 
 // ValidatePodNetwork validates what a Shoot with the infrastructure says about its network of pods. carried is the smallest MTU of the
 // sites' node networks in bytes, zero if it is not known. Types of networks that are not known are not looked at. fldPath is the path of
 // the networking.
-func ValidatePodNetwork(networking *gardencorev1beta1.Networking, infrastructure *v1alpha1.InfrastructureConfig, carried int32, fldPath *field.Path) field.ErrorList {
+func ValidatePodNetwork(networking *gardencorev1beta1.Networking, infrastructure *v1alpha1.InfrastructureConfig, carried int32,
+	fldPath *field.Path) field.ErrorList {
 	if networking == nil || networking.Type == nil {
 		return nil
 	}

@@ -53,7 +53,8 @@ var _ = Describe("#ValidatePodNetwork", func() {
 		Entry("no overlay on one site", oneSite(), `{"overlay":{"enabled":false}}`, problem{forbidden, "n.providerConfig.overlay.enabled"}),
 		Entry("an overlay that is not said to be on", newRouted(), `{"overlay":{}}`, problem{forbidden, "n.providerConfig.overlay.enabled"}),
 		Entry("an overlay that is no object", newRouted(), `{"overlay":true}`, problem{invalid, "n.providerConfig.overlay"}),
-		Entry("pod routes over routed sites", newRouted(), `{"overlay":{"enabled":true,"createPodRoutes":true}}`, problem{forbidden, "n.providerConfig.overlay.createPodRoutes"}),
+		Entry("pod routes over routed sites", newRouted(), `{"overlay":{"enabled":true,"createPodRoutes":true}}`,
+			problem{forbidden, "n.providerConfig.overlay.createPodRoutes"}),
 		Entry("pod routes in one network", newStretched(), `{"overlay":{"enabled":true,"createPodRoutes":true}}`),
 		Entry("Geneve", newRouted(), `{"tunnel":"geneve"}`),
 		Entry("no tunnel", newRouted(), `{"tunnel":"disabled"}`, problem{forbidden, "n.providerConfig.tunnel"}),
@@ -71,14 +72,16 @@ var _ = Describe("#ValidatePodNetwork", func() {
 		Entry("a pool of VXLAN", newStretched(), `{"ipv4":{"pool":"vxlan","mode":"Always"}}`),
 		Entry("WireGuard", newRouted(), `{"wireguardEncryption":true}`),
 		Entry("IP in IP always", newRouted(), `{"backend":"bird","ipv4":{"mode":"Always"}}`, problem{forbidden, "n.providerConfig.ipv4.mode"}),
-		Entry("IP in IP between subnets", newStretched(), `{"ipv4":{"pool":"ipip","mode":"CrossSubnet"}}`, problem{forbidden, "n.providerConfig.ipv4.mode"}),
+		Entry("IP in IP between subnets", newStretched(), `{"ipv4":{"pool":"ipip","mode":"CrossSubnet"}}`,
+			problem{forbidden, "n.providerConfig.ipv4.mode"}),
 		Entry("IP in IP of old", newRouted(), `{"ipip":"Always"}`, problem{forbidden, "n.providerConfig.ipip"}),
 		Entry("IP in IP on one site", oneSite(), `{"ipv4":{"mode":"Always"}}`),
 		Entry("no encapsulation", oneSite(), `{"ipv4":{"pool":"vxlan","mode":"Never"}}`, problem{forbidden, "n.providerConfig.ipv4.mode"}),
 		Entry("no encapsulation of old", oneSite(), `{"ipip":"Off"}`, problem{forbidden, "n.providerConfig.ipip"}),
 		Entry("no backend", newRouted(), `{"backend":"none"}`, problem{forbidden, "n.providerConfig.backend"}),
 		Entry("no overlay", newRouted(), `{"overlay":{"enabled":false}}`, problem{forbidden, "n.providerConfig.overlay.enabled"}),
-		Entry("pod routes over routed sites", newRouted(), `{"vxlan":{"enabled":true},"overlay":{"enabled":true,"createPodRoutes":true}}`, problem{forbidden, "n.providerConfig.overlay.createPodRoutes"}),
+		Entry("pod routes over routed sites", newRouted(), `{"vxlan":{"enabled":true},"overlay":{"enabled":true,"createPodRoutes":true}}`,
+			problem{forbidden, "n.providerConfig.overlay.createPodRoutes"}),
 		Entry("MTU that VXLAN leaves", newRouted(), `{"vxlan":{"enabled":true},"vethMTU":"1400"}`),
 		Entry("larger MTU", newRouted(), `{"vxlan":{"enabled":true},"vethMTU":"1401"}`, problem{invalid, "n.providerConfig.vethMTU"}),
 		Entry("MTU as words", newRouted(), `{"vxlan":{"enabled":true},"vethMTU":"auto"}`, problem{invalid, "n.providerConfig.vethMTU"}),
@@ -120,7 +123,8 @@ var _ = Describe("#ValidatePodRange", func() {
 
 	It("adds up the maxima of sites", func() {
 		s := spec("100.96.0.0/22", nil, 3)
-		config, err := codec.Encode(&v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{{Name: "a", Maximum: new(int32(3))}, {Name: "b", Maximum: new(int32(2))}}})
+		config, err := codec.Encode(&v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{{Name: "a", Maximum: new(int32(3))},
+			{Name: "b", Maximum: new(int32(2))}}})
 		Expect(err).NotTo(HaveOccurred())
 		s.Provider.Workers[0].ProviderConfig = config
 		Expect(ValidatePodRange(PodRangeOf(s), nil, field.NewPath("spec"))).To(haveProblems(problems))

@@ -92,13 +92,15 @@ func validateVSphereOffers(config *v1alpha1.CloudProfileConfig, fldPath *field.P
 }
 
 // validateVSphereInfrastructure checks that each zone has a network: that of the shoot or its own.
-func validateVSphereInfrastructure(config *v1alpha1.VSphereInfrastructure, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+func validateVSphereInfrastructure(config *v1alpha1.VSphereInfrastructure, site *v1alpha1.CloudProfileSite,
+	fldPath *field.Path) field.ErrorList {
 	if config != nil && config.Network != "" {
 		return nil
 	}
 	for _, zone := range site.Zones {
 		if zone.VSphere != nil && zone.VSphere.Network == "" {
-			return field.ErrorList{field.Required(fldPath.Child("network"), fmt.Sprintf("must be set because zone %q has no network in the CloudProfile", zone.Name))}
+			return field.ErrorList{field.Required(fldPath.Child("network"),
+				fmt.Sprintf("must be set because zone %q has no network in the CloudProfile", zone.Name))}
 		}
 	}
 	return nil
@@ -114,9 +116,12 @@ func validateVSphereWorker(config *v1alpha1.VSphereWorker, profile *v1alpha1.VSp
 		seen    = names{}
 	)
 	for _, key := range sortedKeys(config.ExtraConfig) {
-		if extraconfig.Problem(key) == "" && !slices.ContainsFunc(allowed.ExtraConfig, func(other string) bool { return strings.EqualFold(other, key) }) {
+		if extraconfig.Problem(key) == "" &&
+			!slices.ContainsFunc(allowed.ExtraConfig, func(other string) bool { return strings.EqualFold(other, key) }) {
 			// With the value, so that a change of it is seen.
-			allErrs = append(allErrs, field.Invalid(fldPath.Child("extraConfig").Key(key), config.ExtraConfig[key], fmt.Sprintf("the site allows only the keys %q", allowed.ExtraConfig)))
+			allErrs = append(allErrs,
+				field.Invalid(fldPath.Child("extraConfig").Key(key), config.ExtraConfig[key],
+					fmt.Sprintf("the site allows only the keys %q", allowed.ExtraConfig)))
 		}
 	}
 	for i, tag := range config.Tags {
@@ -153,10 +158,12 @@ func ValidateAllowed(config *v1alpha1.InfrastructureConfig, profile *v1alpha1.Cl
 	var allErrs field.ErrorList
 	for i, s := range config.Sites {
 		site := helper.FindSite(profile, s.Name)
-		if s.VSphere == nil || s.VSphere.Network == "" || site == nil || site.VSphere == nil || site.VSphere.Allowed == nil || site.VSphere.Allowed.Networks == nil {
+		if s.VSphere == nil || s.VSphere.Network == "" || site == nil || site.VSphere == nil || site.VSphere.Allowed == nil ||
+			site.VSphere.Allowed.Networks == nil {
 			continue
 		}
-		allErrs = append(allErrs, validateOneOf(s.VSphere.Network, site.VSphere.Allowed.Networks, fldPath.Child("sites").Index(i).Child("vsphere", "network"))...)
+		allErrs = append(allErrs,
+			validateOneOf(s.VSphere.Network, site.VSphere.Allowed.Networks, fldPath.Child("sites").Index(i).Child("vsphere", "network"))...)
 	}
 	return allErrs
 }
@@ -190,9 +197,12 @@ func validateVSphereTemplates(config, oldConfig, parent *v1alpha1.CloudProfileCo
 		folder := strings.TrimSuffix(site.VSphere.TemplateFolder, "/")
 		switch {
 		case strings.HasPrefix(template, "/") || slices.Contains(strings.Split(template, "/"), ".."):
-			allErrs = append(allErrs, field.Forbidden(templatePath, "must be a path below the VM folder of the zone's datacenter in a NamespacedCloudProfile"))
+			allErrs = append(allErrs,
+				field.Forbidden(templatePath, "must be a path below the VM folder of the zone's datacenter in a NamespacedCloudProfile"))
 		case folder != "" && !strings.HasPrefix(template, folder+"/"):
-			allErrs = append(allErrs, field.Invalid(templatePath, template, fmt.Sprintf("must begin with %q, where the site has the templates of NamespacedCloudProfiles", folder+"/")))
+			allErrs = append(allErrs,
+				field.Invalid(templatePath, template,
+					fmt.Sprintf("must begin with %q, where the site has the templates of NamespacedCloudProfiles", folder+"/")))
 		}
 	})
 	return allErrs

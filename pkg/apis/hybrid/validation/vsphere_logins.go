@@ -47,10 +47,12 @@ func VCenterLoginConflicts(logins []VCenterLogin) []VCenterLoginConflict {
 	for _, login := range logins {
 		site := login.Site.Name
 		add := func(key, format string, args ...any) {
-			conflicts = append(conflicts, VCenterLoginConflict{VCenterConflict: VCenterConflict{Site: site, Message: fmt.Sprintf(format, args...)}, Key: key})
+			conflicts = append(conflicts,
+				VCenterLoginConflict{VCenterConflict: VCenterConflict{Site: site, Message: fmt.Sprintf(format, args...)}, Key: key})
 		}
 		if !vCenterUserRegexp.MatchString(login.Username) {
-			add(keyUsername, `must be <user>@<domain> or <domain>\<user> of letters, digits, ".", "_" and "-", because the CSI driver takes no other`)
+			add(keyUsername,
+				`must be <user>@<domain> or <domain>\<user> of letters, digits, ".", "_" and "-", because the CSI driver takes no other`)
 		}
 		if !quotable(login.Password) {
 			add(keyPassword, "must not have characters that the configuration of the CSI driver cannot have, such as a carriage return")
@@ -64,7 +66,8 @@ func VCenterLoginConflicts(logins []VCenterLogin) []VCenterLoginConflict {
 			byHost[host] = login
 			continue
 		}
-		for _, credential := range []struct{ key, value, known string }{{keyUsername, login.Username, known.Username}, {keyPassword, login.Password, known.Password}} {
+		for _, credential := range []struct{ key, value, known string }{{keyUsername, login.Username, known.Username},
+			{keyPassword, login.Password, known.Password}} {
 			if credential.value != credential.known {
 				add(credential.key, "must be that of site %q: both are at one vCenter, where the CSI driver has one login", known.Site.Name)
 			}
@@ -75,7 +78,8 @@ func VCenterLoginConflicts(logins []VCenterLogin) []VCenterLoginConflict {
 
 // ValidateVCenterLogins checks that the CSI driver can log in at the vCenters of the named sites that have vsphere.topology. Sites whose
 // credentials are not complete are left out. Messages name keys, never values. fldPath is the path of the data.
-func ValidateVCenterLogins(data map[string][]byte, sites []string, profile *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
+func ValidateVCenterLogins(data map[string][]byte, sites []string, profile *v1alpha1.CloudProfileConfig,
+	fldPath *field.Path) field.ErrorList {
 	var logins []VCenterLogin
 	for _, name := range sites {
 		site := helper.FindSite(profile, name)

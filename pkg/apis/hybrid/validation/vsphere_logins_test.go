@@ -51,7 +51,8 @@ var _ = Describe("#ValidateVCenterLogins", func() {
 		Entry("a password that is no text", data{"far.password": "s3cr3t\xff"}, problem{invalid, "data[far.password]"}),
 		Entry("two users at one vCenter", data{"two.username": "nobody@vsphere.local"}, problem{invalid, "data[two.username]"}),
 		Entry("two passwords at one vCenter", data{"two.password": "nobody"}, problem{invalid, "data[two.password]"}),
-		Entry("two logins at one vCenter", data{"two.username": "nobody@d", "two.password": "nobody"}, problem{invalid, "data[two.username]"}, problem{invalid, "data[two.password]"}),
+		Entry("two logins at one vCenter", data{"two.username": "nobody@d", "two.password": "nobody"}, problem{invalid, "data[two.username]"},
+			problem{invalid, "data[two.password]"}),
 		Entry("one that is not complete, which others tell", data{"two.username": ""}),
 	)
 })

@@ -22,7 +22,8 @@ var _ = Describe("vSphere sites", func() {
 	onTemplate := func(image v1alpha1.VSphereImage) func(*profile, *spec) {
 		return func(p *profile, _ *spec) {
 			flavor := &p.MachineImages[0].Versions[0].CapabilityFlavors[0]
-			flavor.Sites = append(flavor.Sites, v1alpha1.SiteMachineImage{Name: "vc", UserData: &v1alpha1.UserData{Format: v1alpha1.UserDataFormatCloudInit}, VSphere: &image})
+			flavor.Sites = append(flavor.Sites,
+				v1alpha1.SiteMachineImage{Name: "vc", UserData: &v1alpha1.UserData{Format: v1alpha1.UserDataFormatCloudInit}, VSphere: &image})
 		}
 	}
 
@@ -40,13 +41,18 @@ var _ = Describe("vSphere sites", func() {
 			p.Topology, z.TopologyTag = &v1alpha1.VSphereTopology{RegionCategory: "zone", ZoneCategory: "zone"}, "vc-1"
 		}), problem{duplicate, "c.sites[1].vsphere.topology.zoneCategory"}),
 		Entry("another datacenter of a zone", onSite(func(_ *v1alpha1.VSphereProfile, z *v1alpha1.VSphereZone) { z.Datacenter = "dc-2" })),
-		Entry("a template for a zone", onTemplate(v1alpha1.VSphereImage{Template: "t", Zones: []v1alpha1.VSphereImageZone{{Name: "vc-1", Template: "t-1"}}})),
-		Entry("no template", onTemplate(v1alpha1.VSphereImage{}), problem{required, "c.machineImages[0].versions[0].capabilityFlavors[0].sites[2].vsphere.template"}),
+		Entry("a template for a zone",
+			onTemplate(v1alpha1.VSphereImage{Template: "t", Zones: []v1alpha1.VSphereImageZone{{Name: "vc-1", Template: "t-1"}}})),
+		Entry("no template", onTemplate(v1alpha1.VSphereImage{}),
+			problem{required, "c.machineImages[0].versions[0].capabilityFlavors[0].sites[2].vsphere.template"}),
 		Entry("a zone without a template", onTemplate(v1alpha1.VSphereImage{Template: "t", Zones: []v1alpha1.VSphereImageZone{{Name: "vc-1"}}}),
 			problem{required, "c.machineImages[0].versions[0].capabilityFlavors[0].sites[2].vsphere.zones[0].template"}),
-		Entry("two templates for a zone", onTemplate(v1alpha1.VSphereImage{Template: "t", Zones: []v1alpha1.VSphereImageZone{{Name: "vc-1", Template: "a"}, {Name: "vc-1", Template: "b"}}}),
+		Entry("two templates for a zone",
+			onTemplate(v1alpha1.VSphereImage{Template: "t",
+				Zones: []v1alpha1.VSphereImageZone{{Name: "vc-1", Template: "a"}, {Name: "vc-1", Template: "b"}}}),
 			problem{duplicate, "c.machineImages[0].versions[0].capabilityFlavors[0].sites[2].vsphere.zones[1].name"}),
-		Entry("a template for another site's zone", onTemplate(v1alpha1.VSphereImage{Template: "t", Zones: []v1alpha1.VSphereImageZone{{Name: "cloud-a", Template: "t-1"}}}),
+		Entry("a template for another site's zone",
+			onTemplate(v1alpha1.VSphereImage{Template: "t", Zones: []v1alpha1.VSphereImageZone{{Name: "cloud-a", Template: "t-1"}}}),
 			problem{notSupported, "c.machineImages[0].versions[0].capabilityFlavors[0].sites[2].vsphere.zones[0].name"}),
 		Entry("a template for no zone", onTemplate(v1alpha1.VSphereImage{Template: "t", Zones: []v1alpha1.VSphereImageZone{{Template: "t-1"}}}),
 			problem{required, "c.machineImages[0].versions[0].capabilityFlavors[0].sites[2].vsphere.zones[0].name"}),
@@ -87,7 +93,8 @@ var _ = Describe("vSphere sites", func() {
 		Expect(ValidateWorkerConfig(workerConfig, worker, p, []string{"vc"}, field.NewPath("w"))).
 			To(haveProblems([]problem{{invalid, "w.sites[0].vsphere.extraConfig[sched.cpu.latencySensitivity]"}}))
 
-		config := &v1alpha1.InfrastructureConfig{Sites: []v1alpha1.InfrastructureSite{{Name: "vc", VSphere: &v1alpha1.VSphereInfrastructure{Network: "/dc/network/management"}}}}
+		config := &v1alpha1.InfrastructureConfig{Sites: []v1alpha1.InfrastructureSite{{Name: "vc",
+			VSphere: &v1alpha1.VSphereInfrastructure{Network: "/dc/network/management"}}}}
 		Expect(ValidateAllowed(config, p, field.NewPath("i"))).To(BeEmpty())
 		p.Sites[vc].VSphere.Allowed = &v1alpha1.VSphereAllowed{Networks: []string{"nodes"}}
 		Expect(ValidateAllowed(config, p, field.NewPath("i"))).To(haveProblems([]problem{{notSupported, "i.sites[0].vsphere.network"}}))
@@ -97,22 +104,30 @@ var _ = Describe("vSphere sites", func() {
 
 	DescribeTable("in the WorkerConfig", func(config v1alpha1.VSphereWorker, problems ...problem) {
 		worker, profile := newWorker(), newProfile()
-		profile.Sites[vc].VSphere.Allowed = &v1alpha1.VSphereAllowed{ExtraConfig: []string{"Sched.swap.vmxSwapEnabled"}, Tags: []string{"backup/daily"}, StoragePolicies: []string{}}
+		profile.Sites[vc].VSphere.Allowed = &v1alpha1.VSphereAllowed{ExtraConfig: []string{"Sched.swap.vmxSwapEnabled"},
+			Tags: []string{"backup/daily"}, StoragePolicies: []string{}}
 		worker.Machine.Type, worker.Zones = "std", []string{"vc-1"}
 		workerConfig := &v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{{Name: "vc", VSphere: &config}}}
 		Expect(ValidateWorkerConfig(workerConfig, worker, profile, []string{"vc"}, field.NewPath("w"))).To(haveProblems(problems))
 	},
-		Entry("everything", v1alpha1.VSphereWorker{AntiAffinity: true, ExtraConfig: map[string]string{"sched.swap.vmxSwapEnabled": "FALSE"}, Tags: []string{"backup/daily"}}),
+		Entry("everything",
+			v1alpha1.VSphereWorker{AntiAffinity: true, ExtraConfig: map[string]string{"sched.swap.vmxSwapEnabled": "FALSE"},
+				Tags: []string{"backup/daily"}}),
 		Entry("reserved extra config in capitals", v1alpha1.VSphereWorker{ExtraConfig: map[string]string{"GuestInfo.metadata": "x"}},
 			problem{forbidden, "w.sites[0].vsphere.extraConfig[GuestInfo.metadata]"}),
-		Entry("our own mark", v1alpha1.VSphereWorker{ExtraConfig: map[string]string{"gardener.shoot": "x"}}, problem{forbidden, "w.sites[0].vsphere.extraConfig[gardener.shoot]"}),
-		Entry("extra config that the site does not allow", v1alpha1.VSphereWorker{ExtraConfig: map[string]string{"isolation.tools.copy.disable": "x"}},
+		Entry("our own mark", v1alpha1.VSphereWorker{ExtraConfig: map[string]string{"gardener.shoot": "x"}},
+			problem{forbidden, "w.sites[0].vsphere.extraConfig[gardener.shoot]"}),
+		Entry("extra config that the site does not allow",
+			v1alpha1.VSphereWorker{ExtraConfig: map[string]string{"isolation.tools.copy.disable": "x"}},
 			problem{invalid, "w.sites[0].vsphere.extraConfig[isolation.tools.copy.disable]"}),
 		Entry("extra config with a blank before what is reserved", v1alpha1.VSphereWorker{ExtraConfig: map[string]string{" guestinfo.x": "x"}},
 			problem{forbidden, "w.sites[0].vsphere.extraConfig[ guestinfo.x]"}),
-		Entry("a tag that the site does not allow", v1alpha1.VSphereWorker{Tags: []string{"backup/never"}}, problem{notSupported, "w.sites[0].vsphere.tags[0]"}),
-		Entry("the tag of another shoot", v1alpha1.VSphereWorker{Tags: []string{"gardener-shoot/shoot--p--n.vc"}}, problem{forbidden, "w.sites[0].vsphere.tags[0]"}),
+		Entry("a tag that the site does not allow", v1alpha1.VSphereWorker{Tags: []string{"backup/never"}},
+			problem{notSupported, "w.sites[0].vsphere.tags[0]"}),
+		Entry("the tag of another shoot", v1alpha1.VSphereWorker{Tags: []string{"gardener-shoot/shoot--p--n.vc"}},
+			problem{forbidden, "w.sites[0].vsphere.tags[0]"}),
 		Entry("a tag without a category", v1alpha1.VSphereWorker{Tags: []string{"daily"}}, problem{invalid, "w.sites[0].vsphere.tags[0]"}),
-		Entry("a tag twice", v1alpha1.VSphereWorker{Tags: []string{"backup/daily", "backup/daily"}}, problem{duplicate, "w.sites[0].vsphere.tags[1]"}),
+		Entry("a tag twice", v1alpha1.VSphereWorker{Tags: []string{"backup/daily", "backup/daily"}},
+			problem{duplicate, "w.sites[0].vsphere.tags[1]"}),
 	)
 })

@@ -32,18 +32,21 @@ func validateVSphereTopology(site *v1alpha1.CloudProfileSite, fldPath *field.Pat
 	)
 	if topology == nil {
 		if len(site.StorageClasses) > 0 {
-			return field.ErrorList{field.Required(topologyPath, "must be set for storageClasses: without tags nothing keeps pods from nodes that cannot have their volumes")}
+			return field.ErrorList{field.Required(topologyPath,
+				"must be set for storageClasses: without tags nothing keeps pods from nodes that cannot have their volumes")}
 		}
 		return nil
 	}
 
 	var allErrs field.ErrorList
-	for _, category := range []struct{ name, value string }{{"regionCategory", topology.RegionCategory}, {"zoneCategory", topology.ZoneCategory}} {
+	for _, category := range []struct{ name, value string }{{"regionCategory", topology.RegionCategory},
+		{"zoneCategory", topology.ZoneCategory}} {
 		if category.value == "" {
 			continue
 		}
 		for _, message := range validation.IsQualifiedName(vSphereTopologyDomain + category.value) {
-			allErrs = append(allErrs, field.Invalid(topologyPath.Child(category.name), category.value, "is part of the name of a node label: "+message))
+			allErrs = append(allErrs,
+				field.Invalid(topologyPath.Child(category.name), category.value, "is part of the name of a node label: "+message))
 		}
 	}
 	allErrs = append(allErrs, validateDatacenter(site.VSphere.Datacenter, fldPath.Child("vsphere", "datacenter"))...)
@@ -58,7 +61,8 @@ func validateVSphereTopology(site *v1alpha1.CloudProfileSite, fldPath *field.Pat
 			allErrs = append(allErrs, field.Invalid(tagPath, tag, "is the value of a node label: "+message))
 		}
 		if tag == site.Region {
-			allErrs = append(allErrs, field.Invalid(tagPath, tag, "must not be the tag of the region, too, because the CSI driver does not tell tags apart by category"))
+			allErrs = append(allErrs,
+				field.Invalid(tagPath, tag, "must not be the tag of the region, too, because the CSI driver does not tell tags apart by category"))
 		}
 	}
 	return allErrs
@@ -85,12 +89,16 @@ func validateVSphereSites(sites []v1alpha1.InfrastructureSite, profile *v1alpha1
 		}
 		switch topology, wanted := site.VSphere.Topology, first.VSphere.Topology; {
 		case (topology == nil) != (wanted == nil):
-			allErrs = append(allErrs, field.Invalid(namePath, site.Name, fmt.Sprintf("must have vsphere.topology in the CloudProfile if and only if site %q has: the CSI driver serves all vSphere sites of a shoot or none", first.Name)))
+			allErrs = append(allErrs,
+				field.Invalid(namePath, site.Name,
+					fmt.Sprintf("must have vsphere.topology in the CloudProfile if and only if site %q has: the CSI driver serves all vSphere sites of a shoot or none", first.Name)))
 			continue
 		case topology == nil:
 			continue
 		case topology.RegionCategory != wanted.RegionCategory || topology.ZoneCategory != wanted.ZoneCategory:
-			allErrs = append(allErrs, field.Invalid(namePath, site.Name, fmt.Sprintf("must have the same categories of vsphere.topology in the CloudProfile as site %q", first.Name)))
+			allErrs = append(allErrs,
+				field.Invalid(namePath, site.Name,
+					fmt.Sprintf("must have the same categories of vsphere.topology in the CloudProfile as site %q", first.Name)))
 		}
 		served = append(served, site)
 		for j := range site.Zones {
@@ -99,7 +107,9 @@ func validateVSphereSites(sites []v1alpha1.InfrastructureSite, profile *v1alpha1
 			}
 			tag := vSphereTag(&site.Zones[j])
 			if user, used := users[tag]; used && user != site.Name {
-				allErrs = append(allErrs, field.Invalid(namePath, site.Name, fmt.Sprintf("must not be used together with site %q: both have the topologyTag %q in the CloudProfile, so that volumes of one would be wanted on nodes of the other", user, tag)))
+				allErrs = append(allErrs,
+					field.Invalid(namePath, site.Name,
+						fmt.Sprintf("must not be used together with site %q: both have the topologyTag %q in the CloudProfile, so that volumes of one would be wanted on nodes of the other", user, tag)))
 			}
 			users[tag] = site.Name
 		}

@@ -64,7 +64,8 @@ func VCenterConflicts(sites []*v1alpha1.CloudProfileSite) []VCenterConflict {
 			continue
 		}
 		if what := known.differsIn(added); what != "" {
-			add(site.Name, "must have the same %s in the CloudProfile as site %q: both are at one vCenter, where the CSI driver has one login", what, known.site)
+			add(site.Name, "must have the same %s in the CloudProfile as site %q: both are at one vCenter, where the CSI driver has one login", what,
+				known.site)
 		}
 	}
 	if len(vCenters) < 2 {
@@ -78,9 +79,11 @@ func VCenterConflicts(sites []*v1alpha1.CloudProfileSite) []VCenterConflict {
 	for _, v := range vCenters {
 		switch {
 		case v.tls.Thumbprint != "":
-			add(v.site, "must have tls.caCert instead of thumbprint in the CloudProfile: the CSI driver has no thumbprint for each of several vCenters")
+			add(v.site,
+				"must have tls.caCert instead of thumbprint in the CloudProfile: the CSI driver has no thumbprint for each of several vCenters")
 		case trusting != nil && v.tls == v1alpha1.TLS{}:
-			add(v.site, "must have tls.caCert in the CloudProfile because site %q has: the CSI driver trusts the same certificates at all vCenters", trusting.site)
+			add(v.site, "must have tls.caCert in the CloudProfile because site %q has: the CSI driver trusts the same certificates at all vCenters",
+				trusting.site)
 		}
 		if behind != nil && v.proxy != "" && v.proxy != behind.proxy {
 			add(v.site, "must have the same proxy in the CloudProfile as site %q, or none: the CSI driver has one for all vCenters", behind.site)

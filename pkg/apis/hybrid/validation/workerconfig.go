@@ -18,13 +18,15 @@ import (
 
 // ValidateWorkerConfig validates the configuration of the worker pool, whose zones belong to the sites, with the configuration of the
 // CloudProfile. fldPath is the path of the configuration.
-func ValidateWorkerConfig(config *v1alpha1.WorkerConfig, worker *gardencorev1beta1.Worker, profile *v1alpha1.CloudProfileConfig, sites []string, fldPath *field.Path) field.ErrorList {
+func ValidateWorkerConfig(config *v1alpha1.WorkerConfig, worker *gardencorev1beta1.Worker, profile *v1alpha1.CloudProfileConfig,
+	sites []string, fldPath *field.Path) field.ErrorList {
 	if config == nil || worker == nil {
 		return nil
 	}
 	allErrs := validateWorkerSites(config.Sites, worker, sites, fldPath.Child("sites"))
 	for i := range config.Sites {
-		allErrs = append(allErrs, validateWorkerSite(&config.Sites[i], helper.FindSite(profile, config.Sites[i].Name), fldPath.Child("sites").Index(i))...)
+		allErrs = append(allErrs,
+			validateWorkerSite(&config.Sites[i], helper.FindSite(profile, config.Sites[i].Name), fldPath.Child("sites").Index(i))...)
 	}
 	allErrs = append(allErrs, validateWorkerDataVolumes(config.DataVolumes, worker, profile, sites, fldPath.Child("dataVolumes"))...)
 
@@ -35,14 +37,16 @@ func ValidateWorkerConfig(config *v1alpha1.WorkerConfig, worker *gardencorev1bet
 		allErrs = append(allErrs, validateResources(template.VirtualCapacity, virtualPath)...)
 		for _, name := range sortedKeys(template.VirtualCapacity) {
 			if !strings.Contains(string(name), "/") {
-				allErrs = append(allErrs, field.Invalid(virtualPath.Key(string(name)), string(name), "must be an extended resource such as example.com/license"))
+				allErrs = append(allErrs,
+					field.Invalid(virtualPath.Key(string(name)), string(name), "must be an extended resource such as example.com/license"))
 			}
 		}
 	}
 	return allErrs
 }
 
-func validateWorkerSites(configs []v1alpha1.WorkerSite, worker *gardencorev1beta1.Worker, sites []string, fldPath *field.Path) field.ErrorList {
+func validateWorkerSites(configs []v1alpha1.WorkerSite, worker *gardencorev1beta1.Worker, sites []string,
+	fldPath *field.Path) field.ErrorList {
 	var (
 		allErrs    field.ErrorList
 		seen       = names{}
@@ -74,10 +78,13 @@ func validateWorkerSites(configs []v1alpha1.WorkerSite, worker *gardencorev1beta
 	}
 	missing := missingSites(sites, seen)
 	for _, site := range missing {
-		allErrs = append(allErrs, field.Required(fldPath, fmt.Sprintf("must have minimum and maximum for site %q, too: they are set for all sites of the pool or for none", site)))
+		allErrs = append(allErrs,
+			field.Required(fldPath,
+				fmt.Sprintf("must have minimum and maximum for site %q, too: they are set for all sites of the pool or for none", site)))
 	}
 	if len(missing) == 0 && len(unlimited) == 0 && minimumSum != worker.Minimum {
-		allErrs = append(allErrs, field.Invalid(fldPath, minimumSum, fmt.Sprintf("the sites' minima must add up to the pool's minimum, which is %d", worker.Minimum)))
+		allErrs = append(allErrs,
+			field.Invalid(fldPath, minimumSum, fmt.Sprintf("the sites' minima must add up to the pool's minimum, which is %d", worker.Minimum)))
 	}
 	return allErrs
 }
@@ -97,10 +104,12 @@ func validateLimits(config *v1alpha1.WorkerSite, worker *gardencorev1beta1.Worke
 		allErrs = append(allErrs, field.Invalid(minimumPath, *config.Minimum, "must not be negative"))
 	}
 	if *config.Maximum < *config.Minimum {
-		allErrs = append(allErrs, field.Invalid(maxPath, *config.Maximum, fmt.Sprintf("must not be less than minimum, which is %d", *config.Minimum)))
+		allErrs = append(allErrs,
+			field.Invalid(maxPath, *config.Maximum, fmt.Sprintf("must not be less than minimum, which is %d", *config.Minimum)))
 	}
 	if *config.Maximum > worker.Maximum {
-		allErrs = append(allErrs, field.Invalid(maxPath, *config.Maximum, fmt.Sprintf("must not be more than the pool's maximum, which is %d", worker.Maximum)))
+		allErrs = append(allErrs,
+			field.Invalid(maxPath, *config.Maximum, fmt.Sprintf("must not be more than the pool's maximum, which is %d", worker.Maximum)))
 	}
 	return allErrs
 }
@@ -128,7 +137,8 @@ func validatePriorities(configs []v1alpha1.WorkerSite, seen names, sites []strin
 		allErrs = append(allErrs, field.Required(fldPath.Index(i).Child("priority"), "must be set for all sites of the pool or for none"))
 	}
 	for _, site := range missingSites(sites, seen) {
-		allErrs = append(allErrs, field.Required(fldPath, fmt.Sprintf("must have a priority for site %q, too: it is set for all sites of the pool or for none", site)))
+		allErrs = append(allErrs,
+			field.Required(fldPath, fmt.Sprintf("must have a priority for site %q, too: it is set for all sites of the pool or for none", site)))
 	}
 	return allErrs
 }

@@ -48,7 +48,8 @@ func validateWorkerSite(config *v1alpha1.WorkerSite, site *v1alpha1.CloudProfile
 func validateOpenStackWorker(config *v1alpha1.OpenStackWorker, profile *v1alpha1.OpenStackProfile, fldPath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
 	if config.ServerGroup != nil {
-		allErrs = append(allErrs, validateOneOf(config.ServerGroup.Policy, profile.ServerGroupPolicies, fldPath.Child("serverGroup", "policy"))...)
+		allErrs = append(allErrs,
+			validateOneOf(config.ServerGroup.Policy, profile.ServerGroupPolicies, fldPath.Child("serverGroup", "policy"))...)
 	}
 	securityGroups := names{}
 	for i, nameOrID := range config.AdditionalSecurityGroups {
@@ -65,7 +66,8 @@ func validateOpenStackWorker(config *v1alpha1.OpenStackWorker, profile *v1alpha1
 		case strings.HasPrefix(label.Name, reservedMachineLabels):
 			allErrs = append(allErrs, field.Forbidden(namePath, fmt.Sprintf("names that begin with %q are reserved", reservedMachineLabels)))
 		case label.Name != "" && !machineLabelRegexp.MatchString(label.Name):
-			allErrs = append(allErrs, field.Invalid(namePath, label.Name, "must have at most 255 characters, which are letters, digits, spaces and any of - _ : ."))
+			allErrs = append(allErrs,
+				field.Invalid(namePath, label.Name, "must have at most 255 characters, which are letters, digits, spaces and any of - _ : ."))
 		}
 		if len(label.Value) > maxMachineLabelValue {
 			allErrs = append(allErrs, field.TooLong(idxPath.Child("value"), "", maxMachineLabelValue))
@@ -74,7 +76,8 @@ func validateOpenStackWorker(config *v1alpha1.OpenStackWorker, profile *v1alpha1
 	return allErrs
 }
 
-func validateWorkerDataVolumes(volumes []v1alpha1.WorkerDataVolume, worker *gardencorev1beta1.Worker, profile *v1alpha1.CloudProfileConfig, sites []string, fldPath *field.Path) field.ErrorList {
+func validateWorkerDataVolumes(volumes []v1alpha1.WorkerDataVolume, worker *gardencorev1beta1.Worker, profile *v1alpha1.CloudProfileConfig,
+	sites []string, fldPath *field.Path) field.ErrorList {
 	var (
 		allErrs field.ErrorList
 		seen    = names{}
@@ -98,7 +101,8 @@ func validateWorkerDataVolumes(volumes []v1alpha1.WorkerDataVolume, worker *gard
 	return allErrs
 }
 
-func validateWorkerDataVolumeSite(config *v1alpha1.WorkerDataVolumeSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+func validateWorkerDataVolumeSite(config *v1alpha1.WorkerDataVolumeSite, site *v1alpha1.CloudProfileSite,
+	fldPath *field.Path) field.ErrorList {
 	if site == nil {
 		return nil
 	}

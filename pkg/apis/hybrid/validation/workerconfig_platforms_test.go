@@ -48,17 +48,28 @@ var _ = Describe("#ValidateWorkerConfig for platforms", func() {
 		Entry("policy of the CloudProfile", openStackWorker{ServerGroup: &v1alpha1.OpenStackServerGroup{Policy: "soft-anti-affinity"}}),
 		Entry("policy that the CloudProfile does not have", openStackWorker{ServerGroup: &v1alpha1.OpenStackServerGroup{Policy: "anti-affinity"}},
 			problem{notSupported, "c.sites[0].openstack.serverGroup.policy"}),
-		Entry("no policy", openStackWorker{ServerGroup: &v1alpha1.OpenStackServerGroup{}}, problem{required, "c.sites[0].openstack.serverGroup.policy"}),
+		Entry("no policy", openStackWorker{ServerGroup: &v1alpha1.OpenStackServerGroup{}},
+			problem{required, "c.sites[0].openstack.serverGroup.policy"}),
 		Entry("security groups", openStackWorker{AdditionalSecurityGroups: []string{"db", uuid}}),
-		Entry("no name of a security group", openStackWorker{AdditionalSecurityGroups: []string{"db", ""}}, problem{required, "c.sites[0].openstack.additionalSecurityGroups[1]"}),
-		Entry("security group twice", openStackWorker{AdditionalSecurityGroups: []string{"db", "db"}}, problem{duplicate, "c.sites[0].openstack.additionalSecurityGroups[1]"}),
-		Entry("machine labels", openStackWorker{MachineLabels: []machineLabel{{Name: "kubernetes.io-role_a:b c", Value: "/,;"}, {Name: strings.Repeat("a", 255), Value: strings.Repeat("a", 255)}}}),
-		Entry("no name of a label", openStackWorker{MachineLabels: []machineLabel{{Value: "1"}}}, problem{required, "c.sites[0].openstack.machineLabels[0].name"}),
-		Entry("label twice", openStackWorker{MachineLabels: []machineLabel{{Name: "a"}, {Name: "a"}}}, problem{duplicate, "c.sites[0].openstack.machineLabels[1].name"}),
-		Entry("label that the API does not take", openStackWorker{MachineLabels: []machineLabel{{Name: "x/kubernetes.io-role-foo"}}}, problem{invalid, "c.sites[0].openstack.machineLabels[0].name"}),
-		Entry("long name of a label", openStackWorker{MachineLabels: []machineLabel{{Name: strings.Repeat("a", 256)}}}, problem{invalid, "c.sites[0].openstack.machineLabels[0].name"}),
-		Entry("long value of a label", openStackWorker{MachineLabels: []machineLabel{{Name: "a", Value: strings.Repeat("a", 256)}}}, problem{tooLong, "c.sites[0].openstack.machineLabels[0].value"}),
-		Entry("label of ours", openStackWorker{MachineLabels: []machineLabel{{Name: "gardener-shoot"}}}, problem{forbidden, "c.sites[0].openstack.machineLabels[0].name"}),
+		Entry("no name of a security group", openStackWorker{AdditionalSecurityGroups: []string{"db", ""}},
+			problem{required, "c.sites[0].openstack.additionalSecurityGroups[1]"}),
+		Entry("security group twice", openStackWorker{AdditionalSecurityGroups: []string{"db", "db"}},
+			problem{duplicate, "c.sites[0].openstack.additionalSecurityGroups[1]"}),
+		Entry("machine labels",
+			openStackWorker{MachineLabels: []machineLabel{{Name: "kubernetes.io-role_a:b c", Value: "/,;"},
+				{Name: strings.Repeat("a", 255), Value: strings.Repeat("a", 255)}}}),
+		Entry("no name of a label", openStackWorker{MachineLabels: []machineLabel{{Value: "1"}}},
+			problem{required, "c.sites[0].openstack.machineLabels[0].name"}),
+		Entry("label twice", openStackWorker{MachineLabels: []machineLabel{{Name: "a"}, {Name: "a"}}},
+			problem{duplicate, "c.sites[0].openstack.machineLabels[1].name"}),
+		Entry("label that the API does not take", openStackWorker{MachineLabels: []machineLabel{{Name: "x/kubernetes.io-role-foo"}}},
+			problem{invalid, "c.sites[0].openstack.machineLabels[0].name"}),
+		Entry("long name of a label", openStackWorker{MachineLabels: []machineLabel{{Name: strings.Repeat("a", 256)}}},
+			problem{invalid, "c.sites[0].openstack.machineLabels[0].name"}),
+		Entry("long value of a label", openStackWorker{MachineLabels: []machineLabel{{Name: "a", Value: strings.Repeat("a", 256)}}},
+			problem{tooLong, "c.sites[0].openstack.machineLabels[0].value"}),
+		Entry("label of ours", openStackWorker{MachineLabels: []machineLabel{{Name: "gardener-shoot"}}},
+			problem{forbidden, "c.sites[0].openstack.machineLabels[0].name"}),
 	)
 
 	ssd := &v1alpha1.OpenStackVolumeType{Type: "ssd"}
@@ -69,12 +80,20 @@ var _ = Describe("#ValidateWorkerConfig for platforms", func() {
 		Entry("of the pool", []dataVolume{{Name: "logs", Sites: []dataVolumeSite{{Name: "cloud", OpenStack: ssd}}}, {Name: "db"}}),
 		Entry("none of the pool's", []dataVolume{{Name: "tmp"}}, problem{notSupported, "c.dataVolumes[0].name"}),
 		Entry("twice", []dataVolume{{Name: "db"}, {Name: "db"}}, problem{duplicate, "c.dataVolumes[1].name"}),
-		Entry("on a site that the pool does not use", []dataVolume{{Name: "db", Sites: []dataVolumeSite{{Name: "far", OpenStack: ssd}}}}, problem{notSupported, "c.dataVolumes[0].sites[0].name"}),
-		Entry("on a site twice", []dataVolume{{Name: "db", Sites: []dataVolumeSite{{Name: "cloud", OpenStack: ssd}, {Name: "cloud", OpenStack: ssd}}}}, problem{duplicate, "c.dataVolumes[0].sites[1].name"}),
-		Entry("without a block", []dataVolume{{Name: "db", Sites: []dataVolumeSite{{Name: "cloud"}}}}, problem{required, "c.dataVolumes[0].sites[0].openstack"}),
-		Entry("without a type", []dataVolume{{Name: "db", Sites: []dataVolumeSite{{Name: "cloud", OpenStack: &v1alpha1.OpenStackVolumeType{}}}}}, problem{required, "c.dataVolumes[0].sites[0].openstack.type"}),
-		Entry("on a metal site", []dataVolume{{Name: "db", Sites: []dataVolumeSite{{Name: "racks", OpenStack: ssd}}}}, problem{forbidden, "c.dataVolumes[0].sites[0]"}),
-		Entry("with a block of another platform", []dataVolume{{Name: "db", Sites: []dataVolumeSite{{Name: "cloud", OpenStack: ssd, VSphere: &v1alpha1.VSphereVolumeType{StoragePolicy: "a"}}}}},
+		Entry("on a site that the pool does not use", []dataVolume{{Name: "db", Sites: []dataVolumeSite{{Name: "far", OpenStack: ssd}}}},
+			problem{notSupported, "c.dataVolumes[0].sites[0].name"}),
+		Entry("on a site twice",
+			[]dataVolume{{Name: "db", Sites: []dataVolumeSite{{Name: "cloud", OpenStack: ssd}, {Name: "cloud", OpenStack: ssd}}}}, problem{duplicate,
+				"c.dataVolumes[0].sites[1].name"}),
+		Entry("without a block", []dataVolume{{Name: "db", Sites: []dataVolumeSite{{Name: "cloud"}}}},
+			problem{required, "c.dataVolumes[0].sites[0].openstack"}),
+		Entry("without a type", []dataVolume{{Name: "db", Sites: []dataVolumeSite{{Name: "cloud", OpenStack: &v1alpha1.OpenStackVolumeType{}}}}},
+			problem{required, "c.dataVolumes[0].sites[0].openstack.type"}),
+		Entry("on a metal site", []dataVolume{{Name: "db", Sites: []dataVolumeSite{{Name: "racks", OpenStack: ssd}}}},
+			problem{forbidden, "c.dataVolumes[0].sites[0]"}),
+		Entry("with a block of another platform",
+			[]dataVolume{{Name: "db",
+				Sites: []dataVolumeSite{{Name: "cloud", OpenStack: ssd, VSphere: &v1alpha1.VSphereVolumeType{StoragePolicy: "a"}}}}},
 			problem{forbidden, "c.dataVolumes[0].sites[0].vsphere"}),
 	)
 })
@@ -86,7 +105,8 @@ var _ = Describe("WorkerValidator#ValidateUpdate", func() {
 		return raw
 	}
 	group := func(policy string) *v1alpha1.WorkerConfig {
-		return &v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{{Name: "cloud", OpenStack: &openStackWorker{ServerGroup: &v1alpha1.OpenStackServerGroup{Policy: policy}}}}}
+		return &v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{{Name: "cloud",
+			OpenStack: &openStackWorker{ServerGroup: &v1alpha1.OpenStackServerGroup{Policy: policy}}}}}
 	}
 
 	DescribeTable("pools that are updated in place",
@@ -111,7 +131,8 @@ var _ = Describe("WorkerValidator#ValidateUpdate", func() {
 			config.DataVolumes = []dataVolume{{Name: "logs", Sites: []dataVolumeSite{{Name: "cloud"}}}}
 			w.ProviderConfig = encode(config)
 		}, problem{invalid, "w[0].providerConfig.dataVolumes"}),
-		Entry("policy", func(w *worker) { w.ProviderConfig = encode(group("anti-affinity")) }, problem{invalid, "w[0].providerConfig.sites[0].openstack.serverGroup"}),
+		Entry("policy", func(w *worker) { w.ProviderConfig = encode(group("anti-affinity")) },
+			problem{invalid, "w[0].providerConfig.sites[0].openstack.serverGroup"}),
 		Entry("server group removed", func(w *worker) {
 			w.ProviderConfig = encode(&v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{{Name: "cloud"}}})
 		}, problem{invalid, "w[0].providerConfig.sites[0].openstack.serverGroup"}),

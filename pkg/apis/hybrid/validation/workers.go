@@ -18,7 +18,8 @@ import (
 
 // ValidateWorkers validates the worker pools of a Shoot with the infrastructure. spec is the CloudProfile whose
 // configuration profile is. fldPath is the path of the pools.
-func ValidateWorkers(workers []gardencorev1beta1.Worker, spec *gardencorev1beta1.CloudProfileSpec, profile *v1alpha1.CloudProfileConfig, infrastructure *v1alpha1.InfrastructureConfig, fldPath *field.Path) field.ErrorList {
+func ValidateWorkers(workers []gardencorev1beta1.Worker, spec *gardencorev1beta1.CloudProfileSpec, profile *v1alpha1.CloudProfileConfig,
+	infrastructure *v1alpha1.InfrastructureConfig, fldPath *field.Path) field.ErrorList {
 	v := NewWorkerValidator(spec, profile, infrastructure)
 	var allErrs field.ErrorList
 	for i := range workers {
@@ -39,7 +40,8 @@ type WorkerValidator struct {
 
 // NewWorkerValidator returns a validator for the pools of a Shoot with the infrastructure. spec is the CloudProfile whose configuration
 // profile is.
-func NewWorkerValidator(spec *gardencorev1beta1.CloudProfileSpec, profile *v1alpha1.CloudProfileConfig, infrastructure *v1alpha1.InfrastructureConfig) *WorkerValidator {
+func NewWorkerValidator(spec *gardencorev1beta1.CloudProfileSpec, profile *v1alpha1.CloudProfileConfig,
+	infrastructure *v1alpha1.InfrastructureConfig) *WorkerValidator {
 	if spec == nil {
 		spec = &gardencorev1beta1.CloudProfileSpec{}
 	}
@@ -113,7 +115,9 @@ func (v *WorkerValidator) validateZones(zones []string, fldPath *field.Path) ([]
 			allErrs = append(allErrs, field.NotSupported(idxPath, zone, v.usableZones()))
 			continue
 		case !slices.Contains(v.sites, site):
-			allErrs = append(allErrs, field.Invalid(idxPath, zone, fmt.Sprintf("must belong to one of the infrastructureConfig's sites %q, and belongs to site %q", v.sites, site)))
+			allErrs = append(allErrs,
+				field.Invalid(idxPath, zone,
+					fmt.Sprintf("must belong to one of the infrastructureConfig's sites %q, and belongs to site %q", v.sites, site)))
 			continue
 		}
 		if errs := seen.add(zone, idxPath); len(errs) > 0 {
@@ -122,7 +126,9 @@ func (v *WorkerValidator) validateZones(zones []string, fldPath *field.Path) ([]
 		}
 		hash := helper.ZoneHash(zone)
 		if other, ok := hashes[hash]; ok {
-			allErrs = append(allErrs, field.Invalid(idxPath, zone, fmt.Sprintf("must not be in one pool with zone %q: the names of their machine deployments would be equal", other)))
+			allErrs = append(allErrs,
+				field.Invalid(idxPath, zone,
+					fmt.Sprintf("must not be in one pool with zone %q: the names of their machine deployments would be equal", other)))
 		}
 		hashes[hash] = zone
 		if !slices.Contains(sites, site) {
@@ -155,7 +161,9 @@ func (v *WorkerValidator) validateMachine(worker *gardencorev1beta1.Worker, site
 	}
 	for _, site := range sites {
 		if helper.FindMachineType(v.profile, machineType, site) == nil {
-			allErrs = append(allErrs, field.Invalid(fldPath.Child("type"), machineType, fmt.Sprintf("must be a machine type that site %q of the pool's zones has: %q", site, v.machineTypes(site))))
+			allErrs = append(allErrs,
+				field.Invalid(fldPath.Child("type"), machineType,
+					fmt.Sprintf("must be a machine type that site %q of the pool's zones has: %q", site, v.machineTypes(site))))
 		}
 		image := worker.Machine.Image
 		if image == nil || image.Version == nil {
@@ -203,7 +211,9 @@ func (v *WorkerValidator) validateVolume(volumeType *string, encrypted *bool, si
 	}
 	for _, site := range sites {
 		if helper.FindVolumeType(v.profile, *volumeType, site) == nil {
-			allErrs = append(allErrs, field.Invalid(fldPath.Child("type"), *volumeType, fmt.Sprintf("must be a volume type that site %q of the pool's zones has: %q", site, v.volumeTypes(site))))
+			allErrs = append(allErrs,
+				field.Invalid(fldPath.Child("type"), *volumeType,
+					fmt.Sprintf("must be a volume type that site %q of the pool's zones has: %q", site, v.volumeTypes(site))))
 		}
 	}
 	return allErrs
@@ -234,7 +244,8 @@ func (v *WorkerValidator) images(site string) []string {
 	var result []string
 	for _, image := range v.profile.MachineImages {
 		for _, version := range image.Versions {
-			if helper.FindMachineImage(helper.MachineImageRequest{Name: image.Name, Version: version.Version, Site: site}, v.profile.MachineImages) != nil {
+			if helper.FindMachineImage(helper.MachineImageRequest{Name: image.Name, Version: version.Version, Site: site},
+				v.profile.MachineImages) != nil {
 				result = append(result, fmt.Sprintf("%s %s", image.Name, version.Version))
 			}
 		}

@@ -30,7 +30,8 @@ var _ = Describe("#ValidateWorkers", func() {
 	validate := func(change func(*worker), problems ...problem) {
 		w := newWorker()
 		change(w)
-		Expect(ValidateWorkers([]worker{*newWorker(), *w}, newSpec(), newProfile(), newStretched(), field.NewPath("w"))).To(haveProblems(problems))
+		Expect(ValidateWorkers([]worker{*newWorker(), *w}, newSpec(), newProfile(), newStretched(),
+			field.NewPath("w"))).To(haveProblems(problems))
 	}
 
 	It("accepts nil", func() {
@@ -72,17 +73,21 @@ var _ = Describe("#ValidateWorkers", func() {
 		first.Zones, second.Zones = []string{clashingZone1}, []string{clashingZone2}
 		Expect(ValidateWorkers([]worker{*first, *second}, newSpec(), p, newStretched(), field.NewPath("w"))).To(BeEmpty())
 		first.Zones = []string{clashingZone1, clashingZone2}
-		Expect(ValidateWorkers([]worker{*first, *second}, newSpec(), p, newStretched(), field.NewPath("w"))).To(haveProblems([]problem{{invalid, "w[0].zones[1]"}}))
+		Expect(ValidateWorkers([]worker{*first, *second}, newSpec(), p, newStretched(),
+			field.NewPath("w"))).To(haveProblems([]problem{{invalid, "w[0].zones[1]"}}))
 	})
 
 	DescribeTable("machines", validate,
 		Entry("type that one site does not have", func(w *worker) { w.Machine.Type = "std" }, problem{invalid, "w[1].machine.type"}),
 		Entry("type that the pool's site has", func(w *worker) { w.Machine.Type, w.Zones = "std", []string{"cloud-a"} }),
-		Entry("type that no site has", func(w *worker) { w.Machine.Type = "huge" }, problem{invalid, "w[1].machine.type"}, problem{invalid, "w[1].machine.type"}),
+		Entry("type that no site has", func(w *worker) { w.Machine.Type = "huge" }, problem{invalid, "w[1].machine.type"},
+			problem{invalid, "w[1].machine.type"}),
 		Entry("no image", func(w *worker) { w.Machine.Image = nil }),
 		Entry("no version", func(w *worker) { w.Machine.Image.Version = nil }),
-		Entry("image that no site has", func(w *worker) { w.Machine.Image.Name = "flatcar" }, problem{invalid, "w[1].machine.image"}, problem{invalid, "w[1].machine.image"}),
-		Entry("version that no site has", func(w *worker) { w.Machine.Image.Version = new("2.0.0") }, problem{invalid, "w[1].machine.image"}, problem{invalid, "w[1].machine.image"}),
+		Entry("image that no site has", func(w *worker) { w.Machine.Image.Name = "flatcar" }, problem{invalid, "w[1].machine.image"},
+			problem{invalid, "w[1].machine.image"}),
+		Entry("version that no site has", func(w *worker) { w.Machine.Image.Version = new("2.0.0") }, problem{invalid, "w[1].machine.image"},
+			problem{invalid, "w[1].machine.image"}),
 	)
 
 	It("refuses an image that one site does not have, or not for the machine type", func() {
@@ -95,7 +100,8 @@ var _ = Describe("#ValidateWorkers", func() {
 
 		p = newProfile()
 		s.MachineTypes[1].Capabilities = gardencorev1beta1.Capabilities{"architecture": {"arm64"}}
-		Expect(ValidateWorkers([]worker{*newWorker()}, s, p, newStretched(), field.NewPath("w"))).To(haveProblems([]problem{{invalid, "w[0].machine.image"}, {invalid, "w[0].machine.image"}}))
+		Expect(ValidateWorkers([]worker{*newWorker()}, s, p, newStretched(),
+			field.NewPath("w"))).To(haveProblems([]problem{{invalid, "w[0].machine.image"}, {invalid, "w[0].machine.image"}}))
 	})
 
 	It("says which machine types and images a site has", func() {
@@ -107,16 +113,19 @@ var _ = Describe("#ValidateWorkers", func() {
 
 	DescribeTable("volumes and labels", validate,
 		Entry("volume without type", func(w *worker) { w.Volume = &gardencorev1beta1.Volume{VolumeSize: "50Gi"} }),
-		Entry("type that one site does not have", func(w *worker) { w.Volume = &gardencorev1beta1.Volume{Type: new("fast")} }, problem{invalid, "w[1].volume.type"}),
+		Entry("type that one site does not have", func(w *worker) { w.Volume = &gardencorev1beta1.Volume{Type: new("fast")} },
+			problem{invalid, "w[1].volume.type"}),
 		Entry("type that the pool's site has", func(w *worker) {
 			w.Volume, w.Zones = &gardencorev1beta1.Volume{Type: new("fast")}, []string{"cloud-a"}
 		}),
-		Entry("encrypted", func(w *worker) { w.Volume = &gardencorev1beta1.Volume{Encrypted: new(true)} }, problem{forbidden, "w[1].volume.encrypted"}),
+		Entry("encrypted", func(w *worker) { w.Volume = &gardencorev1beta1.Volume{Encrypted: new(true)} },
+			problem{forbidden, "w[1].volume.encrypted"}),
 		Entry("not encrypted", func(w *worker) { w.Volume = &gardencorev1beta1.Volume{Encrypted: new(false)} }),
 		Entry("data volume without type", func(w *worker) {
 			w.DataVolumes, w.Zones = []gardencorev1beta1.DataVolume{{Name: "a"}}, []string{"cloud-a"}
 		}),
-		Entry("data volume on a metal site", func(w *worker) { w.DataVolumes = []gardencorev1beta1.DataVolume{{Name: "a"}} }, problem{forbidden, "w[1].dataVolumes"}),
+		Entry("data volume on a metal site", func(w *worker) { w.DataVolumes = []gardencorev1beta1.DataVolume{{Name: "a"}} },
+			problem{forbidden, "w[1].dataVolumes"}),
 		Entry("data volume of a type that one site does not have", func(w *worker) {
 			w.DataVolumes = []gardencorev1beta1.DataVolume{{Name: "a"}, {Name: "b", Type: new("fast")}}
 		},
@@ -156,38 +165,57 @@ var _ = Describe("#ValidateWorkerConfig", func() {
 
 	DescribeTable("sites of a pool of 3 to 10 machines on cloud and racks",
 		func(sites []v1alpha1.WorkerSite, problems ...problem) {
-			Expect(ValidateWorkerConfig(&v1alpha1.WorkerConfig{Sites: sites}, newWorker(), newProfile(), []string{"cloud", "racks"}, field.NewPath("c"))).To(haveProblems(problems))
+			Expect(ValidateWorkerConfig(&v1alpha1.WorkerConfig{Sites: sites}, newWorker(), newProfile(), []string{"cloud", "racks"},
+				field.NewPath("c"))).To(haveProblems(problems))
 		},
 		Entry("none", nil),
 		Entry("all", []v1alpha1.WorkerSite{site("cloud", n(0), n(10), n(1)), site("racks", n(3), n(3), n(2))}),
 		Entry("names alone", []v1alpha1.WorkerSite{site("cloud", nil, nil, nil)}),
 		Entry("unknown", []v1alpha1.WorkerSite{site("vc", nil, nil, nil)}, problem{notSupported, "c.sites[0].name"}),
 		Entry("no name", []v1alpha1.WorkerSite{site("", nil, nil, nil)}, problem{required, "c.sites[0].name"}),
-		Entry("duplicate", []v1alpha1.WorkerSite{site("cloud", nil, nil, nil), site("cloud", nil, nil, nil)}, problem{duplicate, "c.sites[1].name"}),
-		Entry("minima add up to less", []v1alpha1.WorkerSite{site("cloud", n(1), n(5), nil), site("racks", n(1), n(5), nil)}, problem{invalid, "c.sites"}),
-		Entry("minima add up to more", []v1alpha1.WorkerSite{site("cloud", n(2), n(5), nil), site("racks", n(2), n(5), nil)}, problem{invalid, "c.sites"}),
-		Entry("negative minimum", []v1alpha1.WorkerSite{site("cloud", n(-1), n(5), nil), site("racks", n(4), n(5), nil)}, problem{invalid, "c.sites[0].minimum"}),
-		Entry("maximum below minimum", []v1alpha1.WorkerSite{site("cloud", n(2), n(1), nil), site("racks", n(1), n(5), nil)}, problem{invalid, "c.sites[0].maximum"}),
+		Entry("duplicate", []v1alpha1.WorkerSite{site("cloud", nil, nil, nil), site("cloud", nil, nil, nil)},
+			problem{duplicate, "c.sites[1].name"}),
+		Entry("minima add up to less", []v1alpha1.WorkerSite{site("cloud", n(1), n(5), nil), site("racks", n(1), n(5), nil)},
+			problem{invalid, "c.sites"}),
+		Entry("minima add up to more", []v1alpha1.WorkerSite{site("cloud", n(2), n(5), nil), site("racks", n(2), n(5), nil)},
+			problem{invalid, "c.sites"}),
+		Entry("negative minimum", []v1alpha1.WorkerSite{site("cloud", n(-1), n(5), nil), site("racks", n(4), n(5), nil)},
+			problem{invalid, "c.sites[0].minimum"}),
+		Entry("maximum below minimum", []v1alpha1.WorkerSite{site("cloud", n(2), n(1), nil), site("racks", n(1), n(5), nil)},
+			problem{invalid, "c.sites[0].maximum"}),
 		Entry("maximum of the pool", []v1alpha1.WorkerSite{site("cloud", n(2), n(10), nil), site("racks", n(1), n(10), nil)}),
-		Entry("maximum above the pool's", []v1alpha1.WorkerSite{site("cloud", n(2), n(11), nil), site("racks", n(1), n(10), nil)}, problem{invalid, "c.sites[0].maximum"}),
-		Entry("minimum alone", []v1alpha1.WorkerSite{site("cloud", n(2), nil, nil), site("racks", n(1), n(10), nil)}, problem{required, "c.sites[0].maximum"}),
-		Entry("maximum alone", []v1alpha1.WorkerSite{site("cloud", n(3), n(3), nil), site("racks", nil, n(10), nil)}, problem{required, "c.sites[1].minimum"}),
-		Entry("limits for one of two", []v1alpha1.WorkerSite{site("cloud", n(3), n(5), nil), site("racks", nil, nil, nil)}, problem{required, "c.sites[1].minimum"}),
+		Entry("maximum above the pool's", []v1alpha1.WorkerSite{site("cloud", n(2), n(11), nil), site("racks", n(1), n(10), nil)},
+			problem{invalid, "c.sites[0].maximum"}),
+		Entry("minimum alone", []v1alpha1.WorkerSite{site("cloud", n(2), nil, nil), site("racks", n(1), n(10), nil)},
+			problem{required, "c.sites[0].maximum"}),
+		Entry("maximum alone", []v1alpha1.WorkerSite{site("cloud", n(3), n(3), nil), site("racks", nil, n(10), nil)},
+			problem{required, "c.sites[1].minimum"}),
+		Entry("limits for one of two", []v1alpha1.WorkerSite{site("cloud", n(3), n(5), nil), site("racks", nil, nil, nil)},
+			problem{required, "c.sites[1].minimum"}),
 		Entry("limits for one, the other left out", []v1alpha1.WorkerSite{site("cloud", n(3), n(5), nil)}, problem{required, "c.sites"}),
 		Entry("priorities", []v1alpha1.WorkerSite{site("cloud", nil, nil, n(0)), site("racks", nil, nil, n(100))}),
-		Entry("negative priority", []v1alpha1.WorkerSite{site("cloud", nil, nil, n(-1)), site("racks", nil, nil, n(1))}, problem{invalid, "c.sites[0].priority"}),
-		Entry("priority for one of two", []v1alpha1.WorkerSite{site("cloud", nil, nil, n(1)), site("racks", nil, nil, nil)}, problem{required, "c.sites[1].priority"}),
+		Entry("negative priority", []v1alpha1.WorkerSite{site("cloud", nil, nil, n(-1)), site("racks", nil, nil, n(1))},
+			problem{invalid, "c.sites[0].priority"}),
+		Entry("priority for one of two", []v1alpha1.WorkerSite{site("cloud", nil, nil, n(1)), site("racks", nil, nil, nil)},
+			problem{required, "c.sites[1].priority"}),
 		Entry("priority for one, the other left out", []v1alpha1.WorkerSite{site("cloud", nil, nil, n(1))}, problem{required, "c.sites"}),
 	)
 
 	DescribeTable("node template",
 		func(template v1alpha1.NodeTemplate, problems ...problem) {
-			Expect(ValidateWorkerConfig(&v1alpha1.WorkerConfig{NodeTemplate: &template}, newWorker(), nil, nil, field.NewPath("c"))).To(haveProblems(problems))
+			Expect(ValidateWorkerConfig(&v1alpha1.WorkerConfig{NodeTemplate: &template}, newWorker(), nil, nil,
+				field.NewPath("c"))).To(haveProblems(problems))
 		},
 		Entry("nothing", v1alpha1.NodeTemplate{}),
-		Entry("capacity", v1alpha1.NodeTemplate{Capacity: corev1.ResourceList{"cpu": resource.MustParse("2")}, VirtualCapacity: corev1.ResourceList{"example.com/license": resource.MustParse("1")}}),
-		Entry("negative capacity", v1alpha1.NodeTemplate{Capacity: corev1.ResourceList{"cpu": resource.MustParse("-2")}}, problem{invalid, "c.nodeTemplate.capacity[cpu]"}),
-		Entry("negative virtual capacity", v1alpha1.NodeTemplate{VirtualCapacity: corev1.ResourceList{"example.com/license": resource.MustParse("-1")}}, problem{invalid, "c.nodeTemplate.virtualCapacity[example.com/license]"}),
-		Entry("virtual capacity that is none", v1alpha1.NodeTemplate{VirtualCapacity: corev1.ResourceList{"cpu": resource.MustParse("1")}}, problem{invalid, "c.nodeTemplate.virtualCapacity[cpu]"}),
+		Entry("capacity",
+			v1alpha1.NodeTemplate{Capacity: corev1.ResourceList{"cpu": resource.MustParse("2")},
+				VirtualCapacity: corev1.ResourceList{"example.com/license": resource.MustParse("1")}}),
+		Entry("negative capacity", v1alpha1.NodeTemplate{Capacity: corev1.ResourceList{"cpu": resource.MustParse("-2")}},
+			problem{invalid, "c.nodeTemplate.capacity[cpu]"}),
+		Entry("negative virtual capacity",
+			v1alpha1.NodeTemplate{VirtualCapacity: corev1.ResourceList{"example.com/license": resource.MustParse("-1")}}, problem{invalid,
+				"c.nodeTemplate.virtualCapacity[example.com/license]"}),
+		Entry("virtual capacity that is none", v1alpha1.NodeTemplate{VirtualCapacity: corev1.ResourceList{"cpu": resource.MustParse("1")}},
+			problem{invalid, "c.nodeTemplate.virtualCapacity[cpu]"}),
 	)
 })

@@ -40,7 +40,9 @@ func (v *WorkerValidator) ValidateUpdate(oldWorkers, newWorkers []gardencorev1be
 		oldSites := v.SitesOf(before.Zones)
 		for _, site := range v.SitesOf(worker.Zones) {
 			if slices.Contains(oldSites, site) {
-				allErrs = append(allErrs, immutable(serverGroupOf(newConfig, site), serverGroupOf(oldConfig, site), serverGroupPath(newConfig, site, configPath.Child("sites")))...)
+				allErrs = append(allErrs,
+					immutable(serverGroupOf(newConfig, site), serverGroupOf(oldConfig, site),
+						serverGroupPath(newConfig, site, configPath.Child("sites")))...)
 			}
 		}
 	}
@@ -56,7 +58,9 @@ func validateReplacedZones(oldZones, newZones []string, fldPath *field.Path) fie
 		}
 		for _, removed := range oldZones {
 			if !slices.Contains(newZones, removed) && helper.ZoneHash(removed) == helper.ZoneHash(zone) {
-				allErrs = append(allErrs, field.Invalid(fldPath.Index(i), zone, fmt.Sprintf("must not take the place of zone %q in one step: the names of their machine deployments are equal", removed)))
+				allErrs = append(allErrs,
+					field.Invalid(fldPath.Index(i), zone,
+						fmt.Sprintf("must not take the place of zone %q in one step: the names of their machine deployments are equal", removed)))
 			}
 		}
 	}

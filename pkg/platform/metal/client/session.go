@@ -44,7 +44,8 @@ type Session struct {
 	values sync.Map
 }
 
-func newSession(_ context.Context, _, siteName string, connection v1alpha1.MetalConnection, credentials site.Credentials) (*Session, error) {
+func newSession(_ context.Context, _, siteName string, connection v1alpha1.MetalConnection, credentials site.Credentials) (*Session,
+	error) {
 	address, err := url.Parse(connection.Server)
 	if err != nil || address.Scheme != "https" && address.Scheme != "http" || address.Host == "" {
 		return nil, platform.NewError(platform.ClassConfiguration, "metal.server %q is no address", connection.Server)

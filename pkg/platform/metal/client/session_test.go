@@ -333,7 +333,8 @@ var _ = Describe("Session", func() {
 		},
 		Entry("no credentials", func() {}, site.Credentials{}, `key "clientCertificate" is missing`),
 		Entry("no key", func() {}, site.Credentials{"clientCertificate": "hidden"}, `key "clientKey" is missing`),
-		Entry("no certificate", func() {}, site.Credentials{"clientCertificate": "hidden", "clientKey": "hidden"}, `clientCertificate and clientKey`),
+		Entry("no certificate", func() {}, site.Credentials{"clientCertificate": "hidden", "clientKey": "hidden"},
+			`clientCertificate and clientKey`),
 		Entry("no address", func() { connection.Server = "racks" }, site.Credentials{"token": "hidden"}, `metal.server "racks"`),
 		Entry("no CA", func() { connection.TLS = &v1alpha1.TLS{CACert: "x"} }, site.Credentials{"token": "hidden"}, `tls.caCert`),
 	)
@@ -356,7 +357,8 @@ var _ = Describe("Session", func() {
 			answer(w, http.StatusOK, corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}})
 		}
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "hosts", Name: "s"}}
-		Expect(open(ctx).Client().Patch(ctx, secret, client.RawPatch("application/merge-patch+json", []byte(`{"data":{"a":"YQ=="}}`)))).To(Succeed())
+		Expect(open(ctx).Client().Patch(ctx, secret,
+			client.RawPatch("application/merge-patch+json", []byte(`{"data":{"a":"YQ=="}}`)))).To(Succeed())
 		Expect(sent).To(HaveLen(1))
 	})
 })

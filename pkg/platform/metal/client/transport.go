@@ -41,7 +41,8 @@ type roundTripper struct {
 	lists sync.Map
 }
 
-func newRoundTripper(siteName string, server *url.URL, connection v1alpha1.MetalConnection, certificates []tls.Certificate) (*roundTripper, error) {
+func newRoundTripper(siteName string, server *url.URL, connection v1alpha1.MetalConnection, certificates []tls.Certificate) (*roundTripper,
+	error) {
 	t := &roundTripper{timeout: transport.RequestTimeout(connection.RequestTimeout)}
 	options := transport.Options{
 		Site:           siteName,
@@ -168,7 +169,8 @@ func isWatch(request *http.Request) bool {
 }
 
 // groups are those that are counted by themselves. The shoot names that of its pool of addresses.
-var groups = []string{authorizationv1.GroupName, metal3v1alpha1.GroupVersion.Group, metalv1alpha1.GroupVersion.Group, "ipam.cluster.x-k8s.io"}
+var groups = []string{authorizationv1.GroupName, metal3v1alpha1.GroupVersion.Group, metalv1alpha1.GroupVersion.Group,
+	"ipam.cluster.x-k8s.io"}
 
 // describer returns what tells the service and method that a request to an API below the path counts for: its API group, and its
 // verb and resource.

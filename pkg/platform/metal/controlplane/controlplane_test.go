@@ -41,16 +41,17 @@ func class(name, path string) v1alpha1.StorageClass {
 var _ = Describe("ControlPlane", func() {
 	Describe("CloudController", func() {
 		It("should have the connection and the zones", func() {
-			Expect(controlplane.New().CloudController(siteOf("racks"))).To(Equal(&v1alpha1.CloudControllerSite{Name: "racks", Metal: &v1alpha1.MetalCloudController{
-				Connection: v1alpha1.MetalConnection{
-					Inventory: v1alpha1.MetalInventoryMetal3, Server: "https://inventory", Namespace: "hosts",
-					TLS: &v1alpha1.TLS{Thumbprint: "aa:bb"}, RequestTimeout: &metav1.Duration{Duration: time.Minute},
-				},
-				Zones: []v1alpha1.MetalCloudControllerZone{
-					{Name: "rack-1", HostSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "1"}}},
-					{Name: "rack-2"},
-				},
-			}}))
+			Expect(controlplane.New().CloudController(siteOf("racks"))).To(Equal(&v1alpha1.CloudControllerSite{Name: "racks",
+				Metal: &v1alpha1.MetalCloudController{
+					Connection: v1alpha1.MetalConnection{
+						Inventory: v1alpha1.MetalInventoryMetal3, Server: "https://inventory", Namespace: "hosts",
+						TLS: &v1alpha1.TLS{Thumbprint: "aa:bb"}, RequestTimeout: &metav1.Duration{Duration: time.Minute},
+					},
+					Zones: []v1alpha1.MetalCloudControllerZone{
+						{Name: "rack-1", HostSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "1"}}},
+						{Name: "rack-2"},
+					},
+				}}))
 		})
 
 		DescribeTable("should name what the CloudProfile does not say",
@@ -77,7 +78,8 @@ var _ = Describe("ControlPlane", func() {
 		It("should keep the volumes of each class at its site", func() {
 			fast := class("fast", "/mnt/fast")
 			fast.Default = true
-			storage, err := controlplane.New().Storage([]platform.ControlPlaneSite{siteOf("racks", class("slow", ""), fast), siteOf("hall", class("hall", "/mnt/fast"))})
+			storage, err := controlplane.New().Storage([]platform.ControlPlaneSite{siteOf("racks", class("slow", ""), fast),
+				siteOf("hall", class("hall", "/mnt/fast"))})
 			Expect(err).NotTo(HaveOccurred())
 			Expect(storage.CSIDriver).To(BeEmpty())
 			Expect(storage.Files).To(BeEmpty())
@@ -130,7 +132,8 @@ var _ = Describe("ControlPlane", func() {
 			func(replicas int, file string) {
 				chart := controlplane.New().StorageChart()
 				rendered, err := rendering.Chart("seed-controlplane", "shoot--test--metal", map[string]any{
-					"global":   map[string]any{"replicas": replicas, "genericTokenKubeconfigSecretName": "generic-token-kubeconfig-1234", "kubernetesVersion": "1.36.1"},
+					"global": map[string]any{"replicas": replicas, "genericTokenKubeconfigSecretName": "generic-token-kubeconfig-1234",
+						"kubernetesVersion": "1.36.1"},
 					chart.Name: with(storage.ControlPlane, chart.ControlPlaneImages),
 				})
 				Expect(err).NotTo(HaveOccurred())
@@ -142,7 +145,8 @@ var _ = Describe("ControlPlane", func() {
 
 		It("should render in the shoot", func() {
 			chart := controlplane.New().StorageChart()
-			rendered, err := rendering.Chart("shoot-system-components", "kube-system", map[string]any{chart.Name: with(storage.Shoot, chart.ShootImages)})
+			rendered, err := rendering.Chart("shoot-system-components", "kube-system",
+				map[string]any{chart.Name: with(storage.Shoot, chart.ShootImages)})
 			Expect(err).NotTo(HaveOccurred())
 			Expect(rendering.Golden("testdata/shoot-system-components.yaml", rendered)).To(Equal(rendered))
 		})

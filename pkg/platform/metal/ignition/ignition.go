@@ -37,7 +37,8 @@ func AddFiles(config []byte, files ...ignition.File) ([]byte, error) {
 	case version == "":
 		return nil, platform.NewError(platform.ClassConfiguration, "the user data is no Ignition config, so that no files can be added to it")
 	case !strings.HasPrefix(version, "3."):
-		return nil, platform.NewError(platform.ClassConfiguration, "the user data is an Ignition config of version %s, but files can be added to version 3 only", version)
+		return nil, platform.NewError(platform.ClassConfiguration,
+			"the user data is an Ignition config of version %s, but files can be added to version 3 only", version)
 	}
 	return json.Marshal(ignition.Config{
 		Ignition: ignition.Meta{Version: ignition.Version, Config: ignition.References{Merge: []ignition.Resource{ignition.Data(config)}}},

@@ -21,7 +21,8 @@ var _ = Describe("AddFiles", func() {
 	const original = `{"ignition":{"version":"3.5.0"},"storage":{"luks":[{"name":"kept"}]}}`
 
 	It("keeps the config byte for byte and adds the files", func() {
-		extended, err := metalignition.AddFiles([]byte(original), metalignition.Hostname("rack-7"), metalignition.Network([]byte("[Match]\nName=eth0\n")))
+		extended, err := metalignition.AddFiles([]byte(original), metalignition.Hostname("rack-7"),
+			metalignition.Network([]byte("[Match]\nName=eth0\n")))
 		Expect(err).NotTo(HaveOccurred())
 
 		var config ignition.Config

@@ -48,7 +48,8 @@ type flow struct {
 	served func(context.Context, schema.GroupVersion) ([]string, error)
 }
 
-func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1alpha1.MetalConnection, cleaning string, persist platform.Persist) (*flow, error) {
+func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1alpha1.MetalConnection, cleaning string,
+	persist platform.Persist) (*flow, error) {
 	session, err := i.sessions.Get(ctx, s.Name, connection, s.Credentials)
 	if err != nil {
 		return nil, err

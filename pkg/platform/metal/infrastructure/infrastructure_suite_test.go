@@ -132,8 +132,9 @@ func newFixture() *fixture {
 		site: &site.Site{
 			Name: "racks", Shoot: "shoot--local--a",
 			Profile: &v1alpha1.CloudProfileSite{
-				Name:  "racks",
-				Metal: &v1alpha1.MetalProfile{Inventory: v1alpha1.MetalInventoryMetal3, Server: "https://api", Namespace: "hosts", Cleaning: "metadata"},
+				Name: "racks",
+				Metal: &v1alpha1.MetalProfile{Inventory: v1alpha1.MetalInventoryMetal3, Server: "https://api", Namespace: "hosts",
+					Cleaning: "metadata"},
 				Zones: []v1alpha1.SiteZone{
 					{Name: "rack-1", Metal: &v1alpha1.MetalZone{HostSelector: selector("rack", "r1")}},
 					{Name: "rack-2", Metal: &v1alpha1.MetalZone{HostSelector: selector("rack", "r2")}},
@@ -187,7 +188,8 @@ func (f *fixture) api() ctrlclient.Client {
 			}
 			return f.get["SelfSubjectAccessReview"]
 		},
-		Get: func(ctx context.Context, c ctrlclient.WithWatch, key ctrlclient.ObjectKey, object ctrlclient.Object, options ...ctrlclient.GetOption) error {
+		Get: func(ctx context.Context, c ctrlclient.WithWatch, key ctrlclient.ObjectKey, object ctrlclient.Object,
+			options ...ctrlclient.GetOption) error {
 			kind := object.GetObjectKind().GroupVersionKind().Kind
 			if _, ok := object.(*corev1.Namespace); ok {
 				kind = "Namespace"

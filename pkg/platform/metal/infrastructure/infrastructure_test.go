@@ -88,7 +88,8 @@ var _ = Describe("Infrastructure", func() {
 		},
 		Entry("the same one", func(*v1alpha1.MetalState) {}, ""),
 		Entry("one that nobody recorded", func(s *v1alpha1.MetalState) { s.NamespaceUID = "" }, ""),
-		Entry("another UID", func(s *v1alpha1.MetalState) { s.NamespaceUID = "uid-2" }, "has the UID uid-1, but that of the shoot's machines is uid-2"),
+		Entry("another UID", func(s *v1alpha1.MetalState) { s.NamespaceUID = "uid-2" },
+			"has the UID uid-1, but that of the shoot's machines is uid-2"),
 		Entry("another UID that takes its place", func(s *v1alpha1.MetalState) {
 			s.NamespaceUID = "uid-2"
 			f.objects[0].SetAnnotations(map[string]string{client.AnnotationIdentity: "uid-2"})
@@ -106,7 +107,8 @@ var _ = Describe("Infrastructure", func() {
 			s.Connection.Inventory = v1alpha1.MetalInventoryIronCore
 			f.former.claims = []string{"a"}
 		}, "IronCore"),
-		Entry("another namespace, with nothing in the former one", func(s *v1alpha1.MetalState) { s.Connection.Namespace, s.NamespaceUID = "former", "uid-2" }, ""),
+		Entry("another namespace, with nothing in the former one",
+			func(s *v1alpha1.MetalState) { s.Connection.Namespace, s.NamespaceUID = "former", "uid-2" }, ""),
 	)
 
 	It("should count the hosts of all zones and machine types with one list", func(ctx SpecContext) {
@@ -170,7 +172,8 @@ var _ = Describe("Infrastructure", func() {
 		return object
 	}
 	machine := func(name string) host {
-		return host{inventory.Host{Name: "host-of-" + name, State: inventory.Claimed, Machine: name, ProviderID: "metal3://hosts/host/" + name}, labels.Set{}}
+		return host{inventory.Host{Name: "host-of-" + name, State: inventory.Claimed, Machine: name, ProviderID: "metal3://hosts/host/" + name},
+			labels.Set{}}
 	}
 
 	Describe("deletion", func() {
@@ -243,7 +246,8 @@ var _ = Describe("Infrastructure", func() {
 			reached []v1alpha1.MetalConnection
 			i       *infrastructure
 			state   = &v1alpha1.SiteState{Name: "racks", Metal: &v1alpha1.MetalState{
-				Connection: v1alpha1.MetalConnection{Inventory: v1alpha1.MetalInventoryIronCore, Server: "https://old", Namespace: "old"}, Cleaning: "disabled",
+				Connection: v1alpha1.MetalConnection{Inventory: v1alpha1.MetalInventoryIronCore, Server: "https://old",
+					Namespace: "old"}, Cleaning: "disabled",
 			}}
 		)
 
@@ -251,10 +255,11 @@ var _ = Describe("Infrastructure", func() {
 			reached = nil
 			f.inventory.hosts = []host{machine("a")}
 			f.site.Credentials = site.Credentials{"token": "t"}
-			i = New(client.NewSessions(), func(session *client.Session, kind v1alpha1.MetalInventory, _ inventory.Options) (inventory.Inventory, error) {
-				reached = append(reached, v1alpha1.MetalConnection{Inventory: kind, Namespace: session.Namespace})
-				return f.inventory, nil
-			}).(*infrastructure)
+			i = New(client.NewSessions(),
+				func(session *client.Session, kind v1alpha1.MetalInventory, _ inventory.Options) (inventory.Inventory, error) {
+					reached = append(reached, v1alpha1.MetalConnection{Inventory: kind, Namespace: session.Namespace})
+					return f.inventory, nil
+				}).(*infrastructure)
 		})
 
 		It("should be that of the state for a site that left the CloudProfile", func(ctx SpecContext) {

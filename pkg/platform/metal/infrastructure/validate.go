@@ -74,7 +74,8 @@ func (f *flow) unknownNetworkData(path *field.Path) field.ErrorList {
 	)
 	require := func(known bool, missing string, needing ...networkdata.Variable) {
 		if i := slices.IndexFunc(variables, func(v networkdata.Variable) bool { return slices.Contains(needing, v) }); i >= 0 && !known {
-			problems = append(problems, field.Invalid(path, "$"+string(variables[i]), fmt.Sprintf("neither the site nor the CloudProfile has %s", missing)))
+			problems = append(problems,
+				field.Invalid(path, "$"+string(variables[i]), fmt.Sprintf("neither the site nor the CloudProfile has %s", missing)))
 		}
 	}
 	require(len(network.DNSServers) > 0, "dnsServers", networkdata.DNSServers, networkdata.DNSServersJSON)

@@ -37,7 +37,8 @@ type addressPool struct {
 }
 
 // readPools are the kinds of pools whose addresses are compared with those of the site.
-var readPools = []schema.GroupKind{{Group: "ipam.cluster.x-k8s.io", Kind: "InClusterIPPool"}, {Group: "ipam.cluster.x-k8s.io", Kind: "GlobalInClusterIPPool"}}
+var readPools = []schema.GroupKind{{Group: "ipam.cluster.x-k8s.io", Kind: "InClusterIPPool"},
+	{Group: "ipam.cluster.x-k8s.io", Kind: "GlobalInClusterIPPool"}}
 
 // checkPool looks whether there is the pool that addresses come from, and whether they are the site's.
 func (f *flow) checkPool(ctx context.Context, findings *platform.Findings, path *field.Path) error {
@@ -52,7 +53,9 @@ func (f *flow) checkPool(ctx context.Context, findings *platform.Findings, path 
 		if platform.ClassOf(err) != platform.ClassConfiguration {
 			return err
 		}
-		findings.Errors = append(findings.Errors, field.Invalid(path, ref.Kind, fmt.Sprintf("the API of the inventory does not serve this kind of API group %q", ptr.Deref(ref.APIGroup, ""))))
+		findings.Errors = append(findings.Errors,
+			field.Invalid(path, ref.Kind,
+				fmt.Sprintf("the API of the inventory does not serve this kind of API group %q", ptr.Deref(ref.APIGroup, ""))))
 		return nil
 	}
 	// What the extension may read in the inventory is nobody else's business: it reads what it compares, or what the operator lists.
@@ -73,7 +76,9 @@ func (f *flow) checkPool(ctx context.Context, findings *platform.Findings, path 
 	case client.IsNotFound(err):
 		findings.Errors = append(findings.Errors, field.Invalid(path, ref.Name, fmt.Sprintf("the inventory has no %s of this name", ref.Kind)))
 	case platform.ClassOf(err) == platform.ClassForbidden:
-		findings.Warnings = append(findings.Warnings, fmt.Sprintf("site %q: %s: whether the addresses of %s %q are the site's is not known, because the credentials may not get it", f.site.Name, path, ref.Kind, ref.Name))
+		findings.Warnings = append(findings.Warnings,
+			fmt.Sprintf("site %q: %s: whether the addresses of %s %q are the site's is not known, because the credentials may not get it",
+				f.site.Name, path, ref.Kind, ref.Name))
 	default:
 		return err
 	}

@@ -97,8 +97,10 @@ var _ = Describe("Validate", func() {
 		Entry("none", nil, ""),
 		Entry("of the cluster", []string{"list hosts"}, "list hosts"),
 		Entry("of the namespace", []string{"create secrets"}, "create secrets in namespace hosts"),
-		Entry("several", []string{"delete secrets", "list hosts", "create secrets"}, "create or delete secrets in namespace hosts, nor list hosts"),
-		Entry("of address claims", []string{"list ipaddressclaims", "get ipaddresses"}, "get ipaddresses in namespace hosts, nor list ipaddressclaims in namespace hosts"),
+		Entry("several", []string{"delete secrets", "list hosts", "create secrets"},
+			"create or delete secrets in namespace hosts, nor list hosts"),
+		Entry("of address claims", []string{"list ipaddressclaims", "get ipaddresses"},
+			"get ipaddresses in namespace hosts, nor list ipaddressclaims in namespace hosts"),
 	)
 
 	It("should need no permissions for address claims without a pool", func(ctx SpecContext) {
@@ -148,22 +150,26 @@ var _ = Describe("Validate", func() {
 		DescribeTable("should refuse others", func(ctx SpecContext, spec map[string]any, message string) {
 			withPool("InClusterIPPool", "nodes")
 			f.objects = append(f.objects, pool("InClusterIPPool", "nodes", spec))
-			Expect(succeeded(validate(ctx)).Errors.ToAggregate()).To(MatchError(`config.sites[2].metal.ipam.poolRef: Invalid value: "nodes": ` + message))
+			Expect(succeeded(validate(ctx)).Errors.ToAggregate()).To(MatchError(`config.sites[2].metal.ipam.poolRef: Invalid value: "nodes": ` +
+				message))
 		},
 			Entry("of another site", addresses("10.250.128.0/18", "10.250.64.1-10.250.64.9"),
 				"the pool gives away 10.250.64.1-10.250.64.9 outside of the site's nodes [10.250.128.0/18]"),
 			Entry("more than the site's", addresses("10.250.128.0/17"),
 				"the pool gives away 10.250.192.0-10.250.255.255 outside of the site's nodes [10.250.128.0/18]"),
 			Entry("the gateway", addresses("10.250.0.1", "10.250.128.0/18"), "the pool gives away the gateway 10.250.0.1; exclude it"),
-			Entry("of another family", addresses("2001:db8::1"), "the pool gives away 2001:db8::1-2001:db8::1 outside of the site's nodes [10.250.128.0/18]"),
-			Entry("that are none", addresses("10.250.128.0/40"), `the pool cannot be read: netip.ParsePrefix("10.250.128.0/40"): prefix length out of range`),
+			Entry("of another family", addresses("2001:db8::1"),
+				"the pool gives away 2001:db8::1-2001:db8::1 outside of the site's nodes [10.250.128.0/18]"),
+			Entry("that are none", addresses("10.250.128.0/40"),
+				`the pool cannot be read: netip.ParsePrefix("10.250.128.0/40"): prefix length out of range`),
 			Entry("of another type", map[string]any{"addresses": "all"}, "the pool cannot be read: cannot restore slice from string"),
 		)
 
 		It("should accept the gateway if the pool knows that it is one", func(ctx SpecContext) {
 			f.site.Network.Gateway = netip.MustParseAddr("10.250.128.1")
 			withPool("InClusterIPPool", "nodes")
-			f.objects = append(f.objects, pool("InClusterIPPool", "nodes", map[string]any{"addresses": []any{"10.250.128.0/18"}, "gateway": "10.250.128.1"}))
+			f.objects = append(f.objects,
+				pool("InClusterIPPool", "nodes", map[string]any{"addresses": []any{"10.250.128.0/18"}, "gateway": "10.250.128.1"}))
 			Expect(succeeded(validate(ctx))).To(Equal(platform.Findings{}))
 		})
 
@@ -193,7 +199,8 @@ var _ = Describe("Validate", func() {
 			f.get["InClusterIPPool"] = forbidden
 			findings := succeeded(validate(ctx))
 			Expect(findings.Err()).NotTo(HaveOccurred())
-			Expect(findings.Warnings).To(HaveExactElements(And(HavePrefix(`site "racks": config.sites[2].metal.ipam.poolRef: `), ContainSubstring("may not get it"))))
+			Expect(findings.Warnings).To(HaveExactElements(And(HavePrefix(`site "racks": config.sites[2].metal.ipam.poolRef: `),
+				ContainSubstring("may not get it"))))
 		})
 
 		It("should fail if the pool cannot be asked for", func(ctx SpecContext) {
@@ -223,7 +230,8 @@ var _ = Describe("Validate", func() {
 		})
 
 		It("should count what is free and what the shoot has, with one list", func(ctx SpecContext) {
-			Expect(succeeded(validate(ctx, demand(0, "a", "small", zone("rack-1", 3, 3)), demand(1, "b", "large", zone("rack-2", 1, 4))))).To(Equal(platform.Findings{}))
+			Expect(succeeded(validate(ctx, demand(0, "a", "small", zone("rack-1", 3, 3)),
+				demand(1, "b", "large", zone("rack-2", 1, 4))))).To(Equal(platform.Findings{}))
 			Expect(f.inventory.lists).To(Equal(1))
 		})
 
@@ -267,7 +275,8 @@ var _ = Describe("Validate", func() {
 		It("should say that all hosts are meant", func(ctx SpecContext) {
 			f.inventory.hosts = nil
 			f.site.Profile.Zones[0].Metal, f.site.MachineTypes["small"].Metal = nil, nil
-			Expect(succeeded(validate(ctx, demand(0, "a", "small", zone("rack-1", 1, 1)))).Errors.ToAggregate()).To(MatchError(ContainSubstring(`in zone "rack-1" (all hosts)`)))
+			Expect(succeeded(validate(ctx,
+				demand(0, "a", "small", zone("rack-1", 1, 1)))).Errors.ToAggregate()).To(MatchError(ContainSubstring(`in zone "rack-1" (all hosts)`)))
 		})
 
 		It("should fail if hosts cannot be listed", func(ctx SpecContext) {

@@ -131,7 +131,8 @@ func (a *Addresses) create(ctx context.Context, machine string, poolRef corev1.T
 	}
 	switch {
 	case !a.owner.OwnsMachine(existing.Metadata.Labels, machine):
-		return platform.NewError(platform.ClassConflict, "IPAddressClaim %s/%s exists, but is not that of machine %q", a.namespace, machine, machine)
+		return platform.NewError(platform.ClassConflict, "IPAddressClaim %s/%s exists, but is not that of machine %q", a.namespace, machine,
+			machine)
 	case existing.Metadata.DeletionTimestamp != nil:
 		return platform.NewError(platform.ClassTransient, "the address of an earlier machine %q is being released", machine)
 	case !samePool(existing.Spec.PoolRef, poolRef):
@@ -168,7 +169,8 @@ func (a *Addresses) kind(kind schema.GroupKind) (schema.GroupVersionKind, error)
 			}
 		}
 	}
-	return schema.GroupVersionKind{}, platform.NewError(platform.ClassConfiguration, "the API of the inventory serves %s in none of the versions %q", kind, versions)
+	return schema.GroupVersionKind{}, platform.NewError(platform.ClassConfiguration,
+		"the API of the inventory serves %s in none of the versions %q", kind, versions)
 }
 
 func samePool(a, b corev1.TypedLocalObjectReference) bool {

@@ -87,17 +87,21 @@ var _ = Describe("Addresses", func() {
 
 	Describe("an address that the allocator does not give", func() {
 		DescribeTable("tells why",
-			func(ctx SpecContext, class platform.Class, message string, left int, allocator func(context.Context, client.Client, *unstructured.Unstructured) error, pools ...client.Object) {
+			func(ctx SpecContext, class platform.Class, message string, left int,
+				allocator func(context.Context, client.Client, *unstructured.Unstructured) error, pools ...client.Object) {
 				addresses := ipam.New(inventory([]string{"v1beta1"}, allocator, pools...), namespace, us)
 				_, err := addresses.Ensure(ctx, machine, poolRef)
 				Expect(platform.ClassOf(err)).To(Equal(class))
 				Expect(err).To(MatchError(message))
 				Expect(addresses.Machines(ctx)).To(HaveLen(left))
 			},
-			Entry("the pool says that it has none", platform.ClassExhausted, `InClusterIPPool "nodes" has no free address: all 3 are in use`, 0, nothing, pool(3, 0)),
-			Entry("the claim says that the pool has none", platform.ClassExhausted, `InClusterIPPool "nodes" has no free address: no more`, 0, refuse("PoolExhausted", "no more")),
+			Entry("the pool says that it has none", platform.ClassExhausted, `InClusterIPPool "nodes" has no free address: all 3 are in use`, 0,
+				nothing, pool(3, 0)),
+			Entry("the claim says that the pool has none", platform.ClassExhausted, `InClusterIPPool "nodes" has no free address: no more`, 0,
+				refuse("PoolExhausted", "no more")),
 			Entry("there is no pool", platform.ClassConfiguration, `InClusterIPPool "nodes" does not exist`, 1, nothing),
-			Entry("it is late", platform.ClassTransient, `InClusterIPPool "nodes" has not given an address to claim "machine-1" yet`, 1, nothing, pool(3, 1)),
+			Entry("it is late", platform.ClassTransient, `InClusterIPPool "nodes" has not given an address to claim "machine-1" yet`, 1, nothing,
+				pool(3, 1)),
 			Entry("it has another reason", platform.ClassTransient, `InClusterIPPool "nodes" has not given an address to claim "machine-1" yet`, 1,
 				refuse("PoolNotReady", "wait"), pool(3, 1)),
 		)
@@ -120,7 +124,8 @@ var _ = Describe("Addresses", func() {
 			claim.SetLabels(owner.Owner{Shoot: "shoot--c--d", Site: "racks"}.MachineLabels(machine))
 		}),
 		Entry("nobody's", platform.ClassConflict, "is not that of machine", func(claim *unstructured.Unstructured) { claim.SetLabels(nil) }),
-		Entry("for another pool", platform.ClassConflict, `is for InClusterIPPool "other", but machine "machine-1" needs an address from InClusterIPPool "nodes"`,
+		Entry("for another pool", platform.ClassConflict,
+			`is for InClusterIPPool "other", but machine "machine-1" needs an address from InClusterIPPool "nodes"`,
 			func(claim *unstructured.Unstructured) {
 				Expect(unstructured.SetNestedField(claim.Object, "other", "spec", "poolRef", "name")).To(Succeed())
 			}),
@@ -144,7 +149,8 @@ var _ = Describe("Addresses", func() {
 })
 
 // inventory returns an inventory that serves the versions of the contract. The allocator is called for each new claim.
-func inventory(served []string, allocator func(context.Context, client.Client, *unstructured.Unstructured) error, objects ...client.Object) client.Client {
+func inventory(served []string, allocator func(context.Context, client.Client, *unstructured.Unstructured) error,
+	objects ...client.Object) client.Client {
 	versions := []schema.GroupVersion{{Group: ipam.Group, Version: "v1alpha2"}}
 	for _, version := range served {
 		versions = append(versions, schema.GroupVersion{Group: ipam.Group, Version: version})

@@ -81,7 +81,8 @@ type pool struct {
 func decode[T any](object *unstructured.Unstructured) (*T, error) {
 	result := new(T)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, result); err != nil {
-		return nil, platform.NewError(platform.ClassConfiguration, "%s %q is not what the IPAM contract says: %w", object.GetKind(), object.GetName(), err)
+		return nil, platform.NewError(platform.ClassConfiguration, "%s %q is not what the IPAM contract says: %w", object.GetKind(),
+			object.GetName(), err)
 	}
 	return result, nil
 }

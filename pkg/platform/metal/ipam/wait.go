@@ -64,7 +64,8 @@ func (a *Addresses) read(ctx context.Context, machine, name string) (Address, er
 	}
 	result := Address{IP: netip.PrefixFrom(ip, found.Spec.Prefix)}
 	if !result.IP.IsValid() {
-		return Address{}, platform.NewError(platform.ClassConfiguration, "IPAddress %s/%s: %d is no length of a prefix of %s", a.namespace, name, found.Spec.Prefix, ip)
+		return Address{}, platform.NewError(platform.ClassConfiguration, "IPAddress %s/%s: %d is no length of a prefix of %s", a.namespace, name,
+			found.Spec.Prefix, ip)
 	}
 	if found.Spec.Gateway != "" {
 		if result.Gateway, err = netip.ParseAddr(found.Spec.Gateway); err != nil {
@@ -80,7 +81,8 @@ func (a *Addresses) refused(ctx context.Context, c *claim) error {
 	if refusal := c.exhausted(); refusal != nil {
 		return platform.NewError(platform.ClassExhausted, "%s has no free address: %s", describe(poolRef), refusal.Message)
 	}
-	mapping, err := a.client.RESTMapper().RESTMapping(schema.GroupKind{Group: ptr.Deref(poolRef.APIGroup, corev1.GroupName), Kind: poolRef.Kind})
+	mapping, err := a.client.RESTMapper().RESTMapping(schema.GroupKind{Group: ptr.Deref(poolRef.APIGroup, corev1.GroupName),
+		Kind: poolRef.Kind})
 	if err != nil {
 		return metalclient.Classify(err)
 	}
@@ -97,7 +99,8 @@ func (a *Addresses) refused(ctx context.Context, c *claim) error {
 		return err
 	}
 	if found, err := decode[pool](object); err == nil && found.Status.Addresses != nil && found.Status.Addresses.Free <= 0 {
-		return platform.NewError(platform.ClassExhausted, "%s has no free address: all %d are in use", describe(poolRef), found.Status.Addresses.Total)
+		return platform.NewError(platform.ClassExhausted, "%s has no free address: all %d are in use", describe(poolRef),
+			found.Status.Addresses.Total)
 	}
 	return nil
 }
@@ -105,7 +108,8 @@ func (a *Addresses) refused(ctx context.Context, c *claim) error {
 // exhausted returns the condition by which the allocator says that the pool has no free address, nil if it does not say so.
 func (c *claim) exhausted() *condition {
 	for i := range c.Status.Conditions {
-		if found := &c.Status.Conditions[i]; found.Type == conditionReady && found.Status == conditionFalse && found.Reason == reasonPoolExhausted {
+		if found := &c.Status.Conditions[i]; found.Type == conditionReady && found.Status == conditionFalse &&
+			found.Reason == reasonPoolExhausted {
 			return found
 		}
 	}

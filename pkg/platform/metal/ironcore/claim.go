@@ -52,7 +52,8 @@ func (i *Inventory) Claim(ctx context.Context, request inventory.Claim) (*invent
 }
 
 // bind returns the claim of the machine when it is bound, and its server. The claim is nil if the machine has none yet.
-func (i *Inventory) bind(ctx context.Context, reader client.Reader, claim *metalv1alpha1.ServerClaim, request *inventory.Claim) (*metalv1alpha1.ServerClaim, *metalv1alpha1.Server, error) {
+func (i *Inventory) bind(ctx context.Context, reader client.Reader, claim *metalv1alpha1.ServerClaim,
+	request *inventory.Claim) (*metalv1alpha1.ServerClaim, *metalv1alpha1.Server, error) {
 	deadline := time.Now().Add(bindTimeout)
 	avoid := sets.New[string]()
 	for {
@@ -108,7 +109,8 @@ func (i *Inventory) create(ctx context.Context, server string, request *inventor
 }
 
 // complete tells the machine what it is told at its first boot, and has its server switched on.
-func (i *Inventory) complete(ctx context.Context, claim *metalv1alpha1.ServerClaim, server *metalv1alpha1.Server, request *inventory.Claim) error {
+func (i *Inventory) complete(ctx context.Context, claim *metalv1alpha1.ServerClaim, server *metalv1alpha1.Server,
+	request *inventory.Claim) error {
 	data, err := request.Data(ctx, new(hostOf(claim, server)))
 	if platform.ClassOf(err) == platform.ClassExhausted {
 		// The machine cannot begin for long, for example because there is no address: the server is for others meanwhile.

@@ -80,13 +80,15 @@ func (i *Inventory) pickFrom(ctx context.Context, reader client.Reader, request 
 		return server, nil
 	}
 	if len(picked) == 0 && free.Len() > 0 {
-		return "", platform.NewError(platform.ClassTransient, "metal-operator does not bind servers that are free: %s", strings.Join(sets.List(free), ", "))
+		return "", platform.NewError(platform.ClassTransient, "metal-operator does not bind servers that are free: %s",
+			strings.Join(sets.List(free), ", "))
 	}
 	return "", counts.Exhausted("servers", obstacles)
 }
 
 // candidates returns the free servers that the selection selects. Those that are not bound yet to claims that name them are taken.
-func candidates(servers []metalv1alpha1.Server, claims []metalv1alpha1.ServerClaim, selection *inventory.Selection) (sets.Set[string], inventory.Counts) {
+func candidates(servers []metalv1alpha1.Server, claims []metalv1alpha1.ServerClaim, selection *inventory.Selection) (sets.Set[string],
+	inventory.Counts) {
 	named := sets.New[string]()
 	for index := range claims {
 		named.Insert(serverName(&claims[index]))

@@ -162,7 +162,8 @@ func (i *Inventory) claims(ctx context.Context, reader client.Reader) ([]metalv1
 }
 
 // selectClaims returns the claims of the namespace that the options select.
-func (i *Inventory) selectClaims(ctx context.Context, reader client.Reader, options ...client.ListOption) ([]metalv1alpha1.ServerClaim, error) {
+func (i *Inventory) selectClaims(ctx context.Context, reader client.Reader, options ...client.ListOption) ([]metalv1alpha1.ServerClaim,
+	error) {
 	list := &metalv1alpha1.ServerClaimList{}
 	err := reader.List(ctx, list, append(options, client.InNamespace(i.session.Namespace), client.UnsafeDisableDeepCopy)...)
 	return list.Items, metalclient.Classify(err)
@@ -189,7 +190,8 @@ func (i *Inventory) servers(ctx context.Context, reader client.Reader) ([]metalv
 
 // serversOf returns the servers of the claims by their names. Those of a few claims are read one by one, because the inventory may have
 // thousands of others.
-func (i *Inventory) serversOf(ctx context.Context, reader client.Reader, claims []metalv1alpha1.ServerClaim) (map[string]*metalv1alpha1.Server, error) {
+func (i *Inventory) serversOf(ctx context.Context, reader client.Reader,
+	claims []metalv1alpha1.ServerClaim) (map[string]*metalv1alpha1.Server, error) {
 	byName := map[string]*metalv1alpha1.Server{}
 	if len(claims) > fewClaims {
 		servers, err := i.servers(ctx, reader)

@@ -106,7 +106,8 @@ func (i *Inventory) serverOf(ctx context.Context, claim *metalv1alpha1.ServerCla
 
 // waitUntilFree waits until the claim of the name is gone and the server, which may be nil, is free of it. It is a transient error
 // that this is not so at the deadline.
-func (i *Inventory) waitUntilFree(ctx context.Context, name, machine string, server *metalv1alpha1.Server, deadline time.Time, isFree func(server *metalv1alpha1.Server, namespace, claim string) bool) error {
+func (i *Inventory) waitUntilFree(ctx context.Context, name, machine string, server *metalv1alpha1.Server, deadline time.Time,
+	isFree func(server *metalv1alpha1.Server, namespace, claim string) bool) error {
 	var late error
 	done, err := metalclient.Poll(ctx, requestInterval, time.Until(deadline), func() (bool, error) {
 		if claim, err := i.claim(ctx, i.session.Client(), name, machine); claim != nil || err != nil {

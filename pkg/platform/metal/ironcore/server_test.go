@@ -73,7 +73,8 @@ var _ = Describe("Servers", func() {
 		Entry("a taint", obstacleTainted, func(s *metalv1alpha1.Server) {
 			s.Spec.Taints = []metalv1alpha1.Taint{{Key: "gpu", Effect: metalv1alpha1.TaintEffectNoBind}}
 		}),
-		Entry("not being retained", obstacleNotRetained, func(s *metalv1alpha1.Server) { s.Spec.ReclaimPolicy = metalv1alpha1.ServerReclaimPolicyRecycle }),
+		Entry("not being retained", obstacleNotRetained,
+			func(s *metalv1alpha1.Server) { s.Spec.ReclaimPolicy = metalv1alpha1.ServerReclaimPolicyRecycle }),
 		Entry("a state", obstacleUnready, func(s *metalv1alpha1.Server) { s.Status.State = metalv1alpha1.ServerStateDiscovery }),
 		Entry("an error", obstacleUnready, func(s *metalv1alpha1.Server) { s.Status.State = metalv1alpha1.ServerStateError }),
 		Entry("being switched on", obstacleUnready, func(s *metalv1alpha1.Server) { s.Status.PowerState = metalv1alpha1.ServerOnPowerState }),
@@ -93,12 +94,17 @@ var _ = Describe("Servers", func() {
 		Entry("none without tolerations", false, metalv1alpha1.Taint{Key: "a", Effect: "NoBind"}),
 		Entry("those that evict, which nothing does", true, metalv1alpha1.Taint{Key: "a", Effect: "Evict"}),
 		Entry("of the same value", true, metalv1alpha1.Taint{Key: "a", Value: "1", Effect: "NoBind"}, corev1.Toleration{Key: "a", Value: "1"}),
-		Entry("not of another value", false, metalv1alpha1.Taint{Key: "a", Value: "1", Effect: "NoBind"}, corev1.Toleration{Key: "a", Operator: "Equal", Value: "2"}),
-		Entry("of each value", true, metalv1alpha1.Taint{Key: "a", Value: "1", Effect: "NoBind"}, corev1.Toleration{Key: "a", Operator: "Exists"}),
+		Entry("not of another value", false, metalv1alpha1.Taint{Key: "a", Value: "1", Effect: "NoBind"},
+			corev1.Toleration{Key: "a", Operator: "Equal", Value: "2"}),
+		Entry("of each value", true, metalv1alpha1.Taint{Key: "a", Value: "1", Effect: "NoBind"},
+			corev1.Toleration{Key: "a", Operator: "Exists"}),
 		Entry("not of another key", false, metalv1alpha1.Taint{Key: "a", Effect: "NoBind"}, corev1.Toleration{Key: "b", Operator: "Exists"}),
-		Entry("not of another effect", false, metalv1alpha1.Taint{Key: "a", Effect: "NoBind"}, corev1.Toleration{Key: "a", Operator: "Exists", Effect: "Evict"}),
-		Entry("not by an unknown operator", false, metalv1alpha1.Taint{Key: "a", Value: "1", Effect: "NoBind"}, corev1.Toleration{Key: "a", Operator: "Lt", Value: "1"}),
-		Entry("by any of several", true, metalv1alpha1.Taint{Key: "a", Effect: "NoBind"}, corev1.Toleration{Key: "b", Operator: "Exists"}, corev1.Toleration{Key: "a", Operator: "Exists"}),
+		Entry("not of another effect", false, metalv1alpha1.Taint{Key: "a", Effect: "NoBind"},
+			corev1.Toleration{Key: "a", Operator: "Exists", Effect: "Evict"}),
+		Entry("not by an unknown operator", false, metalv1alpha1.Taint{Key: "a", Value: "1", Effect: "NoBind"},
+			corev1.Toleration{Key: "a", Operator: "Lt", Value: "1"}),
+		Entry("by any of several", true, metalv1alpha1.Taint{Key: "a", Effect: "NoBind"}, corev1.Toleration{Key: "b", Operator: "Exists"},
+			corev1.Toleration{Key: "a", Operator: "Exists"}),
 	)
 
 	It("are counted, and those that claims name are taken", func() {
@@ -126,7 +132,8 @@ var _ = Describe("Servers", func() {
 		},
 		Entry("unknown", ""),
 		Entry("the first", "aa", metalv1alpha1.NetworkInterface{MACAddress: "aa"}, metalv1alpha1.NetworkInterface{MACAddress: "bb"}),
-		Entry("the first with a link", "bb", metalv1alpha1.NetworkInterface{MACAddress: "aa", CarrierStatus: "down"}, metalv1alpha1.NetworkInterface{MACAddress: "bb", CarrierStatus: "up"}),
+		Entry("the first with a link", "bb", metalv1alpha1.NetworkInterface{MACAddress: "aa", CarrierStatus: "down"},
+			metalv1alpha1.NetworkInterface{MACAddress: "bb", CarrierStatus: "up"}),
 	)
 })
 
@@ -137,7 +144,8 @@ var _ = Describe("Hosts of machines", func() {
 		server.Spec.ServerClaimRef = &metalv1alpha1.ImmutableObjectReference{Namespace: "hosts", Name: "m"}
 		server.Status.State, server.Status.PowerState = metalv1alpha1.ServerStateReserved, metalv1alpha1.ServerOnPowerState
 		return &metalv1alpha1.ServerClaim{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "hosts", Name: "m", Labels: us.MachineLabels("m"), Annotations: map[string]string{owner.AnnotationNode: "n"}},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "hosts", Name: "m", Labels: us.MachineLabels("m"),
+				Annotations: map[string]string{owner.AnnotationNode: "n"}},
 			Spec: metalv1alpha1.ServerClaimSpec{
 				ServerRef: &corev1.LocalObjectReference{Name: "s"}, IgnitionSecretRef: &corev1.LocalObjectReference{Name: "m"}, Power: metalv1alpha1.PowerOn,
 			},
@@ -156,7 +164,8 @@ var _ = Describe("Hosts of machines", func() {
 			claim, server := bound()
 			Expect(hostOf(claim, change(claim, server)).Fault).To(Equal(expected))
 		},
-		Entry("no server any more", `server "s" does not exist any more`, func(*metalv1alpha1.ServerClaim, *metalv1alpha1.Server) *metalv1alpha1.Server { return nil }),
+		Entry("no server any more", `server "s" does not exist any more`,
+			func(*metalv1alpha1.ServerClaim, *metalv1alpha1.Server) *metalv1alpha1.Server { return nil }),
 		Entry("nothing before they are bound", "", func(c *metalv1alpha1.ServerClaim, _ *metalv1alpha1.Server) *metalv1alpha1.Server {
 			c.Status.Phase = metalv1alpha1.PhaseUnbound
 			return nil
@@ -165,14 +174,16 @@ var _ = Describe("Hosts of machines", func() {
 			c.DeletionTimestamp = new(metav1.Now())
 			return nil
 		}),
-		Entry("a server that was taken away", `server "s" is not held for server claim "m" any more`, func(_ *metalv1alpha1.ServerClaim, s *metalv1alpha1.Server) *metalv1alpha1.Server {
-			s.Spec.ServerClaimRef.Name = "other"
-			return s
-		}),
-		Entry("an error without a word", `server "s" is in state Error`, func(_ *metalv1alpha1.ServerClaim, s *metalv1alpha1.Server) *metalv1alpha1.Server {
-			s.Status.State = metalv1alpha1.ServerStateError
-			return s
-		}),
+		Entry("a server that was taken away", `server "s" is not held for server claim "m" any more`,
+			func(_ *metalv1alpha1.ServerClaim, s *metalv1alpha1.Server) *metalv1alpha1.Server {
+				s.Spec.ServerClaimRef.Name = "other"
+				return s
+			}),
+		Entry("an error without a word", `server "s" is in state Error`,
+			func(_ *metalv1alpha1.ServerClaim, s *metalv1alpha1.Server) *metalv1alpha1.Server {
+				s.Status.State = metalv1alpha1.ServerStateError
+				return s
+			}),
 		Entry("an error with conditions", "Disk: gone", func(_ *metalv1alpha1.ServerClaim, s *metalv1alpha1.Server) *metalv1alpha1.Server {
 			s.Status.State = metalv1alpha1.ServerStateError
 			at := func(minute int) metav1.Time { return metav1.NewTime(time.Unix(int64(minute)*60, 0)) }

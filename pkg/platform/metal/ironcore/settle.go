@@ -38,7 +38,8 @@ type settled struct {
 
 // settle waits until the claim has its server, or until it is clear that it will not get it. It is a transient error that neither is
 // the case at the deadline; the claim stays then, for the next call.
-func (i *Inventory) settle(ctx context.Context, reader client.Reader, claim *metalv1alpha1.ServerClaim, selection *inventory.Selection, deadline time.Time) (settled, error) {
+func (i *Inventory) settle(ctx context.Context, reader client.Reader, claim *metalv1alpha1.ServerClaim, selection *inventory.Selection,
+	deadline time.Time) (settled, error) {
 	result := settled{claim: claim}
 	done, err := metalclient.Poll(ctx, i.interval(), time.Until(deadline), func() (bool, error) {
 		return i.look(ctx, reader, &result, selection)
@@ -60,7 +61,8 @@ func (i *Inventory) look(ctx context.Context, reader client.Reader, result *sett
 	case metalclient.IsNotFound(err) && !metalclient.IsLive(reader):
 		claim = result.claim
 	case metalclient.IsNotFound(err):
-		return false, platform.NewError(platform.ClassTransient, "server claim %q was deleted before its server was switched on", result.claim.Name)
+		return false, platform.NewError(platform.ClassTransient, "server claim %q was deleted before its server was switched on",
+			result.claim.Name)
 	case err != nil:
 		return false, err
 	case claim.UID != result.claim.UID:
@@ -116,7 +118,8 @@ func pending(s *settled) error {
 	case s.server != nil && isOf(s.server, s.claim.Namespace, name):
 		return platform.NewError(platform.ClassTransient, "server %q is being reserved for server claim %q", server, name)
 	default:
-		return platform.NewError(platform.ClassTransient, "metal-operator has not bound server claim %q yet, although server %q is free", name, server)
+		return platform.NewError(platform.ClassTransient, "metal-operator has not bound server claim %q yet, although server %q is free",
+			name, server)
 	}
 }
 

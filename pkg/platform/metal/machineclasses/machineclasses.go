@@ -48,7 +48,8 @@ func (m *machineClasses) resolve(ctx context.Context, request platform.MachineCl
 	if err := session.CheckIdentity(ctx, resolved.NamespaceUID); err != nil {
 		return err
 	}
-	known, err := m.open(session, resolved.Connection.Inventory, inventory.Options{Owner: owner.Owner{Shoot: request.Site.Shoot, Site: request.Site.Name}})
+	known, err := m.open(session, resolved.Connection.Inventory,
+		inventory.Options{Owner: owner.Owner{Shoot: request.Site.Shoot, Site: request.Site.Name}})
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,8 @@ func (m *machineClasses) Locate(s *site.Site, status *v1alpha1.SiteStatus) ([]*v
 	if s.Profile == nil || s.Profile.Metal == nil {
 		return nil, platform.InSite(s.Name, missing("the CloudProfile has no bare-metal site of this name any more"))
 	}
-	spec := &v1alpha1.MetalMachineSpec{Connection: client.ConnectionOf(s.Profile), Cleaning: s.Profile.Metal.Cleaning, NodeName: s.Profile.Metal.NodeName, NamespaceUID: namespaceUID(status)}
+	spec := &v1alpha1.MetalMachineSpec{Connection: client.ConnectionOf(s.Profile), Cleaning: s.Profile.Metal.Cleaning,
+		NodeName: s.Profile.Metal.NodeName, NamespaceUID: namespaceUID(status)}
 	return []*v1alpha1.MachineProviderSpec{{Site: s.Name, Shoot: s.Shoot, Metal: spec}}, nil
 }
 

@@ -36,13 +36,14 @@ func (h *hosts) Hosts(_ context.Context, selections ...inventory.Selection) ([][
 
 // with returns the machine classes of the inventory.
 func (h *hosts) with() platform.MachineClasses {
-	return New(client.NewSessions(), func(_ *client.Session, kind v1alpha1.MetalInventory, options inventory.Options) (inventory.Inventory, error) {
-		Expect(kind).To(Equal(v1alpha1.MetalInventoryIronCore))
-		Expect(options.Owner.Shoot).To(Equal("shoot--local--a"))
-		Expect(options.Owner.Site).To(Equal("racks"))
-		Expect(options.Watched).To(BeFalse())
-		return h, nil
-	})
+	return New(client.NewSessions(),
+		func(_ *client.Session, kind v1alpha1.MetalInventory, options inventory.Options) (inventory.Inventory, error) {
+			Expect(kind).To(Equal(v1alpha1.MetalInventoryIronCore))
+			Expect(options.Owner.Shoot).To(Equal("shoot--local--a"))
+			Expect(options.Owner.Site).To(Equal("racks"))
+			Expect(options.Watched).To(BeFalse())
+			return h, nil
+		})
 }
 
 func labels(key, value string) *metav1.LabelSelector {
@@ -58,7 +59,8 @@ func newRequest() platform.MachineClassRequest {
 				Inventory: v1alpha1.MetalInventoryIronCore, Server: "https://127.0.0.1:1", Namespace: "hosts", Cleaning: "metadata", NodeName: "Host",
 			}},
 			Config: &v1alpha1.InfrastructureSite{Metal: &v1alpha1.MetalInfrastructure{
-				IPAM:                &v1alpha1.MetalIPAM{PoolRef: corev1.TypedLocalObjectReference{APIGroup: new("ipam.cluster.x-k8s.io"), Kind: "InClusterIPPool", Name: "nodes"}},
+				IPAM: &v1alpha1.MetalIPAM{PoolRef: corev1.TypedLocalObjectReference{APIGroup: new("ipam.cluster.x-k8s.io"),
+					Kind: "InClusterIPPool", Name: "nodes"}},
 				NetworkDataTemplate: "Address=$ADDRESS",
 			}},
 			Network: site.Network{Gateway: netip.MustParseAddr("10.250.0.1"), DNSServers: []string{"192.0.2.53"}, MTU: 1450},
@@ -98,7 +100,8 @@ var _ = Describe("MachineClasses", func() {
 		Entry("no image", func(r *platform.MachineClassRequest) { r.Image = nil }, "machine image"),
 		Entry("image of another platform", func(r *platform.MachineClassRequest) { r.Image.Metal = nil }, "machine image"),
 		Entry("data volumes", func(r *platform.MachineClassRequest) { r.DataVolumes = []platform.DataVolume{{Name: "a"}} }, "dataVolumes"),
-		Entry("selectors that contradict each other", func(r *platform.MachineClassRequest) { r.Settings.Metal.HostSelector = labels("rack", "r2") },
+		Entry("selectors that contradict each other",
+			func(r *platform.MachineClassRequest) { r.Settings.Metal.HostSelector = labels("rack", "r2") },
 			`label "rack" with "r1", which the hostSelector of the zone wants, and with "r2", which that of the pool wants`),
 		Entry("no credentials", func(r *platform.MachineClassRequest) { r.Site.Credentials = nil }, `"clientCertificate" is missing`),
 	)
@@ -159,7 +162,8 @@ var _ = Describe("MachineClasses", func() {
 				Expect(err).NotTo(HaveOccurred())
 				return
 			}
-			Expect(err).To(MatchError(And(ContainSubstring(`pool "batch" cannot be rolled in zone "rack-1"`), ContainSubstring(`hosts match "rack=r1,size=s,team=x"`), ContainSubstring("maxUnavailable to at least 1"))))
+			Expect(err).To(MatchError(And(ContainSubstring(`pool "batch" cannot be rolled in zone "rack-1"`),
+				ContainSubstring(`hosts match "rack=r1,size=s,team=x"`), ContainSubstring("maxUnavailable to at least 1"))))
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 			Expect(spec.Metal).To(BeNil())
 		},
@@ -190,7 +194,8 @@ var _ = Describe("MachineClasses", func() {
 	It("should locate machines without asking the site", func(ctx SpecContext) {
 		known, s := &hosts{}, newRequest().Site
 		Expect(known.with().Locate(s, nil)).To(HaveExactElements(&v1alpha1.MachineProviderSpec{
-			Site: s.Name, Shoot: s.Shoot, Metal: &v1alpha1.MetalMachineSpec{Connection: client.ConnectionOf(s.Profile), Cleaning: "metadata", NodeName: "Host"},
+			Site: s.Name, Shoot: s.Shoot, Metal: &v1alpha1.MetalMachineSpec{Connection: client.ConnectionOf(s.Profile), Cleaning: "metadata",
+				NodeName: "Host"},
 		}))
 		Expect(known.with().CleanUp(ctx, s, nil)).To(Succeed())
 		Expect(known.asked).To(BeEmpty())

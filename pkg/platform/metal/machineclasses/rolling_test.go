@@ -24,9 +24,10 @@ type change struct {
 
 // changes roll nothing.
 var changes = []change{
-	{"the host selector of the pool, the zone or the machine type changes, also if a node's host is not selected any more", func(r *platform.MachineClassRequest) {
-		r.Settings.Metal.HostSelector, r.Zone.Metal.HostSelector, r.MachineType.Metal.HostSelector = nil, nil, nil
-	}},
+	{"the host selector of the pool, the zone or the machine type changes, also if a node's host is not selected any more",
+		func(r *platform.MachineClassRequest) {
+			r.Settings.Metal.HostSelector, r.Zone.Metal.HostSelector, r.MachineType.Metal.HostSelector = nil, nil, nil
+		}},
 	{"the tolerations of the pool or the machine type change", func(r *platform.MachineClassRequest) {
 		r.Settings.Metal.Tolerations, r.MachineType.Metal.Tolerations = nil, nil
 	}},
@@ -36,9 +37,10 @@ var changes = []change{
 	{"the gateway, resolvers or MTU of the site change", func(r *platform.MachineClassRequest) {
 		r.Site.Network.DNSServers, r.Site.Network.MTU = nil, 0
 	}},
-	{"the CloudProfile gives an image another URL or checksum on the site, or changes what nodes are named after", func(r *platform.MachineClassRequest) {
-		r.Image.Metal.URL, r.Site.Profile.Metal.NodeName = "registry.example.com/os:2", "Machine"
-	}},
+	{"the CloudProfile gives an image another URL or checksum on the site, or changes what nodes are named after",
+		func(r *platform.MachineClassRequest) {
+			r.Image.Metal.URL, r.Site.Profile.Metal.NodeName = "registry.example.com/os:2", "Machine"
+		}},
 	{"the cleaning of released hosts changes", func(r *platform.MachineClassRequest) { r.Site.Profile.Metal.Cleaning = "disabled" }},
 }
 

@@ -51,7 +51,8 @@ func (c *call) networkData(ctx context.Context, host *inventory.Host) ([]byte, e
 	}
 	text, err := networkdata.Expand(network.Template, values)
 	if err != nil {
-		return nil, platform.NewError(platform.ClassConfiguration, "networkDataTemplate for machine %q on host %q: %w", c.request.Name, host.Name, err)
+		return nil, platform.NewError(platform.ClassConfiguration, "networkDataTemplate for machine %q on host %q: %w", c.request.Name,
+			host.Name, err)
 	}
 	return []byte(text), nil
 }

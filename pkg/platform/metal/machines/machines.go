@@ -120,11 +120,13 @@ func (c *call) get(ctx context.Context) (platform.Machine, error) {
 	case err != nil:
 		return platform.Machine{}, err
 	case host == nil && c.request.ProviderID != "":
-		return platform.Machine{}, platform.NewError(platform.ClassNotFound, "machine %q does not have the host of %s", c.request.Name, c.request.ProviderID)
+		return platform.Machine{}, platform.NewError(platform.ClassNotFound, "machine %q does not have the host of %s", c.request.Name,
+			c.request.ProviderID)
 	case host == nil:
 		return platform.Machine{}, platform.NewError(platform.ClassNotFound, "machine %q has no host", c.request.Name)
 	case c.request.ProviderID == "" && !host.Running:
-		return platform.Machine{}, platform.NewError(platform.ClassNotFound, "machine %q may not be complete: host %q does not run yet", c.request.Name, host.Name)
+		return platform.Machine{}, platform.NewError(platform.ClassNotFound, "machine %q may not be complete: host %q does not run yet",
+			c.request.Name, host.Name)
 	default:
 		return c.machine(host), nil
 	}

@@ -74,14 +74,16 @@ var _ = Describe("Machines", func() {
 	)
 
 	BeforeEach(func() {
-		h = &hosts{host: &inventory.Host{Name: "h", Machine: "m", ProviderID: "metal3://hosts/h/m", MACAddress: "02:00:00:00:00:01", Complete: true}}
+		h = &hosts{host: &inventory.Host{Name: "h", Machine: "m", ProviderID: "metal3://hosts/h/m", MACAddress: "02:00:00:00:00:01",
+			Complete: true}}
 		sessions := client.NewSessions()
 		DeferCleanup(sessions.Close)
-		part = machines.New(sessions, func(_ *client.Session, kind v1alpha1.MetalInventory, options inventory.Options) (inventory.Inventory, error) {
-			Expect(kind).To(Equal(v1alpha1.MetalInventoryMetal3))
-			h.options = options
-			return h, nil
-		})
+		part = machines.New(sessions,
+			func(_ *client.Session, kind v1alpha1.MetalInventory, options inventory.Options) (inventory.Inventory, error) {
+				Expect(kind).To(Equal(v1alpha1.MetalInventoryMetal3))
+				h.options = options
+				return h, nil
+			})
 		request = platform.MachineRequest{
 			Name: "m",
 			Spec: &v1alpha1.MachineProviderSpec{Site: "racks", Shoot: "shoot--a--b", Metal: &v1alpha1.MetalMachineSpec{
@@ -172,7 +174,8 @@ var _ = Describe("Machines", func() {
 		Entry("a machine that lost its host", "metal3://hosts/h/m", func() { h.host = nil }, platform.ClassNotFound),
 		Entry("a machine that has another host", "metal3://hosts/other/m", func() {}, platform.ClassNotFound),
 		Entry("a host with a fault", "metal3://hosts/h/m", func() { h.host.Fault = "broken" }, platform.Class("")),
-		Entry("an inventory that does not answer", "metal3://hosts/h/m", func() { h.err = platform.NewError(platform.ClassTransient, "down") }, platform.ClassTransient),
+		Entry("an inventory that does not answer", "metal3://hosts/h/m", func() { h.err = platform.NewError(platform.ClassTransient, "down") },
+			platform.ClassTransient),
 	)
 
 	It("should release the host", func(ctx SpecContext) {

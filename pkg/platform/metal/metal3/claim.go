@@ -91,7 +91,8 @@ func (i *Inventory) claimFree(ctx context.Context, request *inventory.Claim) (*m
 }
 
 // try claims the host, and returns nil if others were faster. It is not tried if a watch has seen meanwhile that they were.
-func (i *Inventory) try(ctx context.Context, reader client.Reader, host *metal3v1alpha1.BareMetalHost, request *inventory.Claim) (claimed *metal3v1alpha1.BareMetalHost, tried bool, err error) {
+func (i *Inventory) try(ctx context.Context, reader client.Reader, host *metal3v1alpha1.BareMetalHost,
+	request *inventory.Claim) (claimed *metal3v1alpha1.BareMetalHost, tried bool, err error) {
 	if !metalclient.IsLive(reader) {
 		if host, err = i.read(ctx, reader, host.Name); host == nil || err != nil || !isFree(request)(host) {
 			return nil, false, err
@@ -114,7 +115,8 @@ func isMachine(o owner.Owner, machine string) func(*metal3v1alpha1.BareMetalHost
 }
 
 // write makes the host the machine, and returns what it is then. It returns nil if the host is not usable any more.
-func (i *Inventory) write(ctx context.Context, host *metal3v1alpha1.BareMetalHost, request *inventory.Claim, usable func(*metal3v1alpha1.BareMetalHost) bool) (*metal3v1alpha1.BareMetalHost, error) {
+func (i *Inventory) write(ctx context.Context, host *metal3v1alpha1.BareMetalHost, request *inventory.Claim,
+	usable func(*metal3v1alpha1.BareMetalHost) bool) (*metal3v1alpha1.BareMetalHost, error) {
 	data, err := request.Data(ctx, new(hostOf(host, request.Machine, "")))
 	if err != nil {
 		return nil, err
@@ -129,7 +131,8 @@ func (i *Inventory) write(ctx context.Context, host *metal3v1alpha1.BareMetalHos
 
 // change patches the host, again if it was changed meanwhile and is still usable, and returns what it is then. It returns nil if it is
 // not usable any more.
-func (i *Inventory) change(ctx context.Context, host *metal3v1alpha1.BareMetalHost, usable func(*metal3v1alpha1.BareMetalHost) bool, patch func(*metal3v1alpha1.BareMetalHost) any) (*metal3v1alpha1.BareMetalHost, error) {
+func (i *Inventory) change(ctx context.Context, host *metal3v1alpha1.BareMetalHost, usable func(*metal3v1alpha1.BareMetalHost) bool,
+	patch func(*metal3v1alpha1.BareMetalHost) any) (*metal3v1alpha1.BareMetalHost, error) {
 	name := host.Name
 	for range maxPatches {
 		err := i.patch(ctx, host, patch(host))

@@ -28,7 +28,8 @@ var _ = Describe("Faults", func() {
 		elsewhere := owner.Owner{Shoot: shoot.Shoot, Site: "elsewhere"}
 		i, _ := newInventory(ctx,
 			newHost("a", claimedBy(shoot, "m-a"), faulty), newHost("b", claimedBy(shoot, "m-b")), newHost("c", faulty),
-			newHost("d", claimedBy(other, "m-d"), faulty), newHost("e", claimedBy(stranger, "m-e"), faulty), newHost("f", claimedBy(elsewhere, "m-f"), faulty),
+			newHost("d", claimedBy(other, "m-d"), faulty), newHost("e", claimedBy(stranger, "m-e"), faulty), newHost("f",
+				claimedBy(elsewhere, "m-f"), faulty),
 			newHost("g", claimedBy(shoot, "m-g"), faulty, annotate(metal3v1alpha1.PausedAnnotation)),
 			newHost("h", claimedBy(shoot, "m-h"), faulty, func(host *metal3v1alpha1.BareMetalHost) { host.Spec.ConsumerRef.Name = "another" }),
 		)

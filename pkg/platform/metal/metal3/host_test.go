@@ -27,8 +27,9 @@ var shoot = owner.Owner{Shoot: "shoot--a--b", Site: "racks"}
 // newHost returns a free host.
 func newHost(name string, changes ...func(*metal3v1alpha1.BareMetalHost)) *metal3v1alpha1.BareMetalHost {
 	host := &metal3v1alpha1.BareMetalHost{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "hosts", Name: name, ResourceVersion: "7", Labels: map[string]string{"rack": "r1"}, Annotations: map[string]string{}},
-		Spec:       metal3v1alpha1.BareMetalHostSpec{BootMACAddress: "02:00:00:00:00:01"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "hosts", Name: name, ResourceVersion: "7", Labels: map[string]string{"rack": "r1"},
+			Annotations: map[string]string{}},
+		Spec: metal3v1alpha1.BareMetalHostSpec{BootMACAddress: "02:00:00:00:00:01"},
 	}
 	host.Status.OperationalStatus = metal3v1alpha1.OperationalStatusOK
 	host.Status.Provisioning.State = metal3v1alpha1.StateAvailable
@@ -59,11 +60,16 @@ var _ = Describe("host", func() {
 			Expect(hostOf(host, "", "metadata")).To(HaveField("State", state))
 		},
 		Entry("nothing", func(*metal3v1alpha1.BareMetalHost) {}, obstacleNone, inventory.Free),
-		Entry("nothing in the older state", func(h *metal3v1alpha1.BareMetalHost) { h.Status.Provisioning.State = metal3v1alpha1.StateReady }, obstacleNone, inventory.Free),
-		Entry("a consumer", func(h *metal3v1alpha1.BareMetalHost) { h.Spec.ConsumerRef = &corev1.ObjectReference{Name: "x"} }, obstacleTaken, inventory.Taken),
-		Entry("an image without a consumer", func(h *metal3v1alpha1.BareMetalHost) { h.Spec.Image = &metal3v1alpha1.Image{} }, obstacleTaken, inventory.Taken),
-		Entry("another way to deploy", func(h *metal3v1alpha1.BareMetalHost) { h.Spec.CustomDeploy = &metal3v1alpha1.CustomDeploy{} }, obstacleTaken, inventory.Taken),
-		Entry("a system that others wrote", func(h *metal3v1alpha1.BareMetalHost) { h.Spec.ExternallyProvisioned = true }, obstacleTaken, inventory.Taken),
+		Entry("nothing in the older state", func(h *metal3v1alpha1.BareMetalHost) { h.Status.Provisioning.State = metal3v1alpha1.StateReady },
+			obstacleNone, inventory.Free),
+		Entry("a consumer", func(h *metal3v1alpha1.BareMetalHost) { h.Spec.ConsumerRef = &corev1.ObjectReference{Name: "x"} }, obstacleTaken,
+			inventory.Taken),
+		Entry("an image without a consumer", func(h *metal3v1alpha1.BareMetalHost) { h.Spec.Image = &metal3v1alpha1.Image{} }, obstacleTaken,
+			inventory.Taken),
+		Entry("another way to deploy", func(h *metal3v1alpha1.BareMetalHost) { h.Spec.CustomDeploy = &metal3v1alpha1.CustomDeploy{} },
+			obstacleTaken, inventory.Taken),
+		Entry("a system that others wrote", func(h *metal3v1alpha1.BareMetalHost) { h.Spec.ExternallyProvisioned = true }, obstacleTaken,
+			inventory.Taken),
 		Entry("a pause", annotate("baremetalhost.metal3.io/paused"), obstacleMaintenance, inventory.Unready),
 		Entry("being detached", annotate("baremetalhost.metal3.io/detached"), obstacleMaintenance, inventory.Unready),
 		Entry("being detached already", func(h *metal3v1alpha1.BareMetalHost) {
@@ -74,7 +80,8 @@ var _ = Describe("host", func() {
 		Entry("a release without cleaning", func(h *metal3v1alpha1.BareMetalHost) {
 			h.Spec.AutomatedCleaningMode = metal3v1alpha1.CleaningModeDisabled
 		}, obstacleUncleaned, inventory.Unready),
-		Entry("its deletion", func(h *metal3v1alpha1.BareMetalHost) { h.DeletionTimestamp = new(metav1.Now()) }, obstacleUnready, inventory.Unready),
+		Entry("its deletion", func(h *metal3v1alpha1.BareMetalHost) { h.DeletionTimestamp = new(metav1.Now()) }, obstacleUnready,
+			inventory.Unready),
 		Entry("being serviced", func(h *metal3v1alpha1.BareMetalHost) {
 			h.Status.OperationalStatus = metal3v1alpha1.OperationalStatusServicing
 		}, obstacleUnready, inventory.Unready),
@@ -134,7 +141,8 @@ var _ = Describe("host", func() {
 		selection := &inventory.Selection{Selector: labels.SelectorFromSet(labels.Set{"rack": "r1"})}
 		free, counts := candidates(hosts, selection)
 		Expect(free).To(BeEmpty())
-		Expect(counts.Exhausted("hosts", obstacles)).To(MatchError("5 of 6 hosts match, 0 are free (2 taken, 1 in maintenance, 1 faulty, 1 not ready)"))
+		Expect(counts.Exhausted("hosts",
+			obstacles)).To(MatchError("5 of 6 hosts match, 0 are free (2 taken, 1 in maintenance, 1 faulty, 1 not ready)"))
 		Expect(platform.ClassOf(counts.Exhausted("hosts", obstacles))).To(Equal(platform.ClassExhausted))
 
 		_, counts = candidates(append(hosts, *newHost("free")), selection)
@@ -148,14 +156,16 @@ var _ = Describe("host", func() {
 			Expect(json.Marshal(imageOf(&image))).To(MatchJSON(expected))
 		},
 		Entry("with defaults", v1alpha1.MetalImage{URL: "u", Checksum: "c"}, `{"url":"u","checksum":"c","checksumType":"sha256","format":"raw"}`),
-		Entry("as given", v1alpha1.MetalImage{URL: "u", Checksum: "c", ChecksumType: "md5", Format: "qcow2"}, `{"url":"u","checksum":"c","checksumType":"md5","format":"qcow2"}`),
+		Entry("as given", v1alpha1.MetalImage{URL: "u", Checksum: "c", ChecksumType: "md5", Format: "qcow2"},
+			`{"url":"u","checksum":"c","checksumType":"md5","format":"qcow2"}`),
 		Entry("that is booted", v1alpha1.MetalImage{URL: "u", Checksum: "c", Format: "live-iso"}, `{"url":"u","format":"live-iso"}`),
 		Entry("of a registry", v1alpha1.MetalImage{URL: "oci://u"}, `{"url":"oci://u","format":"raw"}`),
 	)
 
 	It("should claim with one patch of our own fields, and never replace an image", func() {
 		i := &Inventory{owner: shoot}
-		request := &inventory.Claim{Machine: "m", Image: v1alpha1.MetalImage{URL: "u", Checksum: "c"}, Selection: inventory.Selection{Cleaning: "metadata"}}
+		request := &inventory.Claim{Machine: "m", Image: v1alpha1.MetalImage{URL: "u", Checksum: "c"},
+			Selection: inventory.Selection{Cleaning: "metadata"}}
 		Expect(json.Marshal(i.claimPatch(newHost("h"), request, inventory.Data{NodeName: "n", NetworkData: []byte("x")}))).To(MatchJSON(`{
 			"metadata": {
 				"resourceVersion": "7",

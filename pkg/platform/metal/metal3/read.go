@@ -111,7 +111,8 @@ func (i *Inventory) own(hosts []metal3v1alpha1.BareMetalHost, machine, providerI
 		switch {
 		case !isOf(host, i.owner, machine), providerID != "" && providerIDOf(host, machine) != providerID:
 		case found != nil:
-			return nil, platform.NewError(platform.ClassConflict, "hosts %q and %q both are machine %q; none of them is touched until one of them is not",
+			return nil, platform.NewError(platform.ClassConflict,
+				"hosts %q and %q both are machine %q; none of them is touched until one of them is not",
 				found.Name, host.Name, machine)
 		default:
 			found = host

@@ -56,7 +56,8 @@ func (i *Inventory) releaseHost(ctx context.Context, name, machine, cleaning str
 		return platform.NewError(platform.ClassTransient, "host %q is in maintenance (%s), and is released after that", name, how)
 	}
 	if isWanted(host, machine, cleaning) {
-		host, err = i.change(ctx, host, usable, func(host *metal3v1alpha1.BareMetalHost) any { return newDeprovisionPatch(host, machine, cleaning) })
+		host, err = i.change(ctx, host, usable,
+			func(host *metal3v1alpha1.BareMetalHost) any { return newDeprovisionPatch(host, machine, cleaning) })
 		if host == nil || err != nil {
 			return err
 		}
@@ -104,7 +105,8 @@ func newDeprovisionPatch(host *metal3v1alpha1.BareMetalHost, machine, cleaning s
 // isWanted reports whether the host is still asked to be what it was as a machine.
 func isWanted(host *metal3v1alpha1.BareMetalHost, machine, cleaning string) bool {
 	spec := &host.Spec
-	return spec.Image != nil || spec.UserData != nil || spec.MetaData != nil || !ptr.Equal(spec.NetworkData, formerNetworkData(host, machine)) || spec.Online != spec.DisablePowerOff ||
+	return spec.Image != nil || spec.UserData != nil || spec.MetaData != nil ||
+		!ptr.Equal(spec.NetworkData, formerNetworkData(host, machine)) || spec.Online != spec.DisablePowerOff ||
 		spec.AutomatedCleaningMode != metal3v1alpha1.AutomatedCleaningMode(cleaning)
 }
 
@@ -127,7 +129,8 @@ func isReleasable(host *metal3v1alpha1.BareMetalHost) bool {
 
 // waitUntilClean returns the host when nothing of the machine is left on it, nil if it is gone. It is a transient error that says how
 // far the host is if that takes long.
-func (i *Inventory) waitUntilClean(ctx context.Context, host *metal3v1alpha1.BareMetalHost, machine string) (*metal3v1alpha1.BareMetalHost, error) {
+func (i *Inventory) waitUntilClean(ctx context.Context, host *metal3v1alpha1.BareMetalHost, machine string) (*metal3v1alpha1.BareMetalHost,
+	error) {
 	reader := i.reader(ctx)
 	interval := requestInterval
 	if !metalclient.IsLive(reader) {

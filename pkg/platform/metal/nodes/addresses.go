@@ -30,7 +30,8 @@ const (
 // addressesOf returns the addresses of the node on the host: those that the node has, or else the one that its machine got from a
 // pool, or else those of the host's discovery. Its kubelet knows best which address is the node's, but tells only if somebody told it;
 // a discovery was before the machine began, and may have been in another network.
-func addressesOf(ctx context.Context, session *metalclient.Session, o owner.Owner, node *corev1.Node, h *host) ([]corev1.NodeAddress, error) {
+func addressesOf(ctx context.Context, session *metalclient.Session, o owner.Owner, node *corev1.Node, h *host) ([]corev1.NodeAddress,
+	error) {
 	hostname := corev1.NodeAddress{Type: corev1.NodeHostName, Address: node.Name}
 	var own []corev1.NodeAddress
 	for _, address := range node.Status.Addresses {

@@ -138,7 +138,8 @@ func send(w http.ResponseWriter, status int, body any) {
 func refuse(code int, reason metav1.StatusReason) func(http.ResponseWriter) {
 	return func(w http.ResponseWriter) {
 		send(w, code, metav1.Status{
-			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: "refused",
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1",
+				Kind: "Status"}, Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: "refused",
 		})
 	}
 }

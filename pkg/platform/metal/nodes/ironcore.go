@@ -41,7 +41,8 @@ func (c *ironCore) byProviderID(ctx context.Context, providerID string) (*host, 
 		return nil, err
 	}
 	if !c.owner.OwnsMachine(claim.Labels, machine) {
-		return nil, platform.NewError(platform.ClassConflict, "server claim %q exists, but is not that of machine %q of site %q", claim.Name, machine, c.owner.Site)
+		return nil, platform.NewError(platform.ClassConflict, "server claim %q exists, but is not that of machine %q of site %q", claim.Name,
+			machine, c.owner.Site)
 	}
 	return c.host(ctx, claim)
 }

@@ -113,5 +113,6 @@ func metal3Off(object *metal3v1alpha1.BareMetalHost) bool {
 	_, paused := object.Annotations[metal3v1alpha1.PausedAnnotation]
 	_, detached := object.Annotations[metal3v1alpha1.DetachedAnnotation]
 	return !object.Status.PoweredOn && !paused && !detached && object.Status.ErrorType == "" &&
-		object.Status.OperationalStatus == metal3v1alpha1.OperationalStatusOK && object.Status.Provisioning.State == metal3v1alpha1.StateProvisioned
+		object.Status.OperationalStatus == metal3v1alpha1.OperationalStatusOK &&
+		object.Status.Provisioning.State == metal3v1alpha1.StateProvisioned
 }

@@ -137,7 +137,8 @@ func (m *machines) describe(ctx context.Context, node *corev1.Node) (platform.No
 // that of another node is an error.
 func (m *machines) find(ctx context.Context, node *corev1.Node) (*host, error) {
 	if !m.HasProviderID(node.Spec.ProviderID) {
-		return nil, platform.NewError(platform.ClassConflict, "node %q: provider ID %q is not one of the inventory", node.Name, node.Spec.ProviderID)
+		return nil, platform.NewError(platform.ClassConflict, "node %q: provider ID %q is not one of the inventory", node.Name,
+			node.Spec.ProviderID)
 	}
 	_, hosts, err := m.hosts(ctx)
 	if err != nil {
@@ -148,7 +149,8 @@ func (m *machines) find(ctx context.Context, node *corev1.Node) (*host, error) {
 		return nil, err
 	}
 	if found.nodeName != node.Name {
-		return nil, platform.NewError(platform.ClassConflict, "host %q of machine %q is node %q and not %q", found.name, found.machine, found.nodeName, node.Name)
+		return nil, platform.NewError(platform.ClassConflict, "host %q of machine %q is node %q and not %q", found.name, found.machine,
+			found.nodeName, node.Name)
 	}
 	return found, nil
 }
@@ -170,7 +172,8 @@ func (m *machines) findJoining(ctx context.Context, node *corev1.Node) (*host, e
 		switch {
 		case candidate.nodeName != node.Name:
 		case found != nil && found.providerID != candidate.providerID:
-			return nil, platform.NewError(platform.ClassConflict, "node %q: hosts %q and %q both are that node", node.Name, found.name, candidate.name)
+			return nil, platform.NewError(platform.ClassConflict, "node %q: hosts %q and %q both are that node", node.Name, found.name,
+				candidate.name)
 		default:
 			found = candidate
 		}

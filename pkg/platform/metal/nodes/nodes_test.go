@@ -54,7 +54,8 @@ func newBed(kind v1alpha1.MetalInventory, providerID string) *bed {
 	b.request = platform.NodesRequest{
 		Shoot: shoot,
 		Site: &v1alpha1.CloudControllerSite{Name: siteName, Metal: &v1alpha1.MetalCloudController{
-			Connection: v1alpha1.MetalConnection{Inventory: kind, Server: b.api.server.URL, Namespace: "hosts", TLS: &v1alpha1.TLS{InsecureSkipVerify: true}},
+			Connection: v1alpha1.MetalConnection{Inventory: kind, Server: b.api.server.URL, Namespace: "hosts",
+				TLS: &v1alpha1.TLS{InsecureSkipVerify: true}},
 			Zones: []v1alpha1.MetalCloudControllerZone{
 				{Name: "rack-1", HostSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "r1"}}},
 				{Name: "rack-3", HostSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "r3"}}},
@@ -109,8 +110,9 @@ var _ = Describe("Machines in Metal3", func() {
 		labels := us.MachineLabels(machine)
 		labels["rack"] = "r1"
 		host = &metal3v1alpha1.BareMetalHost{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "hosts", Name: "host-1", Labels: labels, Annotations: map[string]string{owner.AnnotationNode: machine}},
-			Spec:       metal3v1alpha1.BareMetalHostSpec{ConsumerRef: new(us.Reference(machine)), Online: true},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "hosts", Name: "host-1", Labels: labels,
+				Annotations: map[string]string{owner.AnnotationNode: machine}},
+			Spec: metal3v1alpha1.BareMetalHostSpec{ConsumerRef: new(us.Reference(machine)), Online: true},
 			Status: metal3v1alpha1.BareMetalHostStatus{
 				PoweredOn: true, OperationalStatus: metal3v1alpha1.OperationalStatusOK, Provisioning: metal3v1alpha1.ProvisionStatus{State: metal3v1alpha1.StateProvisioned},
 				HardwareDetails: &metal3v1alpha1.HardwareDetails{
@@ -204,7 +206,8 @@ var _ = Describe("Machines in Metal3", func() {
 		Entry("of the pool", func() { b.api.address(machine, "10.250.128.77", us.MachineLabels(machine)) }, "10.250.128.77"),
 		Entry("of the node", func() {
 			b.api.address(machine, "10.250.128.77", us.MachineLabels(machine))
-			b.node.Status.Addresses = append(internal("10.250.128.5", "2001:db8::5"), corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: "1.1.1.1"})
+			b.node.Status.Addresses = append(internal("10.250.128.5", "2001:db8::5"),
+				corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: "1.1.1.1"})
 		}, "10.250.128.5", "2001:db8::5"),
 		Entry("of the discovery with another's claim", func() { b.api.address(machine, "10.250.128.77", nil) }, "10.250.128.9", "2001:db8::9"),
 		Entry("of the discovery without a claim", func() { b.api.pools = true }, "10.250.128.9", "2001:db8::9"),
@@ -237,11 +240,15 @@ var _ = Describe("Machines in Metal3", func() {
 			second.Name, b.node.Spec.ProviderID = "host-2", ""
 			b.api.put(pathHosts, second)
 		}),
-		Entry("with another scheme", platform.ClassConflict, "is not one of the inventory", func() { b.node.Spec.ProviderID = "ironcore-metal://hosts/" + machine }),
+		Entry("with another scheme", platform.ClassConflict, "is not one of the inventory",
+			func() { b.node.Spec.ProviderID = "ironcore-metal://hosts/" + machine }),
 		Entry("without an address", platform.ClassTransient, "no address", func() { host.Status.HardwareDetails = nil }),
-		Entry("with an address of this network only", platform.ClassTransient, "no address", func() { host.Status.HardwareDetails.NIC = host.Status.HardwareDetails.NIC[1:2] }),
-		Entry("whose address is late", platform.ClassTransient, "has not given", func() { b.api.address(machine, "", us.MachineLabels(machine)) }),
-		Entry("whose address is none", platform.ClassConfiguration, "is not one", func() { b.api.address(machine, "x", us.MachineLabels(machine)) }),
+		Entry("with an address of this network only", platform.ClassTransient, "no address",
+			func() { host.Status.HardwareDetails.NIC = host.Status.HardwareDetails.NIC[1:2] }),
+		Entry("whose address is late", platform.ClassTransient, "has not given",
+			func() { b.api.address(machine, "", us.MachineLabels(machine)) }),
+		Entry("whose address is none", platform.ClassConfiguration, "is not one",
+			func() { b.api.address(machine, "x", us.MachineLabels(machine)) }),
 	)
 
 	DescribeTable("never cease to exist by", func(ctx SpecContext, class platform.Class, change func()) {
@@ -255,9 +262,11 @@ var _ = Describe("Machines in Metal3", func() {
 		Entry("the 404 of a proxy", platform.ClassConfiguration, func() { b.api.answers["/apis"] = plain404 }),
 		Entry("an API that is down", platform.ClassTransient, func() { b.api.server.Close() }),
 		Entry("an API that fails", platform.ClassTransient, func() { b.api.answers["/"] = refuse(500, metav1.StatusReasonInternalError) }),
-		Entry("credentials that are refused", platform.ClassUnauthenticated, func() { b.api.answers["/"] = refuse(401, metav1.StatusReasonUnauthorized) }),
+		Entry("credentials that are refused", platform.ClassUnauthenticated,
+			func() { b.api.answers["/"] = refuse(401, metav1.StatusReasonUnauthorized) }),
 		Entry("permissions that are gone", platform.ClassForbidden, func() { b.api.answers["/"] = refuse(403, metav1.StatusReasonForbidden) }),
-		Entry("a provider ID of another namespace", platform.ClassConflict, func() { b.node.Spec.ProviderID = "metal3://other/host-1/" + machine }),
+		Entry("a provider ID of another namespace", platform.ClassConflict,
+			func() { b.node.Spec.ProviderID = "metal3://other/host-1/" + machine }),
 		Entry("a provider ID of another inventory", platform.ClassConflict, func() { b.node.Spec.ProviderID = "ironcore-metal://hosts/x" }),
 		Entry("a node of another name", platform.ClassConflict, func() { b.node.Name = "x" }),
 	)
@@ -306,8 +315,9 @@ var _ = Describe("Machines in IronCore", func() {
 	BeforeEach(func() {
 		b = newBed(v1alpha1.MetalInventoryIronCore, id)
 		claim = &metalv1alpha1.ServerClaim{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "hosts", Name: machine, Labels: us.MachineLabels(machine), Annotations: map[string]string{owner.AnnotationNode: machine}},
-			Spec:       metalv1alpha1.ServerClaimSpec{ServerRef: &corev1.LocalObjectReference{Name: "server-1"}, Power: metalv1alpha1.PowerOn},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "hosts", Name: machine, Labels: us.MachineLabels(machine),
+				Annotations: map[string]string{owner.AnnotationNode: machine}},
+			Spec: metalv1alpha1.ServerClaimSpec{ServerRef: &corev1.LocalObjectReference{Name: "server-1"}, Power: metalv1alpha1.PowerOn},
 		}
 		server = &metalv1alpha1.Server{
 			ObjectMeta: metav1.ObjectMeta{Name: "server-1", Labels: map[string]string{"rack": "r3"}},
@@ -329,7 +339,8 @@ var _ = Describe("Machines in IronCore", func() {
 		Expect(part.ShutDown(ctx, b.node)).To(BeFalse())
 		described, err := part.Describe(ctx, b.node)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(described).To(Equal(platform.NodeMachine{ProviderID: b.driverID(ctx), Type: "Contoso-3500", Zones: []string{"rack-3"}, Addresses: internal("10.0.0.5")}))
+		Expect(described).To(Equal(platform.NodeMachine{ProviderID: b.driverID(ctx), Type: "Contoso-3500", Zones: []string{"rack-3"},
+			Addresses: internal("10.0.0.5")}))
 		Expect(part.HasProviderID(described.ProviderID)).To(BeTrue())
 	})
 
@@ -348,8 +359,10 @@ var _ = Describe("Machines in IronCore", func() {
 		Entry("named after their machines", func() {}, platform.Class("")),
 		Entry("of old firmware", func() { b.node.Status.NodeInfo.SystemUUID = swapped }, platform.Class("")),
 		Entry("that report no UUID", func() { b.node.Status.NodeInfo.SystemUUID = "" }, platform.Class("")),
-		Entry("but not those that report another UUID", func() { b.node.Status.NodeInfo.SystemUUID = "520e1d6c-2a35-4f77-8c1d-1b0f7c9f0b11" }, platform.ClassConflict),
-		Entry("named after their servers", func() { claim.Annotations[owner.AnnotationNode], b.node.Name = "server-1", "server-1" }, platform.Class("")),
+		Entry("but not those that report another UUID", func() { b.node.Status.NodeInfo.SystemUUID = "520e1d6c-2a35-4f77-8c1d-1b0f7c9f0b11" },
+			platform.ClassConflict),
+		Entry("named after their servers", func() { claim.Annotations[owner.AnnotationNode], b.node.Name = "server-1", "server-1" },
+			platform.Class("")),
 		Entry("but not by a name that the machine was not told", func() { b.node.Name = "server-1" }, platform.ClassNotFound),
 		Entry("but not those of another site", func() { claim.Labels[owner.LabelSite] = "b" }, platform.ClassNotFound),
 		Entry("but not without a claim", func() { delete(b.api.objects, pathClaims+"/"+machine) }, platform.ClassNotFound),
@@ -419,13 +432,17 @@ var _ = Describe("Sites", func() {
 		Entry("without the block", v1alpha1.MetalInventoryMetal3, platform.ClassConfiguration, func(b *bed) { b.request.Site.Metal = nil }),
 		Entry("of an unknown inventory", v1alpha1.MetalInventory("x"), platform.ClassConfiguration, func(*bed) {}),
 		Entry("without credentials", v1alpha1.MetalInventoryMetal3, platform.ClassConfiguration, func(b *bed) { b.request.Credentials = nil }),
-		Entry("with credentials that are refused", v1alpha1.MetalInventoryMetal3, platform.ClassUnauthenticated, func(b *bed) { b.api.answers["/"] = refuse(401, metav1.StatusReasonUnauthorized) }),
+		Entry("with credentials that are refused", v1alpha1.MetalInventoryMetal3, platform.ClassUnauthenticated,
+			func(b *bed) { b.api.answers["/"] = refuse(401, metav1.StatusReasonUnauthorized) }),
 		Entry("without Metal3", v1alpha1.MetalInventoryMetal3, platform.ClassConfiguration, func(b *bed) { b.api.answers[pathHosts] = plain404 }),
-		Entry("without IronCore", v1alpha1.MetalInventoryIronCore, platform.ClassConfiguration, func(b *bed) { b.api.answers[pathClaims] = plain404 }),
-		Entry("without the permission to read servers", v1alpha1.MetalInventoryIronCore, platform.ClassForbidden, func(b *bed) { b.api.answers[pathServers] = refuse(403, metav1.StatusReasonForbidden) }),
+		Entry("without IronCore", v1alpha1.MetalInventoryIronCore, platform.ClassConfiguration,
+			func(b *bed) { b.api.answers[pathClaims] = plain404 }),
+		Entry("without the permission to read servers", v1alpha1.MetalInventoryIronCore, platform.ClassForbidden,
+			func(b *bed) { b.api.answers[pathServers] = refuse(403, metav1.StatusReasonForbidden) }),
 		Entry("that are down", v1alpha1.MetalInventoryIronCore, platform.ClassTransient, func(b *bed) { b.api.server.Close() }),
 		Entry("with a selector that is none", v1alpha1.MetalInventoryMetal3, platform.ClassConfiguration, func(b *bed) {
-			b.request.Site.Metal.Zones[0].HostSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "x"}}}
+			b.request.Site.Metal.Zones[0].HostSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a",
+				Operator: "x"}}}
 		}),
 	)
 })

@@ -53,7 +53,8 @@ var _ = Describe("Probe", func() {
 		DeferCleanup(sessions.Close)
 		racks = &site.Site{
 			Name: "racks", Shoot: "shoot--p--s", Credentials: site.Credentials{"token": "t0p-s3cret"},
-			Profile: &v1alpha1.CloudProfileSite{Metal: &v1alpha1.MetalProfile{Inventory: v1alpha1.MetalInventoryMetal3, Server: "https://127.0.0.1:1", Namespace: "hosts"}},
+			Profile: &v1alpha1.CloudProfileSite{Metal: &v1alpha1.MetalProfile{Inventory: v1alpha1.MetalInventoryMetal3,
+				Server: "https://127.0.0.1:1", Namespace: "hosts"}},
 		}
 	})
 

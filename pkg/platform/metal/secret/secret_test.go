@@ -61,7 +61,8 @@ var _ = Describe("Secrets", func() {
 
 	It("have nothing of what was written before", func(ctx SpecContext) {
 		Expect(secret.Write(ctx, c, us, "m", of(map[string][]byte{"a": []byte("1"), "b": []byte("2")}))).To(Succeed())
-		Expect(read(ctx).Labels).To(Equal(map[string]string{"kind": "boot", owner.LabelShoot: "shoot", owner.LabelSite: "racks", owner.LabelMachine: "m"}))
+		Expect(read(ctx).Labels).To(Equal(map[string]string{"kind": "boot", owner.LabelShoot: "shoot", owner.LabelSite: "racks",
+			owner.LabelMachine: "m"}))
 
 		Expect(secret.Write(ctx, c, us, "m", of(map[string][]byte{"a": []byte("3")}))).To(Succeed())
 		Expect(read(ctx).Data).To(Equal(map[string][]byte{"a": []byte("3")}))

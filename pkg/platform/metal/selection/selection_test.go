@@ -26,7 +26,8 @@ var _ = Describe("#Of", func() {
 	}
 
 	DescribeTable("should join what all select", func(zone, machineType, pool *metav1.LabelSelector, expected string) {
-		hosts, err := Of(&v1alpha1.MetalZone{HostSelector: zone}, &v1alpha1.MetalMachineType{HostSelector: machineType}, &v1alpha1.MetalWorker{HostSelector: pool})
+		hosts, err := Of(&v1alpha1.MetalZone{HostSelector: zone}, &v1alpha1.MetalMachineType{HostSelector: machineType},
+			&v1alpha1.MetalWorker{HostSelector: pool})
 		Expect(err).NotTo(HaveOccurred())
 		selected, err := hosts.Selection("metadata")
 		Expect(err).NotTo(HaveOccurred())
@@ -36,8 +37,10 @@ var _ = Describe("#Of", func() {
 		Entry("nothing", nil, nil, nil, ""),
 		Entry("labels", labels("rack", "r1"), labels("size", "s"), labels("team", "a"), "rack=r1,size=s,team=a"),
 		Entry("the same label", labels("rack", "r1"), nil, labels("rack", "r1"), "rack=r1"),
-		Entry("expressions", labels("rack", "r1"), &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "gpu", Operator: "Exists"}}},
-			&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "size", Operator: "In", Values: []string{"s", "m"}}}}, "gpu,rack=r1,size in (m,s)"),
+		Entry("expressions", labels("rack", "r1"),
+			&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "gpu", Operator: "Exists"}}},
+			&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "size", Operator: "In",
+				Values: []string{"s", "m"}}}}, "gpu,rack=r1,size in (m,s)"),
 	)
 
 	It("should do without zone, machine type and pool", func() {
@@ -59,7 +62,8 @@ var _ = Describe("#Of", func() {
 
 	It("should join the tolerations of machine type and pool, each once", func() {
 		a, b := corev1.Toleration{Key: "a", Operator: "Exists"}, corev1.Toleration{Key: "b", Value: "1"}
-		hosts, err := Of(nil, &v1alpha1.MetalMachineType{Tolerations: []corev1.Toleration{a}}, &v1alpha1.MetalWorker{Tolerations: []corev1.Toleration{b, a}})
+		hosts, err := Of(nil, &v1alpha1.MetalMachineType{Tolerations: []corev1.Toleration{a}},
+			&v1alpha1.MetalWorker{Tolerations: []corev1.Toleration{b, a}})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(hosts.Tolerations).To(Equal([]corev1.Toleration{a, b}))
 	})

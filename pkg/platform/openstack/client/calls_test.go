@@ -69,7 +69,8 @@ var _ = Describe("Calls", func() {
 		var asked atomic.Int32
 		service := compute(ctx, func(w http.ResponseWriter, r *http.Request) {
 			asked.Add(1)
-			answer(w, http.StatusOK, fmt.Sprintf(`{"servers": [{"id": "1"}], "servers_links": [{"rel": "next", "href": "http://%s%s"}]}`, r.Host, r.URL.Path))
+			answer(w, http.StatusOK,
+				fmt.Sprintf(`{"servers": [{"id": "1"}], "servers_links": [{"rel": "next", "href": "http://%s%s"}]}`, r.Host, r.URL.Path))
 		})
 		_, err := List(ctx, servers.List(service, nil), servers.ExtractServers)
 		Expect(err).To(beTransient("the list has more than 200 pages"))
@@ -108,7 +109,8 @@ var _ = Describe("Calls", func() {
 				answer(w, http.StatusBadRequest, `{"badRequest": {"code": 400, "message": "marker [1] not found"}}`)
 				return
 			}
-			answer(w, http.StatusOK, fmt.Sprintf(`{"servers": [{"id": "1"}], "servers_links": [{"rel": "next", "href": "http://%s%s?marker=1"}]}`, r.Host, r.URL.Path))
+			answer(w, http.StatusOK,
+				fmt.Sprintf(`{"servers": [{"id": "1"}], "servers_links": [{"rel": "next", "href": "http://%s%s?marker=1"}]}`, r.Host, r.URL.Path))
 		})
 		_, err := List(ctx, servers.List(service, nil), servers.ExtractServers)
 		Expect(err).To(beTransient("400 marker [1] not found"))

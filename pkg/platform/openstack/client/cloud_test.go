@@ -118,8 +118,10 @@ func (c *cloud) login(w http.ResponseWriter, r *http.Request) {
 	c.valid = token
 	c.mutex.Unlock()
 	var catalog []string
-	for service, path := range map[string]string{"network": "/network", "compute": "/compute/v2.1", "image": "/image", "block-storage": "/volume/v3"} {
-		catalog = append(catalog, fmt.Sprintf(`{"type": %q, "endpoints": [{"interface": "public", "region": "west", "url": %q}]}`, service, "http://"+r.Host+path))
+	for service, path := range map[string]string{"network": "/network", "compute": "/compute/v2.1", "image": "/image",
+		"block-storage": "/volume/v3"} {
+		catalog = append(catalog,
+			fmt.Sprintf(`{"type": %q, "endpoints": [{"interface": "public", "region": "west", "url": %q}]}`, service, "http://"+r.Host+path))
 	}
 	w.Header().Set("X-Subject-Token", token)
 	answer(w, http.StatusCreated, `{"token": {"catalog": [`+strings.Join(catalog, ",")+`]}}`)

@@ -120,7 +120,8 @@ var _ = Describe("Retry", func() {
 		Entry("POST", http.MethodPost, "7", Equal(7*time.Second), 201),
 		Entry("PUT", http.MethodPut, "30", Equal(30*time.Second), 201),
 		Entry("DELETE", http.MethodDelete, "1", Equal(time.Second), 204),
-		Entry("a date", http.MethodPost, time.Now().Add(20*time.Second).UTC().Format(http.TimeFormat), And(BeNumerically(">", 0), BeNumerically("<=", 20*time.Second)), 201),
+		Entry("a date", http.MethodPost, time.Now().Add(20*time.Second).UTC().Format(http.TimeFormat),
+			And(BeNumerically(">", 0), BeNumerically("<=", 20*time.Second)), 201),
 		Entry("no time", http.MethodPost, "", Equal(firstBackoff), 201),
 	)
 

@@ -56,7 +56,9 @@ func (s *Session) DNS(ctx context.Context) (*gophercloud.ServiceClient, error) {
 // service returns the client of a service. The first call may ask the service for its versions, which takes as long as the
 // service does and cannot be ended by the caller: so others that want the same service wait for that answer, and whoever gives
 // up leaves. Other services are not waited for.
-func (s *Session) service(ctx context.Context, name string, constructor func(*gophercloud.ProviderClient, gophercloud.EndpointOpts) (*gophercloud.ServiceClient, error)) (*gophercloud.ServiceClient, error) {
+func (s *Session) service(ctx context.Context, name string,
+	constructor func(*gophercloud.ProviderClient, gophercloud.EndpointOpts) (*gophercloud.ServiceClient, error)) (*gophercloud.ServiceClient,
+	error) {
 	if service, ok := s.services.Load(name); ok {
 		return service.(*gophercloud.ServiceClient), nil
 	}

@@ -43,7 +43,8 @@ type Session struct {
 	values      sync.Map
 }
 
-func newSession(ctx context.Context, siteName string, connection endpoint, credentials site.Credentials, retry retry, gate *gate) (*Session, error) {
+func newSession(ctx context.Context, siteName string, connection endpoint, credentials site.Credentials, retry retry, gate *gate) (*Session,
+	error) {
 	auth, err := authOptions(connection.OpenStackConnection, credentials)
 	if err != nil {
 		return nil, err

@@ -58,12 +58,14 @@ func newSessions(idle, check time.Duration) *Sessions {
 
 // Get returns the session of a site. The first call for given credentials logs in; calls that come meanwhile wait for it
 // and share the result. A failed login is not remembered.
-func (s *Sessions) Get(ctx context.Context, siteName string, connection v1alpha1.OpenStackConnection, credentials site.Credentials) (*Session, error) {
+func (s *Sessions) Get(ctx context.Context, siteName string, connection v1alpha1.OpenStackConnection,
+	credentials site.Credentials) (*Session, error) {
 	return s.GetGuarded(ctx, siteName, connection, credentials, nil)
 }
 
 // GetGuarded is Get for an endpoint that a tenant named. The guard opens all connections.
-func (s *Sessions) GetGuarded(ctx context.Context, siteName string, connection v1alpha1.OpenStackConnection, credentials site.Credentials, guard *sharedtransport.Guard) (*Session, error) {
+func (s *Sessions) GetGuarded(ctx context.Context, siteName string, connection v1alpha1.OpenStackConnection, credentials site.Credentials,
+	guard *sharedtransport.Guard) (*Session, error) {
 	return s.set.Get(ctx, siteName, endpoint{OpenStackConnection: connection, Guard: guard}, credentials)
 }
 

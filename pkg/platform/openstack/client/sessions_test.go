@@ -283,11 +283,16 @@ var _ = Describe("Sessions", func() {
 			Expect(IsNotFound(err)).To(BeFalse())
 			Expect(err).To(MatchError(And(HavePrefix(`site "cloud": `), ContainSubstring(message))))
 		},
-		Entry("wrong password", func(s site.Credentials) { s["password"] = "wrong" }, 0, "", platform.ClassUnauthenticated, "401 The request you have made requires authentication."),
-		Entry("no password", func(s site.Credentials) { delete(s, "password") }, 0, "", platform.ClassConfiguration, `credentials: key "password" is missing`),
-		Entry("no domain", func(s site.Credentials) { delete(s, "domainName") }, 0, "", platform.ClassConfiguration, `credentials: key "domainName" is missing`),
-		Entry("no project", func(s site.Credentials) { delete(s, "tenantName") }, 0, "", platform.ClassConfiguration, `credentials: key "tenantName" is missing`),
-		Entry("wrong URL", func(site.Credentials) {}, 404, `{"error": {"code": 404, "message": "Not found."}}`, platform.ClassConfiguration, "authURL: "),
+		Entry("wrong password", func(s site.Credentials) { s["password"] = "wrong" }, 0, "", platform.ClassUnauthenticated,
+			"401 The request you have made requires authentication."),
+		Entry("no password", func(s site.Credentials) { delete(s, "password") }, 0, "", platform.ClassConfiguration,
+			`credentials: key "password" is missing`),
+		Entry("no domain", func(s site.Credentials) { delete(s, "domainName") }, 0, "", platform.ClassConfiguration,
+			`credentials: key "domainName" is missing`),
+		Entry("no project", func(s site.Credentials) { delete(s, "tenantName") }, 0, "", platform.ClassConfiguration,
+			`credentials: key "tenantName" is missing`),
+		Entry("wrong URL", func(site.Credentials) {}, 404, `{"error": {"code": 404, "message": "Not found."}}`, platform.ClassConfiguration,
+			"authURL: "),
 		Entry("application credential that is gone", func(s site.Credentials) {
 			s["applicationCredentialID"], s["applicationCredentialSecret"] = "ac-1", secret
 		}, 404,

@@ -103,7 +103,8 @@ func shorten(response *http.Response) error {
 // checkFound returns an error if the answer to a read or to a creation holds nothing: what is not there would be taken for an empty list,
 // and so for objects that do not exist. Actions may be answered with nothing, and nothing at all cannot be decoded.
 func checkFound(service string, response *http.Response) error {
-	creates := response.Request.Method == http.MethodPost && response.StatusCode <= http.StatusAccepted && !strings.HasSuffix(response.Request.URL.Path, "/action")
+	creates := response.Request.Method == http.MethodPost && response.StatusCode <= http.StatusAccepted &&
+		!strings.HasSuffix(response.Request.URL.Path, "/action")
 	if !creates && (response.Request.Method != http.MethodGet || response.StatusCode != http.StatusOK) {
 		return nil
 	}

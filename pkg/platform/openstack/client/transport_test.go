@@ -75,7 +75,8 @@ var _ = Describe("Transport", func() {
 		})
 
 		It("should trust nothing else", func(ctx SpecContext) {
-			for _, tls := range []*v1alpha1.TLS{nil, {}, tlsOf(otherCA, "", false), tlsOf(otherCA, "", true), tlsOf("", strings.Repeat("0", 64), false), tlsOf("", fingerprint256[:40], false), tlsOf("", strings.Repeat("0", 40), true)} {
+			for _, tls := range []*v1alpha1.TLS{nil, {}, tlsOf(otherCA, "", false), tlsOf(otherCA, "", true),
+				tlsOf("", strings.Repeat("0", 64), false), tlsOf("", fingerprint256[:40], false), tlsOf("", strings.Repeat("0", 40), true)} {
 				err := login(ctx, tls)
 				Expect(err).To(HaveOccurred())
 				Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration), "%v", err)
@@ -93,7 +94,8 @@ var _ = Describe("Transport", func() {
 	Describe("proxy", func() {
 		It("should reach the site through the proxy", func(ctx SpecContext) {
 			c := newCloud(ok)
-			connection := v1alpha1.OpenStackConnection{AuthURL: "http://keystone.invalid/identity/v3", Region: "west", Proxy: &v1alpha1.Proxy{URL: c.URL}}
+			connection := v1alpha1.OpenStackConnection{AuthURL: "http://keystone.invalid/identity/v3", Region: "west",
+				Proxy: &v1alpha1.Proxy{URL: c.URL}}
 			session, err := NewSessions().Get(ctx, "cloud", connection, credentials())
 			Expect(err).NotTo(HaveOccurred())
 			Expect(listPorts(ctx, session)).To(Succeed())
@@ -121,7 +123,8 @@ var _ = Describe("Transport", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(concurrently(3*sharedtransport.MaxConnectionsPerHost, func() error { return listPorts(ctx, session) })).To(BeEmpty())
 		Expect(most.Load()).To(BeEquivalentTo(sharedtransport.MaxConnectionsPerHost))
-		Eventually(c.closed.Load).WithContext(ctx).Should(BeNumerically(">=", sharedtransport.MaxConnectionsPerHost-maxIdleConnectionsPerHost), "they are not kept when they are idle")
+		Eventually(c.closed.Load).WithContext(ctx).Should(BeNumerically(">=", sharedtransport.MaxConnectionsPerHost-maxIdleConnectionsPerHost),
+			"they are not kept when they are idle")
 	})
 
 	It("should end a request that takes longer than the request timeout and not repeat it", func(ctx SpecContext) {

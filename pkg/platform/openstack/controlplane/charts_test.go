@@ -53,7 +53,8 @@ func renderChart(chart string, global map[string]any, values any, imageNames []s
 	subChart["enabled"], subChart["images"] = true, images(imageNames)
 
 	renderer := chartrenderer.NewWithServerVersion(&version.Info{GitVersion: "v1.36.1"})
-	rendered, err := renderer.RenderEmbeddedFS(charts.Internal, filepath.Join(charts.InternalPath, chart), chart, shootID, map[string]any{"global": global, chartName: subChart})
+	rendered, err := renderer.RenderEmbeddedFS(charts.Internal, filepath.Join(charts.InternalPath, chart), chart, shootID,
+		map[string]any{"global": global, chartName: subChart})
 	Expect(err).NotTo(HaveOccurred())
 	return rendered.Manifest()
 }
@@ -136,7 +137,8 @@ var _ = Describe("Charts", func() {
 		})
 
 		It("should have places for the volumes of other sites while one site hangs", func() {
-			workers := map[string]string{"csi-attacher": "--worker-threads=100", "csi-resizer": "--workers=100", "csi-snapshotter": "--worker-threads=100"}
+			workers := map[string]string{"csi-attacher": "--worker-threads=100", "csi-resizer": "--workers=100",
+				"csi-snapshotter": "--worker-threads=100"}
 			for _, container := range find[*appsv1.Deployment](objects(render(1)))[0].Spec.Template.Spec.Containers {
 				if flag, ok := workers[container.Name]; ok {
 					Expect(container.Args).To(ContainElement(flag), container.Name)

@@ -123,7 +123,8 @@ func section(s *site.Site, status *v1alpha1.SiteStatus, c site.Credentials) (str
 		}
 		value, ok := quote(e.value)
 		if !ok {
-			return "", platform.NewError(platform.ClassConfiguration, "%s: it holds a character that the configuration of the CSI driver cannot hold", e.key)
+			return "", platform.NewError(platform.ClassConfiguration,
+				"%s: it holds a character that the configuration of the CSI driver cannot hold", e.key)
 		}
 		fmt.Fprintf(&result, "%s = %s\n", e.key, value)
 	}

@@ -49,7 +49,8 @@ var _ = Describe("Configuration of the driver", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(config.BlockStorage).To(Equal(library.BlockStorageOpts{IgnoreVolumeAZ: true}))
 		Expect(config.Sites).To(Equal(map[string]cinder.SiteConfig{
-			"cloud": {Connection: client.ConnectionOf(first.Site.Profile), ProjectID: "6a0f1f5e0c5a4d598a0b6f5d6b1d3e21", Credentials: first.Site.Credentials},
+			"cloud": {Connection: client.ConnectionOf(first.Site.Profile), ProjectID: "6a0f1f5e0c5a4d598a0b6f5d6b1d3e21",
+				Credentials: first.Site.Credentials},
 			"burst": {Connection: client.ConnectionOf(second.Site.Profile), Credentials: second.Site.Credentials},
 		}))
 	})
@@ -70,7 +71,8 @@ var _ = Describe("Configuration of the driver", func() {
 			HaveField("TLSInsecure", ""),
 		))
 		Expect(*config.Global["burst"]).To(And(
-			HaveField("ApplicationCredentialID", "id"), HaveField("ApplicationCredentialSecret", "s"), HaveField("Username", ""), HaveField("TLSInsecure", "true"),
+			HaveField("ApplicationCredentialID", "id"), HaveField("ApplicationCredentialSecret", "s"), HaveField("Username",
+				""), HaveField("TLSInsecure", "true"),
 		))
 	})
 
@@ -117,7 +119,8 @@ var _ = Describe("Configuration of the driver", func() {
 				sites[i].Deployed = deployed
 			}
 			storage, err := New().Storage(sites)
-			Expect(err).To(MatchError(And(HavePrefix(`site "cloud": credentials: `), ContainSubstring(message), Not(ContainSubstring("hidden")), Not(ContainSubstring("\n")))))
+			Expect(err).To(MatchError(And(HavePrefix(`site "cloud": credentials: `), ContainSubstring(message), Not(ContainSubstring("hidden")),
+				Not(ContainSubstring("\n")))))
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 			var ofCredentials *platform.CredentialsError
 			Expect(errors.As(err, &ofCredentials)).To(BeTrue())
@@ -139,8 +142,10 @@ var _ = Describe("Configuration of the driver", func() {
 		Entry("no credentials", func(c site.Credentials) { clear(c) }, `key "domainName" is missing`),
 		Entry("no password", func(c site.Credentials) { delete(c, "password") }, `key "password" is missing`),
 		Entry("an empty password", func(c site.Credentials) { c["password"] = "" }, `key "password" is missing`),
-		Entry("an ID without its secret", func(c site.Credentials) { clear(c); c["applicationCredentialID"] = "id" }, `key "applicationCredentialSecret" is missing`),
-		Entry("line breaks", func(c site.Credentials) { c["password"] = "hidden\n[Global \"a\"]\nusername = root" }, `key "password" must be text`),
+		Entry("an ID without its secret", func(c site.Credentials) { clear(c); c["applicationCredentialID"] = "id" },
+			`key "applicationCredentialSecret" is missing`),
+		Entry("line breaks", func(c site.Credentials) { c["password"] = "hidden\n[Global \"a\"]\nusername = root" },
+			`key "password" must be text`),
 		Entry("carriage return", func(c site.Credentials) { c["password"] = "hidden\r" }, `key "password" must be text`),
 		Entry("zero", func(c site.Credentials) { c["password"] = "hidden\x00" }, `key "password" must be text`),
 		Entry("no text", func(c site.Credentials) { c["password"] = "hidden\xff" }, `key "password" must be text`),
@@ -151,12 +156,14 @@ var _ = Describe("Configuration of the driver", func() {
 		s := newSite("cloud")
 		s.Site.Credentials["password"] = "hidden\n"
 		storage, err := New().Storage([]platform.ControlPlaneSite{s, newSite("burst")})
-		Expect(err).To(MatchError(And(HavePrefix(`site "cloud": credentials: key "password" `), HaveSuffix("; it has no volumes until they can be used"))))
+		Expect(err).To(MatchError(And(HavePrefix(`site "cloud": credentials: key "password" `),
+			HaveSuffix("; it has no volumes until they can be used"))))
 		path := filepath.Join(GinkgoT().TempDir(), "cloud.conf")
 		Expect(os.WriteFile(path, []byte(storage.Files["cloud.conf"]), 0o600)).To(Succeed())
 		config, err := cinder.ReadConfig([]string{path})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(config.Sites["cloud"].Connection.AuthURL).To(Equal("https://cloud.example.com/v3"), "volumes of an unknown site would look as if they were gone")
+		Expect(config.Sites["cloud"].Connection.AuthURL).To(Equal("https://cloud.example.com/v3"),
+			"volumes of an unknown site would look as if they were gone")
 		Expect(config.Sites["cloud"].Credentials).To(BeEmpty())
 		Expect(config.Sites["burst"].Credentials).To(HaveKey("password"))
 	})

@@ -53,7 +53,8 @@ func cloudController(s platform.ControlPlaneSite) (*v1alpha1.OpenStackCloudContr
 		if zone.OpenStack == nil {
 			return nil, platform.NewError(platform.ClassConfiguration, "zone %q has no openstack block in the CloudProfile", zone.Name)
 		}
-		controller.Zones = append(controller.Zones, v1alpha1.OpenStackCloudControllerZone{Name: zone.Name, AvailabilityZone: zone.OpenStack.AvailabilityZone})
+		controller.Zones = append(controller.Zones,
+			v1alpha1.OpenStackCloudControllerZone{Name: zone.Name, AvailabilityZone: zone.OpenStack.AvailabilityZone})
 	}
 	return controller, nil
 }

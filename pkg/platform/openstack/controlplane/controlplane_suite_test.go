@@ -53,6 +53,7 @@ func newSite(name string) platform.ControlPlaneSite {
 				"domainName": "Default", "tenantName": "project", "username": "user", "password": "secret",
 			},
 		},
-		Status: &v1alpha1.SiteStatus{Name: name, OpenStack: &v1alpha1.OpenStackStatus{SubnetID: "nodes", FloatingNetworkID: "network", FloatingSubnetID: "subnet"}},
+		Status: &v1alpha1.SiteStatus{Name: name,
+			OpenStack: &v1alpha1.OpenStackStatus{SubnetID: "nodes", FloatingNetworkID: "network", FloatingSubnetID: "subnet"}},
 	}
 }

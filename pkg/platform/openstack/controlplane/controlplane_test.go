@@ -115,7 +115,8 @@ var _ = Describe("CloudController", func() {
 			},
 			Entry("its own", func(*platform.ControlPlaneSite) {}, "of-public"),
 			Entry("none without a pool", func(s *platform.ControlPlaneSite) { s.Site.Config.OpenStack = nil }),
-			Entry("none with a pool that the CloudProfile has not", func(s *platform.ControlPlaneSite) { s.Site.Config.OpenStack.FloatingPoolName = "gone" }),
+			Entry("none with a pool that the CloudProfile has not",
+				func(s *platform.ControlPlaneSite) { s.Site.Config.OpenStack.FloatingPoolName = "gone" }),
 			Entry("none if the site was removed", func(s *platform.ControlPlaneSite) { s.Site.Config = nil }),
 			Entry("the shoot owner's instead", func(s *platform.ControlPlaneSite) {
 				*s = with(*s, v1alpha1.OpenStackLoadBalancerConfig{Classes: []v1alpha1.OpenStackLoadBalancerClass{{Name: "mine"}}})
@@ -125,31 +126,42 @@ var _ = Describe("CloudController", func() {
 		type class = v1alpha1.OpenStackLoadBalancerClass
 
 		DescribeTable("keep what a class says and know what it does not say", func(given, expected class) {
-			Expect(balancer(with(newSite("cloud"), v1alpha1.OpenStackLoadBalancerConfig{Classes: []class{given}})).Classes).To(Equal([]class{expected}))
+			Expect(balancer(with(newSite("cloud"),
+				v1alpha1.OpenStackLoadBalancerConfig{Classes: []class{given}})).Classes).To(Equal([]class{expected}))
 		},
 			Entry("nothing", class{Name: "a"}, class{Name: "a", FloatingNetworkID: "network", FloatingSubnetID: "subnet"}),
 			Entry("another network", class{Name: "a", FloatingNetworkID: "own"}, class{Name: "a", FloatingNetworkID: "own"}),
-			Entry("another network and subnet", class{Name: "a", FloatingNetworkID: "own", FloatingSubnetID: "part"}, class{Name: "a", FloatingNetworkID: "own", FloatingSubnetID: "part"}),
-			Entry("another subnet", class{Name: "a", FloatingSubnetID: "part"}, class{Name: "a", FloatingNetworkID: "network", FloatingSubnetID: "part"}),
+			Entry("another network and subnet", class{Name: "a", FloatingNetworkID: "own", FloatingSubnetID: "part"},
+				class{Name: "a", FloatingNetworkID: "own", FloatingSubnetID: "part"}),
+			Entry("another subnet", class{Name: "a", FloatingSubnetID: "part"},
+				class{Name: "a", FloatingNetworkID: "network", FloatingSubnetID: "part"}),
 			Entry("where the VIP is", class{Name: "a", NetworkID: "n", SubnetID: "s"},
 				class{Name: "a", NetworkID: "n", SubnetID: "s", FloatingNetworkID: "network", FloatingSubnetID: "subnet"}),
-			Entry("a purpose, which is resolved", class{Name: "a", Purpose: "default"}, class{Name: "a", FloatingNetworkID: "network", FloatingSubnetID: "subnet"}),
+			Entry("a purpose, which is resolved", class{Name: "a", Purpose: "default"},
+				class{Name: "a", FloatingNetworkID: "network", FloatingSubnetID: "subnet"}),
 		)
 
 		DescribeTable("give Services without a class what the classes with a purpose say",
 			func(classes []class, subnet, floatingNetwork, floatingSubnet string) {
 				result := balancer(with(newSite("cloud"), v1alpha1.OpenStackLoadBalancerConfig{Classes: classes}))
-				Expect([]string{result.SubnetID, result.FloatingNetworkID, result.FloatingSubnetID}).To(Equal([]string{subnet, floatingNetwork, floatingSubnet}))
+				Expect([]string{result.SubnetID, result.FloatingNetworkID,
+					result.FloatingSubnetID}).To(Equal([]string{subnet, floatingNetwork, floatingSubnet}))
 			},
 			Entry("no purpose", []class{{Name: "default", SubnetID: "s", FloatingNetworkID: "f"}}, "nodes", "network", "subnet"),
-			Entry("private", []class{{Name: "a", Purpose: "private", SubnetID: "s", FloatingNetworkID: "f", FloatingSubnetID: "fs"}}, "s", "network", "subnet"),
+			Entry("private", []class{{Name: "a", Purpose: "private", SubnetID: "s", FloatingNetworkID: "f", FloatingSubnetID: "fs"}}, "s", "network",
+				"subnet"),
 			Entry("private without a subnet", []class{{Name: "a", Purpose: "private"}}, "nodes", "network", "subnet"),
-			Entry("default with everything", []class{{Name: "a", Purpose: "default", SubnetID: "s", FloatingNetworkID: "f", FloatingSubnetID: "fs"}}, "s", "f", "fs"),
-			Entry("default with a network, of which the subnet is none", []class{{Name: "a", Purpose: "default", FloatingNetworkID: "f"}}, "nodes", "f", ""),
-			Entry("default with the network that it is", []class{{Name: "a", Purpose: "default", FloatingNetworkID: "network"}}, "nodes", "network", "subnet"),
+			Entry("default with everything", []class{{Name: "a", Purpose: "default", SubnetID: "s", FloatingNetworkID: "f", FloatingSubnetID: "fs"}},
+				"s", "f", "fs"),
+			Entry("default with a network, of which the subnet is none", []class{{Name: "a", Purpose: "default", FloatingNetworkID: "f"}}, "nodes",
+				"f", ""),
+			Entry("default with the network that it is", []class{{Name: "a", Purpose: "default", FloatingNetworkID: "network"}}, "nodes", "network",
+				"subnet"),
 			Entry("default with a subnet", []class{{Name: "a", Purpose: "default", FloatingSubnetID: "fs"}}, "nodes", "network", "fs"),
-			Entry("default before private", []class{{Name: "a", Purpose: "default", SubnetID: "s"}, {Name: "b", Purpose: "private", SubnetID: "p"}}, "s", "network", "subnet"),
-			Entry("private where default says nothing", []class{{Name: "a", Purpose: "default", FloatingSubnetID: "fs"}, {Name: "b", Purpose: "private", SubnetID: "p"}}, "p", "network", "fs"),
+			Entry("default before private", []class{{Name: "a", Purpose: "default", SubnetID: "s"}, {Name: "b", Purpose: "private", SubnetID: "p"}},
+				"s", "network", "subnet"),
+			Entry("private where default says nothing",
+				[]class{{Name: "a", Purpose: "default", FloatingSubnetID: "fs"}, {Name: "b", Purpose: "private", SubnetID: "p"}}, "p", "network", "fs"),
 		)
 
 		It("leave the CloudProfile as it is", func() {

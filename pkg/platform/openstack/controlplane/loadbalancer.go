@@ -25,7 +25,8 @@ func loadBalancer(s platform.ControlPlaneSite) (*v1alpha1.OpenStackLoadBalancer,
 	var settings v1alpha1.OpenStackLoadBalancerConfig
 	if chosen := s.Settings.LoadBalancer; chosen != nil {
 		if chosen.MetalLB != nil {
-			return nil, platform.NewError(platform.ClassConfiguration, "controlPlaneConfig.sites.loadBalancer.metalLB: OpenStack sites do not have it")
+			return nil, platform.NewError(platform.ClassConfiguration,
+				"controlPlaneConfig.sites.loadBalancer.metalLB: OpenStack sites do not have it")
 		}
 		if chosen.OpenStack != nil {
 			settings = *chosen.OpenStack

@@ -30,7 +30,8 @@ var _ = Describe("Storage", func() {
 		result := storage(newSite("cloud"), newSite("burst"))
 		Expect(result.CSIDriver).To(Equal("cinder.csi.openstack.org"))
 		Expect(result.ControlPlane).To(Equal(controlPlaneValues{Cluster: shootID}))
-		Expect(result.Shoot).To(Equal(shootValues{Sites: []siteValues{{Name: "burst", Secret: "csi-cinder-burst"}, {Name: "cloud", Secret: "csi-cinder-cloud"}}}))
+		Expect(result.Shoot).To(Equal(shootValues{Sites: []siteValues{{Name: "burst", Secret: "csi-cinder-burst"},
+			{Name: "cloud", Secret: "csi-cinder-cloud"}}}))
 	})
 
 	It("should have the storage classes of the sites, in nodes of the site only", func() {

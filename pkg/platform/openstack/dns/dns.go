@@ -79,7 +79,8 @@ func (s *service) Open(ctx context.Context, access dns.Access) (dns.Provider, er
 func connectionOf(access dns.Access) (string, v1alpha1.OpenStackConnection, error) {
 	if profile := access.Site; profile != nil {
 		if profile.OpenStack == nil {
-			return "", v1alpha1.OpenStackConnection{}, platform.NewError(platform.ClassConfiguration, "credentials: dns.site: site %q is no OpenStack site", profile.Name)
+			return "", v1alpha1.OpenStackConnection{}, platform.NewError(platform.ClassConfiguration,
+				"credentials: dns.site: site %q is no OpenStack site", profile.Name)
 		}
 		return profile.Name, client.ConnectionOf(profile), nil
 	}

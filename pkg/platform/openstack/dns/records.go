@@ -50,7 +50,8 @@ func (p *provider) ensure(ctx context.Context, zone string, record dns.Record) e
 			Name: record.Name, Type: string(record.Type), TTL: int(record.TTL), Records: record.Values, Description: description,
 		}).Extract())
 	default:
-		set, err = client.Extracted(recordsets.Update(ctx, p.api, zone, set.ID, recordsets.UpdateOpts{Records: record.Values, TTL: new(int(record.TTL))}).Extract())
+		set, err = client.Extracted(recordsets.Update(ctx, p.api, zone, set.ID,
+			recordsets.UpdateOpts{Records: record.Values, TTL: new(int(record.TTL))}).Extract())
 	}
 	if err != nil {
 		return p.failed(err)
@@ -98,7 +99,9 @@ func ttlOf(set *recordsets.RecordSet) *int {
 
 // look returns the set of the record's name and type, nil if there is none.
 func (p *provider) look(ctx context.Context, zone string, record dns.Record) (*recordsets.RecordSet, error) {
-	sets, err := client.List(ctx, recordsets.ListByZone(p.api, zone, recordsets.ListOpts{Name: record.Name, Type: string(record.Type), Limit: setsPerPage}), recordsets.ExtractRecordSets)
+	sets, err := client.List(ctx,
+		recordsets.ListByZone(p.api, zone,
+			recordsets.ListOpts{Name: record.Name, Type: string(record.Type), Limit: setsPerPage}), recordsets.ExtractRecordSets)
 	if err != nil {
 		return nil, p.failed(err)
 	}
@@ -124,7 +127,8 @@ func visible(set *recordsets.RecordSet, record dns.Record) error {
 	case set.Status == statusActive:
 		return nil
 	case set.Status == statusError:
-		return platform.NewError(platform.ClassTransient, "record %s of type %s has the status ERROR: Designate could not bring it to its name servers", record.Name, record.Type)
+		return platform.NewError(platform.ClassTransient,
+			"record %s of type %s has the status ERROR: Designate could not bring it to its name servers", record.Name, record.Type)
 	default:
 		return platform.NewProgress("the change of record %s of type %s is not on Designate's name servers yet", record.Name, record.Type)
 	}

@@ -59,14 +59,17 @@ var _ = Describe("Records", func() {
 		Entry("after a change", `{"id": "1", "name": "api.example.test.", "type": "A", "ttl": 60, "records": ["192.0.2.1"], "status": "ACTIVE"}`,
 			map[string]answer{"PUT " + path + "/1": {http.StatusAccepted, pending}}, false),
 		Entry("after an earlier change", pending, map[string]answer{}, false),
-		Entry("while the set is deleted", `{"id": "1", "name": "api.example.test.", "type": "A", "records": ["192.0.2.7"], "status": "PENDING", "action": "DELETE"}`,
+		Entry("while the set is deleted",
+			`{"id": "1", "name": "api.example.test.", "type": "A", "records": ["192.0.2.7"], "status": "PENDING", "action": "DELETE"}`,
 			map[string]answer{}, false),
-		Entry("and no longer", `{"id": "1", "name": "api.example.test.", "type": "A", "ttl": 120, "records": ["192.0.2.1"], "status": "ACTIVE"}`, map[string]answer{}, true),
+		Entry("and no longer", `{"id": "1", "name": "api.example.test.", "type": "A", "ttl": 120, "records": ["192.0.2.1"], "status": "ACTIVE"}`,
+			map[string]answer{}, true),
 	)
 
 	It("should be on their way until the name servers answer without them", func(ctx SpecContext) {
 		ours := `{"id": "1", "name": "api.example.test.", "type": "A", "records": ["192.0.2.1"], "status": "ACTIVE"}`
-		Expect(platform.IsProgress(open(map[string]answer{"GET " + path: sets(ours), "DELETE " + path + "/1": {http.StatusAccepted, pending}}).Delete(ctx, "zone", record))).To(BeTrue())
+		Expect(platform.IsProgress(open(map[string]answer{"GET " + path: sets(ours),
+			"DELETE " + path + "/1": {http.StatusAccepted, pending}}).Delete(ctx, "zone", record))).To(BeTrue())
 		going := `{"id": "1", "name": "api.example.test.", "type": "A", "records": ["192.0.2.1"], "status": "PENDING", "action": "DELETE"}`
 		Expect(platform.IsProgress(open(map[string]answer{"GET " + path: sets(going)}).Delete(ctx, "zone", record))).To(BeTrue())
 		Expect(open(map[string]answer{"GET " + path: sets("")}).Delete(ctx, "zone", record)).To(Succeed())
@@ -74,7 +77,8 @@ var _ = Describe("Records", func() {
 
 	It("should be no success, and no panic, when Designate answers with nothing", func(ctx SpecContext) {
 		for _, body := range []string{"null", "{}"} {
-			Expect(open(map[string]answer{"GET " + path: sets(""), "POST " + path: {http.StatusAccepted, body}}).Ensure(ctx, "zone", record, false)).NotTo(Succeed())
+			Expect(open(map[string]answer{"GET " + path: sets(""), "POST " + path: {http.StatusAccepted, body}}).Ensure(ctx, "zone", record,
+				false)).NotTo(Succeed())
 		}
 	})
 

@@ -32,7 +32,8 @@ func ofDiscovery(target, region string, err error) error {
 
 // failed is the error of a request for records or zones.
 func (p *provider) failed(err error) error {
-	return own(p.target, client.Classify(err), http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict,
+	return own(p.target, client.Classify(err), http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
+		http.StatusConflict,
 		http.StatusRequestEntityTooLarge, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable)
 }
 

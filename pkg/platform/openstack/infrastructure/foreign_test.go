@@ -29,10 +29,12 @@ var _ = Describe("Given objects of another shoot in the project", func() {
 	siteOf := func(shoot, name string) *site.Site {
 		nodes := netip.MustParsePrefix("10.250.0.0/18")
 		return &site.Site{
-			Name:        name,
-			Shoot:       shoot,
-			Profile:     &v1alpha1.CloudProfileSite{Name: name, OpenStack: &v1alpha1.OpenStackProfile{AuthURL: authURL, Region: openstackstub.Region}},
-			Config:      &v1alpha1.InfrastructureSite{Name: name, OpenStack: &v1alpha1.OpenStackInfrastructure{FloatingPoolName: openstackstub.FloatingPool}},
+			Name:  name,
+			Shoot: shoot,
+			Profile: &v1alpha1.CloudProfileSite{Name: name,
+				OpenStack: &v1alpha1.OpenStackProfile{AuthURL: authURL, Region: openstackstub.Region}},
+			Config: &v1alpha1.InfrastructureSite{Name: name,
+				OpenStack: &v1alpha1.OpenStackInfrastructure{FloatingPoolName: openstackstub.FloatingPool}},
 			Credentials: site.Credentials{"domainName": "Default", "tenantName": "own", "username": "u", "password": "p"},
 			Network: site.Network{
 				Topology: v1alpha1.TopologyRouted, Subnets: []netip.Prefix{nodes}, Nodes: []netip.Prefix{nodes}, Gateway: netip.MustParseAddr("10.250.0.1"),
@@ -72,16 +74,19 @@ var _ = Describe("Given objects of another shoot in the project", func() {
 			s := siteOf(own, "cloud")
 			only(named(s, foreign))
 			_, err := reconcile(ctx, s)
-			Expect(err).To(MatchError(And(ContainSubstring("openstack."+field+": "), ContainSubstring("was not made for this shoot"), Not(ContainSubstring(neighbour)))))
+			Expect(err).To(MatchError(And(ContainSubstring("openstack."+field+": "), ContainSubstring("was not made for this shoot"),
+				Not(ContainSubstring(neighbour)))))
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 
 			findings, err := part.Validate(ctx, siteWith(s), platform.ValidationRequest{Path: fieldpath.NewPath("sites").Index(0)})
 			Expect(err).NotTo(HaveOccurred())
-			Expect(findings.Errors.ToAggregate()).To(MatchError(And(ContainSubstring("sites[0].openstack."+field), ContainSubstring("was not made for this shoot"), Not(ContainSubstring(neighbour)))))
+			Expect(findings.Errors.ToAggregate()).To(MatchError(And(ContainSubstring("sites[0].openstack."+field),
+				ContainSubstring("was not made for this shoot"), Not(ContainSubstring(neighbour)))))
 		},
 		Entry("a network", "network.id", func(c *v1alpha1.OpenStackInfrastructure) { c.Subnet, c.Router, c.SecurityGroup = nil, nil, nil }),
 		Entry("a router", "router.id", func(c *v1alpha1.OpenStackInfrastructure) { c.Network, c.Subnet, c.SecurityGroup = nil, nil, nil }),
-		Entry("a security group", "securityGroup.id", func(c *v1alpha1.OpenStackInfrastructure) { c.Network, c.Subnet, c.Router = nil, nil, nil }),
+		Entry("a security group", "securityGroup.id",
+			func(c *v1alpha1.OpenStackInfrastructure) { c.Network, c.Subnet, c.Router = nil, nil, nil }),
 	)
 
 	It("should be used if the CloudProfile says that shoots may name them", func(ctx SpecContext) {

@@ -32,7 +32,8 @@ var _ = Describe("Gateway", func() {
 		Entry("other network", &routers.GatewayInfo{NetworkID: "other", ExternalFixedIPs: ips("a")}, "", false),
 		Entry("no gateway", &routers.GatewayInfo{}, "", false),
 		Entry("in the subnet", &routers.GatewayInfo{NetworkID: "public", ExternalFixedIPs: ips("a")}, "a", true),
-		Entry("in the subnet and one of another IP family", &routers.GatewayInfo{NetworkID: "public", ExternalFixedIPs: ips("v6", "a")}, "a", true),
+		Entry("in the subnet and one of another IP family", &routers.GatewayInfo{NetworkID: "public", ExternalFixedIPs: ips("v6", "a")},
+			"a", true),
 		Entry("in another subnet", &routers.GatewayInfo{NetworkID: "public", ExternalFixedIPs: ips("a")}, "b", false),
 	)
 
@@ -44,7 +45,8 @@ var _ = Describe("Gateway", func() {
 		Entry("translation on", routers.GatewayInfo{EnableSNAT: new(true), ExternalFixedIPs: ips("a")}, "172.24.0.9/32"),
 		Entry("translation not told", routers.GatewayInfo{ExternalFixedIPs: ips("a")}, "172.24.0.9/32"),
 		Entry("translation off", routers.GatewayInfo{EnableSNAT: new(false), ExternalFixedIPs: ips("a")}),
-		Entry("both IP families, of which one is translated", routers.GatewayInfo{ExternalFixedIPs: []routers.ExternalFixedIP{{IPAddress: "172.24.0.9"}, {IPAddress: "2001:db8::9"}}},
+		Entry("both IP families, of which one is translated",
+			routers.GatewayInfo{ExternalFixedIPs: []routers.ExternalFixedIP{{IPAddress: "172.24.0.9"}, {IPAddress: "2001:db8::9"}}},
 			"172.24.0.9/32"),
 	)
 

@@ -142,7 +142,8 @@ func deleteConnection(s *site.Site) (v1alpha1.OpenStackConnection, bool) {
 	}
 }
 
-func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1alpha1.OpenStackConnection, persist platform.Persist) (*flow, error) {
+func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1alpha1.OpenStackConnection, persist platform.Persist) (*flow,
+	error) {
 	session, err := i.sessions.Get(ctx, s.Name, connection, s.Credentials)
 	if err != nil {
 		return nil, err

@@ -92,7 +92,8 @@ func ensureKeyPair(ctx context.Context, f *flow) error {
 		return nil
 	}
 	if seen.keyPair == nil {
-		created, err := client.Extracted(keypairs.Create(ctx, f.compute, keypairs.CreateOpts{Name: f.keyPairName(f.publicKey()), PublicKey: f.publicKey()}).Extract())
+		created, err := client.Extracted(keypairs.Create(ctx, f.compute,
+			keypairs.CreateOpts{Name: f.keyPairName(f.publicKey()), PublicKey: f.publicKey()}).Extract())
 		if err != nil {
 			return client.Classify(err)
 		}

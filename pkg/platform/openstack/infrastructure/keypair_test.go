@@ -47,8 +47,10 @@ var _ = Describe("Key pair", func() {
 		Entry("ours, of an earlier key", f.keyPairName("ssh-rsa OLD"), "ssh-rsa OLD", true),
 		Entry("our name with another key", f.keyPairName("ssh-rsa AAAA"), "ssh-rsa BBBB", false),
 		Entry("our key under another name", "mine", "ssh-rsa AAAA", false),
-		Entry("that of a shoot whose name begins with ours", flowOf("shoot--local--a-cloud", "cloud", "").keyPairName("ssh-rsa AAAA"), "ssh-rsa AAAA", false),
-		Entry("that of a shoot and a site whose names make the same name", flowOf("shoot--local", "a-cloud", "").keyPairName("ssh-rsa AAAA"), "ssh-rsa AAAA", false),
+		Entry("that of a shoot whose name begins with ours", flowOf("shoot--local--a-cloud", "cloud", "").keyPairName("ssh-rsa AAAA"),
+			"ssh-rsa AAAA", false),
+		Entry("that of a shoot and a site whose names make the same name", flowOf("shoot--local", "a-cloud", "").keyPairName("ssh-rsa AAAA"),
+			"ssh-rsa AAAA", false),
 		Entry("one of version 0.1 that the state does not know", f.formerKeyPairName("ssh-rsa AAAA"), "ssh-rsa AAAA", false),
 		Entry("that of another site", flowOf("shoot--local--a", "cloud2", "").keyPairName("ssh-rsa AAAA"), "ssh-rsa AAAA", false),
 	)

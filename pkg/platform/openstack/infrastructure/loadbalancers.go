@@ -111,7 +111,8 @@ func (lb *loadBalancing) delete(ctx context.Context, found []loadbalancers.LoadB
 
 // list returns the load balancers of the shoot on the site.
 func (lb *loadBalancing) list(ctx context.Context) ([]loadbalancers.LoadBalancer, error) {
-	found, err := client.List(ctx, loadbalancers.List(lb.service, loadbalancers.ListOpts{ProjectID: lb.project}), loadbalancers.ExtractLoadBalancers)
+	found, err := client.List(ctx, loadbalancers.List(lb.service, loadbalancers.ListOpts{ProjectID: lb.project}),
+		loadbalancers.ExtractLoadBalancers)
 	if err != nil {
 		return nil, err
 	}

@@ -77,7 +77,8 @@ func floatingNetwork(ctx context.Context, f *flow, pool string) (*network, error
 		return nil, err
 	}
 	if len(found) != 1 {
-		return nil, platform.NewError(platform.ClassConfiguration, "openstack.floatingPoolName: %d external networks are named %q, want one", len(found), pool)
+		return nil, platform.NewError(platform.ClassConfiguration, "openstack.floatingPoolName: %d external networks are named %q, want one",
+			len(found), pool)
 	}
 	return &found[0], nil
 }
@@ -110,7 +111,8 @@ func networkError(f *flow, err error) error {
 	err = client.Classify(err)
 	n, class := f.config().Network, platform.ClassOf(err)
 	switch {
-	case n != nil && n.Provider != nil && (class == platform.ClassForbidden || class == platform.ClassConfiguration || class == platform.ClassConflict):
+	case n != nil && n.Provider != nil &&
+		(class == platform.ClassForbidden || class == platform.ClassConfiguration || class == platform.ClassConflict):
 		return fmt.Errorf("openstack.network.provider: %w", err)
 	case f.site.Network.MTU != 0 && class == platform.ClassConfiguration:
 		return fmt.Errorf("mtu: %w", err)
@@ -125,7 +127,8 @@ func checkMTU(f *flow, n *network) error {
 	if n.MTU == 0 || n.MTU >= wanted {
 		return nil
 	}
-	return platform.NewError(platform.ClassConfiguration, "mtu: network %q of openstack.network.id carries %d bytes, less than %d", n.ID, n.MTU, wanted)
+	return platform.NewError(platform.ClassConfiguration, "mtu: network %q of openstack.network.id carries %d bytes, less than %d", n.ID,
+		n.MTU, wanted)
 }
 
 // floatingSubnetID is the ID of the subnet of the external network that is asked for, empty if none is. What is given by ID is
@@ -137,7 +140,8 @@ func floatingSubnetID(f *flow) (string, error) {
 		return "", nil
 	case wanted.ID != "":
 		if !slices.Contains(f.seen.floatingNetwork.Subnets, wanted.ID) {
-			return "", platform.NewError(platform.ClassConfiguration, "openstack.floatingSubnet.id: network %q has no subnet %q", f.seen.floatingNetwork.Name, wanted.ID)
+			return "", platform.NewError(platform.ClassConfiguration, "openstack.floatingSubnet.id: network %q has no subnet %q",
+				f.seen.floatingNetwork.Name, wanted.ID)
 		}
 		return wanted.ID, nil
 	case len(f.seen.floatingSubnets.found) != 1:

@@ -61,7 +61,8 @@ var _ = Describe("Project", func() {
 				Name:      "cloud",
 				OpenStack: &v1alpha1.OpenStackProfile{AuthURL: stub.AuthURL(), Region: openstackstub.Region},
 			},
-			Config:      &v1alpha1.InfrastructureSite{Name: "cloud", OpenStack: &v1alpha1.OpenStackInfrastructure{FloatingPoolName: openstackstub.FloatingPool}},
+			Config: &v1alpha1.InfrastructureSite{Name: "cloud",
+				OpenStack: &v1alpha1.OpenStackInfrastructure{FloatingPoolName: openstackstub.FloatingPool}},
 			Credentials: credentialsFor(own),
 			Network: site.Network{
 				Topology: v1alpha1.TopologyRouted,
@@ -96,7 +97,8 @@ var _ = Describe("Project", func() {
 
 			s.Credentials = credentialsFor(other)
 			err = do(ctx)
-			Expect(err).To(MatchError(And(HavePrefix(`site "cloud": credentials: `), ContainSubstring(idOf(ctx, own)), ContainSubstring(idOf(ctx, other)))))
+			Expect(err).To(MatchError(And(HavePrefix(`site "cloud": credentials: `), ContainSubstring(idOf(ctx, own)),
+				ContainSubstring(idOf(ctx, other)))))
 			Expect(err).NotTo(MatchError(platform.ErrNoAccess))
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 			Expect(s.State).To(Equal(before))

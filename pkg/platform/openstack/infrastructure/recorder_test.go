@@ -23,10 +23,11 @@ var _ = Describe("recorder", func() {
 	)
 
 	BeforeEach(func() {
-		s = &site.Site{Name: "cloud", Config: &v1alpha1.InfrastructureSite{}, State: &v1alpha1.SiteState{Name: "cloud", OpenStack: &v1alpha1.OpenStackState{
-			Connection: v1alpha1.OpenStackConnection{AuthURL: "http://old"},
-			Network:    &v1alpha1.OpenStackObject{ID: "n", Managed: true},
-		}}}
+		s = &site.Site{Name: "cloud", Config: &v1alpha1.InfrastructureSite{},
+			State: &v1alpha1.SiteState{Name: "cloud", OpenStack: &v1alpha1.OpenStackState{
+				Connection: v1alpha1.OpenStackConnection{AuthURL: "http://old"},
+				Network:    &v1alpha1.OpenStackObject{ID: "n", Managed: true},
+			}}}
 		persisted, failure = nil, nil
 	})
 
@@ -91,7 +92,8 @@ var _ = Describe("recorder", func() {
 			},
 		)(ctx, nil)).To(Succeed())
 		Expect(persisted).To(HaveLen(3))
-		Expect(persisted[2].OpenStack).To(And(HaveField("Subnet.ID", "s"), HaveField("Router.ID", "r"), HaveField("KeyPair.ID", "k"), HaveField("Network.ID", "n")))
+		Expect(persisted[2].OpenStack).To(And(HaveField("Subnet.ID", "s"), HaveField("Router.ID", "r"), HaveField("KeyPair.ID", "k"),
+			HaveField("Network.ID", "n")))
 	})
 })
 

@@ -59,7 +59,8 @@ var _ = Describe("Region", func() {
 				Name:      "cloud",
 				OpenStack: &v1alpha1.OpenStackProfile{AuthURL: proxy.Rewrite(stub.AuthURL()), Region: openstackstub.Region},
 			},
-			Config:       &v1alpha1.InfrastructureSite{Name: "cloud", OpenStack: &v1alpha1.OpenStackInfrastructure{FloatingPoolName: openstackstub.FloatingPool}},
+			Config: &v1alpha1.InfrastructureSite{Name: "cloud",
+				OpenStack: &v1alpha1.OpenStackInfrastructure{FloatingPoolName: openstackstub.FloatingPool}},
 			Credentials:  site.Credentials{"domainName": "Default", "tenantName": "own", "username": "u", "password": "p"},
 			SSHPublicKey: []byte("ssh-rsa AAAA"),
 			Network: site.Network{

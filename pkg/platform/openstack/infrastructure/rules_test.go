@@ -82,7 +82,8 @@ func nodePortsFrom(etherType, cidr string) []string {
 
 var _ = Describe("Security group rules", func() {
 	It("should allow exactly what nodes need", func() {
-		network := site.Network{Topology: v1alpha1.TopologyRouted, Subnets: prefixes("10.1.0.0/16"), Nodes: prefixes("10.1.0.0/16"), Foreign: prefixes("10.2.0.0/16")}
+		network := site.Network{Topology: v1alpha1.TopologyRouted, Subnets: prefixes("10.1.0.0/16"), Nodes: prefixes("10.1.0.0/16"),
+			Foreign: prefixes("10.2.0.0/16")}
 		Expect(texts(wantedRules("g", network))).To(ConsistOf(
 			"egress IPv4",
 			"egress IPv6",
@@ -125,15 +126,21 @@ var _ = Describe("Security group rules", func() {
 		Entry("the only site", site.Network{Topology: v1alpha1.TopologyRouted, Subnets: prefixes("10.1.0.0/16")},
 			nodePortsFrom("IPv4", "0.0.0.0/0")),
 		Entry("Stretched: the ranges of the other sites, not the whole network",
-			site.Network{Topology: v1alpha1.TopologyStretched, Subnets: prefixes("10.0.0.0/8"), Nodes: prefixes("10.1.0.0/16"), Foreign: prefixes("10.2.0.0/16")},
+			site.Network{Topology: v1alpha1.TopologyStretched, Subnets: prefixes("10.0.0.0/8"), Nodes: prefixes("10.1.0.0/16"),
+				Foreign: prefixes("10.2.0.0/16")},
 			nodesFrom("IPv4", "icmp", "10.2.0.0/16"), nodePortsFrom("IPv4", "0.0.0.0/0")),
-		Entry("several other sites", site.Network{Topology: v1alpha1.TopologyRouted, Subnets: prefixes("10.1.0.0/16"), Foreign: prefixes("10.2.0.0/16", "192.168.0.0/24")},
+		Entry("several other sites",
+			site.Network{Topology: v1alpha1.TopologyRouted, Subnets: prefixes("10.1.0.0/16"), Foreign: prefixes("10.2.0.0/16", "192.168.0.0/24")},
 			nodesFrom("IPv4", "icmp", "10.2.0.0/16"), nodesFrom("IPv4", "icmp", "192.168.0.0/24"), nodePortsFrom("IPv4", "0.0.0.0/0")),
 		Entry("IPv6", site.Network{Topology: v1alpha1.TopologyRouted, Subnets: prefixes("2001:db8:1::/64"), Foreign: prefixes("2001:db8:2::/64")},
 			nodesFrom("IPv6", "ipv6-icmp", "2001:db8:2::/64"), nodePortsFrom("IPv6", "::/0")),
-		Entry("both families", site.Network{Topology: v1alpha1.TopologyStretched, Subnets: prefixes("10.0.0.0/8", "2001:db8::/48"), Foreign: prefixes("10.2.0.0/16", "2001:db8:0:2::/64")},
-			nodesFrom("IPv4", "icmp", "10.2.0.0/16"), nodesFrom("IPv6", "ipv6-icmp", "2001:db8:0:2::/64"), nodePortsFrom("IPv4", "0.0.0.0/0"), nodePortsFrom("IPv6", "::/0")),
-		Entry("a range with host bits, which the API drops", site.Network{Topology: v1alpha1.TopologyRouted, Subnets: prefixes("10.1.0.0/16"), Foreign: prefixes("10.2.0.7/16")},
+		Entry("both families",
+			site.Network{Topology: v1alpha1.TopologyStretched, Subnets: prefixes("10.0.0.0/8", "2001:db8::/48"),
+				Foreign: prefixes("10.2.0.0/16", "2001:db8:0:2::/64")},
+			nodesFrom("IPv4", "icmp", "10.2.0.0/16"), nodesFrom("IPv6", "ipv6-icmp", "2001:db8:0:2::/64"), nodePortsFrom("IPv4",
+				"0.0.0.0/0"), nodePortsFrom("IPv6", "::/0")),
+		Entry("a range with host bits, which the API drops",
+			site.Network{Topology: v1alpha1.TopologyRouted, Subnets: prefixes("10.1.0.0/16"), Foreign: prefixes("10.2.0.7/16")},
 			nodesFrom("IPv4", "icmp", "10.2.0.0/16"), nodePortsFrom("IPv4", "0.0.0.0/0")),
 	)
 
@@ -207,39 +214,43 @@ var _ = Describe("Security group rules", func() {
 		})
 
 		It("should add what is missing in one request, before it deletes what is too much", func(ctx SpecContext) {
-			group.Rules = append(group.Rules[2:], rules.SecGroupRule{ID: "ssh", Direction: "ingress", EtherType: "IPv4", Protocol: "tcp", PortRangeMin: 22, PortRangeMax: 22})
+			group.Rules = append(group.Rules[2:],
+				rules.SecGroupRule{ID: "ssh", Direction: "ingress", EtherType: "IPv4", Protocol: "tcp", PortRangeMin: 22, PortRangeMax: 22})
 			Expect(ensureRules(ctx, f, group)).To(Succeed())
 			Expect(requests).To(Equal([]string{"POST /security-group-rules", "DELETE /security-group-rules/ssh"}))
 		})
 
-		DescribeTable("should give the room of rules for metrics to those that are needed", func(ctx SpecContext, times int, class platform.Class, last ...string) {
-			refused, refusals = "51871", times
-			group.Rules = slices.DeleteFunc(group.Rules, func(r rules.SecGroupRule) bool { return r.PortRangeMin == 51871 })
-			group.Rules = append(group.Rules, rules.SecGroupRule{ID: "ssh", Direction: "ingress", EtherType: "IPv4", Protocol: "tcp", PortRangeMin: 22, PortRangeMax: 22})
-			err := ensureRules(ctx, f, group)
-			if class == "" {
-				Expect(err).NotTo(HaveOccurred())
-			} else {
-				Expect(platform.ClassOf(err)).To(Equal(class))
-			}
-
-			expected := []string{"POST /security-group-rules"}
-			metrics := metricRules(f.site.Network)
-			for _, r := range group.Rules {
-				if slices.Contains(metrics, ruleOf(r)) {
-					expected = append(expected, "DELETE /security-group-rules/"+r.ID)
+		DescribeTable("should give the room of rules for metrics to those that are needed",
+			func(ctx SpecContext, times int, class platform.Class, last ...string) {
+				refused, refusals = "51871", times
+				group.Rules = slices.DeleteFunc(group.Rules, func(r rules.SecGroupRule) bool { return r.PortRangeMin == 51871 })
+				group.Rules = append(group.Rules,
+					rules.SecGroupRule{ID: "ssh", Direction: "ingress", EtherType: "IPv4", Protocol: "tcp", PortRangeMin: 22, PortRangeMax: 22})
+				err := ensureRules(ctx, f, group)
+				if class == "" {
+					Expect(err).NotTo(HaveOccurred())
+				} else {
+					Expect(platform.ClassOf(err)).To(Equal(class))
 				}
-			}
-			Expect(expected).To(HaveLen(1 + len(metrics)))
-			Expect(requests).To(Equal(append(expected, last...)))
-		},
+
+				expected := []string{"POST /security-group-rules"}
+				metrics := metricRules(f.site.Network)
+				for _, r := range group.Rules {
+					if slices.Contains(metrics, ruleOf(r)) {
+						expected = append(expected, "DELETE /security-group-rules/"+r.ID)
+					}
+				}
+				Expect(expected).To(HaveLen(1 + len(metrics)))
+				Expect(requests).To(Equal(append(expected, last...)))
+			},
 			Entry("which they get", 1, platform.Class(""), "POST /security-group-rules", "DELETE /security-group-rules/ssh"),
 			Entry("which does not suffice", 2, platform.ClassQuota, "POST /security-group-rules"),
 		)
 
 		DescribeTable("should be refused by the quota", func(ctx SpecContext, what string, class platform.Class, expected ...string) {
 			refused = what
-			group.Rules = []rules.SecGroupRule{{ID: "ssh", Direction: "ingress", EtherType: "IPv4", Protocol: "tcp", PortRangeMin: 22, PortRangeMax: 22}}
+			group.Rules = []rules.SecGroupRule{{ID: "ssh", Direction: "ingress", EtherType: "IPv4", Protocol: "tcp", PortRangeMin: 22,
+				PortRangeMax: 22}}
 			err := ensureRules(ctx, f, group)
 			if class == "" {
 				Expect(err).NotTo(HaveOccurred())
@@ -249,7 +260,8 @@ var _ = Describe("Security group rules", func() {
 			Expect(requests).To(Equal(expected))
 		},
 			Entry("rules that are needed", "51871", platform.ClassQuota, "POST /security-group-rules"),
-			Entry("but not for metrics", "16909", platform.Class(""), "POST /security-group-rules", "DELETE /security-group-rules/ssh", "POST /security-group-rules"),
+			Entry("but not for metrics", "16909", platform.Class(""), "POST /security-group-rules", "DELETE /security-group-rules/ssh",
+				"POST /security-group-rules"),
 		)
 	})
 })

@@ -34,7 +34,8 @@ var securityGroupKind = &marked[groups.SecGroup]{
 	},
 	resource: "security-groups",
 	create: func(ctx context.Context, f *flow) (*groups.SecGroup, error) {
-		created, err := client.Extracted(groups.Create(ctx, f.network, groups.CreateOpts{Name: f.owner.Name(), Description: f.owner.Description()}).Extract())
+		created, err := client.Extracted(groups.Create(ctx, f.network,
+			groups.CreateOpts{Name: f.owner.Name(), Description: f.owner.Description()}).Extract())
 		return created, client.Classify(err)
 	},
 }
@@ -225,7 +226,8 @@ func metricRules(network site.Network) []rule {
 }
 
 func (s service) from(cidr netip.Prefix) rule {
-	r := rule{direction: rules.DirIngress, etherType: rules.EtherType4, protocol: s.protocol, min: s.min, max: s.max, remoteCIDR: cidr.Masked().String()}
+	r := rule{direction: rules.DirIngress, etherType: rules.EtherType4, protocol: s.protocol, min: s.min, max: s.max,
+		remoteCIDR: cidr.Masked().String()}
 	if cidr.Addr().Is6() {
 		r.etherType = rules.EtherType6
 	}

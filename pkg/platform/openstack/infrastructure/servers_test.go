@@ -136,7 +136,8 @@ var _ = Describe("What is left of machines", func() {
 		for _, id := range []string{"locked-1", "a", "locked-2", "b"} {
 			server(id, f.owner, "ACTIVE")
 		}
-		Expect(deleteServers(ctx, f)).To(MatchError(And(ContainSubstring("server shoot--a-m (locked-1) cannot be deleted"), ContainSubstring("(locked-2)"))))
+		Expect(deleteServers(ctx,
+			f)).To(MatchError(And(ContainSubstring("server shoot--a-m (locked-1) cannot be deleted"), ContainSubstring("(locked-2)"))))
 		Expect(slices.Collect(maps.Keys(servers))).To(ConsistOf("locked-1", "locked-2"))
 		Expect(requests).To(ContainElements("DELETE /servers/locked-1", "DELETE /servers/locked-2"))
 	})

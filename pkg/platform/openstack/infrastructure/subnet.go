@@ -59,7 +59,8 @@ func ensureSubnet(ctx context.Context, f *flow) error {
 // checkSubnet checks that a given subnet is in the given network and has the site's range.
 func checkSubnet(f *flow, subnet *subnets.Subnet) error {
 	if f.seen.network == nil || subnet.NetworkID != f.seen.network.ID {
-		return platform.NewError(platform.ClassConfiguration, "openstack.subnet.id: subnet %q is not in the network of openstack.network.id", subnet.ID)
+		return platform.NewError(platform.ClassConfiguration, "openstack.subnet.id: subnet %q is not in the network of openstack.network.id",
+			subnet.ID)
 	}
 	cidr, err := netip.ParsePrefix(subnet.CIDR)
 	if err != nil {
@@ -67,7 +68,8 @@ func checkSubnet(f *flow, subnet *subnets.Subnet) error {
 	}
 	for _, nodes := range f.site.Network.Nodes {
 		if !cidr.Contains(nodes.Addr()) || cidr.Bits() > nodes.Bits() {
-			return platform.NewError(platform.ClassConfiguration, "openstack.subnet.id: subnet %q has the range %s, which does not contain nodes %s", subnet.ID, cidr, nodes)
+			return platform.NewError(platform.ClassConfiguration, "openstack.subnet.id: subnet %q has the range %s, which does not contain nodes %s",
+				subnet.ID, cidr, nodes)
 		}
 	}
 	return nil

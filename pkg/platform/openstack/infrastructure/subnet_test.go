@@ -27,7 +27,8 @@ var _ = Describe("Subnet", func() {
 			}
 			Expect(allocationPools(netip.MustParsePrefix(subnet), nodes, addr)).To(HaveExactElements(expected))
 		},
-		Entry("gateway inside", "10.0.0.0/16", prefixes("10.0.1.0/24"), "10.0.1.77", pool("10.0.1.0", "10.0.1.76"), pool("10.0.1.78", "10.0.1.255")),
+		Entry("gateway inside", "10.0.0.0/16", prefixes("10.0.1.0/24"), "10.0.1.77", pool("10.0.1.0", "10.0.1.76"),
+			pool("10.0.1.78", "10.0.1.255")),
 		Entry("gateway at the lower edge", "10.0.0.0/16", prefixes("10.0.1.0/24"), "10.0.1.0", pool("10.0.1.1", "10.0.1.255")),
 		Entry("gateway at the upper edge", "10.0.0.0/16", prefixes("10.0.1.0/24"), "10.0.1.255", pool("10.0.1.0", "10.0.1.254")),
 		Entry("gateway in the range of another site", "10.0.0.0/16", prefixes("10.0.1.0/24"), "10.0.0.1", pool("10.0.1.0", "10.0.1.255")),
@@ -36,9 +37,12 @@ var _ = Describe("Subnet", func() {
 		Entry("the first part of the subnet", "10.0.0.0/16", prefixes("10.0.0.0/24"), "10.0.0.1", pool("10.0.0.2", "10.0.0.255")),
 		Entry("the last part of the subnet", "10.0.0.0/16", prefixes("10.0.255.0/24"), "10.0.0.1", pool("10.0.255.0", "10.0.255.254")),
 		Entry("adjacent ranges", "10.0.0.0/16", prefixes("10.0.2.0/24", "10.0.1.0/24"), "10.0.0.1", pool("10.0.1.0", "10.0.2.255")),
-		Entry("separate ranges", "10.0.0.0/16", prefixes("10.0.1.0/24", "10.0.3.0/24"), "10.0.0.1", pool("10.0.1.0", "10.0.1.255"), pool("10.0.3.0", "10.0.3.255")),
-		Entry("IPv6", "2001:db8::/48", prefixes("2001:db8:0:1::/64"), "2001:db8:0:1::1", pool("2001:db8:0:1::", "2001:db8:0:1::"), pool("2001:db8:0:1::2", "2001:db8:0:1:ffff:ffff:ffff:ffff")),
-		Entry("the whole IPv6 subnet", "2001:db8::/64", prefixes("2001:db8::/64"), "2001:db8::1", pool("2001:db8::2", "2001:db8::ffff:ffff:ffff:fffe")),
+		Entry("separate ranges", "10.0.0.0/16", prefixes("10.0.1.0/24", "10.0.3.0/24"), "10.0.0.1", pool("10.0.1.0", "10.0.1.255"),
+			pool("10.0.3.0", "10.0.3.255")),
+		Entry("IPv6", "2001:db8::/48", prefixes("2001:db8:0:1::/64"), "2001:db8:0:1::1", pool("2001:db8:0:1::", "2001:db8:0:1::"),
+			pool("2001:db8:0:1::2", "2001:db8:0:1:ffff:ffff:ffff:ffff")),
+		Entry("the whole IPv6 subnet", "2001:db8::/64", prefixes("2001:db8::/64"), "2001:db8::1",
+			pool("2001:db8::2", "2001:db8::ffff:ffff:ffff:fffe")),
 	)
 
 	DescribeTable("what is created",

@@ -85,7 +85,8 @@ func (v *validation) roles(ctx context.Context, found *findings) error {
 		return err
 	}
 	if !writes(roles) {
-		found.Errors = append(found.Errors, fieldpath.Forbidden(v.path, "the credentials may only read, as their roles in the project are "+strings.Join(roles, ", ")))
+		found.Errors = append(found.Errors,
+			fieldpath.Forbidden(v.path, "the credentials may only read, as their roles in the project are "+strings.Join(roles, ", ")))
 		return nil
 	}
 
@@ -147,7 +148,8 @@ func (v *validation) zones(ctx context.Context, found *findings) error {
 			continue
 		}
 		name := zone.OpenStack.AvailabilityZone
-		if !slices.ContainsFunc(existing, func(z availabilityzones.AvailabilityZone) bool { return z.ZoneName == name && z.ZoneState.Available }) {
+		if !slices.ContainsFunc(existing,
+			func(z availabilityzones.AvailabilityZone) bool { return z.ZoneName == name && z.ZoneState.Available }) {
 			found.warn(path, "availability zone %q of zone %q does not exist or is not available", name, zone.Name)
 		}
 	}

@@ -112,8 +112,10 @@ func computeQuota(ctx context.Context, f *flow) (quota, error) {
 	}
 	absolute := &limits.Absolute
 	return quota{
-		limit: amounts{resourceServers: absolute.MaxTotalInstances, resourceCores: absolute.MaxTotalCores, resourceMemory: absolute.MaxTotalRAMSize},
-		used:  amounts{resourceServers: absolute.TotalInstancesUsed, resourceCores: absolute.TotalCoresUsed, resourceMemory: absolute.TotalRAMUsed},
+		limit: amounts{resourceServers: absolute.MaxTotalInstances, resourceCores: absolute.MaxTotalCores,
+			resourceMemory: absolute.MaxTotalRAMSize},
+		used: amounts{resourceServers: absolute.TotalInstancesUsed, resourceCores: absolute.TotalCoresUsed,
+			resourceMemory: absolute.TotalRAMUsed},
 	}, nil
 }
 

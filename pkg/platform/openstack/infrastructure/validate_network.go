@@ -38,7 +38,8 @@ func (v *validation) egress(ctx context.Context, found *findings) error {
 	case routers[0].GatewayInfo.NetworkID == "":
 		found.invalid(path, id, "the router has no external gateway, so that nodes reach no other network and have no floating IPs")
 	case pool != nil && routers[0].GatewayInfo.NetworkID != pool.ID:
-		found.invalid(path, id, "the gateway of the router is in network %s, which is not the floating pool %q", routers[0].GatewayInfo.NetworkID, pool.Name)
+		found.invalid(path, id, "the gateway of the router is in network %s, which is not the floating pool %q", routers[0].GatewayInfo.NetworkID,
+			pool.Name)
 	}
 	return nil
 }
@@ -156,7 +157,8 @@ func (v *validation) newSubnet(ctx context.Context, networkID string, found *fin
 		}
 		for _, wanted := range v.site.Network.Subnets {
 			if parsed(existing[i].CIDR).Overlaps(wanted) {
-				found.invalid(v.object("network", "id"), networkID, "its subnet %s has the range %s, which overlaps with %s", existing[i].ID, existing[i].CIDR, wanted)
+				found.invalid(v.object("network", "id"), networkID, "its subnet %s has the range %s, which overlaps with %s", existing[i].ID,
+					existing[i].CIDR, wanted)
 			}
 		}
 	}

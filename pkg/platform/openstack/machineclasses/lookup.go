@@ -73,9 +73,11 @@ func (l *lookup) image(ctx context.Context, image *v1alpha1.OpenStackImage) (str
 	if err != nil {
 		return "", err
 	}
-	active := slices.DeleteFunc(slices.Clone(value.([]images.Image)), func(i images.Image) bool { return i.Status != images.ImageStatusActive })
+	active := slices.DeleteFunc(slices.Clone(value.([]images.Image)),
+		func(i images.Image) bool { return i.Status != images.ImageStatusActive })
 	if len(active) != 1 {
-		return "", platform.NewError(platform.ClassConfiguration, "%d active images with the %s are visible to the credentials, want one", len(active), description)
+		return "", platform.NewError(platform.ClassConfiguration, "%d active images with the %s are visible to the credentials, want one",
+			len(active), description)
 	}
 	return active[0].ID, nil
 }
@@ -90,7 +92,8 @@ func (l *lookup) securityGroups(ctx context.Context, o owner.Owner, allowed, nam
 	for _, nameOrID := range namesOrIDs {
 		group, err := l.securityGroup(ctx, nameOrID)
 		if err == nil && o.IsForeign(group.Description, group.Tags) && !slices.Contains(allowed, nameOrID) {
-			err = platform.NewError(platform.ClassConfiguration, "additionalSecurityGroups: %q was not made for this shoot and cannot be used", nameOrID)
+			err = platform.NewError(platform.ClassConfiguration, "additionalSecurityGroups: %q was not made for this shoot and cannot be used",
+				nameOrID)
 		}
 		ids, errs = append(ids, group.ID), append(errs, err)
 	}
@@ -114,7 +117,8 @@ func (l *lookup) securityGroup(ctx context.Context, nameOrID string) (groups.Sec
 	}
 	found := value.([]groups.SecGroup)
 	if len(found) != 1 {
-		return groups.SecGroup{}, platform.NewError(platform.ClassConfiguration, "additionalSecurityGroups: %d security groups with the name or ID %q are visible to the credentials, want one", len(found), nameOrID)
+		return groups.SecGroup{}, platform.NewError(platform.ClassConfiguration,
+			"additionalSecurityGroups: %d security groups with the name or ID %q are visible to the credentials, want one", len(found), nameOrID)
 	}
 	return found[0], nil
 }

@@ -45,7 +45,8 @@ func (m *machineClasses) resolve(ctx context.Context, request platform.MachineCl
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(session.CheckRegion(request.Status.OpenStack.Region), session.CheckProject(request.Status.OpenStack.ProjectID)); err != nil {
+	if err := errors.Join(session.CheckRegion(request.Status.OpenStack.Region),
+		session.CheckProject(request.Status.OpenStack.ProjectID)); err != nil {
 		return err
 	}
 
@@ -53,7 +54,8 @@ func (m *machineClasses) resolve(ctx context.Context, request platform.MachineCl
 	flavorID, flavorErr := lookup.flavor(ctx, request.MachineType.OpenStack.Flavor)
 	imageID, imageErr := lookup.image(ctx, request.Image.OpenStack)
 	settings := ptr.Deref(request.Settings.OpenStack, v1alpha1.OpenStackWorker{})
-	securityGroupIDs, securityGroupsErr := lookup.securityGroups(ctx, ownerOf(request.Site), request.Site.Profile.OpenStack.SecurityGroups, settings.AdditionalSecurityGroups)
+	securityGroupIDs, securityGroupsErr := lookup.securityGroups(ctx, ownerOf(request.Site), request.Site.Profile.OpenStack.SecurityGroups,
+		settings.AdditionalSecurityGroups)
 	if err := errors.Join(flavorErr, imageErr, securityGroupsErr); err != nil {
 		return err
 	}

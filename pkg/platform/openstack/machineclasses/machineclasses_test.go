@@ -24,7 +24,8 @@ import (
 
 func newRequest() platform.MachineClassRequest {
 	return platform.MachineClassRequest{
-		Site:        &site.Site{Name: "cloud", Profile: &v1alpha1.CloudProfileSite{Name: "cloud", OpenStack: &v1alpha1.OpenStackProfile{AuthURL: "http://127.0.0.1:1/v3"}}},
+		Site: &site.Site{Name: "cloud",
+			Profile: &v1alpha1.CloudProfileSite{Name: "cloud", OpenStack: &v1alpha1.OpenStackProfile{AuthURL: "http://127.0.0.1:1/v3"}}},
 		Status:      &v1alpha1.SiteStatus{Name: "cloud", OpenStack: &v1alpha1.OpenStackStatus{}},
 		Zone:        &v1alpha1.SiteZone{Name: "cloud-a", OpenStack: &v1alpha1.OpenStackZone{AvailabilityZone: "az1"}},
 		MachineType: &v1alpha1.SiteMachineType{OpenStack: &v1alpha1.OpenStackMachineType{Flavor: "m1.tiny"}},
@@ -86,7 +87,8 @@ var _ = Describe("MachineClasses", func() {
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 		},
 		Entry("one of another shoot", "foreign", nil, `additionalSecurityGroups: "foreign" was not made for this shoot and cannot be used`),
-		Entry("one of a Service of another shoot", "service", nil, `additionalSecurityGroups: "service" was not made for this shoot and cannot be used`),
+		Entry("one of a Service of another shoot", "service", nil,
+			`additionalSecurityGroups: "service" was not made for this shoot and cannot be used`),
 		Entry("unless shoots may name it", "foreign", []string{"foreign"}, ""),
 		Entry("but not those of the shoot", "own", nil, ""),
 		Entry("and not those of nobody", "db", nil, ""),
@@ -100,7 +102,8 @@ var _ = Describe("MachineClasses", func() {
 		},
 		Entry("no volume", nil, 0, nil),
 		Entry("size only", nil, 20, nil),
-		Entry("type and size", &v1alpha1.SiteVolumeType{OpenStack: &v1alpha1.OpenStackVolumeType{Type: "ssd"}}, 20, &v1alpha1.OpenStackRootDisk{Type: "ssd", Size: 20}),
+		Entry("type and size", &v1alpha1.SiteVolumeType{OpenStack: &v1alpha1.OpenStackVolumeType{Type: "ssd"}}, 20,
+			&v1alpha1.OpenStackRootDisk{Type: "ssd", Size: 20}),
 	)
 
 	DescribeTable("should take the type of a data volume from the pool's settings for the site, else from the CloudProfile",
@@ -110,7 +113,8 @@ var _ = Describe("MachineClasses", func() {
 			Expect(dataDisks(request)).To(HaveExactElements(expected))
 		},
 		Entry("neither", platform.DataVolume{Name: "logs", Size: 20}, v1alpha1.OpenStackDataDisk{Name: "logs", Size: 20}),
-		Entry("CloudProfile", platform.DataVolume{Name: "logs", Size: 20, Type: &v1alpha1.SiteVolumeType{OpenStack: &v1alpha1.OpenStackVolumeType{Type: "hdd"}}},
+		Entry("CloudProfile",
+			platform.DataVolume{Name: "logs", Size: 20, Type: &v1alpha1.SiteVolumeType{OpenStack: &v1alpha1.OpenStackVolumeType{Type: "hdd"}}},
 			v1alpha1.OpenStackDataDisk{Name: "logs", Size: 20, Type: "hdd"}),
 		Entry("both", platform.DataVolume{
 			Name: "logs", Size: 20, Type: &v1alpha1.SiteVolumeType{OpenStack: &v1alpha1.OpenStackVolumeType{Type: "hdd"}},
@@ -119,8 +123,10 @@ var _ = Describe("MachineClasses", func() {
 	)
 
 	It("should write the labels of the machines and the pool into the metadata, and let no label pretend another pool", func() {
-		labels := []v1alpha1.OpenStackMachineLabel{{Name: "cost-centre", Value: "7"}, {Name: "kubernetes.io-role-foo", Value: "1"}, {Name: "gardener-pool", Value: "other"}}
-		Expect(metadata("batch", labels)).To(Equal(map[string]string{"cost-centre": "7", "kubernetes.io-role-foo": "1", "gardener-pool": "batch"}))
+		labels := []v1alpha1.OpenStackMachineLabel{{Name: "cost-centre", Value: "7"}, {Name: "kubernetes.io-role-foo", Value: "1"},
+			{Name: "gardener-pool", Value: "other"}}
+		Expect(metadata("batch",
+			labels)).To(Equal(map[string]string{"cost-centre": "7", "kubernetes.io-role-foo": "1", "gardener-pool": "batch"}))
 	})
 
 	It("should locate a site without asking it", func() {

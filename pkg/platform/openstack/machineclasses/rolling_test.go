@@ -32,11 +32,13 @@ var changes = []change{
 	{"the type that the pool's `dataVolumes` gives to a data volume on the site", true, func(r *platform.MachineClassRequest) {
 		r.DataVolumes[0].Settings.OpenStack = &v1alpha1.OpenStackVolumeType{Type: "nvme"}
 	}},
-	{"a machine label with `triggerRollingOnUpdate`", true, func(r *platform.MachineClassRequest) { r.Settings.OpenStack.MachineLabels[0].Value = "2" }},
+	{"a machine label with `triggerRollingOnUpdate`", true,
+		func(r *platform.MachineClassRequest) { r.Settings.OpenStack.MachineLabels[0].Value = "2" }},
 	{"the pool's additional security groups on the site change", false, func(r *platform.MachineClassRequest) {
 		r.Settings.OpenStack.AdditionalSecurityGroups = []string{"db", "cache"}
 	}},
-	{"a machine label without `triggerRollingOnUpdate` changes", false, func(r *platform.MachineClassRequest) { r.Settings.OpenStack.MachineLabels[1].Value = "2" }},
+	{"a machine label without `triggerRollingOnUpdate` changes", false,
+		func(r *platform.MachineClassRequest) { r.Settings.OpenStack.MachineLabels[1].Value = "2" }},
 	{"the CloudProfile gives a volume type of the pool another name in the site", false, func(r *platform.MachineClassRequest) {
 		r.DataVolumes[1].Type = &v1alpha1.SiteVolumeType{OpenStack: &v1alpha1.OpenStackVolumeType{Type: "nvme"}}
 	}},
@@ -51,7 +53,8 @@ func newRollingRequest() platform.MachineClassRequest {
 	request.Settings.OpenStack = &v1alpha1.OpenStackWorker{
 		ServerGroup:              &v1alpha1.OpenStackServerGroup{Policy: "anti-affinity"},
 		AdditionalSecurityGroups: []string{"db"},
-		MachineLabels:            []v1alpha1.OpenStackMachineLabel{{Name: "a", Value: "1", TriggerRollingOnUpdate: true}, {Name: "b", Value: "1"}},
+		MachineLabels: []v1alpha1.OpenStackMachineLabel{{Name: "a", Value: "1", TriggerRollingOnUpdate: true},
+			{Name: "b", Value: "1"}},
 	}
 	return request
 }

@@ -64,7 +64,8 @@ func (c *call) create(ctx context.Context) (*server, error) {
 
 // ownPorts are the ports that were made for the machine: they have its name and our mark.
 func (c *call) ownPorts(ctx context.Context) ([]ports.Port, error) {
-	return client.List(ctx, ports.List(c.network, ports.ListOpts{Name: c.request.Name, Description: c.owner.Description()}), ports.ExtractPorts)
+	return client.List(ctx, ports.List(c.network, ports.ListOpts{Name: c.request.Name, Description: c.owner.Description()}),
+		ports.ExtractPorts)
 }
 
 func (c *call) createPort(ctx context.Context) (*ports.Port, error) {

@@ -78,8 +78,10 @@ var _ = Describe("Creation", func() {
 		},
 		Entry("the flavor's", nil, nil, "image"),
 		Entry("a volume to boot from", &v1alpha1.OpenStackRootDisk{Type: "ssd", Size: 20}, nil, "", root),
-		Entry("the flavor's and data disks", nil, []v1alpha1.OpenStackDataDisk{{Name: "logs", Type: "hdd", Size: 5}, {Name: "cache", Size: 7}}, "image", local, logs, cache),
-		Entry("only volumes", &v1alpha1.OpenStackRootDisk{Type: "ssd", Size: 20}, []v1alpha1.OpenStackDataDisk{{Name: "cache", Size: 7}}, "", root, cache),
+		Entry("the flavor's and data disks", nil, []v1alpha1.OpenStackDataDisk{{Name: "logs", Type: "hdd", Size: 5}, {Name: "cache", Size: 7}},
+			"image", local, logs, cache),
+		Entry("only volumes", &v1alpha1.OpenStackRootDisk{Type: "ssd", Size: 20}, []v1alpha1.OpenStackDataDisk{{Name: "cache", Size: 7}}, "",
+			root, cache),
 	)
 
 	It("should put the server into the server group of its pool", func(ctx SpecContext) {
@@ -93,7 +95,8 @@ var _ = Describe("Creation", func() {
 	It("should keep its own metadata from being replaced", func(ctx SpecContext) {
 		c.request.Spec.OpenStack.Metadata = map[string]string{"team": "a", "gardener-shoot": "shoot--local--other"}
 		create(ctx)
-		Expect(sent.Server.Metadata).To(Equal(map[string]string{"team": "a", "gardener-shoot": ours.Shoot, "gardener-site": ours.Site, "gardener-machine": c.request.Name, "gardener-port": "port"}))
+		Expect(sent.Server.Metadata).To(Equal(map[string]string{"team": "a", "gardener-shoot": ours.Shoot, "gardener-site": ours.Site,
+			"gardener-machine": c.request.Name, "gardener-port": "port"}))
 		Expect(c.request.Spec.OpenStack.Metadata).To(HaveLen(2), "the spec is shared")
 	})
 

@@ -112,7 +112,8 @@ func (c *call) deletePortOf(ctx context.Context, gone *server) error {
 		c.snapshot.forget(id)
 	}
 	if id := gone.Metadata[owner.MetadataPort]; id != "" {
-		if err := client.IgnoreNotFound(ports.Delete(ctx, c.network, id).ExtractErr()); err != nil || gone.Metadata[owner.MetadataMorePorts] == "" {
+		if err := client.IgnoreNotFound(ports.Delete(ctx, c.network, id).ExtractErr()); err != nil ||
+			gone.Metadata[owner.MetadataMorePorts] == "" {
 			return err
 		}
 	}

@@ -148,7 +148,8 @@ var _ = Describe("Deletion", func() {
 	},
 		Entry("that it is being deleted", "ACTIVE", "deleting", `server "shoot--local--a-1" (1) is being deleted`, true),
 		Entry("that it is being deleted if it never ran", "ERROR", "deleting", `server "shoot--local--a-1" (1) is being deleted`, true),
-		Entry("that it could not be deleted", "ERROR", "", `server "shoot--local--a-1" (1) is in status ERROR after its deletion was accepted`, false),
+		Entry("that it could not be deleted", "ERROR", "",
+			`server "shoot--local--a-1" (1) is in status ERROR after its deletion was accepted`, false),
 	)
 
 	DescribeTable("should wait longer if nobody asks again", func(ctx SpecContext, change func()) {

@@ -34,7 +34,8 @@ func namePrefix(shoot string) string {
 }
 
 // listServers also returns when the request was made by the clock of the API; zero if the API did not say.
-func listServers(ctx context.Context, compute *gophercloud.ServiceClient, options servers.ListOpts) (found []server, asked time.Time, err error) {
+func listServers(ctx context.Context, compute *gophercloud.ServiceClient, options servers.ListOpts) (found []server, asked time.Time,
+	err error) {
 	return pagesOf(ctx, servers.List(compute, options))
 }
 

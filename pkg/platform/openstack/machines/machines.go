@@ -138,7 +138,8 @@ func (c *call) read(ctx context.Context, id string) (*server, error) {
 		return nil, platform.NewError(platform.ClassNotFound, "server %s is in status %s", id, s.Status)
 	}
 	if !c.owner.OwnsServer(s.Metadata) {
-		return nil, platform.NewError(platform.ClassConflict, "server %s is not ours: its metadata does not name shoot %q and site %q", id, c.owner.Shoot, c.owner.Site)
+		return nil, platform.NewError(platform.ClassConflict, "server %s is not ours: its metadata does not name shoot %q and site %q", id,
+			c.owner.Shoot, c.owner.Site)
 	}
 	return s, nil
 }

@@ -38,9 +38,11 @@ var _ = Describe("Machines", func() {
 			`server "m" is in status ERROR: 500 No valid host was found. There are not enough hosts available.`),
 		Entry("no quota for the root volume", "ERROR", "Build of instance 1 aborted: VolumeSizeExceedsAvailableQuota", platform.ClassQuota,
 			`server "m" is in status ERROR: 500 Build of instance 1 aborted: VolumeSizeExceedsAvailableQuota`),
-		Entry("no host that could start it", "ERROR", "Exceeded maximum number of retries. Exceeded max scheduling attempts 3 for instance 1.", platform.ClassExhausted,
+		Entry("no host that could start it", "ERROR", "Exceeded maximum number of retries. Exceeded max scheduling attempts 3 for instance 1.",
+			platform.ClassExhausted,
 			`server "m" is in status ERROR: 500 Exceeded maximum number of retries. Exceeded max scheduling attempts 3 for instance 1.`),
-		Entry("anything else", "ERROR", "Timed out waiting for a reply.", platform.ClassConflict, `server "m" is in status ERROR: 500 Timed out waiting for a reply.`),
+		Entry("anything else", "ERROR", "Timed out waiting for a reply.", platform.ClassConflict,
+			`server "m" is in status ERROR: 500 Timed out waiting for a reply.`),
 	)
 
 	DescribeTable("the addresses of a server",
@@ -50,12 +52,17 @@ var _ = Describe("Machines", func() {
 			Expect(s.nodeAddresses()).To(Equal(append([]corev1.NodeAddress{{Type: corev1.NodeHostName, Address: "m"}}, expected...)))
 		},
 		Entry("none yet", `{}`),
-		Entry("fixed and floating", `{"net": [{"addr": "10.0.0.5", "OS-EXT-IPS:type": "fixed"}, {"addr": "192.0.2.5", "OS-EXT-IPS:type": "floating"}]}`,
-			corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.0.0.5"}, corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: "192.0.2.5"}),
-		Entry("several networks, in the order of their names", `{"b": [{"addr": "10.0.1.5"}], "c": [{"addr": "10.0.2.5"}], "a": [{"addr": "2001:db8::5"}]}`,
-			corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "2001:db8::5"}, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.0.1.5"}, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.0.2.5"}),
+		Entry("fixed and floating",
+			`{"net": [{"addr": "10.0.0.5", "OS-EXT-IPS:type": "fixed"}, {"addr": "192.0.2.5", "OS-EXT-IPS:type": "floating"}]}`,
+			corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.0.0.5"}, corev1.NodeAddress{Type: corev1.NodeExternalIP,
+				Address: "192.0.2.5"}),
+		Entry("several networks, in the order of their names",
+			`{"b": [{"addr": "10.0.1.5"}], "c": [{"addr": "10.0.2.5"}], "a": [{"addr": "2001:db8::5"}]}`,
+			corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "2001:db8::5"}, corev1.NodeAddress{Type: corev1.NodeInternalIP,
+				Address: "10.0.1.5"}, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.0.2.5"}),
 		Entry("two families, IPv4 first", `{"net": [{"addr": "2001:db8::5"}, {"addr": "10.0.0.6"}, {"addr": "10.0.0.5"}]}`,
-			corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.0.0.6"}, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.0.0.5"}, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "2001:db8::5"}),
+			corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.0.0.6"}, corev1.NodeAddress{Type: corev1.NodeInternalIP,
+				Address: "10.0.0.5"}, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "2001:db8::5"}),
 	)
 
 	DescribeTable("VolumeID",
@@ -64,9 +71,11 @@ var _ = Describe("Machines", func() {
 			Expect(gotID).To(Equal(id))
 			Expect(gotFound).To(Equal(found))
 		},
-		Entry("CSI", corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "cinder.csi.openstack.org", VolumeHandle: "v"}}, "v", true),
+		Entry("CSI", corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "cinder.csi.openstack.org", VolumeHandle: "v"}},
+			"v", true),
 		Entry("in-tree", corev1.PersistentVolumeSource{Cinder: &corev1.CinderPersistentVolumeSource{VolumeID: "v"}}, "v", true),
-		Entry("another driver", corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.vsphere.vmware.com", VolumeHandle: "v"}}, "", false),
+		Entry("another driver",
+			corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.vsphere.vmware.com", VolumeHandle: "v"}}, "", false),
 		Entry("no driver", corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{}}, "", false),
 	)
 
@@ -106,11 +115,14 @@ var _ = Describe("Machines", func() {
 				Expect(err == nil).To(Equal(class == platform.ClassNotFound))
 			},
 			Entry("is found by its ID", shows(newServer("1", "ACTIVE")), true, platform.Class("")),
-			Entry("is missing if the API says so", fault(404, `{"itemNotFound": {"code": 404, "message": "Instance 1 could not be found."}}`), false, platform.ClassNotFound),
+			Entry("is missing if the API says so", fault(404, `{"itemNotFound": {"code": 404, "message": "Instance 1 could not be found."}}`), false,
+				platform.ClassNotFound),
 			Entry("is not missing because the API is away", fault(503, ""), false, platform.ClassTransient),
 			Entry("is not missing because the credentials are refused", fault(401, ""), false, platform.ClassUnauthenticated),
 			Entry("is found to be deleted if it waits for its removal", shows(newServer("1", "SOFT_DELETED")), true, platform.Class("")),
-			Entry("is not ours if it says so", shows(server{ID: "1", Status: "ACTIVE", Metadata: owner.Owner{Shoot: ours.Shoot + "-b", Site: ours.Site}.Metadata()}), false, platform.ClassConflict),
+			Entry("is not ours if it says so",
+				shows(server{ID: "1", Status: "ACTIVE",
+					Metadata: owner.Owner{Shoot: ours.Shoot + "-b", Site: ours.Site}.Metadata()}), false, platform.ClassConflict),
 		)
 
 		It("should be missing by name if the list does not have it", func(ctx SpecContext) {

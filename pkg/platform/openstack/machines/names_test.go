@@ -71,7 +71,8 @@ var _ = Describe("Server that is not what it was", func() {
 				w.WriteHeader(http.StatusAccepted)
 				_ = json.NewEncoder(w).Encode(map[string]any{"server": map[string]string{"id": "new"}})
 			case strings.HasSuffix(r.URL.Path, "/action") && refuseForce:
-				fault(http.StatusForbidden, `{"forbidden": {"code": 403, "message": "Policy doesn't allow os_compute_api:os-deferred-delete:force"}}`)(w, r)
+				fault(http.StatusForbidden,
+					`{"forbidden": {"code": 403, "message": "Policy doesn't allow os_compute_api:os-deferred-delete:force"}}`)(w, r)
 			case strings.HasSuffix(r.URL.Path, "/action"):
 				onForce(path.Base(path.Dir(r.URL.Path)))
 				w.WriteHeader(http.StatusAccepted)
@@ -274,7 +275,8 @@ var _ = Describe("Server that is not what it was", func() {
 			created.Status, created.Task = "ACTIVE", ""
 			created.Metadata[owner.MetadataMachine] = c.request.Name
 			api.answers(*created)
-			ports = []port{{ID: "new", Name: c.request.Name, DeviceID: created.ID}, {ID: "late", Name: c.request.Name}, {ID: "used", Name: c.request.Name, DeviceID: "other"}}
+			ports = []port{{ID: "new", Name: c.request.Name, DeviceID: created.ID}, {ID: "late", Name: c.request.Name},
+				{ID: "used", Name: c.request.Name, DeviceID: "other"}}
 			c.request.ProviderID = providerIDPrefix + created.ID
 			Expect(c.delete(ctx)).To(Succeed())
 			var ids []string

@@ -86,7 +86,8 @@ func (v view) sharers(s *server) []string {
 	port := s.Metadata[owner.MetadataPort]
 	var ids []string
 	for id, other := range v {
-		if id != s.ID && !other.gone() && (port != "" && other.Metadata[owner.MetadataPort] == port || port == "" && other.machineName() == s.machineName()) {
+		if id != s.ID && !other.gone() &&
+			(port != "" && other.Metadata[owner.MetadataPort] == port || port == "" && other.machineName() == s.machineName()) {
 			ids = append(ids, id)
 		}
 	}

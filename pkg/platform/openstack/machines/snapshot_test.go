@@ -124,7 +124,8 @@ var _ = Describe("Snapshot", func() {
 	)
 
 	Describe("servers that only the list of IDs has", func() {
-		foreign := server{ID: "9", Name: ours.Shoot + "-b-9", Status: "ACTIVE", Metadata: owner.Owner{Shoot: ours.Shoot + "-b", Site: ours.Site}.Metadata()}
+		foreign := server{ID: "9", Name: ours.Shoot + "-b-9", Status: "ACTIVE",
+			Metadata: owner.Owner{Shoot: ours.Shoot + "-b", Site: ours.Site}.Metadata()}
 
 		BeforeEach(func(ctx SpecContext) {
 			api.answers(newServer("1", "ACTIVE"))

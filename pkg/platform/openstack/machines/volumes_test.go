@@ -107,7 +107,8 @@ var _ = Describe("Volumes of a server that is gone", func() {
 		Expect(c.rememberVolumes(ctx, running(attachedVolume{ID: "root", DeleteOnTermination: true}))).To(Succeed())
 		refusal = fault(http.StatusBadRequest, `{"badRequest": {"code": 400, "message": "Volume has dependent snapshots."}}`)
 		err := c.deleteVolumes(ctx, "1")
-		Expect(err).To(MatchError(And(HavePrefix(`volume root of the deleted server 1 is in status "available"`), ContainSubstring("dependent snapshots"))))
+		Expect(err).To(MatchError(And(HavePrefix(`volume root of the deleted server 1 is in status "available"`),
+			ContainSubstring("dependent snapshots"))))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConflict))
 
 		refusal = nil

@@ -42,7 +42,8 @@ func (*loadBalancers) Annotations() []string {
 }
 
 // GetLoadBalancer implements platform.LoadBalancers.
-func (b *loadBalancers) GetLoadBalancer(ctx context.Context, cluster string, service *corev1.Service) (*corev1.LoadBalancerStatus, bool, error) {
+func (b *loadBalancers) GetLoadBalancer(ctx context.Context, cluster string, service *corev1.Service) (*corev1.LoadBalancerStatus, bool,
+	error) {
 	service, err := b.withoutForeign(ctx, service)
 	if err != nil {
 		return nil, false, err
@@ -51,9 +52,11 @@ func (b *loadBalancers) GetLoadBalancer(ctx context.Context, cluster string, ser
 }
 
 // EnsureLoadBalancer implements platform.LoadBalancers.
-func (b *loadBalancers) EnsureLoadBalancer(ctx context.Context, cluster string, service *corev1.Service, nodes []*corev1.Node) (*corev1.LoadBalancerStatus, error) {
+func (b *loadBalancers) EnsureLoadBalancer(ctx context.Context, cluster string, service *corev1.Service,
+	nodes []*corev1.Node) (*corev1.LoadBalancerStatus, error) {
 	if id := service.Annotations[library.ServiceAnnotationLoadBalancerFloatingNetworkID]; id != "" && !b.allowsFloatingNetwork(id) {
-		return nil, platform.NewError(platform.ClassConfiguration, "%s: the CloudProfile does not allow %q", annotation(library.ServiceAnnotationLoadBalancerFloatingNetworkID), id)
+		return nil, platform.NewError(platform.ClassConfiguration, "%s: the CloudProfile does not allow %q",
+			annotation(library.ServiceAnnotationLoadBalancerFloatingNetworkID), id)
 	}
 	if err := b.check(ctx, service); err != nil {
 		return nil, err
@@ -96,10 +99,14 @@ func (b *loadBalancers) check(ctx context.Context, service *corev1.Service) erro
 		foreign      func(context.Context, string) (bool, error)
 	}{
 		{annotation(library.ServiceAnnotationLoadBalancerID), service.Annotations[library.ServiceAnnotationLoadBalancerID], b.foreignBalancer},
-		{annotation(library.ServiceAnnotationLoadBalancerPortID), service.Annotations[library.ServiceAnnotationLoadBalancerPortID], b.foreignPort},
-		{annotation(library.ServiceAnnotationLoadBalancerNetworkID), service.Annotations[library.ServiceAnnotationLoadBalancerNetworkID], b.foreignNetwork},
-		{annotation(library.ServiceAnnotationLoadBalancerSubnetID), service.Annotations[library.ServiceAnnotationLoadBalancerSubnetID], b.foreignSubnet},
-		{annotation(library.ServiceAnnotationLoadBalancerMemberSubnetID), service.Annotations[library.ServiceAnnotationLoadBalancerMemberSubnetID], b.foreignSubnet},
+		{annotation(library.ServiceAnnotationLoadBalancerPortID), service.Annotations[library.ServiceAnnotationLoadBalancerPortID],
+			b.foreignPort},
+		{annotation(library.ServiceAnnotationLoadBalancerNetworkID), service.Annotations[library.ServiceAnnotationLoadBalancerNetworkID],
+			b.foreignNetwork},
+		{annotation(library.ServiceAnnotationLoadBalancerSubnetID), service.Annotations[library.ServiceAnnotationLoadBalancerSubnetID],
+			b.foreignSubnet},
+		{annotation(library.ServiceAnnotationLoadBalancerMemberSubnetID),
+			service.Annotations[library.ServiceAnnotationLoadBalancerMemberSubnetID], b.foreignSubnet},
 		{"spec.loadBalancerIP", service.Spec.LoadBalancerIP, b.foreignFloatingIP},
 	} {
 		foreign, err := reference.foreign(ctx, reference.value)
@@ -107,7 +114,8 @@ func (b *loadBalancers) check(ctx context.Context, service *corev1.Service) erro
 			return err
 		}
 		if foreign {
-			return platform.NewError(platform.ClassConflict, "%s: %q was not made for this shoot and cannot be used", reference.field, reference.value)
+			return platform.NewError(platform.ClassConflict, "%s: %q was not made for this shoot and cannot be used", reference.field,
+				reference.value)
 		}
 	}
 	return nil

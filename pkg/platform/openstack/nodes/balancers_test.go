@@ -35,7 +35,8 @@ func (a *asked) GetLoadBalancer(_ context.Context, _ string, service *corev1.Ser
 	return nil, false, nil
 }
 
-func (a *asked) EnsureLoadBalancer(_ context.Context, _ string, service *corev1.Service, _ []*corev1.Node) (*corev1.LoadBalancerStatus, error) {
+func (a *asked) EnsureLoadBalancer(_ context.Context, _ string, service *corev1.Service, _ []*corev1.Node) (*corev1.LoadBalancerStatus,
+	error) {
 	a.services["ensure"] = service
 	return &corev1.LoadBalancerStatus{}, nil
 }
@@ -66,17 +67,20 @@ var _ = Describe("Load balancers", func() {
 		foreign := owner.Owner{Shoot: cluster, Site: "cloud"}.Description()
 		objects = map[string]string{
 			"/lbaas/loadbalancers/foreign": `{"loadbalancer": {"id": "foreign", "name": "kube_service_` + cluster + `_default_web"}}`,
-			"/lbaas/loadbalancers/shared":  `{"loadbalancer": {"id": "shared", "name": "given", "tags": ["kube_service_` + cluster + `_default_web"]}}`,
-			"/lbaas/loadbalancers/own":     `{"loadbalancer": {"id": "own", "name": "kube_service_` + shoot + `_default_web", "tags": ["kube_service_` + shoot + `_default_web"]}}`,
-			"/lbaas/loadbalancers/given":   `{"loadbalancer": {"id": "given", "name": "given"}}`,
-			"/ports/foreign":               `{"port": {"id": "foreign", "description": "` + foreign + `"}}`,
-			"/networks/foreign":            `{"network": {"id": "foreign", "tags": ["gardener-shoot=` + cluster + `"]}}`,
-			"/subnets/foreign":             `{"subnet": {"id": "foreign", "description": "` + foreign + `"}}`,
-			"/ports/own":                   `{"port": {"id": "own", "description": "` + (owner.Owner{Shoot: shoot, Site: "other"}).Description() + `"}}`,
-			"/subnets/given":               `{"subnet": {"id": "given"}}`,
-			"/floatingips 192.0.2.1":       `{"floatingips": [{"id": "1", "description": "Floating IP for Kubernetes external service default/web from cluster ` + cluster + `"}]}`,
-			"/floatingips 192.0.2.2":       `{"floatingips": [{"id": "2", "description": "mine"}]}`,
-			"/floatingips 192.0.2.3":       `{"floatingips": []}`,
+			"/lbaas/loadbalancers/shared": `{"loadbalancer": {"id": "shared", "name": "given", "tags": ["kube_service_` + cluster +
+				`_default_web"]}}`,
+			"/lbaas/loadbalancers/own": `{"loadbalancer": {"id": "own", "name": "kube_service_` + shoot +
+				`_default_web", "tags": ["kube_service_` + shoot + `_default_web"]}}`,
+			"/lbaas/loadbalancers/given": `{"loadbalancer": {"id": "given", "name": "given"}}`,
+			"/ports/foreign":             `{"port": {"id": "foreign", "description": "` + foreign + `"}}`,
+			"/networks/foreign":          `{"network": {"id": "foreign", "tags": ["gardener-shoot=` + cluster + `"]}}`,
+			"/subnets/foreign":           `{"subnet": {"id": "foreign", "description": "` + foreign + `"}}`,
+			"/ports/own": `{"port": {"id": "own", "description": "` +
+				(owner.Owner{Shoot: shoot, Site: "other"}).Description() + `"}}`,
+			"/subnets/given":         `{"subnet": {"id": "given"}}`,
+			"/floatingips 192.0.2.1": `{"floatingips": [{"id": "1", "description": "Floating IP for Kubernetes external service default/web from cluster ` + cluster + `"}]}`,
+			"/floatingips 192.0.2.2": `{"floatingips": [{"id": "2", "description": "mine"}]}`,
+			"/floatingips 192.0.2.3": `{"floatingips": []}`,
 		}
 		requests = 0
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -97,7 +101,8 @@ var _ = Describe("Load balancers", func() {
 		DeferCleanup(s.Close)
 		service := &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{}, Endpoint: s.URL + "/"}
 		library = &asked{services: map[string]*corev1.Service{}}
-		b = &loadBalancers{LoadBalancer: library, owner: owner.Owner{Shoot: shoot, Site: "cloud"}, config: &v1alpha1.OpenStackLoadBalancer{}, balancing: service, network: service}
+		b = &loadBalancers{LoadBalancer: library, owner: owner.Owner{Shoot: shoot, Site: "cloud"}, config: &v1alpha1.OpenStackLoadBalancer{},
+			balancing: service, network: service}
 	})
 
 	serviceWith := func(name, value string) *corev1.Service {
@@ -123,7 +128,8 @@ var _ = Describe("Load balancers", func() {
 			Expect(library.services).To(BeEmpty())
 		},
 		Entry("a load balancer", "load-balancer-id", "foreign", "metadata.annotations[loadbalancer.openstack.org/load-balancer-id]"),
-		Entry("a load balancer that another shoot shares", "load-balancer-id", "shared", "metadata.annotations[loadbalancer.openstack.org/load-balancer-id]"),
+		Entry("a load balancer that another shoot shares", "load-balancer-id", "shared",
+			"metadata.annotations[loadbalancer.openstack.org/load-balancer-id]"),
 		Entry("a port", "port-id", "foreign", "metadata.annotations[loadbalancer.openstack.org/port-id]"),
 		Entry("a network", "network-id", "foreign", "metadata.annotations[loadbalancer.openstack.org/network-id]"),
 		Entry("a subnet", "subnet-id", "foreign", "metadata.annotations[loadbalancer.openstack.org/subnet-id]"),
@@ -141,7 +147,8 @@ var _ = Describe("Load balancers", func() {
 				Expect(err).NotTo(HaveOccurred())
 				return
 			}
-			Expect(err).To(MatchError(`metadata.annotations[loadbalancer.openstack.org/floating-network-id]: the CloudProfile does not allow "` + id + `"`))
+			Expect(err).To(MatchError(`metadata.annotations[loadbalancer.openstack.org/floating-network-id]: the CloudProfile does not allow "` +
+				id + `"`))
 			Expect(library.services).To(BeEmpty())
 		},
 		Entry("anywhere without a list", nil, "any", true),

@@ -42,7 +42,8 @@ const (
 // connection than ours that knows neither the site's proxy nor its timeouts, and that waits for Keystone for ever. So the fields
 // that the constructor sets are set here.
 // The cloud provider sends events until ctx ends.
-func newCloud(ctx context.Context, session *client.Session, shoot kubernetes.Interface, balancer *v1alpha1.OpenStackLoadBalancer) (*library.OpenStack, error) {
+func newCloud(ctx context.Context, session *client.Session, shoot kubernetes.Interface,
+	balancer *v1alpha1.OpenStackLoadBalancer) (*library.OpenStack, error) {
 	options, err := loadBalancerOptions(balancer)
 	if err != nil {
 		return nil, err
@@ -70,7 +71,8 @@ func newCloud(ctx context.Context, session *client.Session, shoot kubernetes.Int
 func setField[T any](cloud *library.OpenStack, name string, value T) error {
 	field := reflect.ValueOf(cloud).Elem().FieldByName(name)
 	if !field.IsValid() || field.Type() != reflect.TypeFor[T]() {
-		return platform.NewError(platform.ClassConfiguration, "this version of cloud-provider-openstack has no field %q of type %s", name, reflect.TypeFor[T]())
+		return platform.NewError(platform.ClassConfiguration, "this version of cloud-provider-openstack has no field %q of type %s", name,
+			reflect.TypeFor[T]())
 	}
 	*(*T)(unsafe.Pointer(field.UnsafeAddr())) = value // #nosec G103 -- the type is checked
 	return nil

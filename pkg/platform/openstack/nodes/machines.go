@@ -106,9 +106,11 @@ func (m *machines) find(ctx context.Context, name string) (string, error) {
 	case 1:
 		return ids[0], nil
 	case 0:
-		return "", platform.NewError(platform.ClassNotFound, "no server with the name %q was made for shoot %q and site %q", name, m.owner.Shoot, m.owner.Site)
+		return "", platform.NewError(platform.ClassNotFound, "no server with the name %q was made for shoot %q and site %q", name, m.owner.Shoot,
+			m.owner.Site)
 	default:
-		return "", platform.NewError(platform.ClassConflict, "%d servers with the name %q were made for shoot %q and site %q: %q", len(ids), name, m.owner.Shoot, m.owner.Site, ids)
+		return "", platform.NewError(platform.ClassConflict, "%d servers with the name %q were made for shoot %q and site %q: %q", len(ids), name,
+			m.owner.Shoot, m.owner.Site, ids)
 	}
 }
 

@@ -77,7 +77,8 @@ func (n *nodes) open(ctx context.Context, r platform.NodesRequest) (platform.Nod
 	return opened, nil
 }
 
-func openLoadBalancers(ctx context.Context, session *client.Session, cloud *library.OpenStack, config *v1alpha1.OpenStackLoadBalancer, o owner.Owner) (platform.LoadBalancers, error) {
+func openLoadBalancers(ctx context.Context, session *client.Session, cloud *library.OpenStack, config *v1alpha1.OpenStackLoadBalancer,
+	o owner.Owner) (platform.LoadBalancers, error) {
 	balancing, err := session.LoadBalancer(ctx)
 	if err != nil {
 		return nil, err

@@ -43,14 +43,16 @@ var _ = Describe("Cloud provider", func() {
 	It("has the settings of the site", func() {
 		options, err := loadBalancerOptions(&v1alpha1.OpenStackLoadBalancer{
 			Provider: "amphora", SubnetID: "subnet", FloatingNetworkID: "network", FloatingSubnetID: "floating",
-			Classes: []v1alpha1.OpenStackLoadBalancerClass{{Name: "internal", NetworkID: "n", SubnetID: "s", FloatingNetworkID: "f", FloatingSubnetID: "fs"}},
+			Classes: []v1alpha1.OpenStackLoadBalancerClass{{Name: "internal", NetworkID: "n", SubnetID: "s", FloatingNetworkID: "f",
+				FloatingSubnetID: "fs"}},
 		})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(options).To(And(
 			HaveField("Enabled", true), HaveField("LBProvider", "amphora"), HaveField("LBMethod", "ROUND_ROBIN"), HaveField("SubnetID", "subnet"),
 			HaveField("FloatingNetworkID", "network"), HaveField("FloatingSubnetID", "floating"), HaveField("ManageSecurityGroups", false),
 			HaveField("CreateMonitor", true), HaveField("MonitorDelay.Duration", time.Minute), HaveField("CascadeDelete", true),
-			HaveField("LBClasses", HaveKeyWithValue("internal", &library.LBClass{NetworkID: "n", SubnetID: "s", FloatingNetworkID: "f", FloatingSubnetID: "fs"})),
+			HaveField("LBClasses",
+				HaveKeyWithValue("internal", &library.LBClass{NetworkID: "n", SubnetID: "s", FloatingNetworkID: "f", FloatingSubnetID: "fs"})),
 		))
 		options, err = loadBalancerOptions(&v1alpha1.OpenStackLoadBalancer{Provider: "ovn"})
 		Expect(err).NotTo(HaveOccurred())
@@ -122,7 +124,8 @@ var _ = Describe("Machines", func() {
 			Shoot: shoot,
 			Site: &v1alpha1.CloudControllerSite{Name: siteName, OpenStack: &v1alpha1.OpenStackCloudController{
 				Connection: v1alpha1.OpenStackConnection{AuthURL: stub.AuthURL(), Region: openstackstub.Region},
-				Zones:      []v1alpha1.OpenStackCloudControllerZone{{Name: "cloud-a", AvailabilityZone: "nova"}, {Name: "cloud-b", AvailabilityZone: "az 2"}},
+				Zones: []v1alpha1.OpenStackCloudControllerZone{{Name: "cloud-a", AvailabilityZone: "nova"},
+					{Name: "cloud-b", AvailabilityZone: "az 2"}},
 			}},
 			Credentials: site.Credentials{"domainName": "default", "tenantName": "p", "username": "u", "password": "p"},
 			Client:      fake.NewClientset(),
@@ -137,24 +140,31 @@ var _ = Describe("Machines", func() {
 	}
 	start := func(metadata map[string]string) *openstackstub.Stub {
 		GinkgoHelper()
-		stub, err := openstackstub.New(openstackstub.Settings{Servers: []openstackstub.Servers{{Project: "p", Prefix: "machine-", Count: 1, Metadata: metadata}}})
+		stub, err := openstackstub.New(openstackstub.Settings{Servers: []openstackstub.Servers{{Project: "p", Prefix: "machine-", Count: 1,
+			Metadata: metadata}}})
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(stub.Close)
 		return stub
 	}
 
-	DescribeTable("refuse a node that joins with the name or the ID of a server that is not its own", func(ctx SpecContext, metadata map[string]string, node *corev1.Node, class platform.Class) {
-		opened, err := New(client.NewSessions()).Open(ctx, request(start(metadata)))
-		Expect(err).NotTo(HaveOccurred())
-		Expect(opened.OpenLoadBalancers).To(BeNil())
-		_, err = opened.Machines.Describe(ctx, node)
-		Expect(err).To(MatchError(HavePrefix(`site "cloud": `)))
-		Expect(platform.ClassOf(err)).To(Equal(class))
-	},
-		Entry("of another shoot", owner.Owner{Shoot: "other", Site: siteName}.Metadata(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "machine-0"}}, platform.ClassNotFound),
-		Entry("of another site", owner.Owner{Shoot: shoot, Site: "other"}.Metadata(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "machine-0"}}, platform.ClassNotFound),
-		Entry("of another name", owner.Owner{Shoot: shoot, Site: siteName}.Metadata(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "machine"}}, platform.ClassNotFound),
-		Entry("that does not exist", nil, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "machine-0"}, Spec: corev1.NodeSpec{ProviderID: "openstack:///" + id}}, platform.ClassNotFound),
+	DescribeTable("refuse a node that joins with the name or the ID of a server that is not its own",
+		func(ctx SpecContext, metadata map[string]string, node *corev1.Node, class platform.Class) {
+			opened, err := New(client.NewSessions()).Open(ctx, request(start(metadata)))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(opened.OpenLoadBalancers).To(BeNil())
+			_, err = opened.Machines.Describe(ctx, node)
+			Expect(err).To(MatchError(HavePrefix(`site "cloud": `)))
+			Expect(platform.ClassOf(err)).To(Equal(class))
+		},
+		Entry("of another shoot", owner.Owner{Shoot: "other", Site: siteName}.Metadata(),
+			&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "machine-0"}}, platform.ClassNotFound),
+		Entry("of another site", owner.Owner{Shoot: shoot, Site: "other"}.Metadata(),
+			&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "machine-0"}}, platform.ClassNotFound),
+		Entry("of another name", owner.Owner{Shoot: shoot, Site: siteName}.Metadata(),
+			&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "machine"}}, platform.ClassNotFound),
+		Entry("that does not exist", nil,
+			&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "machine-0"},
+				Spec: corev1.NodeSpec{ProviderID: "openstack:///" + id}}, platform.ClassNotFound),
 	)
 
 	DescribeTable("are described if they are those of their nodes, whatever they are called now",
@@ -187,7 +197,8 @@ var _ = Describe("Machines", func() {
 		Entry("renamed, before the node is initialized", ownMetadata("m"), "m", false, true, platform.Class("")),
 		Entry("renamed, of version 0.1", ownMetadata(""), "m", true, true, platform.Class("")),
 		Entry("but not that of another node", ownMetadata("other"), "m", true, true, platform.ClassConflict),
-		Entry("but not that of another shoot", owner.Owner{Shoot: "other", Site: siteName}.Metadata(), "machine-00000", true, true, platform.ClassConflict),
+		Entry("but not that of another shoot", owner.Owner{Shoot: "other", Site: siteName}.Metadata(), "machine-00000", true, true,
+			platform.ClassConflict),
 		Entry("but not one without a mark", nil, "m", true, true, platform.ClassConflict),
 		Entry("but not one that has the name of another one now", ownMetadata("other"), "machine-00000", false, false, platform.ClassNotFound),
 	)
@@ -232,7 +243,8 @@ var _ = Describe("Machines", func() {
 	})
 
 	DescribeTable("are in the zones of their availability zone", func(availabilityZone string, zones []string) {
-		m := &machines{zones: []v1alpha1.OpenStackCloudControllerZone{{Name: "a", AvailabilityZone: "nova"}, {Name: "b", AvailabilityZone: "nova"}, {Name: "c", AvailabilityZone: "az 2"}}}
+		m := &machines{zones: []v1alpha1.OpenStackCloudControllerZone{{Name: "a", AvailabilityZone: "nova"},
+			{Name: "b", AvailabilityZone: "nova"}, {Name: "c", AvailabilityZone: "az 2"}}}
 		Expect(m.zonesOf(availabilityZone)).To(Equal(zones))
 	},
 		Entry("two", "nova", []string{"a", "b"}),

@@ -42,7 +42,8 @@ func List(ctx context.Context, compute *gophercloud.ServiceClient, o owner.Owner
 		last string
 	)
 	for offset := 0; ; {
-		page, err := client.List(ctx, servergroups.List(versioned(compute), servergroups.ListOpts{Limit: pageSize, Offset: offset}), servergroups.ExtractServerGroups)
+		page, err := client.List(ctx, servergroups.List(versioned(compute), servergroups.ListOpts{Limit: pageSize, Offset: offset}),
+			servergroups.ExtractServerGroups)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +71,8 @@ func Ensure(ctx context.Context, compute *gophercloud.ServiceClient, o owner.Own
 	if i := slices.IndexFunc(existing, func(g ServerGroup) bool { return g.Name == name }); i >= 0 {
 		return existing[i], nil
 	}
-	created, err := client.Extracted(servergroups.Create(ctx, versioned(compute), servergroups.CreateOpts{Name: name, Policy: policy}).Extract())
+	created, err := client.Extracted(servergroups.Create(ctx, versioned(compute),
+		servergroups.CreateOpts{Name: name, Policy: policy}).Extract())
 	if err != nil {
 		return ServerGroup{}, client.Classify(err)
 	}

@@ -67,7 +67,8 @@ var _ = Describe("ServerGroup", func() {
 			}
 			groups = append(groups, group{ID: "ours", Name: ours.ServerGroupName("pool", "affinity"), Policy: "affinity"})
 
-			Expect(List(ctx, compute(&groups), ours)).To(HaveExactElements(ServerGroup{ID: "ours", Name: ours.ServerGroupName("pool", "affinity"), Policy: "affinity"}))
+			Expect(List(ctx, compute(&groups),
+				ours)).To(HaveExactElements(ServerGroup{ID: "ours", Name: ours.ServerGroupName("pool", "affinity"), Policy: "affinity"}))
 		},
 		Entry("none", 0),
 		Entry("as many as fill a page with ours", 499),

@@ -65,7 +65,8 @@ func (s *Session) runningClones(ctx context.Context) ([]types.TaskInfo, error) {
 				Obj:       *s.vim.ServiceContent.TaskManager,
 				SelectSet: []types.BaseSelectionSpec{&types.TraversalSpec{Type: "TaskManager", Path: "recentTask"}},
 			}},
-			PropSet: []types.PropertySpec{{Type: "TaskManager", PathSet: []string{"maxCollector"}}, {Type: "Task", PathSet: []string{"info.descriptionId", "info.entity", "info.state", "info.queueTime", "info.eventChainId"}}},
+			PropSet: []types.PropertySpec{{Type: "TaskManager", PathSet: []string{"maxCollector"}},
+				{Type: "Task", PathSet: []string{"info.descriptionId", "info.entity", "info.state", "info.queueTime", "info.eventChainId"}}},
 		}},
 	})
 	if err != nil {

@@ -26,7 +26,8 @@ func (s *Session) CheckFolder(ctx context.Context, connection v1alpha1.VSphereCo
 	err := property.DefaultCollector(s.vim).Retrieve(ctx, []types.ManagedObjectReference{folder}, []string{folderProperty}, &contents)
 	if IsMissing(err, folder) {
 		if connection.InstanceUUID == "" {
-			return platform.NewError(platform.ClassTransient, "folder %s does not exist, and it is not known which vCenter had it; the next reconciliation of the Infrastructure tells", id)
+			return platform.NewError(platform.ClassTransient,
+				"folder %s does not exist, and it is not known which vCenter had it; the next reconciliation of the Infrastructure tells", id)
 		}
 		return nil
 	}

@@ -54,7 +54,8 @@ type Session struct {
 	values sync.Map
 }
 
-func newSession(ctx context.Context, siteName string, connection v1alpha1.VSphereConnection, credentials site.Credentials, refused *refusal) (*Session, error) {
+func newSession(ctx context.Context, siteName string, connection v1alpha1.VSphereConnection, credentials site.Credentials,
+	refused *refusal) (*Session, error) {
 	if err := refused.last(); err != nil {
 		return nil, err
 	}

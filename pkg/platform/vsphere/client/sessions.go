@@ -49,7 +49,8 @@ var Shared = sync.OnceValue(func() *Sessions {
 func NewSessions(intervals Intervals) *Sessions {
 	s := &Sessions{refusals: map[string]*refusal{}}
 	s.set = sessions.New(sessions.Options[v1alpha1.VSphereConnection, *Session]{
-		Open: func(ctx context.Context, key, siteName string, connection v1alpha1.VSphereConnection, credentials site.Credentials) (*Session, error) {
+		Open: func(ctx context.Context, key, siteName string, connection v1alpha1.VSphereConnection, credentials site.Credentials) (*Session,
+			error) {
 			return newSession(ctx, siteName, connection, credentials, s.refusal(key))
 		},
 		Close:     (*Session).logout,
@@ -62,7 +63,8 @@ func NewSessions(intervals Intervals) *Sessions {
 
 // Get returns the session of a site. The first call for given credentials logs in; calls that come meanwhile wait for it and
 // share the result. Only that credentials were refused is remembered, for a minute. Another vCenter than the connection's is refused.
-func (s *Sessions) Get(ctx context.Context, siteName string, connection v1alpha1.VSphereConnection, credentials site.Credentials) (*Session, error) {
+func (s *Sessions) Get(ctx context.Context, siteName string, connection v1alpha1.VSphereConnection, credentials site.Credentials) (*Session,
+	error) {
 	expected := connection.InstanceUUID
 	connection.InstanceUUID = ""
 	session, err := s.set.Get(ctx, siteName, connection, credentials)

@@ -153,11 +153,13 @@ func checkObjects(filters []types.PropertyFilterSpec, page *types.RetrieveResult
 			lacks = ""
 			named[object.Obj] = searches // once, unless there are several ways to it
 		} else if !searches || !kinds[object.Obj.Type] {
-			return platform.NewError(platform.ClassTransient, "the vCenter tells of %s, which was not asked for", platform.Printable(object.Obj.String()))
+			return platform.NewError(platform.ClassTransient, "the vCenter tells of %s, which was not asked for",
+				platform.Printable(object.Obj.String()))
 		}
 	}
 	if lacks != "" && (page.Token == "" || !searches) {
-		return platform.NewError(platform.ClassForbidden, "the vCenter tells nothing of %s: the credentials lack System.View, or it is out of order", lacks)
+		return platform.NewError(platform.ClassForbidden,
+			"the vCenter tells nothing of %s: the credentials lack System.View, or it is out of order", lacks)
 	}
 	return nil
 }

@@ -50,7 +50,8 @@ func vcenter(answer func(method string) string) string {
 		if body == "none" {
 			body = ""
 		}
-		fmt.Fprintf(w, `<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><Body>%s</Body></Envelope>`, body)
+		fmt.Fprintf(w,
+			`<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><Body>%s</Body></Envelope>`, body)
 	}))
 	DeferCleanup(server.Close)
 	return server.URL
@@ -81,7 +82,8 @@ var _ = Describe("SOAP", func() {
 		},
 		Entry("that has an empty body", "RetrieveServiceContent", "none", "the answer to RetrieveServiceContent is none"),
 		Entry("that has no content", "RetrieveServiceContent", " ", "the answer to RetrieveServiceContent holds nothing"),
-		Entry("that lacks services", "RetrieveServiceContent", strings.ReplaceAll(content, "searchIndex", "other"), "does not have all of its services"),
+		Entry("that lacks services", "RetrieveServiceContent", strings.ReplaceAll(content, "searchIndex", "other"),
+			"does not have all of its services"),
 		Entry("that has an empty body after a login", "Login", "none", "the answer to Login is none"),
 		Entry("that has no session", "Login", " ", "the answer to Login holds nothing"),
 	)
@@ -112,8 +114,10 @@ var _ = Describe("SOAP", func() {
 		Entry("without a returned value", " ", "tells nothing of Folder:f", platform.ClassForbidden),
 		Entry("with an empty value", "<returnval></returnval>", "tells nothing of Folder:f", platform.ClassForbidden),
 		Entry("with a page of nothing", "<returnval><token>0</token></returnval>", "tells nothing of Folder:f", platform.ClassForbidden),
-		Entry("of another folder", `<returnval><objects><obj type="Folder">g</obj></objects></returnval>`, "tells of Folder:g", platform.ClassTransient),
-		Entry("of it twice", `<returnval>`+strings.Repeat(`<objects><obj type="Folder">f</obj></objects>`, 2)+`</returnval>`, "tells of Folder:f", platform.ClassTransient),
+		Entry("of another folder", `<returnval><objects><obj type="Folder">g</obj></objects></returnval>`, "tells of Folder:g",
+			platform.ClassTransient),
+		Entry("of it twice", `<returnval>`+strings.Repeat(`<objects><obj type="Folder">f</obj></objects>`, 2)+`</returnval>`, "tells of Folder:f",
+			platform.ClassTransient),
 	)
 
 	DescribeTable("should find virtual machines only",
@@ -145,7 +149,8 @@ var _ = Describe("SOAP", func() {
 		Expect(err).NotTo(HaveOccurred())
 		var contents []types.ObjectContent
 		folder := types.ManagedObjectReference{Type: "Folder", Value: "f"}
-		err = Classify(property.DefaultCollector(session.VIM()).Retrieve(ctx, []types.ManagedObjectReference{folder}, []string{"name"}, &contents))
+		err = Classify(property.DefaultCollector(session.VIM()).Retrieve(ctx, []types.ManagedObjectReference{folder}, []string{"name"},
+			&contents))
 		Expect(err).To(beTransient("the list has more than 200 pages"))
 		Expect(asked.Load()).To(BeEquivalentTo(200))
 	})

@@ -53,7 +53,8 @@ func (s *Session) FindMachines(ctx context.Context, uuid string) ([]types.Manage
 	}
 	for _, reference := range found.Returnval {
 		if reference.Type != "VirtualMachine" {
-			return nil, platform.NewError(platform.ClassTransient, "the vCenter finds %s and no virtual machine", platform.Printable(reference.String()))
+			return nil, platform.NewError(platform.ClassTransient, "the vCenter finds %s and no virtual machine",
+				platform.Printable(reference.String()))
 		}
 	}
 	return found.Returnval, nil

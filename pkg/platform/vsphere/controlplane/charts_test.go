@@ -39,8 +39,9 @@ var _ = Describe("charts", func() {
 		part, err := rendering.Merge(values, map[string]any{"enabled": true, "images": named})
 		Expect(err).NotTo(HaveOccurred())
 		rendered, err := rendering.Chart(chart, namespace, map[string]any{
-			Chart:    part,
-			"global": map[string]any{"replicas": 1, "genericTokenKubeconfigSecretName": "generic-token-kubeconfig-1234", "kubernetesVersion": "1.36.1"},
+			Chart: part,
+			"global": map[string]any{"replicas": 1, "genericTokenKubeconfigSecretName": "generic-token-kubeconfig-1234",
+				"kubernetesVersion": "1.36.1"},
 		})
 		Expect(err).NotTo(HaveOccurred())
 		return rendered
@@ -53,7 +54,8 @@ var _ = Describe("charts", func() {
 	}
 
 	It("should render what runs in the seed", func() {
-		golden("seed-controlplane", render(charts.SeedControlPlane, "shoot--demo--hybrid", storage.ControlPlane, New().StorageChart().ControlPlaneImages))
+		golden("seed-controlplane",
+			render(charts.SeedControlPlane, "shoot--demo--hybrid", storage.ControlPlane, New().StorageChart().ControlPlaneImages))
 	})
 
 	It("should render what runs in the shoot", func() {

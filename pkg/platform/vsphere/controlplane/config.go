@@ -23,7 +23,8 @@ const (
 // and its syncer read it.
 func filesOf(shoot string, vCenters []vCenter, t *topology) (map[string]string, error) {
 	if len(shoot) > maxClusterID {
-		return nil, mistake("the technical ID %q has more than %d characters, which is all that the CSI driver takes for a cluster", shoot, maxClusterID)
+		return nil, mistake("the technical ID %q has more than %d characters, which is all that the CSI driver takes for a cluster", shoot,
+			maxClusterID)
 	}
 	var (
 		files = map[string]string{}

@@ -62,8 +62,10 @@ var _ = Describe("configuration of the driver", func() {
 		Expect(config.Global.CAFile).To(Equal("/etc/cloud/ca.crt"))
 		Expect(config.Labels.TopologyCategories).To(Equal("k8s-region,k8s-zone"))
 		Expect(config.VirtualCenter).To(HaveLen(2))
-		Expect(*config.VirtualCenter["vc-east.example.com"]).To(Equal(driverVCenter{User: "k8s-east@vsphere.local", Password: "secret-east", Port: "443", Datacenters: "/dc-east"}))
-		Expect(*config.VirtualCenter["vc-west.example.com"]).To(Equal(driverVCenter{User: "k8s-west@vsphere.local", Password: "secret-west", Port: "8443", Datacenters: "/dc-west"}))
+		Expect(*config.VirtualCenter["vc-east.example.com"]).To(Equal(driverVCenter{User: "k8s-east@vsphere.local", Password: "secret-east",
+			Port: "443", Datacenters: "/dc-east"}))
+		Expect(*config.VirtualCenter["vc-west.example.com"]).To(Equal(driverVCenter{User: "k8s-west@vsphere.local", Password: "secret-west",
+			Port: "8443", Datacenters: "/dc-west"}))
 		Expect(storage.Files["ca.crt"]).To(Equal(east().Site.Profile.TLS.CACert + west().Site.Profile.TLS.CACert))
 	})
 
@@ -118,7 +120,8 @@ var _ = Describe("configuration of the driver", func() {
 			storage, err := try(login(east(), username, password), login(west(), "new@d", "new"))
 			Expect(err).To(MatchError(And(HavePrefix(`site "east": credentials: `), ContainSubstring(message))))
 			config := parse(storage)
-			Expect(*config.VirtualCenter["vc-east.example.com"]).To(Equal(driverVCenter{User: eastUp, Password: eastOld, Port: "443", Datacenters: "/dc-east"}))
+			Expect(*config.VirtualCenter["vc-east.example.com"]).To(Equal(driverVCenter{User: eastUp, Password: eastOld, Port: "443",
+				Datacenters: "/dc-east"}))
 			Expect(*config.VirtualCenter["vc-west.example.com"]).To(And(HaveField("User", "new@d"), HaveField("Password", "new")))
 			Expect(storage.Shoot).To(Equal(ShootValues{Sites: []string{"east", "west"}}))
 			Expect(storage.Classes).To(HaveLen(2))
@@ -166,7 +169,8 @@ var _ = Describe("configuration of the driver", func() {
 					sites[0], sites[1] = login(east(), eastUp, ""), login(other(), eastUp, "new")
 				}
 				storage, _ := try(sites...)
-				Expect(parse(storage).VirtualCenter["vc-east.example.com"]).To(And(HaveField("Password", "new"), HaveField("Datacenters", "/dc-east,/dc-other")))
+				Expect(parse(storage).VirtualCenter["vc-east.example.com"]).To(And(HaveField("Password", "new"),
+					HaveField("Datacenters", "/dc-east,/dc-other")))
 			},
 				Entry("the first has none", true),
 				Entry("the second has none", false),

@@ -46,8 +46,11 @@ func newSite(name, server string, zones ...string) platform.ControlPlaneSite {
 	}
 	status := &v1alpha1.VSphereStatus{OwnerTagID: "urn:tag"}
 	for _, zone := range zones {
-		profile.Zones = append(profile.Zones, v1alpha1.SiteZone{Name: zone, VSphere: &v1alpha1.VSphereZone{ComputeCluster: "c-" + zone, TopologyTag: zone}})
-		status.Zones = append(status.Zones, v1alpha1.VSphereZoneStatus{Name: zone, Datacenter: "datacenter-2", ComputeCluster: "domain-" + zone, ResourcePool: "resgroup-" + zone, Folder: "group-v1"})
+		profile.Zones = append(profile.Zones,
+			v1alpha1.SiteZone{Name: zone, VSphere: &v1alpha1.VSphereZone{ComputeCluster: "c-" + zone, TopologyTag: zone}})
+		status.Zones = append(status.Zones,
+			v1alpha1.VSphereZoneStatus{Name: zone, Datacenter: "datacenter-2", ComputeCluster: "domain-" + zone, ResourcePool: "resgroup-" + zone,
+				Folder: "group-v1"})
 	}
 	return platform.ControlPlaneSite{
 		Site: &site.Site{

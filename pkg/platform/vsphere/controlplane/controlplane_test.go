@@ -34,7 +34,8 @@ var _ = Describe("#CloudController", func() {
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 	},
 		Entry("site of the CloudProfile", func(s *platform.ControlPlaneSite) { s.Site.Profile = nil }, "the CloudProfile has no vSphere site"),
-		Entry("block of the CloudProfile", func(s *platform.ControlPlaneSite) { s.Site.Profile.VSphere = nil }, "the CloudProfile has no vSphere site"),
+		Entry("block of the CloudProfile", func(s *platform.ControlPlaneSite) { s.Site.Profile.VSphere = nil },
+			"the CloudProfile has no vSphere site"),
 		Entry("status", func(s *platform.ControlPlaneSite) { s.Status = nil }, "providerStatus"),
 		Entry("block of the status", func(s *platform.ControlPlaneSite) { s.Status.VSphere = nil }, "providerStatus"),
 	)

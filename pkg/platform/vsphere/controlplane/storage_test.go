@@ -38,9 +38,10 @@ var _ = Describe("#Storage", func() {
 	})
 
 	It("should take the name of a zone without a tag, and a tag of two zones of a site once", func() {
-		storage, err := New().Storage([]platform.ControlPlaneSite{vsphere(newSite("east", "https://vc", "a", "b", "c"), func(p *v1alpha1.CloudProfileSite) {
-			p.Zones[0].VSphere.TopologyTag, p.Zones[1].VSphere.TopologyTag, p.Zones[2].VSphere.TopologyTag = "cluster", "cluster", ""
-		})})
+		storage, err := New().Storage([]platform.ControlPlaneSite{vsphere(newSite("east", "https://vc", "a", "b", "c"),
+			func(p *v1alpha1.CloudProfileSite) {
+				p.Zones[0].VSphere.TopologyTag, p.Zones[1].VSphere.TopologyTag, p.Zones[2].VSphere.TopologyTag = "cluster", "cluster", ""
+			})})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(storage.Classes[0].AllowedTopologies).To(Equal(in("cluster", "c")))
 	})
@@ -75,23 +76,35 @@ var _ = Describe("#Storage", func() {
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 	},
 		Entry("no site in the CloudProfile", func(s *platform.ControlPlaneSite) { s.Site.Profile = nil }, "the CloudProfile has no vSphere site"),
-		Entry("classes without topology", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Topology = nil }), "vsphere.topology must be set"),
-		Entry("topology at one of two sites", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Topology, p.StorageClasses = nil, nil }), `because site "east" has it`),
-		Entry("other categories", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Topology.ZoneCategory = "zone" }), `must be "k8s-region" and "k8s-zone"`),
-		Entry("a category that is no label", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Topology.RegionCategory = "k8s region" }), "vsphere.topology.regionCategory"),
-		Entry("a category that looks like two", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Topology.ZoneCategory = "a,b" }), "vsphere.topology.zoneCategory"),
-		Entry("a tag that is no label", profile(func(p *v1alpha1.CloudProfileSite) { p.Zones[0].VSphere.TopologyTag = "west 1" }), `zone "west-1": topologyTag: "west 1" cannot`),
-		Entry("a tag of another site", profile(func(p *v1alpha1.CloudProfileSite) { p.Zones[0].VSphere.TopologyTag = "east-1" }), `is a tag of site "east", too`),
-		Entry("a tag like that of the region", profile(func(p *v1alpha1.CloudProfileSite) { p.Zones[0].VSphere.TopologyTag = "europe" }), "is the tag of the region, too"),
-		Entry("a class of another platform", profile(func(p *v1alpha1.CloudProfileSite) { p.StorageClasses[0].VSphere = nil }), `storage class "west-gold" has no vsphere block`),
+		Entry("classes without topology", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Topology = nil }),
+			"vsphere.topology must be set"),
+		Entry("topology at one of two sites", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Topology, p.StorageClasses = nil, nil }),
+			`because site "east" has it`),
+		Entry("other categories", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Topology.ZoneCategory = "zone" }),
+			`must be "k8s-region" and "k8s-zone"`),
+		Entry("a category that is no label", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Topology.RegionCategory = "k8s region" }),
+			"vsphere.topology.regionCategory"),
+		Entry("a category that looks like two", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Topology.ZoneCategory = "a,b" }),
+			"vsphere.topology.zoneCategory"),
+		Entry("a tag that is no label", profile(func(p *v1alpha1.CloudProfileSite) { p.Zones[0].VSphere.TopologyTag = "west 1" }),
+			`zone "west-1": topologyTag: "west 1" cannot`),
+		Entry("a tag of another site", profile(func(p *v1alpha1.CloudProfileSite) { p.Zones[0].VSphere.TopologyTag = "east-1" }),
+			`is a tag of site "east", too`),
+		Entry("a tag like that of the region", profile(func(p *v1alpha1.CloudProfileSite) { p.Zones[0].VSphere.TopologyTag = "europe" }),
+			"is the tag of the region, too"),
+		Entry("a class of another platform", profile(func(p *v1alpha1.CloudProfileSite) { p.StorageClasses[0].VSphere = nil }),
+			`storage class "west-gold" has no vsphere block`),
 		Entry("no address", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Server = "vcenter" }), "is no address"),
-		Entry("a datacenter with a comma", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Datacenter = "a,b" }), "takes no name with a comma"),
+		Entry("a datacenter with a comma", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Datacenter = "a,b" }),
+			"takes no name with a comma"),
 		Entry("no password", credentials("u@d", ""), `credentials: key "password" is missing`),
 		Entry("a user without a domain", credentials("s3cr3t", "s3cr3t"), "credentials: username must be <user>@<domain>"),
 		Entry("a carriage return", credentials("u@d", "s3cr3t\r\n"), `credentials: key "password" must be text`),
 		Entry("no text", credentials("u@d", "s3cr3t\xff"), `credentials: key "password" must be text`),
-		Entry("one thumbprint of two", profile(func(p *v1alpha1.CloudProfileSite) { p.TLS = &v1alpha1.TLS{Thumbprint: "AA:BB"} }), "must have tls.caCert instead of thumbprint"),
-		Entry("one authority of two", profile(func(p *v1alpha1.CloudProfileSite) { p.TLS = nil }), `must have tls.caCert in the CloudProfile because site "east" has`),
+		Entry("one thumbprint of two", profile(func(p *v1alpha1.CloudProfileSite) { p.TLS = &v1alpha1.TLS{Thumbprint: "AA:BB"} }),
+			"must have tls.caCert instead of thumbprint"),
+		Entry("one authority of two", profile(func(p *v1alpha1.CloudProfileSite) { p.TLS = nil }),
+			`must have tls.caCert in the CloudProfile because site "east" has`),
 		Entry("one vCenter, two users", func(s *platform.ControlPlaneSite) {
 			s.Site.Profile.VSphere.Server, s.Site.Profile.TLS = east().Site.Profile.VSphere.Server, east().Site.Profile.TLS
 		}, `credentials: username must be that of site "east"`),

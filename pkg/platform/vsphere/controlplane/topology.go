@@ -45,8 +45,10 @@ func withTopology(sites []platform.ControlPlaneSite) ([]platform.ControlPlaneSit
 	}
 	if len(with) > 0 {
 		for _, s := range without {
-			errs = append(errs, platform.InSite(s.Site.Name, mistake("vsphere.topology must be set because site %q has it: the CSI driver serves all vSphere sites of a shoot or none",
-				with[0].Site.Name)))
+			errs = append(errs,
+				platform.InSite(s.Site.Name,
+					mistake("vsphere.topology must be set because site %q has it: the CSI driver serves all vSphere sites of a shoot or none",
+						with[0].Site.Name)))
 		}
 	}
 	return with, errors.Join(errs...)
@@ -74,7 +76,9 @@ func (t *topology) add(s platform.ControlPlaneSite, users map[string]string) err
 		seen       []string
 	)
 	if categories.RegionCategory != t.categories.RegionCategory || categories.ZoneCategory != t.categories.ZoneCategory {
-		errs = append(errs, mistake("vsphere.topology: the categories must be %q and %q, as at the other vSphere sites of the shoot", t.categories.RegionCategory, t.categories.ZoneCategory))
+		errs = append(errs,
+			mistake("vsphere.topology: the categories must be %q and %q, as at the other vSphere sites of the shoot", t.categories.RegionCategory,
+				t.categories.ZoneCategory))
 	}
 	errs = append(errs, checkTag("region", profile.Region))
 	for _, zone := range profile.Zones {
@@ -89,9 +93,12 @@ func (t *topology) add(s platform.ControlPlaneSite, users map[string]string) err
 		errs = append(errs, checkTag("zone \""+zone.Name+"\": topologyTag", tag))
 		switch user, used := users[tag]; {
 		case tag == profile.Region:
-			errs = append(errs, mistake("zone %q: topologyTag: %q is the tag of the region, too: the CSI driver does not tell tags apart by category", zone.Name, tag))
+			errs = append(errs,
+				mistake("zone %q: topologyTag: %q is the tag of the region, too: the CSI driver does not tell tags apart by category", zone.Name, tag))
 		case used && user != s.Site.Name:
-			errs = append(errs, mistake("zone %q: topologyTag: %q is a tag of site %q, too, so that volumes of one would be wanted on nodes of the other", zone.Name, tag, user))
+			errs = append(errs,
+				mistake("zone %q: topologyTag: %q is a tag of site %q, too, so that volumes of one would be wanted on nodes of the other", zone.Name,
+					tag, user))
 		}
 		users[tag] = s.Site.Name
 	}

@@ -223,7 +223,8 @@ func (f *flow) refuseMoved(ctx context.Context, machines []types.ManagedObjectRe
 	if len(names) == 0 {
 		return nil
 	}
-	return platform.NewError(platform.ClassConflict, "virtual machines outside of the folders of the shoot have its tag %q: %s; delete them, or remove the tag from them",
+	return platform.NewError(platform.ClassConflict,
+		"virtual machines outside of the folders of the shoot have its tag %q: %s; delete them, or remove the tag from them",
 		f.owner.Name(), strings.Join(names, ", "))
 }
 

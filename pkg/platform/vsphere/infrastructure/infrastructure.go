@@ -47,7 +47,8 @@ type flow struct {
 	machines   platform.Machines
 }
 
-func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1alpha1.VSphereConnection, persist platform.Persist) (*flow, error) {
+func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1alpha1.VSphereConnection, persist platform.Persist) (*flow,
+	error) {
 	session, err := i.sessions.Get(ctx, s.Name, connection, s.Credentials)
 	if err != nil {
 		return nil, err
@@ -142,7 +143,8 @@ func (i *infrastructure) forExisting(ctx context.Context, s *site.Site, persist 
 		return nil, nil
 	}
 	f, err := i.flow(ctx, s, connection, persist)
-	if connection.InstanceUUID != "" && platform.ClassOf(err) == platform.ClassConfiguration && connection.Server != s.State.VSphere.Connection.Server {
+	if connection.InstanceUUID != "" && platform.ClassOf(err) == platform.ClassConfiguration &&
+		connection.Server != s.State.VSphere.Connection.Server {
 		// The CloudProfile may have given the name to another site since.
 		f, err = i.flow(ctx, s, s.State.VSphere.Connection, persist)
 	}

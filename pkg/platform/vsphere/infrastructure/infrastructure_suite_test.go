@@ -32,7 +32,8 @@ var _ = Describe("privileges", func() {
 		network = types.ManagedObjectReference{Type: "Network", Value: "network-1"}
 		store   = types.ManagedObjectReference{Type: "Datastore", Value: "datastore-1"}
 		zones   = []zone{
-			{name: "a", parent: folder, parentPath: "/dc/vm/gardener", resourcePool: pool, poolPath: "/dc/host/c/Resources", network: network, datastore: &store},
+			{name: "a", parent: folder, parentPath: "/dc/vm/gardener", resourcePool: pool, poolPath: "/dc/host/c/Resources", network: network,
+				datastore: &store},
 			{name: "b", parent: folder, parentPath: "/dc/vm/gardener", resourcePool: pool, poolPath: "/dc/host/c/Resources", network: network},
 		}
 		needed = func(perShoot bool) []neededPrivilege {

@@ -52,7 +52,8 @@ func (f *flow) orphans(ctx context.Context) ([]v1alpha1.Orphan, error) {
 		return orphans, err
 	}
 	for _, rule := range rules {
-		orphans = append(orphans, v1alpha1.Orphan{Site: f.site.Name, Kind: "anti-affinity rule", ID: strconv.Itoa(int(rule.key)), Name: rule.name})
+		orphans = append(orphans,
+			v1alpha1.Orphan{Site: f.site.Name, Kind: "anti-affinity rule", ID: strconv.Itoa(int(rule.key)), Name: rule.name})
 	}
 	if owned.tagID != "" {
 		orphans = append(orphans, v1alpha1.Orphan{Site: f.site.Name, Kind: "tag", ID: owned.tagID, Name: f.owner.Name()})

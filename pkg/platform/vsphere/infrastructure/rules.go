@@ -86,7 +86,8 @@ func (f *flow) deleteRules(ctx context.Context) error {
 	}
 	for _, rule := range rules {
 		remove := types.ClusterRuleSpec{ArrayUpdateSpec: types.ArrayUpdateSpec{Operation: types.ArrayUpdateOperationRemove, RemoveKey: rule.key}}
-		task, err := object.NewClusterComputeResource(f.vim, rule.cluster).Reconfigure(ctx, &types.ClusterConfigSpecEx{RulesSpec: []types.ClusterRuleSpec{remove}}, true)
+		task, err := object.NewClusterComputeResource(f.vim, rule.cluster).Reconfigure(ctx,
+			&types.ClusterConfigSpecEx{RulesSpec: []types.ClusterRuleSpec{remove}}, true)
 		if err == nil {
 			err = task.Wait(ctx)
 		}

@@ -87,7 +87,8 @@ func (f *flow) ensureTopology(ctx context.Context, zones []zone) error {
 	return nil
 }
 
-func (f *flow) ensureTopologyTag(ctx context.Context, name string, category tags.Category, object types.ManagedObjectReference, create bool) error {
+func (f *flow) ensureTopologyTag(ctx context.Context, name string, category tags.Category, object types.ManagedObjectReference,
+	create bool) error {
 	id, err := f.ensureTag(ctx, name, category, create)
 	if err != nil {
 		return err
@@ -97,7 +98,8 @@ func (f *flow) ensureTopologyTag(ctx context.Context, name string, category tags
 		return err
 	}
 	if !create {
-		return platform.NewError(platform.ClassConfiguration, "%s has not the tag %q of category %q, and the CloudProfile does not allow to create it", object, name, category.Name)
+		return platform.NewError(platform.ClassConfiguration,
+			"%s has not the tag %q of category %q, and the CloudProfile does not allow to create it", object, name, category.Name)
 	}
 	return f.tag(ctx, id, object)
 }
@@ -111,7 +113,8 @@ func (f *flow) ensureCategory(ctx context.Context, wanted tags.Category, create 
 		return *found, nil
 	}
 	if !create {
-		return wanted, platform.NewError(platform.ClassConfiguration, "tag category %q does not exist or is not visible to the credentials, and the CloudProfile does not allow to create it", wanted.Name)
+		return wanted, platform.NewError(platform.ClassConfiguration,
+			"tag category %q does not exist or is not visible to the credentials, and the CloudProfile does not allow to create it", wanted.Name)
 	}
 	id, createErr := f.tags.CreateCategory(ctx, &wanted)
 	if createErr == nil {
@@ -134,9 +137,11 @@ func (f *flow) ensureTag(ctx context.Context, name string, category tags.Categor
 		return found.ID, nil
 	}
 	if !create {
-		return "", platform.NewError(platform.ClassConfiguration, "tag %q of category %q does not exist or is not visible to the credentials, and the CloudProfile does not allow to create it", name, category.Name)
+		return "", platform.NewError(platform.ClassConfiguration,
+			"tag %q of category %q does not exist or is not visible to the credentials, and the CloudProfile does not allow to create it", name, category.Name)
 	}
-	id, createErr := f.tags.CreateTag(ctx, &tags.Tag{Name: name, CategoryID: category.ID, Description: "Managed by gardener-extension-provider-hybrid."})
+	id, createErr := f.tags.CreateTag(ctx,
+		&tags.Tag{Name: name, CategoryID: category.ID, Description: "Managed by gardener-extension-provider-hybrid."})
 	if createErr == nil {
 		return id, nil
 	}

@@ -76,7 +76,8 @@ func Find(ctx context.Context, c *vim25.Client, kind Kind, inventoryPath string)
 
 // Lookup is Find that returns nil if there is no such object.
 func Lookup(ctx context.Context, c *vim25.Client, kind Kind, inventoryPath string) (*types.ManagedObjectReference, error) {
-	found, err := methods.FindByInventoryPath(ctx, c, &types.FindByInventoryPath{This: *c.ServiceContent.SearchIndex, InventoryPath: inventoryPath})
+	found, err := methods.FindByInventoryPath(ctx, c,
+		&types.FindByInventoryPath{This: *c.ServiceContent.SearchIndex, InventoryPath: inventoryPath})
 	if err != nil {
 		return nil, client.Classify(err)
 	}
@@ -84,5 +85,6 @@ func Lookup(ctx context.Context, c *vim25.Client, kind Kind, inventoryPath strin
 	if reference == nil || slices.Contains(kind.types, reference.Type) {
 		return reference, nil
 	}
-	return nil, platform.NewError(platform.ClassConfiguration, "%q is no %s but a %s", inventoryPath, kind.name, platform.Printable(reference.Type))
+	return nil, platform.NewError(platform.ClassConfiguration, "%q is no %s but a %s", inventoryPath, kind.name,
+		platform.Printable(reference.Type))
 }

@@ -20,13 +20,16 @@ var _ = Describe("Locate", func() {
 	)
 
 	BeforeEach(func() {
-		s = &site.Site{Name: "vc", Shoot: "shoot", Profile: &v1alpha1.CloudProfileSite{VSphere: &v1alpha1.VSphereProfile{Server: "https://vcenter.example.com"}}}
-		status = &v1alpha1.SiteStatus{VSphere: &v1alpha1.VSphereStatus{Zones: []v1alpha1.VSphereZoneStatus{{Name: "vc-1", Folder: "group-v42", FolderPath: "/dc/vm/shoot"}}}}
+		s = &site.Site{Name: "vc", Shoot: "shoot",
+			Profile: &v1alpha1.CloudProfileSite{VSphere: &v1alpha1.VSphereProfile{Server: "https://vcenter.example.com"}}}
+		status = &v1alpha1.SiteStatus{VSphere: &v1alpha1.VSphereStatus{Zones: []v1alpha1.VSphereZoneStatus{{Name: "vc-1", Folder: "group-v42",
+			FolderPath: "/dc/vm/shoot"}}}}
 	})
 
 	place := func(folder, path string) types.GomegaMatcher {
 		return And(HaveField("Site", "vc"), HaveField("Shoot", "shoot"),
-			HaveField("VSphere.Connection.Server", "https://vcenter.example.com"), HaveField("VSphere.Folder", folder), HaveField("VSphere.FolderPath", path))
+			HaveField("VSphere.Connection.Server", "https://vcenter.example.com"), HaveField("VSphere.Folder",
+				folder), HaveField("VSphere.FolderPath", path))
 	}
 
 	It("should say how the site is reached and in which folder the machines are", func() {
@@ -37,7 +40,8 @@ var _ = Describe("Locate", func() {
 		status.VSphere.Zones = append(status.VSphere.Zones,
 			v1alpha1.VSphereZoneStatus{Name: "vc-2", Folder: "group-v7", FolderPath: "/dc2/vm/shoot"},
 			v1alpha1.VSphereZoneStatus{Name: "vc-3", Folder: "group-v42", FolderPath: "/dc/vm/shoot"})
-		Expect((&machineClasses{}).Locate(s, status)).To(HaveExactElements(place("group-v42", "/dc/vm/shoot"), place("group-v7", "/dc2/vm/shoot")))
+		Expect((&machineClasses{}).Locate(s, status)).To(HaveExactElements(place("group-v42", "/dc/vm/shoot"),
+			place("group-v7", "/dc2/vm/shoot")))
 	})
 
 	DescribeTable("should say what is not known", func(forget func(), message string) {

@@ -51,10 +51,11 @@ func (m *machineClasses) resolve(ctx context.Context, request platform.MachineCl
 	}
 
 	var (
-		settings                = ptr.Deref(request.Settings.VSphere, v1alpha1.VSphereWorker{})
-		machineType             = ptr.Deref(request.MachineType.VSphere, v1alpha1.VSphereMachineType{})
-		profile                 = request.Site.Profile.VSphere
-		template, templateErr   = findTemplate(ctx, session, inventory.Template.Path(datacenterOf(profile, request.Zone.VSphere), templateOf(request)))
+		settings              = ptr.Deref(request.Settings.VSphere, v1alpha1.VSphereWorker{})
+		machineType           = ptr.Deref(request.MachineType.VSphere, v1alpha1.VSphereMachineType{})
+		profile               = request.Site.Profile.VSphere
+		template, templateErr = findTemplate(ctx, session,
+			inventory.Template.Path(datacenterOf(profile, request.Zone.VSphere), templateOf(request)))
 		tagIDs, tagsErr         = findTags(ctx, session, settings.Tags)
 		policyID, policyErr     = rootPolicy(ctx, session, request, zone)
 		dataDisks, dataDisksErr = dataDisks(ctx, session, request)
@@ -135,9 +136,10 @@ func (m *machineClasses) Locate(s *site.Site, status *v1alpha1.SiteStatus) ([]*v
 			continue
 		}
 		specs = append(specs, &v1alpha1.MachineProviderSpec{
-			Site:    s.Name,
-			Shoot:   s.Shoot,
-			VSphere: &v1alpha1.VSphereMachineSpec{Connection: client.ConnectionOf(s.Profile, status.VSphere.InstanceUUID), Folder: zone.Folder, FolderPath: zone.FolderPath},
+			Site:  s.Name,
+			Shoot: s.Shoot,
+			VSphere: &v1alpha1.VSphereMachineSpec{Connection: client.ConnectionOf(s.Profile, status.VSphere.InstanceUUID), Folder: zone.Folder,
+				FolderPath: zone.FolderPath},
 		})
 	}
 	return specs, nil
@@ -194,7 +196,8 @@ func templateOf(request platform.MachineClassRequest) string {
 }
 
 // rootPolicy returns the storage policy of the pool's volume type, or that of the zone.
-func rootPolicy(ctx context.Context, session *client.Session, request platform.MachineClassRequest, zone *v1alpha1.VSphereZoneStatus) (string, error) {
+func rootPolicy(ctx context.Context, session *client.Session, request platform.MachineClassRequest,
+	zone *v1alpha1.VSphereZoneStatus) (string, error) {
 	if request.VolumeType == nil || request.VolumeType.VSphere == nil {
 		return zone.StoragePolicyID, nil
 	}

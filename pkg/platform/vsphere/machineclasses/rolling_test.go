@@ -37,20 +37,23 @@ var changes = []change{
 		r.DataVolumes[0].Settings.VSphere = &v1alpha1.VSphereVolumeType{StoragePolicy: "fast"}
 	}},
 	{"the pool's tags on the site change", false, func(r *platform.MachineClassRequest) { r.Settings.VSphere.Tags = nil }},
-	{"the pool gets anti-affinity on the site or loses it", false, func(r *platform.MachineClassRequest) { r.Settings.VSphere.AntiAffinity = false }},
+	{"the pool gets anti-affinity on the site or loses it", false,
+		func(r *platform.MachineClassRequest) { r.Settings.VSphere.AntiAffinity = false }},
 	{"the machine type reserves memory in the CloudProfile or does not any more", false, func(r *platform.MachineClassRequest) {
 		r.MachineType.VSphere.MemoryReservationLockedToMax = true
 	}},
 	{"the CloudProfile gives a volume type of the pool another storage policy in the site", false, func(r *platform.MachineClassRequest) {
 		r.DataVolumes[1].Type = &v1alpha1.SiteVolumeType{VSphere: &v1alpha1.VSphereVolumeType{StoragePolicy: "fast"}}
 	}},
-	{"the CPUs or memory of the machine type change in the CloudProfile, or those of its `capacity` for the site", false, func(r *platform.MachineClassRequest) {
-		r.MachineType.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("8")}
-		r.Capacity = r.MachineType.Capacity
-	}},
-	{"the network of the nodes changes, which the Shoot says for the site or the CloudProfile for a zone", false, func(r *platform.MachineClassRequest) {
-		r.Status.VSphere.Zones[0].Network.ID = "network-2"
-	}},
+	{"the CPUs or memory of the machine type change in the CloudProfile, or those of its `capacity` for the site", false,
+		func(r *platform.MachineClassRequest) {
+			r.MachineType.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("8")}
+			r.Capacity = r.MachineType.Capacity
+		}},
+	{"the network of the nodes changes, which the Shoot says for the site or the CloudProfile for a zone", false,
+		func(r *platform.MachineClassRequest) {
+			r.Status.VSphere.Zones[0].Network.ID = "network-2"
+		}},
 }
 
 func newRollingRequest() platform.MachineClassRequest {

@@ -31,7 +31,9 @@ func findTags(ctx context.Context, session *client.Session, names []string) ([]s
 			return nil, err
 		}
 		if category == nil {
-			errs = append(errs, platform.NewError(platform.ClassConfiguration, "tag %q: category %q does not exist or is not visible to the credentials", name, categoryName))
+			errs = append(errs,
+				platform.NewError(platform.ClassConfiguration, "tag %q: category %q does not exist or is not visible to the credentials", name,
+					categoryName))
 			continue
 		}
 		tag, err := inventory.LookupTag(ctx, manager, category.ID, tagName)

@@ -26,7 +26,8 @@ func findTemplate(ctx context.Context, session *client.Session, path string) (ty
 	}
 	var contents []types.ObjectContent
 	properties := []string{"config.template", "config.hardware.device", client.ExtraConfigProperty(owner.KeyShoot)}
-	if err := property.DefaultCollector(session.VIM()).Retrieve(ctx, []types.ManagedObjectReference{reference}, properties, &contents); err != nil {
+	if err := property.DefaultCollector(session.VIM()).Retrieve(ctx, []types.ManagedObjectReference{reference}, properties,
+		&contents); err != nil {
 		return reference, client.Classify(err)
 	}
 	vm, marks, err := client.LoadVirtualMachine(contents[0])
@@ -36,7 +37,8 @@ func findTemplate(ctx context.Context, session *client.Session, path string) (ty
 	case vm.Config == nil:
 		return reference, platform.NewError(platform.ClassTransient, "template %q has no configuration", path)
 	case !vm.Config.Template, marks[owner.KeyShoot] != "":
-		return reference, platform.NewError(platform.ClassConfiguration, "%q is a virtual machine and no template; convert it to a template", path)
+		return reference, platform.NewError(platform.ClassConfiguration,
+			"%q is a virtual machine and no template; convert it to a template", path)
 	}
 	if err := machines.CheckDisks(vm.Config.Hardware.Device); err != nil {
 		return reference, platform.NewError(platform.ClassOf(err), "template %q: %w", path, err)

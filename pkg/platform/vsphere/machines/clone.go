@@ -139,7 +139,8 @@ func (p *plan) diskChanges() ([]types.BaseVirtualDeviceConfigSpec, error) {
 
 	units := p.freeUnits(root.ControllerKey)
 	if len(units) < len(p.spec.DataDisks) {
-		return nil, platform.NewError(platform.ClassConfiguration, "the controller of the template's first disk has room for %d more disks, not %d", len(units), len(p.spec.DataDisks))
+		return nil, platform.NewError(platform.ClassConfiguration,
+			"the controller of the template's first disk has room for %d more disks, not %d", len(units), len(p.spec.DataDisks))
 	}
 	for i, disk := range p.spec.DataDisks {
 		policy := disk.StoragePolicyID

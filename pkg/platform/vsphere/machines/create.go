@@ -111,7 +111,8 @@ func (c *call) clone(ctx context.Context, plan *plan, accept func()) (*virtualMa
 	}
 	vm, err := c.read(ctx, cloned)
 	if vm == nil {
-		return nil, cmp.Or(err, error(platform.NewError(platform.ClassTransient, "virtual machine %q is gone right after it was made", c.request.Name)))
+		return nil, cmp.Or(err,
+			error(platform.NewError(platform.ClassTransient, "virtual machine %q is gone right after it was made", c.request.Name)))
 	}
 	flaw := plan.flaw(vm)
 	if err != nil {
@@ -120,7 +121,8 @@ func (c *call) clone(ctx context.Context, plan *plan, accept func()) (*virtualMa
 	if flaw == "" {
 		return vm, nil
 	}
-	err = platform.NewError(platform.ClassTransient, "virtual machine %q was not made as asked for and is made again: %s", c.request.Name, flaw)
+	err = platform.NewError(platform.ClassTransient, "virtual machine %q was not made as asked for and is made again: %s",
+		c.request.Name, flaw)
 	// Nobody knows of it: all disks are its own.
 	return nil, errors.Join(err, c.turnOff(ctx, vm), c.destroy(ctx, vm))
 }

@@ -79,7 +79,8 @@ func (c *creations) find(key creationKey) *creation {
 }
 
 // begin returns the creation with the key that goes on, or starts one.
-func (c *creations) begin(ctx context.Context, key creationKey, session *client.Session, create func(ctx context.Context, accept func()) (platform.Machine, error)) *creation {
+func (c *creations) begin(ctx context.Context, key creationKey, session *client.Session,
+	create func(ctx context.Context, accept func()) (platform.Machine, error)) *creation {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if existing := c.machines[key]; existing != nil {

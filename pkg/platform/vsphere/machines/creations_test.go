@@ -85,47 +85,49 @@ var _ = Describe("Creations", func() {
 		Entry("by a machine class that knows a new path of the folder", func() { request.Spec.VSphere.FolderPath = "/DC0/vm/moved" }),
 	)
 
-	DescribeTable("should tell of a machine why it was not made, unless that was with other credentials", func(ctx SpecContext, rotate bool, expected platform.Class) {
-		c, creation := begin(ctx, func(_ context.Context, accept func()) (platform.Machine, error) {
-			accept()
-			return platform.Machine{}, platform.NewError(platform.ClassUnauthenticated, "the password has ended")
-		})
-		Eventually(creation.done).WithContext(ctx).Should(BeClosed())
-		request.ProviderID = c.machine().ProviderID
-		if rotate {
-			request.Credentials = maps.Clone(request.Credentials)
-			request.Credentials["rotated"] = "true"
-		}
-		for range 2 {
-			_, err := part.Get(ctx, request)
-			Expect(platform.ClassOf(err)).To(Equal(expected), "%v", err)
-		}
-	},
+	DescribeTable("should tell of a machine why it was not made, unless that was with other credentials",
+		func(ctx SpecContext, rotate bool, expected platform.Class) {
+			c, creation := begin(ctx, func(_ context.Context, accept func()) (platform.Machine, error) {
+				accept()
+				return platform.Machine{}, platform.NewError(platform.ClassUnauthenticated, "the password has ended")
+			})
+			Eventually(creation.done).WithContext(ctx).Should(BeClosed())
+			request.ProviderID = c.machine().ProviderID
+			if rotate {
+				request.Credentials = maps.Clone(request.Credentials)
+				request.Credentials["rotated"] = "true"
+			}
+			for range 2 {
+				_, err := part.Get(ctx, request)
+				Expect(platform.ClassOf(err)).To(Equal(expected), "%v", err)
+			}
+		},
 		Entry("with the same credentials", false, platform.ClassUnauthenticated),
 		Entry("with others", true, platform.ClassNotFound),
 	)
 
-	DescribeTable("should tell of no machine whose creation has decided not to try again", func(ctx SpecContext, ask func(context.Context) (platform.Machine, error)) {
-		fail := make(chan struct{})
-		_, creation := begin(ctx, func(_ context.Context, accept func()) (platform.Machine, error) {
-			accept()
-			<-fail
-			return platform.Machine{}, platform.NewError(platform.ClassTransient, "the host does not answer")
-		})
-		Eventually(creation.isAccepted).WithContext(ctx).Should(BeTrue())
-		Expect(creation.again()).To(BeFalse())
+	DescribeTable("should tell of no machine whose creation has decided not to try again",
+		func(ctx SpecContext, ask func(context.Context) (platform.Machine, error)) {
+			fail := make(chan struct{})
+			_, creation := begin(ctx, func(_ context.Context, accept func()) (platform.Machine, error) {
+				accept()
+				<-fail
+				return platform.Machine{}, platform.NewError(platform.ClassTransient, "the host does not answer")
+			})
+			Eventually(creation.isAccepted).WithContext(ctx).Should(BeTrue())
+			Expect(creation.again()).To(BeFalse())
 
-		asked, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
-		defer cancel()
-		answer := make(chan error, 1)
-		go func() {
-			_, err := ask(asked)
-			answer <- err
-		}()
-		Consistently(answer).WithTimeout(time.Second).ShouldNot(Receive(), "there is no machine")
-		close(fail)
-		Eventually(answer).WithContext(ctx).Should(Receive(MatchError(ContainSubstring("the host does not answer"))))
-	},
+			asked, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+			defer cancel()
+			answer := make(chan error, 1)
+			go func() {
+				_, err := ask(asked)
+				answer <- err
+			}()
+			Consistently(answer).WithTimeout(time.Second).ShouldNot(Receive(), "there is no machine")
+			close(fail)
+			Eventually(answer).WithContext(ctx).Should(Receive(MatchError(ContainSubstring("the host does not answer"))))
+		},
 		Entry("when it is created", func(ctx context.Context) (platform.Machine, error) { return part.Create(ctx, request) }),
 		Entry("when it is looked at", func(ctx context.Context) (platform.Machine, error) {
 			request.ProviderID = "vsphere://known"

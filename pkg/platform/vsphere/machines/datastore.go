@@ -24,7 +24,8 @@ func (c *call) datastore(ctx context.Context) (types.ManagedObjectReference, err
 	}
 	collector := property.DefaultCollector(c.session.VIM())
 	var cluster mo.ComputeResource
-	if err := collector.RetrieveOne(ctx, reference("ClusterComputeResource", c.spec.ComputeCluster), []string{"datastore"}, &cluster); err != nil {
+	if err := collector.RetrieveOne(ctx, reference("ClusterComputeResource", c.spec.ComputeCluster), []string{"datastore"},
+		&cluster); err != nil {
 		return types.ManagedObjectReference{}, missingObject("compute cluster", c.spec.ComputeCluster, err)
 	}
 	compatible, err := c.session.CompatibleDatastores(ctx, c.spec.StoragePolicyID, cluster.Datastore)

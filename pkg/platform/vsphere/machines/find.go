@@ -26,7 +26,8 @@ import (
 
 // marks are the properties that tell whose a virtual machine is. Single entries of the extra configuration are cheap; all of it
 // holds the user data.
-var marks = []string{client.ExtraConfigProperty(owner.KeyShoot), client.ExtraConfigProperty(owner.KeySite), client.ExtraConfigProperty(owner.KeyMachine)}
+var marks = []string{client.ExtraConfigProperty(owner.KeyShoot), client.ExtraConfigProperty(owner.KeySite),
+	client.ExtraConfigProperty(owner.KeyMachine)}
 
 // details are the properties of one virtual machine.
 var details = append([]string{
@@ -139,7 +140,8 @@ func (c *call) findByID(ctx context.Context) (*virtualMachine, error) {
 		names = append(names, fmt.Sprintf("%s (%s)", vm.Name, vm.reference.Value))
 	}
 	slices.Sort(names)
-	return nil, platform.NewError(platform.ClassConflict, "several virtual machines have the UUID and the marks of machine %q: %s; remove %s and %s from the extra configuration of those that are not it",
+	return nil, platform.NewError(platform.ClassConflict,
+		"several virtual machines have the UUID and the marks of machine %q: %s; remove %s and %s from the extra configuration of those that are not it",
 		c.request.Name, strings.Join(names, ", "), owner.KeyShoot, owner.KeySite)
 }
 
@@ -161,7 +163,8 @@ func (c *call) findByName(ctx context.Context) (*virtualMachine, error) {
 // proveAbsence returns nil if what was not found does not exist, and an error if the credentials may just not see it.
 func (c *call) proveAbsence(ctx context.Context) error {
 	if err := c.session.CheckFolder(ctx, c.spec.Connection, c.spec.Folder); err != nil {
-		return platform.NewError(platform.ClassOf(err), "virtual machine %q was not found, but may be in %q: %w", c.request.Name, c.spec.FolderPath, err)
+		return platform.NewError(platform.ClassOf(err), "virtual machine %q was not found, but may be in %q: %w", c.request.Name,
+			c.spec.FolderPath, err)
 	}
 	return nil
 }
@@ -187,7 +190,8 @@ func (c *call) read(ctx context.Context, reference types.ManagedObjectReference)
 			errForeign, vm.Name, reference.Value, vm.Runtime.ConnectionState, c.owner.Shoot, c.owner.Site)
 	}
 	if c.owner.MachineOf(vm.Config.Uuid, c.request.Name) == "" {
-		return vm, platform.NewError(platform.ClassConflict, "%w: virtual machine %q (%s, %s) has the marks of shoot %q and site %q, but not the UUID of machine %q; it is a copy",
+		return vm, platform.NewError(platform.ClassConflict,
+			"%w: virtual machine %q (%s, %s) has the marks of shoot %q and site %q, but not the UUID of machine %q; it is a copy",
 			errForeign, vm.Name, reference.Value, vm.Runtime.ConnectionState, c.owner.Shoot, c.owner.Site, c.request.Name)
 	}
 	return vm, nil

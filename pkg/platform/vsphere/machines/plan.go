@@ -54,7 +54,8 @@ func (c *call) plan(ctx context.Context) (*plan, error) {
 func (c *call) lookup(ctx context.Context) (*plan, error) {
 	var template mo.VirtualMachine
 	collector := property.DefaultCollector(c.session.VIM())
-	if err := collector.RetrieveOne(ctx, reference("VirtualMachine", c.spec.Template), []string{"config.hardware.device"}, &template); err != nil {
+	if err := collector.RetrieveOne(ctx, reference("VirtualMachine", c.spec.Template), []string{"config.hardware.device"},
+		&template); err != nil {
 		return nil, missingObject("template", c.spec.Template, err)
 	}
 	if template.Config == nil {

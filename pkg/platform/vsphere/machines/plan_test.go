@@ -22,7 +22,8 @@ import (
 var _ = Describe("Place", func() {
 	It("should be the shoot's folder in the datacenter", func() {
 		m := New(nil)
-		Expect(m.Place(&v1alpha1.MachineProviderSpec{VSphere: &v1alpha1.VSphereMachineSpec{Folder: "group-v7", Datacenter: "dc"}})).To(Equal("group-v7"))
+		Expect(m.Place(&v1alpha1.MachineProviderSpec{VSphere: &v1alpha1.VSphereMachineSpec{Folder: "group-v7",
+			Datacenter: "dc"}})).To(Equal("group-v7"))
 		Expect(m.Place(&v1alpha1.MachineProviderSpec{})).To(BeEmpty())
 	})
 })
@@ -41,10 +42,12 @@ var _ = Describe("Plan", func() {
 		}
 	}
 	network := func(key string) types.BaseVirtualDeviceBackingInfo {
-		return &types.VirtualEthernetCardDistributedVirtualPortBackingInfo{Port: types.DistributedVirtualSwitchPortConnection{PortgroupKey: key, SwitchUuid: "switch", PortKey: "9"}}
+		return &types.VirtualEthernetCardDistributedVirtualPortBackingInfo{Port: types.DistributedVirtualSwitchPortConnection{PortgroupKey: key,
+			SwitchUuid: "switch", PortKey: "9"}}
 	}
 	card := func(key int32, backing types.BaseVirtualDeviceBackingInfo) types.BaseVirtualDevice {
-		return &types.VirtualE1000{VirtualEthernetCard: types.VirtualEthernetCard{VirtualDevice: types.VirtualDevice{Key: key, Backing: backing}, MacAddress: "00:50:56:00:00:01"}}
+		return &types.VirtualE1000{VirtualEthernetCard: types.VirtualEthernetCard{VirtualDevice: types.VirtualDevice{Key: key, Backing: backing},
+			MacAddress: "00:50:56:00:00:01"}}
 	}
 	controller := &types.ParaVirtualSCSIController{VirtualSCSIController: types.VirtualSCSIController{VirtualController: types.VirtualController{VirtualDevice: types.VirtualDevice{Key: 1000}}}}
 
@@ -120,7 +123,8 @@ var _ = Describe("Plan", func() {
 		vm := &virtualMachine{VirtualMachine: mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{
 			Files: types.VirtualMachineFileInfo{VmPathName: "[ds] m/m.vmx"},
 			Hardware: types.VirtualHardware{NumCPU: 4, MemoryMB: 8192, Device: object.VirtualDeviceList{
-				disk(2002, 8, "[ds] m/m_2.vmdk"), disk(2001, 7, "[ds] m/m_1.vmdk"), disk(2000, 25, "[ds] m/m.vmdk"), disk(2003, 1, "[ds] fcd/v.vmdk"), card(4000, network("new")),
+				disk(2002, 8, "[ds] m/m_2.vmdk"), disk(2001, 7, "[ds] m/m_1.vmdk"), disk(2000, 25, "[ds] m/m.vmdk"), disk(2003, 1,
+					"[ds] fcd/v.vmdk"), card(4000, network("new")),
 			}},
 		}}}
 		vm.Name = "m"
@@ -136,7 +140,8 @@ var _ = Describe("Plan", func() {
 		Entry("memory", func(c *types.VirtualMachineConfigInfo) { c.Hardware.MemoryMB = 1 }, "1 MiB"),
 		Entry("a disk", func(c *types.VirtualMachineConfigInfo) { c.Hardware.Device = c.Hardware.Device[1:] }, "it has 2 disks, not 3"),
 		Entry("the size of a disk", func(c *types.VirtualMachineConfigInfo) { c.Hardware.Device[2] = disk(2000, 10, "[ds] m/m.vmdk") }, "disk 0"),
-		Entry("the network", func(c *types.VirtualMachineConfigInfo) { c.Hardware.Device[4] = card(4000, network("old")) }, "not in network dvportgroup-1"),
+		Entry("the network", func(c *types.VirtualMachineConfigInfo) { c.Hardware.Device[4] = card(4000, network("old")) },
+			"not in network dvportgroup-1"),
 		Entry("the network card", func(c *types.VirtualMachineConfigInfo) { c.Hardware.Device = c.Hardware.Device[:4] }, "0 network cards"),
 	)
 
@@ -159,9 +164,10 @@ var _ = Describe("Plan", func() {
 
 var _ = Describe("extraConfig", func() {
 	request := func(format v1alpha1.UserDataFormat) platform.MachineRequest {
-		return platform.MachineRequest{Name: "m", UserData: []byte("#!/bin/sh"), Spec: &v1alpha1.MachineProviderSpec{UserDataFormat: format, VSphere: &v1alpha1.VSphereMachineSpec{
-			ExtraConfig: map[string]string{"own": "1"}, AntiAffinityRule: "apart",
-		}}}
+		return platform.MachineRequest{Name: "m", UserData: []byte("#!/bin/sh"),
+			Spec: &v1alpha1.MachineProviderSpec{UserDataFormat: format, VSphere: &v1alpha1.VSphereMachineSpec{
+				ExtraConfig: map[string]string{"own": "1"}, AntiAffinityRule: "apart",
+			}}}
 	}
 	o := owner.Owner{Shoot: "shoot--p--n", Site: "vc"}
 
@@ -169,8 +175,10 @@ var _ = Describe("extraConfig", func() {
 		config, err := extraConfig(request(""), o, "uuid")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(config).To(And(
-			HaveKeyWithValue("own", "1"), HaveKeyWithValue("gardener.shoot", "shoot--p--n"), HaveKeyWithValue("gardener.site", "vc"), HaveKeyWithValue("gardener.rule", "apart"), HaveKeyWithValue("gardener.machine", "m"),
-			HaveKeyWithValue("disk.EnableUUID", "TRUE"), HaveKeyWithValue("guestinfo.userdata.encoding", "base64"), HaveKeyWithValue("guestinfo.metadata.encoding", "base64"),
+			HaveKeyWithValue("own", "1"), HaveKeyWithValue("gardener.shoot", "shoot--p--n"), HaveKeyWithValue("gardener.site",
+				"vc"), HaveKeyWithValue("gardener.rule", "apart"), HaveKeyWithValue("gardener.machine", "m"),
+			HaveKeyWithValue("disk.EnableUUID", "TRUE"), HaveKeyWithValue("guestinfo.userdata.encoding",
+				"base64"), HaveKeyWithValue("guestinfo.metadata.encoding", "base64"),
 			Not(HaveKey("guestinfo.ignition.config.data")),
 		))
 		Expect(base64.StdEncoding.DecodeString(config["guestinfo.userdata"])).To(BeEquivalentTo("#!/bin/sh"))
@@ -185,7 +193,8 @@ var _ = Describe("extraConfig", func() {
 	})
 
 	It("should refuse keys that forge marks and user data, or are never allowed", func() {
-		for _, key := range []string{"gardener.shoot", "GuestInfo.userdata", " guestinfo.x", "RemoteDisplay.vnc.enabled", "debugStub.listen.guest64", "scsi0:1.fileName", "a b", ""} {
+		for _, key := range []string{"gardener.shoot", "GuestInfo.userdata", " guestinfo.x", "RemoteDisplay.vnc.enabled",
+			"debugStub.listen.guest64", "scsi0:1.fileName", "a b", ""} {
 			r := request("")
 			r.Spec.VSphere.ExtraConfig[key] = "x"
 			_, err := extraConfig(r, o, "uuid")
@@ -203,7 +212,8 @@ var _ = Describe("extraConfig", func() {
 
 var _ = Describe("ruleChange", func() {
 	vm := func(id string) types.ManagedObjectReference { return reference("VirtualMachine", id) }
-	rule := &types.ClusterAntiAffinityRuleSpec{ClusterRuleInfo: types.ClusterRuleInfo{Key: 7, Name: "apart"}, Vm: []types.ManagedObjectReference{vm("a"), vm("b")}}
+	rule := &types.ClusterAntiAffinityRuleSpec{ClusterRuleInfo: types.ClusterRuleInfo{Key: 7, Name: "apart"},
+		Vm: []types.ManagedObjectReference{vm("a"), vm("b")}}
 
 	It("should begin with two machines, follow them, and end with the last but one", func() {
 		Expect(ruleChange(nil, "apart", []types.ManagedObjectReference{vm("a")})).To(BeNil())

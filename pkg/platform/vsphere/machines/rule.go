@@ -41,7 +41,8 @@ func (c *call) keepApart(ctx context.Context, added types.ManagedObjectReference
 	go func() {
 		defer cancel()
 		if err := c.followRule(ctx, added); err != nil {
-			klog.ErrorS(err, "Anti-affinity rule could not be written", "site", c.request.Spec.Site, "cluster", c.spec.ComputeCluster, "rule", c.spec.AntiAffinityRule)
+			klog.ErrorS(err, "Anti-affinity rule could not be written", "site", c.request.Spec.Site, "cluster", c.spec.ComputeCluster, "rule",
+				c.spec.AntiAffinityRule)
 		}
 	}()
 }
@@ -91,7 +92,8 @@ func (c *call) writeRule(ctx context.Context, added types.ManagedObjectReference
 	if change == nil {
 		return nil
 	}
-	task, err := object.NewClusterComputeResource(c.session.VIM(), cluster).Reconfigure(ctx, &types.ClusterConfigSpecEx{RulesSpec: []types.ClusterRuleSpec{*change}}, true)
+	task, err := object.NewClusterComputeResource(c.session.VIM(), cluster).Reconfigure(ctx,
+		&types.ClusterConfigSpecEx{RulesSpec: []types.ClusterRuleSpec{*change}}, true)
 	if err != nil {
 		return client.Classify(err)
 	}

@@ -79,14 +79,16 @@ func (m *machines) byUUID(ctx context.Context, node *corev1.Node, id string) (*v
 	}
 	vm, ok := client.Choose(ours, m.inPlace, func(vm *virtualMachine) bool { return vm.Name == node.Name })
 	if !ok {
-		return nil, platform.NewError(platform.ClassConflict, "%d virtual machines have the UUID %s and the marks of node %q", len(ours), id, node.Name)
+		return nil, platform.NewError(platform.ClassConflict, "%d virtual machines have the UUID %s and the marks of node %q", len(ours), id,
+			node.Name)
 	}
 	return vm, nil
 }
 
 // read returns the virtual machine, nil if there is none any more. One that is not that of the node is an error, whose class is
 // ClassConflict.
-func (m *machines) read(ctx context.Context, session *client.Session, reference types.ManagedObjectReference, node *corev1.Node) (*virtualMachine, error) {
+func (m *machines) read(ctx context.Context, session *client.Session, reference types.ManagedObjectReference,
+	node *corev1.Node) (*virtualMachine, error) {
 	var contents []types.ObjectContent
 	err := property.DefaultCollector(session.VIM()).Retrieve(ctx, []types.ManagedObjectReference{reference}, properties, &contents)
 	if err != nil {
@@ -103,7 +105,8 @@ func (m *machines) read(ctx context.Context, session *client.Session, reference 
 	}
 	// Somebody may have renamed it.
 	if vm.Name != node.Name && (vm.Config == nil || m.owner.MachineOf(vm.Config.Uuid, node.Name) == "") {
-		return nil, platform.NewError(platform.ClassConflict, "virtual machine %q (%s) is not that of node %q", vm.Name, reference.Value, node.Name)
+		return nil, platform.NewError(platform.ClassConflict, "virtual machine %q (%s) is not that of node %q", vm.Name, reference.Value,
+			node.Name)
 	}
 	return vm, nil
 }
@@ -129,7 +132,8 @@ func (m *machines) proveAbsence(ctx context.Context, node *corev1.Node) error {
 		}
 		folders = append(folders, zone.Folder)
 		if err := session.CheckFolder(ctx, m.request.Site.VSphere.Connection, zone.Folder); err != nil {
-			return platform.NewError(platform.ClassOf(err), "zone %q: the virtual machine of node %q was not found, but may exist: %w", zone.Name, node.Name, err)
+			return platform.NewError(platform.ClassOf(err), "zone %q: the virtual machine of node %q was not found, but may exist: %w", zone.Name,
+				node.Name, err)
 		}
 		found, err := session.FindChild(ctx, zone.Folder, node.Name)
 		if err != nil {
@@ -144,7 +148,8 @@ func (m *machines) proveAbsence(ctx context.Context, node *corev1.Node) error {
 		case err != nil:
 			return err
 		case vm != nil && (node.Spec.ProviderID == "" || vm.providerID() == node.Spec.ProviderID):
-			return platform.NewError(platform.ClassTransient, "zone %q: the vCenter finds the virtual machine of node %q by its name, but not by its UUID", zone.Name, node.Name)
+			return platform.NewError(platform.ClassTransient,
+				"zone %q: the vCenter finds the virtual machine of node %q by its name, but not by its UUID", zone.Name, node.Name)
 		}
 	}
 	return nil

@@ -101,7 +101,8 @@ func (m *machines) describe(ctx context.Context, node *corev1.Node) (platform.No
 	}
 	addresses := vm.addresses()
 	if len(addresses) == 0 {
-		return platform.NodeMachine{}, platform.NewError(platform.ClassTransient, "virtual machine %q: its VMware Tools report no address yet", vm.Name)
+		return platform.NodeMachine{}, platform.NewError(platform.ClassTransient, "virtual machine %q: its VMware Tools report no address yet",
+			vm.Name)
 	}
 	zones, err := m.zonesOf(ctx, vm)
 	if err != nil {

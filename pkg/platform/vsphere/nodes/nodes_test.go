@@ -139,7 +139,8 @@ var _ = Describe("Machines", func() {
 		_, shutDownErr := part.ShutDown(ctx, node)
 		_, describeErr := part.Describe(ctx, node)
 		for _, err := range []error{existsErr, shutDownErr, describeErr} {
-			Expect(err).To(MatchError(And(HavePrefix(`site "vc": zone "vc-1": `), ContainSubstring(`node "machine-1"`), ContainSubstring(vm.Parent.Value))))
+			Expect(err).To(MatchError(And(HavePrefix(`site "vc": zone "vc-1": `), ContainSubstring(`node "machine-1"`),
+				ContainSubstring(vm.Parent.Value))))
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassForbidden))
 		}
 	})

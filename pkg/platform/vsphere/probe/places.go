@@ -87,7 +87,8 @@ func placesOf(ctx context.Context, session *client.Session, profile *v1alpha1.Cl
 }
 
 // find returns the object of the kind with the path, nil if the credentials see none. It looks it up if any are left to look up.
-func (d *directory) find(ctx context.Context, session *client.Session, kind inventory.Kind, path string, left *int) (*types.ManagedObjectReference, error) {
+func (d *directory) find(ctx context.Context, session *client.Session, kind inventory.Kind, path string,
+	left *int) (*types.ManagedObjectReference, error) {
 	d.mutex.Lock()
 	known, ok := d.entries[path]
 	d.mutex.Unlock()

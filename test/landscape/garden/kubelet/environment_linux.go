@@ -32,7 +32,8 @@ func (k *Kubelet) environment(ctx context.Context, p *Pod, spec *corev1.Containe
 
 // field returns a field of the pod.
 func (p *Pod) field(k *Kubelet, path string) (string, error) {
-	for prefix, values := range map[string]map[string]string{"metadata.labels['": p.object.Labels, "metadata.annotations['": p.object.Annotations} {
+	for prefix, values := range map[string]map[string]string{"metadata.labels['": p.object.Labels,
+		"metadata.annotations['": p.object.Annotations} {
 		if key, ok := strings.CutPrefix(path, prefix); ok {
 			return values[strings.TrimSuffix(key, "']")], nil
 		}

@@ -61,11 +61,13 @@ var _ = Describe("Kubelet", func() {
 		starting.Spec.Containers[0].ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromString("http")}}} // the answer is no HTTP
 		published.Name, published.Spec.PublishNotReadyAddresses = "published", true
 		c = fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithStatusSubresource(&corev1.Pod{}, &corev1.Node{}).WithObjects(
-			service("default", "kubernetes", "10.241.0.1", 443), service("shop", "web", "10.241.0.2", 80), service("shop", "another", "10.241.0.3", 80),
+			service("default", "kubernetes", "10.241.0.1", 443), service("shop", "web", "10.241.0.2", 80), service("shop", "another",
+				"10.241.0.3", 80),
 			service("shop", "nobody", "10.241.0.4", 80), service("shop", "starting", "10.241.0.5", 80), published,
 			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "secret"}, Data: map[string][]byte{"key": []byte("value")}},
 			&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "default"}},
-			pod("process", "registry.example.com/tools/shell:v1@sha256:0", script), pod("web", "played:v1"), pod("another", "played:v1"), pod("quiet", "unknown:v1"), starting,
+			pod("process", "registry.example.com/tools/shell:v1@sha256:0", script), pod("web", "played:v1"), pod("another",
+				"played:v1"), pod("quiet", "unknown:v1"), starting,
 		).Build()
 		serve := func(ctx context.Context, p *kubelet.Pod) error {
 			listener, err := p.Listen("8080")
@@ -87,7 +89,8 @@ var _ = Describe("Kubelet", func() {
 		Expect(os.Chmod(file, 0o644)).To(Succeed())
 		node = &kubelet.Kubelet{
 			Client: c, Network: network, Dir: GinkgoT().TempDir(), APIServer: "10.241.0.9:6443", Log: logr.Discard(),
-			Programs: map[string]kubelet.Program{"shell": {Path: "/bin/sh", Args: []string{"argument"}, Files: []string{file}}, "played": {Serve: serve}},
+			Programs: map[string]kubelet.Program{"shell": {Path: "/bin/sh", Args: []string{"argument"}, Files: []string{file}},
+				"played": {Serve: serve}},
 			Networks: kubelet.Networks{Real: "10.242", Played: "10.243", Node: "10.240.0.1"},
 		}
 		Expect(node.Start(ctx)).To(Succeed())

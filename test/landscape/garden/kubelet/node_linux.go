@@ -47,7 +47,8 @@ func (k *Kubelet) syncNode(ctx context.Context) error {
 	node.Status.Capacity, node.Status.Allocatable = size, size
 	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: k.Networks.Node}}
 	node.Status.Conditions = []corev1.NodeCondition{
-		{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: now, LastTransitionTime: node.CreationTimestamp},
+		{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: now,
+			LastTransitionTime: node.CreationTimestamp},
 	}
 	if err := k.Client.Status().Patch(ctx, node, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("patch the status of the node: %w", err)

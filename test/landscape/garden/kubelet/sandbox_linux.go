@@ -108,7 +108,8 @@ func (s *sandbox) fill(root string) error {
 }
 
 func (s *sandbox) mountVolumes(root string) error {
-	mounts := slices.SortedFunc(slices.Values(s.spec.VolumeMounts), func(a, b corev1.VolumeMount) int { return len(a.MountPath) - len(b.MountPath) })
+	mounts := slices.SortedFunc(slices.Values(s.spec.VolumeMounts),
+		func(a, b corev1.VolumeMount) int { return len(a.MountPath) - len(b.MountPath) })
 	for _, m := range mounts {
 		v := s.pod.volumes[m.Name]
 		if v == nil {

@@ -117,7 +117,8 @@ func (k *Kubelet) backend(f *forwarder) (string, error) {
 		return "", errNoBackend
 	}
 	for _, p := range k.pods {
-		if !p.real || p.object == nil || p.object.DeletionTimestamp != nil || p.key.Namespace != f.service.Namespace || !selector.Matches(labels.Set(p.object.Labels)) {
+		if !p.real || p.object == nil || p.object.DeletionTimestamp != nil || p.key.Namespace != f.service.Namespace ||
+			!selector.Matches(labels.Set(p.object.Labels)) {
 			continue
 		}
 		if f.service.Spec.PublishNotReadyAddresses || p.ready() {

@@ -59,7 +59,8 @@ func (s *Shoot) Migrated() []extensionsv1alpha1.Object {
 }
 
 // Operate asks for an operation of an object in the seed and waits until it has succeeded. What is restored is reconciled at once.
-func (l *Lab) Operate(ctx context.Context, object extensionsv1alpha1.Object, operation string, kind gardencorev1beta1.LastOperationType, tell func(string)) error {
+func (l *Lab) Operate(ctx context.Context, object extensionsv1alpha1.Object, operation string, kind gardencorev1beta1.LastOperationType,
+	tell func(string)) error {
 	full, ok := object.(client.Object)
 	if !ok {
 		return fmt.Errorf("%T is no object", object)

@@ -124,7 +124,8 @@ func (l *Lab) outside() ([]string, error) {
 
 // servers looks at the servers of a shoot on all sites.
 func (l *Lab) servers(shoot string) kubelets.ActiveServers {
-	return kubelets.Together(openstack.NewWatch(shoot, l.OpenStack).Active, vcenter.NewWatch(l.VCenter, shoot).Active, metal.NewWatch(l.Inventory, shoot).Active)
+	return kubelets.Together(openstack.NewWatch(shoot, l.OpenStack).Active, vcenter.NewWatch(l.VCenter, shoot).Active,
+		metal.NewWatch(l.Inventory, shoot).Active)
 }
 
 // setCredentials keeps the credentials of a site.

@@ -93,7 +93,8 @@ func (l *Lab) startInventory(ctx context.Context) error {
 		return err
 	}
 	for size, provisioning := range map[string]time.Duration{"s": provisioningTime, "l": slowTime} {
-		batch := metal.Batch{Prefix: "rack-1-" + size, Count: hosts, Labels: map[string]string{"rack": "r1", "size": size}, Provisioning: provisioning}
+		batch := metal.Batch{Prefix: "rack-1-" + size, Count: hosts, Labels: map[string]string{"rack": "r1", "size": size},
+			Provisioning: provisioning}
 		if _, err := l.Inventory.MakeHosts(ctx, batch); err != nil {
 			return err
 		}

@@ -88,7 +88,8 @@ func (m *Machines) renewLease(ctx context.Context, key client.ObjectKey, object 
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
-	lease.Spec = coordinationv1.LeaseSpec{HolderIdentity: &object.Name, LeaseDurationSeconds: new(int32(leaseSeconds)), RenewTime: new(metav1.NowMicro())}
+	lease.Spec = coordinationv1.LeaseSpec{HolderIdentity: &object.Name, LeaseDurationSeconds: new(int32(leaseSeconds)),
+		RenewTime: new(metav1.NowMicro())}
 	if err == nil {
 		return m.Shoot.Update(ctx, lease)
 	}

@@ -38,7 +38,8 @@ const namespace = "shoot--a--b"
 
 var _ = Describe("Machines", func() {
 	It("join as nodes with what gardener-node-agent reports, once their server is active", func(ctx SpecContext) {
-		machine := &machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "m1"}, Spec: machinev1alpha1.MachineSpec{ProviderID: "cloud:///id1"}}
+		machine := &machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "m1"},
+			Spec: machinev1alpha1.MachineSpec{ProviderID: "cloud:///id1"}}
 		config := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
 			Namespace: metav1.NamespaceSystem, Name: "config", Labels: map[string]string{v1beta1constants.GardenRole: v1beta1constants.GardenRoleOperatingSystemConfig},
 			Annotations: map[string]string{nodeagentconfigv1alpha1.AnnotationKeyChecksumDownloadedOperatingSystemConfig: "sum"},
@@ -75,8 +76,10 @@ var _ = Describe("ServeTunnel", func() {
 		user, err := authority.Client("kube-apiserver")
 		Expect(err).NotTo(HaveOccurred())
 		dir := GinkgoT().TempDir()
-		files := machines.TunnelFiles{Certificate: filepath.Join(dir, "tls.crt"), Key: filepath.Join(dir, "tls.key"), Authority: filepath.Join(dir, "ca.crt")}
-		for path, content := range map[string]string{files.Certificate: server.Certificate, files.Key: server.Key, files.Authority: authority.PEM} {
+		files := machines.TunnelFiles{Certificate: filepath.Join(dir, "tls.crt"), Key: filepath.Join(dir, "tls.key"),
+			Authority: filepath.Join(dir, "ca.crt")}
+		for path, content := range map[string]string{files.Certificate: server.Certificate, files.Key: server.Key,
+			files.Authority: authority.PEM} {
 			Expect(os.WriteFile(path, []byte(content), 0o600)).To(Succeed())
 		}
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -96,7 +99,8 @@ var _ = Describe("ServeTunnel", func() {
 		pair, err := tls.X509KeyPair([]byte(user.Certificate), []byte(user.Key))
 		Expect(err).NotTo(HaveOccurred())
 		ask := func(certificates ...tls.Certificate) (int, error) {
-			conn, err := tls.Dial("tcp", listener.Addr().String(), &tls.Config{RootCAs: roots, Certificates: certificates, MinVersion: tls.VersionTLS12})
+			conn, err := tls.Dial("tcp", listener.Addr().String(),
+				&tls.Config{RootCAs: roots, Certificates: certificates, MinVersion: tls.VersionTLS12})
 			if err != nil {
 				return 0, err
 			}

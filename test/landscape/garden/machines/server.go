@@ -60,7 +60,8 @@ func (m *Machines) find(address string) *node {
 // tlsConfig is that of a kubelet: clients must have a certificate of the shoot's authority for them.
 func (m *Machines) tlsConfig(ctx context.Context, address string) (*tls.Config, error) {
 	list := &corev1.SecretList{}
-	if err := m.Seed.List(ctx, list, client.InNamespace(m.Namespace), client.MatchingLabels{"name": "ca-kubelet", "managed-by": "secrets-manager"}); err != nil {
+	if err := m.Seed.List(ctx, list, client.InNamespace(m.Namespace),
+		client.MatchingLabels{"name": "ca-kubelet", "managed-by": "secrets-manager"}); err != nil {
 		return nil, err
 	}
 	pool := x509.NewCertPool()

@@ -53,7 +53,8 @@ func (o *Operators) syncEtcd(ctx context.Context, etcd *druidcorev1alpha1.Etcd) 
 		return errors.New("it has no certificates")
 	}
 	owner := *metav1.NewControllerRef(etcd, druidcorev1alpha1.SchemeGroupVersion.WithKind("Etcd"))
-	labels := map[string]string{druidcorev1alpha1.LabelPartOfKey: etcd.Name, "instance": etcd.Name, "app": "etcd-statefulset", "role": etcd.Labels["role"]}
+	labels := map[string]string{druidcorev1alpha1.LabelPartOfKey: etcd.Name, "instance": etcd.Name, "app": "etcd-statefulset",
+		"role": etcd.Labels["role"]}
 	object := metav1.ObjectMeta{Namespace: etcd.Namespace, Labels: labels, OwnerReferences: []metav1.OwnerReference{owner}}
 	service := &corev1.Service{ObjectMeta: object, Spec: corev1.ServiceSpec{
 		Selector: map[string]string{druidcorev1alpha1.LabelPartOfKey: etcd.Name},
@@ -94,7 +95,8 @@ func etcdPod(etcd *druidcorev1alpha1.Etcd, object metav1.ObjectMeta) *corev1.Pod
 				"--initial-cluster=" + etcd.Name + "=http://127.0.0.1:2380",
 				"--cert-file=/server/tls.crt", "--key-file=/server/tls.key", "--client-cert-auth", "--trusted-ca-file=/authority/" + authority,
 			},
-			VolumeMounts: []corev1.VolumeMount{{Name: "authority", MountPath: "/authority"}, {Name: "server", MountPath: "/server"}, {Name: "data", MountPath: dataPath}},
+			VolumeMounts: []corev1.VolumeMount{{Name: "authority", MountPath: "/authority"}, {Name: "server", MountPath: "/server"},
+				{Name: "data", MountPath: dataPath}},
 		}},
 		Volumes: []corev1.Volume{
 			{Name: "authority", VolumeSource: secret(tls.TLSCASecretRef.Name)},
@@ -143,7 +145,8 @@ func (o *Operators) createIfMissing(ctx context.Context, object, found client.Ob
 
 // reportEtcd reports what is wanted as done.
 func (o *Operators) reportEtcd(ctx context.Context, etcd *druidcorev1alpha1.Etcd) error {
-	asked := etcd.Annotations[druidcorev1alpha1.DruidOperationAnnotation] != "" || etcd.Annotations[druidcorev1alpha1.GardenerOperationAnnotation] != ""
+	asked := etcd.Annotations[druidcorev1alpha1.DruidOperationAnnotation] != "" ||
+		etcd.Annotations[druidcorev1alpha1.GardenerOperationAnnotation] != ""
 	if !asked && etcd.Status.ObservedGeneration != nil && *etcd.Status.ObservedGeneration == etcd.Generation {
 		return nil
 	}

@@ -52,12 +52,14 @@ func (o *Operators) syncExtension(ctx context.Context, object extensionsv1alpha1
 	status := object.GetExtensionStatus()
 	operation, asked := full.GetAnnotations()[v1beta1constants.GardenerOperation]
 	last := status.GetLastOperation()
-	if !asked && last != nil && last.State == gardencorev1beta1.LastOperationStateSucceeded && status.GetObservedGeneration() == full.GetGeneration() {
+	if !asked && last != nil && last.State == gardencorev1beta1.LastOperationStateSucceeded &&
+		status.GetObservedGeneration() == full.GetGeneration() {
 		return nil
 	}
 
 	before := full.DeepCopyObject().(client.Object)
-	if config, ok := full.(*extensionsv1alpha1.OperatingSystemConfig); ok && config.Spec.Purpose == extensionsv1alpha1.OperatingSystemConfigPurposeProvision {
+	if config, ok := full.(*extensionsv1alpha1.OperatingSystemConfig); ok &&
+		config.Spec.Purpose == extensionsv1alpha1.OperatingSystemConfigPurposeProvision {
 		if err := o.writeUserData(ctx, config); err != nil {
 			return err
 		}
@@ -85,10 +87,12 @@ func (o *Operators) writeUserData(ctx context.Context, config *extensionsv1alpha
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "user-data-" + config.Name, Namespace: config.Namespace,
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(config, extensionsv1alpha1.SchemeGroupVersion.WithKind("OperatingSystemConfig"))},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(config,
+				extensionsv1alpha1.SchemeGroupVersion.WithKind("OperatingSystemConfig"))},
 		},
 		Data: map[string][]byte{extensionsv1alpha1.OperatingSystemConfigSecretDataKey: []byte(userData)},
 	}
-	config.Status.CloudConfig = &extensionsv1alpha1.CloudConfig{SecretRef: corev1.SecretReference{Name: secret.Name, Namespace: secret.Namespace}}
+	config.Status.CloudConfig = &extensionsv1alpha1.CloudConfig{SecretRef: corev1.SecretReference{Name: secret.Name,
+		Namespace: secret.Namespace}}
 	return client.IgnoreAlreadyExists(o.Client.Create(ctx, secret))
 }

@@ -42,7 +42,8 @@ var _ = Describe("Operators", func() {
 	}
 
 	It("gives load balancers an address of their own, and no other Service", func(ctx SpecContext) {
-		one, two, three := service("one", corev1.ServiceTypeLoadBalancer), service("two", corev1.ServiceTypeLoadBalancer), service("three", corev1.ServiceTypeClusterIP)
+		one, two, three := service("one", corev1.ServiceTypeLoadBalancer), service("two", corev1.ServiceTypeLoadBalancer), service("three",
+			corev1.ServiceTypeClusterIP)
 		start(ctx, one, two, three)
 		Eventually(func(g Gomega) {
 			for _, s := range []*corev1.Service{one, two} {
@@ -57,7 +58,8 @@ var _ = Describe("Operators", func() {
 
 	It("runs an etcd with its certificates until it is hibernated", func(ctx SpecContext) {
 		etcd := &druidcorev1alpha1.Etcd{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "etcd-main", UID: "1", Annotations: map[string]string{druidcorev1alpha1.DruidOperationAnnotation: "reconcile"}},
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "etcd-main", UID: "1",
+				Annotations: map[string]string{druidcorev1alpha1.DruidOperationAnnotation: "reconcile"}},
 			Spec: druidcorev1alpha1.EtcdSpec{Replicas: 1, Etcd: druidcorev1alpha1.EtcdConfig{ClientUrlTLS: &druidcorev1alpha1.TLSConfig{
 				TLSCASecretRef:     druidcorev1alpha1.SecretReference{SecretReference: corev1.SecretReference{Name: "ca-1"}},
 				ServerTLSSecretRef: corev1.SecretReference{Name: "server-1"},
@@ -121,7 +123,8 @@ func service(name string, kind corev1.ServiceType) *corev1.Service {
 
 func network(name, kind string) *extensionsv1alpha1.Network {
 	return &extensionsv1alpha1.Network{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Annotations: map[string]string{v1beta1constants.GardenerOperation: "reconcile"}},
-		Spec:       extensionsv1alpha1.NetworkSpec{DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: kind}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name,
+			Annotations: map[string]string{v1beta1constants.GardenerOperation: "reconcile"}},
+		Spec: extensionsv1alpha1.NetworkSpec{DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: kind}},
 	}
 }

@@ -68,7 +68,8 @@ func createVersions(ctx context.Context, datacenter *object.Datacenter, machine 
 		return err
 	}
 	for name, guest := range versions {
-		task, err := machine.Clone(ctx, folders.VmFolder, name, types.VirtualMachineCloneSpec{Location: types.VirtualMachineRelocateSpec{Pool: types.NewReference(pool.Reference())}})
+		task, err := machine.Clone(ctx, folders.VmFolder, name,
+			types.VirtualMachineCloneSpec{Location: types.VirtualMachineRelocateSpec{Pool: types.NewReference(pool.Reference())}})
 		if err != nil {
 			return err
 		}
