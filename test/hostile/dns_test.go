@@ -288,9 +288,7 @@ func (f *front) converse(zone *dnsPeer, conn net.Conn) {
 			}
 		}
 		if bad && f.row != nil && f.row.Shape == shape {
-			f.mutex.Lock()
-			f.hits++
-			f.mutex.Unlock()
+			f.hit()
 			a := &attackedMessage{conn: conn, question: question, row: f.row, answer: new(mdns.Msg).SetReply(question)}
 			if method == methodQuery {
 				a.answer = zone.answer(question)

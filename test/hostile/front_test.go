@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"time"
 )
 
 // The addresses of the far end. One listener has all of them, and the name that is asked for decides.
@@ -53,6 +54,8 @@ type front struct {
 	exchanges []exchange
 	written   []string
 	hits      int
+	// asked is closed when the row's request is made for the first time.
+	asked chan struct{}
 }
 
 // newFront starts a far end. Without a row it is good, and records.
@@ -61,7 +64,7 @@ func newFront(p peer, shapes shaper, r *row, to *places) (*front, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &front{peer: p, port: port, row: r, shapes: shapes, places: to}
+	f := &front{peer: p, port: port, row: r, shapes: shapes, places: to, asked: make(chan struct{})}
 	if zone, ok := p.(*dnsPeer); ok {
 		f.listener = listener
 		go f.serveDNS(zone)
@@ -121,10 +124,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	shape := f.shapes.shape(r, body)
 	attack := f.row != nil && f.row.Shape == shape
 	if attack {
-		f.mutex.Lock()
-		f.hits++
-		again := f.hits
-		f.mutex.Unlock()
+		again := f.hit()
 		a := &attacked{w: w, r: r, row: f.row, front: f.bad(), elsewhere: f.places.secure(), plain: f.places.plain(), again: again}
 		if writes(r.Method, shape) {
 			a.good = sample{status: f.row.good.Status, header: f.row.good.Header, body: f.localized(f.row.good.Body)}
@@ -171,6 +171,24 @@ func (f *front) record(e exchange) {
 	f.exchanges = append(f.exchanges, e)
 	if e.writes() && e.Status < 400 {
 		f.written = append(f.written, e.Shape)
+	}
+}
+
+// hit counts the row's request, and returns how often it was made.
+func (f *front) hit() int {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if f.hits++; f.hits == 1 {
+		close(f.asked)
+	}
+	return f.hits
+}
+
+// await waits for the row's request, which may be made in the background when the operation has returned.
+func (f *front) await(limit time.Duration) {
+	select {
+	case <-f.asked:
+	case <-time.After(limit):
 	}
 }
 

@@ -73,6 +73,11 @@ func (r *row) String() string {
 	return fmt.Sprintf("%s %s/%s: %s: %s", r.Protocol, r.Operation.part, r.Operation.name, r.Shape, r.answer.name)
 }
 
+// watches reports whether the request is a watch, which is begun in the background and may never be: the operation may end before.
+func (r *row) watches() bool {
+	return strings.HasSuffix(r.Shape, "&watch")
+}
+
 // goodRun is an operation at an honest far end.
 type goodRun struct {
 	protocol  string
@@ -216,10 +221,13 @@ func (s *matrix) play(w *worker, r *row, alone bool) bool {
 	}
 	before := len(w.log.panicked())
 	o, ok := w.do(j)
-	_, written, hits := f.taken()
 	if !ok {
 		return false
 	}
+	if o.Refused == "" && !r.watches() {
+		f.await(operationTimeout)
+	}
+	_, written, hits := f.taken()
 	r.played, r.missed = true, o.Refused != "" || hits == 0
 	s.judge(r, &o, written, hits)
 	if alone {
@@ -478,7 +486,7 @@ func (s *matrix) playMissed(ctx context.Context, result *partResult) {
 		}
 	}
 	s.playAll(ctx, result, missed, 1, true)
-	result.rows = slices.DeleteFunc(result.rows, func(r *row) bool { return r.missed && strings.HasSuffix(r.Shape, "&watch") })
+	result.rows = slices.DeleteFunc(result.rows, func(r *row) bool { return r.missed && r.watches() })
 }
 
 const (
