@@ -194,7 +194,8 @@ var _ = Describe("Nodes", func() {
 			add(state, cloudSite, name("foreign", state), ids[anotherSite+"/"+name(anotherSite, "own", "ready")])
 			for siteName, ownID := range own {
 				for kind, id := range map[string]string{
-					"platform": others[siteName], "cloud": "gce://project/zone/name", "static": "static://", "metal": "metal3://other/host-1/machine-1", "bare": unknown,
+					"platform": others[siteName], "cloud": "gce://project/zone/name", "static": "static://", "metal": "metal3://other/host-1/machine-1",
+					"bare":   unknown,
 					"region": "openstack://RegionOne/" + unknown, "unproven": ownID,
 				} {
 					add(state, siteName, name(siteName, kind, state), id)
@@ -345,7 +346,8 @@ var _ = Describe("Nodes", func() {
 		m.config.Sites = m.config.Sites[:2]
 		m.config.Sites[0].OpenStack.Zones = nil
 		m.writeConfig()
-		Eventually(func() int { return m.logged(`Site is gone, its controllers end" site="vc"`) }).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(Equal(1))
+		Eventually(func() int { return m.logged(`Site is gone, its controllers end" site="vc"`) }).WithContext(ctx).Within(time.Minute).
+			ProbeEvery(time.Second).Should(Equal(1))
 		Expect(m.logged(`Configuration is wrong, what runs stays as it is" err=.* site="cloud"`)).To(Equal(1))
 		n := name("still")
 		join(ctx, n, cloudSite, clouds[cloudSite].create(ctx, n))

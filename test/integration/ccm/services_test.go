@@ -184,7 +184,8 @@ var _ = Describe("Services", Ordered, func() {
 	It("should stay at their site when another becomes the default, and new ones go there", func(ctx SpecContext) {
 		m.config.DefaultSite = anotherSite
 		m.writeConfig()
-		Eventually(func() int { return m.logged("Starting service controller") }).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(BeNumerically(">=", 4))
+		Eventually(func() int { return m.logged("Starting service controller") }).WithContext(ctx).Within(2 * time.Minute).
+			ProbeEvery(time.Second).Should(BeNumerically(">=", 4))
 		create(ctx, "newer", nil)
 		expectServed(ctx, "newer", anotherSite)
 		expectServed(ctx, "classless", cloudSite)
@@ -197,7 +198,8 @@ var _ = Describe("Services", Ordered, func() {
 	It("should have the nodes of all sites as members where that is asked for", func(ctx SpecContext) {
 		m.config.Sites[0].OpenStack.LoadBalancer.Members = v1alpha1.LoadBalancerMembersAll
 		m.writeConfig()
-		Eventually(func() int { return m.logged(`Controllers of a site run" site="cloud"`) }).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(Equal(2))
+		Eventually(func() int { return m.logged(`Controllers of a site run" site="cloud"`) }).WithContext(ctx).Within(2 * time.Minute).
+			ProbeEvery(time.Second).Should(Equal(2))
 		before := members(ctx, clouds[cloudSite])
 		create(ctx, "wide", class(cloudSite))
 		expectServed(ctx, "wide", cloudSite)

@@ -68,7 +68,8 @@ func joinByHand(ctx context.Context) *corev1.Node {
 		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.Now(),
 			LastTransitionTime: n.CreationTimestamp}}
 		n.Status.Capacity = corev1.ResourceList{
-			corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("110"),
+			corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"),
+			corev1.ResourcePods: resource.MustParse("110"),
 		}
 		n.Status.Allocatable = n.Status.Capacity
 		return c.Status().Patch(ctx, n, client.MergeFrom(before))

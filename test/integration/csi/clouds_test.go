@@ -145,7 +145,8 @@ func (c *cloud) createNode(ctx context.Context) {
 	Expect(shoot.Update(ctx, node)).To(Succeed())
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 	node.Status.Allocatable = corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("100"),
+		corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"),
+		corev1.ResourcePods: resource.MustParse("100"),
 	}
 	node.Status.Capacity = node.Status.Allocatable
 	Expect(shoot.Status().Update(ctx, node)).To(Succeed())

@@ -90,7 +90,8 @@ func makeNetwork(ctx SpecContext) {
 		Config:      &v1alpha1.InfrastructureSite{Name: siteName, OpenStack: &v1alpha1.OpenStackInfrastructure{FloatingPoolName: "public"}},
 		Credentials: site.Credentials(credentials.SiteCredentials()),
 		Network: site.Network{
-			Topology: v1alpha1.TopologyRouted, Subnets: []netip.Prefix{nodes}, Nodes: []netip.Prefix{nodes}, Gateway: netip.MustParseAddr("10.250.0.1"),
+			Topology: v1alpha1.TopologyRouted, Subnets: []netip.Prefix{nodes}, Nodes: []netip.Prefix{nodes},
+			Gateway: netip.MustParseAddr("10.250.0.1"),
 		},
 	}
 	persist := func(_ context.Context, state *v1alpha1.SiteState) error {

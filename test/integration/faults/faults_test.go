@@ -110,7 +110,8 @@ var _ = Describe("A fault of one of two sites", Ordered, func() {
 			}
 			AddReportEntry("fault",
 				fmt.Sprintf("lasted %.0f s; other site: created in %.0f s (normally %.0f s), deleted in %.0f s (normally %.0f s); recovered in %s; %s",
-					lasted.Seconds(), created.Seconds(), normalCreation.Seconds(), deleted.Seconds(), normalDelete.Seconds(), recovered, message), ReportEntryVisibilityAlways)
+					lasted.Seconds(), created.Seconds(), normalCreation.Seconds(), deleted.Seconds(), normalDelete.Seconds(), recovered, message),
+				ReportEntryVisibilityAlways)
 		},
 		// machine-controller-manager repeats this creation after 3 minutes only: the other faults happen meanwhile.
 		Entry("401 for everything", SpecTimeout(faultTimeout), fault{

@@ -126,7 +126,8 @@ func kept(m metav1.ObjectMeta) metav1.ObjectMeta {
 func forget(ctx context.Context) {
 	GinkgoHelper()
 	for _, list := range []client.ObjectList{
-		&machinev1alpha1.MachineDeploymentList{}, &machinev1alpha1.MachineSetList{}, &machinev1alpha1.MachineList{}, &machinev1alpha1.MachineClassList{},
+		&machinev1alpha1.MachineDeploymentList{}, &machinev1alpha1.MachineSetList{}, &machinev1alpha1.MachineList{},
+		&machinev1alpha1.MachineClassList{},
 	} {
 		Expect(local.Seed.Client.List(ctx, list, client.InNamespace(local.Name))).To(Succeed())
 		Expect(meta.EachListItem(list, func(item runtime.Object) error {

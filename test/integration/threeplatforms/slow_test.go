@@ -50,7 +50,8 @@ func slowSpecs() {
 		Expect(identities(ctx, mixed(), rack)).To(HaveKey(slow.Name))
 		Expect(local.Reconciled(ctx, changed, since)).To(Succeed())
 		AddReportEntry("slow host",
-			fmt.Sprintf("joined after %.0f s, machine-controller-manager's default is %.0f s, the site's time 60 min; the bootstrap token was valid until %.0f min after the creation",
+			fmt.Sprintf("joined after %.0f s, machine-controller-manager's default is %.0f s, the site's time 60 min; "+
+				"the bootstrap token was valid until %.0f min after the creation",
 				took.Seconds(), creationTimeout.Seconds(), token.Sub(slow.CreationTimestamp.Time).Minutes()), ReportEntryVisibilityAlways)
 
 		for _, zone := range []string{cloud, rack} {

@@ -89,7 +89,8 @@ func createNode(ctx context.Context, name, site string) {
 	Expect(shoot.Client.Create(ctx, node)).To(Succeed())
 	before := client.MergeFrom(node.DeepCopy())
 	node.Status.Allocatable = corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("110"),
+		corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"),
+		corev1.ResourcePods: resource.MustParse("110"),
 	}
 	node.Status.Capacity = node.Status.Allocatable
 	Expect(shoot.Client.Status().Patch(ctx, node, before)).To(Succeed()) // the controller of taints has it, too
