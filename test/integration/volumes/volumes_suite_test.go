@@ -31,6 +31,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
@@ -75,10 +76,11 @@ var _ = AfterEach(func() {
 	Expect(provisioner.Check()).To(Succeed())
 })
 
-var _ = ReportAfterEach(func(report SpecReport) {
-	if report.Failed() && provisioner != nil {
-		AddReportEntry(provisioner.Name, provisioner.Tail(40), ReportEntryVisibilityFailureOrVerbose)
+var _ = specs.ShowTails(func() []*landscape.Process {
+	if provisioner == nil {
+		return nil
 	}
+	return []*landscape.Process{provisioner}
 })
 
 func createNode(ctx context.Context, name, site string) {
