@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package threeplatforms_test runs one shoot on OpenStack, vSphere and bare metal, and disturbs the inventory of the hosts.
+// Package threeplatforms_test runs one shoot on OpenStack, vSphere and bare metal, and disturbs the vCenter and the inventory of
+// the hosts.
 package threeplatforms_test
 
 import (
@@ -12,6 +13,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -32,10 +34,16 @@ func TestThreePlatforms(t *testing.T) {
 // The zones of the pool on all sites.
 const cloud, vc, rack, hall = "cloud-a", "vc-1", "rack-1", "hall-1"
 
+// Further zones, in which the pool has no machines at first.
+const anotherCloud, anotherVC = "cloud-b", "vc-2"
+
+// siteOf are the sites of the zones.
+var siteOf = map[string]string{cloud: "cloud", vc: "vc", rack: "racks", hall: "hall"}
+
 const (
 	// inventoryService is the inventory in the proxy's log.
 	inventoryService = "inventory"
-	// creationTimeout is that of machine-controller-manager for sites that have none of their own, as bare metal has.
+	// creationTimeout is that of machine-controller-manager for sites that have none of their own. All sites have one.
 	creationTimeout = 45 * time.Second
 	// smallHosts are the hosts of each site of bare metal for the pool mixed, largeHosts are those of racks for the pool burst.
 	smallHosts, largeHosts = 3, 3
@@ -59,6 +67,9 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		Name: "shoot--three--" + rand.String(5), Bed: bed, VCenter: server, Inventory: inventory,
 		DriverArgs: []string{"--resource-exhausted-retry=5s", "--machine-creation-timeout=" + creationTimeout.String()},
 	}, func(site *v1alpha1.CloudProfileSite) {
+		if site.VSphere != nil {
+			site.Timeouts = &v1alpha1.MachineTimeouts{Creation: &metav1.Duration{Duration: 20 * time.Minute}}
+		}
 		if site.Metal != nil {
 			site.Metal.Server, site.TLS = proxy.URL(inventoryService), &v1alpha1.TLS{CACert: authority}
 		}
