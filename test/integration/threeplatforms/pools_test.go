@@ -109,7 +109,7 @@ func setZones(ctx context.Context, zones ...string) {
 // changeZones gives the pool on all sites these zones, each with a machine and room for more.
 func changeZones(w *extensionsv1alpha1.Worker, zones []string) {
 	pool := mixedIn(w)
-	pool.Zones, pool.Minimum, pool.Maximum = zones, int32(len(zones)), int32(4*len(zones)) //nolint:gosec // there are few
+	pool.Zones, pool.Minimum, pool.Maximum = zones, int32(len(zones)), int32(4*len(zones))
 }
 
 // mixedIn is the pool on all sites in the Worker.
