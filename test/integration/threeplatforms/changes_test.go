@@ -23,24 +23,33 @@ import (
 // changeSpecs change the pool on all sites as gardenlet does.
 func changeSpecs() {
 	It("should keep its machines when it grows, and roll nothing when a zone comes and goes", func(ctx SpecContext) {
-		rule := func(zone string) any {
+		objects := func() ([]vcenter.Object, error) { return server.Objects(ctx, local.Name) }
+		ruleOf := func(zone string) any {
 			return And(HaveField("Kind", "rule"), HaveField("Name", HaveSuffix(".mixed."+zone)))
 		}
 		before := specs.Identities(ctx, mixed(), "")
 		Expect(before).To(HaveLen(4))
 		reconcileWorker(ctx, func(w *extensionsv1alpha1.Worker) { changeZones(w, []string{cloud, vc, anotherVC, rack, hall}) })
-		specs.ExpectRunning(ctx, mixed(), "", 5, inTime)
+		specs.ExpectRunning(ctx, mixed(), anotherVC, 1, inTime)
+		for _, zone := range []string{vc, anotherVC} {
+			specs.ExpectRunning(ctx, mixed(), zone, scale(ctx, zone, 1), inTime) // a rule keeps two virtual machines apart
+		}
+		specs.ExpectRunning(ctx, mixed(), "", 7, inTime)
 		now := specs.Identities(ctx, mixed(), "")
 		for name, id := range before {
 			Expect(now).To(HaveKeyWithValue(name, id))
 		}
-		Expect(server.Objects(ctx, local.Name)).To(ContainElements(rule(vc), rule(anotherVC)))
+		Eventually(objects).WithContext(ctx).Within(inTime).ProbeEvery(time.Second).Should(ContainElements(ruleOf(vc), ruleOf(anotherVC)))
 
+		for name := range specs.Identities(ctx, mixed(), anotherVC) {
+			delete(now, name)
+		}
 		reconcileWorker(ctx, func(w *extensionsv1alpha1.Worker) { changeZones(w, []string{cloud, vc, rack, hall}) })
-		specs.ExpectRunning(ctx, mixed(), "", 4, inTime)
-		Expect(specs.Identities(ctx, mixed(), "")).To(Equal(before))
-		Expect(server.Objects(ctx, local.Name)).To(ContainElement(rule(vc)))
-		Expect(server.Objects(ctx, local.Name)).NotTo(ContainElement(HaveField("Name", HaveSuffix(".mixed."+anotherVC))))
+		specs.ExpectRunning(ctx, mixed(), "", 5, inTime)
+		Expect(specs.Identities(ctx, mixed(), "")).To(Equal(now))
+		Eventually(objects).WithContext(ctx).Within(inTime).ProbeEvery(time.Second).Should(And(
+			ContainElement(ruleOf(vc)), Not(ContainElement(HaveField("Name", HaveSuffix(".mixed."+anotherVC))))))
+		specs.ExpectRunning(ctx, mixed(), vc, scale(ctx, vc, -1), inTime)
 	}, SpecTimeout(12*time.Minute))
 
 	It("should replace its machines on all platforms with those of another image", func(ctx SpecContext) {
