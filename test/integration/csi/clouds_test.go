@@ -70,8 +70,8 @@ func newCloud(ctx context.Context, name, project string) *cloud {
 	compute.Microversion = noNetwork
 
 	created, err := servers.Create(ctx, &compute, servers.CreateOpts{
-		Name: clusterID + "-" +
-			name, FlavorRef: flavor(ctx, &compute), ImageRef: image(ctx, catalog), AvailabilityZone: availabilityZone, Networks: "none",
+		Name: clusterID + "-" + name, FlavorRef: flavor(ctx, &compute), ImageRef: image(ctx, catalog), AvailabilityZone: availabilityZone,
+		Networks: "none",
 	}, nil).Extract()
 	Expect(err).NotTo(HaveOccurred())
 	c.server = created.ID

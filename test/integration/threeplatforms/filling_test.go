@@ -38,8 +38,8 @@ func expectToldExhausted(ctx context.Context) {
 	told := &eventsv1.EventList{}
 	Expect(local.Seed.Client.List(ctx, told, client.InNamespace(local.Name))).To(Succeed())
 	Expect(told.Items).To(ContainElement(And(
-		HaveField("Regarding.Kind", "Infrastructure"), HaveField("Reason", sitehealth.ReasonExhausted), HaveField("Note",
-			HavePrefix("site \"racks\": ")))))
+		HaveField("Regarding.Kind", "Infrastructure"), HaveField("Reason", sitehealth.ReasonExhausted),
+		HaveField("Note", HavePrefix("site \"racks\": ")))))
 	Eventually(func() ([]gardencorev1beta1.Condition, error) {
 		list := &extensionsv1alpha1.InfrastructureList{}
 		err := local.Seed.Client.List(ctx, list, client.InNamespace(local.Name))
