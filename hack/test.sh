@@ -36,8 +36,18 @@ affected() {
   folders="$({ git diff --name-only "$base"; git ls-files --others --exclude-standard; } | xargs -r dirname | sort -u)"
   go list -test -f '{{.ImportPath}} {{.Dir}} {{join .Deps " "}}' ./... | awk -v root="$PWD/" -v folders="$folders" '
     BEGIN { n = split(folders, all, "\n"); for (i = 1; i <= n; i++) changed[root all[i]] = 1 }
-    { name = $1; sub(/\.test$/, "", name); sub(/_test$/, "", name); dir[$1] = $2; line[NR] = $0; of[NR] = name; if ($2 in changed) hit[$1] = 1 }
-    END { for (i = 1; i <= NR; i++) { n = split(line[i], f, " "); found = f[1] in hit; for (j = 3; j <= n && !found; j++) found = f[j] in hit; if (found) print of[i] } }
+    {
+      name = $1; sub(/\.test$/, "", name); sub(/_test$/, "", name)
+      line[NR] = $0; of[NR] = name
+      if ($2 in changed) hit[$1] = 1
+    }
+    END {
+      for (i = 1; i <= NR; i++) {
+        n = split(line[i], f, " "); found = f[1] in hit
+        for (j = 3; j <= n && !found; j++) found = f[j] in hit
+        if (found) print of[i]
+      }
+    }
   ' | sort -u | grep -Fxf <(go list ./...) || true
 }
 

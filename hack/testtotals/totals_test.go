@@ -31,7 +31,8 @@ var _ = Describe("Sum", func() {
 			`{"Action":"pass","Package":"p","Test":"TestA"}`,
 			`{"Action":"pass","Package":"p"}`),
 		Entry("a suite's specs", Totals{Passed: 7, Skipped: 3},
-			`{"Action":"output","Package":"p","Test":"TestSuite","Output":"\u001b[38;5;10mSUCCESS!\u001b[0m -- 7 Passed | 0 Failed | 1 Pending | 2 Skipped\n"}`,
+			`{"Action":"output","Package":"p","Test":"TestSuite",`+
+				`"Output":"\u001b[38;5;10mSUCCESS!\u001b[0m -- 7 Passed | 0 Failed | 1 Pending | 2 Skipped\n"}`,
 			`{"Action":"pass","Package":"p","Test":"TestSuite"}`,
 			`{"Action":"pass","Package":"p"}`),
 		Entry("a suite with a failed spec", Totals{Passed: 3, Failed: 2},

@@ -120,7 +120,8 @@ func (r *running) record(ctx context.Context) *extensionsv1alpha1.DNSRecord {
 	GinkgoHelper()
 	meta := metav1.ObjectMeta{Name: "record-" + string(r.class), Namespace: v1beta1constants.GardenNamespace}
 	Expect(apiServer.Create(ctx, &corev1.Secret{ObjectMeta: meta, StringData: map[string]string{
-		"server": "127.0.0.1:1", "tsigKeyName": "gardener", "tsigSecret": "bm90LWEtc2VjcmV0LW5vdC1hLXNlY3JldC0wMTIzNDU=", "tsigAlgorithm": "hmac-sha256",
+		"server": "127.0.0.1:1", "tsigKeyName": "gardener", "tsigSecret": "bm90LWEtc2VjcmV0LW5vdC1hLXNlY3JldC0wMTIzNDU=",
+		"tsigAlgorithm": "hmac-sha256",
 	}})).To(Succeed())
 	record := &extensionsv1alpha1.DNSRecord{ObjectMeta: meta, Spec: extensionsv1alpha1.DNSRecordSpec{
 		DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: v1alpha1.DNSTypeRFC2136, Class: &r.class},
@@ -177,7 +178,8 @@ var _ = Describe("The extension that runs as its chart says", Ordered, func() {
 				Eventually(unused).WithTimeout(time.Minute).Should(BeEmpty())
 				return
 			}
-			Eventually(unused).WithTimeout(time.Minute).ShouldNot(ContainElement(MatchRegexp(` (leases|dnsrecords|mutatingwebhookconfigurations|namespaces)[./]`)))
+			Eventually(unused).WithTimeout(time.Minute).
+				ShouldNot(ContainElement(MatchRegexp(` (leases|dnsrecords|mutatingwebhookconfigurations|namespaces)[./]`)))
 		})
 	}
 })

@@ -74,7 +74,8 @@ func (d *demo) printMemory(ctx context.Context) error {
 		})
 	}
 	d.printTable([]string{"DEPLOYMENT", "CONTAINER", "REQUESTS", "P95", "PEAK", "RSS P95", "RSS PEAK", "SAMPLES", ""}, rows)
-	d.screen.print(fmt.Sprintf("    in MiB; P95 and PEAK are without pages of files; together they request %.0f and have %.0f at the 95th percentile, with up to %d nodes",
+	d.screen.print(fmt.Sprintf("    in MiB; P95 and PEAK are without pages of files; together they request %.0f and have %.0f "+
+		"at the 95th percentile, with up to %d nodes",
 		requested, percentiles, record.Nodes))
 	path, err := landscape.CacheDir("demo", "memory.json")
 	if err != nil {

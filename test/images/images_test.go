@@ -73,7 +73,8 @@ var _ = Describe("Images", func() {
 		output, calls, err := withTools(map[string]string{"docker": broken, "podman": works}, "REGISTRY=registry.example.com/hybrid/")
 		Expect(err).NotTo(HaveOccurred(), output)
 		for name := range stages() {
-			Expect(calls).To(MatchRegexp(`podman build --target %s --build-arg REVISION=abc --timestamp \d+ --tag registry\.example\.com/hybrid/%s:v\S+ \.`, name, name))
+			Expect(calls).To(MatchRegexp(`podman build --target %s --build-arg REVISION=abc --timestamp \d+ `+
+				`--tag registry\.example\.com/hybrid/%s:v\S+ \.`, name, name))
 		}
 		Expect(calls).NotTo(ContainSubstring("push"))
 	})
@@ -82,7 +83,8 @@ var _ = Describe("Images", func() {
 		output, calls, err := withTools(map[string]string{"docker": works}, "REGISTRY=registry.example.com", "PUSH=1")
 		Expect(err).NotTo(HaveOccurred(), output)
 		for name := range stages() {
-			Expect(calls).To(MatchRegexp(`docker buildx build --target %s .*--platform linux/amd64,linux/arm64 .*name=registry\.example\.com/%s:v\S+,push=true`, name, name))
+			Expect(calls).To(MatchRegexp(`docker buildx build --target %s .*--platform linux/amd64,linux/arm64 .*`+
+				`name=registry\.example\.com/%s:v\S+,push=true`, name, name))
 		}
 	})
 

@@ -104,7 +104,8 @@ func (k *Kubelets) patchStatus(ctx context.Context, n *node, ready bool, status 
 		LastHeartbeatTime: metav1.NewTime(now), LastTransitionTime: metav1.NewTime(since),
 	}
 	if !ready {
-		condition.Status, condition.Reason, condition.Message = corev1.ConditionUnknown, "NodeStatusUnknown", "Kubelet stopped posting node status."
+		condition.Status, condition.Reason = corev1.ConditionUnknown, "NodeStatusUnknown"
+		condition.Message = "Kubelet stopped posting node status."
 	}
 	status.Conditions = []corev1.NodeCondition{condition}
 

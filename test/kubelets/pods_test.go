@@ -94,8 +94,8 @@ var _ = Describe("Pods", func() {
 		Expect(node().Labels).To(And(HaveKeyWithValue(siteKey, "a"), HaveKeyWithValue(corev1.LabelHostname, "m")))
 		Expect(node().Status.NodeInfo.SystemUUID).To(Equal("uuid"))
 		Expect(node().Spec.Taints).To(ConsistOf(
-			HaveField("Key", "node.cloudprovider.kubernetes.io/uninitialized"), HaveField("Key",
-				"node.gardener.cloud/critical-components-not-ready")))
+			HaveField("Key", "node.cloudprovider.kubernetes.io/uninitialized"),
+			HaveField("Key", "node.gardener.cloud/critical-components-not-ready")))
 		Expect(csiNode().OwnerReferences).To(ConsistOf(HaveField("Name", "m")))
 	})
 

@@ -116,6 +116,9 @@ func (l *Landscape) StartControllers() error {
 
 // Processes are all processes of the landscape in the order of their start.
 func (l *Landscape) Processes() []*Process {
+	if l == nil {
+		return nil
+	}
 	processes := []*Process{l.Cluster.Etcd, l.Cluster.APIServer}
 	if l.Workloads != nil {
 		processes = append(processes, l.Workloads.Processes()...)

@@ -22,7 +22,8 @@ func BuildOwn(ctx context.Context, dir string, progress io.Writer, packages ...s
 	if built := os.Getenv(OwnVariable); built != "" {
 		return built, nil
 	}
-	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-o", dir + string(filepath.Separator)}, packages...)...) // #nosec G204 -- our own packages
+	args := append([]string{"build", "-o", dir + string(filepath.Separator)}, packages...)
+	cmd := exec.CommandContext(ctx, "go", args...) // #nosec G204 -- our own packages
 	cmd.Dir = Root()
 	cmd.Stdout, cmd.Stderr = progress, progress
 	if err := cmd.Run(); err != nil {

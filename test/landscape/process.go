@@ -114,8 +114,8 @@ func (p *Process) supervise(r *processRun, log *os.File, started chan<- error) {
 	close(r.done)
 }
 
-// Stop asks the process to end, also if it is paused, kills it if it does not within the grace period or before ctx ends, and returns when it is
-// gone. It does nothing if the process does not run.
+// Stop asks the process to end, also if it is paused, kills it if it does not within the grace period or before ctx ends, and returns when
+// it is gone. It does nothing if the process does not run.
 func (p *Process) Stop(ctx context.Context) {
 	r := p.signal(syscall.SIGTERM)
 	if r == nil {

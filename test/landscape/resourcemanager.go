@@ -65,7 +65,8 @@ func writeResourceManagerConfig(dir string, c *Cluster, ports []int) (string, er
 			ResourceClass:    new(resourcemanagerconfigv1alpha1.AllResourceClass),
 			GarbageCollector: resourcemanagerconfigv1alpha1.GarbageCollectorControllerConfig{Enabled: true},
 			Health:           resourcemanagerconfigv1alpha1.HealthControllerConfig{SyncPeriod: &metav1.Duration{Duration: resourceHealthPeriod}},
-			ManagedResource:  resourcemanagerconfigv1alpha1.ManagedResourceControllerConfig{SyncPeriod: &metav1.Duration{Duration: managedResourcePeriod}},
+			ManagedResource: resourcemanagerconfigv1alpha1.ManagedResourceControllerConfig{
+				SyncPeriod: &metav1.Duration{Duration: managedResourcePeriod}},
 			NodeCriticalComponents: resourcemanagerconfigv1alpha1.NodeCriticalComponentsControllerConfig{Enabled: true,
 				Backoff: &metav1.Duration{Duration: criticalBackoff}},
 			TokenRequestor: resourcemanagerconfigv1alpha1.TokenRequestorControllerConfig{Enabled: true},

@@ -69,7 +69,8 @@ var federation = regexp.MustCompile(`^\{job="([^"]+)",__name__=~"([^"]+)"\}$`)
 var bucket = regexp.MustCompile(`controller_runtime_webhook_latency_seconds_bucket\{[^}]*\ble=~"([^"]+)"`)
 
 // failures is a selector of the extension's requests to sites by their codes.
-var failures = regexp.MustCompile(`hybrid_site_request_duration_seconds_count\{job="gardener-extension-provider-hybrid[^}]*\bcode=~"([^"]+)"`)
+var failures = regexp.MustCompile(
+	`hybrid_site_request_duration_seconds_count\{job="gardener-extension-provider-hybrid[^}]*\bcode=~"([^"]+)"`)
 
 var name = regexp.MustCompile(`fqName: "([^"]+)"`)
 

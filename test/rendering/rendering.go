@@ -30,8 +30,8 @@ import (
 // kubernetesVersion is that of the cluster for which charts are rendered.
 const kubernetesVersion = "v1.36.1"
 
-// Chart renders a chart below charts/internal into one document after the other, in the order in which they are applied. The values are encoded
-// as JSON.
+// Chart renders a chart below charts/internal into one document after the other, in the order in which they are applied. The values are
+// encoded as JSON.
 func Chart(name, namespace string, values any) (string, error) {
 	content, err := json.Marshal(values)
 	if err != nil {

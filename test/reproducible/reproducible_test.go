@@ -83,7 +83,8 @@ func expectNothingLocal(ctx context.Context, path, dir string) {
 
 func runMake(ctx context.Context, dir, out, binary string, env ...string) {
 	GinkgoHelper()
-	cmd := exec.CommandContext(ctx, "nice", "-n", "19", "make", "build", "OUTPUT="+out, "BINARY="+binary, "REVISION=abc") // #nosec G204 -- constant arguments
+	args := []string{"-n", "19", "make", "build", "OUTPUT=" + out, "BINARY=" + binary, "REVISION=abc"}
+	cmd := exec.CommandContext(ctx, "nice", args...) // #nosec G204 -- constant arguments
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
 	output, err := cmd.CombinedOutput()

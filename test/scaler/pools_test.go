@@ -158,7 +158,8 @@ func (s *share) play(ctx SpecContext, m machinev1alpha1.Machine, created bool) e
 			code = s.fails
 		}
 		status.CurrentStatus.Phase = machinev1alpha1.MachineCrashLoopBackOff
-		status.LastOperation.State, status.LastOperation.ErrorCode, status.LastOperation.Description = machinev1alpha1.MachineStateFailed, code.String(), "no host is free"
+		status.LastOperation.State, status.LastOperation.ErrorCode = machinev1alpha1.MachineStateFailed, code.String()
+		status.LastOperation.Description = "no host is free"
 	}
 	m.Status = status
 	return seed.Client.Status().Update(ctx, &m)

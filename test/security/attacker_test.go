@@ -219,4 +219,5 @@ func hostOf(address string) string {
 }
 
 // unusable is all that is said of a host that is no DNS service to us.
-const unusable = "could not be used as a DNS service: check its address and port, its protocol and certificate, and with the operator of the seed whether it may be connected to"
+const unusable = "could not be used as a DNS service: check its address and port, its protocol and certificate, " +
+	"and with the operator of the seed whether it may be connected to"

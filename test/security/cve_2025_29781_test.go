@@ -29,8 +29,10 @@ var _ = Describe("CVE-2025-29781 and GHSA-pqfh-xh7w-7h3p", func() {
 			Expect(decode(bad)).To(MatchError(ContainSubstring("unknown field")))
 		},
 		Entry("of an address pool", infrastructure,
-			"networks: {topology: Routed}\nsites: [{name: rack, nodes: [10.0.0.0/24], metal: {ipam: {poolRef: {apiGroup: g, kind: k, name: pool}}}}]",
-			"networks: {topology: Routed}\nsites: [{name: rack, nodes: [10.0.0.0/24], metal: {ipam: {poolRef: {apiGroup: g, kind: k, name: pool, namespace: other}}}}]"),
+			"networks: {topology: Routed}\n"+
+				"sites: [{name: rack, nodes: [10.0.0.0/24], metal: {ipam: {poolRef: {apiGroup: g, kind: k, name: pool}}}}]",
+			"networks: {topology: Routed}\n"+
+				"sites: [{name: rack, nodes: [10.0.0.0/24], metal: {ipam: {poolRef: {apiGroup: g, kind: k, name: pool, namespace: other}}}}]"),
 		Entry("of a site", infrastructure,
 			"networks: {topology: Routed}\nsites: [{name: rack, nodes: [10.0.0.0/24], metal: {}}]",
 			"networks: {topology: Routed}\nsites: [{name: rack, nodes: [10.0.0.0/24], metal: {namespace: other}}]"),

@@ -215,7 +215,8 @@ func (l *Lab) Condition(ctx context.Context, conditionType gardencorev1beta1.Con
 	return v1beta1helper.GetCondition(infra.Status.Conditions, conditionType), nil
 }
 
-// told is within which time a site's condition says what is the matter, and what is no more: a minute, as is promised, and the look before it.
+// told is how long it takes at most until a site's condition reports a fault, or its end: a minute, as is documented, and the probe
+// before it.
 const told = 75 * time.Second
 
 // Await waits until the condition of a site has the reason, and returns how long that took.

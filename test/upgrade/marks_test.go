@@ -44,15 +44,18 @@ func (w *world) written(ctx context.Context) map[string]any {
 	controlPlaneState := &v1alpha1.ControlPlaneState{}
 	for i := range w.sites {
 		controlPlaneState.Sites = append(controlPlaneState.Sites, v1alpha1.ControlPlaneSiteState{
-			Name: w.sites[i].Name, Profile: *w.sites[i].Profile, Config: *w.sites[i].Config, Settings: v1alpha1.ControlPlaneSite{Name: w.sites[i].Name}, Status: w.status.Sites[i], Nodes: true,
+			Name: w.sites[i].Name, Profile: *w.sites[i].Profile, Config: *w.sites[i].Config,
+			Settings: v1alpha1.ControlPlaneSite{Name: w.sites[i].Name}, Status: w.status.Sites[i], Nodes: true,
 		})
 	}
 	classes := []object{}
 	for _, class := range w.classes {
 		secret := w.secrets[class.SecretRef.Name]
 		classes = append(classes, object{
-			"name": class.Name, "labels": class.Labels, "provider": class.Provider, "nodeTemplate": class.NodeTemplate, "providerSpec": class.ProviderSpec,
-			"secretRef": class.SecretRef, "credentialsSecretRef": class.CredentialsSecretRef, "secretLabels": secret.Labels, "secretData": secret.Data,
+			"name": class.Name, "labels": class.Labels, "provider": class.Provider, "nodeTemplate": class.NodeTemplate,
+			"providerSpec": class.ProviderSpec,
+			"secretRef":    class.SecretRef, "credentialsSecretRef": class.CredentialsSecretRef, "secretLabels": secret.Labels,
+			"secretData": secret.Data,
 		})
 	}
 	slices.SortFunc(classes, func(a, b object) int { return strings.Compare(a["name"].(string), b["name"].(string)) })
@@ -61,8 +64,9 @@ func (w *world) written(ctx context.Context) map[string]any {
 		ids[deployment] = machine.ProviderID
 	}
 	return map[string]any{
-		"class-names": w.classNames(), "infrastructure-state": raw(w.state), "infrastructure-status": raw(w.status), "controlplane-state": raw(controlPlaneState),
-		"machine-classes": classes, "provider-ids": ids, "control-plane": w.controlPlanes(),
+		"class-names": w.classNames(), "infrastructure-state": raw(w.state), "infrastructure-status": raw(w.status),
+		"controlplane-state": raw(controlPlaneState),
+		"machine-classes":    classes, "provider-ids": ids, "control-plane": w.controlPlanes(),
 		"openstack": w.openStack(ctx), "vsphere": w.vSphere(ctx), "metal": w.metal(ctx),
 	}
 }

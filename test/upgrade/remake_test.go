@@ -62,12 +62,14 @@ func (w *world) remakeServer(ctx context.Context, spec *v1alpha1.MachineProvider
 	recorded := read[map[string][]object]("openstack")
 	port, server := named(recorded["ports"], name), named(recorded["servers"], name)
 	portID := post(ctx, network, "ports", "port", object{
-		"name": name, "description": port["description"], "network_id": spec.OpenStack.NetworkID, "fixed_ips": []object{{"subnet_id": spec.OpenStack.SubnetID}},
+		"name": name, "description": port["description"], "network_id": spec.OpenStack.NetworkID,
+		"fixed_ips": []object{{"subnet_id": spec.OpenStack.SubnetID}},
 	})
 	metadata := server["metadata"].(object)
 	metadata["gardener-port"] = portID
 	return "openstack:///" + post(ctx, compute, "servers", "server", object{
-		"name": name, "metadata": metadata, "key_name": server["key_name"], "flavorRef": spec.OpenStack.FlavorID, "imageRef": spec.OpenStack.ImageID,
+		"name": name, "metadata": metadata, "key_name": server["key_name"], "flavorRef": spec.OpenStack.FlavorID,
+		"imageRef":          spec.OpenStack.ImageID,
 		"availability_zone": spec.OpenStack.AvailabilityZone, "networks": []object{{"port": portID}},
 	})
 }

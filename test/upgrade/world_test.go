@@ -81,7 +81,8 @@ func newProfile() *v1alpha1.CloudProfileConfig {
 			{
 				Name: "cloud", Region: "west", DNSServers: []string{"192.0.2.53"},
 				OpenStack: &v1alpha1.OpenStackProfile{
-					AuthURL: cloud.AuthURL(), Region: openstackstub.Region, FloatingPools: []v1alpha1.OpenStackFloatingPool{{Name: openstackstub.FloatingPool}},
+					AuthURL: cloud.AuthURL(), Region: openstackstub.Region,
+					FloatingPools:       []v1alpha1.OpenStackFloatingPool{{Name: openstackstub.FloatingPool}},
 					ServerGroupPolicies: []string{"soft-anti-affinity"},
 				},
 				StorageClasses: []v1alpha1.StorageClass{{Name: "cinder", Default: true, OpenStack: &v1alpha1.OpenStackStorageClass{Type: "ssd"}}},
@@ -135,7 +136,8 @@ func newWorld(ctx context.Context, shoot string) *world {
 	GinkgoHelper()
 	w := &world{
 		shoot: shoot, profile: newProfile(), config: newConfig(), secret: map[string][]byte{},
-		classes: map[string]*machinev1alpha1.MachineClass{}, secrets: map[string]*corev1.Secret{}, deployments: map[string]string{}, made: map[string]platform.Machine{},
+		classes: map[string]*machinev1alpha1.MachineClass{}, secrets: map[string]*corev1.Secret{}, deployments: map[string]string{},
+		made: map[string]platform.Machine{},
 	}
 	for name, credentials := range map[string]map[string]string{
 		"cloud": {"domainName": "Default", "tenantName": shoot, "username": "upgrade", "password": "stub"},

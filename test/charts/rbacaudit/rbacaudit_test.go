@@ -87,7 +87,8 @@ func objects(text string) []*unstructured.Unstructured {
 
 // line is a line of an audit log.
 func line(user, stage, verb, object string, code int, decision string) string {
-	return fmt.Sprintf(`{"kind":"Event","stage":%q,"verb":%q,"user":{"username":%q},"objectRef":{%s},"responseStatus":{"code":%d},"annotations":{"authorization.k8s.io/decision":%q}}`+"\n",
+	return fmt.Sprintf(`{"kind":"Event","stage":%q,"verb":%q,"user":{"username":%q},"objectRef":{%s},`+
+		`"responseStatus":{"code":%d},"annotations":{"authorization.k8s.io/decision":%q}}`+"\n",
 		stage, verb, user, object, code, decision)
 }
 
@@ -114,7 +115,8 @@ var _ = Describe("Requests", func() {
 		Entry("of the user alone", line("somebody", "ResponseComplete", "list", secrets, 200, "allow")+done("get", secrets),
 			rbacaudit.Request{Verb: "get", Resource: "secrets", Namespace: "a", Name: "b"}),
 		Entry("of whom somebody acted as",
-			`{"stage":"ResponseComplete","verb":"get","user":{"username":"admin"},"impersonatedUser":{"username":"`+user+`"},"objectRef":{`+secrets+`}}`,
+			`{"stage":"ResponseComplete","verb":"get","user":{"username":"admin"},`+
+				`"impersonatedUser":{"username":"`+user+`"},"objectRef":{`+secrets+`}}`,
 			rbacaudit.Request{Verb: "get", Resource: "secrets", Namespace: "a", Name: "b"}),
 		Entry("with a watch that goes on", line(user, "ResponseStarted", "watch", `"resource":"secrets"`, 200, "allow"),
 			rbacaudit.Request{Verb: "watch", Resource: "secrets"}),

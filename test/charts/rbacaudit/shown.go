@@ -18,7 +18,7 @@ const (
 	Pools Suite = "test/integration/shoot"
 	// Moves restores a Worker in another seed.
 	Moves Suite = "test/integration/threeplatforms"
-	// Repairs has Secrets of the extension that somebody else changed, and a ControlPlane that cannot be understood any more when it is deleted.
+	// Repairs has Secrets of the extension that somebody else changed, and a ControlPlane that cannot be decoded any more when it is deleted.
 	Repairs Suite = "test/integration/controlplane"
 	// Reviews has bindings of all kinds, also some that the cache of the admission component does not have, and an old certificate of it.
 	Reviews Suite = "test/integration/admission"

@@ -71,10 +71,8 @@ var _ = Describe("Examples", func() {
 		shoot := newShoot(filepath.Join(folder, shootFile))
 		shoot.Spec.CloudProfile.Name = profile.Name
 		// The webhooks know the CloudProfile a moment later.
-		Eventually(func() error {
-			return garden.Client.Create(ctx, shoot.DeepCopy(),
-				client.DryRunAll)
-		}).WithTimeout(10 * time.Second).Should(Succeed())
+		Eventually(func() error { return garden.Client.Create(ctx, shoot.DeepCopy(), client.DryRunAll) }).WithTimeout(10 * time.Second).
+			Should(Succeed())
 	},
 		Entry("OpenStack and vSphere", "openstack-vsphere"),
 		Entry("OpenStack, vSphere and bare metal", "openstack-vsphere-metal"),

@@ -64,7 +64,8 @@ var _ = Describe("Shoots are completed", func() {
 		shoot.Spec.Networking.ProviderConfig = nil
 		Expect(garden.Client.Create(ctx, shoot, client.DryRunAll)).To(Succeed())
 		Expect(shoot.Spec.Networking.ProviderConfig.Raw).To(MatchJSON(
-			`{"apiVersion":"calico.networking.extensions.gardener.cloud/v1alpha1","kind":"NetworkConfig","vxlan":{"enabled":true},"overlay":{"enabled":true}}`))
+			`{"apiVersion":"calico.networking.extensions.gardener.cloud/v1alpha1","kind":"NetworkConfig",
+				"vxlan":{"enabled":true},"overlay":{"enabled":true}}`))
 
 		shoot = newShoot(allPlatforms)
 		Expect(garden.Client.Create(ctx, shoot, client.DryRunAll)).To(Succeed())
@@ -119,7 +120,8 @@ var _ = Describe("Shoots are completed", func() {
 	It("should keep the ranges of sites when one is removed and another one is added", func(ctx SpecContext) {
 		shoot := newShoot(allPlatforms)
 		shoot.Name = "moving"
-		shoot.Spec.Provider.ControlPlaneConfig = &runtime.RawExtension{Raw: []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"ControlPlaneConfig","defaultSite":"cloud"}`)}
+		shoot.Spec.Provider.ControlPlaneConfig = &runtime.RawExtension{Raw: []byte(
+			`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"ControlPlaneConfig","defaultSite":"cloud"}`)}
 		shoot.Spec.Provider.Workers = shoot.Spec.Provider.Workers[1:] // on cloud and vc
 		withoutRanges(shoot, false)
 		all := shoot.Spec.Provider.InfrastructureConfig.DeepCopy()
@@ -138,7 +140,8 @@ var _ = Describe("Shoots are completed", func() {
 		shoot = current(ctx, shoot)
 		shoot.Spec.Provider.InfrastructureConfig = all.DeepCopy()
 		refuseUpdate(ctx, shoot, "spec.provider.infrastructureConfig.sites[0].nodes",
-			`must be said for site "racks": the Shoot may still have nodes of a removed site in networks.nodes: its condition EveryNodeReady is not True`)
+			`must be said for site "racks": the Shoot may still have nodes of a removed site in networks.nodes: `+
+				`its condition EveryNodeReady is not True`)
 
 		settle(ctx, shoot.Name, func(*gardencorev1beta1.ShootStatus) {})
 		shoot = current(ctx, shoot)
@@ -153,7 +156,8 @@ var _ = Describe("Shoots are completed", func() {
 			edit(&shoot.Spec.Provider.ControlPlaneConfig, func(config *v1alpha1.ControlPlaneConfig) {
 				config.Sites[1].LoadBalancer.MetalLB.AddressPools[0].CIDRs = []string{"10.250.0.0/16"}
 			})
-		}, "spec.provider.infrastructureConfig.sites[0].nodes", `networks.nodes 10.250.0.0/16 has no free range of /24 or larger for site "cloud"`),
+		}, "spec.provider.infrastructureConfig.sites[0].nodes",
+			`networks.nodes 10.250.0.0/16 has no free range of /24 or larger for site "cloud"`),
 		refused("a node network that other sites take", func(shoot *gardencorev1beta1.Shoot) {
 			edit(&shoot.Spec.Provider.InfrastructureConfig, func(config *v1alpha1.InfrastructureConfig) {
 				config.Sites[0].Nodes, config.Sites[1].Nodes, config.Sites[2].Nodes = []string{"10.250.0.0/17"}, []string{"10.250.128.0/17"}, nil
@@ -174,8 +178,10 @@ var _ = Describe("NamespacedCloudProfiles are merged", func() {
 					Architectures:     []string{"amd64"},
 					CapabilityFlavors: []gardencorev1beta1.MachineImageFlavor{{Capabilities: gardencorev1beta1.Capabilities{"architecture": {"amd64"}}}},
 				}}}},
-				ProviderConfig: &runtime.RawExtension{Raw: []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"CloudProfileConfig",
-					"machineImages":[{"name":"gardenlinux","versions":[{"version":"1900.0.0","capabilityFlavors":[{"capabilities":{"architecture":["amd64"]},
+				ProviderConfig: &runtime.RawExtension{Raw: []byte(`{
+					"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"CloudProfileConfig",
+					"machineImages":[{"name":"gardenlinux","versions":[{"version":"1900.0.0","capabilityFlavors":[{
+					"capabilities":{"architecture":["amd64"]},
 					"sites":[{"name":"cloud","openstack":{"imageName":"own"}},{"name":"cloud2","openstack":{"imageName":"own"}}]}]}]}]}`)},
 			},
 		}

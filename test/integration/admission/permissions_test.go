@@ -56,7 +56,8 @@ func review(ctx context.Context, shoot *gardencorev1beta1.Shoot) *admissionv1.Ad
 	body, err := json.Marshal(&admissionv1.AdmissionReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"},
 		Request: &admissionv1.AdmissionRequest{
-			UID: "1", Kind: metav1.GroupVersionKind(kind), Resource: metav1.GroupVersionResource(gardencorev1beta1.SchemeGroupVersion.WithResource("shoots")),
+			UID: "1", Kind: metav1.GroupVersionKind(kind),
+			Resource:  metav1.GroupVersionResource(gardencorev1beta1.SchemeGroupVersion.WithResource("shoots")),
 			Namespace: shoot.Namespace, Name: shoot.Name, Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: content},
 		},
 	})

@@ -177,7 +177,8 @@ var profileCases = []profileCase{
 		c.MachineTypes[1].Sites[1].Capacity["cpu"] = resource.MustParse("-1")
 	}, "machineTypes[1].sites[1].capacity[cpu]", "must not be negative"},
 	{"a wrong selector of a machine type",
-		func(c *v1alpha1.CloudProfileConfig) { c.MachineTypes[1].Sites[1].Metal.HostSelector = wrongSelector }, "machineTypes[1].sites[1].metal.hostSelector.matchExpressions[0].operator", "not a valid selector operator"},
+		func(c *v1alpha1.CloudProfileConfig) { c.MachineTypes[1].Sites[1].Metal.HostSelector = wrongSelector },
+		"machineTypes[1].sites[1].metal.hostSelector.matchExpressions[0].operator", "not a valid selector operator"},
 	{"tolerations of hosts without taints", func(c *v1alpha1.CloudProfileConfig) {
 		c.MachineTypes[1].Sites[1].Metal.Tolerations = []corev1.Toleration{{Key: "a"}}
 	}, "machineTypes[1].sites[1].metal.tolerations", `hosts of the inventory "Metal3" have no taints`},
@@ -249,7 +250,8 @@ var acceptedProfiles = map[string]configChange{
 		c.VolumeTypes[0].Sites = c.VolumeTypes[0].Sites[:1]
 	},
 	"other addresses": func(c *v1alpha1.CloudProfileConfig) {
-		c.Sites[0].OpenStack.AuthURL, c.Sites[1].VSphere.Server, c.Sites[2].Metal.Server = "https://a.example.com/v3", "https://b.example.com", "https://c.example.com"
+		c.Sites[0].OpenStack.AuthURL = "https://a.example.com/v3"
+		c.Sites[1].VSphere.Server, c.Sites[2].Metal.Server = "https://b.example.com", "https://c.example.com"
 	},
 }
 

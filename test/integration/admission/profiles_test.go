@@ -77,7 +77,8 @@ var _ = Describe("CloudProfiles", func() {
 		added.Version = "1877.4.0"
 		image.Versions = append(image.Versions, *added)
 		Expect(warned.Create(ctx, profile.DeepCopy(), client.DryRunAll)).To(Succeed())
-		Expect(said.all()).To(ContainElement(ContainSubstring(`gardenlinux 1877.4.0 is not on the sites ["racks" "vc"], which have older versions`)))
+		Expect(said.all()).To(ContainElement(
+			ContainSubstring(`gardenlinux 1877.4.0 is not on the sites ["racks" "vc"], which have older versions`)))
 
 		said.forget()
 		image.Versions[1].ExpirableVersion = gardencorev1beta1.ExpirableVersion{Version: "1877.4.0",
@@ -93,7 +94,9 @@ var _ = Describe("CloudProfiles", func() {
 			refuseUpdate(ctx, profile, fieldPath, reason)
 		},
 		refused("a document of another version", func(profile *gardencorev1beta1.CloudProfile) {
-			profile.Spec.ProviderConfig = &runtime.RawExtension{Raw: []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1","kind":"CloudProfileConfig"}`)}
+			profile.Spec.ProviderConfig = &runtime.RawExtension{
+				Raw: []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1","kind":"CloudProfileConfig"}`),
+			}
 		}, configPath, "decoding CloudProfileConfig"),
 		refused("an unknown field", func(profile *gardencorev1beta1.CloudProfile) {
 			profile.Spec.ProviderConfig.Raw = []byte(strings.Replace(string(profile.Spec.ProviderConfig.Raw), `"kind":`,

@@ -60,7 +60,8 @@ func settle(ctx context.Context, name string, change func(status *gardencorev1be
 	}
 	shoot.Status.ObservedGeneration, shoot.Status.IsHibernated = shoot.Generation, false
 	shoot.Status.LastOperation = &gardencorev1beta1.LastOperation{
-		Type: gardencorev1beta1.LastOperationTypeReconcile, State: gardencorev1beta1.LastOperationStateSucceeded, Progress: 100, LastUpdateTime: now,
+		Type: gardencorev1beta1.LastOperationTypeReconcile, State: gardencorev1beta1.LastOperationStateSucceeded, Progress: 100,
+		LastUpdateTime: now,
 	}
 	shoot.Status.Conditions = []gardencorev1beta1.Condition{condition(gardencorev1beta1.ShootControlPlaneHealthy),
 		condition(gardencorev1beta1.ShootEveryNodeReady)}

@@ -20,6 +20,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
@@ -68,32 +69,16 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	shootAPI, err = kubernetes.NewForConfig(cluster.Config)
 	Expect(err).NotTo(HaveOccurred())
 
-	bed, err = openstack.NewBed()
-	Expect(err).NotTo(HaveOccurred())
-	started, err := bed.Start(ctx, GinkgoWriter)
-	Expect(err).NotTo(HaveOccurred())
-	if started {
-		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(4*time.Minute))
-	}
+	bed = specs.OpenStack(ctx)
 	clouds = map[string]*cloud{
 		cloudSite:   newCloud(ctx, cloudSite, openstack.Projects[0], "10.250.0.0/24", "10.250.0.1"),
 		anotherSite: newCloud(ctx, anotherSite, openstack.Projects[1], "10.250.4.0/24", "10.250.4.1"),
 	}
 
-	server, err = vcenter.Start(ctx, GinkgoT().TempDir(), vcenter.Options{Guest: 100 * time.Millisecond})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func(ctx SpecContext) {
-		Expect(server.Check()).To(Succeed())
-		server.Stop(ctx)
-	})
+	server = specs.VCenter(ctx, vcenter.Options{Guest: 100 * time.Millisecond})
 	place = newDatacenter(ctx)
 
-	inventory, err = metal.Start(ctx, metal.Options{Dir: GinkgoT().TempDir(), Metal3: true, IronCore: true})
-	DeferCleanup(func() {
-		Expect(inventory.Check()).To(Succeed())
-		inventory.Stop()
-	})
-	Expect(err).NotTo(HaveOccurred())
-	Expect(inventory.Grant(ctx)).To(Succeed())
+	inventory = specs.Inventory(ctx, metal.Options{Metal3: true, IronCore: true})
+	DeferCleanup(func() { Expect(inventory.Check()).To(Succeed()) })
 	halls = newHalls(ctx)
 }, NodeTimeout(25*time.Minute))

@@ -27,7 +27,7 @@ const (
 	// hallAddress is what is discovered on all servers of the landscape.
 	hallAddress = "10.0.0.5"
 	// hostsOfSite are as many as there are machines at a time.
-	hostsOfSite = 8
+	hostsOfSite = 4
 	csiDriver   = "driver.example.com"
 )
 
@@ -137,16 +137,12 @@ var _ = Describe("Bare-metal nodes", func() {
 			DeferCleanup(repair)
 			disturb()
 			node(ctx, host, racksSite, tainted, notReady, withAddress(racksAddress))
-			start := time.Now()
 			node(ctx, machine, vcSite, tainted, notReady, withSystemUUID(machineID[len("vsphere://"):]))
-			initialized(ctx, machine, 10*time.Second)
-			took := time.Since(start)
-			Expect(took).To(BeNumerically("<", 5*time.Second))
-			AddReportEntry("initialized", took.String())
+			initialized(ctx, machine, notHeldUp)
 			Expect(getNode(ctx, host).Spec.Taints).To(haveTaint)
 
 			repair(ctx)
-			Expect(initialized(ctx, host, 2*time.Minute).Spec.ProviderID).To(Equal(hostID))
+			Expect(initialized(ctx, host, comesAbout).Spec.ProviderID).To(Equal(hostID))
 			Expect(m.process.Check()).To(Succeed())
 		},
 		Entry("hangs", "hangs", func() { inventory.Cluster.APIServer.Pause() }, func(context.Context) { inventory.Cluster.APIServer.Resume() },

@@ -24,194 +24,192 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
 )
 
-var _ = Describe("Nodes", func() {
-	// places are where the machines of sites are made.
-	places := func() map[string]*machinePlace {
-		return map[string]*machinePlace{cloudSite: &clouds[cloudSite].machinePlace, anotherSite: &clouds[anotherSite].machinePlace,
-			vcSite:    &place.machinePlace,
-			racksSite: &halls[racksSite].machinePlace, hallSite: &halls[hallSite].machinePlace}
-	}
-	name := func(parts ...string) string { return shoot + "-" + strings.Join(parts, "-") }
-	// join makes the node of a machine as its kubelet does.
-	join := func(ctx context.Context, nodeName, siteName, providerID string) {
-		GinkgoHelper()
-		told := func(*corev1.Node) {}
-		if siteName == racksSite {
-			told = withAddress(racksAddress)
-		}
-		node(ctx, nodeName, siteName, tainted, notReady, told, withSystemUUID(strings.ToUpper(providerID[strings.LastIndex(providerID, "/")+1:])))
-	}
-	// seenReady waits until the controller of the life cycle knows that the node is ready. It takes the taint from such nodes alone, and
-	// lists the nodes anew only when it has asked for the machines of all, which takes a minute or more where servers are slow to show.
-	seenReady := func(ctx context.Context, nodeName string) {
-		GinkgoHelper()
-		Expect(cloudnodeutil.AddOrUpdateTaintOnNode(shootAPI, nodeName, nodelifecycle.ShutdownTaint)).To(Succeed())
-		Eventually(func() []corev1.Taint {
-			return getNode(ctx,
-				nodeName).Spec.Taints
-		}).WithContext(ctx).Within(3*time.Minute).ProbeEvery(50*time.Millisecond).
-			ShouldNot(ContainElement(HaveField("Key", nodelifecycle.ShutdownTaint.Key)), nodeName)
-	}
-	states := map[string]func(*corev1.Node){"ready": ready, "unknown": notReady, "tainted": func(n *corev1.Node) { notReady(n); tainted(n) }}
+// comesAbout limits what has only to happen in the end. It is generous: all sites answer slowly on a busy machine.
+const comesAbout = 5 * time.Minute
 
-	It("should initialize and delete those of their own site and no others", func(ctx SpecContext) {
-		m := newManager()
+// places are where the machines of sites are made.
+func places() map[string]*machinePlace {
+	return map[string]*machinePlace{
+		cloudSite: &clouds[cloudSite].machinePlace, anotherSite: &clouds[anotherSite].machinePlace,
+		vcSite:    &place.machinePlace,
+		racksSite: &halls[racksSite].machinePlace, hallSite: &halls[hallSite].machinePlace,
+	}
+}
+
+// named returns the name of a node of the shoot.
+func named(parts ...string) string { return shoot + "-" + strings.Join(parts, "-") }
+
+// join makes the node of a machine as its kubelet does.
+func join(ctx context.Context, nodeName, siteName, providerID string) {
+	GinkgoHelper()
+	told := func(*corev1.Node) {}
+	if siteName == racksSite {
+		told = withAddress(racksAddress)
+	}
+	node(ctx, nodeName, siteName, tainted, notReady, told, withSystemUUID(strings.ToUpper(providerID[strings.LastIndex(providerID, "/")+1:])))
+}
+
+// setState changes a node and its status.
+func setState(ctx context.Context, nodeName string, change func(*corev1.Node)) {
+	GinkgoHelper()
+	Eventually(func() error {
+		n := getNode(ctx, nodeName)
+		change(n)
+		conditions := n.Status.Conditions
+		n, err := shootAPI.CoreV1().Nodes().Update(ctx, n, metav1.UpdateOptions{})
+		if err != nil {
+			return err
+		}
+		n.Status.Conditions = conditions
+		_, err = shootAPI.CoreV1().Nodes().UpdateStatus(ctx, n, metav1.UpdateOptions{})
+		return err
+	}).WithContext(ctx).Within(comesAbout).Should(Succeed())
+}
+
+// seenReady waits until the life cycle controller knows that the node is ready. It removes the taint from such nodes alone, and
+// lists the nodes again only when it has asked for the machines of all, which takes a minute or more where servers are slow to show.
+func seenReady(ctx context.Context, nodeName string) {
+	GinkgoHelper()
+	Expect(cloudnodeutil.AddOrUpdateTaintOnNode(shootAPI, nodeName, nodelifecycle.ShutdownTaint)).To(Succeed())
+	Eventually(func() []corev1.Taint { return getNode(ctx, nodeName).Spec.Taints }).WithContext(ctx).Within(comesAbout).
+		ProbeEvery(50*time.Millisecond).ShouldNot(ContainElement(HaveField("Key", nodelifecycle.ShutdownTaint.Key)), nodeName)
+}
+
+// inParallel calls do for all items, for a few at a time.
+func inParallel[T any](items []T, do func(T)) {
+	var group sync.WaitGroup
+	slots := make(chan struct{}, 4)
+	for _, item := range items {
+		group.Go(func() {
+			defer GinkgoRecover()
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			do(item)
+		})
+	}
+	group.Wait()
+}
+
+// Each site has a machine of its own, and one that goes while its node is not ready. All else is there once: none of the platforms
+// differs in it.
+var _ = Describe("Nodes of all sites", Ordered, func() {
+	// of is a machine or its node.
+	type of struct{ site, name string }
+	var (
+		m *manager
+		// ids are the provider IDs of all machines.
+		ids = map[of]string{}
+		own = func(siteName string) of { return of{siteName, named(siteName, "own")} }
+		// gone are the machines that go while their nodes are not ready.
+		gone []of
+		// lost is the machine that goes while its node is ready.
+		lost = of{cloudSite, named(cloudSite, "lost")}
+		// relabelled and moved are machines whose nodes get the label of a site with the same platform.
+		relabelled, moved = of{anotherSite, named("relabelled")}, of{racksSite, named("moved")}
+		// both and twin are the names of machines on two sites each. The nodes are of the second site.
+		both, twin = named("both"), named("twin")
+		// joined are the machines that have nodes.
+		joined []of
+	)
+
+	BeforeAll(func(ctx SpecContext) {
+		m = newManager()
 		m.start()
 		m.waitFor(ctx, cloudSite, anotherSite, vcSite, racksSite, hallSite)
 
-		By("making machines")
-		var (
-			mutex sync.Mutex
-			ids   = map[string]string{}
-			group sync.WaitGroup
-			slots = make(chan struct{}, 4)
-		)
-		create := func(siteName, machine string) {
-			group.Go(func() {
-				defer GinkgoRecover()
-				slots <- struct{}{}
-				defer func() { <-slots }()
-				id := places()[siteName].create(ctx, machine)
-				mutex.Lock()
-				defer mutex.Unlock()
-				ids[siteName+"/"+machine] = id
-			})
-		}
+		machines := []of{lost, relabelled, moved, {cloudSite, both}, {anotherSite, both}, {vcSite, twin}, {hallSite, twin}}
 		for siteName := range places() {
-			for state := range states {
-				for _, kind := range []string{"own", "gone"} {
-					create(siteName, name(siteName, kind, state))
-				}
-			}
+			gone = append(gone, of{siteName, named(siteName, "gone")})
+			machines = append(machines, own(siteName))
 		}
-		for state := range states {
-			create(anotherSite, name("relabelled", state))
-		}
-		for _, siteName := range []string{cloudSite, anotherSite} {
-			create(siteName, name("both"))
-		}
-		for _, siteName := range []string{vcSite, hallSite} {
-			create(siteName, name("twin"))
-		}
-		group.Wait()
+		machines = append(machines, gone...)
+		var mutex sync.Mutex
+		inParallel(machines, func(machine of) {
+			id := places()[machine.site].create(ctx, machine.name)
+			mutex.Lock()
+			defer mutex.Unlock()
+			ids[machine] = id
+		})
+		Expect(ids).To(HaveLen(len(machines)))
+		joined = slices.DeleteFunc(machines, func(machine of) bool {
+			return machine == of{cloudSite, both} || machine == of{vcSite, twin}
+		})
+		inParallel(joined, func(n of) { join(ctx, n.name, n.site, ids[n]) })
+	}, NodeTimeout(20*time.Minute))
 
-		By("letting their nodes join")
-		for siteName := range places() {
-			for state := range states {
-				for _, kind := range []string{"own", "gone"} {
-					n := name(siteName, kind, state)
-					join(ctx, n, siteName, ids[siteName+"/"+n])
-				}
-			}
-		}
-		for state := range states {
-			n := name("relabelled", state)
-			join(ctx, n, anotherSite, ids[anotherSite+"/"+n])
-		}
-		join(ctx, name("both"), anotherSite, ids[anotherSite+"/"+name("both")])
-
-		join(ctx, name("twin"), hallSite, ids[hallSite+"/"+name("twin")])
-
+	It("should be initialized by their own site", func(ctx SpecContext) {
 		addresses := map[string]string{cloudSite: "10.250.0.", anotherSite: "10.250.4.", vcSite: "10.200.", racksSite: racksAddress,
 			hallSite: hallAddress}
-		expectInitialized := func(siteName, nodeName string) {
-			GinkgoHelper()
-			n := initialized(ctx, nodeName, time.Minute)
-			Expect(n.Spec.ProviderID).To(Equal(ids[siteName+"/"+nodeName]), nodeName)
-			Expect(n.Labels).To(And(
-				HaveKeyWithValue(corev1.LabelTopologyZone, siteName+"-a"), HaveKeyWithValue(corev1.LabelTopologyRegion, region),
-				HaveKeyWithValue(v1alpha1.LabelInitializedBy, siteName), HaveKey(corev1.LabelInstanceTypeStable),
-			), nodeName)
-			Eventually(func() []corev1.NodeAddress { return getNode(ctx, nodeName).Status.Addresses }).Within(time.Minute).Should(
-				ContainElement(And(HaveField("Type", corev1.NodeInternalIP), HaveField("Address", HavePrefix(addresses[siteName])))), nodeName)
+		for _, n := range joined {
+			found := initialized(ctx, n.name, comesAbout)
+			Expect(found.Spec.ProviderID).To(Equal(ids[n]), n.name)
+			Expect(found.Labels).To(And(
+				HaveKeyWithValue(corev1.LabelTopologyZone, n.site+"-a"), HaveKeyWithValue(corev1.LabelTopologyRegion, region),
+				HaveKeyWithValue(v1alpha1.LabelInitializedBy, n.site), HaveKey(corev1.LabelInstanceTypeStable),
+			), n.name)
+			Eventually(func() []corev1.NodeAddress { return getNode(ctx, n.name).Status.Addresses }).WithContext(ctx).Within(comesAbout).
+				Should(ContainElement(And(HaveField("Type", corev1.NodeInternalIP), HaveField("Address", HavePrefix(addresses[n.site])))),
+					n.name)
 		}
-		for key := range ids {
-			siteName, nodeName, _ := strings.Cut(key, "/")
-			if nodeName == name("both") && siteName == cloudSite || nodeName == name("twin") && siteName == vcSite {
-				continue
-			}
-			expectInitialized(siteName, nodeName)
-		}
+	}, SpecTimeout(20*time.Minute))
 
-		By("changing the states of nodes, deleting machines and adding nodes that nobody can know")
-		setState := func(nodeName string, change func(*corev1.Node)) {
-			GinkgoHelper()
-			Eventually(func() error {
-				n := getNode(ctx, nodeName)
-				change(n)
-				conditions := n.Status.Conditions
-				n, err := shootAPI.CoreV1().Nodes().Update(ctx, n, metav1.UpdateOptions{})
-				if err != nil {
-					return err
-				}
-				n.Status.Conditions = conditions
-				_, err = shootAPI.CoreV1().Nodes().UpdateStatus(ctx, n, metav1.UpdateOptions{})
-				return err
-			}).Within(5 * time.Second).Should(Succeed())
-		}
-		// expected says of each node whether it stays.
-		expected := map[string]bool{}
-		for siteName, p := range places() {
-			for state, change := range states {
-				expected[name(siteName, "own", state)] = true
-				setState(name(siteName, "own", state), change)
-
-				gone := name(siteName, "gone", state)
-				expected[gone] = state == "ready"
-				setState(gone, change)
-				if state == "ready" {
-					seenReady(ctx, gone)
-				}
-				p.delete(ctx, gone, ids[siteName+"/"+gone])
-			}
-		}
-		for state, change := range states {
-			n := name("relabelled", state)
-			expected[n] = true
-			setState(n, func(n *corev1.Node) {
-				change(n)
-				n.Labels[v1alpha1.LabelSite] = cloudSite
-			})
-		}
-		nobodys := map[string]corev1.NodeSpec{}
-		add := func(state, siteName, nodeName, id string) {
-			GinkgoHelper()
-			created := node(ctx, nodeName, siteName, states[state], withID(id))
-			nobodys[nodeName] = created.Spec
-			expected[nodeName] = true
-		}
+	It("should be deleted with their machines by their own site, and no others", func(ctx SpecContext) {
+		By("adding nodes that no site can know")
 		const unknown = "6a0f1f5e-0c5a-4d59-8a0b-6f5d6b1d3e21"
-		own := map[string]string{
-			cloudSite: "openstack:///" + unknown, vcSite: "vsphere://" +
-				unknown, racksSite: "metal3://hosts/none/none", hallSite: "ironcore-metal://hosts/none",
+		unproven := map[string]string{
+			cloudSite: "openstack:///" + unknown, vcSite: "vsphere://" + unknown,
+			racksSite: "metal3://hosts/none/none", hallSite: "ironcore-metal://hosts/none",
 		}
 		// others are the provider IDs of another platform, and for bare metal those of the other inventory.
 		others := map[string]string{
-			cloudSite: own[vcSite], vcSite: own[cloudSite], racksSite: ids[hallSite+"/"+name(hallSite, "own",
-				"ready")], hallSite: ids[racksSite+"/"+name(racksSite, "own", "ready")],
+			cloudSite: unproven[vcSite], vcSite: unproven[cloudSite], racksSite: ids[own(hallSite)], hallSite: ids[own(racksSite)],
 		}
-		for state := range states {
-			add(state, cloudSite, name("foreign", state), ids[anotherSite+"/"+name(anotherSite, "own", "ready")])
-			for siteName, ownID := range own {
-				for kind, id := range map[string]string{
-					"platform": others[siteName], "cloud": "gce://project/zone/name", "static": "static://", "metal": "metal3://other/host-1/machine-1", "bare": unknown,
-					"region": "openstack://RegionOne/" + unknown, "unproven": ownID,
-				} {
-					add(state, siteName, name(siteName, kind, state), id)
-				}
-				add(state, siteName, name(siteName, "empty", state), "")
-			}
-			for kind, id := range map[string]string{"byhand": "", "bystatic": "static://", "bycloud": "openstack:///" + unknown,
-				"byvc": "vsphere://" + unknown} {
-				add(state, "", name(kind, state), id)
+		type stranger struct {
+			of
+			id     string
+			change []func(*corev1.Node)
+		}
+		strangers := []stranger{
+			{of{cloudSite, named("foreign")}, ids[own(anotherSite)], nil},
+			{of{cloudSite, named("foreign", "tainted")}, ids[own(anotherSite)], []func(*corev1.Node){tainted}},
+		}
+		for siteName := range unproven {
+			strangers = append(strangers,
+				stranger{of{siteName, named(siteName, "platform", "tainted")}, others[siteName], []func(*corev1.Node){tainted}})
+			for kind, id := range map[string]string{
+				"platform": others[siteName], "cloud": "gce://project/zone/name", "static": "static://", "bare": unknown, "empty": "",
+				"metal": "metal3://other/host-1/machine-1", "region": "openstack://RegionOne/" + unknown, "unproven": unproven[siteName],
+			} {
+				strangers = append(strangers, stranger{of{siteName, named(siteName, kind)}, id, nil})
 			}
 		}
-		expected[name("both")], expected[name("twin")] = true, true
-		// A host's node that is labelled for the site of the other inventory.
-		moved := name(racksSite, "own", "unknown")
-		setState(moved, func(n *corev1.Node) { n.Labels[v1alpha1.LabelSite] = hallSite })
+		for kind, id := range map[string]string{"byhand": "", "bystatic": "static://", "bycloud": unproven[cloudSite], "byvc": unproven[vcSite]} {
+			strangers = append(strangers, stranger{of{"", named(kind)}, id, nil})
+		}
+		var mutex sync.Mutex
+		specs := map[string]corev1.NodeSpec{}
+		inParallel(strangers, func(s stranger) {
+			created := node(ctx, s.name, s.site, append(s.change, notReady, withID(s.id))...)
+			mutex.Lock()
+			defer mutex.Unlock()
+			specs[s.name] = created.Spec
+		})
 
-		By("waiting for the nodes to go")
+		By("labelling nodes for other sites, and deleting machines")
+		setState(ctx, relabelled.name, func(n *corev1.Node) { n.Labels[v1alpha1.LabelSite] = cloudSite })
+		setState(ctx, moved.name, func(n *corev1.Node) { n.Labels[v1alpha1.LabelSite] = hallSite })
+		setState(ctx, lost.name, ready)
+		seenReady(ctx, lost.name)
+		inParallel(append(slices.Clone(gone), lost), func(machine of) {
+			places()[machine.site].delete(ctx, machine.name, ids[machine])
+		})
+
+		By("waiting for their nodes to go")
+		staying := []string{lost.name, relabelled.name, moved.name, both, twin}
+		for siteName := range places() {
+			staying = append(staying, own(siteName).name)
+		}
+		staying = slices.Sorted(slices.Values(slices.AppendSeq(staying, maps.Keys(specs))))
 		nodes := func() []string {
 			list, err := shootAPI.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 			Expect(err).NotTo(HaveOccurred())
@@ -219,36 +217,39 @@ var _ = Describe("Nodes", func() {
 			for _, n := range list.Items {
 				names = append(names, n.Name)
 			}
-			slices.Sort(names)
-			return names
+			return slices.Sorted(slices.Values(names))
 		}
-		var staying []string
-		for nodeName, stays := range expected {
-			if stays {
-				staying = append(staying, nodeName)
-			}
-		}
-		slices.Sort(staying)
-		Eventually(nodes).WithContext(ctx).Within(3 * time.Minute).ProbeEvery(time.Second).Should(Equal(staying))
+		Eventually(nodes).WithContext(ctx).Within(comesAbout).ProbeEvery(time.Second).Should(Equal(staying))
 		Consistently(nodes).WithContext(ctx).WithTimeout(15 * time.Second).ProbeEvery(time.Second).Should(Equal(staying))
-		for nodeName, spec := range nobodys {
+		for nodeName, spec := range specs {
 			Expect(getNode(ctx, nodeName).Spec).To(Equal(spec), nodeName)
 		}
-		for siteName := range places() {
-			n := initialized(ctx, name(siteName, "own", "tainted"), time.Minute)
-			Expect(n.Spec.ProviderID).To(Equal(ids[siteName+"/"+n.Name]))
-		}
 		Expect(m.process.Check()).To(Succeed())
-		AddReportEntry("nodes",
-			fmt.Sprintf("%d nodes, %d of them nobody's; deleted: those of %d machines that were gone and not ready", len(expected), len(nobodys),
-				len(expected)-len(staying)))
+		AddReportEntry("nodes", fmt.Sprintf("%d of machines, %d others; deleted: %d of machines that were gone",
+			len(joined), len(specs), len(gone)))
 	}, SpecTimeout(20*time.Minute))
 
+	It("should be initialized again by their own site when they are tainted again", func(ctx SpecContext) {
+		for siteName := range places() {
+			setState(ctx, own(siteName).name, tainted)
+		}
+		for siteName := range places() {
+			Expect(initialized(ctx, own(siteName).name, comesAbout).Spec.ProviderID).To(Equal(ids[own(siteName)]))
+		}
+		Expect(m.process.Check()).To(Succeed())
+	}, SpecTimeout(10*time.Minute))
+})
+
+// notHeldUp limits what a site does while another one hangs: it is half of the time that a request to that one may take, so that
+// nothing that waits for it ends in time.
+const notHeldUp = 30 * time.Second
+
+var _ = Describe("Nodes", func() {
 	DescribeTable("should not wait for another site",
 		func(ctx SpecContext, how string, disturb func(*countproxy.Proxy) error, repair func(*countproxy.Proxy) error) {
 			m := newManager()
 			proxy := clouds[cloudSite].proxy
-			machine, broken := name("quick", how), name("broken", how)
+			machine, broken := named("quick", how), named("broken", how)
 			machineID := place.create(ctx, machine)
 			brokenID := clouds[cloudSite].create(ctx, broken)
 			m.start()
@@ -260,29 +261,22 @@ var _ = Describe("Nodes", func() {
 				join(ctx, fmt.Sprintf("%s-%d", broken, i), cloudSite, brokenID)
 			}
 			join(ctx, broken, cloudSite, brokenID)
-			start := time.Now()
 			join(ctx, machine, vcSite, machineID)
-			initialized(ctx, machine, 10*time.Second)
-			took := time.Since(start)
-			Expect(took).To(BeNumerically("<", 5*time.Second))
-			AddReportEntry("initialized", took.String())
+			initialized(ctx, machine, notHeldUp)
 
 			Expect(getNode(ctx, broken).Spec.Taints).To(ContainElement(HaveField("Key", uninitialized)))
 			place.delete(ctx, machine, machineID)
-			start = time.Now()
-			Eventually(func() *corev1.Node {
-				return getNode(ctx,
-					machine)
-			}).WithContext(ctx).Within(time.Minute).ProbeEvery(50 * time.Millisecond).Should(BeNil())
-			Expect(time.Since(start)).To(BeNumerically("<", 9*time.Second))
+			Eventually(func() *corev1.Node { return getNode(ctx, machine) }).WithContext(ctx).Within(notHeldUp).
+				ProbeEvery(50 * time.Millisecond).Should(BeNil())
+			Expect(getNode(ctx, broken).Spec.Taints).To(ContainElement(HaveField("Key", uninitialized)))
 
 			Expect(repair(proxy)).To(Succeed())
-			initialized(ctx, broken, 2*time.Minute)
+			initialized(ctx, broken, comesAbout)
 			Expect(m.process.Check()).To(Succeed())
 		},
-		Entry("that hangs for 60 s", "hangs", hang, heal, SpecTimeout(10*time.Minute)),
+		Entry("that hangs for 60 s", "hangs", hang, heal, SpecTimeout(12*time.Minute)),
 		Entry("that is down", "down", func(p *countproxy.Proxy) error { return p.TakeDown("nova") },
-			func(p *countproxy.Proxy) error { return p.BringUp("nova") }, SpecTimeout(10*time.Minute)),
+			func(p *countproxy.Proxy) error { return p.BringUp("nova") }, SpecTimeout(12*time.Minute)),
 	)
 
 	It("should serve the other sites while one is down at the start, and that one once it is up", func(ctx SpecContext) {
@@ -291,38 +285,35 @@ var _ = Describe("Nodes", func() {
 		up := sync.OnceValue(func() error { return proxy.BringUp("keystone") })
 		DeferCleanup(up)
 		m := newManager()
-		late, early := name("late"), name("early")
+		late, early := named("late"), named("early")
 		lateID, earlyID := clouds[cloudSite].create(ctx, late), clouds[anotherSite].create(ctx, early)
 		join(ctx, late, cloudSite, lateID)
 		join(ctx, early, anotherSite, earlyID)
 		m.start()
-		initialized(ctx, early, 40*time.Second)
+		initialized(ctx, early, comesAbout)
 		Expect(m.logged(`Site cannot be opened.*site="cloud"`)).To(BeNumerically(">", 0))
 		Expect(getNode(ctx, late).Spec.Taints).To(ContainElement(HaveField("Key", uninitialized)))
 
 		pid := m.process.PID()
 		Expect(up()).To(Succeed())
-		start := time.Now()
-		initialized(ctx, late, time.Minute)
-		took := time.Since(start)
+		initialized(ctx, late, comesAbout)
 		Expect(m.process.PID()).To(Equal(pid))
-		AddReportEntry("initialized after its site came", took.String())
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(12*time.Minute))
 
 	It("should not take the answer of a proxy for that of the site", func(ctx SpecContext) {
 		m := newManager()
-		n := name("proxied")
+		n := named("proxied")
 		id := clouds[cloudSite].create(ctx, n)
 		join(ctx, n, cloudSite, id)
 		m.start()
-		initialized(ctx, n, 40*time.Second)
+		initialized(ctx, n, comesAbout)
 		proxy := clouds[cloudSite].proxy
 		Expect(proxy.SetFaults(countproxy.Fault{Name: "gone", Service: "nova", Path: "/servers/", Action: countproxy.ActionStatus, Status: 404,
 			Body: "404 page not found"})).To(Succeed())
 		DeferCleanup(func() { Expect(heal(proxy)).To(Succeed()) })
-		Eventually(func() int { return proxy.Acted("gone") }).WithContext(ctx).Within(time.Minute).Should(BeNumerically(">", 4))
+		Eventually(func() int { return proxy.Acted("gone") }).WithContext(ctx).Within(comesAbout).Should(BeNumerically(">", 4))
 		Expect(getNode(ctx, n)).NotTo(BeNil())
-	}, SpecTimeout(6*time.Minute))
+	}, SpecTimeout(12*time.Minute))
 
 	It("should replace the controllers of the site whose credentials change, and no others", func(ctx SpecContext) {
 		m := newManager()
@@ -345,12 +336,13 @@ var _ = Describe("Nodes", func() {
 		m.config.Sites = m.config.Sites[:2]
 		m.config.Sites[0].OpenStack.Zones = nil
 		m.writeConfig()
-		Eventually(func() int { return m.logged(`Site is gone, its controllers end" site="vc"`) }).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(Equal(1))
+		Eventually(func() int { return m.logged(`Site is gone, its controllers end" site="vc"`) }).WithContext(ctx).Within(time.Minute).
+			ProbeEvery(time.Second).Should(Equal(1))
 		Expect(m.logged(`Configuration is wrong, what runs stays as it is" err=.* site="cloud"`)).To(Equal(1))
-		n := name("still")
+		n := named("still")
 		join(ctx, n, cloudSite, clouds[cloudSite].create(ctx, n))
-		initialized(ctx, n, time.Minute)
-	}, SpecTimeout(10*time.Minute))
+		initialized(ctx, n, comesAbout)
+	}, SpecTimeout(12*time.Minute))
 })
 
 // hang lets all requests wait until the client gives up.

@@ -128,10 +128,8 @@ var _ = Describe("Services", Ordered, func() {
 			node(ctx, n, name, tainted, ready, withSystemUUID(id[len("openstack:///"):]))
 			initialized(ctx, n, 20*time.Second)
 			// Its addresses are written behind the taint. Members without one are left out, and not added later.
-			Eventually(func() []corev1.NodeAddress {
-				return getNode(ctx,
-					n).Status.Addresses
-			}).WithContext(ctx).Within(time.Minute).Should(ContainElement(HaveField("Type", corev1.NodeInternalIP)))
+			Eventually(func() []corev1.NodeAddress { return getNode(ctx, n).Status.Addresses }).WithContext(ctx).Within(time.Minute).
+				Should(ContainElement(HaveField("Type", corev1.NodeInternalIP)))
 		}
 		DeferCleanup(func(ctx SpecContext) {
 			services, err := shootAPI.CoreV1().Services(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})
@@ -184,7 +182,8 @@ var _ = Describe("Services", Ordered, func() {
 	It("should stay at their site when another becomes the default, and new ones go there", func(ctx SpecContext) {
 		m.config.DefaultSite = anotherSite
 		m.writeConfig()
-		Eventually(func() int { return m.logged("Starting service controller") }).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(BeNumerically(">=", 4))
+		Eventually(func() int { return m.logged("Starting service controller") }).WithContext(ctx).Within(2 * time.Minute).
+			ProbeEvery(time.Second).Should(BeNumerically(">=", 4))
 		create(ctx, "newer", nil)
 		expectServed(ctx, "newer", anotherSite)
 		expectServed(ctx, "classless", cloudSite)
@@ -197,7 +196,8 @@ var _ = Describe("Services", Ordered, func() {
 	It("should have the nodes of all sites as members where that is asked for", func(ctx SpecContext) {
 		m.config.Sites[0].OpenStack.LoadBalancer.Members = v1alpha1.LoadBalancerMembersAll
 		m.writeConfig()
-		Eventually(func() int { return m.logged(`Controllers of a site run" site="cloud"`) }).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(Equal(2))
+		Eventually(func() int { return m.logged(`Controllers of a site run" site="cloud"`) }).WithContext(ctx).Within(2 * time.Minute).
+			ProbeEvery(time.Second).Should(Equal(2))
 		before := members(ctx, clouds[cloudSite])
 		create(ctx, "wide", class(cloudSite))
 		expectServed(ctx, "wide", cloudSite)
@@ -210,20 +210,16 @@ var _ = Describe("Services", Ordered, func() {
 			remove(ctx, name)
 		}
 		for _, name := range []string{"classless", "classy", "newer", "wide", "without"} {
-			Eventually(func() *corev1.Service {
-				return get(ctx,
-					name)
-			}).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).Should(BeNil(), name)
+			Eventually(func() *corev1.Service { return get(ctx, name) }).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).
+				Should(BeNil(), name)
 		}
 		for site := range clouds {
 			Expect(balancersOf(ctx, site)).To(BeEmpty())
 		}
 
 		remove(ctx, "foreign")
-		Consistently(func() []string {
-			return get(ctx,
-				"foreign").Finalizers
-		}).WithContext(ctx).WithTimeout(5 * time.Second).Should(ConsistOf(finalizer))
+		Consistently(func() []string { return get(ctx, "foreign").Finalizers }).WithContext(ctx).WithTimeout(5 * time.Second).
+			Should(ConsistOf(finalizer))
 		Expect(m.process.Check()).To(Succeed())
 	}, SpecTimeout(8*time.Minute))
 
@@ -259,10 +255,8 @@ var _ = Describe("Services", Ordered, func() {
 		Expect(get(ctx, "stranded").Finalizers).To(ConsistOf(finalizer))
 		remove(ctx, "stranded")
 		patch(ctx, "turned", map[string]any{"type": "ClusterIP", "loadBalancerClass": nil})
-		Eventually(func() *corev1.Service {
-			return get(ctx,
-				"stranded")
-		}).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).Should(BeNil())
+		Eventually(func() *corev1.Service { return get(ctx, "stranded") }).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).
+			Should(BeNil())
 		expectFree(ctx, "turned")
 		Expect(get(ctx, "turned").Status.LoadBalancer.Ingress).To(BeEmpty())
 
@@ -271,10 +265,8 @@ var _ = Describe("Services", Ordered, func() {
 		m.writeConfig()
 		for _, name := range []string{"mover", "turned"} {
 			remove(ctx, name)
-			Eventually(func() *corev1.Service {
-				return get(ctx,
-					name)
-			}).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).Should(BeNil(), name)
+			Eventually(func() *corev1.Service { return get(ctx, name) }).WithContext(ctx).Within(balancing).ProbeEvery(time.Second).
+				Should(BeNil(), name)
 		}
 	}, SpecTimeout(8*time.Minute))
 

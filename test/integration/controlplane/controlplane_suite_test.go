@@ -28,6 +28,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/pods"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
@@ -69,23 +70,9 @@ var (
 )
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	var err error
-	bed, err = openstack.NewBed()
-	Expect(err).NotTo(HaveOccurred())
-	started, err := bed.Start(ctx, GinkgoWriter)
-	Expect(err).NotTo(HaveOccurred())
-	if started {
-		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(4*time.Minute))
-	}
-	proxy, err = countproxy.New(openstack.Services()...)
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(proxy.Close)
-	server, err := vcenter.Start(ctx, GinkgoT().TempDir(), vcenter.Options{Guest: time.Second})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func(ctx SpecContext) {
-		Expect(server.Check()).To(Succeed())
-		server.Stop(ctx)
-	})
+	bed = specs.OpenStack(ctx)
+	proxy = specs.Proxy()
+	server := specs.VCenter(ctx, vcenter.Options{Guest: time.Second})
 	startInventory(ctx)
 
 	binaries, err := shoot.Build(ctx, GinkgoT().TempDir(), GinkgoWriter)
@@ -97,13 +84,14 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	for _, account := range accounts {
 		users = append(users, user(account))
 	}
-	local, err = shoot.Start(ctx, shoot.Options{
+	local = specs.Shoot(ctx, shoot.Options{
 		Name: "shoot--cp--" + rand.String(5), Dir: dir, Bed: bed, VCenter: server, Inventory: inventory, Binaries: binaries,
 		Workloads: true, Programs: programs(filepath.Dir(binaries.Extension)), Audited: users,
+	}, func(site *v1alpha1.CloudProfileSite) {
+		if site.OpenStack != nil {
+			site.OpenStack.AuthURL = proxy.Rewrite(site.OpenStack.AuthURL)
+		}
 	})
-	DeferCleanup(local.Stop)
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func(ctx SpecContext) { Expect(local.Sweep(ctx)).To(Succeed()) }, NodeTimeout(10*time.Minute))
 	c = local.Seed.Client
 	Expect(landscape.CRDs{
 		Module: "github.com/gardener/gardener",
@@ -111,11 +99,6 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		Files:  []string{"10-crd-monitoring.coreos.com_prometheusrules.yaml", "10-crd-monitoring.coreos.com_servicemonitors.yaml"},
 	}.Install(ctx, local.Seed.Cluster.Config)).To(Succeed())
 
-	Expect(local.CreateCluster(ctx, func(site *v1alpha1.CloudProfileSite) {
-		if site.OpenStack != nil {
-			site.OpenStack.AuthURL = proxy.Rewrite(site.OpenStack.AuthURL)
-		}
-	})).To(Succeed())
 	key = newKey(ctx, local.Name)
 	DeferCleanup(func(ctx SpecContext) { Expect(key.Revoke(ctx)).To(Succeed()) })
 	use(ctx, key)
@@ -147,34 +130,25 @@ func programs(ours string) []pods.Program {
 // startInventory starts the inventory and makes its hosts.
 func startInventory(ctx context.Context) {
 	GinkgoHelper()
-	var err error
-	inventory, err = metal.Start(ctx, metal.Options{Dir: GinkgoT().TempDir(), Metal3: true, IronCore: true, IPAM: true})
-	DeferCleanup(inventory.Stop)
-	Expect(err).NotTo(HaveOccurred())
-	Expect(inventory.Grant(ctx)).To(Succeed())
+	inventory = specs.Inventory(ctx, metal.Options{Metal3: true, IronCore: true, IPAM: true})
 	Expect(inventory.MakePool(ctx,
 		metal.Pool{Name: "racks", Addresses: []string{"10.250.8.10-10.250.11.250"}, Prefix: 22, Gateway: "10.250.8.1"})).To(Succeed())
 	for _, size := range []string{"s", "l"} {
-		_, err = inventory.MakeHosts(ctx, metal.Batch{Prefix: "rack-1-" + size, Count: 2, Labels: map[string]string{"rack": "r1", "size": size}})
+		_, err := inventory.MakeHosts(ctx, metal.Batch{Prefix: "rack-1-" + size, Count: 2, Labels: map[string]string{"rack": "r1", "size": size}})
 		Expect(err).NotTo(HaveOccurred())
 	}
-	_, err = inventory.MakeServers(ctx, metal.Batch{Prefix: "hall-1-s", Count: 2, Labels: map[string]string{"hall": "h1", "size": "s"}})
+	_, err := inventory.MakeServers(ctx, metal.Batch{Prefix: "hall-1-s", Count: 2, Labels: map[string]string{"hall": "h1", "size": "s"}})
 	Expect(err).NotTo(HaveOccurred())
 }
 
-var _ = ReportAfterEach(func(report SpecReport) {
-	if !report.Failed() || local == nil || local.Seed == nil {
-		return
-	}
-	processes := local.Seed.Processes()
-	if local.ControlPlane != nil {
+var _ = specs.ShowTails(func() []*landscape.Process {
+	processes := local.Processes()
+	if local != nil && local.ControlPlane != nil {
 		for _, p := range programs("") {
 			if process := local.ControlPlane.Process(p.Deployment, p.Container); process != nil {
 				processes = append(processes, process)
 			}
 		}
 	}
-	for _, process := range processes {
-		AddReportEntry(process.Name, process.Tail(40), ReportEntryVisibilityFailureOrVerbose)
-	}
+	return processes
 })

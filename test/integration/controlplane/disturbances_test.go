@@ -76,10 +76,8 @@ func credentialSpecs() {
 			g.Expect(c.Get(ctx, client.ObjectKey{Namespace: local.Name, Name: "csi-cinder-config"}, secret)).To(Succeed())
 			g.Expect(string(secret.Data["cloud.conf"])).To(ContainSubstring(next.ID))
 		}).WithContext(ctx).Should(Succeed())
-		Eventually(func() string {
-			return process(ctx, cinder,
-				cinderContainer).Tail(100)
-		}).WithContext(ctx).Should(ContainSubstring("again=true"))
+		Eventually(func() string { return process(ctx, cinder, cinderContainer).Tail(100) }).WithContext(ctx).
+			Should(ContainSubstring("again=true"))
 		Expect(key.Revoke(ctx)).To(Succeed())
 		key = next
 

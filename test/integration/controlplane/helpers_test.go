@@ -27,6 +27,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 )
 
 // mixed is the pool on all sites.
@@ -35,17 +36,13 @@ func mixed() shoot.Pool { return shoot.Pool{Shoot: local, Name: "mixed"} }
 // scale adds machines to the pool in a zone, or removes them, and returns how many are wanted then.
 func scale(ctx context.Context, zone string, by int32) int {
 	GinkgoHelper()
-	size, err := mixed().Scale(ctx, zone, by)
-	Expect(err).NotTo(HaveOccurred())
-	return size
+	return specs.Scale(ctx, mixed(), zone, by)
 }
 
 // identities are the provider IDs of the pool's machines in a zone, or in all zones if that is empty, by name.
 func identities(ctx context.Context, zone string) map[string]string {
 	GinkgoHelper()
-	result, err := mixed().Identities(ctx, zone)
-	Expect(err).NotTo(HaveOccurred())
-	return result
+	return specs.Identities(ctx, mixed(), zone)
 }
 
 func node(ctx context.Context, name string) *corev1.Node {

@@ -32,6 +32,20 @@ func nodeOf(ctx context.Context, machine string) string {
 	return name
 }
 
+// expectNothingOn waits until no pod runs on nodes that are gone, and no driver is registered on them.
+func expectNothingOn(ctx context.Context, names []string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		pods := &corev1.PodList{}
+		g.Expect(c.List(ctx, pods)).To(Succeed())
+		g.Expect(pods.Items).NotTo(ContainElement(HaveField("Spec.NodeName", BeElementOf(names))))
+		for _, name := range names {
+			g.Expect(node(ctx, name)).To(BeNil())
+			g.Expect(drivers(ctx, name)).To(BeEmpty())
+		}
+	}).WithContext(ctx).Should(Succeed())
+}
+
 // nodesIn are the names of the nodes of the pool in a zone.
 func nodesIn(ctx context.Context, zone string) []string {
 	GinkgoHelper()
@@ -68,7 +82,8 @@ func joinByHand(ctx context.Context) *corev1.Node {
 		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.Now(),
 			LastTransitionTime: n.CreationTimestamp}}
 		n.Status.Capacity = corev1.ResourceList{
-			corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("110"),
+			corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"),
+			corev1.ResourcePods: resource.MustParse("110"),
 		}
 		n.Status.Allocatable = n.Status.Capacity
 		return c.Status().Patch(ctx, n, client.MergeFrom(before))

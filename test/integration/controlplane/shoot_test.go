@@ -87,7 +87,8 @@ func reconcileInfrastructure(ctx context.Context) *extensionsv1alpha1.Infrastruc
 // reconcileControlPlane lets the ControlPlane be reconciled as the Shoot and the Infrastructure say, and returns it.
 func reconcileControlPlane(ctx context.Context) *extensionsv1alpha1.ControlPlane {
 	GinkgoHelper()
-	infrastructure, controlPlane := &extensionsv1alpha1.Infrastructure{ObjectMeta: meta()}, &extensionsv1alpha1.ControlPlane{ObjectMeta: meta()}
+	infrastructure := &extensionsv1alpha1.Infrastructure{ObjectMeta: meta()}
+	controlPlane := &extensionsv1alpha1.ControlPlane{ObjectMeta: meta()}
 	Expect(c.Get(ctx, client.ObjectKeyFromObject(infrastructure), infrastructure)).To(Succeed())
 	operate(ctx, controlPlane, v1beta1constants.GardenerOperationReconcile, func() {
 		controlPlane.Spec.ProviderConfig = shootNow(ctx).Spec.Provider.ControlPlaneConfig

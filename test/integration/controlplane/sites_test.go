@@ -31,7 +31,8 @@ func siteSpecs() {
 	var removed v1alpha1.InfrastructureSite
 
 	It("should serve a site that the Shoot has lost until its last machine is gone", func(ctx SpecContext) {
-		others, processes := identitiesBeside(ctx, vcZone), running(ctx)
+		others, processes, leaving := identitiesBeside(ctx, vcZone), running(ctx), nodesIn(ctx, vcZone)
+		Expect(leaving).NotTo(BeEmpty())
 		changeShoot(ctx, func(s *shootChange) {
 			i := slices.IndexFunc(s.infrastructure.Sites, func(s v1alpha1.InfrastructureSite) bool { return s.Name == vc })
 			removed = s.infrastructure.Sites[i]
@@ -50,6 +51,7 @@ func siteSpecs() {
 			return slices.DeleteFunc(zones, func(zone string) bool { return zone == vcZone })
 		})
 		Eventually(identities).WithContext(ctx).WithArguments(ctx, vcZone).Should(BeEmpty())
+		expectNothingOn(ctx, leaving)
 		reconcileInfrastructure(ctx)
 		reconcileControlPlane(ctx)
 		Eventually(configuredSites).WithContext(ctx).WithArguments(ctx).Should(ConsistOf(cloud, racks, hall))

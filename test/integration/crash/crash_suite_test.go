@@ -20,6 +20,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
@@ -42,13 +43,7 @@ type stand struct {
 var all []*stand
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	bed, err := openstack.NewBed()
-	Expect(err).NotTo(HaveOccurred())
-	started, err := bed.Start(ctx, GinkgoWriter)
-	Expect(err).NotTo(HaveOccurred())
-	if started {
-		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(4*time.Minute))
-	}
+	bed := specs.OpenStack(ctx)
 	binaries, err := shoot.Build(ctx, GinkgoT().TempDir(), GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	for range stands {
@@ -58,28 +53,18 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 
 func newStand(ctx context.Context, bed *openstack.Bed, binaries landscape.Binaries) *stand {
 	GinkgoHelper()
-	proxy, err := countproxy.New(openstack.Services()...)
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(proxy.Close)
-	local, err := shoot.Start(ctx,
-		shoot.Options{Name: "shoot--crash--" + rand.String(5), Dir: GinkgoT().TempDir(), Bed: bed, Binaries: binaries})
-	DeferCleanup(func(ctx SpecContext) error { return local.Sweep(ctx) }, NodeTimeout(10*time.Minute))
-	DeferCleanup(local.Stop)
-	Expect(err).NotTo(HaveOccurred())
-	Expect(local.CreateCluster(ctx, func(site *v1alpha1.CloudProfileSite) {
+	proxy := specs.Proxy()
+	o := shoot.Options{Name: "shoot--crash--" + rand.String(5), Bed: bed, Binaries: binaries}
+	local := specs.Shoot(ctx, o, func(site *v1alpha1.CloudProfileSite) {
 		site.OpenStack.AuthURL = proxy.Rewrite(site.OpenStack.AuthURL)
 		site.OpenStack.ServerGroupPolicies = []string{"soft-anti-affinity"}
-	})).To(Succeed())
+	})
 	return &stand{Shoot: local, proxy: proxy}
 }
 
-var _ = ReportAfterEach(func(report SpecReport) {
-	if !report.Failed() {
-		return
-	}
+var _ = specs.ShowTails(func() (processes []*landscape.Process) {
 	for _, s := range all {
-		for _, process := range []*landscape.Process{s.Seed.MCM, s.Seed.Driver, s.Seed.Extension} {
-			AddReportEntry(s.Name+" "+process.Name, process.Tail(40), ReportEntryVisibilityFailureOrVerbose)
-		}
+		processes = append(processes, s.Seed.MCM, s.Seed.Driver, s.Seed.Extension)
 	}
+	return processes
 })

@@ -70,8 +70,8 @@ func newCloud(ctx context.Context, name, project string) *cloud {
 	compute.Microversion = noNetwork
 
 	created, err := servers.Create(ctx, &compute, servers.CreateOpts{
-		Name: clusterID + "-" +
-			name, FlavorRef: flavor(ctx, &compute), ImageRef: image(ctx, catalog), AvailabilityZone: availabilityZone, Networks: "none",
+		Name: clusterID + "-" + name, FlavorRef: flavor(ctx, &compute), ImageRef: image(ctx, catalog), AvailabilityZone: availabilityZone,
+		Networks: "none",
 	}, nil).Extract()
 	Expect(err).NotTo(HaveOccurred())
 	c.server = created.ID
@@ -145,7 +145,8 @@ func (c *cloud) createNode(ctx context.Context) {
 	Expect(shoot.Update(ctx, node)).To(Succeed())
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 	node.Status.Allocatable = corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("100"),
+		corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"),
+		corev1.ResourcePods: resource.MustParse("100"),
 	}
 	node.Status.Capacity = node.Status.Allocatable
 	Expect(shoot.Status().Update(ctx, node)).To(Succeed())

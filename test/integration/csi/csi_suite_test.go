@@ -22,6 +22,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
@@ -82,13 +83,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		})
 	}
 
-	bed, err = openstack.NewBed()
-	Expect(err).NotTo(HaveOccurred())
-	started, err := bed.Start(ctx, GinkgoWriter)
-	Expect(err).NotTo(HaveOccurred())
-	if started {
-		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(4*time.Minute))
-	}
+	bed = specs.OpenStack(ctx)
 	clouds = map[string]*cloud{
 		cloudSite:   newCloud(ctx, cloudSite, openstack.Projects[0]),
 		anotherSite: newCloud(ctx, anotherSite, openstack.Projects[1]),
@@ -106,12 +101,11 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	DeferCleanup(func(ctx SpecContext) { driver.stop(ctx) })
 }, NodeTimeout(25*time.Minute))
 
-var _ = ReportAfterEach(func(report SpecReport) {
-	if report.Failed() && driver != nil {
-		for _, process := range driver.processes() {
-			AddReportEntry(process.Name, process.Tail(60), ReportEntryVisibilityFailureOrVerbose)
-		}
+var _ = specs.ShowTails(func() []*landscape.Process {
+	if driver == nil {
+		return nil
 	}
+	return driver.processes()
 })
 
 // namespaced is the metadata of an object that goes in the end of the spec.

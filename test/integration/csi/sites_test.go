@@ -121,7 +121,8 @@ var _ = Describe("Sites that do not answer", func() {
 		id := c.bound(ctx, within).Spec.CSI.VolumeHandle
 		controller := csi.NewControllerClient(connect(driver.socket()))
 		Expect(clouds[cloudSite].proxy.SetFaults(countproxy.Fault{
-			Name: "no backend", Service: "cinder", Action: countproxy.ActionStatus, Status: http.StatusNotFound, Body: "<html>default backend - 404</html>",
+			Name: "no backend", Service: "cinder", Action: countproxy.ActionStatus, Status: http.StatusNotFound,
+			Body: "<html>default backend - 404</html>",
 		})).To(Succeed())
 		_, err := controller.DeleteVolume(ctx, &csi.DeleteVolumeRequest{VolumeId: id, Secrets: map[string]string{"cloud": cloudSite}})
 		Expect(status.Code(err)).To(Equal(codes.Unavailable), "%v", err)

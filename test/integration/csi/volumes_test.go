@@ -41,7 +41,8 @@ var _ = Describe("Volumes", Ordered, func() {
 			By("being detached with the pod")
 			c.deletePod(ctx)
 			Eventually(c.attached).WithContext(ctx).WithArguments(ctx).Within(within).ProbeEvery(quickly).Should(BeEmpty())
-			Eventually(func() string { return site.ours(ctx)[id].Status }).WithContext(ctx).Within(within).ProbeEvery(quickly).Should(Equal("available"))
+			Eventually(func() string { return site.ours(ctx)[id].Status }).WithContext(ctx).Within(within).ProbeEvery(quickly).
+				Should(Equal("available"))
 
 			By("growing")
 			old := c.pvc.DeepCopy()

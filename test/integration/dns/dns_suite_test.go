@@ -23,6 +23,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/nameserver"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
@@ -68,20 +69,13 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 }, NodeTimeout(25*time.Minute))
 
 func startDesignate(ctx context.Context) {
-	bed, err := openstack.NewBed()
-	Expect(err).NotTo(HaveOccurred())
-	started, err := bed.StartWithDNS(ctx, GinkgoWriter)
-	Expect(err).NotTo(HaveOccurred())
-	if started {
-		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(4*time.Minute))
-	}
+	bed := specs.OpenStackWithDNS(ctx)
+	var err error
 	access, err = bed.Credentials(openstack.Projects[0])
 	Expect(err).NotTo(HaveOccurred())
 	designate, err = openstack.NewDesignate(ctx, access)
 	Expect(err).NotTo(HaveOccurred())
-	proxy, err = countproxy.New(openstack.Services()...)
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(proxy.Close)
+	proxy = specs.Proxy()
 	access.AuthURL = proxy.Rewrite(access.AuthURL)
 
 	cloud.server, cloud.zone = openstack.Nameserver, "cloud-"+run+".example.test"
@@ -126,8 +120,4 @@ func startExtension(ctx context.Context) {
 	Expect(seed.Extension.Start()).To(Succeed())
 }
 
-var _ = ReportAfterEach(func(report SpecReport) {
-	if report.Failed() && seed != nil {
-		AddReportEntry(seed.Extension.Name, seed.Extension.Tail(60), ReportEntryVisibilityFailureOrVerbose)
-	}
-})
+var _ = specs.ShowTails(func() []*landscape.Process { return seed.Processes() })

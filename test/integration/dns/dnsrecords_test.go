@@ -19,8 +19,9 @@ import (
 )
 
 const (
-	a, aaaa, cname, txt = extensionsv1alpha1.DNSRecordTypeA, extensionsv1alpha1.DNSRecordTypeAAAA, extensionsv1alpha1.DNSRecordTypeCNAME, extensionsv1alpha1.DNSRecordTypeTXT
-	limit               = 4 * time.Minute
+	a, aaaa    = extensionsv1alpha1.DNSRecordTypeA, extensionsv1alpha1.DNSRecordTypeAAAA
+	cname, txt = extensionsv1alpha1.DNSRecordTypeCNAME, extensionsv1alpha1.DNSRecordTypeTXT
+	limit      = 4 * time.Minute
 )
 
 var _ = Describe("DNSRecords", func() {

@@ -68,14 +68,15 @@ func unready(over *atomic.Bool) string {
 		case strings.HasSuffix(r.URL.Path, "/auth/tokens"):
 			w.Header().Set("X-Subject-Token", "t")
 			w.WriteHeader(http.StatusCreated)
-			fmt.Fprintf(w, `{"token": {"expires_at": "2999-01-01T00:00:00.000000Z", "project": {"id": "p"}, "catalog": [{"type": "dns", "endpoints": [
+			fmt.Fprintf(w, `{"token": {"expires_at": "2999-01-01T00:00:00.000000Z", "project": {"id": "p"},
+				"catalog": [{"type": "dns", "endpoints": [
 				{"interface": "public", "region": "R", "region_id": "R", "url": "%s/v2/"}]}]}}`, s.URL)
 		case strings.Contains(r.URL.Path, "recordsets") && over.Load():
 			fmt.Fprint(w, `{"recordsets": []}`)
 		case strings.Contains(r.URL.Path, "recordsets"):
 			name := r.URL.Query().Get("name")
-			fmt.Fprintf(w,
-				`{"recordsets": [{"id": "i", "name": %q, "type": "A", "ttl": 120, "records": ["192.0.2.1"], "status": "PENDING", "action": "CREATE"}]}`, name)
+			fmt.Fprintf(w, `{"recordsets": [{"id": "i", "name": %q, "type": "A", "ttl": 120,
+				"records": ["192.0.2.1"], "status": "PENDING", "action": "CREATE"}]}`, name)
 		case strings.Contains(r.URL.Path, "zones"):
 			fmt.Fprintf(w, `{"zones": [{"id": "11111111222233334444555555555555", "name": "%s.", "type": "PRIMARY"}]}`, plain.zone)
 		default:

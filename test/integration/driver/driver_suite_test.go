@@ -25,6 +25,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
@@ -50,13 +51,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(err).NotTo(HaveOccurred())
 	binaries := landscape.DefaultBinaries().WithOwn(own)
 
-	bed, err := openstack.NewBed()
-	Expect(err).NotTo(HaveOccurred())
-	started, err := bed.Start(ctx, GinkgoWriter)
-	Expect(err).NotTo(HaveOccurred())
-	if started {
-		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(4*time.Minute))
-	}
+	bed := specs.OpenStack(ctx)
 	credentials, err = bed.Credentials(openstack.Projects[0])
 	Expect(err).NotTo(HaveOccurred())
 	inspector, err = openstack.NewClient(ctx, credentials)
@@ -70,11 +65,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(seed.Driver.Start()).To(Succeed())
 }, NodeTimeout(25*time.Minute))
 
-var _ = ReportAfterEach(func(report SpecReport) {
-	if report.Failed() && seed != nil {
-		AddReportEntry(seed.Driver.Name, seed.Driver.Tail(60), ReportEntryVisibilityFailureOrVerbose)
-	}
-})
+var _ = specs.ShowTails(func() []*landscape.Process { return seed.Processes() })
 
 // makeNetwork makes what the machines need in the project and takes it away in the end.
 func makeNetwork(ctx SpecContext) {
@@ -90,7 +81,8 @@ func makeNetwork(ctx SpecContext) {
 		Config:      &v1alpha1.InfrastructureSite{Name: siteName, OpenStack: &v1alpha1.OpenStackInfrastructure{FloatingPoolName: "public"}},
 		Credentials: site.Credentials(credentials.SiteCredentials()),
 		Network: site.Network{
-			Topology: v1alpha1.TopologyRouted, Subnets: []netip.Prefix{nodes}, Nodes: []netip.Prefix{nodes}, Gateway: netip.MustParseAddr("10.250.0.1"),
+			Topology: v1alpha1.TopologyRouted, Subnets: []netip.Prefix{nodes}, Nodes: []netip.Prefix{nodes},
+			Gateway: netip.MustParseAddr("10.250.0.1"),
 		},
 	}
 	persist := func(_ context.Context, state *v1alpha1.SiteState) error {

@@ -88,8 +88,8 @@ var _ = Describe("Machines", Ordered, func() {
 	leave := func(ctx SpecContext, name, flavor string) string {
 		GinkgoHelper()
 		request := platform.MachineRequest{
-			Name: shoot + "-" +
-				name, Spec: resolve(ctx, flavor), Credentials: site.Credentials(credentials.SiteCredentials()), UserData: []byte("#!/bin/sh\n"),
+			Name: shoot + "-" + name, Spec: resolve(ctx, flavor), Credentials: site.Credentials(credentials.SiteCredentials()),
+			UserData: []byte("#!/bin/sh\n"),
 		}
 		made, err := parts.Create(ctx, request)
 		Expect(err).NotTo(HaveOccurred())
@@ -183,8 +183,8 @@ var _ = Describe("Machines", Ordered, func() {
 			deleted := create(ctx, fmt.Sprintf("deleted-%d", round), "m1.tiny")
 			idOf(deleted)
 			Expect(seed.Client.Delete(ctx, deleted)).To(Succeed())
-			Eventually(inspector.Servers).WithContext(ctx).WithArguments(shoot + "-" +
-				orphan).Within(2 * time.Minute).ProbeEvery(time.Second).Should(BeEmpty())
+			Eventually(inspector.Servers).WithContext(ctx).WithArguments(shoot + "-" + orphan).Within(2 * time.Minute).ProbeEvery(time.Second).
+				Should(BeEmpty())
 		}
 		Eventually(func() error { return servers.Get(ctx, compute, copied).Err }).WithContext(ctx).Within(2*time.Minute).ProbeEvery(time.Second).
 			Should(Satisfy(func(err error) bool { return gophercloud.ResponseCodeIs(err, http.StatusNotFound) }), "the copy is of no Machine")

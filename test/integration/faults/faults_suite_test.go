@@ -17,8 +17,10 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
@@ -34,7 +36,6 @@ const longVariable = "LONG_FAULTS"
 const requestTimeout = 15 * time.Second
 
 var (
-	bed   *openstack.Bed
 	local *shoot.Shoot
 	// project is the site that is disturbed.
 	project *openstack.Project
@@ -44,45 +45,23 @@ var (
 )
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	var err error
-	bed, err = openstack.NewBed()
-	Expect(err).NotTo(HaveOccurred())
-	started, err := bed.Start(ctx, GinkgoWriter)
-	Expect(err).NotTo(HaveOccurred())
-	if started {
-		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(4*time.Minute))
-	}
-	proxy, err = countproxy.New(openstack.Services()...)
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(proxy.Close)
+	bed := specs.OpenStack(ctx)
+	proxy = specs.Proxy()
 
+	var err error
 	name := "shoot--faults--" + rand.String(5)
 	project, err = bed.NewProject(ctx, name, rand.String(20))
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx SpecContext) error { return project.Delete(ctx) }, NodeTimeout(2*time.Minute))
 
-	binaries, err := shoot.Build(ctx, GinkgoT().TempDir(), GinkgoWriter)
-	Expect(err).NotTo(HaveOccurred())
-	local, err = shoot.Start(ctx, shoot.Options{
-		Name: name, Dir: GinkgoT().TempDir(), Bed: bed, Project: project, Binaries: binaries,
-		DriverArgs: []string{"--resource-exhausted-retry=5s"},
-	})
-	DeferCleanup(func(ctx SpecContext) error { return local.Sweep(ctx) }, NodeTimeout(10*time.Minute))
-	DeferCleanup(local.Stop)
-	Expect(err).NotTo(HaveOccurred())
-	Expect(local.CreateCluster(ctx, func(site *v1alpha1.CloudProfileSite) {
+	local = specs.Shoot(ctx, shoot.Options{
+		Name: name, Bed: bed, Project: project, DriverArgs: []string{"--resource-exhausted-retry=5s"},
+	}, func(site *v1alpha1.CloudProfileSite) {
 		if site.Name == disturbed {
 			site.OpenStack.AuthURL = proxy.Rewrite(site.OpenStack.AuthURL)
 			site.RequestTimeout = &metav1.Duration{Duration: requestTimeout}
 		}
-	})).To(Succeed())
+	})
 }, NodeTimeout(25*time.Minute))
 
-var _ = ReportAfterEach(func(report SpecReport) {
-	if !report.Failed() || local == nil || local.Seed == nil {
-		return
-	}
-	for _, process := range local.Seed.Processes() {
-		AddReportEntry(process.Name, process.Tail(60), ReportEntryVisibilityFailureOrVerbose)
-	}
-})
+var _ = specs.ShowTails(func() []*landscape.Process { return local.Processes() })

@@ -15,6 +15,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 )
 
 // fault disturbs a site for some time.
@@ -36,16 +37,12 @@ var _ = Describe("A fault of one of two sites", Ordered, func() {
 		short  = 10 * time.Second
 
 		faultTimeout = 10 * time.Minute
-
-		creationTick = 10 * time.Second
-		deletionTick = 15 * time.Second
 	)
 	var (
-		infrastructure               *extensionsv1alpha1.Infrastructure
-		worker                       *extensionsv1alpha1.Worker
-		normalCreation, normalDelete time.Duration
-		earlySize                    int
-		lastEnded                    time.Time
+		infrastructure *extensionsv1alpha1.Infrastructure
+		worker         *extensionsv1alpha1.Worker
+		earlySize      int
+		lastEnded      time.Time
 	)
 
 	BeforeAll(func(ctx SpecContext) {
@@ -55,7 +52,9 @@ var _ = Describe("A fault of one of two sites", Ordered, func() {
 		Expect(local.Create(ctx, infrastructure)).To(Succeed())
 		worker = workerOfPools(infrastructure)
 		Expect(local.Create(ctx, worker)).To(Succeed())
-		normalCreation, normalDelete = createAndDelete(ctx, 2*time.Minute)
+		for pool := range zones {
+			specs.ExpectRunning(ctx, poolOf(pool), "", 1, atOnce)
+		}
 	}, NodeTimeout(12*time.Minute))
 
 	DescribeTable("should lose no server, not delay the other site, and be recovered from without help",
@@ -75,14 +74,10 @@ var _ = Describe("A fault of one of two sites", Ordered, func() {
 			})
 			start := time.Now()
 			size := scale(ctx, f.pool, 2)
-			code, message := failure(ctx, f.pool)
+			code, message := specs.Failure(ctx, poolOf(f.pool), "", requestTimeout+30*time.Second)
 			Expect(code).To(Equal(f.code), message)
-			created, deleted := createAndDelete(ctx, 2*time.Minute)
-			if created > normalCreation+creationTick || deleted > normalDelete+deletionTick {
-				// What the fault delays is slow each time, what keeps the machine busy is not.
-				c, d := createAndDelete(ctx, 2*time.Minute)
-				created, deleted = min(created, c), min(deleted, d)
-			}
+			specs.ExpectIsolated(ctx, poolOf(other), zones[other])
+			Expect(poolOf(f.pool).Running(ctx, "", size)).NotTo(Succeed(), "the site is still disturbed")
 			select {
 			case <-time.After(lasts - time.Since(start)):
 			case <-ctx.Done():
@@ -91,15 +86,9 @@ var _ = Describe("A fault of one of two sites", Ordered, func() {
 			ended, lastEnded = true, time.Now()
 			lasted := time.Since(start)
 
-			// Neither a tick of machine-controller-manager and one of the test nor what else keeps the machine busy is a delay.
-			if created > normalCreation+creationTick || deleted > normalDelete+deletionTick {
-				normalCreation, normalDelete = createAndDelete(ctx, 2*time.Minute)
-			}
-			Expect(created).To(BeNumerically("<=", normalCreation+creationTick))
-			Expect(deleted).To(BeNumerically("<=", normalDelete+deletionTick))
 			recovered := "later"
 			if f.recovery > 0 {
-				recovered = fmt.Sprintf("%.0f s", scaled(ctx, f.pool, size, f.recovery).Seconds())
+				recovered = fmt.Sprintf("%.0f s", specs.ExpectRunning(ctx, poolOf(f.pool), "", size, f.recovery).Seconds())
 				Expect(leftOver(ctx)).To(BeEmpty())
 			} else {
 				earlySize = size
@@ -108,9 +97,8 @@ var _ = Describe("A fault of one of two sites", Ordered, func() {
 			for id, name := range before {
 				Expect(now).To(HaveKeyWithValue(id, name))
 			}
-			AddReportEntry("fault",
-				fmt.Sprintf("lasted %.0f s; other site: created in %.0f s (normally %.0f s), deleted in %.0f s (normally %.0f s); recovered in %s; %s",
-					lasted.Seconds(), created.Seconds(), normalCreation.Seconds(), deleted.Seconds(), normalDelete.Seconds(), recovered, message), ReportEntryVisibilityAlways)
+			AddReportEntry("fault", fmt.Sprintf("lasted %.0f s; recovered in %s; %s", lasted.Seconds(), recovered, message),
+				ReportEntryVisibilityAlways)
 		},
 		// machine-controller-manager repeats this creation after 3 minutes only: the other faults happen meanwhile.
 		Entry("401 for everything", SpecTimeout(faultTimeout), fault{
@@ -143,7 +131,7 @@ var _ = Describe("A fault of one of two sites", Ordered, func() {
 		Expect(earlySize).To(BeNumerically(">", 1))
 		// An attempt that met a later fault is repeated 3 minutes after that. A negative time would be no bound at all.
 		left := max(4*time.Minute-time.Since(lastEnded), time.Second)
-		Expect(scaled(ctx, early, earlySize, left)).To(BeNumerically("<=", 4*time.Minute))
+		Expect(specs.ExpectRunning(ctx, poolOf(early), "", earlySize, left)).To(BeNumerically("<=", 4*time.Minute))
 		Expect(leftOver(ctx)).To(BeEmpty())
 	}, SpecTimeout(10*time.Minute))
 

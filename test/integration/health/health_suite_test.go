@@ -18,6 +18,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
@@ -36,12 +37,7 @@ var (
 )
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	var err error
-	inventory, err = metal.Start(ctx, metal.Options{Dir: GinkgoT().TempDir(), Metal3: true, IronCore: true})
-	DeferCleanup(inventory.Stop)
-	Expect(err).NotTo(HaveOccurred())
-	Expect(inventory.Grant(ctx)).To(Succeed())
-
+	inventory = specs.Inventory(ctx, metal.Options{Metal3: true, IronCore: true})
 	binaries, err := shoot.Build(ctx, GinkgoT().TempDir(), GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	ports, err := landscape.FreePorts(1)
@@ -58,12 +54,9 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(seed.Extension.Start()).To(Succeed())
 }, NodeTimeout(10*time.Minute))
 
-var _ = ReportAfterEach(func(report SpecReport) {
-	if !report.Failed() || seed == nil {
-		return
+var _ = specs.ShowTails(func() []*landscape.Process {
+	if seed == nil {
+		return nil
 	}
-	AddReportEntry(seed.Extension.Name, seed.Extension.Tail(60), ReportEntryVisibilityFailureOrVerbose)
-	for _, process := range inventory.Processes() {
-		AddReportEntry(process.Name, process.Tail(20), ReportEntryVisibilityFailureOrVerbose)
-	}
+	return append(seed.Processes(), inventory.Processes()...)
 })

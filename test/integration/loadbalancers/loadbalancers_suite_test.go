@@ -8,6 +8,7 @@ package loadbalancers_test
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -26,6 +27,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/metallb"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
@@ -75,14 +77,7 @@ var _ = AfterEach(func() {
 	}
 })
 
-var _ = ReportAfterEach(func(report SpecReport) {
-	if !report.Failed() {
-		return
-	}
-	for _, controller := range controllers {
-		AddReportEntry(controller.Name, controller.Tail(40), ReportEntryVisibilityFailureOrVerbose)
-	}
-})
+var _ = specs.ShowTails(func() []*landscape.Process { return slices.Collect(maps.Values(controllers)) })
 
 func createNode(ctx context.Context, name, site string) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -92,7 +87,8 @@ func createNode(ctx context.Context, name, site string) {
 	Expect(shoot.Client.Create(ctx, node)).To(Succeed())
 	before := client.MergeFrom(node.DeepCopy())
 	node.Status.Allocatable = corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("110"),
+		corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"),
+		corev1.ResourcePods: resource.MustParse("110"),
 	}
 	node.Status.Capacity = node.Status.Allocatable
 	Expect(shoot.Client.Status().Patch(ctx, node, before)).To(Succeed()) // the controller of taints has it, too

@@ -171,7 +171,8 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 				Expect(landscape.Client.Update(ctx, role)).To(Succeed())
 			}
 			Eventually(ctx, func() error { return findings(ctx).Err() }, soon, "50ms").Should(
-				MatchError(HaveSuffix("Forbidden: the credentials may not "+permission.Verb+" "+permission.Resource+" in namespace hosts")), "%s %s", permission.Verb, permission.Resource)
+				MatchError(HaveSuffix("Forbidden: the credentials may not "+permission.Verb+" "+permission.Resource+" in namespace hosts")),
+				"%s %s", permission.Verb, permission.Resource)
 		}
 	})
 
@@ -203,7 +204,8 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 		withPool("GlobalInClusterIPPool", inside)
 		Expect(findings(ctx)).To(Equal(platform.Findings{}))
 		withPool("GlobalInClusterIPPool", outside)
-		Expect(findings(ctx).Err()).To(MatchError(ContainSubstring("the pool gives away 10.250.192.0-10.250.255.255 outside of the site's nodes [10.250.128.0/18]")))
+		Expect(findings(ctx).Err()).To(MatchError(ContainSubstring(
+			"the pool gives away 10.250.192.0-10.250.255.255 outside of the site's nodes [10.250.128.0/18]")))
 		s.Network.Nodes = []netip.Prefix{netip.MustParsePrefix("10.250.128.0/17")}
 		Expect(findings(ctx)).To(Equal(platform.Findings{}))
 		withPool("InClusterIPPool", inside)
@@ -297,7 +299,8 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 		refused(err)
 		refused(platf.Delete(ctx, s, persist))
 		spec := &v1alpha1.MachineProviderSpec{Site: s.Name, Shoot: s.Shoot, Metal: &v1alpha1.MetalMachineSpec{
-			Connection: own.Metal.Connection, Cleaning: v1alpha1.MetalCleaningMetadata, NodeName: v1alpha1.MetalNodeNameMachine, NamespaceUID: "another",
+			Connection: own.Metal.Connection, Cleaning: v1alpha1.MetalCleaningMetadata, NodeName: v1alpha1.MetalNodeNameMachine,
+			NamespaceUID: "another",
 		}}
 		request := platform.MachineRequest{Name: machine, Spec: spec, Credentials: s.Credentials}
 		part := machines.New(newSessions(), inventories.Open)

@@ -46,8 +46,8 @@ var _ = Describe("Servers of IronCore", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(*host).To(And(
 			HaveField("Name", BeElementOf(servers)), HaveField("State", inventory.Claimed), HaveField("Machine", machine),
-			HaveField("ProviderID", "ironcore-metal://hosts/"+machine), HaveField("NodeName", host.Name), HaveField("Complete",
-				true), HaveField("Fault", "")))
+			HaveField("ProviderID", "ironcore-metal://hosts/"+machine), HaveField("NodeName", host.Name),
+			HaveField("Complete", true), HaveField("Fault", "")))
 
 		claim := serverClaim(ctx, machine)
 		Expect(claim.Labels).To(Equal(shoot.MachineLabels(machine)))

@@ -39,7 +39,8 @@ var _ = Describe("Servers of IronCore that others work at", Ordered, func() {
 			maintenance := &metalv1alpha1.ServerMaintenance{ //nolint:staticcheck // there is nothing else yet
 				ObjectMeta: metav1.ObjectMeta{Namespace: metal.Namespace, GenerateName: "maintenance-"},
 				Spec: metalv1alpha1.ServerMaintenanceSpec{
-					Policy: metalv1alpha1.ServerMaintenancePolicyEnforced, ServerRef: &corev1.LocalObjectReference{Name: servers[0]}, ServerPower: metalv1alpha1.PowerOff,
+					Policy: metalv1alpha1.ServerMaintenancePolicyEnforced, ServerRef: &corev1.LocalObjectReference{Name: servers[0]},
+					ServerPower: metalv1alpha1.PowerOff,
 				},
 			}
 			Expect(administrator().Create(ctx, maintenance)).To(Succeed())
@@ -89,8 +90,10 @@ var _ = Describe("Servers of IronCore that others work at", Ordered, func() {
 			soon).Should(HaveValue(And(HaveField("Running", true), HaveField("Fault", ""))))
 		Expect(faults(ctx)).To(BeEmpty())
 
-		status := `{"status":{"state":"Error","conditions":[{"type":"Memory","status":"False","reason":"DIMM","message":"DIMM 4 does not answer","lastTransitionTime":"2026-01-02T03:04:05Z"},` +
-			`{"type":"PoweringOn","status":"True","reason":"ServerPowerOn","message":"Server is powering on","lastTransitionTime":"2026-01-01T03:04:05Z"}]}}`
+		status := `{"status":{"state":"Error","conditions":[{"type":"Memory","status":"False","reason":"DIMM",` +
+			`"message":"DIMM 4 does not answer","lastTransitionTime":"2026-01-02T03:04:05Z"},` +
+			`{"type":"PoweringOn","status":"True","reason":"ServerPowerOn","message":"Server is powering on",` +
+			`"lastTransitionTime":"2026-01-01T03:04:05Z"}]}}`
 		object := &metalv1alpha1.Server{ObjectMeta: metav1.ObjectMeta{Name: servers[0]}}
 		Expect(administrator().Status().Patch(ctx, object, client.RawPatch("application/merge-patch+json", []byte(status)))).To(Succeed())
 		Eventually(ctx, faults,

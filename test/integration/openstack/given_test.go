@@ -130,7 +130,8 @@ func bring(ctx context.Context, cloud *gophercloud.ServiceClient) givenObjects {
 	group, err := groups.Create(ctx, cloud, groups.CreateOpts{Name: "mine", Description: "brought along"}).Extract()
 	Expect(err).NotTo(HaveOccurred())
 	_, err = rules.Create(ctx, cloud, rules.CreateOpts{
-		SecGroupID: group.ID, Direction: rules.DirIngress, EtherType: rules.EtherType4, Protocol: rules.ProtocolTCP, PortRangeMin: 22, PortRangeMax: 22,
+		SecGroupID: group.ID, Direction: rules.DirIngress, EtherType: rules.EtherType4, Protocol: rules.ProtocolTCP, PortRangeMin: 22,
+		PortRangeMax: 22,
 	}).Extract()
 	Expect(err).NotTo(HaveOccurred())
 

@@ -171,7 +171,8 @@ var _ = Describe("Disks and hosts of machines", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) { Expect(volumes.Delete(ctx, volume, foreign.ID, nil).ExtractErr()).To(Succeed()) })
 		namesake, err := servers.Create(ctx, compute, servers.CreateOpts{
-			Name: r.Name, FlavorRef: spec.OpenStack.FlavorID, ImageRef: spec.OpenStack.ImageID, Networks: []servers.Network{{UUID: spec.OpenStack.NetworkID}},
+			Name: r.Name, FlavorRef: spec.OpenStack.FlavorID, ImageRef: spec.OpenStack.ImageID,
+			Networks: []servers.Network{{UUID: spec.OpenStack.NetworkID}},
 		}, nil).Extract()
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) { Expect(servers.Delete(ctx, compute, namesake.ID).ExtractErr()).To(Succeed()) })

@@ -19,6 +19,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
@@ -35,22 +36,14 @@ var (
 )
 
 var _ = BeforeSuite(func(ctx SpecContext) {
+	bed = specs.OpenStack(ctx)
 	var err error
-	bed, err = openstack.NewBed()
-	Expect(err).NotTo(HaveOccurred())
-	started, err := bed.Start(ctx, GinkgoWriter)
-	Expect(err).NotTo(HaveOccurred())
-	if started {
-		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(4*time.Minute))
-	}
 	credentials, err = bed.Credentials(openstack.Projects[0])
 	Expect(err).NotTo(HaveOccurred())
 	inspector, err = openstack.NewClient(ctx, credentials)
 	Expect(err).NotTo(HaveOccurred())
 
-	proxy, err = countproxy.New(openstack.Services()...)
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { Expect(proxy.Close()).To(Succeed()) })
+	proxy = specs.Proxy()
 	connection = v1alpha1.OpenStackConnection{AuthURL: proxy.Rewrite(credentials.AuthURL), Region: credentials.Region}
 }, NodeTimeout(20*time.Minute))
 

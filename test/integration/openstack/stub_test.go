@@ -79,9 +79,11 @@ var reads = map[string]bool{}
 
 func init() {
 	for _, name := range strings.Fields(`id name status created fault message code metadata addr addresses flavor image key_name ram vcpus disk
-		public_key fingerprint policy policies members zoneName available absolute maxTotalInstances maxTotalCores maxTotalRAMSize totalInstancesUsed totalCoresUsed totalRAMUsed
+		public_key fingerprint policy policies members zoneName available absolute maxTotalInstances maxTotalCores maxTotalRAMSize
+		totalInstancesUsed totalCoresUsed totalRAMUsed
 		device_id fixed_ips ip_address subnet_id network_id tags description cidr gateway_ip enable_dhcp dns_nameservers external_gateway_info
-		enable_snat external_fixed_ips router:external subnets security_group_rules direction ethertype protocol port_range_min port_range_max remote_ip_prefix
+		enable_snat external_fixed_ips router:external subnets security_group_rules direction ethertype
+		protocol port_range_min port_range_max remote_ip_prefix
 		remote_group_id allowed_address_pairs mtu min_disk visibility`) {
 		reads[name] = true
 	}

@@ -141,7 +141,8 @@ var _ = Describe("Validation", func() {
 			ContainSubstring("DHCP"))))
 
 		s.Config.OpenStack.Subnet = &v1alpha1.OpenStackReference{ID: ids[1]}
-		Expect(messages(validate(ctx).Errors)).To(ConsistOf(ContainSubstring("range 10.251.0.0/16 of the subnet does not contain nodes 10.250.0.0/18")))
+		Expect(messages(validate(ctx).Errors)).To(ConsistOf(
+			ContainSubstring("range 10.251.0.0/16 of the subnet does not contain nodes 10.250.0.0/18")))
 
 		s.Config.OpenStack.Subnet = &v1alpha1.OpenStackReference{ID: missing}
 		Expect(messages(validate(ctx).Errors)).To(ConsistOf(And(HavePrefix("spec.providerConfig.sites[0].openstack.subnet.id: "),

@@ -35,7 +35,8 @@ var _ = Describe("A mistake that only the site can tell", func() {
 		infra := t.infrastructure()
 		Expect(finished(ctx, infra, since)).NotTo(Equal(succeeded))
 		Expect(infra.Status.LastError.Description).To(And(
-			ContainSubstring(`site "cloud2": spec.providerConfig.sites[1].openstack.router.id`), ContainSubstring(nowhere), Not(ContainSubstring(`site "cloud":`))))
+			ContainSubstring(`site "cloud2": spec.providerConfig.sites[1].openstack.router.id`), ContainSubstring(nowhere),
+			Not(ContainSubstring(`site "cloud":`))))
 		Expect(infra.Status.LastError.Codes).To(ConsistOf(gardencorev1beta1.ErrorConfigurationProblem))
 		Expect(providerStatus(infra).Sites).To(ConsistOf(And(HaveField("Name", "cloud"), HaveField("Validated", Not(BeEmpty())))))
 		Expect(infra.Status.Networking.Nodes).To(HaveLen(2))

@@ -53,8 +53,8 @@ var _ = Describe("A site that is down while the Infrastructure is reconciled", f
 		Eventually(notes).WithContext(ctx).WithArguments(t.name, "SiteStays").Within(time.Minute).Should(ContainElement(
 			HavePrefix(`site "cloud2" fails and stays as it is, nothing about it has changed: `)))
 		Expect(infra.Status.Conditions).To(ContainElement(And(
-			HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)), HaveField("Message",
-				HavePrefix(`site "cloud2": `)))))
+			HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)),
+			HaveField("Message", HavePrefix(`site "cloud2": `)))))
 
 		By("changing the site that is down")
 		Expect(reconcileInfrastructure(ctx, infra, func(config *v1alpha1.InfrastructureConfig) {
@@ -74,8 +74,8 @@ var _ = Describe("A site that is down while the Infrastructure is reconciled", f
 		setCredentials(ctx, t.name, map[string]string{"cloud2.password": "expired"})
 		Expect(reconcileInfrastructure(ctx, infra, nothing)).To(Equal(succeeded), "%v", infra.Status.LastError)
 		Expect(infra.Status.Conditions).To(ContainElement(And(
-			HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)), HaveField("Codes",
-				ConsistOf(gardencorev1beta1.ErrorInfraUnauthenticated)))))
+			HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)),
+			HaveField("Codes", ConsistOf(gardencorev1beta1.ErrorInfraUnauthenticated)))))
 
 		By("changing the first site, while the second one is down and removed, which goes by itself when it is back")
 		setCredentials(ctx, t.name, nil)
@@ -96,8 +96,8 @@ var _ = Describe("A site that is down while the Infrastructure is reconciled", f
 		})).To(Equal(succeeded), "%v", infra.Status.LastError)
 		Expect(providerStatus(infra).Sites).To(ConsistOf(HaveField("OpenStack.ShareNetworkID", Not(BeEmpty()))))
 		Expect(infra.Status.Conditions).To(ContainElement(And(
-			HaveField("Type", removedSitesDeleted), HaveField("Reason", v1alpha1.ReasonDeletionFailed), HaveField("Message",
-				HavePrefix(`site "cloud2": `)))))
+			HaveField("Type", removedSitesDeleted), HaveField("Reason", v1alpha1.ReasonDeletionFailed),
+			HaveField("Message", HavePrefix(`site "cloud2": `)))))
 		for _, service := range down {
 			Expect(proxy.BringUp(service)).To(Succeed())
 		}

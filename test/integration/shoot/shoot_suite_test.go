@@ -19,6 +19,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/kubelets"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
@@ -38,13 +39,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	own, err := landscape.BuildOwn(ctx, GinkgoT().TempDir(), GinkgoWriter, "./cmd/...")
 	Expect(err).NotTo(HaveOccurred())
 
-	bed, err = openstack.NewBed()
-	Expect(err).NotTo(HaveOccurred())
-	started, err := bed.Start(ctx, GinkgoWriter)
-	Expect(err).NotTo(HaveOccurred())
-	if started {
-		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(4*time.Minute))
-	}
+	bed = specs.OpenStack(ctx)
 	for _, project := range openstack.Projects {
 		credentials, err := bed.Credentials(project)
 		Expect(err).NotTo(HaveOccurred())
@@ -62,14 +57,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	playKubelets()
 }, NodeTimeout(25*time.Minute))
 
-var _ = ReportAfterEach(func(report SpecReport) {
-	if !report.Failed() || seed == nil {
-		return
-	}
-	for _, process := range seed.Processes() {
-		AddReportEntry(process.Name, process.Tail(60), ReportEntryVisibilityFailureOrVerbose)
-	}
-})
+var _ = specs.ShowTails(func() []*landscape.Process { return seed.Processes() })
 
 // playKubelets lets a node join as soon as its server is active in OpenStack.
 func playKubelets() {

@@ -121,7 +121,8 @@ var _ = Describe("A site that comes and goes", Ordered, func() {
 		before := objectsOf(ctx, shoot, inspectors[1])
 		infra, state := configure(ctx, []any{"cloud-a", "cloud2-a"}, first)
 		Expect(state).NotTo(Equal(succeeded))
-		Expect(infra.Status.LastError.Description).To(ContainSubstring(`site "cloud2": spec.providerConfig.sites: the site has zones of pools ["single"]`))
+		Expect(infra.Status.LastError.Description).To(ContainSubstring(
+			`site "cloud2": spec.providerConfig.sites: the site has zones of pools ["single"]`))
 		Expect(infra.Status.LastError.Codes).To(ConsistOf(gardencorev1beta1.ErrorConfigurationProblem))
 		Expect(objectsOf(ctx, shoot, inspectors[1])).To(Equal(before))
 	}, SpecTimeout(4*time.Minute))

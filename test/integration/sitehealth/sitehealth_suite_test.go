@@ -12,9 +12,10 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/sitefaults"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
@@ -28,13 +29,7 @@ const probeInterval = 5 * time.Second
 var lab *sitefaults.Lab
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	bed, err := openstack.NewBed()
-	Expect(err).NotTo(HaveOccurred())
-	started, err := bed.Start(ctx, GinkgoWriter)
-	Expect(err).NotTo(HaveOccurred())
-	if started {
-		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(4*time.Minute))
-	}
+	bed := specs.OpenStack(ctx)
 	binaries, err := shoot.Build(ctx, GinkgoT().TempDir(), GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	lab, err = sitefaults.Start(ctx,
@@ -43,10 +38,9 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(err).NotTo(HaveOccurred())
 }, NodeTimeout(25*time.Minute))
 
-var _ = ReportAfterEach(func(report SpecReport) {
-	if !report.Failed() || lab == nil || lab.Shoot == nil || lab.Shoot.Seed == nil {
-		return
+var _ = specs.ShowTails(func() []*landscape.Process {
+	if lab == nil {
+		return nil
 	}
-	extension := lab.Shoot.Seed.Extension
-	AddReportEntry(extension.Name, extension.Tail(60), ReportEntryVisibilityFailureOrVerbose)
+	return lab.Shoot.Processes()
 })

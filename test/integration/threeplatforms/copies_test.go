@@ -17,19 +17,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 )
 
 // copySpecs change machines as an administrator of the inventory could. What machine-controller-manager takes for orphans is deleted after
 // the deletion of a Machine, so one is added and removed twice: the second search begins when the first one has ended.
 func copySpecs() {
 	It("should delete no machine whose host was moved or copied, or whose claim was copied, and leave no copy behind", func(ctx SpecContext) {
-		before, used := identities(ctx, mixed(), ""), consumers(ctx)
+		before, used := specs.Identities(ctx, mixed(), ""), consumers(ctx)
 		for _, zone := range []string{rack, hall} {
-			Expect(identities(ctx, mixed(), zone)).To(HaveLen(1))
+			Expect(specs.Identities(ctx, mixed(), zone)).To(HaveLen(1))
 		}
 
 		By("moving the host to another rack and making a free one a copy of it")
-		name := strings.TrimPrefix(slices.Collect(maps.Values(identities(ctx, mixed(), rack)))[0], "metal3://hosts/")
+		name := strings.TrimPrefix(slices.Collect(maps.Values(specs.Identities(ctx, mixed(), rack)))[0], "metal3://hosts/")
 		name, _, _ = strings.Cut(name, "/")
 		host, twin := get(ctx, "metal3.io/v1alpha1", "BareMetalHost", name), get(ctx, "metal3.io/v1alpha1", "BareMetalHost", freeHost(ctx))
 		twin.SetLabels(host.GetLabels())
@@ -52,7 +53,7 @@ func copySpecs() {
 		moveTo("r2")
 
 		By("copying the claim of the server")
-		machine := slices.Collect(maps.Keys(identities(ctx, mixed(), hall)))[0]
+		machine := slices.Collect(maps.Keys(specs.Identities(ctx, mixed(), hall)))[0]
 		original := get(ctx, "metal.ironcore.dev/v1alpha1", "ServerClaim", machine)
 		claim := &unstructured.Unstructured{Object: map[string]any{"spec": original.Object["spec"]}}
 		claim.SetGroupVersionKind(original.GroupVersionKind())
@@ -68,11 +69,11 @@ func copySpecs() {
 			}
 			var added []string
 			for _, zone := range []string{rack, hall} {
-				Eventually(identities).WithContext(ctx).WithArguments(mixed(), zone).Within(time.Minute).Should(HaveLen(2))
+				Eventually(specs.Identities).WithContext(ctx).WithArguments(mixed(), zone).Within(time.Minute).Should(HaveLen(2))
 				added = append(added, newest(ctx, zone, before).Name)
 			}
 			Expect(newScaler().Remove(ctx, added...)).To(Succeed())
-			Eventually(identities).WithContext(ctx).WithArguments(mixed(), "").Within(3 * time.Minute).Should(Equal(before))
+			Eventually(specs.Identities).WithContext(ctx).WithArguments(mixed(), "").Within(3 * time.Minute).Should(Equal(before))
 		}
 		Eventually(consumers).WithContext(ctx).Within(2 * time.Minute).Should(Equal(used))
 		Eventually(func() error {
@@ -81,8 +82,8 @@ func copySpecs() {
 		}).WithContext(ctx).Within(time.Minute).
 			Should(MatchError(apierrors.IsNotFound, "not found"), "the copied claim is of no Machine")
 		moveTo("r1")
-		expectRunning(ctx, mixed(), "", len(before), inTime)
-		Expect(identities(ctx, mixed(), "")).To(Equal(before))
+		specs.ExpectRunning(ctx, mixed(), "", len(before), inTime)
+		Expect(specs.Identities(ctx, mixed(), "")).To(Equal(before))
 	}, SpecTimeout(12*time.Minute))
 }
 

@@ -16,6 +16,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 )
 
 // random is what is different in the names of machines of one deployment, and what tells hosts of one batch apart.
@@ -77,7 +78,7 @@ func change(ctx context.Context, zone string, by int32, k int) (writes int, row 
 	}
 	label := fmt.Sprintf("%s %+d %d", zone, by, time.Now().UnixNano())
 	proxy.SetLabel(label)
-	took := expectRunning(ctx, mixed(), zone, scale(ctx, zone, by), 5*time.Minute)
+	took := specs.ExpectRunning(ctx, mixed(), zone, scale(ctx, zone, by), 5*time.Minute)
 	Eventually(func() []string { return pending(ctx) }).WithContext(ctx).Within(3 * time.Minute).Should(BeEmpty())
 	if k > 0 {
 		Expect(proxy.Acted(kill)).To(Equal(1), "the driver has not written %d times", k)

@@ -19,16 +19,17 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 )
 
 func deletionSpecs() {
 	const finalizer = "test.example.com/look-at-it"
 
 	It("should list the hosts that a forced deletion leaves behind while the inventory is not reached", func(ctx SpecContext) {
-		claimed := identities(ctx, mixed(), "")
+		claimed := specs.Identities(ctx, mixed(), "")
 		metalOnly := map[string]string{}
 		for _, zone := range []string{rack, hall} {
-			for name, id := range identities(ctx, mixed(), zone) {
+			for name, id := range specs.Identities(ctx, mixed(), zone) {
 				metalOnly[name] = id
 			}
 		}

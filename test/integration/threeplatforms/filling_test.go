@@ -21,6 +21,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/scaler"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 )
 
 // newScaler plays the cluster-autoscaler.
@@ -37,8 +38,8 @@ func expectToldExhausted(ctx context.Context) {
 	told := &eventsv1.EventList{}
 	Expect(local.Seed.Client.List(ctx, told, client.InNamespace(local.Name))).To(Succeed())
 	Expect(told.Items).To(ContainElement(And(
-		HaveField("Regarding.Kind", "Infrastructure"), HaveField("Reason", sitehealth.ReasonExhausted), HaveField("Note",
-			HavePrefix("site \"racks\": ")))))
+		HaveField("Regarding.Kind", "Infrastructure"), HaveField("Reason", sitehealth.ReasonExhausted),
+		HaveField("Note", HavePrefix("site \"racks\": ")))))
 	Eventually(func() ([]gardencorev1beta1.Condition, error) {
 		list := &extensionsv1alpha1.InfrastructureList{}
 		err := local.Seed.Client.List(ctx, list, client.InNamespace(local.Name))
@@ -61,16 +62,16 @@ func fillingSpecs() {
 		})
 		Consistently(func() (map[string]string, error) { return burst().Identities(ctx, cloud) }).
 			WithContext(ctx).WithTimeout(time.Second).Should(BeEmpty())
-		expectRunning(ctx, burst(), cloud, 2, inTime)
-		expectRunning(ctx, burst(), rack, largeHosts, inTime)
-		Expect(identities(ctx, burst(), rack)).To(HaveEach(HavePrefix("metal3://hosts/rack-1-l-")))
+		specs.ExpectRunning(ctx, burst(), cloud, 2, inTime)
+		specs.ExpectRunning(ctx, burst(), rack, largeHosts, inTime)
+		Expect(specs.Identities(ctx, burst(), rack)).To(HaveEach(HavePrefix("metal3://hosts/rack-1-l-")))
 		Expect(conflicts()).To(BeEmpty())
 		expectToldExhausted(ctx)
 	}, SpecTimeout(8*time.Minute))
 
 	It("should give the hosts back when their nodes are not needed any more", func(ctx SpecContext) {
-		Expect(newScaler().Remove(ctx, slices.Collect(maps.Keys(identities(ctx, burst(), "")))...)).To(Succeed())
-		expectRunning(ctx, burst(), "", 0, inTime)
+		Expect(newScaler().Remove(ctx, slices.Collect(maps.Keys(specs.Identities(ctx, burst(), "")))...)).To(Succeed())
+		specs.ExpectRunning(ctx, burst(), "", 0, inTime)
 		Expect(inventory.Hosts(ctx)).To(HaveLen(smallHosts + largeHosts))
 		Expect(consumers(ctx)).NotTo(HaveKey(HavePrefix("rack-1-l-")))
 	}, SpecTimeout(12*time.Minute))

@@ -22,11 +22,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/charts/rbacaudit"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 )
 
 func moveSpecs() {
 	It("should keep the hosts when the shoot moves to another seed", func(ctx SpecContext) {
-		before, used := identities(ctx, mixed(), ""), inventory.Journal.Uses
+		before, used := specs.Identities(ctx, mixed(), ""), inventory.Journal.Uses
 		uses := map[string]int{}
 		hosts := consumers(ctx)
 		for host := range hosts {
@@ -75,8 +76,8 @@ func moveSpecs() {
 		Expect(local.Seed.Driver.Start()).To(Succeed())
 		group.Wait()
 
-		expectRunning(ctx, mixed(), "", len(before), inTime)
-		Expect(identities(ctx, mixed(), "")).To(Equal(before))
+		specs.ExpectRunning(ctx, mixed(), "", len(before), inTime)
+		Expect(specs.Identities(ctx, mixed(), "")).To(Equal(before))
 		Expect(consumers(ctx)).To(Equal(hosts))
 		unused, err := local.Seed.UnusedPermissions()
 		Expect(err).NotTo(HaveOccurred())
@@ -126,7 +127,8 @@ func kept(m metav1.ObjectMeta) metav1.ObjectMeta {
 func forget(ctx context.Context) {
 	GinkgoHelper()
 	for _, list := range []client.ObjectList{
-		&machinev1alpha1.MachineDeploymentList{}, &machinev1alpha1.MachineSetList{}, &machinev1alpha1.MachineList{}, &machinev1alpha1.MachineClassList{},
+		&machinev1alpha1.MachineDeploymentList{}, &machinev1alpha1.MachineSetList{}, &machinev1alpha1.MachineList{},
+		&machinev1alpha1.MachineClassList{},
 	} {
 		Expect(local.Seed.Client.List(ctx, list, client.InNamespace(local.Name))).To(Succeed())
 		Expect(meta.EachListItem(list, func(item runtime.Object) error {

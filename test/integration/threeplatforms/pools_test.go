@@ -6,6 +6,7 @@ package threeplatforms_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 )
 
 // inTime is how long machines may take if nothing is disturbed; most of it is OpenStack's if others load it.
@@ -31,28 +33,10 @@ func mixed() shoot.Pool { return shoot.Pool{Shoot: local, Name: "mixed"} }
 // burst is the pool on racks and in the cloud, with priorities.
 func burst() shoot.Pool { return shoot.Pool{Shoot: local, Name: "burst"} }
 
-// expectRunning waits until a pool has so many running machines with ready nodes in a zone, and returns how long that took.
-func expectRunning(ctx context.Context, pool shoot.Pool, zone string, size int, within time.Duration) time.Duration {
-	GinkgoHelper()
-	start := time.Now()
-	Eventually(pool.Running).WithContext(ctx).WithArguments(zone, size).Within(within).ProbeEvery(500 * time.Millisecond).Should(Succeed())
-	return time.Since(start)
-}
-
 // scale adds machines to the pool on all sites in a zone, or removes them, and returns how many are wanted then.
 func scale(ctx context.Context, zone string, by int32) int {
 	GinkgoHelper()
-	size, err := mixed().Scale(ctx, zone, by)
-	Expect(err).NotTo(HaveOccurred())
-	return size
-}
-
-// identities are the provider IDs of a pool's machines in a zone, or in all zones if that is empty, by name.
-func identities(ctx context.Context, pool shoot.Pool, zone string) map[string]string {
-	GinkgoHelper()
-	result, err := pool.Identities(ctx, zone)
-	Expect(err).NotTo(HaveOccurred())
-	return result
+	return specs.Scale(ctx, mixed(), zone, by)
 }
 
 // newest is the machine of the pool on all sites in a zone that none of the others is.
@@ -91,14 +75,46 @@ func failedMachines(ctx context.Context) []string {
 	return failed
 }
 
-// expectOnlyNamed expects an error that names sites of bare metal and no other.
-func expectOnlyNamed(failure *gardencorev1beta1.LastError) {
+// expectOnlyNamed expects an error that names sites of these and no other.
+func expectOnlyNamed(failure *gardencorev1beta1.LastError, sites ...string) {
 	GinkgoHelper()
 	Expect(failure).NotTo(BeNil())
-	Expect(failure.Description).To(SatisfyAny(ContainSubstring(`site "racks"`), ContainSubstring(`site "hall"`)))
-	for _, other := range []string{`site "cloud"`, `site "vc"`} {
-		Expect(strings.Contains(failure.Description, other)).To(BeFalse(), failure.Description)
+	named := 0
+	for _, site := range siteOf {
+		if !strings.Contains(failure.Description, fmt.Sprintf("site %q", site)) {
+			continue
+		}
+		Expect(sites).To(ContainElement(site), failure.Description)
+		named++
 	}
+	Expect(named).To(BeNumerically(">", 0), failure.Description)
+}
+
+// reconcileWorker changes the Worker and waits until it is reconciled.
+func reconcileWorker(ctx context.Context, change func(*extensionsv1alpha1.Worker)) {
+	GinkgoHelper()
+	since := time.Now()
+	changed, err := local.ChangeWorker(ctx, change)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(local.Reconciled(ctx, changed, since)).To(Succeed())
+}
+
+// setZones gives the pool on all sites these zones, each with a machine, and does not wait.
+func setZones(ctx context.Context, zones ...string) {
+	GinkgoHelper()
+	_, err := local.ChangeWorker(ctx, func(w *extensionsv1alpha1.Worker) { changeZones(w, zones) })
+	Expect(err).NotTo(HaveOccurred())
+}
+
+// changeZones gives the pool on all sites these zones, each with a machine and room for more.
+func changeZones(w *extensionsv1alpha1.Worker, zones []string) {
+	pool := mixedIn(w)
+	pool.Zones, pool.Minimum, pool.Maximum = zones, int32(len(zones)), int32(4*len(zones))
+}
+
+// mixedIn is the pool on all sites in the Worker.
+func mixedIn(w *extensionsv1alpha1.Worker) *extensionsv1alpha1.WorkerPool {
+	return &w.Spec.Pools[slices.IndexFunc(w.Spec.Pools, func(p extensionsv1alpha1.WorkerPool) bool { return p.Name == mixed().Name })]
 }
 
 // consumers are the consumers of all hosts and servers that have one.

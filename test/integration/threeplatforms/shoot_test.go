@@ -11,9 +11,11 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
@@ -26,14 +28,17 @@ var _ = Describe("A shoot on OpenStack, vSphere and bare metal", Ordered, func()
 		Expect(infrastructure.Status.Networking.Nodes).To(Equal([]string{"10.250.0.0/22", "10.250.4.0/22", "10.250.8.0/22", "10.250.12.0/22"}))
 		created, err := local.Worker(infrastructure)
 		Expect(err).NotTo(HaveOccurred())
+		mixedIn(created).ProviderConfig = &runtime.RawExtension{Raw: []byte(`{
+			"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"WorkerConfig",
+			"sites":[{"name":"vc","vsphere":{"antiAffinity":true}}]}`)}
 		Expect(local.Create(ctx, created)).To(Succeed())
 
 		for zone, prefix := range map[string]string{cloud: "openstack:///", vc: "vsphere://", rack: "metal3://hosts/rack-1-s-",
 			hall: "ironcore-metal://hosts/"} {
-			expectRunning(ctx, mixed(), zone, 1, inTime)
-			Expect(identities(ctx, mixed(), zone)).To(HaveEach(HavePrefix(prefix)))
+			specs.ExpectRunning(ctx, mixed(), zone, 1, inTime)
+			Expect(specs.Identities(ctx, mixed(), zone)).To(HaveEach(HavePrefix(prefix)))
 		}
-		expectRunning(ctx, burst(), "", 0, inTime)
+		specs.ExpectRunning(ctx, burst(), "", 0, inTime)
 	}, SpecTimeout(8*time.Minute))
 
 	It("should tell the cluster-autoscaler sizes and priorities", func(ctx SpecContext) {
@@ -54,7 +59,7 @@ var _ = Describe("A shoot on OpenStack, vSphere and bare metal", Ordered, func()
 			cloud: {"cloud", v1alpha1.PlatformOpenStack}, vc: {"vc", v1alpha1.PlatformVSphere},
 			rack: {"racks", v1alpha1.PlatformMetal}, hall: {"hall", v1alpha1.PlatformMetal},
 		} {
-			for name := range identities(ctx, mixed(), zone) {
+			for name := range specs.Identities(ctx, mixed(), zone) {
 				Eventually(func(g Gomega) {
 					node := &corev1.Node{}
 					g.Expect(local.Seed.Client.Get(ctx, client.ObjectKey{Name: name}, node)).To(Succeed())
@@ -66,7 +71,7 @@ var _ = Describe("A shoot on OpenStack, vSphere and bare metal", Ordered, func()
 	}, SpecTimeout(4*time.Minute))
 
 	It("should let machines of each site have the time that the site gives them", func(ctx SpecContext) {
-		for zone, timeout := range map[string]time.Duration{cloud: 20 * time.Minute, rack: time.Hour, hall: time.Hour} {
+		for zone, timeout := range map[string]time.Duration{cloud: 20 * time.Minute, vc: 20 * time.Minute, rack: time.Hour, hall: time.Hour} {
 			machines, err := mixed().Machines(ctx, zone)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(machines).To(HaveEach(HaveField("Spec.MachineConfiguration.MachineCreationTimeout.Duration", timeout)))
@@ -78,6 +83,8 @@ var _ = Describe("A shoot on OpenStack, vSphere and bare metal", Ordered, func()
 	slowSpecs()
 	cleaningSpecs()
 	outageSpecs()
+	suite.Nightly("with a vCenter that is disturbed", vCenterSpecs)
+	suite.Nightly("with a Worker that changes", changeSpecs)
 	suite.Nightly("with a driver that is killed", crashSpecs)
 	moveSpecs()
 	deletionSpecs()

@@ -17,6 +17,8 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 )
 
 func slowSpecs() {
@@ -24,7 +26,7 @@ func slowSpecs() {
 	// are those of a host that needs 40 minutes where the default is 20 and the site says 60.
 	It("should wait for slow hosts as long as the site says, and call it no failure", func(ctx SpecContext) {
 		const pause = creationTimeout + 20*time.Second
-		before := identities(ctx, mixed(), "")
+		before := specs.Identities(ctx, mixed(), "")
 		inventory.Metal3.Pause()
 		DeferCleanup(inventory.Metal3.Resume)
 
@@ -33,7 +35,7 @@ func slowSpecs() {
 		since := time.Now()
 		changed, err := local.ChangeWorker(ctx, func(*extensionsv1alpha1.Worker) {})
 		Expect(err).NotTo(HaveOccurred())
-		expectRunning(ctx, mixed(), cloud, scale(ctx, cloud, 1), inTime)
+		specs.ExpectRunning(ctx, mixed(), cloud, scale(ctx, cloud, 1), inTime)
 		Consistently(func(g Gomega) {
 			g.Expect(failedMachines(ctx)).To(BeEmpty())
 			last := worker(ctx).Status
@@ -45,26 +47,27 @@ func slowSpecs() {
 		Expect(token).To(BeTemporally(">", slow.CreationTimestamp.Add(55*time.Minute)))
 
 		inventory.Metal3.Resume()
-		expectRunning(ctx, mixed(), rack, size, inTime)
+		specs.ExpectRunning(ctx, mixed(), rack, size, inTime)
 		took := time.Since(slow.CreationTimestamp.Time)
-		Expect(identities(ctx, mixed(), rack)).To(HaveKey(slow.Name))
+		Expect(specs.Identities(ctx, mixed(), rack)).To(HaveKey(slow.Name))
 		Expect(local.Reconciled(ctx, changed, since)).To(Succeed())
 		AddReportEntry("slow host",
-			fmt.Sprintf("joined after %.0f s, machine-controller-manager's default is %.0f s, the site's time 60 min; the bootstrap token was valid until %.0f min after the creation",
+			fmt.Sprintf("joined after %.0f s, machine-controller-manager's default is %.0f s, the site's time 60 min; "+
+				"the bootstrap token was valid until %.0f min after the creation",
 				took.Seconds(), creationTimeout.Seconds(), token.Sub(slow.CreationTimestamp.Time).Minutes()), ReportEntryVisibilityAlways)
 
 		for _, zone := range []string{cloud, rack} {
-			expectRunning(ctx, mixed(), zone, scale(ctx, zone, -1), inTime)
+			specs.ExpectRunning(ctx, mixed(), zone, scale(ctx, zone, -1), inTime)
 		}
 	}, SpecTimeout(12*time.Minute))
 }
 
 func cleaningSpecs() {
 	It("should call hosts that are cleaned no failure of the Worker", func(ctx SpecContext) {
-		before := identities(ctx, mixed(), rack)
+		before := specs.Identities(ctx, mixed(), rack)
 		size := scale(ctx, rack, 1)
 		leaving := newest(ctx, rack, before)
-		expectRunning(ctx, mixed(), rack, size, inTime)
+		specs.ExpectRunning(ctx, mixed(), rack, size, inTime)
 		inventory.Metal3.Pause()
 		DeferCleanup(inventory.Metal3.Resume)
 		Expect(newScaler().Remove(ctx, leaving.Name)).To(Succeed())
@@ -76,12 +79,12 @@ func cleaningSpecs() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(local.Reconciled(ctx, changed, since)).To(Succeed())
 		Expect(changed.Status.LastError).To(BeNil())
-		Expect(identities(ctx, mixed(), rack)).To(HaveKey(leaving.Name))
+		Expect(specs.Identities(ctx, mixed(), rack)).To(HaveKey(leaving.Name))
 		Expect(consumers(ctx)).To(ContainElement(local.Name+"/"+leaving.Name), "the host is not free before it is clean")
 
 		inventory.Metal3.Resume()
-		expectRunning(ctx, mixed(), rack, size-1, inTime)
-		Expect(identities(ctx, mixed(), rack)).To(Equal(before))
+		specs.ExpectRunning(ctx, mixed(), rack, size-1, inTime)
+		Expect(specs.Identities(ctx, mixed(), rack)).To(Equal(before))
 	}, SpecTimeout(8*time.Minute))
 }
 

@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package threeplatforms_test runs one shoot on OpenStack, vSphere and bare metal, and disturbs the inventory of the hosts.
+// Package threeplatforms_test runs one shoot on OpenStack, vSphere and bare metal, and disturbs the vCenter and the inventory of
+// the hosts.
 package threeplatforms_test
 
 import (
@@ -12,15 +13,17 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
-	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/pki"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
@@ -31,10 +34,16 @@ func TestThreePlatforms(t *testing.T) {
 // The zones of the pool on all sites.
 const cloud, vc, rack, hall = "cloud-a", "vc-1", "rack-1", "hall-1"
 
+// Further zones, in which the pool has no machines at first.
+const anotherCloud, anotherVC = "cloud-b", "vc-2"
+
+// siteOf are the sites of the zones.
+var siteOf = map[string]string{cloud: "cloud", vc: "vc", rack: "racks", hall: "hall"}
+
 const (
 	// inventoryService is the inventory in the proxy's log.
 	inventoryService = "inventory"
-	// creationTimeout is that of machine-controller-manager for sites that have none of their own, as bare metal has.
+	// creationTimeout is that of machine-controller-manager for sites that have none of their own. All sites have one.
 	creationTimeout = 45 * time.Second
 	// smallHosts are the hosts of each site of bare metal for the pool mixed, largeHosts are those of racks for the pool burst.
 	smallHosts, largeHosts = 3, 3
@@ -49,56 +58,38 @@ var (
 )
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	bed, err := openstack.NewBed()
-	Expect(err).NotTo(HaveOccurred())
-	started, err := bed.Start(ctx, GinkgoWriter)
-	Expect(err).NotTo(HaveOccurred())
-	if started {
-		DeferCleanup(func(ctx SpecContext) { Expect(bed.Stop(ctx, GinkgoWriter)).To(Succeed()) }, NodeTimeout(4*time.Minute))
-	}
-	server, err = vcenter.Start(ctx, GinkgoT().TempDir(), vcenter.Options{Guest: time.Second})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func(ctx SpecContext) {
-		Expect(server.Check()).To(Succeed())
-		server.Stop(ctx)
-	})
+	bed := specs.OpenStack(ctx)
+	server = specs.VCenter(ctx, vcenter.Options{Guest: time.Second})
 	startInventory(ctx)
 	authority := startProxy()
 
-	binaries, err := shoot.Build(ctx, GinkgoT().TempDir(), GinkgoWriter)
-	Expect(err).NotTo(HaveOccurred())
-	local, err = shoot.Start(ctx, shoot.Options{
-		Name: "shoot--three--" + rand.String(5), Dir: GinkgoT().TempDir(), Bed: bed, VCenter: server, Inventory: inventory, Binaries: binaries,
+	local = specs.Shoot(ctx, shoot.Options{
+		Name: "shoot--three--" + rand.String(5), Bed: bed, VCenter: server, Inventory: inventory,
 		DriverArgs: []string{"--resource-exhausted-retry=5s", "--machine-creation-timeout=" + creationTimeout.String()},
-	})
-	DeferCleanup(local.Stop)
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func(ctx SpecContext) { Expect(local.Sweep(ctx)).To(Succeed()) }, NodeTimeout(10*time.Minute))
-	Expect(local.CreateCluster(ctx, func(site *v1alpha1.CloudProfileSite) {
+	}, func(site *v1alpha1.CloudProfileSite) {
+		if site.VSphere != nil {
+			site.Timeouts = &v1alpha1.MachineTimeouts{Creation: &metav1.Duration{Duration: 20 * time.Minute}}
+		}
 		if site.Metal != nil {
 			site.Metal.Server, site.TLS = proxy.URL(inventoryService), &v1alpha1.TLS{CACert: authority}
 		}
-	})).To(Succeed())
+	})
 }, NodeTimeout(25*time.Minute))
 
 // startInventory starts the inventory and makes its hosts.
 func startInventory(ctx context.Context) {
 	GinkgoHelper()
-	var err error
-	inventory, err = metal.Start(ctx, metal.Options{Dir: GinkgoT().TempDir(), Metal3: true, IronCore: true, IPAM: true})
-	DeferCleanup(inventory.Stop)
-	Expect(err).NotTo(HaveOccurred())
-	Expect(inventory.Grant(ctx)).To(Succeed())
+	inventory = specs.Inventory(ctx, metal.Options{Metal3: true, IronCore: true, IPAM: true})
 	Expect(inventory.MakePool(ctx,
 		metal.Pool{Name: "racks", Addresses: []string{"10.250.8.10-10.250.11.250"}, Prefix: 22, Gateway: "10.250.8.1"})).To(Succeed())
 	for _, batch := range []metal.Batch{
 		{Prefix: "rack-1-s", Count: smallHosts, Labels: map[string]string{"rack": "r1", "size": "s"}},
 		{Prefix: "rack-1-l", Count: largeHosts, Labels: map[string]string{"rack": "r1", "size": "l"}},
 	} {
-		_, err = inventory.MakeHosts(ctx, batch)
+		_, err := inventory.MakeHosts(ctx, batch)
 		Expect(err).NotTo(HaveOccurred())
 	}
-	_, err = inventory.MakeServers(ctx,
+	_, err := inventory.MakeServers(ctx,
 		metal.Batch{Prefix: "hall-1-s", Count: smallHosts, Labels: map[string]string{"hall": "h1", "size": "s"}})
 	Expect(err).NotTo(HaveOccurred())
 }
@@ -118,11 +109,4 @@ func startProxy() string {
 	return authority.PEM
 }
 
-var _ = ReportAfterEach(func(report SpecReport) {
-	if !report.Failed() || local == nil || local.Seed == nil {
-		return
-	}
-	for _, process := range append(local.Seed.Processes(), inventory.Processes()...) {
-		AddReportEntry(process.Name, process.Tail(60), ReportEntryVisibilityFailureOrVerbose)
-	}
-})
+var _ = specs.ShowTails(func() []*landscape.Process { return local.Processes() })

@@ -53,9 +53,11 @@ var _ = Describe("Local volumes", func() {
 				g.Expect(shoot.Client.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
 				g.Expect(pod.Spec.NodeName).To(BeElementOf("racks-1", "racks-2"))
 			}, "30s").Should(Succeed())
-			Expect(volume.Spec.NodeAffinity.Required.NodeSelectorTerms).To(ConsistOf(corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
-				{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{pod.Spec.NodeName}},
-			}}))
+			Expect(volume.Spec.NodeAffinity.Required.NodeSelectorTerms).To(ConsistOf(corev1.NodeSelectorTerm{
+				MatchExpressions: []corev1.NodeSelectorRequirement{
+					{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{pod.Spec.NodeName}},
+				},
+			}))
 			Expect(volume.Spec.HostPath.Path).To(HavePrefix(folder + "/"))
 
 			made := helpersOf(volume.Name, "create")

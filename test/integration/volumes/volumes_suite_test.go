@@ -31,6 +31,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
@@ -75,10 +76,11 @@ var _ = AfterEach(func() {
 	Expect(provisioner.Check()).To(Succeed())
 })
 
-var _ = ReportAfterEach(func(report SpecReport) {
-	if report.Failed() && provisioner != nil {
-		AddReportEntry(provisioner.Name, provisioner.Tail(40), ReportEntryVisibilityFailureOrVerbose)
+var _ = specs.ShowTails(func() []*landscape.Process {
+	if provisioner == nil {
+		return nil
 	}
+	return []*landscape.Process{provisioner}
 })
 
 func createNode(ctx context.Context, name, site string) {
@@ -89,7 +91,8 @@ func createNode(ctx context.Context, name, site string) {
 	Expect(shoot.Client.Create(ctx, node)).To(Succeed())
 	before := client.MergeFrom(node.DeepCopy())
 	node.Status.Allocatable = corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("110"),
+		corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"),
+		corev1.ResourcePods: resource.MustParse("110"),
 	}
 	node.Status.Capacity = node.Status.Allocatable
 	Expect(shoot.Client.Status().Patch(ctx, node, before)).To(Succeed()) // the controller of taints has it, too

@@ -100,7 +100,8 @@ func apply(ctx context.Context, chart string, values map[string]any) {
 	Expect(err).NotTo(HaveOccurred())
 	for _, object := range objects {
 		Eventually(ctx, func() error {
-			return shoot.Patch(ctx, object, client.Apply, client.FieldOwner("test"), client.ForceOwnership) //nolint:staticcheck // the objects have no types
+			//nolint:staticcheck // the objects have no types
+			return shoot.Patch(ctx, object, client.Apply, client.FieldOwner("test"), client.ForceOwnership)
 		}).Should(Succeed(), "%s %s", object.GetKind(), object.GetName())
 	}
 }

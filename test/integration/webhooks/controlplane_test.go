@@ -85,10 +85,11 @@ var _ = Describe("controlplane", Ordered, func() {
 		osc := &extensionsv1alpha1.OperatingSystemConfig{ObjectMeta: metav1.ObjectMeta{Name: gardenlet.Pool, Namespace: namespace}}
 		first := version(ctx, osc)
 		Expect(osc.Spec.Units).To(HaveLen(1))
-		Expect(osc.Spec.Units[0].Content).To(HaveValue(MatchRegexp(`(?s)ExecStart=\S+/kubelet --\S+ \\\n.* \\\n    --cloud-provider=external\n?$`)))
+		Expect(osc.Spec.Units[0].Content).To(HaveValue(
+			MatchRegexp(`(?s)ExecStart=\S+/kubelet --\S+ \\\n.* \\\n    --cloud-provider=external\n?$`)))
 		Expect(osc.Spec.Files).To(ConsistOf(
-			HaveField("Path", "/var/lib/kubelet/ca.crt"), HaveField("Path", "/var/lib/kubelet/config/kubelet"), HaveField("Path",
-				"/opt/bin/kubelet")))
+			HaveField("Path", "/var/lib/kubelet/ca.crt"), HaveField("Path", "/var/lib/kubelet/config/kubelet"),
+			HaveField("Path", "/opt/bin/kubelet")))
 
 		Expect(writer.DeployOperatingSystemConfig(ctx, namespace)).To(Succeed())
 		Expect(version(ctx, osc)).To(Equal(first))

@@ -28,7 +28,8 @@ const (
 var _ = Describe("network", func() {
 	// site1450 writer the first site of example/ carry less than Ethernet.
 	site1450 := func(infrastructure *extensionsv1alpha1.Infrastructure) {
-		infrastructure.Status.ProviderStatus = &runtime.RawExtension{Raw: []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"InfrastructureStatus",
+		infrastructure.Status.ProviderStatus = &runtime.RawExtension{Raw: []byte(`{
+			"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"InfrastructureStatus",
 			"sites":[{"name":"cloud","openstack":{"networkID":"n","networkMTU":1450,"subnetID":"s","securityGroupID":"g"}}]}`)}
 	}
 

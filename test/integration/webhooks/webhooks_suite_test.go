@@ -25,6 +25,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/gardenlet"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
@@ -70,11 +71,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	awaitWebhooks(ctx)
 }, NodeTimeout(10*time.Minute))
 
-var _ = ReportAfterEach(func(report SpecReport) {
-	if report.Failed() && seed != nil {
-		AddReportEntry(seed.Extension.Name, seed.Extension.Tail(60), ReportEntryVisibilityFailureOrVerbose)
-	}
-})
+var _ = specs.ShowTails(func() []*landscape.Process { return seed.Processes() })
 
 // webhooks are those that the extension registered.
 func webhooks(ctx context.Context, g Gomega) []admissionregistrationv1.MutatingWebhook {

@@ -44,7 +44,8 @@ var virtualControllers = []string{
 
 // seedControllers are the controllers of kube-controller-manager in the seed: all but those of nodes, clouds and volumes.
 var seedControllers = []string{
-	"*", "-node-lifecycle-controller", "-taint-eviction-controller", "-node-ipam-controller", "-cloud-node-lifecycle-controller", "-service-lb-controller",
+	"*", "-node-lifecycle-controller", "-taint-eviction-controller", "-node-ipam-controller", "-cloud-node-lifecycle-controller",
+	"-service-lb-controller",
 	"-node-route-controller", "-persistentvolume-attach-detach-controller",
 }
 
@@ -69,7 +70,8 @@ func (g *Garden) newCluster(name, address string, port int, controllers []string
 		"--tls-cert-file="+g.keys.certificate(server), "--tls-private-key-file="+g.keys.key(server), "--client-ca-file="+ca,
 		"--service-account-key-file="+signingKey, "--service-account-signing-key-file="+signingKey,
 		"--service-account-issuer=https://"+name+".test", "--api-audiences=https://"+name+".test,kubernetes,gardener",
-		"--service-cluster-ip-range="+serviceNetwork, "--allow-privileged=true", "--authorization-mode=Node,RBAC", "--enable-bootstrap-token-auth",
+		"--service-cluster-ip-range="+serviceNetwork, "--allow-privileged=true", "--authorization-mode=Node,RBAC",
+		"--enable-bootstrap-token-auth",
 		"--requestheader-client-ca-file="+ca, "--requestheader-allowed-names="+proxyName, "--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		"--requestheader-group-headers=X-Remote-Group", "--requestheader-username-headers=X-Remote-User",
 		"--proxy-client-cert-file="+g.keys.certificate(proxyName), "--proxy-client-key-file="+g.keys.key(proxyName),
@@ -77,7 +79,8 @@ func (g *Garden) newCluster(name, address string, port int, controllers []string
 	)...)
 	c.controllerManager = g.process("kube-controller-manager-"+name, g.binaries.KubeControllerManager,
 		"--kubeconfig="+c.Kubeconfig, "--authentication-kubeconfig="+c.Kubeconfig, "--authorization-kubeconfig="+c.Kubeconfig,
-		"--service-account-private-key-file="+signingKey, "--root-ca-file="+ca, "--cluster-signing-cert-file="+ca, "--cluster-signing-key-file="+g.keys.key("ca"),
+		"--service-account-private-key-file="+signingKey, "--root-ca-file="+ca, "--cluster-signing-cert-file="+ca,
+		"--cluster-signing-key-file="+g.keys.key("ca"),
 		"--use-service-account-credentials=false", "--leader-elect=false", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port),
 		"--concurrent-deployment-syncs=20", "--kube-api-qps=100", "--kube-api-burst=200", "--controllers="+strings.Join(controllers, ","),
 	)

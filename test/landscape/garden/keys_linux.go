@@ -37,7 +37,8 @@ func newKeys(dir string) (*keys, error) {
 		{
 			Name: "server", CommonName: "server", CertType: secrets.ServerCert,
 			DNSNames: []string{
-				"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local", "gardener-apiserver.garden.svc",
+				"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
+				"gardener-apiserver.garden.svc",
 			},
 			IPAddresses: []net.IP{net.ParseIP("127.0.0.1"), net.ParseIP(seedAddress), net.ParseIP(virtualAddress), net.ParseIP("10.241.0.1")},
 		},

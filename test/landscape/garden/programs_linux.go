@@ -46,7 +46,8 @@ var others = map[string]string{
 	played.EtcdImage: "etcd",
 }
 
-// sidecars are those of Cinder's driver. The driver for vSphere, which has them too, needs volumes that the simulated vCenter does not have.
+// sidecars are those of Cinder's driver. The driver for vSphere, which has them too, needs volumes that the simulated
+// vCenter does not have.
 var sidecars = []string{"csi-provisioner", "csi-attacher", "csi-resizer", "csi-snapshotter"}
 
 // programs are what runs in the seed, by the names of images.

@@ -87,7 +87,8 @@ func (g *Garden) startShoot(ctx context.Context, seed client.Client, namespace s
 		return fmt.Errorf("access shoot %s: %w", namespace, err)
 	}
 	s := &shootMachines{client: shoot, Machines: &machines.Machines{
-		Seed: seed, Shoot: shoot, Config: config, Namespace: namespace, Servers: g.options.Servers(namespace), Version: kubernetesVersion, Log: g.options.Log,
+		Seed: seed, Shoot: shoot, Config: config, Namespace: namespace, Servers: g.options.Servers(namespace), Version: kubernetesVersion,
+		Log: g.options.Log,
 	}}
 	s.Start(ctx)
 	g.mutex.Lock()

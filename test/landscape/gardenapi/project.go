@@ -50,7 +50,9 @@ func (g *Garden) CreateProject(ctx context.Context, resources ...gardencorev1bet
 	}
 	registration := &gardencorev1beta1.ControllerRegistration{ObjectMeta: metav1.ObjectMeta{Name: "others"}}
 	registration.Spec.Resources = resources
-	registration.Spec.Deployment = &gardencorev1beta1.ControllerRegistrationDeployment{DeploymentRefs: []gardencorev1beta1.DeploymentRef{{Name: "others"}}}
+	registration.Spec.Deployment = &gardencorev1beta1.ControllerRegistrationDeployment{
+		DeploymentRefs: []gardencorev1beta1.DeploymentRef{{Name: "others"}},
+	}
 	for _, extension := range [][2]string{
 		{extensionsv1alpha1.NetworkResource, "calico"},
 		{extensionsv1alpha1.NetworkResource, "cilium"},

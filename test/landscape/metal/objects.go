@@ -38,7 +38,8 @@ func (o Object) String() string {
 func (i *Inventory) Objects(ctx context.Context, shoot string) ([]Object, error) {
 	var objects []Object
 	for _, kind := range []schema.GroupVersionKind{
-		metal3.WithKind(kindHost), ironCore.WithKind(kindServerClaim), ipam.WithKind(kindAddressClaim), corev1.SchemeGroupVersion.WithKind("Secret"),
+		metal3.WithKind(kindHost), ironCore.WithKind(kindServerClaim), ipam.WithKind(kindAddressClaim),
+		corev1.SchemeGroupVersion.WithKind("Secret"),
 	} {
 		found, err := i.list(ctx, kind.GroupVersion(), kind.Kind, client.InNamespace(Namespace))
 		if meta.IsNoMatchError(err) {

@@ -112,7 +112,8 @@ controls { };
 	for _, zone := range zones {
 		file := filepath.Join(dir, "db."+zone)
 		fmt.Fprintf(&b, "zone %q { type primary; file %q; allow-update { key %q; key %q; }; };\n", zone, file, Writer.Name, Strong.Name)
-		content := fmt.Sprintf("$TTL 300\n@ SOA ns.%[1]s. admin.%[1]s. 1 3600 600 86400 60\n@ NS ns.%[1]s.\nns A 127.0.0.1\nelsewhere NS ns.elsewhere.%[1]s.\n", zone)
+		content := fmt.Sprintf("$TTL 300\n@ SOA ns.%[1]s. admin.%[1]s. 1 3600 600 86400 60\n"+
+			"@ NS ns.%[1]s.\nns A 127.0.0.1\nelsewhere NS ns.elsewhere.%[1]s.\n", zone)
 		if err := errors.Join(os.RemoveAll(file+".jnl"), os.WriteFile(file, []byte(content), 0o600)); err != nil {
 			return err
 		}

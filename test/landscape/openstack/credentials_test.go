@@ -15,8 +15,8 @@ import (
 var _ = Describe("Credentials", func() {
 	It("should read an openrc file", func() {
 		path := filepath.Join(GinkgoT().TempDir(), "openrc")
-		Expect(os.WriteFile(path,
-			[]byte("export OS_AUTH_URL=http://k/v3 OS_USERNAME=u OS_PASSWORD=p=1 OS_PROJECT_NAME=t\nexport OS_PROJECT_DOMAIN_NAME=d OS_REGION_NAME=r\n"), 0o600)).To(Succeed())
+		Expect(os.WriteFile(path, []byte("export OS_AUTH_URL=http://k/v3 OS_USERNAME=u OS_PASSWORD=p=1 OS_PROJECT_NAME=t\n"+
+			"export OS_PROJECT_DOMAIN_NAME=d OS_REGION_NAME=r\n"), 0o600)).To(Succeed())
 		c, err := ReadCredentials(path)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(c).To(Equal(Credentials{AuthURL: "http://k/v3", Region: "r", Domain: "d", Project: "t", Username: "u", Password: "p=1"}))

@@ -67,7 +67,8 @@ func (o Object) String() string {
 func (c *Client) Objects(ctx context.Context, shoot string) ([]Object, error) {
 	var all []Object
 	for _, list := range []func(context.Context) ([]Object, error){
-		c.servers, c.keyPairs, c.serverGroups, c.networks, c.subnets, c.routers, c.securityGroups, c.rules, c.floatingIPs, c.ports, c.volumes, c.shareNetworks, c.loadBalancers,
+		c.servers, c.keyPairs, c.serverGroups, c.networks, c.subnets, c.routers, c.securityGroups, c.rules, c.floatingIPs, c.ports, c.volumes,
+		c.shareNetworks, c.loadBalancers,
 	} {
 		objects, err := list(ctx)
 		if err != nil {

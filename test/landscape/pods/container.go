@@ -108,7 +108,10 @@ func (c *container) ready(ctx context.Context, ports map[int32]int) bool {
 	if err != nil {
 		return false
 	}
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true} // #nosec G402 -- as kubelets do
+	transport := &http.Transport{
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // #nosec G402 -- as kubelets do
+		DisableKeepAlives: true,
+	}
 	response, err := (&http.Client{Transport: transport}).Do(request)
 	if err != nil {
 		return false

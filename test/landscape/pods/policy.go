@@ -35,7 +35,9 @@ func (n *Node) bindAll(ctx context.Context) error {
 			},
 			Mutations: []admissionregistrationv1.Mutation{{
 				PatchType: admissionregistrationv1.PatchTypeJSONPatch,
-				JSONPatch: &admissionregistrationv1.JSONPatch{Expression: fmt.Sprintf(`[JSONPatch{op: "add", path: "/spec/nodeName", value: %q}]`, Name)},
+				JSONPatch: &admissionregistrationv1.JSONPatch{
+					Expression: fmt.Sprintf(`[JSONPatch{op: "add", path: "/spec/nodeName", value: %q}]`, Name),
+				},
 			}},
 		},
 	}

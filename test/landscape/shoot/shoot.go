@@ -193,6 +193,18 @@ func (s *Shoot) Stop() {
 	}
 }
 
+// Processes are those of the seed and of the inventory, none of a shoot that has not been started.
+func (s *Shoot) Processes() []*landscape.Process {
+	if s == nil {
+		return nil
+	}
+	processes := s.Seed.Processes()
+	if s.Inventory != nil {
+		processes = append(processes, s.Inventory.Processes()...)
+	}
+	return processes
+}
+
 // Sweep deletes what is left of the shoot in both projects, after a test that failed. What is to be shown is shown before.
 func (s *Shoot) Sweep(ctx context.Context) error {
 	var errs []error

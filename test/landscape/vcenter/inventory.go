@@ -130,7 +130,8 @@ func tagObjects(ctx context.Context, client *vim25.Client) ([]Object, error) {
 	return objects, err
 }
 
-// Settle puts a virtual machine that is nobody's into the folder whose name begins with that of a shoot. It returns a function that deletes it.
+// Settle puts a virtual machine that is nobody's into the folder whose name begins with that of a shoot. It returns a function
+// that deletes it.
 func (v *VCenter) Settle(ctx context.Context, shoot string) (func(context.Context) error, error) {
 	client, err := v.Client(ctx)
 	if err != nil {

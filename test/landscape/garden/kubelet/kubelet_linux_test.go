@@ -58,7 +58,10 @@ var _ = Describe("Kubelet", func() {
 		Expect(network.IP("route add local 10.241.0.0/16 dev lo")).To(Succeed())
 
 		starting, published := pod("starting", "played:v1"), service("shop", "starting", "10.241.0.6", 80)
-		starting.Spec.Containers[0].ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromString("http")}}} // the answer is no HTTP
+		// The answer is no HTTP.
+		starting.Spec.Containers[0].ReadinessProbe = &corev1.Probe{
+			ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromString("http")}},
+		}
 		published.Name, published.Spec.PublishNotReadyAddresses = "published", true
 		c = fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithStatusSubresource(&corev1.Pod{}, &corev1.Node{}).WithObjects(
 			service("default", "kubernetes", "10.241.0.1", 443), service("shop", "web", "10.241.0.2", 80), service("shop", "another",

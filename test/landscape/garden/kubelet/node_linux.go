@@ -41,7 +41,8 @@ func (k *Kubelet) syncNode(ctx context.Context) error {
 
 	before := node.DeepCopy()
 	size := corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("1000"), corev1.ResourceMemory: resource.MustParse("1000Gi"), corev1.ResourcePods: resource.MustParse("5000"),
+		corev1.ResourceCPU: resource.MustParse("1000"), corev1.ResourceMemory: resource.MustParse("1000Gi"),
+		corev1.ResourcePods: resource.MustParse("5000"),
 	}
 	now := metav1.Now()
 	node.Status.Capacity, node.Status.Allocatable = size, size

@@ -53,7 +53,8 @@ func (s *Shoot) Migrated() []extensionsv1alpha1.Object {
 	internal, external := name, name
 	internal.Name, external.Name = s.name+"-internal", s.name+"-external"
 	return []extensionsv1alpha1.Object{
-		&extensionsv1alpha1.Worker{ObjectMeta: name}, &extensionsv1alpha1.ControlPlane{ObjectMeta: name}, &extensionsv1alpha1.Infrastructure{ObjectMeta: name},
+		&extensionsv1alpha1.Worker{ObjectMeta: name}, &extensionsv1alpha1.ControlPlane{ObjectMeta: name},
+		&extensionsv1alpha1.Infrastructure{ObjectMeta: name},
 		&extensionsv1alpha1.DNSRecord{ObjectMeta: internal}, &extensionsv1alpha1.DNSRecord{ObjectMeta: external},
 	}
 }

@@ -39,7 +39,8 @@ func (s *Shoot) MoveMachines(ctx context.Context, tell func(string)) error {
 		return fmt.Errorf("save the ShootState: %w", err)
 	}
 	for _, list := range []client.ObjectList{
-		&machinev1alpha1.MachineList{}, &machinev1alpha1.MachineSetList{}, &machinev1alpha1.MachineDeploymentList{}, &machinev1alpha1.MachineClassList{},
+		&machinev1alpha1.MachineList{}, &machinev1alpha1.MachineSetList{}, &machinev1alpha1.MachineDeploymentList{},
+		&machinev1alpha1.MachineClassList{},
 	} {
 		if err := s.forget(ctx, list); err != nil {
 			return err

@@ -50,7 +50,9 @@ func (s *Shoot) Object(sites ...string) (*gardencorev1beta1.Shoot, error) {
 	shoot := shoots[0]
 	shoot.Name, shoot.Namespace, shoot.Spec.CredentialsBindingName = s.name, garden.Namespace, new("hybrid")
 	// The time of its maintenance may be now: another image would roll its nodes.
-	shoot.Spec.Maintenance = &gardencorev1beta1.Maintenance{AutoUpdate: &gardencorev1beta1.MaintenanceAutoUpdate{MachineImageVersion: new(false)}}
+	shoot.Spec.Maintenance = &gardencorev1beta1.Maintenance{
+		AutoUpdate: &gardencorev1beta1.MaintenanceAutoUpdate{MachineImageVersion: new(false)},
+	}
 	return shoot, SetSites(shoot, sites...)
 }
 

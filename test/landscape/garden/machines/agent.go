@@ -34,7 +34,8 @@ func (m *Machines) report(ctx context.Context, object *corev1.Node) error {
 	info.OperatingSystem, info.Architecture, info.OSImage = "linux", "amd64", "Garden Linux"
 	object.Status.DaemonEndpoints.KubeletEndpoint.Port = KubeletPort
 	object.Status.Conditions = append(object.Status.Conditions, corev1.NodeCondition{
-		Type: nodeagentconfigv1alpha1.ConditionTypeSystemdUnitsReady, Status: corev1.ConditionTrue, Reason: "SystemdUnitsRunning", Message: "All systemd units run",
+		Type: nodeagentconfigv1alpha1.ConditionTypeSystemdUnitsReady, Status: corev1.ConditionTrue, Reason: "SystemdUnitsRunning",
+		Message:           "All systemd units run",
 		LastHeartbeatTime: now, LastTransitionTime: now,
 	})
 	return m.Shoot.Status().Patch(ctx, object, client.StrategicMergeFrom(before))

@@ -41,14 +41,16 @@ var _ = Describe("Machines", func() {
 		machine := &machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "m1"},
 			Spec: machinev1alpha1.MachineSpec{ProviderID: "cloud:///id1"}}
 		config := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
-			Namespace: metav1.NamespaceSystem, Name: "config", Labels: map[string]string{v1beta1constants.GardenRole: v1beta1constants.GardenRoleOperatingSystemConfig},
+			Namespace: metav1.NamespaceSystem, Name: "config",
+			Labels:      map[string]string{v1beta1constants.GardenRole: v1beta1constants.GardenRoleOperatingSystemConfig},
 			Annotations: map[string]string{nodeagentconfigv1alpha1.AnnotationKeyChecksumDownloadedOperatingSystemConfig: "sum"},
 		}}
 		c := fake.NewClientBuilder().WithScheme(garden.Scheme).WithObjects(machine, config).WithStatusSubresource(&corev1.Node{}).Build()
 		played := &machines.Machines{
 			Seed: c, Shoot: c, Namespace: namespace, Version: "v1.36.3", Log: logr.Discard(),
 			Servers: func(context.Context) (map[string]kubelets.Server, error) {
-				return map[string]kubelets.Server{"id1": {Labels: map[string]string{v1beta1constants.LabelWorkerPoolGardenerNodeAgentSecretName: "config"}}}, nil
+				labels := map[string]string{v1beta1constants.LabelWorkerPoolGardenerNodeAgentSecretName: "config"}
+				return map[string]kubelets.Server{"id1": {Labels: labels}}, nil
 			},
 		}
 		played.Start(ctx)

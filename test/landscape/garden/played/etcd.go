@@ -154,7 +154,8 @@ func (o *Operators) reportEtcd(ctx context.Context, etcd *druidcorev1alpha1.Etcd
 	etcd.Status.ObservedGeneration, etcd.Status.Ready = new(etcd.Generation), new(true)
 	etcd.Status.Replicas, etcd.Status.CurrentReplicas, etcd.Status.ReadyReplicas = etcd.Spec.Replicas, etcd.Spec.Replicas, etcd.Spec.Replicas
 	etcd.Status.LastOperation = &druidcommon.LastOperation{
-		Type: druidcorev1alpha1.LastOperationTypeReconcile, State: druidcorev1alpha1.LastOperationStateSucceeded, Description: "Played", RunID: "played", LastUpdateTime: now,
+		Type: druidcorev1alpha1.LastOperationTypeReconcile, State: druidcorev1alpha1.LastOperationStateSucceeded, Description: "Played",
+		RunID: "played", LastUpdateTime: now,
 	}
 	etcd.Status.Conditions = nil
 	for _, kind := range []druidcorev1alpha1.ConditionType{

@@ -47,12 +47,14 @@ func (o *Operators) reportAvailable(ctx context.Context, object *unstructured.Un
 	var status []any
 	for _, kind := range []string{"Available", "Reconciled"} {
 		status = append(status, map[string]any{
-			"type": kind, "status": "True", "observedGeneration": object.GetGeneration(), "lastTransitionTime": time.Now().UTC().Format(time.RFC3339),
+			"type": kind, "status": "True", "observedGeneration": object.GetGeneration(),
+			"lastTransitionTime": time.Now().UTC().Format(time.RFC3339),
 		})
 	}
 	before := object.DeepCopy()
 	object.Object["status"] = map[string]any{
-		"paused": false, "replicas": replicas, "updatedReplicas": replicas, "availableReplicas": replicas, "unavailableReplicas": int64(0), "conditions": status,
+		"paused": false, "replicas": replicas, "updatedReplicas": replicas, "availableReplicas": replicas, "unavailableReplicas": int64(0),
+		"conditions": status,
 	}
 	return client.IgnoreNotFound(o.Client.Status().Patch(ctx, object, client.MergeFrom(before)))
 }

@@ -27,9 +27,11 @@ var soapMethod = regexp.MustCompile(`<(?:\w+:)?Body[^>]*><(?:\w+:)?(\w+)`)
 
 // notAuthenticated is the answer to a call in a session that ended. The simulator itself lets some calls pass without one.
 const notAuthenticated = `<?xml version="1.0" encoding="UTF-8"?>
-<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><soapenv:Body>
+<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/"
+ xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><soapenv:Body>
 <soapenv:Fault><faultcode>ServerFaultCode</faultcode><faultstring>The session is not authenticated.</faultstring>
-<detail><NotAuthenticatedFault xmlns="urn:vim25" xsi:type="NotAuthenticated"><privilegeId>System.View</privilegeId></NotAuthenticatedFault></detail>
+<detail>
+<NotAuthenticatedFault xmlns="urn:vim25" xsi:type="NotAuthenticated"><privilegeId>System.View</privilegeId></NotAuthenticatedFault></detail>
 </soapenv:Fault></soapenv:Body></soapenv:Envelope>`
 
 // frontHandler is before the simulator: it counts and delays requests and ends sessions.

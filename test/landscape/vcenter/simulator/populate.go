@@ -71,7 +71,8 @@ func resemble(template *simulator.VirtualMachine, name string) *simulator.Virtua
 	config := *template.Config
 	config.Name, config.Uuid, config.InstanceUuid, config.Template = name, uuid.NewString(), uuid.NewString(), false
 	vm.Self, vm.Name, vm.Config = types.ManagedObjectReference{}, name, &config
-	vm.Summary.Config.Name, vm.Summary.Config.Uuid, vm.Summary.Config.InstanceUuid, vm.Summary.Config.Template = name, config.Uuid, config.InstanceUuid, false
+	vm.Summary.Config.Name, vm.Summary.Config.Template = name, false
+	vm.Summary.Config.Uuid, vm.Summary.Config.InstanceUuid = config.Uuid, config.InstanceUuid
 	vm.Runtime.PowerState = types.VirtualMachinePowerStatePoweredOn
 	vm.Summary.Runtime.PowerState = vm.Runtime.PowerState
 	return vm
