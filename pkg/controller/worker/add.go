@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package worker is the controller of Workers: it makes the machine classes and machine deployments of all sites.
+// Package worker contains the controller of Workers, which manages the machine classes and machine deployments of all sites.
 package worker
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// DefaultResolveTimeout is how long the sites may take to resolve the machines of a Worker.
+// DefaultResolveTimeout limits the requests to sites that resolve the machines of a Worker.
 const DefaultResolveTimeout = time.Minute
 
 var (
@@ -37,11 +37,11 @@ var (
 
 // AddOptions are options to apply when adding the worker controller to the manager.
 type AddOptions struct {
-	// Platforms are the platforms that sites can have.
+	// Platforms are the supported platforms of sites.
 	Platforms platform.Registry[platform.MachineClasses]
-	// Machines delete the machines of a Worker that is deleted by force.
+	// Machines delete the machines of a Worker in a forced deletion.
 	Machines platform.Registry[platform.Machines]
-	// ResolveTimeout is how long the sites, which are asked at the same time, may take to resolve the machines of a Worker.
+	// ResolveTimeout limits the requests to all sites, which run in parallel, that resolve the machines of a Worker.
 	ResolveTimeout time.Duration
 	// GardenCluster is the garden cluster object.
 	GardenCluster cluster.Cluster

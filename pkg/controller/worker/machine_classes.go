@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gardener/gardener/extensions/pkg/controller/worker"
 	"github.com/gardener/gardener/extensions/pkg/controller/worker/genericactuator"
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	"github.com/gardener/gardener/pkg/utils/flow"
@@ -18,30 +19,32 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// fieldOwner owns the fields of machine classes and their secrets. Finalizers are machine-controller-manager's.
+// fieldOwner owns the fields of machine classes and their secrets, but not their finalizers, which machine-controller-manager manages.
 const fieldOwner = client.FieldOwner("gardener-extension-provider-hybrid-worker")
 
 // userDataKey is the key of the user data in the secret of a machine class.
 const userDataKey = "userData"
 
-// machineClassSecretLabels mark the secrets of machine classes.
+// machineClassSecretLabels are the labels of the secrets of machine classes.
 var machineClassSecretLabels = client.MatchingLabels{v1beta1constants.GardenerPurpose: v1beta1constants.GardenPurposeMachineClass}
 
-// cacheTimeout is how long the cache may take to show what was written.
+// cacheTimeout limits the wait for written objects to appear in the cache.
 const cacheTimeout = 10 * time.Second
 
-// machineClass is a machine class and its secret, which have the same name.
+// machineClass is a machine class and its secret of the same name.
 type machineClass struct {
 	secret *corev1.Secret
 	class  *machinev1alpha1.MachineClass
 }
 
-// machineClasses returns that of each zone that could be resolved, and those that only machines to be restored have.
+// machineClasses returns the machine classes of all resolved zones, and those that only machines to be restored have.
 func machineClasses(f *facts, zones []*resolved) []machineClass {
 	var classes []machineClass
 	for _, z := range zones {
@@ -81,8 +84,8 @@ func newMachineClass(f *facts, z *resolved, name string) machineClass {
 	}
 }
 
-// nodeTemplate says what the cluster-autoscaler may expect of a node in the zone. The capacity is that of the machine type,
-// with what the site says about it, with what the pool says about it.
+// nodeTemplate returns what the cluster-autoscaler may expect of a node in the zone. Resources of the pool's providerConfig take precedence
+// over those of the site's machine type, the pool's node template and the CloudProfile's machine type.
 func nodeTemplate(f *facts, z *resolved) *machinev1alpha1.NodeTemplate {
 	template := &machinev1alpha1.NodeTemplate{
 		Capacity:     typeCapacity(f, z.pool),
@@ -106,7 +109,7 @@ func nodeTemplate(f *facts, z *resolved) *machinev1alpha1.NodeTemplate {
 	return template
 }
 
-// apply writes the machine classes, and before each its secret.
+// apply writes the machine classes, each after its secret.
 func apply(ctx context.Context, c client.Client, classes []machineClass) error {
 	var tasks []flow.TaskFn
 	for _, class := range classes {
@@ -123,7 +126,7 @@ func apply(ctx context.Context, c client.Client, classes []machineClass) error {
 	return flow.ParallelN(genericactuator.MaxConcurrentMachineTasks, tasks...)(ctx)
 }
 
-// waitForMachineClasses waits until the cache has the machine classes of all zones that could be resolved.
+// waitForMachineClasses waits until the cache has the machine classes of all resolved zones.
 func waitForMachineClasses(ctx context.Context, c *call, zones []*resolved) error {
 	var missing []string
 	for _, z := range zones {
@@ -145,4 +148,22 @@ func waitForMachineClasses(ctx context.Context, c *call, zones []*resolved) erro
 		return fmt.Errorf("waiting for machine classes %q: %w", missing, err)
 	}
 	return nil
+}
+
+// className returns the name of the zone's machine class. A new name rolls the machines of the zone. In addition to Gardener's inputs the
+// hash covers the zone's site, the pool's data volumes and the inputs of the platform; docs/usage/node-rolling.md lists all of them. The
+// latter two are omitted for pools that are updated in place, because an update does not change the volumes of an existing machine.
+func className(f *facts, z *zone, platformInputs []string) (string, error) {
+	inPlace := []string{z.siteName}
+	additional := []string{z.siteName}
+	for _, volume := range z.spec.DataVolumes {
+		additional = append(additional, fmt.Sprintf("%s/%s/%s", volume.Name, volume.Size, ptr.Deref(volume.Type, "")))
+	}
+	additional = append(additional, slices.Sorted(slices.Values(platformInputs))...)
+
+	hash, err := worker.WorkerPoolHash(*z.spec, f.cluster, additional, inPlace)
+	if err != nil {
+		return "", platform.NewError(platform.ClassConfiguration, "hash of the pool: %w", err)
+	}
+	return fmt.Sprintf("%s-%s", z.deploymentName, hash), nil
 }

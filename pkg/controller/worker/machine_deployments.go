@@ -20,15 +20,15 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// machineDeployments returns those of all zones that could be resolved or exist. Zones that could not be resolved keep their
-// class; everything else follows the pool.
+// machineDeployments returns the machine deployments of all zones that are resolved or exist. Unresolved zones retain their class, and
+// follow the pool in everything else.
 func machineDeployments(zones []*resolved) worker.MachineDeployments {
 	deployments := worker.MachineDeployments{}
 	for _, z := range zones {
 		className, secretName := z.className, z.className
 		switch {
-		case z.kept != nil:
-			className, secretName = z.kept.className, z.kept.secretName
+		case z.retained != nil:
+			className, secretName = z.retained.className, z.retained.secretName
 		case z.err != nil:
 			continue
 		}
@@ -77,39 +77,39 @@ func strategy(z *zone) machinev1alpha1.MachineDeploymentStrategy {
 	}
 }
 
-// topologyPrefix is how the node labels of CSI drivers begin.
+// topologyPrefix is the prefix of the node labels of CSI drivers.
 const topologyPrefix = "topology."
 
-// nodeLabels returns the labels of the nodes: those of the pool and those that say where the node is. A zone that keeps its
-// machine class keeps those that go with it.
+// nodeLabels returns the labels of the pool and of the node's location. A zone that retains its machine class retains the labels that
+// belong to the class.
 func nodeLabels(z *resolved) map[string]string {
 	labels := maps.Clone(z.spec.Labels)
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	if z.kept == nil {
+	if z.retained == nil {
 		maps.Copy(labels, z.labels)
 		labels[v1alpha1.LabelSite] = z.site.Name
 		labels[v1alpha1.LabelPlatform] = string(z.site.Platform)
 		return labels
 	}
-	for key, value := range z.kept.deployment.Spec.Template.Spec.NodeTemplateSpec.Labels {
-		if goesWithClass(key) {
+	for key, value := range z.retained.deployment.Spec.Template.Spec.NodeTemplateSpec.Labels {
+		if belongsToClass(key) {
 			labels[key] = value
 		}
 	}
 	return labels
 }
 
-// goesWithClass reports whether a node label is about the machines that a machine class has made: where they are, and the only
-// secret with an operating system config that their gardener-node-agents may read.
-func goesWithClass(key string) bool {
+// belongsToClass returns whether a node label depends on the machine class: on the location of its machines, and on the only secret with
+// an operating system config that their gardener-node-agents may read.
+func belongsToClass(key string) bool {
 	return key == v1alpha1.LabelSite || key == v1alpha1.LabelPlatform || strings.HasPrefix(key, topologyPrefix) ||
 		key == v1beta1constants.LabelWorkerPoolGardenerNodeAgentSecretName
 }
 
-// machineConfiguration returns the pool's settings, and the timeouts of the site where the pool has none. If the site of an
-// existing zone is not known any more it keeps its timeouts.
+// machineConfiguration returns the pool's settings, with the timeouts of the site as defaults. If the site of an existing zone is unknown,
+// the zone retains its timeouts.
 func machineConfiguration(z *resolved) *machinev1alpha1.MachineConfiguration {
 	var (
 		configuration = genericactuator.ReadMachineConfiguration(*z.spec)
@@ -121,8 +121,8 @@ func machineConfiguration(z *resolved) *machinev1alpha1.MachineConfiguration {
 		fallback.MachineCreationTimeout = timeouts.Creation
 		fallback.MachineHealthTimeout = timeouts.Health
 		fallback.MachineDrainTimeout = timeouts.Drain
-	case z.site == nil && z.kept.deployment.Spec.Template.Spec.MachineConfiguration != nil:
-		fallback = z.kept.deployment.Spec.Template.Spec.MachineConfiguration
+	case z.site == nil && z.retained.deployment.Spec.Template.Spec.MachineConfiguration != nil:
+		fallback = z.retained.deployment.Spec.Template.Spec.MachineConfiguration
 	}
 	configuration.MachineCreationTimeout = cmp.Or(configuration.MachineCreationTimeout, fallback.MachineCreationTimeout)
 	configuration.MachineHealthTimeout = cmp.Or(configuration.MachineHealthTimeout, fallback.MachineHealthTimeout)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gardener/gardener/pkg/utils/retry"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/client-go/rest"
@@ -36,6 +37,11 @@ var (
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	log.SetLogger(zap.New(zap.WriteTo(GinkgoWriter)))
+
+	// Gardener's generic actuator would poll every 5 s.
+	retry.UntilTimeout = func(ctx context.Context, _, timeout time.Duration, f retry.Func) error {
+		return retry.DefaultOps().UntilTimeout(ctx, 100*time.Millisecond, timeout, f)
+	}
 
 	environment := &envtest.Environment{
 		BinaryAssetsDirectory:    filepath.Dir(landscape.DefaultBinaries().KubeAPIServer),
