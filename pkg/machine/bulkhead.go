@@ -12,145 +12,139 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// stalls keeps a site that does not answer from taking all workers of machine-controller-manager, which are those of the other
-// sites, too. A site that answers may have as many calls as there are workers.
-type stalls struct {
+// bulkhead prevents a site that does not respond from occupying all workers of machine-controller-manager, which serve the other sites,
+// too. A site that responds may have any number of calls.
+type bulkhead struct {
+	limits Timeouts
+
 	mutex sync.Mutex
 	sites map[string]*siteCalls
 }
 
-// siteCalls are the calls to a site that have not ended.
+// siteCalls are the running calls to a site, and the results of the former ones.
 type siteCalls struct {
 	name    string
 	running int
-	// begun is when the first of the calls began.
-	begun time.Time
-	// answered is when a call ended the last time with the site's answer.
-	answered time.Time
-	// silent is when the first of the calls began that have failed since then.
-	silent time.Time
+	// busySince is the start of the first of the running calls.
+	busySince time.Time
+	// answeredAt is the end of the last call that showed that the site responds.
+	answeredAt time.Time
+	// failingSince is the start of the first call that failed without an answer after the last answer.
+	failingSince time.Time
 }
 
-// lastAnswer returns when the site answered the last time. A call that needs many requests may take long, and its site answers for all
-// that.
-func (c *siteCalls) lastAnswer() time.Time {
-	if last := platform.LastAnswer(c.name); last.After(c.answered) {
+// lastAnswer includes answers to requests of running calls, which may consist of many requests.
+func (s *siteCalls) lastAnswer() time.Time {
+	if last := platform.LastAnswer(s.name); last.After(s.answeredAt) {
 		return last
 	}
-	return c.answered
+	return s.answeredAt
 }
 
-// left returns after how long the site has stalled if it does not answer.
-func (c *siteCalls) left(limits Timeouts) time.Duration {
-	since := c.begun
-	if last := c.lastAnswer(); last.After(since) {
+// stalledIn returns how long the site may still not respond until it has stalled.
+func (s *siteCalls) stalledIn(limit time.Duration) time.Duration {
+	since := s.busySince
+	if last := s.lastAnswer(); last.After(since) {
 		since = last
 	}
-	return limits.Stalled - time.Since(since)
+	return limit - time.Since(since)
 }
 
-// end notes how a call ended that began at start.
-func (c *siteCalls) end(start time.Time, err error) {
-	switch {
-	case err == nil, platform.ClassOf(err) != platform.ClassTransient, platform.IsProgress(err):
-		c.answered = time.Now()
-	case !c.silent.After(c.lastAnswer()):
-		c.silent = start
-	}
+// isFailing returns whether a call has failed since the last answer.
+func (s *siteCalls) isFailing() bool {
+	return s.failingSince.After(s.lastAnswer())
 }
 
-// silence returns for how long calls to the site have failed without any answer.
-func (s *stalls) silence(site string) time.Duration {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	calls := s.sites[site]
-	if calls == nil {
-		return 0
+// silence returns how long calls to the site have failed without any answer.
+func (b *bulkhead) silence(site string) time.Duration {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	if s := b.sites[site]; s != nil && s.isFailing() {
+		return time.Since(s.failingSince)
 	}
-	if !calls.silent.After(calls.lastAnswer()) {
-		return 0
-	}
-	return time.Since(calls.silent)
+	return 0
 }
 
-// stalledCall is one call.
-type stalledCall struct {
-	stalls *stalls
-	site   *siteCalls
-	limits Timeouts
-	cancel context.CancelCauseFunc
-	start  time.Time
-	timer  *time.Timer
-	ended  bool
+// guardedCall is a running call.
+type guardedCall struct {
+	bulkhead *bulkhead
+	site     *siteCalls
+	start    time.Time
+	timer    *time.Timer
+	cancel   context.CancelFunc
+	// released is true when the call no longer counts as running, and canceled is the reason if it was canceled.
+	released bool
+	canceled error
 }
 
-// begin notes a call to the site, unless too many calls wait for it already. The context ends when that is so later.
-func (s *stalls) begin(ctx context.Context, site string, limits Timeouts) (context.Context, *stalledCall, error) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if s.sites == nil {
-		s.sites = map[string]*siteCalls{}
-	}
-	calls := s.sites[site]
-	if calls == nil {
-		calls = &siteCalls{name: site}
-		s.sites[site] = calls
+// begin registers a call to the site, or returns an error if the site has stalled and too many calls wait for it already. The context is
+// canceled if that happens later.
+func (b *bulkhead) begin(ctx context.Context, site string) (context.Context, *guardedCall, error) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	s := b.sites[site]
+	if s == nil {
+		s = &siteCalls{name: site}
+		b.sites[site] = s
 	}
 	now := time.Now()
-	if calls.running == 0 {
-		calls.begun = now
+	if s.running == 0 {
+		s.busySince = now
 	}
-	if calls.running >= limits.StalledCalls && calls.left(limits) <= 0 {
-		return nil, nil, errStalled(calls, limits)
+	if s.running >= b.limits.StalledCalls && s.stalledIn(b.limits.Stalled) <= 0 {
+		return nil, nil, b.errStalled(s)
 	}
 
-	calls.running++
-	ctx, cancel := context.WithCancelCause(ctx)
-	c := &stalledCall{stalls: s, site: calls, limits: limits, cancel: cancel, start: now}
-	c.timer = time.AfterFunc(limits.Stalled, c.shed)
+	s.running++
+	ctx, cancel := context.WithCancel(ctx)
+	c := &guardedCall{bulkhead: b, site: s, start: now, cancel: cancel}
+	c.timer = time.AfterFunc(b.limits.Stalled, c.cancelIfSaturated)
 	return ctx, c, nil
 }
 
-// shed gives the call up if the site has stalled and others wait for it, too.
-func (c *stalledCall) shed() {
-	c.stalls.mutex.Lock()
-	defer c.stalls.mutex.Unlock()
-	if c.ended {
-		return
-	}
-	if left := c.site.left(c.limits); left > 0 {
+// cancelIfSaturated cancels the call if the site has stalled and too many calls wait for it. Otherwise it checks again later.
+func (c *guardedCall) cancelIfSaturated() {
+	b := c.bulkhead
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	left := c.site.stalledIn(b.limits.Stalled)
+	switch {
+	case c.released:
+	case left > 0:
 		c.timer.Reset(left)
-		return
+	case c.site.running <= b.limits.StalledCalls:
+		c.timer.Reset(b.limits.Stalled)
+	default:
+		c.canceled = b.errStalled(c.site)
+		c.release()
 	}
-	if c.site.running <= c.limits.StalledCalls {
-		c.timer.Reset(c.limits.Stalled)
-		return
-	}
-	c.cancel(errStalled(c.site, c.limits))
-	c.leave()
 }
 
-// end notes that the call ended with the error, and returns that error, or why the call was given up.
-func (c *stalledCall) end(ctx context.Context, err error) error {
-	c.stalls.mutex.Lock()
-	defer c.stalls.mutex.Unlock()
+// end records the result of the call. It returns err, or the reason if the call was canceled.
+func (c *guardedCall) end(err error) error {
+	c.bulkhead.mutex.Lock()
+	defer c.bulkhead.mutex.Unlock()
 	c.timer.Stop()
-	c.site.end(c.start, err)
-	if cause := context.Cause(ctx); c.ended && err != nil && cause != nil {
-		return cause
+	if err == nil || platform.ClassOf(err) != platform.ClassTransient || platform.IsProgress(err) {
+		c.site.answeredAt = time.Now()
+	} else if !c.site.isFailing() {
+		c.site.failingSince = c.start
 	}
-	if !c.ended {
-		c.leave()
+	c.release()
+	if err != nil && c.canceled != nil {
+		return c.canceled
 	}
-	c.cancel(nil)
 	return err
 }
 
-func (c *stalledCall) leave() {
-	c.ended = true
-	c.site.running--
+func (c *guardedCall) release() {
+	if !c.released {
+		c.released = true
+		c.site.running--
+	}
+	c.cancel()
 }
 
-func errStalled(calls *siteCalls, limits Timeouts) error {
-	return platform.NewError(platform.ClassTransient, "the site has answered none of %d calls for %s", calls.running, limits.Stalled)
+func (b *bulkhead) errStalled(s *siteCalls) error {
+	return platform.NewError(platform.ClassTransient, "the site has not responded to %d calls for %s", s.running, b.limits.Stalled)
 }

@@ -96,7 +96,9 @@ var _ = Describe("A site that does not answer any more", func() {
 
 	It("should be an error if it refuses and is to be changed", func(ctx SpecContext) {
 		f.platform.reconcile["a"] = fail(platform.ClassUnauthenticated)
-		f.profile.Sites[0].StorageClasses, f.profile.Sites[1].StorageClasses = []v1alpha1.StorageClass{{Name: "other"}}, []v1alpha1.StorageClass{{Name: "other"}}
+		for i := range 2 {
+			f.profile.Sites[i].StorageClasses = []v1alpha1.StorageClass{{Name: "other"}}
+		}
 		f.profile.Sites[2].StorageClasses = f.profile.Sites[0].StorageClasses
 		f.cluster.CloudProfile.Spec.ProviderConfig = encode(f.profile)
 		Expect(again(ctx)).To(MatchError(`site "a": refused`))

@@ -90,7 +90,8 @@ var _ = Describe("Removing a site", func() {
 			{Name: "two", Zones: []string{"a-1", "b-1"}}}
 		f.start(ctx)
 		err := run(ctx)
-		Expect(err).To(MatchError(`site "b": spec.providerConfig.sites: the site has zones of pools ["two"]; it can be removed when no pool uses it`))
+		Expect(err).To(MatchError(
+			`site "b": spec.providerConfig.sites: the site has zones of pools ["two"]; it can be removed when no pool uses it`))
 		Expect(v1beta1helper.ExtractErrorCodes(err)).To(ConsistOf(gardencorev1beta1.ErrorConfigurationProblem))
 		Expect(f.platform.deleted).To(BeEmpty())
 		Expect(f.platform.reconciled).To(ConsistOf("a"))
@@ -109,7 +110,8 @@ var _ = Describe("Removing a site", func() {
 					ConsistOf(codes)))))
 			Expect(state.Sites).To(ConsistOf(*stateOf("a", "network-of-a"), *stateOf("b", "n")))
 			Expect(unvalidated(status)).To(ConsistOf(*statusFor("a", "network-of-a")))
-			Expect(f.events()).To(ContainElement(`Warning SiteFailed a removed site is not deleted; that is tried again: site "b": no access: refused`))
+			Expect(f.events()).To(ContainElement(
+				`Warning SiteFailed a removed site is not deleted; that is tried again: site "b": no access: refused`))
 
 			f.patches = 0
 			Expect(f.actuator.Reconcile(ctx, logr.Discard(), infra, f.cluster)).To(Succeed())

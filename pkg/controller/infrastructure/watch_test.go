@@ -87,7 +87,8 @@ var _ = Describe("An Infrastructure with sites that fail", func() {
 		queue = &delayed{}
 		infra = newFixture().infra
 		infra.Status.LastOperation = &gardencorev1beta1.LastOperation{
-			Type: gardencorev1beta1.LastOperationTypeReconcile, State: gardencorev1beta1.LastOperationStateSucceeded, LastUpdateTime: metav1.NewTime(now)}
+			Type: gardencorev1beta1.LastOperationTypeReconcile, State: gardencorev1beta1.LastOperationStateSucceeded,
+			LastUpdateTime: metav1.NewTime(now)}
 	})
 	fail := func(conditionType gardencorev1beta1.ConditionType, reason string, since time.Duration) {
 		infra.Status.Conditions = append(infra.Status.Conditions,
