@@ -45,7 +45,8 @@ func (g *guard) check(ctx context.Context, orphan *machinev1alpha1.Machine) erro
 	}
 	for i := range list.Items {
 		if m := &list.Items[i]; m.Spec.ProviderID == orphan.Spec.ProviderID {
-			return platform.NewError(platform.ClassConflict, "%q (%s) is not an orphan, it is machine %q", orphan.Name, orphan.Spec.ProviderID, m.Name)
+			return platform.NewError(platform.ClassConflict, "%q (%s) is not an orphan, it is machine %q", orphan.Name,
+				orphan.Spec.ProviderID, m.Name)
 		}
 	}
 	return nil

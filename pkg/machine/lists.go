@@ -39,7 +39,8 @@ type lastList struct {
 
 // get returns the machines of a scope. It waits for ListWait, or for List if the last list was slow. It returns an error at once while a
 // list of the site is in progress, or if the last list of the scope has failed recently.
-func (l *lists) get(ctx context.Context, scope listScope, list func(context.Context) ([]platform.Machine, error)) ([]platform.Machine, error) {
+func (l *lists) get(ctx context.Context, scope listScope,
+	list func(context.Context) ([]platform.Machine, error)) ([]platform.Machine, error) {
 	wait, err := l.begin(scope)
 	if err != nil {
 		return nil, err

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package infrastructure reconciles Infrastructures of type hybrid: it lets each site make what it needs, all at the same
-// time, so that a site with a problem keeps none of the others.
+// Package infrastructure reconciles Infrastructures of type hybrid. It reconciles all sites in parallel, so that a failing site does not
+// block the others.
 package infrastructure
 
 import (
@@ -38,7 +38,7 @@ type AddOptions struct {
 	ExtensionClasses []extensionsv1alpha1.ExtensionClass
 	// SelfHostedShootCluster indicates whether the extension runs in a self-hosted shoot cluster.
 	SelfHostedShootCluster bool
-	// Platforms are the platforms that sites can have.
+	// Platforms are the supported platforms of sites.
 	Platforms platform.Registry[platform.Infrastructure]
 }
 

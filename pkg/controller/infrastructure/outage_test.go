@@ -46,7 +46,7 @@ var _ = Describe("A site that does not answer any more", func() {
 		_, state, status := f.stored(ctx)
 		Expect(state).To(Equal(stateBefore))
 		Expect(status.Sites).To(HaveExactElements(statusBefore.Sites[0], HaveField("EgressCIDRs", ConsistOf("192.0.2.2/32"))))
-		Expect(f.events()).To(ConsistOf(`Warning SiteStays site "a" fails and stays as it is, nothing about it has changed: refused`))
+		Expect(f.events()).To(ConsistOf(`Warning SiteStays site "a" failed and is retained, as it needed no change: refused`))
 	})
 
 	It("should not be waited for if it hangs", func(ctx SpecContext) {

@@ -51,7 +51,7 @@ var _ = Describe("Removing a site", func() {
 			f.start(ctx)
 			Expect(run(ctx)).To(Succeed())
 			Expect(f.platform.deleted).To(BeEmpty())
-			message := `site "b" is deleted when it has no machines any more; it has ` + left
+			message := `site "b" will be deleted once it has no machines; it has ` + left
 			infra, state, status := f.stored(ctx)
 			Expect(infra.Status.Conditions).To(ConsistOf(And(
 				HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionRemovedSitesDeleted)), HaveField("Status",
@@ -111,7 +111,7 @@ var _ = Describe("Removing a site", func() {
 			Expect(state.Sites).To(ConsistOf(*stateOf("a", "network-of-a"), *stateOf("b", "n")))
 			Expect(unvalidated(status)).To(ConsistOf(*statusFor("a", "network-of-a")))
 			Expect(f.events()).To(ContainElement(
-				`Warning SiteFailed a removed site is not deleted; that is tried again: site "b": no access: refused`))
+				`Warning SiteFailed a removed site could not be deleted, retrying: site "b": no access: refused`))
 
 			f.patches = 0
 			Expect(f.actuator.Reconcile(ctx, logr.Discard(), infra, f.cluster)).To(Succeed())
@@ -162,7 +162,7 @@ var _ = Describe("Removing a site", func() {
 			}
 			Expect(f.platform.deleted).To(BeEmpty())
 			infra, _, _ := f.stored(ctx)
-			Expect(infra.Status.Conditions).To(ConsistOf(HaveField("Message", `site "b" is deleted after the control plane has moved`)))
+			Expect(infra.Status.Conditions).To(ConsistOf(HaveField("Message", `site "b" will be deleted after the control plane migration`)))
 		},
 		Entry("a reconciliation", gardencorev1beta1.LastOperationTypeReconcile, gardencorev1beta1.LastOperationStateProcessing, false, true),
 		Entry("leaving the seed", gardencorev1beta1.LastOperationTypeMigrate, gardencorev1beta1.LastOperationStateProcessing, false, false),
