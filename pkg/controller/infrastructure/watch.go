@@ -44,8 +44,7 @@ const (
 // do not fail the Infrastructure. Gardener would start the next reconciliation only in the next maintenance time window.
 func watch(mgr manager.Manager, selfHosted bool) extensionscontroller.WatchBuilder {
 	return extensionscontroller.NewWatchBuilder(func(c controller.Controller) error {
-		if err := c.Watch(source.Kind[client.Object](mgr.GetCache(), &extensionsv1alpha1.Infrastructure{},
-			retries(clock.RealClock{}))); err != nil {
+		if err := c.Watch(source.Kind(mgr.GetCache(), &extensionsv1alpha1.Infrastructure{}, retries(clock.RealClock{}))); err != nil {
 			return err
 		}
 		if watchable, err := machineapi.IsWatchable(selfHosted, mgr.GetRESTMapper()); err != nil || !watchable {
@@ -70,7 +69,7 @@ func deletedMachines(cache cache.Cache, reader client.Reader, object client.Obje
 
 // retries requeues an Infrastructure after a successful reconciliation with failing sites. The delay is the time since they started to
 // fail, so that it doubles each time.
-func retries(clock clock.PassiveClock) handler.EventHandler {
+func retries(clock clock.PassiveClock) handler.TypedEventHandler[*extensionsv1alpha1.Infrastructure, reconcile.Request] {
 	after := func(queue workqueue.TypedRateLimitingInterface[reconcile.Request], infra *extensionsv1alpha1.Infrastructure) {
 		since := failingSince(infra)
 		last := infra.Status.LastOperation
@@ -81,20 +80,15 @@ func retries(clock clock.PassiveClock) handler.EventHandler {
 		queue.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(infra)},
 			min(max(clock.Since(since.Time), minRetry), maxRetry))
 	}
-	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			if infra, ok := e.Object.(*extensionsv1alpha1.Infrastructure); ok {
-				after(queue, infra)
-			}
+	return handler.TypedFuncs[*extensionsv1alpha1.Infrastructure, reconcile.Request]{
+		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*extensionsv1alpha1.Infrastructure],
+			queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			after(queue, e.Object)
 		},
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			before, ok := e.ObjectOld.(*extensionsv1alpha1.Infrastructure)
-			if !ok {
-				return
-			}
-			if infra, ok := e.ObjectNew.(*extensionsv1alpha1.Infrastructure); ok &&
-				!equality.Semantic.DeepEqual(before.Status.LastOperation, infra.Status.LastOperation) {
-				after(queue, infra)
+		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*extensionsv1alpha1.Infrastructure],
+			queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			if !equality.Semantic.DeepEqual(e.ObjectOld.Status.LastOperation, e.ObjectNew.Status.LastOperation) {
+				after(queue, e.ObjectNew)
 			}
 		},
 	}

@@ -137,12 +137,12 @@ func (a *actuator) Restore(ctx context.Context, log logr.Logger, w *extensionsv1
 func (a *actuator) Delete(ctx context.Context, log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) error {
 	call := a.newCall(log, w, c)
 	gone, err := nothingLeft(ctx, call)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if gone {
+	case gone:
 		err = deleteMachineClassSecrets(ctx, call)
-	} else {
+	default:
 		err = a.deleteMachines(ctx, call)
 	}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	"github.com/gardener/gardener/extensions/pkg/controller/worker"
@@ -160,12 +161,11 @@ func (d *documents) siteStatus(name string) *v1alpha1.SiteStatus {
 	if d.status == nil {
 		return nil
 	}
-	for i := range d.status.Sites {
-		if d.status.Sites[i].Name == name {
-			return &d.status.Sites[i]
-		}
+	i := slices.IndexFunc(d.status.Sites, func(s v1alpha1.SiteStatus) bool { return s.Name == name })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &d.status.Sites[i]
 }
 
 func readFormer(ctx context.Context, garden client.Reader, w *extensionsv1alpha1.Worker, shoot *gardencorev1beta1.Shoot) (former, error) {

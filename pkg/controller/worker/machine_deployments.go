@@ -11,11 +11,10 @@ import (
 
 	"github.com/gardener/gardener/extensions/pkg/controller/worker"
 	"github.com/gardener/gardener/extensions/pkg/controller/worker/genericactuator"
+	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
 	extensionsv1alpha1helper "github.com/gardener/gardener/pkg/api/extensions/v1alpha1/helper"
-	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
-	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
@@ -54,26 +53,19 @@ func machineDeployments(zones []*resolved) worker.MachineDeployments {
 
 func strategy(z *zone) machinev1alpha1.MachineDeploymentStrategy {
 	update := machinev1alpha1.UpdateConfiguration{MaxSurge: new(z.share.maxSurge), MaxUnavailable: new(z.share.maxUnavailable)}
-	inPlace := func(orchestration machinev1alpha1.OrchestrationType) machinev1alpha1.MachineDeploymentStrategy {
-		return machinev1alpha1.MachineDeploymentStrategy{
-			Type: machinev1alpha1.InPlaceUpdateMachineDeploymentStrategyType,
-			InPlaceUpdate: &machinev1alpha1.InPlaceUpdateMachineDeployment{
-				UpdateConfiguration: update,
-				OrchestrationType:   orchestration,
-			},
-		}
-	}
-
-	switch ptr.Deref(z.spec.UpdateStrategy, "") {
-	case gardencorev1beta1.AutoInPlaceUpdate:
-		return inPlace(machinev1alpha1.OrchestrationTypeAuto)
-	case gardencorev1beta1.ManualInPlaceUpdate:
-		return inPlace(machinev1alpha1.OrchestrationTypeManual)
-	default:
+	if !v1beta1helper.IsUpdateStrategyInPlace(z.spec.UpdateStrategy) {
 		return machinev1alpha1.MachineDeploymentStrategy{
 			Type:          machinev1alpha1.RollingUpdateMachineDeploymentStrategyType,
 			RollingUpdate: &machinev1alpha1.RollingUpdateMachineDeployment{UpdateConfiguration: update},
 		}
+	}
+	orchestration := machinev1alpha1.OrchestrationTypeAuto
+	if v1beta1helper.IsUpdateStrategyManualInPlace(z.spec.UpdateStrategy) {
+		orchestration = machinev1alpha1.OrchestrationTypeManual
+	}
+	return machinev1alpha1.MachineDeploymentStrategy{
+		Type:          machinev1alpha1.InPlaceUpdateMachineDeploymentStrategyType,
+		InPlaceUpdate: &machinev1alpha1.InPlaceUpdateMachineDeployment{UpdateConfiguration: update, OrchestrationType: orchestration},
 	}
 }
 

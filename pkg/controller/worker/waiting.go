@@ -72,8 +72,8 @@ func triggerOf(w *extensionsv1alpha1.Worker) trigger {
 
 // isOutdated returns whether something new was requested. The operation annotation is removed while the operation is in progress.
 func (t trigger) isOutdated(now trigger) bool {
-	return now.generation != t.generation || now.timestamp != t.timestamp || now.deleting != t.deleting ||
-		now.operation != "" && now.operation != t.operation
+	now.operation = cmp.Or(now.operation, t.operation)
+	return now != t
 }
 
 // isReconciliation returns whether the new request is a reconciliation, too.
