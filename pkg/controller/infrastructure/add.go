@@ -12,7 +12,6 @@ import (
 
 	"github.com/gardener/gardener/extensions/pkg/controller/infrastructure"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -21,12 +20,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-var (
-	// DefaultAddOptions are the default AddOptions for AddToManager.
-	DefaultAddOptions = AddOptions{}
-
-	supportedExtensionClasses = sets.New(extensionsv1alpha1.ExtensionClassShoot)
-)
+// DefaultAddOptions are the default AddOptions for AddToManager.
+var DefaultAddOptions = AddOptions{}
 
 // AddOptions are options to apply when adding the infrastructure controller to the manager.
 type AddOptions struct {
@@ -45,7 +40,7 @@ type AddOptions struct {
 // AddToManagerWithOptions adds a controller with the given options to the manager.
 func AddToManagerWithOptions(ctx context.Context, mgr manager.Manager, opts AddOptions) error {
 	classes := slices.DeleteFunc(slices.Clone(opts.ExtensionClasses), func(class extensionsv1alpha1.ExtensionClass) bool {
-		return !supportedExtensionClasses.Has(class)
+		return class != extensionsv1alpha1.ExtensionClassShoot
 	})
 	return infrastructure.Add(mgr, infrastructure.AddArgs{
 		Actuator: NewActuator(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder(v1alpha1.ExtensionName+"-infrastructure"),

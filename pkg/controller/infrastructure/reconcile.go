@@ -18,6 +18,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/condition"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
@@ -79,7 +80,8 @@ func (a *actuator) reconcile(ctx context.Context, log logr.Logger, infra *extens
 	})
 
 	errs = append(errs, removals.report(ctx), writer.writeResult(ctx, result, nil),
-		writer.writeCondition(ctx, a.clock, v1alpha1.ConditionSitesReconciled, v1alpha1.ReasonSitesStay, retained.messages(), retained.errs))
+		condition.Write(ctx, a.client, a.clock, writer.infra, v1alpha1.ConditionSitesReconciled, v1alpha1.ReasonSitesStay,
+			retained.messages(), retained.errs))
 	return errorcodes.WithCodes(errors.Join(append([]error{unresolved(resolveErr)}, errs...)...))
 }
 

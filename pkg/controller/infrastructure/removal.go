@@ -20,6 +20,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/condition"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -148,6 +149,6 @@ func (r *removals) report(ctx context.Context) error {
 	if len(r.failed.errs) > 0 {
 		reason = v1alpha1.ReasonDeletionFailed
 	}
-	return r.writer.writeCondition(ctx, r.clock, v1alpha1.ConditionRemovedSitesDeleted, reason, append(r.failed.messages(), waiting...),
-		r.failed.errs)
+	return condition.Write(ctx, r.client, r.clock, r.writer.infra, v1alpha1.ConditionRemovedSitesDeleted, reason,
+		append(r.failed.messages(), waiting...), r.failed.errs)
 }

@@ -11,15 +11,12 @@ import (
 	"sync"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
-	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/condition"
 )
 
 // statusWriter writes the status of an Infrastructure. Sites use it concurrently.
@@ -114,14 +111,6 @@ func (w *statusWriter) writeOrphans(ctx context.Context, earlier *v1alpha1.Infra
 		return err
 	}
 	return w.patch(ctx, func(status *extensionsv1alpha1.InfrastructureStatus) { status.ProviderStatus = raw })
-}
-
-// writeCondition writes the condition with status False, or removes it if there are no messages.
-func (w *statusWriter) writeCondition(ctx context.Context, clock clock.Clock, conditionType gardencorev1beta1.ConditionType, reason string,
-	messages []string, errs []error) error {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	return condition.Write(ctx, w.client, clock, w.infra, conditionType, reason, messages, errs)
 }
 
 // errorList are errors that sites add concurrently.

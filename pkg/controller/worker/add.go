@@ -14,7 +14,6 @@ import (
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	apiextensionsscheme "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/scheme"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -27,13 +26,8 @@ import (
 // DefaultResolveTimeout limits the requests to sites that resolve the machines of a Worker.
 const DefaultResolveTimeout = time.Minute
 
-var (
-	// DefaultAddOptions are the default AddOptions for AddToManager.
-	DefaultAddOptions = AddOptions{ResolveTimeout: DefaultResolveTimeout}
-
-	// supportedExtensionClasses are the extension classes supported by the worker controller.
-	supportedExtensionClasses = sets.New(extensionsv1alpha1.ExtensionClassShoot)
-)
+// DefaultAddOptions are the default AddOptions for AddToManager.
+var DefaultAddOptions = AddOptions{ResolveTimeout: DefaultResolveTimeout}
 
 // AddOptions are options to apply when adding the worker controller to the manager.
 type AddOptions struct {
@@ -71,7 +65,7 @@ func AddToManagerWithOptions(ctx context.Context, mgr manager.Manager, opts AddO
 		Predicates:        append(worker.DefaultPredicates(ctx, mgr, opts.IgnoreOperationAnnotation), operation.Asked()),
 		Type:              v1alpha1.ProviderType,
 		ExtensionClasses: slices.DeleteFunc(slices.Clone(opts.ExtensionClasses), func(class extensionsv1alpha1.ExtensionClass) bool {
-			return !supportedExtensionClasses.Has(class)
+			return class != extensionsv1alpha1.ExtensionClassShoot
 		}),
 		SelfHostedShootCluster: opts.SelfHostedShootCluster,
 	})

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gardener/gardener/extensions/pkg/controller/worker"
 	"github.com/gardener/gardener/extensions/pkg/controller/worker/genericactuator"
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	"github.com/gardener/gardener/pkg/utils/flow"
@@ -19,11 +18,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
 // fieldOwner owns the fields of machine classes and their secrets, but not their finalizers, which machine-controller-manager manages.
@@ -148,22 +145,4 @@ func waitForMachineClasses(ctx context.Context, c *call, zones []*resolved) erro
 		return fmt.Errorf("waiting for machine classes %q: %w", missing, err)
 	}
 	return nil
-}
-
-// className returns the name of the zone's machine class. A new name rolls the machines of the zone. In addition to Gardener's inputs the
-// hash covers the zone's site, the pool's data volumes and the inputs of the platform; docs/usage/node-rolling.md lists all of them. The
-// latter two are omitted for pools that are updated in place, because an update does not change the volumes of an existing machine.
-func className(f *facts, z *zone, platformInputs []string) (string, error) {
-	inPlace := []string{z.siteName}
-	additional := []string{z.siteName}
-	for _, volume := range z.spec.DataVolumes {
-		additional = append(additional, fmt.Sprintf("%s/%s/%s", volume.Name, volume.Size, ptr.Deref(volume.Type, "")))
-	}
-	additional = append(additional, slices.Sorted(slices.Values(platformInputs))...)
-
-	hash, err := worker.WorkerPoolHash(*z.spec, f.cluster, additional, inPlace)
-	if err != nil {
-		return "", platform.NewError(platform.ClassConfiguration, "hash of the pool: %w", err)
-	}
-	return fmt.Sprintf("%s-%s", z.deploymentName, hash), nil
 }

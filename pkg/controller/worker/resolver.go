@@ -144,7 +144,8 @@ func (r resolver) cleanUp(ctx context.Context, sites []site.Site, inUse []*v1alp
 		answers[i] = platform.Ask(func() (*v1alpha1.MachineProviderSpec, error) {
 			machineClasses, err := r.machineClasses.For(s.Platform)
 			if err == nil {
-				err = machineClasses.CleanUp(ctx, s, ofSite(inUse, s.Name))
+				err = machineClasses.CleanUp(ctx, s, slices.DeleteFunc(slices.Clone(inUse),
+					func(spec *v1alpha1.MachineProviderSpec) bool { return spec.Site != s.Name }))
 			}
 			return nil, err
 		})
@@ -157,10 +158,6 @@ func (r resolver) cleanUp(ctx context.Context, sites []site.Site, inUse []*v1alp
 		}
 	}
 	return errors.Join(errs...)
-}
-
-func ofSite(specs []*v1alpha1.MachineProviderSpec, siteName string) []*v1alpha1.MachineProviderSpec {
-	return slices.DeleteFunc(slices.Clone(specs), func(spec *v1alpha1.MachineProviderSpec) bool { return spec.Site != siteName })
 }
 
 // unresolved returns the errors of the zones.

@@ -275,6 +275,10 @@ var _ = Describe("Patience with slow machines", func() {
 		pending.Status = status
 		Expect(apiServer.Status().Update(ctx, pending)).To(Succeed())
 
+		// The generic actuator polls as it does in production, so that no request to the API server is in progress at the end.
+		fast := retry.UntilTimeout
+		DeferCleanup(func() { retry.UntilTimeout = fast })
+		retry.UntilTimeout = retry.DefaultOps().UntilTimeout
 		impatient := f.actuator(time.Minute).(*actuator)
 		impatient.waitPolicy.timeout = 3 * time.Second
 		w := f.worker.DeepCopy()

@@ -39,8 +39,10 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	log.SetLogger(zap.New(zap.WriteTo(GinkgoWriter)))
 
 	// Gardener's generic actuator would poll every 5 s.
+	untilTimeout := retry.UntilTimeout
+	DeferCleanup(func() { retry.UntilTimeout = untilTimeout })
 	retry.UntilTimeout = func(ctx context.Context, _, timeout time.Duration, f retry.Func) error {
-		return retry.DefaultOps().UntilTimeout(ctx, 100*time.Millisecond, timeout, f)
+		return untilTimeout(ctx, 100*time.Millisecond, timeout, f)
 	}
 
 	environment := &envtest.Environment{
@@ -50,6 +52,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	config, err := environment.Start()
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(environment.Stop)
+	config.QPS = -1 // The API server is for this suite alone.
 	Expect(landscape.InstallCRDs(ctx, config)).To(Succeed())
 
 	mgr, err = manager.New(config, manager.Options{
