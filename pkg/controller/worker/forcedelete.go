@@ -156,7 +156,7 @@ func (d forceDeleter) deleteAll(ctx context.Context, targets []*target) []v1alph
 		}
 		orphans = append(orphans, left.Value...)
 		if left.Err != nil {
-			orphans = append(orphans, t.unknown(t.known, left.Err)...)
+			orphans = append(orphans, t.orphans(unlisted(t.known, left.Err))...)
 		}
 	}
 	return orphans
@@ -189,11 +189,10 @@ func (d forceDeleter) deleteMachines(ctx context.Context, t *target) ([]v1alpha1
 		reached = reached || err == nil
 		retry := err != nil && reached && platform.ClassOf(err) == platform.ClassTransient
 		if deleting.Err() != nil || !retry && !slices.ContainsFunc(left, (*machine).canBeDeleted) {
-			orphans := t.orphans(left)
 			if err != nil {
-				orphans = append(orphans, t.unknown(s.knownIn(unreachable), err)...)
+				left = append(left, unlisted(s.knownIn(unreachable), err)...)
 			}
-			return orphans, nil
+			return t.orphans(left), nil
 		}
 		if retry || attempted {
 			pause(deleting, forceDeleteInterval)
@@ -308,17 +307,16 @@ func (t *target) orphans(left []*machine) []v1alpha1.Orphan {
 	return orphans
 }
 
-// unknown returns orphans for the known machines of a site that cannot be listed, or one without a name if none is known.
-func (t *target) unknown(known []machine, err error) []v1alpha1.Orphan {
-	err = fmt.Errorf("machines of the site cannot be listed: %w", err)
+// unlisted returns the known machines of a site that cannot be listed, or one without a name if none is known, with the error.
+func unlisted(known []machine, err error) []*machine {
 	if len(known) == 0 {
-		return t.orphans([]*machine{{err: err}})
+		known = []machine{{}}
 	}
 	var left []*machine
 	for _, m := range known {
-		left = append(left, &machine{Machine: m.Machine, err: err})
+		left = append(left, &machine{Machine: m.Machine, err: fmt.Errorf("machines of the site cannot be listed: %w", err)})
 	}
-	return t.orphans(left)
+	return left
 }
 
 // reportOrphans writes a log entry for each orphan and an event for each site with orphans.
