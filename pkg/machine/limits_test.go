@@ -37,7 +37,7 @@ func inBubble(t *testing.T, name string, test func(Gomega)) {
 
 // sleep returns when everything has happened that happens until then.
 func sleep(d time.Duration) {
-	time.Sleep(d)
+	<-time.After(d)
 	synctest.Wait()
 }
 
@@ -172,7 +172,7 @@ func TestLists(t *testing.T) {
 	// list lists the machines of the scope, which takes the site a while.
 	list := func(l *lists, takes time.Duration, err error) error {
 		_, got := l.get(context.Background(), scope, func(context.Context) ([]platform.Machine, error) {
-			time.Sleep(takes)
+			<-time.After(takes)
 			return nil, err
 		})
 		return got
