@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Command machine-controller-manager-provider-hybrid is the part of machine-controller-manager that creates and deletes the
-// machines of all sites.
+// Command machine-controller-manager-provider-hybrid runs the machine controller of machine-controller-manager, which creates and
+// deletes the machines of all sites.
 package main
 
 import (

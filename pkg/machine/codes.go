@@ -25,9 +25,9 @@ var classCodes = map[platform.Class]codes.Code{
 	platform.ClassTransient:       codes.Unavailable,
 }
 
-// codeOf returns the code of a class. NotFound is what machine-controller-manager takes for the proof that there is no such
-// machine: it creates one, or ends a deletion. Only the look at a machine can prove that. What else is not found is an image,
-// a network or the like, and that is tried again after minutes.
+// codeOf returns the code of a class. For machine-controller-manager NotFound proves that the machine does not exist: it creates the
+// machine, or completes its deletion. Only GetMachineStatus can prove that. In other operations an image, a network or the like was not
+// found; with FailedPrecondition they are retried after minutes.
 func codeOf(operation string, class platform.Class) codes.Code {
 	if class == platform.ClassNotFound {
 		if operation == operationGet {
@@ -41,24 +41,24 @@ func codeOf(operation string, class platform.Class) codes.Code {
 	return codes.Unavailable
 }
 
-// brackets replaces what machine-controller-manager looks for when it reads the code out of an error's text.
+// brackets replaces the brackets by which machine-controller-manager parses codes out of error messages.
 var brackets = strings.NewReplacer("[", "(", "]", ")")
 
-// toStatus returns err as machine-controller-manager reads it. The message begins with the class, or says that there is progress.
+// toStatus returns err as a status of machine-controller-manager. The message begins with the class, or with Progress.
 func toStatus(operation, siteName string, err error) *status.Status {
 	class := platform.ClassOf(err)
-	word := string(class)
+	prefix := string(class)
 	if platform.IsProgress(err) {
-		word = platform.Progress
+		prefix = platform.Progress
 	}
 	if siteName != "" {
 		err = platform.InSite(siteName, err)
 	}
-	message := brackets.Replace(fmt.Sprintf("%s: %v", word, err))
+	message := brackets.Replace(fmt.Sprintf("%s: %v", prefix, err))
 	return status.WrapError(codeOf(operation, class), message, err)
 }
 
-// classOf returns the class of an error of call. Its code does not tell, as a conflict has that of a transient error.
+// classOf returns the class of an error of call, which its code does not determine.
 func classOf(err error) platform.Class {
 	var failure *status.Status
 	if !errors.As(err, &failure) {
@@ -71,7 +71,7 @@ func isTransient(err error) bool {
 	return classOf(err) == platform.ClassTransient
 }
 
-// recoded gives an error of call another code.
+// recoded returns an error of call with another code.
 func recoded(err error, code codes.Code) error {
 	var failure *status.Status
 	if !errors.As(err, &failure) {

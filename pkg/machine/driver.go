@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package machine is the driver of machine-controller-manager for the machines of all sites.
+// Package machine contains the driver of machine-controller-manager for the machines of all sites.
 package machine
 
 import (
@@ -20,30 +20,30 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// Provider is the provider of the machine classes that the driver serves.
+// Provider is the provider of the driver's machine classes.
 const Provider = v1alpha1.ProviderType
 
-// Timeouts limit the calls of the driver, because machine-controller-manager does not.
+// Timeouts limit the calls of the driver, which machine-controller-manager does not limit.
 type Timeouts struct {
 	// Create limits the creation of a machine up to its ID.
 	Create time.Duration
-	// Initialize limits the wait for the site's word on a new machine.
+	// Initialize limits the check whether the site can run a new machine.
 	Initialize time.Duration
 	// Delete limits the deletion of a machine.
 	Delete time.Duration
-	// Get limits the look at one machine.
+	// Get limits the read of one machine.
 	Get time.Duration
-	// List limits the look at all machines of a site.
+	// List limits the list of the machines of a site.
 	List time.Duration
-	// ListWait is for how long others wait for it, unless the site is known to answer later.
+	// ListWait limits the wait for it, unless the last list was slower.
 	ListWait time.Duration
-	// ListAgain is for how long a site, or a part of it, is not asked again that could not be listed.
+	// ListAgain is the time until a site, or a part of it, is listed again after a failure.
 	ListAgain time.Duration
-	// Stalled is after how long without any answer a site may have only StalledCalls calls at the same time.
+	// Stalled is the time without any response after which a site may have only StalledCalls concurrent calls.
 	Stalled time.Duration
-	// Unreachable is after how long without any answer a site counts as one that has no room for new machines.
+	// Unreachable is the time without any response after which a site counts as one without capacity for new machines.
 	Unreachable time.Duration
-	// StalledCalls is how many calls may wait for a site that has stalled. machine-controller-manager has 50 workers.
+	// StalledCalls is the number of calls that may wait for a stalled site. machine-controller-manager has 50 workers.
 	StalledCalls int
 }
 
@@ -68,12 +68,17 @@ type hybridDriver struct {
 	machines platform.Registry[platform.Machines]
 	timeouts Timeouts
 	lists    lists
-	stalls   stalls
+	bulkhead bulkhead
 }
 
-// NewDriver returns a driver that finds the platform of a machine in its machine class.
+// NewDriver returns a driver that determines the platform of a machine from its machine class.
 func NewDriver(machines platform.Registry[platform.Machines], timeouts Timeouts) driver.Driver {
-	return &hybridDriver{machines: machines, timeouts: timeouts}
+	return &hybridDriver{
+		machines: machines,
+		timeouts: timeouts,
+		lists:    lists{limits: timeouts, running: map[string]bool{}, last: map[listScope]lastList{}},
+		bulkhead: bulkhead{limits: timeouts, sites: map[string]*siteCalls{}},
+	}
 }
 
 // CreateMachine creates the machine and returns as soon as its ID is known.
@@ -96,8 +101,8 @@ func (d *hybridDriver) CreateMachine(ctx context.Context, req *driver.CreateMach
 		})
 }
 
-// InitializeMachine asks the site whether it can run the machine that was just created: it is the last question before
-// machine-controller-manager waits for the node. A site that does not answer says nothing about the machine.
+// InitializeMachine checks whether the site can run the new machine: it is the last call before machine-controller-manager waits for the
+// node. If the site does not respond, the machine is not considered failed.
 func (d *hybridDriver) InitializeMachine(ctx context.Context, req *driver.InitializeMachineRequest) (*driver.InitializeMachineResponse,
 	error) {
 	known := &driver.InitializeMachineResponse{ProviderID: req.Machine.Spec.ProviderID,
@@ -112,14 +117,14 @@ func (d *hybridDriver) InitializeMachine(ctx context.Context, req *driver.Initia
 			return known, nil
 		})
 	if isTransient(err) {
-		klog.ErrorS(err, "Nothing is known of the new machine, its creation goes on", "machine", klog.KObj(req.Machine))
+		klog.ErrorS(err, "State of the new machine is unknown, its creation continues", "machine", klog.KObj(req.Machine))
 		return known, nil
 	}
 	return response, err
 }
 
-// DeleteMachine deletes the machine. It returns when the machine is gone, or an error that says how far that is. For machines of which
-// there is no object, machine-controller-manager makes one up and does not ask again when it does not find them any more.
+// DeleteMachine deletes the machine. It returns nil once the machine is gone, and an error with the progress before. For orphans
+// machine-controller-manager passes a machine without UID, and does not retry if they are no longer listed.
 func (d *hybridDriver) DeleteMachine(ctx context.Context, req *driver.DeleteMachineRequest) (*driver.DeleteMachineResponse, error) {
 	return call(ctx, d, operationDelete, req.Machine, req.MachineClass, req.Secret,
 		func(ctx context.Context, t *target) (*driver.DeleteMachineResponse, error) {
@@ -134,9 +139,9 @@ func (d *hybridDriver) DeleteMachine(ctx context.Context, req *driver.DeleteMach
 		})
 }
 
-// GetMachineStatus succeeds for every machine that exists, also while it boots. A site that does not answer says nothing about
-// a machine that it has created before: an error would mark the machine, and with it the pool, as failed. The ID of a new machine
-// that will never run is told with an error after which machine-controller-manager stores it, and asks InitializeMachine for the fault.
+// GetMachineStatus succeeds for all machines that exist, also while they boot. It also succeeds if the site of a known machine does not
+// respond: an error would mark the machine, and thereby the pool, as failed. For a new machine with a fault it returns the ID and code
+// Uninitialized, upon which machine-controller-manager stores the ID and calls InitializeMachine, which returns the fault.
 func (d *hybridDriver) GetMachineStatus(ctx context.Context, req *driver.GetMachineStatusRequest) (*driver.GetMachineStatusResponse,
 	error) {
 	response, err := call(ctx, d, operationGet, req.Machine, req.MachineClass, req.Secret,
@@ -160,53 +165,52 @@ func (d *hybridDriver) GetMachineStatus(ctx context.Context, req *driver.GetMach
 	case response != nil && providerID == "":
 		return response, recoded(err, codes.Uninitialized)
 	case isTransient(err) && providerID != "" && nodeName != "":
-		klog.ErrorS(err, "Status of the machine is not known, its creation goes on", "machine", klog.KObj(req.Machine))
+		klog.ErrorS(err, "Status of the machine is unknown, its creation continues", "machine", klog.KObj(req.Machine))
 		return &driver.GetMachineStatusResponse{ProviderID: providerID, NodeName: nodeName}, nil
 	default:
 		return nil, err
 	}
 }
 
-// forDeletion lets the deletion of a machine go on whose status nobody needs any more. machine-controller-manager looks at it because it
-// does not know the node yet, and would ask for ever if the machine has a fault or cannot be told from others: DeleteMachine decides
-// what is deleted.
+// forDeletion lets the deletion of a machine continue if its status has a fault or is ambiguous. machine-controller-manager only wants to
+// know the node, and would retry forever: DeleteMachine decides what is deleted.
 func forDeletion(response *driver.GetMachineStatusResponse, err error) (*driver.GetMachineStatusResponse, error) {
 	if response != nil {
 		return response, nil
 	}
 	switch classOf(err) {
 	case platform.ClassConflict, platform.ClassConfiguration, platform.ClassExhausted, platform.ClassQuota:
-		// There is a response with this code, as machine-controller-manager reads it elsewhere without a look.
+		// With this code machine-controller-manager dereferences the response.
 		return &driver.GetMachineStatusResponse{}, recoded(err, codes.Uninitialized)
 	default:
 		return nil, err
 	}
 }
 
-// ListMachines returns the machines of the class's site, or of the part of it where those of the class are. It returns no machines
-// rather than an error: with an error machine-controller-manager would not look for orphans of the remaining classes, which may be
-// those of other sites; and it deletes only machines that are listed. A machine whose name is in doubt is left out.
+// ListMachines returns the machines of the class's site, or of the part of the site with the class's machines. It returns an empty list
+// rather than an error: upon an error machine-controller-manager would skip the remaining classes, which may be those of other sites, and
+// it deletes only machines that are listed. Machines with an ambiguous name are omitted.
 func (d *hybridDriver) ListMachines(ctx context.Context, req *driver.ListMachinesRequest) (*driver.ListMachinesResponse, error) {
 	response, err := call(ctx, d, operationList, nil, req.MachineClass, req.Secret,
 		func(ctx context.Context, t *target) (*driver.ListMachinesResponse, error) {
-			where := place{site: t.request.Spec.Site, part: t.machines.Place(t.request.Spec)}
-			machines, err := d.lists.get(ctx, where, d.timeouts, func(ctx context.Context) ([]platform.Machine, error) {
+			scope := listScope{site: t.request.Spec.Site, part: t.machines.Place(t.request.Spec)}
+			machines, err := d.lists.get(ctx, scope, func(ctx context.Context) ([]platform.Machine, error) {
 				return t.machines.List(ctx, t.request)
 			})
 			if err != nil {
 				return nil, err
 			}
-			return &driver.ListMachinesResponse{MachineList: listOf(machines, where)}, nil
+			return &driver.ListMachinesResponse{MachineList: listOf(machines, scope)}, nil
 		})
 	if err != nil {
-		klog.ErrorS(err, "Machines could not be listed, orphans are looked for later", "machineClass", klog.KObj(req.MachineClass))
+		klog.ErrorS(err, "Machines could not be listed, orphans are collected later", "machineClass", klog.KObj(req.MachineClass))
 		return &driver.ListMachinesResponse{MachineList: map[string]string{}}, nil
 	}
 	return response, nil
 }
 
-// listOf returns the names of the machines by their provider IDs, without those that have none or several.
-func listOf(machines []platform.Machine, where place) map[string]string {
+// listOf returns the names of the machines by provider ID. Machines without an ID or with several names are omitted.
+func listOf(machines []platform.Machine, scope listScope) map[string]string {
 	list := make(map[string]string, len(machines))
 	for _, m := range machines {
 		if name, twice := list[m.ProviderID]; m.ProviderID == "" || twice && name != m.Name {
@@ -216,15 +220,14 @@ func listOf(machines []platform.Machine, where place) map[string]string {
 	}
 	maps.DeleteFunc(list, func(id, name string) bool {
 		if name == "" {
-			klog.InfoS("It is not clear which machine this is, so that it is no orphan", "site", where.site, "providerID", id)
+			klog.InfoS("Name of the machine is ambiguous, it is not considered an orphan", "site", scope.site, "providerID", id)
 		}
 		return name == ""
 	})
 	return list
 }
 
-// GetVolumeIDs returns the IDs of the volumes that belong to any of the platforms; the request does not say which machine it
-// is about.
+// GetVolumeIDs returns the IDs of the volumes of all platforms, because the request does not specify the machine.
 func (d *hybridDriver) GetVolumeIDs(_ context.Context, req *driver.GetVolumeIDsRequest) (*driver.GetVolumeIDsResponse, error) {
 	response := &driver.GetVolumeIDsResponse{VolumeIDs: []string{}}
 	for _, pv := range req.PVSpecs {

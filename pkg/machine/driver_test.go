@@ -40,6 +40,9 @@ var timeouts = machine.Timeouts{
 	Stalled: time.Second, StalledCalls: 2, Unreachable: time.Hour,
 }
 
+// specHead begins the JSON of a provider spec.
+const specHead = `{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"MachineProviderSpec",`
+
 // spy remembers what the platform was asked.
 type spy struct {
 	platform.Machines
@@ -237,7 +240,7 @@ var _ = Describe("Driver", func() {
 			if expected == codes.ResourceExhausted {
 				_, err := d.CreateMachine(ctx, &driver.CreateMachineRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
 				Expect(codeOf(err)).To(Equal(expected))
-				Expect(err).To(MatchError(MatchRegexp(`Transient: site "racks": the site has not answered for .*: connection refused`)))
+				Expect(err).To(MatchError(MatchRegexp(`Transient: site "racks": the site has not responded for .*: connection refused`)))
 
 				By("answering again")
 				platform.Answered("racks")
@@ -269,7 +272,7 @@ var _ = Describe("Driver", func() {
 
 		_, err = guarded.DeleteMachine(ctx, &driver.DeleteMachineRequest{Machine: orphan, MachineClass: class, Secret: secret})
 		Expect(codeOf(err)).To(Equal(codes.Unavailable))
-		Expect(err).To(MatchError(ContainSubstring(`"renamed" (toy:///racks/machine-1) is no orphan, but machine "machine-1"`)))
+		Expect(err).To(MatchError(ContainSubstring(`"renamed" (toy:///racks/machine-1) is not an orphan, it is machine "machine-1"`)))
 		Expect(toy.deleted.Name).To(BeEmpty())
 
 		By("not knowing whether it is one")
@@ -330,14 +333,15 @@ var _ = Describe("Driver", func() {
 		Entry("of another provider", func(c *machinev1alpha1.MachineClass) { c.Provider = "OpenStack" }, `provider "OpenStack"`),
 		Entry("without a spec", func(c *machinev1alpha1.MachineClass) { c.ProviderSpec = runtime.RawExtension{} }, "it is empty"),
 		Entry("with an unknown field", func(c *machinev1alpha1.MachineClass) {
-			c.ProviderSpec.Raw = []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"MachineProviderSpec","site":"racks","shoot":"s","colour":"red"}`)
+			c.ProviderSpec.Raw = []byte(specHead + `"site":"racks","shoot":"s","colour":"red"}`)
 		}, `unknown field "colour"`),
 		Entry("without a platform", func(c *machinev1alpha1.MachineClass) {
-			c.ProviderSpec.Raw = []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"MachineProviderSpec","site":"racks","shoot":"s"}`)
+			c.ProviderSpec.Raw = []byte(specHead + `"site":"racks","shoot":"s"}`)
 		}, "exactly one platform"),
 		Entry("of a platform that is not registered", func(c *machinev1alpha1.MachineClass) {
-			c.ProviderSpec.Raw = []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"MachineProviderSpec","site":"cloud","shoot":"s",` +
-				`"openstack":{"connection":{"authURL":"https://keystone","region":"r"},"flavorID":"f","imageID":"i","availabilityZone":"nova","networkID":"n","subnetID":"s","securityGroupIDs":["g"]}}`)
+			c.ProviderSpec.Raw = []byte(specHead + `"site":"cloud","shoot":"s",` +
+				`"openstack":{"connection":{"authURL":"https://keystone","region":"r"},"flavorID":"f","imageID":"i",` +
+				`"availabilityZone":"nova","networkID":"n","subnetID":"s","securityGroupIDs":["g"]}}`)
 		}, `platform "openstack" is not supported`),
 	)
 
@@ -380,7 +384,7 @@ var _ = Describe("Driver", func() {
 		for range 3 {
 			err := <-errs
 			Expect(codeOf(err)).To(Equal(codes.Unavailable))
-			Expect(err).To(MatchError(ContainSubstring(`site "racks": the site has answered none of`)))
+			Expect(err).To(MatchError(ContainSubstring(`site "racks": the site has not responded to`)))
 		}
 		Consistently(errs, "500ms").ShouldNot(Receive(), "a few go on waiting")
 		begin := time.Now()
@@ -438,7 +442,7 @@ var _ = Describe("Driver", func() {
 		Expect(get()).To(Succeed(), "its time is over")
 		startCreation("waiting-1")
 		begin := time.Now()
-		Expect(create("more")).To(MatchError(ContainSubstring(`site "racks": the site has answered none of`)))
+		Expect(create("more")).To(MatchError(ContainSubstring(`site "racks": the site has not responded to`)))
 		Expect(get()).To(Succeed(), "it is refused")
 		initialized, err := d.InitializeMachine(ctx,
 			&driver.InitializeMachineRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})

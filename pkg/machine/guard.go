@@ -15,8 +15,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// Guard returns the driver with one more look before it deletes what machine-controller-manager takes for an orphan: that goes by the
-// name under which the site lists a machine, which somebody may have changed there. What has the provider ID of a Machine is none.
+// Guard returns a driver that does not delete orphans with the provider ID of a Machine. machine-controller-manager identifies orphans by
+// the name that the site lists, which a user may have changed there.
 func Guard(d driver.Driver, machines machineclient.MachinesGetter) driver.Driver {
 	return &guard{Driver: d, machines: machines}
 }
@@ -36,16 +36,17 @@ func (g *guard) DeleteMachine(ctx context.Context, req *driver.DeleteMachineRequ
 	return g.Driver.DeleteMachine(ctx, req)
 }
 
-// check returns an error unless no Machine has the provider ID of the orphan.
+// check returns an error if a Machine has the provider ID of the orphan, or if that is unknown.
 func (g *guard) check(ctx context.Context, orphan *machinev1alpha1.Machine) error {
 	list, err := g.machines.Machines(orphan.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return platform.NewError(platform.ClassTransient, "whether %q (%s) is an orphan is not known: %w", orphan.Name,
+		return platform.NewError(platform.ClassTransient, "cannot check whether %q (%s) is an orphan: %w", orphan.Name,
 			orphan.Spec.ProviderID, err)
 	}
 	for i := range list.Items {
 		if m := &list.Items[i]; m.Spec.ProviderID == orphan.Spec.ProviderID {
-			return platform.NewError(platform.ClassConflict, "%q (%s) is no orphan, but machine %q", orphan.Name, orphan.Spec.ProviderID, m.Name)
+			return platform.NewError(platform.ClassConflict, "%q (%s) is not an orphan, it is machine %q", orphan.Name,
+				orphan.Spec.ProviderID, m.Name)
 		}
 	}
 	return nil

@@ -12,98 +12,79 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// lists asks sites for their machines. machine-controller-manager lists the machines of all classes one after the other: each class
-// of a site that hangs would be waited for, and the classes of other sites with it.
+// lists lists the machines of sites. machine-controller-manager lists those of all classes sequentially, so without limits each class of a
+// site that hangs would delay the classes of all sites.
 type lists struct {
+	limits Timeouts
+
 	mutex sync.Mutex
-	sites map[string]*siteList
+	// running are the sites with a list in progress, including those that no caller waits for any more.
+	running map[string]bool
+	last    map[listScope]lastList
 }
 
-// place is a part of a site whose machines are listed by themselves: one that cannot be read says nothing about the others.
-type place struct {
+// listScope is a part of a site whose machines are listed separately: if one cannot be read, the others can.
+type listScope struct {
 	site, part string
 }
 
-// siteList is what is remembered of a site.
-type siteList struct {
-	// running is true while the site is asked, also when nobody waits any more.
-	running bool
-	// parts are the places of the site.
-	parts map[string]placeList
-}
-
-// placeList is what is remembered of the last list of a place.
-type placeList struct {
-	// slow is true if it took longer than others are waited for.
+// lastList is the result of the last list of a scope.
+type lastList struct {
+	// slow is true if it succeeded, but took longer than ListWait.
 	slow bool
-	// failedAt and err are about a list that failed.
-	failedAt time.Time
+	// err and failedAt are set if it failed.
 	err      error
+	failedAt time.Time
 }
 
-// get returns the machines of a place. It waits for a short time only, unless the site is known to answer later, and not at all
-// while the site is still asked, or if the place could not be listed within the last while.
-func (l *lists) get(ctx context.Context, where place, t Timeouts,
+// get returns the machines of a scope. It waits for ListWait, or for List if the last list was slow. It returns an error at once while a
+// list of the site is in progress, or if the last list of the scope has failed recently.
+func (l *lists) get(ctx context.Context, scope listScope,
 	list func(context.Context) ([]platform.Machine, error)) ([]platform.Machine, error) {
-	wait, err := l.begin(where, t)
+	wait, err := l.begin(scope)
 	if err != nil {
 		return nil, err
 	}
-	type answer struct {
-		machines []platform.Machine
-		err      error
-	}
-	answers := make(chan answer, 1)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.List)
-	go func() {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.limits.List)
+	answers := platform.Ask(func() ([]platform.Machine, error) {
 		defer cancel()
 		start := time.Now()
 		machines, err := platform.Safely(func() ([]platform.Machine, error) { return list(ctx) })
-		l.end(where, time.Since(start) > t.ListWait, err)
-		answers <- answer{machines, err}
-	}()
+		l.end(scope, lastList{slow: err == nil && time.Since(start) > l.limits.ListWait, err: err, failedAt: time.Now()})
+		return machines, err
+	})
 
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case a := <-answers:
-		return a.machines, a.err
+		return a.Value, a.Err
 	case <-timer.C:
-		return nil, platform.NewError(platform.ClassTransient, "site %q has not listed its machines within %s", where.site, wait)
+		return nil, platform.NewError(platform.ClassTransient, "site %q has not listed its machines within %s", scope.site, wait)
 	}
 }
 
-// begin notes that the site is asked from now on, and returns for how long it is waited for.
-func (l *lists) begin(where place, t Timeouts) (time.Duration, error) {
+// begin registers a list of the scope, and returns how long to wait for it.
+func (l *lists) begin(scope listScope) (time.Duration, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if l.sites == nil {
-		l.sites = map[string]*siteList{}
-	}
-	s := l.sites[where.site]
-	if s == nil {
-		s = &siteList{parts: map[string]placeList{}}
-		l.sites[where.site] = s
-	}
-	last := s.parts[where.part]
+	last := l.last[scope]
 	switch {
-	case s.running:
-		return 0, platform.NewError(platform.ClassTransient, "site %q is still asked for its machines", where.site)
-	case last.err != nil && time.Since(last.failedAt) < t.ListAgain:
+	case l.running[scope.site]:
+		return 0, platform.NewError(platform.ClassTransient, "a list of the machines of site %q is still in progress", scope.site)
+	case last.err != nil && time.Since(last.failedAt) < l.limits.ListAgain:
 		return 0, last.err
 	}
-	s.running = true
+	l.running[scope.site] = true
 	if last.slow {
-		return t.List, nil
+		return l.limits.List, nil
 	}
-	return t.ListWait, nil
+	return l.limits.ListWait, nil
 }
 
-// end notes how a list ended.
-func (l *lists) end(where place, late bool, err error) {
+func (l *lists) end(scope listScope, result lastList) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	s := l.sites[where.site]
-	s.running = false
-	s.parts[where.part] = placeList{slow: late && err == nil, failedAt: time.Now(), err: err}
+	l.running[scope.site] = false
+	l.last[scope] = result
 }

@@ -31,11 +31,11 @@ WantedBy=multi-user.target
 `
 )
 
-// wrapUserData returns user data in the format that the machine's image expects. It is wrapped here because
-// machine-controller-manager fills in the bootstrap token as plain text.
+// wrapUserData returns user data in the format of the machine's image. The controller cannot wrap it, because machine-controller-manager
+// replaces the placeholder of the bootstrap token in plain text.
 func wrapUserData(format v1alpha1.UserDataFormat, userData []byte) ([]byte, error) {
 	if len(userData) == 0 {
-		return nil, platform.NewError(platform.ClassConfiguration, "the machine class has no user data")
+		return nil, platform.NewError(platform.ClassConfiguration, "the machine class must have user data")
 	}
 	switch format {
 	case "", v1alpha1.UserDataFormatCloudInit, v1alpha1.UserDataFormatScript:
@@ -43,11 +43,11 @@ func wrapUserData(format v1alpha1.UserDataFormat, userData []byte) ([]byte, erro
 	case v1alpha1.UserDataFormatIgnition:
 		return ignitionConfig(userData)
 	default:
-		return nil, platform.NewError(platform.ClassConfiguration, "user data format %q is not known", format)
+		return nil, platform.NewError(platform.ClassConfiguration, "user data format %q is not supported", format)
 	}
 }
 
-// ignitionConfig returns an Ignition config that runs a script at the first boot. A config is returned as it is.
+// ignitionConfig returns an Ignition config that runs the script at the first boot. Ignition configs are returned unchanged.
 func ignitionConfig(userData []byte) ([]byte, error) {
 	if ignition.VersionOf(userData) != "" {
 		return userData, nil

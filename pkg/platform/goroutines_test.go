@@ -103,8 +103,7 @@ var _ = Describe("Goroutines", func() {
 			"pkg/cloudprovider/manager.go":               "controllers recover from panics, and what they call is recovered by call and open",
 			"pkg/cloudprovider/services.go":              "the same",
 			"pkg/controller/sitehealth/probers.go":       "asks with platform.Ask",
-			"pkg/controller/worker/patience.go":          "asks the seed",
-			"pkg/machine/lists.go":                       "lists safely",
+			"pkg/controller/worker/waiting.go":           "reads from the seed",
 			"pkg/platform/goroutines.go":                 "",
 			"pkg/platform/metal/client/cache.go":         "client-go's informers",
 			"pkg/platform/sessions/set.go":               "keeps safely",
@@ -113,7 +112,7 @@ var _ = Describe("Goroutines", func() {
 			"pkg/platform/vsphere/machines/deletions.go": "recovers",
 			"pkg/platform/vsphere/machines/rule.go":      "followRule recovers",
 			"pkg/controller/worker/machine_classes.go":   "writes into the seed",
-			"pkg/controller/worker/remover.go":           "deletes safely",
+			"pkg/controller/worker/forcedelete.go":       "deletes safely",
 		}
 		Expect(goroutinesBelow(".", "../controller", "../machine", "../csi", "../cloudprovider", "../dns")).To(ConsistOf(keysOf(harmless)))
 	})

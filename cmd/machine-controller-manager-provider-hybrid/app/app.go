@@ -29,7 +29,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machines"
 )
 
-// inCluster is the control kubeconfig that stands for that of the pod.
+// inCluster is the value of the control kubeconfig flag that selects the in-cluster config.
 const inCluster = "inClusterConfig"
 
 // Run parses the flags and runs the controllers of machine-controller-manager with the driver. It returns on errors only.
@@ -51,7 +51,7 @@ func Run() error {
 	return mcmapp.Run(server, machine.Guard(machine.NewDriver(machines.New(), machine.DefaultTimeouts()), control))
 }
 
-// controlClient accesses the cluster of the Machines, as machine-controller-manager does.
+// controlClient returns a client for the cluster of the Machines, configured like that of machine-controller-manager.
 func controlClient(server *options.MCServer) (machineclient.MachinesGetter, error) {
 	path := cmp.Or(server.ControlKubeconfig, server.TargetKubeconfig)
 	if path == inCluster {

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package condition tells in the status of an extension object what is wrong with sites and does not stop the others.
+// Package condition writes conditions of extension objects about failing sites that do not fail the object.
 package condition
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 )
 
-// Write writes the condition with status False, the messages and the codes of the errors, or removes it if there are no messages. Others
-// write conditions at the same time. The object gets the conditions that there are then.
+// Write writes the condition with status False, the messages and the codes of the errors, or removes it if there are no messages. The
+// object is updated with all conditions, including those that other writers have changed concurrently.
 func Write(ctx context.Context, c client.Client, clock clock.Clock, object extensionsv1alpha1.Object,
 	conditionType gardencorev1beta1.ConditionType, reason string, messages []string, errs []error) error {
 	current := object.DeepCopyObject().(extensionsv1alpha1.Object) //nolint:forcetypeassert // It is a copy.
@@ -37,7 +37,7 @@ func Write(ctx context.Context, c client.Client, clock clock.Clock, object exten
 		if len(messages) > 0 {
 			condition := v1beta1helper.GetOrInitConditionWithClock(clock, earlier, conditionType)
 			if condition.Reason != reason {
-				condition = v1beta1helper.InitConditionWithClock(clock, conditionType) // What fails now has not failed as long as that lasted.
+				condition = v1beta1helper.InitConditionWithClock(clock, conditionType) // Another failure starts at another time.
 			}
 			conditions = append(conditions, v1beta1helper.UpdatedConditionWithClock(clock, condition, gardencorev1beta1.ConditionFalse, reason,
 				eventnote.Shorten(strings.Join(messages, "; ")), errorcodes.Codes(errors.Join(errs...))...))

@@ -23,15 +23,29 @@ import (
 )
 
 const (
-	// siteTimeout is how long one site may take. A site that needs longer is tried again with the next reconciliation.
+	// siteTimeout limits the operation on one site. Sites that need longer are retried with the next reconciliation.
 	siteTimeout = 4 * time.Minute
-	// lookUpTimeout is how much of it looking for mistakes and orphans may take.
+	// lookUpTimeout limits the preflight checks of a site and the search for orphans.
 	lookUpTimeout = time.Minute
+)
+
+// Reasons and actions of events.
+const (
+	reasonSiteFailed  = "SiteFailed"
+	reasonSiteReady   = "SiteReady"
+	reasonSiteWarning = "SiteWarning"
+	reasonSiteStays   = "SiteStays"
+	reasonSiteDeleted = "SiteDeleted"
+	reasonSiteInUse   = "SiteInUse"
+	reasonOrphansLeft = "OrphansLeft"
+	actionReconcile   = "Reconcile"
+	actionDelete      = "Delete"
+	actionLookUp      = "LookUp"
 )
 
 type actuator struct {
 	client client.Client
-	// reader asks the API server.
+	// reader reads from the API server without a cache.
 	reader        client.Reader
 	events        eventnote.Writer
 	clock         clock.Clock
@@ -40,7 +54,7 @@ type actuator struct {
 	lookUpTimeout time.Duration
 }
 
-// NewActuator returns the actuator for Infrastructures of type hybrid. The reader has no cache.
+// NewActuator returns the actuator for Infrastructures of type hybrid. The reader must not have a cache.
 func NewActuator(c client.Client, reader client.Reader, recorder events.EventRecorder,
 	platforms platform.Registry[platform.Infrastructure]) infrastructure.Actuator {
 	return &actuator{
@@ -49,23 +63,22 @@ func NewActuator(c client.Client, reader client.Reader, recorder events.EventRec
 	}
 }
 
-// Reconcile reconciles the sites of the shoot and deletes those that it does not use any more, all at the same time. The
-// status says what the healthy ones came to, whatever happens to the others.
+// Reconcile reconciles the sites of the shoot and deletes removed ones, in parallel. The status has the results of healthy sites even if
+// others fail.
 func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure,
 	cluster *extensionscontroller.Cluster) error {
 	return a.reconcile(ctx, log, infra, cluster, false)
 }
 
-// Restore is a reconciliation: the state came along in the status. It does not look for mistakes, because what there is
-// worked before, and must be known again before machines can be restored. It deletes no site, because it cannot see the
-// machines yet.
+// Restore is a reconciliation with the state from the other seed. It skips the preflight checks, because the infrastructure has passed them
+// before and must be known before machines can be restored. It deletes no removed site, because their machines are not visible yet.
 func (a *actuator) Restore(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure,
 	cluster *extensionscontroller.Cluster) error {
 	return a.reconcile(ctx, log, infra, cluster, true)
 }
 
-// Migrate changes nothing: the state is persisted with every change, and the sites stay as they are. What they have is told by the
-// other seed from now on.
+// Migrate changes nothing: every change of the state was persisted, and the sites keep their objects. Metrics about hosts are now those of
+// the other seed.
 func (a *actuator) Migrate(_ context.Context, _ logr.Logger, infra *extensionsv1alpha1.Infrastructure,
 	cluster *extensionscontroller.Cluster) error {
 	platform.Hosts.DeletePartialMatch(prometheus.Labels{"shoot_namespace": shootsites.TechnicalID(infra.Namespace, cluster)})

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package infrastructure reconciles Infrastructures of type hybrid: it lets each site make what it needs, all at the same
-// time, so that a site with a problem keeps none of the others.
+// Package infrastructure reconciles Infrastructures of type hybrid. It reconciles all sites in parallel, so that a failing site does not
+// block the others.
 package infrastructure
 
 import (
@@ -12,7 +12,6 @@ import (
 
 	"github.com/gardener/gardener/extensions/pkg/controller/infrastructure"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -21,12 +20,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-var (
-	// DefaultAddOptions are the default AddOptions for AddToManager.
-	DefaultAddOptions = AddOptions{}
-
-	supportedExtensionClasses = sets.New(extensionsv1alpha1.ExtensionClassShoot)
-)
+// DefaultAddOptions are the default AddOptions for AddToManager.
+var DefaultAddOptions = AddOptions{}
 
 // AddOptions are options to apply when adding the infrastructure controller to the manager.
 type AddOptions struct {
@@ -38,14 +33,14 @@ type AddOptions struct {
 	ExtensionClasses []extensionsv1alpha1.ExtensionClass
 	// SelfHostedShootCluster indicates whether the extension runs in a self-hosted shoot cluster.
 	SelfHostedShootCluster bool
-	// Platforms are the platforms that sites can have.
+	// Platforms are the supported platforms of sites.
 	Platforms platform.Registry[platform.Infrastructure]
 }
 
 // AddToManagerWithOptions adds a controller with the given options to the manager.
 func AddToManagerWithOptions(ctx context.Context, mgr manager.Manager, opts AddOptions) error {
 	classes := slices.DeleteFunc(slices.Clone(opts.ExtensionClasses), func(class extensionsv1alpha1.ExtensionClass) bool {
-		return !supportedExtensionClasses.Has(class)
+		return class != extensionsv1alpha1.ExtensionClassShoot
 	})
 	return infrastructure.Add(mgr, infrastructure.AddArgs{
 		Actuator: NewActuator(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder(v1alpha1.ExtensionName+"-infrastructure"),

@@ -20,8 +20,8 @@ import (
 // poolsPath is the path of the pools in the Shoot.
 var poolsPath = field.NewPath("spec", "provider", "workers")
 
-// demands says what the shoot's pools may ask of each site, by the name of the site. What cannot be read or is not known to
-// the CloudProfile is left out: others report it.
+// demands returns the demands of the shoot's pools by name of the site. Pools that cannot be decoded, and what is missing in the
+// CloudProfile, are omitted, because other components report that.
 func demands(cluster *extensionscontroller.Cluster, profile *v1alpha1.CloudProfileConfig, region string) map[string][]platform.Demand {
 	result := map[string][]platform.Demand{}
 	if cluster.Shoot == nil {
@@ -61,13 +61,13 @@ func demands(cluster *extensionscontroller.Cluster, profile *v1alpha1.CloudProfi
 	return result
 }
 
-// part is a site's part of a pool.
+// part is the part of a pool on one site.
 type part struct {
 	zones    []platform.ZoneDemand
 	settings v1alpha1.WorkerSite
 }
 
-// spread splits the numbers of the pool over its zones as the Worker controller does, and returns them by the names of their sites.
+// spread distributes the numbers of the pool over its zones like the Worker controller, and returns the parts by name of the site.
 func spread(pool *gardencorev1beta1.Worker, profile *v1alpha1.CloudProfileConfig, region string) map[string]*part {
 	result := map[string]*part{}
 	for i, zone := range pool.Zones {
@@ -111,7 +111,7 @@ func share(index int, total int32, zones int) int32 {
 	return worker.DistributeOverZones(int32(index), total, int32(zones)) // #nosec G115 -- a pool has few zones.
 }
 
-// addVolumes adds the root volume, if the pool asks for one by its type, and the data volumes.
+// addVolumes adds the root volume, if the pool specifies its type, and the data volumes.
 func addVolumes(demand *platform.Demand, pool *gardencorev1beta1.Worker, profile *v1alpha1.CloudProfileConfig, siteName string) {
 	if pool.Volume != nil && pool.Volume.Type != nil {
 		demand.VolumeType = helper.FindVolumeType(profile, *pool.Volume.Type, siteName)

@@ -155,7 +155,8 @@ var _ = Describe("Looking for mistakes", func() {
 			f.start(ctx)
 			Expect(reconcile(ctx)).To(Succeed())
 			Expect(f.platform.reconciled).To(ConsistOf("a"))
-			Expect(f.events()).To(ContainElement(`Warning SiteWarning site "a": spec.provider.workers[0].machine.type: Invalid value: "m1.retired": no flavor of this name exists`))
+			Expect(f.events()).To(ContainElement(
+				`Warning SiteWarning site "a": spec.provider.workers[0].machine.type: Invalid value: "m1.retired": no flavor of this name exists`))
 			Expect(reconcile(ctx)).To(Succeed())
 			Expect(f.platform.validated).To(HaveLen(1))
 			Expect(f.events()).To(BeEmpty())
@@ -187,7 +188,8 @@ var _ = Describe("Looking for mistakes", func() {
 			f.start(ctx)
 			Expect(reconcile(ctx)).To(MatchError(`site "a": spec.providerConfig.sites[0].openstack.router.id: Not found: "r"`))
 			Expect(f.platform.reconciled).To(BeEmpty())
-			Expect(f.events()).To(ContainElement(`Warning SiteWarning site "a": spec.provider.workers[0].volume.type: Invalid value: "tape": no volume type of this name exists`))
+			Expect(f.events()).To(ContainElement(
+				`Warning SiteWarning site "a": spec.provider.workers[0].volume.type: Invalid value: "tape": no volume type of this name exists`))
 		})
 
 		It("should not take the time that the site needs", func(ctx SpecContext) {

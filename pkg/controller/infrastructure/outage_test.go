@@ -46,7 +46,7 @@ var _ = Describe("A site that does not answer any more", func() {
 		_, state, status := f.stored(ctx)
 		Expect(state).To(Equal(stateBefore))
 		Expect(status.Sites).To(HaveExactElements(statusBefore.Sites[0], HaveField("EgressCIDRs", ConsistOf("192.0.2.2/32"))))
-		Expect(f.events()).To(ConsistOf(`Warning SiteStays site "a" fails and stays as it is, nothing about it has changed: refused`))
+		Expect(f.events()).To(ConsistOf(`Warning SiteStays site "a" failed and is retained, as it needed no change: refused`))
 	})
 
 	It("should not be waited for if it hangs", func(ctx SpecContext) {
@@ -96,7 +96,9 @@ var _ = Describe("A site that does not answer any more", func() {
 
 	It("should be an error if it refuses and is to be changed", func(ctx SpecContext) {
 		f.platform.reconcile["a"] = fail(platform.ClassUnauthenticated)
-		f.profile.Sites[0].StorageClasses, f.profile.Sites[1].StorageClasses = []v1alpha1.StorageClass{{Name: "other"}}, []v1alpha1.StorageClass{{Name: "other"}}
+		for i := range 2 {
+			f.profile.Sites[i].StorageClasses = []v1alpha1.StorageClass{{Name: "other"}}
+		}
 		f.profile.Sites[2].StorageClasses = f.profile.Sites[0].StorageClasses
 		f.cluster.CloudProfile.Spec.ProviderConfig = encode(f.profile)
 		Expect(again(ctx)).To(MatchError(`site "a": refused`))

@@ -8,12 +8,17 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/condition"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
@@ -21,16 +26,19 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
+// configPath is the path of the InfrastructureConfig.
+var configPath = field.NewPath("spec", "providerConfig")
+
 func (a *actuator) reconcile(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure,
 	cluster *extensionscontroller.Cluster, restoring bool) error {
-	// No cache is read: credentials that were just rotated must not be missed, because nothing starts another reconciliation when it has them.
+	// The reader has no cache, because rotated credentials must not be missed: nothing triggers another reconciliation for them.
 	input, configErr, err := shootsites.Read(ctx, a.reader, shootsites.OfInfrastructure(infra), cluster)
 	if err = errors.Join(configErr, err); err != nil {
 		return errorcodes.WithCodes(err)
 	}
-	invalid := validate(input, infra, cluster)
-	if invalid.whole != nil {
-		return errorcodes.WithCodes(invalid.whole)
+	invalid, err := validate(input, infra, cluster)
+	if err != nil {
+		return errorcodes.WithCodes(err)
 	}
 	sites, resolveErr := site.Resolve(input.Input)
 	for i := range sites {
@@ -40,42 +48,44 @@ func (a *actuator) reconcile(ctx context.Context, log logr.Logger, infra *extens
 	writer := &statusWriter{client: a.client, infra: infra, state: input.State}
 	infra = infra.DeepCopy() // The writer changes the object while the sites read it.
 	var (
-		result    = &result{config: input.Config, cluster: cluster, earlier: readStatus(infra), ready: map[string]*v1alpha1.SiteStatus{}}
-		demands   = demands(cluster, input.Profile, infra.Spec.Region)
-		removals  = &removals{actuator: a, infra: infra, cluster: cluster, profile: input.Profile, moving: restoring || moves(cluster)}
-		stay      = &problems{}
-		siteIndex = func(name string) int {
-			return slices.IndexFunc(input.Config.Sites, func(s v1alpha1.InfrastructureSite) bool { return s.Name == name })
-		}
+		result   = &result{config: input.Config, cluster: cluster, earlier: readStatus(infra), ready: map[string]*v1alpha1.SiteStatus{}}
+		demands  = demands(cluster, input.Profile, infra.Spec.Region)
+		retained = &errorList{}
+		removals = &removals{actuator: a, infra: infra, cluster: cluster, profile: input.Profile, writer: writer,
+			migrating: restoring || isMigrating(cluster)}
 	)
-	errs := a.forEach(ctx, log, infra, sites, func(ctx context.Context, s *site.Site) error {
+	errs := a.forEach(ctx, log, infra, sites, func(ctx context.Context, i int) error {
+		s := &sites[i]
 		if s.Removed() {
-			return removals.remove(ctx, log, s, writer)
+			return removals.remove(ctx, log, s)
 		}
 		part, err := a.platforms.For(s.Platform)
 		if err != nil {
 			return err
 		}
-		earlier := findStatus(result.earlier, s.Name)
-		status, err := a.reconcileSite(ctx, log, part, &siteAttempt{
-			infra: infra, site: s, earlier: earlier, invalid: invalid.sites[s.Name], restoring: restoring, result: result, writer: writer, stay: stay,
-			lookUp: lookUp{infra: infra, site: s, path: sitePath(siteIndex(s.Name)), demands: demands[s.Name], secretVersion: input.SecretVersion},
-		})
-		if err != nil || status == earlier {
+		index := slices.IndexFunc(input.Config.Sites, func(c v1alpha1.InfrastructureSite) bool { return c.Name == s.Name })
+		attempt := &siteAttempt{
+			actuator: a, log: log, infra: infra, site: s, part: part, path: sitePath(index), demands: demands[s.Name],
+			secretVersion: input.SecretVersion, earlier: findStatus(result.earlier, s.Name), invalid: invalid[s.Name], restoring: restoring,
+			retained: retained, result: result, writer: writer,
+		}
+		status, err := attempt.reconcile(ctx)
+		if err != nil || status == attempt.earlier {
 			return err
 		}
-		if earlier == nil {
+		if attempt.earlier == nil {
 			a.events.Tell(infra, reasonSiteReady, eventnote.OnSite(actionReconcile, s.Name), "site %q is ready for machines", s.Name)
 		}
 		return writer.writeResult(ctx, result, status)
 	})
 
-	errs = append(errs, removals.report(ctx, writer), writer.writeResult(ctx, result, nil),
-		writer.writeCondition(ctx, a.clock, v1alpha1.ConditionSitesReconciled, v1alpha1.ReasonSitesStay, stay.messages(), stay.errs))
+	errs = append(errs, removals.report(ctx), writer.writeResult(ctx, result, nil),
+		condition.Write(ctx, a.client, a.clock, writer.infra, v1alpha1.ConditionSitesReconciled, v1alpha1.ReasonSitesStay,
+			retained.messages(), retained.errs))
 	return errorcodes.WithCodes(errors.Join(append([]error{unresolved(resolveErr)}, errs...)...))
 }
 
-// unresolved is the error of sites that cannot be resolved.
+// unresolved returns the error of sites that cannot be resolved.
 func unresolved(err error) error {
 	if err == nil {
 		return nil
@@ -83,20 +93,65 @@ func unresolved(err error) error {
 	return platform.NewError(platform.ClassConfiguration, "%w", err)
 }
 
-// forEach does something with all sites at the same time, each with its own deadline, and returns their errors in the order of
-// the sites. An event tells of every site that failed.
+// forEach calls do with the indexes of all sites in parallel, each with its own timeout, and returns the errors in the order of the sites.
+// It writes an event for every site that failed.
 func (a *actuator) forEach(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure, sites []site.Site,
-	do func(context.Context, *site.Site) error) []error {
+	do func(ctx context.Context, i int) error) []error {
 	return platform.Each(len(sites), func(i int) error {
 		ctx, cancel := context.WithTimeout(ctx, a.siteTimeout)
 		defer cancel()
 
-		s := &sites[i]
-		err := platform.InSite(s.Name, platform.Try(func() error { return do(ctx, s) }))
+		name := sites[i].Name
+		err := platform.InSite(name, platform.Try(func() error { return do(ctx, i) }))
 		if err != nil {
-			log.Error(err, "Site failed", "site", s.Name, "class", platform.ClassOf(err))
-			a.events.Warn(infra, reasonSiteFailed, eventnote.OnSite(actionReconcile, s.Name), "%v", err)
+			log.Error(err, "Site failed", "site", name, "class", platform.ClassOf(err))
+			a.events.Warn(infra, reasonSiteFailed, eventnote.OnSite(actionReconcile, name), "%v", err)
 		}
 		return err
 	})
+}
+
+// validate validates the configuration, in case that the admission did not, or that the CloudProfile has changed since. It returns the
+// errors of single sites by name, and an error that concerns all sites.
+func validate(input shootsites.Input, infra *extensionsv1alpha1.Infrastructure,
+	cluster *extensionscontroller.Cluster) (map[string]error, error) {
+	var networking *gardencorev1beta1.Networking
+	if cluster.Shoot != nil {
+		networking = cluster.Shoot.Spec.Networking
+	}
+	var (
+		whole  []error
+		bySite = map[string][]error{}
+	)
+	for _, err := range validation.ValidateInfrastructureConfig(input.Config, input.Profile, networking, infra.Spec.Region, configPath) {
+		if name, ok := siteOf(err, input.Config); ok {
+			bySite[name] = append(bySite[name], err)
+		} else {
+			whole = append(whole, err)
+		}
+	}
+	if len(whole) > 0 {
+		return nil, &platform.Error{Class: platform.ClassConfiguration, Err: errors.Join(whole...)}
+	}
+	invalid := map[string]error{}
+	for name, errs := range bySite {
+		invalid[name] = &platform.Error{Class: platform.ClassConfiguration, Err: errors.Join(errs...)}
+	}
+	return invalid, nil
+}
+
+// siteOf returns the name of the site that the error concerns, and false if it concerns all sites.
+func siteOf(err *field.Error, config *v1alpha1.InfrastructureConfig) (string, bool) {
+	for i, s := range config.Sites {
+		prefix := sitePath(i).String()
+		if err.Field == prefix || strings.HasPrefix(err.Field, prefix+".") {
+			return s.Name, true
+		}
+	}
+	return "", false
+}
+
+// sitePath returns the path of the site with the index in the configuration.
+func sitePath(i int) *field.Path {
+	return configPath.Child("sites").Index(i)
 }

@@ -328,14 +328,16 @@ var _ = Describe("Reconcile", func() {
 			Expect(f.patches).To(BeZero())
 		},
 		Entry("an unknown field", func() {
-			f.infra.Spec.ProviderConfig = raw(`{"apiVersion": "hybrid.provider.extensions.gardener.cloud/v1alpha1", "kind": "InfrastructureConfig", "networks": {"topologie": "Routed"}, "sites": []}`)
+			f.infra.Spec.ProviderConfig = raw(`{"apiVersion": "hybrid.provider.extensions.gardener.cloud/v1alpha1", ` +
+				`"kind": "InfrastructureConfig", "networks": {"topologie": "Routed"}, "sites": []}`)
 		}, `unknown field "networks.topologie"`, gardencorev1beta1.ErrorConfigurationProblem),
 		Entry("another kind", func() { f.infra.Spec.ProviderConfig = raw(`{"apiVersion": "v1", "kind": "ConfigMap"}`) },
 			"spec.providerConfig: ", gardencorev1beta1.ErrorConfigurationProblem),
 		Entry("no CloudProfile", func() { f.cluster.CloudProfile = nil },
 			"CloudProfile spec.providerConfig: ", gardencorev1beta1.ErrorConfigurationProblem),
 		Entry("an unknown field in the CloudProfile", func() {
-			f.cluster.CloudProfile.Spec.ProviderConfig = raw(`{"apiVersion": "hybrid.provider.extensions.gardener.cloud/v1alpha1", "kind": "CloudProfileConfig", "sides": []}`)
+			f.cluster.CloudProfile.Spec.ProviderConfig = raw(`{"apiVersion": "hybrid.provider.extensions.gardener.cloud/v1alpha1", ` +
+				`"kind": "CloudProfileConfig", "sides": []}`)
 		}, `unknown field "sides"`, gardencorev1beta1.ErrorConfigurationProblem),
 		Entry("a state of another time", func() { f.infra.Status.State = raw(`{"kind": "FlowState"}`) },
 			"status.state: ", gardencorev1beta1.ErrorConfigurationProblem),

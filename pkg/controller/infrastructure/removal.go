@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
@@ -21,29 +20,29 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/condition"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// removals deletes the sites that the shoot does not use any more, as soon as they have no machines. Until that is done it succeeds:
-// after an error Gardener would not come to the Worker, which ends the machines, those of the other sites, too.
+// removals deletes the sites that were removed from the shoot once they have no machines. Waiting is not an error: gardenlet would not
+// reconcile the Worker, which deletes the machines, and manages those of the other sites, too.
 type removals struct {
 	*actuator
 
 	infra   *extensionsv1alpha1.Infrastructure
 	cluster *extensionscontroller.Cluster
 	profile *v1alpha1.CloudProfileConfig
-	// moving is true while machines may have no objects because the control plane moves to another seed.
-	moving bool
+	writer  *statusWriter
+	// migrating is true while machines may have no objects because of a control plane migration.
+	migrating bool
 
-	mutex   sync.Mutex
-	waiting []string
-	failed  problems
+	waiting, failed errorList
 }
 
-// moves reports whether the control plane moves to another seed. Until that is done, machines may have no objects.
-func moves(cluster *extensionscontroller.Cluster) bool {
+// isMigrating returns whether the control plane is being migrated to another seed.
+func isMigrating(cluster *extensionscontroller.Cluster) bool {
 	if cluster.Shoot == nil || cluster.Shoot.Status.LastOperation == nil {
 		return false
 	}
@@ -52,15 +51,15 @@ func moves(cluster *extensionscontroller.Cluster) bool {
 		operation.Type == gardencorev1beta1.LastOperationTypeRestore && operation.State != gardencorev1beta1.LastOperationStateSucceeded
 }
 
-// remove deletes the site if nothing uses it. A pool of the Shoot that has one of its zones is an error. A site that cannot be deleted
-// is not: that may last for ever, and nothing but its own objects depends on it.
-func (r *removals) remove(ctx context.Context, log logr.Logger, s *site.Site, writer *statusWriter) error {
+// remove deletes the site once it is unused. It returns an error if a pool has one of its zones, but not if the deletion fails: that may
+// last forever, and does not affect other sites.
+func (r *removals) remove(ctx context.Context, log logr.Logger, s *site.Site) error {
 	if pools := r.poolsOn(s.Name); len(pools) > 0 {
 		return platform.NewError(platform.ClassConfiguration, "%s: the site has zones of pools %q; it can be removed when no pool uses it",
 			configPath.Child("sites"), pools)
 	}
-	if r.moving {
-		r.wait("site %q is deleted after the control plane has moved", s.Name)
+	if r.migrating {
+		r.waiting.add(fmt.Errorf("site %q will be deleted after the control plane migration", s.Name))
 		return nil
 	}
 	machines, err := r.machinesOn(ctx, s.Name)
@@ -68,28 +67,22 @@ func (r *removals) remove(ctx context.Context, log logr.Logger, s *site.Site, wr
 		return err
 	}
 	if len(machines) > 0 {
-		r.wait("site %q is deleted when it has no machines any more; it has %s", s.Name, eventnote.List(machines))
+		r.waiting.add(fmt.Errorf("site %q will be deleted once it has no machines; it has %s", s.Name, eventnote.List(machines)))
 		return nil
 	}
-	if err := r.deleteSite(ctx, s, writer); err != nil {
+	if err := r.deleteSite(ctx, s, r.writer); err != nil {
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return err
 		}
 		err = platform.InSite(s.Name, err)
 		r.failed.add(err)
-		log.Error(err, "The removed site is not deleted; that is tried again", "site", s.Name, "class", platform.ClassOf(err))
+		log.Error(err, "Removed site could not be deleted, retrying", "site", s.Name, "class", platform.ClassOf(err))
 		r.events.Warn(r.infra, reasonSiteFailed, eventnote.OnSite(actionDelete, s.Name),
-			"a removed site is not deleted; that is tried again: %v", err)
+			"a removed site could not be deleted, retrying: %v", err)
 		return nil
 	}
 	r.events.Tell(r.infra, reasonSiteDeleted, eventnote.OnSite(actionDelete, s.Name), "site %q is deleted", s.Name)
 	return nil
-}
-
-func (r *removals) wait(format string, args ...any) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	r.waiting = append(r.waiting, fmt.Sprintf(format, args...))
 }
 
 // poolsOn returns the pools of the Shoot that have a zone of the site.
@@ -109,8 +102,8 @@ func (r *removals) poolsOn(name string) []string {
 	return pools
 }
 
-// machinesOn returns the machine deployments and machines of the site. It asks the API server: what a cache does not have yet
-// would lose its network.
+// machinesOn returns the machine deployments and machines of the site. It reads without a cache: machines missing in a stale cache would
+// lose their network.
 func (r *removals) machinesOn(ctx context.Context, name string) ([]string, error) {
 	var (
 		deployments = &machinev1alpha1.MachineDeploymentList{}
@@ -119,7 +112,7 @@ func (r *removals) machinesOn(ctx context.Context, name string) ([]string, error
 		found       []string
 	)
 	if err := errors.Join(r.reader.List(ctx, deployments, inNamespace), r.reader.List(ctx, machines, inNamespace)); err != nil {
-		return nil, fmt.Errorf("looking for machines of the site: %w", err)
+		return nil, fmt.Errorf("listing machines of the site: %w", err)
 	}
 	for i := range deployments.Items {
 		if siteOfMachine(&deployments.Items[i]) == name {
@@ -134,7 +127,7 @@ func (r *removals) machinesOn(ctx context.Context, name string) ([]string, error
 	return found, nil
 }
 
-// siteOfMachine returns the site that a machine, or those of a machine deployment, come from.
+// siteOfMachine returns the site of a machine, or of the machines of a machine deployment.
 func siteOfMachine(object client.Object) string {
 	switch object := object.(type) {
 	case *machinev1alpha1.Machine:
@@ -146,16 +139,16 @@ func siteOfMachine(object client.Object) string {
 	}
 }
 
-// report tells which sites wait and which cannot be deleted, by condition and event.
-func (r *removals) report(ctx context.Context, writer *statusWriter) error {
-	slices.Sort(r.waiting)
-	if len(r.waiting) > 0 {
-		r.events.Tell(r.infra, reasonSiteInUse, actionDelete, "%s", strings.Join(r.waiting, "; "))
+// report writes an event about sites that are waited for, and a condition about these and about those that could not be deleted.
+func (r *removals) report(ctx context.Context) error {
+	waiting := r.waiting.messages()
+	if len(waiting) > 0 {
+		r.events.Tell(r.infra, reasonSiteInUse, actionDelete, "%s", strings.Join(waiting, "; "))
 	}
 	reason := v1alpha1.ReasonMachinesLeft
 	if len(r.failed.errs) > 0 {
 		reason = v1alpha1.ReasonDeletionFailed
 	}
-	return writer.writeCondition(ctx, r.clock, v1alpha1.ConditionRemovedSitesDeleted, reason, append(r.failed.messages(), r.waiting...),
-		r.failed.errs)
+	return condition.Write(ctx, r.client, r.clock, r.writer.infra, v1alpha1.ConditionRemovedSitesDeleted, reason,
+		append(r.failed.messages(), waiting...), r.failed.errs)
 }

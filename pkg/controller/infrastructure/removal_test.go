@@ -51,7 +51,7 @@ var _ = Describe("Removing a site", func() {
 			f.start(ctx)
 			Expect(run(ctx)).To(Succeed())
 			Expect(f.platform.deleted).To(BeEmpty())
-			message := `site "b" is deleted when it has no machines any more; it has ` + left
+			message := `site "b" will be deleted once it has no machines; it has ` + left
 			infra, state, status := f.stored(ctx)
 			Expect(infra.Status.Conditions).To(ConsistOf(And(
 				HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionRemovedSitesDeleted)), HaveField("Status",
@@ -90,7 +90,8 @@ var _ = Describe("Removing a site", func() {
 			{Name: "two", Zones: []string{"a-1", "b-1"}}}
 		f.start(ctx)
 		err := run(ctx)
-		Expect(err).To(MatchError(`site "b": spec.providerConfig.sites: the site has zones of pools ["two"]; it can be removed when no pool uses it`))
+		Expect(err).To(MatchError(
+			`site "b": spec.providerConfig.sites: the site has zones of pools ["two"]; it can be removed when no pool uses it`))
 		Expect(v1beta1helper.ExtractErrorCodes(err)).To(ConsistOf(gardencorev1beta1.ErrorConfigurationProblem))
 		Expect(f.platform.deleted).To(BeEmpty())
 		Expect(f.platform.reconciled).To(ConsistOf("a"))
@@ -109,7 +110,8 @@ var _ = Describe("Removing a site", func() {
 					ConsistOf(codes)))))
 			Expect(state.Sites).To(ConsistOf(*stateOf("a", "network-of-a"), *stateOf("b", "n")))
 			Expect(unvalidated(status)).To(ConsistOf(*statusFor("a", "network-of-a")))
-			Expect(f.events()).To(ContainElement(`Warning SiteFailed a removed site is not deleted; that is tried again: site "b": no access: refused`))
+			Expect(f.events()).To(ContainElement(
+				`Warning SiteFailed a removed site could not be deleted, retrying: site "b": no access: refused`))
 
 			f.patches = 0
 			Expect(f.actuator.Reconcile(ctx, logr.Discard(), infra, f.cluster)).To(Succeed())
@@ -160,7 +162,7 @@ var _ = Describe("Removing a site", func() {
 			}
 			Expect(f.platform.deleted).To(BeEmpty())
 			infra, _, _ := f.stored(ctx)
-			Expect(infra.Status.Conditions).To(ConsistOf(HaveField("Message", `site "b" is deleted after the control plane has moved`)))
+			Expect(infra.Status.Conditions).To(ConsistOf(HaveField("Message", `site "b" will be deleted after the control plane migration`)))
 		},
 		Entry("a reconciliation", gardencorev1beta1.LastOperationTypeReconcile, gardencorev1beta1.LastOperationStateProcessing, false, true),
 		Entry("leaving the seed", gardencorev1beta1.LastOperationTypeMigrate, gardencorev1beta1.LastOperationStateProcessing, false, false),

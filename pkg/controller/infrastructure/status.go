@@ -10,19 +10,16 @@ import (
 	"strings"
 	"sync"
 
-	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/condition"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// statusWriter writes the state of all sites into the status of one Infrastructure. Sites use it at the same time.
+// statusWriter writes the status of an Infrastructure. Sites use it concurrently.
 type statusWriter struct {
 	client client.Client
 
@@ -31,21 +28,19 @@ type statusWriter struct {
 	state *v1alpha1.InfrastructureState
 }
 
-// persist returns how a site writes its state.
-func (w *statusWriter) persist() platform.Persist {
-	return func(ctx context.Context, state *v1alpha1.SiteState) error {
-		return w.writeState(ctx, func(sites []v1alpha1.SiteState) []v1alpha1.SiteState {
-			i := slices.IndexFunc(sites, func(s v1alpha1.SiteState) bool { return s.Name == state.Name })
-			if i < 0 {
-				return append(sites, *state)
-			}
-			sites[i] = *state
-			return sites
-		})
-	}
+// persist writes the state of a site.
+func (w *statusWriter) persist(ctx context.Context, state *v1alpha1.SiteState) error {
+	return w.writeState(ctx, func(sites []v1alpha1.SiteState) []v1alpha1.SiteState {
+		i := slices.IndexFunc(sites, func(s v1alpha1.SiteState) bool { return s.Name == state.Name })
+		if i < 0 {
+			return append(sites, *state)
+		}
+		sites[i] = *state
+		return sites
+	})
 }
 
-// stateOf returns what is known of a site, nil if that is nothing.
+// stateOf returns the state of a site, nil if there is none.
 func (w *statusWriter) stateOf(name string) *v1alpha1.SiteState {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -57,7 +52,7 @@ func (w *statusWriter) stateOf(name string) *v1alpha1.SiteState {
 	return nil
 }
 
-// forget removes a site whose objects are gone.
+// forget removes the state of a deleted site.
 func (w *statusWriter) forget(ctx context.Context, name string) error {
 	return w.writeState(ctx, func(sites []v1alpha1.SiteState) []v1alpha1.SiteState {
 		return slices.DeleteFunc(sites, func(s v1alpha1.SiteState) bool { return s.Name == name })
@@ -84,7 +79,7 @@ func (w *statusWriter) writeState(ctx context.Context, change func([]v1alpha1.Si
 	return nil
 }
 
-// writeResult writes what the sites came to so far, with another one if it is not nil.
+// writeResult writes the result, after it has added the status of a site unless that is nil.
 func (w *statusWriter) writeResult(ctx context.Context, r *result, ready *v1alpha1.SiteStatus) error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -104,7 +99,7 @@ func (w *statusWriter) writeResult(ctx context.Context, r *result, ready *v1alph
 	})
 }
 
-// writeOrphans writes what a forced deletion leaves behind.
+// writeOrphans writes the objects that a forced deletion left behind.
 func (w *statusWriter) writeOrphans(ctx context.Context, earlier *v1alpha1.InfrastructureStatus, orphans []v1alpha1.Orphan) error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -118,31 +113,23 @@ func (w *statusWriter) writeOrphans(ctx context.Context, earlier *v1alpha1.Infra
 	return w.patch(ctx, func(status *extensionsv1alpha1.InfrastructureStatus) { status.ProviderStatus = raw })
 }
 
-// writeCondition writes the condition with status False, or removes it if there are no messages.
-func (w *statusWriter) writeCondition(ctx context.Context, clock clock.Clock, conditionType gardencorev1beta1.ConditionType, reason string,
-	messages []string, errs []error) error {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	return condition.Write(ctx, w.client, clock, w.infra, conditionType, reason, messages, errs)
-}
-
-// problems are the errors of sites that do not stop the others. Sites add them at the same time.
-type problems struct {
+// errorList are errors that sites add concurrently.
+type errorList struct {
 	mutex sync.Mutex
 	errs  []error
 }
 
-func (p *problems) add(err error) {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	p.errs = append(p.errs, err)
+func (l *errorList) add(err error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.errs = append(l.errs, err)
 }
 
-// messages returns what the errors say, in an order that is always the same.
-func (p *problems) messages() []string {
-	slices.SortFunc(p.errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	messages := make([]string, len(p.errs))
-	for i, err := range p.errs {
+// messages sorts the errors and returns their messages.
+func (l *errorList) messages() []string {
+	slices.SortFunc(l.errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	messages := make([]string, len(l.errs))
+	for i, err := range l.errs {
 		messages[i] = err.Error()
 	}
 	return messages
@@ -162,11 +149,83 @@ func (w *statusWriter) patch(ctx context.Context, change func(*extensionsv1alpha
 	return nil
 }
 
-// readStatus returns what the sites came to, which is nothing before the first reconciliation.
+// readStatus returns the providerStatus, which is empty before the first reconciliation.
 func readStatus(infra *extensionsv1alpha1.Infrastructure) *v1alpha1.InfrastructureStatus {
 	status, err := codec.Decode[v1alpha1.InfrastructureStatus](infra.Status.ProviderStatus)
 	if err != nil {
 		return &v1alpha1.InfrastructureStatus{}
 	}
 	return status
+}
+
+// result is the result of a reconciliation that may be in progress.
+type result struct {
+	config  *v1alpha1.InfrastructureConfig
+	cluster *extensionscontroller.Cluster
+	// earlier is the result of the last reconciliation.
+	earlier *v1alpha1.InfrastructureStatus
+	// ready are the new statuses of sites by name.
+	ready map[string]*v1alpha1.SiteStatus
+}
+
+// sites returns the statuses of the sites in the order of the configuration. Sites that are not ready retain their earlier status.
+func (r *result) sites() []v1alpha1.SiteStatus {
+	var statuses []v1alpha1.SiteStatus
+	for _, s := range r.config.Sites {
+		if status, ok := r.ready[s.Name]; ok {
+			statuses = append(statuses, *status)
+		} else if status := findStatus(r.earlier, s.Name); status != nil {
+			statuses = append(statuses, *status)
+		}
+	}
+	return statuses
+}
+
+func findStatus(status *v1alpha1.InfrastructureStatus, name string) *v1alpha1.SiteStatus {
+	if i := slices.IndexFunc(status.Sites, func(s v1alpha1.SiteStatus) bool { return s.Name == name }); i >= 0 {
+		return &status.Sites[i]
+	}
+	return nil
+}
+
+// networking returns the networks of the shoot. The node network is the common one with topology Stretched, and the ranges of all sites in
+// their order with Routed.
+func (r *result) networking() *extensionsv1alpha1.InfrastructureStatusNetworking {
+	networking := &extensionsv1alpha1.InfrastructureStatusNetworking{}
+	if r.config.Networks.Topology == v1alpha1.TopologyStretched {
+		networking.Nodes = slices.Clone(r.config.Networks.Nodes)
+	} else {
+		for _, s := range r.config.Sites {
+			networking.Nodes = append(networking.Nodes, s.Nodes...)
+		}
+	}
+	if shoot := r.cluster.Shoot; shoot != nil && shoot.Spec.Networking != nil {
+		if pods := shoot.Spec.Networking.Pods; pods != nil {
+			networking.Pods = []string{*pods}
+		}
+		if services := shoot.Spec.Networking.Services; services != nil {
+			networking.Services = []string{*services}
+		}
+	}
+	return networking
+}
+
+// egressCIDRs returns the CIDRs of all sites in their order without duplicates. They are empty unless every site has some, because an
+// incomplete allow-list would block the other sites' nodes.
+func (r *result) egressCIDRs(sites []v1alpha1.SiteStatus) []string {
+	if len(sites) < len(r.config.Sites) {
+		return nil
+	}
+	var cidrs []string
+	for _, s := range sites {
+		if len(s.EgressCIDRs) == 0 {
+			return nil
+		}
+		for _, cidr := range s.EgressCIDRs {
+			if !slices.Contains(cidrs, cidr) {
+				cidrs = append(cidrs, cidr)
+			}
+		}
+	}
+	return cidrs
 }

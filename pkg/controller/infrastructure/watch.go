@@ -35,24 +35,23 @@ import (
 )
 
 const (
-	// minRetry and maxRetry are the bounds of the time until an Infrastructure is reconciled again because of sites that fail.
+	// minRetry and maxRetry limit the time until an Infrastructure with failing sites is reconciled again.
 	minRetry = 5 * time.Second
 	maxRetry = 30 * time.Minute
 )
 
-// watch reconciles an Infrastructure when machines end whose site it could not delete because of them, and again and again while sites
-// fail without an error of the whole. Gardener would start the next reconciliation in the next maintenance time window only.
+// watch reconciles an Infrastructure when machines are deleted that block the deletion of their site, and repeatedly while sites fail that
+// do not fail the Infrastructure. Gardener would start the next reconciliation only in the next maintenance time window.
 func watch(mgr manager.Manager, selfHosted bool) extensionscontroller.WatchBuilder {
 	return extensionscontroller.NewWatchBuilder(func(c controller.Controller) error {
-		if err := c.Watch(source.Kind[client.Object](mgr.GetCache(), &extensionsv1alpha1.Infrastructure{},
-			retries(clock.RealClock{}))); err != nil {
+		if err := c.Watch(source.Kind(mgr.GetCache(), &extensionsv1alpha1.Infrastructure{}, retries(clock.RealClock{}))); err != nil {
 			return err
 		}
 		if watchable, err := machineapi.IsWatchable(selfHosted, mgr.GetRESTMapper()); err != nil || !watchable {
 			return err
 		}
 		for _, object := range []client.Object{&machinev1alpha1.MachineDeployment{}, &machinev1alpha1.Machine{}} {
-			if err := c.Watch(machinesThatEnd(mgr.GetCache(), mgr.GetClient(), object)); err != nil {
+			if err := c.Watch(deletedMachines(mgr.GetCache(), mgr.GetClient(), object)); err != nil {
 				return err
 			}
 		}
@@ -60,7 +59,7 @@ func watch(mgr manager.Manager, selfHosted bool) extensionscontroller.WatchBuild
 	})
 }
 
-func machinesThatEnd(cache cache.Cache, reader client.Reader, object client.Object) source.Source {
+func deletedMachines(cache cache.Cache, reader client.Reader, object client.Object) source.Source {
 	return source.Kind(cache, object, handler.EnqueueRequestsFromMapFunc(waitingFor(reader)), predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },
 		UpdateFunc:  func(event.UpdateEvent) bool { return false },
@@ -68,9 +67,9 @@ func machinesThatEnd(cache cache.Cache, reader client.Reader, object client.Obje
 	})
 }
 
-// retries begins a reconciliation after the end of one that left sites that fail. The time until then is as long as they have failed, so
-// that it doubles.
-func retries(clock clock.PassiveClock) handler.EventHandler {
+// retries requeues an Infrastructure after a successful reconciliation with failing sites. The delay is the time since they started to
+// fail, so that it doubles each time.
+func retries(clock clock.PassiveClock) handler.TypedEventHandler[*extensionsv1alpha1.Infrastructure, reconcile.Request] {
 	after := func(queue workqueue.TypedRateLimitingInterface[reconcile.Request], infra *extensionsv1alpha1.Infrastructure) {
 		since := failingSince(infra)
 		last := infra.Status.LastOperation
@@ -81,26 +80,21 @@ func retries(clock clock.PassiveClock) handler.EventHandler {
 		queue.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(infra)},
 			min(max(clock.Since(since.Time), minRetry), maxRetry))
 	}
-	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			if infra, ok := e.Object.(*extensionsv1alpha1.Infrastructure); ok {
-				after(queue, infra)
-			}
+	return handler.TypedFuncs[*extensionsv1alpha1.Infrastructure, reconcile.Request]{
+		CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*extensionsv1alpha1.Infrastructure],
+			queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			after(queue, e.Object)
 		},
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			before, ok := e.ObjectOld.(*extensionsv1alpha1.Infrastructure)
-			if !ok {
-				return
-			}
-			if infra, ok := e.ObjectNew.(*extensionsv1alpha1.Infrastructure); ok &&
-				!equality.Semantic.DeepEqual(before.Status.LastOperation, infra.Status.LastOperation) {
-				after(queue, infra)
+		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*extensionsv1alpha1.Infrastructure],
+			queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			if !equality.Semantic.DeepEqual(e.ObjectOld.Status.LastOperation, e.ObjectNew.Status.LastOperation) {
+				after(queue, e.ObjectNew)
 			}
 		},
 	}
 }
 
-// failingSince is since when sites of the Infrastructure fail, the last of them, nil if none does. Those that wait for machines do not.
+// failingSince returns when sites of the Infrastructure last started to fail, nil if none does. Sites that wait for machines do not fail.
 func failingSince(infra *extensionsv1alpha1.Infrastructure) *metav1.Time {
 	var since *metav1.Time
 	for i := range infra.Status.Conditions {
@@ -115,7 +109,7 @@ func failingSince(infra *extensionsv1alpha1.Infrastructure) *metav1.Time {
 	return since
 }
 
-// waitingFor returns the Infrastructures that have a machine's site in their state but not in their configuration.
+// waitingFor returns the Infrastructures from which a machine's site was removed.
 func waitingFor(reader client.Reader) handler.MapFunc {
 	return func(ctx context.Context, machine client.Object) []reconcile.Request {
 		name := siteOfMachine(machine)

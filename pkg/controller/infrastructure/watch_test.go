@@ -87,7 +87,8 @@ var _ = Describe("An Infrastructure with sites that fail", func() {
 		queue = &delayed{}
 		infra = newFixture().infra
 		infra.Status.LastOperation = &gardencorev1beta1.LastOperation{
-			Type: gardencorev1beta1.LastOperationTypeReconcile, State: gardencorev1beta1.LastOperationStateSucceeded, LastUpdateTime: metav1.NewTime(now)}
+			Type: gardencorev1beta1.LastOperationTypeReconcile, State: gardencorev1beta1.LastOperationStateSucceeded,
+			LastUpdateTime: metav1.NewTime(now)}
 	})
 	fail := func(conditionType gardencorev1beta1.ConditionType, reason string, since time.Duration) {
 		infra.Status.Conditions = append(infra.Status.Conditions,
@@ -96,7 +97,7 @@ var _ = Describe("An Infrastructure with sites that fail", func() {
 	update := func(ctx context.Context, change func()) {
 		before := infra.DeepCopy()
 		change()
-		handler.Update(ctx, event.UpdateEvent{ObjectOld: before, ObjectNew: infra}, queue)
+		handler.Update(ctx, event.TypedUpdateEvent[*extensionsv1alpha1.Infrastructure]{ObjectOld: before, ObjectNew: infra}, queue)
 	}
 	end := func() { infra.Status.LastOperation.LastUpdateTime = metav1.NewTime(now.Add(time.Second)) }
 
@@ -105,7 +106,7 @@ var _ = Describe("An Infrastructure with sites that fail", func() {
 			fail(v1alpha1.ConditionRemovedSitesDeleted, v1alpha1.ReasonDeletionFailed, failing)
 			update(ctx, end)
 			Expect(queue.after).To(HaveExactElements(after))
-			handler.Create(ctx, event.CreateEvent{Object: infra}, queue)
+			handler.Create(ctx, event.TypedCreateEvent[*extensionsv1alpha1.Infrastructure]{Object: infra}, queue)
 			Expect(queue.after).To(HaveExactElements(after, after))
 		},
 		Entry("of some seconds at first", time.Duration(0), minRetry),

@@ -2,9 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package machineapi finds out whether a cluster has the API of machine-controller-manager. A self-hosted shoot on machines that
-// Gardener does not make is without. It has no Infrastructure and no Worker either: what looks at machines for those asks for an API that
-// is there.
+// Package machineapi determines whether a cluster has the API of machine-controller-manager. Self-hosted shoots on unmanaged machines do
+// not have it. They have neither Infrastructures nor Workers, so code that lists machines for these can rely on the API.
 package machineapi
 
 import (
@@ -14,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// IsWatchable reports whether machines can be watched: a watch of what the cluster does not have would keep a controller from starting.
-// Seeds that are no self-hosted shoots all have the API and are not asked.
+// IsWatchable returns whether machines can be watched: a controller does not start if it watches a missing API. Seeds that are not
+// self-hosted shoots always have the API and are not queried.
 func IsWatchable(selfHosted bool, mapper meta.RESTMapper) (bool, error) {
 	if !selfHosted {
 		return true, nil
@@ -24,12 +23,12 @@ func IsWatchable(selfHosted bool, mapper meta.RESTMapper) (bool, error) {
 		if meta.IsNoMatchError(err) {
 			return false, nil
 		}
-		return false, fmt.Errorf("looking for the API of machines: %w", err)
+		return false, fmt.Errorf("discovering the API of machines: %w", err)
 	}
 	return true, nil
 }
 
-// IgnoreMissing returns nil if the error says that the cluster does not have the API, so that there are no machines.
+// IgnoreMissing returns nil if the error is that the cluster does not have the API, and therefore no machines.
 func IgnoreMissing(err error) error {
 	if meta.IsNoMatchError(err) {
 		return nil

@@ -41,7 +41,7 @@ var _ = Describe("The API of machines", func() {
 
 	It("should not be taken for missing while nobody answers", func() {
 		_, err := IsWatchable(true, silent{})
-		Expect(err).To(MatchError("looking for the API of machines: apiserver is away"))
+		Expect(err).To(MatchError("discovering the API of machines: apiserver is away"))
 	})
 
 	It("should have no machines where it is missing", func() {

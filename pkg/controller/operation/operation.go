@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package operation tells which operation gardenlet does with an extension object.
+// Package operation determines the operation that gardenlet runs on an extension object.
 package operation
 
 import (
@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 )
 
-// Last returns the kind of the object's last operation, empty if there was none.
+// Last returns the type of the object's last operation, empty if there was none.
 func Last(object extensionsv1alpha1.Object) gardencorev1beta1.LastOperationType {
 	if last := object.GetExtensionStatus().GetLastOperation(); last != nil {
 		return last.Type
@@ -21,20 +21,19 @@ func Last(object extensionsv1alpha1.Object) gardencorev1beta1.LastOperationType 
 	return ""
 }
 
-// Migrates says whether the object is about to leave its seed, or has left it.
+// Migrates returns whether the object is being migrated to another seed, or was migrated.
 func Migrates(object extensionsv1alpha1.Object) bool {
 	return object.GetAnnotations()[v1beta1constants.GardenerOperation] == v1beta1constants.GardenerOperationMigrate ||
 		Last(object) == gardencorev1beta1.LastOperationTypeMigrate
 }
 
-// Asked lets updates pass that may ask for an operation, which those of the status alone do not. Gardener's own predicates let all
-// updates pass as long as an operation is asked for: a restoration that fails, whose error stands in the status, would be tried again at
-// once and for ever.
+// Asked passes updates that may request an operation, which updates of the status do not. Gardener's own predicates pass all updates while
+// an operation is requested: a failing restoration, which writes its error into the status, would be retried at once and forever.
 func Asked() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{})
 }
 
-// Changed lets updates pass that begin another kind of operation, such as the migration to another seed.
+// Changed passes updates to another type of operation, such as a migration.
 func Changed() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(extensionsv1alpha1.Object)

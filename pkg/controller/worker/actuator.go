@@ -28,8 +28,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// actuator runs Gardener's generic actuator with a delegate of its own for each call, because the delegate knows which zones
-// were kept back, and that is told after everything else was done.
+// actuator runs Gardener's generic actuator with a new delegate for each call, and reports the zones that the delegate could not resolve
+// after all others were reconciled.
 type actuator struct {
 	worker.Actuator
 
@@ -39,8 +39,8 @@ type actuator struct {
 	gardenReader client.Reader
 	events       eventnote.Writer
 	resolver     resolver
-	remover      remover
-	patience     patience
+	forceDeleter forceDeleter
+	waitPolicy   waitPolicy
 }
 
 // NewActuator creates a new Actuator that reconciles Workers.
@@ -52,18 +52,18 @@ func NewActuator(
 	resolveTimeout time.Duration,
 ) worker.Actuator {
 	newGeneric := func(d *delegate) worker.Actuator {
-		patient := patientManager{mgr, hashesToKeep(d.worker, d.zones)}
-		return genericactuator.NewActuator(patient, gardenCluster, d, errorcodes.OfMachines)
+		filtering := filteringManager{mgr, hashesToRetain(d.worker, d.zones)}
+		return genericactuator.NewActuator(filtering, gardenCluster, d, errorcodes.OfMachines)
 	}
 	a := &actuator{
-		Actuator:   newGeneric(&delegate{call: &call{}}),
-		newGeneric: newGeneric,
-		client:     mgr.GetClient(),
-		reader:     mgr.GetAPIReader(),
-		events:     eventnote.Writer{EventRecorder: mgr.GetEventRecorder(v1alpha1.ExtensionName + "-worker")},
-		resolver:   resolver{machineClasses: machineClasses, timeout: resolveTimeout},
-		remover:    remover{machines: machines, timeout: removeTimeout},
-		patience:   defaultPatience,
+		Actuator:     newGeneric(&delegate{call: &call{}}),
+		newGeneric:   newGeneric,
+		client:       mgr.GetClient(),
+		reader:       mgr.GetAPIReader(),
+		events:       eventnote.Writer{EventRecorder: mgr.GetEventRecorder(v1alpha1.ExtensionName + "-worker")},
+		resolver:     resolver{machineClasses: machineClasses, timeout: resolveTimeout},
+		forceDeleter: forceDeleter{machines: machines, timeout: forceDeleteTimeout},
+		waitPolicy:   defaultWaitPolicy,
 	}
 	if gardenCluster != nil {
 		a.gardenReader = gardenCluster.GetAPIReader()
@@ -71,40 +71,40 @@ func NewActuator(
 	return a
 }
 
-// Reconcile writes what can be resolved, keeps the rest as it is, waits for the machines, and returns what could not be resolved at
-// the end. If the Worker changes meanwhile, it begins anew.
+// Reconcile reconciles the zones that can be resolved, retains the others as they are, waits for the machines, and then returns the errors
+// of unresolved zones. If the Worker changes in the meantime, it restarts.
 func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) error {
 	var (
-		call             = a.newCall(log, w, c)
-		started          = triggerOf(w)
-		waiting, release = a.patience.untilChanged(ctx, call, started)
+		call            = a.newCall(log, w, c)
+		started         = triggerOf(w)
+		waiting, cancel = a.waitPolicy.untilChanged(ctx, call, started)
 	)
-	defer release()
+	defer cancel()
 
 	d, err := newDelegate(waiting, call, a.resolver, former{})
 	if err == nil {
-		err = a.patience.reconcile(ctx, waiting, a.newGeneric(d), call, d.zones)
+		err = a.waitPolicy.reconcile(ctx, waiting, a.newGeneric(d), call, d.zones)
 	}
-	release()
+	cancel()
 	switch {
 	case err != nil && errors.Is(context.Cause(waiting), errChanged):
-		if c, err = a.patience.changed(ctx, call, started); err != nil {
+		if c, err = a.waitPolicy.restart(ctx, call, started); err != nil {
 			return err
 		}
-		log.Info("Beginning anew", "reason", errChanged.Error())
+		log.Info("Restarting the reconciliation, as the Worker has changed")
 		return a.Reconcile(ctx, log, w, c)
 	case d == nil:
 		return errorcodes.WithCodes(err)
 	}
-	left, cleanUpErr := cleanUpSites(ctx, call, a.resolver, d.facts, d.zones)
-	stay, others := split(d.zones)
+	siteErr, cleanUpErr := cleanUpSites(ctx, call, a.resolver, d.facts, d.zones)
+	unchanged, others := split(d.zones)
 	return errorcodes.WithCodes(errors.Join(
-		unresolved(others), err, completeStatus(ctx, call, d.zones), cleanUpErr, a.tellSites(ctx, w, stay, left)))
+		unresolved(others), err, completeStatus(ctx, call, d.zones), cleanUpErr, a.writeCondition(ctx, w, unchanged, siteErr)))
 }
 
-// tellSites tells in a condition which sites fail without stopping others: zones stay as they are, or there is left what no pool needs.
-func (a *actuator) tellSites(ctx context.Context, w *extensionsv1alpha1.Worker, stay []*resolved, left error) error {
-	failing := errors.Join(unresolved(stay), left)
+// writeCondition reports failing sites that do not fail the Worker: their zones need no change, or they were not cleaned up.
+func (a *actuator) writeCondition(ctx context.Context, w *extensionsv1alpha1.Worker, unchanged []*resolved, siteErr error) error {
+	failing := errors.Join(unresolved(unchanged), siteErr)
 	var messages []string
 	if failing != nil {
 		messages = strings.Split(failing.Error(), "\n")
@@ -113,12 +113,12 @@ func (a *actuator) tellSites(ctx context.Context, w *extensionsv1alpha1.Worker, 
 		[]error{failing})
 }
 
-// Restore restores the machines only if all zones can be resolved. A zone that is left out would lose its machines: nothing
-// in the new seed knows them, and they would be deleted as orphans. Machine classes that only machines have are written, too.
+// Restore restores the machines only if all zones can be resolved. Machines of other zones would have no objects in the new seed and be
+// deleted as orphans. Machine classes that only machines have are written, too.
 func (a *actuator) Restore(ctx context.Context, log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) error {
 	before, err := readFormer(ctx, a.gardenReader, w, c.Shoot)
 	if err != nil {
-		return fmt.Errorf("failed reading the machine state: %w", err)
+		return fmt.Errorf("reading the machine state: %w", err)
 	}
 	d, err := newDelegate(ctx, a.newCall(log, w, c), a.resolver, before)
 	if err == nil {
@@ -128,21 +128,21 @@ func (a *actuator) Restore(ctx context.Context, log logr.Logger, w *extensionsv1
 		err = genericactuator.RestoreWithoutReconcile(ctx, log, a.gardenReader, a.client, d, w, c)
 	}
 	if err != nil {
-		return errorcodes.WithCodes(fmt.Errorf("failed restoring the worker state: %w", err))
+		return errorcodes.WithCodes(fmt.Errorf("restoring the machines: %w", err))
 	}
 	return a.Reconcile(ctx, log, w, c)
 }
 
-// Delete deletes all machines. Zones that cannot be resolved do not stop it: if they have machines, they have a machine class.
+// Delete deletes all machines. Unresolved zones do not block it, because their machines have a machine class.
 func (a *actuator) Delete(ctx context.Context, log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) error {
 	call := a.newCall(log, w, c)
 	gone, err := nothingLeft(ctx, call)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if gone {
+	case gone:
 		err = deleteMachineClassSecrets(ctx, call)
-	} else {
+	default:
 		err = a.deleteMachines(ctx, call)
 	}
 	if err != nil {
@@ -163,11 +163,11 @@ func (a *actuator) deleteMachines(ctx context.Context, c *call) error {
 	return a.newGeneric(d).Delete(ctx, c.log, c.worker, c.cluster)
 }
 
-// ForceDelete deletes the machines as far as that is possible and writes down what is left. No site keeps it from succeeding.
+// ForceDelete deletes the machines, best effort, and stores those that are left in the status. Failing sites do not fail it.
 func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) error {
-	return forceDelete(ctx, a.newCall(log, w, c), a.resolver, a.remover)
+	return forceDelete(ctx, a.newCall(log, w, c), a.resolver, a.forceDeleter)
 }
 
 func (a *actuator) newCall(log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) *call {
-	return &call{begun: time.Now(), log: log, client: a.client, reader: a.reader, events: a.events, worker: w, cluster: c}
+	return &call{start: time.Now(), log: log, client: a.client, reader: a.reader, events: a.events, worker: w, cluster: c}
 }

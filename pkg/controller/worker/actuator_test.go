@@ -240,7 +240,8 @@ var _ = Describe("Actuator", func() {
 				flavor.Sites = flavor.Sites[:1]
 				f.worker.Status.ProviderStatus = nil
 			},
-			time.Minute, `site "racks": neither the CloudProfile nor the status of the Worker has machine image "linux"`, gardencorev1beta1.ErrorConfigurationProblem),
+			time.Minute, `site "racks": neither the CloudProfile nor the status of the Worker has machine image "linux"`,
+			gardencorev1beta1.ErrorConfigurationProblem),
 		Entry("because its machine type is missing",
 			func() { f.profile.MachineTypes[0].Sites = f.profile.MachineTypes[0].Sites[:1] },
 			time.Minute, `site "racks": the CloudProfile does not have machine type "std"`, gardencorev1beta1.ErrorConfigurationProblem),
@@ -323,17 +324,17 @@ var _ = Describe("Actuator", func() {
 		f.pool("a", "cloud-a")
 		f.create(ctx)
 		name, former := deploymentName("a", "cloud-a"), machinev1alpha1.ClassSpec{Kind: "MachineClass", Name: "former"}
-		state, err := shootstate.MarshalMachineState(&shootstate.MachineState{MachineDeployments: map[string]*shootstate.MachineDeploymentState{name: {
-			Replicas: 2,
-			MachineSets: []machinev1alpha1.MachineSet{{
-				ObjectMeta: metav1.ObjectMeta{Name: "set", Namespace: f.worker.Namespace},
-				Spec:       machinev1alpha1.MachineSetSpec{Template: machinev1alpha1.MachineTemplateSpec{Spec: machinev1alpha1.MachineSpec{Class: former}}},
-			}},
+		set := machinev1alpha1.MachineSet{ObjectMeta: metav1.ObjectMeta{Name: "set", Namespace: f.worker.Namespace}}
+		set.Spec.Template.Spec.Class = former
+		deployments := map[string]*shootstate.MachineDeploymentState{name: {
+			Replicas:    2,
+			MachineSets: []machinev1alpha1.MachineSet{set},
 			Machines: []machinev1alpha1.Machine{{
 				ObjectMeta: metav1.ObjectMeta{Name: "machine", Namespace: f.worker.Namespace},
 				Spec:       machinev1alpha1.MachineSpec{ProviderID: "toy:///cloud/machine", Class: former},
 			}},
-		}}})
+		}}
+		state, err := shootstate.MarshalMachineState(&shootstate.MachineState{MachineDeployments: deployments})
 		Expect(err).NotTo(HaveOccurred())
 		f.worker.Status.State = &runtime.RawExtension{Raw: state}
 

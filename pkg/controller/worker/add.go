@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package worker is the controller of Workers: it makes the machine classes and machine deployments of all sites.
+// Package worker contains the controller of Workers, which manages the machine classes and machine deployments of all sites.
 package worker
 
 import (
@@ -14,7 +14,6 @@ import (
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	apiextensionsscheme "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/scheme"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -24,24 +23,19 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// DefaultResolveTimeout is how long the sites may take to resolve the machines of a Worker.
+// DefaultResolveTimeout limits the requests to sites that resolve the machines of a Worker.
 const DefaultResolveTimeout = time.Minute
 
-var (
-	// DefaultAddOptions are the default AddOptions for AddToManager.
-	DefaultAddOptions = AddOptions{ResolveTimeout: DefaultResolveTimeout}
-
-	// supportedExtensionClasses are the extension classes supported by the worker controller.
-	supportedExtensionClasses = sets.New(extensionsv1alpha1.ExtensionClassShoot)
-)
+// DefaultAddOptions are the default AddOptions for AddToManager.
+var DefaultAddOptions = AddOptions{ResolveTimeout: DefaultResolveTimeout}
 
 // AddOptions are options to apply when adding the worker controller to the manager.
 type AddOptions struct {
-	// Platforms are the platforms that sites can have.
+	// Platforms are the supported platforms of sites.
 	Platforms platform.Registry[platform.MachineClasses]
-	// Machines delete the machines of a Worker that is deleted by force.
+	// Machines delete the machines of a Worker in a forced deletion.
 	Machines platform.Registry[platform.Machines]
-	// ResolveTimeout is how long the sites, which are asked at the same time, may take to resolve the machines of a Worker.
+	// ResolveTimeout limits the requests to all sites, which run in parallel, that resolve the machines of a Worker.
 	ResolveTimeout time.Duration
 	// GardenCluster is the garden cluster object.
 	GardenCluster cluster.Cluster
@@ -71,7 +65,7 @@ func AddToManagerWithOptions(ctx context.Context, mgr manager.Manager, opts AddO
 		Predicates:        append(worker.DefaultPredicates(ctx, mgr, opts.IgnoreOperationAnnotation), operation.Asked()),
 		Type:              v1alpha1.ProviderType,
 		ExtensionClasses: slices.DeleteFunc(slices.Clone(opts.ExtensionClasses), func(class extensionsv1alpha1.ExtensionClass) bool {
-			return !supportedExtensionClasses.Has(class)
+			return class != extensionsv1alpha1.ExtensionClassShoot
 		}),
 		SelfHostedShootCluster: opts.SelfHostedShootCluster,
 	})

@@ -19,19 +19,19 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 )
 
-// call is one call of the actuator: the Worker that it is about, and what it reads, writes and reports with.
+// call is one call of the actuator.
 type call struct {
-	begun  time.Time
+	start  time.Time
 	log    logr.Logger
 	client client.Client
-	// reader reads from the API server.
+	// reader reads from the API server without a cache.
 	reader  client.Reader
 	events  eventnote.Writer
 	worker  *extensionsv1alpha1.Worker
 	cluster *extensionscontroller.Cluster
 }
 
-// patchStatus changes the status of the Worker.
+// patchStatus patches the status of the Worker.
 func (c *call) patchStatus(ctx context.Context, what string, change func(*extensionsv1alpha1.WorkerStatus)) error {
 	patch := client.MergeFrom(c.worker.DeepCopy())
 	change(&c.worker.Status)
@@ -48,13 +48,13 @@ type machineObjects struct {
 	classes     machinev1alpha1.MachineClassList
 }
 
-// listMachineObjects reads from the API server, because what follows deletes.
+// listMachineObjects reads without a cache, because its callers delete objects that are not used.
 func (c *call) listMachineObjects(ctx context.Context) (*machineObjects, error) {
 	objects := &machineObjects{}
 	return objects, c.list(ctx, &objects.deployments, &objects.machineSets, &objects.machines, &objects.classes)
 }
 
-// list reads the lists from the API server.
+// list reads the lists without a cache.
 func (c *call) list(ctx context.Context, lists ...client.ObjectList) error {
 	for _, list := range lists {
 		if err := c.reader.List(ctx, list, client.InNamespace(c.worker.Namespace)); err != nil {
@@ -64,7 +64,7 @@ func (c *call) list(ctx context.Context, lists ...client.ObjectList) error {
 	return nil
 }
 
-// usedClasses returns the names of the machine classes that machine deployments, machine sets and machines have.
+// usedClasses returns the names of the machine classes that machine deployments, machine sets and machines refer to.
 func (o *machineObjects) usedClasses() sets.Set[string] {
 	names := sets.New[string]()
 	for _, deployment := range o.deployments.Items {

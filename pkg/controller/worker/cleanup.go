@@ -19,15 +19,14 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// reasonNotCleanedUp is the reason of the events about sites that keep something which no pool needs any more.
+// reasonNotCleanedUp is the reason of events about sites that could not be cleaned up.
 const reasonNotCleanedUp = "SiteNotCleanedUp"
 
-// machineFinalizers are those that machine-controller-manager puts on credentials that machine classes use.
+// machineFinalizers are the finalizers of machine-controller-manager on credentials that machine classes use.
 var machineFinalizers = []string{"machine.sapcloud.io/machine-controller-manager", "machine.sapcloud.io/machine-controller"}
 
-// cleanUp deletes the machine deployments of zones that no pool lists any more, and the machine classes and secrets that
-// nothing uses any more. A class stays as long as a machine deployment, machine set or machine has it, so that an update can
-// be taken back while it runs.
+// cleanUp deletes the machine deployments of zones that no pool has, and unused machine classes and their secrets. A class is in use as
+// long as a machine deployment, machine set or machine refers to it, so that a running update can be reverted.
 func cleanUp(ctx context.Context, c *call, zones []*resolved) error {
 	objects, err := c.listMachineObjects(ctx)
 	if err != nil {
@@ -45,9 +44,9 @@ func cleanUp(ctx context.Context, c *call, zones []*resolved) error {
 			usedClasses.Insert(z.className)
 			usedSecrets.Insert(z.className)
 		}
-		if z.kept != nil {
-			usedClasses.Insert(z.kept.className)
-			usedSecrets.Insert(z.kept.secretName)
+		if z.retained != nil {
+			usedClasses.Insert(z.retained.className)
+			usedSecrets.Insert(z.retained.secretName)
 		}
 	}
 
@@ -84,7 +83,7 @@ func cleanUp(ctx context.Context, c *call, zones []*resolved) error {
 		if obj.GetDeletionTimestamp() != nil {
 			continue
 		}
-		c.log.Info("Deleting what is not wanted any more", "type", fmt.Sprintf("%T", obj), "name", obj.GetName())
+		c.log.Info("Deleting unused object", "type", fmt.Sprintf("%T", obj), "name", obj.GetName())
 		if err := client.IgnoreNotFound(c.client.Delete(ctx, obj)); err != nil {
 			return fmt.Errorf("deleting %T %s: %w", obj, obj.GetName(), err)
 		}
@@ -92,8 +91,8 @@ func cleanUp(ctx context.Context, c *call, zones []*resolved) error {
 	return nil
 }
 
-// nothingLeft reports whether there are no machine objects and machine-controller-manager does not hold the credentials. The
-// generic actuator would wait for it to take hold of them first, and without a machine class it never does.
+// nothingLeft returns whether there are neither machine objects nor finalizers of machine-controller-manager on the credentials. The
+// generic actuator would wait for the finalizers to be added first, which does not happen without a machine class.
 func nothingLeft(ctx context.Context, c *call) (bool, error) {
 	objects, err := c.listMachineObjects(ctx)
 	if err != nil || len(objects.deployments.Items)+len(objects.machineSets.Items)+len(objects.machines.Items)+len(objects.classes.Items) > 0 {
@@ -115,8 +114,8 @@ func deleteMachineClassSecrets(ctx context.Context, c *call) error {
 	return nil
 }
 
-// needed returns those of the machine classes that exist or are used. A class that came back in a repeated deletion would bring the
-// secret back, too, and machine-controller-manager may hold that for minutes.
+// needed returns the machine classes that exist or are in use. If a repeated deletion recreated the others, it would also recreate their
+// secrets, which machine-controller-manager may not release for minutes.
 func needed(ctx context.Context, c *call, classes []machineClass) ([]machineClass, error) {
 	objects, err := c.listMachineObjects(ctx)
 	if err != nil {
@@ -129,9 +128,9 @@ func needed(ctx context.Context, c *call, classes []machineClass) ([]machineClas
 	return slices.DeleteFunc(slices.Clone(classes), func(m machineClass) bool { return !names.Has(m.class.Name) }), nil
 }
 
-// cleanUpSites deletes what sites have for pools that no machine needs any more. It returns apart what sites could not be asked to delete: the
-// next reconciliation, or the deletion of the Infrastructure, finds the same objects.
-func cleanUpSites(ctx context.Context, c *call, r resolver, f *facts, zones []*resolved) (left, err error) {
+// cleanUpSites deletes the objects that sites have for pools and no machine needs. It returns the errors of sites separately: the next
+// reconciliation, or the deletion of the Infrastructure, finds the same objects.
+func cleanUpSites(ctx context.Context, c *call, r resolver, f *facts, zones []*resolved) (siteErr, err error) {
 	inUse, err := specsInUse(ctx, c, zones)
 	if err != nil {
 		return nil, err
@@ -139,21 +138,21 @@ func cleanUpSites(ctx context.Context, c *call, r resolver, f *facts, zones []*r
 	return r.cleanUp(ctx, f.sites, inUse), nil
 }
 
-// cleanUpSitesAfterDeletion deletes all that sites have for pools. A site that cannot be cleaned up keeps no Worker from being
-// deleted: the deletion of the Infrastructure comes next, finds the same objects and knows when a site may be given up.
+// cleanUpSitesAfterDeletion deletes all objects that sites have for pools, best effort: the deletion of the Infrastructure comes next,
+// finds the same objects and decides when a site may be given up.
 func cleanUpSitesAfterDeletion(ctx context.Context, c *call, r resolver) {
 	d := readDocuments(ctx, c)
 	if d.err != nil {
-		c.log.Error(d.err, "Not all sites are known that may have something for pools")
+		c.log.Error(d.err, "Some sites that may have objects of pools are unknown")
 	}
 	if err := r.cleanUp(ctx, d.sites, nil); err != nil {
-		c.log.Error(err, "Not all sites could be cleaned up")
+		c.log.Error(err, "Some sites could not be cleaned up")
 		c.events.Warn(c.worker, reasonNotCleanedUp, "Delete", "%v", err)
 	}
 }
 
-// specsInUse returns the provider specs of all machines that there are or will be: those of the zones, and of the classes that machine
-// deployments, machine sets with replicas and machines have.
+// specsInUse returns the provider specs of all current and future machines: those of the zones, and of the classes that machine
+// deployments, machine sets with replicas and machines refer to.
 func specsInUse(ctx context.Context, c *call, zones []*resolved) ([]*v1alpha1.MachineProviderSpec, error) {
 	objects, err := c.listMachineObjects(ctx)
 	if err != nil {
@@ -169,8 +168,8 @@ func specsInUse(ctx context.Context, c *call, zones []*resolved) ([]*v1alpha1.Ma
 		if z.err == nil {
 			specs = append(specs, z.machineSpec)
 		}
-		if z.kept != nil {
-			used.Insert(z.kept.className)
+		if z.retained != nil {
+			used.Insert(z.retained.className)
 		}
 	}
 	for i := range objects.classes.Items {

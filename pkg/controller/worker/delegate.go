@@ -6,20 +6,26 @@ package worker
 
 import (
 	"context"
+	"slices"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	"github.com/gardener/gardener/extensions/pkg/controller/worker"
 	"github.com/gardener/gardener/extensions/pkg/controller/worker/genericactuator"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
 )
 
-// delegate is what Gardener's generic actuator asks about one Worker.
+// delegate implements what Gardener's generic actuator needs for one Worker.
 type delegate struct {
 	*call
 
 	facts *facts
 	zones []*resolved
-	// classes are the machine classes that are not written yet.
+	// classes are the machine classes that are still to be written.
 	classes []machineClass
 }
 
@@ -28,15 +34,15 @@ var (
 	_ genericactuator.WorkerDelegate  = &delegate{}
 )
 
-// newDelegate reads the facts, plans the zones, asks their sites and makes the machine classes. Its error is one of the seed; what is
-// wrong with a pool, a zone or a site is the error of the zones that it is about.
+// newDelegate reads the facts, plans the zones, resolves them at their sites and generates the machine classes. It returns an error only
+// if the seed cannot be read; errors of pools, zones and sites are those of the zones concerned.
 func newDelegate(ctx context.Context, c *call, r resolver, before former) (*delegate, error) {
 	f, err := readFacts(ctx, c, before)
 	if err != nil {
 		return nil, err
 	}
 	zones := r.resolve(ctx, f, plan(f))
-	tellUnresolved(c, zones)
+	reportUnresolved(c, zones)
 	return &delegate{call: c, facts: f, zones: zones, classes: machineClasses(f, zones)}, nil
 }
 
@@ -47,9 +53,8 @@ func (d *delegate) WorkerDelegate(context.Context, *extensionsv1alpha1.Worker,
 }
 
 // GenerateMachineDeployments writes the machine classes and returns one machine deployment per pool and zone. The generic actuator
-// lists the classes next. Of a machine deployment whose class is not among them it expects two machine sets until its machines
-// are all replaced, but then the old one is gone already: it would wait until its time is over, in vain. A class that is there
-// before makes it wait for the machine set with that class instead.
+// lists the classes next. If the class of a machine deployment is missing there, it waits for two machine sets until the rolling update
+// has finished, when the old one no longer exists, and times out. If the class is there, it waits for the machine set with that class.
 func (d *delegate) GenerateMachineDeployments(ctx context.Context) (worker.MachineDeployments, error) {
 	if err := d.DeployMachineClasses(ctx); err != nil {
 		return nil, err
@@ -60,7 +65,7 @@ func (d *delegate) GenerateMachineDeployments(ctx context.Context) (worker.Machi
 	return machineDeployments(d.zones), nil
 }
 
-// DeployMachineClasses writes the machine classes of all zones that could be resolved, unless that was done already.
+// DeployMachineClasses writes the machine classes of all resolved zones. Further calls are no-ops.
 func (d *delegate) DeployMachineClasses(ctx context.Context) error {
 	if err := apply(ctx, d.client, d.classes); err != nil {
 		return err
@@ -69,9 +74,9 @@ func (d *delegate) DeployMachineClasses(ctx context.Context) error {
 	return nil
 }
 
-// UpdateMachineImagesStatus writes the machine images in use into the status of the Worker. The generic actuator calls it last
-// before it waits for machines. So what no pool wants any more is removed here: behind that wait it would be removed only once
-// the machines of all sites are well.
+// UpdateMachineImagesStatus writes the machine images in use into the status of the Worker. It is the last call of the generic actuator
+// before it waits for machines, so unused objects are deleted here: after the wait they would stay until the machines of all sites are
+// healthy.
 func (d *delegate) UpdateMachineImagesStatus(ctx context.Context) error {
 	if err := updateMachineImagesStatus(ctx, d.call, d.zones); err != nil {
 		return err
@@ -79,17 +84,98 @@ func (d *delegate) UpdateMachineImagesStatus(ctx context.Context) error {
 	if err := cleanUp(ctx, d.call, d.zones); err != nil {
 		return err
 	}
-	return forgetLastError(ctx, d.call, d.zones)
+	return clearLastError(ctx, d.call, d.zones)
 }
 
-// PreReconcileHook has nothing to do.
+// PreReconcileHook is a no-op.
 func (d *delegate) PreReconcileHook(context.Context) error { return nil }
 
-// PostReconcileHook has nothing to do.
+// PostReconcileHook is a no-op.
 func (d *delegate) PostReconcileHook(context.Context) error { return nil }
 
-// PreDeleteHook has nothing to do.
+// PreDeleteHook is a no-op.
 func (d *delegate) PreDeleteHook(context.Context) error { return nil }
 
-// PostDeleteHook has nothing to do.
+// PostDeleteHook is a no-op.
 func (d *delegate) PostDeleteHook(context.Context) error { return nil }
+
+// filteringManager is a manager for Gardener's generic actuator whose client hides and keeps some fields.
+type filteringManager struct {
+	manager.Manager
+
+	hashes retainedHashes
+}
+
+// GetClient implements manager.Manager.
+func (m filteringManager) GetClient() client.Client {
+	return filteringClient{m.Manager.GetClient(), m.hashes}
+}
+
+type filteringClient struct {
+	client.Client
+
+	hashes retainedHashes
+}
+
+// List hides failed machines whose deletion is in progress: the generic actuator returns an error if any machine has failed, and for
+// machine-controller-manager a machine has failed if its deletion takes more than one call, such as that of a host that is cleaned.
+func (c filteringClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if err := c.Client.List(ctx, list, opts...); err != nil {
+		return err
+	}
+	if deployments, ok := list.(*machinev1alpha1.MachineDeploymentList); ok {
+		for i := range deployments.Items {
+			status := &deployments.Items[i].Status
+			status.FailedMachines = slices.DeleteFunc(slices.Clone(status.FailedMachines), func(machine *machinev1alpha1.MachineSummary) bool {
+				return machine.LastOperation.Type == machinev1alpha1.MachineOperationDelete &&
+					errorcodes.IsProgress(machine.LastOperation.Description)
+			})
+		}
+	}
+	return nil
+}
+
+// Status implements client.StatusClient.
+func (c filteringClient) Status() client.SubResourceWriter {
+	return statusWriter{c.Client.Status(), c.hashes}
+}
+
+// retainedHashes are the in-place update hashes, empty if there is none yet, of pools with a zone that retains its machine class. The
+// generic actuator sees no difference between the machines of such a zone and its machine deployment. With the new hash, Gardener would
+// consider the pool updated, and complete a rotation of credentials that its machines do not have.
+type retainedHashes map[string]string
+
+func hashesToRetain(w *extensionsv1alpha1.Worker, zones []*resolved) retainedHashes {
+	hashes := retainedHashes{}
+	for _, z := range zones {
+		if z.retained == nil {
+			continue
+		}
+		hashes[z.spec.Name] = ""
+		if updates := w.Status.InPlaceUpdates; updates != nil {
+			hashes[z.spec.Name] = updates.WorkerPoolToHashMap[z.spec.Name]
+		}
+	}
+	return hashes
+}
+
+type statusWriter struct {
+	client.SubResourceWriter
+
+	hashes retainedHashes
+}
+
+// Patch writes the retained hashes instead of new ones.
+func (s statusWriter) Patch(ctx context.Context, object client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+	if w, ok := object.(*extensionsv1alpha1.Worker); ok && w.Status.InPlaceUpdates != nil {
+		hashes := w.Status.InPlaceUpdates.WorkerPoolToHashMap
+		for pool, before := range s.hashes {
+			if _, ok := hashes[pool]; ok && before != "" {
+				hashes[pool] = before
+			} else {
+				delete(hashes, pool)
+			}
+		}
+	}
+	return s.SubResourceWriter.Patch(ctx, object, patch, opts...)
+}

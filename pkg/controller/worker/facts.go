@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	"github.com/gardener/gardener/extensions/pkg/controller/worker"
@@ -29,50 +30,50 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// documents are what the shoot's documents say about its sites. Those that cannot be read are nil.
+// documents are the documents of the shoot that describe its sites. Those that cannot be read are nil.
 type documents struct {
 	region  string
 	profile *v1alpha1.CloudProfileConfig
 	sites   []site.Site
-	// sitesErr says why sites of the shoot are not in sites.
+	// sitesErr is the reason why some sites of the shoot are missing in sites.
 	sitesErr error
 	status   *v1alpha1.InfrastructureStatus
 	// secret is the data of the shoot's Secret.
 	secret map[string][]byte
-	// err says what is missing for all sites.
+	// err is an error that concerns all sites.
 	err error
 }
 
-// facts are all that is known without asking a site.
+// facts are everything that is known without requests to sites.
 type facts struct {
 	documents
 
 	worker  *extensionsv1alpha1.Worker
 	cluster *extensionscontroller.Cluster
-	// images are those that the Worker's machines used when it was reconciled the last time.
+	// images are the machine images that the last reconciliation stored in the status of the Worker.
 	images []v1alpha1.MachineImage
-	// userData is that of the pools, in their order.
+	// userData is the user data of the pools, in their order.
 	userData []platform.Answer[[]byte]
-	// existing are the machine deployments by their names.
+	// existing are the machine deployments by name.
 	existing map[string]*existing
 	former   former
 }
 
-// existing is a machine deployment that exists.
+// existing is an existing machine deployment.
 type existing struct {
 	deployment *machinev1alpha1.MachineDeployment
 	className  string
 	secretName string
 }
 
-// former are the machine classes and the sites that machines to be restored have, by their machine deployments. The state of machines
-// has no classes. Those of a rolling update that is not at its end, or of a zone that was kept as it was, are others than the zones
-// have now; machine-controller-manager would do nothing for their machines, and not even delete them.
+// former are the names of the machine classes and sites of machines to be restored, by machine deployment. The machine state does not
+// include the classes themselves. During a rolling update, or in a retained zone, they differ from the desired classes, and without them
+// machine-controller-manager would not even delete the machines.
 type former struct {
 	classes, sites map[string]sets.Set[string]
 }
 
-// readFacts returns an error if the seed cannot be read.
+// readFacts returns an error only if the seed cannot be read.
 func readFacts(ctx context.Context, c *call, before former) (*facts, error) {
 	f := &facts{documents: readDocuments(ctx, c), worker: c.worker, cluster: c.cluster, former: before}
 
@@ -81,7 +82,7 @@ func readFacts(ctx context.Context, c *call, before former) (*facts, error) {
 	case err == nil:
 		f.images = status.MachineImages
 	case !errors.Is(err, codec.ErrEmpty):
-		c.log.Error(err, "The machine images in the status of the Worker cannot be read")
+		c.log.Error(err, "Machine images in the status of the Worker cannot be decoded")
 	}
 	for _, pool := range c.worker.Spec.Pools {
 		data, err := worker.FetchUserData(ctx, c.client, c.worker.Namespace, pool)
@@ -111,8 +112,8 @@ func readDocuments(ctx context.Context, c *call) documents {
 	}
 }
 
-// readExisting returns the machine deployments that are not being deleted by their names. It reads from the API server: a zone that was
-// missed because a cache is late would lose its machines, or could be refused for good.
+// readExisting returns the machine deployments that are not being deleted, by name. It reads without a cache: with stale data the zones
+// would lose their machines, or could be refused for good.
 func readExisting(ctx context.Context, c *call) (map[string]*existing, error) {
 	var (
 		deployments = &machinev1alpha1.MachineDeploymentList{}
@@ -142,7 +143,7 @@ func readExisting(ctx context.Context, c *call) (map[string]*existing, error) {
 	return found, nil
 }
 
-// locate finds the site of the zone. The site is nil and the name may be empty if there is an error.
+// locate finds the site of the zone. With an error the site is nil, and its name may be empty.
 func (d *documents) locate(zone string) (*site.Site, string, error) {
 	if s, _ := site.FindZone(d.sites, zone); s != nil {
 		return s, s.Name, nil
@@ -155,17 +156,16 @@ func (d *documents) locate(zone string) (*site.Site, string, error) {
 		platform.NewError(platform.ClassConfiguration, "no site in region %q of the CloudProfile has the zone", d.region))
 }
 
-// siteStatus returns what the infrastructure of the site came to, nil if it is not ready.
+// siteStatus returns the status of the site's infrastructure, nil if it is not ready.
 func (d *documents) siteStatus(name string) *v1alpha1.SiteStatus {
 	if d.status == nil {
 		return nil
 	}
-	for i := range d.status.Sites {
-		if d.status.Sites[i].Name == name {
-			return &d.status.Sites[i]
-		}
+	i := slices.IndexFunc(d.status.Sites, func(s v1alpha1.SiteStatus) bool { return s.Name == name })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &d.status.Sites[i]
 }
 
 func readFormer(ctx context.Context, garden client.Reader, w *extensionsv1alpha1.Worker, shoot *gardencorev1beta1.Shoot) (former, error) {
@@ -188,7 +188,7 @@ func readFormer(ctx context.Context, garden client.Reader, w *extensionsv1alpha1
 	return before, nil
 }
 
-// machineState reads the state where Gardener's generic actuator reads it. The garden is nil if it is not known.
+// machineState reads the state from the same places as Gardener's generic actuator. The garden reader may be nil.
 func machineState(
 	ctx context.Context, garden client.Reader, w *extensionsv1alpha1.Worker, shoot *gardencorev1beta1.Shoot,
 ) (*shootstate.MachineState, error) {

@@ -60,7 +60,7 @@ var _ = Describe("ForceDelete", func() {
 		GinkgoHelper()
 		f.encode()
 		a := f.actuator(time.Second).(*actuator)
-		a.remover.timeout = timeout
+		a.forceDeleter.timeout = timeout
 		Expect(a.ForceDelete(ctx, logr.Discard(), f.worker.DeepCopy(), f.cluster)).To(Succeed())
 
 		Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(f.worker), f.worker)).To(Succeed())
@@ -141,7 +141,7 @@ var _ = Describe("ForceDelete", func() {
 			)))
 			Expect(f.cloud.Machines("cloud")).To(BeEmpty())
 			Eventually(f.warnings).WithContext(ctx).WithArguments(reasonOrphansLeft).Should(HaveExactElements(
-				And(HavePrefix(`Site "racks" keeps 1: machine m2 toy:///racks/m2 (`), ContainSubstring(reason))))
+				And(HavePrefix(`Site "racks" still has 1 machine(s): machine m2 toy:///racks/m2 (`), ContainSubstring(reason))))
 		},
 		Entry("refuses the credentials", func() { f.cloud.Fail("racks", platform.NewError(platform.ClassUnauthenticated, "401")) },
 			time.Minute, "401"),
@@ -158,7 +158,8 @@ var _ = Describe("ForceDelete", func() {
 		}
 		Expect(forceDelete(ctx, time.Minute)).To(HaveLen(2))
 		Eventually(f.warnings).WithContext(ctx).WithArguments(reasonOrphansLeft).WithTimeout(10 * time.Second).Should(ConsistOf(
-			HavePrefix(`Site "cloud" keeps 1: machine m-cloud `), HavePrefix(`Site "racks" keeps 1: machine m-racks `)))
+			HavePrefix(`Site "cloud" still has 1 machine(s): machine m-cloud `),
+			HavePrefix(`Site "racks" still has 1 machine(s): machine m-racks `)))
 	})
 
 	It("waits for machines that take a while, and through errors that pass", func(ctx SpecContext) {
@@ -178,7 +179,7 @@ var _ = Describe("ForceDelete", func() {
 	It("says that a site may have machines if it can neither be looked at nor is any known", func(ctx SpecContext) {
 		f.cloud.Fail("racks", platform.NewError(platform.ClassUnauthenticated, "401"))
 		Expect(forceDelete(ctx, time.Minute)).To(HaveExactElements(v1alpha1.Orphan{
-			Site: "racks", Kind: "machine", Reason: `the site could not be looked at: site "racks": 401`,
+			Site: "racks", Kind: "machine", Reason: `machines of the site cannot be listed: site "racks": 401`,
 		}))
 	})
 
@@ -199,6 +200,6 @@ var _ = Describe("ForceDelete", func() {
 		f.cloud.Keep("racks", platform.NewError(platform.ClassConflict, "locked"))
 		Expect(forceDelete(ctx, time.Minute)).To(HaveLen(40))
 		Eventually(f.warnings).WithContext(ctx).WithArguments(reasonOrphansLeft).Should(HaveExactElements(
-			MatchRegexp(`^Site "racks" keeps 40: machine machine-00 .* and \d+ more$`)))
+			MatchRegexp(`^Site "racks" still has 40 machine\(s\): machine machine-00 .* and \d+ more$`)))
 	})
 })

@@ -23,25 +23,25 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// fieldOwner owns the fields of machine classes and their secrets. Finalizers are machine-controller-manager's.
+// fieldOwner owns the fields of machine classes and their secrets, but not their finalizers, which machine-controller-manager manages.
 const fieldOwner = client.FieldOwner("gardener-extension-provider-hybrid-worker")
 
 // userDataKey is the key of the user data in the secret of a machine class.
 const userDataKey = "userData"
 
-// machineClassSecretLabels mark the secrets of machine classes.
+// machineClassSecretLabels are the labels of the secrets of machine classes.
 var machineClassSecretLabels = client.MatchingLabels{v1beta1constants.GardenerPurpose: v1beta1constants.GardenPurposeMachineClass}
 
-// cacheTimeout is how long the cache may take to show what was written.
+// cacheTimeout limits the wait for written objects to appear in the cache.
 const cacheTimeout = 10 * time.Second
 
-// machineClass is a machine class and its secret, which have the same name.
+// machineClass is a machine class and its secret of the same name.
 type machineClass struct {
 	secret *corev1.Secret
 	class  *machinev1alpha1.MachineClass
 }
 
-// machineClasses returns that of each zone that could be resolved, and those that only machines to be restored have.
+// machineClasses returns the machine classes of all resolved zones, and those that only machines to be restored have.
 func machineClasses(f *facts, zones []*resolved) []machineClass {
 	var classes []machineClass
 	for _, z := range zones {
@@ -81,8 +81,8 @@ func newMachineClass(f *facts, z *resolved, name string) machineClass {
 	}
 }
 
-// nodeTemplate says what the cluster-autoscaler may expect of a node in the zone. The capacity is that of the machine type,
-// with what the site says about it, with what the pool says about it.
+// nodeTemplate returns what the cluster-autoscaler may expect of a node in the zone. Resources of the pool's providerConfig take precedence
+// over those of the site's machine type, the pool's node template and the CloudProfile's machine type.
 func nodeTemplate(f *facts, z *resolved) *machinev1alpha1.NodeTemplate {
 	template := &machinev1alpha1.NodeTemplate{
 		Capacity:     typeCapacity(f, z.pool),
@@ -106,7 +106,7 @@ func nodeTemplate(f *facts, z *resolved) *machinev1alpha1.NodeTemplate {
 	return template
 }
 
-// apply writes the machine classes, and before each its secret.
+// apply writes the machine classes, each after its secret.
 func apply(ctx context.Context, c client.Client, classes []machineClass) error {
 	var tasks []flow.TaskFn
 	for _, class := range classes {
@@ -123,7 +123,7 @@ func apply(ctx context.Context, c client.Client, classes []machineClass) error {
 	return flow.ParallelN(genericactuator.MaxConcurrentMachineTasks, tasks...)(ctx)
 }
 
-// waitForMachineClasses waits until the cache has the machine classes of all zones that could be resolved.
+// waitForMachineClasses waits until the cache has the machine classes of all resolved zones.
 func waitForMachineClasses(ctx context.Context, c *call, zones []*resolved) error {
 	var missing []string
 	for _, z := range zones {

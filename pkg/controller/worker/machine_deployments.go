@@ -11,24 +11,23 @@ import (
 
 	"github.com/gardener/gardener/extensions/pkg/controller/worker"
 	"github.com/gardener/gardener/extensions/pkg/controller/worker/genericactuator"
+	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
 	extensionsv1alpha1helper "github.com/gardener/gardener/pkg/api/extensions/v1alpha1/helper"
-	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
-	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// machineDeployments returns those of all zones that could be resolved or exist. Zones that could not be resolved keep their
-// class; everything else follows the pool.
+// machineDeployments returns the machine deployments of all zones that are resolved or exist. Unresolved zones retain their class, and
+// follow the pool in everything else.
 func machineDeployments(zones []*resolved) worker.MachineDeployments {
 	deployments := worker.MachineDeployments{}
 	for _, z := range zones {
 		className, secretName := z.className, z.className
 		switch {
-		case z.kept != nil:
-			className, secretName = z.kept.className, z.kept.secretName
+		case z.retained != nil:
+			className, secretName = z.retained.className, z.retained.secretName
 		case z.err != nil:
 			continue
 		}
@@ -54,62 +53,55 @@ func machineDeployments(zones []*resolved) worker.MachineDeployments {
 
 func strategy(z *zone) machinev1alpha1.MachineDeploymentStrategy {
 	update := machinev1alpha1.UpdateConfiguration{MaxSurge: new(z.share.maxSurge), MaxUnavailable: new(z.share.maxUnavailable)}
-	inPlace := func(orchestration machinev1alpha1.OrchestrationType) machinev1alpha1.MachineDeploymentStrategy {
-		return machinev1alpha1.MachineDeploymentStrategy{
-			Type: machinev1alpha1.InPlaceUpdateMachineDeploymentStrategyType,
-			InPlaceUpdate: &machinev1alpha1.InPlaceUpdateMachineDeployment{
-				UpdateConfiguration: update,
-				OrchestrationType:   orchestration,
-			},
-		}
-	}
-
-	switch ptr.Deref(z.spec.UpdateStrategy, "") {
-	case gardencorev1beta1.AutoInPlaceUpdate:
-		return inPlace(machinev1alpha1.OrchestrationTypeAuto)
-	case gardencorev1beta1.ManualInPlaceUpdate:
-		return inPlace(machinev1alpha1.OrchestrationTypeManual)
-	default:
+	if !v1beta1helper.IsUpdateStrategyInPlace(z.spec.UpdateStrategy) {
 		return machinev1alpha1.MachineDeploymentStrategy{
 			Type:          machinev1alpha1.RollingUpdateMachineDeploymentStrategyType,
 			RollingUpdate: &machinev1alpha1.RollingUpdateMachineDeployment{UpdateConfiguration: update},
 		}
 	}
+	orchestration := machinev1alpha1.OrchestrationTypeAuto
+	if v1beta1helper.IsUpdateStrategyManualInPlace(z.spec.UpdateStrategy) {
+		orchestration = machinev1alpha1.OrchestrationTypeManual
+	}
+	return machinev1alpha1.MachineDeploymentStrategy{
+		Type:          machinev1alpha1.InPlaceUpdateMachineDeploymentStrategyType,
+		InPlaceUpdate: &machinev1alpha1.InPlaceUpdateMachineDeployment{UpdateConfiguration: update, OrchestrationType: orchestration},
+	}
 }
 
-// topologyPrefix is how the node labels of CSI drivers begin.
+// topologyPrefix is the prefix of the node labels of CSI drivers.
 const topologyPrefix = "topology."
 
-// nodeLabels returns the labels of the nodes: those of the pool and those that say where the node is. A zone that keeps its
-// machine class keeps those that go with it.
+// nodeLabels returns the labels of the pool and of the node's location. A zone that retains its machine class retains the labels that
+// belong to the class.
 func nodeLabels(z *resolved) map[string]string {
 	labels := maps.Clone(z.spec.Labels)
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	if z.kept == nil {
+	if z.retained == nil {
 		maps.Copy(labels, z.labels)
 		labels[v1alpha1.LabelSite] = z.site.Name
 		labels[v1alpha1.LabelPlatform] = string(z.site.Platform)
 		return labels
 	}
-	for key, value := range z.kept.deployment.Spec.Template.Spec.NodeTemplateSpec.Labels {
-		if goesWithClass(key) {
+	for key, value := range z.retained.deployment.Spec.Template.Spec.NodeTemplateSpec.Labels {
+		if belongsToClass(key) {
 			labels[key] = value
 		}
 	}
 	return labels
 }
 
-// goesWithClass reports whether a node label is about the machines that a machine class has made: where they are, and the only
-// secret with an operating system config that their gardener-node-agents may read.
-func goesWithClass(key string) bool {
+// belongsToClass returns whether a node label depends on the machine class: on the location of its machines, and on the only secret with
+// an operating system config that their gardener-node-agents may read.
+func belongsToClass(key string) bool {
 	return key == v1alpha1.LabelSite || key == v1alpha1.LabelPlatform || strings.HasPrefix(key, topologyPrefix) ||
 		key == v1beta1constants.LabelWorkerPoolGardenerNodeAgentSecretName
 }
 
-// machineConfiguration returns the pool's settings, and the timeouts of the site where the pool has none. If the site of an
-// existing zone is not known any more it keeps its timeouts.
+// machineConfiguration returns the pool's settings, with the timeouts of the site as defaults. If the site of an existing zone is unknown,
+// the zone retains its timeouts.
 func machineConfiguration(z *resolved) *machinev1alpha1.MachineConfiguration {
 	var (
 		configuration = genericactuator.ReadMachineConfiguration(*z.spec)
@@ -121,8 +113,8 @@ func machineConfiguration(z *resolved) *machinev1alpha1.MachineConfiguration {
 		fallback.MachineCreationTimeout = timeouts.Creation
 		fallback.MachineHealthTimeout = timeouts.Health
 		fallback.MachineDrainTimeout = timeouts.Drain
-	case z.site == nil && z.kept.deployment.Spec.Template.Spec.MachineConfiguration != nil:
-		fallback = z.kept.deployment.Spec.Template.Spec.MachineConfiguration
+	case z.site == nil && z.retained.deployment.Spec.Template.Spec.MachineConfiguration != nil:
+		fallback = z.retained.deployment.Spec.Template.Spec.MachineConfiguration
 	}
 	configuration.MachineCreationTimeout = cmp.Or(configuration.MachineCreationTimeout, fallback.MachineCreationTimeout)
 	configuration.MachineHealthTimeout = cmp.Or(configuration.MachineHealthTimeout, fallback.MachineHealthTimeout)

@@ -62,7 +62,8 @@ var _ = Describe("Machine deployments", func() {
 
 	It("have the timeouts of the site where the pool has none", func(ctx SpecContext) {
 		f.profile.Sites[1].Timeouts = &v1alpha1.MachineTimeouts{
-			Creation: &metav1.Duration{Duration: time.Hour}, Health: &metav1.Duration{Duration: 30 * time.Minute}, Drain: &metav1.Duration{Duration: 3 * time.Hour},
+			Creation: &metav1.Duration{Duration: time.Hour}, Health: &metav1.Duration{Duration: 30 * time.Minute},
+			Drain: &metav1.Duration{Duration: 3 * time.Hour},
 		}
 		f.pool("a", "rack-1", "cloud-a").MachineControllerManagerSettings = &gardencorev1beta1.MachineControllerManagerSettings{
 			MachineHealthTimeout: &metav1.Duration{Duration: time.Minute},
@@ -91,7 +92,9 @@ var _ = Describe("Machine deployments", func() {
 			v1alpha1.LabelSite: "gone", v1alpha1.LabelPlatform: "metal", "topology.toy/zone": "raw", "old": "yes",
 			v1beta1constants.LabelWorkerPoolGardenerNodeAgentSecretName: "old",
 		}
-		existing.Spec.Template.Spec.MachineConfiguration = &machinev1alpha1.MachineConfiguration{MachineCreationTimeout: &metav1.Duration{Duration: time.Hour}}
+		existing.Spec.Template.Spec.MachineConfiguration = &machinev1alpha1.MachineConfiguration{
+			MachineCreationTimeout: &metav1.Duration{Duration: time.Hour},
+		}
 		class := &machinev1alpha1.MachineClass{
 			ObjectMeta: metav1.ObjectMeta{Name: "class", Namespace: f.worker.Namespace},
 			SecretRef:  &corev1.SecretReference{Name: "class-secret"},
@@ -175,7 +178,8 @@ var _ = Describe("Machine deployments", func() {
 		Expect(deployments[0].ClassName).To(Equal("class"))
 		Expect(deployments[0].Labels).To(HaveKeyWithValue(v1alpha1.LabelSite, "racks"))
 		Expect(deployments[1].Labels).To(HaveKeyWithValue(v1alpha1.LabelSite, "cloud"))
-		Expect(unresolved(d.zones)).To(MatchError(ContainSubstring(`pool "a" in zone "rack-1" keeps its machine class: site "cloud": the zone was part of site "racks"`)))
+		Expect(unresolved(d.zones)).To(MatchError(ContainSubstring(
+			`pool "a" in zone "rack-1" keeps its machine class: site "cloud": the zone was part of site "racks"`)))
 
 		pool.UpdateStrategy = nil
 		deployments = generate(ctx, existing, class)

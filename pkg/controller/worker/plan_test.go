@@ -49,10 +49,10 @@ var _ = Describe("plan", func() {
 			Expect(zones[i].deploymentName).To(Equal(deploymentName("a", name)))
 		}
 		for _, z := range []*zone{zones[0], zones[2]} {
-			Expect(z.wrong).NotTo(HaveOccurred())
+			Expect(z.planErr).NotTo(HaveOccurred())
 			Expect(z.site.Name).To(Equal("cloud"))
 		}
-		Expect(zones[1].wrong).To(MatchError(`site "racks": the infrastructureConfig of the Shoot does not list the site`))
+		Expect(zones[1].planErr).To(MatchError(`site "racks": the infrastructureConfig of the Shoot does not list the site`))
 		Expect(zones[1].siteName).To(Equal("racks"))
 		Expect(zones[1].site).To(BeNil())
 		Expect(zones[0].userData).To(BeEquivalentTo("#!/bin/sh"))
@@ -63,10 +63,10 @@ var _ = Describe("plan", func() {
 		prepare()
 		z := plan(read)[0]
 		if message == "" {
-			Expect(z.wrong).NotTo(HaveOccurred())
+			Expect(z.planErr).NotTo(HaveOccurred())
 			return
 		}
-		Expect(z.wrong).To(MatchError(ContainSubstring(message)))
+		Expect(z.planErr).To(MatchError(ContainSubstring(message)))
 		Expect(z.site).To(BeNil())
 	},
 		Entry("updated in place on another site", func() { runOn("racks", "class") }, `site "cloud": the zone was part of site "racks"`),
@@ -83,9 +83,9 @@ var _ = Describe("plan", func() {
 		runOn("cloud", "now")
 		read.former.classes = map[string]sets.Set[string]{name: sets.New("former")}
 		zones := plan(read)
-		Expect(zones[0].runs("now")).To(BeTrue())
-		Expect(zones[0].runs("former")).To(BeTrue())
-		Expect(zones[0].runs("next")).To(BeFalse())
-		Expect(zones[2].runs("now")).To(BeFalse())
+		Expect(zones[0].hasClass("now")).To(BeTrue())
+		Expect(zones[0].hasClass("former")).To(BeTrue())
+		Expect(zones[0].hasClass("next")).To(BeFalse())
+		Expect(zones[2].hasClass("now")).To(BeFalse())
 	})
 })

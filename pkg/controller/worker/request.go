@@ -5,6 +5,7 @@
 package worker
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -24,7 +25,7 @@ import (
 // resourceGPU is the resource name that Gardener uses for the GPUs of a machine type.
 const resourceGPU = corev1.ResourceName("gpu")
 
-// request finds what the zone's machines are on its site. Its errors name what is missing.
+// request returns the request that resolves the zone at its site, and the zone's machine image.
 func request(f *facts, z *zone) (platform.MachineClassRequest, *helper.MachineImage, error) {
 	none := platform.MachineClassRequest{}
 
@@ -86,7 +87,7 @@ func request(f *facts, z *zone) (platform.MachineClassRequest, *helper.MachineIm
 	}, image, nil
 }
 
-// rolling is nil if the pool's machines are updated in place.
+// rolling returns nil if the pool's machines are updated in place.
 func rolling(z *zone) *platform.Rolling {
 	if v1beta1helper.IsUpdateStrategyInPlace(z.spec.UpdateStrategy) {
 		return nil
@@ -94,8 +95,8 @@ func rolling(z *zone) *platform.Rolling {
 	return &platform.Rolling{MaxSurge: z.share.maxSurge, MaxUnavailable: z.share.maxUnavailable}
 }
 
-// capabilities returns those of the machine type and their definitions. For a CloudProfile without capabilities they are the
-// pool's architecture.
+// capabilities returns the capabilities of the machine type and their definitions. They are the pool's architecture if the CloudProfile
+// has no capabilities.
 func capabilities(f *facts, p *pool) (gardencorev1beta1.Capabilities, []gardencorev1beta1.CapabilityDefinition) {
 	spec := f.cluster.CloudProfile.Spec
 	if len(spec.MachineCapabilities) > 0 {
@@ -111,7 +112,7 @@ func capabilities(f *facts, p *pool) (gardencorev1beta1.Capabilities, []gardenco
 		}}
 }
 
-// typeCapacity returns what the CloudProfile says that the pool's machine type has.
+// typeCapacity returns the capacity of the pool's machine type in the CloudProfile.
 func typeCapacity(f *facts, p *pool) corev1.ResourceList {
 	machineType := v1beta1helper.FindMachineTypeByName(f.cluster.CloudProfile.Spec.MachineTypes, p.spec.MachineType)
 	if machineType == nil {
@@ -133,7 +134,7 @@ func dataVolumes(f *facts, z *zone) ([]platform.DataVolume, error) {
 	return volumes, nil
 }
 
-// volume returns type and size in GiB of a volume. The type is nil if the pool does not ask for one.
+// volume returns the type, nil if the pool does not specify one, and the size in GiB of a volume.
 func volume(f *facts, z *zone, what string, typeName *string, size string, encrypted *bool) (*v1alpha1.SiteVolumeType, int, error) {
 	if ptr.Deref(encrypted, false) {
 		return nil, 0, platform.NewError(platform.ClassConfiguration, "%s: encrypted is not supported; use a volume type that encrypts", what)
@@ -153,7 +154,7 @@ func volume(f *facts, z *zone, what string, typeName *string, size string, encry
 	return volumeType, gibibytes, nil
 }
 
-// dataVolumeSettings returns the pool's settings of a data volume for the zone's site; they are empty if there are none.
+// dataVolumeSettings returns the pool's settings of a data volume for the zone's site, which may be empty.
 func dataVolumeSettings(z *zone, name string) v1alpha1.WorkerDataVolumeSite {
 	for _, v := range z.config.DataVolumes {
 		if v.Name != name {
@@ -164,4 +165,22 @@ func dataVolumeSettings(z *zone, name string) v1alpha1.WorkerDataVolumeSite {
 		}
 	}
 	return v1alpha1.WorkerDataVolumeSite{}
+}
+
+// className returns the name of the zone's machine class. A new name rolls the machines of the zone. In addition to Gardener's inputs the
+// hash covers the zone's site, the pool's data volumes and the inputs of the platform; docs/usage/node-rolling.md lists all of them. The
+// latter two are omitted for pools that are updated in place, because an update does not change the volumes of an existing machine.
+func className(f *facts, z *zone, platformInputs []string) (string, error) {
+	inPlace := []string{z.siteName}
+	additional := []string{z.siteName}
+	for _, volume := range z.spec.DataVolumes {
+		additional = append(additional, fmt.Sprintf("%s/%s/%s", volume.Name, volume.Size, ptr.Deref(volume.Type, "")))
+	}
+	additional = append(additional, slices.Sorted(slices.Values(platformInputs))...)
+
+	hash, err := worker.WorkerPoolHash(*z.spec, f.cluster, additional, inPlace)
+	if err != nil {
+		return "", platform.NewError(platform.ClassConfiguration, "hash of the pool: %w", err)
+	}
+	return fmt.Sprintf("%s-%s", z.deploymentName, hash), nil
 }

@@ -21,43 +21,44 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// reasonUnresolved is the reason of the events about zones that cannot be resolved.
+// reasonUnresolved is the reason of events about zones that cannot be resolved.
 const reasonUnresolved = "ZoneUnresolved"
 
-// resolver asks the sites what their machines are.
+// resolver resolves the machines of zones at their sites.
 type resolver struct {
 	machineClasses platform.Registry[platform.MachineClasses]
 	timeout        time.Duration
 }
 
-// resolved is a zone with what its machines are.
+// resolved is a zone with its resolved machines.
 type resolved struct {
 	*zone
 
 	machineType *v1alpha1.SiteMachineType
 	image       *helper.MachineImage
 	machineSpec *v1alpha1.MachineProviderSpec
-	// providerSpec is machineSpec for the machine class.
+	// providerSpec is the encoded machineSpec.
 	providerSpec *runtime.RawExtension
 	className    string
-	// labels are those that the platform wants the nodes to have.
+	// labels are the node labels of the platform.
 	labels map[string]string
-	// err says why the zone cannot be resolved. What is above may be nil then.
+	// err is the reason why the zone cannot be resolved. The fields above may be empty then.
 	err error
-	// kept is what exists of a zone that cannot be resolved, nil if nothing does.
-	kept *existing
+	// retained is the machine deployment of a zone that cannot be resolved, nil if it does not exist.
+	retained *existing
 }
 
-// stays reports whether the zone cannot be resolved, but has machines of the class that it shall have, which is known without its site.
-// A pool that is updated in place has that class whatever is to be changed.
-func (z *resolved) stays() bool {
-	return z.err != nil && z.kept != nil && z.kept.className == z.className && !v1beta1helper.IsUpdateStrategyInPlace(z.spec.UpdateStrategy)
+// isUnchanged returns whether the zone cannot be resolved, but has the desired class, whose name is known without its site. That proves
+// nothing for pools that are updated in place.
+func (z *resolved) isUnchanged() bool {
+	return z.err != nil && z.retained != nil && z.retained.className == z.className &&
+		!v1beta1helper.IsUpdateStrategyInPlace(z.spec.UpdateStrategy)
 }
 
 type answer = platform.Answer[*v1alpha1.MachineProviderSpec]
 
-// resolve asks for all zones with which nothing is wrong yet at the same time. It returns after the timeout even if a site does not
-// answer and its platform does not give up; the zone then has an error. What exists of a zone with an error is kept.
+// resolve resolves all zones without an error in parallel. It returns after the timeout even if a platform ignores the context; its zones
+// then have an error. Zones with an error retain their machine deployments.
 func (r resolver) resolve(ctx context.Context, f *facts, zones []*zone) []*resolved {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -67,8 +68,8 @@ func (r resolver) resolve(ctx context.Context, f *facts, zones []*zone) []*resol
 		answers = make([]<-chan answer, len(zones))
 	)
 	for i, z := range zones {
-		all[i] = &resolved{zone: z, err: z.wrong}
-		if z.wrong == nil {
+		all[i] = &resolved{zone: z, err: z.planErr}
+		if z.planErr == nil {
 			answers[i], all[i].err = r.ask(ctx, f, all[i])
 		}
 	}
@@ -81,17 +82,16 @@ func (r resolver) resolve(ctx context.Context, f *facts, zones []*zone) []*resol
 			z.providerSpec, z.err = codec.Encode(z.machineSpec)
 		}
 		if z.err != nil {
-			z.kept = z.existing
+			z.retained = z.existing
 		}
-		if z.wrong == nil {
+		if z.planErr == nil {
 			z.err = platform.InSite(z.siteName, z.err)
 		}
 	}
 	return all
 }
 
-// ask begins to resolve a zone. Machines of a zone that runs with its class already are not replaced, so that nothing is asked of the
-// site for that.
+// ask starts to resolve a zone. If the zone has the desired class already, no machines are rolled, so the request does not say how.
 func (r resolver) ask(ctx context.Context, f *facts, z *resolved) (<-chan answer, error) {
 	request, image, err := request(f, z.zone)
 	if err != nil {
@@ -106,7 +106,7 @@ func (r resolver) ask(ctx context.Context, f *facts, z *resolved) (<-chan answer
 	if z.className, err = className(f, z.zone, machineClasses.RollsFor(request)); err != nil {
 		return nil, err
 	}
-	if z.runs(z.className) {
+	if z.hasClass(z.className) {
 		request.Rolling = nil
 	}
 	spec := &v1alpha1.MachineProviderSpec{Site: z.siteName, Shoot: f.cluster.Shoot.Status.TechnicalID}
@@ -118,7 +118,7 @@ func (r resolver) ask(ctx context.Context, f *facts, z *resolved) (<-chan answer
 	}), nil
 }
 
-// await returns the answer, also if it is there when the time is over because another site took all of it.
+// await returns the answer, or an error after the timeout. An answer that is available after the timeout is returned, too.
 func (r resolver) await(ctx context.Context, answers <-chan answer) answer {
 	select {
 	case a := <-answers:
@@ -133,7 +133,7 @@ func (r resolver) await(ctx context.Context, answers <-chan answer) answer {
 	}
 }
 
-// cleanUp deletes what sites have for pools and none of the specs uses. Sites that do not answer in time have an error.
+// cleanUp deletes the objects that sites have for pools and none of the specs uses. Sites that do not answer in time have an error.
 func (r resolver) cleanUp(ctx context.Context, sites []site.Site, inUse []*v1alpha1.MachineProviderSpec) error {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -144,7 +144,8 @@ func (r resolver) cleanUp(ctx context.Context, sites []site.Site, inUse []*v1alp
 		answers[i] = platform.Ask(func() (*v1alpha1.MachineProviderSpec, error) {
 			machineClasses, err := r.machineClasses.For(s.Platform)
 			if err == nil {
-				err = machineClasses.CleanUp(ctx, s, ofSite(inUse, s.Name))
+				err = machineClasses.CleanUp(ctx, s, slices.DeleteFunc(slices.Clone(inUse),
+					func(spec *v1alpha1.MachineProviderSpec) bool { return spec.Site != s.Name }))
 			}
 			return nil, err
 		})
@@ -153,17 +154,13 @@ func (r resolver) cleanUp(ctx context.Context, sites []site.Site, inUse []*v1alp
 	var errs []error
 	for i := range sites {
 		if err := r.await(ctx, answers[i]).Err; err != nil {
-			errs = append(errs, fmt.Errorf("deleting what no pool needs any more: %w", platform.InSite(sites[i].Name, err)))
+			errs = append(errs, fmt.Errorf("deleting unused objects: %w", platform.InSite(sites[i].Name, err)))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func ofSite(specs []*v1alpha1.MachineProviderSpec, siteName string) []*v1alpha1.MachineProviderSpec {
-	return slices.DeleteFunc(slices.Clone(specs), func(spec *v1alpha1.MachineProviderSpec) bool { return spec.Site != siteName })
-}
-
-// unresolved returns what is wrong with the zones that could not be resolved.
+// unresolved returns the errors of the zones.
 func unresolved(zones []*resolved) error {
 	var errs []error
 	for _, z := range zones {
@@ -171,7 +168,7 @@ func unresolved(zones []*resolved) error {
 			continue
 		}
 		what := "has no machines yet"
-		if z.kept != nil {
+		if z.retained != nil {
 			what = "keeps its machine class"
 		}
 		errs = append(errs, fmt.Errorf("pool %q in zone %q %s: %w", z.spec.Name, z.name, what, z.err))
@@ -179,36 +176,35 @@ func unresolved(zones []*resolved) error {
 	return errors.Join(errs...)
 }
 
-// split returns the zones that stay as they are, and all others.
-func split(zones []*resolved) (stay, others []*resolved) {
+// split returns the unchanged zones and all others.
+func split(zones []*resolved) (unchanged, others []*resolved) {
 	for _, z := range zones {
-		if z.stays() {
-			stay = append(stay, z)
+		if z.isUnchanged() {
+			unchanged = append(unchanged, z)
 		} else {
 			others = append(others, z)
 		}
 	}
-	return stay, others
+	return unchanged, others
 }
 
-// isWhole reports whether all zones could be resolved or stay as they are.
-func isWhole(zones []*resolved) bool {
-	_, others := split(zones)
-	return !slices.ContainsFunc(others, func(z *resolved) bool { return z.err != nil })
+// complete returns whether all zones are resolved or unchanged.
+func complete(zones []*resolved) bool {
+	return !slices.ContainsFunc(zones, func(z *resolved) bool { return z.err != nil && !z.isUnchanged() })
 }
 
-// tellUnresolved writes a log entry and an event about each zone that cannot be resolved.
-func tellUnresolved(c *call, zones []*resolved) {
+// reportUnresolved writes a log entry and an event for each unresolved zone.
+func reportUnresolved(c *call, zones []*resolved) {
 	for _, z := range zones {
 		if z.err == nil {
 			continue
 		}
 		what := "has no machines yet"
-		if z.kept != nil {
-			what = "keeps machine class " + z.kept.className
+		if z.retained != nil {
+			what = "keeps machine class " + z.retained.className
 		}
-		c.log.Error(z.err, "Zone cannot be resolved", "pool", z.spec.Name, "zone", z.name, "site", z.siteName, "kept", z.kept != nil)
-		// The recorder makes one event of those with equal reasons and actions.
+		c.log.Error(z.err, "Zone cannot be resolved", "pool", z.spec.Name, "zone", z.name, "site", z.siteName, "retained", z.retained != nil)
+		// The recorder merges events with equal reasons and actions.
 		c.events.Warn(c.worker, reasonUnresolved, "Reconcile-"+z.deploymentName, "Pool %q in zone %q %s: %v", z.spec.Name, z.name, what, z.err)
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// updateMachineImagesStatus writes the images of all zones into the status of the Worker, so that they are still known when
-// the CloudProfile has dropped them. A zone that cannot be resolved keeps the images of its site that the status has.
+// updateMachineImagesStatus writes the images of all zones into the status of the Worker, so that they are known after the CloudProfile
+// has dropped them. For an unresolved zone the status retains the images of its site.
 func updateMachineImagesStatus(ctx context.Context, c *call, zones []*resolved) error {
 	before, err := codec.Decode[v1alpha1.WorkerStatus](c.worker.Status.ProviderStatus)
 	if err != nil {
@@ -53,7 +53,7 @@ func writeStatus(ctx context.Context, c *call, what string, status *v1alpha1.Wor
 	return c.patchStatus(ctx, what, func(s *extensionsv1alpha1.WorkerStatus) { s.ProviderStatus = raw })
 }
 
-// writeOrphans writes the machines that a forced deletion leaves behind into the status of the Worker, if it is still there.
+// writeOrphans writes the machines that a forced deletion left behind into the status of the Worker, if it still exists.
 func writeOrphans(ctx context.Context, c *call, orphans []v1alpha1.Orphan) error {
 	status, err := codec.Decode[v1alpha1.WorkerStatus](c.worker.Status.ProviderStatus)
 	if err != nil {
@@ -85,7 +85,7 @@ func imagesOnSite(images []v1alpha1.MachineImage, name, version, siteName string
 	return found
 }
 
-// completeStatus fills in how many failed machines may be preserved, which the generic actuator leaves out of the status.
+// completeStatus adds the number of failed machines to be preserved to the status, which the generic actuator omits.
 func completeStatus(ctx context.Context, c *call, zones []*resolved) error {
 	missing := map[string]int32{}
 	for _, z := range zones {
@@ -106,19 +106,18 @@ func completeStatus(ctx context.Context, c *call, zones []*resolved) error {
 	})
 }
 
-// forgetLastError takes the error of the last reconciliation out of the status if nothing is wrong up to the wait for machines.
-// gardenlet takes it for one of this reconciliation and would give up after 30 s, whatever the machines do. That the machines were not
-// ready in time is kept if it is about what was asked for last: it is the answer to that, and the controller tries again within
-// milliseconds, long before gardenlet looks.
-func forgetLastError(ctx context.Context, c *call, zones []*resolved) error {
-	if c.worker.Status.LastError == nil || !isWhole(zones) || answers(c.worker) {
+// clearLastError removes the error of the last reconciliation from the status if all zones are complete: gardenlet would take it for an
+// error of this reconciliation and give up after 30 s. An error about machines that were not ready in time is kept if it answers the last
+// request, because the controller retries within milliseconds, before gardenlet has read it.
+func clearLastError(ctx context.Context, c *call, zones []*resolved) error {
+	if c.worker.Status.LastError == nil || !complete(zones) || answersLastRequest(c.worker) {
 		return nil
 	}
-	return c.patchStatus(ctx, "taking the last error out of", func(s *extensionsv1alpha1.WorkerStatus) { s.LastError = nil })
+	return c.patchStatus(ctx, "clearing the last error in", func(s *extensionsv1alpha1.WorkerStatus) { s.LastError = nil })
 }
 
-// answers reports whether the last error says that the machines were not ready in time, and was written after the last request.
-func answers(w *extensionsv1alpha1.Worker) bool {
+// answersLastRequest returns whether the last error is about machines that were not ready in time, and newer than the last request.
+func answersLastRequest(w *extensionsv1alpha1.Worker) bool {
 	requested, err := time.Parse(time.RFC3339Nano, w.Annotations[v1beta1constants.GardenerTimestamp])
 	if err != nil || !strings.Contains(w.Status.LastError.Description, notReady) {
 		return false

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gardener/gardener/pkg/utils/retry"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/client-go/rest"
@@ -37,6 +38,13 @@ var (
 var _ = BeforeSuite(func(ctx SpecContext) {
 	log.SetLogger(zap.New(zap.WriteTo(GinkgoWriter)))
 
+	// Gardener's generic actuator would poll every 5 s.
+	untilTimeout := retry.UntilTimeout
+	DeferCleanup(func() { retry.UntilTimeout = untilTimeout })
+	retry.UntilTimeout = func(ctx context.Context, _, timeout time.Duration, f retry.Func) error {
+		return untilTimeout(ctx, 100*time.Millisecond, timeout, f)
+	}
+
 	environment := &envtest.Environment{
 		BinaryAssetsDirectory:    filepath.Dir(landscape.DefaultBinaries().KubeAPIServer),
 		ControlPlaneStartTimeout: 3 * time.Minute,
@@ -44,6 +52,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	config, err := environment.Start()
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(environment.Stop)
+	config.QPS = -1 // The API server is for this suite alone.
 	Expect(landscape.InstallCRDs(ctx, config)).To(Succeed())
 
 	mgr, err = manager.New(config, manager.Options{

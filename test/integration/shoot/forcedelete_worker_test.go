@@ -82,7 +82,7 @@ var _ = Describe("Force deletion of a Worker without machine-controller-manager"
 			HaveField("Reason", And(ContainSubstring("401"), Not(ContainSubstring("revoked")))),
 		)))
 		Eventually(notes).WithContext(ctx).WithArguments(t.name, "OrphansLeft").Within(time.Minute).
-			Should(ConsistOf(HavePrefix(`Site "cloud2" keeps 1: machine ` + known.Name)))
+			Should(ConsistOf(HavePrefix(`Site "cloud2" still has 1 machine(s): machine ` + known.Name)))
 
 		patch = client.MergeFrom(w.DeepCopy())
 		w.Finalizers = nil

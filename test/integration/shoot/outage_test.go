@@ -51,7 +51,7 @@ var _ = Describe("A site that is down while the Infrastructure is reconciled", f
 		Expect(reconcileInfrastructure(ctx, infra, nothing)).To(Equal(succeeded), "%v", infra.Status.LastError)
 		Expect(providerStatus(infra)).To(Equal(before))
 		Eventually(notes).WithContext(ctx).WithArguments(t.name, "SiteStays").Within(time.Minute).Should(ContainElement(
-			HavePrefix(`site "cloud2" fails and stays as it is, nothing about it has changed: `)))
+			HavePrefix(`site "cloud2" failed and is retained, as it needed no change: `)))
 		Expect(infra.Status.Conditions).To(ContainElement(And(
 			HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)),
 			HaveField("Message", HavePrefix(`site "cloud2": `)))))

@@ -133,7 +133,7 @@ var _ = Describe("A site that comes and goes", Ordered, func() {
 		Expect(infra.Status.Conditions).To(ContainElement(And(
 			HaveField("Type", removedSitesDeleted), HaveField("Status", gardencorev1beta1.ConditionFalse),
 			HaveField("Message",
-				ContainSubstring(`site "cloud2" is deleted when it has no machines any more; it has machine deployment `+shoot+"-single-z")))))
+				ContainSubstring(`site "cloud2" will be deleted once it has no machines; it has machine deployment `+shoot+"-single-z")))))
 		Expect(infra.Status.Networking.Nodes).To(Equal([]string{"10.250.0.0/22"}))
 		Expect(objectsOf(ctx, shoot, inspectors[1])).NotTo(BeEmpty())
 

@@ -71,14 +71,16 @@ func (m *unfinishedMachines) Delete(_ context.Context, r platform.MachineRequest
 	return nil
 }
 
-var _ = Describe("remover", func() {
-	remove := func(ctx context.Context, m *lateMachines, places int) []v1alpha1.Orphan {
-		t := &target{site: "racks", known: []platform.Machine{{Name: "m", ProviderID: "toy:///racks/m"}}}
-		for range places {
-			t.specs = append(t.specs, &v1alpha1.MachineProviderSpec{Site: "racks", Metal: &v1alpha1.MetalMachineSpec{}})
+var _ = Describe("forceDeleter", func() {
+	remove := func(ctx context.Context, m *lateMachines, scopes int) []v1alpha1.Orphan {
+		t := &target{site: "racks", known: []machine{{
+			Machine: platform.Machine{Name: "m", ProviderID: "toy:///racks/m"}, class: &v1alpha1.MachineProviderSpec{Site: "racks"},
+		}}}
+		for range scopes {
+			t.scopes = append(t.scopes, &v1alpha1.MachineProviderSpec{Site: "racks", Metal: &v1alpha1.MetalMachineSpec{}})
 		}
-		r := remover{machines: platform.Registry[platform.Machines]{v1alpha1.PlatformMetal: m}, timeout: time.Minute}
-		return r.removeAll(ctx, []*target{t})
+		d := forceDeleter{machines: platform.Registry[platform.Machines]{v1alpha1.PlatformMetal: m}, timeout: time.Minute}
+		return d.deleteAll(ctx, []*target{t})
 	}
 
 	It("should ask all places of a site at the same time", func(ctx SpecContext) {
@@ -94,16 +96,18 @@ var _ = Describe("remover", func() {
 				return &v1alpha1.MachineProviderSpec{Site: "racks",
 					Metal: &v1alpha1.MetalMachineSpec{Connection: v1alpha1.MetalConnection{Namespace: place}}}
 			}
+			known := func(name, providerID, place string) machine {
+				return machine{Machine: platform.Machine{Name: name, ProviderID: providerID}, class: at(place)}
+			}
 			t := &target{
-				site:  "racks",
-				specs: []*v1alpha1.MachineProviderSpec{at("east")},
-				known: []platform.Machine{{Name: "a"}, {Name: "b"}, {Name: "c", ProviderID: "toy:///racks/c"},
-					{Name: "gone", ProviderID: "toy:///racks/gone"}},
-				classes: map[string]*v1alpha1.MachineProviderSpec{"a": at("east"), "b": at("west"), "c": at("west"), "gone": at("east")},
+				site:   "racks",
+				scopes: []*v1alpha1.MachineProviderSpec{at("east")},
+				known: []machine{known("a", "", "east"), known("b", "", "west"), known("c", "toy:///racks/c", "west"),
+					known("gone", "toy:///racks/gone", "east")},
 			}
 			m := &unfinishedMachines{done: time.Now().Add(done)}
-			r := remover{machines: platform.Registry[platform.Machines]{v1alpha1.PlatformMetal: m}, timeout: timeout}
-			Expect(r.removeAll(ctx, []*target{t})).To(orphans)
+			d := forceDeleter{machines: platform.Registry[platform.Machines]{v1alpha1.PlatformMetal: m}, timeout: timeout}
+			Expect(d.deleteAll(ctx, []*target{t})).To(orphans)
 			Expect(m.deleted).To(deleted)
 		},
 		Entry("when they are made", time.Second, time.Minute, BeEmpty(), ConsistOf("gone at east", "a at east", "b at west", "c at west")),
@@ -118,5 +122,24 @@ var _ = Describe("remover", func() {
 		m := &lateMachines{stale: time.Second}
 		Expect(remove(ctx, m, 1)).To(BeEmpty())
 		Expect(len(m.deleted)).To(BeNumerically("<=", 2))
+	})
+
+	It("should know a listed machine by its provider ID, or by its name if it had none", func() {
+		scope := &v1alpha1.MachineProviderSpec{Site: "racks"}
+		s := siteMachines{target: &target{}, all: []*machine{
+			{Machine: platform.Machine{Name: "a"}, class: scope},
+			{Machine: platform.Machine{Name: "b", ProviderID: "toy:///b"}, class: scope},
+		}}
+		for _, found := range []platform.Machine{
+			{Name: "a", ProviderID: "toy:///a"}, {Name: "renamed", ProviderID: "toy:///b"}, {Name: "a", ProviderID: "toy:///twin"},
+			{Name: "c"}, {Name: "d"}, {Name: "c"},
+		} {
+			s.record(found).scope = scope
+		}
+		var names []string
+		for _, m := range s.all {
+			names = append(names, m.Name+" "+m.ProviderID)
+		}
+		Expect(names).To(Equal([]string{"a toy:///a", "renamed toy:///b", "a toy:///twin", "c ", "d "}))
 	})
 })

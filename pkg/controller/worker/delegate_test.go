@@ -16,7 +16,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
 
-var _ = Describe("patientClient", func() {
+var _ = Describe("filteringClient", func() {
 	failed := func(name string, operation machinev1alpha1.MachineOperationType, description string) *machinev1alpha1.MachineSummary {
 		return &machinev1alpha1.MachineSummary{Name: name, LastOperation: machinev1alpha1.LastOperation{
 			Type: operation, State: machinev1alpha1.MachineStateFailed, Description: description, LastUpdateTime: metav1.Now(),
@@ -24,7 +24,8 @@ var _ = Describe("patientClient", func() {
 	}
 
 	It("should tell of machines that failed, and not of those whose deletion goes on", func(ctx SpecContext) {
-		const progress = "VM deletion failed due to - machine codes error: code = [Unavailable] message = [Progress: site \"racks\": host \"a\" is deprovisioning]. However, will re-try"
+		const progress = "VM deletion failed due to - machine codes error: code = [Unavailable] " +
+			"message = [Progress: site \"racks\": host \"a\" is deprovisioning]. However, will re-try"
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: newNamespace()}}
 		Expect(apiServer.Create(ctx, namespace)).To(Succeed())
 		deployment := &machinev1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "pool"}}
@@ -38,25 +39,25 @@ var _ = Describe("patientClient", func() {
 		Expect(apiServer.Status().Update(ctx, deployment)).To(Succeed())
 
 		list := &machinev1alpha1.MachineDeploymentList{}
-		Expect(patientClient{Client: apiServer}.List(ctx, list, client.InNamespace(deployment.Namespace))).To(Succeed())
+		Expect(filteringClient{Client: apiServer}.List(ctx, list, client.InNamespace(deployment.Namespace))).To(Succeed())
 		Expect(list.Items).To(HaveLen(1))
 		Expect(list.Items[0].Status.FailedMachines).To(HaveExactElements(HaveField("Name", "dirty"), HaveField("Name", "created")))
 	})
 
 	DescribeTable("should write the hash of a pool that is updated in place",
-		func(ctx SpecContext, before, given map[string]string, isKept bool, expected map[string]string) {
+		func(ctx SpecContext, before, given map[string]string, isRetained bool, expected map[string]string) {
 			w := &extensionsv1alpha1.Worker{ObjectMeta: metav1.ObjectMeta{Namespace: newNamespace(), Name: "s"}}
 			w.Status.InPlaceUpdates = &extensionsv1alpha1.InPlaceUpdatesWorkerStatus{WorkerPoolToHashMap: before}
 			c := fake.NewClientBuilder().WithScheme(landscape.Scheme).WithStatusSubresource(w).WithObjects(w).Build()
 			zones := []*resolved{{zone: &zone{pool: &pool{spec: &extensionsv1alpha1.WorkerPool{Name: "a"}}}}}
-			if isKept {
-				zones = append(zones, &resolved{zone: zones[0].zone, kept: &existing{}})
+			if isRetained {
+				zones = append(zones, &resolved{zone: zones[0].zone, retained: &existing{}})
 			}
-			hashes := hashesToKeep(w, zones)
+			hashes := hashesToRetain(w, zones)
 
 			patch := client.MergeFrom(w.DeepCopy())
 			w.Status.InPlaceUpdates.WorkerPoolToHashMap = given
-			Expect(patientClient{c, hashes}.Status().Patch(ctx, w, patch)).To(Succeed())
+			Expect(filteringClient{c, hashes}.Status().Patch(ctx, w, patch)).To(Succeed())
 			stored := &extensionsv1alpha1.Worker{}
 			Expect(c.Get(ctx, client.ObjectKeyFromObject(w), stored)).To(Succeed())
 			Expect(stored.Status.InPlaceUpdates.WorkerPoolToHashMap).To(Equal(expected))

@@ -84,7 +84,9 @@ var (
 			s.kubelet = &gardencorev1beta1.KubeletConfig{KubeReserved: &gardencorev1beta1.KubeletConfigReserved{CPU: new(resource.MustParse("1"))}}
 		}},
 		{"the rotation of the shoot's certificate authorities or service account key", func(s *shoot) {
-			s.rotation = &gardencorev1beta1.ShootCredentialsRotation{CertificateAuthorities: &gardencorev1beta1.CARotation{LastInitiationTime: &metav1.Time{Time: time.Unix(1, 0)}}}
+			s.rotation = &gardencorev1beta1.ShootCredentialsRotation{
+				CertificateAuthorities: &gardencorev1beta1.CARotation{LastInitiationTime: &metav1.Time{Time: time.Unix(1, 0)}},
+			}
 		}},
 		{"node-local DNS, where it needs new nodes", func(s *shoot) {
 			s.nodeLocalDNS = true
@@ -131,9 +133,12 @@ var (
 		}},
 		{"machine timeouts of the pool or of a site change", func(s *shoot) {
 			s.profile.Sites[0].Timeouts = &v1alpha1.MachineTimeouts{Creation: &metav1.Duration{Duration: time.Hour}}
-			s.namedPool("a").MachineControllerManagerSettings = &gardencorev1beta1.MachineControllerManagerSettings{MachineDrainTimeout: &metav1.Duration{Duration: time.Hour}}
+			s.namedPool("a").MachineControllerManagerSettings = &gardencorev1beta1.MachineControllerManagerSettings{
+				MachineDrainTimeout: &metav1.Duration{Duration: time.Hour},
+			}
 		}},
-		{"the capacity in the node template of the pool changes, or that of the machine type on a site, which on vSphere is the size of machines that are created later", func(s *shoot) {
+		{"the capacity in the node template of the pool changes, or that of the machine type on a site, " +
+			"which on vSphere is the size of machines that are created later", func(s *shoot) {
 			capacity := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("64")}
 			s.profile.MachineTypes[0].Sites[0].Capacity = capacity
 			s.namedPool("a").ProviderConfig = mustEncode(&v1alpha1.WorkerConfig{NodeTemplate: &v1alpha1.NodeTemplate{Capacity: capacity}})

@@ -69,7 +69,8 @@ var _ = Describe("Patience with slow machines", func() {
 	machine := func(name, pool, zone, site string, phase machinev1alpha1.MachinePhase, since time.Duration,
 		description string) *machinev1alpha1.Machine {
 		m := &machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: f.worker.Namespace, Labels: map[string]string{gardenworker.LabelKeyMachineDeploymentName: deploymentName(pool, zone)},
+			Name: name, Namespace: f.worker.Namespace,
+			Labels: map[string]string{gardenworker.LabelKeyMachineDeploymentName: deploymentName(pool, zone)},
 		}}
 		m.Spec.NodeTemplateSpec.Labels = map[string]string{v1alpha1.LabelSite: site}
 		m.Status.CurrentStatus = machinev1alpha1.CurrentStatus{Phase: phase, LastUpdateTime: metav1.NewTime(time.Now().Add(-since))}
@@ -80,7 +81,7 @@ var _ = Describe("Patience with slow machines", func() {
 		return machine("m-rack", "a", "rack-1", "racks", machinev1alpha1.MachinePending, time.Hour, "Creating machine on cloud provider")
 	}
 	// reconcile reconciles with a generic actuator that does in its nth call what the nth of plays says, and the last ever after.
-	reconcile := func(ctx context.Context, total time.Duration, plays ...func(context.Context, *extensionsv1alpha1.Worker) error) error {
+	reconcile := func(ctx context.Context, timeout time.Duration, plays ...func(context.Context, *extensionsv1alpha1.Worker) error) error {
 		GinkgoHelper()
 		f.encode()
 		c := fake.NewClientBuilder().WithScheme(landscape.Scheme).WithStatusSubresource(&extensionsv1alpha1.Worker{}).
@@ -88,8 +89,8 @@ var _ = Describe("Patience with slow machines", func() {
 		recorder = events.NewFakeRecorder(100)
 		a = &actuator{
 			client: c, reader: c, events: eventnote.Writer{EventRecorder: recorder},
-			resolver: resolver{machineClasses: f.platforms(), timeout: time.Minute},
-			patience: patience{total: total, interval: 10 * time.Millisecond, settling: time.Minute},
+			resolver:   resolver{machineClasses: f.platforms(), timeout: time.Minute},
+			waitPolicy: waitPolicy{timeout: timeout, pollInterval: 10 * time.Millisecond, gracePeriod: time.Minute},
 		}
 		calls = 0
 		a.newGeneric = func(*delegate) gardenworker.Actuator {
@@ -274,11 +275,16 @@ var _ = Describe("Patience with slow machines", func() {
 		pending.Status = status
 		Expect(apiServer.Status().Update(ctx, pending)).To(Succeed())
 
+		// The generic actuator polls as it does in production, so that no request to the API server is in progress at the end.
+		fast := retry.UntilTimeout
+		DeferCleanup(func() { retry.UntilTimeout = fast })
+		retry.UntilTimeout = retry.DefaultOps().UntilTimeout
 		impatient := f.actuator(time.Minute).(*actuator)
-		impatient.patience.total = 3 * time.Second
+		impatient.waitPolicy.timeout = 3 * time.Second
 		w := f.worker.DeepCopy()
 		Expect(impatient.Reconcile(ctx, logr.Discard(), w, f.cluster)).To(MatchError(And(
-			HavePrefix(`machines are not ready after 3s: site "racks": pool "a": machine "m-rack" is Pending (Creating machine on cloud provider): `),
+			HavePrefix(`machines are not ready after 3s: `+
+				`site "racks": pool "a": machine "m-rack" is Pending (Creating machine on cloud provider): `),
 			ContainSubstring("context deadline exceeded"),
 		)))
 		Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(w), w)).To(Succeed())
@@ -298,7 +304,7 @@ var _ = Describe("Patience with slow machines", func() {
 			c := fake.NewClientBuilder().WithScheme(landscape.Scheme).WithStatusSubresource(&extensionsv1alpha1.Worker{}).WithObjects(f.worker,
 				f.secret, f.user).Build()
 			d := f.delegate(ctx, c)
-			Expect(forgetLastError(ctx, d.call, d.zones)).To(Succeed())
+			Expect(clearLastError(ctx, d.call, d.zones)).To(Succeed())
 
 			Expect(c.Get(ctx, client.ObjectKeyFromObject(f.worker), f.worker)).To(Succeed())
 			Expect(f.worker.Status.LastError == nil).To(Equal(expected))

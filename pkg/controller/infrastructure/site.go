@@ -1,0 +1,218 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package infrastructure
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+)
+
+// siteAttempt is one reconciliation of a site.
+type siteAttempt struct {
+	*actuator
+
+	log   logr.Logger
+	infra *extensionsv1alpha1.Infrastructure
+	site  *site.Site
+	part  platform.Infrastructure
+	// path is the path of the site in the Infrastructure.
+	path *field.Path
+	// demands and secretVersion are inputs of the preflight checks.
+	demands       []platform.Demand
+	secretVersion string
+	// earlier is the result of the last reconciliation, nil if there is none.
+	earlier *v1alpha1.SiteStatus
+	// invalid is the error of the site's configuration.
+	invalid error
+	// restoring is true if an earlier result does not suffice, and preflight checks are skipped.
+	restoring bool
+
+	retained *errorList
+	result   *result
+	writer   *statusWriter
+	// begun is done before the first change at the site.
+	begun    sync.Once
+	beginErr error
+	changed  atomic.Bool
+}
+
+// reconcile returns the status of the site. If the site fails and needed no change, that is the earlier status: gardenlet waits for the
+// Infrastructure to be without error before it reconciles machines, including those of the other sites.
+func (t *siteAttempt) reconcile(ctx context.Context) (*v1alpha1.SiteStatus, error) {
+	desired, err := desiredFingerprint(t.site)
+	if err != nil {
+		return nil, err
+	}
+	status, err := t.try(ctx, desired)
+	switch {
+	case err == nil:
+		status.Reconciled = desired
+		return status, nil
+	case t.restoring, t.earlier == nil, t.earlier.Reconciled != desired, t.changed.Load(), platform.IsProgress(err),
+		errors.Is(ctx.Err(), context.Canceled):
+		return nil, err
+	}
+	t.retained.add(platform.InSite(t.site.Name, err))
+	t.log.Error(err, "Site failed and is retained unchanged", "site", t.site.Name, "class", platform.ClassOf(err))
+	t.events.Warn(t.infra, reasonSiteStays, eventnote.OnSite(actionReconcile, t.site.Name),
+		"site %q failed and is retained, as it needed no change: %v", t.site.Name, err)
+	return t.earlier, nil
+}
+
+func (t *siteAttempt) try(ctx context.Context, desired string) (*v1alpha1.SiteStatus, error) {
+	if t.invalid != nil {
+		return nil, t.invalid
+	}
+	validated := ""
+	if t.earlier != nil {
+		validated = t.earlier.Validated
+	}
+	if !t.restoring {
+		var err error
+		if validated, err = t.preflight(ctx, validated); err != nil {
+			return nil, err
+		}
+	}
+	if t.earlier != nil && t.earlier.Reconciled != desired {
+		if err := t.begin(ctx); err != nil {
+			return nil, err
+		}
+	}
+	status, err := t.part.Reconcile(ctx, t.site, t.persist)
+	if err != nil {
+		return nil, err
+	}
+	status.Validated = validated
+	return status, nil
+}
+
+// persist writes the state of the site, and before it changes that a reconciliation has begun.
+func (t *siteAttempt) persist(ctx context.Context, state *v1alpha1.SiteState) error {
+	if !equality.Semantic.DeepEqual(state, t.writer.stateOf(t.site.Name)) {
+		if err := t.begin(ctx); err != nil {
+			return err
+		}
+	}
+	return t.writer.persist(ctx, state)
+}
+
+// begin writes that the site has to be reconciled until that succeeds.
+func (t *siteAttempt) begin(ctx context.Context) error {
+	t.begun.Do(func() {
+		t.changed.Store(true)
+		if t.earlier != nil && t.earlier.Reconciled != "" {
+			status := t.earlier.DeepCopy()
+			status.Reconciled = ""
+			t.beginErr = t.writer.writeResult(ctx, t.result, status)
+		}
+	})
+	return t.beginErr
+}
+
+// preflight validates the site with its platform, unless its fingerprint is the validated one, and returns the new fingerprint, empty if
+// that failed. A site with objects is reconciled even if it cannot be validated or lacks what pools need: an error would block the machines
+// of all sites, while the Worker and its machines report the same problems for the pools concerned.
+func (t *siteAttempt) preflight(ctx context.Context, validated string) (string, error) {
+	fingerprint, err := t.preflightFingerprint()
+	if err != nil || fingerprint == validated {
+		return fingerprint, err
+	}
+
+	ctx, cancel := context.WithTimeout(ctx, t.lookUpTimeout)
+	defer cancel()
+	findings, err := t.part.Validate(ctx, t.site, platform.ValidationRequest{Path: t.path, Demands: t.demands})
+	var warnings []string
+	if t.site.State != nil {
+		for _, problem := range splitPoolFindings(&findings) {
+			warnings = append(warnings, fmt.Sprintf("site %q: %v", t.site.Name, problem))
+		}
+	}
+	if warnings = append(warnings, findings.Warnings...); len(warnings) > 0 {
+		t.events.Warn(t.infra, reasonSiteWarning, eventnote.OnSite(actionLookUp, t.site.Name), "%s", strings.Join(warnings, "; "))
+	}
+	invalid := findings.Err()
+	switch {
+	case err == nil:
+		return fingerprint, invalid
+	case t.site.State == nil:
+		return "", errors.Join(invalid, err)
+	default:
+		t.log.Error(err, "Site could not be validated, retrying with the next reconciliation", "site", t.site.Name)
+		return "", invalid
+	}
+}
+
+// splitPoolFindings removes from the findings those that concern pools, which are shortages and errors in the pools, and returns them.
+func splitPoolFindings(findings *platform.Findings) field.ErrorList {
+	ofPools, ofSite := findings.Shortages, field.ErrorList(nil)
+	for _, err := range findings.Errors {
+		if strings.HasPrefix(err.Field, poolsPath.String()+"[") {
+			ofPools = append(ofPools, err)
+		} else {
+			ofSite = append(ofSite, err)
+		}
+	}
+	findings.Shortages, findings.Errors = nil, ofSite
+	return ofPools
+}
+
+// preflightFingerprint returns the fingerprint of all inputs of the preflight checks.
+func (t *siteAttempt) preflightFingerprint() (string, error) {
+	type demand struct {
+		Pool        string
+		MachineType *v1alpha1.SiteMachineType
+		Settings    v1alpha1.WorkerSite
+		VolumeType  *v1alpha1.SiteVolumeType
+		VolumeSizes []int
+		Zones       []platform.ZoneDemand
+	}
+	demands := make([]demand, len(t.demands))
+	for i, d := range t.demands {
+		demands[i] = demand{d.Pool, d.MachineType, d.Settings, d.VolumeType, d.VolumeSizes, d.Zones}
+	}
+	return fingerprintOf(struct {
+		Profile       *v1alpha1.CloudProfileSite
+		Config        *v1alpha1.InfrastructureSite
+		Network       site.Network
+		Demands       []demand
+		SecretVersion string
+	}{t.site.Profile, t.site.Config, t.site.Network, demands, t.secretVersion})
+}
+
+// desiredFingerprint returns the fingerprint of all inputs that determine the objects at the site, which credentials do not.
+func desiredFingerprint(s *site.Site) (string, error) {
+	return fingerprintOf(struct {
+		Profile      *v1alpha1.CloudProfileSite
+		Config       *v1alpha1.InfrastructureSite
+		Network      site.Network
+		SSHPublicKey []byte
+	}{s.Profile, s.Config, s.Network, s.SSHPublicKey})
+}
+
+func fingerprintOf(values any) (string, error) {
+	content, err := json.Marshal(values)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:8]), nil
+}
