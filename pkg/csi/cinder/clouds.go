@@ -7,13 +7,13 @@ package cinder
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	library "k8s.io/cloud-provider-openstack/pkg/csi/cinder/openstack"
+	"k8s.io/cloud-provider-openstack/pkg/util/metadata"
 	"k8s.io/klog/v2"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -95,7 +95,7 @@ func (c *Clouds) open(ctx context.Context, name string, s SiteConfig, config *Co
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(session.CheckRegion(s.Region), session.CheckProject(s.ProjectID)); err != nil {
+	if err := session.CheckScope(s.Region, s.ProjectID); err != nil {
 		return nil, err
 	}
 	return cloudOf(ctx, session, config)
@@ -161,4 +161,41 @@ func (c *Clouds) note(ctx context.Context, name string, contents [][]byte, began
 	klog.ErrorS(err, "Site cannot be opened", "site", name)
 	length := min(max(firstPause, 2*p.length), lastPause)
 	c.pauses[name] = pause{contents: contents, until: c.now().Add(length), length: length, err: err}
+}
+
+// cloudKey is the key of a cloud among the values of its session.
+type cloudKey struct {
+	blockStorage library.BlockStorageOpts
+	metadata     metadata.Opts
+}
+
+// cloudOf returns the library's cloud with our session. Its own constructor would log in by itself, without a limit of time, and
+// puts what it made into a map of the process that nothing guards. So the fields that it sets are set here.
+func cloudOf(ctx context.Context, session *client.Session, config *Config) (library.IOpenStack, error) {
+	compute, err := session.Compute(ctx)
+	if err != nil {
+		return nil, err
+	}
+	volume, err := session.Volume(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, endpoints := session.Provider()
+	made := session.Value(cloudKey{config.BlockStorage, config.Metadata}, func() any {
+		cloud := &library.OpenStack{}
+		if err := client.SetFields(cloud, map[string]any{
+			"compute":      compute,
+			"blockstorage": volume,
+			"bsOpts":       config.BlockStorage,
+			"epOpts":       endpoints,
+			"metadataOpts": config.Metadata,
+		}); err != nil {
+			return err
+		}
+		return cloud
+	})
+	if err, ok := made.(error); ok {
+		return nil, err
+	}
+	return made.(library.IOpenStack), nil
 }

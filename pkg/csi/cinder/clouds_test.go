@@ -158,10 +158,10 @@ var _ = Describe("Clouds", func() {
 var _ = Describe("The library's cloud", func() {
 	It("has the fields that are set", func() {
 		cloud := &library.OpenStack{}
-		Expect(setField(cloud, "bsOpts", library.BlockStorageOpts{NodeVolumeAttachLimit: 7})).To(Succeed())
+		Expect(client.SetFields(cloud, map[string]any{"bsOpts": library.BlockStorageOpts{NodeVolumeAttachLimit: 7}})).To(Succeed())
 		Expect(cloud.GetBlockStorageOpts().NodeVolumeAttachLimit).To(BeEquivalentTo(7))
-		err := setField(cloud, "compute", "a string")
+		err := client.SetFields(cloud, map[string]any{"compute": "a string"})
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
-		Expect(setField(cloud, "nothing", "a string")).To(MatchError(ContainSubstring(`no field "nothing" of type string`)))
+		Expect(client.SetFields(cloud, map[string]any{"nothing": "a string"})).To(MatchError(ContainSubstring(`no field "nothing" of type string`)))
 	})
 })

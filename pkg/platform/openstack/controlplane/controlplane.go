@@ -84,7 +84,7 @@ func (controlPlane) StorageChart() platform.SubChart {
 func check(s platform.ControlPlaneSite) error {
 	switch {
 	case s.Site.Profile == nil || s.Site.Profile.OpenStack == nil:
-		return platform.NewError(platform.ClassConfiguration, "the CloudProfile has no OpenStack site of this name any more")
+		return client.ErrNoProfile
 	case s.Status == nil || s.Status.OpenStack == nil:
 		return platform.NewError(platform.ClassConfiguration, "the Infrastructure's providerStatus has no such site")
 	default:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/topology"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -82,7 +83,7 @@ func (controlPlane) Storage(sites []platform.ControlPlaneSite) (*platform.Storag
 
 func checkStorage(s *site.Site) error {
 	if s.Profile == nil || s.Profile.OpenStack == nil {
-		return platform.NewError(platform.ClassConfiguration, "the CloudProfile has no OpenStack site of this name any more")
+		return client.ErrNoProfile
 	}
 	for _, zone := range s.Profile.Zones {
 		if zone.OpenStack == nil {

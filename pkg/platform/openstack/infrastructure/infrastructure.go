@@ -42,7 +42,7 @@ func (i *infrastructure) Reconcile(ctx context.Context, s *site.Site, persist pl
 
 func (i *infrastructure) reconcile(ctx context.Context, s *site.Site, persist platform.Persist) (*v1alpha1.SiteStatus, error) {
 	if s.Profile == nil || s.Profile.OpenStack == nil {
-		return nil, errNoProfile
+		return nil, client.ErrNoProfile
 	}
 	f, err := i.flow(ctx, s, client.ConnectionOf(s.Profile), persist)
 	if err != nil {
@@ -91,9 +91,6 @@ func (i *infrastructure) Orphans(ctx context.Context, s *site.Site) ([]v1alpha1.
 	if !ok {
 		return nil, nil
 	}
-	readOnly := func(context.Context, *v1alpha1.SiteState) error {
-		return errors.New("nothing changes while objects are listed")
-	}
 	f, err := i.flow(ctx, s, connection, readOnly)
 	if err != nil {
 		return nil, platform.InSite(s.Name, err)
@@ -113,10 +110,7 @@ func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request pla
 
 func (i *infrastructure) validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (platform.Findings, error) {
 	if s.Profile == nil || s.Profile.OpenStack == nil {
-		return platform.Findings{}, errNoProfile
-	}
-	readOnly := func(context.Context, *v1alpha1.SiteState) error {
-		return errors.New("nothing changes during a validation")
+		return platform.Findings{}, client.ErrNoProfile
 	}
 	f, err := i.flow(ctx, s, client.ConnectionOf(s.Profile), readOnly)
 	if err != nil {
@@ -127,6 +121,11 @@ func (i *infrastructure) validate(ctx context.Context, s *site.Site, request pla
 	}
 	v := &validation{flow: f, path: request.Path, demands: request.Demands}
 	return v.run(ctx, v.roles, v.egress, v.nodes, v.securityGroup, v.shareNetwork, v.zones, v.capacity)
+}
+
+// readOnly keeps listings and validations from changing the state.
+func readOnly(context.Context, *v1alpha1.SiteState) error {
+	return errors.New("the state must not change")
 }
 
 // deleteConnection prefers the CloudProfile's connection, which may have a new address or certificate authority, and uses
@@ -162,8 +161,6 @@ func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1al
 		compute:  compute,
 	}, nil
 }
-
-var errNoProfile = platform.NewError(platform.ClassConfiguration, "the CloudProfile has no OpenStack site of this name any more")
 
 // recordProject records the project if the state knows no objects, or if one of them is seen in the project: a state that was
 // written before projects were recorded does not say where its objects are.

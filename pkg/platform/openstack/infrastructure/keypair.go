@@ -80,7 +80,7 @@ func lookKeyPair(ctx context.Context, f *flow) error {
 		return nil
 	}
 	f.seen.keyPair = pair
-	return client.Classify(err)
+	return err
 }
 
 func keyPair(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.KeyPair }
@@ -95,7 +95,7 @@ func ensureKeyPair(ctx context.Context, f *flow) error {
 		created, err := client.Extracted(keypairs.Create(ctx, f.compute,
 			keypairs.CreateOpts{Name: f.keyPairName(f.publicKey()), PublicKey: f.publicKey()}).Extract())
 		if err != nil {
-			return client.Classify(err)
+			return err
 		}
 		seen.keyPair = created
 	} else if !f.ownsKeyPair(*seen.keyPair) {

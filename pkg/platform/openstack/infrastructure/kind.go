@@ -151,10 +151,7 @@ func first[T any](objects []T) *T {
 // named lists the objects with our name and mark.
 func (k *marked[T]) named(ctx context.Context, f *flow) ([]T, error) {
 	found, err := k.list(ctx, f, filter{name: f.owner.Name()})
-	if err != nil {
-		return nil, client.Classify(err)
-	}
-	return slices.DeleteFunc(found, func(object T) bool { return !k.isOurs(f, &object) }), nil
+	return slices.DeleteFunc(found, func(object T) bool { return !k.isOurs(f, &object) }), err
 }
 
 // own lists the objects with our name and mark, and the one that the state knows as managed, which somebody may have renamed.
@@ -168,7 +165,7 @@ func (k *marked[T]) own(ctx context.Context, f *flow) ([]T, error) {
 		return found, err
 	}
 	renamed, err := k.list(ctx, f, filter{id: known.ID})
-	return append(found, renamed...), client.Classify(err)
+	return append(found, renamed...), err
 }
 
 // used lists the objects that the site's nodes use: ours and the given one.

@@ -34,9 +34,8 @@ var securityGroupKind = &marked[groups.SecGroup]{
 	},
 	resource: "security-groups",
 	create: func(ctx context.Context, f *flow) (*groups.SecGroup, error) {
-		created, err := client.Extracted(groups.Create(ctx, f.network,
+		return client.Extracted(groups.Create(ctx, f.network,
 			groups.CreateOpts{Name: f.owner.Name(), Description: f.owner.Description()}).Extract())
-		return created, client.Classify(err)
 	},
 }
 

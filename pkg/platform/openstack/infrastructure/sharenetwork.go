@@ -35,24 +35,22 @@ var shareNetworkKind = &marked[sharenetworks.ShareNetwork]{
 		if err != nil {
 			return nil, err
 		}
-		created, err := client.Extracted(sharenetworks.Create(ctx, service, sharenetworks.CreateOpts{
+		return client.Extracted(sharenetworks.Create(ctx, service, sharenetworks.CreateOpts{
 			Name:            f.owner.Name(),
 			Description:     f.owner.Description(),
 			NeutronNetID:    f.seen.network.ID,
 			NeutronSubnetID: f.seen.subnet.ID,
 		}).Extract())
-		return created, client.Classify(err)
 	},
 	update: func(ctx context.Context, f *flow, n *sharenetworks.ShareNetwork) (*sharenetworks.ShareNetwork, error) {
 		service, err := f.session.SharedFileSystem(ctx)
 		if err != nil || n.NeutronSubnetID == f.seen.subnet.ID {
 			return n, err
 		}
-		updated, err := client.Extracted(sharenetworks.Update(ctx, service, n.ID, sharenetworks.UpdateOpts{
+		return client.Extracted(sharenetworks.Update(ctx, service, n.ID, sharenetworks.UpdateOpts{
 			NeutronNetID:    f.seen.network.ID,
 			NeutronSubnetID: f.seen.subnet.ID,
 		}).Extract())
-		return updated, client.Classify(err)
 	},
 }
 

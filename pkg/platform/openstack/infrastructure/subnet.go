@@ -43,8 +43,7 @@ var subnetKind = &marked[subnets.Subnet]{
 	check:    checkSubnet,
 	resource: "subnets",
 	create: func(ctx context.Context, f *flow) (*subnets.Subnet, error) {
-		created, err := client.Extracted(subnets.Create(ctx, f.network, subnetOptions(f, f.seen.network.ID)).Extract())
-		return created, client.Classify(err)
+		return client.Extracted(subnets.Create(ctx, f.network, subnetOptions(f, f.seen.network.ID)).Extract())
 	},
 	update: updateSubnet,
 }
@@ -141,8 +140,7 @@ func updateSubnet(ctx context.Context, f *flow, subnet *subnets.Subnet) (*subnet
 	if options.DNSNameservers == nil && options.GatewayIP == nil {
 		return subnet, nil
 	}
-	updated, err := client.Extracted(subnets.Update(ctx, f.network, subnet.ID, options).Extract())
-	return updated, client.Classify(err)
+	return client.Extracted(subnets.Update(ctx, f.network, subnet.ID, options).Extract())
 }
 
 // releaseGateway removes the router's interface, whose address is the gateway and cannot be changed. It is added again with

@@ -108,7 +108,7 @@ func usedBy(own []servers.Server, known []flavors.Flavor) amounts {
 func computeQuota(ctx context.Context, f *flow) (quota, error) {
 	limits, err := client.Extracted(computelimits.Get(ctx, f.compute, nil).Extract())
 	if err != nil {
-		return quota{}, client.Classify(err)
+		return quota{}, err
 	}
 	absolute := &limits.Absolute
 	return quota{
@@ -126,14 +126,12 @@ func (v *validation) networkQuota(ctx context.Context, found *findings) (quota, 
 		return quota{}, err
 	}
 	detail, err := client.Extracted(networkquotas.GetDetail(ctx, v.network, project).Extract())
-	switch err := client.Classify(err); platform.ClassOf(err) {
-	case platform.ClassForbidden, platform.ClassNotFound:
+	if class := platform.ClassOf(err); class == platform.ClassForbidden || class == platform.ClassNotFound {
 		found.warn(v.path, "the quota of ports is not checked: %v", err)
 		return quota{}, nil
-	default:
-		if err != nil {
-			return quota{}, err
-		}
+	}
+	if err != nil {
+		return quota{}, err
 	}
 	return quota{
 		limit: amounts{resourcePorts: detail.Port.Limit},
@@ -158,8 +156,7 @@ func (v *validation) volumesLeft(ctx context.Context, own []servers.Server, foun
 	)
 	err = parallel(
 		into(&limits, func(ctx context.Context, _ *flow) (*blockstoragelimits.Limits, error) {
-			limits, err := client.Extracted(blockstoragelimits.Get(ctx, service).Extract())
-			return limits, client.Classify(err)
+			return client.Extracted(blockstoragelimits.Get(ctx, service).Extract())
 		}),
 		into(&existing, func(ctx context.Context, _ *flow) ([]volumes.Volume, error) {
 			return client.List(ctx, volumes.List(service, nil), volumes.ExtractVolumes)

@@ -14,6 +14,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
@@ -82,7 +83,7 @@ func (c *call) createPort(ctx context.Context) (*ports.Port, error) {
 		SecurityGroups:      &spec.SecurityGroupIDs,
 		AllowedAddressPairs: pairs,
 	}).Extract())
-	if err = client.Classify(err); err != nil && platform.ClassOf(err) == platform.ClassTransient {
+	if err != nil && platform.ClassOf(err) == platform.ClassTransient {
 		c.unanswered.Store(c.request.Name, true)
 	}
 	return port, err
@@ -125,7 +126,7 @@ func (c *call) createServer(ctx context.Context, port *ports.Port) (*server, err
 	created := &server{}
 	err := servers.Create(ctx, &compute, keypairs.CreateOptsExt{CreateOptsBuilder: options, KeyName: spec.KeyName}, hints).ExtractInto(created)
 	if _, err := client.Extracted(created, err); err != nil {
-		return nil, client.Classify(err)
+		return nil, err
 	}
 	created.Name, created.Status, created.Task, created.Metadata = c.request.Name, statusBuild, taskScheduling, metadata
 	created.Addresses = map[string][]address{spec.NetworkID: addressesOf(port)}
@@ -144,4 +145,42 @@ func addressesOf(port *ports.Port) []address {
 // encode encodes the user data. The client would leave it as it is if it happens to be valid base64.
 func encode(userData []byte) []byte {
 	return base64.StdEncoding.AppendEncode(nil, userData)
+}
+
+// noBoot is the boot index of a disk that the server does not boot from.
+const noBoot = -1
+
+// blockDevices are the disks of a server, nil if it has only the flavor's. All of them are deleted with the server.
+func blockDevices(spec *v1alpha1.OpenStackMachineSpec) []servers.BlockDevice {
+	if spec.RootDisk == nil && len(spec.DataDisks) == 0 {
+		return nil
+	}
+	devices := []servers.BlockDevice{rootDevice(spec)}
+	for _, disk := range spec.DataDisks {
+		devices = append(devices, servers.BlockDevice{
+			SourceType:          servers.SourceBlank,
+			DestinationType:     servers.DestinationVolume,
+			BootIndex:           noBoot,
+			VolumeSize:          disk.Size,
+			VolumeType:          disk.Type,
+			DeleteOnTermination: true,
+		})
+	}
+	return devices
+}
+
+// rootDevice is the disk with the image: a volume, or the flavor's disk, which has to be named as soon as others are.
+func rootDevice(spec *v1alpha1.OpenStackMachineSpec) servers.BlockDevice {
+	root := servers.BlockDevice{
+		SourceType:          servers.SourceImage,
+		UUID:                spec.ImageID,
+		DestinationType:     servers.DestinationLocal,
+		DeleteOnTermination: true,
+	}
+	if spec.RootDisk != nil {
+		root.DestinationType = servers.DestinationVolume
+		root.VolumeSize = spec.RootDisk.Size
+		root.VolumeType = spec.RootDisk.Type
+	}
+	return root
 }

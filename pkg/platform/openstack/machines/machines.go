@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
@@ -25,14 +26,14 @@ const cinderDriver = "cinder.csi.openstack.org"
 
 type machines struct {
 	sessions *client.Sessions
-	volumes  *remembered
+	volumes  *volumeCache
 	// unanswered has the names of machines of whose ports one was asked for without an answer: it can be made later.
 	unanswered *sync.Map
 }
 
 // New returns the Machines part of the OpenStack platform.
 func New(sessions *client.Sessions) platform.Machines {
-	return &machines{sessions: sessions, volumes: &remembered{}, unanswered: &sync.Map{}}
+	return &machines{sessions: sessions, volumes: &volumeCache{}, unanswered: &sync.Map{}}
 }
 
 // call is one operation on the servers of one shoot on one site.
@@ -40,7 +41,7 @@ type call struct {
 	request    platform.MachineRequest
 	owner      owner.Owner
 	snapshot   *snapshot
-	volumes    *remembered
+	volumes    *volumeCache
 	unanswered *sync.Map
 	compute    *gophercloud.ServiceClient
 	network    *gophercloud.ServiceClient
@@ -57,7 +58,7 @@ func (m *machines) call(ctx context.Context, request platform.MachineRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(session.CheckRegion(spec.OpenStack.Region), session.CheckProject(spec.OpenStack.ProjectID)); err != nil {
+	if err := session.CheckScope(spec.OpenStack.Region, spec.OpenStack.ProjectID); err != nil {
 		return nil, err
 	}
 	service, computeErr := session.Compute(ctx)
@@ -213,5 +214,47 @@ func (m *machines) VolumeID(pv *corev1.PersistentVolumeSpec) (string, bool) {
 		return pv.Cinder.VolumeID, true
 	default:
 		return "", false
+	}
+}
+
+// hostTimeout is how long a new server is watched. The scheduler usually needs a fraction of a second.
+const hostTimeout = 3 * time.Second
+
+// Initialize implements platform.Machines. The scheduler decides after the API has accepted a server. Whether it found a host
+// is seen in the shared snapshot, so that any number of creations costs a few small lists a second.
+func (m *machines) Initialize(ctx context.Context, request platform.MachineRequest) error {
+	c, err := m.call(ctx, request)
+	if err != nil {
+		return platform.InSite(request.Spec.Site, err)
+	}
+	return platform.InSite(request.Spec.Site, c.awaitHost(ctx))
+}
+
+// awaitHost returns when a host is found for the server, and an error if none is. That nothing is known after a moment is none.
+func (c *call) awaitHost(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
+	defer cancel()
+	ticker := time.NewTicker(time.Duration(hostAge))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
+		view, err := c.snapshot.get(ctx, hostAge)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return err
+		}
+		s := view.byID(serverID(c.request.ProviderID))
+		if s == nil {
+			return nil
+		}
+		if !s.hostUnknown() {
+			return c.faultOf(ctx, s)
+		}
 	}
 }

@@ -22,26 +22,14 @@ const (
 	blankSuffix = "-blank-vol"
 )
 
-// remembered has the IDs of the volumes that were made with servers whose deletion was asked for. The compute API forgets a
+// volumeCache has the IDs of the volumes that were made with servers whose deletion was asked for. The compute API forgets a
 // server also if the volume service did not delete its volumes.
-type remembered struct {
-	byServer sync.Map
-}
+type volumeCache struct{ sync.Map }
 
-func (r *remembered) put(serverID string, volumeIDs []string) {
-	r.byServer.Store(serverID, volumeIDs)
-}
-
-func (r *remembered) of(serverID string) ([]string, bool) {
-	value, ok := r.byServer.Load(serverID)
-	if !ok {
-		return nil, false
-	}
-	return value.([]string), true
-}
-
-func (r *remembered) forget(serverID string) {
-	r.byServer.Delete(serverID)
+func (c *volumeCache) of(serverID string) ([]string, bool) {
+	value, known := c.Load(serverID)
+	ids, _ := value.([]string)
+	return ids, known
 }
 
 // rememberVolumes notes the volumes that were made with a server that is about to be deleted. A server that is being built does
@@ -59,7 +47,7 @@ func (c *call) rememberVolumes(ctx context.Context, s *server) error {
 		}
 	}
 	if s.Status != statusBuild {
-		c.volumes.put(s.ID, s.ownVolumes())
+		c.volumes.Store(s.ID, s.ownVolumes())
 	}
 	return nil
 }
@@ -69,7 +57,7 @@ func (c *call) deleteVolumes(ctx context.Context, serverID string) error {
 	ids, known := c.volumes.of(serverID)
 	blank := !known && serverID != "" && len(c.request.Spec.OpenStack.DataDisks) > 0
 	if len(ids) == 0 && !blank {
-		c.volumes.forget(serverID)
+		c.volumes.Delete(serverID)
 		return nil
 	}
 	service, err := c.volume(ctx)
@@ -86,7 +74,7 @@ func (c *call) deleteVolumes(ctx context.Context, serverID string) error {
 			return err
 		}
 	}
-	c.volumes.forget(serverID)
+	c.volumes.Delete(serverID)
 	return nil
 }
 

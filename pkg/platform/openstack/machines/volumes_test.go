@@ -140,7 +140,7 @@ var _ = Describe("Volumes of a server that is gone", func() {
 		Expect(known).To(BeTrue())
 		Expect(ids).To(Equal([]string{"root"}))
 
-		c.volumes.forget("1")
+		c.volumes.Delete("1")
 		api.answers(building)
 		Expect(c.rememberVolumes(ctx, &building)).To(Succeed())
 		_, known = c.volumes.of("1")

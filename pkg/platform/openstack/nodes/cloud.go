@@ -6,11 +6,9 @@ package nodes
 
 import (
 	"context"
-	"reflect"
 	"strings"
 	"sync"
 	"time"
-	"unsafe"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/apiversions"
@@ -53,29 +51,13 @@ func newCloud(ctx context.Context, session *client.Session, shoot kubernetes.Int
 	recorder := broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "cloud-provider-openstack"})
 	provider, endpoints := session.Provider()
 	cloud := &library.OpenStack{}
-	for _, err := range []error{
-		setField(cloud, "provider", provider),
-		setField(cloud, "epOpts", &endpoints),
-		setField(cloud, "lbOpts", options),
-		setField(cloud, "kclient", shoot),
-		setField[record.EventRecorder](cloud, "eventRecorder", recorder),
-	} {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return cloud, nil
-}
-
-// setField sets an unexported field of the library's cloud provider. It fails if another version of the library has no such field.
-func setField[T any](cloud *library.OpenStack, name string, value T) error {
-	field := reflect.ValueOf(cloud).Elem().FieldByName(name)
-	if !field.IsValid() || field.Type() != reflect.TypeFor[T]() {
-		return platform.NewError(platform.ClassConfiguration, "this version of cloud-provider-openstack has no field %q of type %s", name,
-			reflect.TypeFor[T]())
-	}
-	*(*T)(unsafe.Pointer(field.UnsafeAddr())) = value // #nosec G103 -- the type is checked
-	return nil
+	return cloud, client.SetFields(cloud, map[string]any{
+		"provider":      provider,
+		"epOpts":        &endpoints,
+		"lbOpts":        options,
+		"kclient":       shoot,
+		"eventRecorder": recorder,
+	})
 }
 
 // loadBalancerOptions are the library's defaults with the settings of the site.

@@ -7,7 +7,6 @@ package nodes
 
 import (
 	"context"
-	"errors"
 
 	library "k8s.io/cloud-provider-openstack/pkg/openstack"
 
@@ -42,7 +41,7 @@ func (n *nodes) open(ctx context.Context, r platform.NodesRequest) (platform.Nod
 	if err != nil {
 		return platform.NodeSite{}, err
 	}
-	if err := errors.Join(session.CheckRegion(config.Region), session.CheckProject(config.ProjectID)); err != nil {
+	if err := session.CheckScope(config.Region, config.ProjectID); err != nil {
 		return platform.NodeSite{}, err
 	}
 	compute, err := session.Compute(ctx)

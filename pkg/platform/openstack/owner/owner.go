@@ -89,3 +89,100 @@ func (o Owner) OwnsServerGroup(name, policy string) bool {
 	}
 	return name == o.ServerGroupName(rest[:len(rest)-serverGroupHashLength-1], policy)
 }
+
+const (
+	descriptionPrefix = "Managed by gardener-extension-provider-hybrid for shoot "
+	shootTagPrefix    = "gardener-shoot="
+	servicePrefix     = "kube_service_"
+)
+
+// IsForeign reports whether the description or a tag of an object is the mark of another shoot, or of a Service of one. Objects without
+// a mark are nobody's.
+func (o Owner) IsForeign(description string, tags []string) bool {
+	if rest, ok := strings.CutPrefix(description, descriptionPrefix); ok && !strings.HasPrefix(rest, o.Shoot+", site ") {
+		return true
+	}
+	for _, made := range []struct {
+		prefix, before string
+		ours           func(string) bool
+	}{
+		{floatingIPPrefix, fromCluster, o.OwnsFloatingIP},
+		{securityGroupPrefix, inCluster, o.OwnsServiceSecurityGroup},
+	} {
+		if strings.HasPrefix(description, made.prefix) && strings.Contains(description, made.before) && !made.ours(description) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(tags, func(tag string) bool { return strings.HasPrefix(tag, shootTagPrefix) && tag != shootTagPrefix+o.Shoot })
+}
+
+// IsForeignLoadBalancer reports whether the name or a tag of a load balancer is that of a Service of another cluster.
+func (o Owner) IsForeignLoadBalancer(name string, tags []string) bool {
+	return slices.ContainsFunc(append([]string{name}, tags...), func(text string) bool {
+		return strings.HasPrefix(text, servicePrefix) && !o.OwnsLoadBalancer(text)
+	}) || o.IsForeign("", tags)
+}
+
+// IsForeignVolume reports whether the metadata of a volume, snapshot or backup is that of the Cinder CSI driver of another cluster.
+func (o Owner) IsForeignVolume(metadata map[string]string) bool {
+	return metadata[metadataCluster] != "" && !o.OwnsVolume(metadata)
+}
+
+// IsForeignServer reports whether the metadata of a server is that of a machine of another shoot.
+func (o Owner) IsForeignServer(metadata map[string]string) bool {
+	return metadata[MetadataShoot] != "" && metadata[MetadataShoot] != o.Shoot
+}
+
+// metadataCluster is the metadata key with the name of the cluster that the Cinder CSI driver gives to volumes.
+const metadataCluster = "cinder.csi.openstack.org/cluster"
+
+// The descriptions of what is made for Services are <prefix><namespace>/<name><before the name of the cluster><cluster>.
+const (
+	floatingIPPrefix    = "Floating IP for Kubernetes external service "
+	fromCluster         = " from cluster "
+	securityGroupPrefix = "Security Group for "
+	inCluster           = " Service LoadBalancer in cluster "
+)
+
+// OwnsLoadBalancer reports whether the cloud-controller-manager of the shoot gave a load balancer its name:
+// kube_service_<cluster>_<namespace>_<service>. Neither a namespace nor a service has an underscore in its name.
+func (o Owner) OwnsLoadBalancer(name string) bool {
+	service, ok := strings.CutPrefix(name, servicePrefix+o.Shoot+"_")
+	return ok && isPair(service, "_")
+}
+
+// OwnsFloatingIP reports whether the cloud-controller-manager of the shoot made a floating IP with the description.
+func (o Owner) OwnsFloatingIP(description string) bool {
+	return o.describesService(description, floatingIPPrefix, fromCluster)
+}
+
+// OwnsServiceSecurityGroup reports whether the cloud-controller-manager of the shoot made a security group with the
+// description for a Service.
+func (o Owner) OwnsServiceSecurityGroup(description string) bool {
+	return o.describesService(description, securityGroupPrefix, inCluster)
+}
+
+// OwnsVolume reports whether the Cinder CSI driver of the shoot made a volume with the metadata.
+func (o Owner) OwnsVolume(metadata map[string]string) bool {
+	return metadata[metadataCluster] == o.Shoot
+}
+
+// describesService reports whether the description is that of an object of a Service in the shoot.
+func (o Owner) describesService(description, before, after string) bool {
+	rest, ok := strings.CutPrefix(description, before)
+	if !ok {
+		return false
+	}
+	service, ok := strings.CutSuffix(rest, after+o.Shoot)
+	return ok && isPair(service, "/")
+}
+
+// isPair reports whether a text is a namespace and a name.
+func isPair(text, separator string) bool {
+	namespace, name, ok := strings.Cut(text, separator)
+	return ok && isName(namespace) && isName(name)
+}
+
+func isName(text string) bool {
+	return text != "" && !strings.ContainsAny(text, "_/ ")
+}

@@ -74,7 +74,7 @@ func Ensure(ctx context.Context, compute *gophercloud.ServiceClient, o owner.Own
 	created, err := client.Extracted(servergroups.Create(ctx, versioned(compute),
 		servergroups.CreateOpts{Name: name, Policy: policy}).Extract())
 	if err != nil {
-		return ServerGroup{}, client.Classify(err)
+		return ServerGroup{}, err
 	}
 	return serverGroupOf(created), nil
 }
