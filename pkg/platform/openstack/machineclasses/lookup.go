@@ -25,8 +25,8 @@ import (
 
 var uuidRegexp = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// lookup resolves names on one session. The zones of a reconciliation ask at the same time and share the answers; nothing
-// is remembered afterwards, so that what an operator changes counts at once.
+// lookup resolves names on one session. The zones of a reconciliation ask concurrently and share responses; nothing is cached afterwards,
+// so that changes by an operator take effect at once.
 type lookup struct {
 	session *client.Session
 	network func(context.Context) (*gophercloud.ServiceClient, error)
@@ -76,8 +76,8 @@ func (l *lookup) image(ctx context.Context, image *v1alpha1.OpenStackImage) (str
 	return active[0].ID, nil
 }
 
-// securityGroups returns the IDs of the security groups with the names or IDs, in their order. The error names all that cannot be
-// resolved. Those that bear the mark of another shoot are only for shoots that may name them.
+// securityGroups returns the IDs of the security groups with the names or IDs, in order. The error names all that cannot be resolved.
+// Groups that bear the mark of another shoot must be in allowed.
 func (l *lookup) securityGroups(ctx context.Context, o owner.Owner, allowed, namesOrIDs []string) ([]string, error) {
 	var (
 		ids  []string
@@ -113,8 +113,8 @@ func (l *lookup) securityGroup(ctx context.Context, nameOrID string) (groups.Sec
 	return found[0], nil
 }
 
-// serverGroup returns the ID of the pool's server group, empty if the pool shall have none. It creates the server group if it
-// does not exist; zones that ask at the same time get the same one.
+// serverGroup returns the ID of the pool's server group, or an empty string if none is wanted. It creates a missing server group;
+// concurrent zones get the same one.
 func (l *lookup) serverGroup(ctx context.Context, o owner.Owner, pool string, wanted *v1alpha1.OpenStackServerGroup) (string, error) {
 	if wanted == nil {
 		return "", nil

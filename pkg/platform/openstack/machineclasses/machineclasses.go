@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package machineclasses says what a machine of a pool is on an OpenStack site, with all names resolved to IDs.
+// Package machineclasses describes the machines of a pool on an OpenStack site, with all names resolved to IDs.
 package machineclasses
 
 import (
@@ -58,7 +58,7 @@ func (m *machineClasses) resolve(ctx context.Context, request platform.MachineCl
 	if err := errors.Join(flavorErr, imageErr, securityGroupsErr); err != nil {
 		return err
 	}
-	// It comes last, so that a pool that cannot have machines has no server group.
+	// The server group comes last, so that a pool that cannot have machines has none.
 	serverGroupID, err := lookup.serverGroup(ctx, ownerOf(request.Site), request.Pool, settings.ServerGroup)
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func ownerOf(s *site.Site) owner.Owner {
 	return owner.Owner{Shoot: s.Shoot, Site: s.Name}
 }
 
-// check names what the CloudProfile or the Infrastructure does not say about the site.
+// check returns an error if the CloudProfile or the Infrastructure lacks information about the site.
 func check(request platform.MachineClassRequest) error {
 	missing := func(what string) error { return platform.NewError(platform.ClassConfiguration, "%s", what) }
 	switch {
@@ -184,7 +184,7 @@ func check(request platform.MachineClassRequest) error {
 	}
 }
 
-// rootDisk makes servers boot from a volume if the pool asks for a volume type; otherwise the flavor's disk is used.
+// rootDisk lets servers boot from a volume if the pool has a volume type; otherwise the flavor's disk is used.
 func rootDisk(request platform.MachineClassRequest) *v1alpha1.OpenStackRootDisk {
 	if request.VolumeType == nil || request.VolumeType.OpenStack == nil || request.VolumeSize == 0 {
 		return nil
@@ -192,7 +192,7 @@ func rootDisk(request platform.MachineClassRequest) *v1alpha1.OpenStackRootDisk 
 	return &v1alpha1.OpenStackRootDisk{Type: request.VolumeType.OpenStack.Type, Size: request.VolumeSize}
 }
 
-// dataDisks are the pool's data volumes. The pool's word on the type counts more than the CloudProfile's; without either the site's
+// dataDisks are the pool's data volumes. The pool's volume type takes precedence over that of the CloudProfile; without either, the site's
 // default type is used.
 func dataDisks(request platform.MachineClassRequest) []v1alpha1.OpenStackDataDisk {
 	var disks []v1alpha1.OpenStackDataDisk
@@ -209,7 +209,7 @@ func dataDisks(request platform.MachineClassRequest) []v1alpha1.OpenStackDataDis
 	return disks
 }
 
-// metadata are the labels of the pool's machines and the name of the pool.
+// metadata returns the labels of the pool's machines and the name of the pool.
 func metadata(pool string, labels []v1alpha1.OpenStackMachineLabel) map[string]string {
 	result := map[string]string{}
 	for _, label := range labels {

@@ -20,12 +20,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 )
 
-// maxUserData is the limit of the compute API for user data before it is encoded, in bytes.
+// maxUserData is the compute API's limit for user data before encoding, in bytes.
 const maxUserData = 65535 / 4 * 3
 
-// Create implements platform.Machines. The port comes first and has everything from the start, so that there is no moment
-// in which the server runs without it. A port that is already there tells that an earlier call was interrupted; only then
-// is there a server to look for.
+// Create implements platform.Machines. The port is created first and complete, so that the server never runs without it. An existing port
+// means that an earlier call was interrupted; only then may a server exist already.
 func (m *machines) Create(ctx context.Context, request platform.MachineRequest) (platform.Machine, error) {
 	c, err := m.call(ctx, request)
 	if err != nil {
@@ -63,7 +62,7 @@ func (c *call) create(ctx context.Context) (*server, error) {
 	return c.createServer(ctx, port)
 }
 
-// ownPorts are the ports that were made for the machine: they have its name and our mark.
+// ownPorts lists the ports that were created for the machine: those with its name and our mark.
 func (c *call) ownPorts(ctx context.Context) ([]ports.Port, error) {
 	return client.List(ctx, ports.List(c.network, ports.ListOpts{Name: c.request.Name, Description: c.owner.Description()}),
 		ports.ExtractPorts)
@@ -142,15 +141,15 @@ func addressesOf(port *ports.Port) []address {
 	return result
 }
 
-// encode encodes the user data. The client would leave it as it is if it happens to be valid base64.
+// encode encodes the user data. The client would not encode data that happens to be valid base64.
 func encode(userData []byte) []byte {
 	return base64.StdEncoding.AppendEncode(nil, userData)
 }
 
-// noBoot is the boot index of a disk that the server does not boot from.
+// noBoot is the boot index of non-bootable disks.
 const noBoot = -1
 
-// blockDevices are the disks of a server, nil if it has only the flavor's. All of them are deleted with the server.
+// blockDevices returns the disks of a server, or nil if the flavor's disk is the only one. All of them are deleted with the server.
 func blockDevices(spec *v1alpha1.OpenStackMachineSpec) []servers.BlockDevice {
 	if spec.RootDisk == nil && len(spec.DataDisks) == 0 {
 		return nil
@@ -169,7 +168,7 @@ func blockDevices(spec *v1alpha1.OpenStackMachineSpec) []servers.BlockDevice {
 	return devices
 }
 
-// rootDevice is the disk with the image: a volume, or the flavor's disk, which has to be named as soon as others are.
+// rootDevice is the disk with the image: a volume, or the flavor's disk, which must be listed as soon as there are others.
 func rootDevice(spec *v1alpha1.OpenStackMachineSpec) servers.BlockDevice {
 	root := servers.BlockDevice{
 		SourceType:          servers.SourceImage,

@@ -27,7 +27,7 @@ const cinderDriver = "cinder.csi.openstack.org"
 type machines struct {
 	sessions *client.Sessions
 	volumes  *volumeCache
-	// unanswered has the names of machines of whose ports one was asked for without an answer: it can be made later.
+	// unanswered has the names of machines with a port request that got no response: the port may still appear.
 	unanswered *sync.Map
 }
 
@@ -45,7 +45,7 @@ type call struct {
 	unanswered *sync.Map
 	compute    *gophercloud.ServiceClient
 	network    *gophercloud.ServiceClient
-	// volume returns the client of the block storage API, which a site without volumes need not have.
+	// volume returns the client of the block storage API, which a site without volumes may lack.
 	volume func(context.Context) (*gophercloud.ServiceClient, error)
 }
 
@@ -97,8 +97,8 @@ func (m *machines) Get(ctx context.Context, request platform.MachineRequest) (pl
 	return found.machine(), platform.InSite(request.Spec.Site, c.faultOf(ctx, found))
 }
 
-// faultOf is the error of a server that will never run, read again if need be: the fault is stored after the status, so the
-// snapshot may have one without the other.
+// faultOf returns the error of a server that will never run. The server is read again if necessary: the fault is stored after the status,
+// so the snapshot may have only the latter.
 func (c *call) faultOf(ctx context.Context, s *server) error {
 	if s.Status == statusError && s.Fault.Message == "" {
 		var err error
@@ -109,8 +109,8 @@ func (c *call) faultOf(ctx context.Context, s *server) error {
 	return s.err()
 }
 
-// find returns the server of the request from the shared snapshot. A server that has an ID is missing only if the API says
-// so when it is asked for that ID.
+// find returns the server of the request from the shared snapshot. A server with a known ID is missing only if the API confirms it for that
+// ID.
 func (c *call) find(ctx context.Context, age maxAge) (*server, error) {
 	view, err := c.snapshot.get(ctx, age)
 	if err != nil {
@@ -129,7 +129,7 @@ func (c *call) find(ctx context.Context, age maxAge) (*server, error) {
 	return c.read(ctx, id)
 }
 
-// read asks the API for a server. It is an error if the server is not ours.
+// read reads a server from the API. It is an error if the server is not ours.
 func (c *call) read(ctx context.Context, id string) (*server, error) {
 	s, err := getServer(ctx, c.compute, id)
 	if err != nil {
@@ -145,8 +145,8 @@ func (c *call) read(ctx context.Context, id string) (*server, error) {
 	return s, nil
 }
 
-// findLive asks the APIs themselves, past the snapshot, for the machine's server with another ID than the one given: the one that has a
-// port of the machine, whatever it is called by now, or else one with its name.
+// findLive bypasses the snapshot and finds the machine's server, ignoring the given ID: the server with a port of the machine, even if it
+// was renamed, or else the server with its name.
 func (c *call) findLive(ctx context.Context, existing []ports.Port, except string) (*server, error) {
 	for i := range existing {
 		id := existing[i].DeviceID
@@ -165,7 +165,7 @@ func (c *call) findLive(ctx context.Context, existing []ports.Port, except strin
 	return c.findByName(ctx, except)
 }
 
-// findByName asks the API itself, past the snapshot, for a server with the machine's name and another ID than the one given.
+// findByName bypasses the snapshot and finds a server with the machine's name, ignoring the given ID.
 func (c *call) findByName(ctx context.Context, except string) (*server, error) {
 	found, _, err := listServers(ctx, c.compute, exactly(c.request.Name))
 	if err != nil {
@@ -190,7 +190,7 @@ func (m *machines) List(ctx context.Context, request platform.MachineRequest) ([
 	if err != nil {
 		return nil, platform.InSite(request.Spec.Site, err)
 	}
-	if view, err = c.listed(ctx, view); err != nil {
+	if view, err = c.listable(ctx, view); err != nil {
 		return nil, platform.InSite(request.Spec.Site, err)
 	}
 	var result []platform.Machine
@@ -217,11 +217,11 @@ func (m *machines) VolumeID(pv *corev1.PersistentVolumeSpec) (string, bool) {
 	}
 }
 
-// hostTimeout is how long a new server is watched. The scheduler usually needs a fraction of a second.
+// hostTimeout limits how long a new server is watched. Scheduling usually takes a fraction of a second.
 const hostTimeout = 3 * time.Second
 
-// Initialize implements platform.Machines. The scheduler decides after the API has accepted a server. Whether it found a host
-// is seen in the shared snapshot, so that any number of creations costs a few small lists a second.
+// Initialize implements platform.Machines. The server is scheduled after the API has accepted it. The result is read from the shared
+// snapshot, so that any number of creations costs a few small lists per second.
 func (m *machines) Initialize(ctx context.Context, request platform.MachineRequest) error {
 	c, err := m.call(ctx, request)
 	if err != nil {
@@ -230,7 +230,8 @@ func (m *machines) Initialize(ctx context.Context, request platform.MachineReque
 	return platform.InSite(request.Spec.Site, c.awaitHost(ctx))
 }
 
-// awaitHost returns when a host is found for the server, and an error if none is. That nothing is known after a moment is none.
+// awaitHost returns nil when the server is scheduled, an error if scheduling failed, and nil if the outcome is still unknown after
+// hostTimeout.
 func (c *call) awaitHost(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
 	defer cancel()
@@ -253,7 +254,7 @@ func (c *call) awaitHost(ctx context.Context) error {
 		if s == nil {
 			return nil
 		}
-		if !s.hostUnknown() {
+		if !s.unscheduled() {
 			return c.faultOf(ctx, s)
 		}
 	}

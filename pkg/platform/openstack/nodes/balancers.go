@@ -25,8 +25,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 )
 
-// loadBalancers are those of the library. It believes what a Service names: it takes a load balancer of another cluster for one of its own
-// that was renamed. So what a Service names is looked at before.
+// loadBalancers wraps the library's load balancers. The library trusts the references of a Service and mistakes a load balancer of another
+// cluster for a renamed one of its own, so references are checked first.
 type loadBalancers struct {
 	cloudprovider.LoadBalancer
 
@@ -81,7 +81,8 @@ func (b *loadBalancers) EnsureLoadBalancerDeleted(ctx context.Context, cluster s
 	return b.LoadBalancer.EnsureLoadBalancerDeleted(transport.OneOperation(ctx), cluster, service)
 }
 
-// withoutForeign returns the Service without the ID of a load balancer of another cluster: one with the name of the Service may be left.
+// withoutForeign returns the Service without the ID of a load balancer of another cluster: one with the name of the Service may be left
+// behind.
 func (b *loadBalancers) withoutForeign(ctx context.Context, service *corev1.Service) (*corev1.Service, error) {
 	foreign, err := reference{value: service.Annotations[library.ServiceAnnotationLoadBalancerID], isForeign: b.foreignBalancer}.check(ctx)
 	if err != nil || !foreign {
@@ -92,13 +93,13 @@ func (b *loadBalancers) withoutForeign(ctx context.Context, service *corev1.Serv
 	return service, nil
 }
 
-// reference is an object that a Service names.
+// reference is an object that a Service refers to.
 type reference struct {
 	field, value string
 	isForeign    func(context.Context, string) (bool, error)
 }
 
-// check reports whether the object belongs to another shoot. An object that does not exist is left to the library.
+// check reports whether the object belongs to another shoot. Missing objects are left to the library.
 func (r reference) check(ctx context.Context) (bool, error) {
 	if r.value == "" {
 		return false, nil
@@ -107,7 +108,7 @@ func (r reference) check(ctx context.Context) (bool, error) {
 	return foreign, client.IgnoreNotFound(err)
 }
 
-// check returns an error if the Service names what was made for another shoot. The error does not tell which.
+// check returns an error if the Service refers to an object of another shoot. The error does not name that shoot.
 func (b *loadBalancers) check(ctx context.Context, service *corev1.Service) error {
 	annotated := func(name string, isForeign func(context.Context, string) (bool, error)) reference {
 		return reference{field: annotation(name), value: service.Annotations[name], isForeign: isForeign}
