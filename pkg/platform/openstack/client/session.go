@@ -137,7 +137,8 @@ func authOptions(connection v1alpha1.OpenStackConnection, credentials site.Crede
 	for _, key := range []string{"domainName", "tenantName", "username", "password"} {
 		if credentials[key] == "" {
 			return nil, platform.NewError(platform.ClassConfiguration,
-				"credentials: key %q is missing; either domainName, tenantName, username and password or applicationCredentialID and applicationCredentialSecret are needed", key)
+				"credentials: key %q is missing; either domainName, tenantName, username and password "+
+					"or applicationCredentialID and applicationCredentialSecret are required", key)
 		}
 	}
 	auth.Username = credentials["username"]
@@ -216,7 +217,8 @@ func (s *Session) CheckProject(id string) error {
 	}
 	if own != id {
 		return platform.NewError(platform.ClassConfiguration,
-			"credentials: they are for project %q, but the shoot is in project %q; nothing is touched until they are for that project again", own, id)
+			"credentials: they are for project %q, but the shoot is in project %q; nothing is touched until they are for that project again",
+			own, id)
 	}
 	return nil
 }

@@ -38,11 +38,11 @@ type shootValues struct {
 	Sites []siteValues `json:"sites"`
 }
 
-// siteValues are those of a site.
+// siteValues are the values of a site.
 type siteValues struct {
 	// Name is the name of the site.
 	Name string `json:"name"`
-	// Secret is the name of the Secret that names the site.
+	// Secret is the name of the Secret that identifies the site.
 	Secret string `json:"secret"`
 }
 
@@ -58,7 +58,7 @@ func (controlPlane) Storage(sites []platform.ControlPlaneSite) (*platform.Storag
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	// The order of the sites in the Shoot means nothing here, and shall change nothing.
+	// The order of the sites in the Shoot must not matter.
 	slices.SortFunc(sorted, func(a, b platform.ControlPlaneSite) int { return cmp.Compare(a.Site.Name, b.Site.Name) })
 
 	config, mistakes, err := cloudConf(sorted)
@@ -98,12 +98,12 @@ func checkStorage(s *site.Site) error {
 	return nil
 }
 
-// secretName is the name of the Secret in the shoot that names the site. It holds no credentials.
+// secretName is the name of the Secret in the shoot that identifies the site. It holds no credentials.
 func secretName(siteName string) string {
 	return chartName + "-" + siteName
 }
 
-// secretParameters name the Secret of a site for operations of the driver, which so learns which site a call is for.
+// secretParameters pass the site's Secret to operations of the driver, which thereby learns the site of a call.
 func secretParameters(siteName string, operations ...string) map[string]string {
 	parameters := map[string]string{}
 	for _, operation := range operations {
@@ -137,7 +137,7 @@ func storageClasses(s *site.Site) []platform.StorageClass {
 	return classes
 }
 
-// allowedTopologies are the nodes of the site. Another site may have availability zones of the same names.
+// allowedTopologies selects the nodes of the site. Another site may have availability zones of the same names.
 func allowedTopologies(s *site.Site) []corev1.TopologySelectorTerm {
 	var zones []string
 	for _, zone := range s.Profile.Zones {
@@ -150,10 +150,10 @@ func allowedTopologies(s *site.Site) []corev1.TopologySelectorTerm {
 	}}}
 }
 
-// snapshotClass is the class of the snapshots of a site's volumes.
+// snapshotClass returns the class for snapshots of a site's volumes.
 func snapshotClass(siteName string) platform.SnapshotClass {
 	parameters := secretParameters(siteName, "snapshotter", "snapshotter-list")
-	// Otherwise Cinder takes no snapshot of a volume that a node uses.
+	// Cinder refuses snapshots of attached volumes otherwise.
 	parameters["force-create"] = "true"
 	return platform.SnapshotClass{Name: "cinder-" + siteName, Site: siteName, Driver: driver, Parameters: parameters}
 }

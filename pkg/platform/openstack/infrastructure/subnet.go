@@ -50,7 +50,8 @@ var subnetKind = &marked[subnets.Subnet]{
 
 func ensureSubnet(ctx context.Context, f *flow) error {
 	if len(f.site.Network.Subnets) != 1 {
-		return platform.NewError(platform.ClassConfiguration, "nodes: an OpenStack site must have exactly one range, got %v", f.site.Network.Subnets)
+		return platform.NewError(platform.ClassConfiguration, "nodes: an OpenStack site must have exactly one range, got %v",
+			f.site.Network.Subnets)
 	}
 	return subnetKind.ensure(ctx, f)
 }

@@ -86,8 +86,8 @@ func (v *validation) floatingSubnet(ctx context.Context, pool *network, found *f
 	}
 	if len(named) != 1 {
 		found.invalid(v.object("floatingSubnet", "name"), wanted.Name,
-			"%d subnets of the floating pool %q with this name are visible to the credentials, want one; set the ID for a subnet that is not visible",
-			len(named), pool.Name)
+			"%d subnets of the floating pool %q with this name are visible to the credentials, want one; "+
+				"set the ID for a subnet that is not visible", len(named), pool.Name)
 	}
 	return nil
 }

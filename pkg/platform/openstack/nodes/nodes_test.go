@@ -37,7 +37,8 @@ var _ = Describe("Cloud provider", func() {
 		Expect(client.SetFields(cloud, map[string]any{"provider": &gophercloud.ProviderClient{}})).To(Succeed())
 		err := client.SetFields(cloud, map[string]any{"provider": "a string"})
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
-		Expect(client.SetFields(cloud, map[string]any{"nothing": "a string"})).To(MatchError(ContainSubstring(`no field "nothing" of type string`)))
+		err = client.SetFields(cloud, map[string]any{"nothing": "a string"})
+		Expect(err).To(MatchError(ContainSubstring(`no field "nothing" of type string`)))
 	})
 
 	It("has the settings of the site", func() {

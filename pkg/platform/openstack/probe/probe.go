@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package probe asks OpenStack sites for the quotas of servers.
+// Package probe reads the server quotas of OpenStack sites.
 package probe
 
 import (
@@ -33,7 +33,7 @@ func (*probe) TellsFaults() bool {
 	return false
 }
 
-// Probe implements platform.Probe. The compute API tells the quotas of the project, and what of them is used, in one answer.
+// Probe implements platform.Probe. The compute API reports limits and usage of the project in one response.
 func (p *probe) Probe(ctx context.Context, s *site.Site, _ []string) (platform.Observation, error) {
 	absolute, err := p.limits(ctx, s)
 	if err != nil {
@@ -65,7 +65,7 @@ func connectionOf(s *site.Site) v1alpha1.OpenStackConnection {
 	return client.ConnectionOf(s.Profile)
 }
 
-// mebibyte is the unit in which the compute API counts memory.
+// mebibyte is the compute API's unit of memory.
 const mebibyte = 1 << 20
 
 type quota struct {
