@@ -20,29 +20,30 @@ import (
 type Type string
 
 const (
-	// TypeA is an IPv4 address.
+	// TypeA is the type of IPv4 addresses.
 	TypeA Type = "A"
-	// TypeAAAA is an IPv6 address.
+	// TypeAAAA is the type of IPv6 addresses.
 	TypeAAAA Type = "AAAA"
-	// TypeCNAME is another name.
+	// TypeCNAME is the type of aliases.
 	TypeCNAME Type = "CNAME"
-	// TypeTXT is a text.
+	// TypeTXT is the type of texts.
 	TypeTXT Type = "TXT"
 )
 
 const (
-	// DefaultTTL is for how many seconds others may keep a record if nobody said.
+	// DefaultTTL is the default TTL in seconds.
 	DefaultTTL = 120
-	// maxTTL is that of RFC 2181.
+	// maxTTL is the limit of RFC 2181.
 	maxTTL = 1<<31 - 1
-	// maxString is how long a character string is at most, as it stands in a zone file: RFC 1035 has 255 octets without quotes and
-	// escapes, and Designate 255 characters with them. Who reads a text joins its strings.
+	// maxString limits a character string in zone file format: RFC 1035 permits 255 octets without quotes and escapes, Designate 255
+	// characters with them. Readers of a text concatenate its strings.
 	maxString = 253
 	// maxText leaves room for the rest of a message.
 	maxText = 60000
 )
 
-// labels begin and end with a letter or digit; an underscore is not in names of hosts, but of other records.
+// label matches labels, which begin and end with a letter or digit. Underscores are not permitted in host names but in names of other
+// records.
 var label = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$`)
 
 // Record is a set of values of one name and type.
@@ -51,21 +52,21 @@ type Record struct {
 	Name string
 	// Type is the type of the values.
 	Type Type
-	// TTL is for how many seconds others may keep the record.
+	// TTL is the TTL in seconds.
 	TTL uint32
-	// Values are the values as they stand in a zone file, in a canonical form, sorted, each once.
+	// Values are the values in zone file format: canonical, sorted and unique.
 	Values []string
 }
 
-// NewRecord returns the record that a DNSRecord describes. The class of the error is ClassConfiguration, and it names the field.
+// NewRecord returns the record of a DNSRecord. Errors are of ClassConfiguration and name the field.
 func NewRecord(name string, recordType Type, values []string, ttl *int64) (Record, error) {
 	record := Record{Name: Canonical(name), Type: recordType, TTL: DefaultTTL}
 	if !isName(record.Name, true) {
-		return record, platform.NewError(platform.ClassConfiguration, "spec.name: %q is no domain name", name)
+		return record, platform.NewError(platform.ClassConfiguration, "spec.name: must be a domain name, got %q", name)
 	}
 	if ttl != nil {
 		if *ttl < 1 || *ttl > maxTTL {
-			return record, platform.NewError(platform.ClassConfiguration, "spec.ttl: %d is not between 1 and %d", *ttl, maxTTL)
+			return record, platform.NewError(platform.ClassConfiguration, "spec.ttl: must be between 1 and %d, got %d", maxTTL, *ttl)
 		}
 		record.TTL = uint32(*ttl)
 	}
@@ -83,30 +84,30 @@ func NewRecord(name string, recordType Type, values []string, ttl *int64) (Recor
 	record.Values = slices.Compact(record.Values)
 	switch {
 	case len(record.Values) == 0:
-		return record, platform.NewError(platform.ClassConfiguration, "spec.values: there is none")
+		return record, platform.NewError(platform.ClassConfiguration, "spec.values: must not be empty")
 	case recordType == TypeCNAME && len(record.Values) > 1:
-		return record, platform.NewError(platform.ClassConfiguration, "spec.values: a CNAME record has one value")
+		return record, platform.NewError(platform.ClassConfiguration, "spec.values: a CNAME record must have exactly one value")
 	}
 	return record, nil
 }
 
-// format writes a value of a DNSRecord as it stands in a zone file.
+// format converts a value of a DNSRecord to zone file format.
 func format(recordType Type, value string) (string, error) {
 	switch recordType {
 	case TypeA, TypeAAAA:
 		address, err := netip.ParseAddr(value)
 		if err != nil || address.Zone() != "" || address.Is4() != (recordType == TypeA) || address.Is4In6() {
-			return "", fmt.Errorf("%q is no address for a record of type %s", value, recordType)
+			return "", fmt.Errorf("must be an address for a record of type %s, got %q", recordType, value)
 		}
 		return address.String(), nil
 	case TypeCNAME:
 		if name := Canonical(value); isName(name, false) {
 			return name, nil
 		}
-		return "", fmt.Errorf("%q is no domain name", value)
+		return "", fmt.Errorf("must be a domain name, got %q", value)
 	case TypeTXT:
 		if len(value) > maxText {
-			return "", fmt.Errorf("it is longer than %d octets", maxText)
+			return "", fmt.Errorf("must be at most %d octets", maxText)
 		}
 		return quote(value), nil
 	default:
@@ -114,7 +115,7 @@ func format(recordType Type, value string) (string, error) {
 	}
 }
 
-// quote writes a text as character strings.
+// quote converts a text to character strings.
 func quote(text string) string {
 	var quoted []string
 	current := ""
@@ -134,16 +135,16 @@ func quote(text string) string {
 	return strings.Join(append(quoted, `"`+current+`"`), " ")
 }
 
-// CanonicalValue returns a value as it stands in a zone file in the form that a Record has.
+// CanonicalValue returns the canonical form of a value in zone file format.
 func CanonicalValue(recordType Type, data string) (string, error) {
 	rr, err := dns.NewRR(fmt.Sprintf(". %d IN %s %s", DefaultTTL, recordType, data))
 	if err != nil || rr == nil {
-		return "", fmt.Errorf("it is no value of a record of type %s", recordType)
+		return "", fmt.Errorf("not a valid value for a record of type %s", recordType)
 	}
 	return ValueOf(rr), nil
 }
 
-// ValueOf returns the value of a resource record in the form that a Record has.
+// ValueOf returns the value of a resource record in canonical form.
 func ValueOf(rr dns.RR) string {
 	value := strings.TrimPrefix(rr.String(), rr.Header().String())
 	if rr.Header().Rrtype == dns.TypeCNAME {
@@ -158,25 +159,25 @@ func (r Record) RRs() ([]dns.RR, error) {
 	for _, value := range r.Values {
 		rr, err := dns.NewRR(fmt.Sprintf("%s %d IN %s %s", r.Name, r.TTL, r.Type, value))
 		if err != nil {
-			return nil, platform.NewError(platform.ClassConfiguration, "record %s of type %s: it has a value that cannot be read", r.Name, r.Type)
+			return nil, platform.NewError(platform.ClassConfiguration, "record %s of type %s has an invalid value", r.Name, r.Type)
 		}
 		rrs = append(rrs, rr)
 	}
 	return rrs, nil
 }
 
-// SameValues reports whether the values are those of the record, in any order.
+// SameValues reports whether the values equal those of the record, in any order.
 func (r Record) SameValues(values []string) bool {
 	sorted := slices.Sorted(slices.Values(values))
 	return slices.Equal(r.Values, slices.Compact(sorted))
 }
 
-// Canonical returns the domain name in lower case with a dot at its end.
+// Canonical returns the domain name in lower case with a trailing dot.
 func Canonical(name string) string {
 	return strings.ToLower(dns.Fqdn(name))
 }
 
-// isName reports whether the canonical name is a domain name below the root, whose first label may be a wildcard.
+// isName reports whether the canonical name is a domain name below the root, whose first label may be a wildcard if permitted.
 func isName(name string, wildcard bool) bool {
 	if name == "." || len(name) > 254 {
 		return false
@@ -189,14 +190,14 @@ func isName(name string, wildcard bool) bool {
 	return true
 }
 
-// Accepted returns what err means after the service accepted the record: it never says that nothing was written, as the class of a refused
-// look or of an answer with a wrong signature would. but says what failed.
-func (r Record) Accepted(service, but string, err error) error {
+// Accepted converts an error that occurred after the service accepted the record, so that its class never implies that nothing was written.
+// The reason says what failed.
+func (r Record) Accepted(service, reason string, err error) error {
 	switch platform.ClassOf(err) {
 	case platform.ClassTransient, platform.ClassConflict:
 		return err
 	default:
-		return platform.NewError(platform.ClassTransient, "%s accepted record %s of type %s, but %s: %s", service, r.Name, r.Type, but,
+		return platform.NewError(platform.ClassTransient, "%s accepted record %s of type %s, but %s: %s", service, r.Name, r.Type, reason,
 			err.Error())
 	}
 }

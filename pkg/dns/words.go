@@ -18,43 +18,43 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 )
 
-// The host of a service that has credentials of its own is named by a tenant. So that nobody learns from a message what the seed reaches,
-// one text stands for all reasons why the host is no DNS service to us, and what it says itself is never passed on.
+// The host of a service with its own credentials is configured by a tenant. So that messages do not reveal what the seed can reach, one
+// text covers all reasons why the host cannot be used, and its responses are never passed on.
 
-// maxTarget is how much of the address of a host is shown.
+// maxTarget limits how much of a host's address is shown.
 const maxTarget = 300
 
-// words are what is said of an answer instead of what it says.
-var words = map[platform.Class]string{
-	platform.ClassUnauthenticated: "it refuses the credentials",
-	platform.ClassForbidden:       "the credentials do not allow what is needed",
+// classMessages replace the messages of responses.
+var classMessages = map[platform.Class]string{
+	platform.ClassUnauthenticated: "it rejects the credentials",
+	platform.ClassForbidden:       "the credentials lack permissions",
 	platform.ClassQuota:           "a quota is used up",
 	platform.ClassExhausted:       "it has no capacity left",
-	platform.ClassNotFound:        "it does not have what is asked for",
-	platform.ClassConflict:        "the request is in conflict with another one, or with what is there",
-	platform.ClassConfiguration:   "it refuses the request as invalid",
-	platform.ClassTransient:       "it has a failure",
+	platform.ClassNotFound:        "the requested object does not exist",
+	platform.ClassConflict:        "the request conflicts with another one or with an existing object",
+	platform.ClassConfiguration:   "it rejects the request as invalid",
+	platform.ClassTransient:       "it failed",
 }
 
-// Unusable returns the error for a host that cannot be used as a DNS service, and writes the reason to the log. Nobody can tell from the
-// error why.
+// Unusable returns the error for a host that cannot be used as a DNS service. The reason is logged but not revealed by the error.
 func Unusable(target string, cause error) error {
 	target = target[:min(len(target), maxTarget)]
 	klog.InfoS("DNS service cannot be used", "target", target, "reason", reason(cause))
 	return platform.NewError(platform.ClassTransient,
-		"%s could not be used as a DNS service: check its address and port, its protocol and certificate, and with the operator of the seed whether it may be connected to", target)
+		"%s could not be used as a DNS service: check its address and port, its protocol and certificate, "+
+			"and with the operator of the seed whether it may be connected to", target)
 }
 
-// Refused returns the error for an answer of a service, without what it says.
+// Refused returns the error for a response of a service, without its message.
 func Refused(target string, class platform.Class, status int) error {
-	said := words[class]
+	said := classMessages[class]
 	if class == platform.ClassTransient && (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) {
-		said = "it asks for time"
+		said = "it asked clients to back off"
 	}
 	return platform.NewError(class, "%s: %s", target[:min(len(target), maxTarget)], said)
 }
 
-// reason says in words of our own what a failure was.
+// reason describes a failure in our own words.
 func reason(err error) string {
 	var (
 		lookup  *net.DNSError

@@ -10,23 +10,23 @@ import (
 	"time"
 )
 
-// zoneTTL is for how long a found zone is remembered. The status of a DNSRecord remembers its own for ever.
+// zoneTTL is how long a found zone is cached. The status of a DNSRecord keeps its zone forever.
 const zoneTTL = 10 * time.Minute
 
 // Zone is a zone of a service.
 type Zone struct {
-	// ID is what the service calls the zone, and status.zone of a DNSRecord holds.
+	// ID is the ID of the zone, as in status.zone of a DNSRecord.
 	ID string
 	// Name is the canonical name of the zone.
 	Name string
 }
 
-// In reports whether the canonical name is the zone's or below it.
+// In reports whether the canonical name equals the zone's name or is below it.
 func In(name, zone string) bool {
 	return name == zone || strings.HasSuffix(name, "."+zone)
 }
 
-// Longest returns the zone with the longest name that the canonical name is in, and false if there is none.
+// Longest returns the zone with the longest name that contains the canonical name, and false if there is none.
 func Longest(zones []Zone, name string) (Zone, bool) {
 	var (
 		longest Zone
@@ -40,7 +40,7 @@ func Longest(zones []Zone, name string) (Zone, bool) {
 	return longest, found
 }
 
-// Parents returns the name and those above it, the longest first, without the root.
+// Parents returns the name and its parents, the longest first, without the root.
 func Parents(name string) []string {
 	var parents []string
 	for name != "" && name != "." {
@@ -50,7 +50,7 @@ func Parents(name string) []string {
 	return parents
 }
 
-// Cache remembers things about zones for a while. It is safe for concurrent use.
+// Cache caches values about zones. It is safe for concurrent use.
 type Cache[T any] struct {
 	mutex   sync.Mutex
 	entries map[string]cached[T]
@@ -61,7 +61,7 @@ type cached[T any] struct {
 	until time.Time
 }
 
-// Get returns what is remembered for the key, and false if nothing is.
+// Get returns the cached value for the key, and false if there is none.
 func (c *Cache[T]) Get(key string) (T, bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -73,7 +73,7 @@ func (c *Cache[T]) Get(key string) (T, bool) {
 	return entry.value, true
 }
 
-// Put remembers a value, and forgets all that are too old.
+// Put caches a value and evicts expired ones.
 func (c *Cache[T]) Put(key string, value T) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -89,7 +89,7 @@ func (c *Cache[T]) Put(key string, value T) {
 	c.entries[key] = cached[T]{value: value, until: now.Add(zoneTTL)}
 }
 
-// Forget forgets what is remembered for the key.
+// Forget evicts the value for the key.
 func (c *Cache[T]) Forget(key string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

@@ -82,7 +82,8 @@ var _ = Describe("argo-rollouts#4707", func() {
 				}
 				versions(w, evil.URL)
 			})
-			Expect(newAttacker().designate(ctx, evil).text).To(ContainSubstring("there is no zone in Designate that api.example.test. is in"))
+			Expect(newAttacker().designate(ctx, evil).text).To(
+				ContainSubstring("no zone in Designate that is visible to the credentials contains api.example.test."))
 		}
 		for _, set := range []string{`"status": "ERROR"`, `"status": "` + loot + `"`, `"status": "PENDING", "records": ["` + loot + `"]`,
 			`"type": "` + loot + `"`} {

@@ -26,10 +26,10 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
-// headerTimeout is how long a client of the metrics may take to say what it wants.
+// headerTimeout limits how long a client of the metrics may take to send its headers.
 const headerTimeout = 10 * time.Second
 
-// options are the flags. They have the names that they have in the driver of cloud-provider-openstack.
+// options are the flags, named as in cloud-provider-openstack's driver.
 type options struct {
 	endpoint             string
 	cloudConfigs         []string
@@ -41,7 +41,7 @@ type options struct {
 	httpEndpoint         string
 }
 
-// NewCommand returns the command of the driver. It ends when ctx does.
+// NewCommand returns the command of the driver. It runs until ctx is done.
 func NewCommand(ctx context.Context) *cobra.Command {
 	var o options
 	command := &cobra.Command{
@@ -52,16 +52,17 @@ func NewCommand(ctx context.Context) *cobra.Command {
 		RunE:         func(*cobra.Command, []string) error { return o.run(ctx) },
 	}
 	flags := command.Flags()
-	flags.StringVar(&o.endpoint, "endpoint", "", "Where CSI is served: unix://<path> or tcp://<address>.")
+	flags.StringVar(&o.endpoint, "endpoint", "", "CSI endpoint: unix://<path> or tcp://<address>.")
 	flags.StringSliceVar(&o.cloudConfigs, "cloud-config", nil,
-		"The configuration with a section [Global \"<site>\"] for each site. It may be given several times, and is read again when it changes. The node service needs none.")
-	flags.StringVar(&o.cluster, "cluster", "", "The name of the cluster in the metadata of the volumes.")
-	flags.BoolVar(&o.withTopology, "with-topology", true, "Volumes and nodes have a topology.")
+		"Configuration file with a section [Global \"<site>\"] for each site. Can be repeated, and is reloaded when it changes. "+
+			"Optional for the node service.")
+	flags.StringVar(&o.cluster, "cluster", "", "Name of the cluster in the metadata of volumes.")
+	flags.BoolVar(&o.withTopology, "with-topology", true, "Report the topology of volumes and nodes.")
 	flags.StringToStringVar(&o.additionalTopologies, "additional-topology", nil,
-		"Further keys of the topology of the node, as key=value. It may be given several times.")
+		"Additional topology keys of the node, as key=value. Can be repeated.")
 	flags.BoolVar(&o.controller, "provide-controller-service", true, "Serve the controller service.")
 	flags.BoolVar(&o.node, "provide-node-service", true, "Serve the node service.")
-	flags.StringVar(&o.httpEndpoint, "http-endpoint", "", "The address where metrics are served, for example :8080. None if empty.")
+	flags.StringVar(&o.httpEndpoint, "http-endpoint", "", "Address of the metrics endpoint, for example :8080. Disabled if empty.")
 	return command
 }
 
@@ -88,7 +89,7 @@ func (o *options) run(ctx context.Context) error {
 	return cinder.Serve(ctx, o.endpoint, services)
 }
 
-// serveMetrics serves the metrics at the address until ctx ends.
+// serveMetrics serves metrics at the address until ctx is done.
 func serveMetrics(ctx context.Context, address string) error {
 	librarymetrics.RegisterMetrics("cinder-csi")
 	if err := legacyregistry.Registerer().Register(platform.RequestDuration); err != nil {
@@ -107,7 +108,7 @@ func serveMetrics(ctx context.Context, address string) error {
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			klog.ErrorS(err, "Metrics are not served any more")
+			klog.ErrorS(err, "Metrics server failed")
 		}
 	}()
 	return nil

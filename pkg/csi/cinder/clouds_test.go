@@ -73,7 +73,7 @@ var _ = Describe("Clouds", func() {
 		file.write(up.section("up", "right"), down.section("down", "wrong"))
 		_, err = clouds.Open(ctx, "down")
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassUnauthenticated))
-		passing.pass(firstPause + time.Millisecond)
+		passing.pass(minBackoff + time.Millisecond)
 		before := down.logins.Load()
 		_, err = clouds.Open(ctx, "down")
 		Expect(err).To(HaveOccurred())
@@ -158,10 +158,11 @@ var _ = Describe("Clouds", func() {
 var _ = Describe("The library's cloud", func() {
 	It("has the fields that are set", func() {
 		cloud := &library.OpenStack{}
-		Expect(setField(cloud, "bsOpts", library.BlockStorageOpts{NodeVolumeAttachLimit: 7})).To(Succeed())
+		Expect(client.SetFields(cloud, map[string]any{"bsOpts": library.BlockStorageOpts{NodeVolumeAttachLimit: 7}})).To(Succeed())
 		Expect(cloud.GetBlockStorageOpts().NodeVolumeAttachLimit).To(BeEquivalentTo(7))
-		err := setField(cloud, "compute", "a string")
+		err := client.SetFields(cloud, map[string]any{"compute": "a string"})
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
-		Expect(setField(cloud, "nothing", "a string")).To(MatchError(ContainSubstring(`no field "nothing" of type string`)))
+		err = client.SetFields(cloud, map[string]any{"nothing": "a string"})
+		Expect(err).To(MatchError(ContainSubstring(`no field "nothing" of type string`)))
 	})
 })

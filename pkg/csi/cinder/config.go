@@ -6,6 +6,7 @@ package cinder
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -20,39 +21,39 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// Config is what the configuration files say.
+// Config is the parsed configuration.
 type Config struct {
-	// Sites are the sites by their names. A site whose section is wrong has an error.
+	// Sites maps names to sites. A site with an invalid section has an error.
 	Sites map[string]SiteConfig
-	// BlockStorage are the settings of the library's driver.
+	// BlockStorage configures the library's driver.
 	BlockStorage library.BlockStorageOpts
-	// Metadata says where the node service learns which server it runs on.
+	// Metadata configures how the node service identifies its server.
 	Metadata metadata.Opts
 }
 
-// SiteConfig is how a site is reached.
+// SiteConfig configures access to a site.
 type SiteConfig struct {
-	// Connection is the address of the site.
+	// Connection is the connection to the site.
 	Connection v1alpha1.OpenStackConnection
-	// ProjectID is the ID of the project that the volumes are in. Credentials of another one are refused: with them, all volumes would
-	// look as if they were gone. Default: any project.
+	// ProjectID is the ID of the project with the volumes. Credentials of another one are rejected: with them, all volumes would appear to be
+	// gone. Default: any project.
 	ProjectID string
-	// Region is the region that the volumes are in. A connection to another one is refused. Default: that of the connection.
+	// Region is the region with the volumes. A connection to another one is rejected. Default: that of the connection.
 	Region string
-	// Credentials are those for the site's project.
+	// Credentials are the credentials for the site's project.
 	Credentials site.Credentials
-	// Err says what is wrong with the section of the site. It is of ClassConfiguration.
+	// Err is the error of an invalid section. It is of ClassConfiguration.
 	Err error
 }
 
-// file is a configuration file of cloud-provider-openstack, with some keys more.
+// file is a configuration file of cloud-provider-openstack with additional keys.
 type file struct {
 	Global       map[string]*section
 	BlockStorage library.BlockStorageOpts
 	Metadata     metadata.Opts
 }
 
-// section is the section [Global "<site>"]. Keys of cloud-provider-openstack that are not here are ignored.
+// section is the section [Global "<site>"]. Other keys of cloud-provider-openstack are ignored.
 type section struct {
 	AuthURL                     string `gcfg:"auth-url"`
 	Region                      string
@@ -67,7 +68,7 @@ type section struct {
 	CAFileContents              string
 	TLSInsecure                 string `gcfg:"tls-insecure"`
 
-	// The keys below are unknown to cloud-provider-openstack, which ignores them.
+	// The keys below are ignored by cloud-provider-openstack.
 
 	ProjectID      string   `gcfg:"project-id"`
 	ShootRegion    string   `gcfg:"shoot-region"`
@@ -77,7 +78,7 @@ type section struct {
 	RequestTimeout string   `gcfg:"request-timeout"`
 }
 
-// ReadConfig reads the files one after the other; what a later one says replaces what an earlier one said.
+// ReadConfig reads the files in order; later ones take precedence.
 func ReadConfig(paths []string) (*Config, error) {
 	contents, err := readFiles(paths)
 	if err != nil {
@@ -91,7 +92,7 @@ func readFiles(paths []string) ([][]byte, error) {
 	for _, path := range paths {
 		data, err := os.ReadFile(path) // #nosec G304 -- the files of the command line
 		if err != nil {
-			return nil, platform.NewError(platform.ClassConfiguration, "read the configuration: %w", err)
+			return nil, platform.NewError(platform.ClassConfiguration, "read configuration: %w", err)
 		}
 		contents = append(contents, data)
 	}
@@ -100,7 +101,7 @@ func readFiles(paths []string) ([][]byte, error) {
 
 func parse(paths []string, contents [][]byte) (config *Config, err error) {
 	defer func() {
-		// The parser panics at what its scanner lets pass by mistake. The message may quote a line of the file.
+		// The parser panics on input that its scanner accepts by mistake. The message may quote a line of the file.
 		if recover() != nil {
 			config, err = nil, platform.NewError(platform.ClassConfiguration, "the configuration cannot be parsed")
 		}
@@ -145,7 +146,7 @@ func (s *section) site(name string) SiteConfig {
 		config.Connection.TLS, err = s.tls()
 	}
 	if err == nil && s.AuthURL == "" {
-		err = fmt.Errorf("auth-url is missing")
+		err = errors.New("auth-url is required")
 	}
 	if err != nil {
 		config.Err = platform.InSite(name, platform.NewError(platform.ClassConfiguration, "%w", err))

@@ -113,7 +113,7 @@ var _ = Describe("ReadConfig", func() {
 			Expect(config.Sites["bad"].Err).To(MatchError(And(ContainSubstring(`site "bad"`), ContainSubstring(message))))
 			Expect(platform.ClassOf(config.Sites["bad"].Err)).To(Equal(platform.ClassConfiguration))
 		},
-		Entry("no address", "region=r", "auth-url is missing"),
+		Entry("no address", "region=r", "auth-url is required"),
 		Entry("a timeout that is none", "auth-url=http://a\nrequest-timeout=soon", "request-timeout"),
 		Entry("a file that is not there", "auth-url=http://a\nca-file=/nowhere", "ca-file"),
 	)

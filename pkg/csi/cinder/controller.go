@@ -2,6 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
+// Package cinder serves CSI for the volumes of all OpenStack sites of a shoot. Volumes are managed by cloud-provider-openstack's driver,
+// which is used as a library. This package selects the site of a request, opens sites on demand, and distinguishes temporary from permanent
+// errors.
 package cinder
 
 import (
@@ -18,11 +21,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 )
 
-// siteKey is the key of the secrets of a request that names the site of the volume.
+// siteKey is the key of the site's name in the secrets of a request.
 const siteKey = "cloud"
 
-// Controller is the controller service for all sites. Each request gets a controller of the library's driver that knows the
-// request's site alone, because that is given all of its clouds when it is made.
+// Controller is the controller service for all sites. Each request gets its own controller of the library's driver with only the request's
+// site, because the driver takes all of its clouds at creation.
 type Controller struct {
 	csi.UnimplementedControllerServer
 
@@ -31,13 +34,13 @@ type Controller struct {
 	cluster owner.Owner
 }
 
-// NewController returns the controller service of the driver. It refuses what bears the mark of another cluster than the one with the
-// name: the technical ID of the shoot. Without a name it refuses nothing.
+// NewController returns the controller service of the driver. It rejects objects that bear the mark of another cluster than the given one,
+// which is the technical ID of the shoot. With an empty name it accepts all objects.
 func NewController(d *driver.Driver, clouds *Clouds, cluster string) *Controller {
 	return &Controller{driver: d, clouds: clouds, cluster: owner.Owner{Shoot: cluster}}
 }
 
-// request is one that says for which site it is.
+// request is a request that names its site.
 type request interface {
 	GetSecrets() map[string]string
 }
@@ -55,7 +58,7 @@ func at[Q, A any](ctx context.Context, c *Controller, name string, r Q,
 	if err != nil {
 		return none, openStatus(err)
 	}
-	w := &watched{IOpenStack: cloud, cluster: c.cluster}
+	w := &guardedCloud{IOpenStack: cloud, cluster: c.cluster}
 	answer, err := method(driver.NewControllerServer(c.driver, map[string]library.IOpenStack{name: w}), ctx, r)
 	if err != nil {
 		return none, callStatus(name, err, w.class)
@@ -63,8 +66,8 @@ func at[Q, A any](ctx context.Context, c *Controller, name string, r Q,
 	return answer, nil
 }
 
-// openStatus is the answer for a site that is not open. Whatever the reason: what an earlier request began may go on there, so the
-// caller has to ask again.
+// openStatus returns the response for a site that cannot be opened. An operation of an earlier request may still be running there, so the
+// caller must retry.
 func openStatus(err error) error {
 	if platform.ClassOf(err) == platform.ClassNotFound {
 		return status.Error(codes.InvalidArgument, err.Error())
@@ -72,8 +75,8 @@ func openStatus(err error) error {
 	return status.Error(codes.Unavailable, err.Error())
 }
 
-// callStatus is the answer for a request that failed at a site. The library's driver calls most failures internal, and a caller
-// takes that for the end: csi-provisioner forgets a volume that may exist. So the site is unavailable if the problem can pass.
+// callStatus returns the response for a request that failed at a site. The library's driver reports most failures as internal, which
+// callers consider final: csi-provisioner forgets a volume that may exist. So the code is Unavailable for temporary errors.
 func callStatus(name string, err error, class platform.Class) error {
 	said := status.Convert(err)
 	code := said.Code()
@@ -139,8 +142,8 @@ func (c *Controller) ListSnapshots(ctx context.Context, r *csi.ListSnapshotsRequ
 	return atSite(ctx, c, r, csi.ControllerServer.ListSnapshots)
 }
 
-// ListVolumes implements csi.ControllerServer. It fails if a site cannot be asked: csi-attacher takes what is not in the list
-// for detached.
+// ListVolumes implements csi.ControllerServer. It fails if any site fails: csi-attacher considers volumes that are not in the list
+// detached.
 func (c *Controller) ListVolumes(ctx context.Context, r *csi.ListVolumesRequest) (*csi.ListVolumesResponse, error) {
 	names, err := c.clouds.Names()
 	if err != nil {
@@ -155,24 +158,24 @@ func (c *Controller) ListVolumes(ctx context.Context, r *csi.ListVolumesRequest)
 		if err != nil {
 			return nil, status.Error(codes.Unavailable, err.Error())
 		}
-		clouds[name] = &watched{IOpenStack: cloud}
+		clouds[name] = &guardedCloud{IOpenStack: cloud}
 	}
 	answer, err := driver.NewControllerServer(c.driver, clouds).ListVolumes(ctx, r)
 	if err != nil {
-		failed := names[len(names)-1] // the sites are asked one after the other
+		failed := names[len(names)-1] // the sites are queried in order
 		for _, name := range names {
-			if site := clouds[name].(*watched); site.class != "" {
+			if site := clouds[name].(*guardedCloud); site.class != "" {
 				failed = name
 				break
 			}
 		}
-		return nil, callStatus(failed, err, clouds[failed].(*watched).class)
+		return nil, callStatus(failed, err, clouds[failed].(*guardedCloud).class)
 	}
 	return answer, nil
 }
 
-// ControllerGetVolume implements csi.ControllerServer. The request does not say the site, so all are asked; that a volume does not
-// exist is said only if all said so.
+// ControllerGetVolume implements csi.ControllerServer. The request does not name the site, so all sites are queried; the volume is reported
+// as not found only if all of them confirm it.
 func (c *Controller) ControllerGetVolume(ctx context.Context, r *csi.ControllerGetVolumeRequest) (*csi.ControllerGetVolumeResponse, error) {
 	names, err := c.clouds.Names()
 	if err != nil {

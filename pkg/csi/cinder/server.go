@@ -21,9 +21,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Services are those of the process. The controller or the node service may be nil.
+// Services are the CSI services of the process. Controller or Node may be nil.
 type Services struct {
-	// Identity says what the driver is.
+	// Identity describes the driver.
 	Identity csi.IdentityServer
 	// Controller creates, deletes and attaches volumes.
 	Controller csi.ControllerServer
@@ -31,7 +31,7 @@ type Services struct {
 	Node csi.NodeServer
 }
 
-// Serve serves CSI at the endpoint, unix://<path> or tcp://<address>, until ctx ends and the requests that run are answered.
+// Serve serves CSI at the endpoint, unix://<path> or tcp://<address>, until ctx is done and running requests have completed.
 func Serve(ctx context.Context, endpoint string, services Services) error {
 	listener, err := listen(endpoint)
 	if err != nil {
@@ -50,16 +50,16 @@ func Serve(ctx context.Context, endpoint string, services Services) error {
 	if err := server.Serve(listener); !errors.Is(err, grpc.ErrServerStopped) {
 		return err
 	}
-	return nil // ctx ended before the server began
+	return nil // ctx was done before the server started
 }
 
 func listen(endpoint string) (net.Listener, error) {
 	network, address, ok := strings.Cut(endpoint, "://")
 	if !ok || address == "" || network != "unix" && network != "tcp" {
-		return nil, fmt.Errorf("endpoint %q is neither unix://<path> nor tcp://<address>", endpoint)
+		return nil, fmt.Errorf("endpoint must be unix://<path> or tcp://<address>, got %q", endpoint)
 	}
 	if network == "unix" {
-		// What a process left that was killed.
+		// Remove the socket of a killed process.
 		if err := os.Remove(address); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
@@ -67,7 +67,7 @@ func listen(endpoint string) (net.Listener, error) {
 	return net.Listen(network, address)
 }
 
-// intercept logs requests that fail, and lets a request that panics fail instead of the process, which serves other sites, too.
+// intercept logs failed requests, and converts panics to errors so that the process keeps serving other sites.
 func intercept(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (answer any, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -45,7 +45,8 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.login(w, r)
 	case path == "/volume/v3/" || path == "/compute/v2.1/":
 		fmt.Fprintf(w,
-			`{"version": {"id": "v3.0", "status": "CURRENT", "version": "3.70", "min_version": "3.0", "links": [{"rel": "self", "href": %q}]}}`, s.URL+path)
+			`{"version": {"id": "v3.0", "status": "CURRENT", "version": "3.70", "min_version": "3.0", "links": [{"rel": "self", "href": %q}]}}`,
+			s.URL+path)
 	case s.serve != nil:
 		s.serve(w, r)
 	default:

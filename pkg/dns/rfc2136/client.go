@@ -17,19 +17,19 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// fudge is by how many seconds the clocks may differ.
+// fudge is the permitted clock skew in seconds.
 const fudge = 300
 
 // client sends signed messages to one server.
 type client struct {
 	server, key, algorithm string
-	// identity tells clients apart.
+	// identity distinguishes clients.
 	identity [sha256.Size]byte
 	dial     func(ctx context.Context, network, address string) (net.Conn, error)
 	messages *mdns.Client
 }
 
-// connection sends messages one after the other. It is made for one operation.
+// connection sends messages one at a time. It is used for one operation.
 type connection struct {
 	*client
 	conn net.Conn
@@ -46,8 +46,8 @@ func (c *connection) close() {
 	}
 }
 
-// ask sends the message and returns the answer. A connection that the server closed meanwhile is opened again once: all messages can
-// be repeated. The error is classified unless the server answered: what an answer means depends on the question.
+// ask sends the message and returns the response. A connection that the server has closed is reopened once: all messages are idempotent.
+// Errors are classified; whether a response is an error depends on the question and is left to the caller.
 func (c *connection) ask(ctx context.Context, message *mdns.Msg) (*mdns.Msg, error) {
 	reused := c.conn != nil
 	answer, err := c.send(ctx, message)
@@ -80,37 +80,37 @@ func (c *connection) send(ctx context.Context, message *mdns.Msg) (answer *mdns.
 	signed := message.Copy()
 	signed.Id = mdns.Id()
 	signed.SetTsig(c.key, c.algorithm, fudge, time.Now().Unix())
-	// The library's connection would sign a second message as the continuation of the first.
+	// The library's own connection would sign a second message as a continuation of the first.
 	answer, _, err = c.messages.ExchangeWithConnContext(ctx, signed, &mdns.Conn{Conn: c.conn})
 	return answer, err
 }
 
-// verify returns an error if the answer is not one that the server signed with the key.
+// verify returns an error unless the server signed the response with the key.
 func (c *connection) verify(answer *mdns.Msg, err error) error {
 	signature := answer.IsTsig()
 	if signature != nil {
 		switch signature.Error {
 		case mdns.RcodeBadKey:
-			return platform.NewError(platform.ClassUnauthenticated, "DNS server %s does not know the key %s with algorithm %s", c.server, c.key,
+			return platform.NewError(platform.ClassUnauthenticated, "DNS server %s does not know key %s with algorithm %s", c.server, c.key,
 				c.algorithm)
 		case mdns.RcodeBadSig, mdns.RcodeBadTrunc:
-			return platform.NewError(platform.ClassUnauthenticated, "DNS server %s has another secret for the key %s", c.server, c.key)
+			return platform.NewError(platform.ClassUnauthenticated, "DNS server %s has a different secret for key %s", c.server, c.key)
 		case mdns.RcodeBadTime:
-			return platform.NewError(platform.ClassTransient, "DNS server %s refuses the time of the message: the clocks differ by more than %d s",
+			return platform.NewError(platform.ClassTransient, "DNS server %s rejects the timestamp: the clocks differ by more than %d s",
 				c.server, fudge)
 		}
 	}
 	switch {
 	case signature != nil && answer.Rcode == mdns.RcodeNotAuth && errors.Is(err, mdns.ErrAuth):
-		return nil // the library does not verify such an answer, so who acts on it asks again
+		return nil // the library does not verify such a response, so callers ask again before they act on it
 	case err != nil && isTSIG(err):
-		return platform.NewError(platform.ClassUnauthenticated, "DNS server %s has another secret for the key %s: %w", c.server, c.key, err)
+		return platform.NewError(platform.ClassUnauthenticated, "DNS server %s has a different secret for key %s: %w", c.server, c.key, err)
 	case err != nil:
 		return dns.Unusable("DNS server "+c.server, err)
 	case signature == nil && answer.Rcode == mdns.RcodeServerFailure:
-		return platform.NewError(platform.ClassTransient, "DNS server %s has a failure", c.server)
+		return platform.NewError(platform.ClassTransient, "DNS server %s failed", c.server)
 	case signature == nil:
-		return platform.NewError(platform.ClassUnauthenticated, "DNS server %s does not sign its answer (%s)", c.server,
+		return platform.NewError(platform.ClassUnauthenticated, "DNS server %s does not sign its responses (%s)", c.server,
 			mdns.RcodeToString[answer.Rcode])
 	default:
 		return nil
@@ -126,7 +126,7 @@ func isTSIG(err error) bool {
 	return false
 }
 
-// classify returns the error that an answer stands for, nil if it is none.
+// classify returns the error that a response represents, or nil.
 func (c *client) classify(answer *mdns.Msg, what string) error {
 	class := platform.ClassTransient
 	switch answer.Rcode {

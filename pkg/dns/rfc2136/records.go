@@ -21,22 +21,21 @@ type provider struct {
 	service *service
 }
 
-// Ensure implements dns.Provider. The set is replaced in one message, so that nobody is answered with a part of it.
+// Ensure implements dns.Provider. The set is replaced in one message, so that no query is answered with a part of it.
 func (p *provider) Ensure(ctx context.Context, zone string, record dns.Record, known bool) error {
 	if record.Type == dns.TypeCNAME && record.Name == zone {
-		return platform.NewError(platform.ClassConfiguration, "spec.name: a zone's own name %s cannot be a CNAME", zone)
+		return platform.NewError(platform.ClassConfiguration, "spec.name: the apex %s of a zone cannot be a CNAME", zone)
 	}
 	connection := p.connect()
 	defer connection.close()
-	// A wildcard above the name answers in its stead with what may be the same values. So only a record that was written before is
-	// looked at instead of written.
+	// A wildcard above the name may answer with the same values. So a record is compared instead of written only if it was written before.
 	if known {
-		if same, _, err := connection.look(ctx, record); err != nil || same {
+		if same, _, err := connection.lookup(ctx, record); err != nil || same {
 			return err
 		}
 	}
 
-	if err := p.reachable(ctx, connection, zone, record.Name); err != nil {
+	if err := p.checkDelegation(ctx, connection, zone, record.Name); err != nil {
 		return err
 	}
 
@@ -49,7 +48,7 @@ func (p *provider) Ensure(ctx context.Context, zone string, record dns.Record, k
 	update.Insert(rrs)
 	answer, err := connection.ask(ctx, update)
 	if answer != nil && answer.Rcode == mdns.RcodeSuccess && err != nil {
-		return record.Accepted("DNS server "+p.server, "its answer cannot be trusted", err)
+		return record.Accepted("DNS server "+p.server, "its response cannot be trusted", err)
 	}
 	if err != nil {
 		return err
@@ -57,21 +56,21 @@ func (p *provider) Ensure(ctx context.Context, zone string, record dns.Record, k
 	if err := p.classify(answer, "an update of zone "+zone); err != nil {
 		return err
 	}
-	return record.Accepted("DNS server "+p.server, "cannot be asked for it", connection.await(ctx, record))
+	return record.Accepted("DNS server "+p.server, "cannot be queried for it", connection.await(ctx, record))
 }
 
-// reachable returns an error if a record of the name in the zone would be answered by nobody, because the name is in a zone below.
-func (p *provider) reachable(ctx context.Context, connection *connection, zone, name string) error {
+// checkDelegation returns an error if no server would answer with a record of the name in the zone, because the name is in a zone below.
+func (p *provider) checkDelegation(ctx context.Context, connection *connection, zone, name string) error {
 	found, err := connection.zoneOf(ctx, name)
 	if err != nil || found == "" || found == zone {
 		return err
 	}
 	p.service.zones.Forget(p.cacheKey(name))
 	return platform.NewError(platform.ClassNotFound,
-		"DNS server %s answers %s from zone %s, so a record in zone %s would be answered by nobody", p.server, name, found, zone)
+		"DNS server %s answers %s from zone %s, so a record in zone %s would never be served", p.server, name, found, zone)
 }
 
-// Delete implements dns.Provider. The server removes the values that are there, in one step, so nobody has to look before.
+// Delete implements dns.Provider. The server removes existing values in one step, so there is no need to read them first.
 func (p *provider) Delete(ctx context.Context, zone string, record dns.Record) error {
 	connection := p.connect()
 	defer connection.close()
@@ -86,16 +85,16 @@ func (p *provider) Delete(ctx context.Context, zone string, record dns.Record) e
 		return err
 	}
 	if answer.Rcode == mdns.RcodeNotAuth {
-		return connection.gone(ctx, zone)
+		return connection.confirmMissing(ctx, zone)
 	}
 	return p.classify(answer, "an update of zone "+zone)
 }
 
-// gone returns nil if the server does not have the zone, and so nothing in it.
-func (c *connection) gone(ctx context.Context, zone string) error {
+// confirmMissing returns nil if the server does not have the zone.
+func (c *connection) confirmMissing(ctx context.Context, zone string) error {
 	found, err := c.zoneOf(ctx, zone)
 	if err == nil && found == zone {
-		return platform.NewError(platform.ClassTransient, "DNS server %s has zone %s and takes no update of it", c.server, zone)
+		return platform.NewError(platform.ClassTransient, "DNS server %s has zone %s but rejects updates of it", c.server, zone)
 	}
 	if platform.ClassOf(err) == platform.ClassNotFound {
 		return nil
@@ -103,18 +102,18 @@ func (c *connection) gone(ctx context.Context, zone string) error {
 	return err
 }
 
-// await returns when the server answers with the record, or progress if it takes its time.
+// await returns nil once the server serves the record, and progress if it takes too long.
 func (c *connection) await(ctx context.Context, record dns.Record) error {
 	enough, cancel := context.WithTimeout(ctx, visibleTimeout)
 	defer cancel()
-	pause := firstLook
+	pause := firstPoll
 	for {
-		same, found, err := c.look(ctx, record)
+		same, found, err := c.lookup(ctx, record)
 		if err != nil || same {
 			return err
 		}
 		if len(found) == 0 {
-			if err := c.others(ctx, record); err != nil {
+			if err := c.checkConflicts(ctx, record); err != nil {
 				return err
 			}
 		}
@@ -124,14 +123,14 @@ func (c *connection) await(ctx context.Context, record dns.Record) error {
 			pause *= 2
 		case <-enough.Done():
 			timer.Stop()
-			return platform.NewProgress("DNS server %s accepted record %s of type %s and does not answer with it yet", c.server, record.Name,
+			return platform.NewProgress("DNS server %s accepted record %s of type %s but does not serve it yet", c.server, record.Name,
 				record.Type)
 		}
 	}
 }
 
-// look reports whether the server answers with exactly the record, and which values it has.
-func (c *connection) look(ctx context.Context, record dns.Record) (bool, []string, error) {
+// lookup reports whether the server serves exactly the record, and returns its values.
+func (c *connection) lookup(ctx context.Context, record dns.Record) (bool, []string, error) {
 	answer, err := c.query(ctx, record.Name, mdns.StringToType[string(record.Type)])
 	if err != nil {
 		return false, nil, err
@@ -154,9 +153,9 @@ func (c *connection) look(ctx context.Context, record dns.Record) (bool, []strin
 	return same && record.SameValues(values), values, nil
 }
 
-// others returns an error if the name has records that keep those of the type away: CNAME is alone at a name, and servers do not
-// refuse the update but leave it out.
-func (c *connection) others(ctx context.Context, record dns.Record) error {
+// checkConflicts returns an error if the name has records that exclude the type: a CNAME must be alone at its name, and servers silently
+// ignore such updates.
+func (c *connection) checkConflicts(ctx context.Context, record dns.Record) error {
 	answer, err := c.query(ctx, record.Name, mdns.TypeANY)
 	if err != nil {
 		return err
@@ -173,7 +172,7 @@ func (c *connection) others(ctx context.Context, record dns.Record) error {
 		return nil
 	}
 	slices.Sort(types)
-	return platform.NewError(platform.ClassConflict, "DNS server %s has records of type %q at %s, beside which there can be none of type %s",
+	return platform.NewError(platform.ClassConflict, "DNS server %s has records of type %q at %s, which exclude records of type %s",
 		c.server, slices.Compact(types), record.Name, record.Type)
 }
 

@@ -130,7 +130,7 @@ var _ = Describe("Provider", func() {
 			})
 			err := open(address).Ensure(ctx, "example.test.", record, false)
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
-			Expect(err).To(MatchError(ContainSubstring("accepted record api.example.test. of type A, but cannot be asked for it")))
+			Expect(err).To(MatchError(ContainSubstring("accepted record api.example.test. of type A, but cannot be queried for it")))
 		},
 		Entry("by a primary that answers nobody", mdns.RcodeRefused),
 		Entry("by one that says it is not authoritative", mdns.RcodeNotAuth),
@@ -145,10 +145,10 @@ var _ = Describe("Provider", func() {
 			})
 			err := open(address).Ensure(ctx, "example.test.", record, false)
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
-			Expect(err).To(MatchError(And(ContainSubstring("accepted record api.example.test. of type A, but its answer cannot be trusted"),
+			Expect(err).To(MatchError(And(ContainSubstring("accepted record api.example.test. of type A, but its response cannot be trusted"),
 				ContainSubstring(message))))
 		},
-		Entry("as there is none", "does not sign its answer (NOERROR)", func(answer *mdns.Msg) { answer.Extra = nil }),
+		Entry("as there is none", "does not sign its responses (NOERROR)", func(answer *mdns.Msg) { answer.Extra = nil }),
 		Entry("as it is too old", "bad time", func(answer *mdns.Msg) { answer.IsTsig().TimeSigned -= 3600 }),
 	)
 

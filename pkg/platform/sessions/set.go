@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sessions keeps the sessions of a process, one for each site and credentials.
+// Package sessions holds the sessions of a process, one per site and credentials.
 package sessions
 
 import (
@@ -20,17 +20,17 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// Options say how sessions are opened, kept and let go of.
+// Options configure how sessions are opened, kept and closed.
 type Options[C, S any] struct {
-	// Open opens a session. The context does not end when the call ends that wants the session. The key is that of the session.
+	// Open opens a session. The context is not canceled with the call that requested the session. The key identifies the session.
 	Open func(ctx context.Context, key, siteName string, connection C, credentials site.Credentials) (S, error)
 	// Close ends a session.
 	Close func(S)
-	// KeepAlive uses a session so that the site does not end it. It may be nil.
+	// KeepAlive uses a session so that the site does not end it. Optional.
 	KeepAlive func(context.Context, S) error
-	// Idle is how long a session is kept that nobody uses.
+	// Idle is how long an unused session is kept.
 	Idle time.Duration
-	// Check is how often sessions are looked at, and kept alive.
+	// Check is how often sessions are checked and kept alive.
 	Check time.Duration
 }
 
@@ -54,8 +54,8 @@ func New[C, S any](options Options[C, S]) *Set[C, S] {
 	return &Set[C, S]{options: options, sessions: map[string]*entry[S]{}}
 }
 
-// Get returns the session of a site. The first call for given credentials opens it; calls that come meanwhile wait for it and
-// share the result. A failure is not remembered.
+// Get returns the session of a site. The first call for given credentials opens it; concurrent calls wait and share the result. Failures
+// are not cached.
 func (s *Set[C, S]) Get(ctx context.Context, siteName string, connection C, credentials site.Credentials) (S, error) {
 	var none S
 	if err := credentials.Check(); err != nil {
@@ -123,7 +123,7 @@ func (s *Set[C, S]) add(key, siteName string, session S) {
 	go s.keep(ctx, key, siteName, session)
 }
 
-// keep keeps the session alive until nobody has used it for long, and closes it then.
+// keep keeps the session alive until it has been idle for too long, then closes it.
 func (s *Set[C, S]) keep(ctx context.Context, key, siteName string, session S) {
 	ticker := time.NewTicker(s.options.Check)
 	defer ticker.Stop()
@@ -147,12 +147,12 @@ func (s *Set[C, S]) keep(ctx context.Context, key, siteName string, session S) {
 			return
 		}
 		if err != nil && ctx.Err() == nil {
-			klog.ErrorS(err, "Session could not be kept alive, its next use opens it again", "site", siteName)
+			klog.ErrorS(err, "Failed to keep session alive, its next use reopens it", "site", siteName)
 		}
 	}
 }
 
-// drop removes the session with the key if nobody has used it for long, and reports whether it did.
+// drop removes the session if it has been idle for too long, and reports whether it did.
 func (s *Set[C, S]) drop(key string) bool {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -168,7 +168,7 @@ func (s *Set[C, S]) drop(key string) bool {
 func keyOf(siteName string, connection any, credentials site.Credentials) (string, error) {
 	data, err := json.Marshal([]any{siteName, connection, credentials})
 	if err != nil {
-		return "", fmt.Errorf("connection cannot be encoded: %w", err)
+		return "", fmt.Errorf("encode connection: %w", err)
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:]), nil

@@ -19,27 +19,27 @@ import (
 const (
 	dialTimeout = 10 * time.Second
 	keepAlive   = 30 * time.Second
-	// maxAddresses are tried of a host that has more.
+	// maxAddresses limits how many addresses of a host are tried.
 	maxAddresses = 4
 )
 
-// ErrForbidden means that a tenant named a host that tenants must not name.
+// ErrForbidden means that a tenant configured a host that tenants must not use.
 var ErrForbidden = errors.New("connections to this address are not allowed")
 
-// Guard opens connections to hosts that a tenant named. It asks for the addresses of a host once and connects to those that it checked,
-// so that another answer later makes no difference. Of all networks that an address is in the smallest one decides.
+// Guard opens connections to hosts that were configured by a tenant. It resolves a host once and connects only to the addresses that it
+// checked, so that DNS rebinding has no effect. The most specific network that contains an address decides.
 type Guard struct {
-	// Allowed are networks whose addresses may be connected to although they are not public or in a larger one of Refused.
+	// Allowed are networks that may be connected to although they are not public, or part of a larger network in Refused.
 	Allowed []netip.Prefix
-	// Refused are networks whose addresses must not be connected to although they are public or in a larger one of Allowed.
+	// Refused are networks that must not be connected to although they are public, or part of a larger network in Allowed.
 	Refused []netip.Prefix
-	// PlainHTTP lets requests without TLS go to addresses in Allowed.
+	// PlainHTTP permits requests without TLS to addresses in Allowed.
 	PlainHTTP bool
-	// Resolver finds the addresses of hosts, nil for that of the system.
+	// Resolver resolves hosts; nil uses the system's resolver.
 	Resolver Resolver `json:"-"`
 }
 
-// Resolver finds the addresses of hosts.
+// Resolver resolves hosts.
 type Resolver interface {
 	// LookupNetIP returns the addresses of the host.
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
@@ -47,14 +47,13 @@ type Resolver interface {
 
 var (
 	public = prefixes("0.0.0.0/0", "2000::/3")
-	// notPublic are the networks that IANA's registries of special-purpose addresses have, and the address at which Azure serves the
-	// metadata of a machine.
+	// notPublic are the networks of IANA's special-purpose address registries, and the address of Azure's instance metadata service.
 	notPublic = prefixes(
 		"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24",
 		"192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3", "168.63.129.16/32",
 		"::/0", "::/8", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8", "2001::/23", "2001:db8::/32", "3fff::/20",
 	)
-	// translators have an IPv4 address in those of their own, from the octet on.
+	// translators map networks with embedded IPv4 addresses to the octet where those begin.
 	translators = map[netip.Prefix]int{netip.MustParsePrefix("64:ff9b::/96"): 12, netip.MustParsePrefix("2002::/16"): 2}
 )
 
@@ -66,14 +65,14 @@ func prefixes(texts ...string) []netip.Prefix {
 	return result
 }
 
-// Refusing returns the guard with further networks that must not be connected to.
+// Refusing returns a copy of the guard that also refuses the given networks.
 func (g *Guard) Refusing(networks []netip.Prefix) *Guard {
 	result := *g
 	result.Refused = slices.Concat(g.Refused, networks)
 	return &result
 }
 
-// DialContext connects to the host and port. The error is ErrForbidden if the host has no address that may be connected to.
+// DialContext connects to the host and port. The error is ErrForbidden if the host has no permitted address.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, portText, err := net.SplitHostPort(address)
 	if err != nil {
@@ -137,10 +136,10 @@ func (g *Guard) permits(address netip.Addr, plain bool) bool {
 	return permitted && (!plain || listed && g.PlainHTTP)
 }
 
-// plainHTTP is the key of the context of requests without TLS.
+// plainHTTP is the context key of requests without TLS.
 type plainHTTP struct{}
 
-// admit returns the request if it goes over TLS, or if it may go without.
+// admit returns the request if it uses TLS or is permitted to go without.
 func (g *Guard) admit(request *http.Request) (*http.Request, error) {
 	switch {
 	case request.URL.Scheme == "https":

@@ -20,20 +20,20 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// What a site may answer is limited so that it cannot take the memory that all sites share. A decoder makes much more of `{},{},` than of
-// as much text, so it is limited what an answer costs and not how long it is. An answer of the compute API with 1000 servers costs 25 MiB,
-// one of a vCenter with as many virtual machines 30 MiB, 100 hosts of an inventory with their hardware 20 MiB and 1 MiB without.
+// Responses of a site are limited so that it cannot exhaust the memory that all sites share. A decoder needs far more memory for `{},{},`
+// than for plain text of the same length, so the limit is on estimated cost, not on length. A compute API response with 1000 servers costs
+// 25 MiB, a vCenter response with as many virtual machines 30 MiB, 100 inventory hosts cost 20 MiB with hardware details and 1 MiB without.
 const (
-	// maxHeader is how long the header of an answer may be.
+	// maxHeader limits the size of response headers.
 	maxHeader = 64 << 10
-	// maxCost is what an answer, or each event of a watch, may cost: 10 MiB of text.
+	// maxCost limits the cost of a response or of each event of a watch: 10 MiB of text.
 	maxCost = 40 << 20
-	// maxFaultCost is what an answer may cost that says what went wrong: 512 KiB of text.
+	// maxFaultCost limits the cost of an error response: 512 KiB of text.
 	maxFaultCost = 2 << 20
-	// maxListCost is what all pages of a list may cost, as far as they are kept, and maxPages how many answers they may take.
+	// maxListCost limits the cost of all pages of a list, as far as they are kept, and maxPages their number.
 	maxListCost = 2 * maxCost
 	maxPages    = 200
-	// maxItems is how many elements each array of an answer may have, and maxDepth how deep they may be in each other.
+	// maxItems limits the elements of each array in a response, and maxDepth its nesting.
 	maxItems = 10_000
 	maxDepth = 200
 
@@ -41,34 +41,34 @@ const (
 	costOfValue   = 48
 	costOfObject  = 256
 	costOfElement = 640
-	// costOfItem is that of an object in a list, which is decoded into all the fields that it could have.
+	// costOfItem is added for an object in a list, which is decoded into all fields that it could have.
 	costOfItem = 2 << 10
 	itemDepth  = 2
-	// costOfKept is that of a byte of JSON with everything in it.
+	// costOfKept is the cost per byte of decoded JSON that is kept.
 	costOfKept = 8
 )
 
 type listKey struct{}
 
-// list is what is left for the pages of a list.
+// list tracks what the pages of a list have cost so far.
 type list struct {
 	cost, pages atomic.Int64
 }
 
-// OneList returns a context for the requests for all pages of a list: the site may say without end that there is another one.
+// OneList returns a context for the requests for all pages of a list: a site could announce further pages endlessly.
 func OneList(ctx context.Context) context.Context {
 	return ContinueList(ctx, "")
 }
 
-// OneOperation returns a context for an operation of a library, which does not say which of its requests are for the pages of one list. It
-// may make any number of them, and their answers may cost as much as those of a list.
+// OneOperation returns a context for an operation of a library that does not reveal which requests belong to one list. It may send any
+// number of requests; their responses may cost as much as those of one list.
 func OneOperation(ctx context.Context) context.Context {
 	l := &list{}
 	l.pages.Store(math.MinInt64)
 	return context.WithValue(ctx, listKey{}, l)
 }
 
-// ContinueList is OneList for what goes on with a list of which ListState told how much was read.
+// ContinueList is OneList for continuing a list with a state returned by ListState.
 func ContinueList(ctx context.Context, state string) context.Context {
 	var pages, cost int64
 	_, _ = fmt.Sscanf(state, "%d.%d", &pages, &cost) // nothing was read if it is empty
@@ -78,28 +78,28 @@ func ContinueList(ctx context.Context, state string) context.Context {
 	return context.WithValue(ctx, listKey{}, l)
 }
 
-// IsOneList reports whether the context is for the pages of a list.
+// IsOneList reports whether the context belongs to a list.
 func IsOneList(ctx context.Context) bool {
 	return ctx.Value(listKey{}) != nil
 }
 
-// ListState returns how much was read of the list that the context is for.
+// ListState returns how much of the context's list has been read.
 func ListState(ctx context.Context) string {
 	l := ctx.Value(listKey{}).(*list)
 	return fmt.Sprintf("%d.%d", l.pages.Load(), l.cost.Load())
 }
 
-// Keep says that only length bytes of JSON are kept of what was read of the list since it returned the state.
+// Keep records that only length bytes of JSON are kept of what was read since ListState returned the state.
 func Keep(ctx context.Context, state string, length int) {
 	l, before := ctx.Value(listKey{}).(*list), ContinueList(ctx, state).Value(listKey{}).(*list)
 	l.cost.Store(before.cost.Load() + int64(length)*costOfKept)
 }
 
 func tooMuch(format string, args ...any) error {
-	return platform.NewError(platform.ClassTransient, "the answer is not read to its end: "+format, args...)
+	return platform.NewError(platform.ClassTransient, "the response is rejected: "+format, args...)
 }
 
-// page counts an answer.
+// page counts a response.
 func (l *list) page() error {
 	if l.pages.Add(1) > maxPages {
 		return tooMuch("the list has more than %d pages", maxPages)
@@ -107,7 +107,7 @@ func (l *list) page() error {
 	return nil
 }
 
-// limited is the body of an answer.
+// limited is the limited body of a response.
 type limited struct {
 	io.Reader
 	io.Closer
@@ -119,14 +119,14 @@ type limited struct {
 	cost, most int64
 	depth      int
 	items      [maxDepth + 1]int
-	// quoted and escaped are about strings, tag, opens and last about elements.
+	// quoted and escaped track JSON strings; tag, opens and last track XML elements.
 	quoted, escaped bool
 	tag, opens      bool
 	last            byte
 	err             error
 }
 
-// limit limits the body of the answer to the request. Requests of SOAP are answered in XML, all others in JSON.
+// limit limits the body of the response. SOAP requests are answered in XML, all others in JSON.
 func limit(request *http.Request, response *http.Response, watch bool) {
 	l, _ := request.Context().Value(listKey{}).(*list)
 	most := int64(maxCost)
@@ -146,8 +146,8 @@ func (l *limited) Read(p []byte) (int, error) {
 	}
 	n, err := l.Reader.Read(p)
 	if errors.Is(err, encoding.ErrInvalidUTF8) {
-		// A decoder would pass on something else in its place.
-		err = platform.NewError(platform.ClassTransient, "the answer is not read to its end: it is no UTF-8")
+		// A decoder would silently replace invalid bytes.
+		err = platform.NewError(platform.ClassTransient, "the response is rejected: it is not valid UTF-8")
 	}
 	if l.err = l.count(p[:n]); l.err != nil {
 		return 0, l.err
@@ -179,7 +179,7 @@ func (l *limited) count(p []byte) error {
 	return nil
 }
 
-// value looks at a byte of JSON.
+// value processes a byte of JSON.
 func (l *limited) value(c byte) {
 	switch {
 	case l.escaped:
@@ -204,7 +204,7 @@ func (l *limited) value(c byte) {
 	}
 }
 
-// element looks at a byte of XML.
+// element processes a byte of XML.
 func (l *limited) element(c byte) {
 	switch {
 	case c == '=':

@@ -123,8 +123,8 @@ var _ = Describe("Limits", func() {
 		Entry("has as many others", element, `<a>`, `<b c="d"></b>`, "more than 10000 elements"),
 		Entry("hides them in several elements", element, `<a>`, `<b>`+strings.Repeat("<c/>", 999)+`</b>`, "has as many elements"),
 		Entry("has many attributes", element, `<a `, `b="" `, "has as many elements"),
-		Entry("is no UTF-8", object, `"`, "a\xff", "no UTF-8"),
-		Entry("is no UTF-8 in XML", element, `<a>`, "\xe4\xbd", "no UTF-8"),
+		Entry("is no UTF-8", object, `"`, "a\xff", "not valid UTF-8"),
+		Entry("is no UTF-8 in XML", element, `<a>`, "\xe4\xbd", "not valid UTF-8"),
 		Entry("is nested deep in XML", element, ``, `<a>`, "nested deeper than 200"),
 	)
 
@@ -149,7 +149,8 @@ var _ = Describe("Limits", func() {
 				strings.Repeat(`{"name":"`+strings.Repeat("x", 150)+`","speedGbps":1},`, 60)+`{}]}`, 100, `]}`),
 		Entry("1000 virtual machines", element, `<?xml version="1.0"?><soapenv:Envelope xmlns:soapenv="a"><!-- b --><soapenv:Body><returnval>`,
 			`<objects><obj type="VirtualMachine">vm-1</obj>`+strings.Repeat(
-				`<propSet><name>config.extraConfig["gardener.shoot"]</name><val xsi:type="OptionValue"><key>gardener.shoot</key><value xsi:type="xsd:string">shoot--project--name</value></val></propSet>`, 6)+
+				`<propSet><name>config.extraConfig["gardener.shoot"]</name>`+
+					`<val xsi:type="OptionValue"><key>gardener.shoot</key><value xsi:type="xsd:string">shoot--project--name</value></val></propSet>`, 6)+
 				`</objects>`, 1000, `</returnval></soapenv:Body></soapenv:Envelope>`),
 	)
 
@@ -298,7 +299,7 @@ var _ = Describe("Limits", func() {
 				return err
 			}
 			err := get(other.URL)
-			Expect(err).To(MatchError(ContainSubstring("which is none of the site")))
+			Expect(err).To(MatchError(ContainSubstring("which does not belong to the site")))
 			Expect(platform.ClassOf(errors.Unwrap(err))).To(Equal(platform.ClassConfiguration))
 
 			t := client.Transport.(*Transport)
@@ -307,7 +308,7 @@ var _ = Describe("Limits", func() {
 				Expect(err).NotTo(HaveOccurred())
 				t.Allow(parsed)
 			}
-			Expect(get(plain.URL)).To(MatchError(ContainSubstring("but only https is used")))
+			Expect(get(plain.URL)).To(MatchError(ContainSubstring("must use https")))
 			Expect(reached).To(BeFalse())
 			Expect(get(other.URL)).To(Succeed())
 			Expect(reached).To(BeTrue())
@@ -325,7 +326,7 @@ var _ = Describe("Limits", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(io.ReadAll(response.Body)).To(BeEmpty())
 
-		const same = "there is no answer that can be used"
+		const same = "no usable response"
 		client = clientOf(server, func(o *Options) { o.Untrusted, o.TLS = true, nil })
 		Expect(read(ctx, object)).To(MatchError(HaveSuffix(same)))
 		server.Close()
@@ -357,8 +358,8 @@ var _ = Describe("Limits", func() {
 			Expect(err).To(MatchError(HaveSuffix(text)))
 			Expect(err).NotTo(MatchError(ContainSubstring("foreign")))
 		},
-		Entry("is none of HTTP", "SSH-2.0-foreign\r\n", "the answer is not HTTP"),
-		Entry("sends a wrong header", "HTTP/1.1 200 OK\r\nforeign\r\n\r\n", "the answer is not HTTP"),
+		Entry("is none of HTTP", "SSH-2.0-foreign\r\n", "the response is not HTTP"),
+		Entry("sends a wrong header", "HTTP/1.1 200 OK\r\nforeign\r\n\r\n", "the response is not HTTP"),
 		Entry("says more than a code", "HTTP/1.1 500 foreign words\r\nContent-Length: 0\r\n\r\n", "500 Internal Server Error"),
 	)
 

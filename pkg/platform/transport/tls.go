@@ -19,7 +19,7 @@ import (
 
 var errThumbprint = errors.New("the server's certificate does not have the configured thumbprint")
 
-// IsUntrusted reports whether err says that the server is not the one that the configuration trusts.
+// IsUntrusted reports whether err means that the server's identity could not be verified.
 func IsUntrusted(err error) bool {
 	var (
 		authority x509.UnknownAuthorityError
@@ -29,7 +29,7 @@ func IsUntrusted(err error) bool {
 	return errors.As(err, &authority) || errors.As(err, &hostname) || errors.As(err, &invalid) || errors.Is(err, errThumbprint)
 }
 
-// explained says in our own words what is wrong, because the server's are in those of libraries.
+// explained replaces the text of a library's error.
 type explained struct {
 	err  error
 	text string
@@ -47,8 +47,8 @@ func (t *Transport) explain(err error) error {
 	)
 	switch {
 	case t.options.Untrusted:
-		// What is told of a server that anybody may name would show what is behind an address.
-		return &explained{err, "there is no answer that can be used"}
+		// Details about a server that a tenant configured would reveal what is behind an address.
+		return &explained{err, "no usable response"}
 	case errors.As(err, &hostname):
 		return &explained{err, "the server's certificate is not for " + hostname.Host}
 	case errors.As(err, &authority):
@@ -58,7 +58,7 @@ func (t *Transport) explain(err error) error {
 	case errors.As(err, &invalid):
 		return &explained{err, "the server's certificate is not valid"}
 	case strings.Contains(err.Error(), "connection broken"), strings.Contains(err.Error(), "malformed"):
-		return &explained{err, "the answer is not HTTP"}
+		return &explained{err, "the response is not HTTP"}
 	}
 	return err
 }
@@ -70,11 +70,11 @@ func tlsConfig(config *v1alpha1.TLS) (*tls.Config, error) {
 	case config.CACert != "":
 		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM([]byte(config.CACert)) {
-			return nil, platform.NewError(platform.ClassConfiguration, "tls.caCert holds no PEM certificate")
+			return nil, platform.NewError(platform.ClassConfiguration, "tls.caCert: must contain a PEM certificate")
 		}
 		result.RootCAs = pool
 	case config.Thumbprint != "":
-		// The certificate itself is trusted, not who signed it.
+		// The certificate itself is trusted, regardless of its issuer.
 		result.InsecureSkipVerify = true // #nosec G402
 		result.VerifyConnection = verifyThumbprint(config.Thumbprint)
 	case config.InsecureSkipVerify:

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package transport limits, counts and times the HTTP requests to one site, and decides whom to trust.
+// Package transport limits, counts and times the HTTP requests to one site, and decides which servers are trusted.
 package transport
 
 import (
@@ -27,40 +27,41 @@ const (
 	defaultRequestTimeout = time.Minute
 	// MaxConnectionsPerHost limits the connections to each service of a site.
 	MaxConnectionsPerHost = 16
-	// requestsPerSecond and requestBurst keep one shoot from flooding a site. A machine takes about six requests, and
-	// machine-controller-manager works on 50 machines at the same time: the site shall be what they wait for.
+	// requestsPerSecond and requestBurst keep one shoot from flooding a site. A machine takes about six requests and
+	// machine-controller-manager handles 50 machines concurrently: the site should be the bottleneck, not this limit.
 	requestsPerSecond = 100
 	requestBurst      = 200
-	// pingAfter is for how long a shared connection may be silent, and pingTimeout how long it then has to show that it lives.
+	// pingAfter is how long a shared connection may be idle before it is checked, and pingTimeout how long the check may take.
 	pingAfter   = 30 * time.Second
 	pingTimeout = 15 * time.Second
 )
 
-// Options say how a site is reached.
+// Options configure the transport to a site.
 type Options struct {
 	// Site is the name of the site.
 	Site string
-	// Server is the configured address. Requests go to its host alone, and to those that Allow adds.
+	// Server is the configured address. Requests are sent only to its host and to those added with Allow.
 	Server *url.URL
-	// Untrusted says that somebody else than the operator named the server. Nothing is told of what it answers.
+	// Untrusted means that the server was not configured by the operator. Nothing of its responses is shown.
 	Untrusted bool
-	// TLS says how the site is trusted; nil for the certificate authorities of the system.
+	// TLS configures how the server's certificate is verified; nil uses the system's certificate authorities.
 	TLS *v1alpha1.TLS
-	// Proxy is the HTTP proxy, nil if there is none.
+	// Proxy is the HTTP proxy, or nil.
 	Proxy *v1alpha1.Proxy
-	// RequestTimeout is how long the answer to a request may take to begin.
+	// RequestTimeout limits the time until the response headers arrive.
 	RequestTimeout time.Duration
-	// MaxIdleConnectionsPerHost are kept for the next request to a service of the site.
+	// MaxIdleConnectionsPerHost is the number of idle connections that are kept per service of the site.
 	MaxIdleConnectionsPerHost int
-	// Certificates are shown to the site if it asks for one.
+	// Certificates are the client certificates.
 	Certificates []tls.Certificate
-	// HTTP2 has requests share connections if the site can do that, and such connections tested that are silent.
+	// HTTP2 enables HTTP/2 if the site supports it, with health checks for idle connections.
 	HTTP2 bool
-	// Unlimited is for requests whose answers do not end, such as watches: each may need a connection for itself.
+	// Unlimited is for requests with endless responses, such as watches: each may need its own connection.
 	Unlimited bool
-	// Guard opens the connections to a host that a tenant named; nil for hosts that the operator named. There is no proxy then.
+	// Guard opens connections to hosts that were configured by a tenant; nil for hosts configured by the operator. With a Guard no proxy is
+	// used.
 	Guard *Guard
-	// Describe returns the service and the method that a request counts for.
+	// Describe returns the service and method labels of a request.
 	Describe func(*http.Request) (service, method string)
 }
 
@@ -74,7 +75,7 @@ type Transport struct {
 	origins map[string]bool
 }
 
-// New returns a transport. The error's class is ClassConfiguration.
+// New returns a transport. Errors are of ClassConfiguration.
 func New(options Options) (*Transport, error) {
 	tlsConfig, err := tlsConfig(options.TLS)
 	if err != nil {
@@ -110,7 +111,8 @@ func New(options Options) (*Transport, error) {
 	return t, nil
 }
 
-// NewClient returns the client of requests that a Transport sends in the end. An answer takes no longer than the timeout.
+// NewClient returns a client that sends its requests with the round tripper, which should end in a Transport. The timeout covers the whole
+// response.
 func NewClient(roundTripper http.RoundTripper, timeout time.Duration) *http.Client {
 	return &http.Client{
 		Transport:     roundTripper,
@@ -119,30 +121,30 @@ func NewClient(roundTripper http.RoundTripper, timeout time.Duration) *http.Clie
 	}
 }
 
-// Allow lets requests go to a further address that the site names.
+// Allow permits requests to another address that the site announces.
 func (t *Transport) Allow(address *url.URL) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	t.origins[origin(address)] = true
 }
 
-// check refuses addresses that are not the site's: a token must not get to anybody to whom an answer leads, and to nobody without
-// encryption if the configured address has it.
+// check rejects addresses that do not belong to the site: a token must not be sent to a host that a response points to, nor without
+// encryption if the configured address uses it.
 func (t *Transport) check(address *url.URL) error {
 	t.mutex.RLock()
 	defer t.mutex.RUnlock()
 	switch {
 	case t.options.Server.Scheme == "https" && address.Scheme != "https":
-		return platform.NewError(platform.ClassConfiguration, "%s names the address %q, but only https is used, as for the configured address",
+		return platform.NewError(platform.ClassConfiguration, "%s refers to address %q, but requests must use https like the configured address",
 			t.options.Server.Host, t.shown(origin(address)))
 	case !t.origins[origin(address)]:
-		return platform.NewError(platform.ClassConfiguration, "%s names the address %q, which is none of the site", t.options.Server.Host,
+		return platform.NewError(platform.ClassConfiguration, "%s refers to address %q, which does not belong to the site", t.options.Server.Host,
 			t.shown(origin(address)))
 	}
 	return nil
 }
 
-// shown is what is told of what the server says.
+// shown returns the part of the server's text that may be shown.
 func (t *Transport) shown(text string) string {
 	if t.options.Untrusted {
 		return "-"
@@ -192,7 +194,7 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	response.Status = strings.TrimSpace(strconv.Itoa(response.StatusCode) + " " + http.StatusText(response.StatusCode))
 	if redirects(response.StatusCode) {
 		response.Body.Close()
-		return nil, platform.NewError(platform.ClassTransient, "%s redirects to another address (%d), which is not followed",
+		return nil, platform.NewError(platform.ClassTransient, "%s redirects to another address (%d); redirects are not followed",
 			request.URL.Host, response.StatusCode)
 	}
 	if t.options.Untrusted && response.StatusCode >= http.StatusBadRequest {
@@ -203,7 +205,7 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// codeOf is the label for a code of HTTP. A site may answer codes that are none.
+// codeOf is the metric label for a status code. A site may return invalid codes.
 func codeOf(code int) string {
 	if http.StatusText(code) == "" {
 		return "other"
@@ -219,12 +221,12 @@ func redirects(code int) bool {
 	return false
 }
 
-// CloseIdleConnections lets http.Client close the idle connections.
+// CloseIdleConnections lets http.Client close idle connections.
 func (t *Transport) CloseIdleConnections() {
 	t.next.CloseIdleConnections()
 }
 
-// RequestTimeout returns the configured timeout or, if there is none, the default.
+// RequestTimeout returns the configured timeout, or the default if none is configured.
 func RequestTimeout(configured *metav1.Duration) time.Duration {
 	if configured == nil || configured.Duration <= 0 {
 		return defaultRequestTimeout

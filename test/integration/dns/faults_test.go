@@ -54,17 +54,17 @@ var _ = Describe("Faults", func() {
 		},
 		Entry("another secret for the key", "a", "192.0.2.1", func() map[string]string {
 			return updateKeys(nameserver.Key{Name: nameserver.Writer.Name, Algorithm: "hmac-sha256", Secret: nameserver.ReadOnly.Secret})
-		}, unauthenticated, "another secret", SpecTimeout(limit)),
+		}, unauthenticated, "different secret", SpecTimeout(limit)),
 		Entry("an unknown key", "a", "192.0.2.1", func() map[string]string {
 			return updateKeys(nameserver.Key{Name: "nobody", Algorithm: "hmac-sha256", Secret: nameserver.ReadOnly.Secret})
-		}, unauthenticated, "does not know the key nobody.", SpecTimeout(limit)),
+		}, unauthenticated, "does not know key nobody.", SpecTimeout(limit)),
 		Entry("another algorithm", "a", "192.0.2.1", func() map[string]string {
 			return updateKeys(nameserver.Key{Name: nameserver.Writer.Name, Algorithm: "hmac-sha512", Secret: nameserver.Writer.Secret})
-		}, unauthenticated, "does not know the key", SpecTimeout(limit)),
+		}, unauthenticated, "does not know key", SpecTimeout(limit)),
 		Entry("a refused update", "a", "192.0.2.1", func() map[string]string { return updateKeys(nameserver.ReadOnly) }, unauthorized, "REFUSED",
 			SpecTimeout(limit)),
 		Entry("no zone", "", "192.0.2.1", func() map[string]string { return updateKeys(nameserver.Writer) }, missing,
-			"no zone that api.nowhere.example.org. is in", SpecTimeout(limit)),
+			"no zone for api.nowhere.example.org.", SpecTimeout(limit)),
 		Entry("a zone of others", "a.elsewhere", "192.0.2.1", func() map[string]string { return updateKeys(nameserver.Writer) }, missing,
 			"is delegated to", SpecTimeout(limit)),
 		Entry("no address", "a", "2001:db8::1", func() map[string]string { return updateKeys(nameserver.Writer) }, configuration,
@@ -142,10 +142,10 @@ var _ = Describe("Faults", func() {
 			remove(ctx, record)
 		},
 		Entry("another password", "", func(k map[string]string) { k["password"] = "wrong" }, unauthenticated, `site "dns"`, SpecTimeout(limit)),
-		Entry("no zone", "api.nowhere.example.org", nil, missing, "there is no zone in Designate that api.nowhere.example.org. is in",
-			SpecTimeout(limit)),
+		Entry("no zone", "api.nowhere.example.org", nil, missing,
+			"no zone in Designate that is visible to the credentials contains api.nowhere.example.org.", SpecTimeout(limit)),
 		Entry("no region", "", func(k map[string]string) { k["region"] = "Nowhere" }, configuration,
-			"its catalog has no usable public endpoint of the DNS API", SpecTimeout(limit)),
+			"the catalog has no usable public endpoint of the DNS API", SpecTimeout(limit)),
 		Entry("no password", "", func(k map[string]string) { delete(k, "password") }, configuration, "data[password]", SpecTimeout(limit)),
 	)
 
@@ -186,7 +186,7 @@ var _ = Describe("Faults", func() {
 		defer proxy.SetLabel("")
 		record := cloud.record("throttled", "throttled", a, "192.0.2.1")
 		create(ctx, record)
-		Expect(fail(ctx, record)).To(ContainSubstring("it asks for time"))
+		Expect(fail(ctx, record)).To(ContainSubstring("it asked clients to back off"))
 		succeed(ctx, record)
 		var refused, next time.Time
 		for _, r := range proxy.Requests("throttle") {

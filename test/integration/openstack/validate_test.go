@@ -233,7 +233,7 @@ var _ = Describe("Validation", func() {
 		reader := newProject(ctx, "reader")
 		s.Credentials = reader.credentials
 		findings := validate(ctx)
-		Expect(messages(findings.Errors)).To(ConsistOf(And(HavePrefix("spec.providerConfig.sites[0]: Forbidden: the credentials may only read"),
+		Expect(messages(findings.Errors)).To(ConsistOf(And(HavePrefix("spec.providerConfig.sites[0]: Forbidden: the credentials are read-only"),
 			ContainSubstring("reader"))))
 		Expect(messages(findings.Errors)).To(HaveEach(Not(ContainSubstring("secret"))))
 

@@ -90,7 +90,7 @@ var _ = Describe("Calls", func() {
 			answer(w, http.StatusOK, fmt.Sprintf(`{"servers": [{"id": "1"}], "servers_links": [{"rel": "next", "href": %q}]}`, other.URL))
 		})
 		_, err := List(ctx, servers.List(service, nil), servers.ExtractServers)
-		Expect(err).To(MatchError(ContainSubstring("which is none of the site")))
+		Expect(err).To(MatchError(ContainSubstring("which does not belong to the site")))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 		_, err = Extracted(servers.Get(ctx, service, "1").Extract())
 		Expect(err).To(beTransient("redirects to another address (307)"))
@@ -134,7 +134,7 @@ var _ = Describe("Calls", func() {
 			var response gophercloud.ErrUnexpectedResponseCode
 			Expect(errors.As(err, &response)).To(Equal(believed), "libraries must not find the code either")
 			if !believed {
-				Expect(Classify(err)).To(beTransient("which is not the answer of the compute API"))
+				Expect(Classify(err)).To(beTransient("is not a response of the compute API"))
 			}
 		},
 		Entry("of Nova", 404, `{"itemNotFound": {"code": 404, "message": "Instance 1 could not be found."}}`, "", "", true),

@@ -5,24 +5,27 @@
 package client
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/pagination"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	sharedtransport "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 )
 
-// requestIDHeader is in all answers of OpenStack's own services.
+// requestIDHeader is set in all responses of OpenStack services.
 const requestIDHeader = "X-Openstack-Request-Id"
 
-// Classify gives an error of an OpenStack API its class and a message without the request's details. Errors that have a
-// class keep it; nil stays nil.
+// Classify assigns a class to an error of an OpenStack API and removes request details from its message. Classified errors are returned
+// unchanged; nil stays nil.
 func Classify(err error) error {
 	if err == nil {
 		return nil
@@ -39,9 +42,9 @@ func Classify(err error) error {
 	return fromResponse(err)
 }
 
-// classifyLogin is Classify for a login: what is not found there is the application credential, whose ID Keystone then tells, or the
-// identity API, and never the object that somebody wants to reach. The identity API may quote what it does not accept, so credentials
-// are removed from its message.
+// classifyLogin classifies a login error. A 404 then refers to the application credential, whose ID Keystone includes in the message, or to
+// the identity API, never to the object that the caller wants. The identity API may echo rejected input, so credentials are removed from
+// the message.
 func classifyLogin(err error, auth *gophercloud.AuthOptions) error {
 	err = Classify(err)
 	var api *apiError
@@ -114,19 +117,19 @@ func classOfResponse(code int, f fault) platform.Class {
 	}
 }
 
-// IsNotFound reports whether a site said that an object does not exist.
+// IsNotFound reports whether a site confirmed that an object does not exist.
 func IsNotFound(err error) bool {
 	return platform.ClassOf(Classify(err)) == platform.ClassNotFound
 }
 
-// fault is the body of an error of the OpenStack APIs: {"NeutronError": {"type", "message"}}, {"<reason>": {"code", "message"}} or,
-// of Designate, {"code", "type", "message"} or {"code", "type", "errors"}.
+// fault is the error body of the OpenStack APIs: {"NeutronError": {"type", "message"}}, {"<reason>": {"code", "message"}}, or for Designate
+// {"code", "type", "message"} or {"code", "type", "errors"}.
 type fault struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
 }
 
-// flatFault is the body of an error of Designate. Errors say what is wrong with fields.
+// flatFault is the error body of Designate. Errors lists the problems with individual fields.
 type flatFault struct {
 	fault
 	Errors struct {
@@ -157,14 +160,14 @@ func parseFault(body []byte) fault {
 	return fault{}
 }
 
-// quota reports whether a 403 of the compute API means a used-up quota: the API has no type for that.
+// quota reports whether a 403 of the compute API means an exhausted quota: the API has no error type for it.
 func (f fault) quota() bool {
 	return slices.ContainsFunc(quotaMessages, func(start string) bool { return strings.HasPrefix(f.Message, start) })
 }
 
 var quotaMessages = []string{"Quota exceeded", "Quota limit exceeded", "Maximum number of "}
 
-// apiError shows method, URL path, status and the API's own message, and never a header or a request's body.
+// apiError shows method, URL path, status and the API's message, never a header or request body.
 type apiError struct {
 	response *gophercloud.ErrUnexpectedResponseCode
 	fault    fault
@@ -185,4 +188,64 @@ func (e *apiError) Unwrap() error {
 func withoutQuery(url string) string {
 	path, _, _ := strings.Cut(url, "?")
 	return path
+}
+
+// List returns the objects of all pages. Errors are classified.
+func List[T any](ctx context.Context, pager pagination.Pager, extract func(pagination.Page) ([]T, error)) ([]T, error) {
+	var objects []T
+	visit := func(page pagination.Page) error {
+		found, err := extract(page)
+		objects = append(objects, found...)
+		return err
+	}
+	err := EachPage(ctx, pager, visit)
+	if errors.Is(err, errMarker) {
+		objects = nil
+		err = EachPage(ctx, pager, visit)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return objects, nil
+}
+
+var errMarker = errors.New("an object was deleted while its list was read")
+
+// EachPage calls visit for each page of a list. If the object that marks the start of the next page was deleted, that page cannot be
+// requested and the error is of ClassTransient. Errors are classified.
+func EachPage(ctx context.Context, pager pagination.Pager, visit func(pagination.Page) error) error {
+	first := true
+	err := Classify(pager.EachPage(sharedtransport.OneList(ctx), func(_ context.Context, page pagination.Page) (bool, error) {
+		first = false
+		return true, visit(page)
+	}))
+	var api *apiError
+	if !first && errors.As(err, &api) && api.response.Actual == http.StatusBadRequest {
+		return platform.NewError(platform.ClassTransient, "%w: %w", errMarker, api)
+	}
+	return err
+}
+
+// Extracted returns the object of a response. A response without the object is an error. Errors are classified.
+func Extracted[T any](object *T, err error) (*T, error) {
+	if err != nil {
+		return nil, Classify(err)
+	}
+	if object == nil {
+		return nil, errNoObject
+	}
+	if id := reflect.ValueOf(object).Elem().FieldByName("ID"); id.IsValid() && id.IsZero() {
+		return nil, errNoObject
+	}
+	return object, nil
+}
+
+var errNoObject = platform.NewError(platform.ClassTransient, "the response lacks the requested object")
+
+// IgnoreNotFound classifies err and returns nil if the site confirmed that the object does not exist.
+func IgnoreNotFound(err error) error {
+	if err = Classify(err); IsNotFound(err) {
+		return nil
+	}
+	return err
 }

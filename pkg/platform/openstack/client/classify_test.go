@@ -25,7 +25,8 @@ func response(code int, body string, header ...string) error {
 		h.Set(header[i], header[i+1])
 	}
 	return gophercloud.ErrUnexpectedResponseCode{
-		Method: http.MethodGet, URL: "https://nova/v2.1/servers?name=x", Expected: []int{200}, Actual: code, Body: []byte(body), ResponseHeader: h,
+		Method: http.MethodGet, URL: "https://nova/v2.1/servers?name=x", Expected: []int{200}, Actual: code, Body: []byte(body),
+		ResponseHeader: h,
 	}
 }
 
@@ -49,26 +50,31 @@ var _ = Describe("Classify", func() {
 			"403 Policy doesn't allow it."),
 		Entry("Nova's quota",
 			response(403,
-				`{"forbidden": {"code": 403, "message": "Quota exceeded for cores: Requested 4, but already used 20 of 20 cores"}}`), platform.ClassQuota, "403 Quota exceeded for cores: Requested 4, but already used 20 of 20 cores"),
+				`{"forbidden": {"code": 403, "message": "Quota exceeded for cores: Requested 4, but already used 20 of 20 cores"}}`),
+			platform.ClassQuota, "403 Quota exceeded for cores: Requested 4, but already used 20 of 20 cores"),
 		Entry("Nova's quota of key pairs", response(403, `{"forbidden": {"code": 403, "message": "Quota exceeded, too many key pairs."}}`),
 			platform.ClassQuota, "403 Quota exceeded, too many key pairs."),
 		Entry("Nova's quota of ports", response(403, `{"forbidden": {"code": 403, "message": "Maximum number of ports exceeded"}}`),
 			platform.ClassQuota, "403 Maximum number of ports exceeded"),
 		Entry("Neutron's quota",
 			response(409,
-				`{"NeutronError": {"type": "OverQuota", "message": "Quota exceeded for resources: ['port'].", "detail": ""}}`), platform.ClassQuota, "409 Quota exceeded for resources: ['port']."),
+				`{"NeutronError": {"type": "OverQuota", "message": "Quota exceeded for resources: ['port'].", "detail": ""}}`),
+			platform.ClassQuota, "409 Quota exceeded for resources: ['port']."),
 		Entry("Designate", response(404, `{"code": 404, "type": "zone_not_found", "message": "Could not find Zone", "request_id": "r"}`),
 			platform.ClassNotFound, "404 Could not find Zone"),
 		Entry("Designate's fields",
 			response(400,
-				`{"code": 400, "type": "invalid_object", "errors": {"errors": [{"path": ["records", 0], "message": "not a record"}, {"path": ["ttl"], "message": "too small"}]}}`), platform.ClassConfiguration, "400 not a record; too small"),
+				`{"code": 400, "type": "invalid_object", `+
+					`"errors": {"errors": [{"path": ["records", 0], "message": "not a record"}, {"path": ["ttl"], "message": "too small"}]}}`),
+			platform.ClassConfiguration, "400 not a record; too small"),
 		Entry("Designate's quota", response(413, `{"code": 413, "type": "over_quota", "message": "Quota exceeded"}`), platform.ClassQuota,
 			"413 Quota exceeded"),
 		Entry("Cinder's quota", response(413, `{"overLimit": {"code": 413, "message": "VolumeSizeExceedsAvailableQuota"}}`), platform.ClassQuota,
 			"413 VolumeSizeExceedsAvailableQuota"),
 		Entry("no address left",
 			response(409,
-				`{"NeutronError": {"type": "IpAddressGenerationFailure", "message": "No more IP addresses available on network n."}}`), platform.ClassExhausted, "409 No more IP addresses available on network n."),
+				`{"NeutronError": {"type": "IpAddressGenerationFailure", "message": "No more IP addresses available on network n."}}`),
+			platform.ClassExhausted, "409 No more IP addresses available on network n."),
 		Entry("no segment left", response(503, `{"NeutronError": {"type": "NoNetworkAvailable", "message": "Unable to create the network."}}`),
 			platform.ClassExhausted, "503 Unable to create the network."),
 		Entry("in use", response(409, `{"NeutronError": {"type": "NetworkInUse", "message": "There are ports."}}`), platform.ClassConflict,

@@ -166,7 +166,7 @@ var _ = Describe("Retry", func() {
 		hurried, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
 		err = request(hurried, http.MethodPost)
-		Expect(err).To(MatchError(ContainSubstring("network API: the service asked for time: 7s left")))
+		Expect(err).To(MatchError(ContainSubstring("network API: the service asked clients to back off: retry in 7s")))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
 		Expect(waits).To(BeEmpty())
 		Expect(requests.Load()).To(BeEquivalentTo(2))

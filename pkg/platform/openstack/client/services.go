@@ -15,7 +15,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// ErrNoService means that the site's catalog does not have a service.
+// ErrNoService means that the site's catalog lacks a service.
 var ErrNoService = errors.New("no such service")
 
 // Network returns the client of the networking API.
@@ -53,9 +53,8 @@ func (s *Session) DNS(ctx context.Context) (*gophercloud.ServiceClient, error) {
 	return s.service(ctx, "dns", openstack.NewDNSV2)
 }
 
-// service returns the client of a service. The first call may ask the service for its versions, which takes as long as the
-// service does and cannot be ended by the caller: so others that want the same service wait for that answer, and whoever gives
-// up leaves. Other services are not waited for.
+// service returns the client of a service. The first call may discover the service's API versions, which cannot be canceled by the caller.
+// Concurrent callers for the same service therefore share that request and can give up individually; other services are not affected.
 func (s *Session) service(ctx context.Context, name string,
 	constructor func(*gophercloud.ProviderClient, gophercloud.EndpointOpts) (*gophercloud.ServiceClient, error)) (*gophercloud.ServiceClient,
 	error) {
@@ -77,7 +76,7 @@ func (s *Session) service(ctx context.Context, name string,
 	return service, platform.InSite(s.Site, err)
 }
 
-// classifyDiscovery is Classify for what the service catalog says of a service: what is not found there is the service.
+// classifyDiscovery classifies an error of the service catalog: a 404 then means that the service is missing.
 func (s *Session) classifyDiscovery(service string, err error) error {
 	var missing *gophercloud.ErrEndpointNotFound
 	if errors.As(err, &missing) || IsNotFound(err) {
@@ -87,7 +86,7 @@ func (s *Session) classifyDiscovery(service string, err error) error {
 	return Classify(err)
 }
 
-// endpointKey is what the address of a service depends on.
+// endpointKey identifies the endpoint of a service.
 type endpointKey struct {
 	service, name string
 	region        string
@@ -95,8 +94,8 @@ type endpointKey struct {
 	version       int
 }
 
-// rememberEndpoints asks for the address of a service until it is known.
-func rememberEndpoints(locate gophercloud.EndpointLocator) gophercloud.EndpointLocator {
+// cacheEndpoints caches the endpoints of services once they are known.
+func cacheEndpoints(locate gophercloud.EndpointLocator) gophercloud.EndpointLocator {
 	var known sync.Map
 	return func(opts gophercloud.EndpointOpts) (string, error) {
 		key := endpointKey{service: opts.Type, name: opts.Name, region: opts.Region, availability: opts.Availability, version: opts.Version}

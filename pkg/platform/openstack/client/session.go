@@ -6,9 +6,12 @@ package client
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"sync"
+	"unsafe"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack"
@@ -20,13 +23,13 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// userAgent is the name of the binary: the services' logs tell the extension from the driver.
+// userAgent is the name of the binary, so that the services' logs distinguish the extension from the driver.
 var userAgent = filepath.Base(os.Args[0])
 
-// VolumeTypeMicroversion is the version of the compute API that accepts a volume type in the block device mapping.
+// VolumeTypeMicroversion is the compute API version that accepts a volume type in the block device mapping.
 const VolumeTypeMicroversion = "2.67"
 
-// OwnVolumesMicroversion is the version of the compute API that says which volumes of a server are deleted with it.
+// OwnVolumesMicroversion is the compute API version that reports which volumes are deleted with a server.
 const OwnVolumesMicroversion = "2.3"
 
 // Session is an authenticated connection to one site. Its token is renewed when it expires; it is safe for concurrent use.
@@ -71,10 +74,10 @@ func newSession(ctx context.Context, siteName string, connection endpoint, crede
 	if err := roundTripper.allow(provider.GetAuthResult()); err != nil {
 		return nil, classifyLogin(err, auth)
 	}
-	provider.EndpointLocator = rememberEndpoints(provider.EndpointLocator)
+	provider.EndpointLocator = cacheEndpoints(provider.EndpointLocator)
 	renew := provider.ReauthFunc
 	provider.ReauthFunc = func(ctx context.Context) error {
-		// As for the first login, a call that gives up does not end the one that others wait for.
+		// As with the first login, a canceled call must not end a login that others wait for.
 		err := renew(context.WithoutCancel(ctx))
 		if err == nil {
 			err = roundTripper.allow(provider.GetAuthResult())
@@ -96,7 +99,7 @@ func newSession(ctx context.Context, siteName string, connection endpoint, crede
 func (s *Session) Roles() ([]string, error) {
 	result, ok := s.provider.GetAuthResult().(tokens.CreateResult)
 	if !ok {
-		return nil, platform.NewError(platform.ClassTransient, "the login has no roles")
+		return nil, platform.NewError(platform.ClassTransient, "the token has no roles")
 	}
 	roles, err := result.ExtractRoles()
 	if err != nil {
@@ -109,13 +112,13 @@ func (s *Session) Roles() ([]string, error) {
 	return names, nil
 }
 
-// Provider returns the client of the session for code that makes its own clients of services, and the options for those. Once the
-// session has a service, a client of it is made without a request.
+// Provider returns the session's provider client for code that creates its own service clients, and the endpoint options for those. Once
+// the session has a service, creating another client for it sends no request.
 func (s *Session) Provider() (*gophercloud.ProviderClient, gophercloud.EndpointOpts) {
 	return s.provider, s.endpoints
 }
 
-// Value returns what create returned the first time it was called for the key on this session.
+// Value returns the value that create returned when it was first called for the key on this session.
 func (s *Session) Value(key any, create func() any) any {
 	if value, ok := s.values.Load(key); ok {
 		return value
@@ -134,7 +137,8 @@ func authOptions(connection v1alpha1.OpenStackConnection, credentials site.Crede
 	for _, key := range []string{"domainName", "tenantName", "username", "password"} {
 		if credentials[key] == "" {
 			return nil, platform.NewError(platform.ClassConfiguration,
-				"credentials: key %q is missing; either domainName, tenantName, username and password or applicationCredentialID and applicationCredentialSecret are needed", key)
+				"credentials: key %q is missing; either domainName, tenantName, username and password "+
+					"or applicationCredentialID and applicationCredentialSecret are required", key)
 		}
 	}
 	auth.Username = credentials["username"]
@@ -151,7 +155,29 @@ func endpointType(connection v1alpha1.OpenStackConnection) string {
 	return connection.EndpointType
 }
 
-// ConnectionOf is how an OpenStack site of the CloudProfile is reached.
+// CheckScope rejects a session in another region or project than the shoot's. Errors are classified.
+func (s *Session) CheckScope(region, projectID string) error {
+	return errors.Join(s.CheckRegion(region), s.CheckProject(projectID))
+}
+
+// SetFields sets unexported fields of a library's struct whose constructor would log in on its own. It fails if this version of the library
+// lacks one of the fields.
+func SetFields(object any, values map[string]any) error {
+	for name, value := range values {
+		field := reflect.ValueOf(object).Elem().FieldByName(name)
+		if !field.IsValid() || !reflect.TypeOf(value).AssignableTo(field.Type()) {
+			return platform.NewError(platform.ClassConfiguration, "this version of cloud-provider-openstack has no field %q of type %T", name, value)
+		}
+		target := reflect.NewAt(field.Type(), unsafe.Pointer(field.UnsafeAddr())) // #nosec G103 -- the type is checked
+		target.Elem().Set(reflect.ValueOf(value))
+	}
+	return nil
+}
+
+// ErrNoProfile means that the CloudProfile lacks the site.
+var ErrNoProfile = platform.NewError(platform.ClassConfiguration, "the CloudProfile has no OpenStack site of this name any more")
+
+// ConnectionOf returns the connection to an OpenStack site of the CloudProfile.
 func ConnectionOf(profile *v1alpha1.CloudProfileSite) v1alpha1.OpenStackConnection {
 	return v1alpha1.OpenStackConnection{
 		AuthURL:        profile.OpenStack.AuthURL,
@@ -161,4 +187,48 @@ func ConnectionOf(profile *v1alpha1.CloudProfileSite) v1alpha1.OpenStackConnecti
 		Proxy:          profile.Proxy,
 		RequestTimeout: profile.RequestTimeout,
 	}
+}
+
+// ProjectID returns the ID of the project that the credentials are scoped to. Errors are classified.
+func (s *Session) ProjectID() (string, error) {
+	result, ok := s.provider.GetAuthResult().(tokens.CreateResult)
+	if !ok {
+		return "", platform.NewError(platform.ClassTransient, "the token has no project")
+	}
+	project, err := result.ExtractProject()
+	if err != nil {
+		return "", Classify(err)
+	}
+	if project == nil {
+		return "", platform.NewError(platform.ClassConfiguration, "credentials: not scoped to a project")
+	}
+	return project.ID, nil
+}
+
+// CheckProject rejects credentials that are scoped to another project than the given one. An empty ID accepts all projects. Errors are
+// classified.
+func (s *Session) CheckProject(id string) error {
+	if id == "" {
+		return nil
+	}
+	own, err := s.ProjectID()
+	if err != nil {
+		return err
+	}
+	if own != id {
+		return platform.NewError(platform.ClassConfiguration,
+			"credentials: they are for project %q, but the shoot is in project %q; nothing is touched until they are for that project again",
+			own, id)
+	}
+	return nil
+}
+
+// CheckRegion rejects a session in another region than the given one. An empty region accepts all regions. Projects are the same in all
+// regions of a Keystone, so CheckProject does not tell regions apart. Errors are classified.
+func (s *Session) CheckRegion(region string) error {
+	if region == "" || region == s.endpoints.Region {
+		return nil
+	}
+	return platform.NewError(platform.ClassConfiguration,
+		"openstack.region: it is %q, but the shoot is in region %q; nothing is touched until it is that region again", s.endpoints.Region, region)
 }

@@ -2,6 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
+// Package client holds the authenticated sessions to OpenStack sites that all parts of the platform share, and decides the
+// class of every error that an OpenStack API returns.
 package client
 
 import (
@@ -16,28 +18,28 @@ import (
 )
 
 const (
-	// idleTimeout is how long a session is kept that nobody uses.
+	// idleTimeout is how long an unused session is kept.
 	idleTimeout = time.Hour
-	// checkInterval is how often that is looked at.
+	// checkInterval is how often sessions are checked.
 	checkInterval = 10 * time.Minute
 )
 
-// Sessions are the sessions of a process, one for each site and credentials.
+// Sessions holds the sessions of a process, one per site and credentials.
 type Sessions struct {
 	set   *sessions.Set[endpoint, *Session]
 	retry retry
-	// gates are those of sessions that could not log in: they ask no service that asked for time when they try again.
+	// gates are kept for sessions that could not log in, so that the next attempt respects the delay that a service asked for.
 	gates sync.Map
 }
 
-// endpoint is what a session is opened to.
+// endpoint is the target of a session.
 type endpoint struct {
 	v1alpha1.OpenStackConnection
-	// Guard is nil if the operator named the endpoint.
+	// Guard is nil if the endpoint was configured by the operator.
 	Guard *sharedtransport.Guard
 }
 
-// Shared returns the sessions that all parts of the process use.
+// Shared returns the sessions that all parts of the process share.
 var Shared = sync.OnceValue(NewSessions)
 
 // NewSessions returns an empty set of sessions.
@@ -56,14 +58,14 @@ func newSessions(idle, check time.Duration) *Sessions {
 	return s
 }
 
-// Get returns the session of a site. The first call for given credentials logs in; calls that come meanwhile wait for it
-// and share the result. A failed login is not remembered.
+// Get returns the session of a site. The first call for given credentials logs in; concurrent calls wait and share the result. A failed
+// login is not cached.
 func (s *Sessions) Get(ctx context.Context, siteName string, connection v1alpha1.OpenStackConnection,
 	credentials site.Credentials) (*Session, error) {
 	return s.GetGuarded(ctx, siteName, connection, credentials, nil)
 }
 
-// GetGuarded is Get for an endpoint that a tenant named. The guard opens all connections.
+// GetGuarded is Get for an endpoint that was configured by a tenant. The guard opens all connections.
 func (s *Sessions) GetGuarded(ctx context.Context, siteName string, connection v1alpha1.OpenStackConnection, credentials site.Credentials,
 	guard *sharedtransport.Guard) (*Session, error) {
 	return s.set.Get(ctx, siteName, endpoint{OpenStackConnection: connection, Guard: guard}, credentials)

@@ -296,7 +296,9 @@ var _ = Describe("Sessions", func() {
 		Entry("application credential that is gone", func(s site.Credentials) {
 			s["applicationCredentialID"], s["applicationCredentialSecret"] = "ac-1", secret
 		}, 404,
-			`{"error": {"code": 404, "message": "Could not find Application Credential: ac-1.", "title": "Not Found"}}`, platform.ClassUnauthenticated, "the application credential does not exist: "),
+			`{"error": {"code": 404, "message": "Could not find Application Credential: ac-1.", "title": "Not Found"}}`,
+			platform.ClassUnauthenticated,
+			"the application credential does not exist: "),
 		Entry("proxy without Keystone", func(site.Credentials) {}, 404, "nothing here", platform.ClassTransient, "404 Not Found"),
 		Entry("Keystone's fault", func(site.Credentials) {}, 500, "", platform.ClassTransient, "500 Internal Server Error"),
 	)

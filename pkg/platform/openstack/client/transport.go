@@ -23,10 +23,10 @@ import (
 	sharedtransport "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 )
 
-// maxIdleConnectionsPerHost are kept for the next request: there is a process for each shoot, and all of them share a site.
+// maxIdleConnectionsPerHost is small because every shoot has a process of its own and all of them share a site.
 const maxIdleConnectionsPerHost = 3
 
-// transport tells the services of a site apart and leaves one alone that asks for time.
+// transport tells the services of a site apart and delays requests to a service that asked clients to back off.
 type transport struct {
 	next *sharedtransport.Transport
 	gate *gate
@@ -39,7 +39,7 @@ func newTransport(siteName string, connection endpoint, gate *gate) (*transport,
 	t := &transport{gate: gate, services: map[string]string{}}
 	address, err := url.Parse(connection.AuthURL)
 	if err != nil || address.Host == "" {
-		return nil, platform.NewError(platform.ClassConfiguration, "authURL %q is no address", connection.AuthURL)
+		return nil, platform.NewError(platform.ClassConfiguration, "authURL: must be a URL with a host, got %q", connection.AuthURL)
 	}
 	t.next, err = sharedtransport.New(sharedtransport.Options{
 		Site:                      siteName,
@@ -58,14 +58,14 @@ func newTransport(siteName string, connection endpoint, gate *gate) (*transport,
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	service := t.service(request.URL)
-	if err := t.gate.pass(request.Context(), service); err != nil {
+	if err := t.gate.wait(request.Context(), service); err != nil {
 		return nil, err
 	}
 	response, err := t.next.RoundTrip(request)
 	if err != nil {
 		return nil, err
 	}
-	t.gate.look(service, response)
+	t.gate.observe(service, response)
 	if err := checkNotFound(service, response); err != nil {
 		return nil, err
 	}
@@ -78,8 +78,8 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// shorten leaves of the answer that something failed what may be told, and nothing of one to a deletion: libraries put all of it into
-// their messages and logs.
+// shorten reduces the body of a failed response to the parts that may be shown, and removes the body of a response to a deletion: libraries
+// include the whole body in messages and logs.
 func shorten(response *http.Response) error {
 	failed := response.StatusCode >= http.StatusBadRequest
 	if !failed && response.Request.Method != http.MethodDelete {
@@ -100,8 +100,8 @@ func shorten(response *http.Response) error {
 	return nil
 }
 
-// checkFound returns an error if the answer to a read or to a creation holds nothing: what is not there would be taken for an empty list,
-// and so for objects that do not exist. Actions may be answered with nothing, and nothing at all cannot be decoded.
+// checkFound returns an error if the response to a read or creation is empty: a missing body would be mistaken for an empty list, and thus
+// for objects that do not exist. Responses to actions may be empty; a response without any content fails to decode.
 func checkFound(service string, response *http.Response) error {
 	creates := response.Request.Method == http.MethodPost && response.StatusCode <= http.StatusAccepted &&
 		!strings.HasSuffix(response.Request.URL.Path, "/action")
@@ -123,7 +123,7 @@ func checkFound(service string, response *http.Response) error {
 		}
 		if got != want {
 			response.Body.Close()
-			return platform.NewError(platform.ClassTransient, "the answer of the %s API holds nothing", service)
+			return platform.NewError(platform.ClassTransient, "the %s API returned an empty response", service)
 		}
 	}
 	response.Body = struct {
@@ -133,11 +133,12 @@ func checkFound(service string, response *http.Response) error {
 	return nil
 }
 
-// beginning is how an object in JSON begins that has a field.
+// beginning is the start of a JSON object with at least one field.
 const beginning = `{"`
 
-// checkNotFound returns an error if a proxy says that something is not found: that nothing is behind it now does not mean that the
-// object does not exist. OpenStack's own services tell the request's ID, or what kind of error it is.
+// checkNotFound is the only place that decides whether a 404 or 410 is OpenStack's. A proxy without a backend responds with 404, too, which
+// does not mean that the object is gone. OpenStack's services set the request ID or an error type; any other 404 becomes an error of
+// ClassTransient.
 func checkNotFound(service string, response *http.Response) error {
 	if response.StatusCode != http.StatusNotFound && response.StatusCode != http.StatusGone || response.Header.Get(requestIDHeader) != "" {
 		return nil
@@ -149,30 +150,30 @@ func checkNotFound(service string, response *http.Response) error {
 	var known struct {
 		Nova    json.RawMessage `json:"itemNotFound"`
 		Neutron json.RawMessage `json:"NeutronError"`
-		// Keystone is the form of many others, too.
+		// Keystone is the format of many other servers, too.
 		Keystone json.RawMessage `json:"error"`
-		// Designate is the type of the error.
+		// Designate is the error type.
 		Designate string `json:"type"`
 	}
 	_ = json.Unmarshal(body, &known)
 	if known.Nova == nil && known.Neutron == nil && known.Designate == "" && (known.Keystone == nil || service != "identity") {
-		return platform.NewError(platform.ClassTransient, "%d %s, which is not the answer of the %s API", response.StatusCode,
+		return platform.NewError(platform.ClassTransient, "%d %s is not a response of the %s API", response.StatusCode,
 			http.StatusText(response.StatusCode), service)
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
 	return nil
 }
 
-// CloseIdleConnections lets http.Client close the idle connections.
+// CloseIdleConnections lets http.Client close idle connections.
 func (t *transport) CloseIdleConnections() {
 	t.next.CloseIdleConnections()
 }
 
-// allow lets requests go to the services of the catalog, wherever they are.
+// allow permits requests to the services of the catalog, regardless of their host.
 func (t *transport) allow(auth gophercloud.AuthResult) error {
 	result, ok := auth.(tokens.CreateResult)
 	if !ok {
-		return platform.NewError(platform.ClassTransient, "the login has no service catalog")
+		return platform.NewError(platform.ClassTransient, "the token has no service catalog")
 	}
 	catalog, err := result.ExtractServiceCatalog()
 	if err != nil {
@@ -188,7 +189,7 @@ func (t *transport) allow(auth gophercloud.AuthResult) error {
 	return nil
 }
 
-// name makes requests below the endpoint count for the service.
+// name attributes requests below the endpoint to the service.
 func (t *transport) name(endpoint, service string) {
 	if u, err := url.Parse(endpoint); err == nil {
 		t.mutex.Lock()
@@ -197,7 +198,7 @@ func (t *transport) name(endpoint, service string) {
 	}
 }
 
-// service finds the service by the longest endpoint that the URL is below.
+// service returns the service with the longest endpoint that is a prefix of the URL.
 func (t *transport) service(u *url.URL) string {
 	t.mutex.RLock()
 	defer t.mutex.RUnlock()

@@ -86,7 +86,7 @@ var _ = Describe("Transport", func() {
 
 		It("should refuse a certificate that is none", func(ctx SpecContext) {
 			err := login(ctx, tlsOf("nonsense", "", false))
-			Expect(err).To(MatchError(`site "cloud": tls.caCert holds no PEM certificate`))
+			Expect(err).To(MatchError(`site "cloud": tls.caCert: must contain a PEM certificate`))
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 		})
 	})

@@ -187,7 +187,8 @@ var _ = Describe("Charts", func() {
 			}
 			Expect(secrets).To(HaveLen(2))
 			for _, class := range storage.Classes {
-				Expect(secrets[class.Parameters["csi.storage.k8s.io/provisioner-secret-name"]]).To(Equal(map[string][]byte{"cloud": []byte(class.Site)}))
+				Expect(secrets).To(HaveKeyWithValue(class.Parameters["csi.storage.k8s.io/provisioner-secret-name"],
+					map[string][]byte{"cloud": []byte(class.Site)}))
 			}
 		})
 

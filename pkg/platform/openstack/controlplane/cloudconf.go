@@ -20,16 +20,16 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// blockStorage is what the sites have in common. The zone of a volume is that of its storage class or, if that has none, has the name
-// of the node's. The volume can be used where the node is, whatever the name of its zone.
+// blockStorage is common to all sites. The zone of a volume is that of its storage class or, without one, is named like the node's zone.
+// The volume can be used wherever the node is, regardless of its zone's name.
 const blockStorage = `[BlockStorage]
 ignore-volume-az = true
 `
 
-// cloudConf returns the configuration of the driver: a section [Global "<site>"] for each site. It holds the credentials and the
-// certificate authorities, so that it changes as a whole. The section of a site whose credentials cannot be used stays as it is, or has
-// none: volumes of a site without a section would look as if they were gone. Errors name the site and the key, never the value;
-// mistakes are those in the credentials.
+// cloudConf returns the configuration of the driver: a section [Global "<site>"] for each site, with credentials and certificate
+// authorities, so that they change together. If the credentials of a site are unusable its deployed section is kept, or one without
+// credentials is written: volumes of a site without a section would appear to be gone. Errors name the site and the key, never the value;
+// mistakes are errors in the credentials.
 func cloudConf(sites []platform.ControlPlaneSite) (config string, mistakes, err error) {
 	var (
 		result strings.Builder
@@ -58,7 +58,7 @@ func cloudConf(sites []platform.ControlPlaneSite) (config string, mistakes, err 
 	return result.String(), errors.Join(errs...), nil
 }
 
-// checkCredentials returns an error if the credentials cannot be used, or not by the driver.
+// checkCredentials returns an error if the credentials cannot be used at all, or not by the driver.
 func checkCredentials(c site.Credentials) error {
 	if err := cmp.Or(c.Check(), validation.CheckCredentials(v1alpha1.PlatformOpenStack, c)); err != nil {
 		return err
@@ -71,7 +71,7 @@ func checkCredentials(c site.Credentials) error {
 	return nil
 }
 
-// deployedSection returns the section of the site in the configuration that is deployed, empty if there is none. A value has no lines.
+// deployedSection returns the site's section of the deployed configuration, or an empty string. Values never span lines.
 func deployedSection(config, siteName string) string {
 	_, rest, found := strings.Cut("\n"+config, "\n"+head(siteName))
 	if !found {
@@ -99,7 +99,7 @@ func section(s *site.Site, status *v1alpha1.SiteStatus, c site.Credentials) (str
 	}
 	entries = append(entries, credentials(c)...)
 	if tls := connection.TLS; tls != nil {
-		// The format knows no carriage return, and certificates do not need it.
+		// The format has no escape for carriage returns, which certificates do not need.
 		entries = append(entries, entry{"cafilecontents", strings.ReplaceAll(tls.CACert, "\r", "")}, entry{"tls-thumbprint", tls.Thumbprint})
 		if tls.InsecureSkipVerify {
 			entries = append(entries, entry{"tls-insecure", "true"})
@@ -132,7 +132,7 @@ func section(s *site.Site, status *v1alpha1.SiteStatus, c site.Credentials) (str
 	return result.String(), nil
 }
 
-// credentials returns those of one kind, in the same preference as for all other clients of the site.
+// credentials returns one kind of credentials, with the same preference as all other clients of the site.
 func credentials(c site.Credentials) []entry {
 	if id := c["applicationCredentialID"]; id != "" {
 		return []entry{
@@ -150,7 +150,7 @@ func credentials(c site.Credentials) []entry {
 
 var escapes = strings.NewReplacer("\\", "\\\\", "\"", "\\\"", "\n", "\\n", "\t", "\\t")
 
-// quote returns the value as the configuration format has it, and false if the format cannot have it.
+// quote returns the value in the configuration format, and false if the format cannot represent it.
 func quote(value string) (string, bool) {
 	if !utf8.ValidString(value) || strings.ContainsAny(value, "\x00\r\ufeff") {
 		return "", false

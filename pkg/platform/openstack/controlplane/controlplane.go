@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controlplane says what OpenStack sites need in the control plane of a shoot and in the shoot itself.
+// Package controlplane describes what OpenStack sites need in the control plane of a shoot and in the shoot itself.
 package controlplane
 
 import (
@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// chartName is the name of the storage driver's charts. That of the Secret with its configuration begins with it.
+	// chartName is the name of the storage driver's charts, and the prefix of its configuration Secret's name.
 	chartName = "csi-cinder"
-	// serviceAccount is what the driver's Deployment is in the shoot.
+	// serviceAccount is the identity of the driver's Deployment in the shoot.
 	serviceAccount = "csi-cinder-controller"
 )
 
@@ -80,11 +80,11 @@ func (controlPlane) StorageChart() platform.SubChart {
 	}
 }
 
-// check names what the CloudProfile or the Infrastructure does not say about the site.
+// check returns an error if the CloudProfile or the Infrastructure lacks information about the site.
 func check(s platform.ControlPlaneSite) error {
 	switch {
 	case s.Site.Profile == nil || s.Site.Profile.OpenStack == nil:
-		return platform.NewError(platform.ClassConfiguration, "the CloudProfile has no OpenStack site of this name any more")
+		return client.ErrNoProfile
 	case s.Status == nil || s.Status.OpenStack == nil:
 		return platform.NewError(platform.ClassConfiguration, "the Infrastructure's providerStatus has no such site")
 	default:

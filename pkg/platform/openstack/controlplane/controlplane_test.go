@@ -39,8 +39,9 @@ var _ = Describe("CloudController", func() {
 				{Name: "cloud-b", AvailabilityZone: "nova2"}, {Name: "cloud-a", AvailabilityZone: "nova"}, {Name: "cloud-c", AvailabilityZone: "nova"},
 			},
 			LoadBalancer: &v1alpha1.OpenStackLoadBalancer{
-				Provider: "amphora", Members: v1alpha1.LoadBalancerMembersSite, SubnetID: "nodes", FloatingNetworkID: "network", FloatingSubnetID: "subnet",
-				Classes: []v1alpha1.OpenStackLoadBalancerClass{{Name: "of-public", FloatingNetworkID: "own-network"}},
+				Provider: "amphora", Members: v1alpha1.LoadBalancerMembersSite, SubnetID: "nodes", FloatingNetworkID: "network",
+				FloatingSubnetID: "subnet",
+				Classes:          []v1alpha1.OpenStackLoadBalancerClass{{Name: "of-public", FloatingNetworkID: "own-network"}},
 			},
 		}}))
 	})

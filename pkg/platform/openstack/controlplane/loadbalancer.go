@@ -12,21 +12,22 @@ import (
 )
 
 const (
-	// amphora is the Octavia provider of sites whose CloudProfile names none.
+	// amphora is the default Octavia provider.
 	amphora = "amphora"
-	// purposeDefault is the purpose of the class that Services have that name none.
+	// purposeDefault is the purpose of the class for Services without a class.
 	purposeDefault = "default"
-	// purposePrivate is the purpose of the class whose subnet those Services have as long as the class of purposeDefault names none.
+	// purposePrivate is the purpose of the class whose subnet is used for Services without a class, unless the class of purposeDefault has
+	// one.
 	purposePrivate = "private"
 )
 
-// loadBalancer returns what the cloud controllers need to know about Octavia. Every OpenStack site is taken to have it.
+// loadBalancer returns the Octavia settings of the cloud controllers. Every OpenStack site is assumed to have Octavia.
 func loadBalancer(s platform.ControlPlaneSite) (*v1alpha1.OpenStackLoadBalancer, error) {
 	var settings v1alpha1.OpenStackLoadBalancerConfig
 	if chosen := s.Settings.LoadBalancer; chosen != nil {
 		if chosen.MetalLB != nil {
 			return nil, platform.NewError(platform.ClassConfiguration,
-				"controlPlaneConfig.sites.loadBalancer.metalLB: OpenStack sites do not have it")
+				"controlPlaneConfig.sites.loadBalancer.metalLB: not supported by OpenStack sites")
 		}
 		if chosen.OpenStack != nil {
 			settings = *chosen.OpenStack
@@ -34,7 +35,7 @@ func loadBalancer(s platform.ControlPlaneSite) (*v1alpha1.OpenStackLoadBalancer,
 	}
 	status := s.Status.OpenStack
 	if status.SubnetID == "" {
-		return nil, platform.NewError(platform.ClassConfiguration, "the Infrastructure's providerStatus names no subnet of the site")
+		return nil, platform.NewError(platform.ClassConfiguration, "the Infrastructure's providerStatus has no subnet for the site")
 	}
 
 	balancer := &v1alpha1.OpenStackLoadBalancer{
@@ -70,7 +71,7 @@ func provider(settings v1alpha1.OpenStackLoadBalancerConfig, profile *v1alpha1.O
 	}
 }
 
-// poolClasses returns the classes of the floating pool that the shoot's router is in.
+// poolClasses returns the classes of the floating pool of the shoot's router.
 func poolClasses(s platform.ControlPlaneSite) []v1alpha1.OpenStackLoadBalancerClass {
 	config := s.Site.Config
 	if config == nil || config.OpenStack == nil {
@@ -84,7 +85,7 @@ func poolClasses(s platform.ControlPlaneSite) []v1alpha1.OpenStackLoadBalancerCl
 	return nil
 }
 
-// resolvePurposes gives Services without a class what the classes with a purpose say.
+// resolvePurposes applies the classes with a purpose to Services without a class.
 func resolvePurposes(balancer *v1alpha1.OpenStackLoadBalancer, classes []v1alpha1.OpenStackLoadBalancerClass) {
 	if class := byPurpose(classes, purposePrivate); class != nil && class.SubnetID != "" {
 		balancer.SubnetID = class.SubnetID
@@ -97,7 +98,7 @@ func resolvePurposes(balancer *v1alpha1.OpenStackLoadBalancer, classes []v1alpha
 		balancer.SubnetID = class.SubnetID
 	}
 	if class.FloatingNetworkID != "" && class.FloatingNetworkID != balancer.FloatingNetworkID {
-		// The subnet of one network is none of the other.
+		// The subnet belongs to the previous network.
 		balancer.FloatingNetworkID, balancer.FloatingSubnetID = class.FloatingNetworkID, ""
 	}
 	if class.FloatingSubnetID != "" {
@@ -113,7 +114,7 @@ func byPurpose(classes []v1alpha1.OpenStackLoadBalancerClass, purpose string) *v
 	return &classes[i]
 }
 
-// complete says for a class what it does not say itself. Otherwise the library would take that from the class of purposeDefault.
+// complete adds defaults to a class. Otherwise the library would take them from the class of purposeDefault.
 func complete(class v1alpha1.OpenStackLoadBalancerClass, status *v1alpha1.OpenStackStatus) v1alpha1.OpenStackLoadBalancerClass {
 	class.Purpose = ""
 	if class.FloatingNetworkID == "" {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/topology"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -37,11 +38,11 @@ type shootValues struct {
 	Sites []siteValues `json:"sites"`
 }
 
-// siteValues are those of a site.
+// siteValues are the values of a site.
 type siteValues struct {
 	// Name is the name of the site.
 	Name string `json:"name"`
-	// Secret is the name of the Secret that names the site.
+	// Secret is the name of the Secret that identifies the site.
 	Secret string `json:"secret"`
 }
 
@@ -57,7 +58,7 @@ func (controlPlane) Storage(sites []platform.ControlPlaneSite) (*platform.Storag
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	// The order of the sites in the Shoot means nothing here, and shall change nothing.
+	// The order of the sites in the Shoot must not matter.
 	slices.SortFunc(sorted, func(a, b platform.ControlPlaneSite) int { return cmp.Compare(a.Site.Name, b.Site.Name) })
 
 	config, mistakes, err := cloudConf(sorted)
@@ -82,7 +83,7 @@ func (controlPlane) Storage(sites []platform.ControlPlaneSite) (*platform.Storag
 
 func checkStorage(s *site.Site) error {
 	if s.Profile == nil || s.Profile.OpenStack == nil {
-		return platform.NewError(platform.ClassConfiguration, "the CloudProfile has no OpenStack site of this name any more")
+		return client.ErrNoProfile
 	}
 	for _, zone := range s.Profile.Zones {
 		if zone.OpenStack == nil {
@@ -97,12 +98,12 @@ func checkStorage(s *site.Site) error {
 	return nil
 }
 
-// secretName is the name of the Secret in the shoot that names the site. It holds no credentials.
+// secretName is the name of the Secret in the shoot that identifies the site. It holds no credentials.
 func secretName(siteName string) string {
 	return chartName + "-" + siteName
 }
 
-// secretParameters name the Secret of a site for operations of the driver, which so learns which site a call is for.
+// secretParameters pass the site's Secret to operations of the driver, which thereby learns the site of a call.
 func secretParameters(siteName string, operations ...string) map[string]string {
 	parameters := map[string]string{}
 	for _, operation := range operations {
@@ -136,7 +137,7 @@ func storageClasses(s *site.Site) []platform.StorageClass {
 	return classes
 }
 
-// allowedTopologies are the nodes of the site. Another site may have availability zones of the same names.
+// allowedTopologies selects the nodes of the site. Another site may have availability zones of the same names.
 func allowedTopologies(s *site.Site) []corev1.TopologySelectorTerm {
 	var zones []string
 	for _, zone := range s.Profile.Zones {
@@ -149,10 +150,10 @@ func allowedTopologies(s *site.Site) []corev1.TopologySelectorTerm {
 	}}}
 }
 
-// snapshotClass is the class of the snapshots of a site's volumes.
+// snapshotClass returns the class for snapshots of a site's volumes.
 func snapshotClass(siteName string) platform.SnapshotClass {
 	parameters := secretParameters(siteName, "snapshotter", "snapshotter-list")
-	// Otherwise Cinder takes no snapshot of a volume that a node uses.
+	// Cinder refuses snapshots of attached volumes otherwise.
 	parameters["force-create"] = "true"
 	return platform.SnapshotClass{Name: "cinder-" + siteName, Site: siteName, Driver: driver, Parameters: parameters}
 }

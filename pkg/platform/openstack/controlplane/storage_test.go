@@ -110,7 +110,8 @@ var _ = Describe("Storage", func() {
 		third.Site.Profile.StorageClasses[1].OpenStack = nil
 		_, err := New().Storage([]platform.ControlPlaneSite{first, second, third, fourth})
 		Expect(err).To(MatchError(And(
-			ContainSubstring(`site "a": the CloudProfile`), ContainSubstring(`site "b": zone "b-b"`), ContainSubstring(`site "c": storage class "c-ssd"`),
+			ContainSubstring(`site "a": the CloudProfile`), ContainSubstring(`site "b": zone "b-b"`),
+			ContainSubstring(`site "c": storage class "c-ssd"`),
 			Not(ContainSubstring(`site "d"`)),
 		)))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))

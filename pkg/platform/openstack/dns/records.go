@@ -20,7 +20,7 @@ const (
 	statusError  = "ERROR"
 	actionDelete = "DELETE"
 
-	// setsPerPage is as many as Designate gives by default at most. The filter for the name of a wildcard finds all names below it.
+	// setsPerPage is Designate's default maximum. The name filter for a wildcard matches all names below it.
 	setsPerPage = 1000
 
 	description = "Managed by gardener-extension-provider-hybrid"
@@ -32,11 +32,11 @@ func (p *provider) Ensure(ctx context.Context, zone string, record dns.Record, _
 }
 
 func (p *provider) ensure(ctx context.Context, zone string, record dns.Record) error {
-	set, err := p.look(ctx, zone, record)
+	set, err := p.find(ctx, zone, record)
 	if err != nil {
 		return err
 	}
-	if going(set) {
+	if isDeleting(set) {
 		return visible(set, record)
 	}
 	same := set != nil && record.SameValues(valuesOf(set)) && set.TTL == int(record.TTL)
@@ -44,7 +44,7 @@ func (p *provider) ensure(ctx context.Context, zone string, record dns.Record) e
 	case same && set.Status == statusActive:
 		return nil
 	case same && set.Status != statusError:
-		// An earlier change is on its way.
+		// An earlier change is pending.
 	case set == nil:
 		set, err = client.Extracted(recordsets.Create(ctx, p.api, zone, recordsets.CreateOpts{
 			Name: record.Name, Type: string(record.Type), TTL: int(record.TTL), Records: record.Values, Description: description,
@@ -54,7 +54,7 @@ func (p *provider) ensure(ctx context.Context, zone string, record dns.Record) e
 			recordsets.UpdateOpts{Records: record.Values, TTL: new(int(record.TTL))}).Extract())
 	}
 	if err != nil {
-		return p.failed(err)
+		return p.requestError(err)
 	}
 	return visible(set, record)
 }
@@ -66,11 +66,11 @@ func (p *provider) Delete(ctx context.Context, zone string, record dns.Record) e
 }
 
 func (p *provider) delete(ctx context.Context, zone string, record dns.Record) error {
-	set, err := p.look(ctx, zone, record)
+	set, err := p.find(ctx, zone, record)
 	if err != nil || set == nil {
 		return err
 	}
-	if going(set) {
+	if isDeleting(set) {
 		return visible(set, record)
 	}
 	left := slices.DeleteFunc(valuesOf(set), func(value string) bool { return slices.Contains(record.Values, value) })
@@ -84,12 +84,12 @@ func (p *provider) delete(ctx context.Context, zone string, record dns.Record) e
 		set, err = client.Extracted(recordsets.Update(ctx, p.api, zone, set.ID, recordsets.UpdateOpts{Records: left, TTL: ttlOf(set)}).Extract())
 	}
 	if err != nil {
-		return p.failed(err)
+		return p.requestError(err)
 	}
 	return visible(set, record)
 }
 
-// ttlOf keeps the TTL of a set, which may be that of the zone.
+// ttlOf preserves the TTL of a set, which may be inherited from the zone.
 func ttlOf(set *recordsets.RecordSet) *int {
 	if set.TTL == 0 {
 		return nil
@@ -97,15 +97,15 @@ func ttlOf(set *recordsets.RecordSet) *int {
 	return &set.TTL
 }
 
-// look returns the set of the record's name and type, nil if there is none.
-func (p *provider) look(ctx context.Context, zone string, record dns.Record) (*recordsets.RecordSet, error) {
+// find returns the set with the record's name and type, or nil if it does not exist.
+func (p *provider) find(ctx context.Context, zone string, record dns.Record) (*recordsets.RecordSet, error) {
 	sets, err := client.List(ctx,
 		recordsets.ListByZone(p.api, zone,
 			recordsets.ListOpts{Name: record.Name, Type: string(record.Type), Limit: setsPerPage}), recordsets.ExtractRecordSets)
 	if err != nil {
-		return nil, p.failed(err)
+		return nil, p.requestError(err)
 	}
-	// In Designate's filters * stands for any text, and in ours for itself.
+	// Designate's filters treat * as a wildcard, we do not.
 	for i := range sets {
 		if dns.Canonical(sets[i].Name) == record.Name && sets[i].Type == string(record.Type) {
 			return &sets[i], nil
@@ -114,27 +114,27 @@ func (p *provider) look(ctx context.Context, zone string, record dns.Record) (*r
 	return nil, nil
 }
 
-// going reports whether the set is about to be deleted.
-func going(set *recordsets.RecordSet) bool {
+// isDeleting reports whether the set is being deleted.
+func isDeleting(set *recordsets.RecordSet) bool {
 	return set != nil && set.Action == actionDelete && set.Status != statusError
 }
 
-// visible returns nil if the name servers answer as the set says, and progress if Designate is about to tell them.
+// visible returns nil if the name servers serve the set, and progress if Designate has yet to update them.
 func visible(set *recordsets.RecordSet, record dns.Record) error {
 	switch {
 	case set == nil:
-		return platform.NewError(platform.ClassTransient, "Designate does not say what it made of record %s of type %s", record.Name, record.Type)
+		return platform.NewError(platform.ClassTransient, "Designate did not return the changed record %s of type %s", record.Name, record.Type)
 	case set.Status == statusActive:
 		return nil
 	case set.Status == statusError:
 		return platform.NewError(platform.ClassTransient,
-			"record %s of type %s has the status ERROR: Designate could not bring it to its name servers", record.Name, record.Type)
+			"record %s of type %s is in status ERROR: Designate failed to update its name servers", record.Name, record.Type)
 	default:
-		return platform.NewProgress("the change of record %s of type %s is not on Designate's name servers yet", record.Name, record.Type)
+		return platform.NewProgress("the change of record %s of type %s has not reached Designate's name servers yet", record.Name, record.Type)
 	}
 }
 
-// forgetMissing lets the zones be listed again if one is not there any more.
+// forgetMissing invalidates the cached zones if a zone no longer exists.
 func (p *provider) forgetMissing(err error) error {
 	if err != nil && client.IsNotFound(err) {
 		p.zones.Forget("")
@@ -142,7 +142,7 @@ func (p *provider) forgetMissing(err error) error {
 	return err
 }
 
-// valuesOf returns the values of a set as a Record has them. One that cannot be read stays as it is: it is nobody's.
+// valuesOf returns the values of a set in the form of a Record. Invalid values are kept unchanged, so they match no record.
 func valuesOf(set *recordsets.RecordSet) []string {
 	values := make([]string, 0, len(set.Records))
 	for _, data := range set.Records {

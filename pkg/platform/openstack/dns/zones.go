@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// zonesPerPage is as many as Designate gives by default at most.
+	// zonesPerPage is Designate's default maximum.
 	zonesPerPage = 1000
-	// secondary is the type of a zone whose records are changed elsewhere.
+	// secondary is the type of zones that are managed elsewhere.
 	secondary = "SECONDARY"
 )
 
-// Zone implements dns.Provider. What is given may be the ID of the zone or its name.
+// Zone implements dns.Provider. The given zone may be an ID or a name.
 func (p *provider) Zone(ctx context.Context, given, name string) (string, error) {
 	zone, err := p.zone(ctx, given, dns.Canonical(name))
 	return zone, platform.InSite(p.session.Site, err)
@@ -37,14 +37,14 @@ func (p *provider) zone(ctx context.Context, given, name string) (string, error)
 		if given = dns.Canonical(given); !dns.In(name, given) {
 			return "", platform.NewError(platform.ClassConfiguration, "spec.zone: %s is not in zone %s", name, given)
 		}
-		return p.find(ctx, func(known []dns.Zone) (dns.Zone, bool) { return named(known, given) },
-			"there is no zone with the name %s in Designate that these credentials see", given)
+		return p.findZone(ctx, func(known []dns.Zone) (dns.Zone, bool) { return named(known, given) },
+			"zone %s does not exist in Designate or is not visible to the credentials", given)
 	}
-	return p.find(ctx, func(known []dns.Zone) (dns.Zone, bool) { return dns.Longest(known, name) },
-		"there is no zone in Designate that %s is in and these credentials see", name)
+	return p.findZone(ctx, func(known []dns.Zone) (dns.Zone, bool) { return dns.Longest(known, name) },
+		"no zone in Designate that is visible to the credentials contains %s", name)
 }
 
-// isID reports whether the text is an ID, which old zones have without hyphens.
+// isID reports whether the text is an ID, which lacks hyphens in old zones.
 func isID(text string) bool {
 	return uuid.Validate(text) == nil || len(text) == 32 && strings.Trim(text, "0123456789abcdef") == ""
 }
@@ -58,8 +58,8 @@ func named(known []dns.Zone, name string) (dns.Zone, bool) {
 	return dns.Zone{}, false
 }
 
-// find chooses among the zones that are remembered, and lists them if none of those is it.
-func (p *provider) find(ctx context.Context, choose func([]dns.Zone) (dns.Zone, bool), missing, name string) (string, error) {
+// findZone chooses a cached zone, and lists the zones if none matches.
+func (p *provider) findZone(ctx context.Context, choose func([]dns.Zone) (dns.Zone, bool), missing, name string) (string, error) {
 	known, _ := p.zones.Get("")
 	if zone, ok := choose(known); ok {
 		return zone.ID, nil
@@ -77,7 +77,7 @@ func (p *provider) find(ctx context.Context, choose func([]dns.Zone) (dns.Zone, 
 func (p *provider) list(ctx context.Context) ([]dns.Zone, error) {
 	listed, err := client.List(ctx, zones.List(p.api, zones.ListOpts{Limit: zonesPerPage}), zones.ExtractZones)
 	if err != nil {
-		return nil, p.failed(err)
+		return nil, p.requestError(err)
 	}
 	var known []dns.Zone
 	for _, zone := range listed {

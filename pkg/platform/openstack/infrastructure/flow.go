@@ -31,15 +31,15 @@ import (
 // flow is one reconciliation or deletion of one site.
 type flow struct {
 	*recorder
-	session *client.Session
-	site    *site.Site
-	owner   owner.Owner
-	network *gophercloud.ServiceClient
-	compute *gophercloud.ServiceClient
-	seen    seen
+	session  *client.Session
+	site     *site.Site
+	owner    owner.Owner
+	network  *gophercloud.ServiceClient
+	compute  *gophercloud.ServiceClient
+	observed observed
 }
 
-// config is the site's OpenStack block in the InfrastructureConfig, empty if there is none.
+// config returns the site's OpenStack block of the InfrastructureConfig, or an empty one.
 func (f *flow) config() v1alpha1.OpenStackInfrastructure {
 	if f.site.Config == nil || f.site.Config.OpenStack == nil {
 		return v1alpha1.OpenStackInfrastructure{}
@@ -47,7 +47,7 @@ func (f *flow) config() v1alpha1.OpenStackInfrastructure {
 	return *f.site.Config.OpenStack
 }
 
-// profile is the site's OpenStack block in the CloudProfile, empty if there is none.
+// profile returns the site's OpenStack block of the CloudProfile, or an empty one.
 func (f *flow) profile() v1alpha1.OpenStackProfile {
 	if f.site.Profile == nil || f.site.Profile.OpenStack == nil {
 		return v1alpha1.OpenStackProfile{}
@@ -55,17 +55,17 @@ func (f *flow) profile() v1alpha1.OpenStackProfile {
 	return *f.site.Profile.OpenStack
 }
 
-// checkPlace refuses credentials of another project than that of the state, and a connection to another region than that of its objects.
-func (f *flow) checkPlace() error {
+// checkScope rejects credentials of another project than the one in the state, and a connection to another region than that of its objects.
+func (f *flow) checkScope() error {
 	return errors.Join(f.checkRegion(), f.session.CheckProject(f.State().ProjectID))
 }
 
-// checkPlaceInUse does the same, unless nothing was made in the project of the state: then another one may take its place.
-func (f *flow) checkPlaceInUse() error {
+// checkScopeInUse is checkScope, except that another project is accepted as long as the state has no objects.
+func (f *flow) checkScopeInUse() error {
 	if !hasObjects(f.State()) {
 		return f.checkRegion()
 	}
-	return f.checkPlace()
+	return f.checkScope()
 }
 
 func (f *flow) checkRegion() error {
@@ -75,13 +75,13 @@ func (f *flow) checkRegion() error {
 	return nil
 }
 
-// hasObjects reports whether the state knows objects of a project. Key pairs are a user's.
+// hasObjects reports whether the state has objects that belong to a project. Key pairs belong to a user.
 func hasObjects(state v1alpha1.OpenStackState) bool {
 	return slices.ContainsFunc([]*v1alpha1.OpenStackObject{state.Network, state.Subnet, state.Router, state.SecurityGroup, state.ShareNetwork},
 		func(object *v1alpha1.OpenStackObject) bool { return object != nil })
 }
 
-// recorder keeps the state of the site.
+// recorder holds and persists the state of the site.
 type recorder = platform.Recorder[v1alpha1.OpenStackState, *v1alpha1.OpenStackState]
 
 func newRecorder(s *site.Site, connection v1alpha1.OpenStackConnection, persist platform.Persist) *recorder {
@@ -96,12 +96,12 @@ func newRecorder(s *site.Site, connection v1alpha1.OpenStackConnection, persist 
 	}, persist)
 }
 
-// seen is what a look at the site found; nil where there is nothing.
-type seen struct {
+// observed is the observed state of the site; missing objects are nil.
+type observed struct {
 	network         *network
 	floatingNetwork *network
 	floatingSubnets floatingSubnets
-	// floatingSubnetID is the subnet of the external network that is asked for.
+	// floatingSubnetID is the requested subnet of the external network.
 	floatingSubnetID string
 	subnet           *subnets.Subnet
 	router           *routers.Router
@@ -111,9 +111,9 @@ type seen struct {
 	shareNetwork     *sharenetworks.ShareNetwork
 }
 
-// has reports whether an object of the state was seen that is the project's. Objects of other projects may be seen as well: such as
-// are shared, and all by an administrator.
-func (s *seen) has(state v1alpha1.OpenStackState, project string) bool {
+// has reports whether an object of the state was observed in the project. Objects of other projects may be visible, too: shared ones, and
+// for an administrator all of them.
+func (s *observed) has(state v1alpha1.OpenStackState, project string) bool {
 	is := func(known *v1alpha1.OpenStackObject, id, projectID string) bool {
 		return known != nil && known.ID == id && projectID == project
 	}
@@ -129,7 +129,7 @@ type network struct {
 	external.NetworkExternalExt
 }
 
-// floatingSubnets are the subnets of an external network that have the name that is asked for.
+// floatingSubnets are the subnets of an external network that have the requested name.
 type floatingSubnets struct {
 	networkID string
 	found     []subnets.Subnet
@@ -142,17 +142,17 @@ func referenceID(reference *v1alpha1.OpenStackReference) string {
 	return reference.ID
 }
 
-// step is a part of a reconciliation or deletion.
+// step is part of a reconciliation or deletion.
 type step func(context.Context, *flow) error
 
-// parallel runs all steps to their end and joins their errors: what one of them made is recorded whatever happens to the others.
+// parallel runs all steps to completion and joins their errors, so that each step records what it created even if another one fails.
 func parallel(steps ...step) step {
 	return func(ctx context.Context, f *flow) error {
 		return errors.Join(platform.Each(len(steps), func(i int) error { return steps[i](ctx, f) })...)
 	}
 }
 
-// sequence runs steps one after the other until one fails.
+// sequence runs steps in order until one fails.
 func sequence(steps ...step) step {
 	return func(ctx context.Context, f *flow) error {
 		for _, run := range steps {
@@ -164,7 +164,7 @@ func sequence(steps ...step) step {
 	}
 }
 
-// into keeps what is found.
+// into stores the result of get.
 func into[T any](target *T, get func(context.Context, *flow) (T, error)) step {
 	return func(ctx context.Context, f *flow) (err error) {
 		*target, err = get(ctx, f)
@@ -172,7 +172,7 @@ func into[T any](target *T, get func(context.Context, *flow) (T, error)) step {
 	}
 }
 
-// field selects the place of an object in the state.
+// field selects an object in the state.
 type field func(*v1alpha1.OpenStackState) **v1alpha1.OpenStackObject
 
 func (f *flow) recordObject(ctx context.Context, id string, managed bool, place field) error {
@@ -190,7 +190,7 @@ func (f *flow) forget(ctx context.Context, places ...field) error {
 	})
 }
 
-// floatingNetworkID is the external network that the state knows.
+// floatingNetworkID returns the ID of the external network in the state.
 func (f *flow) floatingNetworkID() string {
 	if known := f.State().FloatingNetwork; known != nil {
 		return known.ID
@@ -202,7 +202,7 @@ func floatingNetworkPlace(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject
 	return &s.FloatingNetwork
 }
 
-// recordRanges keeps the ranges by which is told, also after the site left the shoot, what Services left behind.
+// recordRanges records the ranges that identify objects left behind by Services, also after the site has left the shoot.
 func recordRanges(state *v1alpha1.OpenStackState, network site.Network) {
 	state.NodeRanges = cidrsOf(network.Nodes)
 	state.PodRanges = cidrsOf(network.Pods)
@@ -211,7 +211,7 @@ func recordRanges(state *v1alpha1.OpenStackState, network site.Network) {
 // ranges are address ranges.
 type ranges []netip.Prefix
 
-// nodeRanges are the ranges of the site's nodes: those of the shoot or, if it does not use the site any more, those of the state.
+// nodeRanges are the ranges of the site's nodes: those of the shoot, or those in the state if the shoot no longer uses the site.
 func (f *flow) nodeRanges() ranges {
 	return knownRanges(f.site.Network.Nodes, f.State().NodeRanges)
 }

@@ -37,7 +37,8 @@ var _ = Describe("Given objects of another shoot in the project", func() {
 				OpenStack: &v1alpha1.OpenStackInfrastructure{FloatingPoolName: openstackstub.FloatingPool}},
 			Credentials: site.Credentials{"domainName": "Default", "tenantName": "own", "username": "u", "password": "p"},
 			Network: site.Network{
-				Topology: v1alpha1.TopologyRouted, Subnets: []netip.Prefix{nodes}, Nodes: []netip.Prefix{nodes}, Gateway: netip.MustParseAddr("10.250.0.1"),
+				Topology: v1alpha1.TopologyRouted, Subnets: []netip.Prefix{nodes}, Nodes: []netip.Prefix{nodes},
+				Gateway: netip.MustParseAddr("10.250.0.1"),
 			},
 		}
 	}

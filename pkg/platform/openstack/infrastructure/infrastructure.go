@@ -2,14 +2,14 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package infrastructure makes the network, subnet, router, security group and key pair of a shoot on an OpenStack site.
+// Package infrastructure manages the network, subnet, router, security group and key pair of a shoot on an OpenStack site.
 //
-// A reconciliation looks at everything first, in parallel and by ID where the state knows it, and then makes only what is
-// missing or different. If nothing is, the look is all that happens. What the state does not know is found by name and is
-// ours if it is marked as ours.
+// A reconciliation first observes all objects in parallel, by ID if the state has it, and then only creates or updates what is missing or
+// different. If nothing is, it sends no further requests. Objects that are not in the state are found by name and are ours if they bear our
+// mark.
 //
-// A deletion deletes what is ours, and what the shoot's Services left behind on the site. What is given is never changed, but for
-// routes to the shoot's pods in the router.
+// A deletion deletes our objects and those that the shoot's Services left behind on the site. Given objects are never changed, except that
+// routes to the shoot's pods are removed from a given router.
 package infrastructure
 
 import (
@@ -42,13 +42,13 @@ func (i *infrastructure) Reconcile(ctx context.Context, s *site.Site, persist pl
 
 func (i *infrastructure) reconcile(ctx context.Context, s *site.Site, persist platform.Persist) (*v1alpha1.SiteStatus, error) {
 	if s.Profile == nil || s.Profile.OpenStack == nil {
-		return nil, errNoProfile
+		return nil, client.ErrNoProfile
 	}
 	f, err := i.flow(ctx, s, client.ConnectionOf(s.Profile), persist)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.checkPlaceInUse(); err != nil {
+	if err := f.checkScopeInUse(); err != nil {
 		return nil, err
 	}
 	if err := observation(ctx, f); err != nil {
@@ -79,7 +79,7 @@ func (i *infrastructure) Delete(ctx context.Context, s *site.Site, persist platf
 	if err != nil {
 		return platform.InSite(s.Name, fmt.Errorf("%w: %w", platform.ErrNoAccess, err))
 	}
-	if err := f.checkPlace(); err != nil {
+	if err := f.checkScope(); err != nil {
 		return platform.InSite(s.Name, err)
 	}
 	return platform.InSite(s.Name, deleteAll(ctx, f))
@@ -91,14 +91,11 @@ func (i *infrastructure) Orphans(ctx context.Context, s *site.Site) ([]v1alpha1.
 	if !ok {
 		return nil, nil
 	}
-	readOnly := func(context.Context, *v1alpha1.SiteState) error {
-		return errors.New("nothing changes while objects are listed")
-	}
 	f, err := i.flow(ctx, s, connection, readOnly)
 	if err != nil {
 		return nil, platform.InSite(s.Name, err)
 	}
-	if err := f.checkPlace(); err != nil {
+	if err := f.checkScope(); err != nil {
 		return nil, platform.InSite(s.Name, err)
 	}
 	orphans, err := orphansOf(ctx, f)
@@ -113,24 +110,26 @@ func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request pla
 
 func (i *infrastructure) validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (platform.Findings, error) {
 	if s.Profile == nil || s.Profile.OpenStack == nil {
-		return platform.Findings{}, errNoProfile
-	}
-	readOnly := func(context.Context, *v1alpha1.SiteState) error {
-		return errors.New("nothing changes during a validation")
+		return platform.Findings{}, client.ErrNoProfile
 	}
 	f, err := i.flow(ctx, s, client.ConnectionOf(s.Profile), readOnly)
 	if err != nil {
 		return platform.Findings{}, err
 	}
-	if err := f.checkPlaceInUse(); err != nil {
+	if err := f.checkScopeInUse(); err != nil {
 		return platform.Findings{}, err
 	}
 	v := &validation{flow: f, path: request.Path, demands: request.Demands}
 	return v.run(ctx, v.roles, v.egress, v.nodes, v.securityGroup, v.shareNetwork, v.zones, v.capacity)
 }
 
-// deleteConnection prefers the CloudProfile's connection, which may have a new address or certificate authority, and uses
-// that of the state when the CloudProfile dropped the site. There is none if nothing was ever made.
+// readOnly prevents listings and validations from changing the state.
+func readOnly(context.Context, *v1alpha1.SiteState) error {
+	return errors.New("the state must not change")
+}
+
+// deleteConnection prefers the connection of the CloudProfile, which may have a new address or certificate authority, over that of the
+// state, which remains when the site is removed from the CloudProfile. It returns false if nothing was ever created.
 func deleteConnection(s *site.Site) (v1alpha1.OpenStackConnection, bool) {
 	switch {
 	case s.Profile != nil && s.Profile.OpenStack != nil:
@@ -163,55 +162,53 @@ func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1al
 	}, nil
 }
 
-var errNoProfile = platform.NewError(platform.ClassConfiguration, "the CloudProfile has no OpenStack site of this name any more")
-
-// recordProject records the project if the state knows no objects, or if one of them is seen in the project: a state that was
-// written before projects were recorded does not say where its objects are.
+// recordProject records the project if the state has no objects, or if one of them was observed in the project: old states do not record
+// the project of their objects.
 func (f *flow) recordProject(ctx context.Context) error {
 	project, err := f.session.ProjectID()
 	if err != nil {
 		return err
 	}
-	if state := f.State(); hasObjects(state) && !f.seen.has(state, project) {
+	if state := f.State(); hasObjects(state) && !f.observed.has(state, project) {
 		return nil
 	}
 	return f.Record(ctx, func(state *v1alpha1.OpenStackState) { state.ProjectID = project })
 }
 
-// status is what the site's infrastructure came to.
+// status returns the observed state of the site's infrastructure.
 func (f *flow) status() *v1alpha1.SiteStatus {
-	seen := &f.seen
+	observed := &f.observed
 	status := &v1alpha1.OpenStackStatus{
 		ProjectID:         f.State().ProjectID,
 		Region:            f.State().Connection.Region,
-		NetworkID:         seen.network.ID,
-		NetworkMTU:        int32(seen.network.MTU), // #nosec G115 -- an MTU is small
-		SubnetID:          seen.subnet.ID,
-		RouterID:          seen.router.ID,
-		FloatingNetworkID: seen.router.GatewayInfo.NetworkID,
-		FloatingSubnetID:  seen.floatingSubnetID,
-		SecurityGroupID:   seen.securityGroup.ID,
+		NetworkID:         observed.network.ID,
+		NetworkMTU:        int32(observed.network.MTU), // #nosec G115 -- an MTU is small
+		SubnetID:          observed.subnet.ID,
+		RouterID:          observed.router.ID,
+		FloatingNetworkID: observed.router.GatewayInfo.NetworkID,
+		FloatingSubnetID:  observed.floatingSubnetID,
+		SecurityGroupID:   observed.securityGroup.ID,
 	}
-	if seen.keyPair != nil {
-		status.KeyName = seen.keyPair.Name
+	if observed.keyPair != nil {
+		status.KeyName = observed.keyPair.Name
 	}
-	if seen.shareNetwork != nil {
-		status.ShareNetworkID = seen.shareNetwork.ID
+	if observed.shareNetwork != nil {
+		status.ShareNetworkID = observed.shareNetwork.ID
 	}
-	return &v1alpha1.SiteStatus{Name: f.site.Name, EgressCIDRs: egressCIDRs(&seen.router.GatewayInfo), OpenStack: status}
+	return &v1alpha1.SiteStatus{Name: f.site.Name, EgressCIDRs: egressCIDRs(&observed.router.GatewayInfo), OpenStack: status}
 }
 
-// observation looks at all objects of the site in parallel, in one round trip if the state knows their IDs, and then at what hangs on
-// objects that the state did not know.
+// observation observes all objects of the site in parallel, in one round trip if the state has their IDs, and then those that depend on
+// objects that were not in the state.
 var observation = sequence(
 	parallel(
-		lookNetworks, subnetKind.look, routerKind.look, securityGroupKind.look, lookKeyPair,
-		lookRouterInterface, lookFloatingSubnets, lookShareNetwork,
+		observeNetworks, subnetKind.observe, routerKind.observe, securityGroupKind.observe, observeKeyPair,
+		observeRouterInterface, observeFloatingSubnets, observeShareNetwork,
 	),
-	parallel(lookAgainForInterface, lookAgainForFloatingSubnets),
+	parallel(observeNewInterface, observeNewFloatingSubnets),
 )
 
-// creation makes what is missing or different. What does not depend on each other is made at the same time.
+// creation creates or updates what is missing or different, independent objects in parallel.
 var creation = parallel(
 	sequence(
 		parallel(
@@ -224,14 +221,14 @@ var creation = parallel(
 	ensureKeyPair,
 )
 
-// deleteAll deletes what is ours: the objects that the state knows as managed, those that are found by name and mark, and what
-// Services left behind. What uses others goes first.
+// deleteAll deletes our objects, which are those in the state that are managed and those found by name and mark, and what Services left
+// behind. Dependents are deleted first.
 func deleteAll(ctx context.Context, f *flow) error {
-	var machines error // A server that does not go keeps its subnet, but nothing else.
+	var machinesErr error // A server that is not deleted blocks its subnet only.
 	err := parallel(
 		sequence(
 			parallel(deleteLoadBalancers, func(ctx context.Context, f *flow) error {
-				machines = deleteMachines(ctx, f)
+				machinesErr = deleteMachines(ctx, f)
 				return nil
 			}),
 			parallel(floatingIPKind.delete, deleteRoutes, shareNetworkKind.delete),
@@ -247,17 +244,17 @@ func deleteAll(ctx context.Context, f *flow) error {
 		),
 		serverGroupKind.delete,
 	)(ctx, f)
-	return errors.Join(machines, err)
+	return errors.Join(machinesErr, err)
 }
 
-// lists are those of all kinds of objects, in the order in which orphans are reported.
+// lists has the lists of all kinds of objects, in the order in which orphans are reported.
 var lists = []func(context.Context, *flow) ([]v1alpha1.Orphan, error){
 	serverKind.orphans, volumeKind.orphans, serverGroupKind.orphans, keyPairKind.orphans,
 	loadBalancerKind.orphans, floatingIPKind.orphans, portKind.orphans, securityGroupKind.orphans, serviceSecurityGroupKind.orphans,
 	shareNetworkKind.orphans, subnetKind.orphans, networkKind.orphans, routerKind.orphans,
 }
 
-// orphansOf lists all objects at the same time. A list that fails does not keep the others from being returned.
+// orphansOf lists all objects in parallel. A failing list does not prevent the others from being returned.
 func orphansOf(ctx context.Context, f *flow) ([]v1alpha1.Orphan, error) {
 	found := make([][]v1alpha1.Orphan, len(lists))
 	errs := platform.Each(len(lists), func(i int) (err error) {

@@ -27,20 +27,19 @@ var keyPairKind = kind[keypairs.KeyPair]{
 	},
 }
 
-// keyPairHashLength is the number of hexadecimal characters of the hash in the names of key pairs, formerKeyPairHashLength that of
-// version 0.1.
+// keyPairHashLength is the number of hexadecimal digits of the hash in the names of key pairs, formerKeyPairHashLength that of version 0.1.
 const (
 	keyPairHashLength       = 16
 	formerKeyPairHashLength = 8
 )
 
-// keyPairName holds a hash of the owner and the public key: a rotated key gets a new key pair, and since key pairs cannot be marked, one
-// is ours if its name and its content belong together. The rest of the name is no mark: it may be that of another shoot and site, too.
+// keyPairName contains a hash of the owner and the public key: a rotated key gets a new key pair, and since key pairs cannot be marked, one
+// is ours if its name matches its content. The rest of the name is not a mark: another shoot and site may result in the same one.
 func (f *flow) keyPairName(publicKey string) string {
 	return f.keyPairNameOf(f.owner.Shoot+"\x00"+f.owner.Site+"\x00"+publicKey, keyPairHashLength)
 }
 
-// formerKeyPairName is the name of version 0.1, whose hash was that of the key alone. It is ours only if the state says so.
+// formerKeyPairName is the name in version 0.1, which hashed only the key. Such a key pair is ours only if it is in the state.
 func (f *flow) formerKeyPairName(publicKey string) string {
 	return f.keyPairNameOf(publicKey, formerKeyPairHashLength)
 }
@@ -67,7 +66,7 @@ func (f *flow) knowsKeyPair(name string) bool {
 	})
 }
 
-func lookKeyPair(ctx context.Context, f *flow) error {
+func observeKeyPair(ctx context.Context, f *flow) error {
 	if f.publicKey() == "" {
 		return nil
 	}
@@ -79,39 +78,39 @@ func lookKeyPair(ctx context.Context, f *flow) error {
 	if client.IsNotFound(err) {
 		return nil
 	}
-	f.seen.keyPair = pair
-	return client.Classify(err)
+	f.observed.keyPair = pair
+	return err
 }
 
 func keyPair(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.KeyPair }
 
-// ensureKeyPair keeps the key pair that there was before a rotation until the next one.
+// ensureKeyPair keeps the key pair of before a rotation until the next rotation.
 func ensureKeyPair(ctx context.Context, f *flow) error {
-	seen := &f.seen
+	observed := &f.observed
 	if f.publicKey() == "" {
 		return nil
 	}
-	if seen.keyPair == nil {
+	if observed.keyPair == nil {
 		created, err := client.Extracted(keypairs.Create(ctx, f.compute,
 			keypairs.CreateOpts{Name: f.keyPairName(f.publicKey()), PublicKey: f.publicKey()}).Extract())
 		if err != nil {
-			return client.Classify(err)
+			return err
 		}
-		seen.keyPair = created
-	} else if !f.ownsKeyPair(*seen.keyPair) {
-		return platform.NewError(platform.ClassConflict, "key pair %q exists with another public key", seen.keyPair.Name)
+		observed.keyPair = created
+	} else if !f.ownsKeyPair(*observed.keyPair) {
+		return platform.NewError(platform.ClassConflict, "key pair %q exists with another public key", observed.keyPair.Name)
 	}
 
 	old := f.State().KeyPair
-	if old == nil || old.ID == seen.keyPair.Name {
-		return f.recordObject(ctx, seen.keyPair.Name, true, keyPair)
+	if old == nil || old.ID == observed.keyPair.Name {
+		return f.recordObject(ctx, observed.keyPair.Name, true, keyPair)
 	}
-	// Machine classes name the old one until the Worker is reconciled, which a problem of another site can delay.
-	if err := deleteKeyPairs(ctx, f, old.ID, seen.keyPair.Name); err != nil {
+	// Machine classes refer to the old one until the Worker is reconciled, which a problem of another site can delay.
+	if err := deleteKeyPairs(ctx, f, old.ID, observed.keyPair.Name); err != nil {
 		return err
 	}
 	return f.Record(ctx, func(state *v1alpha1.OpenStackState) {
-		state.FormerKeyPair, state.KeyPair = old, &v1alpha1.OpenStackObject{ID: seen.keyPair.Name, Managed: true}
+		state.FormerKeyPair, state.KeyPair = old, &v1alpha1.OpenStackObject{ID: observed.keyPair.Name, Managed: true}
 	})
 }
 
@@ -120,7 +119,7 @@ func ownedKeyPairs(ctx context.Context, f *flow) ([]keypairs.KeyPair, error) {
 	return slices.DeleteFunc(found, func(pair keypairs.KeyPair) bool { return !f.ownsKeyPair(pair) }), err
 }
 
-// deleteKeyPairs deletes all that are ours but those with the names.
+// deleteKeyPairs deletes our key pairs except those with the given names.
 func deleteKeyPairs(ctx context.Context, f *flow, keep ...string) error {
 	found, err := ownedKeyPairs(ctx, f)
 	if err != nil {

@@ -107,7 +107,7 @@ var _ = Describe("Key pair", func() {
 				recorder: newRecorder(s, v1alpha1.OpenStackConnection{}, persist), owner: owner.Owner{Shoot: shoot, Site: siteName}, site: s,
 				compute: &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{}, Endpoint: api.URL + "/"},
 			}
-			Expect(lookKeyPair(ctx, f)).To(Succeed())
+			Expect(observeKeyPair(ctx, f)).To(Succeed())
 			Expect(ensureKeyPair(ctx, f)).To(Succeed())
 			return f
 		}

@@ -16,23 +16,23 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
-// object is what objects of all kinds have. Not all have everything.
+// object has the common properties of objects. Not all kinds have all of them.
 type object struct {
 	id, name, description string
 	tags                  []string
 }
 
-// kind is one kind of objects that a deletion must leave none of.
+// kind is a kind of objects that must not be left behind by a deletion.
 type kind[T any] struct {
-	// name is what people call it.
+	// name is the name in messages.
 	name string
-	// own lists those of the site that are ours.
+	// own lists our objects on the site.
 	own      func(context.Context, *flow) ([]T, error)
 	describe func(*T) object
 	remove   func(ctx context.Context, f *flow, id string) error
 }
 
-// delete deletes all that are ours.
+// delete deletes all our objects.
 func (k kind[T]) delete(ctx context.Context, f *flow) error {
 	found, err := k.own(ctx, f)
 	if err != nil {
@@ -50,7 +50,7 @@ func (k kind[T]) deleteAll(ctx context.Context, f *flow, found []T) error {
 	return nil
 }
 
-// orphans lists all that are ours.
+// orphans lists all our objects.
 func (k kind[T]) orphans(ctx context.Context, f *flow) ([]v1alpha1.Orphan, error) {
 	found, err := k.own(ctx, f)
 	var orphans []v1alpha1.Orphan
@@ -61,30 +61,31 @@ func (k kind[T]) orphans(ctx context.Context, f *flow) ([]v1alpha1.Orphan, error
 	return orphans, err
 }
 
-// marked is one kind of objects of which a site has one that bears our name and mark, and a place in the state.
+// marked is a kind of objects of which a site has one with our name and mark, and a place in the state.
 type marked[T any] struct {
 	name string
-	// places are what the state forgets with the object, its own place first.
+	// places are removed from the state together with the object; the first one is the object's own.
 	places []field
-	// found is where a look at the site puts the object.
-	found    func(*seen) **T
+	// found selects the object in the observed state.
+	found    func(*observed) **T
 	list     func(context.Context, *flow, filter) ([]T, error)
 	describe func(*T) object
 	remove   func(ctx context.Context, f *flow, id string) error
-	// optional is whether there are sites without a service for the kind. They have none, unless the state knows one.
+	// optional means that some sites lack the service for the kind. Such sites have no objects, unless the state has one.
 	optional bool
 
-	// field and given are where the shoot owner gives an existing object, and allowed whether the CloudProfile lets all shoots do so.
+	// field and given are where the shoot owner specifies an existing object, and allowed whether the CloudProfile permits all shoots to use
+	// it.
 	field   string
 	given   func(v1alpha1.OpenStackInfrastructure) string
 	allowed func(v1alpha1.OpenStackProfile, *T) bool
-	// check returns an error if what is given does not fit.
+	// check returns an error if the given object is not suitable.
 	check func(*flow, *T) error
 
-	// resource is what the kind is called where tags are set.
+	// resource is the name of the kind in the tags API.
 	resource string
 	create   func(context.Context, *flow) (*T, error)
-	// update returns what ours is after it was made what it shall be.
+	// update brings our object to the desired state and returns the result.
 	update func(context.Context, *flow, *T) (*T, error)
 }
 
@@ -108,13 +109,13 @@ func (k *marked[T]) givenID(f *flow) string {
 	return k.given(f.config())
 }
 
-// known is what the state says.
+// known returns the object in the state.
 func (k *marked[T]) known(f *flow) *v1alpha1.OpenStackObject {
 	state := f.State()
 	return *k.places[0](&state)
 }
 
-// knownID prefers what the shoot owner gave to what the state says.
+// knownID prefers the given ID over that in the state.
 func (k *marked[T]) knownID(f *flow) string {
 	given, known := k.givenID(f), k.known(f)
 	if given != "" || known == nil {
@@ -123,13 +124,13 @@ func (k *marked[T]) knownID(f *flow) string {
 	return known.ID
 }
 
-// look finds the known object.
-func (k *marked[T]) look(ctx context.Context, f *flow) (err error) {
-	*k.found(&f.seen), err = k.find(ctx, f, k.knownID(f))
+// observe finds the known object.
+func (k *marked[T]) observe(ctx context.Context, f *flow) (err error) {
+	*k.found(&f.observed), err = k.find(ctx, f, k.knownID(f))
 	return err
 }
 
-// find returns the object with the ID or, if there is none, the one with the name that is ours.
+// find returns the object with the ID or, if it does not exist, our object with the name.
 func (k *marked[T]) find(ctx context.Context, f *flow, id string) (*T, error) {
 	if id != "" {
 		found, err := k.list(ctx, f, filter{id: id})
@@ -151,13 +152,10 @@ func first[T any](objects []T) *T {
 // named lists the objects with our name and mark.
 func (k *marked[T]) named(ctx context.Context, f *flow) ([]T, error) {
 	found, err := k.list(ctx, f, filter{name: f.owner.Name()})
-	if err != nil {
-		return nil, client.Classify(err)
-	}
-	return slices.DeleteFunc(found, func(object T) bool { return !k.isOurs(f, &object) }), nil
+	return slices.DeleteFunc(found, func(object T) bool { return !k.isOurs(f, &object) }), err
 }
 
-// own lists the objects with our name and mark, and the one that the state knows as managed, which somebody may have renamed.
+// own lists the objects with our name and mark, and the managed object in the state, which may have been renamed.
 func (k *marked[T]) own(ctx context.Context, f *flow) ([]T, error) {
 	known := k.known(f)
 	found, err := k.named(ctx, f)
@@ -168,7 +166,7 @@ func (k *marked[T]) own(ctx context.Context, f *flow) ([]T, error) {
 		return found, err
 	}
 	renamed, err := k.list(ctx, f, filter{id: known.ID})
-	return append(found, renamed...), client.Classify(err)
+	return append(found, renamed...), err
 }
 
 // used lists the objects that the site's nodes use: ours and the given one.
@@ -198,9 +196,9 @@ func (k *marked[T]) contains(found []T, id string) bool {
 	return slices.ContainsFunc(found, func(object T) bool { return k.describe(&object).id == id })
 }
 
-// ensure records what is given, or makes ours what it shall be.
+// ensure records the given object, or creates or updates ours.
 func (k *marked[T]) ensure(ctx context.Context, f *flow) error {
-	found := k.found(&f.seen)
+	found := k.found(&f.observed)
 	if given := k.givenID(f); given != "" {
 		if err := k.checkGiven(f, *found, given); err != nil {
 			return err
@@ -224,15 +222,15 @@ func (k *marked[T]) checkGiven(f *flow, found *T, id string) error {
 	case found == nil || k.describe(found).id != id:
 		return platform.NewError(platform.ClassConfiguration, "openstack.%s: %q does not exist or is not visible to the credentials", k.field, id)
 	case k.isForeign(f, found):
-		return platform.NewError(platform.ClassConfiguration, "openstack.%s: %q: %s", k.field, id, errForeign)
+		return platform.NewError(platform.ClassConfiguration, "openstack.%s: %q %s", k.field, id, errForeign)
 	case k.check != nil:
 		return k.check(f, found)
 	}
 	return nil
 }
 
-// errForeign is the message about an object that bears the mark of another shoot. It does not tell which.
-const errForeign = "it was not made for this shoot and cannot be used"
+// errForeign is the message about an object that bears the mark of another shoot. It does not name that shoot.
+const errForeign = "was not made for this shoot and cannot be used"
 
 // adopt records an object as ours and tags it.
 func (k *marked[T]) adopt(ctx context.Context, f *flow, o object) error {
@@ -252,7 +250,7 @@ func (k *marked[T]) kind() kind[T] {
 	return kind[T]{name: k.name, own: k.own, describe: k.describe, remove: k.remove}
 }
 
-// delete deletes all that are ours and forgets them.
+// delete deletes all our objects and removes them from the state.
 func (k *marked[T]) delete(ctx context.Context, f *flow) error {
 	if err := k.kind().delete(ctx, f); err != nil {
 		return err

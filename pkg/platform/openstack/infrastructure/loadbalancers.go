@@ -24,23 +24,23 @@ import (
 )
 
 const (
-	// loadBalancersTimeout is how long a deletion waits for load balancers. The next one goes on from there.
+	// loadBalancersTimeout limits how long a deletion waits for load balancers. The next deletion continues.
 	loadBalancersTimeout = 3 * time.Minute
 	// loadBalancerOwner is the device owner of the ports of load balancers.
 	loadBalancerOwner = "Octavia"
 )
 
-// loadBalancing looks at the load balancers of the shoot on the site.
+// loadBalancing finds the shoot's load balancers on the site.
 type loadBalancing struct {
 	*flow
 	service *gophercloud.ServiceClient
 	project string
 	subnets []string
-	// members has whether the members of a load balancer are the site's.
+	// members caches whether the members of a load balancer belong to the site.
 	members map[string]bool
 }
 
-// newLoadBalancing returns nil if the site has no load balancers.
+// newLoadBalancing returns nil if the site has no load balancing service.
 func newLoadBalancing(ctx context.Context, f *flow) (*loadBalancing, error) {
 	service, err := f.session.LoadBalancer(ctx)
 	if errors.Is(err, client.ErrNoService) {
@@ -60,8 +60,8 @@ func newLoadBalancing(ctx context.Context, f *flow) (*loadBalancing, error) {
 	return &loadBalancing{flow: f, service: service, project: project, subnets: ids, members: map[string]bool{}}, nil
 }
 
-// deleteLoadBalancers deletes the load balancers of the shoot's Services on the site with all that belongs to them, and waits
-// until they are gone, because their ports keep the subnet.
+// deleteLoadBalancers deletes the load balancers of the shoot's Services on the site with everything that belongs to them, and waits until
+// they are gone because their ports block the subnet.
 func deleteLoadBalancers(ctx context.Context, f *flow) error {
 	lb, err := newLoadBalancing(ctx, f)
 	if lb == nil || err != nil {
@@ -89,7 +89,7 @@ func deleteLoadBalancers(ctx context.Context, f *flow) error {
 	}
 }
 
-// delete begins the deletion of those that are in no transition; another request changes the rest at the moment.
+// delete starts the deletion of load balancers that no other request is changing.
 func (lb *loadBalancing) delete(ctx context.Context, found []loadbalancers.LoadBalancer) error {
 	for i := range found {
 		if strings.HasPrefix(found[i].ProvisioningStatus, "PENDING_") {
@@ -109,7 +109,7 @@ func (lb *loadBalancing) delete(ctx context.Context, found []loadbalancers.LoadB
 	return nil
 }
 
-// list returns the load balancers of the shoot on the site.
+// list returns the shoot's load balancers on the site.
 func (lb *loadBalancing) list(ctx context.Context) ([]loadbalancers.LoadBalancer, error) {
 	found, err := client.List(ctx, loadbalancers.List(lb.service, loadbalancers.ListOpts{ProjectID: lb.project}),
 		loadbalancers.ExtractLoadBalancers)
@@ -132,8 +132,8 @@ func (lb *loadBalancing) list(ctx context.Context) ([]loadbalancers.LoadBalancer
 	return own, nil
 }
 
-// isHere reports whether a load balancer of the shoot is the site's: another site may be in the same project. It is if its
-// address is in the subnet of the nodes, and otherwise if it leads to the site's nodes alone.
+// isHere reports whether a load balancer of the shoot belongs to the site: another site may be in the same project. It does if its address
+// is in the nodes' subnet, or if all of its members are nodes of the site.
 func (lb *loadBalancing) isHere(ctx context.Context, balancer *loadbalancers.LoadBalancer) (bool, error) {
 	if slices.Contains(lb.subnets, balancer.VipSubnetID) {
 		return true, nil
@@ -154,8 +154,8 @@ func (lb *loadBalancing) isHere(ctx context.Context, balancer *loadbalancers.Loa
 	return here, nil
 }
 
-// lead reports whether the members are the site's nodes. Without members that is not known: they are if the whole shoot is
-// deleted.
+// lead reports whether the members are the site's nodes. Without members the site is unknown; the result is then true only if the whole
+// shoot is deleted.
 func (lb *loadBalancing) lead(members []pools.Member) bool {
 	if len(members) == 0 {
 		return !lb.site.Removed()
@@ -169,8 +169,8 @@ func (lb *loadBalancing) lead(members []pools.Member) bool {
 	})
 }
 
-// forbidden returns the error that the load balancers cannot be listed, but only if there is one: credentials that may not use
-// the service cannot have made any.
+// forbidden returns the error that load balancers cannot be listed only if the site has any: credentials without access to the service
+// cannot have created any.
 func (lb *loadBalancing) forbidden(ctx context.Context, listErr error) error {
 	for _, id := range lb.subnets {
 		found, err := client.List(ctx, ports.List(lb.network, ports.ListOpts{
@@ -195,7 +195,7 @@ func describe(found []loadbalancers.LoadBalancer) string {
 	return strings.Join(texts, ", ")
 }
 
-// deleteFloatingIPsOf deletes the floating IPs of a port that were made for the shoot's Services.
+// deleteFloatingIPsOf deletes the floating IPs of a port that belong to the shoot's Services.
 func deleteFloatingIPsOf(ctx context.Context, f *flow, portID string) error {
 	if portID == "" {
 		return nil
@@ -209,8 +209,8 @@ func deleteFloatingIPsOf(ctx context.Context, f *flow, portID string) error {
 	}))
 }
 
-// ownedFloatingIPs lists the floating IPs that were made for the shoot's Services and lead to the site's nodes. One that leads
-// nowhere may be that of another site in the same project: it is taken only if the whole shoot is deleted.
+// ownedFloatingIPs lists the floating IPs of the shoot's Services that lead to the site's nodes. An unassociated one may belong to another
+// site in the same project: it is included only if the whole shoot is deleted.
 func ownedFloatingIPs(ctx context.Context, f *flow) ([]floatingips.FloatingIP, error) {
 	project, err := f.session.ProjectID()
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 var networkKind = &marked[network]{
 	name:   "network",
 	places: []field{func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.Network }},
-	found:  func(s *seen) **network { return &s.network },
+	found:  func(s *observed) **network { return &s.network },
 	list: func(ctx context.Context, f *flow, by filter) ([]network, error) {
 		return listNetworks(ctx, f, networks.ListOpts{ID: by.id, Name: by.name})
 	},
@@ -55,7 +55,7 @@ var networkKind = &marked[network]{
 	update: ensureMTU,
 }
 
-// networkIDs lists several networks in one request.
+// networkIDs filters by several IDs in one request.
 type networkIDs []string
 
 // ToNetworkListQuery implements networks.ListOptsBuilder.
@@ -105,8 +105,7 @@ func networkOptions(f *flow) networks.CreateOptsBuilder {
 	return options
 }
 
-// networkError names the field of a network that is refused for what it shall be like. Provider attributes are left to
-// administrators by OpenStack's own policies.
+// networkError names the field that caused a network to be rejected. By default OpenStack reserves provider attributes for administrators.
 func networkError(f *flow, err error) error {
 	err = client.Classify(err)
 	n, class := f.config().Network, platform.ClassOf(err)
@@ -121,7 +120,7 @@ func networkError(f *flow, err error) error {
 	}
 }
 
-// checkMTU checks that a given network carries what is asked for, where Neutron tells what it carries.
+// checkMTU checks that a given network has at least the desired MTU, if Neutron reports its MTU.
 func checkMTU(f *flow, n *network) error {
 	wanted := int(f.site.Network.MTU)
 	if n.MTU == 0 || n.MTU >= wanted {
@@ -131,29 +130,30 @@ func checkMTU(f *flow, n *network) error {
 		n.MTU, wanted)
 }
 
-// floatingSubnetID is the ID of the subnet of the external network that is asked for, empty if none is. What is given by ID is
-// looked for in the network, because members of other projects often do not see the subnet itself.
+// floatingSubnetID returns the ID of the requested subnet of the external network, or an empty string if none is requested. A given ID is
+// looked up in the network, because members of other projects often cannot see the subnet itself.
 func floatingSubnetID(f *flow) (string, error) {
 	wanted := f.config().FloatingSubnet
 	switch {
 	case wanted == nil:
 		return "", nil
 	case wanted.ID != "":
-		if !slices.Contains(f.seen.floatingNetwork.Subnets, wanted.ID) {
+		if !slices.Contains(f.observed.floatingNetwork.Subnets, wanted.ID) {
 			return "", platform.NewError(platform.ClassConfiguration, "openstack.floatingSubnet.id: network %q has no subnet %q",
-				f.seen.floatingNetwork.Name, wanted.ID)
+				f.observed.floatingNetwork.Name, wanted.ID)
 		}
 		return wanted.ID, nil
-	case len(f.seen.floatingSubnets.found) != 1:
+	case len(f.observed.floatingSubnets.found) != 1:
 		return "", platform.NewError(platform.ClassConfiguration,
-			"openstack.floatingSubnet.name: %d subnets of network %q with the name %q are visible to the credentials, want one; the ID works also for one that is not visible",
-			len(f.seen.floatingSubnets.found), f.seen.floatingNetwork.Name, wanted.Name)
+			"openstack.floatingSubnet.name: %d subnets of network %q with the name %q are visible to the credentials, want one; "+
+				"set the ID for a subnet that is not visible",
+			len(f.observed.floatingSubnets.found), f.observed.floatingNetwork.Name, wanted.Name)
 	default:
-		return f.seen.floatingSubnets.found[0].ID, nil
+		return f.observed.floatingSubnets.found[0].ID, nil
 	}
 }
 
-// ensureMTU changes the MTU of a network of ours. If nobody said one, it stays as Neutron chose it.
+// ensureMTU updates the MTU of our network. If none is configured, Neutron's choice stays.
 func ensureMTU(ctx context.Context, f *flow, n *network) (*network, error) {
 	wanted := int(f.site.Network.MTU)
 	if wanted == 0 || n.MTU == wanted {
@@ -166,42 +166,42 @@ func ensureMTU(ctx context.Context, f *flow, n *network) (*network, error) {
 	return n, nil
 }
 
-// lookNetworks finds the nodes' network and the external network, by ID in one request or, where that is not known, by name.
-func lookNetworks(ctx context.Context, f *flow) error {
+// observeNetworks finds the nodes' network and the external network, by ID in one request or by name where the ID is not known.
+func observeNetworks(ctx context.Context, f *flow) error {
 	id, floatingID := networkKind.knownID(f), f.floatingNetworkID()
 	if ids := slices.DeleteFunc([]string{id, floatingID}, func(id string) bool { return id == "" }); len(ids) > 0 {
 		found, err := listNetworks(ctx, f, networkIDs(ids))
 		if err != nil {
 			return err
 		}
-		f.seen.network, f.seen.floatingNetwork = byID(found, id), byID(found, floatingID)
+		f.observed.network, f.observed.floatingNetwork = byID(found, id), byID(found, floatingID)
 	}
 	return parallel(
 		func(ctx context.Context, f *flow) (err error) {
-			if f.seen.network == nil {
-				f.seen.network, err = networkKind.find(ctx, f, "")
+			if f.observed.network == nil {
+				f.observed.network, err = networkKind.find(ctx, f, "")
 			}
 			return err
 		},
 		func(ctx context.Context, f *flow) (err error) {
-			if pool, found := f.config().FloatingPoolName, f.seen.floatingNetwork; pool != "" && (found == nil || found.Name != pool) {
-				f.seen.floatingNetwork, err = floatingNetwork(ctx, f, pool)
+			if pool, found := f.config().FloatingPoolName, f.observed.floatingNetwork; pool != "" && (found == nil || found.Name != pool) {
+				f.observed.floatingNetwork, err = floatingNetwork(ctx, f, pool)
 			}
 			return err
 		},
 	)(ctx, f)
 }
 
-// lookFloatingSubnets finds the subnets with the name that is asked for, if one is, in the external network that the state knows.
-func lookFloatingSubnets(ctx context.Context, f *flow) (err error) {
-	f.seen.floatingSubnets, err = floatingSubnetsOf(ctx, f, f.floatingNetworkID())
+// observeFloatingSubnets finds the subnets with the requested name in the external network of the state.
+func observeFloatingSubnets(ctx context.Context, f *flow) (err error) {
+	f.observed.floatingSubnets, err = floatingSubnetsOf(ctx, f, f.floatingNetworkID())
 	return err
 }
 
-// lookAgainForFloatingSubnets finds those in an external network that the state did not know.
-func lookAgainForFloatingSubnets(ctx context.Context, f *flow) (err error) {
-	if external := f.seen.floatingNetwork; external != nil && f.seen.floatingSubnets.networkID != external.ID {
-		f.seen.floatingSubnets, err = floatingSubnetsOf(ctx, f, external.ID)
+// observeNewFloatingSubnets finds those in an external network that was not in the state.
+func observeNewFloatingSubnets(ctx context.Context, f *flow) (err error) {
+	if external := f.observed.floatingNetwork; external != nil && f.observed.floatingSubnets.networkID != external.ID {
+		f.observed.floatingSubnets, err = floatingSubnetsOf(ctx, f, external.ID)
 	}
 	return err
 }

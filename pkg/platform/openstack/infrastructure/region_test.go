@@ -81,7 +81,8 @@ var _ = Describe("Region", func() {
 
 		proxy.SetLabel("changed")
 		s.Profile.OpenStack.Region = openstackstub.OtherRegion
-		refused := MatchError(`site "cloud": openstack.region: it is "RegionTwo", but the shoot is in region "RegionOne"; nothing is touched until it is that region again`)
+		refused := MatchError(`site "cloud": openstack.region: it is "RegionTwo", but the shoot is in region "RegionOne"; ` +
+			`nothing is touched until it is that region again`)
 		_, err = part.Reconcile(ctx, s, persist)
 		Expect(err).To(refused)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))

@@ -24,7 +24,7 @@ var routerKind = &marked[routers.Router]{
 		func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.Router },
 		floatingNetworkPlace,
 	},
-	found: func(s *seen) **routers.Router { return &s.router },
+	found: func(s *observed) **routers.Router { return &s.router },
 	list: func(ctx context.Context, f *flow, by filter) ([]routers.Router, error) {
 		return client.List(ctx, routers.List(f.network, routers.ListOpts{ID: by.id, Name: by.name}), routers.ExtractRouters)
 	},
@@ -48,7 +48,7 @@ var routerKind = &marked[routers.Router]{
 			AdminStateUp: new(true),
 			GatewayInfo:  wanted,
 		}).Extract())
-		return created, gatewayError(err, f.seen.floatingSubnetID)
+		return created, gatewayError(err, f.observed.floatingSubnetID)
 	},
 	update: func(ctx context.Context, f *flow, router *routers.Router) (*routers.Router, error) {
 		wanted, err := wantedGateway(ctx, f)
@@ -56,62 +56,62 @@ var routerKind = &marked[routers.Router]{
 			return router, err
 		}
 		updated, err := client.Extracted(routers.Update(ctx, f.network, router.ID, routers.UpdateOpts{GatewayInfo: wanted}).Extract())
-		return updated, gatewayError(err, f.seen.floatingSubnetID)
+		return updated, gatewayError(err, f.observed.floatingSubnetID)
 	},
 }
 
-// wantedGateway records the external network and returns the gateway that a router of ours shall have.
+// wantedGateway records the external network and returns the desired gateway of our router.
 func wantedGateway(ctx context.Context, f *flow) (*routers.GatewayInfo, error) {
-	if f.seen.floatingNetwork == nil {
+	if f.observed.floatingNetwork == nil {
 		return nil, platform.NewError(platform.ClassConfiguration, "openstack.floatingPoolName is required unless openstack.router.id is given")
 	}
-	if err := f.recordObject(ctx, f.seen.floatingNetwork.ID, false, floatingNetworkPlace); err != nil {
+	if err := f.recordObject(ctx, f.observed.floatingNetwork.ID, false, floatingNetworkPlace); err != nil {
 		return nil, err
 	}
 	subnetID, err := floatingSubnetID(f)
 	if err != nil {
 		return nil, err
 	}
-	f.seen.floatingSubnetID = subnetID
-	return gateway(f.seen.floatingNetwork.ID, subnetID), nil
+	f.observed.floatingSubnetID = subnetID
+	return gateway(f.observed.floatingNetwork.ID, subnetID), nil
 }
 
-// lookRouterInterface finds the interface of the known objects.
-func lookRouterInterface(ctx context.Context, f *flow) (err error) {
-	f.seen.routerInterface, err = interfaceOf(ctx, f, routerKind.knownID(f), subnetKind.knownID(f))
+// observeRouterInterface finds the interface between the known router and subnet.
+func observeRouterInterface(ctx context.Context, f *flow) (err error) {
+	f.observed.routerInterface, err = interfaceOf(ctx, f, routerKind.knownID(f), subnetKind.knownID(f))
 	return err
 }
 
-// lookAgainForInterface looks for the interface of objects that the state did not know.
-func lookAgainForInterface(ctx context.Context, f *flow) (err error) {
-	seen := &f.seen
-	if seen.routerInterface == nil && seen.router != nil && seen.subnet != nil &&
-		(routerKind.knownID(f) != seen.router.ID || subnetKind.knownID(f) != seen.subnet.ID) {
-		seen.routerInterface, err = interfaceOf(ctx, f, seen.router.ID, seen.subnet.ID)
+// observeNewInterface finds the interface between objects that were not in the state.
+func observeNewInterface(ctx context.Context, f *flow) (err error) {
+	observed := &f.observed
+	if observed.routerInterface == nil && observed.router != nil && observed.subnet != nil &&
+		(routerKind.knownID(f) != observed.router.ID || subnetKind.knownID(f) != observed.subnet.ID) {
+		observed.routerInterface, err = interfaceOf(ctx, f, observed.router.ID, observed.subnet.ID)
 	}
 	return err
 }
 
-// ensureRouterInterface connects the subnet to the router. The interface is recorded as ours only if we added it; one that the state has
-// lost is ours if the router or the subnet is.
+// ensureRouterInterface connects the subnet to the router. The interface is recorded as managed only if we added it; one that is missing in
+// the state is ours if the router or the subnet is.
 func ensureRouterInterface(ctx context.Context, f *flow) error {
-	if f.seen.routerInterface != nil {
+	if f.observed.routerInterface != nil {
 		if f.State().RouterInterface != nil {
 			return nil
 		}
 		ours := routerKind.givenID(f) == "" || subnetKind.givenID(f) == ""
-		return f.recordObject(ctx, f.seen.subnet.ID, ours, routerInterface)
+		return f.recordObject(ctx, f.observed.subnet.ID, ours, routerInterface)
 	}
-	// The intention is recorded first: an interface has no name or mark by which it could be found to be ours.
-	if err := f.recordObject(ctx, f.seen.subnet.ID, true, routerInterface); err != nil {
+	// The intent is recorded first: an interface has no name or mark that identifies it as ours.
+	if err := f.recordObject(ctx, f.observed.subnet.ID, true, routerInterface); err != nil {
 		return err
 	}
-	_, err := routers.AddInterface(ctx, f.network, f.seen.router.ID, routers.AddInterfaceOpts{SubnetID: f.seen.subnet.ID}).Extract()
+	_, err := routers.AddInterface(ctx, f.network, f.observed.router.ID, routers.AddInterfaceOpts{SubnetID: f.observed.subnet.ID}).Extract()
 	return client.Classify(err)
 }
 
-// deleteRouterInterfaces removes the interface that the state knows as added by us, and all interfaces of our routers and of
-// our subnets, which could not be deleted otherwise.
+// deleteRouterInterfaces removes the managed interface in the state, and all interfaces of our routers and subnets, which could not be
+// deleted otherwise.
 func deleteRouterInterfaces(ctx context.Context, f *flow) error {
 	state := f.State()
 	if state.RouterInterface != nil && state.RouterInterface.Managed && state.Router != nil {
@@ -140,7 +140,7 @@ func deleteRouterInterfaces(ctx context.Context, f *flow) error {
 	return f.forget(ctx, routerInterface)
 }
 
-// gateway is the gateway that a router of ours shall have.
+// gateway returns the desired gateway of our router.
 func gateway(networkID, subnetID string) *routers.GatewayInfo {
 	wanted := &routers.GatewayInfo{NetworkID: networkID}
 	if subnetID != "" {
@@ -149,7 +149,7 @@ func gateway(networkID, subnetID string) *routers.GatewayInfo {
 	return wanted
 }
 
-// hasGateway reports whether the existing gateway is in the network and, if one is asked for, in the subnet of the wanted one.
+// hasGateway reports whether the existing gateway is in the desired network and, if one is requested, in the desired subnet.
 func hasGateway(existing, wanted *routers.GatewayInfo) bool {
 	if existing.NetworkID != wanted.NetworkID {
 		return false
@@ -162,7 +162,7 @@ func hasGateway(existing, wanted *routers.GatewayInfo) bool {
 	return true
 }
 
-// gatewayError says that it is the subnet that is not allowed, which OpenStack's own policies leave to administrators.
+// gatewayError names the subnet as the cause if it is forbidden: by default OpenStack reserves its choice for administrators.
 func gatewayError(err error, subnetID string) error {
 	err = client.Classify(err)
 	if subnetID != "" && platform.ClassOf(err) == platform.ClassForbidden {
@@ -171,8 +171,7 @@ func gatewayError(err error, subnetID string) error {
 	return err
 }
 
-// egressCIDRs are the external addresses of the router, if it translates those of the nodes to them. It does unless that is
-// switched off. IPv6 addresses are not translated.
+// egressCIDRs are the external addresses of the router unless SNAT is disabled. IPv6 addresses are not translated.
 func egressCIDRs(gateway *routers.GatewayInfo) []string {
 	if gateway.EnableSNAT != nil && !*gateway.EnableSNAT {
 		return nil
@@ -186,8 +185,8 @@ func egressCIDRs(gateway *routers.GatewayInfo) []string {
 	return cidrs
 }
 
-// deleteRoutes removes the routes to pods by way of the site's nodes from the router, also from one that was given. All other
-// routes stay: the update is refused if somebody changed the router in the meantime.
+// deleteRoutes removes the routes to pods via the site's nodes from the router, even from a given one. Other routes stay: the update fails
+// if the router was changed in the meantime.
 func deleteRoutes(ctx context.Context, f *flow) error {
 	found, err := routerKind.used(ctx, f)
 	if err != nil {
@@ -207,7 +206,7 @@ func deleteRoutes(ctx context.Context, f *flow) error {
 	return nil
 }
 
-// otherRoutes returns the routes that do not lead to pods by way of nodes.
+// otherRoutes returns the routes that do not lead to pods via nodes.
 func otherRoutes(routes []routers.Route, nodes, pods ranges) []routers.Route {
 	others := []routers.Route{}
 	for _, route := range routes {

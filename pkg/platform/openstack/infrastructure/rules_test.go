@@ -179,7 +179,8 @@ var _ = Describe("Security group rules", func() {
 				if refused != "" && strings.Contains(string(body), refused) && refusals > 0 {
 					refusals--
 					w.WriteHeader(http.StatusConflict)
-					_, _ = w.Write([]byte(`{"NeutronError": {"type": "OverQuota", "message": "Quota exceeded for resources: ['security_group_rule'].", "detail": ""}}`))
+					_, _ = w.Write([]byte(`{"NeutronError": {"type": "OverQuota", "detail": "", ` +
+						`"message": "Quota exceeded for resources: ['security_group_rule']."}}`))
 					return
 				}
 				if err == nil {

@@ -21,7 +21,7 @@ import (
 var securityGroupKind = &marked[groups.SecGroup]{
 	name:   "security group",
 	places: []field{func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.SecurityGroup }},
-	found:  func(s *seen) **groups.SecGroup { return &s.securityGroup },
+	found:  func(s *observed) **groups.SecGroup { return &s.securityGroup },
 	list: func(ctx context.Context, f *flow, by filter) ([]groups.SecGroup, error) {
 		return client.List(ctx, groups.List(f.network, groups.ListOpts{ID: by.id, Name: by.name}), groups.ExtractGroups)
 	},
@@ -34,14 +34,13 @@ var securityGroupKind = &marked[groups.SecGroup]{
 	},
 	resource: "security-groups",
 	create: func(ctx context.Context, f *flow) (*groups.SecGroup, error) {
-		created, err := client.Extracted(groups.Create(ctx, f.network,
+		return client.Extracted(groups.Create(ctx, f.network,
 			groups.CreateOpts{Name: f.owner.Name(), Description: f.owner.Description()}).Extract())
-		return created, client.Classify(err)
 	},
 }
 
-// serviceSecurityGroupKind are the security groups that the shoot's Services left behind. They do not tell their site, and another one may
-// be in the same project: there are some only if the whole shoot is deleted.
+// serviceSecurityGroupKind are the security groups that the shoot's Services left behind. They do not name their site, and another site may
+// be in the same project: they are deleted only with the whole shoot.
 var serviceSecurityGroupKind = kind[groups.SecGroup]{
 	name: "security group",
 	own: func(ctx context.Context, f *flow) ([]groups.SecGroup, error) {
@@ -71,12 +70,11 @@ func ensureSecurityGroup(ctx context.Context, f *flow) error {
 	if err := securityGroupKind.ensure(ctx, f); err != nil || securityGroupKind.givenID(f) != "" {
 		return err
 	}
-	return ensureRules(ctx, f, f.seen.securityGroup)
+	return ensureRules(ctx, f, f.observed.securityGroup)
 }
 
-// ensureRules adds missing rules in one request, before it deletes those that are not wanted. Rules for metrics come last, and not at
-// all if the quota does not suffice for them: no machine has to wait for metrics. Existing ones give way if the quota does not suffice
-// for what is needed.
+// ensureRules adds missing rules in one request before it deletes unwanted ones. Rules for metrics are added last and are skipped if the
+// quota is exhausted: machines must not wait for metrics. Existing ones are deleted if the quota does not suffice for required rules.
 func ensureRules(ctx context.Context, f *flow, group *groups.SecGroup) error {
 	needed, metrics := wantedRules(group.ID, f.site.Network), metricRules(f.site.Network)
 	missing := map[rule]bool{}
@@ -107,7 +105,7 @@ func ensureRules(ctx context.Context, f *flow, group *groups.SecGroup) error {
 	if err != nil {
 		return err
 	}
-	// What just gave way is tried again by the next reconciliation.
+	// The next reconciliation tries again to add the deleted ones.
 	if err := deleteRules(ctx, f, unwanted); err != nil || crowded {
 		return err
 	}
@@ -117,7 +115,7 @@ func ensureRules(ctx context.Context, f *flow, group *groups.SecGroup) error {
 	return nil
 }
 
-// createRules creates those that are missing, all or none.
+// createRules creates the missing rules, all or none.
 func createRules(ctx context.Context, f *flow, groupID string, wanted []rule, missing map[rule]bool) error {
 	var (
 		options []rules.CreateOpts
@@ -155,13 +153,13 @@ type rule struct {
 	remoteCIDR  string
 }
 
-// service is what nodes of other sites may reach.
+// service is a service of nodes.
 type service struct {
 	protocol string
 	min, max int
 }
 
-// nodeServices are what the nodes of a cluster need of each other.
+// nodeServices are the services that the nodes of a cluster need from each other.
 var nodeServices = []service{
 	{"tcp", 10250, 10250}, // kubelet
 	{"udp", 4789, 4789},   // overlay: VXLAN of Calico
@@ -174,7 +172,7 @@ var nodeServices = []service{
 	{"tcp", 179, 179},     // BGP
 }
 
-// metricServices are what is read of nodes through the VPN. What goes from its pod to the node itself is in no overlay.
+// metricServices are scraped through the VPN. Traffic from the VPN's pod to the node itself bypasses the overlay.
 var metricServices = []service{
 	{"tcp", 10249, 10249}, // kube-proxy
 	{"tcp", 16909, 16910}, // node-exporter, apiserver-proxy
@@ -187,8 +185,8 @@ var metricServices = []service{
 // nodePorts are the ports of Services of type NodePort and LoadBalancer.
 var nodePorts = []service{{"tcp", 30000, 32767}, {"udp", 30000, 32767}}
 
-// wantedRules are the rules of the nodes' security group: all traffic out and between the nodes of the site, what nodes
-// need of each other from the nodes of the other sites, and node ports from everywhere.
+// wantedRules are the required rules of the nodes' security group: all traffic out and between the nodes of the site, node services from
+// the nodes of other sites, and node ports from everywhere.
 func wantedRules(groupID string, network site.Network) []rule {
 	result := []rule{
 		{direction: rules.DirEgress, etherType: rules.EtherType4},
@@ -214,7 +212,7 @@ func wantedRules(groupID string, network site.Network) []rule {
 	return result
 }
 
-// metricRules are the rules that let metrics of nodes be read from the nodes of the other sites. A site works without them.
+// metricRules let nodes of other sites scrape metrics of nodes. A site works without them.
 func metricRules(network site.Network) []rule {
 	var result []rule
 	for _, foreign := range network.Foreign {
@@ -253,7 +251,7 @@ func ruleOf(r rules.SecGroupRule) rule {
 	}
 }
 
-// canonicalProtocol undoes that the API returns some protocols under another name than they were given.
+// canonicalProtocol maps protocols that the API returns under another name.
 func canonicalProtocol(protocol string) string {
 	switch protocol {
 	case "icmpv6":

@@ -77,8 +77,8 @@ func ownVolumes(ctx context.Context, f *flow) ([]volumes.Volume, error) {
 	return slices.DeleteFunc(found, func(v volumes.Volume) bool { return !f.owner.OwnsVolume(v.Metadata) && !attachedTo(&v, ids) }), nil
 }
 
-// deletePorts deletes the ports of machines that no server uses. One is left if the answer to its creation was lost and its
-// machine was deleted before it showed up.
+// deletePorts deletes unused ports of machines. One is left behind if the response to its creation was lost and its machine was deleted
+// before the port appeared.
 func deletePorts(ctx context.Context, f *flow) error {
 	found, err := ownPorts(ctx, f)
 	if err != nil {
@@ -87,20 +87,20 @@ func deletePorts(ctx context.Context, f *flow) error {
 	return portKind.deleteAll(ctx, f, slices.DeleteFunc(found, func(p ports.Port) bool { return p.DeviceID != "" }))
 }
 
-// firstPoll and lastPoll are the shortest and the longest time between two looks at what is being deleted.
+// firstPoll and lastPoll are the minimum and maximum interval for polling deletions.
 const (
 	firstPoll = 500 * time.Millisecond
 	lastPoll  = 5 * time.Second
 )
 
-// serversTimeout is how long a deletion waits for servers. The next one goes on from there.
+// serversTimeout limits how long a deletion waits for servers. The next deletion continues.
 const serversTimeout = time.Minute
 
-// softDeleted is the status of a server that the site keeps for a while after its deletion.
+// softDeleted is the status of a server that the site retains for a while after its deletion.
 const softDeleted = "SOFT_DELETED"
 
-// ownServers lists the servers of the shoot on the site: those with such a name, and those that have a port of the shoot. The latter
-// have another name by now, or the site keeps them after their deletion.
+// ownServers lists the servers of the shoot on the site: those named like the shoot, and those with a port of the shoot, which may have
+// been renamed or be retained after their deletion.
 func ownServers(ctx context.Context, f *flow) ([]servers.Server, error) {
 	options := servers.ListOpts{Name: "^" + regexp.QuoteMeta(f.owner.Shoot) + "-"}
 	found, err := client.List(ctx, servers.List(f.compute, options), servers.ExtractServers)
@@ -110,7 +110,7 @@ func ownServers(ctx context.Context, f *flow) ([]servers.Server, error) {
 	own, known := []servers.Server{}, map[string]bool{}
 	add := func(s servers.Server) {
 		known[s.ID] = true
-		// An administrator is shown servers that do not exist any more.
+		// Administrators also see servers that no longer exist.
 		if s.Status != "DELETED" && f.owner.OwnsServer(s.Metadata) {
 			own = append(own, s)
 		}
@@ -138,9 +138,9 @@ func ownServers(ctx context.Context, f *flow) ([]servers.Server, error) {
 	return own, nil
 }
 
-// deleteServers deletes the servers that are left when the machines are gone, and waits until they are gone, too, because they have
-// ports. One is left if the answer to its creation was lost and its machine got another one: who collects such servers asks by
-// machine class, and the last class can go before it is asked for.
+// deleteServers deletes the servers that are left after the machines are gone, and waits until they are gone because their ports block the
+// subnet. A server is left behind if the response to its creation was lost and its machine got another one: orphans are collected per
+// machine class, and the last class may be deleted before the server appears.
 func deleteServers(ctx context.Context, f *flow) error {
 	ctx, cancel := context.WithTimeout(ctx, serversTimeout)
 	defer cancel()
@@ -211,5 +211,5 @@ func attachedTo(volume *volumes.Volume, servers map[string]bool) bool {
 	return false
 }
 
-// deleteMachines deletes what is left of machines.
+// deleteMachines deletes the remains of machines.
 var deleteMachines = sequence(deleteServers, deletePorts)

@@ -17,7 +17,7 @@ import (
 var shareNetworkKind = &marked[sharenetworks.ShareNetwork]{
 	name:   "share network",
 	places: []field{func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.ShareNetwork }},
-	found:  func(s *seen) **sharenetworks.ShareNetwork { return &s.shareNetwork },
+	found:  func(s *observed) **sharenetworks.ShareNetwork { return &s.shareNetwork },
 	list:   listShareNetworks,
 	describe: func(n *sharenetworks.ShareNetwork) object {
 		return object{id: n.ID, name: n.Name, description: n.Description}
@@ -35,24 +35,22 @@ var shareNetworkKind = &marked[sharenetworks.ShareNetwork]{
 		if err != nil {
 			return nil, err
 		}
-		created, err := client.Extracted(sharenetworks.Create(ctx, service, sharenetworks.CreateOpts{
+		return client.Extracted(sharenetworks.Create(ctx, service, sharenetworks.CreateOpts{
 			Name:            f.owner.Name(),
 			Description:     f.owner.Description(),
-			NeutronNetID:    f.seen.network.ID,
-			NeutronSubnetID: f.seen.subnet.ID,
+			NeutronNetID:    f.observed.network.ID,
+			NeutronSubnetID: f.observed.subnet.ID,
 		}).Extract())
-		return created, client.Classify(err)
 	},
 	update: func(ctx context.Context, f *flow, n *sharenetworks.ShareNetwork) (*sharenetworks.ShareNetwork, error) {
 		service, err := f.session.SharedFileSystem(ctx)
-		if err != nil || n.NeutronSubnetID == f.seen.subnet.ID {
+		if err != nil || n.NeutronSubnetID == f.observed.subnet.ID {
 			return n, err
 		}
-		updated, err := client.Extracted(sharenetworks.Update(ctx, service, n.ID, sharenetworks.UpdateOpts{
-			NeutronNetID:    f.seen.network.ID,
-			NeutronSubnetID: f.seen.subnet.ID,
+		return client.Extracted(sharenetworks.Update(ctx, service, n.ID, sharenetworks.UpdateOpts{
+			NeutronNetID:    f.observed.network.ID,
+			NeutronSubnetID: f.observed.subnet.ID,
 		}).Extract())
-		return updated, client.Classify(err)
 	},
 }
 
@@ -61,18 +59,18 @@ func wantsShareNetwork(f *flow) bool {
 	return wanted != nil && wanted.Enabled
 }
 
-// lookShareNetwork asks the site only if a share network is wanted.
-func lookShareNetwork(ctx context.Context, f *flow) error {
+// observeShareNetwork sends a request only if a share network is wanted.
+func observeShareNetwork(ctx context.Context, f *flow) error {
 	if !wantsShareNetwork(f) {
 		return nil
 	}
-	if err := shareNetworkKind.look(ctx, f); err != nil {
+	if err := shareNetworkKind.observe(ctx, f); err != nil {
 		return fmt.Errorf("openstack.shareNetwork: %w", err)
 	}
 	return nil
 }
 
-// ensureShareNetwork makes the share network in the subnet of the nodes, or deletes the one that is not wanted any more.
+// ensureShareNetwork ensures the share network in the nodes' subnet, or deletes one that is no longer wanted.
 func ensureShareNetwork(ctx context.Context, f *flow) error {
 	if !wantsShareNetwork(f) {
 		if f.State().ShareNetwork == nil {
@@ -80,7 +78,7 @@ func ensureShareNetwork(ctx context.Context, f *flow) error {
 		}
 		return shareNetworkKind.delete(ctx, f)
 	}
-	n, err := &f.seen.shareNetwork, error(nil)
+	n, err := &f.observed.shareNetwork, error(nil)
 	if *n == nil {
 		*n, err = shareNetworkKind.create(ctx, f)
 	} else {
@@ -92,7 +90,7 @@ func ensureShareNetwork(ctx context.Context, f *flow) error {
 	return shareNetworkKind.adopt(ctx, f, shareNetworkKind.describe(*n))
 }
 
-// listShareNetworks lists share networks by ID or by name. The API has no filter for the ID.
+// listShareNetworks lists share networks by ID or name. The API has no filter for the ID.
 func listShareNetworks(ctx context.Context, f *flow, by filter) ([]sharenetworks.ShareNetwork, error) {
 	service, err := f.session.SharedFileSystem(ctx)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 var subnetKind = &marked[subnets.Subnet]{
 	name:   "subnet",
 	places: []field{func(s *v1alpha1.OpenStackState) **v1alpha1.OpenStackObject { return &s.Subnet }},
-	found:  func(s *seen) **subnets.Subnet { return &s.subnet },
+	found:  func(s *observed) **subnets.Subnet { return &s.subnet },
 	list: func(ctx context.Context, f *flow, by filter) ([]subnets.Subnet, error) {
 		return client.List(ctx, subnets.List(f.network, subnets.ListOpts{ID: by.id, Name: by.name}), subnets.ExtractSubnets)
 	},
@@ -36,29 +36,29 @@ var subnetKind = &marked[subnets.Subnet]{
 	},
 	field: "subnet.id",
 	given: func(c v1alpha1.OpenStackInfrastructure) string { return referenceID(c.Subnet) },
-	// Whoever may name the network may name its subnets.
+	// If the network is permitted, so are its subnets.
 	allowed: func(p v1alpha1.OpenStackProfile, s *subnets.Subnet) bool {
 		return slices.Contains(p.Networks, s.NetworkID)
 	},
 	check:    checkSubnet,
 	resource: "subnets",
 	create: func(ctx context.Context, f *flow) (*subnets.Subnet, error) {
-		created, err := client.Extracted(subnets.Create(ctx, f.network, subnetOptions(f, f.seen.network.ID)).Extract())
-		return created, client.Classify(err)
+		return client.Extracted(subnets.Create(ctx, f.network, subnetOptions(f, f.observed.network.ID)).Extract())
 	},
 	update: updateSubnet,
 }
 
 func ensureSubnet(ctx context.Context, f *flow) error {
 	if len(f.site.Network.Subnets) != 1 {
-		return platform.NewError(platform.ClassConfiguration, "nodes: an OpenStack site has exactly one range, got %v", f.site.Network.Subnets)
+		return platform.NewError(platform.ClassConfiguration, "nodes: an OpenStack site must have exactly one range, got %v",
+			f.site.Network.Subnets)
 	}
 	return subnetKind.ensure(ctx, f)
 }
 
-// checkSubnet checks that a given subnet is in the given network and has the site's range.
+// checkSubnet checks that a given subnet is in the given network and contains the site's ranges.
 func checkSubnet(f *flow, subnet *subnets.Subnet) error {
-	if f.seen.network == nil || subnet.NetworkID != f.seen.network.ID {
+	if f.observed.network == nil || subnet.NetworkID != f.observed.network.ID {
 		return platform.NewError(platform.ClassConfiguration, "openstack.subnet.id: subnet %q is not in the network of openstack.network.id",
 			subnet.ID)
 	}
@@ -98,8 +98,7 @@ func subnetOptions(f *flow, networkID string) subnets.CreateOpts {
 	return options
 }
 
-// allocationPools are the addresses of the site's ranges without the gateway and without the first and the last address of
-// the subnet, which no host can have.
+// allocationPools are the site's ranges without the gateway and without the first and last address of the subnet, which no host can have.
 func allocationPools(subnet netip.Prefix, nodes []netip.Prefix, gateway netip.Addr) []subnets.AllocationPool {
 	var builder netipx.IPSetBuilder
 	for _, prefix := range nodes {
@@ -121,7 +120,7 @@ func allocationPools(subnet netip.Prefix, nodes []netip.Prefix, gateway netip.Ad
 	return pools
 }
 
-// updateSubnet changes the resolvers and the gateway of a subnet of ours.
+// updateSubnet updates the resolvers and the gateway of our subnet.
 func updateSubnet(ctx context.Context, f *flow, subnet *subnets.Subnet) (*subnets.Subnet, error) {
 	var (
 		network = f.site.Network
@@ -141,12 +140,11 @@ func updateSubnet(ctx context.Context, f *flow, subnet *subnets.Subnet) (*subnet
 	if options.DNSNameservers == nil && options.GatewayIP == nil {
 		return subnet, nil
 	}
-	updated, err := client.Extracted(subnets.Update(ctx, f.network, subnet.ID, options).Extract())
-	return updated, client.Classify(err)
+	return client.Extracted(subnets.Update(ctx, f.network, subnet.ID, options).Extract())
 }
 
-// releaseGateway removes the router's interface, whose address is the gateway and cannot be changed. It is added again with
-// the new address. Before that it checks that the new address is free, or else the interface could not come back.
+// releaseGateway removes the router's interface, whose address is the gateway and immutable. The interface is added again with the new
+// address, so that address must be free.
 func releaseGateway(ctx context.Context, f *flow, subnet *subnets.Subnet) error {
 	address := f.site.Network.Gateway.String()
 	users, err := client.List(ctx, ports.List(f.network, ports.ListOpts{
@@ -156,15 +154,15 @@ func releaseGateway(ctx context.Context, f *flow, subnet *subnets.Subnet) error 
 		return err
 	}
 	if len(users) > 0 {
-		return platform.NewError(platform.ClassConflict, "gateway: port %q has the address %s", users[0].ID, address)
+		return platform.NewError(platform.ClassConflict, "gateway: address %[2]s is already used by port %[1]q", users[0].ID, address)
 	}
-	if f.seen.routerInterface == nil {
+	if f.observed.routerInterface == nil {
 		return nil
 	}
-	if err := removeInterface(ctx, f, f.seen.routerInterface.DeviceID, subnet.ID); err != nil {
+	if err := removeInterface(ctx, f, f.observed.routerInterface.DeviceID, subnet.ID); err != nil {
 		return fmt.Errorf("gateway: %w", err)
 	}
-	f.seen.routerInterface = nil
+	f.observed.routerInterface = nil
 	return nil
 }
 
@@ -201,7 +199,7 @@ func removeInterfaces(ctx context.Context, f *flow, options ports.ListOpts) erro
 	return nil
 }
 
-// interfaceOwners are the device owners of router ports to internal networks; the port to the external network has another.
+// interfaceOwners are the device owners of router ports to internal networks; the port to the external network has a different one.
 var interfaceOwners = []string{"network:router_interface", "network:router_interface_distributed", "network:ha_router_replicated_interface"}
 
 func removeInterface(ctx context.Context, f *flow, routerID, subnetID string) error {

@@ -20,17 +20,17 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
-// validation looks for mistakes in what a shoot wants of a site.
+// validation checks what a shoot wants from a site.
 type validation struct {
 	*flow
 	path    *fieldpath.Path
 	demands []platform.Demand
 }
 
-// check is one look-up. Its error says that the site could not be asked.
+// check is one check. It returns an error if the site could not be queried.
 type check func(context.Context, *findings) error
 
-// run makes all checks at the same time and returns what they found in their order.
+// run runs all checks in parallel and returns their findings in order.
 func (v *validation) run(ctx context.Context, checks ...check) (platform.Findings, error) {
 	found := make([]findings, len(checks))
 	errs := platform.Each(len(checks), func(i int) error {
@@ -47,12 +47,12 @@ func (v *validation) run(ctx context.Context, checks ...check) (platform.Finding
 	return all, errors.Join(errs...)
 }
 
-// object is the path of a field in the site's OpenStack block.
+// object returns the path of a field in the site's OpenStack block.
 func (v *validation) object(name string, more ...string) *fieldpath.Path {
 	return v.path.Child("openstack").Child(name, more...)
 }
 
-// findings are what one check found.
+// findings are the findings of one check.
 type findings struct {
 	platform.Findings
 	site string
@@ -62,23 +62,22 @@ func (f *findings) invalid(path *fieldpath.Path, value, format string, args ...a
 	f.Errors = append(f.Errors, fieldpath.Invalid(path, value, fmt.Sprintf(format, args...)))
 }
 
-// missing says that an object is not there for the credentials: OpenStack does not tell the two apart.
+// missing reports that an object does not exist or is not visible: OpenStack does not distinguish the two.
 func (f *findings) missing(path *fieldpath.Path, value string) {
-	f.invalid(path, value, "it does not exist or is not visible to the credentials")
+	f.invalid(path, value, "does not exist or is not visible to the credentials")
 }
 
 func (f *findings) warn(path *fieldpath.Path, format string, args ...any) {
 	f.Warnings = append(f.Warnings, fmt.Sprintf("site %q: %s: %s", f.site, path, fmt.Sprintf(format, args...)))
 }
 
-// readOnlyRoles are the roles of OpenStack's own policies that do not allow to make anything. What clouds call their own
-// roles is not known.
+// readOnlyRoles are the roles of OpenStack's default policies that do not permit creating anything. Custom roles of a cloud are unknown.
 var readOnlyRoles = []string{"reader", "load-balancer_observer", "load-balancer_global_observer"}
 
-// balancerRoles are the roles of Octavia's own policy that allow to make load balancers.
+// balancerRoles are the roles of Octavia's default policy that permit creating load balancers.
 var balancerRoles = []string{"load-balancer_member", "load-balancer_admin", "admin"}
 
-// roles checks that the credentials may make something.
+// roles checks that the credentials may create objects.
 func (v *validation) roles(ctx context.Context, found *findings) error {
 	roles, err := v.session.Roles()
 	if err != nil {
@@ -86,7 +85,7 @@ func (v *validation) roles(ctx context.Context, found *findings) error {
 	}
 	if !writes(roles) {
 		found.Errors = append(found.Errors,
-			fieldpath.Forbidden(v.path, "the credentials may only read, as their roles in the project are "+strings.Join(roles, ", ")))
+			fieldpath.Forbidden(v.path, "the credentials are read-only: their roles in the project are "+strings.Join(roles, ", ")))
 		return nil
 	}
 
@@ -100,14 +99,14 @@ func (v *validation) roles(ctx context.Context, found *findings) error {
 	_, err = client.List(ctx, loadbalancers.List(service, loadbalancers.ListOpts{Name: v.owner.Name()}), loadbalancers.ExtractLoadBalancers)
 	switch {
 	case platform.ClassOf(err) == platform.ClassForbidden, err == nil && onlyObserves(roles):
-		found.warn(v.path, "the credentials may not make load balancers for Services; that usually needs the role load-balancer_member")
+		found.warn(v.path, "the credentials may not create load balancers for Services, which usually requires the role load-balancer_member")
 		return nil
 	default:
 		return err
 	}
 }
 
-// shareNetwork checks that there is a service to make a share network with.
+// shareNetwork checks that the site has the service for share networks.
 func (v *validation) shareNetwork(ctx context.Context, found *findings) error {
 	if !wantsShareNetwork(v.flow) {
 		return nil
@@ -124,7 +123,7 @@ func writes(roles []string) bool {
 	return slices.ContainsFunc(roles, func(role string) bool { return !slices.Contains(readOnlyRoles, strings.ToLower(role)) })
 }
 
-// onlyObserves reports whether the roles allow to see load balancers, but not to make them.
+// onlyObserves reports whether the roles permit reading load balancers but not creating them.
 func onlyObserves(roles []string) bool {
 	has := func(wanted []string) bool {
 		return slices.ContainsFunc(roles, func(role string) bool { return slices.Contains(wanted, strings.ToLower(role)) })
@@ -132,12 +131,12 @@ func onlyObserves(roles []string) bool {
 	return has(readOnlyRoles[1:]) && !has(balancerRoles)
 }
 
-// zones checks the availability zones of the CloudProfile. The shoot need not use them all, so that they are worth a warning.
+// zones checks the availability zones of the CloudProfile. The shoot need not use all of them, so findings are warnings.
 func (v *validation) zones(ctx context.Context, found *findings) error {
 	existing, err := client.List(ctx, availabilityzones.List(v.compute).WithPageCreator(newZonePage), extractZones)
 	path := v.path.Child("name")
 	if platform.ClassOf(err) == platform.ClassForbidden {
-		found.warn(path, "the credentials may not list availability zones, so that the zones of the CloudProfile are not checked")
+		found.warn(path, "the credentials may not list availability zones, so the zones of the CloudProfile are not checked")
 		return nil
 	}
 	if err != nil {
@@ -156,7 +155,7 @@ func (v *validation) zones(ctx context.Context, found *findings) error {
 	return nil
 }
 
-// zonePage is the only page of availability zones. The library's own one takes its answer for a list.
+// zonePage is the only page of availability zones. The library's page type expects a list.
 type zonePage struct {
 	availabilityzones.AvailabilityZonePage
 }

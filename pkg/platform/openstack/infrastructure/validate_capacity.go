@@ -23,7 +23,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
-// capacity checks that what the pools ask for exists and fits into the quotas. What the shoot has already counts for it.
+// capacity checks that flavors and volume types exist and that the pools fit into the quotas. What the shoot already has counts as
+// available.
 func (v *validation) capacity(ctx context.Context, found *findings) error {
 	if len(v.demands) == 0 {
 		return nil
@@ -61,7 +62,7 @@ func (v *validation) capacity(ctx context.Context, found *findings) error {
 	return nil
 }
 
-// needs is what the pools need. A pool whose flavor does not exist is reported and left out.
+// needs returns the needs of the pools. A pool whose flavor does not exist is reported and skipped.
 func (v *validation) needs(known []flavors.Flavor, found *findings) []need {
 	var needs []need
 	for i := range v.demands {
@@ -93,7 +94,7 @@ func amountsOf(flavor *flavors.Flavor) amounts {
 	return amounts{resourceServers: 1, resourceCores: flavor.VCPUs, resourceMemory: flavor.RAM}
 }
 
-// usedBy is what servers use of the quotas of the compute API.
+// usedBy returns what the servers use of the compute quotas.
 func usedBy(own []servers.Server, known []flavors.Flavor) amounts {
 	used := amounts{}
 	for i := range own {
@@ -108,7 +109,7 @@ func usedBy(own []servers.Server, known []flavors.Flavor) amounts {
 func computeQuota(ctx context.Context, f *flow) (quota, error) {
 	limits, err := client.Extracted(computelimits.Get(ctx, f.compute, nil).Extract())
 	if err != nil {
-		return quota{}, client.Classify(err)
+		return quota{}, err
 	}
 	absolute := &limits.Absolute
 	return quota{
@@ -119,21 +120,19 @@ func computeQuota(ctx context.Context, f *flow) (quota, error) {
 	}, nil
 }
 
-// networkQuota is unlimited, and there is a warning, if the cloud does not tell.
+// networkQuota returns no limits, with a warning, if the cloud does not disclose them.
 func (v *validation) networkQuota(ctx context.Context, found *findings) (quota, error) {
 	project, err := v.session.ProjectID()
 	if err != nil {
 		return quota{}, err
 	}
 	detail, err := client.Extracted(networkquotas.GetDetail(ctx, v.network, project).Extract())
-	switch err := client.Classify(err); platform.ClassOf(err) {
-	case platform.ClassForbidden, platform.ClassNotFound:
+	if class := platform.ClassOf(err); class == platform.ClassForbidden || class == platform.ClassNotFound {
 		found.warn(v.path, "the quota of ports is not checked: %v", err)
 		return quota{}, nil
-	default:
-		if err != nil {
-			return quota{}, err
-		}
+	}
+	if err != nil {
+		return quota{}, err
 	}
 	return quota{
 		limit: amounts{resourcePorts: detail.Port.Limit},
@@ -145,7 +144,7 @@ func (v *validation) wantsVolumes() bool {
 	return slices.ContainsFunc(v.demands, func(d platform.Demand) bool { return len(d.VolumeSizes) > 0 })
 }
 
-// volumesLeft is what the quota of volumes leaves. It also checks that the volume types exist.
+// volumesLeft returns what the volume quotas leave. It also checks that the volume types exist.
 func (v *validation) volumesLeft(ctx context.Context, own []servers.Server, found *findings) (amounts, error) {
 	service, err := v.session.Volume(ctx)
 	if err != nil {
@@ -158,8 +157,7 @@ func (v *validation) volumesLeft(ctx context.Context, own []servers.Server, foun
 	)
 	err = parallel(
 		into(&limits, func(ctx context.Context, _ *flow) (*blockstoragelimits.Limits, error) {
-			limits, err := client.Extracted(blockstoragelimits.Get(ctx, service).Extract())
-			return limits, client.Classify(err)
+			return client.Extracted(blockstoragelimits.Get(ctx, service).Extract())
 		}),
 		into(&existing, func(ctx context.Context, _ *flow) ([]volumes.Volume, error) {
 			return client.List(ctx, volumes.List(service, nil), volumes.ExtractVolumes)
@@ -193,7 +191,7 @@ func (v *validation) checkVolumeTypes(existing []volumetypes.VolumeType, found *
 	}
 }
 
-// volumesOf is what the volumes of servers use, without those of pods.
+// volumesOf returns what the volumes of servers use, excluding those of pods.
 func (v *validation) volumesOf(own []servers.Server, existing []volumes.Volume) amounts {
 	ids := map[string]bool{}
 	for i := range own {
@@ -208,7 +206,7 @@ func (v *validation) volumesOf(own []servers.Server, existing []volumes.Volume) 
 	return used
 }
 
-// resource is something that quotas limit. It is named as messages name it.
+// resource is a resource with a quota, named as in messages.
 type resource string
 
 const (
@@ -220,10 +218,10 @@ const (
 	resourceGigabytes resource = "GiB of volumes"
 )
 
-// resources has all resources in the order in which they are reported.
+// resources lists all resources in reporting order.
 var resources = []resource{resourceServers, resourceCores, resourceMemory, resourcePorts, resourceVolumes, resourceGigabytes}
 
-// amounts are how much of each resource something has.
+// amounts maps resources to amounts.
 type amounts map[resource]int
 
 // add adds other amounts.
@@ -236,7 +234,7 @@ func (a amounts) add(other amounts) {
 // quota is the quota of a project.
 type quota struct{ limit, used amounts }
 
-// leaves returns what the quota leaves to somebody who has the own amounts already. What is not limited is not there.
+// leaves returns what the quota leaves if own amounts can be reused. Unlimited resources are omitted.
 func (q quota) leaves(own amounts) amounts {
 	left := amounts{}
 	for resource, limit := range q.limit {
@@ -254,8 +252,7 @@ type need struct {
 	minimum, maximum int
 }
 
-// compare reports the first pool with which a quota does not suffice: for what all pools have at least as a shortage, for what
-// they have at most as a warning.
+// compare reports the first pool that exceeds a quota: as a shortage for the pools' minimum, as a warning for their maximum.
 func (f *findings) compare(needs []need, left amounts) {
 	for _, resource := range resources {
 		available, limited := left[resource]
@@ -273,7 +270,7 @@ func (f *findings) compare(needs []need, left amounts) {
 	}
 }
 
-// exceeding returns the first pool with which the sum exceeds what is available, and the sum of all pools.
+// exceeding returns the first pool with which the sum exceeds what is available, and the sum over all pools.
 func exceeding(needs []need, available int, amount func(need) int) (*need, int) {
 	var (
 		first *need

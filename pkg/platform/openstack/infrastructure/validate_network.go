@@ -16,7 +16,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
-// egress checks how nodes reach other networks: the floating pool and the router.
+// egress checks the floating pool and the router.
 func (v *validation) egress(ctx context.Context, found *findings) error {
 	pool, err := v.floatingPool(ctx, found)
 	if err != nil {
@@ -36,7 +36,7 @@ func (v *validation) egress(ctx context.Context, found *findings) error {
 	case v.owner.IsForeign(routers[0].Description, routers[0].Tags):
 		found.invalid(path, id, errForeign)
 	case routers[0].GatewayInfo.NetworkID == "":
-		found.invalid(path, id, "the router has no external gateway, so that nodes reach no other network and have no floating IPs")
+		found.invalid(path, id, "the router has no external gateway, so nodes cannot reach other networks or have floating IPs")
 	case pool != nil && routers[0].GatewayInfo.NetworkID != pool.ID:
 		found.invalid(path, id, "the gateway of the router is in network %s, which is not the floating pool %q", routers[0].GatewayInfo.NetworkID,
 			pool.Name)
@@ -44,7 +44,7 @@ func (v *validation) egress(ctx context.Context, found *findings) error {
 	return nil
 }
 
-// floatingPool returns the external network, nil if none is wanted or found.
+// floatingPool returns the external network, or nil if none is requested or found.
 func (v *validation) floatingPool(ctx context.Context, found *findings) (*network, error) {
 	name := v.config().FloatingPoolName
 	if name == "" {
@@ -67,8 +67,8 @@ func (v *validation) floatingPool(ctx context.Context, found *findings) (*networ
 	}
 }
 
-// floatingSubnet checks the subnet of the floating pool. Members of other projects see the IDs of its subnets, but often not
-// the subnets themselves.
+// floatingSubnet checks the subnet of the floating pool. Members of other projects see the IDs of its subnets, but often not the subnets
+// themselves.
 func (v *validation) floatingSubnet(ctx context.Context, pool *network, found *findings) error {
 	wanted := v.config().FloatingSubnet
 	if wanted == nil {
@@ -86,12 +86,13 @@ func (v *validation) floatingSubnet(ctx context.Context, pool *network, found *f
 	}
 	if len(named) != 1 {
 		found.invalid(v.object("floatingSubnet", "name"), wanted.Name,
-			"%d subnets of the floating pool %q with this name are visible to the credentials, one is needed; the ID works also for one that is not visible", len(named), pool.Name)
+			"%d subnets of the floating pool %q with this name are visible to the credentials, want one; "+
+				"set the ID for a subnet that is not visible", len(named), pool.Name)
 	}
 	return nil
 }
 
-// nodes checks the network and the subnet of the nodes.
+// nodes checks the network and subnet of the nodes.
 func (v *validation) nodes(ctx context.Context, found *findings) error {
 	id := networkKind.givenID(v.flow)
 	if id == "" {
@@ -140,12 +141,12 @@ func (v *validation) givenSubnet(ctx context.Context, networkID, id string, foun
 		}
 	}
 	if !subnet.EnableDHCP {
-		found.warn(path, "the subnet has no DHCP, so that the image must take its addresses from elsewhere")
+		found.warn(path, "DHCP is disabled in the subnet, so the image must configure its addresses by other means")
 	}
 	return nil
 }
 
-// newSubnet checks that the subnet that will be made fits into the given network.
+// newSubnet checks that the subnet to be created fits into the given network.
 func (v *validation) newSubnet(ctx context.Context, networkID string, found *findings) error {
 	existing, err := client.List(ctx, subnets.List(v.network, subnets.ListOpts{NetworkID: networkID}), subnets.ExtractSubnets)
 	if err != nil {
@@ -189,7 +190,7 @@ func (v *validation) securityGroup(ctx context.Context, found *findings) error {
 	return nil
 }
 
-// parsed returns a range that an API told; the empty range if that is none.
+// parsed returns the range reported by an API, or an empty range if it is invalid.
 func parsed(cidr string) netip.Prefix {
 	prefix, _ := netip.ParsePrefix(cidr)
 	return prefix

@@ -25,8 +25,8 @@ import (
 
 var uuidRegexp = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// lookup resolves names on one session. The zones of a reconciliation ask at the same time and share the answers; nothing
-// is remembered afterwards, so that what an operator changes counts at once.
+// lookup resolves names on one session. The zones of a reconciliation ask concurrently and share responses; nothing is cached afterwards,
+// so that changes by an operator take effect at once.
 type lookup struct {
 	session *client.Session
 	network func(context.Context) (*gophercloud.ServiceClient, error)
@@ -40,17 +40,14 @@ func lookupOf(session *client.Session) *lookup {
 }
 
 func (l *lookup) flavor(ctx context.Context, name string) (string, error) {
-	value, err := l.shared(ctx, "flavors", func(ctx context.Context) (any, error) {
-		compute, err := l.session.Compute(ctx)
-		if err != nil {
-			return nil, err
-		}
+	found, err := shared(ctx, l, "flavors", l.session.Compute, func(ctx context.Context, compute *gophercloud.ServiceClient) ([]flavors.Flavor,
+		error) {
 		return client.List(ctx, flavors.ListDetail(compute, flavors.ListOpts{}), flavors.ExtractFlavors)
 	})
 	if err != nil {
 		return "", err
 	}
-	for _, flavor := range value.([]flavors.Flavor) {
+	for _, flavor := range found {
 		if flavor.Name == name {
 			return flavor.ID, nil
 		}
@@ -63,17 +60,14 @@ func (l *lookup) image(ctx context.Context, image *v1alpha1.OpenStackImage) (str
 	if image.ImageID != "" {
 		options, description = images.ListOpts{ID: "in:" + image.ImageID}, "ID "+image.ImageID
 	}
-	value, err := l.shared(ctx, "image "+description, func(ctx context.Context) (any, error) {
-		service, err := l.session.Image(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return client.List(ctx, images.List(service, options), images.ExtractImages)
-	})
+	found, err := shared(ctx, l, "image "+description, l.session.Image,
+		func(ctx context.Context, service *gophercloud.ServiceClient) ([]images.Image, error) {
+			return client.List(ctx, images.List(service, options), images.ExtractImages)
+		})
 	if err != nil {
 		return "", err
 	}
-	active := slices.DeleteFunc(slices.Clone(value.([]images.Image)),
+	active := slices.DeleteFunc(slices.Clone(found),
 		func(i images.Image) bool { return i.Status != images.ImageStatusActive })
 	if len(active) != 1 {
 		return "", platform.NewError(platform.ClassConfiguration, "%d active images with the %s are visible to the credentials, want one",
@@ -82,8 +76,8 @@ func (l *lookup) image(ctx context.Context, image *v1alpha1.OpenStackImage) (str
 	return active[0].ID, nil
 }
 
-// securityGroups returns the IDs of the security groups with the names or IDs, in their order. The error names all that cannot be
-// resolved. Those that bear the mark of another shoot are only for shoots that may name them.
+// securityGroups returns the IDs of the security groups with the names or IDs, in order. The error names all that cannot be resolved.
+// Groups that bear the mark of another shoot must be in allowed.
 func (l *lookup) securityGroups(ctx context.Context, o owner.Owner, allowed, namesOrIDs []string) ([]string, error) {
 	var (
 		ids  []string
@@ -105,17 +99,13 @@ func (l *lookup) securityGroup(ctx context.Context, nameOrID string) (groups.Sec
 	if uuidRegexp.MatchString(nameOrID) {
 		options = groups.ListOpts{ID: nameOrID}
 	}
-	value, err := l.shared(ctx, "security group "+nameOrID, func(ctx context.Context) (any, error) {
-		service, err := l.network(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return client.List(ctx, groups.List(service, options), groups.ExtractGroups)
-	})
+	found, err := shared(ctx, l, "security group "+nameOrID, l.network,
+		func(ctx context.Context, service *gophercloud.ServiceClient) ([]groups.SecGroup, error) {
+			return client.List(ctx, groups.List(service, options), groups.ExtractGroups)
+		})
 	if err != nil {
 		return groups.SecGroup{}, err
 	}
-	found := value.([]groups.SecGroup)
 	if len(found) != 1 {
 		return groups.SecGroup{}, platform.NewError(platform.ClassConfiguration,
 			"additionalSecurityGroups: %d security groups with the name or ID %q are visible to the credentials, want one", len(found), nameOrID)
@@ -123,27 +113,32 @@ func (l *lookup) securityGroup(ctx context.Context, nameOrID string) (groups.Sec
 	return found[0], nil
 }
 
-// serverGroup returns the ID of the pool's server group, empty if the pool shall have none. It creates the server group if it
-// does not exist; zones that ask at the same time get the same one.
+// serverGroup returns the ID of the pool's server group, or an empty string if none is wanted. It creates a missing server group;
+// concurrent zones get the same one.
 func (l *lookup) serverGroup(ctx context.Context, o owner.Owner, pool string, wanted *v1alpha1.OpenStackServerGroup) (string, error) {
 	if wanted == nil {
 		return "", nil
 	}
-	value, err := l.shared(ctx, "server group "+o.ServerGroupName(pool, wanted.Policy), func(ctx context.Context) (any, error) {
-		compute, err := l.session.Compute(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return servergroup.Ensure(ctx, compute, o, pool, wanted.Policy)
-	})
+	group, err := shared(ctx, l, "server group "+o.ServerGroupName(pool, wanted.Policy), l.session.Compute,
+		func(ctx context.Context, compute *gophercloud.ServiceClient) (servergroup.ServerGroup, error) {
+			return servergroup.Ensure(ctx, compute, o, pool, wanted.Policy)
+		})
 	if err != nil {
 		return "", fmt.Errorf("serverGroup with policy %q: %w", wanted.Policy, err)
 	}
-	return value.(servergroup.ServerGroup).ID, nil
+	return group.ID, nil
 }
 
-// shared lets callers of the same key share one request, each with its own deadline.
-func (l *lookup) shared(ctx context.Context, key string, request func(context.Context) (any, error)) (any, error) {
-	value, err := l.group.Do(ctx, key, request)
-	return value, client.Classify(err)
+// shared sends one request for concurrent callers of the same key; each caller keeps its own deadline.
+func shared[T any](ctx context.Context, l *lookup, key string, service func(context.Context) (*gophercloud.ServiceClient, error),
+	request func(context.Context, *gophercloud.ServiceClient) (T, error)) (T, error) {
+	value, err := l.group.Do(ctx, key, func(ctx context.Context) (any, error) {
+		api, err := service(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return request(ctx, api)
+	})
+	result, _ := value.(T)
+	return result, client.Classify(err)
 }

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package machineclasses says what a machine of a pool is on an OpenStack site, with all names resolved to IDs.
+// Package machineclasses describes the machines of a pool on an OpenStack site, with all names resolved to IDs.
 package machineclasses
 
 import (
@@ -45,8 +45,7 @@ func (m *machineClasses) resolve(ctx context.Context, request platform.MachineCl
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(session.CheckRegion(request.Status.OpenStack.Region),
-		session.CheckProject(request.Status.OpenStack.ProjectID)); err != nil {
+	if err := session.CheckScope(request.Status.OpenStack.Region, request.Status.OpenStack.ProjectID); err != nil {
 		return err
 	}
 
@@ -59,7 +58,7 @@ func (m *machineClasses) resolve(ctx context.Context, request platform.MachineCl
 	if err := errors.Join(flavorErr, imageErr, securityGroupsErr); err != nil {
 		return err
 	}
-	// It comes last, so that a pool that cannot have machines has no server group.
+	// The server group comes last, so that a pool that cannot have machines has none.
 	serverGroupID, err := lookup.serverGroup(ctx, ownerOf(request.Site), request.Pool, settings.ServerGroup)
 	if err != nil {
 		return err
@@ -117,7 +116,7 @@ func (m *machineClasses) NodeLabels(_ *site.Site, zone *v1alpha1.SiteZone) map[s
 // Locate implements platform.MachineClasses.
 func (m *machineClasses) Locate(s *site.Site, status *v1alpha1.SiteStatus) ([]*v1alpha1.MachineProviderSpec, error) {
 	if s.Profile == nil || s.Profile.OpenStack == nil {
-		return nil, platform.InSite(s.Name, errNoProfile())
+		return nil, platform.InSite(s.Name, client.ErrNoProfile)
 	}
 	spec := &v1alpha1.OpenStackMachineSpec{Connection: client.ConnectionOf(s.Profile)}
 	if status != nil && status.OpenStack != nil {
@@ -133,7 +132,7 @@ func (m *machineClasses) CleanUp(ctx context.Context, s *site.Site, inUse []*v1a
 
 func (m *machineClasses) cleanUp(ctx context.Context, s *site.Site, inUse []*v1alpha1.MachineProviderSpec) error {
 	if s.Profile == nil || s.Profile.OpenStack == nil {
-		return errNoProfile()
+		return client.ErrNoProfile
 	}
 	session, err := m.sessions.Get(ctx, s.Name, client.ConnectionOf(s.Profile), s.Credentials)
 	if err != nil {
@@ -166,16 +165,12 @@ func ownerOf(s *site.Site) owner.Owner {
 	return owner.Owner{Shoot: s.Shoot, Site: s.Name}
 }
 
-func errNoProfile() error {
-	return platform.NewError(platform.ClassConfiguration, "the CloudProfile has no OpenStack site of this name any more")
-}
-
-// check names what the CloudProfile or the Infrastructure does not say about the site.
+// check returns an error if the CloudProfile or the Infrastructure lacks information about the site.
 func check(request platform.MachineClassRequest) error {
 	missing := func(what string) error { return platform.NewError(platform.ClassConfiguration, "%s", what) }
 	switch {
 	case request.Site.Profile == nil || request.Site.Profile.OpenStack == nil:
-		return errNoProfile()
+		return client.ErrNoProfile
 	case request.Status == nil || request.Status.OpenStack == nil:
 		return missing("the Infrastructure's providerStatus has no such site")
 	case request.Zone == nil || request.Zone.OpenStack == nil:
@@ -187,4 +182,50 @@ func check(request platform.MachineClassRequest) error {
 	default:
 		return nil
 	}
+}
+
+// rootDisk lets servers boot from a volume if the pool has a volume type; otherwise the flavor's disk is used.
+func rootDisk(request platform.MachineClassRequest) *v1alpha1.OpenStackRootDisk {
+	if request.VolumeType == nil || request.VolumeType.OpenStack == nil || request.VolumeSize == 0 {
+		return nil
+	}
+	return &v1alpha1.OpenStackRootDisk{Type: request.VolumeType.OpenStack.Type, Size: request.VolumeSize}
+}
+
+// dataDisks are the pool's data volumes. The pool's volume type takes precedence over that of the CloudProfile; without either, the site's
+// default type is used.
+func dataDisks(request platform.MachineClassRequest) []v1alpha1.OpenStackDataDisk {
+	var disks []v1alpha1.OpenStackDataDisk
+	for _, volume := range request.DataVolumes {
+		disk := v1alpha1.OpenStackDataDisk{Name: volume.Name, Size: volume.Size}
+		switch {
+		case volume.Settings.OpenStack != nil:
+			disk.Type = volume.Settings.OpenStack.Type
+		case volume.Type != nil && volume.Type.OpenStack != nil:
+			disk.Type = volume.Type.OpenStack.Type
+		}
+		disks = append(disks, disk)
+	}
+	return disks
+}
+
+// metadata returns the labels of the pool's machines and the name of the pool.
+func metadata(pool string, labels []v1alpha1.OpenStackMachineLabel) map[string]string {
+	result := map[string]string{}
+	for _, label := range labels {
+		result[label.Name] = label.Value
+	}
+	result[owner.MetadataPool] = pool
+	return result
+}
+
+// withoutDuplicates keeps the first of equal values.
+func withoutDuplicates(values []string) []string {
+	var result []string
+	for _, value := range values {
+		if !slices.Contains(result, value) {
+			result = append(result, value)
+		}
+	}
+	return result
 }

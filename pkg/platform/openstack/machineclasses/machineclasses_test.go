@@ -132,7 +132,9 @@ var _ = Describe("MachineClasses", func() {
 	It("should locate a site without asking it", func() {
 		s := newRequest().Site
 		Expect(New(client.NewSessions()).Locate(s, nil)).To(HaveExactElements(&v1alpha1.MachineProviderSpec{
-			Site: s.Name, Shoot: s.Shoot, OpenStack: &v1alpha1.OpenStackMachineSpec{Connection: v1alpha1.OpenStackConnection{AuthURL: "http://127.0.0.1:1/v3"}},
+			Site: s.Name, Shoot: s.Shoot, OpenStack: &v1alpha1.OpenStackMachineSpec{
+				Connection: v1alpha1.OpenStackConnection{AuthURL: "http://127.0.0.1:1/v3"},
+			},
 		}))
 	})
 

@@ -14,17 +14,17 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 )
 
-// maxUserData is the limit of the compute API for user data before it is encoded, in bytes.
+// maxUserData is the compute API's limit for user data before encoding, in bytes.
 const maxUserData = 65535 / 4 * 3
 
-// Create implements platform.Machines. The port comes first and has everything from the start, so that there is no moment
-// in which the server runs without it. A port that is already there tells that an earlier call was interrupted; only then
-// is there a server to look for.
+// Create implements platform.Machines. The port is created first and complete, so that the server never runs without it. An existing port
+// means that an earlier call was interrupted; only then may a server exist already.
 func (m *machines) Create(ctx context.Context, request platform.MachineRequest) (platform.Machine, error) {
 	c, err := m.call(ctx, request)
 	if err != nil {
@@ -62,7 +62,7 @@ func (c *call) create(ctx context.Context) (*server, error) {
 	return c.createServer(ctx, port)
 }
 
-// ownPorts are the ports that were made for the machine: they have its name and our mark.
+// ownPorts lists the ports that were created for the machine: those with its name and our mark.
 func (c *call) ownPorts(ctx context.Context) ([]ports.Port, error) {
 	return client.List(ctx, ports.List(c.network, ports.ListOpts{Name: c.request.Name, Description: c.owner.Description()}),
 		ports.ExtractPorts)
@@ -82,7 +82,7 @@ func (c *call) createPort(ctx context.Context) (*ports.Port, error) {
 		SecurityGroups:      &spec.SecurityGroupIDs,
 		AllowedAddressPairs: pairs,
 	}).Extract())
-	if err = client.Classify(err); err != nil && platform.ClassOf(err) == platform.ClassTransient {
+	if err != nil && platform.ClassOf(err) == platform.ClassTransient {
 		c.unanswered.Store(c.request.Name, true)
 	}
 	return port, err
@@ -125,7 +125,7 @@ func (c *call) createServer(ctx context.Context, port *ports.Port) (*server, err
 	created := &server{}
 	err := servers.Create(ctx, &compute, keypairs.CreateOptsExt{CreateOptsBuilder: options, KeyName: spec.KeyName}, hints).ExtractInto(created)
 	if _, err := client.Extracted(created, err); err != nil {
-		return nil, client.Classify(err)
+		return nil, err
 	}
 	created.Name, created.Status, created.Task, created.Metadata = c.request.Name, statusBuild, taskScheduling, metadata
 	created.Addresses = map[string][]address{spec.NetworkID: addressesOf(port)}
@@ -141,7 +141,45 @@ func addressesOf(port *ports.Port) []address {
 	return result
 }
 
-// encode encodes the user data. The client would leave it as it is if it happens to be valid base64.
+// encode encodes the user data. The client would not encode data that happens to be valid base64.
 func encode(userData []byte) []byte {
 	return base64.StdEncoding.AppendEncode(nil, userData)
+}
+
+// noBoot is the boot index of non-bootable disks.
+const noBoot = -1
+
+// blockDevices returns the disks of a server, or nil if the flavor's disk is the only one. All of them are deleted with the server.
+func blockDevices(spec *v1alpha1.OpenStackMachineSpec) []servers.BlockDevice {
+	if spec.RootDisk == nil && len(spec.DataDisks) == 0 {
+		return nil
+	}
+	devices := []servers.BlockDevice{rootDevice(spec)}
+	for _, disk := range spec.DataDisks {
+		devices = append(devices, servers.BlockDevice{
+			SourceType:          servers.SourceBlank,
+			DestinationType:     servers.DestinationVolume,
+			BootIndex:           noBoot,
+			VolumeSize:          disk.Size,
+			VolumeType:          disk.Type,
+			DeleteOnTermination: true,
+		})
+	}
+	return devices
+}
+
+// rootDevice is the disk with the image: a volume, or the flavor's disk, which must be listed as soon as there are others.
+func rootDevice(spec *v1alpha1.OpenStackMachineSpec) servers.BlockDevice {
+	root := servers.BlockDevice{
+		SourceType:          servers.SourceImage,
+		UUID:                spec.ImageID,
+		DestinationType:     servers.DestinationLocal,
+		DeleteOnTermination: true,
+	}
+	if spec.RootDisk != nil {
+		root.DestinationType = servers.DestinationVolume
+		root.VolumeSize = spec.RootDisk.Size
+		root.VolumeType = spec.RootDisk.Type
+	}
+	return root
 }

@@ -23,8 +23,10 @@ var _ = Describe("Creation", func() {
 	const (
 		group = "11111111-1111-4111-8111-111111111111"
 		local = `{"source_type": "image", "destination_type": "local", "uuid": "image", "boot_index": 0, "delete_on_termination": true}`
-		root  = `{"source_type": "image", "destination_type": "volume", "uuid": "image", "boot_index": 0, "volume_size": 20, "volume_type": "ssd", "delete_on_termination": true}`
-		logs  = `{"source_type": "blank", "destination_type": "volume", "boot_index": -1, "volume_size": 5, "volume_type": "hdd", "delete_on_termination": true}`
+		root  = `{"source_type": "image", "destination_type": "volume", "uuid": "image", "boot_index": 0, "volume_size": 20, ` +
+			`"volume_type": "ssd", "delete_on_termination": true}`
+		logs = `{"source_type": "blank", "destination_type": "volume", "boot_index": -1, "volume_size": 5, ` +
+			`"volume_type": "hdd", "delete_on_termination": true}`
 		cache = `{"source_type": "blank", "destination_type": "volume", "boot_index": -1, "volume_size": 7, "delete_on_termination": true}`
 	)
 	var (

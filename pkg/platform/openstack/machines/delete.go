@@ -20,18 +20,18 @@ import (
 )
 
 const (
-	// goneTimeout is how long a deletion waits at most for the server to be gone: most are long before. A longer wait would hold
-	// workers of machine-controller-manager that other sites need, and a site that does not answer for 30 s counts as stalled.
-	goneTimeout = 20 * time.Second
-	// lastTimeout is how long it waits if nobody could find the port and the volumes later.
-	lastTimeout = 2 * time.Minute
-	// firstLook is how long after its deletion was accepted a server is looked for: most are gone by then.
-	firstLook = 600 * time.Millisecond
-	// nextLook is the first pause between two looks. Each is twice as long as the one before, up to maxPause.
-	nextLook = 350 * time.Millisecond
-	maxPause = 4 * time.Second
-	// looksBeforeAsking is after how many looks into the snapshot the API is asked for the server itself.
-	looksBeforeAsking = 3
+	// deletionTimeout limits how long a deletion waits for the server to be gone; most take far less. Longer waits would block workers of
+	// machine-controller-manager that other sites need, and a site without a response for 30 s counts as stalled.
+	deletionTimeout = 20 * time.Second
+	// finalTimeout is the limit if there is no later call that could delete the port and the volumes.
+	finalTimeout = 2 * time.Minute
+	// firstPoll is the delay before the first poll: most servers are gone by then.
+	firstPoll = 600 * time.Millisecond
+	// nextPoll is the delay before the second poll. It doubles with each poll up to maxPoll.
+	nextPoll = 350 * time.Millisecond
+	maxPoll  = 4 * time.Second
+	// pollsPerRead is the number of polls of the snapshot after which the API is queried for the server itself.
+	pollsPerRead = 3
 )
 
 // Delete implements platform.Machines.
@@ -53,13 +53,13 @@ func (c *call) delete(ctx context.Context) error {
 		return err
 	}
 	if found == nil {
-		if err := c.deletePortsOfNobody(ctx); err != nil {
+		if err := c.deleteUnusedPorts(ctx); err != nil {
 			return err
 		}
 		return c.deleteVolumes(ctx, serverID(c.request.ProviderID))
 	}
 
-	if err := c.rememberVolumes(ctx, found); err != nil {
+	if err := c.recordVolumes(ctx, found); err != nil {
 		return err
 	}
 	if !found.gone() {
@@ -70,7 +70,7 @@ func (c *call) delete(ctx context.Context) error {
 	if err := c.waitUntilGone(ctx, found, time.Now()); err != nil {
 		return err
 	}
-	// While the server goes the compute API asks the networking API about the port: it would be slower if the port went meanwhile.
+	// While a server is being deleted, the compute API queries the networking API for the port and would be delayed if the port were missing.
 	errs := platform.Each(2, func(i int) error {
 		if i == 0 {
 			return c.deletePortOf(ctx, found)
@@ -80,8 +80,8 @@ func (c *call) delete(ctx context.Context) error {
 	return cmp.Or(errs...)
 }
 
-// findToDelete finds the server by its ID or, if the machine never got one, by its port and by name, past the snapshot: a server that an
-// interrupted creation left behind may be too new for it.
+// findToDelete finds the server by its ID. If the machine never got one, it bypasses the snapshot and searches by port and by name: a
+// server of an interrupted creation may be missing in the snapshot.
 func (c *call) findToDelete(ctx context.Context) (*server, error) {
 	if c.request.ProviderID == "" {
 		existing, err := c.ownPorts(ctx)
@@ -97,17 +97,17 @@ func (c *call) findToDelete(ctx context.Context) (*server, error) {
 	return found, err
 }
 
-// deletePortOf deletes the port of a server that is gone, unless another server has it, too. Two servers of a machine have the same
-// port if a creation that got no answer goes on while it is tried again: one of them is collected, and the other one needs its port.
-// The API is asked for that one, as the snapshot may still have it although it is gone, too.
+// deletePortOf deletes the port of a deleted server unless another server shares it. Two servers of a machine share the port if a creation
+// without a response continued while it was retried: one of them is collected as an orphan, and the other one needs its port. Servers that
+// share it are read from the API, because the snapshot may be stale.
 func (c *call) deletePortOf(ctx context.Context, gone *server) error {
 	view, err := c.snapshot.get(ctx, listAge)
 	if err != nil {
 		return err
 	}
-	for _, id := range view.sharers(gone) {
+	for _, id := range view.othersOnPort(gone) {
 		if _, err := c.read(ctx, id); !client.IsNotFound(err) {
-			return err // nil if it is there
+			return err // nil if it exists
 		}
 		c.snapshot.forget(id)
 	}
@@ -117,12 +117,12 @@ func (c *call) deletePortOf(ctx context.Context, gone *server) error {
 			return err
 		}
 	}
-	return c.deletePorts(ctx, func(port *ports.Port) bool { return port.DeviceID == "" && !view.expects(port.ID) })
+	return c.deletePorts(ctx, func(port *ports.Port) bool { return port.DeviceID == "" && !view.usesPort(port.ID) })
 }
 
-// deletePortsOfNobody deletes the ports of a machine whose server does not exist, unless another server is the machine's: its own one
-// may still be listed. A machine without ID was just looked for.
-func (c *call) deletePortsOfNobody(ctx context.Context) error {
+// deleteUnusedPorts deletes the ports of a machine whose server does not exist, unless another server belongs to the machine: its own
+// server may still be listed. A machine without ID was just searched for.
+func (c *call) deleteUnusedPorts(ctx context.Context) error {
 	if id := serverID(c.request.ProviderID); id != "" {
 		existing, err := c.ownPorts(ctx)
 		if err != nil || len(existing) == 0 {
@@ -136,7 +136,7 @@ func (c *call) deletePortsOfNobody(ctx context.Context) error {
 	return c.deletePorts(ctx, func(*ports.Port) bool { return true })
 }
 
-// deletePorts deletes the ports that were made for the machine and that are not used.
+// deletePorts deletes the ports that were created for the machine and are unused.
 func (c *call) deletePorts(ctx context.Context, unused func(*ports.Port) bool) error {
 	found, err := c.ownPorts(ctx)
 	if err != nil {
@@ -153,19 +153,19 @@ func (c *call) deletePorts(ctx context.Context, unused func(*ports.Port) bool) e
 	return nil
 }
 
-// waitUntilGone looks into the shared snapshot, so that any number of deletions costs a few small lists a second. A server that
-// is deleted before a host was found for it never shows up as deleted in what changed: after some looks the API is asked for the
-// server itself, and from the start if the lists do not have it for its name. What the API keeps for a while it is told to delete at once.
-// It is progress that a server is still being deleted in the end.
+// waitUntilGone polls the shared snapshot, so that any number of deletions costs a few small lists per second. A server that is deleted
+// before it was scheduled never appears as deleted in the list of changes: after some polls the server itself is read, and from the start
+// if the lists omit it because of its name. Servers that the API retains after their deletion are force-deleted. If the server is still
+// being deleted in the end, the error is progress.
 func (c *call) waitUntilGone(ctx context.Context, s *server, accepted time.Time) error {
-	timeout := goneTimeout
+	timeout := deletionTimeout
 	if c.request.Once || c.request.ProviderID == "" {
-		timeout = lastTimeout
+		timeout = finalTimeout
 	}
-	timer := time.NewTimer(firstLook - time.Since(accepted))
+	timer := time.NewTimer(firstPoll - time.Since(accepted))
 	defer timer.Stop()
-	pause, forced := nextLook, false
-	for looks := 1; ; looks++ {
+	pause, forced := nextPoll, false
+	for polls := 1; ; polls++ {
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
@@ -179,7 +179,7 @@ func (c *call) waitUntilGone(ctx context.Context, s *server, accepted time.Time)
 		if shown == nil && strings.HasPrefix(s.Name, namePrefix(c.owner.Shoot)) {
 			return nil
 		}
-		if shown == nil || looks%looksBeforeAsking == 0 {
+		if shown == nil || polls%pollsPerRead == 0 {
 			read, err := c.read(ctx, s.ID)
 			switch {
 			case client.IsNotFound(err):
@@ -193,7 +193,7 @@ func (c *call) waitUntilGone(ctx context.Context, s *server, accepted time.Time)
 		}
 		if shown.Status == statusSoft && !forced {
 			if err := client.IgnoreNotFound(servers.ForceDelete(ctx, c.compute, s.ID).ExtractErr()); err != nil {
-				return fmt.Errorf("server %q (%s), which the site keeps after its deletion, cannot be deleted at once: %w", s.Name, s.ID, err)
+				return fmt.Errorf("server %q (%s) is retained by the site after its deletion and cannot be force-deleted: %w", s.Name, s.ID, err)
 			}
 			forced = true
 		}
@@ -201,6 +201,6 @@ func (c *call) waitUntilGone(ctx context.Context, s *server, accepted time.Time)
 			return shown.deletion()
 		}
 		timer.Reset(pause)
-		pause = min(2*pause, maxPause)
+		pause = min(2*pause, maxPoll)
 	}
 }

@@ -141,7 +141,7 @@ var _ = Describe("Deletion", func() {
 		s.Status, s.Task = status, task
 		api.answers(s)
 		c.request.ProviderID = providerIDPrefix + "1"
-		err := c.waitUntilGone(ctx, &s, time.Now().Add(-goneTimeout))
+		err := c.waitUntilGone(ctx, &s, time.Now().Add(-deletionTimeout))
 		Expect(err).To(MatchError(message))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
 		Expect(platform.IsProgress(err)).To(Equal(progress))
@@ -159,9 +159,9 @@ var _ = Describe("Deletion", func() {
 		change()
 		interrupted, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		err := c.waitUntilGone(interrupted, &s, time.Now().Add(-goneTimeout))
+		err := c.waitUntilGone(interrupted, &s, time.Now().Add(-deletionTimeout))
 		Expect(err).To(MatchError(context.DeadlineExceeded))
-		Expect(platform.IsProgress(c.waitUntilGone(ctx, &s, time.Now().Add(-lastTimeout)))).To(BeTrue())
+		Expect(platform.IsProgress(c.waitUntilGone(ctx, &s, time.Now().Add(-finalTimeout)))).To(BeTrue())
 	},
 		Entry("because there is no Machine", func() { c.request.Once = true }),
 		Entry("because the server cannot be found again", func() { c.request.ProviderID = "" }),

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
@@ -25,14 +26,14 @@ const cinderDriver = "cinder.csi.openstack.org"
 
 type machines struct {
 	sessions *client.Sessions
-	volumes  *remembered
-	// unanswered has the names of machines of whose ports one was asked for without an answer: it can be made later.
+	volumes  *volumeCache
+	// unanswered has the names of machines with a port request that got no response: the port may still appear.
 	unanswered *sync.Map
 }
 
 // New returns the Machines part of the OpenStack platform.
 func New(sessions *client.Sessions) platform.Machines {
-	return &machines{sessions: sessions, volumes: &remembered{}, unanswered: &sync.Map{}}
+	return &machines{sessions: sessions, volumes: &volumeCache{}, unanswered: &sync.Map{}}
 }
 
 // call is one operation on the servers of one shoot on one site.
@@ -40,11 +41,11 @@ type call struct {
 	request    platform.MachineRequest
 	owner      owner.Owner
 	snapshot   *snapshot
-	volumes    *remembered
+	volumes    *volumeCache
 	unanswered *sync.Map
 	compute    *gophercloud.ServiceClient
 	network    *gophercloud.ServiceClient
-	// volume returns the client of the block storage API, which a site without volumes need not have.
+	// volume returns the client of the block storage API, which a site without volumes may lack.
 	volume func(context.Context) (*gophercloud.ServiceClient, error)
 }
 
@@ -57,7 +58,7 @@ func (m *machines) call(ctx context.Context, request platform.MachineRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(session.CheckRegion(spec.OpenStack.Region), session.CheckProject(spec.OpenStack.ProjectID)); err != nil {
+	if err := session.CheckScope(spec.OpenStack.Region, spec.OpenStack.ProjectID); err != nil {
 		return nil, err
 	}
 	service, computeErr := session.Compute(ctx)
@@ -96,8 +97,8 @@ func (m *machines) Get(ctx context.Context, request platform.MachineRequest) (pl
 	return found.machine(), platform.InSite(request.Spec.Site, c.faultOf(ctx, found))
 }
 
-// faultOf is the error of a server that will never run, read again if need be: the fault is stored after the status, so the
-// snapshot may have one without the other.
+// faultOf returns the error of a server that will never run. The server is read again if necessary: the fault is stored after the status,
+// so the snapshot may have only the latter.
 func (c *call) faultOf(ctx context.Context, s *server) error {
 	if s.Status == statusError && s.Fault.Message == "" {
 		var err error
@@ -108,8 +109,8 @@ func (c *call) faultOf(ctx context.Context, s *server) error {
 	return s.err()
 }
 
-// find returns the server of the request from the shared snapshot. A server that has an ID is missing only if the API says
-// so when it is asked for that ID.
+// find returns the server of the request from the shared snapshot. A server with a known ID is missing only if the API confirms it for that
+// ID.
 func (c *call) find(ctx context.Context, age maxAge) (*server, error) {
 	view, err := c.snapshot.get(ctx, age)
 	if err != nil {
@@ -128,7 +129,7 @@ func (c *call) find(ctx context.Context, age maxAge) (*server, error) {
 	return c.read(ctx, id)
 }
 
-// read asks the API for a server. It is an error if the server is not ours.
+// read reads a server from the API. It is an error if the server is not ours.
 func (c *call) read(ctx context.Context, id string) (*server, error) {
 	s, err := getServer(ctx, c.compute, id)
 	if err != nil {
@@ -144,8 +145,8 @@ func (c *call) read(ctx context.Context, id string) (*server, error) {
 	return s, nil
 }
 
-// findLive asks the APIs themselves, past the snapshot, for the machine's server with another ID than the one given: the one that has a
-// port of the machine, whatever it is called by now, or else one with its name.
+// findLive bypasses the snapshot and finds the machine's server, ignoring the given ID: the server with a port of the machine, even if it
+// was renamed, or else the server with its name.
 func (c *call) findLive(ctx context.Context, existing []ports.Port, except string) (*server, error) {
 	for i := range existing {
 		id := existing[i].DeviceID
@@ -164,7 +165,7 @@ func (c *call) findLive(ctx context.Context, existing []ports.Port, except strin
 	return c.findByName(ctx, except)
 }
 
-// findByName asks the API itself, past the snapshot, for a server with the machine's name and another ID than the one given.
+// findByName bypasses the snapshot and finds a server with the machine's name, ignoring the given ID.
 func (c *call) findByName(ctx context.Context, except string) (*server, error) {
 	found, _, err := listServers(ctx, c.compute, exactly(c.request.Name))
 	if err != nil {
@@ -189,7 +190,7 @@ func (m *machines) List(ctx context.Context, request platform.MachineRequest) ([
 	if err != nil {
 		return nil, platform.InSite(request.Spec.Site, err)
 	}
-	if view, err = c.listed(ctx, view); err != nil {
+	if view, err = c.listable(ctx, view); err != nil {
 		return nil, platform.InSite(request.Spec.Site, err)
 	}
 	var result []platform.Machine
@@ -213,5 +214,48 @@ func (m *machines) VolumeID(pv *corev1.PersistentVolumeSpec) (string, bool) {
 		return pv.Cinder.VolumeID, true
 	default:
 		return "", false
+	}
+}
+
+// hostTimeout limits how long a new server is watched. Scheduling usually takes a fraction of a second.
+const hostTimeout = 3 * time.Second
+
+// Initialize implements platform.Machines. The server is scheduled after the API has accepted it. The result is read from the shared
+// snapshot, so that any number of creations costs a few small lists per second.
+func (m *machines) Initialize(ctx context.Context, request platform.MachineRequest) error {
+	c, err := m.call(ctx, request)
+	if err != nil {
+		return platform.InSite(request.Spec.Site, err)
+	}
+	return platform.InSite(request.Spec.Site, c.awaitHost(ctx))
+}
+
+// awaitHost returns nil when the server is scheduled, an error if scheduling failed, and nil if the outcome is still unknown after
+// hostTimeout.
+func (c *call) awaitHost(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
+	defer cancel()
+	ticker := time.NewTicker(time.Duration(hostAge))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
+		view, err := c.snapshot.get(ctx, hostAge)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return err
+		}
+		s := view.byID(serverID(c.request.ProviderID))
+		if s == nil {
+			return nil
+		}
+		if !s.unscheduled() {
+			return c.faultOf(ctx, s)
+		}
 	}
 }

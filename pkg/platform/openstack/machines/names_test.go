@@ -102,7 +102,7 @@ var _ = Describe("Server that is not what it was", func() {
 		GinkgoHelper()
 		current, err := c.snapshot.get(ctx, 0)
 		Expect(err).NotTo(HaveOccurred())
-		listed, err := c.listed(ctx, current)
+		listed, err := c.listable(ctx, current)
 		Expect(err).NotTo(HaveOccurred())
 		names := map[string]string{}
 		for _, s := range listed {
@@ -260,7 +260,7 @@ var _ = Describe("Server that is not what it was", func() {
 			refuseForce = true
 			err := c.delete(ctx)
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassForbidden))
-			Expect(err).To(MatchError(ContainSubstring("cannot be deleted at once")))
+			Expect(err).To(MatchError(ContainSubstring("cannot be force-deleted")))
 		})
 	})
 

@@ -61,7 +61,7 @@ func newCall(api *nova) *call {
 		},
 		owner:      ours,
 		snapshot:   newSnapshot(api.compute, ours, time.Now),
-		volumes:    &remembered{},
+		volumes:    &volumeCache{},
 		unanswered: &sync.Map{},
 		compute:    api.compute,
 		network:    api.compute,

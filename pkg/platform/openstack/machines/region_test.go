@@ -53,7 +53,8 @@ var _ = Describe("Region", func() {
 		func(ctx SpecContext, do func(context.Context) error) {
 			request.Spec.OpenStack.Connection.Region = openstackstub.OtherRegion
 			err := do(ctx)
-			Expect(err).To(MatchError(`site "cloud": openstack.region: it is "RegionTwo", but the shoot is in region "RegionOne"; nothing is touched until it is that region again`))
+			Expect(err).To(MatchError(`site "cloud": openstack.region: it is "RegionTwo", but the shoot is in region "RegionOne"; ` +
+				`nothing is touched until it is that region again`))
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 
 			request.Spec.OpenStack.Connection.Region = openstackstub.Region

@@ -27,15 +27,14 @@ const (
 	statusBuild   = "BUILD"
 	statusError   = "ERROR"
 	statusDeleted = "DELETED"
-	// statusSoft is that of a server that the compute API keeps for a while after its deletion, with its volumes and its share of
-	// the quota.
+	// statusSoft is the status of a server that the compute API retains for a while after its deletion, including its volumes and quota.
 	statusSoft = "SOFT_DELETED"
 
 	taskScheduling = "scheduling"
 	taskDeleting   = "deleting"
 )
 
-// server is what the driver needs to know of a server.
+// server is what the driver needs to know about a server.
 type server struct {
 	ID        string               `json:"id"`
 	Name      string               `json:"name"`
@@ -53,36 +52,36 @@ type address struct {
 	Type    string `json:"OS-EXT-IPS:type"`
 }
 
-// attachedVolume is a volume of a server. Those that were made with the server are deleted on its termination.
+// attachedVolume is a volume of a server. Volumes created with the server are deleted on its termination.
 type attachedVolume struct {
 	ID                  string `json:"id"`
 	DeleteOnTermination bool   `json:"delete_on_termination"`
 }
 
-// serverFault is why a server is in status ERROR.
+// serverFault is the reason for status ERROR.
 type serverFault struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 }
 
-// getServer asks the API for a server.
+// getServer reads a server from the API.
 func getServer(ctx context.Context, compute *gophercloud.ServiceClient, id string) (*server, error) {
 	result := &server{}
 	return client.Extracted(result, servers.Get(ctx, compute, id).ExtractInto(result))
 }
 
-// gone reports whether a server that the API shows does not run and never will.
+// gone reports whether a visible server does not run and never will.
 func (s *server) gone() bool {
 	return s.Status == statusDeleted || s.Status == statusSoft
 }
 
-// machineName is the name of the machine: the one that the server was made with, whatever it is called by now.
+// machineName is the name of the machine, even if the server was renamed.
 func (s *server) machineName() string {
 	return cmp.Or(s.Metadata[owner.MetadataMachine], s.Name)
 }
 
-// better compares two servers of a machine, the one to prefer first: a creation that got no answer can go on while it is tried again.
-// Only one of them gets the port, and the other one fails.
+// better compares two servers of a machine, the preferred one first: a creation without a response may continue while it is retried. Only
+// one of the servers gets the port; the other one fails.
 func better(a, b *server) int {
 	worth := func(s *server) int {
 		switch {
@@ -97,12 +96,12 @@ func better(a, b *server) int {
 	return cmp.Or(worth(b)-worth(a), cmp.Compare(a.ID, b.ID))
 }
 
-// hostUnknown reports whether no host was found for the server yet.
-func (s *server) hostUnknown() bool {
+// unscheduled reports whether the server has not been scheduled yet.
+func (s *server) unscheduled() bool {
 	return s.Status == statusBuild && s.Task == taskScheduling
 }
 
-// ownVolumes are the IDs of the volumes that were made with the server.
+// ownVolumes returns the IDs of the volumes that were created with the server.
 func (s *server) ownVolumes() []string {
 	var ids []string
 	for _, volume := range s.Volumes {
@@ -117,7 +116,7 @@ func (s *server) machine() platform.Machine {
 	return platform.Machine{Name: s.machineName(), ProviderID: providerIDPrefix + s.ID, Addresses: s.nodeAddresses()}
 }
 
-// nodeAddresses are the addresses in a stable order: by network, IPv4 first.
+// nodeAddresses returns the addresses in a stable order: by network, IPv4 first.
 func (s *server) nodeAddresses() []corev1.NodeAddress {
 	result := []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: s.machineName()}}
 	for _, network := range slices.Sorted(maps.Keys(s.Addresses)) {
@@ -143,12 +142,12 @@ func (a address) family() int {
 	return ip.BitLen()
 }
 
-// err is the error of a server that will never run. A server that is being built has none.
+// err returns the error of a server that will never run, and nil while it is being built.
 func (s *server) err() error {
 	if s.Status != statusError {
 		return nil
 	}
-	// The compute API reports what the scheduler and the volume service said as text only.
+	// The compute API reports errors of the scheduler and the volume service only as text.
 	class := platform.ClassConflict
 	switch message := strings.ToLower(s.Fault.Message); {
 	case strings.Contains(message, "quota"):
@@ -159,8 +158,8 @@ func (s *server) err() error {
 	return platform.NewError(class, "server %q is in status ERROR: %d %s", s.Name, s.Fault.Code, s.Fault.Message)
 }
 
-// deletion is how far the deletion of a server is that was accepted. The compute API leaves a server that it could not delete in status
-// ERROR, and does nothing more with it.
+// deletion returns the state of an accepted deletion. If the compute API fails to delete a server, it leaves it in status ERROR without
+// retrying.
 func (s *server) deletion() error {
 	if s.Status == statusError && s.Task == "" {
 		return platform.NewError(platform.ClassTransient, "server %q (%s) is in status ERROR after its deletion was accepted", s.Name, s.ID)

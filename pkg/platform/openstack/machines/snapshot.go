@@ -17,44 +17,43 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 )
 
-// maxAge is how old a snapshot may be for a question.
+// maxAge is the maximum age of a snapshot for a query.
 type maxAge time.Duration
 
 const (
-	// statusAge is for the status of a machine: one list serves all machines that are asked for within it.
+	// statusAge is for the status of a machine: one list serves all machines that are queried within it.
 	statusAge = maxAge(5 * time.Second)
 	// goneAge is for waiting until a server is gone.
 	goneAge = maxAge(300 * time.Millisecond)
-	// hostAge is for waiting until a host is found for a server.
+	// hostAge is for waiting until a server is scheduled.
 	hostAge = maxAge(300 * time.Millisecond)
-	// listAge is for the list of all machines, which is asked for once for each machine class.
+	// listAge is for listing all machines, which is requested once per machine class.
 	listAge = maxAge(15 * time.Second)
-	// overlap is how far back changes are asked for again, because a change can become visible later than its time says.
+	// overlap is how far back changes are queried again, because a change can become visible later than its timestamp.
 	overlap = 10 * time.Second
-	// fullAge is after how long the IDs of all servers are listed, not only what changed.
+	// fullAge is how often the IDs of all servers are listed in addition to changes.
 	fullAge = 5 * time.Minute
-	// fullAgeBuilding is the same while servers are being built: one that disappears before a host was found for it does not
-	// count as a change.
+	// fullAgeBuilding replaces fullAge while servers are being built: one that disappears before it is scheduled is not reported as a change.
 	fullAgeBuilding = 30 * time.Second
-	// maxReads is up to how many servers are read one by one.
+	// maxReads is up to how many servers are read individually.
 	maxReads = 10
 )
 
-// snapshot is the list of the servers of one shoot on one site that all calls share.
+// snapshot is the list of the servers of one shoot on one site, shared by all calls.
 type snapshot struct {
 	compute *gophercloud.ServiceClient
 	owner   owner.Owner
 	now     func() time.Time
 	group   platform.Shared[view]
-	// names are those of machines whose servers do not tell them, by the IDs of the servers.
+	// names are the machine names of servers that do not record them, by server ID.
 	names sync.Map
 
-	// since, listed and foreign belong to the one refresh at a time. The latter are IDs of servers that only have a similar
-	// name.
-	since   time.Time
-	listed  time.Time
-	foreign map[string]bool
-	// latest holds the newest view, or nothing while somebody replaces it.
+	// since, listed and notOwned are used only by refresh, which runs once at a time. notOwned has the IDs of servers that merely have a
+	// similar name.
+	since    time.Time
+	listed   time.Time
+	notOwned map[string]bool
+	// latest holds the newest view, or nothing while it is being replaced.
 	latest chan versioned
 }
 
@@ -63,7 +62,7 @@ type versioned struct {
 	at   time.Time
 }
 
-// view are servers by ID. It never changes.
+// view maps IDs to servers. It is immutable.
 type view map[string]*server
 
 func (v view) byID(id string) *server {
@@ -81,8 +80,8 @@ func (v view) byName(name string) *server {
 	return best
 }
 
-// sharers returns the IDs of the other servers that have the port that this one was made with or, if none is known of it, its name.
-func (v view) sharers(s *server) []string {
+// othersOnPort returns the IDs of other servers with the port that this server was created with or, if its port is unknown, with its name.
+func (v view) othersOnPort(s *server) []string {
 	port := s.Metadata[owner.MetadataPort]
 	var ids []string
 	for id, other := range v {
@@ -94,8 +93,8 @@ func (v view) sharers(s *server) []string {
 	return ids
 }
 
-// expects reports whether a server was made with the port.
-func (v view) expects(port string) bool {
+// usesPort reports whether a server was created with the port.
+func (v view) usesPort(port string) bool {
 	for _, s := range v {
 		if !s.gone() && s.Metadata[owner.MetadataPort] == port {
 			return true
@@ -120,12 +119,12 @@ func snapshotOf(session *client.Session, compute *gophercloud.ServiceClient, o o
 }
 
 func newSnapshot(compute *gophercloud.ServiceClient, o owner.Owner, now func() time.Time) *snapshot {
-	s := &snapshot{compute: compute, owner: o, now: now, foreign: map[string]bool{}, latest: make(chan versioned, 1)}
+	s := &snapshot{compute: compute, owner: o, now: now, notOwned: map[string]bool{}, latest: make(chan versioned, 1)}
 	s.latest <- versioned{}
 	return s
 }
 
-// get returns a view that is not older than age. Calls that come during a request share its answer.
+// get returns a view that is not older than age. Concurrent calls share one refresh.
 func (s *snapshot) get(ctx context.Context, age maxAge) (view, error) {
 	current := <-s.latest
 	s.latest <- current
@@ -140,7 +139,7 @@ func (s *snapshot) add(created *server) {
 	s.change(func(v view) { v[created.ID] = created })
 }
 
-// forget removes a server of which the API said that it does not exist.
+// forget removes a server whose absence was confirmed by the API.
 func (s *snapshot) forget(id string) {
 	s.change(func(v view) { delete(v, id) })
 }
@@ -153,7 +152,7 @@ func (s *snapshot) change(change func(view)) {
 	s.latest <- versioned{view: next, at: current.at}
 }
 
-// refresh asks for what changed since the last answer, and now and then for the IDs of all. It runs once at a time.
+// refresh lists what changed since the last response, and periodically the IDs of all servers. It runs once at a time.
 func (s *snapshot) refresh(ctx context.Context) (view, error) {
 	options := ofShoot(s.owner.Shoot)
 	start := s.now()
@@ -190,12 +189,12 @@ func (s *snapshot) refresh(ctx context.Context) (view, error) {
 		s.since = asked.Add(-overlap)
 	}
 	latest := <-s.latest
-	replay(current.view, latest.view, next)
+	applyPending(current.view, latest.view, next)
 	s.latest <- versioned{view: next, at: start}
 	return next, nil
 }
 
-// apply changes a view to what the API shows of servers.
+// apply updates a view with servers reported by the API.
 func (s *snapshot) apply(v view, found []server) {
 	for i := range found {
 		switch shown := &found[i]; {
@@ -204,13 +203,13 @@ func (s *snapshot) apply(v view, found []server) {
 		case s.owner.OwnsServer(shown.Metadata):
 			v[shown.ID] = shown
 		default:
-			s.foreign[shown.ID] = true
+			s.notOwned[shown.ID] = true
 		}
 	}
 }
 
-// compare makes a view have the same servers as the list of all IDs. That list does not say whose a server is: one that is not
-// known is read. So is one of the view that is not in the list: somebody may have given it a name that does not begin like the others.
+// compare aligns a view with the list of all IDs. That list does not show who owns a server, so unknown servers are read. So are servers of
+// the view that are not in the list: they may have been renamed.
 func (s *snapshot) compare(ctx context.Context, v view) error {
 	ids, err := listIDs(ctx, s.compute, ofShoot(s.owner.Shoot))
 	if err != nil {
@@ -220,7 +219,7 @@ func (s *snapshot) compare(ctx context.Context, v view) error {
 	var unknown []string
 	for _, id := range ids {
 		existing[id] = true
-		if v[id] == nil && !s.foreign[id] {
+		if v[id] == nil && !s.notOwned[id] {
 			unknown = append(unknown, id)
 		}
 	}
@@ -232,12 +231,12 @@ func (s *snapshot) compare(ctx context.Context, v view) error {
 	}
 	maps.DeleteFunc(v, func(id string, _ *server) bool { return !existing[id] })
 	for _, id := range missing[:min(len(missing), maxReads)] {
-		// An error says nothing about the others, and a server that is not in the view is asked for by its ID.
+		// An error says nothing about the others, and a server that is missing in the view is read by its ID.
 		if shown, err := getServer(ctx, s.compute, id); err == nil {
 			s.apply(v, []server{*shown})
 		}
 	}
-	maps.DeleteFunc(s.foreign, func(id string, _ bool) bool { return !existing[id] })
+	maps.DeleteFunc(s.notOwned, func(id string, _ bool) bool { return !existing[id] })
 
 	if len(unknown) > maxReads {
 		found, _, err := listServers(ctx, s.compute, ofShoot(s.owner.Shoot))
@@ -257,8 +256,8 @@ func (s *snapshot) compare(ctx context.Context, v view) error {
 	return nil
 }
 
-// replay does to a view what was added and forgotten between two others: the answer to a request need not know yet.
-func replay(before, after, into view) {
+// applyPending applies what was added to and removed from the latest view during a refresh, which the response may not reflect yet.
+func applyPending(before, after, into view) {
 	for id, added := range after {
 		if before[id] == nil && into[id] == nil {
 			into[id] = added

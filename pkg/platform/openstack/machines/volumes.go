@@ -18,35 +18,23 @@ import (
 
 const (
 	volumeDeleting = "deleting"
-	// blankSuffix follows the ID of the server in the name that the compute API gives to the volumes that it creates empty.
+	// blankSuffix follows the ID of the server in the compute API's names for volumes that it creates empty.
 	blankSuffix = "-blank-vol"
 )
 
-// remembered has the IDs of the volumes that were made with servers whose deletion was asked for. The compute API forgets a
-// server also if the volume service did not delete its volumes.
-type remembered struct {
-	byServer sync.Map
+// volumeCache has the IDs of the volumes that were created with servers being deleted, by server ID. The compute API forgets a server even
+// if the volume service failed to delete its volumes.
+type volumeCache struct{ sync.Map }
+
+func (c *volumeCache) of(serverID string) ([]string, bool) {
+	value, known := c.Load(serverID)
+	ids, _ := value.([]string)
+	return ids, known
 }
 
-func (r *remembered) put(serverID string, volumeIDs []string) {
-	r.byServer.Store(serverID, volumeIDs)
-}
-
-func (r *remembered) of(serverID string) ([]string, bool) {
-	value, ok := r.byServer.Load(serverID)
-	if !ok {
-		return nil, false
-	}
-	return value.([]string), true
-}
-
-func (r *remembered) forget(serverID string) {
-	r.byServer.Delete(serverID)
-}
-
-// rememberVolumes notes the volumes that were made with a server that is about to be deleted. A server that is being built does
-// not show them all: it is read again. One that is being deleted may not show them any more.
-func (c *call) rememberVolumes(ctx context.Context, s *server) error {
+// recordVolumes records the volumes that were created with a server that is about to be deleted. A server that is being built does not
+// show all of them and is read again. One that is being deleted may no longer show them.
+func (c *call) recordVolumes(ctx context.Context, s *server) error {
 	if _, known := c.volumes.of(s.ID); known && s.Task == taskDeleting {
 		return nil
 	}
@@ -59,17 +47,17 @@ func (c *call) rememberVolumes(ctx context.Context, s *server) error {
 		}
 	}
 	if s.Status != statusBuild {
-		c.volumes.put(s.ID, s.ownVolumes())
+		c.volumes.Store(s.ID, s.ownVolumes())
 	}
 	return nil
 }
 
-// deleteVolumes deletes what is left of the volumes that were made with a server that is gone. Usually nothing is.
+// deleteVolumes deletes the remaining volumes of a deleted server. Usually there are none.
 func (c *call) deleteVolumes(ctx context.Context, serverID string) error {
 	ids, known := c.volumes.of(serverID)
 	blank := !known && serverID != "" && len(c.request.Spec.OpenStack.DataDisks) > 0
 	if len(ids) == 0 && !blank {
-		c.volumes.forget(serverID)
+		c.volumes.Delete(serverID)
 		return nil
 	}
 	service, err := c.volume(ctx)
@@ -86,11 +74,11 @@ func (c *call) deleteVolumes(ctx context.Context, serverID string) error {
 			return err
 		}
 	}
-	c.volumes.forget(serverID)
+	c.volumes.Delete(serverID)
 	return nil
 }
 
-// blankVolumes finds the volumes that were created empty with a server of which nothing is remembered.
+// blankVolumes finds the volumes that were created empty with a server that is not in the cache.
 func blankVolumes(ctx context.Context, service *gophercloud.ServiceClient, serverID string) ([]string, error) {
 	found, err := client.List(ctx, volumes.List(service, volumes.ListOpts{Name: serverID + blankSuffix}), volumes.ExtractVolumes)
 	if err != nil {
@@ -103,7 +91,7 @@ func blankVolumes(ctx context.Context, service *gophercloud.ServiceClient, serve
 	return ids, nil
 }
 
-// deleteVolume deletes a volume that the server was to take with it, unless somebody attached it to another server since.
+// deleteVolume deletes a volume that should have been deleted with the server, unless it was attached to another server since.
 func deleteVolume(ctx context.Context, service *gophercloud.ServiceClient, serverID, id string) error {
 	volume, err := client.Extracted(volumes.Get(ctx, service, id).Extract())
 	if err != nil {
@@ -119,7 +107,7 @@ func deleteVolume(ctx context.Context, service *gophercloud.ServiceClient, serve
 	}
 	class := platform.ClassOf(err)
 	if class == platform.ClassConfiguration {
-		// The volume service says so of a volume that is in use or has snapshots.
+		// The volume service responds with 400 for a volume that is in use or has snapshots.
 		class = platform.ClassConflict
 	}
 	return platform.NewError(class, "volume %s of the deleted server %s is in status %q: %w", id, serverID, volume.Status, err)

@@ -84,7 +84,7 @@ var _ = Describe("Volumes of a server that is gone", func() {
 			if left != nil {
 				volumes["root"] = *left
 			}
-			Expect(c.rememberVolumes(ctx, running(attachedVolume{ID: "root", DeleteOnTermination: true}))).To(Succeed())
+			Expect(c.recordVolumes(ctx, running(attachedVolume{ID: "root", DeleteOnTermination: true}))).To(Succeed())
 			Expect(c.deleteVolumes(ctx, "1")).To(Succeed())
 			Expect(deleted).To(Equal(expected))
 		},
@@ -97,14 +97,14 @@ var _ = Describe("Volumes of a server that is gone", func() {
 
 	It("should be left alone if they were only attached to it", func(ctx SpecContext) {
 		volumes["pv"] = volume{ID: "pv", Status: "available"}
-		Expect(c.rememberVolumes(ctx, running(attachedVolume{ID: "pv"}))).To(Succeed())
+		Expect(c.recordVolumes(ctx, running(attachedVolume{ID: "pv"}))).To(Succeed())
 		Expect(c.deleteVolumes(ctx, "1")).To(Succeed())
 		Expect(volumes).To(HaveKey("pv"))
 	})
 
 	It("should be remembered until they are deleted, and named if they cannot be", func(ctx SpecContext) {
 		volumes["root"] = volume{ID: "root", Status: "available"}
-		Expect(c.rememberVolumes(ctx, running(attachedVolume{ID: "root", DeleteOnTermination: true}))).To(Succeed())
+		Expect(c.recordVolumes(ctx, running(attachedVolume{ID: "root", DeleteOnTermination: true}))).To(Succeed())
 		refusal = fault(http.StatusBadRequest, `{"badRequest": {"code": 400, "message": "Volume has dependent snapshots."}}`)
 		err := c.deleteVolumes(ctx, "1")
 		Expect(err).To(MatchError(And(HavePrefix(`volume root of the deleted server 1 is in status "available"`),
@@ -135,17 +135,17 @@ var _ = Describe("Volumes of a server that is gone", func() {
 		shown := *running(attachedVolume{ID: "root", DeleteOnTermination: true})
 		api.answers(shown)
 		api.serve = nil
-		Expect(c.rememberVolumes(ctx, &building)).To(Succeed())
+		Expect(c.recordVolumes(ctx, &building)).To(Succeed())
 		ids, known := c.volumes.of("1")
 		Expect(known).To(BeTrue())
 		Expect(ids).To(Equal([]string{"root"}))
 
-		c.volumes.forget("1")
+		c.volumes.Delete("1")
 		api.answers(building)
-		Expect(c.rememberVolumes(ctx, &building)).To(Succeed())
+		Expect(c.recordVolumes(ctx, &building)).To(Succeed())
 		_, known = c.volumes.of("1")
 		Expect(known).To(BeFalse(), "its volumes may not be there yet")
 		api.answers()
-		Expect(c.rememberVolumes(ctx, &building)).To(Succeed())
+		Expect(c.recordVolumes(ctx, &building)).To(Succeed())
 	})
 })

@@ -25,8 +25,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 )
 
-// loadBalancers are those of the library. It believes what a Service names: it takes a load balancer of another cluster for one of its own
-// that was renamed. So what a Service names is looked at before.
+// loadBalancers wraps the library's load balancers. The library trusts the references of a Service and mistakes a load balancer of another
+// cluster for a renamed one of its own, so references are checked first.
 type loadBalancers struct {
 	cloudprovider.LoadBalancer
 
@@ -81,9 +81,10 @@ func (b *loadBalancers) EnsureLoadBalancerDeleted(ctx context.Context, cluster s
 	return b.LoadBalancer.EnsureLoadBalancerDeleted(transport.OneOperation(ctx), cluster, service)
 }
 
-// withoutForeign returns the Service without the ID of a load balancer of another cluster: one with the name of the Service may be left.
+// withoutForeign returns the Service without the ID of a load balancer of another cluster: one with the name of the Service may be left
+// behind.
 func (b *loadBalancers) withoutForeign(ctx context.Context, service *corev1.Service) (*corev1.Service, error) {
-	foreign, err := b.foreignBalancer(ctx, service.Annotations[library.ServiceAnnotationLoadBalancerID])
+	foreign, err := reference{value: service.Annotations[library.ServiceAnnotationLoadBalancerID], isForeign: b.foreignBalancer}.check(ctx)
 	if err != nil || !foreign {
 		return service, err
 	}
@@ -92,30 +93,40 @@ func (b *loadBalancers) withoutForeign(ctx context.Context, service *corev1.Serv
 	return service, nil
 }
 
-// check returns an error if the Service names what was made for another shoot. The error does not tell which.
+// reference is an object that a Service refers to.
+type reference struct {
+	field, value string
+	isForeign    func(context.Context, string) (bool, error)
+}
+
+// check reports whether the object belongs to another shoot. Missing objects are left to the library.
+func (r reference) check(ctx context.Context) (bool, error) {
+	if r.value == "" {
+		return false, nil
+	}
+	foreign, err := r.isForeign(ctx, r.value)
+	return foreign, client.IgnoreNotFound(err)
+}
+
+// check returns an error if the Service refers to an object of another shoot. The error does not name that shoot.
 func (b *loadBalancers) check(ctx context.Context, service *corev1.Service) error {
-	for _, reference := range []struct {
-		field, value string
-		foreign      func(context.Context, string) (bool, error)
-	}{
-		{annotation(library.ServiceAnnotationLoadBalancerID), service.Annotations[library.ServiceAnnotationLoadBalancerID], b.foreignBalancer},
-		{annotation(library.ServiceAnnotationLoadBalancerPortID), service.Annotations[library.ServiceAnnotationLoadBalancerPortID],
-			b.foreignPort},
-		{annotation(library.ServiceAnnotationLoadBalancerNetworkID), service.Annotations[library.ServiceAnnotationLoadBalancerNetworkID],
-			b.foreignNetwork},
-		{annotation(library.ServiceAnnotationLoadBalancerSubnetID), service.Annotations[library.ServiceAnnotationLoadBalancerSubnetID],
-			b.foreignSubnet},
-		{annotation(library.ServiceAnnotationLoadBalancerMemberSubnetID),
-			service.Annotations[library.ServiceAnnotationLoadBalancerMemberSubnetID], b.foreignSubnet},
-		{"spec.loadBalancerIP", service.Spec.LoadBalancerIP, b.foreignFloatingIP},
+	annotated := func(name string, isForeign func(context.Context, string) (bool, error)) reference {
+		return reference{field: annotation(name), value: service.Annotations[name], isForeign: isForeign}
+	}
+	for _, r := range []reference{
+		annotated(library.ServiceAnnotationLoadBalancerID, b.foreignBalancer),
+		annotated(library.ServiceAnnotationLoadBalancerPortID, b.foreignPort),
+		annotated(library.ServiceAnnotationLoadBalancerNetworkID, b.foreignNetwork),
+		annotated(library.ServiceAnnotationLoadBalancerSubnetID, b.foreignSubnet),
+		annotated(library.ServiceAnnotationLoadBalancerMemberSubnetID, b.foreignSubnet),
+		{field: "spec.loadBalancerIP", value: service.Spec.LoadBalancerIP, isForeign: b.foreignFloatingIP},
 	} {
-		foreign, err := reference.foreign(ctx, reference.value)
+		foreign, err := r.check(ctx)
 		if err != nil {
 			return err
 		}
 		if foreign {
-			return platform.NewError(platform.ClassConflict, "%s: %q was not made for this shoot and cannot be used", reference.field,
-				reference.value)
+			return platform.NewError(platform.ClassConflict, "%s: %q was not made for this shoot and cannot be used", r.field, r.value)
 		}
 	}
 	return nil
@@ -131,50 +142,26 @@ func annotation(name string) string {
 }
 
 func (b *loadBalancers) foreignBalancer(ctx context.Context, id string) (bool, error) {
-	return foreign(id, func() (bool, error) {
-		found, err := client.Extracted(loadbalancers.Get(ctx, b.balancing, id).Extract())
-		return err == nil && b.owner.IsForeignLoadBalancer(found.Name, found.Tags), err
-	})
+	found, err := client.Extracted(loadbalancers.Get(ctx, b.balancing, id).Extract())
+	return err == nil && b.owner.IsForeignLoadBalancer(found.Name, found.Tags), err
 }
 
 func (b *loadBalancers) foreignPort(ctx context.Context, id string) (bool, error) {
-	return foreign(id, func() (bool, error) {
-		found, err := client.Extracted(ports.Get(ctx, b.network, id).Extract())
-		return err == nil && b.owner.IsForeign(found.Description, found.Tags), err
-	})
+	found, err := client.Extracted(ports.Get(ctx, b.network, id).Extract())
+	return err == nil && b.owner.IsForeign(found.Description, found.Tags), err
 }
 
 func (b *loadBalancers) foreignNetwork(ctx context.Context, id string) (bool, error) {
-	return foreign(id, func() (bool, error) {
-		found, err := client.Extracted(networks.Get(ctx, b.network, id).Extract())
-		return err == nil && b.owner.IsForeign(found.Description, found.Tags), err
-	})
+	found, err := client.Extracted(networks.Get(ctx, b.network, id).Extract())
+	return err == nil && b.owner.IsForeign(found.Description, found.Tags), err
 }
 
 func (b *loadBalancers) foreignSubnet(ctx context.Context, id string) (bool, error) {
-	return foreign(id, func() (bool, error) {
-		found, err := client.Extracted(subnets.Get(ctx, b.network, id).Extract())
-		return err == nil && b.owner.IsForeign(found.Description, found.Tags), err
-	})
+	found, err := client.Extracted(subnets.Get(ctx, b.network, id).Extract())
+	return err == nil && b.owner.IsForeign(found.Description, found.Tags), err
 }
 
 func (b *loadBalancers) foreignFloatingIP(ctx context.Context, address string) (bool, error) {
-	return foreign(address, func() (bool, error) {
-		found, err := client.List(ctx, floatingips.List(b.network, floatingips.ListOpts{FloatingIP: address}), floatingips.ExtractFloatingIPs)
-		for _, ip := range found {
-			if b.owner.IsForeign(ip.Description, ip.Tags) {
-				return true, nil
-			}
-		}
-		return false, err
-	})
-}
-
-// foreign asks whether what a Service names is another shoot's. What does not exist is left to the library.
-func foreign(value string, ask func() (bool, error)) (bool, error) {
-	if value == "" {
-		return false, nil
-	}
-	result, err := ask()
-	return result, client.IgnoreNotFound(err)
+	found, err := client.List(ctx, floatingips.List(b.network, floatingips.ListOpts{FloatingIP: address}), floatingips.ExtractFloatingIPs)
+	return slices.ContainsFunc(found, func(ip floatingips.FloatingIP) bool { return b.owner.IsForeign(ip.Description, ip.Tags) }), err
 }

@@ -77,8 +77,9 @@ var _ = Describe("Load balancers", func() {
 			"/subnets/foreign":           `{"subnet": {"id": "foreign", "description": "` + foreign + `"}}`,
 			"/ports/own": `{"port": {"id": "own", "description": "` +
 				(owner.Owner{Shoot: shoot, Site: "other"}).Description() + `"}}`,
-			"/subnets/given":         `{"subnet": {"id": "given"}}`,
-			"/floatingips 192.0.2.1": `{"floatingips": [{"id": "1", "description": "Floating IP for Kubernetes external service default/web from cluster ` + cluster + `"}]}`,
+			"/subnets/given": `{"subnet": {"id": "given"}}`,
+			"/floatingips 192.0.2.1": `{"floatingips": [{"id": "1", ` +
+				`"description": "Floating IP for Kubernetes external service default/web from cluster ` + cluster + `"}]}`,
 			"/floatingips 192.0.2.2": `{"floatingips": [{"id": "2", "description": "mine"}]}`,
 			"/floatingips 192.0.2.3": `{"floatingips": []}`,
 		}
@@ -94,7 +95,8 @@ var _ = Describe("Load balancers", func() {
 			if !ok {
 				w.Header().Set("X-Openstack-Request-Id", "req-1")
 				w.WriteHeader(http.StatusNotFound)
-				body = `{"NeutronError": {"type": "NotFound", "message": "it could not be found", "detail": ""}, "faultcode": "Client", "faultstring": "not found"}`
+				body = `{"NeutronError": {"type": "NotFound", "message": "it could not be found", "detail": ""}, ` +
+					`"faultcode": "Client", "faultstring": "not found"}`
 			}
 			_, _ = fmt.Fprint(w, body)
 		}))

@@ -6,11 +6,9 @@ package nodes
 
 import (
 	"context"
-	"reflect"
 	"strings"
 	"sync"
 	"time"
-	"unsafe"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/apiversions"
@@ -29,7 +27,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
-// ovn is the Octavia provider without amphorae: members see the addresses of the clients, and their ports must allow them.
+// ovn is the Octavia provider without amphorae: members see client addresses, and their ports must permit them.
 const ovn = "ovn"
 
 const (
@@ -38,10 +36,9 @@ const (
 	monitorMaxRetries = 5
 )
 
-// newCloud returns the library's cloud provider with our session. Its own constructor would log in by itself: with another
-// connection than ours that knows neither the site's proxy nor its timeouts, and that waits for Keystone for ever. So the fields
-// that the constructor sets are set here.
-// The cloud provider sends events until ctx ends.
+// newCloud returns the library's cloud provider with our session. Its constructor would log in on its own, without the site's proxy and
+// timeouts, and would wait for Keystone indefinitely. So the constructor's fields are set here. The cloud provider sends events until ctx
+// is done.
 func newCloud(ctx context.Context, session *client.Session, shoot kubernetes.Interface,
 	balancer *v1alpha1.OpenStackLoadBalancer) (*library.OpenStack, error) {
 	options, err := loadBalancerOptions(balancer)
@@ -53,32 +50,16 @@ func newCloud(ctx context.Context, session *client.Session, shoot kubernetes.Int
 	recorder := broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "cloud-provider-openstack"})
 	provider, endpoints := session.Provider()
 	cloud := &library.OpenStack{}
-	for _, err := range []error{
-		setField(cloud, "provider", provider),
-		setField(cloud, "epOpts", &endpoints),
-		setField(cloud, "lbOpts", options),
-		setField(cloud, "kclient", shoot),
-		setField[record.EventRecorder](cloud, "eventRecorder", recorder),
-	} {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return cloud, nil
+	return cloud, client.SetFields(cloud, map[string]any{
+		"provider":      provider,
+		"epOpts":        &endpoints,
+		"lbOpts":        options,
+		"kclient":       shoot,
+		"eventRecorder": recorder,
+	})
 }
 
-// setField sets an unexported field of the library's cloud provider. It fails if another version of the library has no such field.
-func setField[T any](cloud *library.OpenStack, name string, value T) error {
-	field := reflect.ValueOf(cloud).Elem().FieldByName(name)
-	if !field.IsValid() || field.Type() != reflect.TypeFor[T]() {
-		return platform.NewError(platform.ClassConfiguration, "this version of cloud-provider-openstack has no field %q of type %s", name,
-			reflect.TypeFor[T]())
-	}
-	*(*T)(unsafe.Pointer(field.UnsafeAddr())) = value // #nosec G103 -- the type is checked
-	return nil
-}
-
-// loadBalancerOptions are the library's defaults with the settings of the site.
+// loadBalancerOptions returns the library's defaults with the settings of the site.
 func loadBalancerOptions(config *v1alpha1.OpenStackLoadBalancer) (library.LoadBalancerOpts, error) {
 	defaults, err := library.ReadConfig(strings.NewReader(""))
 	if err != nil {
@@ -114,13 +95,13 @@ func loadBalancerOptions(config *v1alpha1.OpenStackLoadBalancer) (library.LoadBa
 	return options, nil
 }
 
-// minVersion is the first version of the load balancing API with tags, which the library finds its load balancers by.
+// minVersion is the first load balancing API version with tags, by which the library finds its load balancers.
 var minVersion = version.Must(version.NewVersion("2.5"))
 
 var versionMutex sync.Mutex
 
-// readVersion lets the library read the version of the load balancing API, which it keeps in a variable of the process: the first
-// site that it asks decides which features it uses at all sites. It does not see the answer of a site that has no version for it.
+// readVersion lets the library read the version of the load balancing API, which it keeps in a global variable: the first site that it
+// queries determines the features for all sites. Sites with an unsupported version are rejected before the library sees them.
 func readVersion(ctx context.Context, balancing *gophercloud.ServiceClient, provider string) error {
 	versions, err := client.List(ctx, apiversions.List(balancing), apiversions.ExtractAPIVersions)
 	if err != nil {
@@ -137,7 +118,7 @@ func readVersion(ctx context.Context, balancing *gophercloud.ServiceClient, prov
 	return nil
 }
 
-// isSupported reports whether the library can work with the version that it takes for the current one: the last of the list.
+// isSupported reports whether the library supports the version that it considers current: the last one of the list.
 func isSupported(versions []apiversions.APIVersion) bool {
 	if len(versions) == 0 {
 		return false

@@ -29,7 +29,7 @@ const providerIDPrefix = "openstack:///"
 
 var serverIDRegexp = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// machines are the servers of the site. The library describes them; whose they are and whether they are gone is asked for here.
+// machines are the servers of the site. The library describes them; ownership and existence are checked here.
 type machines struct {
 	owner     owner.Owner
 	zones     []v1alpha1.OpenStackCloudControllerZone
@@ -56,7 +56,7 @@ func (m *machines) ShutDown(ctx context.Context, node *corev1.Node) (bool, error
 	return off, m.classify(err)
 }
 
-// Describe implements platform.NodeMachines. What a node says of itself is checked.
+// Describe implements platform.NodeMachines. The node's own claims are verified.
 func (m *machines) Describe(ctx context.Context, node *corev1.Node) (platform.NodeMachine, error) {
 	if node.Spec.ProviderID == "" {
 		id, err := m.find(ctx, node.Name)
@@ -74,7 +74,7 @@ func (m *machines) Describe(ctx context.Context, node *corev1.Node) (platform.No
 	}
 	for i := range metadata.NodeAddresses {
 		if address := &metadata.NodeAddresses[i]; address.Type == corev1.NodeHostName {
-			address.Address = node.Name // the library has the name that the server has now
+			address.Address = node.Name // the library reports the current name of the server
 		}
 	}
 	return platform.NodeMachine{
@@ -85,7 +85,7 @@ func (m *machines) Describe(ctx context.Context, node *corev1.Node) (platform.No
 	}, nil
 }
 
-// find returns the ID of the shoot's server that was made with the name. Somebody may have renamed it: the port says which it is.
+// find returns the ID of the shoot's server that was created with the name. If the server was renamed, its port identifies it.
 func (m *machines) find(ctx context.Context, name string) (string, error) {
 	found, err := client.List(ctx, servers.List(m.compute, servers.ListOpts{Name: "^" + regexp.QuoteMeta(name) + "$"}), servers.ExtractServers)
 	if err != nil {
@@ -135,13 +135,13 @@ func (m *machines) findByPort(ctx context.Context, name string) ([]string, error
 	return ids, nil
 }
 
-// madeAs is the name that a server was made with. Servers of version 0.1 tell the name that they have now.
+// madeAs returns the name that a server was created with. Servers of version 0.1 report their current name.
 func madeAs(server *servers.Server) string {
 	return cmp.Or(server.Metadata[owner.MetadataMachine], server.Name)
 }
 
-// check returns an error unless the server with the node's provider ID is that of the node. The name of a server that does not tell the
-// one that it was made with counts until the node is initialized: somebody may have renamed it since.
+// check returns an error unless the server with the node's provider ID belongs to the node. If the server does not record its original
+// name, its current name counts only until the node is initialized: it may be renamed later.
 func (m *machines) check(ctx context.Context, node *corev1.Node) error {
 	server, err := client.Extracted(servers.Get(ctx, m.compute, serverID(node)).Extract())
 	if err != nil {
@@ -156,7 +156,7 @@ func (m *machines) check(ctx context.Context, node *corev1.Node) error {
 	return nil
 }
 
-// zonesOf returns the zones with an availability zone whose name the library has made a label of.
+// zonesOf returns the zones whose availability zone matches the label that the library derived.
 func (m *machines) zonesOf(availabilityZone string) []string {
 	var zones []string
 	for _, zone := range m.zones {
@@ -167,7 +167,7 @@ func (m *machines) zonesOf(availabilityZone string) []string {
 	return zones
 }
 
-// classify names the site. The library says that a server does not exist with an error of its own.
+// classify adds the site. The library has its own error for missing servers.
 func (m *machines) classify(err error) error {
 	if errors.Is(err, cloudprovider.InstanceNotFound) {
 		err = platform.NewError(platform.ClassNotFound, "the server does not exist: %w", err)

@@ -7,7 +7,6 @@ package nodes
 
 import (
 	"context"
-	"errors"
 
 	library "k8s.io/cloud-provider-openstack/pkg/openstack"
 
@@ -26,8 +25,8 @@ func New(sessions *client.Sessions) platform.Nodes {
 	return &nodes{sessions: sessions}
 }
 
-// Open implements platform.Nodes. It asks for the services before the library does, which ends the process if one of them that
-// it needs for load balancers does not answer.
+// Open implements platform.Nodes. It queries the required services before the library does, which terminates the process if one of those
+// needed for load balancers does not respond.
 func (n *nodes) Open(ctx context.Context, r platform.NodesRequest) (platform.NodeSite, error) {
 	opened, err := n.open(ctx, r)
 	return opened, platform.InSite(r.Site.Name, err)
@@ -42,7 +41,7 @@ func (n *nodes) open(ctx context.Context, r platform.NodesRequest) (platform.Nod
 	if err != nil {
 		return platform.NodeSite{}, err
 	}
-	if err := errors.Join(session.CheckRegion(config.Region), session.CheckProject(config.ProjectID)); err != nil {
+	if err := session.CheckScope(config.Region, config.ProjectID); err != nil {
 		return platform.NodeSite{}, err
 	}
 	compute, err := session.Compute(ctx)

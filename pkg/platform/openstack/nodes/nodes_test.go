@@ -34,10 +34,11 @@ const id = "6a0f1f5e-0c5a-4d59-8a0b-6f5d6b1d3e21"
 var _ = Describe("Cloud provider", func() {
 	It("has the fields that are set", func() {
 		cloud := &library.OpenStack{}
-		Expect(setField(cloud, "provider", &gophercloud.ProviderClient{})).To(Succeed())
-		err := setField(cloud, "provider", "a string")
+		Expect(client.SetFields(cloud, map[string]any{"provider": &gophercloud.ProviderClient{}})).To(Succeed())
+		err := client.SetFields(cloud, map[string]any{"provider": "a string"})
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
-		Expect(setField(cloud, "nothing", "a string")).To(MatchError(ContainSubstring(`no field "nothing" of type string`)))
+		err = client.SetFields(cloud, map[string]any{"nothing": "a string"})
+		Expect(err).To(MatchError(ContainSubstring(`no field "nothing" of type string`)))
 	})
 
 	It("has the settings of the site", func() {

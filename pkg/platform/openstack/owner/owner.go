@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package owner says how objects in an OpenStack site are named and marked, and so which ones are ours.
+// Package owner defines how objects on an OpenStack site are named and marked, and thereby which ones are ours.
 package owner
 
 import (
@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Owner is the shoot and site that objects are made for.
+// Owner is the shoot and site that own objects.
 type Owner struct {
 	// Shoot is the technical ID of the shoot.
 	Shoot string
@@ -26,32 +26,32 @@ const (
 	MetadataShoot = "gardener-shoot"
 	// MetadataSite is the metadata key of servers with the name of the site.
 	MetadataSite = "gardener-site"
-	// MetadataMachine is the metadata key of servers with the name of the machine, which stays when somebody renames the server.
-	// Servers of version 0.1 do not have it.
+	// MetadataMachine is the metadata key of servers with the name of the machine, which stays when the server is renamed. Servers of version
+	// 0.1 do not have it.
 	MetadataMachine = "gardener-machine"
-	// MetadataPort is the metadata key of servers with the ID of the port that was made for it.
+	// MetadataPort is the metadata key of servers with the ID of the port that was created for it.
 	MetadataPort = "gardener-port"
-	// MetadataMorePorts is the metadata key of servers whose machine may have further ports: a request for one got no answer.
+	// MetadataMorePorts is the metadata key of servers whose machine may have further ports: a request for one got no response.
 	MetadataMorePorts = "gardener-more-ports"
 	// MetadataPool is the metadata key of servers with the name of the worker pool.
 	MetadataPool = "gardener-pool"
 )
 
-// serverGroupHashLength is the number of hexadecimal characters of the hash in the names of server groups.
+// serverGroupHashLength is the number of hexadecimal digits of the hash in the names of server groups.
 const serverGroupHashLength = 8
 
-// Name is the name of the objects that a shoot has once on a site.
+// Name is the name of objects that a shoot has once per site.
 func (o Owner) Name() string {
 	return o.Shoot + "-" + o.Site
 }
 
-// Description marks the objects whose API can store a description. Unlike tags it is stored with the object itself, so
-// that there is no moment in which an object exists without it.
+// Description marks objects whose API supports descriptions. Unlike tags, it is stored with the object in one request, so the object never
+// exists without it.
 func (o Owner) Description() string {
 	return fmt.Sprintf("%s%s, site %s.", descriptionPrefix, o.Shoot, o.Site)
 }
 
-// Tags are the tags of the objects whose API can store tags. Neutron allows 60 characters a tag.
+// Tags mark objects whose API supports tags. Neutron permits 60 characters per tag.
 func (o Owner) Tags() []string {
 	return []string{"managed-by=provider-hybrid", shootTagPrefix + o.Shoot, "gardener-site=" + o.Site}
 }
@@ -74,8 +74,8 @@ func (o Owner) OwnsServer(metadata map[string]string) bool {
 	return metadata[MetadataShoot] == o.Shoot && metadata[MetadataSite] == o.Site
 }
 
-// ServerGroupName is the name of the server group of a pool. Server groups have neither description nor tags, so the name is the
-// mark: its hash is that of shoot, site, pool and policy.
+// ServerGroupName is the name of a pool's server group. Server groups have neither description nor tags, so the name is the mark: it
+// contains a hash of shoot, site, pool and policy.
 func (o Owner) ServerGroupName(pool, policy string) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{o.Shoot, o.Site, pool, policy}, "\x00")))
 	return fmt.Sprintf("%s-%s-%s", o.Name(), pool, hex.EncodeToString(sum[:])[:serverGroupHashLength])
@@ -88,4 +88,101 @@ func (o Owner) OwnsServerGroup(name, policy string) bool {
 		return false
 	}
 	return name == o.ServerGroupName(rest[:len(rest)-serverGroupHashLength-1], policy)
+}
+
+const (
+	descriptionPrefix = "Managed by gardener-extension-provider-hybrid for shoot "
+	shootTagPrefix    = "gardener-shoot="
+	servicePrefix     = "kube_service_"
+)
+
+// IsForeign reports whether the description or a tag marks an object as that of another shoot, or of a Service in one. Objects without a
+// mark are not foreign.
+func (o Owner) IsForeign(description string, tags []string) bool {
+	if rest, ok := strings.CutPrefix(description, descriptionPrefix); ok && !strings.HasPrefix(rest, o.Shoot+", site ") {
+		return true
+	}
+	for _, made := range []struct {
+		prefix, before string
+		ours           func(string) bool
+	}{
+		{floatingIPPrefix, fromCluster, o.OwnsFloatingIP},
+		{securityGroupPrefix, inCluster, o.OwnsServiceSecurityGroup},
+	} {
+		if strings.HasPrefix(description, made.prefix) && strings.Contains(description, made.before) && !made.ours(description) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(tags, func(tag string) bool { return strings.HasPrefix(tag, shootTagPrefix) && tag != shootTagPrefix+o.Shoot })
+}
+
+// IsForeignLoadBalancer reports whether the name or a tag of a load balancer is that of a Service in another cluster.
+func (o Owner) IsForeignLoadBalancer(name string, tags []string) bool {
+	return slices.ContainsFunc(append([]string{name}, tags...), func(text string) bool {
+		return strings.HasPrefix(text, servicePrefix) && !o.OwnsLoadBalancer(text)
+	}) || o.IsForeign("", tags)
+}
+
+// IsForeignVolume reports whether the metadata of a volume, snapshot or backup is that of another cluster's Cinder CSI driver.
+func (o Owner) IsForeignVolume(metadata map[string]string) bool {
+	return metadata[metadataCluster] != "" && !o.OwnsVolume(metadata)
+}
+
+// IsForeignServer reports whether the metadata of a server is that of a machine of another shoot.
+func (o Owner) IsForeignServer(metadata map[string]string) bool {
+	return metadata[MetadataShoot] != "" && metadata[MetadataShoot] != o.Shoot
+}
+
+// metadataCluster is the metadata key for the name of the cluster that the Cinder CSI driver sets on volumes.
+const metadataCluster = "cinder.csi.openstack.org/cluster"
+
+// Descriptions of objects for Services have the form <prefix><namespace>/<name><infix><cluster>.
+const (
+	floatingIPPrefix    = "Floating IP for Kubernetes external service "
+	fromCluster         = " from cluster "
+	securityGroupPrefix = "Security Group for "
+	inCluster           = " Service LoadBalancer in cluster "
+)
+
+// OwnsLoadBalancer reports whether the shoot's cloud-controller-manager named the load balancer:
+// kube_service_<cluster>_<namespace>_<service>. Namespaces and Services have no underscore in their names.
+func (o Owner) OwnsLoadBalancer(name string) bool {
+	service, ok := strings.CutPrefix(name, servicePrefix+o.Shoot+"_")
+	return ok && isPair(service, "_")
+}
+
+// OwnsFloatingIP reports whether the shoot's cloud-controller-manager created a floating IP with the description.
+func (o Owner) OwnsFloatingIP(description string) bool {
+	return o.describesService(description, floatingIPPrefix, fromCluster)
+}
+
+// OwnsServiceSecurityGroup reports whether the shoot's cloud-controller-manager created a security group with the description for a
+// Service.
+func (o Owner) OwnsServiceSecurityGroup(description string) bool {
+	return o.describesService(description, securityGroupPrefix, inCluster)
+}
+
+// OwnsVolume reports whether the shoot's Cinder CSI driver created a volume with the metadata.
+func (o Owner) OwnsVolume(metadata map[string]string) bool {
+	return metadata[metadataCluster] == o.Shoot
+}
+
+// describesService reports whether the description is that of an object for a Service in the shoot.
+func (o Owner) describesService(description, before, after string) bool {
+	rest, ok := strings.CutPrefix(description, before)
+	if !ok {
+		return false
+	}
+	service, ok := strings.CutSuffix(rest, after+o.Shoot)
+	return ok && isPair(service, "/")
+}
+
+// isPair reports whether the text consists of a namespace and a name.
+func isPair(text, separator string) bool {
+	namespace, name, ok := strings.Cut(text, separator)
+	return ok && isName(namespace) && isName(name)
+}
+
+func isName(text string) bool {
+	return text != "" && !strings.ContainsAny(text, "_/ ")
 }

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package probe asks OpenStack sites for the quotas of servers.
+// Package probe reads the server quotas of OpenStack sites.
 package probe
 
 import (
@@ -33,7 +33,7 @@ func (*probe) TellsFaults() bool {
 	return false
 }
 
-// Probe implements platform.Probe. The compute API tells the quotas of the project, and what of them is used, in one answer.
+// Probe implements platform.Probe. The compute API reports limits and usage of the project in one response.
 func (p *probe) Probe(ctx context.Context, s *site.Site, _ []string) (platform.Observation, error) {
 	absolute, err := p.limits(ctx, s)
 	if err != nil {
@@ -53,7 +53,7 @@ func (p *probe) limits(ctx context.Context, s *site.Site) (*limits.Absolute, err
 	}
 	answer, err := client.Extracted(limits.Get(ctx, compute, nil).Extract())
 	if err != nil {
-		return nil, client.Classify(err)
+		return nil, err
 	}
 	return &answer.Absolute, nil
 }
@@ -65,31 +65,39 @@ func connectionOf(s *site.Site) v1alpha1.OpenStackConnection {
 	return client.ConnectionOf(s.Profile)
 }
 
-// mebibyte is the unit in which the compute API counts memory.
+// mebibyte is the compute API's unit of memory.
 const mebibyte = 1 << 20
 
-// quotasOf returns the quotas that limit something. A negative one does not.
-func quotasOf(absolute *limits.Absolute) []platform.Quota {
-	return slices.DeleteFunc([]platform.Quota{
-		{Resource: platform.ResourceServers, Used: float64(absolute.TotalInstancesUsed), Limit: float64(absolute.MaxTotalInstances)},
-		{Resource: platform.ResourceCores, Used: float64(absolute.TotalCoresUsed), Limit: float64(absolute.MaxTotalCores)},
-		{Resource: platform.ResourceMemory, Used: float64(absolute.TotalRAMUsed) * mebibyte, Limit: float64(absolute.MaxTotalRAMSize) * mebibyte},
-	}, func(quota platform.Quota) bool { return quota.Limit < 0 })
+type quota struct {
+	name        string
+	resource    platform.Resource
+	unit        float64
+	used, limit int
 }
 
-// usedUp returns an error that names the quotas that leave no room for a further server. A negative quota has no limit.
+// limited returns the quotas that have a limit. A negative limit means that there is none.
+func limited(absolute *limits.Absolute) []quota {
+	return slices.DeleteFunc([]quota{
+		{"servers", platform.ResourceServers, 1, absolute.TotalInstancesUsed, absolute.MaxTotalInstances},
+		{"cores", platform.ResourceCores, 1, absolute.TotalCoresUsed, absolute.MaxTotalCores},
+		{"MiB of memory", platform.ResourceMemory, mebibyte, absolute.TotalRAMUsed, absolute.MaxTotalRAMSize},
+	}, func(q quota) bool { return q.limit < 0 })
+}
+
+func quotasOf(absolute *limits.Absolute) []platform.Quota {
+	var quotas []platform.Quota
+	for _, q := range limited(absolute) {
+		quotas = append(quotas, platform.Quota{Resource: q.resource, Used: float64(q.used) * q.unit, Limit: float64(q.limit) * q.unit})
+	}
+	return quotas
+}
+
+// usedUp returns an error that names the quotas that leave no room for another server.
 func usedUp(absolute *limits.Absolute) error {
 	var full []string
-	for _, quota := range []struct {
-		name        string
-		used, limit int
-	}{
-		{"servers", absolute.TotalInstancesUsed, absolute.MaxTotalInstances},
-		{"cores", absolute.TotalCoresUsed, absolute.MaxTotalCores},
-		{"MiB of memory", absolute.TotalRAMUsed, absolute.MaxTotalRAMSize},
-	} {
-		if quota.limit >= 0 && quota.used >= quota.limit {
-			full = append(full, fmt.Sprintf("%d of %d %s", quota.used, quota.limit, quota.name))
+	for _, q := range limited(absolute) {
+		if q.used >= q.limit {
+			full = append(full, fmt.Sprintf("%d of %d %s", q.used, q.limit, q.name))
 		}
 	}
 	if len(full) == 0 {

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package servergroup makes, finds and deletes the server groups of worker pools.
+// Package servergroup creates, finds and deletes the server groups of worker pools.
 package servergroup
 
 import (
@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// microversion is the version of the compute API in which a server group has one policy, the soft ones among them.
+	// microversion is the compute API version in which a server group has a single policy, including soft ones.
 	microversion = "2.64"
-	// pageSize is how many server groups are asked for at once. The API has no links to further pages, and a site may return fewer at
-	// once: the list ends with an empty page.
+	// pageSize is the requested page size. The API has no links to further pages, and a site may return fewer at once: the list ends with an
+	// empty page.
 	pageSize = 500
 )
 
@@ -35,7 +35,7 @@ type ServerGroup struct {
 	Policy string
 }
 
-// List returns the server groups of the owner in the order of their IDs. Errors are classified.
+// List returns the server groups of the owner, sorted by ID. Errors are classified.
 func List(ctx context.Context, compute *gophercloud.ServiceClient, o owner.Owner) ([]ServerGroup, error) {
 	var (
 		own  []ServerGroup
@@ -61,7 +61,7 @@ func List(ctx context.Context, compute *gophercloud.ServiceClient, o owner.Owner
 	return own, nil
 }
 
-// Ensure returns the server group of the pool with the policy. It adopts the one that there is. Errors are classified.
+// Ensure returns the server group of the pool with the policy, and creates it if it does not exist. Errors are classified.
 func Ensure(ctx context.Context, compute *gophercloud.ServiceClient, o owner.Owner, pool, policy string) (ServerGroup, error) {
 	existing, err := List(ctx, compute, o)
 	if err != nil {
@@ -74,12 +74,12 @@ func Ensure(ctx context.Context, compute *gophercloud.ServiceClient, o owner.Own
 	created, err := client.Extracted(servergroups.Create(ctx, versioned(compute),
 		servergroups.CreateOpts{Name: name, Policy: policy}).Extract())
 	if err != nil {
-		return ServerGroup{}, client.Classify(err)
+		return ServerGroup{}, err
 	}
 	return serverGroupOf(created), nil
 }
 
-// Delete deletes the server group. One that does not exist is no error. Errors are classified.
+// Delete deletes the server group. It is a no-op if the server group does not exist. Errors are classified.
 func Delete(ctx context.Context, compute *gophercloud.ServiceClient, id string) error {
 	return client.IgnoreNotFound(servergroups.Delete(ctx, compute, id).ExtractErr())
 }

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package topology has the node label by which the CSI driver for Cinder knows where a node is.
+// Package topology has the node label that the Cinder CSI driver uses to locate nodes.
 package topology
 
 import (
@@ -12,7 +12,7 @@ import (
 // ZoneKey is the label with Nova's availability zone. The node service of the driver sets it, too.
 const ZoneKey = "topology.cinder.csi.openstack.org/zone"
 
-// Labels are the labels of the nodes of a zone.
+// Labels returns the labels of the nodes of a zone.
 func Labels(zone *v1alpha1.OpenStackZone) map[string]string {
 	return map[string]string{ZoneKey: zone.AvailabilityZone}
 }
