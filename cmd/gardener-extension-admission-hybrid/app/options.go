@@ -15,7 +15,8 @@ import (
 	webhookcmd "github.com/gardener/gardener/extensions/pkg/webhook/cmd"
 	"github.com/spf13/pflag"
 
-	admissioncmd "github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/cmd"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/mutator"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/validator"
 )
 
 const (
@@ -52,7 +53,12 @@ func newOptions() *options {
 		},
 		webhooks: webhookcmd.NewAddToManagerOptions(Name, "", nil, nil,
 			&webhookcmd.ServerOptions{Mode: extensionswebhook.ModeService, Namespace: os.Getenv("WEBHOOK_CONFIG_NAMESPACE")},
-			admissioncmd.GardenWebhookSwitchOptions(),
+			webhookcmd.NewSwitchOptions(
+				webhookcmd.Switch(mutator.Name, mutator.New),
+				webhookcmd.Switch(validator.Name, validator.New),
+				webhookcmd.Switch(validator.BindingsValidatorName, validator.NewBindingsWebhook),
+				webhookcmd.Switch(validator.SecretsValidatorName, validator.NewSecretsWebhook),
+			),
 		),
 	}
 	o.all = extensionscmdcontroller.NewOptionAggregator(o.rest, o.manager, o.webhooks)

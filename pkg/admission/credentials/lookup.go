@@ -2,6 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
+// Package credentials finds the credentials of Shoots and the Shoots of credentials in the garden, and decides which credentials a Shoot
+// needs.
 package credentials
 
 import (
@@ -27,7 +29,7 @@ const (
 // Bound is what a binding refers to.
 type Bound struct {
 	Data map[string][]byte
-	// Labelled is whether somebody said that it has credentials of our type: Gardener, when it knew the binding, or who wrote it.
+	// Labelled is true if Gardener or the owner labelled it as credentials of this provider type.
 	Labelled bool
 }
 
@@ -35,13 +37,12 @@ func bound(data map[string][]byte, labels map[string]string) Bound {
 	return Bound{Data: data, Labelled: labels[v1beta1constants.LabelShootProviderPrefix+v1alpha1.ProviderType] == "true"}
 }
 
-// ErrNoBinding is the error of a Shoot that names no binding.
+// ErrNoBinding is returned for a Shoot that refers to no binding.
 var ErrNoBinding = errors.New("the Shoot has neither credentialsBindingName nor secretBindingName")
 
-// OfShoot returns the data of the Secret or InternalSecret that the Shoot's binding refers to. Of a binding or a Secret that does
-// not exist the error satisfies apierrors.IsNotFound, of a Shoot without binding it is ErrNoBinding. Credentials of another kind are
-// an error. Bindings, whose references cannot change, are read from the cache, and those that are too new for it from the API, which
-// has the Secrets, too.
+// OfShoot returns the data of the Secret or InternalSecret that the Shoot's binding refers to. The error is ErrNoBinding if the Shoot refers
+// to no binding, and satisfies apierrors.IsNotFound if the binding or the Secret does not exist. Other kinds of credentials are an error.
+// Secrets are read from api. Bindings, whose references are immutable, are read from cache, or from api if cache does not have them yet.
 func OfShoot(ctx context.Context, cache, api client.Reader, shoot *gardencorev1beta1.Shoot) (map[string][]byte, error) {
 	switch {
 	case shoot.Spec.CredentialsBindingName != nil && *shoot.Spec.CredentialsBindingName != "":
@@ -72,7 +73,7 @@ func getBinding(ctx context.Context, cache, api client.Reader, key client.Object
 	return err
 }
 
-// OfCredentialsBinding is OfShoot for the binding of a Shoot.
+// OfCredentialsBinding returns the credentials that the binding refers to.
 func OfCredentialsBinding(ctx context.Context, reader client.Reader, binding *securityv1alpha1.CredentialsBinding) (Bound, error) {
 	ref := binding.CredentialsRef
 	key := client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}
@@ -86,12 +87,12 @@ func OfCredentialsBinding(ctx context.Context, reader client.Reader, binding *se
 		}
 		return bound(secret.Data, secret.Labels), nil
 	default:
-		return Bound{}, fmt.Errorf("CredentialsBinding %s refers to a %s: the credentials of type %s are a %s or an %s",
+		return Bound{}, fmt.Errorf("CredentialsBinding %s refers to a %s: credentials of type %s must be a %s or an %s",
 			client.ObjectKeyFromObject(binding), kind.Kind, v1alpha1.ProviderType, kindSecret, kindInternalSecret)
 	}
 }
 
-// OfSecretBinding is OfShoot for the binding of a Shoot.
+// OfSecretBinding returns the credentials that the binding refers to.
 func OfSecretBinding(ctx context.Context, reader client.Reader, binding *gardencorev1beta1.SecretBinding) (Bound, error) {
 	return secretData(ctx, reader, client.ObjectKey{Namespace: binding.SecretRef.Namespace, Name: binding.SecretRef.Name})
 }

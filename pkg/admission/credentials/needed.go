@@ -148,7 +148,7 @@ func Unsettled(shoot *gardencorev1beta1.Shoot) string {
 	case shoot.Status.ObservedGeneration < shoot.Generation:
 		return "its last change is not reconciled yet"
 	case v1beta1helper.ShootConfinesSpecUpdateRollout(shoot.Spec.Maintenance):
-		return "its changes wait for its maintenance time window, and its generation does not count them"
+		return "its changes may be waiting for its maintenance time window"
 	case operation.State != gardencorev1beta1.LastOperationStateSucceeded:
 		return fmt.Sprintf("its last operation %s has not succeeded", operation.Type)
 	case shoot.Status.IsHibernated:

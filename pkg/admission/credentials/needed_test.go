@@ -91,7 +91,7 @@ var _ = Describe("What a Shoot needs", func() {
 			"its last change is not reconciled yet"),
 		Entry("a Shoot whose changes wait for its maintenance", func(shoot *gardencorev1beta1.Shoot) {
 			shoot.Spec.Maintenance = &gardencorev1beta1.Maintenance{ConfineSpecUpdateRollout: new(true)}
-		}, "its changes wait for its maintenance time window, and its generation does not count them"),
+		}, "its changes may be waiting for its maintenance time window"),
 		Entry("an operation that runs", func(shoot *gardencorev1beta1.Shoot) {
 			shoot.Status.LastOperation.State = gardencorev1beta1.LastOperationStateProcessing
 		}, "its last operation Reconcile has not succeeded"),

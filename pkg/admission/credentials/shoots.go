@@ -16,7 +16,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// The names of the indexes that ShootsOf uses.
+// Names of the indexes for ShootsOf.
 const (
 	indexCredentialsRef     = "credentialsRef"
 	indexSecretRef          = "secretRef"
@@ -24,9 +24,9 @@ const (
 	indexSecretBinding      = "spec.secretBindingName"
 )
 
-// AddIndexes adds what ShootsOf needs to a cache.
-func AddIndexes(ctx context.Context, indexer client.FieldIndexer) error {
-	for _, index := range Indexes() {
+// AddIndexes adds indexes to a cache.
+func AddIndexes(ctx context.Context, indexer client.FieldIndexer, indexes ...Index) error {
+	for _, index := range indexes {
 		if err := indexer.IndexField(ctx, index.Object, index.Field, index.Extract); err != nil {
 			return fmt.Errorf("adding the index %s: %w", index.Field, err)
 		}
@@ -36,7 +36,7 @@ func AddIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 
 // Index is an index of a cache.
 type Index struct {
-	// Object is of the type that is indexed.
+	// Object is an object of the indexed type.
 	Object client.Object
 	// Field is the name of the index.
 	Field string
@@ -44,7 +44,7 @@ type Index struct {
 	Extract client.IndexerFunc
 }
 
-// Indexes returns what ShootsOf needs of a cache.
+// Indexes returns the indexes for ShootsOf.
 func Indexes() []Index {
 	return []Index{
 		{Object: &securityv1alpha1.CredentialsBinding{}, Field: indexCredentialsRef, Extract: func(object client.Object) []string {
@@ -64,8 +64,8 @@ func Indexes() []Index {
 	}
 }
 
-// ShootsOf returns the Shoots of this provider that use the Secret or InternalSecret through any binding. The reader must be a cache
-// with AddIndexes.
+// ShootsOf returns the Shoots of this provider type that use the Secret or InternalSecret through any binding. The reader must be a cache
+// with Indexes.
 func ShootsOf(ctx context.Context, reader client.Reader, secret client.Object) ([]gardencorev1beta1.Shoot, error) {
 	var kind string
 	switch secret.(type) {
@@ -74,7 +74,7 @@ func ShootsOf(ctx context.Context, reader client.Reader, secret client.Object) (
 	case *gardencorev1beta1.InternalSecret:
 		kind = kindInternalSecret
 	default:
-		return nil, fmt.Errorf("%T holds no credentials of type %s", secret, v1alpha1.ProviderType)
+		return nil, fmt.Errorf("%T cannot hold credentials of type %s", secret, v1alpha1.ProviderType)
 	}
 	reference := referenceOf(kind, secret.GetNamespace(), secret.GetName())
 

@@ -30,7 +30,7 @@ func NewNamespacedCloudProfileMutator() extensionswebhook.Mutator {
 func (n *namespacedCloudProfile) Mutate(_ context.Context, newObject, _ client.Object) error {
 	profile, ok := newObject.(*gardencorev1beta1.NamespacedCloudProfile)
 	if !ok {
-		return fmt.Errorf("a NamespacedCloudProfile was expected, it is a %T", newObject)
+		return fmt.Errorf("expected a NamespacedCloudProfile, got %T", newObject)
 	}
 	merged := &profile.Status.CloudProfileSpec
 	// The status is of use when Gardener has merged the specification as it is now.

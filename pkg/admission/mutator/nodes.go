@@ -143,14 +143,14 @@ func (d *divider) divide(fldPath *field.Path) (bool, error) {
 		nodesPath := fldPath.Child("sites").Index(i).Child("nodes")
 		if d.unsettled != "" {
 			return false, field.Required(nodesPath,
-				fmt.Sprintf("must be said for site %q: the Shoot may still have nodes of a removed site in networks.nodes: %s",
+				fmt.Sprintf("must be set for site %q: the Shoot may still have nodes of a removed site in networks.nodes: %s",
 					site.Name, d.unsettled))
 		}
 		for _, network := range d.networks {
 			part, ok := freePart(network, len(d.config.Sites), d.taken)
 			if !ok {
 				return false, field.Invalid(nodesPath, site.Nodes,
-					fmt.Sprintf("networks.nodes %s has no free range of /%d or larger for site %q; name one, or take smaller ones for other sites and load balancers",
+					fmt.Sprintf("networks.nodes %s has no free range of /%d or larger for site %q; set nodes of the site, or use smaller ranges for other sites and load balancers",
 						network, smallestBits(network), site.Name))
 			}
 			site.Nodes = append(site.Nodes, part.String())

@@ -30,7 +30,7 @@ func NewShootMutator() extensionswebhook.Mutator {
 func (s *shoot) Mutate(_ context.Context, newObject, oldObject client.Object) error {
 	newShoot, ok := newObject.(*gardencorev1beta1.Shoot)
 	if !ok {
-		return fmt.Errorf("a Shoot was expected, it is a %T", newObject)
+		return fmt.Errorf("expected a Shoot, got %T", newObject)
 	}
 	oldShoot, _ := oldObject.(*gardencorev1beta1.Shoot)
 	if newShoot.Spec.Provider.Type != v1alpha1.ProviderType || newShoot.DeletionTimestamp != nil ||

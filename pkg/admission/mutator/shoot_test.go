@@ -269,7 +269,7 @@ var _ = Describe("Shoots", func() {
 					return
 				}
 				Expect(tryMutate(shoot, old)).To(MatchError(
-					`spec.provider.infrastructureConfig.sites[1].nodes: Required value: must be said for site "c": the Shoot may still have nodes of a removed site in networks.nodes: ` + reason))
+					`spec.provider.infrastructureConfig.sites[1].nodes: Required value: must be set for site "c": the Shoot may still have nodes of a removed site in networks.nodes: ` + reason))
 			},
 			Entry("a site is added while the last operation runs", withOperation("Processing"), []string{"a", "c"}, nil,
 				"its last operation Reconcile has not succeeded"),

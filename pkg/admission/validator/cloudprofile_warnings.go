@@ -35,7 +35,7 @@ func imagesMissingOnSites(config *v1alpha1.CloudProfileConfig, spec *gardencorev
 			}
 			if len(missing) > 0 {
 				warnings = append(warnings,
-					fmt.Sprintf("%s: %s %s is not on the sites %q, which have older versions: Gardener's maintenance fails for Shoots with pools there; classify it as preview until all have it",
+					fmt.Sprintf("%s: %s %s is not on the sites %q, which have older versions: Gardener's maintenance fails for Shoots with pools there; classify it as preview until all sites have it",
 						profileConfigPath.Child("machineImages").Index(i).Child("versions").Index(j), image.Name, version.Version, sets.List(missing)))
 			}
 		}

@@ -90,7 +90,7 @@ func dataOf(object client.Object) (map[string][]byte, error) {
 	case *gardencorev1beta1.InternalSecret:
 		return secret.Data, nil
 	default:
-		return nil, fmt.Errorf("a Secret or an InternalSecret was expected, it is a %T", object)
+		return nil, fmt.Errorf("expected a Secret or an InternalSecret, got %T", object)
 	}
 }
 

@@ -19,7 +19,6 @@ import (
 	fakeclient "sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/credentials"
 	. "github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/validator"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
@@ -37,7 +36,7 @@ func (m *playedManager) GetAPIReader() client.Reader { return m.client }
 // newManager returns a manager whose cache and API have the objects.
 func newManager(objects ...client.Object) manager.Manager {
 	builder := fakeclient.NewClientBuilder().WithScheme(kubernetes.GardenScheme).WithObjects(objects...)
-	for _, index := range append(credentials.Indexes(), Indexes()...) {
+	for _, index := range Indexes() {
 		builder = builder.WithIndex(index.Object, index.Field, index.Extract)
 	}
 	return &playedManager{client: builder.Build()}

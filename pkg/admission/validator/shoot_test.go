@@ -391,7 +391,7 @@ var _ = Describe("Shoots", func() {
 	})
 
 	It("refuses other objects", func(ctx SpecContext) {
-		Expect(NewShootValidatorFor(nil, nil).Validate(ctx, g.profile, nil)).To(MatchError(ContainSubstring("a Shoot was expected")))
-		Expect(NewShootValidatorFor(nil, nil).Validate(ctx, g.shoot, g.profile)).To(MatchError(ContainSubstring("a Shoot was expected")))
+		Expect(NewShootValidatorFor(nil, nil).Validate(ctx, g.profile, nil)).To(MatchError(ContainSubstring("expected *v1beta1.Shoot")))
+		Expect(NewShootValidatorFor(nil, nil).Validate(ctx, g.shoot, g.profile)).To(MatchError(ContainSubstring("expected *v1beta1.Shoot")))
 	})
 })

@@ -254,6 +254,6 @@ var _ = Describe("Mutator", func() {
 	})
 
 	It("refuses other objects", func(ctx SpecContext) {
-		Expect(mutator().Mutate(ctx, infrastructure, nil)).To(MatchError(ContainSubstring("a Network was expected")))
+		Expect(mutator().Mutate(ctx, infrastructure, nil)).To(MatchError(ContainSubstring("expected a Network")))
 	})
 })
