@@ -107,7 +107,7 @@ var _ = Describe("What a Shoot needs", func() {
 		Entry("conditions that are not there", func(shoot *gardencorev1beta1.Shoot) { shoot.Status.Conditions = nil },
 			"its condition ControlPlaneHealthy is not True"),
 		Entry("a hibernated Shoot", func(shoot *gardencorev1beta1.Shoot) { shoot.Status.IsHibernated = true },
-			"it is hibernated, so that its conditions are not checked"),
+			"it is hibernated, so its conditions are not checked"),
 		Entry("a Shoot that is deleted", func(shoot *gardencorev1beta1.Shoot) { shoot.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} },
 			"it is being deleted"),
 	)

@@ -69,6 +69,7 @@ type Input struct {
 func Read(ctx context.Context, reader client.Reader, source Source, cluster *extensionscontroller.Cluster) (input Input, configErr,
 	err error) {
 	input.Input, configErr = Configured(source, cluster)
+	input.Pods = Pods(cluster.Shoot)
 	var stateErr error
 	input.State, stateErr = DecodeOptional[v1alpha1.InfrastructureState]("status.state", source.State)
 	secret, secretErr := kubernetesutils.GetSecretByReference(ctx, reader, &source.Secret)
@@ -80,9 +81,9 @@ func Read(ctx context.Context, reader client.Reader, source Source, cluster *ext
 	return input, configErr, errors.Join(stateErr, secretErr)
 }
 
-// Configured returns what the CloudProfile, the Shoot and the configuration say, without the state and the Secret.
+// Configured returns what the CloudProfile, the Shoot and the configuration say, without the state, the Secret and pod ranges.
 func Configured(source Source, cluster *extensionscontroller.Cluster) (site.Input, error) {
-	input := site.Input{Shoot: TechnicalID(source.Namespace, cluster), Pods: Pods(cluster.Shoot)}
+	input := site.Input{Shoot: TechnicalID(source.Namespace, cluster)}
 	var profileErr, configErr error
 	input.Profile, profileErr = Profile(cluster)
 	input.Config, configErr = Decode[v1alpha1.InfrastructureConfig](source.Field, source.Config)
