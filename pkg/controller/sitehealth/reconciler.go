@@ -32,21 +32,21 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// resync is after how long an Infrastructure is looked at again without a reason.
+// resync is the interval between two reconciliations without a change.
 const resync = time.Minute
 
 // reconciler writes the conditions of Infrastructures and Workers.
 type reconciler struct {
 	client client.Client
 	events eventnote.Writer
-	// faultEvents are those about faults of machines.
+	// faultEvents records events about faults of machines.
 	faultEvents record.EventRecorder
 	clock       clock.Clock
 	probers     *probers
 }
 
-// Reconcile lets the sites of an Infrastructure be asked and writes what they said. Nobody is asked while the shoot is deleted, moves
-// to another seed or is hibernated.
+// Reconcile starts probing the sites of an Infrastructure and writes the results. Sites are not probed while the shoot is being deleted,
+// migrated or hibernated.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	infra := &extensionsv1alpha1.Infrastructure{}
 	if err := r.client.Get(ctx, request.NamespacedName, infra); err != nil {
@@ -76,11 +76,11 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	r.tellFaults(ctx, worker, known.faults)
+	r.recordFaults(ctx, worker, known.faults)
 	return reconcile.Result{RequeueAfter: resync}, errors.Join(r.write(ctx, infra, known.write), r.writeWorker(ctx, worker, known.writeWorker))
 }
 
-// worker returns the shoot's Worker, nil if it shall have no machines here.
+// worker returns the shoot's Worker, nil if there is none or it is being deleted or migrated.
 func (r *reconciler) worker(ctx context.Context, namespace string) (*extensionsv1alpha1.Worker, error) {
 	workers := &extensionsv1alpha1.WorkerList{}
 	if err := r.client.List(ctx, workers, client.InNamespace(namespace)); err != nil {
@@ -95,7 +95,7 @@ func (r *reconciler) worker(ctx context.Context, namespace string) (*extensionsv
 	return nil, nil
 }
 
-// look returns what is known about the sites of the shoot.
+// look returns the health of the sites of the shoot.
 func (r *reconciler) look(
 	ctx context.Context, infra *extensionsv1alpha1.Infrastructure, worker *extensionsv1alpha1.Worker, cluster *extensionscontroller.Cluster,
 ) (*health, error) {
@@ -104,7 +104,7 @@ func (r *reconciler) look(
 		return nil, err
 	}
 	key := client.ObjectKeyFromObject(infra)
-	unaskable := r.probers.set(key, sites, sitesOf(worker, sites))
+	invalid := r.probers.set(key, sites, sitesOf(worker, sites))
 	answers := r.probers.answers(key)
 
 	machines := &machinev1alpha1.MachineList{}
@@ -119,8 +119,8 @@ func (r *reconciler) look(
 		s := state{name: sites[i].Name}
 		answer, answered := answers[s.name]
 		switch {
-		case unaskable[s.name] != nil:
-			s.known, s.err = true, unaskable[s.name]
+		case invalid[s.name] != nil:
+			s.known, s.err = true, invalid[s.name]
 		case answered && answer.err != nil:
 			s.known, s.err = true, answer.err
 		default:
@@ -131,8 +131,8 @@ func (r *reconciler) look(
 	return known, nil
 }
 
-// sites returns the sites that the shoot uses, and the names of those that it does not use any more and that are not deleted. Those
-// whose platform nobody knows are in unresolved.
+// sites returns the sites that the shoot uses and the names of removed sites that are not deleted yet. unresolved is the error of sites that
+// cannot be resolved.
 func (r *reconciler) sites(
 	ctx context.Context, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster,
 ) (used []site.Site, removed []string, unresolved, err error) {
@@ -157,10 +157,10 @@ func (r *reconciler) sites(
 	return used, removed, unresolved, nil
 }
 
-// conditionsChange returns the conditions as they are to be.
+// conditionsChange returns the desired conditions.
 type conditionsChange func(clock.Clock, []gardencorev1beta1.Condition) []gardencorev1beta1.Condition
 
-// write writes the conditions of an object unless they are as they were, and tells of those of sites that changed.
+// write writes the conditions of an object if they changed, and records events about those of sites.
 func (r *reconciler) write(ctx context.Context, object extensionsv1alpha1.Object, change conditionsChange) error {
 	unchanged, before := object.DeepCopyObject().(client.Object), object.GetExtensionStatus().GetConditions()
 	after := change(r.clock, before)
@@ -172,7 +172,7 @@ func (r *reconciler) write(ctx context.Context, object extensionsv1alpha1.Object
 		return err
 	}
 	for i := range after {
-		r.tell(object, v1beta1helper.GetCondition(before, after[i].Type), &after[i])
+		r.recordChange(object, v1beta1helper.GetCondition(before, after[i].Type), &after[i])
 	}
 	return nil
 }
@@ -185,8 +185,8 @@ func (r *reconciler) writeWorker(ctx context.Context, worker *extensionsv1alpha1
 	return r.write(ctx, worker, change)
 }
 
-// tell writes an event if something is wrong with a site since now, or is not any more.
-func (r *reconciler) tell(infra extensionsv1alpha1.Object, before, after *gardencorev1beta1.Condition) {
+// recordChange records an event if the availability of a site changed.
+func (r *reconciler) recordChange(infra extensionsv1alpha1.Object, before, after *gardencorev1beta1.Condition) {
 	name, ok := strings.CutPrefix(string(after.Type), ConditionPrefix)
 	if !ok || before != nil && before.Reason == after.Reason {
 		return
@@ -200,8 +200,7 @@ func (r *reconciler) tell(infra extensionsv1alpha1.Object, before, after *garden
 	}
 }
 
-// defaultSiteOf returns the site that the shoot cannot do without: the one that the shoot owner named. With one site that is this
-// one anyhow.
+// defaultSiteOf returns the default site of the shoot, empty if none is set.
 func defaultSiteOf(cluster *extensionscontroller.Cluster) string {
 	if cluster.Shoot == nil {
 		return ""

@@ -209,7 +209,7 @@ var _ = Describe("Reconciler", func() {
 			reconcileOnce(ctx)
 			Expect(everyNodeReady(ctx)).To(And(HaveField("Status", gardencorev1beta1.ConditionTrue),
 				HaveField("Message", "All health checks successful")))
-			Expect(faultRecorder.Events).To(Receive(Equal(`Normal MachineFaultGone site "racks": host rack-07 of machine m-7: there is no fault any more`)))
+			Expect(faultRecorder.Events).To(Receive(Equal(`Normal MachineFaultGone site "racks": host rack-07 of machine m-7: the fault is resolved`)))
 			Expect(faultRecorder.Events).To(Receive())
 
 			played.fault("racks", platform.Fault{Shoot: namespace, Machine: "gone", Host: "rack-07", Message: "no power"})
