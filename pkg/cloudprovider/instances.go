@@ -25,7 +25,7 @@ type instances struct {
 	ctx      context.Context
 	config   *siteConfig
 	machines platform.NodeMachines
-	drivers *csiDrivers
+	drivers  *csiDrivers
 }
 
 var _ cloudprovider.InstancesV2 = &instances{}

@@ -429,7 +429,7 @@ var _ = Describe("What a shoot gets", func() {
 				}
 				prepare()
 				_, err := a.Reconcile(ctx, log, f.cp, f.cluster())
-				Expect(err).To(MatchError("reading the configuration that is deployed: apiserver is away"))
+				Expect(err).To(MatchError("reading the deployed configuration: apiserver is away"))
 				Expect(generic.called).To(BeEmpty())
 			})
 		})

@@ -118,6 +118,6 @@ func (a *actuator) tellOrphans(log logr.Logger, infra *extensionsv1alpha1.Infras
 		}
 	}
 	log.Info("Force deletion leaves objects behind", "site", name, "orphans", orphans)
-	a.events.Warn(infra, reasonOrphansLeft, eventnote.OnSite(actionDelete, name), "site %q: %d left behind: %s", name, len(orphans),
+	a.events.Warning(infra, reasonOrphansLeft, eventnote.OnSite(actionDelete, name), "site %q: %d left behind: %s", name, len(orphans),
 		eventnote.List(texts))
 }

@@ -54,7 +54,7 @@ func (a *actuator) lookForMistakes(ctx context.Context, log logr.Logger, part pl
 		}
 	}
 	if warnings = append(warnings, findings.Warnings...); len(warnings) > 0 {
-		a.events.Warn(l.infra, reasonSiteWarning, eventnote.OnSite(actionLookUp, l.site.Name), "%s", strings.Join(warnings, "; "))
+		a.events.Warning(l.infra, reasonSiteWarning, eventnote.OnSite(actionLookUp, l.site.Name), "%s", strings.Join(warnings, "; "))
 	}
 	mistakes := findings.Err()
 	switch {

@@ -60,7 +60,7 @@ func (a *actuator) reconcileSite(ctx context.Context, log logr.Logger, part plat
 	}
 	t.stay.add(platform.InSite(t.site.Name, err))
 	log.Error(err, "The site fails and stays as it is", "site", t.site.Name, "class", platform.ClassOf(err))
-	a.events.Warn(t.infra, reasonSiteStays, eventnote.OnSite(actionReconcile, t.site.Name),
+	a.events.Warning(t.infra, reasonSiteStays, eventnote.OnSite(actionReconcile, t.site.Name),
 		"site %q fails and stays as it is, nothing about it has changed: %v", t.site.Name, err)
 	return t.earlier, nil
 }

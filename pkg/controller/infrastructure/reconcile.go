@@ -65,7 +65,7 @@ func (a *actuator) reconcile(ctx context.Context, log logr.Logger, infra *extens
 			return err
 		}
 		if earlier == nil {
-			a.events.Tell(infra, reasonSiteReady, eventnote.OnSite(actionReconcile, s.Name), "site %q is ready for machines", s.Name)
+			a.events.Normal(infra, reasonSiteReady, eventnote.OnSite(actionReconcile, s.Name), "site %q is ready for machines", s.Name)
 		}
 		return writer.writeResult(ctx, result, status)
 	})
@@ -95,7 +95,7 @@ func (a *actuator) forEach(ctx context.Context, log logr.Logger, infra *extensio
 		err := platform.InSite(s.Name, platform.Try(func() error { return do(ctx, s) }))
 		if err != nil {
 			log.Error(err, "Site failed", "site", s.Name, "class", platform.ClassOf(err))
-			a.events.Warn(infra, reasonSiteFailed, eventnote.OnSite(actionReconcile, s.Name), "%v", err)
+			a.events.Warning(infra, reasonSiteFailed, eventnote.OnSite(actionReconcile, s.Name), "%v", err)
 		}
 		return err
 	})

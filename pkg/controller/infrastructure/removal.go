@@ -78,11 +78,11 @@ func (r *removals) remove(ctx context.Context, log logr.Logger, s *site.Site, wr
 		err = platform.InSite(s.Name, err)
 		r.failed.add(err)
 		log.Error(err, "The removed site is not deleted; that is tried again", "site", s.Name, "class", platform.ClassOf(err))
-		r.events.Warn(r.infra, reasonSiteFailed, eventnote.OnSite(actionDelete, s.Name),
+		r.events.Warning(r.infra, reasonSiteFailed, eventnote.OnSite(actionDelete, s.Name),
 			"a removed site is not deleted; that is tried again: %v", err)
 		return nil
 	}
-	r.events.Tell(r.infra, reasonSiteDeleted, eventnote.OnSite(actionDelete, s.Name), "site %q is deleted", s.Name)
+	r.events.Normal(r.infra, reasonSiteDeleted, eventnote.OnSite(actionDelete, s.Name), "site %q is deleted", s.Name)
 	return nil
 }
 
@@ -150,7 +150,7 @@ func siteOfMachine(object client.Object) string {
 func (r *removals) report(ctx context.Context, writer *statusWriter) error {
 	slices.Sort(r.waiting)
 	if len(r.waiting) > 0 {
-		r.events.Tell(r.infra, reasonSiteInUse, actionDelete, "%s", strings.Join(r.waiting, "; "))
+		r.events.Normal(r.infra, reasonSiteInUse, actionDelete, "%s", strings.Join(r.waiting, "; "))
 	}
 	reason := v1alpha1.ReasonMachinesLeft
 	if len(r.failed.errs) > 0 {

@@ -194,9 +194,9 @@ func (r *reconciler) recordChange(infra extensionsv1alpha1.Object, before, after
 	action := eventnote.OnSite("Probe", name)
 	switch {
 	case after.Status == gardencorev1beta1.ConditionFalse:
-		r.events.Warn(infra, after.Reason, action, "%s", after.Message)
+		r.events.Warning(infra, after.Reason, action, "%s", after.Message)
 	case before != nil && before.Status == gardencorev1beta1.ConditionFalse:
-		r.events.Tell(infra, after.Reason, action, "site %q: %s", name, after.Message)
+		r.events.Normal(infra, after.Reason, action, "site %q: %s", name, after.Message)
 	}
 }
 

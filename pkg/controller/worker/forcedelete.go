@@ -106,7 +106,7 @@ func tellOrphans(c *call, targets []*target, orphans []v1alpha1.Orphan) {
 			items = append(items, describe(orphan))
 		}
 		if len(items) > 0 {
-			c.events.Warn(c.worker, reasonOrphansLeft, eventnote.OnSite("Delete", t.site), "Site %q keeps %d: %s", t.site, len(items),
+			c.events.Warning(c.worker, reasonOrphansLeft, eventnote.OnSite("Delete", t.site), "Site %q keeps %d: %s", t.site, len(items),
 				eventnote.List(items))
 		}
 	}

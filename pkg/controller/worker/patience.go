@@ -136,7 +136,7 @@ func (p patience) reconcile(ctx, waiting context.Context, generic worker.Actuato
 			return fmt.Errorf("%s %s: %s: %w", notReady, waited, what, err)
 		}
 		c.log.Info("Waiting on for slow machines", "waited", waited.String(), "count", len(slow), "machines", what)
-		c.events.Tell(c.worker, reasonMachinesSlow, "Reconcile", "Not ready after %s, waiting on: %s", waited, what)
+		c.events.Normal(c.worker, reasonMachinesSlow, "Reconcile", "Not ready after %s, waiting on: %s", waited, what)
 	}
 }
 
