@@ -25,8 +25,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// csiDrivers are the CSI drivers that must be registered on a node of a site before it is initialized. Nil means none. CSINodes are watched,
-// which takes no requests while nodes wait and shows at once when they need not wait any longer.
+// csiDrivers are the CSI drivers that must be registered on a node of a site before it is initialized. Nil means none. CSINodes are
+// watched, which takes no requests while nodes wait and shows at once when they need not wait any longer.
 type csiDrivers struct {
 	site     string
 	names    []string

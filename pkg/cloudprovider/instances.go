@@ -18,8 +18,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// instances are the machines of one site. They return an error for every node that may belong to another site: the controllers would
-// delete nodes whose machine does not exist, initialize nodes whose machine is unknown, and panic if there is neither a result nor an error.
+// instances are the machines of one site. They return an error for every node that may belong to another site: the controllers would delete
+// nodes whose machine does not exist, initialize nodes whose machine is unknown, and panic if there is neither a result nor an error.
 type instances struct {
 	// ctx is done when the set ends.
 	ctx      context.Context
@@ -30,8 +30,8 @@ type instances struct {
 
 var _ cloudprovider.InstancesV2 = &instances{}
 
-// InstanceExists implements cloudprovider.InstancesV2. It returns false only for a node that the site's own controllers initialized, because
-// machines of other sites do not exist here either.
+// InstanceExists implements cloudprovider.InstancesV2. It returns false only for a node that the site's own controllers initialized,
+// because machines of other sites do not exist here either.
 func (i *instances) InstanceExists(ctx context.Context, node *corev1.Node) (bool, error) {
 	if err := i.checkKnown(node); err != nil {
 		return false, err

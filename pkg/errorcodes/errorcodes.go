@@ -15,8 +15,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// codes has no entry for transient errors. Missing objects and conflicts have retryable codes, because Gardener stops reconciling the shoot,
-// including its healthy sites, after other codes.
+// codes has no entry for transient errors. Missing objects and conflicts have retryable codes, because Gardener stops reconciling the
+// shoot, including its healthy sites, after other codes.
 var codes = map[platform.Class]gardencorev1beta1.ErrorCode{
 	platform.ClassUnauthenticated: gardencorev1beta1.ErrorInfraUnauthenticated,
 	platform.ClassForbidden:       gardencorev1beta1.ErrorInfraUnauthorized,

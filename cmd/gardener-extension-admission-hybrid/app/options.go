@@ -96,7 +96,8 @@ func (o *options) validate() error {
 	case strings.Contains(server.URL, "/"):
 		return fmt.Errorf("--%s is %q, must be a host and port without scheme and path", webhookcmd.URLFlag, server.URL)
 	case server.Mode != extensionswebhook.ModeURL && server.Namespace == "":
-		return fmt.Errorf("--%s is required with --%s=%s: the namespace of the Service", webhookcmd.NamespaceFlag, webhookcmd.ModeFlag, server.Mode)
+		return fmt.Errorf("--%s is required with --%s=%s: the namespace of the Service", webhookcmd.NamespaceFlag, webhookcmd.ModeFlag,
+			server.Mode)
 	case !isPort(o.manager.WebhookServerPort):
 		return fmt.Errorf("--%s is %d, must be between 1 and 65535", extensionscmdcontroller.WebhookServerPortFlag,
 			o.manager.WebhookServerPort)

@@ -48,8 +48,8 @@ const (
 	defaultConcurrentWorkers = 20
 	// defaultConcurrentRecords is higher because a DNSRecord mostly waits for the name servers.
 	defaultConcurrentRecords = 20
-	// clientQPS and clientBurst limit the requests to the seed. Shoots would block each other with client-go's default of 5 per second, because
-	// reconciliations write their state after each object that they create.
+	// clientQPS and clientBurst limit the requests to the seed. Shoots would block each other with client-go's default of 5 per second,
+	// because reconciliations write their state after each object that they create.
 	clientQPS   = 100
 	clientBurst = 130
 

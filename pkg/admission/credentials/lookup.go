@@ -40,9 +40,10 @@ func bound(data map[string][]byte, labels map[string]string) Bound {
 // ErrNoBinding is returned for a Shoot that refers to no binding.
 var ErrNoBinding = errors.New("the Shoot has neither credentialsBindingName nor secretBindingName")
 
-// OfShoot returns the data of the Secret or InternalSecret that the Shoot's binding refers to. The error is ErrNoBinding if the Shoot refers
-// to no binding, and satisfies apierrors.IsNotFound if the binding or the Secret does not exist. Other kinds of credentials are an error.
-// Secrets are read from api. Bindings, whose references are immutable, are read from cache, or from api if cache does not have them yet.
+// OfShoot returns the data of the Secret or InternalSecret that the Shoot's binding refers to. The error is ErrNoBinding if the Shoot
+// refers to no binding, and satisfies apierrors.IsNotFound if the binding or the Secret does not exist. Other kinds of credentials are an
+// error. Secrets are read from api. Bindings, whose references are immutable, are read from cache, or from api if cache does not have them
+// yet.
 func OfShoot(ctx context.Context, cache, api client.Reader, shoot *gardencorev1beta1.Shoot) (map[string][]byte, error) {
 	switch {
 	case shoot.Spec.CredentialsBindingName != nil && *shoot.Spec.CredentialsBindingName != "":

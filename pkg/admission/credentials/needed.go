@@ -30,9 +30,9 @@ type Need struct {
 	Why string
 }
 
-// Needed returns the sites whose credentials the Shoot needs, in the order of the CloudProfile: those that it lists and, while removed sites
-// may still have objects (see Unsettled), all other sites in data, even if they are no longer in the CloudProfile. Only the seed knows which
-// removed sites have objects. Needed returns nil if config is nil.
+// Needed returns the sites whose credentials the Shoot needs, in the order of the CloudProfile: those that it lists and, while removed
+// sites may still have objects (see Unsettled), all other sites in data, even if they are no longer in the CloudProfile. Only the seed
+// knows which removed sites have objects. Needed returns nil if config is nil.
 func Needed(shoot *gardencorev1beta1.Shoot, data map[string][]byte, config *v1alpha1.CloudProfileConfig) []Need {
 	if config == nil {
 		return nil
@@ -116,8 +116,8 @@ func validateLogins(shoot *gardencorev1beta1.Shoot, oldData, newData map[string]
 	return allErrs
 }
 
-// SitesOf returns the names of the sites that the Shoot lists. It ignores all other fields, so that it works for an infrastructureConfig that
-// can no longer be decoded.
+// SitesOf returns the names of the sites that the Shoot lists. It ignores all other fields, so that it works for an infrastructureConfig
+// that can no longer be decoded.
 func SitesOf(shoot *gardencorev1beta1.Shoot) []string {
 	config := struct {
 		Sites []struct {

@@ -20,8 +20,8 @@ import (
 
 type namespacedCloudProfile struct{}
 
-// NewNamespacedCloudProfileMutator returns a mutator of the status of NamespacedCloudProfiles. Gardener writes the spec of the parent merged
-// with that of the NamespacedCloudProfile to the status, but cannot merge the provider configurations.
+// NewNamespacedCloudProfileMutator returns a mutator of the status of NamespacedCloudProfiles. Gardener writes the spec of the parent
+// merged with that of the NamespacedCloudProfile to the status, but cannot merge the provider configurations.
 func NewNamespacedCloudProfileMutator() extensionswebhook.Mutator {
 	return &namespacedCloudProfile{}
 }
@@ -68,7 +68,8 @@ func mergeConfig(config, own *v1alpha1.CloudProfileConfig) {
 		})
 }
 
-// merge returns the entries of both lists, sorted by name. Entries of the same name are combined, or replaced by the own one if combine is nil.
+// merge returns the entries of both lists, sorted by name. Entries of the same name are combined, or replaced by the own one if combine is
+// nil.
 func merge[T any](entries, own []T, name func(T) string, combine func(entry, own T) T) []T {
 	result := slices.Clone(entries)
 	for _, entry := range own {

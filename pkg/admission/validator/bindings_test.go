@@ -72,7 +72,8 @@ var _ = Describe("Bindings", func() {
 		Entry("a Secret of a SecretBinding", secretBinding(v1alpha1.ProviderType, "good"), ""),
 		Entry("another provider of a SecretBinding", secretBinding("local", "bad"), ""),
 		Entry("no provider", &gardencorev1beta1.SecretBinding{}, ""),
-		Entry("a Secret with a kubeconfig of a SecretBinding", secretBinding(v1alpha1.ProviderType, "bad"), "secretRef.data[kubeconfig]: Invalid value"),
+		Entry("a Secret with a kubeconfig of a SecretBinding", secretBinding(v1alpha1.ProviderType, "bad"),
+			"secretRef.data[kubeconfig]: Invalid value"),
 		Entry("two providers", secretBinding("hybrid,openstack", "good"),
 			`provider.type: Invalid value: "hybrid,openstack": must be hybrid alone`),
 	)

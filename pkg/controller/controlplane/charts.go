@@ -50,8 +50,8 @@ func secretConfigs(namespace string) []extensionssecretsmanager.SecretConfigWith
 	}
 }
 
-// accessSecrets returns the Secrets with tokens for the shoot. They are the same for all shoots, because Gardener only deletes those that it
-// is given.
+// accessSecrets returns the Secrets with tokens for the shoot. They are the same for all shoots, because Gardener only deletes those that
+// it is given.
 func accessSecrets(platforms platform.Registry[platform.ControlPlane]) func(namespace string) []*gardenerutils.AccessSecret {
 	names := []string{cloudControllerManager, snapshotController}
 	for _, c := range storageCharts(platforms) {

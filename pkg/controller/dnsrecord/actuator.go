@@ -224,8 +224,8 @@ func (a *actuator) delete(ctx context.Context, record *extensionsv1alpha1.DNSRec
 	return errors.Join(errs...)
 }
 
-// result adds codes to the error, and requeues as requested by the service. While the service is in progress, or the record has to wait, the
-// status shows no error.
+// result adds codes to the error, and requeues as requested by the service. While the service is in progress, or the record has to wait,
+// the status shows no error.
 func (a *actuator) result(ctx context.Context, record *extensionsv1alpha1.DNSRecord, err error) error {
 	current := turnOf(ctx)
 	if after, again := current.finish(record.Generation, err); again {

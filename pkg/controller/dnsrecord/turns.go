@@ -32,8 +32,8 @@ const (
 )
 
 // turns schedules DNSRecords, so that slow services do not occupy all workers. A tenant gets at most half of the workers. A service that
-// exceeded its time is slow until it succeeds: it gets more time, and all slow services together a quarter of the workers. Waiting DNSRecords
-// occupy no worker.
+// exceeded its time is slow until it succeeds: it gets more time, and all slow services together a quarter of the workers. Waiting
+// DNSRecords occupy no worker.
 type turns struct {
 	next    reconcile.Reconciler
 	workers int

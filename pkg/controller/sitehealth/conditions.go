@@ -99,8 +99,8 @@ type verdict struct {
 	codes           []gardencorev1beta1.ErrorCode
 }
 
-// write returns the conditions of the Infrastructure with up-to-date conditions about sites. The condition of a site that was not probed yet
-// does not change.
+// write returns the conditions of the Infrastructure with up-to-date conditions about sites. The condition of a site that was not probed
+// yet does not change.
 func (h health) write(clock clock.Clock, conditions []gardencorev1beta1.Condition) []gardencorev1beta1.Condition {
 	var wanted []gardencorev1beta1.ConditionType
 	for _, s := range h.sites {
@@ -149,10 +149,10 @@ func (h health) controlPlane(staying *gardencorev1beta1.Condition) verdict {
 	return verdict{status, "SitesUnavailable", list(down), errorcodes.Codes(errors.Join(down...))}
 }
 
-// nodes reports the sites that lack capacity for desired machines, and removed sites that are not deleted yet. Gardener does not check nodes
-// while the condition is not True, so a lack of capacity is only reported while all other machines are running. Removed sites are always
-// reported, because the admission webhooks allow to remove their credentials when the condition is True; the message then also has the
-// other machines and why sites cannot be deleted.
+// nodes reports the sites that lack capacity for desired machines, and removed sites that are not deleted yet. Gardener does not check
+// nodes while the condition is not True, so a lack of capacity is only reported while all other machines are running. Removed sites are
+// always reported, because the admission webhooks allow to remove their credentials when the condition is True; the message then also has
+// the other machines and why sites cannot be deleted.
 func (h health) nodes(removal *gardencorev1beta1.Condition) verdict {
 	var short []error
 	for _, s := range h.sites {

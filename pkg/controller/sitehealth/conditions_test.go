@@ -34,7 +34,8 @@ func machine(name, siteName string, phase machinev1alpha1.MachinePhase, operatio
 }
 
 const (
-	noHost  = `Cloud provider message - machine codes error: code = [ResourceExhausted] message = [Exhausted: site "racks": 3 of 6 hosts match, 0 are free]`
+	noHost = `Cloud provider message - machine codes error: code = [ResourceExhausted] message = [Exhausted: site "racks": 3 of 6 hosts ` +
+		`match, 0 are free]`
 	noQuota = `Cloud provider message - machine codes error: code = [ResourceExhausted] message = [Quota: site "cloud": cores: 10 of 10]`
 )
 

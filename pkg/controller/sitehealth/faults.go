@@ -40,8 +40,8 @@ type siteFaults struct {
 	Since time.Time
 }
 
-// faults returns the faults on the sites of an Infrastructure that have machines and report faults, ordered by site. Each change is returned
-// once.
+// faults returns the faults on the sites of an Infrastructure that have machines and report faults, ordered by site. Each change is
+// returned once.
 func (p *probers) faults(infra types.NamespacedName) []siteFaults {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -126,8 +126,8 @@ func (r *reconciler) recordFault(ctx context.Context, worker *extensionsv1alpha1
 	}
 }
 
-// newFaultRecorder returns a recorder that writes an event for each fault. The recorders of the manager merge events with the same object and
-// reason, so that only the first faulty host of a rack would be reported.
+// newFaultRecorder returns a recorder that writes an event for each fault. The recorders of the manager merge events with the same object
+// and reason, so that only the first faulty host of a rack would be reported.
 func newFaultRecorder(mgr manager.Manager) (record.EventRecorder, error) {
 	core, err := corev1client.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {

@@ -95,7 +95,7 @@ var (
 	machinesWanted = prometheus.NewDesc("hybrid_machines_wanted",
 		"Machines that a shoot wants on a site.", []string{"shoot_namespace", "site"}, nil)
 	machinesWaiting = prometheus.NewDesc("hybrid_machines_waiting_seconds",
-		"For how long a shoot has waited for that machine of a phase on a site that it has waited for the longest.", []string{"shoot_namespace",
+		"Longest time that a shoot has been waiting for a machine of a phase on a site.", []string{"shoot_namespace",
 			"site", "phase"}, nil)
 	machinesWithoutRoom = prometheus.NewDesc("hybrid_machines_without_room",
 		"Machines of a shoot that wait for quota or capacity of a site.", []string{"shoot_namespace", "site", "reason"}, nil)

@@ -21,8 +21,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// probers probe the sites of all Infrastructures, each site once for equal credentials. A site that does not answer does not delay others. It
-// is safe for concurrent use.
+// probers probe the sites of all Infrastructures, each site once for equal credentials. A site that does not answer does not delay others.
+// It is safe for concurrent use.
 type probers struct {
 	log       logr.Logger
 	platforms platform.Registry[platform.Probe]

@@ -131,8 +131,8 @@ func (r *reconciler) look(
 	return known, nil
 }
 
-// sites returns the sites that the shoot uses and the names of removed sites that are not deleted yet. unresolved is the error of sites that
-// cannot be resolved.
+// sites returns the sites that the shoot uses and the names of removed sites that are not deleted yet. unresolved is the error of sites
+// that cannot be resolved.
 func (r *reconciler) sites(
 	ctx context.Context, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster,
 ) (used []site.Site, removed []string, unresolved, err error) {

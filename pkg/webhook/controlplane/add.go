@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controlplane is the webhook for what gardenlet deploys for a shoot of type hybrid: it configures kube-controller-manager and kubelets
-// for an external cloud provider, and adds the driver to machine-controller-manager.
+// Package controlplane is the webhook for what gardenlet deploys for a shoot of type hybrid: it configures kube-controller-manager and
+// kubelets for an external cloud provider, and adds the driver to machine-controller-manager.
 package controlplane
 
 import (

@@ -73,8 +73,8 @@ func (m *mutator) Mutate(ctx context.Context, object, old client.Object) error {
 	return nil
 }
 
-// wantsReconciliation reports whether gardenlet is about to have the Network reconciled. Other writes, such as those before a deletion, must
-// succeed even if the configuration is invalid.
+// wantsReconciliation reports whether gardenlet is about to have the Network reconciled. Other writes, such as those before a deletion,
+// must succeed even if the configuration is invalid.
 func wantsReconciliation(network *extensionsv1alpha1.Network, old client.Object) bool {
 	switch network.Annotations[v1beta1constants.GardenerOperation] {
 	case v1beta1constants.GardenerOperationReconcile, v1beta1constants.GardenerOperationRestore:

@@ -186,7 +186,8 @@ var _ = Describe("Mutator", func() {
 	It("writes a configuration where there is none", func(ctx SpecContext) {
 		network.Spec.Type = "cilium"
 		Expect(mutator().Mutate(ctx, network, nil)).To(Succeed())
-		Expect(network.Spec.ProviderConfig.Raw).To(MatchJSON(`{"apiVersion":"cilium.networking.extensions.gardener.cloud/v1alpha1","kind":"NetworkConfig","mtu":1500,"overlay":{"enabled":true}}`))
+		Expect(network.Spec.ProviderConfig.Raw).To(MatchJSON(`{"apiVersion":"cilium.networking.extensions.gardener.cloud/v1alpha1",` +
+			`"kind":"NetworkConfig","mtu":1500,"overlay":{"enabled":true}}`))
 	})
 
 	DescribeTable("what is wrong",
