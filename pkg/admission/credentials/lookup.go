@@ -16,6 +16,7 @@ import (
 	securityv1alpha1 "github.com/gardener/gardener/pkg/apis/security/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -45,57 +46,54 @@ var ErrNoBinding = errors.New("the Shoot has neither credentialsBindingName nor 
 // error. Secrets are read from api. Bindings, whose references are immutable, are read from cache, or from api if cache does not have them
 // yet.
 func OfShoot(ctx context.Context, cache, api client.Reader, shoot *gardencorev1beta1.Shoot) (map[string][]byte, error) {
+	var (
+		kind    string
+		binding client.Object
+		key     = client.ObjectKey{Namespace: shoot.Namespace}
+	)
 	switch {
-	case shoot.Spec.CredentialsBindingName != nil && *shoot.Spec.CredentialsBindingName != "":
-		binding := &securityv1alpha1.CredentialsBinding{}
-		key := client.ObjectKey{Namespace: shoot.Namespace, Name: *shoot.Spec.CredentialsBindingName}
-		if err := getBinding(ctx, cache, api, key, binding); err != nil {
-			return nil, fmt.Errorf("reading CredentialsBinding %s: %w", key, err)
-		}
-		found, err := OfCredentialsBinding(ctx, api, binding)
-		return found.Data, err
-	case shoot.Spec.SecretBindingName != nil && *shoot.Spec.SecretBindingName != "":
-		binding := &gardencorev1beta1.SecretBinding{}
-		key := client.ObjectKey{Namespace: shoot.Namespace, Name: *shoot.Spec.SecretBindingName}
-		if err := getBinding(ctx, cache, api, key, binding); err != nil {
-			return nil, fmt.Errorf("reading SecretBinding %s: %w", key, err)
-		}
-		found, err := OfSecretBinding(ctx, api, binding)
-		return found.Data, err
+	case ptr.Deref(shoot.Spec.CredentialsBindingName, "") != "":
+		kind, binding, key.Name = "CredentialsBinding", &securityv1alpha1.CredentialsBinding{}, *shoot.Spec.CredentialsBindingName
+	case ptr.Deref(shoot.Spec.SecretBindingName, "") != "":
+		kind, binding, key.Name = "SecretBinding", &gardencorev1beta1.SecretBinding{}, *shoot.Spec.SecretBindingName
+	default:
+		return nil, ErrNoBinding
 	}
-	return nil, ErrNoBinding
-}
-
-func getBinding(ctx context.Context, cache, api client.Reader, key client.ObjectKey, binding client.Object) error {
 	err := cache.Get(ctx, key, binding)
 	if apierrors.IsNotFound(err) {
-		return api.Get(ctx, key, binding)
+		err = api.Get(ctx, key, binding)
 	}
-	return err
+	if err != nil {
+		return nil, fmt.Errorf("reading %s %s: %w", kind, key, err)
+	}
+	found, err := OfBinding(ctx, api, binding)
+	return found.Data, err
 }
 
-// OfCredentialsBinding returns the credentials that the binding refers to.
-func OfCredentialsBinding(ctx context.Context, reader client.Reader, binding *securityv1alpha1.CredentialsBinding) (Bound, error) {
-	ref := binding.CredentialsRef
-	key := client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}
-	switch kind := ref.GroupVersionKind(); kind {
-	case corev1.SchemeGroupVersion.WithKind(kindSecret):
-		return secretData(ctx, reader, key)
-	case gardencorev1beta1.SchemeGroupVersion.WithKind(kindInternalSecret):
-		secret := &gardencorev1beta1.InternalSecret{}
-		if err := reader.Get(ctx, key, secret); err != nil {
-			return Bound{}, fmt.Errorf("reading InternalSecret %s: %w", key, err)
+// OfBinding returns the credentials that the CredentialsBinding or SecretBinding refers to.
+func OfBinding(ctx context.Context, reader client.Reader, binding client.Object) (Bound, error) {
+	switch binding := binding.(type) {
+	case *gardencorev1beta1.SecretBinding:
+		return secretData(ctx, reader, client.ObjectKey{Namespace: binding.SecretRef.Namespace, Name: binding.SecretRef.Name})
+	case *securityv1alpha1.CredentialsBinding:
+		ref := binding.CredentialsRef
+		key := client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}
+		switch kind := ref.GroupVersionKind(); kind {
+		case corev1.SchemeGroupVersion.WithKind(kindSecret):
+			return secretData(ctx, reader, key)
+		case gardencorev1beta1.SchemeGroupVersion.WithKind(kindInternalSecret):
+			secret := &gardencorev1beta1.InternalSecret{}
+			if err := reader.Get(ctx, key, secret); err != nil {
+				return Bound{}, fmt.Errorf("reading InternalSecret %s: %w", key, err)
+			}
+			return bound(secret.Data, secret.Labels), nil
+		default:
+			return Bound{}, fmt.Errorf("CredentialsBinding %s refers to a %s: credentials of type %s must be a %s or an %s",
+				client.ObjectKeyFromObject(binding), kind.Kind, v1alpha1.ProviderType, kindSecret, kindInternalSecret)
 		}
-		return bound(secret.Data, secret.Labels), nil
 	default:
-		return Bound{}, fmt.Errorf("CredentialsBinding %s refers to a %s: credentials of type %s must be a %s or an %s",
-			client.ObjectKeyFromObject(binding), kind.Kind, v1alpha1.ProviderType, kindSecret, kindInternalSecret)
+		return Bound{}, fmt.Errorf("expected a CredentialsBinding or a SecretBinding, got %T", binding)
 	}
-}
-
-// OfSecretBinding returns the credentials that the binding refers to.
-func OfSecretBinding(ctx context.Context, reader client.Reader, binding *gardencorev1beta1.SecretBinding) (Bound, error) {
-	return secretData(ctx, reader, client.ObjectKey{Namespace: binding.SecretRef.Namespace, Name: binding.SecretRef.Name})
 }
 
 func secretData(ctx context.Context, reader client.Reader, key client.ObjectKey) (Bound, error) {

@@ -11,6 +11,8 @@ import (
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	securityv1alpha1 "github.com/gardener/gardener/pkg/apis/security/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -78,29 +80,24 @@ func ShootsOf(ctx context.Context, reader client.Reader, secret client.Object) (
 	}
 	reference := referenceOf(kind, secret.GetNamespace(), secret.GetName())
 
-	credentialsBindings := &securityv1alpha1.CredentialsBindingList{}
-	if err := reader.List(ctx, credentialsBindings, client.MatchingFields{indexCredentialsRef: reference}); err != nil {
-		return nil, fmt.Errorf("reading the CredentialsBindings of %s: %w", reference, err)
-	}
 	var shoots []gardencorev1beta1.Shoot
-	for i := range credentialsBindings.Items {
-		found, err := shootsOfBinding(ctx, reader, &credentialsBindings.Items[i], indexCredentialsBinding)
-		if err != nil {
+	for _, kind := range []struct {
+		bindings                    client.ObjectList
+		referenceIndex, shootsIndex string
+	}{
+		{&securityv1alpha1.CredentialsBindingList{}, indexCredentialsRef, indexCredentialsBinding},
+		{&gardencorev1beta1.SecretBindingList{}, indexSecretRef, indexSecretBinding},
+	} {
+		if err := reader.List(ctx, kind.bindings, client.MatchingFields{kind.referenceIndex: reference}); err != nil {
+			return nil, fmt.Errorf("reading the bindings of %s: %w", reference, err)
+		}
+		if err := meta.EachListItem(kind.bindings, func(binding runtime.Object) error {
+			found, err := shootsOfBinding(ctx, reader, binding.(client.Object), kind.shootsIndex)
+			shoots = append(shoots, found...)
+			return err
+		}); err != nil {
 			return nil, err
 		}
-		shoots = append(shoots, found...)
-	}
-
-	secretBindings := &gardencorev1beta1.SecretBindingList{}
-	if err := reader.List(ctx, secretBindings, client.MatchingFields{indexSecretRef: reference}); err != nil {
-		return nil, fmt.Errorf("reading the SecretBindings of %s: %w", reference, err)
-	}
-	for i := range secretBindings.Items {
-		found, err := shootsOfBinding(ctx, reader, &secretBindings.Items[i], indexSecretBinding)
-		if err != nil {
-			return nil, err
-		}
-		shoots = append(shoots, found...)
 	}
 	return shoots, nil
 }

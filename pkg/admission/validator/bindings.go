@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	extensionswebhook "github.com/gardener/gardener/extensions/pkg/webhook"
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
@@ -37,28 +38,27 @@ func NewBindingValidator(mgr manager.Manager) extensionswebhook.Validator {
 // Validate checks that a new binding refers to credentials of the right kind and format, and that a SecretBinding has no other provider
 // type. Gardener itself checks that references are immutable.
 func (v *bindingValidator) Validate(ctx context.Context, newObj, oldObj client.Object) error {
-	isNew := oldObj == nil && newObj.GetDeletionTimestamp() == nil
+	var (
+		types   []string
+		fldPath *field.Path
+	)
 	switch binding := newObj.(type) {
 	case *securityv1alpha1.CredentialsBinding:
-		if !isNew || binding.Provider.Type != v1alpha1.ProviderType {
-			return nil
-		}
-		bound, err := credentials.OfCredentialsBinding(ctx, v.secrets, binding)
-		return validateBound(bound, err, field.NewPath("credentialsRef")).ToAggregate()
+		types, fldPath = []string{binding.Provider.Type}, field.NewPath("credentialsRef")
 	case *gardencorev1beta1.SecretBinding:
-		types := v1beta1helper.GetSecretBindingTypes(binding)
-		if !isNew || !slices.Contains(types, v1alpha1.ProviderType) {
-			return nil
-		}
-		if len(types) > 1 {
-			return field.ErrorList{field.Invalid(field.NewPath("provider", "type"), binding.Provider.Type,
-				fmt.Sprintf("must be %s alone: its Secrets have no keys of other providers", v1alpha1.ProviderType))}.ToAggregate()
-		}
-		bound, err := credentials.OfSecretBinding(ctx, v.secrets, binding)
-		return validateBound(bound, err, field.NewPath("secretRef")).ToAggregate()
+		types, fldPath = v1beta1helper.GetSecretBindingTypes(binding), field.NewPath("secretRef")
 	default:
 		return fmt.Errorf("expected a CredentialsBinding or a SecretBinding, got %T", newObj)
 	}
+	if oldObj != nil || newObj.GetDeletionTimestamp() != nil || !slices.Contains(types, v1alpha1.ProviderType) {
+		return nil
+	}
+	if len(types) > 1 {
+		return field.ErrorList{field.Invalid(field.NewPath("provider", "type"), strings.Join(types, ","),
+			fmt.Sprintf("must be %s alone: its Secrets have no keys of other providers", v1alpha1.ProviderType))}.ToAggregate()
+	}
+	bound, err := credentials.OfBinding(ctx, v.secrets, newObj)
+	return validateBound(bound, err, fldPath).ToAggregate()
 }
 
 // validateBound validates the data of the Secret that a binding refers to. Anybody who can reach the endpoint can ask about any Secret of
