@@ -10,15 +10,12 @@ import (
 	extensionswebhook "github.com/gardener/gardener/extensions/pkg/webhook"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 )
-
-var profileConfigPath = specPath.Child("providerConfig")
 
 type cloudProfileValidator struct {
 	cache client.Reader
@@ -72,8 +69,4 @@ func sameOffer(a, b *gardencorev1beta1.CloudProfileSpec) bool {
 		equality.Semantic.DeepEqual(a.VolumeTypes, b.VolumeTypes) &&
 		equality.Semantic.DeepEqual(a.MachineImages, b.MachineImages) &&
 		equality.Semantic.DeepEqual(a.MachineCapabilities, b.MachineCapabilities)
-}
-
-func undecodable(err error) field.ErrorList {
-	return field.ErrorList{field.Invalid(profileConfigPath, "(hidden)", err.Error())}
 }

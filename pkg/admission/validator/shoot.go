@@ -25,15 +25,6 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 )
 
-var (
-	specPath           = field.NewPath("spec")
-	networkingPath     = specPath.Child("networking")
-	providerPath       = specPath.Child("provider")
-	infrastructurePath = providerPath.Child("infrastructureConfig")
-	controlPlanePath   = providerPath.Child("controlPlaneConfig")
-	workersPath        = providerPath.Child("workers")
-)
-
 type shootValidator struct {
 	cache client.Reader
 	api   client.Reader

@@ -6,18 +6,13 @@
 package validator
 
 import (
-	"context"
-	"fmt"
-
 	extensionswebhook "github.com/gardener/gardener/extensions/pkg/webhook"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	securityv1alpha1 "github.com/gardener/gardener/pkg/apis/security/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
@@ -85,42 +80,4 @@ func NewSecretsWebhook(mgr manager.Manager) (*extensionswebhook.Webhook, error) 
 
 func withLabel(prefix string) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{prefix + v1alpha1.ProviderType: "true"}}
-}
-
-// typed returns the objects of a request as objects of type T. The old object is nil if there is none.
-func typed[T client.Object](newObj, oldObj client.Object) (object, old T, err error) {
-	object, ok := newObj.(T)
-	if !ok {
-		return object, old, fmt.Errorf("expected %T, got %T", object, newObj)
-	}
-	if oldObj == nil {
-		return object, old, nil
-	}
-	if old, ok = oldObj.(T); !ok {
-		return object, old, fmt.Errorf("expected %T as the old object, got %T", object, oldObj)
-	}
-	return object, old, nil
-}
-
-// warningsKey is the key of the warnings in the context of a request.
-type warningsKey struct{}
-
-// WithWarnings adds the warnings about Shoots and CloudProfiles to the response. Gardener's validators cannot return warnings, so they
-// store them in the context.
-func WithWarnings(handler admission.Handler) admission.Handler {
-	return admission.HandlerFunc(func(ctx context.Context, request admission.Request) admission.Response {
-		var warnings []string
-		response := handler.Handle(context.WithValue(ctx, warningsKey{}, &warnings), request)
-		if response.Allowed {
-			response.Warnings = append(response.Warnings, warnings...)
-		}
-		return response
-	})
-}
-
-// warn stores the warnings in the context. find is only called if they are wanted.
-func warn(ctx context.Context, find func() []string) {
-	if warnings, ok := ctx.Value(warningsKey{}).(*[]string); ok {
-		*warnings = append(*warnings, find()...)
-	}
 }
