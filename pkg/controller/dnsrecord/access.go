@@ -113,23 +113,16 @@ func networksOf(cluster *extensionscontroller.Cluster) []netip.Prefix {
 		return nil
 	}
 	var texts []string
-	add := func(some ...*string) {
-		for _, text := range some {
-			texts = append(texts, ptr.Deref(text, ""))
-		}
-	}
 	if seed := cluster.Seed; seed != nil {
 		networks := seed.Spec.Networks
-		texts = append(texts, networks.Pods, networks.Services)
-		texts = append(texts, networks.BlockCIDRs...)
-		add(networks.Nodes)
+		texts = slices.Concat([]string{networks.Pods, networks.Services}, networks.BlockCIDRs, []string{ptr.Deref(networks.Nodes, "")})
 		if defaults := networks.ShootDefaults; defaults != nil {
-			add(defaults.Pods, defaults.Services)
+			texts = append(texts, ptr.Deref(defaults.Pods, ""), ptr.Deref(defaults.Services, ""))
 		}
 	}
 	if shoot := cluster.Shoot; shoot != nil {
 		if networking := shoot.Spec.Networking; networking != nil {
-			add(networking.Nodes, networking.Pods, networking.Services)
+			texts = append(texts, ptr.Deref(networking.Nodes, ""), ptr.Deref(networking.Pods, ""), ptr.Deref(networking.Services, ""))
 		}
 		if networking := shoot.Status.Networking; networking != nil {
 			texts = slices.Concat(texts, networking.Nodes, networking.Pods, networking.Services)

@@ -23,7 +23,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
@@ -150,9 +149,9 @@ func (r *reconciler) sites(
 	for _, s := range resolved {
 		if s.Removed() {
 			removed = append(removed, s.Name)
-			continue
+		} else {
+			used = append(used, s)
 		}
-		used = append(used, s)
 	}
 	return used, removed, unresolved, nil
 }
@@ -205,9 +204,6 @@ func defaultSiteOf(cluster *extensionscontroller.Cluster) string {
 	if cluster.Shoot == nil {
 		return ""
 	}
-	config, err := codec.Decode[v1alpha1.ControlPlaneConfig](cluster.Shoot.Spec.Provider.ControlPlaneConfig)
-	if err != nil {
-		return ""
-	}
+	config, _ := shootsites.DecodeOptional[v1alpha1.ControlPlaneConfig]("controlPlaneConfig", cluster.Shoot.Spec.Provider.ControlPlaneConfig)
 	return config.DefaultSite
 }
