@@ -5,9 +5,6 @@
 package cloudprovider
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,15 +18,15 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// Files are where the configuration is read from.
+// Files are the paths of the configuration.
 type Files struct {
 	// Config is the path of a CloudControllerManagerConfiguration.
 	Config string
-	// Credentials is the path of a folder with a file <site>.<key> for each entry of the shoot's Secret.
+	// Credentials is the path of a directory with a file <site>.<key> for each entry of the shoot's Secret.
 	Credentials string
 }
 
-// siteConfig is all that a set of controllers depends on. Sets whose configurations have equal fingerprints are the same.
+// siteConfig is everything that a set of controllers depends on. The set is replaced when it changes.
 type siteConfig struct {
 	Shoot       string
 	Region      string
@@ -37,16 +34,7 @@ type siteConfig struct {
 	Credentials site.Credentials
 }
 
-func (c *siteConfig) fingerprint() (string, error) {
-	data, err := json.Marshal(c)
-	if err != nil {
-		return "", fmt.Errorf("site %q: the configuration cannot be encoded: %w", c.Site.Name, err)
-	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:]), nil
-}
-
-// read returns the configuration and the credentials. It fails if what the sites have in common is wrong.
+// read returns the configuration and the credentials. It returns an error if the part that sites share is invalid.
 func (f Files) read() (*v1alpha1.CloudControllerManagerConfiguration, map[string][]byte, error) {
 	data, err := os.ReadFile(f.Config)
 	if err != nil {
@@ -63,7 +51,7 @@ func (f Files) read() (*v1alpha1.CloudControllerManagerConfiguration, map[string
 	return config, credentials, err
 }
 
-// readCredentials returns the entries of the Secret. Names that begin with two dots are of the kubelet that mounts it.
+// readCredentials returns the entries of the Secret. File names that begin with two dots are internal to the kubelet.
 func (f Files) readCredentials() (map[string][]byte, error) {
 	entries, err := os.ReadDir(f.Credentials)
 	if err != nil {
@@ -83,7 +71,7 @@ func (f Files) readCredentials() (map[string][]byte, error) {
 	return data, nil
 }
 
-// siteConfigs are the configurations of the sites, and the errors of those that are wrong, by the names of the sites.
+// siteConfigs returns the valid configurations and the errors of the others, by the names of the sites.
 func siteConfigs(config *v1alpha1.CloudControllerManagerConfiguration, credentials map[string][]byte) (map[string]*siteConfig,
 	map[string]error) {
 	configs, errs := map[string]*siteConfig{}, map[string]error{}

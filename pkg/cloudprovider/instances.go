@@ -6,35 +6,32 @@ package cloudprovider
 
 import (
 	"context"
-	"slices"
+	"fmt"
 	"strings"
 
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	corev1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
-	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// instances stands between the controllers and the site. It answers with an error for every node that the site cannot know: the
-// controllers delete the nodes of machines that do not exist, initialize nodes whose machine they know nothing about, and panic
-// without an answer.
+// instances are the machines of one site. They return an error for every node that may belong to another site: the controllers would delete
+// nodes whose machine does not exist, initialize nodes whose machine is unknown, and panic if there is neither a result nor an error.
 type instances struct {
-	// ctx ends with the set.
+	// ctx is done when the set ends.
 	ctx      context.Context
 	config   *siteConfig
 	machines platform.NodeMachines
-	// drivers are the CSI drivers without which no node is initialized.
-	drivers *csiDrivers
+	drivers  *csiDrivers
 }
 
 var _ cloudprovider.InstancesV2 = &instances{}
 
-// InstanceExists implements cloudprovider.InstancesV2. That a machine does not exist is believed only for a node that the site's own
-// controllers initialized: the machine of another site does not exist here, either.
+// InstanceExists implements cloudprovider.InstancesV2. It returns false only for a node that the site's own controllers initialized,
+// because machines of other sites do not exist here either.
 func (i *instances) InstanceExists(ctx context.Context, node *corev1.Node) (bool, error) {
 	if err := i.checkKnown(node); err != nil {
 		return false, err
@@ -45,7 +42,7 @@ func (i *instances) InstanceExists(ctx context.Context, node *corev1.Node) (bool
 	}
 	if by := node.Labels[v1alpha1.LabelInitializedBy]; by != i.config.Site.Name {
 		return false, i.errorf(platform.ClassConflict,
-			"node %q: machine %q does not exist, but it is not known to have been the site's (label %s is %q)",
+			"node %q: machine %q does not exist, but the node was not initialized by the site (label %s is %q)",
 			node.Name, node.Spec.ProviderID, v1alpha1.LabelInitializedBy, by)
 	}
 	return false, nil
@@ -59,8 +56,8 @@ func (i *instances) InstanceShutdown(ctx context.Context, node *corev1.Node) (bo
 	return call(ctx, i.ctx, func(ctx context.Context) (bool, error) { return i.machines.ShutDown(ctx, node) })
 }
 
-// InstanceMetadata implements cloudprovider.InstancesV2. Zone and region are Gardener's. A node that is not initialized is not described
-// before it has its CSI drivers.
+// InstanceMetadata implements cloudprovider.InstancesV2. Zone and region are Gardener's. It returns an error for a node that is not
+// initialized and whose CSI drivers are not registered.
 func (i *instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*cloudprovider.InstanceMetadata, error) {
 	if err := i.check(node); err != nil {
 		return nil, err
@@ -76,7 +73,7 @@ func (i *instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*c
 		return nil, err
 	}
 	if !i.machines.HasProviderID(machine.ProviderID) || node.Spec.ProviderID != "" && node.Spec.ProviderID != machine.ProviderID {
-		return nil, i.errorf(platform.ClassConflict, "node %q: its machine has the provider ID %q and not %q", node.Name, machine.ProviderID,
+		return nil, i.errorf(platform.ClassConflict, "node %q: its machine has provider ID %q instead of %q", node.Name, machine.ProviderID,
 			node.Spec.ProviderID)
 	}
 	metadata := &cloudprovider.InstanceMetadata{
@@ -93,13 +90,8 @@ func (i *instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*c
 	return metadata, err
 }
 
-// initialized reports whether the controllers have initialized the node. They set its zone once.
-func initialized(node *corev1.Node) bool {
-	return !slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider })
-}
-
-// zone returns the zone of the node's machine. Zones that share a failure domain of the platform are told apart by the name of the
-// MachineDeployment, with which that of the node begins.
+// zone returns the zone of the node's machine. Zones that share a failure domain of the platform are distinguished by the name of the
+// MachineDeployment, which is a prefix of the name of the node.
 func (i *instances) zone(node *corev1.Node, candidates []string) (string, error) {
 	if len(candidates) == 1 {
 		return candidates[0], nil
@@ -116,24 +108,23 @@ func (i *instances) zone(node *corev1.Node, candidates []string) (string, error)
 	}
 	if len(found) != 1 {
 		return "", i.errorf(platform.ClassConfiguration,
-			"node %q: its machine may be in any of the zones %q, and the name of the node does not tell", node.Name, candidates)
+			"node %q: its machine may be in any of the zones %q, and the name of the node matches none or several", node.Name, candidates)
 	}
 	return found[0], nil
 }
 
-// check returns an error for a node that the site does not have: one without its label, or with a provider ID that is not its
-// platform's.
+// check returns an error for a node that does not have the label of the site, or has the provider ID of another platform.
 func (i *instances) check(node *corev1.Node) error {
 	if label := node.Labels[v1alpha1.LabelSite]; label != i.config.Site.Name {
 		return i.errorf(platform.ClassConflict, "node %q belongs to site %q", node.Name, label)
 	}
 	if id := node.Spec.ProviderID; id != "" && !i.machines.HasProviderID(id) {
-		return i.errorf(platform.ClassConflict, "node %q: provider ID %q is not one of the site", node.Name, id)
+		return i.errorf(platform.ClassConflict, "node %q: provider ID %q does not belong to the site", node.Name, id)
 	}
 	return nil
 }
 
-// checkKnown is check for questions about the machine itself, which has no name but the provider ID.
+// checkKnown is check for calls that need the provider ID.
 func (i *instances) checkKnown(node *corev1.Node) error {
 	if node.Spec.ProviderID == "" {
 		return i.errorf(platform.ClassTransient, "node %q has no provider ID yet", node.Name)
@@ -143,4 +134,17 @@ func (i *instances) checkKnown(node *corev1.Node) error {
 
 func (i *instances) errorf(class platform.Class, format string, args ...any) error {
 	return platform.InSite(i.config.Site.Name, platform.NewError(class, format, args...))
+}
+
+// call calls f with a context that is done when either that of the caller or that of the set is done. It returns an error if the set has
+// ended or f panics.
+func call[T any](caller, set context.Context, f func(context.Context) (T, error)) (T, error) {
+	if err := set.Err(); err != nil {
+		var none T
+		return none, fmt.Errorf("the controllers of the site have ended: %w", err)
+	}
+	ctx, cancel := context.WithCancel(caller)
+	defer cancel()
+	defer context.AfterFunc(set, cancel)()
+	return platform.Safely(func() (T, error) { return f(ctx) })
 }

@@ -153,7 +153,7 @@ var _ = Describe("Instances", func() {
 		Entry("no zone", "node", nil, true, "", "in none of the site's zones"),
 		Entry("no zone, initialized", "node", nil, false, "", ""),
 		Entry("two zones, the name tells", helper.MachineDeploymentName(shoot, pool, "a-2")+"-x-y", []string{"a-1", "a-2"}, true, "a-2", ""),
-		Entry("two zones, the name does not tell", "node", []string{"a-1", "a-2"}, true, "", "does not tell"),
+		Entry("two zones, the name does not tell", "node", []string{"a-1", "a-2"}, true, "", "matches none or several"),
 	)
 
 	It("refuse a machine with another ID than the node", func(ctx SpecContext) {
@@ -161,7 +161,7 @@ var _ = Describe("Instances", func() {
 		machine.ProviderID = "toy://2"
 		machines.machines["toy://1"] = machine
 		_, err := i.InstanceMetadata(ctx, node)
-		Expect(err).To(MatchError(ContainSubstring(`has the provider ID "toy://2"`)))
+		Expect(err).To(MatchError(ContainSubstring(`has provider ID "toy://2"`)))
 		machine.ProviderID = ""
 		machines.machines["toy://1"] = machine
 		_, err = i.InstanceMetadata(ctx, node)

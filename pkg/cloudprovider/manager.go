@@ -2,6 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
+// Package cloudprovider runs the cloud controllers of Kubernetes once for each site of a shoot. Each set of controllers sees only the nodes
+// and Services of its site, so that no site can harm or delay another.
 package cloudprovider
 
 import (
@@ -10,58 +12,59 @@ import (
 	"maps"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/component-base/featuregate"
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
 	"k8s.io/klog/v2"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// reloadPeriod is the time between two looks at the files. The kubelet takes longer to bring a change of a Secret there.
+// reloadPeriod is the default ReloadPeriod. The kubelet takes longer to update a mounted Secret.
 const reloadPeriod = 10 * time.Second
 
-// Options say how the controllers run.
+// Options are the options of a Manager.
 type Options struct {
-	// Files are read again and again.
+	// Files are reread periodically.
 	Files Files
-	// Platforms are the parts of the platforms.
+	// Platforms are the supported platforms.
 	Platforms platform.Registry[platform.Nodes]
-	// NewClient returns the client of a site's controllers. Each has one of its own, so that they do not share its rate limit.
+	// NewClient returns the client of a site's controllers. Sites do not share clients, and so their rate limits.
 	NewClient func(site string) (kubernetes.Interface, error)
 	// FeatureGate has the feature gates of the cloud controllers.
 	FeatureGate featuregate.FeatureGate
-	// Metrics count the controllers that run.
+	// Metrics counts the running controllers.
 	Metrics *controllersmetrics.ControllerManagerMetrics
-	// ReloadPeriod is the time between two looks at the files. Default: 10s.
+	// ReloadPeriod is the time between two reads of the files. Default: 10s.
 	ReloadPeriod time.Duration
-	// NodeMonitorPeriod is the time between two looks at nodes that are not ready.
+	// NodeMonitorPeriod is the time between two checks of nodes that are not ready.
 	NodeMonitorPeriod time.Duration
 	// NodeStatusUpdateFrequency is the time between two updates of the addresses of nodes.
 	NodeStatusUpdateFrequency time.Duration
-	// NodeSyncs is the number of nodes of a site that are initialized at the same time.
+	// NodeSyncs is the number of nodes of a site that are initialized concurrently.
 	NodeSyncs int32
-	// NodeStatusUpdates is the number of nodes of a site whose addresses are updated at the same time.
+	// NodeStatusUpdates is the number of nodes of a site whose addresses are updated concurrently.
 	NodeStatusUpdates int32
-	// ServiceSyncs is the number of Services of a site that are worked on at the same time.
+	// ServiceSyncs is the number of Services of a site that are reconciled concurrently.
 	ServiceSyncs int
-	// ResyncPeriod is the time after which informers show all objects again.
+	// ResyncPeriod is the resync period of the informers.
 	ResyncPeriod time.Duration
 }
 
-// Manager runs a set of controllers for each site that the files name.
+// Manager runs a set of controllers for each site in the files.
 type Manager struct {
 	options Options
 	sets    map[string]*set
-	// ended are the last sets of sites that are gone, as long as their controllers are about to end.
-	ended  map[string]*set
+	// ended are the sets of removed sites whose controllers have not ended yet.
+	ended map[string]*set
+	// broken are the last logged errors, by the names of the sites.
 	broken map[string]string
 }
 
-// NewManager returns a manager that does nothing yet.
+// NewManager returns a manager that is not running.
 func NewManager(options Options) *Manager {
 	if options.ReloadPeriod == 0 {
 		options.ReloadPeriod = reloadPeriod
@@ -69,8 +72,8 @@ func NewManager(options Options) *Manager {
 	return &Manager{options: options, sets: map[string]*set{}, ended: map[string]*set{}, broken: map[string]string{}}
 }
 
-// Run runs the controllers until ctx ends. What is wrong in the files, or with a site, is logged and tried again: it ends neither
-// the process nor the controllers of other sites.
+// Run runs the controllers until ctx is done. Errors in the files and of sites are logged and retried; they affect neither the process nor
+// the controllers of other sites.
 func (m *Manager) Run(ctx context.Context) {
 	wait.UntilWithContext(ctx, m.reload, m.options.ReloadPeriod)
 	for _, sets := range []map[string]*set{m.sets, m.ended} {
@@ -80,8 +83,8 @@ func (m *Manager) Run(ctx context.Context) {
 	}
 }
 
-// reload starts the sets of new sites, replaces those whose configuration or credentials changed, and ends those of sites that are
-// gone. A site whose configuration is wrong, or whose credentials cannot be used, keeps the set that it has.
+// reload starts the sets of new sites, replaces those whose configuration or credentials changed, and ends those of removed sites. A site
+// whose configuration or credentials are invalid keeps its set.
 func (m *Manager) reload(ctx context.Context) {
 	config, credentials, err := m.options.Files.read()
 	if m.report("", err); err != nil {
@@ -101,7 +104,7 @@ func (m *Manager) reload(ctx context.Context) {
 	}
 	for name, s := range m.sets {
 		if !names[name] {
-			klog.InfoS("Site is gone, its controllers end", "site", name)
+			klog.InfoS("Ending the controllers of a removed site", "site", name)
 			s.cancel()
 			m.ended[name] = s
 			delete(m.sets, name)
@@ -113,15 +116,11 @@ func (m *Manager) reload(ctx context.Context) {
 	maps.DeleteFunc(m.ended, func(_ string, s *set) bool { return s.isDone() })
 }
 
-// apply makes the set of a site what its configuration says.
+// apply starts or replaces the set of a site unless its configuration is unchanged.
 func (m *Manager) apply(ctx context.Context, config *siteConfig) error {
-	fingerprint, err := config.fingerprint()
-	if err != nil {
-		return err
-	}
 	name := config.Site.Name
 	old := m.sets[name]
-	if old != nil && old.fingerprint == fingerprint {
+	if old != nil && equality.Semantic.DeepEqual(old.siteConfig, config) {
 		return nil
 	}
 	platformName, _ := config.Site.Platform()
@@ -141,19 +140,18 @@ func (m *Manager) apply(ctx context.Context, config *siteConfig) error {
 
 	setCtx, cancel := context.WithCancel(ctx)
 	s := &set{
-		siteConfig:  config,
-		options:     &m.options,
-		platform:    part,
-		client:      client,
-		rules:       newRuleSource(),
-		fingerprint: fingerprint,
-		cancel:      cancel,
-		done:        make(chan struct{}),
+		siteConfig: config,
+		options:    &m.options,
+		platform:   part,
+		client:     client,
+		rules:      newRuleSource(),
+		cancel:     cancel,
+		done:       make(chan struct{}),
 	}
 	before := cmp.Or(old, m.ended[name])
 	m.sets[name] = s
 	delete(m.ended, name)
-	klog.InfoS("Controllers of a site begin", "site", name, "platform", platformName, "replaced", old != nil)
+	klog.InfoS("Starting the controllers of a site", "site", name, "platform", platformName, "replaced", old != nil)
 	go func() {
 		defer close(s.done)
 		if before != nil {
@@ -165,7 +163,7 @@ func (m *Manager) apply(ctx context.Context, config *siteConfig) error {
 	return nil
 }
 
-// report logs err unless it was the last one of the site, too.
+// report logs err unless it was already logged for the site.
 func (m *Manager) report(name string, err error) {
 	if err == nil {
 		delete(m.broken, name)
@@ -173,17 +171,6 @@ func (m *Manager) report(name string, err error) {
 	}
 	if message := err.Error(); m.broken[name] != message {
 		m.broken[name] = message
-		klog.ErrorS(err, "Configuration is wrong, what runs stays as it is", "site", name)
+		klog.ErrorS(err, "Configuration is invalid, keeping the running controllers", "site", name)
 	}
-}
-
-// newServiceRules returns what decides which site serves a Service.
-func newServiceRules(config *v1alpha1.CloudControllerManagerConfiguration) serviceRules {
-	rules := serviceRules{defaultSite: config.DefaultSite}
-	for i := range config.Sites {
-		if config.Sites[i].LoadBalancerMembers() != "" {
-			rules.sites = append(rules.sites, config.Sites[i].Name)
-		}
-	}
-	return rules
 }

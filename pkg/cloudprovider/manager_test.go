@@ -55,7 +55,8 @@ func (f *fakePlatform) openings(site string) func() []string {
 
 var _ = Describe("Manager", func() {
 	const (
-		head   = `{"apiVersion": "hybrid.provider.extensions.gardener.cloud/v1alpha1", "kind": "CloudControllerManagerConfiguration", "shoot": "shoot--local--a", "region": "west", "sites": [`
+		head = `{"apiVersion": "hybrid.provider.extensions.gardener.cloud/v1alpha1", "kind": "CloudControllerManagerConfiguration", "shoot": ` +
+			`"shoot--local--a", "region": "west", "sites": [`
 		first  = `{"name": "a", "vsphere": {"connection": {"server": "https://a"}, "zones": [{"name": "a-1", "computeCluster": "domain-c7"}]}}`
 		second = `{"name": "b", "vsphere": {"connection": {"server": "https://b"}, "zones": [{"name": "b-1", "computeCluster": "domain-c7"}]}}`
 	)
@@ -169,7 +170,8 @@ var _ = Describe("Manager", func() {
 		Entry("two sites of a name", head+second+","+second+"]}", false),
 		Entry("a site without zones", head+first+`,{"name": "b", "vsphere": {"connection": {"server": "https://b"}, "zones": []}}]}`, true),
 		Entry("a platform that is not supported",
-			head+first+`,{"name": "b", "openstack": {"connection": {"authURL": "https://b/v3", "region": "r"}, "zones": [{"name": "b-1", "availabilityZone": "nova"}]}}]}`, true),
+			head+first+`,{"name": "b", "openstack": {"connection": {"authURL": "https://b/v3", "region": "r"}, "zones": [{"name": "b-1", `+
+				`"availabilityZone": "nova"}]}}]}`, true),
 		Entry("no platform", head+first+`,{"name": "b"}]}`, true),
 	)
 

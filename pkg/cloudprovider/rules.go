@@ -18,28 +18,42 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// classOfOthers stands in the cache for the class of Services that are not the site's: the controller serves those without a class.
+// releasePeriod is the time between two attempts to release a Service.
+const releasePeriod = 30 * time.Second
+
+// classOfOthers is the class, in the cache of a site, of Services of other sites: the controller only serves Services without a class.
 const classOfOthers = v1alpha1.LoadBalancerClassPrefix + "-"
 
-// finalizerOfOthers stands in the cache for the finalizer of Services that the controller is not to clean up after.
+// finalizerOfOthers is the finalizer, in the cache of a site, of Services that the controller must not clean up.
 const finalizerOfOthers = servicehelper.LoadBalancerCleanupFinalizer + "-"
 
-// changedInCache stands in the managed fields of Services in the cache. No API server answers with it: it accepts Apply and Update only.
+// changedInCache marks Services, in their managed fields, that transform has changed. The API server only uses Apply and Update.
 const changedInCache metav1.ManagedFieldsOperationType = "Changed"
 
-// serviceRules decide which site serves a Service.
+// serviceRules determine which site serves a Service.
 type serviceRules struct {
 	// defaultSite serves Services without a class.
 	defaultSite string
-	// sites are those that have load balancers.
+	// sites are the sites with load balancers.
 	sites []string
+}
+
+// newServiceRules returns the rules of the configuration.
+func newServiceRules(config *v1alpha1.CloudControllerManagerConfiguration) serviceRules {
+	rules := serviceRules{defaultSite: config.DefaultSite}
+	for i := range config.Sites {
+		if config.Sites[i].LoadBalancerMembers() != "" {
+			rules.sites = append(rules.sites, config.Sites[i].Name)
+		}
+	}
+	return rules
 }
 
 func (r serviceRules) equal(other serviceRules) bool {
 	return r.defaultSite == other.defaultSite && slices.Equal(r.sites, other.sites)
 }
 
-// holder is the site that has, or may have, the load balancer of the Service; empty if that is none that there is.
+// holder returns the site that has, or may have, the load balancer of the Service, empty if there is no such site.
 func (r serviceRules) holder(service *corev1.Service) string {
 	if site := service.Annotations[v1alpha1.AnnotationLoadBalancerSite]; slices.Contains(r.sites, site) {
 		return site
@@ -47,8 +61,8 @@ func (r serviceRules) holder(service *corev1.Service) string {
 	return ""
 }
 
-// wanted is the site that shall have the load balancer of the Service; empty if that is none. A Service without a class stays where
-// it is when another site becomes the default.
+// wanted returns the site that should have the load balancer of the Service, empty if there is none. A Service without a class keeps its
+// site when another site becomes the default.
 func (r serviceRules) wanted(service *corev1.Service) string {
 	if service.Spec.Type != corev1.ServiceTypeLoadBalancer {
 		return ""
@@ -66,33 +80,32 @@ func (r serviceRules) wanted(service *corev1.Service) string {
 	return r.defaultSite
 }
 
-// abandoned reports whether a site that is gone had the load balancer of the Service, and no site shall have one for it any more.
+// abandoned reports whether a removed site had the load balancer of the Service, and no site should have one for it any more.
 func (r serviceRules) abandoned(service *corev1.Service) bool {
 	return service.Annotations[v1alpha1.AnnotationLoadBalancerSite] != "" && r.holder(service) == "" &&
 		!slices.Contains(r.sites, r.wanted(service)) &&
 		(service.DeletionTimestamp != nil || service.Spec.Type != corev1.ServiceTypeLoadBalancer)
 }
 
-// releases reports whether it is for the site to say that nothing is left of the load balancer of the Service. The first site does so
-// for those that are gone.
+// releases reports whether the site is responsible for releasing the Service. The first site does so for removed sites.
 func (r serviceRules) releases(site string, service *corev1.Service) bool {
 	return r.holder(service) == site || slices.Index(r.sites, site) == 0 && r.abandoned(service)
 }
 
-// overdue reports whether a Service in the cache still has the finalizer for a site that is gone, long after it was deleted: the site
-// that is to clean up may not have answered since the process began. Nothing is asked of a site for that, so that any of them may do it.
+// overdue reports whether a Service in the cache still has the finalizer of a removed site long after it was deleted: the site that is
+// responsible may have been unavailable since the process started. Any site may remove it, because that takes no request to a site.
 func (r serviceRules) overdue(service *corev1.Service) bool {
 	return service.Annotations[v1alpha1.AnnotationLoadBalancerSite] != "" && r.holder(service) == "" &&
 		slices.Contains(service.Finalizers, finalizerOfOthers) &&
 		service.DeletionTimestamp != nil && time.Since(service.DeletionTimestamp.Time) > releasePeriod
 }
 
-// transform returns the function that changes Services as they enter the cache of a site's controller. That serves all Services of
-// type LoadBalancer without a class, and cleans up after those with its finalizer that are deleted or of another type. There is one
-// finalizer for all.
+// transform returns the function that changes Services as they enter the cache of a site's controller. The controller serves all Services
+// of type LoadBalancer without a class, and cleans up those with its finalizer that are deleted or of another type. All sites share the
+// finalizer.
 //
-// A changed Service does not say any more whose it is, and client-go calls the function twice for those of a list that it streams: it
-// leaves alone what it has changed.
+// The site of a changed Service is no longer known, and client-go calls the function twice for the Services of a streamed list. Changed
+// Services are therefore left alone.
 func (r serviceRules) transform(site string) cache.TransformFunc {
 	return func(object any) (any, error) {
 		service, ok := object.(*corev1.Service)
@@ -108,12 +121,12 @@ func (r serviceRules) transform(site string) cache.TransformFunc {
 		case wanted == site && (holder == "" || holder == site):
 			service.Spec.LoadBalancerClass = nil
 		case r.releases(site, service):
-			// It goes to another site, or has no load balancer any more.
+			// It moves to another site, or no longer has a load balancer.
 			service.Spec.Type = corev1.ServiceTypeClusterIP
 			service.Spec.LoadBalancerClass = nil
 		case service.Annotations[v1alpha1.AnnotationLoadBalancerSite] == "" && site == r.defaultSite &&
 			service.Spec.Type != corev1.ServiceTypeLoadBalancer:
-			// It had no class when it got the finalizer, but was not marked yet.
+			// It got the finalizer without a class, but was not marked yet.
 		default:
 			service.Spec.LoadBalancerClass = new(classOfOthers)
 			if i := slices.Index(service.Finalizers, servicehelper.LoadBalancerCleanupFinalizer); i >= 0 {
@@ -124,7 +137,7 @@ func (r serviceRules) transform(site string) cache.TransformFunc {
 	}
 }
 
-// ruleSource has the rules and tells when they change.
+// ruleSource holds the rules and signals changes.
 type ruleSource struct {
 	mutex   sync.Mutex
 	rules   *serviceRules
@@ -146,7 +159,7 @@ func (s *ruleSource) set(rules serviceRules) {
 	s.changed = make(chan struct{})
 }
 
-// get returns the rules, nil if there are none yet, and a channel that is closed when there are others.
+// get returns the rules, nil if there are none yet, and a channel that is closed when they change.
 func (s *ruleSource) get() (*serviceRules, <-chan struct{}) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -22,25 +22,23 @@ import (
 )
 
 const (
-	// firstRetry is after how long a site is tried again that could not be opened, lastRetry is the longest time.
+	// firstRetry and lastRetry are the shortest and the longest delay before a site that could not be opened is retried.
 	firstRetry = time.Second
 	lastRetry  = 30 * time.Second
-	// mistakeRetry is after how long a site is tried again that waiting alone does not help: its API may lock the user out.
+	// mistakeRetry is the delay after errors that do not go away by themselves: the site may lock the user out after failed logins.
 	mistakeRetry = time.Minute
 )
 
-// set is the controllers of one site.
+// set is the set of controllers of one site.
 type set struct {
 	*siteConfig
 
-	options     *Options
-	platform    platform.Nodes
-	client      kubernetes.Interface
-	rules       *ruleSource
-	fingerprint string
-
-	cancel context.CancelFunc
-	done   chan struct{}
+	options  *Options
+	platform platform.Nodes
+	client   kubernetes.Interface
+	rules    *ruleSource
+	cancel   context.CancelFunc
+	done     chan struct{}
 }
 
 // isDone reports whether the controllers have ended.
@@ -53,7 +51,7 @@ func (s *set) isDone() bool {
 	}
 }
 
-// run runs the controllers until ctx ends. A site that does not answer is tried again until it does. Nodes do not wait for load
+// run runs the controllers until ctx is done. It retries until the site can be opened. The controllers of nodes do not wait for load
 // balancers.
 func (s *set) run(ctx context.Context) {
 	site, ok := open(ctx, s.Site.Name, "machines", func() (platform.NodeSite, error) {
@@ -66,7 +64,7 @@ func (s *set) run(ctx context.Context) {
 	var group wait.Group
 	group.StartWithContext(ctx, drivers.run)
 	group.StartWithContext(ctx, func(ctx context.Context) {
-		klog.InfoS("Controllers of a site run", "site", s.Site.Name)
+		klog.InfoS("Running the controllers of a site", "site", s.Site.Name)
 		s.runNodes(ctx, newNodesCloud(ctx, s.siteConfig, site.Machines, drivers))
 	})
 	if site.OpenLoadBalancers != nil {
@@ -75,17 +73,17 @@ func (s *set) run(ctx context.Context) {
 	group.Wait()
 }
 
-// openServices runs the controller of Services as soon as the site's load balancers answer.
+// openServices runs the service controller as soon as the site's load balancers can be opened.
 func (s *set) openServices(ctx context.Context, opener func(context.Context) (platform.LoadBalancers, error)) {
 	balancers, ok := open(ctx, s.Site.Name, "load balancers", func() (platform.LoadBalancers, error) { return opener(ctx) })
 	if !ok {
 		return
 	}
-	klog.InfoS("Controller of the Services of a site runs", "site", s.Site.Name)
+	klog.InfoS("Running the service controller of a site", "site", s.Site.Name)
 	s.runServices(ctx, newServicesCloud(ctx, s.siteConfig, s.client, balancers))
 }
 
-// open returns what is there as soon as the site answers, and false if ctx ends.
+// open retries opener until it succeeds. It returns false if ctx is done before.
 func open[T any](ctx context.Context, site, what string, opener func() (T, error)) (T, bool) {
 	backoff := wait.Backoff{Duration: firstRetry, Factor: 2, Jitter: 0.1, Steps: 10, Cap: lastRetry}
 	for {
@@ -98,7 +96,7 @@ func open[T any](ctx context.Context, site, what string, opener func() (T, error
 			pause = mistakeRetry
 		}
 		if ctx.Err() == nil {
-			klog.ErrorS(err, "Site cannot be opened, it is tried again", "site", site, "class", platform.ClassOf(err), "for", what, "after", pause)
+			klog.ErrorS(err, "Site cannot be opened, retrying", "site", site, "class", platform.ClassOf(err), "for", what, "after", pause)
 		}
 		select {
 		case <-ctx.Done():
@@ -108,7 +106,7 @@ func open[T any](ctx context.Context, site, what string, opener func() (T, error
 	}
 }
 
-// runNodes runs the controllers of nodes. The API server filters the nodes.
+// runNodes runs the node controllers. The API server filters the nodes.
 func (s *set) runNodes(ctx context.Context, cloud *cloud) {
 	factory := informers.NewSharedInformerFactoryWithOptions(s.client, s.options.ResyncPeriod,
 		informers.WithTweakListOptions(withLabels(siteSelector(s.Site.Name))))
@@ -116,12 +114,12 @@ func (s *set) runNodes(ctx context.Context, cloud *cloud) {
 	node, err := nodecontroller.NewCloudNodeController(cloud.instances.drivers.holdBack(nodes), s.client, cloud,
 		s.options.NodeStatusUpdateFrequency, s.options.NodeSyncs, s.options.NodeStatusUpdates)
 	if err != nil {
-		klog.ErrorS(err, "Controller of nodes cannot run", "site", s.Site.Name)
+		klog.ErrorS(err, "Node controller cannot run", "site", s.Site.Name)
 		return
 	}
 	lifecycle, err := nodelifecycle.NewCloudNodeLifecycleController(nodes, s.client, cloud, s.options.NodeMonitorPeriod)
 	if err != nil {
-		klog.ErrorS(err, "Controller of the life cycle of nodes cannot run", "site", s.Site.Name)
+		klog.ErrorS(err, "Node lifecycle controller cannot run", "site", s.Site.Name)
 		return
 	}
 	factory.StartWithContext(ctx)

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package errorcodes says which of Gardener's error codes the classes of platform errors are.
+// Package errorcodes maps the classes of platform errors to Gardener's error codes.
 package errorcodes
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// codes has no entry for a class that Gardener simply tries again. A missing object and a conflict have retryable codes: a
-// code that is not retryable makes Gardener give up the shoot, and with it the sites that are well.
+// codes has no entry for transient errors. Missing objects and conflicts have retryable codes, because Gardener stops reconciling the
+// shoot, including its healthy sites, after other codes.
 var codes = map[platform.Class]gardencorev1beta1.ErrorCode{
 	platform.ClassUnauthenticated: gardencorev1beta1.ErrorInfraUnauthenticated,
 	platform.ClassForbidden:       gardencorev1beta1.ErrorInfraUnauthorized,
@@ -27,8 +27,8 @@ var codes = map[platform.Class]gardencorev1beta1.ErrorCode{
 	platform.ClassConfiguration:   gardencorev1beta1.ErrorConfigurationProblem,
 }
 
-// Codes returns the codes of all errors that err joins, each once and in the order of their appearance. Of a chain of errors
-// the outermost with a class or with codes counts.
+// Codes returns the codes of all errors that err joins, without duplicates, in their order. Of a chain of errors it uses the outermost one
+// with a class or codes.
 func Codes(err error) []gardencorev1beta1.ErrorCode {
 	var found []gardencorev1beta1.ErrorCode
 	collect(err, func(code gardencorev1beta1.ErrorCode) {
@@ -39,8 +39,7 @@ func Codes(err error) []gardencorev1beta1.ErrorCode {
 	return found
 }
 
-// WithCodes returns err with its codes, so that Gardener writes them into the status of the object. An error without codes is
-// returned as it is.
+// WithCodes returns err with its codes, which Gardener writes to the status of the object. An error without codes is returned as is.
 func WithCodes(err error) error {
 	found := Codes(err)
 	if len(found) == 0 {
@@ -73,18 +72,17 @@ func collect(err error, add func(gardencorev1beta1.ErrorCode)) {
 	}
 }
 
-// failedMachine finds class and message in the errors of machines, as the driver of machine-controller-manager writes them.
+// failedMachine matches the class and the message in the description of a machine's operation, as written by the driver.
 var failedMachine = regexp.MustCompile(`code = \[\w+\] message = \[(\w+): ([^]]*)`)
 
-// IsProgress reports whether the error of a machine, as the driver of machine-controller-manager writes it, is none, because what was
-// asked for goes on.
+// IsProgress reports whether the description of a machine's operation says that the operation is still in progress.
 func IsProgress(description string) bool {
 	found := failedMachine.FindStringSubmatch(description)
 	return found != nil && found[1] == platform.Progress
 }
 
-// OfMachine returns the error of a machine, as the driver of machine-controller-manager writes it, with its class. It is nil if the
-// description tells of no error of the driver, or only how far something is that goes on.
+// OfMachine returns the classified error in the description of a machine's operation. It returns nil if there is none, or the operation is
+// still in progress.
 func OfMachine(description string) error {
 	found := failedMachine.FindStringSubmatch(description)
 	if found == nil || found[1] == platform.Progress {
@@ -93,7 +91,7 @@ func OfMachine(description string) error {
 	return platform.NewError(platform.Class(found[1]), "%s", found[2])
 }
 
-// OfMachines returns the codes of an error that quotes the errors of failed machines.
+// OfMachines returns the codes of an error that quotes descriptions of failed machines.
 func OfMachines(err error) []gardencorev1beta1.ErrorCode {
 	if err == nil {
 		return nil

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package eventnote writes events whose notes fit into the room that the events API has.
+// Package eventnote writes events whose notes fit into the events API.
 package eventnote
 
 import (
@@ -14,10 +14,10 @@ import (
 	"k8s.io/client-go/tools/events"
 )
 
-// maxLength is what a note may have, in bytes. The API allows 1024.
+// maxLength is the maximum length of a note in bytes. The API allows 1024.
 const maxLength = 1000
 
-// Shorten cuts a note that is too long for the API.
+// Shorten truncates a note that is too long for the API.
 func Shorten(note string) string {
 	if len(note) <= maxLength {
 		return note
@@ -25,7 +25,7 @@ func Shorten(note string) string {
 	return strings.ToValidUTF8(note[:maxLength], "") + "…"
 }
 
-// List joins items as far as there is room for them in half a note, and says how many are left out.
+// List joins items up to half the length of a note, and appends how many are omitted.
 func List(items []string) string {
 	var b strings.Builder
 	for i, item := range items {
@@ -44,17 +44,17 @@ func List(items []string) string {
 // Writer writes events about objects.
 type Writer struct{ events.EventRecorder }
 
-// Warn writes a warning.
-func (w Writer) Warn(about runtime.Object, reason, action, format string, args ...any) {
+// Warning writes an event of type Warning.
+func (w Writer) Warning(about runtime.Object, reason, action, format string, args ...any) {
 	w.Eventf(about, nil, corev1.EventTypeWarning, reason, action, "%s", Shorten(fmt.Sprintf(format, args...)))
 }
 
-// Tell writes what is as it should be.
-func (w Writer) Tell(about runtime.Object, reason, action, format string, args ...any) {
+// Normal writes an event of type Normal.
+func (w Writer) Normal(about runtime.Object, reason, action, format string, args ...any) {
 	w.Eventf(about, nil, corev1.EventTypeNormal, reason, action, "%s", Shorten(fmt.Sprintf(format, args...)))
 }
 
-// OnSite is the action of an event about one site. A recorder makes one event of those with equal reasons and actions.
+// OnSite returns the action of an event about one site. Recorders merge events with equal reasons and actions.
 func OnSite(action, name string) string {
 	return action + "-" + name
 }

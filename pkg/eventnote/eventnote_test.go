@@ -44,8 +44,8 @@ var _ = Describe("Notes of events", func() {
 	It("should be written for each site with an action of its own", func() {
 		recorder := events.NewFakeRecorder(2)
 		writer := eventnote.Writer{EventRecorder: recorder}
-		writer.Warn(&corev1.Pod{}, "SiteFailed", eventnote.OnSite("Reconcile", "cloud"), "%d %s", 100, strings.Repeat("%", 1000))
-		writer.Tell(&corev1.Pod{}, "SiteReady", "Reconcile", "%s", "100%")
+		writer.Warning(&corev1.Pod{}, "SiteFailed", eventnote.OnSite("Reconcile", "cloud"), "%d %s", 100, strings.Repeat("%", 1000))
+		writer.Normal(&corev1.Pod{}, "SiteReady", "Reconcile", "%s", "100%")
 		Expect(recorder.Events).To(Receive(And(HavePrefix("Warning SiteFailed 100 %%%"), HaveSuffix("…"))))
 		Expect(recorder.Events).To(Receive(Equal("Normal SiteReady 100%")))
 		Expect(eventnote.OnSite("Reconcile", "cloud")).NotTo(Equal(eventnote.OnSite("Reconcile", "racks")))

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package app wires the cloud controllers of all sites into the cloud-controller-manager of Kubernetes.
+// Package app adds the cloud controllers of all sites to Kubernetes' cloud-controller-manager.
 package app
 
 import (
@@ -30,13 +30,13 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/nodes"
 )
 
-// controllerName is the name of what runs the controllers of all sites, for the flag --controllers.
+// controllerName is the name of the controllers of all sites in the flag --controllers.
 const controllerName = "site-controllers"
 
-// nodeSyncs is how many nodes of a site are initialized at the same time, unless the flag says otherwise.
+// nodeSyncs is the default number of nodes of a site that are initialized concurrently.
 const nodeSyncs = 5
 
-// NewCommand returns the command with the flags of a cloud-controller-manager. It ends when ctx does.
+// NewCommand returns the command with the flags of a cloud-controller-manager. It runs until ctx is done.
 func NewCommand(ctx context.Context) (*cobra.Command, error) {
 	if err := legacyregistry.Registerer().Register(platform.RequestDuration); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func NewCommand(ctx context.Context) (*cobra.Command, error) {
 		credentials string
 	)
 	flags.FlagSet("sites").StringVar(&credentials, "credentials-directory", "",
-		"The folder with a file <site>.<key> for each entry of the Secret with the credentials of the sites.")
+		"The directory with a file <site>.<key> for each entry of the Secret with the credentials of the sites.")
 	constructors := map[string]app.ControllerInitFuncConstructor{controllerName: {
 		InitContext: app.ControllerInitContext{ClientName: "cloud-controller-manager"},
 		Constructor: func(_ app.ControllerInitContext, completed *config.CompletedConfig, _ upstream.Interface) app.InitFunc {
@@ -90,10 +90,10 @@ func newManager(files cloudprovider.Files, completed *config.CompletedConfig,
 	})
 }
 
-// noCloud is the cloud provider of the process: there is none, because each site has one of its own.
+// noCloud is the cloud provider of the process. It is not used, because each site has its own.
 type noCloud struct {
 	upstream.Interface
 }
 
-// Initialize does nothing.
+// Initialize is a no-op.
 func (noCloud) Initialize(upstream.ControllerClientBuilder, <-chan struct{}) {}

@@ -38,7 +38,7 @@ import (
 // Name is the name of the component.
 const Name = "admission-" + v1alpha1.ProviderType
 
-// NewAdmissionCommand returns the command that serves the admission webhooks until the context ends.
+// NewAdmissionCommand returns the command that serves the admission webhooks until the context is done.
 func NewAdmissionCommand(ctx context.Context) *cobra.Command {
 	o := newOptions()
 	cmd := &cobra.Command{
@@ -63,15 +63,15 @@ func NewAdmissionCommand(ctx context.Context) *cobra.Command {
 func run(ctx context.Context, o *options) error {
 	runtimeCluster, err := runtimeClusterConfig()
 	if err != nil {
-		return fmt.Errorf("could not get the access to the cluster that the process runs in: %w", err)
+		return fmt.Errorf("could not get the config of the runtime cluster: %w", err)
 	}
 	managerOptions := o.manager.Completed().Options()
-	klog.SetLogger(managerOptions.Logger) // for Kubernetes' libraries, which would write lines of another format
+	klog.SetLogger(managerOptions.Logger) // gives the log lines of Kubernetes libraries the same format
 	managerOptions.LeaderElectionConfig = runtimeCluster
 	managerOptions.Cache = cacheOptions(o.webhooks.Completed().Server.Namespace)
 	managerOptions.Scheme = runtime.NewScheme()
 	if err := addToScheme(managerOptions.Scheme); err != nil {
-		return fmt.Errorf("could not fill the scheme: %w", err)
+		return fmt.Errorf("could not update the scheme: %w", err)
 	}
 	mgr, err := manager.New(o.rest.Completed().Config, managerOptions)
 	if err != nil {
@@ -102,7 +102,7 @@ func addToScheme(scheme *runtime.Scheme) error {
 	return errors.Join(kubernetesscheme.AddToScheme(scheme), gardencorev1beta1.AddToScheme(scheme), securityv1alpha1.AddToScheme(scheme))
 }
 
-// runtimeClusterConfig returns the access to the cluster that the process runs in, nil if it runs in none.
+// runtimeClusterConfig returns the config of the cluster that the process runs in, nil if it does not run in a cluster.
 func runtimeClusterConfig() (*rest.Config, error) {
 	config, err := rest.InClusterConfig()
 	if errors.Is(err, rest.ErrNotInCluster) {
@@ -111,7 +111,7 @@ func runtimeClusterConfig() (*rest.Config, error) {
 	return config, err
 }
 
-// cacheOptions keeps what other providers have out of the cache, and all Secrets but those with the certificates of the webhooks.
+// cacheOptions restricts the cache to objects of this provider type, and Secrets to those with the certificates of the webhooks.
 func cacheOptions(namespace string) cache.Options {
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{v1beta1constants.LabelExtensionProviderTypePrefix +
 		v1alpha1.ProviderType: "true"})}
@@ -128,17 +128,17 @@ func cacheOptions(namespace string) cache.Options {
 	return options
 }
 
-// fillCache lets the cache have what the webhooks ask for when the process is ready, so that no request waits for it.
+// fillCache starts the informers that the webhooks need, so that no request waits for them.
 func fillCache(ctx context.Context, mgr manager.Manager) error {
 	for _, object := range []client.Object{&gardencorev1beta1.CloudProfile{}, &gardencorev1beta1.NamespacedCloudProfile{}} {
 		if _, err := mgr.GetCache().GetInformer(ctx, object, cache.BlockUntilSynced(false)); err != nil {
 			return err
 		}
 	}
-	return errors.Join(credentials.AddIndexes(ctx, mgr.GetFieldIndexer()), validator.AddIndexes(ctx, mgr.GetFieldIndexer()))
+	return credentials.AddIndexes(ctx, mgr.GetFieldIndexer(), validator.Indexes()...)
 }
 
-// addSourceCluster adds the cluster that has the certificates of the webhooks, if it is not the garden.
+// addSourceCluster adds the cluster with the certificates of the webhooks, if it is not the garden.
 func addSourceCluster(mgr manager.Manager, config *rest.Config, namespace string) (cluster.Cluster, error) {
 	if config == nil {
 		return nil, nil

@@ -15,11 +15,12 @@ import (
 	webhookcmd "github.com/gardener/gardener/extensions/pkg/webhook/cmd"
 	"github.com/spf13/pflag"
 
-	admissioncmd "github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/cmd"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/mutator"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/validator"
 )
 
 const (
-	// clientQPS and clientBurst limit the requests to the garden: Secrets are read for each Shoot that is checked.
+	// clientQPS and clientBurst limit the requests to the garden: Secrets are read for each Shoot that is validated.
 	clientQPS   = 100
 	clientBurst = 130
 
@@ -52,7 +53,12 @@ func newOptions() *options {
 		},
 		webhooks: webhookcmd.NewAddToManagerOptions(Name, "", nil, nil,
 			&webhookcmd.ServerOptions{Mode: extensionswebhook.ModeService, Namespace: os.Getenv("WEBHOOK_CONFIG_NAMESPACE")},
-			admissioncmd.GardenWebhookSwitchOptions(),
+			webhookcmd.NewSwitchOptions(
+				webhookcmd.Switch(mutator.Name, mutator.New),
+				webhookcmd.Switch(validator.Name, validator.New),
+				webhookcmd.Switch(validator.BindingsValidatorName, validator.NewBindingsWebhook),
+				webhookcmd.Switch(validator.SecretsValidatorName, validator.NewSecretsWebhook),
+			),
 		),
 	}
 	o.all = extensionscmdcontroller.NewOptionAggregator(o.rest, o.manager, o.webhooks)
@@ -78,24 +84,25 @@ func (o *options) complete() error {
 	return nil
 }
 
-// validate checks what would otherwise be found out by the API server that calls the webhooks.
+// validate checks flags whose mistakes would otherwise only show when the API server calls the webhooks.
 func (o *options) validate() error {
 	server := o.webhooks.Server
 	switch {
 	case !slices.Contains(webhookModes, server.Mode):
-		return fmt.Errorf("--%s is %q, it must be one of %q", webhookcmd.ModeFlag, server.Mode, webhookModes)
+		return fmt.Errorf("--%s is %q, must be one of %q", webhookcmd.ModeFlag, server.Mode, webhookModes)
 	case server.Mode == extensionswebhook.ModeURL && server.URL == "":
-		return fmt.Errorf("--%s is needed with --%s=%s: the host and port where the API server reaches the webhooks", webhookcmd.URLFlag,
+		return fmt.Errorf("--%s is required with --%s=%s: the host and port where the API server reaches the webhooks", webhookcmd.URLFlag,
 			webhookcmd.ModeFlag, server.Mode)
 	case strings.Contains(server.URL, "/"):
-		return fmt.Errorf("--%s is %q, it must be a host and port without scheme and path", webhookcmd.URLFlag, server.URL)
+		return fmt.Errorf("--%s is %q, must be a host and port without scheme and path", webhookcmd.URLFlag, server.URL)
 	case server.Mode != extensionswebhook.ModeURL && server.Namespace == "":
-		return fmt.Errorf("--%s is needed with --%s=%s: the namespace of the Service", webhookcmd.NamespaceFlag, webhookcmd.ModeFlag, server.Mode)
+		return fmt.Errorf("--%s is required with --%s=%s: the namespace of the Service", webhookcmd.NamespaceFlag, webhookcmd.ModeFlag,
+			server.Mode)
 	case !isPort(o.manager.WebhookServerPort):
-		return fmt.Errorf("--%s is %d, it must be between 1 and 65535", extensionscmdcontroller.WebhookServerPortFlag,
+		return fmt.Errorf("--%s is %d, must be between 1 and 65535", extensionscmdcontroller.WebhookServerPortFlag,
 			o.manager.WebhookServerPort)
 	case server.ServicePort != 0 && !isPort(server.ServicePort):
-		return fmt.Errorf("--%s is %d, it must be between 1 and 65535", webhookcmd.ServicePortFlag, server.ServicePort)
+		return fmt.Errorf("--%s is %d, must be between 1 and 65535", webhookcmd.ServicePortFlag, server.ServicePort)
 	}
 	return nil
 }

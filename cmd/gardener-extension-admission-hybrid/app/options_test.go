@@ -53,13 +53,13 @@ var _ = Describe("Flags", func() {
 			_, err := complete(arguments...)
 			Expect(err).To(MatchError(ContainSubstring(expected)))
 		},
-		Entry("an unknown mode", `--webhook-config-mode is "node", it must be one of ["service" "url" "url-service"]`,
+		Entry("an unknown mode", `--webhook-config-mode is "node", must be one of ["service" "url" "url-service"]`,
 			"--webhook-config-mode=node"),
-		Entry("no namespace", "--webhook-config-namespace is needed with --webhook-config-mode=service"),
-		Entry("no URL", "--webhook-config-url is needed with --webhook-config-mode=url", "--webhook-config-mode=url"),
-		Entry("a URL with a scheme", `it must be a host and port without scheme and path`, "--webhook-config-mode=url",
+		Entry("no namespace", "--webhook-config-namespace is required with --webhook-config-mode=service"),
+		Entry("no URL", "--webhook-config-url is required with --webhook-config-mode=url", "--webhook-config-mode=url"),
+		Entry("a URL with a scheme", `must be a host and port without scheme and path`, "--webhook-config-mode=url",
 			"--webhook-config-url=https://127.0.0.1:10250"),
-		Entry("a port", "--webhook-config-server-port is 70000, it must be between 1 and 65535", "--webhook-config-namespace=garden",
+		Entry("a port", "--webhook-config-server-port is 70000, must be between 1 and 65535", "--webhook-config-namespace=garden",
 			"--webhook-config-server-port=70000"),
 		Entry("the port of the Service", "--webhook-config-service-port is -1", "--webhook-config-namespace=garden",
 			"--webhook-config-service-port=-1"),

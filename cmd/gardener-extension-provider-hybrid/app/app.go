@@ -31,7 +31,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// NewControllerManagerCommand returns the command that runs the controllers and webhooks until the context ends.
+// NewControllerManagerCommand returns the command that runs the controllers and webhooks until the context is done.
 func NewControllerManagerCommand(ctx context.Context) *cobra.Command {
 	o := newOptions()
 	cmd := &cobra.Command{
@@ -52,7 +52,7 @@ func NewControllerManagerCommand(ctx context.Context) *cobra.Command {
 
 func run(ctx context.Context, o *options) error {
 	managerOptions := o.manager.Completed().Options()
-	klog.SetLogger(managerOptions.Logger) // for platforms and Kubernetes' libraries, which would write lines of another format
+	klog.SetLogger(managerOptions.Logger) // gives the log lines of platforms and Kubernetes libraries the same format
 	mgr, err := manager.New(o.rest.Completed().Config, managerOptions)
 	if err != nil {
 		return fmt.Errorf("could not instantiate manager: %w", err)
@@ -101,7 +101,7 @@ func addToScheme(scheme *runtime.Scheme) error {
 	return nil
 }
 
-// addGardenCluster adds the access to the garden that gardenlet injects, nil if there is none.
+// addGardenCluster adds the garden cluster whose kubeconfig gardenlet injects. It returns nil if there is none.
 func addGardenCluster(mgr manager.Manager) (cluster.Cluster, error) {
 	path := os.Getenv("GARDEN_KUBECONFIG")
 	if path == "" {

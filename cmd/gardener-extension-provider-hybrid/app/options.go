@@ -5,7 +5,10 @@
 package app
 
 import (
+	"fmt"
+	"net/netip"
 	"os"
+	"time"
 
 	extensionscmdcontroller "github.com/gardener/gardener/extensions/pkg/controller/cmd"
 	extensionscontrolplane "github.com/gardener/gardener/extensions/pkg/controller/controlplane"
@@ -31,28 +34,84 @@ import (
 	machineclassplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machineclasses"
 	machineplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machines"
 	probeplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/probes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/webhook/controlplane"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/webhook/network"
 )
 
 const (
 	defaultConcurrentReconciles = 5
-	// defaultConcurrentInfrastructures is higher because a site that hangs lets an Infrastructure wait for minutes, and those of other sites
-	// wait behind it.
+	// defaultConcurrentInfrastructures is higher because an Infrastructure may wait minutes for a hanging site.
 	defaultConcurrentInfrastructures = 20
-	// defaultConcurrentWorkers is higher because a Worker mostly waits for machines, up to 10 minutes, and because gardenlet
-	// reconciles 20 shoots at the same time by default.
+	// defaultConcurrentWorkers is higher because a Worker waits up to 10 minutes for machines, and gardenlet reconciles 20 shoots concurrently
+	// by default.
 	defaultConcurrentWorkers = 20
 	// defaultConcurrentRecords is higher because a DNSRecord mostly waits for the name servers.
 	defaultConcurrentRecords = 20
-	// clientQPS and clientBurst limit the requests to the seed. The default of client-go, 5 a second, would let the shoots of a
-	// seed wait for each other: a reconciliation writes its state after each object that it makes.
+	// clientQPS and clientBurst limit the requests to the seed. Shoots would block each other with client-go's default of 5 per second,
+	// because reconciliations write their state after each object that they create.
 	clientQPS   = 100
 	clientBurst = 130
 
 	defaultWebhookPort    = 10250
 	defaultWebhookCertDir = "/tmp/webhook-certificates"
 )
+
+// dnsOptions restrict the hosts in Secrets of DNS services.
+type dnsOptions struct {
+	allowed, refused []string
+	guard            transport.Guard
+}
+
+// AddFlags implements Flagger.
+func (o *dnsOptions) AddFlags(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&o.allowed, "allowed-networks", nil,
+		"Non-public networks that may contain hosts in Secrets of DNS services.")
+	flags.StringSliceVar(&o.refused, "refused-networks", nil, "Additional networks that must not contain hosts in Secrets of DNS services.")
+	flags.BoolVar(&o.guard.PlainHTTP, "allow-http", false, "Allow hosts in the allowed networks without TLS.")
+}
+
+// Complete implements Completer.
+func (o *dnsOptions) Complete() (err error) {
+	if o.guard.Allowed, err = parseNetworks("dns-allowed-networks", o.allowed); err == nil {
+		o.guard.Refused, err = parseNetworks("dns-refused-networks", o.refused)
+	}
+	return err
+}
+
+func parseNetworks(flag string, texts []string) ([]netip.Prefix, error) {
+	var networks []netip.Prefix
+	for _, text := range texts {
+		network, err := netip.ParsePrefix(text)
+		if err != nil || network != network.Masked() || network.Addr().Is4In6() {
+			return nil, fmt.Errorf("--%s: %q is not a network", flag, text)
+		}
+		networks = append(networks, network)
+	}
+	return networks, nil
+}
+
+// minProbeInterval is the minimum of --site-probe-interval.
+const minProbeInterval = time.Second
+
+// siteOptions configure the probes of sites.
+type siteOptions struct {
+	probeInterval time.Duration
+}
+
+// AddFlags implements Flagger.
+func (o *siteOptions) AddFlags(flags *pflag.FlagSet) {
+	flags.DurationVar(&o.probeInterval, "probe-interval", sitehealth.DefaultProbeInterval,
+		"Interval between two probes of a site. After five thirds of it refused credentials are retried.")
+}
+
+// Complete implements Completer.
+func (o *siteOptions) Complete() error {
+	if o.probeInterval < minProbeInterval {
+		return fmt.Errorf("--site-probe-interval is %s, must be at least %s", o.probeInterval, minProbeInterval)
+	}
+	return nil
+}
 
 // options are the flags of the command.
 type options struct {
@@ -109,7 +168,7 @@ func newOptions() *options {
 		dns:        &dnsOptions{},
 		sites:      &siteOptions{},
 	}
-	// No webhook works on objects of shoots, so that nothing is deployed to them.
+	// No webhook targets shoots.
 	o.webhooks = webhookcmd.NewAddToManagerOptions(v1alpha1.ExtensionName, "", nil, o.general,
 		&webhookcmd.ServerOptions{Namespace: os.Getenv("WEBHOOK_CONFIG_NAMESPACE")},
 		webhookcmd.NewSwitchOptions(
@@ -148,39 +207,42 @@ func (o *options) complete() error {
 	return o.heartbeat.Validate()
 }
 
-// apply hands the flags and the platforms to the controllers.
+// apply passes the flags and the platforms to the controllers.
 func (o *options) apply() {
+	general := o.general.Completed()
+	ignoreOperation := o.reconciler.Completed().IgnoreOperationAnnotation
+
 	o.infrastructure.Completed().Apply(&infrastructure.DefaultAddOptions.Controller)
-	infrastructure.DefaultAddOptions.IgnoreOperationAnnotation = o.reconciler.Completed().IgnoreOperationAnnotation
-	infrastructure.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses
-	infrastructure.DefaultAddOptions.SelfHostedShootCluster = o.general.Completed().SelfHostedShootCluster
+	infrastructure.DefaultAddOptions.IgnoreOperationAnnotation = ignoreOperation
+	infrastructure.DefaultAddOptions.ExtensionClasses = general.ExtensionClasses
+	infrastructure.DefaultAddOptions.SelfHostedShootCluster = general.SelfHostedShootCluster
 	infrastructure.DefaultAddOptions.Platforms = infrastructureplatforms.New()
 
 	controlPlanes := controlplaneplatforms.New()
 	o.controlplane.Completed().Apply(&controlplanecontroller.DefaultAddOptions.Controller)
-	controlplanecontroller.DefaultAddOptions.IgnoreOperationAnnotation = o.reconciler.Completed().IgnoreOperationAnnotation
-	controlplanecontroller.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses
+	controlplanecontroller.DefaultAddOptions.IgnoreOperationAnnotation = ignoreOperation
+	controlplanecontroller.DefaultAddOptions.ExtensionClasses = general.ExtensionClasses
 	controlplanecontroller.DefaultAddOptions.Platforms = controlPlanes
 
 	o.worker.Completed().Apply(&worker.DefaultAddOptions.Controller)
-	worker.DefaultAddOptions.IgnoreOperationAnnotation = o.reconciler.Completed().IgnoreOperationAnnotation
-	worker.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses
-	worker.DefaultAddOptions.SelfHostedShootCluster = o.general.Completed().SelfHostedShootCluster
+	worker.DefaultAddOptions.IgnoreOperationAnnotation = ignoreOperation
+	worker.DefaultAddOptions.ExtensionClasses = general.ExtensionClasses
+	worker.DefaultAddOptions.SelfHostedShootCluster = general.SelfHostedShootCluster
 	worker.DefaultAddOptions.Platforms = machineclassplatforms.New()
 	worker.DefaultAddOptions.Machines = machineplatforms.New()
 
 	o.dnsrecord.Completed().Apply(&dnsrecord.DefaultAddOptions.Controller)
-	dnsrecord.DefaultAddOptions.IgnoreOperationAnnotation = o.reconciler.Completed().IgnoreOperationAnnotation
-	dnsrecord.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses
+	dnsrecord.DefaultAddOptions.IgnoreOperationAnnotation = ignoreOperation
+	dnsrecord.DefaultAddOptions.ExtensionClasses = general.ExtensionClasses
 	dnsrecord.DefaultAddOptions.Services = dnsservices.New(&o.dns.guard)
 
 	o.healthcheck.Completed().Apply(&healthcheck.DefaultAddOptions.Controller)
-	healthcheck.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses
+	healthcheck.DefaultAddOptions.ExtensionClasses = general.ExtensionClasses
 	healthcheck.DefaultAddOptions.StorageDeployments = controlplanecontroller.StorageDeployments(controlPlanes)
 
 	o.sitehealth.Completed().Apply(&sitehealth.DefaultAddOptions.Controller)
-	sitehealth.DefaultAddOptions.ExtensionClasses = o.general.Completed().ExtensionClasses
-	sitehealth.DefaultAddOptions.SelfHostedShootCluster = o.general.Completed().SelfHostedShootCluster
+	sitehealth.DefaultAddOptions.ExtensionClasses = general.ExtensionClasses
+	sitehealth.DefaultAddOptions.SelfHostedShootCluster = general.SelfHostedShootCluster
 	sitehealth.DefaultAddOptions.Platforms = probeplatforms.New()
 	sitehealth.DefaultAddOptions.ProbeInterval = o.sites.probeInterval
 

@@ -65,7 +65,8 @@ var _ = Describe("#OfShoot", func() {
 
 	It("refuses other credentials", func(ctx SpecContext) {
 		_, err := credentials.OfShoot(ctx, empty, reader, credentialsBinding("identity"))
-		Expect(err).To(MatchError("CredentialsBinding garden-local/identity refers to a WorkloadIdentity: the credentials of type hybrid are a Secret or an InternalSecret"))
+		Expect(err).To(MatchError("CredentialsBinding garden-local/identity refers to a WorkloadIdentity: credentials of type hybrid must be a " +
+			"Secret or an InternalSecret"))
 	})
 
 	It("says when there is no binding", func(ctx SpecContext) {

@@ -26,13 +26,13 @@ import (
 type Need struct {
 	validation.SiteCredentials
 
-	// Why is the reason, a part of a sentence that begins with the Shoot.
+	// Why is the reason: a phrase that follows the name of the Shoot.
 	Why string
 }
 
-// Needed returns the sites that the Shoot needs credentials for, in the order of the CloudProfile: those that it lists, and those that
-// data has keys of while objects of a removed site may be left. The latter may have left the CloudProfile, too. Which sites have objects
-// stands in the seed; Unsettled says when there may be some. config may be nil, and nothing is needed then.
+// Needed returns the sites whose credentials the Shoot needs, in the order of the CloudProfile: those that it lists and, while removed
+// sites may still have objects (see Unsettled), all other sites in data, even if they are no longer in the CloudProfile. Only the seed
+// knows which removed sites have objects. Needed returns nil if config is nil.
 func Needed(shoot *gardencorev1beta1.Shoot, data map[string][]byte, config *v1alpha1.CloudProfileConfig) []Need {
 	if config == nil {
 		return nil
@@ -57,7 +57,7 @@ func Needed(shoot *gardencorev1beta1.Shoot, data map[string][]byte, config *v1al
 	return needs
 }
 
-// sitesOf returns the sites of the CloudProfile, and behind them those that only data has complete credentials of.
+// sitesOf returns the sites of the CloudProfile, followed by other sites with complete credentials in data.
 func sitesOf(config *v1alpha1.CloudProfileConfig, data map[string][]byte) []validation.SiteCredentials {
 	var sites []validation.SiteCredentials
 	for i := range config.Sites {
@@ -79,8 +79,8 @@ func sitesOf(config *v1alpha1.CloudProfileConfig, data map[string][]byte) []vali
 	return sites
 }
 
-// ValidateChange checks that what the Shoot needs of the old data is in the new data too. A site whose old credentials were not
-// complete is not checked. Messages name keys, never values. fldPath is the path of the data.
+// ValidateChange checks that the new data keeps the credentials that the Shoot needs. Sites whose old credentials are incomplete are not
+// checked. Messages name keys, never values. fldPath is the path of the data.
 func ValidateChange(shoot *gardencorev1beta1.Shoot, oldData, newData map[string][]byte, config *v1alpha1.CloudProfileConfig,
 	fldPath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
@@ -97,8 +97,8 @@ func ValidateChange(shoot *gardencorev1beta1.Shoot, oldData, newData map[string]
 	return append(allErrs, validateLogins(shoot, oldData, newData, config, fldPath)...)
 }
 
-// validateLogins checks that the CSI driver for vSphere can log in with the new data for the sites that the Shoot lists, if it could with
-// the old.
+// validateLogins checks that the vSphere CSI driver accepts the new logins of the sites that the Shoot lists, unless it rejected the old
+// ones too.
 func validateLogins(shoot *gardencorev1beta1.Shoot, oldData, newData map[string][]byte, config *v1alpha1.CloudProfileConfig,
 	fldPath *field.Path) field.ErrorList {
 	listed := SitesOf(shoot)
@@ -116,8 +116,8 @@ func validateLogins(shoot *gardencorev1beta1.Shoot, oldData, newData map[string]
 	return allErrs
 }
 
-// SitesOf returns the names of the sites that the Shoot lists. What else its infrastructureConfig has is not looked at, so that it is
-// read when it does not decode any more.
+// SitesOf returns the names of the sites that the Shoot lists. It ignores all other fields, so that it works for an infrastructureConfig
+// that can no longer be decoded.
 func SitesOf(shoot *gardencorev1beta1.Shoot) []string {
 	config := struct {
 		Sites []struct {
@@ -135,9 +135,8 @@ func SitesOf(shoot *gardencorev1beta1.Shoot) []string {
 	return names
 }
 
-// Unsettled returns why the Shoot may have objects on sites that it does not list, and nothing if it has none. The garden knows that there
-// are none when the last operation succeeded and the conditions are good: the extension keeps EveryNodeReady from being True as long as a
-// removed site waits.
+// Unsettled returns why the Shoot may have objects on sites that it does not list, empty if it has none. It has none if the last operation
+// succeeded and its conditions are True: the extension keeps EveryNodeReady from being True until removed sites are deleted.
 func Unsettled(shoot *gardencorev1beta1.Shoot) string {
 	operation := shoot.Status.LastOperation
 	switch {
@@ -148,11 +147,11 @@ func Unsettled(shoot *gardencorev1beta1.Shoot) string {
 	case shoot.Status.ObservedGeneration < shoot.Generation:
 		return "its last change is not reconciled yet"
 	case v1beta1helper.ShootConfinesSpecUpdateRollout(shoot.Spec.Maintenance):
-		return "its changes wait for its maintenance time window, and its generation does not count them"
+		return "its changes may be waiting for its maintenance time window"
 	case operation.State != gardencorev1beta1.LastOperationStateSucceeded:
 		return fmt.Sprintf("its last operation %s has not succeeded", operation.Type)
 	case shoot.Status.IsHibernated:
-		return "it is hibernated, so that its conditions are not checked"
+		return "it is hibernated, so its conditions are not checked"
 	}
 	for _, conditionType := range []gardencorev1beta1.ConditionType{gardencorev1beta1.ShootControlPlaneHealthy,
 		gardencorev1beta1.ShootEveryNodeReady} {
@@ -164,7 +163,7 @@ func Unsettled(shoot *gardencorev1beta1.Shoot) string {
 	return ""
 }
 
-// ofSite returns the keys of the site alone.
+// ofSite returns the entries of the site.
 func ofSite(data map[string][]byte, site string) map[string][]byte {
 	keys := map[string][]byte{}
 	for key, value := range data {

@@ -50,7 +50,8 @@ var _ = Describe("What a Shoot needs", func() {
 	// newShoot uses the site cloud, and nothing is left of others.
 	newShoot := func(change func(*gardencorev1beta1.Shoot)) *gardencorev1beta1.Shoot {
 		shoot := newShoot("s", func(spec *gardencorev1beta1.ShootSpec) {
-			spec.Provider.InfrastructureConfig = &runtime.RawExtension{Raw: []byte(`{"kind":"InfrastructureConfig","unknown":1,"sites":[{"name":"cloud"}]}`)}
+			spec.Provider.InfrastructureConfig = &runtime.RawExtension{Raw: []byte(`{"kind":"InfrastructureConfig","unknown":1,` +
+				`"sites":[{"name":"cloud"}]}`)}
 		})
 		shoot.Generation = 3
 		shoot.Status = gardencorev1beta1.ShootStatus{
@@ -91,7 +92,7 @@ var _ = Describe("What a Shoot needs", func() {
 			"its last change is not reconciled yet"),
 		Entry("a Shoot whose changes wait for its maintenance", func(shoot *gardencorev1beta1.Shoot) {
 			shoot.Spec.Maintenance = &gardencorev1beta1.Maintenance{ConfineSpecUpdateRollout: new(true)}
-		}, "its changes wait for its maintenance time window, and its generation does not count them"),
+		}, "its changes may be waiting for its maintenance time window"),
 		Entry("an operation that runs", func(shoot *gardencorev1beta1.Shoot) {
 			shoot.Status.LastOperation.State = gardencorev1beta1.LastOperationStateProcessing
 		}, "its last operation Reconcile has not succeeded"),
@@ -107,7 +108,7 @@ var _ = Describe("What a Shoot needs", func() {
 		Entry("conditions that are not there", func(shoot *gardencorev1beta1.Shoot) { shoot.Status.Conditions = nil },
 			"its condition ControlPlaneHealthy is not True"),
 		Entry("a hibernated Shoot", func(shoot *gardencorev1beta1.Shoot) { shoot.Status.IsHibernated = true },
-			"it is hibernated, so that its conditions are not checked"),
+			"it is hibernated, so its conditions are not checked"),
 		Entry("a Shoot that is deleted", func(shoot *gardencorev1beta1.Shoot) { shoot.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} },
 			"it is being deleted"),
 	)
@@ -132,13 +133,15 @@ var _ = Describe("What a Shoot needs", func() {
 		Entry("a site that is not used is taken away", nil, data(), data("vc.username", "vc.password")),
 		Entry("a site that the CloudProfile does not have is taken away", nil, data(), data("gone.token")),
 		Entry("a removed site that left the CloudProfile is taken away while it waits", unsettled, data(), data("gone.token"),
-			`data[gone.token]: site "gone" needs the keys gone.token or gone.clientCertificate, gone.clientKey; `+mayHave("its last change is not reconciled yet")),
+			`data[gone.token]: site "gone" needs the keys gone.token or gone.clientCertificate, gone.clientKey; `+mayHave("its last change is not "+
+				"reconciled yet")),
 		Entry("a removed site that left the CloudProfile changes while it waits", unsettled, data(), data("gone.token=hush2")),
 		Entry("a removed site that left the CloudProfile was not complete", unsettled, data("gone.token", "gone.username=u"), data("gone.token")),
 		Entry("what belongs to no site is taken away", unsettled,
 			data("dns.username=u", "dns.password=hush", "dns.domainName=d", "dns.tenantName=t"), data()),
 		Entry("a key of a site that is used is taken away", nil, data(), data("cloud.applicationCredentialID"),
-			`data[cloud.applicationCredentialID]: site "cloud" needs the keys cloud.domainName, cloud.tenantName, cloud.username, cloud.password or cloud.applicationCredentialID, cloud.applicationCredentialSecret; `+uses),
+			`data[cloud.applicationCredentialID]: site "cloud" needs the keys cloud.domainName, cloud.tenantName, cloud.username, cloud.password `+
+				`or cloud.applicationCredentialID, cloud.applicationCredentialSecret; `+uses),
 		Entry("it was not complete", nil, data("cloud.applicationCredentialID"),
 			data("cloud.applicationCredentialSecret", "cloud.applicationCredentialID")),
 		Entry("a removed site is taken away while it waits", unsettled, data(), data("vc.username", "vc.password"),
@@ -167,8 +170,10 @@ var _ = Describe("What a Shoot needs", func() {
 		Entry("one of two at the vCenter rotates", logins(), logins("vc.password=hush2"),
 			`data[vc2.password]: must be that of site "vc": both are at one vCenter, where the CSI driver has one login; `+uses),
 		Entry("a user without a domain", logins(), logins("vc.username=u", "vc2.username=u"),
-			`data[vc.username]: must be <user>@<domain> or <domain>\<user> of letters, digits, ".", "_" and "-", because the CSI driver takes no other; `+uses,
-			`data[vc2.username]: must be <user>@<domain> or <domain>\<user> of letters, digits, ".", "_" and "-", because the CSI driver takes no other; `+uses),
+			`data[vc.username]: must be <user>@<domain> or <domain>\<user> of letters, digits, ".", "_" and "-", because the CSI driver takes no `+
+				`other; `+uses,
+			`data[vc2.username]: must be <user>@<domain> or <domain>\<user> of letters, digits, ".", "_" and "-", because the CSI driver takes no `+
+				`other; `+uses),
 		Entry("an old mistake stays", logins("vc.password=hush2"), logins("vc.password=hush2", "cloud.applicationCredentialSecret=hush2")),
 		Entry("an old mistake goes", logins("vc.password=hush2"), logins()),
 	)

@@ -11,12 +11,14 @@ import (
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	securityv1alpha1 "github.com/gardener/gardener/pkg/apis/security/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// The names of the indexes that ShootsOf uses.
+// Names of the indexes for ShootsOf.
 const (
 	indexCredentialsRef     = "credentialsRef"
 	indexSecretRef          = "secretRef"
@@ -24,9 +26,9 @@ const (
 	indexSecretBinding      = "spec.secretBindingName"
 )
 
-// AddIndexes adds what ShootsOf needs to a cache.
-func AddIndexes(ctx context.Context, indexer client.FieldIndexer) error {
-	for _, index := range Indexes() {
+// AddIndexes adds indexes to a cache.
+func AddIndexes(ctx context.Context, indexer client.FieldIndexer, indexes ...Index) error {
+	for _, index := range indexes {
 		if err := indexer.IndexField(ctx, index.Object, index.Field, index.Extract); err != nil {
 			return fmt.Errorf("adding the index %s: %w", index.Field, err)
 		}
@@ -36,7 +38,7 @@ func AddIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 
 // Index is an index of a cache.
 type Index struct {
-	// Object is of the type that is indexed.
+	// Object is an object of the indexed type.
 	Object client.Object
 	// Field is the name of the index.
 	Field string
@@ -44,7 +46,7 @@ type Index struct {
 	Extract client.IndexerFunc
 }
 
-// Indexes returns what ShootsOf needs of a cache.
+// Indexes returns the indexes for ShootsOf.
 func Indexes() []Index {
 	return []Index{
 		{Object: &securityv1alpha1.CredentialsBinding{}, Field: indexCredentialsRef, Extract: func(object client.Object) []string {
@@ -64,8 +66,8 @@ func Indexes() []Index {
 	}
 }
 
-// ShootsOf returns the Shoots of this provider that use the Secret or InternalSecret through any binding. The reader must be a cache
-// with AddIndexes.
+// ShootsOf returns the Shoots of this provider type that use the Secret or InternalSecret through any binding. The reader must be a cache
+// with Indexes.
 func ShootsOf(ctx context.Context, reader client.Reader, secret client.Object) ([]gardencorev1beta1.Shoot, error) {
 	var kind string
 	switch secret.(type) {
@@ -74,33 +76,28 @@ func ShootsOf(ctx context.Context, reader client.Reader, secret client.Object) (
 	case *gardencorev1beta1.InternalSecret:
 		kind = kindInternalSecret
 	default:
-		return nil, fmt.Errorf("%T holds no credentials of type %s", secret, v1alpha1.ProviderType)
+		return nil, fmt.Errorf("%T cannot hold credentials of type %s", secret, v1alpha1.ProviderType)
 	}
 	reference := referenceOf(kind, secret.GetNamespace(), secret.GetName())
 
-	credentialsBindings := &securityv1alpha1.CredentialsBindingList{}
-	if err := reader.List(ctx, credentialsBindings, client.MatchingFields{indexCredentialsRef: reference}); err != nil {
-		return nil, fmt.Errorf("reading the CredentialsBindings of %s: %w", reference, err)
-	}
 	var shoots []gardencorev1beta1.Shoot
-	for i := range credentialsBindings.Items {
-		found, err := shootsOfBinding(ctx, reader, &credentialsBindings.Items[i], indexCredentialsBinding)
-		if err != nil {
+	for _, kind := range []struct {
+		bindings                    client.ObjectList
+		referenceIndex, shootsIndex string
+	}{
+		{&securityv1alpha1.CredentialsBindingList{}, indexCredentialsRef, indexCredentialsBinding},
+		{&gardencorev1beta1.SecretBindingList{}, indexSecretRef, indexSecretBinding},
+	} {
+		if err := reader.List(ctx, kind.bindings, client.MatchingFields{kind.referenceIndex: reference}); err != nil {
+			return nil, fmt.Errorf("reading the bindings of %s: %w", reference, err)
+		}
+		if err := meta.EachListItem(kind.bindings, func(binding runtime.Object) error {
+			found, err := shootsOfBinding(ctx, reader, binding.(client.Object), kind.shootsIndex)
+			shoots = append(shoots, found...)
+			return err
+		}); err != nil {
 			return nil, err
 		}
-		shoots = append(shoots, found...)
-	}
-
-	secretBindings := &gardencorev1beta1.SecretBindingList{}
-	if err := reader.List(ctx, secretBindings, client.MatchingFields{indexSecretRef: reference}); err != nil {
-		return nil, fmt.Errorf("reading the SecretBindings of %s: %w", reference, err)
-	}
-	for i := range secretBindings.Items {
-		found, err := shootsOfBinding(ctx, reader, &secretBindings.Items[i], indexSecretBinding)
-		if err != nil {
-			return nil, err
-		}
-		shoots = append(shoots, found...)
 	}
 	return shoots, nil
 }

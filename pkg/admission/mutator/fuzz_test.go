@@ -18,7 +18,8 @@ import (
 // FuzzShoot mutates Shoots twice: there is no panic, and the second time nothing changes.
 func FuzzShoot(f *testing.F) {
 	pools := raw("ControlPlaneConfig",
-		`"sites":[{"name":"a","loadBalancer":{"metalLB":{"addressPools":[{"name":"x","cidrs":["10.250.0.100-10.250.0.120"],"advertisement":"L2"}]}}}]`)
+		`"sites":[{"name":"a","loadBalancer":{"metalLB":{"addressPools":[{"name":"x","cidrs":["10.250.0.100-10.250.0.120"],`+
+			`"advertisement":"L2"}]}}}]`)
 	for _, infrastructure := range []*runtime.RawExtension{
 		stretched("10.250.0.0/16", "a", "b", "c=10.250.0.0/18"),
 		stretched("10.250.0.0/16,fd00:10::/64", "a=10.250.0.0/20,fd00:10::/66", "b"),

@@ -20,8 +20,8 @@ import (
 
 type namespacedCloudProfile struct{}
 
-// NewNamespacedCloudProfileMutator returns a mutator of the status of NamespacedCloudProfiles. Gardener puts the specification of the
-// parent, merged with that of the NamespacedCloudProfile, into the status, but does not know how to merge the provider configurations.
+// NewNamespacedCloudProfileMutator returns a mutator of the status of NamespacedCloudProfiles. Gardener writes the spec of the parent
+// merged with that of the NamespacedCloudProfile to the status, but cannot merge the provider configurations.
 func NewNamespacedCloudProfileMutator() extensionswebhook.Mutator {
 	return &namespacedCloudProfile{}
 }
@@ -30,10 +30,10 @@ func NewNamespacedCloudProfileMutator() extensionswebhook.Mutator {
 func (n *namespacedCloudProfile) Mutate(_ context.Context, newObject, _ client.Object) error {
 	profile, ok := newObject.(*gardencorev1beta1.NamespacedCloudProfile)
 	if !ok {
-		return fmt.Errorf("a NamespacedCloudProfile was expected, it is a %T", newObject)
+		return fmt.Errorf("expected a NamespacedCloudProfile, got %T", newObject)
 	}
 	merged := &profile.Status.CloudProfileSpec
-	// The status is of use when Gardener has merged the specification as it is now.
+	// Gardener must have merged the current spec.
 	if profile.DeletionTimestamp != nil || profile.Generation != profile.Status.ObservedGeneration || merged.Type != v1alpha1.ProviderType ||
 		profile.Spec.ProviderConfig == nil || merged.ProviderConfig == nil {
 		return nil
@@ -56,8 +56,8 @@ func (n *namespacedCloudProfile) Mutate(_ context.Context, newObject, _ client.O
 	return nil
 }
 
-// mergeConfig adds own machine images, machine types and volume types to the configuration. As in Gardener's part of the
-// specification, own entries replace those of the same name. All are sorted.
+// mergeConfig adds the own machine images, machine types and volume types to the configuration. As in Gardener's part of the spec, own
+// entries replace those of the same name. All are sorted.
 func mergeConfig(config, own *v1alpha1.CloudProfileConfig) {
 	config.MachineTypes = merge(config.MachineTypes, own.MachineTypes, func(t v1alpha1.MachineType) string { return t.Name }, nil)
 	config.VolumeTypes = merge(config.VolumeTypes, own.VolumeTypes, func(t v1alpha1.VolumeType) string { return t.Name }, nil)
@@ -68,7 +68,8 @@ func mergeConfig(config, own *v1alpha1.CloudProfileConfig) {
 		})
 }
 
-// merge returns the entries of both lists, sorted by name. Of two with the same name it is the own one, or what both combine to.
+// merge returns the entries of both lists, sorted by name. Entries of the same name are combined, or replaced by the own one if combine is
+// nil.
 func merge[T any](entries, own []T, name func(T) string, combine func(entry, own T) T) []T {
 	result := slices.Clone(entries)
 	for _, entry := range own {

@@ -17,8 +17,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// setNodeRanges completes the ranges of a Stretched node network: that of the network and of the Shoot, which are equal, and those of
-// sites that have none. A site that had a range keeps it.
+// setNodeRanges defaults the ranges of a Stretched node network: that of the network, which equals that of the Shoot, and those of the
+// sites. A site that had a range keeps it.
 func setNodeRanges(newShoot, oldShoot *gardencorev1beta1.Shoot, fldPath *field.Path) error {
 	config, ok := decode[v1alpha1.InfrastructureConfig](newShoot.Spec.Provider.InfrastructureConfig)
 	if !ok || config.Networks.Topology != v1alpha1.TopologyStretched {
@@ -54,7 +54,7 @@ func setNodeRanges(newShoot, oldShoot *gardencorev1beta1.Shoot, fldPath *field.P
 	return nil
 }
 
-// setNetworkRange sets networks.nodes to what it was, or to the range of the Shoot, if it is missing.
+// setNetworkRange defaults networks.nodes to its old value or to the range of the Shoot, and reports whether it did.
 func setNetworkRange(config, old *v1alpha1.InfrastructureConfig, networking *gardencorev1beta1.Networking) bool {
 	switch {
 	case len(config.Networks.Nodes) > 0:
@@ -70,14 +70,14 @@ func setNetworkRange(config, old *v1alpha1.InfrastructureConfig, networking *gar
 	return true
 }
 
-// setShootRange sets the range of the Shoot if it is missing, so that Gardener can compare it with those of the seed.
+// setShootRange defaults the range of the Shoot, so that Gardener can compare it with those of the seed.
 func setShootRange(shoot *gardencorev1beta1.Shoot, nodes string) {
 	if shoot.Spec.Networking != nil && shoot.Spec.Networking.Nodes == nil {
 		shoot.Spec.Networking.Nodes = &nodes
 	}
 }
 
-// parseNetworks returns false unless all are CIDRs.
+// parseNetworks returns false unless all values are CIDRs.
 func parseNetworks(cidrs []string) ([]netip.Prefix, bool) {
 	networks := make([]netip.Prefix, 0, len(cidrs))
 	for _, cidr := range cidrs {
@@ -90,8 +90,8 @@ func parseNetworks(cidrs []string) ([]netip.Prefix, bool) {
 	return networks, len(networks) > 0
 }
 
-// taken returns the addresses that no site can get: those of sites, also of sites that are removed now and may still have nodes, and
-// those of load balancers.
+// taken returns the addresses that are in use: those of sites, of sites that are being removed and may still have nodes, and of load
+// balancers.
 func taken(config, old *v1alpha1.InfrastructureConfig, provider gardencorev1beta1.Provider) []addresses {
 	var values []string
 	for _, site := range slices.Concat(config.Sites, old.Sites) {
@@ -117,13 +117,12 @@ func taken(config, old *v1alpha1.InfrastructureConfig, provider gardencorev1beta
 	return result
 }
 
-// divider gives ranges to the sites that have none.
+// divider assigns ranges to the sites without one.
 type divider struct {
 	config, old *v1alpha1.InfrastructureConfig
 	networks    []netip.Prefix
 	taken       []addresses
-	// unsettled is why a site that was removed before may still have nodes, whose range the Shoot does not say any more. It is empty if
-	// none has.
+	// unsettled is the reason why previously removed sites, whose ranges are unknown, may still have nodes. It is empty if there are none.
 	unsettled string
 }
 
@@ -143,14 +142,15 @@ func (d *divider) divide(fldPath *field.Path) (bool, error) {
 		nodesPath := fldPath.Child("sites").Index(i).Child("nodes")
 		if d.unsettled != "" {
 			return false, field.Required(nodesPath,
-				fmt.Sprintf("must be said for site %q: the Shoot may still have nodes of a removed site in networks.nodes: %s",
+				fmt.Sprintf("must be set for site %q: the Shoot may still have nodes of a removed site in networks.nodes: %s",
 					site.Name, d.unsettled))
 		}
 		for _, network := range d.networks {
 			part, ok := freePart(network, len(d.config.Sites), d.taken)
 			if !ok {
 				return false, field.Invalid(nodesPath, site.Nodes,
-					fmt.Sprintf("networks.nodes %s has no free range of /%d or larger for site %q; name one, or take smaller ones for other sites and load balancers",
+					fmt.Sprintf("networks.nodes %s has no free range of /%d or larger for site %q; "+
+						"set nodes of the site, or use smaller ranges for other sites and load balancers",
 						network, smallestBits(network), site.Name))
 			}
 			site.Nodes = append(site.Nodes, part.String())

@@ -15,48 +15,31 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/podnetwork"
 )
 
-const (
-	overlayField = "overlay"
-	vxlanField   = "vxlan"
-)
+const vxlanField = "vxlan"
 
-// encapsulationFields are those that say how Calico carries packets of pods.
+// encapsulationFields are the fields that select Calico's encapsulation.
 var encapsulationFields = []string{vxlanField, "wireguardEncryption", "backend", "ipv4", "ipip"}
 
-// networkAPIVersions are those of the providerConfig of the networks that have an overlay.
-var networkAPIVersions = map[string]string{
-	podnetwork.TypeCalico: "calico.networking.extensions.gardener.cloud/v1alpha1",
-	podnetwork.TypeCilium: "cilium.networking.extensions.gardener.cloud/v1alpha1",
-}
-
-// enableOverlay switches the overlay of pods on if nobody said anything about it: no site routes the pods of another one. In a new Shoot
-// the overlay of Calico is VXLAN unless something else is asked for, because its own default, IP in IP, does not pass between sites.
+// enableOverlay enables the overlay of the pod network unless the Shoot says otherwise, because no site routes the pods of another. For a
+// new Shoot with Calico it also selects VXLAN unless another encapsulation is set, because Calico's default, IP in IP, does not pass
+// between sites.
 func enableOverlay(networking *gardencorev1beta1.Networking, isNew bool) error {
 	if networking == nil || networking.Type == nil {
 		return nil
 	}
-	apiVersion, ok := networkAPIVersions[*networking.Type]
-	if !ok {
+	fields, err := podnetwork.ReadConfig(*networking.Type, networking.ProviderConfig)
+	if err != nil || fields == nil {
+		return nil //nolint:nilerr // validation reports the error
+	}
+	changed := fields.EnableOverlay()
+	overlay, err := fields.Flag(podnetwork.FieldOverlay, "enabled")
+	if isNew && *networking.Type == podnetwork.TypeCalico && overlay && err == nil &&
+		!slices.ContainsFunc(encapsulationFields, func(name string) bool { return fields.Has(name) }) {
+		fields[vxlanField] = map[string]any{"enabled": true}
+		changed = true
+	}
+	if !changed {
 		return nil
-	}
-	fields, err := podnetwork.Read(networking.ProviderConfig)
-	if err != nil {
-		return nil //nolint:nilerr // what cannot be read is for validation to say
-	}
-	overlay := !fields.Has(overlayField)
-	vxlan := isNew && *networking.Type == podnetwork.TypeCalico && (overlay || isOn(fields)) &&
-		!slices.ContainsFunc(encapsulationFields, func(name string) bool { return fields.Has(name) })
-	if !overlay && !vxlan {
-		return nil
-	}
-	if fields == nil {
-		fields = podnetwork.Fields{"apiVersion": apiVersion, "kind": "NetworkConfig"}
-	}
-	if overlay {
-		fields[overlayField] = enabled()
-	}
-	if vxlan {
-		fields[vxlanField] = enabled()
 	}
 	raw, err := json.Marshal(fields)
 	if err != nil {
@@ -64,14 +47,4 @@ func enableOverlay(networking *gardencorev1beta1.Networking, isNew bool) error {
 	}
 	networking.ProviderConfig = &runtime.RawExtension{Raw: raw}
 	return nil
-}
-
-// isOn returns whether somebody switched the overlay on.
-func isOn(fields podnetwork.Fields) bool {
-	on, err := fields.Flag(overlayField, "enabled")
-	return err == nil && on
-}
-
-func enabled() map[string]any {
-	return map[string]any{"enabled": true}
 }

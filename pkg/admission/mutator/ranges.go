@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// minParts is in how many parts a network is divided at least, so that sites can be added later.
+	// minParts is the minimum number of parts of a network, so that sites can be added later.
 	minParts = 4
-	// maxSplit is how many bits longer than the network's the prefix of a site may be.
+	// maxSplit is the maximum number of bits by which the prefix of a site is longer than that of the network.
 	maxSplit = 8
-	// minHostBits is the number of bits that validation wants to be left for addresses.
+	// minHostBits is the minimum number of host bits, as required by validation.
 	minHostBits = 3
 )
 
-// addresses are those from the first to the last one.
+// addresses is a range of addresses.
 type addresses struct {
 	first, last netip.Addr
 }
@@ -53,20 +53,18 @@ func (a addresses) overlaps(other addresses) bool {
 	return a.first.Is4() == other.first.Is4() && a.first.Compare(other.last) <= 0 && other.first.Compare(a.last) <= 0
 }
 
-// partBits returns the length of the prefixes of even parts of a network for so many sites: a power of two of parts of which one or
-// more remain for sites and other addresses that come later.
+// partBits returns the prefix length of equal parts of a network for the number of sites. At least one part remains free for later use.
 func partBits(network netip.Prefix, sites int) int {
 	parts := max(sites+1, minParts)
 	return min(network.Bits()+bits.Len(uint(parts-1)), smallestBits(network)) // #nosec G115 -- parts is positive
 }
 
-// smallestBits returns the length of the prefix of the smallest part of a network that a site gets.
+// smallestBits returns the prefix length of the smallest part that a site may get.
 func smallestBits(network netip.Prefix) int {
 	return max(network.Bits(), min(network.Bits()+maxSplit, network.Addr().BitLen()-minHostBits))
 }
 
-// freePart returns the first part of the network that has none of the addresses that are taken: an even one, or else the largest
-// smaller one.
+// freePart returns the first free part of the network: one of the equal parts or, if there is none, the largest smaller one.
 func freePart(network netip.Prefix, sites int, taken []addresses) (netip.Prefix, bool) {
 	for length := partBits(network, sites); length <= smallestBits(network); length++ {
 		if part, ok := freePrefix(network, length, taken); ok {
@@ -83,7 +81,7 @@ func freePrefix(network netip.Prefix, length int, taken []addresses) (netip.Pref
 		if index < 0 {
 			return part, true
 		}
-		// What overlaps may be larger than a part: the next candidate is the one behind it.
+		// The overlapping range may be larger than a part: continue behind it.
 		behind := candidate.last
 		if taken[index].last.Compare(behind) > 0 {
 			behind = addressesOf(netip.PrefixFrom(taken[index].last, length)).last

@@ -21,7 +21,7 @@ import (
 
 type shoot struct{}
 
-// NewShootMutator returns a mutator of Shoots whose specification is new or changed. What it cannot decode it leaves to validation.
+// NewShootMutator returns a mutator of Shoots whose spec is new or changed. It skips documents that cannot be decoded.
 func NewShootMutator() extensionswebhook.Mutator {
 	return &shoot{}
 }
@@ -30,7 +30,7 @@ func NewShootMutator() extensionswebhook.Mutator {
 func (s *shoot) Mutate(_ context.Context, newObject, oldObject client.Object) error {
 	newShoot, ok := newObject.(*gardencorev1beta1.Shoot)
 	if !ok {
-		return fmt.Errorf("a Shoot was expected, it is a %T", newObject)
+		return fmt.Errorf("expected a Shoot, got %T", newObject)
 	}
 	oldShoot, _ := oldObject.(*gardencorev1beta1.Shoot)
 	if newShoot.Spec.Provider.Type != v1alpha1.ProviderType || newShoot.DeletionTimestamp != nil ||
@@ -57,7 +57,7 @@ func (s *shoot) Mutate(_ context.Context, newObject, oldObject client.Object) er
 	return nil
 }
 
-// decode returns false if it cannot decode the document, which is for validation to say.
+// decode returns false if the document cannot be decoded, which validation reports.
 func decode[T any, P codec.Object[T]](raw *runtime.RawExtension) (P, bool) {
 	document, err := codec.Decode[T, P](raw)
 	return document, err == nil

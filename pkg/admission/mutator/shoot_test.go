@@ -146,7 +146,8 @@ var _ = Describe("Shoots", func() {
 		Expect(shoot.Spec.Networking.ProviderConfig.Raw).To(MatchJSON(expected))
 	},
 		Entry("of calico", "calico", "",
-			`{"apiVersion":"calico.networking.extensions.gardener.cloud/v1alpha1","kind":"NetworkConfig","overlay":{"enabled":true},"vxlan":{"enabled":true}}`),
+			`{"apiVersion":"calico.networking.extensions.gardener.cloud/v1alpha1","kind":"NetworkConfig","overlay":{"enabled":true},`+
+				`"vxlan":{"enabled":true}}`),
 		Entry("of calico that somebody switched on", "calico", `{"overlay":{"enabled":true}}`,
 			`{"overlay":{"enabled":true},"vxlan":{"enabled":true}}`),
 		Entry("of calico with another encapsulation", "calico", `{"wireguardEncryption":true}`,
@@ -269,7 +270,8 @@ var _ = Describe("Shoots", func() {
 					return
 				}
 				Expect(tryMutate(shoot, old)).To(MatchError(
-					`spec.provider.infrastructureConfig.sites[1].nodes: Required value: must be said for site "c": the Shoot may still have nodes of a removed site in networks.nodes: ` + reason))
+					`spec.provider.infrastructureConfig.sites[1].nodes: Required value: must be set for site "c": the Shoot may still have nodes of a ` +
+						`removed site in networks.nodes: ` + reason))
 			},
 			Entry("a site is added while the last operation runs", withOperation("Processing"), []string{"a", "c"}, nil,
 				"its last operation Reconcile has not succeeded"),
@@ -287,7 +289,8 @@ var _ = Describe("Shoots", func() {
 		It("should keep off the addresses of load balancers", func() {
 			shoot := newShoot(stretched("10.250.0.0/16", "a", "b"))
 			shoot.Spec.Provider.ControlPlaneConfig = raw("ControlPlaneConfig",
-				`"sites":[{"name":"a","loadBalancer":{"metalLB":{"addressPools":[{"name":"x","cidrs":["10.250.0.100-10.250.0.120","10.250.65.0/24","?"],"advertisement":"L2"}]}}},{"name":"b"}]`)
+				`"sites":[{"name":"a","loadBalancer":{"metalLB":{"addressPools":[{"name":"x","cidrs":["10.250.0.100-10.250.0.120","10.250.65.0/24",`+
+					`"?"],"advertisement":"L2"}]}}},{"name":"b"}]`)
 			mutate(shoot, nil)
 			Expect(ranges(shoot)).To(Equal([]string{"a=10.250.128.0/18", "b=10.250.192.0/18"}))
 		})

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mutator sets what is known of Shoots and NamespacedCloudProfiles and was left out. It never changes what somebody said.
+// Package mutator defaults Shoots and the status of NamespacedCloudProfiles. It never changes a field that is set.
 package mutator
 
 import (
@@ -18,7 +18,7 @@ import (
 const (
 	// Name is the name of the webhook.
 	Name = "mutator"
-	// Path is where the webhook is served.
+	// Path is the path of the webhook.
 	Path = "/webhooks/mutate"
 )
 

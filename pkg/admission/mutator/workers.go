@@ -13,14 +13,13 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// setWorkerDefaults sets the priority of a pool and the limits of its sites. A pool without a configuration gets none, as there is
-// nothing to say in it.
+// setWorkerDefaults defaults the priority of a pool and the limits of its sites. It is a no-op for a pool without a configuration.
 func setWorkerDefaults(worker *gardencorev1beta1.Worker) error {
 	config, ok := decode[v1alpha1.WorkerConfig](worker.ProviderConfig)
 	if !ok {
 		return nil
 	}
-	// Gardener uses priorities of machine deployments only if some pool has one.
+	// Gardener uses priorities of machine deployments only if a pool has one.
 	if worker.Priority == nil && slices.ContainsFunc(config.Sites, func(site v1alpha1.WorkerSite) bool { return site.Priority != nil }) {
 		worker.Priority = new(int32(0))
 	}
@@ -35,8 +34,8 @@ func setWorkerDefaults(worker *gardencorev1beta1.Worker) error {
 	return nil
 }
 
-// setLimits completes the limits of sites of which some are set, and returns whether it did. A maximum that is missing is that of the
-// pool. A minimum that is missing is what the others leave of the pool's, if that is something for one site only.
+// setLimits completes the limits of sites if some are set, and reports whether it changed them. A maximum defaults to that of the pool. A
+// minimum defaults to the rest of the pool's minimum if that is zero or only one site has no minimum.
 func setLimits(sites []v1alpha1.WorkerSite, worker *gardencorev1beta1.Worker) bool {
 	var (
 		rest    = worker.Minimum

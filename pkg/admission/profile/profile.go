@@ -20,10 +20,10 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// maxDecoded is how many configurations are kept decoded: those of all CloudProfiles of a large garden.
+// maxDecoded is the size of the cache, enough for all CloudProfiles of a large garden.
 const maxDecoded = 100
 
-// decoded are configurations by the hash of their documents. Decoding one takes longer than all the rest of a Shoot's validation.
+// decoded caches configurations by the hash of their documents. Decoding one takes longer than the rest of a Shoot's validation.
 var decoded = lru.New(maxDecoded)
 
 // Profile is a CloudProfile, or a NamespacedCloudProfile merged into its parent.
@@ -34,7 +34,7 @@ type Profile struct {
 	Config *v1alpha1.CloudProfileConfig
 }
 
-// Of returns the CloudProfile that the Shoot refers to. It asks the reader only, which is a cache in the webhook server.
+// Of returns the CloudProfile that the Shoot refers to. The reader is a cache in the webhook server.
 func Of(ctx context.Context, reader client.Reader, shoot *gardencorev1beta1.Shoot) (*Profile, error) {
 	cloudProfile, err := gardenerutils.GetCloudProfile(ctx, reader, shoot)
 	if err != nil {

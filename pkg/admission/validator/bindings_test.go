@@ -47,9 +47,9 @@ var _ = Describe("Bindings", func() {
 		}
 	}
 
-	DescribeTable("of credentials",
-		func(ctx SpecContext, binding *securityv1alpha1.CredentialsBinding, expected string) {
-			validator := NewCredentialsBindingValidator(mgr)
+	DescribeTable("of credentials and Secrets",
+		func(ctx SpecContext, binding client.Object, expected string) {
+			validator := NewBindingValidator(mgr)
 			err := validator.Validate(ctx, binding, nil)
 			if expected == "" {
 				Expect(err).NotTo(HaveOccurred())
@@ -67,25 +67,13 @@ var _ = Describe("Bindings", func() {
 			credentialsBinding(v1alpha1.ProviderType, "core.gardener.cloud/v1beta1", "InternalSecret",
 				"good"), "credentialsRef.data[kubeconfig]: Invalid value"),
 		Entry("a WorkloadIdentity", credentialsBinding(v1alpha1.ProviderType, "security.gardener.cloud/v1alpha1", "WorkloadIdentity", "good"),
-			"credentialsRef: Forbidden: CredentialsBinding garden-local/b refers to a WorkloadIdentity: the credentials of type hybrid are a Secret or an InternalSecret"),
-	)
-
-	DescribeTable("of Secrets",
-		func(ctx SpecContext, binding *gardencorev1beta1.SecretBinding, expected string) {
-			validator := NewSecretBindingValidator(mgr)
-			err := validator.Validate(ctx, binding, nil)
-			if expected == "" {
-				Expect(err).NotTo(HaveOccurred())
-				return
-			}
-			Expect(err).To(MatchError(ContainSubstring(expected)))
-			Expect(err).NotTo(MatchError(ContainSubstring("hush")))
-			Expect(validator.Validate(ctx, binding, binding)).To(Succeed(), "an update changes nothing of it")
-		},
-		Entry("a Secret", secretBinding(v1alpha1.ProviderType, "good"), ""),
-		Entry("another provider", secretBinding("local", "bad"), ""),
+			"credentialsRef: Forbidden: CredentialsBinding garden-local/b refers to a WorkloadIdentity: "+
+				"credentials of type hybrid must be a Secret or an InternalSecret"),
+		Entry("a Secret of a SecretBinding", secretBinding(v1alpha1.ProviderType, "good"), ""),
+		Entry("another provider of a SecretBinding", secretBinding("local", "bad"), ""),
 		Entry("no provider", &gardencorev1beta1.SecretBinding{}, ""),
-		Entry("a Secret with a kubeconfig", secretBinding(v1alpha1.ProviderType, "bad"), "secretRef.data[kubeconfig]: Invalid value"),
+		Entry("a Secret with a kubeconfig of a SecretBinding", secretBinding(v1alpha1.ProviderType, "bad"),
+			"secretRef.data[kubeconfig]: Invalid value"),
 		Entry("two providers", secretBinding("hybrid,openstack", "good"),
 			`provider.type: Invalid value: "hybrid,openstack": must be hybrid alone`),
 	)
@@ -103,8 +91,8 @@ var _ = Describe("Bindings", func() {
 		var said []string
 		for _, name := range []string{"kubeconfig", "password", "none"} {
 			for _, err := range []error{
-				NewCredentialsBindingValidator(mgr).Validate(ctx, credentialsBinding(v1alpha1.ProviderType, "v1", "Secret", name), nil),
-				NewSecretBindingValidator(mgr).Validate(ctx, secretBinding(v1alpha1.ProviderType, name), nil),
+				NewBindingValidator(mgr).Validate(ctx, credentialsBinding(v1alpha1.ProviderType, "v1", "Secret", name), nil),
+				NewBindingValidator(mgr).Validate(ctx, secretBinding(v1alpha1.ProviderType, name), nil),
 			} {
 				Expect(err).To(MatchError(ContainSubstring("provider.shoot.gardener.cloud/hybrid=true")))
 				_, message, _ := strings.Cut(err.Error(), "Ref: ")
@@ -115,7 +103,6 @@ var _ = Describe("Bindings", func() {
 	})
 
 	It("are nothing else", func(ctx SpecContext) {
-		Expect(NewCredentialsBindingValidator(mgr).Validate(ctx, good, nil)).To(MatchError(ContainSubstring("*v1.Secret")))
-		Expect(NewSecretBindingValidator(mgr).Validate(ctx, good, nil)).To(MatchError(ContainSubstring("*v1.Secret")))
+		Expect(NewBindingValidator(mgr).Validate(ctx, good, nil)).To(MatchError(ContainSubstring("*v1.Secret")))
 	})
 })

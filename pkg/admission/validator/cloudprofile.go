@@ -6,20 +6,16 @@ package validator
 
 import (
 	"context"
-	"fmt"
 
 	extensionswebhook "github.com/gardener/gardener/extensions/pkg/webhook"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 )
-
-var profileConfigPath = specPath.Child("providerConfig")
 
 type cloudProfileValidator struct {
 	cache client.Reader
@@ -30,18 +26,12 @@ func NewCloudProfileValidator(mgr manager.Manager) extensionswebhook.Validator {
 	return &cloudProfileValidator{cache: mgr.GetClient()}
 }
 
-// Validate validates a CloudProfile of type hybrid, and whether an update takes something away that Shoots use. It warns of images that
-// Gardener's maintenance would give to pools on sites which do not have them.
+// Validate validates a CloudProfile of type hybrid and refuses updates that remove what Shoots use. It warns of images that Gardener's
+// maintenance would assign to pools on sites which do not have them.
 func (v *cloudProfileValidator) Validate(ctx context.Context, newObj, oldObj client.Object) error {
-	cloudProfile, ok := newObj.(*gardencorev1beta1.CloudProfile)
-	if !ok {
-		return fmt.Errorf("a CloudProfile was expected, it is a %T", newObj)
-	}
-	var old *gardencorev1beta1.CloudProfile
-	if oldObj != nil {
-		if old, ok = oldObj.(*gardencorev1beta1.CloudProfile); !ok {
-			return fmt.Errorf("a CloudProfile was expected as the old object, it is a %T", oldObj)
-		}
+	cloudProfile, old, err := typed[*gardencorev1beta1.CloudProfile](newObj, oldObj)
+	if err != nil {
+		return err
 	}
 	if cloudProfile.Spec.Type != v1alpha1.ProviderType || cloudProfile.DeletionTimestamp != nil || old != nil &&
 		sameOffer(&old.Spec, &cloudProfile.Spec) {
@@ -55,7 +45,7 @@ func (v *cloudProfileValidator) Validate(ctx context.Context, newObj, oldObj cli
 	allErrs := validation.ValidateCloudProfileConfig(config, &cloudProfile.Spec, profileConfigPath)
 	var oldConfig *v1alpha1.CloudProfileConfig
 	if old != nil {
-		// An old configuration that cannot be decoded any more tells nothing about what Shoots use.
+		// Nothing is compared with an old configuration that can no longer be decoded.
 		if oldConfig, err = decode[v1alpha1.CloudProfileConfig](old.Spec.ProviderConfig); err == nil {
 			uses, err := usesOf(ctx, v.cache, cloudProfile.Name)
 			if err != nil {
@@ -71,7 +61,7 @@ func (v *cloudProfileValidator) Validate(ctx context.Context, newObj, oldObj cli
 	return allErrs.ToAggregate()
 }
 
-// sameOffer returns whether two specifications have the same of what the configuration is about.
+// sameOffer reports whether two specifications are equal in the fields that are validated here.
 func sameOffer(a, b *gardencorev1beta1.CloudProfileSpec) bool {
 	return sameJSON(a.ProviderConfig, b.ProviderConfig) &&
 		equality.Semantic.DeepEqual(a.Regions, b.Regions) &&
@@ -79,8 +69,4 @@ func sameOffer(a, b *gardencorev1beta1.CloudProfileSpec) bool {
 		equality.Semantic.DeepEqual(a.VolumeTypes, b.VolumeTypes) &&
 		equality.Semantic.DeepEqual(a.MachineImages, b.MachineImages) &&
 		equality.Semantic.DeepEqual(a.MachineCapabilities, b.MachineCapabilities)
-}
-
-func undecodable(err error) field.ErrorList {
-	return field.ErrorList{field.Invalid(profileConfigPath, "(hidden)", err.Error())}
 }

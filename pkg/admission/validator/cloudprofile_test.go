@@ -46,7 +46,8 @@ var _ = Describe("CloudProfiles", func() {
 	plain := editConfig(func(config *v1alpha1.CloudProfileConfig) {
 		config.Sites[0].OpenStack.AuthURL, config.Sites[0].TLS = "http://keystone.example.com/v3", nil
 	})
-	const refused = `spec.providerConfig.sites[0].openstack.authURL: Invalid value: "http://keystone.example.com/v3": site "cloud": must have the scheme https`
+	const refused = `spec.providerConfig.sites[0].openstack.authURL: Invalid value: "http://keystone.example.com/v3": site "cloud": must ` +
+		`have the scheme https`
 
 	DescribeTable("that are new",
 		func(ctx SpecContext, change profileChange, expected string) {
@@ -223,15 +224,19 @@ var _ = Describe("NamespacedCloudProfiles", func() {
 		Entry("a site", config(func(config *v1alpha1.CloudProfileConfig) { config.Sites = []v1alpha1.CloudProfileSite{{Name: "evil"}} }),
 			"spec.providerConfig.sites: Forbidden: the sites are those of the parent CloudProfile"),
 		Entry("a site that the parent does not have",
-			config(func(config *v1alpha1.CloudProfileConfig) { config.MachineTypes[0].Sites[0].Name = "evil" }), `spec.providerConfig.machineTypes[0].sites[0].name: Unsupported value: "evil"`),
+			config(func(config *v1alpha1.CloudProfileConfig) { config.MachineTypes[0].Sites[0].Name = "evil" }),
+			`spec.providerConfig.machineTypes[0].sites[0].name: Unsupported value: "evil"`),
 		Entry("a platform that the site does not have",
-			config(func(config *v1alpha1.CloudProfileConfig) { config.MachineTypes[0].Sites[0].Name = "vc" }), "spec.providerConfig.machineTypes[0].sites[0].openstack: Forbidden"),
+			config(func(config *v1alpha1.CloudProfileConfig) { config.MachineTypes[0].Sites[0].Name = "vc" }),
+			"spec.providerConfig.machineTypes[0].sites[0].openstack: Forbidden"),
 		Entry("a machine type of the parent", config(func(config *v1alpha1.CloudProfileConfig) { config.MachineTypes[0].Name = "std-4" }),
 			`spec.providerConfig.machineTypes[0].name: Forbidden: machine type "std-4" is already defined in the parent CloudProfile`),
 		Entry("a volume type of the parent", config(func(config *v1alpha1.CloudProfileConfig) { config.VolumeTypes[0].Name = "fast" }),
 			`spec.providerConfig.volumeTypes[0].name: Forbidden`),
 		Entry("an image of the parent",
-			config(func(config *v1alpha1.CloudProfileConfig) { config.MachineImages[0].Versions[0].Version = "1877.3.0" }), `spec.providerConfig.machineImages[0].versions[0].version: Forbidden: version "1877.3.0" of machine image "gardenlinux" is already defined`),
+			config(func(config *v1alpha1.CloudProfileConfig) { config.MachineImages[0].Versions[0].Version = "1877.3.0" }),
+			`spec.providerConfig.machineImages[0].versions[0].version: Forbidden: version "1877.3.0" of machine image "gardenlinux" is already `+
+				`defined`),
 		Entry("another kind of parent", func(spec *gardencorev1beta1.NamespacedCloudProfileSpec) { spec.Parent.Kind = "NamespacedCloudProfile" },
 			"spec.parent.kind: Unsupported value"),
 		Entry("no such parent", func(spec *gardencorev1beta1.NamespacedCloudProfileSpec) { spec.Parent.Name = "none" }, "spec.parent: "),

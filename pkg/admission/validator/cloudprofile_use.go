@@ -18,36 +18,26 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 )
 
-// The names of the indexes that usesOf uses.
+// Names of the indexes for usesOf.
 const (
 	indexProfile = "spec.cloudProfile"
 	indexParent  = "spec.parent.name"
 )
 
-// AddIndexes adds what the validators need to a cache.
-func AddIndexes(ctx context.Context, indexer client.FieldIndexer) error {
-	for _, index := range Indexes() {
-		if err := indexer.IndexField(ctx, index.Object, index.Field, index.Extract); err != nil {
-			return fmt.Errorf("adding the index %s: %w", index.Field, err)
-		}
-	}
-	return nil
-}
-
-// Indexes returns what the validators need of a cache.
+// Indexes returns the indexes that the validators need.
 func Indexes() []credentials.Index {
-	return []credentials.Index{
+	return append(credentials.Indexes(), []credentials.Index{
 		{Object: &gardencorev1beta1.Shoot{}, Field: indexProfile, Extract: func(object client.Object) []string {
 			return []string{profileOf(object.(*gardencorev1beta1.Shoot))}
 		}},
 		{Object: &gardencorev1beta1.NamespacedCloudProfile{}, Field: indexParent, Extract: func(object client.Object) []string {
 			return []string{object.(*gardencorev1beta1.NamespacedCloudProfile).Spec.Parent.Name}
 		}},
-	}
+	}...)
 }
 
-// usesOf returns what Shoots use of the CloudProfile, whether they refer to it or to a NamespacedCloudProfile whose parent it is. The
-// reader must be a cache with AddIndexes.
+// usesOf returns what Shoots use of the CloudProfile, directly or through a NamespacedCloudProfile. The reader must be a cache with
+// Indexes.
 func usesOf(ctx context.Context, reader client.Reader, name string) ([]validation.ProfileUse, error) {
 	references := []string{referenceTo(v1beta1constants.CloudProfileReferenceKindCloudProfile, "", name)}
 	namespaced := &gardencorev1beta1.NamespacedCloudProfileList{}
@@ -81,7 +71,7 @@ func useOf(shoot *gardencorev1beta1.Shoot) validation.ProfileUse {
 	return use
 }
 
-// profileOf names the profile of a Shoot of type hybrid, whether it is a CloudProfile or a NamespacedCloudProfile.
+// profileOf returns the index value for the CloudProfile or NamespacedCloudProfile of a Shoot of type hybrid, empty for other Shoots.
 func profileOf(shoot *gardencorev1beta1.Shoot) string {
 	reference := gardenerutils.BuildV1beta1CloudProfileReference(shoot)
 	if reference == nil || shoot.Spec.Provider.Type != v1alpha1.ProviderType {

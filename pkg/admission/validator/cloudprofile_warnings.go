@@ -16,8 +16,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// imagesMissingOnSites warns of supported versions of images that are not on a site which has an older version. Gardener's maintenance
-// knows no sites: it gives the newest supported version to each pool, and one pool that is refused lets it fail for the whole Shoot.
+// imagesMissingOnSites warns of supported image versions that are missing on a site which has an older version. Gardener's maintenance is
+// unaware of sites: it assigns the newest supported version to each pool, and fails for the whole Shoot if one pool is refused.
 func imagesMissingOnSites(config *v1alpha1.CloudProfileConfig, spec *gardencorev1beta1.CloudProfileSpec) []string {
 	var warnings []string
 	for i, image := range config.MachineImages {
@@ -35,7 +35,8 @@ func imagesMissingOnSites(config *v1alpha1.CloudProfileConfig, spec *gardencorev
 			}
 			if len(missing) > 0 {
 				warnings = append(warnings,
-					fmt.Sprintf("%s: %s %s is not on the sites %q, which have older versions: Gardener's maintenance fails for Shoots with pools there; classify it as preview until all have it",
+					fmt.Sprintf("%s: %s %s is not on the sites %q, which have older versions: Gardener's maintenance fails for Shoots with pools there; "+
+						"classify it as preview until all sites have it",
 						profileConfigPath.Child("machineImages").Index(i).Child("versions").Index(j), image.Name, version.Version, sets.List(missing)))
 			}
 		}
@@ -43,11 +44,11 @@ func imagesMissingOnSites(config *v1alpha1.CloudProfileConfig, spec *gardencorev
 	return warnings
 }
 
-// imageOffer is where a version of an image can be used.
+// imageOffer tells where a version of an image is available.
 type imageOffer struct {
 	version   *semver.Version
 	supported bool
-	// sites are those that have the version, by machine type.
+	// sites are the sites that have the version, by machine type.
 	sites map[string]sets.Set[string]
 }
 
@@ -61,7 +62,7 @@ func offersOf(config *v1alpha1.CloudProfileConfig, spec *gardencorev1beta1.Cloud
 		for _, version := range core.Versions {
 			parsed, err := semver.NewVersion(version.Version)
 			if err != nil {
-				continue // Gardener says that
+				continue // Gardener reports the error
 			}
 			offer := &imageOffer{version: parsed, supported: v1beta1helper.VersionIsSupported(version.ExpirableVersion),
 				sites: map[string]sets.Set[string]{}}
@@ -92,7 +93,7 @@ func sitesWith(config *v1alpha1.CloudProfileConfig, spec *gardencorev1beta1.Clou
 	return sites
 }
 
-// missingIn returns the sites where the newer version is missing. A machine type that no site has it for does not get it.
+// missingIn returns the sites that lack the newer version. Machine types that no site offers it for are ignored.
 func (o *imageOffer) missingIn(newer *imageOffer) sets.Set[string] {
 	missing := sets.New[string]()
 	for machineType, sites := range o.sites {

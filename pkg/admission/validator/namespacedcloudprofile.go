@@ -34,15 +34,9 @@ func NewNamespacedCloudProfileValidator(mgr manager.Manager) extensionswebhook.V
 
 // Validate validates what a NamespacedCloudProfile adds to its parent of type hybrid.
 func (v *namespacedCloudProfileValidator) Validate(ctx context.Context, newObj, oldObj client.Object) error {
-	namespaced, ok := newObj.(*gardencorev1beta1.NamespacedCloudProfile)
-	if !ok {
-		return fmt.Errorf("a NamespacedCloudProfile was expected, it is a %T", newObj)
-	}
-	var old *gardencorev1beta1.NamespacedCloudProfile
-	if oldObj != nil {
-		if old, ok = oldObj.(*gardencorev1beta1.NamespacedCloudProfile); !ok {
-			return fmt.Errorf("a NamespacedCloudProfile was expected as the old object, it is a %T", oldObj)
-		}
+	namespaced, old, err := typed[*gardencorev1beta1.NamespacedCloudProfile](newObj, oldObj)
+	if err != nil {
+		return err
 	}
 	if namespaced.DeletionTimestamp != nil || old != nil && sameAddition(&old.Spec, &namespaced.Spec) {
 		return nil
@@ -63,7 +57,7 @@ func (v *namespacedCloudProfileValidator) Validate(ctx context.Context, newObj, 
 	parentConfig, err := codec.Decode[v1alpha1.CloudProfileConfig](parent.Spec.ProviderConfig)
 	if err != nil {
 		return field.ErrorList{field.Invalid(parentPath.Child("name"), parentRef.Name,
-			fmt.Sprintf("nothing can be added to it: %v", err))}.ToAggregate()
+			fmt.Sprintf("its configuration cannot be extended: %v", err))}.ToAggregate()
 	}
 
 	config, err := decode[v1alpha1.CloudProfileConfig](namespaced.Spec.ProviderConfig)
@@ -72,7 +66,7 @@ func (v *namespacedCloudProfileValidator) Validate(ctx context.Context, newObj, 
 	}
 	var oldConfig *v1alpha1.CloudProfileConfig
 	if old != nil {
-		// One that cannot be decoded any more had nothing that may stay.
+		// Nothing is tolerated from an old configuration that can no longer be decoded.
 		oldConfig, _ = decode[v1alpha1.CloudProfileConfig](old.Spec.ProviderConfig)
 	}
 	return validation.ValidateNamespacedCloudProfileConfig(validation.NamespacedProfile{
@@ -84,7 +78,7 @@ func (v *namespacedCloudProfileValidator) Validate(ctx context.Context, newObj, 
 	}, profileConfigPath).ToAggregate()
 }
 
-// sameAddition returns whether two specifications have the same of what the configuration is about.
+// sameAddition reports whether two specifications are equal in the fields that are validated here.
 func sameAddition(a, b *gardencorev1beta1.NamespacedCloudProfileSpec) bool {
 	return a.Parent == b.Parent && sameJSON(a.ProviderConfig, b.ProviderConfig) &&
 		equality.Semantic.DeepEqual(a.MachineTypes, b.MachineTypes) &&

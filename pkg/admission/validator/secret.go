@@ -33,7 +33,7 @@ func NewSecretValidator(mgr manager.Manager) extensionswebhook.Validator {
 	return &secretValidator{cache: mgr.GetClient()}
 }
 
-// Validate checks the keys and formats of the data, at an update of what changes, and that it takes nothing away that a Shoot needs.
+// Validate checks the keys and formats of the data; of an update only what changes, and that Shoots keep the credentials that they need.
 func (v *secretValidator) Validate(ctx context.Context, newObj, oldObj client.Object) error {
 	if newObj.GetDeletionTimestamp() != nil {
 		return nil
@@ -57,8 +57,8 @@ func (v *secretValidator) Validate(ctx context.Context, newObj, oldObj client.Ob
 	return unique(allErrs).ToAggregate()
 }
 
-// validateShoots checks that the new data has what Shoots need of the old data. Shoots whose CloudProfile cannot be read do not keep
-// credentials from being rotated.
+// validateShoots checks that the new data keeps what Shoots need of the old data. Shoots whose CloudProfile cannot be read are ignored, so
+// that they do not block the rotation of credentials.
 func (v *secretValidator) validateShoots(ctx context.Context, secret client.Object, oldData, newData map[string][]byte) field.ErrorList {
 	shoots, err := credentials.ShootsOf(ctx, v.cache, secret)
 	if err != nil {
@@ -90,11 +90,11 @@ func dataOf(object client.Object) (map[string][]byte, error) {
 	case *gardencorev1beta1.InternalSecret:
 		return secret.Data, nil
 	default:
-		return nil, fmt.Errorf("a Secret or an InternalSecret was expected, it is a %T", object)
+		return nil, fmt.Errorf("expected a Secret or an InternalSecret, got %T", object)
 	}
 }
 
-// unique keeps the first error of each type and field: a value may be wrong for the Secret and for several Shoots.
+// unique keeps the first error of each type and field: a value may be invalid for the Secret and for several Shoots.
 func unique(errs field.ErrorList) field.ErrorList {
 	var (
 		result field.ErrorList

@@ -19,7 +19,6 @@ import (
 	fakeclient "sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/credentials"
 	. "github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/validator"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
@@ -37,7 +36,7 @@ func (m *playedManager) GetAPIReader() client.Reader { return m.client }
 // newManager returns a manager whose cache and API have the objects.
 func newManager(objects ...client.Object) manager.Manager {
 	builder := fakeclient.NewClientBuilder().WithScheme(kubernetes.GardenScheme).WithObjects(objects...)
-	for _, index := range append(credentials.Indexes(), Indexes()...) {
+	for _, index := range Indexes() {
 		builder = builder.WithIndex(index.Object, index.Field, index.Extract)
 	}
 	return &playedManager{client: builder.Build()}
@@ -100,9 +99,12 @@ var _ = Describe("Secrets", func() {
 		Entry("an address", "vc.server=hush", "data[vc.server]: Forbidden: addresses, and whom to trust there, come from the CloudProfile only"),
 		Entry("a line break", "vc.password=hush\n", "data[vc.password]: Invalid value"),
 		Entry("a key that a Shoot needs is taken away", "racks.token",
-			`data[racks.token]: Required value: site "racks" needs the keys racks.token or racks.clientCertificate, racks.clientKey; Shoot garden-local/all-platforms uses the site`),
+			`data[racks.token]: Required value: site "racks" needs the keys racks.token or racks.clientCertificate, racks.clientKey; Shoot `+
+				`garden-local/all-platforms uses the site`),
 		Entry("a second set of keys", "cloud.applicationCredentialID=hush",
-			`data[cloud.applicationCredentialID]: Forbidden: site "cloud" must have only one of the sets of keys cloud.domainName, cloud.tenantName, cloud.username, cloud.password or cloud.applicationCredentialID, cloud.applicationCredentialSecret; Shoot garden-local/all-platforms uses the site`),
+			`data[cloud.applicationCredentialID]: Forbidden: site "cloud" must have only one of the sets of keys cloud.domainName, `+
+				`cloud.tenantName, cloud.username, cloud.password or cloud.applicationCredentialID, cloud.applicationCredentialSecret; Shoot `+
+				`garden-local/all-platforms uses the site`),
 	)
 
 	DescribeTable("accept",
@@ -147,7 +149,8 @@ var _ = Describe("Secrets", func() {
 		editProfile(g, func(config *v1alpha1.CloudProfileConfig) { config.Sites = config.Sites[:2] })
 		start()
 		Expect(validator.Validate(ctx, secret, g.secret)).To(MatchError(ContainSubstring(
-			`data[racks.token]: Required value: site "racks" needs the keys racks.token or racks.clientCertificate, racks.clientKey; Shoot garden-local/all-platforms may have objects on the site`)))
+			`data[racks.token]: Required value: site "racks" needs the keys racks.token or racks.clientCertificate, racks.clientKey; Shoot ` +
+				`garden-local/all-platforms may have objects on the site`)))
 	})
 
 	It("may be written as they were, and when they are deleted, whatever they hold", func(ctx SpecContext) {

@@ -6,28 +6,23 @@ package validator
 
 import (
 	"context"
-	"fmt"
+	"errors"
+	"slices"
 
 	extensionswebhook "github.com/gardener/gardener/extensions/pkg/webhook"
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/credentials"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/profile"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
-)
-
-var (
-	specPath           = field.NewPath("spec")
-	networkingPath     = specPath.Child("networking")
-	providerPath       = specPath.Child("provider")
-	infrastructurePath = providerPath.Child("infrastructureConfig")
-	controlPlanePath   = providerPath.Child("controlPlaneConfig")
-	workersPath        = providerPath.Child("workers")
 )
 
 type shootValidator struct {
@@ -41,27 +36,18 @@ func NewShootValidator(mgr manager.Manager) extensionswebhook.Validator {
 	return NewShootValidatorFor(mgr.GetClient(), mgr.GetAPIReader())
 }
 
-// NewShootValidatorFor is NewShootValidator with a reader of CloudProfiles and bindings, which should be a cache, and one that reads Secrets,
-// Seeds, and bindings that the cache does not have yet from the API.
+// NewShootValidatorFor is NewShootValidator with explicit readers. CloudProfiles and bindings are read from cache; Secrets, Seeds, and
+// bindings that are not in the cache yet from api.
 func NewShootValidatorFor(cache, api client.Reader) extensionswebhook.Validator {
 	return &shootValidator{cache: cache, api: api}
 }
 
-// Validate validates a Shoot of type hybrid, and what changed of it. What was wrong before and is not touched stays allowed: a CloudProfile
-// may have changed, or the rules.
+// Validate validates a Shoot of type hybrid. An update is not refused for mistakes that the old Shoot has too: the CloudProfile or the
+// rules may have changed since.
 func (v *shootValidator) Validate(ctx context.Context, newObj, oldObj client.Object) error {
-	shoot, ok := newObj.(*gardencorev1beta1.Shoot)
-	if !ok {
-		return fmt.Errorf("a Shoot was expected, it is a %T", newObj)
-	}
-	var old *gardencorev1beta1.Shoot
-	if oldObj != nil {
-		if old, ok = oldObj.(*gardencorev1beta1.Shoot); !ok {
-			return fmt.Errorf("a Shoot was expected as the old object, it is a %T", oldObj)
-		}
-	}
-	if !isConcerned(shoot, old) {
-		return nil
+	shoot, old, err := typed[*gardencorev1beta1.Shoot](newObj, oldObj)
+	if err != nil || !isConcerned(shoot, old) {
+		return err
 	}
 
 	c := change{new: read(shoot)}
@@ -71,7 +57,6 @@ func (v *shootValidator) Validate(ctx context.Context, newObj, oldObj client.Obj
 			return nil
 		}
 	}
-	var err error
 	if c.profile, err = profile.Of(ctx, v.cache, shoot); err != nil {
 		return err
 	}
@@ -86,8 +71,8 @@ func (v *shootValidator) Validate(ctx context.Context, newObj, oldObj client.Obj
 	return allErrs.ToAggregate()
 }
 
-// isConcerned returns whether there is anything to say about a Shoot. old is nil if it is a new one. Shoots that are being deleted must
-// always be writable, and Shoots without workers have nothing of a provider.
+// isConcerned reports whether the Shoot is validated at all. old is nil for a new Shoot. Shoots that are being deleted must always be
+// writable, and workerless Shoots use no provider.
 func isConcerned(shoot, old *gardencorev1beta1.Shoot) bool {
 	switch {
 	case shoot.Spec.Provider.Type != v1alpha1.ProviderType, shoot.DeletionTimestamp != nil, v1beta1helper.IsWorkerless(shoot):
@@ -124,4 +109,86 @@ func (c *change) validateNetworking() field.ErrorList {
 		before = new(validation.PodRangeOf(&c.old.shoot.Spec))
 	}
 	return append(allErrs, validation.ValidatePodRange(validation.PodRangeOf(&c.new.shoot.Spec), before, specPath)...)
+}
+
+// validateCredentials checks that the Shoot's Secret has the keys that each of its sites needs, when a site or the binding is new. Gardener
+// itself reports a binding or Secret that does not exist.
+func (v *shootValidator) validateCredentials(ctx context.Context, c *change) field.ErrorList {
+	var (
+		sites = c.new.sites(c.profile)
+		old   = c.old.sites(c.profile)
+		added = slices.ContainsFunc(sites, func(s validation.SiteCredentials) bool { return !slices.Contains(old, s) })
+		moved = c.old == nil || c.bindingChanged()
+	)
+	if !added && !moved {
+		return nil
+	}
+
+	bindingPath := bindingPath(c.new.shoot)
+	data, errs := v.credentialsOf(ctx, c.new.shoot, bindingPath)
+	if data == nil {
+		return errs
+	}
+	validate := func(sites []validation.SiteCredentials) field.ErrorList {
+		names := make([]string, len(sites))
+		for i, site := range sites {
+			names[i] = site.Site
+		}
+		return append(validation.ValidateCredentials(data, sites, bindingPath),
+			validation.ValidateVCenterLogins(data, names, c.profile.Config, bindingPath)...)
+	}
+	allErrs := validate(sites)
+	if !moved {
+		return without(allErrs, validate(old))
+	}
+	if c.old == nil {
+		return allErrs
+	}
+	oldData, _ := v.credentialsOf(ctx, c.old.shoot, bindingPath)
+	if oldData == nil {
+		return allErrs
+	}
+	for _, err := range credentials.ValidateChange(c.old.shoot, oldData, data, c.profile.Config, bindingPath) {
+		if !slices.ContainsFunc(allErrs, func(other *field.Error) bool { return other.Field == err.Field }) {
+			allErrs = append(allErrs, err)
+		}
+	}
+	return allErrs
+}
+
+// credentialsOf returns the data of the Shoot's Secret, nil if there is none.
+func (v *shootValidator) credentialsOf(ctx context.Context, shoot *gardencorev1beta1.Shoot, fldPath *field.Path) (map[string][]byte,
+	field.ErrorList) {
+	data, err := credentials.OfShoot(ctx, v.cache, v.api, shoot)
+	switch {
+	case err == nil && data == nil:
+		return map[string][]byte{}, nil
+	case err == nil:
+		return data, nil
+	case apierrors.IsNotFound(err), errors.Is(err, credentials.ErrNoBinding):
+		return nil, nil
+	default:
+		return nil, field.ErrorList{field.Forbidden(fldPath, err.Error())}
+	}
+}
+
+func bindingPath(shoot *gardencorev1beta1.Shoot) *field.Path {
+	if shoot.Spec.CredentialsBindingName == nil && shoot.Spec.SecretBindingName != nil {
+		return specPath.Child("secretBindingName")
+	}
+	return specPath.Child("credentialsBindingName")
+}
+
+// warnings returns the warnings for a Shoot.
+func (v *shootValidator) warnings(ctx context.Context, c *change) []string {
+	var seed *gardencorev1beta1.Seed
+	if name := c.new.shoot.Spec.SeedName; name != nil {
+		found := &gardencorev1beta1.Seed{}
+		if err := v.api.Get(ctx, client.ObjectKey{Name: *name}, found); err == nil {
+			seed = found
+		} else {
+			logf.FromContext(ctx).Info("Skipping the warnings about the Seed", "seed", *name, "error", err.Error())
+		}
+	}
+	return c.warnings(seed)
 }

@@ -56,7 +56,8 @@ var _ = Describe("Shoots", func() {
 			s.Spec.Provider.InfrastructureConfig = s.Spec.Provider.ControlPlaneConfig
 		}, infrastructureField, "ControlPlaneConfig"),
 		Entry("unknown field", func(s *gardencorev1beta1.Shoot) {
-			s.Spec.Provider.InfrastructureConfig = &runtime.RawExtension{Raw: []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"InfrastructureConfig","size":1}`)}
+			s.Spec.Provider.InfrastructureConfig = &runtime.RawExtension{Raw: []byte(
+				`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"InfrastructureConfig","size":1}`)}
 		}, infrastructureField, `unknown field "size"`),
 		Entry("unknown site", func(s *gardencorev1beta1.Shoot) {
 			editInfrastructure(s, func(c *v1alpha1.InfrastructureConfig) { c.Sites[vc].Name = "moon" })
@@ -86,7 +87,8 @@ var _ = Describe("Shoots", func() {
 		}, "spec.networking.providerConfig.mtu", "must not be more than 1450"),
 		Entry("more nodes than ranges for pods", func(s *gardencorev1beta1.Shoot) {
 			s.Spec.Networking.Pods = new("100.96.0.0/18")
-		}, "spec.kubernetes.kubeControllerManager.nodeCIDRMaskSize", "64 nodes in spec.networking.pods, which is 100.96.0.0/18, and the maxima of all pools and sites add up to 74"),
+		}, "spec.kubernetes.kubeControllerManager.nodeCIDRMaskSize",
+			"64 nodes in spec.networking.pods, which is 100.96.0.0/18, and the maxima of all pools and sites add up to 74"),
 	)
 
 	DescribeTable("changes that are refused", func(ctx SpecContext, change func(*gardencorev1beta1.Shoot), path, reason string) {
@@ -391,7 +393,7 @@ var _ = Describe("Shoots", func() {
 	})
 
 	It("refuses other objects", func(ctx SpecContext) {
-		Expect(NewShootValidatorFor(nil, nil).Validate(ctx, g.profile, nil)).To(MatchError(ContainSubstring("a Shoot was expected")))
-		Expect(NewShootValidatorFor(nil, nil).Validate(ctx, g.shoot, g.profile)).To(MatchError(ContainSubstring("a Shoot was expected")))
+		Expect(NewShootValidatorFor(nil, nil).Validate(ctx, g.profile, nil)).To(MatchError(ContainSubstring("expected *v1beta1.Shoot")))
+		Expect(NewShootValidatorFor(nil, nil).Validate(ctx, g.shoot, g.profile)).To(MatchError(ContainSubstring("expected *v1beta1.Shoot")))
 	})
 })

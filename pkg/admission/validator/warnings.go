@@ -12,6 +12,7 @@ import (
 
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/profile"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
@@ -19,7 +20,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 )
 
-// warnings returns what is allowed in a Shoot and unwise. seed is nil if it has none yet.
+// warnings returns warnings about settings that are valid but risky. seed is nil if the Shoot is not scheduled yet.
 func (c *change) warnings(seed *gardencorev1beta1.Seed) []string {
 	d, p := c.new, c.profile
 	if d.infrastructure == nil {
@@ -45,7 +46,7 @@ func (c *change) warnings(seed *gardencorev1beta1.Seed) []string {
 	return warnings
 }
 
-// systemComponentsOnOneSite warns of a shoot whose system components are gone with one of its sites.
+// systemComponentsOnOneSite warns if the outage of one site takes all system components down.
 func systemComponentsOnOneSite(d *document, pools *validation.WorkerValidator) string {
 	if len(d.infrastructure.Sites) < 2 {
 		return ""
@@ -60,11 +61,11 @@ func systemComponentsOnOneSite(d *document, pools *validation.WorkerValidator) s
 	if sites = slices.Compact(sites); len(sites) != 1 {
 		return ""
 	}
-	return fmt.Sprintf("%s: all pools that take system components are on site %q: without it nothing of the shoot works on the other sites",
+	return fmt.Sprintf("%s: all pools for system components are on site %q: an outage of the site affects the whole shoot",
 		workersPath, sites[0])
 }
 
-// noDefaultStorage warns of a shoot whose volumes must name a class.
+// noDefaultStorage warns if the shoot has no default storage class.
 func noDefaultStorage(d *document, p *profile.Profile) string {
 	var defaultSite string
 	if d.controlPlane != nil {
@@ -76,11 +77,11 @@ func noDefaultStorage(d *document, p *profile.Profile) string {
 	if site := helper.FindSite(p.Config, defaultSite); site == nil || len(site.StorageClasses) > 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: the CloudProfile has no storage classes for site %q, so that the shoot has no default storage class",
+	return fmt.Sprintf("%s: the CloudProfile has no storage classes for site %q, so the shoot has no default storage class",
 		controlPlanePath.Child("defaultSite"), defaultSite)
 }
 
-// burstWithoutPriorities warns of pools over several sites that may grow on any of them.
+// burstWithoutPriorities warns of autoscaled pools on several sites without priorities.
 func burstWithoutPriorities(d *document, pools *validation.WorkerValidator) []string {
 	var warnings []string
 	for i := range d.pools() {
@@ -94,13 +95,13 @@ func burstWithoutPriorities(d *document, pools *validation.WorkerValidator) []st
 			continue
 		}
 		warnings = append(warnings,
-			fmt.Sprintf("%s: pool %q has no priorities for its sites %q, so that it grows on any of them",
+			fmt.Sprintf("%s: pool %q has no priorities for its sites %q, so the autoscaler may use any of them",
 				workersPath.Index(i).Child("providerConfig", "sites"), pool.Name, sites))
 	}
 	return warnings
 }
 
-// endpointsInSeed warns of sites whose API has an address of the seed's own networks, which the seed does not leave to reach it.
+// endpointsInSeed warns of sites whose API address is in a network of the seed, from which it cannot be reached.
 func endpointsInSeed(d *document, p *profile.Profile, seed *gardencorev1beta1.Seed) []string {
 	if seed == nil {
 		return nil
@@ -119,7 +120,7 @@ func endpointsInSeed(d *document, p *profile.Profile, seed *gardencorev1beta1.Se
 		for _, network := range networks {
 			if network.prefix.Contains(addr) {
 				warnings = append(warnings,
-					fmt.Sprintf("%s: the API of site %q is at %s, which is in spec.networks.%s of Seed %q: it may not be reached from there",
+					fmt.Sprintf("%s: the API of site %q is at %s, which is in spec.networks.%s of Seed %q: it may be unreachable from the seed",
 						infrastructurePath.Child("sites").Index(i).Child("name"), used.Name, addr, network.name, seed.Name))
 			}
 		}
@@ -133,22 +134,20 @@ type seedNetwork struct {
 }
 
 func seedNetworks(seed *gardencorev1beta1.Seed) []seedNetwork {
-	named := []seedNetwork{{name: "pods"}, {name: "services"}, {name: "nodes"}}
-	cidrs := []string{seed.Spec.Networks.Pods, seed.Spec.Networks.Services, ""}
-	if seed.Spec.Networks.Nodes != nil {
-		cidrs[2] = *seed.Spec.Networks.Nodes
-	}
 	var networks []seedNetwork
-	for i, network := range named {
-		var err error
-		if network.prefix, err = netip.ParsePrefix(cidrs[i]); err == nil {
-			networks = append(networks, network)
+	for _, network := range []struct{ name, cidr string }{
+		{"pods", seed.Spec.Networks.Pods},
+		{"services", seed.Spec.Networks.Services},
+		{"nodes", ptr.Deref(seed.Spec.Networks.Nodes, "")},
+	} {
+		if prefix, err := netip.ParsePrefix(network.cidr); err == nil {
+			networks = append(networks, seedNetwork{name: network.name, prefix: prefix})
 		}
 	}
 	return networks
 }
 
-// addressIn returns the address that the URL of a site's API has, if it has one and no name.
+// addressIn returns the IP address in the URL of a site's API, false if the URL has a host name.
 func addressIn(endpoint string) (netip.Addr, bool) {
 	parsed, err := url.Parse(endpoint)
 	if err != nil {
@@ -158,7 +157,7 @@ func addressIn(endpoint string) (netip.Addr, bool) {
 	return addr, err == nil
 }
 
-// removedSites warns of sites whose objects are deleted later, with the credentials that are in the Secret then.
+// removedSites warns that the credentials of removed sites are still needed to delete their objects.
 func removedSites(old, d *document) []string {
 	if old.infrastructure == nil {
 		return nil
@@ -167,7 +166,7 @@ func removedSites(old, d *document) []string {
 	for _, site := range old.infrastructure.Sites {
 		if !slices.ContainsFunc(d.infrastructure.Sites, func(s v1alpha1.InfrastructureSite) bool { return s.Name == site.Name }) {
 			warnings = append(warnings,
-				fmt.Sprintf("%s: site %q is deleted when its last machine is gone: leave its credentials in the Secret until then",
+				fmt.Sprintf("%s: site %q is deleted when its last machine is gone: keep its credentials in the Secret until then",
 					infrastructurePath.Child("sites"), site.Name))
 		}
 	}

@@ -75,22 +75,27 @@ var _ = Describe("Warnings", func() {
 		Entry("system components on one site", func() {
 			g.shoot.Spec.Provider.Workers[batch].SystemComponents = &gardencorev1beta1.WorkerSystemComponents{Allow: false}
 			g.shoot.Spec.Provider.Workers[general].Zones, g.shoot.Spec.Provider.Workers[general].ProviderConfig = []string{"vc-1"}, nil
-		}, `spec.provider.workers: all pools that take system components are on site "vc": without it nothing of the shoot works on the other sites`),
+		}, `spec.provider.workers: all pools for system components are on site "vc": an outage of the site affects the whole shoot`),
 		Entry("no default storage", func() {
 			editProfile(g, func(c *v1alpha1.CloudProfileConfig) { c.Sites[cloud].StorageClasses = nil })
-		}, `spec.provider.controlPlaneConfig.defaultSite: the CloudProfile has no storage classes for site "cloud", so that the shoot has no default storage class`),
+		}, `spec.provider.controlPlaneConfig.defaultSite: the CloudProfile has no storage classes for site "cloud", so the shoot has no `+
+			`default storage class`),
 		Entry("a burst pool without priorities", func() {
 			g.shoot.Spec.Provider.Workers[general].Maximum++
-		}, `spec.provider.workers[1].providerConfig.sites: pool "general" has no priorities for its sites ["cloud" "vc"], so that it grows on any of them`),
+		}, `spec.provider.workers[1].providerConfig.sites: pool "general" has no priorities for its sites ["cloud" "vc"], so the autoscaler `+
+			`may use any of them`),
 		Entry("an OpenStack site in the seed's networks", func() {
 			editProfile(g, func(c *v1alpha1.CloudProfileConfig) { c.Sites[cloud].OpenStack.AuthURL = "https://172.16.1.1:5000/v3" })
-		}, `spec.provider.infrastructureConfig.sites[0].name: the API of site "cloud" is at 172.16.1.1, which is in spec.networks.pods of Seed "s": it may not be reached from there`),
+		}, `spec.provider.infrastructureConfig.sites[0].name: the API of site "cloud" is at 172.16.1.1, which is in spec.networks.pods of Seed `+
+			`"s": it may be unreachable from the seed`),
 		Entry("a vSphere site in the seed's networks", func() {
 			editProfile(g, func(c *v1alpha1.CloudProfileConfig) { c.Sites[vc].VSphere.Server = "https://172.17.1.1" })
-		}, `spec.provider.infrastructureConfig.sites[1].name: the API of site "vc" is at 172.17.1.1, which is in spec.networks.services of Seed "s": it may not be reached from there`),
+		}, `spec.provider.infrastructureConfig.sites[1].name: the API of site "vc" is at 172.17.1.1, which is in spec.networks.services of `+
+			`Seed "s": it may be unreachable from the seed`),
 		Entry("a bare-metal site in the seed's networks", func() {
 			editProfile(g, func(c *v1alpha1.CloudProfileConfig) { c.Sites[racks].Metal.Server = "https://198.51.100.7:6443" })
-		}, `spec.provider.infrastructureConfig.sites[2].name: the API of site "racks" is at 198.51.100.7, which is in spec.networks.nodes of Seed "s": it may not be reached from there`),
+		}, `spec.provider.infrastructureConfig.sites[2].name: the API of site "racks" is at 198.51.100.7, which is in spec.networks.nodes of `+
+			`Seed "s": it may be unreachable from the seed`),
 	)
 
 	It("tells that a removed site needs its credentials", func(ctx SpecContext) {
@@ -100,7 +105,8 @@ var _ = Describe("Warnings", func() {
 			c.Sites = []v1alpha1.InfrastructureSite{c.Sites[cloud], c.Sites[racks]}
 		})
 		Expect(warnings(ctx,
-			old)).To(ConsistOf(`spec.provider.infrastructureConfig.sites: site "vc" is deleted when its last machine is gone: leave its credentials in the Secret until then`))
+			old)).To(ConsistOf(`spec.provider.infrastructureConfig.sites: site "vc" is deleted when its last machine is gone: keep its ` +
+			`credentials in the Secret until then`))
 	})
 
 	// profileAnswer is that of a handler which asks the validator of CloudProfiles about a newer version of the image.
@@ -151,8 +157,10 @@ var _ = Describe("Warnings", func() {
 				Expect(response.Warnings).To(BeEmpty())
 				return
 			}
-			Expect(response.Warnings).To(ConsistOf("spec.providerConfig.machineImages[0].versions[1]: gardenlinux 1877.10.0 is not on the sites [" + sites +
-				"], which have older versions: Gardener's maintenance fails for Shoots with pools there; classify it as preview until all have it"))
+			Expect(response.Warnings).To(ConsistOf("spec.providerConfig.machineImages[0].versions[1]: gardenlinux 1877.10.0 is not on the sites " +
+				"[" + sites +
+				"], which have older versions: Gardener's maintenance fails for Shoots with pools there; classify it as preview until all sites have " +
+				"it"))
 		},
 		Entry("on all sites", unclassified, onlyOn(cloud, vc, racks), ""),
 		Entry("that one site does not have", unclassified, onlyOn(cloud, racks), `"vc"`),

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package validator validates what shoot owners and operators write in the garden. It asks nobody but the garden.
+// Package validator validates what shoot owners and operators write in the garden. It sends no requests to sites.
 package validator
 
 import (
@@ -30,8 +30,8 @@ const (
 	secretsPath  = path + "/secrets"
 )
 
-// New returns the webhook that validates Shoots, CloudProfiles and NamespacedCloudProfiles of the provider type, and warns of what is
-// allowed in Shoots and unwise.
+// New returns the webhook that validates Shoots, CloudProfiles and NamespacedCloudProfiles of the provider type, and warns of settings that
+// are valid but risky.
 func New(mgr manager.Manager) (*extensionswebhook.Webhook, error) {
 	webhook, err := extensionswebhook.New(mgr, extensionswebhook.Args{
 		Name: Name,
@@ -57,16 +57,15 @@ func NewBindingsWebhook(mgr manager.Manager) (*extensionswebhook.Webhook, error)
 		Name: BindingsValidatorName,
 		Path: bindingsPath,
 		Validators: map[extensionswebhook.Validator][]extensionswebhook.Type{
-			NewCredentialsBindingValidator(mgr): {{Obj: &securityv1alpha1.CredentialsBinding{}}},
-			NewSecretBindingValidator(mgr):      {{Obj: &gardencorev1beta1.SecretBinding{}}},
+			NewBindingValidator(mgr): {{Obj: &securityv1alpha1.CredentialsBinding{}}, {Obj: &gardencorev1beta1.SecretBinding{}}},
 		},
 		Target:         extensionswebhook.TargetSeed,
 		ObjectSelector: withLabel(v1beta1constants.LabelExtensionProviderTypePrefix),
 	})
 }
 
-// NewSecretsWebhook returns the webhook that validates the Secrets that bindings of the provider type refer to. Gardener gives them the
-// label when they are bound.
+// NewSecretsWebhook returns the webhook that validates the Secrets that bindings of the provider type refer to. Gardener labels them when
+// they are bound.
 func NewSecretsWebhook(mgr manager.Manager) (*extensionswebhook.Webhook, error) {
 	return extensionswebhook.New(mgr, extensionswebhook.Args{
 		Name: SecretsValidatorName,

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/charts"
 	"github.com/gardener/gardener-extension-provider-hybrid/imagevector"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
@@ -25,8 +26,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// actuator decides what a shoot gets before anything is applied, so that a site with a problem leaves all as it is. Gardener's
-// generic actuator applies it.
+// actuator plans what is deployed for a shoot before Gardener's generic actuator deploys it, so that nothing changes if there is no plan.
 type actuator struct {
 	controlplane.Actuator
 
@@ -39,7 +39,8 @@ type actuator struct {
 // NewActuator returns an actuator for ControlPlanes with sites of the platforms.
 func NewActuator(mgr manager.Manager, platforms platform.Registry[platform.ControlPlane]) (controlplane.Actuator, error) {
 	generic, err := genericactuator.NewActuator(mgr, v1alpha1.ExtensionName, secretConfigs, accessSecrets(platforms),
-		configChart(), controlPlaneChart(platforms), shootChart(platforms), crdsChart(), storageClassesChart(),
+		newChart(charts.CloudProviderConfig), controlPlaneChart(platforms), shootChart(platforms), newChart(charts.ShootCRDs),
+		newChart(charts.ShootStorageClasses),
 		&valuesProvider{reader: mgr.GetAPIReader()}, extensionscontroller.ChartRendererFactoryFunc(util.NewChartRendererForShoot),
 		imagevector.ImageVector(), "", nil, "")
 	if err != nil {
@@ -65,19 +66,19 @@ func (a *actuator) Restore(ctx context.Context, log logr.Logger, cp *extensionsv
 	return a.apply(ctx, log, cp, cluster, a.Actuator.Restore)
 }
 
-// Delete removes what was deployed.
+// Delete deletes what was deployed.
 func (a *actuator) Delete(ctx context.Context, log logr.Logger, cp *extensionsv1alpha1.ControlPlane,
 	cluster *extensionscontroller.Cluster) error {
 	return a.remove(ctx, log, cp, cluster, a.Actuator.Delete)
 }
 
-// ForceDelete removes what was deployed without waiting for the shoot.
+// ForceDelete deletes what was deployed without waiting for the shoot.
 func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, cp *extensionsv1alpha1.ControlPlane,
 	cluster *extensionscontroller.Cluster) error {
 	return a.remove(ctx, log, cp, cluster, a.Actuator.ForceDelete)
 }
 
-// Migrate removes what was deployed in the seed, and nothing in the shoot.
+// Migrate deletes what was deployed in the seed, and nothing in the shoot.
 func (a *actuator) Migrate(ctx context.Context, log logr.Logger, cp *extensionsv1alpha1.ControlPlane,
 	cluster *extensionscontroller.Cluster) error {
 	return a.remove(ctx, log, cp, cluster, a.Actuator.Migrate)
@@ -89,15 +90,15 @@ func (a *actuator) apply(ctx context.Context, log logr.Logger, cp *extensionsv1a
 	apply applyFunc) (bool, error) {
 	p, err := a.planner.plan(ctx, cp, cluster)
 	if err != nil {
-		a.warnOfSites(cp, err)
+		a.recordFailures(cp, err)
 		return false, errorcodes.WithCodes(err)
 	}
 	if p.mistakes != nil {
-		log.Error(p.mistakes, "Sites with mistakes keep what was deployed for them")
-		a.warnOfSites(cp, p.mistakes)
+		log.Error(p.mistakes, "Keeping what is deployed for invalid sites")
+		a.recordFailures(cp, p.mistakes)
 	}
-	a.warnOfLeftOut(cp, p)
-	if err := errors.Join(a.remember(ctx, cp, p.state), a.tellMistakes(ctx, cp, p.mistakes)); err != nil {
+	a.recordLeftOut(cp, p)
+	if err := errors.Join(a.writeState(ctx, cp, p.state), a.writeCondition(ctx, cp, p.mistakes)); err != nil {
 		return false, err
 	}
 	requeue, err := apply(withPlan(ctx, p), log, cp, cluster)
@@ -106,13 +107,13 @@ func (a *actuator) apply(ctx context.Context, log logr.Logger, cp *extensionsv1a
 
 type removeFunc func(context.Context, logr.Logger, *extensionsv1alpha1.ControlPlane, *extensionscontroller.Cluster) error
 
-// remove does without a plan if there cannot be one: nothing may keep what was deployed from being removed.
+// remove calls remove without a plan if there cannot be one, because a deletion must not fail for that.
 func (a *actuator) remove(ctx context.Context, log logr.Logger, cp *extensionsv1alpha1.ControlPlane, cluster *extensionscontroller.Cluster,
 	remove removeFunc) error {
 	p, err := a.planner.plan(ctx, cp, cluster)
 	if err != nil {
-		log.Error(err, "The configuration stays as it is until it is removed")
-		a.events.Warn(cp, reasonConfigurationStays, actionDelete, "The configuration stays as it is until it is removed: %v", err)
+		log.Error(err, "Keeping the deployed configuration until it is removed")
+		a.events.Warning(cp, reasonConfigurationStays, actionDelete, "Keeping the deployed configuration until it is removed: %v", err)
 	} else {
 		ctx = withPlan(ctx, p)
 	}

@@ -2,17 +2,14 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controlplane reconciles ControlPlanes of type hybrid: it deploys the cloud controllers of all sites and what brings
-// volumes to their nodes.
+// Package controlplane reconciles ControlPlanes of type hybrid: it deploys the cloud controllers and the storage drivers of all sites.
 package controlplane
 
 import (
 	"context"
-	"slices"
 
 	"github.com/gardener/gardener/extensions/pkg/controller/controlplane"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -21,12 +18,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-var (
-	// DefaultAddOptions are the default AddOptions for AddToManager.
-	DefaultAddOptions = AddOptions{}
-
-	supportedExtensionClasses = sets.New(extensionsv1alpha1.ExtensionClassShoot)
-)
+// DefaultAddOptions are the default AddOptions for AddToManager.
+var DefaultAddOptions = AddOptions{}
 
 // AddOptions are options to apply when adding the controlplane controller to the manager.
 type AddOptions struct {
@@ -36,7 +29,7 @@ type AddOptions struct {
 	IgnoreOperationAnnotation bool
 	// ExtensionClasses are the configured extension classes for this extension deployment.
 	ExtensionClasses []extensionsv1alpha1.ExtensionClass
-	// Platforms are the platforms that sites can have.
+	// Platforms are the supported platforms.
 	Platforms platform.Registry[platform.ControlPlane]
 }
 
@@ -46,16 +39,13 @@ func AddToManagerWithOptions(ctx context.Context, mgr manager.Manager, opts AddO
 	if err != nil {
 		return err
 	}
-	classes := slices.DeleteFunc(slices.Clone(opts.ExtensionClasses), func(class extensionsv1alpha1.ExtensionClass) bool {
-		return !supportedExtensionClasses.Has(class)
-	})
 	return controlplane.Add(mgr, controlplane.AddArgs{
 		Actuator:                  a,
 		ControllerOptions:         opts.Controller,
 		Predicates:                append(controlplane.DefaultPredicates(ctx, mgr, opts.IgnoreOperationAnnotation), operation.Asked()),
 		Type:                      v1alpha1.ProviderType,
 		IgnoreOperationAnnotation: opts.IgnoreOperationAnnotation,
-		ExtensionClasses:          classes,
+		ExtensionClasses:          operation.Classes(opts.ExtensionClasses),
 	})
 }
 

@@ -30,7 +30,7 @@ const (
 	serverCertName = cloudControllerManager + "-server"
 )
 
-// secretConfigs are the Secrets that secretsmanager makes and rotates.
+// secretConfigs are the configurations of the Secrets that the secrets manager generates and rotates.
 func secretConfigs(namespace string) []extensionssecretsmanager.SecretConfigWithOptions {
 	return []extensionssecretsmanager.SecretConfigWithOptions{
 		{
@@ -50,7 +50,7 @@ func secretConfigs(namespace string) []extensionssecretsmanager.SecretConfigWith
 	}
 }
 
-// accessSecrets are the Secrets with tokens of the shoot. They are the same for each shoot, because Gardener deletes only those that
+// accessSecrets returns the Secrets with tokens for the shoot. They are the same for all shoots, because Gardener only deletes those that
 // it is given.
 func accessSecrets(platforms platform.Registry[platform.ControlPlane]) func(namespace string) []*gardenerutils.AccessSecret {
 	names := []string{cloudControllerManager, snapshotController}
@@ -68,7 +68,7 @@ func accessSecrets(platforms platform.Registry[platform.ControlPlane]) func(name
 	}
 }
 
-// storageCharts are the charts of the storage drivers of all platforms.
+// storageCharts returns the charts of the storage drivers of all platforms.
 func storageCharts(platforms platform.Registry[platform.ControlPlane]) []platform.SubChart {
 	var result []platform.SubChart
 	for _, name := range platforms.Platforms() {
@@ -79,17 +79,13 @@ func storageCharts(platforms platform.Registry[platform.ControlPlane]) []platfor
 	return result
 }
 
-// StorageDeployments are the Deployments in the seed that bring volumes of the platforms to nodes.
+// StorageDeployments returns the Deployments of the storage drivers in the seed.
 func StorageDeployments(platforms platform.Registry[platform.ControlPlane]) []string {
 	names := []string{snapshotController}
 	for _, c := range storageCharts(platforms) {
 		names = append(names, c.Name+"-controller")
 	}
 	return names
-}
-
-func configChart() *chart.Chart {
-	return newChart(charts.CloudProviderConfig)
 }
 
 func controlPlaneChart(platforms platform.Registry[platform.ControlPlane]) *chart.Chart {
@@ -108,14 +104,6 @@ func shootChart(platforms platform.Registry[platform.ControlPlane]) *chart.Chart
 		c.SubCharts = append(c.SubCharts, subChart(s.Name, s.ShootImages...))
 	}
 	return c
-}
-
-func crdsChart() *chart.Chart {
-	return newChart(charts.ShootCRDs)
-}
-
-func storageClassesChart() *chart.Chart {
-	return newChart(charts.ShootStorageClasses)
 }
 
 func newChart(name string, subCharts ...*chart.Chart) *chart.Chart {

@@ -19,13 +19,13 @@ import (
 const (
 	configMapName = cloudControllerManager + "-config"
 	configKey     = "config.yaml"
-	// configSecretSuffix and the name of a storage driver's chart are the name of the Secret with its configuration.
+	// configSecretSuffix follows the name of a storage driver's chart in the name of the Secret with its configuration.
 	configSecretSuffix = "-config"
 )
 
 // configValues are the values of the chart with the configuration.
 type configValues struct {
-	// Config is the configuration file of the cloud-controller-manager. It is not deployed if it is empty.
+	// Config is the configuration file of the cloud-controller-manager. It is not deployed if empty.
 	Config string `json:"config"`
 	// Secrets are the files of the Secrets of the storage drivers, by the names of the Secrets.
 	Secrets map[string]map[string]string `json:"secrets"`
@@ -49,12 +49,12 @@ func (p *plan) configValues() (*configValues, error) {
 	return values, nil
 }
 
-// deployedConfigValues are those of the configuration that is deployed.
+// deployedConfigValues returns the values of the deployed configuration.
 func (v *valuesProvider) deployedConfigValues(ctx context.Context, namespace string) (*configValues, error) {
 	values := &configValues{}
 	configMap := &corev1.ConfigMap{}
 	if err := v.reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: configMapName}, configMap); client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("reading the configuration that is deployed: %w", err)
+		return nil, fmt.Errorf("reading the deployed configuration: %w", err)
 	}
 	values.Config = configMap.Data[configKey]
 
@@ -63,11 +63,11 @@ func (v *valuesProvider) deployedConfigValues(ctx context.Context, namespace str
 	return values, err
 }
 
-// deployedSecrets returns the files of the Secrets of the storage drivers that are deployed, by the names of the Secrets.
+// deployedSecrets returns the deployed files of the storage drivers, by the names of their Secrets.
 func deployedSecrets(ctx context.Context, reader client.Reader, namespace string) (map[string]map[string]string, error) {
 	secrets := &corev1.SecretList{}
 	if err := reader.List(ctx, secrets, client.InNamespace(namespace), client.MatchingLabels{charts.LabelStorageConfig: "true"}); err != nil {
-		return nil, fmt.Errorf("reading the configuration that is deployed: %w", err)
+		return nil, fmt.Errorf("reading the deployed configuration: %w", err)
 	}
 	result := map[string]map[string]string{}
 	for _, secret := range secrets.Items {

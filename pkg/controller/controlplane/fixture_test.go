@@ -92,7 +92,8 @@ func (f *fakePlatform) Storage(sites []platform.ControlPlaneSite) (*platform.Sto
 				Name: class.Name, Site: s.Site.Name, SiteDefault: class.Default, Provisioner: string(f.name) +
 					".example.com", Parameters: map[string]string{"type": class.Name},
 				AllowVolumeExpansion: true,
-				AllowedTopologies:    []corev1.TopologySelectorTerm{{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{{Key: v1alpha1.LabelSite, Values: []string{s.Site.Name}}}}},
+				AllowedTopologies: []corev1.TopologySelectorTerm{{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{{
+					Key: v1alpha1.LabelSite, Values: []string{s.Site.Name}}}}},
 			})
 		}
 		if f.driver != "" {
@@ -165,7 +166,8 @@ func newFixture() *fixture {
 		secret: &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cloudprovider"},
 			Data: map[string][]byte{
-				"cloud.domainName": []byte("Default"), "cloud.tenantName": []byte("project"), "cloud.username": []byte("user"), "cloud.password": []byte("secret"),
+				"cloud.domainName": []byte("Default"), "cloud.tenantName": []byte("project"), "cloud.username": []byte("user"),
+				"cloud.password":                 []byte("secret"),
 				"cloud2.applicationCredentialID": []byte("id"), "cloud2.applicationCredentialSecret": []byte("secret"),
 			},
 		},

@@ -7,22 +7,25 @@ package controlplane
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// planner decides what a shoot gets. It changes nothing.
+// planner plans what is deployed for a shoot. It writes nothing.
 type planner struct {
 	reader    client.Reader
 	platforms platform.Registry[platform.ControlPlane]
 }
 
-// plan is what a shoot gets.
+// plan is what is deployed for a shoot.
 type plan struct {
 	state       *v1alpha1.ControlPlaneState
 	config      *v1alpha1.ControlPlaneConfig
@@ -30,22 +33,21 @@ type plan struct {
 	controllers *v1alpha1.CloudControllerManagerConfiguration
 	storages    []storage
 	defaultSite string
-	// leftOut are sites of the Shoot that have neither machines nor what the Infrastructure makes for them.
+	// leftOut are the sites of the Shoot that have no machines and are not in the status of the Infrastructure.
 	leftOut []string
-	// mistakes are those of sites that keep what they were last known to be, or the credentials that are deployed for them.
+	// mistakes are the errors of sites whose last known configuration, or deployed credentials, are kept.
 	mistakes error
 }
 
-// storage is what a platform needs for volumes, with its chart.
+// storage is the storage driver of a platform.
 type storage struct {
 	*platform.Storage
 	platform v1alpha1.Platform
 	chart    platform.SubChart
 }
 
-// plan returns what the shoot gets. A site with a mistake keeps what it was last known to be, if something is deployed for it, and the
-// others get what they shall have. One with a mistake in its credentials keeps those that are deployed, or has none yet. The errors name
-// the sites and fields.
+// plan returns the plan for a shoot. An invalid site keeps its last known configuration if it has one, and does not affect the others. A
+// site with invalid credentials keeps the deployed ones, if any. The errors name the sites and fields.
 func (p *planner) plan(ctx context.Context, cp *extensionsv1alpha1.ControlPlane, cluster *extensionscontroller.Cluster) (*plan, error) {
 	in, err := p.read(ctx, cp, cluster)
 	if err != nil {
@@ -85,7 +87,7 @@ func (p *planner) try(in *input, cp *extensionsv1alpha1.ControlPlane, cluster *e
 	return result, errors.Join(storageErr, controllersErr)
 }
 
-// defaultSite is what the shoot owner says, or the only site.
+// defaultSite returns the default site in the configuration, which defaults to the only site.
 func defaultSite(in *input) string {
 	if in.config.DefaultSite == "" && len(in.infrastructure.Sites) == 1 {
 		return in.infrastructure.Sites[0].Name
@@ -93,7 +95,7 @@ func defaultSite(in *input) string {
 	return in.config.DefaultSite
 }
 
-// storages returns what brings volumes to the sites. The mistakes are those in credentials, which stop no other site.
+// storages returns the storage drivers of the sites. The mistakes are errors in credentials, which do not affect other sites.
 func (p *planner) storages(sites controlPlaneSites, deployed map[string]map[string]string) (result []storage, mistakes, err error) {
 	var ofCredentials, errs []error
 	for _, name := range p.platforms.Platforms() {
@@ -116,7 +118,67 @@ func (p *planner) storages(sites controlPlaneSites, deployed map[string]map[stri
 	return result, errors.Join(ofCredentials...), errors.Join(errs...)
 }
 
-// hasCSI reports whether a storage driver is a CSI driver.
+// cloudControllers returns the valid configuration of the cloud-controller-manager for all sites.
+func (p *planner) cloudControllers(region, shoot string, plan *plan) (*v1alpha1.CloudControllerManagerConfiguration, error) {
+	var (
+		config  = &v1alpha1.CloudControllerManagerConfiguration{Shoot: shoot, Region: region, Sites: []v1alpha1.CloudControllerSite{}}
+		drivers = map[v1alpha1.Platform]string{}
+		errs    []error
+	)
+	for _, s := range plan.storages {
+		drivers[s.platform] = s.CSIDriver
+	}
+	for _, s := range plan.sites {
+		controller, err := p.cloudController(&s, drivers[s.Site.Platform])
+		if err != nil {
+			errs = append(errs, platform.InSite(s.Site.Name, err))
+			continue
+		}
+		if s.Site.Name == plan.defaultSite {
+			config.DefaultSite = plan.defaultSite
+		}
+		config.Sites = append(config.Sites, *controller)
+	}
+	v1alpha1.SetCloudControllerManagerConfigurationDefaults(config)
+	errs = append(errs, invalid(config)...)
+	return config, errors.Join(errs...)
+}
+
+func (p *planner) cloudController(s *controlPlaneSite, driver string) (*v1alpha1.CloudControllerSite, error) {
+	part, err := p.platforms.For(s.Site.Platform)
+	if err != nil {
+		return nil, err
+	}
+	controller, err := part.CloudController(s.ControlPlaneSite)
+	if err != nil {
+		return nil, err
+	}
+	if s.used && driver != "" {
+		controller.CSIDrivers = []string{driver}
+	}
+	return controller, nil
+}
+
+func invalid(config *v1alpha1.CloudControllerManagerConfiguration) []error {
+	var errs []error
+	if list := validation.ValidateCloudControllerManagerConfiguration(config); len(list) > 0 {
+		errs = append(errs, configurationError(list))
+	}
+	for i := range config.Sites {
+		s := &config.Sites[i]
+		if list := validation.ValidateCloudControllerSite(s, field.NewPath("sites").Index(i)); len(list) > 0 {
+			errs = append(errs, platform.InSite(s.Name, configurationError(list)))
+		}
+	}
+	return errs
+}
+
+func configurationError(list field.ErrorList) error {
+	return platform.NewError(platform.ClassConfiguration, "%w",
+		fmt.Errorf("configuration of the cloud-controller-manager: %w", list.ToAggregate()))
+}
+
+// hasCSI reports whether any storage driver is a CSI driver.
 func (p *plan) hasCSI() bool {
 	for _, s := range p.storages {
 		if s.CSIDriver != "" {

@@ -414,7 +414,8 @@ var _ = Describe("What a shoot gets", func() {
 				prepare()
 				_, err := a.Reconcile(ctx, log, f.cp, f.cluster())
 				Expect(err).To(MatchError(And(
-					ContainSubstring(`site "cloud": credentials: key "domainName" is missing`), ContainSubstring(`site "cloud2": credentials: key "applicationCredentialID" must be text`),
+					ContainSubstring(`site "cloud": credentials: key "domainName" is missing`),
+					ContainSubstring(`site "cloud2": credentials: key "applicationCredentialID" must be text`),
 					ContainSubstring(`site "racks": credentials: key "token" is missing`))))
 				Expect(errorcodes.Codes(err)).To(ConsistOf(gardencorev1beta1.ErrorConfigurationProblem))
 				Expect(generic.called).To(BeEmpty())
@@ -429,7 +430,7 @@ var _ = Describe("What a shoot gets", func() {
 				}
 				prepare()
 				_, err := a.Reconcile(ctx, log, f.cp, f.cluster())
-				Expect(err).To(MatchError("reading the configuration that is deployed: apiserver is away"))
+				Expect(err).To(MatchError("reading the deployed configuration: apiserver is away"))
 				Expect(generic.called).To(BeEmpty())
 			})
 		})

@@ -28,7 +28,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// input is what the documents of a shoot say.
+// input is what is known about the sites of a shoot.
 type input struct {
 	profile        *v1alpha1.CloudProfileConfig
 	infrastructure *v1alpha1.InfrastructureConfig
@@ -36,16 +36,15 @@ type input struct {
 	config         *v1alpha1.ControlPlaneConfig
 	state          *v1alpha1.ControlPlaneState
 	secret         map[string][]byte
-	// deployed are the files of the storage drivers, by the names of their Secrets.
+	// deployed are the deployed files of the storage drivers, by the names of their Secrets.
 	deployed map[string]map[string]string
-	// machines are the sites that have machines or machine deployments.
+	// machines are the sites with machines or machine deployments.
 	machines sets.Set[string]
-	// kept are the sites that are what they were last known to be.
+	// kept are the sites whose last known configuration is used.
 	kept sets.Set[string]
 }
 
-// read collects what is known about the shoot's sites. It asks the API server and no cache: credentials that were just rotated,
-// or the machines of a site, must not be missed.
+// read reads what is known about the shoot's sites. The reader is no cache, because rotated credentials and machines must not be missed.
 func (p *planner) read(ctx context.Context, cp *extensionsv1alpha1.ControlPlane, cluster *extensionscontroller.Cluster) (*input, error) {
 	if cluster == nil || cluster.CloudProfile == nil || cluster.Shoot == nil {
 		return nil, errors.New("the Cluster has no CloudProfile or no Shoot")
@@ -67,7 +66,7 @@ func (p *planner) read(ctx context.Context, cp *extensionsv1alpha1.ControlPlane,
 	return in, err
 }
 
-// validate checks the settings. What is wrong with those of a site is an error of the site.
+// validate validates the configuration. Errors in the settings of a site are errors of the site.
 func (in *input) validate(cluster *extensionscontroller.Cluster) error {
 	var (
 		path = field.NewPath("spec", "providerConfig")
@@ -86,12 +85,10 @@ func (in *input) validate(cluster *extensionscontroller.Cluster) error {
 	return errors.Join(errs...)
 }
 
-// standIn lets what was last known of the sites that an error names stand in for what CloudProfile, Shoot and Infrastructure say of
-// them. It returns false if that does not help: the error is about more, or nothing else is known of a site.
+// standIn replaces what CloudProfile, Shoot and Infrastructure say about the sites in err by what is in the state. It returns false if that
+// does not help: err is not only about sites, or the state does not have a site or is already used for it.
 func (in *input) standIn(err error) bool {
-	failures := map[string][]error{}
-	collectFailures(err, failures)
-	for name := range failures {
+	for name := range failuresBySite(err) {
 		i := slices.IndexFunc(in.state.Sites, func(s v1alpha1.ControlPlaneSiteState) bool { return s.Name == name })
 		if i < 0 || in.kept.Has(name) {
 			return false
@@ -129,19 +126,18 @@ func (p *planner) sitesWithMachines(ctx context.Context, namespace string) (sets
 	return found, nil
 }
 
-// controlPlaneSites are the sites that something is deployed for, in the order of the Shoot; sites that the Shoot does not list any
-// more are last.
+// controlPlaneSites are the sites that something is deployed for, in the order of the Shoot, followed by removed sites.
 type controlPlaneSites []controlPlaneSite
 
 type controlPlaneSite struct {
 	platform.ControlPlaneSite
-	// used is true if the site has, is about to have or once had nodes. Volumes of a site that has no nodes any more can be deleted
-	// as long as the Shoot lists it.
+	// used is true if the site has, will have or once had nodes. Volumes of a site without nodes can be deleted as long as the Shoot lists
+	// the site.
 	used bool
 }
 
-// resolve returns the sites of the shoot that are ready for machines. What was last known of a site stands in for what the
-// CloudProfile, the Shoot or the status of the Infrastructure have lost, because its nodes still need their controllers.
+// resolve returns the sites of the shoot that are ready for machines. The state replaces what the CloudProfile, the Shoot or the status of
+// the Infrastructure no longer have, because nodes of the site still need their controllers.
 func (in *input) resolve(cluster *extensionscontroller.Cluster) (controlPlaneSites, error) {
 	profile, config := in.withKept()
 	resolved, err := site.Resolve(site.Input{Shoot: cluster.Shoot.Status.TechnicalID, Profile: profile, Config: config, Secret: in.secret})
@@ -169,7 +165,7 @@ func (in *input) resolve(cluster *extensionscontroller.Cluster) (controlPlaneSit
 	return sites, errors.Join(errs...)
 }
 
-// withKept returns the CloudProfile and the Shoot with the sites that they lost, but that have machines.
+// withKept returns the configurations of the CloudProfile and the Shoot, including missing sites that still have machines.
 func (in *input) withKept() (*v1alpha1.CloudProfileConfig, *v1alpha1.InfrastructureConfig) {
 	profile, config := in.profile.DeepCopy(), in.infrastructure.DeepCopy()
 	for _, kept := range in.state.Sites {
@@ -194,7 +190,7 @@ func (in *input) isRemoved(name string) bool {
 	return !slices.ContainsFunc(in.infrastructure.Sites, func(s v1alpha1.InfrastructureSite) bool { return s.Name == name })
 }
 
-// known returns what is known of the site, without the site itself.
+// known returns what is known about the site, without the site itself.
 func (in *input) known(name string) platform.ControlPlaneSite {
 	known := platform.ControlPlaneSite{Settings: in.config.Site(name)}
 	if i := slices.IndexFunc(in.state.Sites, func(s v1alpha1.ControlPlaneSiteState) bool { return s.Name == name }); i >= 0 {
@@ -210,7 +206,7 @@ func (in *input) known(name string) platform.ControlPlaneSite {
 	return known
 }
 
-// checkCredentials returns why no site has credentials that can be used, nil if there is one or there are no sites.
+// checkCredentials returns an error if there are sites and none of them has valid credentials.
 func (sites controlPlaneSites) checkCredentials() error {
 	var errs []error
 	for _, s := range sites {
@@ -235,7 +231,7 @@ func sitesOfPools(cluster *extensionscontroller.Cluster, sites []site.Site) sets
 	return found
 }
 
-// state is what the next reconciliation has to know.
+// state returns the state for the next reconciliation.
 func (sites controlPlaneSites) state() *v1alpha1.ControlPlaneState {
 	state := &v1alpha1.ControlPlaneState{}
 	for _, s := range sites {
@@ -251,7 +247,7 @@ func (sites controlPlaneSites) state() *v1alpha1.ControlPlaneState {
 	return state
 }
 
-// leftOut are the names of the Shoot's sites that nothing is deployed for.
+// leftOut returns the names of the Shoot's sites that nothing is deployed for.
 func (sites controlPlaneSites) leftOut(config *v1alpha1.InfrastructureConfig) []string {
 	var names []string
 	for _, s := range config.Sites {
@@ -262,7 +258,7 @@ func (sites controlPlaneSites) leftOut(config *v1alpha1.InfrastructureConfig) []
 	return names
 }
 
-// of returns the sites of the platform that are used.
+// of returns the used sites of the platform.
 func (sites controlPlaneSites) of(p v1alpha1.Platform) []platform.ControlPlaneSite {
 	var result []platform.ControlPlaneSite
 	for _, s := range sites {

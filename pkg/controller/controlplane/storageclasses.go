@@ -17,14 +17,14 @@ type storageClassesValues struct {
 type storageClass struct {
 	platform.StorageClass
 
-	// Default is true for the one class that volumes without a class have.
+	// Default is true for the default storage class.
 	Default bool `json:"default"`
 }
 
 type snapshotClass struct {
 	platform.SnapshotClass
 
-	// Default is true for the one class of its driver that snapshots without a class have.
+	// Default is true for the default snapshot class of its driver.
 	Default bool `json:"default"`
 }
 
@@ -47,7 +47,7 @@ func (p *plan) storageClassesValues() *storageClassesValues {
 	return values
 }
 
-// defaultClass is the default class of the default site, or the first of its classes, nil if it has none.
+// defaultClass returns the default class of the default site, which defaults to its first class, nil if it has none.
 func (p *plan) defaultClass(classes []storageClass) *storageClass {
 	var first *storageClass
 	for i := range classes {

@@ -269,7 +269,7 @@ var _ = Describe("Values", func() {
 		Entry("struct", struct {
 			A int `json:"a"`
 		}{1}, map[string]any{"a": 1.0, "enabled": true}, ""),
-		Entry("no object", []int{1}, nil, "no object"),
+		Entry("decoding the values of a chart", []int{1}, nil, "decoding the values of a chart"),
 		Entry("nothing that can be encoded", func() {}, nil, "encoding the values"),
 	)
 
@@ -285,8 +285,8 @@ var _ = Describe("Values", func() {
 		Expect(secretConfigs(namespace)).To(HaveLen(2))
 		Expect(controlPlaneChart(f.platforms()).SubCharts).To(HaveLen(4))
 		Expect(shootChart(f.platforms()).SubCharts).To(HaveLen(3))
-		Expect(configChart().Path).To(Equal("internal/cloud-provider-config"))
-		Expect(crdsChart().Path).To(Equal("internal/shoot-crds"))
-		Expect(storageClassesChart().Path).To(Equal("internal/shoot-storageclasses"))
+		Expect(newChart(charts.CloudProviderConfig).Path).To(Equal("internal/cloud-provider-config"))
+		Expect(newChart(charts.ShootCRDs).Path).To(Equal("internal/shoot-crds"))
+		Expect(newChart(charts.ShootStorageClasses).Path).To(Equal("internal/shoot-storageclasses"))
 	})
 })

@@ -20,26 +20,26 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/dns"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// maxErrors are told of a Secret with more of them.
+// maxErrors is the maximum number of reported errors of a Secret.
 const maxErrors = 3
 
-// open returns what changes records with the credentials that the DNSRecord refers to.
+// open returns the provider for the credentials that the DNSRecord refers to.
 func (a *actuator) open(ctx context.Context, record *extensionsv1alpha1.DNSRecord, cluster *extensionscontroller.Cluster) (dns.Provider,
 	error) {
 	service, err := a.services.For(record.Spec.Type)
 	if err != nil {
 		return nil, err
 	}
-	// The API server is asked and no cache: nothing starts another reconciliation when a cache has what was just rotated.
+	// The Secret is not read from the cache, because rotated credentials do not trigger another reconciliation.
 	secret, err := kubernetesutils.GetSecretByReference(ctx, a.reader, &record.Spec.SecretRef)
 	if apierrors.IsNotFound(err) {
 		return nil, platform.NewError(platform.ClassNotFound, "spec.secretRef: %w", err)
@@ -63,7 +63,7 @@ func (a *actuator) open(ctx context.Context, record *extensionsv1alpha1.DNSRecor
 	return result, err
 }
 
-// identityOf returns what is the same for all uses of a service with the same credentials.
+// identityOf returns an identity of the service and the credentials.
 func identityOf(recordType string, access dns.Access) string {
 	parts := []any{recordType, access.Region, access.Credentials}
 	if access.Site != nil {
@@ -75,9 +75,8 @@ func identityOf(recordType string, access dns.Access) string {
 func accessOf(record *extensionsv1alpha1.DNSRecord, data map[string][]byte, cluster *extensionscontroller.Cluster) (dns.Access, error) {
 	credentials, prefix := dns.ParseCredentials(data)
 	errs := validation.ValidateDNSCredentials(record.Spec.Type, credentials, prefix, field.NewPath("data"))
-	if err := errs[:min(len(errs), maxErrors)].ToAggregate(); err != nil {
-		return dns.Access{}, platform.NewError(platform.ClassConfiguration, "Secret %s/%s: %w", record.Spec.SecretRef.Namespace,
-			record.Spec.SecretRef.Name, err)
+	if err := secretError(record, errs); err != nil {
+		return dns.Access{}, err
 	}
 	access := dns.Access{Credentials: credentials, Region: credentials["region"], Refused: networksOf(cluster)}
 	if record.Spec.Region != nil {
@@ -95,12 +94,17 @@ func accessOf(record *extensionsv1alpha1.DNSRecord, data map[string][]byte, clus
 	maps.DeleteFunc(own, func(key string, _ []byte) bool { return !strings.HasPrefix(key, name+".") })
 	errs = validation.ValidateCredentials(own, []validation.SiteCredentials{{Site: name, Platform: v1alpha1.PlatformOpenStack}},
 		field.NewPath("data"))
-	if err := errs[:min(len(errs), maxErrors)].ToAggregate(); err != nil {
-		return access, platform.NewError(platform.ClassConfiguration, "Secret %s/%s: %w", record.Spec.SecretRef.Namespace,
-			record.Spec.SecretRef.Name, err)
-	}
 	access.Credentials = dns.Credentials(site.CredentialsOf(name, data))
-	return access, nil
+	return access, secretError(record, errs)
+}
+
+// secretError returns an error with the first errors of the DNSRecord's Secret, nil if there are none.
+func secretError(record *extensionsv1alpha1.DNSRecord, errs field.ErrorList) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return platform.NewError(platform.ClassConfiguration, "Secret %s/%s: %w", record.Spec.SecretRef.Namespace,
+		record.Spec.SecretRef.Name, errs[:min(len(errs), maxErrors)].ToAggregate())
 }
 
 // networksOf returns the networks of the seed and of the shoot.
@@ -109,23 +113,16 @@ func networksOf(cluster *extensionscontroller.Cluster) []netip.Prefix {
 		return nil
 	}
 	var texts []string
-	add := func(some ...*string) {
-		for _, text := range some {
-			texts = append(texts, ptr.Deref(text, ""))
-		}
-	}
 	if seed := cluster.Seed; seed != nil {
 		networks := seed.Spec.Networks
-		texts = append(texts, networks.Pods, networks.Services)
-		texts = append(texts, networks.BlockCIDRs...)
-		add(networks.Nodes)
+		texts = slices.Concat([]string{networks.Pods, networks.Services}, networks.BlockCIDRs, []string{ptr.Deref(networks.Nodes, "")})
 		if defaults := networks.ShootDefaults; defaults != nil {
-			add(defaults.Pods, defaults.Services)
+			texts = append(texts, ptr.Deref(defaults.Pods, ""), ptr.Deref(defaults.Services, ""))
 		}
 	}
 	if shoot := cluster.Shoot; shoot != nil {
 		if networking := shoot.Spec.Networking; networking != nil {
-			add(networking.Nodes, networking.Pods, networking.Services)
+			texts = append(texts, ptr.Deref(networking.Nodes, ""), ptr.Deref(networking.Pods, ""), ptr.Deref(networking.Services, ""))
 		}
 		if networking := shoot.Status.Networking; networking != nil {
 			texts = slices.Concat(texts, networking.Nodes, networking.Pods, networking.Services)
@@ -145,9 +142,9 @@ func findSite(name string, cluster *extensionscontroller.Cluster) (*v1alpha1.Clo
 	if cluster == nil || cluster.CloudProfile == nil {
 		return nil, platform.NewError(platform.ClassConfiguration, "credentials: key dns.site: there is no shoot, so there are no sites")
 	}
-	profile, err := codec.Decode[v1alpha1.CloudProfileConfig](cluster.CloudProfile.Spec.ProviderConfig)
+	profile, err := shootsites.Profile(cluster)
 	if err != nil {
-		return nil, platform.NewError(platform.ClassConfiguration, "CloudProfile spec.providerConfig: %w", err)
+		return nil, err
 	}
 	if found := helper.FindSite(profile, name); found != nil {
 		return found, nil

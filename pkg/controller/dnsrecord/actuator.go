@@ -34,42 +34,42 @@ const (
 
 type actuator struct {
 	client client.Client
-	// reader asks the API server.
+	// reader reads from the API server.
 	reader   client.Reader
 	events   eventnote.Writer
 	services dns.Registry
 }
 
-// NewActuator returns the actuator for DNSRecords. The reader has no cache.
+// NewActuator returns the actuator for DNSRecords. The reader must not be a cache.
 func NewActuator(c client.Client, reader client.Reader, recorder events.EventRecorder, services dns.Registry) dnsrecord.Actuator {
 	return &actuator{client: c, reader: reader, events: eventnote.Writer{EventRecorder: recorder}, services: services}
 }
 
-// Reconcile makes the record set of the DNSRecord's name and type hold its values and nothing else. It succeeds when the service answers with
-// them. What it wrote to another zone earlier is deleted.
+// Reconcile sets the values of the record set, and deletes values that it wrote to other zones before. It succeeds when the service returns
+// the values.
 func (a *actuator) Reconcile(ctx context.Context, _ logr.Logger, record *extensionsv1alpha1.DNSRecord,
 	cluster *extensionscontroller.Cluster) error {
 	return a.result(ctx, record, a.reconcile(ctx, record, cluster))
 }
 
-// Restore is a reconciliation: the record is where it was, and the state came along in the status.
+// Restore is the same as Reconcile: the record still exists, and the status has the state.
 func (a *actuator) Restore(ctx context.Context, _ logr.Logger, record *extensionsv1alpha1.DNSRecord,
 	cluster *extensionscontroller.Cluster) error {
 	return a.result(ctx, record, a.reconcile(ctx, record, cluster))
 }
 
-// Migrate changes nothing: the record serves until the other seed writes its own values.
+// Migrate is a no-op: the record is used until the other seed writes its own values.
 func (a *actuator) Migrate(context.Context, logr.Logger, *extensionsv1alpha1.DNSRecord, *extensionscontroller.Cluster) error {
 	return nil
 }
 
-// Delete removes the values that may have been written for the DNSRecord, and no others.
+// Delete deletes only the values that may have been written for the DNSRecord.
 func (a *actuator) Delete(ctx context.Context, _ logr.Logger, record *extensionsv1alpha1.DNSRecord,
 	cluster *extensionscontroller.Cluster) error {
 	return a.result(ctx, record, a.delete(ctx, record, cluster))
 }
 
-// ForceDelete tries what Delete does. If that is not possible the record is left, and an event says so.
+// ForceDelete is like Delete, but leaves the record and records an event if that fails.
 func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, record *extensionsv1alpha1.DNSRecord,
 	cluster *extensionscontroller.Cluster) error {
 	err := a.delete(ctx, record, cluster)
@@ -82,8 +82,8 @@ func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, record *ext
 		return &reconcilerutils.RequeueAfterError{Cause: err, RequeueAfter: after}
 	}
 	if err != nil {
-		log.Error(err, "Record is left in the DNS service")
-		a.events.Warn(record, reasonRecordLeft, actionDelete, "Record %s of type %s may be left: %v", record.Spec.Name,
+		log.Error(err, "Leaving the record in the DNS service")
+		a.events.Warning(record, reasonRecordLeft, actionDelete, "Record %s of type %s may be left: %v", record.Spec.Name,
 			record.Spec.RecordType, err)
 	}
 	return nil
@@ -94,7 +94,7 @@ func (a *actuator) reconcile(ctx context.Context, record *extensionsv1alpha1.DNS
 	if err != nil {
 		return err
 	}
-	if err := a.recall(ctx, record, state); err != nil {
+	if err := a.restoreCreated(ctx, record, state); err != nil {
 		return err
 	}
 	wanted, err := dns.NewRecord(record.Spec.Name, dns.Type(record.Spec.RecordType), record.Spec.Values, record.Spec.TTL)
@@ -111,7 +111,7 @@ func (a *actuator) reconcile(ctx context.Context, record *extensionsv1alpha1.DNS
 	}
 	err = a.ensure(ctx, provider, record, state, zone, wanted)
 	if platform.ClassOf(err) == platform.ClassNotFound && err != nil && record.Spec.Zone == nil {
-		// The zone was deleted, and maybe created again since.
+		// The zone was deleted, and possibly created again.
 		if zone, err = provider.Zone(ctx, "", record.Spec.Name); err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (a *actuator) reconcile(ctx context.Context, record *extensionsv1alpha1.DNS
 	return a.cleanUp(ctx, provider, record, zone, wanted)
 }
 
-// zoneOf returns the zone of the record: the one that was asked for, or the one that was found the first time.
+// zoneOf returns the zone of the record: the one in the spec, or else the one that was found first.
 func zoneOf(ctx context.Context, provider dns.Provider, record *extensionsv1alpha1.DNSRecord) (string, error) {
 	switch {
 	case record.Spec.Zone != nil && *record.Spec.Zone != "":
@@ -153,7 +153,7 @@ func (a *actuator) ensure(ctx context.Context, provider dns.Provider, record *ex
 	return err
 }
 
-// isRefusal reports whether the error says that nothing was written.
+// isRefusal reports whether the error means that nothing was written.
 func isRefusal(err error) bool {
 	switch platform.ClassOf(err) {
 	case platform.ClassUnauthenticated, platform.ClassForbidden, platform.ClassNotFound, platform.ClassConfiguration, platform.ClassQuota:
@@ -163,7 +163,7 @@ func isRefusal(err error) bool {
 	}
 }
 
-// cleanUp deletes what was written to other zones, and has the state say what is written now.
+// cleanUp deletes what was written to other zones, and updates the state.
 func (a *actuator) cleanUp(ctx context.Context, provider dns.Provider, record *extensionsv1alpha1.DNSRecord, zone string,
 	wanted dns.Record) error {
 	state, err := readState(record)
@@ -177,7 +177,7 @@ func (a *actuator) cleanUp(ctx context.Context, provider dns.Provider, record *e
 		left := wanted
 		left.Values = former.Values
 		if err := provider.Delete(ctx, former.Zone, left); err != nil {
-			return fmt.Errorf("zone %s, which was used before: %w", former.Zone, err)
+			return fmt.Errorf("former zone %s: %w", former.Zone, err)
 		}
 		state = with(state, former.Zone, nil)
 	}
@@ -185,7 +185,7 @@ func (a *actuator) cleanUp(ctx context.Context, provider dns.Provider, record *e
 }
 
 func (a *actuator) delete(ctx context.Context, record *extensionsv1alpha1.DNSRecord, cluster *extensionscontroller.Cluster) error {
-	// A wrong value was never written, so it does not stand in the way.
+	// An invalid value was never written, so it is not an error.
 	spec, specErr := dns.NewRecord(record.Spec.Name, dns.Type(record.Spec.RecordType), record.Spec.Values, record.Spec.TTL)
 	state, err := readState(record)
 	if err != nil {
@@ -224,16 +224,16 @@ func (a *actuator) delete(ctx context.Context, record *extensionsv1alpha1.DNSRec
 	return errors.Join(errs...)
 }
 
-// result gives the error its codes. One whose service asked for time is tried again after that time. What goes on, or has to wait, is no
-// error that anybody is told of.
+// result adds codes to the error, and requeues as requested by the service. While the service is in progress, or the record has to wait,
+// the status shows no error.
 func (a *actuator) result(ctx context.Context, record *extensionsv1alpha1.DNSRecord, err error) error {
 	current := turnOf(ctx)
 	if after, again := current.finish(record.Generation, err); again {
 		if created := v1beta1helper.GetCondition(record.Status.Conditions, extensionsv1alpha1.ConditionTypeCreated); created == nil &&
 			record.DeletionTimestamp == nil {
-			// Gardener's library says so if it writes an error, which it does not here.
+			// Gardener's library only sets the condition if it writes an error.
 			if err := a.write(ctx, record, func() error {
-				return setCreated(record, gardencorev1beta1.ConditionFalse, "NotAsked", "The DNS service was not asked for the record yet")
+				return setCreated(record, gardencorev1beta1.ConditionFalse, "NotAsked", "The record was not written yet")
 			}); err != nil {
 				return err
 			}

@@ -162,7 +162,8 @@ var _ = Describe("Actuator", func() {
 		reconcile(ctx)
 		Expect(service.zones["z1"]).To(ConsistOf("192.0.2.1"))
 		Expect(*record.Status.Zone).To(Equal("z1"))
-		Expect(string(record.Status.State.Raw)).To(MatchJSON(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"DNSRecordState","zones":[{"zone":"z1","values":["192.0.2.1"]}]}`))
+		Expect(string(record.Status.State.Raw)).To(MatchJSON(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1",` +
+			`"kind":"DNSRecordState","zones":[{"zone":"z1","values":["192.0.2.1"]}]}`))
 		Expect(writes).To(Equal(1))
 		writes = 0
 		reconcile(ctx)
@@ -260,7 +261,8 @@ var _ = Describe("Actuator", func() {
 		Expect(service.zones["z1"]).To(BeEmpty())
 	})
 
-	It("should tell nobody of an error while a service is slow or does not answer with the record yet, and delete nothing that was not asked for", func(ctx SpecContext) {
+	It("should tell nobody of an error while a service is slow or does not answer with the record yet, and delete nothing that was not "+
+		"asked for", func(ctx SpecContext) {
 		service.openErr = context.DeadlineExceeded
 		left := false
 		slow := &turn{turns: newTurns(nil, 1), record: client.ObjectKeyFromObject(record), leave: func() { left = true }}
@@ -313,23 +315,29 @@ var _ = Describe("Actuator", func() {
 			Expect(c.Update(ctx, record)).To(Succeed())
 			Expect(c.Create(ctx,
 				&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shoot--a--b", Name: "cloudprovider"}, Data: map[string][]byte{
-					"dns.site": []byte("cloud"), "cloud.applicationCredentialID": []byte("i"), "cloud.applicationCredentialSecret": []byte("s"), "vc.username": []byte("v"),
+					"dns.site": []byte("cloud"), "cloud.applicationCredentialID": []byte("i"), "cloud.applicationCredentialSecret": []byte("s"),
+					"vc.username": []byte("v"),
 				}})).To(Succeed())
 		})
 
 		It("should be those of the shoot's Secret", func(ctx SpecContext) {
-			profile := `{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"CloudProfileConfig","sites":[{"name":"cloud","region":"r","openstack":{"authURL":"https://keystone.test/v3","region":"R"}}]}`
-			cluster = &extensionscontroller.Cluster{CloudProfile: &gardencorev1beta1.CloudProfile{Spec: gardencorev1beta1.CloudProfileSpec{ProviderConfig: &runtime.RawExtension{Raw: []byte(profile)}}}}
+			profile := `{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"CloudProfileConfig","sites":[{"name":"cloud",` +
+				`"region":"r","openstack":{"authURL":"https://keystone.test/v3","region":"R"}}]}`
+			cluster = &extensionscontroller.Cluster{CloudProfile: &gardencorev1beta1.CloudProfile{Spec: gardencorev1beta1.CloudProfileSpec{
+				ProviderConfig: &runtime.RawExtension{Raw: []byte(profile)}}}}
 			reconcile(ctx)
 			Expect(service.access.Credentials).To(Equal(dns.Credentials{"applicationCredentialID": "i", "applicationCredentialSecret": "s"}))
 			Expect(service.access.Site.OpenStack.AuthURL).To(Equal("https://keystone.test/v3"))
-			cluster.CloudProfile.Spec.ProviderConfig.Raw = []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"CloudProfileConfig"}`)
+			cluster.CloudProfile.Spec.ProviderConfig.Raw = []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1",` +
+				`"kind":"CloudProfileConfig"}`)
 			Expect(a.Reconcile(ctx, log, record, cluster)).To(MatchError(ContainSubstring(`no site "cloud"`)))
 		})
 
 		It("should be validated again", func(ctx SpecContext) {
-			profile := `{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"CloudProfileConfig","sites":[{"name":"cloud","region":"r","openstack":{"authURL":"https://keystone.test/v3","region":"R"}}]}`
-			cluster = &extensionscontroller.Cluster{CloudProfile: &gardencorev1beta1.CloudProfile{Spec: gardencorev1beta1.CloudProfileSpec{ProviderConfig: &runtime.RawExtension{Raw: []byte(profile)}}}}
+			profile := `{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"CloudProfileConfig","sites":[{"name":"cloud",` +
+				`"region":"r","openstack":{"authURL":"https://keystone.test/v3","region":"R"}}]}`
+			cluster = &extensionscontroller.Cluster{CloudProfile: &gardencorev1beta1.CloudProfile{Spec: gardencorev1beta1.CloudProfileSpec{
+				ProviderConfig: &runtime.RawExtension{Raw: []byte(profile)}}}}
 			secret := &corev1.Secret{}
 			Expect(c.Get(ctx, client.ObjectKey{Namespace: "shoot--a--b", Name: "cloudprovider"}, secret)).To(Succeed())
 			secret.Data["cloud.authURL"] = []byte("https://hush.test")

@@ -7,14 +7,12 @@ package dnsrecord
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/gardener/gardener/extensions/pkg/controller/dnsrecord"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"github.com/gardener/gardener/pkg/controllerutils"
 	predicateutils "github.com/gardener/gardener/pkg/controllerutils/predicate"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,22 +28,14 @@ import (
 )
 
 const (
-	// firstBackoff and lastBackoff are how long a DNSRecord that failed waits: twice as long each time, so that a service that is
-	// throttling or down, or a server that locks out who shows it a wrong key, is not asked all the time.
+	// firstBackoff and lastBackoff limit the exponential back-off of failed DNSRecords. It protects services that throttle, are down, or lock
+	// clients with a wrong key out.
 	firstBackoff = time.Second
 	lastBackoff  = 5 * time.Minute
 )
 
-var (
-	// DefaultAddOptions are the default AddOptions for AddToManager.
-	DefaultAddOptions = AddOptions{}
-
-	supportedExtensionClasses = sets.New(
-		extensionsv1alpha1.ExtensionClassShoot,
-		extensionsv1alpha1.ExtensionClassSeed,
-		extensionsv1alpha1.ExtensionClassGarden,
-	)
-)
+// DefaultAddOptions are the default AddOptions for AddToManager.
+var DefaultAddOptions = AddOptions{}
 
 // AddOptions are options to apply when adding the DNSRecord controller to the manager.
 type AddOptions struct {
@@ -55,19 +45,14 @@ type AddOptions struct {
 	IgnoreOperationAnnotation bool
 	// ExtensionClasses are the configured extension classes for this extension deployment.
 	ExtensionClasses []extensionsv1alpha1.ExtensionClass
-	// Services are the DNS services that records can be in.
+	// Services are the supported DNS services.
 	Services dns.Registry
 }
 
-// AddToManagerWithOptions adds a controller with the given options to the manager. It is one for both types, which the library's own
-// function does not offer.
+// AddToManagerWithOptions adds a controller with the given options to the manager. Unlike the library's it serves several types.
 func AddToManagerWithOptions(ctx context.Context, mgr manager.Manager, opts AddOptions) error {
-	classes := slices.DeleteFunc(slices.Clone(opts.ExtensionClasses), func(class extensionsv1alpha1.ExtensionClass) bool {
-		return !supportedExtensionClasses.Has(class)
-	})
 	predicates := predicateutils.AddTypeAndClassPredicates(append(dnsrecord.DefaultPredicates(ctx, mgr, opts.IgnoreOperationAnnotation),
-		operation.Asked()), classes,
-		v1alpha1.DNSTypeDesignate, v1alpha1.DNSTypeRFC2136)
+		operation.Asked()), opts.ExtensionClasses, v1alpha1.DNSTypeDesignate, v1alpha1.DNSTypeRFC2136)
 
 	if opts.Controller.ReconciliationTimeout == 0 {
 		opts.Controller.ReconciliationTimeout = controllerutils.DefaultReconciliationTimeout

@@ -17,20 +17,14 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/dns"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
 // readState returns what may have been written for the DNSRecord.
 func readState(record *extensionsv1alpha1.DNSRecord) (*v1alpha1.DNSRecordState, error) {
-	if record.Status.State == nil || len(record.Status.State.Raw) == 0 {
-		return &v1alpha1.DNSRecordState{}, nil
-	}
-	state, err := codec.Decode[v1alpha1.DNSRecordState](record.Status.State)
-	if err != nil {
-		return nil, platform.NewError(platform.ClassConfiguration, "status.state: %w", err)
-	}
-	return state, nil
+	return shootsites.DecodeOptional[v1alpha1.DNSRecordState]("status.state", record.Status.State)
 }
 
 // valuesIn returns the values that may have been written to the zone, and false if none were.
@@ -53,20 +47,19 @@ func with(state *v1alpha1.DNSRecordState, zone string, values []string) *v1alpha
 	return result
 }
 
-// union returns all values, sorted, each once.
+// union returns the sorted union of both lists.
 func union(some, others []string) []string {
-	all := slices.Sorted(slices.Values(slices.Concat(some, others)))
-	return slices.Compact(all)
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(some, others))))
 }
 
-// isCreated reports whether the record was written once, as far as is known.
+// isCreated reports whether the record is known to have been written.
 func isCreated(record *extensionsv1alpha1.DNSRecord) bool {
 	condition := v1beta1helper.GetCondition(record.Status.Conditions, extensionsv1alpha1.ConditionTypeCreated)
 	return condition != nil && condition.Status == gardencorev1beta1.ConditionTrue
 }
 
-// setCreated says whether the record may be in the service. Gardener's library deletes nothing for a DNSRecord whose first
-// reconciliation failed, unless the condition is there and not False.
+// setCreated sets the condition Created. Unless it exists and is not False, Gardener's library does not call Delete for a DNSRecord whose
+// first reconciliation failed.
 func setCreated(record *extensionsv1alpha1.DNSRecord, status gardencorev1beta1.ConditionStatus, reason, message string) error {
 	condition, err := v1beta1helper.NewConditionBuilder(extensionsv1alpha1.ConditionTypeCreated)
 	if err != nil {
@@ -80,7 +73,7 @@ func setCreated(record *extensionsv1alpha1.DNSRecord, status gardencorev1beta1.C
 	return nil
 }
 
-// write changes the status, and writes it if that made a difference.
+// write changes the status, and patches it if it differs.
 func (a *actuator) write(ctx context.Context, record *extensionsv1alpha1.DNSRecord, change func() error) error {
 	before := record.DeepCopy()
 	if err := change(); err != nil {
@@ -95,9 +88,9 @@ func (a *actuator) write(ctx context.Context, record *extensionsv1alpha1.DNSReco
 	return nil
 }
 
-// recall says that the record may be in the service if nothing but the state says so, which alone comes along from another seed.
-// Otherwise Gardener's library would say that the record was never created if anything fails next.
-func (a *actuator) recall(ctx context.Context, record *extensionsv1alpha1.DNSRecord, state *v1alpha1.DNSRecordState) error {
+// restoreCreated sets the condition Created of a record that was migrated, of which only the state is kept. Otherwise Gardener's library
+// would assume after the next failure that the record was never created.
+func (a *actuator) restoreCreated(ctx context.Context, record *extensionsv1alpha1.DNSRecord, state *v1alpha1.DNSRecordState) error {
 	if len(state.Zones) == 0 || v1beta1helper.GetCondition(record.Status.Conditions, extensionsv1alpha1.ConditionTypeCreated) != nil {
 		return nil
 	}
@@ -107,7 +100,7 @@ func (a *actuator) recall(ctx context.Context, record *extensionsv1alpha1.DNSRec
 	})
 }
 
-// announce writes down what is about to be written, so that it can be deleted whatever happens.
+// announce adds the values that are about to be written to the state, so that they can be deleted in any case.
 func (a *actuator) announce(ctx context.Context, record *extensionsv1alpha1.DNSRecord, state *v1alpha1.DNSRecordState, zone string,
 	wanted dns.Record) (*v1alpha1.DNSRecordState, error) {
 	written, _ := valuesIn(state, zone)
@@ -126,7 +119,7 @@ func (a *actuator) announce(ctx context.Context, record *extensionsv1alpha1.DNSR
 	})
 }
 
-// revoke takes an announcement back after the service refused what was announced for the first time.
+// revoke undoes the first announcement after the service refused the values.
 func (a *actuator) revoke(ctx context.Context, record *extensionsv1alpha1.DNSRecord, state *v1alpha1.DNSRecordState, zone string) error {
 	return a.write(ctx, record, func() error {
 		record.Status.Zone = nil
@@ -140,7 +133,7 @@ func (a *actuator) revoke(ctx context.Context, record *extensionsv1alpha1.DNSRec
 	})
 }
 
-// encode puts the state into the status unless it stands there.
+// encode sets the state in the status unless it is equal.
 func (a *actuator) encode(record *extensionsv1alpha1.DNSRecord, state *v1alpha1.DNSRecordState) error {
 	if current, err := readState(record); err == nil && equality.Semantic.DeepEqual(current.Zones, state.Zones) {
 		return nil

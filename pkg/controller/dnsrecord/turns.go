@@ -19,21 +19,21 @@ import (
 )
 
 const (
-	// quickTime is how long a service may take for a DNSRecord, and slowTime how long one that took longer than that the last time.
+	// quickTime limits the time of a service for a DNSRecord, slowTime that of a service that exceeded quickTime before.
 	quickTime = 3 * time.Second
 	slowTime  = 30 * time.Second
-	// sameSlow is how many DNSRecords of the same tenant, and of the same service, may use slow services at the same time.
+	// sameSlow is the number of DNSRecords per tenant, and per service, that may use slow services concurrently.
 	sameSlow = 2
-	// nextTurn is how long a DNSRecord waits that may not begin, or whose service does not answer yet with what it accepted. It then waits
-	// for up to lastTurn, and for visibleTimeout in all.
+	// nextTurn is the delay of a DNSRecord that has to wait for its turn, or for its service to return the accepted values. In the latter case
+	// it doubles up to lastTurn, for up to visibleTimeout in total.
 	nextTurn       = time.Second
 	lastTurn       = 8 * time.Second
 	visibleTimeout = time.Minute
 )
 
-// turns says when a DNSRecord may be worked on, so that services that are slow do not take all workers. A tenant has half of the workers
-// at most. A service that ran out of its time is slow until it does what is asked for: it gets more time then, and all slow services
-// together a quarter of the workers. What waits holds no worker.
+// turns schedules DNSRecords, so that slow services do not occupy all workers. A tenant gets at most half of the workers. A service that
+// exceeded its time is slow until it succeeds: it gets more time, and all slow services together a quarter of the workers. Waiting
+// DNSRecords occupy no worker.
 type turns struct {
 	next    reconcile.Reconciler
 	workers int
@@ -45,7 +45,7 @@ type turns struct {
 	slow     dns.Cache[bool]
 }
 
-// pending is since when a generation of a DNSRecord waits for its service to answer with it, and for how long it waits next.
+// pending is a generation of a DNSRecord that its service has accepted but does not return yet, and the next delay.
 type pending struct {
 	generation int64
 	since      time.Time
@@ -56,20 +56,20 @@ type pending struct {
 type turn struct {
 	turns  *turns
 	record types.NamespacedName
-	// held are the counters in turns.running that this turn is counted in.
+	// held are the counters in turns.running that include this turn.
 	held []string
-	// service is the identity of the service, empty until it is known, slow whether it was slow before, and left the rest of its time.
+	// service is the identity of the service, empty until it is known. slow is whether it was slow before, left its remaining time.
 	service string
 	slow    bool
 	left    time.Duration
-	// leave keeps Gardener's library from writing an error into the status.
+	// leave prevents Gardener's library from writing an error to the status.
 	leave context.CancelFunc
 }
 
 type turnKey struct{}
 
-// errLater means that a service is slow and used by others.
-var errLater = errors.New("the DNS service is slow, and others use it")
+// errLater means that the slow services are busy.
+var errLater = errors.New("the DNS service is slow and in use by other records")
 
 func newTurns(next reconcile.Reconciler, workers int) *turns {
 	return &turns{
@@ -94,13 +94,13 @@ func (t *turns) Reconcile(ctx context.Context, request reconcile.Request) (recon
 	return result, err
 }
 
-// tenantOf returns who has the shoot with the technical ID: names of projects have no two hyphens in a row.
+// tenantOf returns the project part of a technical ID. Names of projects do not contain two consecutive hyphens.
 func tenantOf(namespace string) string {
 	parts := strings.Split(namespace, "--")
 	return strings.Join(parts[:max(len(parts)-1, 1)], "--")
 }
 
-// count counts the turn in, unless one of the counters has reached the limit.
+// count adds the turn to the counters, unless one of them has reached the limit.
 func (t *turns) count(current *turn, limit int, counters ...string) bool {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -116,7 +116,7 @@ func (t *turns) count(current *turn, limit int, counters ...string) bool {
 	return true
 }
 
-// known returns the service that the DNSRecord had the last time.
+// known returns the last known service of the DNSRecord.
 func (t *turns) known(record types.NamespacedName) string {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -130,7 +130,7 @@ func (t *turns) forget(record types.NamespacedName) {
 	delete(t.pending, record)
 }
 
-// turnOf returns the turn that the context is for.
+// turnOf returns the turn in the context.
 func turnOf(ctx context.Context) *turn {
 	if current, ok := ctx.Value(turnKey{}).(*turn); ok {
 		return current
@@ -138,7 +138,7 @@ func turnOf(ctx context.Context) *turn {
 	return &turn{turns: newTurns(nil, 1), leave: func() {}}
 }
 
-// at says which service the turn is for, and reports whether it may be used now.
+// at sets the service of the turn, and reports whether it may be used now.
 func (c *turn) at(service string) bool {
 	if service == "" || service == c.service {
 		return true
@@ -155,7 +155,7 @@ func (c *turn) at(service string) bool {
 	return t.count(c, max(t.workers/4, 1), "slow") && t.count(c, sameSlow, "slow "+service, "slow "+tenantOf(c.record.Namespace))
 }
 
-// use lets the service be used for as long as it has time left.
+// use calls do with the remaining time of the service.
 func (c *turn) use(ctx context.Context, do func(context.Context) error) error {
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, c.left)
@@ -167,8 +167,8 @@ func (c *turn) use(ctx context.Context, do func(context.Context) error) error {
 	return err
 }
 
-// finish returns when the next turn is if this one ends without success and without an error: because the service was slow for the first
-// time, or did not answer yet with what it accepted. It returns false if err is the result.
+// finish returns the delay until the next turn if err is not to be reported, because the service was slow for the first time or does not
+// return the accepted values yet. It returns false otherwise.
 func (c *turn) finish(generation int64, err error) (time.Duration, bool) {
 	t := c.turns
 	if err == nil {
@@ -197,7 +197,7 @@ func (c *turn) finish(generation int64, err error) (time.Duration, bool) {
 	return after, true
 }
 
-// waits reports whether the service accepted this generation of the record already.
+// waits reports whether the service has already accepted this generation of the record.
 func (c *turn) waits(generation int64) bool {
 	c.turns.mutex.Lock()
 	defer c.turns.mutex.Unlock()
@@ -215,7 +215,7 @@ func (c *turn) end() {
 	}
 }
 
-// timed is a provider with the time of a turn.
+// timed is a provider that uses the remaining time of a turn.
 type timed struct {
 	dns.Provider
 	turn *turn

@@ -2,12 +2,11 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package healthcheck tells Gardener about the health of what the extension deploys.
+// Package healthcheck reports the health of what the extension deploys to Gardener.
 package healthcheck
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	extensionsconfigv1alpha1 "github.com/gardener/gardener/extensions/pkg/apis/config/v1alpha1"
@@ -24,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
 )
 
 // cloudControllerManager is the Deployment that each shoot has.
@@ -47,11 +47,8 @@ type AddOptions struct {
 	StorageDeployments []string
 }
 
-// AddToManagerWithOptions adds the health checks of ControlPlanes: of what runs in the seed and of what is to be in the shoot.
+// AddToManagerWithOptions adds the health checks of ControlPlanes, for the deployments in the seed and the resources in the shoot.
 func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
-	classes := slices.DeleteFunc(slices.Clone(opts.ExtensionClasses), func(class extensionsv1alpha1.ExtensionClass) bool {
-		return class != extensionsv1alpha1.ExtensionClassShoot
-	})
 	checks := []healthcheck.ConditionTypeToHealthCheck{{
 		ConditionType: string(gardencorev1beta1.ShootControlPlaneHealthy),
 		HealthCheck:   general.NewSeedDeploymentHealthChecker(cloudControllerManager),
@@ -87,7 +84,7 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 		healthcheck.DefaultAddArgs{
 			Controller:        opts.Controller,
 			HealthCheckConfig: extensionsconfigv1alpha1.HealthCheckConfig{SyncPeriod: metav1.Duration{Duration: opts.SyncPeriod}},
-			ExtensionClasses:  classes,
+			ExtensionClasses:  operation.Classes(opts.ExtensionClasses),
 		},
 		nil,
 		checks,
@@ -100,7 +97,7 @@ func AddToManager(_ context.Context, mgr manager.Manager) error {
 	return AddToManagerWithOptions(mgr, DefaultAddOptions)
 }
 
-// isDeployed skips the check of a deployment that is not there. If it should be, its ManagedResource is not healthy.
+// isDeployed skips the check of a deployment that does not exist. If it should exist, its ManagedResource is unhealthy.
 func isDeployed(name string) healthcheck.PreCheckFunc {
 	return func(ctx context.Context, c client.Client, object client.Object, _ any) bool {
 		err := c.Get(ctx, client.ObjectKey{Namespace: object.GetNamespace(), Name: name}, &appsv1.Deployment{})

@@ -92,7 +92,8 @@ var _ = Describe("Health checks of ControlPlanes", func() {
 		deployment(ctx, "csi-a-controller", corev1.ConditionTrue)
 		resources := []string{
 			genericactuator.ControlPlaneSeedConfigurationChartResourceName, genericactuator.ControlPlaneSeedChartResourceName,
-			genericactuator.ControlPlaneShootChartResourceName, genericactuator.ControlPlaneShootCRDsChartResourceName, genericactuator.StorageClassesChartResourceName,
+			genericactuator.ControlPlaneShootChartResourceName, genericactuator.ControlPlaneShootCRDsChartResourceName,
+			genericactuator.StorageClassesChartResourceName,
 		}
 		for _, name := range resources {
 			managedResource(ctx, name, gardencorev1beta1.ConditionTrue)

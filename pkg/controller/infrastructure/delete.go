@@ -210,6 +210,6 @@ func (a *actuator) reportOrphans(log logr.Logger, infra *extensionsv1alpha1.Infr
 		}
 	}
 	log.Info("Forced deletion left objects behind", "site", name, "orphans", orphans)
-	a.events.Warn(infra, reasonOrphansLeft, eventnote.OnSite(actionDelete, name), "site %q: %d left behind: %s", name, len(orphans),
+	a.events.Warning(infra, reasonOrphansLeft, eventnote.OnSite(actionDelete, name), "site %q: %d left behind: %s", name, len(orphans),
 		eventnote.List(texts))
 }

@@ -74,7 +74,7 @@ func (a *actuator) reconcile(ctx context.Context, log logr.Logger, infra *extens
 			return err
 		}
 		if attempt.earlier == nil {
-			a.events.Tell(infra, reasonSiteReady, eventnote.OnSite(actionReconcile, s.Name), "site %q is ready for machines", s.Name)
+			a.events.Normal(infra, reasonSiteReady, eventnote.OnSite(actionReconcile, s.Name), "site %q is ready for machines", s.Name)
 		}
 		return writer.writeResult(ctx, result, status)
 	})
@@ -105,7 +105,7 @@ func (a *actuator) forEach(ctx context.Context, log logr.Logger, infra *extensio
 		err := platform.InSite(name, platform.Try(func() error { return do(ctx, i) }))
 		if err != nil {
 			log.Error(err, "Site failed", "site", name, "class", platform.ClassOf(err))
-			a.events.Warn(infra, reasonSiteFailed, eventnote.OnSite(actionReconcile, name), "%v", err)
+			a.events.Warning(infra, reasonSiteFailed, eventnote.OnSite(actionReconcile, name), "%v", err)
 		}
 		return err
 	})

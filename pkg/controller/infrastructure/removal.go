@@ -77,11 +77,11 @@ func (r *removals) remove(ctx context.Context, log logr.Logger, s *site.Site) er
 		err = platform.InSite(s.Name, err)
 		r.failed.add(err)
 		log.Error(err, "Removed site could not be deleted, retrying", "site", s.Name, "class", platform.ClassOf(err))
-		r.events.Warn(r.infra, reasonSiteFailed, eventnote.OnSite(actionDelete, s.Name),
+		r.events.Warning(r.infra, reasonSiteFailed, eventnote.OnSite(actionDelete, s.Name),
 			"a removed site could not be deleted, retrying: %v", err)
 		return nil
 	}
-	r.events.Tell(r.infra, reasonSiteDeleted, eventnote.OnSite(actionDelete, s.Name), "site %q is deleted", s.Name)
+	r.events.Normal(r.infra, reasonSiteDeleted, eventnote.OnSite(actionDelete, s.Name), "site %q is deleted", s.Name)
 	return nil
 }
 
@@ -143,7 +143,7 @@ func siteOfMachine(object client.Object) string {
 func (r *removals) report(ctx context.Context) error {
 	waiting := r.waiting.messages()
 	if len(waiting) > 0 {
-		r.events.Tell(r.infra, reasonSiteInUse, actionDelete, "%s", strings.Join(waiting, "; "))
+		r.events.Normal(r.infra, reasonSiteInUse, actionDelete, "%s", strings.Join(waiting, "; "))
 	}
 	reason := v1alpha1.ReasonMachinesLeft
 	if len(r.failed.errs) > 0 {

@@ -73,7 +73,7 @@ func (t *siteAttempt) reconcile(ctx context.Context) (*v1alpha1.SiteStatus, erro
 	}
 	t.retained.add(platform.InSite(t.site.Name, err))
 	t.log.Error(err, "Site failed and is retained unchanged", "site", t.site.Name, "class", platform.ClassOf(err))
-	t.events.Warn(t.infra, reasonSiteStays, eventnote.OnSite(actionReconcile, t.site.Name),
+	t.events.Warning(t.infra, reasonSiteStays, eventnote.OnSite(actionReconcile, t.site.Name),
 		"site %q failed and is retained, as it needed no change: %v", t.site.Name, err)
 	return t.earlier, nil
 }
@@ -147,7 +147,7 @@ func (t *siteAttempt) preflight(ctx context.Context, validated string) (string, 
 		}
 	}
 	if warnings = append(warnings, findings.Warnings...); len(warnings) > 0 {
-		t.events.Warn(t.infra, reasonSiteWarning, eventnote.OnSite(actionLookUp, t.site.Name), "%s", strings.Join(warnings, "; "))
+		t.events.Warning(t.infra, reasonSiteWarning, eventnote.OnSite(actionLookUp, t.site.Name), "%s", strings.Join(warnings, "; "))
 	}
 	invalid := findings.Err()
 	switch {

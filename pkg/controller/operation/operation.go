@@ -6,12 +6,21 @@
 package operation
 
 import (
+	"slices"
+
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 )
+
+// Classes returns those of the configured extension classes that controllers of objects of shoots support.
+func Classes(configured []extensionsv1alpha1.ExtensionClass) []extensionsv1alpha1.ExtensionClass {
+	return slices.DeleteFunc(slices.Clone(configured), func(class extensionsv1alpha1.ExtensionClass) bool {
+		return class != extensionsv1alpha1.ExtensionClassShoot
+	})
+}
 
 // Last returns the type of the object's last operation, empty if there was none.
 func Last(object extensionsv1alpha1.Object) gardencorev1beta1.LastOperationType {

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package shootsites reads what the documents of a shoot say about its sites, for all controllers.
+// Package shootsites reads what the objects of a shoot say about its sites. It is the only reader of them for controllers and webhooks.
 package shootsites
 
 import (
@@ -24,11 +24,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// Source is where the documents are that the Cluster does not have.
+// Source refers to the documents that are not in the Cluster.
 type Source struct {
-	// Namespace is that of the shoot in the seed.
+	// Namespace is the namespace of the shoot in the seed.
 	Namespace string
-	// Config is the InfrastructureConfig, and Field what errors call it.
+	// Config is the InfrastructureConfig, and Field its name in errors.
 	Config *runtime.RawExtension
 	Field  string
 	// State is the InfrastructureState. It may be nil.
@@ -37,14 +37,18 @@ type Source struct {
 	Secret corev1.SecretReference
 }
 
-// OfInfrastructure returns what an Infrastructure names.
+// OfInfrastructure returns the Source in an Infrastructure.
 func OfInfrastructure(infra *extensionsv1alpha1.Infrastructure) Source {
 	return Source{
-		Namespace: infra.Namespace, Config: infra.Spec.ProviderConfig, Field: "spec.providerConfig", State: infra.Status.State, Secret: infra.Spec.SecretRef,
+		Namespace: infra.Namespace,
+		Config:    infra.Spec.ProviderConfig,
+		Field:     "spec.providerConfig",
+		State:     infra.Status.State,
+		Secret:    infra.Spec.SecretRef,
 	}
 }
 
-// OfShoot returns what the Cluster's Shoot names.
+// OfShoot returns the Source in the Cluster's Shoot.
 func OfShoot(namespace string, secret corev1.SecretReference, cluster *extensionscontroller.Cluster) Source {
 	source := Source{Namespace: namespace, Field: "infrastructureConfig of the Shoot", Secret: secret}
 	if cluster.Shoot != nil {
@@ -56,22 +60,17 @@ func OfShoot(namespace string, secret corev1.SecretReference, cluster *extension
 // Input is what is known about the sites of a shoot.
 type Input struct {
 	site.Input
-	// SecretVersion is another one for other credentials. It says nothing about them.
+	// SecretVersion changes whenever the credentials change. It does not reveal them.
 	SecretVersion string
 }
 
-// Read always returns what could be read. configErr says what is wrong with the CloudProfile and the configuration, err what is wrong with
-// the state and the Secret.
+// Read returns everything that could be read, also beside errors. configErr is about the CloudProfile and the configuration, err about the
+// state and the Secret.
 func Read(ctx context.Context, reader client.Reader, source Source, cluster *extensionscontroller.Cluster) (input Input, configErr,
 	err error) {
-	var profile *runtime.RawExtension
-	if cluster.CloudProfile != nil {
-		profile = cluster.CloudProfile.Spec.ProviderConfig
-	}
-	input.Shoot, input.Pods = TechnicalID(source.Namespace, cluster), Pods(cluster.Shoot)
-	var profileErr, fieldErr, stateErr, secretErr error
-	input.Profile, profileErr = Decode[v1alpha1.CloudProfileConfig]("CloudProfile spec.providerConfig", profile)
-	input.Config, fieldErr = Decode[v1alpha1.InfrastructureConfig](source.Field, source.Config)
+	input.Input, configErr = Configured(source, cluster)
+	input.Pods = Pods(cluster.Shoot)
+	var stateErr error
 	input.State, stateErr = DecodeOptional[v1alpha1.InfrastructureState]("status.state", source.State)
 	secret, secretErr := kubernetesutils.GetSecretByReference(ctx, reader, &source.Secret)
 	if secretErr != nil {
@@ -79,10 +78,28 @@ func Read(ctx context.Context, reader client.Reader, source Source, cluster *ext
 	} else {
 		input.Secret, input.SecretVersion = secret.Data, string(secret.UID)+"/"+secret.ResourceVersion
 	}
-	return input, errors.Join(profileErr, fieldErr), errors.Join(stateErr, secretErr)
+	return input, configErr, errors.Join(stateErr, secretErr)
 }
 
-// TechnicalID returns the technical ID of the shoot, which is the namespace unless the Cluster says something else.
+// Configured returns what the CloudProfile, the Shoot and the configuration say, without the state, the Secret and pod ranges.
+func Configured(source Source, cluster *extensionscontroller.Cluster) (site.Input, error) {
+	input := site.Input{Shoot: TechnicalID(source.Namespace, cluster)}
+	var profileErr, configErr error
+	input.Profile, profileErr = Profile(cluster)
+	input.Config, configErr = Decode[v1alpha1.InfrastructureConfig](source.Field, source.Config)
+	return input, errors.Join(profileErr, configErr)
+}
+
+// Profile returns the configuration in the Cluster's CloudProfile.
+func Profile(cluster *extensionscontroller.Cluster) (*v1alpha1.CloudProfileConfig, error) {
+	var raw *runtime.RawExtension
+	if cluster.CloudProfile != nil {
+		raw = cluster.CloudProfile.Spec.ProviderConfig
+	}
+	return Decode[v1alpha1.CloudProfileConfig]("CloudProfile spec.providerConfig", raw)
+}
+
+// TechnicalID returns the technical ID of the shoot, which defaults to the namespace.
 func TechnicalID(namespace string, cluster *extensionscontroller.Cluster) string {
 	if cluster.Shoot != nil && cluster.Shoot.Status.TechnicalID != "" {
 		return cluster.Shoot.Status.TechnicalID
@@ -104,7 +121,7 @@ func Pods(shoot *gardencorev1beta1.Shoot) []string {
 	}
 }
 
-// Decode decodes a document. The error's class is platform.ClassConfiguration and it says what the document is.
+// Decode decodes a document. The error is of platform.ClassConfiguration and begins with what.
 func Decode[T any, P codec.Object[T]](what string, raw *runtime.RawExtension) (P, error) {
 	document, err := codec.Decode[T, P](raw)
 	if err != nil {
@@ -113,7 +130,7 @@ func Decode[T any, P codec.Object[T]](what string, raw *runtime.RawExtension) (P
 	return document, nil
 }
 
-// DecodeOptional is Decode for a document that may be missing. It never returns nil.
+// DecodeOptional is Decode for a document that may be missing. It never returns a nil document.
 func DecodeOptional[T any, P codec.Object[T]](what string, raw *runtime.RawExtension) (P, error) {
 	document, err := Decode[T, P](what, raw)
 	if err == nil {

@@ -124,9 +124,11 @@ var _ = Describe("The sites of a shoot", func() {
 		Entry("no Shoot", nil, nil),
 		Entry("nothing yet", &gardencorev1beta1.Shoot{}, nil),
 		Entry("what is wanted",
-			&gardencorev1beta1.Shoot{Spec: gardencorev1beta1.ShootSpec{Networking: &gardencorev1beta1.Networking{Pods: new("100.64.0.0/13")}}}, []string{"100.64.0.0/13"}),
+			&gardencorev1beta1.Shoot{Spec: gardencorev1beta1.ShootSpec{Networking: &gardencorev1beta1.Networking{Pods: new("100.64.0.0/13")}}},
+			[]string{"100.64.0.0/13"}),
 		Entry("what it has",
-			&gardencorev1beta1.Shoot{Status: gardencorev1beta1.ShootStatus{Networking: &gardencorev1beta1.NetworkingStatus{Pods: []string{"100.64.0.0/13", "fd00::/56"}}}}, []string{"100.64.0.0/13", "fd00::/56"}),
+			&gardencorev1beta1.Shoot{Status: gardencorev1beta1.ShootStatus{Networking: &gardencorev1beta1.NetworkingStatus{Pods: []string{
+				"100.64.0.0/13", "fd00::/56"}}}}, []string{"100.64.0.0/13", "fd00::/56"}),
 	)
 })
 

@@ -2,13 +2,14 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
+// Package sitehealth reports the health of the sites of shoots: in one condition per site of the Infrastructure, and in the conditions of
+// the Infrastructure and the Worker that Gardener's care controller copies to the Shoot.
 package sitehealth
 
 import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
@@ -41,7 +42,7 @@ import (
 // ControllerName is the name of the controller.
 const ControllerName = "sitehealth"
 
-// changesBuffer is how many Infrastructures may wait for the controller before probers wait for it.
+// changesBuffer is the number of changed Infrastructures that may wait for the controller before probers block.
 const changesBuffer = 1000
 
 // DefaultAddOptions are the default AddOptions for AddToManager.
@@ -55,31 +56,28 @@ type AddOptions struct {
 	ExtensionClasses []extensionsv1alpha1.ExtensionClass
 	// SelfHostedShootCluster indicates whether the extension runs in a self-hosted shoot cluster.
 	SelfHostedShootCluster bool
-	// Platforms are the platforms whose sites can be asked how they are.
+	// Platforms are the supported platforms.
 	Platforms platform.Registry[platform.Probe]
-	// ProbeInterval is how often each site is asked; DefaultProbeInterval if it is zero.
+	// ProbeInterval is the interval between two probes of a site. Default: DefaultProbeInterval.
 	ProbeInterval time.Duration
 }
 
-// AddToManagerWithOptions adds the controller, and what asks the sites, to the manager.
+// AddToManagerWithOptions adds the controller and the probers of sites to the manager.
 func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
-	classes := slices.DeleteFunc(slices.Clone(opts.ExtensionClasses), func(class extensionsv1alpha1.ExtensionClass) bool {
-		return class != extensionsv1alpha1.ExtensionClassShoot
-	})
 	changes := make(chan event.GenericEvent, changesBuffer)
-	asking := newProbers(mgr.GetLogger().WithName(ControllerName), opts.Platforms,
+	probers := newProbers(mgr.GetLogger().WithName(ControllerName), opts.Platforms,
 		timingOf(cmp.Or(opts.ProbeInterval, DefaultProbeInterval)), nil)
-	asking.changed = func(infra types.NamespacedName) {
+	probers.changed = func(infra types.NamespacedName) {
 		change := event.GenericEvent{Object: &extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Namespace: infra.Namespace,
 			Name: infra.Name}}}
 		select {
 		case changes <- change:
-		case <-asking.ctx.Done():
+		case <-probers.ctx.Done():
 		}
 	}
-	counting := &machines{log: mgr.GetLogger().WithName(ControllerName), reader: mgr.GetClient(), clock: clock.RealClock{}}
-	if err := errors.Join(metrics.Registry.Register(asking), metrics.Registry.Register(counting), mgr.Add(asking),
-		mgr.Add(counting)); err != nil {
+	machines := &machines{log: mgr.GetLogger().WithName(ControllerName), reader: mgr.GetClient(), clock: clock.RealClock{}}
+	if err := errors.Join(metrics.Registry.Register(probers), metrics.Registry.Register(machines), mgr.Add(probers),
+		mgr.Add(machines)); err != nil {
 		return err
 	}
 
@@ -91,7 +89,7 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 	if err != nil {
 		return err
 	}
-	ours := predicateutils.AddTypeAndClassPredicates(nil, classes, v1alpha1.ProviderType)
+	ours := predicateutils.AddTypeAndClassPredicates(nil, operation.Classes(opts.ExtensionClasses), v1alpha1.ProviderType)
 	changed := predicate.And(append(ours, predicate.Or(
 		predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, operation.Changed()))...)
 	beside := handler.EnqueueRequestsFromMapFunc(infrastructuresBeside(mgr.GetClient(), ours))
@@ -112,7 +110,7 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 		events:      eventnote.Writer{EventRecorder: mgr.GetEventRecorder(v1alpha1.ExtensionName + "-" + ControllerName)},
 		faultEvents: faultEvents,
 		clock:       clock.RealClock{},
-		probers:     asking,
+		probers:     probers,
 	})
 }
 
@@ -121,7 +119,7 @@ func AddToManager(_ context.Context, mgr manager.Manager) error {
 	return AddToManagerWithOptions(mgr, DefaultAddOptions)
 }
 
-// statusChanged lets those updates of machines pass that may begin or end a wait for quota or capacity.
+// statusChanged passes updates of machines that may start or stop waiting for quota or capacity.
 func statusChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*machinev1alpha1.Machine)
@@ -135,7 +133,7 @@ func statusChanged() predicate.Predicate {
 	}}
 }
 
-// mayHaveCredentials keeps the many other Secrets of the seed away.
+// mayHaveCredentials filters out the many other Secrets of the seed.
 func mayHaveCredentials(secret client.Object) bool {
 	return secret.GetName() == v1beta1constants.SecretNameCloudProvider
 }

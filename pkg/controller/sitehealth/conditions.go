@@ -22,25 +22,25 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// ConditionPrefix and the name of a site are the type of the condition of that site.
+// ConditionPrefix, followed by the name of a site, is the type of the condition of that site.
 const ConditionPrefix = "SiteAvailable-"
 
-// grace is how long a site may not tell of faults before the condition of the Worker says so.
+// grace is how long a site may report no faults before the condition of the Worker shows that.
 const grace = time.Minute
 
 // Reasons of the conditions of sites.
 const (
-	// ReasonAvailable means that nothing is wrong.
+	// ReasonAvailable means that the site is available.
 	ReasonAvailable = "SiteAvailable"
-	// ReasonUnreachable means that the site does not answer as it should.
+	// ReasonUnreachable means that the site does not answer, or answers with unexpected errors.
 	ReasonUnreachable = "SiteUnreachable"
-	// ReasonUnauthorized means that the site refuses the credentials, or what they are needed for.
+	// ReasonUnauthorized means that the site refuses the credentials, or that they lack permissions.
 	ReasonUnauthorized = "SiteUnauthorized"
-	// ReasonMisconfigured means that the site cannot be asked with its configuration.
+	// ReasonMisconfigured means that the configuration of the site is invalid.
 	ReasonMisconfigured = "SiteMisconfigured"
 	// ReasonQuota means that a quota is used up.
 	ReasonQuota = "SiteQuotaUsedUp"
-	// ReasonExhausted means that the site has no capacity left for machines that are wanted.
+	// ReasonExhausted means that the site has no capacity left for desired machines.
 	ReasonExhausted = "SiteExhausted"
 )
 
@@ -66,66 +66,68 @@ func reasonOf(err error) string {
 // state is what is known about a site.
 type state struct {
 	name string
-	// known is false until the site answered, or did not in time.
+	// known is false until the first probe has ended.
 	known bool
-	// err is what is wrong with it.
+	// err is nil if the site is available.
 	err error
 }
 
-// down reports whether the site can do nothing for the shoot. A site without room for more machines can.
+// down reports whether the site is unusable. A site without capacity for more machines is usable.
 func (s state) down() bool {
 	return s.known && !slices.Contains([]string{ReasonAvailable, ReasonQuota, ReasonExhausted}, reasonOf(s.err))
 }
 
-// health is what is known about the sites of a shoot.
+// health is the health of the sites of a shoot.
 type health struct {
 	sites []state
-	// defaultSite is the name of the site that the shoot cannot do without.
+	// defaultSite is the name of the default site.
 	defaultSite string
-	// removed are the names of the sites that the shoot does not use any more and that are not deleted.
+	// removed are the names of removed sites that are not deleted yet.
 	removed []string
-	// machines are what machines wait for.
+	// machines are the shortages of machines.
 	machines shortages
-	// faults are those of the Worker's machines.
+	// faults are the faults of the Worker's machines.
 	faults []siteFaults
-	// unresolved says why sites are not in sites, nil if all are.
+	// unresolved is the error of sites that cannot be resolved.
 	unresolved error
 }
 
-// write returns the conditions with those about sites as they are now, and leaves the others as they are. The condition of a site
-// that has not answered yet stays as it was.
-func (h health) write(clock clock.Clock, conditions []gardencorev1beta1.Condition) []gardencorev1beta1.Condition {
-	set := func(conditionType gardencorev1beta1.ConditionType, status gardencorev1beta1.ConditionStatus, reason, message string,
-		codes ...gardencorev1beta1.ErrorCode) {
-		conditions = merge(clock, conditions, conditionType, status, reason, message, codes...)
-	}
+// verdict is what a condition says.
+type verdict struct {
+	status          gardencorev1beta1.ConditionStatus
+	reason, message string
+	codes           []gardencorev1beta1.ErrorCode
+}
 
+// write returns the conditions of the Infrastructure with up-to-date conditions about sites. The condition of a site that was not probed
+// yet does not change.
+func (h health) write(clock clock.Clock, conditions []gardencorev1beta1.Condition) []gardencorev1beta1.Condition {
 	var wanted []gardencorev1beta1.ConditionType
 	for _, s := range h.sites {
 		conditionType := gardencorev1beta1.ConditionType(ConditionPrefix + s.name)
 		wanted = append(wanted, conditionType)
 		switch {
 		case s.known && s.err == nil:
-			set(conditionType, gardencorev1beta1.ConditionTrue, ReasonAvailable, "The site answers and has room.")
+			conditions = merge(clock, conditions, conditionType,
+				verdict{gardencorev1beta1.ConditionTrue, ReasonAvailable, "The site answers and has room.", nil})
 		case s.known:
-			set(conditionType, gardencorev1beta1.ConditionFalse, reasonOf(s.err), s.err.Error(), errorcodes.Codes(s.err)...)
+			conditions = merge(clock, conditions, conditionType,
+				verdict{gardencorev1beta1.ConditionFalse, reasonOf(s.err), s.err.Error(), errorcodes.Codes(s.err)})
 		}
 	}
 	conditions = slices.DeleteFunc(slices.Clone(conditions), func(condition gardencorev1beta1.Condition) bool {
 		return strings.HasPrefix(string(condition.Type), ConditionPrefix) && !slices.Contains(wanted, condition.Type)
 	})
 
-	status, reason, message, codes := h.controlPlane(v1beta1helper.GetCondition(conditions, v1alpha1.ConditionSitesReconciled))
-	set(gardencorev1beta1.ShootControlPlaneHealthy, status, reason, message, codes...)
-	status, reason, message, codes = h.nodes(v1beta1helper.GetCondition(conditions, v1alpha1.ConditionRemovedSitesDeleted))
-	set(gardencorev1beta1.ShootEveryNodeReady, status, reason, message, codes...)
-	return conditions
+	conditions = merge(clock, conditions, gardencorev1beta1.ShootControlPlaneHealthy,
+		h.controlPlane(v1beta1helper.GetCondition(conditions, v1alpha1.ConditionSitesReconciled)))
+	return merge(clock, conditions, gardencorev1beta1.ShootEveryNodeReady,
+		h.nodes(v1beta1helper.GetCondition(conditions, v1alpha1.ConditionRemovedSitesDeleted)))
 }
 
-// controlPlane says which sites the control plane of the shoot can do nothing with. That is a failure if the default site or all
-// sites are among them. Sites that answer and cannot be reconciled are told if there are no others.
-func (h health) controlPlane(staying *gardencorev1beta1.Condition) (gardencorev1beta1.ConditionStatus, string, string,
-	[]gardencorev1beta1.ErrorCode) {
+// controlPlane reports the sites that are unusable. The condition is False if the default site or all sites are. If none is, it reports the
+// sites that are available but cannot be reconciled.
+func (h health) controlPlane(staying *gardencorev1beta1.Condition) verdict {
 	var down []error
 	failed := false
 	for _, s := range h.sites {
@@ -135,25 +137,23 @@ func (h health) controlPlane(staying *gardencorev1beta1.Condition) (gardencorev1
 		}
 	}
 	if len(down) == 0 && staying != nil {
-		return gardencorev1beta1.ConditionProgressing, "SitesNotReconciled", staying.Message, staying.Codes
+		return verdict{gardencorev1beta1.ConditionProgressing, "SitesNotReconciled", staying.Message, staying.Codes}
 	}
 	if len(down) == 0 {
-		return gardencorev1beta1.ConditionTrue, "SitesAvailable", "All sites answer.", nil
+		return verdict{gardencorev1beta1.ConditionTrue, "SitesAvailable", "All sites answer.", nil}
 	}
-	status, reason := gardencorev1beta1.ConditionProgressing, "SitesUnavailable"
+	status := gardencorev1beta1.ConditionProgressing
 	if failed || len(down) == len(h.sites) {
 		status = gardencorev1beta1.ConditionFalse
 	}
-	err := errors.Join(down...)
-	return status, reason, list(down), errorcodes.Codes(err)
+	return verdict{status, "SitesUnavailable", list(down), errorcodes.Codes(errors.Join(down...))}
 }
 
-// nodes says which sites have no room for machines that are wanted, and which are removed and not deleted. Gardener looks at no node
-// while the condition is not True. So a lack of room is told only while nothing is wrong with other machines. Removed sites are
-// always told, because the admission webhooks let their credentials go when the condition is True; the message has the machines then,
-// and why sites cannot be deleted.
-func (h health) nodes(removal *gardencorev1beta1.Condition) (gardencorev1beta1.ConditionStatus, string, string,
-	[]gardencorev1beta1.ErrorCode) {
+// nodes reports the sites that lack capacity for desired machines, and removed sites that are not deleted yet. Gardener does not check
+// nodes while the condition is not True, so a lack of capacity is only reported while all other machines are running. Removed sites are
+// always reported, because the admission webhooks allow to remove their credentials when the condition is True; the message then also has
+// the other machines and why sites cannot be deleted.
+func (h health) nodes(removal *gardencorev1beta1.Condition) verdict {
 	var short []error
 	for _, s := range h.sites {
 		if err := h.machines.sites[s.name]; err != nil {
@@ -164,7 +164,7 @@ func (h health) nodes(removal *gardencorev1beta1.Condition) (gardencorev1beta1.C
 		left := make([]error, 0, len(h.removed)+len(short)+len(h.machines.others))
 		for _, name := range h.removed {
 			left = append(left,
-				fmt.Errorf("site %q: the shoot does not use it any more, and needs its credentials until all of its objects are deleted", name))
+				fmt.Errorf("site %q: it was removed from the shoot, which needs its credentials until all of its objects are deleted", name))
 		}
 		codes := errorcodes.Codes(errors.Join(short...))
 		if removal != nil && removal.Reason == v1alpha1.ReasonDeletionFailed {
@@ -177,27 +177,25 @@ func (h health) nodes(removal *gardencorev1beta1.Condition) (gardencorev1beta1.C
 				left = append(left, machine.err)
 			}
 		}
-		return gardencorev1beta1.ConditionProgressing, "RemovedSitesLeft", list(left), codes
+		return verdict{gardencorev1beta1.ConditionProgressing, "RemovedSitesLeft", list(left), codes}
 	}
 	if len(short) == 0 || len(h.machines.others) > 0 {
-		return gardencorev1beta1.ConditionTrue, "SitesHaveRoom", "No machine alone waits for room on a site.", nil
+		return verdict{gardencorev1beta1.ConditionTrue, "SitesHaveRoom", "No machine is only waiting for capacity of a site.", nil}
 	}
-	return gardencorev1beta1.ConditionProgressing, "SitesWithoutRoom", list(short), errorcodes.Codes(errors.Join(short...))
+	return verdict{gardencorev1beta1.ConditionProgressing, "SitesWithoutRoom", list(short), errorcodes.Codes(errors.Join(short...))}
 }
 
-// writeWorker returns the conditions of the Worker with that about its machines as it is now.
+// writeWorker returns the conditions of the Worker with an up-to-date condition about its machines.
 func (h health) writeWorker(clock clock.Clock, conditions []gardencorev1beta1.Condition) []gardencorev1beta1.Condition {
-	status, reason, message, codes := h.faulty(clock.Now())
-	if status == "" {
-		return conditions
+	if v, known := h.faulty(clock.Now()); known {
+		conditions = merge(clock, conditions, gardencorev1beta1.ShootEveryNodeReady, v)
 	}
-	return merge(clock, conditions, gardencorev1beta1.ShootEveryNodeReady, status, reason, message, codes...)
+	return conditions
 }
 
-// faulty says which machines have faults. The status is empty if that is not known yet. A site that does not tell of faults says nothing
-// about the nodes, and Gardener looks at no node while the condition is not True. So such a site makes the condition Progressing, and only
-// while all machines run.
-func (h health) faulty(now time.Time) (gardencorev1beta1.ConditionStatus, string, string, []gardencorev1beta1.ErrorCode) {
+// faulty reports the machines with faults. It returns false if that is not known yet. A site that reports no faults makes the condition
+// Progressing, but only while all machines are running, because Gardener does not check nodes while the condition is not True.
+func (h health) faulty(now time.Time) (verdict, bool) {
 	var (
 		faults, silent []error
 		waiting        bool
@@ -216,31 +214,30 @@ func (h health) faulty(now time.Time) (gardencorev1beta1.ConditionStatus, string
 	}
 	switch {
 	case len(faults) > 0:
-		return gardencorev1beta1.ConditionFalse, healthcheck.ReasonUnsuccessful, sentence(list(append(faults, silent...))), nil
+		return verdict{gardencorev1beta1.ConditionFalse, healthcheck.ReasonUnsuccessful, sentence(list(append(faults, silent...))), nil}, true
 	case waiting:
-		return "", "", "", nil
+		return verdict{}, false
 	case len(silent) == 0, len(h.machines.sites) > 0, len(h.machines.others) > 0:
-		return gardencorev1beta1.ConditionTrue, healthcheck.ReasonSuccessful, "All health checks successful", nil
+		return verdict{gardencorev1beta1.ConditionTrue, healthcheck.ReasonSuccessful, "All health checks successful", nil}, true
 	}
-	return gardencorev1beta1.ConditionProgressing, healthcheck.ReasonProgressing, sentence(list(silent)), errorcodes.Codes(errors.Join(silent...))
+	return verdict{gardencorev1beta1.ConditionProgressing, healthcheck.ReasonProgressing, sentence(list(silent)),
+		errorcodes.Codes(errors.Join(silent...))}, true
 }
 
-// hibernated returns the conditions of the Worker of a shoot that has no machines on purpose.
+// hibernated returns the conditions of the Worker of a hibernated shoot.
 func hibernated(clock clock.Clock, conditions []gardencorev1beta1.Condition) []gardencorev1beta1.Condition {
-	return merge(clock, conditions, gardencorev1beta1.ShootEveryNodeReady, gardencorev1beta1.ConditionTrue, healthcheck.ReasonSuccessful,
-		"Shoot is hibernated")
+	return merge(clock, conditions, gardencorev1beta1.ShootEveryNodeReady,
+		verdict{gardencorev1beta1.ConditionTrue, healthcheck.ReasonSuccessful, "Shoot is hibernated", nil})
 }
 
-func merge(
-	clock clock.Clock, conditions []gardencorev1beta1.Condition, conditionType gardencorev1beta1.ConditionType,
-	status gardencorev1beta1.ConditionStatus, reason, message string, codes ...gardencorev1beta1.ErrorCode,
-) []gardencorev1beta1.Condition {
+func merge(clock clock.Clock, conditions []gardencorev1beta1.Condition, conditionType gardencorev1beta1.ConditionType,
+	v verdict) []gardencorev1beta1.Condition {
 	condition := v1beta1helper.GetOrInitConditionWithClock(clock, conditions, conditionType)
 	return v1beta1helper.MergeConditions(conditions,
-		v1beta1helper.UpdatedConditionWithClock(clock, condition, status, reason, message, codes...))
+		v1beta1helper.UpdatedConditionWithClock(clock, condition, v.status, v.reason, v.message, v.codes...))
 }
 
-// remove returns the conditions without those about sites.
+// remove returns the conditions without those of this controller.
 func remove(_ clock.Clock, conditions []gardencorev1beta1.Condition) []gardencorev1beta1.Condition {
 	return slices.DeleteFunc(slices.Clone(conditions), func(condition gardencorev1beta1.Condition) bool {
 		return strings.HasPrefix(string(condition.Type), ConditionPrefix) ||

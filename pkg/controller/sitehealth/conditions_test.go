@@ -34,7 +34,8 @@ func machine(name, siteName string, phase machinev1alpha1.MachinePhase, operatio
 }
 
 const (
-	noHost  = `Cloud provider message - machine codes error: code = [ResourceExhausted] message = [Exhausted: site "racks": 3 of 6 hosts match, 0 are free]`
+	noHost = `Cloud provider message - machine codes error: code = [ResourceExhausted] message = [Exhausted: site "racks": 3 of 6 hosts ` +
+		`match, 0 are free]`
 	noQuota = `Cloud provider message - machine codes error: code = [ResourceExhausted] message = [Quota: site "cloud": cores: 10 of 10]`
 )
 
@@ -115,7 +116,7 @@ var _ = Describe("Conditions", func() {
 			Expect(condition.Message).To(Equal(message))
 		},
 		Entry("no machine waits", []machinev1alpha1.Machine{machine("a", "cloud", machinev1alpha1.MachineRunning, "Create", "")},
-			gardencorev1beta1.ConditionTrue, "No machine alone waits for room on a site."),
+			gardencorev1beta1.ConditionTrue, "No machine is only waiting for capacity of a site."),
 		Entry("machines wait and all others run",
 			[]machinev1alpha1.Machine{
 				machine("a", "cloud", machinev1alpha1.MachineRunning, "HealthCheck", ""),
@@ -126,14 +127,14 @@ var _ = Describe("Conditions", func() {
 		Entry("another machine does not run, so that Gardener must look at the nodes",
 			[]machinev1alpha1.Machine{machine("a", "cloud", machinev1alpha1.MachineUnknown, "HealthCheck", ""),
 				machine("b", "racks", machinev1alpha1.MachineCrashLoopBackOff, "Create", noHost)},
-			gardencorev1beta1.ConditionTrue, "No machine alone waits for room on a site."),
+			gardencorev1beta1.ConditionTrue, "No machine is only waiting for capacity of a site."),
 		Entry("a deletion is no wait for room",
 			[]machinev1alpha1.Machine{machine("b", "racks", machinev1alpha1.MachineTerminating, "Delete", noHost)},
-			gardencorev1beta1.ConditionTrue, "No machine alone waits for room on a site."),
+			gardencorev1beta1.ConditionTrue, "No machine is only waiting for capacity of a site."),
 		Entry("progress is none",
 			[]machinev1alpha1.Machine{machine("b", "racks", machinev1alpha1.MachineCrashLoopBackOff, "Create",
 				"code = [Unavailable] message = [Progress: host x is provisioned]")},
-			gardencorev1beta1.ConditionTrue, "No machine alone waits for room on a site."),
+			gardencorev1beta1.ConditionTrue, "No machine is only waiting for capacity of a site."),
 	)
 
 	DescribeTable("that Gardener copies: the nodes, while removed sites are not deleted",
@@ -143,7 +144,7 @@ var _ = Describe("Conditions", func() {
 			condition := get(known.write(clock, nil), "EveryNodeReady")
 			Expect(condition.Status).To(Equal(gardencorev1beta1.ConditionProgressing))
 			Expect(condition.Reason).To(Equal("RemovedSitesLeft"))
-			Expect(condition.Message).To(HavePrefix(`site "vc": the shoot does not use it any more`))
+			Expect(condition.Message).To(HavePrefix(`site "vc": it was removed from the shoot`))
 			Expect(condition.Message).To(HaveSuffix(message))
 		},
 		Entry("all machines run", []machinev1alpha1.Machine{machine("a", "cloud", machinev1alpha1.MachineRunning, "Create", "")},
@@ -153,7 +154,7 @@ var _ = Describe("Conditions", func() {
 		Entry("a machine waits for a host and another one does not run",
 			[]machinev1alpha1.Machine{machine("a", "cloud", machinev1alpha1.MachineUnknown, "HealthCheck", ""),
 				machine("b", "racks", machinev1alpha1.MachineCrashLoopBackOff, "Create", noHost)},
-			`, site "racks": 3 of 6 hosts match, 0 are free, site "cloud": machine a does not run, its phase is "Unknown"`),
+			`, site "racks": 3 of 6 hosts match, 0 are free, site "cloud": machine a is not running, its phase is "Unknown"`),
 	)
 
 	It("that Gardener copies should say why a removed site is not deleted", func() {

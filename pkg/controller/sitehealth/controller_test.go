@@ -63,7 +63,7 @@ var _ = Describe("The controller", func() {
 
 		toys.SetFaults("racks")
 		Eventually(s.notes).WithArguments(ctx, "Machine", corev1.EventTypeNormal).Should(ConsistOf(
-			`site "racks": host rack-07 of machine m-7: there is no fault any more`))
+			`site "racks": host rack-07 of machine m-7: the fault is resolved`))
 		Eventually(s.notes).WithArguments(ctx, "Worker", corev1.EventTypeNormal).Should(HaveLen(2))
 		Eventually(s.condition).WithArguments(ctx).Should(HaveField("Status", gardencorev1beta1.ConditionTrue))
 

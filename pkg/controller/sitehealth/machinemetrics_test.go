@@ -86,7 +86,7 @@ hybrid_machines{phase="Pending",shoot_namespace="shoot--p--s",site="cloud"} 2
 hybrid_machines{phase="Running",shoot_namespace="shoot--p--s",site="cloud"} 1
 hybrid_machines{phase="Terminating",shoot_namespace="shoot--p--s",site="cloud"} 1
 hybrid_machines{phase="Unknown",shoot_namespace="shoot--p--s",site="racks"} 1
-# HELP hybrid_machines_waiting_seconds For how long a shoot has waited for that machine of a phase on a site that it has waited for the longest.
+# HELP hybrid_machines_waiting_seconds Longest time that a shoot has been waiting for a machine of a phase on a site.
 # TYPE hybrid_machines_waiting_seconds gauge
 hybrid_machines_waiting_seconds{phase="CrashLoopBackOff",shoot_namespace="shoot--p--s",site="cloud"} 1200
 hybrid_machines_waiting_seconds{phase="CrashLoopBackOff",shoot_namespace="shoot--p--s",site="racks"} 1200

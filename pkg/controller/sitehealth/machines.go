@@ -15,22 +15,21 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// shortages are what sites lack for machines that wait for it, by the names of the sites.
+// shortages are the reasons why machines wait for quota or capacity.
 type shortages struct {
+	// sites are the errors by the names of the sites.
 	sites map[string]error
-	// others are the other machines that do not run.
+	// others are the other machines that are not running.
 	others []idle
 }
 
-// idle is a machine that does not run.
+// idle is a machine that is not running.
 type idle struct {
-	// site is the name of its site.
 	site string
-	// err says what it is.
-	err error
+	err  error
 }
 
-// shortagesOf reads from the machines what sites lack. The sites said it when the driver last asked them for the machine.
+// shortagesOf returns the shortages in the last operations of the machines.
 func shortagesOf(machines []machinev1alpha1.Machine) shortages {
 	found := shortages{sites: map[string]error{}}
 	for i := range machines {
@@ -40,7 +39,7 @@ func shortagesOf(machines []machinev1alpha1.Machine) shortages {
 		if err == nil {
 			if phase := machine.Status.CurrentStatus.Phase; phase != machinev1alpha1.MachineRunning {
 				found.others = append(found.others,
-					idle{site: site, err: fmt.Errorf("site %q: machine %s does not run, its phase is %q", site, machine.Name, phase)})
+					idle{site: site, err: fmt.Errorf("site %q: machine %s is not running, its phase is %q", site, machine.Name, phase)})
 			}
 			continue
 		}
@@ -51,7 +50,7 @@ func shortagesOf(machines []machinev1alpha1.Machine) shortages {
 	return found
 }
 
-// shortageOf returns what the machine waits for, nil if that is neither quota nor capacity.
+// shortageOf returns why the machine waits for quota or capacity, nil if it does not.
 func shortageOf(machine *machinev1alpha1.Machine) error {
 	if machine.DeletionTimestamp != nil || machine.Status.LastOperation.Type != machinev1alpha1.MachineOperationCreate {
 		return nil

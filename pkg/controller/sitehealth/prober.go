@@ -6,6 +6,7 @@ package sitehealth
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -18,16 +19,16 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// DefaultProbeInterval is how often a site is asked how it is: a fault and its end are seen within a minute.
+// DefaultProbeInterval is the default interval between two probes of a site.
 const DefaultProbeInterval = 30 * time.Second
 
-// timing says when a site is asked.
+// timing determines when a site is probed.
 type timing struct {
-	// interval is the time from one question to the next.
+	// interval is the time between two probes.
 	interval time.Duration
-	// refused is that time after credentials were refused: more failed logins would lock the user out at many sites.
+	// refused is the interval after credentials were refused. More failed logins would lock the user out of many sites.
 	refused time.Duration
-	// timeout is how long an answer may take.
+	// timeout limits a probe.
 	timeout time.Duration
 }
 
@@ -35,19 +36,19 @@ func timingOf(interval time.Duration) timing {
 	return timing{interval: interval, refused: interval * 5 / 3, timeout: 15 * time.Second}
 }
 
-// answer is what a site said.
+// answer is the result of a probe.
 type answer struct {
-	// err is nil if nothing is wrong.
+	// err is nil if the site is available.
 	err error
-	// since is since when something is wrong, or nothing is.
+	// since is since when the site is available or not.
 	since time.Time
-	// observed is what the site told of itself, too.
+	// observed is what the site reported.
 	observed platform.Observation
-	// shoots are those whose faults were asked for.
+	// shoots are the shoots whose faults were probed.
 	shoots []string
 }
 
-// prober asks one site with given credentials again and again.
+// prober probes one site with given credentials periodically.
 type prober struct {
 	log     logr.Logger
 	part    platform.Probe
@@ -62,16 +63,16 @@ type prober struct {
 	infrastructures map[types.NamespacedName]struct{}
 }
 
-// run asks until ctx ends.
+// run probes until ctx is done.
 func (p *prober) run(ctx context.Context) {
 	for {
-		asked := time.Now()
+		start := time.Now()
 		shoots := namespacesOf(p.interested())
-		observed, err := p.ask(ctx, shoots)
+		observed, err := p.probe(ctx, shoots)
 		if ctx.Err() != nil {
 			return
 		}
-		p.hear(answer{err: err, observed: observed, shoots: shoots})
+		p.record(answer{err: err, observed: observed, shoots: shoots})
 		pause := p.timing.interval
 		if platform.ClassOf(err) == platform.ClassUnauthenticated {
 			pause = p.timing.refused
@@ -79,13 +80,13 @@ func (p *prober) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(time.Until(asked.Add(pause))):
+		case <-time.After(time.Until(start.Add(pause))):
 		}
 	}
 }
 
-// ask returns when the site answered, or when the time for that is over. A platform that does not obey its context is left alone.
-func (p *prober) ask(ctx context.Context, shoots []string) (platform.Observation, error) {
+// probe returns the answer of the site, or an error after the timeout even if the platform ignores its context.
+func (p *prober) probe(ctx context.Context, shoots []string) (platform.Observation, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.timing.timeout)
 	defer cancel()
 	select {
@@ -103,25 +104,24 @@ func (p *prober) silent() error {
 	return platform.InSite(p.site.Name, platform.NewError(platform.ClassTransient, "no answer within %s", p.timing.timeout))
 }
 
-// hear remembers the answer and tells those who want to know if something else is wrong than before, with the site or with machines.
-// Quotas alone are not told.
-func (p *prober) hear(heard answer) {
+// record stores the answer and enqueues the Infrastructures if the error, the faults or the probed shoots changed.
+func (p *prober) record(current answer) {
 	p.mutex.Lock()
 	before, first := p.answer, !p.answered
-	heard.since = before.since
-	if first || (before.err == nil) != (heard.err == nil) {
-		heard.since = time.Now()
+	current.since = before.since
+	if first || (before.err == nil) != (current.err == nil) {
+		current.since = time.Now()
 	}
-	p.answered, p.answer = true, heard
+	p.answered, p.answer = true, current
 	p.mutex.Unlock()
 
-	same := !first && message(heard.err) == message(before.err)
-	if same && slices.Equal(heard.shoots, before.shoots) && slices.Equal(heard.observed.Faults, before.observed.Faults) {
+	same := !first && fmt.Sprint(current.err) == fmt.Sprint(before.err)
+	if same && slices.Equal(current.shoots, before.shoots) && slices.Equal(current.observed.Faults, before.observed.Faults) {
 		return
 	}
 	infrastructures := p.interested()
-	if !same && heard.err != nil {
-		p.log.Info("Something is wrong with a site", "class", platform.ClassOf(heard.err), "reason", heard.err.Error(), "shoots",
+	if !same && current.err != nil {
+		p.log.Info("Site has a problem", "class", platform.ClassOf(current.err), "reason", current.err.Error(), "shoots",
 			namespacesOf(infrastructures))
 	}
 	for _, infra := range infrastructures {
@@ -129,14 +129,14 @@ func (p *prober) hear(heard answer) {
 	}
 }
 
-// interested are the Infrastructures that the site is asked for.
+// interested returns the Infrastructures that the site is probed for.
 func (p *prober) interested() []types.NamespacedName {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	return slices.Collect(maps.Keys(p.infrastructures))
 }
 
-// namespacesOf are the sorted namespaces of the shoots.
+// namespacesOf returns the sorted namespaces of the shoots.
 func namespacesOf(infrastructures []types.NamespacedName) []string {
 	namespaces := make([]string, len(infrastructures))
 	for i, infra := range infrastructures {
@@ -158,17 +158,10 @@ func (p *prober) add(infra types.NamespacedName) {
 	p.infrastructures[infra] = struct{}{}
 }
 
-// leave returns how many Infrastructures are left.
+// leave removes the Infrastructure and returns how many are left.
 func (p *prober) leave(infra types.NamespacedName) int {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	delete(p.infrastructures, infra)
 	return len(p.infrastructures)
-}
-
-func message(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }

@@ -21,15 +21,15 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// probers ask the sites of all Infrastructures how they are, each site once for equal credentials. A site that does not answer
-// keeps nobody else waiting. It is safe for concurrent use.
+// probers probe the sites of all Infrastructures, each site once for equal credentials. A site that does not answer does not delay others.
+// It is safe for concurrent use.
 type probers struct {
 	log       logr.Logger
 	platforms platform.Registry[platform.Probe]
 	timing    timing
-	// changed is called with an Infrastructure when the answer of one of its sites is another one than before.
+	// changed is called with an Infrastructure when the answer of one of its sites has changed.
 	changed func(types.NamespacedName)
-	// ctx is that of all probers.
+	// ctx is the context of all probers.
 	ctx   context.Context
 	stop  context.CancelFunc
 	group sync.WaitGroup
@@ -40,11 +40,11 @@ type probers struct {
 	shoots  map[types.NamespacedName]*shoot
 }
 
-// shoot is what an Infrastructure has to do with probers.
+// shoot is what is known about an Infrastructure.
 type shoot struct {
-	// keys are those of the probers, by the names of the sites.
+	// keys are the keys of the probers, by the names of the sites.
 	keys map[string]string
-	// faults are those that were told last, by the names of the sites that have machines and tell of faults.
+	// faults are the faults that were returned last, by the names of the sites that have machines and report faults.
 	faults map[string][]platform.Fault
 }
 
@@ -56,7 +56,7 @@ func newProbers(log logr.Logger, platforms platform.Registry[platform.Probe], ti
 	}
 }
 
-// Start implements manager.Runnable. When ctx ends it ends all probers, waits for them and lets none begin any more.
+// Start implements manager.Runnable. When ctx is done it stops all probers, waits for them and prevents new ones from starting.
 func (p *probers) Start(ctx context.Context) error {
 	<-ctx.Done()
 	p.mutex.Lock()
@@ -67,27 +67,27 @@ func (p *probers) Start(ctx context.Context) error {
 	return nil
 }
 
-// set lets exactly the sites of an Infrastructure be asked, those with machines for faults, too. It returns which sites cannot be asked at
-// all, and why.
+// set makes the probers probe exactly the given sites of an Infrastructure, those with machines also for faults. It returns the errors of
+// sites that cannot be probed.
 func (p *probers) set(infra types.NamespacedName, sites []site.Site, withMachines []string) map[string]error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if p.stopped {
 		return nil
 	}
-	unaskable, before, wanted := map[string]error{}, p.known(infra), &shoot{keys: map[string]string{}, faults: map[string][]platform.Fault{}}
+	invalid, before, wanted := map[string]error{}, p.known(infra), &shoot{keys: map[string]string{}, faults: map[string][]platform.Fault{}}
 	for i := range sites {
 		s := &sites[i]
 		part, err := p.platforms.For(s.Platform)
-		if err == nil && s.Profile == nil && (s.State == nil) {
-			err = platform.NewError(platform.ClassConfiguration, "the CloudProfile does not know the site")
+		if err == nil && s.Profile == nil && s.State == nil {
+			err = platform.NewError(platform.ClassConfiguration, "the site is not in the CloudProfile")
 		}
 		key := ""
 		if err == nil {
 			key, err = keyOf(s)
 		}
 		if err != nil {
-			unaskable[s.Name] = platform.InSite(s.Name, err)
+			invalid[s.Name] = platform.InSite(s.Name, err)
 			continue
 		}
 		wanted.keys[s.Name] = key
@@ -102,10 +102,10 @@ func (p *probers) set(infra types.NamespacedName, sites []site.Site, withMachine
 	}
 	p.shoots[infra] = wanted
 	p.release(infra, before.keys, wanted.keys)
-	return unaskable
+	return invalid
 }
 
-// remove lets no site of the Infrastructure be asked any more.
+// remove stops probing the sites of the Infrastructure.
 func (p *probers) remove(infra types.NamespacedName) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -121,7 +121,7 @@ func (p *probers) known(infra types.NamespacedName) *shoot {
 	return &shoot{}
 }
 
-// release ends the probers that nobody wants any more.
+// release stops the probers that are no longer needed.
 func (p *probers) release(infra types.NamespacedName, before, wanted map[string]string) {
 	for name, key := range before {
 		if wanted[name] == key {
@@ -134,7 +134,7 @@ func (p *probers) release(infra types.NamespacedName, before, wanted map[string]
 	}
 }
 
-// answers are the last answers of the sites of an Infrastructure, by their names. Sites that have not answered yet are not there.
+// answers returns the last answers of the sites of an Infrastructure, by their names, without sites that have not answered yet.
 func (p *probers) answers(infra types.NamespacedName) map[string]answer {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -147,7 +147,7 @@ func (p *probers) answers(infra types.NamespacedName) map[string]answer {
 	return answers
 }
 
-// begin asks at once, for the first Infrastructure that wants to know.
+// begin starts a prober for its first Infrastructure.
 func (p *probers) begin(part platform.Probe, s *site.Site, infra types.NamespacedName) *prober {
 	ctx, end := context.WithCancel(p.ctx)
 	started := &prober{
@@ -158,7 +158,7 @@ func (p *probers) begin(part platform.Probe, s *site.Site, infra types.Namespace
 	return started
 }
 
-// keyOf is equal for sites that are reached in the same way with the same credentials.
+// keyOf returns equal keys for sites that are accessed in the same way with the same credentials.
 func keyOf(s *site.Site) (string, error) {
 	var state *v1alpha1.SiteState
 	if s.Profile == nil {
@@ -166,7 +166,7 @@ func keyOf(s *site.Site) (string, error) {
 	}
 	data, err := json.Marshal([]any{s.Name, s.Platform, s.Profile, state, s.Credentials})
 	if err != nil {
-		return "", errors.New("its configuration cannot be encoded")
+		return "", errors.New("the configuration cannot be encoded")
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:]), nil

@@ -178,7 +178,7 @@ var _ = Describe("Probers", func() {
 		unaskable := asking.set(a, []site.Site{odd, dropped, newSite("racks", "1")}, nil)
 		Expect(unaskable).To(HaveLen(2))
 		Expect(unaskable["odd"]).To(MatchError(ContainSubstring(`site "odd": platform "mainframe" is not supported`)))
-		Expect(unaskable["dropped"]).To(MatchError(`site "dropped": the CloudProfile does not know the site`))
+		Expect(unaskable["dropped"]).To(MatchError(`site "dropped": the site is not in the CloudProfile`))
 		Eventually(answer(a, "racks")).Should(Succeed())
 	})
 

@@ -23,7 +23,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
@@ -32,21 +31,21 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// resync is after how long an Infrastructure is looked at again without a reason.
+// resync is the interval between two reconciliations without a change.
 const resync = time.Minute
 
 // reconciler writes the conditions of Infrastructures and Workers.
 type reconciler struct {
 	client client.Client
 	events eventnote.Writer
-	// faultEvents are those about faults of machines.
+	// faultEvents records events about faults of machines.
 	faultEvents record.EventRecorder
 	clock       clock.Clock
 	probers     *probers
 }
 
-// Reconcile lets the sites of an Infrastructure be asked and writes what they said. Nobody is asked while the shoot is deleted, moves
-// to another seed or is hibernated.
+// Reconcile starts probing the sites of an Infrastructure and writes the results. Sites are not probed while the shoot is being deleted,
+// migrated or hibernated.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	infra := &extensionsv1alpha1.Infrastructure{}
 	if err := r.client.Get(ctx, request.NamespacedName, infra); err != nil {
@@ -76,11 +75,11 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	r.tellFaults(ctx, worker, known.faults)
+	r.recordFaults(ctx, worker, known.faults)
 	return reconcile.Result{RequeueAfter: resync}, errors.Join(r.write(ctx, infra, known.write), r.writeWorker(ctx, worker, known.writeWorker))
 }
 
-// worker returns the shoot's Worker, nil if it shall have no machines here.
+// worker returns the shoot's Worker, nil if there is none or it is being deleted or migrated.
 func (r *reconciler) worker(ctx context.Context, namespace string) (*extensionsv1alpha1.Worker, error) {
 	workers := &extensionsv1alpha1.WorkerList{}
 	if err := r.client.List(ctx, workers, client.InNamespace(namespace)); err != nil {
@@ -95,7 +94,7 @@ func (r *reconciler) worker(ctx context.Context, namespace string) (*extensionsv
 	return nil, nil
 }
 
-// look returns what is known about the sites of the shoot.
+// look returns the health of the sites of the shoot.
 func (r *reconciler) look(
 	ctx context.Context, infra *extensionsv1alpha1.Infrastructure, worker *extensionsv1alpha1.Worker, cluster *extensionscontroller.Cluster,
 ) (*health, error) {
@@ -104,7 +103,7 @@ func (r *reconciler) look(
 		return nil, err
 	}
 	key := client.ObjectKeyFromObject(infra)
-	unaskable := r.probers.set(key, sites, sitesOf(worker, sites))
+	invalid := r.probers.set(key, sites, sitesOf(worker, sites))
 	answers := r.probers.answers(key)
 
 	machines := &machinev1alpha1.MachineList{}
@@ -119,8 +118,8 @@ func (r *reconciler) look(
 		s := state{name: sites[i].Name}
 		answer, answered := answers[s.name]
 		switch {
-		case unaskable[s.name] != nil:
-			s.known, s.err = true, unaskable[s.name]
+		case invalid[s.name] != nil:
+			s.known, s.err = true, invalid[s.name]
 		case answered && answer.err != nil:
 			s.known, s.err = true, answer.err
 		default:
@@ -131,8 +130,8 @@ func (r *reconciler) look(
 	return known, nil
 }
 
-// sites returns the sites that the shoot uses, and the names of those that it does not use any more and that are not deleted. Those
-// whose platform nobody knows are in unresolved.
+// sites returns the sites that the shoot uses and the names of removed sites that are not deleted yet. unresolved is the error of sites
+// that cannot be resolved.
 func (r *reconciler) sites(
 	ctx context.Context, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster,
 ) (used []site.Site, removed []string, unresolved, err error) {
@@ -150,17 +149,17 @@ func (r *reconciler) sites(
 	for _, s := range resolved {
 		if s.Removed() {
 			removed = append(removed, s.Name)
-			continue
+		} else {
+			used = append(used, s)
 		}
-		used = append(used, s)
 	}
 	return used, removed, unresolved, nil
 }
 
-// conditionsChange returns the conditions as they are to be.
+// conditionsChange returns the desired conditions.
 type conditionsChange func(clock.Clock, []gardencorev1beta1.Condition) []gardencorev1beta1.Condition
 
-// write writes the conditions of an object unless they are as they were, and tells of those of sites that changed.
+// write writes the conditions of an object if they changed, and records events about those of sites.
 func (r *reconciler) write(ctx context.Context, object extensionsv1alpha1.Object, change conditionsChange) error {
 	unchanged, before := object.DeepCopyObject().(client.Object), object.GetExtensionStatus().GetConditions()
 	after := change(r.clock, before)
@@ -172,7 +171,7 @@ func (r *reconciler) write(ctx context.Context, object extensionsv1alpha1.Object
 		return err
 	}
 	for i := range after {
-		r.tell(object, v1beta1helper.GetCondition(before, after[i].Type), &after[i])
+		r.recordChange(object, v1beta1helper.GetCondition(before, after[i].Type), &after[i])
 	}
 	return nil
 }
@@ -185,8 +184,8 @@ func (r *reconciler) writeWorker(ctx context.Context, worker *extensionsv1alpha1
 	return r.write(ctx, worker, change)
 }
 
-// tell writes an event if something is wrong with a site since now, or is not any more.
-func (r *reconciler) tell(infra extensionsv1alpha1.Object, before, after *gardencorev1beta1.Condition) {
+// recordChange records an event if the availability of a site changed.
+func (r *reconciler) recordChange(infra extensionsv1alpha1.Object, before, after *gardencorev1beta1.Condition) {
 	name, ok := strings.CutPrefix(string(after.Type), ConditionPrefix)
 	if !ok || before != nil && before.Reason == after.Reason {
 		return
@@ -194,21 +193,17 @@ func (r *reconciler) tell(infra extensionsv1alpha1.Object, before, after *garden
 	action := eventnote.OnSite("Probe", name)
 	switch {
 	case after.Status == gardencorev1beta1.ConditionFalse:
-		r.events.Warn(infra, after.Reason, action, "%s", after.Message)
+		r.events.Warning(infra, after.Reason, action, "%s", after.Message)
 	case before != nil && before.Status == gardencorev1beta1.ConditionFalse:
-		r.events.Tell(infra, after.Reason, action, "site %q: %s", name, after.Message)
+		r.events.Normal(infra, after.Reason, action, "site %q: %s", name, after.Message)
 	}
 }
 
-// defaultSiteOf returns the site that the shoot cannot do without: the one that the shoot owner named. With one site that is this
-// one anyhow.
+// defaultSiteOf returns the default site of the shoot, empty if none is set.
 func defaultSiteOf(cluster *extensionscontroller.Cluster) string {
 	if cluster.Shoot == nil {
 		return ""
 	}
-	config, err := codec.Decode[v1alpha1.ControlPlaneConfig](cluster.Shoot.Spec.Provider.ControlPlaneConfig)
-	if err != nil {
-		return ""
-	}
+	config, _ := shootsites.DecodeOptional[v1alpha1.ControlPlaneConfig]("controlPlaneConfig", cluster.Shoot.Spec.Provider.ControlPlaneConfig)
 	return config.DefaultSite
 }

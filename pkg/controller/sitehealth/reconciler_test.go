@@ -76,10 +76,11 @@ var _ = Describe("Reconciler", func() {
 	BeforeEach(func(ctx SpecContext) {
 		played = &playedSites{answers: map[string]error{}, asked: map[string]int{}, hanging: map[string]bool{},
 			faults: map[string][]platform.Fault{}}
-		profile := &gardencorev1beta1.CloudProfile{Spec: gardencorev1beta1.CloudProfileSpec{ProviderConfig: encode(&v1alpha1.CloudProfileConfig{Sites: []v1alpha1.CloudProfileSite{
-			{Name: "racks", Metal: &v1alpha1.MetalProfile{}, Zones: []v1alpha1.SiteZone{{Name: "rack-1"}}}, {Name: "hall",
-				Metal: &v1alpha1.MetalProfile{}},
-		}})}}
+		profile := &gardencorev1beta1.CloudProfile{Spec: gardencorev1beta1.CloudProfileSpec{ProviderConfig: encode(
+			&v1alpha1.CloudProfileConfig{Sites: []v1alpha1.CloudProfileSite{
+				{Name: "racks", Metal: &v1alpha1.MetalProfile{}, Zones: []v1alpha1.SiteZone{{Name: "rack-1"}}}, {Name: "hall",
+					Metal: &v1alpha1.MetalProfile{}},
+			}})}}
 		shoot = &gardencorev1beta1.Shoot{}
 		shoot.Spec.Provider.ControlPlaneConfig = encode(&v1alpha1.ControlPlaneConfig{DefaultSite: "racks"})
 		cluster = &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
@@ -209,7 +210,8 @@ var _ = Describe("Reconciler", func() {
 			reconcileOnce(ctx)
 			Expect(everyNodeReady(ctx)).To(And(HaveField("Status", gardencorev1beta1.ConditionTrue),
 				HaveField("Message", "All health checks successful")))
-			Expect(faultRecorder.Events).To(Receive(Equal(`Normal MachineFaultGone site "racks": host rack-07 of machine m-7: there is no fault any more`)))
+			Expect(faultRecorder.Events).To(Receive(Equal(`Normal MachineFaultGone site "racks": host rack-07 of machine m-7: the fault is ` +
+				`resolved`)))
 			Expect(faultRecorder.Events).To(Receive())
 
 			played.fault("racks", platform.Fault{Shoot: namespace, Machine: "gone", Host: "rack-07", Message: "no power"})
@@ -294,7 +296,8 @@ var _ = Describe("Reconciler", func() {
 	)
 
 	It("returns what is wrong with the documents", func(ctx SpecContext) {
-		infra.Spec.ProviderConfig = &runtime.RawExtension{Raw: []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"InfrastructureConfig","odd":1}`)}
+		infra.Spec.ProviderConfig = &runtime.RawExtension{Raw: []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1",` +
+			`"kind":"InfrastructureConfig","odd":1}`)}
 		Expect(c.Update(ctx, infra)).To(Succeed())
 		_, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(infra)})
 		Expect(err).To(MatchError(ContainSubstring("spec.providerConfig")))

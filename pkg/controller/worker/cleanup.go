@@ -147,7 +147,7 @@ func cleanUpSitesAfterDeletion(ctx context.Context, c *call, r resolver) {
 	}
 	if err := r.cleanUp(ctx, d.sites, nil); err != nil {
 		c.log.Error(err, "Some sites could not be cleaned up")
-		c.events.Warn(c.worker, reasonNotCleanedUp, "Delete", "%v", err)
+		c.events.Warning(c.worker, reasonNotCleanedUp, "Delete", "%v", err)
 	}
 }
 

@@ -205,6 +205,6 @@ func reportUnresolved(c *call, zones []*resolved) {
 		}
 		c.log.Error(z.err, "Zone cannot be resolved", "pool", z.spec.Name, "zone", z.name, "site", z.siteName, "retained", z.retained != nil)
 		// The recorder merges events with equal reasons and actions.
-		c.events.Warn(c.worker, reasonUnresolved, "Reconcile-"+z.deploymentName, "Pool %q in zone %q %s: %v", z.spec.Name, z.name, what, z.err)
+		c.events.Warning(c.worker, reasonUnresolved, "Reconcile-"+z.deploymentName, "Pool %q in zone %q %s: %v", z.spec.Name, z.name, what, z.err)
 	}
 }

@@ -135,7 +135,7 @@ func (p waitPolicy) reconcile(ctx, waiting context.Context, generic worker.Actua
 			return fmt.Errorf("%s %s: %s: %w", notReady, waited, what, err)
 		}
 		c.log.Info("Still waiting for slow machines", "waited", waited.String(), "count", len(slow), "machines", what)
-		c.events.Tell(c.worker, reasonMachinesSlow, "Reconcile", "Not ready after %s, still waiting for: %s", waited, what)
+		c.events.Normal(c.worker, reasonMachinesSlow, "Reconcile", "Not ready after %s, still waiting for: %s", waited, what)
 	}
 }
 

@@ -53,7 +53,8 @@ var _ = Describe("Webhook", func() {
 		Expect(webhook.NamespaceSelector.MatchExpressions).To(ConsistOf(metav1.LabelSelectorRequirement{
 			Key: "shoot.gardener.cloud/provider", Operator: metav1.LabelSelectorOpIn, Values: []string{"hybrid"},
 		}))
-		Expect(webhook.ObjectSelector.MatchLabels).To(Equal(map[string]string{"provider.extensions.gardener.cloud/mutated-by-controlplane-webhook": "true"}))
+		Expect(webhook.ObjectSelector.MatchLabels).To(Equal(map[string]string{
+			"provider.extensions.gardener.cloud/mutated-by-controlplane-webhook": "true"}))
 	})
 
 	It("reads nothing but the Shoot of a Cluster", func(ctx SpecContext) {

@@ -32,31 +32,31 @@ const (
 
 	unitSectionService = "Service"
 	unitOptionStart    = "ExecStart"
-	// kubeletArgumentSeparator stands between two arguments of the kubelet in its unit, as gardenlet writes them.
+	// kubeletArgumentSeparator separates arguments of the kubelet in its unit, as written by gardenlet.
 	kubeletArgumentSeparator = " \\\n    "
 )
 
 var (
-	// DriverMemory is what the driver's container requests: what it has resident with few machines. The VPA raises it.
+	// DriverMemory is the memory request of the driver's container, sufficient for few machines. The VPA raises it.
 	DriverMemory = resource.MustParse("64Mi")
-	// driverMemoryLimit is several times what it has resident with hundreds of machines. The VPA requests no more.
+	// driverMemoryLimit is several times the memory that the driver uses with hundreds of machines. It limits the VPA, too.
 	driverMemoryLimit = resource.MustParse("512Mi")
 )
 
-// ensurer changes what gardenlet deploys for a shoot. It changes nothing that differs between the platforms of one pool, because
-// a pool has one OperatingSystemConfig: such things stand in the user data of a machine.
+// ensurer changes what gardenlet deploys for a shoot. A pool has one OperatingSystemConfig for all platforms, so differences between
+// platforms are in the user data of machines.
 type ensurer struct {
 	genericmutator.NoopEnsurer
 
 	images gardenerimagevector.ImageVector
 }
 
-// NewEnsurer returns an ensurer that deploys the driver with its image in images.
+// NewEnsurer returns an ensurer that takes the image of the driver from images.
 func NewEnsurer(images gardenerimagevector.ImageVector) genericmutator.Ensurer {
 	return &ensurer{images: images}
 }
 
-// EnsureKubeControllerManagerDeployment leaves the cloud controllers to the cloud-controller-manager.
+// EnsureKubeControllerManagerDeployment disables the cloud controllers in favor of the cloud-controller-manager.
 func (e *ensurer) EnsureKubeControllerManagerDeployment(_ context.Context, _ extensionscontextwebhook.GardenContext, deployment,
 	_ *appsv1.Deployment) error {
 	container := extensionswebhook.ContainerWithName(deployment.Spec.Template.Spec.Containers,
@@ -68,8 +68,7 @@ func (e *ensurer) EnsureKubeControllerManagerDeployment(_ context.Context, _ ext
 	return nil
 }
 
-// EnsureKubeletServiceUnitOptions lets nodes join with the taint that the cloud-controller-manager removes when it has initialised
-// them.
+// EnsureKubeletServiceUnitOptions makes nodes join with the taint that the cloud-controller-manager removes when it has initialized them.
 func (e *ensurer) EnsureKubeletServiceUnitOptions(_ context.Context, _ extensionscontextwebhook.GardenContext, _ *semver.Version, options,
 	_ []*unit.UnitOption) ([]*unit.UnitOption, error) {
 	if start := extensionswebhook.UnitOptionWithSectionAndName(options, unitSectionService, unitOptionStart); start != nil {
@@ -80,8 +79,8 @@ func (e *ensurer) EnsureKubeletServiceUnitOptions(_ context.Context, _ extension
 	return options, nil
 }
 
-// EnsureMachineControllerManagerDeployment adds the driver, which is a container beside machine-controller-manager. Timeouts of
-// machines stand in each MachineDeployment where they differ from the driver's flags.
+// EnsureMachineControllerManagerDeployment adds the driver as a sidecar container. MachineDeployments have timeouts of machines that differ
+// from the driver's flags.
 func (e *ensurer) EnsureMachineControllerManagerDeployment(ctx context.Context, gctx extensionscontextwebhook.GardenContext, deployment,
 	_ *appsv1.Deployment) error {
 	image, err := e.images.FindImage(imagevector.ImageNameMachineControllerManagerDriver)
@@ -103,7 +102,7 @@ func (e *ensurer) EnsureMachineControllerManagerDeployment(ctx context.Context, 
 	return nil
 }
 
-// EnsureMachineControllerManagerVPA lets the driver's requests follow its use. The policy for all other containers is Off.
+// EnsureMachineControllerManagerVPA enables autoscaling of the driver's requests. It is off for all other containers.
 func (e *ensurer) EnsureMachineControllerManagerVPA(_ context.Context, _ extensionscontextwebhook.GardenContext, vpa,
 	_ *vpaautoscalingv1.VerticalPodAutoscaler) error {
 	if vpa.Spec.ResourcePolicy == nil {

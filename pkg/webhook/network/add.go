@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package network is the webhook that gives the pod network of a shoot of type hybrid one MTU, which the node network of each of
-// its sites carries, and switches the overlay on.
+// Package network is the webhook that sets the MTU of the pod network of a shoot of type hybrid to one that the node networks of all sites
+// support, and enables the overlay.
 package network
 
 import (
@@ -22,7 +22,7 @@ import (
 // WebhookName is the name of the webhook.
 const WebhookName = network.WebhookName
 
-// New creates the webhook. It is one for all types of networks, which the library's own is not.
+// New creates the webhook. Unlike the library's it serves all types of networks.
 func New(mgr manager.Manager) (*extensionswebhook.Webhook, error) {
 	log := mgr.GetLogger().WithName("network-webhook")
 	types := []extensionswebhook.Type{{Obj: &extensionsv1alpha1.Network{}}}

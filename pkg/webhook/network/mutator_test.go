@@ -186,7 +186,8 @@ var _ = Describe("Mutator", func() {
 	It("writes a configuration where there is none", func(ctx SpecContext) {
 		network.Spec.Type = "cilium"
 		Expect(mutator().Mutate(ctx, network, nil)).To(Succeed())
-		Expect(network.Spec.ProviderConfig.Raw).To(MatchJSON(`{"apiVersion":"cilium.networking.extensions.gardener.cloud/v1alpha1","kind":"NetworkConfig","mtu":1500,"overlay":{"enabled":true}}`))
+		Expect(network.Spec.ProviderConfig.Raw).To(MatchJSON(`{"apiVersion":"cilium.networking.extensions.gardener.cloud/v1alpha1",` +
+			`"kind":"NetworkConfig","mtu":1500,"overlay":{"enabled":true}}`))
 	})
 
 	DescribeTable("what is wrong",
@@ -254,6 +255,6 @@ var _ = Describe("Mutator", func() {
 	})
 
 	It("refuses other objects", func(ctx SpecContext) {
-		Expect(mutator().Mutate(ctx, infrastructure, nil)).To(MatchError(ContainSubstring("a Network was expected")))
+		Expect(mutator().Mutate(ctx, infrastructure, nil)).To(MatchError(ContainSubstring("expected a Network")))
 	})
 })

@@ -67,7 +67,7 @@ var _ = Describe("Bindings", func() {
 		Entry("a Secret of which nobody said that it is ours", newCredentialsBinding("new", "v1", "Secret", "another"), "data[kubeconfig]",
 			"must be <site>.<key>"),
 		Entry("a WorkloadIdentity", newCredentialsBinding("new", "security.gardener.cloud/v1alpha1", "WorkloadIdentity", "identity"),
-			"credentialsRef", "the credentials of type hybrid are a Secret or an InternalSecret"),
+			"credentialsRef", "credentials of type hybrid must be a Secret or an InternalSecret"),
 		Entry("a SecretBinding of a Secret with a kubeconfig", newSecretBinding(v1alpha1.ProviderType, "odd"), "data[kubeconfig]",
 			"must be <site>.<key>"),
 		Entry("a SecretBinding of two types", newSecretBinding("hybrid,openstack", "good"), "provider.type", "must be hybrid alone"),

@@ -140,7 +140,7 @@ var _ = Describe("Shoots are completed", func() {
 		shoot = current(ctx, shoot)
 		shoot.Spec.Provider.InfrastructureConfig = all.DeepCopy()
 		refuseUpdate(ctx, shoot, "spec.provider.infrastructureConfig.sites[0].nodes",
-			`must be said for site "racks": the Shoot may still have nodes of a removed site in networks.nodes: `+
+			`must be set for site "racks": the Shoot may still have nodes of a removed site in networks.nodes: `+
 				`its condition EveryNodeReady is not True`)
 
 		settle(ctx, shoot.Name, func(*gardencorev1beta1.ShootStatus) {})

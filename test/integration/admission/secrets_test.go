@@ -215,7 +215,7 @@ var _ = Describe("Secrets", func() {
 			Entry("the change is not seen yet", func(status *gardencorev1beta1.ShootStatus) { status.ObservedGeneration = 0 },
 				"its last change is not reconciled yet"),
 			Entry("it is hibernated", func(status *gardencorev1beta1.ShootStatus) { status.IsHibernated = true },
-				"it is hibernated, so that its conditions are not checked"),
+				"it is hibernated, so its conditions are not checked"),
 		)
 
 		It("let its credentials go afterwards", func(ctx SpecContext) {

@@ -110,7 +110,7 @@ func (m *manager) logged(expression string) int {
 func (m *manager) waitFor(ctx context.Context, sites ...string) {
 	GinkgoHelper()
 	for _, name := range sites {
-		Eventually(func() int { return m.logged(`Controllers of a site run" site="` + name) }).
+		Eventually(func() int { return m.logged(`Running the controllers of a site" site="` + name) }).
 			WithContext(ctx).Within(time.Minute).ProbeEvery(100*time.Millisecond).Should(BeNumerically(">", 0), name)
 	}
 }

@@ -325,10 +325,10 @@ var _ = Describe("Nodes", func() {
 		Eventually(func() int { return m.logged(`Site cannot be opened.*site="another" class="Unauthenticated"`) }).
 			WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(BeNumerically(">", 0))
 		m.setCredentials(anotherSite, clouds[anotherSite].credentials)
-		Eventually(func() int { return m.logged(`Controllers of a site run" site="another"`) }).
+		Eventually(func() int { return m.logged(`Running the controllers of a site" site="another"`) }).
 			WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(Equal(2))
 		for siteName, begun := range map[string]int{cloudSite: 1, vcSite: 1, anotherSite: 3} {
-			Expect(m.logged(`Controllers of a site begin" site="`+siteName)).To(Equal(begun), siteName)
+			Expect(m.logged(`Starting the controllers of a site" site="`+siteName)).To(Equal(begun), siteName)
 		}
 		Expect(m.logged("wrong")).To(BeZero(), "the password is in the log")
 
@@ -336,9 +336,9 @@ var _ = Describe("Nodes", func() {
 		m.config.Sites = m.config.Sites[:2]
 		m.config.Sites[0].OpenStack.Zones = nil
 		m.writeConfig()
-		Eventually(func() int { return m.logged(`Site is gone, its controllers end" site="vc"`) }).WithContext(ctx).Within(time.Minute).
+		Eventually(func() int { return m.logged(`Ending the controllers of a removed site" site="vc"`) }).WithContext(ctx).Within(time.Minute).
 			ProbeEvery(time.Second).Should(Equal(1))
-		Expect(m.logged(`Configuration is wrong, what runs stays as it is" err=.* site="cloud"`)).To(Equal(1))
+		Expect(m.logged(`Configuration is invalid, keeping the running controllers" err=.* site="cloud"`)).To(Equal(1))
 		n := named("still")
 		join(ctx, n, cloudSite, clouds[cloudSite].create(ctx, n))
 		initialized(ctx, n, comesAbout)

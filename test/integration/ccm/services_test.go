@@ -188,7 +188,7 @@ var _ = Describe("Services", Ordered, func() {
 		expectServed(ctx, "newer", anotherSite)
 		expectServed(ctx, "classless", cloudSite)
 		for _, site := range []string{cloudSite, anotherSite, vcSite} {
-			Expect(m.logged(`Controllers of a site begin" site="`+site)).To(Equal(1), site)
+			Expect(m.logged(`Starting the controllers of a site" site="`+site)).To(Equal(1), site)
 		}
 	}, SpecTimeout(8*time.Minute))
 
@@ -196,7 +196,7 @@ var _ = Describe("Services", Ordered, func() {
 	It("should have the nodes of all sites as members where that is asked for", func(ctx SpecContext) {
 		m.config.Sites[0].OpenStack.LoadBalancer.Members = v1alpha1.LoadBalancerMembersAll
 		m.writeConfig()
-		Eventually(func() int { return m.logged(`Controllers of a site run" site="cloud"`) }).WithContext(ctx).Within(2 * time.Minute).
+		Eventually(func() int { return m.logged(`Running the controllers of a site" site="cloud"`) }).WithContext(ctx).Within(2 * time.Minute).
 			ProbeEvery(time.Second).Should(Equal(2))
 		before := members(ctx, clouds[cloudSite])
 		create(ctx, "wide", class(cloudSite))

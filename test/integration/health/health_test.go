@@ -92,7 +92,7 @@ var _ = Describe("A fault of a host", Ordered, func() {
 			Should(ContainElement(HavePrefix(`site "servers": host %s of machine %s: `, servers[0], machine)))
 		Expect(inventory.SetServerState(ctx, servers[0], "Reserved")).To(Succeed())
 		Eventually(notes).WithArguments(ctx, "Worker", corev1.EventTypeNormal).WithTimeout(soon).
-			Should(ContainElement(fmt.Sprintf(`site "servers": host %s of machine %s: there is no fault any more`, servers[0], machine)))
+			Should(ContainElement(fmt.Sprintf(`site "servers": host %s of machine %s: the fault is resolved`, servers[0], machine)))
 	}, SpecTimeout(10*time.Minute))
 
 	It("is still known while the inventory is down, and the next one is told after that", func(ctx SpecContext) {

@@ -7,6 +7,8 @@ package podnetwork
 import (
 	"fmt"
 	"strconv"
+
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // The types of networks that are known.
@@ -16,6 +18,8 @@ const (
 )
 
 const (
+	// FieldOverlay is an object with the switch of the overlay.
+	FieldOverlay = "overlay"
 	// FieldVethMTU is the MTU of pods with Calico: a text.
 	FieldVethMTU = "vethMTU"
 	// FieldMTU is the MTU of nodes with Cilium: a number.
@@ -24,6 +28,35 @@ const (
 	// maxMTU is the largest size of an IP packet, in bytes.
 	maxMTU = 65535
 )
+
+// apiVersions are the API versions of the providerConfig, by type of network.
+var apiVersions = map[string]string{
+	TypeCalico: "calico.networking.extensions.gardener.cloud/v1alpha1",
+	TypeCilium: "cilium.networking.extensions.gardener.cloud/v1alpha1",
+}
+
+// ReadConfig returns the fields of the providerConfig of a network, or those of a new one if there is none. It returns nil for an unknown
+// type of network.
+func ReadConfig(networkType string, raw *runtime.RawExtension) (Fields, error) {
+	apiVersion, ok := apiVersions[networkType]
+	if !ok {
+		return nil, nil
+	}
+	fields, err := Read(raw)
+	if err == nil && fields == nil {
+		fields = Fields{"apiVersion": apiVersion, "kind": "NetworkConfig"}
+	}
+	return fields, err
+}
+
+// EnableOverlay enables the overlay unless the field is set, and reports whether it did.
+func (f Fields) EnableOverlay() bool {
+	if f.Has(FieldOverlay) {
+		return false
+	}
+	f[FieldOverlay] = map[string]any{"enabled": true}
+	return true
+}
 
 // mtuAllowed is what an MTU may be.
 var mtuAllowed = fmt.Sprintf("a number of bytes between 0 and %d", maxMTU)
