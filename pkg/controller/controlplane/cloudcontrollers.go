@@ -6,17 +6,12 @@ package controlplane
 
 import (
 	"errors"
-	"fmt"
-
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// cloudControllers returns the configuration of the cloud-controller-manager for all sites. It is one that the
-// cloud-controller-manager accepts.
+// cloudControllers returns the configuration of the cloud-controller-manager for all sites.
 func (p *planner) cloudControllers(region, shoot string, plan *plan) (*v1alpha1.CloudControllerManagerConfiguration, error) {
 	var (
 		config  = &v1alpha1.CloudControllerManagerConfiguration{Shoot: shoot, Region: region, Sites: []v1alpha1.CloudControllerSite{}}
@@ -38,7 +33,6 @@ func (p *planner) cloudControllers(region, shoot string, plan *plan) (*v1alpha1.
 		config.Sites = append(config.Sites, *controller)
 	}
 	v1alpha1.SetCloudControllerManagerConfigurationDefaults(config)
-	errs = append(errs, invalid(config)...)
 	return config, errors.Join(errs...)
 }
 
@@ -55,23 +49,4 @@ func (p *planner) cloudController(s *controlPlaneSite, driver string) (*v1alpha1
 		controller.CSIDrivers = []string{driver}
 	}
 	return controller, nil
-}
-
-func invalid(config *v1alpha1.CloudControllerManagerConfiguration) []error {
-	var errs []error
-	if list := validation.ValidateCloudControllerManagerConfiguration(config); len(list) > 0 {
-		errs = append(errs, configurationError(list))
-	}
-	for i := range config.Sites {
-		s := &config.Sites[i]
-		if list := validation.ValidateCloudControllerSite(s, field.NewPath("sites").Index(i)); len(list) > 0 {
-			errs = append(errs, platform.InSite(s.Name, configurationError(list)))
-		}
-	}
-	return errs
-}
-
-func configurationError(list field.ErrorList) error {
-	return platform.NewError(platform.ClassConfiguration, "%w",
-		fmt.Errorf("configuration of the cloud-controller-manager: %w", list.ToAggregate()))
 }

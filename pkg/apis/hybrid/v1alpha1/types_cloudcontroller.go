@@ -56,16 +56,6 @@ type CloudControllerSite struct {
 	Metal *MetalCloudController `json:"metal,omitempty"`
 }
 
-// Platforms returns the platforms whose blocks are set.
-func (s *CloudControllerSite) Platforms() []Platform {
-	return platforms(s.OpenStack != nil, s.VSphere != nil, s.Metal != nil)
-}
-
-// Platform returns the platform whose block is set, and false unless that is exactly one.
-func (s *CloudControllerSite) Platform() (Platform, bool) {
-	return only(s.Platforms())
-}
-
 // LoadBalancerMembers says which nodes are members of the site's load balancers, and is empty if the site has none.
 func (s *CloudControllerSite) LoadBalancerMembers() LoadBalancerMembers {
 	if s.OpenStack == nil || s.OpenStack.LoadBalancer == nil {

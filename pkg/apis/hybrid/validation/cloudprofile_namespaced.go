@@ -49,7 +49,7 @@ func ValidateNamespacedCloudProfileConfig(profile NamespacedProfile, fldPath *fi
 	if len(profile.Config.Sites) > 0 {
 		allErrs = append(allErrs, field.Forbidden(sitesPath, "the sites are those of the parent CloudProfile"))
 	}
-	allErrs = append(allErrs, validateVSphereTemplates(profile.Config, profile.OldConfig, profile.ParentConfig, fldPath)...)
+	allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList { return r.namespaced(profile, fldPath) })...)
 	for _, err := range ValidateCloudProfileConfig(own, addedTo(profile), fldPath) {
 		// What is wrong with the sites is the parent's matter.
 		if err.Field != sitesPath.String() && !strings.HasPrefix(err.Field, sitesPath.String()+"[") {

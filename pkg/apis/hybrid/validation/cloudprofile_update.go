@@ -61,8 +61,8 @@ func ValidateCloudProfileConfigUpdate(newConfig, oldConfig *v1alpha1.CloudProfil
 	return allErrs
 }
 
-// ValidateEncryption checks that no site sends credentials in the clear, unless its operator says that its certificate is of no account either.
-// The old configuration may be nil; a site that is as insecure in it stays allowed. fldPath is the path of the configuration.
+// ValidateEncryption checks that no site receives credentials in the clear, unless the operator disabled the verification of its certificate.
+// oldConfig may be nil; a site that is as insecure in it stays allowed. fldPath is the path of the configuration.
 func ValidateEncryption(newConfig, oldConfig *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
 	if newConfig == nil {
 		return nil
@@ -70,16 +70,9 @@ func ValidateEncryption(newConfig, oldConfig *v1alpha1.CloudProfileConfig, fldPa
 	var allErrs field.ErrorList
 	for i := range newConfig.Sites {
 		site := &newConfig.Sites[i]
-		if site.OpenStack == nil || !strings.HasPrefix(site.OpenStack.AuthURL, "http://") || site.TLS != nil && site.TLS.InsecureSkipVerify {
-			continue
-		}
-		if before := helper.FindSite(oldConfig, site.Name); before != nil && before.OpenStack != nil &&
-			before.OpenStack.AuthURL == site.OpenStack.AuthURL {
-			continue
-		}
-		allErrs = append(allErrs, field.Invalid(fldPath.Child("sites").Index(i).Child("openstack", "authURL"), site.OpenStack.AuthURL,
-			fmt.Sprintf("site %q: must have the scheme https; http, which sends credentials in the clear, needs tls.insecureSkipVerify: true",
-				site.Name)))
+		allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList {
+			return r.encryption(site, helper.FindSite(oldConfig, site.Name), fldPath.Child("sites").Index(i))
+		})...)
 	}
 	return allErrs
 }
@@ -113,20 +106,15 @@ func validateSiteInUse(before *v1alpha1.CloudProfileSite, newConfig *v1alpha1.Cl
 // found counts as deleted. An address may change, because a name says nothing about who answers; that is checked when the site is asked.
 func validateSamePlace(before, after *v1alpha1.CloudProfileSite, shoots []string, sitePath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
-	same := func(path *field.Path, before, after string) {
-		if before != after {
-			allErrs = append(allErrs,
-				field.Forbidden(path,
-					fmt.Sprintf("must stay %q, because Shoots have objects of the site there: %s; add another site and move their pools to it", before,
-						someOf(shoots))))
+	for _, platform := range v1alpha1.AllPlatforms() {
+		from, to := rulesOf(platform).scope(before), rulesOf(platform).scope(after)
+		for i := range min(len(from), len(to)) {
+			if from[i].value != to[i].value {
+				allErrs = append(allErrs, field.Forbidden(sitePath.Child(from[i].path[0], from[i].path[1:]...),
+					fmt.Sprintf("must stay %q, because Shoots have objects of the site there: %s; add another site and move their pools to it",
+						from[i].value, someOf(shoots))))
+			}
 		}
-	}
-	if before.OpenStack != nil && after.OpenStack != nil {
-		same(sitePath.Child("openstack", "region"), before.OpenStack.Region, after.OpenStack.Region)
-	}
-	if before.Metal != nil && after.Metal != nil {
-		same(sitePath.Child("metal", "inventory"), string(before.Metal.Inventory), string(after.Metal.Inventory))
-		same(sitePath.Child("metal", "namespace"), before.Metal.Namespace, after.Metal.Namespace)
 	}
 	return allErrs
 }

@@ -17,8 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
 var (
@@ -61,6 +59,14 @@ func validateOneOf[T ~string](value T, allowed []T, fldPath *field.Path) field.E
 		return field.ErrorList{field.NotSupported(fldPath, value, allowed)}
 	}
 	return nil
+}
+
+// validateAllowed accepts what the list of the CloudProfile has, and everything if there is no list.
+func validateAllowed(value string, allowed []string, fldPath *field.Path) field.ErrorList {
+	if allowed == nil || value == "" {
+		return nil
+	}
+	return validateOneOf(value, allowed, fldPath)
 }
 
 func validateDNSLabel(value string, fldPath *field.Path) field.ErrorList {
@@ -139,24 +145,6 @@ func validateResources(resources corev1.ResourceList, fldPath *field.Path) field
 		if quantity := resources[name]; quantity.Sign() < 0 {
 			allErrs = append(allErrs, field.Invalid(fldPath.Key(string(name)), quantity.String(), "must not be negative"))
 		}
-	}
-	return allErrs
-}
-
-// validateBlocks checks that only the block of the site's platform is set, and that it is if it is required. It checks
-// nothing if the site's platform is not known.
-func validateBlocks(set []v1alpha1.Platform, site string, platform v1alpha1.Platform, required bool, fldPath *field.Path) field.ErrorList {
-	if platform == "" {
-		return nil
-	}
-	var allErrs field.ErrorList
-	for _, other := range set {
-		if other != platform {
-			allErrs = append(allErrs, field.Forbidden(fldPath.Child(string(other)), fmt.Sprintf("site %q is of platform %q", site, platform)))
-		}
-	}
-	if required && !slices.Contains(set, platform) {
-		allErrs = append(allErrs, field.Required(fldPath.Child(string(platform)), fmt.Sprintf("site %q is of platform %q", site, platform)))
 	}
 	return allErrs
 }

@@ -30,26 +30,10 @@ const (
 var addressKeys = []string{"authURL", "ca", "caCert", "datacenter", "endpoint", "host", "insecure", "insecureSkipVerify", "kubeconfig",
 	"proxy", "server", "url"}
 
-var (
-	// credentialKeys are, for each platform, the alternative sets of keys that a site needs, the usual one first.
-	credentialKeys = map[v1alpha1.Platform][][]string{
-		v1alpha1.PlatformOpenStack: {
-			{"domainName", "tenantName", "username", "password"},
-			{"applicationCredentialID", "applicationCredentialSecret"},
-		},
-		v1alpha1.PlatformVSphere: {
-			{"username", "password"},
-		},
-		v1alpha1.PlatformMetal: {
-			{"token"},
-			{keyClientCertificate, keyClientKey},
-		},
-	}
-	dnsKeys = []string{
-		"applicationCredentialID", "applicationCredentialSecret", "authURL", "caCert", "domainName", "password", "region", "server",
-		"site", "tenantName", "tsigAlgorithm", "tsigKeyName", "tsigSecret", "username",
-	}
-)
+var dnsKeys = []string{
+	"applicationCredentialID", "applicationCredentialSecret", "authURL", "caCert", "domainName", "password", "region", "server",
+	"site", "tenantName", "tsigAlgorithm", "tsigKeyName", "tsigSecret", "username",
+}
 
 // documentKeys are the keys whose values have lines.
 var documentKeys = []string{keyClientCertificate, keyClientKey, keyCACert}
@@ -78,15 +62,15 @@ type SiteCredentials struct {
 // may have credentials for others. Messages name keys, never values. fldPath is the path of the data.
 func ValidateCredentials(data map[string][]byte, sites []SiteCredentials, fldPath *field.Path) field.ErrorList {
 	var (
-		allErrs   field.ErrorList
-		platforms = map[string]v1alpha1.Platform{}
+		allErrs       field.ErrorList
+		sitePlatforms = map[string]v1alpha1.Platform{}
 	)
 	for _, site := range sites {
-		platforms[site.Site] = site.Platform
+		sitePlatforms[site.Site] = site.Platform
 	}
 	for _, key := range sortedKeys(data) {
 		keyPath := fldPath.Key(key)
-		allErrs = append(allErrs, validateCredentialKey(key, platforms, keyPath)...)
+		allErrs = append(allErrs, validateCredentialKey(key, sitePlatforms, keyPath)...)
 		allErrs = append(allErrs, validateCredentialValue(key, data[key], keyPath)...)
 	}
 	for _, site := range sites {
@@ -99,7 +83,7 @@ func ValidateCredentials(data map[string][]byte, sites []SiteCredentials, fldPat
 // missing, or whose value is malformed. Unlike ValidateCredentials, it accepts keys that nobody reads.
 func CheckCredentials(platform v1alpha1.Platform, credentials map[string]string) error {
 	var (
-		alternatives = credentialKeys[platform]
+		alternatives = rulesOf(platform).credentials()
 		missing      = func(key string) bool { return credentials[key] == "" }
 		complete     = func(keys []string) bool { return !slices.ContainsFunc(keys, missing) }
 		begun        = func(keys []string) bool {
@@ -135,16 +119,17 @@ func PlatformOfCredentials(data map[string][]byte, site string) (v1alpha1.Platfo
 	if slices.Contains(reservedSiteNames, site) {
 		return "", false
 	}
-	index := slices.IndexFunc(allPlatforms, func(platform v1alpha1.Platform) bool {
+	all := v1alpha1.AllPlatforms()
+	index := slices.IndexFunc(all, func(platform v1alpha1.Platform) bool {
 		return len(ValidateCredentials(data, []SiteCredentials{{Site: site, Platform: platform}}, nil)) == 0
 	})
 	if index < 0 {
 		return "", false
 	}
-	return allPlatforms[index], true
+	return all[index], true
 }
 
-func validateCredentialKey(key string, platforms map[string]v1alpha1.Platform, fldPath *field.Path) field.ErrorList {
+func validateCredentialKey(key string, sitePlatforms map[string]v1alpha1.Platform, fldPath *field.Path) field.ErrorList {
 	prefix, name, ok := strings.Cut(key, ".")
 	if !ok || len(validation.IsDNS1123Label(prefix)) > 0 || len(prefix) > maxSiteNameLength {
 		return field.ErrorList{field.Invalid(fldPath, key, "must be <site>.<key>, for example cloud.username")}
@@ -156,10 +141,10 @@ func validateCredentialKey(key string, platforms map[string]v1alpha1.Platform, f
 		return field.ErrorList{field.Invalid(fldPath, key, fmt.Sprintf("must not begin with one of the reserved names %q", reservedSiteNames))}
 	}
 
-	alternatives, known := credentialKeys[platforms[prefix]]
-	if !known {
-		for _, platform := range allPlatforms {
-			alternatives = append(alternatives, credentialKeys[platform]...)
+	alternatives := rulesOf(sitePlatforms[prefix]).credentials()
+	if len(alternatives) == 0 {
+		for _, platform := range v1alpha1.AllPlatforms() {
+			alternatives = append(alternatives, rulesOf(platform).credentials()...)
 		}
 	}
 	if slices.Contains(addressKeys, name) {
@@ -191,7 +176,7 @@ func validateCredentialValue(key string, value []byte, fldPath *field.Path) fiel
 // validateSiteCredentials checks that the site has exactly one of its platform's sets of keys.
 func validateSiteCredentials(data map[string][]byte, site SiteCredentials, fldPath *field.Path) field.ErrorList {
 	var (
-		alternatives = credentialKeys[site.Platform]
+		alternatives = rulesOf(site.Platform).credentials()
 		begun        [][]string
 	)
 	if len(alternatives) == 0 {

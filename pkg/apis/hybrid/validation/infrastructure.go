@@ -120,7 +120,7 @@ func (v *infrastructureValidator) validateSites(fldPath *field.Path) field.Error
 		allErrs = append(allErrs, v.validateSitePlatform(site, idxPath)...)
 	}
 
-	allErrs = append(allErrs, validateVSphereSites(sites, v.profile, fldPath)...)
+	allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList { return r.together(sites, v.profile, fldPath) })...)
 
 	if nodes := v.networking.Nodes; nodes != nil && valid && v.config.Networks.Topology == v1alpha1.TopologyRouted &&
 		siteWithRange(v.config, *nodes) == "" {
@@ -206,14 +206,21 @@ func (v *infrastructureValidator) validateSitePlatform(site *v1alpha1.Infrastruc
 		return nil
 	}
 	allErrs := validateBlocks(site.Platforms(), site.Name, platform, false, fldPath)
-	if siteProfile.OpenStack != nil {
-		allErrs = append(allErrs, v.validateOpenStack(site.OpenStack, siteProfile.OpenStack, fldPath.Child("openstack"))...)
+	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.infrastructure(site, v.config, siteProfile, fldPath) })...)
+}
+
+// ValidateAllowed checks that what a Shoot refers to at its sites is among what the CloudProfile allows. fldPath is the path of the
+// InfrastructureConfig.
+func ValidateAllowed(config *v1alpha1.InfrastructureConfig, profile *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
+	if config == nil {
+		return nil
 	}
-	if siteProfile.VSphere != nil {
-		allErrs = append(allErrs, validateVSphereInfrastructure(site.VSphere, siteProfile, fldPath.Child("vsphere"))...)
-	}
-	if siteProfile.Metal != nil {
-		allErrs = append(allErrs, validateMetalInfrastructure(site.Metal, siteProfile.Metal, fldPath.Child("metal"))...)
+	var allErrs field.ErrorList
+	for i := range config.Sites {
+		s := &config.Sites[i]
+		allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList {
+			return r.allowed(s, helper.FindSite(profile, s.Name), fldPath.Child("sites").Index(i))
+		})...)
 	}
 	return allErrs
 }

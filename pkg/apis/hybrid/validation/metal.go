@@ -14,10 +14,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/networkdata"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
@@ -45,11 +45,40 @@ var (
 	ociReferenceRegexp = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+(:[\w][\w.-]{0,127})?(@[a-z0-9]+:[0-9a-fA-F]{32,})?$`)
 )
 
-func validateMetalProfile(profile *v1alpha1.MetalProfile, fldPath *field.Path) field.ErrorList {
+// metal are the rules of bare metal.
+type metal struct{ noRules }
+
+func (metal) credentials() [][]string {
+	return [][]string{{"token"}, {keyClientCertificate, keyClientKey}}
+}
+
+func (metal) noVolumes() string { return "has hosts, which have their own disks and no volumes" }
+
+func (metal) access(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	profile := site.Metal
+	if profile == nil {
+		return nil
+	}
+	fldPath = fldPath.Child("metal")
 	allErrs := validateOneOf(profile.Inventory, metalInventories, fldPath.Child("inventory"))
 	allErrs = append(allErrs, validateURL(profile.Server, []string{"https"}, fldPath.Child("server"))...)
-	allErrs = append(allErrs, validateDNSLabel(profile.Namespace, fldPath.Child("namespace"))...)
-	allErrs = append(allErrs, validateOneOf(profile.Cleaning, metalCleanings, fldPath.Child("cleaning"))...)
+	return append(allErrs, validateDNSLabel(profile.Namespace, fldPath.Child("namespace"))...)
+}
+
+func (metal) scope(site *v1alpha1.CloudProfileSite) []setting {
+	if site.Metal == nil {
+		return nil
+	}
+	return []setting{{[]string{"metal", "inventory"}, string(site.Metal.Inventory)}, {[]string{"metal", "namespace"}, site.Metal.Namespace}}
+}
+
+func (metal) site(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	profile := site.Metal
+	if profile == nil {
+		return nil
+	}
+	fldPath = fldPath.Child("metal")
+	allErrs := validateOneOf(profile.Cleaning, metalCleanings, fldPath.Child("cleaning"))
 	allErrs = append(allErrs, validateOneOf(profile.NodeName, metalNodeNames, fldPath.Child("nodeName"))...)
 	allErrs = append(allErrs, validateHosts(nil, profile.PoolTolerations, profile, "poolTolerations", fldPath)...)
 	for i := range profile.AddressPools {
@@ -58,53 +87,56 @@ func validateMetalProfile(profile *v1alpha1.MetalProfile, fldPath *field.Path) f
 	return allErrs
 }
 
-// validateMetalOffers checks what the machine types and images are on bare-metal sites. What is allowed depends on the inventory
-// of the site.
-func validateMetalOffers(config *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
-	var allErrs field.ErrorList
-	for i := range config.MachineTypes {
-		for j := range config.MachineTypes[i].Sites {
-			machineType := &config.MachineTypes[i].Sites[j]
-			if site := helper.FindSite(config, machineType.Name); machineType.Metal != nil && site != nil && site.Metal != nil {
-				metalPath := fldPath.Child("machineTypes").Index(i).Child("sites").Index(j).Child("metal")
-				allErrs = append(allErrs,
-					validateHosts(machineType.Metal.HostSelector, machineType.Metal.Tolerations, site.Metal, "tolerations", metalPath)...)
-			}
-		}
+func (metal) zone(zone *v1alpha1.SiteZone, _ *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	if zone.Metal == nil {
+		return nil
 	}
-	forEachImage(config, fldPath, func(image *v1alpha1.SiteMachineImage, imagePath *field.Path) {
-		if site := helper.FindSite(config, image.Name); image.Metal != nil && site != nil && site.Metal != nil {
-			allErrs = append(allErrs, validateMetalImage(image, site.Metal, imagePath)...)
-		}
-	})
-	return allErrs
+	return validateLabelSelector(zone.Metal.HostSelector, fldPath.Child("metal", "hostSelector"))
 }
 
-func validateMetalImage(image *v1alpha1.SiteMachineImage, profile *v1alpha1.MetalProfile, fldPath *field.Path) field.ErrorList {
-	var (
-		metal     = image.Metal
-		metalPath = fldPath.Child("metal")
-		allErrs   = validateOneOf(metal.ChecksumType, metalChecksumTypes, metalPath.Child("checksumType"))
-	)
-	allErrs = append(allErrs, validateOneOf(metal.Format, metalImageFormats, metalPath.Child("format"))...)
+func (metal) storageClass(class *v1alpha1.StorageClass, fldPath *field.Path) field.ErrorList {
+	if class.Metal == nil || class.Metal.Path == "" {
+		return nil
+	}
+	return validateVolumesPath(class.Metal.Path, fldPath.Child("metal", "path"))
+}
 
-	if profile.Inventory != v1alpha1.MetalInventoryIronCore {
-		allErrs = append(allErrs, validateURL(metal.URL, []string{"http", "https", "oci"}, metalPath.Child("url"))...)
-		if metal.Format != v1alpha1.MetalImageFormatLiveISO && !strings.HasPrefix(metal.URL, ociScheme) {
-			allErrs = append(allErrs, validateRequired(metal.Checksum, metalPath.Child("checksum"))...)
+func (metal) machineType(machineType *v1alpha1.SiteMachineType, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	if machineType.Metal == nil || site == nil || site.Metal == nil {
+		return nil
+	}
+	return validateHosts(machineType.Metal.HostSelector, machineType.Metal.Tolerations, site.Metal, "tolerations", fldPath.Child("metal"))
+}
+
+// image checks an image. What is allowed depends on the inventory of the site.
+func (metal) image(image *v1alpha1.SiteMachineImage, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	if image.Metal == nil || site == nil || site.Metal == nil {
+		return nil
+	}
+	var (
+		config    = image.Metal
+		metalPath = fldPath.Child("metal")
+		allErrs   = validateOneOf(config.ChecksumType, metalChecksumTypes, metalPath.Child("checksumType"))
+	)
+	allErrs = append(allErrs, validateOneOf(config.Format, metalImageFormats, metalPath.Child("format"))...)
+
+	if site.Metal.Inventory != v1alpha1.MetalInventoryIronCore {
+		allErrs = append(allErrs, validateURL(config.URL, []string{"http", "https", "oci"}, metalPath.Child("url"))...)
+		if config.Format != v1alpha1.MetalImageFormatLiveISO && !strings.HasPrefix(config.URL, ociScheme) {
+			allErrs = append(allErrs, validateRequired(config.Checksum, metalPath.Child("checksum"))...)
 		}
 		return allErrs
 	}
 
 	switch {
-	case metal.URL == "":
+	case config.URL == "":
 		allErrs = append(allErrs, field.Required(metalPath.Child("url"), "must be the reference of an OCI image"))
-	case !ociReferenceRegexp.MatchString(strings.TrimPrefix(metal.URL, ociScheme)):
+	case !ociReferenceRegexp.MatchString(strings.TrimPrefix(config.URL, ociScheme)):
 		allErrs = append(allErrs,
-			field.Invalid(metalPath.Child("url"), metal.URL,
+			field.Invalid(metalPath.Child("url"), config.URL,
 				"must be the reference of an OCI image with its registry, such as registry.example.com/images/linux:1.0"))
 	}
-	if metal.Checksum != "" {
+	if config.Checksum != "" {
 		allErrs = append(allErrs,
 			field.Forbidden(metalPath.Child("checksum"), "must not be set for IronCore: the reference in url can have a digest"))
 	}
@@ -115,9 +147,13 @@ func validateMetalImage(image *v1alpha1.SiteMachineImage, profile *v1alpha1.Meta
 	return allErrs
 }
 
-// validateMetalWorker checks the settings of a pool. Taints with which the operator keeps servers for others are tolerated only if the
-// CloudProfile says so.
-func validateMetalWorker(config *v1alpha1.MetalWorker, profile *v1alpha1.MetalProfile, fldPath *field.Path) field.ErrorList {
+// worker checks the settings of a pool. Taints by which the operator reserves servers are tolerated only if the CloudProfile allows it.
+func (metal) worker(s *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	config, profile := s.Metal, site.Metal
+	if config == nil || profile == nil {
+		return nil
+	}
+	fldPath = fldPath.Child("metal")
 	allErrs := validateHosts(config.HostSelector, config.Tolerations, profile, "tolerations", fldPath)
 	if profile.Inventory != v1alpha1.MetalInventoryIronCore {
 		return allErrs
@@ -176,11 +212,13 @@ func validateToleration(toleration *corev1.Toleration, fldPath *field.Path) fiel
 	return allErrs
 }
 
-func validateMetalInfrastructure(config *v1alpha1.MetalInfrastructure, profile *v1alpha1.MetalProfile,
+func (metal) infrastructure(s *v1alpha1.InfrastructureSite, _ *v1alpha1.InfrastructureConfig, site *v1alpha1.CloudProfileSite,
 	fldPath *field.Path) field.ErrorList {
-	if config == nil {
+	config, profile := s.Metal, site.Metal
+	if config == nil || profile == nil {
 		return nil
 	}
+	fldPath = fldPath.Child("metal")
 	var (
 		allErrs      field.ErrorList
 		templatePath = fldPath.Child("networkDataTemplate")
@@ -239,15 +277,14 @@ func validateAPIGroup(group *string, fldPath *field.Path) field.ErrorList {
 	return allErrs
 }
 
-// noVolumes says why there are no volumes on a bare-metal site.
-func noVolumes(site string) string {
-	return fmt.Sprintf("site %q has hosts, which have their own disks and no volumes", site)
-}
-
 // validateVolumesPath allows what the provisioner of local volumes takes. The root of the file system is none of it.
 func validateVolumesPath(folder string, fldPath *field.Path) field.ErrorList {
 	if path.IsAbs(folder) && path.Clean(folder) == folder && folder != "/" {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(fldPath, folder, "must be the absolute path of a folder, without . and .. and not the root")}
+}
+
+func validateLabelSelector(selector *metav1.LabelSelector, fldPath *field.Path) field.ErrorList {
+	return metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, fldPath)
 }

@@ -146,3 +146,51 @@ func validatePriorities(configs []v1alpha1.WorkerSite, seen names, sites []strin
 func missingSites(sites []string, seen names) []string {
 	return slices.DeleteFunc(slices.Clone(sites), func(site string) bool { return seen[site] })
 }
+
+// validateWorkerSite validates the settings of a pool for the site, which is nil if the CloudProfile does not have it.
+func validateWorkerSite(config *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	if site == nil {
+		return nil
+	}
+	platform, _ := site.Platform()
+	allErrs := validateBlocks(config.Platforms(), site.Name, platform, false, fldPath)
+	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.worker(config, site, fldPath) })...)
+}
+
+func validateWorkerDataVolumes(volumes []v1alpha1.WorkerDataVolume, worker *gardencorev1beta1.Worker, profile *v1alpha1.CloudProfileConfig,
+	sites []string, fldPath *field.Path) field.ErrorList {
+	var (
+		allErrs field.ErrorList
+		seen    = names{}
+		ofPool  []string
+	)
+	for _, volume := range worker.DataVolumes {
+		ofPool = append(ofPool, volume.Name)
+	}
+	for i, volume := range volumes {
+		idxPath := fldPath.Index(i)
+		allErrs = append(allErrs, validateOneOf(volume.Name, ofPool, idxPath.Child("name"))...)
+		allErrs = append(allErrs, seen.add(volume.Name, idxPath.Child("name"))...)
+		onSites := names{}
+		for j := range volume.Sites {
+			config, sitePath := &volume.Sites[j], idxPath.Child("sites").Index(j)
+			allErrs = append(allErrs, validateOneOf(config.Name, sites, sitePath.Child("name"))...)
+			allErrs = append(allErrs, onSites.add(config.Name, sitePath.Child("name"))...)
+			allErrs = append(allErrs, validateWorkerDataVolumeSite(config, helper.FindSite(profile, config.Name), sitePath)...)
+		}
+	}
+	return allErrs
+}
+
+func validateWorkerDataVolumeSite(config *v1alpha1.WorkerDataVolumeSite, site *v1alpha1.CloudProfileSite,
+	fldPath *field.Path) field.ErrorList {
+	if site == nil {
+		return nil
+	}
+	if reason := noVolumes(site); reason != "" {
+		return field.ErrorList{field.Forbidden(fldPath, reason)}
+	}
+	platform, _ := site.Platform()
+	allErrs := validateBlocks(config.Platforms(), site.Name, platform, true, fldPath)
+	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.dataVolume(config, site, fldPath) })...)
+}

@@ -193,8 +193,8 @@ func (v *WorkerValidator) validateVolumes(worker *gardencorev1beta1.Worker, site
 	}
 	if len(worker.DataVolumes) > 0 {
 		for _, site := range sites {
-			if profile := helper.FindSite(v.profile, site); profile != nil && profile.Metal != nil {
-				allErrs = append(allErrs, field.Forbidden(fldPath.Child("dataVolumes"), noVolumes(site)))
+			if reason := noVolumes(helper.FindSite(v.profile, site)); reason != "" {
+				allErrs = append(allErrs, field.Forbidden(fldPath.Child("dataVolumes"), reason))
 			}
 		}
 	}

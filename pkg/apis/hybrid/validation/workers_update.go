@@ -40,9 +40,13 @@ func (v *WorkerValidator) ValidateUpdate(oldWorkers, newWorkers []gardencorev1be
 		oldSites := v.SitesOf(before.Zones)
 		for _, site := range v.SitesOf(worker.Zones) {
 			if slices.Contains(oldSites, site) {
-				allErrs = append(allErrs,
-					immutable(serverGroupOf(newConfig, site), serverGroupOf(oldConfig, site),
-						serverGroupPath(newConfig, site, configPath.Child("sites")))...)
+				sitePath := configPath.Child("sites")
+				if index := siteIndex(newConfig, site); index >= 0 {
+					sitePath = sitePath.Index(index)
+				}
+				allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList {
+					return r.inPlaceUpdate(workerSite(newConfig, site), workerSite(oldConfig, site), sitePath)
+				})...)
 			}
 		}
 	}
@@ -85,27 +89,13 @@ func workerConfigOf(worker *gardencorev1beta1.Worker) *v1alpha1.WorkerConfig {
 	return config
 }
 
-func findWorkerSite(config *v1alpha1.WorkerConfig, name string) *v1alpha1.WorkerSite {
-	for i := range config.Sites {
-		if config.Sites[i].Name == name {
-			return &config.Sites[i]
-		}
-	}
-	return nil
+func siteIndex(config *v1alpha1.WorkerConfig, name string) int {
+	return slices.IndexFunc(config.Sites, func(s v1alpha1.WorkerSite) bool { return s.Name == name })
 }
 
-func serverGroupOf(config *v1alpha1.WorkerConfig, site string) *v1alpha1.OpenStackServerGroup {
-	if s := findWorkerSite(config, site); s != nil && s.OpenStack != nil {
-		return s.OpenStack.ServerGroup
+func workerSite(config *v1alpha1.WorkerConfig, name string) *v1alpha1.WorkerSite {
+	if index := siteIndex(config, name); index >= 0 {
+		return &config.Sites[index]
 	}
 	return nil
-}
-
-// serverGroupPath returns the path of a site's server group. fldPath is that of the sites.
-func serverGroupPath(config *v1alpha1.WorkerConfig, site string, fldPath *field.Path) *field.Path {
-	index := slices.IndexFunc(config.Sites, func(s v1alpha1.WorkerSite) bool { return s.Name == site })
-	if index < 0 {
-		return fldPath
-	}
-	return fldPath.Index(index).Child("openstack", "serverGroup")
 }
