@@ -35,6 +35,39 @@ func (s *CloudProfileSite) Endpoint() string {
 	}
 }
 
+// Scope returns the fields, by their paths below the site, that say where the objects of shoots are: none is found elsewhere. The address is not
+// among them, because another address may lead to the same objects.
+func (s *CloudProfileSite) Scope() map[string]string {
+	switch {
+	case s.OpenStack != nil:
+		return openStackScope(s.OpenStack.Region)
+	case s.Metal != nil:
+		return metalScope(s.Metal.Inventory, s.Metal.Namespace)
+	default:
+		return nil
+	}
+}
+
+// Scope returns what Scope of the site of the CloudProfile was when the objects of the shoot were created.
+func (s *SiteState) Scope() map[string]string {
+	switch {
+	case s.OpenStack != nil:
+		return openStackScope(s.OpenStack.Connection.Region)
+	case s.Metal != nil:
+		return metalScope(s.Metal.Connection.Inventory, s.Metal.Connection.Namespace)
+	default:
+		return nil
+	}
+}
+
+func openStackScope(region string) map[string]string {
+	return map[string]string{"openstack.region": region}
+}
+
+func metalScope(inventory MetalInventory, namespace string) map[string]string {
+	return map[string]string{"metal.inventory": string(inventory), "metal.namespace": namespace}
+}
+
 // Platforms returns the platforms whose blocks are set.
 func (z *SiteZone) Platforms() []Platform { return platformsOf(z) }
 
@@ -58,6 +91,9 @@ func (s *WorkerSite) Platforms() []Platform { return platformsOf(s) }
 
 // Platforms returns the platforms whose blocks are set.
 func (s *WorkerDataVolumeSite) Platforms() []Platform { return platformsOf(s) }
+
+// Platforms returns the platforms whose blocks are set.
+func (l *SiteLoadBalancer) Platforms() []Platform { return platformsOf(l) }
 
 // Platform returns the platform whose block is set, and false unless exactly one is.
 func (s *SiteState) Platform() (Platform, bool) { return platformOf(s) }

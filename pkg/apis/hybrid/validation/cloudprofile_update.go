@@ -106,14 +106,14 @@ func validateSiteInUse(before *v1alpha1.CloudProfileSite, newConfig *v1alpha1.Cl
 // found counts as deleted. An address may change, because a name says nothing about who answers; that is checked when the site is asked.
 func validateSamePlace(before, after *v1alpha1.CloudProfileSite, shoots []string, sitePath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
-	for _, platform := range v1alpha1.AllPlatforms() {
-		from, to := rulesOf(platform).scope(before), rulesOf(platform).scope(after)
-		for i := range min(len(from), len(to)) {
-			if from[i].value != to[i].value {
-				allErrs = append(allErrs, field.Forbidden(sitePath.Child(from[i].path[0], from[i].path[1:]...),
-					fmt.Sprintf("must stay %q, because Shoots have objects of the site there: %s; add another site and move their pools to it",
-						from[i].value, someOf(shoots))))
-			}
+	scope := after.Scope()
+	for _, name := range sortedKeys(before.Scope()) {
+		was := before.Scope()[name]
+		if is, ok := scope[name]; ok && is != was {
+			platform, fieldName, _ := strings.Cut(name, ".")
+			allErrs = append(allErrs, field.Forbidden(sitePath.Child(platform, fieldName),
+				fmt.Sprintf("must stay %q, because Shoots have objects of the site there: %s; add another site and move their pools to it", was,
+					someOf(shoots))))
 		}
 	}
 	return allErrs

@@ -65,13 +65,6 @@ func (metal) access(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.
 	return append(allErrs, validateDNSLabel(profile.Namespace, fldPath.Child("namespace"))...)
 }
 
-func (metal) scope(site *v1alpha1.CloudProfileSite) []setting {
-	if site.Metal == nil {
-		return nil
-	}
-	return []setting{{[]string{"metal", "inventory"}, string(site.Metal.Inventory)}, {[]string{"metal", "namespace"}, site.Metal.Namespace}}
-}
-
 func (metal) site(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	profile := site.Metal
 	if profile == nil {

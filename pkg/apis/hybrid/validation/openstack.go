@@ -71,13 +71,6 @@ func (openStack) encryption(site, before *v1alpha1.CloudProfileSite, fldPath *fi
 		"site %q: must have the scheme https; http, which sends credentials in the clear, needs tls.insecureSkipVerify: true", site.Name))}
 }
 
-func (openStack) scope(site *v1alpha1.CloudProfileSite) []setting {
-	if site.OpenStack == nil {
-		return nil
-	}
-	return []setting{{[]string{"openstack", "region"}, site.OpenStack.Region}}
-}
-
 func (openStack) site(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	profile := site.OpenStack
 	if profile == nil {

@@ -33,8 +33,6 @@ type rules interface {
 	access(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList
 	// encryption refuses a site that receives credentials in the clear. before is the same site before an update, nil if there is none.
 	encryption(site, before *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList
-	// scope returns where the objects of shoots are at a site.
-	scope(site *v1alpha1.CloudProfileSite) []setting
 	site(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList
 	zone(zone *v1alpha1.SiteZone, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList
 	storageClass(class *v1alpha1.StorageClass, fldPath *field.Path) field.ErrorList
@@ -58,12 +56,6 @@ type rules interface {
 	// inPlaceUpdate checks an update of a pool whose machines stay. Either configuration may be nil.
 	inPlaceUpdate(newConfig, oldConfig *v1alpha1.WorkerSite, fldPath *field.Path) field.ErrorList
 	dataVolume(volume *v1alpha1.WorkerDataVolumeSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList
-}
-
-// setting is the value of a field, which is named by its path below the site.
-type setting struct {
-	path  []string
-	value string
 }
 
 // rulesOf returns the rules of the platform. There are none for a platform that is not known.
@@ -116,7 +108,6 @@ func (noRules) access(*v1alpha1.CloudProfileSite, *field.Path) field.ErrorList {
 func (noRules) encryption(_, _ *v1alpha1.CloudProfileSite, _ *field.Path) field.ErrorList {
 	return nil
 }
-func (noRules) scope(*v1alpha1.CloudProfileSite) []setting                   { return nil }
 func (noRules) site(*v1alpha1.CloudProfileSite, *field.Path) field.ErrorList { return nil }
 func (noRules) zone(*v1alpha1.SiteZone, *v1alpha1.CloudProfileSite, *field.Path) field.ErrorList {
 	return nil
