@@ -99,7 +99,7 @@ func validateSiteName(name string, seen names, fldPath *field.Path) field.ErrorL
 		return field.ErrorList{field.TooLong(fldPath, name, maxSiteNameLength)}
 	}
 	if slices.Contains(reservedSiteNames, name) {
-		return field.ErrorList{field.Invalid(fldPath, name, fmt.Sprintf("must be none of the reserved names %q", reservedSiteNames))}
+		return field.ErrorList{field.Invalid(fldPath, name, fmt.Sprintf("must not be one of the reserved names %q", reservedSiteNames))}
 	}
 	return seen.add(name, fldPath)
 }

@@ -92,7 +92,7 @@ func validateMachineImageFlavors(version *v1alpha1.MachineImageVersion, core []g
 	for _, flavor := range core {
 		if !containsCapabilities(seen, gardencorev1beta1.GetCapabilitiesWithAppliedDefaults(flavor.Capabilities, definitions)) {
 			allErrs = append(allErrs,
-				field.Required(fldPath, fmt.Sprintf("must have the variant with capabilities %v that the CloudProfile has", flavor.Capabilities)))
+				field.Required(fldPath, fmt.Sprintf("must have a variant with capabilities %v, because the CloudProfile has one", flavor.Capabilities)))
 		}
 	}
 	return allErrs

@@ -90,7 +90,7 @@ func validateComplete(what string, expected []string, seen names, fldPath *field
 	var allErrs field.ErrorList
 	for _, name := range expected {
 		if !seen[name] {
-			allErrs = append(allErrs, field.Required(fldPath, fmt.Sprintf("must say on which sites %s %q is", what, name)))
+			allErrs = append(allErrs, field.Required(fldPath, fmt.Sprintf("must map %s %q to at least one site", what, name)))
 		}
 	}
 	return allErrs

@@ -15,10 +15,10 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// maxNamedShoots is how many Shoots a message names.
+// maxNamedShoots is the maximum number of Shoots in a message.
 const maxNamedShoots = 5
 
-// ProfileUse is what one Shoot uses of a CloudProfile.
+// ProfileUse is the part of a CloudProfile that a Shoot uses.
 type ProfileUse struct {
 	// Shoot is the namespace and name of the Shoot.
 	Shoot string
@@ -30,8 +30,8 @@ type ProfileUse struct {
 	Zones []string
 }
 
-// ValidateCloudProfileConfigUpdate checks that the update takes no site away that a Shoot uses, and no zone from the site that it has
-// machines on. fldPath is the path of the configuration.
+// ValidateCloudProfileConfigUpdate checks that the update removes no site that a Shoot uses, and no zone from a site that a Shoot has
+// machines in. fldPath is the path of the configuration.
 func ValidateCloudProfileConfigUpdate(newConfig, oldConfig *v1alpha1.CloudProfileConfig, uses []ProfileUse,
 	fldPath *field.Path) field.ErrorList {
 	if newConfig == nil || oldConfig == nil {
@@ -102,8 +102,8 @@ func validateSiteInUse(before *v1alpha1.CloudProfileSite, newConfig *v1alpha1.Cl
 	return append(allErrs, validateSamePlace(before, after, shoots, sitePath)...)
 }
 
-// validateSamePlace checks that the objects of Shoots stay where they are looked for: elsewhere they would not be found, and what is not
-// found counts as deleted. An address may change, because a name says nothing about who answers; that is checked when the site is asked.
+// validateSamePlace checks that the scope of a site stays: objects of Shoots that are not found count as deleted. An address may change; that
+// the same site answers is checked when the site is used.
 func validateSamePlace(before, after *v1alpha1.CloudProfileSite, shoots []string, sitePath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
 	scope := after.Scope()
@@ -138,7 +138,7 @@ func shootsWith(uses []ProfileUse, matches func(ProfileUse) bool) []string {
 	return shoots
 }
 
-// someOf returns the first names, and how many there are beside them.
+// someOf returns the first names and the number of the others.
 func someOf(names []string) string {
 	if len(names) <= maxNamedShoots {
 		return strings.Join(names, ", ")

@@ -24,7 +24,7 @@ var (
 	thumbprintRegexp = regexp.MustCompile(`^[0-9a-fA-F]{2}((:[0-9a-fA-F]{2}){19}|(:[0-9a-fA-F]{2}){31})$`)
 )
 
-// names are the names that were seen in a list.
+// names is the set of names seen in a list.
 type names map[string]bool
 
 // add returns an error if the name was added before.
@@ -61,7 +61,7 @@ func validateOneOf[T ~string](value T, allowed []T, fldPath *field.Path) field.E
 	return nil
 }
 
-// validateAllowed accepts what the list of the CloudProfile has, and everything if there is no list.
+// validateAllowed accepts the values of a list of the CloudProfile, and any value if the list is nil.
 func validateAllowed(value string, allowed []string, fldPath *field.Path) field.ErrorList {
 	if allowed == nil || value == "" {
 		return nil
@@ -100,13 +100,13 @@ func validateURL(value string, schemes []string, fldPath *field.Path) field.Erro
 	case err != nil:
 		return field.ErrorList{field.Invalid(fldPath, "(hidden)", "must be a URL")}
 	case parsed.User != nil:
-		return field.ErrorList{field.Invalid(fldPath, parsed.Redacted(), "must have no credentials")}
+		return field.ErrorList{field.Invalid(fldPath, parsed.Redacted(), "must not contain credentials")}
 	case !slices.Contains(schemes, parsed.Scheme):
 		return field.ErrorList{field.Invalid(fldPath, value, fmt.Sprintf("must have the scheme %s", strings.Join(schemes, " or ")))}
 	case parsed.Hostname() == "":
 		return field.ErrorList{field.Invalid(fldPath, value, "must have a host")}
 	case parsed.RawQuery != "" || parsed.Fragment != "":
-		return field.ErrorList{field.Invalid(fldPath, value, "must have no query and no fragment")}
+		return field.ErrorList{field.Invalid(fldPath, value, "must not have a query or a fragment")}
 	}
 	return nil
 }
@@ -136,7 +136,7 @@ func validatePositiveDuration(duration *metav1.Duration, fldPath *field.Path) fi
 	if duration == nil || duration.Duration > 0 {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(fldPath, duration.Duration.String(), "must be more than zero")}
+	return field.ErrorList{field.Invalid(fldPath, duration.Duration.String(), "must be greater than zero")}
 }
 
 func validateResources(resources corev1.ResourceList, fldPath *field.Path) field.ErrorList {

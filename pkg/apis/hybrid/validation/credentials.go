@@ -18,7 +18,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// dnsPrefix is the prefix of the keys that no site's machines need.
+// dnsPrefix is the prefix of the keys for DNSRecords.
 const dnsPrefix = "dns"
 
 const (
@@ -26,7 +26,7 @@ const (
 	keyClientKey         = "clientKey"
 )
 
-// addressKeys are what Secrets for other things name the address of an API with, or whom to trust there.
+// addressKeys are keys of addresses and trusted certificates in Secrets of other kinds.
 var addressKeys = []string{"authURL", "ca", "caCert", "datacenter", "endpoint", "host", "insecure", "insecureSkipVerify", "kubeconfig",
 	"proxy", "server", "url"}
 
@@ -35,7 +35,7 @@ var dnsKeys = []string{
 	"site", "tenantName", "tsigAlgorithm", "tsigKeyName", "tsigSecret", "username",
 }
 
-// documentKeys are the keys whose values have lines.
+// documentKeys are the keys whose values may have several lines.
 var documentKeys = []string{keyClientCertificate, keyClientKey, keyCACert}
 
 // ValidateSecret validates the data of a Secret for shoots whose sites are not known: keys and formats, not what is missing.
@@ -80,7 +80,7 @@ func ValidateCredentials(data map[string][]byte, sites []SiteCredentials, fldPat
 }
 
 // CheckCredentials returns an error if the credentials of a site of the platform, all of them text, cannot be used: it names a key that is
-// missing, or whose value is malformed. Unlike ValidateCredentials, it accepts keys that nobody reads.
+// missing, or whose value is malformed. Unlike ValidateCredentials, it accepts unknown keys.
 func CheckCredentials(platform v1alpha1.Platform, credentials map[string]string) error {
 	var (
 		alternatives = rulesOf(platform).credentials()
@@ -113,8 +113,8 @@ func checkClientCertificate(credentials map[string]string) error {
 	return nil
 }
 
-// PlatformOfCredentials returns the platform that the data has the credentials of the site for: no set of keys is complete for two
-// platforms. It returns false if they are not complete, and for prefixes that are no sites.
+// PlatformOfCredentials returns the platform that the credentials of the site are for: no set of keys is complete for two platforms. It
+// returns false if they are incomplete, and for reserved prefixes.
 func PlatformOfCredentials(data map[string][]byte, site string) (v1alpha1.Platform, bool) {
 	if slices.Contains(reservedSiteNames, site) {
 		return "", false
@@ -148,7 +148,7 @@ func validateCredentialKey(key string, sitePlatforms map[string]v1alpha1.Platfor
 		}
 	}
 	if slices.Contains(addressKeys, name) {
-		return field.ErrorList{field.Forbidden(fldPath, "addresses, and whom to trust there, come from the CloudProfile only")}
+		return field.ErrorList{field.Forbidden(fldPath, "must not be set: addresses and trusted certificates are configured in the CloudProfile")}
 	}
 	allowed := slices.Concat(alternatives...)
 	slices.Sort(allowed)
@@ -168,7 +168,7 @@ func validateCredentialValue(key string, value []byte, fldPath *field.Path) fiel
 	case strings.TrimSpace(text) != text:
 		return field.ErrorList{field.Invalid(fldPath, "(hidden)", "must not begin or end with white space or line breaks")}
 	case strings.ContainsFunc(text, unicode.IsControl):
-		return field.ErrorList{field.Invalid(fldPath, "(hidden)", "must have no line breaks and no other control characters")}
+		return field.ErrorList{field.Invalid(fldPath, "(hidden)", "must not contain line breaks or other control characters")}
 	}
 	return nil
 }

@@ -136,7 +136,7 @@ func (v *dnsValidator) designate() {
 		begun = openStackCredentials[:1]
 	case 1:
 	default:
-		v.errs = append(v.errs, field.Forbidden(v.at(begun[1][0]), "there must be only one of the sets of keys "+v.describe(begun)))
+		v.errs = append(v.errs, field.Forbidden(v.at(begun[1][0]), "must have only one of the sets of keys "+v.describe(begun)))
 		return
 	}
 	for _, key := range begun[0] {
@@ -156,7 +156,7 @@ func (v *dnsValidator) site() {
 	}
 	for _, key := range loginKeys {
 		if v.has(key) {
-			v.errs = append(v.errs, field.Forbidden(v.at(key), fmt.Sprintf("it comes from the site that %s%s names", v.prefix, keySite)))
+			v.errs = append(v.errs, field.Forbidden(v.at(key), fmt.Sprintf("must not be set: it is that of the site in %s%s", v.prefix, keySite)))
 		}
 	}
 }

@@ -136,7 +136,7 @@ func (v *infrastructureValidator) validateSiteRanges(site *v1alpha1.Infrastructu
 	stretched := v.config.Networks.Topology == v1alpha1.TopologyStretched
 	for _, prefix := range nodes {
 		if stretched && len(v.whole) > 0 && !inside(v.whole, prefix) {
-			allErrs = append(allErrs, field.Invalid(fldPath, prefix.String(), fmt.Sprintf("must be inside of networks.nodes, which is %s", v.whole)))
+			allErrs = append(allErrs, field.Invalid(fldPath, prefix.String(), fmt.Sprintf("must be within networks.nodes, which is %s", v.whole)))
 		}
 		if !stretched {
 			allErrs = append(allErrs, v.validateForeignRanges(prefix, fldPath)...)
@@ -238,7 +238,7 @@ func siteNames(profile *v1alpha1.CloudProfileConfig, region string) []string {
 	return result
 }
 
-// siteWithRange returns the name of the site that has the range, and nothing if there is none.
+// siteWithRange returns the name of the site with the range, empty if there is none.
 func siteWithRange(config *v1alpha1.InfrastructureConfig, cidr string) string {
 	for _, site := range config.Sites {
 		if slices.Contains(site.Nodes, cidr) {

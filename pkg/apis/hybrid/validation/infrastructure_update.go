@@ -51,7 +51,7 @@ func ValidateInfrastructureConfigUpdate(oldConfig, newConfig *v1alpha1.Infrastru
 	return allErrs
 }
 
-// ValidateRemovedSites checks that no pool uses a site that the configuration has no more. workers are the pools of the changed Shoot.
+// ValidateRemovedSites checks that no pool uses a site that was removed from the configuration. workers are the pools of the changed Shoot.
 // fldPath is the path of the configuration.
 func ValidateRemovedSites(oldConfig, newConfig *v1alpha1.InfrastructureConfig, workers []gardencorev1beta1.Worker,
 	profile *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
@@ -80,8 +80,8 @@ func ValidateRemovedSites(oldConfig, newConfig *v1alpha1.InfrastructureConfig, w
 	return allErrs
 }
 
-// ValidateReplacedSites checks that no site comes together with the removal of one that the same CSI driver could not serve: the nodes of a
-// removed site need it until they are gone, and nothing is deployed for a shoot whose sites cannot be served. fldPath is the path of the
+// ValidateReplacedSites checks that no site is added while one is removed that the same CSI driver could not serve: the nodes of a removed
+// site need the driver until they are gone. fldPath is the path of the
 // configuration.
 func ValidateReplacedSites(oldConfig, newConfig *v1alpha1.InfrastructureConfig, profile *v1alpha1.CloudProfileConfig,
 	fldPath *field.Path) field.ErrorList {

@@ -23,10 +23,9 @@ import (
 )
 
 const (
-	// ociScheme begins the address of an OCI image where other addresses are possible, too.
+	// ociScheme is the scheme of the address of an OCI image.
 	ociScheme = "oci://"
-	// maxNetworkDataTemplate is the most that a template of network data has, in bytes. It becomes part of a Secret and of
-	// machine classes.
+	// maxNetworkDataTemplate is the maximum size of a template of network data in bytes. It is copied into a Secret and machine classes.
 	maxNetworkDataTemplate = 16 << 10
 )
 
@@ -52,7 +51,7 @@ func (metal) credentials() [][]string {
 	return [][]string{{"token"}, {keyClientCertificate, keyClientKey}}
 }
 
-func (metal) noVolumes() string { return "has hosts, which have their own disks and no volumes" }
+func (metal) noVolumes() string { return "does not support volumes: its hosts have their own disks" }
 
 func (metal) access(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	profile := site.Metal
@@ -154,25 +153,25 @@ func (metal) worker(s *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite, fld
 	for i, toleration := range config.Tolerations {
 		if !slices.ContainsFunc(profile.PoolTolerations, func(allowed corev1.Toleration) bool { return covers(allowed, toleration) }) {
 			allErrs = append(allErrs,
-				field.Forbidden(fldPath.Child("tolerations").Index(i), "poolTolerations of the site in the CloudProfile do not have it"))
+				field.Forbidden(fldPath.Child("tolerations").Index(i), "must be one of poolTolerations of the site in the CloudProfile"))
 		}
 	}
 	return allErrs
 }
 
-// covers reports whether all taints that are tolerated by one are tolerated by the other, too.
+// covers reports whether allowed tolerates all taints that toleration tolerates.
 func covers(allowed, toleration corev1.Toleration) bool {
 	return allowed.Key == toleration.Key && (allowed.Effect == "" || allowed.Effect == toleration.Effect) &&
 		(allowed.Operator == corev1.TolerationOpExists || toleration.Operator != corev1.TolerationOpExists && allowed.Value == toleration.Value)
 }
 
-// validateHosts checks what a machine type or a pool wants of the hosts of a site.
+// validateHosts checks what a machine type or a pool requires of the hosts of a site.
 func validateHosts(selector *metav1.LabelSelector, tolerations []corev1.Toleration, profile *v1alpha1.MetalProfile, name string,
 	fldPath *field.Path) field.ErrorList {
 	allErrs := validateLabelSelector(selector, fldPath.Child("hostSelector"))
 	tolerationsPath := fldPath.Child(name)
 	if len(tolerations) > 0 && profile.Inventory != v1alpha1.MetalInventoryIronCore {
-		return append(allErrs, field.Forbidden(tolerationsPath, fmt.Sprintf("hosts of the inventory %q have no taints", profile.Inventory)))
+		return append(allErrs, field.Forbidden(tolerationsPath, fmt.Sprintf("must not be set: hosts of the inventory %q have no taints", profile.Inventory)))
 	}
 	for i := range tolerations {
 		allErrs = append(allErrs, validateToleration(&tolerations[i], tolerationsPath.Index(i))...)
@@ -200,7 +199,7 @@ func validateToleration(toleration *corev1.Toleration, fldPath *field.Path) fiel
 		allErrs = append(allErrs, validateOneOf(toleration.Effect, tolerationEffects, fldPath.Child("effect"))...)
 	}
 	if toleration.TolerationSeconds != nil {
-		allErrs = append(allErrs, field.Forbidden(fldPath.Child("tolerationSeconds"), "has no meaning for servers"))
+		allErrs = append(allErrs, field.Forbidden(fldPath.Child("tolerationSeconds"), "must not be set: it has no effect on servers"))
 	}
 	return allErrs
 }
@@ -222,7 +221,7 @@ func (metal) infrastructure(s *v1alpha1.InfrastructureSite, _ *v1alpha1.Infrastr
 		if len(profile.AddressPools) > 0 && !slices.ContainsFunc(profile.AddressPools, func(allowed corev1.TypedLocalObjectReference) bool {
 			return equality.Semantic.DeepEqual(allowed, ipam.PoolRef)
 		}) {
-			allErrs = append(allErrs, field.Forbidden(poolPath, "addressPools of the site in the CloudProfile do not have it"))
+			allErrs = append(allErrs, field.Forbidden(poolPath, "must be one of addressPools of the site in the CloudProfile"))
 		}
 	}
 
@@ -237,7 +236,7 @@ func (metal) infrastructure(s *v1alpha1.InfrastructureSite, _ *v1alpha1.Infrastr
 	switch {
 	case config.IPAM != nil && !hasAddress:
 		allErrs = append(allErrs,
-			field.Required(templatePath, fmt.Sprintf("must have $%s with ipam, because nothing else tells a host its address", networkdata.Address)))
+			field.Required(templatePath, fmt.Sprintf("must have $%s with ipam: nothing else configures the address of a host", networkdata.Address)))
 	case config.IPAM == nil && (hasAddress || slices.Contains(variables, networkdata.Prefix)):
 		allErrs = append(allErrs,
 			field.Required(fldPath.Child("ipam"),
@@ -270,12 +269,12 @@ func validateAPIGroup(group *string, fldPath *field.Path) field.ErrorList {
 	return allErrs
 }
 
-// validateVolumesPath allows what the provisioner of local volumes takes. The root of the file system is none of it.
+// validateVolumesPath accepts paths that the provisioner of local volumes supports, which does not include the root.
 func validateVolumesPath(folder string, fldPath *field.Path) field.ErrorList {
 	if path.IsAbs(folder) && path.Clean(folder) == folder && folder != "/" {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(fldPath, folder, "must be the absolute path of a folder, without . and .. and not the root")}
+	return field.ErrorList{field.Invalid(fldPath, folder, "must be the absolute path of a folder other than the root, without . and ..")}
 }
 
 func validateLabelSelector(selector *metav1.LabelSelector, fldPath *field.Path) field.ErrorList {

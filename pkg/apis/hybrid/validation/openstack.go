@@ -22,7 +22,7 @@ const (
 
 	// ovn is the Octavia provider without amphorae: packets reach the members with the source addresses of the clients.
 	ovn = "ovn"
-	// reservedMachineLabels is what the names of the metadata begin with that we write.
+	// reservedMachineLabels is the prefix of the metadata that the driver writes.
 	reservedMachineLabels = "gardener-"
 	// maxMachineLabelValue is the compute API's limit for the values of metadata, in bytes.
 	maxMachineLabelValue = 255
@@ -143,7 +143,7 @@ func validateOpenStackLoadBalancerClasses(classes []v1alpha1.OpenStackLoadBalanc
 	return allErrs
 }
 
-// floatingNetworks are the external networks that classes of load balancers of shoots may name; nil if they may name all.
+// floatingNetworks returns the external networks that load balancer classes of shoots may use, nil if they may use all.
 func floatingNetworks(profile *v1alpha1.OpenStackProfile) []string {
 	if profile.FloatingNetworks == nil {
 		return nil
@@ -211,7 +211,7 @@ func (openStack) infrastructure(s *v1alpha1.InfrastructureSite, infrastructure *
 	poolPath := fldPath.Child("floatingPoolName")
 	if config.FloatingPoolName == "" {
 		if config.Router == nil {
-			allErrs = append(allErrs, field.Required(poolPath, "must be set unless router.id is"))
+			allErrs = append(allErrs, field.Required(poolPath, "must be set unless router.id is set"))
 		}
 	} else if pools := floatingPoolNames(profile); len(pools) > 0 {
 		allErrs = append(allErrs, validateOneOf(config.FloatingPoolName, pools, poolPath)...)
@@ -223,12 +223,12 @@ func (openStack) infrastructure(s *v1alpha1.InfrastructureSite, infrastructure *
 		allErrs = append(allErrs, validateOpenStackNetwork(config.Network, networkPath)...)
 		allErrs = append(allErrs, validateAllowed(config.Network.ID, profile.Networks, networkPath.Child("id"))...)
 		if config.Network.Provider != nil && !ptr.Deref(profile.ProviderNetworks, true) {
-			allErrs = append(allErrs, field.Forbidden(networkPath.Child("provider"), "the site has no provider networks for shoots"))
+			allErrs = append(allErrs, field.Forbidden(networkPath.Child("provider"), "must not be set: the site does not allow provider networks"))
 		}
 	} else if infrastructure.Networks.Topology == v1alpha1.TopologyStretched && len(infrastructure.Sites) > 1 {
 		allErrs = append(allErrs,
 			field.Required(networkPath,
-				"must have id or provider if the topology is Stretched over several sites: a tenant network that is created for the shoot is no other site's network"))
+				"must have id or provider if the topology is Stretched over several sites: a tenant network exists at its own site only"))
 	}
 
 	if config.Subnet != nil && (config.Network == nil || config.Network.ID == "") {
@@ -252,7 +252,7 @@ func (openStack) infrastructure(s *v1alpha1.InfrastructureSite, infrastructure *
 	return allErrs
 }
 
-// validateFloatingSubnet takes a subnet only for a router that is created: a given one keeps its gateway.
+// validateFloatingSubnet accepts a subnet only for a router that is created: an existing one keeps its gateway.
 func validateFloatingSubnet(config *v1alpha1.OpenStackInfrastructure, fldPath *field.Path) field.ErrorList {
 	subnet := config.FloatingSubnet
 	switch {
@@ -344,7 +344,7 @@ func (openStack) loadBalancer(s *v1alpha1.ControlPlaneSite, site *v1alpha1.Cloud
 	var allErrs field.ErrorList
 	if s.LoadBalancer.MetalLB != nil && site != nil && site.OpenStack != nil {
 		allErrs = append(allErrs, field.Forbidden(fldPath.Child("metalLB"),
-			fmt.Sprintf("site %q is an OpenStack site, whose network knows only the addresses of its ports", s.Name)))
+			fmt.Sprintf("site %q is an OpenStack site, whose network only reaches addresses of ports", s.Name)))
 	}
 	config, configPath := s.LoadBalancer.OpenStack, fldPath.Child("openstack")
 	switch {
@@ -379,7 +379,7 @@ func validateOpenStackLoadBalancer(config *v1alpha1.OpenStackLoadBalancerConfig,
 	}
 	if provider == ovn && config.Members == v1alpha1.LoadBalancerMembersAll {
 		allErrs = append(allErrs,
-			field.Forbidden(fldPath.Child("members"), "the provider ovn needs the security groups of all members, so they must be of the site"))
+			field.Forbidden(fldPath.Child("members"), "must be Site for the provider ovn, which needs the security groups of all members"))
 	}
 	if profile != nil {
 		allowed := floatingNetworks(profile)
@@ -418,7 +418,7 @@ func (openStack) worker(s *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite,
 		allErrs = append(allErrs, labels.addRequired(label.Name, namePath)...)
 		switch {
 		case strings.HasPrefix(label.Name, reservedMachineLabels):
-			allErrs = append(allErrs, field.Forbidden(namePath, fmt.Sprintf("names that begin with %q are reserved", reservedMachineLabels)))
+			allErrs = append(allErrs, field.Forbidden(namePath, fmt.Sprintf("must not begin with %q, which is reserved", reservedMachineLabels)))
 		case label.Name != "" && !machineLabelRegexp.MatchString(label.Name):
 			allErrs = append(allErrs,
 				field.Invalid(namePath, label.Name, "must have at most 255 characters, which are letters, digits, spaces and any of - _ : ."))

@@ -155,10 +155,10 @@ func (vSphere) worker(s *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite, f
 	for _, key := range sortedKeys(config.ExtraConfig) {
 		if extraconfig.Problem(key) == "" &&
 			!slices.ContainsFunc(allowed.ExtraConfig, func(other string) bool { return strings.EqualFold(other, key) }) {
-			// With the value, so that a change of it is seen.
+			// The error contains the value, so that a change of the value is a new error.
 			allErrs = append(allErrs,
 				field.Invalid(fldPath.Child("extraConfig").Key(key), config.ExtraConfig[key],
-					fmt.Sprintf("the site allows only the keys %q", allowed.ExtraConfig)))
+					fmt.Sprintf("must be one of the keys that the site allows: %q", allowed.ExtraConfig)))
 		}
 	}
 	for i, tag := range config.Tags {
@@ -167,7 +167,7 @@ func (vSphere) worker(s *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite, f
 			allErrs = append(allErrs, field.Invalid(idxPath, tag, "must be <category>/<tag>"))
 			continue
 		} else if category == ownerCategory {
-			allErrs = append(allErrs, field.Forbidden(idxPath, fmt.Sprintf("the category %q is reserved", category)))
+			allErrs = append(allErrs, field.Forbidden(idxPath, fmt.Sprintf("must not be in the reserved category %q", category)))
 		} else if allowed.Tags != nil {
 			allErrs = append(allErrs, validateOneOf(tag, allowed.Tags, idxPath)...)
 		}

@@ -80,7 +80,7 @@ func validateWorkerSites(configs []v1alpha1.WorkerSite, worker *gardencorev1beta
 	for _, site := range missing {
 		allErrs = append(allErrs,
 			field.Required(fldPath,
-				fmt.Sprintf("must have minimum and maximum for site %q, too: they are set for all sites of the pool or for none", site)))
+				fmt.Sprintf("must have minimum and maximum for site %q: they must be set for all sites of the pool or for none", site)))
 	}
 	if len(missing) == 0 && len(unlimited) == 0 && minimumSum != worker.Minimum {
 		allErrs = append(allErrs,
@@ -109,7 +109,7 @@ func validateLimits(config *v1alpha1.WorkerSite, worker *gardencorev1beta1.Worke
 	}
 	if *config.Maximum > worker.Maximum {
 		allErrs = append(allErrs,
-			field.Invalid(maxPath, *config.Maximum, fmt.Sprintf("must not be more than the pool's maximum, which is %d", worker.Maximum)))
+			field.Invalid(maxPath, *config.Maximum, fmt.Sprintf("must not be greater than the pool's maximum, which is %d", worker.Maximum)))
 	}
 	return allErrs
 }
@@ -138,7 +138,7 @@ func validatePriorities(configs []v1alpha1.WorkerSite, seen names, sites []strin
 	}
 	for _, site := range missingSites(sites, seen) {
 		allErrs = append(allErrs,
-			field.Required(fldPath, fmt.Sprintf("must have a priority for site %q, too: it is set for all sites of the pool or for none", site)))
+			field.Required(fldPath, fmt.Sprintf("must have a priority for site %q: it must be set for all sites of the pool or for none", site)))
 	}
 	return allErrs
 }

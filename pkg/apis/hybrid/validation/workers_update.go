@@ -17,9 +17,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// ValidateUpdate validates the change of a Shoot's worker pools. A zone must not take the place of another whose machine deployment
-// has the same name. Of pools that are updated in place it refuses what needs new machines, which they never get on the sites that they stay
-// on. fldPath is the path of the pools.
+// ValidateUpdate validates the update of a Shoot's worker pools. A zone must not replace another whose machine deployment has the same name.
+// For pools that are updated in place, changes that need new machines are refused at sites that the pool keeps. fldPath is the path of the pools.
 func (v *WorkerValidator) ValidateUpdate(oldWorkers, newWorkers []gardencorev1beta1.Worker, fldPath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
 	for i := range newWorkers {
@@ -53,7 +52,7 @@ func (v *WorkerValidator) ValidateUpdate(oldWorkers, newWorkers []gardencorev1be
 	return allErrs
 }
 
-// validateReplacedZones refuses a zone that would go on with the machine deployment of a zone that is taken away.
+// validateReplacedZones refuses a zone that would take over the machine deployment of a removed zone.
 func validateReplacedZones(oldZones, newZones []string, fldPath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
 	for i, zone := range newZones {
@@ -64,7 +63,7 @@ func validateReplacedZones(oldZones, newZones []string, fldPath *field.Path) fie
 			if !slices.Contains(newZones, removed) && helper.ZoneHash(removed) == helper.ZoneHash(zone) {
 				allErrs = append(allErrs,
 					field.Invalid(fldPath.Index(i), zone,
-						fmt.Sprintf("must not take the place of zone %q in one step: the names of their machine deployments are equal", removed)))
+						fmt.Sprintf("must not replace zone %q in one step: the names of their machine deployments are equal", removed)))
 			}
 		}
 	}
@@ -80,7 +79,7 @@ func findWorker(workers []gardencorev1beta1.Worker, name string) *gardencorev1be
 	return nil
 }
 
-// workerConfigOf returns the configuration of a pool, empty if there is none or it cannot be read, which ValidateWorkers tells.
+// workerConfigOf returns the configuration of a pool, empty if it is missing or malformed, which ValidateWorkers reports.
 func workerConfigOf(worker *gardencorev1beta1.Worker) *v1alpha1.WorkerConfig {
 	config, err := codec.Decode[v1alpha1.WorkerConfig](worker.ProviderConfig)
 	if err != nil {
