@@ -221,7 +221,7 @@ var _ = Describe("NamespacedCloudProfiles", func() {
 		Entry("an image without its sites", func(spec *gardencorev1beta1.NamespacedCloudProfileSpec) { spec.ProviderConfig = nil },
 			`spec.providerConfig.machineImages: Required value: must map machine image "flatcar" to at least one site`),
 		Entry("a site", config(func(config *v1alpha1.CloudProfileConfig) { config.Sites = []v1alpha1.CloudProfileSite{{Name: "evil"}} }),
-			"spec.providerConfig.sites: Forbidden: the sites are those of the parent CloudProfile"),
+			"spec.providerConfig.sites: Forbidden: must not be set: the sites are those of the parent CloudProfile"),
 		Entry("a site that the parent does not have",
 			config(func(config *v1alpha1.CloudProfileConfig) { config.MachineTypes[0].Sites[0].Name = "evil" }), `spec.providerConfig.machineTypes[0].sites[0].name: Unsupported value: "evil"`),
 		Entry("a platform that the site does not have",
