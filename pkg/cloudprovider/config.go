@@ -10,11 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -34,7 +31,8 @@ type siteConfig struct {
 	Credentials site.Credentials
 }
 
-// read returns the configuration and the credentials. It returns an error if the part that sites share is invalid.
+// read returns the configuration and the credentials. The file is written by the ControlPlane controller: it is decoded strictly, and what
+// it says about a site is up to the platform that opens the site.
 func (f Files) read() (*v1alpha1.CloudControllerManagerConfiguration, map[string][]byte, error) {
 	data, err := os.ReadFile(f.Config)
 	if err != nil {
@@ -44,8 +42,13 @@ func (f Files) read() (*v1alpha1.CloudControllerManagerConfiguration, map[string
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", f.Config, err)
 	}
-	if errs := validation.ValidateCloudControllerManagerConfiguration(config); len(errs) > 0 {
-		return nil, nil, fmt.Errorf("%s: %w", f.Config, errs.ToAggregate())
+	names := map[string]bool{}
+	for i := range config.Sites {
+		name := config.Sites[i].Name
+		if names[name] {
+			return nil, nil, fmt.Errorf("%s: sites[%d].name: duplicate site %q", f.Config, i, name)
+		}
+		names[name] = true
 	}
 	credentials, err := f.readCredentials()
 	return config, credentials, err
@@ -71,14 +74,18 @@ func (f Files) readCredentials() (map[string][]byte, error) {
 	return data, nil
 }
 
-// siteConfigs returns the valid configurations and the errors of the others, by the names of the sites.
+// siteConfigs returns the configurations of the sites, and the errors of those that no controllers can run for, by the names of the sites.
 func siteConfigs(config *v1alpha1.CloudControllerManagerConfiguration, credentials map[string][]byte) (map[string]*siteConfig,
 	map[string]error) {
 	configs, errs := map[string]*siteConfig{}, map[string]error{}
 	for i := range config.Sites {
 		s := &config.Sites[i]
-		if invalid := validation.ValidateCloudControllerSite(s, field.NewPath("sites").Index(i)); len(invalid) > 0 {
-			errs[s.Name] = invalid.ToAggregate()
+		if _, ok := s.Platform(); !ok {
+			errs[s.Name] = fmt.Errorf("sites[%d]: must have the block of exactly one platform", i)
+			continue
+		}
+		if !s.HasZones() {
+			errs[s.Name] = fmt.Errorf("sites[%d]: must have at least one zone", i)
 			continue
 		}
 		configs[s.Name] = &siteConfig{

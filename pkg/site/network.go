@@ -108,7 +108,7 @@ func parsePrefixes(cidrs []string) ([]netip.Prefix, error) {
 	for _, cidr := range cidrs {
 		prefix, err := netip.ParsePrefix(cidr)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no CIDR", cidr)
+			return nil, fmt.Errorf("%q must be a CIDR", cidr)
 		}
 		prefixes = append(prefixes, prefix)
 	}
@@ -121,7 +121,7 @@ func parseAddr(address string) (netip.Addr, error) {
 	}
 	addr, err := netip.ParseAddr(address)
 	if err != nil {
-		return netip.Addr{}, fmt.Errorf("%q is no IP address", address)
+		return netip.Addr{}, fmt.Errorf("%q must be an IP address", address)
 	}
 	return addr, nil
 }

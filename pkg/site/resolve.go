@@ -7,6 +7,7 @@ package site
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -153,23 +154,17 @@ func platformOf(site *Site) (v1alpha1.Platform, error) {
 	}
 }
 
-// samePlace reports whether a site of the CloudProfile may be the one that the state tells of. Its address may be another one.
+// samePlace reports whether a site of the CloudProfile may be the one of the state. Its address may have changed.
 func samePlace(profile *v1alpha1.CloudProfileSite, state *v1alpha1.SiteState) bool {
 	if profile == nil || state == nil {
 		return true
 	}
-	now, _ := profile.Platform()
-	if before, ok := state.Platform(); ok && now != before {
-		return false
-	}
-	switch {
-	case profile.OpenStack != nil && state.OpenStack != nil:
-		return profile.OpenStack.Region == state.OpenStack.Connection.Region
-	case profile.Metal != nil && state.Metal != nil:
-		return profile.Metal.Inventory == state.Metal.Connection.Inventory && profile.Metal.Namespace == state.Metal.Connection.Namespace
-	default:
+	before, ok := state.Platform()
+	if !ok {
 		return true
 	}
+	now, _ := profile.Platform()
+	return now == before && maps.Equal(profile.Scope(), state.Scope())
 }
 
 func findProfile(profile *v1alpha1.CloudProfileConfig, name string) *v1alpha1.CloudProfileSite {

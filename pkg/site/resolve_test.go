@@ -74,7 +74,7 @@ var _ = Describe("Resolve", func() {
 	It("names malformed pod ranges", func() {
 		input.Pods = []string{"100.96.0.0"}
 		_, err := Resolve(input)
-		Expect(err).To(MatchError(`networking.pods: "100.96.0.0" is no CIDR`))
+		Expect(err).To(MatchError(`networking.pods: "100.96.0.0" must be a CIDR`))
 	})
 
 	It("returns what is only in the state behind them, as removed", func() {
@@ -272,12 +272,12 @@ var _ = Describe("Resolve", func() {
 			},
 			Entry("topology", func() { input.Config.Networks.Topology = "Flat" },
 				`infrastructureConfig.networks.topology: "Flat" is none of ["Stretched" "Routed"]`),
-			Entry("network", func() { input.Config.Networks.Nodes = []string{"x"} }, `infrastructureConfig.networks.nodes: "x" is no CIDR`),
-			Entry("gateway", func() { input.Config.Networks.Gateway = "x" }, `infrastructureConfig.networks.gateway: "x" is no IP address`),
+			Entry("network", func() { input.Config.Networks.Nodes = []string{"x"} }, `infrastructureConfig.networks.nodes: "x" must be a CIDR`),
+			Entry("gateway", func() { input.Config.Networks.Gateway = "x" }, `infrastructureConfig.networks.gateway: "x" must be an IP address`),
 			Entry("site's range", func() { input.Config.Sites[0].Nodes = []string{"10.0.0.0"} },
-				`site "vc": infrastructureConfig.sites.nodes: "10.0.0.0" is no CIDR`),
+				`site "vc": infrastructureConfig.sites.nodes: "10.0.0.0" must be a CIDR`),
 			Entry("site's gateway", func() { input.Config.Sites[1].Gateway = "x" },
-				`site "cloud": infrastructureConfig.sites.gateway: "x" is no IP address`),
+				`site "cloud": infrastructureConfig.sites.gateway: "x" must be an IP address`),
 		)
 	})
 

@@ -65,15 +65,15 @@ type Network struct {
 	Gateway netip.Addr
 	// DNSServers are the resolvers of the site's nodes.
 	DNSServers []string
-	// MTU is what the node network carries, in bytes; zero if nobody said.
+	// MTU is the MTU of the node network in bytes, zero if unknown.
 	MTU int32
 }
 
 // Credentials are the entries of a shoot's Secret for one site, without the site's prefix.
 type Credentials map[string]string
 
-// Check returns an error that names a key whose value is no text. A Secret may change after its admission, so this is asked whenever
-// credentials are used.
+// Check returns an error that names a key whose value is not text. It is called whenever credentials are used, because a Secret may change
+// after its admission.
 func (c Credentials) Check() error {
 	for _, key := range slices.Sorted(maps.Keys(c)) {
 		value := c[key]
@@ -87,7 +87,7 @@ func (c Credentials) Check() error {
 	return nil
 }
 
-// MarshalJSON encodes credentials so that different ones are never equal: as strings, all that is no UTF-8 would be.
+// MarshalJSON encodes credentials as bytes: as strings, different values that are not UTF-8 could be encoded alike.
 func (c Credentials) MarshalJSON() ([]byte, error) {
 	values := make(map[string][]byte, len(c))
 	for key, value := range c {

@@ -51,7 +51,7 @@ func (m *machines) Get(ctx context.Context, r platform.MachineRequest) (platform
 	defer m.cloud.mu.Unlock()
 	machine, ok := m.cloud.machines[r.Spec.Site][r.Name]
 	if !ok {
-		return platform.Machine{}, platform.NewError(platform.ClassNotFound, "there is no machine %q", r.Name)
+		return platform.Machine{}, platform.NewError(platform.ClassNotFound, "machine %q not found", r.Name)
 	}
 	return machine, nil
 }

@@ -23,7 +23,7 @@ type Probed struct {
 	At time.Time
 }
 
-// SetFaults lets the site tell of the faults.
+// SetFaults makes the site report the faults.
 func (c *Cloud) SetFaults(site string, faults ...platform.Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -97,7 +97,7 @@ var _ = Describe("CloudProfiles", func() {
 			}),
 		Entry("a machine type without its sites", nothing, func(spec *gardencorev1beta1.CloudProfileSpec) {
 			spec.MachineTypes = append(spec.MachineTypes, gardencorev1beta1.MachineType{Name: "new"})
-		}, `spec.providerConfig.machineTypes: Required value: must say on which sites machine type "new" is`),
+		}, `spec.providerConfig.machineTypes: Required value: must map machine type "new" to at least one site`),
 		Entry("the address of a site", nothing, editConfig(func(config *v1alpha1.CloudProfileConfig) {
 			config.Sites[0].OpenStack.AuthURL = "https://new.example.com/v3"
 		})),
@@ -216,13 +216,13 @@ var _ = Describe("NamespacedCloudProfiles", func() {
 			*spec = gardencorev1beta1.NamespacedCloudProfileSpec{Parent: spec.Parent}
 		}, ""),
 		Entry("a machine type without its sites", config(func(config *v1alpha1.CloudProfileConfig) { config.MachineTypes = nil }),
-			`spec.providerConfig.machineTypes: Required value: must say on which sites machine type "large" is`),
+			`spec.providerConfig.machineTypes: Required value: must map machine type "large" to at least one site`),
 		Entry("a volume type without its sites", config(func(config *v1alpha1.CloudProfileConfig) { config.VolumeTypes = nil }),
 			`spec.providerConfig.volumeTypes: Required value`),
 		Entry("an image without its sites", func(spec *gardencorev1beta1.NamespacedCloudProfileSpec) { spec.ProviderConfig = nil },
-			`spec.providerConfig.machineImages: Required value: must say on which sites machine image "flatcar" is`),
+			`spec.providerConfig.machineImages: Required value: must map machine image "flatcar" to at least one site`),
 		Entry("a site", config(func(config *v1alpha1.CloudProfileConfig) { config.Sites = []v1alpha1.CloudProfileSite{{Name: "evil"}} }),
-			"spec.providerConfig.sites: Forbidden: the sites are those of the parent CloudProfile"),
+			"spec.providerConfig.sites: Forbidden: must not be set: the sites are those of the parent CloudProfile"),
 		Entry("a site that the parent does not have",
 			config(func(config *v1alpha1.CloudProfileConfig) { config.MachineTypes[0].Sites[0].Name = "evil" }),
 			`spec.providerConfig.machineTypes[0].sites[0].name: Unsupported value: "evil"`),

@@ -84,11 +84,11 @@ var _ = Describe("Shoots", func() {
 		}, "spec.networking.providerConfig.overlay.enabled", "must be true"),
 		Entry("MTU that one site does not carry", func(s *gardencorev1beta1.Shoot) {
 			s.Spec.Networking.ProviderConfig = &runtime.RawExtension{Raw: []byte(`{"mtu":1500}`)}
-		}, "spec.networking.providerConfig.mtu", "must not be more than 1450"),
+		}, "spec.networking.providerConfig.mtu", "must not be greater than 1450"),
 		Entry("more nodes than ranges for pods", func(s *gardencorev1beta1.Shoot) {
 			s.Spec.Networking.Pods = new("100.96.0.0/18")
 		}, "spec.kubernetes.kubeControllerManager.nodeCIDRMaskSize",
-			"64 nodes in spec.networking.pods, which is 100.96.0.0/18, and the maxima of all pools and sites add up to 74"),
+			"64 nodes in spec.networking.pods, which is 100.96.0.0/18, but the maxima of all pools and sites add up to 74"),
 	)
 
 	DescribeTable("changes that are refused", func(ctx SpecContext, change func(*gardencorev1beta1.Shoot), path, reason string) {

@@ -54,6 +54,9 @@ func (f *fakePlatform) CloudController(s platform.ControlPlaneSite) (*v1alpha1.C
 	controller := &v1alpha1.CloudControllerSite{Name: s.Site.Name}
 	switch f.name {
 	case v1alpha1.PlatformOpenStack:
+		if s.Status.OpenStack.SubnetID == "" {
+			return nil, platform.NewError(platform.ClassConfiguration, "no subnet")
+		}
 		controller.OpenStack = &v1alpha1.OpenStackCloudController{
 			Connection:   v1alpha1.OpenStackConnection{AuthURL: s.Site.Profile.OpenStack.AuthURL, Region: s.Site.Profile.OpenStack.Region},
 			LoadBalancer: &v1alpha1.OpenStackLoadBalancer{SubnetID: s.Status.OpenStack.SubnetID},

@@ -7,15 +7,12 @@ package controlplane
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -118,7 +115,7 @@ func (p *planner) storages(sites controlPlaneSites, deployed map[string]map[stri
 	return result, errors.Join(ofCredentials...), errors.Join(errs...)
 }
 
-// cloudControllers returns the valid configuration of the cloud-controller-manager for all sites.
+// cloudControllers returns the configuration of the cloud-controller-manager for all sites.
 func (p *planner) cloudControllers(region, shoot string, plan *plan) (*v1alpha1.CloudControllerManagerConfiguration, error) {
 	var (
 		config  = &v1alpha1.CloudControllerManagerConfiguration{Shoot: shoot, Region: region, Sites: []v1alpha1.CloudControllerSite{}}
@@ -140,7 +137,6 @@ func (p *planner) cloudControllers(region, shoot string, plan *plan) (*v1alpha1.
 		config.Sites = append(config.Sites, *controller)
 	}
 	v1alpha1.SetCloudControllerManagerConfigurationDefaults(config)
-	errs = append(errs, invalid(config)...)
 	return config, errors.Join(errs...)
 }
 
@@ -157,25 +153,6 @@ func (p *planner) cloudController(s *controlPlaneSite, driver string) (*v1alpha1
 		controller.CSIDrivers = []string{driver}
 	}
 	return controller, nil
-}
-
-func invalid(config *v1alpha1.CloudControllerManagerConfiguration) []error {
-	var errs []error
-	if list := validation.ValidateCloudControllerManagerConfiguration(config); len(list) > 0 {
-		errs = append(errs, configurationError(list))
-	}
-	for i := range config.Sites {
-		s := &config.Sites[i]
-		if list := validation.ValidateCloudControllerSite(s, field.NewPath("sites").Index(i)); len(list) > 0 {
-			errs = append(errs, platform.InSite(s.Name, configurationError(list)))
-		}
-	}
-	return errs
-}
-
-func configurationError(list field.ErrorList) error {
-	return platform.NewError(platform.ClassConfiguration, "%w",
-		fmt.Errorf("configuration of the cloud-controller-manager: %w", list.ToAggregate()))
 }
 
 // hasCSI reports whether any storage driver is a CSI driver.

@@ -225,8 +225,8 @@ var _ = Describe("What a shoot gets", func() {
 			f.openStack.controllerErr["cloud"] = platform.NewError(platform.ClassConfiguration, "no subnet")
 			f.metal.controllerErr["racks"] = platform.NewError(platform.ClassConfiguration, "no zone")
 		}, platform.ClassConfiguration, `site "cloud": no subnet`, `site "racks": no zone`),
-		Entry("cloud controllers that would not be accepted", func(f *fixture) { f.status.Sites[1].OpenStack.SubnetID = "a" },
-			platform.ClassConfiguration, `site "cloud2"`, "sites[1].openstack.loadBalancer.subnetID"),
+		Entry("a site that cannot be reached as the CloudProfile says", func(f *fixture) { f.profile.Sites[1].OpenStack.AuthURL = "a" },
+			platform.ClassConfiguration, `site "cloud2"`, "cloudProfileConfig.sites[cloud2].openstack.authURL"),
 		Entry("storage", func(f *fixture) {
 			f.openStack.storageErr = platform.InSite("cloud", platform.NewError(platform.ClassConfiguration, "no type"))
 		}, platform.ClassConfiguration, `site "cloud": no type`),
@@ -338,13 +338,12 @@ var _ = Describe("What a shoot gets", func() {
 				f.profile.Sites[0].OpenStack.AuthURL, f.profile.Sites[0].Zones[0].OpenStack.AvailabilityZone = "mistake", "mistake"
 			}, func() {
 				f.profile.Sites[0].OpenStack.AuthURL, f.profile.Sites[0].Zones[0].OpenStack.AvailabilityZone = "https://cloud.example.com/v3", "nova"
-			}, `site "cloud": configuration of the cloud-controller-manager: sites[0].openstack.connection.authURL: Invalid value`),
+			}, `site "cloud": cloudProfileConfig.sites[cloud].openstack.authURL: Invalid value`),
 			Entry("in the settings", func() {
 				f.config.Sites = []v1alpha1.ControlPlaneSite{{Name: "cloud", LoadBalancer: &v1alpha1.SiteLoadBalancer{MetalLB: &v1alpha1.MetalLB{}}}}
 			}, func() { f.config.Sites = nil }, `site "cloud": spec.providerConfig.sites[0].loadBalancer.metalLB: Forbidden`),
-			Entry("in the status of the Infrastructure", func() { f.status.Sites[0].OpenStack.SubnetID = "a" },
-				func() { f.status.Sites[0].OpenStack.SubnetID = subnetID },
-				`site "cloud": configuration of the cloud-controller-manager: sites[0].openstack.loadBalancer.subnetID: Invalid value`),
+			Entry("in the status of the Infrastructure", func() { f.status.Sites[0].OpenStack.SubnetID = "" },
+				func() { f.status.Sites[0].OpenStack.SubnetID = subnetID }, `site "cloud": no subnet`),
 		)
 
 		Describe("with credentials of a site that cannot be used", func() {
@@ -404,7 +403,7 @@ var _ = Describe("What a shoot gets", func() {
 			It("should tell of a mistake in the settings of another site, too", func(ctx SpecContext) {
 				reconcile(ctx)
 				f.openStack.credentialsErr["cloud"] = platform.NewError(platform.ClassConfiguration, `credentials: key "password" is missing`)
-				f.status.Sites[1].OpenStack.SubnetID = "a"
+				f.status.Sites[1].OpenStack.SubnetID = ""
 				reconcile(ctx)
 				Expect(told(recorder)).To(ConsistOf("Warning SiteFailed "+message, HavePrefix(`Warning SiteFailed site "cloud2": `)))
 			})

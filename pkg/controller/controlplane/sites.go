@@ -137,7 +137,8 @@ type controlPlaneSite struct {
 }
 
 // resolve returns the sites of the shoot that are ready for machines. The state replaces what the CloudProfile, the Shoot or the status of
-// the Infrastructure no longer have, because nodes of the site still need their controllers.
+// the Infrastructure no longer have, because nodes of the site still need their controllers. A site that cannot be reached with what the
+// CloudProfile says is an error of the site.
 func (in *input) resolve(cluster *extensionscontroller.Cluster) (controlPlaneSites, error) {
 	profile, config := in.withKept()
 	resolved, err := site.Resolve(site.Input{Shoot: cluster.Shoot.Status.TechnicalID, Profile: profile, Config: config, Secret: in.secret})
@@ -157,6 +158,10 @@ func (in *input) resolve(cluster *extensionscontroller.Cluster) (controlPlaneSit
 				errs = append(errs,
 					platform.InSite(s.Name, platform.NewError(platform.ClassTransient, "the site is not in the status of the Infrastructure")))
 			}
+			continue
+		}
+		if problems := validation.ValidateAccess(s.Profile, field.NewPath("cloudProfileConfig", "sites").Key(s.Name)); len(problems) > 0 {
+			errs = append(errs, platform.InSite(s.Name, platform.NewError(platform.ClassConfiguration, "%w", problems.ToAggregate())))
 			continue
 		}
 		known.Site = s

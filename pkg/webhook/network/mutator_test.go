@@ -196,7 +196,7 @@ var _ = Describe("Mutator", func() {
 			network.Spec.ProviderConfig = &runtime.RawExtension{Raw: []byte(given)}
 			Expect(mutator().Mutate(ctx, network, nil)).To(MatchError(HavePrefix(message)))
 		},
-		Entry("no object", "calico", `[]`, "spec.providerConfig: it is no object"),
+		Entry("no object", "calico", `[]`, "spec.providerConfig: must be an object"),
 		Entry("vethMTU as a number", "calico", `{"vethMTU":1400}`, "spec.providerConfig.vethMTU must be a text"),
 		Entry("vethMTU as words", "calico", `{"vethMTU":"auto"}`,
 			"spec.providerConfig.vethMTU must be the text of a number of bytes between 0 and 65535"),

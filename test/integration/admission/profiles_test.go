@@ -123,7 +123,7 @@ var _ = Describe("CloudProfiles", func() {
 			added := profile.Spec.MachineTypes[0].DeepCopy()
 			added.Name = "new"
 			profile.Spec.MachineTypes = append(profile.Spec.MachineTypes, *added)
-		}, configPath+".machineTypes", `must say on which sites machine type "new" is`),
+		}, configPath+".machineTypes", `must map machine type "new" to at least one site`),
 		refused("a zone without site", func(profile *gardencorev1beta1.CloudProfile) {
 			profile.Spec.Regions[0].Zones = append(profile.Spec.Regions[0].Zones, gardencorev1beta1.AvailabilityZone{Name: "new"})
 		}, configPath+".sites", `must have a site with zone "new" of region "west"`),
@@ -175,9 +175,9 @@ var _ = Describe("NamespacedCloudProfiles", func() {
 			refuseCreation(ctx, profile, fieldPath, reason)
 		},
 		refused("a machine type that is nowhere", func(profile *gardencorev1beta1.NamespacedCloudProfile) { profile.Spec.ProviderConfig = nil },
-			configPath+".machineTypes", `must say on which sites machine type "large" is`),
+			configPath+".machineTypes", `must map machine type "large" to at least one site`),
 		refused("sites", config(func(c *v1alpha1.CloudProfileConfig) { c.Sites = []v1alpha1.CloudProfileSite{{Name: "mine"}} }),
-			configPath+".sites", "the sites are those of the parent CloudProfile"),
+			configPath+".sites", "must not be set: the sites are those of the parent CloudProfile"),
 		refused("a site that the parent does not have", config(func(c *v1alpha1.CloudProfileConfig) { c.MachineTypes[0].Sites[0].Name = "mine" }),
 			configPath+".machineTypes[0].sites[0].name", "supported values"),
 		refused("another platform", config(func(c *v1alpha1.CloudProfileConfig) { c.MachineTypes[0].Sites[0].Name = "vc" }),

@@ -135,7 +135,7 @@ var _ = Describe("Secrets", func() {
 		refused("a URL as DNS server", set("dns.server", "https://"+secretText, "dns.tsigKeyName", "key", "dns.tsigSecret", "c2VjcmV0"),
 			"data[dns.server]", "must be <host> or <host>:<port>"),
 		refused("an address beside a site's Designate", set("dns.site", "cloud", "dns.authURL", "https://"+secretText), "data[dns.authURL]",
-			"it comes from the site that dns.site names"),
+			"must not be set: it is that of the site in dns.site"),
 		refused("the Designate of a site without credentials", set("dns.site", "none"), "data[none.domainName]", `site "none" needs the keys`),
 	)
 

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package extraconfig says which keys the extra configuration of virtual machines must not have, whoever sets them.
+// Package extraconfig defines the keys that must not be set in the extra configuration of virtual machines.
 package extraconfig
 
 import (

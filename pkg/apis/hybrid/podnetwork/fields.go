@@ -38,7 +38,7 @@ func Read(raw *runtime.RawExtension) (Fields, error) {
 	}
 	var fields map[string]any
 	if err := utiljson.Unmarshal(raw.Raw, &fields); err != nil {
-		return nil, fmt.Errorf("it is no object: %w", err)
+		return nil, fmt.Errorf("must be an object: %w", err)
 	}
 	return fields, nil
 }

@@ -25,7 +25,7 @@ var _ = Describe("Fields", func() {
 		Expect(Read(&runtime.RawExtension{Raw: []byte(" \n")})).To(BeNil())
 		Expect(read("null")).To(BeNil())
 		_, err := Read(&runtime.RawExtension{Raw: []byte(`[]`)})
-		Expect(err).To(MatchError(HavePrefix("it is no object")))
+		Expect(err).To(MatchError(HavePrefix("must be an object")))
 	})
 
 	DescribeTable("set or not", func(text string, expected bool) {

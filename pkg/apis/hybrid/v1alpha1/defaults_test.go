@@ -128,3 +128,18 @@ var _ = Describe("Platforms", func() {
 func images(sites ...SiteMachineImage) []MachineImage {
 	return []MachineImage{{Versions: []MachineImageVersion{{CapabilityFlavors: []MachineImageFlavor{{Sites: sites}}}}}}
 }
+
+var _ = It("CloudControllerManagerConfiguration has defaults", func() {
+	config := &CloudControllerManagerConfiguration{Sites: []CloudControllerSite{
+		{Name: "cloud", OpenStack: &OpenStackCloudController{LoadBalancer: &OpenStackLoadBalancer{}}},
+		{Name: "vc", VSphere: &VSphereCloudController{}},
+		{Name: "racks", Metal: &MetalCloudController{}},
+	}}
+	SetCloudControllerManagerConfigurationDefaults(config)
+	Expect(config.Sites[0].OpenStack.LoadBalancer).To(And(HaveField("Provider", "amphora"), HaveField("Members", LoadBalancerMembersSite)))
+	Expect(config.Sites[0].OpenStack.Connection).To(And(HaveField("EndpointType", "public"), HaveField("RequestTimeout.Duration", time.Minute)))
+	Expect(config.Sites[1].VSphere.Connection.RequestTimeout.Duration).To(Equal(time.Minute))
+	Expect(config.Sites[2].Metal.Connection.RequestTimeout.Duration).To(Equal(time.Minute))
+	Expect(config.Sites[0].LoadBalancerMembers()).To(Equal(LoadBalancerMembersSite))
+	Expect(config.Sites[1].LoadBalancerMembers()).To(BeEmpty())
+})

@@ -20,3 +20,26 @@ var _ = DescribeTable("Endpoint of a site", func(site CloudProfileSite, expected
 	Entry("of bare metal", CloudProfileSite{Metal: &MetalProfile{Server: "https://metal.example.com:6443"}}, "https://metal.example.com:6443"),
 	Entry("of no platform", CloudProfileSite{}, ""),
 )
+
+var _ = Describe("Platform of a site", func() {
+	DescribeTable("is the one whose block is set", func(site CloudControllerSite, expected Platform, zones bool) {
+		platform, ok := site.Platform()
+		Expect(platform).To(Equal(expected))
+		Expect(ok).To(Equal(expected != ""))
+		Expect(site.HasZones()).To(Equal(zones))
+	},
+		Entry("OpenStack", CloudControllerSite{OpenStack: &OpenStackCloudController{Zones: []OpenStackCloudControllerZone{{}}}}, PlatformOpenStack,
+			true),
+		Entry("vSphere", CloudControllerSite{VSphere: &VSphereCloudController{Zones: []VSphereCloudControllerZone{{}}}}, PlatformVSphere, true),
+		Entry("bare metal", CloudControllerSite{Metal: &MetalCloudController{Zones: []MetalCloudControllerZone{{}}}}, PlatformMetal, true),
+		Entry("no zones", CloudControllerSite{Metal: &MetalCloudController{}}, PlatformMetal, false),
+		Entry("none", CloudControllerSite{}, Platform(""), false),
+		Entry("two", CloudControllerSite{Metal: &MetalCloudController{}, VSphere: &VSphereCloudController{}}, Platform(""), false),
+	)
+
+	It("has no block in types that not all platforms have a block in", func() {
+		Expect((&SiteVolumeType{VSphere: &VSphereVolumeType{}}).Platforms()).To(Equal([]Platform{PlatformVSphere}))
+		Expect((&SiteVolumeType{}).Platforms()).To(BeEmpty())
+		Expect((&SiteZone{Metal: &MetalZone{}, OpenStack: &OpenStackZone{}}).Platforms()).To(Equal([]Platform{PlatformOpenStack, PlatformMetal}))
+	})
+})

@@ -30,7 +30,7 @@ type CloudControllerManagerConfiguration struct {
 	Shoot string `json:"shoot"`
 	// Region is the Gardener region, which all nodes have as their topology region.
 	Region string `json:"region"`
-	// DefaultSite serves Services of type LoadBalancer without a class. Default: nobody does.
+	// DefaultSite serves Services of type LoadBalancer without a class. Default: they are not served.
 	// +optional
 	DefaultSite string `json:"defaultSite,omitempty"`
 	// Sites are the sites with nodes.
@@ -56,16 +56,6 @@ type CloudControllerSite struct {
 	Metal *MetalCloudController `json:"metal,omitempty"`
 }
 
-// Platforms returns the platforms whose blocks are set.
-func (s *CloudControllerSite) Platforms() []Platform {
-	return platforms(s.OpenStack != nil, s.VSphere != nil, s.Metal != nil)
-}
-
-// Platform returns the platform whose block is set, and false unless that is exactly one.
-func (s *CloudControllerSite) Platform() (Platform, bool) {
-	return only(s.Platforms())
-}
-
 // LoadBalancerMembers says which nodes are members of the site's load balancers, and is empty if the site has none.
 func (s *CloudControllerSite) LoadBalancerMembers() LoadBalancerMembers {
 	if s.OpenStack == nil || s.OpenStack.LoadBalancer == nil {
@@ -78,11 +68,11 @@ func (s *CloudControllerSite) LoadBalancerMembers() LoadBalancerMembers {
 type OpenStackCloudController struct {
 	// Connection is how the site is reached.
 	Connection OpenStackConnection `json:"connection"`
-	// ProjectID is the ID of the project that the nodes are in. Credentials of another one are refused: with them, the machines of
-	// all nodes would look as if they were gone. Default: any project.
+	// ProjectID is the ID of the project that the nodes are in. Credentials of another project are rejected, because no machine would be
+	// found there. Default: any project.
 	// +optional
 	ProjectID string `json:"projectID,omitempty"`
-	// Region is the region that the nodes are in. A connection to another one is refused. Default: that of the connection.
+	// Region is the region that the nodes are in. A connection to another region is rejected. Default: that of the connection.
 	// +optional
 	Region string `json:"region,omitempty"`
 	// Zones are the zones of the site.
@@ -100,7 +90,7 @@ type OpenStackCloudControllerZone struct {
 	AvailabilityZone string `json:"availabilityZone"`
 }
 
-// LoadBalancerMembers says which nodes are members of load balancers.
+// LoadBalancerMembers are the nodes that are members of load balancers.
 type LoadBalancerMembers string
 
 const (
@@ -123,14 +113,14 @@ type OpenStackLoadBalancer struct {
 	// FloatingNetworkID is the external network of the floating IPs.
 	// +optional
 	FloatingNetworkID string `json:"floatingNetworkID,omitempty"`
-	// FloatingSubnetID is the external subnet of the floating IPs. Default: Neutron chooses.
+	// FloatingSubnetID is the external subnet of the floating IPs. Default: chosen by Neutron.
 	// +optional
 	FloatingSubnetID string `json:"floatingSubnetID,omitempty"`
-	// FloatingNetworks are the IDs of the external networks that Services may name. That of the floating IPs and those of the classes
-	// count as well. Default: all.
+	// FloatingNetworks are the IDs of the external networks that Services may use, in addition to that of the floating IPs and those of the
+	// classes. Default: all.
 	// +optional
 	FloatingNetworks []string `json:"floatingNetworks,omitzero"`
-	// Classes are the classes that Services may name. Their purposes are resolved and have no meaning here.
+	// Classes are the classes that Services may use. Their purposes are ignored.
 	// +optional
 	Classes []OpenStackLoadBalancerClass `json:"classes,omitempty"`
 }
@@ -149,11 +139,11 @@ type VSphereCloudControllerZone struct {
 	Name string `json:"name"`
 	// ComputeCluster is the cluster.
 	ComputeCluster string `json:"computeCluster"`
-	// ResourcePool is the resource pool of the zone's machines. It tells zones of one cluster apart.
+	// ResourcePool is the resource pool of the zone's machines. It distinguishes zones of one cluster.
 	// +optional
 	ResourcePool string `json:"resourcePool,omitempty"`
-	// Folder is the VM folder of the zone's machines. While it cannot be read, a machine that is not found may exist. Default: none, and
-	// what is not found does not exist.
+	// Folder is the VM folder of the zone's machines. While it cannot be read, a machine that is not found is assumed to exist. Default: a
+	// machine that is not found does not exist.
 	// +optional
 	Folder string `json:"folder,omitempty"`
 }
@@ -164,8 +154,8 @@ type MetalCloudController struct {
 	Connection MetalConnection `json:"connection"`
 	// Zones are the zones of the site.
 	Zones []MetalCloudControllerZone `json:"zones"`
-	// NamespaceUID is the UID of the namespace of the inventory. Another one of its name is refused: the machines of nodes would look as
-	// if they did not exist.
+	// NamespaceUID is the UID of the namespace of the inventory. Another namespace of the same name is rejected, because no machine would be
+	// found there.
 	// +optional
 	NamespaceUID string `json:"namespaceUID,omitempty"`
 }

@@ -15,22 +15,22 @@ import (
 type CloudProfileConfig struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// Sites are the places that machines come from.
+	// Sites are the places where machines run.
 	Sites []CloudProfileSite `json:"sites"`
-	// MachineTypes says what the CloudProfile's machine types are on each site. A machine type exists in a zone if and only
-	// if the zone's site is listed.
+	// MachineTypes maps the CloudProfile's machine types to each site. A machine type is available in a zone if and only if the zone's site
+	// is listed.
 	// +optional
 	MachineTypes []MachineType `json:"machineTypes,omitempty"`
-	// VolumeTypes says what the CloudProfile's volume types are on each site.
+	// VolumeTypes maps the CloudProfile's volume types to each site.
 	// +optional
 	VolumeTypes []VolumeType `json:"volumeTypes,omitempty"`
-	// MachineImages says where the CloudProfile's machine image versions are found on each site.
+	// MachineImages maps the CloudProfile's machine image versions to each site.
 	// +optional
 	MachineImages []MachineImage `json:"machineImages,omitempty"`
 }
 
-// CloudProfileSite is one named place that machines come from: one OpenStack project in one region, one vCenter, whose zones may be
-// in several datacenters, or one bare-metal inventory. Exactly one of openstack, vsphere and metal is set.
+// CloudProfileSite is a named place where machines run: one OpenStack project in one region, one vCenter, whose zones may be in several
+// datacenters, or one bare-metal inventory. Exactly one of openstack, vsphere and metal is set.
 type CloudProfileSite struct {
 	// Name is a DNS label of at most 20 characters, unique in the CloudProfile. The names dns, token, config and userdata
 	// are reserved.
@@ -40,10 +40,10 @@ type CloudProfileSite struct {
 	// DNSServers are the resolvers of the site's node network.
 	// +optional
 	DNSServers []string `json:"dnsServers,omitempty"`
-	// MTU is what the site's node network carries, in bytes. It is discovered where the platform tells.
+	// MTU is the MTU of the site's node network in bytes. Default: discovered if the platform reports it.
 	// +optional
 	MTU *int32 `json:"mtu,omitempty"`
-	// TLS says how the site's API is trusted.
+	// TLS configures how the certificate of the site's API is verified.
 	// +optional
 	TLS *TLS `json:"tls,omitempty"`
 	// Proxy is the HTTP proxy through which the site's API is reached.
@@ -52,7 +52,7 @@ type CloudProfileSite struct {
 	// RequestTimeout limits one request to the site's API. Default: 60s.
 	// +optional
 	RequestTimeout *metav1.Duration `json:"requestTimeout,omitempty"`
-	// Timeouts are the machine timeouts of the site's machines; a pool's own settings win.
+	// Timeouts are the machine timeouts of the site's machines; a pool's own settings take precedence.
 	// +optional
 	Timeouts *MachineTimeouts `json:"timeouts,omitempty"`
 	// OpenStack makes the site an OpenStack site.
@@ -71,15 +71,16 @@ type CloudProfileSite struct {
 	Zones []SiteZone `json:"zones"`
 }
 
-// TLS says how a site's API is trusted. At most one field is set.
+// TLS configures how the certificate of a site's API is verified. At most one field may be set.
 type TLS struct {
 	// CACert is a PEM bundle of the certificate authorities that sign the API's certificate.
 	// +optional
 	CACert string `json:"caCert,omitempty"`
-	// Thumbprint is the SHA-1 or SHA-256 fingerprint of the API's certificate, in hexadecimal bytes divided by colons.
+	// Thumbprint is the SHA-1 or SHA-256 fingerprint of the API's certificate, in hexadecimal bytes separated by colons.
 	// +optional
 	Thumbprint string `json:"thumbprint,omitempty"`
-	// InsecureSkipVerify trusts every certificate, and lets an OpenStack site have an address with the scheme http. Meant for laboratories only.
+	// InsecureSkipVerify disables the verification of the certificate, and allows the scheme http for an OpenStack site. Use it for test
+	// environments only.
 	// +optional
 	InsecureSkipVerify bool `json:"insecureSkipVerify,omitempty"`
 }
@@ -95,18 +96,18 @@ type Proxy struct {
 
 // MachineTimeouts are timeouts of machine-controller-manager for the machines of a site.
 type MachineTimeouts struct {
-	// Creation is how long a machine may take until its node is ready.
+	// Creation is the time after which a machine whose node is not ready is replaced.
 	// +optional
 	Creation *metav1.Duration `json:"creation,omitempty"`
-	// Health is how long a node may be unhealthy until its machine is replaced.
+	// Health is the time after which the machine of an unhealthy node is replaced.
 	// +optional
 	Health *metav1.Duration `json:"health,omitempty"`
-	// Drain is how long draining a node may take.
+	// Drain is the time after which a node that cannot be drained is deleted.
 	// +optional
 	Drain *metav1.Duration `json:"drain,omitempty"`
 }
 
-// SiteZone is a Gardener zone and what it is inside its site. The block of the site's platform is set.
+// SiteZone maps a Gardener zone to its site. The block of the site's platform must be set.
 type SiteZone struct {
 	// Name is the name of the zone in the CloudProfile's region.
 	Name string `json:"name"`
@@ -121,7 +122,7 @@ type SiteZone struct {
 	Metal *MetalZone `json:"metal,omitempty"`
 }
 
-// StorageClass is a storage class of a site. The block of the site's platform is set.
+// StorageClass is a storage class of a site. The block of the site's platform must be set.
 type StorageClass struct {
 	// Name is the name of the StorageClass in the shoot.
 	Name string `json:"name"`
@@ -139,7 +140,7 @@ type StorageClass struct {
 	Metal *MetalStorageClass `json:"metal,omitempty"`
 }
 
-// MachineType says what a machine type of the CloudProfile is on each site.
+// MachineType maps a machine type of the CloudProfile to each site.
 type MachineType struct {
 	// Name is the name of the machine type in the CloudProfile.
 	Name string `json:"name"`
@@ -147,7 +148,7 @@ type MachineType struct {
 	Sites []SiteMachineType `json:"sites"`
 }
 
-// SiteMachineType is a machine type on one site. The block of the site's platform is set.
+// SiteMachineType is a machine type on one site. The block of the site's platform must be set.
 type SiteMachineType struct {
 	// Name is the name of the site.
 	Name string `json:"name"`
@@ -166,7 +167,7 @@ type SiteMachineType struct {
 	Metal *MetalMachineType `json:"metal,omitempty"`
 }
 
-// VolumeType says what a volume type of the CloudProfile is on each site.
+// VolumeType maps a volume type of the CloudProfile to each site.
 type VolumeType struct {
 	// Name is the name of the volume type in the CloudProfile.
 	Name string `json:"name"`
@@ -174,7 +175,7 @@ type VolumeType struct {
 	Sites []SiteVolumeType `json:"sites"`
 }
 
-// SiteVolumeType is a volume type on one site. The block of the site's platform is set.
+// SiteVolumeType is a volume type on one site. The block of the site's platform must be set.
 type SiteVolumeType struct {
 	// Name is the name of the site.
 	Name string `json:"name"`
@@ -186,7 +187,7 @@ type SiteVolumeType struct {
 	VSphere *VSphereVolumeType `json:"vsphere,omitempty"`
 }
 
-// MachineImage says where the versions of a machine image of the CloudProfile are found on each site.
+// MachineImage maps the versions of a machine image of the CloudProfile to each site.
 type MachineImage struct {
 	// Name is the name of the machine image in the CloudProfile.
 	Name string `json:"name"`
@@ -211,11 +212,11 @@ type MachineImageFlavor struct {
 	Sites []SiteMachineImage `json:"sites"`
 }
 
-// SiteMachineImage is an image variant on one site. The block of the site's platform is set.
+// SiteMachineImage is an image variant on one site. The block of the site's platform must be set.
 type SiteMachineImage struct {
 	// Name is the name of the site.
 	Name string `json:"name"`
-	// UserData says how the driver wraps the user data for this image.
+	// UserData configures the format of the user data for this image.
 	// +optional
 	UserData *UserData `json:"userData,omitempty"`
 	// OpenStack is the image on an OpenStack site.
@@ -237,11 +238,11 @@ const (
 	UserDataFormatCloudInit UserDataFormat = "CloudInit"
 	// UserDataFormatIgnition is user data for Ignition.
 	UserDataFormatIgnition UserDataFormat = "Ignition"
-	// UserDataFormatScript is user data that is executed as it is.
+	// UserDataFormatScript is user data that is executed unchanged.
 	UserDataFormatScript UserDataFormat = "Script"
 )
 
-// UserData says how user data is wrapped.
+// UserData configures the format of user data.
 type UserData struct {
 	// Format is CloudInit, Ignition or Script. Default: CloudInit.
 	// +optional

@@ -36,21 +36,21 @@ func (c *ControlPlaneConfig) Site(name string) ControlPlaneSite {
 	return ControlPlaneSite{Name: name}
 }
 
-// ControlPlaneSite are settings of a site.
+// ControlPlaneSite configures a site.
 type ControlPlaneSite struct {
 	// Name is the name of the site.
 	Name string `json:"name"`
-	// LoadBalancer says what serves Services of type LoadBalancer of the site. Default: Octavia on OpenStack sites, nothing on others.
+	// LoadBalancer configures what serves Services of type LoadBalancer of the site. Default: Octavia at OpenStack sites, nothing at others.
 	// +optional
 	LoadBalancer *SiteLoadBalancer `json:"loadBalancer,omitempty"`
 }
 
-// SiteLoadBalancer says what serves Services of type LoadBalancer of a site. Exactly one field is set.
+// SiteLoadBalancer configures what serves Services of type LoadBalancer of a site. Exactly one field must be set.
 type SiteLoadBalancer struct {
-	// OpenStack is Octavia. Only OpenStack sites have it.
+	// OpenStack configures Octavia. It is supported at OpenStack sites only.
 	// +optional
 	OpenStack *OpenStackLoadBalancerConfig `json:"openstack,omitempty"`
-	// MetalLB is MetalLB on the nodes of the site. OpenStack sites do not have it.
+	// MetalLB configures MetalLB on the nodes of the site. It is not supported at OpenStack sites.
 	// +optional
 	MetalLB *MetalLB `json:"metalLB,omitempty"`
 }
@@ -63,12 +63,12 @@ type OpenStackLoadBalancerConfig struct {
 	// Members are Site or All. Default: Site.
 	// +optional
 	Members LoadBalancerMembers `json:"members,omitempty"`
-	// Classes are the classes that Services may name. Default: those of the floating pool in the CloudProfile.
+	// Classes are the classes that Services may use. Default: those of the floating pool in the CloudProfile.
 	// +optional
 	Classes []OpenStackLoadBalancerClass `json:"classes,omitempty"`
 }
 
-// MetalLB configures the load balancers that the nodes of a site themselves are.
+// MetalLB configures load balancers that run on the nodes of a site.
 type MetalLB struct {
 	// AddressPools are the addresses of the load balancers.
 	AddressPools []MetalLBAddressPool `json:"addressPools"`
@@ -77,21 +77,21 @@ type MetalLB struct {
 	BGP *MetalLBBGP `json:"bgp,omitempty"`
 }
 
-// MetalLBAdvertisement says how the addresses of a pool are announced.
+// MetalLBAdvertisement is how the addresses of a pool are announced.
 type MetalLBAdvertisement string
 
 const (
-	// MetalLBAdvertisementL2 has a node of the site answer for the address in the node network.
+	// MetalLBAdvertisementL2 makes a node of the site answer for the address in the node network.
 	MetalLBAdvertisementL2 MetalLBAdvertisement = "L2"
-	// MetalLBAdvertisementBGP has the nodes of the site announce the address to routers.
+	// MetalLBAdvertisementBGP makes the nodes of the site announce the address to routers.
 	MetalLBAdvertisementBGP MetalLBAdvertisement = "BGP"
 )
 
-// MetalLBAddressPool are addresses of load balancers.
+// MetalLBAddressPool is a pool of addresses of load balancers.
 type MetalLBAddressPool struct {
 	// Name is the name of the pool, a DNS label that is unique at the site.
 	Name string `json:"name"`
-	// CIDRs are the addresses, as CIDRs or as ranges such as 192.0.2.10-192.0.2.20. No machine may have them.
+	// CIDRs are the addresses, as CIDRs or as ranges such as 192.0.2.10-192.0.2.20. They must not be used by machines.
 	CIDRs []string `json:"cidrs"`
 	// Advertisement is L2 or BGP.
 	Advertisement MetalLBAdvertisement `json:"advertisement"`
@@ -117,14 +117,14 @@ type MetalLBPeer struct {
 	// Port is the port of the router. Default: 179.
 	// +optional
 	Port int32 `json:"port,omitempty"`
-	// EBGPMultiHop says that the router is more than one hop away.
+	// EBGPMultiHop is true if the router is more than one hop away.
 	// +optional
 	EBGPMultiHop bool `json:"ebgpMultiHop,omitempty"`
 }
 
 // CloudControllerManagerConfig configures the cloud-controller-manager.
 type CloudControllerManagerConfig struct {
-	// FeatureGates are switched on or off.
+	// FeatureGates enables or disables feature gates by name.
 	// +optional
 	FeatureGates map[string]bool `json:"featureGates,omitempty"`
 }

@@ -10,17 +10,17 @@ import (
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// ControlPlaneState is the state of a ControlPlane: what is deployed for which sites. A site stays in it until the shoot has
-// neither the site nor machines there.
+// ControlPlaneState is the state of a ControlPlane: what is deployed for which sites. A site is removed when neither the shoot lists it
+// nor machines exist there.
 type ControlPlaneState struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// Sites are the sites that something is deployed for.
+	// Sites are the deployed sites.
 	// +optional
 	Sites []ControlPlaneSiteState `json:"sites,omitempty"`
 }
 
-// ControlPlaneSiteState is what was last known of a site that something is deployed for. It holds no credentials.
+// ControlPlaneSiteState is the last known configuration of a deployed site. It holds no credentials.
 type ControlPlaneSiteState struct {
 	// Name is the name of the site.
 	Name string `json:"name"`
@@ -30,9 +30,9 @@ type ControlPlaneSiteState struct {
 	Config InfrastructureSite `json:"config"`
 	// Settings are the settings of the site in the ControlPlaneConfig.
 	Settings ControlPlaneSite `json:"settings"`
-	// Status is what the site's infrastructure came to.
+	// Status is the observed state of the site's infrastructure.
 	Status SiteStatus `json:"status"`
-	// Nodes is true if the site has, or once had, nodes. Volumes may be left of them.
+	// Nodes is true if the site has or had nodes, so that volumes may exist.
 	// +optional
 	Nodes bool `json:"nodes,omitempty"`
 }

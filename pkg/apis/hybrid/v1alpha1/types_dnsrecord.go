@@ -11,7 +11,7 @@ import (
 const (
 	// DNSTypeDesignate is the type of DNSRecords in OpenStack Designate.
 	DNSTypeDesignate = "hybrid-designate"
-	// DNSTypeRFC2136 is the type of DNSRecords on servers that take dynamic updates with TSIG.
+	// DNSTypeRFC2136 is the type of DNSRecords on servers that accept dynamic updates with TSIG.
 	DNSTypeRFC2136 = "hybrid-rfc2136"
 )
 
@@ -28,8 +28,8 @@ type DNSRecordState struct {
 
 // DNSRecordZone is a zone with the values of a DNSRecord in it.
 type DNSRecordZone struct {
-	// Zone is the zone as status.zone of the DNSRecord holds it.
+	// Zone is the zone as in status.zone of the DNSRecord.
 	Zone string `json:"zone"`
-	// Values are the values that may have been written, as they stand in a zone file.
+	// Values are the values that may have been written, in the format of a zone file.
 	Values []string `json:"values"`
 }

@@ -20,7 +20,7 @@ type InfrastructureConfig struct {
 	Sites []InfrastructureSite `json:"sites"`
 }
 
-// Topology says how the nodes of different sites reach each other.
+// Topology is how the nodes of different sites reach each other.
 type Topology string
 
 const (
@@ -41,7 +41,7 @@ type Networks struct {
 	// Gateway is the default gateway of a Stretched network. Default: the first address of nodes.
 	// +optional
 	Gateway string `json:"gateway,omitempty"`
-	// MTU is what the node network carries, in bytes. Default: the smallest of the sites.
+	// MTU is the MTU of the node network in bytes. Default: the smallest of the sites.
 	// +optional
 	MTU *int32 `json:"mtu,omitempty"`
 }
@@ -52,13 +52,13 @@ type InfrastructureSite struct {
 	Name string `json:"name"`
 	// Nodes is the site's address range: for Stretched disjoint parts of networks.nodes, for Routed the site's subnet.
 	Nodes []string `json:"nodes"`
-	// Gateway is the default gateway of the site's nodes where it differs from that of the network.
+	// Gateway is the default gateway of the site's nodes if it differs from that of the network.
 	// +optional
 	Gateway string `json:"gateway,omitempty"`
 	// DNSServers are the resolvers of the site's nodes. Default: those of the CloudProfile.
 	// +optional
 	DNSServers []string `json:"dnsServers,omitempty"`
-	// MTU is what the site's node network carries, in bytes. Default: that of the CloudProfile, or what the platform tells.
+	// MTU is the MTU of the site's node network in bytes. Default: that of the CloudProfile, or what the platform reports.
 	// +optional
 	MTU *int32 `json:"mtu,omitempty"`
 	// OpenStack configures an OpenStack site.
@@ -74,15 +74,14 @@ type InfrastructureSite struct {
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// InfrastructureStatus is the providerStatus of an Infrastructure: what the Worker and the ControlPlane need to know of
-// each site.
+// InfrastructureStatus is the providerStatus of an Infrastructure: what the Worker and the ControlPlane need to know about each site.
 type InfrastructureStatus struct {
 	metav1.TypeMeta `json:",inline"`
 
 	// Sites are the sites of the shoot that are ready for machines.
 	// +optional
 	Sites []SiteStatus `json:"sites,omitempty"`
-	// Orphans are what a forced deletion had to leave behind.
+	// Orphans are the objects that a forced deletion left behind.
 	// +optional
 	Orphans []Orphan `json:"orphans,omitempty"`
 }
@@ -91,7 +90,7 @@ type InfrastructureStatus struct {
 type Orphan struct {
 	// Site is the name of the site.
 	Site string `json:"site"`
-	// Kind is what the site's API calls such an object, for example server, port or loadbalancer.
+	// Kind is the kind of the object in the site's API, for example server, port or loadbalancer.
 	Kind string `json:"kind"`
 	// ID is the ID of the object in the site.
 	// +optional
@@ -99,20 +98,20 @@ type Orphan struct {
 	// Name is the name of the object in the site.
 	// +optional
 	Name string `json:"name,omitempty"`
-	// Reason says why the object is left, or why the site could not be looked at.
+	// Reason is why the object was left behind, or why the site could not be queried.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 }
 
-// SiteStatus is what a site's infrastructure came to. The block of the site's platform is set.
+// SiteStatus is the observed state of a site's infrastructure. The block of the site's platform must be set.
 type SiteStatus struct {
 	// Name is the name of the site.
 	Name string `json:"name"`
-	// Validated identifies the configuration for which look-ups in the site found no mistake, so that they are not repeated.
+	// Validated identifies the configuration that was validated against the site, so that the validation is not repeated.
 	// +optional
 	Validated string `json:"validated,omitempty"`
-	// Reconciled identifies the configuration that the site was last reconciled with; it is empty while something has to be done there. As
-	// long as it stays the same, a site that fails keeps no other site waiting.
+	// Reconciled identifies the configuration that the site was last reconciled with; it is empty while changes are pending. As long as it
+	// is unchanged, a site that fails does not block other sites.
 	// +optional
 	Reconciled string `json:"reconciled,omitempty"`
 	// EgressCIDRs are the stable addresses from which the site's nodes reach other networks; empty if there are none.
@@ -131,8 +130,8 @@ type SiteStatus struct {
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// InfrastructureState is the state of an Infrastructure: everything that is needed to find, adopt and delete what exists in
-// the sites, also after a site left the Shoot or the CloudProfile.
+// InfrastructureState is the state of an Infrastructure: everything that is needed to find, adopt and delete the objects at the sites,
+// even after a site was removed from the Shoot or the CloudProfile.
 type InfrastructureState struct {
 	metav1.TypeMeta `json:",inline"`
 
@@ -141,7 +140,7 @@ type InfrastructureState struct {
 	Sites []SiteState `json:"sites,omitempty"`
 }
 
-// SiteState is the state of one site. The block of the site's platform is set.
+// SiteState is the state of one site. The block of the site's platform must be set.
 type SiteState struct {
 	// Name is the name of the site.
 	Name string `json:"name"`

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MetalInventory is the API behind which the hosts of a bare-metal site stand.
+// MetalInventory is the API that manages the hosts of a bare-metal site.
 type MetalInventory string
 
 const (
@@ -20,9 +20,9 @@ const (
 )
 
 const (
-	// MetalCleaningMetadata has the partition tables of a host wiped before the host is free again.
+	// MetalCleaningMetadata wipes the partition tables of a host before the host is available again.
 	MetalCleaningMetadata = "metadata"
-	// MetalCleaningDisabled leaves the disks of a host as they are.
+	// MetalCleaningDisabled leaves the disks of a host unchanged.
 	MetalCleaningDisabled = "disabled"
 
 	// MetalNodeNameMachine names nodes after their machines.
@@ -30,7 +30,7 @@ const (
 	// MetalNodeNameHost names nodes after their hosts.
 	MetalNodeNameHost = "Host"
 
-	// MetalImageFormatLiveISO is the format of an image that is booted and not written to a disk.
+	// MetalImageFormatLiveISO is the format of an image that is booted instead of written to a disk.
 	MetalImageFormatLiveISO = "live-iso"
 )
 
@@ -42,18 +42,18 @@ type MetalProfile struct {
 	Server string `json:"server"`
 	// Namespace is the namespace of the hosts (Metal3) or of the server claims (IronCore).
 	Namespace string `json:"namespace"`
-	// Cleaning says what is wiped when a host is released: metadata or disabled. IronCore wipes nothing: metadata means there
-	// that only servers are used that it retains after their release, until someone has cleaned them. Default: metadata.
+	// Cleaning is what is wiped when a host is released: metadata or disabled. IronCore wipes nothing: with metadata, only servers are used
+	// that IronCore retains after their release until they were cleaned. Default: metadata.
 	// +optional
 	Cleaning string `json:"cleaning,omitempty"`
-	// NodeName says what a node is named after: Machine or Host. Default: Machine.
+	// NodeName is what a node is named after: Machine or Host. Default: Machine.
 	// +optional
 	NodeName string `json:"nodeName,omitempty"`
-	// PoolTolerations are the taints of servers that pools of shoots may tolerate, beside those that machine types do. Default: none.
-	// Only IronCore has taints.
+	// PoolTolerations are the taints of servers that pools of shoots may tolerate in addition to those that machine types tolerate. Default:
+	// none. Only IronCore has taints.
 	// +optional
 	PoolTolerations []corev1.Toleration `json:"poolTolerations,omitempty"`
-	// AddressPools are the pools that shoots may have addresses from. Default: any.
+	// AddressPools are the address pools that shoots may use. Default: any.
 	// +optional
 	AddressPools []corev1.TypedLocalObjectReference `json:"addressPools,omitempty"`
 }
@@ -67,7 +67,7 @@ type MetalZone struct {
 
 // MetalStorageClass is a class of local volumes: folders on a host, which no other host can use.
 type MetalStorageClass struct {
-	// Path is the folder on the hosts that the volumes are in. It is made if it does not exist. Default: /var/lib/local-volumes.
+	// Path is the folder on the hosts that contains the volumes. It is created if it does not exist. Default: /var/lib/local-volumes.
 	// +optional
 	Path string `json:"path,omitempty"`
 }
@@ -100,11 +100,11 @@ type MetalImage struct {
 
 // MetalInfrastructure configures a bare-metal site of a shoot.
 type MetalInfrastructure struct {
-	// IPAM names the pool that the hosts' addresses come from. The template must have $ADDRESS then.
+	// IPAM configures the pool that the hosts' addresses come from. It requires $ADDRESS in the template.
 	// +optional
 	IPAM *MetalIPAM `json:"ipam,omitempty"`
 	// NetworkDataTemplate is the template of the hosts' network data: with Metal3 that of cloud-init's config drive, with
-	// IronCore a file of systemd-networkd. Of the form $NAME or ${NAME} are replaced: MACHINE, HOST, MAC, ADDRESS, PREFIX,
+	// IronCore a file of systemd-networkd. These variables are replaced in the form $NAME or ${NAME}: MACHINE, HOST, MAC, ADDRESS, PREFIX,
 	// GATEWAY, DNS_SERVERS (separated by spaces), DNS_SERVERS_JSON (a list) and MTU. $$ is a dollar sign. At most 16 KiB.
 	// +optional
 	NetworkDataTemplate string `json:"networkDataTemplate,omitempty"`
@@ -116,9 +116,9 @@ type MetalIPAM struct {
 	PoolRef corev1.TypedLocalObjectReference `json:"poolRef"`
 }
 
-// MetalWorker are the settings of a pool for a bare-metal site.
+// MetalWorker configures a pool at a bare-metal site.
 type MetalWorker struct {
-	// HostSelector narrows the hosts down that the zone and the machine type select.
+	// HostSelector restricts the hosts that the zone and the machine type select.
 	// +optional
 	HostSelector *metav1.LabelSelector `json:"hostSelector,omitempty"`
 	// Tolerations are further taints of servers that the pool's machines tolerate. Only IronCore has taints.
@@ -134,7 +134,7 @@ type MetalConnection struct {
 	Server string `json:"server"`
 	// Namespace is the namespace of the hosts (Metal3) or of the server claims (IronCore).
 	Namespace string `json:"namespace"`
-	// TLS says how the inventory is trusted.
+	// TLS configures how the certificate of the inventory is verified.
 	// +optional
 	TLS *TLS `json:"tls,omitempty"`
 	// Proxy is the HTTP proxy through which the inventory is reached.
@@ -145,13 +145,13 @@ type MetalConnection struct {
 	RequestTimeout *metav1.Duration `json:"requestTimeout,omitempty"`
 }
 
-// MetalStatus is what the infrastructure of a bare-metal site came to.
+// MetalStatus is the observed state of the infrastructure of a bare-metal site.
 type MetalStatus struct {
-	// Hosts are how many hosts there are for the shoot's pools. The numbers are those of the last reconciliation.
+	// Hosts are the numbers of hosts for the shoot's pools at the last reconciliation.
 	// +optional
 	Hosts []MetalHosts `json:"hosts,omitempty"`
-	// NamespaceUID is the UID of the namespace of the inventory, which tells it from others of its name. Empty if the credentials may
-	// not get the namespace.
+	// NamespaceUID is the UID of the namespace of the inventory, which distinguishes it from others of the same name. It is empty if the
+	// credentials may not get the namespace.
 	// +optional
 	NamespaceUID string `json:"namespaceUID,omitempty"`
 }
@@ -164,19 +164,19 @@ type MetalHosts struct {
 	MachineType string `json:"machineType"`
 	// Total is the number of hosts.
 	Total int32 `json:"total"`
-	// Free is the number of hosts that a machine could have now.
+	// Free is the number of available hosts.
 	Free int32 `json:"free"`
 }
 
 // MetalState is the state of a bare-metal site.
 type MetalState struct {
-	// Connection is how the site is reached, also after it left the CloudProfile.
+	// Connection is how the site is reached, even after it was removed from the CloudProfile.
 	Connection MetalConnection `json:"connection"`
-	// Cleaning says what is wiped when a host is released.
+	// Cleaning is what is wiped when a host is released.
 	// +optional
 	Cleaning string `json:"cleaning,omitempty"`
-	// NamespaceUID is the UID of the namespace of the inventory, which tells it from others of its name. Empty if the credentials may
-	// not get the namespace.
+	// NamespaceUID is the UID of the namespace of the inventory, which distinguishes it from others of the same name. It is empty if the
+	// credentials may not get the namespace.
 	// +optional
 	NamespaceUID string `json:"namespaceUID,omitempty"`
 }
@@ -193,15 +193,15 @@ type MetalMachineSpec struct {
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 	// Image is the image that is written to the host.
 	Image MetalImage `json:"image"`
-	// Cleaning says what is wiped when the host is released.
+	// Cleaning is what is wiped when the host is released.
 	Cleaning string `json:"cleaning"`
-	// NodeName says what the node is named after.
+	// NodeName is what the node is named after.
 	NodeName string `json:"nodeName"`
-	// Network is the machine's network configuration, nil if the host's is left to DHCP.
+	// Network is the machine's network configuration, nil if the host uses DHCP.
 	// +optional
 	Network *MetalMachineNetwork `json:"network,omitempty"`
-	// NamespaceUID is the UID of the namespace that the host is in. The driver refuses another one of its name: there, the host would
-	// look as if it did not exist.
+	// NamespaceUID is the UID of the namespace that the host is in. The driver rejects another namespace of the same name, because the host
+	// would not be found there.
 	// +optional
 	NamespaceUID string `json:"namespaceUID,omitempty"`
 }
@@ -214,13 +214,13 @@ type MetalMachineNetwork struct {
 	// Template is the template of the network data.
 	// +optional
 	Template string `json:"template,omitempty"`
-	// Gateway is the default gateway where the pool has none.
+	// Gateway is the default gateway if the pool has none.
 	// +optional
 	Gateway string `json:"gateway,omitempty"`
 	// DNSServers are the resolvers.
 	// +optional
 	DNSServers []string `json:"dnsServers,omitempty"`
-	// MTU is what the node network carries, in bytes; zero if nobody said.
+	// MTU is the MTU of the node network in bytes, zero if unknown.
 	// +optional
 	MTU int32 `json:"mtu,omitempty"`
 }

@@ -26,19 +26,19 @@ type OpenStackProfile struct {
 	// ServerGroupPolicies are the server group policies that pools may use.
 	// +optional
 	ServerGroupPolicies []string `json:"serverGroupPolicies,omitempty"`
-	// Networks are the IDs of the networks that shoots may name for their nodes; none if the list is empty. Default: all that do not bear
-	// the mark of another shoot.
+	// Networks are the IDs of the networks that shoots may use for their nodes. An empty list allows none. Default: all that are not marked
+	// as another shoot's.
 	// +optional
 	Networks []string `json:"networks,omitzero"`
-	// SecurityGroups are the IDs and names of the security groups that shoots may name; none if the list is empty. Default: all that do
-	// not bear the mark of another shoot.
+	// SecurityGroups are the IDs and names of the security groups that shoots may use. An empty list allows none. Default: all that are not
+	// marked as another shoot's.
 	// +optional
 	SecurityGroups []string `json:"securityGroups,omitzero"`
-	// ProviderNetworks says whether shoots may describe a provider network. Default: true.
+	// ProviderNetworks is true if shoots may configure a provider network. Default: true.
 	// +optional
 	ProviderNetworks *bool `json:"providerNetworks,omitempty"`
-	// FloatingNetworks are the IDs of the external networks that classes of load balancers of shoots, and Services, may name; none if the
-	// list is empty. Those of floatingPools count as well. Default: all.
+	// FloatingNetworks are the IDs of the external networks that load balancer classes of shoots, and Services, may use, in addition to
+	// those of floatingPools. An empty list allows no others. Default: all.
 	// +optional
 	FloatingNetworks []string `json:"floatingNetworks,omitzero"`
 }
@@ -101,7 +101,7 @@ type OpenStackVolumeType struct {
 	Type string `json:"type"`
 }
 
-// OpenStackImage is a machine image on an OpenStack site. Exactly one field is set.
+// OpenStackImage is a machine image on an OpenStack site. Exactly one field must be set.
 type OpenStackImage struct {
 	// ImageID is the ID of the Glance image.
 	// +optional
@@ -117,8 +117,7 @@ type OpenStackInfrastructure struct {
 	// FloatingPoolName is the external network of the router. Required unless a router is given.
 	// +optional
 	FloatingPoolName string `json:"floatingPoolName,omitempty"`
-	// FloatingSubnet is the subnet of the external network in which the router that is created gets its address. Default: Neutron
-	// chooses.
+	// FloatingSubnet is the subnet of the external network that the created router gets its address from. Default: chosen by Neutron.
 	// +optional
 	FloatingSubnet *OpenStackFloatingSubnet `json:"floatingSubnet,omitempty"`
 	// Network is the network of the nodes. Default: a tenant network is created.
@@ -133,12 +132,12 @@ type OpenStackInfrastructure struct {
 	// SecurityGroup is the security group of the nodes. Default: a security group is created.
 	// +optional
 	SecurityGroup *OpenStackReference `json:"securityGroup,omitempty"`
-	// ShareNetwork asks for a network of the shared file system service in the subnet of the nodes.
+	// ShareNetwork configures a share network of the shared file system service in the subnet of the nodes.
 	// +optional
 	ShareNetwork *OpenStackShareNetwork `json:"shareNetwork,omitempty"`
 }
 
-// OpenStackFloatingSubnet names a subnet of an external network. Exactly one field is set.
+// OpenStackFloatingSubnet names a subnet of an external network. Exactly one field must be set.
 type OpenStackFloatingSubnet struct {
 	// ID is the ID of the subnet.
 	// +optional
@@ -150,22 +149,22 @@ type OpenStackFloatingSubnet struct {
 
 // OpenStackShareNetwork configures the network of the shared file system service (Manila).
 type OpenStackShareNetwork struct {
-	// Enabled says whether there is a share network.
+	// Enabled is true if a share network is created.
 	Enabled bool `json:"enabled"`
 }
 
-// OpenStackReference names an existing object.
+// OpenStackReference refers to an existing object.
 type OpenStackReference struct {
 	// ID is the ID of the object.
 	ID string `json:"id"`
 }
 
-// OpenStackNetwork is an existing network or a provider network that is created. Exactly one field is set.
+// OpenStackNetwork is an existing network or a provider network that is created. Exactly one field must be set.
 type OpenStackNetwork struct {
 	// ID is the ID of an existing network.
 	// +optional
 	ID string `json:"id,omitempty"`
-	// Provider describes the provider network that is created. Most clouds allow that to administrators only.
+	// Provider describes the provider network that is created. In most clouds, only administrators may create one.
 	// +optional
 	Provider *OpenStackProviderNetwork `json:"provider,omitempty"`
 }
@@ -191,7 +190,7 @@ type OpenStackConnection struct {
 	// EndpointType is the catalog interface that is used.
 	// +optional
 	EndpointType string `json:"endpointType,omitempty"`
-	// TLS says how the API is trusted.
+	// TLS configures how the certificate of the API is verified.
 	// +optional
 	TLS *TLS `json:"tls,omitempty"`
 	// Proxy is the HTTP proxy through which the API is reached.
@@ -202,17 +201,17 @@ type OpenStackConnection struct {
 	RequestTimeout *metav1.Duration `json:"requestTimeout,omitempty"`
 }
 
-// OpenStackStatus is what the infrastructure of an OpenStack site came to.
+// OpenStackStatus is the observed state of the infrastructure of an OpenStack site.
 type OpenStackStatus struct {
-	// ProjectID is the ID of the project that the shoot is in. Machines and cloud controllers refuse credentials of another one.
+	// ProjectID is the ID of the project that the shoot is in. Machines and cloud controllers reject credentials of another project.
 	// +optional
 	ProjectID string `json:"projectID,omitempty"`
-	// Region is the region that the shoot is in. Machines, cloud controllers and volumes refuse a connection to another one.
+	// Region is the region that the shoot is in. Machines, cloud controllers and volumes reject a connection to another region.
 	// +optional
 	Region string `json:"region,omitempty"`
 	// NetworkID is the ID of the network of the nodes.
 	NetworkID string `json:"networkID"`
-	// NetworkMTU is what the network carries, in bytes.
+	// NetworkMTU is the MTU of the network in bytes.
 	// +optional
 	NetworkMTU int32 `json:"networkMTU,omitempty"`
 	// SubnetID is the ID of the subnet of the nodes.
@@ -223,7 +222,7 @@ type OpenStackStatus struct {
 	// FloatingNetworkID is the ID of the router's external network.
 	// +optional
 	FloatingNetworkID string `json:"floatingNetworkID,omitempty"`
-	// FloatingSubnetID is the ID of the subnet of the external network that was asked for.
+	// FloatingSubnetID is the ID of the requested subnet of the external network.
 	// +optional
 	FloatingSubnetID string `json:"floatingSubnetID,omitempty"`
 	// SecurityGroupID is the ID of the security group of the nodes.
@@ -236,19 +235,19 @@ type OpenStackStatus struct {
 	KeyName string `json:"keyName,omitempty"`
 }
 
-// OpenStackState is the state of an OpenStack site. An ID stands here as soon as the object exists.
+// OpenStackState is the state of an OpenStack site. An ID is recorded as soon as the object exists.
 type OpenStackState struct {
-	// Connection is how the site is reached, also after it left the CloudProfile. Its region is that of the objects: a connection to
-	// another one is refused, as all objects would look as if they were gone.
+	// Connection is how the site is reached, even after it was removed from the CloudProfile. Its region is that of the objects: a
+	// connection to another region is rejected, because no object would be found there.
 	Connection OpenStackConnection `json:"connection"`
-	// ProjectID is the ID of the project that the objects are in. Credentials of another one are refused: with them, all objects
-	// would look as if they were gone.
+	// ProjectID is the ID of the project that the objects are in. Credentials of another project are rejected, because no object would be
+	// found there.
 	// +optional
 	ProjectID string `json:"projectID,omitempty"`
-	// NodeRanges are the ranges of the site's nodes. What Services left behind is the site's if it leads there.
+	// NodeRanges are the ranges of the site's nodes. Objects that Services left behind belong to the site if they refer to these ranges.
 	// +optional
 	NodeRanges []string `json:"nodeRanges,omitempty"`
-	// PodRanges are the shoot's pod ranges. Routes to them by way of the site's nodes are the shoot's.
+	// PodRanges are the shoot's pod ranges. Routes to them via the site's nodes belong to the shoot.
 	// +optional
 	PodRanges []string `json:"podRanges,omitempty"`
 	// Network is the network of the nodes.
@@ -260,7 +259,7 @@ type OpenStackState struct {
 	// Router is the router of the nodes.
 	// +optional
 	Router *OpenStackObject `json:"router,omitempty"`
-	// RouterInterface is the subnet whose interface we added to the router.
+	// RouterInterface is the subnet whose interface was added to the router.
 	// +optional
 	RouterInterface *OpenStackObject `json:"routerInterface,omitempty"`
 	// FloatingNetwork is the external network of the router.
@@ -272,7 +271,7 @@ type OpenStackState struct {
 	// KeyPair is the key pair of the nodes; its ID is its name.
 	// +optional
 	KeyPair *OpenStackObject `json:"keyPair,omitempty"`
-	// FormerKeyPair is the key pair that there was before the last rotation; its ID is its name. Machine classes may still name it.
+	// FormerKeyPair is the key pair before the last rotation; its ID is its name. Machine classes may still refer to it.
 	// +optional
 	FormerKeyPair *OpenStackObject `json:"formerKeyPair,omitempty"`
 	// ShareNetwork is the share network of the nodes' subnet.
@@ -284,7 +283,7 @@ type OpenStackState struct {
 type OpenStackObject struct {
 	// ID is the ID of the object.
 	ID string `json:"id"`
-	// Managed is true for objects that we created, and only those are changed or deleted.
+	// Managed is true for objects that were created for the shoot. Other objects are never changed or deleted.
 	// +optional
 	Managed bool `json:"managed,omitempty"`
 }
@@ -293,12 +292,12 @@ type OpenStackObject struct {
 type OpenStackMachineSpec struct {
 	// Connection is how the site is reached.
 	Connection OpenStackConnection `json:"connection"`
-	// ProjectID is the ID of the project that the server is in. The driver refuses credentials of another one: with them, the server
-	// would look as if it were gone. Default: any project.
+	// ProjectID is the ID of the project that the server is in. The driver rejects credentials of another project, because the server would
+	// not be found there. Default: any project.
 	// +optional
 	ProjectID string `json:"projectID,omitempty"`
-	// Region is the region that the server is in. The driver refuses a connection to another one: there, the server would look as if it
-	// were gone. Default: that of the connection.
+	// Region is the region that the server is in. The driver rejects a connection to another region, because the server would not be found
+	// there. Default: that of the connection.
 	// +optional
 	Region string `json:"region,omitempty"`
 	// FlavorID is the ID of the flavor.
@@ -325,7 +324,7 @@ type OpenStackMachineSpec struct {
 	// ServerGroupID is the ID of the server group of the pool.
 	// +optional
 	ServerGroupID string `json:"serverGroupID,omitempty"`
-	// PodCIDRs are the ranges that the machine's port may send from beside its own address.
+	// PodCIDRs are the ranges that the machine's port may send from in addition to its own address.
 	// +optional
 	PodCIDRs []string `json:"podCIDRs,omitempty"`
 	// Metadata is further metadata of the server.
@@ -353,12 +352,12 @@ type OpenStackDataDisk struct {
 	Size int `json:"size"`
 }
 
-// OpenStackWorker are the settings of a pool for an OpenStack site.
+// OpenStackWorker configures a pool at an OpenStack site.
 type OpenStackWorker struct {
-	// ServerGroup asks for a server group of the pool's servers on the site. A change rolls the pool's machines on the site.
+	// ServerGroup configures a server group of the pool's servers at the site. A change rolls the pool's machines on the site.
 	// +optional
 	ServerGroup *OpenStackServerGroup `json:"serverGroup,omitempty"`
-	// AdditionalSecurityGroups are names or IDs of security groups that the servers' ports have beside the one of the nodes.
+	// AdditionalSecurityGroups are names or IDs of security groups of the servers' ports in addition to that of the nodes.
 	// +optional
 	AdditionalSecurityGroups []string `json:"additionalSecurityGroups,omitempty"`
 	// MachineLabels are metadata of the servers.
@@ -378,8 +377,8 @@ type OpenStackMachineLabel struct {
 	Name string `json:"name"`
 	// Value is the value.
 	Value string `json:"value"`
-	// TriggerRollingOnUpdate makes a change of the label roll the pool's machines on the site. Otherwise it counts for machines
-	// that are created later.
+	// TriggerRollingOnUpdate is true if a change of the label rolls the pool's machines at the site. Otherwise a change applies to new
+	// machines only.
 	// +optional
 	TriggerRollingOnUpdate bool `json:"triggerRollingOnUpdate,omitempty"`
 }

@@ -12,21 +12,21 @@ import (
 type VSphereProfile struct {
 	// Server is the address of the vCenter.
 	Server string `json:"server"`
-	// Datacenter is the name or inventory path of the datacenter of the zones that name no other one.
+	// Datacenter is the name or inventory path of the default datacenter of the zones.
 	Datacenter string `json:"datacenter"`
-	// Folder is the VM folder below which each shoot has its own.
+	// Folder is the VM folder below which a folder is created for each shoot.
 	// +optional
 	Folder string `json:"folder,omitempty"`
 	// Topology names the tag categories that the CSI driver reads.
 	// +optional
 	Topology *VSphereTopology `json:"topology,omitempty"`
-	// ResourcePools says whether a resource pool is created for each shoot in each zone, below the zone's resource pool.
+	// ResourcePools configures resource pools for each shoot in each zone, below the zone's resource pool.
 	// +optional
 	ResourcePools *VSphereResourcePools `json:"resourcePools,omitempty"`
-	// TemplateFolder is the path below the VM folder of the datacenters that templates in NamespacedCloudProfiles begin with. Default: any.
+	// TemplateFolder is the path, below the VM folder of the datacenters, that templates in NamespacedCloudProfiles must be in. Default: any.
 	// +optional
 	TemplateFolder string `json:"templateFolder,omitempty"`
-	// Allowed limits what Shoots may choose. What they have already is kept.
+	// Allowed limits what Shoots may choose. Shoots keep what they already use.
 	// +optional
 	Allowed *VSphereAllowed `json:"allowed,omitempty"`
 }
@@ -39,7 +39,7 @@ type VSphereAllowed struct {
 	// Networks are the networks that Shoots may choose instead of those of the zones. Default: any.
 	// +optional
 	Networks []string `json:"networks,omitzero"`
-	// StoragePolicies are the storage policies that data volumes of pools may have beside those of volume types. Default: any.
+	// StoragePolicies are the storage policies that data volumes of pools may have in addition to those of volume types. Default: any.
 	// +optional
 	StoragePolicies []string `json:"storagePolicies,omitzero"`
 	// Tags are the tags, as <category>/<tag>, that pools may give to virtual machines. Default: any.
@@ -49,7 +49,7 @@ type VSphereAllowed struct {
 
 // VSphereResourcePools configures the resource pools of shoots.
 type VSphereResourcePools struct {
-	// PerShoot asks for a resource pool for each shoot in each zone.
+	// PerShoot is true if a resource pool is created for each shoot in each zone.
 	PerShoot bool `json:"perShoot"`
 }
 
@@ -59,8 +59,8 @@ type VSphereTopology struct {
 	RegionCategory string `json:"regionCategory"`
 	// ZoneCategory is the category of the zones' tags.
 	ZoneCategory string `json:"zoneCategory"`
-	// Create allows to create categories and tags that are missing and to attach them to datacenters and clusters. They are
-	// shared by all shoots and never deleted. Otherwise they are only checked.
+	// Create is true if missing categories and tags are created and attached to datacenters and clusters. They are shared by all shoots and
+	// never deleted. Otherwise they must exist.
 	// +optional
 	Create bool `json:"create,omitempty"`
 }
@@ -75,7 +75,7 @@ type VSphereZone struct {
 	// ResourcePool is the resource pool of the machines.
 	// +optional
 	ResourcePool string `json:"resourcePool,omitempty"`
-	// Datastore is the datastore of the machines' disks. Either it or storagePolicy is set.
+	// Datastore is the datastore of the machines' disks. Exactly one of datastore and storagePolicy must be set.
 	// +optional
 	Datastore string `json:"datastore,omitempty"`
 	// StoragePolicy is the storage policy of the machines' disks.
@@ -116,7 +116,7 @@ type VSphereVolumeType struct {
 type VSphereImage struct {
 	// Template is the name of the template or its inventory path below the VM folder of the zone's datacenter.
 	Template string `json:"template"`
-	// Zones name other templates for single zones, for example one on each datastore.
+	// Zones are other templates for individual zones, for example one on each datastore.
 	// +optional
 	Zones []VSphereImageZone `json:"zones,omitempty"`
 }
@@ -136,13 +136,13 @@ type VSphereInfrastructure struct {
 	Network string `json:"network,omitempty"`
 }
 
-// VSphereWorker are the settings of a pool for a vSphere site.
+// VSphereWorker configures a pool at a vSphere site.
 type VSphereWorker struct {
 	// AntiAffinity keeps the machines of the pool in a zone on different hosts, as far as the cluster allows it.
 	// +optional
 	AntiAffinity bool `json:"antiAffinity,omitempty"`
-	// ExtraConfig are further settings of the virtual machines, beside those of the machine type; the pool's win where both have a
-	// key. The CloudProfile says which keys are allowed.
+	// ExtraConfig are further settings of the virtual machines, beside those of the machine type; the pool's take precedence. Only keys that
+	// the CloudProfile allows may be set.
 	// +optional
 	ExtraConfig map[string]string `json:"extraConfig,omitempty"`
 	// Tags are names of tags, as <category>/<tag>, that the virtual machines have. The category gardener-shoot is reserved.
@@ -154,7 +154,7 @@ type VSphereWorker struct {
 type VSphereConnection struct {
 	// Server is the address of the vCenter.
 	Server string `json:"server"`
-	// TLS says how the vCenter is trusted.
+	// TLS configures how the certificate of the vCenter is verified.
 	// +optional
 	TLS *TLS `json:"tls,omitempty"`
 	// Proxy is the HTTP proxy through which the vCenter is reached.
@@ -163,13 +163,13 @@ type VSphereConnection struct {
 	// RequestTimeout limits one request.
 	// +optional
 	RequestTimeout *metav1.Duration `json:"requestTimeout,omitempty"`
-	// InstanceUUID is the UUID of the vCenter that has the shoot's objects. Another one at the address is refused: in it, they would look
-	// as if they were gone. Default: any vCenter.
+	// InstanceUUID is the UUID of the vCenter that has the shoot's objects. Another vCenter at the address is rejected, because no object
+	// would be found there. Default: any vCenter.
 	// +optional
 	InstanceUUID string `json:"instanceUUID,omitempty"`
 }
 
-// VSphereStatus is what the infrastructure of a vSphere site came to. References are managed object IDs such as group-v42.
+// VSphereStatus is the observed state of the infrastructure of a vSphere site. References are managed object IDs such as group-v42.
 type VSphereStatus struct {
 	// InstanceUUID is the UUID of the vCenter.
 	// +optional
@@ -212,9 +212,9 @@ type VSphereNetworkReference struct {
 	ID string `json:"id"`
 }
 
-// VSphereState is the state of a vSphere site. An object stands here as soon as it exists.
+// VSphereState is the state of a vSphere site. An object is recorded as soon as it exists.
 type VSphereState struct {
-	// Connection is how the site is reached, also after it left the CloudProfile.
+	// Connection is how the site is reached, even after it was removed from the CloudProfile.
 	Connection VSphereConnection `json:"connection"`
 	// OwnerTag is the tag of everything that belongs to the shoot.
 	// +optional

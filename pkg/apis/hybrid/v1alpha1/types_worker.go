@@ -15,10 +15,10 @@ import (
 type WorkerConfig struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// Sites are settings of the pool for single sites.
+	// Sites are settings of the pool for individual sites.
 	// +optional
 	Sites []WorkerSite `json:"sites,omitempty"`
-	// DataVolumes are settings of the pool's data volumes for single sites.
+	// DataVolumes are settings of the pool's data volumes for individual sites.
 	// +optional
 	DataVolumes []WorkerDataVolume `json:"dataVolumes,omitempty"`
 	// NodeTemplate overrides the capacity that the cluster-autoscaler assumes for a node of the pool.
@@ -28,27 +28,27 @@ type WorkerConfig struct {
 
 // NodeTemplate is the capacity that the cluster-autoscaler assumes for a node that does not exist yet.
 type NodeTemplate struct {
-	// Capacity overrides single resources of the machine type.
+	// Capacity overrides individual resources of the machine type.
 	// +optional
 	Capacity corev1.ResourceList `json:"capacity,omitempty"`
-	// VirtualCapacity are extended resources that exist on the node without hardware behind them.
+	// VirtualCapacity are extended resources of the node that are not backed by hardware.
 	// +optional
 	VirtualCapacity corev1.ResourceList `json:"virtualCapacity,omitempty"`
 }
 
-// WorkerSite are the settings of a pool for one site.
+// WorkerSite configures a pool at one site.
 type WorkerSite struct {
 	// Name is the name of the site.
 	Name string `json:"name"`
-	// Priority is the cluster-autoscaler's priority for the site's node groups; the highest is tried first. It is set for all
-	// sites of the pool or for none.
+	// Priority is the cluster-autoscaler's priority for the site's node groups; the highest is tried first. It must be set for all sites of
+	// the pool or for none.
 	// +optional
 	Priority *int32 `json:"priority,omitempty"`
-	// Minimum is how many machines the pool has at least on the site. Minimum and maximum are set for all sites of the pool or
-	// for none; then machines are spread evenly over the zones. The minima add up to the pool's minimum.
+	// Minimum is the minimum number of machines of the pool at the site. Minimum and maximum must be set for all sites of the pool or for
+	// none; if they are not set, machines are spread evenly over the zones. The minima must add up to the pool's minimum.
 	// +optional
 	Minimum *int32 `json:"minimum,omitempty"`
-	// Maximum is how many machines the pool has at most on the site, not more than the pool's maximum.
+	// Maximum is the maximum number of machines of the pool at the site. It must not be greater than the pool's maximum.
 	// +optional
 	Maximum *int32 `json:"maximum,omitempty"`
 	// OpenStack are settings for an OpenStack site.
@@ -62,22 +62,22 @@ type WorkerSite struct {
 	Metal *MetalWorker `json:"metal,omitempty"`
 }
 
-// WorkerDataVolume are the settings of one data volume of the pool.
+// WorkerDataVolume configures a data volume of the pool.
 type WorkerDataVolume struct {
 	// Name is the name of the data volume in the pool.
 	Name string `json:"name"`
-	// Sites are the settings for single sites.
+	// Sites are the settings for individual sites.
 	Sites []WorkerDataVolumeSite `json:"sites"`
 }
 
-// WorkerDataVolumeSite are the settings of a data volume for one site. The block of the site's platform is set.
+// WorkerDataVolumeSite configures a data volume at one site. The block of the site's platform must be set.
 type WorkerDataVolumeSite struct {
 	// Name is the name of the site.
 	Name string `json:"name"`
-	// OpenStack replaces what the CloudProfile says about the data volume's type.
+	// OpenStack overrides the data volume's type in the CloudProfile.
 	// +optional
 	OpenStack *OpenStackVolumeType `json:"openstack,omitempty"`
-	// VSphere replaces what the CloudProfile says about the data volume's type.
+	// VSphere overrides the data volume's type in the CloudProfile.
 	// +optional
 	VSphere *VSphereVolumeType `json:"vsphere,omitempty"`
 }
@@ -88,11 +88,10 @@ type WorkerDataVolumeSite struct {
 type WorkerStatus struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// MachineImages are the images that the Worker's machines use, so that they are still known when the CloudProfile has
-	// dropped them.
+	// MachineImages are the images that the Worker's machines use. They are kept in case the CloudProfile drops them.
 	// +optional
 	MachineImages []MachineImage `json:"machineImages,omitempty"`
-	// Orphans are what a forced deletion had to leave behind.
+	// Orphans are the objects that a forced deletion left behind.
 	// +optional
 	Orphans []Orphan `json:"orphans,omitempty"`
 }
@@ -100,7 +99,7 @@ type WorkerStatus struct {
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
 // MachineProviderSpec is the providerSpec of a MachineClass: what the driver needs to create a machine, all references
-// resolved to IDs. The block of the site's platform is set.
+// resolved to IDs. The block of the site's platform must be set.
 type MachineProviderSpec struct {
 	metav1.TypeMeta `json:",inline"`
 
@@ -108,7 +107,7 @@ type MachineProviderSpec struct {
 	Site string `json:"site"`
 	// Shoot is the technical ID of the shoot, the owner of the machine.
 	Shoot string `json:"shoot"`
-	// UserDataFormat says how the driver wraps the user data.
+	// UserDataFormat is the format of the user data.
 	// +optional
 	UserDataFormat UserDataFormat `json:"userDataFormat,omitempty"`
 	// OpenStack is the machine on an OpenStack site.

@@ -16,7 +16,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// addressRange are addresses from the first to the last.
+// addressRange is a range of addresses, including the last.
 type addressRange struct {
 	first, last netip.Addr
 }
@@ -48,19 +48,19 @@ func (r addressRange) contains(addr netip.Addr) bool {
 	return r.overlaps(addressRange{addr, addr})
 }
 
-// taken are addresses that load balancers must not have.
+// taken is a range of addresses that load balancers must not use.
 type taken struct {
 	addressRange
 	by string
 }
 
-// addressPools are the addresses that load balancers of the shoot may have.
+// addressPools validates the addresses of load balancers of the shoot.
 type addressPools struct {
 	// subnets are the ranges of the L2 network of each site.
 	subnets map[string][]addressRange
 	// nodes are the ranges of the machines of each site.
 	nodes []siteRange
-	// taken is what no pool may have.
+	// taken are the ranges that no pool may use.
 	taken []taken
 	// stretched is true if the network has addresses beside those of the machines.
 	stretched bool
@@ -90,7 +90,7 @@ func newAddressPools(infrastructure *v1alpha1.InfrastructureConfig, networking *
 	return p
 }
 
-// gatewayOf returns the gateway of a site, which is the first address of a subnet of its own by default.
+// gatewayOf returns the gateway of a site. Default: the first address of its own subnet.
 func (p *addressPools) gatewayOf(site *v1alpha1.InfrastructureSite) string {
 	if site.Gateway == "" && !p.stretched && len(site.Nodes) > 0 {
 		if prefix, err := netip.ParsePrefix(site.Nodes[0]); err == nil {
@@ -125,9 +125,8 @@ func parseRanges(cidrs []string) []addressRange {
 	return ranges
 }
 
-// validate checks the addresses of a pool of the site, which no other pool may have then. Those that are announced in the site's
-// network must be of that network. A site with a subnet of its own has no others than those of its machines there, so the shoot
-// owner keeps machines from them.
+// validate checks the addresses of a pool of the site, and reserves them. Addresses that are announced in the site's network must be in that
+// network. If the site has its own subnet, the shoot owner has to keep machines from using them.
 func (p *addressPools) validate(site string, pool *v1alpha1.MetalLBAddressPool, fldPath *field.Path) field.ErrorList {
 	var (
 		allErrs  field.ErrorList
@@ -144,7 +143,7 @@ func (p *addressPools) validate(site string, pool *v1alpha1.MetalLBAddressPool, 
 			continue
 		}
 		if !inSubnet && !addresses.first.Is4() {
-			allErrs = append(allErrs, field.Invalid(idxPath, value, "must be IPv4: MetalLB announces no IPv6 addresses with BGP"))
+			allErrs = append(allErrs, field.Invalid(idxPath, value, "must be IPv4: MetalLB does not announce IPv6 addresses with BGP"))
 		}
 		for _, other := range p.taken {
 			if addresses.overlaps(other.addressRange) {
@@ -161,7 +160,7 @@ func (p *addressPools) validate(site string, pool *v1alpha1.MetalLBAddressPool, 
 		if subnets := p.subnets[site]; inSubnet && len(subnets) > 0 &&
 			!slices.ContainsFunc(subnets, func(s addressRange) bool { return s.contains(addresses.first) && s.contains(addresses.last) }) {
 			allErrs = append(allErrs,
-				field.Invalid(idxPath, value, "must be inside of the network of the site's nodes, where its addresses are announced"))
+				field.Invalid(idxPath, value, "must be within the network of the site's nodes, where its addresses are announced"))
 		}
 		p.taken = append(p.taken, taken{addresses, fmt.Sprintf("pool %q of site %q", pool.Name, site)})
 	}

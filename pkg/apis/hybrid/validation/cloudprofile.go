@@ -18,10 +18,7 @@ import (
 
 const maxSiteNameLength = 20
 
-var (
-	reservedSiteNames = []string{"dns", "token", "config", "userdata"}
-	allPlatforms      = []v1alpha1.Platform{v1alpha1.PlatformOpenStack, v1alpha1.PlatformVSphere, v1alpha1.PlatformMetal}
-)
+var reservedSiteNames = []string{"dns", "token", "config", "userdata"}
 
 // ValidateCloudProfileConfig validates the configuration of a CloudProfile with the specification. fldPath is the path of
 // the configuration.
@@ -35,21 +32,31 @@ func ValidateCloudProfileConfig(config *v1alpha1.CloudProfileConfig, spec *garde
 	}
 
 	allErrs := validateSites(config.Sites, spec, fldPath.Child("sites"))
-	platforms := platformsOf(config)
-	allErrs = append(allErrs, validateMachineTypes(config.MachineTypes, spec, platforms, fldPath.Child("machineTypes"))...)
-	allErrs = append(allErrs, validateVolumeTypes(config.VolumeTypes, spec, platforms, fldPath.Child("volumeTypes"))...)
-	allErrs = append(allErrs, validateMachineImages(config.MachineImages, spec, platforms, fldPath.Child("machineImages"))...)
-	allErrs = append(allErrs, validateVSphereOffers(config, fldPath)...)
-	return append(allErrs, validateMetalOffers(config, fldPath)...)
+	allErrs = append(allErrs, validateMachineTypes(config, spec, fldPath.Child("machineTypes"))...)
+	allErrs = append(allErrs, validateVolumeTypes(config, spec, fldPath.Child("volumeTypes"))...)
+	return append(allErrs, validateMachineImages(config, spec, fldPath.Child("machineImages"))...)
 }
 
-// platformsOf returns the platform of each site; it is empty for a site that has not exactly one.
-func platformsOf(config *v1alpha1.CloudProfileConfig) map[string]v1alpha1.Platform {
-	platforms := map[string]v1alpha1.Platform{}
-	for i := range config.Sites {
-		platforms[config.Sites[i].Name], _ = config.Sites[i].Platform()
+// ValidateAccess validates what a site of the CloudProfile says about how it is reached and what its zones are. fldPath is the path of the
+// site.
+func ValidateAccess(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	if site == nil {
+		return field.ErrorList{field.Required(fldPath, "must be a site of the CloudProfile")}
 	}
-	return platforms
+	allErrs := validateConnection(site, fldPath)
+	for i := range site.Zones {
+		allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList {
+			return r.zone(&site.Zones[i], site, fldPath.Child("zones").Index(i))
+		})...)
+	}
+	return allErrs
+}
+
+func validateConnection(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	allErrs := validatePositiveDuration(site.RequestTimeout, fldPath.Child("requestTimeout"))
+	allErrs = append(allErrs, validateTLS(site.TLS, fldPath.Child("tls"))...)
+	allErrs = append(allErrs, validateProxy(site.Proxy, fldPath.Child("proxy"))...)
+	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.access(site, fldPath) })...)
 }
 
 func validateSites(sites []v1alpha1.CloudProfileSite, spec *gardencorev1beta1.CloudProfileSpec, fldPath *field.Path) field.ErrorList {
@@ -67,6 +74,7 @@ func validateSites(sites []v1alpha1.CloudProfileSite, spec *gardencorev1beta1.Cl
 		site, idxPath := &sites[i], fldPath.Index(i)
 		allErrs = append(allErrs, validateSiteName(site.Name, siteNames, idxPath.Child("name"))...)
 		allErrs = append(allErrs, validateOneOf(site.Region, regionNames(spec), idxPath.Child("region"))...)
+		allErrs = append(allErrs, validateConnection(site, idxPath)...)
 		allErrs = append(allErrs, validateSiteSettings(site, idxPath)...)
 		allErrs = append(allErrs, validateSitePlatform(site, idxPath)...)
 		allErrs = append(allErrs, validateStorageClasses(site, storageClasses, idxPath.Child("storageClasses"))...)
@@ -91,7 +99,7 @@ func validateSiteName(name string, seen names, fldPath *field.Path) field.ErrorL
 		return field.ErrorList{field.TooLong(fldPath, name, maxSiteNameLength)}
 	}
 	if slices.Contains(reservedSiteNames, name) {
-		return field.ErrorList{field.Invalid(fldPath, name, fmt.Sprintf("must be none of the reserved names %q", reservedSiteNames))}
+		return field.ErrorList{field.Invalid(fldPath, name, fmt.Sprintf("must not be one of the reserved names %q", reservedSiteNames))}
 	}
 	return seen.add(name, fldPath)
 }
@@ -99,38 +107,25 @@ func validateSiteName(name string, seen names, fldPath *field.Path) field.ErrorL
 func validateSitePlatform(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	set := site.Platforms()
 	if len(set) == 0 {
-		return field.ErrorList{field.Required(fldPath, fmt.Sprintf("must have exactly one of %q", allPlatforms))}
+		return field.ErrorList{field.Required(fldPath, fmt.Sprintf("must have exactly one of %q", v1alpha1.AllPlatforms()))}
 	}
 	var allErrs field.ErrorList
 	for _, other := range set[1:] {
 		allErrs = append(allErrs,
-			field.Forbidden(fldPath.Child(string(other)), fmt.Sprintf("must have exactly one of %q, and has %q", allPlatforms, set[0])))
+			field.Forbidden(fldPath.Child(string(other)), fmt.Sprintf("must have exactly one of %q, and has %q", v1alpha1.AllPlatforms(), set[0])))
 	}
-	if site.OpenStack != nil {
-		allErrs = append(allErrs, validateOpenStackProfile(site.OpenStack, fldPath.Child("openstack"))...)
-	}
-	if site.VSphere != nil {
-		allErrs = append(allErrs, validateVSphereProfile(site.VSphere, fldPath.Child("vsphere"))...)
-		allErrs = append(allErrs, validateVSphereTopology(site, fldPath)...)
-	}
-	if site.Metal != nil {
-		allErrs = append(allErrs, validateMetalProfile(site.Metal, fldPath.Child("metal"))...)
-	}
-	return allErrs
+	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.site(site, fldPath) })...)
 }
 
 func validateSiteSettings(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	allErrs := validateDNSServers(site.DNSServers, fldPath.Child("dnsServers"))
 	allErrs = append(allErrs, validateMTU(site.MTU, fldPath.Child("mtu"))...)
-	allErrs = append(allErrs, validatePositiveDuration(site.RequestTimeout, fldPath.Child("requestTimeout"))...)
 	if timeouts := site.Timeouts; timeouts != nil {
 		timeoutsPath := fldPath.Child("timeouts")
 		allErrs = append(allErrs, validatePositiveDuration(timeouts.Creation, timeoutsPath.Child("creation"))...)
 		allErrs = append(allErrs, validatePositiveDuration(timeouts.Health, timeoutsPath.Child("health"))...)
 		allErrs = append(allErrs, validatePositiveDuration(timeouts.Drain, timeoutsPath.Child("drain"))...)
 	}
-	allErrs = append(allErrs, validateTLS(site.TLS, fldPath.Child("tls"))...)
-	allErrs = append(allErrs, validateProxy(site.Proxy, fldPath.Child("proxy"))...)
 	return allErrs
 }
 
@@ -185,12 +180,64 @@ func validateStorageClasses(site *v1alpha1.CloudProfileSite, seen names, fldPath
 		}
 		hasDefault = hasDefault || class.Default
 		allErrs = append(allErrs, validateBlocks(class.Platforms(), site.Name, platform, true, idxPath)...)
-		if class.VSphere != nil {
-			allErrs = append(allErrs, validateRequired(class.VSphere.StoragePolicy, idxPath.Child("vsphere", "storagePolicy"))...)
-		}
-		if class.Metal != nil && class.Metal.Path != "" {
-			allErrs = append(allErrs, validateVolumesPath(class.Metal.Path, idxPath.Child("metal", "path"))...)
-		}
+		allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList { return r.storageClass(class, idxPath) })...)
 	}
 	return allErrs
+}
+
+type regionZone struct {
+	region, zone string
+}
+
+// validateZones validates the zones of the site and adds them to zoneSites.
+func validateZones(site *v1alpha1.CloudProfileSite, spec *gardencorev1beta1.CloudProfileSpec, zoneSites map[regionZone]string,
+	fldPath *field.Path) field.ErrorList {
+	if len(site.Zones) == 0 {
+		return field.ErrorList{field.Required(fldPath, "must have at least one zone")}
+	}
+
+	var (
+		allErrs     field.ErrorList
+		platform, _ = site.Platform()
+		zoneNames   = zoneNames(spec, site.Region)
+	)
+	for i := range site.Zones {
+		zone, idxPath := &site.Zones[i], fldPath.Index(i)
+		allErrs = append(allErrs, validateOneOf(zone.Name, zoneNames, idxPath.Child("name"))...)
+		key := regionZone{site.Region, zone.Name}
+		if other, ok := zoneSites[key]; ok {
+			if other == site.Name {
+				allErrs = append(allErrs, field.Duplicate(idxPath.Child("name"), zone.Name))
+			} else {
+				allErrs = append(allErrs,
+					field.Invalid(idxPath.Child("name"), zone.Name, fmt.Sprintf("must belong to one site, and belongs to site %q already", other)))
+			}
+		} else {
+			zoneSites[key] = site.Name
+		}
+		allErrs = append(allErrs, validateBlocks(zone.Platforms(), site.Name, platform, true, idxPath)...)
+		allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList { return r.zone(zone, site, idxPath) })...)
+	}
+	return allErrs
+}
+
+func regionNames(spec *gardencorev1beta1.CloudProfileSpec) []string {
+	var result []string
+	for _, region := range spec.Regions {
+		result = append(result, region.Name)
+	}
+	return result
+}
+
+func zoneNames(spec *gardencorev1beta1.CloudProfileSpec, regionName string) []string {
+	var result []string
+	for _, region := range spec.Regions {
+		if region.Name != regionName {
+			continue
+		}
+		for _, zone := range region.Zones {
+			result = append(result, zone.Name)
+		}
+	}
+	return result
 }

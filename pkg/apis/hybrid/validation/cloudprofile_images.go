@@ -12,13 +12,14 @@ import (
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
 var userDataFormats = []v1alpha1.UserDataFormat{v1alpha1.UserDataFormatCloudInit, v1alpha1.UserDataFormatIgnition,
 	v1alpha1.UserDataFormatScript}
 
-func validateMachineImages(images []v1alpha1.MachineImage, spec *gardencorev1beta1.CloudProfileSpec, platforms map[string]v1alpha1.Platform,
+func validateMachineImages(config *v1alpha1.CloudProfileConfig, spec *gardencorev1beta1.CloudProfileSpec,
 	fldPath *field.Path) field.ErrorList {
 	var (
 		allErrs  field.ErrorList
@@ -28,18 +29,18 @@ func validateMachineImages(images []v1alpha1.MachineImage, spec *gardencorev1bet
 	for _, image := range spec.MachineImages {
 		expected[image.Name] = image
 	}
-	for i := range images {
-		image, idxPath := &images[i], fldPath.Index(i)
+	for i := range config.MachineImages {
+		image, idxPath := &config.MachineImages[i], fldPath.Index(i)
 		allErrs = append(allErrs, validateOneOf(image.Name, sortedKeys(expected), idxPath.Child("name"))...)
 		allErrs = append(allErrs, seen.add(image.Name, idxPath.Child("name"))...)
 		allErrs = append(allErrs,
-			validateMachineImageVersions(image, expected[image.Name], spec.MachineCapabilities, platforms, idxPath.Child("versions"))...)
+			validateMachineImageVersions(image, expected[image.Name], spec.MachineCapabilities, config, idxPath.Child("versions"))...)
 	}
 	return append(allErrs, validateComplete("machine image", sortedKeys(expected), seen, fldPath)...)
 }
 
 func validateMachineImageVersions(image *v1alpha1.MachineImage, core gardencorev1beta1.MachineImage,
-	definitions []gardencorev1beta1.CapabilityDefinition, platforms map[string]v1alpha1.Platform, fldPath *field.Path) field.ErrorList {
+	definitions []gardencorev1beta1.CapabilityDefinition, config *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
 	var (
 		allErrs  field.ErrorList
 		seen     = names{}
@@ -55,13 +56,13 @@ func validateMachineImageVersions(image *v1alpha1.MachineImage, core gardencorev
 		allErrs = append(allErrs, validateOneOf(version.Version, expected, idxPath.Child("version"))...)
 		allErrs = append(allErrs, seen.add(version.Version, idxPath.Child("version"))...)
 		allErrs = append(allErrs,
-			validateMachineImageFlavors(version, flavors[version.Version], definitions, platforms, idxPath.Child("capabilityFlavors"))...)
+			validateMachineImageFlavors(version, flavors[version.Version], definitions, config, idxPath.Child("capabilityFlavors"))...)
 	}
 	return append(allErrs, validateComplete(fmt.Sprintf("version of machine image %q", image.Name), expected, seen, fldPath)...)
 }
 
 func validateMachineImageFlavors(version *v1alpha1.MachineImageVersion, core []gardencorev1beta1.MachineImageFlavor,
-	definitions []gardencorev1beta1.CapabilityDefinition, platforms map[string]v1alpha1.Platform, fldPath *field.Path) field.ErrorList {
+	definitions []gardencorev1beta1.CapabilityDefinition, config *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
 	if len(version.CapabilityFlavors) == 0 {
 		return field.ErrorList{field.Required(fldPath, "must have at least one variant")}
 	}
@@ -79,11 +80,11 @@ func validateMachineImageFlavors(version *v1alpha1.MachineImageVersion, core []g
 		}
 		seen = append(seen, capabilities)
 
-		sites := newSiteList(platforms, len(flavor.Sites), idxPath.Child("sites"))
+		sites := newSiteList(config, len(flavor.Sites), idxPath.Child("sites"))
 		for j := range flavor.Sites {
 			sitePath := idxPath.Child("sites").Index(j)
 			sites.add(flavor.Sites[j].Name, flavor.Sites[j].Platforms(), sitePath)
-			allErrs = append(allErrs, validateSiteMachineImage(&flavor.Sites[j], sitePath)...)
+			allErrs = append(allErrs, validateSiteMachineImage(&flavor.Sites[j], helper.FindSite(config, flavor.Sites[j].Name), sitePath)...)
 		}
 		allErrs = append(allErrs, sites.errs...)
 	}
@@ -91,7 +92,7 @@ func validateMachineImageFlavors(version *v1alpha1.MachineImageVersion, core []g
 	for _, flavor := range core {
 		if !containsCapabilities(seen, gardencorev1beta1.GetCapabilitiesWithAppliedDefaults(flavor.Capabilities, definitions)) {
 			allErrs = append(allErrs,
-				field.Required(fldPath, fmt.Sprintf("must have the variant with capabilities %v that the CloudProfile has", flavor.Capabilities)))
+				field.Required(fldPath, fmt.Sprintf("must have a variant with capabilities %v, because the CloudProfile has one", flavor.Capabilities)))
 		}
 	}
 	return allErrs
@@ -122,41 +123,12 @@ func validateCapabilities(capabilities map[string][]string, definitions []garden
 	return allErrs
 }
 
-func validateSiteMachineImage(image *v1alpha1.SiteMachineImage, fldPath *field.Path) field.ErrorList {
+func validateSiteMachineImage(image *v1alpha1.SiteMachineImage, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
 	if image.UserData != nil {
 		allErrs = append(allErrs, validateOneOf(image.UserData.Format, userDataFormats, fldPath.Child("userData", "format"))...)
 	}
-	if openStack := image.OpenStack; openStack != nil {
-		openStackPath := fldPath.Child("openstack")
-		switch {
-		case openStack.ImageID == "" && openStack.ImageName == "":
-			allErrs = append(allErrs, field.Required(openStackPath.Child("imageID"), "either imageID or imageName must be set"))
-		case openStack.ImageID != "" && openStack.ImageName != "":
-			allErrs = append(allErrs, field.Forbidden(openStackPath.Child("imageName"), "must not be set together with imageID"))
-		case openStack.ImageID != "":
-			allErrs = append(allErrs, validateUUID(openStack.ImageID, openStackPath.Child("imageID"))...)
-		}
-	}
-	if image.VSphere != nil {
-		allErrs = append(allErrs, validateVSphereImage(image.VSphere, fldPath.Child("vsphere"))...)
-	}
-	return allErrs
-}
-
-// forEachImage calls do for what each image variant is on a site, with its path.
-func forEachImage(config *v1alpha1.CloudProfileConfig, fldPath *field.Path, do func(*v1alpha1.SiteMachineImage, *field.Path)) {
-	for i := range config.MachineImages {
-		for j := range config.MachineImages[i].Versions {
-			for k := range config.MachineImages[i].Versions[j].CapabilityFlavors {
-				sites := config.MachineImages[i].Versions[j].CapabilityFlavors[k].Sites
-				sitesPath := fldPath.Child("machineImages").Index(i).Child("versions").Index(j).Child("capabilityFlavors").Index(k).Child("sites")
-				for l := range sites {
-					do(&sites[l], sitesPath.Index(l))
-				}
-			}
-		}
-	}
+	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.image(image, site, fldPath) })...)
 }
 
 func withDefaults(capabilities map[string][]string, definitions []gardencorev1beta1.CapabilityDefinition) gardencorev1beta1.Capabilities {

@@ -15,7 +15,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// NamespacedProfile is what a NamespacedCloudProfile says, and its parent.
+// NamespacedProfile is a NamespacedCloudProfile and its parent.
 type NamespacedProfile struct {
 	// Config is the configuration of the NamespacedCloudProfile.
 	Config *v1alpha1.CloudProfileConfig
@@ -29,8 +29,8 @@ type NamespacedProfile struct {
 	ParentSpec *gardencorev1beta1.CloudProfileSpec
 }
 
-// ValidateNamespacedCloudProfileConfig validates the configuration of a NamespacedCloudProfile: it says on which of the parent's
-// sites the machine types, volume types and images are that the NamespacedCloudProfile adds. fldPath is the path of the
+// ValidateNamespacedCloudProfileConfig validates the configuration of a NamespacedCloudProfile: it maps the machine types, volume
+// types and images that the NamespacedCloudProfile adds to the parent's sites. fldPath is the path of the
 // configuration.
 func ValidateNamespacedCloudProfileConfig(profile NamespacedProfile, fldPath *field.Path) field.ErrorList {
 	if profile.Config == nil || profile.Spec == nil || profile.ParentConfig == nil || profile.ParentSpec == nil {
@@ -47,11 +47,11 @@ func ValidateNamespacedCloudProfileConfig(profile NamespacedProfile, fldPath *fi
 		}
 	)
 	if len(profile.Config.Sites) > 0 {
-		allErrs = append(allErrs, field.Forbidden(sitesPath, "the sites are those of the parent CloudProfile"))
+		allErrs = append(allErrs, field.Forbidden(sitesPath, "must not be set: the sites are those of the parent CloudProfile"))
 	}
-	allErrs = append(allErrs, validateVSphereTemplates(profile.Config, profile.OldConfig, profile.ParentConfig, fldPath)...)
+	allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList { return r.namespaced(profile, fldPath) })...)
 	for _, err := range ValidateCloudProfileConfig(own, addedTo(profile), fldPath) {
-		// What is wrong with the sites is the parent's matter.
+		// Mistakes in the sites are reported for the parent.
 		if err.Field != sitesPath.String() && !strings.HasPrefix(err.Field, sitesPath.String()+"[") {
 			allErrs = append(allErrs, err)
 		}
@@ -59,8 +59,8 @@ func ValidateNamespacedCloudProfileConfig(profile NamespacedProfile, fldPath *fi
 	return allErrs
 }
 
-// addedTo returns the specification of the parent with what the NamespacedCloudProfile has and the parent has not, and what its
-// configuration already had when the parent got it too.
+// addedTo returns the specification of the parent with what the NamespacedCloudProfile adds to it, including what its configuration had
+// before the parent got it.
 func addedTo(profile NamespacedProfile) *gardencorev1beta1.CloudProfileSpec {
 	spec := &gardencorev1beta1.CloudProfileSpec{Regions: profile.ParentSpec.Regions,
 		MachineCapabilities: profile.ParentSpec.MachineCapabilities}
@@ -89,7 +89,7 @@ func addedTo(profile NamespacedProfile) *gardencorev1beta1.CloudProfileSpec {
 	return spec
 }
 
-// validateNothingTwice refuses what the parent says already. An entry that was there before the parent's stays allowed.
+// validateNothingTwice refuses entries that the parent has. An entry from before the parent's stays allowed.
 func validateNothingTwice(profile NamespacedProfile, fldPath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
 	forbid := func(fldPath *field.Path, what string) {

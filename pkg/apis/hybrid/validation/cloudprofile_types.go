@@ -10,11 +10,12 @@ import (
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-func validateMachineTypes(machineTypes []v1alpha1.MachineType, spec *gardencorev1beta1.CloudProfileSpec,
-	platforms map[string]v1alpha1.Platform, fldPath *field.Path) field.ErrorList {
+func validateMachineTypes(config *v1alpha1.CloudProfileConfig, spec *gardencorev1beta1.CloudProfileSpec,
+	fldPath *field.Path) field.ErrorList {
 	var (
 		allErrs  field.ErrorList
 		seen     = names{}
@@ -23,30 +24,27 @@ func validateMachineTypes(machineTypes []v1alpha1.MachineType, spec *gardencorev
 	for _, machineType := range spec.MachineTypes {
 		expected = append(expected, machineType.Name)
 	}
-	for i := range machineTypes {
-		machineType, idxPath := &machineTypes[i], fldPath.Index(i)
+	for i := range config.MachineTypes {
+		machineType, idxPath := &config.MachineTypes[i], fldPath.Index(i)
 		allErrs = append(allErrs, validateOneOf(machineType.Name, expected, idxPath.Child("name"))...)
 		allErrs = append(allErrs, seen.add(machineType.Name, idxPath.Child("name"))...)
 
-		sites := newSiteList(platforms, len(machineType.Sites), idxPath.Child("sites"))
+		sites := newSiteList(config, len(machineType.Sites), idxPath.Child("sites"))
 		for j := range machineType.Sites {
 			site, sitePath := &machineType.Sites[j], idxPath.Child("sites").Index(j)
 			sites.add(site.Name, site.Platforms(), sitePath)
 			allErrs = append(allErrs, validateResources(site.Capacity, sitePath.Child("capacity"))...)
-			if site.OpenStack != nil {
-				allErrs = append(allErrs, validateRequired(site.OpenStack.Flavor, sitePath.Child("openstack", "flavor"))...)
-			}
-			if site.VSphere != nil {
-				allErrs = append(allErrs, validateExtraConfig(site.VSphere.ExtraConfig, sitePath.Child("vsphere", "extraConfig"))...)
-			}
+			allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList {
+				return r.machineType(site, helper.FindSite(config, site.Name), sitePath)
+			})...)
 		}
 		allErrs = append(allErrs, sites.errs...)
 	}
 	return append(allErrs, validateComplete("machine type", expected, seen, fldPath)...)
 }
 
-func validateVolumeTypes(volumeTypes []v1alpha1.VolumeType, spec *gardencorev1beta1.CloudProfileSpec,
-	platforms map[string]v1alpha1.Platform, fldPath *field.Path) field.ErrorList {
+func validateVolumeTypes(config *v1alpha1.CloudProfileConfig, spec *gardencorev1beta1.CloudProfileSpec,
+	fldPath *field.Path) field.ErrorList {
 	var (
 		allErrs  field.ErrorList
 		seen     = names{}
@@ -55,37 +53,44 @@ func validateVolumeTypes(volumeTypes []v1alpha1.VolumeType, spec *gardencorev1be
 	for _, volumeType := range spec.VolumeTypes {
 		expected = append(expected, volumeType.Name)
 	}
-	for i := range volumeTypes {
-		volumeType, idxPath := &volumeTypes[i], fldPath.Index(i)
+	for i := range config.VolumeTypes {
+		volumeType, idxPath := &config.VolumeTypes[i], fldPath.Index(i)
 		allErrs = append(allErrs, validateOneOf(volumeType.Name, expected, idxPath.Child("name"))...)
 		allErrs = append(allErrs, seen.add(volumeType.Name, idxPath.Child("name"))...)
 
-		sites := newSiteList(platforms, len(volumeType.Sites), idxPath.Child("sites"))
+		sites := newSiteList(config, len(volumeType.Sites), idxPath.Child("sites"))
 		for j := range volumeType.Sites {
 			site, sitePath := &volumeType.Sites[j], idxPath.Child("sites").Index(j)
-			if platforms[site.Name] == v1alpha1.PlatformMetal {
-				allErrs = append(allErrs, field.Forbidden(sitePath, noVolumes(site.Name)))
+			if reason := noVolumes(helper.FindSite(config, site.Name)); reason != "" {
+				allErrs = append(allErrs, field.Forbidden(sitePath, reason))
 				continue
 			}
 			sites.add(site.Name, site.Platforms(), sitePath)
-			if site.OpenStack != nil {
-				allErrs = append(allErrs, validateRequired(site.OpenStack.Type, sitePath.Child("openstack", "type"))...)
-			}
-			if site.VSphere != nil {
-				allErrs = append(allErrs, validateRequired(site.VSphere.StoragePolicy, sitePath.Child("vsphere", "storagePolicy"))...)
-			}
+			allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList { return r.volumeType(site, sitePath) })...)
 		}
 		allErrs = append(allErrs, sites.errs...)
 	}
 	return append(allErrs, validateComplete("volume type", expected, seen, fldPath)...)
 }
 
-// validateComplete checks that everything the CloudProfile offers is somewhere.
+// noVolumes returns why the site has no volumes, empty if it has or is not known.
+func noVolumes(site *v1alpha1.CloudProfileSite) string {
+	if site == nil {
+		return ""
+	}
+	platform, _ := site.Platform()
+	if reason := rulesOf(platform).noVolumes(); reason != "" {
+		return fmt.Sprintf("site %q %s", site.Name, reason)
+	}
+	return ""
+}
+
+// validateComplete checks that everything that the CloudProfile offers is available at a site.
 func validateComplete(what string, expected []string, seen names, fldPath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
 	for _, name := range expected {
 		if !seen[name] {
-			allErrs = append(allErrs, field.Required(fldPath, fmt.Sprintf("must say on which sites %s %q is", what, name)))
+			allErrs = append(allErrs, field.Required(fldPath, fmt.Sprintf("must map %s %q to at least one site", what, name)))
 		}
 	}
 	return allErrs
@@ -93,13 +98,17 @@ func validateComplete(what string, expected []string, seen names, fldPath *field
 
 // siteList checks the names and platforms of a list whose entries belong to sites.
 type siteList struct {
+	// platforms are those of the sites, empty for a site without exactly one.
 	platforms map[string]v1alpha1.Platform
 	seen      names
 	errs      field.ErrorList
 }
 
-func newSiteList(platforms map[string]v1alpha1.Platform, length int, fldPath *field.Path) *siteList {
-	list := &siteList{platforms: platforms, seen: names{}}
+func newSiteList(config *v1alpha1.CloudProfileConfig, length int, fldPath *field.Path) *siteList {
+	list := &siteList{platforms: map[string]v1alpha1.Platform{}, seen: names{}}
+	for i := range config.Sites {
+		list.platforms[config.Sites[i].Name], _ = config.Sites[i].Platform()
+	}
 	if length == 0 {
 		list.errs = append(list.errs, field.Required(fldPath, "must have at least one site"))
 	}

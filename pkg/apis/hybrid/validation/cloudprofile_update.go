@@ -15,10 +15,10 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// maxNamedShoots is how many Shoots a message names.
+// maxNamedShoots is the maximum number of Shoots in a message.
 const maxNamedShoots = 5
 
-// ProfileUse is what one Shoot uses of a CloudProfile.
+// ProfileUse is the part of a CloudProfile that a Shoot uses.
 type ProfileUse struct {
 	// Shoot is the namespace and name of the Shoot.
 	Shoot string
@@ -30,8 +30,8 @@ type ProfileUse struct {
 	Zones []string
 }
 
-// ValidateCloudProfileConfigUpdate checks that the update takes no site away that a Shoot uses, and no zone from the site that it has
-// machines on. fldPath is the path of the configuration.
+// ValidateCloudProfileConfigUpdate checks that the update removes no site that a Shoot uses, and no zone from a site that a Shoot has
+// machines in. fldPath is the path of the configuration.
 func ValidateCloudProfileConfigUpdate(newConfig, oldConfig *v1alpha1.CloudProfileConfig, uses []ProfileUse,
 	fldPath *field.Path) field.ErrorList {
 	if newConfig == nil || oldConfig == nil {
@@ -61,8 +61,8 @@ func ValidateCloudProfileConfigUpdate(newConfig, oldConfig *v1alpha1.CloudProfil
 	return allErrs
 }
 
-// ValidateEncryption checks that no site sends credentials in the clear, unless its operator says that its certificate is of no account either.
-// The old configuration may be nil; a site that is as insecure in it stays allowed. fldPath is the path of the configuration.
+// ValidateEncryption checks that no site receives credentials in the clear, unless the operator disabled the verification of its certificate.
+// oldConfig may be nil; a site that is as insecure in it stays allowed. fldPath is the path of the configuration.
 func ValidateEncryption(newConfig, oldConfig *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
 	if newConfig == nil {
 		return nil
@@ -70,16 +70,9 @@ func ValidateEncryption(newConfig, oldConfig *v1alpha1.CloudProfileConfig, fldPa
 	var allErrs field.ErrorList
 	for i := range newConfig.Sites {
 		site := &newConfig.Sites[i]
-		if site.OpenStack == nil || !strings.HasPrefix(site.OpenStack.AuthURL, "http://") || site.TLS != nil && site.TLS.InsecureSkipVerify {
-			continue
-		}
-		if before := helper.FindSite(oldConfig, site.Name); before != nil && before.OpenStack != nil &&
-			before.OpenStack.AuthURL == site.OpenStack.AuthURL {
-			continue
-		}
-		allErrs = append(allErrs, field.Invalid(fldPath.Child("sites").Index(i).Child("openstack", "authURL"), site.OpenStack.AuthURL,
-			fmt.Sprintf("site %q: must have the scheme https; http, which sends credentials in the clear, needs tls.insecureSkipVerify: true",
-				site.Name)))
+		allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList {
+			return r.encryption(site, helper.FindSite(oldConfig, site.Name), fldPath.Child("sites").Index(i))
+		})...)
 	}
 	return allErrs
 }
@@ -109,24 +102,19 @@ func validateSiteInUse(before *v1alpha1.CloudProfileSite, newConfig *v1alpha1.Cl
 	return append(allErrs, validateSamePlace(before, after, shoots, sitePath)...)
 }
 
-// validateSamePlace checks that the objects of Shoots stay where they are looked for: elsewhere they would not be found, and what is not
-// found counts as deleted. An address may change, because a name says nothing about who answers; that is checked when the site is asked.
+// validateSamePlace checks that the scope of a site stays: objects of Shoots that are not found count as deleted. An address may change; that
+// the same site answers is checked when the site is used.
 func validateSamePlace(before, after *v1alpha1.CloudProfileSite, shoots []string, sitePath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
-	same := func(path *field.Path, before, after string) {
-		if before != after {
-			allErrs = append(allErrs,
-				field.Forbidden(path,
-					fmt.Sprintf("must stay %q, because Shoots have objects of the site there: %s; add another site and move their pools to it", before,
-						someOf(shoots))))
+	scope := after.Scope()
+	for _, name := range sortedKeys(before.Scope()) {
+		was := before.Scope()[name]
+		if is, ok := scope[name]; ok && is != was {
+			platform, fieldName, _ := strings.Cut(name, ".")
+			allErrs = append(allErrs, field.Forbidden(sitePath.Child(platform, fieldName),
+				fmt.Sprintf("must stay %q, because Shoots have objects of the site there: %s; add another site and move their pools to it", was,
+					someOf(shoots))))
 		}
-	}
-	if before.OpenStack != nil && after.OpenStack != nil {
-		same(sitePath.Child("openstack", "region"), before.OpenStack.Region, after.OpenStack.Region)
-	}
-	if before.Metal != nil && after.Metal != nil {
-		same(sitePath.Child("metal", "inventory"), string(before.Metal.Inventory), string(after.Metal.Inventory))
-		same(sitePath.Child("metal", "namespace"), before.Metal.Namespace, after.Metal.Namespace)
 	}
 	return allErrs
 }
@@ -150,7 +138,7 @@ func shootsWith(uses []ProfileUse, matches func(ProfileUse) bool) []string {
 	return shoots
 }
 
-// someOf returns the first names, and how many there are beside them.
+// someOf returns the first names and the number of the others.
 func someOf(names []string) string {
 	if len(names) <= maxNamedShoots {
 		return strings.Join(names, ", ")

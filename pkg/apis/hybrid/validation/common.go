@@ -17,8 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
 var (
@@ -26,7 +24,7 @@ var (
 	thumbprintRegexp = regexp.MustCompile(`^[0-9a-fA-F]{2}((:[0-9a-fA-F]{2}){19}|(:[0-9a-fA-F]{2}){31})$`)
 )
 
-// names are the names that were seen in a list.
+// names is the set of names seen in a list.
 type names map[string]bool
 
 // add returns an error if the name was added before.
@@ -63,6 +61,14 @@ func validateOneOf[T ~string](value T, allowed []T, fldPath *field.Path) field.E
 	return nil
 }
 
+// validateAllowed accepts the values of a list of the CloudProfile, and any value if the list is nil.
+func validateAllowed(value string, allowed []string, fldPath *field.Path) field.ErrorList {
+	if allowed == nil || value == "" {
+		return nil
+	}
+	return validateOneOf(value, allowed, fldPath)
+}
+
 func validateDNSLabel(value string, fldPath *field.Path) field.ErrorList {
 	if value == "" {
 		return field.ErrorList{field.Required(fldPath, "must be a DNS label")}
@@ -94,13 +100,13 @@ func validateURL(value string, schemes []string, fldPath *field.Path) field.Erro
 	case err != nil:
 		return field.ErrorList{field.Invalid(fldPath, "(hidden)", "must be a URL")}
 	case parsed.User != nil:
-		return field.ErrorList{field.Invalid(fldPath, parsed.Redacted(), "must have no credentials")}
+		return field.ErrorList{field.Invalid(fldPath, parsed.Redacted(), "must not contain credentials")}
 	case !slices.Contains(schemes, parsed.Scheme):
 		return field.ErrorList{field.Invalid(fldPath, value, fmt.Sprintf("must have the scheme %s", strings.Join(schemes, " or ")))}
 	case parsed.Hostname() == "":
 		return field.ErrorList{field.Invalid(fldPath, value, "must have a host")}
 	case parsed.RawQuery != "" || parsed.Fragment != "":
-		return field.ErrorList{field.Invalid(fldPath, value, "must have no query and no fragment")}
+		return field.ErrorList{field.Invalid(fldPath, value, "must not have a query or a fragment")}
 	}
 	return nil
 }
@@ -130,7 +136,7 @@ func validatePositiveDuration(duration *metav1.Duration, fldPath *field.Path) fi
 	if duration == nil || duration.Duration > 0 {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(fldPath, duration.Duration.String(), "must be more than zero")}
+	return field.ErrorList{field.Invalid(fldPath, duration.Duration.String(), "must be greater than zero")}
 }
 
 func validateResources(resources corev1.ResourceList, fldPath *field.Path) field.ErrorList {
@@ -139,24 +145,6 @@ func validateResources(resources corev1.ResourceList, fldPath *field.Path) field
 		if quantity := resources[name]; quantity.Sign() < 0 {
 			allErrs = append(allErrs, field.Invalid(fldPath.Key(string(name)), quantity.String(), "must not be negative"))
 		}
-	}
-	return allErrs
-}
-
-// validateBlocks checks that only the block of the site's platform is set, and that it is if it is required. It checks
-// nothing if the site's platform is not known.
-func validateBlocks(set []v1alpha1.Platform, site string, platform v1alpha1.Platform, required bool, fldPath *field.Path) field.ErrorList {
-	if platform == "" {
-		return nil
-	}
-	var allErrs field.ErrorList
-	for _, other := range set {
-		if other != platform {
-			allErrs = append(allErrs, field.Forbidden(fldPath.Child(string(other)), fmt.Sprintf("site %q is of platform %q", site, platform)))
-		}
-	}
-	if required && !slices.Contains(set, platform) {
-		allErrs = append(allErrs, field.Required(fldPath.Child(string(platform)), fmt.Sprintf("site %q is of platform %q", site, platform)))
 	}
 	return allErrs
 }

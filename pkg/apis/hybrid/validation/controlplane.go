@@ -5,7 +5,6 @@
 package validation
 
 import (
-	"fmt"
 	"regexp"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
@@ -68,64 +67,18 @@ func validateFeatureGates(config *v1alpha1.CloudControllerManagerConfig, fldPath
 	return allErrs
 }
 
-func validateSiteLoadBalancer(site *v1alpha1.ControlPlaneSite, profile *v1alpha1.CloudProfileSite, pools *addressPools,
+func validateSiteLoadBalancer(config *v1alpha1.ControlPlaneSite, site *v1alpha1.CloudProfileSite, pools *addressPools,
 	fldPath *field.Path) field.ErrorList {
 	var (
-		allErrs     field.ErrorList
-		balancer    = site.LoadBalancer
-		isOpenStack = profile != nil && profile.OpenStack != nil
+		allErrs  field.ErrorList
+		balancer = config.LoadBalancer
 	)
-	if (balancer.OpenStack != nil) == (balancer.MetalLB != nil) {
+	if (len(balancer.Platforms()) > 0) == (balancer.MetalLB != nil) {
 		allErrs = append(allErrs, field.Required(fldPath, "must have exactly one of openstack and metalLB"))
 	}
-	if balancer.OpenStack != nil {
-		openStackPath := fldPath.Child("openstack")
-		if profile != nil && !isOpenStack {
-			allErrs = append(allErrs, field.Forbidden(openStackPath, fmt.Sprintf("site %q is no OpenStack site", site.Name)))
-		} else {
-			allErrs = append(allErrs, validateOpenStackLoadBalancer(balancer.OpenStack, profile, openStackPath)...)
-		}
-	}
+	allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList { return r.loadBalancer(config, site, fldPath) })...)
 	if balancer.MetalLB != nil {
-		metalLBPath := fldPath.Child("metalLB")
-		if isOpenStack {
-			allErrs = append(allErrs,
-				field.Forbidden(metalLBPath,
-					fmt.Sprintf("site %q is an OpenStack site, whose network knows only the addresses of its ports", site.Name)))
-		}
-		allErrs = append(allErrs, validateMetalLB(balancer.MetalLB, site.Name, pools, metalLBPath)...)
+		allErrs = append(allErrs, validateMetalLB(balancer.MetalLB, config.Name, pools, fldPath.Child("metalLB"))...)
 	}
 	return allErrs
-}
-
-func validateOpenStackLoadBalancer(config *v1alpha1.OpenStackLoadBalancerConfig, profile *v1alpha1.CloudProfileSite,
-	fldPath *field.Path) field.ErrorList {
-	var (
-		allErrs   field.ErrorList
-		providers = []string{v1alpha1.DefaultOpenStackLoadBalancerProvider}
-		provider  = config.Provider
-	)
-	if profile != nil && len(profile.OpenStack.LoadBalancerProviders) > 0 {
-		providers = profile.OpenStack.LoadBalancerProviders
-	}
-	if provider == "" {
-		provider = providers[0]
-	} else if profile != nil {
-		allErrs = append(allErrs, validateOneOf(provider, providers, fldPath.Child("provider"))...)
-	}
-	if config.Members != "" {
-		allErrs = append(allErrs, validateOneOf(config.Members, loadBalancerMembers, fldPath.Child("members"))...)
-	}
-	if provider == ovn && config.Members == v1alpha1.LoadBalancerMembersAll {
-		allErrs = append(allErrs,
-			field.Forbidden(fldPath.Child("members"), "the provider ovn needs the security groups of all members, so they must be of the site"))
-	}
-	if profile != nil {
-		allowed := floatingNetworks(profile.OpenStack)
-		for i, class := range config.Classes {
-			allErrs = append(allErrs,
-				validateAllowed(class.FloatingNetworkID, allowed, fldPath.Child("classes").Index(i).Child("floatingNetworkID"))...)
-		}
-	}
-	return append(allErrs, validateOpenStackLoadBalancerClasses(config.Classes, fldPath.Child("classes"))...)
 }

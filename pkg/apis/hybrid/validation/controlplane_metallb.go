@@ -67,7 +67,7 @@ func validateMetalLBBGP(config *v1alpha1.MetalLBBGP, fldPath *field.Path) field.
 		}
 		if peer.EBGPMultiHop && peer.ASN == config.LocalASN {
 			allErrs = append(allErrs,
-				field.Forbidden(idxPath.Child("ebgpMultiHop"), "is for routers of other autonomous systems, and the router's asn is localASN"))
+				field.Forbidden(idxPath.Child("ebgpMultiHop"), "must not be true for a router whose asn is localASN"))
 		}
 		port := peer.Port
 		if port == 0 {

@@ -18,7 +18,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// dnsPrefix is the prefix of the keys that no site's machines need.
+// dnsPrefix is the prefix of the keys for DNSRecords.
 const dnsPrefix = "dns"
 
 const (
@@ -26,32 +26,16 @@ const (
 	keyClientKey         = "clientKey"
 )
 
-// addressKeys are what Secrets for other things name the address of an API with, or whom to trust there.
+// addressKeys are keys of addresses and trusted certificates in Secrets of other kinds.
 var addressKeys = []string{"authURL", "ca", "caCert", "datacenter", "endpoint", "host", "insecure", "insecureSkipVerify", "kubeconfig",
 	"proxy", "server", "url"}
 
-var (
-	// credentialKeys are, for each platform, the alternative sets of keys that a site needs, the usual one first.
-	credentialKeys = map[v1alpha1.Platform][][]string{
-		v1alpha1.PlatformOpenStack: {
-			{"domainName", "tenantName", "username", "password"},
-			{"applicationCredentialID", "applicationCredentialSecret"},
-		},
-		v1alpha1.PlatformVSphere: {
-			{"username", "password"},
-		},
-		v1alpha1.PlatformMetal: {
-			{"token"},
-			{keyClientCertificate, keyClientKey},
-		},
-	}
-	dnsKeys = []string{
-		"applicationCredentialID", "applicationCredentialSecret", "authURL", "caCert", "domainName", "password", "region", "server",
-		"site", "tenantName", "tsigAlgorithm", "tsigKeyName", "tsigSecret", "username",
-	}
-)
+var dnsKeys = []string{
+	"applicationCredentialID", "applicationCredentialSecret", "authURL", "caCert", "domainName", "password", "region", "server",
+	"site", "tenantName", "tsigAlgorithm", "tsigKeyName", "tsigSecret", "username",
+}
 
-// documentKeys are the keys whose values have lines.
+// documentKeys are the keys whose values may have several lines.
 var documentKeys = []string{keyClientCertificate, keyClientKey, keyCACert}
 
 // ValidateSecret validates the data of a Secret for shoots whose sites are not known: keys and formats, not what is missing.
@@ -78,15 +62,15 @@ type SiteCredentials struct {
 // may have credentials for others. Messages name keys, never values. fldPath is the path of the data.
 func ValidateCredentials(data map[string][]byte, sites []SiteCredentials, fldPath *field.Path) field.ErrorList {
 	var (
-		allErrs   field.ErrorList
-		platforms = map[string]v1alpha1.Platform{}
+		allErrs       field.ErrorList
+		sitePlatforms = map[string]v1alpha1.Platform{}
 	)
 	for _, site := range sites {
-		platforms[site.Site] = site.Platform
+		sitePlatforms[site.Site] = site.Platform
 	}
 	for _, key := range sortedKeys(data) {
 		keyPath := fldPath.Key(key)
-		allErrs = append(allErrs, validateCredentialKey(key, platforms, keyPath)...)
+		allErrs = append(allErrs, validateCredentialKey(key, sitePlatforms, keyPath)...)
 		allErrs = append(allErrs, validateCredentialValue(key, data[key], keyPath)...)
 	}
 	for _, site := range sites {
@@ -96,10 +80,10 @@ func ValidateCredentials(data map[string][]byte, sites []SiteCredentials, fldPat
 }
 
 // CheckCredentials returns an error if the credentials of a site of the platform, all of them text, cannot be used: it names a key that is
-// missing, or whose value is malformed. Unlike ValidateCredentials, it accepts keys that nobody reads.
+// missing, or whose value is malformed. Unlike ValidateCredentials, it accepts unknown keys.
 func CheckCredentials(platform v1alpha1.Platform, credentials map[string]string) error {
 	var (
-		alternatives = credentialKeys[platform]
+		alternatives = rulesOf(platform).credentials()
 		missing      = func(key string) bool { return credentials[key] == "" }
 		complete     = func(keys []string) bool { return !slices.ContainsFunc(keys, missing) }
 		begun        = func(keys []string) bool {
@@ -129,22 +113,23 @@ func checkClientCertificate(credentials map[string]string) error {
 	return nil
 }
 
-// PlatformOfCredentials returns the platform that the data has the credentials of the site for: no set of keys is complete for two
-// platforms. It returns false if they are not complete, and for prefixes that are no sites.
+// PlatformOfCredentials returns the platform that the credentials of the site are for: no set of keys is complete for two platforms. It
+// returns false if they are incomplete, and for reserved prefixes.
 func PlatformOfCredentials(data map[string][]byte, site string) (v1alpha1.Platform, bool) {
 	if slices.Contains(reservedSiteNames, site) {
 		return "", false
 	}
-	index := slices.IndexFunc(allPlatforms, func(platform v1alpha1.Platform) bool {
+	all := v1alpha1.AllPlatforms()
+	index := slices.IndexFunc(all, func(platform v1alpha1.Platform) bool {
 		return len(ValidateCredentials(data, []SiteCredentials{{Site: site, Platform: platform}}, nil)) == 0
 	})
 	if index < 0 {
 		return "", false
 	}
-	return allPlatforms[index], true
+	return all[index], true
 }
 
-func validateCredentialKey(key string, platforms map[string]v1alpha1.Platform, fldPath *field.Path) field.ErrorList {
+func validateCredentialKey(key string, sitePlatforms map[string]v1alpha1.Platform, fldPath *field.Path) field.ErrorList {
 	prefix, name, ok := strings.Cut(key, ".")
 	if !ok || len(validation.IsDNS1123Label(prefix)) > 0 || len(prefix) > maxSiteNameLength {
 		return field.ErrorList{field.Invalid(fldPath, key, "must be <site>.<key>, for example cloud.username")}
@@ -156,14 +141,14 @@ func validateCredentialKey(key string, platforms map[string]v1alpha1.Platform, f
 		return field.ErrorList{field.Invalid(fldPath, key, fmt.Sprintf("must not begin with one of the reserved names %q", reservedSiteNames))}
 	}
 
-	alternatives, known := credentialKeys[platforms[prefix]]
-	if !known {
-		for _, platform := range allPlatforms {
-			alternatives = append(alternatives, credentialKeys[platform]...)
+	alternatives := rulesOf(sitePlatforms[prefix]).credentials()
+	if len(alternatives) == 0 {
+		for _, platform := range v1alpha1.AllPlatforms() {
+			alternatives = append(alternatives, rulesOf(platform).credentials()...)
 		}
 	}
 	if slices.Contains(addressKeys, name) {
-		return field.ErrorList{field.Forbidden(fldPath, "addresses, and whom to trust there, come from the CloudProfile only")}
+		return field.ErrorList{field.Forbidden(fldPath, "must not be set: addresses and trusted certificates are configured in the CloudProfile")}
 	}
 	allowed := slices.Concat(alternatives...)
 	slices.Sort(allowed)
@@ -183,7 +168,7 @@ func validateCredentialValue(key string, value []byte, fldPath *field.Path) fiel
 	case strings.TrimSpace(text) != text:
 		return field.ErrorList{field.Invalid(fldPath, "(hidden)", "must not begin or end with white space or line breaks")}
 	case strings.ContainsFunc(text, unicode.IsControl):
-		return field.ErrorList{field.Invalid(fldPath, "(hidden)", "must have no line breaks and no other control characters")}
+		return field.ErrorList{field.Invalid(fldPath, "(hidden)", "must not contain line breaks or other control characters")}
 	}
 	return nil
 }
@@ -191,7 +176,7 @@ func validateCredentialValue(key string, value []byte, fldPath *field.Path) fiel
 // validateSiteCredentials checks that the site has exactly one of its platform's sets of keys.
 func validateSiteCredentials(data map[string][]byte, site SiteCredentials, fldPath *field.Path) field.ErrorList {
 	var (
-		alternatives = credentialKeys[site.Platform]
+		alternatives = rulesOf(site.Platform).credentials()
 		begun        [][]string
 	)
 	if len(alternatives) == 0 {

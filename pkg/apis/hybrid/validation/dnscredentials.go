@@ -35,7 +35,7 @@ const (
 var (
 	tsigAlgorithms = []string{"hmac-sha256", "hmac-sha384", "hmac-sha512"}
 	// loginKeys are the keys that come from the site if there is one.
-	loginKeys = append(slices.Concat(credentialKeys[v1alpha1.PlatformOpenStack]...), keyAuthURL, keyCACert)
+	loginKeys = append(slices.Concat(openStackCredentials...), keyAuthURL, keyCACert)
 )
 
 // ValidateDNSCredentials validates the entries of a Secret for DNSRecords of the type. The keys have the prefix in the Secret, and
@@ -126,21 +126,21 @@ func (v *dnsValidator) designate() {
 		v.invalid(keyCACert, "must hold a certificate in PEM format")
 	}
 	var begun [][]string
-	for _, alternative := range credentialKeys[v1alpha1.PlatformOpenStack] {
+	for _, alternative := range openStackCredentials {
 		if slices.ContainsFunc(alternative, v.has) {
 			begun = append(begun, alternative)
 		}
 	}
 	switch len(begun) {
 	case 0:
-		begun = credentialKeys[v1alpha1.PlatformOpenStack][:1]
+		begun = openStackCredentials[:1]
 	case 1:
 	default:
-		v.errs = append(v.errs, field.Forbidden(v.at(begun[1][0]), "there must be only one of the sets of keys "+v.describe(begun)))
+		v.errs = append(v.errs, field.Forbidden(v.at(begun[1][0]), "must have only one of the sets of keys "+v.describe(begun)))
 		return
 	}
 	for _, key := range begun[0] {
-		v.need(key, "the keys "+v.describe(credentialKeys[v1alpha1.PlatformOpenStack])+" are needed")
+		v.need(key, "the keys "+v.describe(openStackCredentials)+" are needed")
 	}
 }
 
@@ -156,7 +156,7 @@ func (v *dnsValidator) site() {
 	}
 	for _, key := range loginKeys {
 		if v.has(key) {
-			v.errs = append(v.errs, field.Forbidden(v.at(key), fmt.Sprintf("it comes from the site that %s%s names", v.prefix, keySite)))
+			v.errs = append(v.errs, field.Forbidden(v.at(key), fmt.Sprintf("must not be set: it is that of the site in %s%s", v.prefix, keySite)))
 		}
 	}
 }

@@ -120,7 +120,7 @@ func (v *infrastructureValidator) validateSites(fldPath *field.Path) field.Error
 		allErrs = append(allErrs, v.validateSitePlatform(site, idxPath)...)
 	}
 
-	allErrs = append(allErrs, validateVSphereSites(sites, v.profile, fldPath)...)
+	allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList { return r.together(sites, v.profile, fldPath) })...)
 
 	if nodes := v.networking.Nodes; nodes != nil && valid && v.config.Networks.Topology == v1alpha1.TopologyRouted &&
 		siteWithRange(v.config, *nodes) == "" {
@@ -136,7 +136,7 @@ func (v *infrastructureValidator) validateSiteRanges(site *v1alpha1.Infrastructu
 	stretched := v.config.Networks.Topology == v1alpha1.TopologyStretched
 	for _, prefix := range nodes {
 		if stretched && len(v.whole) > 0 && !inside(v.whole, prefix) {
-			allErrs = append(allErrs, field.Invalid(fldPath, prefix.String(), fmt.Sprintf("must be inside of networks.nodes, which is %s", v.whole)))
+			allErrs = append(allErrs, field.Invalid(fldPath, prefix.String(), fmt.Sprintf("must be within networks.nodes, which is %s", v.whole)))
 		}
 		if !stretched {
 			allErrs = append(allErrs, v.validateForeignRanges(prefix, fldPath)...)
@@ -206,14 +206,21 @@ func (v *infrastructureValidator) validateSitePlatform(site *v1alpha1.Infrastruc
 		return nil
 	}
 	allErrs := validateBlocks(site.Platforms(), site.Name, platform, false, fldPath)
-	if siteProfile.OpenStack != nil {
-		allErrs = append(allErrs, v.validateOpenStack(site.OpenStack, siteProfile.OpenStack, fldPath.Child("openstack"))...)
+	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.infrastructure(site, v.config, siteProfile, fldPath) })...)
+}
+
+// ValidateAllowed checks that what a Shoot refers to at its sites is among what the CloudProfile allows. fldPath is the path of the
+// InfrastructureConfig.
+func ValidateAllowed(config *v1alpha1.InfrastructureConfig, profile *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
+	if config == nil {
+		return nil
 	}
-	if siteProfile.VSphere != nil {
-		allErrs = append(allErrs, validateVSphereInfrastructure(site.VSphere, siteProfile, fldPath.Child("vsphere"))...)
-	}
-	if siteProfile.Metal != nil {
-		allErrs = append(allErrs, validateMetalInfrastructure(site.Metal, siteProfile.Metal, fldPath.Child("metal"))...)
+	var allErrs field.ErrorList
+	for i := range config.Sites {
+		s := &config.Sites[i]
+		allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList {
+			return r.allowed(s, helper.FindSite(profile, s.Name), fldPath.Child("sites").Index(i))
+		})...)
 	}
 	return allErrs
 }
@@ -231,7 +238,7 @@ func siteNames(profile *v1alpha1.CloudProfileConfig, region string) []string {
 	return result
 }
 
-// siteWithRange returns the name of the site that has the range, and nothing if there is none.
+// siteWithRange returns the name of the site with the range, empty if there is none.
 func siteWithRange(config *v1alpha1.InfrastructureConfig, cidr string) string {
 	for _, site := range config.Sites {
 		if slices.Contains(site.Nodes, cidr) {

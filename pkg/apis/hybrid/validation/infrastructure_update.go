@@ -37,7 +37,9 @@ func ValidateInfrastructureConfigUpdate(oldConfig, newConfig *v1alpha1.Infrastru
 			continue
 		}
 		allErrs = append(allErrs, immutable(newSite.Nodes, oldSite.Nodes, idxPath.Child("nodes"))...)
-		allErrs = append(allErrs, validateOpenStackUpdate(oldSite.OpenStack, newSite.OpenStack, idxPath.Child("openstack"))...)
+		allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList {
+			return r.infrastructureUpdate(newSite, oldSite, idxPath)
+		})...)
 	}
 
 	if oldConfig.Networks.Topology == v1alpha1.TopologyRouted && networking != nil && networking.Nodes != nil {
@@ -49,7 +51,7 @@ func ValidateInfrastructureConfigUpdate(oldConfig, newConfig *v1alpha1.Infrastru
 	return allErrs
 }
 
-// ValidateRemovedSites checks that no pool uses a site that the configuration has no more. workers are the pools of the changed Shoot.
+// ValidateRemovedSites checks that no pool uses a site that was removed from the configuration. workers are the pools of the changed Shoot.
 // fldPath is the path of the configuration.
 func ValidateRemovedSites(oldConfig, newConfig *v1alpha1.InfrastructureConfig, workers []gardencorev1beta1.Worker,
 	profile *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
@@ -78,8 +80,8 @@ func ValidateRemovedSites(oldConfig, newConfig *v1alpha1.InfrastructureConfig, w
 	return allErrs
 }
 
-// ValidateReplacedSites checks that no site comes together with the removal of one that the same CSI driver could not serve: the nodes of a
-// removed site need it until they are gone, and nothing is deployed for a shoot whose sites cannot be served. fldPath is the path of the
+// ValidateReplacedSites checks that no site is added while one is removed that the same CSI driver could not serve: the nodes of a removed
+// site need the driver until they are gone. fldPath is the path of the
 // configuration.
 func ValidateReplacedSites(oldConfig, newConfig *v1alpha1.InfrastructureConfig, profile *v1alpha1.CloudProfileConfig,
 	fldPath *field.Path) field.ErrorList {
@@ -99,30 +101,13 @@ func ValidateReplacedSites(oldConfig, newConfig *v1alpha1.InfrastructureConfig, 
 				continue
 			}
 			together := []v1alpha1.InfrastructureSite{removed, added}
-			for _, problem := range validateVSphereSites(together, profile, sitesPath) {
+			for _, problem := range validateAll(func(r rules) field.ErrorList { return r.together(together, profile, sitesPath) }) {
 				allErrs = append(allErrs, field.Forbidden(sitesPath.Index(i).Child("name"),
 					fmt.Sprintf("site %q must not be added before the nodes of site %q, which is removed, are gone: it %s", added.Name, removed.Name,
 						problem.Detail)))
 			}
 		}
 	}
-	return allErrs
-}
-
-// validateOpenStackUpdate refuses to move nodes between objects: what is given by ID stays given, and what is created stays
-// created.
-func validateOpenStackUpdate(oldConfig, newConfig *v1alpha1.OpenStackInfrastructure, fldPath *field.Path) field.ErrorList {
-	if oldConfig == nil {
-		oldConfig = &v1alpha1.OpenStackInfrastructure{}
-	}
-	if newConfig == nil {
-		newConfig = &v1alpha1.OpenStackInfrastructure{}
-	}
-	allErrs := immutable(newConfig.FloatingPoolName, oldConfig.FloatingPoolName, fldPath.Child("floatingPoolName"))
-	allErrs = append(allErrs, immutable(newConfig.Network, oldConfig.Network, fldPath.Child("network"))...)
-	allErrs = append(allErrs, immutable(newConfig.Subnet, oldConfig.Subnet, fldPath.Child("subnet"))...)
-	allErrs = append(allErrs, immutable(newConfig.Router, oldConfig.Router, fldPath.Child("router"))...)
-	allErrs = append(allErrs, immutable(newConfig.SecurityGroup, oldConfig.SecurityGroup, fldPath.Child("securityGroup"))...)
 	return allErrs
 }
 

@@ -14,19 +14,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/networkdata"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
 const (
-	// ociScheme begins the address of an OCI image where other addresses are possible, too.
+	// ociScheme is the scheme of the address of an OCI image.
 	ociScheme = "oci://"
-	// maxNetworkDataTemplate is the most that a template of network data has, in bytes. It becomes part of a Secret and of
-	// machine classes.
+	// maxNetworkDataTemplate is the maximum size of a template of network data in bytes. It is copied into a Secret and machine classes.
 	maxNetworkDataTemplate = 16 << 10
 )
 
@@ -45,11 +44,33 @@ var (
 	ociReferenceRegexp = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+(:[\w][\w.-]{0,127})?(@[a-z0-9]+:[0-9a-fA-F]{32,})?$`)
 )
 
-func validateMetalProfile(profile *v1alpha1.MetalProfile, fldPath *field.Path) field.ErrorList {
+// metal are the rules of bare metal.
+type metal struct{ noRules }
+
+func (metal) credentials() [][]string {
+	return [][]string{{"token"}, {keyClientCertificate, keyClientKey}}
+}
+
+func (metal) noVolumes() string { return "does not support volumes: its hosts have their own disks" }
+
+func (metal) access(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	profile := site.Metal
+	if profile == nil {
+		return nil
+	}
+	fldPath = fldPath.Child("metal")
 	allErrs := validateOneOf(profile.Inventory, metalInventories, fldPath.Child("inventory"))
 	allErrs = append(allErrs, validateURL(profile.Server, []string{"https"}, fldPath.Child("server"))...)
-	allErrs = append(allErrs, validateDNSLabel(profile.Namespace, fldPath.Child("namespace"))...)
-	allErrs = append(allErrs, validateOneOf(profile.Cleaning, metalCleanings, fldPath.Child("cleaning"))...)
+	return append(allErrs, validateDNSLabel(profile.Namespace, fldPath.Child("namespace"))...)
+}
+
+func (metal) site(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	profile := site.Metal
+	if profile == nil {
+		return nil
+	}
+	fldPath = fldPath.Child("metal")
+	allErrs := validateOneOf(profile.Cleaning, metalCleanings, fldPath.Child("cleaning"))
 	allErrs = append(allErrs, validateOneOf(profile.NodeName, metalNodeNames, fldPath.Child("nodeName"))...)
 	allErrs = append(allErrs, validateHosts(nil, profile.PoolTolerations, profile, "poolTolerations", fldPath)...)
 	for i := range profile.AddressPools {
@@ -58,53 +79,56 @@ func validateMetalProfile(profile *v1alpha1.MetalProfile, fldPath *field.Path) f
 	return allErrs
 }
 
-// validateMetalOffers checks what the machine types and images are on bare-metal sites. What is allowed depends on the inventory
-// of the site.
-func validateMetalOffers(config *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
-	var allErrs field.ErrorList
-	for i := range config.MachineTypes {
-		for j := range config.MachineTypes[i].Sites {
-			machineType := &config.MachineTypes[i].Sites[j]
-			if site := helper.FindSite(config, machineType.Name); machineType.Metal != nil && site != nil && site.Metal != nil {
-				metalPath := fldPath.Child("machineTypes").Index(i).Child("sites").Index(j).Child("metal")
-				allErrs = append(allErrs,
-					validateHosts(machineType.Metal.HostSelector, machineType.Metal.Tolerations, site.Metal, "tolerations", metalPath)...)
-			}
-		}
+func (metal) zone(zone *v1alpha1.SiteZone, _ *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	if zone.Metal == nil {
+		return nil
 	}
-	forEachImage(config, fldPath, func(image *v1alpha1.SiteMachineImage, imagePath *field.Path) {
-		if site := helper.FindSite(config, image.Name); image.Metal != nil && site != nil && site.Metal != nil {
-			allErrs = append(allErrs, validateMetalImage(image, site.Metal, imagePath)...)
-		}
-	})
-	return allErrs
+	return validateLabelSelector(zone.Metal.HostSelector, fldPath.Child("metal", "hostSelector"))
 }
 
-func validateMetalImage(image *v1alpha1.SiteMachineImage, profile *v1alpha1.MetalProfile, fldPath *field.Path) field.ErrorList {
-	var (
-		metal     = image.Metal
-		metalPath = fldPath.Child("metal")
-		allErrs   = validateOneOf(metal.ChecksumType, metalChecksumTypes, metalPath.Child("checksumType"))
-	)
-	allErrs = append(allErrs, validateOneOf(metal.Format, metalImageFormats, metalPath.Child("format"))...)
+func (metal) storageClass(class *v1alpha1.StorageClass, fldPath *field.Path) field.ErrorList {
+	if class.Metal == nil || class.Metal.Path == "" {
+		return nil
+	}
+	return validateVolumesPath(class.Metal.Path, fldPath.Child("metal", "path"))
+}
 
-	if profile.Inventory != v1alpha1.MetalInventoryIronCore {
-		allErrs = append(allErrs, validateURL(metal.URL, []string{"http", "https", "oci"}, metalPath.Child("url"))...)
-		if metal.Format != v1alpha1.MetalImageFormatLiveISO && !strings.HasPrefix(metal.URL, ociScheme) {
-			allErrs = append(allErrs, validateRequired(metal.Checksum, metalPath.Child("checksum"))...)
+func (metal) machineType(machineType *v1alpha1.SiteMachineType, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	if machineType.Metal == nil || site == nil || site.Metal == nil {
+		return nil
+	}
+	return validateHosts(machineType.Metal.HostSelector, machineType.Metal.Tolerations, site.Metal, "tolerations", fldPath.Child("metal"))
+}
+
+// image checks an image. What is allowed depends on the inventory of the site.
+func (metal) image(image *v1alpha1.SiteMachineImage, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	if image.Metal == nil || site == nil || site.Metal == nil {
+		return nil
+	}
+	var (
+		config    = image.Metal
+		metalPath = fldPath.Child("metal")
+		allErrs   = validateOneOf(config.ChecksumType, metalChecksumTypes, metalPath.Child("checksumType"))
+	)
+	allErrs = append(allErrs, validateOneOf(config.Format, metalImageFormats, metalPath.Child("format"))...)
+
+	if site.Metal.Inventory != v1alpha1.MetalInventoryIronCore {
+		allErrs = append(allErrs, validateURL(config.URL, []string{"http", "https", "oci"}, metalPath.Child("url"))...)
+		if config.Format != v1alpha1.MetalImageFormatLiveISO && !strings.HasPrefix(config.URL, ociScheme) {
+			allErrs = append(allErrs, validateRequired(config.Checksum, metalPath.Child("checksum"))...)
 		}
 		return allErrs
 	}
 
 	switch {
-	case metal.URL == "":
+	case config.URL == "":
 		allErrs = append(allErrs, field.Required(metalPath.Child("url"), "must be the reference of an OCI image"))
-	case !ociReferenceRegexp.MatchString(strings.TrimPrefix(metal.URL, ociScheme)):
+	case !ociReferenceRegexp.MatchString(strings.TrimPrefix(config.URL, ociScheme)):
 		allErrs = append(allErrs,
-			field.Invalid(metalPath.Child("url"), metal.URL,
+			field.Invalid(metalPath.Child("url"), config.URL,
 				"must be the reference of an OCI image with its registry, such as registry.example.com/images/linux:1.0"))
 	}
-	if metal.Checksum != "" {
+	if config.Checksum != "" {
 		allErrs = append(allErrs,
 			field.Forbidden(metalPath.Child("checksum"), "must not be set for IronCore: the reference in url can have a digest"))
 	}
@@ -115,9 +139,13 @@ func validateMetalImage(image *v1alpha1.SiteMachineImage, profile *v1alpha1.Meta
 	return allErrs
 }
 
-// validateMetalWorker checks the settings of a pool. Taints with which the operator keeps servers for others are tolerated only if the
-// CloudProfile says so.
-func validateMetalWorker(config *v1alpha1.MetalWorker, profile *v1alpha1.MetalProfile, fldPath *field.Path) field.ErrorList {
+// worker checks the settings of a pool. Taints by which the operator reserves servers are tolerated only if the CloudProfile allows it.
+func (metal) worker(s *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	config, profile := s.Metal, site.Metal
+	if config == nil || profile == nil {
+		return nil
+	}
+	fldPath = fldPath.Child("metal")
 	allErrs := validateHosts(config.HostSelector, config.Tolerations, profile, "tolerations", fldPath)
 	if profile.Inventory != v1alpha1.MetalInventoryIronCore {
 		return allErrs
@@ -125,25 +153,25 @@ func validateMetalWorker(config *v1alpha1.MetalWorker, profile *v1alpha1.MetalPr
 	for i, toleration := range config.Tolerations {
 		if !slices.ContainsFunc(profile.PoolTolerations, func(allowed corev1.Toleration) bool { return covers(allowed, toleration) }) {
 			allErrs = append(allErrs,
-				field.Forbidden(fldPath.Child("tolerations").Index(i), "poolTolerations of the site in the CloudProfile do not have it"))
+				field.Forbidden(fldPath.Child("tolerations").Index(i), "must be one of poolTolerations of the site in the CloudProfile"))
 		}
 	}
 	return allErrs
 }
 
-// covers reports whether all taints that are tolerated by one are tolerated by the other, too.
+// covers reports whether allowed tolerates all taints that toleration tolerates.
 func covers(allowed, toleration corev1.Toleration) bool {
 	return allowed.Key == toleration.Key && (allowed.Effect == "" || allowed.Effect == toleration.Effect) &&
 		(allowed.Operator == corev1.TolerationOpExists || toleration.Operator != corev1.TolerationOpExists && allowed.Value == toleration.Value)
 }
 
-// validateHosts checks what a machine type or a pool wants of the hosts of a site.
+// validateHosts checks what a machine type or a pool requires of the hosts of a site.
 func validateHosts(selector *metav1.LabelSelector, tolerations []corev1.Toleration, profile *v1alpha1.MetalProfile, name string,
 	fldPath *field.Path) field.ErrorList {
 	allErrs := validateLabelSelector(selector, fldPath.Child("hostSelector"))
 	tolerationsPath := fldPath.Child(name)
 	if len(tolerations) > 0 && profile.Inventory != v1alpha1.MetalInventoryIronCore {
-		return append(allErrs, field.Forbidden(tolerationsPath, fmt.Sprintf("hosts of the inventory %q have no taints", profile.Inventory)))
+		return append(allErrs, field.Forbidden(tolerationsPath, fmt.Sprintf("must not be set: hosts of the inventory %q have no taints", profile.Inventory)))
 	}
 	for i := range tolerations {
 		allErrs = append(allErrs, validateToleration(&tolerations[i], tolerationsPath.Index(i))...)
@@ -171,16 +199,18 @@ func validateToleration(toleration *corev1.Toleration, fldPath *field.Path) fiel
 		allErrs = append(allErrs, validateOneOf(toleration.Effect, tolerationEffects, fldPath.Child("effect"))...)
 	}
 	if toleration.TolerationSeconds != nil {
-		allErrs = append(allErrs, field.Forbidden(fldPath.Child("tolerationSeconds"), "has no meaning for servers"))
+		allErrs = append(allErrs, field.Forbidden(fldPath.Child("tolerationSeconds"), "must not be set: it has no effect on servers"))
 	}
 	return allErrs
 }
 
-func validateMetalInfrastructure(config *v1alpha1.MetalInfrastructure, profile *v1alpha1.MetalProfile,
+func (metal) infrastructure(s *v1alpha1.InfrastructureSite, _ *v1alpha1.InfrastructureConfig, site *v1alpha1.CloudProfileSite,
 	fldPath *field.Path) field.ErrorList {
-	if config == nil {
+	config, profile := s.Metal, site.Metal
+	if config == nil || profile == nil {
 		return nil
 	}
+	fldPath = fldPath.Child("metal")
 	var (
 		allErrs      field.ErrorList
 		templatePath = fldPath.Child("networkDataTemplate")
@@ -191,7 +221,7 @@ func validateMetalInfrastructure(config *v1alpha1.MetalInfrastructure, profile *
 		if len(profile.AddressPools) > 0 && !slices.ContainsFunc(profile.AddressPools, func(allowed corev1.TypedLocalObjectReference) bool {
 			return equality.Semantic.DeepEqual(allowed, ipam.PoolRef)
 		}) {
-			allErrs = append(allErrs, field.Forbidden(poolPath, "addressPools of the site in the CloudProfile do not have it"))
+			allErrs = append(allErrs, field.Forbidden(poolPath, "must be one of addressPools of the site in the CloudProfile"))
 		}
 	}
 
@@ -206,7 +236,7 @@ func validateMetalInfrastructure(config *v1alpha1.MetalInfrastructure, profile *
 	switch {
 	case config.IPAM != nil && !hasAddress:
 		allErrs = append(allErrs,
-			field.Required(templatePath, fmt.Sprintf("must have $%s with ipam, because nothing else tells a host its address", networkdata.Address)))
+			field.Required(templatePath, fmt.Sprintf("must have $%s with ipam: nothing else configures the address of a host", networkdata.Address)))
 	case config.IPAM == nil && (hasAddress || slices.Contains(variables, networkdata.Prefix)):
 		allErrs = append(allErrs,
 			field.Required(fldPath.Child("ipam"),
@@ -239,15 +269,14 @@ func validateAPIGroup(group *string, fldPath *field.Path) field.ErrorList {
 	return allErrs
 }
 
-// noVolumes says why there are no volumes on a bare-metal site.
-func noVolumes(site string) string {
-	return fmt.Sprintf("site %q has hosts, which have their own disks and no volumes", site)
-}
-
-// validateVolumesPath allows what the provisioner of local volumes takes. The root of the file system is none of it.
+// validateVolumesPath accepts paths that the provisioner of local volumes supports, which does not include the root.
 func validateVolumesPath(folder string, fldPath *field.Path) field.ErrorList {
 	if path.IsAbs(folder) && path.Clean(folder) == folder && folder != "/" {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(fldPath, folder, "must be the absolute path of a folder, without . and .. and not the root")}
+	return field.ErrorList{field.Invalid(fldPath, folder, "must be the absolute path of a folder other than the root, without . and ..")}
+}
+
+func validateLabelSelector(selector *metav1.LabelSelector, fldPath *field.Path) field.ErrorList {
+	return metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, fldPath)
 }

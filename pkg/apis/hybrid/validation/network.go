@@ -12,12 +12,11 @@ import (
 )
 
 const (
-	// minMTU is the least that IPv6 needs, in bytes.
+	// minMTU is the minimum MTU of IPv6 in bytes.
 	minMTU = 1280
-	// maxMTU is the most that Ethernet equipment carries, in bytes.
+	// maxMTU is the maximum MTU of Ethernet equipment in bytes.
 	maxMTU = 9216
-	// minHostBits is the number of bits that a node range must leave for addresses: gateway, first and last address are none
-	// of a node.
+	// minHostBits is the minimum number of host bits of a node range: gateway, first and last address are not available to nodes.
 	minHostBits = 3
 )
 

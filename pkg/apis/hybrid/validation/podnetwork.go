@@ -16,10 +16,10 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-const needsRoutes = "pods of other nodes would be reached by routes in the node network, and nothing makes these on all sites"
+const needsRoutes = "pods of other nodes need routes in the node network, which are not created at all sites"
 
-// ValidatePodNetwork validates what a Shoot with the infrastructure says about its network of pods. carried is the smallest MTU of the
-// sites' node networks in bytes, zero if it is not known. Types of networks that are not known are not looked at. fldPath is the path of
+// ValidatePodNetwork validates the pod network of a Shoot with the infrastructure. carried is the smallest MTU of the
+// sites' node networks in bytes, zero if unknown. Unknown network types are ignored. fldPath is the path of
 // the networking.
 func ValidatePodNetwork(networking *gardencorev1beta1.Networking, infrastructure *v1alpha1.InfrastructureConfig, carried int32,
 	fldPath *field.Path) field.ErrorList {
@@ -86,7 +86,7 @@ func (v *podNetworkValidator) path(path ...string) *field.Path {
 	return v.fldPath.Child(path[0], path[1:]...)
 }
 
-// validateOverlay refuses an overlay that is off, which it is with an object that does not say that it is on, too.
+// validateOverlay refuses a disabled overlay. An overlay object that does not enable it disables it.
 func (v *podNetworkValidator) validateOverlay() {
 	if !v.fields.Has("overlay") {
 		return
@@ -125,9 +125,9 @@ func (v *podNetworkValidator) validateCalico() {
 		return
 	}
 	if encapsulation == podnetwork.EncapsulationIPIP && v.several && v.ipv4 && backend != "none" {
-		reason := `is needed over several sites: firewalls and routers between them pass TCP and UDP, and IP in IP, Calico's default, is neither`
+		reason := `must be true over several sites: firewalls and routers between them pass TCP and UDP, but not IP in IP, Calico's default`
 		if mode != "" {
-			v.forbid(fmt.Sprintf("must not be %q for a pool of IP in IP over several sites: firewalls and routers between them pass TCP and UDP, and it is neither; use vxlan.enabled", mode), modePath...)
+			v.forbid(fmt.Sprintf("must not be %q for a pool of IP in IP over several sites: firewalls and routers between them pass TCP and UDP only; use vxlan.enabled", mode), modePath...)
 		} else if !v.overlayOff() {
 			v.errs = append(v.errs, field.Required(v.path("vxlan", "enabled"), reason))
 		}
@@ -159,7 +159,7 @@ func (v *podNetworkValidator) validateMTU(asked, overhead int32, name string) {
 	if v.carried == 0 || asked <= v.carried-overhead {
 		return
 	}
-	reason := fmt.Sprintf("must not be more than %d, which is what the node networks of all sites carry", v.carried-overhead)
+	reason := fmt.Sprintf("must not be greater than %d, the MTU of the node networks of all sites", v.carried-overhead)
 	if overhead > 0 {
 		reason += fmt.Sprintf(", %d, less %d for the encapsulation", v.carried, overhead)
 	}

@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// defaultNodeMask and defaultNodeMaskIPv6 are what Gardener gives each node of the range of pods if the Shoot says nothing.
+	// defaultNodeMask and defaultNodeMaskIPv6 are Gardener's defaults for the pod range of a node.
 	defaultNodeMask     = 24
 	defaultNodeMaskIPv6 = 64
 	// maxNodesShift keeps the number of nodes small enough to count.
 	maxNodesShift = 30
 )
 
-// PodRange compares the nodes that the pools may have with those that the range of pods has room for.
+// PodRange compares the maximum number of nodes of the pools with the capacity of the pod range.
 type PodRange struct {
 	// wanted is the sum of the pools' maxima. A pool with maxima for its sites has the sum of these.
 	wanted int64
-	// room is the number of nodes that there are ranges for, zero if it is not known.
+	// room is the number of nodes that the pod range has room for, zero if unknown.
 	room int64
 
 	pods string
@@ -32,7 +32,7 @@ type PodRange struct {
 	name string
 }
 
-// PodRangeOf returns what the Shoot says.
+// PodRangeOf returns the PodRange of a Shoot.
 func PodRangeOf(spec *gardencorev1beta1.ShootSpec) PodRange {
 	result := PodRange{}
 	for i := range spec.Provider.Workers {
@@ -65,17 +65,17 @@ func PodRangeOf(spec *gardencorev1beta1.ShootSpec) PodRange {
 	return result
 }
 
-// ValidatePodRange checks that each node that the pools may have gets a range for its pods. A Shoot that did not have enough of them
-// before may keep what it has: before is nil for a new one. fldPath is the path of the Shoot's specification.
+// ValidatePodRange checks that each node that the pools may have gets a range for its pods. A Shoot that exceeded the range before
+// may stay unchanged; before is nil for a new one. fldPath is the path of the Shoot's specification.
 func ValidatePodRange(spec PodRange, before *PodRange, fldPath *field.Path) field.ErrorList {
 	if spec.room == 0 || spec.wanted <= spec.room || before != nil && spec.wanted <= before.wanted && spec.room >= before.room {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(fldPath.Child("kubernetes", "kubeControllerManager", spec.name), spec.mask,
-		fmt.Sprintf("has ranges for the pods of %d nodes in spec.networking.pods, which is %s, and the maxima of all pools and sites add up to %d", spec.room, spec.pods, spec.wanted))}
+		fmt.Sprintf("allows %d nodes in spec.networking.pods, which is %s, but the maxima of all pools and sites add up to %d", spec.room, spec.pods, spec.wanted))}
 }
 
-// maximumOf returns how many machines a pool may have.
+// maximumOf returns the maximum number of machines of a pool.
 func maximumOf(worker *gardencorev1beta1.Worker) int64 {
 	var onSites int64
 	for _, site := range workerConfigOf(worker).Sites {

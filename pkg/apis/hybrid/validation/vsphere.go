@@ -15,13 +15,33 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/extraconfig"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/vspherecsi"
 )
 
-// ownerCategory is the category of the tags that say what belongs to which shoot.
+// ownerCategory is the category of the tags that mark the objects of a shoot.
 const ownerCategory = "gardener-shoot"
 
-func validateVSphereProfile(profile *v1alpha1.VSphereProfile, fldPath *field.Path) field.ErrorList {
-	allErrs := validateURL(profile.Server, []string{"https"}, fldPath.Child("server"))
+// vSphere are the rules of vSphere.
+type vSphere struct{ noRules }
+
+func (vSphere) credentials() [][]string {
+	return [][]string{{vspherecsi.KeyUsername, vspherecsi.KeyPassword}}
+}
+
+func (vSphere) access(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	if site.VSphere == nil {
+		return nil
+	}
+	return validateURL(site.VSphere.Server, []string{"https"}, fldPath.Child("vsphere", "server"))
+}
+
+func (vSphere) site(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	profile := site.VSphere
+	if profile == nil {
+		return nil
+	}
+	allErrs := vspherecsi.ValidateSite(site, fldPath)
+	fldPath = fldPath.Child("vsphere")
 	allErrs = append(allErrs, validateRequired(profile.Datacenter, fldPath.Child("datacenter"))...)
 	if topology := profile.Topology; topology != nil {
 		allErrs = append(allErrs, validateRequired(topology.RegionCategory, fldPath.Child("topology", "regionCategory"))...)
@@ -40,7 +60,12 @@ func validateVSphereProfile(profile *v1alpha1.VSphereProfile, fldPath *field.Pat
 	return allErrs
 }
 
-func validateVSphereZone(zone *v1alpha1.VSphereZone, fldPath *field.Path) field.ErrorList {
+func (vSphere) zone(z *v1alpha1.SiteZone, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	zone := z.VSphere
+	if zone == nil {
+		return nil
+	}
+	fldPath = fldPath.Child("vsphere")
 	allErrs := validateRequired(zone.ComputeCluster, fldPath.Child("computeCluster"))
 	switch {
 	case zone.Datastore == "" && zone.StoragePolicy == "":
@@ -48,80 +73,92 @@ func validateVSphereZone(zone *v1alpha1.VSphereZone, fldPath *field.Path) field.
 	case zone.Datastore != "" && zone.StoragePolicy != "":
 		allErrs = append(allErrs, field.Forbidden(fldPath.Child("storagePolicy"), "must not be set together with datastore"))
 	}
+	if site.VSphere != nil && site.VSphere.Topology == nil && zone.TopologyTag != "" {
+		allErrs = append(allErrs, field.Forbidden(fldPath.Child("topologyTag"), "must not be set unless the site has topology"))
+	}
 	return allErrs
 }
 
-// validateVSphereTopologyTag checks that a zone has a tag only if the site has categories of tags.
-func validateVSphereTopologyTag(site *v1alpha1.VSphereProfile, zone *v1alpha1.VSphereZone, fldPath *field.Path) field.ErrorList {
-	if site != nil && site.Topology == nil && zone.TopologyTag != "" {
-		return field.ErrorList{field.Forbidden(fldPath, "must not be set unless the site has topology")}
+func (vSphere) storageClass(class *v1alpha1.StorageClass, fldPath *field.Path) field.ErrorList {
+	if class.VSphere == nil {
+		return nil
 	}
-	return nil
+	return validateRequired(class.VSphere.StoragePolicy, fldPath.Child("vsphere", "storagePolicy"))
 }
 
-func validateVSphereImage(image *v1alpha1.VSphereImage, fldPath *field.Path) field.ErrorList {
-	allErrs := validateRequired(image.Template, fldPath.Child("template"))
-	seen := names{}
+func (vSphere) machineType(machineType *v1alpha1.SiteMachineType, _ *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	if machineType.VSphere == nil {
+		return nil
+	}
+	return validateExtraConfig(machineType.VSphere.ExtraConfig, fldPath.Child("vsphere", "extraConfig"))
+}
+
+func (vSphere) volumeType(volumeType *v1alpha1.SiteVolumeType, fldPath *field.Path) field.ErrorList {
+	if volumeType.VSphere == nil {
+		return nil
+	}
+	return validateRequired(volumeType.VSphere.StoragePolicy, fldPath.Child("vsphere", "storagePolicy"))
+}
+
+// image accepts templates for zones of the site only. Another zone's template would never be used.
+func (vSphere) image(siteImage *v1alpha1.SiteMachineImage, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	image := siteImage.VSphere
+	if image == nil {
+		return nil
+	}
+	fldPath = fldPath.Child("vsphere")
+	var (
+		allErrs = validateRequired(image.Template, fldPath.Child("template"))
+		seen    = names{}
+	)
 	for i, zone := range image.Zones {
 		idxPath := fldPath.Child("zones").Index(i)
 		allErrs = append(allErrs, seen.addRequired(zone.Name, idxPath.Child("name"))...)
 		allErrs = append(allErrs, validateRequired(zone.Template, idxPath.Child("template"))...)
+		if zone.Name != "" && site != nil && site.VSphere != nil {
+			zones := make([]string, 0, len(site.Zones))
+			for _, z := range site.Zones {
+				zones = append(zones, z.Name)
+			}
+			allErrs = append(allErrs, validateOneOf(zone.Name, zones, idxPath.Child("name"))...)
+		}
 	}
 	return allErrs
 }
 
-// validateVSphereOffers checks that images have templates for zones of their site only. Another zone's template would never be used.
-func validateVSphereOffers(config *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
-	var allErrs field.ErrorList
-	forEachImage(config, fldPath, func(image *v1alpha1.SiteMachineImage, imagePath *field.Path) {
-		site := helper.FindSite(config, image.Name)
-		if image.VSphere == nil || site == nil || site.VSphere == nil {
-			return
-		}
-		zones := make([]string, 0, len(site.Zones))
-		for _, zone := range site.Zones {
-			zones = append(zones, zone.Name)
-		}
-		for i, zone := range image.VSphere.Zones {
-			if zone.Name != "" && !slices.Contains(zones, zone.Name) {
-				allErrs = append(allErrs, field.NotSupported(imagePath.Child("vsphere", "zones").Index(i).Child("name"), zone.Name, zones))
-			}
-		}
-	})
-	return allErrs
-}
-
-// validateVSphereInfrastructure checks that each zone has a network: that of the shoot or its own.
-func validateVSphereInfrastructure(config *v1alpha1.VSphereInfrastructure, site *v1alpha1.CloudProfileSite,
+// infrastructure checks that each zone has a network: that of the shoot or its own.
+func (vSphere) infrastructure(s *v1alpha1.InfrastructureSite, _ *v1alpha1.InfrastructureConfig, site *v1alpha1.CloudProfileSite,
 	fldPath *field.Path) field.ErrorList {
-	if config != nil && config.Network != "" {
+	if site.VSphere == nil || s.VSphere != nil && s.VSphere.Network != "" {
 		return nil
 	}
 	for _, zone := range site.Zones {
 		if zone.VSphere != nil && zone.VSphere.Network == "" {
-			return field.ErrorList{field.Required(fldPath.Child("network"),
+			return field.ErrorList{field.Required(fldPath.Child("vsphere", "network"),
 				fmt.Sprintf("must be set because zone %q has no network in the CloudProfile", zone.Name))}
 		}
 	}
 	return nil
 }
 
-func validateVSphereWorker(config *v1alpha1.VSphereWorker, profile *v1alpha1.VSphereProfile, fldPath *field.Path) field.ErrorList {
-	if config == nil {
+func (vSphere) worker(s *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	config := s.VSphere
+	if config == nil || site.VSphere == nil {
 		return nil
 	}
+	fldPath = fldPath.Child("vsphere")
 	var (
-		allowed = ptr.Deref(profile.Allowed, v1alpha1.VSphereAllowed{})
+		allowed = ptr.Deref(site.VSphere.Allowed, v1alpha1.VSphereAllowed{})
 		allErrs = validateExtraConfig(config.ExtraConfig, fldPath.Child("extraConfig"))
 		seen    = names{}
 	)
 	for _, key := range sortedKeys(config.ExtraConfig) {
 		if extraconfig.Problem(key) == "" &&
 			!slices.ContainsFunc(allowed.ExtraConfig, func(other string) bool { return strings.EqualFold(other, key) }) {
-			// With the value, so that a change of it is seen.
+			// The error contains the value, so that a change of the value is a new error.
 			allErrs = append(allErrs,
 				field.Invalid(fldPath.Child("extraConfig").Key(key), config.ExtraConfig[key],
-					fmt.Sprintf("the site allows only the keys %q", allowed.ExtraConfig)))
+					fmt.Sprintf("must be one of the keys that the site allows: %q", allowed.ExtraConfig)))
 		}
 	}
 	for i, tag := range config.Tags {
@@ -130,7 +167,7 @@ func validateVSphereWorker(config *v1alpha1.VSphereWorker, profile *v1alpha1.VSp
 			allErrs = append(allErrs, field.Invalid(idxPath, tag, "must be <category>/<tag>"))
 			continue
 		} else if category == ownerCategory {
-			allErrs = append(allErrs, field.Forbidden(idxPath, fmt.Sprintf("the category %q is reserved", category)))
+			allErrs = append(allErrs, field.Forbidden(idxPath, fmt.Sprintf("must not be in the reserved category %q", category)))
 		} else if allowed.Tags != nil {
 			allErrs = append(allErrs, validateOneOf(tag, allowed.Tags, idxPath)...)
 		}
@@ -149,27 +186,70 @@ func validateExtraConfig(extraConfig map[string]string, fldPath *field.Path) fie
 	return allErrs
 }
 
-// ValidateAllowed checks that what a Shoot names at vSphere sites is among what the CloudProfile allows. fldPath is the path of the
-// InfrastructureConfig.
-func ValidateAllowed(config *v1alpha1.InfrastructureConfig, profile *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
-	if config == nil {
+func (vSphere) dataVolume(volume *v1alpha1.WorkerDataVolumeSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	if volume.VSphere == nil {
 		return nil
 	}
-	var allErrs field.ErrorList
-	for i, s := range config.Sites {
-		site := helper.FindSite(profile, s.Name)
-		if s.VSphere == nil || s.VSphere.Network == "" || site == nil || site.VSphere == nil || site.VSphere.Allowed == nil ||
-			site.VSphere.Allowed.Networks == nil {
-			continue
-		}
-		allErrs = append(allErrs,
-			validateOneOf(s.VSphere.Network, site.VSphere.Allowed.Networks, fldPath.Child("sites").Index(i).Child("vsphere", "network"))...)
+	var (
+		policyPath = fldPath.Child("vsphere", "storagePolicy")
+		allErrs    = validateRequired(volume.VSphere.StoragePolicy, policyPath)
+	)
+	if site.VSphere != nil && site.VSphere.Allowed != nil && site.VSphere.Allowed.StoragePolicies != nil {
+		allErrs = append(allErrs, validateOneOf(volume.VSphere.StoragePolicy, site.VSphere.Allowed.StoragePolicies, policyPath)...)
 	}
 	return allErrs
 }
 
-// validateVSphereTemplates checks that templates of a NamespacedCloudProfile lie where those of the operator do. What it had before is kept.
-func validateVSphereTemplates(config, oldConfig, parent *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
+func (vSphere) allowed(s *v1alpha1.InfrastructureSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	if s.VSphere == nil || site == nil || site.VSphere == nil || site.VSphere.Allowed == nil {
+		return nil
+	}
+	return validateAllowed(s.VSphere.Network, site.VSphere.Allowed.Networks, fldPath.Child("vsphere", "network"))
+}
+
+// together checks that one CSI driver can serve the vSphere sites among those of a shoot.
+func (vSphere) together(sites []v1alpha1.InfrastructureSite, profile *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
+	var (
+		allErrs field.ErrorList
+		served  []*v1alpha1.CloudProfileSite
+		paths   = map[string]*field.Path{}
+	)
+	for i := range sites {
+		if site := helper.FindSite(profile, sites[i].Name); site != nil && site.VSphere != nil {
+			served = append(served, site)
+			paths[site.Name] = fldPath.Index(i).Child("name")
+		}
+	}
+	for _, conflict := range vspherecsi.Conflicts(served) {
+		allErrs = append(allErrs, field.Invalid(paths[conflict.Site], conflict.Site, conflict.Message))
+	}
+	return allErrs
+}
+
+// ValidateVCenterLogins checks that the CSI driver can log in at the vCenters of the named sites that have vsphere.topology. Sites with
+// incomplete credentials are left out. Messages name keys, never values. fldPath is the path of the data.
+func ValidateVCenterLogins(data map[string][]byte, sites []string, profile *v1alpha1.CloudProfileConfig,
+	fldPath *field.Path) field.ErrorList {
+	var logins []vspherecsi.Login
+	for _, name := range sites {
+		site := helper.FindSite(profile, name)
+		if site == nil || site.VSphere == nil || site.VSphere.Topology == nil {
+			continue
+		}
+		username, password := data[name+"."+vspherecsi.KeyUsername], data[name+"."+vspherecsi.KeyPassword]
+		if len(username) > 0 && len(password) > 0 {
+			logins = append(logins, vspherecsi.Login{Site: site, Username: string(username), Password: string(password)})
+		}
+	}
+	var allErrs field.ErrorList
+	for _, conflict := range vspherecsi.LoginConflicts(logins) {
+		allErrs = append(allErrs, field.Invalid(fldPath.Key(conflict.Site+"."+conflict.Key), "(hidden)", conflict.Message))
+	}
+	return allErrs
+}
+
+// namespaced checks that templates are below the site's templateFolder. Templates of the configuration before the update stay allowed.
+func (vSphere) namespaced(profile NamespacedProfile, fldPath *field.Path) field.ErrorList {
 	var (
 		allErrs field.ErrorList
 		known   = map[string]bool{}
@@ -186,11 +266,11 @@ func validateVSphereTemplates(config, oldConfig, parent *v1alpha1.CloudProfileCo
 			})
 		}
 	)
-	if oldConfig != nil {
-		visit(oldConfig, func(site, template string, _ *field.Path) { known[site+" "+template] = true })
+	if profile.OldConfig != nil {
+		visit(profile.OldConfig, func(site, template string, _ *field.Path) { known[site+" "+template] = true })
 	}
-	visit(config, func(name, template string, templatePath *field.Path) {
-		site := helper.FindSite(parent, name)
+	visit(profile.Config, func(name, template string, templatePath *field.Path) {
+		site := helper.FindSite(profile.ParentConfig, name)
 		if template == "" || known[name+" "+template] || site == nil || site.VSphere == nil {
 			return
 		}
@@ -206,4 +286,19 @@ func validateVSphereTemplates(config, oldConfig, parent *v1alpha1.CloudProfileCo
 		}
 	})
 	return allErrs
+}
+
+// forEachImage calls do for each site of each variant of an image, with its path.
+func forEachImage(config *v1alpha1.CloudProfileConfig, fldPath *field.Path, do func(*v1alpha1.SiteMachineImage, *field.Path)) {
+	for i := range config.MachineImages {
+		for j := range config.MachineImages[i].Versions {
+			for k := range config.MachineImages[i].Versions[j].CapabilityFlavors {
+				sites := config.MachineImages[i].Versions[j].CapabilityFlavors[k].Sites
+				sitesPath := fldPath.Child("machineImages").Index(i).Child("versions").Index(j).Child("capabilityFlavors").Index(k).Child("sites")
+				for l := range sites {
+					do(&sites[l], sitesPath.Index(l))
+				}
+			}
+		}
+	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	. "github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/vspherecsi"
 )
 
 var _ = Describe("Topology of vSphere sites", func() {
@@ -115,10 +116,10 @@ var _ = Describe("Topology of vSphere sites", func() {
 		var sites []*v1alpha1.CloudProfileSite
 		for i := range 7 {
 			sites = append(sites,
-				&v1alpha1.CloudProfileSite{Name: fmt.Sprintf("s%d", i), VSphere: &v1alpha1.VSphereProfile{Server: fmt.Sprintf("https://vc%d", i)}})
+				&v1alpha1.CloudProfileSite{Name: fmt.Sprintf("s%d", i), VSphere: &v1alpha1.VSphereProfile{Server: fmt.Sprintf("https://vc%d", i), Topology: newTopology()}})
 		}
-		sites = append(sites, &v1alpha1.CloudProfileSite{Name: "beside", VSphere: &v1alpha1.VSphereProfile{Server: "https://vc0"}})
-		Expect(VCenterConflicts(slices.Delete(slices.Clone(sites), 5, 7))).To(BeEmpty())
-		Expect(VCenterConflicts(sites)).To(HaveExactElements(HaveField("Site", "s5"), HaveField("Site", "s6")))
+		sites = append(sites, &v1alpha1.CloudProfileSite{Name: "beside", VSphere: &v1alpha1.VSphereProfile{Server: "https://vc0", Topology: newTopology()}})
+		Expect(vspherecsi.Conflicts(slices.Delete(slices.Clone(sites), 5, 7))).To(BeEmpty())
+		Expect(vspherecsi.Conflicts(sites)).To(HaveExactElements(HaveField("Site", "s5"), HaveField("Site", "s6")))
 	})
 })

@@ -80,7 +80,7 @@ func validateWorkerSites(configs []v1alpha1.WorkerSite, worker *gardencorev1beta
 	for _, site := range missing {
 		allErrs = append(allErrs,
 			field.Required(fldPath,
-				fmt.Sprintf("must have minimum and maximum for site %q, too: they are set for all sites of the pool or for none", site)))
+				fmt.Sprintf("must have minimum and maximum for site %q: they must be set for all sites of the pool or for none", site)))
 	}
 	if len(missing) == 0 && len(unlimited) == 0 && minimumSum != worker.Minimum {
 		allErrs = append(allErrs,
@@ -109,7 +109,7 @@ func validateLimits(config *v1alpha1.WorkerSite, worker *gardencorev1beta1.Worke
 	}
 	if *config.Maximum > worker.Maximum {
 		allErrs = append(allErrs,
-			field.Invalid(maxPath, *config.Maximum, fmt.Sprintf("must not be more than the pool's maximum, which is %d", worker.Maximum)))
+			field.Invalid(maxPath, *config.Maximum, fmt.Sprintf("must not be greater than the pool's maximum, which is %d", worker.Maximum)))
 	}
 	return allErrs
 }
@@ -138,11 +138,59 @@ func validatePriorities(configs []v1alpha1.WorkerSite, seen names, sites []strin
 	}
 	for _, site := range missingSites(sites, seen) {
 		allErrs = append(allErrs,
-			field.Required(fldPath, fmt.Sprintf("must have a priority for site %q, too: it is set for all sites of the pool or for none", site)))
+			field.Required(fldPath, fmt.Sprintf("must have a priority for site %q: it must be set for all sites of the pool or for none", site)))
 	}
 	return allErrs
 }
 
 func missingSites(sites []string, seen names) []string {
 	return slices.DeleteFunc(slices.Clone(sites), func(site string) bool { return seen[site] })
+}
+
+// validateWorkerSite validates the settings of a pool for the site, which is nil if the CloudProfile does not have it.
+func validateWorkerSite(config *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	if site == nil {
+		return nil
+	}
+	platform, _ := site.Platform()
+	allErrs := validateBlocks(config.Platforms(), site.Name, platform, false, fldPath)
+	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.worker(config, site, fldPath) })...)
+}
+
+func validateWorkerDataVolumes(volumes []v1alpha1.WorkerDataVolume, worker *gardencorev1beta1.Worker, profile *v1alpha1.CloudProfileConfig,
+	sites []string, fldPath *field.Path) field.ErrorList {
+	var (
+		allErrs field.ErrorList
+		seen    = names{}
+		ofPool  []string
+	)
+	for _, volume := range worker.DataVolumes {
+		ofPool = append(ofPool, volume.Name)
+	}
+	for i, volume := range volumes {
+		idxPath := fldPath.Index(i)
+		allErrs = append(allErrs, validateOneOf(volume.Name, ofPool, idxPath.Child("name"))...)
+		allErrs = append(allErrs, seen.add(volume.Name, idxPath.Child("name"))...)
+		onSites := names{}
+		for j := range volume.Sites {
+			config, sitePath := &volume.Sites[j], idxPath.Child("sites").Index(j)
+			allErrs = append(allErrs, validateOneOf(config.Name, sites, sitePath.Child("name"))...)
+			allErrs = append(allErrs, onSites.add(config.Name, sitePath.Child("name"))...)
+			allErrs = append(allErrs, validateWorkerDataVolumeSite(config, helper.FindSite(profile, config.Name), sitePath)...)
+		}
+	}
+	return allErrs
+}
+
+func validateWorkerDataVolumeSite(config *v1alpha1.WorkerDataVolumeSite, site *v1alpha1.CloudProfileSite,
+	fldPath *field.Path) field.ErrorList {
+	if site == nil {
+		return nil
+	}
+	if reason := noVolumes(site); reason != "" {
+		return field.ErrorList{field.Forbidden(fldPath, reason)}
+	}
+	platform, _ := site.Platform()
+	allErrs := validateBlocks(config.Platforms(), site.Name, platform, true, fldPath)
+	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.dataVolume(config, site, fldPath) })...)
 }

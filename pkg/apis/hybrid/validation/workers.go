@@ -80,7 +80,7 @@ func (v *WorkerValidator) Validate(worker *gardencorev1beta1.Worker, fldPath *fi
 	allErrs = append(allErrs, v.validateVolumes(worker, sites, fldPath)...)
 	for _, label := range []string{v1alpha1.LabelPlatform, v1alpha1.LabelSite} {
 		if _, ok := worker.Labels[label]; ok {
-			allErrs = append(allErrs, field.Forbidden(fldPath.Child("labels").Key(label), "is set by the zone of a machine"))
+			allErrs = append(allErrs, field.Forbidden(fldPath.Child("labels").Key(label), "must not be set: it depends on the zone of a machine"))
 		}
 	}
 
@@ -193,8 +193,8 @@ func (v *WorkerValidator) validateVolumes(worker *gardencorev1beta1.Worker, site
 	}
 	if len(worker.DataVolumes) > 0 {
 		for _, site := range sites {
-			if profile := helper.FindSite(v.profile, site); profile != nil && profile.Metal != nil {
-				allErrs = append(allErrs, field.Forbidden(fldPath.Child("dataVolumes"), noVolumes(site)))
+			if reason := noVolumes(helper.FindSite(v.profile, site)); reason != "" {
+				allErrs = append(allErrs, field.Forbidden(fldPath.Child("dataVolumes"), reason))
 			}
 		}
 	}

@@ -17,9 +17,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// ValidateUpdate validates the change of a Shoot's worker pools. A zone must not take the place of another whose machine deployment
-// has the same name. Of pools that are updated in place it refuses what needs new machines, which they never get on the sites that they stay
-// on. fldPath is the path of the pools.
+// ValidateUpdate validates the update of a Shoot's worker pools. A zone must not replace another whose machine deployment has the same name.
+// For pools that are updated in place, changes that need new machines are refused at sites that the pool keeps. fldPath is the path of the pools.
 func (v *WorkerValidator) ValidateUpdate(oldWorkers, newWorkers []gardencorev1beta1.Worker, fldPath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
 	for i := range newWorkers {
@@ -40,16 +39,20 @@ func (v *WorkerValidator) ValidateUpdate(oldWorkers, newWorkers []gardencorev1be
 		oldSites := v.SitesOf(before.Zones)
 		for _, site := range v.SitesOf(worker.Zones) {
 			if slices.Contains(oldSites, site) {
-				allErrs = append(allErrs,
-					immutable(serverGroupOf(newConfig, site), serverGroupOf(oldConfig, site),
-						serverGroupPath(newConfig, site, configPath.Child("sites")))...)
+				sitePath := configPath.Child("sites")
+				if index := siteIndex(newConfig, site); index >= 0 {
+					sitePath = sitePath.Index(index)
+				}
+				allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList {
+					return r.inPlaceUpdate(workerSite(newConfig, site), workerSite(oldConfig, site), sitePath)
+				})...)
 			}
 		}
 	}
 	return allErrs
 }
 
-// validateReplacedZones refuses a zone that would go on with the machine deployment of a zone that is taken away.
+// validateReplacedZones refuses a zone that would take over the machine deployment of a removed zone.
 func validateReplacedZones(oldZones, newZones []string, fldPath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
 	for i, zone := range newZones {
@@ -60,7 +63,7 @@ func validateReplacedZones(oldZones, newZones []string, fldPath *field.Path) fie
 			if !slices.Contains(newZones, removed) && helper.ZoneHash(removed) == helper.ZoneHash(zone) {
 				allErrs = append(allErrs,
 					field.Invalid(fldPath.Index(i), zone,
-						fmt.Sprintf("must not take the place of zone %q in one step: the names of their machine deployments are equal", removed)))
+						fmt.Sprintf("must not replace zone %q in one step: the names of their machine deployments are equal", removed)))
 			}
 		}
 	}
@@ -76,7 +79,7 @@ func findWorker(workers []gardencorev1beta1.Worker, name string) *gardencorev1be
 	return nil
 }
 
-// workerConfigOf returns the configuration of a pool, empty if there is none or it cannot be read, which ValidateWorkers tells.
+// workerConfigOf returns the configuration of a pool, empty if it is missing or malformed, which ValidateWorkers reports.
 func workerConfigOf(worker *gardencorev1beta1.Worker) *v1alpha1.WorkerConfig {
 	config, err := codec.Decode[v1alpha1.WorkerConfig](worker.ProviderConfig)
 	if err != nil {
@@ -85,27 +88,13 @@ func workerConfigOf(worker *gardencorev1beta1.Worker) *v1alpha1.WorkerConfig {
 	return config
 }
 
-func findWorkerSite(config *v1alpha1.WorkerConfig, name string) *v1alpha1.WorkerSite {
-	for i := range config.Sites {
-		if config.Sites[i].Name == name {
-			return &config.Sites[i]
-		}
-	}
-	return nil
+func siteIndex(config *v1alpha1.WorkerConfig, name string) int {
+	return slices.IndexFunc(config.Sites, func(s v1alpha1.WorkerSite) bool { return s.Name == name })
 }
 
-func serverGroupOf(config *v1alpha1.WorkerConfig, site string) *v1alpha1.OpenStackServerGroup {
-	if s := findWorkerSite(config, site); s != nil && s.OpenStack != nil {
-		return s.OpenStack.ServerGroup
+func workerSite(config *v1alpha1.WorkerConfig, name string) *v1alpha1.WorkerSite {
+	if index := siteIndex(config, name); index >= 0 {
+		return &config.Sites[index]
 	}
 	return nil
-}
-
-// serverGroupPath returns the path of a site's server group. fldPath is that of the sites.
-func serverGroupPath(config *v1alpha1.WorkerConfig, site string, fldPath *field.Path) *field.Path {
-	index := slices.IndexFunc(config.Sites, func(s v1alpha1.WorkerSite) bool { return s.Name == site })
-	if index < 0 {
-		return fldPath
-	}
-	return fldPath.Index(index).Child("openstack", "serverGroup")
 }

@@ -10,10 +10,8 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -44,16 +42,6 @@ var _ = Describe("CloudController", func() {
 				Classes:          []v1alpha1.OpenStackLoadBalancerClass{{Name: "of-public", FloatingNetworkID: "own-network"}},
 			},
 		}}))
-	})
-
-	It("should be valid for the cloud-controller-manager", func() {
-		const id = "6a0f1f5e-0c5a-4d59-8a0b-6f5d6b1d3e21"
-		s := newSite("cloud")
-		s.Status.OpenStack = &v1alpha1.OpenStackStatus{SubnetID: id, FloatingNetworkID: id, FloatingSubnetID: id}
-		s.Site.Profile.OpenStack.FloatingPools[1].LoadBalancerClasses[0].FloatingNetworkID = id
-		controller, err := New().CloudController(s)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(validation.ValidateCloudControllerSite(controller, field.NewPath("site"))).To(BeEmpty())
 	})
 
 	DescribeTable("should name what is not said about the site",

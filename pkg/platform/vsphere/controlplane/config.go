@@ -7,6 +7,8 @@ package controlplane
 import (
 	"fmt"
 	"strings"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
 const (
@@ -19,11 +21,11 @@ const (
 	maxClusterID = 64
 )
 
-// filesOf returns the files of the driver's Secret. What is the same for all vCenters stands in the section Global, where the driver
-// and its syncer read it.
-func filesOf(shoot string, vCenters []vCenter, t *topology) (map[string]string, error) {
-	if len(shoot) > maxClusterID {
-		return nil, mistake("the technical ID %q has more than %d characters, which is all that the CSI driver takes for a cluster", shoot,
+// filesOf returns the files of the driver's Secret. Settings that all vCenters share are in the section Global, where the driver and its syncer
+// read them. s is one of the sites.
+func filesOf(s *site.Site, vCenters []vCenter) (map[string]string, error) {
+	if len(s.Shoot) > maxClusterID {
+		return nil, mistake("the technical ID %q must have at most %d characters, the limit of the CSI driver for the ID of a cluster", s.Shoot,
 			maxClusterID)
 	}
 	var (
@@ -31,7 +33,7 @@ func filesOf(shoot string, vCenters []vCenter, t *topology) (map[string]string, 
 		w     = &writer{}
 	)
 	w.section("Global", "")
-	w.set("cluster-id", shoot)
+	w.set("cluster-id", s.Shoot)
 	w.set("cluster-distribution", distribution)
 	if ca := bundle(vCenters); ca != "" {
 		files[caFile] = ca
@@ -51,7 +53,8 @@ func filesOf(shoot string, vCenters []vCenter, t *topology) (map[string]string, 
 		}
 	}
 	w.section("Labels", "")
-	w.set("topology-categories", t.categories.RegionCategory+","+t.categories.ZoneCategory)
+	topology := s.Profile.VSphere.Topology
+	w.set("topology-categories", topology.RegionCategory+","+topology.ZoneCategory)
 	files[configFile] = w.String()
 	return files, nil
 }

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controlplane says what vSphere sites need in the control plane of a shoot: the cloud-controller-manager's view of a site,
+// Package controlplane provides what vSphere sites need in the control plane of a shoot: the cloud-controller-manager's view of a site,
 // and the configuration of the vSphere CSI driver, which is one for all vCenters.
 package controlplane
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/vspherecsi"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -28,17 +29,17 @@ func loginsOf(sites []platform.ControlPlaneSite) (logins map[string]login, mista
 		return nil, nil, err
 	}
 	var (
-		usable    []validation.VCenterLogin
+		usable    []vspherecsi.Login
 		unusable  = map[string]error{}
 		contested = map[string]bool{}
 		errs      []error
 	)
 	logins = map[string]login{}
 	for _, s := range sites {
-		l := validation.VCenterLogin{Site: s.Site.Profile, Username: s.Site.Credentials["username"], Password: s.Site.Credentials["password"]}
+		l := vspherecsi.Login{Site: s.Site.Profile, Username: s.Site.Credentials[vspherecsi.KeyUsername], Password: s.Site.Credentials[vspherecsi.KeyPassword]}
 		err := cmp.Or(s.Site.Credentials.Check(), validation.CheckCredentials(v1alpha1.PlatformVSphere, s.Site.Credentials))
 		if err == nil {
-			err = describe(validation.VCenterLoginConflicts([]validation.VCenterLogin{l}))
+			err = describe(vspherecsi.LoginConflicts([]vspherecsi.Login{l}))
 		}
 		if err != nil {
 			unusable[s.Site.Name] = err
@@ -49,8 +50,8 @@ func loginsOf(sites []platform.ControlPlaneSite) (logins map[string]login, mista
 			logins[host] = login{l.Username, l.Password}
 		}
 	}
-	conflicts := map[string][]validation.VCenterLoginConflict{}
-	for _, conflict := range validation.VCenterLoginConflicts(usable) {
+	conflicts := map[string][]vspherecsi.LoginConflict{}
+	for _, conflict := range vspherecsi.LoginConflicts(usable) {
 		conflicts[conflict.Site] = append(conflicts[conflict.Site], conflict)
 	}
 	for _, s := range sites {
@@ -75,7 +76,7 @@ func loginsOf(sites []platform.ControlPlaneSite) (logins map[string]login, mista
 	return logins, errors.Join(errs...), nil
 }
 
-func describe(conflicts []validation.VCenterLoginConflict) error {
+func describe(conflicts []vspherecsi.LoginConflict) error {
 	var errs []error
 	for _, conflict := range conflicts {
 		errs = append(errs, fmt.Errorf("credentials: %s %s", conflict.Key, conflict.Message))
@@ -85,7 +86,7 @@ func describe(conflicts []validation.VCenterLoginConflict) error {
 
 // hostOf returns the host of the site's vCenter, whose address is valid.
 func hostOf(s platform.ControlPlaneSite) string {
-	host, _, _ := validation.VCenterAddress(s.Site.Profile.VSphere.Server)
+	host, _, _ := vspherecsi.Address(s.Site.Profile.VSphere.Server)
 	return host
 }
 

@@ -69,15 +69,14 @@ func (controlPlane) Storage(sites []platform.ControlPlaneSite) (*platform.Storag
 	if err != nil || len(sites) == 0 {
 		return nil, err
 	}
-	t, topologyErr := topologyOf(sites)
-	vCenters, mistakes, vCentersErr := vCentersOf(sites)
-	if err := errors.Join(topologyErr, vCentersErr); err != nil {
+	vCenters, mistakes, err := vCentersOf(sites)
+	if err != nil {
 		return nil, err
 	}
 	if len(vCenters) == 0 {
 		return nil, mistakes
 	}
-	files, err := filesOf(sites[0].Site.Shoot, vCenters, t)
+	files, err := filesOf(sites[0].Site, vCenters)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +91,7 @@ func (controlPlane) Storage(sites []platform.ControlPlaneSite) (*platform.Storag
 	shoot := ShootValues{}
 	for _, s := range sites {
 		shoot.Sites = append(shoot.Sites, s.Site.Name)
-		classes, classesErr := classesOf(s, t)
+		classes, classesErr := classesOf(s)
 		result.Classes = append(result.Classes, classes...)
 		err = errors.Join(err, platform.InSite(s.Site.Name, classesErr))
 	}
@@ -103,7 +102,7 @@ func (controlPlane) Storage(sites []platform.ControlPlaneSite) (*platform.Storag
 	return result, mistakes
 }
 
-func classesOf(s platform.ControlPlaneSite, t *topology) ([]platform.StorageClass, error) {
+func classesOf(s platform.ControlPlaneSite) ([]platform.StorageClass, error) {
 	var (
 		result []platform.StorageClass
 		errs   []error
@@ -120,7 +119,7 @@ func classesOf(s platform.ControlPlaneSite, t *topology) ([]platform.StorageClas
 			Provisioner:          Driver,
 			Parameters:           map[string]string{"storagepolicyname": class.VSphere.StoragePolicy},
 			AllowVolumeExpansion: true,
-			AllowedTopologies:    t.allowed(s.Site.Name),
+			AllowedTopologies:    allowedTopologies(s.Site.Profile),
 		})
 	}
 	return result, errors.Join(errs...)

@@ -77,32 +77,32 @@ var _ = Describe("#Storage", func() {
 	},
 		Entry("no site in the CloudProfile", func(s *platform.ControlPlaneSite) { s.Site.Profile = nil }, "the CloudProfile has no vSphere site"),
 		Entry("classes without topology", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Topology = nil }),
-			"vsphere.topology must be set"),
+			"vsphere.topology: Required value: must be set for storageClasses"),
 		Entry("topology at one of two sites", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Topology, p.StorageClasses = nil, nil }),
-			`because site "east" has it`),
+			`must have vsphere.topology in the CloudProfile if and only if site "east" has it`),
 		Entry("other categories", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Topology.ZoneCategory = "zone" }),
-			`must be "k8s-region" and "k8s-zone"`),
+			`must have the same vsphere.topology in the CloudProfile as site "east", categories "k8s-region" and "k8s-zone"`),
 		Entry("a category that is no label", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Topology.RegionCategory = "k8s region" }),
 			"vsphere.topology.regionCategory"),
 		Entry("a category that looks like two", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Topology.ZoneCategory = "a,b" }),
 			"vsphere.topology.zoneCategory"),
 		Entry("a tag that is no label", profile(func(p *v1alpha1.CloudProfileSite) { p.Zones[0].VSphere.TopologyTag = "west 1" }),
-			`zone "west-1": topologyTag: "west 1" cannot`),
+			`zones[0].vsphere.topologyTag: Invalid value: "west 1": must be usable as the value of a node label`),
 		Entry("a tag of another site", profile(func(p *v1alpha1.CloudProfileSite) { p.Zones[0].VSphere.TopologyTag = "east-1" }),
-			`is a tag of site "east", too`),
+			`must not be used together with site "east": both have topologyTag "east-1"`),
 		Entry("a tag like that of the region", profile(func(p *v1alpha1.CloudProfileSite) { p.Zones[0].VSphere.TopologyTag = "europe" }),
-			"is the tag of the region, too"),
+			"must differ from the tag of the region"),
 		Entry("a class of another platform", profile(func(p *v1alpha1.CloudProfileSite) { p.StorageClasses[0].VSphere = nil }),
 			`storage class "west-gold" has no vsphere block`),
-		Entry("no address", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Server = "vcenter" }), "is no address"),
+		Entry("no address", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Server = "vcenter" }), "must be a URL with a host"),
 		Entry("a datacenter with a comma", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Datacenter = "a,b" }),
-			"takes no name with a comma"),
+			`vsphere.datacenter: Invalid value: "a,b": must not contain commas`),
 		Entry("no password", credentials("u@d", ""), `credentials: key "password" is missing`),
 		Entry("a user without a domain", credentials("s3cr3t", "s3cr3t"), "credentials: username must be <user>@<domain>"),
 		Entry("a carriage return", credentials("u@d", "s3cr3t\r\n"), `credentials: key "password" must be text`),
 		Entry("no text", credentials("u@d", "s3cr3t\xff"), `credentials: key "password" must be text`),
 		Entry("one thumbprint of two", profile(func(p *v1alpha1.CloudProfileSite) { p.TLS = &v1alpha1.TLS{Thumbprint: "AA:BB"} }),
-			"must have tls.caCert instead of thumbprint"),
+			"must have tls.caCert instead of tls.thumbprint"),
 		Entry("one authority of two", profile(func(p *v1alpha1.CloudProfileSite) { p.TLS = nil }),
 			`must have tls.caCert in the CloudProfile because site "east" has`),
 		Entry("one vCenter, two users", func(s *platform.ControlPlaneSite) {
@@ -136,14 +136,14 @@ var _ = Describe("#Storage", func() {
 		}
 		Expect(New().Storage(sites[:5])).NotTo(BeNil())
 		_, err := New().Storage(sites)
-		Expect(err).To(MatchError(ContainSubstring(`site "s5": must not be used, because the CSI driver takes 5 vCenters at most`)))
+		Expect(err).To(MatchError(ContainSubstring(`site "s5": must not be used: the CSI driver supports at most 5 vCenters`)))
 	})
 
 	It("should refuse a technical ID that is too long", func() {
 		s := east()
 		s.Site.Shoot = strings.Repeat("x", 65)
 		_, err := New().Storage([]platform.ControlPlaneSite{s})
-		Expect(err).To(MatchError(ContainSubstring("64 characters")))
+		Expect(err).To(MatchError(ContainSubstring("at most 64 characters")))
 	})
 
 	It("should name the mistakes of all sites", func() {

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/vspherecsi"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/inventory"
 )
@@ -23,9 +23,9 @@ type vCenter struct {
 	proxy       v1alpha1.Proxy
 }
 
-// vCentersOf returns the vCenters of the sites that the driver can log in at. It knows a vCenter by its host and has one login there.
+// vCentersOf returns the vCenters of the sites that the driver has a login for. It identifies a vCenter by its host.
 func vCentersOf(sites []platform.ControlPlaneSite) (result []vCenter, mistakes, err error) {
-	errs := []error{checkTogether(sites)}
+	var errs []error
 	for _, s := range sites {
 		found, err := vCenterOf(s)
 		if err != nil {
@@ -47,24 +47,9 @@ func vCentersOf(sites []platform.ControlPlaneSite) (result []vCenter, mistakes, 
 	return slices.DeleteFunc(result, func(v vCenter) bool { return v.login == login{} }), mistakes, nil
 }
 
-// checkTogether checks what the admission has checked already. The CloudProfile may have changed since.
-func checkTogether(sites []platform.ControlPlaneSite) error {
-	var (
-		errs     []error
-		profiles []*v1alpha1.CloudProfileSite
-	)
-	for _, s := range sites {
-		profiles = append(profiles, s.Site.Profile)
-	}
-	for _, conflict := range validation.VCenterConflicts(profiles) {
-		errs = append(errs, platform.InSite(conflict.Site, mistake("%s", conflict.Message)))
-	}
-	return errors.Join(errs...)
-}
-
 func vCenterOf(s platform.ControlPlaneSite) (*vCenter, error) {
 	profile := s.Site.Profile
-	host, port, err := validation.VCenterAddress(profile.VSphere.Server)
+	host, port, err := vspherecsi.Address(profile.VSphere.Server)
 	if err != nil {
 		return nil, mistake("%w", err)
 	}
@@ -82,9 +67,6 @@ func vCenterOf(s platform.ControlPlaneSite) (*vCenter, error) {
 		}
 	}
 	for _, name := range names {
-		if !validation.IsDatacenter(name) {
-			return nil, mistake("datacenter %q: the CSI driver takes no name with a comma or a control character", name)
-		}
 		result.add(inventory.Datacenter.Path("", name))
 	}
 	return result, nil

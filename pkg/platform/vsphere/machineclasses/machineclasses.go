@@ -15,11 +15,11 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/vspherecsi"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/topology"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -119,7 +119,7 @@ func (m *machineClasses) NodeLabels(s *site.Site, zone *v1alpha1.SiteZone) map[s
 	if s.Profile == nil || s.Profile.VSphere == nil || zone.VSphere == nil {
 		return nil
 	}
-	return topology.Labels(s.Profile, zone)
+	return vspherecsi.Labels(s.Profile, zone)
 }
 
 // Locate implements platform.MachineClasses. The shoot has a folder in each datacenter of its zones.

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package validation
+package vspherecsi
 
 import (
 	"cmp"
@@ -17,38 +17,30 @@ import (
 )
 
 const (
-	// maxVCenters is how many vCenters the CSI driver takes.
+	// maxVCenters is the number of vCenters that the driver supports.
 	maxVCenters        = 5
 	defaultVCenterPort = "443"
 )
 
-// VCenterConflict is why the CSI driver cannot serve a vSphere site, or not together with others of a shoot.
-type VCenterConflict struct {
-	// Site is the name of the site.
-	Site string
-	// Message says what the site must have or must not.
-	Message string
-}
-
-// VCenterAddress returns the host of a vCenter, by which the CSI driver knows it, in small letters, and its port.
-func VCenterAddress(server string) (host, port string, err error) {
+// Address returns the host of a vCenter in lower case, by which the driver identifies it, and its port.
+func Address(server string) (host, port string, err error) {
 	address, err := url.Parse(server)
 	if err != nil || address.Hostname() == "" {
-		return "", "", fmt.Errorf("vsphere.server %q is no address", server)
+		return "", "", fmt.Errorf("vsphere.server %q must be a URL with a host", server)
 	}
 	return strings.ToLower(address.Hostname()), cmp.Or(address.Port(), defaultVCenterPort), nil
 }
 
-// VCenterConflicts returns why one CSI driver cannot reach the vCenters of the sites, which have vsphere.topology. It knows a vCenter by
-// its host. For all vCenters together it has the certificates, because its syncer connects to any one of them with what is global, and
-// the proxy, because that is in its environment. Sites without an address are left out.
-func VCenterConflicts(sites []*v1alpha1.CloudProfileSite) []VCenterConflict {
+// vCenterConflicts returns why one driver cannot reach the vCenters of the sites, which have vsphere.topology. The driver identifies a
+// vCenter by its host. Certificates are the same for all vCenters, because its syncer connects to any of them with the global ones, and so is
+// the proxy, which is in the environment. Sites whose server is malformed are left out.
+func vCenterConflicts(sites []*v1alpha1.CloudProfileSite) []Conflict {
 	var (
-		conflicts []VCenterConflict
+		conflicts []Conflict
 		vCenters  []vCenter
 	)
 	add := func(site, format string, args ...any) {
-		conflicts = append(conflicts, VCenterConflict{Site: site, Message: fmt.Sprintf(format, args...)})
+		conflicts = append(conflicts, Conflict{Site: site, Message: fmt.Sprintf(format, args...)})
 	}
 	for _, site := range sites {
 		added, err := vCenterOf(site)
@@ -58,13 +50,13 @@ func VCenterConflicts(sites []*v1alpha1.CloudProfileSite) []VCenterConflict {
 		known := findVCenter(vCenters, added.host)
 		if known == nil {
 			if len(vCenters) >= maxVCenters {
-				add(site.Name, "must not be used, because the CSI driver takes %d vCenters at most and the other sites are at as many", maxVCenters)
+				add(site.Name, "must not be used: the CSI driver supports at most %d vCenters, and the other sites have as many", maxVCenters)
 			}
 			vCenters = append(vCenters, *added)
 			continue
 		}
 		if what := known.differsIn(added); what != "" {
-			add(site.Name, "must have the same %s in the CloudProfile as site %q: both are at one vCenter, where the CSI driver has one login", what,
+			add(site.Name, "must have the same %s in the CloudProfile as site %q: both use one vCenter, where the CSI driver has one login", what,
 				known.site)
 		}
 	}
@@ -80,9 +72,9 @@ func VCenterConflicts(sites []*v1alpha1.CloudProfileSite) []VCenterConflict {
 		switch {
 		case v.tls.Thumbprint != "":
 			add(v.site,
-				"must have tls.caCert instead of thumbprint in the CloudProfile: the CSI driver has no thumbprint for each of several vCenters")
+				"must have tls.caCert instead of tls.thumbprint in the CloudProfile: the CSI driver has one thumbprint for all vCenters")
 		case trusting != nil && v.tls == v1alpha1.TLS{}:
-			add(v.site, "must have tls.caCert in the CloudProfile because site %q has: the CSI driver trusts the same certificates at all vCenters",
+			add(v.site, "must have tls.caCert in the CloudProfile because site %q has it: the CSI driver trusts the same certificates at all vCenters",
 				trusting.site)
 		}
 		if behind != nil && v.proxy != "" && v.proxy != behind.proxy {
@@ -102,7 +94,7 @@ type vCenter struct {
 }
 
 func vCenterOf(site *v1alpha1.CloudProfileSite) (*vCenter, error) {
-	host, port, err := VCenterAddress(site.VSphere.Server)
+	host, port, err := Address(site.VSphere.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +108,7 @@ func vCenterOf(site *v1alpha1.CloudProfileSite) (*vCenter, error) {
 	return result, nil
 }
 
-// differsIn returns what is not the same, and nothing if all is.
+// differsIn returns the first setting that differs, empty if none does.
 func (v *vCenter) differsIn(other *vCenter) string {
 	switch {
 	case v.port != other.port:
@@ -142,20 +134,16 @@ func firstVCenter(vCenters []vCenter, is func(*vCenter) bool) *vCenter {
 	return nil
 }
 
-// IsDatacenter reports whether the configuration of the CSI driver, where commas divide datacenters, can have the name.
-func IsDatacenter(name string) bool {
-	return !strings.Contains(name, ",") && quotable(name)
-}
-
+// validateDatacenter refuses a comma, which separates datacenters in the configuration of the driver.
 func validateDatacenter(name string, fldPath *field.Path) field.ErrorList {
-	if !IsDatacenter(name) {
-		return field.ErrorList{field.Invalid(fldPath, name, "must have no comma and no control character, which the CSI driver does not take")}
+	if strings.Contains(name, ",") || !quotable(name) {
+		return field.ErrorList{field.Invalid(fldPath, name, "must not contain commas or control characters, which the CSI driver does not support")}
 	}
 	return nil
 }
 
-// quotable reports whether the configuration of the CSI driver, in the format of git's, can have the value: it drops carriage returns
-// and has no escapes for other characters.
+// quotable reports whether the configuration of the driver, which has the format of git's, can contain the value: carriage returns are
+// dropped and other characters cannot be escaped.
 func quotable(value string) bool {
 	return utf8.ValidString(value) && !strings.ContainsAny(value, "\r\x00\ufeff")
 }
