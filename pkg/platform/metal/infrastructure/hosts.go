@@ -14,7 +14,6 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/selection"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -56,7 +55,7 @@ func (f *flow) countAll(ctx context.Context) ([]v1alpha1.MetalHosts, error) {
 	for _, zone := range f.site.Profile.Zones {
 		for _, name := range slices.Sorted(maps.Keys(f.site.MachineTypes)) {
 			result = append(result, v1alpha1.MetalHosts{Zone: zone.Name, MachineType: name})
-			hosts, err := selection.Of(zone.Metal, f.site.MachineTypes[name].Metal, nil)
+			hosts, err := inventory.RequirementsOf(zone.Metal, f.site.MachineTypes[name].Metal, nil)
 			if err != nil {
 				continue
 			}

@@ -50,12 +50,9 @@ type flow struct {
 
 func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1alpha1.MetalConnection, cleaning string,
 	persist platform.Persist) (*flow, error) {
-	session, err := i.sessions.Get(ctx, s.Name, connection, s.Credentials)
-	if err != nil {
-		return nil, err
-	}
 	o := owner.Owner{Shoot: s.Shoot, Site: s.Name}
-	hosts, err := i.open(session, connection.Inventory, inventory.Options{Owner: o})
+	session, hosts, err := i.open.Open(ctx, i.sessions, inventory.Request{
+		Options: inventory.Options{Owner: o}, Connection: connection, Credentials: s.Credentials})
 	if err != nil {
 		return nil, err
 	}

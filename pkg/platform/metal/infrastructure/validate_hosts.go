@@ -15,7 +15,6 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/selection"
 )
 
 // want is what pools want together, because they select the same hosts.
@@ -63,7 +62,7 @@ func (f *flow) wants(findings *platform.Findings, demands []platform.Demand) ([]
 	var wants []*want
 	for _, demand := range demands {
 		for _, zone := range demand.Zones {
-			hosts, err := selection.Of(f.zone(zone.Name), demand.MachineType.Metal, demand.Settings.Metal)
+			hosts, err := inventory.RequirementsOf(f.zone(zone.Name), demand.MachineType.Metal, demand.Settings.Metal)
 			if err != nil {
 				findings.Errors = append(findings.Errors, field.Invalid(demand.Path, demand.Pool, fmt.Sprintf("zone %q: %v", zone.Name, err)))
 				continue

@@ -17,6 +17,18 @@ type Obstacle string
 // ObstacleTaken is the obstacle of hosts that somebody uses.
 const ObstacleTaken Obstacle = "taken"
 
+// State returns the state of a host with the obstacle.
+func (o Obstacle) State() State {
+	switch o {
+	case "":
+		return Free
+	case ObstacleTaken:
+		return Taken
+	default:
+		return Unready
+	}
+}
+
 // Counts say how many hosts match a selection, and how many of them have which obstacle.
 type Counts struct {
 	Total, Matching, Free int

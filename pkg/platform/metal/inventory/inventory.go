@@ -8,15 +8,13 @@ package inventory
 
 import (
 	"context"
+	"net/netip"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 )
 
 // Inventory hands out the hosts of one site to the machines of one shoot. It is safe for concurrent use. Errors are classified.
@@ -30,9 +28,15 @@ type Inventory interface {
 	// Hosts returns the hosts that each selection selects, whoever uses them, in the order of the selections. It looks at the inventory
 	// once, however many selections there are.
 	Hosts(ctx context.Context, selections ...Selection) ([][]Host, error)
-	// Find returns the host of the machine with the provider ID, nil if the machine does not have that one. Without an ID it returns the
-	// only host of the machine; it is a conflict if there are several.
+	// HasProviderID reports whether the provider ID has the form of those of the inventory's namespace.
+	HasProviderID(providerID string) bool
+	// Find returns the host of the machine with the provider ID, nil if the machine does not have that host. The name of the machine may
+	// be empty if there is an ID. Without an ID it returns the only host of the machine; it is a conflict if there are several.
 	Find(ctx context.Context, machine, providerID string) (*Host, error)
+	// FindByNodeName returns hosts of the shoot on the site that include that of the node with the name, if it exists.
+	FindByNodeName(ctx context.Context, name string) ([]Host, error)
+	// Check returns an error unless the inventory can be read.
+	Check(ctx context.Context) error
 	// Machines returns the hosts of all machines of the shoot on the site.
 	Machines(ctx context.Context) ([]Host, error)
 	// Claim gives the machine a host, the one that it has already or a free one that the request selects, and writes to it what the
@@ -43,16 +47,6 @@ type Inventory interface {
 	// when the machine does not have that host any more, and returns a transient error that says how far it is before that. shared is
 	// true if the machine still has another host, which needs what the machine has beside its host.
 	Release(ctx context.Context, machine, providerID, cleaning string) (shared bool, err error)
-}
-
-// Selection selects hosts.
-type Selection struct {
-	// Selector selects them by their labels.
-	Selector labels.Selector
-	// Tolerations are the taints of hosts that do not matter.
-	Tolerations []corev1.Toleration
-	// Cleaning says what is wiped when a host is released.
-	Cleaning string
 }
 
 // Claim is what a machine wants of a host.
@@ -89,6 +83,17 @@ type Host struct {
 	ProviderID string
 	// NodeName is the name of that machine's node, empty if it is not known.
 	NodeName string
+	// Labels are the labels of the host.
+	Labels map[string]string
+	// SystemUUID is the UUID that the host's firmware reports, empty if it is not known. It is set for machines only, like all that
+	// follows about hardware and power.
+	SystemUUID string
+	// Vendor and Model are empty if they are not known.
+	Vendor, Model string
+	// DiscoveredAddresses are the addresses that the host had when its hardware was discovered, before it was the machine.
+	DiscoveredAddresses []netip.Addr
+	// Off is true if the inventory is certain that the host has no power.
+	Off bool
 	// MACAddress is that of the interface that the host boots from, empty if it is not known.
 	MACAddress string
 	// Complete is true if everything was written that the machine needs. What became of it is up to the inventory.
@@ -114,11 +119,3 @@ const (
 	// maintenance, tainted or faulty.
 	Unready State = "Unready"
 )
-
-// Options say for whom an inventory hands out hosts.
-type Options struct {
-	// Owner is the shoot and the site.
-	Owner owner.Owner
-	// Watched makes reads come from watches, for a process that reads often. Otherwise each read is a request.
-	Watched bool
-}

@@ -64,12 +64,12 @@ func (i *Inventory) bind(ctx context.Context, reader client.Reader, claim *metal
 				return nil, nil, err
 			}
 			if claim, err = i.create(ctx, reserved, request); err != nil {
-				i.reservations.release(reserved)
+				i.Reservations.Release(reserved, false)
 				return nil, nil, err
 			}
 		}
 		result, err := i.settle(ctx, reader, claim, &request.Selection, deadline)
-		i.reservations.release(reserved)
+		i.Reservations.Release(reserved, false)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -89,7 +89,7 @@ func (i *Inventory) bind(ctx context.Context, reader client.Reader, claim *metal
 // create makes the claim of the machine for the server, powered off. A claim of the machine that another process made is as good.
 func (i *Inventory) create(ctx context.Context, server string, request *inventory.Claim) (*metalv1alpha1.ServerClaim, error) {
 	claim := &metalv1alpha1.ServerClaim{
-		ObjectMeta: metav1.ObjectMeta{Namespace: i.session.Namespace, Name: request.Machine, Labels: i.owner.MachineLabels(request.Machine)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: i.Session.Namespace, Name: request.Machine, Labels: i.Owner.MachineLabels(request.Machine)},
 		Spec: metalv1alpha1.ServerClaimSpec{
 			Power:       metalv1alpha1.PowerOff,
 			ServerRef:   &corev1.LocalObjectReference{Name: server},
@@ -97,11 +97,11 @@ func (i *Inventory) create(ctx context.Context, server string, request *inventor
 			Tolerations: tolerations(request.Tolerations),
 		},
 	}
-	err := i.session.Client().Create(ctx, claim)
+	err := i.Client().Create(ctx, claim)
 	if !metalclient.IsAlreadyExists(err) {
 		return claim, metalclient.Classify(err)
 	}
-	existing, err := i.claim(ctx, i.session.Client(), request.Machine, request.Machine)
+	existing, err := i.claim(ctx, i.Client(), request.Machine, request.Machine)
 	if err == nil && existing == nil {
 		err = platform.NewError(platform.ClassTransient, "server claim %q of an earlier machine was being deleted", request.Machine)
 	}
@@ -130,7 +130,7 @@ func (i *Inventory) complete(ctx context.Context, claim *metalv1alpha1.ServerCla
 	if err != nil {
 		return metalclient.Classify(err)
 	}
-	err = i.session.Client().Patch(ctx, claim, client.RawPatch(types.MergePatchType, raw))
+	err = i.Client().Patch(ctx, claim, client.RawPatch(types.MergePatchType, raw))
 	if metalclient.IsNotFound(err) {
 		return platform.NewError(platform.ClassTransient, "server claim %q was deleted before its server was switched on", claim.Name)
 	}

@@ -38,16 +38,36 @@ func hostOf(claim *metalv1alpha1.ServerClaim, server *metalv1alpha1.Server) inve
 		Name:       serverName(claim),
 		State:      inventory.Claimed,
 		Machine:    claim.Labels[owner.LabelMachine],
-		ProviderID: owner.IronCoreID(claim.Namespace, claim.Name),
+		ProviderID: providerIDPrefix + claim.Namespace + "/" + claim.Name,
 		NodeName:   claim.Annotations[owner.AnnotationNode],
 		Complete:   isComplete(claim),
 	}
-	if server != nil {
-		host.MACAddress = macAddress(server)
-		host.Running = host.Complete && isOf(server, claim.Namespace, claim.Name) && server.Status.PowerState == metalv1alpha1.ServerOnPowerState
-	}
 	host.Fault = fault(claim, server)
+	if server == nil {
+		return host
+	}
+	host.MACAddress = macAddress(server)
+	if !isOf(server, claim.Namespace, claim.Name) {
+		return host
+	}
+	host.Labels = server.Labels
+	host.Running = host.Complete && server.Status.PowerState == metalv1alpha1.ServerOnPowerState
+	host.Off = isOff(server)
+	host.SystemUUID = server.Spec.SystemUUID
+	host.Vendor, host.Model = server.Status.Manufacturer, server.Status.Model
+	for _, card := range server.Status.NetworkInterfaces {
+		for _, ip := range card.IPs {
+			host.DiscoveredAddresses = append(host.DiscoveredAddresses, ip.Addr)
+		}
+	}
 	return host
+}
+
+// isOff reports whether the server has no power. The power state is stale while metal-operator leaves the server alone, and is not the
+// machine's while the server is in maintenance.
+func isOff(server *metalv1alpha1.Server) bool {
+	_, ignored := server.Annotations[metalv1alpha1.OperationAnnotation]
+	return server.Status.PowerState == metalv1alpha1.ServerOffPowerState && server.Status.State == metalv1alpha1.ServerStateReserved && !ignored
 }
 
 // fault returns what is wrong with the server of a machine. A server that was not given to the machine yet is nothing wrong.
@@ -72,14 +92,6 @@ func fault(claim *metalv1alpha1.ServerClaim, server *metalv1alpha1.Server) strin
 
 // freeHostOf returns a host that is none of the shoot's machines.
 func freeHostOf(server *metalv1alpha1.Server, selection *inventory.Selection) inventory.Host {
-	host := inventory.Host{Name: server.Name, MACAddress: macAddress(server)}
-	switch obstacleTo(server, selection) {
-	case obstacleNone:
-		host.State = inventory.Free
-	case obstacleTaken:
-		host.State = inventory.Taken
-	default:
-		host.State = inventory.Unready
-	}
-	return host
+	return inventory.Host{Name: server.Name, Labels: server.Labels, MACAddress: macAddress(server),
+		State: obstacleTo(server, selection).State()}
 }

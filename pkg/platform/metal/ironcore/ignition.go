@@ -30,7 +30,7 @@ func (i *Inventory) writeIgnition(ctx context.Context, claim *metalv1alpha1.Serv
 	if err != nil {
 		return err
 	}
-	return secret.Write(ctx, i.session.Client(), i.owner, claim.Name, &corev1.Secret{
+	return secret.Write(ctx, i.Client(), i.Owner, claim.Name, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       claim.Namespace,
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(claim, metalv1alpha1.GroupVersion.WithKind("ServerClaim"))},

@@ -24,7 +24,7 @@ const releaseTimeout = 2 * time.Second
 // was retained makes it available again.
 func (i *Inventory) Release(ctx context.Context, machine, providerID, _ string) (bool, error) {
 	name := i.nameOf(machine, providerID)
-	claim, err := i.claim(ctx, i.session.Client(), name, machine)
+	claim, err := i.claim(ctx, i.Client(), name, machine)
 	if err != nil {
 		return false, err
 	}
@@ -45,7 +45,7 @@ func (i *Inventory) Release(ctx context.Context, machine, providerID, _ string) 
 		return false, err
 	}
 	if !shared {
-		if err := secret.Delete(ctx, i.session.Client(), i.session.Namespace, i.owner, machine); err != nil {
+		if err := secret.Delete(ctx, i.Client(), i.Session.Namespace, i.Owner, machine); err != nil {
 			return false, err
 		}
 	}
@@ -58,7 +58,7 @@ func (i *Inventory) Release(ctx context.Context, machine, providerID, _ string) 
 // isShared reports whether the machine has a claim beside that of the name.
 func (i *Inventory) isShared(ctx context.Context, machine, name string) (bool, error) {
 	list := &metalv1alpha1.ServerClaimList{}
-	err := i.session.Client().List(ctx, list, client.InNamespace(i.session.Namespace), client.MatchingLabels(i.owner.MachineLabels(machine)))
+	err := i.Client().List(ctx, list, client.InNamespace(i.Session.Namespace), client.MatchingLabels(i.Owner.MachineLabels(machine)))
 	return slices.ContainsFunc(list.Items, func(claim metalv1alpha1.ServerClaim) bool { return claim.Name != name }), metalclient.Classify(err)
 }
 
@@ -85,23 +85,23 @@ func (i *Inventory) delete(ctx context.Context, claim *metalv1alpha1.ServerClaim
 	if claim.DeletionTimestamp != nil {
 		return nil
 	}
-	return metalclient.IgnoreNotFound(i.session.Client().Delete(ctx, claim, client.Preconditions{UID: &claim.UID}))
+	return metalclient.IgnoreNotFound(i.Client().Delete(ctx, claim, client.Preconditions{UID: &claim.UID}))
 }
 
 // serverOf returns the server that is held for the claim of the name, or that the claim names; nil if there is none. The claim may be nil.
 func (i *Inventory) serverOf(ctx context.Context, claim *metalv1alpha1.ServerClaim, name string) (*metalv1alpha1.Server, error) {
 	if claim != nil {
-		return i.server(ctx, i.session.Client(), serverName(claim))
+		return i.server(ctx, i.Client(), serverName(claim))
 	}
 	servers, err := i.servers(ctx, i.reader(ctx))
 	if err != nil {
 		return nil, err
 	}
-	index := slices.IndexFunc(servers, func(server metalv1alpha1.Server) bool { return isOf(&server, i.session.Namespace, name) })
+	index := slices.IndexFunc(servers, func(server metalv1alpha1.Server) bool { return isOf(&server, i.Session.Namespace, name) })
 	if index < 0 {
 		return nil, nil
 	}
-	return i.server(ctx, i.session.Client(), servers[index].Name)
+	return i.server(ctx, i.Client(), servers[index].Name)
 }
 
 // waitUntilFree waits until the claim of the name is gone and the server, which may be nil, is free of it. It is a transient error
@@ -110,19 +110,19 @@ func (i *Inventory) waitUntilFree(ctx context.Context, name, machine string, ser
 	isFree func(server *metalv1alpha1.Server, namespace, claim string) bool) error {
 	var late error
 	done, err := metalclient.Poll(ctx, requestInterval, time.Until(deadline), func() (bool, error) {
-		if claim, err := i.claim(ctx, i.session.Client(), name, machine); claim != nil || err != nil {
+		if claim, err := i.claim(ctx, i.Client(), name, machine); claim != nil || err != nil {
 			late = platform.NewProgress("server claim %q is being deleted", name)
 			return false, err
 		}
 		if server == nil {
 			return true, nil
 		}
-		current, err := i.server(ctx, i.session.Client(), server.Name)
+		current, err := i.server(ctx, i.Client(), server.Name)
 		if current == nil || err != nil {
 			return err == nil, err
 		}
 		late = releasing(current)
-		return isFree(current, i.session.Namespace, name), nil
+		return isFree(current, i.Session.Namespace, name), nil
 	})
 	if err == nil && !done {
 		err = late

@@ -154,8 +154,10 @@ var _ = Describe("Hosts of machines", func() {
 	}
 
 	It("are what claim and server say", func() {
-		Expect(hostOf(bound())).To(Equal(inventory.Host{
+		claim, server := bound()
+		Expect(hostOf(claim, server)).To(Equal(inventory.Host{
 			Name: "s", State: inventory.Claimed, Machine: "m", ProviderID: "ironcore-metal://hosts/m", NodeName: "n", Complete: true, Running: true,
+			Labels: server.Labels,
 		}))
 	})
 
@@ -199,19 +201,4 @@ var _ = Describe("Hosts of machines", func() {
 			return s
 		}),
 	)
-
-	It("are reserved once in a process", func() {
-		r := &reservations{servers: map[string]struct{}{}}
-		first, ok := r.reserve([]string{"s-1", "s-2"})
-		Expect(ok).To(BeTrue())
-		Expect(first).To(Equal("s-1"))
-		second, ok := r.reserve([]string{"s-1", "s-2"})
-		Expect(ok).To(BeTrue())
-		Expect(second).To(Equal("s-2"))
-		_, ok = r.reserve([]string{"s-1", "s-2"})
-		Expect(ok).To(BeFalse())
-		r.release("s-1")
-		_, ok = r.reserve([]string{"s-1"})
-		Expect(ok).To(BeTrue())
-	})
 })

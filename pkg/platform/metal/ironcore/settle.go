@@ -46,7 +46,7 @@ func (i *Inventory) settle(ctx context.Context, reader client.Reader, claim *met
 	})
 	if err == nil && !done {
 		// Watches may be behind, or may not work.
-		if done, err = i.look(ctx, i.session.Client(), &result, selection); err == nil && !done {
+		if done, err = i.look(ctx, i.Client(), &result, selection); err == nil && !done {
 			err = pending(&result)
 		}
 	}
@@ -77,7 +77,7 @@ func (i *Inventory) look(ctx context.Context, reader client.Reader, result *sett
 	}
 	result.claim, result.server = claim, server
 	if result.judge(selection) && !result.bound && !metalclient.IsLive(reader) {
-		return i.look(ctx, i.session.Client(), result, selection)
+		return i.look(ctx, i.Client(), result, selection)
 	}
 	return result.judge(selection), nil
 }
@@ -124,7 +124,7 @@ func pending(s *settled) error {
 }
 
 func (i *Inventory) interval() time.Duration {
-	if i.watched {
+	if i.Watched {
 		return watchedInterval
 	}
 	return requestInterval

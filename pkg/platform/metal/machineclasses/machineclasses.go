@@ -13,7 +13,6 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/selection"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -41,15 +40,12 @@ func (m *machineClasses) resolve(ctx context.Context, request platform.MachineCl
 	if err != nil {
 		return err
 	}
-	session, err := m.sessions.Get(ctx, request.Site.Name, resolved.Connection, request.Site.Credentials)
-	if err != nil {
-		return err
-	}
-	if err := session.CheckIdentity(ctx, resolved.NamespaceUID); err != nil {
-		return err
-	}
-	known, err := m.open(session, resolved.Connection.Inventory,
-		inventory.Options{Owner: owner.Owner{Shoot: request.Site.Shoot, Site: request.Site.Name}})
+	_, known, err := m.open.Open(ctx, m.sessions, inventory.Request{
+		Options:      inventory.Options{Owner: owner.Owner{Shoot: request.Site.Shoot, Site: request.Site.Name}},
+		Connection:   resolved.Connection,
+		Credentials:  request.Site.Credentials,
+		NamespaceUID: resolved.NamespaceUID,
+	})
 	if err != nil {
 		return err
 	}
@@ -91,11 +87,11 @@ func (m *machineClasses) CleanUp(context.Context, *site.Site, []*v1alpha1.Machin
 }
 
 // specOf returns what the driver needs, and which hosts the machines may be. It does not ask the site.
-func specOf(request platform.MachineClassRequest) (*v1alpha1.MetalMachineSpec, selection.Hosts, error) {
+func specOf(request platform.MachineClassRequest) (*v1alpha1.MetalMachineSpec, inventory.Requirements, error) {
 	if err := check(request); err != nil {
-		return nil, selection.Hosts{}, err
+		return nil, inventory.Requirements{}, err
 	}
-	hosts, err := selection.Of(request.Zone.Metal, request.MachineType.Metal, request.Settings.Metal)
+	hosts, err := inventory.RequirementsOf(request.Zone.Metal, request.MachineType.Metal, request.Settings.Metal)
 	if err != nil {
 		return nil, hosts, err
 	}

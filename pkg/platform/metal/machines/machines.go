@@ -18,7 +18,6 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ipam"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/selection"
 )
 
 type machines struct {
@@ -44,22 +43,21 @@ func (m *machines) call(ctx context.Context, request platform.MachineRequest) (*
 	if spec.Metal == nil {
 		return nil, platform.NewError(platform.ClassConfiguration, "the provider spec has no metal block")
 	}
-	if id := request.ProviderID; id != "" && !owner.ProviderIDs(spec.Metal.Connection).MatchString(id) {
-		return nil, platform.NewError(platform.ClassConfiguration,
-			"metal.connection: machine %q is %s, which is none of the inventory %s in namespace %q; nothing is touched until it is that inventory and namespace again",
-			request.Name, id, spec.Metal.Connection.Inventory, spec.Metal.Connection.Namespace)
-	}
-	session, err := m.sessions.Get(ctx, spec.Site, spec.Metal.Connection, request.Credentials)
-	if err != nil {
-		return nil, err
-	}
-	if err := session.CheckIdentity(ctx, spec.Metal.NamespaceUID); err != nil {
-		return nil, err
-	}
 	o := owner.Owner{Shoot: spec.Shoot, Site: spec.Site}
-	hosts, err := m.open(session, spec.Metal.Connection.Inventory, inventory.Options{Owner: o, Watched: true})
+	session, hosts, err := m.open.Open(ctx, m.sessions, inventory.Request{
+		Options:      inventory.Options{Owner: o, Watched: true},
+		Connection:   spec.Metal.Connection,
+		Credentials:  request.Credentials,
+		NamespaceUID: spec.Metal.NamespaceUID,
+	})
 	if err != nil {
 		return nil, err
+	}
+	if id := request.ProviderID; id != "" && !hosts.HasProviderID(id) {
+		return nil, platform.NewError(platform.ClassConfiguration,
+			"metal.connection: machine %q is %s, which is not in inventory %s in namespace %q; "+
+				"nothing is touched until the connection is to that inventory and namespace again",
+			request.Name, id, spec.Metal.Connection.Inventory, spec.Metal.Connection.Namespace)
 	}
 	return &call{
 		request:   request,
@@ -80,7 +78,7 @@ func (m *machines) Create(ctx context.Context, request platform.MachineRequest) 
 }
 
 func (c *call) create(ctx context.Context) (platform.Machine, error) {
-	hosts := selection.Hosts{Selector: cmp.Or(c.spec.HostSelector, &metav1.LabelSelector{}), Tolerations: c.spec.Tolerations}
+	hosts := inventory.Requirements{Selector: cmp.Or(c.spec.HostSelector, &metav1.LabelSelector{}), Tolerations: c.spec.Tolerations}
 	selected, err := hosts.Selection(c.spec.Cleaning)
 	if err != nil {
 		return platform.Machine{}, err

@@ -37,7 +37,7 @@ func (i *Inventory) Claim(ctx context.Context, request inventory.Claim) (*invent
 	case isComplete(host):
 		err = i.restoreSecret(ctx, host, &request)
 	default:
-		host, err = i.write(ctx, host, &request, isMachine(i.owner, request.Machine))
+		host, err = i.write(ctx, host, &request, isMachine(i.Owner, request.Machine))
 		if host == nil && err == nil {
 			err = platform.NewError(platform.ClassTransient, "machine %q lost its host to someone else", request.Machine)
 		}
@@ -52,7 +52,7 @@ func (i *Inventory) Claim(ctx context.Context, request inventory.Claim) (*invent
 func (i *Inventory) claimFree(ctx context.Context, request *inventory.Claim) (*metal3v1alpha1.BareMetalHost, error) {
 	readers := []client.Reader{i.reader(ctx)}
 	if !metalclient.IsLive(readers[0]) {
-		readers = append(readers, i.session.Client())
+		readers = append(readers, i.Client())
 	}
 	var (
 		none error
@@ -69,11 +69,11 @@ func (i *Inventory) claimFree(ctx context.Context, request *inventory.Claim) (*m
 			if !metalclient.IsLive(reader) && lost >= maxLost {
 				break
 			}
-			if !i.reservations.reserve(candidate.Name, metalclient.IsLive(reader)) {
+			if !i.Reservations.Reserve(candidate.Name, metalclient.IsLive(reader)) {
 				continue
 			}
 			host, tried, err := i.try(ctx, reader, candidate, request)
-			i.reservations.release(candidate.Name, host != nil)
+			i.Reservations.Release(candidate.Name, host != nil)
 			if host != nil || err != nil {
 				return host, err
 			}
@@ -83,7 +83,7 @@ func (i *Inventory) claimFree(ctx context.Context, request *inventory.Claim) (*m
 		}
 	}
 	if lost > 0 {
-		if err := secret.Delete(ctx, i.session.Client(), i.session.Namespace, i.owner, request.Machine); err != nil {
+		if err := secret.Delete(ctx, i.Client(), i.Session.Namespace, i.Owner, request.Machine); err != nil {
 			return nil, err
 		}
 	}
@@ -142,7 +142,7 @@ func (i *Inventory) change(ctx context.Context, host *metal3v1alpha1.BareMetalHo
 		if !metalclient.IsConflict(err) {
 			return nil, metalclient.IgnoreNotFound(err)
 		}
-		if host, err = i.read(ctx, i.session.Client(), name); host == nil || err != nil || !usable(host) {
+		if host, err = i.read(ctx, i.Client(), name); host == nil || err != nil || !usable(host) {
 			return nil, err
 		}
 	}
@@ -154,11 +154,11 @@ func (i *Inventory) claimPatch(host *metal3v1alpha1.BareMetalHost, request *inve
 	patch := claimPatch{
 		Metadata: metadata{
 			ResourceVersion: host.ResourceVersion,
-			Labels:          pointers(i.owner.MachineLabels(request.Machine)),
+			Labels:          pointers(i.Owner.MachineLabels(request.Machine)),
 			Annotations:     pointers(map[string]string{owner.AnnotationNode: data.NodeName}),
 		},
 		Spec: claimSpec{
-			ConsumerRef:           i.owner.Reference(request.Machine),
+			ConsumerRef:           i.Owner.Reference(request.Machine),
 			UserData:              reference,
 			MetaData:              reference,
 			AutomatedCleaningMode: metal3v1alpha1.AutomatedCleaningMode(request.Cleaning),

@@ -5,12 +5,12 @@
 package metal3
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 
 	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
@@ -115,30 +115,39 @@ func isProvisioned(host *metal3v1alpha1.BareMetalHost) bool {
 
 // providerIDOf returns the provider ID of the machine on the host.
 func providerIDOf(host *metal3v1alpha1.BareMetalHost, machine string) string {
-	return owner.Metal3ID(host.Namespace, host.Name, machine)
+	return providerIDPrefix + host.Namespace + "/" + host.Name + "/" + machine
 }
 
 // hostOf returns the host as what it is for the owner's machine of the name, or for others who want that cleaning if it is empty.
 func hostOf(host *metal3v1alpha1.BareMetalHost, machine, cleaning string) inventory.Host {
-	result := inventory.Host{Name: host.Name, MACAddress: host.Spec.BootMACAddress, Fault: fault(host)}
-	if machine != "" {
-		result.State = inventory.Claimed
-		result.Machine = machine
-		result.ProviderID = providerIDOf(host, machine)
-		result.NodeName = host.Annotations[owner.AnnotationNode]
-		result.Complete = isComplete(host)
-		result.Running = result.Complete && isProvisioned(host)
+	result := inventory.Host{Name: host.Name, Labels: host.Labels, MACAddress: host.Spec.BootMACAddress, Fault: fault(host)}
+	if machine == "" {
+		result.State = obstacleTo(host, cleaning).State()
 		return result
 	}
-	switch obstacleTo(host, cleaning) {
-	case obstacleNone:
-		result.State = inventory.Free
-	case obstacleTaken:
-		result.State = inventory.Taken
-	default:
-		result.State = inventory.Unready
+	result.State = inventory.Claimed
+	result.Machine = machine
+	result.ProviderID = providerIDOf(host, machine)
+	result.NodeName = host.Annotations[owner.AnnotationNode]
+	result.Complete = isComplete(host)
+	result.Running = result.Complete && isProvisioned(host)
+	result.Off = isOff(host)
+	if hardware := host.Status.HardwareDetails; hardware != nil {
+		result.Vendor, result.Model = hardware.SystemVendor.Manufacturer, hardware.SystemVendor.ProductName
+		for _, nic := range hardware.NIC {
+			if address, err := netip.ParseAddr(nic.IP); err == nil {
+				result.DiscoveredAddresses = append(result.DiscoveredAddresses, address)
+			}
+		}
 	}
 	return result
+}
+
+// isOff reports whether the host has no power. The power state that baremetal-operator reports is stale while it does not manage the
+// host or cannot reach its BMC, and says nothing about the machine before it is provisioned.
+func isOff(host *metal3v1alpha1.BareMetalHost) bool {
+	return !host.Status.PoweredOn && maintenance(host) == "" && host.Status.ErrorType == "" &&
+		host.Status.OperationalStatus == metal3v1alpha1.OperationalStatusOK && isProvisioned(host)
 }
 
 // fault returns baremetal-operator's message about what is wrong with the host.
@@ -148,9 +157,4 @@ func fault(host *metal3v1alpha1.BareMetalHost) string {
 	}
 	parts := []string{string(host.Status.ErrorType), host.Status.ErrorMessage}
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ": ")
-}
-
-// matches reports whether the selection selects the host.
-func matches(host *metal3v1alpha1.BareMetalHost, selection *inventory.Selection) bool {
-	return selection.Selector == nil || selection.Selector.Matches(labels.Set(host.Labels))
 }

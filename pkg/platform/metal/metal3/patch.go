@@ -77,7 +77,7 @@ func (i *Inventory) patch(ctx context.Context, host *metal3v1alpha1.BareMetalHos
 	if err != nil {
 		return err
 	}
-	return i.session.Client().Patch(ctx, host, client.RawPatch(types.MergePatchType, raw))
+	return i.Client().Patch(ctx, host, client.RawPatch(types.MergePatchType, raw))
 }
 
 // imageOf returns an image as baremetal-operator has it. It boots a live ISO without looking at its checksum.

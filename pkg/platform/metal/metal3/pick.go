@@ -20,7 +20,7 @@ func candidates(hosts []metal3v1alpha1.BareMetalHost, selection *inventory.Selec
 	)
 	for index := range hosts {
 		host := &hosts[index]
-		if !matches(host, selection) {
+		if !selection.Matches(host.Labels) {
 			continue
 		}
 		result.Matching++

@@ -43,12 +43,12 @@ func (i *Inventory) Release(ctx context.Context, machine, providerID, cleaning s
 	if shared, err := i.isShared(ctx, machine, providerID); shared || err != nil {
 		return shared, err
 	}
-	return false, secret.Delete(ctx, i.session.Client(), i.session.Namespace, i.owner, machine)
+	return false, secret.Delete(ctx, i.Client(), i.Session.Namespace, i.Owner, machine)
 }
 
 func (i *Inventory) releaseHost(ctx context.Context, name, machine, cleaning string) error {
-	usable := isMachine(i.owner, machine)
-	host, err := i.read(ctx, i.session.Client(), name)
+	usable := isMachine(i.Owner, machine)
+	host, err := i.read(ctx, i.Client(), name)
 	if host == nil || err != nil || !usable(host) {
 		return err
 	}
@@ -70,7 +70,7 @@ func (i *Inventory) releaseHost(ctx context.Context, name, machine, cleaning str
 		return usable(host) && isReleasable(host)
 	}, func(host *metal3v1alpha1.BareMetalHost) any {
 		taken := map[string]*string{}
-		for label := range i.owner.MachineLabels(machine) {
+		for label := range i.Owner.MachineLabels(machine) {
 			taken[label] = nil
 		}
 		return freePatch{Metadata: metadata{
@@ -145,7 +145,7 @@ func (i *Inventory) waitUntilClean(ctx context.Context, host *metal3v1alpha1.Bar
 		if current == nil || err != nil {
 			return false, err
 		}
-		if isOf(current, i.owner, machine) && current.Spec.Image == nil {
+		if isOf(current, i.Owner, machine) && current.Spec.Image == nil {
 			host = current
 		}
 		return isReleasable(host), nil
@@ -163,9 +163,9 @@ func (i *Inventory) waitUntilClean(ctx context.Context, host *metal3v1alpha1.Bar
 // lateHost returns the host if nothing of the machine is left on it, and nil if the machine does not have it any more. Otherwise it is a
 // transient error that says how far the host is.
 func (i *Inventory) lateHost(ctx context.Context, name, machine string) (*metal3v1alpha1.BareMetalHost, error) {
-	host, err := i.read(ctx, i.session.Client(), name)
+	host, err := i.read(ctx, i.Client(), name)
 	switch {
-	case host == nil || err != nil || !isOf(host, i.owner, machine):
+	case host == nil || err != nil || !isOf(host, i.Owner, machine):
 		return nil, err
 	case isReleasable(host):
 		return host, nil

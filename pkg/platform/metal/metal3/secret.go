@@ -64,7 +64,7 @@ func (i *Inventory) writeSecret(ctx context.Context, host *metal3v1alpha1.BareMe
 	if len(data.NetworkData) > 0 {
 		content[networkDataKey] = data.NetworkData
 	}
-	return secret.Write(ctx, i.session.Client(), i.owner, machine, &corev1.Secret{
+	return secret.Write(ctx, i.Client(), i.Owner, machine, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: host.Namespace,
 			Labels:    map[string]string{environmentLabel: environment},
@@ -82,7 +82,7 @@ func (i *Inventory) restoreSecret(ctx context.Context, host *metal3v1alpha1.Bare
 	if isProvisioned(host) {
 		return nil
 	}
-	if exists, err := secret.Exists(ctx, i.session.Client(), host.Namespace, i.owner, request.Machine); exists || err != nil {
+	if exists, err := secret.Exists(ctx, i.Client(), host.Namespace, i.Owner, request.Machine); exists || err != nil {
 		return err
 	}
 	data, err := request.Data(ctx, new(hostOf(host, request.Machine, "")))

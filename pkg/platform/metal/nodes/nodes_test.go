@@ -72,7 +72,7 @@ func newBed(kind v1alpha1.MetalInventory, providerID string) *bed {
 
 func (b *bed) open(ctx context.Context) platform.NodeMachines {
 	GinkgoHelper()
-	opened, err := New(b.sessions).Open(ctx, b.request)
+	opened, err := New(b.sessions, inventories.Open).Open(ctx, b.request)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(opened.OpenLoadBalancers).To(BeNil())
 	return opened.Machines
@@ -233,7 +233,7 @@ var _ = Describe("Machines in Metal3", func() {
 		Expect(err).To(MatchError(And(HavePrefix(`site "racks": `), ContainSubstring(message))))
 		Expect(platform.ClassOf(err)).To(Equal(class))
 	},
-		Entry("of another node", platform.ClassConflict, "and not", func() { host.Annotations[owner.AnnotationNode] = "other" }),
+		Entry("of another node", platform.ClassConflict, ", not", func() { host.Annotations[owner.AnnotationNode] = "other" }),
 		Entry("of another site", platform.ClassConflict, `belongs to site "b"`, func() { host.Labels[owner.LabelSite] = "b" }),
 		Entry("that two hosts are", platform.ClassConflict, "both are that node", func() {
 			second := host.DeepCopy()
@@ -247,7 +247,7 @@ var _ = Describe("Machines in Metal3", func() {
 			func() { host.Status.HardwareDetails.NIC = host.Status.HardwareDetails.NIC[1:2] }),
 		Entry("whose address is late", platform.ClassTransient, "has not given",
 			func() { b.api.address(machine, "", us.MachineLabels(machine)) }),
-		Entry("whose address is none", platform.ClassConfiguration, "is not one",
+		Entry("whose address is none", platform.ClassConfiguration, "unable to parse IP",
 			func() { b.api.address(machine, "x", us.MachineLabels(machine)) }),
 	)
 
@@ -425,7 +425,7 @@ var _ = Describe("Sites", func() {
 	DescribeTable("cannot be opened", func(ctx SpecContext, kind v1alpha1.MetalInventory, class platform.Class, change func(*bed)) {
 		b := newBed(kind, "")
 		change(b)
-		_, err := New(b.sessions).Open(ctx, b.request)
+		_, err := New(b.sessions, inventories.Open).Open(ctx, b.request)
 		Expect(err).To(MatchError(HavePrefix(`site "racks": `)))
 		Expect(platform.ClassOf(err)).To(Equal(class))
 	},

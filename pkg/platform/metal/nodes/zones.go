@@ -15,6 +15,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 )
 
 // zones are the zones of the site.
@@ -39,16 +40,16 @@ func newZones(shoot string, config []v1alpha1.MetalCloudControllerZone) (zones, 
 	return z, nil
 }
 
-// of returns the zones that select the host. If several do, the name of the machine tells which one it was made for, where it begins
-// with that of the zone's MachineDeployment: the node may be named after its host.
-func (z zones) of(h *host, node *corev1.Node) []string {
+// of returns the zones that select the host. If several do, it returns the one that the machine was created for, if the machine's name
+// begins with that of the zone's MachineDeployment. The node may be named after its host.
+func (z zones) of(host *inventory.Host, node *corev1.Node) []string {
 	var selected, named []string
 	for i, name := range z.names {
-		if !z.selectors[i].Matches(labels.Set(h.labels)) {
+		if !z.selectors[i].Matches(labels.Set(host.Labels)) {
 			continue
 		}
 		selected = append(selected, name)
-		if strings.HasPrefix(h.machine, helper.MachineDeploymentName(z.shoot, node.Labels[v1beta1constants.LabelWorkerPool], name)+"-") {
+		if strings.HasPrefix(host.Machine, helper.MachineDeploymentName(z.shoot, node.Labels[v1beta1constants.LabelWorkerPool], name)+"-") {
 			named = append(named, name)
 		}
 	}

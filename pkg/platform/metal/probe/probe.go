@@ -45,12 +45,8 @@ func (p *probe) Probe(ctx context.Context, s *site.Site, shoots []string) (platf
 
 // faults returns the faults on the site, ordered by shoot, machine and host.
 func (p *probe) faults(ctx context.Context, s *site.Site, shoots []string) ([]platform.Fault, error) {
-	connection := connectionOf(s)
-	session, err := p.sessions.Get(ctx, s.Name, connection, s.Credentials)
-	if err != nil {
-		return nil, err
-	}
-	hosts, err := p.open(session, connection.Inventory, inventory.Options{Owner: owner.Owner{Site: s.Name}})
+	_, hosts, err := p.open.Open(ctx, p.sessions, inventory.Request{
+		Options: inventory.Options{Owner: owner.Owner{Site: s.Name}}, Connection: connectionOf(s), Credentials: s.Credentials})
 	if err != nil {
 		return nil, err
 	}

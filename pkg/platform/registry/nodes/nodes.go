@@ -9,6 +9,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	metalinventories "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventories"
 	metal "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/nodes"
 	openstackclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	openstack "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/nodes"
@@ -19,7 +20,7 @@ import (
 // New returns the Nodes parts of all platforms.
 func New() platform.Registry[platform.Nodes] {
 	return platform.Registry[platform.Nodes]{
-		v1alpha1.PlatformMetal:     metal.New(metalclient.Shared()),
+		v1alpha1.PlatformMetal:     metal.New(metalclient.Shared(), metalinventories.Open),
 		v1alpha1.PlatformOpenStack: openstack.New(openstackclient.Shared()),
 		v1alpha1.PlatformVSphere:   vsphere.New(vsphereclient.Shared()),
 	}
