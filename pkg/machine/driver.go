@@ -189,7 +189,10 @@ func forDeletion(response *driver.GetMachineStatusResponse, err error) (*driver.
 func (d *hybridDriver) ListMachines(ctx context.Context, req *driver.ListMachinesRequest) (*driver.ListMachinesResponse, error) {
 	response, err := call(ctx, d, operationList, nil, req.MachineClass, req.Secret,
 		func(ctx context.Context, t *target) (*driver.ListMachinesResponse, error) {
-			where := place{site: t.request.Spec.Site, part: t.machines.Place(t.request.Spec)}
+			where := place{site: t.request.Spec.Site}
+			if scoper, ok := t.machines.(platform.ListScoper); ok {
+				where.part = scoper.ListScope(t.request.Spec)
+			}
 			machines, err := d.lists.get(ctx, where, d.timeouts, func(ctx context.Context) ([]platform.Machine, error) {
 				return t.machines.List(ctx, t.request)
 			})

@@ -29,7 +29,11 @@ type MachineClasses interface {
 	// needs: a spec for each place whose machines are listed by themselves, at least one. The status is what the infrastructure came
 	// to, nil if that is not known. It does not ask the site.
 	Locate(s *site.Site, status *v1alpha1.SiteStatus) ([]*v1alpha1.MachineProviderSpec, error)
-	// CleanUp deletes what Resolve made for the shoot on the site and none of the specs uses. Errors are classified.
+}
+
+// Cleaner is implemented by MachineClasses whose Resolve creates objects that the machines of a pool share.
+type Cleaner interface {
+	// CleanUp deletes what Resolve created for the shoot on the site and none of the specs uses. Errors are classified.
 	CleanUp(ctx context.Context, s *site.Site, inUse []*v1alpha1.MachineProviderSpec) error
 }
 

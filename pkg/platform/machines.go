@@ -29,12 +29,16 @@ type Machines interface {
 	// Delete deletes the machine and what was made for it, and succeeds when it is gone. It is a transient error that says how
 	// far it is if that takes long. A machine that does not exist is no error.
 	Delete(ctx context.Context, m MachineRequest) error
-	// List returns all machines of the shoot on the site, or in the part of it that Place names.
+	// List returns all machines of the shoot on the site, or in the part of it that a ListScoper names.
 	List(ctx context.Context, m MachineRequest) ([]Machine, error)
-	// Place names the part of the site whose machines List returns; empty if that is all of it. It does not ask the site.
-	Place(spec *v1alpha1.MachineProviderSpec) string
 	// VolumeID returns the ID of the volume in the site, and false if the volume is none of the platform's.
 	VolumeID(pv *corev1.PersistentVolumeSpec) (string, bool)
+}
+
+// ListScoper is implemented by Machines that list the parts of a site separately.
+type ListScoper interface {
+	// ListScope names the part of the site whose machines List returns, empty if that is all of it. It does not ask the site.
+	ListScope(spec *v1alpha1.MachineProviderSpec) string
 }
 
 // MachineRequest names a machine and says what it shall be.

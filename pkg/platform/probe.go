@@ -17,9 +17,14 @@ type Probe interface {
 	// where there is none, because each site is asked again and again. Errors are classified; ClassQuota names what is used up. The
 	// observation is what the answer tells, also if there is an error. shoots are the technical IDs of those that share the credentials.
 	Probe(ctx context.Context, s *site.Site, shoots []string) (Observation, error)
-	// TellsFaults reports whether observations have faults. Those of platforms have whose machines can be at fault for reasons that their
-	// nodes cannot tell.
-	TellsFaults() bool
+}
+
+// FaultReporter is implemented by probes whose observations have faults: those of platforms whose machines can be at fault for reasons
+// that their nodes cannot report.
+type FaultReporter interface {
+	Probe
+	// ReportsFaults is a marker and does nothing.
+	ReportsFaults()
 }
 
 // Observation is what a site tells of itself. Some platforms tell only a part of it.

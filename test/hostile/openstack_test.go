@@ -308,7 +308,7 @@ func common(of v1alpha1.Platform) []operation {
 	if of == v1alpha1.PlatformOpenStack {
 		operations = append(operations,
 			operation{part: partClasses, name: "clean up", mutates: true, needs: classed, run: func(ctx context.Context, s *subject) (any, error) {
-				return nil, classes().CleanUp(ctx, s.site(), nil)
+				return nil, classes().(platform.Cleaner).CleanUp(ctx, s.site(), nil)
 			}})
 	}
 	if of != v1alpha1.PlatformMetal {

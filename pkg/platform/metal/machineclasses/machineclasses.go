@@ -81,11 +81,6 @@ func (m *machineClasses) Locate(s *site.Site, status *v1alpha1.SiteStatus) ([]*v
 	return []*v1alpha1.MachineProviderSpec{{Site: s.Name, Shoot: s.Shoot, Metal: spec}}, nil
 }
 
-// CleanUp implements platform.MachineClasses. Machines of a pool share nothing.
-func (m *machineClasses) CleanUp(context.Context, *site.Site, []*v1alpha1.MachineProviderSpec) error {
-	return nil
-}
-
 // specOf returns what the driver needs, and which hosts the machines may be. It does not ask the site.
 func specOf(request platform.MachineClassRequest) (*v1alpha1.MetalMachineSpec, inventory.Requirements, error) {
 	if err := check(request); err != nil {

@@ -197,7 +197,6 @@ var _ = Describe("MachineClasses", func() {
 			Site: s.Name, Shoot: s.Shoot, Metal: &v1alpha1.MetalMachineSpec{Connection: client.ConnectionOf(s.Profile), Cleaning: "metadata",
 				NodeName: "Host"},
 		}))
-		Expect(known.with().CleanUp(ctx, s, nil)).To(Succeed())
 		Expect(known.asked).To(BeEmpty())
 
 		s.Profile = nil

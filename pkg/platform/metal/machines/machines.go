@@ -174,11 +174,6 @@ func (m *machines) List(ctx context.Context, request platform.MachineRequest) ([
 	return result, nil
 }
 
-// Place implements platform.Machines.
-func (m *machines) Place(*v1alpha1.MachineProviderSpec) string {
-	return ""
-}
-
 // VolumeID implements platform.Machines. Local volumes are not attached by anybody.
 func (m *machines) VolumeID(*corev1.PersistentVolumeSpec) (string, bool) {
 	return "", false

@@ -31,10 +31,10 @@ func New(sessions *client.Sessions, open inventory.Opener) platform.Probe {
 	return &probe{sessions: sessions, open: open}
 }
 
-// TellsFaults implements platform.Probe.
-func (*probe) TellsFaults() bool {
-	return true
-}
+var _ platform.FaultReporter = &probe{}
+
+// ReportsFaults implements platform.FaultReporter.
+func (*probe) ReportsFaults() {}
 
 // Probe implements platform.Probe. The inventory lists the hosts that have the labels of the shoots on the site. Whether hosts are free
 // is asked where one is wanted.
