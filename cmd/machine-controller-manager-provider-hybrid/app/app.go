@@ -26,7 +26,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/machine"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machines"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/driver"
 )
 
 // inCluster is the control kubeconfig that stands for that of the pod.
@@ -48,7 +48,7 @@ func Run() error {
 	if err != nil {
 		return fmt.Errorf("could not access the machines: %w", err)
 	}
-	return mcmapp.Run(server, machine.Guard(machine.NewDriver(machines.New(), machine.DefaultTimeouts()), control))
+	return mcmapp.Run(server, machine.Guard(machine.NewDriver(driver.Machines(), machine.DefaultTimeouts()), control))
 }
 
 // controlClient accesses the cluster of the Machines, as machine-controller-manager does.
