@@ -12,9 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/ignition"
-	metalignition "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ignition"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/bootdata"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/secret"
 )
 
 // ignitionKey is the key under which IronCore looks for the Ignition config of a server.
@@ -22,15 +21,15 @@ const ignitionKey = "ignition"
 
 // writeIgnition writes the Secret that the claim refers to. It goes with the claim.
 func (i *Inventory) writeIgnition(ctx context.Context, claim *metalv1alpha1.ServerClaim, data inventory.Data) error {
-	files := []ignition.File{metalignition.Hostname(data.NodeName)}
+	files := []ignition.File{bootdata.HostnameFile(data.NodeName)}
 	if len(data.NetworkData) > 0 {
-		files = append(files, metalignition.Network(data.NetworkData))
+		files = append(files, bootdata.NetworkFile(data.NetworkData))
 	}
-	config, err := metalignition.AddFiles(data.UserData, files...)
+	config, err := bootdata.AddFiles(data.UserData, files...)
 	if err != nil {
 		return err
 	}
-	return secret.Write(ctx, i.Client(), i.Owner, claim.Name, &corev1.Secret{
+	return bootdata.WriteSecret(ctx, i.Client(), i.Owner, claim.Name, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       claim.Namespace,
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(claim, metalv1alpha1.GroupVersion.WithKind("ServerClaim"))},

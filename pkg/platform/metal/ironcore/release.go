@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/bootdata"
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/secret"
 )
 
 // releaseTimeout is how long it is waited until a server is free of a machine. One that shuts down in time costs one call.
@@ -45,7 +45,7 @@ func (i *Inventory) Release(ctx context.Context, machine, providerID, _ string) 
 		return false, err
 	}
 	if !shared {
-		if err := secret.Delete(ctx, i.Client(), i.Session.Namespace, i.Owner, machine); err != nil {
+		if err := bootdata.DeleteSecret(ctx, i.Client(), i.Session.Namespace, i.Owner, machine); err != nil {
 			return false, err
 		}
 	}

@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/bootdata"
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/secret"
 )
 
 const (
@@ -83,7 +83,7 @@ func (i *Inventory) claimFree(ctx context.Context, request *inventory.Claim) (*m
 		}
 	}
 	if lost > 0 {
-		if err := secret.Delete(ctx, i.Client(), i.Session.Namespace, i.Owner, request.Machine); err != nil {
+		if err := bootdata.DeleteSecret(ctx, i.Client(), i.Session.Namespace, i.Owner, request.Machine); err != nil {
 			return nil, err
 		}
 	}

@@ -15,9 +15,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/bootdata"
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/secret"
 )
 
 const (
@@ -43,7 +43,7 @@ func (i *Inventory) Release(ctx context.Context, machine, providerID, cleaning s
 	if shared, err := i.isShared(ctx, machine, providerID); shared || err != nil {
 		return shared, err
 	}
-	return false, secret.Delete(ctx, i.Client(), i.Session.Namespace, i.Owner, machine)
+	return false, bootdata.DeleteSecret(ctx, i.Client(), i.Session.Namespace, i.Owner, machine)
 }
 
 func (i *Inventory) releaseHost(ctx context.Context, name, machine, cleaning string) error {

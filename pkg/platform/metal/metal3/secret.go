@@ -14,9 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/ignition"
-	metalignition "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ignition"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/bootdata"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/secret"
 )
 
 const (
@@ -45,7 +44,7 @@ func (i *Inventory) writeSecret(ctx context.Context, host *metal3v1alpha1.BareMe
 	userData := data.UserData
 	if ignition.VersionOf(userData) != "" {
 		var err error
-		if userData, err = metalignition.AddFiles(userData, metalignition.Hostname(data.NodeName)); err != nil {
+		if userData, err = bootdata.AddFiles(userData, bootdata.HostnameFile(data.NodeName)); err != nil {
 			return err
 		}
 	}
@@ -64,7 +63,7 @@ func (i *Inventory) writeSecret(ctx context.Context, host *metal3v1alpha1.BareMe
 	if len(data.NetworkData) > 0 {
 		content[networkDataKey] = data.NetworkData
 	}
-	return secret.Write(ctx, i.Client(), i.Owner, machine, &corev1.Secret{
+	return bootdata.WriteSecret(ctx, i.Client(), i.Owner, machine, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: host.Namespace,
 			Labels:    map[string]string{environmentLabel: environment},
@@ -82,7 +81,7 @@ func (i *Inventory) restoreSecret(ctx context.Context, host *metal3v1alpha1.Bare
 	if isProvisioned(host) {
 		return nil
 	}
-	if exists, err := secret.Exists(ctx, i.Client(), host.Namespace, i.Owner, request.Machine); exists || err != nil {
+	if exists, err := bootdata.SecretExists(ctx, i.Client(), host.Namespace, i.Owner, request.Machine); exists || err != nil {
 		return err
 	}
 	data, err := request.Data(ctx, new(hostOf(host, request.Machine, "")))
