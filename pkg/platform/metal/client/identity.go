@@ -38,12 +38,12 @@ func CheckIdentity(namespace, known, found string) error {
 		return nil
 	case found == "":
 		return platform.NewError(platform.ClassConfiguration,
-			"namespace %q of the inventory does not exist, or the credentials may not get it any more; nothing is touched until they do, because it is known by its UID %s",
-			namespace, known)
+			"namespace %q of the inventory does not exist, or the credentials are no longer permitted to get it; "+
+				"nothing is touched until they are, because it is known by its UID %s", namespace, known)
 	default:
 		return platform.NewError(platform.ClassConfiguration,
-			"namespace %q of the inventory has the UID %s, but that of the shoot's machines is %s; nothing is touched until it is that one again, or has the annotation %s=%s",
-			namespace, found, known, AnnotationIdentity, known)
+			"namespace %q of the inventory has the UID %s, but that of the shoot's machines is %s; "+
+				"nothing is touched until it is that one again, or has the annotation %s=%s", namespace, found, known, AnnotationIdentity, known)
 	}
 }
 

@@ -30,7 +30,7 @@ type paged struct {
 func (p paged) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 	err := p.WithWatch.Get(ctx, key, object, options...)
 	if err == nil && (object.GetUID() == "" || object.GetName() != key.Name) {
-		err = platform.NewError(platform.ClassTransient, "what the API answers is not the object %q", key.Name)
+		err = platform.NewError(platform.ClassTransient, "the response of the API is not the object %q", key.Name)
 	}
 	return err
 }
@@ -74,7 +74,7 @@ func (p paged) List(ctx context.Context, list client.ObjectList, options ...clie
 func (p paged) page(ctx context.Context, list client.ObjectList, options []client.ListOption) error {
 	err := p.WithWatch.List(ctx, list, options...)
 	if err == nil && list.GetResourceVersion() == "" {
-		err = platform.NewError(platform.ClassTransient, "what the API answers is no list")
+		err = platform.NewError(platform.ClassTransient, "the response of the API is not a list")
 	}
 	return err
 }

@@ -189,8 +189,8 @@ var _ = Describe("Session", func() {
 				w.Header().Set("Content-Type", "application/json")
 				fmt.Fprint(w, body)
 			}
-			Expect(get(ctx)).To(MatchError(ContainSubstring("what the API answers is not the object")))
-			Expect(open(ctx).Client().List(ctx, &metal3v1alpha1.BareMetalHostList{})).To(MatchError("what the API answers is no list"))
+			Expect(get(ctx)).To(MatchError(ContainSubstring("the response of the API is not the object")))
+			Expect(open(ctx).Client().List(ctx, &metal3v1alpha1.BareMetalHostList{})).To(MatchError("the response of the API is not a list"))
 		},
 		Entry("an empty object", "{}"),
 		Entry("null", "null"),

@@ -120,7 +120,8 @@ func (f *flow) checkPlace(ctx context.Context, id string) error {
 		return err
 	}
 	return platform.NewError(platform.ClassConfiguration,
-		"metal: the CloudProfile has inventory %s in namespace %q, but the shoot has machines in that of %s in namespace %q; nothing is touched until it is that one again",
+		"metal: the CloudProfile has inventory %s in namespace %q, but the shoot has machines in inventory %s in namespace %q; "+
+			"nothing is touched until the CloudProfile has that inventory again",
 		present.Inventory, present.Namespace, former.Inventory, former.Namespace)
 }
 
@@ -135,7 +136,7 @@ func formerly(connection v1alpha1.MetalConnection, s *site.Site) v1alpha1.MetalC
 // forProfile returns a flow with the connection of the CloudProfile.
 func (i *infrastructure) forProfile(ctx context.Context, s *site.Site, persist platform.Persist) (*flow, error) {
 	if s.Profile == nil || s.Profile.Metal == nil {
-		return nil, platform.NewError(platform.ClassConfiguration, "the CloudProfile has no bare-metal site of this name any more")
+		return nil, platform.NewError(platform.ClassConfiguration, "the CloudProfile no longer has a bare-metal site of this name")
 	}
 	return i.flow(ctx, s, client.ConnectionOf(s.Profile), s.Profile.Metal.Cleaning, persist)
 }

@@ -104,7 +104,8 @@ func (w *want) compare(findings *platform.Findings, c count, siteName string) {
 		findings.Errors = append(findings.Errors, field.Invalid(w.path, pools, "there is no host "+w.describe()))
 	case c.usable() < w.minimum:
 		findings.Shortages = append(findings.Shortages, field.Invalid(w.path, pools, fmt.Sprintf(
-			"at least %d hosts are needed %s: there are %d, of which %d are free and %d the shoot's already", w.minimum, w.describe(), c.total, c.free, c.own)))
+			"at least %d hosts are needed %s: there are %d, of which %d are free and %d the shoot's already",
+			w.minimum, w.describe(), c.total, c.free, c.own)))
 	case c.usable() < w.maximum:
 		findings.Warnings = append(findings.Warnings,
 			fmt.Sprintf("site %q: %s: pools %s may want %d hosts %s: there are %d, of which %d are free and %d the shoot's already",

@@ -61,7 +61,8 @@ func (f *flow) checkPool(ctx context.Context, findings *platform.Findings, path 
 	// What the extension may read in the inventory is nobody else's business: it reads what it compares, or what the operator lists.
 	if !slices.Contains(readPools, kind) && len(f.site.Profile.Metal.AddressPools) == 0 {
 		findings.Warnings = append(findings.Warnings, fmt.Sprintf(
-			"site %q: %s: whether there is %s %q is not known, because the site has no addressPools in the CloudProfile", f.site.Name, path, ref.Kind, ref.Name))
+			"site %q: %s: whether there is %s %q is not known, because the site has no addressPools in the CloudProfile",
+			f.site.Name, path, ref.Kind, ref.Name))
 		return nil
 	}
 	object, key := &unstructured.Unstructured{}, ctrlclient.ObjectKey{Name: ref.Name}

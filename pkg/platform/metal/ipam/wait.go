@@ -64,8 +64,8 @@ func (a *Addresses) read(ctx context.Context, machine, name string) (Address, er
 	}
 	result := Address{IP: netip.PrefixFrom(ip, found.Spec.Prefix)}
 	if !result.IP.IsValid() {
-		return Address{}, platform.NewError(platform.ClassConfiguration, "IPAddress %s/%s: %d is no length of a prefix of %s", a.namespace, name,
-			found.Spec.Prefix, ip)
+		return Address{}, platform.NewError(platform.ClassConfiguration, "IPAddress %s/%s: prefix length %d is invalid for %s",
+			a.namespace, name, found.Spec.Prefix, ip)
 	}
 	if found.Spec.Gateway != "" {
 		if result.Gateway, err = netip.ParseAddr(found.Spec.Gateway); err != nil {

@@ -67,7 +67,8 @@ func hostOf(claim *metalv1alpha1.ServerClaim, server *metalv1alpha1.Server) inve
 // machine's while the server is in maintenance.
 func isOff(server *metalv1alpha1.Server) bool {
 	_, ignored := server.Annotations[metalv1alpha1.OperationAnnotation]
-	return server.Status.PowerState == metalv1alpha1.ServerOffPowerState && server.Status.State == metalv1alpha1.ServerStateReserved && !ignored
+	return !ignored && server.Status.PowerState == metalv1alpha1.ServerOffPowerState &&
+		server.Status.State == metalv1alpha1.ServerStateReserved
 }
 
 // fault returns what is wrong with the server of a machine. A server that was not given to the machine yet is nothing wrong.
@@ -76,11 +77,11 @@ func fault(claim *metalv1alpha1.ServerClaim, server *metalv1alpha1.Server) strin
 	case claim.Status.Phase != metalv1alpha1.PhaseBound || claim.DeletionTimestamp != nil:
 		return ""
 	case server == nil:
-		return fmt.Sprintf("server %q does not exist any more", serverName(claim))
+		return fmt.Sprintf("server %q no longer exists", serverName(claim))
 	case inMaintenance(server):
 		return ""
 	case !isOf(server, claim.Namespace, claim.Name):
-		return fmt.Sprintf("server %q is not held for server claim %q any more", server.Name, claim.Name)
+		return fmt.Sprintf("server %q is no longer held for server claim %q", server.Name, claim.Name)
 	case server.Status.State != metalv1alpha1.ServerStateError:
 		return ""
 	}

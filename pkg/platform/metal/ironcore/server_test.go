@@ -166,7 +166,7 @@ var _ = Describe("Hosts of machines", func() {
 			claim, server := bound()
 			Expect(hostOf(claim, change(claim, server)).Fault).To(Equal(expected))
 		},
-		Entry("no server any more", `server "s" does not exist any more`,
+		Entry("no server any more", `server "s" no longer exists`,
 			func(*metalv1alpha1.ServerClaim, *metalv1alpha1.Server) *metalv1alpha1.Server { return nil }),
 		Entry("nothing before they are bound", "", func(c *metalv1alpha1.ServerClaim, _ *metalv1alpha1.Server) *metalv1alpha1.Server {
 			c.Status.Phase = metalv1alpha1.PhaseUnbound
@@ -176,7 +176,7 @@ var _ = Describe("Hosts of machines", func() {
 			c.DeletionTimestamp = new(metav1.Now())
 			return nil
 		}),
-		Entry("a server that was taken away", `server "s" is not held for server claim "m" any more`,
+		Entry("a server that was taken away", `server "s" is no longer held for server claim "m"`,
 			func(_ *metalv1alpha1.ServerClaim, s *metalv1alpha1.Server) *metalv1alpha1.Server {
 				s.Spec.ServerClaimRef.Name = "other"
 				return s

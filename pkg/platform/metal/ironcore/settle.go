@@ -114,7 +114,7 @@ func pending(s *settled) error {
 	name, server := s.claim.Name, serverName(s.claim)
 	switch {
 	case s.claim.Status.Phase == "":
-		return platform.NewError(platform.ClassTransient, "metal-operator has not looked at server claim %q yet", name)
+		return platform.NewError(platform.ClassTransient, "metal-operator has not processed server claim %q yet", name)
 	case s.server != nil && isOf(s.server, s.claim.Namespace, name):
 		return platform.NewError(platform.ClassTransient, "server %q is being reserved for server claim %q", server, name)
 	default:

@@ -74,7 +74,7 @@ func (m *machineClasses) NodeLabels(*site.Site, *v1alpha1.SiteZone) map[string]s
 // Locate implements platform.MachineClasses.
 func (m *machineClasses) Locate(s *site.Site, status *v1alpha1.SiteStatus) ([]*v1alpha1.MachineProviderSpec, error) {
 	if s.Profile == nil || s.Profile.Metal == nil {
-		return nil, platform.InSite(s.Name, missing("the CloudProfile has no bare-metal site of this name any more"))
+		return nil, platform.InSite(s.Name, missing("the CloudProfile no longer has a bare-metal site of this name"))
 	}
 	spec := &v1alpha1.MetalMachineSpec{Connection: client.ConnectionOf(s.Profile), Cleaning: s.Profile.Metal.Cleaning,
 		NodeName: s.Profile.Metal.NodeName, NamespaceUID: namespaceUID(status)}
@@ -115,7 +115,7 @@ func namespaceUID(status *v1alpha1.SiteStatus) string {
 func check(request platform.MachineClassRequest) error {
 	switch {
 	case request.Site.Profile == nil || request.Site.Profile.Metal == nil:
-		return missing("the CloudProfile has no bare-metal site of this name any more")
+		return missing("the CloudProfile no longer has a bare-metal site of this name")
 	case request.Zone == nil || request.Zone.Metal == nil:
 		return missing("the zone has no metal block in the CloudProfile")
 	case request.MachineType == nil || request.MachineType.Metal == nil:
@@ -123,7 +123,7 @@ func check(request platform.MachineClassRequest) error {
 	case request.Image == nil || request.Image.Metal == nil:
 		return missing("the machine image has no metal block in the CloudProfile")
 	case len(request.DataVolumes) > 0:
-		return missing("the pool has dataVolumes, but hosts have no volumes beside their own disks")
+		return missing("the pool has dataVolumes, but hosts have only their own disks")
 	}
 	return nil
 }

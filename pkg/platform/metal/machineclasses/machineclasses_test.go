@@ -201,6 +201,6 @@ var _ = Describe("MachineClasses", func() {
 
 		s.Profile = nil
 		_, err := known.with().Locate(s, nil)
-		Expect(err).To(MatchError(ContainSubstring("the CloudProfile has no bare-metal site")))
+		Expect(err).To(MatchError(ContainSubstring("the CloudProfile no longer has a bare-metal site")))
 	})
 })

@@ -26,8 +26,8 @@ func checkRolling(request platform.MachineClassRequest, selected inventory.Selec
 		return nil
 	}
 	return platform.NewError(platform.ClassConfiguration,
-		"pool %q cannot be rolled in zone %q: it has at least %d machines there and may have no less (maxUnavailable %s), but only %d hosts match %q; "+
-			"set maxUnavailable to at least 1 and maxSurge to 0, lower the minimum, or add hosts",
+		"pool %q cannot be rolled in zone %q: it has at least %d machines there and may have no less (maxUnavailable %s), "+
+			"but only %d hosts match %q; set maxUnavailable to at least 1 and maxSurge to 0, lower the minimum, or add hosts",
 		request.Pool, request.Zone.Name, request.Minimum, request.Rolling.MaxUnavailable.String(), hosts, selected.Selector)
 }
 

@@ -146,7 +146,7 @@ func (i *Inventory) change(ctx context.Context, host *metal3v1alpha1.BareMetalHo
 			return nil, err
 		}
 	}
-	return nil, platform.NewError(platform.ClassTransient, "host %q is changed by others all the time", name)
+	return nil, platform.NewError(platform.ClassTransient, "host %q is changed by others continuously", name)
 }
 
 func (i *Inventory) claimPatch(host *metal3v1alpha1.BareMetalHost, request *inventory.Claim, data inventory.Data) claimPatch {

@@ -163,7 +163,7 @@ func (i *Inventory) only(hosts []metal3v1alpha1.BareMetalHost, machine string) (
 		case !isOf(host, i.Owner, machine):
 		case found != nil:
 			return nil, platform.NewError(platform.ClassConflict,
-				"hosts %q and %q both are machine %q; none of them is touched until one of them is not",
+				"hosts %q and %q both are machine %q; neither is touched until only one of them is",
 				found.Name, host.Name, machine)
 		default:
 			found = host

@@ -84,7 +84,7 @@ func (i *Inventory) releaseHost(ctx context.Context, name, machine, cleaning str
 	}
 	host, err = i.lateHost(ctx, name, machine)
 	if host != nil {
-		return platform.NewError(platform.ClassTransient, "host %q was changed while it was released", name)
+		return platform.NewError(platform.ClassTransient, "host %q changed while it was released", name)
 	}
 	return err
 }
@@ -170,7 +170,7 @@ func (i *Inventory) lateHost(ctx context.Context, name, machine string) (*metal3
 	case isReleasable(host):
 		return host, nil
 	case fault(host) != "":
-		return nil, platform.NewError(platform.ClassTransient, "host %q cannot be cleaned, and nobody gets it before: %s", name, fault(host))
+		return nil, platform.NewError(platform.ClassTransient, "host %q cannot be cleaned, and is not released before that: %s", name, fault(host))
 	case isClean(host):
 		return nil, platform.NewProgress("host %q is switched off", name)
 	default:

@@ -168,7 +168,7 @@ func (m *machines) findJoining(ctx context.Context, node *corev1.Node) (*invento
 		switch {
 		case nodeName(candidate) != node.Name:
 		case found != nil && found.ProviderID != candidate.ProviderID:
-			return nil, platform.NewError(platform.ClassConflict, "node %q: hosts %q and %q both are that node", node.Name, found.Name,
+			return nil, platform.NewError(platform.ClassConflict, "node %q: hosts %q and %q both have that name", node.Name, found.Name,
 				candidate.Name)
 		default:
 			found = candidate

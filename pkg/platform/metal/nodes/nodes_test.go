@@ -235,7 +235,7 @@ var _ = Describe("Machines in Metal3", func() {
 	},
 		Entry("of another node", platform.ClassConflict, ", not", func() { host.Annotations[owner.AnnotationNode] = "other" }),
 		Entry("of another site", platform.ClassConflict, `belongs to site "b"`, func() { host.Labels[owner.LabelSite] = "b" }),
-		Entry("that two hosts are", platform.ClassConflict, "both are that node", func() {
+		Entry("that two hosts are", platform.ClassConflict, "both have that name", func() {
 			second := host.DeepCopy()
 			second.Name, b.node.Spec.ProviderID = "host-2", ""
 			b.api.put(pathHosts, second)
