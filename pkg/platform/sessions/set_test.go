@@ -90,7 +90,8 @@ var _ = Describe("Set", func() {
 		set := newSet()
 		for _, value := range []string{"pass\xff", "pass\xfe", "a\nb", "a\x00"} {
 			_, err := set.Get(ctx, "a", "server", site.Credentials{"password": value})
-			Expect(err).To(MatchError(`site "a": credentials: key "password" must be text in UTF-8 without line breaks and other control characters`))
+			Expect(err).To(MatchError(
+				`site "a": credentials: key "password" must be text in UTF-8 without line breaks and other control characters`))
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 		}
 		Expect(opened.Load()).To(BeZero())

@@ -149,7 +149,8 @@ var _ = Describe("Limits", func() {
 				strings.Repeat(`{"name":"`+strings.Repeat("x", 150)+`","speedGbps":1},`, 60)+`{}]}`, 100, `]}`),
 		Entry("1000 virtual machines", element, `<?xml version="1.0"?><soapenv:Envelope xmlns:soapenv="a"><!-- b --><soapenv:Body><returnval>`,
 			`<objects><obj type="VirtualMachine">vm-1</obj>`+strings.Repeat(
-				`<propSet><name>config.extraConfig["gardener.shoot"]</name><val xsi:type="OptionValue"><key>gardener.shoot</key><value xsi:type="xsd:string">shoot--project--name</value></val></propSet>`, 6)+
+				`<propSet><name>config.extraConfig["gardener.shoot"]</name><val xsi:type="OptionValue"><key>gardener.shoot</key>`+
+					`<value xsi:type="xsd:string">shoot--project--name</value></val></propSet>`, 6)+
 				`</objects>`, 1000, `</returnval></soapenv:Body></soapenv:Envelope>`),
 	)
 

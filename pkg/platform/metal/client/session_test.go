@@ -161,7 +161,9 @@ var _ = Describe("Session", func() {
 
 	It("should read more hosts than could be kept with their hardware", func(ctx SpecContext) {
 		const pages = 15
-		host := metal3v1alpha1.BareMetalHost{Status: metal3v1alpha1.BareMetalHostStatus{HardwareDetails: &metal3v1alpha1.HardwareDetails{Hostname: strings.Repeat("x", 30<<10)}}}
+		host := metal3v1alpha1.BareMetalHost{Status: metal3v1alpha1.BareMetalHostStatus{
+			HardwareDetails: &metal3v1alpha1.HardwareDetails{Hostname: strings.Repeat("x", 30<<10)},
+		}}
 		serve = func(w http.ResponseWriter, r *http.Request) {
 			page, _ := strconv.Atoi(r.URL.Query().Get("continue"))
 			list := metal3v1alpha1.BareMetalHostList{

@@ -94,7 +94,8 @@ var _ = Describe("Infrastructure", func() {
 			s.NamespaceUID = "uid-2"
 			f.objects[0].SetAnnotations(map[string]string{client.AnnotationIdentity: "uid-2"})
 		}, ""),
-		Entry("one that may not be read any more", func(*v1alpha1.MetalState) { f.get["Namespace"] = errForbidden }, "no longer permitted to get it"),
+		Entry("one that may not be read any more", func(*v1alpha1.MetalState) { f.get["Namespace"] = errForbidden },
+			"no longer permitted to get it"),
 		Entry("one that never could be read", func(s *v1alpha1.MetalState) {
 			s.NamespaceUID = ""
 			f.get["Namespace"] = errForbidden

@@ -67,11 +67,14 @@ var _ = Describe("#RequirementsOf", func() {
 	})
 
 	It("should name labels that contradict each other, and who wants them", func() {
-		_, err := RequirementsOf(&v1alpha1.MetalZone{HostSelector: labels("rack", "r1")}, &v1alpha1.MetalMachineType{HostSelector: labels("size", "s")},
+		_, err := RequirementsOf(&v1alpha1.MetalZone{HostSelector: labels("rack", "r1")},
+			&v1alpha1.MetalMachineType{HostSelector: labels("size", "s")},
 			&v1alpha1.MetalWorker{HostSelector: labels("rack", "r2", "size", "xl")})
 		Expect(err).To(MatchError(And(
-			ContainSubstring(`no host can have label "rack" with "r1", which the hostSelector of the zone wants, and with "r2", which that of the pool wants`),
-			ContainSubstring(`no host can have label "size" with "s", which the hostSelector of the machine type wants, and with "xl", which that of the pool wants`),
+			ContainSubstring(`no host can have label "rack" with "r1", which the hostSelector of the zone wants, `+
+				`and with "r2", which that of the pool wants`),
+			ContainSubstring(`no host can have label "size" with "s", which the hostSelector of the machine type wants, `+
+				`and with "xl", which that of the pool wants`),
 		)))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 	})

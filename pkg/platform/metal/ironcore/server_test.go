@@ -147,7 +147,8 @@ var _ = Describe("Hosts of machines", func() {
 			ObjectMeta: metav1.ObjectMeta{Namespace: "hosts", Name: "m", Labels: us.MachineLabels("m"),
 				Annotations: map[string]string{owner.AnnotationNode: "n"}},
 			Spec: metalv1alpha1.ServerClaimSpec{
-				ServerRef: &corev1.LocalObjectReference{Name: "s"}, IgnitionSecretRef: &corev1.LocalObjectReference{Name: "m"}, Power: metalv1alpha1.PowerOn,
+				ServerRef: &corev1.LocalObjectReference{Name: "s"}, IgnitionSecretRef: &corev1.LocalObjectReference{Name: "m"},
+				Power: metalv1alpha1.PowerOn,
 			},
 			Status: metalv1alpha1.ServerClaimStatus{Phase: metalv1alpha1.PhaseBound},
 		}, server

@@ -172,7 +172,11 @@ var _ = Describe("host", func() {
 		Expect(json.Marshal(i.claimPatch(newHost("h"), request, inventory.Data{NodeName: "n", NetworkData: []byte("x")}))).To(MatchJSON(`{
 			"metadata": {
 				"resourceVersion": "7",
-				"labels": {"hybrid.provider.extensions.gardener.cloud/shoot": "shoot--a--b", "hybrid.provider.extensions.gardener.cloud/site": "racks", "hybrid.provider.extensions.gardener.cloud/machine": "m"},
+				"labels": {
+					"hybrid.provider.extensions.gardener.cloud/shoot": "shoot--a--b",
+					"hybrid.provider.extensions.gardener.cloud/site": "racks",
+					"hybrid.provider.extensions.gardener.cloud/machine": "m"
+				},
 				"annotations": {"hybrid.provider.extensions.gardener.cloud/node": "n"}
 			},
 			"spec": {

@@ -170,7 +170,8 @@ func (i *Inventory) lateHost(ctx context.Context, name, machine string) (*metal3
 	case isReleasable(host):
 		return host, nil
 	case fault(host) != "":
-		return nil, platform.NewError(platform.ClassTransient, "host %q cannot be cleaned, and is not released before that: %s", name, fault(host))
+		return nil, platform.NewError(platform.ClassTransient, "host %q cannot be cleaned, and is not released before that: %s",
+			name, fault(host))
 	case isClean(host):
 		return nil, platform.NewProgress("host %q is switched off", name)
 	default:

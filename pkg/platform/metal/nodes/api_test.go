@@ -158,7 +158,8 @@ func (a *api) address(machine, address string, of map[string]string) {
 	if address != "" {
 		claim.Object["status"] = map[string]any{"addressRef": map[string]any{"name": "given"}}
 		given := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "ipam.cluster.x-k8s.io/v1beta1", "kind": "IPAddress", "spec": map[string]any{"address": address, "prefix": int64(18), "claimRef": map[string]any{"name": machine}},
+			"apiVersion": "ipam.cluster.x-k8s.io/v1beta1", "kind": "IPAddress",
+			"spec": map[string]any{"address": address, "prefix": int64(18), "claimRef": map[string]any{"name": machine}},
 		}}
 		given.SetName("given")
 		a.put(pathAddresses, given)

@@ -114,7 +114,8 @@ var _ = Describe("Machines in Metal3", func() {
 				Annotations: map[string]string{owner.AnnotationNode: machine}},
 			Spec: metal3v1alpha1.BareMetalHostSpec{ConsumerRef: new(us.Reference(machine)), Online: true},
 			Status: metal3v1alpha1.BareMetalHostStatus{
-				PoweredOn: true, OperationalStatus: metal3v1alpha1.OperationalStatusOK, Provisioning: metal3v1alpha1.ProvisionStatus{State: metal3v1alpha1.StateProvisioned},
+				PoweredOn: true, OperationalStatus: metal3v1alpha1.OperationalStatusOK,
+				Provisioning: metal3v1alpha1.ProvisionStatus{State: metal3v1alpha1.StateProvisioned},
 				HardwareDetails: &metal3v1alpha1.HardwareDetails{
 					SystemVendor: metal3v1alpha1.HardwareSystemVendor{Manufacturer: "Dell Inc.", ProductName: "PowerEdge R640 (SKU=NotProvided)"},
 					NIC:          []metal3v1alpha1.NIC{{IP: "10.250.128.9"}, {IP: "fe80::1"}, {IP: ""}, {IP: "2001:db8::9"}},
@@ -131,7 +132,8 @@ var _ = Describe("Machines in Metal3", func() {
 		described, err := part.Describe(ctx, b.node)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(described).To(Equal(platform.NodeMachine{
-			ProviderID: b.driverID(ctx), Type: "Dell-Inc-PowerEdge-R640-SKU-NotProvided", Zones: []string{"rack-1"}, Addresses: internal("10.250.128.9", "2001:db8::9"),
+			ProviderID: b.driverID(ctx), Type: "Dell-Inc-PowerEdge-R640-SKU-NotProvided", Zones: []string{"rack-1"},
+			Addresses: internal("10.250.128.9", "2001:db8::9"),
 		}))
 		Expect(part.HasProviderID(described.ProviderID)).To(BeTrue())
 	})
