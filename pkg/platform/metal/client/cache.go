@@ -20,24 +20,24 @@ import (
 )
 
 const (
-	// syncTimeout is how long the first look of all at the inventory is waited for.
+	// syncTimeout is how long to wait for the initial sync.
 	syncTimeout = time.Second
-	// logInterval is how often it is logged that a watch does not work. It is tried again more often.
+	// logInterval is how often the failure of a watch is logged. It is retried more often.
 	logInterval = time.Minute
 )
 
 type cacheKey struct{ key any }
 
-// running is a cache that runs since it was asked for.
+// running is a cache that is started on its first use.
 type running struct {
 	once  sync.Once
 	cache cache.Cache
 	err   error
 }
 
-// Reader returns what reads objects of the kinds: watches that know all of them, or else requests, because those tell what is wrong with
-// the API. The watches have the options that were given first for the key, and last as long as the session. What they do not know yet is
-// waited for for a short time.
+// Reader returns a reader of objects of the kinds: watches if they have synced, or else a client, whose requests return what is wrong with
+// the API. The watches have the options of the first call with the key, and last as long as the session. Reader waits briefly for their
+// sync.
 func (s *Session) Reader(ctx context.Context, key any, options cache.Options, kinds ...client.Object) client.Reader {
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
@@ -56,7 +56,7 @@ func (s *Session) Reader(ctx context.Context, key any, options cache.Options, ki
 	return watches
 }
 
-// IsLive reports whether each read is a request, so that what it returns is not behind.
+// IsLive reports whether each read is a request, so that the result is not stale.
 func IsLive(reader client.Reader) bool {
 	_, behind := reader.(cache.Cache)
 	return !behind

@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Resources returns the names of the resources that the API serves in the version of the group. It is none if the API does not serve
-// the version. Errors are classified.
+// Resources returns the names of the resources that the API serves in the version of the group. It returns none if the API does not
+// serve the version. Errors are classified.
 func (s *Session) Resources(ctx context.Context, version schema.GroupVersion) ([]string, error) {
 	path := []string{"apis", version.Group, version.Version}
 	if version.Group == "" {

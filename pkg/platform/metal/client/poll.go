@@ -12,7 +12,7 @@ import (
 )
 
 // Poll calls look at once and then after each interval until it reports true or the time is over, and returns what it reported last.
-// A request that is under way when the time is over is not cut off: that would say nothing. Errors are classified.
+// A request in flight is not canceled when the time is over. Errors are classified.
 func Poll(ctx context.Context, interval, duration time.Duration, look func() (bool, error)) (bool, error) {
 	end, done := time.Now().Add(duration), false
 	err := wait.PollUntilContextCancel(ctx, interval, true, func(context.Context) (bool, error) {

@@ -23,7 +23,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// userAgent is the name of the binary: the audit log of the inventory tells the extension from the driver.
+// userAgent is the name of the binary, so that the audit log of the inventory distinguishes the extension and the driver.
 var userAgent = filepath.Base(os.Args[0])
 
 // Session is a connection to the Kubernetes API of an inventory with given credentials. It is safe for concurrent use.

@@ -17,17 +17,17 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// count is how many hosts are selected.
+// count is the number of selected hosts.
 type count struct {
-	// total are all, whoever uses them.
+	// total is the number of all hosts, free or not.
 	total int32
-	// free can be claimed.
+	// free is the number of hosts that can be claimed.
 	free int32
-	// own belong to machines of the shoot.
+	// own is the number of hosts of the shoot's machines.
 	own int32
 }
 
-// usable are the hosts that the shoot has or could have.
+// usable is the number of hosts that the shoot has or can claim.
 func (c count) usable() int32 {
 	return c.free + c.own
 }
@@ -80,7 +80,7 @@ func (f *flow) countAll(ctx context.Context) ([]v1alpha1.MetalHosts, error) {
 	return result, nil
 }
 
-// publish shows the numbers as metrics, and only these.
+// publish replaces the metrics of the site.
 func (f *flow) publish(hosts []v1alpha1.MetalHosts) {
 	unpublish(f.site)
 	for _, h := range hosts {

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package infrastructure looks after what a shoot needs at a bare-metal site before it can have machines. Nothing is made there: hosts,
-// their networks and address pools are the operator's. What is looked for is that there are enough of them.
+// their networks and address pools are the operator's. The package checks that there are enough of them.
 package infrastructure
 
 import (
@@ -42,7 +42,7 @@ type flow struct {
 	inventory inventory.Inventory
 	addresses *ipam.Addresses
 	api       ctrlclient.Client
-	// former looks for what the shoot has where the state says that the inventory is.
+	// former returns the leftovers in the inventory of the state.
 	former func(context.Context) (leftovers, error)
 	// served returns the names of the resources that the API serves in a version.
 	served func(context.Context, schema.GroupVersion) ([]string, error)
@@ -86,8 +86,8 @@ func (i *infrastructure) Reconcile(ctx context.Context, s *site.Site, persist pl
 	return status, platform.InSite(s.Name, err)
 }
 
-// reconcile counts the hosts, and records how the site is reached before any machine is made there. It does not forget how the machines
-// are reached that there are, for an inventory that has not answered or that is another one.
+// reconcile counts the hosts, and records the connection of the site before any machine is created there. It keeps the recorded
+// connection if the inventory does not answer or is a different one, because existing machines need it.
 func (f *flow) reconcile(ctx context.Context) (*v1alpha1.SiteStatus, error) {
 	id, err := client.Identity(ctx, f.api, f.namespace)
 	if err != nil {
@@ -109,7 +109,7 @@ func (f *flow) reconcile(ctx context.Context) (*v1alpha1.SiteStatus, error) {
 	return &v1alpha1.SiteStatus{Name: f.site.Name, Metal: &v1alpha1.MetalStatus{Hosts: hosts, NamespaceUID: id}}, nil
 }
 
-// checkPlace refuses another inventory than that of the state, unless the shoot has nothing there.
+// checkPlace rejects an inventory that differs from that of the state, unless the shoot has nothing there.
 func (f *flow) checkPlace(ctx context.Context, id string) error {
 	former, present := f.State().Connection, client.ConnectionOf(f.site.Profile)
 	if former.Namespace == "" || former.Namespace == present.Namespace && former.Inventory == present.Inventory {
@@ -125,7 +125,7 @@ func (f *flow) checkPlace(ctx context.Context, id string) error {
 		present.Inventory, present.Namespace, former.Inventory, former.Namespace)
 }
 
-// formerly returns the connection with the place in the state: the address of an inventory may change, but not where its hosts are.
+// formerly returns the connection with inventory and namespace of the state: the address of an inventory may change, but not these.
 func formerly(connection v1alpha1.MetalConnection, s *site.Site) v1alpha1.MetalConnection {
 	if s.State != nil && s.State.Metal != nil && s.State.Metal.Connection.Namespace != "" {
 		connection.Namespace, connection.Inventory = s.State.Metal.Connection.Namespace, s.State.Metal.Connection.Inventory
@@ -141,9 +141,9 @@ func (i *infrastructure) forProfile(ctx context.Context, s *site.Site, persist p
 	return i.flow(ctx, s, client.ConnectionOf(s.Profile), s.Profile.Metal.Cleaning, persist)
 }
 
-// forExisting returns a flow for what may exist, nil if nothing can. It prefers the CloudProfile's connection, which may have a new
-// address or certificate authority, and uses that of the state when the CloudProfile dropped the site. The inventory must be that of the
-// state.
+// forExisting returns a flow for existing objects, nil if there cannot be any. It prefers the CloudProfile's connection, which may have a
+// new address or certificate authority, and uses that of the state if the CloudProfile no longer has the site. The inventory must be that
+// of the state.
 func (i *infrastructure) forExisting(ctx context.Context, s *site.Site, persist platform.Persist) (*flow, error) {
 	var (
 		f   *flow

@@ -17,7 +17,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ipam"
 )
 
-// forbidden finds what the credentials are not allowed to do although it is needed. It asks for everything at the same time.
+// forbidden finds required permissions that the credentials lack. It checks all of them concurrently.
 func (f *flow) forbidden(ctx context.Context, path *field.Path) (field.ErrorList, error) {
 	needed := f.inventory.Permissions()
 	if f.ipamPool() != nil {
@@ -52,7 +52,7 @@ func (f *flow) allowed(ctx context.Context, attributes authorizationv1.ResourceA
 	return review.Status.Allowed, nil
 }
 
-// firstOf returns the first error, because what is wrong with one question is wrong with all.
+// firstOf returns the first error, because all requests fail for the same reason.
 func firstOf(errs []error) error {
 	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
 		return errs[i]
@@ -60,7 +60,7 @@ func firstOf(errs []error) error {
 	return nil
 }
 
-// describe names what is missing, the verbs of a resource together.
+// describe lists the missing permissions, grouped by resource.
 func describe(missing []authorizationv1.ResourceAttributes) string {
 	type object struct{ namespace, group, resource string }
 	var (

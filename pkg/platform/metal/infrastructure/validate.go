@@ -31,7 +31,7 @@ func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request pla
 	return findings, platform.InSite(s.Name, err)
 }
 
-// validate looks at the API, then at what the credentials may do there, and then at hosts and addresses, as each needs what is before it.
+// validate checks the API, then the permissions of the credentials, and then hosts and addresses, as each check needs those before it.
 func (f *flow) validate(ctx context.Context, request platform.ValidationRequest) (platform.Findings, error) {
 	var (
 		findings platform.Findings
@@ -59,7 +59,7 @@ func (f *flow) ipamPool() *corev1.TypedLocalObjectReference {
 	return nil
 }
 
-// unknownNetworkData finds names in the template of the network data that stand for nothing at the site.
+// unknownNetworkData finds variables in the template of the network data that have no value on the site.
 func (f *flow) unknownNetworkData(path *field.Path) field.ErrorList {
 	if f.site.Config == nil || f.site.Config.Metal == nil {
 		return nil
@@ -84,7 +84,7 @@ func (f *flow) unknownNetworkData(path *field.Path) field.ErrorList {
 	return problems
 }
 
-// unserved finds versions of APIs that the inventory needs and that are not served. It is the first question to the site.
+// unserved finds API versions that the inventory needs and that are not served. It sends the first request to the site.
 func (f *flow) unserved(ctx context.Context, path *field.Path) (field.ErrorList, error) {
 	var (
 		missing []string
@@ -109,7 +109,7 @@ func (f *flow) unserved(ctx context.Context, path *field.Path) (field.ErrorList,
 	return field.ErrorList{field.Invalid(path, f.site.Name, "the API of the inventory does not serve "+strings.Join(missing, ", nor "))}, nil
 }
 
-// missingNamespace finds out whether there is the namespace of the hosts, if the credentials may know.
+// missingNamespace checks that the namespace of the hosts exists, if the credentials are permitted to get it.
 func (f *flow) missingNamespace(ctx context.Context, path *field.Path) (field.ErrorList, error) {
 	err := client.Classify(f.api.Get(ctx, ctrlclient.ObjectKey{Name: f.namespace}, &corev1.Namespace{}))
 	switch {

@@ -17,17 +17,17 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 )
 
-// want is what pools want together, because they select the same hosts.
+// want is the joint demand of pools that select the same hosts.
 type want struct {
 	zone, machineType string
-	// path is that of the first pool.
+	// path is the path of the first pool.
 	path             *field.Path
 	pools            []string
 	selection        inventory.Selection
 	minimum, maximum int32
 }
 
-// describe says which hosts are meant.
+// describe returns which hosts are selected.
 func (w *want) describe() string {
 	selector := w.selection.Selector.String()
 	if selector == "" {
@@ -36,8 +36,8 @@ func (w *want) describe() string {
 	return fmt.Sprintf("for machine type %q in zone %q (%s)", w.machineType, w.zone, selector)
 }
 
-// checkHosts compares the hosts that there are with what the pools ask for. A pool that selects less than another in the same zone is
-// looked at on its own.
+// checkHosts compares the existing hosts with the demands. A pool that selects fewer hosts than another one in the same zone is checked
+// separately.
 func (f *flow) checkHosts(ctx context.Context, findings *platform.Findings, demands []platform.Demand) error {
 	wants, err := f.wants(findings, demands)
 	if err != nil || len(wants) == 0 {
@@ -96,7 +96,7 @@ func (f *flow) zone(name string) *v1alpha1.MetalZone {
 	return nil
 }
 
-// compare says whether the hosts suffice.
+// compare adds a finding if the hosts do not suffice.
 func (w *want) compare(findings *platform.Findings, c count, siteName string) {
 	pools := strings.Join(w.pools, ", ")
 	switch {

@@ -11,10 +11,10 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// Obstacle is a reason that a host cannot be claimed, in the words of the inventory.
+// Obstacle is why a host cannot be claimed, in the terms of the inventory.
 type Obstacle string
 
-// ObstacleTaken is the obstacle of hosts that somebody uses.
+// ObstacleTaken is the obstacle of hosts in use.
 const ObstacleTaken Obstacle = "taken"
 
 // State returns the state of a host with the obstacle.
@@ -29,14 +29,14 @@ func (o Obstacle) State() State {
 	}
 }
 
-// Counts say how many hosts match a selection, and how many of them have which obstacle.
+// Counts is how many hosts match a selection, and how many of them have each obstacle.
 type Counts struct {
 	Total, Matching, Free int
 	Obstacles             map[Obstacle]int
 }
 
-// Exhausted returns the error that no host is free. what is what the inventory calls hosts, and order that of the obstacles in the
-// message. Those that looked free are being claimed by others.
+// Exhausted returns the error that no host is free. what is the inventory's term for hosts, and order is the order of the obstacles in the
+// message. Free hosts count as taken, because others are claiming them.
 func (c Counts) Exhausted(what string, order []Obstacle) error {
 	text := fmt.Sprintf("%d of %d %s match, 0 are free", c.Matching, c.Total, what)
 	var details []string

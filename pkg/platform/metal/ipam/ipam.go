@@ -27,7 +27,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 )
 
-// patience is how long an address is waited for, in two parts. The pool is asked after each whether it has any.
+// patience is how long to wait for an address, in two parts. The pool is checked for free addresses after each.
 var patience = []time.Duration{time.Second, 4 * time.Second}
 
 // Addresses are the addresses of the shoot's machines on a site. Errors are classified.
@@ -115,7 +115,7 @@ func notYet(poolRef corev1.TypedLocalObjectReference, machine string) error {
 	return platform.NewError(platform.ClassTransient, "%s has not given an address to claim %q yet", describe(poolRef), machine)
 }
 
-// Release gives the address of the machine back. A machine that has none is no error.
+// Release releases the address of the machine. It is a no-op if the machine has none.
 func (a *Addresses) Release(ctx context.Context, machine string) error {
 	object, err := a.object(claimKind, machine)
 	if err != nil {
@@ -148,7 +148,7 @@ func (a *Addresses) Machines(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// create makes the claim of the machine if there is none. A claim of that name that is another's is a conflict.
+// create creates the claim of the machine if it does not exist. A claim of that name that belongs to something else is a conflict.
 func (a *Addresses) create(ctx context.Context, machine string, poolRef corev1.TypedLocalObjectReference) error {
 	object, err := a.object(claimKind, machine)
 	if err != nil {

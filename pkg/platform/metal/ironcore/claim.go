@@ -86,7 +86,7 @@ func (i *Inventory) bind(ctx context.Context, reader client.Reader, claim *metal
 	}
 }
 
-// create makes the claim of the machine for the server, powered off. A claim of the machine that another process made is as good.
+// create creates the claim of the machine for the server, powered off, or returns an existing claim of the machine.
 func (i *Inventory) create(ctx context.Context, server string, request *inventory.Claim) (*metalv1alpha1.ServerClaim, error) {
 	claim := &metalv1alpha1.ServerClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: i.Session.Namespace, Name: request.Machine, Labels: i.Owner.MachineLabels(request.Machine)},
@@ -108,12 +108,12 @@ func (i *Inventory) create(ctx context.Context, server string, request *inventor
 	return existing, err
 }
 
-// complete tells the machine what it is told at its first boot, and has its server switched on.
+// complete writes the machine's data for its first boot, and powers its server on.
 func (i *Inventory) complete(ctx context.Context, claim *metalv1alpha1.ServerClaim, server *metalv1alpha1.Server,
 	request *inventory.Claim) error {
 	data, err := request.Data(ctx, new(hostOf(claim, server)))
 	if platform.ClassOf(err) == platform.ClassExhausted {
-		// The machine cannot begin for long, for example because there is no address: the server is for others meanwhile.
+		// The machine cannot start for a while, for example because there is no address: let others use the server meanwhile.
 		return errors.Join(err, i.delete(ctx, claim))
 	}
 	if err != nil {
@@ -137,7 +137,7 @@ func (i *Inventory) complete(ctx context.Context, claim *metalv1alpha1.ServerCla
 	return metalclient.Classify(err)
 }
 
-// claimPatch is what is changed of a claim, so that everything else stays as it is.
+// claimPatch has only the fields of a claim that are changed.
 type claimPatch struct {
 	Metadata struct {
 		Annotations map[string]string `json:"annotations"`

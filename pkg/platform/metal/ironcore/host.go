@@ -71,7 +71,7 @@ func isOff(server *metalv1alpha1.Server) bool {
 		server.Status.State == metalv1alpha1.ServerStateReserved
 }
 
-// fault returns what is wrong with the server of a machine. A server that was not given to the machine yet is nothing wrong.
+// fault returns the fault of a machine's server. It returns none before the server is bound.
 func fault(claim *metalv1alpha1.ServerClaim, server *metalv1alpha1.Server) string {
 	switch {
 	case claim.Status.Phase != metalv1alpha1.PhaseBound || claim.DeletionTimestamp != nil:
@@ -91,7 +91,7 @@ func fault(claim *metalv1alpha1.ServerClaim, server *metalv1alpha1.Server) strin
 	return fmt.Sprintf("server %q is in state %s", server.Name, server.Status.State)
 }
 
-// freeHostOf returns a host that is none of the shoot's machines.
+// freeHostOf returns a host that is not a machine of the shoot.
 func freeHostOf(server *metalv1alpha1.Server, selection *inventory.Selection) inventory.Host {
 	return inventory.Host{Name: server.Name, Labels: server.Labels, MACAddress: macAddress(server),
 		State: obstacleTo(server, selection).State()}

@@ -18,8 +18,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 )
 
-// pick reserves a free server at random. It looks again without watches before it says that there is none. The servers that are to be
-// avoided are free, but metal-operator did not bind them.
+// pick reserves a random free server. It reads again without watches before it returns that none is free. The servers to avoid are free,
+// but metal-operator did not bind them.
 func (i *Inventory) pick(ctx context.Context, reader client.Reader, request *inventory.Claim, avoid sets.Set[string]) (string, error) {
 	server, err := i.pickFrom(ctx, reader, request, avoid)
 	if err != nil && !metalclient.IsLive(reader) {
@@ -38,7 +38,7 @@ func (i *Inventory) pickFrom(ctx context.Context, reader client.Reader, request 
 		return "", err
 	}
 	for index := range servers {
-		// metal-operator takes a server for that of each claim that has the name to which the server was given last.
+		// metal-operator considers a server bound to any claim with the name of its last one.
 		if isOf(&servers[index], i.Session.Namespace, request.Machine) {
 			return "", releasing(&servers[index])
 		}

@@ -23,7 +23,7 @@ import (
 // fewClaims is how many claims have servers that are read one by one.
 const fewClaims = 100
 
-// cacheKey is that of the watches for an owner.
+// cacheKey is the key of the watches for an owner.
 type cacheKey struct{ owner owner.Owner }
 
 // Hosts implements inventory.Inventory.
@@ -165,7 +165,7 @@ func (i *Inventory) reader(ctx context.Context) client.Reader {
 	}, &metalv1alpha1.ServerClaim{}, &metalv1alpha1.Server{})
 }
 
-// nameOf returns the name of the machine's claim. It is that of the machine, unless somebody copied the claim: the provider ID says which
+// nameOf returns the name of the machine's claim. It equals that of the machine, unless the claim was copied: the provider ID tells which
 // one is meant.
 func (i *Inventory) nameOf(machine, providerID string) string {
 	if name, ok := strings.CutPrefix(providerID, providerIDPrefix+i.Session.Namespace+"/"); ok {
@@ -261,7 +261,7 @@ func (i *Inventory) serversOf(ctx context.Context, reader client.Reader,
 	return byName, nil
 }
 
-// strip takes from an object what nobody reads, because a process keeps all servers of an inventory.
+// strip removes what is not read from an object, because a process keeps all servers of an inventory.
 func strip(object any) (any, error) {
 	if o, ok := object.(client.Object); ok {
 		o.SetManagedFields(nil)

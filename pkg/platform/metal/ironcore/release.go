@@ -17,11 +17,11 @@ import (
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 )
 
-// releaseTimeout is how long it is waited until a server is free of a machine. One that shuts down in time costs one call.
+// releaseTimeout is how long to wait until a server is released. One that shuts down in time needs only one call.
 const releaseTimeout = 2 * time.Second
 
-// Release implements inventory.Inventory. What is wiped is not up to it: IronCore wipes nothing, and only whoever cleans a server that
-// was retained makes it available again.
+// Release implements inventory.Inventory. It ignores the cleaning: IronCore wipes nothing, and a retained server is available again only
+// after it was cleaned manually.
 func (i *Inventory) Release(ctx context.Context, machine, providerID, _ string) (bool, error) {
 	name := i.nameOf(machine, providerID)
 	claim, err := i.claim(ctx, i.Client(), name, machine)
@@ -55,7 +55,7 @@ func (i *Inventory) Release(ctx context.Context, machine, providerID, _ string) 
 	return shared, i.waitUntilFree(ctx, name, machine, server, time.Now().Add(releaseTimeout), isReleased)
 }
 
-// isShared reports whether the machine has a claim beside that of the name.
+// isShared reports whether the machine has another claim than that of the name.
 func (i *Inventory) isShared(ctx context.Context, machine, name string) (bool, error) {
 	list := &metalv1alpha1.ServerClaimList{}
 	err := i.Client().List(ctx, list, client.InNamespace(i.Session.Namespace), client.MatchingLabels(i.Owner.MachineLabels(machine)))
@@ -75,8 +75,8 @@ func isNotHeld(server *metalv1alpha1.Server, namespace, claim string) bool {
 	return !isOf(server, namespace, claim)
 }
 
-// isReleased reports whether nothing of the machine runs on the server any more. One that is retained stays with the claim that is gone
-// until someone has cleaned it.
+// isReleased reports whether nothing of the machine runs on the server any longer. A retained server keeps its reference to the deleted
+// claim until it was cleaned.
 func isReleased(server *metalv1alpha1.Server, namespace, claim string) bool {
 	return isNotHeld(server, namespace, claim) || server.Status.State == metalv1alpha1.ServerStateReleased
 }

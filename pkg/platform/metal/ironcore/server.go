@@ -35,8 +35,8 @@ var obstacles = []obstacle{obstacleTaken, obstacleMaintenance, obstacleCordoned,
 // carrierUp is what the status of an interface is that has a link.
 const carrierUp = "up"
 
-// obstacleTo returns why the server cannot be claimed with the selection. It has the rules of metal-operator, and that of cleaning:
-// metal-operator wipes nothing, so that only servers are clean that it retains after their release until someone has cleaned them.
+// obstacleTo returns why the server cannot be claimed with the selection. It applies the rules of metal-operator, and one for cleaning:
+// metal-operator wipes nothing, so that only servers are clean that it retains after their release until they were cleaned manually.
 func obstacleTo(server *metalv1alpha1.Server, selection *inventory.Selection) obstacle {
 	switch {
 	case server.Spec.ServerClaimRef != nil:

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package machineclasses says what a machine of a pool is on a bare-metal site: which hosts it may be, and what is written to them.
+// Package machineclasses resolves the machines of pools on bare-metal sites: which hosts they may use, and what is written to them.
 package machineclasses
 
 import (
@@ -60,13 +60,13 @@ func (m *machineClasses) resolve(ctx context.Context, request platform.MachineCl
 	return nil
 }
 
-// RollsFor implements platform.MachineClasses. A host that suits no more keeps its machine, and everything else counts for machines
-// that are created later.
+// RollsFor implements platform.MachineClasses. A host that is no longer selected keeps its machine, and everything else affects only
+// machines that are created later.
 func (m *machineClasses) RollsFor(platform.MachineClassRequest) []string {
 	return nil
 }
 
-// NodeLabels implements platform.MachineClasses. Volumes on the disks of a host need no label but its name.
+// NodeLabels implements platform.MachineClasses. Local volumes need no label except the hostname.
 func (m *machineClasses) NodeLabels(*site.Site, *v1alpha1.SiteZone) map[string]string {
 	return nil
 }
@@ -81,7 +81,7 @@ func (m *machineClasses) Locate(s *site.Site, status *v1alpha1.SiteStatus) ([]*v
 	return []*v1alpha1.MachineProviderSpec{{Site: s.Name, Shoot: s.Shoot, Metal: spec}}, nil
 }
 
-// specOf returns what the driver needs, and which hosts the machines may be. It does not ask the site.
+// specOf returns the provider spec and the requirements for hosts. It sends no requests to the site.
 func specOf(request platform.MachineClassRequest) (*v1alpha1.MetalMachineSpec, inventory.Requirements, error) {
 	if err := check(request); err != nil {
 		return nil, inventory.Requirements{}, err
@@ -111,7 +111,7 @@ func namespaceUID(status *v1alpha1.SiteStatus) string {
 	return status.Metal.NamespaceUID
 }
 
-// check names what the CloudProfile does not say about the zone, and what hosts do not have.
+// check finds blocks that are missing in the CloudProfile, and what hosts do not support.
 func check(request platform.MachineClassRequest) error {
 	switch {
 	case request.Site.Profile == nil || request.Site.Profile.Metal == nil:

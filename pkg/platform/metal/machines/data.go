@@ -12,7 +12,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 )
 
-// data returns what the machine is told at its first boot on the host.
+// data returns the machine's data for its first boot on the host.
 func (c *call) data(ctx context.Context, host *inventory.Host) (inventory.Data, error) {
 	network, err := c.networkData(ctx, host)
 	if err != nil {

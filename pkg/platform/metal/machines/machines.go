@@ -95,7 +95,7 @@ func (c *call) create(ctx context.Context) (platform.Machine, error) {
 	return c.machine(host), nil
 }
 
-// Initialize implements platform.Machines. What goes wrong with a host goes wrong minutes later.
+// Initialize implements platform.Machines. Hosts fail minutes later, if at all.
 func (m *machines) Initialize(context.Context, platform.MachineRequest) error {
 	return nil
 }
@@ -110,8 +110,8 @@ func (m *machines) Get(ctx context.Context, request platform.MachineRequest) (pl
 	return machine, platform.InSite(request.Spec.Site, err)
 }
 
-// get returns the machine also while its host is not ready. A machine without an ID is one whose creation may have been interrupted: it
-// exists only if its system was started, so that what it still needs is completed otherwise.
+// get returns the machine even while its host is not ready. The creation of a machine without an ID may have been interrupted: it exists
+// only if its system was started, so that it is completed otherwise.
 func (c *call) get(ctx context.Context) (platform.Machine, error) {
 	host, err := c.inventory.Find(ctx, c.request.Name, c.request.ProviderID)
 	switch {
@@ -139,8 +139,8 @@ func (m *machines) Delete(ctx context.Context, request platform.MachineRequest) 
 	return platform.InSite(request.Spec.Site, c.delete(ctx))
 }
 
-// delete gives the address back when nothing uses it any more. The machine may have one although its site gives none to new machines any
-// more.
+// delete releases the host, and then the address if no other host uses it. The machine may have an address even if new machines of the
+// site get none.
 func (c *call) delete(ctx context.Context) error {
 	shared, err := c.inventory.Release(ctx, c.request.Name, c.request.ProviderID, c.spec.Cleaning)
 	if shared || err != nil {
@@ -174,7 +174,7 @@ func (m *machines) List(ctx context.Context, request platform.MachineRequest) ([
 	return result, nil
 }
 
-// VolumeID implements platform.Machines. Local volumes are not attached by anybody.
+// VolumeID implements platform.Machines. Local volumes are not attached.
 func (m *machines) VolumeID(*corev1.PersistentVolumeSpec) (string, bool) {
 	return "", false
 }
@@ -183,7 +183,7 @@ func (c *call) machine(host *inventory.Host) platform.Machine {
 	return platform.Machine{Name: c.request.Name, NodeName: cmp.Or(host.NodeName, c.nodeName(host)), ProviderID: host.ProviderID}
 }
 
-// nodeName returns what the node of the machine is called on the host.
+// nodeName returns the name of the machine's node on the host.
 func (c *call) nodeName(host *inventory.Host) string {
 	if c.spec.NodeName == v1alpha1.MetalNodeNameHost {
 		return host.Name

@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// maxLost is how many hosts may be lost to others before a watch is taken for one that is behind.
+	// maxLost is how many hosts may be lost to others before a watch is considered stale.
 	maxLost = 3
-	// maxPatches is how often a patch is made again because the host was changed meanwhile.
+	// maxPatches is how often a patch is retried because of a conflict.
 	maxPatches = 5
 )
 
-// Claim implements inventory.Inventory. One patch makes a host the machine, with its image, so that there is never a host that is
-// claimed for nothing. The Secret with what the machine is told is written before.
+// Claim implements inventory.Inventory. A single patch claims a host and sets its image, so that no claimed host is left without one. The
+// Secret with the machine's data is written before.
 func (i *Inventory) Claim(ctx context.Context, request inventory.Claim) (*inventory.Host, error) {
 	host, err := i.find(ctx, request.Machine, "")
 	switch {
@@ -48,7 +48,7 @@ func (i *Inventory) Claim(ctx context.Context, request inventory.Claim) (*invent
 	return new(hostOf(host, request.Machine, "")), nil
 }
 
-// claimFree claims one of the free hosts. It asks for all hosts without a watch before it says that there is none.
+// claimFree claims one of the free hosts. It lists all hosts without a watch before it returns that none is free.
 func (i *Inventory) claimFree(ctx context.Context, request *inventory.Claim) (*metal3v1alpha1.BareMetalHost, error) {
 	readers := []client.Reader{i.reader(ctx)}
 	if !metalclient.IsLive(readers[0]) {
@@ -90,7 +90,7 @@ func (i *Inventory) claimFree(ctx context.Context, request *inventory.Claim) (*m
 	return nil, none
 }
 
-// try claims the host, and returns nil if others were faster. It is not tried if a watch has seen meanwhile that they were.
+// try claims the host, and returns nil if others were faster. It does not try if a watch has already seen that.
 func (i *Inventory) try(ctx context.Context, reader client.Reader, host *metal3v1alpha1.BareMetalHost,
 	request *inventory.Claim) (claimed *metal3v1alpha1.BareMetalHost, tried bool, err error) {
 	if !metalclient.IsLive(reader) {
@@ -114,7 +114,7 @@ func isMachine(o owner.Owner, machine string) func(*metal3v1alpha1.BareMetalHost
 	return func(host *metal3v1alpha1.BareMetalHost) bool { return isOf(host, o, machine) }
 }
 
-// write makes the host the machine, and returns what it is then. It returns nil if the host is not usable any more.
+// write makes the host the machine, and returns the updated host. It returns nil if the host is no longer usable.
 func (i *Inventory) write(ctx context.Context, host *metal3v1alpha1.BareMetalHost, request *inventory.Claim,
 	usable func(*metal3v1alpha1.BareMetalHost) bool) (*metal3v1alpha1.BareMetalHost, error) {
 	data, err := request.Data(ctx, new(hostOf(host, request.Machine, "")))
@@ -129,8 +129,8 @@ func (i *Inventory) write(ctx context.Context, host *metal3v1alpha1.BareMetalHos
 	})
 }
 
-// change patches the host, again if it was changed meanwhile and is still usable, and returns what it is then. It returns nil if it is
-// not usable any more.
+// change patches the host, retries after a conflict if it is still usable, and returns the updated host. It returns nil if it is no longer
+// usable.
 func (i *Inventory) change(ctx context.Context, host *metal3v1alpha1.BareMetalHost, usable func(*metal3v1alpha1.BareMetalHost) bool,
 	patch func(*metal3v1alpha1.BareMetalHost) any) (*metal3v1alpha1.BareMetalHost, error) {
 	name := host.Name

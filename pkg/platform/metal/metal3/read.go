@@ -20,7 +20,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 )
 
-// cacheKey is that of the watch of all hosts of a namespace.
+// cacheKey is the key of the watch of all hosts of a namespace.
 type cacheKey struct{}
 
 // Hosts implements inventory.Inventory.
@@ -177,8 +177,8 @@ func (i *Inventory) labelled(ctx context.Context, machine string) ([]metal3v1alp
 	return i.hosts(ctx, i.Client(), client.MatchingLabels(i.Owner.MachineLabels(machine)))
 }
 
-// isShared reports whether the machine has a host beside the one with the provider ID. It asks without a watch, as what the hosts share
-// would be lost.
+// isShared reports whether the machine has another host than the one with the provider ID. It does not rely on a watch, because what the
+// hosts share would be deleted.
 func (i *Inventory) isShared(ctx context.Context, machine, providerID string) (bool, error) {
 	if providerID == "" {
 		return false, nil
@@ -234,7 +234,7 @@ func (i *Inventory) reader(ctx context.Context) client.Reader {
 	}, &metal3v1alpha1.BareMetalHost{})
 }
 
-// strip takes from a host what nobody reads, because a process keeps all hosts of an inventory.
+// strip removes what is not read from a host, because a process keeps all hosts of an inventory.
 func strip(object any) (any, error) {
 	if host, ok := object.(*metal3v1alpha1.BareMetalHost); ok {
 		host.ManagedFields = nil

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// environmentLabel is that of the Secrets that baremetal-operator watches.
+	// environmentLabel is the label of Secrets that baremetal-operator watches.
 	environmentLabel = "environment.metal3.io"
 	environment      = "baremetal"
 
@@ -39,7 +39,7 @@ type metaData struct {
 	Host             string `json:"host"`
 }
 
-// writeSecret writes what the machine is told at its first boot. The Secret goes with the host.
+// writeSecret writes the Secret with the machine's data for its first boot. It is deleted with the host.
 func (i *Inventory) writeSecret(ctx context.Context, host *metal3v1alpha1.BareMetalHost, machine string, data inventory.Data) error {
 	userData := data.UserData
 	if ignition.VersionOf(userData) != "" {
@@ -75,8 +75,8 @@ func (i *Inventory) writeSecret(ctx context.Context, host *metal3v1alpha1.BareMe
 	})
 }
 
-// restoreSecret writes the Secret again that somebody deleted before the host's image was written, because baremetal-operator needs it
-// until then.
+// restoreSecret rewrites the Secret if it was deleted before the host's image was written, because baremetal-operator needs it until
+// then.
 func (i *Inventory) restoreSecret(ctx context.Context, host *metal3v1alpha1.BareMetalHost, request *inventory.Claim) error {
 	if isProvisioned(host) {
 		return nil

@@ -18,7 +18,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// shootsPerList is how many shoots are asked for at once: their names are in the address of the request, whose length proxies limit.
+// shootsPerList is the maximum number of shoots per request: their names are in its URL, whose length proxies limit.
 const shootsPerList = 50
 
 type probe struct {
@@ -36,8 +36,8 @@ var _ platform.FaultReporter = &probe{}
 // ReportsFaults implements platform.FaultReporter.
 func (*probe) ReportsFaults() {}
 
-// Probe implements platform.Probe. The inventory lists the hosts that have the labels of the shoots on the site. Whether hosts are free
-// is asked where one is wanted.
+// Probe implements platform.Probe. It lists the hosts with the labels of the shoots on the site. Free hosts are counted only when one is
+// needed.
 func (p *probe) Probe(ctx context.Context, s *site.Site, shoots []string) (platform.Observation, error) {
 	faults, err := p.faults(ctx, s, shoots)
 	return platform.Observation{Faults: faults}, platform.InSite(s.Name, err)
