@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -95,4 +96,16 @@ func (s *Session) watchErrorHandler() toolscache.WatchErrorHandlerWithContext {
 		}
 		sometimes.Do(func() { klog.ErrorS(Classify(err), "Watch of the inventory does not work", "site", s.Site) })
 	}
+}
+
+// Poll calls look at once and then after each interval until it reports true or the time is over, and returns what it reported last.
+// A request in flight is not canceled when the time is over. Errors are classified.
+func Poll(ctx context.Context, interval, duration time.Duration, look func() (bool, error)) (bool, error) {
+	end, done := time.Now().Add(duration), false
+	err := wait.PollUntilContextCancel(ctx, interval, true, func(context.Context) (bool, error) {
+		var err error
+		done, err = look()
+		return done || time.Now().After(end), err
+	})
+	return done, Classify(err)
 }

@@ -18,7 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/ignition"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/bootdata"
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
@@ -160,4 +162,26 @@ func tolerations(of []corev1.Toleration) []metalv1alpha1.Toleration {
 		}
 	}
 	return result
+}
+
+// ignitionKey is the key under which IronCore looks for the Ignition config of a server.
+const ignitionKey = "ignition"
+
+// writeIgnition writes the Secret that the claim refers to. It goes with the claim.
+func (i *Inventory) writeIgnition(ctx context.Context, claim *metalv1alpha1.ServerClaim, data inventory.Data) error {
+	files := []ignition.File{bootdata.HostnameFile(data.NodeName)}
+	if len(data.NetworkData) > 0 {
+		files = append(files, bootdata.NetworkFile(data.NetworkData))
+	}
+	config, err := bootdata.AddFiles(data.UserData, files...)
+	if err != nil {
+		return err
+	}
+	return bootdata.WriteSecret(ctx, i.Client(), i.Owner, claim.Name, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:       claim.Namespace,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(claim, metalv1alpha1.GroupVersion.WithKind("ServerClaim"))},
+		},
+		Data: map[string][]byte{ignitionKey: config},
+	})
 }
