@@ -10,8 +10,15 @@ import (
 	"regexp"
 	"strings"
 
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	"github.com/google/uuid"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 )
 
@@ -53,4 +60,45 @@ func reversed(id uuid.UUID) uuid.UUID {
 	binary.LittleEndian.PutUint16(id[4:6], binary.BigEndian.Uint16(id[4:6]))
 	binary.LittleEndian.PutUint16(id[6:8], binary.BigEndian.Uint16(id[6:8]))
 	return id
+}
+
+// zones are the zones of the site.
+type zones struct {
+	shoot     string
+	names     []string
+	selectors []labels.Selector
+}
+
+func newZones(shoot string, config []v1alpha1.MetalCloudControllerZone) (zones, error) {
+	z := zones{shoot: shoot}
+	for _, zone := range config {
+		selector := labels.Everything()
+		if zone.HostSelector != nil {
+			var err error
+			if selector, err = metav1.LabelSelectorAsSelector(zone.HostSelector); err != nil {
+				return zones{}, platform.NewError(platform.ClassConfiguration, "zone %q: hostSelector: %w", zone.Name, err)
+			}
+		}
+		z.names, z.selectors = append(z.names, zone.Name), append(z.selectors, selector)
+	}
+	return z, nil
+}
+
+// of returns the zones that select the host. If several do, it returns the one that the machine was created for, if the machine's name
+// begins with that of the zone's MachineDeployment. The node may be named after its host.
+func (z zones) of(host *inventory.Host, node *corev1.Node) []string {
+	var selected, named []string
+	for i, name := range z.names {
+		if !z.selectors[i].Matches(labels.Set(host.Labels)) {
+			continue
+		}
+		selected = append(selected, name)
+		if strings.HasPrefix(host.Machine, helper.MachineDeploymentName(z.shoot, node.Labels[v1beta1constants.LabelWorkerPool], name)+"-") {
+			named = append(named, name)
+		}
+	}
+	if len(named) == 1 {
+		return named
+	}
+	return selected
 }
