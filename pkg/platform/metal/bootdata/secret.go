@@ -35,7 +35,7 @@ func WriteSecret(ctx context.Context, c client.Client, o owner.Owner, machine st
 	}
 	err = c.Create(ctx, secret.DeepCopy())
 	if metalclient.IsAlreadyExists(err) {
-		return platform.NewError(platform.ClassConflict, "Secret %s/%s exists, but does not belong to machine %q",
+		return platform.NewError(platform.ClassConflict, "Secret %s/%s exists, but is not that of machine %q",
 			secret.Namespace, machine, machine)
 	}
 	return metalclient.Classify(err)
