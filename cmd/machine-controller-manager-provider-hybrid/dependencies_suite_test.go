@@ -45,7 +45,7 @@ func unwanted(module, dependency string) string {
 
 	if own, ok := strings.CutPrefix(dependency, module+"/"); ok {
 		for _, allowed := range []string{"cmd/machine-controller-manager-provider-hybrid", "pkg/apis", "pkg/site", "pkg/machine", "pkg/ignition",
-			"pkg/platform/registry/machines", "pkg/platform/sessions", "pkg/platform/transport"} {
+			"pkg/platform/registry/driver", "pkg/platform/sessions", "pkg/platform/transport"} {
 			if own == allowed || strings.HasPrefix(own, allowed+"/") {
 				return ""
 			}
@@ -55,7 +55,7 @@ func unwanted(module, dependency string) string {
 			case "platform", "client", "machines", "owner":
 				return ""
 			// The inventories of bare-metal sites, and what they have in common.
-			case "inventories", "inventory", "ironcore", "metal3", "ignition", "ipam", "secret", "selection":
+			case "inventories", "inventory", "ironcore", "metal3", "bootdata", "ipam":
 				return ""
 			}
 		}

@@ -25,7 +25,8 @@ var _ = Describe("Ignition", func() {
 	)
 
 	It("leaves out what a config does not have", func() {
-		Expect(json.Marshal(ignition.Config{Ignition: ignition.Meta{Version: ignition.Version}})).To(MatchJSON(`{"ignition":{"version":"3.3.0"}}`))
+		Expect(json.Marshal(ignition.Config{Ignition: ignition.Meta{Version: ignition.Version}})).
+			To(MatchJSON(`{"ignition":{"version":"3.3.0"}}`))
 	})
 
 	It("writes files as Ignition reads them", func() {

@@ -193,7 +193,10 @@ func forDeletion(response *driver.GetMachineStatusResponse, err error) (*driver.
 func (d *hybridDriver) ListMachines(ctx context.Context, req *driver.ListMachinesRequest) (*driver.ListMachinesResponse, error) {
 	response, err := call(ctx, d, operationList, nil, req.MachineClass, req.Secret,
 		func(ctx context.Context, t *target) (*driver.ListMachinesResponse, error) {
-			scope := listScope{site: t.request.Spec.Site, part: t.machines.Place(t.request.Spec)}
+			scope := listScope{site: t.request.Spec.Site}
+			if scoper, ok := t.machines.(platform.ListScoper); ok {
+				scope.part = scoper.ListScope(t.request.Spec)
+			}
 			machines, err := d.lists.get(ctx, scope, func(ctx context.Context) ([]platform.Machine, error) {
 				return t.machines.List(ctx, t.request)
 			})

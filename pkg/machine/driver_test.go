@@ -75,6 +75,10 @@ func (s *spy) List(ctx context.Context, request platform.MachineRequest) ([]plat
 	return s.Machines.List(ctx, request)
 }
 
+func (s *spy) ListScope(spec *v1alpha1.MachineProviderSpec) string {
+	return s.Machines.(platform.ListScoper).ListScope(spec)
+}
+
 func (s *spy) Create(ctx context.Context, request platform.MachineRequest) (platform.Machine, error) {
 	s.mutex.Lock()
 	s.created = request

@@ -11,14 +11,13 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// ControlPlane says what the sites of a platform need in the control plane of a shoot and in the shoot itself. The ControlPlane
-// controller uses it. It asks no site. Errors are classified and name the site.
+// ControlPlane returns what the sites of a platform need in the control plane of a shoot and in the shoot itself. The ControlPlane
+// controller uses it. It sends no requests to sites. Errors are classified and name the site.
 type ControlPlane interface {
-	// CloudController returns the site for the configuration of the cloud-controller-manager, without its CSI drivers.
+	// CloudController returns the site's configuration for the cloud-controller-manager, without its CSI drivers.
 	CloudController(s ControlPlaneSite) (*v1alpha1.CloudControllerSite, error)
-	// Storage returns what brings volumes of the sites to nodes, nil if nothing does. The sites are those of the platform with
-	// nodes; there is at least one. Beside errors that are each a CredentialsError in a site, what is returned is complete: it has what is
-	// deployed for these sites.
+	// Storage returns the storage driver of the sites, nil if there is none. The sites are those of the platform with nodes; there is at
+	// least one. The result is complete if all errors are CredentialsErrors: it keeps what is deployed for these sites.
 	Storage(sites []ControlPlaneSite) (*Storage, error)
 	// StorageChart is the sub-chart of the storage driver.
 	StorageChart() SubChart
@@ -28,7 +27,7 @@ type ControlPlane interface {
 type ControlPlaneSite struct {
 	// Site is the site.
 	Site *site.Site
-	// Status is what the site's infrastructure came to.
+	// Status is the observed state of the site's infrastructure.
 	Status *v1alpha1.SiteStatus
 	// Settings are the shoot owner's settings for the site, empty if there are none.
 	Settings v1alpha1.ControlPlaneSite
@@ -36,14 +35,14 @@ type ControlPlaneSite struct {
 	Deployed map[string]string
 }
 
-// CredentialsError says why the credentials of a site cannot be used. What is deployed for the site stays.
+// CredentialsError is why the credentials of a site cannot be used. What is deployed for the site is kept.
 type CredentialsError struct {
 	// Err names the key, never its value.
 	Err error
 }
 
-// NewCredentialsError returns a CredentialsError of ClassConfiguration in the site. consequence says what is deployed meanwhile, if
-// anything is to be said.
+// NewCredentialsError returns a CredentialsError of ClassConfiguration in the site. consequence describes what is deployed meanwhile, and
+// may be empty.
 func NewCredentialsError(site string, err error, consequence string) error {
 	return InSite(site, &CredentialsError{Err: NewError(ClassConfiguration, "%w%s", err, consequence)})
 }
@@ -71,9 +70,9 @@ type SubChart struct {
 	AccessSecrets []string
 }
 
-// Storage is what brings volumes of the sites of a platform to nodes.
+// Storage is the storage driver for the sites of a platform.
 type Storage struct {
-	// CSIDriver is the name of the CSI driver whose node service nodes need, empty if they need none.
+	// CSIDriver is the name of the CSI driver whose node service runs on nodes, empty if there is none.
 	CSIDriver string
 	// Files are the files of the Secret with the configuration of the driver in the seed, by their names. They may hold credentials.
 	// The name of the Secret is that of the chart with the suffix -config.
@@ -102,7 +101,7 @@ type StorageClass struct {
 	Parameters map[string]string `json:"parameters,omitempty"`
 	// AllowVolumeExpansion says whether volumes can grow.
 	AllowVolumeExpansion bool `json:"allowVolumeExpansion"`
-	// AllowedTopologies are where the volumes can be: on nodes of the site and no others.
+	// AllowedTopologies restrict volumes to nodes of the site.
 	AllowedTopologies []corev1.TopologySelectorTerm `json:"allowedTopologies"`
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Class says what kind of problem an error is, and so who can solve it. A platform's client decides the class once, from
+// Class is the kind of problem that an error reports, and thus determines who can solve it. A platform's client sets the class once, from
 // typed errors.
 type Class string
 
@@ -25,16 +25,15 @@ const (
 	ClassExhausted Class = "Exhausted"
 	// ClassNotFound means that a referenced object does not exist.
 	ClassNotFound Class = "NotFound"
-	// ClassConflict means that an object is in a state, or used by others, so that the operation is refused.
+	// ClassConflict means that the operation is refused because of an object's state or because others use the object.
 	ClassConflict Class = "Conflict"
-	// ClassConfiguration means that the configuration is wrong and only a change of it helps.
+	// ClassConfiguration means that the configuration is wrong and must be changed.
 	ClassConfiguration Class = "Configuration"
 	// ClassTransient means that the same operation may succeed later.
 	ClassTransient Class = "Transient"
 )
 
-// Progress stands for the class where machine-controller-manager is told of an error that is none, because what was asked for goes
-// on.
+// Progress replaces the class in errors for machine-controller-manager that report an operation still in progress, not a failure.
 const Progress = "Progress"
 
 // Error is an error of a site with its class.
@@ -43,16 +42,15 @@ type Error struct {
 	Class Class
 	// Site is the name of the site, if known.
 	Site string
-	// Progress is true if nothing is wrong: what was asked for goes on, and the message says how far it is. The class is
-	// ClassTransient then.
+	// Progress is true if the operation is still in progress and the message says how far it is. The class is then ClassTransient.
 	Progress bool
-	// RetryAfter is how long the site asked to wait; zero if it did not.
+	// RetryAfter is the delay that the site asked for, zero if it asked for none.
 	RetryAfter time.Duration
 	// Err is the cause.
 	Err error
 }
 
-// Error returns the message of the cause behind the name of the site. It is cut if there is no room for it in a status or an event.
+// Error returns the name of the site and the message of the cause, truncated to what fits into a status or an event.
 func (e *Error) Error() string {
 	message := e.Err.Error()
 	if e.Site != "" {
@@ -71,19 +69,19 @@ func NewError(class Class, format string, args ...any) *Error {
 	return &Error{Class: class, Err: fmt.Errorf(format, args...)}
 }
 
-// NewProgress returns an error that says how far something is that goes on. It is of ClassTransient.
+// NewProgress returns an error of ClassTransient that says how far an operation is that is still in progress.
 func NewProgress(format string, args ...any) *Error {
 	return &Error{Class: ClassTransient, Progress: true, Err: fmt.Errorf(format, args...)}
 }
 
-// IsProgress reports whether err says how far something is that goes on, and nothing else.
+// IsProgress reports whether err only says how far an operation is that is still in progress.
 func IsProgress(err error) bool {
 	var classified *Error
 	return errors.As(err, &classified) && classified.Progress && joinedErrors(err) == nil
 }
 
-// ClassOf returns the class of err: of a chain of errors that of the outermost classified one, of joined errors the first that
-// is not ClassTransient, because waiting alone does not solve that one. It is ClassTransient if there is no class.
+// ClassOf returns the class of err: that of the outermost classified error in a chain, and the first class other than ClassTransient of
+// joined errors, because waiting does not solve that one. It returns ClassTransient if err has no class.
 func ClassOf(err error) Class {
 	switch e := err.(type) { //nolint:errorlint // the tree is walked here
 	case *Error:
@@ -100,7 +98,7 @@ func ClassOf(err error) Class {
 	return ClassTransient
 }
 
-// InSite names the site in err, in each if errors are joined. It keeps the classes and returns nil for nil.
+// InSite adds the name of the site to err, or to each of joined errors. It keeps the classes. It returns nil if err is nil.
 func InSite(site string, err error) error {
 	if err == nil {
 		return nil
@@ -123,7 +121,7 @@ func InSite(site string, err error) error {
 	return result
 }
 
-// joinedErrors returns the parts of an error that says nothing but what they say.
+// joinedErrors returns the errors wrapped by a plain errors.Join.
 func joinedErrors(err error) []error {
 	joined, ok := err.(interface{ Unwrap() []error }) // only err itself can be split
 	if !ok || len(joined.Unwrap()) == 0 || errors.Join(joined.Unwrap()...).Error() != err.Error() {

@@ -14,31 +14,31 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// Infrastructure makes and removes what a site needs before it can have machines. The Infrastructure controller uses it.
+// Infrastructure creates and deletes what a site needs before it can have machines. The Infrastructure controller uses it.
 type Infrastructure interface {
-	// Validate looks for mistakes that only the site can tell: missing objects, too small quotas, missing roles. It changes
-	// nothing. The error says that the site could not be asked; it is classified.
+	// Validate finds mistakes that only the site can detect: missing objects, insufficient quotas, missing roles. It is read-only. It
+	// returns a classified error if the site could not be validated.
 	Validate(ctx context.Context, s *site.Site, request ValidationRequest) (Findings, error)
-	// Reconcile creates, adopts and updates the site's objects. It calls persist with the state after every created object,
-	// and stops if persist fails. Errors are classified.
+	// Reconcile creates, adopts and updates the site's objects. It calls persist with the state after each created object, and stops if
+	// persist fails. Errors are classified.
 	Reconcile(ctx context.Context, s *site.Site, persist Persist) (*v1alpha1.SiteStatus, error)
-	// Delete deletes the site's objects that are ours, also those that the state does not know, and calls persist with the
-	// state after every deleted object. Errors are classified, and wrap ErrNoAccess if the site could not be looked at at all.
+	// Delete deletes the shoot's objects in the site, including those that are not in the state, and calls persist with the state after
+	// each deleted object. Errors are classified, and wrap ErrNoAccess if the site could not be accessed at all.
 	Delete(ctx context.Context, s *site.Site, persist Persist) error
-	// Orphans lists the objects of the shoot that exist in the site, also those that the state does not know. It changes
-	// nothing. Errors are classified.
+	// Orphans lists the objects of the shoot in the site, including those that are not in the state. It is read-only. Errors are
+	// classified.
 	Orphans(ctx context.Context, s *site.Site) ([]v1alpha1.Orphan, error)
 }
 
-// ValidationRequest is what a site is validated for.
+// ValidationRequest describes what a site is validated for.
 type ValidationRequest struct {
 	// Path is the path of the site in the InfrastructureConfig.
 	Path *field.Path
-	// Demands are what the shoot's pools may ask of the site.
+	// Demands are the demands of the shoot's pools.
 	Demands []Demand
 }
 
-// Demand is what a pool may ask of a site.
+// Demand is the demand of a pool on a site.
 type Demand struct {
 	// Pool is the name of the pool.
 	Pool string
@@ -54,34 +54,32 @@ type Demand struct {
 	VolumeType *v1alpha1.SiteVolumeType
 	// VolumeSizes are the sizes of all volumes of a machine in GiB.
 	VolumeSizes []int
-	// Minimum and Maximum are how many machines the pool has at least and at most on the site.
+	// Minimum and Maximum are the limits of the number of the pool's machines on the site.
 	Minimum, Maximum int32
-	// Zones are the pool's zones on the site. Their numbers add up to those of the site.
+	// Zones are the pool's zones on the site. Their limits add up to those of the site.
 	Zones []ZoneDemand
 }
 
-// ZoneDemand is what a pool may ask of a zone.
+// ZoneDemand is the demand of a pool in a zone.
 type ZoneDemand struct {
 	// Name is the name of the zone.
 	Name string
-	// Minimum and Maximum are how many machines the pool has at least and at most in the zone.
+	// Minimum and Maximum are the limits of the number of the pool's machines in the zone.
 	Minimum, Maximum int32
 }
 
 // Findings are the result of a validation.
 type Findings struct {
-	// Errors are mistakes that keep the site from being used. They name the field. On a site that is in use already those below
-	// the path of a Demand keep only its pool from having machines.
+	// Errors are mistakes that prevent the use of the site. They name the field. On a site that is already in use, an error below the path
+	// of a Demand affects only its pool.
 	Errors field.ErrorList
-	// Shortages are quotas that do not suffice for what the pools have at least. They keep the site from being used. They name
-	// the field.
+	// Shortages are quotas that do not suffice for the pools' minima. They prevent the use of the site. They name the field.
 	Shortages field.ErrorList
-	// Warnings are what may become a problem, such as a quota that does not suffice for the pools' maxima. They name the field.
+	// Warnings are possible future problems, such as quotas that do not suffice for the pools' maxima. They name the field.
 	Warnings []string
 }
 
-// Err returns what keeps the site from being used, nil if that is nothing: mistakes are of ClassConfiguration, shortages of
-// ClassQuota.
+// Err returns what prevents the use of the site, nil if nothing does: mistakes are of ClassConfiguration, shortages of ClassQuota.
 func (f Findings) Err() error {
 	return errors.Join(found(ClassConfiguration, f.Errors), found(ClassQuota, f.Shortages))
 }
@@ -94,8 +92,7 @@ func found(class Class, problems field.ErrorList) error {
 	return errors.Join(errs...)
 }
 
-// ErrNoAccess means that a site could not be looked at, because it does not accept the credentials or is not reached with the
-// configuration.
+// ErrNoAccess means that a site could not be accessed, because it refuses the credentials or cannot be reached with the configuration.
 var ErrNoAccess = errors.New("no access")
 
 // Persist writes the state of one site.

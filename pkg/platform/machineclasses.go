@@ -14,22 +14,26 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// MachineClasses says what a machine of a pool is in a zone. The Worker controller uses it.
+// MachineClasses resolves the machines of a pool in a zone. The Worker controller uses it.
 type MachineClasses interface {
-	// Resolve completes spec with the platform's block. It resolves all names to IDs, and makes what the machines of a pool
-	// share on a site, such as a server group. Errors are classified and name the missing thing.
+	// Resolve adds the platform's block to spec. It resolves all names to IDs, and creates what the machines of a pool share on a site,
+	// such as a server group. Errors are classified and name what is missing.
 	Resolve(ctx context.Context, request MachineClassRequest, spec *v1alpha1.MachineProviderSpec) error
-	// RollsFor returns what in the request rolls machines when it changes, beside what Gardener rolls machines for. It does not
-	// ask the site. Its order means nothing; equal requests return equal values.
+	// RollsFor returns the values of the request whose change triggers a rolling update, in addition to those of Gardener. It sends no
+	// requests to the site. The order is irrelevant; equal requests return equal values.
 	RollsFor(request MachineClassRequest) []string
-	// NodeLabels are labels that the nodes of a zone have beside those that say where they are for Gardener, such as those that the CSI
-	// driver of the site reads. They let the cluster-autoscaler know what a node will be. It does not ask the site.
+	// NodeLabels returns labels of the nodes of a zone in addition to Gardener's topology labels, such as those that the CSI driver of the
+	// site reads. They tell the cluster-autoscaler the labels of future nodes. It sends no requests to the site.
 	NodeLabels(s *site.Site, zone *v1alpha1.SiteZone) map[string]string
-	// Locate returns how the site is reached and where on it the shoot's machines are, which is all that listing and deleting them
-	// needs: a spec for each place whose machines are listed by themselves, at least one. The status is what the infrastructure came
-	// to, nil if that is not known. It does not ask the site.
+	// Locate returns specs that suffice to list and delete the shoot's machines on the site: one for each part of the site whose machines
+	// are listed separately, at least one. The status is the observed state of the infrastructure, nil if it is not known. It sends no
+	// requests to the site.
 	Locate(s *site.Site, status *v1alpha1.SiteStatus) ([]*v1alpha1.MachineProviderSpec, error)
-	// CleanUp deletes what Resolve made for the shoot on the site and none of the specs uses. Errors are classified.
+}
+
+// Cleaner is implemented by MachineClasses whose Resolve creates objects that the machines of a pool share.
+type Cleaner interface {
+	// CleanUp deletes what Resolve created for the shoot on the site and none of the specs uses. Errors are classified.
 	CleanUp(ctx context.Context, s *site.Site, inUse []*v1alpha1.MachineProviderSpec) error
 }
 
@@ -37,19 +41,19 @@ type MachineClasses interface {
 type MachineClassRequest struct {
 	// Site is the zone's site.
 	Site *site.Site
-	// Status is what the site's infrastructure came to.
+	// Status is the observed state of the site's infrastructure.
 	Status *v1alpha1.SiteStatus
 	// Zone is the zone in the CloudProfile.
 	Zone *v1alpha1.SiteZone
 	// MachineType is the pool's machine type on the site.
 	MachineType *v1alpha1.SiteMachineType
-	// Capacity is what the machine type has, as far as the CloudProfile says.
+	// Capacity is the capacity of the machine type in the CloudProfile.
 	Capacity corev1.ResourceList
 	// Image is the pool's machine image on the site.
 	Image *v1alpha1.SiteMachineImage
-	// VolumeType is the pool's volume type on the site, nil if the pool does not ask for one.
+	// VolumeType is the pool's volume type on the site, nil if the pool specifies none.
 	VolumeType *v1alpha1.SiteVolumeType
-	// VolumeSize is the size of the root volume in GiB, zero if the pool does not ask for one.
+	// VolumeSize is the size of the root volume in GiB, zero if the pool specifies none.
 	VolumeSize int
 	// DataVolumes are the pool's data volumes on the site.
 	DataVolumes []DataVolume
@@ -59,17 +63,17 @@ type MachineClassRequest struct {
 	PodCIDRs []string
 	// Pool is the name of the worker pool.
 	Pool string
-	// Minimum is how many machines the pool has at least in the zone.
+	// Minimum is the minimum number of machines of the pool in the zone.
 	Minimum int32
-	// Rolling is how machines are replaced, nil if none are: those of the zone have their class already, or are updated in place.
+	// Rolling is how machines are replaced, nil if none are, because they already have their class or are updated in place.
 	Rolling *Rolling
 }
 
 // Rolling is how the machines of a pool in a zone are replaced.
 type Rolling struct {
-	// MaxSurge is how many machines there may be more than wanted.
+	// MaxSurge is how many machines may exist above the desired number.
 	MaxSurge intstr.IntOrString
-	// MaxUnavailable is how many machines there may be less than wanted.
+	// MaxUnavailable is how many machines may be missing from the desired number.
 	MaxUnavailable intstr.IntOrString
 }
 
@@ -79,7 +83,7 @@ type DataVolume struct {
 	Name string
 	// Size is the size in GiB.
 	Size int
-	// Type is the volume type on the site, nil if the pool does not ask for one.
+	// Type is the volume type on the site, nil if the pool specifies none.
 	Type *v1alpha1.SiteVolumeType
 	// Settings are the pool's settings of the volume for the site, empty if there are none.
 	Settings v1alpha1.WorkerDataVolumeSite

@@ -16,28 +16,32 @@ import (
 // Machines creates, finds and deletes the machines of a site. The machine-controller-manager driver uses it. Errors are
 // classified; progress is never an error.
 type Machines interface {
-	// Create writes everything that the machine needs and returns as soon as its ID is known. It adopts what an interrupted
-	// call left behind.
+	// Create creates everything that the machine needs and returns as soon as its ID is known. It adopts what an interrupted call left
+	// behind.
 	Create(ctx context.Context, m MachineRequest) (Machine, error)
-	// Initialize gives the site a moment to say that it cannot run a machine that was just created, and returns that as an
-	// error. A machine of which nothing is known yet is none.
+	// Initialize waits briefly for the site to report that it cannot run a machine that was just created, and returns that as an error. It
+	// returns nil if the outcome is still unknown.
 	Initialize(ctx context.Context, m MachineRequest) error
-	// Get returns the machine with the request's provider ID or, if that is empty, name. A machine that is still starting
-	// is no error. The error's class is ClassNotFound only if the site said that there is no such machine. A machine that exists, but
-	// will never run, is returned with the error that says why.
+	// Get returns the machine with the request's provider ID or, if that is empty, name. It returns machines that are still starting. The
+	// error is of ClassNotFound only if the site reported that the machine does not exist. A machine that exists, but will never run, is
+	// returned together with an error.
 	Get(ctx context.Context, m MachineRequest) (Machine, error)
-	// Delete deletes the machine and what was made for it, and succeeds when it is gone. It is a transient error that says how
-	// far it is if that takes long. A machine that does not exist is no error.
+	// Delete deletes the machine and what was created for it, and returns nil when it is gone. If that takes long it returns a transient
+	// error that reports the progress. It is a no-op if the machine does not exist.
 	Delete(ctx context.Context, m MachineRequest) error
-	// List returns all machines of the shoot on the site, or in the part of it that Place names.
+	// List returns all machines of the shoot on the site, or in the part of it that a ListScoper names.
 	List(ctx context.Context, m MachineRequest) ([]Machine, error)
-	// Place names the part of the site whose machines List returns; empty if that is all of it. It does not ask the site.
-	Place(spec *v1alpha1.MachineProviderSpec) string
-	// VolumeID returns the ID of the volume in the site, and false if the volume is none of the platform's.
+	// VolumeID returns the ID of the volume in the site, and false if it is not a volume of the platform.
 	VolumeID(pv *corev1.PersistentVolumeSpec) (string, bool)
 }
 
-// MachineRequest names a machine and says what it shall be.
+// ListScoper is implemented by Machines that list the parts of a site separately.
+type ListScoper interface {
+	// ListScope names the part of the site whose machines List returns, empty if that is all of it. It does not ask the site.
+	ListScope(spec *v1alpha1.MachineProviderSpec) string
+}
+
+// MachineRequest names a machine and describes its desired state.
 type MachineRequest struct {
 	// Name is the name of the machine; empty for List.
 	Name string
@@ -49,7 +53,7 @@ type MachineRequest struct {
 	Credentials site.Credentials
 	// UserData is the final user data, set for Create only.
 	UserData []byte
-	// Once is set for a Delete that nobody asks for again once the machine is not listed any more.
+	// Once is set for a Delete that is not retried once the machine is no longer listed.
 	Once bool
 }
 
@@ -57,10 +61,10 @@ type MachineRequest struct {
 type Machine struct {
 	// Name is the name of the machine.
 	Name string
-	// NodeName is the name of the machine's node, empty if it is that of the machine.
+	// NodeName is the name of the machine's node, empty if it equals that of the machine.
 	NodeName string
-	// ProviderID is the unique ID that the machine's node has, too.
+	// ProviderID is the provider ID of the machine and its node.
 	ProviderID string
-	// Addresses are the addresses of the machine, if the site told them.
+	// Addresses are the addresses of the machine, if the site reports them.
 	Addresses []corev1.NodeAddress
 }

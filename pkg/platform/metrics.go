@@ -5,11 +5,14 @@
 package platform
 
 import (
+	"sync"
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// RequestDuration counts and times the requests to the sites' APIs, in seconds. The label code is the HTTP status, the name of the
-// RCODE for the service rfc2136, or "error" if there was no answer.
+// RequestDuration is the duration of requests to the sites' APIs, in seconds. The label code is the HTTP status, the name of the
+// RCODE for the service rfc2136, or "error" if there was no response.
 var RequestDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 	Namespace: "hybrid",
 	Subsystem: "site",
@@ -18,11 +21,26 @@ var RequestDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 	Buckets:   []float64{.025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 }, []string{"site", "service", "method", "code"})
 
-// Hosts are the hosts that a machine type selects in a zone, for sites that have a limited number of them. The state is total or
-// free. Those of a site go when the shoot does not use the site any more.
+// Hosts is the number of hosts that a machine type selects in a zone, for sites with a limited number of hosts. The state is total or
+// free. The metrics of a site are deleted when the shoot no longer uses the site.
 var Hosts = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Namespace: "hybrid",
 	Subsystem: "metal",
 	Name:      "hosts",
 	Help:      "Hosts for machines of a type in a zone, as of the last reconciliation of the Infrastructure.",
 }, []string{"shoot_namespace", "site", "zone", "machine_type", "state"})
+
+var lastAnswers sync.Map
+
+// Answered records that a site just answered a request, successfully or not. The transport calls it, because an operation of many requests
+// does not show before its end that the site works.
+func Answered(site string) {
+	lastAnswers.Store(site, time.Now())
+}
+
+// LastAnswer returns when a site last answered a request of this process, the zero time if it never did.
+func LastAnswer(site string) time.Time {
+	last, _ := lastAnswers.Load(site)
+	at, _ := last.(time.Time)
+	return at
+}

@@ -11,48 +11,53 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// Probe asks a site how it is with the shoot's credentials. The site health controller uses it.
+// Probe checks the health of a site with the shoot's credentials. The site health controller uses it.
 type Probe interface {
-	// Probe returns nil if the site answers the shoot and has room for it. It sends as few requests as it can beside those of a login
-	// where there is none, because each site is asked again and again. Errors are classified; ClassQuota names what is used up. The
-	// observation is what the answer tells, also if there is an error. shoots are the technical IDs of those that share the credentials.
+	// Probe returns a nil error if the site answers and has capacity for the shoot. It sends as few requests as possible, because each site
+	// is probed periodically. Errors are classified; an error of ClassQuota names the resource. The observation is also set if there is an
+	// error. shoots are the technical IDs of the shoots that share the credentials.
 	Probe(ctx context.Context, s *site.Site, shoots []string) (Observation, error)
-	// TellsFaults reports whether observations have faults. Those of platforms have whose machines can be at fault for reasons that their
-	// nodes cannot tell.
-	TellsFaults() bool
 }
 
-// Observation is what a site tells of itself. Some platforms tell only a part of it.
+// FaultReporter is implemented by probes whose observations have faults: those of platforms whose machines can be at fault for reasons
+// that their nodes cannot report.
+type FaultReporter interface {
+	Probe
+	// ReportsFaults is a marker and does nothing.
+	ReportsFaults()
+}
+
+// Observation is what a site reports about itself. Platforms may set only some of the fields.
 type Observation struct {
-	// Quotas are those of the shoot's account.
+	// Quotas are the quotas of the shoot's account.
 	Quotas []Quota
-	// Capacities are those of zones.
+	// Capacities are the capacities of zones.
 	Capacities []Capacity
-	// Faults are those of the shoots' machines on the site.
+	// Faults are the faults of the shoots' machines on the site.
 	Faults []Fault
 }
 
-// Fault is what is wrong with a machine.
+// Fault is a fault of a machine.
 type Fault struct {
 	// Shoot is the technical ID of the machine's shoot.
 	Shoot string
 	// Machine is the name of the machine.
 	Machine string
-	// Host is what the site calls what the machine runs on.
+	// Host is the site's name of the host of the machine.
 	Host string
 	// Message is the site's own message.
 	Message string
 }
 
-// String returns what is wrong behind the names of host and machine.
+// String returns the names of host and machine and the message.
 func (f Fault) String() string {
 	return fmt.Sprintf("host %s of machine %s: %s", f.Host, f.Machine, f.Message)
 }
 
-// Resource is what a quota or a capacity is about.
+// Resource is the resource of a quota or a capacity.
 type Resource string
 
-// Resources that sites have or allow.
+// Resources of quotas and capacities.
 const (
 	// ResourceServers are servers.
 	ResourceServers Resource = "servers"
@@ -66,21 +71,21 @@ const (
 	ResourceStorage Resource = "storage_bytes"
 )
 
-// Quota is how much of a resource a site allows to all who share the shoot's account there. There is none for what has no limit.
+// Quota is the limit of a resource for all users of the shoot's account. Resources without a limit have none.
 type Quota struct {
 	Resource Resource
-	// Used is how much all of them together have.
+	// Used is the usage of all of them.
 	Used float64
-	// Limit is how much they may have.
+	// Limit is the maximum usage.
 	Limit float64
 }
 
-// Capacity is how much of a resource a zone has for all who use it.
+// Capacity is the amount of a resource in a zone.
 type Capacity struct {
 	Zone     string
 	Resource Resource
-	// Total is all that there is, used or not.
+	// Total is the total amount.
 	Total float64
-	// Free is what nobody uses.
+	// Free is the unused amount.
 	Free float64
 }

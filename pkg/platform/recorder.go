@@ -20,8 +20,7 @@ type State[T any] interface {
 	DeepCopy() *T
 }
 
-// Recorder keeps the state of a site and persists every change of it before anything else happens. It is safe for concurrent
-// use.
+// Recorder keeps the state of a site and persists each change before it returns. It is safe for concurrent use.
 type Recorder[T any, S State[T]] struct {
 	persist Persist
 	site    func(*T) *v1alpha1.SiteState
@@ -30,7 +29,7 @@ type Recorder[T any, S State[T]] struct {
 	saved *T
 }
 
-// NewRecorder returns a recorder that starts with a state. site makes the state of the site out of that of the platform.
+// NewRecorder returns a recorder with an initial state. site converts the state of the platform to that of the site.
 func NewRecorder[T any, S State[T]](saved *T, site func(*T) *v1alpha1.SiteState, persist Persist) *Recorder[T, S] {
 	return &Recorder[T, S]{persist: persist, site: site, saved: S(saved).DeepCopy()}
 }
@@ -42,7 +41,7 @@ func (r *Recorder[T, S]) State() T {
 	return *S(r.saved).DeepCopy()
 }
 
-// Record changes the state and persists it if it is different then. If that fails the state stays what it was.
+// Record changes the state and persists it if it differs. The state is unchanged if that fails.
 func (r *Recorder[T, S]) Record(ctx context.Context, change func(*T)) error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

@@ -11,10 +11,10 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// Registry maps the platforms to their part for one consumer.
+// Registry maps platforms to their parts for one consumer.
 type Registry[T any] map[v1alpha1.Platform]T
 
-// For returns the platform's part. The error's class is ClassConfiguration and it lists the platforms that there are.
+// For returns the platform's part. The error is of ClassConfiguration and lists the supported platforms.
 func (r Registry[T]) For(p v1alpha1.Platform) (T, error) {
 	part, ok := r[p]
 	if !ok {

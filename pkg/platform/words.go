@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// maxForeign is how much is told of a text that a site wrote, in bytes.
+	// maxForeign is the maximum length of a text from a site in a message, in bytes.
 	maxForeign = 200
-	// maxMessage is how long the message of an error of a site may be, in bytes.
+	// maxMessage is the maximum length of an error message of a site, in bytes.
 	maxMessage = 900
 )
 
-// Printable returns what may be told of a text that a site wrote: its beginning, in one line, without what is not printable.
+// Printable returns a text from a site in a form that is safe in messages: truncated, in one line, without unprintable characters.
 func Printable(text string) string {
-	// No more is looked at than can be told: what is dropped may be long.
+	// Truncate first, because the text may be long.
 	text = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -36,8 +36,8 @@ func Printable(text string) string {
 	return cut(strings.TrimSpace(text), maxForeign)
 }
 
-// Foreign returns err with as much of its text as may be told when a site or a library wrote it: documents, such as answers that cannot
-// be decoded, and the queries of requests are left out.
+// Foreign returns err, which comes from a site or a library, with a text that is safe in messages. It omits documents, such as responses
+// that cannot be decoded, and the queries of requests.
 func Foreign(err error) error {
 	var request *url.Error
 	if errors.As(err, &request) {
@@ -64,7 +64,7 @@ func (f *foreign) Error() string { return f.text }
 
 func (f *foreign) Unwrap() error { return f.err }
 
-// cut returns the text, or as much of it as is no longer than the maximum and an ellipsis.
+// cut truncates the text to the maximum length, including an ellipsis.
 func cut(text string, maximum int) string {
 	if len(text) <= maximum {
 		return text

@@ -20,7 +20,7 @@ import (
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventories"
 	metalmachines "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/machines"
-	platforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/controlplane"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/extension"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
 )
@@ -176,7 +176,7 @@ func (c *cloudControllers) run() error {
 // config is what the extension would make for the sites, and the credentials by the keys that they have in the shoot's Secret.
 func (c *cloudControllers) config() (*v1alpha1.CloudControllerManagerConfiguration, map[string]string, error) {
 	config := &v1alpha1.CloudControllerManagerConfiguration{Shoot: c.namespace, Region: "west", DefaultSite: siteName}
-	credentials, registry := map[string]string{}, platforms.New()
+	credentials, registry := map[string]string{}, extension.ControlPlanes()
 	for _, s := range []platform.ControlPlaneSite{
 		{Site: c.cloud.site, Status: c.cloud.status},
 		{Site: c.vc.site, Status: c.vc.status},

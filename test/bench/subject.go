@@ -24,7 +24,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/machine"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machines"
+	platforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/driver"
 	vsphereclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -132,7 +132,7 @@ func runSubject(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := decoder.Decode(&j); err != nil {
 		return err
 	}
-	d := machine.NewDriver(machines.New(), machine.DefaultTimeouts())
+	d := machine.NewDriver(platforms.Machines(), machine.DefaultTimeouts())
 	if err := encoder.Encode(reportOf(0, logIn(ctx, j))); err != nil {
 		return err
 	}

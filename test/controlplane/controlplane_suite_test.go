@@ -31,7 +31,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/controlplane"
-	platforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/controlplane"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/extension"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
@@ -63,7 +63,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	mgr, err := manager.New(config, manager.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(controlplane.AddToManagerWithOptions(ctx, mgr, controlplane.AddOptions{
-		Platforms:        platforms.New(),
+		Platforms:        extension.ControlPlanes(),
 		ExtensionClasses: []extensionsv1alpha1.ExtensionClass{extensionsv1alpha1.ExtensionClassShoot},
 	})).To(Succeed())
 

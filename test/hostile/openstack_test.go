@@ -30,11 +30,9 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/machine"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	openstackclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
-	infrastructureregistry "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/infrastructure"
-	classregistry "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machineclasses"
-	machineregistry "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machines"
-	noderegistry "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/nodes"
-	proberegistry "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/probes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/cloudcontrollers"
+	platforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/driver"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/extension"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -177,7 +175,7 @@ func (s *subject) call(do func(driver.Driver, *machinev1alpha1.Machine, *machine
 	}
 	m := &machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: s.machineName(), Namespace: s.Shoot, UID: types.UID("u")},
 		Spec: machinev1alpha1.MachineSpec{ProviderID: s.ProviderID}}
-	result, err := do(machine.NewDriver(machineregistry.New(), machine.DefaultTimeouts()), m, class, secret)
+	result, err := do(machine.NewDriver(platforms.Machines(), machine.DefaultTimeouts()), m, class, secret)
 	var failure *status.Status
 	if errors.As(err, &failure) {
 		class := platform.ClassTransient
@@ -191,8 +189,8 @@ func (s *subject) call(do func(driver.Driver, *machinev1alpha1.Machine, *machine
 
 // common are the operations that all platforms have.
 func common(of v1alpha1.Platform) []operation {
-	infrastructure := func() platform.Infrastructure { return infrastructureregistry.New()[of] }
-	classes := func() platform.MachineClasses { return classregistry.New()[of] }
+	infrastructure := func() platform.Infrastructure { return extension.Infrastructures()[of] }
+	classes := func() platform.MachineClasses { return extension.MachineClasses()[of] }
 	reconcile := func(ctx context.Context, s *subject) (any, error) {
 		status, err := infrastructure().Reconcile(ctx, s.site(), s.persist)
 		if err == nil {
@@ -221,7 +219,7 @@ func common(of v1alpha1.Platform) []operation {
 	}
 	nodes := func(do func(context.Context, *subject, platform.NodeMachines) (any, error)) func(context.Context, *subject) (any, error) {
 		return func(ctx context.Context, s *subject) (any, error) {
-			opened, err := noderegistry.New()[of].Open(ctx,
+			opened, err := cloudcontrollers.Nodes()[of].Open(ctx,
 				platform.NodesRequest{Shoot: s.Shoot, Site: s.cloudController(), Credentials: s.Credentials, Client: fake.NewClientset()})
 			if err != nil {
 				return nil, err
@@ -230,7 +228,7 @@ func common(of v1alpha1.Platform) []operation {
 		}
 	}
 	probed := func(ctx context.Context, s *subject) (any, error) {
-		return proberegistry.New()[of].Probe(ctx, s.site(), []string{s.Shoot})
+		return extension.Probes()[of].Probe(ctx, s.site(), []string{s.Shoot})
 	}
 	operations := []operation{
 		{part: partInfrastructure, name: "validate", lenient: true, run: func(ctx context.Context, s *subject) (any, error) {
@@ -267,7 +265,7 @@ func common(of v1alpha1.Platform) []operation {
 			})
 		}},
 		{part: partMachines, name: "list", needs: running, run: func(ctx context.Context, s *subject) (any, error) {
-			return machineregistry.New()[of].List(ctx, platform.MachineRequest{Spec: s.Spec, Credentials: s.Credentials})
+			return platforms.Machines()[of].List(ctx, platform.MachineRequest{Spec: s.Spec, Credentials: s.Credentials})
 		}},
 		{part: partMachines, name: "list of the driver", needs: running, lenient: true, run: func(ctx context.Context, s *subject) (any, error) {
 			return s.call(func(d driver.Driver, _ *machinev1alpha1.Machine, class *machinev1alpha1.MachineClass, secret *corev1.Secret) (any,
@@ -308,7 +306,7 @@ func common(of v1alpha1.Platform) []operation {
 	if of == v1alpha1.PlatformOpenStack {
 		operations = append(operations,
 			operation{part: partClasses, name: "clean up", mutates: true, needs: classed, run: func(ctx context.Context, s *subject) (any, error) {
-				return nil, classes().CleanUp(ctx, s.site(), nil)
+				return nil, classes().(platform.Cleaner).CleanUp(ctx, s.site(), nil)
 			}})
 	}
 	if of != v1alpha1.PlatformMetal {
@@ -361,7 +359,7 @@ func openStackNodes() []operation {
 				Spec: corev1.NodeSpec{ProviderID: "openstack:///6a0f1f5e-0c5a-4d59-8a0b-6f5d6b1d3e21"}, Status: corev1.NodeStatus{
 					Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.250.0.5"}},
 				}}}
-			opened, err := noderegistry.New()[v1alpha1.PlatformOpenStack].Open(ctx, platform.NodesRequest{
+			opened, err := cloudcontrollers.Nodes()[v1alpha1.PlatformOpenStack].Open(ctx, platform.NodesRequest{
 				Shoot: s.Shoot, Site: s.cloudController(), Credentials: s.Credentials, Client: fake.NewClientset(service.DeepCopy()),
 			})
 			if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/csi/cinder"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/dns"
 	openstackclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
-	dnsregistry "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/dns"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/extension"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 	vsphereclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 )
@@ -23,7 +23,7 @@ import (
 
 // dnsServices are the DNS services, which may be on loopback here.
 func dnsServices() dns.Registry {
-	return dnsregistry.New(&transport.Guard{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	return extension.DNS(&transport.Guard{Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 }
 
 // cinderController is the controller of the CSI driver with the configuration in the file.

@@ -34,7 +34,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/dnsrecord"
-	dnsservices "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/dns"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/extension"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 )
 
@@ -174,7 +174,7 @@ func (a *attacker) try(ctx context.Context, kind string, keys map[string]string)
 	c := fakeclient.NewClientBuilder().WithScheme(kubernetesclient.SeedScheme).WithObjects(record,
 		secret).WithStatusSubresource(record).Build()
 	recorder := events.NewFakeRecorder(10)
-	actuator := dnsrecord.NewActuator(c, c, recorder, dnsservices.New(&a.guard))
+	actuator := dnsrecord.NewActuator(c, c, recorder, extension.DNS(&a.guard))
 	err := actuator.Reconcile(ctx, logr.Discard(), record, nil)
 	Expect(err).To(HaveOccurred())
 	err = reconcilerutils.ReconcileErrCauseOrErr(err)

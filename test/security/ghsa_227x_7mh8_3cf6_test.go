@@ -15,7 +15,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/csi/cinder"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	controlplanes "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/controlplane"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/extension"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -37,7 +37,7 @@ var _ = Describe("GHSA-227x-7mh8-3cf6", func() {
 		Entry("a separator of lines", "x\u2028auth-url = https://evil.test\u0085"),
 	}
 	storage := func(platformType v1alpha1.Platform, s *site.Site) (*platform.Storage, error) {
-		part, err := controlplanes.New().For(platformType)
+		part, err := extension.ControlPlanes().For(platformType)
 		Expect(err).NotTo(HaveOccurred())
 		return part.Storage([]platform.ControlPlaneSite{{
 			Site: s,

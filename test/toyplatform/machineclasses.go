@@ -70,7 +70,7 @@ func (m *machineClasses) Locate(s *site.Site, _ *v1alpha1.SiteStatus) ([]*v1alph
 	return specs, nil
 }
 
-// CleanUp implements platform.MachineClasses.
+// CleanUp implements platform.Cleaner.
 func (m *machineClasses) CleanUp(ctx context.Context, s *site.Site, inUse []*v1alpha1.MachineProviderSpec) error {
 	if err := m.cloud.request(ctx, s.Name); err != nil {
 		return err

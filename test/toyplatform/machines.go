@@ -91,8 +91,8 @@ func (m *machines) List(ctx context.Context, r platform.MachineRequest) ([]platf
 	return result, nil
 }
 
-// Place implements platform.Machines.
-func (m *machines) Place(spec *v1alpha1.MachineProviderSpec) string {
+// ListScope implements platform.ListScoper.
+func (m *machines) ListScope(spec *v1alpha1.MachineProviderSpec) string {
 	return placeOf(spec)
 }
 

@@ -42,8 +42,8 @@ type probe struct{ cloud *Cloud }
 // NewProbe returns the platform's part for the health of sites.
 func NewProbe(cloud *Cloud) platform.Probe { return &probe{cloud} }
 
-// TellsFaults implements platform.Probe.
-func (*probe) TellsFaults() bool { return true }
+// ReportsFaults implements platform.FaultReporter.
+func (*probe) ReportsFaults() {}
 
 // Probe implements platform.Probe.
 func (p *probe) Probe(ctx context.Context, s *site.Site, shoots []string) (platform.Observation, error) {

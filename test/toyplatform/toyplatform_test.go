@@ -18,9 +18,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/machine"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/infrastructure"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machineclasses"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machines"
+	platforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/driver"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/extension"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform"
 )
@@ -28,7 +27,7 @@ import (
 var _ = Describe("A new platform", func() {
 	It("costs one line in the registry of each consumer, from the infrastructure to the machine", func(ctx SpecContext) {
 		cloud := toyplatform.NewCloud()
-		infrastructures, classes, servers := infrastructure.New(), machineclasses.New(), machines.New()
+		infrastructures, classes, servers := extension.Infrastructures(), extension.MachineClasses(), platforms.Machines()
 		infrastructures[toyplatform.Platform] = toyplatform.NewInfrastructure(cloud)
 		classes[toyplatform.Platform] = toyplatform.NewMachineClasses(cloud)
 		servers[toyplatform.Platform] = toyplatform.NewMachines(cloud)

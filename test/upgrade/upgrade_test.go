@@ -22,7 +22,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/infrastructure"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/extension"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
 )
@@ -87,7 +87,7 @@ var _ = Describe("What a release wrote", Ordered, func() {
 		Expect(sites).To(HaveLen(4))
 		for i := range sites {
 			Expect(sites[i].Removed()).To(BeTrue())
-			Expect(infrastructure.New()).To(HaveKey(sites[i].Platform))
+			Expect(extension.Infrastructures()).To(HaveKey(sites[i].Platform))
 		}
 	})
 
@@ -128,7 +128,7 @@ var _ = Describe("What a release wrote", Ordered, func() {
 				continue // The stub has machines, and cannot delete what is made for them.
 			}
 			Eventually(func() error {
-				return infrastructure.New()[s.Platform].Delete(ctx, s, func(context.Context, *v1alpha1.SiteState) error { return nil })
+				return extension.Infrastructures()[s.Platform].Delete(ctx, s, func(context.Context, *v1alpha1.SiteState) error { return nil })
 			}).WithContext(ctx).Within(soon).Should(Succeed(), s.Name)
 		}
 		Expect(w.openStack(ctx)["servers"]).To(BeEmpty())

@@ -29,10 +29,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/worker"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/controlplane"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/infrastructure"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machineclasses"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machines"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/driver"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/extension"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
@@ -166,7 +164,7 @@ func (w *world) makeInfrastructure(ctx context.Context) {
 		if s.Name == "cloud" && *recordTo == "" {
 			s.State = w.remakeKeyPair(ctx)
 		}
-		status, err := infrastructure.New()[s.Platform].Reconcile(ctx, s, func(_ context.Context, state *v1alpha1.SiteState) error {
+		status, err := extension.Infrastructures()[s.Platform].Reconcile(ctx, s, func(_ context.Context, state *v1alpha1.SiteState) error {
 			s.State = state.DeepCopy()
 			return nil
 		})
@@ -246,7 +244,7 @@ func (w *world) makeClasses(ctx context.Context) {
 
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
-	actuator := worker.NewActuator(mgr, nil, machineclasses.New(), machines.New(), time.Minute)
+	actuator := worker.NewActuator(mgr, nil, extension.MachineClasses(), driver.Machines(), time.Minute)
 	go func() { done <- actuator.Reconcile(ctx, logr.Discard(), object, cluster) }()
 	DeferCleanup(func() {
 		cancel()
@@ -288,7 +286,7 @@ func (w *world) request(spec *v1alpha1.MachineProviderSpec, name string) (platfo
 	if spec.Site == "halls" {
 		data = ignition
 	}
-	return machines.New()[found.Platform], platform.MachineRequest{Name: name, Spec: spec,
+	return driver.Machines()[found.Platform], platform.MachineRequest{Name: name, Spec: spec,
 		Credentials: site.CredentialsOf(spec.Site, w.secret), UserData: []byte(data)}
 }
 
@@ -311,8 +309,8 @@ func machineOf(deployment string) string { return deployment + "-5d9f8-abcde" }
 func (w *world) controlPlanes() map[string]any {
 	GinkgoHelper()
 	found := map[string]any{}
-	for _, name := range controlplane.New().Platforms() {
-		part := controlplane.New()[name]
+	for _, name := range extension.ControlPlanes().Platforms() {
+		part := extension.ControlPlanes()[name]
 		var ofPlatform []platform.ControlPlaneSite
 		for i := range w.sites {
 			if w.sites[i].Platform != name {

@@ -27,7 +27,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/cloudprovider"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/nodes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/cloudcontrollers"
 )
 
 // controllerName is the name of the controllers of all sites in the flag --controllers.
@@ -77,7 +77,7 @@ func newManager(files cloudprovider.Files, completed *config.CompletedConfig,
 	settings := &completed.ComponentConfig
 	return cloudprovider.NewManager(cloudprovider.Options{
 		Files:                     files,
-		Platforms:                 nodes.New(),
+		Platforms:                 cloudcontrollers.Nodes(),
 		NewClient:                 func(site string) (kubernetes.Interface, error) { return completed.ClientBuilder.Client("site-" + site) },
 		FeatureGate:               utilfeature.DefaultFeatureGate,
 		Metrics:                   c.ControllerManagerMetrics,

@@ -28,12 +28,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/infrastructure"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/worker"
-	controlplaneplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/controlplane"
-	dnsservices "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/dns"
-	infrastructureplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/infrastructure"
-	machineclassplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machineclasses"
-	machineplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machines"
-	probeplatforms "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/probes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/driver"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/extension"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/webhook/controlplane"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/webhook/network"
@@ -216,9 +212,9 @@ func (o *options) apply() {
 	infrastructure.DefaultAddOptions.IgnoreOperationAnnotation = ignoreOperation
 	infrastructure.DefaultAddOptions.ExtensionClasses = general.ExtensionClasses
 	infrastructure.DefaultAddOptions.SelfHostedShootCluster = general.SelfHostedShootCluster
-	infrastructure.DefaultAddOptions.Platforms = infrastructureplatforms.New()
+	infrastructure.DefaultAddOptions.Platforms = extension.Infrastructures()
 
-	controlPlanes := controlplaneplatforms.New()
+	controlPlanes := extension.ControlPlanes()
 	o.controlplane.Completed().Apply(&controlplanecontroller.DefaultAddOptions.Controller)
 	controlplanecontroller.DefaultAddOptions.IgnoreOperationAnnotation = ignoreOperation
 	controlplanecontroller.DefaultAddOptions.ExtensionClasses = general.ExtensionClasses
@@ -228,13 +224,13 @@ func (o *options) apply() {
 	worker.DefaultAddOptions.IgnoreOperationAnnotation = ignoreOperation
 	worker.DefaultAddOptions.ExtensionClasses = general.ExtensionClasses
 	worker.DefaultAddOptions.SelfHostedShootCluster = general.SelfHostedShootCluster
-	worker.DefaultAddOptions.Platforms = machineclassplatforms.New()
-	worker.DefaultAddOptions.Machines = machineplatforms.New()
+	worker.DefaultAddOptions.Platforms = extension.MachineClasses()
+	worker.DefaultAddOptions.Machines = driver.Machines()
 
 	o.dnsrecord.Completed().Apply(&dnsrecord.DefaultAddOptions.Controller)
 	dnsrecord.DefaultAddOptions.IgnoreOperationAnnotation = ignoreOperation
 	dnsrecord.DefaultAddOptions.ExtensionClasses = general.ExtensionClasses
-	dnsrecord.DefaultAddOptions.Services = dnsservices.New(&o.dns.guard)
+	dnsrecord.DefaultAddOptions.Services = extension.DNS(&o.dns.guard)
 
 	o.healthcheck.Completed().Apply(&healthcheck.DefaultAddOptions.Controller)
 	healthcheck.DefaultAddOptions.ExtensionClasses = general.ExtensionClasses
@@ -243,7 +239,7 @@ func (o *options) apply() {
 	o.sitehealth.Completed().Apply(&sitehealth.DefaultAddOptions.Controller)
 	sitehealth.DefaultAddOptions.ExtensionClasses = general.ExtensionClasses
 	sitehealth.DefaultAddOptions.SelfHostedShootCluster = general.SelfHostedShootCluster
-	sitehealth.DefaultAddOptions.Platforms = probeplatforms.New()
+	sitehealth.DefaultAddOptions.Platforms = extension.Probes()
 	sitehealth.DefaultAddOptions.ProbeInterval = o.sites.probeInterval
 
 	o.heartbeat.Completed().Apply(&heartbeat.DefaultAddOptions)

@@ -26,7 +26,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/machine"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/machines"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/driver"
 )
 
 // inCluster is the value of the control kubeconfig flag that selects the in-cluster config.
@@ -48,7 +48,7 @@ func Run() error {
 	if err != nil {
 		return fmt.Errorf("could not access the machines: %w", err)
 	}
-	return mcmapp.Run(server, machine.Guard(machine.NewDriver(machines.New(), machine.DefaultTimeouts()), control))
+	return mcmapp.Run(server, machine.Guard(machine.NewDriver(driver.Machines(), machine.DefaultTimeouts()), control))
 }
 
 // controlClient returns a client for the cluster of the Machines, configured like that of machine-controller-manager.

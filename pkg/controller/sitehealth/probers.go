@@ -91,7 +91,7 @@ func (p *probers) set(infra types.NamespacedName, sites []site.Site, withMachine
 			continue
 		}
 		wanted.keys[s.Name] = key
-		if part.TellsFaults() && slices.Contains(withMachines, s.Name) {
+		if _, ok := part.(platform.FaultReporter); ok && slices.Contains(withMachines, s.Name) {
 			wanted.faults[s.Name] = before.faults[s.Name]
 		}
 		if known := p.probers[key]; known != nil {

@@ -143,8 +143,8 @@ func (r resolver) cleanUp(ctx context.Context, sites []site.Site, inUse []*v1alp
 		s := &sites[i]
 		answers[i] = platform.Ask(func() (*v1alpha1.MachineProviderSpec, error) {
 			machineClasses, err := r.machineClasses.For(s.Platform)
-			if err == nil {
-				err = machineClasses.CleanUp(ctx, s, slices.DeleteFunc(slices.Clone(inUse),
+			if cleaner, ok := machineClasses.(platform.Cleaner); ok && err == nil {
+				err = cleaner.CleanUp(ctx, s, slices.DeleteFunc(slices.Clone(inUse),
 					func(spec *v1alpha1.MachineProviderSpec) bool { return spec.Site != s.Name }))
 			}
 			return nil, err

@@ -113,7 +113,7 @@ var _ = Describe("Servers of IronCore that many want", Ordered, func() {
 		begun := time.Now()
 		_, err := i.Claim(ctx, claimOf(machine, rack))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
-		Expect(err).To(MatchError(fmt.Sprintf("metal-operator has not looked at server claim %q yet", machine)))
+		Expect(err).To(MatchError(fmt.Sprintf("metal-operator has not processed server claim %q yet", machine)))
 		Expect(time.Since(begun)).To(And(BeNumerically(">=", 9*time.Second), BeNumerically("<", 20*time.Second)))
 		waiting := serverClaim(ctx, machine)
 		Expect(i.Find(ctx, machine, "")).To(HaveValue(HaveField("Complete", false)))

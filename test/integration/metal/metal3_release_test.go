@@ -25,7 +25,7 @@ var _ = Describe("Hosts of Metal3 that machines leave", func() {
 		By("failing to clean")
 		Expect(landscape.FailHardware(ctx, hosts[0], metal.Deprovision, "disk is gone")).To(Succeed())
 		Eventually(ctx, func() error { return driver.Delete(ctx, t.request("a")) }, soon).Should(MatchError(
-			MatchRegexp(`^site "racks": host "%s" cannot be cleaned, and nobody gets it before: .*disk is gone`, hosts[0])))
+			MatchRegexp(`^site "racks": host "%s" cannot be cleaned, and is not released before that: .*disk is gone`, hosts[0])))
 		Expect(platform.ClassOf(driver.Delete(ctx, t.request("a")))).To(Equal(platform.ClassTransient))
 		Expect(t.hostOf(ctx, "a")).To(Equal(hosts[0]))
 		err := errorOf(driver.Create(ctx, t.request("b")))

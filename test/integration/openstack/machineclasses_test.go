@@ -37,7 +37,7 @@ var _ = Describe("MachineClasses", func() {
 		project = newServices(ctx, credentials)
 		DeferCleanup(func(ctx SpecContext) {
 			Expect(proxy.SetFaults()).To(Succeed())
-			Expect(part.CleanUp(ctx, s, nil)).To(Succeed())
+			Expect(part.(platform.Cleaner).CleanUp(ctx, s, nil)).To(Succeed())
 		})
 	})
 
@@ -140,15 +140,15 @@ var _ = Describe("MachineClasses", func() {
 		})
 
 		requests := label("clean up")
-		Expect(part.CleanUp(ctx, s, []*v1alpha1.MachineProviderSpec{{OpenStack: kept}})).To(Succeed())
+		Expect(part.(platform.Cleaner).CleanUp(ctx, s, []*v1alpha1.MachineProviderSpec{{OpenStack: kept}})).To(Succeed())
 		Expect(requests()).To(HaveLen(4), "one list, which ends with an empty page, and two deletions")
 		Expect(serverGroups(ctx)).To(Equal(map[string]string{name("batch", "affinity"): "affinity", foreign.Name: "affinity"}))
 
 		requests = label("clean up nothing")
-		Expect(part.CleanUp(ctx, s, []*v1alpha1.MachineProviderSpec{{OpenStack: kept}})).To(Succeed())
+		Expect(part.(platform.Cleaner).CleanUp(ctx, s, []*v1alpha1.MachineProviderSpec{{OpenStack: kept}})).To(Succeed())
 		Expect(requests()).To(HaveLen(2))
 
-		Expect(part.CleanUp(ctx, s, nil)).To(Succeed())
+		Expect(part.(platform.Cleaner).CleanUp(ctx, s, nil)).To(Succeed())
 		Expect(serverGroups(ctx)).To(HaveLen(1))
 	})
 
@@ -198,7 +198,7 @@ var _ = Describe("MachineClasses", func() {
 		Expect(err).NotTo(HaveOccurred())
 		before := s.Credentials
 		s.Credentials = site.Credentials(other.SiteCredentials())
-		Expect(part.CleanUp(ctx, s, nil)).To(Succeed())
+		Expect(part.(platform.Cleaner).CleanUp(ctx, s, nil)).To(Succeed())
 		s.Credentials = before
 		Expect(serverGroups(ctx)).To(HaveLen(1))
 	})

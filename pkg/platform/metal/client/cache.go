@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -20,24 +21,24 @@ import (
 )
 
 const (
-	// syncTimeout is how long the first look of all at the inventory is waited for.
+	// syncTimeout is how long to wait for the initial sync.
 	syncTimeout = time.Second
-	// logInterval is how often it is logged that a watch does not work. It is tried again more often.
+	// logInterval is how often the failure of a watch is logged. It is retried more often.
 	logInterval = time.Minute
 )
 
 type cacheKey struct{ key any }
 
-// running is a cache that runs since it was asked for.
+// running is a cache that is started on its first use.
 type running struct {
 	once  sync.Once
 	cache cache.Cache
 	err   error
 }
 
-// Reader returns what reads objects of the kinds: watches that know all of them, or else requests, because those tell what is wrong with
-// the API. The watches have the options that were given first for the key, and last as long as the session. What they do not know yet is
-// waited for for a short time.
+// Reader returns a reader of objects of the kinds: watches if they have synced, or else a client, whose requests return what is wrong with
+// the API. The watches have the options of the first call with the key, and last as long as the session. Reader waits briefly for their
+// sync.
 func (s *Session) Reader(ctx context.Context, key any, options cache.Options, kinds ...client.Object) client.Reader {
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
@@ -56,7 +57,7 @@ func (s *Session) Reader(ctx context.Context, key any, options cache.Options, ki
 	return watches
 }
 
-// IsLive reports whether each read is a request, so that what it returns is not behind.
+// IsLive reports whether each read is a request, so that the result is not stale.
 func IsLive(reader client.Reader) bool {
 	_, behind := reader.(cache.Cache)
 	return !behind
@@ -95,4 +96,16 @@ func (s *Session) watchErrorHandler() toolscache.WatchErrorHandlerWithContext {
 		}
 		sometimes.Do(func() { klog.ErrorS(Classify(err), "Watch of the inventory does not work", "site", s.Site) })
 	}
+}
+
+// Poll calls look at once and then after each interval until it reports true or the time is over, and returns what it reported last.
+// A request in flight is not canceled when the time is over. Errors are classified.
+func Poll(ctx context.Context, interval, duration time.Duration, look func() (bool, error)) (bool, error) {
+	end, done := time.Now().Add(duration), false
+	err := wait.PollUntilContextCancel(ctx, interval, true, func(context.Context) (bool, error) {
+		var err error
+		done, err = look()
+		return done || time.Now().After(end), err
+	})
+	return done, Classify(err)
 }

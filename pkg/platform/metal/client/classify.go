@@ -75,7 +75,7 @@ func classOf(err error) platform.Class {
 	}
 }
 
-// isNotServed reports whether err says that the API does not serve a kind, or is no Kubernetes API at all.
+// isNotServed reports whether err means that the API does not serve a kind, or is not a Kubernetes API at all.
 func isNotServed(err error) bool {
 	return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

@@ -19,8 +19,8 @@ import (
 // after the inventory was moved to another cluster with all its hosts.
 const AnnotationIdentity = v1alpha1.GroupName + "/identity"
 
-// Identity returns what tells the namespace of an inventory from all others of its name, empty if the credentials may not know. Errors
-// are classified.
+// Identity returns the unique identity of the namespace of an inventory, empty if the credentials are not permitted to get it. Errors are
+// classified.
 func Identity(ctx context.Context, reader client.Reader, namespace string) (string, error) {
 	object := &corev1.Namespace{}
 	err := Classify(reader.Get(ctx, client.ObjectKey{Name: namespace}, object))
@@ -30,27 +30,27 @@ func Identity(ctx context.Context, reader client.Reader, namespace string) (stri
 	return cmp.Or(object.Annotations[AnnotationIdentity], string(object.UID)), IgnoreNotFound(err)
 }
 
-// CheckIdentity refuses another namespace than that with the identity: what the shoot has would look as if it were gone. Any will do if it
-// is empty.
+// CheckIdentity rejects a namespace with another identity, in which the shoot's objects would seem to be gone. It accepts any if the known
+// identity is empty.
 func CheckIdentity(namespace, known, found string) error {
 	switch {
 	case known == "" || known == found:
 		return nil
 	case found == "":
 		return platform.NewError(platform.ClassConfiguration,
-			"namespace %q of the inventory does not exist, or the credentials may not get it any more; nothing is touched until they do, because it is known by its UID %s",
-			namespace, known)
+			"namespace %q of the inventory does not exist, or the credentials are no longer permitted to get it; "+
+				"nothing is touched until they are, because it is known by its UID %s", namespace, known)
 	default:
 		return platform.NewError(platform.ClassConfiguration,
-			"namespace %q of the inventory has the UID %s, but that of the shoot's machines is %s; nothing is touched until it is that one again, or has the annotation %s=%s",
-			namespace, found, known, AnnotationIdentity, known)
+			"namespace %q of the inventory has the UID %s, but that of the shoot's machines is %s; "+
+				"nothing is touched until it is that one again, or has the annotation %s=%s", namespace, found, known, AnnotationIdentity, known)
 	}
 }
 
-// identityKey is that of the identity that was found the last time.
+// identityKey is the key of the last identity that was accepted.
 type identityKey struct{}
 
-// CheckIdentity refuses a session with another inventory than that with the identity. It asks once, unless it refuses.
+// CheckIdentity rejects a session with another identity. It sends one request per session, unless it rejects it.
 func (s *Session) CheckIdentity(ctx context.Context, known string) error {
 	if checked, _ := s.values.Load(identityKey{}); known == "" || checked == known {
 		return nil

@@ -17,11 +17,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 )
 
-// pageSize is how many objects are asked for at once. A host with its hardware and who wrote which field has 30 KiB.
+// pageSize is the number of objects per request. A host with its hardware details and managed fields has 30 KiB.
 const pageSize = 100
 
-// paged reads lists page by page, so that no answer is larger than the transport accepts. It takes no answer that is JSON but neither a
-// list nor an object: decoded, that would be an empty one.
+// paged reads lists page by page, so that no response exceeds the limit of the transport. It rejects responses in JSON that are neither a
+// list nor an object, because they would be decoded to empty ones.
 type paged struct {
 	client.WithWatch
 }
@@ -30,7 +30,7 @@ type paged struct {
 func (p paged) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 	err := p.WithWatch.Get(ctx, key, object, options...)
 	if err == nil && (object.GetUID() == "" || object.GetName() != key.Name) {
-		err = platform.NewError(platform.ClassTransient, "what the API answers is not the object %q", key.Name)
+		err = platform.NewError(platform.ClassTransient, "the response of the API is not the object %q", key.Name)
 	}
 	return err
 }
@@ -74,12 +74,12 @@ func (p paged) List(ctx context.Context, list client.ObjectList, options ...clie
 func (p paged) page(ctx context.Context, list client.ObjectList, options []client.ListOption) error {
 	err := p.WithWatch.List(ctx, list, options...)
 	if err == nil && list.GetResourceVersion() == "" {
-		err = platform.NewError(platform.ClassTransient, "what the API answers is no list")
+		err = platform.NewError(platform.ClassTransient, "the response of the API is not a list")
 	}
 	return err
 }
 
-// Stripped is an option for a list of many objects. It is what each of them is given to, so that nothing is kept of it that nobody reads.
+// Stripped is an option for a list of many objects. It is applied to each of them, to remove what is not read.
 type Stripped toolscache.TransformFunc
 
 // ApplyToList implements client.ListOption.

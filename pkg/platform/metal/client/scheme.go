@@ -5,6 +5,7 @@
 package client
 
 import (
+	"context"
 	"net/http"
 
 	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
@@ -12,8 +13,10 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -56,4 +59,32 @@ func newMapper(config *rest.Config, httpClient *http.Client) (meta.RESTMapper, e
 		return nil, platform.NewError(platform.ClassConfiguration, "resources cannot be discovered: %w", err)
 	}
 	return meta.FirstHitRESTMapper{MultiRESTMapper: meta.MultiRESTMapper{known, discovered}}, nil
+}
+
+// Resources returns the names of the resources that the API serves in the version of the group. It returns none if the API does not
+// serve the version. Errors are classified.
+func (s *Session) Resources(ctx context.Context, version schema.GroupVersion) ([]string, error) {
+	path := []string{"apis", version.Group, version.Version}
+	if version.Group == "" {
+		path = []string{"api", version.Version}
+	}
+	list := &metav1.APIResourceList{}
+	err := Classify(s.rest.Get().AbsPath(path...).Do(ctx).Into(list))
+	if isNotServed(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(list.APIResources))
+	for i := range list.APIResources {
+		names[i] = list.APIResources[i].Name
+	}
+	return names, nil
+}
+
+func discoveryConfig(config *rest.Config) *rest.Config {
+	result := rest.CopyConfig(config)
+	result.NegotiatedSerializer = serializer.NewCodecFactory(apiScheme).WithoutConversion()
+	return result
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// userAgent is the name of the binary: the audit log of the inventory tells the extension from the driver.
+// userAgent is the name of the binary, so that the audit log of the inventory distinguishes the extension and the driver.
 var userAgent = filepath.Base(os.Args[0])
 
 // Session is a connection to the Kubernetes API of an inventory with given credentials. It is safe for concurrent use.
@@ -48,7 +48,7 @@ func newSession(_ context.Context, _, siteName string, connection v1alpha1.Metal
 	error) {
 	address, err := url.Parse(connection.Server)
 	if err != nil || address.Scheme != "https" && address.Scheme != "http" || address.Host == "" {
-		return nil, platform.NewError(platform.ClassConfiguration, "metal.server %q is no address", connection.Server)
+		return nil, platform.NewError(platform.ClassConfiguration, "metal.server %q must be an HTTP or HTTPS URL", connection.Server)
 	}
 	config := &rest.Config{
 		Host:           connection.Server,
@@ -115,13 +115,13 @@ func authenticate(config *rest.Config, credentials site.Credentials) ([]tls.Cert
 	for _, key := range []string{"clientCertificate", "clientKey"} {
 		if credentials[key] == "" {
 			return nil, platform.NewError(platform.ClassConfiguration,
-				"credentials: key %q is missing; either token or clientCertificate and clientKey are needed", key)
+				"credentials: key %q is missing; set either token or both clientCertificate and clientKey", key)
 		}
 	}
 	certificate, err := tls.X509KeyPair([]byte(credentials["clientCertificate"]), []byte(credentials["clientKey"]))
 	if err != nil {
 		return nil, &platform.Error{Class: platform.ClassConfiguration,
-			Err: errors.New("credentials: clientCertificate and clientKey are no certificate and its key in PEM format")}
+			Err: errors.New("credentials: clientCertificate and clientKey must be a certificate and its key in PEM format")}
 	}
 	return []tls.Certificate{certificate}, nil
 }

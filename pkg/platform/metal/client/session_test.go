@@ -161,7 +161,9 @@ var _ = Describe("Session", func() {
 
 	It("should read more hosts than could be kept with their hardware", func(ctx SpecContext) {
 		const pages = 15
-		host := metal3v1alpha1.BareMetalHost{Status: metal3v1alpha1.BareMetalHostStatus{HardwareDetails: &metal3v1alpha1.HardwareDetails{Hostname: strings.Repeat("x", 30<<10)}}}
+		host := metal3v1alpha1.BareMetalHost{Status: metal3v1alpha1.BareMetalHostStatus{
+			HardwareDetails: &metal3v1alpha1.HardwareDetails{Hostname: strings.Repeat("x", 30<<10)},
+		}}
 		serve = func(w http.ResponseWriter, r *http.Request) {
 			page, _ := strconv.Atoi(r.URL.Query().Get("continue"))
 			list := metal3v1alpha1.BareMetalHostList{
@@ -189,8 +191,8 @@ var _ = Describe("Session", func() {
 				w.Header().Set("Content-Type", "application/json")
 				fmt.Fprint(w, body)
 			}
-			Expect(get(ctx)).To(MatchError(ContainSubstring("what the API answers is not the object")))
-			Expect(open(ctx).Client().List(ctx, &metal3v1alpha1.BareMetalHostList{})).To(MatchError("what the API answers is no list"))
+			Expect(get(ctx)).To(MatchError(ContainSubstring("the response of the API is not the object")))
+			Expect(open(ctx).Client().List(ctx, &metal3v1alpha1.BareMetalHostList{})).To(MatchError("the response of the API is not a list"))
 		},
 		Entry("an empty object", "{}"),
 		Entry("null", "null"),

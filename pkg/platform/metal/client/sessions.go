@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// idleTimeout is how long a session, and with it what it watches, is kept that nobody uses.
+	// idleTimeout is how long an unused session and its watches are kept.
 	idleTimeout = time.Hour
-	// checkInterval is how often that is looked at.
+	// checkInterval is how often that is checked.
 	checkInterval = 10 * time.Minute
 )
 
@@ -36,7 +36,7 @@ func NewSessions() *Sessions {
 	})
 }
 
-// ConnectionOf is how a bare-metal site of the CloudProfile is reached.
+// ConnectionOf returns the connection of a bare-metal site of the CloudProfile.
 func ConnectionOf(profile *v1alpha1.CloudProfileSite) v1alpha1.MetalConnection {
 	return v1alpha1.MetalConnection{
 		Inventory:      profile.Metal.Inventory,

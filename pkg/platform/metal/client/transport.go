@@ -108,7 +108,7 @@ func (t *roundTripper) ofList(request *http.Request) context.Context {
 	}
 }
 
-// askJSON accepts nothing but JSON: the client would prefer something else for metadata.
+// askJSON accepts only JSON, because the client would prefer another type for metadata.
 func askJSON(request *http.Request) *http.Request {
 	request = request.Clone(request.Context())
 	accepted := slices.DeleteFunc(strings.Split(request.Header.Get("Accept"), ","), func(mediaType string) bool {
@@ -118,8 +118,8 @@ func askJSON(request *http.Request) *http.Request {
 	return request
 }
 
-// onlyJSON lets nothing but JSON be decoded: the limits of answers are those of JSON, and the client would decode whatever the API says
-// that it is.
+// onlyJSON prevents the decoding of anything but JSON: the limits of responses are those of JSON, and the client would decode any content
+// type that the API returns.
 func onlyJSON(response *http.Response, err error) (*http.Response, error) {
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func onlyJSON(response *http.Response, err error) (*http.Response, error) {
 	return response, nil
 }
 
-// heldBack makes an error of an answer that asks for time: the client would wait for that time, and keep its caller.
+// heldBack turns a response with Retry-After into an error, because the client would block its caller for that time.
 func heldBack(response *http.Response, err error) (*http.Response, error) {
 	if err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func isWatch(request *http.Request) bool {
 	return request.Method == http.MethodGet && request.URL.Query().Get("watch") == "true"
 }
 
-// groups are those that are counted by themselves. The shoot names that of its pool of addresses.
+// groups are the API groups with metrics of their own. Others are named by shoots, as those of address pools.
 var groups = []string{authorizationv1.GroupName, metal3v1alpha1.GroupVersion.Group, metalv1alpha1.GroupVersion.Group,
 	"ipam.cluster.x-k8s.io"}
 

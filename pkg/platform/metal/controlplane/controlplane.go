@@ -41,7 +41,7 @@ func (controlPlane) CloudController(s platform.ControlPlaneSite) (*v1alpha1.Clou
 
 func cloudController(s *site.Site) (*v1alpha1.MetalCloudController, error) {
 	if s.Profile == nil || s.Profile.Metal == nil {
-		return nil, platform.NewError(platform.ClassConfiguration, "the CloudProfile has no bare-metal site of this name any more")
+		return nil, platform.NewError(platform.ClassConfiguration, "the CloudProfile no longer has a bare-metal site of this name")
 	}
 	controller := &v1alpha1.MetalCloudController{Connection: client.ConnectionOf(s.Profile)}
 	for _, zone := range s.Profile.Zones {

@@ -62,8 +62,8 @@ var _ = Describe("ControlPlane", func() {
 				Expect(err).To(MatchError(And(ContainSubstring(`site "racks"`), ContainSubstring(message))))
 				Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 			},
-			Entry("the site", func(s *site.Site) { s.Profile = nil }, "no bare-metal site"),
-			Entry("its platform", func(s *site.Site) { s.Profile.Metal = nil }, "no bare-metal site"),
+			Entry("the site", func(s *site.Site) { s.Profile = nil }, "no longer has a bare-metal site"),
+			Entry("its platform", func(s *site.Site) { s.Profile.Metal = nil }, "no longer has a bare-metal site"),
 			Entry("a zone's block", func(s *site.Site) { s.Profile.Zones[1].Metal = nil }, `zone "rack-2"`),
 		)
 	})

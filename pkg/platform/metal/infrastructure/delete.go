@@ -30,7 +30,7 @@ func (i *infrastructure) Delete(ctx context.Context, s *site.Site, persist platf
 	return platform.InSite(s.Name, f.delete(ctx))
 }
 
-// delete releases the hosts of machines that somebody left behind, and then their addresses. It fails until all hosts are clean.
+// delete releases the hosts of remaining machines, and then their addresses. It fails until all hosts are clean.
 func (f *flow) delete(ctx context.Context) error {
 	left, err := f.left(ctx)
 	if err != nil {
@@ -39,14 +39,14 @@ func (f *flow) delete(ctx context.Context) error {
 	return f.release(ctx, left)
 }
 
-// leftovers are what the shoot still has at the site, which is something only if the machines were not deleted before.
+// leftovers are what the shoot still has on the site. It is empty if the machines were deleted before.
 type leftovers struct {
 	hosts []inventory.Host
-	// claims are the machines that have an address.
+	// claims are the machines with an address claim.
 	claims []string
 }
 
-// machines returns the provider IDs of the hosts of all machines that something is left of.
+// machines returns all machines with leftovers and the provider IDs of their hosts.
 func (l leftovers) machines() map[string][]string {
 	ids := map[string][]string{}
 	for _, machine := range l.claims {
@@ -58,7 +58,7 @@ func (l leftovers) machines() map[string][]string {
 	return ids
 }
 
-// left looks for what the shoot still has. A site at which that fails is not accessible, as nothing was asked before.
+// left returns the leftovers. The error wraps ErrNoAccess if the hosts cannot be listed, because that is the first request.
 func (f *flow) left(ctx context.Context) (leftovers, error) {
 	hosts, err := f.inventory.Machines(ctx)
 	if err != nil {
@@ -73,7 +73,7 @@ func (f *flow) left(ctx context.Context) (leftovers, error) {
 	return leftovers{hosts: hosts, claims: claims}, err
 }
 
-// release takes what is left from the machines, from several at the same time.
+// release releases the leftovers of several machines concurrently.
 func (f *flow) release(ctx context.Context, left leftovers) error {
 	machines, slots := left.machines(), make(chan struct{}, maxReleases)
 	names := slices.Sorted(maps.Keys(machines))
@@ -84,7 +84,7 @@ func (f *flow) release(ctx context.Context, left leftovers) error {
 	})...)
 }
 
-// releaseMachine gives the hosts of the machine back, which mostly has one, and its address when nothing uses it any more.
+// releaseMachine releases the hosts of the machine, usually one, and its address when no host uses it.
 func (f *flow) releaseMachine(ctx context.Context, machine string, providerIDs []string, hasAddress bool) error {
 	var (
 		shared bool

@@ -6,29 +6,31 @@ package infrastructure
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/selection"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// count is how many hosts are selected.
+// count is the number of selected hosts.
 type count struct {
-	// total are all, whoever uses them.
+	// total is the number of all hosts, free or not.
 	total int32
-	// free can be claimed.
+	// free is the number of hosts that can be claimed.
 	free int32
-	// own belong to machines of the shoot.
+	// own is the number of hosts of the shoot's machines.
 	own int32
 }
 
-// usable are the hosts that the shoot has or could have.
+// usable is the number of hosts that the shoot has or can claim.
 func (c count) usable() int32 {
 	return c.free + c.own
 }
@@ -56,7 +58,7 @@ func (f *flow) countAll(ctx context.Context) ([]v1alpha1.MetalHosts, error) {
 	for _, zone := range f.site.Profile.Zones {
 		for _, name := range slices.Sorted(maps.Keys(f.site.MachineTypes)) {
 			result = append(result, v1alpha1.MetalHosts{Zone: zone.Name, MachineType: name})
-			hosts, err := selection.Of(zone.Metal, f.site.MachineTypes[name].Metal, nil)
+			hosts, err := inventory.RequirementsOf(zone.Metal, f.site.MachineTypes[name].Metal, nil)
 			if err != nil {
 				continue
 			}
@@ -81,7 +83,7 @@ func (f *flow) countAll(ctx context.Context) ([]v1alpha1.MetalHosts, error) {
 	return result, nil
 }
 
-// publish shows the numbers as metrics, and only these.
+// publish replaces the metrics of the site.
 func (f *flow) publish(hosts []v1alpha1.MetalHosts) {
 	unpublish(f.site)
 	for _, h := range hosts {
@@ -93,4 +95,100 @@ func (f *flow) publish(hosts []v1alpha1.MetalHosts) {
 // unpublish removes the metrics of the site.
 func unpublish(s *site.Site) {
 	platform.Hosts.DeletePartialMatch(prometheus.Labels{"shoot_namespace": s.Shoot, "site": s.Name})
+}
+
+// want is the joint demand of pools that select the same hosts.
+type want struct {
+	zone, machineType string
+	// path is the path of the first pool.
+	path             *field.Path
+	pools            []string
+	selection        inventory.Selection
+	minimum, maximum int32
+}
+
+// describe returns which hosts are selected.
+func (w *want) describe() string {
+	selector := w.selection.Selector.String()
+	if selector == "" {
+		selector = "all hosts"
+	}
+	return fmt.Sprintf("for machine type %q in zone %q (%s)", w.machineType, w.zone, selector)
+}
+
+// checkHosts compares the existing hosts with the demands. A pool that selects fewer hosts than another one in the same zone is checked
+// separately.
+func (f *flow) checkHosts(ctx context.Context, findings *platform.Findings, demands []platform.Demand) error {
+	wants, err := f.wants(findings, demands)
+	if err != nil || len(wants) == 0 {
+		return err
+	}
+	selections := make([]inventory.Selection, len(wants))
+	for i := range wants {
+		selections[i] = wants[i].selection
+	}
+	found, err := f.inventory.Hosts(ctx, selections...)
+	if err != nil {
+		return err
+	}
+	for i := range wants {
+		wants[i].compare(findings, countOf(found[i]), f.site.Name)
+	}
+	return nil
+}
+
+// wants joins the demands of pools that select the same hosts.
+func (f *flow) wants(findings *platform.Findings, demands []platform.Demand) ([]*want, error) {
+	var wants []*want
+	for _, demand := range demands {
+		for _, zone := range demand.Zones {
+			hosts, err := inventory.RequirementsOf(f.zone(zone.Name), demand.MachineType.Metal, demand.Settings.Metal)
+			if err != nil {
+				findings.Errors = append(findings.Errors, field.Invalid(demand.Path, demand.Pool, fmt.Sprintf("zone %q: %v", zone.Name, err)))
+				continue
+			}
+			selected, err := hosts.Selection(f.cleaning)
+			if err != nil {
+				return nil, err
+			}
+			i := slices.IndexFunc(wants, func(w *want) bool {
+				return w.zone == zone.Name && w.machineType == demand.MachineTypeName && w.selection.Selector.String() == selected.Selector.String()
+			})
+			if i < 0 {
+				i = len(wants)
+				wants = append(wants, &want{zone: zone.Name, machineType: demand.MachineTypeName, path: demand.Path, selection: selected})
+			}
+			wants[i].pools = append(wants[i].pools, demand.Pool)
+			wants[i].minimum += zone.Minimum
+			wants[i].maximum += zone.Maximum
+		}
+	}
+	return wants, nil
+}
+
+// zone returns the zone in the CloudProfile, nil if it selects no hosts.
+func (f *flow) zone(name string) *v1alpha1.MetalZone {
+	for i := range f.site.Profile.Zones {
+		if f.site.Profile.Zones[i].Name == name {
+			return f.site.Profile.Zones[i].Metal
+		}
+	}
+	return nil
+}
+
+// compare adds a finding if the hosts do not suffice.
+func (w *want) compare(findings *platform.Findings, c count, siteName string) {
+	pools := strings.Join(w.pools, ", ")
+	switch {
+	case c.total == 0:
+		findings.Errors = append(findings.Errors, field.Invalid(w.path, pools, "there is no host "+w.describe()))
+	case c.usable() < w.minimum:
+		findings.Shortages = append(findings.Shortages, field.Invalid(w.path, pools, fmt.Sprintf(
+			"at least %d hosts are needed %s: there are %d, of which %d are free and %d the shoot's already",
+			w.minimum, w.describe(), c.total, c.free, c.own)))
+	case c.usable() < w.maximum:
+		findings.Warnings = append(findings.Warnings,
+			fmt.Sprintf("site %q: %s: pools %s may want %d hosts %s: there are %d, of which %d are free and %d the shoot's already",
+				siteName, w.path, pools, w.maximum, w.describe(), c.total, c.free, c.own))
+	}
 }

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package infrastructure looks after what a shoot needs at a bare-metal site before it can have machines. Nothing is made there: hosts,
-// their networks and address pools are the operator's. What is looked for is that there are enough of them.
+// their networks and address pools are the operator's. The package checks that there are enough of them.
 package infrastructure
 
 import (
@@ -42,7 +42,7 @@ type flow struct {
 	inventory inventory.Inventory
 	addresses *ipam.Addresses
 	api       ctrlclient.Client
-	// former looks for what the shoot has where the state says that the inventory is.
+	// former returns the leftovers in the inventory of the state.
 	former func(context.Context) (leftovers, error)
 	// served returns the names of the resources that the API serves in a version.
 	served func(context.Context, schema.GroupVersion) ([]string, error)
@@ -50,12 +50,9 @@ type flow struct {
 
 func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1alpha1.MetalConnection, cleaning string,
 	persist platform.Persist) (*flow, error) {
-	session, err := i.sessions.Get(ctx, s.Name, connection, s.Credentials)
-	if err != nil {
-		return nil, err
-	}
 	o := owner.Owner{Shoot: s.Shoot, Site: s.Name}
-	hosts, err := i.open(session, connection.Inventory, inventory.Options{Owner: o})
+	session, hosts, err := i.open.Open(ctx, i.sessions, inventory.Request{
+		Options: inventory.Options{Owner: o}, Connection: connection, Credentials: s.Credentials})
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +86,8 @@ func (i *infrastructure) Reconcile(ctx context.Context, s *site.Site, persist pl
 	return status, platform.InSite(s.Name, err)
 }
 
-// reconcile counts the hosts, and records how the site is reached before any machine is made there. It does not forget how the machines
-// are reached that there are, for an inventory that has not answered or that is another one.
+// reconcile counts the hosts, and records the connection of the site before any machine is created there. It keeps the recorded
+// connection if the inventory does not answer or is a different one, because existing machines need it.
 func (f *flow) reconcile(ctx context.Context) (*v1alpha1.SiteStatus, error) {
 	id, err := client.Identity(ctx, f.api, f.namespace)
 	if err != nil {
@@ -112,7 +109,7 @@ func (f *flow) reconcile(ctx context.Context) (*v1alpha1.SiteStatus, error) {
 	return &v1alpha1.SiteStatus{Name: f.site.Name, Metal: &v1alpha1.MetalStatus{Hosts: hosts, NamespaceUID: id}}, nil
 }
 
-// checkPlace refuses another inventory than that of the state, unless the shoot has nothing there.
+// checkPlace rejects an inventory that differs from that of the state, unless the shoot has nothing there.
 func (f *flow) checkPlace(ctx context.Context, id string) error {
 	former, present := f.State().Connection, client.ConnectionOf(f.site.Profile)
 	if former.Namespace == "" || former.Namespace == present.Namespace && former.Inventory == present.Inventory {
@@ -123,11 +120,12 @@ func (f *flow) checkPlace(ctx context.Context, id string) error {
 		return err
 	}
 	return platform.NewError(platform.ClassConfiguration,
-		"metal: the CloudProfile has inventory %s in namespace %q, but the shoot has machines in that of %s in namespace %q; nothing is touched until it is that one again",
+		"metal: the CloudProfile has inventory %s in namespace %q, but the shoot has machines in inventory %s in namespace %q; "+
+			"nothing is touched until the CloudProfile has that inventory again",
 		present.Inventory, present.Namespace, former.Inventory, former.Namespace)
 }
 
-// formerly returns the connection with the place in the state: the address of an inventory may change, but not where its hosts are.
+// formerly returns the connection with inventory and namespace of the state: the address of an inventory may change, but not these.
 func formerly(connection v1alpha1.MetalConnection, s *site.Site) v1alpha1.MetalConnection {
 	if s.State != nil && s.State.Metal != nil && s.State.Metal.Connection.Namespace != "" {
 		connection.Namespace, connection.Inventory = s.State.Metal.Connection.Namespace, s.State.Metal.Connection.Inventory
@@ -138,14 +136,14 @@ func formerly(connection v1alpha1.MetalConnection, s *site.Site) v1alpha1.MetalC
 // forProfile returns a flow with the connection of the CloudProfile.
 func (i *infrastructure) forProfile(ctx context.Context, s *site.Site, persist platform.Persist) (*flow, error) {
 	if s.Profile == nil || s.Profile.Metal == nil {
-		return nil, platform.NewError(platform.ClassConfiguration, "the CloudProfile has no bare-metal site of this name any more")
+		return nil, platform.NewError(platform.ClassConfiguration, "the CloudProfile no longer has a bare-metal site of this name")
 	}
 	return i.flow(ctx, s, client.ConnectionOf(s.Profile), s.Profile.Metal.Cleaning, persist)
 }
 
-// forExisting returns a flow for what may exist, nil if nothing can. It prefers the CloudProfile's connection, which may have a new
-// address or certificate authority, and uses that of the state when the CloudProfile dropped the site. The inventory must be that of the
-// state.
+// forExisting returns a flow for existing objects, nil if there cannot be any. It prefers the CloudProfile's connection, which may have a
+// new address or certificate authority, and uses that of the state if the CloudProfile no longer has the site. The inventory must be that
+// of the state.
 func (i *infrastructure) forExisting(ctx context.Context, s *site.Site, persist platform.Persist) (*flow, error) {
 	var (
 		f   *flow
@@ -172,4 +170,19 @@ func (i *infrastructure) forExisting(ctx context.Context, s *site.Site, persist 
 		}
 	}
 	return f, nil
+}
+
+// recorder keeps the state of the site.
+type recorder = platform.Recorder[v1alpha1.MetalState, *v1alpha1.MetalState]
+
+func newRecorder(s *site.Site, connection v1alpha1.MetalConnection, cleaning string, persist platform.Persist) *recorder {
+	saved := &v1alpha1.MetalState{}
+	if s.State != nil && s.State.Metal != nil {
+		saved = s.State.Metal
+	} else if s.Removed() {
+		saved.Connection, saved.Cleaning = connection, cleaning
+	}
+	return platform.NewRecorder[v1alpha1.MetalState](saved, func(state *v1alpha1.MetalState) *v1alpha1.SiteState {
+		return &v1alpha1.SiteState{Name: s.Name, Metal: state}
+	}, persist)
 }

@@ -174,7 +174,8 @@ func (f *fixture) api() ctrlclient.Client {
 	mapper.Add(poolVersion.WithKind("InClusterIPPool"), meta.RESTScopeNamespace)
 	mapper.Add(poolVersion.WithKind("GlobalInClusterIPPool"), meta.RESTScopeRoot)
 	mapper.Add(claimVersion.WithKind("IPAddressClaim"), meta.RESTScopeNamespace)
-	return fakeclient.NewClientBuilder().WithScheme(scheme).WithRESTMapper(mapper).WithObjects(f.objects...).WithInterceptorFuncs(interceptor.Funcs{
+	builder := fakeclient.NewClientBuilder().WithScheme(scheme).WithRESTMapper(mapper).WithObjects(f.objects...)
+	return builder.WithInterceptorFuncs(interceptor.Funcs{
 		Create: func(ctx context.Context, c ctrlclient.WithWatch, object ctrlclient.Object, options ...ctrlclient.CreateOption) error {
 			review, ok := object.(*authorizationv1.SelfSubjectAccessReview)
 			if !ok {

@@ -94,7 +94,8 @@ var _ = Describe("Infrastructure", func() {
 			s.NamespaceUID = "uid-2"
 			f.objects[0].SetAnnotations(map[string]string{client.AnnotationIdentity: "uid-2"})
 		}, ""),
-		Entry("one that may not be read any more", func(*v1alpha1.MetalState) { f.get["Namespace"] = errForbidden }, "may not get it any more"),
+		Entry("one that may not be read any more", func(*v1alpha1.MetalState) { f.get["Namespace"] = errForbidden },
+			"no longer permitted to get it"),
 		Entry("one that never could be read", func(s *v1alpha1.MetalState) {
 			s.NamespaceUID = ""
 			f.get["Namespace"] = errForbidden
@@ -102,7 +103,7 @@ var _ = Describe("Infrastructure", func() {
 		Entry("another namespace", func(s *v1alpha1.MetalState) {
 			s.Connection.Namespace = "former"
 			f.former.hosts = []inventory.Host{{Machine: "a"}}
-		}, `the shoot has machines in that of Metal3 in namespace "former"`),
+		}, `the shoot has machines in inventory Metal3 in namespace "former"`),
 		Entry("another kind", func(s *v1alpha1.MetalState) {
 			s.Connection.Inventory = v1alpha1.MetalInventoryIronCore
 			f.former.claims = []string{"a"}
@@ -298,7 +299,7 @@ var _ = Describe("Infrastructure", func() {
 		It("should be missed by a reconciliation", func(ctx SpecContext) {
 			f.site.Profile = nil
 			_, err := i.Reconcile(ctx, f.site, f.persist)
-			Expect(err).To(MatchError(ContainSubstring(`site "racks": the CloudProfile has no bare-metal site`)))
+			Expect(err).To(MatchError(ContainSubstring(`site "racks": the CloudProfile no longer has a bare-metal site`)))
 			_, err = i.Validate(ctx, f.site, platform.ValidationRequest{})
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 		})

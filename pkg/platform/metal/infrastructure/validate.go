@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -18,6 +19,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/networkdata"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ipam"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -31,7 +33,7 @@ func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request pla
 	return findings, platform.InSite(s.Name, err)
 }
 
-// validate looks at the API, then at what the credentials may do there, and then at hosts and addresses, as each needs what is before it.
+// validate checks the API, then the permissions of the credentials, and then hosts and addresses, as each check needs those before it.
 func (f *flow) validate(ctx context.Context, request platform.ValidationRequest) (platform.Findings, error) {
 	var (
 		findings platform.Findings
@@ -59,7 +61,7 @@ func (f *flow) ipamPool() *corev1.TypedLocalObjectReference {
 	return nil
 }
 
-// unknownNetworkData finds names in the template of the network data that stand for nothing at the site.
+// unknownNetworkData finds variables in the template of the network data that have no value on the site.
 func (f *flow) unknownNetworkData(path *field.Path) field.ErrorList {
 	if f.site.Config == nil || f.site.Config.Metal == nil {
 		return nil
@@ -84,7 +86,7 @@ func (f *flow) unknownNetworkData(path *field.Path) field.ErrorList {
 	return problems
 }
 
-// unserved finds versions of APIs that the inventory needs and that are not served. It is the first question to the site.
+// unserved finds API versions that the inventory needs and that are not served. It sends the first request to the site.
 func (f *flow) unserved(ctx context.Context, path *field.Path) (field.ErrorList, error) {
 	var (
 		missing []string
@@ -109,7 +111,7 @@ func (f *flow) unserved(ctx context.Context, path *field.Path) (field.ErrorList,
 	return field.ErrorList{field.Invalid(path, f.site.Name, "the API of the inventory does not serve "+strings.Join(missing, ", nor "))}, nil
 }
 
-// missingNamespace finds out whether there is the namespace of the hosts, if the credentials may know.
+// missingNamespace checks that the namespace of the hosts exists, if the credentials are permitted to get it.
 func (f *flow) missingNamespace(ctx context.Context, path *field.Path) (field.ErrorList, error) {
 	err := client.Classify(f.api.Get(ctx, ctrlclient.ObjectKey{Name: f.namespace}, &corev1.Namespace{}))
 	switch {
@@ -120,4 +122,73 @@ func (f *flow) missingNamespace(ctx context.Context, path *field.Path) (field.Er
 	default:
 		return nil, err
 	}
+}
+
+// forbidden finds required permissions that the credentials lack. It checks all of them concurrently.
+func (f *flow) forbidden(ctx context.Context, path *field.Path) (field.ErrorList, error) {
+	needed := f.inventory.Permissions()
+	if f.ipamPool() != nil {
+		needed = append(needed, ipam.Permissions(f.namespace)...)
+	}
+	allowed := make([]bool, len(needed))
+	errs := platform.Each(len(needed), func(i int) (err error) {
+		allowed[i], err = f.allowed(ctx, needed[i])
+		return err
+	})
+	if err := firstOf(errs); err != nil {
+		return nil, err
+	}
+
+	var missing []authorizationv1.ResourceAttributes
+	for i := range needed {
+		if !allowed[i] {
+			missing = append(missing, needed[i])
+		}
+	}
+	if len(missing) == 0 {
+		return nil, nil
+	}
+	return field.ErrorList{field.Forbidden(path, "the credentials may not "+describe(missing))}, nil
+}
+
+func (f *flow) allowed(ctx context.Context, attributes authorizationv1.ResourceAttributes) (bool, error) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &attributes}}
+	if err := f.api.Create(ctx, review); err != nil {
+		return false, client.Classify(err)
+	}
+	return review.Status.Allowed, nil
+}
+
+// firstOf returns the first error, because all requests fail for the same reason.
+func firstOf(errs []error) error {
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+		return errs[i]
+	}
+	return nil
+}
+
+// describe lists the missing permissions, grouped by resource.
+func describe(missing []authorizationv1.ResourceAttributes) string {
+	type object struct{ namespace, group, resource string }
+	var (
+		objects []object
+		verbs   = map[object][]string{}
+	)
+	for _, m := range missing {
+		o := object{m.Namespace, m.Group, m.Resource}
+		if _, ok := verbs[o]; !ok {
+			objects = append(objects, o)
+		}
+		verbs[o] = append(verbs[o], m.Verb)
+	}
+	parts := make([]string, len(objects))
+	for i, o := range objects {
+		slices.Sort(verbs[o])
+		parts[i] = strings.Join(verbs[o], " or ") + " " + o.resource
+		if o.namespace != "" {
+			parts[i] += " in namespace " + o.namespace
+		}
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", nor ")
 }

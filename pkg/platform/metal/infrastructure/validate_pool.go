@@ -24,14 +24,14 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 )
 
-// addressPool is what is read of an InClusterIPPool or GlobalInClusterIPPool. Other pools have it not, or empty.
+// addressPool has the fields of an InClusterIPPool or GlobalInClusterIPPool that are read. They are empty for other pools.
 type addressPool struct {
 	Spec struct {
 		// Addresses are addresses, ranges such as 10.0.0.1-10.0.0.9, and CIDRs.
 		Addresses []string `json:"addresses"`
-		// ExcludedAddresses are given to nobody, in the same form.
+		// ExcludedAddresses are never allocated. They have the same form.
 		ExcludedAddresses []string `json:"excludedAddresses"`
-		// Gateway is given to nobody, either.
+		// Gateway is never allocated, either.
 		Gateway string `json:"gateway"`
 	} `json:"spec"`
 }
@@ -40,7 +40,7 @@ type addressPool struct {
 var readPools = []schema.GroupKind{{Group: "ipam.cluster.x-k8s.io", Kind: "InClusterIPPool"},
 	{Group: "ipam.cluster.x-k8s.io", Kind: "GlobalInClusterIPPool"}}
 
-// checkPool looks whether there is the pool that addresses come from, and whether they are the site's.
+// checkPool checks that the pool of addresses exists, and that the addresses belong to the site.
 func (f *flow) checkPool(ctx context.Context, findings *platform.Findings, path *field.Path) error {
 	ref := f.ipamPool()
 	if ref == nil {
@@ -58,10 +58,11 @@ func (f *flow) checkPool(ctx context.Context, findings *platform.Findings, path 
 				fmt.Sprintf("the API of the inventory does not serve this kind of API group %q", ptr.Deref(ref.APIGroup, ""))))
 		return nil
 	}
-	// What the extension may read in the inventory is nobody else's business: it reads what it compares, or what the operator lists.
+	// Do not let shoot owners probe for objects in the inventory: read only kinds that are compared, or that the operator lists.
 	if !slices.Contains(readPools, kind) && len(f.site.Profile.Metal.AddressPools) == 0 {
 		findings.Warnings = append(findings.Warnings, fmt.Sprintf(
-			"site %q: %s: whether there is %s %q is not known, because the site has no addressPools in the CloudProfile", f.site.Name, path, ref.Kind, ref.Name))
+			"site %q: %s: whether there is %s %q is not known, because the site has no addressPools in the CloudProfile",
+			f.site.Name, path, ref.Kind, ref.Name))
 		return nil
 	}
 	object, key := &unstructured.Unstructured{}, ctrlclient.ObjectKey{Name: ref.Name}
@@ -85,7 +86,7 @@ func (f *flow) checkPool(ctx context.Context, findings *platform.Findings, path 
 	return nil
 }
 
-// foreignAddresses finds addresses of the pool that are not the site's, or that are the gateway's.
+// foreignAddresses finds addresses of the pool that are outside of the site's node networks, or the gateway's.
 func (f *flow) foreignAddresses(object *unstructured.Unstructured, path *field.Path) field.ErrorList {
 	invalid := func(format string, args ...any) field.ErrorList {
 		return field.ErrorList{field.Invalid(path, object.GetName(), fmt.Sprintf(format, args...))}
@@ -120,7 +121,7 @@ func (f *flow) foreignAddresses(object *unstructured.Unstructured, path *field.P
 	return nil
 }
 
-// addresses are those that the pool gives away.
+// addresses returns the addresses that the pool allocates.
 func (p *addressPool) addresses() (*netipx.IPSet, error) {
 	var builder netipx.IPSetBuilder
 	for _, text := range p.Spec.Addresses {

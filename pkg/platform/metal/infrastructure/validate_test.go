@@ -68,7 +68,8 @@ var _ = Describe("Validate", func() {
 
 	It("should name a namespace that does not exist", func(ctx SpecContext) {
 		f.objects = nil
-		Expect(succeeded(validate(ctx)).Errors.ToAggregate()).To(MatchError(`config.sites[2].metal: Invalid value: "racks": the inventory has no namespace "hosts"`))
+		Expect(succeeded(validate(ctx)).Errors.ToAggregate()).
+			To(MatchError(`config.sites[2].metal: Invalid value: "racks": the inventory has no namespace "hosts"`))
 	})
 
 	It("should go on if the credentials may not see namespaces", func(ctx SpecContext) {
@@ -117,7 +118,8 @@ var _ = Describe("Validate", func() {
 	DescribeTable("should name variables of the template that nobody knows", func(ctx SpecContext, template, message string) {
 		f.site.Network.Gateway = netip.Addr{}
 		f.site.Config.Metal = &v1alpha1.MetalInfrastructure{NetworkDataTemplate: template}
-		Expect(succeeded(validate(ctx)).Errors.ToAggregate()).To(MatchError(ContainSubstring("config.sites[2].metal.networkDataTemplate: Invalid value: " + message)))
+		Expect(succeeded(validate(ctx)).Errors.ToAggregate()).
+			To(MatchError(ContainSubstring("config.sites[2].metal.networkDataTemplate: Invalid value: " + message)))
 	},
 		Entry("MTU", "${MTU}", `"$MTU": neither the site nor the CloudProfile has an mtu`),
 		Entry("resolvers", "$DNS_SERVERS_JSON", `"$DNS_SERVERS_JSON": neither the site nor the CloudProfile has dnsServers`),
@@ -182,7 +184,8 @@ var _ = Describe("Validate", func() {
 		It("should name a kind that does not exist", func(ctx SpecContext) {
 			withPool("IPPool", "nodes")
 			Expect(succeeded(validate(ctx)).Errors.ToAggregate()).To(MatchError(
-				`config.sites[2].metal.ipam.poolRef: Invalid value: "IPPool": the API of the inventory does not serve this kind of API group "ipam.cluster.x-k8s.io"`))
+				`config.sites[2].metal.ipam.poolRef: Invalid value: "IPPool": ` +
+					`the API of the inventory does not serve this kind of API group "ipam.cluster.x-k8s.io"`))
 		})
 
 		It("should read no object of another kind that the operator has not listed", func(ctx SpecContext) {
@@ -214,7 +217,8 @@ var _ = Describe("Validate", func() {
 	Describe("of hosts", func() {
 		demand := func(index int, pool, machineType string, zones ...platform.ZoneDemand) platform.Demand {
 			return platform.Demand{
-				Pool: pool, Path: field.NewPath("workers").Index(index), MachineTypeName: machineType, MachineType: f.site.MachineTypes[machineType], Zones: zones,
+				Pool: pool, Path: field.NewPath("workers").Index(index), MachineTypeName: machineType,
+				MachineType: f.site.MachineTypes[machineType], Zones: zones,
 			}
 		}
 		zone := func(name string, minimum, maximum int32) platform.ZoneDemand {
@@ -237,7 +241,8 @@ var _ = Describe("Validate", func() {
 
 		It("should name zone, machine type and selector if there is none", func(ctx SpecContext) {
 			findings := succeeded(validate(ctx, demand(1, "a", "large", zone("rack-1", 0, 1))))
-			Expect(findings.Err()).To(MatchError(`workers[1]: Invalid value: "a": there is no host for machine type "large" in zone "rack-1" (rack=r1,size=xl)`))
+			Expect(findings.Err()).To(MatchError(
+				`workers[1]: Invalid value: "a": there is no host for machine type "large" in zone "rack-1" (rack=r1,size=xl)`))
 			Expect(platform.ClassOf(findings.Err())).To(Equal(platform.ClassConfiguration))
 		})
 
@@ -246,7 +251,8 @@ var _ = Describe("Validate", func() {
 			Expect(findings.Errors).To(BeEmpty())
 			Expect(findings.Warnings).To(BeEmpty())
 			Expect(findings.Shortages.ToAggregate()).To(MatchError(
-				`workers[0]: Invalid value: "a, b": at least 4 hosts are needed for machine type "small" in zone "rack-1" (rack=r1,size=s): there are 5, of which 2 are free and 1 the shoot's already`))
+				`workers[0]: Invalid value: "a, b": at least 4 hosts are needed for machine type "small" in zone "rack-1" (rack=r1,size=s): ` +
+					`there are 5, of which 2 are free and 1 the shoot's already`))
 			Expect(platform.ClassOf(findings.Err())).To(Equal(platform.ClassQuota))
 		})
 
@@ -254,7 +260,8 @@ var _ = Describe("Validate", func() {
 			findings := succeeded(validate(ctx, demand(0, "a", "small", zone("rack-1", 3, 4))))
 			Expect(findings.Err()).NotTo(HaveOccurred())
 			Expect(findings.Warnings).To(HaveExactElements(
-				`site "racks": workers[0]: pools a may want 4 hosts for machine type "small" in zone "rack-1" (rack=r1,size=s): there are 5, of which 2 are free and 1 the shoot's already`))
+				`site "racks": workers[0]: pools a may want 4 hosts for machine type "small" in zone "rack-1" (rack=r1,size=s): ` +
+					`there are 5, of which 2 are free and 1 the shoot's already`))
 		})
 
 		It("should look at pools with a selector of their own on its own", func(ctx SpecContext) {
@@ -262,7 +269,8 @@ var _ = Describe("Validate", func() {
 			narrow.Settings.Metal = &v1alpha1.MetalWorker{HostSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "x"}}}
 			findings := succeeded(validate(ctx, demand(0, "a", "small", zone("rack-1", 3, 3)), narrow))
 			Expect(findings.Shortages).To(BeEmpty())
-			Expect(findings.Errors.ToAggregate()).To(MatchError(ContainSubstring(`workers[1]: Invalid value: "b": there is no host for machine type "small" in zone "rack-1" (rack=r1,size=s,team=x)`)))
+			Expect(findings.Errors.ToAggregate()).To(MatchError(ContainSubstring(
+				`workers[1]: Invalid value: "b": there is no host for machine type "small" in zone "rack-1" (rack=r1,size=s,team=x)`)))
 		})
 
 		It("should name selectors that contradict each other", func(ctx SpecContext) {

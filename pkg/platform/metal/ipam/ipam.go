@@ -8,10 +8,13 @@ package ipam
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,10 +23,11 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 )
 
-// patience is how long an address is waited for, in two parts. The pool is asked after each whether it has any.
+// patience is how long to wait for an address, in two parts. The pool is checked for free addresses after each.
 var patience = []time.Duration{time.Second, 4 * time.Second}
 
 // Addresses are the addresses of the shoot's machines on a site. Errors are classified.
@@ -44,6 +48,12 @@ type Address struct {
 // New returns the addresses that claims in the namespace stand for.
 func New(c client.Client, namespace string, o owner.Owner) *Addresses {
 	return &Addresses{client: c, namespace: namespace, owner: o}
+}
+
+// Permissions are what the credentials must be allowed to do in the namespace of the claims. Pools need not be readable.
+func Permissions(namespace string) []authorizationv1.ResourceAttributes {
+	return append(inventory.Permissions(namespace, Group, "ipaddressclaims", "create", "delete", "get", "list"),
+		inventory.Permissions(namespace, Group, "ipaddresses", "get")...)
 }
 
 // Ensure returns the address of the machine. It claims one from the pool if the machine has none, and waits for it for 5 seconds at
@@ -70,10 +80,42 @@ func (a *Addresses) Ensure(ctx context.Context, machine string, poolRef corev1.T
 			return Address{}, err
 		}
 	}
-	return Address{}, platform.NewError(platform.ClassTransient, "%s has not given an address to claim %q yet", describe(poolRef), machine)
+	return Address{}, notYet(poolRef, machine)
 }
 
-// Release gives the address of the machine back. A machine that has none is no error.
+// Get returns the address of the machine, a zero one if it has no claim. The error is transient if the address is only late.
+func (a *Addresses) Get(ctx context.Context, machine string) (Address, error) {
+	object, err := a.object(claimKind, machine)
+	if err != nil {
+		return Address{}, err
+	}
+	if err := a.client.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+		return Address{}, metalclient.IgnoreNotFound(err)
+	}
+	found, err := decode[claim](object)
+	if err != nil || !a.owner.OwnsMachine(found.Metadata.Labels, machine) {
+		return Address{}, err
+	}
+	if found.Status.AddressRef.Name == "" {
+		return Address{}, notYet(found.Spec.PoolRef, machine)
+	}
+	return a.read(ctx, machine, found.Status.AddressRef.Name)
+}
+
+// errNotServed means that the inventory does not serve the IPAM contract.
+var errNotServed = errors.New("the API of the inventory does not serve")
+
+// IsUnavailable reports whether err means that there are no claims, because the inventory does not serve them or the credentials do not
+// permit them.
+func IsUnavailable(err error) bool {
+	return errors.Is(err, errNotServed) || err != nil && platform.ClassOf(err) == platform.ClassForbidden
+}
+
+func notYet(poolRef corev1.TypedLocalObjectReference, machine string) error {
+	return platform.NewError(platform.ClassTransient, "%s has not given an address to claim %q yet", describe(poolRef), machine)
+}
+
+// Release releases the address of the machine. It is a no-op if the machine has none.
 func (a *Addresses) Release(ctx context.Context, machine string) error {
 	object, err := a.object(claimKind, machine)
 	if err != nil {
@@ -106,7 +148,7 @@ func (a *Addresses) Machines(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// create makes the claim of the machine if there is none. A claim of that name that is another's is a conflict.
+// create creates the claim of the machine if it does not exist. A claim of that name that belongs to something else is a conflict.
 func (a *Addresses) create(ctx context.Context, machine string, poolRef corev1.TypedLocalObjectReference) error {
 	object, err := a.object(claimKind, machine)
 	if err != nil {
@@ -155,11 +197,11 @@ func (a *Addresses) object(kind schema.GroupKind, name string) (*unstructured.Un
 	return object, nil
 }
 
-// kind returns the kind with the version that the inventory serves. All versions are asked for, because a mapper that discovers them
-// knows none if one that it is asked for is not served.
+// kind returns the kind with the version that the inventory serves. It looks up all versions, because a mapper that discovers them
+// returns none if a requested one is not served.
 func (a *Addresses) kind(kind schema.GroupKind) (schema.GroupVersionKind, error) {
 	mappings, err := a.client.RESTMapper().RESTMappings(kind)
-	if err != nil {
+	if err != nil && !meta.IsNoMatchError(err) {
 		return schema.GroupVersionKind{}, metalclient.Classify(err)
 	}
 	for _, version := range versions {
@@ -170,7 +212,7 @@ func (a *Addresses) kind(kind schema.GroupKind) (schema.GroupVersionKind, error)
 		}
 	}
 	return schema.GroupVersionKind{}, platform.NewError(platform.ClassConfiguration,
-		"the API of the inventory serves %s in none of the versions %q", kind, versions)
+		"%w %s in any of the versions %q", errNotServed, kind, versions)
 }
 
 func samePool(a, b corev1.TypedLocalObjectReference) bool {

@@ -170,7 +170,8 @@ func inventory(served []string, allocator func(context.Context, client.Client, *
 			scheme.AddKnownTypeWithName(gv.WithKind(kind+"List"), &unstructured.UnstructuredList{})
 		}
 	}
-	return fakeclient.NewClientBuilder().WithScheme(scheme).WithRESTMapper(mapper).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
+	builder := fakeclient.NewClientBuilder().WithScheme(scheme).WithRESTMapper(mapper).WithObjects(objects...)
+	return builder.WithInterceptorFuncs(interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
 			if err := c.Create(ctx, o, options...); err != nil {
 				return err

@@ -21,7 +21,7 @@ var (
 	claimKind   = schema.GroupKind{Group: Group, Kind: "IPAddressClaim"}
 	addressKind = schema.GroupKind{Group: Group, Kind: "IPAddress"}
 
-	// versions are those of the contract, the preferred one first. What is read and written here is the same in all of them.
+	// versions are the versions of the contract, the preferred one first. The fields that are used here are the same in all of them.
 	versions = []string{"v1beta2", "v1beta1"}
 )
 
@@ -41,7 +41,7 @@ type claimStatus struct {
 	Conditions []condition                 `json:"conditions,omitempty"`
 }
 
-// condition is what the contract's conditions have in common, those of Cluster API and those of Kubernetes.
+// condition has the fields that conditions of Cluster API and of Kubernetes have in common.
 type condition struct {
 	Type    string `json:"type"`
 	Status  string `json:"status"`
@@ -67,7 +67,7 @@ type addressSpec struct {
 	Gateway  string                      `json:"gateway,omitempty"`
 }
 
-// pool is what the pools of cluster-api-ipam-provider-in-cluster say about themselves. Others may say nothing.
+// pool has the status of pools of cluster-api-ipam-provider-in-cluster. Other pools may not have it.
 type pool struct {
 	Status struct {
 		Addresses *struct {
@@ -81,7 +81,7 @@ type pool struct {
 func decode[T any](object *unstructured.Unstructured) (*T, error) {
 	result := new(T)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, result); err != nil {
-		return nil, platform.NewError(platform.ClassConfiguration, "%s %q is not what the IPAM contract says: %w", object.GetKind(),
+		return nil, platform.NewError(platform.ClassConfiguration, "%s %q does not comply with the IPAM contract: %w", object.GetKind(),
 			object.GetName(), err)
 	}
 	return result, nil

@@ -19,7 +19,7 @@ import (
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 )
 
-// interval is how often a claim is looked at while its address is waited for.
+// interval is how often a claim is polled.
 const interval = 250 * time.Millisecond
 
 // wait returns the claim of the machine when it has an address, when its allocator has refused one, or after the duration.
@@ -64,8 +64,8 @@ func (a *Addresses) read(ctx context.Context, machine, name string) (Address, er
 	}
 	result := Address{IP: netip.PrefixFrom(ip, found.Spec.Prefix)}
 	if !result.IP.IsValid() {
-		return Address{}, platform.NewError(platform.ClassConfiguration, "IPAddress %s/%s: %d is no length of a prefix of %s", a.namespace, name,
-			found.Spec.Prefix, ip)
+		return Address{}, platform.NewError(platform.ClassConfiguration, "IPAddress %s/%s: prefix length %d is invalid for %s",
+			a.namespace, name, found.Spec.Prefix, ip)
 	}
 	if found.Spec.Gateway != "" {
 		if result.Gateway, err = netip.ParseAddr(found.Spec.Gateway); err != nil {
@@ -75,7 +75,7 @@ func (a *Addresses) read(ctx context.Context, machine, name string) (Address, er
 	return result, nil
 }
 
-// refused returns why the claim cannot have an address, and nil if nothing is known.
+// refused returns why the claim cannot get an address, nil if the reason is not known.
 func (a *Addresses) refused(ctx context.Context, c *claim) error {
 	poolRef := c.Spec.PoolRef
 	if refusal := c.exhausted(); refusal != nil {
@@ -93,7 +93,7 @@ func (a *Addresses) refused(ctx context.Context, c *claim) error {
 	case metalclient.IsNotFound(err):
 		return platform.NewError(platform.ClassConfiguration, "%s does not exist", describe(poolRef))
 	case err != nil && platform.ClassOf(err) == platform.ClassForbidden:
-		// Whether pools can be read is up to who grants the permissions. Without them nothing is known.
+		// The permission to read pools is optional.
 		return nil
 	case err != nil:
 		return err
@@ -105,7 +105,7 @@ func (a *Addresses) refused(ctx context.Context, c *claim) error {
 	return nil
 }
 
-// exhausted returns the condition by which the allocator says that the pool has no free address, nil if it does not say so.
+// exhausted returns the condition that reports that the pool has no free address, nil if there is none.
 func (c *claim) exhausted() *condition {
 	for i := range c.Status.Conditions {
 		if found := &c.Status.Conditions[i]; found.Type == conditionReady && found.Status == conditionFalse &&

@@ -18,7 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/ignition"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/bootdata"
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
@@ -64,12 +66,12 @@ func (i *Inventory) bind(ctx context.Context, reader client.Reader, claim *metal
 				return nil, nil, err
 			}
 			if claim, err = i.create(ctx, reserved, request); err != nil {
-				i.reservations.release(reserved)
+				i.Reservations.Release(reserved, false)
 				return nil, nil, err
 			}
 		}
 		result, err := i.settle(ctx, reader, claim, &request.Selection, deadline)
-		i.reservations.release(reserved)
+		i.Reservations.Release(reserved, false)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -86,10 +88,10 @@ func (i *Inventory) bind(ctx context.Context, reader client.Reader, claim *metal
 	}
 }
 
-// create makes the claim of the machine for the server, powered off. A claim of the machine that another process made is as good.
+// create creates the claim of the machine for the server, powered off, or returns an existing claim of the machine.
 func (i *Inventory) create(ctx context.Context, server string, request *inventory.Claim) (*metalv1alpha1.ServerClaim, error) {
 	claim := &metalv1alpha1.ServerClaim{
-		ObjectMeta: metav1.ObjectMeta{Namespace: i.session.Namespace, Name: request.Machine, Labels: i.owner.MachineLabels(request.Machine)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: i.Session.Namespace, Name: request.Machine, Labels: i.Owner.MachineLabels(request.Machine)},
 		Spec: metalv1alpha1.ServerClaimSpec{
 			Power:       metalv1alpha1.PowerOff,
 			ServerRef:   &corev1.LocalObjectReference{Name: server},
@@ -97,23 +99,23 @@ func (i *Inventory) create(ctx context.Context, server string, request *inventor
 			Tolerations: tolerations(request.Tolerations),
 		},
 	}
-	err := i.session.Client().Create(ctx, claim)
+	err := i.Client().Create(ctx, claim)
 	if !metalclient.IsAlreadyExists(err) {
 		return claim, metalclient.Classify(err)
 	}
-	existing, err := i.claim(ctx, i.session.Client(), request.Machine, request.Machine)
+	existing, err := i.claim(ctx, i.Client(), request.Machine, request.Machine)
 	if err == nil && existing == nil {
 		err = platform.NewError(platform.ClassTransient, "server claim %q of an earlier machine was being deleted", request.Machine)
 	}
 	return existing, err
 }
 
-// complete tells the machine what it is told at its first boot, and has its server switched on.
+// complete writes the machine's data for its first boot, and powers its server on.
 func (i *Inventory) complete(ctx context.Context, claim *metalv1alpha1.ServerClaim, server *metalv1alpha1.Server,
 	request *inventory.Claim) error {
 	data, err := request.Data(ctx, new(hostOf(claim, server)))
 	if platform.ClassOf(err) == platform.ClassExhausted {
-		// The machine cannot begin for long, for example because there is no address: the server is for others meanwhile.
+		// The machine cannot start for a while, for example because there is no address: let others use the server meanwhile.
 		return errors.Join(err, i.delete(ctx, claim))
 	}
 	if err != nil {
@@ -130,14 +132,14 @@ func (i *Inventory) complete(ctx context.Context, claim *metalv1alpha1.ServerCla
 	if err != nil {
 		return metalclient.Classify(err)
 	}
-	err = i.session.Client().Patch(ctx, claim, client.RawPatch(types.MergePatchType, raw))
+	err = i.Client().Patch(ctx, claim, client.RawPatch(types.MergePatchType, raw))
 	if metalclient.IsNotFound(err) {
 		return platform.NewError(platform.ClassTransient, "server claim %q was deleted before its server was switched on", claim.Name)
 	}
 	return metalclient.Classify(err)
 }
 
-// claimPatch is what is changed of a claim, so that everything else stays as it is.
+// claimPatch has only the fields of a claim that are changed.
 type claimPatch struct {
 	Metadata struct {
 		Annotations map[string]string `json:"annotations"`
@@ -160,4 +162,26 @@ func tolerations(of []corev1.Toleration) []metalv1alpha1.Toleration {
 		}
 	}
 	return result
+}
+
+// ignitionKey is the key under which IronCore looks for the Ignition config of a server.
+const ignitionKey = "ignition"
+
+// writeIgnition writes the Secret that the claim refers to. It goes with the claim.
+func (i *Inventory) writeIgnition(ctx context.Context, claim *metalv1alpha1.ServerClaim, data inventory.Data) error {
+	files := []ignition.File{bootdata.HostnameFile(data.NodeName)}
+	if len(data.NetworkData) > 0 {
+		files = append(files, bootdata.NetworkFile(data.NetworkData))
+	}
+	config, err := bootdata.AddFiles(data.UserData, files...)
+	if err != nil {
+		return err
+	}
+	return bootdata.WriteSecret(ctx, i.Client(), i.Owner, claim.Name, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:       claim.Namespace,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(claim, metalv1alpha1.GroupVersion.WithKind("ServerClaim"))},
+		},
+		Data: map[string][]byte{ignitionKey: config},
+	})
 }

@@ -38,29 +38,50 @@ func hostOf(claim *metalv1alpha1.ServerClaim, server *metalv1alpha1.Server) inve
 		Name:       serverName(claim),
 		State:      inventory.Claimed,
 		Machine:    claim.Labels[owner.LabelMachine],
-		ProviderID: owner.IronCoreID(claim.Namespace, claim.Name),
+		ProviderID: providerIDPrefix + claim.Namespace + "/" + claim.Name,
 		NodeName:   claim.Annotations[owner.AnnotationNode],
 		Complete:   isComplete(claim),
 	}
-	if server != nil {
-		host.MACAddress = macAddress(server)
-		host.Running = host.Complete && isOf(server, claim.Namespace, claim.Name) && server.Status.PowerState == metalv1alpha1.ServerOnPowerState
-	}
 	host.Fault = fault(claim, server)
+	if server == nil {
+		return host
+	}
+	host.MACAddress = macAddress(server)
+	if !isOf(server, claim.Namespace, claim.Name) {
+		return host
+	}
+	host.Labels = server.Labels
+	host.Running = host.Complete && server.Status.PowerState == metalv1alpha1.ServerOnPowerState
+	host.Off = isOff(server)
+	host.SystemUUID = server.Spec.SystemUUID
+	host.Vendor, host.Model = server.Status.Manufacturer, server.Status.Model
+	for _, card := range server.Status.NetworkInterfaces {
+		for _, ip := range card.IPs {
+			host.DiscoveredAddresses = append(host.DiscoveredAddresses, ip.Addr)
+		}
+	}
 	return host
 }
 
-// fault returns what is wrong with the server of a machine. A server that was not given to the machine yet is nothing wrong.
+// isOff reports whether the server has no power. The power state is stale while metal-operator leaves the server alone, and is not the
+// machine's while the server is in maintenance.
+func isOff(server *metalv1alpha1.Server) bool {
+	_, ignored := server.Annotations[metalv1alpha1.OperationAnnotation]
+	return !ignored && server.Status.PowerState == metalv1alpha1.ServerOffPowerState &&
+		server.Status.State == metalv1alpha1.ServerStateReserved
+}
+
+// fault returns the fault of a machine's server. It returns none before the server is bound.
 func fault(claim *metalv1alpha1.ServerClaim, server *metalv1alpha1.Server) string {
 	switch {
 	case claim.Status.Phase != metalv1alpha1.PhaseBound || claim.DeletionTimestamp != nil:
 		return ""
 	case server == nil:
-		return fmt.Sprintf("server %q does not exist any more", serverName(claim))
+		return fmt.Sprintf("server %q no longer exists", serverName(claim))
 	case inMaintenance(server):
 		return ""
 	case !isOf(server, claim.Namespace, claim.Name):
-		return fmt.Sprintf("server %q is not held for server claim %q any more", server.Name, claim.Name)
+		return fmt.Sprintf("server %q is no longer held for server claim %q", server.Name, claim.Name)
 	case server.Status.State != metalv1alpha1.ServerStateError:
 		return ""
 	}
@@ -70,16 +91,8 @@ func fault(claim *metalv1alpha1.ServerClaim, server *metalv1alpha1.Server) strin
 	return fmt.Sprintf("server %q is in state %s", server.Name, server.Status.State)
 }
 
-// freeHostOf returns a host that is none of the shoot's machines.
+// freeHostOf returns a host that is not a machine of the shoot.
 func freeHostOf(server *metalv1alpha1.Server, selection *inventory.Selection) inventory.Host {
-	host := inventory.Host{Name: server.Name, MACAddress: macAddress(server)}
-	switch obstacleTo(server, selection) {
-	case obstacleNone:
-		host.State = inventory.Free
-	case obstacleTaken:
-		host.State = inventory.Taken
-	default:
-		host.State = inventory.Unready
-	}
-	return host
+	return inventory.Host{Name: server.Name, Labels: server.Labels, MACAddress: macAddress(server),
+		State: obstacleTo(server, selection).State()}
 }

@@ -7,6 +7,8 @@
 package ironcore
 
 import (
+	"slices"
+
 	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -14,7 +16,6 @@ import (
 
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 )
 
 const (
@@ -22,24 +23,24 @@ const (
 	resourceServerClaims = "serverclaims"
 )
 
+// providerIDPrefix begins the provider IDs of IronCore's own driver. They go on with a namespace and the name of a claim.
+const providerIDPrefix = "ironcore-metal://"
+
 // Inventory implements inventory.Inventory.
 type Inventory struct {
-	session      *metalclient.Session
-	owner        owner.Owner
-	watched      bool
-	reservations *reservations
+	inventory.Access
 }
 
 var _ inventory.Inventory = &Inventory{}
 
 // New returns the inventory behind the session.
 func New(session *metalclient.Session, options inventory.Options) *Inventory {
-	return &Inventory{
-		session:      session,
-		owner:        options.Owner,
-		watched:      options.Watched,
-		reservations: session.Value(reservationsKey{}, func() any { return &reservations{servers: map[string]struct{}{}} }).(*reservations),
-	}
+	return &Inventory{inventory.NewAccess(session, options)}
+}
+
+// HasProviderID implements inventory.Inventory.
+func (i *Inventory) HasProviderID(providerID string) bool {
+	return inventory.HasForm(providerID, providerIDPrefix+i.Session.Namespace+"/", inventory.NameFormat)
 }
 
 // Resources implements inventory.Inventory.
@@ -52,14 +53,9 @@ func (i *Inventory) Resources() []schema.GroupVersionResource {
 
 // Permissions implements inventory.Inventory.
 func (i *Inventory) Permissions() []authorizationv1.ResourceAttributes {
-	var result []authorizationv1.ResourceAttributes
-	add := func(namespace, group, resource string, verbs ...string) {
-		for _, verb := range verbs {
-			result = append(result, authorizationv1.ResourceAttributes{Namespace: namespace, Group: group, Resource: resource, Verb: verb})
-		}
-	}
-	add("", metalv1alpha1.GroupVersion.Group, resourceServers, "get", "list", "watch")
-	add(i.session.Namespace, metalv1alpha1.GroupVersion.Group, resourceServerClaims, "get", "list", "watch", "create", "patch", "delete")
-	add(i.session.Namespace, corev1.GroupName, "secrets", "create", "patch", "delete")
-	return result
+	group, namespace := metalv1alpha1.GroupVersion.Group, i.Session.Namespace
+	return slices.Concat(
+		inventory.Permissions("", group, resourceServers, "get", "list", "watch"),
+		inventory.Permissions(namespace, group, resourceServerClaims, "get", "list", "watch", "create", "patch", "delete"),
+		inventory.Permissions(namespace, corev1.GroupName, "secrets", "create", "patch", "delete"))
 }

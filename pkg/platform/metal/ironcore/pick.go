@@ -8,7 +8,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"strings"
-	"sync"
 
 	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -19,41 +18,12 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 )
 
-// reservationsKey is that of the reservations of a session.
-type reservationsKey struct{}
-
-// reservations are the servers that this process is claiming, so that its own claims do not compete.
-type reservations struct {
-	mutex   sync.Mutex
-	servers map[string]struct{}
-}
-
-// reserve reserves the first of the servers that nobody has reserved.
-func (r *reservations) reserve(servers []string) (string, bool) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	for _, server := range servers {
-		if _, ok := r.servers[server]; !ok {
-			r.servers[server] = struct{}{}
-			return server, true
-		}
-	}
-	return "", false
-}
-
-// release ends a reservation. An empty name is none.
-func (r *reservations) release(server string) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	delete(r.servers, server)
-}
-
-// pick reserves a free server at random. It looks again without watches before it says that there is none. The servers that are to be
-// avoided are free, but metal-operator did not bind them.
+// pick reserves a random free server. It reads again without watches before it returns that none is free. The servers to avoid are free,
+// but metal-operator did not bind them.
 func (i *Inventory) pick(ctx context.Context, reader client.Reader, request *inventory.Claim, avoid sets.Set[string]) (string, error) {
 	server, err := i.pickFrom(ctx, reader, request, avoid)
 	if err != nil && !metalclient.IsLive(reader) {
-		server, err = i.pickFrom(ctx, i.session.Client(), request, avoid)
+		server, err = i.pickFrom(ctx, i.Client(), request, avoid)
 	}
 	return server, err
 }
@@ -68,16 +38,18 @@ func (i *Inventory) pickFrom(ctx context.Context, reader client.Reader, request 
 		return "", err
 	}
 	for index := range servers {
-		// metal-operator takes a server for that of each claim that has the name to which the server was given last.
-		if isOf(&servers[index], i.session.Namespace, request.Machine) {
+		// metal-operator considers a server bound to any claim with the name of its last one.
+		if isOf(&servers[index], i.Session.Namespace, request.Machine) {
 			return "", releasing(&servers[index])
 		}
 	}
 	free, counts := candidates(servers, claims, &request.Selection)
 	picked := free.Difference(avoid).UnsortedList()
 	rand.Shuffle(len(picked), func(a, b int) { picked[a], picked[b] = picked[b], picked[a] })
-	if server, ok := i.reservations.reserve(picked); ok {
-		return server, nil
+	for _, server := range picked {
+		if i.Reservations.Reserve(server, true) {
+			return server, nil
+		}
 	}
 	if len(picked) == 0 && free.Len() > 0 {
 		return "", platform.NewError(platform.ClassTransient, "metal-operator does not bind servers that are free: %s",
@@ -96,7 +68,7 @@ func candidates(servers []metalv1alpha1.Server, claims []metalv1alpha1.ServerCla
 	free, result := sets.New[string](), inventory.Counts{Total: len(servers), Obstacles: map[obstacle]int{}}
 	for index := range servers {
 		server := &servers[index]
-		if !matches(server, selection) {
+		if !selection.Matches(server.Labels) {
 			continue
 		}
 		result.Matching++

@@ -5,6 +5,7 @@
 package ironcore
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -22,7 +23,7 @@ import (
 // fewClaims is how many claims have servers that are read one by one.
 const fewClaims = 100
 
-// cacheKey is that of the watches for an owner.
+// cacheKey is the key of the watches for an owner.
 type cacheKey struct{ owner owner.Owner }
 
 // Hosts implements inventory.Inventory.
@@ -44,11 +45,11 @@ func (i *Inventory) Hosts(ctx context.Context, selections ...inventory.Selection
 	for s := range selections {
 		for index := range servers {
 			server := &servers[index]
-			if !matches(server, &selections[s]) {
+			if !selections[s].Matches(server.Labels) {
 				continue
 			}
 			host := freeHostOf(server, &selections[s])
-			if ref := server.Spec.ServerClaimRef; ref != nil && ref.Namespace == i.session.Namespace && byName[ref.Name] != nil {
+			if ref := server.Spec.ServerClaimRef; ref != nil && ref.Namespace == i.Session.Namespace && byName[ref.Name] != nil {
 				host = hostOf(byName[ref.Name], server)
 			}
 			result[s] = append(result[s], host)
@@ -59,8 +60,8 @@ func (i *Inventory) Hosts(ctx context.Context, selections ...inventory.Selection
 
 // Find implements inventory.Inventory.
 func (i *Inventory) Find(ctx context.Context, machine, providerID string) (*inventory.Host, error) {
-	reader := i.reader(ctx)
-	claim, err := i.claim(ctx, reader, i.nameOf(machine, providerID), machine)
+	reader, name := i.reader(ctx), i.nameOf(machine, providerID)
+	claim, err := i.claim(ctx, reader, name, cmp.Or(machine, name))
 	if claim == nil || err != nil {
 		return nil, err
 	}
@@ -69,6 +70,43 @@ func (i *Inventory) Find(ctx context.Context, machine, providerID string) (*inve
 		return nil, err
 	}
 	return new(hostOf(claim, server)), nil
+}
+
+// FindByNodeName implements inventory.Inventory. Nodes are named after their machines, which their claims are named after, or after their
+// servers.
+func (i *Inventory) FindByNodeName(ctx context.Context, name string) ([]inventory.Host, error) {
+	server, err := i.server(ctx, i.Client(), name)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{name}
+	if server != nil && server.Spec.ServerClaimRef != nil && server.Spec.ServerClaimRef.Namespace == i.Session.Namespace {
+		names = append(names, server.Spec.ServerClaimRef.Name)
+	}
+	var hosts []inventory.Host
+	for _, name := range names {
+		claim, err := i.read(ctx, i.Client(), name)
+		if err != nil {
+			return nil, err
+		}
+		if claim == nil || !i.Owner.OwnsMachine(claim.Labels, name) {
+			continue
+		}
+		server, err := i.server(ctx, i.Client(), serverName(claim))
+		if err != nil {
+			return nil, err
+		}
+		hosts = append(hosts, hostOf(claim, server))
+	}
+	return hosts, nil
+}
+
+// Check implements inventory.Inventory.
+func (i *Inventory) Check(ctx context.Context) error {
+	if _, err := i.selectClaims(ctx, i.Client(), client.MatchingLabels(i.Owner.Labels()), client.Limit(1)); err != nil {
+		return err
+	}
+	return metalclient.Classify(i.Client().List(ctx, &metalv1alpha1.ServerList{}, client.Limit(1)))
 }
 
 // Machines implements inventory.Inventory.
@@ -91,11 +129,11 @@ func (i *Inventory) Machines(ctx context.Context) ([]inventory.Host, error) {
 
 // Faults implements inventory.Inventory.
 func (i *Inventory) Faults(ctx context.Context, shoots []string) ([]platform.Fault, error) {
-	ofShoots, err := owner.OnSite(i.owner.Site, shoots)
+	ofShoots, err := owner.OnSite(i.Owner.Site, shoots)
 	if err != nil {
 		return nil, err
 	}
-	reader := i.session.Client()
+	reader := i.Client()
 	claims, err := i.selectClaims(ctx, reader, ofShoots, metalclient.Stripped(strip))
 	if err != nil {
 		return nil, err
@@ -115,24 +153,22 @@ func (i *Inventory) Faults(ctx context.Context, shoots []string) ([]platform.Fau
 	return faults, nil
 }
 
-// reader returns what claims of the owner and servers are read from: watches that know all of them, or else requests.
+// reader returns a reader of claims of the owner and of servers: watches that have synced, or else a client.
 func (i *Inventory) reader(ctx context.Context) client.Reader {
-	if !i.watched {
-		return i.session.Client()
-	}
-	return i.session.Reader(ctx, cacheKey{i.owner}, cache.Options{
+	ofOwner := cache.Config{LabelSelector: labels.SelectorFromSet(i.Owner.Labels())}
+	return i.Reader(ctx, cacheKey{i.Owner}, cache.Options{
 		DefaultTransform: strip,
 		ByObject: map[client.Object]cache.ByObject{
-			&metalv1alpha1.ServerClaim{}: {Namespaces: map[string]cache.Config{i.session.Namespace: {LabelSelector: labels.SelectorFromSet(i.owner.Labels())}}},
+			&metalv1alpha1.ServerClaim{}: {Namespaces: map[string]cache.Config{i.Session.Namespace: ofOwner}},
 			&metalv1alpha1.Server{}:      {},
 		},
 	}, &metalv1alpha1.ServerClaim{}, &metalv1alpha1.Server{})
 }
 
-// nameOf returns the name of the machine's claim. It is that of the machine, unless somebody copied the claim: the provider ID says which
+// nameOf returns the name of the machine's claim. It equals that of the machine, unless the claim was copied: the provider ID tells which
 // one is meant.
 func (i *Inventory) nameOf(machine, providerID string) string {
-	if name, ok := strings.CutPrefix(providerID, owner.IronCoreID(i.session.Namespace, "")); ok {
+	if name, ok := strings.CutPrefix(providerID, providerIDPrefix+i.Session.Namespace+"/"); ok {
 		return name
 	}
 	return machine
@@ -141,31 +177,39 @@ func (i *Inventory) nameOf(machine, providerID string) string {
 // claim returns the claim of the name, nil if the inventory has none. Watches may not know it yet, so that only a request proves that.
 // A claim of that name that is not the machine's is a conflict.
 func (i *Inventory) claim(ctx context.Context, reader client.Reader, name, machine string) (*metalv1alpha1.ServerClaim, error) {
+	claim, err := i.read(ctx, reader, name)
+	if claim == nil && err == nil && !metalclient.IsLive(reader) {
+		claim, err = i.read(ctx, i.Client(), name)
+	}
+	if claim == nil || err != nil {
+		return nil, err
+	}
+	if !i.Owner.OwnsMachine(claim.Labels, machine) {
+		return nil, platform.NewError(platform.ClassConflict, "ServerClaim %s/%s exists, but is not that of machine %q", i.Session.Namespace,
+			name, machine)
+	}
+	return claim, nil
+}
+
+// read returns the claim of the name, nil if it does not exist.
+func (i *Inventory) read(ctx context.Context, reader client.Reader, name string) (*metalv1alpha1.ServerClaim, error) {
 	claim := &metalv1alpha1.ServerClaim{}
-	key := client.ObjectKey{Namespace: i.session.Namespace, Name: name}
-	err := reader.Get(ctx, key, claim)
-	if metalclient.IsNotFound(err) && !metalclient.IsLive(reader) {
-		err = i.session.Client().Get(ctx, key, claim)
-	}
-	if err != nil {
+	if err := reader.Get(ctx, client.ObjectKey{Namespace: i.Session.Namespace, Name: name}, claim); err != nil {
 		return nil, metalclient.IgnoreNotFound(err)
-	}
-	if !i.owner.OwnsMachine(claim.Labels, machine) {
-		return nil, platform.NewError(platform.ClassConflict, "ServerClaim %s exists, but is not that of machine %q", key, machine)
 	}
 	return claim, nil
 }
 
 // claims returns the claims of all machines of the shoot on the site. They must not be changed.
 func (i *Inventory) claims(ctx context.Context, reader client.Reader) ([]metalv1alpha1.ServerClaim, error) {
-	return i.selectClaims(ctx, reader, client.MatchingLabels(i.owner.Labels()))
+	return i.selectClaims(ctx, reader, client.MatchingLabels(i.Owner.Labels()))
 }
 
 // selectClaims returns the claims of the namespace that the options select.
 func (i *Inventory) selectClaims(ctx context.Context, reader client.Reader, options ...client.ListOption) ([]metalv1alpha1.ServerClaim,
 	error) {
 	list := &metalv1alpha1.ServerClaimList{}
-	err := reader.List(ctx, list, append(options, client.InNamespace(i.session.Namespace), client.UnsafeDisableDeepCopy)...)
+	err := reader.List(ctx, list, append(options, client.InNamespace(i.Session.Namespace), client.UnsafeDisableDeepCopy)...)
 	return list.Items, metalclient.Classify(err)
 }
 
@@ -217,7 +261,7 @@ func (i *Inventory) serversOf(ctx context.Context, reader client.Reader,
 	return byName, nil
 }
 
-// strip takes from an object what nobody reads, because a process keeps all servers of an inventory.
+// strip removes what is not read from an object, because a process keeps all servers of an inventory.
 func strip(object any) (any, error) {
 	if o, ok := object.(client.Object); ok {
 		o.SetManagedFields(nil)

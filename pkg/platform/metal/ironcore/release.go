@@ -13,18 +13,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/bootdata"
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/secret"
 )
 
-// releaseTimeout is how long it is waited until a server is free of a machine. One that shuts down in time costs one call.
+// releaseTimeout is how long to wait until a server is released. One that shuts down in time needs only one call.
 const releaseTimeout = 2 * time.Second
 
-// Release implements inventory.Inventory. What is wiped is not up to it: IronCore wipes nothing, and only whoever cleans a server that
-// was retained makes it available again.
+// Release implements inventory.Inventory. It ignores the cleaning: IronCore wipes nothing, and a retained server is available again only
+// after it was cleaned manually.
 func (i *Inventory) Release(ctx context.Context, machine, providerID, _ string) (bool, error) {
 	name := i.nameOf(machine, providerID)
-	claim, err := i.claim(ctx, i.session.Client(), name, machine)
+	claim, err := i.claim(ctx, i.Client(), name, machine)
 	if err != nil {
 		return false, err
 	}
@@ -45,7 +45,7 @@ func (i *Inventory) Release(ctx context.Context, machine, providerID, _ string) 
 		return false, err
 	}
 	if !shared {
-		if err := secret.Delete(ctx, i.session.Client(), i.session.Namespace, i.owner, machine); err != nil {
+		if err := bootdata.DeleteSecret(ctx, i.Client(), i.Session.Namespace, i.Owner, machine); err != nil {
 			return false, err
 		}
 	}
@@ -55,10 +55,10 @@ func (i *Inventory) Release(ctx context.Context, machine, providerID, _ string) 
 	return shared, i.waitUntilFree(ctx, name, machine, server, time.Now().Add(releaseTimeout), isReleased)
 }
 
-// isShared reports whether the machine has a claim beside that of the name.
+// isShared reports whether the machine has another claim than that of the name.
 func (i *Inventory) isShared(ctx context.Context, machine, name string) (bool, error) {
 	list := &metalv1alpha1.ServerClaimList{}
-	err := i.session.Client().List(ctx, list, client.InNamespace(i.session.Namespace), client.MatchingLabels(i.owner.MachineLabels(machine)))
+	err := i.Client().List(ctx, list, client.InNamespace(i.Session.Namespace), client.MatchingLabels(i.Owner.MachineLabels(machine)))
 	return slices.ContainsFunc(list.Items, func(claim metalv1alpha1.ServerClaim) bool { return claim.Name != name }), metalclient.Classify(err)
 }
 
@@ -75,8 +75,8 @@ func isNotHeld(server *metalv1alpha1.Server, namespace, claim string) bool {
 	return !isOf(server, namespace, claim)
 }
 
-// isReleased reports whether nothing of the machine runs on the server any more. One that is retained stays with the claim that is gone
-// until someone has cleaned it.
+// isReleased reports whether nothing of the machine runs on the server any longer. A retained server keeps its reference to the deleted
+// claim until it was cleaned.
 func isReleased(server *metalv1alpha1.Server, namespace, claim string) bool {
 	return isNotHeld(server, namespace, claim) || server.Status.State == metalv1alpha1.ServerStateReleased
 }
@@ -85,23 +85,23 @@ func (i *Inventory) delete(ctx context.Context, claim *metalv1alpha1.ServerClaim
 	if claim.DeletionTimestamp != nil {
 		return nil
 	}
-	return metalclient.IgnoreNotFound(i.session.Client().Delete(ctx, claim, client.Preconditions{UID: &claim.UID}))
+	return metalclient.IgnoreNotFound(i.Client().Delete(ctx, claim, client.Preconditions{UID: &claim.UID}))
 }
 
 // serverOf returns the server that is held for the claim of the name, or that the claim names; nil if there is none. The claim may be nil.
 func (i *Inventory) serverOf(ctx context.Context, claim *metalv1alpha1.ServerClaim, name string) (*metalv1alpha1.Server, error) {
 	if claim != nil {
-		return i.server(ctx, i.session.Client(), serverName(claim))
+		return i.server(ctx, i.Client(), serverName(claim))
 	}
 	servers, err := i.servers(ctx, i.reader(ctx))
 	if err != nil {
 		return nil, err
 	}
-	index := slices.IndexFunc(servers, func(server metalv1alpha1.Server) bool { return isOf(&server, i.session.Namespace, name) })
+	index := slices.IndexFunc(servers, func(server metalv1alpha1.Server) bool { return isOf(&server, i.Session.Namespace, name) })
 	if index < 0 {
 		return nil, nil
 	}
-	return i.server(ctx, i.session.Client(), servers[index].Name)
+	return i.server(ctx, i.Client(), servers[index].Name)
 }
 
 // waitUntilFree waits until the claim of the name is gone and the server, which may be nil, is free of it. It is a transient error
@@ -110,19 +110,19 @@ func (i *Inventory) waitUntilFree(ctx context.Context, name, machine string, ser
 	isFree func(server *metalv1alpha1.Server, namespace, claim string) bool) error {
 	var late error
 	done, err := metalclient.Poll(ctx, requestInterval, time.Until(deadline), func() (bool, error) {
-		if claim, err := i.claim(ctx, i.session.Client(), name, machine); claim != nil || err != nil {
+		if claim, err := i.claim(ctx, i.Client(), name, machine); claim != nil || err != nil {
 			late = platform.NewProgress("server claim %q is being deleted", name)
 			return false, err
 		}
 		if server == nil {
 			return true, nil
 		}
-		current, err := i.server(ctx, i.session.Client(), server.Name)
+		current, err := i.server(ctx, i.Client(), server.Name)
 		if current == nil || err != nil {
 			return err == nil, err
 		}
 		late = releasing(current)
-		return isFree(current, i.session.Namespace, name), nil
+		return isFree(current, i.Session.Namespace, name), nil
 	})
 	if err == nil && !done {
 		err = late

@@ -11,7 +11,6 @@ import (
 	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
@@ -36,13 +35,8 @@ var obstacles = []obstacle{obstacleTaken, obstacleMaintenance, obstacleCordoned,
 // carrierUp is what the status of an interface is that has a link.
 const carrierUp = "up"
 
-// matches reports whether the selection selects the server, whoever uses it.
-func matches(server *metalv1alpha1.Server, selection *inventory.Selection) bool {
-	return selection.Selector == nil || selection.Selector.Matches(labels.Set(server.Labels))
-}
-
-// obstacleTo returns why the server cannot be claimed with the selection. It has the rules of metal-operator, and that of cleaning:
-// metal-operator wipes nothing, so that only servers are clean that it retains after their release until someone has cleaned them.
+// obstacleTo returns why the server cannot be claimed with the selection. It applies the rules of metal-operator, and one for cleaning:
+// metal-operator wipes nothing, so that only servers are clean that it retains after their release until they were cleaned manually.
 func obstacleTo(server *metalv1alpha1.Server, selection *inventory.Selection) obstacle {
 	switch {
 	case server.Spec.ServerClaimRef != nil:

@@ -147,15 +147,18 @@ var _ = Describe("Hosts of machines", func() {
 			ObjectMeta: metav1.ObjectMeta{Namespace: "hosts", Name: "m", Labels: us.MachineLabels("m"),
 				Annotations: map[string]string{owner.AnnotationNode: "n"}},
 			Spec: metalv1alpha1.ServerClaimSpec{
-				ServerRef: &corev1.LocalObjectReference{Name: "s"}, IgnitionSecretRef: &corev1.LocalObjectReference{Name: "m"}, Power: metalv1alpha1.PowerOn,
+				ServerRef: &corev1.LocalObjectReference{Name: "s"}, IgnitionSecretRef: &corev1.LocalObjectReference{Name: "m"},
+				Power: metalv1alpha1.PowerOn,
 			},
 			Status: metalv1alpha1.ServerClaimStatus{Phase: metalv1alpha1.PhaseBound},
 		}, server
 	}
 
 	It("are what claim and server say", func() {
-		Expect(hostOf(bound())).To(Equal(inventory.Host{
+		claim, server := bound()
+		Expect(hostOf(claim, server)).To(Equal(inventory.Host{
 			Name: "s", State: inventory.Claimed, Machine: "m", ProviderID: "ironcore-metal://hosts/m", NodeName: "n", Complete: true, Running: true,
+			Labels: server.Labels,
 		}))
 	})
 
@@ -164,7 +167,7 @@ var _ = Describe("Hosts of machines", func() {
 			claim, server := bound()
 			Expect(hostOf(claim, change(claim, server)).Fault).To(Equal(expected))
 		},
-		Entry("no server any more", `server "s" does not exist any more`,
+		Entry("no server any more", `server "s" no longer exists`,
 			func(*metalv1alpha1.ServerClaim, *metalv1alpha1.Server) *metalv1alpha1.Server { return nil }),
 		Entry("nothing before they are bound", "", func(c *metalv1alpha1.ServerClaim, _ *metalv1alpha1.Server) *metalv1alpha1.Server {
 			c.Status.Phase = metalv1alpha1.PhaseUnbound
@@ -174,7 +177,7 @@ var _ = Describe("Hosts of machines", func() {
 			c.DeletionTimestamp = new(metav1.Now())
 			return nil
 		}),
-		Entry("a server that was taken away", `server "s" is not held for server claim "m" any more`,
+		Entry("a server that was taken away", `server "s" is no longer held for server claim "m"`,
 			func(_ *metalv1alpha1.ServerClaim, s *metalv1alpha1.Server) *metalv1alpha1.Server {
 				s.Spec.ServerClaimRef.Name = "other"
 				return s
@@ -199,19 +202,4 @@ var _ = Describe("Hosts of machines", func() {
 			return s
 		}),
 	)
-
-	It("are reserved once in a process", func() {
-		r := &reservations{servers: map[string]struct{}{}}
-		first, ok := r.reserve([]string{"s-1", "s-2"})
-		Expect(ok).To(BeTrue())
-		Expect(first).To(Equal("s-1"))
-		second, ok := r.reserve([]string{"s-1", "s-2"})
-		Expect(ok).To(BeTrue())
-		Expect(second).To(Equal("s-2"))
-		_, ok = r.reserve([]string{"s-1", "s-2"})
-		Expect(ok).To(BeFalse())
-		r.release("s-1")
-		_, ok = r.reserve([]string{"s-1"})
-		Expect(ok).To(BeTrue())
-	})
 })

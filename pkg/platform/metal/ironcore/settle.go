@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// watchedInterval is how often objects are looked at that watches keep up to date, and requestInterval how often they are asked for.
+	// watchedInterval and requestInterval are how often objects are polled, with and without watches.
 	watchedInterval = 50 * time.Millisecond
 	requestInterval = 250 * time.Millisecond
-	// refusalTime is how long metal-operator gets to give a claim that it has seen the server that the claim names.
+	// refusalTime is how long metal-operator may take to bind a claim that it has seen to the server that the claim names.
 	refusalTime = 5 * time.Second
 )
 
-// settled is what became of a claim.
+// settled is the outcome of a claim.
 type settled struct {
 	claim  *metalv1alpha1.ServerClaim
 	server *metalv1alpha1.Server
@@ -32,12 +32,12 @@ type settled struct {
 	bound bool
 	// refused is true if metal-operator does not bind the server although it looks free.
 	refused bool
-	// waiting is since when metal-operator is known to have seen the claim and not to have given it the server; zero if it has not.
+	// waiting is when metal-operator was first known to have seen the claim without binding it, zero if it was not.
 	waiting time.Time
 }
 
-// settle waits until the claim has its server, or until it is clear that it will not get it. It is a transient error that neither is
-// the case at the deadline; the claim stays then, for the next call.
+// settle waits until the claim has its server, or will certainly not get it. It returns a transient error if neither is the case at the
+// deadline, and keeps the claim for the next call.
 func (i *Inventory) settle(ctx context.Context, reader client.Reader, claim *metalv1alpha1.ServerClaim, selection *inventory.Selection,
 	deadline time.Time) (settled, error) {
 	result := settled{claim: claim}
@@ -46,14 +46,14 @@ func (i *Inventory) settle(ctx context.Context, reader client.Reader, claim *met
 	})
 	if err == nil && !done {
 		// Watches may be behind, or may not work.
-		if done, err = i.look(ctx, i.session.Client(), &result, selection); err == nil && !done {
+		if done, err = i.look(ctx, i.Client(), &result, selection); err == nil && !done {
 			err = pending(&result)
 		}
 	}
 	return result, metalclient.Classify(err)
 }
 
-// look reports whether it is clear what becomes of the claim, as far as the reader knows.
+// look reports whether the outcome of the claim is clear, as far as the reader knows.
 func (i *Inventory) look(ctx context.Context, reader client.Reader, result *settled, selection *inventory.Selection) (bool, error) {
 	claim := &metalv1alpha1.ServerClaim{}
 	err := reader.Get(ctx, client.ObjectKeyFromObject(result.claim), claim)
@@ -77,12 +77,12 @@ func (i *Inventory) look(ctx context.Context, reader client.Reader, result *sett
 	}
 	result.claim, result.server = claim, server
 	if result.judge(selection) && !result.bound && !metalclient.IsLive(reader) {
-		return i.look(ctx, i.session.Client(), result, selection)
+		return i.look(ctx, i.Client(), result, selection)
 	}
 	return result.judge(selection), nil
 }
 
-// judge says what became of the claim, and reports whether that is clear.
+// judge sets the outcome of the claim, and reports whether it is clear.
 func (s *settled) judge(selection *inventory.Selection) bool {
 	s.bound, s.refused = false, false
 	bound := s.claim.Status.Phase == metalv1alpha1.PhaseBound
@@ -109,12 +109,12 @@ func (s *settled) judge(selection *inventory.Selection) bool {
 	}
 }
 
-// pending returns the error that it is not clear yet what becomes of the claim.
+// pending returns the error that the outcome of the claim is not clear yet.
 func pending(s *settled) error {
 	name, server := s.claim.Name, serverName(s.claim)
 	switch {
 	case s.claim.Status.Phase == "":
-		return platform.NewError(platform.ClassTransient, "metal-operator has not looked at server claim %q yet", name)
+		return platform.NewError(platform.ClassTransient, "metal-operator has not processed server claim %q yet", name)
 	case s.server != nil && isOf(s.server, s.claim.Namespace, name):
 		return platform.NewError(platform.ClassTransient, "server %q is being reserved for server claim %q", server, name)
 	default:
@@ -124,7 +124,7 @@ func pending(s *settled) error {
 }
 
 func (i *Inventory) interval() time.Duration {
-	if i.watched {
+	if i.Watched {
 		return watchedInterval
 	}
 	return requestInterval

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package machineclasses says what a machine of a pool is on a bare-metal site: which hosts it may be, and what is written to them.
+// Package machineclasses resolves the machines of pools on bare-metal sites: which hosts they may use, and what is written to them.
 package machineclasses
 
 import (
@@ -13,7 +13,6 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/selection"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -41,15 +40,12 @@ func (m *machineClasses) resolve(ctx context.Context, request platform.MachineCl
 	if err != nil {
 		return err
 	}
-	session, err := m.sessions.Get(ctx, request.Site.Name, resolved.Connection, request.Site.Credentials)
-	if err != nil {
-		return err
-	}
-	if err := session.CheckIdentity(ctx, resolved.NamespaceUID); err != nil {
-		return err
-	}
-	known, err := m.open(session, resolved.Connection.Inventory,
-		inventory.Options{Owner: owner.Owner{Shoot: request.Site.Shoot, Site: request.Site.Name}})
+	_, known, err := m.open.Open(ctx, m.sessions, inventory.Request{
+		Options:      inventory.Options{Owner: owner.Owner{Shoot: request.Site.Shoot, Site: request.Site.Name}},
+		Connection:   resolved.Connection,
+		Credentials:  request.Site.Credentials,
+		NamespaceUID: resolved.NamespaceUID,
+	})
 	if err != nil {
 		return err
 	}
@@ -64,13 +60,13 @@ func (m *machineClasses) resolve(ctx context.Context, request platform.MachineCl
 	return nil
 }
 
-// RollsFor implements platform.MachineClasses. A host that suits no more keeps its machine, and everything else counts for machines
-// that are created later.
+// RollsFor implements platform.MachineClasses. A host that is no longer selected keeps its machine, and everything else affects only
+// machines that are created later.
 func (m *machineClasses) RollsFor(platform.MachineClassRequest) []string {
 	return nil
 }
 
-// NodeLabels implements platform.MachineClasses. Volumes on the disks of a host need no label but its name.
+// NodeLabels implements platform.MachineClasses. Local volumes need no label except the hostname.
 func (m *machineClasses) NodeLabels(*site.Site, *v1alpha1.SiteZone) map[string]string {
 	return nil
 }
@@ -78,24 +74,19 @@ func (m *machineClasses) NodeLabels(*site.Site, *v1alpha1.SiteZone) map[string]s
 // Locate implements platform.MachineClasses.
 func (m *machineClasses) Locate(s *site.Site, status *v1alpha1.SiteStatus) ([]*v1alpha1.MachineProviderSpec, error) {
 	if s.Profile == nil || s.Profile.Metal == nil {
-		return nil, platform.InSite(s.Name, missing("the CloudProfile has no bare-metal site of this name any more"))
+		return nil, platform.InSite(s.Name, missing("the CloudProfile no longer has a bare-metal site of this name"))
 	}
 	spec := &v1alpha1.MetalMachineSpec{Connection: client.ConnectionOf(s.Profile), Cleaning: s.Profile.Metal.Cleaning,
 		NodeName: s.Profile.Metal.NodeName, NamespaceUID: namespaceUID(status)}
 	return []*v1alpha1.MachineProviderSpec{{Site: s.Name, Shoot: s.Shoot, Metal: spec}}, nil
 }
 
-// CleanUp implements platform.MachineClasses. Machines of a pool share nothing.
-func (m *machineClasses) CleanUp(context.Context, *site.Site, []*v1alpha1.MachineProviderSpec) error {
-	return nil
-}
-
-// specOf returns what the driver needs, and which hosts the machines may be. It does not ask the site.
-func specOf(request platform.MachineClassRequest) (*v1alpha1.MetalMachineSpec, selection.Hosts, error) {
+// specOf returns the provider spec and the requirements for hosts. It sends no requests to the site.
+func specOf(request platform.MachineClassRequest) (*v1alpha1.MetalMachineSpec, inventory.Requirements, error) {
 	if err := check(request); err != nil {
-		return nil, selection.Hosts{}, err
+		return nil, inventory.Requirements{}, err
 	}
-	hosts, err := selection.Of(request.Zone.Metal, request.MachineType.Metal, request.Settings.Metal)
+	hosts, err := inventory.RequirementsOf(request.Zone.Metal, request.MachineType.Metal, request.Settings.Metal)
 	if err != nil {
 		return nil, hosts, err
 	}
@@ -120,11 +111,11 @@ func namespaceUID(status *v1alpha1.SiteStatus) string {
 	return status.Metal.NamespaceUID
 }
 
-// check names what the CloudProfile does not say about the zone, and what hosts do not have.
+// check finds blocks that are missing in the CloudProfile, and what hosts do not support.
 func check(request platform.MachineClassRequest) error {
 	switch {
 	case request.Site.Profile == nil || request.Site.Profile.Metal == nil:
-		return missing("the CloudProfile has no bare-metal site of this name any more")
+		return missing("the CloudProfile no longer has a bare-metal site of this name")
 	case request.Zone == nil || request.Zone.Metal == nil:
 		return missing("the zone has no metal block in the CloudProfile")
 	case request.MachineType == nil || request.MachineType.Metal == nil:
@@ -132,7 +123,7 @@ func check(request platform.MachineClassRequest) error {
 	case request.Image == nil || request.Image.Metal == nil:
 		return missing("the machine image has no metal block in the CloudProfile")
 	case len(request.DataVolumes) > 0:
-		return missing("the pool has dataVolumes, but hosts have no volumes beside their own disks")
+		return missing("the pool has dataVolumes, but hosts have only their own disks")
 	}
 	return nil
 }

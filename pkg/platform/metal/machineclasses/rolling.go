@@ -11,9 +11,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 )
 
-// checkRolling refuses a pool in a zone that could never be rolled: one whose machines may only be replaced by further ones first, for
-// which there is no host even if it has no more machines than it must have. A pool whose machines are not to be replaced now is left
-// alone: it runs, also if a host is gone.
+// checkRolling rejects a pool in a zone that can never be rolled: one that may only replace machines after creating additional ones, for
+// which there is no host even at its minimum. It accepts a pool whose machines are not being replaced, even if a host is gone.
 func checkRolling(request platform.MachineClassRequest, selected inventory.Selection, hosts int) error {
 	if request.Rolling == nil || request.Minimum == 0 || hosts > int(request.Minimum) {
 		return nil
@@ -26,13 +25,13 @@ func checkRolling(request platform.MachineClassRequest, selected inventory.Selec
 		return nil
 	}
 	return platform.NewError(platform.ClassConfiguration,
-		"pool %q cannot be rolled in zone %q: it has at least %d machines there and may have no less (maxUnavailable %s), but only %d hosts match %q; "+
-			"set maxUnavailable to at least 1 and maxSurge to 0, lower the minimum, or add hosts",
+		"pool %q cannot be rolled in zone %q: it has at least %d machines there and may have no less (maxUnavailable %s), "+
+			"but only %d hosts match %q; set maxUnavailable to at least 1 and maxSurge to 0, lower the minimum, or add hosts",
 		request.Pool, request.Zone.Name, request.Minimum, request.Rolling.MaxUnavailable.String(), hosts, selected.Selector)
 }
 
-// bounds are how many machines there may be more and less while they are rolled. They are rounded as machine-controller-manager does.
-// It takes one machine away first if neither is allowed, so that surge is zero then.
+// bounds returns the absolute maxSurge and maxUnavailable, rounded as in machine-controller-manager. It removes one machine first if both
+// are zero, so that surge is zero then.
 func bounds(rolling platform.Rolling, machines int) (surge, unavailable int, err error) {
 	if surge, err = intstr.GetScaledValueFromIntOrPercent(&rolling.MaxSurge, machines, true); err != nil {
 		return 0, 0, err

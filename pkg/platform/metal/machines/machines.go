@@ -12,13 +12,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/networkdata"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ipam"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/selection"
 )
 
 type machines struct {
@@ -44,22 +44,21 @@ func (m *machines) call(ctx context.Context, request platform.MachineRequest) (*
 	if spec.Metal == nil {
 		return nil, platform.NewError(platform.ClassConfiguration, "the provider spec has no metal block")
 	}
-	if id := request.ProviderID; id != "" && !owner.ProviderIDs(spec.Metal.Connection).MatchString(id) {
-		return nil, platform.NewError(platform.ClassConfiguration,
-			"metal.connection: machine %q is %s, which is none of the inventory %s in namespace %q; nothing is touched until it is that inventory and namespace again",
-			request.Name, id, spec.Metal.Connection.Inventory, spec.Metal.Connection.Namespace)
-	}
-	session, err := m.sessions.Get(ctx, spec.Site, spec.Metal.Connection, request.Credentials)
-	if err != nil {
-		return nil, err
-	}
-	if err := session.CheckIdentity(ctx, spec.Metal.NamespaceUID); err != nil {
-		return nil, err
-	}
 	o := owner.Owner{Shoot: spec.Shoot, Site: spec.Site}
-	hosts, err := m.open(session, spec.Metal.Connection.Inventory, inventory.Options{Owner: o, Watched: true})
+	session, hosts, err := m.open.Open(ctx, m.sessions, inventory.Request{
+		Options:      inventory.Options{Owner: o, Watched: true},
+		Connection:   spec.Metal.Connection,
+		Credentials:  request.Credentials,
+		NamespaceUID: spec.Metal.NamespaceUID,
+	})
 	if err != nil {
 		return nil, err
+	}
+	if id := request.ProviderID; id != "" && !hosts.HasProviderID(id) {
+		return nil, platform.NewError(platform.ClassConfiguration,
+			"metal.connection: machine %q is %s, which is not in inventory %s in namespace %q; "+
+				"nothing is touched until the connection is to that inventory and namespace again",
+			request.Name, id, spec.Metal.Connection.Inventory, spec.Metal.Connection.Namespace)
 	}
 	return &call{
 		request:   request,
@@ -80,7 +79,7 @@ func (m *machines) Create(ctx context.Context, request platform.MachineRequest) 
 }
 
 func (c *call) create(ctx context.Context) (platform.Machine, error) {
-	hosts := selection.Hosts{Selector: cmp.Or(c.spec.HostSelector, &metav1.LabelSelector{}), Tolerations: c.spec.Tolerations}
+	hosts := inventory.Requirements{Selector: cmp.Or(c.spec.HostSelector, &metav1.LabelSelector{}), Tolerations: c.spec.Tolerations}
 	selected, err := hosts.Selection(c.spec.Cleaning)
 	if err != nil {
 		return platform.Machine{}, err
@@ -97,7 +96,7 @@ func (c *call) create(ctx context.Context) (platform.Machine, error) {
 	return c.machine(host), nil
 }
 
-// Initialize implements platform.Machines. What goes wrong with a host goes wrong minutes later.
+// Initialize implements platform.Machines. Hosts fail minutes later, if at all.
 func (m *machines) Initialize(context.Context, platform.MachineRequest) error {
 	return nil
 }
@@ -112,8 +111,8 @@ func (m *machines) Get(ctx context.Context, request platform.MachineRequest) (pl
 	return machine, platform.InSite(request.Spec.Site, err)
 }
 
-// get returns the machine also while its host is not ready. A machine without an ID is one whose creation may have been interrupted: it
-// exists only if its system was started, so that what it still needs is completed otherwise.
+// get returns the machine even while its host is not ready. The creation of a machine without an ID may have been interrupted: it exists
+// only if its system was started, so that it is completed otherwise.
 func (c *call) get(ctx context.Context) (platform.Machine, error) {
 	host, err := c.inventory.Find(ctx, c.request.Name, c.request.ProviderID)
 	switch {
@@ -141,8 +140,8 @@ func (m *machines) Delete(ctx context.Context, request platform.MachineRequest) 
 	return platform.InSite(request.Spec.Site, c.delete(ctx))
 }
 
-// delete gives the address back when nothing uses it any more. The machine may have one although its site gives none to new machines any
-// more.
+// delete releases the host, and then the address if no other host uses it. The machine may have an address even if new machines of the
+// site get none.
 func (c *call) delete(ctx context.Context) error {
 	shared, err := c.inventory.Release(ctx, c.request.Name, c.request.ProviderID, c.spec.Cleaning)
 	if shared || err != nil {
@@ -176,12 +175,7 @@ func (m *machines) List(ctx context.Context, request platform.MachineRequest) ([
 	return result, nil
 }
 
-// Place implements platform.Machines.
-func (m *machines) Place(*v1alpha1.MachineProviderSpec) string {
-	return ""
-}
-
-// VolumeID implements platform.Machines. Local volumes are not attached by anybody.
+// VolumeID implements platform.Machines. Local volumes are not attached.
 func (m *machines) VolumeID(*corev1.PersistentVolumeSpec) (string, bool) {
 	return "", false
 }
@@ -190,10 +184,55 @@ func (c *call) machine(host *inventory.Host) platform.Machine {
 	return platform.Machine{Name: c.request.Name, NodeName: cmp.Or(host.NodeName, c.nodeName(host)), ProviderID: host.ProviderID}
 }
 
-// nodeName returns what the node of the machine is called on the host.
+// nodeName returns the name of the machine's node on the host.
 func (c *call) nodeName(host *inventory.Host) string {
 	if c.spec.NodeName == v1alpha1.MetalNodeNameHost {
 		return host.Name
 	}
 	return c.request.Name
+}
+
+// data returns the machine's data for its first boot on the host.
+func (c *call) data(ctx context.Context, host *inventory.Host) (inventory.Data, error) {
+	network, err := c.networkData(ctx, host)
+	if err != nil {
+		return inventory.Data{}, err
+	}
+	return inventory.Data{UserData: c.request.UserData, NodeName: c.nodeName(host), NetworkData: network}, nil
+}
+
+// networkData returns the network configuration of the machine on the host, with an address of its own if there is a pool. It is empty
+// if there is no template.
+func (c *call) networkData(ctx context.Context, host *inventory.Host) ([]byte, error) {
+	network := c.spec.Network
+	if network == nil {
+		return nil, nil
+	}
+	values := networkdata.Values{
+		Machine:    c.request.Name,
+		Host:       host.Name,
+		MAC:        host.MACAddress,
+		Gateway:    network.Gateway,
+		DNSServers: network.DNSServers,
+		MTU:        network.MTU,
+	}
+	if network.PoolRef != nil {
+		address, err := c.addresses.Ensure(ctx, c.request.Name, *network.PoolRef)
+		if err != nil {
+			return nil, err
+		}
+		values.Address, values.Prefix = address.IP.Addr().String(), address.IP.Bits()
+		if address.Gateway.IsValid() {
+			values.Gateway = address.Gateway.String()
+		}
+	}
+	if network.Template == "" {
+		return nil, nil
+	}
+	text, err := networkdata.Expand(network.Template, values)
+	if err != nil {
+		return nil, platform.NewError(platform.ClassConfiguration, "networkDataTemplate for machine %q on host %q: %w", c.request.Name,
+			host.Name, err)
+	}
+	return []byte(text), nil
 }

@@ -44,6 +44,10 @@ func (h *hosts) Find(_ context.Context, _, providerID string) (*inventory.Host, 
 	return h.host, h.err
 }
 
+func (h *hosts) HasProviderID(id string) bool {
+	return inventory.HasForm(id, "metal3://hosts/", inventory.NameFormat+"/"+inventory.NameFormat)
+}
+
 func (h *hosts) Machines(context.Context) ([]inventory.Host, error) {
 	if h.host == nil {
 		return nil, h.err

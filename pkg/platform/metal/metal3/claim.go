@@ -6,27 +6,28 @@ package metal3
 
 import (
 	"context"
+	"math/rand/v2"
 
 	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/bootdata"
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/secret"
 )
 
 const (
-	// maxLost is how many hosts may be lost to others before a watch is taken for one that is behind.
+	// maxLost is how many hosts may be lost to others before a watch is considered stale.
 	maxLost = 3
-	// maxPatches is how often a patch is made again because the host was changed meanwhile.
+	// maxPatches is how often a patch is retried because of a conflict.
 	maxPatches = 5
 )
 
-// Claim implements inventory.Inventory. One patch makes a host the machine, with its image, so that there is never a host that is
-// claimed for nothing. The Secret with what the machine is told is written before.
+// Claim implements inventory.Inventory. A single patch claims a host and sets its image, so that no claimed host is left without one. The
+// Secret with the machine's data is written before.
 func (i *Inventory) Claim(ctx context.Context, request inventory.Claim) (*inventory.Host, error) {
 	host, err := i.find(ctx, request.Machine, "")
 	switch {
@@ -37,7 +38,7 @@ func (i *Inventory) Claim(ctx context.Context, request inventory.Claim) (*invent
 	case isComplete(host):
 		err = i.restoreSecret(ctx, host, &request)
 	default:
-		host, err = i.write(ctx, host, &request, isMachine(i.owner, request.Machine))
+		host, err = i.write(ctx, host, &request, isMachine(i.Owner, request.Machine))
 		if host == nil && err == nil {
 			err = platform.NewError(platform.ClassTransient, "machine %q lost its host to someone else", request.Machine)
 		}
@@ -48,11 +49,11 @@ func (i *Inventory) Claim(ctx context.Context, request inventory.Claim) (*invent
 	return new(hostOf(host, request.Machine, "")), nil
 }
 
-// claimFree claims one of the free hosts. It asks for all hosts without a watch before it says that there is none.
+// claimFree claims one of the free hosts. It lists all hosts without a watch before it returns that none is free.
 func (i *Inventory) claimFree(ctx context.Context, request *inventory.Claim) (*metal3v1alpha1.BareMetalHost, error) {
 	readers := []client.Reader{i.reader(ctx)}
 	if !metalclient.IsLive(readers[0]) {
-		readers = append(readers, i.session.Client())
+		readers = append(readers, i.Client())
 	}
 	var (
 		none error
@@ -69,11 +70,11 @@ func (i *Inventory) claimFree(ctx context.Context, request *inventory.Claim) (*m
 			if !metalclient.IsLive(reader) && lost >= maxLost {
 				break
 			}
-			if !i.reservations.reserve(candidate.Name, metalclient.IsLive(reader)) {
+			if !i.Reservations.Reserve(candidate.Name, metalclient.IsLive(reader)) {
 				continue
 			}
 			host, tried, err := i.try(ctx, reader, candidate, request)
-			i.reservations.release(candidate.Name, host != nil)
+			i.Reservations.Release(candidate.Name, host != nil)
 			if host != nil || err != nil {
 				return host, err
 			}
@@ -83,14 +84,14 @@ func (i *Inventory) claimFree(ctx context.Context, request *inventory.Claim) (*m
 		}
 	}
 	if lost > 0 {
-		if err := secret.Delete(ctx, i.session.Client(), i.session.Namespace, i.owner, request.Machine); err != nil {
+		if err := bootdata.DeleteSecret(ctx, i.Client(), i.Session.Namespace, i.Owner, request.Machine); err != nil {
 			return nil, err
 		}
 	}
 	return nil, none
 }
 
-// try claims the host, and returns nil if others were faster. It is not tried if a watch has seen meanwhile that they were.
+// try claims the host, and returns nil if others were faster. It does not try if a watch has already seen that.
 func (i *Inventory) try(ctx context.Context, reader client.Reader, host *metal3v1alpha1.BareMetalHost,
 	request *inventory.Claim) (claimed *metal3v1alpha1.BareMetalHost, tried bool, err error) {
 	if !metalclient.IsLive(reader) {
@@ -114,7 +115,7 @@ func isMachine(o owner.Owner, machine string) func(*metal3v1alpha1.BareMetalHost
 	return func(host *metal3v1alpha1.BareMetalHost) bool { return isOf(host, o, machine) }
 }
 
-// write makes the host the machine, and returns what it is then. It returns nil if the host is not usable any more.
+// write makes the host the machine, and returns the updated host. It returns nil if the host is no longer usable.
 func (i *Inventory) write(ctx context.Context, host *metal3v1alpha1.BareMetalHost, request *inventory.Claim,
 	usable func(*metal3v1alpha1.BareMetalHost) bool) (*metal3v1alpha1.BareMetalHost, error) {
 	data, err := request.Data(ctx, new(hostOf(host, request.Machine, "")))
@@ -129,8 +130,8 @@ func (i *Inventory) write(ctx context.Context, host *metal3v1alpha1.BareMetalHos
 	})
 }
 
-// change patches the host, again if it was changed meanwhile and is still usable, and returns what it is then. It returns nil if it is
-// not usable any more.
+// change patches the host, retries after a conflict if it is still usable, and returns the updated host. It returns nil if it is no longer
+// usable.
 func (i *Inventory) change(ctx context.Context, host *metal3v1alpha1.BareMetalHost, usable func(*metal3v1alpha1.BareMetalHost) bool,
 	patch func(*metal3v1alpha1.BareMetalHost) any) (*metal3v1alpha1.BareMetalHost, error) {
 	name := host.Name
@@ -142,11 +143,11 @@ func (i *Inventory) change(ctx context.Context, host *metal3v1alpha1.BareMetalHo
 		if !metalclient.IsConflict(err) {
 			return nil, metalclient.IgnoreNotFound(err)
 		}
-		if host, err = i.read(ctx, i.session.Client(), name); host == nil || err != nil || !usable(host) {
+		if host, err = i.read(ctx, i.Client(), name); host == nil || err != nil || !usable(host) {
 			return nil, err
 		}
 	}
-	return nil, platform.NewError(platform.ClassTransient, "host %q is changed by others all the time", name)
+	return nil, platform.NewError(platform.ClassTransient, "host %q is changed by others continuously", name)
 }
 
 func (i *Inventory) claimPatch(host *metal3v1alpha1.BareMetalHost, request *inventory.Claim, data inventory.Data) claimPatch {
@@ -154,11 +155,11 @@ func (i *Inventory) claimPatch(host *metal3v1alpha1.BareMetalHost, request *inve
 	patch := claimPatch{
 		Metadata: metadata{
 			ResourceVersion: host.ResourceVersion,
-			Labels:          pointers(i.owner.MachineLabels(request.Machine)),
+			Labels:          pointers(i.Owner.MachineLabels(request.Machine)),
 			Annotations:     pointers(map[string]string{owner.AnnotationNode: data.NodeName}),
 		},
 		Spec: claimSpec{
-			ConsumerRef:           i.owner.Reference(request.Machine),
+			ConsumerRef:           i.Owner.Reference(request.Machine),
 			UserData:              reference,
 			MetaData:              reference,
 			AutomatedCleaningMode: metal3v1alpha1.AutomatedCleaningMode(request.Cleaning),
@@ -175,4 +176,27 @@ func (i *Inventory) claimPatch(host *metal3v1alpha1.BareMetalHost, request *inve
 		patch.Spec.NetworkData = reference
 	}
 	return patch
+}
+
+// candidates returns the free hosts that the selection selects, in random order.
+func candidates(hosts []metal3v1alpha1.BareMetalHost, selection *inventory.Selection) ([]*metal3v1alpha1.BareMetalHost, inventory.Counts) {
+	var (
+		free   []*metal3v1alpha1.BareMetalHost
+		result = inventory.Counts{Total: len(hosts), Obstacles: map[obstacle]int{}}
+	)
+	for index := range hosts {
+		host := &hosts[index]
+		if !selection.Matches(host.Labels) {
+			continue
+		}
+		result.Matching++
+		if found := obstacleTo(host, selection.Cleaning); found != obstacleNone {
+			result.Obstacles[found]++
+			continue
+		}
+		free = append(free, host)
+	}
+	result.Free = len(free)
+	rand.Shuffle(len(free), func(a, b int) { free[a], free[b] = free[b], free[a] })
+	return free, result
 }

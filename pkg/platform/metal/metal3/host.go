@@ -5,19 +5,19 @@
 package metal3
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 
 	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 )
 
-// unhealthyAnnotation is that of hosts that Metal3's Cluster API provider shall not use.
+// unhealthyAnnotation marks hosts that Metal3's Cluster API provider must not use.
 const unhealthyAnnotation = "capm3.metal3.io/unhealthy"
 
 // obstacle is a reason that a host cannot be claimed.
@@ -35,8 +35,8 @@ const (
 // obstacles are all of them, in the order of their description.
 var obstacles = []obstacle{obstacleTaken, obstacleMaintenance, obstacleFaulty, obstacleUncleaned, obstacleUnready}
 
-// obstacleTo returns why nobody can claim the host now who wants that cleaning. A host that has an image without a consumer is one that
-// somebody uses by hand. The cleaning mode of a free host is that of its last release, which says what the next user finds.
+// obstacleTo returns why the host cannot be claimed now with that cleaning. A host with an image but without a consumer is used manually.
+// The cleaning mode of a free host is that of its last release, and thus determines what is left on it.
 func obstacleTo(host *metal3v1alpha1.BareMetalHost, cleaning string) obstacle {
 	switch {
 	case host.Spec.ConsumerRef != nil, host.Spec.Image != nil, host.Spec.CustomDeploy != nil, host.Spec.ExternallyProvisioned:
@@ -54,7 +54,7 @@ func obstacleTo(host *metal3v1alpha1.BareMetalHost, cleaning string) obstacle {
 	}
 }
 
-// maintenance says how the operator keeps baremetal-operator from the host, and is empty if nobody does.
+// maintenance returns how baremetal-operator is kept from managing the host, empty if it is not.
 func maintenance(host *metal3v1alpha1.BareMetalHost) string {
 	switch {
 	case isAnnotated(host, metal3v1alpha1.PausedAnnotation):
@@ -71,7 +71,7 @@ func isAnnotated(host *metal3v1alpha1.BareMetalHost, annotation string) bool {
 	return ok
 }
 
-// isClean reports whether nothing is on the host, as far as baremetal-operator was asked to clean it.
+// isClean reports whether the host is as clean as baremetal-operator was configured to leave it.
 func isClean(host *metal3v1alpha1.BareMetalHost) bool {
 	switch host.Status.Provisioning.State {
 	case metal3v1alpha1.StateAvailable, metal3v1alpha1.StateReady:
@@ -81,7 +81,7 @@ func isClean(host *metal3v1alpha1.BareMetalHost) bool {
 	}
 }
 
-// machineOf returns the name of the owner's machine that the host is, empty if it is none.
+// machineOf returns the name of the owner's machine on the host, empty if there is none.
 func machineOf(host *metal3v1alpha1.BareMetalHost, o owner.Owner) string {
 	if machine := host.Labels[owner.LabelMachine]; o.Owns(host.Labels) && isOf(host, o, machine) {
 		return machine
@@ -89,8 +89,8 @@ func machineOf(host *metal3v1alpha1.BareMetalHost, o owner.Owner) string {
 	return ""
 }
 
-// isOf reports whether the host is the machine of the owner. Its consumer says so, or its labels if somebody took the consumer away and
-// has not given it an image since.
+// isOf reports whether the host is the machine of the owner, by its consumer, or by its labels if the consumer was removed and the host
+// has got no other image since.
 func isOf(host *metal3v1alpha1.BareMetalHost, o owner.Owner, machine string) bool {
 	if host.Spec.ConsumerRef == nil {
 		return o.OwnsMachine(host.Labels, machine) && (host.Spec.Image == nil || isData(host.Spec.UserData, machine))
@@ -108,49 +108,53 @@ func isComplete(host *metal3v1alpha1.BareMetalHost) bool {
 	return host.Spec.ConsumerRef != nil && host.Spec.Image != nil && host.Spec.UserData != nil
 }
 
-// isProvisioned reports whether the image was written, so that nobody reads what belongs to it any more.
+// isProvisioned reports whether the image was written, so that its Secret is no longer read.
 func isProvisioned(host *metal3v1alpha1.BareMetalHost) bool {
 	return host.Status.Provisioning.State == metal3v1alpha1.StateProvisioned
 }
 
 // providerIDOf returns the provider ID of the machine on the host.
 func providerIDOf(host *metal3v1alpha1.BareMetalHost, machine string) string {
-	return owner.Metal3ID(host.Namespace, host.Name, machine)
+	return providerIDPrefix + host.Namespace + "/" + host.Name + "/" + machine
 }
 
-// hostOf returns the host as what it is for the owner's machine of the name, or for others who want that cleaning if it is empty.
+// hostOf returns the host as the machine of the name, or as one to be claimed with that cleaning if the name is empty.
 func hostOf(host *metal3v1alpha1.BareMetalHost, machine, cleaning string) inventory.Host {
-	result := inventory.Host{Name: host.Name, MACAddress: host.Spec.BootMACAddress, Fault: fault(host)}
-	if machine != "" {
-		result.State = inventory.Claimed
-		result.Machine = machine
-		result.ProviderID = providerIDOf(host, machine)
-		result.NodeName = host.Annotations[owner.AnnotationNode]
-		result.Complete = isComplete(host)
-		result.Running = result.Complete && isProvisioned(host)
+	result := inventory.Host{Name: host.Name, Labels: host.Labels, MACAddress: host.Spec.BootMACAddress, Fault: fault(host)}
+	if machine == "" {
+		result.State = obstacleTo(host, cleaning).State()
 		return result
 	}
-	switch obstacleTo(host, cleaning) {
-	case obstacleNone:
-		result.State = inventory.Free
-	case obstacleTaken:
-		result.State = inventory.Taken
-	default:
-		result.State = inventory.Unready
+	result.State = inventory.Claimed
+	result.Machine = machine
+	result.ProviderID = providerIDOf(host, machine)
+	result.NodeName = host.Annotations[owner.AnnotationNode]
+	result.Complete = isComplete(host)
+	result.Running = result.Complete && isProvisioned(host)
+	result.Off = isOff(host)
+	if hardware := host.Status.HardwareDetails; hardware != nil {
+		result.Vendor, result.Model = hardware.SystemVendor.Manufacturer, hardware.SystemVendor.ProductName
+		for _, nic := range hardware.NIC {
+			if address, err := netip.ParseAddr(nic.IP); err == nil {
+				result.DiscoveredAddresses = append(result.DiscoveredAddresses, address)
+			}
+		}
 	}
 	return result
 }
 
-// fault returns baremetal-operator's message about what is wrong with the host.
+// isOff reports whether the host has no power. The power state that baremetal-operator reports is stale while it does not manage the
+// host or cannot reach its BMC, and says nothing about the machine before it is provisioned.
+func isOff(host *metal3v1alpha1.BareMetalHost) bool {
+	return !host.Status.PoweredOn && maintenance(host) == "" && host.Status.ErrorType == "" &&
+		host.Status.OperationalStatus == metal3v1alpha1.OperationalStatusOK && isProvisioned(host)
+}
+
+// fault returns baremetal-operator's message about a fault of the host.
 func fault(host *metal3v1alpha1.BareMetalHost) string {
 	if maintenance(host) != "" {
 		return ""
 	}
 	parts := []string{string(host.Status.ErrorType), host.Status.ErrorMessage}
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ": ")
-}
-
-// matches reports whether the selection selects the host.
-func matches(host *metal3v1alpha1.BareMetalHost, selection *inventory.Selection) bool {
-	return selection.Selector == nil || selection.Selector.Matches(labels.Set(host.Labels))
 }

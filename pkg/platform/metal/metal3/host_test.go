@@ -7,7 +7,6 @@ package metal3
 import (
 	"encoding/json"
 	"fmt"
-	"time"
 
 	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
@@ -105,10 +104,14 @@ var _ = Describe("host", func() {
 		func(expected inventory.Host, changes ...func(*metal3v1alpha1.BareMetalHost)) {
 			expected.Name, expected.MACAddress, expected.State = "h", "02:00:00:00:00:01", inventory.Claimed
 			expected.Machine, expected.ProviderID, expected.NodeName = "m", "metal3://hosts/h/m", "n"
+			expected.Labels = shoot.MachineLabels("m")
 			Expect(hostOf(newHost("h", append([]func(*metal3v1alpha1.BareMetalHost){claim}, changes...)...), "m", "")).To(Equal(expected))
 		},
 		Entry("claimed", inventory.Host{Complete: true}),
 		Entry("running", inventory.Host{Complete: true, Running: true}, func(h *metal3v1alpha1.BareMetalHost) {
+			h.Status.Provisioning.State, h.Status.PoweredOn = metal3v1alpha1.StateProvisioned, true
+		}),
+		Entry("switched off", inventory.Host{Complete: true, Running: true, Off: true}, func(h *metal3v1alpha1.BareMetalHost) {
 			h.Status.Provisioning.State = metal3v1alpha1.StateProvisioned
 		}),
 		Entry("without an image", inventory.Host{}, func(h *metal3v1alpha1.BareMetalHost) { h.Spec.Image = nil }),
@@ -163,13 +166,17 @@ var _ = Describe("host", func() {
 	)
 
 	It("should claim with one patch of our own fields, and never replace an image", func() {
-		i := &Inventory{owner: shoot}
+		i := &Inventory{inventory.Access{Options: inventory.Options{Owner: shoot}}}
 		request := &inventory.Claim{Machine: "m", Image: v1alpha1.MetalImage{URL: "u", Checksum: "c"},
 			Selection: inventory.Selection{Cleaning: "metadata"}}
 		Expect(json.Marshal(i.claimPatch(newHost("h"), request, inventory.Data{NodeName: "n", NetworkData: []byte("x")}))).To(MatchJSON(`{
 			"metadata": {
 				"resourceVersion": "7",
-				"labels": {"hybrid.provider.extensions.gardener.cloud/shoot": "shoot--a--b", "hybrid.provider.extensions.gardener.cloud/site": "racks", "hybrid.provider.extensions.gardener.cloud/machine": "m"},
+				"labels": {
+					"hybrid.provider.extensions.gardener.cloud/shoot": "shoot--a--b",
+					"hybrid.provider.extensions.gardener.cloud/site": "racks",
+					"hybrid.provider.extensions.gardener.cloud/machine": "m"
+				},
 				"annotations": {"hybrid.provider.extensions.gardener.cloud/node": "n"}
 			},
 			"spec": {
@@ -197,21 +204,5 @@ var _ = Describe("host", func() {
 		Expect(hostOf(kept, "m", "")).To(Equal(before))
 		Expect(kept.Status.HardwareDetails).To(BeNil())
 		Expect(kept.Annotations).To(And(HaveKey(metal3v1alpha1.PausedAnnotation), Not(HaveKey(metal3v1alpha1.HardwareDetailsAnnotation))))
-	})
-})
-
-var _ = Describe("reservations", func() {
-	It("should give a host to one caller at a time, and not at once again to those who may not know", func() {
-		r := &reservations{claiming: map[string]struct{}{}, claimed: map[string]time.Time{}}
-		Expect(r.reserve("h", false)).To(BeTrue())
-		Expect(r.reserve("h", true)).To(BeFalse())
-		r.release("h", false)
-		Expect(r.reserve("h", false)).To(BeTrue())
-		r.release("h", true)
-		Expect(r.reserve("h", false)).To(BeFalse())
-		Expect(r.reserve("h", true)).To(BeTrue())
-		r.release("h", true)
-		r.claimed["h"] = time.Now().Add(-watchLag)
-		Expect(r.reserve("h", false)).To(BeTrue())
 	})
 })

@@ -14,7 +14,6 @@ import (
 
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 )
 
 const (
@@ -22,24 +21,24 @@ const (
 	kindHost      = "BareMetalHost"
 )
 
+// providerIDPrefix begins the provider IDs of Metal3's own driver. They go on with a namespace and the names of a host and a machine.
+const providerIDPrefix = "metal3://"
+
 // Inventory implements inventory.Inventory.
 type Inventory struct {
-	session      *metalclient.Session
-	owner        owner.Owner
-	watched      bool
-	reservations *reservations
+	inventory.Access
 }
 
 var _ inventory.Inventory = &Inventory{}
 
 // New returns the inventory behind the session.
 func New(session *metalclient.Session, options inventory.Options) *Inventory {
-	return &Inventory{
-		session:      session,
-		owner:        options.Owner,
-		watched:      options.Watched,
-		reservations: reservationsOf(session),
-	}
+	return &Inventory{inventory.NewAccess(session, options)}
+}
+
+// HasProviderID implements inventory.Inventory.
+func (i *Inventory) HasProviderID(providerID string) bool {
+	return inventory.HasForm(providerID, providerIDPrefix+i.Session.Namespace+"/", inventory.NameFormat+"/"+inventory.NameFormat)
 }
 
 // Resources implements inventory.Inventory.
@@ -49,13 +48,7 @@ func (i *Inventory) Resources() []schema.GroupVersionResource {
 
 // Permissions implements inventory.Inventory.
 func (i *Inventory) Permissions() []authorizationv1.ResourceAttributes {
-	var result []authorizationv1.ResourceAttributes
-	add := func(group, resource string, verbs ...string) {
-		for _, verb := range verbs {
-			result = append(result, authorizationv1.ResourceAttributes{Namespace: i.session.Namespace, Group: group, Resource: resource, Verb: verb})
-		}
-	}
-	add(metal3v1alpha1.GroupVersion.Group, resourceHosts, "get", "list", "watch", "patch")
-	add(corev1.GroupName, "secrets", "create", "patch", "delete")
-	return result
+	return append(
+		inventory.Permissions(i.Session.Namespace, metal3v1alpha1.GroupVersion.Group, resourceHosts, "get", "list", "watch", "patch"),
+		inventory.Permissions(i.Session.Namespace, corev1.GroupName, "secrets", "create", "patch", "delete")...)
 }

@@ -17,11 +17,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// formatRaw is the format of images for which none is given.
+// formatRaw is the default format of images.
 const formatRaw = "raw"
 
-// A patch has the resource version of the host that it was made for, so that it fails if the host was changed meanwhile, and nothing
-// but the fields that it changes, so that everything else stays as it is. What is nil is taken away.
+// A patch has the resource version of the host, so that it fails if the host was changed meanwhile, and only the fields that it changes. A
+// nil field is removed.
 
 // metadata is what a patch changes of the metadata.
 type metadata struct {
@@ -46,7 +46,7 @@ type claimSpec struct {
 	Online                bool                                 `json:"online"`
 }
 
-// deprovisionPatch takes from a host what it was as a machine.
+// deprovisionPatch removes the machine from a host.
 type deprovisionPatch struct {
 	Metadata metadata        `json:"metadata"`
 	Spec     deprovisionSpec `json:"spec"`
@@ -61,7 +61,7 @@ type deprovisionSpec struct {
 	Online                bool                                 `json:"online"`
 }
 
-// freePatch takes a host from its machine.
+// freePatch removes the consumer from a host.
 type freePatch struct {
 	Metadata metadata `json:"metadata"`
 	Spec     freeSpec `json:"spec"`
@@ -77,7 +77,7 @@ func (i *Inventory) patch(ctx context.Context, host *metal3v1alpha1.BareMetalHos
 	if err != nil {
 		return err
 	}
-	return i.session.Client().Patch(ctx, host, client.RawPatch(types.MergePatchType, raw))
+	return i.Client().Patch(ctx, host, client.RawPatch(types.MergePatchType, raw))
 }
 
 // imageOf returns an image as baremetal-operator has it. It boots a live ISO without looking at its checksum.

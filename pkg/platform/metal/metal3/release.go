@@ -15,21 +15,20 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/bootdata"
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/secret"
 )
 
 const (
-	// releaseTimeout is how long a host is waited for, so that an inventory that is quick needs one call.
+	// releaseTimeout is how long to wait for a host, so that a fast inventory needs only one call.
 	releaseTimeout = 2 * time.Second
-	// watchedInterval is how often a host is looked at meanwhile that a watch keeps up to date, and requestInterval how often it is asked
-	// for.
+	// watchedInterval and requestInterval are how often a host is polled, with and without a watch.
 	watchedInterval = 50 * time.Millisecond
 	requestInterval = 500 * time.Millisecond
 )
 
-// Release implements inventory.Inventory. The host keeps its consumer until it is clean, so that nobody else gets it before.
+// Release implements inventory.Inventory. The host keeps its consumer until it is clean, so that nothing else claims it before.
 func (i *Inventory) Release(ctx context.Context, machine, providerID, cleaning string) (bool, error) {
 	host, err := i.find(ctx, machine, providerID)
 	if err != nil {
@@ -43,12 +42,12 @@ func (i *Inventory) Release(ctx context.Context, machine, providerID, cleaning s
 	if shared, err := i.isShared(ctx, machine, providerID); shared || err != nil {
 		return shared, err
 	}
-	return false, secret.Delete(ctx, i.session.Client(), i.session.Namespace, i.owner, machine)
+	return false, bootdata.DeleteSecret(ctx, i.Client(), i.Session.Namespace, i.Owner, machine)
 }
 
 func (i *Inventory) releaseHost(ctx context.Context, name, machine, cleaning string) error {
-	usable := isMachine(i.owner, machine)
-	host, err := i.read(ctx, i.session.Client(), name)
+	usable := isMachine(i.Owner, machine)
+	host, err := i.read(ctx, i.Client(), name)
 	if host == nil || err != nil || !usable(host) {
 		return err
 	}
@@ -70,7 +69,7 @@ func (i *Inventory) releaseHost(ctx context.Context, name, machine, cleaning str
 		return usable(host) && isReleasable(host)
 	}, func(host *metal3v1alpha1.BareMetalHost) any {
 		taken := map[string]*string{}
-		for label := range i.owner.MachineLabels(machine) {
+		for label := range i.Owner.MachineLabels(machine) {
 			taken[label] = nil
 		}
 		return freePatch{Metadata: metadata{
@@ -84,13 +83,13 @@ func (i *Inventory) releaseHost(ctx context.Context, name, machine, cleaning str
 	}
 	host, err = i.lateHost(ctx, name, machine)
 	if host != nil {
-		return platform.NewError(platform.ClassTransient, "host %q was changed while it was released", name)
+		return platform.NewError(platform.ClassTransient, "host %q changed while it was released", name)
 	}
 	return err
 }
 
-// newDeprovisionPatch returns what takes from the host what it was as a machine. baremetal-operator refuses to have a host off that must
-// not be switched off.
+// newDeprovisionPatch returns the patch that removes the machine from the host. baremetal-operator refuses to power off a host with
+// disablePowerOff.
 func newDeprovisionPatch(host *metal3v1alpha1.BareMetalHost, machine, cleaning string) deprovisionPatch {
 	return deprovisionPatch{
 		Metadata: metadata{ResourceVersion: host.ResourceVersion},
@@ -102,7 +101,7 @@ func newDeprovisionPatch(host *metal3v1alpha1.BareMetalHost, machine, cleaning s
 	}
 }
 
-// isWanted reports whether the host is still asked to be what it was as a machine.
+// isWanted reports whether the spec of the host still has anything of the machine.
 func isWanted(host *metal3v1alpha1.BareMetalHost, machine, cleaning string) bool {
 	spec := &host.Spec
 	return spec.Image != nil || spec.UserData != nil || spec.MetaData != nil ||
@@ -110,7 +109,7 @@ func isWanted(host *metal3v1alpha1.BareMetalHost, machine, cleaning string) bool
 		spec.AutomatedCleaningMode != metal3v1alpha1.AutomatedCleaningMode(cleaning)
 }
 
-// formerNetworkData returns the network data that the host has without the machine: what its operator wrote.
+// formerNetworkData returns the network data of the host without the machine, which its operator wrote.
 func formerNetworkData(host *metal3v1alpha1.BareMetalHost, machine string) *corev1.SecretReference {
 	if !isData(host.Spec.NetworkData, machine) {
 		return host.Spec.NetworkData
@@ -127,8 +126,8 @@ func isReleasable(host *metal3v1alpha1.BareMetalHost) bool {
 	return host.Spec.Image == nil && isClean(host) && (!host.Status.PoweredOn || host.Spec.DisablePowerOff)
 }
 
-// waitUntilClean returns the host when nothing of the machine is left on it, nil if it is gone. It is a transient error that says how
-// far the host is if that takes long.
+// waitUntilClean returns the host when nothing of the machine is left on it, nil if it is gone. If that takes
+// long it returns a transient error that reports the progress.
 func (i *Inventory) waitUntilClean(ctx context.Context, host *metal3v1alpha1.BareMetalHost, machine string) (*metal3v1alpha1.BareMetalHost,
 	error) {
 	reader := i.reader(ctx)
@@ -145,7 +144,7 @@ func (i *Inventory) waitUntilClean(ctx context.Context, host *metal3v1alpha1.Bar
 		if current == nil || err != nil {
 			return false, err
 		}
-		if isOf(current, i.owner, machine) && current.Spec.Image == nil {
+		if isOf(current, i.Owner, machine) && current.Spec.Image == nil {
 			host = current
 		}
 		return isReleasable(host), nil
@@ -160,17 +159,18 @@ func (i *Inventory) waitUntilClean(ctx context.Context, host *metal3v1alpha1.Bar
 	}
 }
 
-// lateHost returns the host if nothing of the machine is left on it, and nil if the machine does not have it any more. Otherwise it is a
-// transient error that says how far the host is.
+// lateHost returns the host if nothing of the machine is left on it, and nil if the machine no longer has it. Otherwise it returns a
+// transient error that reports the progress.
 func (i *Inventory) lateHost(ctx context.Context, name, machine string) (*metal3v1alpha1.BareMetalHost, error) {
-	host, err := i.read(ctx, i.session.Client(), name)
+	host, err := i.read(ctx, i.Client(), name)
 	switch {
-	case host == nil || err != nil || !isOf(host, i.owner, machine):
+	case host == nil || err != nil || !isOf(host, i.Owner, machine):
 		return nil, err
 	case isReleasable(host):
 		return host, nil
 	case fault(host) != "":
-		return nil, platform.NewError(platform.ClassTransient, "host %q cannot be cleaned, and nobody gets it before: %s", name, fault(host))
+		return nil, platform.NewError(platform.ClassTransient, "host %q cannot be cleaned, and is not released before that: %s",
+			name, fault(host))
 	case isClean(host):
 		return nil, platform.NewProgress("host %q is switched off", name)
 	default:
@@ -178,7 +178,7 @@ func (i *Inventory) lateHost(ctx context.Context, name, machine string) (*metal3
 	}
 }
 
-// progress says how far the cleaning of the host is.
+// progress returns the progress of the host's cleaning.
 func progress(host *metal3v1alpha1.BareMetalHost) string {
 	if state := host.Status.Provisioning.State; state != metal3v1alpha1.StateProvisioned && state != metal3v1alpha1.StateProvisioning {
 		return string(state)

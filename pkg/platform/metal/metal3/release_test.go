@@ -45,7 +45,8 @@ var _ = Describe("Release", func() {
 			Expect(err).NotTo(HaveOccurred())
 			Expect(patch).To(MatchJSON(`{
 				"metadata": {"resourceVersion": "7"},
-				"spec": {"image": null, "userData": null, "metaData": null, "networkData": null, "automatedCleaningMode": "metadata", "online": ` + online + `}
+				"spec": {"image": null, "userData": null, "metaData": null, "networkData": null, "automatedCleaningMode": "metadata",
+					"online": ` + online + `}
 			}`))
 			Expect(json.Unmarshal(patch, host)).To(Succeed())
 			Expect(isWanted(host, "m", "metadata")).To(BeFalse())

@@ -14,13 +14,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/ignition"
-	metalignition "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ignition"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/bootdata"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/secret"
 )
 
 const (
-	// environmentLabel is that of the Secrets that baremetal-operator watches.
+	// environmentLabel is the label of Secrets that baremetal-operator watches.
 	environmentLabel = "environment.metal3.io"
 	environment      = "baremetal"
 
@@ -40,12 +39,12 @@ type metaData struct {
 	Host             string `json:"host"`
 }
 
-// writeSecret writes what the machine is told at its first boot. The Secret goes with the host.
+// writeSecret writes the Secret with the machine's data for its first boot. It is deleted with the host.
 func (i *Inventory) writeSecret(ctx context.Context, host *metal3v1alpha1.BareMetalHost, machine string, data inventory.Data) error {
 	userData := data.UserData
 	if ignition.VersionOf(userData) != "" {
 		var err error
-		if userData, err = metalignition.AddFiles(userData, metalignition.Hostname(data.NodeName)); err != nil {
+		if userData, err = bootdata.AddFiles(userData, bootdata.HostnameFile(data.NodeName)); err != nil {
 			return err
 		}
 	}
@@ -64,7 +63,7 @@ func (i *Inventory) writeSecret(ctx context.Context, host *metal3v1alpha1.BareMe
 	if len(data.NetworkData) > 0 {
 		content[networkDataKey] = data.NetworkData
 	}
-	return secret.Write(ctx, i.session.Client(), i.owner, machine, &corev1.Secret{
+	return bootdata.WriteSecret(ctx, i.Client(), i.Owner, machine, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: host.Namespace,
 			Labels:    map[string]string{environmentLabel: environment},
@@ -76,13 +75,13 @@ func (i *Inventory) writeSecret(ctx context.Context, host *metal3v1alpha1.BareMe
 	})
 }
 
-// restoreSecret writes the Secret again that somebody deleted before the host's image was written, because baremetal-operator needs it
-// until then.
+// restoreSecret rewrites the Secret if it was deleted before the host's image was written, because baremetal-operator needs it until
+// then.
 func (i *Inventory) restoreSecret(ctx context.Context, host *metal3v1alpha1.BareMetalHost, request *inventory.Claim) error {
 	if isProvisioned(host) {
 		return nil
 	}
-	if exists, err := secret.Exists(ctx, i.session.Client(), host.Namespace, i.owner, request.Machine); exists || err != nil {
+	if exists, err := bootdata.SecretExists(ctx, i.Client(), host.Namespace, i.Owner, request.Machine); exists || err != nil {
 		return err
 	}
 	data, err := request.Data(ctx, new(hostOf(host, request.Machine, "")))

@@ -96,7 +96,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.sendIfPools(w, &poolGroup)
 	case "/apis/ipam.cluster.x-k8s.io/v1beta1":
 		a.sendIfPools(w, &metav1.APIResourceList{GroupVersion: "ipam.cluster.x-k8s.io/v1beta1", APIResources: []metav1.APIResource{
-			{Name: "ipaddressclaims", Namespaced: true, Kind: kindAddressClaim}, {Name: "ipaddresses", Namespaced: true, Kind: kindAddress},
+			{Name: "ipaddressclaims", Namespaced: true, Kind: "IPAddressClaim"}, {Name: "ipaddresses", Namespaced: true, Kind: "IPAddress"},
 		}})
 	default:
 		refuse(http.StatusNotFound, metav1.StatusReasonNotFound)(w)
@@ -152,13 +152,14 @@ func plain404(w http.ResponseWriter) {
 // address puts the claim of a machine for an address of a pool, which it got unless the address is empty.
 func (a *api) address(machine, address string, of map[string]string) {
 	a.pools = true
-	claim := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "ipam.cluster.x-k8s.io/v1beta1", "kind": kindAddressClaim}}
+	claim := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "ipam.cluster.x-k8s.io/v1beta1", "kind": "IPAddressClaim"}}
 	claim.SetName(machine)
 	claim.SetLabels(of)
 	if address != "" {
 		claim.Object["status"] = map[string]any{"addressRef": map[string]any{"name": "given"}}
 		given := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "ipam.cluster.x-k8s.io/v1beta1", "kind": kindAddress, "spec": map[string]any{"address": address, "prefix": int64(18)},
+			"apiVersion": "ipam.cluster.x-k8s.io/v1beta1", "kind": "IPAddress",
+			"spec": map[string]any{"address": address, "prefix": int64(18), "claimRef": map[string]any{"name": machine}},
 		}}
 		given.SetName("given")
 		a.put(pathAddresses, given)

@@ -6,83 +6,48 @@ package nodes
 
 import (
 	"cmp"
-	"context"
 	"encoding/binary"
-	"net/netip"
 	"regexp"
 	"strings"
 
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	"github.com/google/uuid"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 )
 
-// hosts finds hosts in an inventory. All answers come from its API and not from a cache, so that what is not found is not there.
-type hosts interface {
-	// check returns an error unless all that is read here answers.
-	check(ctx context.Context) error
-	// byProviderID returns the host of the machine with the provider ID, nil if the machine has none any more. The ID has the form of
-	// the inventory.
-	byProviderID(ctx context.Context, providerID string) (*host, error)
-	// byNodeName returns hosts of the shoot on the site among which is that of the node, if there is one.
-	byNodeName(ctx context.Context, name string) ([]host, error)
-}
-
-// host is a host that is a machine of the shoot.
-type host struct {
-	name, machine, providerID string
-	// nodeName is the name that the machine was told.
-	nodeName string
-	labels   map[string]string
-	// off is true if the inventory is sure that the host has no power.
-	off bool
-	// systemUUID is empty if the inventory does not know it.
-	systemUUID string
-	// vendor and model are empty if the inventory does not know them.
-	vendor, model string
-	// discovered are the addresses that the host had when its hardware was discovered, before it was the machine.
-	discovered []netip.Addr
-}
-
-func newHosts(session *client.Session, kind v1alpha1.MetalInventory, o owner.Owner) (hosts, error) {
-	switch kind {
-	case v1alpha1.MetalInventoryMetal3:
-		return &metal3{session: session, owner: o}, nil
-	case v1alpha1.MetalInventoryIronCore:
-		return &ironCore{session: session, owner: o}, nil
-	default:
-		return nil, unsupported(kind)
-	}
-}
-
-func unsupported(kind v1alpha1.MetalInventory) error {
-	return platform.NewError(platform.ClassConfiguration, "metal.connection.inventory %q is not supported", kind)
-}
-
-// maxLabelValue is the most characters of a label's value.
+// maxLabelValue is the maximum length of a label's value.
 const maxLabelValue = 63
 
 var notOfLabels = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
-// unknownType is the type of hosts whose make the inventory does not know.
+// unknownType is the type of hosts whose vendor and model are not known.
 const unknownType = "bare-metal"
 
-// instanceType is the make of the host, because an inventory has no names for sizes.
-func (h *host) instanceType() string {
-	text := strings.Trim(notOfLabels.ReplaceAllString(h.vendor+" "+h.model, "-"), "-")
+// nodeName returns the name that the machine on the host was given.
+func nodeName(host *inventory.Host) string {
+	return cmp.Or(host.NodeName, host.Machine)
+}
+
+// instanceType returns the vendor and model of the host, because an inventory has no names for sizes.
+func instanceType(host *inventory.Host) string {
+	text := strings.Trim(notOfLabels.ReplaceAllString(host.Vendor+" "+host.Model, "-"), "-")
 	if len(text) > maxLabelValue {
 		text = strings.Trim(text[:maxLabelValue], "-")
 	}
 	return cmp.Or(text, unknownType)
 }
 
-// mayHave reports whether the UUID that an operating system reports can be the host's. Old firmware reports the first three fields
-// with their bytes in reverse order. Where one of the two is not known there is nothing to compare.
-func (h *host) mayHave(reported string) bool {
-	known, err := uuid.Parse(h.systemUUID)
+// mayHave reports whether the UUID that an operating system reports can be that of the host. Old firmware reports the first three fields
+// with their bytes in reverse order. It returns true if either UUID is unknown.
+func mayHave(host *inventory.Host, reported string) bool {
+	known, err := uuid.Parse(host.SystemUUID)
 	if err != nil {
 		return true
 	}
@@ -95,4 +60,45 @@ func reversed(id uuid.UUID) uuid.UUID {
 	binary.LittleEndian.PutUint16(id[4:6], binary.BigEndian.Uint16(id[4:6]))
 	binary.LittleEndian.PutUint16(id[6:8], binary.BigEndian.Uint16(id[6:8]))
 	return id
+}
+
+// zones are the zones of the site.
+type zones struct {
+	shoot     string
+	names     []string
+	selectors []labels.Selector
+}
+
+func newZones(shoot string, config []v1alpha1.MetalCloudControllerZone) (zones, error) {
+	z := zones{shoot: shoot}
+	for _, zone := range config {
+		selector := labels.Everything()
+		if zone.HostSelector != nil {
+			var err error
+			if selector, err = metav1.LabelSelectorAsSelector(zone.HostSelector); err != nil {
+				return zones{}, platform.NewError(platform.ClassConfiguration, "zone %q: hostSelector: %w", zone.Name, err)
+			}
+		}
+		z.names, z.selectors = append(z.names, zone.Name), append(z.selectors, selector)
+	}
+	return z, nil
+}
+
+// of returns the zones that select the host. If several do, it returns the one that the machine was created for, if the machine's name
+// begins with that of the zone's MachineDeployment. The node may be named after its host.
+func (z zones) of(host *inventory.Host, node *corev1.Node) []string {
+	var selected, named []string
+	for i, name := range z.names {
+		if !z.selectors[i].Matches(labels.Set(host.Labels)) {
+			continue
+		}
+		selected = append(selected, name)
+		if strings.HasPrefix(host.Machine, helper.MachineDeploymentName(z.shoot, node.Labels[v1beta1constants.LabelWorkerPool], name)+"-") {
+			named = append(named, name)
+		}
+	}
+	if len(named) == 1 {
+		return named
+	}
+	return selected
 }

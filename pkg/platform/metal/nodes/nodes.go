@@ -7,78 +7,75 @@ package nodes
 
 import (
 	"context"
-	"regexp"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 )
 
 type nodes struct {
 	sessions *client.Sessions
+	open     inventory.Opener
 }
 
 // New returns the Nodes part of the bare-metal platform.
-func New(sessions *client.Sessions) platform.Nodes {
-	return &nodes{sessions: sessions}
+func New(sessions *client.Sessions, open inventory.Opener) platform.Nodes {
+	return &nodes{sessions: sessions, open: open}
 }
 
 // Open implements platform.Nodes. An inventory has no load balancers.
 func (n *nodes) Open(ctx context.Context, r platform.NodesRequest) (platform.NodeSite, error) {
-	m, err := n.open(ctx, r)
+	m, err := n.newMachines(ctx, r)
 	if err != nil {
 		return platform.NodeSite{}, platform.InSite(r.Site.Name, err)
 	}
 	return platform.NodeSite{Machines: m}, nil
 }
 
-func (n *nodes) open(ctx context.Context, r platform.NodesRequest) (*machines, error) {
+func (n *nodes) newMachines(ctx context.Context, r platform.NodesRequest) (*machines, error) {
 	if r.Site.Metal == nil {
 		return nil, platform.NewError(platform.ClassConfiguration, "the site has no metal block")
 	}
-	m := &machines{sessions: n.sessions, request: r, owner: owner.Owner{Shoot: r.Shoot, Site: r.Site.Name}}
+	m := &machines{nodes: n, owner: owner.Owner{Shoot: r.Shoot, Site: r.Site.Name}}
+	m.request = inventory.Request{
+		Options:      inventory.Options{Owner: m.owner},
+		Connection:   r.Site.Metal.Connection,
+		Credentials:  r.Credentials,
+		NamespaceUID: r.Site.Metal.NamespaceUID,
+	}
 	var err error
 	if m.zones, err = newZones(r.Shoot, r.Site.Metal.Zones); err != nil {
 		return nil, err
 	}
-	m.providerID = owner.ProviderIDs(r.Site.Metal.Connection)
-	_, found, err := m.hosts(ctx)
+	_, hosts, err := m.hosts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return m, found.check(ctx)
+	m.hasProviderID = hosts.HasProviderID
+	return m, hosts.Check(ctx)
 }
 
-// machines are the hosts of the site that are machines of the shoot.
+// machines are the hosts of the site that are machines of the shoot. They are read without a cache, so that what is not found does not
+// exist.
 type machines struct {
-	sessions *client.Sessions
-	request  platform.NodesRequest
-	owner    owner.Owner
-	zones    zones
-	// providerID matches the provider IDs of the inventory's namespace.
-	providerID *regexp.Regexp
+	*nodes
+	request       inventory.Request
+	owner         owner.Owner
+	zones         zones
+	hasProviderID func(string) bool
 }
 
-// hosts returns the session of the site and what finds hosts in it. The session is asked for with each call, because sessions that
-// nobody asks for are ended.
-func (m *machines) hosts(ctx context.Context) (*client.Session, hosts, error) {
-	connection := m.request.Site.Metal.Connection
-	session, err := m.sessions.Get(ctx, m.owner.Site, connection, m.request.Credentials)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := session.CheckIdentity(ctx, m.request.Site.Metal.NamespaceUID); err != nil {
-		return nil, nil, err
-	}
-	found, err := newHosts(session, connection.Inventory, m.owner)
-	return session, found, err
+// hosts opens the inventory of the site. Each call does so, because sessions that are idle are closed.
+func (m *machines) hosts(ctx context.Context) (*client.Session, inventory.Inventory, error) {
+	return m.open.Open(ctx, m.sessions, m.request)
 }
 
 // HasProviderID implements platform.NodeMachines.
 func (m *machines) HasProviderID(providerID string) bool {
-	return m.providerID.MatchString(providerID)
+	return m.hasProviderID(providerID)
 }
 
 // Exists implements platform.NodeMachines.
@@ -96,7 +93,7 @@ func (m *machines) ShutDown(ctx context.Context, node *corev1.Node) (bool, error
 	if err != nil {
 		return false, platform.InSite(m.owner.Site, err)
 	}
-	return found.off, nil
+	return found.Off, nil
 }
 
 // Describe implements platform.NodeMachines.
@@ -117,25 +114,21 @@ func (m *machines) describe(ctx context.Context, node *corev1.Node) (platform.No
 	if found == nil {
 		return platform.NodeMachine{}, missing(node)
 	}
-	session, _, err := m.hosts(ctx)
-	if err != nil {
-		return platform.NodeMachine{}, err
-	}
-	addresses, err := addressesOf(ctx, session, m.owner, node, found)
+	addresses, err := m.addresses(ctx, node, found)
 	if err != nil {
 		return platform.NodeMachine{}, err
 	}
 	return platform.NodeMachine{
-		ProviderID: found.providerID,
-		Type:       found.instanceType(),
+		ProviderID: found.ProviderID,
+		Type:       instanceType(found),
 		Zones:      m.zones.of(found, node),
 		Addresses:  addresses,
 	}, nil
 }
 
-// find returns the host with the node's provider ID, nil if the inventory says that the machine of that ID has none. A host that is
-// that of another node is an error.
-func (m *machines) find(ctx context.Context, node *corev1.Node) (*host, error) {
+// find returns the host with the node's provider ID, nil if the inventory says that the machine of that ID has none. A host of another
+// node or site is an error.
+func (m *machines) find(ctx context.Context, node *corev1.Node) (*inventory.Host, error) {
 	if !m.HasProviderID(node.Spec.ProviderID) {
 		return nil, platform.NewError(platform.ClassConflict, "node %q: provider ID %q is not one of the inventory", node.Name,
 			node.Spec.ProviderID)
@@ -144,43 +137,46 @@ func (m *machines) find(ctx context.Context, node *corev1.Node) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := hosts.byProviderID(ctx, node.Spec.ProviderID)
+	found, err := hosts.Find(ctx, "", node.Spec.ProviderID)
 	if found == nil || err != nil {
 		return nil, err
 	}
-	if found.nodeName != node.Name {
-		return nil, platform.NewError(platform.ClassConflict, "host %q of machine %q is node %q and not %q", found.name, found.machine,
-			found.nodeName, node.Name)
+	if site := found.Labels[owner.LabelSite]; site != "" && site != m.owner.Site {
+		return nil, platform.NewError(platform.ClassConflict, "host %q of machine %q belongs to site %q", found.Name, found.Machine, site)
+	}
+	if nodeName(found) != node.Name {
+		return nil, platform.NewError(platform.ClassConflict, "host %q of machine %q is node %q, not %q", found.Name, found.Machine,
+			nodeName(found), node.Name)
 	}
 	return found, nil
 }
 
-// findJoining returns the host that was told the name of the node, nil if there is none. It must have the system UUID that the node
-// reports, where the inventory knows that.
-func (m *machines) findJoining(ctx context.Context, node *corev1.Node) (*host, error) {
+// findJoining returns the host whose machine was given the name of the node, nil if there is none. It must have the system UUID that the
+// node reports, if the inventory knows it.
+func (m *machines) findJoining(ctx context.Context, node *corev1.Node) (*inventory.Host, error) {
 	_, hosts, err := m.hosts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	candidates, err := hosts.byNodeName(ctx, node.Name)
+	candidates, err := hosts.FindByNodeName(ctx, node.Name)
 	if err != nil {
 		return nil, err
 	}
-	var found *host
+	var found *inventory.Host
 	for i := range candidates {
 		candidate := &candidates[i]
 		switch {
-		case candidate.nodeName != node.Name:
-		case found != nil && found.providerID != candidate.providerID:
-			return nil, platform.NewError(platform.ClassConflict, "node %q: hosts %q and %q both are that node", node.Name, found.name,
-				candidate.name)
+		case nodeName(candidate) != node.Name:
+		case found != nil && found.ProviderID != candidate.ProviderID:
+			return nil, platform.NewError(platform.ClassConflict, "node %q: hosts %q and %q both have that name", node.Name, found.Name,
+				candidate.Name)
 		default:
 			found = candidate
 		}
 	}
-	if found != nil && !found.mayHave(node.Status.NodeInfo.SystemUUID) {
+	if found != nil && !mayHave(found, node.Status.NodeInfo.SystemUUID) {
 		return nil, platform.NewError(platform.ClassConflict, "node %q reports the system UUID %q, but its host %q has %q",
-			node.Name, node.Status.NodeInfo.SystemUUID, found.name, found.systemUUID)
+			node.Name, node.Status.NodeInfo.SystemUUID, found.Name, found.SystemUUID)
 	}
 	return found, nil
 }

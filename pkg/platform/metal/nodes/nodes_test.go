@@ -72,7 +72,7 @@ func newBed(kind v1alpha1.MetalInventory, providerID string) *bed {
 
 func (b *bed) open(ctx context.Context) platform.NodeMachines {
 	GinkgoHelper()
-	opened, err := New(b.sessions).Open(ctx, b.request)
+	opened, err := New(b.sessions, inventories.Open).Open(ctx, b.request)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(opened.OpenLoadBalancers).To(BeNil())
 	return opened.Machines
@@ -114,7 +114,8 @@ var _ = Describe("Machines in Metal3", func() {
 				Annotations: map[string]string{owner.AnnotationNode: machine}},
 			Spec: metal3v1alpha1.BareMetalHostSpec{ConsumerRef: new(us.Reference(machine)), Online: true},
 			Status: metal3v1alpha1.BareMetalHostStatus{
-				PoweredOn: true, OperationalStatus: metal3v1alpha1.OperationalStatusOK, Provisioning: metal3v1alpha1.ProvisionStatus{State: metal3v1alpha1.StateProvisioned},
+				PoweredOn: true, OperationalStatus: metal3v1alpha1.OperationalStatusOK,
+				Provisioning: metal3v1alpha1.ProvisionStatus{State: metal3v1alpha1.StateProvisioned},
 				HardwareDetails: &metal3v1alpha1.HardwareDetails{
 					SystemVendor: metal3v1alpha1.HardwareSystemVendor{Manufacturer: "Dell Inc.", ProductName: "PowerEdge R640 (SKU=NotProvided)"},
 					NIC:          []metal3v1alpha1.NIC{{IP: "10.250.128.9"}, {IP: "fe80::1"}, {IP: ""}, {IP: "2001:db8::9"}},
@@ -131,7 +132,8 @@ var _ = Describe("Machines in Metal3", func() {
 		described, err := part.Describe(ctx, b.node)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(described).To(Equal(platform.NodeMachine{
-			ProviderID: b.driverID(ctx), Type: "Dell-Inc-PowerEdge-R640-SKU-NotProvided", Zones: []string{"rack-1"}, Addresses: internal("10.250.128.9", "2001:db8::9"),
+			ProviderID: b.driverID(ctx), Type: "Dell-Inc-PowerEdge-R640-SKU-NotProvided", Zones: []string{"rack-1"},
+			Addresses: internal("10.250.128.9", "2001:db8::9"),
 		}))
 		Expect(part.HasProviderID(described.ProviderID)).To(BeTrue())
 	})
@@ -233,9 +235,9 @@ var _ = Describe("Machines in Metal3", func() {
 		Expect(err).To(MatchError(And(HavePrefix(`site "racks": `), ContainSubstring(message))))
 		Expect(platform.ClassOf(err)).To(Equal(class))
 	},
-		Entry("of another node", platform.ClassConflict, "and not", func() { host.Annotations[owner.AnnotationNode] = "other" }),
+		Entry("of another node", platform.ClassConflict, ", not", func() { host.Annotations[owner.AnnotationNode] = "other" }),
 		Entry("of another site", platform.ClassConflict, `belongs to site "b"`, func() { host.Labels[owner.LabelSite] = "b" }),
-		Entry("that two hosts are", platform.ClassConflict, "both are that node", func() {
+		Entry("that two hosts are", platform.ClassConflict, "both have that name", func() {
 			second := host.DeepCopy()
 			second.Name, b.node.Spec.ProviderID = "host-2", ""
 			b.api.put(pathHosts, second)
@@ -247,7 +249,7 @@ var _ = Describe("Machines in Metal3", func() {
 			func() { host.Status.HardwareDetails.NIC = host.Status.HardwareDetails.NIC[1:2] }),
 		Entry("whose address is late", platform.ClassTransient, "has not given",
 			func() { b.api.address(machine, "", us.MachineLabels(machine)) }),
-		Entry("whose address is none", platform.ClassConfiguration, "is not one",
+		Entry("whose address is none", platform.ClassConfiguration, "unable to parse IP",
 			func() { b.api.address(machine, "x", us.MachineLabels(machine)) }),
 	)
 
@@ -425,7 +427,7 @@ var _ = Describe("Sites", func() {
 	DescribeTable("cannot be opened", func(ctx SpecContext, kind v1alpha1.MetalInventory, class platform.Class, change func(*bed)) {
 		b := newBed(kind, "")
 		change(b)
-		_, err := New(b.sessions).Open(ctx, b.request)
+		_, err := New(b.sessions, inventories.Open).Open(ctx, b.request)
 		Expect(err).To(MatchError(HavePrefix(`site "racks": `)))
 		Expect(platform.ClassOf(err)).To(Equal(class))
 	},

@@ -18,7 +18,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// shootsPerList is how many shoots are asked for at once: their names are in the address of the request, whose length proxies limit.
+// shootsPerList is the maximum number of shoots per request: their names are in its URL, whose length proxies limit.
 const shootsPerList = 50
 
 type probe struct {
@@ -31,13 +31,13 @@ func New(sessions *client.Sessions, open inventory.Opener) platform.Probe {
 	return &probe{sessions: sessions, open: open}
 }
 
-// TellsFaults implements platform.Probe.
-func (*probe) TellsFaults() bool {
-	return true
-}
+var _ platform.FaultReporter = &probe{}
 
-// Probe implements platform.Probe. The inventory lists the hosts that have the labels of the shoots on the site. Whether hosts are free
-// is asked where one is wanted.
+// ReportsFaults implements platform.FaultReporter.
+func (*probe) ReportsFaults() {}
+
+// Probe implements platform.Probe. It lists the hosts with the labels of the shoots on the site. Free hosts are counted only when one is
+// needed.
 func (p *probe) Probe(ctx context.Context, s *site.Site, shoots []string) (platform.Observation, error) {
 	faults, err := p.faults(ctx, s, shoots)
 	return platform.Observation{Faults: faults}, platform.InSite(s.Name, err)
@@ -45,12 +45,8 @@ func (p *probe) Probe(ctx context.Context, s *site.Site, shoots []string) (platf
 
 // faults returns the faults on the site, ordered by shoot, machine and host.
 func (p *probe) faults(ctx context.Context, s *site.Site, shoots []string) ([]platform.Fault, error) {
-	connection := connectionOf(s)
-	session, err := p.sessions.Get(ctx, s.Name, connection, s.Credentials)
-	if err != nil {
-		return nil, err
-	}
-	hosts, err := p.open(session, connection.Inventory, inventory.Options{Owner: owner.Owner{Site: s.Name}})
+	_, hosts, err := p.open.Open(ctx, p.sessions, inventory.Request{
+		Options: inventory.Options{Owner: owner.Owner{Site: s.Name}}, Connection: connectionOf(s), Credentials: s.Credentials})
 	if err != nil {
 		return nil, err
 	}

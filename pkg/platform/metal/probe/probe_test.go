@@ -43,7 +43,6 @@ var _ = Describe("Probe", func() {
 				Expect(options).To(Equal(inventory.Options{Owner: owner.Owner{Site: "racks"}}))
 				return f, nil
 			})
-			Expect(part.TellsFaults()).To(BeTrue())
 			return part.Probe(ctx, racks, shoots)
 		}
 	)

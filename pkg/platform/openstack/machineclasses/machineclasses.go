@@ -125,7 +125,7 @@ func (m *machineClasses) Locate(s *site.Site, status *v1alpha1.SiteStatus) ([]*v
 	return []*v1alpha1.MachineProviderSpec{{Site: s.Name, Shoot: s.Shoot, OpenStack: spec}}, nil
 }
 
-// CleanUp implements platform.MachineClasses.
+// CleanUp implements platform.Cleaner.
 func (m *machineClasses) CleanUp(ctx context.Context, s *site.Site, inUse []*v1alpha1.MachineProviderSpec) error {
 	return platform.InSite(s.Name, m.cleanUp(ctx, s, inUse))
 }

@@ -173,6 +173,6 @@ var _ = Describe("MachineClasses", func() {
 		message := `site "cloud": the CloudProfile has no OpenStack site of this name any more`
 		_, err := parts.Locate(&site.Site{Name: "cloud"}, nil)
 		Expect(err).To(MatchError(message))
-		Expect(parts.CleanUp(ctx, &site.Site{Name: "cloud"}, nil)).To(MatchError(message))
+		Expect(parts.(platform.Cleaner).CleanUp(ctx, &site.Site{Name: "cloud"}, nil)).To(MatchError(message))
 	})
 })

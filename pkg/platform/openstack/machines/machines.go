@@ -16,7 +16,6 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
@@ -198,11 +197,6 @@ func (m *machines) List(ctx context.Context, request platform.MachineRequest) ([
 		result = append(result, s.machine())
 	}
 	return result, nil
-}
-
-// Place implements platform.Machines.
-func (m *machines) Place(*v1alpha1.MachineProviderSpec) string {
-	return ""
 }
 
 // VolumeID implements platform.Machines.

@@ -28,11 +28,6 @@ func New(sessions *client.Sessions) platform.Probe {
 	return &probe{sessions: sessions}
 }
 
-// TellsFaults implements platform.Probe.
-func (*probe) TellsFaults() bool {
-	return false
-}
-
 // Probe implements platform.Probe. The compute API reports limits and usage of the project in one response.
 func (p *probe) Probe(ctx context.Context, s *site.Site, _ []string) (platform.Observation, error) {
 	absolute, err := p.limits(ctx, s)

@@ -145,11 +145,6 @@ func (m *machineClasses) Locate(s *site.Site, status *v1alpha1.SiteStatus) ([]*v
 	return specs, nil
 }
 
-// CleanUp implements platform.MachineClasses. Machines of a pool share a rule of their cluster, which goes with the last of them.
-func (m *machineClasses) CleanUp(context.Context, *site.Site, []*v1alpha1.MachineProviderSpec) error {
-	return nil
-}
-
 func missing(what string) error {
 	return platform.NewError(platform.ClassConfiguration, "%s", what)
 }

@@ -56,8 +56,8 @@ func (m *machines) List(ctx context.Context, request platform.MachineRequest) ([
 	return result, nil
 }
 
-// Place implements platform.Machines. The shoot has a folder in each datacenter.
-func (m *machines) Place(spec *v1alpha1.MachineProviderSpec) string {
+// ListScope implements platform.ListScoper. The shoot has a folder in each datacenter.
+func (m *machines) ListScope(spec *v1alpha1.MachineProviderSpec) string {
 	if spec.VSphere == nil {
 		return ""
 	}

@@ -19,12 +19,12 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
 )
 
-var _ = Describe("Place", func() {
+var _ = Describe("ListScope", func() {
 	It("should be the shoot's folder in the datacenter", func() {
-		m := New(nil)
-		Expect(m.Place(&v1alpha1.MachineProviderSpec{VSphere: &v1alpha1.VSphereMachineSpec{Folder: "group-v7",
+		m := New(nil).(platform.ListScoper)
+		Expect(m.ListScope(&v1alpha1.MachineProviderSpec{VSphere: &v1alpha1.VSphereMachineSpec{Folder: "group-v7",
 			Datacenter: "dc"}})).To(Equal("group-v7"))
-		Expect(m.Place(&v1alpha1.MachineProviderSpec{})).To(BeEmpty())
+		Expect(m.ListScope(&v1alpha1.MachineProviderSpec{})).To(BeEmpty())
 	})
 })
 

@@ -26,11 +26,6 @@ func New(sessions *client.Sessions) platform.Probe {
 	return &probe{sessions: sessions}
 }
 
-// TellsFaults implements platform.Probe.
-func (*probe) TellsFaults() bool {
-	return false
-}
-
 // Probe implements platform.Probe. One request asks for the resource pools and datastores of all zones, whose names are looked up once an
 // hour, some at a time. That something is not there or not to be seen is for the Infrastructure to say.
 func (p *probe) Probe(ctx context.Context, s *site.Site, _ []string) (platform.Observation, error) {

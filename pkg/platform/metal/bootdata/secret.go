@@ -2,9 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package secret writes what machines are told at their first boot into Secrets of the inventory. A Secret has the name of its machine.
-// None is read: the passwords of the hosts' BMCs are in the same namespace, so that the credentials need not be allowed to.
-package secret
+package bootdata
 
 import (
 	"context"
@@ -23,27 +21,28 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 )
 
-// Write writes the Secret of the machine. It replaces what was written for the machine before. A Secret of that name that is another's
-// is a conflict. Errors are classified.
-func Write(ctx context.Context, c client.Client, o owner.Owner, machine string, secret *corev1.Secret) error {
+// WriteSecret writes the Secret of the machine, and replaces an existing one. A Secret of that name that belongs to something else is a
+// conflict. Errors are classified.
+func WriteSecret(ctx context.Context, c client.Client, o owner.Owner, machine string, secret *corev1.Secret) error {
 	secret.Name = machine
 	secret.Labels = merged(secret.Labels, o.MachineLabels(machine))
 	err := c.Create(ctx, secret.DeepCopy())
 	if !metalclient.IsAlreadyExists(err) {
 		return metalclient.Classify(err)
 	}
-	if err := Delete(ctx, c, secret.Namespace, o, machine); err != nil {
+	if err := DeleteSecret(ctx, c, secret.Namespace, o, machine); err != nil {
 		return err
 	}
 	err = c.Create(ctx, secret.DeepCopy())
 	if metalclient.IsAlreadyExists(err) {
-		return platform.NewError(platform.ClassConflict, "Secret %s/%s exists, but is not that of machine %q", secret.Namespace, machine, machine)
+		return platform.NewError(platform.ClassConflict, "Secret %s/%s exists, but is not that of machine %q",
+			secret.Namespace, machine, machine)
 	}
 	return metalclient.Classify(err)
 }
 
-// Exists reports whether there is a Secret with the name of the machine. Errors are classified.
-func Exists(ctx context.Context, c client.Client, namespace string, o owner.Owner, machine string) (bool, error) {
+// SecretExists reports whether there is a Secret with the name of the machine. Errors are classified.
+func SecretExists(ctx context.Context, c client.Client, namespace string, o owner.Owner, machine string) (bool, error) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: machine, Labels: o.MachineLabels(machine)}}
 	err := c.Create(ctx, secret, client.DryRunAll)
 	if metalclient.IsAlreadyExists(err) {
@@ -52,8 +51,9 @@ func Exists(ctx context.Context, c client.Client, namespace string, o owner.Owne
 	return false, metalclient.Classify(err)
 }
 
-// Delete deletes the Secret of the machine. One that does not exist, or that is another's, is no error. Errors are classified.
-func Delete(ctx context.Context, c client.Client, namespace string, o owner.Owner, machine string) error {
+// DeleteSecret deletes the Secret of the machine. It is a no-op if there is none, or if it belongs to something else. Errors are
+// classified.
+func DeleteSecret(ctx context.Context, c client.Client, namespace string, o owner.Owner, machine string) error {
 	existing, err := empty(ctx, c, namespace, o, machine)
 	if apierrors.IsInvalid(err) {
 		return nil
@@ -64,7 +64,7 @@ func Delete(ctx context.Context, c client.Client, namespace string, o owner.Owne
 	return metalclient.IgnoreNotFound(c.Delete(ctx, existing, client.Preconditions{UID: &existing.UID}))
 }
 
-// operation is one of a JSON patch.
+// operation is an operation of a JSON patch.
 type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
@@ -74,8 +74,8 @@ type operation struct {
 // pointer escapes the name of a label for the path of a JSON patch.
 var pointer = strings.NewReplacer("~", "~0", "/", "~1")
 
-// empty takes what is in the Secret of the machine, so that the answer has none of it, and returns its metadata. A patch of a Secret that
-// is another's is invalid.
+// empty removes the data of the machine's Secret, so that no response contains it, and returns the metadata. The patch of a Secret that
+// belongs to something else is invalid.
 func empty(ctx context.Context, c client.Client, namespace string, o owner.Owner, machine string) (*metav1.PartialObjectMetadata, error) {
 	var operations []operation
 	for label, value := range o.MachineLabels(machine) {

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package ignition_test
+package bootdata_test
 
 import (
 	"encoding/base64"
@@ -14,15 +14,15 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/ignition"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	metalignition "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ignition"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/bootdata"
 )
 
 var _ = Describe("AddFiles", func() {
 	const original = `{"ignition":{"version":"3.5.0"},"storage":{"luks":[{"name":"kept"}]}}`
 
 	It("keeps the config byte for byte and adds the files", func() {
-		extended, err := metalignition.AddFiles([]byte(original), metalignition.Hostname("rack-7"),
-			metalignition.Network([]byte("[Match]\nName=eth0\n")))
+		extended, err := bootdata.AddFiles([]byte(original), bootdata.HostnameFile("rack-7"),
+			bootdata.NetworkFile([]byte("[Match]\nName=eth0\n")))
 		Expect(err).NotTo(HaveOccurred())
 
 		var config ignition.Config
@@ -40,7 +40,7 @@ var _ = Describe("AddFiles", func() {
 
 	DescribeTable("what nothing can be added to",
 		func(userData string) {
-			_, err := metalignition.AddFiles([]byte(userData))
+			_, err := bootdata.AddFiles([]byte(userData))
 			Expect(err).To(HaveOccurred())
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 		},

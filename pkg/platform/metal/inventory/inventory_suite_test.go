@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package ignition_test
+package inventory
 
 import (
 	"testing"
@@ -11,7 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-func TestIgnition(t *testing.T) {
+func TestInventory(t *testing.T) {
 	RegisterFailHandler(Fail)
-	RunSpecs(t, "Metal Ignition Suite")
+	RunSpecs(t, "Metal Inventory Suite")
 }

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package selection_test
+package bootdata_test
 
 import (
 	"testing"
@@ -11,7 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-func TestSelection(t *testing.T) {
+func TestBootData(t *testing.T) {
 	RegisterFailHandler(Fail)
-	RunSpecs(t, "Metal Selection Suite")
+	RunSpecs(t, "Metal Boot Data Suite")
 }

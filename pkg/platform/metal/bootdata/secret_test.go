@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package secret_test
+package bootdata_test
 
 import (
 	"context"
@@ -17,11 +17,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/bootdata"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/secret"
 )
 
-// byTest marks the reads of the test: nobody else may read Secrets.
+// byTest marks the reads of the test. The product may not read Secrets.
 type byTest struct{}
 
 var _ = Describe("Secrets", func() {
@@ -60,16 +60,16 @@ var _ = Describe("Secrets", func() {
 	})
 
 	It("have nothing of what was written before", func(ctx SpecContext) {
-		Expect(secret.Write(ctx, c, us, "m", of(map[string][]byte{"a": []byte("1"), "b": []byte("2")}))).To(Succeed())
+		Expect(bootdata.WriteSecret(ctx, c, us, "m", of(map[string][]byte{"a": []byte("1"), "b": []byte("2")}))).To(Succeed())
 		Expect(read(ctx).Labels).To(Equal(map[string]string{"kind": "boot", owner.LabelShoot: "shoot", owner.LabelSite: "racks",
 			owner.LabelMachine: "m"}))
 
-		Expect(secret.Write(ctx, c, us, "m", of(map[string][]byte{"a": []byte("3")}))).To(Succeed())
+		Expect(bootdata.WriteSecret(ctx, c, us, "m", of(map[string][]byte{"a": []byte("3")}))).To(Succeed())
 		Expect(read(ctx).Data).To(Equal(map[string][]byte{"a": []byte("3")}))
 
-		Expect(secret.Delete(ctx, c, "hosts", us, "m")).To(Succeed())
+		Expect(bootdata.DeleteSecret(ctx, c, "hosts", us, "m")).To(Succeed())
 		Expect(apierrors.IsNotFound(c.Get(context.WithValue(ctx, byTest{}, true), key, &corev1.Secret{}))).To(BeTrue())
-		Expect(secret.Delete(ctx, c, "hosts", us, "m")).To(Succeed())
+		Expect(bootdata.DeleteSecret(ctx, c, "hosts", us, "m")).To(Succeed())
 	})
 
 	It("are left alone if they are another's", func(ctx SpecContext) {
@@ -77,9 +77,9 @@ var _ = Describe("Secrets", func() {
 			ObjectMeta: metav1.ObjectMeta{Namespace: "hosts", Name: "m", Labels: owner.Owner{Shoot: "other", Site: "racks"}.MachineLabels("m")},
 			Data:       map[string][]byte{"theirs": []byte("1")},
 		})).To(Succeed())
-		err := secret.Write(ctx, c, us, "m", of(nil))
+		err := bootdata.WriteSecret(ctx, c, us, "m", of(nil))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConflict))
-		Expect(secret.Delete(ctx, c, "hosts", us, "m")).To(Succeed())
+		Expect(bootdata.DeleteSecret(ctx, c, "hosts", us, "m")).To(Succeed())
 		Expect(read(ctx).Data).To(HaveKey("theirs"))
 	})
 })
