@@ -18,26 +18,26 @@ import (
 )
 
 const (
-	// placeAge is for how long a name is known to stand for an object, or for none.
+	// placeAge is how long the lookup of a name is cached.
 	placeAge = time.Hour
-	// lookUps is how many names are looked up at most before one question: a slow vCenter must not be taken for a silent one.
-	lookUps = 4
+	// lookups is the maximum number of lookups of one probe, which must not time out at a slow vCenter.
+	lookups = 4
 )
 
-// zone are the objects of a zone that have a capacity.
+// zone contains the objects of a zone that have a capacity.
 type zone struct {
 	name   string
 	places []types.ManagedObjectReference
 }
 
-// directory remembers the objects with inventory paths.
+// directory caches objects by inventory path.
 type directory struct {
 	mutex   sync.Mutex
 	entries map[string]entry
 }
 
 type entry struct {
-	// reference is nil if there is no object that the credentials see.
+	// reference is nil if there is no object, or if it is not visible to the credentials.
 	reference *types.ManagedObjectReference
 	at        time.Time
 }
@@ -45,30 +45,24 @@ type entry struct {
 type directoryKey struct{}
 
 func directoryOf(session *client.Session) *directory {
-	return session.Value(directoryKey{}, func() any { return &directory{entries: map[string]entry{}} }).(*directory)
+	return client.Value(session, directoryKey{}, func() *directory { return &directory{entries: map[string]entry{}} })
 }
 
-// forget lets all names be looked up again.
+// forget clears the cache.
 func (d *directory) forget() {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	clear(d.entries)
 }
 
-// placesOf returns the places of the zones of the site, as far as they are known by now.
+// placesOf returns the objects of the zones of the site that are known by now.
 func placesOf(ctx context.Context, session *client.Session, profile *v1alpha1.CloudProfileSite) ([]zone, error) {
-	if profile == nil {
-		return nil, nil
-	}
 	var (
 		zones []zone
-		left  = lookUps
+		left  = lookups
 	)
-	for _, z := range profile.Zones {
-		if z.VSphere == nil {
-			continue
-		}
-		named, found := inventory.Zone{Site: profile.VSphere, Zone: z.VSphere}, zone{name: z.Name}
+	for _, named := range inventory.ZonesOf(profile) {
+		found := zone{name: named.Name}
 		for path, kind := range map[string]inventory.Kind{named.ResourcePool(): inventory.ResourcePool, named.Datastore(): inventory.Datastore} {
 			if path == "" {
 				continue
@@ -86,7 +80,7 @@ func placesOf(ctx context.Context, session *client.Session, profile *v1alpha1.Cl
 	return zones, nil
 }
 
-// find returns the object of the kind with the path, nil if the credentials see none. It looks it up if any are left to look up.
+// find returns the object of the kind with the path, or nil if none is visible to the credentials. It does at most the left number of lookups.
 func (d *directory) find(ctx context.Context, session *client.Session, kind inventory.Kind, path string,
 	left *int) (*types.ManagedObjectReference, error) {
 	d.mutex.Lock()

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package probe asks vCenters for what is free in the zones of a site.
+// Package probe reads the free capacity in the zones of a site.
 package probe
 
 import (
@@ -31,8 +31,8 @@ func (*probe) TellsFaults() bool {
 	return false
 }
 
-// Probe implements platform.Probe. One request asks for the resource pools and datastores of all zones, whose names are looked up once an
-// hour, some at a time. That something is not there or not to be seen is for the Infrastructure to say.
+// Probe implements platform.Probe. One request reads the resource pools and datastores of all zones. Their names are looked up once an hour, a
+// few per probe. Objects that are missing or not visible are reported by the Infrastructure.
 func (p *probe) Probe(ctx context.Context, s *site.Site, _ []string) (platform.Observation, error) {
 	capacities, err := p.ask(ctx, s)
 	return platform.Observation{Capacities: capacities}, platform.InSite(s.Name, err)
@@ -48,7 +48,7 @@ func (p *probe) ask(ctx context.Context, s *site.Site) ([]platform.Capacity, err
 		return nil, err
 	}
 	if !slices.ContainsFunc(zones, func(z zone) bool { return len(z.places) > 0 }) {
-		_, err := methods.GetCurrentTime(ctx, session.VIM()) // it tells whoever is logged in
+		_, err := methods.GetCurrentTime(ctx, session.VIM()) // a cheap request that requires a session
 		return nil, client.Classify(err)
 	}
 	return capacitiesOf(ctx, session, zones)
