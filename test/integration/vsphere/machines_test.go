@@ -538,7 +538,9 @@ var _ = Describe("Machines", func() {
 		task, err := manager.CreateDisk(ctx, types.VslmCreateSpec{
 			Name:         r.Name + "-pv",
 			CapacityInMB: 10,
-			BackingSpec:  &types.VslmCreateSpecDiskFileBackingSpec{VslmCreateSpecBackingSpec: types.VslmCreateSpecBackingSpec{Datastore: datastore.Reference()}},
+			BackingSpec: &types.VslmCreateSpecDiskFileBackingSpec{
+				VslmCreateSpecBackingSpec: types.VslmCreateSpecBackingSpec{Datastore: datastore.Reference()},
+			},
 		})
 		Expect(err).NotTo(HaveOccurred())
 		result, err := task.WaitForResult(ctx)

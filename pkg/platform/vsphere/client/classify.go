@@ -122,8 +122,8 @@ func classOfFault(err error) platform.Class {
 	return platform.ClassTransient
 }
 
-// classOfAnswer returns the class of an error that is not a fault: an answer of the REST API, which reports errors as text only, or a failed
-// request.
+// classOfAnswer returns the class of an error that is not a fault: an answer of the REST API, which reports errors as text only, or a
+// failed request.
 func classOfAnswer(err error) platform.Class {
 	switch {
 	case transport.IsUntrusted(err):

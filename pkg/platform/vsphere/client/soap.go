@@ -131,8 +131,8 @@ func checkObjects(filters []types.PropertyFilterSpec, page *types.RetrieveResult
 	return nil
 }
 
-// checkPage adds to the token of the next page how much was read, because the vCenter may return pages endlessly. It rejects properties that
-// are missing without a fault, which callers would use as a fault.
+// checkPage adds to the token of the next page how much was read, because the vCenter may return pages endlessly. It rejects properties
+// that are missing without a fault, which callers would use as a fault.
 func checkPage(ctx context.Context, page *types.RetrieveResult) error {
 	if page == nil {
 		return nil

@@ -51,7 +51,8 @@ func vcenter(answer func(method string) string) string {
 			body = ""
 		}
 		fmt.Fprintf(w,
-			`<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><Body>%s</Body></Envelope>`, body)
+			`<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">`+
+				`<Body>%s</Body></Envelope>`, body)
 	}))
 	DeferCleanup(server.Close)
 	return server.URL

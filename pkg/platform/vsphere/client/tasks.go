@@ -183,8 +183,8 @@ const (
 	cloneEventLead = time.Minute
 )
 
-// Cloning returns the names of the virtual machines that are being cloned into a folder, by any process and session. They are not visible in
-// the folder before their task is running, and a vCenter queues tasks.
+// Cloning returns the names of the virtual machines that are being cloned into a folder, by any process and session. They are not visible
+// in the folder before their task is running, and a vCenter queues tasks.
 func (s *Session) Cloning(ctx context.Context, folder string) ([]string, error) {
 	tasks, err := s.runningClones(ctx)
 	if err != nil {

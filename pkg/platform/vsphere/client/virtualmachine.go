@@ -189,8 +189,8 @@ func searchError(err error) error {
 // folderProperty is a property of folders that requires System.Read, as does the search for virtual machines.
 const folderProperty = "configStatus"
 
-// CheckFolder returns nil if the credentials can see the content of a folder of virtual machines: without privileges, a vCenter answers
-// a search as if the folder were empty. The error is of ClassForbidden then. A folder that does not exist is empty if the vCenter is known to
+// CheckFolder returns nil if the credentials can see the content of a folder of virtual machines: without privileges, a vCenter answers a
+// search as if the folder were empty. The error is of ClassForbidden then. A folder that does not exist is empty if the vCenter is known to
 // be the one that had it, because IDs are not reused.
 func (s *Session) CheckFolder(ctx context.Context, connection v1alpha1.VSphereConnection, id string) error {
 	folder := types.ManagedObjectReference{Type: "Folder", Value: id}

@@ -73,8 +73,8 @@ type child struct {
 	place  func(*v1alpha1.VSphereState) *[]v1alpha1.VSphereObject
 }
 
-// ensureChild finds or creates the object, records it and tags it as the shoot's. An object with the name but without the tag was left by an
-// interrupted reconciliation if it is empty.
+// ensureChild finds or creates the object, records it and tags it as the shoot's. An object with the name but without the tag was left by
+// an interrupted reconciliation if it is empty.
 func (f *flow) ensureChild(ctx context.Context, c child, tagID string) (v1alpha1.VSphereObject, error) {
 	var none v1alpha1.VSphereObject
 	found, err := f.known(ctx, c, tagID)
@@ -108,8 +108,8 @@ func (f *flow) ensureChild(ctx context.Context, c child, tagID string) (v1alpha1
 	return result, f.tag(ctx, tagID, *found)
 }
 
-// known returns the object that the state has for the path, wherever it is now and whatever its name is, or nil if it does not exist. As long
-// as it is not known which vCenter has it, it must have the shoot's name or tag, because IDs are meaningless in another vCenter.
+// known returns the object that the state has for the path, wherever it is now and whatever its name is, or nil if it does not exist. As
+// long as it is not known which vCenter has it, it must have the shoot's name or tag, because IDs are meaningless in another vCenter.
 func (f *flow) known(ctx context.Context, c child, tagID string) (*types.ManagedObjectReference, error) {
 	state := f.State()
 	list := *c.place(&state)
@@ -147,7 +147,8 @@ func (f *flow) checkAdoptable(ctx context.Context, found types.ManagedObjectRefe
 		return err
 	}
 	if len(content) > 0 {
-		return platform.NewError(platform.ClassConflict, "%q exists already, is missing the tag of the shoot, and is not empty; remove it or its content", c.path)
+		return platform.NewError(platform.ClassConflict,
+			"%q exists already, is missing the tag of the shoot, and is not empty; remove it or its content", c.path)
 	}
 	return nil
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 )
 
-// delete deletes the objects of the shoot: remaining machines, what the state knows, and what has its tag. A folder that is not empty is kept,
-// because deleting it would delete its content, too.
+// delete deletes the objects of the shoot: remaining machines, what the state knows, and what has its tag. A folder that is not empty is
+// kept, because deleting it would delete its content, too.
 func (f *flow) delete(ctx context.Context) error {
 	if err := f.deleteRules(ctx); err != nil {
 		return err
@@ -81,9 +81,9 @@ func (f *flow) refuseMoved(ctx context.Context, machines []ownedObject) error {
 		f.owner.Name(), strings.Join(names, ", "))
 }
 
-// deleteMachines deletes the virtual machines that are left without a machine in the same way as the driver: those below the shoot's folders,
-// and those with its tag wherever they are. One is left if its clone ended after its machine was deleted: the collection of orphans needs a
-// machine class, and the last one may be deleted before. It returns an error until all are deleted.
+// deleteMachines deletes the virtual machines that are left without a machine in the same way as the driver: those below the shoot's
+// folders, and those with its tag wherever they are. One is left if its clone ended after its machine was deleted: the collection of
+// orphans needs a machine class, and the last one may be deleted before. It returns an error until all are deleted.
 func (f *flow) deleteMachines(ctx context.Context, owned *ownedObjects) error {
 	folders := references(owned.folders)
 	for _, machine := range owned.machines {

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package infrastructure creates what a shoot needs on a vSphere site before it can have machines: a folder in each datacenter, a resource
-// pool in each zone if configured, and a tag for the shoot's objects. It resolves the names of existing objects, such as clusters, datastores
-// and networks, to IDs.
+// pool in each zone if configured, and a tag for the shoot's objects. It resolves the names of existing objects, such as clusters,
+// datastores and networks, to IDs.
 package infrastructure
 
 import (
@@ -169,8 +169,8 @@ func (i *infrastructure) forExisting(ctx context.Context, s *site.Site, persist 
 	return f, nil
 }
 
-// existingConnection returns the connection of the CloudProfile, which may have a new address or certificate authority, or that of the state
-// if the CloudProfile no longer contains the site. It returns false if nothing was ever created.
+// existingConnection returns the connection of the CloudProfile, which may have a new address or certificate authority, or that of the
+// state if the CloudProfile no longer contains the site. It returns false if nothing was ever created.
 func existingConnection(s *site.Site) (v1alpha1.VSphereConnection, bool) {
 	switch {
 	case s.Profile != nil && s.Profile.VSphere != nil:
@@ -182,8 +182,8 @@ func existingConnection(s *site.Site) (v1alpha1.VSphereConnection, bool) {
 	}
 }
 
-// vCenterOf returns the UUID of the vCenter that has the objects of the state. It is empty if there are no objects, so that the vCenter may be
-// replaced, or if an older version wrote the state.
+// vCenterOf returns the UUID of the vCenter that has the objects of the state. It is empty if there are no objects, so that the vCenter may
+// be replaced, or if an older version wrote the state.
 func vCenterOf(s *site.Site) string {
 	if s.State == nil || s.State.VSphere == nil {
 		return ""

@@ -28,8 +28,8 @@ const (
 // ownedTypes are the types of the objects that are tagged with the tag of a shoot.
 var ownedTypes = []string{"Folder", "ResourcePool", "VirtualMachine"}
 
-// ensureOwnerTag creates the shoot's tag in the category that all shoots share. It reads the tag of the state by its ID, because the category
-// contains the tags of all shoots.
+// ensureOwnerTag creates the shoot's tag in the category that all shoots share. It reads the tag of the state by its ID, because the
+// category contains the tags of all shoots.
 func (f *flow) ensureOwnerTag(ctx context.Context) (string, error) {
 	if known := f.State().OwnerTag; known != nil {
 		tag, err := f.tags.GetTag(ctx, known.ID)

@@ -72,8 +72,8 @@ var (
 	folderPrivileges = []string{
 		"Folder.Create", "Folder.Delete",
 		"VirtualMachine.Inventory.CreateFromExisting", "VirtualMachine.Inventory.Delete",
-		"VirtualMachine.Config.AddNewDisk", "VirtualMachine.Config.AddRemoveDevice", "VirtualMachine.Config.EditDevice", "VirtualMachine.Config.RemoveDisk",
-		"VirtualMachine.Config.DiskExtend", "VirtualMachine.Config.CPUCount", "VirtualMachine.Config.Memory", "VirtualMachine.Config.Resource",
+		"VirtualMachine.Config.AddNewDisk", "VirtualMachine.Config.AddRemoveDevice", "VirtualMachine.Config.EditDevice",
+		"VirtualMachine.Config.RemoveDisk", "VirtualMachine.Config.DiskExtend", "VirtualMachine.Config.CPUCount", "VirtualMachine.Config.Memory", "VirtualMachine.Config.Resource",
 		"VirtualMachine.Config.AdvancedConfig", "VirtualMachine.Config.Settings",
 		"VirtualMachine.Interact.PowerOn", "VirtualMachine.Interact.PowerOff",
 		"VirtualMachine.Provisioning.DeployTemplate",
@@ -84,7 +84,7 @@ var (
 	networkPrivileges      = []string{"Network.Assign"}
 )
 
-// missingPrivileges says what the credentials may not do, one line for each object.
+// missingPrivileges returns a message for each object on which the credentials lack privileges.
 func (f *flow) missingPrivileges(ctx context.Context, zones []zone) ([]string, error) {
 	needed := f.neededPrivileges(zones)
 	var entities []types.ManagedObjectReference

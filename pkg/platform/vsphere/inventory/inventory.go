@@ -71,7 +71,8 @@ func Find(ctx context.Context, c *vim25.Client, kind Kind, inventoryPath string)
 	}
 	if reference == nil {
 		return types.ManagedObjectReference{}, platform.NewError(platform.ClassConfiguration,
-			"%s %q does not exist or is not visible to the credentials; the name of an object in a folder must be its path", kind.name, inventoryPath)
+			"%s %q does not exist or is not visible to the credentials; the name of an object in a folder must be its path",
+			kind.name, inventoryPath)
 	}
 	return *reference, nil
 }

@@ -33,7 +33,8 @@ func findTemplate(ctx context.Context, session *client.Session, path string) (ty
 	case vm == nil || vm.Config == nil:
 		return reference, platform.NewError(platform.ClassTransient, "template %q has no configuration", path)
 	case !vm.Config.Template, vm.ExtraConfig[owner.KeyShoot] != "":
-		return reference, platform.NewError(platform.ClassConfiguration, "%q is a virtual machine, not a template; convert it to a template", path)
+		return reference, platform.NewError(platform.ClassConfiguration,
+			"%q is a virtual machine, not a template; convert it to a template", path)
 	}
 	if err := machines.CheckDisks(vm.Config.Hardware.Device); err != nil {
 		return reference, platform.NewError(platform.ClassOf(err), "template %q: %w", path, err)

@@ -128,7 +128,7 @@ func (m *machineClasses) Locate(s *site.Site, status *v1alpha1.SiteStatus) ([]*v
 		return nil, platform.InSite(s.Name, missing("the CloudProfile has no vSphere site of this name any more"))
 	}
 	if status == nil || status.VSphere == nil || len(status.VSphere.Zones) == 0 {
-		return nil, platform.InSite(s.Name, missing("the Infrastructure's providerStatus does not contain the folders of the shoot's virtual machines"))
+		return nil, platform.InSite(s.Name, missing("the Infrastructure's providerStatus does not say where the shoot's virtual machines are"))
 	}
 	var specs []*v1alpha1.MachineProviderSpec
 	for _, zone := range status.VSphere.Zones {

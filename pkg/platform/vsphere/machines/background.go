@@ -32,14 +32,15 @@ const (
 	deletionTimeout = 10 * time.Minute
 )
 
-// operationKey identifies an operation by the name or UUID of its machine. It does not change with the credentials or the path of the folder.
+// operationKey identifies an operation by the name or UUID of its machine. It does not change with the credentials or the path of the
+// folder.
 type operationKey struct {
 	owner owner.Owner
 	id    string
 }
 
-// operations contains the creations or deletions of a process, one for each virtual machine. They continue after the call that started them,
-// and outlive its session: a machine may be deleted with other credentials than those that it is still being created with.
+// operations contains the creations or deletions of a process, one for each virtual machine. They continue after the call that started
+// them, and outlive its session: a machine may be deleted with other credentials than those that it is still being created with.
 type operations[T comparable] struct {
 	mutex sync.Mutex
 	byKey map[operationKey]T

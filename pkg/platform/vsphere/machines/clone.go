@@ -225,8 +225,8 @@ type metadata struct {
 	LocalHostname string `json:"local-hostname"`
 }
 
-// extraConfig returns the extra configuration of a virtual machine: the configured entries, the marks of its owner, and the user data in the
-// format of its image.
+// extraConfig returns the extra configuration of a virtual machine: the configured entries, the marks of its owner, and the user data in
+// the format of its image.
 func extraConfig(request platform.MachineRequest, o owner.Owner, uuid string) (map[string]string, error) {
 	if size := len(request.UserData); size > maxUserData {
 		return nil, platform.NewError(platform.ClassConfiguration, "user data has %d bytes; it must have at most %d", size, maxUserData)

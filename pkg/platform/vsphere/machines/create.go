@@ -104,8 +104,8 @@ func (c *call) clone(ctx context.Context, plan *plan, accept func()) (*virtualMa
 	}
 	cloned, ok := result.(types.ManagedObjectReference)
 	if !ok {
-		return nil, platform.NewError(platform.ClassTransient, "the clone task of virtual machine %q has the unexpected result %v", c.request.Name,
-			result)
+		return nil, platform.NewError(platform.ClassTransient,
+			"the clone task of virtual machine %q has the unexpected result %v", c.request.Name, result)
 	}
 	vm, err := c.operable(c.session.ReadVirtualMachine(ctx, cloned, details))
 	if err != nil {
@@ -124,8 +124,8 @@ func (c *call) clone(ctx context.Context, plan *plan, accept func()) (*virtualMa
 	if mismatch == "" {
 		return vm, nil
 	}
-	err = platform.NewError(platform.ClassTransient, "virtual machine %q was not created as requested and will be replaced: %s", c.request.Name,
-		mismatch)
+	err = platform.NewError(platform.ClassTransient,
+		"virtual machine %q was not created as requested and will be replaced: %s", c.request.Name, mismatch)
 	// It was never reported as existing: all its disks are its own.
 	return nil, errors.Join(err, vm.powerOff(ctx), vm.destroy(ctx))
 }

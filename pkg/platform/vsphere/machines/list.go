@@ -58,7 +58,7 @@ type listKey struct {
 
 // list returns the shoot's virtual machines from a list that is not older than age.
 func (c *call) list(ctx context.Context, age time.Duration) ([]*virtualMachine, error) {
-	shared := client.Value(c.session, listKey{c.owner, c.spec.Folder}, func() *cached[[]*virtualMachine] { return &cached[[]*virtualMachine]{} })
+	shared := client.Value(c.session, listKey{c.owner, c.spec.Folder}, newCached[[]*virtualMachine])
 	return shared.get(ctx, age, func(ctx context.Context) (found []*virtualMachine, err error) {
 		err = c.session.Repeat(func() error {
 			found, err = c.retrieve(ctx)
@@ -140,6 +140,10 @@ type cached[T any] struct {
 	mutex sync.Mutex
 	value T
 	at    time.Time
+}
+
+func newCached[T any]() *cached[T] {
+	return &cached[T]{}
 }
 
 // get returns the value if it is not older than age, and otherwise a new one. Concurrent calls share the request.

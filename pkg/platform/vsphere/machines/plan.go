@@ -43,7 +43,7 @@ type planKey struct{ template, network, datastore, policy, cluster string }
 // plan returns the plan of the request's machine class. The lookup takes up to six requests, and all machines share it.
 func (c *call) plan(ctx context.Context) (*plan, error) {
 	key := planKey{c.spec.Template, c.spec.Network.ID, c.spec.Datastore, c.spec.StoragePolicyID, c.spec.ComputeCluster}
-	shared := client.Value(c.session, key, func() *cached[*plan] { return &cached[*plan]{} })
+	shared := client.Value(c.session, key, newCached[*plan])
 	found, err := shared.get(ctx, planAge, func(ctx context.Context) (*plan, error) { return lookup(ctx, c.session, c.spec) })
 	if err != nil {
 		return nil, err
@@ -106,7 +106,8 @@ func (p *plan) specMismatch(vm *virtualMachine) string {
 	}
 	hardware := vm.Config.Hardware
 	if hardware.NumCPU != p.spec.CPUs || int64(hardware.MemoryMB) != p.spec.MemoryMiB {
-		return fmt.Sprintf("it has %d CPUs and %d MiB memory instead of %d and %d", hardware.NumCPU, hardware.MemoryMB, p.spec.CPUs, p.spec.MemoryMiB)
+		return fmt.Sprintf("it has %d CPUs and %d MiB memory instead of %d and %d",
+			hardware.NumCPU, hardware.MemoryMB, p.spec.CPUs, p.spec.MemoryMiB)
 	}
 	var sizes []int64
 	for _, disk := range disksOf(vm.devices()) {

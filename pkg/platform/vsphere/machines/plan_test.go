@@ -50,7 +50,8 @@ var _ = Describe("Plan", func() {
 		return &types.VirtualE1000{VirtualEthernetCard: types.VirtualEthernetCard{VirtualDevice: types.VirtualDevice{Key: key, Backing: backing},
 			MacAddress: "00:50:56:00:00:01"}}
 	}
-	controller := &types.ParaVirtualSCSIController{VirtualSCSIController: types.VirtualSCSIController{VirtualController: types.VirtualController{VirtualDevice: types.VirtualDevice{Key: 1000}}}}
+	controller := &types.ParaVirtualSCSIController{}
+	controller.Key = 1000
 
 	BeforeEach(func() {
 		p = &plan{
@@ -147,7 +148,8 @@ var _ = Describe("Plan", func() {
 	)
 
 	DescribeTable("should tell the disks of a machine from those of others", func(change func(*types.VirtualDisk), file string, foreign bool) {
-		vm := &virtualMachine{VirtualMachine: &client.VirtualMachine{VirtualMachine: mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{Files: types.VirtualMachineFileInfo{VmPathName: "[ds] m/m.vmx"}}}}}
+		vm := &virtualMachine{VirtualMachine: &client.VirtualMachine{}}
+		vm.Config = &types.VirtualMachineConfigInfo{Files: types.VirtualMachineFileInfo{VmPathName: "[ds] m/m.vmx"}}
 		vm.Name = "m"
 		d := disk(2001, 1, file)
 		change(d)
@@ -233,10 +235,13 @@ var _ = Describe("ruleChange", func() {
 var _ = Describe("VolumeID", func() {
 	It("should know the volumes of the CSI driver only", func() {
 		part := New(nil)
-		id, ok := part.VolumeID(&corev1.PersistentVolumeSpec{PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.vsphere.vmware.com", VolumeHandle: "v"}}})
+		volume := &corev1.PersistentVolumeSpec{}
+		volume.CSI = &corev1.CSIPersistentVolumeSource{Driver: "csi.vsphere.vmware.com", VolumeHandle: "v"}
+		id, ok := part.VolumeID(volume)
 		Expect(ok).To(BeTrue())
 		Expect(id).To(Equal("v"))
-		_, ok = part.VolumeID(&corev1.PersistentVolumeSpec{PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "cinder.csi.openstack.org"}}})
+		volume.CSI.Driver = "cinder.csi.openstack.org"
+		_, ok = part.VolumeID(volume)
 		Expect(ok).To(BeFalse())
 	})
 })

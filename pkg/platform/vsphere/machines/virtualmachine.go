@@ -51,8 +51,8 @@ func (v *virtualMachine) devices() object.VirtualDeviceList {
 }
 
 // machineName returns the name of the machine that the virtual machine was created for, even if it was renamed. It is empty for one that
-// does not belong to a machine of the owner: a copy has all marks, but a UUID of its own. Older versions did not write the name, but the path
-// of the files and the guest have it.
+// does not belong to a machine of the owner: a copy has all marks, but a UUID of its own. Older versions did not write the name, but the
+// path of the files and the guest have it.
 func (v *virtualMachine) machineName(o owner.Owner) string {
 	if v.Config == nil || !o.OwnsVM(v.ExtraConfig) {
 		return ""

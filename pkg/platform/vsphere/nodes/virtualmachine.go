@@ -61,8 +61,8 @@ func reversed(id uuid.UUID) uuid.UUID {
 	return id
 }
 
-// byUUID returns the virtual machine with the UUID, or nil if there is none. It is an error if that does not belong to the site or the node,
-// because the UUID is what the node itself reports.
+// byUUID returns the virtual machine with the UUID, or nil if there is none. It is an error if that does not belong to the site or the
+// node, because the UUID is what the node itself reports.
 func (m *machines) byUUID(ctx context.Context, node *corev1.Node, id string) (*client.VirtualMachine, error) {
 	session, err := m.session(ctx)
 	if err != nil {

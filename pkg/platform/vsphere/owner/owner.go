@@ -64,8 +64,8 @@ func (o Owner) UUID(name string) string {
 	return uuid.NewSHA1(uuidNamespace, []byte(strings.Join([]string{o.Shoot, o.Site, name}, "/"))).String()
 }
 
-// MachineOf returns the first of the names that belongs to a machine with the UUID, or an empty string. A renamed virtual machine has another
-// name than its machine, and a copied one has another UUID.
+// MachineOf returns the first of the names that belongs to a machine with the UUID, or an empty string. A renamed virtual machine has
+// another name than its machine, and a copied one has another UUID.
 func (o Owner) MachineOf(id string, names ...string) string {
 	i := slices.IndexFunc(names, func(name string) bool { return name != "" && strings.EqualFold(o.UUID(name), id) })
 	if i < 0 {

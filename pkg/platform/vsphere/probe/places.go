@@ -80,7 +80,8 @@ func placesOf(ctx context.Context, session *client.Session, profile *v1alpha1.Cl
 	return zones, nil
 }
 
-// find returns the object of the kind with the path, or nil if none is visible to the credentials. It does at most the left number of lookups.
+// find returns the object of the kind with the path, or nil if none is visible to the credentials. It does at most the left number of
+// lookups.
 func (d *directory) find(ctx context.Context, session *client.Session, kind inventory.Kind, path string,
 	left *int) (*types.ManagedObjectReference, error) {
 	d.mutex.Lock()

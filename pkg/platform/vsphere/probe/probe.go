@@ -31,8 +31,8 @@ func (*probe) TellsFaults() bool {
 	return false
 }
 
-// Probe implements platform.Probe. One request reads the resource pools and datastores of all zones. Their names are looked up once an hour, a
-// few per probe. Objects that are missing or not visible are reported by the Infrastructure.
+// Probe implements platform.Probe. One request reads the resource pools and datastores of all zones. Their names are looked up once an
+// hour, a few per probe. Objects that are missing or not visible are reported by the Infrastructure.
 func (p *probe) Probe(ctx context.Context, s *site.Site, _ []string) (platform.Observation, error) {
 	capacities, err := p.ask(ctx, s)
 	return platform.Observation{Capacities: capacities}, platform.InSite(s.Name, err)
