@@ -12,7 +12,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync/atomic"
 
 	"github.com/vmware/govmomi/vapi/rest"
 
@@ -30,7 +29,6 @@ type restAuth struct {
 	session *Session
 	client  *rest.Client
 	login   platform.Shared[any]
-	used    atomic.Bool
 }
 
 // RoundTrip implements http.RoundTripper. It buffers the body of the request, so that it can be sent twice.
@@ -108,7 +106,6 @@ func (r *restAuth) renew(ctx context.Context, lost string) error {
 		if err := r.session.refused.last(); err != nil {
 			return nil, err
 		}
-		r.used.Store(true)
 		return nil, r.session.refused.remember(Classify(r.client.Login(ctx, r.session.user)))
 	})
 	return err
@@ -116,7 +113,7 @@ func (r *restAuth) renew(ctx context.Context, lost string) error {
 
 // keepAlive is a no-op if there was no login.
 func (r *restAuth) keepAlive(ctx context.Context) error {
-	if !r.used.Load() {
+	if r.client.SessionID() == "" {
 		return nil
 	}
 	_, err := r.client.Session(ctx)
@@ -125,7 +122,7 @@ func (r *restAuth) keepAlive(ctx context.Context) error {
 
 // logout is a no-op if there was no login.
 func (r *restAuth) logout(ctx context.Context) error {
-	if !r.used.Load() {
+	if r.client.SessionID() == "" {
 		return nil
 	}
 	return Classify(r.client.Logout(ctx))

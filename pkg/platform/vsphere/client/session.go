@@ -2,6 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
+// Package client provides the sessions of vSphere sites that all parts of the platform share, and classifies the errors of a vCenter.
 package client
 
 import (

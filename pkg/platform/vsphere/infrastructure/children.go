@@ -65,7 +65,7 @@ func (f *flow) ensureResourcePool(ctx context.Context, z zone, tagID string) (ty
 	return types.ManagedObjectReference{Type: "ResourcePool", Value: pool.ID}, err
 }
 
-// child is an object of the shoot below an object of the operator.
+// child is a folder or resource pool of the shoot below one of the operator.
 type child struct {
 	kind   inventory.Kind
 	path   string
