@@ -52,13 +52,12 @@ func (c *call) plan(ctx context.Context) (*plan, error) {
 }
 
 func lookup(ctx context.Context, session *client.Session, spec *v1alpha1.VSphereMachineSpec) (*plan, error) {
-	template, err := session.ReadVirtualMachine(ctx, reference("VirtualMachine", spec.Template), []string{"config.hardware.device"})
-	switch {
-	case err != nil:
-		return nil, err
-	case template == nil:
-		return nil, platform.NewError(platform.ClassConfiguration, "template %s does not exist anymore", spec.Template)
-	case template.Config == nil:
+	var template mo.VirtualMachine
+	if err := property.DefaultCollector(session.VIM()).RetrieveOne(ctx, reference("VirtualMachine", spec.Template),
+		[]string{"config.hardware.device"}, &template); err != nil {
+		return nil, missingObject("template", spec.Template, err)
+	}
+	if template.Config == nil {
 		return nil, platform.NewError(platform.ClassTransient, "template %s has no configuration", spec.Template)
 	}
 	if err := CheckDisks(template.Config.Hardware.Device); err != nil {
