@@ -108,7 +108,7 @@ var _ = Describe("Virtual machines that somebody changed", func() {
 			for _, r := range []platform.MachineRequest{r, lost} {
 				found, err := restarted.Get(ctx, r)
 				if platform.ClassOf(err) == platform.ClassNotFound {
-					Expect(err).To(MatchError(ContainSubstring("it is off")), "whose creation is completed")
+					Expect(err).To(MatchError(ContainSubstring("it is powered off")), "whose creation is completed")
 					continue
 				}
 				Expect(err).NotTo(HaveOccurred())

@@ -149,7 +149,7 @@ func (s *Session) check(ctx context.Context, expected string) error {
 			klog.V(2).ErrorS(err, "vCenter could not be identified", "site", s.Site)
 		}
 		return platform.NewError(platform.ClassConfiguration,
-			"vsphere.server is the vCenter %s, but the shoot's objects are in vCenter %s; nothing is changed until it is that one again",
+			"vsphere.server is the vCenter %s, but the shoot's objects are in vCenter %s; nothing is touched until it is that one again",
 			found, expected)
 	}
 	return nil

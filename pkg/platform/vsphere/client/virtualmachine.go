@@ -199,7 +199,7 @@ func (s *Session) CheckFolder(ctx context.Context, connection v1alpha1.VSphereCo
 	if IsMissing(err, folder) {
 		if connection.InstanceUUID == "" {
 			return platform.NewError(platform.ClassTransient,
-				"folder %s does not exist, and it is not known yet which vCenter had it; reconcile the Infrastructure", id)
+				"folder %s does not exist, and it is not known which vCenter had it; reconcile the Infrastructure", id)
 		}
 		return nil
 	}
