@@ -69,8 +69,8 @@ type PeerValues struct {
 	MultiHop bool `json:"multiHop,omitempty"`
 }
 
-// Values returns the values for the sites with MetalLB, or nil if there are none. The instance of the default site serves Services without a
-// class, and so cannot serve a class, too.
+// Values returns the values for the sites with MetalLB, or nil if there are none. The instance of the default site serves Services without
+// a class, and so cannot serve a class, too.
 func Values(sites []v1alpha1.ControlPlaneSite, defaultSite string) *ChartValues {
 	values := &ChartValues{}
 	for i := range sites {

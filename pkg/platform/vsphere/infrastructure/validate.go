@@ -73,8 +73,8 @@ var (
 		"Folder.Create", "Folder.Delete",
 		"VirtualMachine.Inventory.CreateFromExisting", "VirtualMachine.Inventory.Delete",
 		"VirtualMachine.Config.AddNewDisk", "VirtualMachine.Config.AddRemoveDevice", "VirtualMachine.Config.EditDevice",
-		"VirtualMachine.Config.RemoveDisk", "VirtualMachine.Config.DiskExtend", "VirtualMachine.Config.CPUCount", "VirtualMachine.Config.Memory", "VirtualMachine.Config.Resource",
-		"VirtualMachine.Config.AdvancedConfig", "VirtualMachine.Config.Settings",
+		"VirtualMachine.Config.RemoveDisk", "VirtualMachine.Config.DiskExtend", "VirtualMachine.Config.CPUCount", "VirtualMachine.Config.Memory",
+		"VirtualMachine.Config.Resource", "VirtualMachine.Config.AdvancedConfig", "VirtualMachine.Config.Settings",
 		"VirtualMachine.Interact.PowerOn", "VirtualMachine.Interact.PowerOff",
 		"VirtualMachine.Provisioning.DeployTemplate",
 	}
