@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package metallb says what the chart of MetalLB is to make of the settings of the sites whose nodes are their load balancers.
+// Package metallb generates the values of the MetalLB chart from the load balancer settings of the sites.
 package metallb
 
 import (
@@ -16,34 +16,34 @@ import (
 // ChartName is the name of the chart in shoot-system-components.
 const ChartName = "metallb"
 
-// Images are the names of the images that the chart uses.
+// Images returns the names of the images that the chart uses.
 func Images() []string {
 	return []string{"metallb-controller", "metallb-speaker"}
 }
 
-// ChartValues are the values of the chart. They are encoded as JSON.
+// ChartValues are the values of the chart.
 type ChartValues struct {
-	// Sites are the sites with MetalLB. Each has an instance of its own.
+	// Sites are the sites with MetalLB, each with its own instance.
 	Sites []SiteValues `json:"sites"`
 }
 
-// SiteValues are the values of the instance of a site.
+// SiteValues are the values of a site's instance.
 type SiteValues struct {
 	// Name is the name of the site.
 	Name string `json:"name"`
-	// LoadBalancerClass is the class of the Services that the instance serves. If it is empty these are the Services without a class.
+	// LoadBalancerClass is the class of the Services that the instance serves. If it is empty, it serves the Services without a class.
 	LoadBalancerClass string `json:"loadBalancerClass,omitempty"`
 	// Pools are the pools of addresses.
 	Pools []PoolValues `json:"pools"`
-	// L2Pools are the names of those pools that are announced in the node network.
+	// L2Pools are the names of the pools that are announced in the node network.
 	L2Pools []string `json:"l2Pools,omitempty"`
-	// BGPPools are the names of those pools that are announced to the peers.
+	// BGPPools are the names of the pools that are announced to the peers.
 	BGPPools []string `json:"bgpPools,omitempty"`
 	// Peers are the routers.
 	Peers []PeerValues `json:"peers,omitempty"`
 }
 
-// PoolValues are an IPAddressPool.
+// PoolValues are the values of an IPAddressPool.
 type PoolValues struct {
 	// Name is the name of the pool.
 	Name string `json:"name"`
@@ -53,7 +53,7 @@ type PoolValues struct {
 	AutoAssign bool `json:"autoAssign"`
 }
 
-// PeerValues are a BGPPeer.
+// PeerValues are the values of a BGPPeer.
 type PeerValues struct {
 	// Name is the name of the peer.
 	Name string `json:"name"`
@@ -69,8 +69,8 @@ type PeerValues struct {
 	MultiHop bool `json:"multiHop,omitempty"`
 }
 
-// Values returns the values for the sites, of which those without MetalLB do not count, and nil if no site has MetalLB. The instance
-// of the default site serves Services without a class and cannot serve a class beside.
+// Values returns the values for the sites with MetalLB, or nil if there are none. The instance of the default site serves Services without
+// a class, and so cannot serve a class, too.
 func Values(sites []v1alpha1.ControlPlaneSite, defaultSite string) *ChartValues {
 	values := &ChartValues{}
 	for i := range sites {
@@ -116,14 +116,14 @@ func siteValues(name string, config *v1alpha1.MetalLB) SiteValues {
 			Port:     port,
 			ASN:      peer.ASN,
 			LocalASN: config.BGP.LocalASN,
-			// MetalLB refuses it for routers of the nodes' own system, which may be any number of hops away.
+			// MetalLB rejects it for routers of the nodes' own autonomous system, which may be any number of hops away.
 			MultiHop: peer.EBGPMultiHop && peer.ASN != config.BGP.LocalASN,
 		})
 	}
 	return site
 }
 
-// peerName depends on the router alone, so that the session of one peer does not end when another is added or removed.
+// peerName depends only on the router, so that adding or removing a peer does not end the BGP sessions of others.
 func peerName(address string, port int32) string {
 	if parsed, err := netip.ParseAddr(address); err == nil {
 		address = parsed.StringExpanded()

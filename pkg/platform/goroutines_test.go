@@ -100,19 +100,18 @@ var _ = Describe("Goroutines", func() {
 	// A panic of a goroutine ends the process unless that goroutine recovers from it, so who begins one has to think of that.
 	It("should be begun by this package alone where sites are asked", func() {
 		harmless := map[string]string{
-			"pkg/cloudprovider/manager.go":               "controllers recover from panics, and what they call is recovered by call and open",
-			"pkg/cloudprovider/services.go":              "the same",
-			"pkg/controller/sitehealth/probers.go":       "asks with platform.Ask",
-			"pkg/controller/worker/waiting.go":           "reads from the seed",
-			"pkg/platform/goroutines.go":                 "",
-			"pkg/platform/metal/client/cache.go":         "client-go's informers",
-			"pkg/platform/sessions/set.go":               "keeps safely",
-			"pkg/platform/vsphere/client/tasks.go":       "looks safely",
-			"pkg/platform/vsphere/machines/creations.go": "creates safely",
-			"pkg/platform/vsphere/machines/deletions.go": "recovers",
-			"pkg/platform/vsphere/machines/rule.go":      "followRule recovers",
-			"pkg/controller/worker/machine_classes.go":   "writes into the seed",
-			"pkg/controller/worker/forcedelete.go":       "deletes safely",
+			"pkg/cloudprovider/manager.go":                  "controllers recover from panics, and what they call is recovered by call and open",
+			"pkg/cloudprovider/services.go":                 "the same",
+			"pkg/controller/sitehealth/probers.go":          "asks with platform.Ask",
+			"pkg/controller/worker/waiting.go":              "reads from the seed",
+			"pkg/platform/goroutines.go":                    "",
+			"pkg/platform/metal/client/cache.go":            "client-go's informers",
+			"pkg/platform/sessions/set.go":                  "keeps safely",
+			"pkg/platform/vsphere/client/tasks.go":          "looks safely",
+			"pkg/controller/worker/machine_classes.go":      "writes into the seed",
+			"pkg/controller/worker/forcedelete.go":          "deletes safely",
+			"pkg/platform/vsphere/machines/antiaffinity.go": "updateRule recovers",
+			"pkg/platform/vsphere/machines/background.go":   "creates safely, and recovers",
 		}
 		Expect(goroutinesBelow(".", "../controller", "../machine", "../csi", "../cloudprovider", "../dns")).To(ConsistOf(keysOf(harmless)))
 	})

@@ -54,10 +54,12 @@ var _ = Describe("Guests", func() {
 		))
 
 		count(ctx)
+		start := time.Now()
 		Expect(part.Delete(ctx, r)).To(Succeed())
+		polls := int(time.Since(start) / (200 * time.Millisecond)) // at most, for a guest and tasks that take long on a busy machine
 		counts := count(ctx)
 		Expect(counts).To(And(HaveKeyWithValue("vim25 ShutdownGuest", 1), Not(HaveKey("vim25 PowerOffVM_Task"))))
-		Expect(counts.Total()).To(BeNumerically("<=", 6), "%v", counts)
+		Expect(counts.Total()).To(BeNumerically("<=", 4+polls), "%v", counts)
 		Expect(place.vm(ctx, r.Spec, r.Name)).To(BeNil())
 	}, NodeTimeout(2*time.Minute))
 })

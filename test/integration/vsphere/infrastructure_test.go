@@ -274,6 +274,20 @@ var _ = Describe("Infrastructure", func() {
 			deleteAll(ctx)
 		}, NodeTimeout(8*time.Minute))
 
+	It("should not take the end of its session for that of a deletion", func(ctx SpecContext) {
+		reconcile(ctx)
+		disturb(ctx, control.Settings{Task: 5 * time.Second})
+		count(ctx)
+		deleted := make(chan error, 1)
+		go func() { deleted <- platf.Delete(ctx, s, persist) }()
+		Eventually(count).WithContext(ctx).Within(time.Minute).Should(HaveKey("vim25 Destroy_Task"))
+		Expect(server.EndSessions(ctx)).To(Succeed())
+		Eventually(deleted).WithContext(ctx).Within(2 * time.Minute).Should(Receive(Succeed()))
+		for _, datacenter := range []string{"DC0", "DC1"} {
+			Expect(exists(ctx, "/"+datacenter+"/vm/gardener/"+s.Shoot+".vc")).To(BeFalse())
+		}
+	}, NodeTimeout(4*time.Minute))
+
 	It("should find its folder by ID when somebody renamed or moved it", func(ctx SpecContext) {
 		first := reconcile(ctx)
 		folder := object.NewFolder(inspector, types.ManagedObjectReference{Type: "Folder", Value: first.Zones[0].Folder})

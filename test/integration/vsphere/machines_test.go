@@ -73,7 +73,7 @@ var _ = Describe("Machines", func() {
 				StopTrying("the deletion failed").Wrap(err).Now()
 			}
 			g.Expect(err).NotTo(HaveOccurred())
-		}).WithContext(ctx).Within(40 * time.Second).ProbeEvery(time.Second).Should(Succeed())
+		}).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(Succeed())
 	}
 
 	It("should make a virtual machine with all that it needs, find it, and delete all that it made, with few requests", func(ctx SpecContext) {
@@ -81,11 +81,17 @@ var _ = Describe("Machines", func() {
 		_, err := part.Get(ctx, r)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassNotFound))
 
+		// atMost adds the polls for tasks: the longer a busy machine takes the more there are, one in 200 ms at most.
+		var start time.Time
+		atMost := func(requests int) OmegaMatcher {
+			return BeNumerically("<=", requests+int(time.Since(start)/(200*time.Millisecond)))
+		}
 		count(ctx)
+		start = time.Now()
 		created, err := part.Create(ctx, r)
 		Expect(err).NotTo(HaveOccurred())
 		first := count(ctx)
-		Expect(first.Total()).To(BeNumerically("<=", 15), "%v", first)
+		Expect(first.Total()).To(atMost(14), "%v", first)
 		expectComplete(ctx, r)
 		vm := place.vm(ctx, spec, r.Name)
 		Expect(created.ProviderID).To(Equal("vsphere://" + vm.Config.Uuid))
@@ -95,10 +101,11 @@ var _ = Describe("Machines", func() {
 
 		second := request("second")
 		count(ctx)
+		start = time.Now()
 		_, err = part.Create(ctx, second)
 		Expect(err).NotTo(HaveOccurred())
 		steady := count(ctx)
-		Expect(steady.Total()).To(BeNumerically("<=", 6), "%v", steady)
+		Expect(steady.Total()).To(atMost(5), "%v", steady)
 
 		r.ProviderID = created.ProviderID
 		count(ctx)
@@ -114,9 +121,10 @@ var _ = Describe("Machines", func() {
 		listed := count(ctx)
 		Expect(listed.Total()).To(BeNumerically("<=", 3), "%v", listed)
 
+		start = time.Now()
 		Expect(part.Delete(ctx, r)).To(Succeed())
 		deleted := count(ctx)
-		Expect(deleted.Total()).To(BeNumerically("<=", 6), "%v", deleted)
+		Expect(deleted.Total()).To(atMost(5), "%v", deleted)
 		Expect(place.vm(ctx, spec, r.Name)).To(BeNil())
 		Expect(part.Delete(ctx, r)).To(Succeed(), "a second time")
 		AddReportEntry("requests",
@@ -215,7 +223,7 @@ var _ = Describe("Machines", func() {
 	It("should name the network that does not exist", func(ctx SpecContext) {
 		spec.VSphere.Network = v1alpha1.VSphereNetworkReference{Type: "Network", ID: "network-0"}
 		_, err := part.Create(ctx, request("fails"))
-		Expect(err).To(MatchError(ContainSubstring("network network-0 does not exist any more")))
+		Expect(err).To(MatchError(ContainSubstring("network network-0 does not exist anymore")))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 	})
 
@@ -261,7 +269,7 @@ var _ = Describe("Machines", func() {
 	It("should not try again what fails when the machine shall be deleted", func(ctx SpecContext) {
 		r := request("unwanted")
 		disturb(ctx,
-			control.Settings{Task: 11 * time.Second, Faults: []control.Fault{{Method: "CloneVM_Task", Type: "HostCommunication", InTask: true}}})
+			control.Settings{Task: 15 * time.Second, Faults: []control.Fault{{Method: "CloneVM_Task", Type: "HostCommunication", InTask: true}}})
 		created, err := part.Create(ctx, r)
 		Expect(err).NotTo(HaveOccurred())
 		r.ProviderID = created.ProviderID
@@ -352,7 +360,7 @@ var _ = Describe("Machines", func() {
 			return platform.ClassOf(err)
 		}).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(Equal(platform.ClassForbidden))
 		_, err = part.Get(ctx, r)
-		Expect(platform.ClassOf(err)).To(Equal(platform.ClassNotFound), "it was told: %v", err)
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassNotFound), "it was reported: %v", err)
 		Expect(part.Create(ctx, r)).To(HaveField("Name", r.Name))
 		expectComplete(ctx, r)
 	}, NodeTimeout(4*time.Minute))
@@ -364,7 +372,7 @@ var _ = Describe("Machines", func() {
 
 			r := request("late")
 			settings := control.Settings{
-				Answer: 12 * time.Second, Task: 5 * time.Second,
+				Answer: 12 * time.Second, Task: 8 * time.Second,
 				Faults: []control.Fault{{Method: "CloneVM_Task", Type: "HostCommunication", InTask: true, Times: 1}},
 			}
 			disturb(ctx, settings)
@@ -378,7 +386,7 @@ var _ = Describe("Machines", func() {
 			Expect(place.vm(ctx, spec, r.Name)).To(BeNil(), "its clone fails")
 			Eventually(func(g Gomega, ctx SpecContext) {
 				g.Expect(place.vm(ctx, spec, r.Name)).NotTo(BeNil())
-			}).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(Succeed())
+			}).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(Succeed())
 			Expect(part.Initialize(ctx, r)).To(Succeed())
 			expectComplete(ctx, r)
 		}, NodeTimeout(4*time.Minute))
@@ -530,7 +538,9 @@ var _ = Describe("Machines", func() {
 		task, err := manager.CreateDisk(ctx, types.VslmCreateSpec{
 			Name:         r.Name + "-pv",
 			CapacityInMB: 10,
-			BackingSpec:  &types.VslmCreateSpecDiskFileBackingSpec{VslmCreateSpecBackingSpec: types.VslmCreateSpecBackingSpec{Datastore: datastore.Reference()}},
+			BackingSpec: &types.VslmCreateSpecDiskFileBackingSpec{
+				VslmCreateSpecBackingSpec: types.VslmCreateSpecBackingSpec{Datastore: datastore.Reference()},
+			},
 		})
 		Expect(err).NotTo(HaveOccurred())
 		result, err := task.WaitForResult(ctx)

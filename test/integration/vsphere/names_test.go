@@ -108,7 +108,7 @@ var _ = Describe("Virtual machines that somebody changed", func() {
 			for _, r := range []platform.MachineRequest{r, lost} {
 				found, err := restarted.Get(ctx, r)
 				if platform.ClassOf(err) == platform.ClassNotFound {
-					Expect(err).To(MatchError(ContainSubstring("it is off")), "whose creation is completed")
+					Expect(err).To(MatchError(ContainSubstring("it is powered off")), "whose creation is completed")
 					continue
 				}
 				Expect(err).NotTo(HaveOccurred())
@@ -268,7 +268,7 @@ var _ = Describe("Virtual machines that somebody changed", func() {
 		for _, r := range requests {
 			group.Go(func() {
 				defer GinkgoRecover()
-				ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+				ctx, cancel := context.WithTimeout(ctx, 40*time.Second)
 				defer cancel()
 				Expect(part.Delete(ctx, r)).To(Succeed())
 				Expect(ctx.Err()).NotTo(HaveOccurred())

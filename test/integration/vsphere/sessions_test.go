@@ -108,9 +108,9 @@ var _ = Describe("Sessions", Ordered, ContinueOnFailure, func() {
 	)
 
 	It("should keep a session alive that nobody uses, and log out when nobody has for long", func(ctx SpecContext) {
-		sessions := client.NewSessions(client.Intervals{Idle: 8 * time.Second, KeepAlive: 200 * time.Millisecond})
+		sessions := client.NewSessions(client.Intervals{Idle: 20 * time.Second, KeepAlive: 200 * time.Millisecond})
 		DeferCleanup(sessions.Close)
-		disturb(ctx, control.Settings{Idle: 4 * time.Second})
+		disturb(ctx, control.Settings{Idle: 10 * time.Second})
 		session, err := get(ctx, sessions)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(use(ctx, session)).To(Succeed())
@@ -185,7 +185,7 @@ var _ = Describe("Sessions", Ordered, ContinueOnFailure, func() {
 		} {
 			start := time.Now()
 			Expect(platform.ClassOf(ask())).To(Equal(platform.ClassTransient))
-			Expect(time.Since(start)).To(BeNumerically("<", 3*time.Second))
+			Expect(time.Since(start)).To(BeNumerically("<", 15*time.Second), "and not when the vCenter answers")
 		}
 	})
 

@@ -37,8 +37,10 @@ var _ = Describe("A vCenter that answers, and whose tasks take long", func() {
 			secret.Data[spec.Site+"."+key] = []byte(value)
 		}
 		timeouts := machine.DefaultTimeouts()
-		timeouts.Stalled, timeouts.StalledCalls = 3*time.Second, 4
-		d := machine.NewDriver(platform.Registry[platform.Machines]{v1alpha1.PlatformVSphere: machines.New(newSessions())}, timeouts)
+		registry := platform.Registry[platform.Machines]{v1alpha1.PlatformVSphere: machines.New(newSessions())}
+		creator := machine.NewDriver(registry, timeouts) // a busy machine may create nothing for long
+		timeouts.Stalled, timeouts.StalledCalls = 6*time.Second, 4
+		d := machine.NewDriver(registry, timeouts)
 
 		// all does something with all machines at the same time, and returns their errors.
 		all := func(do func(m *machinev1alpha1.Machine) error) []error {
@@ -56,11 +58,11 @@ var _ = Describe("A vCenter that answers, and whose tasks take long", func() {
 			return errs
 		}
 		Expect(all(func(m *machinev1alpha1.Machine) error {
-			_, err := d.CreateMachine(ctx, &driver.CreateMachineRequest{Machine: m, MachineClass: class, Secret: secret})
+			_, err := creator.CreateMachine(ctx, &driver.CreateMachineRequest{Machine: m, MachineClass: class, Secret: secret})
 			return err
 		})).To(HaveEach(Succeed()))
 
-		disturb(ctx, control.Settings{Task: 7 * time.Second})
+		disturb(ctx, control.Settings{Task: 15 * time.Second})
 		remove := func() []error {
 			return all(func(m *machinev1alpha1.Machine) error {
 				_, err := d.DeleteMachine(ctx, &driver.DeleteMachineRequest{Machine: m, MachineClass: class, Secret: secret})
@@ -69,6 +71,6 @@ var _ = Describe("A vCenter that answers, and whose tasks take long", func() {
 		}
 		Expect(remove()).To(HaveEach(Or(BeNil(), MatchError(ContainSubstring("Progress: ")))))
 		Expect(server.Set(ctx, control.Settings{})).To(Succeed())
-		Eventually(ctx, remove).Within(time.Minute).Should(HaveEach(BeNil()))
+		Eventually(ctx, remove).Within(2 * time.Minute).Should(HaveEach(BeNil()))
 	}, SpecTimeout(6*time.Minute))
 })

@@ -125,6 +125,8 @@ func (m *machineClasses) Locate(s *site.Site, status *v1alpha1.SiteStatus) ([]*v
 	return []*v1alpha1.MachineProviderSpec{{Site: s.Name, Shoot: s.Shoot, OpenStack: spec}}, nil
 }
 
+var _ platform.Cleaner = &machineClasses{}
+
 // CleanUp implements platform.Cleaner.
 func (m *machineClasses) CleanUp(ctx context.Context, s *site.Site, inUse []*v1alpha1.MachineProviderSpec) error {
 	return platform.InSite(s.Name, m.cleanUp(ctx, s, inUse))

@@ -19,8 +19,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 )
 
-// Classify gives an error of a vCenter its class and a message with the type of the fault. Errors that have a class keep it; nil
-// stays nil.
+// Classify returns an error of a vCenter with its class and a message with the type of the fault. It keeps the class of an error that has
+// one, and returns nil for nil.
 func Classify(err error) error {
 	if err == nil {
 		return nil
@@ -36,7 +36,7 @@ func Classify(err error) error {
 	return &platform.Error{Class: classOfAnswer(err), Err: platform.Foreign(err)}
 }
 
-// IgnoreNotFound classifies err and returns nil if the vCenter said that the object does not exist.
+// IgnoreNotFound classifies err and returns nil if the object does not exist.
 func IgnoreNotFound(err error) error {
 	if err = Classify(err); IsNotFound(err) {
 		return nil
@@ -44,12 +44,12 @@ func IgnoreNotFound(err error) error {
 	return err
 }
 
-// IsNotFound reports whether a vCenter said that an object does not exist.
+// IsNotFound reports whether err is about an object that does not exist.
 func IsNotFound(err error) bool {
 	return err != nil && platform.ClassOf(Classify(err)) == platform.ClassNotFound
 }
 
-// IsMissing reports whether a vCenter said that the very object does not exist.
+// IsMissing reports whether err says that this very object does not exist.
 func IsMissing(err error, object types.ManagedObjectReference) bool {
 	if err == nil {
 		return false
@@ -59,28 +59,28 @@ func IsMissing(err error, object types.ManagedObjectReference) bool {
 	return ok && missing.Obj.Value == object.Value
 }
 
-// IsDuplicateName reports whether a vCenter said that there is an object of that name already.
+// IsDuplicateName reports whether an object of that name exists already.
 func IsDuplicateName(err error) bool {
 	return fault.Is(err, &types.DuplicateName{})
 }
 
-// IsTaskInProgress reports whether a vCenter refused an operation because it is still busy with the object.
+// IsTaskInProgress reports whether an operation failed because another task is still in progress.
 func IsTaskInProgress(err error) bool {
 	return isA[types.BaseTaskInProgress](err)
 }
 
-// IsInvalidPowerState reports whether a vCenter refused an operation because a virtual machine is on or off.
+// IsInvalidPowerState reports whether an operation failed because of the power state of a virtual machine.
 func IsInvalidPowerState(err error) bool {
 	return fault.Is(err, &types.InvalidPowerState{})
 }
 
-// kind is a type of faults and its class.
+// kind maps a type of faults to its class.
 type kind struct {
 	matches func(error) bool
 	class   platform.Class
 }
 
-// kinds are tried in their order, because NotAuthenticated is a kind of NoPermission and TaskInProgress one of RuntimeFault.
+// kinds are ordered: NotAuthenticated is also a NoPermission, for example.
 var kinds = []kind{
 	{isA[types.BaseInvalidLogin], platform.ClassUnauthenticated},
 	{isA[*types.NotAuthenticated], platform.ClassUnauthenticated},
@@ -122,8 +122,8 @@ func classOfFault(err error) platform.Class {
 	return platform.ClassTransient
 }
 
-// classOfAnswer is the class of what is no fault: an answer of the REST API, or none at all. The REST API reports mistakes as
-// text only.
+// classOfAnswer returns the class of an error that is not a fault: an answer of the REST API, which reports errors as text only, or a
+// failed request.
 func classOfAnswer(err error) platform.Class {
 	switch {
 	case transport.IsUntrusted(err):
@@ -143,7 +143,7 @@ func classOfAnswer(err error) platform.Class {
 	}
 }
 
-// isStatus reports whether err or what it wraps is an answer of the REST API with the status.
+// isStatus reports whether err wraps an answer of the REST API with the status.
 func isStatus(err error, status int) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if rest.IsStatusError(err, status) {
@@ -153,7 +153,7 @@ func isStatus(err error, status int) bool {
 	return false
 }
 
-// apiError shows the type of a fault, what it is about, and the vCenter's own message.
+// apiError has the type of a fault, its object, and the vCenter's own message.
 type apiError struct {
 	fault   types.BaseMethodFault
 	message string
@@ -173,7 +173,7 @@ func (e *apiError) Unwrap() error {
 	return e.err
 }
 
-// detail is what the message of a fault does not say.
+// detail returns what the message of a fault lacks.
 func detail(f types.BaseMethodFault) string {
 	switch f := f.(type) {
 	case *types.NoPermission:

@@ -12,7 +12,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync/atomic"
 
 	"github.com/vmware/govmomi/vapi/rest"
 
@@ -30,10 +29,9 @@ type restAuth struct {
 	session *Session
 	client  *rest.Client
 	login   platform.Shared[any]
-	used    atomic.Bool
 }
 
-// RoundTrip implements http.RoundTripper. The body of the request is read at once, so that it can be sent twice.
+// RoundTrip implements http.RoundTripper. It buffers the body of the request, so that it can be sent twice.
 func (r *restAuth) RoundTrip(request *http.Request) (*http.Response, error) {
 	if strings.HasPrefix(request.URL.Path, restSessionPath) {
 		return r.next.RoundTrip(request)
@@ -69,7 +67,7 @@ func (r *restAuth) RoundTrip(request *http.Request) (*http.Response, error) {
 	return valued(request, response, err)
 }
 
-// valued takes no answer without a value to a request that is answered with one: it would be decoded as an empty value.
+// valued rejects an answer that lacks the required value, which would be decoded as an empty one.
 func valued(request *http.Request, response *http.Response, err error) (*http.Response, error) {
 	action := request.URL.Query().Get("~action")
 	if err != nil || response.StatusCode != http.StatusOK ||
@@ -82,13 +80,13 @@ func valued(request *http.Request, response *http.Response, err error) (*http.Re
 	}
 	var answer map[string]json.RawMessage
 	if err := json.Unmarshal(body, &answer); err == nil && answer["value"] == nil {
-		return nil, platform.NewError(platform.ClassTransient, "the answer to %s %s holds nothing", request.Method, request.URL.Path)
+		return nil, platform.NewError(platform.ClassTransient, "the answer to %s %s is empty", request.Method, request.URL.Path)
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
 	return response, nil
 }
 
-// send sends the request with the current session and returns its ID.
+// send sends the request with the current session and returns the ID of that.
 func (r *restAuth) send(request *http.Request, body []byte) (*http.Response, string, error) {
 	id := r.client.SessionID()
 	request = request.Clone(request.Context())
@@ -99,7 +97,7 @@ func (r *restAuth) send(request *http.Request, body []byte) (*http.Response, str
 	return response, id, err
 }
 
-// renew logs in unless somebody did since the session with the given ID was used. Calls that come meanwhile share the result.
+// renew logs in, unless the session with the given ID was replaced already. Concurrent calls share the result.
 func (r *restAuth) renew(ctx context.Context, lost string) error {
 	_, err := r.login.Do(ctx, "rest", func(ctx context.Context) (any, error) {
 		if r.client.SessionID() != lost {
@@ -108,24 +106,23 @@ func (r *restAuth) renew(ctx context.Context, lost string) error {
 		if err := r.session.refused.last(); err != nil {
 			return nil, err
 		}
-		r.used.Store(true)
 		return nil, r.session.refused.remember(Classify(r.client.Login(ctx, r.session.user)))
 	})
 	return err
 }
 
-// keepAlive does nothing if there was no login.
+// keepAlive is a no-op if there was no login.
 func (r *restAuth) keepAlive(ctx context.Context) error {
-	if !r.used.Load() {
+	if r.client.SessionID() == "" {
 		return nil
 	}
 	_, err := r.client.Session(ctx)
 	return Classify(err)
 }
 
-// logout does nothing if there was no login.
+// logout is a no-op if there was no login.
 func (r *restAuth) logout(ctx context.Context) error {
-	if !r.used.Load() {
+	if r.client.SessionID() == "" {
 		return nil
 	}
 	return Classify(r.client.Logout(ctx))

@@ -2,6 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
+// Package client provides the sessions of vSphere sites that all parts of the platform share, and classifies the errors of a vCenter.
 package client
 
 import (
@@ -26,13 +27,13 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// maxIdleConnections are kept to a vCenter, which has all its APIs at one address, when there is less to do.
+// maxIdleConnections is the number of idle connections kept open to a vCenter, which serves all its APIs at one address.
 const maxIdleConnections = 8
 
 const userAgent = "gardener-extension-provider-hybrid"
 
-// Session is a login at one vCenter, for its SOAP and its REST API. When the vCenter ends it there is a new login and the
-// request is repeated, so that nobody notices. It is safe for concurrent use.
+// Session is a session of the SOAP API and the REST API of a vCenter. If the vCenter ends it, the session logs in again and repeats the
+// request. It is safe for concurrent use.
 type Session struct {
 	// Site is the name of the site.
 	Site string
@@ -43,7 +44,7 @@ type Session struct {
 	rest      *restAuth
 	tags      *tags.Manager
 
-	// logins counts the logins at the SOAP API.
+	// logins is the number of logins at the SOAP API.
 	logins   atomic.Int64
 	login    platform.Shared[any]
 	refused  *refusal
@@ -65,7 +66,7 @@ func newSession(ctx context.Context, siteName string, connection v1alpha1.VSpher
 	}
 	address, err := soap.ParseURL(connection.Server)
 	if err != nil || address == nil || address.Host == "" {
-		return nil, platform.NewError(platform.ClassConfiguration, "vsphere.server %q is no address", connection.Server)
+		return nil, platform.NewError(platform.ClassConfiguration, "vsphere.server %q must be an address", connection.Server)
 	}
 	timeout := transport.RequestTimeout(connection.RequestTimeout)
 	roundTripper, err := transport.New(transport.Options{
@@ -96,11 +97,11 @@ func newSession(ctx context.Context, siteName string, connection v1alpha1.VSpher
 		return nil, Classify(err)
 	}
 	if content.About.ApiType != "VirtualCenter" || content.SessionManager == nil {
-		return nil, platform.NewError(platform.ClassConfiguration, "vsphere.server %q is no vCenter but %q", connection.Server,
+		return nil, platform.NewError(platform.ClassConfiguration, "vsphere.server %q is not a vCenter but %q", connection.Server,
 			platform.Printable(content.About.FullName))
 	}
 	if content.SearchIndex == nil || content.ViewManager == nil || content.AuthorizationManager == nil {
-		return nil, platform.NewError(platform.ClassTransient, "the vCenter does not have all of its services")
+		return nil, platform.NewError(platform.ClassTransient, "the vCenter does not offer all required services")
 	}
 	s.instance.Store(&content.About.InstanceUuid)
 	s.vim = &vim25.Client{Client: sc, ServiceContent: content}
@@ -122,7 +123,7 @@ func (s *Session) VIM() *vim25.Client {
 	return s.vim
 }
 
-// Tags returns the client of the tags, which are in the REST API. It logs in there when it is used for the first time.
+// Tags returns the client for tags, which are part of the REST API. It logs in there on first use.
 func (s *Session) Tags() *tags.Manager {
 	return s.tags
 }
@@ -132,12 +133,12 @@ func (s *Session) UserName() string {
 	return *s.userName.Load()
 }
 
-// InstanceUUID returns the UUID of the vCenter itself, which its address may not keep.
+// InstanceUUID returns the UUID of the vCenter. The vCenter behind an address may change.
 func (s *Session) InstanceUUID() string {
 	return *s.instance.Load()
 }
 
-// check refuses another vCenter than the expected one, if that is known. One that was another is asked again who it is.
+// check returns an error if the vCenter is not the expected one. It asks a vCenter that was a different one again.
 func (s *Session) check(ctx context.Context, expected string) error {
 	if expected == "" || strings.EqualFold(expected, s.InstanceUUID()) {
 		return nil
@@ -145,16 +146,17 @@ func (s *Session) check(ctx context.Context, expected string) error {
 	err := s.identify(ctx)
 	if found := s.InstanceUUID(); !strings.EqualFold(expected, found) {
 		if err != nil {
-			klog.V(2).ErrorS(err, "The vCenter does not say which one it is", "site", s.Site)
+			klog.V(2).ErrorS(err, "vCenter could not be identified", "site", s.Site)
 		}
 		return platform.NewError(platform.ClassConfiguration,
-			"at vsphere.server there is the vCenter %s, and not %s, in which the shoot's objects are; nothing is touched until it is that one again", found, expected)
+			"vsphere.server is the vCenter %s, but the shoot's objects are in vCenter %s; nothing is touched until it is that one again",
+			found, expected)
 	}
 	return nil
 }
 
-// Repeat calls f again if it failed after a new login came in between: what belongs to a session, such as views and the pages of
-// a list, is lost with it.
+// Repeat calls f again if it failed and the session logged in again meanwhile: objects of a session, such as views and the pages of a list,
+// are lost with it.
 func (s *Session) Repeat(f func() error) error {
 	before := s.logins.Load()
 	err := f()
@@ -164,42 +166,42 @@ func (s *Session) Repeat(f func() error) error {
 	return err
 }
 
-// Value returns what create returned the first time it was called for the key on this session.
-func (s *Session) Value(key any, create func() any) any {
-	if value, ok := s.values.Load(key); ok {
-		return value
+// Value returns the value that the session keeps for the key, which is created on first use.
+func Value[T any](s *Session, key any, create func() T) T {
+	value, ok := s.values.Load(key)
+	if !ok {
+		value, _ = s.values.LoadOrStore(key, create())
 	}
-	value, _ := s.values.LoadOrStore(key, create())
-	return value
+	return value.(T)
 }
 
-// keepAlive keeps the vCenter from ending the session because nobody uses it.
+// keepAlive prevents the vCenter from ending an idle session.
 func (s *Session) keepAlive(ctx context.Context) error {
 	_, err := methods.GetCurrentTime(ctx, s.vim)
 	return errors.Join(Classify(err), s.rest.keepAlive(ctx))
 }
 
-// logout ends the session, so that the vCenter does not keep it until it times out.
+// logout ends the session, so that it does not count against the limit of the vCenter until it times out.
 func (s *Session) logout() {
 	ctx, cancel := context.WithTimeout(context.Background(), logoutTimeout)
 	defer cancel()
 	defer s.transport.CloseIdleConnections()
 	_, err := methods.Logout(ctx, named{s.vim.Client}, &types.Logout{This: *s.vim.ServiceContent.SessionManager})
 	if err := errors.Join(Classify(err), s.rest.logout(ctx)); err != nil {
-		klog.ErrorS(err, "Session could not be ended, the vCenter does it", "site", s.Site)
+		klog.ErrorS(err, "Logout failed, the session ends when it times out", "site", s.Site)
 	}
 }
 
 func userOf(credentials site.Credentials) (*url.Userinfo, error) {
 	for _, key := range []string{"username", "password"} {
 		if credentials[key] == "" {
-			return nil, platform.NewError(platform.ClassConfiguration, "credentials: key %q is missing; username and password are needed", key)
+			return nil, platform.NewError(platform.ClassConfiguration, "credentials: key %q is missing; username and password are required", key)
 		}
 	}
 	return url.UserPassword(credentials["username"], credentials["password"]), nil
 }
 
-// ConnectionOf is how a vSphere site of the CloudProfile is reached, with the UUID of its vCenter if that is known.
+// ConnectionOf returns the connection to a vSphere site of the CloudProfile, with the UUID of its vCenter if that is known.
 func ConnectionOf(profile *v1alpha1.CloudProfileSite, instanceUUID string) v1alpha1.VSphereConnection {
 	return v1alpha1.VSphereConnection{
 		InstanceUUID:   instanceUUID,

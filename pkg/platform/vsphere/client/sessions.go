@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	// idleTimeout is how long a session is kept that nobody uses.
+	// idleTimeout is how long an unused session is kept.
 	idleTimeout = time.Hour
-	// keepAliveInterval is how often an unused session is used. A vCenter ends sessions after half an hour.
+	// keepAliveInterval is how often an unused session is kept alive. By default, a vCenter ends idle sessions after 30 minutes.
 	keepAliveInterval = 10 * time.Minute
-	// logoutTimeout limits how long a logout is waited for.
+	// logoutTimeout limits a logout.
 	logoutTimeout = 10 * time.Second
 )
 
-// Intervals say when sessions are kept alive and let go of.
+// Intervals configure when sessions are kept alive and ended.
 type Intervals struct {
-	// Idle is how long a session is kept that nobody uses.
+	// Idle is how long an unused session is kept.
 	Idle time.Duration
-	// KeepAlive is how often an unused session is used so that the vCenter does not end it.
+	// KeepAlive is how often an unused session is kept alive.
 	KeepAlive time.Duration
 }
 
@@ -40,7 +40,7 @@ type Sessions struct {
 	refusals map[string]*refusal
 }
 
-// Shared returns the sessions that all parts of the process use.
+// Shared returns the sessions that all parts of the process share.
 var Shared = sync.OnceValue(func() *Sessions {
 	return NewSessions(Intervals{Idle: idleTimeout, KeepAlive: keepAliveInterval})
 })
@@ -61,8 +61,8 @@ func NewSessions(intervals Intervals) *Sessions {
 	return s
 }
 
-// Get returns the session of a site. The first call for given credentials logs in; calls that come meanwhile wait for it and
-// share the result. Only that credentials were refused is remembered, for a minute. Another vCenter than the connection's is refused.
+// Get returns the session of a site. The first call for given credentials logs in; concurrent calls share the result. Rejected credentials
+// are not tried again for a minute. It is an error if the vCenter is not the one of the connection.
 func (s *Sessions) Get(ctx context.Context, siteName string, connection v1alpha1.VSphereConnection, credentials site.Credentials) (*Session,
 	error) {
 	expected := connection.InstanceUUID
@@ -82,7 +82,7 @@ func (s *Sessions) Close() {
 	s.set.Close()
 }
 
-// refusal returns what is remembered of refused logins for the key, and forgets what is of no use any more.
+// refusal returns the refusal of the key, and drops those that are obsolete.
 func (s *Sessions) refusal(key string) *refusal {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -95,4 +95,35 @@ func (s *Sessions) refusal(key string) *refusal {
 		s.refusals[key] = &refusal{}
 	}
 	return s.refusals[key]
+}
+
+// refusedFor is how long rejected credentials are not tried again. The default policy of a vCenter locks an account for five minutes after
+// five failed logins within three minutes.
+const refusedFor = time.Minute
+
+// refusal remembers the last rejected login.
+type refusal struct {
+	mutex sync.Mutex
+	err   error
+	at    time.Time
+}
+
+// last returns the error of a login that was rejected recently.
+func (r *refusal) last() error {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.err != nil && time.Since(r.at) < refusedFor {
+		return r.err
+	}
+	return nil
+}
+
+// remember stores err if the credentials were rejected, and returns it.
+func (r *refusal) remember(err error) error {
+	if err != nil && platform.ClassOf(err) == platform.ClassUnauthenticated {
+		r.mutex.Lock()
+		defer r.mutex.Unlock()
+		r.err, r.at = err, time.Now()
+	}
+	return err
 }

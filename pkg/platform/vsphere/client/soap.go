@@ -11,8 +11,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/vim25/methods"
@@ -23,44 +21,13 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 )
 
-// refusedFor is for how long credentials are not tried again that the vCenter refused. Its default policy locks an account for
-// minutes after five refused logins within three.
-const refusedFor = time.Minute
-
 // locale is the language of the vCenter's messages.
 const locale = "en_US"
-
-// refusal remembers the last login that was refused.
-type refusal struct {
-	mutex sync.Mutex
-	err   error
-	at    time.Time
-}
-
-// last returns the error of a login that was refused a moment ago.
-func (r *refusal) last() error {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	if r.err != nil && time.Since(r.at) < refusedFor {
-		return r.err
-	}
-	return nil
-}
-
-// remember notes err if it says that the credentials were refused, and returns it.
-func (r *refusal) remember(err error) error {
-	if err != nil && platform.ClassOf(err) == platform.ClassUnauthenticated {
-		r.mutex.Lock()
-		defer r.mutex.Unlock()
-		r.err, r.at = err, time.Now()
-	}
-	return err
-}
 
 // methodKey is the key of the SOAP method in the context of its HTTP request.
 type methodKey struct{}
 
-// named tells the transport which SOAP method a request is for, and takes no answer that lacks what the method returns.
+// named passes the SOAP method of a request to the transport, and rejects an answer that lacks what the method returns.
 type named struct {
 	next soap.RoundTripper
 }
@@ -79,14 +46,14 @@ func (n named) RoundTrip(ctx context.Context, request, response soap.HasFault) e
 	if err := n.next.RoundTrip(ctx, request, response); err != nil {
 		return err
 	}
-	// A decoder leaves out what an answer lacks, and who called the method uses it.
+	// The decoder leaves out what an answer lacks, and callers use it unchecked.
 	result := reflect.ValueOf(response).Elem().FieldByName("Res")
 	if result.IsNil() {
-		return platform.NewError(platform.ClassTransient, "the answer to %s is none", method)
+		return platform.NewError(platform.ClassTransient, "the answer to %s is missing", method)
 	}
 	if value := result.Elem().FieldByName("Returnval"); value.IsValid() {
 		if value.Kind() == reflect.Struct && value.IsZero() {
-			return platform.NewError(platform.ClassTransient, "the answer to %s holds nothing", method)
+			return platform.NewError(platform.ClassTransient, "the answer to %s is empty", method)
 		}
 		if err := checkReferences(method, value.Interface()); err != nil {
 			return err
@@ -106,7 +73,7 @@ func (n named) RoundTrip(ctx context.Context, request, response soap.HasFault) e
 	return nil
 }
 
-// checkReferences takes no reference to an object that names none.
+// checkReferences rejects empty references.
 func checkReferences(method string, value any) error {
 	var references []types.ManagedObjectReference
 	switch value := value.(type) {
@@ -120,13 +87,13 @@ func checkReferences(method string, value any) error {
 		references = value
 	}
 	if slices.ContainsFunc(references, func(r types.ManagedObjectReference) bool { return r.Type == "" || r.Value == "" }) {
-		return platform.NewError(platform.ClassTransient, "the answer to %s names no object", method)
+		return platform.NewError(platform.ClassTransient, "the answer to %s contains an empty reference", method)
 	}
 	return nil
 }
 
-// checkObjects takes no answer that tells nothing of all objects that were named, as if there was nothing to tell, and none that tells of
-// others than those that were asked for.
+// checkObjects rejects an answer that has nothing about any of the requested objects, as if they had no properties, and one that has
+// objects that were not requested.
 func checkObjects(filters []types.PropertyFilterSpec, page *types.RetrieveResult) error {
 	var (
 		kinds    = map[string]bool{}
@@ -153,19 +120,19 @@ func checkObjects(filters []types.PropertyFilterSpec, page *types.RetrieveResult
 			lacks = ""
 			named[object.Obj] = searches // once, unless there are several ways to it
 		} else if !searches || !kinds[object.Obj.Type] {
-			return platform.NewError(platform.ClassTransient, "the vCenter tells of %s, which was not asked for",
+			return platform.NewError(platform.ClassTransient, "the vCenter returned %s, which was not requested",
 				platform.Printable(object.Obj.String()))
 		}
 	}
 	if lacks != "" && (page.Token == "" || !searches) {
 		return platform.NewError(platform.ClassForbidden,
-			"the vCenter tells nothing of %s: the credentials lack System.View, or it is out of order", lacks)
+			"the vCenter returned nothing about %s: the credentials lack System.View, or it is out of order", lacks)
 	}
 	return nil
 }
 
-// checkPage notes in the token for the next page how much was read: the vCenter may say without end that there is one. What is missing
-// without a reason would be used as one.
+// checkPage adds to the token of the next page how much was read, because the vCenter may return pages endlessly. It rejects properties
+// that are missing without a fault, which callers would use as a fault.
 func checkPage(ctx context.Context, page *types.RetrieveResult) error {
 	if page == nil {
 		return nil
@@ -183,7 +150,7 @@ func checkPage(ctx context.Context, page *types.RetrieveResult) error {
 	return nil
 }
 
-// describe returns the service and method that a request counts for.
+// describe returns the service and method of a request for metrics.
 func describe(request *http.Request) (service, method string) {
 	method, ok := request.Context().Value(methodKey{}).(string)
 	if !ok {
@@ -199,7 +166,7 @@ func describe(request *http.Request) (service, method string) {
 	}
 }
 
-// authenticated repeats a request that failed because the vCenter ended the session, after a new login.
+// authenticated logs in again and repeats a request that failed because the vCenter had ended the session.
 type authenticated struct {
 	session *Session
 	next    soap.RoundTripper
@@ -219,8 +186,8 @@ func (a *authenticated) RoundTrip(ctx context.Context, request, response soap.Ha
 	return a.roundTrip(ctx, request, response)
 }
 
-// roundTrip returns the fault that a vCenter hides when properties are read: to one who has no session it answers that there is the
-// object, and of each property that it is missing.
+// roundTrip returns the fault that a vCenter hides if properties are read without a session: it returns the object, with each property in
+// the missing set.
 func (a *authenticated) roundTrip(ctx context.Context, request, response soap.HasFault) error {
 	if err := a.next.RoundTrip(ctx, request, response); err != nil {
 		return err
@@ -239,7 +206,7 @@ func (a *authenticated) roundTrip(ctx context.Context, request, response soap.Ha
 	return nil
 }
 
-// renew logs in again, unless somebody did since the given number of logins was seen. Calls that come meanwhile share the result.
+// renew logs in again, unless the number of logins has changed already. Concurrent calls share the result.
 func (s *Session) renew(ctx context.Context, seen int64) error {
 	_, err := s.login.Do(ctx, "soap", func(ctx context.Context) (any, error) {
 		if s.logins.Load() != seen {
@@ -269,19 +236,19 @@ func (s *Session) renew(ctx context.Context, seen int64) error {
 	return err
 }
 
-// identify looks which vCenter ended the session. What was asked of the former one says nothing if it is another.
+// identify determines which vCenter answers. If it changed, answers of the former one are meaningless, and it returns an error.
 func (s *Session) identify(ctx context.Context) error {
 	content, err := methods.GetServiceContent(ctx, named{s.vim.Client})
 	if err != nil {
 		return Classify(err)
 	}
 	if former := *s.instance.Swap(&content.About.InstanceUuid); former != content.About.InstanceUuid {
-		return platform.NewError(platform.ClassTransient, "the vCenter %s answers, and not %s any more", content.About.InstanceUuid, former)
+		return platform.NewError(platform.ClassTransient, "vCenter %s answers instead of %s", content.About.InstanceUuid, former)
 	}
 	return nil
 }
 
-// forgetCookie forgets the session that was lost: a vCenter refuses a login within a session that it still knows.
+// forgetCookie drops the cookie of the lost session, because a vCenter rejects a login within a session that it still knows.
 func (s *Session) forgetCookie() {
 	address := s.vim.URL()
 	for _, path := range []string{"/", address.Path} {

@@ -51,7 +51,8 @@ func vcenter(answer func(method string) string) string {
 			body = ""
 		}
 		fmt.Fprintf(w,
-			`<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><Body>%s</Body></Envelope>`, body)
+			`<Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">`+
+				`<Body>%s</Body></Envelope>`, body)
 	}))
 	DeferCleanup(server.Close)
 	return server.URL
@@ -80,19 +81,19 @@ var _ = Describe("SOAP", func() {
 			_, err := open(ctx, only(method, body))
 			Expect(err).To(beTransient(reason))
 		},
-		Entry("that has an empty body", "RetrieveServiceContent", "none", "the answer to RetrieveServiceContent is none"),
-		Entry("that has no content", "RetrieveServiceContent", " ", "the answer to RetrieveServiceContent holds nothing"),
+		Entry("that has an empty body", "RetrieveServiceContent", "none", "the answer to RetrieveServiceContent is missing"),
+		Entry("that has no content", "RetrieveServiceContent", " ", "the answer to RetrieveServiceContent is empty"),
 		Entry("that lacks services", "RetrieveServiceContent", strings.ReplaceAll(content, "searchIndex", "other"),
-			"does not have all of its services"),
-		Entry("that has an empty body after a login", "Login", "none", "the answer to Login is none"),
-		Entry("that has no session", "Login", " ", "the answer to Login holds nothing"),
+			"does not offer all required services"),
+		Entry("that has an empty body after a login", "Login", "none", "the answer to Login is missing"),
+		Entry("that has no session", "Login", " ", "the answer to Login is empty"),
 	)
 
 	It("should take no empty answer, and let methods that return nothing return nothing", func(ctx SpecContext) {
 		session, err := open(ctx, only("CurrentTime", "none"))
 		Expect(err).NotTo(HaveOccurred())
 		_, err = methods.GetCurrentTime(ctx, session.VIM())
-		Expect(err).To(beTransient("the answer to CurrentTime is none"))
+		Expect(err).To(beTransient("the answer to CurrentTime is missing"))
 		session.logout()
 	})
 
@@ -111,12 +112,12 @@ var _ = Describe("SOAP", func() {
 			Expect(err).To(MatchError(ContainSubstring(reason)))
 			Expect(platform.ClassOf(err)).To(Equal(class))
 		},
-		Entry("without a returned value", " ", "tells nothing of Folder:f", platform.ClassForbidden),
-		Entry("with an empty value", "<returnval></returnval>", "tells nothing of Folder:f", platform.ClassForbidden),
-		Entry("with a page of nothing", "<returnval><token>0</token></returnval>", "tells nothing of Folder:f", platform.ClassForbidden),
-		Entry("of another folder", `<returnval><objects><obj type="Folder">g</obj></objects></returnval>`, "tells of Folder:g",
+		Entry("without a returned value", " ", "returned nothing about Folder:f", platform.ClassForbidden),
+		Entry("with an empty value", "<returnval></returnval>", "returned nothing about Folder:f", platform.ClassForbidden),
+		Entry("with a page of nothing", "<returnval><token>0</token></returnval>", "returned nothing about Folder:f", platform.ClassForbidden),
+		Entry("of another folder", `<returnval><objects><obj type="Folder">g</obj></objects></returnval>`, "returned Folder:g",
 			platform.ClassTransient),
-		Entry("of it twice", `<returnval>`+strings.Repeat(`<objects><obj type="Folder">f</obj></objects>`, 2)+`</returnval>`, "tells of Folder:f",
+		Entry("of it twice", `<returnval>`+strings.Repeat(`<objects><obj type="Folder">f</obj></objects>`, 2)+`</returnval>`, "returned Folder:f",
 			platform.ClassTransient),
 	)
 
@@ -124,7 +125,7 @@ var _ = Describe("SOAP", func() {
 		func(ctx SpecContext, answer, reason string) {
 			session, err := open(ctx, only("FindAllByUuid", answer))
 			Expect(err).NotTo(HaveOccurred())
-			found, err := session.FindMachines(ctx, "u")
+			found, err := session.findMachines(ctx, "u")
 			if reason == "" {
 				Expect(found, err).To(BeEmpty())
 			} else {
@@ -132,9 +133,9 @@ var _ = Describe("SOAP", func() {
 			}
 		},
 		Entry("none", " ", ""),
-		Entry("an empty value", "<returnval></returnval>", "the answer to FindAllByUuid names no object"),
-		Entry("one without a type", "<returnval>vm-1</returnval>", "the answer to FindAllByUuid names no object"),
-		Entry("something unknown", `<returnval type="Host">h</returnval>`, "finds Host:h and no virtual machine"),
+		Entry("an empty value", "<returnval></returnval>", "the answer to FindAllByUuid contains an empty reference"),
+		Entry("one without a type", "<returnval>vm-1</returnval>", "the answer to FindAllByUuid contains an empty reference"),
+		Entry("something unknown", `<returnval type="Host">h</returnval>`, "returned Host:h, which is not a virtual machine"),
 	)
 
 	It("should follow no pages without end", func(ctx SpecContext) {

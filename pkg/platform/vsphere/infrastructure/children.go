@@ -18,7 +18,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/inventory"
 )
 
-// ensureFolders makes the shoot's folder in each datacenter and returns the folders by the path of the datacenter.
+// ensureFolders creates the shoot's folder in each datacenter, and returns the folders by the path of the datacenter.
 func (f *flow) ensureFolders(ctx context.Context, zones []zone, tagID string) (map[string]v1alpha1.VSphereObject, error) {
 	folders := map[string]v1alpha1.VSphereObject{}
 	for _, z := range zones {
@@ -45,7 +45,7 @@ func (f *flow) ensureFolders(ctx context.Context, zones []zone, tagID string) (m
 	return folders, nil
 }
 
-// ensureResourcePool makes the shoot's resource pool in the zone if the operator wants one, and returns the pool of the machines.
+// ensureResourcePool creates the shoot's resource pool in the zone if configured, and returns the resource pool for the machines.
 func (f *flow) ensureResourcePool(ctx context.Context, z zone, tagID string) (types.ManagedObjectReference, error) {
 	if pools := f.site.Profile.VSphere.ResourcePools; pools == nil || !pools.PerShoot {
 		return z.resourcePool, nil
@@ -65,7 +65,7 @@ func (f *flow) ensureResourcePool(ctx context.Context, z zone, tagID string) (ty
 	return types.ManagedObjectReference{Type: "ResourcePool", Value: pool.ID}, err
 }
 
-// child is an object of the shoot below an object of the operator.
+// child is a folder or resource pool of the shoot below one of the operator.
 type child struct {
 	kind   inventory.Kind
 	path   string
@@ -73,8 +73,8 @@ type child struct {
 	place  func(*v1alpha1.VSphereState) *[]v1alpha1.VSphereObject
 }
 
-// ensureChild finds or creates the object, records it and tags it as ours. An object with our name but without our tag was left
-// by an interrupted reconciliation if there is nothing in it.
+// ensureChild finds or creates the object, records it and tags it as the shoot's. An object with the name but without the tag was left by
+// an interrupted reconciliation if it is empty.
 func (f *flow) ensureChild(ctx context.Context, c child, tagID string) (v1alpha1.VSphereObject, error) {
 	var none v1alpha1.VSphereObject
 	found, err := f.known(ctx, c, tagID)
@@ -108,8 +108,8 @@ func (f *flow) ensureChild(ctx context.Context, c child, tagID string) (v1alpha1
 	return result, f.tag(ctx, tagID, *found)
 }
 
-// known returns the object that the state knows for the path, wherever it is by now and whatever its name is, nil if it does not exist.
-// As long as it is not known which vCenter has it, it must have our name or tag: IDs say nothing in another vCenter.
+// known returns the object that the state has for the path, wherever it is now and whatever its name is, or nil if it does not exist. As
+// long as it is not known which vCenter has it, it must have the shoot's name or tag, because IDs are meaningless in another vCenter.
 func (f *flow) known(ctx context.Context, c child, tagID string) (*types.ManagedObjectReference, error) {
 	state := f.State()
 	list := *c.place(&state)
@@ -132,6 +132,7 @@ func (f *flow) known(ctx context.Context, c child, tagID string) (*types.Managed
 	return &reference, nil
 }
 
+// checkAdoptable returns an error if an existing object with the name may belong to someone else.
 func (f *flow) checkAdoptable(ctx context.Context, found types.ManagedObjectReference, c child, tagID string) error {
 	known := f.State()
 	if slices.ContainsFunc(*c.place(&known), func(o v1alpha1.VSphereObject) bool { return o.ID == found.Value }) {
@@ -146,7 +147,8 @@ func (f *flow) checkAdoptable(ctx context.Context, found types.ManagedObjectRefe
 		return err
 	}
 	if len(content) > 0 {
-		return platform.NewError(platform.ClassConflict, "%q exists, has not the tag of the shoot and is not empty", c.path)
+		return platform.NewError(platform.ClassConflict,
+			"%q exists already, is missing the tag of the shoot, and is not empty; remove it or its content", c.path)
 	}
 	return nil
 }

@@ -2,16 +2,16 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package infrastructure makes what a shoot needs at a vSphere site before it can have machines: a folder in each datacenter, a
-// resource pool in each zone where the operator wants one, and the tag of what belongs to the shoot. What is there already,
-// such as clusters, datastores and networks, is looked up by name once, so that machines are made by ID.
+// Package infrastructure creates what a shoot needs on a vSphere site before it can have machines: a folder in each datacenter, a resource
+// pool in each zone if configured, and a tag for the shoot's objects. It resolves the names of existing objects, such as clusters,
+// datastores and networks, to IDs.
 package infrastructure
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/vmware/govmomi/vapi/tags"
 	"github.com/vmware/govmomi/vim25"
@@ -34,6 +34,21 @@ func New(sessions *client.Sessions) platform.Infrastructure {
 	return &infrastructure{sessions: sessions, machines: machines.New(sessions)}
 }
 
+// recorder persists the state of the site.
+type recorder = platform.Recorder[v1alpha1.VSphereState, *v1alpha1.VSphereState]
+
+func newRecorder(s *site.Site, connection v1alpha1.VSphereConnection, persist platform.Persist) *recorder {
+	saved := &v1alpha1.VSphereState{}
+	if s.State != nil && s.State.VSphere != nil {
+		saved = s.State.VSphere
+	} else if s.Removed() {
+		saved.Connection = connection
+	}
+	return platform.NewRecorder[v1alpha1.VSphereState](saved, func(state *v1alpha1.VSphereState) *v1alpha1.SiteState {
+		return &v1alpha1.SiteState{Name: s.Name, VSphere: state}
+	}, persist)
+}
+
 // flow is one operation on one site.
 type flow struct {
 	*recorder
@@ -42,7 +57,7 @@ type flow struct {
 	session *client.Session
 	vim     *vim25.Client
 	tags    *tags.Manager
-	// connection is how the site is reached. It has the UUID of the vCenter if that is known to have the shoot's objects.
+	// connection has the UUID of the vCenter if that is known to have the shoot's objects.
 	connection v1alpha1.VSphereConnection
 	machines   platform.Machines
 }
@@ -102,7 +117,7 @@ func (i *infrastructure) forProfile(ctx context.Context, s *site.Site, persist p
 	return i.flow(ctx, s, client.ConnectionOf(s.Profile, vCenterOf(s)), persist)
 }
 
-// ensure makes what is missing and returns where machines of each zone are.
+// ensure creates what is missing and returns the IDs for the machines of each zone.
 func (f *flow) ensure(ctx context.Context, zones []zone) (*v1alpha1.SiteStatus, error) {
 	if err := f.ensureTopology(ctx, zones); err != nil {
 		return nil, err
@@ -136,7 +151,7 @@ func (i *infrastructure) Delete(ctx context.Context, s *site.Site, persist platf
 	return platform.InSite(s.Name, f.delete(ctx))
 }
 
-// forExisting returns a flow for what may exist, nil if nothing was ever made.
+// forExisting returns a flow for what may exist, or nil if nothing was ever created.
 func (i *infrastructure) forExisting(ctx context.Context, s *site.Site, persist platform.Persist) (*flow, error) {
 	connection, ok := existingConnection(s)
 	if !ok {
@@ -145,7 +160,7 @@ func (i *infrastructure) forExisting(ctx context.Context, s *site.Site, persist 
 	f, err := i.flow(ctx, s, connection, persist)
 	if connection.InstanceUUID != "" && platform.ClassOf(err) == platform.ClassConfiguration &&
 		connection.Server != s.State.VSphere.Connection.Server {
-		// The CloudProfile may have given the name to another site since.
+		// The CloudProfile may use the name for another site now.
 		f, err = i.flow(ctx, s, s.State.VSphere.Connection, persist)
 	}
 	if err != nil {
@@ -154,8 +169,8 @@ func (i *infrastructure) forExisting(ctx context.Context, s *site.Site, persist 
 	return f, nil
 }
 
-// existingConnection prefers the CloudProfile's connection, which may have a new address or certificate authority, and uses
-// that of the state when the CloudProfile dropped the site. There is none if nothing was ever made.
+// existingConnection returns the connection of the CloudProfile, which may have a new address or certificate authority, or that of the
+// state if the CloudProfile no longer contains the site. It returns false if nothing was ever created.
 func existingConnection(s *site.Site) (v1alpha1.VSphereConnection, bool) {
 	switch {
 	case s.Profile != nil && s.Profile.VSphere != nil:
@@ -167,8 +182,8 @@ func existingConnection(s *site.Site) (v1alpha1.VSphereConnection, bool) {
 	}
 }
 
-// vCenterOf returns the UUID of the vCenter that has the objects of the state. It is empty if there are none, so that there may be another
-// one, and if a version wrote the state that did not record it.
+// vCenterOf returns the UUID of the vCenter that has the objects of the state. It is empty if there are no objects, so that the vCenter may
+// be replaced, or if an older version wrote the state.
 func vCenterOf(s *site.Site) string {
 	if s.State == nil || s.State.VSphere == nil {
 		return ""
@@ -180,13 +195,44 @@ func vCenterOf(s *site.Site) string {
 	return state.Connection.InstanceUUID
 }
 
-// inZones does something with all zones and joins the errors, each with the name of its zone.
-func inZones(zones []v1alpha1.SiteZone, do func(*v1alpha1.SiteZone) error) error {
-	var errs []error
-	for i := range zones {
-		if err := do(&zones[i]); err != nil {
-			errs = append(errs, &platform.Error{Class: platform.ClassOf(err), Err: fmt.Errorf("zone %q: %w", zones[i].Name, err)})
-		}
+// kinds are the kinds of orphans by type.
+var kinds = map[string]string{
+	"VirtualMachine": "virtual machine",
+	"Folder":         "folder",
+	"ResourcePool":   "resource pool",
+}
+
+// Orphans implements platform.Infrastructure.
+func (i *infrastructure) Orphans(ctx context.Context, s *site.Site) ([]v1alpha1.Orphan, error) {
+	f, err := i.forExisting(ctx, s, nil)
+	if f == nil {
+		return nil, platform.InSite(s.Name, err)
 	}
-	return errors.Join(errs...)
+	orphans, err := f.orphans(ctx)
+	return orphans, platform.InSite(s.Name, err)
+}
+
+func (f *flow) orphans(ctx context.Context) ([]v1alpha1.Orphan, error) {
+	owned, err := f.owned(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var orphans []v1alpha1.Orphan
+	add := func(kind, id, name string) {
+		orphans = append(orphans, v1alpha1.Orphan{Site: f.site.Name, Kind: kind, ID: id, Name: name})
+	}
+	for _, o := range slices.Concat(owned.machines, owned.folders, owned.pools) {
+		add(kinds[o.reference.Type], o.reference.Value, o.name)
+	}
+	rules, err := f.rules(ctx)
+	if err != nil {
+		return orphans, err
+	}
+	for _, rule := range rules {
+		add("anti-affinity rule", strconv.Itoa(int(rule.key)), rule.name)
+	}
+	if owned.tagID != "" {
+		add("tag", owned.tagID, f.owner.Name())
+	}
+	return orphans, nil
 }

@@ -69,11 +69,11 @@ var _ = Describe("privileges", func() {
 		Entry("network", []types.UserPrivilegeResult{
 			{Entity: folder, Privileges: folderPrivileges}, {Entity: pool, Privileges: poolPrivileges},
 			{Entity: network, Privileges: []string{"System.View"}}, {Entity: store, Privileges: datastorePrivileges},
-		}, "the credentials have not the privileges Network.Assign on the network of zone a"),
+		}, "the credentials lack the privileges Network.Assign on the network of zone a"),
 		Entry("two on the folder", []types.UserPrivilegeResult{
 			{Entity: folder, Privileges: folderPrivileges[2:]}, {Entity: pool, Privileges: poolPrivileges},
 			{Entity: network, Privileges: networkPrivileges}, {Entity: store, Privileges: datastorePrivileges},
-		}, "the credentials have not the privileges Folder.Create, Folder.Delete on folder /dc/vm/gardener"),
+		}, "the credentials lack the privileges Folder.Create, Folder.Delete on folder /dc/vm/gardener"),
 	)
 })
 

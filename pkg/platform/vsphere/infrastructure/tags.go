@@ -25,11 +25,11 @@ const (
 	cardinalityMultiple = "MULTIPLE"
 )
 
-// ownedTypes are the types of the objects that have the tag of a shoot.
+// ownedTypes are the types of the objects that are tagged with the tag of a shoot.
 var ownedTypes = []string{"Folder", "ResourcePool", "VirtualMachine"}
 
-// ensureOwnerTag makes the shoot's tag in the category that all shoots share. The tag that the state knows is looked at directly,
-// because the category has the tags of all shoots.
+// ensureOwnerTag creates the shoot's tag in the category that all shoots share. It reads the tag of the state by its ID, because the
+// category contains the tags of all shoots.
 func (f *flow) ensureOwnerTag(ctx context.Context) (string, error) {
 	if known := f.State().OwnerTag; known != nil {
 		tag, err := f.tags.GetTag(ctx, known.ID)
@@ -58,7 +58,7 @@ func (f *flow) ensureOwnerTag(ctx context.Context) (string, error) {
 	})
 }
 
-// ensureTopology checks the tags of datacenters and clusters that the CSI driver reads, and makes them if the operator allows it.
+// ensureTopology checks the tags of datacenters and clusters that the CSI driver reads, and creates them if the CloudProfile allows that.
 func (f *flow) ensureTopology(ctx context.Context, zones []zone) error {
 	topology := f.site.Profile.VSphere.Topology
 	if topology == nil {
@@ -99,7 +99,7 @@ func (f *flow) ensureTopologyTag(ctx context.Context, name string, category tags
 	}
 	if !create {
 		return platform.NewError(platform.ClassConfiguration,
-			"%s has not the tag %q of category %q, and the CloudProfile does not allow to create it", object, name, category.Name)
+			"%s is missing tag %q of category %q, and the CloudProfile does not allow to create it", object, name, category.Name)
 	}
 	return f.tag(ctx, id, object)
 }
@@ -121,7 +121,7 @@ func (f *flow) ensureCategory(ctx context.Context, wanted tags.Category, create 
 		wanted.ID = id
 		return wanted, nil
 	}
-	// Another shoot may have made it meanwhile.
+	// Another shoot may have created it meanwhile.
 	if found, err := inventory.LookupCategory(ctx, f.tags, wanted.Name); err == nil && found != nil {
 		return *found, nil
 	}
@@ -138,7 +138,8 @@ func (f *flow) ensureTag(ctx context.Context, name string, category tags.Categor
 	}
 	if !create {
 		return "", platform.NewError(platform.ClassConfiguration,
-			"tag %q of category %q does not exist or is not visible to the credentials, and the CloudProfile does not allow to create it", name, category.Name)
+			"tag %q of category %q does not exist or is not visible to the credentials, and the CloudProfile does not allow to create it",
+			name, category.Name)
 	}
 	id, createErr := f.tags.CreateTag(ctx,
 		&tags.Tag{Name: name, CategoryID: category.ID, Description: "Managed by gardener-extension-provider-hybrid."})

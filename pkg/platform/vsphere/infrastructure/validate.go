@@ -29,7 +29,7 @@ func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request pla
 	return findings, platform.InSite(s.Name, err)
 }
 
-// validate looks for everything that the zones name and for the privileges on it.
+// validate resolves all names of the zones, and checks the privileges on the objects.
 func (f *flow) validate(ctx context.Context, request platform.ValidationRequest) (platform.Findings, error) {
 	var (
 		findings platform.Findings
@@ -50,7 +50,7 @@ func (f *flow) validate(ctx context.Context, request platform.ValidationRequest)
 	return findings, err
 }
 
-// split tells mistakes from problems that pass.
+// split separates configuration errors from others.
 func split(err error) (mistakes []error, other error) {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
@@ -67,14 +67,14 @@ func split(err error) (mistakes []error, other error) {
 	return mistakes, errors.Join(others...)
 }
 
-// The privileges that the credentials need, by what they are needed on. docs/operations/vsphere.md lists them.
+// The required privileges of the credentials by kind of object. docs/operations/vsphere.md lists them.
 var (
 	folderPrivileges = []string{
 		"Folder.Create", "Folder.Delete",
 		"VirtualMachine.Inventory.CreateFromExisting", "VirtualMachine.Inventory.Delete",
-		"VirtualMachine.Config.AddNewDisk", "VirtualMachine.Config.AddRemoveDevice", "VirtualMachine.Config.EditDevice", "VirtualMachine.Config.RemoveDisk",
-		"VirtualMachine.Config.DiskExtend", "VirtualMachine.Config.CPUCount", "VirtualMachine.Config.Memory", "VirtualMachine.Config.Resource",
-		"VirtualMachine.Config.AdvancedConfig", "VirtualMachine.Config.Settings",
+		"VirtualMachine.Config.AddNewDisk", "VirtualMachine.Config.AddRemoveDevice", "VirtualMachine.Config.EditDevice",
+		"VirtualMachine.Config.RemoveDisk", "VirtualMachine.Config.DiskExtend", "VirtualMachine.Config.CPUCount", "VirtualMachine.Config.Memory",
+		"VirtualMachine.Config.Resource", "VirtualMachine.Config.AdvancedConfig", "VirtualMachine.Config.Settings",
 		"VirtualMachine.Interact.PowerOn", "VirtualMachine.Interact.PowerOff",
 		"VirtualMachine.Provisioning.DeployTemplate",
 	}
@@ -84,7 +84,7 @@ var (
 	networkPrivileges      = []string{"Network.Assign"}
 )
 
-// missingPrivileges says what the credentials may not do, one line for each object.
+// missingPrivileges returns a message for each object on which the credentials lack privileges.
 func (f *flow) missingPrivileges(ctx context.Context, zones []zone) ([]string, error) {
 	needed := f.neededPrivileges(zones)
 	var entities []types.ManagedObjectReference
@@ -98,7 +98,7 @@ func (f *flow) missingPrivileges(ctx context.Context, zones []zone) ([]string, e
 	return problemsOf(needed, found), nil
 }
 
-// problemsOf says what is needed and was not found.
+// problemsOf returns a message for each object on which privileges are missing.
 func problemsOf(needed []neededPrivilege, found []types.UserPrivilegeResult) []string {
 	var problems []string
 	for _, n := range needed {
@@ -107,7 +107,7 @@ func problemsOf(needed []neededPrivilege, found []types.UserPrivilegeResult) []s
 			continue
 		}
 		if missing := without(n.privileges, found[i].Privileges); len(missing) > 0 {
-			problems = append(problems, "the credentials have not the privileges "+strings.Join(missing, ", ")+" on "+n.what)
+			problems = append(problems, "the credentials lack the privileges "+strings.Join(missing, ", ")+" on "+n.what)
 		}
 	}
 	return problems
@@ -141,7 +141,7 @@ func (f *flow) neededPrivileges(zones []zone) []neededPrivilege {
 	return needed
 }
 
-// without returns the wanted ones that are not there.
+// without returns the wanted privileges that are missing.
 func without(wanted, there []string) []string {
 	return slices.DeleteFunc(slices.Clone(wanted), func(p string) bool { return slices.Contains(there, p) })
 }

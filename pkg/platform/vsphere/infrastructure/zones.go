@@ -7,6 +7,7 @@ package infrastructure
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -15,7 +16,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/inventory"
 )
 
-// zone is what the names in a zone stand for.
+// zone contains the resolved names of a zone.
 type zone struct {
 	name            string
 	topologyTag     string
@@ -27,30 +28,35 @@ type zone struct {
 	network         types.ManagedObjectReference
 	datastore       *types.ManagedObjectReference
 	storagePolicyID string
-	// parent is the folder below which the shoot has its own.
+	// parent is the folder that contains the shoot's folder.
 	parent     types.ManagedObjectReference
 	parentPath string
 }
 
-// findZones finds everything that the zones of the site name. The error names all that is missing.
+// findZones resolves the names in all zones of the site. The error contains all that is missing.
 func (f *flow) findZones(ctx context.Context) ([]zone, error) {
-	var zones []zone
-	err := inZones(f.site.Profile.Zones, func(z *v1alpha1.SiteZone) error {
-		if z.VSphere == nil {
-			return platform.NewError(platform.ClassConfiguration, "it has no vsphere block in the CloudProfile")
-		}
+	var (
+		zones []zone
+		errs  []error
+	)
+	for i := range f.site.Profile.Zones {
+		z := &f.site.Profile.Zones[i]
 		found, err := f.findZone(ctx, z)
-		if err == nil {
-			zones = append(zones, *found)
+		if err != nil {
+			errs = append(errs, &platform.Error{Class: platform.ClassOf(err), Err: fmt.Errorf("zone %q: %w", z.Name, err)})
+			continue
 		}
-		return err
-	})
-	return zones, err
+		zones = append(zones, *found)
+	}
+	return zones, errors.Join(errs...)
 }
 
 func (f *flow) findZone(ctx context.Context, z *v1alpha1.SiteZone) (*zone, error) {
+	if z.VSphere == nil {
+		return nil, platform.NewError(platform.ClassConfiguration, "the zone has no vsphere block in the CloudProfile")
+	}
 	var (
-		named = inventory.Zone{Site: f.site.Profile.VSphere, Zone: z.VSphere}
+		named = inventory.Zone{Name: z.Name, Site: f.site.Profile.VSphere, Zone: z.VSphere}
 		found = &zone{
 			name:           z.Name,
 			topologyTag:    z.VSphere.TopologyTag,
@@ -84,7 +90,7 @@ func (f *flow) findZone(ctx context.Context, z *v1alpha1.SiteZone) (*zone, error
 	return found, errors.Join(errs...)
 }
 
-// networkName is the shoot's network, or that of the zone.
+// networkName returns the shoot's network, or else that of the zone.
 func (f *flow) networkName(z *v1alpha1.SiteZone) string {
 	if config := f.site.Config; config != nil && config.VSphere != nil && config.VSphere.Network != "" {
 		return config.VSphere.Network

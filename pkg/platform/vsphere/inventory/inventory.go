@@ -2,24 +2,27 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inventory finds objects of a vCenter by the names that people gave them.
+// Package inventory finds objects of a vCenter by name.
 package inventory
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/vmware/govmomi/vapi/tags"
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 )
 
-// Kind is a kind of objects: in which of a datacenter's folders they are and which types they have.
+// Kind is a kind of objects, with its folder in a datacenter and its types.
 type Kind struct {
 	name   string
 	folder string
@@ -33,18 +36,18 @@ var (
 	ComputeCluster = Kind{name: "compute cluster", folder: "host", types: []string{"ClusterComputeResource", "ComputeResource"}}
 	// Datastore are datastores.
 	Datastore = Kind{name: "datastore", folder: "datastore", types: []string{"Datastore"}}
-	// Network are port groups and the networks of NSX.
+	// Network are port groups and NSX networks.
 	Network = Kind{name: "network", folder: "network", types: []string{"Network", "DistributedVirtualPortgroup", "OpaqueNetwork"}}
 	// Folder are folders of virtual machines.
 	Folder = Kind{name: "folder", folder: "vm", types: []string{"Folder"}}
-	// Template are virtual machines to clone.
+	// Template are templates of virtual machines.
 	Template = Kind{name: "template", folder: "vm", types: []string{"VirtualMachine"}}
-	// ResourcePool are resource pools; they are found below a cluster.
+	// ResourcePool are resource pools below a cluster.
 	ResourcePool = Kind{name: "resource pool", types: []string{"ResourcePool", "VirtualApp"}}
 )
 
-// Path returns the inventory path of the object with the name in the datacenter. A name may be a path below the folder of its
-// kind; one that begins with a slash is an inventory path already.
+// Path returns the inventory path of the object with the name in the datacenter. A name may be a path below the folder of its kind, or an
+// inventory path if it starts with a slash.
 func (k Kind) Path(datacenter, name string) string {
 	if strings.HasPrefix(name, "/") {
 		return path.Clean(name)
@@ -60,8 +63,7 @@ func (k Kind) Reference(id string) types.ManagedObjectReference {
 	return types.ManagedObjectReference{Type: k.types[0], Value: id}
 }
 
-// Find returns the object of the kind with the inventory path, in one request. The error's class is ClassConfiguration if there
-// is none.
+// Find returns the object of the kind with the inventory path in one request, or an error of ClassConfiguration if there is none.
 func Find(ctx context.Context, c *vim25.Client, kind Kind, inventoryPath string) (types.ManagedObjectReference, error) {
 	reference, err := Lookup(ctx, c, kind, inventoryPath)
 	if err != nil {
@@ -69,12 +71,13 @@ func Find(ctx context.Context, c *vim25.Client, kind Kind, inventoryPath string)
 	}
 	if reference == nil {
 		return types.ManagedObjectReference{}, platform.NewError(platform.ClassConfiguration,
-			"%s %q does not exist or is not visible to the credentials; objects in folders are named with their path", kind.name, inventoryPath)
+			"%s %q does not exist or is not visible to the credentials; the name of an object in a folder must be its path",
+			kind.name, inventoryPath)
 	}
 	return *reference, nil
 }
 
-// Lookup is Find that returns nil if there is no such object.
+// Lookup is like Find, but returns nil if there is no such object.
 func Lookup(ctx context.Context, c *vim25.Client, kind Kind, inventoryPath string) (*types.ManagedObjectReference, error) {
 	found, err := methods.FindByInventoryPath(ctx, c,
 		&types.FindByInventoryPath{This: *c.ServiceContent.SearchIndex, InventoryPath: inventoryPath})
@@ -85,6 +88,91 @@ func Lookup(ctx context.Context, c *vim25.Client, kind Kind, inventoryPath strin
 	if reference == nil || slices.Contains(kind.types, reference.Type) {
 		return reference, nil
 	}
-	return nil, platform.NewError(platform.ClassConfiguration, "%q is no %s but a %s", inventoryPath, kind.name,
+	return nil, platform.NewError(platform.ClassConfiguration, "%q must be a %s, but is a %s", inventoryPath, kind.name,
 		platform.Printable(reference.Type))
+}
+
+// Zone resolves the names in a zone of a vSphere site.
+type Zone struct {
+	Name string
+	Site *v1alpha1.VSphereProfile
+	Zone *v1alpha1.VSphereZone
+}
+
+// ZonesOf returns the zones of a site that have a vsphere block. The profile may be nil.
+func ZonesOf(profile *v1alpha1.CloudProfileSite) []Zone {
+	if profile == nil || profile.VSphere == nil {
+		return nil
+	}
+	var zones []Zone
+	for _, z := range profile.Zones {
+		if z.VSphere != nil {
+			zones = append(zones, Zone{Name: z.Name, Site: profile.VSphere, Zone: z.VSphere})
+		}
+	}
+	return zones
+}
+
+// Datacenter returns the name or the inventory path of the datacenter, which is that of the site by default.
+func (z Zone) Datacenter() string {
+	return cmp.Or(z.Zone.Datacenter, z.Site.Datacenter)
+}
+
+// ComputeCluster returns the inventory path of the cluster.
+func (z Zone) ComputeCluster() string {
+	return ComputeCluster.Path(z.Datacenter(), z.Zone.ComputeCluster)
+}
+
+// ResourcePool returns the inventory path of the resource pool of all shoots, which is that of the cluster by default.
+func (z Zone) ResourcePool() string {
+	return path.Join(z.ComputeCluster(), "Resources", z.Zone.ResourcePool)
+}
+
+// Folder returns the inventory path of the folder of all shoots.
+func (z Zone) Folder() string {
+	return Folder.Path(z.Datacenter(), z.Site.Folder)
+}
+
+// Datastore returns the inventory path of the datastore, empty if the zone has a storage policy instead.
+func (z Zone) Datastore() string {
+	if z.Zone.Datastore == "" {
+		return ""
+	}
+	return Datastore.Path(z.Datacenter(), z.Zone.Datastore)
+}
+
+// LookupCategory returns the tag category with the name, or nil if there is none.
+func LookupCategory(ctx context.Context, manager *tags.Manager, name string) (*tags.Category, error) {
+	ids, err := manager.ListCategories(ctx)
+	if err != nil {
+		return nil, client.Classify(err)
+	}
+	for _, id := range ids {
+		category, err := manager.GetCategory(ctx, id)
+		switch {
+		case err == nil && category.Name == name:
+			return category, nil
+		case client.IgnoreNotFound(err) != nil:
+			return nil, client.Classify(err)
+		}
+	}
+	return nil, nil
+}
+
+// LookupTag returns the tag of the category with the name, or nil if there is none.
+func LookupTag(ctx context.Context, manager *tags.Manager, categoryID, name string) (*tags.Tag, error) {
+	ids, err := manager.ListTagsForCategory(ctx, categoryID)
+	if err != nil {
+		return nil, client.Classify(err)
+	}
+	for _, id := range ids {
+		tag, err := manager.GetTag(ctx, id)
+		switch {
+		case err == nil && tag.Name == name:
+			return tag, nil
+		case client.IgnoreNotFound(err) != nil:
+			return nil, client.Classify(err)
+		}
+	}
+	return nil, nil
 }

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package machineclasses says what a machine of a pool is on a vSphere site, with all names resolved to IDs.
+// Package machineclasses generates the machine specs of pools on a vSphere site, with all names resolved to IDs.
 package machineclasses
 
 import (
@@ -53,9 +53,9 @@ func (m *machineClasses) resolve(ctx context.Context, request platform.MachineCl
 	var (
 		settings              = ptr.Deref(request.Settings.VSphere, v1alpha1.VSphereWorker{})
 		machineType           = ptr.Deref(request.MachineType.VSphere, v1alpha1.VSphereMachineType{})
-		profile               = request.Site.Profile.VSphere
+		named                 = inventory.Zone{Name: request.Zone.Name, Site: request.Site.Profile.VSphere, Zone: request.Zone.VSphere}
 		template, templateErr = findTemplate(ctx, session,
-			inventory.Template.Path(datacenterOf(profile, request.Zone.VSphere), templateOf(request)))
+			inventory.Template.Path(named.Datacenter(), templateOf(request)))
 		tagIDs, tagsErr         = findTags(ctx, session, settings.Tags)
 		policyID, policyErr     = rootPolicy(ctx, session, request, zone)
 		dataDisks, dataDisksErr = dataDisks(ctx, session, request)
@@ -92,7 +92,7 @@ func (m *machineClasses) resolve(ctx context.Context, request platform.MachineCl
 	return nil
 }
 
-// RollsFor implements platform.MachineClasses. Tags and the anti-affinity rule count for machines that are created later.
+// RollsFor implements platform.MachineClasses. Changes of tags and of the anti-affinity rule apply to new machines only.
 func (m *machineClasses) RollsFor(request platform.MachineClassRequest) []string {
 	var (
 		rolls       []string
@@ -149,7 +149,7 @@ func missing(what string) error {
 	return platform.NewError(platform.ClassConfiguration, "%s", what)
 }
 
-// check names what the CloudProfile or the Infrastructure does not say about the zone, and returns where its machines are.
+// check returns the status of the zone, or an error if the CloudProfile or the Infrastructure is incomplete.
 func check(request platform.MachineClassRequest) (*v1alpha1.VSphereZoneStatus, error) {
 	switch {
 	case request.Site.Profile == nil || request.Site.Profile.VSphere == nil:
@@ -173,14 +173,7 @@ func check(request platform.MachineClassRequest) (*v1alpha1.VSphereZoneStatus, e
 	return &zones[i], nil
 }
 
-func datacenterOf(profile *v1alpha1.VSphereProfile, zone *v1alpha1.VSphereZone) string {
-	if zone.Datacenter != "" {
-		return zone.Datacenter
-	}
-	return profile.Datacenter
-}
-
-// templateOf returns the zone's own template, or that of all zones.
+// templateOf returns the template of the zone, or else that of all zones.
 func templateOf(request platform.MachineClassRequest) string {
 	image := request.Image.VSphere
 	i := slices.IndexFunc(image.Zones, func(z v1alpha1.VSphereImageZone) bool { return z.Name == request.Zone.Name })
@@ -190,7 +183,7 @@ func templateOf(request platform.MachineClassRequest) string {
 	return image.Template
 }
 
-// rootPolicy returns the storage policy of the pool's volume type, or that of the zone.
+// rootPolicy returns the storage policy of the pool's volume type, or else that of the zone.
 func rootPolicy(ctx context.Context, session *client.Session, request platform.MachineClassRequest,
 	zone *v1alpha1.VSphereZoneStatus) (string, error) {
 	if request.VolumeType == nil || request.VolumeType.VSphere == nil {
@@ -223,7 +216,7 @@ func dataDisks(ctx context.Context, session *client.Session, request platform.Ma
 	return disks, errors.Join(errs...)
 }
 
-// extraConfig returns that of the machine type with that of the pool.
+// extraConfig merges the extra configuration of the machine type and of the pool. The pool takes precedence.
 func extraConfig(machineType v1alpha1.VSphereMachineType, settings v1alpha1.VSphereWorker) map[string]string {
 	if len(machineType.ExtraConfig)+len(settings.ExtraConfig) == 0 {
 		return nil

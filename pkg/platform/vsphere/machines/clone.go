@@ -5,16 +5,24 @@
 package machines
 
 import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/extraconfig"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
 )
 
-// firstNewKey is the first of the temporary keys of new devices. They are negative.
+// firstNewKey is the first temporary key of new devices, which are negative.
 const firstNewKey = -200
 
-// cloneSpec describes the virtual machine as a whole, so that one task makes it and turns it on.
+// cloneSpec describes the whole virtual machine, so that one task creates it and powers it on.
 func (p *plan) cloneSpec(uuid string, extraConfig []types.BaseOptionValue) (*types.VirtualMachineCloneSpec, error) {
 	disks, err := p.diskChanges()
 	if err != nil {
@@ -43,7 +51,7 @@ func (p *plan) cloneSpec(uuid string, extraConfig []types.BaseOptionValue) (*typ
 	}, nil
 }
 
-// diskLocators give the disks of the template the storage policy, which is otherwise for the other files only.
+// diskLocators assign the storage policy to the disks of the template. The policy of the location is for the other files only.
 func (p *plan) diskLocators() []types.VirtualMachineRelocateSpecDiskLocator {
 	if p.spec.StoragePolicyID == "" {
 		return nil
@@ -66,7 +74,7 @@ func profile(policyID string) []types.BaseVirtualMachineProfileSpec {
 	return []types.BaseVirtualMachineProfileSpec{&types.VirtualMachineDefinedProfileSpec{ProfileId: policyID}}
 }
 
-// cardChanges put the first network card of the template into the network and remove the others.
+// cardChanges connect the first network card of the template to the network and remove the others.
 func (p *plan) cardChanges() []types.BaseVirtualDeviceConfigSpec {
 	cards := cardsOf(p.devices)
 	if len(cards) == 0 {
@@ -101,7 +109,7 @@ func (p *plan) cardChanges() []types.BaseVirtualDeviceConfigSpec {
 	return changes
 }
 
-// sameCard returns a card of the same type, because an edit does not change the type.
+// sameCard returns a card of the same type, because an edit cannot change the type.
 func sameCard(card types.BaseVirtualEthernetCard, edited types.VirtualEthernetCard) types.BaseVirtualDevice {
 	switch card.(type) {
 	case *types.VirtualE1000:
@@ -140,17 +148,13 @@ func (p *plan) diskChanges() ([]types.BaseVirtualDeviceConfigSpec, error) {
 	units := p.freeUnits(root.ControllerKey)
 	if len(units) < len(p.spec.DataDisks) {
 		return nil, platform.NewError(platform.ClassConfiguration,
-			"the controller of the template's first disk has room for %d more disks, not %d", len(units), len(p.spec.DataDisks))
+			"the controller of the template's first disk has %d free slots for %d data disks", len(units), len(p.spec.DataDisks))
 	}
 	for i, disk := range p.spec.DataDisks {
-		policy := disk.StoragePolicyID
-		if policy == "" {
-			policy = p.spec.StoragePolicyID
-		}
 		changes = append(changes, &types.VirtualDeviceConfigSpec{
 			Operation:     types.VirtualDeviceConfigSpecOperationAdd,
 			FileOperation: types.VirtualDeviceConfigSpecFileOperationCreate,
-			Profile:       profile(policy),
+			Profile:       profile(cmp.Or(disk.StoragePolicyID, p.spec.StoragePolicyID)),
 			Device: &types.VirtualDisk{
 				VirtualDevice: types.VirtualDevice{
 					Key:           firstNewKey - 1 - int32(i),
@@ -169,7 +173,7 @@ func (p *plan) diskChanges() ([]types.BaseVirtualDeviceConfigSpec, error) {
 	return changes, nil
 }
 
-// freeUnits are the numbers on a controller that no device has. Number 7 is that of a SCSI controller itself.
+// freeUnits returns the free unit numbers of a controller. A SCSI controller itself has the number 7.
 func (p *plan) freeUnits(controller int32) []int32 {
 	taken := map[int32]bool{7: true}
 	for _, device := range p.devices {
@@ -186,7 +190,7 @@ func (p *plan) freeUnits(controller int32) []int32 {
 	return free
 }
 
-// unitsOf is how many devices a controller can have.
+// unitsOf returns the number of units of a controller.
 func unitsOf(devices object.VirtualDeviceList, controller int32) int32 {
 	switch devices.FindByKey(controller).(type) {
 	case types.BaseVirtualSCSIController:
@@ -200,11 +204,60 @@ func unitsOf(devices object.VirtualDeviceList, controller int32) int32 {
 	}
 }
 
-// options returns extra configuration as the vCenter takes it.
+// options converts the extra configuration to the type of the API.
 func options(extraConfig map[string]string) []types.BaseOptionValue {
 	var result []types.BaseOptionValue
 	for key, value := range extraConfig {
 		result = append(result, &types.OptionValue{Key: key, Value: value})
 	}
 	return result
+}
+
+const (
+	encodingBase64 = "base64"
+	// maxUserData is the maximum size of an entry that a guest can read, in bytes before it is encoded.
+	maxUserData = 512 << 10
+)
+
+// metadata is what cloud-init reads from guestinfo.metadata.
+type metadata struct {
+	InstanceID    string `json:"instance-id"`
+	LocalHostname string `json:"local-hostname"`
+}
+
+// extraConfig returns the extra configuration of a virtual machine: the configured entries, the marks of its owner, and the user data in
+// the format of its image.
+func extraConfig(request platform.MachineRequest, o owner.Owner, uuid string) (map[string]string, error) {
+	if size := len(request.UserData); size > maxUserData {
+		return nil, platform.NewError(platform.ClassConfiguration, "user data has %d bytes; it must have at most %d", size, maxUserData)
+	}
+	for key := range request.Spec.VSphere.ExtraConfig {
+		if problem := extraconfig.Problem(key); problem != "" {
+			return nil, platform.NewError(platform.ClassConfiguration, "extraConfig[%s]: %s", key, problem)
+		}
+	}
+	result := map[string]string{}
+	maps.Copy(result, request.Spec.VSphere.ExtraConfig)
+	maps.Copy(result, o.ExtraConfig())
+	result[owner.KeyMachine] = request.Name
+	// The CSI driver finds disks by the IDs that it makes visible to the guest.
+	result["disk.EnableUUID"] = "TRUE"
+	if rule := request.Spec.VSphere.AntiAffinityRule; rule != "" {
+		result[owner.KeyRule] = rule
+	}
+
+	if request.Spec.UserDataFormat == v1alpha1.UserDataFormatIgnition {
+		result["guestinfo.ignition.config.data"] = base64.StdEncoding.EncodeToString(request.UserData)
+		result["guestinfo.ignition.config.data.encoding"] = encodingBase64
+		return result, nil
+	}
+	data, err := json.Marshal(metadata{InstanceID: uuid, LocalHostname: request.Name})
+	if err != nil {
+		return nil, err
+	}
+	result["guestinfo.userdata"] = base64.StdEncoding.EncodeToString(request.UserData)
+	result["guestinfo.userdata.encoding"] = encodingBase64
+	result["guestinfo.metadata"] = base64.StdEncoding.EncodeToString(data)
+	result["guestinfo.metadata.encoding"] = encodingBase64
+	return result, nil
 }

@@ -5,10 +5,10 @@
 package machines
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/types"
@@ -18,51 +18,46 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 )
 
-// errForeign means that there is a virtual machine of the name that was not made for the shoot.
-var errForeign = errors.New("not ours")
-
-// errBusy means that the vCenter is still making the virtual machine.
+// errBusy is the error if another task, such as the clone of a former process, is working on the virtual machine.
 var errBusy = errors.New("still being made")
 
-// Create implements platform.Machines. One task makes the virtual machine with all that it needs and turns it on. Its ID is known
-// before; a call does not wait long for the end of the task, and calls for the same machine share one creation.
-func (m *machines) Create(ctx context.Context, request platform.MachineRequest) (platform.Machine, error) {
-	c, err := m.call(ctx, request)
-	if err != nil {
-		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
-	}
-	creation := c.creations.begin(ctx, c.key(), c.session, c.create)
-	ended := creation.wait(ctx, createWait)
-	accepted := creation.isAccepted()
+// begin starts the creation, or joins the one that is running. It returns after createWait at the latest.
+func (c *call) begin(ctx context.Context) (platform.Machine, error) {
+	key := c.creationKey()
+	creation := c.startCreation(ctx, c.create)
+	ended := waitFor(ctx, creation.done, createWait)
+	accepted := isClosed(creation.accepted)
 	if accepted && !ended {
-		ended = !creation.promise()
+		ended = !creation.commit()
 	}
-	switch {
-	case ended:
-		c.creations.forget(creation)
-		return creation.machine, platform.InSite(request.Spec.Site, creation.err)
-	case accepted:
-		creation.leave(request.Spec.Site, request.Name)
-		return c.machine(), nil
-	default:
-		creation.leave(request.Spec.Site, request.Name)
-		return platform.Machine{}, platform.InSite(request.Spec.Site, c.notAccepted())
+	if ended {
+		c.creations.forget(key, creation)
+		return creation.machine, creation.err
 	}
+	creation.detach(c.request.Spec.Site, c.request.Name)
+	if !accepted {
+		return platform.Machine{}, c.notAccepted()
+	}
+	return c.machine(), nil
 }
 
-// Initialize implements platform.Machines. It waits a while for a creation that went on when Create returned.
-func (m *machines) Initialize(ctx context.Context, request platform.MachineRequest) error {
-	c, err := m.call(ctx, request)
-	if err != nil {
-		return platform.InSite(request.Spec.Site, err)
-	}
-	if creation := c.creations.find(c.key()); creation != nil && creation.wait(ctx, initializeWait) && creation.session == c.session {
-		return platform.InSite(request.Spec.Site, creation.err)
+func (c *call) startCreation(ctx context.Context, create create) *creation {
+	key := c.creationKey()
+	return c.creations.begin(key, func(existing *creation) bool { return isClosed(existing.done) }, func() *creation {
+		return startCreation(ctx, c.session, create, func(succeeded *creation) { c.creations.forget(key, succeeded) })
+	})
+}
+
+// initialize returns the error of a creation that ends while it waits.
+func (c *call) initialize(ctx context.Context) error {
+	creation := c.creations.find(c.creationKey())
+	if creation != nil && waitFor(ctx, creation.done, initializeWait) && creation.session == c.session {
+		return creation.err
 	}
 	return nil
 }
 
-// create makes the virtual machine, or completes what an interrupted creation left behind.
+// create creates the virtual machine, or completes what an interrupted creation left behind.
 func (c *call) create(ctx context.Context, accept func()) (platform.Machine, error) {
 	plan, err := c.plan(ctx)
 	if err != nil {
@@ -84,7 +79,7 @@ func (c *call) create(ctx context.Context, accept func()) (platform.Machine, err
 	return vm.machine(c.request.Name), nil
 }
 
-// clone makes the virtual machine and looks at what came out: one that lacks something is of no use to anybody.
+// clone creates the virtual machine and checks the result. It deletes one that is not as requested.
 func (c *call) clone(ctx context.Context, plan *plan, accept func()) (*virtualMachine, error) {
 	config, err := extraConfig(c.request, c.owner, c.uuid())
 	if err != nil {
@@ -95,39 +90,47 @@ func (c *call) clone(ctx context.Context, plan *plan, accept func()) (*virtualMa
 		return nil, err
 	}
 	vim := c.session.VIM()
-	folder := object.NewFolder(vim, reference("Folder", c.spec.Folder))
-	task, err := object.NewVirtualMachine(vim, reference("VirtualMachine", c.spec.Template)).Clone(ctx, folder, c.request.Name, *spec)
-	if err != nil {
-		return nil, missingObject("template, folder, resource pool or datastore", c.spec.Template, err)
-	}
-	accept()
-	result, err := c.session.Wait(ctx, task.Reference())
+	result, err := c.session.Run(ctx, func(ctx context.Context) (*object.Task, error) {
+		folder := object.NewFolder(vim, reference("Folder", c.spec.Folder))
+		task, err := object.NewVirtualMachine(vim, reference("VirtualMachine", c.spec.Template)).Clone(ctx, folder, c.request.Name, *spec)
+		if err != nil {
+			return nil, missingObject("template, folder, resource pool or datastore", c.spec.Template, err)
+		}
+		accept()
+		return task, nil
+	})
 	if err != nil {
 		return nil, err
 	}
 	cloned, ok := result.(types.ManagedObjectReference)
 	if !ok {
-		return nil, platform.NewError(platform.ClassTransient, "the clone has the unexpected result %v", result)
+		return nil, platform.NewError(platform.ClassTransient,
+			"the clone task of virtual machine %q has the unexpected result %v", c.request.Name, result)
 	}
-	vm, err := c.read(ctx, cloned)
-	if vm == nil {
-		return nil, cmp.Or(err,
-			error(platform.NewError(platform.ClassTransient, "virtual machine %q is gone right after it was made", c.request.Name)))
-	}
-	flaw := plan.flaw(vm)
+	vm, err := c.operable(c.session.ReadVirtualMachine(ctx, cloned, details))
 	if err != nil {
-		flaw = fmt.Sprintf("it has the UUID %s and not %s, by which it would be found", vm.Config.Uuid, c.uuid())
+		return nil, err
 	}
-	if flaw == "" {
+	if vm == nil {
+		return nil, platform.NewError(platform.ClassTransient, "virtual machine %q disappeared right after it was cloned", c.request.Name)
+	}
+	mismatch := plan.specMismatch(vm)
+	if err := c.check(vm.VirtualMachine); err != nil {
+		if vm.Config == nil || !c.owner.OwnsVM(vm.ExtraConfig) {
+			return nil, err
+		}
+		mismatch = fmt.Sprintf("it has the UUID %s instead of %s, by which it would be found", vm.Config.Uuid, c.uuid())
+	}
+	if mismatch == "" {
 		return vm, nil
 	}
-	err = platform.NewError(platform.ClassTransient, "virtual machine %q was not made as asked for and is made again: %s",
-		c.request.Name, flaw)
-	// Nobody knows of it: all disks are its own.
-	return nil, errors.Join(err, c.turnOff(ctx, vm), c.destroy(ctx, vm))
+	err = platform.NewError(platform.ClassTransient,
+		"virtual machine %q was not created as requested and will be replaced: %s", c.request.Name, mismatch)
+	// It was never reported as existing: all its disks are its own.
+	return nil, errors.Join(err, vm.powerOff(ctx), vm.destroy(ctx))
 }
 
-// adopt returns the virtual machine that has the name already. One that lacks something is replaced.
+// adopt returns the existing virtual machine with the name. It replaces one that is not as requested.
 func (c *call) adopt(ctx context.Context, plan *plan, accept func()) (*virtualMachine, error) {
 	vm, err := c.findByName(ctx)
 	if err != nil {
@@ -137,64 +140,66 @@ func (c *call) adopt(ctx context.Context, plan *plan, accept func()) (*virtualMa
 		return nil, platform.NewError(platform.ClassTransient, "the name %q is taken, but there is no such virtual machine", c.request.Name)
 	}
 	accept()
-	flaw := plan.flaw(vm)
-	if flaw == "" {
+	mismatch := plan.specMismatch(vm)
+	if mismatch == "" {
 		return vm, nil
 	}
-	klog.InfoS("Virtual machine is replaced", "site", c.request.Spec.Site, "machine", c.request.Name, "reason", flaw)
-	if err := busy(c.remove(ctx, vm)); err != nil {
+	klog.InfoS("Replacing virtual machine", "site", c.request.Spec.Site, "machine", c.request.Name, "reason", mismatch)
+	if err := busy(vm.remove(ctx)); err != nil {
 		return nil, err
 	}
 	return c.clone(ctx, plan, accept)
 }
 
-// complete does what may be missing without harm to the virtual machine.
+// complete adds what is missing and can be added without harm to the virtual machine.
 func (c *call) complete(ctx context.Context, vm *virtualMachine) error {
-	if err := c.reserveMemory(ctx, vm); err != nil {
-		return err
-	}
-	if !vm.on() {
-		if err := busy(c.powerOn(ctx, vm)); err != nil && !errors.Is(err, errBusy) {
+	wanted := c.spec.MemoryReservationLockedToMax
+	if reserved := vm.Config.MemoryReservationLockedToMax; wanted && (reserved == nil || !*reserved) {
+		if err := vm.reconfigure(ctx, types.VirtualMachineConfigSpec{MemoryReservationLockedToMax: &wanted}); err != nil {
 			return err
 		}
 	}
-	if err := c.attachTags(ctx, vm.reference); err != nil {
+	if !vm.isOn() {
+		if err := busy(vm.powerOn(ctx)); err != nil && !errors.Is(err, errBusy) {
+			return err
+		}
+	}
+	if err := c.attachTags(ctx, vm); err != nil {
 		return err
 	}
-	c.keepApart(ctx, vm.reference)
+	c.ensureAntiAffinity(ctx, vm.Self)
 	return nil
 }
 
-func (c *call) powerOn(ctx context.Context, vm *virtualMachine) error {
-	task, err := object.NewVirtualMachine(c.session.VIM(), vm.reference).PowerOn(ctx)
-	if err != nil {
-		return client.Classify(err)
-	}
-	if _, err := c.session.Wait(ctx, task.Reference()); err != nil && !client.IsInvalidPowerState(err) {
-		return err
-	}
-	return nil
-}
-
-// reserveMemory reserves the memory if the clone does not.
-func (c *call) reserveMemory(ctx context.Context, vm *virtualMachine) error {
-	wanted := c.spec.MemoryReservationLockedToMax
-	if reserved := vm.Config.MemoryReservationLockedToMax; !wanted || reserved != nil && *reserved {
+// attachTags attaches the tags of the machine in one request. It is a no-op for tags that are attached already.
+func (c *call) attachTags(ctx context.Context, vm *virtualMachine) error {
+	if len(c.spec.TagIDs) == 0 {
 		return nil
 	}
-	return c.reconfigure(ctx, vm, types.VirtualMachineConfigSpec{MemoryReservationLockedToMax: &wanted})
-}
-
-func (c *call) reconfigure(ctx context.Context, vm *virtualMachine, spec types.VirtualMachineConfigSpec) error {
-	task, err := object.NewVirtualMachine(c.session.VIM(), vm.reference).Reconfigure(ctx, spec)
-	if err != nil {
-		return client.Classify(err)
+	err := client.Classify(c.session.Tags().AttachMultipleTagsToObject(ctx, c.spec.TagIDs, vm))
+	if client.IsNotFound(err) {
+		return platform.NewError(platform.ClassConfiguration, "one of the tags %q does not exist anymore: %w", c.spec.TagIDs, err)
 	}
-	_, err = c.session.Wait(ctx, task.Reference())
 	return err
 }
 
-// busy marks an error that says that another task, such as the clone of an earlier process, is not done with the virtual machine.
+// missingTag returns which tag the virtual machine lacks, or an empty string if it has all.
+func (c *call) missingTag(ctx context.Context, vm *virtualMachine) (string, error) {
+	if len(c.spec.TagIDs) == 0 {
+		return "", nil
+	}
+	attached, err := c.session.Tags().ListAttachedTags(ctx, vm)
+	if err != nil {
+		return "", client.Classify(err)
+	}
+	for _, id := range c.spec.TagIDs {
+		if !slices.Contains(attached, id) {
+			return "it does not have the tag " + id, nil
+		}
+	}
+	return "", nil
+}
+
 func busy(err error) error {
 	if client.IsTaskInProgress(err) {
 		return errors.Join(errBusy, err)

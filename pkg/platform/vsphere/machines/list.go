@@ -6,7 +6,7 @@ package machines
 
 import (
 	"context"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/vmware/govmomi/view"
@@ -14,54 +14,41 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
 )
 
 const (
-	// listAge is how old a list may be. All machines are asked for once for each machine class.
+	// listAge is the maximum age of a list. All machines are listed once for each machine class.
 	listAge = 15 * time.Second
-	// pageSize is how many virtual machines one answer has at most.
+	// pageSize is the maximum number of virtual machines of a page.
 	pageSize = 1000
 )
 
-// listed are the properties of all virtual machines: only such that the vCenter has at hand.
+// listed are the properties that are read of all virtual machines. They are cheap for the vCenter.
 var listed = append([]string{
 	"name", "config.uuid", "config.template", "config.files.vmPathName", "guest.hostName", client.ExtraConfigProperty(owner.KeyRule),
 }, marks...)
 
-// List implements platform.Machines. The virtual machines are those below the shoot's folder in the datacenter of the machine class.
-func (m *machines) List(ctx context.Context, request platform.MachineRequest) ([]platform.Machine, error) {
-	c, err := m.call(ctx, request)
-	if err != nil {
-		return nil, platform.InSite(request.Spec.Site, err)
-	}
+// listMachines returns the machines of the virtual machines of the shoot.
+func (c *call) listMachines(ctx context.Context) ([]platform.Machine, error) {
 	found, err := c.list(ctx, listAge)
 	if err != nil {
-		return nil, platform.InSite(request.Spec.Site, err)
+		return nil, err
 	}
 	var result []platform.Machine
 	for _, vm := range found {
 		name := vm.machineName(c.owner)
 		if name == "" {
-			// It would be taken for one without a machine, and deleted.
-			klog.InfoS("Virtual machine is not listed, its UUID is not that of a machine: it is a copy, or its name is not known any more",
-				"site", request.Spec.Site, "virtualMachine", vm.Name, "id", vm.reference.Value)
+			// It would be deleted as an orphan.
+			klog.InfoS("Ignoring virtual machine whose UUID is not that of a machine: it is a copy, or its original name is unknown",
+				"site", c.request.Spec.Site, "virtualMachine", vm.Name, "id", vm.Self.Value)
 			continue
 		}
-		result = append(result, platform.Machine{Name: name, ProviderID: providerIDPrefix + strings.ToLower(vm.Config.Uuid)})
+		result = append(result, platform.Machine{Name: name, ProviderID: vm.ProviderID()})
 	}
 	return result, nil
-}
-
-// ListScope implements platform.ListScoper. The shoot has a folder in each datacenter.
-func (m *machines) ListScope(spec *v1alpha1.MachineProviderSpec) string {
-	if spec.VSphere == nil {
-		return ""
-	}
-	return spec.VSphere.Folder
 }
 
 type listKey struct {
@@ -69,9 +56,9 @@ type listKey struct {
 	folder string
 }
 
-// list returns the shoot's virtual machines, from a list that is not older than age.
+// list returns the shoot's virtual machines from a list that is not older than age.
 func (c *call) list(ctx context.Context, age time.Duration) ([]*virtualMachine, error) {
-	shared := c.session.Value(listKey{c.owner, c.spec.Folder}, func() any { return &cached[[]*virtualMachine]{} }).(*cached[[]*virtualMachine])
+	shared := client.Value(c.session, listKey{c.owner, c.spec.Folder}, newCached[[]*virtualMachine])
 	return shared.get(ctx, age, func(ctx context.Context) (found []*virtualMachine, err error) {
 		err = c.session.Repeat(func() error {
 			found, err = c.retrieve(ctx)
@@ -81,15 +68,15 @@ func (c *call) list(ctx context.Context, age time.Duration) ([]*virtualMachine, 
 			err = c.session.CheckFolder(ctx, c.spec.Connection, c.spec.Folder)
 		}
 		if client.IsNotFound(err) {
-			// What is not found is the folder or the view, which says nothing about a virtual machine.
-			return nil, platform.NewError(platform.ClassTransient, "virtual machines cannot be listed: %w", err)
+			// It is the folder or the view that was not found, and not a virtual machine.
+			return nil, platform.NewError(platform.ClassTransient, "listing virtual machines failed: %w", err)
 		}
 		return found, err
 	})
 }
 
-// retrieve reads the virtual machines of a container view page by page. One that has no configuration yet is not listed: nothing
-// says whose it is.
+// retrieve reads the virtual machines of a container view page by page. It leaves out those without a configuration, whose owner is unknown
+// yet.
 func (c *call) retrieve(ctx context.Context) (_ []*virtualMachine, err error) {
 	vim := c.session.VIM()
 	container, err := view.NewManager(vim).CreateContainerView(ctx, reference("Folder", c.spec.Folder), []string{"VirtualMachine"}, true)
@@ -109,7 +96,7 @@ func (c *call) retrieve(ctx context.Context) (_ []*virtualMachine, err error) {
 				Obj:       container.Reference(),
 				SelectSet: []types.BaseSelectionSpec{&types.TraversalSpec{Type: "ContainerView", Path: "view"}},
 			}},
-			// An answer without the view is none.
+			// The view itself tells an empty list from no answer.
 			PropSet: []types.PropertySpec{{Type: "ContainerView", PathSet: []string{"recursive"}}, {Type: "VirtualMachine", PathSet: listed}},
 		}},
 		Options: types.RetrieveOptions{MaxObjects: pageSize},
@@ -123,11 +110,11 @@ func (c *call) retrieve(ctx context.Context) (_ []*virtualMachine, err error) {
 			if content.Obj.Type != "VirtualMachine" {
 				continue
 			}
-			vm, err := newVirtualMachine(content)
+			vm, err := c.operable(client.LoadVirtualMachine(content))
 			if err != nil {
 				return nil, err
 			}
-			if vm.Config != nil && !vm.Config.Template && c.owner.OwnsVM(vm.extraConfig) {
+			if vm.Config != nil && !vm.Config.Template && c.owner.OwnsVM(vm.ExtraConfig) {
 				result = append(result, vm)
 			}
 		}
@@ -144,4 +131,44 @@ func (c *call) retrieve(ctx context.Context) (_ []*virtualMachine, err error) {
 		page = &next.Returnval
 	}
 	return result, nil
+}
+
+// cached is a value that calls share. Errors are not cached.
+type cached[T any] struct {
+	group platform.Shared[T]
+
+	mutex sync.Mutex
+	value T
+	at    time.Time
+}
+
+func newCached[T any]() *cached[T] {
+	return &cached[T]{}
+}
+
+// get returns the value if it is not older than age, and otherwise a new one. Concurrent calls share the request.
+func (c *cached[T]) get(ctx context.Context, age time.Duration, create func(context.Context) (T, error)) (T, error) {
+	if value, ok := c.current(age); ok {
+		return value, nil
+	}
+	return c.group.Do(ctx, "", func(ctx context.Context) (T, error) {
+		if value, ok := c.current(age); ok {
+			return value, nil
+		}
+		start := time.Now()
+		value, err := create(ctx)
+		if err != nil {
+			return value, err
+		}
+		c.mutex.Lock()
+		defer c.mutex.Unlock()
+		c.value, c.at = value, start
+		return value, nil
+	})
+}
+
+func (c *cached[T]) current(age time.Duration) (T, bool) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.value, !c.at.IsZero() && time.Since(c.at) <= age
 }

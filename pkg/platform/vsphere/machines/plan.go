@@ -23,11 +23,11 @@ import (
 
 const (
 	kibPerGiB = 1 << 20
-	// planAge is for how long templates, networks and datastores are taken for what they were.
+	// planAge is how long the lookup of templates, networks and datastores is cached.
 	planAge = 5 * time.Minute
 )
 
-// plan is what the virtual machines of a machine class are made of.
+// plan describes the virtual machines of a machine class.
 type plan struct {
 	spec *v1alpha1.VSphereMachineSpec
 	// devices are those of the template.
@@ -40,47 +40,49 @@ type plan struct {
 
 type planKey struct{ template, network, datastore, policy, cluster string }
 
-// plan returns the plan of the request's machine class. Looking up takes up to six requests, once for all machines.
+// plan returns the plan of the request's machine class. The lookup takes up to six requests, and all machines share it.
 func (c *call) plan(ctx context.Context) (*plan, error) {
 	key := planKey{c.spec.Template, c.spec.Network.ID, c.spec.Datastore, c.spec.StoragePolicyID, c.spec.ComputeCluster}
-	shared := c.session.Value(key, func() any { return &cached[*plan]{} }).(*cached[*plan])
-	found, err := shared.get(ctx, planAge, c.lookup)
+	shared := client.Value(c.session, key, newCached[*plan])
+	found, err := shared.get(ctx, planAge, func(ctx context.Context) (*plan, error) { return lookup(ctx, c.session, c.spec) })
 	if err != nil {
 		return nil, err
 	}
 	return &plan{spec: c.spec, devices: found.devices, network: found.network, datastore: found.datastore}, nil
 }
 
-func (c *call) lookup(ctx context.Context) (*plan, error) {
+func lookup(ctx context.Context, session *client.Session, spec *v1alpha1.VSphereMachineSpec) (*plan, error) {
 	var template mo.VirtualMachine
-	collector := property.DefaultCollector(c.session.VIM())
-	if err := collector.RetrieveOne(ctx, reference("VirtualMachine", c.spec.Template), []string{"config.hardware.device"},
-		&template); err != nil {
-		return nil, missingObject("template", c.spec.Template, err)
+	if err := property.DefaultCollector(session.VIM()).RetrieveOne(ctx, reference("VirtualMachine", spec.Template),
+		[]string{"config.hardware.device"}, &template); err != nil {
+		return nil, missingObject("template", spec.Template, err)
 	}
 	if template.Config == nil {
-		return nil, platform.NewError(platform.ClassTransient, "template %s has no configuration", c.spec.Template)
+		return nil, platform.NewError(platform.ClassTransient, "template %s has no configuration", spec.Template)
 	}
 	if err := CheckDisks(template.Config.Hardware.Device); err != nil {
-		return nil, platform.NewError(platform.ClassOf(err), "template %s: %w", c.spec.Template, err)
+		return nil, platform.NewError(platform.ClassOf(err), "template %s: %w", spec.Template, err)
 	}
-	network, err := c.backing(ctx)
+	network, ok := object.NewReference(session.VIM(), reference(spec.Network.Type, spec.Network.ID)).(object.NetworkReference)
+	if !ok {
+		return nil, platform.NewError(platform.ClassConfiguration, "network %s has the unknown type %q", spec.Network.ID, spec.Network.Type)
+	}
+	backing, err := network.EthernetCardBackingInfo(ctx)
 	if err != nil {
-		return nil, missingObject("network", c.spec.Network.ID, err)
+		return nil, missingObject("network", spec.Network.ID, err)
 	}
-	datastore, err := c.datastore(ctx)
+	datastore, err := findDatastore(ctx, session, spec)
 	if err != nil {
 		return nil, err
 	}
-	return &plan{devices: template.Config.Hardware.Device, network: network, datastore: datastore}, nil
+	return &plan{devices: template.Config.Hardware.Device, network: backing, datastore: datastore}, nil
 }
 
-// CheckDisks refuses a template with disks that are independent of snapshots: those of virtual machines made of it could not be told from
-// volumes, which outlive their virtual machines.
+// CheckDisks returns an error if a template has independent disks: those of its clones could not be told from volumes, which must outlive
+// the virtual machine.
 func CheckDisks(devices object.VirtualDeviceList) error {
 	for _, disk := range disksOf(devices) {
-		switch mode, file := backingOf(disk); types.VirtualDiskMode(mode) {
-		case types.VirtualDiskModeIndependent_persistent, types.VirtualDiskModeIndependent_nonpersistent:
+		if mode, file := backingOf(disk); isIndependent(mode) {
 			return platform.NewError(platform.ClassConfiguration, "disk %s has the mode %s; it must be %s, so that it is deleted with the machines",
 				file, mode, types.VirtualDiskModePersistent)
 		}
@@ -88,31 +90,23 @@ func CheckDisks(devices object.VirtualDeviceList) error {
 	return nil
 }
 
-// missingObject classifies err. An object that the machine class names is a mistake of the configuration if it does not exist.
+// missingObject classifies err. If an object that the machine class refers to does not exist, it is a configuration error.
 func missingObject(kind, id string, err error) error {
 	if err = client.Classify(err); client.IsNotFound(err) {
-		return platform.NewError(platform.ClassConfiguration, "%s %s does not exist any more: %w", kind, id, err)
+		return platform.NewError(platform.ClassConfiguration, "%s %s does not exist anymore: %w", kind, id, err)
 	}
 	return err
 }
 
-func (c *call) backing(ctx context.Context) (types.BaseVirtualDeviceBackingInfo, error) {
-	ref := reference(c.spec.Network.Type, c.spec.Network.ID)
-	network, ok := object.NewReference(c.session.VIM(), ref).(object.NetworkReference)
-	if !ok {
-		return nil, platform.NewError(platform.ClassConfiguration, "network %s has the unknown type %q", c.spec.Network.ID, c.spec.Network.Type)
-	}
-	return network.EthernetCardBackingInfo(ctx)
-}
-
-// flaw says what a virtual machine lacks that only a new one would have, and is empty if that is nothing.
-func (p *plan) flaw(vm *virtualMachine) string {
+// specMismatch returns how a virtual machine differs from the plan if only a new one could fix it, or an empty string.
+func (p *plan) specMismatch(vm *virtualMachine) string {
 	if vm.Config == nil {
 		return "it has no configuration"
 	}
 	hardware := vm.Config.Hardware
 	if hardware.NumCPU != p.spec.CPUs || int64(hardware.MemoryMB) != p.spec.MemoryMiB {
-		return fmt.Sprintf("it has %d CPUs and %d MiB memory, not %d and %d", hardware.NumCPU, hardware.MemoryMB, p.spec.CPUs, p.spec.MemoryMiB)
+		return fmt.Sprintf("it has %d CPUs and %d MiB memory instead of %d and %d",
+			hardware.NumCPU, hardware.MemoryMB, p.spec.CPUs, p.spec.MemoryMiB)
 	}
 	var sizes []int64
 	for _, disk := range disksOf(vm.devices()) {
@@ -122,16 +116,16 @@ func (p *plan) flaw(vm *virtualMachine) string {
 	}
 	wanted := p.diskSizes()
 	if len(sizes) < len(wanted) {
-		return fmt.Sprintf("it has %d disks, not %d", len(sizes), len(wanted))
+		return fmt.Sprintf("it has %d disks instead of %d", len(sizes), len(wanted))
 	}
 	for i := range wanted {
 		if sizes[i] < wanted[i] {
-			return fmt.Sprintf("its disk %d has %d KiB, not %d", i, sizes[i], wanted[i])
+			return fmt.Sprintf("its disk %d has %d KiB instead of %d", i, sizes[i], wanted[i])
 		}
 	}
 	cards := cardsOf(vm.devices())
 	if len(cards) != 1 {
-		return fmt.Sprintf("it has %d network cards, not 1", len(cards))
+		return fmt.Sprintf("it has %d network cards instead of 1", len(cards))
 	}
 	if !sameNetwork(cards[0].GetVirtualEthernetCard().Backing, p.network) {
 		return "its network card is not in network " + p.spec.Network.ID
@@ -139,7 +133,7 @@ func (p *plan) flaw(vm *virtualMachine) string {
 	return ""
 }
 
-// diskSizes are the sizes that the disks have at least, in KiB: those of the template, the first of them grown, and the data disks.
+// diskSizes returns the minimum sizes of the disks in KiB: those of the template, the first of them grown, and the data disks.
 func (p *plan) diskSizes() []int64 {
 	var sizes []int64
 	for i, disk := range disksOf(p.devices) {
@@ -155,7 +149,7 @@ func (p *plan) diskSizes() []int64 {
 	return sizes
 }
 
-// sameNetwork compares what says which network a card is in; a vCenter adds the port that it chose.
+// sameNetwork reports whether a card is in the network. It ignores the port, which the vCenter chooses.
 func sameNetwork(a, b types.BaseVirtualDeviceBackingInfo) bool {
 	switch wanted := b.(type) {
 	case *types.VirtualEthernetCardNetworkBackingInfo:
@@ -172,24 +166,34 @@ func sameNetwork(a, b types.BaseVirtualDeviceBackingInfo) bool {
 	}
 }
 
-// disksOf returns the disks in the order of their place at the controller, the root disk first.
-func disksOf(devices object.VirtualDeviceList) []*types.VirtualDisk {
-	var disks []*types.VirtualDisk
-	for _, device := range devices {
-		if disk, ok := device.(*types.VirtualDisk); ok {
-			disks = append(disks, disk)
-		}
+// findDatastore returns the configured datastore or, if there is only a storage policy, the datastore of the cluster that complies with the
+// policy and has the most free space. Without a datastore, a clone would stay on that of its template.
+func findDatastore(ctx context.Context, session *client.Session, spec *v1alpha1.VSphereMachineSpec) (types.ManagedObjectReference, error) {
+	if spec.Datastore != "" {
+		return reference("Datastore", spec.Datastore), nil
 	}
-	slices.SortFunc(disks, func(a, b *types.VirtualDisk) int { return int(a.Key) - int(b.Key) })
-	return disks
-}
-
-func cardsOf(devices object.VirtualDeviceList) []types.BaseVirtualEthernetCard {
-	var cards []types.BaseVirtualEthernetCard
-	for _, device := range devices {
-		if card, ok := device.(types.BaseVirtualEthernetCard); ok {
-			cards = append(cards, card)
-		}
+	collector := property.DefaultCollector(session.VIM())
+	var cluster mo.ComputeResource
+	if err := collector.RetrieveOne(ctx, reference("ClusterComputeResource", spec.ComputeCluster), []string{"datastore"},
+		&cluster); err != nil {
+		return types.ManagedObjectReference{}, missingObject("compute cluster", spec.ComputeCluster, err)
 	}
-	return cards
+	compatible, err := session.CompatibleDatastores(ctx, spec.StoragePolicyID, cluster.Datastore)
+	if err != nil {
+		return types.ManagedObjectReference{}, err
+	}
+	var found []mo.Datastore
+	if err := collector.Retrieve(ctx, cluster.Datastore, []string{"summary"}, &found); err != nil {
+		return types.ManagedObjectReference{}, client.Classify(err)
+	}
+	found = slices.DeleteFunc(found, func(d mo.Datastore) bool {
+		return !d.Summary.Accessible || client.InMaintenance(&d.Summary) || !slices.Contains(compatible, d.Self.Value)
+	})
+	if len(found) == 0 {
+		return types.ManagedObjectReference{}, platform.NewError(platform.ClassExhausted,
+			"no datastore of compute cluster %s complies with storage policy %s", spec.ComputeCluster, spec.StoragePolicyID)
+	}
+	return slices.MaxFunc(found, func(a, b mo.Datastore) int {
+		return int(a.Summary.FreeSpace>>20) - int(b.Summary.FreeSpace>>20)
+	}).Self, nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
 )
 
@@ -49,7 +50,8 @@ var _ = Describe("Plan", func() {
 		return &types.VirtualE1000{VirtualEthernetCard: types.VirtualEthernetCard{VirtualDevice: types.VirtualDevice{Key: key, Backing: backing},
 			MacAddress: "00:50:56:00:00:01"}}
 	}
-	controller := &types.ParaVirtualSCSIController{VirtualSCSIController: types.VirtualSCSIController{VirtualController: types.VirtualController{VirtualDevice: types.VirtualDevice{Key: 1000}}}}
+	controller := &types.ParaVirtualSCSIController{}
+	controller.Key = 1000
 
 	BeforeEach(func() {
 		p = &plan{
@@ -119,26 +121,26 @@ var _ = Describe("Plan", func() {
 		Expect(err).To(MatchError("template vm-1 has no disk"))
 	})
 
-	DescribeTable("should see what a virtual machine lacks", func(change func(*types.VirtualMachineConfigInfo), flaw string) {
-		vm := &virtualMachine{VirtualMachine: mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{
+	DescribeTable("should see what a virtual machine lacks", func(change func(*types.VirtualMachineConfigInfo), mismatch string) {
+		vm := &virtualMachine{VirtualMachine: &client.VirtualMachine{VirtualMachine: mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{
 			Files: types.VirtualMachineFileInfo{VmPathName: "[ds] m/m.vmx"},
 			Hardware: types.VirtualHardware{NumCPU: 4, MemoryMB: 8192, Device: object.VirtualDeviceList{
 				disk(2002, 8, "[ds] m/m_2.vmdk"), disk(2001, 7, "[ds] m/m_1.vmdk"), disk(2000, 25, "[ds] m/m.vmdk"), disk(2003, 1,
 					"[ds] fcd/v.vmdk"), card(4000, network("new")),
 			}},
-		}}}
+		}}}}
 		vm.Name = "m"
 		change(vm.Config)
-		if flaw == "" {
-			Expect(p.flaw(vm)).To(BeEmpty())
+		if mismatch == "" {
+			Expect(p.specMismatch(vm)).To(BeEmpty())
 			return
 		}
-		Expect(p.flaw(vm)).To(ContainSubstring(flaw))
+		Expect(p.specMismatch(vm)).To(ContainSubstring(mismatch))
 	},
 		Entry("nothing", func(*types.VirtualMachineConfigInfo) {}, ""),
 		Entry("a CPU", func(c *types.VirtualMachineConfigInfo) { c.Hardware.NumCPU = 3 }, "3 CPUs"),
 		Entry("memory", func(c *types.VirtualMachineConfigInfo) { c.Hardware.MemoryMB = 1 }, "1 MiB"),
-		Entry("a disk", func(c *types.VirtualMachineConfigInfo) { c.Hardware.Device = c.Hardware.Device[1:] }, "it has 2 disks, not 3"),
+		Entry("a disk", func(c *types.VirtualMachineConfigInfo) { c.Hardware.Device = c.Hardware.Device[1:] }, "it has 2 disks instead of 3"),
 		Entry("the size of a disk", func(c *types.VirtualMachineConfigInfo) { c.Hardware.Device[2] = disk(2000, 10, "[ds] m/m.vmdk") }, "disk 0"),
 		Entry("the network", func(c *types.VirtualMachineConfigInfo) { c.Hardware.Device[4] = card(4000, network("old")) },
 			"not in network dvportgroup-1"),
@@ -146,7 +148,8 @@ var _ = Describe("Plan", func() {
 	)
 
 	DescribeTable("should tell the disks of a machine from those of others", func(change func(*types.VirtualDisk), file string, foreign bool) {
-		vm := &virtualMachine{VirtualMachine: mo.VirtualMachine{Config: &types.VirtualMachineConfigInfo{Files: types.VirtualMachineFileInfo{VmPathName: "[ds] m/m.vmx"}}}}
+		vm := &virtualMachine{VirtualMachine: &client.VirtualMachine{}}
+		vm.Config = &types.VirtualMachineConfigInfo{Files: types.VirtualMachineFileInfo{VmPathName: "[ds] m/m.vmx"}}
 		vm.Name = "m"
 		d := disk(2001, 1, file)
 		change(d)
@@ -232,10 +235,13 @@ var _ = Describe("ruleChange", func() {
 var _ = Describe("VolumeID", func() {
 	It("should know the volumes of the CSI driver only", func() {
 		part := New(nil)
-		id, ok := part.VolumeID(&corev1.PersistentVolumeSpec{PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.vsphere.vmware.com", VolumeHandle: "v"}}})
+		volume := &corev1.PersistentVolumeSpec{}
+		volume.CSI = &corev1.CSIPersistentVolumeSource{Driver: "csi.vsphere.vmware.com", VolumeHandle: "v"}
+		id, ok := part.VolumeID(volume)
 		Expect(ok).To(BeTrue())
 		Expect(id).To(Equal("v"))
-		_, ok = part.VolumeID(&corev1.PersistentVolumeSpec{PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "cinder.csi.openstack.org"}}})
+		volume.CSI.Driver = "cinder.csi.openstack.org"
+		_, ok = part.VolumeID(volume)
 		Expect(ok).To(BeFalse())
 	})
 })

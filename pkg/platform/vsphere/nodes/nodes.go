@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package nodes connects nodes with a vSphere site.
+// Package nodes maps nodes to the virtual machines of a vSphere site.
 package nodes
 
 import (
@@ -10,14 +10,13 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/vmware/govmomi/vim25/types"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
 )
-
-const providerIDPrefix = "vsphere://"
 
 var uuidRegexp = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
@@ -49,14 +48,14 @@ type machines struct {
 	owner    owner.Owner
 }
 
-// session returns the session of the site. It is asked for with each call, because sessions that nobody asks for are ended.
+// session returns the session of the site. Each call gets it anew, because unused sessions are ended.
 func (m *machines) session(ctx context.Context) (*client.Session, error) {
 	return m.sessions.Get(ctx, m.request.Site.Name, m.request.Site.VSphere.Connection, m.request.Credentials)
 }
 
 // HasProviderID implements platform.NodeMachines.
 func (*machines) HasProviderID(providerID string) bool {
-	id, ok := strings.CutPrefix(providerID, providerIDPrefix)
+	id, ok := strings.CutPrefix(providerID, client.ProviderIDPrefix)
 	return ok && uuidRegexp.MatchString(id)
 }
 
@@ -78,7 +77,7 @@ func (m *machines) ShutDown(ctx context.Context, node *corev1.Node) (bool, error
 	if err != nil {
 		return false, platform.InSite(m.owner.Site, err)
 	}
-	return vm.off(), nil
+	return vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOff, nil
 }
 
 // Describe implements platform.NodeMachines.
@@ -99,7 +98,7 @@ func (m *machines) describe(ctx context.Context, node *corev1.Node) (platform.No
 	if vm == nil {
 		return platform.NodeMachine{}, m.missing(ctx, node)
 	}
-	addresses := vm.addresses()
+	addresses := addressesOf(vm)
 	if len(addresses) == 0 {
 		return platform.NodeMachine{}, platform.NewError(platform.ClassTransient, "virtual machine %q: its VMware Tools report no address yet",
 			vm.Name)
@@ -109,18 +108,18 @@ func (m *machines) describe(ctx context.Context, node *corev1.Node) (platform.No
 		return platform.NodeMachine{}, err
 	}
 	return platform.NodeMachine{
-		ProviderID: vm.providerID(),
-		Type:       vm.instanceType(),
+		ProviderID: vm.ProviderID(),
+		Type:       instanceType(vm),
 		Zones:      zones,
 		Addresses:  append(addresses, corev1.NodeAddress{Type: corev1.NodeHostName, Address: node.Name}),
 	}, nil
 }
 
-// missing is the error about a node whose virtual machine was not found.
+// missing returns the error for a node whose virtual machine was not found.
 func (m *machines) missing(ctx context.Context, node *corev1.Node) error {
 	if err := m.proveAbsence(ctx, node); err != nil {
 		return err
 	}
-	return platform.NewError(platform.ClassNotFound, "no virtual machine of node %q exists (provider ID %q, system UUID %q)",
+	return platform.NewError(platform.ClassNotFound, "node %q has no virtual machine (provider ID %q, system UUID %q)",
 		node.Name, node.Spec.ProviderID, node.Status.NodeInfo.SystemUUID)
 }

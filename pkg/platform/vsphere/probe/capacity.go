@@ -21,7 +21,7 @@ const (
 	mebibyte  = 1 << 20
 )
 
-// capacitiesOf returns what the vCenter tells of the places. Of one that it does not show to the credentials it tells nothing.
+// capacitiesOf returns the capacities of the places that are visible to the credentials.
 func capacitiesOf(ctx context.Context, session *client.Session, zones []zone) ([]platform.Capacity, error) {
 	found, err := retrieve(ctx, session, zones)
 	if err != nil {
@@ -39,7 +39,7 @@ func capacitiesOf(ctx context.Context, session *client.Session, zones []zone) ([
 	return result, nil
 }
 
-// retrieve asks for all places at once. If one is gone, all are looked up again the next time.
+// retrieve reads all places in one request. If one does not exist anymore, the next probe looks all of them up again.
 func retrieve(ctx context.Context, session *client.Session, zones []zone) (map[types.ManagedObjectReference][]platform.Capacity, error) {
 	answer, err := property.DefaultCollector(session.VIM()).RetrieveProperties(ctx, types.RetrieveProperties{
 		SpecSet: []types.PropertyFilterSpec{filterOf(zones)},
@@ -58,7 +58,7 @@ func retrieve(ctx context.Context, session *client.Session, zones []zone) (map[t
 	return read(answer.Returnval)
 }
 
-// read returns the capacities of all objects whose properties may be read.
+// read returns the capacities of all objects whose properties the credentials can read.
 func read(contents []types.ObjectContent) (map[types.ManagedObjectReference][]platform.Capacity, error) {
 	found := map[types.ManagedObjectReference][]platform.Capacity{}
 	for _, content := range contents {
@@ -96,8 +96,8 @@ func propertiesOf(place types.ManagedObjectReference) []string {
 	return []string{"runtime", "summary"}
 }
 
-// capacities are those of an object. What is free is what its virtual machines do not use at the moment, reserved or not, below the limits
-// of the pool and those above it (https://developer.broadcom.com/xapis/vsphere-web-services-api/latest/vim.ResourcePool.html).
+// capacities returns the capacities of an object. Free is what its virtual machines do not use at the moment, reserved or not, within the
+// limits of the pool and its parents (https://developer.broadcom.com/xapis/vsphere-web-services-api/latest/vim.ResourcePool.html).
 func capacities(object any) []platform.Capacity {
 	switch o := object.(type) {
 	case mo.Datastore:
@@ -111,7 +111,7 @@ func capacities(object any) []platform.Capacity {
 	}
 }
 
-// capacitiesOfDatastore are unknown as long as no host reaches the datastore. Nothing is put on one that is in maintenance.
+// capacitiesOfDatastore returns nothing for an inaccessible datastore. One in maintenance mode has no free space.
 func capacitiesOfDatastore(summary *types.DatastoreSummary) []platform.Capacity {
 	if !summary.Accessible {
 		return nil

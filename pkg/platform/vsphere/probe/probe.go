@@ -2,18 +2,22 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package probe asks vCenters for what is free in the zones of a site.
+// Package probe reads the free capacity in the zones of a site.
 package probe
 
 import (
 	"context"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -26,8 +30,8 @@ func New(sessions *client.Sessions) platform.Probe {
 	return &probe{sessions: sessions}
 }
 
-// Probe implements platform.Probe. One request asks for the resource pools and datastores of all zones, whose names are looked up once an
-// hour, some at a time. That something is not there or not to be seen is for the Infrastructure to say.
+// Probe implements platform.Probe. One request reads the resource pools and datastores of all zones. Their names are looked up once an
+// hour, a few per probe. Objects that are missing or not visible are reported by the Infrastructure.
 func (p *probe) Probe(ctx context.Context, s *site.Site, _ []string) (platform.Observation, error) {
 	capacities, err := p.ask(ctx, s)
 	return platform.Observation{Capacities: capacities}, platform.InSite(s.Name, err)
@@ -43,7 +47,7 @@ func (p *probe) ask(ctx context.Context, s *site.Site) ([]platform.Capacity, err
 		return nil, err
 	}
 	if !slices.ContainsFunc(zones, func(z zone) bool { return len(z.places) > 0 }) {
-		_, err := methods.GetCurrentTime(ctx, session.VIM()) // it tells whoever is logged in
+		_, err := methods.GetCurrentTime(ctx, session.VIM()) // a cheap request that requires a session
 		return nil, client.Classify(err)
 	}
 	return capacitiesOf(ctx, session, zones)
@@ -54,4 +58,92 @@ func connectionOf(s *site.Site) v1alpha1.VSphereConnection {
 		return s.State.VSphere.Connection
 	}
 	return client.ConnectionOf(s.Profile, "")
+}
+
+const (
+	// placeAge is how long the lookup of a name is cached.
+	placeAge = time.Hour
+	// lookups is the maximum number of lookups of one probe, which must not time out at a slow vCenter.
+	lookups = 4
+)
+
+// zone contains the objects of a zone that have a capacity.
+type zone struct {
+	name   string
+	places []types.ManagedObjectReference
+}
+
+// directory caches objects by inventory path.
+type directory struct {
+	mutex   sync.Mutex
+	entries map[string]entry
+}
+
+type entry struct {
+	// reference is nil if there is no object, or if it is not visible to the credentials.
+	reference *types.ManagedObjectReference
+	at        time.Time
+}
+
+type directoryKey struct{}
+
+func directoryOf(session *client.Session) *directory {
+	return client.Value(session, directoryKey{}, func() *directory { return &directory{entries: map[string]entry{}} })
+}
+
+// forget clears the cache.
+func (d *directory) forget() {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	clear(d.entries)
+}
+
+// placesOf returns the objects of the zones of the site that are known by now.
+func placesOf(ctx context.Context, session *client.Session, profile *v1alpha1.CloudProfileSite) ([]zone, error) {
+	var (
+		zones []zone
+		left  = lookups
+	)
+	for _, named := range inventory.ZonesOf(profile) {
+		found := zone{name: named.Name}
+		for path, kind := range map[string]inventory.Kind{named.ResourcePool(): inventory.ResourcePool, named.Datastore(): inventory.Datastore} {
+			if path == "" {
+				continue
+			}
+			place, err := directoryOf(session).find(ctx, session, kind, path, &left)
+			if err != nil {
+				return nil, err
+			}
+			if place != nil {
+				found.places = append(found.places, *place)
+			}
+		}
+		zones = append(zones, found)
+	}
+	return zones, nil
+}
+
+// find returns the object of the kind with the path, or nil if none is visible to the credentials. It does at most the left number of
+// lookups.
+func (d *directory) find(ctx context.Context, session *client.Session, kind inventory.Kind, path string,
+	left *int) (*types.ManagedObjectReference, error) {
+	d.mutex.Lock()
+	known, ok := d.entries[path]
+	d.mutex.Unlock()
+	if ok && time.Since(known.at) < placeAge || *left == 0 {
+		return known.reference, nil
+	}
+	*left--
+	reference, err := inventory.Lookup(ctx, session.VIM(), kind, path)
+	switch platform.ClassOf(err) {
+	case platform.ClassConfiguration, platform.ClassForbidden, platform.ClassNotFound:
+	default:
+		if err != nil {
+			return nil, err
+		}
+	}
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	d.entries[path] = entry{reference: reference, at: time.Now()}
+	return reference, nil
 }

@@ -54,22 +54,22 @@ var _ = Describe("Creations", func() {
 		GinkgoHelper()
 		c, err := part.call(ctx, request)
 		Expect(err).NotTo(HaveOccurred())
-		return c, c.creations.begin(ctx, c.key(), c.session, create)
+		return c, c.startCreation(ctx, create)
 	}
 
 	DescribeTable("should not try again what fails when the machine was deleted", func(ctx SpecContext, change func()) {
 		var (
-			tries   atomic.Int32
-			promise = make(chan struct{})
+			tries     atomic.Int32
+			committed = make(chan struct{})
 		)
 		c, creation := begin(ctx, func(_ context.Context, accept func()) (platform.Machine, error) {
 			accept()
-			<-promise
+			<-committed
 			tries.Add(1)
 			return platform.Machine{}, platform.NewError(platform.ClassTransient, "the host does not answer")
 		})
-		Expect(creation.promise()).To(BeTrue())
-		close(promise)
+		Expect(creation.commit()).To(BeTrue())
+		close(committed)
 		Eventually(tries.Load).WithContext(ctx).Should(BeEquivalentTo(1))
 		request.ProviderID = c.machine().ProviderID
 		change()
@@ -114,8 +114,8 @@ var _ = Describe("Creations", func() {
 				<-fail
 				return platform.Machine{}, platform.NewError(platform.ClassTransient, "the host does not answer")
 			})
-			Eventually(creation.isAccepted).WithContext(ctx).Should(BeTrue())
-			Expect(creation.again()).To(BeFalse())
+			Eventually(creation.accepted).WithContext(ctx).Should(BeClosed())
+			Expect(creation.shouldRetry()).To(BeFalse())
 
 			asked, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 			defer cancel()

@@ -15,7 +15,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// StoragePolicyID returns the ID of the storage policy with the name. The error's class is ClassConfiguration if there is none.
+// StoragePolicyID returns the ID of the storage policy with the name, or an error of ClassConfiguration if there is none.
 func (s *Session) StoragePolicyID(ctx context.Context, name string) (string, error) {
 	c, err := s.policies(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *Session) StoragePolicyID(ctx context.Context, name string) (string, err
 	return "", platform.NewError(platform.ClassConfiguration, "storage policy %q does not exist or is not visible to the credentials", name)
 }
 
-// CompatibleDatastores returns the IDs of those of the datastores that fit the storage policy.
+// CompatibleDatastores returns the IDs of those datastores that comply with the storage policy.
 func (s *Session) CompatibleDatastores(ctx context.Context, policyID string, datastores []types.ManagedObjectReference) ([]string, error) {
 	c, err := s.policies(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Session) CompatibleDatastores(ctx context.Context, policyID string, dat
 	return compatible, nil
 }
 
-// policies returns the client of the storage policies, which shares the login of the SOAP API.
+// policies returns a client for storage policies, which shares the session of the SOAP API.
 func (s *Session) policies(ctx context.Context) (*pbm.Client, error) {
 	sc := s.vim.NewServiceClient(pbm.Path, pbm.Namespace)
 	sc.Transport, sc.Timeout = s.transport, s.vim.Timeout
@@ -85,3 +85,8 @@ func (s *Session) policies(ctx context.Context) (*pbm.Client, error) {
 }
 
 type pbmContentKey struct{}
+
+// InMaintenance reports whether a datastore is in maintenance mode or entering it, so that nothing should be placed on it.
+func InMaintenance(datastore *types.DatastoreSummary) bool {
+	return datastore.MaintenanceMode != "" && datastore.MaintenanceMode != string(types.DatastoreSummaryMaintenanceModeStateNormal)
+}

@@ -20,36 +20,36 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
 )
 
-// ruleMinimum is how many virtual machines a rule has at least.
-const ruleMinimum = 2
-
-// ruleTries is how often a rule is written that somebody else changed in between.
-const ruleTries = 3
-
-// ruleTimeout limits the work on a rule, with the wait for that of others.
-const ruleTimeout = 5 * time.Minute
+const (
+	// ruleMinimum is the minimum number of virtual machines in a rule.
+	ruleMinimum = 2
+	// ruleTries is how often an update of a rule is tried that conflicts with others.
+	ruleTries = 3
+	// ruleTimeout limits the update of a rule, including the wait for other updates.
+	ruleTimeout = 5 * time.Minute
+)
 
 type ruleKey struct{ cluster string }
 
-// keepApart brings the cluster's rule for the machines of the pool up to date, one change of the cluster at a time, and does not wait for
-// that. A virtual machine runs without it too: that the rule cannot be written is logged and no reason to fail.
-func (c *call) keepApart(ctx context.Context, added types.ManagedObjectReference) {
+// ensureAntiAffinity updates the cluster's anti-affinity rule for the machines of the pool in the background, one update of a cluster at a
+// time. It is best effort, because a virtual machine runs without the rule, too.
+func (c *call) ensureAntiAffinity(ctx context.Context, added types.ManagedObjectReference) {
 	if c.spec.AntiAffinityRule == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ruleTimeout)
 	go func() {
 		defer cancel()
-		if err := c.followRule(ctx, added); err != nil {
-			klog.ErrorS(err, "Anti-affinity rule could not be written", "site", c.request.Spec.Site, "cluster", c.spec.ComputeCluster, "rule",
+		if err := c.updateRule(ctx, added); err != nil {
+			klog.ErrorS(err, "Update of anti-affinity rule failed", "site", c.request.Spec.Site, "cluster", c.spec.ComputeCluster, "rule",
 				c.spec.AntiAffinityRule)
 		}
 	}()
 }
 
-func (c *call) followRule(ctx context.Context, added types.ManagedObjectReference) (err error) {
+func (c *call) updateRule(ctx context.Context, added types.ManagedObjectReference) (err error) {
 	defer platform.Recover(&err)
-	lock := c.session.Value(ruleKey{c.spec.ComputeCluster}, func() any { return make(chan struct{}, 1) }).(chan struct{})
+	lock := client.Value(c.session, ruleKey{c.spec.ComputeCluster}, func() chan struct{} { return make(chan struct{}, 1) })
 	select {
 	case lock <- struct{}{}:
 		defer func() { <-lock }()
@@ -57,15 +57,15 @@ func (c *call) followRule(ctx context.Context, added types.ManagedObjectReferenc
 		return client.Classify(ctx.Err())
 	}
 	for range ruleTries {
-		if err = c.writeRule(ctx, added); err == nil {
+		if err = c.tryUpdateRule(ctx, added); err == nil {
 			return nil
 		}
 	}
 	return err
 }
 
-// writeRule makes the rule name the virtual machines that are marked with it, as far as it does not.
-func (c *call) writeRule(ctx context.Context, added types.ManagedObjectReference) error {
+// tryUpdateRule makes the virtual machines that are marked with the rule its members, unless they are.
+func (c *call) tryUpdateRule(ctx context.Context, added types.ManagedObjectReference) error {
 	cluster := reference("ClusterComputeResource", c.spec.ComputeCluster)
 	var current mo.ClusterComputeResource
 	if err := property.DefaultCollector(c.session.VIM()).RetrieveOne(ctx, cluster, []string{"configurationEx"}, &current); err != nil {
@@ -81,23 +81,21 @@ func (c *call) writeRule(ctx context.Context, added types.ManagedObjectReference
 	}
 	var members []types.ManagedObjectReference
 	for _, vm := range found {
-		if vm.extraConfig[owner.KeyRule] == c.spec.AntiAffinityRule {
-			members = append(members, vm.reference)
+		if vm.ExtraConfig[owner.KeyRule] == c.spec.AntiAffinityRule {
+			members = append(members, vm.Self)
 		}
 	}
 	if added.Value != "" && !slices.Contains(members, added) {
-		members = append(members, added) // the list may have begun before it was there
+		members = append(members, added) // the list may be older than the virtual machine
 	}
 	change := ruleChange(rule, c.spec.AntiAffinityRule, members)
 	if change == nil {
 		return nil
 	}
-	task, err := object.NewClusterComputeResource(c.session.VIM(), cluster).Reconfigure(ctx,
-		&types.ClusterConfigSpecEx{RulesSpec: []types.ClusterRuleSpec{*change}}, true)
-	if err != nil {
-		return client.Classify(err)
-	}
-	_, err = c.session.Wait(ctx, task.Reference())
+	_, err = c.session.Run(ctx, func(ctx context.Context) (*object.Task, error) {
+		return object.NewClusterComputeResource(c.session.VIM(), cluster).Reconfigure(ctx,
+			&types.ClusterConfigSpecEx{RulesSpec: []types.ClusterRuleSpec{*change}}, true)
+	})
 	return err
 }
 
@@ -107,14 +105,14 @@ func findRule(cluster *mo.ClusterComputeResource, name string) *types.ClusterAnt
 		return nil
 	}
 	for _, rule := range configuration.Rule {
-		if apart, ok := rule.(*types.ClusterAntiAffinityRuleSpec); ok && apart.Name == name {
-			return apart
+		if found, ok := rule.(*types.ClusterAntiAffinityRuleSpec); ok && found.Name == name {
+			return found
 		}
 	}
 	return nil
 }
 
-// ruleChange is the change that makes the rule name the members, nil if it does.
+// ruleChange returns the change of the rule that it needs to have the members, or nil if it has them.
 func ruleChange(rule *types.ClusterAntiAffinityRuleSpec, name string, members []types.ManagedObjectReference) *types.ClusterRuleSpec {
 	change := &types.ClusterRuleSpec{}
 	switch {
