@@ -38,7 +38,7 @@ generate: $(GENERATE_TOOLS) ## Generate deepcopy functions, the API reference, c
 	@hack/generate.sh
 
 .PHONY: check
-check: $(GOLANGCI_LINT) $(HELM) $(GENERATE_TOOLS) ## Check format, lint, vet, generated files, go.mod, licence headers, charts, scripts and pinned versions.
+check: $(GOLANGCI_LINT) $(HELM) $(VALE) $(GENERATE_TOOLS) ## Check format, lint, vet, prose, generated files, go.mod, license headers, charts, scripts and pinned versions.
 	@hack/check.sh
 
 .PHONY: fast

@@ -22,7 +22,7 @@ check_license() {
   missing="$(files '*.go' '*.sh' '*.mk' Makefile Dockerfile .ci/run |
     xargs awk 'FNR > 8 {nextfile} /SPDX-License-Identifier: Apache-2.0/ {found[FILENAME]} FNR == 1 {seen[FILENAME]}
                END {for (file in seen) if (!(file in found)) print file}' | sort)"
-  [[ -z $missing ]] || { echo "These files have no licence header:"; echo "$missing"; return 1; }
+  [[ -z $missing ]] || { echo "These files have no license header:"; echo "$missing"; return 1; }
 }
 
 check_scripts() {
@@ -54,6 +54,24 @@ check_charts() {
   done
 }
 
+check_prose() {
+  files README.md CONTRIBUTING.md 'docs/*.md' | grep -v '^docs/api-reference/' |
+    xargs vale --config hack/prose/vale.ini --no-wrap --output line
+}
+
+# Vale reads comments and messages of sources as texts with the same lines.
+check_prose_of() {
+  local texts output
+  texts="$(mktemp -d)"
+  files "$@" | grep -vE '_test\.go$|zz_generated|/files/' | xargs go run ./hack/prose -out "$texts"
+  output="$(cd "$texts" && vale --config "$OLDPWD/hack/prose/vale.ini" --no-wrap --output line .)" || {
+    echo "$output" | sed 's/\.txt:/:/'
+    rm -rf "$texts"
+    return 1
+  }
+  rm -rf "$texts"
+}
+
 failed=()
 run() {
   local name="$1" output
@@ -65,7 +83,7 @@ run() {
   fi
 }
 
-run "Licence headers" check_license
+run "License headers" check_license
 run "Shell syntax" check_scripts
 run "go mod tidy" check_tidy
 run "Generated files" check_generated
@@ -73,6 +91,8 @@ run "Charts" check_charts
 run "Advisories" go run ./hack/advisories
 run "Structure" go run ./hack/structure -max-methods 40 -max-back 5 ./pkg/controller/worker
 run "Structure of OpenStack" go run ./hack/structure -max-methods 40 -max-back 0 ./pkg/platform/openstack/infrastructure
+run "Prose" check_prose
+run "Prose of examples and charts" check_prose_of 'example/*.yaml' 'charts/*.yaml'
 run "Format" golangci-lint fmt --diff
 run "Lint" golangci-lint run ./...
 

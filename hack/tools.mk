@@ -9,11 +9,13 @@ GOLANGCI_LINT_VERSION  := v2.12.2
 DEEPCOPY_GEN_VERSION   := v0.36.3
 CRD_REF_DOCS_VERSION   := v0.3.0
 HELM_VERSION           := v3.19.4
+VALE_VERSION           := v3.7.1
 
 GOLANGCI_LINT  := $(BIN_DIR)/.golangci-lint_$(GOLANGCI_LINT_VERSION)
 DEEPCOPY_GEN   := $(BIN_DIR)/.deepcopy-gen_$(DEEPCOPY_GEN_VERSION)
 CRD_REF_DOCS   := $(BIN_DIR)/.crd-ref-docs_$(CRD_REF_DOCS_VERSION)
 HELM           := $(BIN_DIR)/.helm_$(HELM_VERSION)
+VALE           := $(BIN_DIR)/.vale_$(VALE_VERSION)
 GENERATE_TOOLS := $(DEEPCOPY_GEN) $(CRD_REF_DOCS)
 
 export PATH := $(BIN_DIR):$(PATH)
@@ -21,7 +23,7 @@ export PATH := $(BIN_DIR):$(PATH)
 define install-tool
 	@echo "> Build $(notdir $@)" >&2
 	@mkdir -p $(BIN_DIR) && rm -f $(BIN_DIR)/.$(1)_*
-	@cd / && CGO_ENABLED=0 GOFLAGS= GOBIN=$(BIN_DIR) go install $(2)
+	@cd / && CGO_ENABLED=$(or $(3),0) GOFLAGS= GOBIN=$(BIN_DIR) go install $(2)
 	@touch $@
 endef
 
@@ -36,3 +38,7 @@ $(CRD_REF_DOCS):
 
 $(HELM):
 	$(call install-tool,helm,helm.sh/helm/v3/cmd/helm@$(HELM_VERSION))
+
+# Vale's parsers of source code are written in C.
+$(VALE):
+	$(call install-tool,vale,github.com/errata-ai/vale/v3/cmd/vale@$(VALE_VERSION),1)

@@ -23,7 +23,7 @@ var _ = Describe("Threat model", func() {
 	It("should name a test for each line of defence", func() {
 		content, err := os.ReadFile(filepath.Join(landscape.Root(), "docs", "development", "threat-model.md"))
 		Expect(err).NotTo(HaveOccurred())
-		_, lines, found := strings.Cut(string(content), "## Lines of defence")
+		_, lines, found := strings.Cut(string(content), "## Lines of defense")
 		Expect(found).To(BeTrue())
 		lines, _, found = strings.Cut(lines, "\n## ")
 		Expect(found).To(BeTrue())
