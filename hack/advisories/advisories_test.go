@@ -19,11 +19,13 @@ var _ = Describe("Check", func() {
 	BeforeEach(func() {
 		root = GinkgoT().TempDir()
 		for name, content := range map[string]string{
-			"go.mod":                  "require (\n\texample.com/a v1.2.3\n)\n\nrequire (\n\texample.com/b v1.0.0 // indirect\n)\n",
-			"hack/tools.mk":           "TOOL_VERSION := v4.0.0\n\n\t$(call install-tool,tool,example.com/tool/v4/cmd/tool@$(TOOL_VERSION))\n",
-			"imagevector/images.yaml": "images:\n- name: own\n  repository: own\n  tag: v1\n- name: some\n  repository: registry.example.com/some\n  tag: \"1.36.1\"\n",
-			"Dockerfile":              "FROM --platform=$BUILDPLATFORM golang:1.26.5 AS builder\n",
-			list:                      "# words\nexample.com/a v1.2.3 none\nexample.com/tool v4.0.0 none\nregistry.example.com/some 1.36.1 CVE-1 does no harm\ngolang 1.26.5 none\n",
+			"go.mod":        "require (\n\texample.com/a v1.2.3\n)\n\nrequire (\n\texample.com/b v1.0.0 // indirect\n)\n",
+			"hack/tools.mk": "TOOL_VERSION := v4.0.0\n\n\t$(call install-tool,tool,example.com/tool/v4/cmd/tool@$(TOOL_VERSION))\n",
+			"imagevector/images.yaml": "images:\n- name: own\n  repository: own\n  tag: v1\n- name: some\n  repository: " +
+				"registry.example.com/some\n  tag: \"1.36.1\"\n",
+			"Dockerfile": "FROM --platform=$BUILDPLATFORM golang:1.26.5 AS builder\n",
+			list: "# words\nexample.com/a v1.2.3 none\nexample.com/tool v4.0.0 none\nregistry.example.com/some 1.36.1 CVE-1 " +
+				"does no harm\ngolang 1.26.5 none\n",
 		} {
 			path := filepath.Join(root, name)
 			Expect(os.MkdirAll(filepath.Dir(path), 0o700)).To(Succeed())

@@ -184,7 +184,8 @@ var _ = Describe("Resolve", func() {
 	Describe("credentials", func() {
 		It("are the site's entries without the prefix", func() {
 			input.Secret = map[string][]byte{
-				"cloud.username": []byte("u"), "cloud.a.b": []byte("c"), "cloud2.username": []byte("other"), "username": []byte("none"), "vc.password": []byte("p"),
+				"cloud.username": []byte("u"), "cloud.a.b": []byte("c"), "cloud2.username": []byte("other"), "username": []byte("none"),
+				"vc.password": []byte("p"),
 			}
 			sites, err := Resolve(input)
 			Expect(err).NotTo(HaveOccurred())

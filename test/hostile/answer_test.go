@@ -191,7 +191,8 @@ func answers() []answer {
 }
 
 func envelope(body string) string {
-	return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<soapenv:Envelope xmlns:soapenv=\"http://schemas.xmlsoap.org/soap/envelope/\"><soapenv:Body>" + body + "</soapenv:Body></soapenv:Envelope>"
+	return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<soapenv:Envelope " +
+		"xmlns:soapenv=\"http://schemas.xmlsoap.org/soap/envelope/\"><soapenv:Body>" + body + "</soapenv:Body></soapenv:Envelope>"
 }
 
 func half(good []byte) []byte {
@@ -385,7 +386,8 @@ func (a *attacked) fault(status int) {
 		a.w.Header().Set("Content-Type", xmlType)
 		a.w.WriteHeader(http.StatusInternalServerError)
 		_, _ = io.WriteString(a.w,
-			envelope("<soapenv:Fault><faultcode>ServerFaultCode</faultcode><faultstring>"+message+"</faultstring><detail><SystemErrorFault xmlns=\"urn:vim25\"><reason>"+message+"</reason></SystemErrorFault></detail></soapenv:Fault>"))
+			envelope("<soapenv:Fault><faultcode>ServerFaultCode</faultcode><faultstring>"+message+"</faultstring><detail><SystemErrorFault "+
+				"xmlns=\"urn:vim25\"><reason>"+message+"</reason></SystemErrorFault></detail></soapenv:Fault>"))
 		return
 	}
 	body, _ := json.Marshal(map[string]any{

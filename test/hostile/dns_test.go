@@ -227,7 +227,8 @@ func messages() []answer {
 				answer.Id++
 				answer.Answer = []mdns.RR{a.text()}
 				raw, _ := answer.Pack()
-				if _, err := a.conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(raw))), raw...)); err != nil { // #nosec G115 -- of the test
+				framed := append(binary.BigEndian.AppendUint16(nil, uint16(len(raw))), raw...) // #nosec G115 -- of the test
+				if _, err := a.conn.Write(framed); err != nil {
 					return
 				}
 			}
@@ -280,7 +281,8 @@ func (f *front) converse(zone *dnsPeer, conn net.Conn) {
 		if _, err := io.ReadFull(conn, raw); err != nil || question.Unpack(raw) != nil || len(question.Question) == 0 {
 			return
 		}
-		method, shape := methodQuery, mdns.OpcodeToString[question.Opcode]+" "+mdns.TypeToString[question.Question[0].Qtype]+" "+question.Question[0].Name
+		method, shape := methodQuery,
+			mdns.OpcodeToString[question.Opcode]+" "+mdns.TypeToString[question.Question[0].Qtype]+" "+question.Question[0].Name
 		if question.Opcode == mdns.OpcodeUpdate {
 			method = methodUpdate
 			for _, rr := range question.Ns {
@@ -300,7 +302,8 @@ func (f *front) converse(zone *dnsPeer, conn net.Conn) {
 		if bad {
 			f.record(exchange{Shape: shape, Method: method, Status: http.StatusOK, Body: answer})
 		}
-		if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...)); err != nil { // #nosec G115 -- of the test
+		framed := append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...) // #nosec G115 -- of the test
+		if _, err := conn.Write(framed); err != nil {
 			return
 		}
 	}

@@ -85,7 +85,8 @@ func newOpenStackPeer(project string) *openStackPeer {
 	p.objects["flavors"] = []object{{"id": fixedID("flavor"), "name": "m1.small", "ram": 4096, "disk": 20, "vcpus": 2,
 		"os-flavor-access:is_public": true}}
 	p.objects["images"] = []object{{
-		"id": fixedID("image"), "name": "gardenlinux", "status": "active", "visibility": "public", "disk_format": "raw", "container_format": "bare", "size": 1024,
+		"id": fixedID("image"), "name": "gardenlinux", "status": "active", "visibility": "public", "disk_format": "raw",
+		"container_format": "bare", "size": 1024,
 		"min_disk": 0, "min_ram": 0, "tags": []any{}, "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z",
 	}}
 	p.objects["types"] = []object{{"id": fixedID("type"), "name": "ssd", "is_public": true, "extra_specs": object{}}}
@@ -559,7 +560,8 @@ func (p *openStackPeer) special(w http.ResponseWriter, r *http.Request, service,
 	switch {
 	case service == "nova" && path == "limits":
 		reply(w, http.StatusOK, object{"limits": object{"rate": []any{}, "absolute": object{
-			"maxTotalInstances": 1000, "maxTotalCores": 1000, "maxTotalRAMSize": 10000000, "maxServerGroups": 1000, "totalInstancesUsed": 1, "totalCoresUsed": 1, "totalRAMUsed": 1024,
+			"maxTotalInstances": 1000, "maxTotalCores": 1000, "maxTotalRAMSize": 10000000, "maxServerGroups": 1000, "totalInstancesUsed": 1,
+			"totalCoresUsed": 1, "totalRAMUsed": 1024,
 		}}})
 	case service == "nova" && path == "os-availability-zone":
 		reply(w, http.StatusOK, object{"availabilityZoneInfo": []any{object{"zoneName": "az1", "zoneState": object{"available": true}}}})

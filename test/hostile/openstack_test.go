@@ -74,7 +74,8 @@ func init() {
 // site is the site of the subject.
 func (s *subject) site() *site.Site {
 	profile := &v1alpha1.CloudProfileSite{
-		Name: s.Site, Region: "west", DNSServers: []string{"192.0.2.53"}, TLS: &v1alpha1.TLS{CACert: s.CA}, RequestTimeout: &metav1.Duration{Duration: s.timeout()},
+		Name: s.Site, Region: "west", DNSServers: []string{"192.0.2.53"}, TLS: &v1alpha1.TLS{CACert: s.CA},
+		RequestTimeout: &metav1.Duration{Duration: s.timeout()},
 	}
 	config := v1alpha1.InfrastructureSite{Name: s.Site, Nodes: []string{"10.250.0.0/18"}}
 	machineType := v1alpha1.SiteMachineType{Name: s.Site}
@@ -82,7 +83,8 @@ func (s *subject) site() *site.Site {
 	case v1alpha1.PlatformOpenStack:
 		profile.OpenStack = &v1alpha1.OpenStackProfile{
 			AuthURL: "https://" + s.address + "/keystone/v3", Region: "RegionOne",
-			FloatingPools: []v1alpha1.OpenStackFloatingPool{{Name: "public"}}, LoadBalancerProviders: []string{"amphora"}, ServerGroupPolicies: []string{"soft-anti-affinity"},
+			FloatingPools: []v1alpha1.OpenStackFloatingPool{{Name: "public"}}, LoadBalancerProviders: []string{"amphora"},
+			ServerGroupPolicies: []string{"soft-anti-affinity"},
 		}
 		profile.Zones = []v1alpha1.SiteZone{{Name: "zone-a", OpenStack: &v1alpha1.OpenStackZone{AvailabilityZone: "az1"}}}
 		config.OpenStack = &v1alpha1.OpenStackInfrastructure{FloatingPoolName: "public",
@@ -138,7 +140,8 @@ func (s *subject) platform() v1alpha1.Platform {
 func (s *subject) classRequest() platform.MachineClassRequest {
 	at := s.site()
 	r := platform.MachineClassRequest{
-		Site: at, Status: s.Status, Zone: &at.Profile.Zones[0], MachineType: at.MachineTypes["small"], PodCIDRs: []string{"100.96.0.0/11"}, Pool: "pool", Minimum: 1,
+		Site: at, Status: s.Status, Zone: &at.Profile.Zones[0], MachineType: at.MachineTypes["small"], PodCIDRs: []string{"100.96.0.0/11"},
+		Pool: "pool", Minimum: 1,
 		Image: &v1alpha1.SiteMachineImage{Name: s.Site},
 	}
 	switch s.platform() {
@@ -234,7 +237,8 @@ func common(of v1alpha1.Platform) []operation {
 		{part: partInfrastructure, name: "validate", lenient: true, run: func(ctx context.Context, s *subject) (any, error) {
 			at := s.site()
 			return infrastructure().Validate(ctx, at, platform.ValidationRequest{Path: field.NewPath("sites").Index(0), Demands: []platform.Demand{{
-				Pool: "pool", Path: field.NewPath("workers").Index(0), MachineTypeName: "small", MachineType: at.MachineTypes["small"], Minimum: 1, Maximum: 2,
+				Pool: "pool", Path: field.NewPath("workers").Index(0), MachineTypeName: "small", MachineType: at.MachineTypes["small"], Minimum: 1,
+				Maximum:     2,
 				VolumeSizes: []int{25}, VolumeType: s.classRequest().VolumeType, Zones: []platform.ZoneDemand{{Name: at.Profile.Zones[0].Name,
 					Minimum: 1, Maximum: 2}},
 			}}})
@@ -470,7 +474,8 @@ func cinderCSI() []operation {
 			}
 			defer func() { _ = os.Remove(file.Name()) }()
 			fmt.Fprintf(file,
-				"[Global %q]\nauth-url=https://%s/keystone/v3\nregion=RegionOne\ndomain-name=Default\ntenant-name=%s\nusername=%s\npassword=%q\nrequest-timeout=%s\ncafilecontents=%s\n",
+				"[Global %q]\nauth-url=https://%s/keystone/v3\nregion=RegionOne\ndomain-name=Default\ntenant-name=%s\nusername=%s\npassword=%q\n"+
+					"request-timeout=%s\ncafilecontents=%s\n",
 				s.Site, s.address, s.Credentials["tenantName"], secretUser, secretPassword, s.timeout(), quoted(s.CA))
 			_ = file.Close()
 			return do(ctx, s, cinderController(s, file.Name()), map[string]string{"cloud": s.Site})
@@ -497,7 +502,8 @@ func cinderCSI() []operation {
 		{part: partCSI, name: "create volume", mutates: true,
 			run: with(func(ctx context.Context, s *subject, c *cinder.Controller, secrets map[string]string) (any, error) {
 				answer, err := c.CreateVolume(ctx, &csi.CreateVolumeRequest{
-					Name: "pvc-1", Secrets: secrets, CapacityRange: &csi.CapacityRange{RequiredBytes: 1 << 30}, VolumeCapabilities: []*csi.VolumeCapability{capability}, Parameters: map[string]string{"type": "ssd"},
+					Name: "pvc-1", Secrets: secrets, CapacityRange: &csi.CapacityRange{RequiredBytes: 1 << 30},
+					VolumeCapabilities: []*csi.VolumeCapability{capability}, Parameters: map[string]string{"type": "ssd"},
 				})
 				if err == nil {
 					remember(s, "volume", answer.Volume.VolumeId)

@@ -82,7 +82,9 @@ func soapMethod(shape string) string {
 	return "Call"
 }
 
-var soapReads = regexp.MustCompile("^SOAP (Retrieve|ContinueRetrieve|Find|CreateFilter|CreateCollector|WaitFor|Check|Destroy(PropertyFilter|PropertyCollector|View|Collector)|CreateContainerView|CreateListView|ModifyListView|Current|Login|Logout|SessionIsActive|Pbm|Query|Get|Cancel|VslmQuery|HostQuery)")
+var soapReads = regexp.MustCompile("^SOAP (Retrieve|ContinueRetrieve|Find|CreateFilter|CreateCollector|WaitFor|Check|" +
+	"Destroy(PropertyFilter|PropertyCollector|View|Collector)|CreateContainerView|CreateListView|ModifyListView|" +
+	"Current|Login|Logout|SessionIsActive|Pbm|Query|Get|Cancel|VslmQuery|HostQuery)")
 
 // writes says whether the request changes something at the far end.
 func writes(method, shape string) bool {

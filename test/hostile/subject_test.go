@@ -348,7 +348,8 @@ func watchMemory(id string, tell func(outcome)) func() uint64 {
 	debug.FreeOSMemory()
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)
-	limit := debug.SetMemoryLimit(int64(samples[0].Value.Uint64() - samples[1].Value.Uint64() + memoryLimit*3/4)) // #nosec G115 -- less than the machine has
+	inUse := samples[0].Value.Uint64() - samples[1].Value.Uint64()
+	limit := debug.SetMemoryLimit(int64(inUse + memoryLimit*3/4)) // #nosec G115 -- less than the machine has
 	var (
 		before = heap()
 		done   = make(chan struct{})

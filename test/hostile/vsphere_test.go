@@ -41,7 +41,8 @@ func startSimulator() {
 	}
 	simulator.proxy = httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "https", Host: simulator.server.Address})
 	simulator.proxy.ErrorLog = quiet
-	simulator.proxy.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, MaxIdleConnsPerHost: 64} // #nosec G402 -- of the test
+	insecure := &tls.Config{InsecureSkipVerify: true} // #nosec G402 -- of the test
+	simulator.proxy.Transport = &http.Transport{TLSClientConfig: insecure, MaxIdleConnsPerHost: 64}
 }
 
 func stopSimulator() error {

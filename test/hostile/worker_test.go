@@ -46,7 +46,8 @@ func newWorker() (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{cmd: exec.Command(path), waiting: map[string]chan outcome{}, begun: map[string]bool{}, log: &logOf{}, done: make(chan struct{})} // #nosec G204 -- this test
+	command := exec.Command(path) // #nosec G204 -- this test
+	w := &worker{cmd: command, waiting: map[string]chan outcome{}, begun: map[string]bool{}, log: &logOf{}, done: make(chan struct{})}
 	w.cmd.Env = append(os.Environ(), subjectVariable+"=1", "GOMEMLIMIT=off", "GOGC=100", "GODEBUG=")
 	if w.stdin, err = w.cmd.StdinPipe(); err != nil {
 		return nil, err

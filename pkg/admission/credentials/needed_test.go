@@ -170,10 +170,10 @@ var _ = Describe("What a Shoot needs", func() {
 		Entry("one of two at the vCenter rotates", logins(), logins("vc.password=hush2"),
 			`data[vc2.password]: must be that of site "vc": both use one vCenter, where the CSI driver has one login; `+uses),
 		Entry("a user without a domain", logins(), logins("vc.username=u", "vc2.username=u"),
-			`data[vc.username]: must be <user>@<domain> or <domain>\<user> of letters, digits, ".", "_" and "-", because the CSI driver supports no `+
-				`other; `+uses,
-			`data[vc2.username]: must be <user>@<domain> or <domain>\<user> of letters, digits, ".", "_" and "-", because the CSI driver supports no `+
-				`other; `+uses),
+			`data[vc.username]: must be <user>@<domain> or <domain>\<user> of letters, digits, ".", "_" and "-", because the CSI `+
+				`driver supports no other; `+uses,
+			`data[vc2.username]: must be <user>@<domain> or <domain>\<user> of letters, digits, ".", "_" and "-", because the CSI `+
+				`driver supports no other; `+uses),
 		Entry("an old mistake stays", logins("vc.password=hush2"), logins("vc.password=hush2", "cloud.applicationCredentialSecret=hush2")),
 		Entry("an old mistake goes", logins("vc.password=hush2"), logins()),
 	)

@@ -96,7 +96,8 @@ var _ = Describe("Secrets", func() {
 			Expect(validator.Validate(ctx, internal, nil)).To(MatchError(ContainSubstring(expected)))
 		},
 		Entry("a key without site", "kubeconfig=hush", "data[kubeconfig]: Invalid value"),
-		Entry("an address", "vc.server=hush", "data[vc.server]: Forbidden: must not be set: addresses and trusted certificates are configured in the CloudProfile"),
+		Entry("an address", "vc.server=hush",
+			"data[vc.server]: Forbidden: must not be set: addresses and trusted certificates are configured in the CloudProfile"),
 		Entry("a line break", "vc.password=hush\n", "data[vc.password]: Invalid value"),
 		Entry("a key that a Shoot needs is taken away", "racks.token",
 			`data[racks.token]: Required value: site "racks" needs the keys racks.token or racks.clientCertificate, racks.clientKey; Shoot `+

@@ -336,7 +336,8 @@ func reportOrphans(c *call, targets []*target, orphans []v1alpha1.Orphan) {
 			items = append(items, item)
 		}
 		if len(items) > 0 {
-			c.events.Warning(c.worker, reasonOrphansLeft, eventnote.OnSite("Delete", t.site), "Site %q still has %d machine(s): %s", t.site, len(items),
+			c.events.Warning(c.worker, reasonOrphansLeft, eventnote.OnSite("Delete", t.site), "Site %q still has %d machine(s): %s", t.site,
+				len(items),
 				eventnote.List(items))
 		}
 	}

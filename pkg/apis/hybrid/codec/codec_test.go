@@ -72,7 +72,8 @@ var _ = Describe("Codec", func() {
 				Expect(err).To(MatchError(ContainSubstring(field)))
 			},
 			Entry("a block of a platform that has none",
-				"apiVersion: hybrid.provider.extensions.gardener.cloud/v1alpha1\nkind: WorkerConfig\ndataVolumes: [{name: a, sites: [{name: b, metal: {}}]}]\n", `"dataVolumes[0].sites[0].metal"`),
+				"apiVersion: hybrid.provider.extensions.gardener.cloud/v1alpha1\nkind: WorkerConfig\ndataVolumes: [{name: a, sites: [{name: b, "+
+					"metal: {}}]}]\n", `"dataVolumes[0].sites[0].metal"`),
 		)
 
 		It("wraps ErrEmpty", func() {

@@ -17,8 +17,9 @@ var (
 	keyRegexp = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.:-]*$`)
 	// unsafe are keys that open ports on the host, name files outside of the folder of the virtual machine, or change what it is and which
 	// network it is in. vCenters refuse some of them.
-	unsafe = regexp.MustCompile(`(?i)^(remotedisplay\.|debugstub\.|vmx\.log|log\.|nvram$|workingdir$|extendedconfigfile$|sched\.swap\.(dir|derivedname)$|uuid\.|vc\.uuid$|` +
-		`ethernet[0-9]+\.(filter|address|generated|network|dvs|external|opaque)|(scsi|sata|nvme|ide|floppy|serial|parallel)[0-9]+(:[0-9]+)?\.(filename|filetype|devicetype|present)$)`)
+	unsafe = regexp.MustCompile(`(?i)^(remotedisplay\.|debugstub\.|vmx\.log|log\.|nvram$|workingdir$|extendedconfigfile$|` +
+		`sched\.swap\.(dir|derivedname)$|uuid\.|vc\.uuid$|ethernet[0-9]+\.(filter|address|generated|network|dvs|external|opaque)|` +
+		`(scsi|sata|nvme|ide|floppy|serial|parallel)[0-9]+(:[0-9]+)?\.(filename|filetype|devicetype|present)$)`)
 )
 
 // Problem says why the extra configuration must not have the key. It is empty if it may.

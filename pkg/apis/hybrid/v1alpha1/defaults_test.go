@@ -137,7 +137,8 @@ var _ = It("CloudControllerManagerConfiguration has defaults", func() {
 	}}
 	SetCloudControllerManagerConfigurationDefaults(config)
 	Expect(config.Sites[0].OpenStack.LoadBalancer).To(And(HaveField("Provider", "amphora"), HaveField("Members", LoadBalancerMembersSite)))
-	Expect(config.Sites[0].OpenStack.Connection).To(And(HaveField("EndpointType", "public"), HaveField("RequestTimeout.Duration", time.Minute)))
+	Expect(config.Sites[0].OpenStack.Connection).To(And(HaveField("EndpointType", "public"),
+		HaveField("RequestTimeout.Duration", time.Minute)))
 	Expect(config.Sites[1].VSphere.Connection.RequestTimeout.Duration).To(Equal(time.Minute))
 	Expect(config.Sites[2].Metal.Connection.RequestTimeout.Duration).To(Equal(time.Minute))
 	Expect(config.Sites[0].LoadBalancerMembers()).To(Equal(LoadBalancerMembersSite))

@@ -35,8 +35,8 @@ func (s *CloudProfileSite) Endpoint() string {
 	}
 }
 
-// Scope returns the fields, by their paths below the site, that say where the objects of shoots are: none is found elsewhere. The address is not
-// among them, because another address may lead to the same objects.
+// Scope returns the fields, by their paths below the site, that say where the objects of shoots are: none is found elsewhere. The address
+// is not among them, because another address may lead to the same objects.
 func (s *CloudProfileSite) Scope() map[string]string {
 	switch {
 	case s.OpenStack != nil:

@@ -28,7 +28,8 @@ var _ = Describe("Platform of a site", func() {
 		Expect(ok).To(Equal(expected != ""))
 		Expect(site.HasZones()).To(Equal(zones))
 	},
-		Entry("OpenStack", CloudControllerSite{OpenStack: &OpenStackCloudController{Zones: []OpenStackCloudControllerZone{{}}}}, PlatformOpenStack,
+		Entry("OpenStack", CloudControllerSite{OpenStack: &OpenStackCloudController{Zones: []OpenStackCloudControllerZone{{}}}},
+			PlatformOpenStack,
 			true),
 		Entry("vSphere", CloudControllerSite{VSphere: &VSphereCloudController{Zones: []VSphereCloudControllerZone{{}}}}, PlatformVSphere, true),
 		Entry("bare metal", CloudControllerSite{Metal: &MetalCloudController{Zones: []MetalCloudControllerZone{{}}}}, PlatformMetal, true),

@@ -10,7 +10,8 @@ const ProviderType = "hybrid"
 // ExtensionName is the name of the extension.
 const ExtensionName = "provider-hybrid"
 
-// Conditions that an Infrastructure, ControlPlane or Worker has, with status False, while something is wrong with a site that does not stop the others.
+// Conditions that an Infrastructure, ControlPlane or Worker has, with status False, while something is wrong with a site that does not stop
+// the others.
 const (
 	// ConditionRemovedSitesDeleted is the type of the condition about sites that the Shoot does not use any more and that are not
 	// deleted.

@@ -125,8 +125,8 @@ func parseRanges(cidrs []string) []addressRange {
 	return ranges
 }
 
-// validate checks the addresses of a pool of the site, and reserves them. Addresses that are announced in the site's network must be in that
-// network. If the site has its own subnet, the shoot owner has to keep machines from using them.
+// validate checks the addresses of a pool of the site, and reserves them. Addresses that are announced in the site's network must be in
+// that network. If the site has its own subnet, the shoot owner has to keep machines from using them.
 func (p *addressPools) validate(site string, pool *v1alpha1.MetalLBAddressPool, fldPath *field.Path) field.ErrorList {
 	var (
 		allErrs  field.ErrorList

@@ -61,8 +61,8 @@ func ValidateCloudProfileConfigUpdate(newConfig, oldConfig *v1alpha1.CloudProfil
 	return allErrs
 }
 
-// ValidateEncryption checks that no site receives credentials in the clear, unless the operator disabled the verification of its certificate.
-// oldConfig may be nil; a site that is as insecure in it stays allowed. fldPath is the path of the configuration.
+// ValidateEncryption checks that no site receives credentials in the clear, unless the operator disabled the verification of its
+// certificate. oldConfig may be nil; a site that is as insecure in it stays allowed. fldPath is the path of the configuration.
 func ValidateEncryption(newConfig, oldConfig *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
 	if newConfig == nil {
 		return nil
@@ -102,8 +102,8 @@ func validateSiteInUse(before *v1alpha1.CloudProfileSite, newConfig *v1alpha1.Cl
 	return append(allErrs, validateSamePlace(before, after, shoots, sitePath)...)
 }
 
-// validateSamePlace checks that the scope of a site stays: objects of Shoots that are not found count as deleted. An address may change; that
-// the same site answers is checked when the site is used.
+// validateSamePlace checks that the scope of a site stays: objects of Shoots that are not found count as deleted. An address may change;
+// that the same site answers is checked when the site is used.
 func validateSamePlace(before, after *v1alpha1.CloudProfileSite, shoots []string, sitePath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
 	scope := after.Scope()

@@ -57,7 +57,8 @@ var _ = Describe("#ValidateCloudProfileConfigUpdate", func() {
 			config.Sites[2].Metal.Inventory, config.Sites[2].Metal.Namespace = v1alpha1.MetalInventoryIronCore, "other"
 		}, problem{forbidden, "config.sites[2].metal.inventory"}, problem{forbidden, "config.sites[2].metal.namespace"}),
 		Entry("other addresses, under which the same may answer", func(config *v1alpha1.CloudProfileConfig) {
-			config.Sites[0].OpenStack.AuthURL, config.Sites[1].VSphere.Server, config.Sites[2].Metal.Server = "https://a.example.com/v3", "https://b.example.com", "https://c.example.com"
+			config.Sites[0].OpenStack.AuthURL, config.Sites[1].VSphere.Server, config.Sites[2].Metal.Server = "https://a.example.com/v3",
+				"https://b.example.com", "https://c.example.com"
 		}),
 	)
 
@@ -92,7 +93,8 @@ var _ = Describe("#ValidateCloudProfileConfigUpdate", func() {
 		check := func(template string, old *v1alpha1.CloudProfileConfig) []string {
 			var fields []string
 			for _, err := range ValidateNamespacedCloudProfileConfig(NamespacedProfile{
-				Config: config(template), OldConfig: old, Spec: &gardencorev1beta1.NamespacedCloudProfileSpec{}, ParentConfig: parent, ParentSpec: newSpec(),
+				Config: config(template), OldConfig: old, Spec: &gardencorev1beta1.NamespacedCloudProfileSpec{}, ParentConfig: parent,
+				ParentSpec: newSpec(),
 			}, field.NewPath("c")) {
 				if strings.HasSuffix(err.Field, "vsphere.template") {
 					fields = append(fields, err.Detail)

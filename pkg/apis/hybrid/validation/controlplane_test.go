@@ -33,9 +33,11 @@ var _ = Describe("#ValidateControlPlaneConfig", func() {
 		Entry("default site that is not used", &v1alpha1.ControlPlaneConfig{DefaultSite: "racks"}, oneSite,
 			problem{notSupported, "c.defaultSite"}),
 		Entry("feature gates",
-			&v1alpha1.ControlPlaneConfig{CloudControllerManager: &v1alpha1.CloudControllerManagerConfig{FeatureGates: map[string]bool{"AllAlpha": true}}}, oneSite),
+			&v1alpha1.ControlPlaneConfig{CloudControllerManager: &v1alpha1.CloudControllerManagerConfig{
+				FeatureGates: map[string]bool{"AllAlpha": true}}}, oneSite),
 		Entry("bad feature gate",
-			&v1alpha1.ControlPlaneConfig{CloudControllerManager: &v1alpha1.CloudControllerManagerConfig{FeatureGates: map[string]bool{"a,b": true}}}, oneSite,
+			&v1alpha1.ControlPlaneConfig{CloudControllerManager: &v1alpha1.CloudControllerManagerConfig{FeatureGates: map[string]bool{"a,b": true}}},
+			oneSite,
 			problem{invalid, "c.cloudControllerManager.featureGates[a,b]"}),
 		Entry("site", &v1alpha1.ControlPlaneConfig{Sites: []v1alpha1.ControlPlaneSite{{Name: "cloud"}}}, oneSite),
 		Entry("site that is not used", &v1alpha1.ControlPlaneConfig{Sites: []v1alpha1.ControlPlaneSite{{Name: "racks"}}}, oneSite,

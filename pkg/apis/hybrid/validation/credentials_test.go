@@ -240,7 +240,8 @@ var _ = DescribeTable("#CheckCredentials", func(platform v1alpha1.Platform, cred
 	Entry("an application credential, and keys that nobody reads", v1alpha1.PlatformOpenStack,
 		site.Credentials{"applicationCredentialID": "a", "applicationCredentialSecret": "s3cr3t", "username": "a", "other": "a"}, ""),
 	Entry("none", v1alpha1.PlatformOpenStack, nil,
-		`key "domainName" is missing; the site needs the keys domainName, tenantName, username, password or applicationCredentialID, applicationCredentialSecret`),
+		`key "domainName" is missing; the site needs the keys domainName, tenantName, username, password or applicationCredentialID, `+
+			`applicationCredentialSecret`),
 	Entry("the second kind is not complete", v1alpha1.PlatformOpenStack, site.Credentials{"applicationCredentialID": "s3cr3t"},
 		`key "applicationCredentialSecret" is missing`),
 	Entry("an empty key", v1alpha1.PlatformVSphere, site.Credentials{"username": "s3cr3t", "password": ""}, `key "password" is missing`),

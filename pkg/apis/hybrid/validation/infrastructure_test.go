@@ -167,7 +167,8 @@ var _ = Describe("#ValidateInfrastructureConfig", func() {
 			o.Network, o.Subnet, o.Router, o.SecurityGroup = &v1alpha1.OpenStackNetwork{ID: uuid}, reference, reference, reference
 		})),
 		Entry("bad IDs", openStack(func(o *v1alpha1.OpenStackInfrastructure) {
-			o.Network, o.Router, o.SecurityGroup = &v1alpha1.OpenStackNetwork{ID: "net"}, &v1alpha1.OpenStackReference{ID: "router"}, &v1alpha1.OpenStackReference{}
+			o.Network, o.Router, o.SecurityGroup = &v1alpha1.OpenStackNetwork{ID: "net"}, &v1alpha1.OpenStackReference{ID: "router"},
+				&v1alpha1.OpenStackReference{}
 		}), problem{invalid, "i.sites[0].openstack.network.id"}, problem{invalid, "i.sites[0].openstack.router.id"}, problem{required,
 			"i.sites[0].openstack.securityGroup.id"}),
 		Entry("floating subnet by ID", openStack(func(o *v1alpha1.OpenStackInfrastructure) {

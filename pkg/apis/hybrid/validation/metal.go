@@ -41,7 +41,8 @@ var (
 	tolerationEffects = []corev1.TaintEffect{"NoBind", "Evict"}
 
 	// ociReferenceRegexp matches the reference of an OCI image with registry and repository, and with a tag, a digest or both.
-	ociReferenceRegexp = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+(:[\w][\w.-]{0,127})?(@[a-z0-9]+:[0-9a-fA-F]{32,})?$`)
+	ociReferenceRegexp = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+` +
+		`(:[\w][\w.-]{0,127})?(@[a-z0-9]+:[0-9a-fA-F]{32,})?$`)
 )
 
 // metal are the rules of bare metal.
@@ -171,7 +172,8 @@ func validateHosts(selector *metav1.LabelSelector, tolerations []corev1.Tolerati
 	allErrs := validateLabelSelector(selector, fldPath.Child("hostSelector"))
 	tolerationsPath := fldPath.Child(name)
 	if len(tolerations) > 0 && profile.Inventory != v1alpha1.MetalInventoryIronCore {
-		return append(allErrs, field.Forbidden(tolerationsPath, fmt.Sprintf("must not be set: hosts of the inventory %q have no taints", profile.Inventory)))
+		return append(allErrs,
+			field.Forbidden(tolerationsPath, fmt.Sprintf("must not be set: hosts of the inventory %q have no taints", profile.Inventory)))
 	}
 	for i := range tolerations {
 		allErrs = append(allErrs, validateToleration(&tolerations[i], tolerationsPath.Index(i))...)

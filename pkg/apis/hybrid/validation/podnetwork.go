@@ -127,7 +127,8 @@ func (v *podNetworkValidator) validateCalico() {
 	if encapsulation == podnetwork.EncapsulationIPIP && v.several && v.ipv4 && backend != "none" {
 		reason := `must be true over several sites: firewalls and routers between them pass TCP and UDP, but not IP in IP, Calico's default`
 		if mode != "" {
-			v.forbid(fmt.Sprintf("must not be %q for a pool of IP in IP over several sites: firewalls and routers between them pass TCP and UDP only; use vxlan.enabled", mode), modePath...)
+			v.forbid(fmt.Sprintf("must not be %q for a pool of IP in IP over several sites: firewalls and routers between them pass TCP and UDP "+
+				"only; use vxlan.enabled", mode), modePath...)
 		} else if !v.overlayOff() {
 			v.errs = append(v.errs, field.Required(v.path("vxlan", "enabled"), reason))
 		}

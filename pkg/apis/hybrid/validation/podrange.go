@@ -72,7 +72,8 @@ func ValidatePodRange(spec PodRange, before *PodRange, fldPath *field.Path) fiel
 		return nil
 	}
 	return field.ErrorList{field.Invalid(fldPath.Child("kubernetes", "kubeControllerManager", spec.name), spec.mask,
-		fmt.Sprintf("allows %d nodes in spec.networking.pods, which is %s, but the maxima of all pools and sites add up to %d", spec.room, spec.pods, spec.wanted))}
+		fmt.Sprintf("allows %d nodes in spec.networking.pods, which is %s, but the maxima of all pools and sites add up to %d", spec.room,
+			spec.pods, spec.wanted))}
 }
 
 // maximumOf returns the maximum number of machines of a pool.

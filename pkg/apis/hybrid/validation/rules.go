@@ -20,9 +20,9 @@ var platforms = map[v1alpha1.Platform]rules{
 	v1alpha1.PlatformMetal:     metal{},
 }
 
-// rules are what is allowed at the sites of one platform. Objects have the blocks of any platform: a rule returns nil if the block of its own
-// platform is not set. site is the site of the CloudProfile that an object belongs to, nil if there is none. Errors are below fldPath, which
-// is the path of the object.
+// rules are what is allowed at the sites of one platform. Objects have the blocks of any platform: a rule returns nil if the block of its
+// own platform is not set. site is the site of the CloudProfile that an object belongs to, nil if there is none. Errors are below fldPath,
+// which is the path of the object.
 type rules interface {
 	// credentials returns the alternative sets of keys that a site needs, the preferred one first.
 	credentials() [][]string
@@ -75,8 +75,8 @@ func validateAll(rule func(rules) field.ErrorList) field.ErrorList {
 	return allErrs
 }
 
-// validateBlocks checks that only the block of the site's platform is set, and that it is set if it is required. It returns nil if the site's
-// platform is not known.
+// validateBlocks checks that only the block of the site's platform is set, and that it is set if it is required. It returns nil if the
+// site's platform is not known.
 func validateBlocks(set []v1alpha1.Platform, site string, platform v1alpha1.Platform, required bool, fldPath *field.Path) field.ErrorList {
 	if platform == "" {
 		return nil

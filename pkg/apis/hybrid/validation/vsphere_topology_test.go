@@ -66,7 +66,8 @@ var _ = Describe("Topology of vSphere sites", func() {
 			return
 		}
 		Expect(replaced).To(haveProblems([]problem{{forbidden, "i.sites[2].name"}}))
-		Expect(replaced[0].Detail).To(HavePrefix(`site "vc2" must not be added before the nodes of site "vc", which is removed, are gone: it must `))
+		Expect(replaced[0].Detail).To(HavePrefix(
+			`site "vc2" must not be added before the nodes of site "vc", which is removed, are gone: it must `))
 		Expect(ValidateReplacedSites(before, config, p, field.NewPath("i"))).To(BeEmpty())
 		Expect(ValidateReplacedSites(config, after, p, field.NewPath("i"))).To(BeEmpty())
 		Expect(ValidateReplacedSites(nil, after, p, nil)).To(BeEmpty())
@@ -108,7 +109,8 @@ var _ = Describe("Topology of vSphere sites", func() {
 			one.Proxy, other.VSphere.Server = &v1alpha1.Proxy{URL: "http://p:1"}, "https://vc2.example.com"
 		}),
 		Entry("two vCenters, two proxies", func(one, other *v1alpha1.CloudProfileSite) {
-			one.Proxy, other.Proxy, other.VSphere.Server = &v1alpha1.Proxy{URL: "http://p:1"}, &v1alpha1.Proxy{URL: "http://q:1"}, "https://vc2.example.com"
+			one.Proxy, other.Proxy, other.VSphere.Server = &v1alpha1.Proxy{URL: "http://p:1"}, &v1alpha1.Proxy{URL: "http://q:1"},
+				"https://vc2.example.com"
 		}, problem{invalid, "i.sites[3].name"}),
 	)
 
@@ -116,9 +118,11 @@ var _ = Describe("Topology of vSphere sites", func() {
 		var sites []*v1alpha1.CloudProfileSite
 		for i := range 7 {
 			sites = append(sites,
-				&v1alpha1.CloudProfileSite{Name: fmt.Sprintf("s%d", i), VSphere: &v1alpha1.VSphereProfile{Server: fmt.Sprintf("https://vc%d", i), Topology: newTopology()}})
+				&v1alpha1.CloudProfileSite{Name: fmt.Sprintf("s%d", i),
+					VSphere: &v1alpha1.VSphereProfile{Server: fmt.Sprintf("https://vc%d", i), Topology: newTopology()}})
 		}
-		sites = append(sites, &v1alpha1.CloudProfileSite{Name: "beside", VSphere: &v1alpha1.VSphereProfile{Server: "https://vc0", Topology: newTopology()}})
+		sites = append(sites,
+			&v1alpha1.CloudProfileSite{Name: "beside", VSphere: &v1alpha1.VSphereProfile{Server: "https://vc0", Topology: newTopology()}})
 		Expect(vspherecsi.Conflicts(slices.Delete(slices.Clone(sites), 5, 7))).To(BeEmpty())
 		Expect(vspherecsi.Conflicts(sites)).To(HaveExactElements(HaveField("Site", "s5"), HaveField("Site", "s6")))
 	})

@@ -140,7 +140,8 @@ var _ = Describe("#ValidateWorkers", func() {
 
 	config := func(json string) func(*worker) {
 		return func(w *worker) {
-			w.ProviderConfig = &runtime.RawExtension{Raw: []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"WorkerConfig",` + json + `}`)}
+			w.ProviderConfig = &runtime.RawExtension{
+				Raw: []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"WorkerConfig",` + json + `}`)}
 		}
 	}
 	DescribeTable("providerConfig", validate,

@@ -17,8 +17,9 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// ValidateUpdate validates the update of a Shoot's worker pools. A zone must not replace another whose machine deployment has the same name.
-// For pools that are updated in place, changes that need new machines are refused at sites that the pool keeps. fldPath is the path of the pools.
+// ValidateUpdate validates the update of a Shoot's worker pools. A zone must not replace another whose machine deployment has the same
+// name. For pools that are updated in place, changes that need new machines are refused at sites that the pool keeps. fldPath is the path
+// of the pools.
 func (v *WorkerValidator) ValidateUpdate(oldWorkers, newWorkers []gardencorev1beta1.Worker, fldPath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
 	for i := range newWorkers {

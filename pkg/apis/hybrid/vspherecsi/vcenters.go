@@ -32,8 +32,8 @@ func Address(server string) (host, port string, err error) {
 }
 
 // vCenterConflicts returns why one driver cannot reach the vCenters of the sites, which have vsphere.topology. The driver identifies a
-// vCenter by its host. Certificates are the same for all vCenters, because its syncer connects to any of them with the global ones, and so is
-// the proxy, which is in the environment. Sites whose server is malformed are left out.
+// vCenter by its host. Certificates are the same for all vCenters, because its syncer connects to any of them with the global ones, and so
+// is the proxy, which is in the environment. Sites whose server is malformed are left out.
 func vCenterConflicts(sites []*v1alpha1.CloudProfileSite) []Conflict {
 	var (
 		conflicts []Conflict
@@ -74,7 +74,8 @@ func vCenterConflicts(sites []*v1alpha1.CloudProfileSite) []Conflict {
 			add(v.site,
 				"must have tls.caCert instead of tls.thumbprint in the CloudProfile: the CSI driver has one thumbprint for all vCenters")
 		case trusting != nil && v.tls == v1alpha1.TLS{}:
-			add(v.site, "must have tls.caCert in the CloudProfile because site %q has it: the CSI driver trusts the same certificates at all vCenters",
+			add(v.site,
+				"must have tls.caCert in the CloudProfile because site %q has it: the CSI driver trusts the same certificates at all vCenters",
 				trusting.site)
 		}
 		if behind != nil && v.proxy != "" && v.proxy != behind.proxy {
@@ -137,7 +138,8 @@ func firstVCenter(vCenters []vCenter, is func(*vCenter) bool) *vCenter {
 // validateDatacenter refuses a comma, which separates datacenters in the configuration of the driver.
 func validateDatacenter(name string, fldPath *field.Path) field.ErrorList {
 	if strings.Contains(name, ",") || !quotable(name) {
-		return field.ErrorList{field.Invalid(fldPath, name, "must not contain commas or control characters, which the CSI driver does not support")}
+		return field.ErrorList{field.Invalid(fldPath, name,
+			"must not contain commas or control characters, which the CSI driver does not support")}
 	}
 	return nil
 }

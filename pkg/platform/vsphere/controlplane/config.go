@@ -21,8 +21,8 @@ const (
 	maxClusterID = 64
 )
 
-// filesOf returns the files of the driver's Secret. Settings that all vCenters share are in the section Global, where the driver and its syncer
-// read them. s is one of the sites.
+// filesOf returns the files of the driver's Secret. Settings that all vCenters share are in the section Global, where the driver and its
+// syncer read them. s is one of the sites.
 func filesOf(s *site.Site, vCenters []vCenter) (map[string]string, error) {
 	if len(s.Shoot) > maxClusterID {
 		return nil, mistake("the technical ID %q must have at most %d characters, the limit of the CSI driver for the ID of a cluster", s.Shoot,

@@ -36,7 +36,8 @@ func loginsOf(sites []platform.ControlPlaneSite) (logins map[string]login, mista
 	)
 	logins = map[string]login{}
 	for _, s := range sites {
-		l := vspherecsi.Login{Site: s.Site.Profile, Username: s.Site.Credentials[vspherecsi.KeyUsername], Password: s.Site.Credentials[vspherecsi.KeyPassword]}
+		l := vspherecsi.Login{Site: s.Site.Profile, Username: s.Site.Credentials[vspherecsi.KeyUsername],
+			Password: s.Site.Credentials[vspherecsi.KeyPassword]}
 		err := cmp.Or(s.Site.Credentials.Check(), validation.CheckCredentials(v1alpha1.PlatformVSphere, s.Site.Credentials))
 		if err == nil {
 			err = describe(vspherecsi.LoginConflicts([]vspherecsi.Login{l}))

@@ -20,7 +20,8 @@ import (
 
 var _ = Describe("#Storage", func() {
 	in := func(zones ...string) []corev1.TopologySelectorTerm {
-		return []corev1.TopologySelectorTerm{{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{{Key: "topology.csi.vmware.com/k8s-zone", Values: zones}}}}
+		return []corev1.TopologySelectorTerm{{
+			MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{{Key: "topology.csi.vmware.com/k8s-zone", Values: zones}}}}
 	}
 
 	It("should keep the volumes of each site at its zones", func() {
@@ -115,7 +116,8 @@ var _ = Describe("#Storage", func() {
 			s.Site.Profile.VSphere.Server, s.Site.Credentials = east().Site.Profile.VSphere.Server, east().Site.Credentials
 		}, `must have the same tls in the CloudProfile as site "east"`),
 		Entry("one vCenter, with and without a proxy", func(s *platform.ControlPlaneSite) {
-			s.Site.Profile.VSphere.Server, s.Site.Profile.TLS, s.Site.Credentials = east().Site.Profile.VSphere.Server, east().Site.Profile.TLS, east().Site.Credentials
+			s.Site.Profile.VSphere.Server, s.Site.Profile.TLS, s.Site.Credentials = east().Site.Profile.VSphere.Server, east().Site.Profile.TLS,
+				east().Site.Credentials
 			s.Site.Profile.Proxy = &v1alpha1.Proxy{URL: "http://proxy:3128"}
 		}, `must have the same proxy in the CloudProfile as site "east"`),
 	)
@@ -125,7 +127,8 @@ var _ = Describe("#Storage", func() {
 			return vsphere(s, func(p *v1alpha1.CloudProfileSite) { p.Proxy = &v1alpha1.Proxy{URL: proxy} })
 		}
 		_, err := New().Storage([]platform.ControlPlaneSite{behind(east(), "http://a:1"), behind(west(), "http://b:1")})
-		Expect(err).To(MatchError(`site "west": must have the same proxy in the CloudProfile as site "east", or none: the CSI driver has one for all vCenters`))
+		Expect(err).To(MatchError(`site "west": must have the same proxy in the CloudProfile as site "east", or none: the CSI driver has one ` +
+			`for all vCenters`))
 	})
 
 	It("should refuse six vCenters", func() {

@@ -15,8 +15,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// withTopology returns the sites if the driver serves them, which it does for all sites of a shoot or for none. The admission has applied the
-// same rules; the CloudProfile may have changed since.
+// withTopology returns the sites if the driver serves them, which it does for all sites of a shoot or for none. The admission has applied
+// the same rules; the CloudProfile may have changed since.
 func withTopology(sites []platform.ControlPlaneSite) ([]platform.ControlPlaneSite, error) {
 	var (
 		errs     []error
@@ -38,11 +38,12 @@ func withTopology(sites []platform.ControlPlaneSite) ([]platform.ControlPlaneSit
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(sites), func(s platform.ControlPlaneSite) bool { return s.Site.Profile.VSphere.Topology == nil }), nil
+	return slices.DeleteFunc(slices.Clone(sites),
+		func(s platform.ControlPlaneSite) bool { return s.Site.Profile.VSphere.Topology == nil }), nil
 }
 
-// allowedTopologies are the nodes of the site. The site's own label cannot be among the keys: the provisioner refuses terms with keys that the
-// driver does not report for the node. Only nodes with the driver have the label of the category, and no two sites share a tag.
+// allowedTopologies are the nodes of the site. The site's own label cannot be among the keys: the provisioner refuses terms with keys that
+// the driver does not report for the node. Only nodes with the driver have the label of the category, and no two sites share a tag.
 func allowedTopologies(profile *v1alpha1.CloudProfileSite) []corev1.TopologySelectorTerm {
 	var tags []string
 	for i := range profile.Zones {
