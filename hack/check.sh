@@ -92,7 +92,7 @@ run "Advisories" go run ./hack/advisories
 run "Structure" go run ./hack/structure -max-methods 40 -max-back 5 ./pkg/controller/worker
 run "Structure of OpenStack" go run ./hack/structure -max-methods 40 -max-back 0 ./pkg/platform/openstack/infrastructure
 run "Prose" check_prose
-run "Prose of examples and charts" check_prose_of 'example/*.yaml' 'charts/*.yaml'
+run "Prose of sources" check_prose_of 'cmd/*.go' 'pkg/*.go' 'example/*.yaml' 'charts/*.yaml'
 run "Format" golangci-lint fmt --diff
 run "Lint" golangci-lint run ./...
 

@@ -80,7 +80,7 @@ func (r serviceRules) wanted(service *corev1.Service) string {
 	return r.defaultSite
 }
 
-// abandoned reports whether a removed site had the load balancer of the Service, and no site should have one for it any more.
+// abandoned reports whether a removed site had the load balancer of the Service, and no site should still have one for it.
 func (r serviceRules) abandoned(service *corev1.Service) bool {
 	return service.Annotations[v1alpha1.AnnotationLoadBalancerSite] != "" && r.holder(service) == "" &&
 		!slices.Contains(r.sites, r.wanted(service)) &&

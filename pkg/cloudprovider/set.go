@@ -25,7 +25,7 @@ const (
 	// firstRetry and lastRetry are the shortest and the longest delay before a site that could not be opened is retried.
 	firstRetry = time.Second
 	lastRetry  = 30 * time.Second
-	// mistakeRetry is the delay after errors that do not go away by themselves: the site may lock the user out after failed logins.
+	// mistakeRetry is the delay after errors that waiting does not fix: the site may lock the user out after failed logins.
 	mistakeRetry = time.Minute
 )
 

@@ -87,7 +87,7 @@ func Data(content []byte) Resource {
 	return Resource{Source: "data:;base64," + base64.StdEncoding.EncodeToString(content)}
 }
 
-// VersionOf returns the version of an Ignition config, and nothing if data is none.
+// VersionOf returns the version of an Ignition config, or an empty string if data is not an Ignition config.
 func VersionOf(data []byte) string {
 	var config struct {
 		Ignition Meta `json:"ignition"`

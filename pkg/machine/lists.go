@@ -18,7 +18,7 @@ type lists struct {
 	limits Timeouts
 
 	mutex sync.Mutex
-	// running are the sites with a list in progress, including those that no caller waits for any more.
+	// running are the sites with a list in progress, including those that no caller waits for.
 	running map[string]bool
 	last    map[listScope]lastList
 }

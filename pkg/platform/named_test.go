@@ -67,7 +67,7 @@ var _ = Describe("Names of platforms", func() {
 					unexpected = append(unexpected, file)
 				}
 			}
-			Expect(unexpected).To(BeEmpty(), "files outside of the folders of %s that name it", platform)
+			Expect(unexpected).To(BeEmpty(), "files outside the folders of %s that name it", platform)
 			Expect(unused).To(BeEmpty(), "exceptions that %s does not need", platform)
 		}
 	})

@@ -62,7 +62,7 @@ func resolveNetworks(input Input) ([]Network, error) {
 				network.Gateway = network.Nodes[0].Masked().Addr().Next()
 			}
 		default:
-			return nil, fmt.Errorf("infrastructureConfig.networks.topology: %q is none of %q", network.Topology,
+			return nil, fmt.Errorf("infrastructureConfig.networks.topology: %q must be one of %q", network.Topology,
 				[]v1alpha1.Topology{v1alpha1.TopologyStretched, v1alpha1.TopologyRouted})
 		}
 	}

@@ -20,7 +20,7 @@ type Input struct {
 	Shoot string
 	// Profile is the configuration of the CloudProfile. It may be nil.
 	Profile *v1alpha1.CloudProfileConfig
-	// Config is the shoot's configuration. It is nil if the shoot shall have no sites any more.
+	// Config is the shoot's configuration. It is nil if the shoot no longer has sites.
 	Config *v1alpha1.InfrastructureConfig
 	// Pods are the shoot's pod ranges.
 	Pods []string
@@ -32,7 +32,7 @@ type Input struct {
 
 // Resolve returns the sites of the shoot: first those of Config in its order, then those that only State has in its order;
 // the latter are Removed. Errors name the field and the site. If a site's platform is not known the other sites are returned
-// beside the error. If an address is malformed no site is returned, because each site depends on the addresses of all.
+// together with the error. If an address is malformed no site is returned, because each site depends on the addresses of all.
 func Resolve(input Input) ([]Site, error) {
 	networks, err := resolveNetworks(input)
 	if err != nil {

@@ -31,7 +31,7 @@ type Site struct {
 	Profile *v1alpha1.CloudProfileSite
 	// MachineTypes are the machine types that the site has in the CloudProfile, by their names.
 	MachineTypes map[string]*v1alpha1.SiteMachineType
-	// Config is the site in the InfrastructureConfig, nil if the shoot does not use the site any more.
+	// Config is the site in the InfrastructureConfig, nil if the shoot no longer uses the site.
 	Config *v1alpha1.InfrastructureSite
 	// State is what earlier reconciliations left, nil if there was none.
 	State *v1alpha1.SiteState
@@ -43,7 +43,7 @@ type Site struct {
 	Network Network
 }
 
-// Removed reports whether the shoot does not use the site any more, so that what is left of it is to be deleted.
+// Removed reports whether the shoot no longer uses the site, so that what is left of it is to be deleted.
 func (s *Site) Removed() bool {
 	return s.Config == nil
 }
@@ -55,7 +55,7 @@ type Network struct {
 	// Subnets are the ranges of the L2 network that the site's nodes are in, one per IP family: for Stretched the whole node
 	// network, for Routed the site's own.
 	Subnets []netip.Prefix
-	// Nodes are the site's own ranges inside of Subnets.
+	// Nodes are the site's own ranges within Subnets.
 	Nodes []netip.Prefix
 	// Foreign are the ranges of the nodes of all other sites.
 	Foreign []netip.Prefix

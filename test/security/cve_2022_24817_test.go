@@ -75,7 +75,7 @@ users:
 		Expect(ping(ctx, kubeconfig,
 			site.Credentials{"token": "t"})).To(MatchError(ContainSubstring("must be text in UTF-8 without line breaks")))
 		Expect(ping(ctx, string(line),
-			site.Credentials{})).To(MatchError(ContainSubstring("either token or clientCertificate and clientKey are needed")))
+			site.Credentials{})).To(MatchError(ContainSubstring("set either token or both clientCertificate and clientKey")))
 		Expect(asked).To(BeNil())
 		err = ping(ctx, string(line), site.Credentials{"token": "t"})
 		Expect(err).To(HaveOccurred())

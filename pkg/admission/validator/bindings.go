@@ -61,7 +61,7 @@ func (v *bindingValidator) Validate(ctx context.Context, newObj, oldObj client.O
 	return validateBound(bound, err, fldPath).ToAggregate()
 }
 
-// validateBound validates the data of the Secret that a binding refers to. Anybody who can reach the endpoint can ask about any Secret of
+// validateBound validates the data of the Secret that a binding refers to. Everyone who can reach the endpoint can ask about any Secret of
 // the garden. Unless the Secret is labelled as ours, the answer does therefore not depend on its content or existence.
 func validateBound(bound credentials.Bound, err error, fldPath *field.Path) field.ErrorList {
 	if err != nil && !apierrors.IsNotFound(err) {

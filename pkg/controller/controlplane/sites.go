@@ -44,7 +44,7 @@ type input struct {
 	kept sets.Set[string]
 }
 
-// read reads what is known about the shoot's sites. The reader is no cache, because rotated credentials and machines must not be missed.
+// read reads what is known about the shoot's sites. The reader is not a cache, because rotated credentials and machines must not be missed.
 func (p *planner) read(ctx context.Context, cp *extensionsv1alpha1.ControlPlane, cluster *extensionscontroller.Cluster) (*input, error) {
 	if cluster == nil || cluster.CloudProfile == nil || cluster.Shoot == nil {
 		return nil, errors.New("the Cluster has no CloudProfile or no Shoot")

@@ -261,7 +261,7 @@ var _ = Describe("Reconcile", func() {
 		})
 	})
 
-	Describe("a site that the shoot does not use any more", func() {
+	Describe("a site that the shoot no longer uses", func() {
 		BeforeEach(func() {
 			f.order("a")
 			f.setState(stateOf("old", "kept"), stateOf("a", "network-of-a"))

@@ -88,7 +88,7 @@ var (
 				CertificateAuthorities: &gardencorev1beta1.CARotation{LastInitiationTime: &metav1.Time{Time: time.Unix(1, 0)}},
 			}
 		}},
-		{"node-local DNS, where it needs new nodes", func(s *shoot) {
+		{"node-local DNS, if it requires new nodes", func(s *shoot) {
 			s.nodeLocalDNS = true
 			s.kubeProxy = &gardencorev1beta1.KubeProxyConfig{Enabled: new(true), Mode: new(gardencorev1beta1.ProxyModeIPVS)}
 		}},
@@ -100,7 +100,7 @@ var (
 		}},
 	}
 	rollsNothing = []change{
-		{"a zone is added to the pool or removed from it, also the first one",
+		{"a zone is added to the pool or removed from it, including the first zone",
 			func(s *shoot) { s.namedPool("a").Zones = []string{"cloud-b", "rack-1", "cloud-c"} }},
 		{"the order of the pool's zones changes", func(s *shoot) { slices.Reverse(s.namedPool("a").Zones) }},
 		{"a site is added to the shoot or removed from it", func(s *shoot) {
@@ -143,7 +143,7 @@ var (
 			s.profile.MachineTypes[0].Sites[0].Capacity = capacity
 			s.namedPool("a").ProviderConfig = mustEncode(&v1alpha1.WorkerConfig{NodeTemplate: &v1alpha1.NodeTemplate{Capacity: capacity}})
 		}},
-		{"labels, annotations or taints of the pool change; they are written to the nodes that there are", func(s *shoot) {
+		{"labels, annotations, or taints of the pool change; they are applied to existing nodes", func(s *shoot) {
 			pool := s.namedPool("a")
 			pool.Labels, pool.Annotations, pool.Taints = map[string]string{"a": "b"}, map[string]string{"a": "b"}, []corev1.Taint{{Key: "a"}}
 		}},

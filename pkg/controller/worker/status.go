@@ -106,7 +106,7 @@ func completeStatus(ctx context.Context, c *call, zones []*resolved) error {
 	})
 }
 
-// clearLastError removes the error of the last reconciliation from the status if all zones are complete: gardenlet would take it for an
+// clearLastError removes the error of the last reconciliation from the status if all zones are complete: gardenlet would treat it as an
 // error of this reconciliation and give up after 30 s. An error about machines that were not ready in time is kept if it answers the last
 // request, because the controller retries within milliseconds, before gardenlet has read it.
 func clearLastError(ctx context.Context, c *call, zones []*resolved) error {

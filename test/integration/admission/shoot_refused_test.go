@@ -40,7 +40,7 @@ var _ = Describe("Shoots are refused", func() {
 			onInfrastructure(func(c *v1alpha1.InfrastructureConfig) { c.Networks.Topology = v1alpha1.TopologyRouted }),
 			infrastructure+".networks.nodes", "topology Routed"),
 		refused("a network that no other site has", onOpenStack(func(c *v1alpha1.OpenStackInfrastructure) { c.Network = nil }),
-			infrastructure+".sites[0].openstack.network", "is no other site's network"),
+			infrastructure+".sites[0].openstack.network", "a tenant network exists at its own site only"),
 	)
 
 	DescribeTable("with sites", refuseNewShoot(allPlatforms),
@@ -156,7 +156,7 @@ var _ = Describe("Shoots are refused", func() {
 		refused("with the label of sites",
 			onPool(general,
 				func(w *gardencorev1beta1.Worker) { w.Labels = map[string]string{v1alpha1.LabelSite: "cloud"} }),
-			workers+"[1].labels["+v1alpha1.LabelSite+"]", "is set by the zone"),
+			workers+"[1].labels["+v1alpha1.LabelSite+"]", "it depends on the zone of a machine"),
 		refused("with a configuration of another kind",
 			onPool(general,
 				func(w *gardencorev1beta1.Worker) {
@@ -205,8 +205,8 @@ var _ = Describe("Shoots are refused", func() {
 
 	DescribeTable("with a network of pods", refuseNewShoot(allPlatforms),
 		refused("without an overlay", pods("cilium", `{"overlay":{"enabled":false}}`), podNetwork+".overlay.enabled",
-			"nothing makes these on all sites"),
-		refused("without a tunnel", pods("cilium", `{"tunnel":"disabled"}`), podNetwork+".tunnel", "nothing makes these on all sites"),
+			"which are not created at all sites"),
+		refused("without a tunnel", pods("cilium", `{"tunnel":"disabled"}`), podNetwork+".tunnel", "which are not created at all sites"),
 		refused("with a larger MTU than a site", pods("cilium", `{"mtu":1500}`), podNetwork+".mtu", "must not be greater than 1450"),
 		refused("that is IP in IP because nothing else is said", pods("calico", `{"backend":"bird"}`), podNetwork+".vxlan.enabled",
 			"IP in IP, Calico's default"),
@@ -215,8 +215,8 @@ var _ = Describe("Shoots are refused", func() {
 		refused("that is IP in IP between subnets", pods("calico", `{"ipv4":{"pool":"ipip","mode":"CrossSubnet"}}`), podNetwork+".ipv4.mode",
 			"IP in IP over several sites"),
 		refused("without encapsulation", pods("calico", `{"ipv4":{"pool":"vxlan","mode":"Never"}}`), podNetwork+".ipv4.mode",
-			"nothing makes these on all sites"),
-		refused("without a backend", pods("calico", `{"backend":"none"}`), podNetwork+".backend", "nothing makes these on all sites"),
+			"which are not created at all sites"),
+		refused("without a backend", pods("calico", `{"backend":"none"}`), podNetwork+".backend", "which are not created at all sites"),
 		refused("with a larger MTU than VXLAN leaves", pods("calico", `{"vxlan":{"enabled":true},"vethMTU":"1450"}`), podNetwork+".vethMTU",
 			"1450, less 50 for the encapsulation"),
 		refused("for less nodes than there may be", func(s *gardencorev1beta1.Shoot) { s.Spec.Networking.Pods = new("100.96.0.0/18") },

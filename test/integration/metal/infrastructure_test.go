@@ -205,7 +205,7 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 		Expect(findings(ctx)).To(Equal(platform.Findings{}))
 		withPool("GlobalInClusterIPPool", outside)
 		Expect(findings(ctx).Err()).To(MatchError(ContainSubstring(
-			"the pool gives away 10.250.192.0-10.250.255.255 outside of the site's nodes [10.250.128.0/18]")))
+			"the pool gives away 10.250.192.0-10.250.255.255 outside the site's nodes [10.250.128.0/18]")))
 		s.Network.Nodes = []netip.Prefix{netip.MustParsePrefix("10.250.128.0/17")}
 		Expect(findings(ctx)).To(Equal(platform.Findings{}))
 		withPool("InClusterIPPool", inside)

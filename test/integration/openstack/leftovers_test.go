@@ -145,7 +145,7 @@ var _ = Describe("What Services leave behind", func() {
 		setRoutes(ctx, status.RouterID)
 	})
 
-	It("should go with a site that the shoot does not use any more, and not from another one in the same project", func(ctx SpecContext) {
+	It("should go with a site that the shoot no longer uses, and not from another one in the same project", func(ctx SpecContext) {
 		other := newSite(shoot)
 		other.Name, other.Config.Name, other.Profile.Name = "other", "other", "other"
 		other.SSHPublicKey = nil

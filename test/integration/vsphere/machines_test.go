@@ -223,7 +223,7 @@ var _ = Describe("Machines", func() {
 	It("should name the network that does not exist", func(ctx SpecContext) {
 		spec.VSphere.Network = v1alpha1.VSphereNetworkReference{Type: "Network", ID: "network-0"}
 		_, err := part.Create(ctx, request("fails"))
-		Expect(err).To(MatchError(ContainSubstring("network network-0 does not exist anymore")))
+		Expect(err).To(MatchError(ContainSubstring("network network-0 no longer exists")))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 	})
 

@@ -15,7 +15,7 @@ var reserved = []string{"guestinfo.", "gardener."}
 
 var (
 	keyRegexp = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.:-]*$`)
-	// unsafe are keys that open ports on the host, name files outside of the folder of the virtual machine, or change what it is and which
+	// unsafe are keys that open ports on the host, name files outside the folder of the virtual machine, or change what it is and which
 	// network it is in. vCenters refuse some of them.
 	unsafe = regexp.MustCompile(`(?i)^(remotedisplay\.|debugstub\.|vmx\.log|log\.|nvram$|workingdir$|extendedconfigfile$|` +
 		`sched\.swap\.(dir|derivedname)$|uuid\.|vc\.uuid$|ethernet[0-9]+\.(filter|address|generated|network|dvs|external|opaque)|` +

@@ -66,7 +66,7 @@ func Parse(template string) ([]Variable, error) {
 			name = name[1 : len(name)-1]
 		}
 		if !slices.Contains(Variables, Variable(name)) {
-			return nil, fmt.Errorf("%q is none of %q", match, Variables)
+			return nil, fmt.Errorf("unknown variable %q: must be one of %q", match, Variables)
 		}
 		found = append(found, Variable(name))
 	}

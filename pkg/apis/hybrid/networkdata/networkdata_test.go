@@ -34,11 +34,11 @@ var _ = Describe("Network data", func() {
 		Expect(err).To(MatchError(ContainSubstring(message)))
 	},
 		Entry("another name", "a $IP b",
-			`"$IP" is none of ["MACHINE" "HOST" "MAC" "ADDRESS" "PREFIX" "GATEWAY" "DNS_SERVERS" "DNS_SERVERS_JSON" "MTU"]`),
-		Entry("small letters", "${mtu}", `"${mtu}" is none of`),
-		Entry("a name that goes on", "$MTU_2", `"$MTU_2" is none of`),
-		Entry("a default", "${MTU:-1500}", `"${MTU:-1500}" is none of`),
-		Entry("no name in braces", "a ${} b", `"${}" is none of`),
+			`unknown variable "$IP": must be one of ["MACHINE" "HOST" "MAC" "ADDRESS" "PREFIX" "GATEWAY" "DNS_SERVERS" "DNS_SERVERS_JSON" "MTU"]`),
+		Entry("small letters", "${mtu}", `unknown variable "${mtu}": must be one of`),
+		Entry("a name that goes on", "$MTU_2", `unknown variable "$MTU_2": must be one of`),
+		Entry("a default", "${MTU:-1500}", `unknown variable "${MTU:-1500}": must be one of`),
+		Entry("no name in braces", "a ${} b", `unknown variable "${}": must be one of`),
 		Entry("no closing brace", "a ${MTU", `"${MTU" has no closing brace`),
 		Entry("a lonely dollar sign", "cost: 5 $ each", "must be doubled"),
 		Entry("a dollar sign at the end", "cost $", "must be doubled"),
@@ -63,6 +63,6 @@ var _ = Describe("Network data", func() {
 		Entry("for what is not known", "$MACHINE $ADDRESS", `the template has "ADDRESS", which is not known`),
 		Entry("without resolvers", "$DNS_SERVERS_JSON", `the template has "DNS_SERVERS_JSON", which is not known`),
 		Entry("without an MTU", "$MTU", `the template has "MTU", which is not known`),
-		Entry("for another name", "$IP", `"$IP" is none of`),
+		Entry("for another name", "$IP", `unknown variable "$IP": must be one of`),
 	)
 })

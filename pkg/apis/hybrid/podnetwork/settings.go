@@ -35,7 +35,7 @@ var apiVersions = map[string]string{
 	TypeCilium: "cilium.networking.extensions.gardener.cloud/v1alpha1",
 }
 
-// ReadConfig returns the fields of the providerConfig of a network, or those of a new one if there is none. It returns nil for an unknown
+// ReadConfig returns the fields of the providerConfig of a network, or those of a new one if it is not set. It returns nil for an unknown
 // type of network.
 func ReadConfig(networkType string, raw *runtime.RawExtension) (Fields, error) {
 	apiVersion, ok := apiVersions[networkType]
@@ -89,8 +89,8 @@ func (e Encapsulation) Overhead(ipv6 bool) int32 {
 	}
 }
 
-// CalicoEncapsulation returns the encapsulation of Calico with its overlay, which is IP in IP unless something else is said. With IPv6
-// it is none of IP in IP.
+// CalicoEncapsulation returns the encapsulation of Calico with its overlay, which is IP in IP by default. With IPv6
+// it is never IP in IP.
 func (f Fields) CalicoEncapsulation(ipv6 bool) (Encapsulation, error) {
 	wireGuard, err := f.Flag("wireguardEncryption")
 	if err != nil {
@@ -118,7 +118,7 @@ func (f Fields) CalicoEncapsulation(ipv6 bool) (Encapsulation, error) {
 	}
 }
 
-// CalicoMTU returns the MTU of pods that is asked for with Calico, in bytes; zero if none is.
+// CalicoMTU returns the configured MTU of pods with Calico, in bytes, or zero.
 func (f Fields) CalicoMTU() (int32, error) {
 	text, err := f.Text(FieldVethMTU)
 	if err != nil || text == "" {
@@ -131,7 +131,7 @@ func (f Fields) CalicoMTU() (int32, error) {
 	return int32(asked), nil
 }
 
-// CiliumMTU returns the MTU of nodes that is asked for with Cilium, in bytes; zero if none is. Cilium takes the encapsulation off itself.
+// CiliumMTU returns the configured MTU of nodes with Cilium, in bytes, or zero. Cilium takes the encapsulation off itself.
 func (f Fields) CiliumMTU() (int32, error) {
 	asked, err := read[int64](f, mtuAllowed, []string{FieldMTU})
 	if err == nil && (asked < 0 || asked > maxMTU) {

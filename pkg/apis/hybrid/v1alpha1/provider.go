@@ -13,7 +13,7 @@ const ExtensionName = "provider-hybrid"
 // Conditions that an Infrastructure, ControlPlane or Worker has, with status False, while something is wrong with a site that does not stop
 // the others.
 const (
-	// ConditionRemovedSitesDeleted is the type of the condition about sites that the Shoot does not use any more and that are not
+	// ConditionRemovedSitesDeleted is the type of the condition about sites that the Shoot no longer uses and that are not
 	// deleted.
 	ConditionRemovedSitesDeleted = "RemovedSitesDeleted"
 	// ConditionSitesReconciled is the type of the condition about sites that fail and stay as they are, because nothing about them

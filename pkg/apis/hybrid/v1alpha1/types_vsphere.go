@@ -141,7 +141,7 @@ type VSphereWorker struct {
 	// AntiAffinity keeps the machines of the pool in a zone on different hosts, as far as the cluster allows it.
 	// +optional
 	AntiAffinity bool `json:"antiAffinity,omitempty"`
-	// ExtraConfig are further settings of the virtual machines, beside those of the machine type; the pool's take precedence. Only keys that
+	// ExtraConfig are further settings of the virtual machines, besides those of the machine type; the pool's take precedence. Only keys that
 	// the CloudProfile allows may be set.
 	// +optional
 	ExtraConfig map[string]string `json:"extraConfig,omitempty"`

@@ -62,7 +62,7 @@ type addressPools struct {
 	nodes []siteRange
 	// taken are the ranges that no pool may use.
 	taken []taken
-	// stretched is true if the network has addresses beside those of the machines.
+	// stretched is true if the network has addresses besides those of the machines.
 	stretched bool
 }
 

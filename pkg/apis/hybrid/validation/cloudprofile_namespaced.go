@@ -51,7 +51,7 @@ func ValidateNamespacedCloudProfileConfig(profile NamespacedProfile, fldPath *fi
 	}
 	allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList { return r.namespaced(profile, fldPath) })...)
 	for _, err := range ValidateCloudProfileConfig(own, addedTo(profile), fldPath) {
-		// Mistakes in the sites are reported for the parent.
+		// Errors in the sites are reported for the parent.
 		if err.Field != sitesPath.String() && !strings.HasPrefix(err.Field, sitesPath.String()+"[") {
 			allErrs = append(allErrs, err)
 		}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateSecretUpdate is ValidateSecret for the new data of a Secret. Mistakes of the old data may stay where nothing changes, so that
+// ValidateSecretUpdate is ValidateSecret for the new data of a Secret. Errors in the old data may stay where nothing changes, so that
 // they do not keep the credentials of other sites from being rotated. fldPath is the path of the data.
 func ValidateSecretUpdate(newData, oldData map[string][]byte, fldPath *field.Path) field.ErrorList {
 	known := sets.New[string]()

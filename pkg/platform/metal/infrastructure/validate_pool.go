@@ -86,7 +86,7 @@ func (f *flow) checkPool(ctx context.Context, findings *platform.Findings, path 
 	return nil
 }
 
-// foreignAddresses finds addresses of the pool that are outside of the site's node networks, or the gateway's.
+// foreignAddresses finds addresses of the pool that are outside the site's node networks, or the gateway's.
 func (f *flow) foreignAddresses(object *unstructured.Unstructured, path *field.Path) field.ErrorList {
 	invalid := func(format string, args ...any) field.ErrorList {
 		return field.ErrorList{field.Invalid(path, object.GetName(), fmt.Sprintf(format, args...))}
@@ -116,7 +116,7 @@ func (f *flow) foreignAddresses(object *unstructured.Unstructured, path *field.P
 		ranges = append(ranges, r.String())
 	}
 	if len(ranges) > 0 {
-		return invalid("the pool gives away %s outside of the site's nodes %s", strings.Join(ranges, ", "), f.site.Network.Nodes)
+		return invalid("the pool gives away %s outside the site's nodes %s", strings.Join(ranges, ", "), f.site.Network.Nodes)
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ var _ = Describe("Validate", func() {
 		Entry("MTU", "${MTU}", `"$MTU": neither the site nor the CloudProfile has an mtu`),
 		Entry("resolvers", "$DNS_SERVERS_JSON", `"$DNS_SERVERS_JSON": neither the site nor the CloudProfile has dnsServers`),
 		Entry("gateway", "$GATEWAY", `"$GATEWAY": neither the site nor the CloudProfile has a gateway`),
-		Entry("a name that is none", "$IP", `"(hidden)": "$IP" is none of`),
+		Entry("a name that is none", "$IP", `"(hidden)": unknown variable "$IP": must be one of`),
 	)
 
 	It("should accept variables that are known", func(ctx SpecContext) {
@@ -156,12 +156,12 @@ var _ = Describe("Validate", func() {
 				message))
 		},
 			Entry("of another site", addresses("10.250.128.0/18", "10.250.64.1-10.250.64.9"),
-				"the pool gives away 10.250.64.1-10.250.64.9 outside of the site's nodes [10.250.128.0/18]"),
+				"the pool gives away 10.250.64.1-10.250.64.9 outside the site's nodes [10.250.128.0/18]"),
 			Entry("more than the site's", addresses("10.250.128.0/17"),
-				"the pool gives away 10.250.192.0-10.250.255.255 outside of the site's nodes [10.250.128.0/18]"),
+				"the pool gives away 10.250.192.0-10.250.255.255 outside the site's nodes [10.250.128.0/18]"),
 			Entry("the gateway", addresses("10.250.0.1", "10.250.128.0/18"), "the pool gives away the gateway 10.250.0.1; exclude it"),
 			Entry("of another family", addresses("2001:db8::1"),
-				"the pool gives away 2001:db8::1-2001:db8::1 outside of the site's nodes [10.250.128.0/18]"),
+				"the pool gives away 2001:db8::1-2001:db8::1 outside the site's nodes [10.250.128.0/18]"),
 			Entry("that are none", addresses("10.250.128.0/40"),
 				`the pool cannot be read: netip.ParsePrefix("10.250.128.0/40"): prefix length out of range`),
 			Entry("of another type", map[string]any{"addresses": "all"}, "the pool cannot be read: cannot restore slice from string"),

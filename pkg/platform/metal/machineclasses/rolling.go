@@ -11,8 +11,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 )
 
-// checkRolling rejects a pool in a zone that can never be rolled: one that may only replace machines after creating additional ones, for
-// which there is no host even at its minimum. It accepts a pool whose machines are not being replaced, even if a host is gone.
+// checkRolling rejects a pool in a zone that can never be rolled: one that may only replace machines after creating additional ones, when
+// even its minimum leaves no host free. It accepts a pool whose machines are not being replaced, even if a host is gone.
 func checkRolling(request platform.MachineClassRequest, selected inventory.Selection, hosts int) error {
 	if request.Rolling == nil || request.Minimum == 0 || hosts > int(request.Minimum) {
 		return nil

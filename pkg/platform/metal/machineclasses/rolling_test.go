@@ -24,7 +24,7 @@ type change struct {
 
 // changes roll nothing.
 var changes = []change{
-	{"the host selector of the pool, the zone or the machine type changes, also if a node's host is not selected any more",
+	{"the host selector of the pool, the zone, or the machine type changes, even if the host of a node is no longer selected",
 		func(r *platform.MachineClassRequest) {
 			r.Settings.Metal.HostSelector, r.Zone.Metal.HostSelector, r.MachineType.Metal.HostSelector = nil, nil, nil
 		}},

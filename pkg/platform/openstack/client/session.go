@@ -175,7 +175,7 @@ func SetFields(object any, values map[string]any) error {
 }
 
 // ErrNoProfile means that the CloudProfile lacks the site.
-var ErrNoProfile = platform.NewError(platform.ClassConfiguration, "the CloudProfile has no OpenStack site of this name any more")
+var ErrNoProfile = platform.NewError(platform.ClassConfiguration, "the CloudProfile no longer has an OpenStack site of this name")
 
 // ConnectionOf returns the connection to an OpenStack site of the CloudProfile.
 func ConnectionOf(profile *v1alpha1.CloudProfileSite) v1alpha1.OpenStackConnection {

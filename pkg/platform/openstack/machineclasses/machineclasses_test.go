@@ -170,7 +170,7 @@ var _ = Describe("MachineClasses", func() {
 
 	It("should neither locate nor clean up a site that left the CloudProfile", func(ctx SpecContext) {
 		parts := New(client.NewSessions())
-		message := `site "cloud": the CloudProfile has no OpenStack site of this name any more`
+		message := `site "cloud": the CloudProfile no longer has an OpenStack site of this name`
 		_, err := parts.Locate(&site.Site{Name: "cloud"}, nil)
 		Expect(err).To(MatchError(message))
 		Expect(parts.(platform.Cleaner).CleanUp(ctx, &site.Site{Name: "cloud"}, nil)).To(MatchError(message))

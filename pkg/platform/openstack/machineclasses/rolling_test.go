@@ -26,10 +26,10 @@ type change struct {
 }
 
 var changes = []change{
-	{"the policy of the pool's server group on the site, also if it gets its first or loses it", true, func(r *platform.MachineClassRequest) {
+	{"the policy of the pool's server group on the site, including adding or removing it", true, func(r *platform.MachineClassRequest) {
 		r.Settings.OpenStack.ServerGroup.Policy = "soft-anti-affinity"
 	}},
-	{"the type that the pool's `dataVolumes` gives to a data volume on the site", true, func(r *platform.MachineClassRequest) {
+	{"the type that the pool's `dataVolumes` sets for a data volume on the site", true, func(r *platform.MachineClassRequest) {
 		r.DataVolumes[0].Settings.OpenStack = &v1alpha1.OpenStackVolumeType{Type: "nvme"}
 	}},
 	{"a machine label with `triggerRollingOnUpdate`", true,

@@ -135,7 +135,7 @@ func (t *tasks) fail(err error) {
 	for reference, w := range t.waiting {
 		switch {
 		case isMissing && missing.Obj == reference:
-			t.end(reference, w, nil, platform.NewError(platform.ClassTransient, "task %s does not exist anymore", reference.Value))
+			t.end(reference, w, nil, platform.NewError(platform.ClassTransient, "task %s no longer exists", reference.Value))
 		case !isMissing && platform.ClassOf(err) != platform.ClassTransient:
 			t.end(reference, w, nil, err)
 		}

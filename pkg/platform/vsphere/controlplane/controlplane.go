@@ -49,7 +49,7 @@ func cloudController(s platform.ControlPlaneSite) (*v1alpha1.CloudControllerSite
 
 func checkProfile(s platform.ControlPlaneSite) error {
 	if s.Site.Profile == nil || s.Site.Profile.VSphere == nil {
-		return mistake("the CloudProfile has no vSphere site of this name any more")
+		return mistake("the CloudProfile no longer has a vSphere site of this name")
 	}
 	return nil
 }

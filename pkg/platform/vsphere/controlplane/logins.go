@@ -98,7 +98,7 @@ func deployedLogins(config string) (map[string]login, error) {
 	}
 	err := platform.Try(func() error { return gcfg.FatalOnly(gcfg.ReadStringInto(&file, config)) })
 	if err != nil {
-		return nil, mistake("the configuration that is deployed cannot be read: delete the Secret %s-config, so that it is made anew", Chart)
+		return nil, mistake("the configuration that is deployed cannot be read: delete the Secret %s-config, so that it is created again", Chart)
 	}
 	result := map[string]login{}
 	for host, v := range file.VirtualCenter {

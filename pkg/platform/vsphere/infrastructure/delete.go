@@ -65,7 +65,7 @@ func (f *flow) deleteEmpty(ctx context.Context, reference types.ManagedObjectRef
 	return client.IgnoreNotFound(err)
 }
 
-// refuseMoved returns an error that names the virtual machines with the tag of the shoot that are outside of its folders: without the tag,
+// refuseMoved returns an error that names the virtual machines with the tag of the shoot that are outside its folders: without the tag,
 // they would never be found again.
 func (f *flow) refuseMoved(ctx context.Context, machines []ownedObject) error {
 	left, err := f.existing(ctx, references(machines))
@@ -77,7 +77,7 @@ func (f *flow) refuseMoved(ctx context.Context, machines []ownedObject) error {
 		names = append(names, fmt.Sprintf("%s (%s)", machine.name, machine.reference.Value))
 	}
 	return platform.NewError(platform.ClassConflict,
-		"virtual machines outside of the folders of the shoot have its tag %q: %s; delete them, or remove the tag from them",
+		"virtual machines outside the folders of the shoot have its tag %q: %s; delete them, or remove the tag from them",
 		f.owner.Name(), strings.Join(names, ", "))
 }
 

@@ -112,7 +112,7 @@ func (i *infrastructure) reconcile(ctx context.Context, s *site.Site, persist pl
 // forProfile returns a flow with the connection of the CloudProfile.
 func (i *infrastructure) forProfile(ctx context.Context, s *site.Site, persist platform.Persist) (*flow, error) {
 	if s.Profile == nil || s.Profile.VSphere == nil {
-		return nil, platform.NewError(platform.ClassConfiguration, "the CloudProfile has no vSphere site of this name any more")
+		return nil, platform.NewError(platform.ClassConfiguration, "the CloudProfile no longer has a vSphere site of this name")
 	}
 	return i.flow(ctx, s, client.ConnectionOf(s.Profile, vCenterOf(s)), persist)
 }

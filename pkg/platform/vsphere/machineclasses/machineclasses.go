@@ -125,7 +125,7 @@ func (m *machineClasses) NodeLabels(s *site.Site, zone *v1alpha1.SiteZone) map[s
 // Locate implements platform.MachineClasses. The shoot has a folder in each datacenter of its zones.
 func (m *machineClasses) Locate(s *site.Site, status *v1alpha1.SiteStatus) ([]*v1alpha1.MachineProviderSpec, error) {
 	if s.Profile == nil || s.Profile.VSphere == nil {
-		return nil, platform.InSite(s.Name, missing("the CloudProfile has no vSphere site of this name any more"))
+		return nil, platform.InSite(s.Name, missing("the CloudProfile no longer has a vSphere site of this name"))
 	}
 	if status == nil || status.VSphere == nil || len(status.VSphere.Zones) == 0 {
 		return nil, platform.InSite(s.Name, missing("the Infrastructure's providerStatus does not say where the shoot's virtual machines are"))
@@ -153,7 +153,7 @@ func missing(what string) error {
 func check(request platform.MachineClassRequest) (*v1alpha1.VSphereZoneStatus, error) {
 	switch {
 	case request.Site.Profile == nil || request.Site.Profile.VSphere == nil:
-		return nil, missing("the CloudProfile has no vSphere site of this name any more")
+		return nil, missing("the CloudProfile no longer has a vSphere site of this name")
 	case request.Status == nil || request.Status.VSphere == nil:
 		return nil, missing("the Infrastructure's providerStatus has no such site")
 	case request.Zone == nil || request.Zone.VSphere == nil:

@@ -33,13 +33,13 @@ var changes = []change{
 	{"the extra configuration of the machine type in the CloudProfile", true, func(r *platform.MachineClassRequest) {
 		r.MachineType.VSphere.ExtraConfig = nil
 	}},
-	{"the storage policy that the pool's `dataVolumes` gives to a data volume on the site", true, func(r *platform.MachineClassRequest) {
+	{"the storage policy that the pool's `dataVolumes` sets for a data volume on the site", true, func(r *platform.MachineClassRequest) {
 		r.DataVolumes[0].Settings.VSphere = &v1alpha1.VSphereVolumeType{StoragePolicy: "fast"}
 	}},
 	{"the pool's tags on the site change", false, func(r *platform.MachineClassRequest) { r.Settings.VSphere.Tags = nil }},
 	{"the pool gets anti-affinity on the site or loses it", false,
 		func(r *platform.MachineClassRequest) { r.Settings.VSphere.AntiAffinity = false }},
-	{"the machine type reserves memory in the CloudProfile or does not any more", false, func(r *platform.MachineClassRequest) {
+	{"memory reservation is switched on or off for the machine type in the CloudProfile", false, func(r *platform.MachineClassRequest) {
 		r.MachineType.VSphere.MemoryReservationLockedToMax = true
 	}},
 	{"the CloudProfile gives a volume type of the pool another storage policy in the site", false, func(r *platform.MachineClassRequest) {
@@ -50,7 +50,7 @@ var changes = []change{
 			r.MachineType.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("8")}
 			r.Capacity = r.MachineType.Capacity
 		}},
-	{"the network of the nodes changes, which the Shoot says for the site or the CloudProfile for a zone", false,
+	{"the network of the nodes changes, in the Shoot for the site or in the CloudProfile for a zone", false,
 		func(r *platform.MachineClassRequest) {
 			r.Status.VSphere.Zones[0].Network.ID = "network-2"
 		}},

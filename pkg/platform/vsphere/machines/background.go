@@ -107,7 +107,7 @@ type creation struct {
 	mutex sync.Mutex
 	// committed is set when the machine was reported as existing, so that it will not be created again: transient errors are retried here.
 	committed bool
-	// finalized is set when there will be no retry.
+	// finalized is set when the operation is not retried.
 	finalized bool
 	// canceled is closed when the machine is to be deleted, so that there is no retry.
 	canceled chan struct{}

@@ -178,7 +178,7 @@ func (c *call) attachTags(ctx context.Context, vm *virtualMachine) error {
 	}
 	err := client.Classify(c.session.Tags().AttachMultipleTagsToObject(ctx, c.spec.TagIDs, vm))
 	if client.IsNotFound(err) {
-		return platform.NewError(platform.ClassConfiguration, "one of the tags %q does not exist anymore: %w", c.spec.TagIDs, err)
+		return platform.NewError(platform.ClassConfiguration, "one of the tags %q no longer exists: %w", c.spec.TagIDs, err)
 	}
 	return err
 }

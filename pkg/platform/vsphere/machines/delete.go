@@ -41,7 +41,7 @@ func (c *call) delete(ctx context.Context) error {
 		running = c.deletions.begin(key, func(*deletion) bool { return false }, func() *deletion {
 			return startDeletion(ctx, func(ctx context.Context) error { return c.remove(ctx, vm) }, func(ended *deletion) {
 				if c.request.Once {
-					c.deletions.forget(key, ended) // nobody asks for the result
+					c.deletions.forget(key, ended) // no caller waits for the result
 				}
 			})
 		})

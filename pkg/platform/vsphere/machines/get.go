@@ -69,7 +69,7 @@ func (c *call) failure(creation *creation) error {
 }
 
 // missing returns what a virtual machine lacks. It is empty if nothing is missing, or if a creation would not complete it: if it was
-// renamed or moved, another one would be created, which is impossible if the template, network or datastore does not exist anymore.
+// renamed or moved, another one would be created, which is impossible if the template, network or datastore no longer exists.
 func (c *call) missing(ctx context.Context, vm *virtualMachine) (string, error) {
 	if vm.Name != c.request.Name || !c.inFolder(vm.VirtualMachine) {
 		return "", nil

@@ -93,7 +93,7 @@ func CheckDisks(devices object.VirtualDeviceList) error {
 // missingObject classifies err. If an object that the machine class refers to does not exist, it is a configuration error.
 func missingObject(kind, id string, err error) error {
 	if err = client.Classify(err); client.IsNotFound(err) {
-		return platform.NewError(platform.ClassConfiguration, "%s %s does not exist anymore: %w", kind, id, err)
+		return platform.NewError(platform.ClassConfiguration, "%s %s no longer exists: %w", kind, id, err)
 	}
 	return err
 }

@@ -48,7 +48,7 @@ type machines struct {
 	owner    owner.Owner
 }
 
-// session returns the session of the site. Each call gets it anew, because unused sessions are ended.
+// session returns the session of the site. Each call gets it again, because unused sessions are ended.
 func (m *machines) session(ctx context.Context) (*client.Session, error) {
 	return m.sessions.Get(ctx, m.request.Site.Name, m.request.Site.VSphere.Connection, m.request.Credentials)
 }

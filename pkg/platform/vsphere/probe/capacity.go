@@ -39,7 +39,7 @@ func capacitiesOf(ctx context.Context, session *client.Session, zones []zone) ([
 	return result, nil
 }
 
-// retrieve reads all places in one request. If one does not exist anymore, the next probe looks all of them up again.
+// retrieve reads all places in one request. If one no longer exists, the next probe looks all of them up again.
 func retrieve(ctx context.Context, session *client.Session, zones []zone) (map[types.ManagedObjectReference][]platform.Capacity, error) {
 	answer, err := property.DefaultCollector(session.VIM()).RetrieveProperties(ctx, types.RetrieveProperties{
 		SpecSet: []types.PropertyFilterSpec{filterOf(zones)},
