@@ -272,7 +272,7 @@ var _ = Describe("Resolve", func() {
 				Expect(sites).To(BeNil())
 			},
 			Entry("topology", func() { input.Config.Networks.Topology = "Flat" },
-				`infrastructureConfig.networks.topology: "Flat" is none of ["Stretched" "Routed"]`),
+				`infrastructureConfig.networks.topology: "Flat" must be one of ["Stretched" "Routed"]`),
 			Entry("network", func() { input.Config.Networks.Nodes = []string{"x"} }, `infrastructureConfig.networks.nodes: "x" must be a CIDR`),
 			Entry("gateway", func() { input.Config.Networks.Gateway = "x" }, `infrastructureConfig.networks.gateway: "x" must be an IP address`),
 			Entry("site's range", func() { input.Config.Sites[0].Nodes = []string{"10.0.0.0"} },

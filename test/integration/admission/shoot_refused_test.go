@@ -150,7 +150,7 @@ var _ = Describe("Shoots are refused", func() {
 		refused("with data volumes on bare metal", onPool(batch, func(w *gardencorev1beta1.Worker) {
 			w.Volume = &gardencorev1beta1.Volume{VolumeSize: "50Gi"}
 			w.DataVolumes = []gardencorev1beta1.DataVolume{{Name: "containers", VolumeSize: "50Gi"}}
-		}), workers+"[0].dataVolumes", "no volumes"),
+		}), workers+"[0].dataVolumes", "does not support volumes"),
 		refused("with encrypted volumes", onPool(general, func(w *gardencorev1beta1.Worker) { w.Volume.Encrypted = new(true) }),
 			workers+"[1].volume.encrypted", "use a volume type that encrypts"),
 		refused("with the label of sites",
@@ -179,7 +179,7 @@ var _ = Describe("Shoots are refused", func() {
 			onServers(func(c *v1alpha1.OpenStackWorker) { c.AdditionalSecurityGroups = []string{""} }),
 			workers+"[0].providerConfig.sites[1].openstack.additionalSecurityGroups[0]", "must not be empty"),
 		refused("with a machine label of ours", onServers(func(c *v1alpha1.OpenStackWorker) { c.MachineLabels[0].Name = "gardener-shoot" }),
-			workers+"[0].providerConfig.sites[1].openstack.machineLabels[0].name", "are reserved"),
+			workers+"[0].providerConfig.sites[1].openstack.machineLabels[0].name", "which is reserved"),
 		refused("with hosts that cannot be selected", onPoolSite(0, func(s *v1alpha1.WorkerSite) {
 			s.Metal = &v1alpha1.MetalWorker{HostSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "team",
 				Operator: "Is"}}}}
