@@ -33,7 +33,8 @@ var _ = Describe("#CloudController", func() {
 		Expect(err).To(MatchError(HavePrefix(`site "east": `)))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 	},
-		Entry("site of the CloudProfile", func(s *platform.ControlPlaneSite) { s.Site.Profile = nil }, "the CloudProfile no longer has a vSphere site"),
+		Entry("site of the CloudProfile", func(s *platform.ControlPlaneSite) { s.Site.Profile = nil },
+			"the CloudProfile no longer has a vSphere site"),
 		Entry("block of the CloudProfile", func(s *platform.ControlPlaneSite) { s.Site.Profile.VSphere = nil },
 			"the CloudProfile no longer has a vSphere site"),
 		Entry("status", func(s *platform.ControlPlaneSite) { s.Status = nil }, "providerStatus"),

@@ -76,7 +76,8 @@ var _ = Describe("#Storage", func() {
 		Expect(err).NotTo(MatchError(ContainSubstring("s3cr3t")))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 	},
-		Entry("no site in the CloudProfile", func(s *platform.ControlPlaneSite) { s.Site.Profile = nil }, "the CloudProfile no longer has a vSphere site"),
+		Entry("no site in the CloudProfile", func(s *platform.ControlPlaneSite) { s.Site.Profile = nil },
+			"the CloudProfile no longer has a vSphere site"),
 		Entry("classes without topology", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Topology = nil }),
 			"vsphere.topology: Required value: must be set for storageClasses"),
 		Entry("topology at one of two sites", profile(func(p *v1alpha1.CloudProfileSite) { p.VSphere.Topology, p.StorageClasses = nil, nil }),
