@@ -22,7 +22,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// ConditionPrefix, followed by the name of a site, is the type of the condition of that site.
+// ConditionPrefix is the prefix of the types of the conditions of sites. The name of the site follows.
 const ConditionPrefix = "SiteAvailable-"
 
 // grace is how long a site may report no faults before the condition of the Worker shows that.

@@ -395,11 +395,8 @@ func (openStack) worker(s *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite,
 	if s.OpenStack == nil || site.OpenStack == nil {
 		return nil
 	}
-	var (
-		allErrs field.ErrorList
-		config  = s.OpenStack
-		profile = site.OpenStack
-	)
+	var allErrs field.ErrorList
+	config, profile := s.OpenStack, site.OpenStack
 	fldPath = fldPath.Child("openstack")
 	if config.ServerGroup != nil {
 		allErrs = append(allErrs,
