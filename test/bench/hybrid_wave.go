@@ -155,6 +155,33 @@ func overSlowest(records []Record) (float64, error) {
 	return slices.Max(together) / slices.Max(alone), nil
 }
 
+// overWorstSite is the time of a site together with the others divided by that of the same site alone, for the site where it is highest.
+func overWorstSite(records []Record) (float64, error) {
+	alone, together := wallsBySite(records, alonePrefix), wallsBySite(records, togetherPrefix)
+	if len(alone) == 0 || len(alone) != len(together) {
+		return 0, fmt.Errorf("the log has %d sites alone and %d together", len(alone), len(together))
+	}
+	worst := 0.0
+	for site, took := range alone {
+		if together[site] == 0 {
+			return 0, fmt.Errorf("the log has site %s alone only", site)
+		}
+		worst = max(worst, together[site]/took)
+	}
+	return worst, nil
+}
+
+// wallsBySite are the times of the runs whose names begin with prefix, by the site that follows it.
+func wallsBySite(records []Record, prefix string) map[string]float64 {
+	bySite := map[string]float64{}
+	for _, record := range records {
+		if site, ok := strings.CutPrefix(record.Run, prefix); ok && record.Service == quantityWall {
+			bySite[site] = record.Value
+		}
+	}
+	return bySite
+}
+
 // walls are the times of the runs whose names begin with prefix.
 func walls(records []Record, prefix string) []float64 {
 	ofRuns := slices.DeleteFunc(slices.Clone(records), func(r Record) bool { return !strings.HasPrefix(r.Run, prefix) })

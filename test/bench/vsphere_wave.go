@@ -68,7 +68,7 @@ func (b *Bed) vsphereWave(ctx context.Context) (wall time.Duration, records []Re
 	}
 	records, err = s.record(ctx, "create", func(context.Context) error {
 		start := time.Now()
-		_, err := driver.do(orderCreate)
+		_, err := driver.do(order{Do: doCreate})
 		wall = time.Since(start)
 		return err
 	})
