@@ -72,7 +72,7 @@ func peerLogins(ctx context.Context, b *Bed) (run *PeerRun, err error) {
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	peer := s.newPeer(ctx, b)
-	defer func() { err = errors.Join(err, peer.close()) }()
+	defer peer.close()
 	fmt.Fprintf(b.progress, "  let the peer create %d machines\n", vsphereWave)
 	r := peer.do(ctx, "create", order{Do: doCreate})
 	run = peer.measured()

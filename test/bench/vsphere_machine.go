@@ -24,7 +24,7 @@ func measureVSphereCreate(ctx context.Context, b *Bed) (m Measurement, err error
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	peer := s.newPeer(ctx, b)
-	defer func() { err = errors.Join(err, peer.close()) }()
+	defer peer.close()
 	s.restart()
 	var first, steady []Record
 	for i := range vsphereMachines {
@@ -59,7 +59,7 @@ func measureVSphereGet(ctx context.Context, b *Bed) (m Measurement, err error) {
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	peer := s.newPeer(ctx, b)
-	defer func() { err = errors.Join(err, peer.close()) }()
+	defer peer.close()
 	for i := range vsphereMachines {
 		name := fmt.Sprintf("get-%d", i+1)
 		request := s.request(name)
@@ -91,7 +91,7 @@ func measureVSphereDelete(ctx context.Context, b *Bed) (m Measurement, err error
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	peer := s.newPeer(ctx, b)
-	defer func() { err = errors.Join(err, peer.close()) }()
+	defer peer.close()
 	var worst []Record
 	for i := range vsphereMachines {
 		name := fmt.Sprintf("delete-%d", i+1)

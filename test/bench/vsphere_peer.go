@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	"github.com/vmware/govmomi/find"
@@ -40,6 +41,8 @@ const (
 	peerShoot    = "shoot--bench--peer"
 	peerProvider = "vsphere"
 	peerWarmUp   = peerShoot + "-first"
+	// peerTimeout ends a peer that hangs.
+	peerTimeout = 10 * time.Minute
 )
 
 // peerTags are the custom values by which the peer finds machines of the shoot.
@@ -86,6 +89,7 @@ type vspherePeer struct {
 	front *httptest.Server
 
 	subject *subject
+	cancel  context.CancelFunc
 	run     PeerRun
 }
 
@@ -108,9 +112,12 @@ func (p *vspherePeer) start(ctx context.Context, b *Bed) error {
 	if err != nil {
 		return err
 	}
-	if p.subject, err = startSubject(exec.CommandContext(ctx, executable), j, b.progress); err != nil { // #nosec G204 -- our own program
+	limited, cancel := context.WithTimeout(ctx, peerTimeout)
+	if p.subject, err = startSubject(exec.CommandContext(limited, executable), j, b.progress); err != nil { // #nosec G204 -- our own program
+		cancel()
 		return err
 	}
+	p.cancel = cancel
 	p.run.Of = p.subject.first.Subject
 	made, err := p.subject.do(order{Do: doMake, Machine: peerWarmUp})
 	if err != nil {
@@ -171,15 +178,17 @@ func (p *vspherePeer) measured() *PeerRun {
 	return &p.run
 }
 
-func (p *vspherePeer) close() error {
-	var err error
+// close ends the peer. A peer that does not end well was not measured, and our figure does not suffer from it.
+func (p *vspherePeer) close() {
 	if p.subject != nil {
-		err = p.subject.stop()
+		if err := p.subject.stop(); p.run.Err == nil {
+			p.run.Err = err
+		}
+		p.cancel()
 	}
 	if p.front != nil {
 		p.front.Close()
 	}
-	return err
 }
 
 // peerJob makes the folder that the peer's machines are in and describes their class. A cluster as their place takes the peer fewer requests
@@ -332,11 +341,11 @@ func (s *vsphereSite) newPeerFront() (*httptest.Server, error) {
 	})), nil
 }
 
-// addProperties waits until a clone is made and gives it the properties. A clone that fails is the peer's.
+// addProperties waits until a clone is made and gives it the properties. If the clone fails, the peer is told so by the task.
 func (s *vsphereSite) addProperties(ctx context.Context, task string) error {
 	made, err := object.NewTask(s.inspector, types.ManagedObjectReference{Type: "Task", Value: task}).WaitForResult(ctx)
 	if err != nil {
-		return nil //nolint:nilerr // the peer asks for the task's error itself.
+		return nil
 	}
 	reference, ok := made.Result.(types.ManagedObjectReference)
 	if !ok {

@@ -42,7 +42,7 @@ func measureVSphereSockets(ctx context.Context, b *Bed) (m Measurement, err erro
 	m.Note = fmt.Sprintf("%s; %d driver calls by %d callers at once, %d requests; %d goroutines after them", vsphereNote, r.Machines, callers,
 		len(m.Records)-1, r.Goroutines)
 	peer := s.newPeer(ctx, b)
-	defer func() { err = errors.Join(err, peer.close()) }()
+	defer peer.close()
 	fmt.Fprintln(b.progress, "  let the peer make its calls")
 	r = peer.do(ctx, "calls", order{Do: doCalls})
 	m.Peer = peer.measured()
