@@ -194,13 +194,13 @@ var _ = Describe("Results", func() {
 			[]Result{
 				{ID: "good", Value: new(1.0), Target: new(1.0), Floor: 0.5, Peer: &peer, PeerSource: sourceMeasured, PeerOf: "p v1", PeerRounds: 5},
 				{ID: "bad", Value: new(1.25), Target: new(1.0)}, {ID: "only", Value: new(7.0)},
-				failure(Figure{ID: "broken", Target: new(1.0)}, errors.New("down")),
+				failure(Figure{ID: "broken", Target: new(1.0), Peer: &Peer{Value: 9, Source: sourceRead, Of: "q v2"}}, errors.New("down")),
 			})).To(Succeed())
 		Expect(string(out.Contents())).To(And(
 			MatchRegexp(`good +1 +<= 1 +0.5 +3 .*ok +p v1, measured, 5 rounds`),
 			MatchRegexp(`bad +1.25 +<= 1 +- +- .*MISSED`),
 			MatchRegexp(`only +7 +- +- +- .*report`),
-			MatchRegexp(`broken +- +<= 1 .*FAILED +- +down`),
+			MatchRegexp(`broken +- +<= 1 +- +9 .*FAILED +q v2, read +down`),
 		))
 	})
 

@@ -195,9 +195,8 @@ func measureBinary(ctx context.Context, b *Bed) (m Measurement, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	fmt.Fprintln(b.progress, "  build as the Dockerfile does")
-	rule := "image: ; @go build -ldflags \"$(LD_FLAGS)\" -o $(BIN_DIR)/ ./cmd/" + cloudControllerManager
-	cmd := exec.CommandContext(ctx, "make", "--eval", rule, "image", "BIN_DIR="+dir) // #nosec G204 -- a folder of its own
-	cmd.Dir, cmd.Env = landscape.Root(), append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath")
+	cmd := exec.CommandContext(ctx, "make", "build", "BINARY="+cloudControllerManager, "OUTPUT="+dir) // #nosec G204 -- a folder of its own
+	cmd.Dir = landscape.Root()
 	cmd.Stdout, cmd.Stderr = b.progress, b.progress
 	if err := cmd.Run(); err != nil {
 		return m, fmt.Errorf("build: %w", err)

@@ -78,9 +78,16 @@ func (r *Result) addPeer(figure Figure, run *PeerRun, logDir string) error {
 		reason, _, _ := strings.Cut(run.Err.Error(), "\n")
 		r.addNote("the peer was not measured", reason)
 	}
-	r.Peer, r.PeerSource, r.PeerOf = &figure.Peer.Value, figure.Peer.Source, figure.Peer.Of
-	r.addNote("peer", figure.Peer.Note)
+	r.addKnownPeer(figure.Peer)
 	return nil
+}
+
+// addKnownPeer adds what was known of a peer before.
+func (r *Result) addKnownPeer(known *Peer) {
+	if known != nil {
+		r.Peer, r.PeerSource, r.PeerOf = &known.Value, known.Source, known.Of
+		r.addNote("peer", known.Note)
+	}
 }
 
 func (r *Result) addNote(about, text string) {

@@ -47,7 +47,9 @@ func (r Result) missed() bool {
 
 // failure is the result of a figure that could not be measured.
 func failure(figure Figure, err error) Result {
-	return Result{ID: figure.ID, Unit: figure.Unit, Target: figure.Target, Floor: figure.Floor, Error: err.Error()}
+	r := Result{ID: figure.ID, Unit: figure.Unit, Target: figure.Target, Floor: figure.Floor, Error: err.Error()}
+	r.addKnownPeer(figure.Peer)
+	return r
 }
 
 // evaluate writes the logs of the figure and computes the values, ours and the peer's.
