@@ -112,7 +112,8 @@ func measureAdmission(ctx context.Context, b *Bed) (m Measurement, err error) {
 		}
 		parts = append(parts, fmt.Sprintf("%s: median %.1f ms, p99 %.1f ms", path, half, most))
 	}
-	m.Note = fmt.Sprintf("%d creations of a Shoot of %d KiB, %d pools and %d sites; %s; %.1f ms of processor time each; with the reads of its credentials",
+	m.Note = fmt.Sprintf("%d creations of a Shoot of %d KiB, %d pools and %d sites; %s; %.1f ms of processor time each; with the reads of "+
+		"its credentials",
 		admissionRuns, len(validating.body)>>10, admissionPools, admissionSites, strings.Join(parts,
 			", "), (after-before).Seconds()*1e3/admissionRuns)
 	return m, m.addMemory(garden.Admission)

@@ -32,14 +32,15 @@ type Bed struct {
 	openstack *openstack.Bed
 	started   bool
 	inspector *openstack.Client
-	measured  map[uintptr]Measurement
+	measured  map[uintptr]outcome
+	peers     *peerBinary
 
 	lab     *lab
 	lookout *lookout
 }
 
 func newBed(progress io.Writer) *Bed {
-	return &Bed{progress: progress, measured: map[uintptr]Measurement{}}
+	return &Bed{progress: progress, measured: map[uintptr]outcome{}, peers: &peerBinary{}}
 }
 
 // prepare starts what does not run, makes the site's infrastructure and leaves a warm session behind.
@@ -79,7 +80,7 @@ func (b *Bed) another(ctx context.Context) (*Bed, error) {
 			return nil, err
 		}
 	}
-	other := &Bed{progress: b.progress, openstack: b.openstack, inspector: b.inspector, measured: b.measured}
+	other := &Bed{progress: b.progress, openstack: b.openstack, inspector: b.inspector, measured: b.measured, peers: b.peers}
 	var err error
 	other.cloud, err = newCloud(newShootName(), b.credentials, openstack.Services()...)
 	return other, err
@@ -103,6 +104,14 @@ func (b *Bed) close(ctx context.Context) error {
 		errs = append(errs, b.openstack.Stop(ctx, b.progress))
 	}
 	return errors.Join(errs...)
+}
+
+// calm ends the faults that a figure left behind when it failed.
+func (b *Bed) calm() error {
+	if b.cloud == nil {
+		return nil
+	}
+	return b.proxy.SetFaults()
 }
 
 // removeAll deletes until nothing is left: what an interrupted request still makes can appear after it was looked for.

@@ -5,11 +5,13 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -45,6 +47,9 @@ var _ = Describe("Counting", func() {
 		Entry("machines without shared polls", Count(requestsPerMachine), 3.0,
 			call(http.MethodGet, "/v2.0/ports?name=a", 200), call(http.MethodPost, "/v2.0/ports", 201), call(http.MethodPost, "/v2.1/servers", 202),
 			call(http.MethodGet, "/v2.1/servers/detail?name=x", 200)),
+		Entry("shared polls for each machine", Count(pollsPerMachine), 0.5,
+			call(http.MethodGet, "/v2.1/servers/detail?name=x", 200), call(http.MethodPost, "/v2.1/servers", 202),
+			call(http.MethodPost, "/v2.1/servers", 202)),
 		Entry("a refused server is no machine", Count(requestsPerMachine), 4.0,
 			call(http.MethodPost, "/v2.0/ports", 201), call(http.MethodPost, "/v2.1/servers", 503),
 			call(http.MethodGet, "/v2.1/servers/1", 200), call(http.MethodPost, "/v2.1/servers", 202)),
@@ -58,6 +63,7 @@ var _ = Describe("Counting", func() {
 		Entry("no requests", maxPerRun(requests)),
 		Entry("no floor", Count(floorRatio), record("ours-1", 0, 1)),
 		Entry("no machine", Count(requestsPerMachine), call(http.MethodPost, "/v2.0/ports", 201)),
+		Entry("polls and no machine", Count(pollsPerMachine), call(http.MethodGet, "/v2.1/servers/detail", 200)),
 	)
 })
 
@@ -91,7 +97,8 @@ var _ = Describe("Results", func() {
 
 	BeforeEach(func() {
 		dir = GinkgoT().TempDir()
-		figure = Figure{ID: "f", Unit: "requests", Target: new(1.0), Peer: 3, PeerNote: "peers vary", Count: maxPerRun(requests)}
+		figure = Figure{ID: "f", Unit: "requests", Target: new(1.0), Floor: 0.5, Count: maxPerRun(requests),
+			Peer: &Peer{Value: 3, Source: sourceRecorded, Of: "p v1", Note: "peers vary"}}
 	})
 
 	It("should keep a log that gives the value again", func() {
@@ -101,8 +108,10 @@ var _ = Describe("Results", func() {
 		}})
 		result, err := evaluate(figure, Measurement{Records: records, Note: "warm"}, dir)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(result.Value).To(Equal(1.0))
-		Expect(result.Note).To(Equal("warm; peers vary"))
+		Expect(result.Value).To(HaveValue(Equal(1.0)))
+		Expect(result.Note).To(Equal("warm; peer: peers vary"))
+		Expect(result.Peer).To(HaveValue(Equal(3.0)))
+		Expect(result).To(And(HaveField("PeerSource", sourceRecorded), HaveField("PeerOf", "p v1"), HaveField("PeerRounds", 0)))
 		Expect(result.missed()).To(BeFalse())
 
 		line, err := os.ReadFile(filepath.Join(dir, "f.jsonl"))
@@ -115,6 +124,54 @@ var _ = Describe("Results", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(again).To(HaveLen(1))
 		Expect(again[0].interval().End).To(BeTemporally("==", records[0].interval().End))
+	})
+
+	It("should count the peer's requests as ours", func() {
+		peer := []Record{record("a", 0, 1), record("a", 0, 1)}
+		result, err := evaluate(figure,
+			Measurement{Records: peer[:1], Peer: &PeerRun{Of: "p v2", Rounds: 1, Records: peer, Note: "slow"}, Note: "warm"}, dir)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(result.Peer).To(HaveValue(Equal(2.0)))
+		Expect(result.peerOf()).To(Equal("p v2, measured, 1 round"))
+		Expect(result.Note).To(Equal("warm; peer: slow"))
+		Expect(readLog(peerLog(dir, "f"))).To(HaveLen(2))
+		_, err = evaluate(figure, Measurement{Records: peer, Peer: &PeerRun{Of: "p v2", Rounds: 1}}, dir)
+		Expect(err).To(MatchError("peer: the log is empty"))
+	})
+
+	It("should say why a peer was not measured", func() {
+		result, err := evaluate(figure, Measurement{Records: []Record{record("a", 0, 1)}, Peer: &PeerRun{Err: errors.New("no proxy")}}, dir)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(result.peerOf()).To(Equal("p v1, recorded"))
+		Expect(result.Note).To(Equal("the peer was not measured: no proxy; peer: peers vary"))
+	})
+
+	It("should keep the results of the others when one fails", func(ctx SpecContext) {
+		broken := Figure{ID: "broken", Measure: func(context.Context, *Bed) (Measurement, error) { return Measurement{}, errors.New("down") }}
+		figure.Measure = func(context.Context, *Bed) (Measurement, error) {
+			return Measurement{Records: []Record{record("a", 0, 1)}}, nil
+		}
+		results, err := measureAll(ctx, newBed(GinkgoWriter), []Figure{broken, figure}, dir)
+		Expect(err).To(MatchError("broken: down"))
+		Expect(results).To(HaveExactElements(And(HaveField("ID", "broken"), HaveField("Error", "down"), HaveField("Value", BeNil())),
+			And(HaveField("ID", "f"), HaveField("Value", HaveValue(Equal(1.0))))))
+	})
+
+	It("should not go on after an interrupt", func(ctx SpecContext) {
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		results, err := measureAll(ended, newBed(GinkgoWriter), []Figure{figure}, dir)
+		Expect(results).To(BeEmpty())
+		Expect(err).To(MatchError(context.Canceled))
+	})
+
+	It("should read lines that are longer than usual, and say which line is too long", func() {
+		path := filepath.Join(dir, "long.jsonl")
+		Expect(writeLog(path, []Record{{Path: strings.Repeat("a", 1<<20)}})).To(Succeed())
+		Expect(readLog(path)).To(HaveLen(1))
+		Expect(writeLog(path, []Record{{}, {Path: strings.Repeat("a", maxLine)}})).To(Succeed())
+		_, err := readLog(path)
+		Expect(err).To(MatchError(And(ContainSubstring("long.jsonl, line 2"), ContainSubstring("token too long"))))
 	})
 
 	It("should fail if the log gives another value", func() {
@@ -134,19 +191,28 @@ var _ = Describe("Results", func() {
 		peer := 3.0
 		out := gbytes.NewBuffer()
 		Expect(printTable(out,
-			[]Result{{ID: "good", Value: 1, Target: new(1.0), Peer: &peer}, {ID: "bad", Value: 1.25, Target: new(1.0)},
-				{ID: "only", Value: 7}})).To(Succeed())
+			[]Result{
+				{ID: "good", Value: new(1.0), Target: new(1.0), Floor: 0.5, Peer: &peer, PeerSource: sourceMeasured, PeerOf: "p v1", PeerRounds: 5},
+				{ID: "bad", Value: new(1.25), Target: new(1.0)}, {ID: "only", Value: new(7.0)},
+				failure(Figure{ID: "broken", Target: new(1.0), Peer: &Peer{Value: 9, Source: sourceRead, Of: "q v2"}}, errors.New("down")),
+			})).To(Succeed())
 		Expect(string(out.Contents())).To(And(
-			MatchRegexp(`good +1 +<= 1 +3 .*ok`),
-			MatchRegexp(`bad +1.25 +<= 1 +- .*MISSED`),
-			MatchRegexp(`only +7 +- +- .*report`),
+			MatchRegexp(`good +1 +<= 1 +0.5 +3 .*ok +p v1, measured, 5 rounds`),
+			MatchRegexp(`bad +1.25 +<= 1 +- +- .*MISSED`),
+			MatchRegexp(`only +7 +- +- +- .*report`),
+			MatchRegexp(`broken +- +<= 1 +- +9 .*FAILED +q v2, read +down`),
 		))
 	})
 
 	It("should write a JSON list", func() {
 		path := filepath.Join(dir, "bench.json")
 		Expect(writeResults(path,
-			[]Result{{ID: "f", Value: 2, Unit: "requests", Target: new(1.0)}, {ID: "g", Value: 3, Unit: "MiB"}})).To(Succeed())
-		Expect(os.ReadFile(path)).To(MatchJSON(`[{"id":"f","value":2,"unit":"requests","target":1,"peer":null,"note":""},{"id":"g","value":3,"unit":"MiB","target":null,"peer":null,"note":""}]`))
+			[]Result{{ID: "f", Value: new(2.0), Unit: "requests", Target: new(1.0)}, {ID: "g", Value: new(3.0), Unit: "MiB"},
+				{ID: "h", Peer: new(4.0), PeerSource: sourceMeasured, PeerOf: "p v1", PeerRounds: 5, Floor: 1, Error: "down"}})).To(Succeed())
+		Expect(os.ReadFile(path)).To(MatchJSON(`[
+			{"id":"f","value":2,"unit":"requests","target":1,"peer":null,"note":""},
+			{"id":"g","value":3,"unit":"MiB","target":null,"peer":null,"note":""},
+			{"id":"h","value":null,"unit":"","target":null,"floor":1,"peer":4,"peerSource":"measured","peerOf":"p v1","peerRounds":5,
+			"note":"","error":"down"}]`))
 	})
 })

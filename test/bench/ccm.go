@@ -114,9 +114,12 @@ func measureCloudControllers(ctx context.Context, b *Bed) (m Measurement, err er
 			m.Records = append(m.Records, sample(run, quantityInit, times[node].Seconds()))
 		}
 	}
-	m.Note = fmt.Sprintf("real OpenStack, simulated vCenter, %s; %d nodes on each of three sites; at most %.0f MiB resident, %.0f MiB proportional in %s; "+
-		"%d nodes of vSphere and bare metal joined at once while OpenStack hung with %d nodes waiting for it; first nodes, while the process started: at most %.2f s",
-		metalNote, ccmMachines, resident, proportional, memoryTime, len(hanging), len(c.further[siteName]), slices.Max(slices.Collect(maps.Values(well))).Seconds())
+	m.Note = fmt.Sprintf("real OpenStack, simulated vCenter, %s; %d nodes on each of three sites; at most %.0f MiB resident, %.0f MiB "+
+		"proportional in %s; "+
+		"%d nodes of vSphere and bare metal joined at once while OpenStack hung with %d nodes waiting for it; first nodes, while the process "+
+		"started: at most %.2f s",
+		metalNote, ccmMachines, resident, proportional, memoryTime, len(hanging), len(c.further[siteName]),
+		slices.Max(slices.Collect(maps.Values(well))).Seconds())
 	return m, nil
 }
 
@@ -195,9 +198,8 @@ func measureBinary(ctx context.Context, b *Bed) (m Measurement, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	fmt.Fprintln(b.progress, "  build as the Dockerfile does")
-	rule := "image: ; @go build -ldflags \"$(LD_FLAGS)\" -o $(BIN_DIR)/ ./cmd/" + cloudControllerManager
-	cmd := exec.CommandContext(ctx, "make", "--eval", rule, "image", "BIN_DIR="+dir) // #nosec G204 -- a folder of its own
-	cmd.Dir, cmd.Env = landscape.Root(), append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath")
+	cmd := exec.CommandContext(ctx, "make", "build", "BINARY="+cloudControllerManager, "OUTPUT="+dir) // #nosec G204 -- a folder of its own
+	cmd.Dir = landscape.Root()
 	cmd.Stdout, cmd.Stderr = b.progress, b.progress
 	if err := cmd.Run(); err != nil {
 		return m, fmt.Errorf("build: %w", err)

@@ -38,7 +38,8 @@ var containers = map[string]map[string]string{
 	"csi-snapshot-controller":  {"csi-snapshot-controller": "snapshot-controller"},
 	"csi-cinder-controller": {
 		"cinder-csi-plugin": "cinder-csi-plugin-hybrid",
-		"csi-provisioner":   "csi-provisioner", "csi-attacher": "csi-attacher", "csi-resizer": "csi-resizer", "csi-snapshotter": "csi-snapshotter",
+		"csi-provisioner":   "csi-provisioner", "csi-attacher": "csi-attacher", "csi-resizer": "csi-resizer",
+		"csi-snapshotter": "csi-snapshotter",
 	},
 	"local-volumes-controller": {"local-path-provisioner": "local-path-provisioner"},
 }

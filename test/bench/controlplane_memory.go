@@ -81,7 +81,8 @@ func measureMemoryRequests(ctx context.Context, b *Bed) (m Measurement, err erro
 		measured = append(measured, fmt.Sprintf("%s %.0f (%.0f with files)", container, percentile(anonymous, enough), percentile(all, enough)))
 	}
 	slices.Sort(measured)
-	m.Note = fmt.Sprintf("%.0f in the seed, %.0f for one pod of each DaemonSet; 95th percentile of the memory of processes without, and with, pages of files: %s; those with files are %.0f together; not measured: %s",
+	m.Note = fmt.Sprintf("%.0f in the seed, %.0f for one pod of each DaemonSet; 95th percentile of the memory of processes without, and "+
+		"with, pages of files: %s; those with files are %.0f together; not measured: %s",
 		total(seed), total(shoot), strings.Join(measured,
 			", "), resident, strings.Join(missing(slices.Concat(seed, shoot), sampler.values), ", "))
 	return m, nil

@@ -126,6 +126,28 @@ func latency(part float64) Count {
 	}
 }
 
+// worstPath returns the value of the path whose requests have the highest one.
+func worstPath(count Count) Count {
+	return func(records []Record) (float64, error) {
+		byPath := map[string][]Record{}
+		for _, record := range requestsOf(records) {
+			byPath[record.Path] = append(byPath[record.Path], record)
+		}
+		if len(byPath) == 0 {
+			return 0, errors.New("the log has no requests")
+		}
+		worst := 0.0
+		for path, own := range byPath {
+			value, err := count(own)
+			if err != nil {
+				return 0, fmt.Errorf("%s: %w", path, err)
+			}
+			worst = max(worst, value)
+		}
+		return worst, nil
+	}
+}
+
 // logins is the number of requests for a token.
 func logins(records []Record) (float64, error) {
 	if len(requestsOf(records)) == 0 {
@@ -166,7 +188,24 @@ func floorRatio(records []Record) (float64, error) {
 
 // requestsPerMachine is the number of requests, without the shared list of servers, for each server that was created.
 func requestsPerMachine(records []Record) (float64, error) {
-	var polls, created int
+	polls, created := pollsAndServers(records)
+	if created == 0 {
+		return 0, errors.New("the log has no created server")
+	}
+	return float64(len(records)-polls) / float64(created), nil
+}
+
+// pollsPerMachine is the number of shared lists of servers for each server that was created.
+func pollsPerMachine(records []Record) (float64, error) {
+	polls, created := pollsAndServers(records)
+	if created == 0 {
+		return 0, errors.New("the log has no created server")
+	}
+	return float64(polls) / float64(created), nil
+}
+
+// pollsAndServers counts the shared lists of servers and the servers that were created.
+func pollsAndServers(records []Record) (polls, created int) {
 	for _, record := range records {
 		switch {
 		case isSharedPoll(record):
@@ -175,10 +214,7 @@ func requestsPerMachine(records []Record) (float64, error) {
 			created++
 		}
 	}
-	if created == 0 {
-		return 0, errors.New("the log has no created server")
-	}
-	return float64(len(records)-polls) / float64(created), nil
+	return polls, created
 }
 
 // isSharedPoll reports whether one request answers for all machines of the shoot.

@@ -20,10 +20,10 @@ type Figure struct {
 	Unit string
 	// Target is the highest value that is accepted; nil if the value is only reported.
 	Target *float64
-	// Peer is what other providers need for the same job; zero if there is no such number.
-	Peer float64
-	// PeerNote says more about the peer's number.
-	PeerNote string
+	// Floor is the lowest value that the APIs permit; zero if nobody counted it.
+	Floor float64
+	// Peer is what another provider needs for the same job; nil if there is no such number.
+	Peer *Peer
 	// Measure does the job and returns the requests that it took and the samples.
 	Measure measure
 	// Count computes the value from the records.
@@ -33,25 +33,31 @@ type Figure struct {
 // measure does a job.
 type measure func(context.Context, *Bed) (Measurement, error)
 
-// shared returns what the first call measured, for figures that are counted from the same job.
+// shared returns what the first call returned, also if it failed, for figures that are counted from the same job.
 func shared(do measure) measure {
 	return func(ctx context.Context, b *Bed) (Measurement, error) {
 		key := reflect.ValueOf(do).Pointer()
-		if m, ok := b.measured[key]; ok {
-			return m, nil
+		if o, ok := b.measured[key]; ok {
+			return o.measurement, o.err
 		}
 		m, err := do(ctx, b)
-		if err == nil {
-			b.measured[key] = m
-		}
+		b.measured[key] = outcome{measurement: m, err: err}
 		return m, err
 	}
+}
+
+// outcome is what a measure returned.
+type outcome struct {
+	measurement Measurement
+	err         error
 }
 
 // Measurement is what a figure was measured from.
 type Measurement struct {
 	// Records are the requests and the samples.
 	Records []Record
+	// Peer is what the peer needed for the same job in the same run; nil if no peer can be run.
+	Peer *PeerRun
 	// Note says what a reader should know beside the value.
 	Note string
 }
@@ -59,36 +65,45 @@ type Measurement struct {
 // figures are all figures. To add one, add an entry.
 var figures = []Figure{
 	{
-		ID: "openstack-infra-noop-requests", Unit: "requests", Target: new(7.0), Peer: 13,
+		ID: "openstack-infra-noop-requests", Unit: "requests", Target: new(7.0), Floor: 6,
+		Peer:    &Peer{Value: 13, Source: sourceRecorded, Of: peerExtension},
 		Measure: measureNoop, Count: maxPerRun(requests),
 	},
 	{
-		ID: "openstack-infra-noop-roundtrips", Unit: "serial round trips", Target: new(2.0), Peer: 9,
+		ID: "openstack-infra-noop-roundtrips", Unit: "serial round trips", Target: new(2.0), Floor: 1,
+		Peer:    &Peer{Value: 9, Source: sourceRecorded, Of: peerExtension},
 		Measure: measureNoopRoundTrips, Count: maxPerRun(roundTrips),
 	},
 	{
-		ID: "openstack-infra-noop-wall-ratio", Unit: "x floor", Target: new(1.3),
+		ID: "openstack-infra-noop-parallel-ratio", Unit: "x its reads at once", Target: new(1.3),
 		Measure: measureNoopWall, Count: floorRatio,
 	},
 	{
-		ID: "openstack-machine-create-requests", Unit: "requests per machine", Target: new(4.0), Peer: 10,
-		PeerNote: "the peer needs one more for each 10 s of boot",
-		Measure:  measureMachineCreate, Count: requestsPerMachine,
+		ID: "openstack-machine-create-requests", Unit: "requests per machine", Target: new(4.0), Floor: 3,
+		Peer:    &Peer{Value: 10, Source: sourceRecorded, Of: peerOpenStack, Note: "with the peer's own polls, one more for each 10 s of boot"},
+		Measure: shared(measureMachineCreate), Count: requestsPerMachine,
 	},
 	{
-		ID: "openstack-machine-delete-requests", Unit: "requests per machine", Target: new(4.0), Peer: 10,
+		ID: "openstack-machine-create-lists", Unit: "lists of servers per machine",
+		Measure: shared(measureMachineCreate), Count: pollsPerMachine,
+	},
+	{
+		ID: "openstack-machine-delete-requests", Unit: "requests per machine", Target: new(4.0), Floor: 2,
+		Peer:    &Peer{Value: 10, Source: sourceRecorded, Of: peerOpenStack},
 		Measure: shared(measureMachineDelete), Count: maxPerRun(requests),
 	},
 	{
-		ID: "openstack-machine-delete-wall-s", Unit: "s", Target: new(1.0), Peer: 10,
+		ID: "openstack-machine-delete-wall-s", Unit: "s", Target: new(1.0),
+		Peer:    &Peer{Value: 10, Source: sourceRecorded, Of: peerOpenStack},
 		Measure: shared(measureMachineDelete), Count: middle(quantityWall),
 	},
 	{
-		ID: "openstack-create-to-running-overhead-s", Unit: "s", Target: new(2.0), Peer: 9,
+		ID: "openstack-create-to-running-overhead-s", Unit: "s", Target: new(2.0),
+		Peer:    &Peer{Value: 9, Source: sourceComputed, Of: peerOpenStack, Note: "time of the call less that until the server was active"},
 		Measure: measureOverhead, Count: worst(quantityOverhead),
 	},
 	{
-		ID: "openstack-faults-servers-lost", Unit: "servers", Target: new(0.0), PeerNote: "the peer loses every server that meets one",
+		ID: "openstack-faults-servers-lost", Unit: "servers", Target: new(0.0),
 		Measure: shared(measureFaults), Count: lostServers,
 	},
 	{
@@ -96,23 +111,28 @@ var figures = []Figure{
 		Measure: shared(measureFaults), Count: earlyRequests,
 	},
 	{
-		ID: "openstack-faults-delay-s", Unit: "s", Target: new(10.0), Peer: 180,
+		ID: "openstack-faults-delay-s", Unit: "s", Target: new(10.0),
+		Peer:    &Peer{Value: 180, Source: sourceRead, Of: peerRetry},
 		Measure: measureFaultDelay, Count: faultDelay,
 	},
 	{
-		ID: "openstack-orphan-pass-requests", Unit: "requests", Target: new(3.0), Peer: 72,
+		ID: "openstack-orphan-pass-requests", Unit: "requests", Target: new(3.0), Floor: 1,
+		Peer:    &Peer{Value: 72, Source: sourceComputed, Of: peerOpenStack, Note: "9 lists of 8 requests"},
 		Measure: shared(measureOrphans), Count: maxPerRun(requests),
 	},
 	{
-		ID: "openstack-orphan-pass-cpu-ms", Unit: "ms", Target: new(100.0), Peer: 13000,
+		ID: "openstack-orphan-pass-cpu-ms", Unit: "ms", Target: new(100.0),
+		Peer:    &Peer{Value: 13000, Source: sourceComputed, Of: peerOpenStack, Note: "9 times one list"},
 		Measure: shared(measureOrphans), Count: worst(quantityCPU),
 	},
 	{
-		ID: "openstack-orphan-pass-bytes", Unit: "MB", Target: new(0.5), Peer: 67,
+		ID: "openstack-orphan-pass-bytes", Unit: "MB", Target: new(0.5),
+		Peer:    &Peer{Value: 67, Source: sourceComputed, Of: peerOpenStack, Note: "9 times one list"},
 		Measure: shared(measureOrphans), Count: maxPerRun(megabytes),
 	},
 	{
-		ID: "openstack-sockets-after-500-calls", Unit: "connections", Target: new(8.0), Peer: 1000,
+		ID: "openstack-sockets-after-500-calls", Unit: "connections", Target: new(8.0),
+		Peer:    &Peer{Value: 1000, Source: sourceComputed, Of: peerOpenStack, Note: "500 times the 2 that each of 50 lists left"},
 		Measure: measureSockets, Count: worst(quantityConnections),
 	},
 	{
@@ -120,7 +140,8 @@ var figures = []Figure{
 		Measure: measureDriverMemory, Count: worst(quantityMemory),
 	},
 	{
-		ID: "hybrid-250-shoots-noop-logins", Unit: "logins", Target: new(5.0), Peer: 500,
+		ID: "hybrid-250-shoots-noop-logins", Unit: "logins", Target: new(5.0), Floor: 5,
+		Peer:    &Peer{Value: 500, Source: sourceComputed, Of: peerExtension, Note: "250 times the 2 of one reconciliation"},
 		Measure: shared(measureManyShoots), Count: logins,
 	},
 	{
@@ -133,34 +154,41 @@ var figures = []Figure{
 	},
 	{
 		ID: "admission-p99-ms", Unit: "ms", Target: new(20.0),
-		Measure: measureAdmission, Count: latency(reviewedPart),
+		Measure: measureAdmission, Count: worstPath(latency(reviewedPart)),
 	},
 	{
-		ID: "vsphere-machine-create-requests", Unit: "requests", Target: new(15.0), Peer: 52,
+		ID: "vsphere-machine-create-requests", Unit: "requests", Target: new(15.0),
+		Peer:    &Peer{Value: 75, Source: sourceRecorded, Of: peerVSphere},
 		Measure: measureVSphereCreate, Count: maxPerRun(requests),
 	},
 	{
-		ID: "vsphere-get-requests", Unit: "requests", Target: new(2.0), Peer: 8,
+		ID: "vsphere-get-requests", Unit: "requests", Target: new(2.0),
+		Peer:    &Peer{Value: 8, Source: sourceRecorded, Of: peerVSphere},
 		Measure: measureVSphereGet, Count: maxPerRun(requests),
 	},
 	{
-		ID: "vsphere-machine-delete-requests", Unit: "requests", Target: new(6.0), Peer: 20,
+		ID: "vsphere-machine-delete-requests", Unit: "requests", Target: new(6.0),
+		Peer:    &Peer{Value: 20, Source: sourceRecorded, Of: peerVSphere},
 		Measure: measureVSphereDelete, Count: maxPerRun(requests),
 	},
 	{
-		ID: "vsphere-list-requests-100", Unit: "requests", Target: new(6.0), Peer: 109,
+		ID: "vsphere-list-requests-100", Unit: "requests", Target: new(6.0),
+		Peer:    &Peer{Value: 112, Source: sourceRecorded, Of: peerVSphere},
 		Measure: measureVSphereList(100), Count: maxPerRun(requests),
 	},
 	{
-		ID: "vsphere-list-requests-1000", Unit: "requests", Target: new(7.0), Peer: 1009,
+		ID: "vsphere-list-requests-1000", Unit: "requests", Target: new(7.0),
+		Peer:    &Peer{Value: 1012, Source: sourceRecorded, Of: peerVSphere},
 		Measure: measureVSphereList(1000), Count: maxPerRun(requests),
 	},
 	{
-		ID: "vsphere-list-requests-5000", Unit: "requests", Target: new(11.0), Peer: 5009,
+		ID: "vsphere-list-requests-5000", Unit: "requests", Target: new(11.0),
+		Peer:    &Peer{Value: 5012, Source: sourceComputed, Of: peerVSphere, Note: "one request for each machine and 12"},
 		Measure: measureVSphereList(5000), Count: maxPerRun(requests),
 	},
 	{
-		ID: "vsphere-sockets-after-500-calls", Unit: "connections", Target: new(8.0), Peer: 1000,
+		ID: "vsphere-sockets-after-500-calls", Unit: "connections", Target: new(8.0),
+		Peer:    &Peer{Value: 0, Source: sourceRecorded, Of: peerVSphere},
 		Measure: measureVSphereSockets, Count: worst(quantityConnections),
 	},
 	{
@@ -168,7 +196,8 @@ var figures = []Figure{
 		Measure: measureVSphereWave, Count: overFloor,
 	},
 	{
-		ID: "vsphere-logins-per-300-creates", Unit: "logins", Target: new(2.0), Peer: 300,
+		ID: "vsphere-logins-per-300-creates", Unit: "logins", Target: new(2.0),
+		Peer:    &Peer{Value: 600, Source: sourceRecorded, Of: peerVSphere},
 		Measure: shared(measureVSphereLab), Count: logins,
 	},
 	{
@@ -192,15 +221,20 @@ var figures = []Figure{
 		Measure: measureMetalMemory, Count: worst(quantityMemory),
 	},
 	{
-		ID: "hybrid-90-to-running-ratio", Unit: "x slowest site alone", Target: new(1.1),
-		Measure: measureHybridWave, Count: overSlowest,
+		ID: "hybrid-90-to-running-ratio", Unit: "x same site alone",
+		Measure: shared(measureHybridWave), Count: overWorstSite,
+	},
+	{
+		ID: "hybrid-90-slowest-site-ratio", Unit: "x slowest site alone", Target: new(1.1),
+		Measure: shared(measureHybridWave), Count: overSlowest,
 	},
 	{
 		ID: "hybrid-cloud-beside-slow-metal-ratio", Unit: "x cloud alone", Target: new(1.1),
 		Measure: measureCloudBesideMetal, Count: overAlone,
 	},
 	{
-		ID: "ccm-rss-mib", Unit: "MiB", Peer: 133, PeerNote: "the peer has a process for each of two platforms",
+		ID: "ccm-rss-mib", Unit: "MiB",
+		Peer:    &Peer{Value: 133, Source: sourceRecorded, Of: peerProcesses},
 		Measure: shared(measureCloudControllers), Count: worst(quantityMemory),
 	},
 	{
@@ -208,11 +242,13 @@ var figures = []Figure{
 		Measure: measureBinary, Count: worst(quantitySize),
 	},
 	{
-		ID: "ccm-init-seconds-one-site-hanging", Unit: "s", Target: new(1.0), Peer: 25, PeerNote: "the peer has one queue for all sites",
+		ID: "ccm-init-seconds-one-site-hanging", Unit: "s", Target: new(1.0),
+		Peer:    &Peer{Value: 25, Source: sourceRecorded, Of: peerQueue},
 		Measure: shared(measureCloudControllers), Count: worstNode,
 	},
 	{
-		ID: "shoot-memory-requests-mi", Unit: "MiB", Target: new(536.0), Peer: 704, PeerNote: "the peer's number is that of the seed alone",
+		ID: "shoot-memory-requests-mi", Unit: "MiB", Target: new(536.0),
+		Peer:    &Peer{Value: 704, Source: sourceComputed, Of: peerCharts, Note: "the seed alone"},
 		Measure: measureMemoryRequests, Count: memoryRequests,
 	},
 	{
@@ -224,11 +260,11 @@ var figures = []Figure{
 		Measure: shared(measureSiteFaults), Count: worst(quantityWell),
 	},
 	{
-		ID: "dns-designate-noop-requests", Unit: "requests", Target: new(1.0),
+		ID: "dns-designate-noop-requests", Unit: "requests", Target: new(1.0), Floor: 1,
 		Measure: measureDesignateNoop, Count: maxPerRun(requests),
 	},
 	{
-		ID: "dns-rfc2136-noop-queries", Unit: "messages", Target: new(1.0),
+		ID: "dns-rfc2136-noop-queries", Unit: "messages", Target: new(1.0), Floor: 1,
 		Measure: measureUpdateNoop, Count: maxPerRun(requests),
 	},
 	{

@@ -56,7 +56,8 @@ func measureHybridWave(ctx context.Context, b *Bed) (m Measurement, err error) {
 	for site, took := range together {
 		m.Records = append(m.Records, sample(togetherPrefix+site, quantityWall, took.Seconds()))
 	}
-	m.Note = fmt.Sprintf("real Nova, simulated vCenter, %s; real machine-controller-manager and driver; %d machines on each site; the operator of the hosts does nothing for %s; alone: %s; together: %s",
+	m.Note = fmt.Sprintf("real Nova, simulated vCenter, %s; real machine-controller-manager and driver; %d machines on each site; the "+
+		"operator of the hosts does nothing for %s; alone: %s; together: %s",
 		metalNote, siteMachines, hostDelay, alone, together)
 	return m, nil
 }
@@ -104,7 +105,8 @@ func measureCloudBesideMetal(ctx context.Context, b *Bed) (m Measurement, err er
 		took = append(took, fmt.Sprintf("%s %.1f s (%.1f s until OpenStack was asked for the last server)",
 			run, walls(records, run)[0], samplesOf(records, quantityAsked)[0]))
 	}
-	m.Note = fmt.Sprintf("real Nova, %s; real machine-controller-manager and driver; %d machines in the cloud; together: beside %d hosts whose operator does nothing until the cloud's machines are running; %s",
+	m.Note = fmt.Sprintf("real Nova, %s; real machine-controller-manager and driver; %d machines in the cloud; together: beside %d hosts "+
+		"whose operator does nothing until the cloud's machines are running; %s",
 		metalNote, cloudMachines, slowHosts, strings.Join(took, ", "))
 	return m, nil
 }
@@ -153,6 +155,33 @@ func overSlowest(records []Record) (float64, error) {
 		return 0, fmt.Errorf("the log has %d sites alone and %d together", len(alone), len(together))
 	}
 	return slices.Max(together) / slices.Max(alone), nil
+}
+
+// overWorstSite is the time of a site together with the others divided by that of the same site alone, for the site where it is highest.
+func overWorstSite(records []Record) (float64, error) {
+	alone, together := wallsBySite(records, alonePrefix), wallsBySite(records, togetherPrefix)
+	if len(alone) == 0 || len(alone) != len(together) {
+		return 0, fmt.Errorf("the log has %d sites alone and %d together", len(alone), len(together))
+	}
+	worst := 0.0
+	for site, took := range alone {
+		if together[site] == 0 {
+			return 0, fmt.Errorf("the log has site %s alone only", site)
+		}
+		worst = max(worst, together[site]/took)
+	}
+	return worst, nil
+}
+
+// wallsBySite are the times of the runs whose names begin with prefix, by the site that follows it.
+func wallsBySite(records []Record, prefix string) map[string]float64 {
+	bySite := map[string]float64{}
+	for _, record := range records {
+		if site, ok := strings.CutPrefix(record.Run, prefix); ok && record.Service == quantityWall {
+			bySite[site] = record.Value
+		}
+	}
+	return bySite
 }
 
 // walls are the times of the runs whose names begin with prefix.

@@ -101,7 +101,8 @@ func measureNoopWall(ctx context.Context, b *Bed) (Measurement, error) {
 		m.Records = append(m.Records, records...)
 	}
 	ours, theirs := median(oursWalls), median(floorWalls)
-	m.Note = fmt.Sprintf("medians of %d; by the client's clock %d ms : %d ms = %.2f",
-		wallRounds, ours.Milliseconds(), theirs.Milliseconds(), float64(ours)/float64(theirs))
+	m.Note = fmt.Sprintf("measures what waits for something else: the same %d reads, sent at once; medians of %d; by the client's clock %d "+
+		"ms : %d ms = %.2f",
+		len(reads), wallRounds, ours.Milliseconds(), theirs.Milliseconds(), float64(ours)/float64(theirs))
 	return m, nil
 }

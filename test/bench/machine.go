@@ -52,15 +52,12 @@ func measureMachineCreate(ctx context.Context, b *Bed) (Measurement, error) {
 		return Measurement{}, err
 	}
 
-	polls := 0
-	for _, record := range records {
-		if isSharedPoll(record) {
-			polls++
-		}
-	}
+	polls, _ := pollsAndServers(records)
 	return Measurement{
 		Records: records,
-		Note:    fmt.Sprintf("warm session; %d machines side by side until active; shared polls not counted: %d", machineCount, polls),
+		Note: fmt.Sprintf(
+			"warm session; %d machines side by side until active: %d requests for single machines, %d lists of servers for all of them",
+			machineCount, len(records)-polls, polls),
 	}, nil
 }
 

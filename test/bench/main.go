@@ -21,7 +21,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// errMissed means that the measurement is complete and a value is above its target.
+// errMissed means that a value is above its target.
 var errMissed = errors.New("MISSED")
 
 const cleanupTimeout = 5 * time.Minute
@@ -58,32 +58,45 @@ func run(ctx context.Context, id, out, logDir string, table, progress io.Writer)
 	defer func() {
 		cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 		defer cancel()
-		err = errors.Join(err, bed.close(cleanup))
+		err = errors.Join(err, bed.close(cleanup), bed.peers.remove())
 	}()
 
+	results, err := measureAll(ctx, bed, selected, logDir)
+	return errors.Join(err, printTable(table, results), writeResults(out, results))
+}
+
+// measureAll measures all figures, also after one failed: the results of the others are not lost. It stops when the context ends.
+func measureAll(ctx context.Context, bed *Bed, selected []Figure, logDir string) ([]Result, error) {
 	var (
 		results []Result
+		errs    []error
 		missed  bool
 	)
 	for _, figure := range selected {
-		fmt.Fprintf(progress, "> %s\n", figure.ID)
-		measurement, err := figure.Measure(ctx, bed)
-		if err != nil {
-			return fmt.Errorf("%s: %w", figure.ID, err)
+		if ctx.Err() != nil {
+			errs = append(errs, ctx.Err())
+			break
 		}
-		result, err := evaluate(figure, measurement, logDir)
+		fmt.Fprintf(bed.progress, "> %s\n", figure.ID)
+		result, err := measureOne(ctx, bed, figure, logDir)
 		if err != nil {
-			return fmt.Errorf("%s: %w", figure.ID, err)
+			fmt.Fprintf(bed.progress, "  FAILED: %s\n", err)
+			errs = append(errs, fmt.Errorf("%s: %w", figure.ID, err), bed.calm())
+			result = failure(figure, err)
 		}
 		missed = missed || result.missed()
 		results = append(results, result)
 	}
-
-	if err := errors.Join(printTable(table, results), writeResults(out, results)); err != nil {
-		return err
-	}
 	if missed {
-		return errMissed
+		errs = append(errs, errMissed)
 	}
-	return nil
+	return results, errors.Join(errs...)
+}
+
+func measureOne(ctx context.Context, bed *Bed, figure Figure, logDir string) (Result, error) {
+	measurement, err := figure.Measure(ctx, bed)
+	if err != nil {
+		return Result{}, err
+	}
+	return evaluate(figure, measurement, logDir)
 }

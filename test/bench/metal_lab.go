@@ -112,7 +112,8 @@ func measureMetalLab(ctx context.Context, b *Bed) (m Measurement, err error) {
 	if conflicts := s.inventory.Journal.Conflicts(); len(conflicts) > 0 {
 		return m, fmt.Errorf("hosts were used twice: %s", strings.Join(conflicts, "; "))
 	}
-	m.Note = fmt.Sprintf("%s, machine-controller-manager and driver; %d machines side by side on as many hosts (%s); %.0f idle minutes (%s); %d machines without hosts, one after the other",
+	m.Note = fmt.Sprintf("%s, machine-controller-manager and driver; %d machines side by side on as many hosts (%s); %.0f idle minutes "+
+		"(%s); %d machines without hosts, one after the other",
 		metalNote, metalHosts, calls(claims), idleTime.Minutes(), calls(idle), exhaustions)
 	return m, nil
 }

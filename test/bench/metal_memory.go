@@ -57,7 +57,8 @@ func measureMetalMemory(ctx context.Context, b *Bed) (m Measurement, err error) 
 	if err != nil {
 		return m, err
 	}
-	m.Note = fmt.Sprintf("kube-apiserver without operator; real machine-controller-manager; %d hosts of %.0f KiB each; %d machines were running after %.0f s with %.1f requests for each",
+	m.Note = fmt.Sprintf("kube-apiserver without operator; real machine-controller-manager; %d hosts of %.0f KiB each; %d machines were "+
+		"running after %.0f s with %.1f requests for each",
 		manyHosts, size, memoryMachines, time.Since(start).Seconds(), requests(m.Records)/memoryMachines)
 	return m, m.addMemory(l.Driver)
 }

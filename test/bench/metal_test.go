@@ -46,6 +46,9 @@ var _ = Describe("Bare metal", func() {
 		Entry("the slowest site", Count(overSlowest), 1.2,
 			sample(alonePrefix+siteName, quantityWall, 3), sample(alonePrefix+metalSiteName, quantityWall, 10),
 			sample(togetherPrefix+siteName, quantityWall, 12), sample(togetherPrefix+metalSiteName, quantityWall, 11)),
+		Entry("the site that the others slow down most", Count(overWorstSite), 4.0,
+			sample(alonePrefix+siteName, quantityWall, 3), sample(alonePrefix+metalSiteName, quantityWall, 10),
+			sample(togetherPrefix+siteName, quantityWall, 12), sample(togetherPrefix+metalSiteName, quantityWall, 11)),
 	)
 
 	DescribeTable("logs that say nothing",
@@ -58,6 +61,9 @@ var _ = Describe("Bare metal", func() {
 		Entry("nothing alone", Count(overAlone), sample(togetherPrefix+"1", quantityWall, 9)),
 		Entry("not all sites alone", Count(overSlowest), sample(alonePrefix+siteName, quantityWall, 9),
 			sample(togetherPrefix+siteName, quantityWall, 9), sample(togetherPrefix+metalSiteName, quantityWall, 9)),
+		Entry("not all sites together", Count(overWorstSite), sample(alonePrefix+siteName, quantityWall, 9)),
+		Entry("other sites together", Count(overWorstSite), sample(alonePrefix+siteName, quantityWall, 9),
+			sample(togetherPrefix+metalSiteName, quantityWall, 9)),
 		Entry("nothing together", Count(overAlone), sample(alonePrefix+"1", quantityWall, 9)),
 	)
 

@@ -78,7 +78,7 @@ func (s *stubCloud) passes(ctx context.Context, b *Bed, j job, process, passes i
 		var r report
 		run := fmt.Sprintf("process-%d-pass-%d", process+1, pass+1)
 		records, err := s.record(ctx, run, func(context.Context) (err error) {
-			r, err = driver.do(orderList)
+			r, err = driver.do(order{Do: doList})
 			return err
 		})
 		if err != nil {

@@ -79,15 +79,15 @@ func parseProcessorTime(content []byte) (time.Duration, error) {
 	return total, nil
 }
 
-// connections counts the established connections of this process.
-func connections() (int, error) {
-	own, err := sockets()
+// connections counts the established connections of a process.
+func connections(pid int) (int, error) {
+	own, err := sockets(pid)
 	if err != nil {
 		return 0, err
 	}
 	count := 0
-	for _, table := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
-		content, err := os.ReadFile(table)
+	for _, table := range []string{"tcp", "tcp6"} {
+		content, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, table))
 		if err != nil {
 			return 0, err
 		}
@@ -96,9 +96,9 @@ func connections() (int, error) {
 	return count, nil
 }
 
-// sockets are the inodes of the sockets of this process.
-func sockets() (map[string]bool, error) {
-	descriptors, err := filepath.Glob("/proc/self/fd/*")
+// sockets are the inodes of the sockets of a process.
+func sockets(pid int) (map[string]bool, error) {
+	descriptors, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
 	if err != nil {
 		return nil, err
 	}

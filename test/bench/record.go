@@ -42,6 +42,9 @@ type Record struct {
 // kindSample is the kind of a record that is no request but something else that was measured.
 const kindSample countproxy.Kind = "sample"
 
+// maxLine is the longest line of a log, in bytes. Queries that name many objects are long.
+const maxLine = 16 << 20
+
 // sample returns a measured value of a quantity as a record.
 func sample(run, quantity string, value float64) Record {
 	return Record{Time: time.Now().Round(0), Run: run, Service: quantity, Kind: kindSample, Value: value}
@@ -106,12 +109,17 @@ func readLog(path string) ([]Record, error) {
 	}
 	defer file.Close()
 	var records []Record
-	for scanner := bufio.NewScanner(file); scanner.Scan(); {
+	scanner := bufio.NewScanner(file)
+	scanner.Buffer(nil, maxLine)
+	for scanner.Scan() {
 		var record Record
 		if err := json.Unmarshal(scanner.Bytes(), &record); err != nil {
 			return nil, fmt.Errorf("%s, line %d: %w", path, len(records)+1, err)
 		}
 		records = append(records, record)
+	}
+	if err := scanner.Err(); err != nil {
+		return nil, fmt.Errorf("%s, line %d: %w", path, len(records)+1, err)
 	}
 	return records, nil
 }

@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -58,6 +59,18 @@ var _ = Describe("Samples", func() {
 		Entry("the only one", 0.99, 1, 1.0),
 	)
 
+	It("should take the worst of all paths", func() {
+		var records []Record
+		for i := range 100 {
+			records = append(records, Record{Path: "mutate", Duration: time.Millisecond},
+				Record{Path: "validate", Duration: time.Duration(i+1) * 10 * time.Millisecond})
+		}
+		Expect(worstPath(latency(0.99))(records)).To(BeNumerically("~", 990, 1e-9))
+		Expect(latency(0.99)(records)).To(BeNumerically("~", 980, 1e-9))
+		_, err := worstPath(latency(0.99))([]Record{sample("1", "b", 1)})
+		Expect(err).To(HaveOccurred())
+	})
+
 	DescribeTable("logs that say nothing",
 		func(count Count, records ...Record) {
 			_, err := count(records)
@@ -79,9 +92,23 @@ var _ = Describe("Samples", func() {
 			calls++
 			return Measurement{Note: "measured"}, nil
 		}
-		bed := &Bed{measured: map[uintptr]Measurement{}}
+		bed := newBed(GinkgoWriter)
 		for range 2 {
 			Expect(shared(do)(ctx, bed)).To(HaveField("Note", "measured"))
+		}
+		Expect(calls).To(Equal(1))
+	})
+
+	It("should try once what several figures are counted from", func(ctx SpecContext) {
+		calls := 0
+		do := func(context.Context, *Bed) (Measurement, error) {
+			calls++
+			return Measurement{}, errors.New("down")
+		}
+		bed := newBed(GinkgoWriter)
+		for range 2 {
+			_, err := shared(do)(ctx, bed)
+			Expect(err).To(MatchError("down"))
 		}
 		Expect(calls).To(Equal(1))
 	})

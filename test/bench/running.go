@@ -118,7 +118,9 @@ func measureOverhead(ctx context.Context, b *Bed) (Measurement, error) {
 	_, err = l.scale(ctx, 0, waveTimeout)
 	return Measurement{
 		Records: records,
-		Note: fmt.Sprintf("worst of %d machines side by side, from the last look that saw the server not active until the machine is seen running, with machine-controller-manager, driver and kube-apiserver; looks every %s; the node registers at the first look after the server is active",
+		Note: fmt.Sprintf("worst of %d machines side by side, from the last look that saw the server not active until the machine is seen "+
+			"running, with machine-controller-manager, driver and kube-apiserver; looks every %s; the node registers at the first look after the "+
+			"server is active",
 			waveSize, look),
 	}, err
 }

@@ -73,7 +73,8 @@ func measureManyShoots(ctx context.Context, b *Bed) (m Measurement, err error) {
 		return m, fmt.Errorf("reconciliations with nothing to do made %d writes, the first is %s %s", len(writes), writes[0].Method,
 			writes[0].Path)
 	}
-	m.Note = fmt.Sprintf("%s, machine-controller-manager is played; real extension and kube-apiserver; %d Infrastructures and Workers of %d credentials in %.0f s with %d requests",
+	m.Note = fmt.Sprintf("%s, machine-controller-manager is played; real extension and kube-apiserver; %d Infrastructures and Workers of "+
+		"%d credentials in %.0f s with %d requests",
 		stubNote, shootCount, credentialCount, time.Since(start).Seconds(), len(m.Records))
 	return m, m.addMemory(l.Extension)
 }

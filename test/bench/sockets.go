@@ -34,7 +34,7 @@ func measureSockets(ctx context.Context, b *Bed) (m Measurement, err error) {
 	defer func() { err = errors.Join(err, driver.stop()) }()
 	var r report
 	m.Records, err = s.record(ctx, "calls", func(context.Context) (err error) {
-		r, err = driver.do(orderCalls)
+		r, err = driver.do(order{Do: doCalls})
 		return err
 	})
 	if err != nil {

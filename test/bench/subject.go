@@ -39,15 +39,30 @@ type job struct {
 }
 
 // order is what a subject does next.
-type order string
+type order struct {
+	// Do is the kind of order.
+	Do string `json:"do"`
+	// Machine is the name of the machine, for orders about one.
+	Machine string `json:"machine,omitempty"`
+	// ProviderID is the ID of the machine, for orders about one that exists.
+	ProviderID string `json:"providerID,omitempty"`
+}
 
+// The kinds of orders.
 const (
-	// orderList lists the machines of all classes once, as machine-controller-manager does to find orphans.
-	orderList order = "list"
-	// orderCalls creates, looks at, lists and deletes machines.
-	orderCalls order = "calls"
-	// orderCreate creates many machines at the same time.
-	orderCreate order = "create"
+	// doList lists the machines of all classes once, as machine-controller-manager does to find orphans.
+	doList = "list"
+	// doCalls creates, looks at, lists and deletes machines.
+	doCalls = "calls"
+	// doCreate creates many machines at the same time.
+	doCreate = "create"
+	// doMake looks for a machine that does not exist and creates it. Only peers get it, as they get the orders below: what our driver does
+	// with one machine is measured in this process.
+	doMake = "make"
+	// doLook looks at a machine by its ID.
+	doLook = "look"
+	// doDelete deletes a machine.
+	doDelete = "delete"
 )
 
 // report is what a subject says about itself after an order.
@@ -56,29 +71,39 @@ type report struct {
 	CPU time.Duration `json:"cpu"`
 	// Machines is how many machines were listed, or how many calls were made.
 	Machines int `json:"machines"`
-	// Connections is the number of established connections.
-	Connections int `json:"connections"`
+	// Connections is the number of established connections, which are counted from outside.
+	Connections int `json:"-"`
+	// ProviderID is the ID of the machine, for an order that made one.
+	ProviderID string `json:"providerID,omitempty"`
+	// Subject is the name and version of a peer, in its first report.
+	Subject string `json:"subject,omitempty"`
 	// Goroutines is the number of goroutines after a garbage collection.
 	Goroutines int `json:"goroutines"`
 	// Error says what went wrong.
 	Error string `json:"error,omitempty"`
 }
 
-// subject is a process with our driver in it and nothing else, so that what it uses can be measured.
+// subject is a process with a driver in it and nothing else, so that what it uses can be measured.
 type subject struct {
 	cmd     *exec.Cmd
 	stdin   io.WriteCloser
 	encoder *json.Encoder
 	decoder *json.Decoder
+	// first is what it reported when it was ready.
+	first report
 }
 
-// newSubject starts a subject that is logged in.
+// newSubject starts a subject with our driver that is logged in.
 func newSubject(ctx context.Context, j job, progress io.Writer) (*subject, error) {
 	path, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, path, "-"+subjectFlag) // #nosec G204 -- this program
+	return startSubject(exec.CommandContext(ctx, path, "-"+subjectFlag), j, progress) // #nosec G204 -- this program
+}
+
+// startSubject starts a subject and waits until it is ready.
+func startSubject(cmd *exec.Cmd, j job, progress io.Writer) (*subject, error) {
 	cmd.Stderr = progress
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -95,7 +120,7 @@ func newSubject(ctx context.Context, j job, progress io.Writer) (*subject, error
 	if err := s.encoder.Encode(j); err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
-	if _, err := s.answer(); err != nil {
+	if s.first, err = s.answer(); err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
 	return s, nil
@@ -117,7 +142,9 @@ func (s *subject) answer() (report, error) {
 	if r.Error != "" {
 		return r, errors.New(r.Error)
 	}
-	return r, nil
+	var err error
+	r.Connections, err = connections(s.cmd.Process.Pid)
+	return r, err
 }
 
 // stop ends the subject, which holds its connections until then.
@@ -156,15 +183,15 @@ func runSubject(ctx context.Context, in io.Reader, out io.Writer) error {
 }
 
 func obey(ctx context.Context, o order, d driver.Driver, j job) (int, error) {
-	switch o {
-	case orderList:
+	switch o.Do {
+	case doList:
 		return listAll(ctx, d, j)
-	case orderCalls:
+	case doCalls:
 		return makeCalls(ctx, d, j)
-	case orderCreate:
+	case doCreate:
 		return createMachines(ctx, d, j)
 	default:
-		return 0, fmt.Errorf("order %q is not known", o)
+		return 0, fmt.Errorf("order %q is not known", o.Do)
 	}
 }
 
@@ -191,9 +218,7 @@ func logIn(ctx context.Context, j job) error {
 func reportOf(count int, err error) report {
 	runtime.GC()
 	r := report{Machines: count, Goroutines: runtime.NumGoroutine()}
-	established, countErr := connections()
-	r.Connections = established
-	if err := errors.Join(err, countErr); err != nil {
+	if err != nil {
 		r.Error = err.Error()
 	}
 	return r

@@ -32,8 +32,8 @@ var _ = Describe("Subject", func() {
 		in, out := &bytes.Buffer{}, &bytes.Buffer{}
 		encoder := json.NewEncoder(in)
 		Expect(encoder.Encode(j)).To(Succeed())
-		Expect(encoder.Encode(orderList)).To(Succeed())
-		Expect(encoder.Encode(order("dance"))).To(Succeed())
+		Expect(encoder.Encode(order{Do: doList})).To(Succeed())
+		Expect(encoder.Encode(order{Do: "dance"})).To(Succeed())
 		Expect(runSubject(ctx, in, out)).To(Succeed())
 
 		decoder := json.NewDecoder(out)

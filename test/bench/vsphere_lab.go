@@ -54,7 +54,30 @@ func measureVSphereLab(ctx context.Context, b *Bed) (m Measurement, err error) {
 	if err != nil {
 		return m, err
 	}
-	m.Note = fmt.Sprintf("%s, tasks take %s; real machine-controller-manager, driver and kube-apiserver; %d machines were running after %.0f s, with %.1f requests for each",
+	m.Note = fmt.Sprintf("%s, tasks take %s; real machine-controller-manager, driver and kube-apiserver; %d machines were running after "+
+		"%.0f s, with %.1f requests for each",
 		vsphereNote, vsphereTask, vsphereWave, time.Since(start).Seconds(), requests(m.Records)/vsphereWave)
-	return m, m.addMemory(l.Driver)
+	if err := m.addMemory(l.Driver); err != nil {
+		return m, err
+	}
+	m.Peer, err = peerLogins(ctx, b)
+	return m, err
+}
+
+// peerLogins lets the peer make as many machines on a vCenter of its own. Its driver gets the calls by which machine-controller-manager
+// looks for a machine and creates it, by as many callers as machine-controller-manager has workers.
+func peerLogins(ctx context.Context, b *Bed) (run *PeerRun, err error) {
+	s, err := newVSphereSite(ctx, vcenter.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	peer := s.newPeer(ctx, b)
+	defer peer.close()
+	fmt.Fprintf(b.progress, "  let the peer create %d machines\n", vsphereWave)
+	r := peer.do(ctx, "create", order{Do: doCreate})
+	run = peer.measured()
+	run.Note = fmt.Sprintf("a look and a creation of %d machines by the driver, without machine-controller-manager, %d requests",
+		r.Machines, len(run.Records))
+	return run, nil
 }

@@ -31,6 +31,10 @@ func measureVSphereList(count int) measure {
 		}
 		fmt.Fprintf(b.progress, "  %d virtual machines after %.1f s\n", count, time.Since(start).Seconds())
 
+		peer := s.newPeer(ctx, b)
+		defer peer.close()
+		peer.populate(ctx, count)
+
 		var walls [2]time.Duration
 		for i, run := range []string{"new", "warm"} {
 			s.restart()
@@ -45,10 +49,15 @@ func measureVSphereList(count int) measure {
 			}
 			m.Records = append(m.Records, records...)
 			walls[i] = countproxy.Span(intervals(records))
+			peer.list(ctx, run, count)
 		}
+		m.Peer = peer.measured()
+		m.Peer.Note = peer.worst()
 		_, byRun := runs(m.Records)
-		m.Note = fmt.Sprintf("%s; %d machines in the shoot's folder; new process %d in %.1f s, warm session %d in %.1f s (%s), %.0f B per machine",
-			vsphereNote, count, len(byRun["new"]), walls[0].Seconds(), len(byRun["warm"]), walls[1].Seconds(), methods(byRun["warm"]), megabytes(byRun["warm"])*1e6/float64(count))
+		m.Note = fmt.Sprintf(
+			"%s; %d machines in the shoot's folder; new process %d in %.1f s, warm session %d in %.1f s (%s), %.0f B per machine",
+			vsphereNote, count, len(byRun["new"]), walls[0].Seconds(), len(byRun["warm"]), walls[1].Seconds(), methods(byRun["warm"]),
+			megabytes(byRun["warm"])*1e6/float64(count))
 		return m, nil
 	}
 }

@@ -17,12 +17,14 @@ import (
 const vsphereMachines = 5
 
 // measureVSphereCreate creates machines, the first of them in a new process that has to log in and to read what all have in common.
-func measureVSphereCreate(ctx context.Context, _ *Bed) (m Measurement, err error) {
+func measureVSphereCreate(ctx context.Context, b *Bed) (m Measurement, err error) {
 	s, err := newVSphereSite(ctx, vcenter.Options{})
 	if err != nil {
 		return m, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
+	peer := s.newPeer(ctx, b)
+	defer peer.close()
 	s.restart()
 	var first, steady []Record
 	for i := range vsphereMachines {
@@ -40,21 +42,28 @@ func measureVSphereCreate(ctx context.Context, _ *Bed) (m Measurement, err error
 			steady = records
 		}
 		m.Records = append(m.Records, records...)
+		peer.make(ctx, name, name)
 	}
-	m.Note = fmt.Sprintf("%s; worst of %d machines one after the other, looks at tasks counted; the first of a process with its logins: %d; worst of the others: %d (%s)",
+	m.Peer = peer.measured()
+	m.Peer.Note = "a look and a creation (" + peer.worst() + ")"
+	m.Note = fmt.Sprintf("%s; worst of %d machines one after the other, looks at tasks counted; the first of a process with its logins: "+
+		"%d; worst of the others: %d (%s)",
 		vsphereNote, vsphereMachines, len(first), len(steady), methods(steady))
 	return m, nil
 }
 
 // measureVSphereGet asks for machines that exist, by their ID.
-func measureVSphereGet(ctx context.Context, _ *Bed) (m Measurement, err error) {
+func measureVSphereGet(ctx context.Context, b *Bed) (m Measurement, err error) {
 	s, err := newVSphereSite(ctx, vcenter.Options{})
 	if err != nil {
 		return m, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
+	peer := s.newPeer(ctx, b)
+	defer peer.close()
 	for i := range vsphereMachines {
-		request := s.request(fmt.Sprintf("get-%d", i+1))
+		name := fmt.Sprintf("get-%d", i+1)
+		request := s.request(name)
 		if err := s.create(ctx, &request); err != nil {
 			return m, err
 		}
@@ -67,20 +76,27 @@ func measureVSphereGet(ctx context.Context, _ *Bed) (m Measurement, err error) {
 		}
 		m.Records = append(m.Records, records...)
 		m.Note = fmt.Sprintf("%s; warm session; worst of %d machines (%s)", vsphereNote, vsphereMachines, methods(records))
+		made := peer.make(ctx, "", name)
+		peer.do(ctx, name, order{Do: doLook, Machine: made.Machine, ProviderID: made.ProviderID})
 	}
+	m.Peer = peer.measured()
+	m.Peer.Note = peer.worst()
 	return m, nil
 }
 
 // measureVSphereDelete deletes machines whose guests can shut down, one after the other.
-func measureVSphereDelete(ctx context.Context, _ *Bed) (m Measurement, err error) {
+func measureVSphereDelete(ctx context.Context, b *Bed) (m Measurement, err error) {
 	s, err := newVSphereSite(ctx, vcenter.Options{Guest: time.Millisecond})
 	if err != nil {
 		return m, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
+	peer := s.newPeer(ctx, b)
+	defer peer.close()
 	var worst []Record
 	for i := range vsphereMachines {
-		request := s.request(fmt.Sprintf("delete-%d", i+1))
+		name := fmt.Sprintf("delete-%d", i+1)
+		request := s.request(name)
 		if err := s.create(ctx, &request); err != nil {
 			return m, err
 		}
@@ -92,7 +108,11 @@ func measureVSphereDelete(ctx context.Context, _ *Bed) (m Measurement, err error
 			worst = records
 		}
 		m.Records = append(m.Records, records...)
+		made := peer.make(ctx, "", name)
+		peer.do(ctx, name, order{Do: doDelete, Machine: made.Machine, ProviderID: made.ProviderID})
 	}
+	m.Peer = peer.measured()
+	m.Peer.Note = peer.worst()
 	m.Note = fmt.Sprintf("%s; warm session; worst of %d machines one after the other, looks at tasks counted (%s)", vsphereNote,
 		vsphereMachines, methods(worst))
 	return m, nil

@@ -32,7 +32,7 @@ func measureVSphereSockets(ctx context.Context, b *Bed) (m Measurement, err erro
 	defer func() { err = errors.Join(err, driver.stop()) }()
 	var r report
 	m.Records, err = s.record(ctx, "calls", func(context.Context) (err error) {
-		r, err = driver.do(orderCalls)
+		r, err = driver.do(order{Do: doCalls})
 		return err
 	})
 	if err != nil {
@@ -41,5 +41,13 @@ func measureVSphereSockets(ctx context.Context, b *Bed) (m Measurement, err erro
 	m.Records = append(m.Records, sample("calls", quantityConnections, float64(r.Connections)))
 	m.Note = fmt.Sprintf("%s; %d driver calls by %d callers at once, %d requests; %d goroutines after them", vsphereNote, r.Machines, callers,
 		len(m.Records)-1, r.Goroutines)
+	peer := s.newPeer(ctx, b)
+	defer peer.close()
+	fmt.Fprintln(b.progress, "  let the peer make its calls")
+	r = peer.do(ctx, "calls", order{Do: doCalls})
+	m.Peer = peer.measured()
+	m.Peer.Records = append(m.Peer.Records, sample("calls", quantityConnections, float64(r.Connections)))
+	m.Peer.Note = fmt.Sprintf("%d driver calls by one caller, %d requests, %d goroutines after them", r.Machines, len(m.Peer.Records)-1,
+		r.Goroutines)
 	return m, nil
 }

@@ -8,11 +8,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"net/url"
 	"time"
 
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/vmware/govmomi"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
@@ -58,6 +65,17 @@ var _ = Describe("vSphere", func() {
 		Expect(err).To(HaveOccurred())
 		_, err = overFloor([]Record{sample("before", quantityFloor, 10)})
 		Expect(err).To(HaveOccurred())
+	})
+
+	It("should say why a peer that cannot be built was not measured", func(ctx SpecContext) {
+		p := &vspherePeer{run: PeerRun{Err: errors.New("no module proxy")}}
+		Expect(p.do(ctx, "list", order{Do: doList})).To(BeZero())
+		p.list(ctx, "list", 3)
+		p.populate(ctx, 3)
+		Expect(p.make(ctx, "make", "a").ProviderID).To(BeEmpty())
+		Expect(p.measured()).To(And(HaveField("Err", MatchError("no module proxy")), HaveField("Rounds", 0), HaveField("Records", BeEmpty())))
+		p.close()
+		Expect(p.measured().Err).To(MatchError("no module proxy"))
 	})
 
 	Context("with a vCenter", Ordered, func() {
@@ -108,13 +126,51 @@ var _ = Describe("vSphere", func() {
 			Expect(s.server.Populate(ctx, control.Population{Folder: "group-v0", Template: s.spec.VSphere.Template})).NotTo(Succeed())
 		})
 
+		It("should give the clones of a peer vApp properties, and count no request of its own", func(ctx SpecContext) {
+			front, err := s.newPeerFront()
+			Expect(err).NotTo(HaveOccurred())
+			DeferCleanup(front.Close)
+			address, err := soap.ParseURL(front.Listener.Addr().String())
+			Expect(err).NotTo(HaveOccurred())
+			address.User = url.UserPassword(vcenter.Username, vcenter.Password)
+			client, err := govmomi.NewClient(ctx, address, true)
+			Expect(err).NotTo(HaveOccurred())
+			folder, err := s.peerFolder(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(s.peerFolder(ctx)).To(HaveField("Reference()", folder.Reference()))
+
+			var machine *object.VirtualMachine
+			records, err := s.record(ctx, "clone", func(ctx context.Context) error {
+				template := object.NewVirtualMachine(client.Client,
+					types.ManagedObjectReference{Type: "VirtualMachine", Value: s.spec.VSphere.Template})
+				pool := types.ManagedObjectReference{Type: "ResourcePool", Value: s.spec.VSphere.ResourcePool}
+				task,
+					err := template.Clone(ctx, folder, "clone", types.VirtualMachineCloneSpec{Location: types.VirtualMachineRelocateSpec{Pool: &pool}})
+				if err != nil {
+					return err
+				}
+				made, err := task.WaitForResult(ctx)
+				if err != nil {
+					return err
+				}
+				machine = object.NewVirtualMachine(s.inspector, made.Result.(types.ManagedObjectReference))
+				return nil
+			})
+			Expect(err).NotTo(HaveOccurred())
+			Expect(methods(records)).To(And(ContainSubstring("1 CloneVM_Task"), Not(ContainSubstring("ReconfigVM_Task"))))
+			var properties mo.VirtualMachine
+			Expect(machine.Properties(ctx, machine.Reference(), []string{"config.vAppConfig"}, &properties)).To(Succeed())
+			Expect(properties.Config.VAppConfig.GetVmConfigInfo().Property).
+				To(ConsistOf(HaveField("Id", "hostname"), HaveField("Id", "user-data")))
+		})
+
 		It("should let a subject list them", func(ctx SpecContext) {
 			class, err := newMachineClass(vsphereShoot, vsphereShoot, s.spec)
 			Expect(err).NotTo(HaveOccurred())
 			in, out := &bytes.Buffer{}, &bytes.Buffer{}
 			encoder := json.NewEncoder(in)
 			Expect(encoder.Encode(job{Classes: []*machinev1alpha1.MachineClass{class}, Secret: newSecret(vsphereShoot, s.site)})).To(Succeed())
-			Expect(encoder.Encode(orderList)).To(Succeed())
+			Expect(encoder.Encode(order{Do: doList})).To(Succeed())
 			Expect(runSubject(ctx, in, out)).To(Succeed())
 			decoder := json.NewDecoder(out)
 			var loggedIn, listed report

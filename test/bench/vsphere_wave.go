@@ -42,7 +42,8 @@ func measureVSphereWave(ctx context.Context, b *Bed) (m Measurement, err error) 
 	}
 	m.Records = append(records, sample("ours", quantityWall, wall.Seconds()),
 		sample("before", quantityFloor, before.Seconds()), sample("after", quantityFloor, after.Seconds()))
-	m.Note = fmt.Sprintf("%s, tasks take %s; the driver's calls for a new machine, %d machines by %d callers at once: %.1f s, with %.1f requests for each; bare clones: %.1f s before and %.1f s after",
+	m.Note = fmt.Sprintf("%s, tasks take %s; the driver's calls for a new machine, %d machines by %d callers at once: %.1f s, with %.1f "+
+		"requests for each; bare clones: %.1f s before and %.1f s after",
 		vsphereNote, vsphereTask, vsphereWave, driverCallers, wall.Seconds(), requests(records)/vsphereWave, before.Seconds(), after.Seconds())
 	return m, nil
 }
@@ -68,7 +69,7 @@ func (b *Bed) vsphereWave(ctx context.Context) (wall time.Duration, records []Re
 	}
 	records, err = s.record(ctx, "create", func(context.Context) error {
 		start := time.Now()
-		_, err := driver.do(orderCreate)
+		_, err := driver.do(order{Do: doCreate})
 		wall = time.Since(start)
 		return err
 	})

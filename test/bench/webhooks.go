@@ -79,7 +79,8 @@ func measureWebhooks(ctx context.Context, b *Bed) (m Measurement, err error) {
 	if err != nil {
 		return m, err
 	}
-	m.Note = fmt.Sprintf("%d reviews in %.0f s, each changes its object; median %.1f ms, %.1f ms of processor time each; real kube-apiserver and extension, which reads a Cluster of %d KiB",
+	m.Note = fmt.Sprintf("%d reviews in %.0f s, each changes its object; median %.1f ms, %.1f ms of processor time each; real "+
+		"kube-apiserver and extension, which reads a Cluster of %d KiB",
 		len(m.Records), webhookDuration.Seconds(), half, (after-before).Seconds()*1e3/float64(len(m.Records)), size>>10)
 	return m, m.addMemory(l.Extension)
 }

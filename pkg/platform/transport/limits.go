@@ -95,6 +95,14 @@ func Keep(ctx context.Context, state string, length int) {
 	l.cost.Store(before.cost.Load() + int64(length)*costOfKept)
 }
 
+// KeptState returns the state of a list after a page of which only length bytes of JSON are kept. before and after are the states that
+// ListState returned before and after the page.
+func KeptState(before, after string, length int) string {
+	ctx := ContinueList(context.Background(), after)
+	Keep(ctx, before, length)
+	return ListState(ctx)
+}
+
 func tooMuch(format string, args ...any) error {
 	return platform.NewError(platform.ClassTransient, "the response is rejected: "+format, args...)
 }

@@ -150,6 +150,14 @@ func checkPage(ctx context.Context, page *types.RetrieveResult) error {
 	return nil
 }
 
+// Kept returns the token of the next page of a list if only length bytes of the page are kept, and the state of the list for the next
+// call. state is that of the pages before, empty for the first page.
+func Kept(token, state string, length int) (next, newState string) {
+	after, token, _ := strings.Cut(token, "/")
+	newState = transport.KeptState(state, after, length)
+	return newState + "/" + token, newState
+}
+
 // describe returns the service and method of a request for metrics.
 func describe(request *http.Request) (service, method string) {
 	method, ok := request.Context().Value(methodKey{}).(string)

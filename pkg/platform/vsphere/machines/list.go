@@ -24,6 +24,8 @@ const (
 	listAge = 15 * time.Second
 	// pageSize is the maximum number of virtual machines of a page.
 	pageSize = 1000
+	// keptSize is what counts of a virtual machine that is kept, in bytes: the rest of its page is garbage when the next one is read.
+	keptSize = 640
 )
 
 // listed are the properties that are read of all virtual machines. They are cheap for the vCenter.
@@ -104,8 +106,12 @@ func (c *call) retrieve(ctx context.Context) (_ []*virtualMachine, err error) {
 	if err != nil {
 		return nil, client.Classify(err)
 	}
-	var result []*virtualMachine
+	var (
+		result []*virtualMachine
+		state  string
+	)
 	for page := response.Returnval; page != nil; {
+		kept := len(result)
 		for _, content := range page.Objects {
 			if content.Obj.Type != "VirtualMachine" {
 				continue
@@ -121,9 +127,11 @@ func (c *call) retrieve(ctx context.Context) (_ []*virtualMachine, err error) {
 		if page.Token == "" {
 			break
 		}
+		var token string
+		token, state = client.Kept(page.Token, state, (len(result)-kept)*keptSize)
 		next, err := methods.ContinueRetrievePropertiesEx(ctx, vim, &types.ContinueRetrievePropertiesEx{
 			This:  vim.ServiceContent.PropertyCollector,
-			Token: page.Token,
+			Token: token,
 		})
 		if err != nil {
 			return nil, client.Classify(err)
