@@ -242,6 +242,15 @@ var _ = Describe("Limits", func() {
 		}
 		Keep(list, ListState(list), 7<<20)
 		Expect(read(list, object)).To(beTransient("the pages of the list are larger than 20 MiB"))
+
+		state := ""
+		for range 10 {
+			list = ContinueList(ctx, state)
+			Expect(read(list, object)).To(Succeed())
+			state = KeptState(state, ListState(list), 256<<10)
+		}
+		Expect(state).To(Equal(fmt.Sprintf("10.%d", 10*256<<10*costOfKept)))
+		Expect(read(ContinueList(ctx, KeptState(state, state, 7<<20)), object)).To(beTransient("the pages of the list are larger than 20 MiB"))
 	})
 
 	It("should refuse long headers, and answers that drip", func(ctx SpecContext) {
