@@ -39,6 +39,7 @@ func (c *change) warnings(seed *gardencorev1beta1.Seed) []string {
 	}
 	add(systemComponentsOnOneSite(d, pools), noDefaultStorage(d, p))
 	add(burstWithoutPriorities(d, pools)...)
+	add(volumesWithoutEffect(d, p, pools)...)
 	add(endpointsInSeed(d, p, seed)...)
 	if c.old != nil {
 		add(removedSites(c.old, d)...)
@@ -97,6 +98,28 @@ func burstWithoutPriorities(d *document, pools *validation.WorkerValidator) []st
 		warnings = append(warnings,
 			fmt.Sprintf("%s: pool %q has no priorities for its sites %q, so the autoscaler may use any of them",
 				workersPath.Index(i).Child("providerConfig", "sites"), pool.Name, sites))
+	}
+	return warnings
+}
+
+// volumesWithoutEffect warns of pools with a volume that are only on sites without volumes.
+func volumesWithoutEffect(d *document, p *profile.Profile, pools *validation.WorkerValidator) []string {
+	var warnings []string
+	for i := range d.pools() {
+		pool := &d.pools()[i]
+		sites := pools.SitesOf(pool.Zones)
+		if pool.Volume == nil || pool.Volume.VolumeSize == "" || len(sites) == 0 {
+			continue
+		}
+		reason := ""
+		for _, site := range sites {
+			if reason = validation.NoVolumes(helper.FindSite(p.Config, site)); reason == "" {
+				break
+			}
+		}
+		if reason != "" {
+			warnings = append(warnings, fmt.Sprintf("%s: has no effect: %s", workersPath.Index(i).Child("volume", "size"), reason))
+		}
 	}
 	return warnings
 }

@@ -84,6 +84,11 @@ var _ = Describe("Warnings", func() {
 			g.shoot.Spec.Provider.Workers[general].Maximum++
 		}, `spec.provider.workers[1].providerConfig.sites: pool "general" has no priorities for its sites ["cloud" "vc"], so the autoscaler `+
 			`may use any of them`),
+		Entry("a volume of a pool that is only on bare metal", func() {
+			pool := &g.shoot.Spec.Provider.Workers[batch]
+			pool.Zones, pool.ProviderConfig = []string{"rack-1"}, nil
+			pool.Volume = &gardencorev1beta1.Volume{VolumeSize: "50Gi"}
+		}, `spec.provider.workers[0].volume.size: has no effect: site "racks" does not support volumes: its hosts have their own disks`),
 		Entry("an OpenStack site in the seed's networks", func() {
 			editProfile(g, func(c *v1alpha1.CloudProfileConfig) { c.Sites[cloud].OpenStack.AuthURL = "https://172.16.1.1:5000/v3" })
 		}, `spec.provider.infrastructureConfig.sites[0].name: the API of site "cloud" is at 172.16.1.1, which is in spec.networks.pods of Seed `+

@@ -61,7 +61,7 @@ func validateVolumeTypes(config *v1alpha1.CloudProfileConfig, spec *gardencorev1
 		sites := newSiteList(config, len(volumeType.Sites), idxPath.Child("sites"))
 		for j := range volumeType.Sites {
 			site, sitePath := &volumeType.Sites[j], idxPath.Child("sites").Index(j)
-			if reason := noVolumes(helper.FindSite(config, site.Name)); reason != "" {
+			if reason := NoVolumes(helper.FindSite(config, site.Name)); reason != "" {
 				allErrs = append(allErrs, field.Forbidden(sitePath, reason))
 				continue
 			}
@@ -73,8 +73,8 @@ func validateVolumeTypes(config *v1alpha1.CloudProfileConfig, spec *gardencorev1
 	return append(allErrs, validateComplete("volume type", expected, seen, fldPath)...)
 }
 
-// noVolumes returns why the site has no volumes, empty if it has or is not known.
-func noVolumes(site *v1alpha1.CloudProfileSite) string {
+// NoVolumes returns why the site has no volumes, empty if it has or is not known.
+func NoVolumes(site *v1alpha1.CloudProfileSite) string {
 	if site == nil {
 		return ""
 	}

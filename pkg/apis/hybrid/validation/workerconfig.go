@@ -187,7 +187,7 @@ func validateWorkerDataVolumeSite(config *v1alpha1.WorkerDataVolumeSite, site *v
 	if site == nil {
 		return nil
 	}
-	if reason := noVolumes(site); reason != "" {
+	if reason := NoVolumes(site); reason != "" {
 		return field.ErrorList{field.Forbidden(fldPath, reason)}
 	}
 	platform, _ := site.Platform()

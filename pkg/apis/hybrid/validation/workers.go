@@ -193,7 +193,7 @@ func (v *WorkerValidator) validateVolumes(worker *gardencorev1beta1.Worker, site
 	}
 	if len(worker.DataVolumes) > 0 {
 		for _, site := range sites {
-			if reason := noVolumes(helper.FindSite(v.profile, site)); reason != "" {
+			if reason := NoVolumes(helper.FindSite(v.profile, site)); reason != "" {
 				allErrs = append(allErrs, field.Forbidden(fldPath.Child("dataVolumes"), reason))
 			}
 		}
