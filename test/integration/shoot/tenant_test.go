@@ -23,6 +23,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/watch"
+	watchtools "k8s.io/client-go/tools/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
@@ -151,12 +153,23 @@ func isProbe(r countproxy.Request) bool {
 	return r.Method == http.MethodGet && strings.HasSuffix(r.Path, "/limits")
 }
 
+// infrastructures watches the Infrastructures of a namespace.
+type infrastructures struct {
+	client.WithWatch
+	namespace string
+}
+
+// WatchWithContext implements cache.WatcherWithContext.
+func (i infrastructures) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	return i.Watch(ctx, &extensionsv1alpha1.InfrastructureList{}, client.InNamespace(i.namespace), &client.ListOptions{Raw: &options})
+}
+
 // versionsOf collects the versions of the object from now on. Calling the result waits for that which the object has, ends that and
-// returns them.
+// returns them. A watch that the API server ends, as it may at any time, is begun again where it ended.
 func versionsOf(ctx context.Context, infra *extensionsv1alpha1.Infrastructure) func() []*extensionsv1alpha1.Infrastructure {
 	c, err := client.NewWithWatch(seed.Cluster.Config, client.Options{Scheme: landscape.Scheme})
 	Expect(err).NotTo(HaveOccurred())
-	watch, err := c.Watch(ctx, &extensionsv1alpha1.InfrastructureList{}, client.InNamespace(infra.Namespace))
+	watcher, err := watchtools.NewRetryWatcherWithContext(ctx, infra.ResourceVersion, infrastructures{c, infra.Namespace})
 	Expect(err).NotTo(HaveOccurred())
 	var (
 		group    sync.WaitGroup
@@ -164,7 +177,7 @@ func versionsOf(ctx context.Context, infra *extensionsv1alpha1.Infrastructure) f
 		versions []*extensionsv1alpha1.Infrastructure
 	)
 	group.Go(func() {
-		for event := range watch.ResultChan() {
+		for event := range watcher.ResultChan() {
 			if version, ok := event.Object.(*extensionsv1alpha1.Infrastructure); ok && version.Name == infra.Name {
 				mutex.Lock()
 				versions = append(versions, version)
@@ -179,7 +192,7 @@ func versionsOf(ctx context.Context, infra *extensionsv1alpha1.Infrastructure) f
 	}
 	return func() []*extensionsv1alpha1.Infrastructure {
 		Eventually(collected).WithContext(ctx).Within(time.Minute).Should(ContainElement(HaveField("ResourceVersion", infra.ResourceVersion)))
-		watch.Stop()
+		watcher.Stop()
 		group.Wait()
 		return versions
 	}
