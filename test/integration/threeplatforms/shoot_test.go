@@ -11,7 +11,9 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	bootstraptokenapi "k8s.io/cluster-bootstrap/token/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -69,6 +71,15 @@ var _ = Describe("A shoot on OpenStack, vSphere and bare metal", Ordered, func()
 			}
 		}
 	}, SpecTimeout(4*time.Minute))
+
+	It("should leave no token valid that is in the user data of a machine whose node has joined", func(ctx SpecContext) {
+		// machine-controller-manager creates one for each machine, as the spec of slow hosts shows.
+		Eventually(func(g Gomega) {
+			tokens := &corev1.SecretList{}
+			g.Expect(local.Seed.Client.List(ctx, tokens, client.InNamespace(metav1.NamespaceSystem))).To(Succeed())
+			g.Expect(tokens.Items).NotTo(ContainElement(HaveField("Type", bootstraptokenapi.SecretTypeBootstrapToken)))
+		}).WithContext(ctx).Within(time.Minute).Should(Succeed())
+	}, SpecTimeout(2*time.Minute))
 
 	It("should let machines of each site have the time that the site gives them", func(ctx SpecContext) {
 		for zone, timeout := range map[string]time.Duration{cloud: 20 * time.Minute, vc: 20 * time.Minute, rack: time.Hour, hall: time.Hour} {
