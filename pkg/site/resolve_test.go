@@ -194,7 +194,29 @@ var _ = Describe("Resolve", func() {
 		})
 	})
 
+	DescribeTable("credentials that are checked",
+		func(credentials Credentials, valid bool) {
+			if valid {
+				Expect(credentials.Check()).To(Succeed())
+			} else {
+				Expect(credentials.Check()).To(MatchError(HavePrefix(`credentials: key "`)))
+			}
+		},
+		Entry("text", Credentials{"password": "pässword 1"}, true),
+		Entry("a line break", Credentials{"password": "a\nb"}, false),
+		Entry("not UTF-8", Credentials{"password": "a\xff"}, false),
+		Entry("PEM", Credentials{"clientCertificate": "a\nb\n", "clientKey": "a\nb\n", "caCert": "a\nb\n"}, true),
+		Entry("PEM with another control character", Credentials{"caCert": "a\x00b\n"}, false),
+	)
+
 	Describe("network", func() {
+		It("has no gateway for Routed without a range", func() {
+			input.Config.Sites[0].Nodes = nil
+			sites, err := Resolve(input)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(sites[0].Network.Gateway.IsValid()).To(BeFalse())
+		})
+
 		It("is the site's own for Routed", func() {
 			sites, err := Resolve(input)
 			Expect(err).NotTo(HaveOccurred())

@@ -195,6 +195,13 @@ var _ = Describe("Machines", func() {
 		Expect(part.Delete(ctx, request)).To(Succeed())
 		Expect(h.released).To(ConsistOf("m//metadata"))
 
+		By("having no API of address claims although it has an address")
+		request.Spec.Metal.Network = &v1alpha1.MetalMachineNetwork{PoolRef: &corev1.TypedLocalObjectReference{
+			APIGroup: new("ipam.cluster.x-k8s.io"), Kind: "InClusterIPPool", Name: "p"}}
+		Expect(platform.ClassOf(part.Delete(ctx, request))).To(Equal(platform.ClassConfiguration))
+		request.Spec.Metal.Network = &v1alpha1.MetalMachineNetwork{Gateway: "10.0.0.1"}
+		Expect(part.Delete(ctx, request)).To(Succeed())
+
 		By("having no answer about address claims")
 		status = http.StatusServiceUnavailable
 		Expect(platform.ClassOf(part.Delete(ctx, request))).To(Equal(platform.ClassTransient))
@@ -204,7 +211,8 @@ var _ = Describe("Machines", func() {
 		Expect(part.Delete(ctx, request)).To(Succeed())
 		Expect(h.released).To(ContainElement("m/metal3://hosts/h/m/metadata"))
 
-		By("having a host that is not clean yet")
+		By("having a host that is not clean yet, whose address stays")
+		h.shared, status = false, http.StatusOK
 		h.err = platform.NewError(platform.ClassTransient, "host h is deprovisioning")
 		Expect(part.Delete(ctx, request)).To(MatchError(`site "racks": host h is deprovisioning`))
 	})
