@@ -57,6 +57,10 @@ nightly: ## Run what takes long: a real Gardener, kills after each write, long f
 fuzz: ## Fuzz decoders, validators and mutators for FUZZ_SECONDS (60) together.
 	@hack/fuzz.sh
 
+.PHONY: mutation
+mutation: $(GREMLINS) ## Change the code of PACKAGES=<folders> in many ways, one at a time, and print the changes that no unit test notices.
+	@hack/mutation.sh $(PACKAGES)
+
 .PHONY: demo
 demo: ## Run the main job on a local landscape: SITES=cloud,vc,racks,hall picks sites, KEEP=1 leaves it running.
 	@hack/demo.sh

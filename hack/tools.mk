@@ -10,12 +10,14 @@ DEEPCOPY_GEN_VERSION   := v0.36.3
 CRD_REF_DOCS_VERSION   := v0.3.0
 HELM_VERSION           := v3.19.4
 VALE_VERSION           := v3.7.1
+GREMLINS_VERSION       := v0.5.0
 
 GOLANGCI_LINT  := $(BIN_DIR)/.golangci-lint_$(GOLANGCI_LINT_VERSION)
 DEEPCOPY_GEN   := $(BIN_DIR)/.deepcopy-gen_$(DEEPCOPY_GEN_VERSION)
 CRD_REF_DOCS   := $(BIN_DIR)/.crd-ref-docs_$(CRD_REF_DOCS_VERSION)
 HELM           := $(BIN_DIR)/.helm_$(HELM_VERSION)
 VALE           := $(BIN_DIR)/.vale_$(VALE_VERSION)
+GREMLINS       := $(BIN_DIR)/.gremlins_$(GREMLINS_VERSION)
 GENERATE_TOOLS := $(DEEPCOPY_GEN) $(CRD_REF_DOCS)
 
 export PATH := $(BIN_DIR):$(PATH)
@@ -42,3 +44,6 @@ $(HELM):
 # Vale's parsers of source code are written in C.
 $(VALE):
 	$(call install-tool,vale,github.com/errata-ai/vale/v3/cmd/vale@$(VALE_VERSION),1)
+
+$(GREMLINS):
+	$(call install-tool,gremlins,github.com/go-gremlins/gremlins/cmd/gremlins@$(GREMLINS_VERSION))
