@@ -158,8 +158,7 @@ var _ = Describe("Driver", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(list.MachineList).To(Equal(map[string]string{created.ProviderID: "machine-1"}))
 
-		_, err = d.DeleteMachine(ctx, &driver.DeleteMachineRequest{Machine: m, MachineClass: class, Secret: secret})
-		Expect(err).NotTo(HaveOccurred())
+		Expect(d.DeleteMachine(ctx, &driver.DeleteMachineRequest{Machine: m, MachineClass: class, Secret: secret})).NotTo(BeNil())
 		Expect(cloud.Machines("racks")).To(BeEmpty())
 		Expect(toy.deleted.Once).To(BeTrue(), "as it is made up by machine-controller-manager for one that has no object")
 		known := m.DeepCopy()
@@ -355,6 +354,13 @@ var _ = Describe("Driver", func() {
 		_, err := d.CreateMachine(ctx, &driver.CreateMachineRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
 		Expect(codeOf(err)).To(Equal(codes.Unauthenticated))
 		Expect(err).To(MatchError(And(ContainSubstring(`site "racks"`), Not(ContainSubstring("t0p-s3cret")))))
+	})
+
+	It("says that a machine is deleted only if its site does", func() {
+		cloud.Fail("racks", platform.NewError(platform.ClassTransient, "503"))
+		response, err := d.DeleteMachine(ctx, &driver.DeleteMachineRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
+		Expect(response).To(BeNil())
+		Expect(codeOf(err)).To(Equal(codes.Unavailable))
 	})
 
 	DescribeTable("a site whose machines cannot be listed lists none, so that the orphans of others are found",
