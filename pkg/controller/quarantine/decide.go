@@ -79,7 +79,7 @@ func (f facts) goOn(now time.Time, before *gardencorev1beta1.Condition) *verdict
 func (f facts) cutOff(start time.Time) *verdict {
 	return &verdict{gardencorev1beta1.ConditionTrue, v1alpha1.ReasonSiteCutOff, fmt.Sprintf("Site %q is cut off: the kubelets of at least "+
 		"%d %% of its machines do not report. Its machines are neither replaced nor deleted until they do, but no longer than until %s. To end "+
-		"this earlier, add the site to annotation %s of the Shoot.", f.site, *f.settings.Share, format(f.until(start)),
+		"this earlier, add the site to annotation %s of the Shoot and reconcile it.", f.site, *f.settings.Share, format(f.until(start)),
 		v1alpha1.AnnotationEndQuarantine)}
 }
 
