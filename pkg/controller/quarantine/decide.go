@@ -38,20 +38,18 @@ type verdict struct {
 
 // decide returns the condition of the site, nil if it must not exist. before is the present condition, nil if there is none.
 func (f facts) decide(now time.Time, before *gardencorev1beta1.Condition) *verdict {
-	switch {
-	case before != nil && before.Status == gardencorev1beta1.ConditionTrue:
-		return f.goOn(now, before)
-	case len(f.contacts) == 0:
-		return nil
-	}
 	var ended time.Time
-	if before != nil {
+	switch {
+	case before == nil:
+	case before.Status == gardencorev1beta1.ConditionTrue:
+		return f.goOn(now, before)
+	default:
 		ended = before.LastTransitionTime.Time
 	}
 	switch {
 	case f.off == "" && f.isCutOff(ended):
 		return f.cutOff(now)
-	case before == nil:
+	case before == nil, len(f.contacts) == 0:
 		return nil
 	}
 	return &verdict{before.Status, before.Reason, before.Message}
