@@ -168,6 +168,8 @@ var _ = Describe("A quarantine", func() {
 		Expect(goOn(racks(lost(1, started), back(9, 10*time.Minute)), recovering(10*time.Minute))).To(Equal(v1alpha1.ReasonQuarantineRecovered))
 		Expect(goOn(racks(lost(1, started), back(8, 20*time.Minute), back(1, 9*time.Minute)), recovering(20*time.Minute))).To(
 			Equal(v1alpha1.ReasonSiteRecovering), "a machine came back later")
+		Expect(goOn(racks(back(9, 20*time.Minute), back(1, -time.Hour)), recovering(20*time.Minute))).To(
+			Equal(v1alpha1.ReasonQuarantineRecovered), "the clock of a node is wrong")
 		Expect(goOn(racks(back(10, time.Hour)), cutOff)).To(Equal(v1alpha1.ReasonSiteRecovering), "the extension was down")
 	})
 
@@ -232,9 +234,9 @@ var _ = Describe("A quarantine", func() {
 
 	It("should be decided about again when it expires or has recovered", func() {
 		f := racks(back(2, time.Minute))
-		Expect(f.next(cutOff)).To(Equal(now.Add(23 * time.Hour)))
-		Expect(f.next(recovering(2 * time.Minute))).To(Equal(now.Add(9 * time.Minute)))
-		Expect(f.next(conditionOf(gardencorev1beta1.ConditionTrue, v1alpha1.ReasonSiteRecovering, 24*time.Hour-time.Minute, 0))).To(
+		Expect(f.next(now, cutOff)).To(Equal(now.Add(23 * time.Hour)))
+		Expect(f.next(now, recovering(2 * time.Minute))).To(Equal(now.Add(9 * time.Minute)))
+		Expect(f.next(now, conditionOf(gardencorev1beta1.ConditionTrue, v1alpha1.ReasonSiteRecovering, 24*time.Hour-time.Minute, 0))).To(
 			Equal(now.Add(time.Minute)))
 	})
 })
