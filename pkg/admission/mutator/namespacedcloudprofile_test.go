@@ -92,6 +92,7 @@ var _ = Describe("NamespacedCloudProfiles", func() {
 		Expect(mutate()).To(Succeed())
 		merged, err := codec.Decode[v1alpha1.CloudProfileConfig](profile.Status.CloudProfileSpec.ProviderConfig)
 		Expect(err).NotTo(HaveOccurred())
+		v1alpha1.SetCloudProfileConfigDefaults(parent)
 		Expect(merged.Sites).To(Equal(parent.Sites))
 		Expect(merged.MachineImages).To(Equal([]v1alpha1.MachineImage{
 			image("bsd", [2]string{"9.0.0", "id-9"}),

@@ -15,6 +15,14 @@ import (
 const (
 	// DefaultRequestTimeout limits one request to a site's API.
 	DefaultRequestTimeout = 60 * time.Second
+	// DefaultQuarantineShare is the percentage of machines that must be lost.
+	DefaultQuarantineShare int32 = 60
+	// DefaultQuarantineMinimumMachines is the number of lost machines from which on the share alone is decisive.
+	DefaultQuarantineMinimumMachines int32 = 2
+	// DefaultQuarantineWindow is the maximum time between the first and the last loss.
+	DefaultQuarantineWindow = 5 * time.Minute
+	// DefaultQuarantineMaximumDuration is the maximum duration of a quarantine.
+	DefaultQuarantineMaximumDuration = 24 * time.Hour
 	// DefaultOpenStackEndpointType is the catalog interface that is used.
 	DefaultOpenStackEndpointType = "public"
 	// DefaultOpenStackLoadBalancerProvider is the Octavia provider.
@@ -67,6 +75,7 @@ func SetCloudProfileConfigDefaults(config *CloudProfileConfig) {
 	for i := range config.Sites {
 		site := &config.Sites[i]
 		setDefault(&site.RequestTimeout, metav1.Duration{Duration: DefaultRequestTimeout})
+		setQuarantineDefaults(site)
 		if site.OpenStack != nil {
 			setIfEmpty(&site.OpenStack.EndpointType, DefaultOpenStackEndpointType)
 		}
@@ -84,6 +93,14 @@ func SetCloudProfileConfigDefaults(config *CloudProfileConfig) {
 		}
 	}
 	setMachineImagesDefaults(config.MachineImages)
+}
+
+func setQuarantineDefaults(site *CloudProfileSite) {
+	setDefault(&site.Quarantine, Quarantine{})
+	setDefault(&site.Quarantine.Share, DefaultQuarantineShare)
+	setDefault(&site.Quarantine.MinimumMachines, DefaultQuarantineMinimumMachines)
+	setDefault(&site.Quarantine.Window, metav1.Duration{Duration: DefaultQuarantineWindow})
+	setDefault(&site.Quarantine.MaximumDuration, metav1.Duration{Duration: DefaultQuarantineMaximumDuration})
 }
 
 func setVSphereZonesDefaults(site *CloudProfileSite) {

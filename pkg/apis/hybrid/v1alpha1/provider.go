@@ -26,3 +26,33 @@ const (
 	// ReasonSitesStay means that a site stays as it is.
 	ReasonSitesStay = "SitesStay"
 )
+
+const (
+	// ConditionSiteQuarantinedPrefix is the prefix of the types of the Infrastructure's conditions about sites that are cut off. The name of
+	// the site follows. The condition is True while the site is in quarantine.
+	ConditionSiteQuarantinedPrefix = "SiteQuarantined-"
+	// ReasonSiteCutOff means that the machines of the site are lost.
+	ReasonSiteCutOff = "SiteCutOff"
+	// ReasonSiteRecovering means that the site's machines are back, and those that are not have one health timeout left. The condition is
+	// still True.
+	ReasonSiteRecovering = "SiteRecovering"
+	// ReasonQuarantineRecovered means that the quarantine has ended because the machines of the site are back.
+	ReasonQuarantineRecovered = "QuarantineRecovered"
+	// ReasonQuarantineExpired means that the quarantine has ended because its maximum duration is over.
+	ReasonQuarantineExpired = "QuarantineExpired"
+	// ReasonQuarantineEnded means that a person has ended the quarantine.
+	ReasonQuarantineEnded = "QuarantineEnded"
+)
+
+const (
+	// AnnotationQuarantinedUntil is the annotation of machine classes whose site is in quarantine. Its value is the time, in RFC 3339, after
+	// which the quarantine is over in any case. Until then the driver neither creates nor deletes machines that were running.
+	AnnotationQuarantinedUntil = "hybrid.provider.extensions.gardener.cloud/quarantined-until"
+	// AnnotationEndQuarantine is the annotation of a Shoot that ends the quarantine of sites. Its value is a comma-separated list of their
+	// names.
+	AnnotationEndQuarantine = "hybrid.provider.extensions.gardener.cloud/end-quarantine"
+	// AnnotationDeleteAnyway is the annotation of a Machine that is deleted although its site is in quarantine. Its value is the reason.
+	AnnotationDeleteAnyway = "hybrid.provider.extensions.gardener.cloud/delete-anyway"
+	// AnnotationMaximumMachines is the annotation of machine classes with the maximum number of the shoot's machines on the site.
+	AnnotationMaximumMachines = "hybrid.provider.extensions.gardener.cloud/maximum-machines"
+)

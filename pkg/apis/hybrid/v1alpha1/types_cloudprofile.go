@@ -55,6 +55,12 @@ type CloudProfileSite struct {
 	// Timeouts are the machine timeouts of the site's machines; a pool's own settings take precedence.
 	// +optional
 	Timeouts *MachineTimeouts `json:"timeouts,omitempty"`
+	// Quarantine configures when the site counts as cut off, so that its machines are kept.
+	// +optional
+	Quarantine *Quarantine `json:"quarantine,omitempty"`
+	// MaximumMachines is the maximum number of machines that one shoot may have on the site, over all of its pools. Default: no maximum.
+	// +optional
+	MaximumMachines *int32 `json:"maximumMachines,omitempty"`
 	// OpenStack makes the site an OpenStack site.
 	// +optional
 	OpenStack *OpenStackProfile `json:"openstack,omitempty"`
@@ -105,6 +111,25 @@ type MachineTimeouts struct {
 	// Drain is the time after which a node that cannot be drained is deleted.
 	// +optional
 	Drain *metav1.Duration `json:"drain,omitempty"`
+}
+
+// Quarantine configures when a site counts as cut off from the control planes of shoots. The machines of a site that is cut off are neither
+// replaced nor deleted.
+type Quarantine struct {
+	// Share is the percentage of the shoot's machines on the site that must be lost within the window, from 0 to 100. A machine counts once
+	// its node was ready, and is lost while its node's kubelet does not report. 0 disables the quarantine. Default: 60.
+	// +optional
+	Share *int32 `json:"share,omitempty"`
+	// MinimumMachines is the number of lost machines from which on the share alone is decisive. With fewer, the API of the site must not
+	// respond either, or all other sites of the shoot must be cut off, too. Default: 2.
+	// +optional
+	MinimumMachines *int32 `json:"minimumMachines,omitempty"`
+	// Window is the maximum time between the first and the last loss. Default: 5m.
+	// +optional
+	Window *metav1.Duration `json:"window,omitempty"`
+	// MaximumDuration is the time after which the quarantine ends even if the site is still cut off. Default: 24h.
+	// +optional
+	MaximumDuration *metav1.Duration `json:"maximumDuration,omitempty"`
 }
 
 // SiteZone maps a Gardener zone to its site. The block of the site's platform must be set.

@@ -61,6 +61,10 @@ type InfrastructureSite struct {
 	// MTU is the MTU of the site's node network in bytes. Default: that of the CloudProfile, or what the platform reports.
 	// +optional
 	MTU *int32 `json:"mtu,omitempty"`
+	// MaximumMachines is the maximum number of the shoot's machines on the site, over all pools. It must not be greater than that of the
+	// CloudProfile. Default: that of the CloudProfile.
+	// +optional
+	MaximumMachines *int32 `json:"maximumMachines,omitempty"`
 	// OpenStack configures an OpenStack site.
 	// +optional
 	OpenStack *OpenStackInfrastructure `json:"openstack,omitempty"`

@@ -24,6 +24,29 @@ type WorkerConfig struct {
 	// NodeTemplate overrides the capacity that the cluster-autoscaler assumes for a node of the pool.
 	// +optional
 	NodeTemplate *NodeTemplate `json:"nodeTemplate,omitempty"`
+	// ReturnHome moves machines back to sites with a higher priority once these have room again. Default: they stay where they are.
+	// +optional
+	ReturnHome *ReturnHome `json:"returnHome,omitempty"`
+}
+
+// ReturnHome configures when and how fast machines move back to preferred sites. A machine is drained, respecting PodDisruptionBudgets, only
+// after its replacement at the preferred site is ready.
+type ReturnHome struct {
+	// TimeWindow is the daily time window in which machines move. Default: the maintenance time window of the Shoot.
+	// +optional
+	TimeWindow *ReturnHomeTimeWindow `json:"timeWindow,omitempty"`
+	// MachinesPerHour is the maximum number of machines of the pool that move within an hour. One machine moves at a time. Default: 1.
+	// +optional
+	MachinesPerHour *int32 `json:"machinesPerHour,omitempty"`
+}
+
+// ReturnHomeTimeWindow is a daily time window. The format of its times is that of the maintenance time window of a Shoot: HHMMSS+[HHMM] or
+// HHMMSS-[HHMM].
+type ReturnHomeTimeWindow struct {
+	// Begin is the begin of the time window, such as 220000+0100.
+	Begin string `json:"begin"`
+	// End is the end of the time window, such as 230000+0100.
+	End string `json:"end"`
 }
 
 // NodeTemplate is the capacity that the cluster-autoscaler assumes for a node that does not exist yet.
@@ -51,6 +74,9 @@ type WorkerSite struct {
 	// Maximum is the maximum number of machines of the pool at the site. It must not be greater than the pool's maximum.
 	// +optional
 	Maximum *int32 `json:"maximum,omitempty"`
+	// ClusterAutoscaler are settings of the cluster-autoscaler for the pool's machines at the site. They take precedence over those of the pool.
+	// +optional
+	ClusterAutoscaler *SiteClusterAutoscaler `json:"clusterAutoscaler,omitempty"`
 	// OpenStack are settings for an OpenStack site.
 	// +optional
 	OpenStack *OpenStackWorker `json:"openstack,omitempty"`
@@ -60,6 +86,26 @@ type WorkerSite struct {
 	// Metal are settings for a bare-metal site.
 	// +optional
 	Metal *MetalWorker `json:"metal,omitempty"`
+}
+
+// SiteClusterAutoscaler are settings of the cluster-autoscaler for the machines of a pool at one site. Each overrides the pool's setting of
+// the same name.
+type SiteClusterAutoscaler struct {
+	// ScaleDownUtilizationThreshold is the share of a node's requested resources below which it may be removed, from 0 to 1, such as "0.5".
+	// +optional
+	ScaleDownUtilizationThreshold *string `json:"scaleDownUtilizationThreshold,omitempty"`
+	// ScaleDownGpuUtilizationThreshold is the share of a node's requested GPUs below which it may be removed, from 0 to 1.
+	// +optional
+	ScaleDownGpuUtilizationThreshold *string `json:"scaleDownGpuUtilizationThreshold,omitempty"`
+	// ScaleDownUnneededTime is how long a node must be unneeded before it is removed.
+	// +optional
+	ScaleDownUnneededTime *metav1.Duration `json:"scaleDownUnneededTime,omitempty"`
+	// ScaleDownUnreadyTime is how long an unready node must be unneeded before it is removed.
+	// +optional
+	ScaleDownUnreadyTime *metav1.Duration `json:"scaleDownUnreadyTime,omitempty"`
+	// MaxNodeProvisionTime is how long a machine may need to become a ready node.
+	// +optional
+	MaxNodeProvisionTime *metav1.Duration `json:"maxNodeProvisionTime,omitempty"`
 }
 
 // WorkerDataVolume configures a data volume of the pool.
