@@ -169,7 +169,7 @@ func (p *problems) mac(path, value string) (string, bool) {
 
 // quote returns the beginning of a value in quotation marks.
 func quote(value string) string {
-	const most = 64
+	const most = 128
 	if len(value) > most {
 		return fmt.Sprintf("%q...", value[:most])
 	}

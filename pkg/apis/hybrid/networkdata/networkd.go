@@ -119,7 +119,7 @@ func (p *problems) settings(text string, r rules) (settings []setting, sections 
 		if sectionRegexp.MatchString(line) {
 			section = strings.Trim(line, "[]")
 			if sections = append(sections, section); r.strict && !slices.Contains(networkSections, section) {
-				p.add(fmt.Sprintf("line %d", i+1), "[%s] must be a section of a .network file of systemd-networkd", section)
+				p.add(fmt.Sprintf("line %d", i+1), "%s must be a section of a .network file of systemd-networkd", quote(line))
 			}
 			continue
 		}

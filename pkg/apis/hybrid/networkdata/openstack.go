@@ -6,6 +6,7 @@ package networkdata
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/netip"
@@ -13,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"sigs.k8s.io/json"
+	caseSensitive "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 )
 
@@ -60,9 +61,9 @@ type texts []string
 func (t *texts) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		*t = texts{""}
-		return json.UnmarshalCaseSensitivePreserveInts(data, &(*t)[0])
+		return caseSensitive.Unmarshal(data, &(*t)[0])
 	}
-	return json.UnmarshalCaseSensitivePreserveInts(data, (*[]string)(t))
+	return caseSensitive.Unmarshal(data, (*[]string)(t))
 }
 
 // networkData is the network data of OpenStack, with the fields that cloud-init adds.
@@ -145,21 +146,23 @@ type service struct {
 // because baremetal-operator decodes it so.
 func (p *problems) openStack(text string, r rules) {
 	const wanted = "must be the JSON or YAML of OpenStack's network_data.json: %s"
-	raw, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		p.add("network data", wanted, err)
-		return
+	decode := yaml.YAMLToJSON
+	if r.strict {
+		decode = yaml.YAMLToJSONStrict
+	}
+	raw, err := decode([]byte(text))
+	if err == nil && r.strict {
+		decoder := json.NewDecoder(bytes.NewReader(raw))
+		decoder.DisallowUnknownFields()
+		err = decoder.Decode(&networkData{})
 	}
 	data := networkData{}
-	ignored, err := json.UnmarshalStrict(raw, &data)
-	if err != nil {
-		p.add("network data", wanted, err)
-		return
+	if err == nil {
+		err = caseSensitive.Unmarshal(raw, &data)
 	}
-	if r.strict {
-		for _, err := range ignored {
-			p.add("network data", "%s", err)
-		}
+	if err != nil {
+		p.add("network data", wanted, quote(strings.TrimPrefix(err.Error(), "json: ")))
+		return
 	}
 	for _, list := range []struct {
 		path   string
