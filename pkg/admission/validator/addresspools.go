@@ -7,6 +7,7 @@ package validator
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -18,6 +19,7 @@ import (
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -38,6 +40,9 @@ const (
 	bucketAny, bucketLarge = "any", "large"
 )
 
+// decodedAddresses caches addresses by the hash of their documents, for the Shoots of a large garden.
+var decodedAddresses = lru.New(10000)
+
 // siteAddresses is a range of addresses of load balancers at a site.
 type siteAddresses struct {
 	site      string
@@ -51,6 +56,16 @@ func addressesOf(shoot *gardencorev1beta1.Shoot) []siteAddresses {
 	if shoot.Spec.Provider.Type != v1alpha1.ProviderType || raw == nil {
 		return nil
 	}
+	hash := sha256.Sum256(raw.Raw)
+	if known, ok := decodedAddresses.Get(hash); ok {
+		return known.([]siteAddresses)
+	}
+	result := decodeAddresses(raw.Raw)
+	decodedAddresses.Add(hash, result)
+	return result
+}
+
+func decodeAddresses(raw []byte) []siteAddresses {
 	config := struct {
 		Sites []struct {
 			Name         string `json:"name"`
@@ -63,7 +78,7 @@ func addressesOf(shoot *gardencorev1beta1.Shoot) []siteAddresses {
 			} `json:"loadBalancer"`
 		} `json:"sites"`
 	}{}
-	if json.Unmarshal(raw.Raw, &config) != nil {
+	if json.Unmarshal(raw, &config) != nil {
 		return nil
 	}
 	var result []siteAddresses
