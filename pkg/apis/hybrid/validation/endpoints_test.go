@@ -129,15 +129,15 @@ var _ = Describe("Addresses of sites", func() {
 			return ValidateAddressesInUse(config, profile, inUse, field.NewPath("c"))
 		}
 
-		DescribeTable("refuses", func(value, message string) {
+		DescribeTable("refuses addresses of", func(value, message string) {
 			errs := validate(pools("198.51.100.0/24", value, "x"))
 			Expect(errs).To(haveProblems([]problem{{invalid, cidr + "[1]"}}))
 			Expect(errs[0]).To(MatchError(ContainSubstring(message)))
 		},
-			Entry("addresses in use", "192.0.2.15-192.0.2.20", `must not overlap with addresses that are in use for load balancers at site "racks"`),
-			Entry("the address of an API", "10.9.0.9/32", `must not contain the address of the API of site "cloud"`),
-			Entry("the address of a proxy", "10.9.0.8-10.9.0.8", `must not contain the address of the proxy of site "vc"`),
-			Entry("IPv4 addresses in IPv6", "::ffff:192.0.2.1-::ffff:192.0.2.2", "must be IPv4 without the prefix ::ffff:"),
+			Entry("other load balancers", "192.0.2.15-192.0.2.20", `must not overlap with addresses that are in use for load balancers at site "racks"`),
+			Entry("an API", "10.9.0.9/32", `must not contain the address of the API of site "cloud"`),
+			Entry("a proxy", "10.9.0.8-10.9.0.8", `must not contain the address of the proxy of site "vc"`),
+			Entry("IPv4 in IPv6", "::ffff:192.0.2.1-::ffff:192.0.2.2", "must be IPv4 without the prefix ::ffff:"),
 		)
 
 		It("accepts others, and limits their number", func() {
