@@ -26,6 +26,8 @@ type change struct {
 	old, new *document
 	// profile is the CloudProfile of the new Shoot.
 	profile *profile.Profile
+	// overlaps are the addresses of load balancers of the new Shoot that are in use elsewhere.
+	overlaps field.ErrorList
 }
 
 // compared returns the old Shoot, whose mistakes are tolerated. It is nil for a new Shoot and after a change of the CloudProfile or region.

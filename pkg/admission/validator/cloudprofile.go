@@ -27,7 +27,7 @@ func NewCloudProfileValidator(mgr manager.Manager) extensionswebhook.Validator {
 }
 
 // Validate validates a CloudProfile of type hybrid and refuses updates that remove what Shoots use. It warns of images that Gardener's
-// maintenance would assign to pools on sites which do not have them.
+// maintenance would assign to pools on sites which do not have them, and of addresses that control planes cannot reach.
 func (v *cloudProfileValidator) Validate(ctx context.Context, newObj, oldObj client.Object) error {
 	cloudProfile, old, err := typed[*gardencorev1beta1.CloudProfile](newObj, oldObj)
 	if err != nil {
@@ -43,12 +43,14 @@ func (v *cloudProfileValidator) Validate(ctx context.Context, newObj, oldObj cli
 		return undecodable(err).ToAggregate()
 	}
 	allErrs := validation.ValidateCloudProfileConfig(config, &cloudProfile.Spec, profileConfigPath)
-	var oldConfig *v1alpha1.CloudProfileConfig
+	var (
+		oldConfig *v1alpha1.CloudProfileConfig
+		uses      []validation.ProfileUse
+	)
 	if old != nil {
 		// Nothing is compared with an old configuration that can no longer be decoded.
 		if oldConfig, err = decode[v1alpha1.CloudProfileConfig](old.Spec.ProviderConfig); err == nil {
-			uses, err := usesOf(ctx, v.cache, cloudProfile.Name)
-			if err != nil {
+			if uses, err = usesOf(ctx, v.cache, cloudProfile.Name); err != nil {
 				return err
 			}
 			allErrs = append(allErrs, validation.ValidateCloudProfileConfigUpdate(config, oldConfig, uses, profileConfigPath)...)
@@ -56,7 +58,10 @@ func (v *cloudProfileValidator) Validate(ctx context.Context, newObj, oldObj cli
 	}
 	allErrs = append(allErrs, validation.ValidateEncryption(config, oldConfig, profileConfigPath)...)
 	if len(allErrs) == 0 {
-		warn(ctx, func() []string { return imagesMissingOnSites(config, &cloudProfile.Spec) })
+		warn(ctx, func() []string {
+			return append(imagesMissingOnSites(config, &cloudProfile.Spec),
+				validation.EndpointsInShoots(config, oldConfig, uses, profileConfigPath)...)
+		})
 	}
 	return allErrs.ToAggregate()
 }

@@ -30,6 +30,7 @@ func Indexes() []credentials.Index {
 		{Object: &gardencorev1beta1.Shoot{}, Field: indexProfile, Extract: func(object client.Object) []string {
 			return []string{profileOf(object.(*gardencorev1beta1.Shoot))}
 		}},
+		{Object: &gardencorev1beta1.Shoot{}, Field: indexAddressPools, Extract: indexedAddresses},
 		{Object: &gardencorev1beta1.NamespacedCloudProfile{}, Field: indexParent, Extract: func(object client.Object) []string {
 			return []string{object.(*gardencorev1beta1.NamespacedCloudProfile).Spec.Parent.Name}
 		}},
@@ -64,7 +65,13 @@ func usesOf(ctx context.Context, reader client.Reader, name string) ([]validatio
 
 func useOf(shoot *gardencorev1beta1.Shoot) validation.ProfileUse {
 	use := validation.ProfileUse{Shoot: client.ObjectKeyFromObject(shoot).String(), Region: shoot.Spec.Region,
-		Sites: credentials.SitesOf(shoot)}
+		Sites: credentials.SitesOf(shoot), Networks: func() []validation.ShootNetwork {
+			infrastructure, err := decode[v1alpha1.InfrastructureConfig](shoot.Spec.Provider.InfrastructureConfig)
+			if err != nil || infrastructure == nil {
+				infrastructure = &v1alpha1.InfrastructureConfig{}
+			}
+			return validation.ShootNetworks(infrastructure, shoot.Spec.Networking)
+		}}
 	for _, pool := range shoot.Spec.Provider.Workers {
 		use.Zones = append(use.Zones, pool.Zones...)
 	}

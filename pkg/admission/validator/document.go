@@ -58,7 +58,9 @@ func (d *document) infrastructureErrors(p *profile.Profile) field.ErrorList {
 	}
 	allErrs := validation.ValidateInfrastructureConfig(d.infrastructure, p.Config, d.shoot.Spec.Networking, d.shoot.Spec.Region,
 		infrastructurePath)
-	return append(allErrs, validation.ValidateAllowed(d.infrastructure, p.Config, infrastructurePath)...)
+	allErrs = append(allErrs, validation.ValidateAllowed(d.infrastructure, p.Config, infrastructurePath)...)
+	allErrs = append(allErrs, validation.ValidateEndpoints(d.infrastructure, p.Config, d.shoot.Spec.Networking, infrastructurePath)...)
+	return append(allErrs, validation.ValidateNetworkData(d.infrastructure, p.Config, infrastructurePath)...)
 }
 
 // controlPlaneErrors returns nil if the infrastructure cannot be decoded, because the sites are not known then.

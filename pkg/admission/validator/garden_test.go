@@ -20,6 +20,7 @@ import (
 	fakeclient "sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/yaml"
 
+	. "github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/validator"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
@@ -43,6 +44,8 @@ type garden struct {
 	secret  *corev1.Secret
 	binding *securityv1alpha1.CredentialsBinding
 	others  []client.Object
+	// cached are further objects that are cached.
+	cached []client.Object
 }
 
 func newGarden() *garden {
@@ -62,9 +65,13 @@ func newGarden() *garden {
 	return g
 }
 
-// cache reads CloudProfiles.
+// cache reads CloudProfiles and Shoots.
 func (g *garden) cache() client.Client {
-	return fakeclient.NewClientBuilder().WithScheme(kubernetes.GardenScheme).WithObjects(g.profile).Build()
+	builder := fakeclient.NewClientBuilder().WithScheme(kubernetes.GardenScheme).WithObjects(g.profile).WithObjects(g.cached...)
+	for _, index := range Indexes() {
+		builder = builder.WithIndex(index.Object, index.Field, index.Extract)
+	}
+	return builder.Build()
 }
 
 // secrets reads bindings and Secrets.

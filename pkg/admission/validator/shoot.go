@@ -30,14 +30,14 @@ type shootValidator struct {
 	api   client.Reader
 }
 
-// NewShootValidator returns a validator of Shoots. CloudProfiles and bindings are read from the manager's cache. Secrets are not; they are
-// read only when a Shoot is created or its sites or its binding change.
+// NewShootValidator returns a validator of Shoots. CloudProfiles, bindings and other Shoots are read from the manager's cache, which must
+// have Indexes. Secrets are not; they are read only when a Shoot is created or its sites or its binding change.
 func NewShootValidator(mgr manager.Manager) extensionswebhook.Validator {
 	return NewShootValidatorFor(mgr.GetClient(), mgr.GetAPIReader())
 }
 
-// NewShootValidatorFor is NewShootValidator with explicit readers. CloudProfiles and bindings are read from cache; Secrets, Seeds, and
-// bindings that are not in the cache yet from api.
+// NewShootValidatorFor is NewShootValidator with explicit readers. CloudProfiles, bindings and other Shoots are read from cache; Secrets,
+// Seeds, and bindings that are not in the cache yet from api.
 func NewShootValidatorFor(cache, api client.Reader) extensionswebhook.Validator {
 	return &shootValidator{cache: cache, api: api}
 }
@@ -62,6 +62,7 @@ func (v *shootValidator) Validate(ctx context.Context, newObj, oldObj client.Obj
 	}
 	allErrs := c.validateInfrastructure()
 	allErrs = append(allErrs, c.validateControlPlane()...)
+	allErrs = append(allErrs, v.validateAddresses(ctx, &c)...)
 	allErrs = append(allErrs, c.validatePools()...)
 	allErrs = append(allErrs, c.validateNetworking()...)
 	allErrs = append(allErrs, v.validateCredentials(ctx, &c)...)

@@ -41,6 +41,9 @@ func (c *change) warnings(seed *gardencorev1beta1.Seed) []string {
 	add(burstWithoutPriorities(d, pools)...)
 	add(volumesWithoutEffect(d, p, pools)...)
 	add(endpointsInSeed(d, p, seed)...)
+	for _, overlap := range c.overlaps {
+		add(overlap.Error())
+	}
 	if c.old != nil {
 		add(removedSites(c.old, d)...)
 	}

@@ -6,6 +6,7 @@ package infrastructure
 
 import (
 	"context"
+	"net"
 	"time"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
@@ -27,6 +28,8 @@ const (
 	siteTimeout = 4 * time.Minute
 	// lookUpTimeout limits the preflight checks of a site and the search for orphans.
 	lookUpTimeout = time.Minute
+	// hostTimeout limits the resolution of the name of a site's API.
+	hostTimeout = 5 * time.Second
 )
 
 // Reasons and actions of events.
@@ -52,6 +55,8 @@ type actuator struct {
 	platforms     platform.Registry[platform.Infrastructure]
 	siteTimeout   time.Duration
 	lookUpTimeout time.Duration
+	// lookUpHost resolves names of sites' APIs. Names are not resolved if it is nil.
+	lookUpHost lookUpHost
 }
 
 // NewActuator returns the actuator for Infrastructures of type hybrid. The reader must not have a cache.
@@ -59,7 +64,7 @@ func NewActuator(c client.Client, reader client.Reader, recorder events.EventRec
 	platforms platform.Registry[platform.Infrastructure]) infrastructure.Actuator {
 	return &actuator{
 		client: c, reader: reader, events: eventnote.Writer{EventRecorder: recorder}, clock: clock.RealClock{}, platforms: platforms,
-		siteTimeout: siteTimeout, lookUpTimeout: lookUpTimeout,
+		siteTimeout: siteTimeout, lookUpTimeout: lookUpTimeout, lookUpHost: net.DefaultResolver.LookupNetIP,
 	}
 }
 

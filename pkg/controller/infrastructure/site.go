@@ -87,6 +87,9 @@ func (t *siteAttempt) try(ctx context.Context, desired string) (*v1alpha1.SiteSt
 		validated = t.earlier.Validated
 	}
 	if !t.restoring {
+		if err := t.reachable(ctx); err != nil {
+			return nil, err
+		}
 		var err error
 		if validated, err = t.preflight(ctx, validated); err != nil {
 			return nil, err

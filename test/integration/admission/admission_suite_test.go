@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/gardenapi"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
@@ -106,9 +107,14 @@ func shootOf(file string) *gardencorev1beta1.Shoot {
 	return read[gardencorev1beta1.Shoot](file)
 }
 
-// newShoot returns the Shoot of a file with another name, so that it can be created.
+// newShoot returns the Shoot of a file with another name and other addresses of load balancers, so that it can be created.
 func newShoot(file string) *gardencorev1beta1.Shoot {
 	shoot := shootOf(file)
 	shoot.Name = "new"
+	if file == allPlatforms {
+		onMetalLB(func(c *v1alpha1.MetalLB) {
+			c.AddressPools[0].CIDRs, c.AddressPools[1].CIDRs = []string{"10.250.249.0/24"}, []string{"192.0.2.32-192.0.2.47"}
+		})(shoot)
+	}
 	return shoot
 }

@@ -104,6 +104,9 @@ var _ = Describe("Shoots are completed", func() {
 		func(ctx SpecContext) {
 			shoot := newShoot(allPlatforms)
 			shoot.Name = "divided"
+			onMetalLB(func(c *v1alpha1.MetalLB) {
+				c.AddressPools[0].CIDRs, c.AddressPools[1].CIDRs = []string{"10.250.248.0/24"}, []string{"192.0.2.48-192.0.2.63"}
+			})(shoot)
 			withoutRanges(shoot, false)
 			shoot.Spec.Networking.Nodes = nil
 			manifest := shoot.DeepCopy()

@@ -5,6 +5,8 @@
 package admission_test
 
 import (
+	"strings"
+
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	. "github.com/onsi/ginkgo/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -97,6 +99,20 @@ var _ = Describe("Shoots are refused", func() {
 			infrastructure+".sites[2].metal.networkDataTemplate", "must have $ADDRESS"),
 		refused("and an unknown variable", onMetal(func(c *v1alpha1.MetalInfrastructure) { c.NetworkDataTemplate += "$ROUTER" }),
 			infrastructure+".sites[2].metal.networkDataTemplate", "ROUTER"),
+		refused("and network data of another inventory", onMetal(func(c *v1alpha1.MetalInfrastructure) {
+			c.NetworkDataTemplate = "[Match]\nMACAddress=$MAC\n[Network]\nAddress=$ADDRESS/$PREFIX\n"
+		}), infrastructure+".sites[2].metal.networkDataTemplate", `must be what inventory "Metal3" of site "racks" accepts`),
+		refused("and network data with a field that hosts ignore", onMetal(func(c *v1alpha1.MetalInfrastructure) {
+			c.NetworkDataTemplate = strings.Replace(c.NetworkDataTemplate, `"gateway"`, `"gatway"`, 1)
+		}), infrastructure+".sites[2].metal.networkDataTemplate", `unknown field \"gatway\"`),
+		refused("and network data of an unknown link", onMetal(func(c *v1alpha1.MetalInfrastructure) {
+			c.NetworkDataTemplate = strings.Replace(c.NetworkDataTemplate, `"link": "nodes"`, `"link": "other"`, 1)
+		}), infrastructure+".sites[2].metal.networkDataTemplate", `networks[0].link: "other" must be the ID of a link`),
+	)
+
+	DescribeTable("with the API of a site", refuseNewShoot(allPlatforms),
+		refused("in its ranges of nodes", func(s *gardencorev1beta1.Shoot) { s.Spec.CloudProfile.Name = inNodes },
+			infrastructure+".sites[1].name", "the API of the site is at 10.250.200.9, which is in the range 10.250.0.0/16 of the Shoot's nodes"),
 	)
 
 	DescribeTable("with a control plane", refuseNewShoot(allPlatforms),
@@ -124,6 +140,9 @@ var _ = Describe("Shoots are refused", func() {
 			controlPlane+".sites[0].loadBalancer.metalLB", `site "cloud" is an OpenStack site`),
 		refused("with a pool without a name", onMetalLB(func(c *v1alpha1.MetalLB) { c.AddressPools[0].Name = "" }),
 			controlPlane+".sites[1].loadBalancer.metalLB.addressPools[0].name", "must be a DNS label"),
+		refused("with addresses of another Shoot at the site",
+			onMetalLB(func(c *v1alpha1.MetalLB) { c.AddressPools[0].CIDRs = []string{"10.250.249.0-10.250.250.0"} }),
+			controlPlane+".sites[1].loadBalancer.metalLB.addressPools[0].cidrs[0]", `in use for load balancers at site "racks"`),
 		refused("with addresses of machines", onMetalLB(func(c *v1alpha1.MetalLB) { c.AddressPools[0].CIDRs = []string{"10.250.128.0/24"} }),
 			controlPlane+".sites[1].loadBalancer.metalLB.addressPools[0].cidrs[0]", `machines of site "racks"`),
 		refused("with an unknown advertisement", onMetalLB(func(c *v1alpha1.MetalLB) { c.AddressPools[0].Advertisement = "OSPF" }),

@@ -21,6 +21,10 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
 )
 
+// networkDataTemplate is network data with an address from a pool.
+const networkDataTemplate = `{"links": [{"id": "$HOST", "type": "phy", "ethernet_mac_address": "$MAC"}], "networks": [{"id": "nodes", ` +
+	`"link": "$HOST", "type": "ipv4", "ip_address": "$ADDRESS/$PREFIX", "gateway": "$GATEWAY", "dns_nameservers": $DNS_SERVERS_JSON}]}`
+
 var _ = Describe("Machines on hosts of Metal3", func() {
 	It("are told what they are, and run", func(ctx SpecContext) {
 		t, hosts := newTenants(ctx, 1)
@@ -58,15 +62,16 @@ var _ = Describe("Machines on hosts of Metal3", func() {
 		t.nodeName = v1alpha1.MetalNodeNameHost
 		t.network = &v1alpha1.MetalMachineNetwork{
 			PoolRef:    &corev1.TypedLocalObjectReference{APIGroup: new("ipam.cluster.x-k8s.io"), Kind: "GlobalInClusterIPPool", Name: t.rack},
-			Template:   "$HOST $MAC $ADDRESS/$PREFIX $GATEWAY $DNS_SERVERS",
+			Template:   networkDataTemplate,
 			DNSServers: []string{"192.0.2.53"},
 		}
 		driver := newDriver()
 		Expect(driver.Create(ctx, t.request("a"))).To(HaveField("NodeName", hosts[0]))
 		secret := secretOf(ctx, t.machine("a"))
 		Expect(string(secret.Data["metaData"])).To(ContainSubstring(fmt.Sprintf(`"local-hostname":%q`, hosts[0])))
-		Expect(string(secret.Data["networkData"])).To(MatchRegexp(`^%s [0-9a-f:]{17} 10\.250\.140\.[1-9]/18 10\.250\.128\.1 192\.0\.2\.53$`,
-			hosts[0]))
+		Expect(string(secret.Data["networkData"])).To(And(
+			MatchRegexp(`"id": "%s", "type": "phy", "ethernet_mac_address": "[0-9a-f:]{17}"`, hosts[0]),
+			MatchRegexp(`"ip_address": "10\.250\.140\.[1-9]/18", "gateway": "10\.250\.128\.1", "dns_nameservers": \["192\.0\.2\.53"\]`)))
 		Expect(newDriver().Get(ctx, withID(t.request("a"), hosts[0]))).To(HaveField("NodeName", hosts[0]))
 
 		Eventually(ctx, bareMetalHost(ctx, hosts[0]), soon).Should(HaveField("State", "provisioned"))
@@ -81,7 +86,7 @@ var _ = Describe("Machines on hosts of Metal3", func() {
 			metal.Pool{Name: t.rack, Addresses: []string{"10.250.141.1-10.250.141.9"}, Prefix: 18, Gateway: "10.250.128.1"})).To(Succeed())
 		t.network = &v1alpha1.MetalMachineNetwork{
 			PoolRef:  &corev1.TypedLocalObjectReference{APIGroup: new("ipam.cluster.x-k8s.io"), Kind: "GlobalInClusterIPPool", Name: t.rack},
-			Template: "$ADDRESS/$PREFIX",
+			Template: networkDataTemplate, DNSServers: []string{"192.0.2.53"},
 		}
 		driver := newDriver()
 		Expect(driver.Create(ctx, t.request("a"))).Error().NotTo(HaveOccurred())

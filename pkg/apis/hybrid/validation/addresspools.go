@@ -7,6 +7,7 @@ package validation
 import (
 	"fmt"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -16,48 +17,52 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// addressRange is a range of addresses, including the last.
-type addressRange struct {
-	first, last netip.Addr
+// maxAddressRanges is the maximum number of address ranges of the load balancers of a shoot.
+const maxAddressRanges = 256
+
+// AddressRange is a range of addresses of one IP family, including the last.
+type AddressRange struct {
+	First, Last netip.Addr
 }
 
-// parseAddressRange reads a CIDR, or two addresses with a dash between them.
-func parseAddressRange(value string) (addressRange, bool) {
+// ParseAddressRange reads a CIDR, or two addresses with a dash between them.
+func ParseAddressRange(value string) (AddressRange, bool) {
 	if first, last, isRange := strings.Cut(value, "-"); isRange {
 		from, fromErr := netip.ParseAddr(strings.TrimSpace(first))
 		to, toErr := netip.ParseAddr(strings.TrimSpace(last))
 		ok := fromErr == nil && toErr == nil && from.Is4() == to.Is4() && from.Compare(to) <= 0
-		return addressRange{from, to}, ok
+		return AddressRange{from, to}, ok
 	}
 	prefix, err := netip.ParsePrefix(value)
 	if err != nil || prefix.Masked() != prefix {
-		return addressRange{}, false
+		return AddressRange{}, false
 	}
 	return rangeOf(prefix), true
 }
 
-func rangeOf(prefix netip.Prefix) addressRange {
-	return addressRange{prefix.Addr(), lastAddr(prefix)}
+func rangeOf(prefix netip.Prefix) AddressRange {
+	return AddressRange{prefix.Addr(), LastAddr(prefix)}
 }
 
-func (r addressRange) overlaps(other addressRange) bool {
-	return r.first.Is4() == other.first.Is4() && r.first.Compare(other.last) <= 0 && other.first.Compare(r.last) <= 0
+// Overlaps reports whether the ranges have an address in common.
+func (r AddressRange) Overlaps(other AddressRange) bool {
+	return r.First.Is4() == other.First.Is4() && r.First.Compare(other.Last) <= 0 && other.First.Compare(r.Last) <= 0
 }
 
-func (r addressRange) contains(addr netip.Addr) bool {
-	return r.overlaps(addressRange{addr, addr})
+func (r AddressRange) contains(addr netip.Addr) bool {
+	return r.Overlaps(AddressRange{addr, addr})
 }
 
 // taken is a range of addresses that load balancers must not use.
 type taken struct {
-	addressRange
+	AddressRange
 	by string
 }
 
 // addressPools validates the addresses of load balancers of the shoot.
 type addressPools struct {
 	// subnets are the ranges of the L2 network of each site.
-	subnets map[string][]addressRange
+	subnets map[string][]AddressRange
 	// nodes are the ranges of the machines of each site.
 	nodes []siteRange
 	// taken are the ranges that no pool may use.
@@ -67,7 +72,7 @@ type addressPools struct {
 }
 
 func newAddressPools(infrastructure *v1alpha1.InfrastructureConfig, networking *gardencorev1beta1.Networking) *addressPools {
-	p := &addressPools{subnets: map[string][]addressRange{}, stretched: infrastructure.Networks.Topology == v1alpha1.TopologyStretched}
+	p := &addressPools{subnets: map[string][]AddressRange{}, stretched: infrastructure.Networks.Topology == v1alpha1.TopologyStretched}
 	if networking != nil {
 		p.takeRange("the Shoot's spec.networking.pods", networking.Pods)
 		p.takeRange("the Shoot's spec.networking.services", networking.Services)
@@ -104,21 +109,21 @@ func (p *addressPools) takeRange(by string, cidr *string) {
 	if cidr == nil {
 		return
 	}
-	if parsed, ok := parseAddressRange(*cidr); ok {
+	if parsed, ok := ParseAddressRange(*cidr); ok {
 		p.taken = append(p.taken, taken{parsed, fmt.Sprintf("%s, which is %s", by, *cidr)})
 	}
 }
 
 func (p *addressPools) takeAddress(by, address string) {
 	if addr, err := netip.ParseAddr(address); err == nil {
-		p.taken = append(p.taken, taken{addressRange{addr, addr}, fmt.Sprintf("%s, which is %s", by, address)})
+		p.taken = append(p.taken, taken{AddressRange{addr, addr}, fmt.Sprintf("%s, which is %s", by, address)})
 	}
 }
 
-func parseRanges(cidrs []string) []addressRange {
-	var ranges []addressRange
+func parseRanges(cidrs []string) []AddressRange {
+	var ranges []AddressRange
 	for _, cidr := range cidrs {
-		if parsed, ok := parseAddressRange(cidr); ok {
+		if parsed, ok := ParseAddressRange(cidr); ok {
 			ranges = append(ranges, parsed)
 		}
 	}
@@ -137,32 +142,106 @@ func (p *addressPools) validate(site string, pool *v1alpha1.MetalLBAddressPool, 
 	}
 	for i, value := range pool.CIDRs {
 		idxPath := fldPath.Index(i)
-		addresses, ok := parseAddressRange(value)
+		addresses, ok := ParseAddressRange(value)
 		if !ok {
 			allErrs = append(allErrs, field.Invalid(idxPath, value, "must be a CIDR such as 192.0.2.0/28, or a range such as 192.0.2.10-192.0.2.20"))
 			continue
 		}
-		if !inSubnet && !addresses.first.Is4() {
+		if !inSubnet && !addresses.First.Is4() {
 			allErrs = append(allErrs, field.Invalid(idxPath, value, "must be IPv4: MetalLB does not announce IPv6 addresses with BGP"))
 		}
 		for _, other := range p.taken {
-			if addresses.overlaps(other.addressRange) {
+			if addresses.Overlaps(other.AddressRange) {
 				allErrs = append(allErrs, field.Invalid(idxPath, value, fmt.Sprintf("must not overlap with %s", other.by)))
 			}
 		}
 		for _, nodes := range p.nodes {
-			if (!inSubnet || p.stretched || nodes.site != site) && addresses.overlaps(rangeOf(nodes.prefix)) {
+			if (!inSubnet || p.stretched || nodes.site != site) && addresses.Overlaps(rangeOf(nodes.prefix)) {
 				allErrs = append(allErrs,
 					field.Invalid(idxPath, value,
 						fmt.Sprintf("must not overlap with the addresses of the machines of site %q, which are %s", nodes.site, nodes.prefix)))
 			}
 		}
 		if subnets := p.subnets[site]; inSubnet && len(subnets) > 0 &&
-			!slices.ContainsFunc(subnets, func(s addressRange) bool { return s.contains(addresses.first) && s.contains(addresses.last) }) {
+			!slices.ContainsFunc(subnets, func(s AddressRange) bool { return s.contains(addresses.First) && s.contains(addresses.Last) }) {
 			allErrs = append(allErrs,
 				field.Invalid(idxPath, value, "must be within the network of the site's nodes, where its addresses are announced"))
 		}
 		p.taken = append(p.taken, taken{addresses, fmt.Sprintf("pool %q of site %q", pool.Name, site)})
 	}
 	return allErrs
+}
+
+// ValidateAddressesInUse checks that no address pool has addresses that load balancers of other shoots or the APIs of sites use. inUse
+// reports whether load balancers do at the site. fldPath is the path of the ControlPlaneConfig.
+func ValidateAddressesInUse(config *v1alpha1.ControlPlaneConfig, profile *v1alpha1.CloudProfileConfig,
+	inUse func(site string, addresses AddressRange) bool, fldPath *field.Path) field.ErrorList {
+	if config == nil {
+		return nil
+	}
+	var (
+		allErrs field.ErrorList
+		apis    = addressesOfAPIs(profile)
+		ranges  = 0
+	)
+	for i := range config.Sites {
+		site := &config.Sites[i]
+		if site.LoadBalancer == nil || site.LoadBalancer.MetalLB == nil {
+			continue
+		}
+		poolsPath := fldPath.Child("sites").Index(i).Child("loadBalancer", "metalLB", "addressPools")
+		for j, pool := range site.LoadBalancer.MetalLB.AddressPools {
+			if ranges += len(pool.CIDRs); ranges > maxAddressRanges {
+				return append(allErrs, field.TooMany(poolsPath.Index(j).Child("cidrs"), ranges, maxAddressRanges))
+			}
+			for k, value := range pool.CIDRs {
+				addresses, ok := ParseAddressRange(value)
+				if !ok {
+					continue
+				}
+				idxPath := poolsPath.Index(j).Child("cidrs").Index(k)
+				if addresses.First.Is4In6() {
+					allErrs = append(allErrs, field.Invalid(idxPath, value, "must be IPv4 without the prefix ::ffff:"))
+					continue
+				}
+				for _, api := range apis {
+					if addresses.Overlaps(api.AddressRange) {
+						allErrs = append(allErrs, field.Invalid(idxPath, value, fmt.Sprintf("must not contain %s", api.by)))
+					}
+				}
+				if inUse(site.Name, addresses) {
+					allErrs = append(allErrs,
+						field.Invalid(idxPath, value,
+							fmt.Sprintf("must not overlap with addresses that are in use for load balancers at site %q: choose other addresses, "+
+								"or ask the operator of the site which ones are free", site.Name)))
+				}
+			}
+		}
+	}
+	return allErrs
+}
+
+// addressesOfAPIs returns the IP addresses of the APIs of sites and their proxies. Load balancers with such an address would receive
+// requests to the API.
+func addressesOfAPIs(profile *v1alpha1.CloudProfileConfig) []taken {
+	var result []taken
+	if profile == nil {
+		return nil
+	}
+	for i := range profile.Sites {
+		site := &profile.Sites[i]
+		add := func(what, address string) {
+			if parsed, err := url.Parse(address); err == nil {
+				if addr, err := netip.ParseAddr(parsed.Hostname()); err == nil {
+					addr = addr.Unmap()
+					result = append(result, taken{AddressRange{addr, addr}, fmt.Sprintf("the address of the %s of site %q", what, site.Name)})
+				}
+			}
+		}
+		add("API", site.Endpoint())
+		if site.Proxy != nil {
+			add("proxy", site.Proxy.URL)
+		}
+	}
+	return result
 }

@@ -28,6 +28,8 @@ type ProfileUse struct {
 	Sites []string
 	// Zones are the names of the zones of its pools.
 	Zones []string
+	// Networks returns its address ranges. It may be nil.
+	Networks func() []ShootNetwork
 }
 
 // ValidateCloudProfileConfigUpdate checks that the update removes no site that a Shoot uses, and no zone from a site that a Shoot has

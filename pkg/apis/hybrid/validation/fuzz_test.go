@@ -93,6 +93,10 @@ func FuzzCloudProfileConfig(f *testing.F) {
 		validation.ValidateCloudProfileConfigUpdate(config, beside.config, uses, fuzzPath)
 		validation.ValidateCloudProfileConfigUpdate(beside.config, config, uses, fuzzPath)
 		validation.ValidateInfrastructureConfig(beside.infrastructure, config, beside.shoot.Spec.Networking, "west", fuzzPath)
+		validation.ValidateEndpoints(beside.infrastructure, config, beside.shoot.Spec.Networking, fuzzPath)
+		validation.EndpointsInShoots(config, beside.config, []validation.ProfileUse{{Sites: []string{"cloud"}, Networks: func() []validation.ShootNetwork {
+			return validation.ShootNetworks(beside.infrastructure, beside.shoot.Spec.Networking)
+		}}}, fuzzPath)
 		validation.ValidateWorkers(provider.Workers, &beside.profile.Spec, config, beside.infrastructure, fuzzPath)
 	})
 }
@@ -110,6 +114,8 @@ func FuzzInfrastructureConfig(f *testing.F) {
 		networking, workers := beside.shoot.Spec.Networking, beside.shoot.Spec.Provider.Workers
 		validation.ValidateInfrastructureConfig(config, beside.config, networking, "west", fuzzPath)
 		validation.ValidateInfrastructureConfig(config, nil, nil, "", fuzzPath)
+		validation.ValidateEndpoints(config, beside.config, networking, fuzzPath)
+		validation.ValidateNetworkData(config, beside.config, fuzzPath)
 		validation.ValidateInfrastructureConfigUpdate(beside.infrastructure, config, networking, fuzzPath)
 		validation.ValidateInfrastructureConfigUpdate(config, beside.infrastructure, networking, fuzzPath)
 		validation.ValidateReplacedSites(config, beside.infrastructure, beside.config, fuzzPath)
@@ -133,6 +139,7 @@ func FuzzControlPlaneConfig(f *testing.F) {
 		}
 		validation.ValidateControlPlaneConfig(config, beside.infrastructure, beside.config, beside.shoot.Spec.Networking, fuzzPath)
 		validation.ValidateControlPlaneConfig(config, beside.infrastructure, nil, nil, fuzzPath)
+		validation.ValidateAddressesInUse(config, beside.config, func(string, validation.AddressRange) bool { return true }, fuzzPath)
 	})
 }
 

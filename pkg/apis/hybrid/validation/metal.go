@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/networkdata"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
@@ -243,6 +244,34 @@ func (metal) infrastructure(s *v1alpha1.InfrastructureSite, _ *v1alpha1.Infrastr
 		allErrs = append(allErrs,
 			field.Required(fldPath.Child("ipam"),
 				fmt.Sprintf("must be set because networkDataTemplate has $%s or $%s", networkdata.Address, networkdata.Prefix)))
+	}
+	return allErrs
+}
+
+// ValidateNetworkData checks that the templates of network data become what the inventory of the site accepts. Mistakes in variables are
+// reported by ValidateInfrastructureConfig. fldPath is the path of the InfrastructureConfig.
+func ValidateNetworkData(config *v1alpha1.InfrastructureConfig, profile *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
+	if config == nil {
+		return nil
+	}
+	var allErrs field.ErrorList
+	for i := range config.Sites {
+		s := &config.Sites[i]
+		site := helper.FindSite(profile, s.Name)
+		if site == nil || site.Metal == nil || s.Metal == nil || s.Metal.NetworkDataTemplate == "" {
+			continue
+		}
+		if _, err := networkdata.Parse(s.Metal.NetworkDataTemplate); err != nil || len(s.Metal.NetworkDataTemplate) > maxNetworkDataTemplate {
+			continue
+		}
+		known := networkdata.Values{DNSServers: s.DNSServers}
+		if len(known.DNSServers) == 0 {
+			known.DNSServers = site.DNSServers
+		}
+		if err := networkdata.CheckTemplate(site.Metal.Inventory, s.Metal.NetworkDataTemplate, known); err != nil {
+			allErrs = append(allErrs, field.Invalid(fldPath.Child("sites").Index(i).Child("metal", "networkDataTemplate"), "(hidden)",
+				fmt.Sprintf("must be what inventory %q of site %q accepts: %s", site.Metal.Inventory, s.Name, err)))
+		}
 	}
 	return allErrs
 }

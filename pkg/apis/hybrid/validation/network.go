@@ -69,7 +69,7 @@ func validateGateway(gateway string, ranges []netip.Prefix, fldPath *field.Path)
 	}
 	for _, prefix := range ranges {
 		if prefix.Contains(addr) {
-			if addr == prefix.Addr() || addr == lastAddr(prefix) {
+			if addr == prefix.Addr() || addr == LastAddr(prefix) {
 				return field.ErrorList{field.Invalid(fldPath, gateway, fmt.Sprintf("must not be the first or last address of %s", prefix))}
 			}
 			return nil
@@ -121,7 +121,8 @@ func sameFamilies(a, b []netip.Prefix) bool {
 	return a4 == b4 && a6 == b6
 }
 
-func lastAddr(prefix netip.Prefix) netip.Addr {
+// LastAddr returns the last address of the prefix.
+func LastAddr(prefix netip.Prefix) netip.Addr {
 	bytes := prefix.Addr().AsSlice()
 	for bit := prefix.Bits(); bit < len(bytes)*8; bit++ {
 		bytes[bit/8] |= 1 << (7 - bit%8)

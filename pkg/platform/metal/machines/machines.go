@@ -230,9 +230,12 @@ func (c *call) networkData(ctx context.Context, host *inventory.Host) ([]byte, e
 		return nil, nil
 	}
 	text, err := networkdata.Expand(network.Template, values)
+	if err == nil {
+		err = networkdata.Check(c.spec.Connection.Inventory, text)
+	}
 	if err != nil {
-		return nil, platform.NewError(platform.ClassConfiguration, "networkDataTemplate for machine %q on host %q: %w", c.request.Name,
-			host.Name, err)
+		return nil, platform.NewError(platform.ClassConfiguration, "networkDataTemplate for machine %q on host %q with inventory %q: %w",
+			c.request.Name, host.Name, c.spec.Connection.Inventory, err)
 	}
 	return []byte(text), nil
 }

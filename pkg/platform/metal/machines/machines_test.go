@@ -75,16 +75,18 @@ var _ = Describe("Machines", func() {
 		h       *hosts
 		part    platform.Machines
 		request platform.MachineRequest
+		kind    v1alpha1.MetalInventory
 	)
 
 	BeforeEach(func() {
+		kind = v1alpha1.MetalInventoryMetal3
 		h = &hosts{host: &inventory.Host{Name: "h", Machine: "m", ProviderID: "metal3://hosts/h/m", MACAddress: "02:00:00:00:00:01",
 			Complete: true}}
 		sessions := client.NewSessions()
 		DeferCleanup(sessions.Close)
 		part = machines.New(sessions,
-			func(_ *client.Session, kind v1alpha1.MetalInventory, options inventory.Options) (inventory.Inventory, error) {
-				Expect(kind).To(Equal(v1alpha1.MetalInventoryMetal3))
+			func(_ *client.Session, requested v1alpha1.MetalInventory, options inventory.Options) (inventory.Inventory, error) {
+				Expect(requested).To(Equal(kind))
 				h.options = options
 				return h, nil
 			})
@@ -132,11 +134,32 @@ var _ = Describe("Machines", func() {
 
 		It("should fill the network data", func(ctx SpecContext) {
 			request.Spec.Metal.Network = &v1alpha1.MetalMachineNetwork{
-				Template: "$MACHINE $HOST $MAC $GATEWAY $DNS_SERVERS $MTU", Gateway: "10.0.0.1", DNSServers: []string{"1.1.1.1", "2.2.2.2"}, MTU: 1450,
+				Template: `{"links": [{"id": "$MACHINE", "type": "phy", "ethernet_mac_address": "$MAC", "mtu": $MTU}], "networks": [{"id": "$HOST",` +
+					`"link": "$MACHINE", "type": "ipv4_dhcp", "gateway": "$GATEWAY", "dns_nameservers": $DNS_SERVERS_JSON}]}`,
+				Gateway: "10.0.0.1", DNSServers: []string{"1.1.1.1", "2.2.2.2"}, MTU: 1450,
 			}
 			Expect(part.Create(ctx, request)).Error().NotTo(HaveOccurred())
-			Expect(string(h.data.NetworkData)).To(Equal("m h 02:00:00:00:00:01 10.0.0.1 1.1.1.1 2.2.2.2 1450"))
+			Expect(h.data.NetworkData).To(MatchJSON(`{
+				"links": [{"id": "m", "type": "phy", "ethernet_mac_address": "02:00:00:00:00:01", "mtu": 1450}],
+				"networks": [{"id": "h", "link": "m", "type": "ipv4_dhcp", "gateway": "10.0.0.1", "dns_nameservers": ["1.1.1.1", "2.2.2.2"]}]
+			}`))
 		})
+
+		DescribeTable("should claim no host with network data that the inventory does not accept",
+			func(ctx SpecContext, inventory v1alpha1.MetalInventory, template, expected string) {
+				kind = inventory
+				request.Spec.Metal.Connection.Inventory = inventory
+				request.Spec.Metal.Network = &v1alpha1.MetalMachineNetwork{Template: template}
+				_, err := part.Create(ctx, request)
+				Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
+				Expect(err).To(MatchError(And(
+					HavePrefix(`site "racks": networkDataTemplate for machine "m" on host "h" with inventory "`+string(inventory)+`": `),
+					ContainSubstring(expected))))
+				Expect(h.data).To(BeZero())
+			},
+			Entry("of Metal3", v1alpha1.MetalInventoryMetal3, "[Match]\nMACAddress=$MAC\n[Network]\nDHCP=yes\n", "network_data.json"),
+			Entry("of IronCore", v1alpha1.MetalInventoryIronCore, `{"links": [], "networks": []}`, "must be a section"),
+		)
 
 		It("should say which value the network data lacks", func(ctx SpecContext) {
 			h.host.MACAddress = ""
