@@ -235,7 +235,7 @@ var _ = Describe("A quarantine", func() {
 	It("should be decided about again when it expires or has recovered", func() {
 		f := racks(back(2, time.Minute))
 		Expect(f.next(now, cutOff)).To(Equal(now.Add(23 * time.Hour)))
-		Expect(f.next(now, recovering(2 * time.Minute))).To(Equal(now.Add(9 * time.Minute)))
+		Expect(f.next(now, recovering(2*time.Minute))).To(Equal(now.Add(9 * time.Minute)))
 		Expect(f.next(now, conditionOf(gardencorev1beta1.ConditionTrue, v1alpha1.ReasonSiteRecovering, 24*time.Hour-time.Minute, 0))).To(
 			Equal(now.Add(time.Minute)))
 	})
