@@ -276,6 +276,7 @@ var _ = Describe("The contact to a machine", func() {
 			contact{lost: updated.Time}),
 		Entry("its disk is full", machine(machinev1alpha1.MachineUnknown, ready(corev1.ConditionTrue), pressure(corev1.ConditionTrue)),
 			contact{ready: since.Time}),
+		Entry("it reboots for an update in place", machine(machinev1alpha1.MachineInPlaceUpdating, ready(corev1.ConditionUnknown))),
 		Entry("it terminates after it was lost", machine(machinev1alpha1.MachineTerminating, ready(corev1.ConditionUnknown)),
 			contact{lost: since.Time, terminating: true}),
 		Entry("it terminates, and is not observed any more", machine(machinev1alpha1.MachineTerminating, ready(corev1.ConditionTrue))),
