@@ -235,7 +235,7 @@ var _ = Describe("A quarantine", func() {
 	It("should be decided about again when it expires or has recovered", func() {
 		f := racks(back(2, time.Minute))
 		Expect(f.next(now, cutOff)).To(Equal(now.Add(23 * time.Hour)))
-		Expect(f.next(now, recovering(2 * time.Minute))).To(Equal(now.Add(9 * time.Minute)))
+		Expect(f.next(now, recovering(2*time.Minute))).To(Equal(now.Add(9 * time.Minute)))
 		Expect(f.next(now, conditionOf(gardencorev1beta1.ConditionTrue, v1alpha1.ReasonSiteRecovering, 24*time.Hour-time.Minute, 0))).To(
 			Equal(now.Add(time.Minute)))
 	})
@@ -276,6 +276,7 @@ var _ = Describe("The contact to a machine", func() {
 			contact{lost: updated.Time}),
 		Entry("its disk is full", machine(machinev1alpha1.MachineUnknown, ready(corev1.ConditionTrue), pressure(corev1.ConditionTrue)),
 			contact{ready: since.Time}),
+		Entry("it reboots for an update in place", machine(machinev1alpha1.MachineInPlaceUpdating, ready(corev1.ConditionUnknown))),
 		Entry("it terminates after it was lost", machine(machinev1alpha1.MachineTerminating, ready(corev1.ConditionUnknown)),
 			contact{lost: since.Time, terminating: true}),
 		Entry("it terminates, and is not observed any more", machine(machinev1alpha1.MachineTerminating, ready(corev1.ConditionTrue))),
