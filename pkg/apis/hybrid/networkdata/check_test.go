@@ -99,7 +99,8 @@ var _ = Describe("#Check", func() {
 			`networks[0].link: "c" must be the ID of a link`),
 		Entry("a network of an unknown type", document(phy, strings.Replace(static, `"ipv4"`, `"dhcp"`, 1)), `networks[0].type: "dhcp" must be`),
 		Entry("no address", document(phy, `{"id": "n", "link": "a", "type": "ipv4"}`), `networks[0].ip_address: "" must be an IP address`),
-		Entry("an address that is none", document(phy, strings.Replace(static, "10.0.0.7/24", "10.0.0.300/24", 1)), `networks[0].ip_address: "10`),
+		Entry("an address that is none", document(phy, strings.Replace(static, "10.0.0.7/24", "10.0.0.300/24", 1)),
+			`networks[0].ip_address: "10.0.0.300/24" must be an address`),
 		Entry("an address without a prefix", document(phy, strings.Replace(static, "10.0.0.7/24", "10.0.0.7", 1)),
 			`networks[0].netmask: "" must be a netmask`),
 		Entry("a netmask with gaps", document(phy, `{"id": "n", "link": "a", "type": "ipv4", "ip_address": "10.0.0.7", "netmask": "255.0.255.0"}`),
@@ -135,8 +136,8 @@ var _ = Describe("#Check", func() {
 	},
 		Entry("an address", "[Match]\nMACAddress=52:54:00:00:00:01\n[Network]\nAddress=10.0.0.7/24\nGateway=10.0.0.1\nDNS=10.0.0.2 10.0.0.3\n"),
 		Entry("DHCP with comments", "# x\n; y\n\n[Match]\r\nName=*\r\n[Network]\r\nDHCP=yes\r\n"),
-		Entry("several sections", "[Match]\nName=eth0 \\\n  eth1\n[Link]\nMTUBytes=9000\n[Network]\nGateway=_dhcp4\nDNS=10.0.0.2:53%eth0#dns\nDNS=\n"+
-			"[Address]\nAddress=2001:db8::7/64\n[Route]\nGateway=10.9.0.1\nGatewayOnLink=yes\n"),
+		Entry("several sections", "[Match]\nName=eth0 \\\n  eth1\n[Link]\nMTUBytes=9000\n[Network]\nGateway=_dhcp4\n"+
+			"DNS=10.0.0.2:53%eth0#dns\nDNS=\n[Address]\nAddress=2001:db8::7/64\n[Route]\nGateway=10.9.0.1\nGatewayOnLink=yes\n"),
 		Entry("an address without a prefix, whose length is guessed", "[Match]\nName=*\n[Network]\nAddress=10.0.0.7\n"),
 		Entry("an address that is chosen", "[Match]\nName=*\n[Network]\nAddress=0.0.0.0/26\n"),
 	)
@@ -184,7 +185,8 @@ var _ = Describe("#CheckTemplate", func() {
 			strings.Replace(fmt.Sprintf(osTemplate, "ipv4"), `"gateway"`, `"gatway"`, 1), `unknown field \"gatway\"`),
 		Entry("a field twice", v1alpha1.MetalInventoryMetal3,
 			strings.Replace(fmt.Sprintf(osTemplate, "ipv4"), `"id": "n"`, `"id": "n", "id": "m"`, 1), `key \"id\" already set`),
-		Entry("an unknown section", v1alpha1.MetalInventoryIronCore, "[Match]\nName=*\n[Network]\n[Networks]\n", `line 4: "[Networks]" must be a section`),
+		Entry("an unknown section", v1alpha1.MetalInventoryIronCore, "[Match]\nName=*\n[Network]\n[Networks]\n",
+			`line 4: "[Networks]" must be a section`),
 		Entry("an address without a prefix", v1alpha1.MetalInventoryIronCore, "[Match]\nName=*\n[Network]\nAddress=$ADDRESS\n", "192.0.2.10"),
 		Entry("the other inventory's language", v1alpha1.MetalInventoryIronCore, fmt.Sprintf(osTemplate, "ipv4"), "line 1: must be a section"),
 		Entry("an unknown variable", v1alpha1.MetalInventoryMetal3, "$IP", `unknown variable "$IP"`),
