@@ -24,7 +24,8 @@ var (
 	// networkSections are the sections of .network files.
 	networkSections = []string{
 		sectionMatch, sectionNetwork, "Link", "Address", "Neighbor", "IPv6AddressLabel", "RoutingPolicyRule", "NextHop", "Route", "DHCP",
-		"DHCPv4", "DHCPv6", "DHCPPrefixDelegation", "IPv6AcceptRA", "DHCPServer", "DHCPServerStaticLease", "IPv6SendRA", "IPv6Prefix", "IPv6RoutePrefix",
+		"DHCPv4", "DHCPv6", "DHCPPrefixDelegation", "IPv6AcceptRA", "DHCPServer", "DHCPServerStaticLease", "IPv6SendRA", "IPv6Prefix",
+		"IPv6RoutePrefix",
 		"IPv6PREF64Prefix", "Bridge", "BridgeFDB", "BridgeMDB", "BridgeVLAN", "LLDP", "CAN", "IPoIB", "QDisc", "NetworkEmulator",
 		"TokenBucketFilter", "PIE", "FlowQueuePIE", "StochasticFairBlue", "StochasticFairnessQueueing", "BFIFO", "PFIFO", "PFIFOHeadDrop",
 		"PFIFOFast", "CAKE", "ControlledDelay", "DeficitRoundRobinScheduler", "DeficitRoundRobinSchedulerClass", "EnhancedTransmissionSelection",
