@@ -111,7 +111,9 @@ var _ = Describe("Addresses of load balancers", func() {
 			setAddresses(other, "hall", "10.250.250.0/24")
 		}, refusal),
 		Entry("with another name of another part of the inventory", func() {
-			useProfile(func(c *v1alpha1.CloudProfileConfig) { c.Sites[racks].Name, c.Sites[racks].Metal.Namespace = "hall", "hall" })
+			useProfile(func(c *v1alpha1.CloudProfileConfig) {
+				c.Sites[racks].Name, c.Sites[racks].Metal.Namespace = "hall", "hall"
+			})
 			setAddresses(other, "hall", "10.250.250.0/24")
 		}, ""),
 		Entry("at another site of the same inventory", func() {
@@ -237,4 +239,3 @@ func BenchmarkAddresses(b *testing.B) {
 		})
 	}
 }
-

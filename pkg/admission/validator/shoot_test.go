@@ -7,6 +7,7 @@ package validator_test
 import (
 	"context"
 	"errors"
+	"slices"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	. "github.com/onsi/ginkgo/v2"
@@ -59,6 +60,11 @@ var _ = Describe("Shoots", func() {
 			s.Spec.Provider.InfrastructureConfig = &runtime.RawExtension{Raw: []byte(
 				`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"InfrastructureConfig","size":1}`)}
 		}, infrastructureField, `unknown field "size"`),
+		Entry("network data of another inventory", func(s *gardencorev1beta1.Shoot) {
+			editInfrastructure(s, func(c *v1alpha1.InfrastructureConfig) {
+				c.Sites[racks].Metal.NetworkDataTemplate = "[Match]\nMACAddress=$MAC\n[Network]\nAddress=$ADDRESS/$PREFIX\n"
+			})
+		}, infrastructureField+".sites[2].metal.networkDataTemplate", `must be what inventory "Metal3" of site "racks" accepts`),
 		Entry("unknown site", func(s *gardencorev1beta1.Shoot) {
 			editInfrastructure(s, func(c *v1alpha1.InfrastructureConfig) { c.Sites[vc].Name = "moon" })
 		}, infrastructureField+".sites[1].name", `supported values: "cloud", "vc", "racks"`),
@@ -90,6 +96,22 @@ var _ = Describe("Shoots", func() {
 		}, "spec.kubernetes.kubeControllerManager.nodeCIDRMaskSize",
 			"64 nodes in spec.networking.pods, which is 100.96.0.0/18, but the maxima of all pools and sites add up to 74"),
 	)
+
+	It("may keep, but not get, sites in their own ranges and network data that the inventory does not accept", func(ctx SpecContext) {
+		editProfile(g, func(c *v1alpha1.CloudProfileConfig) { c.Sites[vc].VSphere.Server = "https://10.250.200.9" })
+		const inNodes = "the API of the site is at 10.250.200.9, which is in the range 10.250.0.0/16 of the Shoot's nodes"
+		beRefused(validate(ctx, g.shoot, nil), infrastructureField+".sites[1].name", inNodes)
+
+		editInfrastructure(g.shoot, func(c *v1alpha1.InfrastructureConfig) { c.Sites[racks].Metal.NetworkDataTemplate = "$ADDRESS" })
+		old := g.shoot.DeepCopy()
+		g.shoot.Spec.Provider.Workers[general].Maximum++
+		editInfrastructure(g.shoot, func(c *v1alpha1.InfrastructureConfig) { c.Sites[cloud].DNSServers = []string{"192.0.2.54"} })
+		Expect(validate(ctx, g.shoot, old)).To(Succeed())
+
+		editInfrastructure(old, func(c *v1alpha1.InfrastructureConfig) { c.Sites = slices.Delete(c.Sites, vc, racks) })
+		old.Spec.Provider.Workers = old.Spec.Provider.Workers[:1]
+		beRefused(validate(ctx, g.shoot, old), infrastructureField+".sites[1].name", inNodes)
+	})
 
 	DescribeTable("changes that are refused", func(ctx SpecContext, change func(*gardencorev1beta1.Shoot), path, reason string) {
 		old := g.shoot.DeepCopy()

@@ -182,6 +182,29 @@ var _ = Describe("Warnings", func() {
 		}, ""),
 	)
 
+	It("of an address of a site that the control planes of Shoots cannot reach from now on", func(ctx SpecContext) {
+		old := g.profile.DeepCopy()
+		other := g.shoot.DeepCopy()
+		other.Name, other.Spec.CloudProfile = "elsewhere", &gardencorev1beta1.CloudProfileReference{Kind: "CloudProfile", Name: "other"}
+		editProfile(g, func(c *v1alpha1.CloudProfileConfig) { c.Sites[vc].VSphere.Server = "https://10.250.200.9" })
+		review := func(old *gardencorev1beta1.CloudProfile) admission.Response {
+			return WithWarnings(admission.HandlerFunc(func(ctx context.Context, _ admission.Request) admission.Response {
+				if err := NewCloudProfileValidator(newManager(g.shoot, other)).Validate(ctx, g.profile, old); err != nil {
+					return admission.Denied(err.Error())
+				}
+				return admission.Allowed("")
+			})).Handle(ctx, admission.Request{})
+		}
+		response := review(old)
+		Expect(response.Allowed).To(BeTrue(), "%v", response.Result)
+		Expect(response.Warnings).To(ConsistOf(`spec.providerConfig.sites[1]: the API of site "vc" is at 10.250.200.9, which is in node, pod or ` +
+			`service ranges of Shoots, whose control planes cannot reach it: ` + client.ObjectKeyFromObject(g.shoot).String()))
+
+		old = g.profile.DeepCopy()
+		editProfile(g, func(c *v1alpha1.CloudProfileConfig) { c.Sites[vc].DNSServers = []string{"192.0.2.53"} })
+		Expect(review(old)).To(And(HaveField("Allowed", BeTrue()), HaveField("Warnings", BeEmpty())))
+	})
+
 	It("are not given for a CloudProfile that is refused", func(ctx SpecContext) {
 		response := profileAnswer(ctx, unclassified, func(flavor *v1alpha1.MachineImageFlavor) {
 			onlyOn(cloud)(flavor)

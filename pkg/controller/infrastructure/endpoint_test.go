@@ -17,8 +17,8 @@ import (
 
 var _ = Describe("The API of a site", func() {
 	const problem = `site "a": spec.providerConfig.sites[0].name: the API of the site is at a, whose address is 10.250.0.9, which is in the ` +
-		`range 10.250.0.0/18 of the Shoot's nodes: Gardener's NetworkPolicies keep the control plane from the Shoot's own ranges; choose ranges ` +
-		`without this address`
+		`range 10.250.0.0/18 of the Shoot's nodes: Gardener's NetworkPolicies keep the control plane from the Shoot's own ranges; choose ` +
+		`ranges without this address`
 	var f *fixture
 
 	BeforeEach(func() {
@@ -58,8 +58,8 @@ var _ = Describe("The API of a site", func() {
 
 	It("stops a new site with such an address", func(ctx SpecContext) {
 		f.profile.Sites[indexOf(f.profile, "a")].OpenStack.AuthURL = "https://100.96.0.9"
-		Expect(reconcile(ctx)).To(MatchError(ContainSubstring("the API of the site is at 100.96.0.9, which is in the range 100.96.0.0/11 of the " +
-			"Shoot's pods")))
+		Expect(reconcile(ctx)).To(MatchError(ContainSubstring("the API of the site is at 100.96.0.9, which is in the range 100.96.0.0/11 of " +
+			"the Shoot's pods")))
 	})
 
 	It("is reported in an event for a site that has objects", func(ctx SpecContext) {

@@ -48,7 +48,8 @@ var _ = Describe("Shoots whose addresses and network data are older than the rul
 		refuseUpdate(ctx, shoot, infrastructure+".sites[2].metal.networkDataTemplate", "must be what inventory")
 		shoot = existing()
 		onMetalLB(func(c *v1alpha1.MetalLB) { c.AddressPools[0].CIDRs = []string{"10.250.250.0/25"} })(shoot)
-		refuseUpdate(ctx, shoot, controlPlane+".sites[1].loadBalancer.metalLB.addressPools[0].cidrs[0]", `in use for load balancers at site "racks"`)
+		refuseUpdate(ctx, shoot, controlPlane+".sites[1].loadBalancer.metalLB.addressPools[0].cidrs[0]",
+			`in use for load balancers at site "racks"`)
 	})
 
 	It("are refused if they are new, without a word about the other Shoot", func(ctx SpecContext) {

@@ -23,8 +23,9 @@ var (
 	keyRegexp     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*$`)
 	// networkSections are the sections of .network files.
 	networkSections = []string{
-		sectionMatch, sectionNetwork, "Link", "Address", "Neighbor", "IPv6AddressLabel", "RoutingPolicyRule", "NextHop", "Route", "DHCP", "DHCPv4",
-		"DHCPv6", "DHCPPrefixDelegation", "IPv6AcceptRA", "DHCPServer", "DHCPServerStaticLease", "IPv6SendRA", "IPv6Prefix", "IPv6RoutePrefix",
+		sectionMatch, sectionNetwork, "Link", "Address", "Neighbor", "IPv6AddressLabel", "RoutingPolicyRule", "NextHop", "Route", "DHCP",
+		"DHCPv4", "DHCPv6", "DHCPPrefixDelegation", "IPv6AcceptRA", "DHCPServer", "DHCPServerStaticLease", "IPv6SendRA", "IPv6Prefix",
+		"IPv6RoutePrefix",
 		"IPv6PREF64Prefix", "Bridge", "BridgeFDB", "BridgeMDB", "BridgeVLAN", "LLDP", "CAN", "IPoIB", "QDisc", "NetworkEmulator",
 		"TokenBucketFilter", "PIE", "FlowQueuePIE", "StochasticFairBlue", "StochasticFairnessQueueing", "BFIFO", "PFIFO", "PFIFOHeadDrop",
 		"PFIFOFast", "CAKE", "ControlledDelay", "DeficitRoundRobinScheduler", "DeficitRoundRobinSchedulerClass", "EnhancedTransmissionSelection",
@@ -138,8 +139,8 @@ func (p *problems) settings(text string, r rules) (settings []setting, sections 
 	return settings, sections
 }
 
-// interfaceAddress checks an address of the interface. systemd-networkd guesses the length of a prefix that is missing, and chooses an address
-// instead of the unspecified one.
+// interfaceAddress checks an address of the interface. systemd-networkd guesses the length of a prefix that is missing, and chooses an
+// address instead of the unspecified one.
 func (p *problems) interfaceAddress(s setting, r rules) (netip.Prefix, bool) {
 	prefix, err := netip.ParsePrefix(s.value)
 	if _, guessed := netip.ParseAddr(s.value); guessed == nil && !r.strict {

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	caseSensitive "k8s.io/apimachinery/pkg/util/json"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 )
 
@@ -61,9 +61,9 @@ type texts []string
 func (t *texts) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		*t = texts{""}
-		return caseSensitive.Unmarshal(data, &(*t)[0])
+		return utiljson.Unmarshal(data, &(*t)[0])
 	}
-	return caseSensitive.Unmarshal(data, (*[]string)(t))
+	return utiljson.Unmarshal(data, (*[]string)(t))
 }
 
 // networkData is the network data of OpenStack, with the fields that cloud-init adds.
@@ -158,7 +158,7 @@ func (p *problems) openStack(text string, r rules) {
 	}
 	data := networkData{}
 	if err == nil {
-		err = caseSensitive.Unmarshal(raw, &data)
+		err = utiljson.Unmarshal(raw, &data)
 	}
 	if err != nil {
 		p.add("network data", wanted, quote(strings.TrimPrefix(err.Error(), "json: ")))
@@ -278,9 +278,9 @@ func inCircle(l *link, byID map[string]*link) bool {
 // networks checks the networks on the links.
 func (p *problems) networks(all []network, links map[string]*link, r rules) {
 	var (
-		ids      = map[string]bool{}
+		ids       = map[string]bool{}
 		addresses = map[netip.Addr]string{}
-		byLink   = map[string][]netip.Prefix{}
+		byLink    = map[string][]netip.Prefix{}
 	)
 	for i := range all {
 		n, path := &all[i], fmt.Sprintf("networks[%d]", i)

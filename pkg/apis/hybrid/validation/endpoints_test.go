@@ -44,7 +44,8 @@ var _ = Describe("Addresses of sites", func() {
 		Entry("addresses elsewhere", authURL("https://10.251.0.9:5000/v3")),
 		Entry("an address of the nodes", authURL("https://10.250.0.9:5000/v3"),
 			`i.sites[0].name: Invalid value: "cloud": the API of the site is at 10.250.0.9, which is in the range 10.250.0.0/`),
-		Entry("an address of the pods", authURL("https://100.97.0.1/v3"), "the range 100.96.0.0/11 of the Shoot's pods: Gardener's NetworkPolicies"),
+		Entry("an address of the pods", authURL("https://100.97.0.1/v3"),
+			"the range 100.96.0.0/11 of the Shoot's pods: Gardener's NetworkPolicies"),
 		Entry("an address of the services", authURL("https://100.64.0.1"), "which is in the range 100.64.0.0/13 of the Shoot's services"),
 		Entry("an IPv4 address in IPv6", authURL("https://[::ffff:10.250.0.9]:5000/v3"), "the API of the site is at"),
 		Entry("a vCenter", func(c *v1alpha1.CloudProfileConfig) {
@@ -54,7 +55,9 @@ var _ = Describe("Addresses of sites", func() {
 		Entry("an inventory", func(c *v1alpha1.CloudProfileConfig) { c.Sites[2].Metal.Server = "https://10.250.1.9:6443" }, "i.sites[1].name"),
 		Entry("behind a proxy elsewhere", proxied()),
 		Entry("not behind the proxy", proxied("10.250.0.0/16"), "the API of the site is at 10.250.0.9"),
-		Entry("a proxy", func(c *v1alpha1.CloudProfileConfig) { c.Sites[0].Proxy = &v1alpha1.Proxy{URL: "http://10.250.0.8:3128"} },
+		Entry("a proxy", func(c *v1alpha1.CloudProfileConfig) {
+			c.Sites[0].Proxy = &v1alpha1.Proxy{URL: "http://10.250.0.8:3128"}
+		},
 			"the proxy of the API of the site is at 10.250.0.8"),
 		Entry("a site that the Shoot does not use", func(c *v1alpha1.CloudProfileConfig) { c.Sites[1].VSphere.Server = "https://10.250.0.9" }),
 		Entry("what is no address", authURL("::")),
@@ -69,7 +72,8 @@ var _ = Describe("Addresses of sites", func() {
 	})
 
 	It("#ShootNetworks has all ranges, and #BlockedAt finds them", func() {
-		networks := ShootNetworks(newRouted(), &gardencorev1beta1.Networking{Nodes: new("10.1.0.0/16"), Pods: new("fd00::/64"), Services: new("x")})
+		networks := ShootNetworks(newRouted(),
+			&gardencorev1beta1.Networking{Nodes: new("10.1.0.0/16"), Pods: new("fd00::/64"), Services: new("x")})
 		Expect(networks).To(HaveLen(4))
 		for address, name := range map[string]string{"10.1.2.3": "nodes", "10.250.1.7": "nodes", "fd00::7": "pods"} {
 			network, blocked := BlockedAt(netip.MustParseAddr(address), networks)
@@ -104,7 +108,8 @@ var _ = Describe("Addresses of sites", func() {
 			return
 		}
 		Expect(errs).To(haveProblems([]problem{{invalid, "i.sites[1].metal.networkDataTemplate"}}))
-		Expect(errs[0]).To(MatchError(ContainSubstring(`(hidden)": must be what inventory "` + string(inventory) + `" of site "racks" accepts: `)))
+		Expect(errs[0]).To(MatchError(ContainSubstring(
+			`(hidden)": must be what inventory "` + string(inventory) + `" of site "racks" accepts: `)))
 	},
 		Entry("none", v1alpha1.MetalInventoryMetal3, "", true),
 		Entry("DHCP of Metal3", v1alpha1.MetalInventoryMetal3, `{"links": [{"id": "a", "type": "phy", "ethernet_mac_address": "$MAC"}],
@@ -134,7 +139,8 @@ var _ = Describe("Addresses of sites", func() {
 			Expect(errs).To(haveProblems([]problem{{invalid, cidr + "[1]"}}))
 			Expect(errs[0]).To(MatchError(ContainSubstring(message)))
 		},
-			Entry("other load balancers", "192.0.2.15-192.0.2.20", `must not overlap with addresses that are in use for load balancers at site "racks"`),
+			Entry("other load balancers", "192.0.2.15-192.0.2.20",
+				`must not overlap with addresses that are in use for load balancers at site "racks"`),
 			Entry("an API", "10.9.0.9/32", `must not contain the address of the API of site "cloud"`),
 			Entry("a proxy", "10.9.0.8-10.9.0.8", `must not contain the address of the proxy of site "vc"`),
 			Entry("IPv4 in IPv6", "::ffff:192.0.2.1-::ffff:192.0.2.2", "must be IPv4 without the prefix ::ffff:"),

@@ -94,9 +94,10 @@ func FuzzCloudProfileConfig(f *testing.F) {
 		validation.ValidateCloudProfileConfigUpdate(beside.config, config, uses, fuzzPath)
 		validation.ValidateInfrastructureConfig(beside.infrastructure, config, beside.shoot.Spec.Networking, "west", fuzzPath)
 		validation.ValidateEndpoints(beside.infrastructure, config, beside.shoot.Spec.Networking, fuzzPath)
-		validation.EndpointsInShoots(config, beside.config, []validation.ProfileUse{{Sites: []string{"cloud"}, Networks: func() []validation.ShootNetwork {
+		uses[0].Networks = func() []validation.ShootNetwork {
 			return validation.ShootNetworks(beside.infrastructure, beside.shoot.Spec.Networking)
-		}}}, fuzzPath)
+		}
+		validation.EndpointsInShoots(config, beside.config, uses, fuzzPath)
 		validation.ValidateWorkers(provider.Workers, &beside.profile.Spec, config, beside.infrastructure, fuzzPath)
 	})
 }
