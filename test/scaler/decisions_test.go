@@ -24,6 +24,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/scaler"
 )
 
+var running = machinev1alpha1.MachineStatus{CurrentStatus: machinev1alpha1.CurrentStatus{Phase: machinev1alpha1.MachineRunning}}
+
 // cluster is a shoot whose machines, nodes and time the test plays.
 type cluster struct {
 	*WithT
@@ -80,7 +82,7 @@ func (c *cluster) addMachine(deployment string, i int, status machinev1alpha1.Ma
 
 // addNode adds a machine of the deployment with a node that has been ready for a day.
 func (c *cluster) addNode(deployment string, i int) {
-	c.addMachine(deployment, i, machinev1alpha1.MachineStatus{CurrentStatus: machinev1alpha1.CurrentStatus{Phase: machinev1alpha1.MachineRunning}})
+	c.addMachine(deployment, i, running)
 	c.Expect(c.client.Create(context.Background(), &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", deployment, i), CreationTimestamp: metav1.NewTime(c.start.Add(-24 * time.Hour))},
 		Status:     corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
@@ -239,7 +241,7 @@ func TestUnready(t *testing.T) {
 	// core/static_autoscaler.go: removeOldUnregisteredNodes, which comes before the check of the cluster's health.
 	t.Run("removes machines without nodes, also while too many nodes are unready", func(t *testing.T) {
 		c := newCluster(t, 4, 0)
-		c.addMachine("b", 0, machinev1alpha1.MachineStatus{CurrentStatus: machinev1alpha1.CurrentStatus{Phase: machinev1alpha1.MachineRunning}})
+		c.addMachine("b", 0, running)
 		d := &machinev1alpha1.MachineDeployment{}
 		c.Expect(c.client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "b"}, d)).To(Succeed())
 		d.Spec.Replicas = 1

@@ -14,7 +14,6 @@
 //  4. raises the machine deployment with the highest priority that has room for pods,
 //  5. removes nodes that have not been needed for long enough.
 //
-// docs/development/cluster-autoscaler.md has the rules and where they are in the sources of the cluster-autoscaler. It does not schedule:
-// pods are equal, stay on the oldest nodes, and leave a node at once when it becomes unready. It exists because the Go module proxy does not
-// have the cluster-autoscaler.
+// docs/development/cluster-autoscaler.md has the rules and their sources. It does not schedule: pods are equal, stay on the oldest nodes,
+// and leave a node at once when it becomes unready. It exists because the Go module proxy does not have the cluster-autoscaler.
 package scaler

@@ -48,8 +48,8 @@ func NewActuator(c client.Client, reader client.Reader, recorder events.EventRec
 }
 
 // Reconcile sets the values of the record set, and deletes values that it wrote to other zones before. It succeeds when the service returns
-// the values. If the service does not respond, it also succeeds if nothing has to be changed: gardenlet would not reconcile the shoot, which
-// may have other sites than that of the service.
+// the values. If the service does not respond, it also succeeds if nothing has to be changed: otherwise gardenlet would not reconcile the
+// shoot, which may have other sites than that of the service.
 func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, record *extensionsv1alpha1.DNSRecord,
 	cluster *extensionscontroller.Cluster) error {
 	err := a.reconcile(ctx, record, cluster)

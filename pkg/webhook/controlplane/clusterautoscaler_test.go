@@ -52,7 +52,9 @@ var _ = Describe("cluster-autoscaler", func() {
 		Expect(err).NotTo(HaveOccurred())
 		return runtime.RawExtension{Raw: content}
 	}
-	core := func(kind string) metav1.TypeMeta { return metav1.TypeMeta{APIVersion: "core.gardener.cloud/v1beta1", Kind: kind} }
+	core := func(kind string) metav1.TypeMeta {
+		return metav1.TypeMeta{APIVersion: "core.gardener.cloud/v1beta1", Kind: kind}
+	}
 	pool := func(maximum int32, zones ...string) gardencorev1beta1.Worker {
 		return gardencorev1beta1.Worker{Name: zones[0], Maximum: maximum, Zones: zones}
 	}
