@@ -59,8 +59,8 @@ func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, record *exten
 		return reported
 	}
 	log.Error(err, "Record could not be compared and is retained")
-	a.events.Warning(record, reasonRecordStays, actionReconcile, "Record %s of type %s could not be compared and is retained, as it needed no "+
-		"change: %v", record.Spec.Name, record.Spec.RecordType, err)
+	a.events.Warning(record, reasonRecordStays, actionReconcile,
+		"Record %s of type %s could not be compared and is retained, as it needed no change: %v", record.Spec.Name, record.Spec.RecordType, err)
 	return nil
 }
 
