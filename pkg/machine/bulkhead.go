@@ -29,7 +29,7 @@ type siteCalls struct {
 	busySince time.Time
 	// answeredAt is the end of the last call that showed that the site responds.
 	answeredAt time.Time
-	// failingSince is the start of the first call that failed without an answer after the last answer.
+	// failingSince is when calls began to fail after answeredAt: the start of the first of them, or its end if the site responded meanwhile.
 	failingSince time.Time
 }
 
@@ -50,13 +50,14 @@ func (s *siteCalls) stalledIn(limit time.Duration) time.Duration {
 	return limit - time.Since(since)
 }
 
-// isFailing returns whether a call has failed since the last answer.
+// isFailing returns whether all calls since answeredAt have failed.
 func (s *siteCalls) isFailing() bool {
-	return s.failingSince.After(s.lastAnswer())
+	return s.failingSince.After(s.answeredAt)
 }
 
-// silence returns how long calls to the site have failed without any answer.
-func (b *bulkhead) silence(site string) time.Duration {
+// failingFor returns how long no call to the site has succeeded although there were calls. Responses alone do not count: those of an API
+// behind a proxy or in maintenance are of no use.
+func (b *bulkhead) failingFor(site string) time.Duration {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	if s := b.sites[site]; s != nil && s.isFailing() {
@@ -129,6 +130,9 @@ func (c *guardedCall) end(err error) error {
 		c.site.answeredAt = time.Now()
 	} else if !c.site.isFailing() {
 		c.site.failingSince = c.start
+		if c.site.lastAnswer().After(c.start) {
+			c.site.failingSince = time.Now()
+		}
 	}
 	c.release()
 	if err != nil && c.canceled != nil {

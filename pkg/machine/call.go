@@ -66,10 +66,10 @@ func call[R any](ctx context.Context, d *hybridDriver, operation string, m *mach
 		return response, nil
 	}
 
-	silence := d.bulkhead.silence(siteName)
-	unreachable := silence > d.timeouts.Unreachable && isNew(m) && platform.ClassOf(err) == platform.ClassTransient
+	failingFor := d.bulkhead.failingFor(siteName)
+	unreachable := failingFor > d.timeouts.Unreachable && isNew(m) && platform.ClassOf(err) == platform.ClassTransient
 	if unreachable {
-		err = platform.NewError(platform.ClassTransient, "the site has not responded for %s: %w", silence.Round(time.Second), err)
+		err = platform.NewError(platform.ClassTransient, "no call to the site has succeeded for %s: %w", failingFor.Round(time.Second), err)
 	}
 	failure := toStatus(operation, siteName, err)
 	metrics.DriverFailedAPIRequests.WithLabelValues(provider, operation, failure.Code().String()).Inc()

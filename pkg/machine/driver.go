@@ -41,7 +41,7 @@ type Timeouts struct {
 	ListAgain time.Duration
 	// Stalled is the time without any response after which a site may have only StalledCalls concurrent calls.
 	Stalled time.Duration
-	// Unreachable is the time without any response after which a site counts as one without capacity for new machines.
+	// Unreachable is the time without a successful call after which a site counts as one without capacity for new machines.
 	Unreachable time.Duration
 	// StalledCalls is the number of calls that may wait for a stalled site. machine-controller-manager has 50 workers.
 	StalledCalls int

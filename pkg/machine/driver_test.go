@@ -227,7 +227,7 @@ var _ = Describe("Driver", func() {
 		Expect(codeOf(err)).To(Equal(codes.ResourceExhausted))
 	})
 
-	DescribeTable("new machines at a site that has not answered for a while",
+	DescribeTable("new machines at a site whose calls have failed for a while",
 		func(change func(*machinev1alpha1.Machine), failure error, expected codes.Code) {
 			short := timeouts
 			short.Unreachable = time.Millisecond
@@ -243,10 +243,9 @@ var _ = Describe("Driver", func() {
 			if expected == codes.ResourceExhausted {
 				_, err := d.CreateMachine(ctx, &driver.CreateMachineRequest{Machine: m, MachineClass: newClass("racks"), Secret: secret})
 				Expect(codeOf(err)).To(Equal(expected))
-				Expect(err).To(MatchError(MatchRegexp(`Transient: site "racks": the site has not responded for .*: connection refused`)))
+				Expect(err).To(MatchError(MatchRegexp(`Transient: site "racks": no call to the site has succeeded for .*: connection refused`)))
 
 				By("answering again")
-				platform.Answered("racks")
 				_, err = d.CreateMachine(ctx, &driver.CreateMachineRequest{Machine: m, MachineClass: newClass("cloud"), Secret: secret})
 				Expect(err).NotTo(HaveOccurred())
 				cloud.Fail("racks", nil)

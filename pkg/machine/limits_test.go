@@ -6,7 +6,10 @@ package machine
 
 import (
 	"context"
+	"crypto/x509"
+	"encoding/json"
 	"errors"
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -136,31 +139,45 @@ func TestBulkhead(t *testing.T) {
 		g.Expect(b.sites["answers"].running).To(BeZero())
 	})
 
-	inBubble(t, "knows for how long calls have failed without an answer", func(g Gomega) {
+	inBubble(t, "knows for how long all calls have failed", func(g Gomega) {
 		b := newBulkhead()
 		fail := func(after time.Duration, err error) {
 			calls := begin(g, b, "silent", 1)
 			sleep(after)
 			_ = calls[0].call.end(err)
 		}
-		g.Expect(b.silence("silent")).To(BeZero())
+		g.Expect(b.failingFor("silent")).To(BeZero())
 		sleep(time.Second)
 		fail(5*time.Second, errTransient)
-		g.Expect(b.silence("silent")).To(Equal(5 * time.Second))
+		g.Expect(b.failingFor("silent")).To(Equal(5 * time.Second))
 		fail(time.Second, errTransient)
 		sleep(time.Second)
-		g.Expect(b.silence("silent")).To(Equal(7*time.Second), "since the first of them began")
+		g.Expect(b.failingFor("silent")).To(Equal(7*time.Second), "since the first of them began")
 		for _, err := range []error{nil, platform.NewProgress("the host is cleaned"), platform.NewError(platform.ClassForbidden, "403")} {
 			fail(time.Second, err)
-			g.Expect(b.silence("silent")).To(BeZero())
+			g.Expect(b.failingFor("silent")).To(BeZero())
 			fail(time.Second, errTransient)
-			g.Expect(b.silence("silent")).To(BeZero(), "it began with the answer")
+			g.Expect(b.failingFor("silent")).To(BeZero(), "it began with the success")
 			sleep(1)
 			fail(2*time.Second, errTransient)
-			g.Expect(b.silence("silent")).To(Equal(2 * time.Second))
+			g.Expect(b.failingFor("silent")).To(Equal(2 * time.Second))
 		}
-		platform.Answered("silent")
-		g.Expect(b.silence("silent")).To(BeZero())
+	})
+
+	inBubble(t, "counts calls that got responses from their end", func(g Gomega) {
+		b := newBulkhead()
+		fail := func() {
+			calls := begin(g, b, "garbage", 1)
+			sleep(time.Minute)
+			platform.Answered("garbage")
+			sleep(time.Minute)
+			_ = calls[0].call.end(errTransient)
+		}
+		sleep(time.Second)
+		fail()
+		g.Expect(b.failingFor("garbage")).To(BeZero(), "a slow call is no outage")
+		fail()
+		g.Expect(b.failingFor("garbage")).To(Equal(2 * time.Minute))
 	})
 }
 
@@ -228,33 +245,120 @@ func TestLists(t *testing.T) {
 	})
 }
 
-// refusing are machines of a site that refuses connections.
-type refusing struct{ platform.Machines }
+// failing are machines of a site whose calls fail, after a while and possibly with responses.
+type failing struct {
+	platform.Machines
 
-func (refusing) Create(context.Context, platform.MachineRequest) (platform.Machine, error) {
-	return platform.Machine{}, errTransient
+	// name is that of the site. Bubbles share the record of responses.
+	name     string
+	after    time.Duration
+	responds bool
+	err      error
+}
+
+func (f *failing) fail() (platform.Machine, error) {
+	<-time.After(f.after)
+	if f.responds {
+		platform.Answered(f.name)
+	}
+	return platform.Machine{}, f.err
+}
+
+func (f *failing) Create(context.Context, platform.MachineRequest) (platform.Machine, error) {
+	return f.fail()
+}
+func (f *failing) Get(context.Context, platform.MachineRequest) (platform.Machine, error) {
+	return f.fail()
+}
+
+func (f *failing) List(context.Context, platform.MachineRequest) ([]platform.Machine, error) {
+	_, err := f.fail()
+	return nil, err
 }
 
 func TestUnreachable(t *testing.T) {
-	inBubble(t, "a site has no capacity when it has not responded for longer than the limit", func(g Gomega) {
-		raw, err := codec.Encode(&v1alpha1.MachineProviderSpec{Site: "unreachable", Shoot: "s", Metal: &v1alpha1.MetalMachineSpec{}})
+	type call func() codes.Code
+	timeouts := DefaultTimeouts()
+	prepare := func(g Gomega, site *failing) (create, get call, list func()) {
+		raw, err := codec.Encode(&v1alpha1.MachineProviderSpec{Site: site.name, Shoot: "s", Metal: &v1alpha1.MetalMachineSpec{}})
 		g.Expect(err).NotTo(HaveOccurred())
-		timeouts := DefaultTimeouts()
-		d := NewDriver(platform.Registry[platform.Machines]{v1alpha1.PlatformMetal: refusing{}}, timeouts)
-		create := func() codes.Code {
-			_, err := d.CreateMachine(context.Background(), &driver.CreateMachineRequest{
-				Machine:      &machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m"}},
-				MachineClass: &machinev1alpha1.MachineClass{Provider: Provider, ProviderSpec: *raw},
-				Secret:       &corev1.Secret{Data: map[string][]byte{userDataKey: []byte("#!/bin/sh")}},
-			})
+		d := NewDriver(platform.Registry[platform.Machines]{v1alpha1.PlatformMetal: site}, timeouts)
+		m := &machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m"}}
+		class := &machinev1alpha1.MachineClass{Provider: Provider, ProviderSpec: *raw}
+		secret := &corev1.Secret{Data: map[string][]byte{userDataKey: []byte("#!/bin/sh")}}
+		code := func(err error) codes.Code {
 			failure, ok := status.FromError(err)
 			g.Expect(ok).To(BeTrue())
 			return failure.Code()
 		}
-		g.Expect(create()).To(Equal(codes.Unavailable))
+		return func() codes.Code {
+				_, err := d.CreateMachine(context.Background(), &driver.CreateMachineRequest{Machine: m, MachineClass: class, Secret: secret})
+				return code(err)
+			}, func() codes.Code {
+				_, err := d.GetMachineStatus(context.Background(), &driver.GetMachineStatusRequest{Machine: m, MachineClass: class, Secret: secret})
+				return code(err)
+			}, func() {
+				_, err := d.ListMachines(context.Background(), &driver.ListMachinesRequest{MachineClass: class, Secret: secret})
+				g.Expect(err).NotTo(HaveOccurred())
+			}
+	}
+	// shortRetry is how long machine-controller-manager waits after Unavailable.
+	const shortRetry = 5 * time.Second
+
+	inBubble(t, "a site has no capacity when its calls have failed for longer than the limit", func(g Gomega) {
+		create, _, _ := prepare(g, &failing{name: "unreachable", err: errTransient})
+		g.Expect(create()).To(Equal(codes.Unavailable), "the first call, also after a restart")
 		sleep(timeouts.Unreachable)
 		g.Expect(create()).To(Equal(codes.Unavailable))
 		sleep(1)
 		g.Expect(create()).To(Equal(codes.ResourceExhausted))
+	})
+
+	// machine-controller-manager asks for the status of a new machine before it creates it, so that call must answer the same.
+	for name, site := range map[string]*failing{
+		"refuses connections":        {err: errTransient},
+		"hangs":                      {after: timeouts.Get, err: context.DeadlineExceeded},
+		"cannot be looked up in DNS": {after: 10 * time.Second, err: &net.DNSError{Err: "server misbehaving", Name: "racks.example.com"}},
+		"answers garbage":            {responds: true, err: &json.SyntaxError{}},
+		"answers garbage, slowly":    {responds: true, after: 20 * time.Second, err: &json.SyntaxError{}},
+		"has an expired certificate": {err: x509.CertificateInvalidError{Reason: x509.Expired}},
+	} {
+		inBubble(t, "a new machine at a site that "+name+" goes elsewhere within 3 minutes", func(g Gomega) {
+			site.name = name
+			_, get, _ := prepare(g, site)
+			start := time.Now()
+			for get() != codes.ResourceExhausted {
+				sleep(shortRetry)
+			}
+			g.Expect(time.Since(start)).To(And(BeNumerically(">", timeouts.Unreachable), BeNumerically("<", 3*time.Minute)))
+		})
+	}
+
+	inBubble(t, "failed lists count, so that the first machine goes elsewhere at once", func(g Gomega) {
+		_, get, list := prepare(g, &failing{name: "unreachable", err: errTransient})
+		list()
+		sleep(timeouts.Unreachable + 1)
+		g.Expect(get()).To(Equal(codes.ResourceExhausted))
+	})
+
+	inBubble(t, "a site that works again has capacity at once", func(g Gomega) {
+		site := &failing{name: "unreachable", err: errTransient}
+		_, get, _ := prepare(g, site)
+		g.Expect(get()).To(Equal(codes.Unavailable))
+		sleep(timeouts.Unreachable + 1)
+		g.Expect(get()).To(Equal(codes.ResourceExhausted))
+		site.err = platform.NewError(platform.ClassNotFound, "no such host")
+		g.Expect(get()).To(Equal(codes.NotFound))
+		site.err = errTransient
+		sleep(1)
+		g.Expect(get()).To(Equal(codes.Unavailable), "a new outage")
+	})
+
+	inBubble(t, "credentials that have expired do not make a site one without capacity", func(g Gomega) {
+		_, get, _ := prepare(g, &failing{name: "unreachable", err: platform.NewError(platform.ClassUnauthenticated, "401")})
+		for range 3 {
+			g.Expect(get()).To(Equal(codes.Unauthenticated))
+			sleep(timeouts.Unreachable)
+		}
 	})
 }

@@ -144,7 +144,8 @@ func deployAdmissions(ctx context.Context, writer *gardenlet.Gardenlet, namespac
 		return nil, err
 	}
 	for _, component := range []component.Deployer{
-		writer.MachineControllerManager(namespace), writer.KubeControllerManager(namespace), writer.Network(namespace, networkType, ""),
+		writer.MachineControllerManager(namespace), writer.KubeControllerManager(namespace), writer.ClusterAutoscaler(namespace),
+		writer.Network(namespace, networkType, ""),
 	} {
 		if err := component.Deploy(ctx); err != nil {
 			return nil, err
@@ -164,6 +165,8 @@ func deployAdmissions(ctx context.Context, writer *gardenlet.Gardenlet, namespac
 		{object: &vpaautoscalingv1.VerticalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: gardenlet.MachineControllerManager + "-vpa"}},
 			mark: "machine-controller-manager-provider-hybrid"},
 		{object: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: gardenlet.KubeControllerManager}}, mark: "--cloud-provider=external"},
+		{object: &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: gardenlet.ClusterAutoscaler}},
+			mark: "--max-total-unready-percentage=100"},
 		{object: &extensionsv1alpha1.OperatingSystemConfig{ObjectMeta: metav1.ObjectMeta{Name: gardenlet.Pool}},
 			mark: "--cloud-provider=external"},
 		{object: &extensionsv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Name: gardenlet.Network}}, mark: "vethMTU"},

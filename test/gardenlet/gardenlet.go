@@ -17,6 +17,7 @@ import (
 	kubernetesclient "github.com/gardener/gardener/pkg/client/kubernetes"
 	fakekubernetes "github.com/gardener/gardener/pkg/client/kubernetes/fake"
 	"github.com/gardener/gardener/pkg/component"
+	"github.com/gardener/gardener/pkg/component/autoscaling/clusterautoscaler"
 	"github.com/gardener/gardener/pkg/component/extensions/network"
 	"github.com/gardener/gardener/pkg/component/extensions/operatingsystemconfig/original/components"
 	"github.com/gardener/gardener/pkg/component/extensions/operatingsystemconfig/original/components/kubelet"
@@ -40,6 +41,8 @@ const (
 	MachineControllerManager = v1beta1constants.DeploymentNameMachineControllerManager
 	// KubeControllerManager is the name of the Deployment of kube-controller-manager.
 	KubeControllerManager = v1beta1constants.DeploymentNameKubeControllerManager
+	// ClusterAutoscaler is the name of the Deployment of the cluster-autoscaler.
+	ClusterAutoscaler = v1beta1constants.DeploymentNameClusterAutoscaler
 	// Pool is the name of the OperatingSystemConfig, which is that of the pool.
 	Pool = "mixed"
 	// Network is the name of the Network, which is that of the shoot.
@@ -47,6 +50,8 @@ const (
 
 	kubernetesVersion = "1.36.3"
 	networkWait       = time.Second
+	// namespaceUID is the UID of the owner of objects without a namespace. Nothing collects garbage.
+	namespaceUID = "00000000-0000-0000-0000-000000000000"
 )
 
 // secrets are those that other parts of gardenlet made before.
@@ -95,6 +100,15 @@ func (g *Gardenlet) KubeControllerManager(namespace string) component.Deployer {
 			PodNetworks: pods(), ServiceNetworks: services(),
 			Config: &gardencorev1beta1.KubeControllerManagerConfig{NodeCIDRMaskSize: new(int32(24))},
 		})
+}
+
+// ClusterAutoscaler deploys the cluster-autoscaler for the pools.
+func (g *Gardenlet) ClusterAutoscaler(namespace string, pools ...gardencorev1beta1.Worker) component.Deployer {
+	version := semver.MustParse(kubernetesVersion)
+	autoscaler := clusterautoscaler.New(g.Client, namespace, fakesecretsmanager.New(g.Client, namespace), "cluster-autoscaler:v1", 1, nil,
+		pools, version, version)
+	autoscaler.SetNamespaceUID(namespaceUID)
+	return autoscaler
 }
 
 // Network deploys a Network with the providerConfig of the Shoot, which may be empty.

@@ -28,10 +28,11 @@ type group struct {
 	status     extensionsv1alpha1.MachineDeployment
 	deployment *machinev1alpha1.MachineDeployment
 	class      *machinev1alpha1.MachineClass
-	// machines are those that nobody has asked to delete yet.
+	// machines are those whose deletion has not been requested.
 	machines []machine
 	// exhausted are those of machines that could not be created because the site is exhausted.
 	exhausted []machine
+	nodes     readiness
 }
 
 // groups reads the deployments of the Worker's status that exist.
@@ -81,11 +82,6 @@ func (g *group) assign(all []machine) error {
 		}
 	}
 	return nil
-}
-
-// exhaustedCount is the number of machines that are still wanted although the site is exhausted.
-func (g *group) exhaustedCount() int32 {
-	return int32(len(g.exhausted)) // #nosec G115 -- a pool has few machines
 }
 
 // priority is that of the Worker's status; as for the cluster-autoscaler, none is 0.

@@ -34,7 +34,22 @@ func (a Action) String() string {
 
 // raise adds machines to a deployment.
 func (s *Scaler) raise(ctx context.Context, g *group, by int32) (*Action, error) {
-	return s.resize(ctx, g, by, nil, fmt.Sprintf("priority %d", g.priority()))
+	action, err := s.resize(ctx, g, by, nil, fmt.Sprintf("priority %d", g.priority()))
+	if err != nil {
+		return nil, err
+	}
+	if s.requests == nil {
+		s.requests = map[string]*request{}
+	}
+	last := s.requests[g.status.Name]
+	if last == nil {
+		last = &request{}
+		s.requests[g.status.Name] = last
+	}
+	s.raised = s.now()
+	last.increase += int(by)
+	last.until = s.raised.Add(g.duration(AnnotationMaxNodeProvisionTime, s.settings().MaxNodeProvisionTime))
+	return action, nil
 }
 
 // remove makes a deployment smaller by these machines, which are named to machine-controller-manager as the cluster-autoscaler does.
@@ -42,10 +57,19 @@ func (s *Scaler) remove(ctx context.Context, g *group, machines []machine, why s
 	entries := annotations.GetMachineNamesWithDeletionTimesTriggeredForDeletion(g.deployment)
 	for _, m := range machines {
 		entries = append(entries, m.Name+"~"+timestamp())
-		g.exhausted = slices.DeleteFunc(g.exhausted, func(other machine) bool { return other.Name == m.Name })
+		g.forget(m.Name)
 	}
 	marked := map[string]string{machineutils.TriggerDeletionByMCM: annotations.CreateMachinesTriggeredForDeletionAnnotValue(entries)}
 	return s.resize(ctx, g, -int32(len(machines)), marked, why) // #nosec G115 -- a pool has few machines
+}
+
+// forget removes a machine that is about to be deleted from what is known about the deployment.
+func (g *group) forget(name string) {
+	is := func(m machine) bool { return m.Name == name }
+	isNode := func(n node) bool { return n.machine.Name == name }
+	g.exhausted, g.nodes.unregistered = slices.DeleteFunc(g.exhausted, is), slices.DeleteFunc(g.nodes.unregistered, is)
+	g.nodes.overdue = slices.DeleteFunc(g.nodes.overdue, is)
+	g.nodes.ready, g.nodes.unready = slices.DeleteFunc(g.nodes.ready, isNode), slices.DeleteFunc(g.nodes.unready, isNode)
 }
 
 // resize writes the replicas of a deployment, and annotations.

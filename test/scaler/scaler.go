@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -23,24 +24,37 @@ const defaultPeriod = time.Second
 type Scaler struct {
 	// Seed has the Worker and the machines.
 	Seed client.Client
+	// Shoot has the nodes. Without it, machines that were created count as ready nodes, and nodes are never unneeded.
+	Shoot client.Reader
 	// Worker is the Worker.
 	Worker client.ObjectKey
 	// Period is the time between two looks in Run. Default: 1s.
 	Period time.Duration
-	// Backoff says how long a deployment whose site is exhausted is left alone. Default: DefaultBackoff.
+	// Settings are those of the cluster-autoscaler. Default: DefaultSettings.
+	Settings Settings
+	// Backoff is how long a deployment is not raised again after machines could not be created. Default: DefaultBackoff.
 	Backoff Backoff
 	// Clock tells the time. Default: the real one.
 	Clock clock.PassiveClock
-	// Report receives what Run does, and its errors as they change. Default: nobody.
+	// Report receives what Run does, and its errors as they change. Optional.
 	Report func(string)
 
-	mutex    sync.Mutex
-	pods     Pods
+	mutex sync.Mutex
+	pods  Pods
+	// setbacks and requests are those of deployments by name.
 	setbacks map[string]*setback
+	requests map[string]*request
+	// raised is the time of the last increase.
+	raised time.Time
+	// exhausted are the names of the machines that were seen to be exhausted, unregistered and unneeded since when others have been so.
+	exhausted              sets.Set[string]
+	unregistered, unneeded map[string]time.Time
 }
 
-// Outcome is what a look at the shoot came to.
+// Outcome is the result of a loop.
 type Outcome struct {
+	// Unhealthy is true if too many nodes are unready, so that nothing else was done.
+	Unhealthy bool
 	// Actions are the changes that were made.
 	Actions []Action
 	// Waiting is the number of pods that have no room, also not on nodes that are yet to come.
@@ -82,7 +96,7 @@ func (s *Scaler) report(line string) {
 	}
 }
 
-// Sync looks once: it takes back what could not be created and, if pods are left without room, raises one deployment.
+// Sync runs one loop.
 func (s *Scaler) Sync(ctx context.Context) (Outcome, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -90,45 +104,82 @@ func (s *Scaler) Sync(ctx context.Context) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	var (
-		outcome Outcome
-		errs    []error
-	)
-	for _, g := range groups {
-		action, err := s.takeBack(ctx, g)
-		if action != nil {
-			outcome.Actions = append(outcome.Actions, *action)
-		}
-		errs = append(errs, err)
+	nodes, err := s.nodes(ctx)
+	if err != nil {
+		return Outcome{}, err
 	}
-	if err := errors.Join(errs...); err != nil {
+	s.classify(groups, nodes)
+	s.updateRequests(groups)
+	s.noteExhausted(groups)
+
+	outcome := Outcome{Unhealthy: !s.isHealthy(nodes)}
+	err = s.removeEach(ctx, groups, &outcome, func(g *group) ([]machine, string) { return g.nodes.overdue, "not registered in time" })
+	if err != nil {
+		return outcome, err
+	}
+	if outcome.Unhealthy {
+		s.unneeded = nil
+		return outcome, nil
+	}
+	if err := s.removeEach(ctx, groups, &outcome, s.failed); err != nil {
 		return outcome, err
 	}
 
 	outcome.Waiting = s.pods.Count
 	for _, g := range groups {
-		outcome.Waiting -= s.pods.fit(g) * int(g.deployment.Spec.Replicas-g.exhaustedCount())
+		outcome.Waiting -= s.pods.fit(g) * g.usable()
 	}
 	outcome.Waiting = max(0, outcome.Waiting)
-	g := s.choose(groups)
-	if outcome.Waiting == 0 || g == nil {
-		return outcome, nil
-	}
-	fit := s.pods.fit(g)
-	wanted := int32((outcome.Waiting + fit - 1) / fit) // #nosec G115 -- a pool has few nodes
-	action, err := s.raise(ctx, g, min(wanted, g.status.Maximum-g.deployment.Spec.Replicas))
-	if action != nil {
+	if g := s.choose(groups); outcome.Waiting > 0 && g != nil {
+		fit := s.pods.fit(g)
+		wanted := int32((outcome.Waiting + fit - 1) / fit) // #nosec G115 -- a pool has few nodes
+		action, err := s.raise(ctx, g, min(wanted, g.status.Maximum-g.deployment.Spec.Replicas))
+		if err != nil {
+			return outcome, err
+		}
 		outcome.Actions = append(outcome.Actions, *action)
 		outcome.Waiting = max(0, outcome.Waiting-fit*int(action.To-action.From))
 	}
+	if s.Shoot == nil {
+		return outcome, nil
+	}
+	actions, err := s.scaleDown(ctx, groups)
+	outcome.Actions = append(outcome.Actions, actions...)
 	return outcome, err
+}
+
+// removeEach removes machines of all deployments, as far as their minima allow.
+func (s *Scaler) removeEach(ctx context.Context, groups []*group, outcome *Outcome, which func(*group) ([]machine, string)) error {
+	var errs []error
+	for _, g := range groups {
+		machines, why := which(g)
+		action, err := s.removeSome(ctx, g, machines, why)
+		if action != nil {
+			outcome.Actions = append(outcome.Actions, *action)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// failed returns the machines that could not be created because the site is exhausted.
+func (s *Scaler) failed(g *group) ([]machine, string) {
+	if len(g.exhausted) == 0 {
+		return nil, ""
+	}
+	why := "exhausted: " + g.exhausted[0].Status.LastOperation.Description
+	if last := s.setbacks[g.status.Name]; last.holds(s.now()) {
+		why = fmt.Sprintf("exhausted, not again before %s: %s", last.until.Format(time.TimeOnly), g.exhausted[0].Status.LastOperation.Description)
+	}
+	return g.exhausted, why
 }
 
 // choose returns the deployment that more nodes may come from: the one with the highest priority, and of these the first by name;
 // nil if there is none. The priority expander takes any of those with the same priority.
 func (s *Scaler) choose(groups []*group) *group {
 	groups = slices.DeleteFunc(slices.Clone(groups), func(g *group) bool {
-		return s.pods.fit(g) == 0 || g.deployment.Spec.Replicas >= g.status.Maximum || s.setbacks[g.status.Name].holds(s.now())
+		return s.pods.fit(g) == 0 || g.deployment.Spec.Replicas >= g.status.Maximum ||
+			s.setbacks[g.status.Name].holds(s.now()) || !s.isGroupHealthy(g)
 	})
 	if len(groups) == 0 {
 		return nil
@@ -136,21 +187,6 @@ func (s *Scaler) choose(groups []*group) *group {
 	return slices.MinFunc(groups, func(a, b *group) int {
 		return cmp.Or(cmp.Compare(b.priority(), a.priority()), cmp.Compare(a.status.Name, b.status.Name))
 	})
-}
-
-// takeBack removes the machines of a deployment that could not be created because the site is exhausted, as far as the minimum
-// allows, and lets the deployment alone for a while.
-func (s *Scaler) takeBack(ctx context.Context, g *group) (*Action, error) {
-	if len(g.exhausted) == 0 {
-		return nil, nil
-	}
-	until := s.hold(g)
-	machines := g.exhausted[:min(len(g.exhausted), max(0, int(g.deployment.Spec.Replicas-g.status.Minimum)))]
-	if len(machines) == 0 {
-		return nil, nil
-	}
-	why := fmt.Sprintf("exhausted, not again before %s: %s", until.Format(time.TimeOnly), machines[0].Status.LastOperation.Description)
-	return s.remove(ctx, g, slices.Clone(machines), why)
 }
 
 // Remove removes machines whose nodes nothing needs any more. No deployment gets smaller than its minimum.
@@ -181,6 +217,10 @@ func (s *Scaler) Remove(ctx context.Context, names ...string) error {
 		return fmt.Errorf("there are no machines %q to remove", left)
 	}
 	return nil
+}
+
+func (s *Scaler) settings() Settings {
+	return cmp.Or(s.Settings, DefaultSettings)
 }
 
 func (s *Scaler) now() time.Time {

@@ -100,22 +100,29 @@ var _ = Describe("Scaler", func() {
 		Expect(first.running(ctx)).To(HaveLen(1))
 	}, SpecTimeout(2*time.Minute))
 
-	It("should take back no machine that the minimum asks for, and use others instead", func(ctx SpecContext) {
+	It("should take back no machine that the minimum asks for, and wait for it instead of using others", func(ctx SpecContext) {
 		first.minimum, first.servers = 2, 1
 		create(ctx, s.Worker.Name, first, other)
 		first.settle(ctx)
 		pods(2)
-		Expect(round(ctx).Actions).To(ConsistOf(scaler.Action{Deployment: other.name, From: 0, To: 1, Why: "priority 10"}))
-		Expect(sizes(ctx)).To(Equal([]int32{2, 1}))
+		Expect(round(ctx).Actions).To(BeEmpty(), "the machine is waited for")
+		clock.SetTime(clock.Now().Add(20*time.Minute + time.Second))
+		Expect(round(ctx).Actions).To(ConsistOf(scaler.Action{Deployment: first.name, From: 2, To: 3, Why: "priority 100"}))
+		pods(4)
+		Expect(round(ctx).Actions).To(ContainElement(HaveField("Deployment", other.name)), "the first is backed off")
 	}, SpecTimeout(time.Minute))
 
-	It("should wait for machines that fail for other reasons", func(ctx SpecContext) {
+	It("should wait for machines that fail for other reasons, but not forever", func(ctx SpecContext) {
 		first.servers, first.fails = 0, codes.Unavailable
 		create(ctx, s.Worker.Name, first, other)
 		pods(2)
 		Expect(round(ctx).Actions).To(HaveLen(1))
 		Expect(round(ctx).Actions).To(BeEmpty())
 		Expect(sizes(ctx)).To(Equal([]int32{2, 0}))
+		clock.SetTime(clock.Now().Add(20*time.Minute + time.Second))
+		Expect(round(ctx).Actions).To(ConsistOf(
+			scaler.Action{Deployment: first.name, From: 2, To: 0, Why: "not registered in time"},
+			scaler.Action{Deployment: other.name, From: 0, To: 2, Why: "priority 10"}))
 	}, SpecTimeout(time.Minute))
 
 	It("should see what fits from node templates", func(ctx SpecContext) {

@@ -28,8 +28,10 @@ import (
 )
 
 const (
-	reasonRecordLeft = "RecordLeft"
-	actionDelete     = "Delete"
+	reasonRecordLeft  = "RecordLeft"
+	reasonRecordStays = "RecordStays"
+	actionDelete      = "Delete"
+	actionReconcile   = "Reconcile"
 )
 
 type actuator struct {
@@ -46,16 +48,26 @@ func NewActuator(c client.Client, reader client.Reader, recorder events.EventRec
 }
 
 // Reconcile sets the values of the record set, and deletes values that it wrote to other zones before. It succeeds when the service returns
-// the values.
-func (a *actuator) Reconcile(ctx context.Context, _ logr.Logger, record *extensionsv1alpha1.DNSRecord,
+// the values. If the service does not respond, it also succeeds if nothing has to be changed: otherwise gardenlet would not reconcile the
+// shoot, which may have other sites than that of the service.
+func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, record *extensionsv1alpha1.DNSRecord,
 	cluster *extensionscontroller.Cluster) error {
-	return a.result(ctx, record, a.reconcile(ctx, record, cluster))
+	err := a.reconcile(ctx, record, cluster)
+	reported := a.result(ctx, record, err)
+	var later *reconcilerutils.RequeueAfterError
+	if reported == nil || errors.As(reported, &later) || platform.ClassOf(err) != platform.ClassTransient || !isWritten(record) {
+		return reported
+	}
+	log.Error(err, "Record could not be compared and is retained")
+	a.events.Warning(record, reasonRecordStays, actionReconcile,
+		"Record %s of type %s could not be compared and is retained, as it needed no change: %v", record.Spec.Name, record.Spec.RecordType, err)
+	return nil
 }
 
 // Restore is the same as Reconcile: the record still exists, and the status has the state.
-func (a *actuator) Restore(ctx context.Context, _ logr.Logger, record *extensionsv1alpha1.DNSRecord,
+func (a *actuator) Restore(ctx context.Context, log logr.Logger, record *extensionsv1alpha1.DNSRecord,
 	cluster *extensionscontroller.Cluster) error {
-	return a.result(ctx, record, a.reconcile(ctx, record, cluster))
+	return a.Reconcile(ctx, log, record, cluster)
 }
 
 // Migrate is a no-op: the record is used until the other seed writes its own values.

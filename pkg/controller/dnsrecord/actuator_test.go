@@ -191,6 +191,41 @@ var _ = Describe("Actuator", func() {
 		Expect(*record.Status.Zone).To(Equal("z1"))
 	})
 
+	DescribeTable("should not hold up a shoot whose record needs no change while the service does not respond",
+		func(ctx SpecContext, fail func(error)) {
+			reconcile(ctx)
+			fail(platform.NewError(platform.ClassTransient, "down"))
+			Expect(a.Reconcile(ctx, log, record, cluster)).To(Succeed())
+			Expect(recorder.Events).To(Receive(ContainSubstring("RecordStays")))
+			Expect(service.zones["z1"]).To(ConsistOf("192.0.2.1"))
+		},
+		Entry("when it is opened", func(err error) { service.openErr = err }),
+		Entry("when the record is compared", func(err error) { service.err = err }),
+	)
+
+	It("should not take announced values for written ones", func(ctx SpecContext) {
+		reconcile(ctx)
+		record.Spec.Values = []string{"192.0.2.1", "192.0.2.2"}
+		Expect(c.Update(ctx, record)).To(Succeed())
+		for range 2 {
+			service.err = platform.NewError(platform.ClassTransient, "down")
+			Expect(a.Reconcile(ctx, log, record, cluster)).To(MatchError(ContainSubstring("down")))
+		}
+		reconcile(ctx)
+		Expect(service.zones["z1"]).To(ConsistOf("192.0.2.1", "192.0.2.2"))
+		service.err = platform.NewError(platform.ClassTransient, "down")
+		Expect(a.Reconcile(ctx, log, record, cluster)).To(Succeed())
+		record.Spec.Zone, service.err = new("z2"), platform.NewError(platform.ClassTransient, "down")
+		Expect(c.Update(ctx, record)).To(Succeed())
+		Expect(a.Reconcile(ctx, log, record, cluster)).To(MatchError(ContainSubstring("down")))
+	})
+
+	It("should not delete a record as long as the service does not respond, as its name would stay taken", func(ctx SpecContext) {
+		reconcile(ctx)
+		service.openErr = errors.New("down")
+		Expect(a.Delete(ctx, log, record, cluster)).To(MatchError(ContainSubstring("down")))
+	})
+
 	It("should delete values that it wrote before the last change failed", func(ctx SpecContext) {
 		reconcile(ctx)
 		record.Spec.Values = []string{"192.0.2.2"}

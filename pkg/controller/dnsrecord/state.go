@@ -13,6 +13,7 @@ import (
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
@@ -56,6 +57,17 @@ func union(some, others []string) []string {
 func isCreated(record *extensionsv1alpha1.DNSRecord) bool {
 	condition := v1beta1helper.GetCondition(record.Status.Conditions, extensionsv1alpha1.ConditionTypeCreated)
 	return condition != nil && condition.Status == gardencorev1beta1.ConditionTrue
+}
+
+// isWritten reports whether exactly the values are known to have been written, to the zone of the record.
+func isWritten(record *extensionsv1alpha1.DNSRecord) bool {
+	state, err := readState(record)
+	if err != nil || !isCreated(record) || len(state.Zones) != 1 {
+		return false
+	}
+	wanted, err := dns.NewRecord(record.Spec.Name, dns.Type(record.Spec.RecordType), record.Spec.Values, record.Spec.TTL)
+	zone := ptr.Deref(record.Spec.Zone, "")
+	return err == nil && slices.Equal(state.Zones[0].Values, wanted.Values) && (zone == "" || zone == state.Zones[0].Zone)
 }
 
 // setCreated sets the condition Created. Unless it exists and is not False, Gardener's library does not call Delete for a DNSRecord whose
@@ -110,7 +122,7 @@ func (a *actuator) announce(ctx context.Context, record *extensionsv1alpha1.DNSR
 	}
 	return state, a.write(ctx, record, func() error {
 		record.Status.Zone = &zone
-		if !isCreated(record) {
+		if !isCreated(record) || !slices.Equal(values, written) {
 			if err := setCreated(record, gardencorev1beta1.ConditionUnknown, "Writing", "The record may be in the DNS service"); err != nil {
 				return err
 			}

@@ -26,6 +26,8 @@ import (
 const (
 	// siteTimeout limits the operation on one site. Sites that need longer are retried with the next reconciliation.
 	siteTimeout = 4 * time.Minute
+	// cutOffTimeout limits it on a site that is known not to respond.
+	cutOffTimeout = 30 * time.Second
 	// lookUpTimeout limits the preflight checks of a site and the search for orphans.
 	lookUpTimeout = time.Minute
 	// hostTimeout limits the resolution of the name of a site's API.
@@ -54,6 +56,7 @@ type actuator struct {
 	clock         clock.Clock
 	platforms     platform.Registry[platform.Infrastructure]
 	siteTimeout   time.Duration
+	cutOffTimeout time.Duration
 	lookUpTimeout time.Duration
 	// lookUpHost resolves names of sites' APIs. Names are not resolved if it is nil.
 	lookUpHost lookUpHost
@@ -64,7 +67,7 @@ func NewActuator(c client.Client, reader client.Reader, recorder events.EventRec
 	platforms platform.Registry[platform.Infrastructure]) infrastructure.Actuator {
 	return &actuator{
 		client: c, reader: reader, events: eventnote.Writer{EventRecorder: recorder}, clock: clock.RealClock{}, platforms: platforms,
-		siteTimeout: siteTimeout, lookUpTimeout: lookUpTimeout, lookUpHost: net.DefaultResolver.LookupNetIP,
+		siteTimeout: siteTimeout, cutOffTimeout: cutOffTimeout, lookUpTimeout: lookUpTimeout, lookUpHost: net.DefaultResolver.LookupNetIP,
 	}
 }
 

@@ -247,6 +247,7 @@ func (f *fixture) start(ctx context.Context) {
 		clock:         f.clock,
 		platforms:     platform.Registry[platform.Infrastructure]{v1alpha1.PlatformOpenStack: f.platform},
 		siteTimeout:   time.Minute,
+		cutOffTimeout: time.Minute,
 		lookUpTimeout: time.Minute,
 	}
 	Expect(f.client.Get(ctx, client.ObjectKeyFromObject(f.infra), f.infra)).To(Succeed())

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -113,6 +114,64 @@ var _ = Describe("A site that does not answer any more", func() {
 		Expect(again(ctx)).To(MatchError(`site "a": refused`))
 		infra, _, _ := f.stored(ctx)
 		Expect(infra.Status.Conditions).To(BeEmpty())
+	})
+
+	// say sets what other controllers say about the first site.
+	say := func(ctx context.Context, condition gardencorev1beta1.Condition) {
+		GinkgoHelper()
+		infra, _, _ := f.stored(ctx)
+		infra.Status.Conditions = append(infra.Status.Conditions, condition)
+		Expect(f.client.Status().Update(ctx, infra)).To(Succeed())
+	}
+	unreachable := gardencorev1beta1.Condition{Type: sitehealth.ConditionPrefix + "a", Status: gardencorev1beta1.ConditionFalse,
+		Reason: sitehealth.ReasonUnreachable}
+	quarantined := gardencorev1beta1.Condition{Type: v1alpha1.ConditionSiteQuarantinedPrefix + "a", Status: gardencorev1beta1.ConditionTrue,
+		Reason: v1alpha1.ReasonSiteCutOff}
+
+	DescribeTable("should not be an error if it is cut off and is to be changed, and be changed when it responds again",
+		func(ctx SpecContext, condition gardencorev1beta1.Condition) {
+			say(ctx, condition)
+			infra, _, _ := f.stored(ctx)
+			infra.Spec.SSHPublicKey = []byte("rotated")
+			Expect(f.client.Update(ctx, infra)).To(Succeed())
+			for range 2 {
+				Expect(again(ctx)).To(Succeed())
+				infra, _, status := f.stored(ctx)
+				Expect(unvalidated(status)).To(HaveExactElements(*statusFor("a", "network-of-a"), *statusFor("b", "network-of-b")))
+				Expect(failingSince(infra)).NotTo(BeNil(), "it is reconciled again")
+			}
+			Expect(f.events()).To(ContainElement(
+				`Warning SiteStays site "a" failed and is retained, as it is cut off; it is changed when it responds again: refused`))
+
+			delete(f.platform.reconcile, "a")
+			Expect(again(ctx)).To(Succeed())
+			infra, _, _ = f.stored(ctx)
+			Expect(failingSince(infra)).To(BeNil())
+			f.platform.reconcile["a"] = fail(platform.ClassTransient)
+			Expect(again(ctx)).To(Succeed())
+			Expect(f.events()).To(ContainElement(ContainSubstring("as it needed no change")))
+		},
+		Entry("because its API does not respond", unreachable),
+		Entry("because its machines do not", quarantined),
+	)
+
+	It("should be an error if it is cut off, but refuses a change", func(ctx SpecContext) {
+		say(ctx, quarantined)
+		f.platform.reconcile["a"] = fail(platform.ClassUnauthenticated)
+		infra, _, _ := f.stored(ctx)
+		infra.Spec.SSHPublicKey = []byte("rotated")
+		Expect(f.client.Update(ctx, infra)).To(Succeed())
+		Expect(again(ctx)).To(MatchError(`site "a": refused`))
+	})
+
+	It("should not take the time of a site that responds if it is cut off and hangs", func(ctx SpecContext) {
+		say(ctx, unreachable)
+		f.platform.reconcile["a"] = func(ctx context.Context, _ *site.Site, _ platform.Persist) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		f.actuator.siteTimeout, f.actuator.cutOffTimeout = time.Hour, 10*time.Millisecond
+		Expect(again(ctx)).To(Succeed())
 	})
 
 	It("should stay as it is, too, if a look-up that others caused finds a mistake", func(ctx SpecContext) {

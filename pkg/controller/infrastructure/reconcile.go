@@ -67,7 +67,7 @@ func (a *actuator) reconcile(ctx context.Context, log logr.Logger, infra *extens
 		attempt := &siteAttempt{
 			actuator: a, log: log, infra: infra, site: s, part: part, path: sitePath(index), demands: demands[s.Name],
 			secretVersion: input.SecretVersion, earlier: findStatus(result.earlier, s.Name), invalid: invalid[s.Name], restoring: restoring,
-			retained: retained, result: result, writer: writer,
+			cutOff: isCutOff(infra, s.Name), retained: retained, result: result, writer: writer,
 		}
 		status, err := attempt.reconcile(ctx)
 		if err != nil || status == attempt.earlier {

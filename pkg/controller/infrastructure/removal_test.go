@@ -20,6 +20,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
 var _ = Describe("Removing a site", func() {
@@ -128,6 +129,18 @@ var _ = Describe("Removing a site", func() {
 		Entry("its certificate has expired", platform.ClassConfiguration, gardencorev1beta1.ErrorConfigurationProblem),
 		Entry("something is in use", platform.ClassConflict, gardencorev1beta1.ErrorRetryableInfraDependencies),
 	)
+
+	It("should not be waited for if the site hangs", func(ctx SpecContext) {
+		f.platform.delete["b"] = func(ctx context.Context, _ *site.Site, _ platform.Persist) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		f.start(ctx)
+		f.actuator.siteTimeout = 10 * time.Millisecond
+		Expect(run(ctx)).To(Succeed())
+		infra, _, _ := f.stored(ctx)
+		Expect(failingSince(infra)).NotTo(BeNil())
+	})
 
 	It("should begin to fail when its machines are gone, not when it began to wait for them", func(ctx SpecContext) {
 		f.platform.delete["b"] = fail(platform.ClassConflict)

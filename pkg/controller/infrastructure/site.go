@@ -15,12 +15,16 @@ import (
 	"sync"
 	"sync/atomic"
 
+	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/condition"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -45,6 +49,8 @@ type siteAttempt struct {
 	invalid error
 	// restoring is true if an earlier result does not suffice, and preflight checks are skipped.
 	restoring bool
+	// cutOff is true if the site is known not to respond.
+	cutOff bool
 
 	retained *errorList
 	result   *result
@@ -55,27 +61,46 @@ type siteAttempt struct {
 	changed  atomic.Bool
 }
 
-// reconcile returns the status of the site. If the site fails and needed no change, that is the earlier status: gardenlet waits for the
-// Infrastructure to be without error before it reconciles machines, including those of the other sites.
+// reconcile returns the status of the site. If the site fails and needed no change, or is cut off, that is the earlier status: gardenlet
+// waits for the Infrastructure to be without error before it reconciles machines, including those of the other sites.
 func (t *siteAttempt) reconcile(ctx context.Context) (*v1alpha1.SiteStatus, error) {
+	if t.cutOff {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, t.cutOffTimeout)
+		defer cancel()
+	}
 	desired, err := desiredFingerprint(t.site)
 	if err != nil {
 		return nil, err
 	}
 	status, err := t.try(ctx, desired)
+	why := "it needed no change"
 	switch {
 	case err == nil:
 		status.Reconciled = desired
 		return status, nil
-	case t.restoring, t.earlier == nil, t.earlier.Reconciled != desired, t.changed.Load(), platform.IsProgress(err),
-		errors.Is(ctx.Err(), context.Canceled):
+	case t.restoring, t.earlier == nil, platform.IsProgress(err), errors.Is(ctx.Err(), context.Canceled):
 		return nil, err
+	case t.earlier.Reconciled != desired, t.changed.Load():
+		if !t.cutOff || platform.ClassOf(err) != platform.ClassTransient {
+			return nil, err
+		}
+		why = "it is cut off; it is changed when it responds again"
 	}
 	t.retained.add(platform.InSite(t.site.Name, err))
 	t.log.Error(err, "Site failed and is retained unchanged", "site", t.site.Name, "class", platform.ClassOf(err))
 	t.events.Warning(t.infra, reasonSiteStays, eventnote.OnSite(actionReconcile, t.site.Name),
-		"site %q failed and is retained, as it needed no change: %v", t.site.Name, err)
+		"site %q failed and is retained, as %s: %v", t.site.Name, why, err)
 	return t.earlier, nil
+}
+
+// isCutOff returns whether the site is in quarantine or does not respond, according to the conditions of the Infrastructure.
+func isCutOff(infra *extensionsv1alpha1.Infrastructure, name string) bool {
+	if _, ok := condition.Quarantines(infra.Status.Conditions)[name]; ok {
+		return true
+	}
+	available := v1beta1helper.GetCondition(infra.Status.Conditions, gardencorev1beta1.ConditionType(sitehealth.ConditionPrefix+name))
+	return available != nil && available.Status == gardencorev1beta1.ConditionFalse && available.Reason == sitehealth.ReasonUnreachable
 }
 
 func (t *siteAttempt) try(ctx context.Context, desired string) (*v1alpha1.SiteStatus, error) {

@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package controlplane is the webhook for what gardenlet deploys for a shoot of type hybrid: it configures kube-controller-manager and
-// kubelets for an external cloud provider, and adds the driver to machine-controller-manager.
+// kubelets for an external cloud provider, adds the driver to machine-controller-manager, and keeps the cluster-autoscaler working while a
+// site is cut off.
 package controlplane
 
 import (
@@ -33,7 +34,7 @@ const WebhookName = controlplane.WebhookName
 // New creates the webhook.
 func New(mgr manager.Manager) (*extensionswebhook.Webhook, error) {
 	codec := oscutils.NewFileContentInlineCodec()
-	ensurer := NewEnsurer(imagevector.ImageVector())
+	ensurer := NewEnsurer(imagevector.ImageVector(), mgr.GetClient())
 	return controlplane.New(mgr, controlplane.Args{
 		Kind:     controlplane.KindShoot,
 		Provider: v1alpha1.ProviderType,
@@ -51,7 +52,7 @@ func New(mgr manager.Manager) (*extensionswebhook.Webhook, error) {
 }
 
 // shootManager is a manager whose client only reads the Shoot of a Cluster. The library decodes the whole Cluster for each request, which
-// takes milliseconds for a large CloudProfile that this webhook does not need.
+// takes milliseconds for a large CloudProfile that only the cluster-autoscaler's Deployment needs.
 type shootManager struct {
 	manager.Manager
 }

@@ -39,7 +39,7 @@ var _ = Describe("Ensurer", func() {
 	)
 
 	BeforeEach(func() {
-		ensurer = NewEnsurer(imagevector.ImageVector())
+		ensurer = NewEnsurer(imagevector.ImageVector(), nil)
 		cluster = &extensionscontroller.Cluster{Shoot: &gardencorev1beta1.Shoot{}}
 		garden = extensionscontextwebhook.NewInternalGardenContext(cluster)
 	})
@@ -120,8 +120,8 @@ var _ = Describe("Ensurer", func() {
 		It("runs the driver by its digest if the image vector has it", func(ctx SpecContext) {
 			image := "registry.example.com/" + driver + "@sha256:" + strings.Repeat("0123456789abcdef", 4)
 			object := deployment()
-			Expect(NewEnsurer(gardenerimagevector.ImageVector{{Name: driver, Ref: &image}}).EnsureMachineControllerManagerDeployment(ctx, garden,
-				object, nil)).To(Succeed())
+			ensurer = NewEnsurer(gardenerimagevector.ImageVector{{Name: driver, Ref: &image}}, nil)
+			Expect(ensurer.EnsureMachineControllerManagerDeployment(ctx, garden, object, nil)).To(Succeed())
 			Expect(object.Spec.Template.Spec.Containers[0].Image).To(Equal(image))
 		})
 
@@ -153,7 +153,8 @@ var _ = Describe("Ensurer", func() {
 		})
 
 		It("is refused without an image", func(ctx SpecContext) {
-			Expect(NewEnsurer(nil).EnsureMachineControllerManagerDeployment(ctx, garden, deployment(), nil)).To(MatchError(ContainSubstring(driver)))
+			ensurer = NewEnsurer(nil, nil)
+			Expect(ensurer.EnsureMachineControllerManagerDeployment(ctx, garden, deployment(), nil)).To(MatchError(ContainSubstring(driver)))
 		})
 
 		DescribeTable("gets a policy of its VPA once",

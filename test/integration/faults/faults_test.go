@@ -114,7 +114,8 @@ var _ = Describe("A fault of one of two sites", Ordered, func() {
 			begin: limitPorts, end: unlimitPorts,
 		}),
 		Entry("Nova is down", SpecTimeout(faultTimeout), fault{
-			pool: late, lasts: short, long: 2 * time.Minute, code: "Unavailable", recovery: atOnce,
+			// After 2 minutes without a successful call, the code is ResourceExhausted and machine-controller-manager waits for 10 minutes.
+			pool: late, lasts: short, long: 100 * time.Second, code: "Unavailable", recovery: atOnce,
 			begin: func(context.Context) error { return proxy.TakeDown("nova") },
 			end:   func(context.Context) error { return proxy.BringUp("nova") },
 		}),

@@ -6,7 +6,9 @@ package webhooks_test
 
 import (
 	"context"
+	"time"
 
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
@@ -78,6 +80,33 @@ var _ = Describe("controlplane", Ordered, func() {
 
 		Expect(component.Deploy(ctx)).To(Succeed())
 		Expect(version(ctx, deployment)).To(Equal(first))
+	})
+
+	It("should lift the cluster-autoscaler's limit of unready nodes only while the pools are on several sites", func(ctx SpecContext) {
+		const flag = "--max-total-unready-percentage=100"
+		deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: gardenlet.ClusterAutoscaler, Namespace: namespace}}
+		command := func() []string {
+			GinkgoHelper()
+			version(ctx, deployment)
+			return deployment.Spec.Template.Spec.Containers[0].Command
+		}
+		component := writer.ClusterAutoscaler(namespace)
+		Expect(component.Deploy(ctx)).To(Succeed())
+		Expect(command()).To(ContainElements(flag, "--cloud-provider=mcm"))
+		first := version(ctx, deployment)
+		Expect(component.Deploy(ctx)).To(Succeed())
+		Expect(version(ctx, deployment)).To(Equal(first))
+
+		preserving := gardencorev1beta1.Worker{MachineControllerManagerSettings: &gardencorev1beta1.MachineControllerManagerSettings{
+			AutoPreserveFailedMachineMax: new(int32(1))}}
+		Expect(writer.ClusterAutoscaler(namespace, preserving).Deploy(ctx)).To(Succeed())
+		Expect(version(ctx, deployment)).To(Equal(first), "gardenlet sets the same flag")
+
+		movePools(ctx, namespace, "cloud-a")
+		Eventually(func(g Gomega) {
+			g.Expect(component.Deploy(ctx)).To(Succeed())
+			g.Expect(command()).NotTo(ContainElement(HavePrefix("--max-total-unready-percentage")))
+		}).WithTimeout(10 * time.Second).WithPolling(200 * time.Millisecond).Should(Succeed())
 	})
 
 	It("should let kubelets wait for the cloud-controller-manager, and add nothing that differs by platform", func(ctx SpecContext) {

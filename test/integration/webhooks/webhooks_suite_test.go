@@ -7,11 +7,13 @@ package webhooks_test
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
@@ -130,6 +132,22 @@ func create(ctx context.Context, name string, change func(*extensionsv1alpha1.In
 	Expect(writer.Client.Create(ctx, infrastructure)).To(Succeed())
 	infrastructure.Status = status
 	Expect(writer.Client.Status().Update(ctx, infrastructure)).To(Succeed())
+}
+
+// movePools moves all pools of the Cluster's Shoot to a zone.
+func movePools(ctx context.Context, name, zone string) {
+	GinkgoHelper()
+	cluster, shoot := &extensionsv1alpha1.Cluster{}, &gardencorev1beta1.Shoot{}
+	Expect(writer.Client.Get(ctx, client.ObjectKey{Name: name}, cluster)).To(Succeed())
+	Expect(json.Unmarshal(cluster.Spec.Shoot.Raw, shoot)).To(Succeed())
+	for i := range shoot.Spec.Provider.Workers {
+		shoot.Spec.Provider.Workers[i].Zones = []string{zone}
+	}
+	var err error
+	patch := client.MergeFrom(cluster.DeepCopy())
+	cluster.Spec.Shoot.Raw, err = json.Marshal(shoot)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(writer.Client.Patch(ctx, cluster, patch)).To(Succeed())
 }
 
 func read(file string, object client.Object) {
