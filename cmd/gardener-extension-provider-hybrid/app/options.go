@@ -26,6 +26,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/dnsrecord"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/healthcheck"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/infrastructure"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/quarantine"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/worker"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/driver"
@@ -120,6 +121,7 @@ type options struct {
 	dnsrecord      *extensionscmdcontroller.ControllerOptions
 	healthcheck    *extensionscmdcontroller.ControllerOptions
 	sitehealth     *extensionscmdcontroller.ControllerOptions
+	quarantine     *extensionscmdcontroller.ControllerOptions
 	heartbeat      *heartbeatcmd.Options
 	dns            *dnsOptions
 	sites          *siteOptions
@@ -150,6 +152,7 @@ func newOptions() *options {
 		dnsrecord:      &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentRecords},
 		healthcheck:    &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
 		sitehealth:     &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
+		quarantine:     &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
 		heartbeat:      &heartbeatcmd.Options{ExtensionName: v1alpha1.ExtensionName, RenewIntervalSeconds: 30, Namespace: namespace},
 		switches: extensionscmdcontroller.NewSwitchOptions(
 			extensionscmdcontroller.Switch(extensionsinfrastructure.ControllerName, infrastructure.AddToManager),
@@ -158,6 +161,7 @@ func newOptions() *options {
 			extensionscmdcontroller.Switch(extensionsdnsrecord.ControllerName, dnsrecord.AddToManager),
 			extensionscmdcontroller.Switch(extensionshealthcheck.ControllerName, healthcheck.AddToManager),
 			extensionscmdcontroller.Switch(sitehealth.ControllerName, sitehealth.AddToManager),
+			extensionscmdcontroller.Switch(quarantine.ControllerName, quarantine.AddToManager),
 			extensionscmdcontroller.Switch(heartbeat.ControllerName, heartbeat.AddToManager),
 		),
 		reconciler: &extensionscmdcontroller.ReconcilerOptions{},
@@ -180,6 +184,7 @@ func newOptions() *options {
 		extensionscmdcontroller.PrefixOption("dnsrecord-", o.dnsrecord),
 		extensionscmdcontroller.PrefixOption("healthcheck-", o.healthcheck),
 		extensionscmdcontroller.PrefixOption("sitehealth-", o.sitehealth),
+		extensionscmdcontroller.PrefixOption("quarantine-", o.quarantine),
 		extensionscmdcontroller.PrefixOption("heartbeat-", o.heartbeat),
 		extensionscmdcontroller.PrefixOption("dns-", o.dns),
 		extensionscmdcontroller.PrefixOption("site-", o.sites),
@@ -241,6 +246,10 @@ func (o *options) apply() {
 	sitehealth.DefaultAddOptions.SelfHostedShootCluster = general.SelfHostedShootCluster
 	sitehealth.DefaultAddOptions.Platforms = extension.Probes()
 	sitehealth.DefaultAddOptions.ProbeInterval = o.sites.probeInterval
+
+	o.quarantine.Completed().Apply(&quarantine.DefaultAddOptions.Controller)
+	quarantine.DefaultAddOptions.ExtensionClasses = general.ExtensionClasses
+	quarantine.DefaultAddOptions.SelfHostedShootCluster = general.SelfHostedShootCluster
 
 	o.heartbeat.Completed().Apply(&heartbeat.DefaultAddOptions)
 }

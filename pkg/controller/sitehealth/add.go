@@ -92,7 +92,7 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 	ours := predicateutils.AddTypeAndClassPredicates(nil, operation.Classes(opts.ExtensionClasses), v1alpha1.ProviderType)
 	changed := predicate.And(append(ours, predicate.Or(
 		predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, operation.Changed()))...)
-	beside := handler.EnqueueRequestsFromMapFunc(infrastructuresBeside(mgr.GetClient(), ours))
+	beside := handler.EnqueueRequestsFromMapFunc(InfrastructuresBeside(mgr.GetClient(), ours))
 	b := builder.ControllerManagedBy(mgr).
 		Named(ControllerName).
 		WithOptions(opts.Controller).
@@ -138,8 +138,8 @@ func mayHaveCredentials(secret client.Object) bool {
 	return secret.GetName() == v1beta1constants.SecretNameCloudProvider
 }
 
-// infrastructuresBeside returns the Infrastructures in the namespace of an object.
-func infrastructuresBeside(reader client.Reader, predicates []predicate.Predicate) handler.MapFunc {
+// InfrastructuresBeside returns the Infrastructures in the namespace of an object.
+func InfrastructuresBeside(reader client.Reader, predicates []predicate.Predicate) handler.MapFunc {
 	return func(ctx context.Context, object client.Object) []reconcile.Request {
 		list := &extensionsv1alpha1.InfrastructureList{}
 		if err := reader.List(ctx, list, client.InNamespace(object.GetNamespace())); err != nil {

@@ -122,7 +122,7 @@ func (h health) write(clock clock.Clock, conditions []gardencorev1beta1.Conditio
 	conditions = merge(clock, conditions, gardencorev1beta1.ShootControlPlaneHealthy,
 		h.controlPlane(v1beta1helper.GetCondition(conditions, v1alpha1.ConditionSitesReconciled)))
 	return merge(clock, conditions, gardencorev1beta1.ShootEveryNodeReady,
-		h.nodes(v1beta1helper.GetCondition(conditions, v1alpha1.ConditionRemovedSitesDeleted)))
+		h.nodes(v1beta1helper.GetCondition(conditions, v1alpha1.ConditionRemovedSitesDeleted), quarantined(conditions)))
 }
 
 // controlPlane reports the sites that are unusable. The condition is False if the default site or all sites are. If none is, it reports the
@@ -149,11 +149,12 @@ func (h health) controlPlane(staying *gardencorev1beta1.Condition) verdict {
 	return verdict{status, "SitesUnavailable", list(down), errorcodes.Codes(errors.Join(down...))}
 }
 
-// nodes reports the sites that lack capacity for desired machines, and removed sites that are not deleted yet. Gardener does not check
-// nodes while the condition is not True, so a lack of capacity is only reported while all other machines are running. Removed sites are
-// always reported, because the admission webhooks allow to remove their credentials when the condition is True; the message then also has
-// the other machines and why sites cannot be deleted.
-func (h health) nodes(removal *gardencorev1beta1.Condition) verdict {
+// nodes reports the sites that are in quarantine or lack capacity for desired machines, and removed sites that are not deleted yet. Gardener
+// does not check nodes while the condition is not True, so a lack of capacity is only reported while all other machines are running. The
+// nodes of a site in quarantine are not ready, so that the condition would be False anyway. Removed sites are always reported, because the
+// admission webhooks allow to remove their credentials when the condition is True; the message then also has the other machines and why
+// sites cannot be deleted.
+func (h health) nodes(removal *gardencorev1beta1.Condition, quarantined []error) verdict {
 	var short []error
 	for _, s := range h.sites {
 		if err := h.machines.sites[s.name]; err != nil {
@@ -171,7 +172,7 @@ func (h health) nodes(removal *gardencorev1beta1.Condition) verdict {
 			left = append(left, errors.New(removal.Message))
 			codes = append(codes, removal.Codes...)
 		}
-		left = append(left, short...)
+		left = append(append(left, quarantined...), short...)
 		for _, machine := range h.machines.others {
 			if !slices.Contains(h.removed, machine.site) {
 				left = append(left, machine.err)
@@ -179,10 +180,25 @@ func (h health) nodes(removal *gardencorev1beta1.Condition) verdict {
 		}
 		return verdict{gardencorev1beta1.ConditionProgressing, "RemovedSitesLeft", list(left), codes}
 	}
+	if len(quarantined) > 0 {
+		return verdict{gardencorev1beta1.ConditionFalse, "SitesQuarantined", list(quarantined), nil}
+	}
 	if len(short) == 0 || len(h.machines.others) > 0 {
 		return verdict{gardencorev1beta1.ConditionTrue, "SitesHaveRoom", "No machine is only waiting for capacity of a site.", nil}
 	}
 	return verdict{gardencorev1beta1.ConditionProgressing, "SitesWithoutRoom", list(short), errorcodes.Codes(errors.Join(short...))}
+}
+
+// quarantined returns what the conditions of the Infrastructure say about sites in quarantine.
+func quarantined(conditions []gardencorev1beta1.Condition) []error {
+	var messages []error
+	for i := range conditions {
+		if strings.HasPrefix(string(conditions[i].Type), v1alpha1.ConditionSiteQuarantinedPrefix) &&
+			conditions[i].Status == gardencorev1beta1.ConditionTrue {
+			messages = append(messages, errors.New(strings.TrimSuffix(conditions[i].Message, ".")))
+		}
+	}
+	return messages
 }
 
 // writeWorker returns the conditions of the Worker with an up-to-date condition about its machines.

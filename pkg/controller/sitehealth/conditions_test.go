@@ -166,6 +166,27 @@ var _ = Describe("Conditions", func() {
 		Expect(condition.Codes).To(ConsistOf(gardencorev1beta1.ErrorInfraUnauthenticated))
 	})
 
+	DescribeTable("that Gardener copies should say which sites are in quarantine",
+		func(removed []string, status gardencorev1beta1.ConditionStatus, reason, prefix string) {
+			const racks, cloud = v1alpha1.ConditionSiteQuarantinedPrefix + "racks", v1alpha1.ConditionSiteQuarantinedPrefix + "cloud"
+			known := health{sites: []state{{name: "cloud", known: true}, {name: "racks", known: true}}, removed: removed,
+				machines: shortagesOf([]machinev1alpha1.Machine{machine("b", "cloud", machinev1alpha1.MachineCrashLoopBackOff, "Create", noQuota)})}
+			conditions := known.write(clock, []gardencorev1beta1.Condition{
+				{Type: racks, Status: gardencorev1beta1.ConditionTrue, Message: `Site "racks" is cut off.`},
+				{Type: cloud, Status: gardencorev1beta1.ConditionFalse, Message: `The quarantine of site "cloud" is over.`},
+			})
+			condition := get(conditions, "EveryNodeReady")
+			Expect(condition.Status).To(Equal(status))
+			Expect(condition.Reason).To(Equal(reason))
+			Expect(condition.Message).To(And(HavePrefix(prefix), ContainSubstring(`Site "racks" is cut off`), Not(ContainSubstring("over"))))
+			Expect([]gardencorev1beta1.Condition{get(conditions, racks), get(conditions, cloud)}).To(
+				HaveEach(HaveField("Message", Not(BeEmpty()))), "they are another controller's")
+			Expect(remove(clock, conditions)).To(HaveLen(2))
+		},
+		Entry("before anything else", nil, gardencorev1beta1.ConditionFalse, "SitesQuarantined", `Site "racks" is cut off`),
+		Entry("besides removed sites", []string{"vc"}, gardencorev1beta1.ConditionProgressing, "RemovedSitesLeft", `site "vc": it was removed`),
+	)
+
 	DescribeTable("that Gardener copies should say which sites cannot be reconciled",
 		func(err error, reason, message string) {
 			known := health{sites: []state{{name: "cloud", known: true}, {name: "vc", known: true, err: err}}}

@@ -105,17 +105,26 @@ hybrid_machines_without_room{reason="SiteQuotaUsedUp",shoot_namespace="shoot--p-
 `))).To(Succeed())
 	})
 
-	It("says for how long sites have failed that stop no other", func() {
+	It("says for how long sites have failed that stop no other, and which are in quarantine", func() {
 		infra := &extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Namespace: "shoot--p--s", Name: "infra"}}
 		for reason, since := range map[string]time.Duration{v1alpha1.ReasonSitesStay: time.Minute, v1alpha1.ReasonDeletionFailed: time.Hour,
 			v1alpha1.ReasonMachinesLeft: time.Hour} {
 			infra.Status.Conditions = append(infra.Status.Conditions, gardencorev1beta1.Condition{
 				Type: gardencorev1beta1.ConditionType(reason), Reason: reason, LastTransitionTime: metav1.NewTime(now.Add(-since))})
 		}
+		for site, status := range map[string]gardencorev1beta1.ConditionStatus{"racks": gardencorev1beta1.ConditionTrue,
+			"cloud": gardencorev1beta1.ConditionFalse} {
+			infra.Status.Conditions = append(infra.Status.Conditions, gardencorev1beta1.Condition{
+				Type: gardencorev1beta1.ConditionType(v1alpha1.ConditionSiteQuarantinedPrefix + site), Status: status})
+		}
 		controlPlane := &extensionsv1alpha1.ControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: "shoot--p--s", Name: "s"}}
 		controlPlane.Status.Conditions = []gardencorev1beta1.Condition{{Reason: v1alpha1.ReasonSitesStay,
 			LastTransitionTime: metav1.NewTime(now.Add(-time.Hour))}}
 		Expect(testutil.CollectAndCompare(leads(collector(infra, controlPlane)), strings.NewReader(`
+# HELP hybrid_site_quarantined 1 if a site of a shoot is in quarantine, 0 if it was.
+# TYPE hybrid_site_quarantined gauge
+hybrid_site_quarantined{shoot_namespace="shoot--p--s",site="cloud"} 0
+hybrid_site_quarantined{shoot_namespace="shoot--p--s",site="racks"} 1
 # HELP hybrid_sites_failing_seconds For how long sites of a shoot have not been reconciled or deleted.
 # TYPE hybrid_sites_failing_seconds gauge
 hybrid_sites_failing_seconds{kind="ControlPlane",reason="SitesStay",shoot_namespace="shoot--p--s"} 3600

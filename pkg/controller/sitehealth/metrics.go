@@ -6,9 +6,11 @@ package sitehealth
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	"github.com/go-logr/logr"
@@ -101,6 +103,8 @@ var (
 		"Machines of a shoot that wait for quota or capacity of a site.", []string{"shoot_namespace", "site", "reason"}, nil)
 	sitesFailing = prometheus.NewDesc("hybrid_sites_failing_seconds",
 		"For how long sites of a shoot have not been reconciled or deleted.", []string{"shoot_namespace", "kind", "reason"}, nil)
+	siteQuarantined = prometheus.NewDesc("hybrid_site_quarantined",
+		"1 if a site of a shoot is in quarantine, 0 if it was.", []string{"shoot_namespace", "site"}, nil)
 )
 
 const (
@@ -133,6 +137,7 @@ func (m *machines) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- machinesWaiting
 	descriptions <- machinesWithoutRoom
 	descriptions <- sitesFailing
+	descriptions <- siteQuarantined
 }
 
 // labelled are the values of labels of a metric.
@@ -190,21 +195,25 @@ func (m *machines) Collect(metrics chan<- prometheus.Metric) {
 		}
 	}
 	for i := range infras.Items {
-		collectFailing(metrics, m.clock, extensionsv1alpha1.InfrastructureResource, &infras.Items[i])
+		collectConditions(metrics, m.clock, extensionsv1alpha1.InfrastructureResource, &infras.Items[i])
 	}
 	for i := range controlPlanes.Items {
-		collectFailing(metrics, m.clock, extensionsv1alpha1.ControlPlaneResource, &controlPlanes.Items[i])
+		collectConditions(metrics, m.clock, extensionsv1alpha1.ControlPlaneResource, &controlPlanes.Items[i])
 	}
 	for of, value := range wanted {
 		metrics <- prometheus.MustNewConstMetric(machinesWanted, prometheus.GaugeValue, value, of.shoot, of.site)
 	}
 }
 
-func collectFailing(metrics chan<- prometheus.Metric, clock clock.PassiveClock, kind string, object extensionsv1alpha1.Object) {
+func collectConditions(metrics chan<- prometheus.Metric, clock clock.PassiveClock, kind string, object extensionsv1alpha1.Object) {
 	for _, condition := range object.GetExtensionStatus().GetConditions() {
 		if condition.Reason == v1alpha1.ReasonDeletionFailed || condition.Reason == v1alpha1.ReasonSitesStay {
 			metrics <- prometheus.MustNewConstMetric(sitesFailing, prometheus.GaugeValue, clock.Since(condition.LastTransitionTime.Time).Seconds(),
 				object.GetNamespace(), kind, condition.Reason)
+		}
+		if site, ok := strings.CutPrefix(string(condition.Type), v1alpha1.ConditionSiteQuarantinedPrefix); ok {
+			metrics <- prometheus.MustNewConstMetric(siteQuarantined, prometheus.GaugeValue,
+				boolean(condition.Status == gardencorev1beta1.ConditionTrue), object.GetNamespace(), site)
 		}
 	}
 }

@@ -126,6 +126,21 @@ func validateSiteSettings(site *v1alpha1.CloudProfileSite, fldPath *field.Path) 
 		allErrs = append(allErrs, validatePositiveDuration(timeouts.Health, timeoutsPath.Child("health"))...)
 		allErrs = append(allErrs, validatePositiveDuration(timeouts.Drain, timeoutsPath.Child("drain"))...)
 	}
+	return append(allErrs, validateQuarantine(site.Quarantine, fldPath.Child("quarantine"))...)
+}
+
+func validateQuarantine(quarantine *v1alpha1.Quarantine, fldPath *field.Path) field.ErrorList {
+	if quarantine == nil {
+		return nil
+	}
+	allErrs := validatePositiveDuration(quarantine.Window, fldPath.Child("window"))
+	allErrs = append(allErrs, validatePositiveDuration(quarantine.MaximumDuration, fldPath.Child("maximumDuration"))...)
+	if share := quarantine.Share; share != nil && (*share < 0 || *share > 100) {
+		allErrs = append(allErrs, field.Invalid(fldPath.Child("share"), *share, "must be between 0 and 100, where 0 disables the quarantine"))
+	}
+	if minimum := quarantine.MinimumMachines; minimum != nil && *minimum < 1 {
+		allErrs = append(allErrs, field.Invalid(fldPath.Child("minimumMachines"), *minimum, "must be at least 1"))
+	}
 	return allErrs
 }
 

@@ -95,6 +95,19 @@ var _ = Describe("#ValidateCloudProfileConfig", func() {
 			s.Timeouts = &v1alpha1.MachineTimeouts{Creation: duration(0), Health: duration(-1), Drain: duration(0)}
 		}), problem{invalid, "c.sites[0].timeouts.creation"}, problem{invalid, "c.sites[0].timeouts.health"}, problem{invalid,
 			"c.sites[0].timeouts.drain"}),
+		Entry("smallest quarantine", on(0, func(s *v1alpha1.CloudProfileSite) {
+			s.Quarantine = &v1alpha1.Quarantine{Share: new(int32(0)), MinimumMachines: new(int32(1)), Window: duration(1),
+				MaximumDuration: duration(1)}
+		})),
+		Entry("largest share", on(0, func(s *v1alpha1.CloudProfileSite) { s.Quarantine = &v1alpha1.Quarantine{Share: new(int32(100))} })),
+		Entry("quarantine below its limits", on(0, func(s *v1alpha1.CloudProfileSite) {
+			s.Quarantine = &v1alpha1.Quarantine{Share: new(int32(-1)), MinimumMachines: new(int32(0)), Window: duration(0),
+				MaximumDuration: duration(0)}
+		}), problem{invalid, "c.sites[0].quarantine.window"}, problem{invalid, "c.sites[0].quarantine.maximumDuration"},
+			problem{invalid, "c.sites[0].quarantine.share"}, problem{invalid, "c.sites[0].quarantine.minimumMachines"}),
+		Entry("share of more than everything", on(0, func(s *v1alpha1.CloudProfileSite) {
+			s.Quarantine = &v1alpha1.Quarantine{Share: new(int32(101))}
+		}), problem{invalid, "c.sites[0].quarantine.share"}),
 		Entry("proxy without URL", on(0, func(s *v1alpha1.CloudProfileSite) { s.Proxy = &v1alpha1.Proxy{} }),
 			problem{required, "c.sites[0].proxy.url"}),
 		Entry("proxy with another scheme", on(0, func(s *v1alpha1.CloudProfileSite) { s.Proxy = &v1alpha1.Proxy{URL: "socks5://proxy"} }),

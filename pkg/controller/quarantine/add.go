@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package quarantine detects that a site is cut off from the control plane of a shoot, records that in a condition of the Infrastructure,
+// and makes machine-controller-manager and the cluster-autoscaler keep the machines of the site. A healthy machine must not be replaced,
+// and a healthy host must not be wiped, only because the network between the site and the seed is interrupted.
+package quarantine
+
+import (
+	"context"
+
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	"github.com/gardener/gardener/pkg/controllerutils/mapper"
+	predicateutils "github.com/gardener/gardener/pkg/controllerutils/predicate"
+	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/machineapi"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
+)
+
+// ControllerName is the name of the controller.
+const ControllerName = "quarantine"
+
+// DefaultAddOptions are the default AddOptions for AddToManager.
+var DefaultAddOptions = AddOptions{}
+
+// AddOptions are options to apply when adding the controller to the manager.
+type AddOptions struct {
+	// Controller are the controller.Options.
+	Controller controller.Options
+	// ExtensionClasses are the configured extension classes for this extension deployment.
+	ExtensionClasses []extensionsv1alpha1.ExtensionClass
+	// SelfHostedShootCluster indicates whether the extension runs in a self-hosted shoot cluster.
+	SelfHostedShootCluster bool
+}
+
+// AddToManagerWithOptions adds the controller to the manager. It does nothing in a cluster without the API of machines.
+func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
+	watchable, err := machineapi.IsWatchable(opts.SelfHostedShootCluster, mgr.GetRESTMapper())
+	if err != nil || !watchable {
+		return err
+	}
+	ours := predicateutils.AddTypeAndClassPredicates(nil, operation.Classes(opts.ExtensionClasses), v1alpha1.ProviderType)
+	return builder.ControllerManagedBy(mgr).
+		Named(ControllerName).
+		WithOptions(opts.Controller).
+		For(&extensionsv1alpha1.Infrastructure{}, builder.WithPredicates(ours...)).
+		Watches(&extensionsv1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(
+			mapper.ClusterToObjectMapper(mgr.GetClient(), func() client.ObjectList { return &extensionsv1alpha1.InfrastructureList{} }, ours))).
+		Watches(&machinev1alpha1.Machine{}, handler.EnqueueRequestsFromMapFunc(sitehealth.InfrastructuresBeside(mgr.GetClient(), ours)),
+			builder.WithPredicates(contactChanged())).
+		Complete(&reconciler{
+			client: mgr.GetClient(),
+			events: eventnote.Writer{EventRecorder: mgr.GetEventRecorder(v1alpha1.ExtensionName + "-" + ControllerName)},
+			clock:  clock.RealClock{},
+		})
+}
+
+// AddToManager adds the controller with the default options.
+func AddToManager(_ context.Context, mgr manager.Manager) error {
+	return AddToManagerWithOptions(mgr, DefaultAddOptions)
+}
+
+// contactChanged passes updates of machines whose contact with the control plane may have been lost or restored.
+func contactChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*machinev1alpha1.Machine)
+		if !ok {
+			return false
+		}
+		after, ok := e.ObjectNew.(*machinev1alpha1.Machine)
+		return ok && (!equality.Semantic.DeepEqual(before.Status.Conditions, after.Status.Conditions) ||
+			before.Status.CurrentStatus.Phase != after.Status.CurrentStatus.Phase ||
+			before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero())
+	}}
+}
