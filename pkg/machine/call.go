@@ -56,6 +56,9 @@ func call[R any](ctx context.Context, d *hybridDriver, operation string, m *mach
 		t.request.Name, t.request.ProviderID = m.Name, m.Spec.ProviderID
 	}
 	if err == nil {
+		err = checkQuarantine(operation, m, class, start)
+	}
+	if err == nil {
 		response, err = guarded(ctx, d, siteName, func(ctx context.Context) (*R, error) { return do(ctx, &t) })
 	}
 	if err == nil {

@@ -52,11 +52,11 @@ func NewActuator(
 	resolveTimeout time.Duration,
 ) worker.Actuator {
 	newGeneric := func(d *delegate) worker.Actuator {
-		filtering := filteringManager{mgr, hashesToRetain(d.worker, d.zones)}
+		filtering := filteringManager{mgr, hashesToRetain(d.worker, d.zones), d.facts.kept}
 		return genericactuator.NewActuator(filtering, gardenCluster, d, errorcodes.OfMachines)
 	}
 	a := &actuator{
-		Actuator:     newGeneric(&delegate{call: &call{}}),
+		Actuator:     newGeneric(&delegate{call: &call{}, facts: &facts{}}),
 		newGeneric:   newGeneric,
 		client:       mgr.GetClient(),
 		reader:       mgr.GetAPIReader(),
@@ -74,11 +74,12 @@ func NewActuator(
 // Reconcile reconciles the zones that can be resolved, retains the others as they are, waits for the machines, and then returns the errors
 // of unresolved zones. If the Worker changes in the meantime, it restarts.
 func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) error {
-	var (
-		call            = a.newCall(log, w, c)
-		started         = triggerOf(w)
-		waiting, cancel = a.waitPolicy.untilChanged(ctx, call, started)
-	)
+	call, started := a.newCall(log, w, c), triggerOf(w)
+	var err error
+	if call.quarantinedSince, err = call.readQuarantines(ctx); err != nil {
+		return err
+	}
+	waiting, cancel := a.waitPolicy.untilChanged(ctx, call, started)
 	defer cancel()
 
 	d, err := newDelegate(waiting, call, a.resolver, former{})
@@ -91,20 +92,21 @@ func (a *actuator) Reconcile(ctx context.Context, log logr.Logger, w *extensions
 		if c, err = a.waitPolicy.restart(ctx, call, started); err != nil {
 			return err
 		}
-		log.Info("Restarting the reconciliation, as the Worker has changed")
+		log.Info("Restarting the reconciliation, as the Worker or a quarantine has changed")
 		return a.Reconcile(ctx, log, w, c)
 	case d == nil:
 		return errorcodes.WithCodes(err)
 	}
 	siteErr, cleanUpErr := cleanUpSites(ctx, call, a.resolver, d.facts, d.zones)
-	unchanged, others := split(d.zones)
+	tolerated, others := split(d.zones)
 	return errorcodes.WithCodes(errors.Join(
-		unresolved(others), err, completeStatus(ctx, call, d.zones), cleanUpErr, a.writeCondition(ctx, w, unchanged, siteErr)))
+		unresolved(others), err, completeStatus(ctx, call, d.zones), cleanUpErr, a.writeCondition(ctx, w, tolerated, siteErr)))
 }
 
-// writeCondition reports failing sites that do not fail the Worker: their zones need no change, or they were not cleaned up.
-func (a *actuator) writeCondition(ctx context.Context, w *extensionsv1alpha1.Worker, unchanged []*resolved, siteErr error) error {
-	failing := errors.Join(unresolved(unchanged), siteErr)
+// writeCondition reports failing sites that do not fail the Worker: their zones need no change or are in quarantine, or they were not
+// cleaned up.
+func (a *actuator) writeCondition(ctx context.Context, w *extensionsv1alpha1.Worker, tolerated []*resolved, siteErr error) error {
+	failing := errors.Join(unresolved(tolerated), siteErr)
 	var messages []string
 	if failing != nil {
 		messages = strings.Split(failing.Error(), "\n")
@@ -133,7 +135,8 @@ func (a *actuator) Restore(ctx context.Context, log logr.Logger, w *extensionsv1
 	return a.Reconcile(ctx, log, w, c)
 }
 
-// Delete deletes all machines. Unresolved zones do not block it, because their machines have a machine class.
+// Delete deletes all machines, also those of sites in quarantine. Unresolved zones do not block it, because their machines have a machine
+// class.
 func (a *actuator) Delete(ctx context.Context, log logr.Logger, w *extensionsv1alpha1.Worker, c *extensionscontroller.Cluster) error {
 	call := a.newCall(log, w, c)
 	gone, err := nothingLeft(ctx, call)
@@ -153,6 +156,9 @@ func (a *actuator) Delete(ctx context.Context, log logr.Logger, w *extensionsv1a
 }
 
 func (a *actuator) deleteMachines(ctx context.Context, c *call) error {
+	if err := (quarantines{}).annotateMachineClasses(ctx, c); err != nil {
+		return err
+	}
 	d, err := newDelegate(ctx, c, a.resolver, former{})
 	if err != nil {
 		return err

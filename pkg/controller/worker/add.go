@@ -7,7 +7,6 @@ package worker
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/gardener/gardener/extensions/pkg/controller/worker"
@@ -59,14 +58,16 @@ func AddToManagerWithOptions(ctx context.Context, mgr manager.Manager, opts AddO
 		return err
 	}
 
+	classes := operation.Classes(opts.ExtensionClasses)
+	if err := addResumerToManager(mgr, classes); err != nil {
+		return err
+	}
 	return worker.Add(ctx, mgr, worker.AddArgs{
-		Actuator:          NewActuator(mgr, opts.GardenCluster, opts.Platforms, opts.Machines, opts.ResolveTimeout),
-		ControllerOptions: opts.Controller,
-		Predicates:        append(worker.DefaultPredicates(ctx, mgr, opts.IgnoreOperationAnnotation), operation.Asked()),
-		Type:              v1alpha1.ProviderType,
-		ExtensionClasses: slices.DeleteFunc(slices.Clone(opts.ExtensionClasses), func(class extensionsv1alpha1.ExtensionClass) bool {
-			return class != extensionsv1alpha1.ExtensionClassShoot
-		}),
+		Actuator:               NewActuator(mgr, opts.GardenCluster, opts.Platforms, opts.Machines, opts.ResolveTimeout),
+		ControllerOptions:      opts.Controller,
+		Predicates:             append(worker.DefaultPredicates(ctx, mgr, opts.IgnoreOperationAnnotation), operation.Asked()),
+		Type:                   v1alpha1.ProviderType,
+		ExtensionClasses:       classes,
 		SelfHostedShootCluster: opts.SelfHostedShootCluster,
 	})
 }

@@ -29,6 +29,8 @@ type call struct {
 	events  eventnote.Writer
 	worker  *extensionsv1alpha1.Worker
 	cluster *extensionscontroller.Cluster
+	// quarantinedSince are the times since which sites are in quarantine, by their names. Only reconciliations respect quarantines.
+	quarantinedSince map[string]time.Time
 }
 
 // patchStatus patches the status of the Worker.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
 // reasonNotCleanedUp is the reason of events about sites that could not be cleaned up.
@@ -129,13 +130,14 @@ func needed(ctx context.Context, c *call, classes []machineClass) ([]machineClas
 }
 
 // cleanUpSites deletes the objects that sites have for pools and no machine needs. It returns the errors of sites separately: the next
-// reconciliation, or the deletion of the Infrastructure, finds the same objects.
+// reconciliation, or the deletion of the Infrastructure, finds the same objects. Sites in quarantine are left alone.
 func cleanUpSites(ctx context.Context, c *call, r resolver, f *facts, zones []*resolved) (siteErr, err error) {
 	inUse, err := specsInUse(ctx, c, zones)
 	if err != nil {
 		return nil, err
 	}
-	return r.cleanUp(ctx, f.sites, inUse), nil
+	sites := slices.DeleteFunc(slices.Clone(f.sites), func(s site.Site) bool { return f.quarantines.errOf(s.Name) != nil })
+	return r.cleanUp(ctx, sites, inUse), nil
 }
 
 // cleanUpSitesAfterDeletion deletes all objects that sites have for pools, best effort: the deletion of the Infrastructure comes next,

@@ -59,10 +59,13 @@ func (d *delegate) GenerateMachineDeployments(ctx context.Context) (worker.Machi
 	if err := d.DeployMachineClasses(ctx); err != nil {
 		return nil, err
 	}
+	if err := d.facts.quarantines.annotateMachineClasses(ctx, d.call); err != nil {
+		return nil, err
+	}
 	if err := waitForMachineClasses(ctx, d.call, d.zones); err != nil {
 		return nil, err
 	}
-	return machineDeployments(d.zones), nil
+	return machineDeployments(d.zones, d.facts.quarantines), nil
 }
 
 // DeployMachineClasses writes the machine classes of all resolved zones. Further calls are no-ops.
@@ -104,25 +107,29 @@ type filteringManager struct {
 	manager.Manager
 
 	hashes retainedHashes
+	kept   keptObjects
 }
 
 // GetClient implements manager.Manager.
 func (m filteringManager) GetClient() client.Client {
-	return filteringClient{m.Manager.GetClient(), m.hashes}
+	return filteringClient{m.Manager.GetClient(), m.hashes, m.kept}
 }
 
 type filteringClient struct {
 	client.Client
 
 	hashes retainedHashes
+	kept   keptObjects
 }
 
 // List hides failed machines whose deletion is in progress: the generic actuator returns an error if any machine has failed, and for
-// machine-controller-manager a machine has failed if its deletion takes more than one call, such as that of a host that is cleaned.
+// machine-controller-manager a machine has failed if its deletion takes more than one call, such as that of a host that is cleaned. It also
+// hides everything that the generic actuator would wait for at sites in quarantine.
 func (c filteringClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if err := c.Client.List(ctx, list, opts...); err != nil {
 		return err
 	}
+	c.kept.hide(list)
 	if deployments, ok := list.(*machinev1alpha1.MachineDeploymentList); ok {
 		for i := range deployments.Items {
 			status := &deployments.Items[i].Status
@@ -133,6 +140,15 @@ func (c filteringClient) List(ctx context.Context, list client.ObjectList, opts 
 		}
 	}
 	return nil
+}
+
+// Delete keeps the classes and secrets of machines at sites in quarantine. The generic actuator deletes all that it did not deploy, which is
+// right only after it has waited for the machines.
+func (c filteringClient) Delete(ctx context.Context, object client.Object, opts ...client.DeleteOption) error {
+	if c.kept.has(object) {
+		return nil
+	}
+	return c.Client.Delete(ctx, object, opts...)
 }
 
 // Status implements client.StatusClient.

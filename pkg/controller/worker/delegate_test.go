@@ -57,7 +57,7 @@ var _ = Describe("filteringClient", func() {
 
 			patch := client.MergeFrom(w.DeepCopy())
 			w.Status.InPlaceUpdates.WorkerPoolToHashMap = given
-			Expect(filteringClient{c, hashes}.Status().Patch(ctx, w, patch)).To(Succeed())
+			Expect(filteringClient{Client: c, hashes: hashes}.Status().Patch(ctx, w, patch)).To(Succeed())
 			stored := &extensionsv1alpha1.Worker{}
 			Expect(c.Get(ctx, client.ObjectKeyFromObject(w), stored)).To(Succeed())
 			Expect(stored.Status.InPlaceUpdates.WorkerPoolToHashMap).To(Equal(expected))

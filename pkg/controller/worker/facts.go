@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	"github.com/gardener/gardener/extensions/pkg/controller/worker"
@@ -57,6 +58,9 @@ type facts struct {
 	// existing are the machine deployments by name.
 	existing map[string]*existing
 	former   former
+	// quarantines are those of sites whose machines stay as they are, and kept are the objects of these machines.
+	quarantines quarantines
+	kept        keptObjects
 }
 
 // existing is an existing machine deployment.
@@ -87,6 +91,10 @@ func readFacts(ctx context.Context, c *call, before former) (*facts, error) {
 	for _, pool := range c.worker.Spec.Pools {
 		data, err := worker.FetchUserData(ctx, c.client, c.worker.Namespace, pool)
 		f.userData = append(f.userData, platform.Answer[[]byte]{Value: data, Err: err})
+	}
+	f.quarantines = quarantinesOf(f.profile, c.quarantinedSince, time.Now())
+	if f.kept, err = f.quarantines.keptObjects(ctx, c); err != nil {
+		return nil, err
 	}
 	f.existing, err = readExisting(ctx, c)
 	return f, err

@@ -20,8 +20,8 @@ import (
 )
 
 // machineDeployments returns the machine deployments of all zones that are resolved or exist. Unresolved zones retain their class, and
-// follow the pool in everything else.
-func machineDeployments(zones []*resolved) worker.MachineDeployments {
+// follow the pool in everything else. The machines of sites in quarantine are kept.
+func machineDeployments(zones []*resolved, quarantines quarantines) worker.MachineDeployments {
 	deployments := worker.MachineDeployments{}
 	for _, z := range zones {
 		className, secretName := z.className, z.className
@@ -47,6 +47,7 @@ func machineDeployments(zones []*resolved) worker.MachineDeployments {
 			ClusterAutoscalerAnnotations: extensionsv1alpha1helper.GetMachineDeploymentClusterAutoscalerAnnotations(z.spec.ClusterAutoscaler),
 			AutoPreserveFailedMachineMax: z.share.autoPreserveMax,
 		})
+		quarantines.keep(&deployments[len(deployments)-1])
 	}
 	return deployments
 }

@@ -48,6 +48,8 @@ type zone struct {
 	former sets.Set[string]
 	// planErr is the reason why the zone cannot be resolved, which is known without its site.
 	planErr error
+	// held is true if that reason is a quarantine.
+	held bool
 }
 
 // plan returns the desired zones of the Worker. An error of a pool is one of each of its zones.
@@ -87,6 +89,9 @@ func planPool(f *facts, spec *extensionsv1alpha1.WorkerPool, userData platform.A
 		if err := refuseMove(z, f.former.sites[z.deploymentName]); err != nil && z.planErr == nil {
 			z.planErr, z.site = platform.InSite(z.siteName, err), nil
 		}
+		if err := f.quarantines.errOf(z.siteName, z.siteBefore()); err != nil && z.planErr == nil {
+			z.planErr, z.held = err, true
+		}
 		zones = append(zones, z)
 		positions = append(positions, position{index: int32(i), indexOnSite: onSite[z.siteName]}) // #nosec G115 -- a pool has few zones.
 		onSite[z.siteName]++
@@ -113,12 +118,20 @@ func refuseMove(z *zone, formerSites sets.Set[string]) error {
 	if z.existing == nil || !v1beta1helper.IsUpdateStrategyInPlace(z.spec.UpdateStrategy) {
 		return nil
 	}
-	before := z.existing.deployment.Spec.Template.Spec.NodeTemplateSpec.Labels[v1alpha1.LabelSite]
+	before := z.siteBefore()
 	if before == "" || before == z.siteName {
 		return nil
 	}
 	return platform.NewError(platform.ClassConfiguration,
 		"the zone was part of site %q, and machines that are updated in place cannot move", before)
+}
+
+// siteBefore returns the name of the site of the zone's machine deployment, empty if it is unknown or does not exist.
+func (z *zone) siteBefore() string {
+	if z.existing == nil {
+		return ""
+	}
+	return z.existing.deployment.Spec.Template.Spec.NodeTemplateSpec.Labels[v1alpha1.LabelSite]
 }
 
 // hasClass returns whether the zone has machines of the class, or gets them by a restoration.

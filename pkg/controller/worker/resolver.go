@@ -55,6 +55,12 @@ func (z *resolved) isUnchanged() bool {
 		!v1beta1helper.IsUpdateStrategyInPlace(z.spec.UpdateStrategy)
 }
 
+// isTolerated returns whether the error of the zone does not fail the Worker: the zone needs no change, or waits for the end of a
+// quarantine.
+func (z *resolved) isTolerated() bool {
+	return z.held || z.isUnchanged()
+}
+
 type answer = platform.Answer[*v1alpha1.MachineProviderSpec]
 
 // resolve resolves all zones without an error in parallel. It returns after the timeout even if a platform ignores the context; its zones
@@ -176,21 +182,21 @@ func unresolved(zones []*resolved) error {
 	return errors.Join(errs...)
 }
 
-// split returns the unchanged zones and all others.
-func split(zones []*resolved) (unchanged, others []*resolved) {
+// split returns the zones whose errors are tolerated and all others.
+func split(zones []*resolved) (tolerated, others []*resolved) {
 	for _, z := range zones {
-		if z.isUnchanged() {
-			unchanged = append(unchanged, z)
+		if z.isTolerated() {
+			tolerated = append(tolerated, z)
 		} else {
 			others = append(others, z)
 		}
 	}
-	return unchanged, others
+	return tolerated, others
 }
 
-// complete returns whether all zones are resolved or unchanged.
+// complete returns whether all zones are resolved or tolerated.
 func complete(zones []*resolved) bool {
-	return !slices.ContainsFunc(zones, func(z *resolved) bool { return z.err != nil && !z.isUnchanged() })
+	return !slices.ContainsFunc(zones, func(z *resolved) bool { return z.err != nil && !z.isTolerated() })
 }
 
 // reportUnresolved writes a log entry and an event for each unresolved zone.

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -51,7 +52,7 @@ var defaultWaitPolicy = waitPolicy{
 	gracePeriod:  time.Minute,
 }
 
-// errChanged is the cause of a reconciliation's cancellation after a change of the Worker.
+// errChanged is the cause of a reconciliation's cancellation after a change of the Worker or of a quarantine.
 var errChanged = errors.New("the Worker has changed")
 
 // trigger is what makes the controller reconcile a Worker.
@@ -82,7 +83,8 @@ func (t trigger) isReconciliation(now trigger) bool {
 		(now.operation == "" || now.operation == t.operation || now.operation == v1beta1constants.GardenerOperationReconcile)
 }
 
-// untilChanged returns a context that ends after the timeout, or with cause errChanged when the Worker changes.
+// untilChanged returns a context that ends after the timeout, or with cause errChanged when the Worker changes, or a quarantine begins or
+// ends.
 func (p waitPolicy) untilChanged(ctx context.Context, c *call, started trigger) (context.Context, context.CancelFunc) {
 	cancellable, cancel := context.WithCancelCause(ctx)
 	waiting, stop := context.WithTimeout(cancellable, p.timeout)
@@ -91,6 +93,9 @@ func (p waitPolicy) untilChanged(ctx context.Context, c *call, started trigger) 
 		for pause(waiting, p.pollInterval); waiting.Err() == nil; pause(waiting, p.pollInterval) {
 			now := &extensionsv1alpha1.Worker{}
 			if err := c.client.Get(waiting, key, now); err == nil && started.isOutdated(triggerOf(now)) {
+				cancel(errChanged)
+			}
+			if since, err := c.readQuarantines(waiting); err == nil && !maps.EqualFunc(since, c.quarantinedSince, time.Time.Equal) {
 				cancel(errChanged)
 			}
 		}
@@ -153,7 +158,8 @@ type slowMachine struct {
 	description      string
 }
 
-// slowMachines returns the machines that have not been running for the grace period, sorted by site, pool and name.
+// slowMachines returns the machines that have not been running for the grace period, sorted by site, pool and name. Those of sites in
+// quarantine are not waited for.
 func slowMachines(ctx context.Context, c *call, zones []*resolved, gracePeriod time.Duration) ([]slowMachine, error) {
 	machines := &machinev1alpha1.MachineList{}
 	if err := c.client.List(ctx, machines, client.InNamespace(c.worker.Namespace)); err != nil {
@@ -168,12 +174,16 @@ func slowMachines(ctx context.Context, c *call, zones []*resolved, gracePeriod t
 	for i := range machines.Items {
 		machine := &machines.Items[i]
 		status := machine.Status.CurrentStatus
+		site := machine.Spec.NodeTemplateSpec.Labels[v1alpha1.LabelSite]
+		if _, quarantined := c.quarantinedSince[site]; quarantined {
+			continue
+		}
 		if status.Phase == machinev1alpha1.MachineRunning && machine.DeletionTimestamp == nil &&
 			time.Since(status.LastUpdateTime.Time) > gracePeriod {
 			continue
 		}
 		slow = append(slow, slowMachine{
-			site:        machine.Spec.NodeTemplateSpec.Labels[v1alpha1.LabelSite],
+			site:        site,
 			pool:        pools[machine.Labels[worker.LabelKeyMachineDeploymentName]],
 			name:        machine.Name,
 			phase:       status.Phase,
