@@ -165,9 +165,15 @@ func (o *observer) lose(kind, name string) {
 	}
 }
 
+// infrastructure is the Infrastructure as it is.
+func (s *Shoot) infrastructure(ctx context.Context) (*extensionsv1alpha1.Infrastructure, error) {
+	infrastructure := &extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: "hybrid", Namespace: s.Name}}
+	return infrastructure, s.Seed.Client.Get(ctx, client.ObjectKeyFromObject(infrastructure), infrastructure)
+}
+
 func (o *observer) observeConditions(ctx context.Context) error {
-	infrastructure := &extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: "hybrid", Namespace: o.shoot.Name}}
-	if err := o.shoot.Seed.Client.Get(ctx, client.ObjectKeyFromObject(infrastructure), infrastructure); err != nil {
+	infrastructure, err := o.shoot.infrastructure(ctx)
+	if err != nil {
 		return err
 	}
 	for _, condition := range infrastructure.Status.Conditions {

@@ -105,8 +105,8 @@ func (r Row) sites() []string {
 	return all
 }
 
-// shootOptions are those of the row's shoot.
-func (r Row) shootOptions(t Timing) ShootOptions {
+// ShootOptions are those of the row's shoot.
+func (r Row) ShootOptions(t Timing) ShootOptions {
 	maximum := time.Hour
 	if r.Back == BackAfterMaximum {
 		maximum = t.Maximum

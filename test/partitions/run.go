@@ -30,7 +30,7 @@ type step struct {
 // Run creates a shoot for each row, all at the same time, lets the partitions happen, all at the same time, and returns their outcomes by
 // their IDs. Rows with which the extension is restarted come after the others, because all shoots have the same.
 func (l *Lab) Run(ctx context.Context, t Timing, rows ...Row) (map[string]Outcome, error) {
-	shoots, err := each(rows, func(row Row) (*Shoot, error) { return l.NewShoot(ctx, row.shootOptions(t)) })
+	shoots, err := each(rows, func(row Row) (*Shoot, error) { return l.NewShoot(ctx, row.ShootOptions(t)) })
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func (s *Shoot) steps(t Timing, row Row, cut []string, dead string, problems *[]
 		at = lost + t.Maximum + 2*t.Health
 		return append(steps, step{at, "link back", bringUp}, step{at + t.Health, "end", nothing})
 	default:
-		return append(steps, step{at + t.Health, "end", nothing})
+		return append(steps, step{at + 2*t.Health, "end", nothing})
 	}
 }
 

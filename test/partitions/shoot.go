@@ -195,7 +195,7 @@ func (s *Shoot) changeSite(site *v1alpha1.CloudProfileSite) {
 	site.Quarantine = s.options.Quarantine.DeepCopy()
 	site.Timeouts = &v1alpha1.MachineTimeouts{
 		Creation: &metav1.Duration{Duration: s.options.Creation}, Health: &metav1.Duration{Duration: s.options.Health},
-		Drain: &metav1.Duration{Duration: s.options.Health},
+		Drain: &metav1.Duration{Duration: s.options.Health / 4},
 	}
 	if site.VSphere != nil {
 		site.VSphere.Server, site.TLS = s.proxy.URL(vcenterService), &v1alpha1.TLS{CACert: s.lab.authority}
