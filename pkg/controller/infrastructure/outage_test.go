@@ -13,6 +13,7 @@ import (
 	"github.com/go-logr/logr"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -62,6 +63,14 @@ var _ = Describe("A site that does not answer any more", func() {
 		f.secret.Data["a.username"] = []byte("rotated")
 		Expect(f.client.Update(ctx, f.secret)).To(Succeed())
 		Expect(again(ctx)).To(Succeed())
+	})
+
+	It("should not be an error if only policies about its machines change, such as the duration of a quarantine", func(ctx SpecContext) {
+		f.profile.Sites[0].Quarantine = &v1alpha1.Quarantine{Share: new(int32(30)), MaximumDuration: &metav1.Duration{Duration: 72 * time.Hour}}
+		f.profile.Sites[0].MaximumMachines = new(int32(3))
+		f.cluster.CloudProfile.Spec.ProviderConfig = encode(f.profile)
+		Expect(again(ctx)).To(Succeed())
+		Expect(f.events()).To(ConsistOf(HavePrefix("Warning SiteStays")))
 	})
 
 	DescribeTable("should not be an error, whatever it refuses for, and be told until it succeeds",

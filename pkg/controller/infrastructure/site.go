@@ -189,23 +189,39 @@ func (t *siteAttempt) preflightFingerprint() (string, error) {
 	for i, d := range t.demands {
 		demands[i] = demand{d.Pool, d.MachineType, d.Settings, d.VolumeType, d.VolumeSizes, d.Zones}
 	}
+	profile, config := described(t.site)
 	return fingerprintOf(struct {
 		Profile       *v1alpha1.CloudProfileSite
 		Config        *v1alpha1.InfrastructureSite
 		Network       site.Network
 		Demands       []demand
 		SecretVersion string
-	}{t.site.Profile, t.site.Config, t.site.Network, demands, t.secretVersion})
+	}{profile, config, t.site.Network, demands, t.secretVersion})
 }
 
 // desiredFingerprint returns the fingerprint of all inputs that determine the objects at the site, which credentials do not.
 func desiredFingerprint(s *site.Site) (string, error) {
+	profile, config := described(s)
 	return fingerprintOf(struct {
 		Profile      *v1alpha1.CloudProfileSite
 		Config       *v1alpha1.InfrastructureSite
 		Network      site.Network
 		SSHPublicKey []byte
-	}{s.Profile, s.Config, s.Network, s.SSHPublicKey})
+	}{profile, config, s.Network, s.SSHPublicKey})
+}
+
+// described returns what CloudProfile and Shoot say about the objects at the site. Policies about machines are omitted: they can change
+// while the site does not answer, and must not make its outage an error then.
+func described(s *site.Site) (profile *v1alpha1.CloudProfileSite, config *v1alpha1.InfrastructureSite) {
+	if s.Profile != nil {
+		profile = new(*s.Profile)
+		profile.Quarantine, profile.MaximumMachines = nil, nil
+	}
+	if s.Config != nil {
+		config = new(*s.Config)
+		config.MaximumMachines = nil
+	}
+	return profile, config
 }
 
 func fingerprintOf(values any) (string, error) {

@@ -38,20 +38,18 @@ type verdict struct {
 
 // decide returns the condition of the site, nil if it must not exist. before is the present condition, nil if there is none.
 func (f facts) decide(now time.Time, before *gardencorev1beta1.Condition) *verdict {
-	switch {
-	case before != nil && before.Status == gardencorev1beta1.ConditionTrue:
-		return f.goOn(now, before)
-	case len(f.contacts) == 0:
-		return nil
-	}
 	var ended time.Time
-	if before != nil {
+	switch {
+	case before == nil:
+	case before.Status == gardencorev1beta1.ConditionTrue:
+		return f.goOn(now, before)
+	default:
 		ended = before.LastTransitionTime.Time
 	}
 	switch {
 	case f.off == "" && f.isCutOff(ended):
 		return f.cutOff(now)
-	case before == nil:
+	case before == nil, len(f.contacts) == 0:
 		return nil
 	}
 	return &verdict{before.Status, before.Reason, before.Message}
@@ -79,7 +77,7 @@ func (f facts) goOn(now time.Time, before *gardencorev1beta1.Condition) *verdict
 func (f facts) cutOff(start time.Time) *verdict {
 	return &verdict{gardencorev1beta1.ConditionTrue, v1alpha1.ReasonSiteCutOff, fmt.Sprintf("Site %q is cut off: the kubelets of at least "+
 		"%d %% of its machines do not report. Its machines are neither replaced nor deleted until they do, but no longer than until %s. To end "+
-		"this earlier, add the site to annotation %s of the Shoot.", f.site, *f.settings.Share, format(f.until(start)),
+		"this earlier, add the site to annotation %s of the Shoot and reconcile it.", f.site, *f.settings.Share, format(f.until(start)),
 		v1alpha1.AnnotationEndQuarantine)}
 }
 

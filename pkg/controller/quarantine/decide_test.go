@@ -64,7 +64,7 @@ var _ = Describe("The begin of a quarantine", func() {
 		Expect(f.decide(now, before)).To(HaveValue(Equal(verdict{gardencorev1beta1.ConditionTrue, v1alpha1.ReasonSiteCutOff, `Site "racks" is ` +
 			`cut off: the kubelets of at least 60 % of its machines do not report. Its machines are neither replaced nor deleted until they do, ` +
 			`but no longer than until 2026-11-25T12:00:00Z. To end this earlier, add the site to annotation ` +
-			`hybrid.provider.extensions.gardener.cloud/end-quarantine of the Shoot.`})))
+			`hybrid.provider.extensions.gardener.cloud/end-quarantine of the Shoot and reconcile it.`})))
 	},
 		Entry("no machine", racks(), nil, false),
 		Entry("all machines are well", racks(up(10)), nil, false),

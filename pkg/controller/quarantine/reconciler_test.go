@@ -21,12 +21,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	fakeclient "sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
@@ -406,6 +409,13 @@ var _ = Describe("The reconciler", func() {
 		_, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: infraKey})
 		Expect(err).To(MatchError("no"))
 		Expect(until("racks")).NotTo(BeEmpty())
+	})
+
+	It("should be added to a manager", func() {
+		mgr, err := manager.New(&rest.Config{Host: "https://127.0.0.1:1"},
+			manager.Options{Scheme: landscape.Scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(AddToManager(ctx, mgr)).To(Succeed())
 	})
 
 	DescribeTable("should see a machine", func(change func(*machinev1alpha1.Machine), sees bool) {

@@ -17,6 +17,9 @@ import (
 
 var _ = Describe("Defaults", func() {
 	minute := &metav1.Duration{Duration: time.Minute}
+	quarantine := &Quarantine{Share: new(int32(60)), MinimumMachines: new(int32(2)), Window: &metav1.Duration{Duration: 5 * time.Minute},
+		MaximumDuration: &metav1.Duration{Duration: 24 * time.Hour}}
+	otherQuarantine := &Quarantine{Share: new(int32(0)), MinimumMachines: new(int32(1)), Window: minute, MaximumDuration: minute}
 
 	DescribeTable("CloudProfileConfig",
 		func(given, expected CloudProfileConfig) {
@@ -26,21 +29,23 @@ var _ = Describe("Defaults", func() {
 		Entry("nothing", CloudProfileConfig{}, CloudProfileConfig{}),
 		Entry("OpenStack site",
 			CloudProfileConfig{Sites: []CloudProfileSite{{OpenStack: &OpenStackProfile{}}}},
-			CloudProfileConfig{Sites: []CloudProfileSite{{RequestTimeout: minute, OpenStack: &OpenStackProfile{EndpointType: "public"}}}}),
+			CloudProfileConfig{Sites: []CloudProfileSite{{RequestTimeout: minute, Quarantine: quarantine,
+				OpenStack: &OpenStackProfile{EndpointType: "public"}}}}),
 		Entry("metal site",
 			CloudProfileConfig{Sites: []CloudProfileSite{{Metal: &MetalProfile{}}}},
-			CloudProfileConfig{Sites: []CloudProfileSite{{RequestTimeout: minute,
+			CloudProfileConfig{Sites: []CloudProfileSite{{RequestTimeout: minute, Quarantine: quarantine,
 				Metal: &MetalProfile{Cleaning: "metadata", NodeName: "Machine"}}}}),
 		Entry("storage classes of a bare-metal site",
 			CloudProfileConfig{Sites: []CloudProfileSite{{Metal: &MetalProfile{Cleaning: "disabled", NodeName: "Host"},
 				StorageClasses: []StorageClass{{Metal: &MetalStorageClass{}}, {Metal: &MetalStorageClass{Path: "/mnt/fast"}}}}}},
-			CloudProfileConfig{Sites: []CloudProfileSite{{RequestTimeout: minute, Metal: &MetalProfile{Cleaning: "disabled", NodeName: "Host"},
+			CloudProfileConfig{Sites: []CloudProfileSite{{RequestTimeout: minute, Quarantine: quarantine,
+				Metal: &MetalProfile{Cleaning: "disabled", NodeName: "Host"},
 				StorageClasses: []StorageClass{{Metal: &MetalStorageClass{Path: "/var/lib/local-volumes"}},
 					{Metal: &MetalStorageClass{Path: "/mnt/fast"}}}}}}),
 		Entry("what is set stays",
-			CloudProfileConfig{Sites: []CloudProfileSite{{RequestTimeout: &metav1.Duration{Duration: time.Second},
+			CloudProfileConfig{Sites: []CloudProfileSite{{RequestTimeout: &metav1.Duration{Duration: time.Second}, Quarantine: otherQuarantine,
 				OpenStack: &OpenStackProfile{EndpointType: "internal"}, Metal: &MetalProfile{Cleaning: "disabled", NodeName: "Host"}}}},
-			CloudProfileConfig{Sites: []CloudProfileSite{{RequestTimeout: &metav1.Duration{Duration: time.Second},
+			CloudProfileConfig{Sites: []CloudProfileSite{{RequestTimeout: &metav1.Duration{Duration: time.Second}, Quarantine: otherQuarantine,
 				OpenStack: &OpenStackProfile{EndpointType: "internal"}, Metal: &MetalProfile{Cleaning: "disabled", NodeName: "Host"}}}}),
 		Entry("images",
 			CloudProfileConfig{MachineImages: images(SiteMachineImage{},
