@@ -228,7 +228,8 @@ func (s *Shoot) changeCluster(ctx context.Context, config *runtime.RawExtension)
 	object.Spec.Provider.Workers = nil
 	for _, site := range s.Sites() {
 		pool := *mixed.DeepCopy()
-		pool.Name, pool.Zones = site, []string{zones[site]}
+		size := int32(s.options.Machines[site]) // #nosec G115 -- a few
+		pool.Name, pool.Zones, pool.Minimum, pool.Maximum = site, []string{zones[site]}, size, size+2
 		object.Spec.Provider.Workers = append(object.Spec.Provider.Workers, pool)
 	}
 	var err error
