@@ -68,8 +68,8 @@ func (h holds) holdSet(set *machinev1alpha1.MachineSet, disabled *bool) {
 }
 
 // holdClass makes the driver refuse to delete and create machines of the class on the site.
-func (h holds) holdClass(class *machinev1alpha1.MachineClass, site string) {
-	if held := h[site]; !held.until.IsZero() {
+func (h holds) holdClass(class *machinev1alpha1.MachineClass) {
+	if held := h[class.Labels[v1alpha1.LabelSite]]; !held.until.IsZero() {
 		mark(&class.ObjectMeta, held.until)
 	} else {
 		unmark(&class.ObjectMeta)

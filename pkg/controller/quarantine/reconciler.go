@@ -212,7 +212,7 @@ func (r *reconciler) announce(s *shoot, name string, v *verdict) {
 	}
 }
 
-// hold makes the deployments, sets and classes of the machines follow the conditions.
+// hold makes the deployments, sets and classes of the machines, including those of old machines, follow the conditions.
 func (r *reconciler) hold(ctx context.Context, s *shoot, known map[string]facts) error {
 	held := holds{}
 	for name, since := range condition.Quarantines(s.infra.Status.Conditions) {
@@ -226,14 +226,12 @@ func (r *reconciler) hold(ctx context.Context, s *shoot, known map[string]facts)
 	}
 
 	var errs []error
-	sites, disabled := map[string]string{}, map[string]*bool{}
+	disabled := map[string]*bool{}
 	for i := range s.deployments.Items {
 		deployment := &s.deployments.Items[i]
 		errs = append(errs, patch(ctx, r.client, deployment, func() { held.holdDeployment(deployment, pools) }))
-		spec := &deployment.Spec.Template.Spec
-		sites[spec.Class.Name] = spec.NodeTemplateSpec.Labels[v1alpha1.LabelSite]
-		if spec.MachineConfiguration != nil {
-			disabled[deployment.Name] = spec.DisableHealthTimeout
+		if configuration := deployment.Spec.Template.Spec.MachineConfiguration; configuration != nil {
+			disabled[deployment.Name] = configuration.DisableHealthTimeout
 		}
 	}
 	for i := range s.sets.Items {
@@ -242,13 +240,9 @@ func (r *reconciler) hold(ctx context.Context, s *shoot, known map[string]facts)
 			held.holdSet(set, disabled[set.Labels[extensionsworkercontroller.LabelKeyMachineDeploymentName]])
 		}))
 	}
-	for i := range s.machines.Items { // classes of old machines
-		spec := &s.machines.Items[i].Spec
-		sites[spec.Class.Name] = spec.NodeTemplateSpec.Labels[v1alpha1.LabelSite]
-	}
 	for i := range s.classes.Items {
 		class := &s.classes.Items[i]
-		errs = append(errs, patch(ctx, r.client, class, func() { held.holdClass(class, sites[class.Name]) }))
+		errs = append(errs, patch(ctx, r.client, class, func() { held.holdClass(class) }))
 	}
 	return errors.Join(errs...)
 }

@@ -156,7 +156,8 @@ var _ = Describe("The reconciler", func() {
 			old.Spec.Template.Spec = template(site, site+"-old")
 			objects = append(objects, d, old)
 			for _, class := range []string{site, site + "-old"} {
-				objects = append(objects, &machinev1alpha1.MachineClass{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: class}})
+				objects = append(objects, &machinev1alpha1.MachineClass{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: class,
+					Labels: map[string]string{v1alpha1.LabelSite: site}}})
 			}
 			for i := range 3 {
 				m := &machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s-%d", site, i)}}

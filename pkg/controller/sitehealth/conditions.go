@@ -149,11 +149,11 @@ func (h health) controlPlane(staying *gardencorev1beta1.Condition) verdict {
 	return verdict{status, "SitesUnavailable", list(down), errorcodes.Codes(errors.Join(down...))}
 }
 
-// nodes reports the sites that are in quarantine or lack capacity for desired machines, and removed sites that are not deleted yet. Gardener
-// does not check nodes while the condition is not True, so a lack of capacity is only reported while all other machines are running. The
-// nodes of a site in quarantine are not ready, so that the condition would be False anyway. Removed sites are always reported, because the
-// admission webhooks allow to remove their credentials when the condition is True; the message then also has the other machines and why
-// sites cannot be deleted.
+// nodes reports the sites that are in quarantine or lack capacity for desired machines, and removed sites that are not deleted yet.
+// Gardener does not check nodes while the condition is not True, so a lack of capacity is only reported while all other machines are
+// running. The nodes of a site in quarantine are not ready, so that the condition would be False anyway. Removed sites are always
+// reported, because the admission webhooks allow to remove their credentials when the condition is True; the message then also has the
+// other machines and why sites cannot be deleted.
 func (h health) nodes(removal *gardencorev1beta1.Condition, quarantined []error) verdict {
 	var short []error
 	for _, s := range h.sites {

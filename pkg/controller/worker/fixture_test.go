@@ -6,6 +6,7 @@ package worker
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -208,6 +209,25 @@ func (f *fixture) create(ctx context.Context) {
 	Expect(apiServer.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: f.worker.Namespace}})).To(Succeed())
 	for _, obj := range []client.Object{f.secret, f.user, f.worker} {
 		Expect(apiServer.Create(ctx, obj)).To(Succeed())
+	}
+}
+
+// clusterObject returns the Cluster of the shoot.
+func (f *fixture) clusterObject() *extensionsv1alpha1.Cluster {
+	GinkgoHelper()
+	f.encode()
+	raw := func(object any) runtime.RawExtension {
+		data, err := json.Marshal(object)
+		Expect(err).NotTo(HaveOccurred())
+		return runtime.RawExtension{Raw: data}
+	}
+	typed := func(kind string) metav1.TypeMeta {
+		return metav1.TypeMeta{APIVersion: gardencorev1beta1.SchemeGroupVersion.String(), Kind: kind}
+	}
+	f.cluster.CloudProfile.TypeMeta, f.cluster.Shoot.TypeMeta = typed("CloudProfile"), typed("Shoot")
+	return &extensionsv1alpha1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Name: f.worker.Namespace},
+		Spec:       extensionsv1alpha1.ClusterSpec{CloudProfile: raw(f.cluster.CloudProfile), Shoot: raw(f.cluster.Shoot)},
 	}
 }
 

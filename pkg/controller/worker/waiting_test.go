@@ -6,7 +6,6 @@ package worker
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -23,7 +22,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -195,20 +193,7 @@ var _ = Describe("Patience with slow machines", func() {
 
 		BeforeEach(func() {
 			f.worker.Generation = 1
-			raw := func(object any) runtime.RawExtension {
-				data, err := json.Marshal(object)
-				Expect(err).NotTo(HaveOccurred())
-				return runtime.RawExtension{Raw: data}
-			}
-			f.encode()
-			typed := func(kind string) metav1.TypeMeta {
-				return metav1.TypeMeta{APIVersion: gardencorev1beta1.SchemeGroupVersion.String(), Kind: kind}
-			}
-			f.cluster.CloudProfile.TypeMeta, f.cluster.Shoot.TypeMeta = typed("CloudProfile"), typed("Shoot")
-			objects = []client.Object{booting(), &extensionsv1alpha1.Cluster{
-				ObjectMeta: metav1.ObjectMeta{Name: f.worker.Namespace},
-				Spec:       extensionsv1alpha1.ClusterSpec{CloudProfile: raw(f.cluster.CloudProfile), Shoot: raw(f.cluster.Shoot)},
-			}}
+			objects = []client.Object{booting(), f.clusterObject()}
 		})
 
 		DescribeTable("should be reconciled as it is then", func(ctx SpecContext, change func(*extensionsv1alpha1.Worker)) {
