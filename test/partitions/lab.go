@@ -65,6 +65,9 @@ type Lab struct {
 	authority string
 	pair      *pki.Pair
 	servers   servers
+	// access and inspector are for the project of the site on OpenStack, nil if there is none.
+	access    openstack.Credentials
+	inspector *openstack.Client
 
 	mutex  sync.Mutex
 	shoots []*Shoot
@@ -105,6 +108,15 @@ func (l *Lab) start(ctx context.Context) (err error) {
 	}
 	l.servers = servers{look: kubelets.Together(
 		vcenter.NewWatch(l.VCenter, l.prefix).Active, metal.NewWatch(l.Inventory, l.prefix).Active)}
+	if l.options.Bed != nil {
+		if l.access, err = l.options.Bed.Credentials(openstack.Projects[0]); err != nil {
+			return err
+		}
+		if l.inspector, err = openstack.NewClient(ctx, l.access); err != nil {
+			return err
+		}
+		l.servers.look = kubelets.Together(l.servers.look, openstack.NewWatch(l.prefix, l.inspector).Active)
+	}
 	l.Seed, err = landscape.New(landscape.Options{
 		Dir: dirs["seed"], Namespace: l.prefix + "none", Binaries: l.options.Binaries, NodeGrace: l.options.Grace,
 		DriverArgs:    []string{"--resource-exhausted-retry=5s", "--machine-safety-orphan-vms-period=20s"},

@@ -85,6 +85,17 @@ func (s *Shoot) serversInUse(ctx context.Context) (map[string]string, error) {
 			}
 		}
 	}
+	if s.options.Machines[SiteOpenStack] > 0 {
+		servers, err := s.lab.inspector.Servers(ctx, s.Name+"-")
+		if err != nil {
+			return nil, err
+		}
+		for id, server := range servers {
+			if server.Status == "ACTIVE" {
+				used[id] = server.Name
+			}
+		}
+	}
 	if s.options.Machines[SiteMetal3] > 0 {
 		hosts, err := s.lab.Inventory.Hosts(ctx)
 		if err != nil {
@@ -204,7 +215,7 @@ func (o *observer) isDestructive(r countproxy.Request) bool {
 	if r.Operation != "" {
 		return slices.Contains(destructive, r.Operation)
 	}
-	_, ours := o.servers[path.Base(r.Path)]
+	_, ours := o.servers[path.Base(strings.TrimSuffix(r.Path, "/action"))]
 	return ours && r.Kind == countproxy.KindWrite
 }
 

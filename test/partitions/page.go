@@ -12,7 +12,7 @@ import (
 )
 
 // platforms are the platforms of the sites.
-var platforms = map[string]string{SiteVSphere: "vSphere", SiteMetal3: "Metal3", SiteIronCore: "IronCore"}
+var platforms = map[string]string{SiteVSphere: "vSphere", SiteMetal3: "Metal3", SiteIronCore: "IronCore", SiteOpenStack: "OpenStack"}
 
 // Text describes the row in one line.
 func (r Row) Text() string {

@@ -223,7 +223,7 @@ func (s *Shoot) setAPIs(row Row, up bool) error {
 	}
 	var names []string
 	for _, site := range row.sites() {
-		names = append(names, services[site])
+		names = append(names, servicesOf(site)...)
 	}
 	slices.Sort(names)
 	var errs []error

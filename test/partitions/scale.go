@@ -31,7 +31,11 @@ func (s *Shoot) Cut(sites ...string) error {
 
 // TakeDown lets the API of a site not answer any more, while the kubelets of its nodes report.
 func (s *Shoot) TakeDown(site string) error {
-	return s.proxy.TakeDown(services[site])
+	var errs []error
+	for _, service := range servicesOf(site) {
+		errs = append(errs, s.proxy.TakeDown(service))
+	}
+	return errors.Join(errs...)
 }
 
 // AwaitQuarantine waits until a site is in quarantine.

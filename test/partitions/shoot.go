@@ -28,6 +28,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/kubelets"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 )
 
@@ -36,6 +37,7 @@ const (
 	vcenterService   = "vcenter"
 
 	runningTimeout = 5 * time.Minute
+	sweepTimeout   = 4 * time.Minute
 )
 
 // The sites that shoots can have.
@@ -43,13 +45,28 @@ const (
 	SiteVSphere  = shoot.VSphereSite
 	SiteMetal3   = "racks"
 	SiteIronCore = "hall"
+	// SiteOpenStack needs an OpenStack.
+	SiteOpenStack = "cloud"
 )
 
 // zones are the zones of the sites.
-var zones = map[string]string{SiteVSphere: "vc-1", SiteMetal3: "rack-1", SiteIronCore: "hall-1"}
+var zones = map[string]string{SiteVSphere: "vc-1", SiteMetal3: "rack-1", SiteIronCore: "hall-1", SiteOpenStack: "cloud-a"}
 
-// services are the APIs of the sites.
-var services = map[string]string{SiteVSphere: vcenterService, SiteMetal3: inventoryService, SiteIronCore: inventoryService}
+// servicesOf are the APIs of a site.
+func servicesOf(site string) []string {
+	switch site {
+	case SiteVSphere:
+		return []string{vcenterService}
+	case SiteOpenStack:
+		var names []string
+		for _, service := range openstack.Services() {
+			names = append(names, service.Name)
+		}
+		return names
+	default:
+		return []string{inventoryService}
+	}
+}
 
 // ShootOptions say what a shoot is.
 type ShootOptions struct {
@@ -101,12 +118,12 @@ func (l *Lab) NewShoot(ctx context.Context, o ShootOptions) (*Shoot, error) {
 
 func (s *Shoot) create(ctx context.Context) (err error) {
 	pair := s.lab.pair
-	if s.proxy, err = countproxy.New(
+	if s.proxy, err = countproxy.New(append(openstack.Services(),
 		countproxy.Service{Name: vcenterService, Upstream: "https://" + s.lab.VCenter.Address, CA: s.lab.VCenter.CA,
 			Certificate: pair.Certificate, Key: pair.Key},
 		countproxy.Service{Name: inventoryService, Upstream: s.lab.Inventory.Server(), CA: s.lab.Inventory.CA(),
 			Certificate: pair.Certificate, Key: pair.Key},
-	); err != nil {
+	)...); err != nil {
 		return err
 	}
 	if err := s.makeHosts(ctx); err != nil {
@@ -124,6 +141,9 @@ func (s *Shoot) create(ctx context.Context) (err error) {
 	s.playKubelets()
 
 	if err := s.CreateCluster(ctx, s.changeSite); err != nil {
+		return err
+	}
+	if err := s.setCredentials(ctx); err != nil {
 		return err
 	}
 	infrastructure, err := s.Infrastructure()
@@ -169,6 +189,21 @@ func (s *Shoot) create(ctx context.Context) (err error) {
 	return s.createPods(ctx)
 }
 
+// setCredentials gives the shoot access to the project, if it has a site on OpenStack.
+func (s *Shoot) setCredentials(ctx context.Context) error {
+	if s.options.Machines[SiteOpenStack] == 0 {
+		return nil
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cloudprovider", Namespace: s.Name}}
+	if err := s.Seed.Client.Get(ctx, client.ObjectKeyFromObject(secret), secret); err != nil {
+		return err
+	}
+	for key, value := range s.lab.access.SiteCredentials() {
+		secret.Data[SiteOpenStack+"."+key] = []byte(value)
+	}
+	return s.Seed.Client.Update(ctx, secret)
+}
+
 // Sites are the names of the shoot's sites.
 func (s *Shoot) Sites() []string {
 	return slices.Sorted(maps.Keys(s.options.Machines))
@@ -196,6 +231,9 @@ func (s *Shoot) changeSite(site *v1alpha1.CloudProfileSite) {
 	site.Timeouts = &v1alpha1.MachineTimeouts{
 		Creation: &metav1.Duration{Duration: s.options.Creation}, Health: &metav1.Duration{Duration: s.options.Health},
 		Drain: &metav1.Duration{Duration: s.options.Health / 4},
+	}
+	if site.OpenStack != nil {
+		site.OpenStack.AuthURL = s.proxy.Rewrite(site.OpenStack.AuthURL)
 	}
 	if site.VSphere != nil {
 		site.VSphere.Server, site.TLS = s.proxy.URL(vcenterService), &v1alpha1.TLS{CACert: s.lab.authority}
@@ -354,8 +392,14 @@ func (s *Shoot) stop() error {
 			p.Stop(ctx)
 		}
 	}
-	if s.proxy != nil {
-		return s.proxy.Close()
+	var errs []error
+	if s.options.Machines[SiteOpenStack] > 0 {
+		sweeping, cancel := context.WithTimeout(context.Background(), sweepTimeout)
+		defer cancel()
+		errs = append(errs, s.lab.inspector.Sweep(sweeping, s.Name))
 	}
-	return nil
+	if s.proxy != nil {
+		errs = append(errs, s.proxy.Close())
+	}
+	return errors.Join(errs...)
 }

@@ -16,11 +16,12 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/partitions"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 const (
-	vc, racks, hall = partitions.SiteVSphere, partitions.SiteMetal3, partitions.SiteIronCore
+	cloud, vc, racks, hall = partitions.SiteOpenStack, partitions.SiteVSphere, partitions.SiteMetal3, partitions.SiteIronCore
 
 	// together is how many rows happen at the same time.
 	together = 12
@@ -74,12 +75,28 @@ func all() []partitions.Row {
 	return rows
 }
 
+// onOpenStack are rows of the night on OpenStack.
+var onOpenStack = []partitions.Row{
+	{ID: "oall", Machines: on{cloud: 2}, Site: cloud, Share: 60, Back: partitions.BackLater, Expect: partitions.ExpectKept},
+	{ID: "odown", Machines: on{cloud: 2}, Site: cloud, APIDown: true, Share: 60, Restart: partitions.RestartMCM, Reconcile: true,
+		Back: partitions.BackLater, Expect: partitions.ExpectKept},
+	{ID: "odead", Machines: on{cloud: 3}, Site: cloud, Dead: true, Share: 60, Back: partitions.BackLater,
+		Expect: partitions.ExpectDeadReplaced},
+	{ID: "ooff", Machines: on{cloud: 2}, Site: cloud, Share: 0, Back: partitions.BackNever, Expect: partitions.ExpectMCM},
+	{ID: "oexpire", Machines: on{cloud: 2}, Site: cloud, Share: 60, Back: partitions.BackAfterMaximum, Expect: partitions.ExpectExpired},
+	{ID: "oevery", Machines: on{cloud: 1, vc: 1}, APIDown: true, Share: 60, Restart: partitions.RestartExtension,
+		Back: partitions.BackNever, Expect: partitions.ExpectKept},
+}
+
 // start starts a lab that ends with the container.
-func start(ctx SpecContext) {
+func start(ctx SpecContext, rows []partitions.Row) {
 	GinkgoHelper()
+	options := partitions.Options{Dir: GinkgoT().TempDir(), Binaries: binaries, Progress: GinkgoWriter, Grace: timing.Grace}
+	if slices.ContainsFunc(rows, func(r partitions.Row) bool { return r.Machines[cloud] > 0 }) {
+		options.Bed = specs.OpenStack(ctx)
+	}
 	var err error
-	lab, err = partitions.Start(ctx, partitions.Options{Dir: GinkgoT().TempDir(), Binaries: binaries, Progress: GinkgoWriter,
-		Grace: timing.Grace})
+	lab, err = partitions.Start(ctx, options)
 	DeferCleanup(func() { Expect(lab.Stop()).To(Succeed()) })
 	Expect(err).NotTo(HaveOccurred())
 }
@@ -89,14 +106,14 @@ func partitionSpecs(rows ...partitions.Row) {
 	var of map[string]partitions.Outcome
 
 	BeforeAll(func(ctx SpecContext) {
-		start(ctx)
+		start(ctx, rows)
 		var err error
 		of, err = lab.Run(ctx, timing, rows...)
 		Expect(err).NotTo(HaveOccurred())
 		for _, row := range rows {
 			outcomes = append(outcomes, of[row.ID])
 		}
-	}, NodeTimeout(20*time.Minute))
+	}, NodeTimeout(35*time.Minute))
 
 	for _, row := range rows {
 		It(fmt.Sprintf("should show that %s: %s", row.Expect, row.Text()), func() {
@@ -152,4 +169,5 @@ var _ = suite.Nightly("Sites that are cut off in all ways", func() {
 	for rows := range slices.Chunk(chosen(all()), together) {
 		Context("from "+rows[0].ID+" on", Ordered, ContinueOnFailure, func() { partitionSpecs(rows...) })
 	}
+	Context("on OpenStack", Ordered, ContinueOnFailure, func() { partitionSpecs(chosen(onOpenStack)...) })
 })
