@@ -19,12 +19,13 @@ import (
 //
 //   - A machine that was running is not deleted. machine-controller-manager calls DeleteMachine again after 5 seconds, because the code is
 //     Unavailable, so the deletion continues soon after the quarantine; with most other codes it would be 10 minutes. The Machine stays in
-//     phase Terminating. It was drained before the first call, by force if its node has not been ready for 5 minutes. The driver cannot
-//     prevent that: only what is not marked for deletion keeps its pods.
+//     phase Terminating. It was drained before the first call; if its node has not been ready for 5 minutes, its pods were deleted by force
+//     and its VolumeAttachments were deleted. The driver is not asked before, so only machines that are not marked for deletion keep their
+//     pods.
 //   - Orphans are not deleted. machine-controller-manager finds them again with its next list. It does not retry in between.
 //   - No machine is created. With code ResourceExhausted the cluster-autoscaler tries another site at once, and machine-controller-manager
-//     calls CreateMachine again after 10 minutes (--resource-exhausted-retry) until the creation timeout, upon which it replaces the Machine.
-//     The node of such a Machine has never been ready, so the Machine may be deleted.
+//     calls CreateMachine again after 10 minutes (--resource-exhausted-retry) until the creation timeout, upon which it replaces the
+//     Machine. The node of such a Machine was never registered, so the Machine may be deleted.
 func checkQuarantine(operation string, m *machinev1alpha1.Machine, class *machinev1alpha1.MachineClass, now time.Time) error {
 	value, ok := class.Annotations[v1alpha1.AnnotationQuarantinedUntil]
 	if !ok {

@@ -66,7 +66,7 @@ func (f facts) goOn(now time.Time, before *gardencorev1beta1.Condition) *verdict
 			"still lost are replaced", f.settings.MaximumDuration.Duration))
 	case !f.recovers():
 		return f.cutOff(start)
-	case before.Reason == v1alpha1.ReasonSiteRecovering && !now.Before(f.recovered(before)):
+	case before.Reason == v1alpha1.ReasonSiteRecovering && !now.Before(f.recovered(now, before)):
 		return f.over(v1alpha1.ReasonQuarantineRecovered, fmt.Sprintf("its machines have been back for %s. Machines that are "+
 			"still lost are replaced", f.healthTimeout))
 	}
@@ -130,11 +130,12 @@ func (f facts) reachesShare(count, all int) bool {
 }
 
 // recovered returns when a recovering site is well: one health timeout after the last machine is back. By then machine-controller-manager
-// has seen all machines that are back, and would otherwise replace the others at once.
-func (f facts) recovered(condition *gardencorev1beta1.Condition) time.Time {
+// has seen all machines that are back, and would otherwise replace the others at once. Times in the future are those of nodes whose clocks
+// are wrong.
+func (f facts) recovered(now time.Time, condition *gardencorev1beta1.Condition) time.Time {
 	last := condition.LastUpdateTime.Time
 	for _, c := range f.contacts {
-		if c.ready.After(last) {
+		if c.ready.After(last) && !c.ready.After(now) {
 			last = c.ready
 		}
 	}
@@ -142,9 +143,9 @@ func (f facts) recovered(condition *gardencorev1beta1.Condition) time.Time {
 }
 
 // next returns when the decision changes without a change of the facts.
-func (f facts) next(condition *gardencorev1beta1.Condition) time.Time {
+func (f facts) next(now time.Time, condition *gardencorev1beta1.Condition) time.Time {
 	until := f.until(condition.LastTransitionTime.Time)
-	if recovered := f.recovered(condition); condition.Reason == v1alpha1.ReasonSiteRecovering && recovered.Before(until) {
+	if recovered := f.recovered(now, condition); condition.Reason == v1alpha1.ReasonSiteRecovering && recovered.Before(until) {
 		return recovered
 	}
 	return until

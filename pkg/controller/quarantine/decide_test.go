@@ -168,6 +168,8 @@ var _ = Describe("A quarantine", func() {
 		Expect(goOn(racks(lost(1, started), back(9, 10*time.Minute)), recovering(10*time.Minute))).To(Equal(v1alpha1.ReasonQuarantineRecovered))
 		Expect(goOn(racks(lost(1, started), back(8, 20*time.Minute), back(1, 9*time.Minute)), recovering(20*time.Minute))).To(
 			Equal(v1alpha1.ReasonSiteRecovering), "a machine came back later")
+		Expect(goOn(racks(back(9, 20*time.Minute), back(1, -time.Hour)), recovering(20*time.Minute))).To(
+			Equal(v1alpha1.ReasonQuarantineRecovered), "the clock of a node is wrong")
 		Expect(goOn(racks(back(10, time.Hour)), cutOff)).To(Equal(v1alpha1.ReasonSiteRecovering), "the extension was down")
 	})
 
@@ -232,9 +234,9 @@ var _ = Describe("A quarantine", func() {
 
 	It("should be decided about again when it expires or has recovered", func() {
 		f := racks(back(2, time.Minute))
-		Expect(f.next(cutOff)).To(Equal(now.Add(23 * time.Hour)))
-		Expect(f.next(recovering(2 * time.Minute))).To(Equal(now.Add(9 * time.Minute)))
-		Expect(f.next(conditionOf(gardencorev1beta1.ConditionTrue, v1alpha1.ReasonSiteRecovering, 24*time.Hour-time.Minute, 0))).To(
+		Expect(f.next(now, cutOff)).To(Equal(now.Add(23 * time.Hour)))
+		Expect(f.next(now, recovering(2*time.Minute))).To(Equal(now.Add(9 * time.Minute)))
+		Expect(f.next(now, conditionOf(gardencorev1beta1.ConditionTrue, v1alpha1.ReasonSiteRecovering, 24*time.Hour-time.Minute, 0))).To(
 			Equal(now.Add(time.Minute)))
 	})
 })
@@ -274,6 +276,7 @@ var _ = Describe("The contact to a machine", func() {
 			contact{lost: updated.Time}),
 		Entry("its disk is full", machine(machinev1alpha1.MachineUnknown, ready(corev1.ConditionTrue), pressure(corev1.ConditionTrue)),
 			contact{ready: since.Time}),
+		Entry("it reboots for an update in place", machine(machinev1alpha1.MachineInPlaceUpdating, ready(corev1.ConditionUnknown))),
 		Entry("it terminates after it was lost", machine(machinev1alpha1.MachineTerminating, ready(corev1.ConditionUnknown)),
 			contact{lost: since.Time, terminating: true}),
 		Entry("it terminates, and is not observed any more", machine(machinev1alpha1.MachineTerminating, ready(corev1.ConditionTrue))),

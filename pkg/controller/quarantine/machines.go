@@ -39,13 +39,14 @@ func contactsOf(machines []machinev1alpha1.Machine) map[string][]contact {
 }
 
 // contactOf returns false if the machine never ran, or if its contact is unknown. The kubelet of a node that is not ready reports that, so
-// there is contact.
+// there is contact. Machines that are updated in place are expected to reboot.
 func contactOf(machine *machinev1alpha1.Machine) (contact, bool) {
 	at := slices.IndexFunc(machine.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
-	if at < 0 {
+	status := machine.Status.CurrentStatus
+	if at < 0 || status.Phase == machinev1alpha1.MachineInPlaceUpdating {
 		return contact{}, false
 	}
-	ready, status := machine.Status.Conditions[at], machine.Status.CurrentStatus
+	ready := machine.Status.Conditions[at]
 	c := contact{terminating: machine.DeletionTimestamp != nil || status.Phase == machinev1alpha1.MachineTerminating}
 	switch {
 	case ready.Status == corev1.ConditionUnknown:

@@ -260,10 +260,11 @@ func patch[T client.Object](ctx context.Context, c client.Client, object T, chan
 // requeueAfter returns when to decide again, zero if no site is in quarantine.
 func (r *reconciler) requeueAfter(infra *extensionsv1alpha1.Infrastructure, known map[string]facts) time.Duration {
 	var after time.Duration
+	now := r.clock.Now()
 	for name := range condition.Quarantines(infra.Status.Conditions) {
 		current := v1beta1helper.GetCondition(infra.Status.Conditions,
 			gardencorev1beta1.ConditionType(v1alpha1.ConditionSiteQuarantinedPrefix+name))
-		next := min(max(known[name].next(current).Sub(r.clock.Now()), time.Millisecond), resync)
+		next := min(max(known[name].next(now, current).Sub(now), time.Millisecond), resync)
 		if after == 0 || next < after {
 			after = next
 		}

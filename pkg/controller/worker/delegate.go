@@ -142,8 +142,8 @@ func (c filteringClient) List(ctx context.Context, list client.ObjectList, opts 
 	return nil
 }
 
-// Delete keeps the classes and secrets of machines at sites in quarantine. The generic actuator deletes all that it did not deploy, which is
-// right only after it has waited for the machines.
+// Delete keeps the classes and secrets of machines at sites in quarantine. The generic actuator deletes all that it did not deploy, which
+// is right only after it has waited for the machines.
 func (c filteringClient) Delete(ctx context.Context, object client.Object, opts ...client.DeleteOption) error {
 	if c.kept.has(object) {
 		return nil

@@ -76,7 +76,6 @@ var _ = Describe("The end of a quarantine", func() {
 		Expect(quarantineEnded().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(Equal(expected))
 	},
 		Entry("when the condition becomes False", infra(isTrue), infra(isFalse), true),
-		Entry("when the condition is removed", infra(isTrue), infra(""), true),
 		Entry("not when it begins", infra(isFalse), infra(isTrue), false),
 		Entry("not while nothing changes", infra(isTrue), infra(isTrue), false),
 	)
