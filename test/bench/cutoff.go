@@ -147,8 +147,8 @@ func measureNextSite(ctx context.Context, b *Bed) (m Measurement, err error) {
 			return err
 		}
 		m.Records = []Record{sample(row.ID, quantityNextSite, (refused + took).Seconds())}
-		m.Note = fmt.Sprintf("%s; the inventory is down, its nodes are not; it says that it has no room after %.0f s, the machine of vSphere runs "+
-			"%.0f s later", cutOffNote, refused.Seconds(), took.Seconds())
+		m.Note = fmt.Sprintf("%s; the inventory is down, its nodes are not; it says that it has no room after %.0f s, the machine of vSphere "+
+			"runs %.0f s later", cutOffNote, refused.Seconds(), took.Seconds())
 		return nil
 	})
 }

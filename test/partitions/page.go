@@ -5,19 +5,25 @@
 package partitions
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 )
 
+// pageHeader is what the page has before the rows of its table.
+//
+//go:embed page.md
+var pageHeader string
+
 // platforms are the platforms of the sites.
 var platforms = map[string]string{SiteVSphere: "vSphere", SiteMetal3: "Metal3", SiteIronCore: "IronCore", SiteOpenStack: "OpenStack"}
 
 // Text describes the row in one line.
 func (r Row) Text() string {
-	return strings.Join([]string{r.where(), r.what(), "API " + r.api(), "restarted: " + r.restarted(), "Worker reconciled: " + yes(r.Reconcile),
-		"link back: " + string(r.Back), fmt.Sprintf("share %d %%", r.Share)}, ", ")
+	return strings.Join([]string{r.where(), r.what(), "API " + r.api(), "restarted: " + r.restarted(),
+		"Worker reconciled: " + yes(r.Reconcile), "link back: " + string(r.Back), fmt.Sprintf("share %d %%", r.Share)}, ", ")
 }
 
 func (r Row) where() string {
@@ -103,20 +109,3 @@ func Page(t Timing, outcomes []Outcome) string {
 	}
 	return b.String()
 }
-
-const pageHeader = `# Partitions
-
-What happens to the machines of a site while its nodes do not reach the control plane of the shoot. Each row is a shoot with the real machine-controller-manager, our driver
-and extension, the node lifecycle controller of kube-controller-manager, Metal3's and IronCore's operators or a simulated vCenter, and kubelets that stop reporting. A proxy in front of each API
-counts the requests that delete, power off or wipe a machine that existed before. [Disconnection](../usage/disconnection.md) tells what that means for a shoot.
-
-This page is written by the suite:
-
-    PARTITIONS_TABLE=$PWD/docs/development/partitions.md go test -timeout 80m ./test/integration/partition
-
-Times are short: a node is unknown after %.0f s without reports, the health timeout of machines is %.0f s, and quarantines that expire last %.0f s. "Later" is after more than two health timeouts.
-Two numbers are those before and after the end of the quarantine. Without quarantine, machine-controller-manager replaces one machine per pool at a time.
-
-| platform | cut off | share | API | restarted | Worker reconciled | link back | quarantine after | ended after | requests | servers lost | pods force-deleted | machines failed |
-|---|---|---|---|---|---|---|---|---|---|---|---|---|
-`
