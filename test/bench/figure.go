@@ -260,6 +260,24 @@ var figures = []Figure{
 		Measure: shared(measureSiteFaults), Count: worst(quantityWell),
 	},
 	{
+		ID: "site-cut-off-machines-lost", Unit: "machines", Target: new(0.0),
+		Peer:    &Peer{Value: 1, Source: sourceRead, Of: peerMCM, Note: "for each pool and health timeout"},
+		Measure: shared(measureCutOff), Count: worst(quantityLost),
+	},
+	{
+		ID: "site-cut-off-to-quarantine-seconds", Unit: "s", Target: new(60.0),
+		Measure: shared(measureCutOff), Count: worst(quantityQuarantined),
+	},
+	{
+		ID: "site-down-to-next-site-seconds", Unit: "s", Target: new(180.0),
+		Peer:    &Peer{Value: 1200, Source: sourceRead, Of: peerCreation, Note: "Gardener's creation timeout of machines"},
+		Measure: measureNextSite, Count: worst(quantityNextSite),
+	},
+	{
+		ID: "site-cut-off-others-scale-up-ratio", Unit: "x undisturbed", Target: new(1.1),
+		Measure: measureCutOffOthers, Count: overAlone,
+	},
+	{
 		ID: "dns-designate-noop-requests", Unit: "requests", Target: new(1.0), Floor: 1,
 		Measure: measureDesignateNoop, Count: maxPerRun(requests),
 	},

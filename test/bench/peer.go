@@ -29,6 +29,8 @@ const (
 	peerOpenStack = "machine-controller-manager-provider-openstack v0.26.0"
 	peerVSphere   = "machine-controller-manager-provider-vsphere v0.23.0"
 	peerRetry     = "machine-controller-manager v0.62.1, its MediumRetry"
+	peerMCM       = "machine-controller-manager v0.62.1 without quarantine"
+	peerCreation  = "machine-controller-manager v0.62.1, its creation timeout"
 	peerProcesses = "prototype with a process for each of two platforms"
 	peerQueue     = "prototype with one queue for all sites"
 	peerCharts    = "charts of three Gardener extensions"

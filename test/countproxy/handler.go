@@ -64,7 +64,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil || !wait(r.Context(), delay) {
 		return
 	}
-	entry.RequestBytes = len(body)
+	entry.RequestBytes, entry.Operation = len(body), operationOf(r, body)
 	if fault != nil && !fault.After {
 		fault.answer(w, r, entry)
 		return

@@ -125,6 +125,18 @@ var _ = Describe("Proxy", func() {
 			Expect(proxy.OpenConnections("alpha")).To(Equal(1))
 		})
 
+		It("should name the operation of a SOAP request", func(ctx SpecContext) {
+			body := `<?xml version="1.0"?><Envelope><Header><operationID>1</operationID></Header><Body><PowerOffVM_Task/></Body></Envelope>`
+			request, err := http.NewRequestWithContext(ctx, http.MethodPost, proxy.URL("alpha")+"/sdk", strings.NewReader(body))
+			Expect(err).NotTo(HaveOccurred())
+			request.Header.Set("SOAPAction", "urn:vim25")
+			response, err := client.Do(request)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(response.Body.Close()).To(Succeed())
+			Expect(status(ctx, http.MethodGet, "/v2/things")).To(Equal(http.StatusCreated))
+			Expect(proxy.Requests("")).To(HaveExactElements(HaveField("Operation", "PowerOffVM_Task"), HaveField("Operation", "")))
+		})
+
 		It("should tell parallel from serial requests", func(ctx SpecContext) {
 			Expect(proxy.SetFaults(Fault{Name: "rtt", Action: ActionDelay, Delay: time.Second})).To(Succeed())
 			var group sync.WaitGroup

@@ -5,6 +5,8 @@
 package countproxy
 
 import (
+	"bytes"
+	"encoding/xml"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -43,6 +45,8 @@ type Request struct {
 	Pattern string
 	// Kind says what the request is for.
 	Kind Kind
+	// Operation is the name of the operation of a SOAP request, empty for others.
+	Operation string
 	// Client is the name of the program that sent the request, from its User-Agent.
 	Client string
 	// Status is the status of the answer, zero if there was none.
@@ -85,6 +89,26 @@ func clientOf(request *http.Request) string {
 	product, _, _ := strings.Cut(request.UserAgent(), " ")
 	name, _, _ := strings.Cut(product, "/")
 	return name
+}
+
+// operationOf returns the name of the first element of the body of a SOAP message.
+func operationOf(request *http.Request, body []byte) string {
+	if request.Header.Get("Soapaction") == "" {
+		return ""
+	}
+	decoder, inBody := xml.NewDecoder(bytes.NewReader(body)), false
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return ""
+		}
+		if element, ok := token.(xml.StartElement); ok {
+			if inBody {
+				return element.Name.Local
+			}
+			inBody = element.Name.Local == "Body"
+		}
+	}
 }
 
 func patternOf(request *http.Request) string {

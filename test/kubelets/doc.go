@@ -7,6 +7,8 @@
 // kube-controller-manager that machine-controller-manager relies on: the node of a server that is not active any more becomes
 // unknown.
 //
+// Where a real kube-controller-manager finds out which nodes do not report, kubelets can be cut off.
+//
 // On demand it also plays the pods that are bound to the nodes: they become ready once their volumes can be mounted, and the pods of
 // CSI drivers register those with their nodes. It ends the pods of nodes that are gone, as pod-garbage-collector does.
 package kubelets

@@ -69,6 +69,9 @@ type Kubelets struct {
 	Cloud bool
 	// Taints are further taints that the nodes join with.
 	Taints []corev1.Taint
+	// Cut reports whether the kubelet of a node is cut off from the API server, or its server is dead: nothing is written about the node. If
+	// it is set, a real kube-controller-manager finds out which nodes are unknown, also those of servers that are not active any more.
+	Cut func(node string) bool
 	// Log receives what is not possible.
 	Log logr.Logger
 
@@ -84,6 +87,8 @@ type node struct {
 	name, id                   string
 	server                     Server
 	registered, ready, deleted bool
+	// silent is set after the kubelet did not report for some time.
+	silent bool
 	// beat is when the status was written, since is when ready changed.
 	beat, since time.Time
 }
@@ -159,12 +164,39 @@ func (k *Kubelets) sync(ctx context.Context, m *machinev1alpha1.Machine, n *node
 	switch {
 	case n.deleted:
 		return nil
+	case k.Cut != nil && (!active || k.Cut(n.name)):
+		n.silent = true
+		return nil
 	case !n.registered:
 		return k.register(ctx, m, n, server)
+	case n.silent:
+		return k.report(ctx, n)
 	case n.ready == active && (!active || time.Since(n.beat) < heartbeat):
 		return nil
 	}
-	err := k.patchStatus(ctx, n, active, nodeStatus{})
+	return k.write(ctx, n, active)
+}
+
+// report writes the status of a node whose kubelet did not report for some time, in which the node may have become unknown.
+func (k *Kubelets) report(ctx context.Context, n *node) error {
+	object := &corev1.Node{}
+	if err := k.Shoot.Get(ctx, client.ObjectKey{Name: n.name}, object); apierrors.IsNotFound(err) {
+		n.deleted = true
+		return nil
+	} else if err != nil {
+		return err
+	}
+	for _, condition := range object.Status.Conditions {
+		if condition.Type == corev1.NodeReady {
+			n.ready = condition.Status == corev1.ConditionTrue
+		}
+	}
+	n.silent = false
+	return k.write(ctx, n, true)
+}
+
+func (k *Kubelets) write(ctx context.Context, n *node, ready bool) error {
+	err := k.patchStatus(ctx, n, ready, nodeStatus{})
 	if apierrors.IsNotFound(err) {
 		n.deleted = true
 		return nil

@@ -121,4 +121,35 @@ var _ = Describe("Kubelets", func() {
 		Expect(ready().Status).To(Equal(corev1.ConditionTrue))
 		Expect(ready().LastTransitionTime).To(Equal(since))
 	})
+
+	It("should report nothing while it is cut off, and all conditions anew when it is back", func() {
+		cut := false
+		k.Cut = func(string) bool { return cut }
+		Expect(c.Create(ctx, machine)).To(Succeed())
+		Expect(k.Sync(ctx)).To(Succeed())
+		before := nodes()[0]
+		cut = true
+		Expect(k.Sync(ctx)).To(Succeed())
+		Expect(nodes()[0].ResourceVersion).To(Equal(before.ResourceVersion))
+
+		before.Status.Conditions[0].Status = corev1.ConditionUnknown
+		before.Status.Conditions[0].LastTransitionTime = metav1.NewTime(time.Now().Add(-time.Hour))
+		Expect(c.Status().Update(ctx, &before)).To(Succeed())
+		cut = false
+		Expect(k.Sync(ctx)).To(Succeed())
+		Expect(nodes()[0].Status.Conditions).To(And(
+			ContainElement(And(HaveField("Type", corev1.NodeReady), HaveField("Status", corev1.ConditionTrue),
+				HaveField("LastTransitionTime.Time", BeTemporally("~", time.Now(), time.Minute)))),
+			ContainElement(And(HaveField("Type", corev1.NodeDiskPressure), HaveField("Status", corev1.ConditionFalse)))))
+	})
+
+	It("should leave it to kube-controller-manager that a server is not active any more, if that runs", func() {
+		k.Cut = func(string) bool { return false }
+		Expect(c.Create(ctx, machine)).To(Succeed())
+		Expect(k.Sync(ctx)).To(Succeed())
+		before := nodes()[0].ResourceVersion
+		servers = nil
+		Expect(k.Sync(ctx)).To(Succeed())
+		Expect(nodes()[0].ResourceVersion).To(Equal(before))
+	})
 })

@@ -108,6 +108,14 @@ func (k *Kubelets) patchStatus(ctx context.Context, n *node, ready bool, status 
 		condition.Message = "Kubelet stopped posting node status."
 	}
 	status.Conditions = []corev1.NodeCondition{condition}
+	if k.Cut != nil {
+		// kube-controller-manager writes them when the kubelet does not report, and machine-controller-manager reads them.
+		for _, kind := range []corev1.NodeConditionType{corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure} {
+			status.Conditions = append(status.Conditions, corev1.NodeCondition{
+				Type: kind, Status: corev1.ConditionFalse, LastHeartbeatTime: metav1.NewTime(now), LastTransitionTime: metav1.NewTime(since),
+			})
+		}
+	}
 
 	patch, err := json.Marshal(map[string]nodeStatus{"status": status})
 	if err != nil {

@@ -24,6 +24,9 @@ type Options struct {
 	Namespace string
 	// Workloads lets DaemonSets, Deployments, scheduling and ManagedResources be real.
 	Workloads bool
+	// NodeGrace is the time after which the node of a kubelet that does not report is unknown, as kube-controller-manager finds out. Default:
+	// no kube-controller-manager runs.
+	NodeGrace time.Duration
 	// Binaries are the executables. Default: DefaultBinaries().
 	Binaries Binaries
 	// Env are environment variables of the controllers in addition to those of this process.
@@ -46,13 +49,15 @@ type Landscape struct {
 	Driver *Process
 	// Extension is our extension.
 	Extension *Process
+	// NodeLifecycle is kube-controller-manager with the controllers of nodes alone, nil if it is not wanted.
+	NodeLifecycle *Process
 	// Workloads are the processes that work on pods and ManagedResources, nil if they are not wanted.
 	Workloads *Workloads
 	// Client accesses the cluster without a cache.
 	Client client.Client
 
-	namespace string
-	access    access
+	options Options
+	access  access
 }
 
 // New prepares a landscape; nothing runs yet.
@@ -67,7 +72,7 @@ func New(o Options) (*Landscape, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Landscape{Cluster: cluster, namespace: o.Namespace}
+	l := &Landscape{Cluster: cluster, options: o}
 	if o.Workloads {
 		if l.Workloads, err = NewWorkloads(o.Dir, cluster, o.Binaries); err != nil {
 			return nil, err
@@ -76,8 +81,24 @@ func New(o Options) (*Landscape, error) {
 	if l.access, err = newAccess(o.Dir, cluster, o.Audited...); err != nil {
 		return nil, err
 	}
-	l.MCM, l.Driver, l.Extension, err = controllers(o, cluster, l.access.kubeconfig)
+	if o.NodeGrace > 0 {
+		if l.NodeLifecycle, err = nodeLifecycle(o, cluster); err != nil {
+			return nil, err
+		}
+	}
+	if l.MCM, l.Driver, err = machineControllers(o, cluster, ""); err != nil {
+		return nil, err
+	}
+	l.Extension, err = extension(o, l.access.kubeconfig)
 	return l, err
+}
+
+// MachineControllers makes machine-controller-manager and the driver for the machines of another namespace. They do not run yet, and who
+// starts them stops them.
+func (l *Landscape) MachineControllers(namespace string) (mcm, driver *Process, err error) {
+	o := l.options
+	o.Namespace = namespace
+	return machineControllers(o, l.Cluster, "-"+namespace)
 }
 
 // StartCluster starts the cluster, installs the custom resource definitions, creates the namespaces and the extension's permissions, and
@@ -94,7 +115,7 @@ func (l *Landscape) StartCluster(ctx context.Context) error {
 		return err
 	}
 	l.Client = c
-	for _, name := range []string{extensionNamespace, l.namespace} {
+	for _, name := range []string{extensionNamespace, l.options.Namespace} {
 		err := c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 		if client.IgnoreAlreadyExists(err) != nil {
 			return err
@@ -102,6 +123,11 @@ func (l *Landscape) StartCluster(ctx context.Context) error {
 	}
 	if err := l.access.grant(ctx, l.Cluster, c); err != nil {
 		return err
+	}
+	if l.NodeLifecycle != nil {
+		if err := l.NodeLifecycle.Start(); err != nil {
+			return err
+		}
 	}
 	if l.Workloads != nil {
 		return l.Workloads.Start(ctx)
@@ -120,6 +146,9 @@ func (l *Landscape) Processes() []*Process {
 		return nil
 	}
 	processes := []*Process{l.Cluster.Etcd, l.Cluster.APIServer}
+	if l.NodeLifecycle != nil {
+		processes = append(processes, l.NodeLifecycle)
+	}
 	if l.Workloads != nil {
 		processes = append(processes, l.Workloads.Processes()...)
 	}
@@ -141,6 +170,9 @@ func (l *Landscape) Stop() {
 	defer cancel()
 	for _, p := range []*Process{l.Extension, l.Driver, l.MCM} {
 		p.Stop(ctx)
+	}
+	if l.NodeLifecycle != nil {
+		l.NodeLifecycle.Stop(ctx)
 	}
 	if l.Workloads != nil {
 		l.Workloads.Stop(ctx)

@@ -68,8 +68,8 @@ func quarantineEnded() predicate.Predicate {
 	}
 }
 
-// resumer requests the reconciliation of a Worker after a quarantine: its zones on the site waited, which is no error that the controller
-// would retry, and gardenlet reconciles only once a day.
+// resumer requests the reconciliation of a Worker after a quarantine: its zones on the site waited, which does not fail the Worker, so the
+// controller does not retry, and gardenlet reconciles only once a day.
 type resumer struct {
 	client client.Client
 }

@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package partitions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/rand"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/kubelets"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/pki"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
+)
+
+const (
+	// heartbeat is the time between two reports of a kubelet.
+	heartbeat = 3 * time.Second
+	// look is the time between two looks of the kubelets at their servers, which all shoots share.
+	look = time.Second
+	// probeInterval is how often the extension asks the API of a site.
+	probeInterval = 5 * time.Second
+
+	stopTimeout = 30 * time.Second
+)
+
+// Options say what a lab is.
+type Options struct {
+	// Dir is the folder for data, keys and logs.
+	Dir string
+	// Binaries are the executables.
+	Binaries landscape.Binaries
+	// Progress gets lines about what is done.
+	Progress io.Writer
+	// Grace is the time after which a node that does not report is unknown. In Gardener it is 40s.
+	Grace time.Duration
+	// Bed is the OpenStack, which runs. Without it shoots have no site on OpenStack.
+	Bed *openstack.Bed
+}
+
+// Lab is a seed with sites for several shoots.
+type Lab struct {
+	// Seed has the processes that all shoots share.
+	Seed *landscape.Landscape
+	// VCenter is the vCenter of all shoots.
+	VCenter *vcenter.VCenter
+	// Inventory has the hosts of all shoots.
+	Inventory *metal.Inventory
+
+	options Options
+	prefix  string
+	// authority signed the certificate of all proxies.
+	authority string
+	pair      *pki.Pair
+	servers   servers
+	// access and inspector are for the project of the site on OpenStack, nil if there is none.
+	access    openstack.Credentials
+	inspector *openstack.Client
+
+	mutex  sync.Mutex
+	shoots []*Shoot
+}
+
+// Start starts a lab without shoots. Stop ends what was started, also after an error.
+func Start(ctx context.Context, o Options) (*Lab, error) {
+	l := &Lab{options: o, prefix: "shoot--cut" + rand.String(3) + "--"}
+	return l, l.start(ctx)
+}
+
+func (l *Lab) start(ctx context.Context) (err error) {
+	dirs := map[string]string{}
+	for _, part := range []string{"vcenter", "inventory", "seed"} {
+		dirs[part] = filepath.Join(l.options.Dir, part)
+		if err := os.Mkdir(dirs[part], 0o750); err != nil {
+			return err
+		}
+	}
+	authority, err := pki.NewAuthority()
+	if err != nil {
+		return err
+	}
+	l.authority = authority.PEM
+	if l.pair, err = authority.Server("proxy"); err != nil {
+		return err
+	}
+
+	fmt.Fprintln(l.options.Progress, "  start a vCenter, an inventory and a seed")
+	if l.VCenter, err = vcenter.Start(ctx, dirs["vcenter"], vcenter.Options{Guest: time.Second}); err != nil {
+		return err
+	}
+	if l.Inventory, err = metal.Start(ctx, metal.Options{Dir: dirs["inventory"], Metal3: true, IronCore: true}); err != nil {
+		return err
+	}
+	if err := l.Inventory.Grant(ctx); err != nil {
+		return err
+	}
+	l.servers = servers{look: kubelets.Together(
+		vcenter.NewWatch(l.VCenter, l.prefix).Active, metal.NewWatch(l.Inventory, l.prefix).Active)}
+	if l.options.Bed != nil {
+		if l.access, err = l.options.Bed.Credentials(openstack.Projects[0]); err != nil {
+			return err
+		}
+		if l.inspector, err = openstack.NewClient(ctx, l.access); err != nil {
+			return err
+		}
+		l.servers.look = kubelets.Together(l.servers.look, openstack.NewWatch(l.prefix, l.inspector).Active)
+	}
+	l.Seed, err = landscape.New(landscape.Options{
+		Dir: dirs["seed"], Namespace: l.prefix + "none", Binaries: l.options.Binaries, NodeGrace: l.options.Grace,
+		DriverArgs:    []string{"--resource-exhausted-retry=5s", "--machine-safety-orphan-vms-period=20s"},
+		ExtensionArgs: []string{"--site-probe-interval=" + probeInterval.String()},
+	})
+	if err != nil {
+		return err
+	}
+	if err := l.Seed.StartCluster(ctx); err != nil {
+		return err
+	}
+	return l.Seed.Extension.Start()
+}
+
+// Stop ends what Start started, and the shoots.
+func (l *Lab) Stop() error {
+	var errs []error
+	for _, s := range l.shoots {
+		errs = append(errs, s.stop())
+	}
+	if l.Seed != nil {
+		l.Seed.Stop()
+	}
+	if l.Inventory != nil {
+		l.Inventory.Stop()
+	}
+	if l.VCenter != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+		defer cancel()
+		l.VCenter.Stop(ctx)
+	}
+	return errors.Join(errs...)
+}
+
+// Processes are all processes of the lab.
+func (l *Lab) Processes() []*landscape.Process {
+	if l == nil || l.Seed == nil {
+		return nil
+	}
+	processes := l.Seed.Processes()
+	for _, s := range l.shoots {
+		processes = append(processes, s.MCM, s.Driver)
+	}
+	return append(processes, l.Inventory.Processes()...)
+}
+
+// servers remembers for a short time what servers are active, for the kubelets of all shoots.
+type servers struct {
+	look kubelets.ActiveServers
+
+	mutex  sync.Mutex
+	at     time.Time
+	active map[string]kubelets.Server
+	err    error
+}
+
+func (s *servers) Active(ctx context.Context) (map[string]kubelets.Server, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if time.Since(s.at) > look {
+		s.active, s.err = s.look(ctx)
+		s.at = time.Now()
+	}
+	return maps.Clone(s.active), s.err
+}
