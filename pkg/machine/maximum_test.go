@@ -125,14 +125,19 @@ var _ = Describe("The maximum of machines of a site", func() {
 			machines[i] = add(fmt.Sprintf("m-%02d", i), "racks", 5, "")
 		}
 		objects.ClearActions()
+		var (
+			wg    sync.WaitGroup
+			once  sync.Once
+			begun atomic.Int32
+		)
 		objects.PrependReactor("list", "machines", func(clienttesting.Action) (bool, runtime.Object, error) {
-			time.Sleep(20 * time.Millisecond)
+			once.Do(func() { Eventually(begun.Load).Should(BeEquivalentTo(len(machines))) })
 			return false, nil, nil
 		})
-		var wg sync.WaitGroup
 		for _, m := range machines {
 			wg.Go(func() {
 				defer GinkgoRecover()
+				begun.Add(1)
 				if err := create(m, "7"); err != nil {
 					Expect(codeOf(err)).To(Equal(codes.ResourceExhausted))
 				}

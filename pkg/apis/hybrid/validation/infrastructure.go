@@ -197,8 +197,8 @@ func (v *infrastructureValidator) validateForeignRanges(prefix netip.Prefix, fld
 	return allErrs
 }
 
-// validateOwnMaximum checks the owner's maximum number of machines against that of the operator. profile is nil if the CloudProfile does not
-// have the site.
+// validateOwnMaximum checks the owner's maximum number of machines against that of the operator. profile is nil if the CloudProfile does
+// not have the site.
 func validateOwnMaximum(site *v1alpha1.InfrastructureSite, profile *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	allErrs := validateNotNegative(site.MaximumMachines, fldPath)
 	if own := site.MaximumMachines; own != nil && profile != nil && profile.MaximumMachines != nil && *own > *profile.MaximumMachines {
