@@ -41,8 +41,8 @@ func writeMaximums(ctx context.Context, c *call, sites []site.Site) error {
 			continue
 		}
 		tasks = append(tasks, func(ctx context.Context) error {
-			if err := c.client.Patch(ctx, class, patch); err != nil {
-				return fmt.Errorf("writing the maximum of machines to machine class %s: %w", class.Name, client.IgnoreNotFound(err))
+			if err := client.IgnoreNotFound(c.client.Patch(ctx, class, patch)); err != nil {
+				return fmt.Errorf("writing the maximum of machines to machine class %s: %w", class.Name, err)
 			}
 			return nil
 		})
