@@ -48,7 +48,8 @@ func Run() error {
 	if err != nil {
 		return fmt.Errorf("could not access the machines: %w", err)
 	}
-	return mcmapp.Run(server, machine.Guard(machine.NewDriver(driver.Machines(), machine.DefaultTimeouts()), control))
+	limited := machine.Limit(machine.NewDriver(driver.Machines(), machine.DefaultTimeouts()), control)
+	return mcmapp.Run(server, machine.Guard(limited, control))
 }
 
 // controlClient returns a client for the cluster of the Machines, configured like that of machine-controller-manager.

@@ -83,8 +83,8 @@ var _ = Describe("Shoots", func() {
 			func(s *gardencorev1beta1.Shoot) { s.Spec.Provider.Workers[batch].Machine.Type = "std-4" },
 			"spec.provider.workers[0].machine.type", `site "racks"`),
 		Entry("WorkerConfig", func(s *gardencorev1beta1.Shoot) {
-			editWorker(s, batch, func(c *v1alpha1.WorkerConfig) { c.Sites[0].Maximum = new(int32(41)) })
-		}, "spec.provider.workers[0].providerConfig.sites[0].maximum", "pool's maximum, which is 40"),
+			editWorker(s, batch, func(c *v1alpha1.WorkerConfig) { c.Sites[0].Maximum = new(int32(71)) })
+		}, "spec.provider.workers[0].providerConfig.sites[0].maximum", "pool's maximum, which is 70"),
 		Entry("no overlay", func(s *gardencorev1beta1.Shoot) {
 			s.Spec.Networking.ProviderConfig = &runtime.RawExtension{Raw: []byte(`{"overlay":{"enabled":false}}`)}
 		}, "spec.networking.providerConfig.overlay.enabled", "must be true"),

@@ -39,6 +39,8 @@ func (c *change) warnings(seed *gardencorev1beta1.Seed) []string {
 	}
 	add(systemComponentsOnOneSite(d, pools), noDefaultStorage(d, p))
 	add(burstWithoutPriorities(d, pools)...)
+	add(poolsBeyondMaximum(d, pools)...)
+	add(sitesBeyondMaximum(d, p, pools)...)
 	add(volumesWithoutEffect(d, p, pools)...)
 	add(endpointsInSeed(d, p, seed)...)
 	for _, overlap := range c.overlaps {
@@ -101,6 +103,56 @@ func burstWithoutPriorities(d *document, pools *validation.WorkerValidator) []st
 		warnings = append(warnings,
 			fmt.Sprintf("%s: pool %q has no priorities for its sites %q, so the autoscaler may use any of them",
 				workersPath.Index(i).Child("providerConfig", "sites"), pool.Name, sites))
+	}
+	return warnings
+}
+
+// poolsBeyondMaximum warns of pools whose maximum is not what the maxima of their sites add up to: the latter are decisive.
+func poolsBeyondMaximum(d *document, pools *validation.WorkerValidator) []string {
+	var warnings []string
+	for i := range d.pools() {
+		pool := &d.pools()[i]
+		var maximum int32
+		for _, limits := range pools.LimitsBySite(pool) {
+			maximum += limits.Maximum
+		}
+		if maximum != pool.Maximum {
+			warnings = append(warnings,
+				fmt.Sprintf("%s: pool %q can have up to %d machines, not %d: the maxima of its sites in providerConfig.sites are decisive",
+					workersPath.Index(i).Child("maximum"), pool.Name, maximum, pool.Maximum))
+		}
+	}
+	return warnings
+}
+
+// sitesBeyondMaximum warns of sites whose maximum of machines the pools exceed together.
+func sitesBeyondMaximum(d *document, p *profile.Profile, pools *validation.WorkerValidator) []string {
+	sums := map[string]validation.Limits{}
+	for i := range d.pools() {
+		for site, limits := range pools.LimitsBySite(&d.pools()[i]) {
+			sum := sums[site]
+			sums[site] = validation.Limits{Minimum: sum.Minimum + limits.Minimum, Maximum: sum.Maximum + limits.Maximum}
+		}
+	}
+	var warnings []string
+	for i := range d.infrastructure.Sites {
+		var (
+			site    = &d.infrastructure.Sites[i]
+			maximum = helper.MaximumMachines(helper.FindSite(p.Config, site.Name), site)
+			sum     = sums[site.Name]
+			fldPath = infrastructurePath.Child("sites").Index(i).Child("maximumMachines")
+		)
+		switch {
+		case maximum == nil:
+		case sum.Minimum > *maximum:
+			warnings = append(warnings,
+				fmt.Sprintf("%s: the pools need at least %d machines on site %q, and its maximum is %d: the others are never created",
+					fldPath, sum.Minimum, site.Name, *maximum))
+		case sum.Maximum > *maximum:
+			warnings = append(warnings,
+				fmt.Sprintf("%s: the pools can have up to %d machines on site %q together, and its maximum is %d: more are refused",
+					fldPath, sum.Maximum, site.Name, *maximum))
+		}
 	}
 	return warnings
 }

@@ -84,6 +84,26 @@ var _ = Describe("Warnings", func() {
 			g.shoot.Spec.Provider.Workers[general].Maximum++
 		}, `spec.provider.workers[1].providerConfig.sites: pool "general" has no priorities for its sites ["cloud" "vc"], so the autoscaler `+
 			`may use any of them`),
+		Entry("a pool whose sites can have more machines than it", func() {
+			pool := &g.shoot.Spec.Provider.Workers[general]
+			pool.Minimum, pool.Maximum = 2, 8
+			editWorker(g.shoot, general, func(c *v1alpha1.WorkerConfig) {
+				c.Sites = []v1alpha1.WorkerSite{
+					{Name: "cloud", Priority: new(int32(2)), Minimum: new(int32(2)), Maximum: new(int32(6))},
+					{Name: "vc", Priority: new(int32(1)), Minimum: new(int32(0)), Maximum: new(int32(6))},
+				}
+			})
+		}, `spec.provider.workers[1].maximum: pool "general" can have up to 12 machines, not 8: the maxima of its sites in `+
+			`providerConfig.sites are decisive`),
+		Entry("pools that can have more machines on a site than the operator allows", func() {
+			editProfile(g, func(c *v1alpha1.CloudProfileConfig) { c.Sites[cloud].MaximumMachines = new(int32(40)) })
+			editInfrastructure(g.shoot, func(c *v1alpha1.InfrastructureConfig) { c.Sites[cloud].MaximumMachines = nil })
+		}, `spec.provider.infrastructureConfig.sites[0].maximumMachines: the pools can have up to 41 machines on site "cloud" together, and its `+
+			`maximum is 40: more are refused`),
+		Entry("pools that need more machines on a site than the owner allows", func() {
+			editInfrastructure(g.shoot, func(c *v1alpha1.InfrastructureConfig) { c.Sites[cloud].MaximumMachines = new(int32(0)) })
+		}, `spec.provider.infrastructureConfig.sites[0].maximumMachines: the pools need at least 1 machines on site "cloud", and its `+
+			`maximum is 0: the others are never created`),
 		Entry("a volume of a pool that is only on bare metal", func() {
 			pool := &g.shoot.Spec.Provider.Workers[batch]
 			pool.Zones, pool.ProviderConfig = []string{"rack-1"}, nil

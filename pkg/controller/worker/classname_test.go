@@ -128,6 +128,12 @@ var (
 			pool.Minimum, pool.Maximum, pool.Priority = 10, 20, new(int32(5))
 			pool.ProviderConfig = mustEncode(&v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{{Name: "cloud", Priority: new(int32(7))}}})
 		}},
+		{"the maximum of machines of a site, or a pool's settings of the cluster-autoscaler for a site, change", func(s *shoot) {
+			s.profile.Sites[0].MaximumMachines, s.config.Sites[0].MaximumMachines = new(int32(9)), new(int32(5))
+			s.namedPool("a").ProviderConfig = mustEncode(&v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{{
+				Name: "cloud", ClusterAutoscaler: &v1alpha1.SiteClusterAutoscaler{ScaleDownUtilizationThreshold: new("0.7")},
+			}}})
+		}},
 		{"maxSurge or maxUnavailable of the pool changes", func(s *shoot) {
 			s.namedPool("a").MaxSurge, s.namedPool("a").MaxUnavailable = intstr.FromInt32(5), intstr.FromInt32(5)
 		}},

@@ -12,7 +12,6 @@ import (
 	"github.com/gardener/gardener/extensions/pkg/controller/worker"
 	"github.com/gardener/gardener/extensions/pkg/controller/worker/genericactuator"
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
-	extensionsv1alpha1helper "github.com/gardener/gardener/pkg/api/extensions/v1alpha1/helper"
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 
@@ -44,7 +43,7 @@ func machineDeployments(zones []*resolved, quarantines quarantines) worker.Machi
 			Annotations:                  z.spec.Annotations,
 			Taints:                       z.spec.Taints,
 			MachineConfiguration:         machineConfiguration(z),
-			ClusterAutoscalerAnnotations: extensionsv1alpha1helper.GetMachineDeploymentClusterAutoscalerAnnotations(z.spec.ClusterAutoscaler),
+			ClusterAutoscalerAnnotations: clusterAutoscalerAnnotations(z),
 			AutoPreserveFailedMachineMax: z.share.autoPreserveMax,
 		})
 		quarantines.keep(&deployments[len(deployments)-1])

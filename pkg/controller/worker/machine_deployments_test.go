@@ -50,6 +50,38 @@ var _ = Describe("Machine deployments", func() {
 		Expect(deployment.ClusterAutoscalerAnnotations).To(HaveKeyWithValue(extensionsv1alpha1.MaxNodeProvisionTimeAnnotation, "1h0m0s"))
 	})
 
+	It("have the settings of the cluster-autoscaler of the site where the pool has some for it", func(ctx SpecContext) {
+		pool := f.pool("a", "cloud-a", "rack-1")
+		pool.ClusterAutoscaler = &extensionsv1alpha1.ClusterAutoscalerOptions{
+			ScaleDownUtilizationThreshold: new("0.5"), MaxNodeProvisionTime: &metav1.Duration{Duration: time.Hour},
+		}
+		pool.ProviderConfig = mustEncode(&v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{{
+			Name: "cloud", ClusterAutoscaler: &v1alpha1.SiteClusterAutoscaler{
+				ScaleDownUtilizationThreshold:    new("0.8"),
+				ScaleDownGpuUtilizationThreshold: new("0"),
+				ScaleDownUnneededTime:            &metav1.Duration{Duration: time.Minute},
+				ScaleDownUnreadyTime:             &metav1.Duration{Duration: 2 * time.Minute},
+			},
+		}}})
+
+		deployments := generate(ctx)
+		Expect(deployments[0].ClusterAutoscalerAnnotations).To(Equal(map[string]string{
+			extensionsv1alpha1.ScaleDownUtilizationThresholdAnnotation:    "0.8",
+			extensionsv1alpha1.ScaleDownGpuUtilizationThresholdAnnotation: "0",
+			extensionsv1alpha1.ScaleDownUnneededTimeAnnotation:            "1m0s",
+			extensionsv1alpha1.ScaleDownUnreadyTimeAnnotation:             "2m0s",
+			extensionsv1alpha1.MaxNodeProvisionTimeAnnotation:             "1h0m0s",
+		}))
+		Expect(deployments[1].ClusterAutoscalerAnnotations).To(Equal(map[string]string{
+			extensionsv1alpha1.ScaleDownUtilizationThresholdAnnotation:    "0.5",
+			extensionsv1alpha1.ScaleDownGpuUtilizationThresholdAnnotation: "",
+			extensionsv1alpha1.ScaleDownUnneededTimeAnnotation:            "",
+			extensionsv1alpha1.ScaleDownUnreadyTimeAnnotation:             "",
+			extensionsv1alpha1.MaxNodeProvisionTimeAnnotation:             "1h0m0s",
+		}))
+		Expect(*f.namedPool("a").ClusterAutoscaler.ScaleDownUtilizationThreshold).To(Equal("0.5"))
+	})
+
 	It("do not write the site into the labels of the pool", func(ctx SpecContext) {
 		pool := f.pool("a", "cloud-a", "rack-1")
 		pool.Labels = map[string]string{"team": "a"}

@@ -62,6 +62,8 @@ var profileCases = []profileCase{
 		"sites[0].timeouts.health", "must be greater than zero"},
 	{"no time for a drain", func(c *v1alpha1.CloudProfileConfig) { c.Sites[0].Timeouts.Drain = &metav1.Duration{Duration: -1} },
 		"sites[0].timeouts.drain", "must be greater than zero"},
+	{"less than no machines", func(c *v1alpha1.CloudProfileConfig) { c.Sites[0].MaximumMachines = new(int32(-1)) },
+		"sites[0].maximumMachines", "must not be negative"},
 	{"no platform", func(c *v1alpha1.CloudProfileConfig) { c.Sites[0].OpenStack = nil }, "sites[0]", "must have exactly one of"},
 	{"two platforms", func(c *v1alpha1.CloudProfileConfig) { c.Sites[0].VSphere = c.Sites[1].VSphere }, "sites[0].vsphere",
 		"must have exactly one of"},

@@ -63,6 +63,9 @@ var _ = Describe("Shoots are refused", func() {
 			"must be an IP address"),
 		refused("with an MTU of nothing", onSite(vc, func(s *v1alpha1.InfrastructureSite) { s.MTU = new(int32(68)) }),
 			infrastructure+".sites[1].mtu", "must be between 1280 and 9216"),
+		refused("with more machines than the operator allows",
+			onSite(cloud, func(s *v1alpha1.InfrastructureSite) { s.MaximumMachines = new(int32(61)) }),
+			infrastructure+".sites[0].maximumMachines", `must not be greater than that of site "cloud" in the CloudProfile, which is 60`),
 		refused("with another platform", onSite(vc, func(s *v1alpha1.InfrastructureSite) { s.Metal = &v1alpha1.MetalInfrastructure{} }),
 			infrastructure+".sites[1].metal", `site "vc" is of platform "vsphere"`),
 
@@ -187,8 +190,11 @@ var _ = Describe("Shoots are refused", func() {
 			workers+"[0].providerConfig.sites[0].name", `supported values: "racks", "cloud"`),
 		refused("with a priority for one site only", onPoolSite(0, func(s *v1alpha1.WorkerSite) { s.Priority = nil }),
 			workers+"[0].providerConfig.sites[0].priority", "for all sites of the pool or for none"),
-		refused("with more machines on a site than in all", onPoolSite(0, func(s *v1alpha1.WorkerSite) { s.Maximum = new(int32(41)) }),
-			workers+"[0].providerConfig.sites[0].maximum", "the pool's maximum, which is 40"),
+		refused("with more machines on a site than in all", onPoolSite(0, func(s *v1alpha1.WorkerSite) { s.Maximum = new(int32(71)) }),
+			workers+"[0].providerConfig.sites[0].maximum", "the pool's maximum, which is 70"),
+		refused("with a threshold that is none", onPoolSite(1, func(s *v1alpha1.WorkerSite) {
+			s.ClusterAutoscaler.ScaleDownUtilizationThreshold = new("70%")
+		}), workers+"[0].providerConfig.sites[1].clusterAutoscaler.scaleDownUtilizationThreshold", "must be a number from 0 to 1"),
 		refused("with minima that do not add up", onPoolSite(0, func(s *v1alpha1.WorkerSite) { s.Minimum = new(int32(1)) }),
 			workers+"[0].providerConfig.sites", "must add up to the pool's minimum, which is 2"),
 		refused("with a policy that the CloudProfile does not have",

@@ -7,6 +7,7 @@ package vsphere_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,7 +47,7 @@ var _ = Describe("The driver with the controllers of machine-controller-manager"
 		spec.VSphere.Connection.InstanceUUID = inspector.ServiceContent.About.InstanceUuid
 		seed, err = landscape.New(landscape.Options{
 			Dir: GinkgoT().TempDir(), Namespace: place.shoot, Binaries: landscape.DefaultBinaries().WithOwn(own),
-			DriverArgs: []string{"--machine-safety-orphan-vms-period=10s"},
+			DriverArgs: []string{"--machine-safety-orphan-vms-period=10s", "--resource-exhausted-retry=2s"},
 		})
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(seed.Stop)
@@ -151,6 +152,77 @@ var _ = Describe("The driver with the controllers of machine-controller-manager"
 			Expect(left).NotTo(ContainElement(And(HavePrefix("virtual machine"), Not(HaveSuffix("-copy")))))
 			task, err = object.NewVirtualMachine(inspector, place.vm(ctx, spec, copied.Name+"-copy").Self).Destroy(ctx)
 			done(ctx, task, err)
+		}, SpecTimeout(8*time.Minute))
+
+	It("should create no more machines than the site's maximum at once, the oldest first, also after a crash and without another class",
+		func(ctx SpecContext) {
+			class := &machinev1alpha1.MachineClass{}
+			Expect(seed.Client.Get(ctx, client.ObjectKey{Namespace: place.shoot, Name: "class"}, class)).To(Succeed())
+			class.ObjectMeta = metav1.ObjectMeta{
+				Name: "limited", Namespace: place.shoot, Annotations: map[string]string{v1alpha1.AnnotationMaximumMachines: "3"},
+			}
+			Expect(seed.Client.Create(ctx, class)).To(Succeed())
+			there := func() []string {
+				return slices.DeleteFunc(objectsOf(ctx, place.shoot), func(name string) bool {
+					return !strings.HasPrefix(name, "virtual machine "+place.shoot+"-limited-")
+				})
+			}
+
+			requested := make([]*machinev1alpha1.Machine, 10)
+			for i := range requested {
+				m := &machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-limited-%d", place.shoot, i),
+					Namespace: place.shoot}}
+				m.Spec.Class = machinev1alpha1.ClassSpec{Kind: "MachineClass", Name: class.Name}
+				m.Spec.NodeTemplateSpec.Labels = map[string]string{v1alpha1.LabelSite: "vc"}
+				requested[i] = m
+				Expect(seed.Client.Create(ctx, m)).To(Succeed())
+			}
+			// expect waits until the machines that exist are the given ones, and all others are refused.
+			expect := func(names ...int) {
+				GinkgoHelper()
+				Eventually(func(g Gomega) {
+					var existing []int
+					for i, m := range requested {
+						if m == nil {
+							continue
+						}
+						g.Expect(seed.Client.Get(ctx, client.ObjectKeyFromObject(m), m)).To(Succeed())
+						if m.Spec.ProviderID != "" {
+							existing = append(existing, i)
+							continue
+						}
+						g.Expect(m.Status.LastOperation).To(And(HaveField("ErrorCode", "ResourceExhausted"),
+							HaveField("Description", ContainSubstring("maximumMachines"))), m.Name)
+					}
+					g.Expect(existing).To(Equal(names))
+				}).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(200 * time.Millisecond).Should(Succeed())
+				Expect(there()).To(HaveLen(len(names)))
+			}
+			expect(0, 1, 2)
+
+			By("killing the driver and deleting a machine")
+			seed.Driver.Kill()
+			Expect(seed.Driver.Start()).To(Succeed())
+			remove(ctx, requested[1])
+			requested[1] = nil
+			expect(0, 2, 3)
+
+			By("raising the maximum")
+			patch := client.MergeFrom(class.DeepCopy())
+			class.Annotations[v1alpha1.AnnotationMaximumMachines] = "6"
+			Expect(seed.Client.Patch(ctx, class, patch)).To(Succeed())
+			expect(0, 2, 3, 4, 5, 6)
+
+			By("lowering it")
+			patch = client.MergeFrom(class.DeepCopy())
+			class.Annotations[v1alpha1.AnnotationMaximumMachines] = "1"
+			Expect(seed.Client.Patch(ctx, class, patch)).To(Succeed())
+			remove(ctx, requested[0], requested[2])
+			requested[0], requested[2] = nil, nil
+			expect(3, 4, 5, 6)
+
+			remove(ctx, slices.DeleteFunc(requested, func(m *machinev1alpha1.Machine) bool { return m == nil })...)
+			Expect(there()).To(BeEmpty())
 		}, SpecTimeout(8*time.Minute))
 
 	It("should come to the same if its process is killed right after one of its writes", func(ctx SpecContext) {

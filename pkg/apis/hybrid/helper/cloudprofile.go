@@ -21,6 +21,22 @@ func FindSite(config *v1alpha1.CloudProfileConfig, name string) *v1alpha1.CloudP
 	return nil
 }
 
+// MaximumMachines returns the maximum number of the shoot's machines on the site, which is the smaller one of those of the operator and the
+// owner, and nil if there is none. Both sites may be nil.
+func MaximumMachines(profile *v1alpha1.CloudProfileSite, config *v1alpha1.InfrastructureSite) *int32 {
+	var operator, owner *int32
+	if profile != nil {
+		operator = profile.MaximumMachines
+	}
+	if config != nil {
+		owner = config.MaximumMachines
+	}
+	if operator == nil || owner != nil && *owner < *operator {
+		return owner
+	}
+	return operator
+}
+
 // FindZone returns the zone of the region with the name, and the site that it belongs to.
 func FindZone(config *v1alpha1.CloudProfileConfig, region, name string) (*v1alpha1.CloudProfileSite, *v1alpha1.SiteZone) {
 	if config == nil {

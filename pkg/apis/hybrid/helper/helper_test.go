@@ -45,6 +45,24 @@ var _ = Describe("CloudProfileConfig", func() {
 		Expect(FindSite(nil, "west")).To(BeNil())
 	})
 
+	DescribeTable("the maximum of machines is the smaller one of those of the operator and the owner",
+		func(operator, owner, expected *int32) {
+			profile, config := &v1alpha1.CloudProfileSite{MaximumMachines: operator}, &v1alpha1.InfrastructureSite{MaximumMachines: owner}
+			Expect(MaximumMachines(profile, config)).To(Equal(expected))
+		},
+		Entry("none", nil, nil, nil),
+		Entry("of the operator", new(int32(1)), nil, new(int32(1))),
+		Entry("of the owner", nil, new(int32(0)), new(int32(0))),
+		Entry("smaller of the owner", new(int32(2)), new(int32(1)), new(int32(1))),
+		Entry("greater of the owner", new(int32(2)), new(int32(3)), new(int32(2))),
+	)
+
+	It("has no maximum of machines for sites that are not known", func() {
+		Expect(MaximumMachines(nil, nil)).To(BeNil())
+		Expect(MaximumMachines(nil, &v1alpha1.InfrastructureSite{MaximumMachines: new(int32(3))})).To(HaveValue(BeEquivalentTo(3)))
+		Expect(MaximumMachines(&v1alpha1.CloudProfileSite{MaximumMachines: new(int32(3))}, nil)).To(HaveValue(BeEquivalentTo(3)))
+	})
+
 	It("finds zones of a region", func() {
 		site, zone := FindZone(config, "west", "a")
 		Expect(site).To(BeIdenticalTo(&config.Sites[1]))

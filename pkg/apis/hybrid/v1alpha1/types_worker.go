@@ -74,7 +74,7 @@ type WorkerSite struct {
 	// Maximum is the maximum number of machines of the pool at the site. It must not be greater than the pool's maximum.
 	// +optional
 	Maximum *int32 `json:"maximum,omitempty"`
-	// ClusterAutoscaler are settings of the cluster-autoscaler for the pool's machines at the site. They take precedence over those of the pool.
+	// ClusterAutoscaler are settings of the cluster-autoscaler for the pool's machines at the site. They override those of the pool.
 	// +optional
 	ClusterAutoscaler *SiteClusterAutoscaler `json:"clusterAutoscaler,omitempty"`
 	// OpenStack are settings for an OpenStack site.

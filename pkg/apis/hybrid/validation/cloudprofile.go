@@ -120,6 +120,7 @@ func validateSitePlatform(site *v1alpha1.CloudProfileSite, fldPath *field.Path) 
 func validateSiteSettings(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	allErrs := validateDNSServers(site.DNSServers, fldPath.Child("dnsServers"))
 	allErrs = append(allErrs, validateMTU(site.MTU, fldPath.Child("mtu"))...)
+	allErrs = append(allErrs, validateNotNegative(site.MaximumMachines, fldPath.Child("maximumMachines"))...)
 	if timeouts := site.Timeouts; timeouts != nil {
 		timeoutsPath := fldPath.Child("timeouts")
 		allErrs = append(allErrs, validatePositiveDuration(timeouts.Creation, timeoutsPath.Child("creation"))...)

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -137,6 +138,31 @@ func validatePositiveDuration(duration *metav1.Duration, fldPath *field.Path) fi
 		return nil
 	}
 	return field.ErrorList{field.Invalid(fldPath, duration.Duration.String(), "must be greater than zero")}
+}
+
+func validateNotNegative(value *int32, fldPath *field.Path) field.ErrorList {
+	if value == nil || *value >= 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(fldPath, *value, "must not be negative")}
+}
+
+func validateNotNegativeDuration(duration *metav1.Duration, fldPath *field.Path) field.ErrorList {
+	if duration == nil || duration.Duration >= 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(fldPath, duration.Duration.String(), "must not be negative")}
+}
+
+// validateShare checks that the value, if it is set, is a decimal number from 0 to 1.
+func validateShare(value *string, fldPath *field.Path) field.ErrorList {
+	if value == nil {
+		return nil
+	}
+	if share, err := strconv.ParseFloat(*value, 64); err != nil || !(share >= 0 && share <= 1) {
+		return field.ErrorList{field.Invalid(fldPath, *value, `must be a number from 0 to 1, such as "0.5"`)}
+	}
+	return nil
 }
 
 func validateResources(resources corev1.ResourceList, fldPath *field.Path) field.ErrorList {

@@ -117,6 +117,7 @@ func (v *infrastructureValidator) validateSites(fldPath *field.Path) field.Error
 		allErrs = append(allErrs, validateGateway(site.Gateway, gatewayRanges, idxPath.Child("gateway"))...)
 		allErrs = append(allErrs, validateDNSServers(site.DNSServers, idxPath.Child("dnsServers"))...)
 		allErrs = append(allErrs, validateMTU(site.MTU, idxPath.Child("mtu"))...)
+		allErrs = append(allErrs, validateOwnMaximum(site, helper.FindSite(v.profile, site.Name), idxPath.Child("maximumMachines"))...)
 		allErrs = append(allErrs, v.validateSitePlatform(site, idxPath)...)
 	}
 
@@ -192,6 +193,18 @@ func (v *infrastructureValidator) validateForeignRanges(prefix netip.Prefix, fld
 				field.Invalid(fldPath, prefix.String(),
 					fmt.Sprintf("must not overlap with the Shoot's spec.networking.%s, which is %s", foreign.name, other)))
 		}
+	}
+	return allErrs
+}
+
+// validateOwnMaximum checks the owner's maximum number of machines against that of the operator. profile is nil if the CloudProfile does
+// not have the site.
+func validateOwnMaximum(site *v1alpha1.InfrastructureSite, profile *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	allErrs := validateNotNegative(site.MaximumMachines, fldPath)
+	if own := site.MaximumMachines; own != nil && profile != nil && profile.MaximumMachines != nil && *own > *profile.MaximumMachines {
+		allErrs = append(allErrs,
+			field.Invalid(fldPath, *own,
+				fmt.Sprintf("must not be greater than that of site %q in the CloudProfile, which is %d", site.Name, *profile.MaximumMachines)))
 	}
 	return allErrs
 }

@@ -150,7 +150,25 @@ var _ = Describe("#ValidateInfrastructureConfig", func() {
 		Entry("bad DNS server and MTU", func(c *infrastructure, _ *gardencorev1beta1.Networking) {
 			c.Sites[1].DNSServers, c.Sites[1].MTU = []string{"x"}, new(int32(1))
 		}, problem{invalid, "i.sites[1].dnsServers[0]"}, problem{invalid, "i.sites[1].mtu"}),
+		Entry("maximum of machines", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Sites[1].MaximumMachines = new(int32(0)) }),
+		Entry("negative maximum of machines", func(c *infrastructure, _ *gardencorev1beta1.Networking) {
+			c.Sites[1].MaximumMachines = new(int32(-1))
+		}, problem{invalid, "i.sites[1].maximumMachines"}),
 	)
+
+	It("refuses a maximum of machines above that of the operator", func() {
+		p, c := newProfile(), newRouted()
+		p.Sites[2].MaximumMachines, c.Sites[1].MaximumMachines = new(int32(5)), new(int32(5))
+		validate := func() field.ErrorList {
+			return ValidateInfrastructureConfig(c, p, newNetworking(), "west", field.NewPath("i"))
+		}
+		Expect(validate()).To(BeEmpty())
+		c.Sites[1].MaximumMachines = new(int32(6))
+		errs := validate()
+		Expect(errs).To(haveProblems([]problem{{invalid, "i.sites[1].maximumMachines"}}))
+		Expect(errs.ToAggregate()).To(MatchError(ContainSubstring(
+			`must not be greater than that of site "racks" in the CloudProfile, which is 5`)))
+	})
 
 	DescribeTable("OpenStack", validate(newRouted),
 		Entry("no block", func(c *infrastructure, _ *gardencorev1beta1.Networking) { c.Sites[0].OpenStack = nil },

@@ -25,8 +25,9 @@ func ValidateWorkerConfig(config *v1alpha1.WorkerConfig, worker *gardencorev1bet
 	}
 	allErrs := validateWorkerSites(config.Sites, worker, sites, fldPath.Child("sites"))
 	for i := range config.Sites {
-		allErrs = append(allErrs,
-			validateWorkerSite(&config.Sites[i], helper.FindSite(profile, config.Sites[i].Name), fldPath.Child("sites").Index(i))...)
+		site, idxPath := &config.Sites[i], fldPath.Child("sites").Index(i)
+		allErrs = append(allErrs, validateSiteClusterAutoscaler(site.ClusterAutoscaler, idxPath.Child("clusterAutoscaler"))...)
+		allErrs = append(allErrs, validateWorkerSite(site, helper.FindSite(profile, site.Name), idxPath)...)
 	}
 	allErrs = append(allErrs, validateWorkerDataVolumes(config.DataVolumes, worker, profile, sites, fldPath.Child("dataVolumes"))...)
 
@@ -112,6 +113,17 @@ func validateLimits(config *v1alpha1.WorkerSite, worker *gardencorev1beta1.Worke
 			field.Invalid(maxPath, *config.Maximum, fmt.Sprintf("must not be greater than the pool's maximum, which is %d", worker.Maximum)))
 	}
 	return allErrs
+}
+
+func validateSiteClusterAutoscaler(options *v1alpha1.SiteClusterAutoscaler, fldPath *field.Path) field.ErrorList {
+	if options == nil {
+		return nil
+	}
+	allErrs := validateShare(options.ScaleDownUtilizationThreshold, fldPath.Child("scaleDownUtilizationThreshold"))
+	allErrs = append(allErrs, validateShare(options.ScaleDownGpuUtilizationThreshold, fldPath.Child("scaleDownGpuUtilizationThreshold"))...)
+	allErrs = append(allErrs, validateNotNegativeDuration(options.ScaleDownUnneededTime, fldPath.Child("scaleDownUnneededTime"))...)
+	allErrs = append(allErrs, validateNotNegativeDuration(options.ScaleDownUnreadyTime, fldPath.Child("scaleDownUnreadyTime"))...)
+	return append(allErrs, validateNotNegativeDuration(options.MaxNodeProvisionTime, fldPath.Child("maxNodeProvisionTime"))...)
 }
 
 func validatePriorities(configs []v1alpha1.WorkerSite, seen names, sites []string, fldPath *field.Path) field.ErrorList {

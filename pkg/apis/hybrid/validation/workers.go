@@ -10,6 +10,7 @@ import (
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
@@ -71,6 +72,43 @@ func (v *WorkerValidator) SitesOf(zones []string) []string {
 		}
 	}
 	return sites
+}
+
+// Limits are the minimum and the maximum number of machines.
+type Limits struct {
+	Minimum, Maximum int32
+}
+
+// LimitsBySite returns the limits of the pool by the names of its sites. Zones that are not known are left out, and a malformed
+// providerConfig, which Validate reports, has no effect.
+func (v *WorkerValidator) LimitsBySite(worker *gardencorev1beta1.Worker) map[string]Limits {
+	result := map[string]Limits{}
+	for i, zone := range worker.Zones {
+		if site, ok := v.zones[zone]; ok {
+			limits := result[site]
+			limits.Minimum += shareOfZone(i, worker.Minimum, len(worker.Zones))
+			limits.Maximum += shareOfZone(i, worker.Maximum, len(worker.Zones))
+			result[site] = limits
+		}
+	}
+	config := workerConfigOf(worker)
+	for i := range config.Sites {
+		site := &config.Sites[i]
+		if limits, ok := result[site.Name]; ok {
+			result[site.Name] = Limits{Minimum: ptr.Deref(site.Minimum, limits.Minimum), Maximum: ptr.Deref(site.Maximum, limits.Maximum)}
+		}
+	}
+	return result
+}
+
+// shareOfZone distributes the total over zones like Gardener: the first zones get the remainder.
+func shareOfZone(index int, total int32, zones int) int32 {
+	count := int32(zones) // #nosec G115 -- a pool has few zones.
+	share := total / count
+	if int32(index) < total%count { // #nosec G115 -- a pool has few zones.
+		share++
+	}
+	return share
 }
 
 // Validate validates a pool. fldPath is its path.

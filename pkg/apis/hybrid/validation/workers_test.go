@@ -5,11 +5,13 @@
 package validation_test
 
 import (
+	gardenworker "github.com/gardener/gardener/extensions/pkg/controller/worker"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -25,6 +27,14 @@ const (
 	clashingZone1 = "zone-7"
 	clashingZone2 = "zone-48"
 )
+
+// providerConfig sets the providerConfig of a pool.
+func providerConfig(json string) func(*worker) {
+	return func(w *worker) {
+		w.ProviderConfig = &runtime.RawExtension{
+			Raw: []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"WorkerConfig",` + json + `}`)}
+	}
+}
 
 var _ = Describe("#ValidateWorkers", func() {
 	validate := func(change func(*worker), problems ...problem) {
@@ -138,16 +148,10 @@ var _ = Describe("#ValidateWorkers", func() {
 			problem{forbidden, "w[1].labels[" + v1alpha1.LabelSite + "]"}, problem{forbidden, "w[1].labels[" + v1alpha1.LabelPlatform + "]"}),
 	)
 
-	config := func(json string) func(*worker) {
-		return func(w *worker) {
-			w.ProviderConfig = &runtime.RawExtension{
-				Raw: []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"WorkerConfig",` + json + `}`)}
-		}
-	}
 	DescribeTable("providerConfig", validate,
-		Entry("valid", config(`"sites":[{"name":"cloud","minimum":2,"maximum":5},{"name":"racks","minimum":1,"maximum":10}]`)),
-		Entry("validated", config(`"sites":[{"name":"vc"}]`), problem{notSupported, "w[1].providerConfig.sites[0].name"}),
-		Entry("unknown field", config(`"zones":[]`), problem{invalid, "w[1].providerConfig"}),
+		Entry("valid", providerConfig(`"sites":[{"name":"cloud","minimum":2,"maximum":5},{"name":"racks","minimum":1,"maximum":10}]`)),
+		Entry("validated", providerConfig(`"sites":[{"name":"vc"}]`), problem{notSupported, "w[1].providerConfig.sites[0].name"}),
+		Entry("unknown field", providerConfig(`"zones":[]`), problem{invalid, "w[1].providerConfig"}),
 		Entry("empty", func(w *worker) { w.ProviderConfig = &runtime.RawExtension{} }, problem{invalid, "w[1].providerConfig"}),
 	)
 })
@@ -201,6 +205,54 @@ var _ = Describe("#ValidateWorkerConfig", func() {
 			problem{required, "c.sites[1].priority"}),
 		Entry("priority for one, the other left out", []v1alpha1.WorkerSite{site("cloud", nil, nil, n(1))}, problem{required, "c.sites"}),
 	)
+
+	DescribeTable("settings of the cluster-autoscaler for a site",
+		func(options v1alpha1.SiteClusterAutoscaler, problems ...problem) {
+			config := &v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{{Name: "cloud", ClusterAutoscaler: &options}}}
+			Expect(ValidateWorkerConfig(config, newWorker(), newProfile(), []string{"cloud", "racks"},
+				field.NewPath("c"))).To(haveProblems(problems))
+		},
+		Entry("none", v1alpha1.SiteClusterAutoscaler{}),
+		Entry("the smallest", v1alpha1.SiteClusterAutoscaler{
+			ScaleDownUtilizationThreshold: new("0"), ScaleDownGpuUtilizationThreshold: new("0.0"), ScaleDownUnneededTime: &metav1.Duration{},
+			ScaleDownUnreadyTime: &metav1.Duration{}, MaxNodeProvisionTime: &metav1.Duration{},
+		}),
+		Entry("the largest", v1alpha1.SiteClusterAutoscaler{
+			ScaleDownUtilizationThreshold: new("1"), ScaleDownGpuUtilizationThreshold: new("1.0"),
+		}),
+		Entry("shares that are none", v1alpha1.SiteClusterAutoscaler{
+			ScaleDownUtilizationThreshold: new("50%"), ScaleDownGpuUtilizationThreshold: new("NaN"),
+		}, problem{invalid, "c.sites[0].clusterAutoscaler.scaleDownUtilizationThreshold"},
+			problem{invalid, "c.sites[0].clusterAutoscaler.scaleDownGpuUtilizationThreshold"}),
+		Entry("shares out of range", v1alpha1.SiteClusterAutoscaler{
+			ScaleDownUtilizationThreshold: new("-0.1"), ScaleDownGpuUtilizationThreshold: new("1.1"),
+		}, problem{invalid, "c.sites[0].clusterAutoscaler.scaleDownUtilizationThreshold"},
+			problem{invalid, "c.sites[0].clusterAutoscaler.scaleDownGpuUtilizationThreshold"}),
+		Entry("negative durations", v1alpha1.SiteClusterAutoscaler{
+			ScaleDownUnneededTime: &metav1.Duration{Duration: -1}, ScaleDownUnreadyTime: &metav1.Duration{Duration: -1},
+			MaxNodeProvisionTime: &metav1.Duration{Duration: -1},
+		}, problem{invalid, "c.sites[0].clusterAutoscaler.scaleDownUnneededTime"},
+			problem{invalid, "c.sites[0].clusterAutoscaler.scaleDownUnreadyTime"},
+			problem{invalid, "c.sites[0].clusterAutoscaler.maxNodeProvisionTime"}),
+	)
+
+	It("distributes the limits of a pool over its sites like Gardener", func() {
+		v := NewWorkerValidator(newSpec(), newProfile(), newStretched())
+		w := newWorker()
+		w.Zones = []string{"cloud-a", "rack-1", "cloud-b", "moon-1"}
+		w.Minimum, w.Maximum = 5, 10
+		Expect(v.LimitsBySite(w)).To(Equal(map[string]Limits{"cloud": {Minimum: 3, Maximum: 5}, "racks": {Minimum: 1, Maximum: 3}}))
+		for i, zone := range w.Zones[:2] {
+			Expect(gardenworker.DistributeOverZones(int32(i), w.Maximum, 4)).To(BeEquivalentTo(3), zone)
+		}
+
+		providerConfig(`"sites":[{"name":"cloud","minimum":2,"maximum":7},{"name":"racks"},{"name":"vc","maximum":9}]`)(w)
+		Expect(v.LimitsBySite(w)).To(Equal(map[string]Limits{"cloud": {Minimum: 2, Maximum: 7}, "racks": {Minimum: 1, Maximum: 3}}))
+		w.ProviderConfig = &runtime.RawExtension{Raw: []byte("{")}
+		Expect(v.LimitsBySite(w)).To(HaveKeyWithValue("cloud", Limits{Minimum: 3, Maximum: 5}))
+		w.Zones = nil
+		Expect(v.LimitsBySite(w)).To(BeEmpty())
+	})
 
 	DescribeTable("node template",
 		func(template v1alpha1.NodeTemplate, problems ...problem) {
