@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/returnhome"
 	extensionscmdcontroller "github.com/gardener/gardener/extensions/pkg/controller/cmd"
 	extensionscontrolplane "github.com/gardener/gardener/extensions/pkg/controller/controlplane"
 	extensionsdnsrecord "github.com/gardener/gardener/extensions/pkg/controller/dnsrecord"
@@ -120,6 +121,7 @@ type options struct {
 	dnsrecord      *extensionscmdcontroller.ControllerOptions
 	healthcheck    *extensionscmdcontroller.ControllerOptions
 	sitehealth     *extensionscmdcontroller.ControllerOptions
+	returnhome     *extensionscmdcontroller.ControllerOptions
 	heartbeat      *heartbeatcmd.Options
 	dns            *dnsOptions
 	sites          *siteOptions
@@ -150,6 +152,7 @@ func newOptions() *options {
 		dnsrecord:      &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentRecords},
 		healthcheck:    &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
 		sitehealth:     &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
+		returnhome:     &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
 		heartbeat:      &heartbeatcmd.Options{ExtensionName: v1alpha1.ExtensionName, RenewIntervalSeconds: 30, Namespace: namespace},
 		switches: extensionscmdcontroller.NewSwitchOptions(
 			extensionscmdcontroller.Switch(extensionsinfrastructure.ControllerName, infrastructure.AddToManager),
@@ -158,6 +161,7 @@ func newOptions() *options {
 			extensionscmdcontroller.Switch(extensionsdnsrecord.ControllerName, dnsrecord.AddToManager),
 			extensionscmdcontroller.Switch(extensionshealthcheck.ControllerName, healthcheck.AddToManager),
 			extensionscmdcontroller.Switch(sitehealth.ControllerName, sitehealth.AddToManager),
+			extensionscmdcontroller.Switch(returnhome.ControllerName, returnhome.AddToManager),
 			extensionscmdcontroller.Switch(heartbeat.ControllerName, heartbeat.AddToManager),
 		),
 		reconciler: &extensionscmdcontroller.ReconcilerOptions{},
@@ -180,6 +184,7 @@ func newOptions() *options {
 		extensionscmdcontroller.PrefixOption("dnsrecord-", o.dnsrecord),
 		extensionscmdcontroller.PrefixOption("healthcheck-", o.healthcheck),
 		extensionscmdcontroller.PrefixOption("sitehealth-", o.sitehealth),
+		extensionscmdcontroller.PrefixOption("returnhome-", o.returnhome),
 		extensionscmdcontroller.PrefixOption("heartbeat-", o.heartbeat),
 		extensionscmdcontroller.PrefixOption("dns-", o.dns),
 		extensionscmdcontroller.PrefixOption("site-", o.sites),
@@ -241,6 +246,10 @@ func (o *options) apply() {
 	sitehealth.DefaultAddOptions.SelfHostedShootCluster = general.SelfHostedShootCluster
 	sitehealth.DefaultAddOptions.Platforms = extension.Probes()
 	sitehealth.DefaultAddOptions.ProbeInterval = o.sites.probeInterval
+
+	o.returnhome.Completed().Apply(&returnhome.DefaultAddOptions.Controller)
+	returnhome.DefaultAddOptions.ExtensionClasses = general.ExtensionClasses
+	returnhome.DefaultAddOptions.SelfHostedShootCluster = general.SelfHostedShootCluster
 
 	o.heartbeat.Completed().Apply(&heartbeat.DefaultAddOptions)
 }
