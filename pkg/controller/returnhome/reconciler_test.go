@@ -304,6 +304,7 @@ var _ = Describe("Reconciler", func() {
 			TimeWindow: &v1alpha1.ReturnHomeTimeWindow{Begin: "000000+0000", End: "235959+0000"}})
 		f.changeWorker(ctx, func(w *extensionsv1alpha1.Worker) { w.Status.MachineDeployments[0].Minimum = 0 })
 		f.moveOne(ctx)
+		f.clock.Step(time.Minute)
 		f.moveOne(ctx)
 		expectReplicas(ctx, 4, 0)
 		f.change(ctx, home, func(d *machinev1alpha1.MachineDeployment) { d.Spec.Replicas = 3 })
