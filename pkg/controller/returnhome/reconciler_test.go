@@ -130,7 +130,9 @@ var _ = Describe("Reconciler", func() {
 			})
 		}),
 		Entry("after a failed reconciliation of the Worker", func(ctx context.Context) {
-			f.changeWorker(ctx, func(w *extensionsv1alpha1.Worker) { w.Status.LastOperation.State = gardencorev1beta1.LastOperationStateError })
+			f.changeWorker(ctx, func(w *extensionsv1alpha1.Worker) {
+				w.Status.LastOperation.State = gardencorev1beta1.LastOperationStateError
+			})
 		}),
 		Entry("of a Worker that has not been reconciled yet", func(ctx context.Context) {
 			f.changeWorker(ctx, func(w *extensionsv1alpha1.Worker) { w.Generation++ })
@@ -141,7 +143,9 @@ var _ = Describe("Reconciler", func() {
 			})
 		}),
 		Entry("of a shoot that hibernates", func(ctx context.Context) {
-			f.changeShoot(ctx, func(s *gardencorev1beta1.Shoot) { s.Spec.Hibernation = &gardencorev1beta1.Hibernation{Enabled: new(true)} })
+			f.changeShoot(ctx, func(s *gardencorev1beta1.Shoot) {
+				s.Spec.Hibernation = &gardencorev1beta1.Hibernation{Enabled: new(true)}
+			})
 		}),
 		Entry("of a shoot that wakes up", func(ctx context.Context) {
 			f.changeShoot(ctx, func(s *gardencorev1beta1.Shoot) { s.Status.IsHibernated = true })
@@ -269,7 +273,9 @@ var _ = Describe("Reconciler", func() {
 		}),
 		Entry("without returnHome", func(ctx context.Context) { f.configure(ctx, nil) }),
 		Entry("in a shoot that hibernates", func(ctx context.Context) {
-			f.changeShoot(ctx, func(s *gardencorev1beta1.Shoot) { s.Spec.Hibernation = &gardencorev1beta1.Hibernation{Enabled: new(true)} })
+			f.changeShoot(ctx, func(s *gardencorev1beta1.Shoot) {
+				s.Spec.Hibernation = &gardencorev1beta1.Hibernation{Enabled: new(true)}
+			})
 		}),
 	)
 
