@@ -92,7 +92,9 @@ func observe(ctx context.Context, group *sync.WaitGroup) *observer {
 	o := &observer{healthy: map[types.UID]bool{}, leaving: map[types.UID]bool{}, all: map[types.UID]bool{}, leastHealthy: replicas}
 	c, err := client.NewWithWatch(local.Seed.Cluster.Config, client.Options{Scheme: landscape.Scheme})
 	Expect(err).NotTo(HaveOccurred())
-	for namespace, list := range map[string]client.ObjectList{metav1.NamespaceDefault: &corev1.PodList{}, local.Name: &machinev1alpha1.MachineList{}} {
+	for namespace, list := range map[string]client.ObjectList{
+		metav1.NamespaceDefault: &corev1.PodList{}, local.Name: &machinev1alpha1.MachineList{},
+	} {
 		group.Go(func() {
 			for ctx.Err() == nil { // The API server ends watches.
 				if w, err := c.Watch(ctx, list, client.InNamespace(namespace)); err == nil {
