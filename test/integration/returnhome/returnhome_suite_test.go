@@ -49,6 +49,11 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		metal.Pool{Name: "racks", Addresses: []string{"10.250.8.10-10.250.11.250"}, Prefix: 22, Gateway: "10.250.8.1"})).To(Succeed())
 	names, err := inventory.MakeHosts(ctx, metal.Batch{Prefix: "rack-1-l", Count: hosts, Labels: map[string]string{"rack": "r1", "size": "l"}})
 	Expect(err).NotTo(HaveOccurred())
+	// The other pool of the example, which has no machines here, needs hosts, too.
+	_, err = inventory.MakeHosts(ctx, metal.Batch{Prefix: "rack-1-s", Count: 1, Labels: map[string]string{"rack": "r1", "size": "s"}})
+	Expect(err).NotTo(HaveOccurred())
+	_, err = inventory.MakeServers(ctx, metal.Batch{Prefix: "hall-1-s", Count: 1, Labels: map[string]string{"hall": "h1", "size": "s"}})
+	Expect(err).NotTo(HaveOccurred())
 	for _, name := range names[:servers] {
 		Expect(inventory.PauseHost(ctx, name)).To(Succeed())
 	}
