@@ -73,11 +73,12 @@ func startWorkloadControllers(ctx SpecContext) {
 	var (
 		dir, kubeconfig = GinkgoT().TempDir(), "--kubeconfig=" + local.Seed.Cluster.Kubeconfig
 		binaries        = landscape.DefaultBinaries()
-		controllers     = []string{"deployment-controller", "replicaset-controller", "disruption-controller", "garbage-collector-controller"}
+		controllers     = []string{"deployment-controller", "replicaset-controller", "disruption-controller", "garbage-collector-controller",
+			"node-lifecycle-controller"} // The last one removes the taint that nodes are created with.
 	)
 	for _, p := range []*landscape.Process{
 		{Name: "kube-controller-manager", Path: binaries.KubeControllerManager, Args: []string{kubeconfig, "--leader-elect=false",
-			"--controllers=" + strings.Join(controllers, ","), "--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(ports[0])}},
+			"--controllers=" + strings.Join(controllers, ","), "--node-monitor-period=1s", "--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(ports[0])}},
 		{Name: "kube-scheduler", Path: binaries.KubeScheduler, Args: []string{kubeconfig, "--leader-elect=false",
 			"--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(ports[1])}},
 	} {
