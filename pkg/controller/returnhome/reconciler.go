@@ -22,6 +22,7 @@ import (
 	"github.com/gardener/machine-controller-manager/pkg/util/annotations"
 	"github.com/gardener/machine-controller-manager/pkg/util/provider/machineutils"
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
@@ -178,7 +179,7 @@ func (r *reconciler) giveBack(ctx context.Context, s *state, p *pool, to, from *
 		return err
 	}
 	returnedMachines.WithLabelValues(s.worker.Namespace, p.name, from.site, to.site).Inc()
-	r.events.Normal(s.worker, reasonReturned, eventnote.OnSite(action, from.site),
+	r.events.Eventf(s.worker, machine, corev1.EventTypeNormal, reasonReturned, action, // an event for each machine
 		"pool %q: giving machine %s at site %q back, because its replacement at site %q is ready", p.name, machine.Name, from.site, to.site)
 	return r.patch(ctx, to.deployment, 0, nil, annotationMove, "")
 }
