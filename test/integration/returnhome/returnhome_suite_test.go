@@ -78,7 +78,8 @@ func startWorkloadControllers(ctx SpecContext) {
 	)
 	for _, p := range []*landscape.Process{
 		{Name: "kube-controller-manager", Path: binaries.KubeControllerManager, Args: []string{kubeconfig, "--leader-elect=false",
-			"--controllers=" + strings.Join(controllers, ","), "--node-monitor-period=1s", "--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(ports[0])}},
+			"--controllers=" + strings.Join(controllers, ","), "--node-monitor-period=1s",
+			"--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(ports[0])}},
 		{Name: "kube-scheduler", Path: binaries.KubeScheduler, Args: []string{kubeconfig, "--leader-elect=false",
 			"--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(ports[1])}},
 	} {
