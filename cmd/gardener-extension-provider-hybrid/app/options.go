@@ -10,7 +10,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/returnhome"
 	extensionscmdcontroller "github.com/gardener/gardener/extensions/pkg/controller/cmd"
 	extensionscontrolplane "github.com/gardener/gardener/extensions/pkg/controller/controlplane"
 	extensionsdnsrecord "github.com/gardener/gardener/extensions/pkg/controller/dnsrecord"
@@ -27,6 +26,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/dnsrecord"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/healthcheck"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/infrastructure"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/returnhome"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/worker"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/driver"
