@@ -27,6 +27,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/healthcheck"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/infrastructure"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/quarantine"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/returnhome"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/worker"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/driver"
@@ -122,6 +123,7 @@ type options struct {
 	healthcheck    *extensionscmdcontroller.ControllerOptions
 	sitehealth     *extensionscmdcontroller.ControllerOptions
 	quarantine     *extensionscmdcontroller.ControllerOptions
+	returnhome     *extensionscmdcontroller.ControllerOptions
 	heartbeat      *heartbeatcmd.Options
 	dns            *dnsOptions
 	sites          *siteOptions
@@ -153,6 +155,7 @@ func newOptions() *options {
 		healthcheck:    &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
 		sitehealth:     &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
 		quarantine:     &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
+		returnhome:     &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
 		heartbeat:      &heartbeatcmd.Options{ExtensionName: v1alpha1.ExtensionName, RenewIntervalSeconds: 30, Namespace: namespace},
 		switches: extensionscmdcontroller.NewSwitchOptions(
 			extensionscmdcontroller.Switch(extensionsinfrastructure.ControllerName, infrastructure.AddToManager),
@@ -162,6 +165,7 @@ func newOptions() *options {
 			extensionscmdcontroller.Switch(extensionshealthcheck.ControllerName, healthcheck.AddToManager),
 			extensionscmdcontroller.Switch(sitehealth.ControllerName, sitehealth.AddToManager),
 			extensionscmdcontroller.Switch(quarantine.ControllerName, quarantine.AddToManager),
+			extensionscmdcontroller.Switch(returnhome.ControllerName, returnhome.AddToManager),
 			extensionscmdcontroller.Switch(heartbeat.ControllerName, heartbeat.AddToManager),
 		),
 		reconciler: &extensionscmdcontroller.ReconcilerOptions{},
@@ -185,6 +189,7 @@ func newOptions() *options {
 		extensionscmdcontroller.PrefixOption("healthcheck-", o.healthcheck),
 		extensionscmdcontroller.PrefixOption("sitehealth-", o.sitehealth),
 		extensionscmdcontroller.PrefixOption("quarantine-", o.quarantine),
+		extensionscmdcontroller.PrefixOption("returnhome-", o.returnhome),
 		extensionscmdcontroller.PrefixOption("heartbeat-", o.heartbeat),
 		extensionscmdcontroller.PrefixOption("dns-", o.dns),
 		extensionscmdcontroller.PrefixOption("site-", o.sites),
@@ -250,6 +255,10 @@ func (o *options) apply() {
 	o.quarantine.Completed().Apply(&quarantine.DefaultAddOptions.Controller)
 	quarantine.DefaultAddOptions.ExtensionClasses = general.ExtensionClasses
 	quarantine.DefaultAddOptions.SelfHostedShootCluster = general.SelfHostedShootCluster
+
+	o.returnhome.Completed().Apply(&returnhome.DefaultAddOptions.Controller)
+	returnhome.DefaultAddOptions.ExtensionClasses = general.ExtensionClasses
+	returnhome.DefaultAddOptions.SelfHostedShootCluster = general.SelfHostedShootCluster
 
 	o.heartbeat.Completed().Apply(&heartbeat.DefaultAddOptions)
 }

@@ -54,6 +54,8 @@ type Options struct {
 	// Workloads lets DaemonSets, Deployments, scheduling and ManagedResources be real. Nodes join as in Gardener: with taints, without a
 	// provider ID and addresses that nobody told them.
 	Workloads bool
+	// Pods lets the kubelets play the pods that are bound to their nodes. It is implied if workloads are real.
+	Pods bool
 	// Programs run as containers of the control plane's pods if workloads are real.
 	Programs []pods.Program
 	// Audited are users whose requests are logged beside those of the extension.
@@ -122,7 +124,7 @@ func Start(ctx context.Context, o Options) (*Shoot, error) {
 	if err := s.Seed.StartControllers(); err != nil {
 		return s, err
 	}
-	s.playKubelets()
+	s.playKubelets(o.Pods)
 	return s, nil
 }
 
@@ -156,7 +158,7 @@ func (s *Shoot) folder() string {
 }
 
 // playKubelets lets a node join as soon as its server is active, its virtual machine has an address or its host has booted.
-func (s *Shoot) playKubelets() {
+func (s *Shoot) playKubelets(pods bool) {
 	ctx, cancel := context.WithCancel(context.Background())
 	servers := openstack.NewWatch(s.Name, s.Inspectors[:]...).Active
 	if s.VCenter != nil {
@@ -167,7 +169,7 @@ func (s *Shoot) playKubelets() {
 	}
 	nodes := &kubelets.Kubelets{
 		Seed: s.Seed.Client, Shoot: s.Seed.Client, Namespace: s.Name,
-		Servers: servers, Log: logr.Discard(),
+		Servers: servers, Log: logr.Discard(), Pods: pods,
 	}
 	if s.ControlPlane != nil {
 		nodes.Pods, nodes.Cloud, nodes.Taints = true, true, []corev1.Taint{kubelets.CriticalComponentsTaint}

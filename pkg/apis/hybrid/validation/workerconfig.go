@@ -10,7 +10,10 @@ import (
 	"strings"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	"github.com/gardener/gardener/pkg/apis/utils/timewindow"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -30,6 +33,7 @@ func ValidateWorkerConfig(config *v1alpha1.WorkerConfig, worker *gardencorev1bet
 		allErrs = append(allErrs, validateWorkerSite(site, helper.FindSite(profile, site.Name), idxPath)...)
 	}
 	allErrs = append(allErrs, validateWorkerDataVolumes(config.DataVolumes, worker, profile, sites, fldPath.Child("dataVolumes"))...)
+	allErrs = append(allErrs, validateReturnHome(config, fldPath.Child("returnHome"))...)
 
 	if template := config.NodeTemplate; template != nil {
 		templatePath := fldPath.Child("nodeTemplate")
@@ -45,6 +49,46 @@ func ValidateWorkerConfig(config *v1alpha1.WorkerConfig, worker *gardencorev1bet
 	}
 	return allErrs
 }
+
+// maxMachinesPerHour is one per minute, the interval at which moves of machines are considered.
+const maxMachinesPerHour = 60
+
+func validateReturnHome(config *v1alpha1.WorkerConfig, fldPath *field.Path) field.ErrorList {
+	home := config.ReturnHome
+	if home == nil {
+		return nil
+	}
+	var allErrs field.ErrorList
+	priorities := sets.New[int32]()
+	for i := range config.Sites {
+		priorities.Insert(ptr.Deref(config.Sites[i].Priority, 0))
+	}
+	if priorities.Len() < 2 {
+		allErrs = append(allErrs, field.Forbidden(fldPath, "requires sites with different priorities, which are set in sites[].priority"))
+	}
+	if rate := home.MachinesPerHour; rate != nil && (*rate < 1 || *rate > maxMachinesPerHour) {
+		allErrs = append(allErrs,
+			field.Invalid(fldPath.Child("machinesPerHour"), *rate, fmt.Sprintf("must be from 1 to %d", maxMachinesPerHour)))
+	}
+	if window := home.TimeWindow; window != nil {
+		windowPath := fldPath.Child("timeWindow")
+		begin, beginErr := timewindow.ParseMaintenanceTime(window.Begin)
+		if beginErr != nil {
+			allErrs = append(allErrs, field.Invalid(windowPath.Child("begin"), window.Begin, timeFormat))
+		}
+		end, endErr := timewindow.ParseMaintenanceTime(window.End)
+		if endErr != nil {
+			allErrs = append(allErrs, field.Invalid(windowPath.Child("end"), window.End, timeFormat))
+		}
+		if beginErr == nil && endErr == nil && begin.Compare(end) == 0 {
+			allErrs = append(allErrs, field.Invalid(windowPath.Child("end"), window.End, "must not be equal to begin"))
+		}
+	}
+	return allErrs
+}
+
+// timeFormat says how times of time windows are written.
+const timeFormat = "must be a time such as 220000+0100"
 
 func validateWorkerSites(configs []v1alpha1.WorkerSite, worker *gardencorev1beta1.Worker, sites []string,
 	fldPath *field.Path) field.ErrorList {

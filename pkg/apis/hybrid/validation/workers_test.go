@@ -254,6 +254,28 @@ var _ = Describe("#ValidateWorkerConfig", func() {
 		Expect(v.LimitsBySite(w)).To(BeEmpty())
 	})
 
+	DescribeTable("return home",
+		func(home v1alpha1.ReturnHome, priorities []*int32, problems ...problem) {
+			sites := []v1alpha1.WorkerSite{{Name: "cloud", Priority: priorities[0]}, {Name: "racks", Priority: priorities[1]}}
+			Expect(ValidateWorkerConfig(&v1alpha1.WorkerConfig{Sites: sites, ReturnHome: &home}, newWorker(), newProfile(),
+				[]string{"cloud", "racks"}, field.NewPath("c"))).To(haveProblems(problems))
+		},
+		Entry("defaults", v1alpha1.ReturnHome{}, []*int32{n(1), n(2)}),
+		Entry("least rate", v1alpha1.ReturnHome{MachinesPerHour: n(1)}, []*int32{n(1), n(2)}),
+		Entry("greatest rate", v1alpha1.ReturnHome{MachinesPerHour: n(60)}, []*int32{n(1), n(2)}),
+		Entry("no rate", v1alpha1.ReturnHome{MachinesPerHour: n(0)}, []*int32{n(1), n(2)}, problem{invalid, "c.returnHome.machinesPerHour"}),
+		Entry("rate too high", v1alpha1.ReturnHome{MachinesPerHour: n(61)}, []*int32{n(1), n(2)},
+			problem{invalid, "c.returnHome.machinesPerHour"}),
+		Entry("window", v1alpha1.ReturnHome{TimeWindow: &v1alpha1.ReturnHomeTimeWindow{Begin: "220000+0100", End: "040000+0100"}},
+			[]*int32{n(1), n(2)}),
+		Entry("invalid window", v1alpha1.ReturnHome{TimeWindow: &v1alpha1.ReturnHomeTimeWindow{Begin: "22:00", End: ""}},
+			[]*int32{n(1), n(2)}, problem{invalid, "c.returnHome.timeWindow.begin"}, problem{invalid, "c.returnHome.timeWindow.end"}),
+		Entry("empty window", v1alpha1.ReturnHome{TimeWindow: &v1alpha1.ReturnHomeTimeWindow{Begin: "220000+0100", End: "210000+0000"}},
+			[]*int32{n(1), n(2)}, problem{invalid, "c.returnHome.timeWindow.end"}),
+		Entry("equal priorities", v1alpha1.ReturnHome{}, []*int32{n(1), n(1)}, problem{forbidden, "c.returnHome"}),
+		Entry("no priorities", v1alpha1.ReturnHome{}, []*int32{nil, nil}, problem{forbidden, "c.returnHome"}),
+	)
+
 	DescribeTable("node template",
 		func(template v1alpha1.NodeTemplate, problems ...problem) {
 			Expect(ValidateWorkerConfig(&v1alpha1.WorkerConfig{NodeTemplate: &template}, newWorker(), nil, nil,

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Package returnhome moves machines of pools back to preferred sites once these have room again, one at a time. A machine moves in two
+// steps: the replicas of the machine deployment at the preferred site are raised by one, and when that machine runs, a machine at the less
+// preferred site is named to machine-controller-manager, which drains and deletes it. The state of a move is in annotations of the
+// machine deployments.
+package returnhome
+
+import (
+	"context"
+
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	predicateutils "github.com/gardener/gardener/pkg/controllerutils/predicate"
+	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/machineapi"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
+)
+
+// ControllerName is the name of the controller.
+const ControllerName = "returnhome"
+
+// DefaultAddOptions are the default AddOptions for AddToManager.
+var DefaultAddOptions = AddOptions{}
+
+// AddOptions are options to apply when adding the controller to the manager.
+type AddOptions struct {
+	// Controller are the controller.Options.
+	Controller controller.Options
+	// ExtensionClasses are the configured extension classes for this extension deployment.
+	ExtensionClasses []extensionsv1alpha1.ExtensionClass
+	// SelfHostedShootCluster indicates whether the extension runs in a self-hosted shoot cluster.
+	SelfHostedShootCluster bool
+}
+
+// AddToManagerWithOptions adds the controller to the manager.
+func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
+	if err := metrics.Registry.Register(returnedMachines); err != nil {
+		return err
+	}
+	watchable, err := machineapi.IsWatchable(opts.SelfHostedShootCluster, mgr.GetRESTMapper())
+	if err != nil {
+		return err
+	}
+	ours := predicateutils.AddTypeAndClassPredicates(nil, operation.Classes(opts.ExtensionClasses), v1alpha1.ProviderType)
+	b := builder.ControllerManagedBy(mgr).
+		Named(ControllerName).
+		WithOptions(opts.Controller).
+		For(&extensionsv1alpha1.Worker{}, builder.WithPredicates(append(ours, predicate.Or(
+			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, operation.Changed()))...))
+	if watchable {
+		b = b.Watches(&machinev1alpha1.Machine{}, handler.EnqueueRequestsFromMapFunc(workersBeside(mgr.GetClient(), ours)),
+			builder.WithPredicates(phaseChanged()))
+	}
+	return b.Complete(&reconciler{
+		client: mgr.GetClient(),
+		events: eventnote.Writer{EventRecorder: mgr.GetEventRecorder(v1alpha1.ExtensionName + "-" + ControllerName)},
+		clock:  clock.RealClock{},
+	})
+}
+
+// AddToManager adds the controller with the default options.
+func AddToManager(_ context.Context, mgr manager.Manager) error {
+	return AddToManagerWithOptions(mgr, DefaultAddOptions)
+}
+
+// phaseChanged passes updates of machines to another phase, and of failed creations.
+func phaseChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*machinev1alpha1.Machine)
+		if !ok {
+			return false
+		}
+		after, ok := e.ObjectNew.(*machinev1alpha1.Machine)
+		return ok && (before.Status.CurrentStatus.Phase != after.Status.CurrentStatus.Phase || isExhausted(before) != isExhausted(after))
+	}}
+}
+
+// workersBeside returns the Workers in the namespace of an object.
+func workersBeside(reader client.Reader, predicates []predicate.Predicate) handler.MapFunc {
+	return func(ctx context.Context, object client.Object) []reconcile.Request {
+		list := &extensionsv1alpha1.WorkerList{}
+		if err := reader.List(ctx, list, client.InNamespace(object.GetNamespace())); err != nil {
+			return nil
+		}
+		var requests []reconcile.Request
+		for i := range list.Items {
+			if predicateutils.EvalGeneric(&list.Items[i], predicates...) {
+				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+			}
+		}
+		return requests
+	}
+}
