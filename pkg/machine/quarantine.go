@@ -41,7 +41,7 @@ func checkQuarantine(operation string, m *machinev1alpha1.Machine, class *machin
 	}
 
 	switch {
-	case operation == operationCreate:
+	case operation == operationCreate, operation == operationGet && isNew(m):
 		return platform.NewError(platform.ClassExhausted, "the site is in quarantine %s, no machine is created on it", until)
 	case operation != operationDelete:
 		return nil

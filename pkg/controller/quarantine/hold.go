@@ -5,7 +5,7 @@
 package quarantine
 
 import (
-	"cmp"
+	"maps"
 	"time"
 
 	"github.com/gardener/gardener/extensions/pkg/controller/worker/genericactuator"
@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/machineapi"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
 )
 
@@ -38,15 +39,17 @@ func (h holds) holdDeployment(deployment *machinev1alpha1.MachineDeployment, poo
 	switch {
 	case !held.until.IsZero():
 		mark(&deployment.ObjectMeta, held.until)
-		metav1.SetMetaDataAnnotation(&deployment.ObjectMeta, extensionsv1alpha1.ScaleDownUnreadyTimeAnnotation, held.duration.String())
+		maps.Copy(deployment.Annotations, machineapi.KeepNodes(held.duration))
 		deployment.Spec.Paused = true
 		disableHealthTimeout(&deployment.Spec.Template.Spec, new(true))
 	case marked:
-		unready, disabled := ofPool(pools[deployment.Labels[v1beta1constants.LabelWorkerPool]], site)
+		settings, disabled := ofPool(pools[deployment.Labels[v1beta1constants.LabelWorkerPool]], site)
 		unmark(&deployment.ObjectMeta)
-		delete(deployment.Annotations, extensionsv1alpha1.ScaleDownUnreadyTimeAnnotation)
-		if unready != nil {
-			metav1.SetMetaDataAnnotation(&deployment.ObjectMeta, extensionsv1alpha1.ScaleDownUnreadyTimeAnnotation, unready.Duration.String())
+		for annotation := range machineapi.KeepNodes(0) {
+			delete(deployment.Annotations, annotation)
+			if value := settings[annotation]; value != "" {
+				deployment.Annotations[annotation] = value
+			}
 		}
 		deployment.Spec.Paused = false
 		disableHealthTimeout(&deployment.Spec.Template.Spec, disabled)
@@ -95,21 +98,20 @@ func disableHealthTimeout(spec *machinev1alpha1.MachineSpec, disabled *bool) {
 	spec.DisableHealthTimeout = disabled
 }
 
-// ofPool returns what the pool says about the machines of a site. pool is nil if it was removed.
-func ofPool(pool *extensionsv1alpha1.WorkerPool, site string) (unready *metav1.Duration, disabled *bool) {
+// ofPool returns the annotations for the cluster-autoscaler, and whether the health timeout is disabled, as the pool says for a site. pool is
+// nil if it was removed.
+func ofPool(pool *extensionsv1alpha1.WorkerPool, site string) (annotations map[string]string, disabled *bool) {
 	if pool == nil {
 		return nil, nil
 	}
-	if pool.ClusterAutoscaler != nil {
-		unready = pool.ClusterAutoscaler.ScaleDownUnreadyTime
-	}
+	var settings *v1alpha1.SiteClusterAutoscaler
 	config, _ := shootsites.DecodeOptional[v1alpha1.WorkerConfig]("providerConfig", pool.ProviderConfig)
 	for _, s := range config.Sites {
-		if s.Name == site && s.ClusterAutoscaler != nil {
-			unready = cmp.Or(s.ClusterAutoscaler.ScaleDownUnreadyTime, unready)
+		if s.Name == site {
+			settings = s.ClusterAutoscaler
 		}
 	}
-	return unready, genericactuator.ReadMachineConfiguration(*pool).DisableHealthTimeout
+	return machineapi.AutoscalerAnnotations(pool.ClusterAutoscaler, settings), genericactuator.ReadMachineConfiguration(*pool).DisableHealthTimeout
 }
 
 // healthTimeouts returns the greatest health timeouts of the deployments by the names of their sites.

@@ -214,7 +214,8 @@ var _ = Describe("The reconciler", func() {
 		Expect(held.Spec.Template.Spec.DisableHealthTimeout).To(HaveValue(BeTrue()))
 		Expect(held.Spec.Template.Spec.MachineHealthTimeout).NotTo(BeNil())
 		Expect(held.Spec.Paused).To(BeTrue())
-		Expect(held.Annotations).To(HaveKeyWithValue(extensionsv1alpha1.ScaleDownUnreadyTimeAnnotation, "24h0m0s"))
+		Expect(held.Annotations).To(And(HaveKeyWithValue(extensionsv1alpha1.ScaleDownUnreadyTimeAnnotation, "24h0m0s"),
+			HaveKeyWithValue(extensionsv1alpha1.ScaleDownUnneededTimeAnnotation, "24h0m0s")))
 		Expect(set("racks-old").Spec.Template.Spec.DisableHealthTimeout).To(HaveValue(BeTrue()))
 		Expect([]string{until("racks"), until("racks-old")}).To(HaveEach("2026-11-25T12:00:00Z"))
 		Expect(until("cloud")).To(BeEmpty())

@@ -16,6 +16,7 @@ import (
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/machineapi"
 )
 
 // machineDeployments returns the machine deployments of all zones that are resolved or exist. Unresolved zones retain their class, and
@@ -43,7 +44,7 @@ func machineDeployments(zones []*resolved, quarantines quarantines) worker.Machi
 			Annotations:                  z.spec.Annotations,
 			Taints:                       z.spec.Taints,
 			MachineConfiguration:         machineConfiguration(z),
-			ClusterAutoscalerAnnotations: clusterAutoscalerAnnotations(z),
+			ClusterAutoscalerAnnotations: machineapi.AutoscalerAnnotations(z.spec.ClusterAutoscaler, z.workerSite(z.siteName).ClusterAutoscaler),
 			AutoPreserveFailedMachineMax: z.share.autoPreserveMax,
 		})
 		quarantines.keep(&deployments[len(deployments)-1])

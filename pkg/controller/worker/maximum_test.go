@@ -60,7 +60,7 @@ var _ = Describe("The maximum of machines of a site", func() {
 			ObjectMeta: metav1.ObjectMeta{
 				Name: "former", Namespace: f.worker.Namespace, Finalizers: machineFinalizers[:1],
 				Labels:      map[string]string{v1alpha1.LabelSite: "racks"},
-				Annotations: map[string]string{v1alpha1.AnnotationQuarantinedUntil: "later"},
+				Annotations: map[string]string{"example.com/kept": "later"},
 			},
 			ProviderSpec: runtime.RawExtension{Raw: []byte("{}")},
 		}
@@ -88,6 +88,6 @@ var _ = Describe("The maximum of machines of a site", func() {
 		Expect(maximums(ctx)).To(BeEmpty())
 		Expect(f.deployments(ctx)).To(Equal(before))
 		Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(former), former)).To(Succeed())
-		Expect(former.Annotations).To(HaveKey(v1alpha1.AnnotationQuarantinedUntil))
+		Expect(former.Annotations).To(HaveKey("example.com/kept"))
 	})
 })

@@ -23,6 +23,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/condition"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/machineapi"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -94,7 +95,7 @@ func (q quarantines) keep(deployment *worker.MachineDeployment) {
 		return
 	}
 	deployment.MachineConfiguration.DisableHealthTimeout = new(true)
-	deployment.ClusterAutoscalerAnnotations[extensionsv1alpha1.ScaleDownUnreadyTimeAnnotation] = current.duration.String()
+	maps.Copy(deployment.ClusterAutoscalerAnnotations, machineapi.KeepNodes(current.duration))
 }
 
 // annotateMachineClasses annotates the machine classes of all sites in quarantine, including those that only old machines have, so that the
