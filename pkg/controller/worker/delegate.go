@@ -59,10 +59,10 @@ func (d *delegate) GenerateMachineDeployments(ctx context.Context) (worker.Machi
 	if err := d.DeployMachineClasses(ctx); err != nil {
 		return nil, err
 	}
-	if err := d.facts.quarantines.annotateMachineClasses(ctx, d.call); err != nil {
+	if err := waitForMachineClasses(ctx, d.call, d.zones); err != nil {
 		return nil, err
 	}
-	if err := waitForMachineClasses(ctx, d.call, d.zones); err != nil {
+	if err := d.facts.quarantines.annotateMachineClasses(ctx, d.call); err != nil {
 		return nil, err
 	}
 	return machineDeployments(d.zones, d.facts.quarantines), nil

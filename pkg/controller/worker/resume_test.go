@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
 
@@ -71,6 +72,32 @@ var _ = Describe("The end of a quarantine", func() {
 		Entry("unless a migration is requested", infra(isFalse), asked("migrate"), "migrate"),
 		Entry("unless a restoration is requested", infra(isFalse), asked("restore"), "restore"),
 	)
+
+	It("should be seen in the API server", func(ctx SpecContext) {
+		f := newFixture(newNamespace())
+		f.pool("a", "cloud-a")
+		f.create(ctx)
+		i, w := infra(""), f.worker
+		i.Namespace, i.Spec.Type = w.Namespace, v1alpha1.ProviderType
+		Expect(apiServer.Create(ctx, i)).To(Succeed())
+		w.Status = worker(succeeded, -time.Minute).Status
+		w.Status.LastOperation.Description = "done"
+		Expect(apiServer.Status().Update(ctx, w)).To(Succeed())
+		Expect(addResumerToManager(mgr, []extensionsv1alpha1.ExtensionClass{extensionsv1alpha1.ExtensionClassShoot})).To(Succeed())
+
+		for _, status := range []gardencorev1beta1.ConditionStatus{isTrue, isFalse} {
+			Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(w), w)).To(Succeed())
+			Expect(w.Annotations).NotTo(HaveKey(v1beta1constants.GardenerOperation))
+			i.Status.Conditions = []gardencorev1beta1.Condition{{
+				Type: "SiteQuarantined-racks", Status: status, LastTransitionTime: metav1.NewTime(end), LastUpdateTime: metav1.NewTime(end),
+			}}
+			Expect(apiServer.Status().Update(ctx, i)).To(Succeed())
+		}
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(w), w)).To(Succeed())
+			g.Expect(w.Annotations).To(HaveKeyWithValue(v1beta1constants.GardenerOperation, "reconcile"))
+		}).Should(Succeed())
+	})
 
 	DescribeTable("should be noticed", func(before, after *extensionsv1alpha1.Infrastructure, expected bool) {
 		Expect(quarantineEnded().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(Equal(expected))
