@@ -261,7 +261,7 @@ var figures = []Figure{
 	},
 	{
 		ID: "site-cut-off-machines-lost", Unit: "machines", Target: new(0.0),
-		Peer:    &Peer{Value: 1, Source: sourceRead, Of: peerMCM, Note: "for each pool and health timeout"},
+		Peer:    &Peer{Value: 1, Source: sourceRead, Of: peerMCM, Note: "for each pool, and the next when its replacement has joined"},
 		Measure: shared(measureCutOff), Count: worst(quantityLost),
 	},
 	{

@@ -64,7 +64,7 @@ type Lab struct {
 	// authority signed the certificate of all proxies.
 	authority string
 	pair      *pki.Pair
-	servers   servers
+	servers   *servers
 	// access and inspector are for the project of the site on OpenStack, nil if there is none.
 	access    openstack.Credentials
 	inspector *openstack.Client
@@ -106,8 +106,7 @@ func (l *Lab) start(ctx context.Context) (err error) {
 	if err := l.Inventory.Grant(ctx); err != nil {
 		return err
 	}
-	l.servers = servers{look: kubelets.Together(
-		vcenter.NewWatch(l.VCenter, l.prefix).Active, metal.NewWatch(l.Inventory, l.prefix).Active)}
+	sites := []kubelets.ActiveServers{vcenter.NewWatch(l.VCenter, l.prefix).Active, metal.NewWatch(l.Inventory, l.prefix).Active}
 	if l.options.Bed != nil {
 		if l.access, err = l.options.Bed.Credentials(openstack.Projects[0]); err != nil {
 			return err
@@ -115,8 +114,9 @@ func (l *Lab) start(ctx context.Context) (err error) {
 		if l.inspector, err = openstack.NewClient(ctx, l.access); err != nil {
 			return err
 		}
-		l.servers.look = kubelets.Together(l.servers.look, openstack.NewWatch(l.prefix, l.inspector).Active)
+		sites = append(sites, openstack.NewWatch(l.prefix, l.inspector).Active)
 	}
+	l.servers = newServers(sites...)
 	l.Seed, err = landscape.New(landscape.Options{
 		Dir: dirs["seed"], Namespace: l.prefix + "none", Binaries: l.options.Binaries, NodeGrace: l.options.Grace,
 		DriverArgs:    []string{"--resource-exhausted-retry=5s", "--machine-safety-orphan-vms-period=20s"},
@@ -136,6 +136,9 @@ func (l *Lab) Stop() error {
 	var errs []error
 	for _, s := range l.shoots {
 		errs = append(errs, s.stop())
+	}
+	if l.servers != nil {
+		l.servers.stop()
 	}
 	if l.Seed != nil {
 		l.Seed.Stop()
@@ -163,22 +166,47 @@ func (l *Lab) Processes() []*landscape.Process {
 	return append(processes, l.Inventory.Processes()...)
 }
 
-// servers remembers for a short time what servers are active, for the kubelets of all shoots.
+// servers are the active servers of all sites. Sites are asked in the background, so that no kubelet reports late because a site is slow.
 type servers struct {
 	look kubelets.ActiveServers
+	stop func()
 
 	mutex  sync.Mutex
-	at     time.Time
 	active map[string]kubelets.Server
 	err    error
 }
 
-func (s *servers) Active(ctx context.Context) (map[string]kubelets.Server, error) {
+func newServers(sites ...kubelets.ActiveServers) *servers {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &servers{look: kubelets.Together(sites...)}
+	var group sync.WaitGroup
+	group.Go(func() { s.run(ctx) })
+	s.stop = func() {
+		cancel()
+		group.Wait()
+	}
+	return s
+}
+
+func (s *servers) run(ctx context.Context) {
+	ticker := time.NewTicker(look)
+	defer ticker.Stop()
+	for {
+		active, err := s.look(ctx)
+		s.mutex.Lock()
+		s.active, s.err = active, err
+		s.mutex.Unlock()
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// Active returns what was seen last.
+func (s *servers) Active(context.Context) (map[string]kubelets.Server, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if time.Since(s.at) > look {
-		s.active, s.err = s.look(ctx)
-		s.at = time.Now()
-	}
 	return maps.Clone(s.active), s.err
 }

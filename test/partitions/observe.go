@@ -51,11 +51,13 @@ type observer struct {
 	// began and ended are when the sites' quarantines did, reasons is why they ended.
 	began, ended map[string]time.Time
 	reasons      map[string]string
+	// again are the sites that were in quarantine once more after the end.
+	again map[string]bool
 }
 
 func newObserver(ctx context.Context, s *Shoot, sites []string) (*observer, error) {
 	o := &observer{shoot: s, sites: sites, lost: map[loss]time.Time{}, began: map[string]time.Time{}, ended: map[string]time.Time{},
-		reasons: map[string]string{}}
+		reasons: map[string]string{}, again: map[string]bool{}}
 	var err error
 	if o.machines, err = s.Machines(ctx); err != nil {
 		return nil, err
@@ -197,7 +199,9 @@ func (o *observer) observeConditions(ctx context.Context) error {
 			if !began {
 				o.began[site] = time.Now()
 			}
-			delete(o.ended, site)
+			if _, ended := o.ended[site]; ended {
+				o.again[site] = true
+			}
 		case began:
 			if _, ended := o.ended[site]; !ended {
 				o.ended[site], o.reasons[site] = time.Now(), condition.Reason
@@ -236,6 +240,9 @@ func (o *observer) outcome(row Row) Outcome {
 		if !slices.Contains(o.sites, site) {
 			out.Problems = append(out.Problems, fmt.Sprintf("site %s is in quarantine, but was not cut off", site))
 		}
+	}
+	for site := range o.again {
+		out.Problems = append(out.Problems, fmt.Sprintf("site %s is in quarantine once more", site))
 	}
 	side := func(at time.Time) *Losses {
 		if at.Before(end) {

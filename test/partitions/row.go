@@ -45,7 +45,7 @@ const (
 	// ExpectExpired means that nothing is lost under quarantine, and that machine-controller-manager replaces machines after the end.
 	ExpectExpired Expectation = "nothing is lost until maximumDuration"
 	// ExpectMCM means that there is no quarantine and machine-controller-manager replaces machines.
-	ExpectMCM Expectation = "no quarantine: one machine per pool and health timeout"
+	ExpectMCM Expectation = "without quarantine machines are replaced"
 )
 
 // Timing are the times of rows, which are short.
