@@ -29,8 +29,9 @@ type siteCalls struct {
 	busySince time.Time
 	// answeredAt is the end of the last call that showed that the site responds.
 	answeredAt time.Time
-	// failingSince is when calls began to fail after answeredAt: the start of the first of them, or its end if the site responded meanwhile.
-	failingSince time.Time
+	// failingSince is when calls began to fail: the start of the first of them, or its end if the site responded meanwhile. It is zero if the
+	// last call with a response succeeded. failedAt is when the last call failed.
+	failingSince, failedAt time.Time
 }
 
 // lastAnswer includes answers to requests of running calls, which may consist of many requests.
@@ -50,17 +51,16 @@ func (s *siteCalls) stalledIn(limit time.Duration) time.Duration {
 	return limit - time.Since(since)
 }
 
-// isFailing returns whether all calls since answeredAt have failed.
-func (s *siteCalls) isFailing() bool {
-	return s.failingSince.After(s.answeredAt)
-}
+// failuresForgotten is the time without a failure after which former failures do not count. machine-controller-manager tries a creation again
+// after at most 10 minutes.
+const failuresForgotten = 15 * time.Minute
 
 // failingFor returns how long no call to the site has succeeded although there were calls. Responses alone do not count: those of an API
-// behind a proxy or in maintenance are of no use.
+// behind a proxy or in maintenance are of no use. Neither do successes without a response, which came from a cache.
 func (b *bulkhead) failingFor(site string) time.Duration {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
-	if s := b.sites[site]; s != nil && s.isFailing() {
+	if s := b.sites[site]; s != nil && !s.failingSince.IsZero() {
 		return time.Since(s.failingSince)
 	}
 	return 0
@@ -126,13 +126,21 @@ func (c *guardedCall) end(err error) error {
 	c.bulkhead.mutex.Lock()
 	defer c.bulkhead.mutex.Unlock()
 	c.timer.Stop()
-	if err == nil || platform.ClassOf(err) != platform.ClassTransient || platform.IsProgress(err) {
-		c.site.answeredAt = time.Now()
-	} else if !c.site.isFailing() {
-		c.site.failingSince = c.start
-		if c.site.lastAnswer().After(c.start) {
-			c.site.failingSince = time.Now()
+	responded, now := platform.LastAnswer(c.site.name).After(c.start), time.Now()
+	switch {
+	case err == nil || platform.ClassOf(err) != platform.ClassTransient || platform.IsProgress(err):
+		c.site.answeredAt = now
+		if responded {
+			c.site.failingSince = time.Time{}
 		}
+	default:
+		if c.site.failingSince.IsZero() || now.Sub(c.site.failedAt) > failuresForgotten {
+			c.site.failingSince = c.start
+			if responded {
+				c.site.failingSince = now
+			}
+		}
+		c.site.failedAt = now
 	}
 	c.release()
 	if err != nil && c.canceled != nil {

@@ -154,14 +154,21 @@ func TestBulkhead(t *testing.T) {
 		sleep(time.Second)
 		g.Expect(b.failingFor("silent")).To(Equal(7*time.Second), "since the first of them began")
 		for _, err := range []error{nil, platform.NewProgress("the host is cleaned"), platform.NewError(platform.ClassForbidden, "403")} {
+			before := b.failingFor("silent")
 			fail(time.Second, err)
+			g.Expect(b.failingFor("silent")).To(Equal(before+time.Second), "nothing responded: that was in a cache")
+			calls := begin(g, b, "silent", 1)
+			sleep(time.Second)
+			platform.Answered("silent")
+			_ = calls[0].call.end(err)
 			g.Expect(b.failingFor("silent")).To(BeZero())
-			fail(time.Second, errTransient)
-			g.Expect(b.failingFor("silent")).To(BeZero(), "it began with the success")
 			sleep(1)
 			fail(2*time.Second, errTransient)
 			g.Expect(b.failingFor("silent")).To(Equal(2 * time.Second))
 		}
+		sleep(failuresForgotten)
+		fail(1, errTransient)
+		g.Expect(b.failingFor("silent")).To(BeEquivalentTo(1), "what failed long ago does not count")
 	})
 
 	inBubble(t, "counts calls that got responses from their end", func(g Gomega) {
@@ -343,13 +350,17 @@ func TestUnreachable(t *testing.T) {
 
 	inBubble(t, "a site that works again has capacity at once", func(g Gomega) {
 		site := &failing{name: "unreachable", err: errTransient}
-		_, get, _ := prepare(g, site)
+		_, get, list := prepare(g, site)
 		g.Expect(get()).To(Equal(codes.Unavailable))
 		sleep(timeouts.Unreachable + 1)
 		g.Expect(get()).To(Equal(codes.ResourceExhausted))
-		site.err = platform.NewError(platform.ClassNotFound, "no such host")
-		g.Expect(get()).To(Equal(codes.NotFound))
+		site.err = nil
+		list()
 		site.err = errTransient
+		g.Expect(get()).To(Equal(codes.ResourceExhausted), "the list was in a cache")
+		site.err, site.responds, site.after = platform.NewError(platform.ClassNotFound, "no such host"), true, time.Second
+		g.Expect(get()).To(Equal(codes.NotFound))
+		site.err, site.responds = errTransient, false
 		sleep(1)
 		g.Expect(get()).To(Equal(codes.Unavailable), "a new outage")
 	})
