@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 )
 
 // Class is the kind of problem that an error reports, and thus determines who can solve it. A platform's client sets the class once, from
@@ -74,6 +76,12 @@ func NewProgress(format string, args ...any) *Error {
 	return &Error{Class: ClassTransient, Progress: true, Err: fmt.Errorf(format, args...)}
 }
 
+// IsClassified reports whether err, or one that it wraps, has a class.
+func IsClassified(err error) bool {
+	var classified *Error
+	return errors.As(err, &classified)
+}
+
 // IsProgress reports whether err only says how far an operation is that is still in progress.
 func IsProgress(err error) bool {
 	var classified *Error
@@ -104,11 +112,7 @@ func InSite(site string, err error) error {
 		return nil
 	}
 	if joined := joinedErrors(err); joined != nil {
-		errs := make([]error, len(joined))
-		for i := range joined {
-			errs[i] = InSite(site, joined[i])
-		}
-		return errors.Join(errs...)
+		return errors.Join(lists.Map(joined, func(err error) error { return InSite(site, err) })...)
 	}
 	result := &Error{Class: ClassOf(err), Site: site, Err: err}
 	var classified *Error

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -85,11 +86,7 @@ func (f Findings) Err() error {
 }
 
 func found(class Class, problems field.ErrorList) error {
-	errs := make([]error, len(problems))
-	for i := range problems {
-		errs[i] = &Error{Class: class, Err: problems[i]}
-	}
-	return errors.Join(errs...)
+	return errors.Join(lists.Map(problems, func(problem *field.Error) error { return &Error{Class: class, Err: problem} })...)
 }
 
 // ErrNoAccess means that a site could not be accessed, because it refuses the credentials or cannot be reached with the configuration.

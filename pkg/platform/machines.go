@@ -68,3 +68,14 @@ type Machine struct {
 	// Addresses are the addresses of the machine, if the site reports them.
 	Addresses []corev1.NodeAddress
 }
+
+// Perform opens a call for the request and performs an operation of it. Errors name the site.
+func Perform[C, T any](ctx context.Context, request MachineRequest, open func(context.Context, MachineRequest) (C, error),
+	operation func(C, context.Context) (T, error)) (T, error) {
+	var result T
+	call, err := open(ctx, request)
+	if err == nil {
+		result, err = operation(call, ctx)
+	}
+	return result, InSite(request.Spec.Site, err)
+}

@@ -6,7 +6,9 @@ package platform
 
 import (
 	"context"
+	"encoding/binary"
 
+	"github.com/google/uuid"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -79,4 +81,12 @@ type LoadBalancers interface {
 	EnsureLoadBalancerDeleted(ctx context.Context, cluster string, service *corev1.Service) error
 	// Annotations are the annotations that are stale on a Service without its load balancer.
 	Annotations() []string
+}
+
+// ReversedUUID returns the UUID as old firmware reports it: with the bytes of the first three fields in reverse order.
+func ReversedUUID(id uuid.UUID) uuid.UUID {
+	binary.LittleEndian.PutUint32(id[0:4], binary.BigEndian.Uint32(id[0:4]))
+	binary.LittleEndian.PutUint16(id[4:6], binary.BigEndian.Uint16(id[4:6]))
+	binary.LittleEndian.PutUint16(id[6:8], binary.BigEndian.Uint16(id[6:8]))
+	return id
 }

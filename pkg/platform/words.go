@@ -42,9 +42,14 @@ func Foreign(err error) error {
 	var request *url.Error
 	if errors.As(err, &request) {
 		address, _, _ := strings.Cut(request.URL, "?")
-		return &foreign{err: err, text: fmt.Sprintf("%s %q: %s", Printable(request.Op), Printable(address), excerpt(request.Err))}
+		return Reworded(err, fmt.Sprintf("%s %q: %s", Printable(request.Op), Printable(address), excerpt(request.Err)))
 	}
-	return &foreign{err: err, text: excerpt(err)}
+	return Reworded(err, excerpt(err))
+}
+
+// Reworded returns err with another text.
+func Reworded(err error, text string) error {
+	return &foreign{err: err, text: text}
 }
 
 func excerpt(err error) string {

@@ -5,12 +5,14 @@
 package site
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -82,12 +84,7 @@ func Resolve(input Input) ([]Site, error) {
 
 // Find returns the site with the name, and nil if there is none.
 func Find(sites []Site, name string) *Site {
-	for i := range sites {
-		if sites[i].Name == name {
-			return &sites[i]
-		}
-	}
-	return nil
+	return lists.Find(sites, func(s *Site) bool { return s.Name == name })
 }
 
 // FindZone returns the site that the shoot uses and has the zone, and the zone. Both are nil if there is none.
@@ -96,11 +93,8 @@ func FindZone(sites []Site, name string) (*Site, *v1alpha1.SiteZone) {
 		if sites[i].Removed() || sites[i].Profile == nil {
 			continue
 		}
-		zones := sites[i].Profile.Zones
-		for j := range zones {
-			if zones[j].Name == name {
-				return &sites[i], &zones[j]
-			}
+		if zone := lists.Find(sites[i].Profile.Zones, func(z *v1alpha1.SiteZone) bool { return z.Name == name }); zone != nil {
+			return &sites[i], zone
 		}
 	}
 	return nil, nil
@@ -120,30 +114,20 @@ func CredentialsOf(site string, data map[string][]byte) Credentials {
 // platformOf takes the platform from the State of a removed site, because the CloudProfile may have given the name to
 // another site since, and otherwise from the CloudProfile.
 func platformOf(site *Site) (v1alpha1.Platform, error) {
-	fromState := func() (v1alpha1.Platform, bool) {
-		if site.State == nil {
-			return "", false
-		}
-		return site.State.Platform()
+	var fromState, fromProfile v1alpha1.Platform
+	if site.State != nil {
+		fromState, _ = site.State.Platform()
 	}
-	fromProfile := func() (v1alpha1.Platform, bool) {
-		if site.Profile == nil {
-			return "", false
-		}
-		return site.Profile.Platform()
+	if site.Profile != nil {
+		fromProfile, _ = site.Profile.Platform()
 	}
-
-	sources := []func() (v1alpha1.Platform, bool){fromProfile, fromState}
+	platform := cmp.Or(fromProfile, fromState)
 	if site.Removed() {
-		sources = []func() (v1alpha1.Platform, bool){fromState, fromProfile}
+		platform = cmp.Or(fromState, fromProfile)
 	}
-	for _, source := range sources {
-		if platform, ok := source(); ok {
-			return platform, nil
-		}
-	}
-
 	switch {
+	case platform != "":
+		return platform, nil
 	case site.Removed():
 		return "", fmt.Errorf("site %q: state.sites: it has no block of exactly one platform and the CloudProfile does not know the site",
 			site.Name)
@@ -171,11 +155,7 @@ func findProfile(profile *v1alpha1.CloudProfileConfig, name string) *v1alpha1.Cl
 	if profile == nil {
 		return nil
 	}
-	index := slices.IndexFunc(profile.Sites, func(s v1alpha1.CloudProfileSite) bool { return s.Name == name })
-	if index < 0 {
-		return nil
-	}
-	return &profile.Sites[index]
+	return lists.Find(profile.Sites, func(s *v1alpha1.CloudProfileSite) bool { return s.Name == name })
 }
 
 func machineTypesOf(profile *v1alpha1.CloudProfileConfig, site string) map[string]*v1alpha1.SiteMachineType {
@@ -184,9 +164,8 @@ func machineTypesOf(profile *v1alpha1.CloudProfileConfig, site string) map[strin
 		return result
 	}
 	for _, machineType := range profile.MachineTypes {
-		i := slices.IndexFunc(machineType.Sites, func(s v1alpha1.SiteMachineType) bool { return s.Name == site })
-		if i >= 0 {
-			result[machineType.Name] = &machineType.Sites[i]
+		if found := lists.Find(machineType.Sites, func(s *v1alpha1.SiteMachineType) bool { return s.Name == site }); found != nil {
+			result[machineType.Name] = found
 		}
 	}
 	return result
@@ -196,11 +175,7 @@ func findState(state *v1alpha1.InfrastructureState, name string) *v1alpha1.SiteS
 	if state == nil {
 		return nil
 	}
-	index := slices.IndexFunc(state.Sites, func(s v1alpha1.SiteState) bool { return s.Name == name })
-	if index < 0 {
-		return nil
-	}
-	return &state.Sites[index]
+	return lists.Find(state.Sites, func(s *v1alpha1.SiteState) bool { return s.Name == name })
 }
 
 func isConfigured(config *v1alpha1.InfrastructureConfig, name string) bool {

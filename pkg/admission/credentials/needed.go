@@ -165,11 +165,7 @@ func Unsettled(shoot *gardencorev1beta1.Shoot) string {
 
 // ofSite returns the entries of the site.
 func ofSite(data map[string][]byte, site string) map[string][]byte {
-	keys := map[string][]byte{}
-	for key, value := range data {
-		if strings.HasPrefix(key, site+".") {
-			keys[key] = value
-		}
-	}
-	return keys
+	entries := maps.Clone(data)
+	maps.DeleteFunc(entries, func(key string, _ []byte) bool { return !strings.HasPrefix(key, site+".") })
+	return entries
 }

@@ -6,7 +6,6 @@ package validator
 
 import (
 	"errors"
-	"slices"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -15,6 +14,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/profile"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -117,9 +117,5 @@ func (d *document) pool(name string) *gardencorev1beta1.Worker {
 	if d == nil {
 		return nil
 	}
-	pools := d.pools()
-	if i := slices.IndexFunc(pools, func(w gardencorev1beta1.Worker) bool { return w.Name == name }); i >= 0 {
-		return &pools[i]
-	}
-	return nil
+	return lists.Find(d.pools(), func(w *gardencorev1beta1.Worker) bool { return w.Name == name })
 }

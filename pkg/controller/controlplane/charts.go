@@ -16,6 +16,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/charts"
 	"github.com/gardener/gardener-extension-provider-hybrid/imagevector"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/metallb"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -60,11 +61,9 @@ func accessSecrets(platforms platform.Registry[platform.ControlPlane]) func(name
 	slices.Sort(names)
 	names = slices.Compact(names)
 	return func(namespace string) []*gardenerutils.AccessSecret {
-		secrets := make([]*gardenerutils.AccessSecret, len(names))
-		for i, name := range names {
-			secrets[i] = gardenerutils.NewShootAccessSecret(name, namespace)
-		}
-		return secrets
+		return lists.Map(names, func(name string) *gardenerutils.AccessSecret {
+			return gardenerutils.NewShootAccessSecret(name, namespace)
+		})
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/machineapi"
@@ -89,11 +90,10 @@ func (in *input) validate(cluster *extensionscontroller.Cluster) error {
 // does not help: err is not only about sites, or the state does not have a site or is already used for it.
 func (in *input) standIn(err error) bool {
 	for name := range failuresBySite(err) {
-		i := slices.IndexFunc(in.state.Sites, func(s v1alpha1.ControlPlaneSiteState) bool { return s.Name == name })
-		if i < 0 || in.kept.Has(name) {
+		known := in.lastKnown(name).DeepCopy()
+		if known == nil || in.kept.Has(name) {
 			return false
 		}
-		known := in.state.Sites[i].DeepCopy()
 		in.kept.Insert(name)
 		in.profile.Sites = replace(in.profile.Sites, known.Profile, func(s v1alpha1.CloudProfileSite) bool { return s.Name == name })
 		in.config.Sites = replace(in.config.Sites, known.Settings, func(s v1alpha1.ControlPlaneSite) bool { return s.Name == name })
@@ -188,7 +188,13 @@ func (in *input) withKept() (*v1alpha1.CloudProfileConfig, *v1alpha1.Infrastruct
 }
 
 func (in *input) hadNodes(name string) bool {
-	return slices.ContainsFunc(in.state.Sites, func(s v1alpha1.ControlPlaneSiteState) bool { return s.Name == name && s.Nodes })
+	known := in.lastKnown(name)
+	return known != nil && known.Nodes
+}
+
+// lastKnown returns the site in the state, nil if it has none.
+func (in *input) lastKnown(name string) *v1alpha1.ControlPlaneSiteState {
+	return lists.Find(in.state.Sites, func(s *v1alpha1.ControlPlaneSiteState) bool { return s.Name == name })
 }
 
 func (in *input) isRemoved(name string) bool {
@@ -198,15 +204,14 @@ func (in *input) isRemoved(name string) bool {
 // known returns what is known about the site, without the site itself.
 func (in *input) known(name string) platform.ControlPlaneSite {
 	known := platform.ControlPlaneSite{Settings: in.config.Site(name)}
-	if i := slices.IndexFunc(in.state.Sites, func(s v1alpha1.ControlPlaneSiteState) bool { return s.Name == name }); i >= 0 {
-		kept := &in.state.Sites[i]
+	if kept := in.lastKnown(name); kept != nil {
 		known.Status = &kept.Status
 		if in.isRemoved(name) {
 			known.Settings = kept.Settings
 		}
 	}
-	if i := slices.IndexFunc(in.status.Sites, func(s v1alpha1.SiteStatus) bool { return s.Name == name }); i >= 0 {
-		known.Status = &in.status.Sites[i]
+	if status := lists.Find(in.status.Sites, func(s *v1alpha1.SiteStatus) bool { return s.Name == name }); status != nil {
+		known.Status = status
 	}
 	return known
 }

@@ -42,41 +42,34 @@ func (v *valuesProvider) GetConfigChartValues(ctx context.Context, cp *extension
 // GetControlPlaneChartValues returns the values of the chart for the seed.
 func (v *valuesProvider) GetControlPlaneChartValues(ctx context.Context, _ *extensionsv1alpha1.ControlPlane,
 	cluster *extensionscontroller.Cluster, secrets secretsmanager.Reader, _ map[string]string, scaledDown bool) (map[string]any, error) {
-	p := planOf(ctx)
-	if p == nil {
-		return nil, errNoPlan
-	}
-	return p.seedValues(cluster, secrets, scaledDown)
+	return planned(ctx, func(p *plan) (map[string]any, error) { return p.seedValues(cluster, secrets, scaledDown) })
 }
 
 // GetControlPlaneShootChartValues returns the values of the chart for the shoot.
 func (v *valuesProvider) GetControlPlaneShootChartValues(ctx context.Context, _ *extensionsv1alpha1.ControlPlane,
 	cluster *extensionscontroller.Cluster, _ secretsmanager.Reader, _ map[string]string) (map[string]any, error) {
-	p := planOf(ctx)
-	if p == nil {
-		return nil, errNoPlan
-	}
-	return p.shootValues(cluster)
+	return planned(ctx, func(p *plan) (map[string]any, error) { return p.shootValues(cluster) })
 }
 
 // GetControlPlaneShootCRDsChartValues returns the values of the chart of custom resource definitions.
 func (v *valuesProvider) GetControlPlaneShootCRDsChartValues(ctx context.Context, _ *extensionsv1alpha1.ControlPlane,
 	_ *extensionscontroller.Cluster) (map[string]any, error) {
-	p := planOf(ctx)
-	if p == nil {
-		return nil, errNoPlan
-	}
-	return encode(p.crdsValues(), nil)
+	return planned(ctx, func(p *plan) (map[string]any, error) { return encode(p.crdsValues(), nil) })
 }
 
 // GetStorageClassesChartValues returns the values of the chart of storage classes.
 func (v *valuesProvider) GetStorageClassesChartValues(ctx context.Context, _ *extensionsv1alpha1.ControlPlane,
 	_ *extensionscontroller.Cluster) (map[string]any, error) {
+	return planned(ctx, func(p *plan) (map[string]any, error) { return encode(p.storageClassesValues(), nil) })
+}
+
+// planned returns values of the plan in the context.
+func planned(ctx context.Context, values func(*plan) (map[string]any, error)) (map[string]any, error) {
 	p := planOf(ctx)
 	if p == nil {
 		return nil, errNoPlan
 	}
-	return encode(p.storageClassesValues(), nil)
+	return values(p)
 }
 
 // encode converts a struct with JSON tags to values.

@@ -78,10 +78,8 @@ func accessOf(record *extensionsv1alpha1.DNSRecord, data map[string][]byte, clus
 	if err := secretError(record, errs); err != nil {
 		return dns.Access{}, err
 	}
-	access := dns.Access{Credentials: credentials, Region: credentials["region"], Refused: networksOf(cluster)}
-	if record.Spec.Region != nil {
-		access.Region = *record.Spec.Region
-	}
+	region := ptr.Deref(record.Spec.Region, credentials["region"])
+	access := dns.Access{Credentials: credentials, Region: region, Refused: networksOf(cluster)}
 	name, reused := credentials["site"]
 	if !reused {
 		return access, nil

@@ -8,7 +8,6 @@ package infrastructure
 
 import (
 	"context"
-	"slices"
 
 	"github.com/gardener/gardener/extensions/pkg/controller/infrastructure"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
@@ -39,16 +38,13 @@ type AddOptions struct {
 
 // AddToManagerWithOptions adds a controller with the given options to the manager.
 func AddToManagerWithOptions(ctx context.Context, mgr manager.Manager, opts AddOptions) error {
-	classes := slices.DeleteFunc(slices.Clone(opts.ExtensionClasses), func(class extensionsv1alpha1.ExtensionClass) bool {
-		return class != extensionsv1alpha1.ExtensionClassShoot
-	})
 	return infrastructure.Add(mgr, infrastructure.AddArgs{
 		Actuator: NewActuator(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder(v1alpha1.ExtensionName+"-infrastructure"),
 			opts.Platforms),
 		ControllerOptions: opts.Controller,
 		Predicates:        append(infrastructure.DefaultPredicates(ctx, mgr, opts.IgnoreOperationAnnotation), operation.Asked()),
 		Type:              v1alpha1.ProviderType,
-		ExtensionClasses:  classes,
+		ExtensionClasses:  operation.Classes(opts.ExtensionClasses),
 		WatchBuilder:      watch(mgr, opts.SelfHostedShootCluster),
 	})
 }

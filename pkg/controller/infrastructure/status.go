@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -44,12 +45,7 @@ func (w *statusWriter) persist(ctx context.Context, state *v1alpha1.SiteState) e
 func (w *statusWriter) stateOf(name string) *v1alpha1.SiteState {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	for i := range w.state.Sites {
-		if w.state.Sites[i].Name == name {
-			return &w.state.Sites[i]
-		}
-	}
-	return nil
+	return lists.Find(w.state.Sites, func(s *v1alpha1.SiteState) bool { return s.Name == name })
 }
 
 // forget removes the state of a deleted site.
@@ -128,11 +124,7 @@ func (l *errorList) add(err error) {
 // messages sorts the errors and returns their messages.
 func (l *errorList) messages() []string {
 	slices.SortFunc(l.errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	messages := make([]string, len(l.errs))
-	for i, err := range l.errs {
-		messages[i] = err.Error()
-	}
-	return messages
+	return lists.Map(l.errs, error.Error)
 }
 
 func (w *statusWriter) patch(ctx context.Context, change func(*extensionsv1alpha1.InfrastructureStatus)) error {
@@ -182,10 +174,7 @@ func (r *result) sites() []v1alpha1.SiteStatus {
 }
 
 func findStatus(status *v1alpha1.InfrastructureStatus, name string) *v1alpha1.SiteStatus {
-	if i := slices.IndexFunc(status.Sites, func(s v1alpha1.SiteStatus) bool { return s.Name == name }); i >= 0 {
-		return &status.Sites[i]
-	}
-	return nil
+	return lists.Find(status.Sites, func(s *v1alpha1.SiteStatus) bool { return s.Name == name })
 }
 
 // networking returns the networks of the shoot. The node network is the common one with topology Stretched, and the ranges of all sites in

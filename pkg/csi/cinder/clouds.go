@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -59,12 +60,7 @@ func (c *Clouds) Names() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := make([]string, 0, len(config.Sites))
-	for name := range config.Sites {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names, nil
+	return slices.Sorted(maps.Keys(config.Sites)), nil
 }
 
 // Open returns the cloud of a site. The error is of ClassNotFound if the configuration lacks the site. A site that could not be opened is

@@ -5,6 +5,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,7 +85,7 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	addresses, err := g.resolver().LookupNetIP(ctx, "ip", host)
+	addresses, err := cmp.Or[Resolver](g.Resolver, net.DefaultResolver).LookupNetIP(ctx, "ip", host)
 	if err != nil {
 		return nil, err
 	}
@@ -104,13 +105,6 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 		errs = append(errs, err)
 	}
 	return nil, errors.Join(errs...)
-}
-
-func (g *Guard) resolver() Resolver {
-	if g.Resolver != nil {
-		return g.Resolver
-	}
-	return net.DefaultResolver
 }
 
 // permits reports whether the address may be connected to, without TLS if plain is true.

@@ -29,16 +29,7 @@ func IsUntrusted(err error) bool {
 	return errors.As(err, &authority) || errors.As(err, &hostname) || errors.As(err, &invalid) || errors.Is(err, errThumbprint)
 }
 
-// explained replaces the text of a library's error.
-type explained struct {
-	err  error
-	text string
-}
-
-func (e *explained) Error() string { return e.text }
-
-func (e *explained) Unwrap() error { return e.err }
-
+// explain replaces the text of a library's error.
 func (t *Transport) explain(err error) error {
 	var (
 		authority x509.UnknownAuthorityError
@@ -48,17 +39,17 @@ func (t *Transport) explain(err error) error {
 	switch {
 	case t.options.Untrusted:
 		// Details about a server that a tenant configured would reveal what is behind an address.
-		return &explained{err, "no usable response"}
+		return platform.Reworded(err, "no usable response")
 	case errors.As(err, &hostname):
-		return &explained{err, "the server's certificate is not for " + hostname.Host}
+		return platform.Reworded(err, "the server's certificate is not for "+hostname.Host)
 	case errors.As(err, &authority):
-		return &explained{err, "the server's certificate is signed by an unknown authority"}
+		return platform.Reworded(err, "the server's certificate is signed by an unknown authority")
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return &explained{err, "the server's certificate has expired or is not yet valid"}
+		return platform.Reworded(err, "the server's certificate has expired or is not yet valid")
 	case errors.As(err, &invalid):
-		return &explained{err, "the server's certificate is not valid"}
+		return platform.Reworded(err, "the server's certificate is not valid")
 	case strings.Contains(err.Error(), "connection broken"), strings.Contains(err.Error(), "malformed"):
-		return &explained{err, "the response is not HTTP"}
+		return platform.Reworded(err, "the response is not HTTP")
 	}
 	return err
 }

@@ -6,6 +6,7 @@
 package transport
 
 import (
+	"cmp"
 	"crypto/tls"
 	"net"
 	"net/http"
@@ -153,10 +154,7 @@ func (t *Transport) shown(text string) string {
 }
 
 func origin(address *url.URL) string {
-	port := address.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[address.Scheme]
-	}
+	port := cmp.Or(address.Port(), map[string]string{"http": "80", "https": "443"}[address.Scheme])
 	return strings.ToLower(address.Scheme + "://" + net.JoinHostPort(address.Hostname(), port))
 }
 

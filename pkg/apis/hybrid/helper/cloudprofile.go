@@ -5,6 +5,7 @@
 package helper
 
 import (
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -13,12 +14,7 @@ func FindSite(config *v1alpha1.CloudProfileConfig, name string) *v1alpha1.CloudP
 	if config == nil {
 		return nil
 	}
-	for i := range config.Sites {
-		if config.Sites[i].Name == name {
-			return &config.Sites[i]
-		}
-	}
-	return nil
+	return lists.Find(config.Sites, func(s *v1alpha1.CloudProfileSite) bool { return s.Name == name })
 }
 
 // MaximumMachines returns the maximum number of the shoot's machines on the site, which is the smaller one of those of the operator and the
@@ -47,10 +43,8 @@ func FindZone(config *v1alpha1.CloudProfileConfig, region, name string) (*v1alph
 		if s.Region != region {
 			continue
 		}
-		for j := range s.Zones {
-			if s.Zones[j].Name == name {
-				return s, &s.Zones[j]
-			}
+		if zone := lists.Find(s.Zones, func(z *v1alpha1.SiteZone) bool { return z.Name == name }); zone != nil {
+			return s, zone
 		}
 	}
 	return nil, nil
@@ -61,17 +55,11 @@ func FindMachineType(config *v1alpha1.CloudProfileConfig, name, site string) *v1
 	if config == nil {
 		return nil
 	}
-	for _, machineType := range config.MachineTypes {
-		if machineType.Name != name {
-			continue
-		}
-		for i := range machineType.Sites {
-			if machineType.Sites[i].Name == site {
-				return &machineType.Sites[i]
-			}
-		}
+	machineType := lists.Find(config.MachineTypes, func(t *v1alpha1.MachineType) bool { return t.Name == name })
+	if machineType == nil {
+		return nil
 	}
-	return nil
+	return lists.Find(machineType.Sites, func(s *v1alpha1.SiteMachineType) bool { return s.Name == site })
 }
 
 // FindVolumeType returns what the volume type is on the site.
@@ -79,15 +67,9 @@ func FindVolumeType(config *v1alpha1.CloudProfileConfig, name, site string) *v1a
 	if config == nil {
 		return nil
 	}
-	for _, volumeType := range config.VolumeTypes {
-		if volumeType.Name != name {
-			continue
-		}
-		for i := range volumeType.Sites {
-			if volumeType.Sites[i].Name == site {
-				return &volumeType.Sites[i]
-			}
-		}
+	volumeType := lists.Find(config.VolumeTypes, func(t *v1alpha1.VolumeType) bool { return t.Name == name })
+	if volumeType == nil {
+		return nil
 	}
-	return nil
+	return lists.Find(volumeType.Sites, func(s *v1alpha1.SiteVolumeType) bool { return s.Name == site })
 }

@@ -7,12 +7,12 @@ package bootdata
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -25,16 +25,16 @@ import (
 // conflict. Errors are classified.
 func WriteSecret(ctx context.Context, c client.Client, o owner.Owner, machine string, secret *corev1.Secret) error {
 	secret.Name = machine
-	secret.Labels = merged(secret.Labels, o.MachineLabels(machine))
+	secret.Labels = labels.Merge(secret.Labels, o.MachineLabels(machine))
 	err := c.Create(ctx, secret.DeepCopy())
-	if !metalclient.IsAlreadyExists(err) {
+	if !apierrors.IsAlreadyExists(err) {
 		return metalclient.Classify(err)
 	}
 	if err := DeleteSecret(ctx, c, secret.Namespace, o, machine); err != nil {
 		return err
 	}
 	err = c.Create(ctx, secret.DeepCopy())
-	if metalclient.IsAlreadyExists(err) {
+	if apierrors.IsAlreadyExists(err) {
 		return platform.NewError(platform.ClassConflict, "Secret %s/%s exists, but is not that of machine %q",
 			secret.Namespace, machine, machine)
 	}
@@ -45,7 +45,7 @@ func WriteSecret(ctx context.Context, c client.Client, o owner.Owner, machine st
 func SecretExists(ctx context.Context, c client.Client, namespace string, o owner.Owner, machine string) (bool, error) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: machine, Labels: o.MachineLabels(machine)}}
 	err := c.Create(ctx, secret, client.DryRunAll)
-	if metalclient.IsAlreadyExists(err) {
+	if apierrors.IsAlreadyExists(err) {
 		return true, nil
 	}
 	return false, metalclient.Classify(err)
@@ -88,13 +88,4 @@ func empty(ctx context.Context, c client.Client, namespace string, o owner.Owner
 	result := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: machine}}
 	result.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	return result, c.Patch(ctx, result, client.RawPatch(types.JSONPatchType, raw))
-}
-
-func merged(labels, more map[string]string) map[string]string {
-	result := maps.Clone(labels)
-	if result == nil {
-		result = map[string]string{}
-	}
-	maps.Copy(result, more)
-	return result
 }

@@ -5,7 +5,6 @@
 package client
 
 import (
-	"errors"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,11 +17,7 @@ import (
 
 // Classify gives an error of a Kubernetes API its class. Errors that have a class keep it; nil stays nil.
 func Classify(err error) error {
-	if err == nil {
-		return nil
-	}
-	var classified *platform.Error
-	if errors.As(err, &classified) {
+	if err == nil || platform.IsClassified(err) {
 		return err
 	}
 	result := &platform.Error{Class: classOf(err), Err: platform.Foreign(err)}
@@ -43,16 +38,6 @@ func IgnoreNotFound(err error) error {
 // IsNotFound reports whether the API said that an object does not exist. That it does not serve such objects says nothing.
 func IsNotFound(err error) bool {
 	return err != nil && platform.ClassOf(Classify(err)) == platform.ClassNotFound
-}
-
-// IsConflict reports whether the API said that an object was changed meanwhile.
-func IsConflict(err error) bool {
-	return apierrors.IsConflict(err)
-}
-
-// IsAlreadyExists reports whether the API said that there is an object of that name already.
-func IsAlreadyExists(err error) bool {
-	return apierrors.IsAlreadyExists(err)
 }
 
 func classOf(err error) platform.Class {

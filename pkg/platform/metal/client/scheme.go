@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -76,11 +77,7 @@ func (s *Session) Resources(ctx context.Context, version schema.GroupVersion) ([
 	if err != nil {
 		return nil, err
 	}
-	names := make([]string, len(list.APIResources))
-	for i := range list.APIResources {
-		names[i] = list.APIResources[i].Name
-	}
-	return names, nil
+	return lists.Map(list.APIResources, func(resource metav1.APIResource) string { return resource.Name }), nil
 }
 
 func discoveryConfig(config *rest.Config) *rest.Config {

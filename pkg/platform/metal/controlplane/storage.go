@@ -5,6 +5,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,10 +45,7 @@ func (controlPlane) Storage(sites []platform.ControlPlaneSite) (*platform.Storag
 				return nil, platform.InSite(s.Site.Name, platform.NewError(platform.ClassConfiguration,
 					"storage class %q has no metal block in the CloudProfile", class.Name))
 			}
-			path := class.Metal.Path
-			if path == "" {
-				path = v1alpha1.DefaultMetalVolumesPath
-			}
+			path := cmp.Or(class.Metal.Path, v1alpha1.DefaultMetalVolumesPath)
 			paths = append(paths, path)
 			classes = append(classes, storageClass(s.Site.Name, class, path))
 		}

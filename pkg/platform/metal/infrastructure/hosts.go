@@ -5,6 +5,7 @@
 package infrastructure
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
@@ -109,10 +111,7 @@ type want struct {
 
 // describe returns which hosts are selected.
 func (w *want) describe() string {
-	selector := w.selection.Selector.String()
-	if selector == "" {
-		selector = "all hosts"
-	}
+	selector := cmp.Or(w.selection.Selector.String(), "all hosts")
 	return fmt.Sprintf("for machine type %q in zone %q (%s)", w.machineType, w.zone, selector)
 }
 
@@ -123,10 +122,7 @@ func (f *flow) checkHosts(ctx context.Context, findings *platform.Findings, dema
 	if err != nil || len(wants) == 0 {
 		return err
 	}
-	selections := make([]inventory.Selection, len(wants))
-	for i := range wants {
-		selections[i] = wants[i].selection
-	}
+	selections := lists.Map(wants, func(w *want) inventory.Selection { return w.selection })
 	found, err := f.inventory.Hosts(ctx, selections...)
 	if err != nil {
 		return err
@@ -168,12 +164,11 @@ func (f *flow) wants(findings *platform.Findings, demands []platform.Demand) ([]
 
 // zone returns the zone in the CloudProfile, nil if it selects no hosts.
 func (f *flow) zone(name string) *v1alpha1.MetalZone {
-	for i := range f.site.Profile.Zones {
-		if f.site.Profile.Zones[i].Name == name {
-			return f.site.Profile.Zones[i].Metal
-		}
+	zone := lists.Find(f.site.Profile.Zones, func(z *v1alpha1.SiteZone) bool { return z.Name == name })
+	if zone == nil {
+		return nil
 	}
-	return nil
+	return zone.Metal
 }
 
 // compare adds a finding if the hosts do not suffice.

@@ -5,6 +5,7 @@
 package infrastructure
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -135,8 +136,8 @@ func (f *flow) forbidden(ctx context.Context, path *field.Path) (field.ErrorList
 		allowed[i], err = f.allowed(ctx, needed[i])
 		return err
 	})
-	if err := firstOf(errs); err != nil {
-		return nil, err
+	if err := cmp.Or(errs...); err != nil {
+		return nil, err // all requests fail for the same reason
 	}
 
 	var missing []authorizationv1.ResourceAttributes
@@ -157,14 +158,6 @@ func (f *flow) allowed(ctx context.Context, attributes authorizationv1.ResourceA
 		return false, client.Classify(err)
 	}
 	return review.Status.Allowed, nil
-}
-
-// firstOf returns the first error, because all requests fail for the same reason.
-func firstOf(errs []error) error {
-	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
-		return errs[i]
-	}
-	return nil
 }
 
 // describe lists the missing permissions, grouped by resource.

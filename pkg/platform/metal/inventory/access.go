@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
@@ -89,11 +90,9 @@ func (a *Access) Reader(ctx context.Context, key any, options cache.Options, kin
 
 // Permissions returns the permissions for the verbs on the resource.
 func Permissions(namespace, group, resource string, verbs ...string) []authorizationv1.ResourceAttributes {
-	result := make([]authorizationv1.ResourceAttributes, len(verbs))
-	for i, verb := range verbs {
-		result[i] = authorizationv1.ResourceAttributes{Namespace: namespace, Group: group, Resource: resource, Verb: verb}
-	}
-	return result
+	return lists.Map(verbs, func(verb string) authorizationv1.ResourceAttributes {
+		return authorizationv1.ResourceAttributes{Namespace: namespace, Group: group, Resource: resource, Verb: verb}
+	})
 }
 
 const (

@@ -14,6 +14,7 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,6 +22,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
@@ -141,11 +143,7 @@ func (a *Addresses) Machines(ctx context.Context) ([]string, error) {
 	if err := a.client.List(ctx, list, client.InNamespace(a.namespace), client.MatchingLabels(a.owner.Labels())); err != nil {
 		return nil, metalclient.Classify(err)
 	}
-	names := make([]string, len(list.Items))
-	for i := range list.Items {
-		names[i] = list.Items[i].GetLabels()[owner.LabelMachine]
-	}
-	return names, nil
+	return lists.Map(list.Items, func(claim unstructured.Unstructured) string { return claim.GetLabels()[owner.LabelMachine] }), nil
 }
 
 // create creates the claim of the machine if it does not exist. A claim of that name that belongs to something else is a conflict.
@@ -161,7 +159,7 @@ func (a *Addresses) create(ctx context.Context, machine string, poolRef corev1.T
 	object.SetLabels(a.owner.MachineLabels(machine))
 	object.Object["spec"] = spec
 	err = a.client.Create(ctx, object)
-	if !metalclient.IsAlreadyExists(err) {
+	if !apierrors.IsAlreadyExists(err) {
 		return metalclient.Classify(err)
 	}
 	if err := a.client.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -100,7 +101,7 @@ func (i *Inventory) create(ctx context.Context, server string, request *inventor
 		},
 	}
 	err := i.Client().Create(ctx, claim)
-	if !metalclient.IsAlreadyExists(err) {
+	if !apierrors.IsAlreadyExists(err) {
 		return claim, metalclient.Classify(err)
 	}
 	existing, err := i.claim(ctx, i.Client(), request.Machine, request.Machine)

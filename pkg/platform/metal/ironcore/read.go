@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
@@ -120,11 +121,9 @@ func (i *Inventory) Machines(ctx context.Context) ([]inventory.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	hosts := make([]inventory.Host, len(claims))
-	for index := range claims {
-		hosts[index] = hostOf(&claims[index], servers[serverName(&claims[index])])
-	}
-	return hosts, nil
+	return lists.Map(claims, func(claim metalv1alpha1.ServerClaim) inventory.Host {
+		return hostOf(&claim, servers[serverName(&claim)])
+	}), nil
 }
 
 // Faults implements inventory.Inventory.
@@ -245,13 +244,12 @@ func (i *Inventory) serversOf(ctx context.Context, reader client.Reader,
 		return byName, err
 	}
 	found := make([]*metalv1alpha1.Server, len(claims))
-	for _, err := range platform.Each(len(claims), func(index int) (err error) {
+	errs := platform.Each(len(claims), func(index int) (err error) {
 		found[index], err = i.server(ctx, reader, serverName(&claims[index]))
 		return err
-	}) {
-		if err != nil {
-			return nil, err
-		}
+	})
+	if err := cmp.Or(errs...); err != nil {
+		return nil, err
 	}
 	for _, server := range found {
 		if server != nil {

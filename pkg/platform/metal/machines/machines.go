@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/networkdata"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -70,12 +71,7 @@ func (m *machines) call(ctx context.Context, request platform.MachineRequest) (*
 
 // Create implements platform.Machines.
 func (m *machines) Create(ctx context.Context, request platform.MachineRequest) (platform.Machine, error) {
-	c, err := m.call(ctx, request)
-	if err != nil {
-		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
-	}
-	machine, err := c.create(ctx)
-	return machine, platform.InSite(request.Spec.Site, err)
+	return platform.Perform(ctx, request, m.call, (*call).create)
 }
 
 func (c *call) create(ctx context.Context) (platform.Machine, error) {
@@ -103,12 +99,7 @@ func (m *machines) Initialize(context.Context, platform.MachineRequest) error {
 
 // Get implements platform.Machines.
 func (m *machines) Get(ctx context.Context, request platform.MachineRequest) (platform.Machine, error) {
-	c, err := m.call(ctx, request)
-	if err != nil {
-		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
-	}
-	machine, err := c.get(ctx)
-	return machine, platform.InSite(request.Spec.Site, err)
+	return platform.Perform(ctx, request, m.call, (*call).get)
 }
 
 // get returns the machine even while its host is not ready. The creation of a machine without an ID may have been interrupted: it exists
@@ -133,11 +124,8 @@ func (c *call) get(ctx context.Context) (platform.Machine, error) {
 
 // Delete implements platform.Machines.
 func (m *machines) Delete(ctx context.Context, request platform.MachineRequest) error {
-	c, err := m.call(ctx, request)
-	if err != nil {
-		return platform.InSite(request.Spec.Site, err)
-	}
-	return platform.InSite(request.Spec.Site, c.delete(ctx))
+	_, err := platform.Perform(ctx, request, m.call, func(c *call, ctx context.Context) (any, error) { return nil, c.delete(ctx) })
+	return err
 }
 
 // delete releases the host, and then the address if no other host uses it. The machine may have an address even if new machines of the
@@ -160,19 +148,14 @@ func (c *call) delete(ctx context.Context) error {
 
 // List implements platform.Machines.
 func (m *machines) List(ctx context.Context, request platform.MachineRequest) ([]platform.Machine, error) {
-	c, err := m.call(ctx, request)
-	if err != nil {
-		return nil, platform.InSite(request.Spec.Site, err)
-	}
+	return platform.Perform(ctx, request, m.call, (*call).list)
+}
+
+func (c *call) list(ctx context.Context) ([]platform.Machine, error) {
 	hosts, err := c.inventory.Machines(ctx)
-	if err != nil {
-		return nil, platform.InSite(request.Spec.Site, err)
-	}
-	result := make([]platform.Machine, len(hosts))
-	for i := range hosts {
-		result[i] = platform.Machine{Name: hosts[i].Machine, NodeName: hosts[i].NodeName, ProviderID: hosts[i].ProviderID}
-	}
-	return result, nil
+	return lists.Map(hosts, func(host inventory.Host) platform.Machine {
+		return platform.Machine{Name: host.Machine, NodeName: host.NodeName, ProviderID: host.ProviderID}
+	}), err
 }
 
 // VolumeID implements platform.Machines. Local volumes are not attached.

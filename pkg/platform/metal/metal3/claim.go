@@ -10,6 +10,7 @@ import (
 
 	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -133,14 +134,14 @@ func (i *Inventory) write(ctx context.Context, host *metal3v1alpha1.BareMetalHos
 // change patches the host, retries after a conflict if it is still usable, and returns the updated host. It returns nil if it is no longer
 // usable.
 func (i *Inventory) change(ctx context.Context, host *metal3v1alpha1.BareMetalHost, usable func(*metal3v1alpha1.BareMetalHost) bool,
-	patch func(*metal3v1alpha1.BareMetalHost) any) (*metal3v1alpha1.BareMetalHost, error) {
+	changed func(*metal3v1alpha1.BareMetalHost) any) (*metal3v1alpha1.BareMetalHost, error) {
 	name := host.Name
 	for range maxPatches {
-		err := i.patch(ctx, host, patch(host))
+		err := i.patch(ctx, host, changed(host))
 		if err == nil {
 			return host, nil
 		}
-		if !metalclient.IsConflict(err) {
+		if !apierrors.IsConflict(err) {
 			return nil, metalclient.IgnoreNotFound(err)
 		}
 		if host, err = i.read(ctx, i.Client(), name); host == nil || err != nil || !usable(host) {
@@ -150,9 +151,9 @@ func (i *Inventory) change(ctx context.Context, host *metal3v1alpha1.BareMetalHo
 	return nil, platform.NewError(platform.ClassTransient, "host %q is changed by others continuously", name)
 }
 
-func (i *Inventory) claimPatch(host *metal3v1alpha1.BareMetalHost, request *inventory.Claim, data inventory.Data) claimPatch {
+func (i *Inventory) claimPatch(host *metal3v1alpha1.BareMetalHost, request *inventory.Claim, data inventory.Data) patch[claimSpec] {
 	reference := &corev1.SecretReference{Namespace: host.Namespace, Name: request.Machine}
-	patch := claimPatch{
+	result := patch[claimSpec]{
 		Metadata: metadata{
 			ResourceVersion: host.ResourceVersion,
 			Labels:          pointers(i.Owner.MachineLabels(request.Machine)),
@@ -167,15 +168,15 @@ func (i *Inventory) claimPatch(host *metal3v1alpha1.BareMetalHost, request *inve
 		},
 	}
 	if host.Spec.Image == nil {
-		patch.Spec.Image = imageOf(&request.Image)
+		result.Spec.Image = imageOf(&request.Image)
 	}
 	if len(data.NetworkData) > 0 {
 		if former := host.Spec.NetworkData; former != nil && !isData(former, request.Machine) {
-			patch.Metadata.Annotations[owner.AnnotationNetworkData] = new(former.Namespace + "/" + former.Name)
+			result.Metadata.Annotations[owner.AnnotationNetworkData] = new(former.Namespace + "/" + former.Name)
 		}
-		patch.Spec.NetworkData = reference
+		result.Spec.NetworkData = reference
 	}
-	return patch
+	return result
 }
 
 // candidates returns the free hosts that the selection selects, in random order.

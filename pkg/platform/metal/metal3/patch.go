@@ -30,12 +30,13 @@ type metadata struct {
 	Annotations     map[string]*string `json:"annotations,omitempty"`
 }
 
-// claimPatch makes a host a machine.
-type claimPatch struct {
-	Metadata metadata  `json:"metadata"`
-	Spec     claimSpec `json:"spec"`
+// patch is what is changed of a host.
+type patch[S any] struct {
+	Metadata metadata `json:"metadata"`
+	Spec     S        `json:"spec"`
 }
 
+// claimSpec makes a host a machine.
 type claimSpec struct {
 	ConsumerRef           corev1.ObjectReference               `json:"consumerRef"`
 	Image                 *metal3v1alpha1.Image                `json:"image,omitempty"`
@@ -46,12 +47,7 @@ type claimSpec struct {
 	Online                bool                                 `json:"online"`
 }
 
-// deprovisionPatch removes the machine from a host.
-type deprovisionPatch struct {
-	Metadata metadata        `json:"metadata"`
-	Spec     deprovisionSpec `json:"spec"`
-}
-
+// deprovisionSpec removes the machine from a host.
 type deprovisionSpec struct {
 	Image                 *metal3v1alpha1.Image                `json:"image"`
 	UserData              *corev1.SecretReference              `json:"userData"`
@@ -61,12 +57,7 @@ type deprovisionSpec struct {
 	Online                bool                                 `json:"online"`
 }
 
-// freePatch removes the consumer from a host.
-type freePatch struct {
-	Metadata metadata `json:"metadata"`
-	Spec     freeSpec `json:"spec"`
-}
-
+// freeSpec removes the consumer from a host.
 type freeSpec struct {
 	ConsumerRef *corev1.ObjectReference `json:"consumerRef"`
 }

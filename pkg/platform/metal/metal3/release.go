@@ -72,7 +72,7 @@ func (i *Inventory) releaseHost(ctx context.Context, name, machine, cleaning str
 		for label := range i.Owner.MachineLabels(machine) {
 			taken[label] = nil
 		}
-		return freePatch{Metadata: metadata{
+		return patch[freeSpec]{Metadata: metadata{
 			ResourceVersion: host.ResourceVersion,
 			Labels:          taken,
 			Annotations:     map[string]*string{owner.AnnotationNode: nil, owner.AnnotationNetworkData: nil},
@@ -90,8 +90,8 @@ func (i *Inventory) releaseHost(ctx context.Context, name, machine, cleaning str
 
 // newDeprovisionPatch returns the patch that removes the machine from the host. baremetal-operator refuses to power off a host with
 // disablePowerOff.
-func newDeprovisionPatch(host *metal3v1alpha1.BareMetalHost, machine, cleaning string) deprovisionPatch {
-	return deprovisionPatch{
+func newDeprovisionPatch(host *metal3v1alpha1.BareMetalHost, machine, cleaning string) patch[deprovisionSpec] {
+	return patch[deprovisionSpec]{
 		Metadata: metadata{ResourceVersion: host.ResourceVersion},
 		Spec: deprovisionSpec{
 			NetworkData:           formerNetworkData(host, machine),

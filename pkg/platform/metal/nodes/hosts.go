@@ -6,7 +6,6 @@ package nodes
 
 import (
 	"cmp"
-	"encoding/binary"
 	"regexp"
 	"strings"
 
@@ -52,14 +51,7 @@ func mayHave(host *inventory.Host, reported string) bool {
 		return true
 	}
 	id, err := uuid.Parse(reported)
-	return err != nil || id == known || reversed(id) == known
-}
-
-func reversed(id uuid.UUID) uuid.UUID {
-	binary.LittleEndian.PutUint32(id[0:4], binary.BigEndian.Uint32(id[0:4]))
-	binary.LittleEndian.PutUint16(id[4:6], binary.BigEndian.Uint16(id[4:6]))
-	binary.LittleEndian.PutUint16(id[6:8], binary.BigEndian.Uint16(id[6:8]))
-	return id
+	return err != nil || id == known || platform.ReversedUUID(id) == known
 }
 
 // zones are the zones of the site.

@@ -5,6 +5,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,11 +28,7 @@ const requestIDHeader = "X-Openstack-Request-Id"
 // Classify assigns a class to an error of an OpenStack API and removes request details from its message. Classified errors are returned
 // unchanged; nil stays nil.
 func Classify(err error) error {
-	if err == nil {
-		return nil
-	}
-	var classified *platform.Error
-	if errors.As(err, &classified) {
+	if err == nil || platform.IsClassified(err) {
 		return err
 	}
 
@@ -174,10 +171,7 @@ type apiError struct {
 }
 
 func (e *apiError) Error() string {
-	message := platform.Printable(e.fault.Message)
-	if message == "" {
-		message = http.StatusText(e.response.Actual)
-	}
+	message := cmp.Or(platform.Printable(e.fault.Message), http.StatusText(e.response.Actual))
 	return fmt.Sprintf("%s %s: %d %s", e.response.Method, platform.Printable(withoutQuery(e.response.URL)), e.response.Actual, message)
 }
 

@@ -7,6 +7,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -86,19 +87,11 @@ func (s *Session) classifyDiscovery(service string, err error) error {
 	return Classify(err)
 }
 
-// endpointKey identifies the endpoint of a service.
-type endpointKey struct {
-	service, name string
-	region        string
-	availability  gophercloud.Availability
-	version       int
-}
-
 // cacheEndpoints caches the endpoints of services once they are known.
 func cacheEndpoints(locate gophercloud.EndpointLocator) gophercloud.EndpointLocator {
 	var known sync.Map
 	return func(opts gophercloud.EndpointOpts) (string, error) {
-		key := endpointKey{service: opts.Type, name: opts.Name, region: opts.Region, availability: opts.Availability, version: opts.Version}
+		key := fmt.Sprintf("%q %d", []string{opts.Type, opts.Name, opts.Region, string(opts.Availability)}, opts.Version)
 		if endpoint, ok := known.Load(key); ok {
 			return endpoint.(string), nil
 		}

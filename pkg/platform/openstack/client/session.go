@@ -5,6 +5,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	sharedtransport "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
@@ -102,14 +104,7 @@ func (s *Session) Roles() ([]string, error) {
 		return nil, platform.NewError(platform.ClassTransient, "the token has no roles")
 	}
 	roles, err := result.ExtractRoles()
-	if err != nil {
-		return nil, Classify(err)
-	}
-	var names []string
-	for _, role := range roles {
-		names = append(names, role.Name)
-	}
-	return names, nil
+	return lists.Map(roles, func(role tokens.Role) string { return role.Name }), Classify(err)
 }
 
 // Provider returns the session's provider client for code that creates its own service clients, and the endpoint options for those. Once
@@ -149,10 +144,7 @@ func authOptions(connection v1alpha1.OpenStackConnection, credentials site.Crede
 }
 
 func endpointType(connection v1alpha1.OpenStackConnection) string {
-	if connection.EndpointType == "" {
-		return string(gophercloud.AvailabilityPublic)
-	}
-	return connection.EndpointType
+	return cmp.Or(connection.EndpointType, string(gophercloud.AvailabilityPublic))
 }
 
 // CheckScope rejects a session in another region or project than the shoot's. Errors are classified.

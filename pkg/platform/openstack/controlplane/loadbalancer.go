@@ -5,8 +5,9 @@
 package controlplane
 
 import (
-	"slices"
+	"cmp"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
@@ -40,14 +41,11 @@ func loadBalancer(s platform.ControlPlaneSite) (*v1alpha1.OpenStackLoadBalancer,
 
 	balancer := &v1alpha1.OpenStackLoadBalancer{
 		Provider:          provider(settings, s.Site.Profile.OpenStack),
-		Members:           settings.Members,
+		Members:           cmp.Or(settings.Members, v1alpha1.LoadBalancerMembersSite),
 		SubnetID:          status.SubnetID,
 		FloatingNetworkID: status.FloatingNetworkID,
 		FloatingSubnetID:  status.FloatingSubnetID,
 		FloatingNetworks:  s.Site.Profile.OpenStack.FloatingNetworks,
-	}
-	if balancer.Members == "" {
-		balancer.Members = v1alpha1.LoadBalancerMembersSite
 	}
 	classes := settings.Classes
 	if len(classes) == 0 {
@@ -107,19 +105,13 @@ func resolvePurposes(balancer *v1alpha1.OpenStackLoadBalancer, classes []v1alpha
 }
 
 func byPurpose(classes []v1alpha1.OpenStackLoadBalancerClass, purpose string) *v1alpha1.OpenStackLoadBalancerClass {
-	i := slices.IndexFunc(classes, func(class v1alpha1.OpenStackLoadBalancerClass) bool { return class.Purpose == purpose })
-	if i < 0 {
-		return nil
-	}
-	return &classes[i]
+	return lists.Find(classes, func(class *v1alpha1.OpenStackLoadBalancerClass) bool { return class.Purpose == purpose })
 }
 
 // complete adds defaults to a class. Otherwise the library would take them from the class of purposeDefault.
 func complete(class v1alpha1.OpenStackLoadBalancerClass, status *v1alpha1.OpenStackStatus) v1alpha1.OpenStackLoadBalancerClass {
 	class.Purpose = ""
-	if class.FloatingNetworkID == "" {
-		class.FloatingNetworkID = status.FloatingNetworkID
-	}
+	class.FloatingNetworkID = cmp.Or(class.FloatingNetworkID, status.FloatingNetworkID)
 	if class.FloatingSubnetID == "" && class.FloatingNetworkID == status.FloatingNetworkID {
 		class.FloatingSubnetID = status.FloatingSubnetID
 	}

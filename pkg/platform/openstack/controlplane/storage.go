@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
@@ -48,16 +49,11 @@ type siteValues struct {
 
 // Storage implements platform.ControlPlane.
 func (controlPlane) Storage(sites []platform.ControlPlaneSite) (*platform.Storage, error) {
-	var (
-		sorted = slices.Clone(sites)
-		errs   []error
-	)
-	for _, s := range sites {
-		errs = append(errs, platform.InSite(s.Site.Name, checkStorage(s.Site)))
-	}
+	errs := lists.Map(sites, func(s platform.ControlPlaneSite) error { return platform.InSite(s.Site.Name, checkStorage(s.Site)) })
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	sorted := slices.Clone(sites)
 	// The order of the sites in the Shoot must not matter.
 	slices.SortFunc(sorted, func(a, b platform.ControlPlaneSite) int { return cmp.Compare(a.Site.Name, b.Site.Name) })
 
@@ -139,10 +135,7 @@ func storageClasses(s *site.Site) []platform.StorageClass {
 
 // allowedTopologies selects the nodes of the site. Another site may have availability zones of the same names.
 func allowedTopologies(s *site.Site) []corev1.TopologySelectorTerm {
-	var zones []string
-	for _, zone := range s.Profile.Zones {
-		zones = append(zones, zone.OpenStack.AvailabilityZone)
-	}
+	zones := lists.Map(s.Profile.Zones, func(zone v1alpha1.SiteZone) string { return zone.OpenStack.AvailabilityZone })
 	slices.Sort(zones)
 	return []corev1.TopologySelectorTerm{{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{
 		{Key: v1alpha1.LabelSite, Values: []string{s.Name}},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/dns/v2/recordsets"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/dns"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
@@ -106,12 +107,9 @@ func (p *provider) find(ctx context.Context, zone string, record dns.Record) (*r
 		return nil, p.requestError(err)
 	}
 	// Designate's filters treat * as a wildcard, we do not.
-	for i := range sets {
-		if dns.Canonical(sets[i].Name) == record.Name && sets[i].Type == string(record.Type) {
-			return &sets[i], nil
-		}
-	}
-	return nil, nil
+	return lists.Find(sets, func(set *recordsets.RecordSet) bool {
+		return dns.Canonical(set.Name) == record.Name && set.Type == string(record.Type)
+	}), nil
 }
 
 // isDeleting reports whether the set is being deleted.

@@ -20,7 +20,9 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 	"github.com/gophercloud/gophercloud/v2/openstack/sharedfilesystems/v2/sharenetworks"
+	"k8s.io/utils/ptr"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
@@ -136,10 +138,7 @@ type floatingSubnets struct {
 }
 
 func referenceID(reference *v1alpha1.OpenStackReference) string {
-	if reference == nil {
-		return ""
-	}
-	return reference.ID
+	return ptr.Deref(reference, v1alpha1.OpenStackReference{}).ID
 }
 
 // step is part of a reconciliation or deletion.
@@ -249,9 +248,5 @@ func (r ranges) containRange(cidr string) bool {
 }
 
 func cidrsOf(prefixes []netip.Prefix) []string {
-	var result []string
-	for _, prefix := range prefixes {
-		result = append(result, prefix.String())
-	}
-	return result
+	return lists.Map(prefixes, netip.Prefix.String)
 }

@@ -247,8 +247,8 @@ func deleteAll(ctx context.Context, f *flow) error {
 	return errors.Join(machinesErr, err)
 }
 
-// lists has the lists of all kinds of objects, in the order in which orphans are reported.
-var lists = []func(context.Context, *flow) ([]v1alpha1.Orphan, error){
+// orphanLists has the lists of all kinds of objects, in the order in which orphans are reported.
+var orphanLists = []func(context.Context, *flow) ([]v1alpha1.Orphan, error){
 	serverKind.orphans, volumeKind.orphans, serverGroupKind.orphans, keyPairKind.orphans,
 	loadBalancerKind.orphans, floatingIPKind.orphans, portKind.orphans, securityGroupKind.orphans, serviceSecurityGroupKind.orphans,
 	shareNetworkKind.orphans, subnetKind.orphans, networkKind.orphans, routerKind.orphans,
@@ -256,9 +256,9 @@ var lists = []func(context.Context, *flow) ([]v1alpha1.Orphan, error){
 
 // orphansOf lists all objects in parallel. A failing list does not prevent the others from being returned.
 func orphansOf(ctx context.Context, f *flow) ([]v1alpha1.Orphan, error) {
-	found := make([][]v1alpha1.Orphan, len(lists))
-	errs := platform.Each(len(lists), func(i int) (err error) {
-		found[i], err = lists[i](ctx, f)
+	found := make([][]v1alpha1.Orphan, len(orphanLists))
+	errs := platform.Each(len(orphanLists), func(i int) (err error) {
+		found[i], err = orphanLists[i](ctx, f)
 		return err
 	})
 	return slices.Concat(found...), errors.Join(errs...)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/attributestags"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
@@ -53,12 +54,10 @@ func (k kind[T]) deleteAll(ctx context.Context, f *flow, found []T) error {
 // orphans lists all our objects.
 func (k kind[T]) orphans(ctx context.Context, f *flow) ([]v1alpha1.Orphan, error) {
 	found, err := k.own(ctx, f)
-	var orphans []v1alpha1.Orphan
-	for i := range found {
-		o := k.describe(&found[i])
-		orphans = append(orphans, v1alpha1.Orphan{Site: f.site.Name, Kind: k.name, ID: o.id, Name: o.name})
-	}
-	return orphans, err
+	return lists.Map(found, func(object T) v1alpha1.Orphan {
+		o := k.describe(&object)
+		return v1alpha1.Orphan{Site: f.site.Name, Kind: k.name, ID: o.id, Name: o.name}
+	}), err
 }
 
 // marked is a kind of objects of which a site has one with our name and mark, and a place in the state.
@@ -185,11 +184,7 @@ func (k *marked[T]) used(ctx context.Context, f *flow) ([]T, error) {
 
 func (k *marked[T]) usedIDs(ctx context.Context, f *flow) ([]string, error) {
 	found, err := k.used(ctx, f)
-	var ids []string
-	for i := range found {
-		ids = append(ids, k.describe(&found[i]).id)
-	}
-	return ids, err
+	return lists.Map(found, func(object T) string { return k.describe(&object).id }), err
 }
 
 func (k *marked[T]) contains(found []T, id string) bool {

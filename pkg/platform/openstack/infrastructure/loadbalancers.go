@@ -19,6 +19,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
@@ -188,11 +189,9 @@ func (lb *loadBalancing) forbidden(ctx context.Context, listErr error) error {
 }
 
 func describe(found []loadbalancers.LoadBalancer) string {
-	var texts []string
-	for i := range found {
-		texts = append(texts, fmt.Sprintf("%s (%s)", found[i].Name, found[i].ProvisioningStatus))
-	}
-	return strings.Join(texts, ", ")
+	return strings.Join(lists.Map(found, func(lb loadbalancers.LoadBalancer) string {
+		return fmt.Sprintf("%s (%s)", lb.Name, lb.ProvisioningStatus)
+	}), ", ")
 }
 
 // deleteFloatingIPsOf deletes the floating IPs of a port that belong to the shoot's Services.

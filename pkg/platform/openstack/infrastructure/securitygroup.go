@@ -195,9 +195,7 @@ func wantedRules(groupID string, network site.Network) []rule {
 		{direction: rules.DirIngress, etherType: rules.EtherType6, remoteGroup: groupID},
 	}
 	for _, foreign := range network.Foreign {
-		for _, s := range nodeServices {
-			result = append(result, s.from(foreign))
-		}
+		result = append(result, fromEach([]netip.Prefix{foreign}, nodeServices)...)
 		result = append(result, service{protocol: icmp(foreign)}.from(foreign))
 	}
 	for _, subnet := range network.Subnets {
@@ -205,19 +203,22 @@ func wantedRules(groupID string, network site.Network) []rule {
 		if subnet.Addr().Is6() {
 			everywhere = netip.PrefixFrom(netip.IPv6Unspecified(), 0)
 		}
-		for _, s := range nodePorts {
-			result = append(result, s.from(everywhere))
-		}
+		result = append(result, fromEach([]netip.Prefix{everywhere}, nodePorts)...)
 	}
 	return result
 }
 
 // metricRules let nodes of other sites scrape metrics of nodes. A site works without them.
 func metricRules(network site.Network) []rule {
+	return fromEach(network.Foreign, metricServices)
+}
+
+// fromEach returns the rules for the services from each of the ranges.
+func fromEach(cidrs []netip.Prefix, services []service) []rule {
 	var result []rule
-	for _, foreign := range network.Foreign {
-		for _, s := range metricServices {
-			result = append(result, s.from(foreign))
+	for _, cidr := range cidrs {
+		for _, s := range services {
+			result = append(result, s.from(cidr))
 		}
 	}
 	return result

@@ -16,6 +16,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 	"go4.org/netipx"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
@@ -113,11 +114,9 @@ func allocationPools(subnet netip.Prefix, nodes []netip.Prefix, gateway netip.Ad
 	if err != nil {
 		return nil
 	}
-	var pools []subnets.AllocationPool
-	for _, r := range set.Ranges() {
-		pools = append(pools, subnets.AllocationPool{Start: r.From().String(), End: r.To().String()})
-	}
-	return pools
+	return lists.Map(set.Ranges(), func(r netipx.IPRange) subnets.AllocationPool {
+		return subnets.AllocationPool{Start: r.From().String(), End: r.To().String()}
+	})
 }
 
 // updateSubnet updates the resolvers and the gateway of our subnet.

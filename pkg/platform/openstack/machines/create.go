@@ -14,6 +14,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
@@ -26,13 +27,9 @@ const maxUserData = 65535 / 4 * 3
 // Create implements platform.Machines. The port is created first and complete, so that the server never runs without it. An existing port
 // means that an earlier call was interrupted; only then may a server exist already.
 func (m *machines) Create(ctx context.Context, request platform.MachineRequest) (platform.Machine, error) {
-	c, err := m.call(ctx, request)
+	created, err := platform.Perform(ctx, request, m.call, (*call).create)
 	if err != nil {
-		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
-	}
-	created, err := c.create(ctx)
-	if err != nil {
-		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
+		return platform.Machine{}, err
 	}
 	return created.machine(), nil
 }
@@ -70,17 +67,13 @@ func (c *call) ownPorts(ctx context.Context) ([]ports.Port, error) {
 
 func (c *call) createPort(ctx context.Context) (*ports.Port, error) {
 	spec := c.request.Spec.OpenStack
-	var pairs []ports.AddressPair
-	for _, cidr := range spec.PodCIDRs {
-		pairs = append(pairs, ports.AddressPair{IPAddress: cidr})
-	}
 	port, err := client.Extracted(ports.Create(ctx, c.network, ports.CreateOpts{
 		Name:                c.request.Name,
 		Description:         c.owner.Description(),
 		NetworkID:           spec.NetworkID,
 		FixedIPs:            []ports.IP{{SubnetID: spec.SubnetID}},
 		SecurityGroups:      &spec.SecurityGroupIDs,
-		AllowedAddressPairs: pairs,
+		AllowedAddressPairs: lists.Map(spec.PodCIDRs, func(cidr string) ports.AddressPair { return ports.AddressPair{IPAddress: cidr} }),
 	}).Extract())
 	if err != nil && platform.ClassOf(err) == platform.ClassTransient {
 		c.unanswered.Store(c.request.Name, true)
@@ -134,11 +127,7 @@ func (c *call) createServer(ctx context.Context, port *ports.Port) (*server, err
 }
 
 func addressesOf(port *ports.Port) []address {
-	var result []address
-	for _, ip := range port.FixedIPs {
-		result = append(result, address{Address: ip.IPAddress})
-	}
-	return result
+	return lists.Map(port.FixedIPs, func(ip ports.IP) address { return address{Address: ip.IPAddress} })
 }
 
 // encode encodes the user data. The client would not encode data that happens to be valid base64.

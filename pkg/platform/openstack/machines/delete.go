@@ -36,15 +36,11 @@ const (
 
 // Delete implements platform.Machines.
 func (m *machines) Delete(ctx context.Context, request platform.MachineRequest) error {
-	c, err := m.call(ctx, request)
-	if err != nil {
-		return platform.InSite(request.Spec.Site, err)
+	_, err := platform.Perform(ctx, request, m.call, func(c *call, ctx context.Context) (any, error) { return nil, c.delete(ctx) })
+	if err == nil {
+		m.unanswered.Delete(request.Name)
 	}
-	if err := c.delete(ctx); err != nil {
-		return platform.InSite(request.Spec.Site, err)
-	}
-	m.unanswered.Delete(request.Name)
-	return nil
+	return err
 }
 
 func (c *call) delete(ctx context.Context) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	"github.com/gophercloud/gophercloud/v2/pagination"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
@@ -44,11 +45,7 @@ func listServers(ctx context.Context, compute *gophercloud.ServiceClient, option
 // listIDs returns the IDs of the servers. It is much cheaper for the API than listServers.
 func listIDs(ctx context.Context, compute *gophercloud.ServiceClient, options servers.ListOpts) ([]string, error) {
 	found, _, err := pagesOf(ctx, servers.ListSimple(compute, options))
-	ids := make([]string, 0, len(found))
-	for i := range found {
-		ids = append(ids, found[i].ID)
-	}
-	return ids, err
+	return lists.Map(found, func(s server) string { return s.ID }), err
 }
 
 func pagesOf(ctx context.Context, pager pagination.Pager) (found []server, asked time.Time, err error) {

@@ -82,18 +82,18 @@ func (m *machines) call(ctx context.Context, request platform.MachineRequest) (*
 
 // Get implements platform.Machines.
 func (m *machines) Get(ctx context.Context, request platform.MachineRequest) (platform.Machine, error) {
-	c, err := m.call(ctx, request)
-	if err != nil {
-		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
-	}
+	return platform.Perform(ctx, request, m.call, (*call).get)
+}
+
+func (c *call) get(ctx context.Context) (platform.Machine, error) {
 	found, err := c.find(ctx, statusAge)
 	if err == nil && found.gone() {
 		err = platform.NewError(platform.ClassNotFound, "server %s is in status %s", found.ID, found.Status)
 	}
 	if err != nil {
-		return platform.Machine{}, platform.InSite(request.Spec.Site, err)
+		return platform.Machine{}, err
 	}
-	return found.machine(), platform.InSite(request.Spec.Site, c.faultOf(ctx, found))
+	return found.machine(), c.faultOf(ctx, found)
 }
 
 // faultOf returns the error of a server that will never run. The server is read again if necessary: the fault is stored after the status,
@@ -181,16 +181,16 @@ func (c *call) findByName(ctx context.Context, except string) (*server, error) {
 
 // List implements platform.Machines.
 func (m *machines) List(ctx context.Context, request platform.MachineRequest) ([]platform.Machine, error) {
-	c, err := m.call(ctx, request)
-	if err != nil {
-		return nil, platform.InSite(request.Spec.Site, err)
-	}
+	return platform.Perform(ctx, request, m.call, (*call).list)
+}
+
+func (c *call) list(ctx context.Context) ([]platform.Machine, error) {
 	view, err := c.snapshot.get(ctx, listAge)
 	if err != nil {
-		return nil, platform.InSite(request.Spec.Site, err)
+		return nil, err
 	}
 	if view, err = c.listable(ctx, view); err != nil {
-		return nil, platform.InSite(request.Spec.Site, err)
+		return nil, err
 	}
 	var result []platform.Machine
 	for _, s := range view {
@@ -217,11 +217,8 @@ const hostTimeout = 3 * time.Second
 // Initialize implements platform.Machines. The server is scheduled after the API has accepted it. The result is read from the shared
 // snapshot, so that any number of creations costs a few small lists per second.
 func (m *machines) Initialize(ctx context.Context, request platform.MachineRequest) error {
-	c, err := m.call(ctx, request)
-	if err != nil {
-		return platform.InSite(request.Spec.Site, err)
-	}
-	return platform.InSite(request.Spec.Site, c.awaitHost(ctx))
+	_, err := platform.Perform(ctx, request, m.call, func(c *call, ctx context.Context) (any, error) { return nil, c.awaitHost(ctx) })
+	return err
 }
 
 // awaitHost returns nil when the server is scheduled, an error if scheduling failed, and nil if the outcome is still unknown after

@@ -12,6 +12,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
@@ -81,14 +82,7 @@ func (c *call) deleteVolumes(ctx context.Context, serverID string) error {
 // blankVolumes finds the volumes that were created empty with a server that is not in the cache.
 func blankVolumes(ctx context.Context, service *gophercloud.ServiceClient, serverID string) ([]string, error) {
 	found, err := client.List(ctx, volumes.List(service, volumes.ListOpts{Name: serverID + blankSuffix}), volumes.ExtractVolumes)
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	for _, volume := range found {
-		ids = append(ids, volume.ID)
-	}
-	return ids, nil
+	return lists.Map(found, func(volume volumes.Volume) string { return volume.ID }), err
 }
 
 // deleteVolume deletes a volume that should have been deleted with the server, unless it was attached to another server since.

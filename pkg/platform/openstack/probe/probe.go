@@ -13,6 +13,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/limits"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
@@ -80,11 +81,9 @@ func limited(absolute *limits.Absolute) []quota {
 }
 
 func quotasOf(absolute *limits.Absolute) []platform.Quota {
-	var quotas []platform.Quota
-	for _, q := range limited(absolute) {
-		quotas = append(quotas, platform.Quota{Resource: q.resource, Used: float64(q.used) * q.unit, Limit: float64(q.limit) * q.unit})
-	}
-	return quotas
+	return lists.Map(limited(absolute), func(q quota) platform.Quota {
+		return platform.Quota{Resource: q.resource, Used: float64(q.used) * q.unit, Limit: float64(q.limit) * q.unit}
+	})
 }
 
 // usedUp returns an error that names the quotas that leave no room for another server.

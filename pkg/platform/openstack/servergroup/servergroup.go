@@ -12,6 +12,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servergroups"
+	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
@@ -85,11 +86,7 @@ func Delete(ctx context.Context, compute *gophercloud.ServiceClient, id string) 
 }
 
 func serverGroupOf(g *servergroups.ServerGroup) ServerGroup {
-	group := ServerGroup{ID: g.ID, Name: g.Name}
-	if g.Policy != nil {
-		group.Policy = *g.Policy
-	}
-	return group
+	return ServerGroup{ID: g.ID, Name: g.Name, Policy: ptr.Deref(g.Policy, "")}
 }
 
 func versioned(compute *gophercloud.ServiceClient) *gophercloud.ServiceClient {

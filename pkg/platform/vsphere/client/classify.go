@@ -5,6 +5,7 @@
 package client
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -22,11 +23,7 @@ import (
 // Classify returns an error of a vCenter with its class and a message with the type of the fault. It keeps the class of an error that has
 // one, and returns nil for nil.
 func Classify(err error) error {
-	if err == nil {
-		return nil
-	}
-	var classified *platform.Error
-	if errors.As(err, &classified) {
+	if err == nil || platform.IsClassified(err) {
 		return err
 	}
 	var f types.BaseMethodFault
@@ -161,10 +158,7 @@ type apiError struct {
 }
 
 func (e *apiError) Error() string {
-	message := e.message
-	if message == "" {
-		message = e.err.Error()
-	}
+	message := cmp.Or(e.message, e.err.Error())
 	name := platform.Printable(reflect.TypeOf(e.fault).Elem().Name() + detail(e.fault))
 	return fmt.Sprintf("%s: %s", name, platform.Printable(message))
 }

@@ -11,6 +11,7 @@ import (
 
 	gcfg "gopkg.in/gcfg.v1"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/vspherecsi"
@@ -78,11 +79,9 @@ func loginsOf(sites []platform.ControlPlaneSite) (logins map[string]login, mista
 }
 
 func describe(conflicts []vspherecsi.LoginConflict) error {
-	var errs []error
-	for _, conflict := range conflicts {
-		errs = append(errs, fmt.Errorf("credentials: %s %s", conflict.Key, conflict.Message))
-	}
-	return errors.Join(errs...)
+	return errors.Join(lists.Map(conflicts, func(conflict vspherecsi.LoginConflict) error {
+		return fmt.Errorf("credentials: %s %s", conflict.Key, conflict.Message)
+	})...)
 }
 
 // hostOf returns the host of the site's vCenter, whose address is valid.

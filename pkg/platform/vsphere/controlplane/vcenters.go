@@ -8,6 +8,8 @@ import (
 	"errors"
 	"slices"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/vspherecsi"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -53,12 +55,8 @@ func vCenterOf(s platform.ControlPlaneSite) (*vCenter, error) {
 	if err != nil {
 		return nil, mistake("%w", err)
 	}
-	result := &vCenter{host: host, port: port}
-	if profile.TLS != nil {
-		result.tls = *profile.TLS
-	}
-	if profile.Proxy != nil {
-		result.proxy = *profile.Proxy
+	result := &vCenter{
+		host: host, port: port, tls: ptr.Deref(profile.TLS, v1alpha1.TLS{}), proxy: ptr.Deref(profile.Proxy, v1alpha1.Proxy{}),
 	}
 	names := []string{profile.VSphere.Datacenter}
 	for _, zone := range profile.Zones {

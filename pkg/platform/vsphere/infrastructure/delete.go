@@ -16,6 +16,7 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
@@ -59,7 +60,7 @@ func (f *flow) deleteEmpty(ctx context.Context, reference types.ManagedObjectRef
 		return client.IgnoreNotFound(err)
 	}
 	if len(content) > 0 {
-		return platform.NewError(platform.ClassConflict, "%s is not empty, it contains %q", reference, namesOf(content))
+		return platform.NewError(platform.ClassConflict, "%s is not empty, it contains %q", reference, lists.Map(content, func(o ownedObject) string { return o.name }))
 	}
 	_, err = f.session.Run(ctx, object.NewCommon(f.vim, reference).Destroy)
 	return client.IgnoreNotFound(err)
@@ -72,10 +73,7 @@ func (f *flow) refuseMoved(ctx context.Context, machines []ownedObject) error {
 	if err != nil || len(left) == 0 {
 		return err
 	}
-	var names []string
-	for _, machine := range left {
-		names = append(names, fmt.Sprintf("%s (%s)", machine.name, machine.reference.Value))
-	}
+	names := lists.Map(left, func(o ownedObject) string { return fmt.Sprintf("%s (%s)", o.name, o.reference.Value) })
 	return platform.NewError(platform.ClassConflict,
 		"virtual machines outside the folders of the shoot have its tag %q: %s; delete them, or remove the tag from them",
 		f.owner.Name(), strings.Join(names, ", "))
@@ -96,11 +94,7 @@ func (f *flow) deleteMachines(ctx context.Context, owned *ownedObjects) error {
 			folders = append(folders, *entity.Parent)
 		}
 	}
-	var errs []error
-	for _, folder := range folders {
-		errs = append(errs, f.deleteMachinesIn(ctx, folder))
-	}
-	return errors.Join(errs...)
+	return errors.Join(lists.Map(folders, func(folder types.ManagedObjectReference) error { return f.deleteMachinesIn(ctx, folder) })...)
 }
 
 func (f *flow) deleteMachinesIn(ctx context.Context, folder types.ManagedObjectReference) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
@@ -25,19 +26,7 @@ type ownedObject struct {
 }
 
 func references(objects []ownedObject) []types.ManagedObjectReference {
-	var result []types.ManagedObjectReference
-	for _, o := range objects {
-		result = append(result, o.reference)
-	}
-	return result
-}
-
-func namesOf(objects []ownedObject) []string {
-	var names []string
-	for _, o := range objects {
-		names = append(names, o.name)
-	}
-	return names
+	return lists.Map(objects, func(o ownedObject) types.ManagedObjectReference { return o.reference })
 }
 
 // ownedObjects are the existing objects of a shoot on a site.
@@ -91,10 +80,7 @@ func (f *flow) taggedObjects(ctx context.Context) (tagID string, tagged []types.
 	if err != nil {
 		return "", nil, client.IgnoreNotFound(err)
 	}
-	for _, o := range attached {
-		tagged = append(tagged, o.Reference())
-	}
-	return id, tagged, nil
+	return id, lists.Map(attached, mo.Reference.Reference), nil
 }
 
 func (f *flow) findOwnerTag(ctx context.Context) (string, error) {
@@ -213,10 +199,7 @@ func (f *flow) rules(ctx context.Context) ([]ownedRule, error) {
 
 // clusters returns the clusters of the state and of the CloudProfile, each once.
 func (f *flow) clusters(ctx context.Context) ([]types.ManagedObjectReference, error) {
-	var clusters []types.ManagedObjectReference
-	for _, id := range f.State().ComputeClusters {
-		clusters = append(clusters, inventory.ComputeCluster.Reference(id))
-	}
+	clusters := lists.Map(f.State().ComputeClusters, inventory.ComputeCluster.Reference)
 	for _, zone := range inventory.ZonesOf(f.site.Profile) {
 		cluster, err := inventory.Lookup(ctx, f.vim, inventory.ComputeCluster, zone.ComputeCluster())
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -87,10 +88,7 @@ var (
 // missingPrivileges returns a message for each object on which the credentials lack privileges.
 func (f *flow) missingPrivileges(ctx context.Context, zones []zone) ([]string, error) {
 	needed := f.neededPrivileges(zones)
-	var entities []types.ManagedObjectReference
-	for _, n := range needed {
-		entities = append(entities, n.object)
-	}
+	entities := lists.Map(needed, func(n neededPrivilege) types.ManagedObjectReference { return n.object })
 	found, err := object.NewAuthorizationManager(f.vim).FetchUserPrivilegeOnEntities(ctx, entities, f.session.UserName())
 	if err != nil {
 		return nil, client.Classify(err)

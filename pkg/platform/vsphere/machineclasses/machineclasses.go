@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/vspherecsi"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -165,20 +166,18 @@ func check(request platform.MachineClassRequest) (*v1alpha1.VSphereZoneStatus, e
 	case request.Capacity.Cpu().IsZero() || request.Capacity.Memory().Value() < mebibyte:
 		return nil, missing("the machine type has no cpu or memory in the CloudProfile")
 	}
-	zones := request.Status.VSphere.Zones
-	i := slices.IndexFunc(zones, func(z v1alpha1.VSphereZoneStatus) bool { return z.Name == request.Zone.Name })
-	if i < 0 {
+	zone := lists.Find(request.Status.VSphere.Zones, func(z *v1alpha1.VSphereZoneStatus) bool { return z.Name == request.Zone.Name })
+	if zone == nil {
 		return nil, missing("the Infrastructure's providerStatus has no such zone")
 	}
-	return &zones[i], nil
+	return zone, nil
 }
 
 // templateOf returns the template of the zone, or else that of all zones.
 func templateOf(request platform.MachineClassRequest) string {
 	image := request.Image.VSphere
-	i := slices.IndexFunc(image.Zones, func(z v1alpha1.VSphereImageZone) bool { return z.Name == request.Zone.Name })
-	if i >= 0 {
-		return image.Zones[i].Template
+	if zone := lists.Find(image.Zones, func(z *v1alpha1.VSphereImageZone) bool { return z.Name == request.Zone.Name }); zone != nil {
+		return zone.Template
 	}
 	return image.Template
 }

@@ -32,29 +32,29 @@ func New(sessions *client.Sessions) platform.Machines {
 // Create implements platform.Machines. One task creates the virtual machine and powers it on. Its ID is known in advance; a call does not
 // wait long for the end of the task, and calls for the same machine share one creation.
 func (m *machines) Create(ctx context.Context, request platform.MachineRequest) (platform.Machine, error) {
-	return do(ctx, m, request, (*call).begin)
+	return platform.Perform(ctx, request, m.call, (*call).begin)
 }
 
 // Initialize implements platform.Machines. It waits for a creation that continues after Create.
 func (m *machines) Initialize(ctx context.Context, request platform.MachineRequest) error {
-	_, err := do(ctx, m, request, func(c *call, ctx context.Context) (any, error) { return nil, c.initialize(ctx) })
+	_, err := platform.Perform(ctx, request, m.call, func(c *call, ctx context.Context) (any, error) { return nil, c.initialize(ctx) })
 	return err
 }
 
 // Get implements platform.Machines.
 func (m *machines) Get(ctx context.Context, request platform.MachineRequest) (platform.Machine, error) {
-	return do(ctx, m, request, (*call).get)
+	return platform.Perform(ctx, request, m.call, (*call).get)
 }
 
 // Delete implements platform.Machines.
 func (m *machines) Delete(ctx context.Context, request platform.MachineRequest) error {
-	_, err := do(ctx, m, request, func(c *call, ctx context.Context) (any, error) { return nil, c.delete(ctx) })
+	_, err := platform.Perform(ctx, request, m.call, func(c *call, ctx context.Context) (any, error) { return nil, c.delete(ctx) })
 	return err
 }
 
 // List implements platform.Machines. It lists the virtual machines below the shoot's folder in the datacenter of the machine class.
 func (m *machines) List(ctx context.Context, request platform.MachineRequest) ([]platform.Machine, error) {
-	return do(ctx, m, request, (*call).listMachines)
+	return platform.Perform(ctx, request, m.call, (*call).listMachines)
 }
 
 var _ platform.ListScoper = &machines{}
@@ -92,15 +92,4 @@ func (m *machines) call(ctx context.Context, request platform.MachineRequest) (*
 		creations: m.creations,
 		deletions: m.deletions,
 	}, nil
-}
-
-// do performs an operation of a call. Errors name the site.
-func do[T any](ctx context.Context, m *machines, request platform.MachineRequest,
-	operation func(*call, context.Context) (T, error)) (T, error) {
-	var result T
-	c, err := m.call(ctx, request)
-	if err == nil {
-		result, err = operation(c, ctx)
-	}
-	return result, platform.InSite(request.Spec.Site, err)
 }

@@ -6,7 +6,6 @@ package nodes
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -46,19 +45,12 @@ func (m *machines) bySystemUUID(ctx context.Context, node *corev1.Node) (*client
 	if err != nil {
 		return nil, platform.NewError(platform.ClassTransient, "node %q reports no system UUID: %w", node.Name, err)
 	}
-	for _, candidate := range []uuid.UUID{id, reversed(id)} {
+	for _, candidate := range []uuid.UUID{id, platform.ReversedUUID(id)} {
 		if vm, err := m.byUUID(ctx, node, candidate.String()); err != nil || vm != nil {
 			return vm, err
 		}
 	}
 	return nil, nil
-}
-
-func reversed(id uuid.UUID) uuid.UUID {
-	binary.LittleEndian.PutUint32(id[0:4], binary.BigEndian.Uint32(id[0:4]))
-	binary.LittleEndian.PutUint16(id[4:6], binary.BigEndian.Uint16(id[4:6]))
-	binary.LittleEndian.PutUint16(id[6:8], binary.BigEndian.Uint16(id[6:8]))
-	return id
 }
 
 // byUUID returns the virtual machine with the UUID, or nil if there is none. It is an error if that does not belong to the site or the

@@ -46,7 +46,7 @@ func retrieve(ctx context.Context, session *client.Session, zones []zone) (map[t
 	})
 	err = client.Classify(err)
 	if client.IsNotFound(err) {
-		directoryOf(session).forget()
+		directoryOf(session).Clear()
 	}
 	switch platform.ClassOf(err) {
 	case platform.ClassNotFound, platform.ClassForbidden:

@@ -74,10 +74,7 @@ type zone struct {
 }
 
 // directory caches objects by inventory path.
-type directory struct {
-	mutex   sync.Mutex
-	entries map[string]entry
-}
+type directory struct{ sync.Map }
 
 type entry struct {
 	// reference is nil if there is no object, or if it is not visible to the credentials.
@@ -88,14 +85,7 @@ type entry struct {
 type directoryKey struct{}
 
 func directoryOf(session *client.Session) *directory {
-	return client.Value(session, directoryKey{}, func() *directory { return &directory{entries: map[string]entry{}} })
-}
-
-// forget clears the cache.
-func (d *directory) forget() {
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	clear(d.entries)
+	return client.Value(session, directoryKey{}, func() *directory { return &directory{} })
 }
 
 // placesOf returns the objects of the zones of the site that are known by now.
@@ -127,9 +117,8 @@ func placesOf(ctx context.Context, session *client.Session, profile *v1alpha1.Cl
 // lookups.
 func (d *directory) find(ctx context.Context, session *client.Session, kind inventory.Kind, path string,
 	left *int) (*types.ManagedObjectReference, error) {
-	d.mutex.Lock()
-	known, ok := d.entries[path]
-	d.mutex.Unlock()
+	value, ok := d.Load(path)
+	known, _ := value.(entry)
 	if ok && time.Since(known.at) < placeAge || *left == 0 {
 		return known.reference, nil
 	}
@@ -142,8 +131,6 @@ func (d *directory) find(ctx context.Context, session *client.Session, kind inve
 			return nil, err
 		}
 	}
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	d.entries[path] = entry{reference: reference, at: time.Now()}
+	d.Store(path, entry{reference: reference, at: time.Now()})
 	return reference, nil
 }
