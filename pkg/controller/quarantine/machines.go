@@ -20,7 +20,7 @@ type contact struct {
 	lost time.Time
 	// ready is since when the node is ready, zero if it is not.
 	ready time.Time
-	// terminating machines are not observed any more: machine-controller-manager leaves their conditions as they were.
+	// terminating machines are no longer observed: machine-controller-manager leaves their conditions as they were.
 	terminating bool
 }
 

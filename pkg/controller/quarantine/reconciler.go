@@ -119,7 +119,7 @@ func (s *shoot) facts() map[string]facts {
 	return known
 }
 
-// settings returns the settings of a site, which are the defaults if the CloudProfile does not have the site any more.
+// settings returns the settings of a site, which are the defaults if the CloudProfile no longer has the site.
 func (s *shoot) settings(name string) v1alpha1.Quarantine {
 	site := v1alpha1.CloudProfileSite{Name: name}
 	for i := range s.profile.Sites {

@@ -18,6 +18,8 @@ const (
 	Pools Suite = "test/integration/shoot"
 	// Moves restores a Worker in another seed.
 	Moves Suite = "test/integration/threeplatforms"
+	// Partitions cuts sites off.
+	Partitions Suite = "test/integration/partition"
 	// Repairs has Secrets of the extension that somebody else changed, and a ControlPlane that cannot be decoded any more when it is deleted.
 	Repairs Suite = "test/integration/controlplane"
 	// Reviews has bindings of all kinds, also some that the cache of the admission component does not have, and an old certificate of it.
@@ -41,6 +43,9 @@ var shown = map[Suite][]string{
 	Moves: {
 		"create machines.machine.sapcloud.io" + ofExtension,
 		"create machinesets.machine.sapcloud.io" + ofExtension,
+	},
+	Partitions: {
+		"patch machinesets.machine.sapcloud.io" + ofExtension,
 	},
 	Repairs: {
 		"get configmaps" + ofExtension,

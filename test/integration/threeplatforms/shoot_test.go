@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	bootstraptokenapi "k8s.io/cluster-bootstrap/token/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -77,7 +76,7 @@ var _ = Describe("A shoot on OpenStack, vSphere and bare metal", Ordered, func()
 		Eventually(func(g Gomega) {
 			tokens := &corev1.SecretList{}
 			g.Expect(local.Seed.Client.List(ctx, tokens, client.InNamespace(metav1.NamespaceSystem))).To(Succeed())
-			g.Expect(tokens.Items).NotTo(ContainElement(HaveField("Type", bootstraptokenapi.SecretTypeBootstrapToken)))
+			g.Expect(tokens.Items).NotTo(ContainElement(HaveField("Type", corev1.SecretTypeBootstrapToken)))
 		}).WithContext(ctx).Within(time.Minute).Should(Succeed())
 	}, SpecTimeout(2*time.Minute))
 

@@ -132,7 +132,7 @@ func lastOf(prefix netip.Prefix) netip.Addr {
 	return netip.AddrFrom4(address)
 }
 
-// gateway checks that hosts with the addresses reach the gateway directly. Gateways outside of networks of a single address, and link-local
+// gateway checks that hosts with the addresses reach the gateway directly. Gateways outside networks of a single address, and link-local
 // ones, are reached through the interface.
 func (p *problems) gateway(path string, gateway netip.Addr, own []netip.Prefix) {
 	var family []netip.Prefix

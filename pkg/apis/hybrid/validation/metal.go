@@ -248,7 +248,7 @@ func (metal) infrastructure(s *v1alpha1.InfrastructureSite, _ *v1alpha1.Infrastr
 	return allErrs
 }
 
-// ValidateNetworkData checks that the templates of network data become what the inventory of the site accepts. Mistakes in variables are
+// ValidateNetworkData checks that the templates of network data become what the inventory of the site accepts. Errors in variables are
 // reported by ValidateInfrastructureConfig. fldPath is the path of the InfrastructureConfig.
 func ValidateNetworkData(config *v1alpha1.InfrastructureConfig, profile *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
 	if config == nil {
