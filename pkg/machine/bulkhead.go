@@ -51,8 +51,8 @@ func (s *siteCalls) stalledIn(limit time.Duration) time.Duration {
 	return limit - time.Since(since)
 }
 
-// failuresForgotten is the time without a failure after which former failures do not count. machine-controller-manager tries a creation again
-// after at most 10 minutes.
+// failuresForgotten is the time without a failure after which former failures do not count. machine-controller-manager tries a creation
+// again after at most 10 minutes.
 const failuresForgotten = 15 * time.Minute
 
 // failingFor returns how long no call to the site has succeeded although there were calls. Responses alone do not count: those of an API

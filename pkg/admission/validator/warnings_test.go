@@ -217,8 +217,8 @@ var _ = Describe("Warnings", func() {
 		}
 		response := review(old)
 		Expect(response.Allowed).To(BeTrue(), "%v", response.Result)
-		Expect(response.Warnings).To(ConsistOf(`spec.providerConfig.sites[1]: the API of site "vc" is at 10.250.200.9, which is in node, pod or ` +
-			`service ranges of Shoots, whose control planes cannot reach it: ` + client.ObjectKeyFromObject(g.shoot).String()))
+		Expect(response.Warnings).To(ConsistOf(`spec.providerConfig.sites[1]: the API of site "vc" is at 10.250.200.9, which is in node, pod ` +
+			`or service ranges of Shoots, whose control planes cannot reach it: ` + client.ObjectKeyFromObject(g.shoot).String()))
 
 		old = g.profile.DeepCopy()
 		editProfile(g, func(c *v1alpha1.CloudProfileConfig) { c.Sites[vc].DNSServers = []string{"192.0.2.53"} })

@@ -14,8 +14,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
-// AutoscalerAnnotations returns the annotations of a MachineDeployment with the pool's settings of the cluster-autoscaler, overridden by those
-// for the site. Both may be nil. The value of an annotation without a setting is empty.
+// AutoscalerAnnotations returns the annotations of a MachineDeployment with the pool's settings of the cluster-autoscaler, overridden by
+// those for the site. Both may be nil. The value of an annotation without a setting is empty.
 func AutoscalerAnnotations(pool *extensionsv1alpha1.ClusterAutoscalerOptions, site *v1alpha1.SiteClusterAutoscaler) map[string]string {
 	options := extensionsv1alpha1.ClusterAutoscalerOptions{}
 	if pool != nil {

@@ -98,8 +98,8 @@ func disableHealthTimeout(spec *machinev1alpha1.MachineSpec, disabled *bool) {
 	spec.DisableHealthTimeout = disabled
 }
 
-// ofPool returns the annotations for the cluster-autoscaler, and whether the health timeout is disabled, as the pool says for a site. pool is
-// nil if it was removed.
+// ofPool returns the annotations for the cluster-autoscaler, and whether the health timeout is disabled, as the pool says for a site. pool
+// is nil if it was removed.
 func ofPool(pool *extensionsv1alpha1.WorkerPool, site string) (annotations map[string]string, disabled *bool) {
 	if pool == nil {
 		return nil, nil
@@ -111,7 +111,8 @@ func ofPool(pool *extensionsv1alpha1.WorkerPool, site string) (annotations map[s
 			settings = s.ClusterAutoscaler
 		}
 	}
-	return machineapi.AutoscalerAnnotations(pool.ClusterAutoscaler, settings), genericactuator.ReadMachineConfiguration(*pool).DisableHealthTimeout
+	annotations = machineapi.AutoscalerAnnotations(pool.ClusterAutoscaler, settings)
+	return annotations, genericactuator.ReadMachineConfiguration(*pool).DisableHealthTimeout
 }
 
 // healthTimeouts returns the greatest health timeouts of the deployments by the names of their sites.

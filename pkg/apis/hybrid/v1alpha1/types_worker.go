@@ -29,8 +29,8 @@ type WorkerConfig struct {
 	ReturnHome *ReturnHome `json:"returnHome,omitempty"`
 }
 
-// ReturnHome configures when and how fast machines move back to preferred sites. A machine is drained, respecting PodDisruptionBudgets, only
-// after its replacement at the preferred site is ready.
+// ReturnHome configures when and how fast machines move back to preferred sites. A machine is drained, respecting PodDisruptionBudgets,
+// only after its replacement at the preferred site is ready.
 type ReturnHome struct {
 	// TimeWindow is the daily time window in which machines move. Default: the maintenance time window of the Shoot.
 	// +optional

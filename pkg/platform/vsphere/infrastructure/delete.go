@@ -60,7 +60,8 @@ func (f *flow) deleteEmpty(ctx context.Context, reference types.ManagedObjectRef
 		return client.IgnoreNotFound(err)
 	}
 	if len(content) > 0 {
-		return platform.NewError(platform.ClassConflict, "%s is not empty, it contains %q", reference, lists.Map(content, func(o ownedObject) string { return o.name }))
+		names := lists.Map(content, func(o ownedObject) string { return o.name })
+		return platform.NewError(platform.ClassConflict, "%s is not empty, it contains %q", reference, names)
 	}
 	_, err = f.session.Run(ctx, object.NewCommon(f.vim, reference).Destroy)
 	return client.IgnoreNotFound(err)
