@@ -43,6 +43,8 @@ var (
 	// exceptions name one platform for a reason that no other platform has.
 	exceptions = map[v1alpha1.Platform]map[string]string{
 		v1alpha1.PlatformOpenStack: {
+			"pkg/apis/hybrid/networkdata/check.go":         "Metal3 takes network data in the format of OpenStack",
+			"pkg/apis/hybrid/networkdata/openstack.go":     "Metal3 takes network data in the format of OpenStack",
 			"pkg/apis/hybrid/validation/dnscredentials.go": "Designate, a DNS service, signs in with the credentials of an OpenStack site",
 			"pkg/controller/dnsrecord/access.go":           "Designate, a DNS service, signs in with the credentials of an OpenStack site",
 		},

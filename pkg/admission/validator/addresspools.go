@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
@@ -215,8 +216,8 @@ func (u *usedAddresses) isSameSite(ctx context.Context, mine *v1alpha1.CloudProf
 	case mine.Name == theirs.Name:
 		return true
 	default:
-		// A CloudProfile that has both names says that they are different places.
-		return scopeOf(mine) == scopeOf(theirs) &&
+		// One vCenter counts as one place: its datacenters may share a network. A CloudProfile that has both names says that they are different places.
+		return maps.Equal(mine.Scope(), theirs.Scope()) &&
 			helper.FindSite(u.profile.Config, theirs.Name) == nil && helper.FindSite(theirProfile.Config, mine.Name) == nil
 	}
 }
@@ -231,18 +232,4 @@ func apiOf(site *v1alpha1.CloudProfileSite) string {
 	host := strings.TrimSuffix(strings.ToLower(endpoint.Hostname()), ".")
 	port := cmp.Or(endpoint.Port(), map[string]string{"http": "80", "https": "443"}[endpoint.Scheme])
 	return string(platform) + " " + net.JoinHostPort(host, port)
-}
-
-// scopeOf returns the part of the API that a site uses.
-func scopeOf(site *v1alpha1.CloudProfileSite) string {
-	switch {
-	case site.OpenStack != nil:
-		return site.OpenStack.Region
-	case site.VSphere != nil:
-		return site.VSphere.Datacenter
-	case site.Metal != nil:
-		return string(site.Metal.Inventory) + "/" + site.Metal.Namespace
-	default:
-		return ""
-	}
 }
