@@ -216,7 +216,8 @@ func (u *usedAddresses) isSameSite(ctx context.Context, mine *v1alpha1.CloudProf
 	case mine.Name == theirs.Name:
 		return true
 	default:
-		// One vCenter counts as one place: its datacenters may share a network. A CloudProfile that has both names says that they are different places.
+		// One vCenter counts as one place: its datacenters may share a network. A CloudProfile that has both names says that they are
+		// different places.
 		return maps.Equal(mine.Scope(), theirs.Scope()) &&
 			helper.FindSite(u.profile.Config, theirs.Name) == nil && helper.FindSite(theirProfile.Config, mine.Name) == nil
 	}
