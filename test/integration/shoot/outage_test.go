@@ -15,12 +15,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 )
 
 var _ = Describe("A site that is down while the Infrastructure is reconciled", func() {
-	It("should keep Gardener from the other sites only if something is to be done there", func(ctx SpecContext) {
+	It("should not keep Gardener from the other sites, and be changed when it is back", func(ctx SpecContext) {
 		proxy, err := countproxy.New(openstack.Services()...)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func() { Expect(proxy.Close()).To(Succeed()) })
@@ -56,11 +57,22 @@ var _ = Describe("A site that is down while the Infrastructure is reconciled", f
 			HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)),
 			HaveField("Message", HavePrefix(`site "cloud2": `)))))
 
-		By("changing the site that is down")
+		By("changing the site that is known to be down")
+		Eventually(func(g Gomega) {
+			g.Expect(seed.Client.Get(ctx, client.ObjectKeyFromObject(infra), infra)).To(Succeed())
+			g.Expect(infra.Status.Conditions).To(ContainElement(And(
+				HaveField("Type", gardencorev1beta1.ConditionType(sitehealth.ConditionPrefix+"cloud2")),
+				HaveField("Reason", sitehealth.ReasonUnreachable))))
+		}).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(Succeed())
 		Expect(reconcileInfrastructure(ctx, infra, func(config *v1alpha1.InfrastructureConfig) {
 			config.Sites[1].OpenStack.ShareNetwork = &v1alpha1.OpenStackShareNetwork{Enabled: true}
-		})).NotTo(Equal(succeeded))
-		Expect(infra.Status.LastError.Description).To(And(ContainSubstring(`site "cloud2"`), Not(ContainSubstring(`site "cloud":`))))
+		})).To(Equal(succeeded), "%v", infra.Status.LastError)
+		Eventually(notes).WithContext(ctx).WithArguments(t.name, "SiteStays").Within(time.Minute).Should(ContainElement(
+			HavePrefix(`site "cloud2" failed and is retained, as it is cut off; it is changed when it responds again: `)))
+		Expect(infra.Status.Conditions).To(ContainElement(And(
+			HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)),
+			HaveField("Message", HavePrefix(`site "cloud2": `)))))
+		Expect(providerStatus(infra)).To(Equal(before))
 		Expect(objectsOf(ctx, t.name, inspectors[1])).To(Equal(objects))
 
 		By("letting the site come back")
