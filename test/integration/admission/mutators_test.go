@@ -97,7 +97,7 @@ var _ = Describe("Shoots are completed", func() {
 		Expect(shoot.Spec.Provider.Workers[0].Priority).To(HaveValue(BeZero()))
 		config, err := codec.Decode[v1alpha1.WorkerConfig](shoot.Spec.Provider.Workers[0].ProviderConfig)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(config.Sites[1]).To(And(HaveField("Minimum", HaveValue(BeEquivalentTo(0))), HaveField("Maximum", HaveValue(BeEquivalentTo(40)))))
+		Expect(config.Sites[1]).To(And(HaveField("Minimum", HaveValue(BeEquivalentTo(0))), HaveField("Maximum", HaveValue(BeEquivalentTo(70)))))
 	})
 
 	It("should divide the node network, keep off load balancers, and give everything back when a manifest is applied again",
