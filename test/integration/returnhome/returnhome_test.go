@@ -99,12 +99,25 @@ func observe(ctx context.Context, group *sync.WaitGroup) *observer {
 		group.Go(func() {
 			for ctx.Err() == nil { // The API server ends watches.
 				if w, err := c.Watch(ctx, list, client.InNamespace(namespace)); err == nil {
+					o.forget(list)
 					o.follow(w)
 				}
 			}
 		})
 	}
 	return o
+}
+
+// forget forgets what may have gone since the last watch. The first events of a watch are those of what exists.
+func (o *observer) forget(list client.ObjectList) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if _, pods := list.(*corev1.PodList); pods {
+		clear(o.healthy)
+	} else {
+		clear(o.leaving)
+		clear(o.all)
+	}
 }
 
 func (o *observer) follow(w watch.Interface) {
@@ -118,6 +131,9 @@ func (o *observer) follow(w watch.Interface) {
 			})
 			o.healthy[object.UID] = ready && object.DeletionTimestamp == nil && e.Type != watch.Deleted
 		case *machinev1alpha1.Machine:
+			if object.DeletionTimestamp != nil || e.Type == watch.Deleted {
+				GinkgoWriter.Println("machine", object.Name, e.Type, object.DeletionTimestamp, object.Status.LastOperation.Description)
+			}
 			o.all[object.UID] = e.Type != watch.Deleted
 			o.leaving[object.UID] = object.DeletionTimestamp != nil && e.Type != watch.Deleted
 		}
