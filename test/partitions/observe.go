@@ -167,6 +167,8 @@ func (o *observer) observe(ctx context.Context) error {
 	for name := range o.servers {
 		if used[name] != o.servers[name] {
 			o.lose("server", name)
+		} else {
+			delete(o.lost, loss{"server", name}) // Its power was not known for a moment.
 		}
 	}
 	return o.observeConditions(ctx)
@@ -204,7 +206,8 @@ func (o *observer) observeConditions(ctx context.Context) error {
 			}
 		case began:
 			if _, ended := o.ended[site]; !ended {
-				o.ended[site], o.reasons[site] = time.Now(), condition.Reason
+				// machine-controller-manager may be faster than this observer.
+				o.ended[site], o.reasons[site] = condition.LastTransitionTime.Time, condition.Reason
 			}
 		}
 	}
@@ -233,7 +236,10 @@ func (o *observer) outcome(row Row) Outcome {
 			out.Quarantined = max(out.Quarantined, began.Sub(o.start))
 		}
 		if at, ok := o.ended[site]; ok && ended {
-			end, out.Ended, out.Reason = at, max(out.Ended, at.Sub(o.start)), o.reasons[site]
+			if at.Before(end) {
+				end = at // of the first site
+			}
+			out.Ended, out.Reason = max(out.Ended, at.Sub(o.start)), o.reasons[site]
 		}
 	}
 	for site := range o.began {
