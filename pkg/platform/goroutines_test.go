@@ -109,7 +109,7 @@ var _ = Describe("Goroutines", func() {
 			"pkg/platform/sessions/set.go":                  "keeps safely",
 			"pkg/platform/vsphere/client/tasks.go":          "looks safely",
 			"pkg/controller/worker/machine_classes.go":      "writes into the seed",
-			"pkg/controller/worker/maximum.go":              "writes into the seed",
+			"pkg/controller/worker/class_annotations.go":    "writes into the seed",
 			"pkg/controller/worker/forcedelete.go":          "deletes safely",
 			"pkg/platform/vsphere/machines/antiaffinity.go": "updateRule recovers",
 			"pkg/platform/vsphere/machines/background.go":   "creates safely, and recovers",

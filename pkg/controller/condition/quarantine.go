@@ -10,6 +10,7 @@ import (
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -23,4 +24,15 @@ func Quarantines(conditions []gardencorev1beta1.Condition) map[string]time.Time 
 		}
 	}
 	return since
+}
+
+// QuarantineSettings returns the settings for the quarantine of a site, which are the defaults if the CloudProfile does not have the site.
+// The profile may be nil.
+func QuarantineSettings(profile *v1alpha1.CloudProfileConfig, site string) v1alpha1.Quarantine {
+	defaulted := &v1alpha1.CloudProfileConfig{Sites: make([]v1alpha1.CloudProfileSite, 1)}
+	if known := helper.FindSite(profile, site); known != nil {
+		known.DeepCopyInto(&defaulted.Sites[0])
+	}
+	v1alpha1.SetCloudProfileConfigDefaults(defaulted)
+	return *defaulted.Sites[0].Quarantine
 }

@@ -104,7 +104,7 @@ func (s *shoot) facts() map[string]facts {
 	}
 	known := map[string]facts{}
 	for _, name := range names {
-		settings := s.settings(name)
+		settings := condition.QuarantineSettings(s.profile, name)
 		available := v1beta1helper.GetCondition(s.infra.Status.Conditions, gardencorev1beta1.ConditionType(sitehealth.ConditionPrefix+name))
 		known[name] = facts{
 			site:          name,
@@ -117,19 +117,6 @@ func (s *shoot) facts() map[string]facts {
 		}
 	}
 	return known
-}
-
-// settings returns the settings of a site, which are the defaults if the CloudProfile no longer has the site.
-func (s *shoot) settings(name string) v1alpha1.Quarantine {
-	site := v1alpha1.CloudProfileSite{Name: name}
-	for i := range s.profile.Sites {
-		if s.profile.Sites[i].Name == name {
-			site = s.profile.Sites[i]
-		}
-	}
-	defaulted := &v1alpha1.CloudProfileConfig{Sites: []v1alpha1.CloudProfileSite{*site.DeepCopy()}}
-	v1alpha1.SetCloudProfileConfigDefaults(defaulted)
-	return *defaulted.Sites[0].Quarantine
 }
 
 // off returns why the site must not be in quarantine, empty if it may be.

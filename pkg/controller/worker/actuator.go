@@ -156,7 +156,7 @@ func (a *actuator) Delete(ctx context.Context, log logr.Logger, w *extensionsv1a
 }
 
 func (a *actuator) deleteMachines(ctx context.Context, c *call) error {
-	if err := (quarantines{}).annotateMachineClasses(ctx, c); err != nil {
+	if err := annotateMachineClasses(ctx, c, nil, nil); err != nil {
 		return err
 	}
 	d, err := newDelegate(ctx, c, a.resolver, former{})

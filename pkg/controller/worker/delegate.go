@@ -59,13 +59,10 @@ func (d *delegate) GenerateMachineDeployments(ctx context.Context) (worker.Machi
 	if err := d.DeployMachineClasses(ctx); err != nil {
 		return nil, err
 	}
-	if err := writeMaximums(ctx, d.call, d.facts.sites); err != nil {
-		return nil, err
-	}
 	if err := waitForMachineClasses(ctx, d.call, d.zones); err != nil {
 		return nil, err
 	}
-	if err := d.facts.quarantines.annotateMachineClasses(ctx, d.call); err != nil {
+	if err := annotateMachineClasses(ctx, d.call, d.facts.sites, d.facts.quarantines); err != nil {
 		return nil, err
 	}
 	return machineDeployments(d.zones, d.facts.quarantines), nil

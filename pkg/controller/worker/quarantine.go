@@ -16,8 +16,6 @@ import (
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -57,24 +55,12 @@ type quarantines map[string]quarantine
 func quarantinesOf(profile *v1alpha1.CloudProfileConfig, since map[string]time.Time, now time.Time) quarantines {
 	current := quarantines{}
 	for site, start := range since {
-		duration := maximumDuration(profile, site)
+		duration := condition.QuarantineSettings(profile, site).MaximumDuration.Duration
 		if until := start.Add(duration); now.Before(until) {
 			current[site] = quarantine{until: until, duration: duration}
 		}
 	}
 	return current
-}
-
-// maximumDuration returns the default for a site that the CloudProfile does not have. The profile may be nil.
-func maximumDuration(profile *v1alpha1.CloudProfileConfig, site string) time.Duration {
-	if profile != nil {
-		for i := range profile.Sites {
-			if s := &profile.Sites[i]; s.Name == site && s.Quarantine != nil && s.Quarantine.MaximumDuration != nil {
-				return s.Quarantine.MaximumDuration.Duration
-			}
-		}
-	}
-	return v1alpha1.DefaultQuarantineMaximumDuration
 }
 
 // errOf returns why a zone of one of the sites is not reconciled, nil if none of them is in quarantine.
@@ -96,31 +82,6 @@ func (q quarantines) keep(deployment *worker.MachineDeployment) {
 	}
 	deployment.MachineConfiguration.DisableHealthTimeout = new(true)
 	maps.Copy(deployment.ClusterAutoscalerAnnotations, machineapi.KeepNodes(current.duration))
-}
-
-// annotateMachineClasses annotates the machine classes of all sites in quarantine, including those that only old machines have, so that the
-// driver keeps their machines, and removes the annotation from all others. The quarantine controller writes the same.
-func (q quarantines) annotateMachineClasses(ctx context.Context, c *call) error {
-	classes := &machinev1alpha1.MachineClassList{}
-	if err := c.list(ctx, classes); err != nil {
-		return err
-	}
-	for i := range classes.Items {
-		class := &classes.Items[i]
-		before := class.DeepCopy()
-		if current, ok := q[class.Labels[v1alpha1.LabelSite]]; ok {
-			metav1.SetMetaDataAnnotation(&class.ObjectMeta, v1alpha1.AnnotationQuarantinedUntil, current.until.UTC().Format(time.RFC3339))
-		} else {
-			delete(class.Annotations, v1alpha1.AnnotationQuarantinedUntil)
-		}
-		if equality.Semantic.DeepEqual(before, class) {
-			continue
-		}
-		if err := client.IgnoreNotFound(c.client.Patch(ctx, class, client.MergeFrom(before))); err != nil {
-			return fmt.Errorf("annotating machine class %s: %w", class.Name, err)
-		}
-	}
-	return nil
 }
 
 // keptObjects are the names of the objects of machines on sites in quarantine. The generic actuator must neither wait for these machines,
