@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package machineapi determines whether a cluster has the API of machine-controller-manager. Self-hosted shoots on unmanaged machines do
-// not have it. They have neither Infrastructures nor Workers, so code that lists machines for these can rely on the API.
+// Package machineapi has what controllers share that watch and write the objects of machine-controller-manager. Self-hosted shoots on
+// unmanaged machines do not have its API. They have neither Infrastructures nor Workers, so code that lists machines for these can rely on the API.
 package machineapi
 
 import (

@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -27,7 +26,6 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/machineapi"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 )
 
@@ -54,14 +52,14 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 		return err
 	}
 	ours := predicateutils.AddTypeAndClassPredicates(nil, operation.Classes(opts.ExtensionClasses), v1alpha1.ProviderType)
+	newList := func() client.ObjectList { return &extensionsv1alpha1.InfrastructureList{} }
 	return builder.ControllerManagedBy(mgr).
 		Named(ControllerName).
 		WithOptions(opts.Controller).
 		For(&extensionsv1alpha1.Infrastructure{}, builder.WithPredicates(ours...)).
 		Watches(&extensionsv1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(
-			mapper.ClusterToObjectMapper(mgr.GetClient(), func() client.ObjectList { return &extensionsv1alpha1.InfrastructureList{} }, ours))).
-		Watches(&machinev1alpha1.Machine{}, handler.EnqueueRequestsFromMapFunc(sitehealth.InfrastructuresBeside(mgr.GetClient(), ours)),
-			builder.WithPredicates(contactChanged())).
+			mapper.ClusterToObjectMapper(mgr.GetClient(), newList, ours))).
+		Watches(&machinev1alpha1.Machine{}, machineapi.Beside(mgr.GetClient(), newList, ours), builder.WithPredicates(contactChanged())).
 		Complete(&reconciler{
 			client: mgr.GetClient(),
 			events: eventnote.Writer{EventRecorder: mgr.GetEventRecorder(v1alpha1.ExtensionName + "-" + ControllerName)},
@@ -76,14 +74,7 @@ func AddToManager(_ context.Context, mgr manager.Manager) error {
 
 // contactChanged passes updates of machines whose contact with the control plane may have been lost or restored.
 func contactChanged() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, ok := e.ObjectOld.(*machinev1alpha1.Machine)
-		if !ok {
-			return false
-		}
-		after, ok := e.ObjectNew.(*machinev1alpha1.Machine)
-		return ok && (!equality.Semantic.DeepEqual(before.Status.Conditions, after.Status.Conditions) ||
-			before.Status.CurrentStatus.Phase != after.Status.CurrentStatus.Phase ||
-			before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero())
-	}}
+	return machineapi.Changed(func(before, after *machinev1alpha1.Machine) bool {
+		return !equality.Semantic.DeepEqual(before.Status.Conditions, after.Status.Conditions)
+	})
 }

@@ -18,12 +18,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/machineapi"
@@ -63,8 +60,8 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 		For(&extensionsv1alpha1.Worker{}, builder.WithPredicates(append(ours, predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, operation.Changed()))...))
 	if watchable {
-		b = b.Watches(&machinev1alpha1.Machine{}, handler.EnqueueRequestsFromMapFunc(workersBeside(mgr.GetClient(), ours)),
-			builder.WithPredicates(phaseChanged()))
+		newList := func() client.ObjectList { return &extensionsv1alpha1.WorkerList{} }
+		b = b.Watches(&machinev1alpha1.Machine{}, machineapi.Beside(mgr.GetClient(), newList, ours), builder.WithPredicates(phaseChanged()))
 	}
 	return b.Complete(&reconciler{
 		client: mgr.GetClient(),
@@ -80,29 +77,5 @@ func AddToManager(_ context.Context, mgr manager.Manager) error {
 
 // phaseChanged passes updates of machines to another phase, and of failed creations.
 func phaseChanged() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, ok := e.ObjectOld.(*machinev1alpha1.Machine)
-		if !ok {
-			return false
-		}
-		after, ok := e.ObjectNew.(*machinev1alpha1.Machine)
-		return ok && (before.Status.CurrentStatus.Phase != after.Status.CurrentStatus.Phase || isExhausted(before) != isExhausted(after))
-	}}
-}
-
-// workersBeside returns the Workers in the namespace of an object.
-func workersBeside(reader client.Reader, predicates []predicate.Predicate) handler.MapFunc {
-	return func(ctx context.Context, object client.Object) []reconcile.Request {
-		list := &extensionsv1alpha1.WorkerList{}
-		if err := reader.List(ctx, list, client.InNamespace(object.GetNamespace())); err != nil {
-			return nil
-		}
-		var requests []reconcile.Request
-		for i := range list.Items {
-			if predicateutils.EvalGeneric(&list.Items[i], predicates...) {
-				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-			}
-		}
-		return requests
-	}
+	return machineapi.Changed(func(before, after *machinev1alpha1.Machine) bool { return isExhausted(before) != isExhausted(after) })
 }

@@ -29,7 +29,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -92,14 +91,15 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 	ours := predicateutils.AddTypeAndClassPredicates(nil, operation.Classes(opts.ExtensionClasses), v1alpha1.ProviderType)
 	changed := predicate.And(append(ours, predicate.Or(
 		predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, operation.Changed()))...)
-	beside := handler.EnqueueRequestsFromMapFunc(InfrastructuresBeside(mgr.GetClient(), ours))
+	newList := func() client.ObjectList { return &extensionsv1alpha1.InfrastructureList{} }
+	beside := machineapi.Beside(mgr.GetClient(), newList, ours)
 	b := builder.ControllerManagedBy(mgr).
 		Named(ControllerName).
 		WithOptions(opts.Controller).
 		For(&extensionsv1alpha1.Infrastructure{}, builder.WithPredicates(changed)).
 		Watches(&extensionsv1alpha1.Worker{}, beside, builder.WithPredicates(changed)).
 		Watches(&extensionsv1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(
-			mapper.ClusterToObjectMapper(mgr.GetClient(), func() client.ObjectList { return &extensionsv1alpha1.InfrastructureList{} }, ours))).
+			mapper.ClusterToObjectMapper(mgr.GetClient(), newList, ours))).
 		Watches(&corev1.Secret{}, beside, builder.WithPredicates(predicate.NewPredicateFuncs(mayHaveCredentials))).
 		WatchesRawSource(source.Channel(changes, &handler.EnqueueRequestForObject{}))
 	if watchable {
@@ -121,36 +121,12 @@ func AddToManager(_ context.Context, mgr manager.Manager) error {
 
 // statusChanged passes updates of machines that may start or stop waiting for quota or capacity.
 func statusChanged() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, ok := e.ObjectOld.(*machinev1alpha1.Machine)
-		if !ok {
-			return false
-		}
-		after, ok := e.ObjectNew.(*machinev1alpha1.Machine)
-		return ok && (before.Status.LastOperation.Description != after.Status.LastOperation.Description ||
-			before.Status.CurrentStatus.Phase != after.Status.CurrentStatus.Phase ||
-			before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero())
-	}}
+	return machineapi.Changed(func(before, after *machinev1alpha1.Machine) bool {
+		return before.Status.LastOperation.Description != after.Status.LastOperation.Description
+	})
 }
 
 // mayHaveCredentials filters out the many other Secrets of the seed.
 func mayHaveCredentials(secret client.Object) bool {
 	return secret.GetName() == v1beta1constants.SecretNameCloudProvider
-}
-
-// InfrastructuresBeside returns the Infrastructures in the namespace of an object.
-func InfrastructuresBeside(reader client.Reader, predicates []predicate.Predicate) handler.MapFunc {
-	return func(ctx context.Context, object client.Object) []reconcile.Request {
-		list := &extensionsv1alpha1.InfrastructureList{}
-		if err := reader.List(ctx, list, client.InNamespace(object.GetNamespace())); err != nil {
-			return nil
-		}
-		var requests []reconcile.Request
-		for i := range list.Items {
-			if predicateutils.EvalGeneric(&list.Items[i], predicates...) {
-				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-			}
-		}
-		return requests
-	}
 }
