@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	"go4.org/netipx"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/lru"
@@ -47,7 +48,7 @@ var decodedAddresses = lru.New(10000)
 // siteAddresses is a range of addresses of load balancers at a site.
 type siteAddresses struct {
 	site      string
-	addresses validation.AddressRange
+	addresses netipx.IPRange
 }
 
 // addressesOf returns the addresses of load balancers on nodes of a Shoot. It ignores other fields, so that it is fast and works for a
@@ -112,16 +113,16 @@ func bucketsOf(addresses []siteAddresses) ([]string, bool) {
 	buckets := sets.New[string]()
 	for _, a := range addresses {
 		bits := bucketBits6
-		if a.addresses.First.Is4() {
+		if a.addresses.From().Is4() {
 			bits = bucketBits4
 		}
-		for next := a.addresses.First; next.IsValid() && next.Compare(a.addresses.Last) <= 0; {
+		for next := a.addresses.From(); next.IsValid() && next.Compare(a.addresses.To()) <= 0; {
 			if len(buckets) == maxBuckets {
 				return nil, false
 			}
 			bucket := netip.PrefixFrom(next, bits).Masked()
 			buckets.Insert(bucket.String())
-			next = validation.LastAddr(bucket).Next()
+			next = netipx.PrefixLastIP(bucket).Next()
 		}
 	}
 	return sets.List(buckets), true
@@ -150,7 +151,7 @@ func (v *shootValidator) validateAddresses(ctx context.Context, c *change) field
 	}
 	used := usedAddresses{cache: v.cache, profile: c.profile, others: others}
 	validate := func(config *v1alpha1.ControlPlaneConfig) field.ErrorList {
-		return validation.ValidateAddressesInUse(config, c.profile.Config, func(site string, addresses validation.AddressRange) bool {
+		return validation.ValidateAddressesInUse(config, c.profile.Config, func(site string, addresses netipx.IPRange) bool {
 			return used.overlap(ctx, site, addresses)
 		}, controlPlanePath)
 	}
@@ -195,7 +196,7 @@ func otherAddressesFor(ctx context.Context, cache client.Reader, shoot *gardenco
 }
 
 // overlap reports whether another Shoot uses some of the addresses at the site.
-func (u *usedAddresses) overlap(ctx context.Context, site string, addresses validation.AddressRange) bool {
+func (u *usedAddresses) overlap(ctx context.Context, site string, addresses netipx.IPRange) bool {
 	mine := helper.FindSite(u.profile.Config, site)
 	return mine != nil && slices.ContainsFunc(u.others, func(other otherAddresses) bool {
 		return other.addresses.Overlaps(addresses) && u.isSameSite(ctx, mine, other.shoot, other.site)

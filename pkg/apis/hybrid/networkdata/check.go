@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"go4.org/netipx"
+
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -115,21 +117,12 @@ func (p *problems) host(path string, prefix netip.Prefix) (netip.Prefix, bool) {
 		p.add(path, "%s must be the address of a host", addr)
 	case prefix.Bits() == 0:
 		p.add(path, "%s must have a prefix length or netmask other than zero", addr)
-	case addr.Is4() && hostBits > 1 && (addr == masked.Addr() || addr == lastOf(masked)):
+	case addr.Is4() && hostBits > 1 && (addr == masked.Addr() || addr == netipx.PrefixLastIP(masked)):
 		p.add(path, "%s must not be the first or last address of its network %s", addr, masked)
 	default:
 		return prefix, true
 	}
 	return netip.Prefix{}, false
-}
-
-// lastOf returns the last address of an IPv4 prefix.
-func lastOf(prefix netip.Prefix) netip.Addr {
-	address := prefix.Masked().Addr().As4()
-	for i, b := range net.CIDRMask(prefix.Bits(), len(address)*8) {
-		address[i] |= ^b
-	}
-	return netip.AddrFrom4(address)
 }
 
 // gateway checks that hosts with the addresses reach the gateway directly. Gateways outside networks of a single address, and link-local

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	"go4.org/netipx"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -20,49 +21,28 @@ import (
 // maxAddressRanges is the maximum number of address ranges of the load balancers of a shoot.
 const maxAddressRanges = 256
 
-// AddressRange is a range of addresses of one IP family, including the last.
-type AddressRange struct {
-	First, Last netip.Addr
-}
-
-// ParseAddressRange reads a CIDR, or two addresses with a dash between them.
-func ParseAddressRange(value string) (AddressRange, bool) {
+// ParseAddressRange reads a CIDR, or two addresses of one IP family with a dash between them.
+func ParseAddressRange(value string) (netipx.IPRange, bool) {
 	if first, last, isRange := strings.Cut(value, "-"); isRange {
 		from, fromErr := netip.ParseAddr(strings.TrimSpace(first))
 		to, toErr := netip.ParseAddr(strings.TrimSpace(last))
-		ok := fromErr == nil && toErr == nil && from.Is4() == to.Is4() && from.Compare(to) <= 0
-		return AddressRange{from, to}, ok
+		addresses := netipx.IPRangeFrom(from, to)
+		return addresses, fromErr == nil && toErr == nil && addresses.IsValid()
 	}
 	prefix, err := netip.ParsePrefix(value)
-	if err != nil || prefix.Masked() != prefix {
-		return AddressRange{}, false
-	}
-	return rangeOf(prefix), true
-}
-
-func rangeOf(prefix netip.Prefix) AddressRange {
-	return AddressRange{prefix.Addr(), LastAddr(prefix)}
-}
-
-// Overlaps reports whether the ranges have an address in common.
-func (r AddressRange) Overlaps(other AddressRange) bool {
-	return r.First.Is4() == other.First.Is4() && r.First.Compare(other.Last) <= 0 && other.First.Compare(r.Last) <= 0
-}
-
-func (r AddressRange) contains(addr netip.Addr) bool {
-	return r.Overlaps(AddressRange{addr, addr})
+	return netipx.RangeOfPrefix(prefix), err == nil && prefix.Masked() == prefix
 }
 
 // taken is a range of addresses that load balancers must not use.
 type taken struct {
-	AddressRange
+	netipx.IPRange
 	by string
 }
 
 // addressPools validates the addresses of load balancers of the shoot.
 type addressPools struct {
 	// subnets are the ranges of the L2 network of each site.
-	subnets map[string][]AddressRange
+	subnets map[string][]netipx.IPRange
 	// nodes are the ranges of the machines of each site.
 	nodes []siteRange
 	// taken are the ranges that no pool may use.
@@ -72,7 +52,7 @@ type addressPools struct {
 }
 
 func newAddressPools(infrastructure *v1alpha1.InfrastructureConfig, networking *gardencorev1beta1.Networking) *addressPools {
-	p := &addressPools{subnets: map[string][]AddressRange{}, stretched: infrastructure.Networks.Topology == v1alpha1.TopologyStretched}
+	p := &addressPools{subnets: map[string][]netipx.IPRange{}, stretched: infrastructure.Networks.Topology == v1alpha1.TopologyStretched}
 	if networking != nil {
 		p.takeRange("the Shoot's spec.networking.pods", networking.Pods)
 		p.takeRange("the Shoot's spec.networking.services", networking.Services)
@@ -116,12 +96,12 @@ func (p *addressPools) takeRange(by string, cidr *string) {
 
 func (p *addressPools) takeAddress(by, address string) {
 	if addr, err := netip.ParseAddr(address); err == nil {
-		p.taken = append(p.taken, taken{AddressRange{addr, addr}, fmt.Sprintf("%s, which is %s", by, address)})
+		p.taken = append(p.taken, taken{netipx.IPRangeFrom(addr, addr), fmt.Sprintf("%s, which is %s", by, address)})
 	}
 }
 
-func parseRanges(cidrs []string) []AddressRange {
-	var ranges []AddressRange
+func parseRanges(cidrs []string) []netipx.IPRange {
+	var ranges []netipx.IPRange
 	for _, cidr := range cidrs {
 		if parsed, ok := ParseAddressRange(cidr); ok {
 			ranges = append(ranges, parsed)
@@ -147,23 +127,23 @@ func (p *addressPools) validate(site string, pool *v1alpha1.MetalLBAddressPool, 
 			allErrs = append(allErrs, field.Invalid(idxPath, value, "must be a CIDR such as 192.0.2.0/28, or a range such as 192.0.2.10-192.0.2.20"))
 			continue
 		}
-		if !inSubnet && !addresses.First.Is4() {
+		if !inSubnet && !addresses.From().Is4() {
 			allErrs = append(allErrs, field.Invalid(idxPath, value, "must be IPv4: MetalLB does not announce IPv6 addresses with BGP"))
 		}
 		for _, other := range p.taken {
-			if addresses.Overlaps(other.AddressRange) {
+			if addresses.Overlaps(other.IPRange) {
 				allErrs = append(allErrs, field.Invalid(idxPath, value, fmt.Sprintf("must not overlap with %s", other.by)))
 			}
 		}
 		for _, nodes := range p.nodes {
-			if (!inSubnet || p.stretched || nodes.site != site) && addresses.Overlaps(rangeOf(nodes.prefix)) {
+			if (!inSubnet || p.stretched || nodes.site != site) && addresses.Overlaps(netipx.RangeOfPrefix(nodes.prefix)) {
 				allErrs = append(allErrs,
 					field.Invalid(idxPath, value,
 						fmt.Sprintf("must not overlap with the addresses of the machines of site %q, which are %s", nodes.site, nodes.prefix)))
 			}
 		}
 		if subnets := p.subnets[site]; inSubnet && len(subnets) > 0 &&
-			!slices.ContainsFunc(subnets, func(s AddressRange) bool { return s.contains(addresses.First) && s.contains(addresses.Last) }) {
+			!slices.ContainsFunc(subnets, func(s netipx.IPRange) bool { return s.Contains(addresses.From()) && s.Contains(addresses.To()) }) {
 			allErrs = append(allErrs,
 				field.Invalid(idxPath, value, "must be within the network of the site's nodes, where its addresses are announced"))
 		}
@@ -175,7 +155,7 @@ func (p *addressPools) validate(site string, pool *v1alpha1.MetalLBAddressPool, 
 // ValidateAddressesInUse checks that no address pool has addresses that load balancers of other shoots or the APIs of sites use. inUse
 // reports whether load balancers do at the site. fldPath is the path of the ControlPlaneConfig.
 func ValidateAddressesInUse(config *v1alpha1.ControlPlaneConfig, profile *v1alpha1.CloudProfileConfig,
-	inUse func(site string, addresses AddressRange) bool, fldPath *field.Path) field.ErrorList {
+	inUse func(site string, addresses netipx.IPRange) bool, fldPath *field.Path) field.ErrorList {
 	if config == nil {
 		return nil
 	}
@@ -200,12 +180,12 @@ func ValidateAddressesInUse(config *v1alpha1.ControlPlaneConfig, profile *v1alph
 					continue
 				}
 				idxPath := poolsPath.Index(j).Child("cidrs").Index(k)
-				if addresses.First.Is4In6() {
+				if addresses.From().Is4In6() {
 					allErrs = append(allErrs, field.Invalid(idxPath, value, "must be IPv4 without the prefix ::ffff:"))
 					continue
 				}
 				for _, api := range apis {
-					if addresses.Overlaps(api.AddressRange) {
+					if addresses.Overlaps(api.IPRange) {
 						allErrs = append(allErrs, field.Invalid(idxPath, value, fmt.Sprintf("must not contain %s", api.by)))
 					}
 				}
@@ -234,7 +214,7 @@ func addressesOfAPIs(profile *v1alpha1.CloudProfileConfig) []taken {
 			if parsed, err := url.Parse(address); err == nil {
 				if addr, err := netip.ParseAddr(parsed.Hostname()); err == nil {
 					addr = addr.Unmap()
-					result = append(result, taken{AddressRange{addr, addr}, fmt.Sprintf("the address of the %s of site %q", what, site.Name)})
+					result = append(result, taken{netipx.IPRangeFrom(addr, addr), fmt.Sprintf("the address of the %s of site %q", what, site.Name)})
 				}
 			}
 		}

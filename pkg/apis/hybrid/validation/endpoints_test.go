@@ -11,6 +11,7 @@ import (
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"go4.org/netipx"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -127,7 +128,7 @@ var _ = Describe("Addresses of sites", func() {
 		}
 		const cidr = "c.sites[1].loadBalancer.metalLB.addressPools[0].cidrs"
 		used, _ := ParseAddressRange("192.0.2.0/28")
-		inUse := func(site string, addresses AddressRange) bool { return site == "racks" && addresses.Overlaps(used) }
+		inUse := func(site string, addresses netipx.IPRange) bool { return site == "racks" && addresses.Overlaps(used) }
 		validate := func(config *v1alpha1.ControlPlaneConfig) field.ErrorList {
 			profile := newProfile()
 			profile.Sites[0].OpenStack.AuthURL, profile.Sites[1].Proxy = "https://10.9.0.9:5000", &v1alpha1.Proxy{URL: "http://10.9.0.8:3128"}

@@ -12,6 +12,7 @@ import (
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	"go4.org/netipx"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -140,7 +141,7 @@ func FuzzControlPlaneConfig(f *testing.F) {
 		}
 		validation.ValidateControlPlaneConfig(config, beside.infrastructure, beside.config, beside.shoot.Spec.Networking, fuzzPath)
 		validation.ValidateControlPlaneConfig(config, beside.infrastructure, nil, nil, fuzzPath)
-		validation.ValidateAddressesInUse(config, beside.config, func(string, validation.AddressRange) bool { return true }, fuzzPath)
+		validation.ValidateAddressesInUse(config, beside.config, func(string, netipx.IPRange) bool { return true }, fuzzPath)
 	})
 }
 

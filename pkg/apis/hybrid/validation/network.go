@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"go4.org/netipx"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -69,7 +70,7 @@ func validateGateway(gateway string, ranges []netip.Prefix, fldPath *field.Path)
 	}
 	for _, prefix := range ranges {
 		if prefix.Contains(addr) {
-			if addr == prefix.Addr() || addr == LastAddr(prefix) {
+			if addr == prefix.Addr() || addr == netipx.PrefixLastIP(prefix) {
 				return field.ErrorList{field.Invalid(fldPath, gateway, fmt.Sprintf("must not be the first or last address of %s", prefix))}
 			}
 			return nil
@@ -119,14 +120,4 @@ func sameFamilies(a, b []netip.Prefix) bool {
 	a4, a6 := families(a)
 	b4, b6 := families(b)
 	return a4 == b4 && a6 == b6
-}
-
-// LastAddr returns the last address of the prefix.
-func LastAddr(prefix netip.Prefix) netip.Addr {
-	bytes := prefix.Addr().AsSlice()
-	for bit := prefix.Bits(); bit < len(bytes)*8; bit++ {
-		bytes[bit/8] |= 1 << (7 - bit%8)
-	}
-	addr, _ := netip.AddrFromSlice(bytes)
-	return addr
 }
