@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package machineapi has what controllers share that watch and write the objects of machine-controller-manager. Self-hosted shoots on
-// unmanaged machines do not have its API. They have neither Infrastructures nor Workers, so code that lists machines for these can rely on the API.
+// unmanaged machines do not have its API. They have neither Infrastructures nor Workers, so code that lists machines for these can rely on
+// the API.
 package machineapi
 
 import (
