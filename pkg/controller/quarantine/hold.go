@@ -104,14 +104,8 @@ func ofPool(pool *extensionsv1alpha1.WorkerPool, site string) (annotations map[s
 	if pool == nil {
 		return nil, nil
 	}
-	var settings *v1alpha1.SiteClusterAutoscaler
 	config, _ := shootsites.DecodeOptional[v1alpha1.WorkerConfig]("providerConfig", pool.ProviderConfig)
-	for _, s := range config.Sites {
-		if s.Name == site {
-			settings = s.ClusterAutoscaler
-		}
-	}
-	annotations = machineapi.AutoscalerAnnotations(pool.ClusterAutoscaler, settings)
+	annotations = machineapi.AutoscalerAnnotations(pool.ClusterAutoscaler, config.Site(site).ClusterAutoscaler)
 	return annotations, genericactuator.ReadMachineConfiguration(*pool).DisableHealthTimeout
 }
 

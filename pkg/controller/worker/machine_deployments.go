@@ -44,7 +44,7 @@ func machineDeployments(zones []*resolved, quarantines quarantines) worker.Machi
 			Annotations:                  z.spec.Annotations,
 			Taints:                       z.spec.Taints,
 			MachineConfiguration:         machineConfiguration(z),
-			ClusterAutoscalerAnnotations: machineapi.AutoscalerAnnotations(z.spec.ClusterAutoscaler, z.workerSite(z.siteName).ClusterAutoscaler),
+			ClusterAutoscalerAnnotations: machineapi.AutoscalerAnnotations(z.spec.ClusterAutoscaler, z.config.Site(z.siteName).ClusterAutoscaler),
 			AutoPreserveFailedMachineMax: z.share.autoPreserveMax,
 		})
 		quarantines.keep(&deployments[len(deployments)-1])

@@ -99,7 +99,7 @@ func planPool(f *facts, spec *extensionsv1alpha1.WorkerPool, userData platform.A
 	for i, z := range zones {
 		at := positions[i]
 		at.zones, at.zonesOnSite = int32(len(zones)), onSite[z.siteName] // #nosec G115 -- a pool has few zones.
-		z.share = shareOf(spec, p.workerSite(z.siteName), at)
+		z.share = shareOf(spec, p.config.Site(z.siteName), at)
 		if p.config == nil {
 			z.share.retainNumbers(f.worker.Status.MachineDeployments, z.deploymentName)
 		}
@@ -137,16 +137,6 @@ func (z *zone) siteBefore() string {
 // hasClass returns whether the zone has machines of the class, or gets them by a restoration.
 func (z *zone) hasClass(className string) bool {
 	return z.existing != nil && z.existing.className == className || z.former.Has(className)
-}
-
-// workerSite returns the pool's settings for the site, which may be empty.
-func (p *pool) workerSite(siteName string) v1alpha1.WorkerSite {
-	if p.config != nil {
-		if i := slices.IndexFunc(p.config.Sites, func(s v1alpha1.WorkerSite) bool { return s.Name == siteName }); i >= 0 {
-			return p.config.Sites[i]
-		}
-	}
-	return v1alpha1.WorkerSite{}
 }
 
 func (p *pool) architecture() string {

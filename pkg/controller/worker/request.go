@@ -79,7 +79,7 @@ func request(f *facts, z *zone) (platform.MachineClassRequest, *helper.MachineIm
 		VolumeType:  rootType,
 		VolumeSize:  rootSize,
 		DataVolumes: dataVolumes,
-		Settings:    z.workerSite(z.siteName),
+		Settings:    z.config.Site(z.siteName),
 		PodCIDRs:    shootsites.Pods(f.cluster.Shoot),
 		Pool:        z.spec.Name,
 		Minimum:     z.share.minimum,

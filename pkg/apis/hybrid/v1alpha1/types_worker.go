@@ -29,6 +29,18 @@ type WorkerConfig struct {
 	ReturnHome *ReturnHome `json:"returnHome,omitempty"`
 }
 
+// Site returns the settings for a site, which are empty if there are none. The configuration may be nil.
+func (c *WorkerConfig) Site(name string) WorkerSite {
+	if c != nil {
+		for _, site := range c.Sites {
+			if site.Name == name {
+				return site
+			}
+		}
+	}
+	return WorkerSite{Name: name}
+}
+
 // ReturnHome configures when and how fast machines move back to preferred sites. A machine is drained, respecting PodDisruptionBudgets,
 // only after its replacement at the preferred site is ready.
 type ReturnHome struct {
