@@ -22,6 +22,9 @@ import (
 func main() {
 	out := flag.String("out", "", "folder to write to")
 	flag.Parse()
+	if *out == "" {
+		log.Fatal("-out must be set")
+	}
 	for _, file := range flag.Args() {
 		if err := extract(file, filepath.Join(*out, file+".txt")); err != nil {
 			log.Fatalf("%s: %v", file, err)
