@@ -23,10 +23,10 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// annotateMachineClasses writes to all machine classes of a site what its driver needs to know beside the provider spec: the maximum number
-// of machines, and the end of a quarantine, which the quarantine controller writes, too. Classes that only former machines or unresolved
-// zones use are not applied, but machine-controller-manager may create or delete machines of them. The maximum of a site that is not known
-// stays as it is.
+// annotateMachineClasses writes to all machine classes of a site what the driver needs to know in addition to the provider spec: the
+// maximum number of machines, and the end of a quarantine, which the quarantine controller writes, too. Classes that only former machines
+// or unresolved zones use are not applied, but machine-controller-manager may create or delete machines of them. The maximum of a site
+// that is not known stays as it is.
 func annotateMachineClasses(ctx context.Context, c *call, sites []site.Site, current quarantines) error {
 	classes := &machinev1alpha1.MachineClassList{}
 	if err := c.list(ctx, classes); err != nil {

@@ -11,11 +11,13 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 	gopheropenstack "github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servergroups"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
@@ -109,6 +111,25 @@ func addShape(shape map[string]string, at string, value any) {
 	}
 }
 
+// serverGroup makes a server group in the version of the API in which the product does, and returns it as the list of all groups has it.
+// The project has groups of other suites, too.
+func serverGroup(ctx SpecContext, a answering, name string) string {
+	GinkgoHelper()
+	compute := *a.compute
+	compute.Microversion = "2.64"
+	made, err := servergroups.Create(ctx, &compute, servergroups.CreateOpts{Name: name, Policy: "soft-anti-affinity"}).Extract()
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx SpecContext) { Expect(servergroups.Delete(ctx, &compute, made.ID).ExtractErr()).To(Succeed()) })
+	response := struct {
+		Groups []json.RawMessage `json:"server_groups"`
+	}{}
+	_, err = compute.Get(ctx, compute.ServiceURL("os-server-groups"), &response, nil)
+	Expect(err).NotTo(HaveOccurred())
+	at := slices.IndexFunc(response.Groups, func(group json.RawMessage) bool { return strings.Contains(string(group), made.ID) })
+	Expect(at).To(BeNumerically(">=", 0))
+	return string(response.Groups[at])
+}
+
 var _ = Describe("Stub of OpenStack", func() {
 	It("should answer as the real one does", func(ctx SpecContext) {
 		sessions := newSessions()
@@ -147,25 +168,29 @@ var _ = Describe("Stub of OpenStack", func() {
 		name := owner.Owner{Shoot: shoot, Site: "cloud"}.Name()
 		future := url.QueryEscape(time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 		var missing []string
-		compare := func(of func(answering) *gophercloud.ServiceClient, realPath, stubPath string) {
+		compareBodies := func(of, realBody, stubBody string) {
 			GinkgoHelper()
-			realStatus, realBody := get(ctx, of(real), realPath)
-			stubStatus, stubBody := get(ctx, of(stubbed), stubPath)
-			Expect(stubStatus).To(Equal(realStatus), stubPath)
 			known, stubbed := shapeOf(realBody), shapeOf(stubBody)
 			for at, kind := range known {
 				// A key pair is known by its name, and of rules nobody reads tags.
 				if reads[path.Base(strings.TrimSuffix(at, "[]"))] && stubbed[at] != kind && at != "/keypair/id" &&
 					!strings.HasSuffix(at, "_rules[]/tags") {
-					missing = append(missing, fmt.Sprintf("%s: %s", stubPath, at))
+					missing = append(missing, fmt.Sprintf("%s: %s", of, at))
 				}
 			}
 			for at, kind := range stubbed {
 				if strings.Contains(at, "metadata") {
 					continue
 				}
-				Expect(known).To(HaveKeyWithValue(at, kind), "%s, the real answer is %s", stubPath, realBody)
+				Expect(known).To(HaveKeyWithValue(at, kind), "%s, the real answer is %s", of, realBody)
 			}
+		}
+		compare := func(of func(answering) *gophercloud.ServiceClient, realPath, stubPath string) {
+			GinkgoHelper()
+			realStatus, realBody := get(ctx, of(real), realPath)
+			stubStatus, stubBody := get(ctx, of(stubbed), stubPath)
+			Expect(stubStatus).To(Equal(realStatus), stubPath)
+			compareBodies(stubPath, realBody, stubBody)
 		}
 		compute := func(a answering) *gophercloud.ServiceClient { return a.compute }
 		network := func(a answering) *gophercloud.ServiceClient { return a.network }
@@ -174,10 +199,11 @@ var _ = Describe("Stub of OpenStack", func() {
 		for _, same := range []string{
 			"servers?name=^" + shoot + "-", "servers/detail?name=^" + shoot + "-", "servers/detail?limit=1&name=^" + shoot,
 			"servers?name=^none-", "servers/detail?changes-since=" + future, "servers/none", "flavors/detail", "limits",
-			"os-availability-zone", "os-keypairs/none", "os-keypairs/" + spec.OpenStack.KeyName, "os-server-groups",
+			"os-availability-zone", "os-keypairs/none", "os-keypairs/" + spec.OpenStack.KeyName,
 		} {
 			compare(compute, same, same)
 		}
+		compareBodies("os-server-groups", serverGroup(ctx, real, shoot+"-stub"), serverGroup(ctx, stubbed, shoot+"-stub"))
 		compare(compute, "servers/"+realServer, "servers/"+stubServer)
 		compare(image, "images?name=gardenlinux", "images?name=gardenlinux")
 		for _, kind := range []string{"networks", "subnets", "routers", "security-groups"} {
