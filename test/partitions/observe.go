@@ -42,6 +42,8 @@ type observer struct {
 	shoot *Shoot
 	sites []string
 	start time.Time
+	// begun is the machine whose deletion has begun, empty if there is none.
+	begun string
 	// servers are the hosts, claims and virtual machines that the machines had, with the names of the machines.
 	servers map[string]string
 	// machines are the machines by name, pods the names of their pods.
@@ -149,6 +151,13 @@ func (o *observer) observe(ctx context.Context) error {
 	}
 	for name, before := range o.machines {
 		now, ok := machines[name]
+		if name == o.begun {
+			// It is drained meanwhile.
+			if !ok {
+				o.lose("machine", name)
+			}
+			continue
+		}
 		if !ok || now.UID != before.UID || now.DeletionTimestamp != nil || now.Status.CurrentStatus.Phase == machinev1alpha1.MachineFailed {
 			o.lose("machine", name)
 		}

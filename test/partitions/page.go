@@ -54,6 +54,9 @@ func (r Row) what() string {
 	if r.Dead {
 		text += ", one of them dead"
 	}
+	if r.Begun {
+		text += ", one of them being deleted"
+	}
 	return text
 }
 

@@ -42,6 +42,8 @@ const (
 	ExpectKept Expectation = "nothing is lost"
 	// ExpectDeadReplaced means that nothing is lost under quarantine, and that the dead machine alone is replaced after the end.
 	ExpectDeadReplaced Expectation = "the dead machine is replaced after the end"
+	// ExpectDeletionWaits means that nothing is lost under quarantine, and that the machine whose deletion had begun is deleted after the end.
+	ExpectDeletionWaits Expectation = "a deletion that has begun waits for the end"
 	// ExpectExpired means that nothing is lost under quarantine, and that machine-controller-manager replaces machines after the end.
 	ExpectExpired Expectation = "nothing is lost until maximumDuration"
 	// ExpectMCM means that there is no quarantine and machine-controller-manager replaces machines.
@@ -77,6 +79,8 @@ type Row struct {
 	Nodes int
 	// Dead says that one of the machines never comes back.
 	Dead bool
+	// Begun says that the pool is scaled down right before the cut, so that the deletion of one of the machines has begun.
+	Begun bool
 	// Flaps is how often the link comes back for a moment.
 	Flaps int
 	// APIDown says that the APIs of the sites do not answer either.
@@ -133,7 +137,7 @@ type Outcome struct {
 	Replaced time.Duration
 	// Before and After count what happened before the end of the quarantine and after it. Without quarantine all is in Before.
 	Before, After Losses
-	// Dead is the name of the machine that never came back.
+	// Dead is the name of the machine that never came back, or whose deletion had begun.
 	Dead string
 	// Gone are the machines that are gone in the end.
 	Gone []string

@@ -5,6 +5,7 @@
 package partitions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,10 +16,17 @@ import (
 
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
+	"github.com/gardener/machine-controller-manager/pkg/util/provider/machineutils"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
+
+// deletionTimeout is how long the deletion of a machine may take to begin.
+const deletionTimeout = 30 * time.Second
 
 // step is something that happens at a time after the cut.
 type step struct {
@@ -102,6 +110,9 @@ func (s *Shoot) partition(ctx context.Context, t Timing, row Row) (Outcome, erro
 	if row.Dead {
 		dead = cut[0]
 	}
+	if row.Begun {
+		o.begun = cut[0]
+	}
 	observing, stop := context.WithCancel(ctx)
 	defer stop()
 	var (
@@ -112,7 +123,11 @@ func (s *Shoot) partition(ctx context.Context, t Timing, row Row) (Outcome, erro
 	)
 	group.Go(func() { observed = o.run(observing) })
 
-	for _, step := range s.steps(t, row, cut, dead, &problems) {
+	steps := s.steps(t, row, cut, dead, &problems)
+	if o.begun != "" {
+		steps = slices.Insert(steps, 0, step{0, "scale down", func(ctx context.Context) error { return s.beginDeletion(ctx, row, o.begun) }})
+	}
+	for _, step := range steps {
 		if happening = pause(ctx, time.Until(o.start.Add(step.at))); happening != nil {
 			break
 		}
@@ -127,7 +142,7 @@ func (s *Shoot) partition(ctx context.Context, t Timing, row Row) (Outcome, erro
 		return Outcome{}, err
 	}
 	out := o.outcome(row)
-	out.Dead, out.Problems = dead, append(out.Problems, problems...)
+	out.Dead, out.Problems = cmp.Or(dead, o.begun), append(out.Problems, problems...)
 	return out, nil
 }
 
@@ -189,7 +204,7 @@ func (s *Shoot) steps(t Timing, row Row, cut []string, dead string, problems *[]
 		steps = append(steps, step{flap, "link up", bringUp}, step{flap + t.Flap, "link down", takeDown})
 		at = flap + t.Flap + 2*t.Grace
 	}
-	held := row.Expect == ExpectKept || row.Expect == ExpectDeadReplaced
+	held := row.Expect != ExpectExpired && row.Expect != ExpectMCM
 	if held {
 		steps = append(steps, step{at - time.Second, "look at what is set", func(ctx context.Context) error {
 			found, err := s.unheld(ctx, row.sites())
@@ -200,7 +215,7 @@ func (s *Shoot) steps(t Timing, row Row, cut []string, dead string, problems *[]
 	switch row.Back {
 	case BackLater:
 		end := at + 2*t.Health + 10*time.Second
-		if row.Dead {
+		if row.Dead || row.Begun {
 			end += t.Health
 		}
 		return append(steps, step{at, "link back", bringUp}, step{end, "end", nothing})
@@ -210,6 +225,26 @@ func (s *Shoot) steps(t Timing, row Row, cut []string, dead string, problems *[]
 	default:
 		return append(steps, step{at + 2*t.Health, "end", nothing})
 	}
+}
+
+// beginDeletion scales the pool of a machine down by it, and returns when the machine is being deleted. If the APIs of the cut sites are to
+// be down, they are before.
+func (s *Shoot) beginDeletion(ctx context.Context, row Row, name string) error {
+	if err := s.setAPIs(row, false); err != nil {
+		return err
+	}
+	machine := &machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.Name}}
+	first := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"1"}}}`, machineutils.MachinePriority)
+	if err := s.Seed.Client.Patch(ctx, machine, client.RawPatch(types.MergePatchType, first)); err != nil {
+		return err
+	}
+	if _, err := s.Pool(row.Site).Scale(ctx, zones[row.Site], -1); err != nil {
+		return err
+	}
+	return wait.PollUntilContextTimeout(ctx, poll, deletionTimeout, true, func(ctx context.Context) (bool, error) {
+		err := s.Seed.Client.Get(ctx, client.ObjectKeyFromObject(machine), machine)
+		return machine.DeletionTimestamp != nil, err
+	})
 }
 
 // setAPIs takes the APIs of the cut sites down or brings them up, if they are to be.

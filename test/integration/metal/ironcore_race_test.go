@@ -10,12 +10,16 @@ import (
 	"sync"
 	"time"
 
+	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ironcore"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
 )
 
 var _ = Describe("Servers of IronCore that many want", Ordered, func() {
@@ -136,8 +140,13 @@ var _ = Describe("Servers of IronCore that many want", Ordered, func() {
 		_, err := i.Claim(ctx, claimOf(machine, rack))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
 		wanted := serverClaim(ctx, machine).Spec.ServerRef.Name
+		// metal-operator takes back a reference to a claim that does not exist.
+		Expect(administrator().Create(ctx, &metalv1alpha1.ServerClaim{
+			ObjectMeta: metav1.ObjectMeta{Namespace: metal.Namespace, Name: rival, Labels: other.MachineLabels(rival)},
+			Spec: metalv1alpha1.ServerClaimSpec{Power: metalv1alpha1.PowerOff, Image: "other",
+				ServerRef: &corev1.LocalObjectReference{Name: wanted}},
+		})).To(Succeed())
 		patchServer(ctx, wanted, `{"spec":{"serverClaimRef":{"namespace":"hosts","name":"`+rival+`"}}}`)
-		DeferCleanup(patchServer, wanted, `{"spec":{"serverClaimRef":null}}`)
 
 		landscape.IronCore.Resume()
 		host, err := i.Claim(ctx, claimOf(machine, rack))

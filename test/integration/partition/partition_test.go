@@ -37,6 +37,8 @@ var representative = []partitions.Row{
 		Expect: partitions.ExpectKept},
 	{ID: "dead", Machines: on{racks: 3}, Site: racks, Dead: true, APIDown: true, Share: 60, Back: partitions.BackLater,
 		Expect: partitions.ExpectDeadReplaced},
+	{ID: "begun", Machines: on{racks: 3}, Site: racks, Begun: true, APIDown: true, Share: 60, Back: partitions.BackLater,
+		Expect: partitions.ExpectDeletionWaits},
 	{ID: "hall", Machines: on{hall: 2}, Site: hall, Share: 60, Reconcile: true, Back: partitions.BackNever, Expect: partitions.ExpectKept},
 	{ID: "cover", Machines: on{vc: 10}, Site: vc, Nodes: 3, Share: 30, Back: partitions.BackLater, Expect: partitions.ExpectKept},
 	{ID: "below", Machines: on{vc: 10}, Site: vc, Nodes: 3, Share: 60, Back: partitions.BackNever, Expect: partitions.ExpectMCM},
@@ -82,6 +84,8 @@ var onOpenStack = []partitions.Row{
 		Back: partitions.BackLater, Expect: partitions.ExpectKept},
 	{ID: "odead", Machines: on{cloud: 3}, Site: cloud, Dead: true, Share: 60, Back: partitions.BackLater,
 		Expect: partitions.ExpectDeadReplaced},
+	{ID: "obegun", Machines: on{cloud: 3}, Site: cloud, Begun: true, APIDown: true, Share: 60, Back: partitions.BackLater,
+		Expect: partitions.ExpectDeletionWaits},
 	{ID: "ooff", Machines: on{cloud: 2}, Site: cloud, Share: 0, Back: partitions.BackNever, Expect: partitions.ExpectMCM},
 	{ID: "oexpire", Machines: on{cloud: 2}, Site: cloud, Share: 60, Back: partitions.BackAfterMaximum, Expect: partitions.ExpectExpired},
 	{ID: "oevery", Machines: on{cloud: 1, vc: 1}, APIDown: true, Share: 60, Restart: partitions.RestartExtension,
@@ -145,7 +149,7 @@ func expectOutcome(out partitions.Outcome) {
 		} else {
 			Expect(out.Ended).To(BeZero())
 		}
-	case partitions.ExpectDeadReplaced:
+	case partitions.ExpectDeadReplaced, partitions.ExpectDeletionWaits:
 		Expect(out.Reason).To(Equal("QuarantineRecovered"))
 		Expect(out.Gone).To(HaveExactElements(out.Dead))
 		Expect(out.After.Servers).To(Equal(1))
