@@ -172,6 +172,9 @@ func (s *Shoot) steps(t Timing, row Row, cut []string, dead string, problems *[]
 				s.CutSite(site)
 			}
 		}
+		if row.Begun {
+			return nil // They are down already.
+		}
 		return s.setAPIs(row, false)
 	}
 	bringUp := func(context.Context) error {
