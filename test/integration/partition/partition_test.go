@@ -90,6 +90,24 @@ var onOpenStack = []partitions.Row{
 	{ID: "oexpire", Machines: on{cloud: 2}, Site: cloud, Share: 60, Back: partitions.BackAfterMaximum, Expect: partitions.ExpectExpired},
 	{ID: "oevery", Machines: on{cloud: 1, vc: 1}, APIDown: true, Share: 60, Restart: partitions.RestartExtension,
 		Back: partitions.BackNever, Expect: partitions.ExpectKept},
+	{ID: "ocover", Machines: on{cloud: 10}, Site: cloud, Nodes: 3, Share: 30, Back: partitions.BackLater, Expect: partitions.ExpectKept},
+	{ID: "obelow", Machines: on{cloud: 10}, Site: cloud, Nodes: 3, Share: 60, Back: partitions.BackNever, Expect: partitions.ExpectMCM},
+	{ID: "oflap", Machines: on{cloud: 5}, Site: cloud, Nodes: 3, Share: 60, Flaps: 2, Back: partitions.BackLater,
+		Expect: partitions.ExpectKept},
+}
+
+// inPart are rows of the night with a part of the machines of a site, on the platforms that the rows of each merge leave out.
+var inPart = []partitions.Row{
+	{ID: "mcover", Machines: on{racks: 10}, Site: racks, Nodes: 3, Share: 30, Back: partitions.BackLater, Expect: partitions.ExpectKept},
+	{ID: "mbelow", Machines: on{racks: 10}, Site: racks, Nodes: 3, Share: 60, Back: partitions.BackNever, Expect: partitions.ExpectMCM},
+	{ID: "mflap", Machines: on{racks: 5}, Site: racks, Nodes: 3, Share: 60, Flaps: 2, Back: partitions.BackLater,
+		Expect: partitions.ExpectKept},
+	{ID: "hflap", Machines: on{hall: 5}, Site: hall, Nodes: 3, Share: 60, Flaps: 2, Back: partitions.BackLater,
+		Expect: partitions.ExpectKept},
+	{ID: "vdead", Machines: on{vc: 3}, Site: vc, Dead: true, APIDown: true, Share: 60, Back: partitions.BackLater,
+		Expect: partitions.ExpectDeadReplaced},
+	{ID: "vbegun", Machines: on{vc: 3}, Site: vc, Begun: true, APIDown: true, Share: 60, Back: partitions.BackLater,
+		Expect: partitions.ExpectDeletionWaits},
 }
 
 // start starts a lab that ends with the container.
@@ -177,5 +195,6 @@ var _ = suite.Nightly("Sites that are cut off in all ways", func() {
 	for rows := range slices.Chunk(chosen(all()), together) {
 		Context("from "+rows[0].ID+" on", Ordered, ContinueOnFailure, func() { partitionSpecs(rows...) })
 	}
+	Context("in part", Ordered, ContinueOnFailure, func() { partitionSpecs(chosen(inPart)...) })
 	Context("on OpenStack", Ordered, ContinueOnFailure, func() { partitionSpecs(chosen(onOpenStack)...) })
 })
