@@ -123,11 +123,7 @@ func (s *Shoot) partition(ctx context.Context, t Timing, row Row) (Outcome, erro
 	)
 	group.Go(func() { observed = o.run(observing) })
 
-	steps := s.steps(t, row, cut, dead, &problems)
-	if o.begun != "" {
-		steps = slices.Insert(steps, 0, step{0, "scale down", func(ctx context.Context) error { return s.beginDeletion(ctx, row, o.begun) }})
-	}
-	for _, step := range steps {
+	for _, step := range s.steps(t, row, cut, dead, o.begun, &problems) {
 		if happening = pause(ctx, time.Until(o.start.Add(step.at))); happening != nil {
 			break
 		}
@@ -165,9 +161,17 @@ func (s *Shoot) nodesOf(o *observer, row Row) []string {
 	return nodes
 }
 
-// steps are what happens in a row.
-func (s *Shoot) steps(t Timing, row Row, cut []string, dead string, problems *[]string) []step {
-	takeDown := func(context.Context) error {
+// steps are what happens in a row. The machine dead never comes back, and the deletion of the machine begun begins when the APIs are down.
+func (s *Shoot) steps(t Timing, row Row, cut []string, dead, begun string, problems *[]string) []step {
+	takeDown := func(ctx context.Context) error {
+		if err := s.setAPIs(row, false); err != nil {
+			return err
+		}
+		if begun != "" {
+			if err := s.beginDeletion(ctx, row.Site, begun); err != nil {
+				return err
+			}
+		}
 		if row.Nodes > 0 {
 			s.CutNodes(cut...)
 		} else {
@@ -175,10 +179,7 @@ func (s *Shoot) steps(t Timing, row Row, cut []string, dead string, problems *[]
 				s.CutSite(site)
 			}
 		}
-		if row.Begun {
-			return nil // They are down already.
-		}
-		return s.setAPIs(row, false)
+		return nil
 	}
 	bringUp := func(context.Context) error {
 		if dead == "" {
@@ -233,18 +234,14 @@ func (s *Shoot) steps(t Timing, row Row, cut []string, dead string, problems *[]
 	}
 }
 
-// beginDeletion scales the pool of a machine down by it, and returns when the machine is being deleted. If the APIs of the cut sites are to
-// be down, they are before.
-func (s *Shoot) beginDeletion(ctx context.Context, row Row, name string) error {
-	if err := s.setAPIs(row, false); err != nil {
-		return err
-	}
+// beginDeletion scales the pool on a site down by a machine, and returns when the machine is being deleted.
+func (s *Shoot) beginDeletion(ctx context.Context, site, name string) error {
 	machine := &machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.Name}}
 	first := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"1"}}}`, machineutils.MachinePriority)
 	if err := s.Seed.Client.Patch(ctx, machine, client.RawPatch(types.MergePatchType, first)); err != nil {
 		return err
 	}
-	if _, err := s.Pool(row.Site).Scale(ctx, zones[row.Site], -1); err != nil {
+	if _, err := s.Pool(site).Scale(ctx, zones[site], -1); err != nil {
 		return err
 	}
 	return wait.PollUntilContextTimeout(ctx, poll, deletionTimeout, true, func(ctx context.Context) (bool, error) {

@@ -92,6 +92,7 @@ var onOpenStack = []partitions.Row{
 		Back: partitions.BackNever, Expect: partitions.ExpectKept},
 	{ID: "ocover", Machines: on{cloud: 10}, Site: cloud, Nodes: 3, Share: 30, Back: partitions.BackLater, Expect: partitions.ExpectKept},
 	{ID: "obelow", Machines: on{cloud: 10}, Site: cloud, Nodes: 3, Share: 60, Back: partitions.BackNever, Expect: partitions.ExpectMCM},
+	{ID: "opart", Machines: on{cloud: 5}, Site: cloud, Nodes: 3, Share: 60, Back: partitions.BackLater, Expect: partitions.ExpectKept},
 	{ID: "oflap", Machines: on{cloud: 5}, Site: cloud, Nodes: 3, Share: 60, Flaps: 2, Back: partitions.BackLater,
 		Expect: partitions.ExpectKept},
 }
@@ -100,6 +101,8 @@ var onOpenStack = []partitions.Row{
 var inPart = []partitions.Row{
 	{ID: "mcover", Machines: on{racks: 10}, Site: racks, Nodes: 3, Share: 30, Back: partitions.BackLater, Expect: partitions.ExpectKept},
 	{ID: "mbelow", Machines: on{racks: 10}, Site: racks, Nodes: 3, Share: 60, Back: partitions.BackNever, Expect: partitions.ExpectMCM},
+	{ID: "mpart", Machines: on{racks: 5}, Site: racks, Nodes: 3, Share: 60, Back: partitions.BackLater, Expect: partitions.ExpectKept},
+	{ID: "vpart", Machines: on{vc: 5}, Site: vc, Nodes: 3, Share: 60, Back: partitions.BackLater, Expect: partitions.ExpectKept},
 	{ID: "mflap", Machines: on{racks: 5}, Site: racks, Nodes: 3, Share: 60, Flaps: 2, Back: partitions.BackLater,
 		Expect: partitions.ExpectKept},
 	{ID: "hflap", Machines: on{hall: 5}, Site: hall, Nodes: 3, Share: 60, Flaps: 2, Back: partitions.BackLater,
