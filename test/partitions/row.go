@@ -62,9 +62,10 @@ type Timing struct {
 	Flap time.Duration
 }
 
-// ShortTiming are the times of the suite.
+// ShortTiming are the times of the suite. A quarantine has the health timeout to begin, which is 10 minutes in Gardener, and nodes report
+// every 3 seconds.
 func ShortTiming() Timing {
-	return Timing{Grace: 10 * time.Second, Health: 20 * time.Second, Maximum: 35 * time.Second, Flap: 6 * time.Second}
+	return Timing{Grace: 15 * time.Second, Health: 30 * time.Second, Maximum: 45 * time.Second, Flap: 6 * time.Second}
 }
 
 // Row is a partition.

@@ -54,7 +54,7 @@ func (l *Lab) Run(ctx context.Context, t Timing, rows ...Row) (map[string]Outcom
 		if restart {
 			l.Seed.Extension.Kill()
 			restarted.Go(func() {
-				restartErr = errors.Join(pause(ctx, t.Grace+t.Health/2), l.Seed.Extension.Start())
+				restartErr = errors.Join(pause(ctx, t.Grace+t.Health/4), l.Seed.Extension.Start())
 			})
 		}
 		of, err := each(wave, func(row Row) (Outcome, error) { return shoots[row.ID].partition(ctx, t, row) })
@@ -205,7 +205,7 @@ func (s *Shoot) steps(t Timing, row Row, cut []string, dead, begun string, probl
 			return err
 		}})
 	}
-	at := lost + 5*t.Health/2
+	at := lost + 2*t.Health
 	for range row.Flaps {
 		flap := steps[len(steps)-1].at + 2*t.Grace
 		steps = append(steps, step{flap, "link up", bringUp}, step{flap + t.Flap, "link down", takeDown})
@@ -221,16 +221,16 @@ func (s *Shoot) steps(t Timing, row Row, cut []string, dead, begun string, probl
 	}
 	switch row.Back {
 	case BackLater:
-		end := at + 2*t.Health + 10*time.Second
+		end := at + t.Health + 15*time.Second
 		if row.Dead || row.Begun {
 			end += t.Health
 		}
 		return append(steps, step{at, "link back", bringUp}, step{end, "end", nothing})
 	case BackAfterMaximum:
-		at = lost + t.Maximum + 2*t.Health
+		at = lost + t.Maximum + t.Health
 		return append(steps, step{at, "link back", bringUp}, step{at + t.Health, "end", nothing})
 	default:
-		return append(steps, step{at + 2*t.Health, "end", nothing})
+		return append(steps, step{at + 3*t.Health/2, "end", nothing})
 	}
 }
 

@@ -181,7 +181,7 @@ func expectOutcome(out partitions.Outcome) {
 		Expect(out.Replaced).To(BeNumerically("<", timing.Health))
 	case partitions.ExpectExpired:
 		Expect(out.Reason).To(Equal("QuarantineExpired"))
-		Expect(out.Ended - out.Quarantined).To(BeNumerically("~", timing.Maximum, 5*time.Second))
+		Expect(out.Ended - out.Quarantined).To(BeNumerically("~", timing.Maximum, timing.Grace/2))
 		Expect(out.Gone).NotTo(BeEmpty(), "machine-controller-manager replaces machines again")
 	}
 }
