@@ -104,6 +104,9 @@ func newPort() (net.Listener, string, error) {
 }
 
 func (f *front) close() {
+	if c, ok := f.peer.(io.Closer); ok {
+		_ = c.Close()
+	}
 	if f.listener != nil {
 		_ = f.listener.Close()
 		return

@@ -18,6 +18,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
@@ -76,7 +77,10 @@ const suiteTimeout = 17 * time.Minute
 var all = &matrix{results: map[string]*partResult{}, slots: make(chan struct{}, processes)}
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	var err error
+	dir := GinkgoT().TempDir()
+	own, err := landscape.BuildOwn(ctx, dir, GinkgoWriter, "./test/landscape/vcenter/simulator")
+	Expect(err).NotTo(HaveOccurred())
+	GinkgoT().Setenv(landscape.OwnVariable, own)
 	all.places, err = newPlaces()
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(all.places.close)

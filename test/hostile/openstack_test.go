@@ -64,7 +64,7 @@ func init() {
 			besides:    partMachines + "/list",
 			operations: append(append(common(v1alpha1.PlatformOpenStack), openStackNodes()...), append(designate(), cinderCSI()...)...),
 		},
-		vSphere:  {world: vSphereWorld, besides: partMachines + "/list", operations: common(v1alpha1.PlatformVSphere)},
+		vSphere:  {world: vSphereWorld, own: ownVSphereWorld, besides: partMachines + "/list", operations: vSphereOperations()},
 		metal3:   {world: metalWorld, besides: partMachines + "/list", operations: common(v1alpha1.PlatformMetal)},
 		rfc2136:  {world: dnsWorld, operations: updates()},
 		ironCore: {world: metalWorld, besides: partMachines + "/list", operations: common(v1alpha1.PlatformMetal)},

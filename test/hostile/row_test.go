@@ -47,9 +47,19 @@ const (
 type protocol struct {
 	// world returns a new good peer, and what our code needs to reach it but for the address.
 	world func(id string) (peer, world, error)
+	// own is the same for operations whose rows need a peer of their own, which is closed after use.
+	own func() (peer, world, error)
 	// besides is an operation that reads.
 	besides    string
 	operations []operation
+}
+
+// worldOf returns where an operation is done.
+func (p *protocol) worldOf(o *operation, id string) (peer, world, error) {
+	if o.own {
+		return p.own()
+	}
+	return p.world(id)
 }
 
 // row is one answer to one request of one operation.
@@ -100,7 +110,7 @@ func newID() string {
 // recordRun does the operation at an honest far end.
 func (s *matrix) recordRun(w *worker, name string, o *operation) (*goodRun, error) {
 	id := newID()
-	p, place, err := protocols[name].world(id)
+	p, place, err := protocols[name].worldOf(o, id)
 	if err != nil {
 		return nil, err
 	}
@@ -165,6 +175,9 @@ func plan(run *goodRun, asked map[string]bool) []*row {
 			continue
 		}
 		inRun[e.Shape] = true
+		if leaves := run.operation.leaves; leaves != nil && leaves(e.Shape) {
+			continue
+		}
 		// Each request begins to count at another place, so that it gets other answers than the one before.
 		kind, planned := run.operation.part+" "+e.Method, len(inRun)
 		moved := 0
@@ -199,7 +212,7 @@ func (s *matrix) play(w *worker, r *row, alone bool) bool {
 	p, place := r.run.peer, r.run.world
 	if r.Operation.mutates {
 		var err error
-		if p, place, err = protocols[r.Protocol].world(r.ID); err != nil {
+		if p, place, err = protocols[r.Protocol].worldOf(r.Operation, r.ID); err != nil {
 			r.fail("the good peer: %v", err)
 			return true
 		}

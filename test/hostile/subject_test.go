@@ -105,6 +105,10 @@ type operation struct {
 	needs []string
 	// mutates is whether it changes something, so that each row needs a world of its own.
 	mutates bool
+	// own is whether each row needs a far end of its own, which nothing of ours has been at.
+	own bool
+	// leaves reports whether a request of the good run gets no hostile answer, because it depends on what others do there. Default: none.
+	leaves func(shape string) bool
 	// tenant is whether a tenant names the far end, so that messages say nothing of what it answers.
 	tenant bool
 	// silent is whether the messages need not name the site.
