@@ -77,13 +77,13 @@ func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1al
 }
 
 // Reconcile implements platform.Infrastructure.
-func (i *infrastructure) Reconcile(ctx context.Context, s *site.Site, persist platform.Persist) (*v1alpha1.SiteStatus, error) {
+func (i *infrastructure) Reconcile(ctx context.Context, s *site.Site, persist platform.Persist) (_ *v1alpha1.SiteStatus, err error) {
+	defer platform.NameSite(s.Name, &err)
 	f, err := i.forProfile(ctx, s, persist)
 	if err != nil {
-		return nil, platform.InSite(s.Name, err)
+		return nil, err
 	}
-	status, err := f.reconcile(ctx)
-	return status, platform.InSite(s.Name, err)
+	return f.reconcile(ctx)
 }
 
 // reconcile counts the hosts, and records the connection of the site before any machine is created there. It keeps the recorded
