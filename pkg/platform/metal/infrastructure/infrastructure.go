@@ -176,13 +176,6 @@ func (i *infrastructure) forExisting(ctx context.Context, s *site.Site, persist 
 type recorder = platform.Recorder[v1alpha1.MetalState, *v1alpha1.MetalState]
 
 func newRecorder(s *site.Site, connection v1alpha1.MetalConnection, cleaning string, persist platform.Persist) *recorder {
-	saved := &v1alpha1.MetalState{}
-	if s.State != nil && s.State.Metal != nil {
-		saved = s.State.Metal
-	} else if s.Removed() {
-		saved.Connection, saved.Cleaning = connection, cleaning
-	}
-	return platform.NewRecorder[v1alpha1.MetalState](saved, func(state *v1alpha1.MetalState) *v1alpha1.SiteState {
-		return &v1alpha1.SiteState{Name: s.Name, Metal: state}
-	}, persist)
+	return platform.NewRecorder[v1alpha1.MetalState](s, &v1alpha1.MetalState{Connection: connection, Cleaning: cleaning},
+		func(state *v1alpha1.SiteState) **v1alpha1.MetalState { return &state.Metal }, persist)
 }

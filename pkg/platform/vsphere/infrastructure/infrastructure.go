@@ -38,15 +38,8 @@ func New(sessions *client.Sessions) platform.Infrastructure {
 type recorder = platform.Recorder[v1alpha1.VSphereState, *v1alpha1.VSphereState]
 
 func newRecorder(s *site.Site, connection v1alpha1.VSphereConnection, persist platform.Persist) *recorder {
-	saved := &v1alpha1.VSphereState{}
-	if s.State != nil && s.State.VSphere != nil {
-		saved = s.State.VSphere
-	} else if s.Removed() {
-		saved.Connection = connection
-	}
-	return platform.NewRecorder[v1alpha1.VSphereState](saved, func(state *v1alpha1.VSphereState) *v1alpha1.SiteState {
-		return &v1alpha1.SiteState{Name: s.Name, VSphere: state}
-	}, persist)
+	return platform.NewRecorder[v1alpha1.VSphereState](s, &v1alpha1.VSphereState{Connection: connection},
+		func(state *v1alpha1.SiteState) **v1alpha1.VSphereState { return &state.VSphere }, persist)
 }
 
 // flow is one operation on one site.
