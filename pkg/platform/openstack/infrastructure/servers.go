@@ -33,9 +33,7 @@ var portKind = kind[ports.Port]{
 	name:     "port",
 	own:      ownPorts,
 	describe: func(p *ports.Port) object { return object{id: p.ID, name: p.Name} },
-	remove: func(ctx context.Context, f *flow, id string) error {
-		return ports.Delete(ctx, f.network, id).ExtractErr()
-	},
+	remove:   networking(ports.Delete),
 }
 
 var volumeKind = kind[volumes.Volume]{
