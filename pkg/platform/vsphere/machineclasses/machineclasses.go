@@ -36,7 +36,8 @@ func New(sessions *client.Sessions) platform.MachineClasses {
 }
 
 // Resolve implements platform.MachineClasses.
-func (m *machineClasses) Resolve(ctx context.Context, request platform.MachineClassRequest, spec *v1alpha1.MachineProviderSpec) (err error) {
+func (m *machineClasses) Resolve(ctx context.Context, request platform.MachineClassRequest,
+	spec *v1alpha1.MachineProviderSpec) (err error) {
 	defer platform.NameSite(request.Site.Name, &err)
 	zone, err := check(request)
 	if err != nil {
