@@ -52,7 +52,7 @@ func NewActuator(
 	timeout time.Duration,
 ) worker.Actuator {
 	newGeneric := func(d *delegate) worker.Actuator {
-		filtering := filteringManager{mgr, hashesToRetain(d.worker, d.zones), d.facts.kept}
+		filtering := filteringManager{mgr, filteringClient{mgr.GetClient(), hashesToRetain(d.worker, d.zones), d.facts.kept}}
 		return genericactuator.NewActuator(filtering, gardenCluster, d, errorcodes.OfMachines)
 	}
 	a := &actuator{
