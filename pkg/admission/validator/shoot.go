@@ -21,6 +21,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/credentials"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/profile"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 )
@@ -131,10 +132,7 @@ func (v *shootValidator) validateCredentials(ctx context.Context, c *change) fie
 		return errs
 	}
 	validate := func(sites []validation.SiteCredentials) field.ErrorList {
-		names := make([]string, len(sites))
-		for i, site := range sites {
-			names[i] = site.Site
-		}
+		names := lists.Map(sites, func(s validation.SiteCredentials) string { return s.Site })
 		return append(validation.ValidateCredentials(data, sites, bindingPath),
 			validation.ValidateVCenterLogins(data, names, c.profile.Config, bindingPath)...)
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -238,21 +239,14 @@ func validateZones(site *v1alpha1.CloudProfileSite, spec *gardencorev1beta1.Clou
 }
 
 func regionNames(spec *gardencorev1beta1.CloudProfileSpec) []string {
-	var result []string
-	for _, region := range spec.Regions {
-		result = append(result, region.Name)
-	}
-	return result
+	return lists.Map(spec.Regions, func(r gardencorev1beta1.Region) string { return r.Name })
 }
 
 func zoneNames(spec *gardencorev1beta1.CloudProfileSpec, regionName string) []string {
 	var result []string
 	for _, region := range spec.Regions {
-		if region.Name != regionName {
-			continue
-		}
-		for _, zone := range region.Zones {
-			result = append(result, zone.Name)
+		if region.Name == regionName {
+			result = append(result, lists.Map(region.Zones, func(z gardencorev1beta1.AvailabilityZone) string { return z.Name })...)
 		}
 	}
 	return result

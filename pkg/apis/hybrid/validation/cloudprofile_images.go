@@ -31,12 +31,12 @@ func validateMachineImages(config *v1alpha1.CloudProfileConfig, spec *gardencore
 	}
 	for i := range config.MachineImages {
 		image, idxPath := &config.MachineImages[i], fldPath.Index(i)
-		allErrs = append(allErrs, validateOneOf(image.Name, sortedKeys(expected), idxPath.Child("name"))...)
+		allErrs = append(allErrs, validateOneOf(image.Name, slices.Sorted(maps.Keys(expected)), idxPath.Child("name"))...)
 		allErrs = append(allErrs, seen.add(image.Name, idxPath.Child("name"))...)
 		allErrs = append(allErrs,
 			validateMachineImageVersions(image, expected[image.Name], spec.MachineCapabilities, config, idxPath.Child("versions"))...)
 	}
-	return append(allErrs, validateComplete("machine image", sortedKeys(expected), seen, fldPath)...)
+	return append(allErrs, validateComplete("machine image", slices.Sorted(maps.Keys(expected)), seen, fldPath)...)
 }
 
 func validateMachineImageVersions(image *v1alpha1.MachineImage, core gardencorev1beta1.MachineImage,
@@ -107,10 +107,10 @@ func validateCapabilities(capabilities map[string][]string, definitions []garden
 	for _, definition := range definitions {
 		allowed[definition.Name] = definition.Values
 	}
-	for _, name := range sortedKeys(capabilities) {
+	for _, name := range slices.Sorted(maps.Keys(capabilities)) {
 		keyPath := fldPath.Key(name)
 		if _, ok := allowed[name]; !ok {
-			allErrs = append(allErrs, field.NotSupported(keyPath, name, sortedKeys(allowed)))
+			allErrs = append(allErrs, field.NotSupported(keyPath, name, slices.Sorted(maps.Keys(allowed))))
 			continue
 		}
 		if len(capabilities[name]) == 0 {

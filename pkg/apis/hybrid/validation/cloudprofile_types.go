@@ -6,11 +6,14 @@ package validation
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -19,11 +22,8 @@ func validateMachineTypes(config *v1alpha1.CloudProfileConfig, spec *gardencorev
 	var (
 		allErrs  field.ErrorList
 		seen     = names{}
-		expected []string
+		expected = lists.Map(spec.MachineTypes, func(t gardencorev1beta1.MachineType) string { return t.Name })
 	)
-	for _, machineType := range spec.MachineTypes {
-		expected = append(expected, machineType.Name)
-	}
 	for i := range config.MachineTypes {
 		machineType, idxPath := &config.MachineTypes[i], fldPath.Index(i)
 		allErrs = append(allErrs, validateOneOf(machineType.Name, expected, idxPath.Child("name"))...)
@@ -48,11 +48,8 @@ func validateVolumeTypes(config *v1alpha1.CloudProfileConfig, spec *gardencorev1
 	var (
 		allErrs  field.ErrorList
 		seen     = names{}
-		expected []string
+		expected = lists.Map(spec.VolumeTypes, func(t gardencorev1beta1.VolumeType) string { return t.Name })
 	)
-	for _, volumeType := range spec.VolumeTypes {
-		expected = append(expected, volumeType.Name)
-	}
 	for i := range config.VolumeTypes {
 		volumeType, idxPath := &config.VolumeTypes[i], fldPath.Index(i)
 		allErrs = append(allErrs, validateOneOf(volumeType.Name, expected, idxPath.Child("name"))...)
@@ -116,7 +113,7 @@ func newSiteList(config *v1alpha1.CloudProfileConfig, length int, fldPath *field
 }
 
 func (l *siteList) add(site string, blocks []v1alpha1.Platform, fldPath *field.Path) {
-	l.errs = append(l.errs, validateOneOf(site, sortedKeys(l.platforms), fldPath.Child("name"))...)
+	l.errs = append(l.errs, validateOneOf(site, slices.Sorted(maps.Keys(l.platforms)), fldPath.Child("name"))...)
 	l.errs = append(l.errs, l.seen.add(site, fldPath.Child("name"))...)
 	l.errs = append(l.errs, validateBlocks(blocks, site, l.platforms[site], true, fldPath)...)
 }

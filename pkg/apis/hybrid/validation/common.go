@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -167,19 +168,10 @@ func validateShare(value *string, fldPath *field.Path) field.ErrorList {
 
 func validateResources(resources corev1.ResourceList, fldPath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
-	for _, name := range sortedKeys(resources) {
+	for _, name := range slices.Sorted(maps.Keys(resources)) {
 		if quantity := resources[name]; quantity.Sign() < 0 {
 			allErrs = append(allErrs, field.Invalid(fldPath.Key(string(name)), quantity.String(), "must not be negative"))
 		}
 	}
 	return allErrs
-}
-
-func sortedKeys[K ~string, V any](m map[K]V) []K {
-	keys := make([]K, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }

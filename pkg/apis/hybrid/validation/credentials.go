@@ -7,6 +7,7 @@ package validation
 import (
 	"crypto/tls"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -42,7 +43,7 @@ var documentKeys = []string{keyClientCertificate, keyClientKey, keyCACert}
 // Messages name keys, never values. fldPath is the path of the data.
 func ValidateSecret(data map[string][]byte, fldPath *field.Path) field.ErrorList {
 	allErrs := ValidateCredentials(data, nil, fldPath)
-	for _, key := range sortedKeys(data) {
+	for _, key := range slices.Sorted(maps.Keys(data)) {
 		if prefix, name, ok := strings.Cut(key, "."); ok && name == keyClientCertificate && prefix != dnsPrefix {
 			allErrs = append(allErrs, validateClientCertificate(data, prefix, fldPath)...)
 		}
@@ -68,7 +69,7 @@ func ValidateCredentials(data map[string][]byte, sites []SiteCredentials, fldPat
 	for _, site := range sites {
 		sitePlatforms[site.Site] = site.Platform
 	}
-	for _, key := range sortedKeys(data) {
+	for _, key := range slices.Sorted(maps.Keys(data)) {
 		keyPath := fldPath.Key(key)
 		allErrs = append(allErrs, validateCredentialKey(key, sitePlatforms, keyPath)...)
 		allErrs = append(allErrs, validateCredentialValue(key, data[key], keyPath)...)

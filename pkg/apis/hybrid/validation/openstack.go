@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -213,7 +214,8 @@ func (openStack) infrastructure(s *v1alpha1.InfrastructureSite, infrastructure *
 		if config.Router == nil {
 			allErrs = append(allErrs, field.Required(poolPath, "must be set unless router.id is set"))
 		}
-	} else if pools := floatingPoolNames(profile); len(pools) > 0 {
+	} else if len(profile.FloatingPools) > 0 {
+		pools := lists.Map(profile.FloatingPools, func(p v1alpha1.OpenStackFloatingPool) string { return p.Name })
 		allErrs = append(allErrs, validateOneOf(config.FloatingPoolName, pools, poolPath)...)
 	}
 	allErrs = append(allErrs, validateFloatingSubnet(&config, fldPath.Child("floatingSubnet"))...)
@@ -314,14 +316,6 @@ func validateOpenStackNetwork(network *v1alpha1.OpenStackNetwork, fldPath *field
 		allErrs = append(allErrs, field.Invalid(idPath, *provider.SegmentationID, fmt.Sprintf("must be between 1 and %d", maxID)))
 	}
 	return allErrs
-}
-
-func floatingPoolNames(profile *v1alpha1.OpenStackProfile) []string {
-	var result []string
-	for _, pool := range profile.FloatingPools {
-		result = append(result, pool.Name)
-	}
-	return result
 }
 
 // infrastructureUpdate refuses to move nodes between objects: what is given by ID stays given, and what is created stays created.

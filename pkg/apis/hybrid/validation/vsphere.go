@@ -6,6 +6,7 @@ package validation
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/extraconfig"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/vspherecsi"
 )
@@ -116,10 +118,7 @@ func (vSphere) image(siteImage *v1alpha1.SiteMachineImage, site *v1alpha1.CloudP
 		allErrs = append(allErrs, seen.addRequired(zone.Name, idxPath.Child("name"))...)
 		allErrs = append(allErrs, validateRequired(zone.Template, idxPath.Child("template"))...)
 		if zone.Name != "" && site != nil && site.VSphere != nil {
-			zones := make([]string, 0, len(site.Zones))
-			for _, z := range site.Zones {
-				zones = append(zones, z.Name)
-			}
+			zones := lists.Map(site.Zones, func(z v1alpha1.SiteZone) string { return z.Name })
 			allErrs = append(allErrs, validateOneOf(zone.Name, zones, idxPath.Child("name"))...)
 		}
 	}
@@ -152,7 +151,7 @@ func (vSphere) worker(s *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite, f
 		allErrs = validateExtraConfig(config.ExtraConfig, fldPath.Child("extraConfig"))
 		seen    = names{}
 	)
-	for _, key := range sortedKeys(config.ExtraConfig) {
+	for _, key := range slices.Sorted(maps.Keys(config.ExtraConfig)) {
 		if extraconfig.Problem(key) == "" &&
 			!slices.ContainsFunc(allowed.ExtraConfig, func(other string) bool { return strings.EqualFold(other, key) }) {
 			// The error contains the value, so that a change of the value is a new error.
@@ -178,7 +177,7 @@ func (vSphere) worker(s *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite, f
 
 func validateExtraConfig(extraConfig map[string]string, fldPath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
-	for _, key := range sortedKeys(extraConfig) {
+	for _, key := range slices.Sorted(maps.Keys(extraConfig)) {
 		if problem := extraconfig.Problem(key); problem != "" {
 			allErrs = append(allErrs, field.Forbidden(fldPath.Key(key), problem))
 		}

@@ -6,6 +6,7 @@ package validation
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -40,7 +42,7 @@ func ValidateWorkerConfig(config *v1alpha1.WorkerConfig, worker *gardencorev1bet
 		allErrs = append(allErrs, validateResources(template.Capacity, templatePath.Child("capacity"))...)
 		virtualPath := templatePath.Child("virtualCapacity")
 		allErrs = append(allErrs, validateResources(template.VirtualCapacity, virtualPath)...)
-		for _, name := range sortedKeys(template.VirtualCapacity) {
+		for _, name := range slices.Sorted(maps.Keys(template.VirtualCapacity)) {
 			if !strings.Contains(string(name), "/") {
 				allErrs = append(allErrs,
 					field.Invalid(virtualPath.Key(string(name)), string(name), "must be an extended resource such as example.com/license"))
@@ -218,11 +220,8 @@ func validateWorkerDataVolumes(volumes []v1alpha1.WorkerDataVolume, worker *gard
 	var (
 		allErrs field.ErrorList
 		seen    = names{}
-		ofPool  []string
+		ofPool  = lists.Map(worker.DataVolumes, func(v gardencorev1beta1.DataVolume) string { return v.Name })
 	)
-	for _, volume := range worker.DataVolumes {
-		ofPool = append(ofPool, volume.Name)
-	}
 	for i, volume := range volumes {
 		idxPath := fldPath.Index(i)
 		allErrs = append(allErrs, validateOneOf(volume.Name, ofPool, idxPath.Child("name"))...)
