@@ -46,9 +46,8 @@ func ValidateAccess(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.
 	}
 	allErrs := validateConnection(site, fldPath)
 	for i := range site.Zones {
-		allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList {
-			return r.zone(&site.Zones[i], site, fldPath.Child("zones").Index(i))
-		})...)
+		zone, idxPath := &site.Zones[i], fldPath.Child("zones").Index(i)
+		allErrs = append(allErrs, validateFor(zone.Platforms(), func(r rules) field.ErrorList { return r.zone(zone, site, idxPath) })...)
 	}
 	return allErrs
 }
@@ -57,7 +56,7 @@ func validateConnection(site *v1alpha1.CloudProfileSite, fldPath *field.Path) fi
 	allErrs := validatePositiveDuration(site.RequestTimeout, fldPath.Child("requestTimeout"))
 	allErrs = append(allErrs, validateTLS(site.TLS, fldPath.Child("tls"))...)
 	allErrs = append(allErrs, validateProxy(site.Proxy, fldPath.Child("proxy"))...)
-	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.access(site, fldPath) })...)
+	return append(allErrs, validateFor(site.Platforms(), func(r rules) field.ErrorList { return r.access(site, fldPath) })...)
 }
 
 func validateSites(sites []v1alpha1.CloudProfileSite, spec *gardencorev1beta1.CloudProfileSpec, fldPath *field.Path) field.ErrorList {
@@ -115,7 +114,7 @@ func validateSitePlatform(site *v1alpha1.CloudProfileSite, fldPath *field.Path) 
 		allErrs = append(allErrs,
 			field.Forbidden(fldPath.Child(string(other)), fmt.Sprintf("must have exactly one of %q, and has %q", v1alpha1.AllPlatforms(), set[0])))
 	}
-	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.site(site, fldPath) })...)
+	return append(allErrs, validateFor(set, func(r rules) field.ErrorList { return r.site(site, fldPath) })...)
 }
 
 func validateSiteSettings(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
@@ -197,7 +196,7 @@ func validateStorageClasses(site *v1alpha1.CloudProfileSite, seen names, fldPath
 		}
 		hasDefault = hasDefault || class.Default
 		allErrs = append(allErrs, validateBlocks(class.Platforms(), site.Name, platform, true, idxPath)...)
-		allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList { return r.storageClass(class, idxPath) })...)
+		allErrs = append(allErrs, validateFor(class.Platforms(), func(r rules) field.ErrorList { return r.storageClass(class, idxPath) })...)
 	}
 	return allErrs
 }
@@ -233,7 +232,7 @@ func validateZones(site *v1alpha1.CloudProfileSite, spec *gardencorev1beta1.Clou
 			zoneSites[key] = site.Name
 		}
 		allErrs = append(allErrs, validateBlocks(zone.Platforms(), site.Name, platform, true, idxPath)...)
-		allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList { return r.zone(zone, site, idxPath) })...)
+		allErrs = append(allErrs, validateFor(zone.Platforms(), func(r rules) field.ErrorList { return r.zone(zone, site, idxPath) })...)
 	}
 	return allErrs
 }

@@ -128,7 +128,7 @@ func validateSiteMachineImage(image *v1alpha1.SiteMachineImage, site *v1alpha1.C
 	if image.UserData != nil {
 		allErrs = append(allErrs, validateOneOf(image.UserData.Format, userDataFormats, fldPath.Child("userData", "format"))...)
 	}
-	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.image(image, site, fldPath) })...)
+	return append(allErrs, validateFor(image.Platforms(), func(r rules) field.ErrorList { return r.image(image, site, fldPath) })...)
 }
 
 func withDefaults(capabilities map[string][]string, definitions []gardencorev1beta1.CapabilityDefinition) gardencorev1beta1.Capabilities {

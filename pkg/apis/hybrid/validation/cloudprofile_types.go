@@ -34,7 +34,7 @@ func validateMachineTypes(config *v1alpha1.CloudProfileConfig, spec *gardencorev
 			site, sitePath := &machineType.Sites[j], idxPath.Child("sites").Index(j)
 			sites.add(site.Name, site.Platforms(), sitePath)
 			allErrs = append(allErrs, validateResources(site.Capacity, sitePath.Child("capacity"))...)
-			allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList {
+			allErrs = append(allErrs, validateFor(site.Platforms(), func(r rules) field.ErrorList {
 				return r.machineType(site, helper.FindSite(config, site.Name), sitePath)
 			})...)
 		}
@@ -63,7 +63,7 @@ func validateVolumeTypes(config *v1alpha1.CloudProfileConfig, spec *gardencorev1
 				continue
 			}
 			sites.add(site.Name, site.Platforms(), sitePath)
-			allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList { return r.volumeType(site, sitePath) })...)
+			allErrs = append(allErrs, validateFor(site.Platforms(), func(r rules) field.ErrorList { return r.volumeType(site, sitePath) })...)
 		}
 		allErrs = append(allErrs, sites.errs...)
 	}

@@ -231,7 +231,7 @@ func ValidateAllowed(config *v1alpha1.InfrastructureConfig, profile *v1alpha1.Cl
 	var allErrs field.ErrorList
 	for i := range config.Sites {
 		s := &config.Sites[i]
-		allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList {
+		allErrs = append(allErrs, validateFor(s.Platforms(), func(r rules) field.ErrorList {
 			return r.allowed(s, helper.FindSite(profile, s.Name), fldPath.Child("sites").Index(i))
 		})...)
 	}

@@ -53,16 +53,13 @@ type openStack struct{ noRules }
 func (openStack) credentials() [][]string { return openStackCredentials }
 
 func (openStack) access(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	if site.OpenStack == nil {
-		return nil
-	}
 	allErrs := validateURL(site.OpenStack.AuthURL, []string{"http", "https"}, fldPath.Child("openstack", "authURL"))
 	return append(allErrs, validateRequired(site.OpenStack.Region, fldPath.Child("openstack", "region"))...)
 }
 
 // encryption accepts http only for a site whose certificate would not be verified either. A site that was as insecure before stays allowed.
 func (openStack) encryption(site, before *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	if site.OpenStack == nil || !strings.HasPrefix(site.OpenStack.AuthURL, "http://") || site.TLS != nil && site.TLS.InsecureSkipVerify {
+	if !strings.HasPrefix(site.OpenStack.AuthURL, "http://") || site.TLS != nil && site.TLS.InsecureSkipVerify {
 		return nil
 	}
 	if before != nil && before.OpenStack != nil && before.OpenStack.AuthURL == site.OpenStack.AuthURL {
@@ -74,9 +71,6 @@ func (openStack) encryption(site, before *v1alpha1.CloudProfileSite, fldPath *fi
 
 func (openStack) site(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	profile := site.OpenStack
-	if profile == nil {
-		return nil
-	}
 	fldPath = fldPath.Child("openstack")
 	allErrs := validateOneOf(profile.EndpointType, openStackEndpointTypes, fldPath.Child("endpointType"))
 
@@ -161,31 +155,20 @@ func floatingNetworks(profile *v1alpha1.OpenStackProfile) []string {
 }
 
 func (openStack) zone(zone *v1alpha1.SiteZone, _ *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	if zone.OpenStack == nil {
-		return nil
-	}
 	return validateRequired(zone.OpenStack.AvailabilityZone, fldPath.Child("openstack", "availabilityZone"))
 }
 
 func (openStack) machineType(machineType *v1alpha1.SiteMachineType, _ *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	if machineType.OpenStack == nil {
-		return nil
-	}
 	return validateRequired(machineType.OpenStack.Flavor, fldPath.Child("openstack", "flavor"))
 }
 
 func (openStack) volumeType(volumeType *v1alpha1.SiteVolumeType, fldPath *field.Path) field.ErrorList {
-	if volumeType.OpenStack == nil {
-		return nil
-	}
 	return validateRequired(volumeType.OpenStack.Type, fldPath.Child("openstack", "type"))
 }
 
 func (openStack) image(image *v1alpha1.SiteMachineImage, _ *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	config, idPath := image.OpenStack, fldPath.Child("openstack", "imageID")
 	switch {
-	case config == nil:
-		return nil
 	case config.ImageID == "" && config.ImageName == "":
 		return field.ErrorList{field.Required(idPath, "either imageID or imageName must be set")}
 	case config.ImageID != "" && config.ImageName != "":
@@ -386,7 +369,7 @@ func validateOpenStackLoadBalancer(config *v1alpha1.OpenStackLoadBalancerConfig,
 }
 
 func (openStack) worker(s *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	if s.OpenStack == nil || site.OpenStack == nil {
+	if site.OpenStack == nil {
 		return nil
 	}
 	var allErrs field.ErrorList
@@ -435,8 +418,5 @@ func (openStack) inPlaceUpdate(newConfig, oldConfig *v1alpha1.WorkerSite, fldPat
 }
 
 func (openStack) dataVolume(volume *v1alpha1.WorkerDataVolumeSite, _ *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	if volume.OpenStack == nil {
-		return nil
-	}
 	return validateRequired(volume.OpenStack.Type, fldPath.Child("openstack", "type"))
 }

@@ -31,17 +31,11 @@ func (vSphere) credentials() [][]string {
 }
 
 func (vSphere) access(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	if site.VSphere == nil {
-		return nil
-	}
 	return validateURL(site.VSphere.Server, []string{"https"}, fldPath.Child("vsphere", "server"))
 }
 
 func (vSphere) site(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	profile := site.VSphere
-	if profile == nil {
-		return nil
-	}
 	allErrs := vspherecsi.ValidateSite(site, fldPath)
 	fldPath = fldPath.Child("vsphere")
 	allErrs = append(allErrs, validateRequired(profile.Datacenter, fldPath.Child("datacenter"))...)
@@ -64,9 +58,6 @@ func (vSphere) site(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.
 
 func (vSphere) zone(z *v1alpha1.SiteZone, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	zone := z.VSphere
-	if zone == nil {
-		return nil
-	}
 	fldPath = fldPath.Child("vsphere")
 	allErrs := validateRequired(zone.ComputeCluster, fldPath.Child("computeCluster"))
 	switch {
@@ -82,32 +73,20 @@ func (vSphere) zone(z *v1alpha1.SiteZone, site *v1alpha1.CloudProfileSite, fldPa
 }
 
 func (vSphere) storageClass(class *v1alpha1.StorageClass, fldPath *field.Path) field.ErrorList {
-	if class.VSphere == nil {
-		return nil
-	}
 	return validateRequired(class.VSphere.StoragePolicy, fldPath.Child("vsphere", "storagePolicy"))
 }
 
 func (vSphere) machineType(machineType *v1alpha1.SiteMachineType, _ *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	if machineType.VSphere == nil {
-		return nil
-	}
 	return validateExtraConfig(machineType.VSphere.ExtraConfig, fldPath.Child("vsphere", "extraConfig"))
 }
 
 func (vSphere) volumeType(volumeType *v1alpha1.SiteVolumeType, fldPath *field.Path) field.ErrorList {
-	if volumeType.VSphere == nil {
-		return nil
-	}
 	return validateRequired(volumeType.VSphere.StoragePolicy, fldPath.Child("vsphere", "storagePolicy"))
 }
 
 // image accepts templates for zones of the site only. Another zone's template would never be used.
 func (vSphere) image(siteImage *v1alpha1.SiteMachineImage, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	image := siteImage.VSphere
-	if image == nil {
-		return nil
-	}
 	fldPath = fldPath.Child("vsphere")
 	var (
 		allErrs = validateRequired(image.Template, fldPath.Child("template"))
@@ -142,7 +121,7 @@ func (vSphere) infrastructure(s *v1alpha1.InfrastructureSite, _ *v1alpha1.Infras
 
 func (vSphere) worker(s *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	config := s.VSphere
-	if config == nil || site.VSphere == nil {
+	if site.VSphere == nil {
 		return nil
 	}
 	fldPath = fldPath.Child("vsphere")
@@ -186,9 +165,6 @@ func validateExtraConfig(extraConfig map[string]string, fldPath *field.Path) fie
 }
 
 func (vSphere) dataVolume(volume *v1alpha1.WorkerDataVolumeSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	if volume.VSphere == nil {
-		return nil
-	}
 	var (
 		policyPath = fldPath.Child("vsphere", "storagePolicy")
 		allErrs    = validateRequired(volume.VSphere.StoragePolicy, policyPath)
@@ -200,7 +176,7 @@ func (vSphere) dataVolume(volume *v1alpha1.WorkerDataVolumeSite, site *v1alpha1.
 }
 
 func (vSphere) allowed(s *v1alpha1.InfrastructureSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	if s.VSphere == nil || site == nil || site.VSphere == nil || site.VSphere.Allowed == nil {
+	if site == nil || site.VSphere == nil || site.VSphere.Allowed == nil {
 		return nil
 	}
 	return validateAllowed(s.VSphere.Network, site.VSphere.Allowed.Networks, fldPath.Child("vsphere", "network"))

@@ -212,7 +212,7 @@ func validateWorkerSite(config *v1alpha1.WorkerSite, site *v1alpha1.CloudProfile
 	}
 	platform, _ := site.Platform()
 	allErrs := validateBlocks(config.Platforms(), site.Name, platform, false, fldPath)
-	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.worker(config, site, fldPath) })...)
+	return append(allErrs, validateFor(config.Platforms(), func(r rules) field.ErrorList { return r.worker(config, site, fldPath) })...)
 }
 
 func validateWorkerDataVolumes(volumes []v1alpha1.WorkerDataVolume, worker *gardencorev1beta1.Worker, profile *v1alpha1.CloudProfileConfig,
@@ -247,5 +247,5 @@ func validateWorkerDataVolumeSite(config *v1alpha1.WorkerDataVolumeSite, site *v
 	}
 	platform, _ := site.Platform()
 	allErrs := validateBlocks(config.Platforms(), site.Name, platform, true, fldPath)
-	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.dataVolume(config, site, fldPath) })...)
+	return append(allErrs, validateFor(config.Platforms(), func(r rules) field.ErrorList { return r.dataVolume(config, site, fldPath) })...)
 }
