@@ -103,16 +103,10 @@ func ValidateChange(shoot *gardencorev1beta1.Shoot, oldData, newData map[string]
 func validateLogins(shoot *gardencorev1beta1.Shoot, oldData, newData map[string][]byte, config *v1alpha1.CloudProfileConfig,
 	fldPath *field.Path) field.ErrorList {
 	listed := SitesOf(shoot)
-	known := sets.New[string]()
-	for _, err := range validation.ValidateVCenterLogins(oldData, listed, config, fldPath) {
-		known.Insert(err.Error())
-	}
-	var allErrs field.ErrorList
-	for _, err := range validation.ValidateVCenterLogins(newData, listed, config, fldPath) {
-		if !known.Has(err.Error()) {
-			err.Detail += fmt.Sprintf("; Shoot %s uses the site", client.ObjectKeyFromObject(shoot))
-			allErrs = append(allErrs, err)
-		}
+	allErrs := validation.Without(validation.ValidateVCenterLogins(newData, listed, config, fldPath),
+		validation.ValidateVCenterLogins(oldData, listed, config, fldPath))
+	for _, err := range allErrs {
+		err.Detail += fmt.Sprintf("; Shoot %s uses the site", client.ObjectKeyFromObject(shoot))
 	}
 	return allErrs
 }

@@ -105,7 +105,7 @@ func (c *change) validateControlPlane() field.ErrorList {
 }
 
 func (c *change) validateNetworking() field.ErrorList {
-	allErrs := without(c.new.podNetworkErrors(c.profile), c.compared().podNetworkErrors(c.profile))
+	allErrs := validation.Without(c.new.podNetworkErrors(c.profile), c.compared().podNetworkErrors(c.profile))
 	var before *validation.PodRange
 	if c.old != nil {
 		before = new(validation.PodRangeOf(&c.old.shoot.Spec))
@@ -138,7 +138,7 @@ func (v *shootValidator) validateCredentials(ctx context.Context, c *change) fie
 	}
 	allErrs := validate(sites)
 	if !moved {
-		return without(allErrs, validate(old))
+		return validation.Without(allErrs, validate(old))
 	}
 	if c.old == nil {
 		return allErrs

@@ -187,9 +187,7 @@ func validateStorageClasses(site *v1alpha1.CloudProfileSite, seen names, fldPath
 	)
 	for i := range site.StorageClasses {
 		class, idxPath := &site.StorageClasses[i], fldPath.Index(i)
-		for _, message := range validation.IsDNS1123Subdomain(class.Name) {
-			allErrs = append(allErrs, field.Invalid(idxPath.Child("name"), class.Name, message))
-		}
+		allErrs = append(allErrs, validateFormat(class.Name, validation.IsDNS1123Subdomain, idxPath.Child("name"))...)
 		allErrs = append(allErrs, seen.add(class.Name, idxPath.Child("name"))...)
 		if class.Default && hasDefault {
 			allErrs = append(allErrs, field.Invalid(idxPath.Child("default"), class.Default, "must be set for one class of the site only"))

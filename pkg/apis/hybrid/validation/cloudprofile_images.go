@@ -31,8 +31,7 @@ func validateMachineImages(config *v1alpha1.CloudProfileConfig, spec *gardencore
 	}
 	for i := range config.MachineImages {
 		image, idxPath := &config.MachineImages[i], fldPath.Index(i)
-		allErrs = append(allErrs, validateOneOf(image.Name, slices.Sorted(maps.Keys(expected)), idxPath.Child("name"))...)
-		allErrs = append(allErrs, seen.add(image.Name, idxPath.Child("name"))...)
+		allErrs = append(allErrs, seen.addOneOf(image.Name, slices.Sorted(maps.Keys(expected)), idxPath.Child("name"))...)
 		allErrs = append(allErrs,
 			validateMachineImageVersions(image, expected[image.Name], spec.MachineCapabilities, config, idxPath.Child("versions"))...)
 	}
@@ -53,8 +52,7 @@ func validateMachineImageVersions(image *v1alpha1.MachineImage, core gardencorev
 	}
 	for i := range image.Versions {
 		version, idxPath := &image.Versions[i], fldPath.Index(i)
-		allErrs = append(allErrs, validateOneOf(version.Version, expected, idxPath.Child("version"))...)
-		allErrs = append(allErrs, seen.add(version.Version, idxPath.Child("version"))...)
+		allErrs = append(allErrs, seen.addOneOf(version.Version, expected, idxPath.Child("version"))...)
 		allErrs = append(allErrs,
 			validateMachineImageFlavors(version, flavors[version.Version], definitions, config, idxPath.Child("capabilityFlavors"))...)
 	}

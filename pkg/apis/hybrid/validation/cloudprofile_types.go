@@ -26,8 +26,7 @@ func validateMachineTypes(config *v1alpha1.CloudProfileConfig, spec *gardencorev
 	)
 	for i := range config.MachineTypes {
 		machineType, idxPath := &config.MachineTypes[i], fldPath.Index(i)
-		allErrs = append(allErrs, validateOneOf(machineType.Name, expected, idxPath.Child("name"))...)
-		allErrs = append(allErrs, seen.add(machineType.Name, idxPath.Child("name"))...)
+		allErrs = append(allErrs, seen.addOneOf(machineType.Name, expected, idxPath.Child("name"))...)
 
 		sites := newSiteList(config, len(machineType.Sites), idxPath.Child("sites"))
 		for j := range machineType.Sites {
@@ -52,8 +51,7 @@ func validateVolumeTypes(config *v1alpha1.CloudProfileConfig, spec *gardencorev1
 	)
 	for i := range config.VolumeTypes {
 		volumeType, idxPath := &config.VolumeTypes[i], fldPath.Index(i)
-		allErrs = append(allErrs, validateOneOf(volumeType.Name, expected, idxPath.Child("name"))...)
-		allErrs = append(allErrs, seen.add(volumeType.Name, idxPath.Child("name"))...)
+		allErrs = append(allErrs, seen.addOneOf(volumeType.Name, expected, idxPath.Child("name"))...)
 
 		sites := newSiteList(config, len(volumeType.Sites), idxPath.Child("sites"))
 		for j := range volumeType.Sites {
@@ -113,7 +111,6 @@ func newSiteList(config *v1alpha1.CloudProfileConfig, length int, fldPath *field
 }
 
 func (l *siteList) add(site string, blocks []v1alpha1.Platform, fldPath *field.Path) {
-	l.errs = append(l.errs, validateOneOf(site, slices.Sorted(maps.Keys(l.platforms)), fldPath.Child("name"))...)
-	l.errs = append(l.errs, l.seen.add(site, fldPath.Child("name"))...)
+	l.errs = append(l.errs, l.seen.addOneOf(site, slices.Sorted(maps.Keys(l.platforms)), fldPath.Child("name"))...)
 	l.errs = append(l.errs, validateBlocks(blocks, site, l.platforms[site], true, fldPath)...)
 }

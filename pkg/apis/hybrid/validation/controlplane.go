@@ -45,8 +45,7 @@ func ValidateControlPlaneConfig(config *v1alpha1.ControlPlaneConfig, infrastruct
 	)
 	for i := range config.Sites {
 		site, idxPath := &config.Sites[i], fldPath.Child("sites").Index(i)
-		allErrs = append(allErrs, validateOneOf(site.Name, sites, idxPath.Child("name"))...)
-		allErrs = append(allErrs, seen.add(site.Name, idxPath.Child("name"))...)
+		allErrs = append(allErrs, seen.addOneOf(site.Name, sites, idxPath.Child("name"))...)
 		if site.LoadBalancer != nil {
 			allErrs = append(allErrs, validateSiteLoadBalancer(site, helper.FindSite(profile, site.Name), pools, idxPath.Child("loadBalancer"))...)
 		}

@@ -102,8 +102,7 @@ func (v *infrastructureValidator) validateSites(fldPath *field.Path) field.Error
 	)
 	for i := range sites {
 		site, idxPath := &sites[i], fldPath.Index(i)
-		allErrs = append(allErrs, validateOneOf(site.Name, available, idxPath.Child("name"))...)
-		allErrs = append(allErrs, seen.add(site.Name, idxPath.Child("name"))...)
+		allErrs = append(allErrs, seen.addOneOf(site.Name, available, idxPath.Child("name"))...)
 
 		nodes, errs := validateCIDRs(site.Nodes, idxPath.Child("nodes"))
 		valid = valid && len(errs) == 0

@@ -178,9 +178,7 @@ func validateToleration(toleration *corev1.Toleration, fldPath *field.Path) fiel
 	if toleration.Key == "" {
 		allErrs = append(allErrs, field.Required(fldPath.Child("key"), "must be the key of a taint"))
 	} else {
-		for _, message := range validation.IsQualifiedName(toleration.Key) {
-			allErrs = append(allErrs, field.Invalid(fldPath.Child("key"), toleration.Key, message))
-		}
+		allErrs = append(allErrs, validateFormat(toleration.Key, validation.IsQualifiedName, fldPath.Child("key"))...)
 	}
 	if toleration.Operator != "" {
 		allErrs = append(allErrs, validateOneOf(toleration.Operator, tolerationOperators, fldPath.Child("operator"))...)
@@ -274,21 +272,14 @@ func validatePoolRef(ref *corev1.TypedLocalObjectReference, fldPath *field.Path)
 	if ref.Name == "" {
 		return append(allErrs, validateRequired(ref.Name, fldPath.Child("name"))...)
 	}
-	for _, message := range validation.IsDNS1123Subdomain(ref.Name) {
-		allErrs = append(allErrs, field.Invalid(fldPath.Child("name"), ref.Name, message))
-	}
-	return allErrs
+	return append(allErrs, validateFormat(ref.Name, validation.IsDNS1123Subdomain, fldPath.Child("name"))...)
 }
 
 func validateAPIGroup(group *string, fldPath *field.Path) field.ErrorList {
 	if group == nil || *group == "" {
 		return field.ErrorList{field.Required(fldPath, "must be the API group of the pool, such as ipam.cluster.x-k8s.io")}
 	}
-	var allErrs field.ErrorList
-	for _, message := range validation.IsDNS1123Subdomain(*group) {
-		allErrs = append(allErrs, field.Invalid(fldPath, *group, message))
-	}
-	return allErrs
+	return validateFormat(*group, validation.IsDNS1123Subdomain, fldPath)
 }
 
 // validateVolumesPath accepts paths that the provisioner of local volumes supports, which does not include the root.

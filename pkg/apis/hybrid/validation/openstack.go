@@ -105,8 +105,7 @@ func (openStack) site(site *v1alpha1.CloudProfileSite, fldPath *field.Path) fiel
 	policies := names{}
 	for i, policy := range profile.ServerGroupPolicies {
 		idxPath := fldPath.Child("serverGroupPolicies").Index(i)
-		allErrs = append(allErrs, validateOneOf(policy, openStackServerGroupPolicies, idxPath)...)
-		allErrs = append(allErrs, policies.add(policy, idxPath)...)
+		allErrs = append(allErrs, policies.addOneOf(policy, openStackServerGroupPolicies, idxPath)...)
 	}
 	return allErrs
 }
@@ -121,8 +120,7 @@ func validateOpenStackLoadBalancerClasses(classes []v1alpha1.OpenStackLoadBalanc
 		idxPath := fldPath.Index(i)
 		allErrs = append(allErrs, classNames.addRequired(class.Name, idxPath.Child("name"))...)
 		if class.Purpose != "" {
-			allErrs = append(allErrs, validateOneOf(class.Purpose, openStackPurposes, idxPath.Child("purpose"))...)
-			allErrs = append(allErrs, purposes.add(class.Purpose, idxPath.Child("purpose"))...)
+			allErrs = append(allErrs, purposes.addOneOf(class.Purpose, openStackPurposes, idxPath.Child("purpose"))...)
 		}
 		for _, reference := range []struct{ name, id string }{
 			{"floatingNetworkID", class.FloatingNetworkID},

@@ -103,8 +103,7 @@ func validateWorkerSites(configs []v1alpha1.WorkerSite, worker *gardencorev1beta
 	)
 	for i := range configs {
 		config, idxPath := &configs[i], fldPath.Index(i)
-		allErrs = append(allErrs, validateOneOf(config.Name, sites, idxPath.Child("name"))...)
-		allErrs = append(allErrs, seen.add(config.Name, idxPath.Child("name"))...)
+		allErrs = append(allErrs, seen.addOneOf(config.Name, sites, idxPath.Child("name"))...)
 		if config.Minimum == nil && config.Maximum == nil {
 			unlimited = append(unlimited, i)
 			continue
@@ -224,13 +223,11 @@ func validateWorkerDataVolumes(volumes []v1alpha1.WorkerDataVolume, worker *gard
 	)
 	for i, volume := range volumes {
 		idxPath := fldPath.Index(i)
-		allErrs = append(allErrs, validateOneOf(volume.Name, ofPool, idxPath.Child("name"))...)
-		allErrs = append(allErrs, seen.add(volume.Name, idxPath.Child("name"))...)
+		allErrs = append(allErrs, seen.addOneOf(volume.Name, ofPool, idxPath.Child("name"))...)
 		onSites := names{}
 		for j := range volume.Sites {
 			config, sitePath := &volume.Sites[j], idxPath.Child("sites").Index(j)
-			allErrs = append(allErrs, validateOneOf(config.Name, sites, sitePath.Child("name"))...)
-			allErrs = append(allErrs, onSites.add(config.Name, sitePath.Child("name"))...)
+			allErrs = append(allErrs, onSites.addOneOf(config.Name, sites, sitePath.Child("name"))...)
 			allErrs = append(allErrs, validateWorkerDataVolumeSite(config, helper.FindSite(profile, config.Name), sitePath)...)
 		}
 	}
