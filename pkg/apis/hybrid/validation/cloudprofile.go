@@ -105,14 +105,14 @@ func validateSiteName(name string, seen names, fldPath *field.Path) field.ErrorL
 }
 
 func validateSitePlatform(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	set := site.Platforms()
+	set := v1alpha1.PlatformsOf(site)
 	if len(set) == 0 {
-		return field.ErrorList{field.Required(fldPath, fmt.Sprintf("must have exactly one of %q", v1alpha1.AllPlatforms()))}
+		return field.ErrorList{field.Required(fldPath, fmt.Sprintf("must have exactly one of %q", known))}
 	}
 	var allErrs field.ErrorList
 	for _, other := range set[1:] {
 		allErrs = append(allErrs,
-			field.Forbidden(fldPath.Child(string(other)), fmt.Sprintf("must have exactly one of %q, and has %q", v1alpha1.AllPlatforms(), set[0])))
+			field.Forbidden(fldPath.Child(string(other)), fmt.Sprintf("must have exactly one of %q, and has %q", known, set[0])))
 	}
 	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.site(site, fldPath) })...)
 }
@@ -195,7 +195,7 @@ func validateStorageClasses(site *v1alpha1.CloudProfileSite, seen names, fldPath
 			allErrs = append(allErrs, field.Invalid(idxPath.Child("default"), class.Default, "must be set for one class of the site only"))
 		}
 		hasDefault = hasDefault || class.Default
-		allErrs = append(allErrs, validateBlocks(class.Platforms(), site.Name, platform, true, idxPath)...)
+		allErrs = append(allErrs, validateBlocks(v1alpha1.PlatformsOf(class), site.Name, platform, true, idxPath)...)
 		allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList { return r.storageClass(class, idxPath) })...)
 	}
 	return allErrs
@@ -231,7 +231,7 @@ func validateZones(site *v1alpha1.CloudProfileSite, spec *gardencorev1beta1.Clou
 		} else {
 			zoneSites[key] = site.Name
 		}
-		allErrs = append(allErrs, validateBlocks(zone.Platforms(), site.Name, platform, true, idxPath)...)
+		allErrs = append(allErrs, validateBlocks(v1alpha1.PlatformsOf(zone), site.Name, platform, true, idxPath)...)
 		allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList { return r.zone(zone, site, idxPath) })...)
 	}
 	return allErrs

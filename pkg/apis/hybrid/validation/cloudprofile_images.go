@@ -83,7 +83,7 @@ func validateMachineImageFlavors(version *v1alpha1.MachineImageVersion, core []g
 		sites := newSiteList(config, len(flavor.Sites), idxPath.Child("sites"))
 		for j := range flavor.Sites {
 			sitePath := idxPath.Child("sites").Index(j)
-			sites.add(flavor.Sites[j].Name, flavor.Sites[j].Platforms(), sitePath)
+			sites.add(flavor.Sites[j].Name, v1alpha1.PlatformsOf(&flavor.Sites[j]), sitePath)
 			allErrs = append(allErrs, validateSiteMachineImage(&flavor.Sites[j], helper.FindSite(config, flavor.Sites[j].Name), sitePath)...)
 		}
 		allErrs = append(allErrs, sites.errs...)

@@ -218,7 +218,7 @@ func (v *infrastructureValidator) validateSitePlatform(site *v1alpha1.Infrastruc
 	if !ok {
 		return nil
 	}
-	allErrs := validateBlocks(site.Platforms(), site.Name, platform, false, fldPath)
+	allErrs := validateBlocks(v1alpha1.PlatformsOf(site), site.Name, platform, false, fldPath)
 	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.infrastructure(site, v.config, siteProfile, fldPath) })...)
 }
 

@@ -209,7 +209,7 @@ func validateWorkerSite(config *v1alpha1.WorkerSite, site *v1alpha1.CloudProfile
 		return nil
 	}
 	platform, _ := site.Platform()
-	allErrs := validateBlocks(config.Platforms(), site.Name, platform, false, fldPath)
+	allErrs := validateBlocks(v1alpha1.PlatformsOf(config), site.Name, platform, false, fldPath)
 	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.worker(config, site, fldPath) })...)
 }
 
@@ -247,6 +247,6 @@ func validateWorkerDataVolumeSite(config *v1alpha1.WorkerDataVolumeSite, site *v
 		return field.ErrorList{field.Forbidden(fldPath, reason)}
 	}
 	platform, _ := site.Platform()
-	allErrs := validateBlocks(config.Platforms(), site.Name, platform, true, fldPath)
+	allErrs := validateBlocks(v1alpha1.PlatformsOf(config), site.Name, platform, true, fldPath)
 	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.dataVolume(config, site, fldPath) })...)
 }
