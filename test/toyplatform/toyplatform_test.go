@@ -22,7 +22,38 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/extension"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform/toyapi"
 )
+
+const cloudProfileConfig = `
+apiVersion: hybrid.provider.extensions.gardener.cloud/v1alpha1
+kind: CloudProfileConfig
+sites:
+- name: desk
+  region: west
+  toy: {address: https://toys.example.com}
+  zones:
+  - {name: desk-1, toy: {shelf: top}}
+machineTypes:
+- name: std
+  sites:
+  - {name: desk, toy: {model: car}}
+machineImages:
+- name: linux
+  versions:
+  - version: 1.0.0
+    capabilityFlavors:
+    - sites:
+      - {name: desk, toy: {url: https://images.example.com/linux}}
+`
+
+const infrastructureConfig = `
+apiVersion: hybrid.provider.extensions.gardener.cloud/v1alpha1
+kind: InfrastructureConfig
+networks: {topology: Routed}
+sites:
+- {name: desk, nodes: [10.250.0.0/18]}
+`
 
 var _ = Describe("A new platform", func() {
 	It("costs one line in the registry of each consumer, from the infrastructure to the machine", func(ctx SpecContext) {
@@ -32,22 +63,22 @@ var _ = Describe("A new platform", func() {
 		classes[toyplatform.Platform] = toyplatform.NewMachineClasses(cloud)
 		servers[toyplatform.Platform] = toyplatform.NewMachines(cloud)
 
-		sites, err := site.Resolve(site.Input{
-			Shoot: "shoot--p--s",
-			Profile: &v1alpha1.CloudProfileConfig{Sites: []v1alpha1.CloudProfileSite{{
-				Name: "racks", Region: "west", Metal: &v1alpha1.MetalProfile{}, Zones: []v1alpha1.SiteZone{{Name: "rack-1"}},
-			}}},
-			Config: &v1alpha1.InfrastructureConfig{
-				Networks: v1alpha1.Networks{Topology: v1alpha1.TopologyRouted},
-				Sites:    []v1alpha1.InfrastructureSite{{Name: "racks", Nodes: []string{"10.250.0.0/18"}}},
-			},
-		})
+		profile, err := codec.DecodeBytes[v1alpha1.CloudProfileConfig]([]byte(cloudProfileConfig))
 		Expect(err).NotTo(HaveOccurred())
-		s, zone := site.FindZone(sites, "rack-1")
+		config, err := codec.DecodeBytes[v1alpha1.InfrastructureConfig]([]byte(infrastructureConfig))
+		Expect(err).NotTo(HaveOccurred())
+		sites, err := site.Resolve(site.Input{Shoot: "shoot--p--s", Profile: profile, Config: config})
+		Expect(err).NotTo(HaveOccurred())
+		s, zone := site.FindZone(sites, "desk-1")
+		Expect(s.Platform).To(Equal(toyapi.Platform))
 
 		toyInfrastructure, err := infrastructures.For(s.Platform)
 		Expect(err).NotTo(HaveOccurred())
-		status, err := toyInfrastructure.Reconcile(ctx, s, func(context.Context, *v1alpha1.SiteState) error { return nil })
+		state := &v1alpha1.InfrastructureState{}
+		status, err := toyInfrastructure.Reconcile(ctx, s, func(_ context.Context, siteState *v1alpha1.SiteState) error {
+			state.Sites = append(state.Sites, *siteState)
+			return nil
+		})
 		Expect(err).NotTo(HaveOccurred())
 
 		toyClasses, err := classes.For(s.Platform)
@@ -55,8 +86,8 @@ var _ = Describe("A new platform", func() {
 		spec := &v1alpha1.MachineProviderSpec{Site: s.Name, Shoot: s.Shoot}
 		Expect(toyClasses.Resolve(ctx, platform.MachineClassRequest{
 			Site: s, Status: status, Zone: zone,
-			MachineType: &v1alpha1.SiteMachineType{Name: s.Name, Metal: &v1alpha1.MetalMachineType{}},
-			Image:       &v1alpha1.SiteMachineImage{Name: s.Name, Metal: &v1alpha1.MetalImage{URL: "https://images/linux"}},
+			MachineType: &profile.MachineTypes[0].Sites[0],
+			Image:       &profile.MachineImages[0].Versions[0].CapabilityFlavors[0].Sites[0],
 		}, spec)).To(Succeed())
 		raw, err := codec.Encode(spec)
 		Expect(err).NotTo(HaveOccurred())
@@ -67,7 +98,7 @@ var _ = Describe("A new platform", func() {
 		secret := &corev1.Secret{Data: map[string][]byte{"userData": []byte("#!/bin/sh")}}
 		_, err = d.CreateMachine(ctx, &driver.CreateMachineRequest{Machine: m, MachineClass: class, Secret: secret})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(cloud.Machines("racks")).To(ConsistOf("machine-1"))
+		Expect(cloud.Machines("desk")).To(ConsistOf("machine-1"))
 
 		volumes, err := d.GetVolumeIDs(ctx, &driver.GetVolumeIDsRequest{PVSpecs: []*corev1.PersistentVolumeSpec{
 			volume("csi.toy.example.com", "toy"), volume("cinder.csi.openstack.org", "openstack"), volume("nfs.csi.k8s.io", "nfs"),
@@ -77,8 +108,20 @@ var _ = Describe("A new platform", func() {
 
 		_, err = d.DeleteMachine(ctx, &driver.DeleteMachineRequest{Machine: m, MachineClass: class, Secret: secret})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(cloud.Machines("racks")).To(BeEmpty())
-		Expect(toyInfrastructure.Delete(ctx, s, nil)).To(Succeed())
+		Expect(cloud.Machines("desk")).To(BeEmpty())
+
+		By("deleting the site, which is no longer in the CloudProfile, with what the state knows")
+		raw, err = codec.Encode(state)
+		Expect(err).NotTo(HaveOccurred())
+		state, err = codec.Decode[v1alpha1.InfrastructureState](raw)
+		Expect(err).NotTo(HaveOccurred())
+		sites, err = site.Resolve(site.Input{Shoot: "shoot--p--s", State: state, Profile: &v1alpha1.CloudProfileConfig{},
+			Config: &v1alpha1.InfrastructureConfig{}})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(sites).To(HaveLen(1))
+		Expect(sites[0].Platform).To(Equal(toyapi.Platform))
+		Expect(sites[0].Removed()).To(BeTrue())
+		Expect(toyInfrastructure.Delete(ctx, &sites[0], nil)).To(Succeed())
 	})
 })
 

@@ -103,6 +103,8 @@ type Worker struct {
 type Status struct {
 	metav1.TypeMeta `json:"-"`
 
+	// Network is the ID of the node network.
+	Network string `json:"network"`
 	// MTU is the MTU of the node network in bytes.
 	// +optional
 	MTU int32 `json:"mtu,omitempty"`

@@ -107,12 +107,12 @@ func validateSiteName(name string, seen names, fldPath *field.Path) field.ErrorL
 func validateSitePlatform(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	set := v1alpha1.PlatformsOf(site)
 	if len(set) == 0 {
-		return field.ErrorList{field.Required(fldPath, fmt.Sprintf("must have exactly one of %q", known))}
+		return field.ErrorList{field.Required(fldPath, fmt.Sprintf("must have exactly one of %q", allPlatforms))}
 	}
 	var allErrs field.ErrorList
 	for _, other := range set[1:] {
 		allErrs = append(allErrs,
-			field.Forbidden(fldPath.Child(string(other)), fmt.Sprintf("must have exactly one of %q, and has %q", known, set[0])))
+			field.Forbidden(fldPath.Child(string(other)), fmt.Sprintf("must have exactly one of %q, and has %q", allPlatforms, set[0])))
 	}
 	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.site(site, fldPath) })...)
 }

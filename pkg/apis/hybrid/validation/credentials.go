@@ -119,13 +119,13 @@ func PlatformOfCredentials(data map[string][]byte, site string) (v1alpha1.Platfo
 	if slices.Contains(reservedSiteNames, site) {
 		return "", false
 	}
-	index := slices.IndexFunc(known, func(platform v1alpha1.Platform) bool {
+	index := slices.IndexFunc(allPlatforms, func(platform v1alpha1.Platform) bool {
 		return len(ValidateCredentials(data, []SiteCredentials{{Site: site, Platform: platform}}, nil)) == 0
 	})
 	if index < 0 {
 		return "", false
 	}
-	return known[index], true
+	return allPlatforms[index], true
 }
 
 func validateCredentialKey(key string, sitePlatforms map[string]v1alpha1.Platform, fldPath *field.Path) field.ErrorList {
@@ -142,7 +142,7 @@ func validateCredentialKey(key string, sitePlatforms map[string]v1alpha1.Platfor
 
 	alternatives := rulesOf(sitePlatforms[prefix]).credentials()
 	if len(alternatives) == 0 {
-		for _, platform := range known {
+		for _, platform := range allPlatforms {
 			alternatives = append(alternatives, rulesOf(platform).credentials()...)
 		}
 	}

@@ -20,8 +20,8 @@ var platforms = map[v1alpha1.Platform]rules{
 	v1alpha1.PlatformMetal:     metal{},
 }
 
-// known are the platforms in the order in which their rules are asked.
-var known = v1alpha1.AllPlatforms()
+// allPlatforms are the platforms in the order in which their rules are asked.
+var allPlatforms = v1alpha1.AllPlatforms()
 
 // rules are what is allowed at the sites of one platform. Objects have the blocks of any platform: a rule returns nil if the block of its
 // own platform is not set. site is the site of the CloudProfile that an object belongs to, nil if there is none. Errors are below fldPath,
@@ -72,7 +72,7 @@ func rulesOf(platform v1alpha1.Platform) rules {
 // validateAll returns what the rules of all platforms find.
 func validateAll(rule func(rules) field.ErrorList) field.ErrorList {
 	var allErrs field.ErrorList
-	for _, platform := range known {
+	for _, platform := range allPlatforms {
 		allErrs = append(allErrs, rule(rulesOf(platform))...)
 	}
 	return allErrs
