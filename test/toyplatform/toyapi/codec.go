@@ -15,12 +15,15 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	kjson "sigs.k8s.io/json"
+	kubejson "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
+
+// blocks reads blocks.
+var blocks = kubejson.NewSerializerWithOptions(kubejson.DefaultMetaFactory, Scheme, Scheme, kubejson.SerializerOptions{Strict: true})
 
 // Install lets the documents of the provider API have the blocks of the platform, in members with its name, until undo is called.
 func Install() (undo func()) {
@@ -42,7 +45,7 @@ func (c *toyCodec) Decode(data []byte, kind *schema.GroupVersionKind, into runti
 		return nil, found, err
 	}
 	problems := strict.Errors()
-	err = visit(reflect.ValueOf(document), tree, "", func(blocks *v1alpha1.Blocks, kind string, members map[string]any, path string) error {
+	err = visit(reflect.ValueOf(document), tree, "", func(place *v1alpha1.Blocks, kind string, members map[string]any, path string) error {
 		unknown := func(err error) bool { return err.Error() == fmt.Sprintf("unknown field %q", path) }
 		if members[string(Platform)] == nil || !Scheme.Recognizes(SchemeGroupVersion.WithKind(kind)) || !slices.ContainsFunc(problems, unknown) {
 			return nil
@@ -53,12 +56,15 @@ func (c *toyCodec) Decode(data []byte, kind *schema.GroupVersionKind, into runti
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		for _, problem := range unknownFields {
-			if field, ok := problem.(kjson.FieldError); ok {
+			if field, ok := problem.(interface {
+				FieldPath() string
+				SetFieldPath(path string)
+			}); ok {
 				field.SetFieldPath(path + "." + field.FieldPath())
 			}
 			problems = append(problems, problem)
 		}
-		*blocks = Blocks(block)
+		*place = Blocks(block)
 		return nil
 	})
 	switch {
@@ -73,17 +79,19 @@ func (c *toyCodec) Decode(data []byte, kind *schema.GroupVersionKind, into runti
 
 // decodeBlock returns the block with its defaults, and what is in the member but not in the type.
 func decodeBlock(kind string, member any) (runtime.Object, []error, error) {
-	block, err := Scheme.New(SchemeGroupVersion.WithKind(kind))
-	if err != nil {
-		return nil, nil, err
-	}
 	data, err := json.Marshal(member)
 	if err != nil {
 		return nil, nil, err
 	}
-	unknownFields, err := kjson.UnmarshalStrict(data, block)
-	if err != nil {
+	gvk := SchemeGroupVersion.WithKind(kind)
+	block, _, err := blocks.Decode(data, &gvk, nil)
+	strict, ok := runtime.AsStrictDecodingError(err)
+	if err != nil && !ok {
 		return nil, nil, err
+	}
+	var unknownFields []error
+	if ok {
+		unknownFields = strict.Errors()
 	}
 	Scheme.Default(block)
 	return block, unknownFields, nil
@@ -103,8 +111,8 @@ func (c *toyCodec) Encode(document runtime.Object, w io.Writer) error {
 		return err
 	}
 	if err := visit(reflect.ValueOf(document), tree, "",
-		func(blocks *v1alpha1.Blocks, _ string, members map[string]any, _ string) error {
-			if block, ok := (*blocks)[Platform]; ok {
+		func(place *v1alpha1.Blocks, _ string, members map[string]any, _ string) error {
+			if block, ok := (*place)[Platform]; ok {
 				members[string(Platform)], found = block, true
 			}
 			return nil
@@ -141,8 +149,8 @@ func visit(value reflect.Value, tree any, path string, f func(*v1alpha1.Blocks, 
 		for i := range value.NumField() {
 			field := value.Type().Field(i)
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			if blocks, ok := value.Field(i).Addr().Interface().(*v1alpha1.Blocks); ok {
-				if err := f(blocks, value.Type().Name(), members, strings.TrimPrefix(path+"."+string(Platform), ".")); err != nil {
+			if place, ok := value.Field(i).Addr().Interface().(*v1alpha1.Blocks); ok {
+				if err := f(place, value.Type().Name(), members, strings.TrimPrefix(path+"."+string(Platform), ".")); err != nil {
 					return err
 				}
 				continue
