@@ -57,6 +57,7 @@ var (
 	}
 	// testsOfToys are the tests that name the toy platform, beside this one.
 	testsOfToys = map[string]string{
+		"pkg/admission/validator/toy_test.go":    "CloudProfiles with a site of the platform",
 		"pkg/apis/hybrid/validation/toy_test.go": "the rules, and their line in the table",
 		"pkg/controller/sitehealth/*_test.go":    "the line in the registry, and sites of the platform",
 		"pkg/controller/worker/*_test.go":        "the line in the registry, and sites of the platform",
