@@ -117,7 +117,9 @@ var _ = Describe("Driver", func() {
 	)
 
 	newClass := func(siteName string) *machinev1alpha1.MachineClass {
-		raw, err := codec.Encode(&v1alpha1.MachineProviderSpec{Site: siteName, Shoot: "shoot--p--s", Blocks: toyapi.Blocks(&toyapi.MachineSpec{})})
+		raw, err := codec.Encode(&v1alpha1.MachineProviderSpec{
+			Site: siteName, Shoot: "shoot--p--s", Blocks: toyapi.Blocks(&toyapi.MachineSpec{}),
+		})
 		Expect(err).NotTo(HaveOccurred())
 		return &machinev1alpha1.MachineClass{
 			ObjectMeta:   metav1.ObjectMeta{Name: "class-" + siteName},

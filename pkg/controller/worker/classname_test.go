@@ -97,7 +97,8 @@ var (
 	rollsOneZone = []change{
 		{"the zone moves to another site", func(s *shoot) {
 			s.profile.Sites[0].Zones = s.profile.Sites[0].Zones[1:]
-			s.profile.Sites[1].Zones = append(s.profile.Sites[1].Zones, v1alpha1.SiteZone{Name: "cloud-a", Blocks: toyapi.Blocks(&toyapi.Zone{Shelf: "raw-cloud-a"})})
+			s.profile.Sites[1].Zones = append(s.profile.Sites[1].Zones,
+				v1alpha1.SiteZone{Name: "cloud-a", Blocks: toyapi.Blocks(&toyapi.Zone{Shelf: "raw-cloud-a"})})
 		}},
 	}
 	rollsNothing = []change{

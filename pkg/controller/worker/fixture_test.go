@@ -72,7 +72,8 @@ func newFixture(namespace string) *fixture {
 			Sites: []v1alpha1.CloudProfileSite{profileSite("cloud", "cloud-a", "cloud-b", "cloud-c"), profileSite("racks", "rack-1")},
 			MachineTypes: []v1alpha1.MachineType{{Name: "std", Sites: []v1alpha1.SiteMachineType{
 				{Name: "cloud", Blocks: toyapi.Blocks(&toyapi.MachineType{})},
-				{Name: "racks", Blocks: toyapi.Blocks(&toyapi.MachineType{}), Capacity: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("32")}},
+				{Name: "racks", Blocks: toyapi.Blocks(&toyapi.MachineType{}),
+					Capacity: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("32")}},
 			}}},
 			MachineImages: []v1alpha1.MachineImage{{Name: "linux",
 				Versions: []v1alpha1.MachineImageVersion{{Version: "1.0.0", CapabilityFlavors: []v1alpha1.MachineImageFlavor{{

@@ -201,7 +201,8 @@ var _ = Describe("Machine deployments", func() {
 		existing.Spec.Template.Spec.NodeTemplateSpec.Labels = map[string]string{v1alpha1.LabelSite: "racks", v1alpha1.LabelPlatform: "toy"}
 		class := &machinev1alpha1.MachineClass{ObjectMeta: metav1.ObjectMeta{Name: "class", Namespace: f.worker.Namespace}}
 		f.profile.Sites[1].Zones = nil
-		f.profile.Sites[0].Zones = append(f.profile.Sites[0].Zones, v1alpha1.SiteZone{Name: "rack-1", Blocks: toyapi.Blocks(&toyapi.Zone{Shelf: "raw-rack-1"})})
+		f.profile.Sites[0].Zones = append(f.profile.Sites[0].Zones,
+			v1alpha1.SiteZone{Name: "rack-1", Blocks: toyapi.Blocks(&toyapi.Zone{Shelf: "raw-rack-1"})})
 
 		d := f.delegate(ctx,
 			fake.NewClientBuilder().WithScheme(landscape.Scheme).WithObjects(f.secret, f.user, f.worker, existing, class).Build())

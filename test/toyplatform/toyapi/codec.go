@@ -34,7 +34,9 @@ func Install() (undo func()) {
 type toyCodec struct{ runtime.Codec }
 
 // Decode implements runtime.Decoder. To the codec of the provider API, the members with blocks are unknown fields.
-func (c *toyCodec) Decode(data []byte, kind *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+func (c *toyCodec) Decode(data []byte, kind *schema.GroupVersionKind, into runtime.Object) (
+	runtime.Object, *schema.GroupVersionKind, error,
+) {
 	document, found, err := c.Codec.Decode(data, kind, into)
 	strict, ok := runtime.AsStrictDecodingError(err)
 	if !ok || document == nil {

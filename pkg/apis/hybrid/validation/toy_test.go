@@ -192,7 +192,8 @@ var _ = Describe("A platform that is in the table", func() {
 	},
 		Entry("nothing wrong", toyInfrastructure, toyWorker),
 		Entry("change", strings.Replace(toyInfrastructure, "red", "blue", 1), toyWorker, "FieldValueInvalid i.sites[0].toy.colour"),
-		Entry("block on a site of another platform", strings.Replace(toyInfrastructure, "[10.250.1.0/24]", "[10.250.1.0/24], toy: {}", 1), toyWorker,
+		Entry("block on a site of another platform",
+			strings.Replace(toyInfrastructure, "[10.250.1.0/24]", "[10.250.1.0/24], toy: {}", 1), toyWorker,
 			"FieldValueForbidden i.sites[1].toy"),
 		Entry("pool", toyInfrastructure, strings.Replace(toyWorker, "Apart", "Alone", 1), "FieldValueNotSupported w.sites[0].toy.group"),
 		Entry("pool on a site of another platform", toyInfrastructure, strings.Replace(toyWorker, "{name: racks}", "{name: racks, toy: {}}", 1),
@@ -229,6 +230,7 @@ var _ = Describe("A platform that is in the table", func() {
 var _ = Describe("A platform that is not in the table", func() {
 	It("has an unknown field", func() {
 		_, err := codec.DecodeBytes[v1alpha1.CloudProfileConfig]([]byte(toyProfile))
-		Expect(err).To(MatchError(And(ContainSubstring(`unknown field "sites[0].toy"`), ContainSubstring(`unknown field "sites[0].zones[0].toy"`))))
+		Expect(err).To(MatchError(And(
+			ContainSubstring(`unknown field "sites[0].toy"`), ContainSubstring(`unknown field "sites[0].zones[0].toy"`))))
 	})
 })
