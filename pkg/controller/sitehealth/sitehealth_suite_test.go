@@ -24,9 +24,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform/toyapi"
 )
 
 func TestSiteHealth(t *testing.T) {
+	defer toyapi.Install()()
 	RegisterFailHandler(Fail)
 	SetDefaultEventuallyTimeout(10 * time.Second)
 	RunSpecs(t, "Site Health Suite")

@@ -47,7 +47,9 @@ func ValidateAccess(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.
 	allErrs := validateConnection(site, fldPath)
 	for i := range site.Zones {
 		zone, idxPath := &site.Zones[i], fldPath.Child("zones").Index(i)
-		allErrs = append(allErrs, validateFor(zone.Platforms(), func(r rules) field.ErrorList { return r.zone(zone, site, idxPath) })...)
+		allErrs = append(allErrs, validateFor(v1alpha1.PlatformsOf(zone), func(r rules) field.ErrorList {
+			return r.zone(zone, site, idxPath)
+		})...)
 	}
 	return allErrs
 }
@@ -56,7 +58,7 @@ func validateConnection(site *v1alpha1.CloudProfileSite, fldPath *field.Path) fi
 	allErrs := validatePositiveDuration(site.RequestTimeout, fldPath.Child("requestTimeout"))
 	allErrs = append(allErrs, validateTLS(site.TLS, fldPath.Child("tls"))...)
 	allErrs = append(allErrs, validateProxy(site.Proxy, fldPath.Child("proxy"))...)
-	return append(allErrs, validateFor(site.Platforms(), func(r rules) field.ErrorList { return r.access(site, fldPath) })...)
+	return append(allErrs, validateFor(v1alpha1.PlatformsOf(site), func(r rules) field.ErrorList { return r.access(site, fldPath) })...)
 }
 
 func validateSites(sites []v1alpha1.CloudProfileSite, spec *gardencorev1beta1.CloudProfileSpec, fldPath *field.Path) field.ErrorList {
@@ -105,14 +107,14 @@ func validateSiteName(name string, seen names, fldPath *field.Path) field.ErrorL
 }
 
 func validateSitePlatform(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	set := site.Platforms()
+	set := v1alpha1.PlatformsOf(site)
 	if len(set) == 0 {
-		return field.ErrorList{field.Required(fldPath, fmt.Sprintf("must have exactly one of %q", v1alpha1.AllPlatforms()))}
+		return field.ErrorList{field.Required(fldPath, fmt.Sprintf("must have exactly one of %q", allPlatforms))}
 	}
 	var allErrs field.ErrorList
 	for _, other := range set[1:] {
 		allErrs = append(allErrs,
-			field.Forbidden(fldPath.Child(string(other)), fmt.Sprintf("must have exactly one of %q, and has %q", v1alpha1.AllPlatforms(), set[0])))
+			field.Forbidden(fldPath.Child(string(other)), fmt.Sprintf("must have exactly one of %q, and has %q", allPlatforms, set[0])))
 	}
 	return append(allErrs, validateFor(set, func(r rules) field.ErrorList { return r.site(site, fldPath) })...)
 }
@@ -193,8 +195,10 @@ func validateStorageClasses(site *v1alpha1.CloudProfileSite, seen names, fldPath
 			allErrs = append(allErrs, field.Invalid(idxPath.Child("default"), class.Default, "must be set for one class of the site only"))
 		}
 		hasDefault = hasDefault || class.Default
-		allErrs = append(allErrs, validateBlocks(class.Platforms(), site.Name, platform, true, idxPath)...)
-		allErrs = append(allErrs, validateFor(class.Platforms(), func(r rules) field.ErrorList { return r.storageClass(class, idxPath) })...)
+		allErrs = append(allErrs, validateBlocks(v1alpha1.PlatformsOf(class), site.Name, platform, true, idxPath)...)
+		allErrs = append(allErrs, validateFor(v1alpha1.PlatformsOf(class), func(r rules) field.ErrorList {
+			return r.storageClass(class, idxPath)
+		})...)
 	}
 	return allErrs
 }
@@ -229,8 +233,10 @@ func validateZones(site *v1alpha1.CloudProfileSite, spec *gardencorev1beta1.Clou
 		} else {
 			zoneSites[key] = site.Name
 		}
-		allErrs = append(allErrs, validateBlocks(zone.Platforms(), site.Name, platform, true, idxPath)...)
-		allErrs = append(allErrs, validateFor(zone.Platforms(), func(r rules) field.ErrorList { return r.zone(zone, site, idxPath) })...)
+		allErrs = append(allErrs, validateBlocks(v1alpha1.PlatformsOf(zone), site.Name, platform, true, idxPath)...)
+		allErrs = append(allErrs, validateFor(v1alpha1.PlatformsOf(zone), func(r rules) field.ErrorList {
+			return r.zone(zone, site, idxPath)
+		})...)
 	}
 	return allErrs
 }

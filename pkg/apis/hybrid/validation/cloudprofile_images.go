@@ -81,7 +81,7 @@ func validateMachineImageFlavors(version *v1alpha1.MachineImageVersion, core []g
 		sites := newSiteList(config, len(flavor.Sites), idxPath.Child("sites"))
 		for j := range flavor.Sites {
 			sitePath := idxPath.Child("sites").Index(j)
-			sites.add(flavor.Sites[j].Name, flavor.Sites[j].Platforms(), sitePath)
+			sites.add(flavor.Sites[j].Name, v1alpha1.PlatformsOf(&flavor.Sites[j]), sitePath)
 			allErrs = append(allErrs, validateSiteMachineImage(&flavor.Sites[j], helper.FindSite(config, flavor.Sites[j].Name), sitePath)...)
 		}
 		allErrs = append(allErrs, sites.errs...)
@@ -126,7 +126,7 @@ func validateSiteMachineImage(image *v1alpha1.SiteMachineImage, site *v1alpha1.C
 	if image.UserData != nil {
 		allErrs = append(allErrs, validateOneOf(image.UserData.Format, userDataFormats, fldPath.Child("userData", "format"))...)
 	}
-	return append(allErrs, validateFor(image.Platforms(), func(r rules) field.ErrorList { return r.image(image, site, fldPath) })...)
+	return append(allErrs, validateFor(v1alpha1.PlatformsOf(image), func(r rules) field.ErrorList { return r.image(image, site, fldPath) })...)
 }
 
 func withDefaults(capabilities map[string][]string, definitions []gardencorev1beta1.CapabilityDefinition) gardencorev1beta1.Capabilities {

@@ -31,9 +31,9 @@ func validateMachineTypes(config *v1alpha1.CloudProfileConfig, spec *gardencorev
 		sites := newSiteList(config, len(machineType.Sites), idxPath.Child("sites"))
 		for j := range machineType.Sites {
 			site, sitePath := &machineType.Sites[j], idxPath.Child("sites").Index(j)
-			sites.add(site.Name, site.Platforms(), sitePath)
+			sites.add(site.Name, v1alpha1.PlatformsOf(site), sitePath)
 			allErrs = append(allErrs, validateResources(site.Capacity, sitePath.Child("capacity"))...)
-			allErrs = append(allErrs, validateFor(site.Platforms(), func(r rules) field.ErrorList {
+			allErrs = append(allErrs, validateFor(v1alpha1.PlatformsOf(site), func(r rules) field.ErrorList {
 				return r.machineType(site, helper.FindSite(config, site.Name), sitePath)
 			})...)
 		}
@@ -60,8 +60,10 @@ func validateVolumeTypes(config *v1alpha1.CloudProfileConfig, spec *gardencorev1
 				allErrs = append(allErrs, field.Forbidden(sitePath, reason))
 				continue
 			}
-			sites.add(site.Name, site.Platforms(), sitePath)
-			allErrs = append(allErrs, validateFor(site.Platforms(), func(r rules) field.ErrorList { return r.volumeType(site, sitePath) })...)
+			sites.add(site.Name, v1alpha1.PlatformsOf(site), sitePath)
+			allErrs = append(allErrs, validateFor(v1alpha1.PlatformsOf(site), func(r rules) field.ErrorList {
+				return r.volumeType(site, sitePath)
+			})...)
 		}
 		allErrs = append(allErrs, sites.errs...)
 	}

@@ -73,7 +73,7 @@ func ValidateEncryption(newConfig, oldConfig *v1alpha1.CloudProfileConfig, fldPa
 	var allErrs field.ErrorList
 	for i := range newConfig.Sites {
 		site := &newConfig.Sites[i]
-		allErrs = append(allErrs, validateFor(site.Platforms(), func(r rules) field.ErrorList {
+		allErrs = append(allErrs, validateFor(v1alpha1.PlatformsOf(site), func(r rules) field.ErrorList {
 			return r.encryption(site, helper.FindSite(oldConfig, site.Name), fldPath.Child("sites").Index(i))
 		})...)
 	}

@@ -72,7 +72,7 @@ func validateSiteLoadBalancer(config *v1alpha1.ControlPlaneSite, site *v1alpha1.
 		allErrs  field.ErrorList
 		balancer = config.LoadBalancer
 	)
-	if (len(balancer.Platforms()) > 0) == (balancer.MetalLB != nil) {
+	if (len(v1alpha1.PlatformsOf(balancer)) > 0) == (balancer.MetalLB != nil) {
 		allErrs = append(allErrs, field.Required(fldPath, "must have exactly one of openstack and metalLB"))
 	}
 	allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList { return r.loadBalancer(config, site, fldPath) })...)

@@ -115,14 +115,13 @@ func PlatformOfCredentials(data map[string][]byte, site string) (v1alpha1.Platfo
 	if slices.Contains(reservedSiteNames, site) {
 		return "", false
 	}
-	all := v1alpha1.AllPlatforms()
-	index := slices.IndexFunc(all, func(platform v1alpha1.Platform) bool {
+	index := slices.IndexFunc(allPlatforms, func(platform v1alpha1.Platform) bool {
 		return len(ValidateCredentials(data, []SiteCredentials{{Site: site, Platform: platform}}, nil)) == 0
 	})
 	if index < 0 {
 		return "", false
 	}
-	return all[index], true
+	return allPlatforms[index], true
 }
 
 func validateCredentialKey(key string, sitePlatforms map[string]v1alpha1.Platform, fldPath *field.Path) field.ErrorList {
@@ -139,7 +138,7 @@ func validateCredentialKey(key string, sitePlatforms map[string]v1alpha1.Platfor
 
 	alternatives := rulesOf(sitePlatforms[prefix]).credentials()
 	if len(alternatives) == 0 {
-		for _, platform := range v1alpha1.AllPlatforms() {
+		for _, platform := range allPlatforms {
 			alternatives = append(alternatives, rulesOf(platform).credentials()...)
 		}
 	}

@@ -20,6 +20,9 @@ var platforms = map[v1alpha1.Platform]rules{
 	v1alpha1.PlatformMetal:     metal{},
 }
 
+// allPlatforms are the platforms in the order in which their rules are asked.
+var allPlatforms = v1alpha1.AllPlatforms()
+
 // rules are what is allowed at the sites of one platform. site is the site of the CloudProfile that an object belongs to, nil if there is
 // none. Errors are below fldPath, which is the path of the object.
 type rules interface {
@@ -70,7 +73,7 @@ func rulesOf(platform v1alpha1.Platform) rules {
 
 // validateAll returns what the rules of all platforms find.
 func validateAll(rule func(rules) field.ErrorList) field.ErrorList {
-	return validateFor(v1alpha1.AllPlatforms(), rule)
+	return validateFor(allPlatforms, rule)
 }
 
 // validateFor returns what the rules of the platforms find.

@@ -210,8 +210,10 @@ func validateWorkerSite(config *v1alpha1.WorkerSite, site *v1alpha1.CloudProfile
 		return nil
 	}
 	platform, _ := site.Platform()
-	allErrs := validateBlocks(config.Platforms(), site.Name, platform, false, fldPath)
-	return append(allErrs, validateFor(config.Platforms(), func(r rules) field.ErrorList { return r.worker(config, site, fldPath) })...)
+	allErrs := validateBlocks(v1alpha1.PlatformsOf(config), site.Name, platform, false, fldPath)
+	return append(allErrs, validateFor(v1alpha1.PlatformsOf(config), func(r rules) field.ErrorList {
+		return r.worker(config, site, fldPath)
+	})...)
 }
 
 func validateWorkerDataVolumes(volumes []v1alpha1.WorkerDataVolume, worker *gardencorev1beta1.Worker, profile *v1alpha1.CloudProfileConfig,
@@ -243,6 +245,8 @@ func validateWorkerDataVolumeSite(config *v1alpha1.WorkerDataVolumeSite, site *v
 		return field.ErrorList{field.Forbidden(fldPath, reason)}
 	}
 	platform, _ := site.Platform()
-	allErrs := validateBlocks(config.Platforms(), site.Name, platform, true, fldPath)
-	return append(allErrs, validateFor(config.Platforms(), func(r rules) field.ErrorList { return r.dataVolume(config, site, fldPath) })...)
+	allErrs := validateBlocks(v1alpha1.PlatformsOf(config), site.Name, platform, true, fldPath)
+	return append(allErrs, validateFor(v1alpha1.PlatformsOf(config), func(r rules) field.ErrorList {
+		return r.dataVolume(config, site, fldPath)
+	})...)
 }
