@@ -19,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -28,6 +29,9 @@ import (
 
 // observeInterval is the time between two looks at what is lost.
 const observeInterval = 500 * time.Millisecond
+
+// confirmTimeout is how long an inventory may take to know again that a server is on.
+const confirmTimeout = 10 * time.Second
 
 // destructive are the operations of vSphere after which a virtual machine does not run.
 var destructive = []string{"Destroy_Task", "PowerOffVM_Task", "ShutdownGuest", "UnregisterVM", "MarkAsTemplate", "ResetVM_Task"}
@@ -181,6 +185,24 @@ func (o *observer) observe(ctx context.Context) error {
 		}
 	}
 	return o.observeConditions(ctx)
+}
+
+// confirm looks again, for some seconds, at servers that are lost although their machines are not: inventories forget for a moment what
+// power a server has.
+func (o *observer) confirm(ctx context.Context) error {
+	err := wait.PollUntilContextTimeout(ctx, observeInterval, confirmTimeout, true, func(ctx context.Context) (bool, error) {
+		for what := range o.lost {
+			_, gone := o.lost[loss{"machine", o.servers[what.name]}]
+			if what.kind == "server" && !gone {
+				return false, o.observe(ctx)
+			}
+		}
+		return true, nil
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		return nil // They are lost.
+	}
+	return err
 }
 
 func (o *observer) lose(kind, name string) {

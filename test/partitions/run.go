@@ -141,6 +141,9 @@ func (s *Shoot) partition(ctx context.Context, t Timing, row Row) (Outcome, erro
 	if err := errors.Join(observed, happening); err != nil {
 		return Outcome{}, err
 	}
+	if err := o.confirm(ctx); err != nil {
+		return Outcome{}, err
+	}
 	out := o.outcome(row)
 	out.Dead, out.Problems = cmp.Or(dead, o.begun), append(out.Problems, problems...)
 	return out, nil
