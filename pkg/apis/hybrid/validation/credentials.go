@@ -212,7 +212,7 @@ func validateClientCertificate(data map[string][]byte, site string, fldPath *fie
 	return nil
 }
 
-// begunSets returns the sets of keys of which there is at least one key.
+// begunSets returns the sets that have at least one of their keys.
 func begunSets(alternatives [][]string, has func(key string) bool) [][]string {
 	return slices.DeleteFunc(slices.Clone(alternatives), func(keys []string) bool { return !slices.ContainsFunc(keys, has) })
 }
