@@ -303,6 +303,9 @@ func (o *observer) outcome(row Row) Outcome {
 			side(at).Pods++
 		case "server":
 			side(at).Servers++
+			if machine := o.servers[what.name]; o.begun != "" && machine != o.begun {
+				out.Problems = append(out.Problems, fmt.Sprintf("machine %s has lost its server, but was not being deleted", machine))
+			}
 		}
 	}
 	for _, request := range o.shoot.proxy.Requests("cut") {

@@ -48,7 +48,9 @@ var controllers = []struct {
 }{
 	{extensionsinfrastructure.ControllerName, defaultConcurrentInfrastructures,
 		func(ctx context.Context, mgr manager.Manager, _ *options, common setup.Options) error {
-			return infrastructure.AddToManagerWithOptions(ctx, mgr, infrastructure.AddOptions{Options: common, Platforms: extension.Infrastructures()})
+			return infrastructure.AddToManagerWithOptions(ctx, mgr, infrastructure.AddOptions{
+				Options: common, Platforms: extension.Infrastructures(),
+			})
 		}},
 	{extensionscontrolplane.ControllerName, defaultConcurrentReconciles,
 		func(ctx context.Context, mgr manager.Manager, _ *options, common setup.Options) error {

@@ -149,7 +149,11 @@ func expectOutcome(out partitions.Outcome) {
 		} else {
 			Expect(out.Ended).To(BeZero())
 		}
-	case partitions.ExpectDeadReplaced, partitions.ExpectDeletionWaits:
+	case partitions.ExpectDeletionWaits:
+		Expect(out.Reason).To(Equal("QuarantineRecovered"))
+		Expect(out.After.Servers).To(Equal(1), "the deletion goes on after the end")
+		Expect(out.Gone).To(Or(BeEmpty(), HaveExactElements(out.Dead)), "machine-controller-manager may not be done with the machine")
+	case partitions.ExpectDeadReplaced:
 		Expect(out.Reason).To(Equal("QuarantineRecovered"))
 		Expect(out.Gone).To(HaveExactElements(out.Dead))
 		Expect(out.After.Servers).To(Equal(1))
