@@ -13,7 +13,7 @@ echo "> Deepcopy functions"
 deepcopy-gen \
   --go-header-file hack/LICENSE_BOILERPLATE.txt \
   --output-file zz_generated.deepcopy.go \
-  ./pkg/apis/hybrid/v1alpha1
+  ./pkg/apis/hybrid/v1alpha1 ./test/toyplatform/toyapi
 
 echo "> API reference"
 mkdir -p docs/api-reference

@@ -84,7 +84,7 @@ func (d *csiDrivers) holdBack(nodes coreinformers.NodeInformer) coreinformers.No
 	if d == nil {
 		return nodes
 	}
-	return &waitingNodes{NodeInformer: nodes, drivers: d}
+	return &waitingNodes{NodeInformer: nodes, SharedIndexInformer: nodes.Informer(), drivers: d}
 }
 
 // stripCSINode drops unused parts of a CSINode. Each site caches the CSINodes of all nodes, because they have no labels to select by.
@@ -107,30 +107,26 @@ const waitingLogInterval = 5 * time.Minute
 // growing back-off and log each attempt as an error.
 type waitingNodes struct {
 	coreinformers.NodeInformer
+	cache.SharedIndexInformer
 	drivers *csiDrivers
 }
 
 // Informer implements coreinformers.NodeInformer.
 func (n *waitingNodes) Informer() cache.SharedIndexInformer {
-	return &waitingInformer{SharedIndexInformer: n.NodeInformer.Informer(), nodes: n}
-}
-
-type waitingInformer struct {
-	cache.SharedIndexInformer
-	nodes *waitingNodes
+	return n
 }
 
 // AddEventHandler implements cache.SharedInformer. Caches are updated before handlers are called, so that the handler of the later one of
 // two events finds both the node and the CSINode.
-func (i *waitingInformer) AddEventHandler(next cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
-	h := &waitingHandler{next: next, nodes: i.nodes, waiting: map[string]waiting{}}
-	if _, err := i.nodes.drivers.csiNodes.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+func (n *waitingNodes) AddEventHandler(next cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+	h := &waitingHandler{next: next, nodes: n, waiting: map[string]waiting{}}
+	if _, err := n.drivers.csiNodes.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    h.registered,
 		UpdateFunc: func(_, csiNode any) { h.registered(csiNode) },
 	}); err != nil {
 		return nil, err
 	}
-	return i.SharedIndexInformer.AddEventHandler(h)
+	return n.SharedIndexInformer.AddEventHandler(h)
 }
 
 // waitingHandler passes nodes that need not wait to the next handler.

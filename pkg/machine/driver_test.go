@@ -31,6 +31,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform/toyapi"
 )
 
 // timeouts are those of the driver. A site is waited for for a moment only if it hangs.
@@ -116,7 +117,9 @@ var _ = Describe("Driver", func() {
 	)
 
 	newClass := func(siteName string) *machinev1alpha1.MachineClass {
-		raw, err := codec.Encode(&v1alpha1.MachineProviderSpec{Site: siteName, Shoot: "shoot--p--s", Metal: &v1alpha1.MetalMachineSpec{}})
+		raw, err := codec.Encode(&v1alpha1.MachineProviderSpec{
+			Site: siteName, Shoot: "shoot--p--s", Blocks: toyapi.Blocks(&toyapi.MachineSpec{}),
+		})
 		Expect(err).NotTo(HaveOccurred())
 		return &machinev1alpha1.MachineClass{
 			ObjectMeta:   metav1.ObjectMeta{Name: "class-" + siteName},
@@ -521,10 +524,10 @@ var _ = Describe("Driver", func() {
 	})
 
 	It("finds the machines of a place whose site has another one that cannot be listed, and asks each of them once", func() {
-		classIn := func(namespace string) *machinev1alpha1.MachineClass {
+		classIn := func(place string) *machinev1alpha1.MachineClass {
 			class := newClass("racks")
 			raw, err := codec.Encode(&v1alpha1.MachineProviderSpec{
-				Site: "racks", Shoot: "shoot--p--s", Metal: &v1alpha1.MetalMachineSpec{Connection: v1alpha1.MetalConnection{Namespace: namespace}},
+				Site: "racks", Shoot: "shoot--p--s", Blocks: toyapi.Blocks(&toyapi.MachineSpec{Connection: toyapi.Connection{Place: place}}),
 			})
 			Expect(err).NotTo(HaveOccurred())
 			class.ProviderSpec = *raw
@@ -534,8 +537,8 @@ var _ = Describe("Driver", func() {
 		Expect(err).NotTo(HaveOccurred())
 		cloud.FailAt("racks", "a", platform.NewError(platform.ClassForbidden, "403"))
 		var found []int
-		for _, namespace := range []string{"a", "a", "b", "a"} {
-			response, err := d.ListMachines(ctx, &driver.ListMachinesRequest{MachineClass: classIn(namespace), Secret: secret})
+		for _, place := range []string{"a", "a", "b", "a"} {
+			response, err := d.ListMachines(ctx, &driver.ListMachinesRequest{MachineClass: classIn(place), Secret: secret})
 			Expect(err).NotTo(HaveOccurred())
 			found = append(found, len(response.MachineList))
 		}

@@ -10,9 +10,12 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform/toyapi"
 )
 
 func TestMachine(t *testing.T) {
+	defer toyapi.Install()()
 	RegisterFailHandler(Fail)
 	SetDefaultEventuallyTimeout(10 * time.Second)
 	RunSpecs(t, "Machine Suite")

@@ -22,6 +22,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/machine"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform/toyapi"
 )
 
 var _ = Describe("Quarantine", func() {
@@ -40,7 +41,7 @@ var _ = Describe("Quarantine", func() {
 	BeforeEach(func() {
 		toy = &spy{Machines: toyplatform.NewMachines(toyplatform.NewCloud())}
 		d = machine.NewDriver(platform.Registry[platform.Machines]{toyplatform.Platform: toy}, timeouts)
-		raw, err := codec.Encode(&v1alpha1.MachineProviderSpec{Site: "racks", Shoot: "shoot--p--s", Metal: &v1alpha1.MetalMachineSpec{}})
+		raw, err := codec.Encode(&v1alpha1.MachineProviderSpec{Site: "racks", Shoot: "shoot--p--s", Blocks: toyapi.Blocks(&toyapi.MachineSpec{})})
 		Expect(err).NotTo(HaveOccurred())
 		class = &machinev1alpha1.MachineClass{
 			ObjectMeta:   metav1.ObjectMeta{Name: "class", Annotations: map[string]string{untilAnnotation: in(time.Hour)}},

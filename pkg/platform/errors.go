@@ -125,6 +125,11 @@ func InSite(site string, err error) error {
 	return result
 }
 
+// NameSite is InSite for the named result of a function that defers it.
+func NameSite(site string, err *error) {
+	*err = InSite(site, *err)
+}
+
 // joinedErrors returns the errors wrapped by a plain errors.Join.
 func joinedErrors(err error) []error {
 	joined, ok := err.(interface{ Unwrap() []error }) // only err itself can be split

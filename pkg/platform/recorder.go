@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
 // State is the state of a site of one platform.
@@ -23,15 +24,23 @@ type State[T any] interface {
 // Recorder keeps the state of a site and persists each change before it returns. It is safe for concurrent use.
 type Recorder[T any, S State[T]] struct {
 	persist Persist
-	site    func(*T) *v1alpha1.SiteState
+	site    string
+	place   func(*v1alpha1.SiteState) **T
 
 	mutex sync.Mutex
 	saved *T
 }
 
-// NewRecorder returns a recorder with an initial state. site converts the state of the platform to that of the site.
-func NewRecorder[T any, S State[T]](saved *T, site func(*T) *v1alpha1.SiteState, persist Persist) *Recorder[T, S] {
-	return &Recorder[T, S]{persist: persist, site: site, saved: S(saved).DeepCopy()}
+// NewRecorder returns a recorder with the state of the site. place is where the platform's part of it is. Without that, the state of a
+// removed site is the given one, and that of others is empty.
+func NewRecorder[T any, S State[T]](s *site.Site, ofRemoved *T, place func(*v1alpha1.SiteState) **T, persist Persist) *Recorder[T, S] {
+	saved := new(T)
+	if s.State != nil && *place(s.State) != nil {
+		saved = *place(s.State)
+	} else if s.Removed() {
+		saved = ofRemoved
+	}
+	return &Recorder[T, S]{persist: persist, site: s.Name, place: place, saved: S(saved).DeepCopy()}
 }
 
 // State returns a copy of the state.
@@ -51,7 +60,9 @@ func (r *Recorder[T, S]) Record(ctx context.Context, change func(*T)) error {
 	if equality.Semantic.DeepEqual(next, r.saved) {
 		return nil
 	}
-	if err := r.persist(ctx, r.site(S(next).DeepCopy())); err != nil {
+	state := &v1alpha1.SiteState{Name: r.site}
+	*r.place(state) = S(next).DeepCopy()
+	if err := r.persist(ctx, state); err != nil {
 		return fmt.Errorf("state cannot be persisted: %w", err)
 	}
 	r.saved = next

@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/controlplane"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/setup"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/extension"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
@@ -63,8 +64,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	mgr, err := manager.New(config, manager.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(controlplane.AddToManagerWithOptions(ctx, mgr, controlplane.AddOptions{
-		Platforms:        extension.ControlPlanes(),
-		ExtensionClasses: []extensionsv1alpha1.ExtensionClass{extensionsv1alpha1.ExtensionClassShoot},
+		Platforms: extension.ControlPlanes(),
+		Options:   setup.Options{ExtensionClasses: []extensionsv1alpha1.ExtensionClass{extensionsv1alpha1.ExtensionClassShoot}},
 	})).To(Succeed())
 
 	started, stop := context.WithCancel(context.Background())

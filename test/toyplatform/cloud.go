@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package toyplatform is a platform in memory, for tests. It uses the API blocks of bare metal, and shows what a platform
-// costs: this folder and one line in the registry of each consumer.
+// Package toyplatform is a platform in memory, for tests. It shows what a platform costs: this folder, blocks in the provider API (toyapi),
+// one file with its rules, and one line in the registry of each consumer.
 package toyplatform
 
 import (
@@ -14,10 +14,11 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform/toyapi"
 )
 
 // Platform is the name of the platform.
-const Platform = v1alpha1.PlatformMetal
+const Platform = toyapi.Platform
 
 // Cloud is what all sites of the platform have in memory.
 type Cloud struct {
@@ -84,7 +85,7 @@ func (c *Cloud) Hang(site string) (release func()) {
 	})
 }
 
-// Spread lets the machines of the site be in several places, each of which is listed by itself: the namespaces of the connection.
+// Spread lets the machines of the site be in several places, each of which is listed by itself.
 func (c *Cloud) Spread(site string, places ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,15 +99,15 @@ func (c *Cloud) placesOf(site string) []string {
 	if places := c.places[site]; len(places) > 0 {
 		return places
 	}
-	return []string{""}
+	return []string{toyapi.DefaultPlace}
 }
 
 // placeOf is where the machines of a spec are.
 func placeOf(spec *v1alpha1.MachineProviderSpec) string {
-	if spec.Metal == nil {
-		return ""
+	if machine := toyapi.Of[toyapi.MachineSpec](spec.Blocks); machine != nil && machine.Connection.Place != "" {
+		return machine.Connection.Place
 	}
-	return spec.Metal.Connection.Namespace
+	return toyapi.DefaultPlace
 }
 
 // Machines returns the names of the machines on the site in alphabetical order.

@@ -10,6 +10,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform/toyapi"
 )
 
 type infrastructure struct{ cloud *Cloud }
@@ -27,10 +28,11 @@ func (i *infrastructure) Reconcile(ctx context.Context, s *site.Site, persist pl
 	if err := i.cloud.request(ctx, s.Name); err != nil {
 		return nil, err
 	}
-	if err := persist(ctx, &v1alpha1.SiteState{Name: s.Name}); err != nil {
+	state := &toyapi.State{Connection: toyapi.Of[toyapi.Profile](s.Profile.Blocks).Connection}
+	if err := persist(ctx, &v1alpha1.SiteState{Name: s.Name, Blocks: toyapi.Blocks(state)}); err != nil {
 		return nil, err
 	}
-	return &v1alpha1.SiteStatus{Name: s.Name}, nil
+	return &v1alpha1.SiteStatus{Name: s.Name, Blocks: toyapi.Blocks(&toyapi.Status{Network: s.Shoot})}, nil
 }
 
 // Delete implements platform.Infrastructure.

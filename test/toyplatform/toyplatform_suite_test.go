@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform/toyapi"
 )
 
 func TestToyPlatform(t *testing.T) {
+	defer toyapi.Install()()
 	suite.Run(t, "Toy Platform Suite")
 }

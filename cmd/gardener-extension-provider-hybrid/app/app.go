@@ -11,6 +11,7 @@ import (
 	"os"
 
 	"github.com/gardener/gardener/extensions/pkg/controller"
+	"github.com/gardener/gardener/extensions/pkg/controller/heartbeat"
 	"github.com/gardener/gardener/pkg/client/kubernetes"
 	gardenerhealthz "github.com/gardener/gardener/pkg/healthz"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
@@ -27,7 +28,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/worker"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -66,10 +66,7 @@ func run(ctx context.Context, o *options) error {
 		}
 	}
 
-	o.apply()
-	if worker.DefaultAddOptions.GardenCluster, err = addGardenCluster(mgr); err != nil {
-		return fmt.Errorf("could not add garden cluster: %w", err)
-	}
+	o.heartbeat.Completed().Apply(&heartbeat.DefaultAddOptions)
 	if err := addHealthChecks(mgr); err != nil {
 		return fmt.Errorf("could not add health checks: %w", err)
 	}

@@ -5,47 +5,28 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 	"os"
 	"time"
 
 	extensionscmdcontroller "github.com/gardener/gardener/extensions/pkg/controller/cmd"
-	extensionscontrolplane "github.com/gardener/gardener/extensions/pkg/controller/controlplane"
-	extensionsdnsrecord "github.com/gardener/gardener/extensions/pkg/controller/dnsrecord"
-	extensionshealthcheck "github.com/gardener/gardener/extensions/pkg/controller/healthcheck"
 	"github.com/gardener/gardener/extensions/pkg/controller/heartbeat"
 	heartbeatcmd "github.com/gardener/gardener/extensions/pkg/controller/heartbeat/cmd"
-	extensionsinfrastructure "github.com/gardener/gardener/extensions/pkg/controller/infrastructure"
-	extensionsworker "github.com/gardener/gardener/extensions/pkg/controller/worker"
 	webhookcmd "github.com/gardener/gardener/extensions/pkg/webhook/cmd"
 	"github.com/spf13/pflag"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	controlplanecontroller "github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/controlplane"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/dnsrecord"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/healthcheck"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/infrastructure"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/quarantine"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/returnhome"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/setup"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/worker"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/driver"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/extension"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/webhook/controlplane"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/webhook/network"
 )
 
 const (
-	defaultConcurrentReconciles = 5
-	// defaultConcurrentInfrastructures is higher because an Infrastructure may wait minutes for a hanging site.
-	defaultConcurrentInfrastructures = 20
-	// defaultConcurrentWorkers is higher because a Worker waits up to 10 minutes for machines, and gardenlet reconciles 20 shoots concurrently
-	// by default.
-	defaultConcurrentWorkers = 20
-	// defaultConcurrentRecords is higher because a DNSRecord mostly waits for the name servers.
-	defaultConcurrentRecords = 20
 	// clientQPS and clientBurst limit the requests to the seed. Shoots would block each other with client-go's default of 5 per second,
 	// because reconciliations write their state after each object that they create.
 	clientQPS   = 100
@@ -113,23 +94,15 @@ func (o *siteOptions) Complete() error {
 
 // options are the flags of the command.
 type options struct {
-	rest           *extensionscmdcontroller.RESTOptions
-	manager        *extensionscmdcontroller.ManagerOptions
-	general        *extensionscmdcontroller.GeneralOptions
-	infrastructure *extensionscmdcontroller.ControllerOptions
-	controlplane   *extensionscmdcontroller.ControllerOptions
-	worker         *extensionscmdcontroller.ControllerOptions
-	dnsrecord      *extensionscmdcontroller.ControllerOptions
-	healthcheck    *extensionscmdcontroller.ControllerOptions
-	sitehealth     *extensionscmdcontroller.ControllerOptions
-	quarantine     *extensionscmdcontroller.ControllerOptions
-	returnhome     *extensionscmdcontroller.ControllerOptions
-	heartbeat      *heartbeatcmd.Options
-	dns            *dnsOptions
-	sites          *siteOptions
-	switches       *extensionscmdcontroller.SwitchOptions
-	reconciler     *extensionscmdcontroller.ReconcilerOptions
-	webhooks       *webhookcmd.AddToManagerOptions
+	rest       *extensionscmdcontroller.RESTOptions
+	manager    *extensionscmdcontroller.ManagerOptions
+	general    *extensionscmdcontroller.GeneralOptions
+	heartbeat  *heartbeatcmd.Options
+	dns        *dnsOptions
+	sites      *siteOptions
+	switches   *extensionscmdcontroller.SwitchOptions
+	reconciler *extensionscmdcontroller.ReconcilerOptions
+	webhooks   *webhookcmd.AddToManagerOptions
 
 	all extensionscmdcontroller.OptionAggregator
 }
@@ -147,25 +120,9 @@ func newOptions() *options {
 			WebhookServerPort:       defaultWebhookPort,
 			WebhookCertDir:          defaultWebhookCertDir,
 		},
-		general:        &extensionscmdcontroller.GeneralOptions{},
-		infrastructure: &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentInfrastructures},
-		controlplane:   &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
-		worker:         &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentWorkers},
-		dnsrecord:      &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentRecords},
-		healthcheck:    &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
-		sitehealth:     &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
-		quarantine:     &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
-		returnhome:     &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: defaultConcurrentReconciles},
-		heartbeat:      &heartbeatcmd.Options{ExtensionName: v1alpha1.ExtensionName, RenewIntervalSeconds: 30, Namespace: namespace},
+		general:   &extensionscmdcontroller.GeneralOptions{},
+		heartbeat: &heartbeatcmd.Options{ExtensionName: v1alpha1.ExtensionName, RenewIntervalSeconds: 30, Namespace: namespace},
 		switches: extensionscmdcontroller.NewSwitchOptions(
-			extensionscmdcontroller.Switch(extensionsinfrastructure.ControllerName, infrastructure.AddToManager),
-			extensionscmdcontroller.Switch(extensionscontrolplane.ControllerName, controlplanecontroller.AddToManager),
-			extensionscmdcontroller.Switch(extensionsworker.ControllerName, worker.AddToManager),
-			extensionscmdcontroller.Switch(extensionsdnsrecord.ControllerName, dnsrecord.AddToManager),
-			extensionscmdcontroller.Switch(extensionshealthcheck.ControllerName, healthcheck.AddToManager),
-			extensionscmdcontroller.Switch(sitehealth.ControllerName, sitehealth.AddToManager),
-			extensionscmdcontroller.Switch(quarantine.ControllerName, quarantine.AddToManager),
-			extensionscmdcontroller.Switch(returnhome.ControllerName, returnhome.AddToManager),
 			extensionscmdcontroller.Switch(heartbeat.ControllerName, heartbeat.AddToManager),
 		),
 		reconciler: &extensionscmdcontroller.ReconcilerOptions{},
@@ -182,14 +139,6 @@ func newOptions() *options {
 	o.all = extensionscmdcontroller.NewOptionAggregator(
 		o.rest,
 		o.manager,
-		extensionscmdcontroller.PrefixOption("infrastructure-", o.infrastructure),
-		extensionscmdcontroller.PrefixOption("controlplane-", o.controlplane),
-		extensionscmdcontroller.PrefixOption("worker-", o.worker),
-		extensionscmdcontroller.PrefixOption("dnsrecord-", o.dnsrecord),
-		extensionscmdcontroller.PrefixOption("healthcheck-", o.healthcheck),
-		extensionscmdcontroller.PrefixOption("sitehealth-", o.sitehealth),
-		extensionscmdcontroller.PrefixOption("quarantine-", o.quarantine),
-		extensionscmdcontroller.PrefixOption("returnhome-", o.returnhome),
 		extensionscmdcontroller.PrefixOption("heartbeat-", o.heartbeat),
 		extensionscmdcontroller.PrefixOption("dns-", o.dns),
 		extensionscmdcontroller.PrefixOption("site-", o.sites),
@@ -197,6 +146,13 @@ func newOptions() *options {
 		o.reconciler,
 		o.webhooks,
 	)
+	for _, c := range controllers {
+		flags := &extensionscmdcontroller.ControllerOptions{MaxConcurrentReconciles: c.concurrentReconciles}
+		o.all.Register(extensionscmdcontroller.PrefixOption(c.name+"-", flags))
+		o.switches.Register(extensionscmdcontroller.Switch(c.name, func(ctx context.Context, mgr manager.Manager) error {
+			return c.addToManager(ctx, mgr, o, o.setup(flags))
+		}))
+	}
 	return o
 }
 
@@ -213,52 +169,14 @@ func (o *options) complete() error {
 	return o.heartbeat.Validate()
 }
 
-// apply passes the flags and the platforms to the controllers.
-func (o *options) apply() {
+// setup returns the options of a controller with the flags.
+func (o *options) setup(flags *extensionscmdcontroller.ControllerOptions) setup.Options {
 	general := o.general.Completed()
-	ignoreOperation := o.reconciler.Completed().IgnoreOperationAnnotation
-
-	o.infrastructure.Completed().Apply(&infrastructure.DefaultAddOptions.Controller)
-	infrastructure.DefaultAddOptions.IgnoreOperationAnnotation = ignoreOperation
-	infrastructure.DefaultAddOptions.ExtensionClasses = general.ExtensionClasses
-	infrastructure.DefaultAddOptions.SelfHostedShootCluster = general.SelfHostedShootCluster
-	infrastructure.DefaultAddOptions.Platforms = extension.Infrastructures()
-
-	controlPlanes := extension.ControlPlanes()
-	o.controlplane.Completed().Apply(&controlplanecontroller.DefaultAddOptions.Controller)
-	controlplanecontroller.DefaultAddOptions.IgnoreOperationAnnotation = ignoreOperation
-	controlplanecontroller.DefaultAddOptions.ExtensionClasses = general.ExtensionClasses
-	controlplanecontroller.DefaultAddOptions.Platforms = controlPlanes
-
-	o.worker.Completed().Apply(&worker.DefaultAddOptions.Controller)
-	worker.DefaultAddOptions.IgnoreOperationAnnotation = ignoreOperation
-	worker.DefaultAddOptions.ExtensionClasses = general.ExtensionClasses
-	worker.DefaultAddOptions.SelfHostedShootCluster = general.SelfHostedShootCluster
-	worker.DefaultAddOptions.Platforms = extension.MachineClasses()
-	worker.DefaultAddOptions.Machines = driver.Machines()
-
-	o.dnsrecord.Completed().Apply(&dnsrecord.DefaultAddOptions.Controller)
-	dnsrecord.DefaultAddOptions.IgnoreOperationAnnotation = ignoreOperation
-	dnsrecord.DefaultAddOptions.ExtensionClasses = general.ExtensionClasses
-	dnsrecord.DefaultAddOptions.Services = extension.DNS(&o.dns.guard)
-
-	o.healthcheck.Completed().Apply(&healthcheck.DefaultAddOptions.Controller)
-	healthcheck.DefaultAddOptions.ExtensionClasses = general.ExtensionClasses
-	healthcheck.DefaultAddOptions.StorageDeployments = controlplanecontroller.StorageDeployments(controlPlanes)
-
-	o.sitehealth.Completed().Apply(&sitehealth.DefaultAddOptions.Controller)
-	sitehealth.DefaultAddOptions.ExtensionClasses = general.ExtensionClasses
-	sitehealth.DefaultAddOptions.SelfHostedShootCluster = general.SelfHostedShootCluster
-	sitehealth.DefaultAddOptions.Platforms = extension.Probes()
-	sitehealth.DefaultAddOptions.ProbeInterval = o.sites.probeInterval
-
-	o.quarantine.Completed().Apply(&quarantine.DefaultAddOptions.Controller)
-	quarantine.DefaultAddOptions.ExtensionClasses = general.ExtensionClasses
-	quarantine.DefaultAddOptions.SelfHostedShootCluster = general.SelfHostedShootCluster
-
-	o.returnhome.Completed().Apply(&returnhome.DefaultAddOptions.Controller)
-	returnhome.DefaultAddOptions.ExtensionClasses = general.ExtensionClasses
-	returnhome.DefaultAddOptions.SelfHostedShootCluster = general.SelfHostedShootCluster
-
-	o.heartbeat.Completed().Apply(&heartbeat.DefaultAddOptions)
+	common := setup.Options{
+		IgnoreOperationAnnotation: o.reconciler.Completed().IgnoreOperationAnnotation,
+		ExtensionClasses:          general.ExtensionClasses,
+		SelfHostedShootCluster:    general.SelfHostedShootCluster,
+	}
+	flags.Completed().Apply(&common.Controller)
+	return common
 }

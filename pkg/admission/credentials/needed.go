@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 )
@@ -102,16 +103,10 @@ func ValidateChange(shoot *gardencorev1beta1.Shoot, oldData, newData map[string]
 func validateLogins(shoot *gardencorev1beta1.Shoot, oldData, newData map[string][]byte, config *v1alpha1.CloudProfileConfig,
 	fldPath *field.Path) field.ErrorList {
 	listed := SitesOf(shoot)
-	known := sets.New[string]()
-	for _, err := range validation.ValidateVCenterLogins(oldData, listed, config, fldPath) {
-		known.Insert(err.Error())
-	}
-	var allErrs field.ErrorList
-	for _, err := range validation.ValidateVCenterLogins(newData, listed, config, fldPath) {
-		if !known.Has(err.Error()) {
-			err.Detail += fmt.Sprintf("; Shoot %s uses the site", client.ObjectKeyFromObject(shoot))
-			allErrs = append(allErrs, err)
-		}
+	allErrs := validation.Without(validation.ValidateVCenterLogins(newData, listed, config, fldPath),
+		validation.ValidateVCenterLogins(oldData, listed, config, fldPath))
+	for _, err := range allErrs {
+		err.Detail += fmt.Sprintf("; Shoot %s uses the site", client.ObjectKeyFromObject(shoot))
 	}
 	return allErrs
 }
@@ -119,20 +114,17 @@ func validateLogins(shoot *gardencorev1beta1.Shoot, oldData, newData map[string]
 // SitesOf returns the names of the sites that the Shoot lists. It ignores all other fields, so that it works for an infrastructureConfig
 // that can no longer be decoded.
 func SitesOf(shoot *gardencorev1beta1.Shoot) []string {
+	type site struct {
+		Name string `json:"name"`
+	}
 	config := struct {
-		Sites []struct {
-			Name string `json:"name"`
-		} `json:"sites"`
+		Sites []site `json:"sites"`
 	}{}
 	raw := shoot.Spec.Provider.InfrastructureConfig
 	if raw == nil || json.Unmarshal(raw.Raw, &config) != nil {
 		return nil
 	}
-	names := make([]string, len(config.Sites))
-	for i, site := range config.Sites {
-		names[i] = site.Name
-	}
-	return names
+	return lists.Map(config.Sites, func(s site) string { return s.Name })
 }
 
 // Unsettled returns why the Shoot may have objects on sites that it does not list, empty if it has none. It has none if the last operation

@@ -10,11 +10,14 @@ import (
 	"slices"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	"go4.org/netipx"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/credentials"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 )
 
 // setNodeRanges defaults the ranges of a Stretched node network: that of the network, which equals that of the Shoot, and those of the
@@ -92,7 +95,7 @@ func parseNetworks(cidrs []string) ([]netip.Prefix, bool) {
 
 // taken returns the addresses that are in use: those of sites, of sites that are being removed and may still have nodes, and of load
 // balancers.
-func taken(config, old *v1alpha1.InfrastructureConfig, provider gardencorev1beta1.Provider) []addresses {
+func taken(config, old *v1alpha1.InfrastructureConfig, provider gardencorev1beta1.Provider) []netipx.IPRange {
 	var values []string
 	for _, site := range slices.Concat(config.Sites, old.Sites) {
 		values = append(values, site.Nodes...)
@@ -108,9 +111,9 @@ func taken(config, old *v1alpha1.InfrastructureConfig, provider gardencorev1beta
 		}
 	}
 
-	var result []addresses
+	var result []netipx.IPRange
 	for _, value := range values {
-		if parsed, ok := parseAddresses(value); ok {
+		if parsed, ok := validation.ParseAddressRange(value); ok {
 			result = append(result, parsed)
 		}
 	}
@@ -121,7 +124,7 @@ func taken(config, old *v1alpha1.InfrastructureConfig, provider gardencorev1beta
 type divider struct {
 	config, old *v1alpha1.InfrastructureConfig
 	networks    []netip.Prefix
-	taken       []addresses
+	taken       []netipx.IPRange
 	// unsettled is the reason why previously removed sites, whose ranges are unknown, may still have nodes. It is empty if there are none.
 	unsettled string
 }
@@ -134,9 +137,9 @@ func (d *divider) divide(fldPath *field.Path) (bool, error) {
 			continue
 		}
 		changed = true
-		if index := slices.IndexFunc(d.old.Sites, func(s v1alpha1.InfrastructureSite) bool { return s.Name == site.Name }); index >= 0 &&
-			len(d.old.Sites[index].Nodes) > 0 {
-			site.Nodes = slices.Clone(d.old.Sites[index].Nodes)
+		before := lists.Find(d.old.Sites, func(s *v1alpha1.InfrastructureSite) bool { return s.Name == site.Name })
+		if before != nil && len(before.Nodes) > 0 {
+			site.Nodes = slices.Clone(before.Nodes)
 			continue
 		}
 		nodesPath := fldPath.Child("sites").Index(i).Child("nodes")
@@ -154,7 +157,7 @@ func (d *divider) divide(fldPath *field.Path) (bool, error) {
 						network, smallestBits(network), site.Name))
 			}
 			site.Nodes = append(site.Nodes, part.String())
-			d.taken = append(d.taken, addressesOf(part))
+			d.taken = append(d.taken, netipx.RangeOfPrefix(part))
 		}
 	}
 	return changed, nil

@@ -7,8 +7,8 @@ package mutator
 import (
 	"math/bits"
 	"net/netip"
-	"slices"
-	"strings"
+
+	"go4.org/netipx"
 )
 
 const (
@@ -19,39 +19,6 @@ const (
 	// minHostBits is the minimum number of host bits, as required by validation.
 	minHostBits = 3
 )
-
-// addresses is a range of addresses.
-type addresses struct {
-	first, last netip.Addr
-}
-
-// parseAddresses reads a CIDR or a range such as 192.0.2.10-192.0.2.20.
-func parseAddresses(value string) (addresses, bool) {
-	if first, last, ok := strings.Cut(value, "-"); ok {
-		from, fromErr := netip.ParseAddr(strings.TrimSpace(first))
-		to, toErr := netip.ParseAddr(strings.TrimSpace(last))
-		return addresses{from, to}, fromErr == nil && toErr == nil
-	}
-	prefix, err := netip.ParsePrefix(value)
-	if err != nil {
-		return addresses{}, false
-	}
-	return addressesOf(prefix), true
-}
-
-func addressesOf(prefix netip.Prefix) addresses {
-	prefix = prefix.Masked()
-	last := prefix.Addr().AsSlice()
-	for bit := prefix.Bits(); bit < len(last)*8; bit++ {
-		last[bit/8] |= 1 << (7 - bit%8)
-	}
-	addr, _ := netip.AddrFromSlice(last)
-	return addresses{prefix.Addr(), addr}
-}
-
-func (a addresses) overlaps(other addresses) bool {
-	return a.first.Is4() == other.first.Is4() && a.first.Compare(other.last) <= 0 && other.first.Compare(a.last) <= 0
-}
 
 // partBits returns the prefix length of equal parts of a network for the number of sites. At least one part remains free for later use.
 func partBits(network netip.Prefix, sites int) int {
@@ -65,32 +32,22 @@ func smallestBits(network netip.Prefix) int {
 }
 
 // freePart returns the first free part of the network: one of the equal parts or, if there is none, the largest smaller one.
-func freePart(network netip.Prefix, sites int, taken []addresses) (netip.Prefix, bool) {
-	for length := partBits(network, sites); length <= smallestBits(network); length++ {
-		if part, ok := freePrefix(network, length, taken); ok {
-			return part, true
-		}
+func freePart(network netip.Prefix, sites int, taken []netipx.IPRange) (netip.Prefix, bool) {
+	builder := netipx.IPSetBuilder{}
+	builder.AddPrefix(network)
+	for _, addresses := range taken {
+		builder.RemoveRange(addresses)
 	}
-	return netip.Prefix{}, false
-}
-
-func freePrefix(network netip.Prefix, length int, taken []addresses) (netip.Prefix, bool) {
-	for part := netip.PrefixFrom(network.Addr(), length); network.Contains(part.Addr()); {
-		candidate := addressesOf(part)
-		index := slices.IndexFunc(taken, candidate.overlaps)
-		if index < 0 {
-			return part, true
+	free, err := builder.IPSet()
+	if err != nil {
+		return netip.Prefix{}, false
+	}
+	for length := partBits(network, sites); length <= smallestBits(network); length++ {
+		for _, prefix := range free.Prefixes() {
+			if prefix.Bits() <= length {
+				return netip.PrefixFrom(prefix.Addr(), length), true
+			}
 		}
-		// The overlapping range may be larger than a part: continue behind it.
-		behind := candidate.last
-		if taken[index].last.Compare(behind) > 0 {
-			behind = addressesOf(netip.PrefixFrom(taken[index].last, length)).last
-		}
-		next := behind.Next()
-		if !next.IsValid() {
-			break
-		}
-		part = netip.PrefixFrom(next, length)
 	}
 	return netip.Prefix{}, false
 }

@@ -14,10 +14,10 @@ import (
 	gardenerutils "github.com/gardener/gardener/pkg/utils/gardener"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/profile"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 )
 
 // change is a Shoot before and after a write.
@@ -43,7 +43,7 @@ func (c *change) added(errs, before field.ErrorList) field.ErrorList {
 	known := c.compared().bySite(before)
 	var result field.ErrorList
 	for i, err := range c.new.bySite(errs) {
-		if len(without(field.ErrorList{err}, known)) > 0 {
+		if len(validation.Without(field.ErrorList{err}, known)) > 0 {
 			result = append(result, errs[i])
 		}
 	}
@@ -108,30 +108,6 @@ func (d *document) bySite(errs field.ErrorList) field.ErrorList {
 			renamed.Field = name + rest
 		}
 		result[i] = &renamed
-	}
-	return result
-}
-
-// without returns the errors that are not in before. The lists of supported values are not compared.
-func without(errs, before field.ErrorList) field.ErrorList {
-	if len(errs) == 0 || len(before) == 0 {
-		return errs
-	}
-	key := func(err *field.Error) string {
-		if err.Type == field.ErrorTypeNotSupported {
-			return field.NotSupported(field.NewPath(err.Field), err.BadValue, []string{}).Error()
-		}
-		return err.Error()
-	}
-	known := sets.New[string]()
-	for _, err := range before {
-		known.Insert(key(err))
-	}
-	var result field.ErrorList
-	for _, err := range errs {
-		if !known.Has(key(err)) {
-			result = append(result, err)
-		}
 	}
 	return result
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/credentials"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/admission/profile"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 )
@@ -104,7 +105,7 @@ func (c *change) validateControlPlane() field.ErrorList {
 }
 
 func (c *change) validateNetworking() field.ErrorList {
-	allErrs := without(c.new.podNetworkErrors(c.profile), c.compared().podNetworkErrors(c.profile))
+	allErrs := validation.Without(c.new.podNetworkErrors(c.profile), c.compared().podNetworkErrors(c.profile))
 	var before *validation.PodRange
 	if c.old != nil {
 		before = new(validation.PodRangeOf(&c.old.shoot.Spec))
@@ -131,16 +132,13 @@ func (v *shootValidator) validateCredentials(ctx context.Context, c *change) fie
 		return errs
 	}
 	validate := func(sites []validation.SiteCredentials) field.ErrorList {
-		names := make([]string, len(sites))
-		for i, site := range sites {
-			names[i] = site.Site
-		}
+		names := lists.Map(sites, func(s validation.SiteCredentials) string { return s.Site })
 		return append(validation.ValidateCredentials(data, sites, bindingPath),
 			validation.ValidateVCenterLogins(data, names, c.profile.Config, bindingPath)...)
 	}
 	allErrs := validate(sites)
 	if !moved {
-		return without(allErrs, validate(old))
+		return validation.Without(allErrs, validate(old))
 	}
 	if c.old == nil {
 		return allErrs

@@ -34,9 +34,9 @@ func (c *change) validatePools() field.ErrorList {
 		case !samePool(before, pool):
 			errs, known := validator.Validate(pool, idxPath), validator.Validate(before, idxPath)
 			if sameMachines(before, pool) {
-				errs = without(errs, known)
+				errs = validation.Without(errs, known)
 			} else if sameJSON(before.ProviderConfig, pool.ProviderConfig) {
-				errs = without(errs, under(idxPath.Child("providerConfig"), known))
+				errs = validation.Without(errs, under(idxPath.Child("providerConfig"), known))
 			}
 			allErrs = append(allErrs, errs...)
 		}

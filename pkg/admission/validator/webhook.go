@@ -33,16 +33,10 @@ const (
 // New returns the webhook that validates Shoots, CloudProfiles and NamespacedCloudProfiles of the provider type, and warns of settings that
 // are valid but risky.
 func New(mgr manager.Manager) (*extensionswebhook.Webhook, error) {
-	webhook, err := extensionswebhook.New(mgr, extensionswebhook.Args{
-		Name: Name,
-		Path: path,
-		Validators: map[extensionswebhook.Validator][]extensionswebhook.Type{
-			NewShootValidator(mgr):                  {{Obj: &gardencorev1beta1.Shoot{}}},
-			NewCloudProfileValidator(mgr):           {{Obj: &gardencorev1beta1.CloudProfile{}}},
-			NewNamespacedCloudProfileValidator(mgr): {{Obj: &gardencorev1beta1.NamespacedCloudProfile{}}},
-		},
-		Target:         extensionswebhook.TargetSeed,
-		ObjectSelector: withLabel(v1beta1constants.LabelExtensionProviderTypePrefix),
+	webhook, err := newWebhook(mgr, Name, path, v1beta1constants.LabelExtensionProviderTypePrefix, validators{
+		NewShootValidator(mgr):                  {{Obj: &gardencorev1beta1.Shoot{}}},
+		NewCloudProfileValidator(mgr):           {{Obj: &gardencorev1beta1.CloudProfile{}}},
+		NewNamespacedCloudProfileValidator(mgr): {{Obj: &gardencorev1beta1.NamespacedCloudProfile{}}},
 	})
 	if err != nil {
 		return nil, err
@@ -53,31 +47,28 @@ func New(mgr manager.Manager) (*extensionswebhook.Webhook, error) {
 
 // NewBindingsWebhook returns the webhook that validates bindings of the provider type.
 func NewBindingsWebhook(mgr manager.Manager) (*extensionswebhook.Webhook, error) {
-	return extensionswebhook.New(mgr, extensionswebhook.Args{
-		Name: BindingsValidatorName,
-		Path: bindingsPath,
-		Validators: map[extensionswebhook.Validator][]extensionswebhook.Type{
-			NewBindingValidator(mgr): {{Obj: &securityv1alpha1.CredentialsBinding{}}, {Obj: &gardencorev1beta1.SecretBinding{}}},
-		},
-		Target:         extensionswebhook.TargetSeed,
-		ObjectSelector: withLabel(v1beta1constants.LabelExtensionProviderTypePrefix),
+	return newWebhook(mgr, BindingsValidatorName, bindingsPath, v1beta1constants.LabelExtensionProviderTypePrefix, validators{
+		NewBindingValidator(mgr): {{Obj: &securityv1alpha1.CredentialsBinding{}}, {Obj: &gardencorev1beta1.SecretBinding{}}},
 	})
 }
 
 // NewSecretsWebhook returns the webhook that validates the Secrets that bindings of the provider type refer to. Gardener labels them when
 // they are bound.
 func NewSecretsWebhook(mgr manager.Manager) (*extensionswebhook.Webhook, error) {
-	return extensionswebhook.New(mgr, extensionswebhook.Args{
-		Name: SecretsValidatorName,
-		Path: secretsPath,
-		Validators: map[extensionswebhook.Validator][]extensionswebhook.Type{
-			NewSecretValidator(mgr): {{Obj: &corev1.Secret{}}, {Obj: &gardencorev1beta1.InternalSecret{}}},
-		},
-		Target:         extensionswebhook.TargetSeed,
-		ObjectSelector: withLabel(v1beta1constants.LabelShootProviderPrefix),
+	return newWebhook(mgr, SecretsValidatorName, secretsPath, v1beta1constants.LabelShootProviderPrefix, validators{
+		NewSecretValidator(mgr): {{Obj: &corev1.Secret{}}, {Obj: &gardencorev1beta1.InternalSecret{}}},
 	})
 }
 
-func withLabel(prefix string) *metav1.LabelSelector {
-	return &metav1.LabelSelector{MatchLabels: map[string]string{prefix + v1alpha1.ProviderType: "true"}}
+type validators = map[extensionswebhook.Validator][]extensionswebhook.Type
+
+// newWebhook returns a webhook for objects that are labelled for the provider type with the prefix.
+func newWebhook(mgr manager.Manager, name, path, labelPrefix string, validators validators) (*extensionswebhook.Webhook, error) {
+	return extensionswebhook.New(mgr, extensionswebhook.Args{
+		Name:           name,
+		Path:           path,
+		Validators:     validators,
+		Target:         extensionswebhook.TargetSeed,
+		ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{labelPrefix + v1alpha1.ProviderType: "true"}},
+	})
 }

@@ -7,6 +7,7 @@ package controlplane
 import (
 	"context"
 	"errors"
+	"slices"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
@@ -157,12 +158,7 @@ func (p *planner) cloudController(s *controlPlaneSite, driver string) (*v1alpha1
 
 // hasCSI reports whether any storage driver is a CSI driver.
 func (p *plan) hasCSI() bool {
-	for _, s := range p.storages {
-		if s.CSIDriver != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.storages, func(s storage) bool { return s.CSIDriver != "" })
 }
 
 type planKey struct{}

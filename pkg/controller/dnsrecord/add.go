@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -24,6 +23,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/setup"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/dns"
 )
 
@@ -34,17 +34,10 @@ const (
 	lastBackoff  = 5 * time.Minute
 )
 
-// DefaultAddOptions are the default AddOptions for AddToManager.
-var DefaultAddOptions = AddOptions{}
-
 // AddOptions are options to apply when adding the DNSRecord controller to the manager.
 type AddOptions struct {
-	// Controller are the controller.Options.
-	Controller controller.Options
-	// IgnoreOperationAnnotation specifies whether to ignore the operation annotation or not.
-	IgnoreOperationAnnotation bool
-	// ExtensionClasses are the configured extension classes for this extension deployment.
-	ExtensionClasses []extensionsv1alpha1.ExtensionClass
+	setup.Options
+
 	// Services are the supported DNS services.
 	Services dns.Registry
 }
@@ -72,9 +65,4 @@ func AddToManagerWithOptions(ctx context.Context, mgr manager.Manager, opts AddO
 	}
 	return c.Watch(source.Kind[client.Object](mgr.GetCache(), &extensionsv1alpha1.Cluster{},
 		handler.EnqueueRequestsFromMapFunc(dnsrecord.ClusterToDNSRecordMapper(mgr.GetClient(), predicates))))
-}
-
-// AddToManager adds a controller with the default options.
-func AddToManager(ctx context.Context, mgr manager.Manager) error {
-	return AddToManagerWithOptions(ctx, mgr, DefaultAddOptions)
 }

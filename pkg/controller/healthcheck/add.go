@@ -19,11 +19,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/setup"
 )
 
 // cloudControllerManager is the Deployment that each shoot has.
@@ -32,17 +32,12 @@ const cloudControllerManager = "cloud-controller-manager"
 // DefaultSyncPeriod is the time between two checks of an object.
 const DefaultSyncPeriod = 30 * time.Second
 
-// DefaultAddOptions are the default AddOptions for AddToManager.
-var DefaultAddOptions = AddOptions{SyncPeriod: DefaultSyncPeriod}
-
 // AddOptions are options to apply when adding the health checks to the manager.
 type AddOptions struct {
-	// Controller are the controller.Options.
-	Controller controller.Options
+	setup.Options
+
 	// SyncPeriod is the time between two checks of an object.
 	SyncPeriod time.Duration
-	// ExtensionClasses are the configured extension classes for this extension deployment.
-	ExtensionClasses []extensionsv1alpha1.ExtensionClass
 	// StorageDeployments are the Deployments of storage drivers that a control plane may have.
 	StorageDeployments []string
 }
@@ -90,11 +85,6 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 		checks,
 		nil,
 	)
-}
-
-// AddToManager adds the health checks with the default options.
-func AddToManager(_ context.Context, mgr manager.Manager) error {
-	return AddToManagerWithOptions(mgr, DefaultAddOptions)
 }
 
 // isDeployed skips the check of a deployment that does not exist. If it should exist, its ManagedResource is unhealthy.

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/setup"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
 
@@ -49,7 +50,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(err).NotTo(HaveOccurred())
 	Expect(AddToManagerWithOptions(mgr, AddOptions{
 		SyncPeriod:         time.Second,
-		ExtensionClasses:   []extensionsv1alpha1.ExtensionClass{extensionsv1alpha1.ExtensionClassShoot},
+		Options:            setup.Options{ExtensionClasses: []extensionsv1alpha1.ExtensionClass{extensionsv1alpha1.ExtensionClassShoot}},
 		StorageDeployments: []string{"csi-a-controller", "csi-b-controller"},
 	})).To(Succeed())
 

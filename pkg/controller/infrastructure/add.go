@@ -10,28 +10,18 @@ import (
 	"context"
 
 	"github.com/gardener/gardener/extensions/pkg/controller/infrastructure"
-	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/setup"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// DefaultAddOptions are the default AddOptions for AddToManager.
-var DefaultAddOptions = AddOptions{}
-
 // AddOptions are options to apply when adding the infrastructure controller to the manager.
 type AddOptions struct {
-	// Controller are the controller.Options.
-	Controller controller.Options
-	// IgnoreOperationAnnotation specifies whether to ignore the operation annotation or not.
-	IgnoreOperationAnnotation bool
-	// ExtensionClasses are the configured extension classes for this extension deployment.
-	ExtensionClasses []extensionsv1alpha1.ExtensionClass
-	// SelfHostedShootCluster indicates whether the extension runs in a self-hosted shoot cluster.
-	SelfHostedShootCluster bool
+	setup.Options
+
 	// Platforms are the supported platforms of sites.
 	Platforms platform.Registry[platform.Infrastructure]
 }
@@ -47,9 +37,4 @@ func AddToManagerWithOptions(ctx context.Context, mgr manager.Manager, opts AddO
 		ExtensionClasses:  operation.Classes(opts.ExtensionClasses),
 		WatchBuilder:      watch(mgr, opts.SelfHostedShootCluster),
 	})
-}
-
-// AddToManager adds a controller with the default options.
-func AddToManager(ctx context.Context, mgr manager.Manager) error {
-	return AddToManagerWithOptions(ctx, mgr, DefaultAddOptions)
 }

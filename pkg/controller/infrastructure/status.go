@@ -18,6 +18,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
 )
 
 // statusWriter writes the status of an Infrastructure. Sites use it concurrently.
@@ -143,10 +144,7 @@ func (w *statusWriter) patch(ctx context.Context, change func(*extensionsv1alpha
 
 // readStatus returns the providerStatus, which is empty before the first reconciliation.
 func readStatus(infra *extensionsv1alpha1.Infrastructure) *v1alpha1.InfrastructureStatus {
-	status, err := codec.Decode[v1alpha1.InfrastructureStatus](infra.Status.ProviderStatus)
-	if err != nil {
-		return &v1alpha1.InfrastructureStatus{}
-	}
+	status, _ := shootsites.DecodeOptional[v1alpha1.InfrastructureStatus]("status.providerStatus", infra.Status.ProviderStatus)
 	return status
 }
 

@@ -12,6 +12,8 @@ import (
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	"github.com/gardener/gardener/pkg/controllerutils/mapper"
+	predicateutils "github.com/gardener/gardener/pkg/controllerutils/predicate"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,7 +25,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -60,11 +61,8 @@ func watch(mgr manager.Manager, selfHosted bool) extensionscontroller.WatchBuild
 }
 
 func deletedMachines(cache cache.Cache, reader client.Reader, object client.Object) source.Source {
-	return source.Kind(cache, object, handler.EnqueueRequestsFromMapFunc(waitingFor(reader)), predicate.Funcs{
-		CreateFunc:  func(event.CreateEvent) bool { return false },
-		UpdateFunc:  func(event.UpdateEvent) bool { return false },
-		GenericFunc: func(event.GenericEvent) bool { return false },
-	})
+	return source.Kind(cache, object, handler.EnqueueRequestsFromMapFunc(waitingFor(reader)),
+		predicateutils.ForEventTypes(predicateutils.Delete))
 }
 
 // retries requeues an Infrastructure after a successful reconciliation with failing sites. The delay is the time since they started to
@@ -120,13 +118,10 @@ func waitingFor(reader client.Reader) handler.MapFunc {
 		if err := reader.List(ctx, list, client.InNamespace(machine.GetNamespace())); err != nil {
 			return nil
 		}
-		var requests []reconcile.Request
-		for i := range list.Items {
-			if infra := &list.Items[i]; infra.DeletionTimestamp == nil && removes(infra, name) {
-				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(infra)})
-			}
-		}
-		return requests
+		list.Items = slices.DeleteFunc(list.Items, func(infra extensionsv1alpha1.Infrastructure) bool {
+			return infra.DeletionTimestamp != nil || !removes(&infra, name)
+		})
+		return mapper.ObjectListToRequests(list)
 	}
 }
 

@@ -7,10 +7,9 @@ package machineapi
 import (
 	"context"
 
+	"github.com/gardener/gardener/pkg/controllerutils/mapper"
 	predicateutils "github.com/gardener/gardener/pkg/controllerutils/predicate"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -25,14 +24,7 @@ func Beside(reader client.Reader, newList func() client.ObjectList, predicates [
 		if err := reader.List(ctx, list, client.InNamespace(object.GetNamespace())); err != nil {
 			return nil
 		}
-		var requests []reconcile.Request
-		_ = meta.EachListItem(list, func(item runtime.Object) error {
-			if found, ok := item.(client.Object); ok && predicateutils.EvalGeneric(found, predicates...) {
-				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(found)})
-			}
-			return nil
-		})
-		return requests
+		return mapper.ObjectListToRequests(list, func(found client.Object) bool { return predicateutils.EvalGeneric(found, predicates...) })
 	})
 }
 

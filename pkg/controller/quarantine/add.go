@@ -8,50 +8,33 @@
 package quarantine
 
 import (
-	"context"
-
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"github.com/gardener/gardener/pkg/controllerutils/mapper"
-	predicateutils "github.com/gardener/gardener/pkg/controllerutils/predicate"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/machineapi"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/setup"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 )
 
 // ControllerName is the name of the controller.
 const ControllerName = "quarantine"
 
-// DefaultAddOptions are the default AddOptions for AddToManager.
-var DefaultAddOptions = AddOptions{}
-
-// AddOptions are options to apply when adding the controller to the manager.
-type AddOptions struct {
-	// Controller are the controller.Options.
-	Controller controller.Options
-	// ExtensionClasses are the configured extension classes for this extension deployment.
-	ExtensionClasses []extensionsv1alpha1.ExtensionClass
-	// SelfHostedShootCluster indicates whether the extension runs in a self-hosted shoot cluster.
-	SelfHostedShootCluster bool
-}
-
 // AddToManagerWithOptions adds the controller to the manager. It does nothing in a cluster without the API of machines.
-func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
+func AddToManagerWithOptions(mgr manager.Manager, opts setup.Options) error {
 	watchable, err := machineapi.IsWatchable(opts.SelfHostedShootCluster, mgr.GetRESTMapper())
 	if err != nil || !watchable {
 		return err
 	}
-	ours := predicateutils.AddTypeAndClassPredicates(nil, operation.Classes(opts.ExtensionClasses), v1alpha1.ProviderType)
+	ours := opts.Ours()
 	newList := func() client.ObjectList { return &extensionsv1alpha1.InfrastructureList{} }
 	return builder.ControllerManagedBy(mgr).
 		Named(ControllerName).
@@ -65,11 +48,6 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 			events: eventnote.Writer{EventRecorder: mgr.GetEventRecorder(v1alpha1.ExtensionName + "-" + ControllerName)},
 			clock:  clock.RealClock{},
 		})
-}
-
-// AddToManager adds the controller with the default options.
-func AddToManager(_ context.Context, mgr manager.Manager) error {
-	return AddToManagerWithOptions(mgr, DefaultAddOptions)
 }
 
 // contactChanged passes updates of machines whose contact with the control plane may have been lost or restored.

@@ -34,6 +34,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/setup"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
@@ -417,7 +418,7 @@ var _ = Describe("The reconciler", func() {
 		mgr, err := manager.New(&rest.Config{Host: "https://127.0.0.1:1"},
 			manager.Options{Scheme: landscape.Scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(AddToManager(ctx, mgr)).To(Succeed())
+		Expect(AddToManagerWithOptions(mgr, setup.Options{})).To(Succeed())
 	})
 
 	DescribeTable("should see a machine", func(change func(*machinev1alpha1.Machine), sees bool) {

@@ -8,14 +8,12 @@ package sitehealth
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"time"
 
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"github.com/gardener/gardener/pkg/controllerutils/mapper"
-	predicateutils "github.com/gardener/gardener/pkg/controllerutils/predicate"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,7 +21,6 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -34,6 +31,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/machineapi"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/setup"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
@@ -44,17 +42,10 @@ const ControllerName = "sitehealth"
 // changesBuffer is the number of changed Infrastructures that may wait for the controller before probers block.
 const changesBuffer = 1000
 
-// DefaultAddOptions are the default AddOptions for AddToManager.
-var DefaultAddOptions = AddOptions{}
-
 // AddOptions are options to apply when adding the controller to the manager.
 type AddOptions struct {
-	// Controller are the controller.Options.
-	Controller controller.Options
-	// ExtensionClasses are the configured extension classes for this extension deployment.
-	ExtensionClasses []extensionsv1alpha1.ExtensionClass
-	// SelfHostedShootCluster indicates whether the extension runs in a self-hosted shoot cluster.
-	SelfHostedShootCluster bool
+	setup.Options
+
 	// Platforms are the supported platforms.
 	Platforms platform.Registry[platform.Probe]
 	// ProbeInterval is the interval between two probes of a site. Default: DefaultProbeInterval.
@@ -88,7 +79,7 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 	if err != nil {
 		return err
 	}
-	ours := predicateutils.AddTypeAndClassPredicates(nil, operation.Classes(opts.ExtensionClasses), v1alpha1.ProviderType)
+	ours := opts.Ours()
 	changed := predicate.And(append(ours, predicate.Or(
 		predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, operation.Changed()))...)
 	newList := func() client.ObjectList { return &extensionsv1alpha1.InfrastructureList{} }
@@ -112,11 +103,6 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 		clock:       clock.RealClock{},
 		probers:     probers,
 	})
-}
-
-// AddToManager adds the controller with the default options.
-func AddToManager(_ context.Context, mgr manager.Manager) error {
-	return AddToManagerWithOptions(mgr, DefaultAddOptions)
 }
 
 // statusChanged passes updates of machines that may start or stop waiting for quota or capacity.

@@ -24,6 +24,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform/toyapi"
 )
 
 var _ = Describe("The controller", func() {
@@ -82,9 +83,9 @@ var _ = Describe("The controller", func() {
 	})
 
 	It("should ask the sites that the CloudProfile has", func(ctx SpecContext) {
-		s.profile.Sites[1].Metal.Server = "https://other"
+		toyapi.Of[toyapi.Profile](s.profile.Sites[1].Blocks).Address = "https://other"
 		s.update(ctx)
-		Eventually(toys.Probed).WithArguments("racks").Should(HaveField("Site.Profile.Metal.Server", "https://other"))
+		Eventually(toys.Probed).WithArguments("racks").Should(HaveField("Site.Profile.Endpoint()", "https://other"))
 	})
 
 	It("should tell of faults on the sites that have pools", func(ctx SpecContext) {
@@ -170,8 +171,8 @@ func newShootOfToys(ctx context.Context) *shootOfToys {
 	namespace := fmt.Sprintf("shoot--p--s%d", shoots)
 	profileSite := func(name, zone string) v1alpha1.CloudProfileSite {
 		return v1alpha1.CloudProfileSite{
-			Name: name, Region: "west", Zones: []v1alpha1.SiteZone{{Name: zone, Metal: &v1alpha1.MetalZone{}}},
-			Metal: &v1alpha1.MetalProfile{Inventory: v1alpha1.MetalInventoryMetal3, Server: "https://" + name, Namespace: "hosts"},
+			Name: name, Region: "west", Zones: []v1alpha1.SiteZone{{Name: zone, Blocks: toyapi.Blocks(&toyapi.Zone{Shelf: zone})}},
+			Blocks: toyapi.Blocks(&toyapi.Profile{Connection: toyapi.Connection{Address: "https://" + name}}),
 		}
 	}
 	s := &shootOfToys{

@@ -8,13 +8,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"slices"
 	"sync"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/dump"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -82,14 +81,11 @@ func (p *probers) set(infra types.NamespacedName, sites []site.Site, withMachine
 		if err == nil && s.Profile == nil && s.State == nil {
 			err = platform.NewError(platform.ClassConfiguration, "the site is not in the CloudProfile")
 		}
-		key := ""
-		if err == nil {
-			key, err = keyOf(s)
-		}
 		if err != nil {
 			invalid[s.Name] = platform.InSite(s.Name, err)
 			continue
 		}
+		key := keyOf(s)
 		wanted.keys[s.Name] = key
 		if _, ok := part.(platform.FaultReporter); ok && slices.Contains(withMachines, s.Name) {
 			wanted.faults[s.Name] = before.faults[s.Name]
@@ -159,15 +155,11 @@ func (p *probers) begin(part platform.Probe, s *site.Site, infra types.Namespace
 }
 
 // keyOf returns equal keys for sites that are accessed in the same way with the same credentials.
-func keyOf(s *site.Site) (string, error) {
+func keyOf(s *site.Site) string {
 	var state *v1alpha1.SiteState
 	if s.Profile == nil {
 		state = s.State
 	}
-	data, err := json.Marshal([]any{s.Name, s.Platform, s.Profile, state, s.Credentials})
-	if err != nil {
-		return "", errors.New("the configuration cannot be encoded")
-	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:]), nil
+	sum := sha256.Sum256([]byte(dump.ForHash([]any{s.Name, s.Platform, s.Profile, state, s.Credentials})))
+	return hex.EncodeToString(sum[:])
 }

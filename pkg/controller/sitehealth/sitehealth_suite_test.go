@@ -20,12 +20,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/setup"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform/toyapi"
 )
 
 func TestSiteHealth(t *testing.T) {
+	defer toyapi.Install()()
 	RegisterFailHandler(Fail)
 	SetDefaultEventuallyTimeout(10 * time.Second)
 	RunSpecs(t, "Site Health Suite")
@@ -57,9 +60,9 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	mgr, err := manager.New(config, manager.Options{Scheme: landscape.Scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(AddToManagerWithOptions(mgr, AddOptions{
-		ExtensionClasses: []extensionsv1alpha1.ExtensionClass{extensionsv1alpha1.ExtensionClassShoot},
-		Platforms:        platform.Registry[platform.Probe]{toyplatform.Platform: toyplatform.NewProbe(toys)},
-		ProbeInterval:    probeInterval,
+		Options:       setup.Options{ExtensionClasses: []extensionsv1alpha1.ExtensionClass{extensionsv1alpha1.ExtensionClassShoot}},
+		Platforms:     platform.Registry[platform.Probe]{toyplatform.Platform: toyplatform.NewProbe(toys)},
+		ProbeInterval: probeInterval,
 	})).To(Succeed())
 
 	started, stop := context.WithCancel(context.Background())

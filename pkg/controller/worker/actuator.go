@@ -49,10 +49,10 @@ func NewActuator(
 	gardenCluster cluster.Cluster,
 	machineClasses platform.Registry[platform.MachineClasses],
 	machines platform.Registry[platform.Machines],
-	resolveTimeout time.Duration,
+	timeout time.Duration,
 ) worker.Actuator {
 	newGeneric := func(d *delegate) worker.Actuator {
-		filtering := filteringManager{mgr, hashesToRetain(d.worker, d.zones), d.facts.kept}
+		filtering := filteringManager{mgr, filteringClient{mgr.GetClient(), hashesToRetain(d.worker, d.zones), d.facts.kept}}
 		return genericactuator.NewActuator(filtering, gardenCluster, d, errorcodes.OfMachines)
 	}
 	a := &actuator{
@@ -61,7 +61,7 @@ func NewActuator(
 		client:       mgr.GetClient(),
 		reader:       mgr.GetAPIReader(),
 		events:       eventnote.Writer{EventRecorder: mgr.GetEventRecorder(v1alpha1.ExtensionName + "-worker")},
-		resolver:     resolver{machineClasses: machineClasses, timeout: resolveTimeout},
+		resolver:     resolver{machineClasses: machineClasses, timeout: timeout},
 		forceDeleter: forceDeleter{machines: machines, timeout: forceDeleteTimeout},
 		waitPolicy:   defaultWaitPolicy,
 	}

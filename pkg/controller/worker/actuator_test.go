@@ -29,6 +29,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform/toyapi"
 )
 
 var _ = Describe("Actuator", func() {
@@ -74,7 +75,7 @@ var _ = Describe("Actuator", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(spec.Site).To(Equal("racks"))
 		Expect(spec.Shoot).To(Equal(technicalID))
-		Expect(spec.Metal.Image.URL).To(Equal("https://images/racks"))
+		Expect(toyapi.Of[toyapi.MachineSpec](spec.Blocks).Image).To(Equal("https://images/racks"))
 
 		secret := &corev1.Secret{}
 		Expect(apiServer.Get(ctx, client.ObjectKey{Namespace: f.worker.Namespace, Name: rackClass}, secret)).To(Succeed())
@@ -87,7 +88,7 @@ var _ = Describe("Actuator", func() {
 		Expect(deployment.Spec.Template.Spec.NodeTemplateSpec.Labels).To(Equal(map[string]string{
 			"team": "a",
 			"hybrid.provider.extensions.gardener.cloud/site":     "racks",
-			"hybrid.provider.extensions.gardener.cloud/platform": "metal",
+			"hybrid.provider.extensions.gardener.cloud/platform": "toy",
 			"topology.toy/zone": "raw-rack-1",
 		}))
 
@@ -213,7 +214,7 @@ var _ = Describe("Actuator", func() {
 			Expect(f.classes(ctx)).To(HaveKey(kept))
 			Expect(f.classSecrets(ctx)).To(ContainElement(kept))
 			Expect(nodeLabels("rack-1")).To(And(
-				HaveKeyWithValue("colour", "red"), HaveKeyWithValue(v1alpha1.LabelSite, "racks"), HaveKeyWithValue(v1alpha1.LabelPlatform, "metal"),
+				HaveKeyWithValue("colour", "red"), HaveKeyWithValue(v1alpha1.LabelSite, "racks"), HaveKeyWithValue(v1alpha1.LabelPlatform, "toy"),
 				HaveKeyWithValue(v1beta1constants.LabelWorkerPoolGardenerNodeAgentSecretName, "gardener-node-agent-span")))
 			Expect(nodeLabels("cloud-a")).To(And(
 				HaveKeyWithValue("colour", "red"),
@@ -269,7 +270,7 @@ var _ = Describe("Actuator", func() {
 		class := f.classes(ctx)[f.deployments(ctx)[deploymentName("b", "cloud-b")]]
 		spec, err := codec.Decode[v1alpha1.MachineProviderSpec](&class.ProviderSpec)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(spec.Metal.Image.URL).To(Equal("https://images/cloud"))
+		Expect(toyapi.Of[toyapi.MachineSpec](spec.Blocks).Image).To(Equal("https://images/cloud"))
 	})
 
 	It("succeeds when all machines are available and tells how many failed ones may be preserved", func(ctx SpecContext) {

@@ -10,42 +10,30 @@ import (
 	"time"
 
 	"github.com/gardener/gardener/extensions/pkg/controller/worker"
-	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	apiextensionsscheme "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/setup"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// DefaultResolveTimeout limits the requests to sites that resolve the machines of a Worker.
-const DefaultResolveTimeout = time.Minute
-
-// DefaultAddOptions are the default AddOptions for AddToManager.
-var DefaultAddOptions = AddOptions{ResolveTimeout: DefaultResolveTimeout}
+// resolveTimeout limits the requests to all sites, which run in parallel, that resolve the machines of a Worker.
+const resolveTimeout = time.Minute
 
 // AddOptions are options to apply when adding the worker controller to the manager.
 type AddOptions struct {
+	setup.Options
+
 	// Platforms are the supported platforms of sites.
 	Platforms platform.Registry[platform.MachineClasses]
 	// Machines delete the machines of a Worker in a forced deletion.
 	Machines platform.Registry[platform.Machines]
-	// ResolveTimeout limits the requests to all sites, which run in parallel, that resolve the machines of a Worker.
-	ResolveTimeout time.Duration
 	// GardenCluster is the garden cluster object.
 	GardenCluster cluster.Cluster
-	// Controller are the controller.Options.
-	Controller controller.Options
-	// IgnoreOperationAnnotation specifies whether to ignore the operation annotation or not.
-	IgnoreOperationAnnotation bool
-	// ExtensionClasses are the configured extension classes for this extension deployment.
-	ExtensionClasses []extensionsv1alpha1.ExtensionClass
-	// SelfHostedShootCluster indicates whether the extension runs in a self-hosted shoot cluster.
-	SelfHostedShootCluster bool
 }
 
 // AddToManagerWithOptions adds a controller with the given Options to the given manager.
@@ -63,16 +51,11 @@ func AddToManagerWithOptions(ctx context.Context, mgr manager.Manager, opts AddO
 		return err
 	}
 	return worker.Add(ctx, mgr, worker.AddArgs{
-		Actuator:               NewActuator(mgr, opts.GardenCluster, opts.Platforms, opts.Machines, opts.ResolveTimeout),
+		Actuator:               NewActuator(mgr, opts.GardenCluster, opts.Platforms, opts.Machines, resolveTimeout),
 		ControllerOptions:      opts.Controller,
 		Predicates:             append(worker.DefaultPredicates(ctx, mgr, opts.IgnoreOperationAnnotation), operation.Asked()),
 		Type:                   v1alpha1.ProviderType,
 		ExtensionClasses:       classes,
 		SelfHostedShootCluster: opts.SelfHostedShootCluster,
 	})
-}
-
-// AddToManager adds a controller with the default options.
-func AddToManager(ctx context.Context, mgr manager.Manager) error {
-	return AddToManagerWithOptions(ctx, mgr, DefaultAddOptions)
 }

@@ -25,6 +25,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform/toyapi"
 )
 
 // shoot is what Gardener makes the name of the node agent's secret of, and the rest of the shoot.
@@ -96,7 +97,8 @@ var (
 	rollsOneZone = []change{
 		{"the zone moves to another site", func(s *shoot) {
 			s.profile.Sites[0].Zones = s.profile.Sites[0].Zones[1:]
-			s.profile.Sites[1].Zones = append(s.profile.Sites[1].Zones, v1alpha1.SiteZone{Name: "cloud-a", Metal: &v1alpha1.MetalZone{}})
+			s.profile.Sites[1].Zones = append(s.profile.Sites[1].Zones,
+				v1alpha1.SiteZone{Name: "cloud-a", Blocks: toyapi.Blocks(&toyapi.Zone{Shelf: "raw-cloud-a"})})
 		}},
 	}
 	rollsNothing = []change{
@@ -110,14 +112,14 @@ var (
 			s.status.Sites = append(s.status.Sites, v1alpha1.SiteStatus{Name: "more"})
 		}},
 		{"the infrastructure of a site is created again with other IDs", func(s *shoot) {
-			s.status.Sites[0].OpenStack = &v1alpha1.OpenStackStatus{NetworkID: "other", SubnetID: "other", SecurityGroupID: "other"}
+			s.status.Sites[0].Blocks = toyapi.Blocks(&toyapi.Status{Network: "other"})
 		}},
 		{"the operator replaces an image or flavor behind the same name; new machines use it", func(s *shoot) {
-			s.profile.MachineImages[0].Versions[0].CapabilityFlavors[0].Sites[0].Metal.URL = "https://images/other"
-			s.profile.MachineTypes[0].Sites[0].Metal.HostSelector = &metav1.LabelSelector{}
+			s.profile.MachineImages[0].Versions[0].CapabilityFlavors[0].Sites[0].Blocks = toyapi.Blocks(&toyapi.Image{URL: "https://images/other"})
+			s.profile.MachineTypes[0].Sites[0].Blocks = toyapi.Blocks(&toyapi.MachineType{Model: "other"})
 		}},
 		{"the address, certificate authority, proxy or timeout of a site's API changes", func(s *shoot) {
-			s.profile.Sites[0].Metal.Server = "https://other"
+			toyapi.Of[toyapi.Profile](s.profile.Sites[0].Blocks).Address = "https://other"
 			s.profile.Sites[0].TLS = &v1alpha1.TLS{InsecureSkipVerify: true}
 			s.profile.Sites[0].Proxy = &v1alpha1.Proxy{URL: "http://proxy"}
 			s.profile.Sites[0].RequestTimeout = &metav1.Duration{Duration: time.Second}
@@ -238,7 +240,7 @@ var _ = Describe("Machine class names", func() {
 		s := newShoot()
 		before := s.classNames(ctx)
 		s.namedPool("a").ProviderConfig = mustEncode(&v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{
-			{Name: "cloud", OpenStack: &v1alpha1.OpenStackWorker{ServerGroup: &v1alpha1.OpenStackServerGroup{Policy: "affinity"}}},
+			{Name: "cloud", Blocks: toyapi.Blocks(&toyapi.Worker{Group: toyapi.GroupTogether})},
 		}})
 		after := s.classNames(ctx)
 		Expect(after["cloud-a"]).NotTo(Equal(before["cloud-a"]))

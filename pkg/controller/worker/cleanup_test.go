@@ -19,6 +19,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform/toyapi"
 )
 
 var _ = Describe("What sites have for pools", func() {
@@ -159,9 +160,9 @@ var _ = Describe("A repeated deletion", func() {
 	})
 })
 
-// setPolicy gives the pool a server group on both sites.
+// setPolicy gives the pool a group on both sites.
 func setPolicy(pool *extensionsv1alpha1.WorkerPool, policy string) {
-	group := &v1alpha1.OpenStackWorker{ServerGroup: &v1alpha1.OpenStackServerGroup{Policy: policy}}
-	pool.ProviderConfig = mustEncode(&v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{{Name: "cloud", OpenStack: group},
-		{Name: "racks", OpenStack: group}}})
+	group := toyapi.Blocks(&toyapi.Worker{Group: policy})
+	pool.ProviderConfig = mustEncode(&v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{{Name: "cloud", Blocks: group},
+		{Name: "racks", Blocks: group}}})
 }

@@ -106,13 +106,12 @@ func (d *delegate) PostDeleteHook(context.Context) error { return nil }
 type filteringManager struct {
 	manager.Manager
 
-	hashes retainedHashes
-	kept   keptObjects
+	client filteringClient
 }
 
 // GetClient implements manager.Manager.
 func (m filteringManager) GetClient() client.Client {
-	return filteringClient{m.Manager.GetClient(), m.hashes, m.kept}
+	return m.client
 }
 
 type filteringClient struct {

@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
@@ -23,8 +22,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -81,13 +80,11 @@ type former struct {
 func readFacts(ctx context.Context, c *call, before former) (*facts, error) {
 	f := &facts{documents: readDocuments(ctx, c), worker: c.worker, cluster: c.cluster, former: before}
 
-	status, err := codec.Decode[v1alpha1.WorkerStatus](c.worker.Status.ProviderStatus)
-	switch {
-	case err == nil:
-		f.images = status.MachineImages
-	case !errors.Is(err, codec.ErrEmpty):
+	status, err := readStatus(c.worker)
+	if err != nil {
 		c.log.Error(err, "Machine images in the status of the Worker cannot be decoded")
 	}
+	f.images = status.MachineImages
 	for _, pool := range c.worker.Spec.Pools {
 		data, err := worker.FetchUserData(ctx, c.client, c.worker.Namespace, pool)
 		f.userData = append(f.userData, platform.Answer[[]byte]{Value: data, Err: err})
@@ -98,6 +95,11 @@ func readFacts(ctx context.Context, c *call, before former) (*facts, error) {
 	}
 	f.existing, err = readExisting(ctx, c)
 	return f, err
+}
+
+// readStatus returns the providerStatus. It is empty if there is none, or with an error.
+func readStatus(w *extensionsv1alpha1.Worker) (*v1alpha1.WorkerStatus, error) {
+	return shootsites.DecodeOptional[v1alpha1.WorkerStatus]("status.providerStatus", w.Status.ProviderStatus)
 }
 
 func readDocuments(ctx context.Context, c *call) documents {
@@ -169,11 +171,7 @@ func (d *documents) siteStatus(name string) *v1alpha1.SiteStatus {
 	if d.status == nil {
 		return nil
 	}
-	i := slices.IndexFunc(d.status.Sites, func(s v1alpha1.SiteStatus) bool { return s.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &d.status.Sites[i]
+	return lists.Find(d.status.Sites, func(s *v1alpha1.SiteStatus) bool { return s.Name == name })
 }
 
 func readFormer(ctx context.Context, garden client.Reader, w *extensionsv1alpha1.Worker, shoot *gardencorev1beta1.Shoot) (former, error) {

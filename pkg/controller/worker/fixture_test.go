@@ -36,6 +36,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform/toyapi"
 )
 
 const technicalID = "shoot--p--s"
@@ -55,14 +56,14 @@ type fixture struct {
 func newFixture(namespace string) *fixture {
 	profileSite := func(name string, zones ...string) v1alpha1.CloudProfileSite {
 		s := v1alpha1.CloudProfileSite{Name: name, Region: "west",
-			Metal: &v1alpha1.MetalProfile{Inventory: v1alpha1.MetalInventoryMetal3, Server: "https://" + name, Namespace: "hosts"}}
+			Blocks: toyapi.Blocks(&toyapi.Profile{Connection: toyapi.Connection{Address: "https://" + name}})}
 		for _, zone := range zones {
-			s.Zones = append(s.Zones, v1alpha1.SiteZone{Name: zone, Metal: &v1alpha1.MetalZone{}})
+			s.Zones = append(s.Zones, v1alpha1.SiteZone{Name: zone, Blocks: toyapi.Blocks(&toyapi.Zone{Shelf: "raw-" + zone})})
 		}
 		return s
 	}
 	image := func(site string) v1alpha1.SiteMachineImage {
-		return v1alpha1.SiteMachineImage{Name: site, Metal: &v1alpha1.MetalImage{URL: "https://images/" + site, Checksum: "c"}}
+		return v1alpha1.SiteMachineImage{Name: site, Blocks: toyapi.Blocks(&toyapi.Image{URL: "https://images/" + site})}
 	}
 
 	return &fixture{
@@ -70,8 +71,9 @@ func newFixture(namespace string) *fixture {
 		profile: &v1alpha1.CloudProfileConfig{
 			Sites: []v1alpha1.CloudProfileSite{profileSite("cloud", "cloud-a", "cloud-b", "cloud-c"), profileSite("racks", "rack-1")},
 			MachineTypes: []v1alpha1.MachineType{{Name: "std", Sites: []v1alpha1.SiteMachineType{
-				{Name: "cloud", Metal: &v1alpha1.MetalMachineType{}},
-				{Name: "racks", Metal: &v1alpha1.MetalMachineType{}, Capacity: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("32")}},
+				{Name: "cloud", Blocks: toyapi.Blocks(&toyapi.MachineType{})},
+				{Name: "racks", Blocks: toyapi.Blocks(&toyapi.MachineType{}),
+					Capacity: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("32")}},
 			}}},
 			MachineImages: []v1alpha1.MachineImage{{Name: "linux",
 				Versions: []v1alpha1.MachineImageVersion{{Version: "1.0.0", CapabilityFlavors: []v1alpha1.MachineImageFlavor{{

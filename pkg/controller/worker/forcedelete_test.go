@@ -20,6 +20,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform/toyapi"
 )
 
 var _ = Describe("ForceDelete", func() {
@@ -34,7 +35,7 @@ var _ = Describe("ForceDelete", func() {
 	// machine creates a machine on the site, and its object if it has a class. machineAt does it in a place of the site.
 	spec := func(site, place string) *v1alpha1.MachineProviderSpec {
 		return &v1alpha1.MachineProviderSpec{Site: site, Shoot: technicalID,
-			Metal: &v1alpha1.MetalMachineSpec{Connection: v1alpha1.MetalConnection{Namespace: place}}}
+			Blocks: toyapi.Blocks(&toyapi.MachineSpec{Connection: toyapi.Connection{Place: place}})}
 	}
 	machineAt := func(ctx context.Context, site, place, name, class string) {
 		machines := toyplatform.NewMachines(f.cloud)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform/toyapi"
 )
 
 // lateMachines are those of a site that takes some time to list them, and lists some that are gone.
@@ -67,7 +68,7 @@ func (m *unfinishedMachines) Delete(_ context.Context, r platform.MachineRequest
 	if r.Name != "gone" && time.Now().Before(m.done) {
 		return platform.NewError(platform.ClassTransient, "%s is still being made", r.Name)
 	}
-	m.deleted = append(m.deleted, r.Name+" at "+r.Spec.Metal.Connection.Namespace)
+	m.deleted = append(m.deleted, r.Name+" at "+toyapi.Of[toyapi.MachineSpec](r.Spec.Blocks).Connection.Place)
 	return nil
 }
 
@@ -77,9 +78,9 @@ var _ = Describe("forceDeleter", func() {
 			Machine: platform.Machine{Name: "m", ProviderID: "toy:///racks/m"}, class: &v1alpha1.MachineProviderSpec{Site: "racks"},
 		}}}
 		for range scopes {
-			t.scopes = append(t.scopes, &v1alpha1.MachineProviderSpec{Site: "racks", Metal: &v1alpha1.MetalMachineSpec{}})
+			t.scopes = append(t.scopes, &v1alpha1.MachineProviderSpec{Site: "racks", Blocks: toyapi.Blocks(&toyapi.MachineSpec{})})
 		}
-		d := forceDeleter{machines: platform.Registry[platform.Machines]{v1alpha1.PlatformMetal: m}, timeout: time.Minute}
+		d := forceDeleter{machines: platform.Registry[platform.Machines]{toyapi.Platform: m}, timeout: time.Minute}
 		return d.deleteAll(ctx, []*target{t})
 	}
 
@@ -94,7 +95,7 @@ var _ = Describe("forceDeleter", func() {
 		func(ctx SpecContext, done, timeout time.Duration, orphans, deleted types.GomegaMatcher) {
 			at := func(place string) *v1alpha1.MachineProviderSpec {
 				return &v1alpha1.MachineProviderSpec{Site: "racks",
-					Metal: &v1alpha1.MetalMachineSpec{Connection: v1alpha1.MetalConnection{Namespace: place}}}
+					Blocks: toyapi.Blocks(&toyapi.MachineSpec{Connection: toyapi.Connection{Place: place}})}
 			}
 			known := func(name, providerID, place string) machine {
 				return machine{Machine: platform.Machine{Name: name, ProviderID: providerID}, class: at(place)}
@@ -106,7 +107,7 @@ var _ = Describe("forceDeleter", func() {
 					known("gone", "toy:///racks/gone", "east")},
 			}
 			m := &unfinishedMachines{done: time.Now().Add(done)}
-			d := forceDeleter{machines: platform.Registry[platform.Machines]{v1alpha1.PlatformMetal: m}, timeout: timeout}
+			d := forceDeleter{machines: platform.Registry[platform.Machines]{toyapi.Platform: m}, timeout: timeout}
 			Expect(d.deleteAll(ctx, []*target{t})).To(orphans)
 			Expect(m.deleted).To(deleted)
 		},

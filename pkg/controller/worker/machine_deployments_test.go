@@ -21,6 +21,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform/toyapi"
 )
 
 var _ = Describe("Machine deployments", func() {
@@ -121,7 +122,7 @@ var _ = Describe("Machine deployments", func() {
 			Namespace: f.worker.Namespace}}
 		existing.Spec.Template.Spec.Class.Name = "class"
 		existing.Spec.Template.Spec.NodeTemplateSpec.Labels = map[string]string{
-			v1alpha1.LabelSite: "gone", v1alpha1.LabelPlatform: "metal", "topology.toy/zone": "raw", "old": "yes",
+			v1alpha1.LabelSite: "gone", v1alpha1.LabelPlatform: "toy", "topology.toy/zone": "raw", "old": "yes",
 			v1beta1constants.LabelWorkerPoolGardenerNodeAgentSecretName: "old",
 		}
 		existing.Spec.Template.Spec.MachineConfiguration = &machinev1alpha1.MachineConfiguration{
@@ -137,7 +138,7 @@ var _ = Describe("Machine deployments", func() {
 		Expect(deployments[0].ClassName).To(Equal("class"))
 		Expect(deployments[0].SecretName).To(Equal("class-secret"))
 		Expect(deployments[0].Labels).To(Equal(map[string]string{
-			v1alpha1.LabelSite: "gone", v1alpha1.LabelPlatform: "metal", "topology.toy/zone": "raw",
+			v1alpha1.LabelSite: "gone", v1alpha1.LabelPlatform: "toy", "topology.toy/zone": "raw",
 			v1beta1constants.LabelWorkerPoolGardenerNodeAgentSecretName: "old",
 		}))
 		Expect(deployments[0].MachineConfiguration.MachineCreationTimeout.Duration).To(Equal(time.Hour))
@@ -197,10 +198,11 @@ var _ = Describe("Machine deployments", func() {
 		existing := &machinev1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Name: deploymentName("a", "rack-1"),
 			Namespace: f.worker.Namespace}}
 		existing.Spec.Template.Spec.Class.Name = "class"
-		existing.Spec.Template.Spec.NodeTemplateSpec.Labels = map[string]string{v1alpha1.LabelSite: "racks", v1alpha1.LabelPlatform: "metal"}
+		existing.Spec.Template.Spec.NodeTemplateSpec.Labels = map[string]string{v1alpha1.LabelSite: "racks", v1alpha1.LabelPlatform: "toy"}
 		class := &machinev1alpha1.MachineClass{ObjectMeta: metav1.ObjectMeta{Name: "class", Namespace: f.worker.Namespace}}
 		f.profile.Sites[1].Zones = nil
-		f.profile.Sites[0].Zones = append(f.profile.Sites[0].Zones, v1alpha1.SiteZone{Name: "rack-1", Metal: &v1alpha1.MetalZone{}})
+		f.profile.Sites[0].Zones = append(f.profile.Sites[0].Zones,
+			v1alpha1.SiteZone{Name: "rack-1", Blocks: toyapi.Blocks(&toyapi.Zone{Shelf: "raw-rack-1"})})
 
 		d := f.delegate(ctx,
 			fake.NewClientBuilder().WithScheme(landscape.Scheme).WithObjects(f.secret, f.user, f.worker, existing, class).Build())

@@ -16,9 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -63,14 +63,9 @@ func plan(f *facts) []*zone {
 
 func planPool(f *facts, spec *extensionsv1alpha1.WorkerPool, userData platform.Answer[[]byte]) []*zone {
 	p := &pool{spec: spec, userData: userData.Value}
-	config, err := codec.Decode[v1alpha1.WorkerConfig](spec.ProviderConfig)
-	switch {
-	case err == nil:
+	config, err := shootsites.DecodeOptional[v1alpha1.WorkerConfig]("providerConfig", spec.ProviderConfig)
+	if err == nil {
 		p.config = config
-	case errors.Is(err, codec.ErrEmpty):
-		p.config, err = &v1alpha1.WorkerConfig{}, nil
-	default:
-		err = platform.NewError(platform.ClassConfiguration, "providerConfig: %w", err)
 	}
 	poolErr := errors.Join(f.err, err, userData.Err)
 

@@ -16,6 +16,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform/toyapi"
 )
 
 // witness remembers what the platform was asked.
@@ -107,7 +108,7 @@ var _ = Describe("What a platform is asked", func() {
 			flavor := func(architecture, boot string) v1alpha1.MachineImageFlavor {
 				return v1alpha1.MachineImageFlavor{
 					Capabilities: map[string][]string{"architecture": {architecture}, "boot": {boot}},
-					Sites:        []v1alpha1.SiteMachineImage{{Name: "cloud", Metal: &v1alpha1.MetalImage{URL: architecture + "-" + boot, Checksum: "c"}}},
+					Sites:        []v1alpha1.SiteMachineImage{{Name: "cloud", Blocks: toyapi.Blocks(&toyapi.Image{URL: architecture + "-" + boot})}},
 				}
 			}
 			f.profile.MachineImages[0].Versions[0].CapabilityFlavors = []v1alpha1.MachineImageFlavor{flavor("arm64", "uefi"),
@@ -115,7 +116,7 @@ var _ = Describe("What a platform is asked", func() {
 
 			request, err := ask(ctx)
 			Expect(err).NotTo(HaveOccurred())
-			Expect(request.Image.Metal.URL).To(Equal(expected))
+			Expect(toyapi.Of[toyapi.Image](request.Image.Blocks).URL).To(Equal(expected))
 		},
 		Entry("of the same architecture and the preferred boot mode", gardencorev1beta1.Capabilities{"architecture": {"amd64"}}, "amd64-uefi"),
 		Entry("of the boot mode that it has", gardencorev1beta1.Capabilities{"architecture": {"amd64"}, "boot": {"bios"}}, "amd64-bios"),

@@ -19,6 +19,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform/toyapi"
 )
 
 // deaf is a platform that does not give up when its time is over on the site racks.
@@ -64,7 +65,7 @@ var _ = Describe("Resolver", func() {
 				continue
 			}
 			Expect(z.err).NotTo(HaveOccurred())
-			Expect(z.machineSpec.Metal).NotTo(BeNil())
+			Expect(toyapi.Of[toyapi.MachineSpec](z.machineSpec.Blocks)).NotTo(BeNil())
 		}
 	})
 })

@@ -23,11 +23,7 @@ import (
 // updateMachineImagesStatus writes the images of all zones into the status of the Worker, so that they are known after the CloudProfile
 // has dropped them. For an unresolved zone the status retains the images of its site.
 func updateMachineImagesStatus(ctx context.Context, c *call, zones []*resolved) error {
-	before, err := codec.Decode[v1alpha1.WorkerStatus](c.worker.Status.ProviderStatus)
-	if err != nil {
-		before = &v1alpha1.WorkerStatus{}
-	}
-
+	before, _ := readStatus(c.worker)
 	after := &v1alpha1.WorkerStatus{}
 	for _, z := range zones {
 		image := z.spec.MachineImage
@@ -55,10 +51,7 @@ func writeStatus(ctx context.Context, c *call, what string, status *v1alpha1.Wor
 
 // writeOrphans writes the machines that a forced deletion left behind into the status of the Worker, if it still exists.
 func writeOrphans(ctx context.Context, c *call, orphans []v1alpha1.Orphan) error {
-	status, err := codec.Decode[v1alpha1.WorkerStatus](c.worker.Status.ProviderStatus)
-	if err != nil {
-		status = &v1alpha1.WorkerStatus{}
-	}
+	status, _ := readStatus(c.worker)
 	status.Orphans = orphans
 	return client.IgnoreNotFound(writeStatus(ctx, c, "writing the orphans into", status))
 }

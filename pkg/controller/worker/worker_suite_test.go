@@ -22,9 +22,11 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform/toyapi"
 )
 
 func TestWorker(t *testing.T) {
+	defer toyapi.Install()()
 	RegisterFailHandler(Fail)
 	SetDefaultEventuallyTimeout(10 * time.Second)
 	RunSpecs(t, "Controller Worker Suite")

@@ -23,15 +23,23 @@ import (
 var ErrEmpty = errors.New("it is empty")
 
 var (
-	scheme  = runtime.NewScheme()
-	codecs  = serializer.NewCodecFactory(scheme, serializer.EnableStrict)
-	decoder = codecs.UniversalDecoder(v1alpha1.SchemeGroupVersion)
-	encoder = codecs.EncoderForVersion(json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{}),
-		v1alpha1.SchemeGroupVersion)
+	scheme    = runtime.NewScheme()
+	codecs    = serializer.NewCodecFactory(scheme, serializer.EnableStrict)
+	documents = codecs.CodecForVersions(
+		json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{}), codecs.UniversalDeserializer(),
+		v1alpha1.SchemeGroupVersion, v1alpha1.SchemeGroupVersion)
 )
 
 func init() {
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+}
+
+// Extend makes what wrap returns read and write all documents until undo is called, for platforms whose blocks are v1alpha1.Blocks. It
+// must not run beside other functions of this package.
+func Extend(wrap func(runtime.Codec) runtime.Codec) (undo func()) {
+	before := documents
+	documents = wrap(before)
+	return func() { documents = before }
 }
 
 // Object is a pointer to a document type of the provider API.
@@ -58,7 +66,7 @@ func DecodeBytes[T any, P Object[T]](data []byte) (P, error) {
 	if trimmed := bytes.TrimSpace(data); len(trimmed) == 0 || string(trimmed) == "null" {
 		return nil, fmt.Errorf("decoding %s: %w", kind[T, P](), ErrEmpty)
 	}
-	obj, gvk, err := decoder.Decode(data, nil, nil)
+	obj, gvk, err := documents.Decode(data, nil, nil)
 	if err != nil {
 		return nil, fmt.Errorf("decoding %s: %w", kind[T, P](), err)
 	}
@@ -74,7 +82,7 @@ func Encode[T any, P Object[T]](document P) (*runtime.RawExtension, error) {
 	if document == nil {
 		return nil, fmt.Errorf("encoding %s: %w", kind[T, P](), ErrEmpty)
 	}
-	data, err := runtime.Encode(encoder, document)
+	data, err := runtime.Encode(documents, document)
 	if err != nil {
 		return nil, fmt.Errorf("encoding %s: %w", kind[T, P](), err)
 	}

@@ -103,14 +103,14 @@ var _ = Describe("Defaults", func() {
 
 var _ = Describe("Platforms", func() {
 	It("names the blocks that are set", func() {
-		Expect((&SiteZone{}).Platforms()).To(BeEmpty())
-		Expect((&SiteZone{Metal: &MetalZone{}}).Platforms()).To(Equal([]Platform{PlatformMetal}))
-		Expect((&StorageClass{VSphere: &VSphereStorageClass{}}).Platforms()).To(Equal([]Platform{PlatformVSphere}))
-		Expect((&SiteMachineType{OpenStack: &OpenStackMachineType{}}).Platforms()).To(Equal([]Platform{PlatformOpenStack}))
-		Expect((&SiteVolumeType{VSphere: &VSphereVolumeType{}}).Platforms()).To(Equal([]Platform{PlatformVSphere}))
-		Expect((&SiteMachineImage{Metal: &MetalImage{}}).Platforms()).To(Equal([]Platform{PlatformMetal}))
-		Expect((&InfrastructureSite{OpenStack: &OpenStackInfrastructure{},
-			VSphere: &VSphereInfrastructure{}}).Platforms()).To(Equal([]Platform{PlatformOpenStack, PlatformVSphere}))
+		Expect(PlatformsOf(&SiteZone{})).To(BeEmpty())
+		Expect(PlatformsOf(&SiteZone{Metal: &MetalZone{}})).To(Equal([]Platform{PlatformMetal}))
+		Expect(PlatformsOf(&StorageClass{VSphere: &VSphereStorageClass{}})).To(Equal([]Platform{PlatformVSphere}))
+		Expect(PlatformsOf(&SiteMachineType{OpenStack: &OpenStackMachineType{}})).To(Equal([]Platform{PlatformOpenStack}))
+		Expect(PlatformsOf(&SiteVolumeType{VSphere: &VSphereVolumeType{}})).To(Equal([]Platform{PlatformVSphere}))
+		Expect(PlatformsOf(&SiteMachineImage{Metal: &MetalImage{}})).To(Equal([]Platform{PlatformMetal}))
+		Expect(PlatformsOf(&InfrastructureSite{OpenStack: &OpenStackInfrastructure{},
+			VSphere: &VSphereInfrastructure{}})).To(Equal([]Platform{PlatformOpenStack, PlatformVSphere}))
 	})
 
 	It("says a site's platform only if it is one", func() {

@@ -39,8 +39,8 @@ var _ = Describe("Platform of a site", func() {
 	)
 
 	It("has no block in types that not all platforms have a block in", func() {
-		Expect((&SiteVolumeType{VSphere: &VSphereVolumeType{}}).Platforms()).To(Equal([]Platform{PlatformVSphere}))
-		Expect((&SiteVolumeType{}).Platforms()).To(BeEmpty())
-		Expect((&SiteZone{Metal: &MetalZone{}, OpenStack: &OpenStackZone{}}).Platforms()).To(Equal([]Platform{PlatformOpenStack, PlatformMetal}))
+		Expect(PlatformsOf(&SiteVolumeType{VSphere: &VSphereVolumeType{}})).To(Equal([]Platform{PlatformVSphere}))
+		Expect(PlatformsOf(&SiteVolumeType{})).To(BeEmpty())
+		Expect(PlatformsOf(&SiteZone{Metal: &MetalZone{}, OpenStack: &OpenStackZone{}})).To(Equal([]Platform{PlatformOpenStack, PlatformMetal}))
 	})
 })

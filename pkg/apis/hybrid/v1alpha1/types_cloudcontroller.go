@@ -53,7 +53,8 @@ type CloudControllerSite struct {
 	VSphere *VSphereCloudController `json:"vsphere,omitempty"`
 	// Metal is a bare-metal site.
 	// +optional
-	Metal *MetalCloudController `json:"metal,omitempty"`
+	Metal  *MetalCloudController `json:"metal,omitempty"`
+	Blocks `json:"-"`
 }
 
 // LoadBalancerMembers says which nodes are members of the site's load balancers, and is empty if the site has none.

@@ -69,7 +69,8 @@ type CloudProfileSite struct {
 	VSphere *VSphereProfile `json:"vsphere,omitempty"`
 	// Metal makes the site a bare-metal site.
 	// +optional
-	Metal *MetalProfile `json:"metal,omitempty"`
+	Metal  *MetalProfile `json:"metal,omitempty"`
+	Blocks `json:"-"`
 	// StorageClasses are the storage classes of the site's volumes.
 	// +optional
 	StorageClasses []StorageClass `json:"storageClasses,omitempty"`
@@ -144,7 +145,8 @@ type SiteZone struct {
 	VSphere *VSphereZone `json:"vsphere,omitempty"`
 	// Metal is the zone of a bare-metal site.
 	// +optional
-	Metal *MetalZone `json:"metal,omitempty"`
+	Metal  *MetalZone `json:"metal,omitempty"`
+	Blocks `json:"-"`
 }
 
 // StorageClass is a storage class of a site. The block of the site's platform must be set.
@@ -162,7 +164,8 @@ type StorageClass struct {
 	VSphere *VSphereStorageClass `json:"vsphere,omitempty"`
 	// Metal is a class of local volumes.
 	// +optional
-	Metal *MetalStorageClass `json:"metal,omitempty"`
+	Metal  *MetalStorageClass `json:"metal,omitempty"`
+	Blocks `json:"-"`
 }
 
 // MachineType maps a machine type of the CloudProfile to each site.
@@ -189,7 +192,8 @@ type SiteMachineType struct {
 	VSphere *VSphereMachineType `json:"vsphere,omitempty"`
 	// Metal is the machine type on a bare-metal site.
 	// +optional
-	Metal *MetalMachineType `json:"metal,omitempty"`
+	Metal  *MetalMachineType `json:"metal,omitempty"`
+	Blocks `json:"-"`
 }
 
 // VolumeType maps a volume type of the CloudProfile to each site.
@@ -210,6 +214,7 @@ type SiteVolumeType struct {
 	// VSphere is the volume type on a vSphere site.
 	// +optional
 	VSphere *VSphereVolumeType `json:"vsphere,omitempty"`
+	Blocks  `json:"-"`
 }
 
 // MachineImage maps the versions of a machine image of the CloudProfile to each site.
@@ -252,7 +257,8 @@ type SiteMachineImage struct {
 	VSphere *VSphereImage `json:"vsphere,omitempty"`
 	// Metal is the image on a bare-metal site.
 	// +optional
-	Metal *MetalImage `json:"metal,omitempty"`
+	Metal  *MetalImage `json:"metal,omitempty"`
+	Blocks `json:"-"`
 }
 
 // UserDataFormat is the format in which a machine image expects its user data.

@@ -50,6 +50,7 @@ type SiteLoadBalancer struct {
 	// OpenStack configures Octavia. It is supported at OpenStack sites only.
 	// +optional
 	OpenStack *OpenStackLoadBalancerConfig `json:"openstack,omitempty"`
+	Blocks    `json:"-"`
 	// MetalLB configures MetalLB on the nodes of the site. It is not supported at OpenStack sites.
 	// +optional
 	MetalLB *MetalLB `json:"metalLB,omitempty"`

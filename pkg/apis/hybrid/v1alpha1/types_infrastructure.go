@@ -73,7 +73,8 @@ type InfrastructureSite struct {
 	VSphere *VSphereInfrastructure `json:"vsphere,omitempty"`
 	// Metal configures a bare-metal site.
 	// +optional
-	Metal *MetalInfrastructure `json:"metal,omitempty"`
+	Metal  *MetalInfrastructure `json:"metal,omitempty"`
+	Blocks `json:"-"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -129,7 +130,8 @@ type SiteStatus struct {
 	VSphere *VSphereStatus `json:"vsphere,omitempty"`
 	// Metal is the status of a bare-metal site.
 	// +optional
-	Metal *MetalStatus `json:"metal,omitempty"`
+	Metal  *MetalStatus `json:"metal,omitempty"`
+	Blocks `json:"-"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -156,5 +158,6 @@ type SiteState struct {
 	VSphere *VSphereState `json:"vsphere,omitempty"`
 	// Metal is the state of a bare-metal site.
 	// +optional
-	Metal *MetalState `json:"metal,omitempty"`
+	Metal  *MetalState `json:"metal,omitempty"`
+	Blocks `json:"-"`
 }

@@ -224,3 +224,21 @@ type MetalMachineNetwork struct {
 	// +optional
 	MTU int32 `json:"mtu,omitempty"`
 }
+
+// Endpoint returns the address of the API of the inventory.
+func (p *MetalProfile) Endpoint() string { return p.Server }
+
+// Scope returns the inventory and its namespace.
+func (p *MetalProfile) Scope() map[string]string { return metalScope(p.Inventory, p.Namespace) }
+
+// Scope returns the inventory and its namespace.
+func (s *MetalState) Scope() map[string]string {
+	return metalScope(s.Connection.Inventory, s.Connection.Namespace)
+}
+
+func metalScope(inventory MetalInventory, namespace string) map[string]string {
+	return map[string]string{"metal.inventory": string(inventory), "metal.namespace": namespace}
+}
+
+// HasZones reports whether the site has at least one zone.
+func (c *MetalCloudController) HasZones() bool { return len(c.Zones) > 0 }

@@ -382,3 +382,41 @@ type OpenStackMachineLabel struct {
 	// +optional
 	TriggerRollingOnUpdate bool `json:"triggerRollingOnUpdate,omitempty"`
 }
+
+// Endpoint returns the address of Keystone.
+func (p *OpenStackProfile) Endpoint() string { return p.AuthURL }
+
+// Scope returns the region.
+func (p *OpenStackProfile) Scope() map[string]string { return openStackScope(p.Region) }
+
+// Scope returns the region.
+func (s *OpenStackState) Scope() map[string]string { return openStackScope(s.Connection.Region) }
+
+func openStackScope(region string) map[string]string {
+	return map[string]string{"openstack.region": region}
+}
+
+// DiscoveredMTU returns what Neutron says that the network carries, in bytes; zero if it says nothing.
+func (s *OpenStackStatus) DiscoveredMTU() int32 { return s.NetworkMTU }
+
+// HasZones reports whether the site has at least one zone.
+func (c *OpenStackCloudController) HasZones() bool { return len(c.Zones) > 0 }
+
+// Objects calls add for each object of the shoot in the site, except for those that were given.
+func (s *OpenStackState) Objects(add func(kind, id, name string)) {
+	for _, o := range []struct {
+		kind   string
+		object *OpenStackObject
+	}{
+		{"network", s.Network},
+		{"subnet", s.Subnet},
+		{"router", s.Router},
+		{"security group", s.SecurityGroup},
+		{"key pair", s.KeyPair},
+		{"share network", s.ShareNetwork},
+	} {
+		if o.object != nil && o.object.Managed {
+			add(o.kind, o.object.ID, "")
+		}
+	}
+}

@@ -295,3 +295,22 @@ type VSphereDataDisk struct {
 	// +optional
 	StoragePolicyID string `json:"storagePolicyID,omitempty"`
 }
+
+// Endpoint returns the address of the vCenter.
+func (p *VSphereProfile) Endpoint() string { return p.Server }
+
+// HasZones reports whether the site has at least one zone.
+func (c *VSphereCloudController) HasZones() bool { return len(c.Zones) > 0 }
+
+// Objects calls add for each object of the shoot in the site.
+func (s *VSphereState) Objects(add func(kind, id, name string)) {
+	for _, folder := range s.Folders {
+		add("folder", folder.ID, folder.Path)
+	}
+	for _, pool := range s.ResourcePools {
+		add("resource pool", pool.ID, pool.Path)
+	}
+	if s.OwnerTag != nil {
+		add("tag", s.OwnerTag.ID, s.OwnerTag.Path)
+	}
+}

@@ -97,7 +97,8 @@ type WorkerSite struct {
 	VSphere *VSphereWorker `json:"vsphere,omitempty"`
 	// Metal are settings for a bare-metal site.
 	// +optional
-	Metal *MetalWorker `json:"metal,omitempty"`
+	Metal  *MetalWorker `json:"metal,omitempty"`
+	Blocks `json:"-"`
 }
 
 // SiteClusterAutoscaler are settings of the cluster-autoscaler for the machines of a pool at one site. Each overrides the pool's setting of
@@ -138,6 +139,7 @@ type WorkerDataVolumeSite struct {
 	// VSphere overrides the data volume's type in the CloudProfile.
 	// +optional
 	VSphere *VSphereVolumeType `json:"vsphere,omitempty"`
+	Blocks  `json:"-"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -176,5 +178,6 @@ type MachineProviderSpec struct {
 	VSphere *VSphereMachineSpec `json:"vsphere,omitempty"`
 	// Metal is the machine on a bare-metal site.
 	// +optional
-	Metal *MetalMachineSpec `json:"metal,omitempty"`
+	Metal  *MetalMachineSpec `json:"metal,omitempty"`
+	Blocks `json:"-"`
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -45,8 +46,9 @@ func ValidateAccess(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.
 	}
 	allErrs := validateConnection(site, fldPath)
 	for i := range site.Zones {
-		allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList {
-			return r.zone(&site.Zones[i], site, fldPath.Child("zones").Index(i))
+		zone, idxPath := &site.Zones[i], fldPath.Child("zones").Index(i)
+		allErrs = append(allErrs, validateFor(v1alpha1.PlatformsOf(zone), func(r rules) field.ErrorList {
+			return r.zone(zone, site, idxPath)
 		})...)
 	}
 	return allErrs
@@ -56,7 +58,7 @@ func validateConnection(site *v1alpha1.CloudProfileSite, fldPath *field.Path) fi
 	allErrs := validatePositiveDuration(site.RequestTimeout, fldPath.Child("requestTimeout"))
 	allErrs = append(allErrs, validateTLS(site.TLS, fldPath.Child("tls"))...)
 	allErrs = append(allErrs, validateProxy(site.Proxy, fldPath.Child("proxy"))...)
-	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.access(site, fldPath) })...)
+	return append(allErrs, validateFor(v1alpha1.PlatformsOf(site), func(r rules) field.ErrorList { return r.access(site, fldPath) })...)
 }
 
 func validateSites(sites []v1alpha1.CloudProfileSite, spec *gardencorev1beta1.CloudProfileSpec, fldPath *field.Path) field.ErrorList {
@@ -105,16 +107,16 @@ func validateSiteName(name string, seen names, fldPath *field.Path) field.ErrorL
 }
 
 func validateSitePlatform(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	set := site.Platforms()
+	set := v1alpha1.PlatformsOf(site)
 	if len(set) == 0 {
-		return field.ErrorList{field.Required(fldPath, fmt.Sprintf("must have exactly one of %q", v1alpha1.AllPlatforms()))}
+		return field.ErrorList{field.Required(fldPath, fmt.Sprintf("must have exactly one of %q", allPlatforms))}
 	}
 	var allErrs field.ErrorList
 	for _, other := range set[1:] {
 		allErrs = append(allErrs,
-			field.Forbidden(fldPath.Child(string(other)), fmt.Sprintf("must have exactly one of %q, and has %q", v1alpha1.AllPlatforms(), set[0])))
+			field.Forbidden(fldPath.Child(string(other)), fmt.Sprintf("must have exactly one of %q, and has %q", allPlatforms, set[0])))
 	}
-	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.site(site, fldPath) })...)
+	return append(allErrs, validateFor(set, func(r rules) field.ErrorList { return r.site(site, fldPath) })...)
 }
 
 func validateSiteSettings(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
@@ -187,16 +189,16 @@ func validateStorageClasses(site *v1alpha1.CloudProfileSite, seen names, fldPath
 	)
 	for i := range site.StorageClasses {
 		class, idxPath := &site.StorageClasses[i], fldPath.Index(i)
-		for _, message := range validation.IsDNS1123Subdomain(class.Name) {
-			allErrs = append(allErrs, field.Invalid(idxPath.Child("name"), class.Name, message))
-		}
+		allErrs = append(allErrs, validateFormat(class.Name, validation.IsDNS1123Subdomain, idxPath.Child("name"))...)
 		allErrs = append(allErrs, seen.add(class.Name, idxPath.Child("name"))...)
 		if class.Default && hasDefault {
 			allErrs = append(allErrs, field.Invalid(idxPath.Child("default"), class.Default, "must be set for one class of the site only"))
 		}
 		hasDefault = hasDefault || class.Default
-		allErrs = append(allErrs, validateBlocks(class.Platforms(), site.Name, platform, true, idxPath)...)
-		allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList { return r.storageClass(class, idxPath) })...)
+		allErrs = append(allErrs, validateBlocks(v1alpha1.PlatformsOf(class), site.Name, platform, true, idxPath)...)
+		allErrs = append(allErrs, validateFor(v1alpha1.PlatformsOf(class), func(r rules) field.ErrorList {
+			return r.storageClass(class, idxPath)
+		})...)
 	}
 	return allErrs
 }
@@ -231,28 +233,23 @@ func validateZones(site *v1alpha1.CloudProfileSite, spec *gardencorev1beta1.Clou
 		} else {
 			zoneSites[key] = site.Name
 		}
-		allErrs = append(allErrs, validateBlocks(zone.Platforms(), site.Name, platform, true, idxPath)...)
-		allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList { return r.zone(zone, site, idxPath) })...)
+		allErrs = append(allErrs, validateBlocks(v1alpha1.PlatformsOf(zone), site.Name, platform, true, idxPath)...)
+		allErrs = append(allErrs, validateFor(v1alpha1.PlatformsOf(zone), func(r rules) field.ErrorList {
+			return r.zone(zone, site, idxPath)
+		})...)
 	}
 	return allErrs
 }
 
 func regionNames(spec *gardencorev1beta1.CloudProfileSpec) []string {
-	var result []string
-	for _, region := range spec.Regions {
-		result = append(result, region.Name)
-	}
-	return result
+	return lists.Map(spec.Regions, func(r gardencorev1beta1.Region) string { return r.Name })
 }
 
 func zoneNames(spec *gardencorev1beta1.CloudProfileSpec, regionName string) []string {
 	var result []string
 	for _, region := range spec.Regions {
-		if region.Name != regionName {
-			continue
-		}
-		for _, zone := range region.Zones {
-			result = append(result, zone.Name)
+		if region.Name == regionName {
+			result = append(result, lists.Map(region.Zones, func(z gardencorev1beta1.AvailabilityZone) string { return z.Name })...)
 		}
 	}
 	return result

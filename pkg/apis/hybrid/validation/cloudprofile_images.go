@@ -31,12 +31,11 @@ func validateMachineImages(config *v1alpha1.CloudProfileConfig, spec *gardencore
 	}
 	for i := range config.MachineImages {
 		image, idxPath := &config.MachineImages[i], fldPath.Index(i)
-		allErrs = append(allErrs, validateOneOf(image.Name, sortedKeys(expected), idxPath.Child("name"))...)
-		allErrs = append(allErrs, seen.add(image.Name, idxPath.Child("name"))...)
+		allErrs = append(allErrs, seen.addOneOf(image.Name, slices.Sorted(maps.Keys(expected)), idxPath.Child("name"))...)
 		allErrs = append(allErrs,
 			validateMachineImageVersions(image, expected[image.Name], spec.MachineCapabilities, config, idxPath.Child("versions"))...)
 	}
-	return append(allErrs, validateComplete("machine image", sortedKeys(expected), seen, fldPath)...)
+	return append(allErrs, validateComplete("machine image", slices.Sorted(maps.Keys(expected)), seen, fldPath)...)
 }
 
 func validateMachineImageVersions(image *v1alpha1.MachineImage, core gardencorev1beta1.MachineImage,
@@ -53,8 +52,7 @@ func validateMachineImageVersions(image *v1alpha1.MachineImage, core gardencorev
 	}
 	for i := range image.Versions {
 		version, idxPath := &image.Versions[i], fldPath.Index(i)
-		allErrs = append(allErrs, validateOneOf(version.Version, expected, idxPath.Child("version"))...)
-		allErrs = append(allErrs, seen.add(version.Version, idxPath.Child("version"))...)
+		allErrs = append(allErrs, seen.addOneOf(version.Version, expected, idxPath.Child("version"))...)
 		allErrs = append(allErrs,
 			validateMachineImageFlavors(version, flavors[version.Version], definitions, config, idxPath.Child("capabilityFlavors"))...)
 	}
@@ -83,7 +81,7 @@ func validateMachineImageFlavors(version *v1alpha1.MachineImageVersion, core []g
 		sites := newSiteList(config, len(flavor.Sites), idxPath.Child("sites"))
 		for j := range flavor.Sites {
 			sitePath := idxPath.Child("sites").Index(j)
-			sites.add(flavor.Sites[j].Name, flavor.Sites[j].Platforms(), sitePath)
+			sites.add(flavor.Sites[j].Name, v1alpha1.PlatformsOf(&flavor.Sites[j]), sitePath)
 			allErrs = append(allErrs, validateSiteMachineImage(&flavor.Sites[j], helper.FindSite(config, flavor.Sites[j].Name), sitePath)...)
 		}
 		allErrs = append(allErrs, sites.errs...)
@@ -107,10 +105,10 @@ func validateCapabilities(capabilities map[string][]string, definitions []garden
 	for _, definition := range definitions {
 		allowed[definition.Name] = definition.Values
 	}
-	for _, name := range sortedKeys(capabilities) {
+	for _, name := range slices.Sorted(maps.Keys(capabilities)) {
 		keyPath := fldPath.Key(name)
 		if _, ok := allowed[name]; !ok {
-			allErrs = append(allErrs, field.NotSupported(keyPath, name, sortedKeys(allowed)))
+			allErrs = append(allErrs, field.NotSupported(keyPath, name, slices.Sorted(maps.Keys(allowed))))
 			continue
 		}
 		if len(capabilities[name]) == 0 {
@@ -128,7 +126,7 @@ func validateSiteMachineImage(image *v1alpha1.SiteMachineImage, site *v1alpha1.C
 	if image.UserData != nil {
 		allErrs = append(allErrs, validateOneOf(image.UserData.Format, userDataFormats, fldPath.Child("userData", "format"))...)
 	}
-	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.image(image, site, fldPath) })...)
+	return append(allErrs, validateFor(v1alpha1.PlatformsOf(image), func(r rules) field.ErrorList { return r.image(image, site, fldPath) })...)
 }
 
 func withDefaults(capabilities map[string][]string, definitions []gardencorev1beta1.CapabilityDefinition) gardencorev1beta1.Capabilities {

@@ -6,11 +6,14 @@ package validation
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -19,22 +22,18 @@ func validateMachineTypes(config *v1alpha1.CloudProfileConfig, spec *gardencorev
 	var (
 		allErrs  field.ErrorList
 		seen     = names{}
-		expected []string
+		expected = lists.Map(spec.MachineTypes, func(t gardencorev1beta1.MachineType) string { return t.Name })
 	)
-	for _, machineType := range spec.MachineTypes {
-		expected = append(expected, machineType.Name)
-	}
 	for i := range config.MachineTypes {
 		machineType, idxPath := &config.MachineTypes[i], fldPath.Index(i)
-		allErrs = append(allErrs, validateOneOf(machineType.Name, expected, idxPath.Child("name"))...)
-		allErrs = append(allErrs, seen.add(machineType.Name, idxPath.Child("name"))...)
+		allErrs = append(allErrs, seen.addOneOf(machineType.Name, expected, idxPath.Child("name"))...)
 
 		sites := newSiteList(config, len(machineType.Sites), idxPath.Child("sites"))
 		for j := range machineType.Sites {
 			site, sitePath := &machineType.Sites[j], idxPath.Child("sites").Index(j)
-			sites.add(site.Name, site.Platforms(), sitePath)
+			sites.add(site.Name, v1alpha1.PlatformsOf(site), sitePath)
 			allErrs = append(allErrs, validateResources(site.Capacity, sitePath.Child("capacity"))...)
-			allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList {
+			allErrs = append(allErrs, validateFor(v1alpha1.PlatformsOf(site), func(r rules) field.ErrorList {
 				return r.machineType(site, helper.FindSite(config, site.Name), sitePath)
 			})...)
 		}
@@ -48,15 +47,11 @@ func validateVolumeTypes(config *v1alpha1.CloudProfileConfig, spec *gardencorev1
 	var (
 		allErrs  field.ErrorList
 		seen     = names{}
-		expected []string
+		expected = lists.Map(spec.VolumeTypes, func(t gardencorev1beta1.VolumeType) string { return t.Name })
 	)
-	for _, volumeType := range spec.VolumeTypes {
-		expected = append(expected, volumeType.Name)
-	}
 	for i := range config.VolumeTypes {
 		volumeType, idxPath := &config.VolumeTypes[i], fldPath.Index(i)
-		allErrs = append(allErrs, validateOneOf(volumeType.Name, expected, idxPath.Child("name"))...)
-		allErrs = append(allErrs, seen.add(volumeType.Name, idxPath.Child("name"))...)
+		allErrs = append(allErrs, seen.addOneOf(volumeType.Name, expected, idxPath.Child("name"))...)
 
 		sites := newSiteList(config, len(volumeType.Sites), idxPath.Child("sites"))
 		for j := range volumeType.Sites {
@@ -65,8 +60,10 @@ func validateVolumeTypes(config *v1alpha1.CloudProfileConfig, spec *gardencorev1
 				allErrs = append(allErrs, field.Forbidden(sitePath, reason))
 				continue
 			}
-			sites.add(site.Name, site.Platforms(), sitePath)
-			allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList { return r.volumeType(site, sitePath) })...)
+			sites.add(site.Name, v1alpha1.PlatformsOf(site), sitePath)
+			allErrs = append(allErrs, validateFor(v1alpha1.PlatformsOf(site), func(r rules) field.ErrorList {
+				return r.volumeType(site, sitePath)
+			})...)
 		}
 		allErrs = append(allErrs, sites.errs...)
 	}
@@ -116,7 +113,6 @@ func newSiteList(config *v1alpha1.CloudProfileConfig, length int, fldPath *field
 }
 
 func (l *siteList) add(site string, blocks []v1alpha1.Platform, fldPath *field.Path) {
-	l.errs = append(l.errs, validateOneOf(site, sortedKeys(l.platforms), fldPath.Child("name"))...)
-	l.errs = append(l.errs, l.seen.add(site, fldPath.Child("name"))...)
+	l.errs = append(l.errs, l.seen.addOneOf(site, slices.Sorted(maps.Keys(l.platforms)), fldPath.Child("name"))...)
 	l.errs = append(l.errs, validateBlocks(blocks, site, l.platforms[site], true, fldPath)...)
 }

@@ -6,6 +6,7 @@ package validation
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -72,7 +73,7 @@ func ValidateEncryption(newConfig, oldConfig *v1alpha1.CloudProfileConfig, fldPa
 	var allErrs field.ErrorList
 	for i := range newConfig.Sites {
 		site := &newConfig.Sites[i]
-		allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList {
+		allErrs = append(allErrs, validateFor(v1alpha1.PlatformsOf(site), func(r rules) field.ErrorList {
 			return r.encryption(site, helper.FindSite(oldConfig, site.Name), fldPath.Child("sites").Index(i))
 		})...)
 	}
@@ -109,7 +110,7 @@ func validateSiteInUse(before *v1alpha1.CloudProfileSite, newConfig *v1alpha1.Cl
 func validateSamePlace(before, after *v1alpha1.CloudProfileSite, shoots []string, sitePath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
 	scope := after.Scope()
-	for _, name := range sortedKeys(before.Scope()) {
+	for _, name := range slices.Sorted(maps.Keys(before.Scope())) {
 		was := before.Scope()[name]
 		if is, ok := scope[name]; ok && is != was {
 			platform, fieldName, _ := strings.Cut(name, ".")

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -16,8 +17,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 )
 
 var (
@@ -43,6 +47,11 @@ func (n names) addRequired(name string, fldPath *field.Path) field.ErrorList {
 		return errs
 	}
 	return n.add(name, fldPath)
+}
+
+// addOneOf is add for names that must be among the allowed ones.
+func (n names) addOneOf(name string, allowed []string, fldPath *field.Path) field.ErrorList {
+	return append(validateOneOf(name, allowed, fldPath), n.add(name, fldPath)...)
 }
 
 func validateRequired(value string, fldPath *field.Path) field.ErrorList {
@@ -74,11 +83,12 @@ func validateDNSLabel(value string, fldPath *field.Path) field.ErrorList {
 	if value == "" {
 		return field.ErrorList{field.Required(fldPath, "must be a DNS label")}
 	}
-	var allErrs field.ErrorList
-	for _, message := range validation.IsDNS1123Label(value) {
-		allErrs = append(allErrs, field.Invalid(fldPath, value, message))
-	}
-	return allErrs
+	return validateFormat(value, validation.IsDNS1123Label, fldPath)
+}
+
+// validateFormat returns an error for each message of the check.
+func validateFormat(value string, check func(string) []string, fldPath *field.Path) field.ErrorList {
+	return lists.Map(check(value), func(message string) *field.Error { return field.Invalid(fldPath, value, message) })
 }
 
 func validateUUID(value string, fldPath *field.Path) field.ErrorList {
@@ -167,7 +177,7 @@ func validateShare(value *string, fldPath *field.Path) field.ErrorList {
 
 func validateResources(resources corev1.ResourceList, fldPath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
-	for _, name := range sortedKeys(resources) {
+	for _, name := range slices.Sorted(maps.Keys(resources)) {
 		if quantity := resources[name]; quantity.Sign() < 0 {
 			allErrs = append(allErrs, field.Invalid(fldPath.Key(string(name)), quantity.String(), "must not be negative"))
 		}
@@ -175,11 +185,26 @@ func validateResources(resources corev1.ResourceList, fldPath *field.Path) field
 	return allErrs
 }
 
-func sortedKeys[K ~string, V any](m map[K]V) []K {
-	keys := make([]K, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
+// Without returns the errors that are not in before. The lists of supported values are not compared.
+func Without(errs, before field.ErrorList) field.ErrorList {
+	if len(errs) == 0 || len(before) == 0 {
+		return errs
 	}
-	slices.Sort(keys)
-	return keys
+	key := func(err *field.Error) string {
+		if err.Type == field.ErrorTypeNotSupported {
+			return field.NotSupported(field.NewPath(err.Field), err.BadValue, []string{}).Error()
+		}
+		return err.Error()
+	}
+	known := sets.New[string]()
+	for _, err := range before {
+		known.Insert(key(err))
+	}
+	var result field.ErrorList
+	for _, err := range errs {
+		if !known.Has(key(err)) {
+			result = append(result, err)
+		}
+	}
+	return result
 }

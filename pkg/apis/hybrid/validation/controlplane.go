@@ -5,12 +5,15 @@
 package validation
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -29,11 +32,8 @@ func ValidateControlPlaneConfig(config *v1alpha1.ControlPlaneConfig, infrastruct
 
 	var (
 		allErrs field.ErrorList
-		sites   []string
+		sites   = lists.Map(infrastructure.Sites, func(s v1alpha1.InfrastructureSite) string { return s.Name })
 	)
-	for _, site := range infrastructure.Sites {
-		sites = append(sites, site.Name)
-	}
 	if config.DefaultSite != "" || len(sites) > 1 {
 		allErrs = append(allErrs, validateOneOf(config.DefaultSite, sites, fldPath.Child("defaultSite"))...)
 	}
@@ -45,8 +45,7 @@ func ValidateControlPlaneConfig(config *v1alpha1.ControlPlaneConfig, infrastruct
 	)
 	for i := range config.Sites {
 		site, idxPath := &config.Sites[i], fldPath.Child("sites").Index(i)
-		allErrs = append(allErrs, validateOneOf(site.Name, sites, idxPath.Child("name"))...)
-		allErrs = append(allErrs, seen.add(site.Name, idxPath.Child("name"))...)
+		allErrs = append(allErrs, seen.addOneOf(site.Name, sites, idxPath.Child("name"))...)
 		if site.LoadBalancer != nil {
 			allErrs = append(allErrs, validateSiteLoadBalancer(site, helper.FindSite(profile, site.Name), pools, idxPath.Child("loadBalancer"))...)
 		}
@@ -59,7 +58,7 @@ func validateFeatureGates(config *v1alpha1.CloudControllerManagerConfig, fldPath
 		return nil
 	}
 	var allErrs field.ErrorList
-	for _, gate := range sortedKeys(config.FeatureGates) {
+	for _, gate := range slices.Sorted(maps.Keys(config.FeatureGates)) {
 		if !featureGateRegexp.MatchString(gate) {
 			allErrs = append(allErrs, field.Invalid(fldPath.Key(gate), gate, "must be the name of a feature gate"))
 		}
@@ -73,7 +72,7 @@ func validateSiteLoadBalancer(config *v1alpha1.ControlPlaneSite, site *v1alpha1.
 		allErrs  field.ErrorList
 		balancer = config.LoadBalancer
 	)
-	if (len(balancer.Platforms()) > 0) == (balancer.MetalLB != nil) {
+	if (len(v1alpha1.PlatformsOf(balancer)) > 0) == (balancer.MetalLB != nil) {
 		allErrs = append(allErrs, field.Required(fldPath, "must have exactly one of openstack and metalLB"))
 	}
 	allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList { return r.loadBalancer(config, site, fldPath) })...)

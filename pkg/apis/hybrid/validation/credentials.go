@@ -7,6 +7,7 @@ package validation
 import (
 	"crypto/tls"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -42,7 +44,7 @@ var documentKeys = []string{keyClientCertificate, keyClientKey, keyCACert}
 // Messages name keys, never values. fldPath is the path of the data.
 func ValidateSecret(data map[string][]byte, fldPath *field.Path) field.ErrorList {
 	allErrs := ValidateCredentials(data, nil, fldPath)
-	for _, key := range sortedKeys(data) {
+	for _, key := range slices.Sorted(maps.Keys(data)) {
 		if prefix, name, ok := strings.Cut(key, "."); ok && name == keyClientCertificate && prefix != dnsPrefix {
 			allErrs = append(allErrs, validateClientCertificate(data, prefix, fldPath)...)
 		}
@@ -68,7 +70,7 @@ func ValidateCredentials(data map[string][]byte, sites []SiteCredentials, fldPat
 	for _, site := range sites {
 		sitePlatforms[site.Site] = site.Platform
 	}
-	for _, key := range sortedKeys(data) {
+	for _, key := range slices.Sorted(maps.Keys(data)) {
 		keyPath := fldPath.Key(key)
 		allErrs = append(allErrs, validateCredentialKey(key, sitePlatforms, keyPath)...)
 		allErrs = append(allErrs, validateCredentialValue(key, data[key], keyPath)...)
@@ -86,20 +88,14 @@ func CheckCredentials(platform v1alpha1.Platform, credentials map[string]string)
 		alternatives = rulesOf(platform).credentials()
 		missing      = func(key string) bool { return credentials[key] == "" }
 		complete     = func(keys []string) bool { return !slices.ContainsFunc(keys, missing) }
-		begun        = func(keys []string) bool {
-			return slices.ContainsFunc(keys, func(key string) bool { return !missing(key) })
-		}
 	)
 	if len(alternatives) == 0 || slices.ContainsFunc(alternatives, complete) {
 		return checkClientCertificate(credentials)
 	}
-	wanted := alternatives[max(slices.IndexFunc(alternatives, begun), 0)]
-	needed := make([]string, 0, len(alternatives))
-	for _, keys := range alternatives {
-		needed = append(needed, strings.Join(keys, ", "))
-	}
+	begun := begunSets(alternatives, func(key string) bool { return !missing(key) })
+	wanted := slices.Concat(begun, alternatives)[0]
 	return fmt.Errorf("credentials: key %q is missing; the site needs the keys %s",
-		wanted[slices.IndexFunc(wanted, missing)], strings.Join(needed, " or "))
+		wanted[slices.IndexFunc(wanted, missing)], describe("", alternatives))
 }
 
 func checkClientCertificate(credentials map[string]string) error {
@@ -119,14 +115,13 @@ func PlatformOfCredentials(data map[string][]byte, site string) (v1alpha1.Platfo
 	if slices.Contains(reservedSiteNames, site) {
 		return "", false
 	}
-	all := v1alpha1.AllPlatforms()
-	index := slices.IndexFunc(all, func(platform v1alpha1.Platform) bool {
+	index := slices.IndexFunc(allPlatforms, func(platform v1alpha1.Platform) bool {
 		return len(ValidateCredentials(data, []SiteCredentials{{Site: site, Platform: platform}}, nil)) == 0
 	})
 	if index < 0 {
 		return "", false
 	}
-	return all[index], true
+	return allPlatforms[index], true
 }
 
 func validateCredentialKey(key string, sitePlatforms map[string]v1alpha1.Platform, fldPath *field.Path) field.ErrorList {
@@ -143,7 +138,7 @@ func validateCredentialKey(key string, sitePlatforms map[string]v1alpha1.Platfor
 
 	alternatives := rulesOf(sitePlatforms[prefix]).credentials()
 	if len(alternatives) == 0 {
-		for _, platform := range v1alpha1.AllPlatforms() {
+		for _, platform := range allPlatforms {
 			alternatives = append(alternatives, rulesOf(platform).credentials()...)
 		}
 	}
@@ -175,39 +170,32 @@ func validateCredentialValue(key string, value []byte, fldPath *field.Path) fiel
 
 // validateSiteCredentials checks that the site has exactly one of its platform's sets of keys.
 func validateSiteCredentials(data map[string][]byte, site SiteCredentials, fldPath *field.Path) field.ErrorList {
-	var (
-		alternatives = rulesOf(site.Platform).credentials()
-		begun        [][]string
-	)
+	alternatives := rulesOf(site.Platform).credentials()
 	if len(alternatives) == 0 {
 		return nil
 	}
-	has := func(key string) bool {
-		_, ok := data[site.Site+"."+key]
-		return ok
-	}
-	for _, alternative := range alternatives {
-		if slices.ContainsFunc(alternative, has) {
-			begun = append(begun, alternative)
+	var (
+		prefix = site.Site + "."
+		needed = fmt.Sprintf("site %q needs the keys %s", site.Site, describe(prefix, alternatives))
+		has    = func(key string) bool {
+			_, ok := data[prefix+key]
+			return ok
 		}
-	}
-
-	switch len(begun) {
+	)
+	switch begun := begunSets(alternatives, has); len(begun) {
 	case 0:
-		return field.ErrorList{field.Required(fldPath.Key(site.Site+"."+alternatives[0][0]),
-			fmt.Sprintf("site %q needs the keys %s", site.Site, describe(site.Site, alternatives)))}
+		return field.ErrorList{field.Required(fldPath.Key(prefix+alternatives[0][0]), needed)}
 	case 1:
 		var allErrs field.ErrorList
 		for _, key := range begun[0] {
 			if !has(key) {
-				allErrs = append(allErrs,
-					field.Required(fldPath.Key(site.Site+"."+key), fmt.Sprintf("site %q needs the keys %s", site.Site, describe(site.Site, alternatives))))
+				allErrs = append(allErrs, field.Required(fldPath.Key(prefix+key), needed))
 			}
 		}
 		return append(allErrs, validateClientCertificate(data, site.Site, fldPath)...)
 	default:
-		return field.ErrorList{field.Forbidden(fldPath.Key(site.Site+"."+begun[1][0]),
-			fmt.Sprintf("site %q must have only one of the sets of keys %s", site.Site, describe(site.Site, begun)))}
+		return field.ErrorList{field.Forbidden(fldPath.Key(prefix+begun[1][0]),
+			fmt.Sprintf("site %q must have only one of the sets of keys %s", site.Site, describe(prefix, begun)))}
 	}
 }
 
@@ -224,14 +212,12 @@ func validateClientCertificate(data map[string][]byte, site string, fldPath *fie
 	return nil
 }
 
-func describe(site string, alternatives [][]string) string {
-	sets := make([]string, 0, len(alternatives))
-	for _, alternative := range alternatives {
-		keys := make([]string, 0, len(alternative))
-		for _, key := range alternative {
-			keys = append(keys, site+"."+key)
-		}
-		sets = append(sets, strings.Join(keys, ", "))
-	}
-	return strings.Join(sets, " or ")
+// begunSets returns the sets that have at least one of their keys.
+func begunSets(alternatives [][]string, has func(key string) bool) [][]string {
+	return slices.DeleteFunc(slices.Clone(alternatives), func(keys []string) bool { return !slices.ContainsFunc(keys, has) })
+}
+
+// describe lists the sets of keys, which have the prefix in the Secret.
+func describe(prefix string, alternatives [][]string) string {
+	return strings.Join(lists.Map(alternatives, func(keys []string) string { return prefix + strings.Join(keys, ", "+prefix) }), " or ")
 }

@@ -125,22 +125,13 @@ func (v *dnsValidator) designate() {
 	if certificate, ok := v.credentials[keyCACert]; ok && !x509.NewCertPool().AppendCertsFromPEM([]byte(certificate)) {
 		v.invalid(keyCACert, "must hold a certificate in PEM format")
 	}
-	var begun [][]string
-	for _, alternative := range openStackCredentials {
-		if slices.ContainsFunc(alternative, v.has) {
-			begun = append(begun, alternative)
-		}
-	}
-	switch len(begun) {
-	case 0:
-		begun = openStackCredentials[:1]
-	case 1:
-	default:
-		v.errs = append(v.errs, field.Forbidden(v.at(begun[1][0]), "must have only one of the sets of keys "+v.describe(begun)))
+	begun := begunSets(openStackCredentials, v.has)
+	if len(begun) > 1 {
+		v.errs = append(v.errs, field.Forbidden(v.at(begun[1][0]), "must have only one of the sets of keys "+describe(v.prefix, begun)))
 		return
 	}
-	for _, key := range begun[0] {
-		v.need(key, "the keys "+v.describe(openStackCredentials)+" are needed")
+	for _, key := range slices.Concat(begun, openStackCredentials)[0] {
+		v.need(key, "the keys "+describe(v.prefix, openStackCredentials)+" are needed")
 	}
 }
 
@@ -159,18 +150,6 @@ func (v *dnsValidator) site() {
 			v.errs = append(v.errs, field.Forbidden(v.at(key), fmt.Sprintf("must not be set: it is that of the site in %s%s", v.prefix, keySite)))
 		}
 	}
-}
-
-func (v *dnsValidator) describe(alternatives [][]string) string {
-	sets := make([]string, 0, len(alternatives))
-	for _, alternative := range alternatives {
-		keys := make([]string, 0, len(alternative))
-		for _, key := range alternative {
-			keys = append(keys, v.prefix+key)
-		}
-		sets = append(sets, strings.Join(keys, ", "))
-	}
-	return strings.Join(sets, " or ")
 }
 
 func (v *dnsValidator) rfc2136() {

@@ -102,8 +102,7 @@ func (v *infrastructureValidator) validateSites(fldPath *field.Path) field.Error
 	)
 	for i := range sites {
 		site, idxPath := &sites[i], fldPath.Index(i)
-		allErrs = append(allErrs, validateOneOf(site.Name, available, idxPath.Child("name"))...)
-		allErrs = append(allErrs, seen.add(site.Name, idxPath.Child("name"))...)
+		allErrs = append(allErrs, seen.addOneOf(site.Name, available, idxPath.Child("name"))...)
 
 		nodes, errs := validateCIDRs(site.Nodes, idxPath.Child("nodes"))
 		valid = valid && len(errs) == 0
@@ -218,7 +217,7 @@ func (v *infrastructureValidator) validateSitePlatform(site *v1alpha1.Infrastruc
 	if !ok {
 		return nil
 	}
-	allErrs := validateBlocks(site.Platforms(), site.Name, platform, false, fldPath)
+	allErrs := validateBlocks(v1alpha1.PlatformsOf(site), site.Name, platform, false, fldPath)
 	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.infrastructure(site, v.config, siteProfile, fldPath) })...)
 }
 
@@ -231,7 +230,7 @@ func ValidateAllowed(config *v1alpha1.InfrastructureConfig, profile *v1alpha1.Cl
 	var allErrs field.ErrorList
 	for i := range config.Sites {
 		s := &config.Sites[i]
-		allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList {
+		allErrs = append(allErrs, validateFor(v1alpha1.PlatformsOf(s), func(r rules) field.ErrorList {
 			return r.allowed(s, helper.FindSite(profile, s.Name), fldPath.Child("sites").Index(i))
 		})...)
 	}

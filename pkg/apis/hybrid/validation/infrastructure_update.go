@@ -12,6 +12,7 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -67,9 +68,9 @@ func ValidateRemovedSites(oldConfig, newConfig *v1alpha1.InfrastructureConfig, w
 			continue
 		}
 		var pools []string
-		for i := range workers {
-			if slices.Contains(v.SitesOf(workers[i].Zones), site.Name) {
-				pools = append(pools, workers[i].Name)
+		for _, worker := range workers {
+			if slices.Contains(v.SitesOf(worker.Zones), site.Name) {
+				pools = append(pools, worker.Name)
 			}
 		}
 		if len(pools) > 0 {
@@ -119,10 +120,5 @@ func findInfrastructureSite(config *v1alpha1.InfrastructureConfig, name string) 
 	if config == nil {
 		return nil
 	}
-	for i := range config.Sites {
-		if config.Sites[i].Name == name {
-			return &config.Sites[i]
-		}
-	}
-	return nil
+	return lists.Find(config.Sites, func(s *v1alpha1.InfrastructureSite) bool { return s.Name == name })
 }

@@ -57,9 +57,6 @@ func (metal) noVolumes() string { return "does not support volumes: its hosts ha
 
 func (metal) access(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	profile := site.Metal
-	if profile == nil {
-		return nil
-	}
 	fldPath = fldPath.Child("metal")
 	allErrs := validateOneOf(profile.Inventory, metalInventories, fldPath.Child("inventory"))
 	allErrs = append(allErrs, validateURL(profile.Server, []string{"https"}, fldPath.Child("server"))...)
@@ -68,9 +65,6 @@ func (metal) access(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.
 
 func (metal) site(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	profile := site.Metal
-	if profile == nil {
-		return nil
-	}
 	fldPath = fldPath.Child("metal")
 	allErrs := validateOneOf(profile.Cleaning, metalCleanings, fldPath.Child("cleaning"))
 	allErrs = append(allErrs, validateOneOf(profile.NodeName, metalNodeNames, fldPath.Child("nodeName"))...)
@@ -82,21 +76,18 @@ func (metal) site(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.Er
 }
 
 func (metal) zone(zone *v1alpha1.SiteZone, _ *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	if zone.Metal == nil {
-		return nil
-	}
 	return validateLabelSelector(zone.Metal.HostSelector, fldPath.Child("metal", "hostSelector"))
 }
 
 func (metal) storageClass(class *v1alpha1.StorageClass, fldPath *field.Path) field.ErrorList {
-	if class.Metal == nil || class.Metal.Path == "" {
+	if class.Metal.Path == "" {
 		return nil
 	}
 	return validateVolumesPath(class.Metal.Path, fldPath.Child("metal", "path"))
 }
 
 func (metal) machineType(machineType *v1alpha1.SiteMachineType, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	if machineType.Metal == nil || site == nil || site.Metal == nil {
+	if site == nil || site.Metal == nil {
 		return nil
 	}
 	return validateHosts(machineType.Metal.HostSelector, machineType.Metal.Tolerations, site.Metal, "tolerations", fldPath.Child("metal"))
@@ -104,7 +95,7 @@ func (metal) machineType(machineType *v1alpha1.SiteMachineType, site *v1alpha1.C
 
 // image checks an image. What is allowed depends on the inventory of the site.
 func (metal) image(image *v1alpha1.SiteMachineImage, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	if image.Metal == nil || site == nil || site.Metal == nil {
+	if site == nil || site.Metal == nil {
 		return nil
 	}
 	var (
@@ -144,7 +135,7 @@ func (metal) image(image *v1alpha1.SiteMachineImage, site *v1alpha1.CloudProfile
 // worker checks the settings of a pool. Taints by which the operator reserves servers are tolerated only if the CloudProfile allows it.
 func (metal) worker(s *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	config, profile := s.Metal, site.Metal
-	if config == nil || profile == nil {
+	if profile == nil {
 		return nil
 	}
 	fldPath = fldPath.Child("metal")
@@ -187,9 +178,7 @@ func validateToleration(toleration *corev1.Toleration, fldPath *field.Path) fiel
 	if toleration.Key == "" {
 		allErrs = append(allErrs, field.Required(fldPath.Child("key"), "must be the key of a taint"))
 	} else {
-		for _, message := range validation.IsQualifiedName(toleration.Key) {
-			allErrs = append(allErrs, field.Invalid(fldPath.Child("key"), toleration.Key, message))
-		}
+		allErrs = append(allErrs, validateFormat(toleration.Key, validation.IsQualifiedName, fldPath.Child("key"))...)
 	}
 	if toleration.Operator != "" {
 		allErrs = append(allErrs, validateOneOf(toleration.Operator, tolerationOperators, fldPath.Child("operator"))...)
@@ -283,21 +272,14 @@ func validatePoolRef(ref *corev1.TypedLocalObjectReference, fldPath *field.Path)
 	if ref.Name == "" {
 		return append(allErrs, validateRequired(ref.Name, fldPath.Child("name"))...)
 	}
-	for _, message := range validation.IsDNS1123Subdomain(ref.Name) {
-		allErrs = append(allErrs, field.Invalid(fldPath.Child("name"), ref.Name, message))
-	}
-	return allErrs
+	return append(allErrs, validateFormat(ref.Name, validation.IsDNS1123Subdomain, fldPath.Child("name"))...)
 }
 
 func validateAPIGroup(group *string, fldPath *field.Path) field.ErrorList {
 	if group == nil || *group == "" {
 		return field.ErrorList{field.Required(fldPath, "must be the API group of the pool, such as ipam.cluster.x-k8s.io")}
 	}
-	var allErrs field.ErrorList
-	for _, message := range validation.IsDNS1123Subdomain(*group) {
-		allErrs = append(allErrs, field.Invalid(fldPath, *group, message))
-	}
-	return allErrs
+	return validateFormat(*group, validation.IsDNS1123Subdomain, fldPath)
 }
 
 // validateVolumesPath accepts paths that the provisioner of local volumes supports, which does not include the root.

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -52,16 +53,13 @@ type openStack struct{ noRules }
 func (openStack) credentials() [][]string { return openStackCredentials }
 
 func (openStack) access(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	if site.OpenStack == nil {
-		return nil
-	}
 	allErrs := validateURL(site.OpenStack.AuthURL, []string{"http", "https"}, fldPath.Child("openstack", "authURL"))
 	return append(allErrs, validateRequired(site.OpenStack.Region, fldPath.Child("openstack", "region"))...)
 }
 
 // encryption accepts http only for a site whose certificate would not be verified either. A site that was as insecure before stays allowed.
 func (openStack) encryption(site, before *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	if site.OpenStack == nil || !strings.HasPrefix(site.OpenStack.AuthURL, "http://") || site.TLS != nil && site.TLS.InsecureSkipVerify {
+	if !strings.HasPrefix(site.OpenStack.AuthURL, "http://") || site.TLS != nil && site.TLS.InsecureSkipVerify {
 		return nil
 	}
 	if before != nil && before.OpenStack != nil && before.OpenStack.AuthURL == site.OpenStack.AuthURL {
@@ -73,9 +71,6 @@ func (openStack) encryption(site, before *v1alpha1.CloudProfileSite, fldPath *fi
 
 func (openStack) site(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	profile := site.OpenStack
-	if profile == nil {
-		return nil
-	}
 	fldPath = fldPath.Child("openstack")
 	allErrs := validateOneOf(profile.EndpointType, openStackEndpointTypes, fldPath.Child("endpointType"))
 
@@ -110,8 +105,7 @@ func (openStack) site(site *v1alpha1.CloudProfileSite, fldPath *field.Path) fiel
 	policies := names{}
 	for i, policy := range profile.ServerGroupPolicies {
 		idxPath := fldPath.Child("serverGroupPolicies").Index(i)
-		allErrs = append(allErrs, validateOneOf(policy, openStackServerGroupPolicies, idxPath)...)
-		allErrs = append(allErrs, policies.add(policy, idxPath)...)
+		allErrs = append(allErrs, policies.addOneOf(policy, openStackServerGroupPolicies, idxPath)...)
 	}
 	return allErrs
 }
@@ -126,8 +120,7 @@ func validateOpenStackLoadBalancerClasses(classes []v1alpha1.OpenStackLoadBalanc
 		idxPath := fldPath.Index(i)
 		allErrs = append(allErrs, classNames.addRequired(class.Name, idxPath.Child("name"))...)
 		if class.Purpose != "" {
-			allErrs = append(allErrs, validateOneOf(class.Purpose, openStackPurposes, idxPath.Child("purpose"))...)
-			allErrs = append(allErrs, purposes.add(class.Purpose, idxPath.Child("purpose"))...)
+			allErrs = append(allErrs, purposes.addOneOf(class.Purpose, openStackPurposes, idxPath.Child("purpose"))...)
 		}
 		for _, reference := range []struct{ name, id string }{
 			{"floatingNetworkID", class.FloatingNetworkID},
@@ -160,31 +153,20 @@ func floatingNetworks(profile *v1alpha1.OpenStackProfile) []string {
 }
 
 func (openStack) zone(zone *v1alpha1.SiteZone, _ *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	if zone.OpenStack == nil {
-		return nil
-	}
 	return validateRequired(zone.OpenStack.AvailabilityZone, fldPath.Child("openstack", "availabilityZone"))
 }
 
 func (openStack) machineType(machineType *v1alpha1.SiteMachineType, _ *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	if machineType.OpenStack == nil {
-		return nil
-	}
 	return validateRequired(machineType.OpenStack.Flavor, fldPath.Child("openstack", "flavor"))
 }
 
 func (openStack) volumeType(volumeType *v1alpha1.SiteVolumeType, fldPath *field.Path) field.ErrorList {
-	if volumeType.OpenStack == nil {
-		return nil
-	}
 	return validateRequired(volumeType.OpenStack.Type, fldPath.Child("openstack", "type"))
 }
 
 func (openStack) image(image *v1alpha1.SiteMachineImage, _ *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	config, idPath := image.OpenStack, fldPath.Child("openstack", "imageID")
 	switch {
-	case config == nil:
-		return nil
 	case config.ImageID == "" && config.ImageName == "":
 		return field.ErrorList{field.Required(idPath, "either imageID or imageName must be set")}
 	case config.ImageID != "" && config.ImageName != "":
@@ -213,7 +195,8 @@ func (openStack) infrastructure(s *v1alpha1.InfrastructureSite, infrastructure *
 		if config.Router == nil {
 			allErrs = append(allErrs, field.Required(poolPath, "must be set unless router.id is set"))
 		}
-	} else if pools := floatingPoolNames(profile); len(pools) > 0 {
+	} else if len(profile.FloatingPools) > 0 {
+		pools := lists.Map(profile.FloatingPools, func(p v1alpha1.OpenStackFloatingPool) string { return p.Name })
 		allErrs = append(allErrs, validateOneOf(config.FloatingPoolName, pools, poolPath)...)
 	}
 	allErrs = append(allErrs, validateFloatingSubnet(&config, fldPath.Child("floatingSubnet"))...)
@@ -316,14 +299,6 @@ func validateOpenStackNetwork(network *v1alpha1.OpenStackNetwork, fldPath *field
 	return allErrs
 }
 
-func floatingPoolNames(profile *v1alpha1.OpenStackProfile) []string {
-	var result []string
-	for _, pool := range profile.FloatingPools {
-		result = append(result, pool.Name)
-	}
-	return result
-}
-
 // infrastructureUpdate refuses to move nodes between objects: what is given by ID stays given, and what is created stays created.
 func (openStack) infrastructureUpdate(newSite, oldSite *v1alpha1.InfrastructureSite, fldPath *field.Path) field.ErrorList {
 	var (
@@ -392,7 +367,7 @@ func validateOpenStackLoadBalancer(config *v1alpha1.OpenStackLoadBalancerConfig,
 }
 
 func (openStack) worker(s *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	if s.OpenStack == nil || site.OpenStack == nil {
+	if site.OpenStack == nil {
 		return nil
 	}
 	var allErrs field.ErrorList
@@ -441,8 +416,5 @@ func (openStack) inPlaceUpdate(newConfig, oldConfig *v1alpha1.WorkerSite, fldPat
 }
 
 func (openStack) dataVolume(volume *v1alpha1.WorkerDataVolumeSite, _ *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	if volume.OpenStack == nil {
-		return nil
-	}
 	return validateRequired(volume.OpenStack.Type, fldPath.Child("openstack", "type"))
 }

@@ -20,14 +20,18 @@ var platforms = map[v1alpha1.Platform]rules{
 	v1alpha1.PlatformMetal:     metal{},
 }
 
-// rules are what is allowed at the sites of one platform. Objects have the blocks of any platform: a rule returns nil if the block of its
-// own platform is not set. site is the site of the CloudProfile that an object belongs to, nil if there is none. Errors are below fldPath,
-// which is the path of the object.
+// allPlatforms are the platforms in the order in which their rules are asked.
+var allPlatforms = v1alpha1.AllPlatforms()
+
+// rules are what is allowed at the sites of one platform. site is the site of the CloudProfile that an object belongs to, nil if there is
+// none. Errors are below fldPath, which is the path of the object.
 type rules interface {
 	// credentials returns the alternative sets of keys that a site needs, the preferred one first.
 	credentials() [][]string
 	// noVolumes returns why sites have no volumes, empty if they have.
 	noVolumes() string
+
+	// The first argument of the following rules has the block of the platform.
 
 	// access checks how a site is reached.
 	access(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList
@@ -39,23 +43,24 @@ type rules interface {
 	machineType(machineType *v1alpha1.SiteMachineType, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList
 	volumeType(volumeType *v1alpha1.SiteVolumeType, fldPath *field.Path) field.ErrorList
 	image(image *v1alpha1.SiteMachineImage, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList
+	// allowed checks that what a site of the shoot refers to is among what the operator allows.
+	allowed(s *v1alpha1.InfrastructureSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList
+	worker(config *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList
+	dataVolume(volume *v1alpha1.WorkerDataVolumeSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList
+
+	// The following rules look for their block themselves.
+
 	// namespaced checks what a NamespacedCloudProfile adds to its parent. fldPath is the path of the configuration.
 	namespaced(profile NamespacedProfile, fldPath *field.Path) field.ErrorList
-
 	// infrastructure checks a site of the shoot, whose block may be missing.
 	infrastructure(s *v1alpha1.InfrastructureSite, config *v1alpha1.InfrastructureConfig, site *v1alpha1.CloudProfileSite,
 		fldPath *field.Path) field.ErrorList
 	infrastructureUpdate(newSite, oldSite *v1alpha1.InfrastructureSite, fldPath *field.Path) field.ErrorList
-	// allowed checks that what a site of the shoot refers to is among what the operator allows.
-	allowed(s *v1alpha1.InfrastructureSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList
 	// together checks that a shoot can use the sites at the same time. fldPath is the path of the sites.
 	together(sites []v1alpha1.InfrastructureSite, profile *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList
 	loadBalancer(config *v1alpha1.ControlPlaneSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList
-
-	worker(config *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList
 	// inPlaceUpdate checks an update of a pool whose machines stay. Either configuration may be nil.
 	inPlaceUpdate(newConfig, oldConfig *v1alpha1.WorkerSite, fldPath *field.Path) field.ErrorList
-	dataVolume(volume *v1alpha1.WorkerDataVolumeSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList
 }
 
 // rulesOf returns the rules of the platform. There are none for a platform that is not known.
@@ -68,8 +73,13 @@ func rulesOf(platform v1alpha1.Platform) rules {
 
 // validateAll returns what the rules of all platforms find.
 func validateAll(rule func(rules) field.ErrorList) field.ErrorList {
+	return validateFor(allPlatforms, rule)
+}
+
+// validateFor returns what the rules of the platforms find.
+func validateFor(platforms []v1alpha1.Platform, rule func(rules) field.ErrorList) field.ErrorList {
 	var allErrs field.ErrorList
-	for _, platform := range v1alpha1.AllPlatforms() {
+	for _, platform := range platforms {
 		allErrs = append(allErrs, rule(rulesOf(platform))...)
 	}
 	return allErrs

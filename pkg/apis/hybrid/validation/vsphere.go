@@ -6,6 +6,7 @@ package validation
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/extraconfig"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/vspherecsi"
 )
@@ -29,17 +31,11 @@ func (vSphere) credentials() [][]string {
 }
 
 func (vSphere) access(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	if site.VSphere == nil {
-		return nil
-	}
 	return validateURL(site.VSphere.Server, []string{"https"}, fldPath.Child("vsphere", "server"))
 }
 
 func (vSphere) site(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	profile := site.VSphere
-	if profile == nil {
-		return nil
-	}
 	allErrs := vspherecsi.ValidateSite(site, fldPath)
 	fldPath = fldPath.Child("vsphere")
 	allErrs = append(allErrs, validateRequired(profile.Datacenter, fldPath.Child("datacenter"))...)
@@ -62,9 +58,6 @@ func (vSphere) site(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.
 
 func (vSphere) zone(z *v1alpha1.SiteZone, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	zone := z.VSphere
-	if zone == nil {
-		return nil
-	}
 	fldPath = fldPath.Child("vsphere")
 	allErrs := validateRequired(zone.ComputeCluster, fldPath.Child("computeCluster"))
 	switch {
@@ -80,32 +73,20 @@ func (vSphere) zone(z *v1alpha1.SiteZone, site *v1alpha1.CloudProfileSite, fldPa
 }
 
 func (vSphere) storageClass(class *v1alpha1.StorageClass, fldPath *field.Path) field.ErrorList {
-	if class.VSphere == nil {
-		return nil
-	}
 	return validateRequired(class.VSphere.StoragePolicy, fldPath.Child("vsphere", "storagePolicy"))
 }
 
 func (vSphere) machineType(machineType *v1alpha1.SiteMachineType, _ *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	if machineType.VSphere == nil {
-		return nil
-	}
 	return validateExtraConfig(machineType.VSphere.ExtraConfig, fldPath.Child("vsphere", "extraConfig"))
 }
 
 func (vSphere) volumeType(volumeType *v1alpha1.SiteVolumeType, fldPath *field.Path) field.ErrorList {
-	if volumeType.VSphere == nil {
-		return nil
-	}
 	return validateRequired(volumeType.VSphere.StoragePolicy, fldPath.Child("vsphere", "storagePolicy"))
 }
 
 // image accepts templates for zones of the site only. Another zone's template would never be used.
 func (vSphere) image(siteImage *v1alpha1.SiteMachineImage, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	image := siteImage.VSphere
-	if image == nil {
-		return nil
-	}
 	fldPath = fldPath.Child("vsphere")
 	var (
 		allErrs = validateRequired(image.Template, fldPath.Child("template"))
@@ -116,10 +97,7 @@ func (vSphere) image(siteImage *v1alpha1.SiteMachineImage, site *v1alpha1.CloudP
 		allErrs = append(allErrs, seen.addRequired(zone.Name, idxPath.Child("name"))...)
 		allErrs = append(allErrs, validateRequired(zone.Template, idxPath.Child("template"))...)
 		if zone.Name != "" && site != nil && site.VSphere != nil {
-			zones := make([]string, 0, len(site.Zones))
-			for _, z := range site.Zones {
-				zones = append(zones, z.Name)
-			}
+			zones := lists.Map(site.Zones, func(z v1alpha1.SiteZone) string { return z.Name })
 			allErrs = append(allErrs, validateOneOf(zone.Name, zones, idxPath.Child("name"))...)
 		}
 	}
@@ -143,7 +121,7 @@ func (vSphere) infrastructure(s *v1alpha1.InfrastructureSite, _ *v1alpha1.Infras
 
 func (vSphere) worker(s *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	config := s.VSphere
-	if config == nil || site.VSphere == nil {
+	if site.VSphere == nil {
 		return nil
 	}
 	fldPath = fldPath.Child("vsphere")
@@ -152,7 +130,7 @@ func (vSphere) worker(s *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite, f
 		allErrs = validateExtraConfig(config.ExtraConfig, fldPath.Child("extraConfig"))
 		seen    = names{}
 	)
-	for _, key := range sortedKeys(config.ExtraConfig) {
+	for _, key := range slices.Sorted(maps.Keys(config.ExtraConfig)) {
 		if extraconfig.Problem(key) == "" &&
 			!slices.ContainsFunc(allowed.ExtraConfig, func(other string) bool { return strings.EqualFold(other, key) }) {
 			// The error contains the value, so that a change of the value is a new error.
@@ -178,7 +156,7 @@ func (vSphere) worker(s *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite, f
 
 func validateExtraConfig(extraConfig map[string]string, fldPath *field.Path) field.ErrorList {
 	var allErrs field.ErrorList
-	for _, key := range sortedKeys(extraConfig) {
+	for _, key := range slices.Sorted(maps.Keys(extraConfig)) {
 		if problem := extraconfig.Problem(key); problem != "" {
 			allErrs = append(allErrs, field.Forbidden(fldPath.Key(key), problem))
 		}
@@ -187,9 +165,6 @@ func validateExtraConfig(extraConfig map[string]string, fldPath *field.Path) fie
 }
 
 func (vSphere) dataVolume(volume *v1alpha1.WorkerDataVolumeSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	if volume.VSphere == nil {
-		return nil
-	}
 	var (
 		policyPath = fldPath.Child("vsphere", "storagePolicy")
 		allErrs    = validateRequired(volume.VSphere.StoragePolicy, policyPath)
@@ -201,7 +176,7 @@ func (vSphere) dataVolume(volume *v1alpha1.WorkerDataVolumeSite, site *v1alpha1.
 }
 
 func (vSphere) allowed(s *v1alpha1.InfrastructureSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	if s.VSphere == nil || site == nil || site.VSphere == nil || site.VSphere.Allowed == nil {
+	if site == nil || site.VSphere == nil || site.VSphere.Allowed == nil {
 		return nil
 	}
 	return validateAllowed(s.VSphere.Network, site.VSphere.Allowed.Networks, fldPath.Child("vsphere", "network"))

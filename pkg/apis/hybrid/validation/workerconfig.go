@@ -6,6 +6,7 @@ package validation
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -40,7 +42,7 @@ func ValidateWorkerConfig(config *v1alpha1.WorkerConfig, worker *gardencorev1bet
 		allErrs = append(allErrs, validateResources(template.Capacity, templatePath.Child("capacity"))...)
 		virtualPath := templatePath.Child("virtualCapacity")
 		allErrs = append(allErrs, validateResources(template.VirtualCapacity, virtualPath)...)
-		for _, name := range sortedKeys(template.VirtualCapacity) {
+		for _, name := range slices.Sorted(maps.Keys(template.VirtualCapacity)) {
 			if !strings.Contains(string(name), "/") {
 				allErrs = append(allErrs,
 					field.Invalid(virtualPath.Key(string(name)), string(name), "must be an extended resource such as example.com/license"))
@@ -101,8 +103,7 @@ func validateWorkerSites(configs []v1alpha1.WorkerSite, worker *gardencorev1beta
 	)
 	for i := range configs {
 		config, idxPath := &configs[i], fldPath.Index(i)
-		allErrs = append(allErrs, validateOneOf(config.Name, sites, idxPath.Child("name"))...)
-		allErrs = append(allErrs, seen.add(config.Name, idxPath.Child("name"))...)
+		allErrs = append(allErrs, seen.addOneOf(config.Name, sites, idxPath.Child("name"))...)
 		if config.Minimum == nil && config.Maximum == nil {
 			unlimited = append(unlimited, i)
 			continue
@@ -209,8 +210,10 @@ func validateWorkerSite(config *v1alpha1.WorkerSite, site *v1alpha1.CloudProfile
 		return nil
 	}
 	platform, _ := site.Platform()
-	allErrs := validateBlocks(config.Platforms(), site.Name, platform, false, fldPath)
-	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.worker(config, site, fldPath) })...)
+	allErrs := validateBlocks(v1alpha1.PlatformsOf(config), site.Name, platform, false, fldPath)
+	return append(allErrs, validateFor(v1alpha1.PlatformsOf(config), func(r rules) field.ErrorList {
+		return r.worker(config, site, fldPath)
+	})...)
 }
 
 func validateWorkerDataVolumes(volumes []v1alpha1.WorkerDataVolume, worker *gardencorev1beta1.Worker, profile *v1alpha1.CloudProfileConfig,
@@ -218,20 +221,15 @@ func validateWorkerDataVolumes(volumes []v1alpha1.WorkerDataVolume, worker *gard
 	var (
 		allErrs field.ErrorList
 		seen    = names{}
-		ofPool  []string
+		ofPool  = lists.Map(worker.DataVolumes, func(v gardencorev1beta1.DataVolume) string { return v.Name })
 	)
-	for _, volume := range worker.DataVolumes {
-		ofPool = append(ofPool, volume.Name)
-	}
 	for i, volume := range volumes {
 		idxPath := fldPath.Index(i)
-		allErrs = append(allErrs, validateOneOf(volume.Name, ofPool, idxPath.Child("name"))...)
-		allErrs = append(allErrs, seen.add(volume.Name, idxPath.Child("name"))...)
+		allErrs = append(allErrs, seen.addOneOf(volume.Name, ofPool, idxPath.Child("name"))...)
 		onSites := names{}
 		for j := range volume.Sites {
 			config, sitePath := &volume.Sites[j], idxPath.Child("sites").Index(j)
-			allErrs = append(allErrs, validateOneOf(config.Name, sites, sitePath.Child("name"))...)
-			allErrs = append(allErrs, onSites.add(config.Name, sitePath.Child("name"))...)
+			allErrs = append(allErrs, onSites.addOneOf(config.Name, sites, sitePath.Child("name"))...)
 			allErrs = append(allErrs, validateWorkerDataVolumeSite(config, helper.FindSite(profile, config.Name), sitePath)...)
 		}
 	}
@@ -247,6 +245,8 @@ func validateWorkerDataVolumeSite(config *v1alpha1.WorkerDataVolumeSite, site *v
 		return field.ErrorList{field.Forbidden(fldPath, reason)}
 	}
 	platform, _ := site.Platform()
-	allErrs := validateBlocks(config.Platforms(), site.Name, platform, true, fldPath)
-	return append(allErrs, validateAll(func(r rules) field.ErrorList { return r.dataVolume(config, site, fldPath) })...)
+	allErrs := validateBlocks(v1alpha1.PlatformsOf(config), site.Name, platform, true, fldPath)
+	return append(allErrs, validateFor(v1alpha1.PlatformsOf(config), func(r rules) field.ErrorList {
+		return r.dataVolume(config, site, fldPath)
+	})...)
 }

@@ -6,6 +6,7 @@ package validation
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -178,7 +180,7 @@ func (v *WorkerValidator) validateZones(zones []string, fldPath *field.Path) ([]
 
 func (v *WorkerValidator) usableZones() []string {
 	var result []string
-	for _, zone := range sortedKeys(v.zones) {
+	for _, zone := range slices.Sorted(maps.Keys(v.zones)) {
 		if slices.Contains(v.sites, v.zones[zone]) {
 			result = append(result, zone)
 		}
@@ -192,10 +194,8 @@ func (v *WorkerValidator) validateMachine(worker *gardencorev1beta1.Worker, site
 		machineType  = worker.Machine.Type
 		capabilities gardencorev1beta1.Capabilities
 	)
-	for i := range v.spec.MachineTypes {
-		if v.spec.MachineTypes[i].Name == machineType {
-			capabilities = v.spec.MachineTypes[i].Capabilities
-		}
+	if found := lists.Find(v.spec.MachineTypes, func(t *gardencorev1beta1.MachineType) bool { return t.Name == machineType }); found != nil {
+		capabilities = found.Capabilities
 	}
 	for _, site := range sites {
 		if helper.FindMachineType(v.profile, machineType, site) == nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -24,7 +25,7 @@ func (v *WorkerValidator) ValidateUpdate(oldWorkers, newWorkers []gardencorev1be
 	var allErrs field.ErrorList
 	for i := range newWorkers {
 		worker, idxPath := &newWorkers[i], fldPath.Index(i)
-		before := findWorker(oldWorkers, worker.Name)
+		before := lists.Find(oldWorkers, func(w *gardencorev1beta1.Worker) bool { return w.Name == worker.Name })
 		if before == nil {
 			continue
 		}
@@ -41,7 +42,7 @@ func (v *WorkerValidator) ValidateUpdate(oldWorkers, newWorkers []gardencorev1be
 		for _, site := range v.SitesOf(worker.Zones) {
 			if slices.Contains(oldSites, site) {
 				sitePath := configPath.Child("sites")
-				if index := siteIndex(newConfig, site); index >= 0 {
+				if index := slices.IndexFunc(newConfig.Sites, func(s v1alpha1.WorkerSite) bool { return s.Name == site }); index >= 0 {
 					sitePath = sitePath.Index(index)
 				}
 				allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList {
@@ -71,15 +72,6 @@ func validateReplacedZones(oldZones, newZones []string, fldPath *field.Path) fie
 	return allErrs
 }
 
-func findWorker(workers []gardencorev1beta1.Worker, name string) *gardencorev1beta1.Worker {
-	for i := range workers {
-		if workers[i].Name == name {
-			return &workers[i]
-		}
-	}
-	return nil
-}
-
 // workerConfigOf returns the configuration of a pool, empty if it is missing or malformed, which ValidateWorkers reports.
 func workerConfigOf(worker *gardencorev1beta1.Worker) *v1alpha1.WorkerConfig {
 	config, err := codec.Decode[v1alpha1.WorkerConfig](worker.ProviderConfig)
@@ -89,13 +81,6 @@ func workerConfigOf(worker *gardencorev1beta1.Worker) *v1alpha1.WorkerConfig {
 	return config
 }
 
-func siteIndex(config *v1alpha1.WorkerConfig, name string) int {
-	return slices.IndexFunc(config.Sites, func(s v1alpha1.WorkerSite) bool { return s.Name == name })
-}
-
 func workerSite(config *v1alpha1.WorkerConfig, name string) *v1alpha1.WorkerSite {
-	if index := siteIndex(config, name); index >= 0 {
-		return &config.Sites[index]
-	}
-	return nil
+	return lists.Find(config.Sites, func(s *v1alpha1.WorkerSite) bool { return s.Name == name })
 }

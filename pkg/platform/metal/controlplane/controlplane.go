@@ -10,7 +10,6 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
 const (
@@ -28,29 +27,22 @@ func New() platform.ControlPlane {
 }
 
 // CloudController implements platform.ControlPlane.
-func (controlPlane) CloudController(s platform.ControlPlaneSite) (*v1alpha1.CloudControllerSite, error) {
-	controller, err := cloudController(s.Site)
-	if err != nil {
-		return nil, platform.InSite(s.Site.Name, err)
-	}
-	if s.Status != nil && s.Status.Metal != nil {
-		controller.NamespaceUID = s.Status.Metal.NamespaceUID
-	}
-	return &v1alpha1.CloudControllerSite{Name: s.Site.Name, Metal: controller}, nil
-}
-
-func cloudController(s *site.Site) (*v1alpha1.MetalCloudController, error) {
-	if s.Profile == nil || s.Profile.Metal == nil {
+func (controlPlane) CloudController(s platform.ControlPlaneSite) (_ *v1alpha1.CloudControllerSite, err error) {
+	defer platform.NameSite(s.Site.Name, &err)
+	if s.Site.Profile == nil || s.Site.Profile.Metal == nil {
 		return nil, platform.NewError(platform.ClassConfiguration, "the CloudProfile no longer has a bare-metal site of this name")
 	}
-	controller := &v1alpha1.MetalCloudController{Connection: client.ConnectionOf(s.Profile)}
-	for _, zone := range s.Profile.Zones {
+	controller := &v1alpha1.MetalCloudController{Connection: client.ConnectionOf(s.Site.Profile)}
+	for _, zone := range s.Site.Profile.Zones {
 		if zone.Metal == nil {
 			return nil, platform.NewError(platform.ClassConfiguration, "zone %q has no metal block in the CloudProfile", zone.Name)
 		}
 		controller.Zones = append(controller.Zones, v1alpha1.MetalCloudControllerZone{Name: zone.Name, HostSelector: zone.Metal.HostSelector})
 	}
-	return controller, nil
+	if s.Status != nil && s.Status.Metal != nil {
+		controller.NamespaceUID = s.Status.Metal.NamespaceUID
+	}
+	return &v1alpha1.CloudControllerSite{Name: s.Site.Name, Metal: controller}, nil
 }
 
 // StorageChart implements platform.ControlPlane.

@@ -21,13 +21,14 @@ import (
 const maxReleases = 8
 
 // Delete implements platform.Infrastructure.
-func (i *infrastructure) Delete(ctx context.Context, s *site.Site, persist platform.Persist) error {
+func (i *infrastructure) Delete(ctx context.Context, s *site.Site, persist platform.Persist) (err error) {
+	defer platform.NameSite(s.Name, &err)
 	unpublish(s)
 	f, err := i.forExisting(ctx, s, persist)
 	if f == nil {
-		return platform.InSite(s.Name, err)
+		return err
 	}
-	return platform.InSite(s.Name, f.delete(ctx))
+	return f.delete(ctx)
 }
 
 // delete releases the hosts of remaining machines, and then their addresses. It fails until all hosts are clean.
@@ -108,13 +109,13 @@ func (f *flow) releaseMachine(ctx context.Context, machine string, providerIDs [
 }
 
 // Orphans implements platform.Infrastructure.
-func (i *infrastructure) Orphans(ctx context.Context, s *site.Site) ([]v1alpha1.Orphan, error) {
+func (i *infrastructure) Orphans(ctx context.Context, s *site.Site) (_ []v1alpha1.Orphan, err error) {
+	defer platform.NameSite(s.Name, &err)
 	f, err := i.forExisting(ctx, s, nil)
 	if f == nil {
-		return nil, platform.InSite(s.Name, err)
+		return nil, err
 	}
-	orphans, err := f.orphans(ctx)
-	return orphans, platform.InSite(s.Name, err)
+	return f.orphans(ctx)
 }
 
 func (f *flow) orphans(ctx context.Context) ([]v1alpha1.Orphan, error) {

@@ -77,13 +77,13 @@ func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1al
 }
 
 // Reconcile implements platform.Infrastructure.
-func (i *infrastructure) Reconcile(ctx context.Context, s *site.Site, persist platform.Persist) (*v1alpha1.SiteStatus, error) {
+func (i *infrastructure) Reconcile(ctx context.Context, s *site.Site, persist platform.Persist) (_ *v1alpha1.SiteStatus, err error) {
+	defer platform.NameSite(s.Name, &err)
 	f, err := i.forProfile(ctx, s, persist)
 	if err != nil {
-		return nil, platform.InSite(s.Name, err)
+		return nil, err
 	}
-	status, err := f.reconcile(ctx)
-	return status, platform.InSite(s.Name, err)
+	return f.reconcile(ctx)
 }
 
 // reconcile counts the hosts, and records the connection of the site before any machine is created there. It keeps the recorded
@@ -176,13 +176,6 @@ func (i *infrastructure) forExisting(ctx context.Context, s *site.Site, persist 
 type recorder = platform.Recorder[v1alpha1.MetalState, *v1alpha1.MetalState]
 
 func newRecorder(s *site.Site, connection v1alpha1.MetalConnection, cleaning string, persist platform.Persist) *recorder {
-	saved := &v1alpha1.MetalState{}
-	if s.State != nil && s.State.Metal != nil {
-		saved = s.State.Metal
-	} else if s.Removed() {
-		saved.Connection, saved.Cleaning = connection, cleaning
-	}
-	return platform.NewRecorder[v1alpha1.MetalState](saved, func(state *v1alpha1.MetalState) *v1alpha1.SiteState {
-		return &v1alpha1.SiteState{Name: s.Name, Metal: state}
-	}, persist)
+	return platform.NewRecorder[v1alpha1.MetalState](s, &v1alpha1.MetalState{Connection: connection, Cleaning: cleaning},
+		func(state *v1alpha1.SiteState) **v1alpha1.MetalState { return &state.Metal }, persist)
 }

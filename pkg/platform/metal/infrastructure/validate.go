@@ -25,13 +25,13 @@ import (
 )
 
 // Validate implements platform.Infrastructure.
-func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (platform.Findings, error) {
+func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (_ platform.Findings, err error) {
+	defer platform.NameSite(s.Name, &err)
 	f, err := i.forProfile(ctx, s, nil)
 	if err != nil {
-		return platform.Findings{}, platform.InSite(s.Name, err)
+		return platform.Findings{}, err
 	}
-	findings, err := f.validate(ctx, request)
-	return findings, platform.InSite(s.Name, err)
+	return f.validate(ctx, request)
 }
 
 // validate checks the API, then the permissions of the credentials, and then hosts and addresses, as each check needs those before it.

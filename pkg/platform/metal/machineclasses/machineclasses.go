@@ -27,11 +27,9 @@ func New(sessions *client.Sessions, open inventory.Opener) platform.MachineClass
 }
 
 // Resolve implements platform.MachineClasses.
-func (m *machineClasses) Resolve(ctx context.Context, request platform.MachineClassRequest, spec *v1alpha1.MachineProviderSpec) error {
-	return platform.InSite(request.Site.Name, m.resolve(ctx, request, spec))
-}
-
-func (m *machineClasses) resolve(ctx context.Context, request platform.MachineClassRequest, spec *v1alpha1.MachineProviderSpec) error {
+func (m *machineClasses) Resolve(ctx context.Context, request platform.MachineClassRequest,
+	spec *v1alpha1.MachineProviderSpec) (err error) {
+	defer platform.NameSite(request.Site.Name, &err)
 	resolved, hosts, err := specOf(request)
 	if err != nil {
 		return err

@@ -27,17 +27,10 @@ func New(sessions *client.Sessions, open inventory.Opener) platform.Nodes {
 }
 
 // Open implements platform.Nodes. An inventory has no load balancers.
-func (n *nodes) Open(ctx context.Context, r platform.NodesRequest) (platform.NodeSite, error) {
-	m, err := n.newMachines(ctx, r)
-	if err != nil {
-		return platform.NodeSite{}, platform.InSite(r.Site.Name, err)
-	}
-	return platform.NodeSite{Machines: m}, nil
-}
-
-func (n *nodes) newMachines(ctx context.Context, r platform.NodesRequest) (*machines, error) {
+func (n *nodes) Open(ctx context.Context, r platform.NodesRequest) (_ platform.NodeSite, err error) {
+	defer platform.NameSite(r.Site.Name, &err)
 	if r.Site.Metal == nil {
-		return nil, platform.NewError(platform.ClassConfiguration, "the site has no metal block")
+		return platform.NodeSite{}, platform.NewError(platform.ClassConfiguration, "the site has no metal block")
 	}
 	m := &machines{nodes: n, owner: owner.Owner{Shoot: r.Shoot, Site: r.Site.Name}}
 	m.request = inventory.Request{
@@ -46,16 +39,15 @@ func (n *nodes) newMachines(ctx context.Context, r platform.NodesRequest) (*mach
 		Credentials:  r.Credentials,
 		NamespaceUID: r.Site.Metal.NamespaceUID,
 	}
-	var err error
 	if m.zones, err = newZones(r.Shoot, r.Site.Metal.Zones); err != nil {
-		return nil, err
+		return platform.NodeSite{}, err
 	}
 	_, hosts, err := m.hosts(ctx)
 	if err != nil {
-		return nil, err
+		return platform.NodeSite{}, err
 	}
 	m.hasProviderID = hosts.HasProviderID
-	return m, hosts.Check(ctx)
+	return platform.NodeSite{Machines: m}, hosts.Check(ctx)
 }
 
 // machines are the hosts of the site that are machines of the shoot. They are read without a cache, so that what is not found does not
@@ -85,24 +77,21 @@ func (m *machines) Exists(ctx context.Context, node *corev1.Node) (bool, error) 
 }
 
 // ShutDown implements platform.NodeMachines.
-func (m *machines) ShutDown(ctx context.Context, node *corev1.Node) (bool, error) {
+func (m *machines) ShutDown(ctx context.Context, node *corev1.Node) (_ bool, err error) {
+	defer platform.NameSite(m.owner.Site, &err)
 	found, err := m.find(ctx, node)
-	if err == nil && found == nil {
-		err = missing(node)
-	}
 	if err != nil {
-		return false, platform.InSite(m.owner.Site, err)
+		return false, err
+	}
+	if found == nil {
+		return false, missing(node)
 	}
 	return found.Off, nil
 }
 
 // Describe implements platform.NodeMachines.
-func (m *machines) Describe(ctx context.Context, node *corev1.Node) (platform.NodeMachine, error) {
-	machine, err := m.describe(ctx, node)
-	return machine, platform.InSite(m.owner.Site, err)
-}
-
-func (m *machines) describe(ctx context.Context, node *corev1.Node) (platform.NodeMachine, error) {
+func (m *machines) Describe(ctx context.Context, node *corev1.Node) (_ platform.NodeMachine, err error) {
+	defer platform.NameSite(m.owner.Site, &err)
 	find := m.find
 	if node.Spec.ProviderID == "" {
 		find = m.findJoining

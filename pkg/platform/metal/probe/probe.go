@@ -37,31 +37,26 @@ var _ platform.FaultReporter = &probe{}
 func (*probe) ReportsFaults() {}
 
 // Probe implements platform.Probe. It lists the hosts with the labels of the shoots on the site. Free hosts are counted only when one is
-// needed.
-func (p *probe) Probe(ctx context.Context, s *site.Site, shoots []string) (platform.Observation, error) {
-	faults, err := p.faults(ctx, s, shoots)
-	return platform.Observation{Faults: faults}, platform.InSite(s.Name, err)
-}
-
-// faults returns the faults on the site, ordered by shoot, machine and host.
-func (p *probe) faults(ctx context.Context, s *site.Site, shoots []string) ([]platform.Fault, error) {
+// needed. Faults are ordered by shoot, machine and host.
+func (p *probe) Probe(ctx context.Context, s *site.Site, shoots []string) (_ platform.Observation, err error) {
+	defer platform.NameSite(s.Name, &err)
 	_, hosts, err := p.open.Open(ctx, p.sessions, inventory.Request{
 		Options: inventory.Options{Owner: owner.Owner{Site: s.Name}}, Connection: connectionOf(s), Credentials: s.Credentials})
 	if err != nil {
-		return nil, err
+		return platform.Observation{}, err
 	}
 	var faults []platform.Fault
 	for some := range slices.Chunk(shoots, shootsPerList) {
 		found, err := hosts.Faults(ctx, some)
 		if err != nil {
-			return nil, err
+			return platform.Observation{}, err
 		}
 		faults = append(faults, found...)
 	}
 	slices.SortFunc(faults, func(a, b platform.Fault) int {
 		return cmp.Or(cmp.Compare(a.Shoot, b.Shoot), cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.Host, b.Host))
 	})
-	return faults, nil
+	return platform.Observation{Faults: faults}, nil
 }
 
 func connectionOf(s *site.Site) v1alpha1.MetalConnection {

@@ -27,15 +27,8 @@ func New() platform.ControlPlane {
 }
 
 // CloudController implements platform.ControlPlane.
-func (controlPlane) CloudController(s platform.ControlPlaneSite) (*v1alpha1.CloudControllerSite, error) {
-	controller, err := cloudController(s)
-	if err != nil {
-		return nil, platform.InSite(s.Site.Name, err)
-	}
-	return &v1alpha1.CloudControllerSite{Name: s.Site.Name, OpenStack: controller}, nil
-}
-
-func cloudController(s platform.ControlPlaneSite) (*v1alpha1.OpenStackCloudController, error) {
+func (controlPlane) CloudController(s platform.ControlPlaneSite) (_ *v1alpha1.CloudControllerSite, err error) {
+	defer platform.NameSite(s.Site.Name, &err)
 	if err := check(s); err != nil {
 		return nil, err
 	}
@@ -56,7 +49,7 @@ func cloudController(s platform.ControlPlaneSite) (*v1alpha1.OpenStackCloudContr
 		controller.Zones = append(controller.Zones,
 			v1alpha1.OpenStackCloudControllerZone{Name: zone.Name, AvailabilityZone: zone.OpenStack.AvailabilityZone})
 	}
-	return controller, nil
+	return &v1alpha1.CloudControllerSite{Name: s.Site.Name, OpenStack: controller}, nil
 }
 
 // StorageChart implements platform.ControlPlane.

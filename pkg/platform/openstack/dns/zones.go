@@ -24,12 +24,9 @@ const (
 )
 
 // Zone implements dns.Provider. The given zone may be an ID or a name.
-func (p *provider) Zone(ctx context.Context, given, name string) (string, error) {
-	zone, err := p.zone(ctx, given, dns.Canonical(name))
-	return zone, platform.InSite(p.session.Site, err)
-}
-
-func (p *provider) zone(ctx context.Context, given, name string) (string, error) {
+func (p *provider) Zone(ctx context.Context, given, name string) (_ string, err error) {
+	defer platform.NameSite(p.session.Site, &err)
+	name = dns.Canonical(name)
 	if isID(given) {
 		return given, nil
 	}

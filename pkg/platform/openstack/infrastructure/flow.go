@@ -87,15 +87,8 @@ func hasObjects(state v1alpha1.OpenStackState) bool {
 type recorder = platform.Recorder[v1alpha1.OpenStackState, *v1alpha1.OpenStackState]
 
 func newRecorder(s *site.Site, connection v1alpha1.OpenStackConnection, persist platform.Persist) *recorder {
-	saved := &v1alpha1.OpenStackState{}
-	if s.State != nil && s.State.OpenStack != nil {
-		saved = s.State.OpenStack
-	} else if s.Removed() {
-		saved.Connection = connection
-	}
-	return platform.NewRecorder[v1alpha1.OpenStackState](saved, func(state *v1alpha1.OpenStackState) *v1alpha1.SiteState {
-		return &v1alpha1.SiteState{Name: s.Name, OpenStack: state}
-	}, persist)
+	return platform.NewRecorder[v1alpha1.OpenStackState](s, &v1alpha1.OpenStackState{Connection: connection},
+		func(state *v1alpha1.SiteState) **v1alpha1.OpenStackState { return &state.OpenStack }, persist)
 }
 
 // observed is the observed state of the site; missing objects are nil.

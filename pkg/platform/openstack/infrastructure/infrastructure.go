@@ -35,12 +35,8 @@ func New(sessions *client.Sessions) platform.Infrastructure {
 }
 
 // Reconcile implements platform.Infrastructure.
-func (i *infrastructure) Reconcile(ctx context.Context, s *site.Site, persist platform.Persist) (*v1alpha1.SiteStatus, error) {
-	status, err := i.reconcile(ctx, s, persist)
-	return status, platform.InSite(s.Name, err)
-}
-
-func (i *infrastructure) reconcile(ctx context.Context, s *site.Site, persist platform.Persist) (*v1alpha1.SiteStatus, error) {
+func (i *infrastructure) Reconcile(ctx context.Context, s *site.Site, persist platform.Persist) (_ *v1alpha1.SiteStatus, err error) {
+	defer platform.NameSite(s.Name, &err)
 	if s.Profile == nil || s.Profile.OpenStack == nil {
 		return nil, client.ErrNoProfile
 	}
@@ -70,45 +66,42 @@ func (i *infrastructure) reconcile(ctx context.Context, s *site.Site, persist pl
 }
 
 // Delete implements platform.Infrastructure.
-func (i *infrastructure) Delete(ctx context.Context, s *site.Site, persist platform.Persist) error {
+func (i *infrastructure) Delete(ctx context.Context, s *site.Site, persist platform.Persist) (err error) {
+	defer platform.NameSite(s.Name, &err)
 	connection, ok := deleteConnection(s)
 	if !ok {
 		return nil
 	}
 	f, err := i.flow(ctx, s, connection, persist)
 	if err != nil {
-		return platform.InSite(s.Name, fmt.Errorf("%w: %w", platform.ErrNoAccess, err))
+		return fmt.Errorf("%w: %w", platform.ErrNoAccess, err)
 	}
 	if err := f.checkScope(); err != nil {
-		return platform.InSite(s.Name, err)
+		return err
 	}
-	return platform.InSite(s.Name, deleteAll(ctx, f))
+	return deleteAll(ctx, f)
 }
 
 // Orphans implements platform.Infrastructure.
-func (i *infrastructure) Orphans(ctx context.Context, s *site.Site) ([]v1alpha1.Orphan, error) {
+func (i *infrastructure) Orphans(ctx context.Context, s *site.Site) (_ []v1alpha1.Orphan, err error) {
+	defer platform.NameSite(s.Name, &err)
 	connection, ok := deleteConnection(s)
 	if !ok {
 		return nil, nil
 	}
 	f, err := i.flow(ctx, s, connection, readOnly)
 	if err != nil {
-		return nil, platform.InSite(s.Name, err)
+		return nil, err
 	}
 	if err := f.checkScope(); err != nil {
-		return nil, platform.InSite(s.Name, err)
+		return nil, err
 	}
-	orphans, err := orphansOf(ctx, f)
-	return orphans, platform.InSite(s.Name, err)
+	return orphansOf(ctx, f)
 }
 
 // Validate implements platform.Infrastructure.
-func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (platform.Findings, error) {
-	findings, err := i.validate(ctx, s, request)
-	return findings, platform.InSite(s.Name, err)
-}
-
-func (i *infrastructure) validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (platform.Findings, error) {
+func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (_ platform.Findings, err error) {
+	defer platform.NameSite(s.Name, &err)
 	if s.Profile == nil || s.Profile.OpenStack == nil {
 		return platform.Findings{}, client.ErrNoProfile
 	}

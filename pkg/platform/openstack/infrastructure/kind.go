@@ -9,6 +9,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/attributestags"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
@@ -31,6 +32,12 @@ type kind[T any] struct {
 	own      func(context.Context, *flow) ([]T, error)
 	describe func(*T) object
 	remove   func(ctx context.Context, f *flow, id string) error
+}
+
+// networking returns the remove of objects of the networking API.
+func networking[R interface{ ExtractErr() error }](
+	remove func(context.Context, *gophercloud.ServiceClient, string) R) func(context.Context, *flow, string) error {
+	return func(ctx context.Context, f *flow, id string) error { return remove(ctx, f.network, id).ExtractErr() }
 }
 
 // delete deletes all our objects.

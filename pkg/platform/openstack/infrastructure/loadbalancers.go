@@ -253,7 +253,5 @@ var floatingIPKind = kind[floatingips.FloatingIP]{
 	name:     "floating IP",
 	own:      ownedFloatingIPs,
 	describe: func(ip *floatingips.FloatingIP) object { return object{id: ip.ID, name: ip.FloatingIP} },
-	remove: func(ctx context.Context, f *flow, id string) error {
-		return floatingips.Delete(ctx, f.network, id).ExtractErr()
-	},
+	remove:   networking(floatingips.Delete),
 }

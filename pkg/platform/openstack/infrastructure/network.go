@@ -32,10 +32,8 @@ var networkKind = &marked[network]{
 	describe: func(n *network) object {
 		return object{id: n.ID, name: n.Name, description: n.Description, tags: n.Tags}
 	},
-	remove: func(ctx context.Context, f *flow, id string) error {
-		return networks.Delete(ctx, f.network, id).ExtractErr()
-	},
-	field: "network.id",
+	remove: networking(networks.Delete),
+	field:  "network.id",
 	given: func(c v1alpha1.OpenStackInfrastructure) string {
 		if c.Network == nil {
 			return ""

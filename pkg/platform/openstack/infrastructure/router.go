@@ -31,9 +31,7 @@ var routerKind = &marked[routers.Router]{
 	describe: func(r *routers.Router) object {
 		return object{id: r.ID, name: r.Name, description: r.Description, tags: r.Tags}
 	},
-	remove: func(ctx context.Context, f *flow, id string) error {
-		return routers.Delete(ctx, f.network, id).ExtractErr()
-	},
+	remove:   networking(routers.Delete),
 	field:    "router.id",
 	given:    func(c v1alpha1.OpenStackInfrastructure) string { return referenceID(c.Router) },
 	resource: "routers",

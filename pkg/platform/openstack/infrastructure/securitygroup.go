@@ -26,7 +26,7 @@ var securityGroupKind = &marked[groups.SecGroup]{
 		return client.List(ctx, groups.List(f.network, groups.ListOpts{ID: by.id, Name: by.name}), groups.ExtractGroups)
 	},
 	describe: describeSecurityGroup,
-	remove:   deleteSecurityGroup,
+	remove:   networking(groups.Delete),
 	field:    "securityGroup.id",
 	given:    func(c v1alpha1.OpenStackInfrastructure) string { return referenceID(c.SecurityGroup) },
 	allowed: func(p v1alpha1.OpenStackProfile, g *groups.SecGroup) bool {
@@ -55,15 +55,11 @@ var serviceSecurityGroupKind = kind[groups.SecGroup]{
 		return slices.DeleteFunc(found, func(g groups.SecGroup) bool { return !f.owner.OwnsServiceSecurityGroup(g.Description) }), err
 	},
 	describe: describeSecurityGroup,
-	remove:   deleteSecurityGroup,
+	remove:   networking(groups.Delete),
 }
 
 func describeSecurityGroup(g *groups.SecGroup) object {
 	return object{id: g.ID, name: g.Name, description: g.Description, tags: g.Tags}
-}
-
-func deleteSecurityGroup(ctx context.Context, f *flow, id string) error {
-	return groups.Delete(ctx, f.network, id).ExtractErr()
 }
 
 func ensureSecurityGroup(ctx context.Context, f *flow) error {

@@ -17,7 +17,9 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/servergroup"
@@ -33,9 +35,7 @@ var portKind = kind[ports.Port]{
 	name:     "port",
 	own:      ownPorts,
 	describe: func(p *ports.Port) object { return object{id: p.ID, name: p.Name} },
-	remove: func(ctx context.Context, f *flow, id string) error {
-		return ports.Delete(ctx, f.network, id).ExtractErr()
-	},
+	remove:   networking(ports.Delete),
 }
 
 var volumeKind = kind[volumes.Volume]{
@@ -70,10 +70,7 @@ func ownVolumes(ctx context.Context, f *flow) ([]volumes.Volume, error) {
 	if err != nil {
 		return nil, err
 	}
-	ids := map[string]bool{}
-	for i := range own {
-		ids[own[i].ID] = true
-	}
+	ids := idsOf(own)
 	return slices.DeleteFunc(found, func(v volumes.Volume) bool { return !f.owner.OwnsVolume(v.Metadata) && !attachedTo(&v, ids) }), nil
 }
 
@@ -202,13 +199,12 @@ func ownPorts(ctx context.Context, f *flow) ([]ports.Port, error) {
 	return client.List(ctx, ports.List(f.network, ports.ListOpts{Description: f.owner.Description()}), ports.ExtractPorts)
 }
 
-func attachedTo(volume *volumes.Volume, servers map[string]bool) bool {
-	for i := range volume.Attachments {
-		if servers[volume.Attachments[i].ServerID] {
-			return true
-		}
-	}
-	return false
+func idsOf(found []servers.Server) sets.Set[string] {
+	return sets.New(lists.Map(found, func(s servers.Server) string { return s.ID })...)
+}
+
+func attachedTo(volume *volumes.Volume, serverIDs sets.Set[string]) bool {
+	return slices.ContainsFunc(volume.Attachments, func(a volumes.Attachment) bool { return serverIDs.Has(a.ServerID) })
 }
 
 // deleteMachines deletes the remains of machines.

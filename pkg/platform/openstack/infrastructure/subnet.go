@@ -32,11 +32,9 @@ var subnetKind = &marked[subnets.Subnet]{
 	describe: func(s *subnets.Subnet) object {
 		return object{id: s.ID, name: s.Name, description: s.Description, tags: s.Tags}
 	},
-	remove: func(ctx context.Context, f *flow, id string) error {
-		return subnets.Delete(ctx, f.network, id).ExtractErr()
-	},
-	field: "subnet.id",
-	given: func(c v1alpha1.OpenStackInfrastructure) string { return referenceID(c.Subnet) },
+	remove: networking(subnets.Delete),
+	field:  "subnet.id",
+	given:  func(c v1alpha1.OpenStackInfrastructure) string { return referenceID(c.Subnet) },
 	// If the network is permitted, so are its subnets.
 	allowed: func(p v1alpha1.OpenStackProfile, s *subnets.Subnet) bool {
 		return slices.Contains(p.Networks, s.NetworkID)

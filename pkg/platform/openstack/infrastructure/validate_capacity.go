@@ -193,10 +193,7 @@ func (v *validation) checkVolumeTypes(existing []volumetypes.VolumeType, found *
 
 // volumesOf returns what the volumes of servers use, excluding those of pods.
 func (v *validation) volumesOf(own []servers.Server, existing []volumes.Volume) amounts {
-	ids := map[string]bool{}
-	for i := range own {
-		ids[own[i].ID] = true
-	}
+	ids := idsOf(own)
 	used := amounts{}
 	for i := range existing {
 		if attachedTo(&existing[i], ids) && !v.owner.OwnsVolume(existing[i].Metadata) {

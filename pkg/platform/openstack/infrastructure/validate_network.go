@@ -22,26 +22,37 @@ func (v *validation) egress(ctx context.Context, found *findings) error {
 	if err != nil {
 		return err
 	}
-	id := referenceID(v.config().Router)
-	if id == "" {
-		return nil
-	}
-	path := v.object("router", "id")
-	routers, err := routerKind.list(ctx, v.flow, filter{id: id})
-	switch {
-	case err != nil:
+	router, err := given(ctx, v, routerKind, found)
+	if router == nil || err != nil {
 		return err
-	case len(routers) == 0:
-		found.missing(path, id)
-	case v.owner.IsForeign(routers[0].Description, routers[0].Tags):
-		found.invalid(path, id, errForeign)
-	case routers[0].GatewayInfo.NetworkID == "":
-		found.invalid(path, id, "the router has no external gateway, so nodes cannot reach other networks or have floating IPs")
-	case pool != nil && routers[0].GatewayInfo.NetworkID != pool.ID:
-		found.invalid(path, id, "the gateway of the router is in network %s, which is not the floating pool %q", routers[0].GatewayInfo.NetworkID,
-			pool.Name)
+	}
+	switch path, external := v.object(routerKind.field), router.GatewayInfo.NetworkID; {
+	case external == "":
+		found.invalid(path, router.ID, "the router has no external gateway, so nodes cannot reach other networks or have floating IPs")
+	case pool != nil && external != pool.ID:
+		found.invalid(path, router.ID, "the gateway of the router is in network %s, which is not the floating pool %q", external, pool.Name)
 	}
 	return nil
+}
+
+// given returns the object of the kind that the shoot owner specifies, or nil if there is none or it cannot be used.
+func given[T any](ctx context.Context, v *validation, k *marked[T], found *findings) (*T, error) {
+	id := k.givenID(v.flow)
+	if id == "" {
+		return nil, nil
+	}
+	objects, err := k.list(ctx, v.flow, filter{id: id})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(objects) == 0:
+		found.missing(v.object(k.field), id)
+	case k.isForeign(v.flow, &objects[0]):
+		found.invalid(v.object(k.field), id, errForeign)
+	default:
+		return &objects[0], nil
+	}
+	return nil, nil
 }
 
 // floatingPool returns the external network, or nil if none is requested or found.
@@ -94,50 +105,29 @@ func (v *validation) floatingSubnet(ctx context.Context, pool *network, found *f
 
 // nodes checks the network and subnet of the nodes.
 func (v *validation) nodes(ctx context.Context, found *findings) error {
-	id := networkKind.givenID(v.flow)
-	if id == "" {
-		return nil
-	}
-	given, err := listNetworks(ctx, v.flow, networkIDs{id})
-	if err != nil {
+	network, err := given(ctx, v, networkKind, found)
+	if network == nil || err != nil {
 		return err
 	}
-	if len(given) == 0 {
-		found.missing(v.object("network", "id"), id)
-		return nil
+	if subnetKind.givenID(v.flow) != "" {
+		return v.givenSubnet(ctx, network.ID, found)
 	}
-	if networkKind.isForeign(v.flow, &given[0]) {
-		found.invalid(v.object("network", "id"), id, errForeign)
-		return nil
-	}
-	if subnetID := referenceID(v.config().Subnet); subnetID != "" {
-		return v.givenSubnet(ctx, id, subnetID, found)
-	}
-	return v.newSubnet(ctx, id, found)
+	return v.newSubnet(ctx, network.ID, found)
 }
 
-func (v *validation) givenSubnet(ctx context.Context, networkID, id string, found *findings) error {
-	given, err := subnetKind.list(ctx, v.flow, filter{id: id})
-	if err != nil {
+func (v *validation) givenSubnet(ctx context.Context, networkID string, found *findings) error {
+	subnet, err := given(ctx, v, subnetKind, found)
+	if subnet == nil || err != nil {
 		return err
 	}
-	path := v.object("subnet", "id")
-	if len(given) == 0 {
-		found.missing(path, id)
-		return nil
-	}
-	subnet := &given[0]
-	if v.owner.IsForeign(subnet.Description, subnet.Tags) && !slices.Contains(v.profile().Networks, networkID) {
-		found.invalid(path, id, errForeign)
-		return nil
-	}
+	path := v.object(subnetKind.field)
 	if subnet.NetworkID != networkID {
-		found.invalid(path, id, "the subnet is not in network %s", networkID)
+		found.invalid(path, subnet.ID, "the subnet is not in network %s", networkID)
 		return nil
 	}
 	for _, nodes := range v.site.Network.Nodes {
 		if !(ranges{parsed(subnet.CIDR)}).containRange(nodes.String()) {
-			found.invalid(path, id, "the range %s of the subnet does not contain nodes %s", subnet.CIDR, nodes)
+			found.invalid(path, subnet.ID, "the range %s of the subnet does not contain nodes %s", subnet.CIDR, nodes)
 		}
 	}
 	if !subnet.EnableDHCP {
@@ -173,21 +163,8 @@ func (v *validation) ownsSubnet(subnet *subnets.Subnet) bool {
 
 // securityGroup checks the given security group.
 func (v *validation) securityGroup(ctx context.Context, found *findings) error {
-	id := referenceID(v.config().SecurityGroup)
-	if id == "" {
-		return nil
-	}
-	given, err := securityGroupKind.list(ctx, v.flow, filter{id: id})
-	path := v.object("securityGroup", "id")
-	switch {
-	case err != nil:
-		return err
-	case len(given) == 0:
-		found.missing(path, id)
-	case securityGroupKind.isForeign(v.flow, &given[0]):
-		found.invalid(path, id, errForeign)
-	}
-	return nil
+	_, err := given(ctx, v, securityGroupKind, found)
+	return err
 }
 
 // parsed returns the range reported by an API, or an empty range if it is invalid.

@@ -32,11 +32,9 @@ func New(sessions *client.Sessions) platform.MachineClasses {
 }
 
 // Resolve implements platform.MachineClasses.
-func (m *machineClasses) Resolve(ctx context.Context, request platform.MachineClassRequest, spec *v1alpha1.MachineProviderSpec) error {
-	return platform.InSite(request.Site.Name, m.resolve(ctx, request, spec))
-}
-
-func (m *machineClasses) resolve(ctx context.Context, request platform.MachineClassRequest, spec *v1alpha1.MachineProviderSpec) error {
+func (m *machineClasses) Resolve(ctx context.Context, request platform.MachineClassRequest,
+	spec *v1alpha1.MachineProviderSpec) (err error) {
+	defer platform.NameSite(request.Site.Name, &err)
 	if err := check(request); err != nil {
 		return err
 	}
@@ -128,11 +126,8 @@ func (m *machineClasses) Locate(s *site.Site, status *v1alpha1.SiteStatus) ([]*v
 var _ platform.Cleaner = &machineClasses{}
 
 // CleanUp implements platform.Cleaner.
-func (m *machineClasses) CleanUp(ctx context.Context, s *site.Site, inUse []*v1alpha1.MachineProviderSpec) error {
-	return platform.InSite(s.Name, m.cleanUp(ctx, s, inUse))
-}
-
-func (m *machineClasses) cleanUp(ctx context.Context, s *site.Site, inUse []*v1alpha1.MachineProviderSpec) error {
+func (m *machineClasses) CleanUp(ctx context.Context, s *site.Site, inUse []*v1alpha1.MachineProviderSpec) (err error) {
+	defer platform.NameSite(s.Name, &err)
 	if s.Profile == nil || s.Profile.OpenStack == nil {
 		return client.ErrNoProfile
 	}

@@ -27,12 +27,8 @@ func New(sessions *client.Sessions) platform.Nodes {
 
 // Open implements platform.Nodes. It queries the required services before the library does, which terminates the process if one of those
 // needed for load balancers does not respond.
-func (n *nodes) Open(ctx context.Context, r platform.NodesRequest) (platform.NodeSite, error) {
-	opened, err := n.open(ctx, r)
-	return opened, platform.InSite(r.Site.Name, err)
-}
-
-func (n *nodes) open(ctx context.Context, r platform.NodesRequest) (platform.NodeSite, error) {
+func (n *nodes) Open(ctx context.Context, r platform.NodesRequest) (_ platform.NodeSite, err error) {
+	defer platform.NameSite(r.Site.Name, &err)
 	config := r.Site.OpenStack
 	if config == nil {
 		return platform.NodeSite{}, platform.NewError(platform.ClassConfiguration, "the site has no openstack block")

@@ -30,28 +30,21 @@ func New(sessions *client.Sessions) platform.Probe {
 }
 
 // Probe implements platform.Probe. The compute API reports limits and usage of the project in one response.
-func (p *probe) Probe(ctx context.Context, s *site.Site, _ []string) (platform.Observation, error) {
-	absolute, err := p.limits(ctx, s)
-	if err != nil {
-		return platform.Observation{}, platform.InSite(s.Name, err)
-	}
-	return platform.Observation{Quotas: quotasOf(absolute)}, platform.InSite(s.Name, usedUp(absolute))
-}
-
-func (p *probe) limits(ctx context.Context, s *site.Site) (*limits.Absolute, error) {
+func (p *probe) Probe(ctx context.Context, s *site.Site, _ []string) (_ platform.Observation, err error) {
+	defer platform.NameSite(s.Name, &err)
 	session, err := p.sessions.Get(ctx, s.Name, connectionOf(s), s.Credentials)
 	if err != nil {
-		return nil, err
+		return platform.Observation{}, err
 	}
 	compute, err := session.Compute(ctx)
 	if err != nil {
-		return nil, err
+		return platform.Observation{}, err
 	}
 	answer, err := client.Extracted(limits.Get(ctx, compute, nil).Extract())
 	if err != nil {
-		return nil, err
+		return platform.Observation{}, err
 	}
-	return &answer.Absolute, nil
+	return platform.Observation{Quotas: quotasOf(&answer.Absolute)}, usedUp(&answer.Absolute)
 }
 
 func connectionOf(s *site.Site) v1alpha1.OpenStackConnection {

@@ -23,12 +23,8 @@ func New() platform.ControlPlane {
 }
 
 // CloudController implements platform.ControlPlane.
-func (controlPlane) CloudController(s platform.ControlPlaneSite) (*v1alpha1.CloudControllerSite, error) {
-	result, err := cloudController(s)
-	return result, platform.InSite(s.Site.Name, err)
-}
-
-func cloudController(s platform.ControlPlaneSite) (*v1alpha1.CloudControllerSite, error) {
+func (controlPlane) CloudController(s platform.ControlPlaneSite) (_ *v1alpha1.CloudControllerSite, err error) {
+	defer platform.NameSite(s.Site.Name, &err)
 	if err := checkProfile(s); err != nil {
 		return nil, err
 	}

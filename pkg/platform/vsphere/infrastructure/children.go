@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -28,12 +29,8 @@ func (f *flow) ensureFolders(ctx context.Context, zones []zone, tagID string) (m
 		folder, err := f.ensureChild(ctx, child{
 			kind: inventory.Folder,
 			path: path.Join(z.parentPath, f.owner.Name()),
-			create: func(ctx context.Context) (types.ManagedObjectReference, error) {
-				created, err := object.NewFolder(f.vim, z.parent).CreateFolder(ctx, f.owner.Name())
-				if err != nil {
-					return types.ManagedObjectReference{}, err
-				}
-				return created.Reference(), nil
+			create: func(ctx context.Context) (mo.Reference, error) {
+				return object.NewFolder(f.vim, z.parent).CreateFolder(ctx, f.owner.Name())
 			},
 			place: func(state *v1alpha1.VSphereState) *[]v1alpha1.VSphereObject { return &state.Folders },
 		}, tagID)
@@ -53,12 +50,8 @@ func (f *flow) ensureResourcePool(ctx context.Context, z zone, tagID string) (ty
 	pool, err := f.ensureChild(ctx, child{
 		kind: inventory.ResourcePool,
 		path: path.Join(z.poolPath, f.owner.Name()),
-		create: func(ctx context.Context) (types.ManagedObjectReference, error) {
-			created, err := object.NewResourcePool(f.vim, z.resourcePool).Create(ctx, f.owner.Name(), types.DefaultResourceConfigSpec())
-			if err != nil {
-				return types.ManagedObjectReference{}, err
-			}
-			return created.Reference(), nil
+		create: func(ctx context.Context) (mo.Reference, error) {
+			return object.NewResourcePool(f.vim, z.resourcePool).Create(ctx, f.owner.Name(), types.DefaultResourceConfigSpec())
 		},
 		place: func(state *v1alpha1.VSphereState) *[]v1alpha1.VSphereObject { return &state.ResourcePools },
 	}, tagID)
@@ -69,7 +62,7 @@ func (f *flow) ensureResourcePool(ctx context.Context, z zone, tagID string) (ty
 type child struct {
 	kind   inventory.Kind
 	path   string
-	create func(context.Context) (types.ManagedObjectReference, error)
+	create func(context.Context) (mo.Reference, error)
 	place  func(*v1alpha1.VSphereState) *[]v1alpha1.VSphereObject
 }
 
@@ -89,7 +82,7 @@ func (f *flow) ensureChild(ctx context.Context, c child, tagID string) (v1alpha1
 		if err != nil {
 			return none, client.Classify(err)
 		}
-		found = &created
+		found = new(created.Reference())
 	} else if err := f.checkAdoptable(ctx, *found, c, tagID); err != nil {
 		return none, err
 	}

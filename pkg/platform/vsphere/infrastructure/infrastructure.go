@@ -38,15 +38,8 @@ func New(sessions *client.Sessions) platform.Infrastructure {
 type recorder = platform.Recorder[v1alpha1.VSphereState, *v1alpha1.VSphereState]
 
 func newRecorder(s *site.Site, connection v1alpha1.VSphereConnection, persist platform.Persist) *recorder {
-	saved := &v1alpha1.VSphereState{}
-	if s.State != nil && s.State.VSphere != nil {
-		saved = s.State.VSphere
-	} else if s.Removed() {
-		saved.Connection = connection
-	}
-	return platform.NewRecorder[v1alpha1.VSphereState](saved, func(state *v1alpha1.VSphereState) *v1alpha1.SiteState {
-		return &v1alpha1.SiteState{Name: s.Name, VSphere: state}
-	}, persist)
+	return platform.NewRecorder[v1alpha1.VSphereState](s, &v1alpha1.VSphereState{Connection: connection},
+		func(state *v1alpha1.SiteState) **v1alpha1.VSphereState { return &state.VSphere }, persist)
 }
 
 // flow is one operation on one site.
@@ -82,12 +75,8 @@ func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1al
 }
 
 // Reconcile implements platform.Infrastructure.
-func (i *infrastructure) Reconcile(ctx context.Context, s *site.Site, persist platform.Persist) (*v1alpha1.SiteStatus, error) {
-	status, err := i.reconcile(ctx, s, persist)
-	return status, platform.InSite(s.Name, err)
-}
-
-func (i *infrastructure) reconcile(ctx context.Context, s *site.Site, persist platform.Persist) (*v1alpha1.SiteStatus, error) {
+func (i *infrastructure) Reconcile(ctx context.Context, s *site.Site, persist platform.Persist) (_ *v1alpha1.SiteStatus, err error) {
+	defer platform.NameSite(s.Name, &err)
 	f, err := i.forProfile(ctx, s, persist)
 	if err != nil {
 		return nil, err
@@ -143,12 +132,13 @@ func (f *flow) ensure(ctx context.Context, zones []zone) (*v1alpha1.SiteStatus, 
 }
 
 // Delete implements platform.Infrastructure.
-func (i *infrastructure) Delete(ctx context.Context, s *site.Site, persist platform.Persist) error {
+func (i *infrastructure) Delete(ctx context.Context, s *site.Site, persist platform.Persist) (err error) {
+	defer platform.NameSite(s.Name, &err)
 	f, err := i.forExisting(ctx, s, persist)
 	if f == nil {
-		return platform.InSite(s.Name, err)
+		return err
 	}
-	return platform.InSite(s.Name, f.delete(ctx))
+	return f.delete(ctx)
 }
 
 // forExisting returns a flow for what may exist, or nil if nothing was ever created.
@@ -203,21 +193,16 @@ var kinds = map[string]string{
 }
 
 // Orphans implements platform.Infrastructure.
-func (i *infrastructure) Orphans(ctx context.Context, s *site.Site) ([]v1alpha1.Orphan, error) {
+func (i *infrastructure) Orphans(ctx context.Context, s *site.Site) (orphans []v1alpha1.Orphan, err error) {
+	defer platform.NameSite(s.Name, &err)
 	f, err := i.forExisting(ctx, s, nil)
 	if f == nil {
-		return nil, platform.InSite(s.Name, err)
+		return nil, err
 	}
-	orphans, err := f.orphans(ctx)
-	return orphans, platform.InSite(s.Name, err)
-}
-
-func (f *flow) orphans(ctx context.Context) ([]v1alpha1.Orphan, error) {
 	owned, err := f.owned(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var orphans []v1alpha1.Orphan
 	add := func(kind, id, name string) {
 		orphans = append(orphans, v1alpha1.Orphan{Site: f.site.Name, Kind: kind, ID: id, Name: name})
 	}

@@ -88,14 +88,10 @@ func (f *flow) findOwnerTag(ctx context.Context) (string, error) {
 		return known.ID, nil
 	}
 	category, err := inventory.LookupCategory(ctx, f.tags, owner.TagCategory)
-	if err != nil || category == nil {
+	if err != nil || category == "" {
 		return "", err
 	}
-	tag, err := inventory.LookupTag(ctx, f.tags, category.ID, f.owner.Name())
-	if err != nil || tag == nil {
-		return "", err
-	}
-	return tag.ID, nil
+	return inventory.LookupTag(ctx, f.tags, category, f.owner.Name())
 }
 
 // namedObjects returns the folders and resource pools with the shoot's name in the zones of the CloudProfile. They have no tag yet if their

@@ -104,50 +104,36 @@ func (f *flow) ensureTopologyTag(ctx context.Context, name string, category tags
 	return f.tag(ctx, id, object)
 }
 
-func (f *flow) ensureCategory(ctx context.Context, wanted tags.Category, create bool) (tags.Category, error) {
-	found, err := inventory.LookupCategory(ctx, f.tags, wanted.Name)
-	if err != nil {
-		return wanted, err
-	}
-	if found != nil {
-		return *found, nil
-	}
-	if !create {
-		return wanted, platform.NewError(platform.ClassConfiguration,
-			"tag category %q does not exist or is not visible to the credentials, and the CloudProfile does not allow to create it", wanted.Name)
-	}
-	id, createErr := f.tags.CreateCategory(ctx, &wanted)
-	if createErr == nil {
-		wanted.ID = id
-		return wanted, nil
-	}
-	// Another shoot may have created it meanwhile.
-	if found, err := inventory.LookupCategory(ctx, f.tags, wanted.Name); err == nil && found != nil {
-		return *found, nil
-	}
-	return wanted, client.Classify(createErr)
+func (f *flow) ensureCategory(ctx context.Context, wanted tags.Category, create bool) (_ tags.Category, err error) {
+	wanted.ID, err = ensure(fmt.Sprintf("tag category %q", wanted.Name), create,
+		func() (string, error) { return inventory.LookupCategory(ctx, f.tags, wanted.Name) },
+		func() (string, error) { return f.tags.CreateCategory(ctx, &wanted) })
+	return wanted, err
 }
 
 func (f *flow) ensureTag(ctx context.Context, name string, category tags.Category, create bool) (string, error) {
-	found, err := inventory.LookupTag(ctx, f.tags, category.ID, name)
-	if err != nil {
-		return "", err
+	wanted := &tags.Tag{Name: name, CategoryID: category.ID, Description: "Managed by gardener-extension-provider-hybrid."}
+	return ensure(fmt.Sprintf("tag %q of category %q", name, category.Name), create,
+		func() (string, error) { return inventory.LookupTag(ctx, f.tags, category.ID, name) },
+		func() (string, error) { return f.tags.CreateTag(ctx, wanted) })
+}
+
+// ensure returns the ID that is found or, if there is none, created. what names the object in the error that it must not be created.
+func ensure(what string, mayCreate bool, find, create func() (string, error)) (string, error) {
+	if found, err := find(); found != "" || err != nil {
+		return found, err
 	}
-	if found != nil {
-		return found.ID, nil
-	}
-	if !create {
+	if !mayCreate {
 		return "", platform.NewError(platform.ClassConfiguration,
-			"tag %q of category %q does not exist or is not visible to the credentials, and the CloudProfile does not allow to create it",
-			name, category.Name)
+			"%s does not exist or is not visible to the credentials, and the CloudProfile does not allow to create it", what)
 	}
-	id, createErr := f.tags.CreateTag(ctx,
-		&tags.Tag{Name: name, CategoryID: category.ID, Description: "Managed by gardener-extension-provider-hybrid."})
+	created, createErr := create()
 	if createErr == nil {
-		return id, nil
+		return created, nil
 	}
-	if found, err := inventory.LookupTag(ctx, f.tags, category.ID, name); err == nil && found != nil {
-		return found.ID, nil
+	// Another shoot may have created it meanwhile.
+	if found, err := find(); found != "" && err == nil {
+		return found, nil
 	}
 	return "", client.Classify(createErr)
 }

@@ -20,22 +20,15 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// Validate implements platform.Infrastructure.
-func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (platform.Findings, error) {
+// Validate implements platform.Infrastructure. It resolves all names of the zones, and checks the privileges on the objects.
+func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (findings platform.Findings,
+	err error) {
+	defer platform.NameSite(s.Name, &err)
 	f, err := i.forProfile(ctx, s, nil)
 	if err != nil {
-		return platform.Findings{}, platform.InSite(s.Name, err)
+		return findings, err
 	}
-	findings, err := f.validate(ctx, request)
-	return findings, platform.InSite(s.Name, err)
-}
-
-// validate resolves all names of the zones, and checks the privileges on the objects.
-func (f *flow) validate(ctx context.Context, request platform.ValidationRequest) (platform.Findings, error) {
-	var (
-		findings platform.Findings
-		path     = request.Path.Child("vsphere")
-	)
+	path := request.Path.Child("vsphere")
 	zones, err := f.findZones(ctx)
 	if err != nil {
 		missing, other := split(err)

@@ -141,38 +141,40 @@ func (z Zone) Datastore() string {
 	return Datastore.Path(z.Datacenter(), z.Zone.Datastore)
 }
 
-// LookupCategory returns the tag category with the name, or nil if there is none.
-func LookupCategory(ctx context.Context, manager *tags.Manager, name string) (*tags.Category, error) {
+// LookupCategory returns the ID of the tag category with the name, or an empty string if there is none.
+func LookupCategory(ctx context.Context, manager *tags.Manager, name string) (string, error) {
 	ids, err := manager.ListCategories(ctx)
 	if err != nil {
-		return nil, client.Classify(err)
+		return "", client.Classify(err)
 	}
-	for _, id := range ids {
+	return first(ids, func(id string) (bool, error) {
 		category, err := manager.GetCategory(ctx, id)
-		switch {
-		case err == nil && category.Name == name:
-			return category, nil
-		case client.IgnoreNotFound(err) != nil:
-			return nil, client.Classify(err)
-		}
-	}
-	return nil, nil
+		return err == nil && category.Name == name, err
+	})
 }
 
-// LookupTag returns the tag of the category with the name, or nil if there is none.
-func LookupTag(ctx context.Context, manager *tags.Manager, categoryID, name string) (*tags.Tag, error) {
+// LookupTag returns the ID of the tag of the category with the name, or an empty string if there is none.
+func LookupTag(ctx context.Context, manager *tags.Manager, categoryID, name string) (string, error) {
 	ids, err := manager.ListTagsForCategory(ctx, categoryID)
 	if err != nil {
-		return nil, client.Classify(err)
+		return "", client.Classify(err)
 	}
-	for _, id := range ids {
+	return first(ids, func(id string) (bool, error) {
 		tag, err := manager.GetTag(ctx, id)
-		switch {
-		case err == nil && tag.Name == name:
-			return tag, nil
-		case client.IgnoreNotFound(err) != nil:
-			return nil, client.Classify(err)
+		return err == nil && tag.Name == name, err
+	})
+}
+
+// first returns the first ID of an object that matches, or an empty string if none does. It skips objects that no longer exist.
+func first(ids []string, matches func(id string) (bool, error)) (string, error) {
+	for _, id := range ids {
+		ok, err := matches(id)
+		if ok {
+			return id, nil
+		}
+		if err := client.IgnoreNotFound(err); err != nil {
+			return "", err
 		}
 	}
-	return nil, nil
+	return "", nil
 }

@@ -55,20 +55,20 @@ func findTags(ctx context.Context, session *client.Session, names []string) ([]s
 		if err != nil {
 			return nil, err
 		}
-		if category == nil {
+		if category == "" {
 			errs = append(errs, platform.NewError(platform.ClassConfiguration,
 				"tag %q: category %q does not exist or is not visible to the credentials", name, categoryName))
 			continue
 		}
-		tag, err := inventory.LookupTag(ctx, manager, category.ID, tagName)
+		id, err := inventory.LookupTag(ctx, manager, category, tagName)
 		if err != nil {
 			return nil, err
 		}
-		if tag == nil {
+		if id == "" {
 			errs = append(errs, platform.NewError(platform.ClassConfiguration, "tag %q does not exist or is not visible to the credentials", name))
 			continue
 		}
-		ids = append(ids, tag.ID)
+		ids = append(ids, id)
 	}
 	return ids, errors.Join(errs...)
 }

@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"maps"
+	"reflect"
 
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/types"
@@ -111,20 +112,9 @@ func (p *plan) cardChanges() []types.BaseVirtualDeviceConfigSpec {
 
 // sameCard returns a card of the same type, because an edit cannot change the type.
 func sameCard(card types.BaseVirtualEthernetCard, edited types.VirtualEthernetCard) types.BaseVirtualDevice {
-	switch card.(type) {
-	case *types.VirtualE1000:
-		return &types.VirtualE1000{VirtualEthernetCard: edited}
-	case *types.VirtualE1000e:
-		return &types.VirtualE1000e{VirtualEthernetCard: edited}
-	case *types.VirtualSriovEthernetCard:
-		return &types.VirtualSriovEthernetCard{VirtualEthernetCard: edited}
-	case *types.VirtualVmxnet2:
-		return &types.VirtualVmxnet2{VirtualVmxnet: types.VirtualVmxnet{VirtualEthernetCard: edited}}
-	case *types.VirtualPCNet32:
-		return &types.VirtualPCNet32{VirtualEthernetCard: edited}
-	default:
-		return &types.VirtualVmxnet3{VirtualVmxnet: types.VirtualVmxnet{VirtualEthernetCard: edited}}
-	}
+	same := reflect.New(reflect.TypeOf(card).Elem()).Interface().(types.BaseVirtualEthernetCard)
+	*same.GetVirtualEthernetCard() = edited
+	return same.(types.BaseVirtualDevice)
 }
 
 func connected() *types.VirtualDeviceConnectInfo {

@@ -69,24 +69,21 @@ func (m *machines) Exists(ctx context.Context, node *corev1.Node) (bool, error) 
 }
 
 // ShutDown implements platform.NodeMachines.
-func (m *machines) ShutDown(ctx context.Context, node *corev1.Node) (bool, error) {
+func (m *machines) ShutDown(ctx context.Context, node *corev1.Node) (_ bool, err error) {
+	defer platform.NameSite(m.owner.Site, &err)
 	vm, err := m.byProviderID(ctx, node)
-	if err == nil && vm == nil {
-		err = m.missing(ctx, node)
-	}
 	if err != nil {
-		return false, platform.InSite(m.owner.Site, err)
+		return false, err
+	}
+	if vm == nil {
+		return false, m.missing(ctx, node)
 	}
 	return vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOff, nil
 }
 
 // Describe implements platform.NodeMachines.
-func (m *machines) Describe(ctx context.Context, node *corev1.Node) (platform.NodeMachine, error) {
-	machine, err := m.describe(ctx, node)
-	return machine, platform.InSite(m.owner.Site, err)
-}
-
-func (m *machines) describe(ctx context.Context, node *corev1.Node) (platform.NodeMachine, error) {
+func (m *machines) Describe(ctx context.Context, node *corev1.Node) (_ platform.NodeMachine, err error) {
+	defer platform.NameSite(m.owner.Site, &err)
 	find := m.byProviderID
 	if node.Spec.ProviderID == "" {
 		find = m.bySystemUUID

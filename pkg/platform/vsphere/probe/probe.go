@@ -32,25 +32,22 @@ func New(sessions *client.Sessions) platform.Probe {
 
 // Probe implements platform.Probe. One request reads the resource pools and datastores of all zones. Their names are looked up once an
 // hour, a few per probe. Objects that are missing or not visible are reported by the Infrastructure.
-func (p *probe) Probe(ctx context.Context, s *site.Site, _ []string) (platform.Observation, error) {
-	capacities, err := p.ask(ctx, s)
-	return platform.Observation{Capacities: capacities}, platform.InSite(s.Name, err)
-}
-
-func (p *probe) ask(ctx context.Context, s *site.Site) ([]platform.Capacity, error) {
+func (p *probe) Probe(ctx context.Context, s *site.Site, _ []string) (found platform.Observation, err error) {
+	defer platform.NameSite(s.Name, &err)
 	session, err := p.sessions.Get(ctx, s.Name, connectionOf(s), s.Credentials)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
 	zones, err := placesOf(ctx, session, s.Profile)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
 	if !slices.ContainsFunc(zones, func(z zone) bool { return len(z.places) > 0 }) {
 		_, err := methods.GetCurrentTime(ctx, session.VIM()) // a cheap request that requires a session
-		return nil, client.Classify(err)
+		return found, client.Classify(err)
 	}
-	return capacitiesOf(ctx, session, zones)
+	found.Capacities, err = capacitiesOf(ctx, session, zones)
+	return found, err
 }
 
 func connectionOf(s *site.Site) v1alpha1.VSphereConnection {

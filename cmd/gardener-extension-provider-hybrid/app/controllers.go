@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"fmt"
+
+	extensionscontrolplane "github.com/gardener/gardener/extensions/pkg/controller/controlplane"
+	extensionsdnsrecord "github.com/gardener/gardener/extensions/pkg/controller/dnsrecord"
+	extensionshealthcheck "github.com/gardener/gardener/extensions/pkg/controller/healthcheck"
+	extensionsinfrastructure "github.com/gardener/gardener/extensions/pkg/controller/infrastructure"
+	extensionsworker "github.com/gardener/gardener/extensions/pkg/controller/worker"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/controlplane"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/dnsrecord"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/healthcheck"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/infrastructure"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/quarantine"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/returnhome"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/setup"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/worker"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/driver"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/extension"
+)
+
+const (
+	defaultConcurrentReconciles = 5
+	// defaultConcurrentInfrastructures is higher because an Infrastructure may wait minutes for a hanging site.
+	defaultConcurrentInfrastructures = 20
+	// defaultConcurrentWorkers is higher because a Worker waits up to 10 minutes for machines, and gardenlet reconciles 20 shoots concurrently
+	// by default.
+	defaultConcurrentWorkers = 20
+	// defaultConcurrentRecords is higher because a DNSRecord mostly waits for the name servers.
+	defaultConcurrentRecords = 20
+)
+
+// controllers are the controllers. The names of their flags begin with their own.
+var controllers = []struct {
+	name string
+	// concurrentReconciles is the default of the flag.
+	concurrentReconciles int
+	addToManager         func(context.Context, manager.Manager, *options, setup.Options) error
+}{
+	{extensionsinfrastructure.ControllerName, defaultConcurrentInfrastructures,
+		func(ctx context.Context, mgr manager.Manager, _ *options, common setup.Options) error {
+			return infrastructure.AddToManagerWithOptions(ctx, mgr, infrastructure.AddOptions{
+				Options: common, Platforms: extension.Infrastructures(),
+			})
+		}},
+	{extensionscontrolplane.ControllerName, defaultConcurrentReconciles,
+		func(ctx context.Context, mgr manager.Manager, _ *options, common setup.Options) error {
+			return controlplane.AddToManagerWithOptions(ctx, mgr, controlplane.AddOptions{Options: common, Platforms: extension.ControlPlanes()})
+		}},
+	{extensionsworker.ControllerName, defaultConcurrentWorkers,
+		func(ctx context.Context, mgr manager.Manager, _ *options, common setup.Options) error {
+			garden, err := addGardenCluster(mgr)
+			if err != nil {
+				return fmt.Errorf("could not add garden cluster: %w", err)
+			}
+			return worker.AddToManagerWithOptions(ctx, mgr, worker.AddOptions{Options: common, Platforms: extension.MachineClasses(),
+				Machines: driver.Machines(), GardenCluster: garden})
+		}},
+	{extensionsdnsrecord.ControllerName, defaultConcurrentRecords,
+		func(ctx context.Context, mgr manager.Manager, o *options, common setup.Options) error {
+			return dnsrecord.AddToManagerWithOptions(ctx, mgr, dnsrecord.AddOptions{Options: common, Services: extension.DNS(&o.dns.guard)})
+		}},
+	{extensionshealthcheck.ControllerName, defaultConcurrentReconciles,
+		func(_ context.Context, mgr manager.Manager, _ *options, common setup.Options) error {
+			return healthcheck.AddToManagerWithOptions(mgr, healthcheck.AddOptions{Options: common, SyncPeriod: healthcheck.DefaultSyncPeriod,
+				StorageDeployments: controlplane.StorageDeployments(extension.ControlPlanes())})
+		}},
+	{sitehealth.ControllerName, defaultConcurrentReconciles,
+		func(_ context.Context, mgr manager.Manager, o *options, common setup.Options) error {
+			return sitehealth.AddToManagerWithOptions(mgr, sitehealth.AddOptions{Options: common, Platforms: extension.Probes(),
+				ProbeInterval: o.sites.probeInterval})
+		}},
+	{quarantine.ControllerName, defaultConcurrentReconciles,
+		func(_ context.Context, mgr manager.Manager, _ *options, common setup.Options) error {
+			return quarantine.AddToManagerWithOptions(mgr, common)
+		}},
+	{returnhome.ControllerName, defaultConcurrentReconciles,
+		func(_ context.Context, mgr manager.Manager, _ *options, common setup.Options) error {
+			return returnhome.AddToManagerWithOptions(mgr, common)
+		}},
+}
