@@ -235,7 +235,7 @@ func fieldsOf(t reflect.Type, path string) []string {
 	}
 	var fields []string
 	for field := range t.Fields() {
-		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && name != "-" {
 			fields = append(fields, fieldsOf(field.Type, strings.TrimPrefix(path+"."+name, "."))...)
 		}
 	}
