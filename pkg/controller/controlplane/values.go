@@ -72,7 +72,7 @@ func planned(ctx context.Context, values func(*plan) (map[string]any, error)) (m
 	return values(p)
 }
 
-// encode converts values that can be encoded as a JSON object.
+// encode converts a struct with JSON tags to values.
 func encode(values any, err error) (map[string]any, error) {
 	if err != nil {
 		return nil, err
@@ -101,12 +101,34 @@ func encodeSubChart(values any) (map[string]any, error) {
 	return result, nil
 }
 
+// seedValues are the values of the chart for the seed, without the storage drivers.
+type seedValues struct {
+	Global                 seedGlobal                   `json:"global"`
+	CloudControllerManager cloudControllerManagerValues `json:"cloud-controller-manager"`
+	SnapshotController     toggle                       `json:"csi-snapshot-controller"`
+}
+
+// seedGlobal are the values that each sub-chart sees.
+type seedGlobal struct {
+	KubernetesVersion                string `json:"kubernetesVersion"`
+	GenericTokenKubeconfigSecretName string `json:"genericTokenKubeconfigSecretName"`
+	Replicas                         int    `json:"replicas"`
+}
+
+type cloudControllerManagerValues struct {
+	Enabled         bool     `json:"enabled"`
+	ConfigMap       string   `json:"configMap"`
+	ServerSecret    string   `json:"serverSecret"`
+	CABundleSecret  string   `json:"caBundleSecret"`
+	TLSCipherSuites []string `json:"tlsCipherSuites"`
+	FeatureGates    []string `json:"featureGates"`
+}
+
 // toggle enables a sub-chart.
 type toggle struct {
 	Enabled bool `json:"enabled"`
 }
 
-// seedValues returns the values of the chart for the seed.
 func (p *plan) seedValues(cluster *extensionscontroller.Cluster, secrets secretsmanager.Reader, scaledDown bool) (map[string]any, error) {
 	server, found := secrets.Get(serverCertName)
 	if !found {
@@ -116,21 +138,21 @@ func (p *plan) seedValues(cluster *extensionscontroller.Cluster, secrets secrets
 	if !found {
 		return nil, fmt.Errorf("secret %q not found", caName)
 	}
-	values, err := encode(map[string]any{
-		"global": map[string]any{
-			"kubernetesVersion":                cluster.Shoot.Spec.Kubernetes.Version,
-			"genericTokenKubeconfigSecretName": extensionscontroller.GenericTokenKubeconfigSecretNameFromCluster(cluster),
-			"replicas":                         extensionscontroller.GetControlPlaneReplicas(cluster, scaledDown, 1),
+	values, err := encode(&seedValues{
+		Global: seedGlobal{
+			KubernetesVersion:                cluster.Shoot.Spec.Kubernetes.Version,
+			GenericTokenKubeconfigSecretName: extensionscontroller.GenericTokenKubeconfigSecretNameFromCluster(cluster),
+			Replicas:                         extensionscontroller.GetControlPlaneReplicas(cluster, scaledDown, 1),
 		},
-		cloudControllerManager: map[string]any{
-			"enabled":         true,
-			"configMap":       configMapName,
-			"serverSecret":    server.Name,
-			"caBundleSecret":  ca.Name,
-			"tlsCipherSuites": kubernetesutils.TLSCipherSuites,
-			"featureGates":    p.featureGates(),
+		CloudControllerManager: cloudControllerManagerValues{
+			Enabled:         true,
+			ConfigMap:       configMapName,
+			ServerSecret:    server.Name,
+			CABundleSecret:  ca.Name,
+			TLSCipherSuites: kubernetesutils.TLSCipherSuites,
+			FeatureGates:    p.featureGates(),
 		},
-		snapshotController: toggle{p.hasCSI()},
+		SnapshotController: toggle{p.hasCSI()},
 	}, nil)
 	if err != nil {
 		return nil, err
@@ -157,12 +179,23 @@ func (p *plan) featureGates() []string {
 	return gates
 }
 
-// shootValues returns the values of the chart for the shoot.
+// shootValues are the values of the chart for the shoot, without the storage drivers.
+type shootValues struct {
+	Global                 shootGlobal `json:"global"`
+	CloudControllerManager toggle      `json:"cloud-controller-manager"`
+	SnapshotController     toggle      `json:"csi-snapshot-controller"`
+}
+
+// shootGlobal are the values that each sub-chart sees.
+type shootGlobal struct {
+	KubernetesVersion string `json:"kubernetesVersion"`
+}
+
 func (p *plan) shootValues(cluster *extensionscontroller.Cluster) (map[string]any, error) {
-	values, err := encode(map[string]any{
-		"global":               map[string]any{"kubernetesVersion": cluster.Shoot.Spec.Kubernetes.Version},
-		cloudControllerManager: toggle{true},
-		snapshotController:     toggle{p.hasCSI()},
+	values, err := encode(&shootValues{
+		Global:                 shootGlobal{KubernetesVersion: cluster.Shoot.Spec.Kubernetes.Version},
+		CloudControllerManager: toggle{true},
+		SnapshotController:     toggle{p.hasCSI()},
 	}, nil)
 	if err != nil {
 		return nil, err
