@@ -31,33 +31,56 @@ var configPath = field.NewPath("spec", "providerConfig")
 
 func (a *actuator) reconcile(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure,
 	cluster *extensionscontroller.Cluster, restoring bool) error {
-	// The reader has no cache, because rotated credentials must not be missed: nothing triggers another reconciliation for them.
-	input, configErr, err := shootsites.Read(ctx, a.reader, shootsites.OfInfrastructure(infra), cluster)
-	if err = errors.Join(configErr, err); err != nil {
-		return errorcodes.WithCodes(err)
-	}
-	invalid, err := validate(input, infra, cluster)
+	r, err := a.reconcileSites(ctx, log, infra, cluster, restoring)
 	if err != nil {
 		return errorcodes.WithCodes(err)
 	}
-	sites, resolveErr := site.Resolve(input.Input)
-	for i := range sites {
-		sites[i].SSHPublicKey = infra.Spec.SSHPublicKey
+	errs := append(r.errs, r.removals.report(ctx), r.writer.writeResult(ctx, r.result, nil),
+		condition.Write(ctx, a.client, a.clock, r.writer.infra, v1alpha1.ConditionSitesReconciled, v1alpha1.ReasonSitesStay,
+			r.retained.messages(), r.retained.errs()))
+	return errorcodes.WithCodes(errors.Join(append([]error{unresolved(r.resolveErr)}, errs...)...))
+}
+
+// reconciliation is the result of a reconciliation of all sites.
+type reconciliation struct {
+	sites []site.Site
+	// resolveErr is the reason why some sites are missing in sites.
+	resolveErr error
+	// errs are the errors of the sites, nil if they are reconciled.
+	errs []error
+	// retained are the errors of sites that are retained unchanged.
+	retained *errorList
+	removals *removals
+	result   *result
+	writer   *statusWriter
+}
+
+func (a *actuator) reconcileSites(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure,
+	cluster *extensionscontroller.Cluster, restoring bool) (*reconciliation, error) {
+	// The reader has no cache, because rotated credentials must not be missed: nothing triggers another reconciliation for them.
+	input, configErr, err := shootsites.Read(ctx, a.reader, shootsites.OfInfrastructure(infra), cluster)
+	if err = errors.Join(configErr, err); err != nil {
+		return nil, err
+	}
+	invalid, err := validate(input, infra, cluster)
+	if err != nil {
+		return nil, err
+	}
+	r := &reconciliation{retained: &errorList{}, writer: &statusWriter{client: a.client, infra: infra, state: input.State}}
+	r.sites, r.resolveErr = site.Resolve(input.Input)
+	for i := range r.sites {
+		r.sites[i].SSHPublicKey = infra.Spec.SSHPublicKey
 	}
 
-	writer := &statusWriter{client: a.client, infra: infra, state: input.State}
 	infra = infra.DeepCopy() // The writer changes the object while the sites read it.
-	var (
-		result   = &result{config: input.Config, cluster: cluster, earlier: readStatus(infra), ready: map[string]*v1alpha1.SiteStatus{}}
-		demands  = demands(cluster, input.Profile, infra.Spec.Region)
-		retained = &errorList{}
-		removals = &removals{actuator: a, infra: infra, cluster: cluster, profile: input.Profile, writer: writer,
-			migrating: restoring || isMigrating(cluster)}
-	)
-	errs := a.forEach(ctx, log, infra, sites, func(ctx context.Context, i int) error {
-		s := &sites[i]
+	demands := demands(cluster, input.Profile, infra.Spec.Region)
+	r.result = &result{config: input.Config, cluster: cluster, earlier: readStatus(infra), ready: map[string]*v1alpha1.SiteStatus{}}
+	r.removals = &removals{actuator: a, infra: infra, cluster: cluster, profile: input.Profile, writer: r.writer,
+		migrating: restoring || isMigrating(cluster)}
+	r.errs = a.forEach(ctx, log, infra, r.sites, func(ctx context.Context, i int) error {
+		s := &r.sites[i]
 		if s.Removed() {
-			return removals.remove(ctx, log, s)
+			return r.removals.remove(ctx, log, s)
 		}
 		part, err := a.platforms.For(s.Platform)
 		if err != nil {
@@ -66,8 +89,8 @@ func (a *actuator) reconcile(ctx context.Context, log logr.Logger, infra *extens
 		index := slices.IndexFunc(input.Config.Sites, func(c v1alpha1.InfrastructureSite) bool { return c.Name == s.Name })
 		attempt := &siteAttempt{
 			actuator: a, log: log, infra: infra, site: s, part: part, path: sitePath(index), demands: demands[s.Name],
-			secretVersion: input.SecretVersion, earlier: findStatus(result.earlier, s.Name), invalid: invalid[s.Name], restoring: restoring,
-			cutOff: isCutOff(infra, s.Name), retained: retained, result: result, writer: writer,
+			secretVersion: input.SecretVersion, earlier: findStatus(r.result.earlier, s.Name), invalid: invalid[s.Name], restoring: restoring,
+			cutOff: isCutOff(infra, s.Name), retained: r.retained, result: r.result, writer: r.writer,
 		}
 		status, err := attempt.reconcile(ctx)
 		if err != nil || status == attempt.earlier {
@@ -76,13 +99,9 @@ func (a *actuator) reconcile(ctx context.Context, log logr.Logger, infra *extens
 		if attempt.earlier == nil {
 			a.events.Normal(infra, reasonSiteReady, eventnote.OnSite(actionReconcile, s.Name), "site %q is ready for machines", s.Name)
 		}
-		return writer.writeResult(ctx, result, status)
+		return r.writer.writeResult(ctx, r.result, status)
 	})
-
-	errs = append(errs, removals.report(ctx), writer.writeResult(ctx, result, nil),
-		condition.Write(ctx, a.client, a.clock, writer.infra, v1alpha1.ConditionSitesReconciled, v1alpha1.ReasonSitesStay,
-			retained.messages(), retained.errs))
-	return errorcodes.WithCodes(errors.Join(append([]error{unresolved(resolveErr)}, errs...)...))
+	return r, nil
 }
 
 // unresolved returns the error of sites that cannot be resolved.

@@ -59,7 +59,7 @@ func (r *removals) remove(ctx context.Context, log logr.Logger, s *site.Site) er
 			configPath.Child("sites"), pools)
 	}
 	if r.migrating {
-		r.waiting.add(fmt.Errorf("site %q will be deleted after the control plane migration", s.Name))
+		r.waiting.add(s.Name, fmt.Errorf("site %q will be deleted after the control plane migration", s.Name))
 		return nil
 	}
 	machines, err := r.machinesOn(ctx, s.Name)
@@ -67,7 +67,7 @@ func (r *removals) remove(ctx context.Context, log logr.Logger, s *site.Site) er
 		return err
 	}
 	if len(machines) > 0 {
-		r.waiting.add(fmt.Errorf("site %q will be deleted once it has no machines; it has %s", s.Name, eventnote.List(machines)))
+		r.waiting.add(s.Name, fmt.Errorf("site %q will be deleted once it has no machines; it has %s", s.Name, eventnote.List(machines)))
 		return nil
 	}
 	if err := r.deleteSite(ctx, s, r.writer); err != nil {
@@ -75,7 +75,7 @@ func (r *removals) remove(ctx context.Context, log logr.Logger, s *site.Site) er
 			return err
 		}
 		err = platform.InSite(s.Name, err)
-		r.failed.add(err)
+		r.failed.add(s.Name, err)
 		log.Error(err, "Removed site could not be deleted, retrying", "site", s.Name, "class", platform.ClassOf(err))
 		r.events.Warning(r.infra, reasonSiteFailed, eventnote.OnSite(actionDelete, s.Name),
 			"a removed site could not be deleted, retrying: %v", err)
@@ -146,9 +146,9 @@ func (r *removals) report(ctx context.Context) error {
 		r.events.Normal(r.infra, reasonSiteInUse, actionDelete, "%s", strings.Join(waiting, "; "))
 	}
 	reason := v1alpha1.ReasonMachinesLeft
-	if len(r.failed.errs) > 0 {
+	if len(r.failed.bySite) > 0 {
 		reason = v1alpha1.ReasonDeletionFailed
 	}
 	return condition.Write(ctx, r.client, r.clock, r.writer.infra, v1alpha1.ConditionRemovedSitesDeleted, reason,
-		append(r.failed.messages(), waiting...), r.failed.errs)
+		append(r.failed.messages(), waiting...), r.failed.errs())
 }

@@ -87,7 +87,7 @@ func (t *siteAttempt) reconcile(ctx context.Context) (*v1alpha1.SiteStatus, erro
 		}
 		why = "it is cut off; it is changed when it responds again"
 	}
-	t.retained.add(platform.InSite(t.site.Name, err))
+	t.retained.add(t.site.Name, platform.InSite(t.site.Name, err))
 	t.log.Error(err, "Site failed and is retained unchanged", "site", t.site.Name, "class", platform.ClassOf(err))
 	t.events.Warning(t.infra, reasonSiteStays, eventnote.OnSite(actionReconcile, t.site.Name),
 		"site %q failed and is retained, as %s: %v", t.site.Name, why, err)

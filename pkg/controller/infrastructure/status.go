@@ -6,6 +6,7 @@ package infrastructure
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -110,22 +111,29 @@ func (w *statusWriter) writeOrphans(ctx context.Context, earlier *v1alpha1.Infra
 	return w.patch(ctx, func(status *extensionsv1alpha1.InfrastructureStatus) { status.ProviderStatus = raw })
 }
 
-// errorList are errors that sites add concurrently.
+// errorList are errors that sites add concurrently, one for each site.
 type errorList struct {
-	mutex sync.Mutex
-	errs  []error
+	mutex  sync.Mutex
+	bySite map[string]error
 }
 
-func (l *errorList) add(err error) {
+func (l *errorList) add(site string, err error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	l.errs = append(l.errs, err)
+	if l.bySite == nil {
+		l.bySite = map[string]error{}
+	}
+	l.bySite[site] = err
 }
 
-// messages sorts the errors and returns their messages.
+// errs returns the errors in the order of their messages.
+func (l *errorList) errs() []error {
+	return slices.SortedFunc(maps.Values(l.bySite), func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+}
+
+// messages returns the messages of the errors in their order.
 func (l *errorList) messages() []string {
-	slices.SortFunc(l.errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	return lists.Map(l.errs, error.Error)
+	return lists.Map(l.errs(), error.Error)
 }
 
 func (w *statusWriter) patch(ctx context.Context, change func(*extensionsv1alpha1.InfrastructureStatus)) error {
