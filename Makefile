@@ -26,7 +26,7 @@ build: ## Build the binaries into hack/bin: BINARY=<name> builds one, OUTPUT=<fo
 	@cd $(REPO_ROOT) && CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(LD_FLAGS)" -o $(OUTPUT)/ ./cmd/$(BINARY)
 
 .PHONY: images
-images: ## Build an image of each binary: REGISTRY=<prefix> names them, PUSH=1 pushes them for PLATFORMS=linux/amd64,linux/arm64.
+images: ## Build an image of each binary that runs in a cluster: REGISTRY=<prefix> names them, PUSH=1 pushes them for PLATFORMS=linux/amd64,linux/arm64.
 	@REVISION="$(REVISION)" hack/images.sh
 
 .PHONY: charts
