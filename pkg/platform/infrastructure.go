@@ -10,15 +10,16 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
 // Infrastructure creates and deletes what a site needs before it can have machines. The Infrastructure controller uses it.
 type Infrastructure interface {
+	// Checks returns all checks that Validate makes.
+	Checks() []Check
 	// Validate finds mistakes that only the site can detect: missing objects, insufficient quotas, missing roles. It is read-only. It
-	// returns a classified error if the site could not be validated.
+	// returns a classified error if the site, or a part of it, could not be validated.
 	Validate(ctx context.Context, s *site.Site, request ValidationRequest) (Findings, error)
 	// Reconcile creates, adopts and updates the site's objects. It calls persist with the state after each created object, and stops if
 	// persist fails. Errors are classified.
@@ -37,6 +38,8 @@ type ValidationRequest struct {
 	Path *field.Path
 	// Demands are the demands of the shoot's pools.
 	Demands []Demand
+	// Skip are the IDs of checks that are not made.
+	Skip []string
 }
 
 // Demand is the demand of a pool on a site.
@@ -67,26 +70,6 @@ type ZoneDemand struct {
 	Name string
 	// Minimum and Maximum are the limits of the number of the pool's machines in the zone.
 	Minimum, Maximum int32
-}
-
-// Findings are the result of a validation.
-type Findings struct {
-	// Errors are mistakes that prevent the use of the site. They name the field. On a site that is already in use, an error below the path
-	// of a Demand affects only its pool.
-	Errors field.ErrorList
-	// Shortages are quotas that do not suffice for the pools' minima. They prevent the use of the site. They name the field.
-	Shortages field.ErrorList
-	// Warnings are possible future problems, such as quotas that do not suffice for the pools' maxima. They name the field.
-	Warnings []string
-}
-
-// Err returns what prevents the use of the site, nil if nothing does: mistakes are of ClassConfiguration, shortages of ClassQuota.
-func (f Findings) Err() error {
-	return errors.Join(found(ClassConfiguration, f.Errors), found(ClassQuota, f.Shortages))
-}
-
-func found(class Class, problems field.ErrorList) error {
-	return errors.Join(lists.Map(problems, func(problem *field.Error) error { return &Error{Class: class, Err: problem} })...)
 }
 
 // ErrNoAccess means that a site could not be accessed, because it refuses the credentials or cannot be reached with the configuration.

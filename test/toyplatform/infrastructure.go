@@ -18,9 +18,17 @@ type infrastructure struct{ cloud *Cloud }
 // NewInfrastructure returns the platform's part for the Infrastructure controller.
 func NewInfrastructure(cloud *Cloud) platform.Infrastructure { return &infrastructure{cloud} }
 
+var checks = platform.Checks[func() error]{{
+	Check: platform.Check{ID: "toy-api", Title: "The API of the toy cloud answers.", Remedy: "Start the toy cloud."},
+	Run:   func(request func() error, _ context.Context, _ *platform.Result) error { return request() },
+}}
+
+// Checks implements platform.Infrastructure.
+func (i *infrastructure) Checks() []platform.Check { return checks.List() }
+
 // Validate implements platform.Infrastructure.
-func (i *infrastructure) Validate(ctx context.Context, s *site.Site, _ platform.ValidationRequest) (platform.Findings, error) {
-	return platform.Findings{}, i.cloud.request(ctx, s.Name)
+func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (platform.Findings, error) {
+	return checks.Run(ctx, func() error { return i.cloud.request(ctx, s.Name) }, request.Skip)
 }
 
 // Reconcile implements platform.Infrastructure.

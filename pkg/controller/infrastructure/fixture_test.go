@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/tools/events"
 	testing "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -98,6 +99,39 @@ func (f *fakePlatform) Validate(ctx context.Context, s *site.Site, request platf
 		return do(ctx, request)
 	}
 	return platform.Findings{}, nil
+}
+
+func (f *fakePlatform) Checks() []platform.Check { return nil }
+
+// mistakes are findings of mistakes.
+func mistakes(problems ...*field.Error) platform.Findings {
+	return failures(platform.ClassConfiguration, problems...)
+}
+
+// shortages are findings of quotas that do not suffice.
+func shortages(problems ...*field.Error) platform.Findings {
+	return failures(platform.ClassQuota, problems...)
+}
+
+func failures(class platform.Class, problems ...*field.Error) platform.Findings {
+	var findings platform.Findings
+	for _, problem := range problems {
+		findings.Found = append(findings.Found, platform.Finding{
+			Check: platform.Check{ID: "cloud-field"}, State: platform.Failed, Class: class, Field: problem.Field, Is: problem.ErrorBody(),
+		})
+	}
+	return findings
+}
+
+// warnings are findings that warn.
+func warnings(messages ...string) platform.Findings {
+	var findings platform.Findings
+	for _, message := range messages {
+		findings.Found = append(findings.Found, platform.Finding{
+			Check: platform.Check{ID: "cloud-room"}, State: platform.Warning, Is: message,
+		})
+	}
+	return findings
 }
 
 func (f *fakePlatform) Orphans(ctx context.Context, s *site.Site) ([]v1alpha1.Orphan, error) {

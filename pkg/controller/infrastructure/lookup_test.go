@@ -7,6 +7,7 @@ package infrastructure
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
@@ -55,11 +56,10 @@ var _ = Describe("Looking for mistakes", func() {
 			Expect(f.events()).To(ContainElement("Warning SiteFailed " + message))
 		},
 		Entry("something is missing", func(_ context.Context, r platform.ValidationRequest) (platform.Findings, error) {
-			return platform.Findings{Errors: field.ErrorList{field.NotFound(r.Path.Child("openstack", "router", "id"), "r")}}, nil
+			return mistakes(field.NotFound(r.Path.Child("openstack", "router", "id"), "r")), nil
 		}, `site "b": spec.providerConfig.sites[1].openstack.router.id: Not found: "r"`, gardencorev1beta1.ErrorConfigurationProblem),
 		Entry("the quota does not suffice for the minimum", func(_ context.Context, r platform.ValidationRequest) (platform.Findings, error) {
-			return platform.Findings{Shortages: field.ErrorList{field.Forbidden(r.Demands[0].Path.Child("minimum"),
-				"needs 4 cores, the quota leaves 2")}}, nil
+			return shortages(field.Forbidden(r.Demands[0].Path.Child("minimum"), "needs 4 cores, the quota leaves 2")), nil
 		}, `site "b": spec.provider.workers[1].minimum: Forbidden: needs 4 cores, the quota leaves 2`, gardencorev1beta1.ErrorInfraQuotaExceeded),
 		Entry("the site does not answer", find(platform.Findings{}, platform.NewError(platform.ClassTransient, "503")), `site "b": 503`),
 	)
@@ -67,7 +67,7 @@ var _ = Describe("Looking for mistakes", func() {
 	It("should not be repeated until something changes, and warn once for each change", func(ctx SpecContext) {
 		f.order("a", "b")
 		pool("first", "a-1")
-		f.platform.validate["a"] = find(platform.Findings{Warnings: []string{"site \"a\": quota is short"}}, nil)
+		f.platform.validate["a"] = find(warnings("quota is short"), nil)
 		f.start(ctx)
 		warning := `Warning SiteWarning site "a": quota is short`
 		again := func(change func()) []string {
@@ -137,7 +137,7 @@ var _ = Describe("Looking for mistakes", func() {
 
 		It("should only warn of quotas, because machines tell it and those of other sites must not wait", func(ctx SpecContext) {
 			shortage := field.Forbidden(field.NewPath("pools").Index(0), "needs 4 cores, the quota leaves 2")
-			f.platform.validate["a"] = find(platform.Findings{Shortages: field.ErrorList{shortage}}, nil)
+			f.platform.validate["a"] = find(shortages(shortage), nil)
 			f.start(ctx)
 			Expect(reconcile(ctx)).To(Succeed())
 			Expect(f.events()).To(ContainElement(`Warning SiteWarning site "a": pools[0]: Forbidden: needs 4 cores, the quota leaves 2`))
@@ -149,8 +149,7 @@ var _ = Describe("Looking for mistakes", func() {
 		It("should only warn of what a pool cannot have, for the same reason", func(ctx SpecContext) {
 			pool("first", "a-1")
 			f.platform.validate["a"] = func(_ context.Context, r platform.ValidationRequest) (platform.Findings, error) {
-				return platform.Findings{Errors: field.ErrorList{field.Invalid(r.Demands[0].Path.Child("machine", "type"), "m1.retired",
-					"no flavor of this name exists")}}, nil
+				return mistakes(field.Invalid(r.Demands[0].Path.Child("machine", "type"), "m1.retired", "no flavor of this name exists")), nil
 			}
 			f.start(ctx)
 			Expect(reconcile(ctx)).To(Succeed())
@@ -165,25 +164,23 @@ var _ = Describe("Looking for mistakes", func() {
 		It("should tell all warnings of a site, first what keeps machines away", func(ctx SpecContext) {
 			pool("first", "a-1")
 			f.platform.validate["a"] = func(_ context.Context, r platform.ValidationRequest) (platform.Findings, error) {
-				return platform.Findings{
-					Warnings:  []string{"few ports are left"},
-					Shortages: field.ErrorList{field.Forbidden(r.Demands[0].Path.Child("maximum"), "cores")},
-					Errors:    field.ErrorList{field.NotFound(r.Demands[0].Path.Child("machine", "type"), "m1.retired")},
-				}, nil
+				return platform.Findings{Found: slices.Concat(warnings("few ports are left").Found,
+					shortages(field.Forbidden(r.Demands[0].Path.Child("maximum"), "cores")).Found,
+					mistakes(field.NotFound(r.Demands[0].Path.Child("machine", "type"), "m1.retired")).Found)}, nil
 			}
 			f.start(ctx)
 			Expect(reconcile(ctx)).To(Succeed())
 			Expect(f.events()).To(ContainElement(`Warning SiteWarning site "a": spec.provider.workers[0].maximum: Forbidden: cores; ` +
-				`site "a": spec.provider.workers[0].machine.type: Not found: "m1.retired"; few ports are left`))
+				`site "a": spec.provider.workers[0].machine.type: Not found: "m1.retired"; site "a": few ports are left`))
 		})
 
 		It("should stop it for a mistake of its own beside that of a pool", func(ctx SpecContext) {
 			pool("first", "a-1")
 			f.platform.validate["a"] = func(_ context.Context, r platform.ValidationRequest) (platform.Findings, error) {
-				return platform.Findings{Errors: field.ErrorList{
+				return mistakes(
 					field.Invalid(r.Demands[0].Path.Child("volume", "type"), "tape", "no volume type of this name exists"),
 					field.NotFound(r.Path.Child("openstack", "router", "id"), "r"),
-				}}, nil
+				), nil
 			}
 			f.start(ctx)
 			Expect(reconcile(ctx)).To(MatchError(`site "a": spec.providerConfig.sites[0].openstack.router.id: Not found: "r"`))
@@ -203,14 +200,14 @@ var _ = Describe("Looking for mistakes", func() {
 		})
 
 		It("should stop it for a mistake, also if a part of the site could not be asked", func(ctx SpecContext) {
-			f.platform.validate["a"] = find(platform.Findings{Errors: field.ErrorList{field.NotFound(field.NewPath("x"), "y")}}, errors.New("away"))
+			f.platform.validate["a"] = find(mistakes(field.NotFound(field.NewPath("x"), "y")), errors.New("away"))
 			f.start(ctx)
 			Expect(reconcile(ctx)).To(MatchError(`site "a": x: Not found: "y"`))
 			Expect(f.platform.reconciled).To(BeEmpty())
 		})
 
 		It("should not be done on Restore, so that nothing keeps the machines from coming back", func(ctx SpecContext) {
-			f.platform.validate["a"] = find(platform.Findings{Errors: field.ErrorList{field.NotFound(field.NewPath("x"), "y")}}, nil)
+			f.platform.validate["a"] = find(mistakes(field.NotFound(field.NewPath("x"), "y")), nil)
 			f.start(ctx)
 			Expect(f.actuator.Restore(ctx, logr.Discard(), f.infra, f.cluster)).To(Succeed())
 			_, _, status := f.stored(ctx)

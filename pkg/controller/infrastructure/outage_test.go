@@ -177,7 +177,7 @@ var _ = Describe("A site that does not answer any more", func() {
 	It("should stay as it is, too, if a look-up that others caused finds a mistake", func(ctx SpecContext) {
 		delete(f.platform.reconcile, "a")
 		f.platform.validate["a"] = func(_ context.Context, request platform.ValidationRequest) (platform.Findings, error) {
-			return platform.Findings{Errors: field.ErrorList{field.Invalid(request.Path, "x", "gone")}}, nil
+			return mistakes(field.Invalid(request.Path, "x", "gone")), nil
 		}
 		f.secret.Data["b.username"] = []byte("rotated")
 		Expect(f.client.Update(ctx, f.secret)).To(Succeed())

@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/condition"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
@@ -168,16 +169,18 @@ func (t *siteAttempt) preflight(ctx context.Context, validated string) (string, 
 	ctx, cancel := context.WithTimeout(ctx, t.lookUpTimeout)
 	defer cancel()
 	findings, err := t.part.Validate(ctx, t.site, platform.ValidationRequest{Path: t.path, Demands: t.demands})
-	var warnings []string
-	if t.site.State != nil {
-		for _, problem := range splitPoolFindings(&findings) {
-			warnings = append(warnings, fmt.Sprintf("site %q: %v", t.site.Name, problem))
-		}
-	}
-	if warnings = append(warnings, findings.Warnings...); len(warnings) > 0 {
-		t.events.Warning(t.infra, reasonSiteWarning, eventnote.OnSite(actionLookUp, t.site.Name), "%s", strings.Join(warnings, "; "))
-	}
+	warnings := findings.Warnings()
 	invalid := findings.Err()
+	if t.site.State != nil {
+		var ofPools platform.Findings
+		ofPools, findings = splitPoolFindings(findings)
+		warnings = append(lists.Map(ofPools.Found, platform.Finding.Message), warnings...)
+		invalid = findings.Err()
+	}
+	if len(warnings) > 0 {
+		t.events.Warning(t.infra, reasonSiteWarning, eventnote.OnSite(actionLookUp, t.site.Name), "%s", strings.Join(
+			lists.Map(warnings, func(warning string) string { return fmt.Sprintf("site %q: %s", t.site.Name, warning) }), "; "))
+	}
 	switch {
 	case err == nil:
 		return fingerprint, invalid
@@ -189,18 +192,16 @@ func (t *siteAttempt) preflight(ctx context.Context, validated string) (string, 
 	}
 }
 
-// splitPoolFindings removes from the findings those that concern pools, which are shortages and errors in the pools, and returns them.
-func splitPoolFindings(findings *platform.Findings) field.ErrorList {
-	ofPools, ofSite := findings.Shortages, field.ErrorList(nil)
-	for _, err := range findings.Errors {
-		if strings.HasPrefix(err.Field, poolsPath.String()+"[") {
-			ofPools = append(ofPools, err)
+// splitPoolFindings separates the failures that concern pools, which are shortages and mistakes in the pools.
+func splitPoolFindings(findings platform.Findings) (ofPools, others platform.Findings) {
+	for _, found := range findings.Found {
+		if found.State == platform.Failed && (found.Class == platform.ClassQuota || strings.HasPrefix(found.Field, poolsPath.String()+"[")) {
+			ofPools.Found = append(ofPools.Found, found)
 		} else {
-			ofSite = append(ofSite, err)
+			others.Found = append(others.Found, found)
 		}
 	}
-	findings.Shortages, findings.Errors = nil, ofSite
-	return ofPools
+	return ofPools, others
 }
 
 // preflightFingerprint returns the fingerprint of all inputs of the preflight checks.

@@ -109,7 +109,7 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 	}
 
 	It("should find nothing wrong, and count hosts", func(ctx SpecContext) {
-		Expect(findings(ctx, demand("small", 2, 3))).To(Equal(platform.Findings{}))
+		Expect(findings(ctx, demand("small", 2, 3))).To(HaveField("Found", BeEmpty()))
 		status, err := platf.Reconcile(ctx, s, persist)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(status.Metal.Hosts).To(ConsistOf(
@@ -133,16 +133,15 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 		certificate, err := landscape.Certificate()
 		Expect(err).NotTo(HaveOccurred())
 		s.Credentials = certificate.SiteCredentials()
-		Expect(findings(ctx, demand("small", 2, 3))).To(Equal(platform.Findings{}))
+		Expect(findings(ctx, demand("small", 2, 3))).To(HaveField("Found", BeEmpty()))
 	})
 
 	It("should compare hosts with what pools ask for", func(ctx SpecContext) {
 		Expect(findings(ctx, demand("large", 0, 1)).Err()).To(MatchError(ContainSubstring(
 			`there is no host for machine type "large" in zone "rack-1" (rack=` + r.rack + `,size=xl)`)))
 		short := findings(ctx, demand("small", 4, 4))
-		Expect(short.Errors).To(BeEmpty())
-		Expect(short.Shortages.ToAggregate()).To(MatchError(ContainSubstring("at least 4 hosts are needed")))
-		Expect(findings(ctx, demand("small", 3, 4)).Warnings).To(HaveExactElements(ContainSubstring("there are 3, of which 3 are free")))
+		Expect(short.Err()).To(MatchError(ContainSubstring("at least 4 hosts are needed")))
+		Expect(findings(ctx, demand("small", 3, 4)).Warnings()).To(HaveExactElements(ContainSubstring("there are 3, of which 3 are free")))
 	})
 
 	It("should name each missing permission", func(ctx SpecContext) {
@@ -202,12 +201,12 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 			metal.Pool{Name: outside, Addresses: []string{"10.250.128.0/17"}, Prefix: 16, Gateway: "10.250.0.1"})).To(Succeed())
 
 		withPool("GlobalInClusterIPPool", inside)
-		Expect(findings(ctx)).To(Equal(platform.Findings{}))
+		Expect(findings(ctx)).To(HaveField("Found", BeEmpty()))
 		withPool("GlobalInClusterIPPool", outside)
 		Expect(findings(ctx).Err()).To(MatchError(ContainSubstring(
 			"the pool gives away 10.250.192.0-10.250.255.255 outside the site's nodes [10.250.128.0/18]")))
 		s.Network.Nodes = []netip.Prefix{netip.MustParsePrefix("10.250.128.0/17")}
-		Expect(findings(ctx)).To(Equal(platform.Findings{}))
+		Expect(findings(ctx)).To(HaveField("Found", BeEmpty()))
 		withPool("InClusterIPPool", inside)
 		Expect(findings(ctx).Err()).To(MatchError(ContainSubstring("the inventory has no InClusterIPPool of this name")))
 		withPool("IPPool", inside)
@@ -217,7 +216,7 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 	})
 
 	It("should tell revoked permissions from refused credentials", func(ctx SpecContext) {
-		Expect(findings(ctx)).To(Equal(platform.Findings{}))
+		Expect(findings(ctx)).To(HaveField("Found", BeEmpty()))
 		DeferCleanup(func(ctx SpecContext) { grant(ctx) })
 		Expect(landscape.Revoke(ctx)).To(Succeed())
 		Expect(findings(ctx).Err()).To(MatchError(ContainSubstring("the credentials may not")))
@@ -241,12 +240,12 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 		machine := s.Shoot + "-m-1"
 		claim(ctx, machine)
 
-		Expect(findings(ctx, demand("small", 3, 3))).To(Equal(platform.Findings{}))
+		Expect(findings(ctx, demand("small", 3, 3))).To(HaveField("Found", BeEmpty()))
 		own := s.Shoot
 		s.Shoot = newShoot()
 		Expect(findings(ctx,
 			demand("small", 3,
-				3)).Shortages.ToAggregate()).To(MatchError(ContainSubstring("there are 3, of which 2 are free and 0 the shoot's already")))
+				3)).Err()).To(MatchError(ContainSubstring("there are 3, of which 2 are free and 0 the shoot's already")))
 		Expect(platf.Delete(ctx, s, persist)).To(Succeed())
 		s.Shoot = own
 

@@ -148,7 +148,7 @@ var _ = suite.Nightly("Share network", func() {
 		s.Profile.OpenStack.AuthURL = keystoneWithout("sharev2")
 		findings, err := part.Validate(ctx, s, platform.ValidationRequest{Path: field.NewPath("sites").Index(0)})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(findings.Errors).To(ConsistOf(HaveField("Field", "sites[0].openstack.shareNetwork")))
+		Expect(findings.Found).To(ConsistOf(HaveField("Field", "sites[0].openstack.shareNetwork")))
 
 		_, err = part.Reconcile(ctx, s, keep(s))
 		Expect(err).To(MatchError(And(ContainSubstring(`site "cloud"`), ContainSubstring("openstack.shareNetwork"))))

@@ -60,10 +60,12 @@ var _ = Describe("Validation", func() {
 		Expect(err).NotTo(HaveOccurred())
 		return findings
 	}
-	messages := func(list field.ErrorList) []string {
+	failures := func(findings platform.Findings) []string {
 		var texts []string
-		for _, err := range list {
-			texts = append(texts, err.Error())
+		for _, found := range findings.Found {
+			if found.State == platform.Failed {
+				texts = append(texts, found.Message())
+			}
 		}
 		return texts
 	}
@@ -87,7 +89,7 @@ var _ = Describe("Validation", func() {
 	It("should find nothing, change nothing and ask little", func(ctx SpecContext) {
 		request.Demands = []platform.Demand{demand("m1.tiny", 1, 3)}
 		requests := label("validate")
-		Expect(validate(ctx)).To(Equal(platform.Findings{}))
+		Expect(validate(ctx)).To(HaveField("Found", BeEmpty()))
 		Expect(requests()).To(HaveEach(HaveField("Kind", Not(Equal(countproxy.KindWrite)))))
 		reads := 0
 		for _, r := range requests() {
@@ -101,7 +103,7 @@ var _ = Describe("Validation", func() {
 	DescribeTable("should name the field of what does not exist",
 		func(ctx SpecContext, change func(*v1alpha1.OpenStackInfrastructure), path, value string) {
 			change(s.Config.OpenStack)
-			Expect(messages(validate(ctx).Errors)).To(ConsistOf(HavePrefix("spec.providerConfig.sites[0].openstack." + path + `: Invalid value: "` +
+			Expect(failures(validate(ctx))).To(ConsistOf(HavePrefix("spec.providerConfig.sites[0].openstack." + path + `: Invalid value: "` +
 				value + `": `)))
 		},
 		Entry("floating pool", func(o *v1alpha1.OpenStackInfrastructure) { o.FloatingPoolName = "nowhere" }, "floatingPoolName", "nowhere"),
@@ -125,7 +127,7 @@ var _ = Describe("Validation", func() {
 			Expect(routers.Delete(ctx, cloud.network, router.ID).ExtractErr()).To(Succeed())
 		})
 		s.Config.OpenStack.Router = &v1alpha1.OpenStackReference{ID: router.ID}
-		Expect(messages(validate(ctx).Errors)).To(ConsistOf(And(HavePrefix("spec.providerConfig.sites[0].openstack.router.id: "),
+		Expect(failures(validate(ctx))).To(ConsistOf(And(HavePrefix("spec.providerConfig.sites[0].openstack.router.id: "),
 			ContainSubstring("no external gateway"))))
 	})
 
@@ -136,26 +138,26 @@ var _ = Describe("Validation", func() {
 
 		s.Config.OpenStack.Subnet = &v1alpha1.OpenStackReference{ID: ids[0]}
 		findings := validate(ctx)
-		Expect(findings.Errors).To(BeEmpty())
-		Expect(findings.Warnings).To(ConsistOf(And(HavePrefix(`site "cloud": spec.providerConfig.sites[0].openstack.subnet.id: `),
+		Expect(failures(findings)).To(BeEmpty())
+		Expect(findings.Warnings()).To(ConsistOf(And(HavePrefix(`spec.providerConfig.sites[0].openstack.subnet.id: `),
 			ContainSubstring("DHCP"))))
 
 		s.Config.OpenStack.Subnet = &v1alpha1.OpenStackReference{ID: ids[1]}
-		Expect(messages(validate(ctx).Errors)).To(ConsistOf(
+		Expect(failures(validate(ctx))).To(ConsistOf(
 			ContainSubstring("range 10.251.0.0/16 of the subnet does not contain nodes 10.250.0.0/18")))
 
 		s.Config.OpenStack.Subnet = &v1alpha1.OpenStackReference{ID: missing}
-		Expect(messages(validate(ctx).Errors)).To(ConsistOf(And(HavePrefix("spec.providerConfig.sites[0].openstack.subnet.id: "),
+		Expect(failures(validate(ctx))).To(ConsistOf(And(HavePrefix("spec.providerConfig.sites[0].openstack.subnet.id: "),
 			ContainSubstring("does not exist"))))
 
 		s.Config.OpenStack.Network.ID, s.Config.OpenStack.Subnet.ID = other, ids[0]
-		Expect(messages(validate(ctx).Errors)).To(ConsistOf(ContainSubstring("the subnet is not in network " + other)))
+		Expect(failures(validate(ctx))).To(ConsistOf(ContainSubstring("the subnet is not in network " + other)))
 	})
 
 	It("should check that the subnet that is made fits into the network that is given", func(ctx SpecContext) {
 		network, ids := makeNetwork(ctx, "10.250.32.0/24")
 		s.Config.OpenStack.Network = &v1alpha1.OpenStackNetwork{ID: network}
-		Expect(messages(validate(ctx).Errors)).To(ConsistOf(ContainSubstring("its subnet " + ids[0] +
+		Expect(failures(validate(ctx))).To(ConsistOf(ContainSubstring("its subnet " + ids[0] +
 			" has the range 10.250.32.0/24, which overlaps with 10.250.0.0/18")))
 
 		By("not taking its own subnet for another's")
@@ -163,9 +165,9 @@ var _ = Describe("Validation", func() {
 		_, err := part.Reconcile(ctx, s, keep(s))
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) { Expect(part.Delete(ctx, s, keep(s))).To(Succeed()) })
-		Expect(validate(ctx)).To(Equal(platform.Findings{}))
+		Expect(validate(ctx)).To(HaveField("Found", BeEmpty()))
 		s.Network.Nodes = []netip.Prefix{netip.MustParsePrefix("10.250.0.0/19")}
-		Expect(validate(ctx)).To(Equal(platform.Findings{}))
+		Expect(validate(ctx)).To(HaveField("Found", BeEmpty()))
 	})
 
 	It("should warn of zones that do not exist, and name flavors and volume types that do not exist", func(ctx SpecContext) {
@@ -174,9 +176,8 @@ var _ = Describe("Validation", func() {
 		request.Demands[1].Path = field.NewPath("spec", "provider", "workers").Index(1)
 		request.Demands[1].VolumeType = &v1alpha1.SiteVolumeType{Name: "cloud", OpenStack: &v1alpha1.OpenStackVolumeType{Type: "tape"}}
 		findings := validate(ctx)
-		Expect(findings.Warnings).To(ConsistOf(And(ContainSubstring(`site "cloud"`),
-			ContainSubstring(`availability zone "az9" of zone "cloud-z"`))))
-		Expect(messages(findings.Errors)).To(ConsistOf(
+		Expect(findings.Warnings()).To(ConsistOf(ContainSubstring(`availability zone "az9" of zone "cloud-z"`)))
+		Expect(failures(findings)).To(ConsistOf(
 			HavePrefix(`spec.provider.workers[0].machine.type: Invalid value: "m1.nothing": `),
 			HavePrefix(`spec.provider.workers[1].volume.type: Invalid value: "tape": `),
 		))
@@ -189,20 +190,20 @@ var _ = Describe("Validation", func() {
 		s.Credentials = own.credentials
 
 		request.Demands = []platform.Demand{demand("m1.large", 2, 2)}
-		Expect(validate(ctx)).To(Equal(platform.Findings{}), "8 of 8 cores")
+		Expect(validate(ctx)).To(HaveField("Found", BeEmpty()), "8 of 8 cores")
 
 		request.Demands[0].Maximum = 4
 		findings := validate(ctx)
-		Expect(findings.Shortages).To(BeEmpty())
-		Expect(findings.Warnings).To(ConsistOf(
-			`site "cloud": spec.provider.workers[0].maximum: the pools need up to 16 cores, the quota leaves 8`,
-			`site "cloud": spec.provider.workers[0].maximum: the pools need up to 4 ports, the quota leaves 3`,
+		Expect(failures(findings)).To(BeEmpty())
+		Expect(findings.Warnings()).To(ConsistOf(
+			`spec.provider.workers[0].maximum: the pools need up to 16 cores, the quota leaves 8`,
+			`spec.provider.workers[0].maximum: the pools need up to 4 ports, the quota leaves 3`,
 		))
 
 		request.Demands[0].Minimum = 3
 		request.Demands[0].VolumeSizes = []int{30, 10}
 		findings = validate(ctx)
-		Expect(messages(findings.Shortages)).To(ConsistOf(
+		Expect(failures(findings)).To(ConsistOf(
 			"spec.provider.workers[0].minimum: Forbidden: the pools need at least 12 cores, the quota leaves 8",
 			"spec.provider.workers[0].minimum: Forbidden: the pools need at least 120 GiB of volumes, the quota leaves 100",
 		))
@@ -225,7 +226,7 @@ var _ = Describe("Validation", func() {
 		_, err = computequotas.Update(ctx, own.admin.compute, own.id, computequotas.UpdateOpts{Cores: new(1), Force: true}).Extract()
 		Expect(err).NotTo(HaveOccurred())
 		request.Demands[0] = demand("m1.tiny", 1, 1)
-		Expect(validate(ctx)).To(Equal(platform.Findings{}), "the server is that of the pool")
+		Expect(validate(ctx)).To(HaveField("Found", BeEmpty()), "the server is that of the pool")
 		deleteServer(ctx, used, server.ID)
 	})
 
@@ -233,15 +234,15 @@ var _ = Describe("Validation", func() {
 		reader := newProject(ctx, "reader")
 		s.Credentials = reader.credentials
 		findings := validate(ctx)
-		Expect(messages(findings.Errors)).To(ConsistOf(And(HavePrefix("spec.providerConfig.sites[0]: Forbidden: the credentials are read-only"),
+		Expect(failures(findings)).To(ConsistOf(And(HavePrefix("spec.providerConfig.sites[0]: Forbidden: the credentials are read-only"),
 			ContainSubstring("reader"))))
-		Expect(messages(findings.Errors)).To(HaveEach(Not(ContainSubstring("secret"))))
+		Expect(failures(findings)).To(HaveEach(Not(ContainSubstring("secret"))))
 
 		member := newProject(ctx, "member")
 		s.Credentials = member.credentials
 		findings = validate(ctx)
-		Expect(findings.Errors).To(BeEmpty())
-		Expect(findings.Warnings).To(ConsistOf(And(HavePrefix(`site "cloud": spec.providerConfig.sites[0]: `),
+		Expect(failures(findings)).To(BeEmpty())
+		Expect(findings.Warnings()).To(ConsistOf(And(HavePrefix(`spec.providerConfig.sites[0]: `),
 			ContainSubstring("load-balancer_member"))))
 
 		By("deleting nevertheless what they made")
@@ -258,7 +259,7 @@ var _ = Describe("Validation", func() {
 			findings, err := part.Validate(ctx, s, request)
 			Expect(err).To(MatchError(ContainSubstring(`site "cloud"`)))
 			Expect(platform.ClassOf(err)).To(Equal(class))
-			Expect(findings.Errors).To(BeEmpty())
+			Expect(failures(findings)).To(BeEmpty())
 		},
 		Entry("Neutron is away", countproxy.Fault{Service: "neutron", Status: 503}, platform.ClassTransient),
 		Entry("Nova is away", countproxy.Fault{Service: "nova", Status: 503}, platform.ClassTransient),
@@ -273,7 +274,7 @@ var _ = Describe("Validation", func() {
 			countproxy.Fault{Path: "/os-availability-zone$", Action: countproxy.ActionStatus, Status: http.StatusForbidden},
 		)).To(Succeed())
 		findings := validate(ctx)
-		Expect(findings.Errors).To(BeEmpty())
-		Expect(findings.Warnings).To(ConsistOf(ContainSubstring("availability zones"), ContainSubstring("quota of ports")))
+		Expect(failures(findings)).To(BeEmpty())
+		Expect(findings.Warnings()).To(ConsistOf(ContainSubstring("availability zones"), ContainSubstring("quota of ports")))
 	})
 })

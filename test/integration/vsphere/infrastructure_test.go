@@ -374,7 +374,7 @@ var _ = Describe("Infrastructure", func() {
 
 			findings, err := platf.Validate(ctx, s, platform.ValidationRequest{Path: field.NewPath("sites").Index(0)})
 			Expect(err).NotTo(HaveOccurred())
-			Expect(findings.Errors.ToAggregate()).To(MatchError(And(ContainSubstring("sites[0].vsphere"), ContainSubstring(message))))
+			Expect(findings.Err()).To(MatchError(And(ContainSubstring("sites[0].vsphere"), ContainSubstring(message))))
 		},
 		Entry("datacenter", func(s *site.Site) { s.Profile.Zones[2].VSphere.Datacenter = "DC7" },
 			`zone "dc1-a": datacenter "/DC7" does not exist`),
@@ -400,7 +400,7 @@ var _ = Describe("Infrastructure", func() {
 	It("should find nothing to complain about at a site that is right", func(ctx SpecContext) {
 		findings, err := platf.Validate(ctx, s, platform.ValidationRequest{Path: field.NewPath("sites").Index(0)})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(findings).To(BeZero())
+		Expect(findings.Found).To(BeEmpty())
 	})
 
 	It("should make the tags that the CSI driver reads only if it is allowed to, and leave them", func(ctx SpecContext) {

@@ -117,33 +117,33 @@ func (w *want) describe() string {
 
 // checkHosts compares the existing hosts with the demands. A pool that selects fewer hosts than another one in the same zone is checked
 // separately.
-func (f *flow) checkHosts(ctx context.Context, findings *platform.Findings, demands []platform.Demand) error {
-	wants, err := f.wants(findings, demands)
+func (v *validation) checkHosts(ctx context.Context, result *platform.Result) error {
+	wants, err := v.wants(result)
 	if err != nil || len(wants) == 0 {
 		return err
 	}
 	selections := lists.Map(wants, func(w *want) inventory.Selection { return w.selection })
-	found, err := f.inventory.Hosts(ctx, selections...)
+	found, err := v.inventory.Hosts(ctx, selections...)
 	if err != nil {
 		return err
 	}
 	for i := range wants {
-		wants[i].compare(findings, countOf(found[i]), f.site.Name)
+		wants[i].compare(result, countOf(found[i]))
 	}
 	return nil
 }
 
 // wants joins the demands of pools that select the same hosts.
-func (f *flow) wants(findings *platform.Findings, demands []platform.Demand) ([]*want, error) {
+func (v *validation) wants(result *platform.Result) ([]*want, error) {
 	var wants []*want
-	for _, demand := range demands {
+	for _, demand := range v.demands {
 		for _, zone := range demand.Zones {
-			hosts, err := inventory.RequirementsOf(f.zone(zone.Name), demand.MachineType.Metal, demand.Settings.Metal)
+			hosts, err := inventory.RequirementsOf(v.zone(zone.Name), demand.MachineType.Metal, demand.Settings.Metal)
 			if err != nil {
-				findings.Errors = append(findings.Errors, field.Invalid(demand.Path, demand.Pool, fmt.Sprintf("zone %q: %v", zone.Name, err)))
+				result.Invalid(demand.Path, demand.Pool, "zone %q: %v", zone.Name, err)
 				continue
 			}
-			selected, err := hosts.Selection(f.cleaning)
+			selected, err := hosts.Selection(v.cleaning)
 			if err != nil {
 				return nil, err
 			}
@@ -172,18 +172,17 @@ func (f *flow) zone(name string) *v1alpha1.MetalZone {
 }
 
 // compare adds a finding if the hosts do not suffice.
-func (w *want) compare(findings *platform.Findings, c count, siteName string) {
+func (w *want) compare(result *platform.Result, c count) {
 	pools := strings.Join(w.pools, ", ")
 	switch {
 	case c.total == 0:
-		findings.Errors = append(findings.Errors, field.Invalid(w.path, pools, "there is no host "+w.describe()))
+		result.Invalid(w.path, pools, "there is no host %s", w.describe())
 	case c.usable() < w.minimum:
-		findings.Shortages = append(findings.Shortages, field.Invalid(w.path, pools, fmt.Sprintf(
+		result.Short(field.Invalid(w.path, pools, fmt.Sprintf(
 			"at least %d hosts are needed %s: there are %d, of which %d are free and %d the shoot's already",
 			w.minimum, w.describe(), c.total, c.free, c.own)))
 	case c.usable() < w.maximum:
-		findings.Warnings = append(findings.Warnings,
-			fmt.Sprintf("site %q: %s: pools %s may want %d hosts %s: there are %d, of which %d are free and %d the shoot's already",
-				siteName, w.path, pools, w.maximum, w.describe(), c.total, c.free, c.own))
+		result.Warn(w.path, "pools %s may want %d hosts %s: there are %d, of which %d are free and %d the shoot's already",
+			pools, w.maximum, w.describe(), c.total, c.free, c.own)
 	}
 }

@@ -24,34 +24,89 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
+// validation is what the checks of a site need.
+type validation struct {
+	*flow
+	// open returns the flow, and is called by the first check.
+	open    func(context.Context) (*flow, error)
+	path    *field.Path
+	demands []platform.Demand
+}
+
+// checks are in the order in which they build upon each other: the API, then the permissions of the credentials, and then hosts and
+// addresses.
+var checks = platform.Checks[*validation]{
+	{
+		Check: platform.Check{
+			ID: "metal-connection", Title: "The kubeconfig of the inventory can be used.",
+			Remedy: "Correct the kubeconfig of the site in the Secret, and the site's `metal` block in the CloudProfile.",
+		},
+		Run: func(v *validation, ctx context.Context, _ *platform.Result) (err error) {
+			v.flow, err = v.open(ctx)
+			return err
+		},
+	},
+	{
+		Check: platform.Check{
+			ID: "metal-network-data", Title: "Each variable in the template of the network data has a value on the site.",
+			Remedy: "Set the value in the CloudProfile or in the site's entry of the InfrastructureConfig, or remove the variable.",
+		},
+		Needs: []string{"metal-connection"},
+		Run:   (*validation).unknownNetworkData,
+	},
+	{
+		Check: platform.Check{
+			ID: "metal-api", Title: "The API of the inventory serves all resources of hosts.",
+			Remedy: "Install the inventory's custom resources in the versions that [bare metal](metal.md) lists.",
+		},
+		Needs: []string{"metal-connection"},
+		Run:   (*validation).unserved,
+	},
+	{
+		Check: platform.Check{
+			ID: "metal-namespace", Title: "The namespace of the hosts exists.",
+			Remedy: "Create the namespace, or correct `metal.namespace` in the CloudProfile.",
+		},
+		Needs: []string{"metal-api"},
+		Run:   (*validation).missingNamespace,
+	},
+	{
+		Check: platform.Check{
+			ID: "metal-permissions", Title: "The credentials have all permissions in the inventory.",
+			Remedy: "Grant the permissions that [bare metal](metal.md) lists to the account of the kubeconfig.",
+		},
+		Needs: []string{"metal-namespace"},
+		Run:   (*validation).forbidden,
+	},
+	{
+		Check: platform.Check{
+			ID: "metal-address-pool", Title: "The pool of addresses exists, and its addresses belong to the site.",
+			Remedy: "Create the pool, correct `metal.ipam.poolRef`, or correct the addresses of the pool.",
+		},
+		Needs: []string{"metal-permissions"},
+		Run:   (*validation).checkPool,
+	},
+	{
+		Check: platform.Check{
+			ID: "metal-hosts", Title: "Each pool has enough free hosts for its machine type in each zone.",
+			Remedy: "Add hosts, correct their labels, or reduce `minimum` or `maximum` of the pool.",
+		},
+		Needs: []string{"metal-permissions"},
+		Run:   (*validation).checkHosts,
+	},
+}
+
+// Checks implements platform.Infrastructure.
+func (i *infrastructure) Checks() []platform.Check {
+	return checks.List()
+}
+
 // Validate implements platform.Infrastructure.
 func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (_ platform.Findings, err error) {
 	defer platform.NameSite(s.Name, &err)
-	f, err := i.forProfile(ctx, s, nil)
-	if err != nil {
-		return platform.Findings{}, err
-	}
-	return f.validate(ctx, request)
-}
-
-// validate checks the API, then the permissions of the credentials, and then hosts and addresses, as each check needs those before it.
-func (f *flow) validate(ctx context.Context, request platform.ValidationRequest) (platform.Findings, error) {
-	var (
-		findings platform.Findings
-		path     = request.Path.Child("metal")
-	)
-	findings.Errors = f.unknownNetworkData(path.Child("networkDataTemplate"))
-	for _, check := range []func(context.Context, *field.Path) (field.ErrorList, error){f.unserved, f.missingNamespace, f.forbidden} {
-		problems, err := check(ctx, path)
-		findings.Errors = append(findings.Errors, problems...)
-		if err != nil || len(problems) > 0 {
-			return findings, err
-		}
-	}
-	if err := f.checkPool(ctx, &findings, path.Child("ipam", "poolRef")); err != nil {
-		return findings, err
-	}
-	return findings, f.checkHosts(ctx, &findings, request.Demands)
+	v := &validation{path: request.Path.Child("metal"), demands: request.Demands}
+	v.open = func(ctx context.Context) (*flow, error) { return i.forProfile(ctx, s, nil) }
+	return checks.Run(ctx, v, request.Skip)
 }
 
 // ipamPool returns the reference of the pool that addresses come from, nil if there is none.
@@ -63,42 +118,39 @@ func (f *flow) ipamPool() *corev1.TypedLocalObjectReference {
 }
 
 // unknownNetworkData finds variables in the template of the network data that have no value on the site.
-func (f *flow) unknownNetworkData(path *field.Path) field.ErrorList {
-	if f.site.Config == nil || f.site.Config.Metal == nil {
+func (v *validation) unknownNetworkData(_ context.Context, result *platform.Result) error {
+	if v.site.Config == nil || v.site.Config.Metal == nil {
 		return nil
 	}
-	variables, err := networkdata.Parse(f.site.Config.Metal.NetworkDataTemplate)
+	path, network := v.path.Child("networkDataTemplate"), v.site.Network
+	variables, err := networkdata.Parse(v.site.Config.Metal.NetworkDataTemplate)
 	if err != nil {
-		return field.ErrorList{field.Invalid(path, "(hidden)", err.Error())}
+		result.Invalid(path, "(hidden)", "%v", err)
+		return nil
 	}
-	var (
-		problems field.ErrorList
-		network  = f.site.Network
-	)
 	require := func(known bool, missing string, needing ...networkdata.Variable) {
 		if i := slices.IndexFunc(variables, func(v networkdata.Variable) bool { return slices.Contains(needing, v) }); i >= 0 && !known {
-			problems = append(problems,
-				field.Invalid(path, "$"+string(variables[i]), fmt.Sprintf("neither the site nor the CloudProfile has %s", missing)))
+			result.Invalid(path, "$"+string(variables[i]), "neither the site nor the CloudProfile has %s", missing)
 		}
 	}
 	require(len(network.DNSServers) > 0, "dnsServers", networkdata.DNSServers, networkdata.DNSServersJSON)
 	require(network.MTU > 0, "an mtu", networkdata.MTU)
-	require(network.Gateway.IsValid() || f.ipamPool() != nil, "a gateway", networkdata.Gateway)
-	return problems
+	require(network.Gateway.IsValid() || v.ipamPool() != nil, "a gateway", networkdata.Gateway)
+	return nil
 }
 
 // unserved finds API versions that the inventory needs and that are not served. It sends the first request to the site.
-func (f *flow) unserved(ctx context.Context, path *field.Path) (field.ErrorList, error) {
+func (v *validation) unserved(ctx context.Context, result *platform.Result) error {
 	var (
 		missing []string
 		served  = map[schema.GroupVersion][]string{}
 	)
-	for _, resource := range f.inventory.Resources() {
+	for _, resource := range v.inventory.Resources() {
 		version := resource.GroupVersion()
 		if _, asked := served[version]; !asked {
-			names, err := f.served(ctx, version)
+			names, err := v.served(ctx, version)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			served[version] = names
 		}
@@ -106,38 +158,38 @@ func (f *flow) unserved(ctx context.Context, path *field.Path) (field.ErrorList,
 			missing = append(missing, fmt.Sprintf("%s in version %s", resource.Resource, version))
 		}
 	}
-	if len(missing) == 0 {
-		return nil, nil
+	if len(missing) > 0 {
+		result.Invalid(v.path, v.site.Name, "the API of the inventory does not serve %s", strings.Join(missing, ", nor "))
 	}
-	return field.ErrorList{field.Invalid(path, f.site.Name, "the API of the inventory does not serve "+strings.Join(missing, ", nor "))}, nil
+	return nil
 }
 
 // missingNamespace checks that the namespace of the hosts exists, if the credentials are permitted to get it.
-func (f *flow) missingNamespace(ctx context.Context, path *field.Path) (field.ErrorList, error) {
-	err := client.Classify(f.api.Get(ctx, ctrlclient.ObjectKey{Name: f.namespace}, &corev1.Namespace{}))
+func (v *validation) missingNamespace(ctx context.Context, result *platform.Result) error {
+	err := client.Classify(v.api.Get(ctx, ctrlclient.ObjectKey{Name: v.namespace}, &corev1.Namespace{}))
 	switch {
 	case err == nil, platform.ClassOf(err) == platform.ClassForbidden:
-		return nil, nil
 	case client.IsNotFound(err):
-		return field.ErrorList{field.Invalid(path, f.site.Name, fmt.Sprintf("the inventory has no namespace %q", f.namespace))}, nil
+		result.Invalid(v.path, v.site.Name, "the inventory has no namespace %q", v.namespace)
 	default:
-		return nil, err
+		return err
 	}
+	return nil
 }
 
 // forbidden finds required permissions that the credentials lack. It checks all of them concurrently.
-func (f *flow) forbidden(ctx context.Context, path *field.Path) (field.ErrorList, error) {
-	needed := f.inventory.Permissions()
-	if f.ipamPool() != nil {
-		needed = append(needed, ipam.Permissions(f.namespace)...)
+func (v *validation) forbidden(ctx context.Context, result *platform.Result) error {
+	needed := v.inventory.Permissions()
+	if v.ipamPool() != nil {
+		needed = append(needed, ipam.Permissions(v.namespace)...)
 	}
 	allowed := make([]bool, len(needed))
 	errs := platform.Each(len(needed), func(i int) (err error) {
-		allowed[i], err = f.allowed(ctx, needed[i])
+		allowed[i], err = v.allowed(ctx, needed[i])
 		return err
 	})
 	if err := cmp.Or(errs...); err != nil {
-		return nil, err // all requests fail for the same reason
+		return err // all requests fail for the same reason
 	}
 
 	var missing []authorizationv1.ResourceAttributes
@@ -146,10 +198,10 @@ func (f *flow) forbidden(ctx context.Context, path *field.Path) (field.ErrorList
 			missing = append(missing, needed[i])
 		}
 	}
-	if len(missing) == 0 {
-		return nil, nil
+	if len(missing) > 0 {
+		result.Forbidden(v.path, "the credentials may not %s", describe(missing))
 	}
-	return field.ErrorList{field.Forbidden(path, "the credentials may not "+describe(missing))}, nil
+	return nil
 }
 
 func (f *flow) allowed(ctx context.Context, attributes authorizationv1.ResourceAttributes) (bool, error) {

@@ -6,7 +6,6 @@ package infrastructure
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -41,45 +40,40 @@ var readPools = []schema.GroupKind{{Group: "ipam.cluster.x-k8s.io", Kind: "InClu
 	{Group: "ipam.cluster.x-k8s.io", Kind: "GlobalInClusterIPPool"}}
 
 // checkPool checks that the pool of addresses exists, and that the addresses belong to the site.
-func (f *flow) checkPool(ctx context.Context, findings *platform.Findings, path *field.Path) error {
-	ref := f.ipamPool()
+func (v *validation) checkPool(ctx context.Context, result *platform.Result) error {
+	path, ref := v.path.Child("ipam", "poolRef"), v.ipamPool()
 	if ref == nil {
 		return nil
 	}
 	kind := schema.GroupKind{Group: ptr.Deref(ref.APIGroup, ""), Kind: ref.Kind}
-	mapping, err := f.api.RESTMapper().RESTMapping(kind)
+	mapping, err := v.api.RESTMapper().RESTMapping(kind)
 	if err != nil {
 		err = client.Classify(err)
 		if platform.ClassOf(err) != platform.ClassConfiguration {
 			return err
 		}
-		findings.Errors = append(findings.Errors,
-			field.Invalid(path, ref.Kind,
-				fmt.Sprintf("the API of the inventory does not serve this kind of API group %q", ptr.Deref(ref.APIGroup, ""))))
+		result.Invalid(path, ref.Kind, "the API of the inventory does not serve this kind of API group %q", ptr.Deref(ref.APIGroup, ""))
 		return nil
 	}
 	// Do not let shoot owners probe for objects in the inventory: read only kinds that are compared, or that the operator lists.
-	if !slices.Contains(readPools, kind) && len(f.site.Profile.Metal.AddressPools) == 0 {
-		findings.Warnings = append(findings.Warnings, fmt.Sprintf(
-			"site %q: %s: whether there is %s %q is not known, because the site has no addressPools in the CloudProfile",
-			f.site.Name, path, ref.Kind, ref.Name))
+	if !slices.Contains(readPools, kind) && len(v.site.Profile.Metal.AddressPools) == 0 {
+		result.Unknown(path, "whether there is %s %q is not known, because the site has no addressPools in the CloudProfile", ref.Kind, ref.Name)
 		return nil
 	}
 	object, key := &unstructured.Unstructured{}, ctrlclient.ObjectKey{Name: ref.Name}
 	object.SetGroupVersionKind(mapping.GroupVersionKind)
 	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
-		key.Namespace = f.namespace
+		key.Namespace = v.namespace
 	}
-	err = client.Classify(f.api.Get(ctx, key, object))
+	err = client.Classify(v.api.Get(ctx, key, object))
 	switch {
 	case err == nil:
-		findings.Errors = append(findings.Errors, f.foreignAddresses(object, path)...)
+		v.foreignAddresses(object, path, result)
 	case client.IsNotFound(err):
-		findings.Errors = append(findings.Errors, field.Invalid(path, ref.Name, fmt.Sprintf("the inventory has no %s of this name", ref.Kind)))
+		result.Invalid(path, ref.Name, "the inventory has no %s of this name", ref.Kind)
 	case platform.ClassOf(err) == platform.ClassForbidden:
-		findings.Warnings = append(findings.Warnings,
-			fmt.Sprintf("site %q: %s: whether the addresses of %s %q are the site's is not known, because the credentials may not get it",
-				f.site.Name, path, ref.Kind, ref.Name))
+		result.Unknown(path, "whether the addresses of %s %q are the site's is not known, because the credentials may not get it", ref.Kind,
+			ref.Name)
 	default:
 		return err
 	}
@@ -87,38 +81,43 @@ func (f *flow) checkPool(ctx context.Context, findings *platform.Findings, path 
 }
 
 // foreignAddresses finds addresses of the pool that are outside the site's node networks, or the gateway's.
-func (f *flow) foreignAddresses(object *unstructured.Unstructured, path *field.Path) field.ErrorList {
-	invalid := func(format string, args ...any) field.ErrorList {
-		return field.ErrorList{field.Invalid(path, object.GetName(), fmt.Sprintf(format, args...))}
-	}
-	pool := &addressPool{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, pool); err != nil {
-		return invalid("the pool cannot be read: %v", err)
-	}
-	given, err := pool.addresses()
+func (v *validation) foreignAddresses(object *unstructured.Unstructured, path *field.Path, result *platform.Result) {
+	given, err := addressesOf(object)
 	if err != nil {
-		return invalid("the pool cannot be read: %v", err)
+		result.Invalid(path, object.GetName(), "the pool cannot be read: %v", err)
+		return
 	}
-	if gateway := f.site.Network.Gateway; gateway.IsValid() && given.Contains(gateway) {
-		return invalid("the pool gives away the gateway %s; exclude it", gateway)
+	if gateway := v.site.Network.Gateway; gateway.IsValid() && given.Contains(gateway) {
+		result.Invalid(path, object.GetName(), "the pool gives away the gateway %s; exclude it", gateway)
+		return
 	}
 	var foreign netipx.IPSetBuilder
 	foreign.AddSet(given)
-	for _, prefix := range f.site.Network.Nodes {
+	for _, prefix := range v.site.Network.Nodes {
 		foreign.RemovePrefix(prefix)
 	}
 	outside, err := foreign.IPSet()
 	if err != nil {
-		return invalid("the pool cannot be read: %v", err)
+		result.Invalid(path, object.GetName(), "the pool cannot be read: %v", err)
+		return
 	}
 	var ranges []string
 	for _, r := range outside.Ranges() {
 		ranges = append(ranges, r.String())
 	}
 	if len(ranges) > 0 {
-		return invalid("the pool gives away %s outside the site's nodes %s", strings.Join(ranges, ", "), f.site.Network.Nodes)
+		result.Invalid(path, object.GetName(), "the pool gives away %s outside the site's nodes %s", strings.Join(ranges, ", "),
+			v.site.Network.Nodes)
 	}
-	return nil
+}
+
+// addressesOf returns the addresses that the pool allocates.
+func addressesOf(object *unstructured.Unstructured) (*netipx.IPSet, error) {
+	pool := &addressPool{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, pool); err != nil {
+		return nil, err
+	}
+	return pool.addresses()
 }
 
 // addresses returns the addresses that the pool allocates.

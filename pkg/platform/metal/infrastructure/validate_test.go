@@ -5,6 +5,7 @@
 package infrastructure
 
 import (
+	"context"
 	"net/netip"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -31,7 +32,10 @@ var _ = Describe("Validate", func() {
 	})
 
 	validate := func(ctx SpecContext, demands ...platform.Demand) (platform.Findings, error) {
-		return f.flow().validate(ctx, platform.ValidationRequest{Path: field.NewPath("config", "sites").Index(2), Demands: demands})
+		return checks.Run(ctx, &validation{
+			open: func(context.Context) (*flow, error) { return f.flow(), nil },
+			path: field.NewPath("config", "sites").Index(2).Child("metal"), demands: demands,
+		}, nil)
 	}
 	succeeded := func(findings platform.Findings, err error) platform.Findings {
 		GinkgoHelper()
@@ -47,13 +51,13 @@ var _ = Describe("Validate", func() {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "a", nil)
 
 	It("should find nothing at a site that suits", func(ctx SpecContext) {
-		Expect(succeeded(validate(ctx))).To(Equal(platform.Findings{}))
+		Expect(succeeded(validate(ctx))).To(HaveField("Found", BeEmpty()))
 	})
 
 	DescribeTable("should name what the API does not have", func(ctx SpecContext, served []string, message string) {
 		f.served[hostsVersion] = served
-		Expect(succeeded(validate(ctx)).Errors).To(HaveExactElements(And(
-			HaveField("Field", "config.sites[2].metal"), HaveField("Detail", "the API of the inventory does not serve "+message))))
+		Expect(succeeded(validate(ctx)).Err()).To(MatchError(
+			`config.sites[2].metal: Invalid value: "racks": the API of the inventory does not serve ` + message))
 		Expect(f.inventory.lists).To(BeZero())
 	},
 		Entry("a resource", []string{"hosts"}, "claims in version hosts.example.com/v1"),
@@ -68,13 +72,13 @@ var _ = Describe("Validate", func() {
 
 	It("should name a namespace that does not exist", func(ctx SpecContext) {
 		f.objects = nil
-		Expect(succeeded(validate(ctx)).Errors.ToAggregate()).
+		Expect(succeeded(validate(ctx)).Err()).
 			To(MatchError(`config.sites[2].metal: Invalid value: "racks": the inventory has no namespace "hosts"`))
 	})
 
 	It("should go on if the credentials may not see namespaces", func(ctx SpecContext) {
 		f.get["Namespace"] = forbidden
-		Expect(succeeded(validate(ctx))).To(Equal(platform.Findings{}))
+		Expect(succeeded(validate(ctx))).To(HaveField("Found", BeEmpty()))
 	})
 
 	It("should fail if the namespace cannot be looked at", func(ctx SpecContext) {
@@ -89,10 +93,10 @@ var _ = Describe("Validate", func() {
 		f.denied = denied
 		findings := succeeded(validate(ctx))
 		if message == "" {
-			Expect(findings).To(Equal(platform.Findings{}))
+			Expect(findings.Found).To(BeEmpty())
 			return
 		}
-		Expect(findings.Errors.ToAggregate()).To(MatchError("config.sites[2].metal: Forbidden: the credentials may not " + message))
+		Expect(findings.Err()).To(MatchError("config.sites[2].metal: Forbidden: the credentials may not " + message))
 		Expect(f.inventory.lists).To(BeZero())
 	},
 		Entry("none", nil, ""),
@@ -106,7 +110,7 @@ var _ = Describe("Validate", func() {
 
 	It("should need no permissions for address claims without a pool", func(ctx SpecContext) {
 		f.denied = []string{"list ipaddressclaims"}
-		Expect(succeeded(validate(ctx))).To(Equal(platform.Findings{}))
+		Expect(succeeded(validate(ctx))).To(HaveField("Found", BeEmpty()))
 	})
 
 	It("should fail if permissions cannot be asked for", func(ctx SpecContext) {
@@ -118,7 +122,7 @@ var _ = Describe("Validate", func() {
 	DescribeTable("should name variables of the template that nobody knows", func(ctx SpecContext, template, message string) {
 		f.site.Network.Gateway = netip.Addr{}
 		f.site.Config.Metal = &v1alpha1.MetalInfrastructure{NetworkDataTemplate: template}
-		Expect(succeeded(validate(ctx)).Errors.ToAggregate()).
+		Expect(succeeded(validate(ctx)).Err()).
 			To(MatchError(ContainSubstring("config.sites[2].metal.networkDataTemplate: Invalid value: " + message)))
 	},
 		Entry("MTU", "${MTU}", `"$MTU": neither the site nor the CloudProfile has an mtu`),
@@ -130,7 +134,7 @@ var _ = Describe("Validate", func() {
 	It("should accept variables that are known", func(ctx SpecContext) {
 		f.site.Network.MTU, f.site.Network.DNSServers = 1450, []string{"192.0.2.53"}
 		f.site.Config.Metal = &v1alpha1.MetalInfrastructure{NetworkDataTemplate: "$MTU $DNS_SERVERS $GATEWAY $MAC"}
-		Expect(succeeded(validate(ctx))).To(Equal(platform.Findings{}))
+		Expect(succeeded(validate(ctx))).To(HaveField("Found", BeEmpty()))
 	})
 
 	Describe("of address pools", func() {
@@ -139,7 +143,7 @@ var _ = Describe("Validate", func() {
 		DescribeTable("should accept addresses of the site", func(ctx SpecContext, kind string, spec map[string]any) {
 			withPool(kind, "nodes")
 			f.objects = append(f.objects, pool(kind, "nodes", spec))
-			Expect(succeeded(validate(ctx))).To(Equal(platform.Findings{}))
+			Expect(succeeded(validate(ctx))).To(HaveField("Found", BeEmpty()))
 		},
 			Entry("CIDR", "InClusterIPPool", addresses("10.250.128.0/18")),
 			Entry("range and address", "GlobalInClusterIPPool", addresses("10.250.129.1-10.250.129.9", "10.250.130.1")),
@@ -152,7 +156,7 @@ var _ = Describe("Validate", func() {
 		DescribeTable("should refuse others", func(ctx SpecContext, spec map[string]any, message string) {
 			withPool("InClusterIPPool", "nodes")
 			f.objects = append(f.objects, pool("InClusterIPPool", "nodes", spec))
-			Expect(succeeded(validate(ctx)).Errors.ToAggregate()).To(MatchError(`config.sites[2].metal.ipam.poolRef: Invalid value: "nodes": ` +
+			Expect(succeeded(validate(ctx)).Err()).To(MatchError(`config.sites[2].metal.ipam.poolRef: Invalid value: "nodes": ` +
 				message))
 		},
 			Entry("of another site", addresses("10.250.128.0/18", "10.250.64.1-10.250.64.9"),
@@ -172,18 +176,18 @@ var _ = Describe("Validate", func() {
 			withPool("InClusterIPPool", "nodes")
 			f.objects = append(f.objects,
 				pool("InClusterIPPool", "nodes", map[string]any{"addresses": []any{"10.250.128.0/18"}, "gateway": "10.250.128.1"}))
-			Expect(succeeded(validate(ctx))).To(Equal(platform.Findings{}))
+			Expect(succeeded(validate(ctx))).To(HaveField("Found", BeEmpty()))
 		})
 
 		It("should name a pool that does not exist", func(ctx SpecContext) {
 			withPool("GlobalInClusterIPPool", "nodes")
-			Expect(succeeded(validate(ctx)).Errors.ToAggregate()).To(MatchError(
+			Expect(succeeded(validate(ctx)).Err()).To(MatchError(
 				`config.sites[2].metal.ipam.poolRef: Invalid value: "nodes": the inventory has no GlobalInClusterIPPool of this name`))
 		})
 
 		It("should name a kind that does not exist", func(ctx SpecContext) {
 			withPool("IPPool", "nodes")
-			Expect(succeeded(validate(ctx)).Errors.ToAggregate()).To(MatchError(
+			Expect(succeeded(validate(ctx)).Err()).To(MatchError(
 				`config.sites[2].metal.ipam.poolRef: Invalid value: "IPPool": ` +
 					`the API of the inventory does not serve this kind of API group "ipam.cluster.x-k8s.io"`))
 		})
@@ -192,7 +196,7 @@ var _ = Describe("Validate", func() {
 			withPool("IPAddressClaim", "nodes")
 			findings := succeeded(validate(ctx))
 			Expect(findings.Err()).NotTo(HaveOccurred())
-			Expect(findings.Warnings).To(HaveExactElements(ContainSubstring(`whether there is IPAddressClaim "nodes" is not known`)))
+			Expect(findings.Warnings()).To(HaveExactElements(ContainSubstring(`whether there is IPAddressClaim "nodes" is not known`)))
 			f.site.Profile.Metal.AddressPools = []corev1.TypedLocalObjectReference{f.site.Config.Metal.IPAM.PoolRef}
 			Expect(succeeded(validate(ctx)).Err()).To(MatchError(ContainSubstring("the inventory has no IPAddressClaim of this name")))
 		})
@@ -202,7 +206,7 @@ var _ = Describe("Validate", func() {
 			f.get["InClusterIPPool"] = forbidden
 			findings := succeeded(validate(ctx))
 			Expect(findings.Err()).NotTo(HaveOccurred())
-			Expect(findings.Warnings).To(HaveExactElements(And(HavePrefix(`site "racks": config.sites[2].metal.ipam.poolRef: `),
+			Expect(findings.Warnings()).To(HaveExactElements(And(HavePrefix(`config.sites[2].metal.ipam.poolRef: `),
 				ContainSubstring("may not get it"))))
 		})
 
@@ -235,7 +239,7 @@ var _ = Describe("Validate", func() {
 
 		It("should count what is free and what the shoot has, with one list", func(ctx SpecContext) {
 			Expect(succeeded(validate(ctx, demand(0, "a", "small", zone("rack-1", 3, 3)),
-				demand(1, "b", "large", zone("rack-2", 1, 4))))).To(Equal(platform.Findings{}))
+				demand(1, "b", "large", zone("rack-2", 1, 4))))).To(HaveField("Found", BeEmpty()))
 			Expect(f.inventory.lists).To(Equal(1))
 		})
 
@@ -248,9 +252,8 @@ var _ = Describe("Validate", func() {
 
 		It("should be short of hosts if the pools together have more machines at least", func(ctx SpecContext) {
 			findings := succeeded(validate(ctx, demand(0, "a", "small", zone("rack-1", 2, 5)), demand(1, "b", "small", zone("rack-1", 2, 5))))
-			Expect(findings.Errors).To(BeEmpty())
-			Expect(findings.Warnings).To(BeEmpty())
-			Expect(findings.Shortages.ToAggregate()).To(MatchError(
+			Expect(findings.Warnings()).To(BeEmpty())
+			Expect(findings.Err()).To(MatchError(
 				`workers[0]: Invalid value: "a, b": at least 4 hosts are needed for machine type "small" in zone "rack-1" (rack=r1,size=s): ` +
 					`there are 5, of which 2 are free and 1 the shoot's already`))
 			Expect(platform.ClassOf(findings.Err())).To(Equal(platform.ClassQuota))
@@ -259,8 +262,8 @@ var _ = Describe("Validate", func() {
 		It("should warn if the pools may want more", func(ctx SpecContext) {
 			findings := succeeded(validate(ctx, demand(0, "a", "small", zone("rack-1", 3, 4))))
 			Expect(findings.Err()).NotTo(HaveOccurred())
-			Expect(findings.Warnings).To(HaveExactElements(
-				`site "racks": workers[0]: pools a may want 4 hosts for machine type "small" in zone "rack-1" (rack=r1,size=s): ` +
+			Expect(findings.Warnings()).To(HaveExactElements(
+				`workers[0]: pools a may want 4 hosts for machine type "small" in zone "rack-1" (rack=r1,size=s): ` +
 					`there are 5, of which 2 are free and 1 the shoot's already`))
 		})
 
@@ -268,15 +271,14 @@ var _ = Describe("Validate", func() {
 			narrow := demand(1, "b", "small", zone("rack-1", 1, 1))
 			narrow.Settings.Metal = &v1alpha1.MetalWorker{HostSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "x"}}}
 			findings := succeeded(validate(ctx, demand(0, "a", "small", zone("rack-1", 3, 3)), narrow))
-			Expect(findings.Shortages).To(BeEmpty())
-			Expect(findings.Errors.ToAggregate()).To(MatchError(ContainSubstring(
+			Expect(findings.Err()).To(MatchError(ContainSubstring(
 				`workers[1]: Invalid value: "b": there is no host for machine type "small" in zone "rack-1" (rack=r1,size=s,team=x)`)))
 		})
 
 		It("should name selectors that contradict each other", func(ctx SpecContext) {
 			contrary := demand(1, "b", "small", zone("rack-1", 1, 1))
 			contrary.Settings.Metal = &v1alpha1.MetalWorker{HostSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"rack": "r9"}}}
-			Expect(succeeded(validate(ctx, contrary)).Errors.ToAggregate()).To(MatchError(And(
+			Expect(succeeded(validate(ctx, contrary)).Err()).To(MatchError(And(
 				ContainSubstring(`workers[1]: Invalid value: "b": zone "rack-1": `), ContainSubstring(`label "rack"`))))
 		})
 
@@ -284,7 +286,7 @@ var _ = Describe("Validate", func() {
 			f.inventory.hosts = nil
 			f.site.Profile.Zones[0].Metal, f.site.MachineTypes["small"].Metal = nil, nil
 			Expect(succeeded(validate(ctx,
-				demand(0, "a", "small", zone("rack-1", 1, 1)))).Errors.ToAggregate()).To(MatchError(ContainSubstring(`in zone "rack-1" (all hosts)`)))
+				demand(0, "a", "small", zone("rack-1", 1, 1)))).Err()).To(MatchError(ContainSubstring(`in zone "rack-1" (all hosts)`)))
 		})
 
 		It("should fail if hosts cannot be listed", func(ctx SpecContext) {

@@ -81,7 +81,7 @@ var _ = Describe("Given objects of another shoot in the project", func() {
 
 			findings, err := part.Validate(ctx, siteWith(s), platform.ValidationRequest{Path: fieldpath.NewPath("sites").Index(0)})
 			Expect(err).NotTo(HaveOccurred())
-			Expect(findings.Errors.ToAggregate()).To(MatchError(And(ContainSubstring("sites[0].openstack."+field),
+			Expect(findings.Err()).To(MatchError(And(ContainSubstring("sites[0].openstack."+field),
 				ContainSubstring("was not made for this shoot"), Not(ContainSubstring(neighbour)))))
 		},
 		Entry("a network", "network.id", func(c *v1alpha1.OpenStackInfrastructure) { c.Subnet, c.Router, c.SecurityGroup = nil, nil, nil }),

@@ -99,21 +99,15 @@ func (i *infrastructure) Orphans(ctx context.Context, s *site.Site) (_ []v1alpha
 	return orphansOf(ctx, f)
 }
 
+// Checks implements platform.Infrastructure.
+func (i *infrastructure) Checks() []platform.Check {
+	return checks.List()
+}
+
 // Validate implements platform.Infrastructure.
 func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (_ platform.Findings, err error) {
 	defer platform.NameSite(s.Name, &err)
-	if s.Profile == nil || s.Profile.OpenStack == nil {
-		return platform.Findings{}, client.ErrNoProfile
-	}
-	f, err := i.flow(ctx, s, client.ConnectionOf(s.Profile), readOnly)
-	if err != nil {
-		return platform.Findings{}, err
-	}
-	if err := f.checkScopeInUse(); err != nil {
-		return platform.Findings{}, err
-	}
-	v := &validation{flow: f, path: request.Path, demands: request.Demands}
-	return v.run(ctx, v.roles, v.egress, v.nodes, v.securityGroup, v.shareNetwork, v.zones, v.capacity)
+	return checks.Run(ctx, i.validation(ctx, s, request), request.Skip)
 }
 
 // readOnly prevents listings and validations from changing the state.
@@ -136,13 +130,18 @@ func deleteConnection(s *site.Site) (v1alpha1.OpenStackConnection, bool) {
 
 func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1alpha1.OpenStackConnection, persist platform.Persist) (*flow,
 	error) {
-	session, err := i.sessions.Get(ctx, s.Name, connection, s.Credentials)
+	f, err := i.login(ctx, s, connection, persist)
 	if err != nil {
 		return nil, err
 	}
-	network, networkErr := session.Network(ctx)
-	compute, computeErr := session.Compute(ctx)
-	if err := errors.Join(networkErr, computeErr); err != nil {
+	return f, f.connect(ctx)
+}
+
+// login returns a flow without clients of services.
+func (i *infrastructure) login(ctx context.Context, s *site.Site, connection v1alpha1.OpenStackConnection, persist platform.Persist) (*flow,
+	error) {
+	session, err := i.sessions.Get(ctx, s.Name, connection, s.Credentials)
+	if err != nil {
 		return nil, err
 	}
 	return &flow{
@@ -150,9 +149,15 @@ func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1al
 		session:  session,
 		site:     s,
 		owner:    owner.Owner{Shoot: s.Shoot, Site: s.Name},
-		network:  network,
-		compute:  compute,
 	}, nil
+}
+
+// connect sets the clients of the services that every site has.
+func (f *flow) connect(ctx context.Context) error {
+	var networkErr, computeErr error
+	f.network, networkErr = f.session.Network(ctx)
+	f.compute, computeErr = f.session.Compute(ctx)
+	return errors.Join(networkErr, computeErr)
 }
 
 // recordProject records the project if the state has no objects, or if one of them was observed in the project: old states do not record

@@ -5,9 +5,13 @@
 package infrastructure
 
 import (
+	"context"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
 var _ = Describe("Quota", func() {
@@ -38,30 +42,34 @@ var _ = Describe("Quota", func() {
 	})
 
 	DescribeTable("should be compared with what pools need",
-		func(left amounts, needs []need, shortages, warnings []string) {
-			found := findings{site: "cloud"}
-			found.compare(needs, left)
-			var got []string
-			for _, err := range found.Shortages {
-				got = append(got, err.Error())
+		func(ctx SpecContext, left amounts, needs []need, shortage string, warnings []string) {
+			findings, err := platform.Checks[any]{{Run: func(_ any, _ context.Context, result *platform.Result) error {
+				compare(needs, left, result)
+				return nil
+			}}}.Run(ctx, nil, nil)
+			Expect(err).NotTo(HaveOccurred())
+			if shortage == "" {
+				Expect(findings.Err()).NotTo(HaveOccurred())
+			} else {
+				Expect(findings.Err()).To(MatchError(shortage))
+				Expect(platform.ClassOf(findings.Err())).To(Equal(platform.ClassQuota))
 			}
-			Expect(got).To(Equal(shortages))
-			Expect(found.Warnings).To(Equal(warnings))
+			Expect(findings.Warnings()).To(Equal(warnings))
 		},
-		Entry("enough for all", amounts{resourceCores: 40}, []need{pool(0, 4, 1, 5), pool(1, 4, 1, 5)}, nil, nil),
-		Entry("unlimited", amounts{}, []need{pool(0, 4, 1000, 100000)}, nil, nil),
+		Entry("enough for all", amounts{resourceCores: 40}, []need{pool(0, 4, 1, 5), pool(1, 4, 1, 5)}, "", nil),
+		Entry("unlimited", amounts{}, []need{pool(0, 4, 1000, 100000)}, "", nil),
 		Entry("too little for the maximum of the second pool", amounts{resourceCores: 39}, []need{pool(0, 4, 1, 5), pool(1, 4, 1, 5)},
-			nil, []string{`site "cloud": workers[1].maximum: the pools need up to 40 cores, the quota leaves 39`}),
+			"", []string{`workers[1].maximum: the pools need up to 40 cores, the quota leaves 39`}),
 		Entry("too little for the minimum of the first pool", amounts{resourceCores: 8}, []need{pool(0, 4, 3, 5), pool(1, 2, 0, 5)},
-			[]string{"workers[0].minimum: Forbidden: the pools need at least 12 cores, the quota leaves 8"}, nil),
+			"workers[0].minimum: Forbidden: the pools need at least 12 cores, the quota leaves 8", nil),
 		Entry("too little for all minima together", amounts{resourceCores: 12}, []need{pool(0, 4, 3, 3), pool(1, 2, 1, 1)},
-			[]string{"workers[1].minimum: Forbidden: the pools need at least 14 cores, the quota leaves 12"}, nil),
+			"workers[1].minimum: Forbidden: the pools need at least 14 cores, the quota leaves 12", nil),
 		Entry("nothing left, and a pool that needs nothing at first", amounts{resourceServers: -3}, []need{pool(0, 4, 0, 0), pool(1, 4, 0, 1)},
-			nil, []string{`site "cloud": workers[1].maximum: the pools need up to 1 servers, the quota leaves 0`}),
+			"", []string{`workers[1].maximum: the pools need up to 1 servers, the quota leaves 0`}),
 		Entry("several resources", amounts{resourceServers: 1, resourceCores: 4}, []need{pool(0, 4, 1, 2)},
-			nil, []string{
-				`site "cloud": workers[0].maximum: the pools need up to 2 servers, the quota leaves 1`,
-				`site "cloud": workers[0].maximum: the pools need up to 8 cores, the quota leaves 4`,
+			"", []string{
+				`workers[0].maximum: the pools need up to 2 servers, the quota leaves 1`,
+				`workers[0].maximum: the pools need up to 8 cores, the quota leaves 4`,
 			}),
 	)
 })

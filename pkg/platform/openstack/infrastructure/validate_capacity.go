@@ -19,64 +19,86 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
-// capacity checks that flavors and volume types exist and that the pools fit into the quotas. What the shoot already has counts as
-// available.
-func (v *validation) capacity(ctx context.Context, found *findings) error {
+// flavorsExist checks that the flavors of the machine types exist.
+func (v *validation) flavorsExist(_ context.Context, result *platform.Result) error {
+	if len(v.demands) == 0 {
+		return nil
+	}
+	known, err := v.flavors()
+	if err != nil {
+		return err
+	}
+	for i := range v.demands {
+		if demand := &v.demands[i]; demand.MachineType != nil && demand.MachineType.OpenStack != nil && flavorOf(demand, known) == nil {
+			result.Invalid(demand.Path.Child("machine", "type"), demand.MachineType.OpenStack.Flavor,
+				"no flavor of this name exists or is visible to the credentials")
+		}
+	}
+	return nil
+}
+
+// flavorOf returns the flavor of the pool's machine type, nil if there is none.
+func flavorOf(demand *platform.Demand, known []flavors.Flavor) *flavors.Flavor {
+	if demand.MachineType == nil || demand.MachineType.OpenStack == nil {
+		return nil
+	}
+	return lists.Find(known, func(f *flavors.Flavor) bool { return f.Name == demand.MachineType.OpenStack.Flavor })
+}
+
+// computeRoom checks that the pools fit into the quotas of the compute service. What the shoot already has counts as available.
+func (v *validation) computeRoom(ctx context.Context, result *platform.Result) error {
 	if len(v.demands) == 0 {
 		return nil
 	}
 	var (
-		known      []flavors.Flavor
-		own        []servers.Server
-		compute    quota
-		networking quota
-		used       []ports.Port
-		left       = amounts{}
+		known []flavors.Flavor
+		own   []servers.Server
+		limit quota
 	)
 	err := parallel(
-		into(&known, func(ctx context.Context, f *flow) ([]flavors.Flavor, error) {
-			return client.List(ctx, flavors.ListDetail(f.compute, flavors.ListOpts{}), flavors.ExtractFlavors)
-		}),
-		into(&own, ownServers),
-		into(&compute, computeQuota),
-		into(&networking, func(ctx context.Context, _ *flow) (quota, error) { return v.networkQuota(ctx, found) }),
-		into(&used, ownPorts),
+		into(&known, func(context.Context, *flow) ([]flavors.Flavor, error) { return v.flavors() }),
+		into(&own, func(context.Context, *flow) ([]servers.Server, error) { return v.servers() }),
+		into(&limit, computeQuota),
 	)(ctx, v.flow)
-	if err != nil {
-		return err
+	if err == nil {
+		compare(v.needs(known), limit.leaves(usedBy(own, known)), result)
 	}
-	left.add(compute.leaves(usedBy(own, known)))
-	left.add(networking.leaves(amounts{resourcePorts: len(used)}))
-	if v.wantsVolumes() {
-		volumesLeft, err := v.volumesLeft(ctx, own, found)
-		if err != nil {
-			return err
-		}
-		left.add(volumesLeft)
-	}
-	found.compare(v.needs(known, found), left)
-	return nil
+	return err
 }
 
-// needs returns the needs of the pools. A pool whose flavor does not exist is reported and skipped.
-func (v *validation) needs(known []flavors.Flavor, found *findings) []need {
+// networkRoom checks that the pools fit into the quotas of the networking service.
+func (v *validation) networkRoom(ctx context.Context, result *platform.Result) error {
+	if len(v.demands) == 0 {
+		return nil
+	}
+	var (
+		known []flavors.Flavor
+		used  []ports.Port
+		limit quota
+	)
+	err := parallel(
+		into(&known, func(context.Context, *flow) ([]flavors.Flavor, error) { return v.flavors() }),
+		into(&used, ownPorts),
+		into(&limit, func(ctx context.Context, _ *flow) (quota, error) { return v.networkQuota(ctx, result) }),
+	)(ctx, v.flow)
+	if err == nil {
+		compare(v.needs(known), limit.leaves(amounts{resourcePorts: len(used)}), result)
+	}
+	return err
+}
+
+// needs returns the needs of the pools. A pool whose flavor does not exist is skipped.
+func (v *validation) needs(known []flavors.Flavor) []need {
 	var needs []need
 	for i := range v.demands {
-		demand := &v.demands[i]
-		if demand.MachineType == nil || demand.MachineType.OpenStack == nil {
-			continue
+		if flavor := flavorOf(&v.demands[i], known); flavor != nil {
+			needs = append(needs, needOf(&v.demands[i], flavor))
 		}
-		name := demand.MachineType.OpenStack.Flavor
-		index := slices.IndexFunc(known, func(f flavors.Flavor) bool { return f.Name == name })
-		if index < 0 {
-			found.invalid(demand.Path.Child("machine", "type"), name, "no flavor of this name exists or is visible to the credentials")
-			continue
-		}
-		needs = append(needs, needOf(demand, &known[index]))
 	}
 	return needs
 }
@@ -121,14 +143,14 @@ func computeQuota(ctx context.Context, f *flow) (quota, error) {
 }
 
 // networkQuota returns no limits, with a warning, if the cloud does not disclose them.
-func (v *validation) networkQuota(ctx context.Context, found *findings) (quota, error) {
+func (v *validation) networkQuota(ctx context.Context, result *platform.Result) (quota, error) {
 	project, err := v.session.ProjectID()
 	if err != nil {
 		return quota{}, err
 	}
 	detail, err := client.Extracted(networkquotas.GetDetail(ctx, v.network, project).Extract())
 	if class := platform.ClassOf(err); class == platform.ClassForbidden || class == platform.ClassNotFound {
-		found.warn(v.path, "the quota of ports is not checked: %v", err)
+		result.Unknown(v.path, "the quota of ports is not checked: %v", err)
 		return quota{}, nil
 	}
 	if err != nil {
@@ -144,51 +166,71 @@ func (v *validation) wantsVolumes() bool {
 	return slices.ContainsFunc(v.demands, func(d platform.Demand) bool { return len(d.VolumeSizes) > 0 })
 }
 
-// volumesLeft returns what the volume quotas leave. It also checks that the volume types exist.
-func (v *validation) volumesLeft(ctx context.Context, own []servers.Server, found *findings) (amounts, error) {
+// volumeRoom checks that the pools fit into the quotas of the block storage service.
+func (v *validation) volumeRoom(ctx context.Context, result *platform.Result) error {
+	if !v.wantsVolumes() {
+		return nil
+	}
 	service, err := v.session.Volume(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var (
+		known    []flavors.Flavor
+		own      []servers.Server
 		limits   *blockstoragelimits.Limits
 		existing []volumes.Volume
-		types    []volumetypes.VolumeType
 	)
 	err = parallel(
+		into(&known, func(context.Context, *flow) ([]flavors.Flavor, error) { return v.flavors() }),
+		into(&own, func(context.Context, *flow) ([]servers.Server, error) { return v.servers() }),
 		into(&limits, func(ctx context.Context, _ *flow) (*blockstoragelimits.Limits, error) {
 			return client.Extracted(blockstoragelimits.Get(ctx, service).Extract())
 		}),
 		into(&existing, func(ctx context.Context, _ *flow) ([]volumes.Volume, error) {
 			return client.List(ctx, volumes.List(service, nil), volumes.ExtractVolumes)
 		}),
-		into(&types, func(ctx context.Context, _ *flow) ([]volumetypes.VolumeType, error) {
-			return client.List(ctx, volumetypes.List(service, nil), volumetypes.ExtractVolumeTypes)
-		}),
 	)(ctx, v.flow)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	v.checkVolumeTypes(types, found)
-
 	absolute := &limits.Absolute
-	return quota{
+	limit := quota{
 		limit: amounts{resourceVolumes: absolute.MaxTotalVolumes, resourceGigabytes: absolute.MaxTotalVolumeGigabytes},
 		used:  amounts{resourceVolumes: absolute.TotalVolumesUsed, resourceGigabytes: absolute.TotalGigabytesUsed},
-	}.leaves(v.volumesOf(own, existing)), nil
+	}
+	compare(v.needs(known), limit.leaves(v.volumesOf(own, existing)), result)
+	return nil
 }
 
-func (v *validation) checkVolumeTypes(existing []volumetypes.VolumeType, found *findings) {
+// volumeTypes checks that the types of root volumes exist.
+func (v *validation) volumeTypes(ctx context.Context, result *platform.Result) error {
+	if !slices.ContainsFunc(v.demands, func(d platform.Demand) bool { return volumeTypeOf(&d) != "" }) {
+		return nil
+	}
+	service, err := v.session.Volume(ctx)
+	if err != nil {
+		return err
+	}
+	existing, err := client.List(ctx, volumetypes.List(service, nil), volumetypes.ExtractVolumeTypes)
+	if err != nil {
+		return err
+	}
 	for i := range v.demands {
-		wanted := v.demands[i].VolumeType
-		if wanted == nil || wanted.OpenStack == nil {
-			continue
-		}
-		name := wanted.OpenStack.Type
-		if !slices.ContainsFunc(existing, func(t volumetypes.VolumeType) bool { return t.Name == name || t.ID == name }) {
-			found.invalid(v.demands[i].Path.Child("volume", "type"), name, "no volume type of this name exists or is visible to the credentials")
+		name := volumeTypeOf(&v.demands[i])
+		if name != "" && !slices.ContainsFunc(existing, func(t volumetypes.VolumeType) bool { return t.Name == name || t.ID == name }) {
+			result.Invalid(v.demands[i].Path.Child("volume", "type"), name, "no volume type of this name exists or is visible to the credentials")
 		}
 	}
+	return nil
+}
+
+// volumeTypeOf returns the type of the root volume, empty if there is none.
+func volumeTypeOf(demand *platform.Demand) string {
+	if demand.VolumeType == nil || demand.VolumeType.OpenStack == nil {
+		return ""
+	}
+	return demand.VolumeType.OpenStack.Type
 }
 
 // volumesOf returns what the volumes of servers use, excluding those of pods.
@@ -250,19 +292,19 @@ type need struct {
 }
 
 // compare reports the first pool that exceeds a quota: as a shortage for the pools' minimum, as a warning for their maximum.
-func (f *findings) compare(needs []need, left amounts) {
+func compare(needs []need, left amounts, result *platform.Result) {
 	for _, resource := range resources {
 		available, limited := left[resource]
 		if !limited {
 			continue
 		}
 		if n, sum := exceeding(needs, available, func(n need) int { return n.each[resource] * n.minimum }); n != nil {
-			f.Shortages = append(f.Shortages, fieldpath.Forbidden(n.path.Child("minimum"),
+			result.Short(fieldpath.Forbidden(n.path.Child("minimum"),
 				fmt.Sprintf("the pools need at least %d %s, the quota leaves %d", sum, resource, max(0, available))))
 			continue
 		}
 		if n, sum := exceeding(needs, available, func(n need) int { return n.each[resource] * n.maximum }); n != nil {
-			f.warn(n.path.Child("maximum"), "the pools need up to %d %s, the quota leaves %d", sum, resource, max(0, available))
+			result.Warn(n.path.Child("maximum"), "the pools need up to %d %s, the quota leaves %d", sum, resource, max(0, available))
 		}
 	}
 }

@@ -20,28 +20,70 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
+// validation is what the checks of a site need.
+type validation struct {
+	*flow
+	// open returns the flow, and is called by the first check.
+	open func(context.Context) (*flow, error)
+	path *field.Path
+	// zones have the resolved names, once these are checked.
+	zones []zone
+}
+
+var checks = platform.Checks[*validation]{
+	{
+		Check: platform.Check{
+			ID: "vsphere-authentication", Title: "The vCenter accepts the credentials.",
+			Remedy: "Correct user name and password of the site in the Secret, and the site's `vsphere` block in the CloudProfile.",
+		},
+		Run: func(v *validation, ctx context.Context, _ *platform.Result) (err error) {
+			v.flow, err = v.open(ctx)
+			return err
+		},
+	},
+	{
+		Check: platform.Check{
+			ID: "vsphere-zones", Title: "All objects that the zones name exist and are visible.",
+			Remedy: "Correct the names in the zones of the CloudProfile, or permit the account to see the objects.",
+		},
+		Needs: []string{"vsphere-authentication"},
+		Run:   (*validation).missingObjects,
+	},
+	{
+		Check: platform.Check{
+			ID: "vsphere-privileges", Title: "The credentials have all privileges on the objects of the zones.",
+			Remedy: "Add the privileges to the role of the account, see [vSphere](vsphere.md).",
+		},
+		Needs: []string{"vsphere-zones"},
+		Run:   (*validation).missingPrivileges,
+	},
+}
+
+// Checks implements platform.Infrastructure.
+func (i *infrastructure) Checks() []platform.Check {
+	return checks.List()
+}
+
 // Validate implements platform.Infrastructure. It resolves all names of the zones, and checks the privileges on the objects.
-func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (findings platform.Findings,
-	err error) {
+func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (_ platform.Findings, err error) {
 	defer platform.NameSite(s.Name, &err)
-	f, err := i.forProfile(ctx, s, nil)
-	if err != nil {
-		return findings, err
-	}
-	path := request.Path.Child("vsphere")
-	zones, err := f.findZones(ctx)
+	v := &validation{path: request.Path.Child("vsphere")}
+	v.open = func(ctx context.Context) (*flow, error) { return i.forProfile(ctx, s, nil) }
+	return checks.Run(ctx, v, request.Skip)
+}
+
+// missingObjects resolves the names in the zones.
+func (v *validation) missingObjects(ctx context.Context, result *platform.Result) error {
+	zones, err := v.findZones(ctx)
 	if err != nil {
 		missing, other := split(err)
 		for _, problem := range missing {
-			findings.Errors = append(findings.Errors, field.Invalid(path, f.site.Name, problem.Error()))
+			result.Invalid(v.path, v.site.Name, "%v", problem)
 		}
-		return findings, other
+		return other
 	}
-	problems, err := f.missingPrivileges(ctx, zones)
-	for _, problem := range problems {
-		findings.Errors = append(findings.Errors, field.Forbidden(path, problem))
-	}
-	return findings, err
+	v.zones = zones
+	return nil
 }
 
 // split separates configuration errors from others.
@@ -78,15 +120,18 @@ var (
 	networkPrivileges      = []string{"Network.Assign"}
 )
 
-// missingPrivileges returns a message for each object on which the credentials lack privileges.
-func (f *flow) missingPrivileges(ctx context.Context, zones []zone) ([]string, error) {
-	needed := f.neededPrivileges(zones)
+// missingPrivileges finds objects on which the credentials lack privileges.
+func (v *validation) missingPrivileges(ctx context.Context, result *platform.Result) error {
+	needed := v.neededPrivileges(v.zones)
 	entities := lists.Map(needed, func(n neededPrivilege) types.ManagedObjectReference { return n.object })
-	found, err := object.NewAuthorizationManager(f.vim).FetchUserPrivilegeOnEntities(ctx, entities, f.session.UserName())
+	found, err := object.NewAuthorizationManager(v.vim).FetchUserPrivilegeOnEntities(ctx, entities, v.session.UserName())
 	if err != nil {
-		return nil, client.Classify(err)
+		return client.Classify(err)
 	}
-	return problemsOf(needed, found), nil
+	for _, problem := range problemsOf(needed, found) {
+		result.Forbidden(v.path, "%s", problem)
+	}
+	return nil
 }
 
 // problemsOf returns a message for each object on which privileges are missing.
