@@ -22,10 +22,26 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 )
 
-// Write writes the condition with status False, the messages and the codes of the errors, or removes it if there are no messages. The
-// object is updated with all conditions, including those that other writers have changed concurrently.
+// Write writes the condition with status False, the messages and the codes of the errors, or removes it if there are no messages.
 func Write(ctx context.Context, c client.Client, clock clock.Clock, object extensionsv1alpha1.Object,
 	conditionType gardencorev1beta1.ConditionType, reason string, messages []string, errs []error) error {
+	return Update(ctx, c, object, func(earlier []gardencorev1beta1.Condition) []gardencorev1beta1.Condition {
+		if len(messages) == 0 {
+			return v1beta1helper.RemoveConditions(earlier, conditionType)
+		}
+		condition := v1beta1helper.GetOrInitConditionWithClock(clock, earlier, conditionType)
+		if condition.Reason != reason {
+			condition = v1beta1helper.InitConditionWithClock(clock, conditionType) // Another failure starts at another time.
+		}
+		return v1beta1helper.MergeConditions(earlier, v1beta1helper.UpdatedConditionWithClock(clock, condition, gardencorev1beta1.ConditionFalse, reason,
+			eventnote.Shorten(strings.Join(messages, "; ")), errorcodes.Codes(errors.Join(errs...))...))
+	})
+}
+
+// Update changes the conditions of the object. The object is updated with all conditions, including those that other writers have changed
+// concurrently.
+func Update(ctx context.Context, c client.Client, object extensionsv1alpha1.Object,
+	change func([]gardencorev1beta1.Condition) []gardencorev1beta1.Condition) error {
 	current := object.DeepCopyObject().(extensionsv1alpha1.Object) //nolint:forcetypeassert // It is a copy.
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		if err := c.Get(ctx, client.ObjectKeyFromObject(object), current); err != nil {
@@ -33,15 +49,7 @@ func Write(ctx context.Context, c client.Client, clock clock.Clock, object exten
 		}
 		before := current.DeepCopyObject().(extensionsv1alpha1.Object) //nolint:forcetypeassert // It is a copy.
 		earlier := current.GetExtensionStatus().GetConditions()
-		conditions := v1beta1helper.RemoveConditions(earlier, conditionType)
-		if len(messages) > 0 {
-			condition := v1beta1helper.GetOrInitConditionWithClock(clock, earlier, conditionType)
-			if condition.Reason != reason {
-				condition = v1beta1helper.InitConditionWithClock(clock, conditionType) // Another failure starts at another time.
-			}
-			conditions = append(conditions, v1beta1helper.UpdatedConditionWithClock(clock, condition, gardencorev1beta1.ConditionFalse, reason,
-				eventnote.Shorten(strings.Join(messages, "; ")), errorcodes.Codes(errors.Join(errs...))...))
-		}
+		conditions := change(earlier)
 		if equality.Semantic.DeepEqual(earlier, conditions) {
 			return nil
 		}

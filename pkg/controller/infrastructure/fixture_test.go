@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -343,4 +345,13 @@ func encode[T any, P codec.Object[T]](document P) *runtime.RawExtension {
 	raw, err := codec.Encode[T](document)
 	Expect(err).NotTo(HaveOccurred())
 	return raw
+}
+
+// conditionsOf returns the conditions without those of preflight checks.
+func conditionsOf(infra *extensionsv1alpha1.Infrastructure) []gardencorev1beta1.Condition {
+	return slices.DeleteFunc(slices.Clone(infra.Status.Conditions), isPreflight)
+}
+
+func isPreflight(condition gardencorev1beta1.Condition) bool {
+	return strings.HasPrefix(string(condition.Type), v1alpha1.ConditionSitePreflightPrefix)
 }

@@ -82,7 +82,7 @@ var _ = Describe("A site that does not answer any more", func() {
 			infra, state, status := f.stored(ctx)
 			Expect(state).To(Equal(stateBefore))
 			Expect(unvalidated(status)).To(HaveExactElements(*statusFor("a", "network-of-a"), *statusFor("b", "network-of-b")))
-			Expect(infra.Status.Conditions).To(ConsistOf(And(
+			Expect(conditionsOf(infra)).To(ConsistOf(And(
 				HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)), HaveField("Status",
 					gardencorev1beta1.ConditionFalse),
 				HaveField("Reason", v1alpha1.ReasonSitesStay), HaveField("Message", `site "a": refused`), HaveField("Codes", ConsistOf(codes)))))
@@ -94,7 +94,7 @@ var _ = Describe("A site that does not answer any more", func() {
 			delete(f.platform.reconcile, "a")
 			Expect(again(ctx)).To(Succeed())
 			infra, _, _ = f.stored(ctx)
-			Expect(infra.Status.Conditions).To(BeEmpty())
+			Expect(conditionsOf(infra)).To(BeEmpty())
 		},
 		Entry("it does not answer", platform.ClassTransient),
 		Entry("its credentials have expired", platform.ClassUnauthenticated, gardencorev1beta1.ErrorInfraUnauthenticated),
@@ -113,7 +113,7 @@ var _ = Describe("A site that does not answer any more", func() {
 		f.cluster.CloudProfile.Spec.ProviderConfig = encode(f.profile)
 		Expect(again(ctx)).To(MatchError(`site "a": refused`))
 		infra, _, _ := f.stored(ctx)
-		Expect(infra.Status.Conditions).To(BeEmpty())
+		Expect(conditionsOf(infra)).To(BeEmpty())
 	})
 
 	// say sets what other controllers say about the first site.
@@ -183,7 +183,7 @@ var _ = Describe("A site that does not answer any more", func() {
 		Expect(f.client.Update(ctx, f.secret)).To(Succeed())
 		Expect(again(ctx)).To(Succeed())
 		infra, _, _ := f.stored(ctx)
-		Expect(infra.Status.Conditions).To(ConsistOf(HaveField("Message",
+		Expect(conditionsOf(infra)).To(ConsistOf(HaveField("Message",
 			ContainSubstring(`site "a": spec.providerConfig.sites[0]: Invalid value: "x": gone`))))
 	})
 

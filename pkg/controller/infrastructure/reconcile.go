@@ -37,7 +37,10 @@ func (a *actuator) reconcile(ctx context.Context, log logr.Logger, infra *extens
 	}
 	errs := append(r.errs, r.removals.report(ctx), r.writer.writeResult(ctx, r.result, nil),
 		condition.Write(ctx, a.client, a.clock, r.writer.infra, v1alpha1.ConditionSitesReconciled, v1alpha1.ReasonSitesStay,
-			r.retained.messages(), r.retained.errs()))
+			r.retained.messages(), r.retained.errs()),
+		condition.Update(ctx, a.client, r.writer.infra, func(conditions []gardencorev1beta1.Condition) []gardencorev1beta1.Condition {
+			return r.preflights.write(a.clock, conditions, r.sites)
+		}))
 	return errorcodes.WithCodes(errors.Join(append([]error{unresolved(r.resolveErr)}, errs...)...))
 }
 
@@ -50,9 +53,11 @@ type reconciliation struct {
 	errs []error
 	// retained are the errors of sites that are retained unchanged.
 	retained *errorList
-	removals *removals
-	result   *result
-	writer   *statusWriter
+	// preflights are the results of the sites that were validated.
+	preflights *preflights
+	removals   *removals
+	result     *result
+	writer     *statusWriter
 }
 
 func (a *actuator) reconcileSites(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure,
@@ -66,7 +71,8 @@ func (a *actuator) reconcileSites(ctx context.Context, log logr.Logger, infra *e
 	if err != nil {
 		return nil, err
 	}
-	r := &reconciliation{retained: &errorList{}, writer: &statusWriter{client: a.client, infra: infra, state: input.State}}
+	r := &reconciliation{retained: &errorList{}, preflights: &preflights{},
+		writer: &statusWriter{client: a.client, infra: infra, state: input.State}}
 	r.sites, r.resolveErr = site.Resolve(input.Input)
 	for i := range r.sites {
 		r.sites[i].SSHPublicKey = infra.Spec.SSHPublicKey
@@ -90,7 +96,7 @@ func (a *actuator) reconcileSites(ctx context.Context, log logr.Logger, infra *e
 		attempt := &siteAttempt{
 			actuator: a, log: log, infra: infra, site: s, part: part, path: sitePath(index), demands: demands[s.Name],
 			secretVersion: input.SecretVersion, earlier: findStatus(r.result.earlier, s.Name), invalid: invalid[s.Name], restoring: restoring,
-			cutOff: isCutOff(infra, s.Name), retained: r.retained, result: r.result, writer: r.writer,
+			cutOff: isCutOff(infra, s.Name), retained: r.retained, preflights: r.preflights, result: r.result, writer: r.writer,
 		}
 		status, err := attempt.reconcile(ctx)
 		if err != nil || status == attempt.earlier {

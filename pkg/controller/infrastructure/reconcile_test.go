@@ -306,7 +306,7 @@ var _ = Describe("Reconcile", func() {
 		Expect(reconcile(ctx)).To(Succeed())
 		infra, _, _ := f.stored(ctx)
 		Expect(infra.Status.ObservedGeneration).To(BeEquivalentTo(7))
-		Expect(infra.Status.Conditions).To(HaveLen(1))
+		Expect(conditionsOf(infra)).To(HaveLen(1))
 	})
 
 	It("should refuse an object without configuration", func(ctx SpecContext) {

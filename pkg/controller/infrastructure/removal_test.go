@@ -54,7 +54,7 @@ var _ = Describe("Removing a site", func() {
 			Expect(f.platform.deleted).To(BeEmpty())
 			message := `site "b" will be deleted once it has no machines; it has ` + left
 			infra, state, status := f.stored(ctx)
-			Expect(infra.Status.Conditions).To(ConsistOf(And(
+			Expect(conditionsOf(infra)).To(ConsistOf(And(
 				HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionRemovedSitesDeleted)), HaveField("Status",
 					gardencorev1beta1.ConditionFalse), HaveField("Message", message))))
 			Expect(state.Sites).To(ConsistOf(*stateOf("a", "network-of-a"), *stateOf("b", "n")))
@@ -69,7 +69,7 @@ var _ = Describe("Removing a site", func() {
 			Expect(run(ctx)).To(Succeed())
 			Expect(f.platform.deleted).To(HaveKey("b"))
 			infra, state, _ = f.stored(ctx)
-			Expect(infra.Status.Conditions).To(BeEmpty())
+			Expect(conditionsOf(infra)).To(BeEmpty())
 			Expect(state.Sites).To(ConsistOf(*stateOf("a", "network-of-a")))
 			Expect(f.events()).To(ContainElement(`Normal SiteDeleted site "b" is deleted`))
 		},
@@ -104,7 +104,7 @@ var _ = Describe("Removing a site", func() {
 			f.start(ctx)
 			Expect(run(ctx)).To(Succeed())
 			infra, state, status := f.stored(ctx)
-			Expect(infra.Status.Conditions).To(ConsistOf(And(
+			Expect(conditionsOf(infra)).To(ConsistOf(And(
 				HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionRemovedSitesDeleted)), HaveField("Status",
 					gardencorev1beta1.ConditionFalse),
 				HaveField("Reason", v1alpha1.ReasonDeletionFailed), HaveField("Message", `site "b": no access: refused`), HaveField("Codes",
@@ -121,7 +121,7 @@ var _ = Describe("Removing a site", func() {
 			delete(f.platform.delete, "b")
 			Expect(f.actuator.Reconcile(ctx, logr.Discard(), infra, f.cluster)).To(Succeed())
 			infra, state, _ = f.stored(ctx)
-			Expect(infra.Status.Conditions).To(BeEmpty())
+			Expect(conditionsOf(infra)).To(BeEmpty())
 			Expect(state.Sites).To(ConsistOf(*stateOf("a", "network-of-a")))
 		},
 		Entry("it is dead", platform.ClassTransient),
@@ -151,7 +151,7 @@ var _ = Describe("Removing a site", func() {
 		Expect(f.client.Delete(ctx, machine("m", "b"))).To(Succeed())
 		Expect(run(ctx)).To(Succeed())
 		infra, _, _ := f.stored(ctx)
-		Expect(infra.Status.Conditions).To(ConsistOf(HaveField("LastTransitionTime.Time", BeTemporally("~", f.clock.Now(), time.Second))))
+		Expect(conditionsOf(infra)).To(ConsistOf(HaveField("LastTransitionTime.Time", BeTemporally("~", f.clock.Now(), time.Second))))
 	})
 
 	It("should keep the whole Infrastructure when that is deleted", func(ctx SpecContext) {
@@ -175,7 +175,7 @@ var _ = Describe("Removing a site", func() {
 			}
 			Expect(f.platform.deleted).To(BeEmpty())
 			infra, _, _ := f.stored(ctx)
-			Expect(infra.Status.Conditions).To(ConsistOf(HaveField("Message", `site "b" will be deleted after the control plane migration`)))
+			Expect(conditionsOf(infra)).To(ConsistOf(HaveField("Message", `site "b" will be deleted after the control plane migration`)))
 		},
 		Entry("a reconciliation", gardencorev1beta1.LastOperationTypeReconcile, gardencorev1beta1.LastOperationStateProcessing, false, true),
 		Entry("leaving the seed", gardencorev1beta1.LastOperationTypeMigrate, gardencorev1beta1.LastOperationStateProcessing, false, false),

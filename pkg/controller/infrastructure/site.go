@@ -53,9 +53,10 @@ type siteAttempt struct {
 	// cutOff is true if the site is known not to respond.
 	cutOff bool
 
-	retained *errorList
-	result   *result
-	writer   *statusWriter
+	retained   *errorList
+	preflights *preflights
+	result     *result
+	writer     *statusWriter
 	// begun is done before the first change at the site.
 	begun    sync.Once
 	beginErr error
@@ -169,6 +170,7 @@ func (t *siteAttempt) preflight(ctx context.Context, validated string) (string, 
 	ctx, cancel := context.WithTimeout(ctx, t.lookUpTimeout)
 	defer cancel()
 	findings, err := t.part.Validate(ctx, t.site, platform.ValidationRequest{Path: t.path, Demands: t.demands})
+	t.preflights.add(t.site.Name, findings, err)
 	warnings := findings.Warnings()
 	invalid := findings.Err()
 	if t.site.State != nil {

@@ -28,6 +28,18 @@ const (
 )
 
 const (
+	// ConditionSitePreflightPrefix is the prefix of the types of the Infrastructure's conditions about the checks of sites. The name of the
+	// site follows.
+	ConditionSitePreflightPrefix = "SitePreflight-"
+	// ReasonPreflightPassed means that no check has failed. The message has the warnings.
+	ReasonPreflightPassed = "PreflightPassed"
+	// ReasonPreflightFailed means that checks have failed.
+	ReasonPreflightFailed = "PreflightFailed"
+	// ReasonPreflightIncomplete means that no check has failed, but some could not be made.
+	ReasonPreflightIncomplete = "PreflightIncomplete"
+)
+
+const (
 	// ConditionSiteQuarantinedPrefix is the prefix of the types of the Infrastructure's conditions about sites that are cut off. The name of
 	// the site follows. The condition is True while the site is in quarantine.
 	ConditionSiteQuarantinedPrefix = "SiteQuarantined-"
