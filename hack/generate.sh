@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 
-# Generates deepcopy functions, the API reference, copies of custom resource definitions and the registrations in example/.
+# Generates deepcopy functions, the API reference, the page about preflight checks, copies of custom resource definitions and the registrations in example/.
 
 set -o errexit -o nounset -o pipefail
 cd "$(dirname "$0")/.."
@@ -65,3 +65,6 @@ copy_crds go.universe.tf/metallb@v0.16.1 config/crd/bases metallb \
 
 echo "> Registrations"
 go run ./hack/registration
+
+echo "> Preflight checks"
+go run ./hack/preflight

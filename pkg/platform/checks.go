@@ -23,6 +23,8 @@ type Check struct {
 	Title string
 	// Remedy says what to do if the check fails.
 	Remedy string
+	// Needs are the IDs of earlier checks. If one of them fails or cannot be made, this one is not made.
+	Needs []string
 }
 
 // CheckState is the result of a check.
@@ -161,8 +163,6 @@ type Checks[T any] []CheckOf[T]
 // CheckOf is a check of a T.
 type CheckOf[T any] struct {
 	Check
-	// Needs are the IDs of earlier checks. If one of them fails or cannot be made, this one is not made.
-	Needs []string
 	// Run makes the check. It returns a classified error if it could not be made.
 	Run func(of T, ctx context.Context, result *Result) error
 }

@@ -55,7 +55,7 @@ var _ = Describe("Checks", func() {
 	BeforeEach(func() { made = nil })
 
 	check := func(id string, run func(*Result) error, needs ...string) CheckOf[string] {
-		return CheckOf[string]{Check: Check{ID: id}, Needs: needs, Run: func(_ string, _ context.Context, result *Result) error {
+		return CheckOf[string]{Check: Check{ID: id, Needs: needs}, Run: func(_ string, _ context.Context, result *Result) error {
 			mutex.Lock()
 			defer mutex.Unlock()
 			made = append(made, id)

@@ -50,49 +50,49 @@ var checks = platform.Checks[*validation]{
 		Check: platform.Check{
 			ID: "metal-network-data", Title: "Each variable in the template of the network data has a value on the site.",
 			Remedy: "Set the value in the CloudProfile or in the site's entry of the InfrastructureConfig, or remove the variable.",
+			Needs:  []string{"metal-connection"},
 		},
-		Needs: []string{"metal-connection"},
-		Run:   (*validation).unknownNetworkData,
+		Run: (*validation).unknownNetworkData,
 	},
 	{
 		Check: platform.Check{
 			ID: "metal-api", Title: "The API of the inventory serves all resources of hosts.",
-			Remedy: "Install the inventory's custom resources in the versions that [bare metal](metal.md) lists.",
+			Remedy: "Install the custom resources of the inventory, see `docs/operations/metal.md`.",
+			Needs:  []string{"metal-connection"},
 		},
-		Needs: []string{"metal-connection"},
-		Run:   (*validation).unserved,
+		Run: (*validation).unserved,
 	},
 	{
 		Check: platform.Check{
 			ID: "metal-namespace", Title: "The namespace of the hosts exists.",
 			Remedy: "Create the namespace, or correct `metal.namespace` in the CloudProfile.",
+			Needs:  []string{"metal-api"},
 		},
-		Needs: []string{"metal-api"},
-		Run:   (*validation).missingNamespace,
+		Run: (*validation).missingNamespace,
 	},
 	{
 		Check: platform.Check{
 			ID: "metal-permissions", Title: "The credentials have all permissions in the inventory.",
-			Remedy: "Grant the permissions that [bare metal](metal.md) lists to the account of the kubeconfig.",
+			Remedy: "Grant the permissions in `docs/operations/metal.md` to the account of the kubeconfig.",
+			Needs:  []string{"metal-namespace"},
 		},
-		Needs: []string{"metal-namespace"},
-		Run:   (*validation).forbidden,
+		Run: (*validation).forbidden,
 	},
 	{
 		Check: platform.Check{
 			ID: "metal-address-pool", Title: "The pool of addresses exists, and its addresses belong to the site.",
 			Remedy: "Create the pool, correct `metal.ipam.poolRef`, or correct the addresses of the pool.",
+			Needs:  []string{"metal-permissions"},
 		},
-		Needs: []string{"metal-permissions"},
-		Run:   (*validation).checkPool,
+		Run: (*validation).checkPool,
 	},
 	{
 		Check: platform.Check{
 			ID: "metal-hosts", Title: "Each pool has enough free hosts for its machine type in each zone.",
 			Remedy: "Add hosts, correct their labels, or reduce `minimum` or `maximum` of the pool.",
+			Needs:  []string{"metal-permissions"},
 		},
-		Needs: []string{"metal-permissions"},
-		Run:   (*validation).checkHosts,
+		Run: (*validation).checkHosts,
 	},
 }
 

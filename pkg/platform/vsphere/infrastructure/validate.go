@@ -45,17 +45,17 @@ var checks = platform.Checks[*validation]{
 		Check: platform.Check{
 			ID: "vsphere-zones", Title: "All objects that the zones name exist and are visible.",
 			Remedy: "Correct the names in the zones of the CloudProfile, or permit the account to see the objects.",
+			Needs:  []string{"vsphere-authentication"},
 		},
-		Needs: []string{"vsphere-authentication"},
-		Run:   (*validation).missingObjects,
+		Run: (*validation).missingObjects,
 	},
 	{
 		Check: platform.Check{
 			ID: "vsphere-privileges", Title: "The credentials have all privileges on the objects of the zones.",
-			Remedy: "Add the privileges to the role of the account, see [vSphere](vsphere.md).",
+			Remedy: "Add the privileges to the role of the account, see `docs/operations/vsphere.md`.",
+			Needs:  []string{"vsphere-zones"},
 		},
-		Needs: []string{"vsphere-zones"},
-		Run:   (*validation).missingPrivileges,
+		Run: (*validation).missingPrivileges,
 	},
 }
 
