@@ -33,6 +33,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&InfrastructureState{},
 		&InfrastructureStatus{},
 		&MachineProviderSpec{},
+		&PlanReport{},
 		&WorkerConfig{},
 		&WorkerStatus{},
 	)

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -21,6 +22,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/rehearsal"
 	sharedtransport "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -48,8 +50,8 @@ type Session struct {
 	values      sync.Map
 }
 
-func newSession(ctx context.Context, siteName string, connection endpoint, credentials site.Credentials, retry retry, gate *gate) (*Session,
-	error) {
+func newSession(ctx context.Context, siteName string, connection endpoint, credentials site.Credentials, retry retry, gate *gate,
+	log *rehearsal.Log) (*Session, error) {
 	auth, err := authOptions(connection.OpenStackConnection, credentials)
 	if err != nil {
 		return nil, err
@@ -59,12 +61,17 @@ func newSession(ctx context.Context, siteName string, connection endpoint, crede
 		return nil, err
 	}
 
+	var sent http.RoundTripper = roundTripper
+	if log != nil {
+		sent = &rehearsing{next: roundTripper, site: siteName, log: log, service: roundTripper.service}
+	}
+
 	provider, err := openstack.NewClient(connection.AuthURL)
 	if err != nil {
 		return nil, platform.NewError(platform.ClassConfiguration, "authURL %q: %w", connection.AuthURL, err)
 	}
 	provider.UserAgent.Prepend(userAgent)
-	provider.HTTPClient = *sharedtransport.NewClient(roundTripper, sharedtransport.RequestTimeout(connection.RequestTimeout))
+	provider.HTTPClient = *sharedtransport.NewClient(sent, sharedtransport.RequestTimeout(connection.RequestTimeout))
 	provider.RetryFunc = retry.transient
 	provider.RetryBackoffFunc = retry.rateLimited
 	provider.MaxBackoffRetries = maxRetries

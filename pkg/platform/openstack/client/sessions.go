@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/rehearsal"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/sessions"
 	sharedtransport "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -28,6 +29,8 @@ const (
 type Sessions struct {
 	set   *sessions.Set[endpoint, *Session]
 	retry retry
+	// log is nil unless the sessions are those of a rehearsal.
+	log *rehearsal.Log
 	// gates are kept for sessions that could not log in, so that the next attempt respects the delay that a service asked for.
 	gates sync.Map
 }
@@ -45,6 +48,18 @@ var Shared = sync.OnceValue(NewSessions)
 // NewSessions returns an empty set of sessions.
 func NewSessions() *Sessions {
 	return newSessions(idleTimeout, checkInterval)
+}
+
+// Rehearse returns an empty set of sessions that send no request that would change a site, but record it in the log.
+func Rehearse(log *rehearsal.Log) *Sessions {
+	s := NewSessions()
+	s.log = log
+	return s
+}
+
+// Close closes all sessions.
+func (s *Sessions) Close() {
+	s.set.Close()
 }
 
 func newSessions(idle, check time.Duration) *Sessions {
@@ -73,7 +88,7 @@ func (s *Sessions) GetGuarded(ctx context.Context, siteName string, connection v
 
 func (s *Sessions) open(ctx context.Context, key, siteName string, to endpoint, credentials site.Credentials) (*Session, error) {
 	held, _ := s.gates.LoadOrStore(key, newGate(s.retry))
-	session, err := newSession(ctx, siteName, to, credentials, s.retry, held.(*gate))
+	session, err := newSession(ctx, siteName, to, credentials, s.retry, held.(*gate), s.log)
 	if err != nil {
 		if !held.(*gate).closed() {
 			s.gates.Delete(key)
