@@ -5,11 +5,14 @@
 package client
 
 import (
+	"context"
 	"sync"
 	"time"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/rehearsal"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/sessions"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
 const (
@@ -28,8 +31,19 @@ var Shared = sync.OnceValue(NewSessions)
 
 // NewSessions returns an empty set of sessions.
 func NewSessions() *Sessions {
+	return newSessions(nil)
+}
+
+// Rehearse returns an empty set of sessions that change no inventory, but record in the log what they would change.
+func Rehearse(log *rehearsal.Log) *Sessions {
+	return newSessions(log)
+}
+
+func newSessions(log *rehearsal.Log) *Sessions {
 	return sessions.New(sessions.Options[v1alpha1.MetalConnection, *Session]{
-		Open:  newSession,
+		Open: func(_ context.Context, _, siteName string, connection v1alpha1.MetalConnection, credentials site.Credentials) (*Session, error) {
+			return newSession(siteName, connection, credentials, log)
+		},
 		Close: (*Session).close,
 		Idle:  idleTimeout,
 		Check: checkInterval,

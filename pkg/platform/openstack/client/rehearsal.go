@@ -204,18 +204,21 @@ func at(request *http.Request, change func(*url.URL)) *http.Request {
 
 // nextPage returns the request for the next page of a list, nil if there is none.
 func nextPage(request *http.Request, raw json.RawMessage) (*http.Request, error) {
-	var links []struct{ Rel, Href string }
-	if raw == nil || json.Unmarshal(raw, &links) != nil {
+	if raw == nil {
 		return nil, nil
 	}
+	var links []struct{ Rel, Href string }
+	err := json.Unmarshal(raw, &links)
 	for _, link := range links {
-		if link.Rel == "next" {
-			address, err := url.Parse(link.Href)
-			if err != nil {
-				return nil, platform.NewError(platform.ClassTransient, "the link to the next page is invalid")
+		if err == nil && link.Rel == "next" {
+			var address *url.URL
+			if address, err = url.Parse(link.Href); err == nil {
+				return at(request, func(u *url.URL) { *u = *address }), nil
 			}
-			return at(request, func(u *url.URL) { *u = *address }), nil
 		}
 	}
-	return nil, nil
+	if err != nil {
+		err = platform.NewError(platform.ClassTransient, "the link to the next page is invalid: %w", platform.Foreign(err))
+	}
+	return nil, err
 }

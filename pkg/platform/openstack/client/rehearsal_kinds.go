@@ -58,8 +58,8 @@ type restKind struct {
 
 // newKind returns a kind of the networking API.
 func newKind(collection, singular, name string, defaults resource) *restKind {
-	return &restKind{service: "network", collection: collection, plural: strings.ReplaceAll(collection, "-", "_"), singular: singular, name: name,
-		id: "id", nameField: "name", created: http.StatusCreated, defaults: defaults}
+	return &restKind{service: "network", collection: collection, plural: strings.ReplaceAll(collection, "-", "_"), singular: singular,
+		name: name, id: "id", nameField: "name", created: http.StatusCreated, defaults: defaults}
 }
 
 var (
@@ -85,8 +85,8 @@ var (
 	shareNetworkKind = &restKind{service: "shared-file-system", collection: "share-networks", plural: "share_networks",
 		singular: "share_network", name: "share network", id: "id", nameField: "name", created: http.StatusOK}
 
-	restKinds = []*restKind{networkKind, subnetKind, routerKind, portKind, securityGroupKind, ruleKind, floatingIPKind, keyPairKind, serverKind, serverGroupKind,
-		loadBalancerKind, shareNetworkKind}
+	restKinds = []*restKind{networkKind, subnetKind, routerKind, portKind, securityGroupKind, ruleKind, floatingIPKind, keyPairKind,
+		serverKind, serverGroupKind, loadBalancerKind, shareNetworkKind}
 )
 
 func (k *restKind) idOf(object resource) string {

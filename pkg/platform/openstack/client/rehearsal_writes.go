@@ -150,7 +150,8 @@ func (w *write) load() (resource, *http.Response, error) {
 	if current := w.overlay.current(w.kind, w.id); current != nil && !w.overlay.isDeleted(w.kind, w.id) {
 		return current, nil, nil
 	}
-	response, err := w.get(at(w.request, func(u *url.URL) { u.Path = strings.TrimSuffix(u.Path, "/"+w.action) }), target{kind: w.kind, id: w.id})
+	request := at(w.request, func(u *url.URL) { u.Path = strings.TrimSuffix(u.Path, "/"+w.action) })
+	response, err := w.get(request, target{kind: w.kind, id: w.id})
 	if err != nil || response.StatusCode != http.StatusOK {
 		return nil, response, err
 	}

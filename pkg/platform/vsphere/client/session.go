@@ -23,6 +23,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/rehearsal"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -56,7 +57,7 @@ type Session struct {
 }
 
 func newSession(ctx context.Context, siteName string, connection v1alpha1.VSphereConnection, credentials site.Credentials,
-	refused *refusal) (*Session, error) {
+	refused *refusal, log *rehearsal.Log) (*Session, error) {
 	if err := refused.last(); err != nil {
 		return nil, err
 	}
@@ -113,6 +114,11 @@ func newSession(ctx context.Context, siteName string, connection v1alpha1.VSpher
 	restClient := rest.NewClient(s.vim)
 	s.rest = &restAuth{next: roundTripper, session: s, client: restClient}
 	restClient.Client.Client = *transport.NewClient(s.rest, timeout)
+	if log != nil {
+		vim := newRehearsing(s.vim.RoundTripper, siteName, log)
+		s.vim.RoundTripper = vim
+		restClient.Client.Client = *transport.NewClient(newRehearsingREST(s.rest, vim), timeout)
+	}
 	restClient.UserAgent = userAgent
 	s.tags = tags.NewManager(restClient)
 	return s, nil

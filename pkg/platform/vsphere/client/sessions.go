@@ -11,6 +11,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/rehearsal"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/sessions"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -47,11 +48,20 @@ var Shared = sync.OnceValue(func() *Sessions {
 
 // NewSessions returns an empty set of sessions.
 func NewSessions(intervals Intervals) *Sessions {
+	return newSessions(intervals, nil)
+}
+
+// Rehearse returns an empty set of sessions that send no request that would change a site, but record it in the log.
+func Rehearse(log *rehearsal.Log) *Sessions {
+	return newSessions(Intervals{Idle: idleTimeout, KeepAlive: keepAliveInterval}, log)
+}
+
+func newSessions(intervals Intervals, log *rehearsal.Log) *Sessions {
 	s := &Sessions{refusals: map[string]*refusal{}}
 	s.set = sessions.New(sessions.Options[v1alpha1.VSphereConnection, *Session]{
 		Open: func(ctx context.Context, key, siteName string, connection v1alpha1.VSphereConnection, credentials site.Credentials) (*Session,
 			error) {
-			return newSession(ctx, siteName, connection, credentials, s.refusal(key))
+			return newSession(ctx, siteName, connection, credentials, s.refusal(key), log)
 		},
 		Close:     (*Session).logout,
 		KeepAlive: func(ctx context.Context, session *Session) error { return session.keepAlive(ctx) },
