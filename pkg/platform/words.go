@@ -22,6 +22,15 @@ const (
 
 // Printable returns a text from a site in a form that is safe in messages: truncated, in one line, without unprintable characters.
 func Printable(text string) string {
+	return printable(text, maxForeign)
+}
+
+// PrintableMessage is Printable for a text that may be as long as the message of an error.
+func PrintableMessage(text string) string {
+	return printable(text, maxMessage)
+}
+
+func printable(text string, maximum int) string {
 	// Truncate first, because the text may be long.
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -32,8 +41,8 @@ func Printable(text string) string {
 		default:
 			return r
 		}
-	}, cut(text, 4*maxForeign))
-	return cut(strings.TrimSpace(text), maxForeign)
+	}, cut(text, 4*maximum))
+	return cut(strings.TrimSpace(text), maximum)
 }
 
 // Foreign returns err, which comes from a site or a library, with a text that is safe in messages. It omits documents, such as responses

@@ -94,6 +94,7 @@ func newCommand(executable string, streams Streams) *cobra.Command {
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
 	for _, newSubcommand := range []func(*streamsAndInputs) *cobra.Command{
+		newStatusCommand,
 		newVersionCommand,
 	} {
 		root.AddCommand(newSubcommand(&streamsAndInputs{Streams: streams, inputs: inputs{streams: streams}, output: output{out: streams.Out}}))

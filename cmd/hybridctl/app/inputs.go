@@ -77,7 +77,9 @@ func (i *inputs) addFlags(command *cobra.Command) {
 type sources struct {
 	manifests objects
 	// garden and seed are nil if they were not given.
-	garden, seed client.WithWatch
+	garden, seed client.Client
+	// gardenConfig and seedConfig are nil if they were not given. They only read.
+	gardenConfig, seedConfig *rest.Config
 }
 
 // load reads everything that was given about the shoot. Notes about what could not be read are written to the error stream.
@@ -109,7 +111,8 @@ func (i *inputs) open() (*sources, error) {
 		if i.namespace == "" {
 			i.namespace = namespace
 		}
-		if from.garden, err = newClient(config); err != nil {
+		from.gardenConfig = readOnly(config)
+		if from.garden, err = newClient(from.gardenConfig); err != nil {
 			return nil, fmt.Errorf("garden: %w", err)
 		}
 	}
@@ -118,7 +121,8 @@ func (i *inputs) open() (*sources, error) {
 		if err != nil {
 			return nil, fmt.Errorf("kubeconfig of the seed: %w", err)
 		}
-		if from.seed, err = newClient(config); err != nil {
+		from.seedConfig = readOnly(config)
+		if from.seed, err = newClient(from.seedConfig); err != nil {
 			return nil, fmt.Errorf("seed: %w", err)
 		}
 	}
@@ -164,7 +168,7 @@ func (i *inputs) completeShoot(command *cobra.Command, _ []string, _ string) ([]
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	garden, err := newClient(config)
+	garden, err := newClient(readOnly(config))
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

@@ -35,7 +35,7 @@ func (s *sources) inSeed() []client.Reader {
 	return readers(s.manifests, s.seed)
 }
 
-func readers(manifests objects, live client.WithWatch) []client.Reader {
+func readers(manifests objects, live client.Client) []client.Reader {
 	if live == nil {
 		return []client.Reader{manifests}
 	}

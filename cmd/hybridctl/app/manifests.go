@@ -46,8 +46,9 @@ const (
 var (
 	// scheme has the kinds that commands read.
 	scheme = runtime.NewScheme()
+	codecs = serializer.NewCodecFactory(scheme, serializer.EnableStrict)
 	// decoder refuses unknown fields, after it has decoded the others.
-	decoder = serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
+	decoder = codecs.UniversalDeserializer()
 	// kinds are those that commands read from manifests, also in lists.
 	kinds = map[schema.GroupVersionKind]bool{}
 	// lineNumber finds the line in an error about YAML.
@@ -66,7 +67,7 @@ func init() {
 		&corev1.Namespace{}, &corev1.Secret{},
 		&gardencorev1beta1.CloudProfile{}, &gardencorev1beta1.NamespacedCloudProfile{}, &gardencorev1beta1.SecretBinding{},
 		&gardencorev1beta1.Seed{}, &gardencorev1beta1.Shoot{}, &securityv1alpha1.CredentialsBinding{},
-		&extensionsv1alpha1.Cluster{}, &extensionsv1alpha1.Infrastructure{}, &extensionsv1alpha1.Worker{},
+		&extensionsv1alpha1.Cluster{}, &extensionsv1alpha1.ControlPlane{}, &extensionsv1alpha1.Infrastructure{}, &extensionsv1alpha1.Worker{},
 		&machinev1alpha1.Machine{}, &machinev1alpha1.MachineClass{}, &machinev1alpha1.MachineDeployment{}, &machinev1alpha1.MachineSet{},
 	} {
 		kind, err := apiutil.GVKForObject(object, scheme)

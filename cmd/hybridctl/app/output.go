@@ -119,15 +119,30 @@ type screen struct {
 	wide, colors bool
 }
 
-// line writes a line.
-func (s *screen) line(cells ...cell) {
+// line writes a line with the number of spaces before it.
+func (s *screen) line(indentation int, cells ...cell) {
+	s.WriteString(strings.Repeat(" ", indentation))
 	for i, c := range cells {
 		if i > 0 {
 			s.WriteByte(' ')
 		}
-		s.styled(platform.Printable(c.text), c.style)
+		s.styled(platform.PrintableMessage(c.text), c.style)
 	}
 	s.WriteByte('\n')
+}
+
+// section writes what write writes after an empty line and the title, and nothing if that is nothing.
+func (s *screen) section(title string, write func(*screen)) {
+	part := &screen{wide: s.wide, colors: s.colors}
+	write(part)
+	if part.Len() == 0 {
+		return
+	}
+	s.WriteByte('\n')
+	if title != "" {
+		s.line(0, cell{title, heading})
+	}
+	s.WriteString(part.String())
 }
 
 // table is a table. The cells of a row may be fewer than columns.
@@ -158,7 +173,7 @@ func (s *screen) table(t *table) {
 			if strings.HasPrefix(t.columns[i], "+") && !s.wide {
 				continue
 			}
-			c.text = platform.Printable(c.text)
+			c.text = platform.PrintableMessage(c.text)
 			if c.text == "" {
 				c.text = "-"
 			}

@@ -39,7 +39,7 @@ var _ = Describe("Output", func() {
 		Data:       map[string]string{"cloud": "reachable"},
 	}
 	write := func(s *screen) {
-		s.line(cell{"Shoot", heading}, cell{text: "hybrid"})
+		s.line(0, cell{"Shoot", heading}, cell{text: "hybrid"})
 		t := &table{columns: []string{"SITE", "STATE", "+MESSAGE"}}
 		t.add(cell{text: "cloud"}, cell{"reachable", good}, cell{text: "The site has answered."})
 		t.add(cell{text: "größe"}, cell{"unreachable", bad}, cell{text: "no\nroute\x1b[2J to\u202e host"})

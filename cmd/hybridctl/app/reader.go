@@ -31,11 +31,15 @@ func (r reading) RoundTrip(request *http.Request) (*http.Response, error) {
 	return r.next.RoundTrip(request)
 }
 
-// newClient returns a client that only reads.
-func newClient(config *rest.Config) (client.WithWatch, error) {
+// readOnly returns a copy of the configuration whose clients only read.
+func readOnly(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return reading{next} })
-	return client.NewWithWatch(config, client.Options{Scheme: scheme})
+	return config
+}
+
+func newClient(config *rest.Config) (client.Client, error) {
+	return client.New(config, client.Options{Scheme: scheme})
 }
 
 // objects are a reader of what manifests have.

@@ -172,7 +172,7 @@ func (m *machines) Collect(metrics chan<- prometheus.Metric) {
 		if site == "" {
 			continue
 		}
-		of := labelled{shoot: machine.Namespace, site: site, third: phaseOf(machine)}
+		of := labelled{shoot: machine.Namespace, site: site, third: PhaseOf(machine)}
 		counted[of]++
 		if since := waitingSince(machine); !since.IsZero() {
 			waiting[of] = max(waiting[of], m.clock.Since(since).Seconds())
@@ -218,8 +218,8 @@ func collectConditions(metrics chan<- prometheus.Metric, clock clock.PassiveCloc
 	}
 }
 
-// phaseOf returns the phase of a machine, which is Terminating for all machines that are being deleted.
-func phaseOf(machine *machinev1alpha1.Machine) string {
+// PhaseOf returns the phase of a machine, which is Terminating for all machines that are being deleted.
+func PhaseOf(machine *machinev1alpha1.Machine) string {
 	switch {
 	case machine.DeletionTimestamp != nil:
 		return string(machinev1alpha1.MachineTerminating)

@@ -34,6 +34,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&InfrastructureStatus{},
 		&MachineProviderSpec{},
 		&PlanReport{},
+		&StatusReport{},
 		&WorkerConfig{},
 		&WorkerStatus{},
 	)
