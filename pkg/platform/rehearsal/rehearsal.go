@@ -90,3 +90,13 @@ func Refuse(service, method, path string) error {
 	return platform.NewError(platform.ClassConfiguration, "the plan does not know the effect of %s %s of the %s API, which was not sent",
 		platform.Printable(method), platform.Printable(path), service)
 }
+
+// Rehearsal are the Infrastructure parts of platforms that record what they would change.
+type Rehearsal struct {
+	// Log has the requests.
+	Log *Log
+	// Infrastructures are the parts.
+	Infrastructures platform.Registry[platform.Infrastructure]
+	// Close ends the sessions of the parts.
+	Close func()
+}
