@@ -16,6 +16,9 @@ type PlanReport struct {
 
 	// Shoot is the technical ID of the shoot.
 	Shoot string `json:"shoot"`
+	// Errors are why sites are missing in Sites.
+	// +optional
+	Errors []string `json:"errors,omitempty"`
 	// Sites is what would change at each site: first the sites of the shoot in their order, then those that were removed from it.
 	// +optional
 	Sites []SitePlan `json:"sites,omitempty"`

@@ -2013,6 +2013,11 @@ func (in *Orphan) DeepCopy() *Orphan {
 func (in *PlanReport) DeepCopyInto(out *PlanReport) {
 	*out = *in
 	out.TypeMeta = in.TypeMeta
+	if in.Errors != nil {
+		in, out := &in.Errors, &out.Errors
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Sites != nil {
 		in, out := &in.Sites, &out.Sites
 		*out = make([]SitePlan, len(*in))
