@@ -118,7 +118,7 @@ var signs = map[v1alpha1.PlannedAction]cell{
 func (s *screen) plan(report *v1alpha1.PlanReport) {
 	s.planSites(report.Sites)
 	for _, message := range report.Errors {
-		s.line(cell{"error:", bad}, cell{message, plain})
+		s.line(0, cell{"error:", bad}, cell{message, plain})
 	}
 }
 
@@ -140,13 +140,13 @@ func (s *screen) planSites(sites []v1alpha1.SitePlan) {
 	s.table(rows)
 	for _, site := range sites {
 		for _, note := range site.Notes {
-			s.line(cell{"note:", unsure}, cell{fmt.Sprintf("site %s: %s", site.Name, note), plain})
+			s.line(0, cell{"note:", unsure}, cell{fmt.Sprintf("site %s: %s", site.Name, note), plain})
 		}
 		if site.Error != "" {
-			s.line(cell{"error:", bad}, cell{site.Error, plain})
+			s.line(0, cell{"error:", bad}, cell{site.Error, plain})
 		}
 	}
-	s.line(cell{text: fmt.Sprintf("Objects at sites: %d to create, %d to adopt, %d to change, %d to delete, %d to keep.",
+	s.line(0, cell{text: fmt.Sprintf("Objects at sites: %d to create, %d to adopt, %d to change, %d to delete, %d to keep.",
 		counts[v1alpha1.PlannedActionCreate], counts[v1alpha1.PlannedActionAdopt], counts[v1alpha1.PlannedActionChange],
 		counts[v1alpha1.PlannedActionDelete], counts[v1alpha1.PlannedActionKeep])})
 }
