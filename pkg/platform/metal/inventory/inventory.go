@@ -30,6 +30,8 @@ type Inventory interface {
 	// Hosts returns the hosts that each selection selects, free or not, in the order of the selections. It reads the inventory once for
 	// all selections.
 	Hosts(ctx context.Context, selections ...Selection) ([][]Host, error)
+	// Survey returns all hosts with their hardware. It reads more of each host than Hosts, and never from watches.
+	Survey(ctx context.Context, cleaning string) ([]Surveyed, error)
 	// HasProviderID reports whether the provider ID has the form of those of the inventory's namespace.
 	HasProviderID(providerID string) bool
 	// Find returns the host of the machine with the provider ID, nil if the machine does not have that host. The name of the machine may
@@ -103,6 +105,22 @@ type Host struct {
 	Running bool
 	// Fault is the inventory's message about a fault of the host, empty if there is none or if the host is in maintenance.
 	Fault string
+}
+
+// Surveyed is a host with its hardware. What the inventory does not know is empty.
+type Surveyed struct {
+	// Name is the name of the host.
+	Name string
+	// Labels are the labels of the host.
+	Labels map[string]string
+	// Free is true if the host can be claimed.
+	Free bool
+	// Tainted is true if only machines that tolerate its taints may use the host.
+	Tainted bool
+	// CPUs is the number of CPUs as operating systems count them, and Memory the memory in bytes.
+	CPUs, Memory int64
+	// Architecture is that of the CPUs, as the inventory calls it.
+	Architecture string
 }
 
 // State says who may use a host.

@@ -44,7 +44,7 @@ func (p *probe) Probe(ctx context.Context, s *site.Site, _ []string) (_ platform
 	if err != nil {
 		return platform.Observation{}, err
 	}
-	return platform.Observation{Quotas: quotasOf(&answer.Absolute)}, usedUp(&answer.Absolute)
+	return platform.Observation{Quotas: QuotasOf(&answer.Absolute)}, usedUp(&answer.Absolute)
 }
 
 func connectionOf(s *site.Site) v1alpha1.OpenStackConnection {
@@ -73,7 +73,8 @@ func limited(absolute *limits.Absolute) []quota {
 	}, func(q quota) bool { return q.limit < 0 })
 }
 
-func quotasOf(absolute *limits.Absolute) []platform.Quota {
+// QuotasOf returns the quotas of servers that have a limit.
+func QuotasOf(absolute *limits.Absolute) []platform.Quota {
 	return lists.Map(limited(absolute), func(q quota) platform.Quota {
 		return platform.Quota{Resource: q.resource, Used: float64(q.used) * q.unit, Limit: float64(q.limit) * q.unit}
 	})

@@ -22,7 +22,7 @@ func TestProbe(t *testing.T) {
 var _ = Describe("Limits", func() {
 	DescribeTable("of a project",
 		func(absolute limits.Absolute, quotas []platform.Quota, failure OmegaMatcher) {
-			Expect(quotasOf(&absolute)).To(ConsistOf(quotas))
+			Expect(QuotasOf(&absolute)).To(ConsistOf(quotas))
 			Expect(usedUp(&absolute)).To(failure)
 		},
 		Entry("with room",

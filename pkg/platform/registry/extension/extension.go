@@ -12,12 +12,14 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	metalcontrolplane "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/controlplane"
+	metaldiscovery "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/discovery"
 	metalinfrastructure "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/infrastructure"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventories"
 	metalmachineclasses "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/machineclasses"
 	metalprobe "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/probe"
 	openstackclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	openstackcontrolplane "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/controlplane"
+	openstackdiscovery "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/discovery"
 	openstackdns "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/dns"
 	openstackinfrastructure "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/infrastructure"
 	openstackmachineclasses "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machineclasses"
@@ -26,6 +28,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 	vsphereclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 	vspherecontrolplane "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/controlplane"
+	vspherediscovery "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/discovery"
 	vsphereinfrastructure "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/infrastructure"
 	vspheremachineclasses "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/machineclasses"
 	vsphereprobe "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/probe"
@@ -83,6 +86,15 @@ func Probes() platform.Registry[platform.Probe] {
 		v1alpha1.PlatformMetal:     metalprobe.New(metalclient.Shared(), inventories.Open),
 		v1alpha1.PlatformOpenStack: openstackprobe.New(openstackclient.Shared()),
 		v1alpha1.PlatformVSphere:   vsphereprobe.New(vsphereclient.Shared()),
+	}
+}
+
+// Discoveries returns the Discovery parts of all platforms.
+func Discoveries() platform.Registry[platform.Discovery] {
+	return platform.Registry[platform.Discovery]{
+		v1alpha1.PlatformMetal:     metaldiscovery.New(metalclient.Shared(), inventories.Open),
+		v1alpha1.PlatformOpenStack: openstackdiscovery.New(openstackclient.Shared()),
+		v1alpha1.PlatformVSphere:   vspherediscovery.New(vsphereclient.Shared()),
 	}
 }
 

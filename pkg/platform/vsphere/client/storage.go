@@ -17,24 +17,30 @@ import (
 
 // StoragePolicyID returns the ID of the storage policy with the name, or an error of ClassConfiguration if there is none.
 func (s *Session) StoragePolicyID(ctx context.Context, name string) (string, error) {
-	c, err := s.policies(ctx)
+	policies, err := s.StoragePolicies(ctx)
 	if err != nil {
 		return "", err
 	}
-	ids, err := c.QueryProfile(ctx, pbmtypes.PbmProfileResourceType{ResourceType: string(pbmtypes.PbmProfileResourceTypeEnumSTORAGE)}, "")
-	if err != nil {
-		return "", Classify(err)
-	}
-	profiles, err := c.RetrieveContent(ctx, ids)
-	if err != nil {
-		return "", Classify(err)
-	}
-	for _, profile := range profiles {
-		if p := profile.GetPbmProfile(); p.Name == name {
+	for _, policy := range policies {
+		if p := policy.GetPbmProfile(); p.Name == name {
 			return p.ProfileId.UniqueId, nil
 		}
 	}
 	return "", platform.NewError(platform.ClassConfiguration, "storage policy %q does not exist or is not visible to the credentials", name)
+}
+
+// StoragePolicies returns the storage policies that are visible to the credentials. Errors are classified.
+func (s *Session) StoragePolicies(ctx context.Context) ([]pbmtypes.BasePbmProfile, error) {
+	c, err := s.policies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := c.QueryProfile(ctx, pbmtypes.PbmProfileResourceType{ResourceType: string(pbmtypes.PbmProfileResourceTypeEnumSTORAGE)}, "")
+	if err != nil {
+		return nil, Classify(err)
+	}
+	policies, err := c.RetrieveContent(ctx, ids)
+	return policies, Classify(err)
 }
 
 // CompatibleDatastores returns the IDs of those datastores that comply with the storage policy.

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/vmware/govmomi/view"
-	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/klog/v2"
 
@@ -22,8 +20,6 @@ import (
 const (
 	// listAge is the maximum age of a list. All machines are listed once for each machine class.
 	listAge = 15 * time.Second
-	// pageSize is the maximum number of virtual machines of a page.
-	pageSize = 1000
 	// keptSize is what counts of a virtual machine that is kept, in bytes: the rest of its page is garbage when the next one is read.
 	keptSize = 640
 )
@@ -77,66 +73,23 @@ func (c *call) list(ctx context.Context, age time.Duration) ([]*virtualMachine, 
 	})
 }
 
-// retrieve reads the virtual machines of a container view page by page. It leaves out those without a configuration, whose owner is unknown
-// yet.
-func (c *call) retrieve(ctx context.Context) (_ []*virtualMachine, err error) {
-	vim := c.session.VIM()
-	container, err := view.NewManager(vim).CreateContainerView(ctx, reference("Folder", c.spec.Folder), []string{"VirtualMachine"}, true)
-	if err != nil {
-		return nil, client.Classify(err)
-	}
-	defer func() {
-		if destroyErr := client.IgnoreNotFound(container.Destroy(ctx)); err == nil {
-			err = destroyErr
-		}
-	}()
-
-	response, err := methods.RetrievePropertiesEx(ctx, vim, &types.RetrievePropertiesEx{
-		This: vim.ServiceContent.PropertyCollector,
-		SpecSet: []types.PropertyFilterSpec{{
-			ObjectSet: []types.ObjectSpec{{
-				Obj:       container.Reference(),
-				SelectSet: []types.BaseSelectionSpec{&types.TraversalSpec{Type: "ContainerView", Path: "view"}},
-			}},
-			// The view itself tells an empty list from no answer.
-			PropSet: []types.PropertySpec{{Type: "ContainerView", PathSet: []string{"recursive"}}, {Type: "VirtualMachine", PathSet: listed}},
-		}},
-		Options: types.RetrieveOptions{MaxObjects: pageSize},
-	})
-	if err != nil {
-		return nil, client.Classify(err)
-	}
-	var (
-		result []*virtualMachine
-		state  string
-	)
-	for page := response.Returnval; page != nil; {
-		kept := len(result)
-		for _, content := range page.Objects {
+// retrieve reads the virtual machines of the shoot's folder. It leaves out those without a configuration, whose owner is unknown yet.
+func (c *call) retrieve(ctx context.Context) ([]*virtualMachine, error) {
+	var result []*virtualMachine
+	err := c.session.EachBelow(ctx, reference("Folder", c.spec.Folder), []types.PropertySpec{{Type: "VirtualMachine", PathSet: listed}},
+		func(content types.ObjectContent) (int, error) {
 			if content.Obj.Type != "VirtualMachine" {
-				continue
+				return 0, nil
 			}
 			vm, err := c.operable(client.LoadVirtualMachine(content))
-			if err != nil {
-				return nil, err
+			if err != nil || vm.Config == nil || vm.Config.Template || !c.owner.OwnsVM(vm.ExtraConfig) {
+				return 0, err
 			}
-			if vm.Config != nil && !vm.Config.Template && c.owner.OwnsVM(vm.ExtraConfig) {
-				result = append(result, vm)
-			}
-		}
-		if page.Token == "" {
-			break
-		}
-		var token string
-		token, state = client.Kept(page.Token, state, (len(result)-kept)*keptSize)
-		next, err := methods.ContinueRetrievePropertiesEx(ctx, vim, &types.ContinueRetrievePropertiesEx{
-			This:  vim.ServiceContent.PropertyCollector,
-			Token: token,
+			result = append(result, vm)
+			return keptSize, nil
 		})
-		if err != nil {
-			return nil, client.Classify(err)
-		}
-		page = &next.Returnval
+	if err != nil {
+		return nil, err
 	}
 	return result, nil
 }
