@@ -276,7 +276,7 @@ func Collect(ctx context.Context, listings ...Listing) (Offer, error) {
 		}
 	}
 	slices.SortStableFunc(together.Objects, func(a, b Object) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	return together, nil
 }

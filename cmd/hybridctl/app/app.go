@@ -96,6 +96,7 @@ func newCommand(executable string, streams Streams) *cobra.Command {
 	for _, newSubcommand := range []func(*streamsAndInputs) *cobra.Command{
 		newStatusCommand,
 		newPlanCommand,
+		newDiscoverCommand,
 		newVersionCommand,
 	} {
 		root.AddCommand(newSubcommand(&streamsAndInputs{Streams: streams, inputs: inputs{streams: streams}, output: output{out: streams.Out}}))

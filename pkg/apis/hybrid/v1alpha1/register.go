@@ -28,6 +28,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&CloudProfileConfig{},
 		&ControlPlaneConfig{},
 		&ControlPlaneState{},
+		&DiscoveryReport{},
 		&DNSRecordState{},
 		&InfrastructureConfig{},
 		&InfrastructureState{},

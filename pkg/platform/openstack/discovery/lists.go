@@ -157,7 +157,9 @@ func (l *lister) image(image *images.Image, offer *platform.Offer) {
 	if distribution := property(image, "os_distro"); distribution != "" {
 		object.OS = platform.EntryName(distribution)
 	}
-	object.Version = cmp.Or(property(image, "os_version"), object.Version)
+	if version := property(image, "os_version"); beginsWithNumber(version) && !strings.HasPrefix(object.Version, version) {
+		object.Version = version
+	}
 	switch {
 	case image.Status != images.ImageStatusActive:
 		object.Unusable = "its status is " + string(image.Status)
@@ -174,6 +176,10 @@ func (l *lister) image(image *images.Image, offer *platform.Offer) {
 		}
 	}
 	offer.Add(object)
+}
+
+func beginsWithNumber(version string) bool {
+	return version != "" && version[0] >= '0' && version[0] <= '9'
 }
 
 // property returns a property of an image that is text, empty if there is none.
