@@ -61,6 +61,7 @@ var (
 		"pkg/apis/hybrid/validation/toy_test.go": "the rules, and their line in the table",
 		"pkg/controller/sitehealth/*_test.go":    "the line in the registry, and sites of the platform",
 		"pkg/controller/worker/*_test.go":        "the line in the registry, and sites of the platform",
+		"pkg/controller/workerplan/*_test.go":    "the line in the registry, and sites of the platform",
 		"pkg/machine/*_test.go":                  "the line in the registry, and machine classes of the platform",
 	}
 )

@@ -97,27 +97,34 @@ func (r resolver) resolve(ctx context.Context, f *facts, zones []*zone) []*resol
 	return all
 }
 
-// ask starts to resolve a zone. If the zone has the desired class already, no machines are rolled, so the request does not say how.
-func (r resolver) ask(ctx context.Context, f *facts, z *resolved) (<-chan answer, error) {
+// describe adds what is known without the site to a zone, and returns the request that resolves it.
+func (r resolver) describe(f *facts, z *resolved) (platform.MachineClassRequest, platform.MachineClasses, error) {
 	request, image, err := request(f, z.zone)
 	if err != nil {
-		return nil, err
+		return request, nil, err
 	}
 	machineClasses, err := r.machineClasses.For(z.site.Platform)
 	if err != nil {
-		return nil, err
+		return request, nil, err
 	}
 	z.machineType, z.image = request.MachineType, image
 	z.labels = machineClasses.NodeLabels(request.Site, request.Zone)
-	if z.className, err = className(f, z.zone, machineClasses.RollsFor(request)); err != nil {
+	z.className, err = className(f, z.zone, machineClasses.RollsFor(request))
+	return request, machineClasses, err
+}
+
+// ask starts to resolve a zone. If the zone has the desired class already, no machines are rolled, so the request does not say how.
+func (r resolver) ask(ctx context.Context, f *facts, z *resolved) (<-chan answer, error) {
+	request, machineClasses, err := r.describe(f, z)
+	if err != nil {
 		return nil, err
 	}
 	if z.hasClass(z.className) {
 		request.Rolling = nil
 	}
 	spec := &v1alpha1.MachineProviderSpec{Site: z.siteName, Shoot: f.cluster.Shoot.Status.TechnicalID}
-	if image.Site.UserData != nil {
-		spec.UserDataFormat = image.Site.UserData.Format
+	if z.image.Site.UserData != nil {
+		spec.UserDataFormat = z.image.Site.UserData.Format
 	}
 	return platform.Ask(func() (*v1alpha1.MachineProviderSpec, error) {
 		return spec, machineClasses.Resolve(ctx, request, spec)

@@ -22,6 +22,9 @@ type PlanReport struct {
 	// Sites is what would change at each site: first the sites of the shoot in their order, then those that were removed from it.
 	// +optional
 	Sites []SitePlan `json:"sites,omitempty"`
+	// Pools is what would change in each pool: first those of the shoot in their order, then those that were removed from it.
+	// +optional
+	Pools []PoolPlan `json:"pools,omitempty"`
 }
 
 // SiteOperation is what a reconciliation does with a site.

@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package workerplan
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// difference is a field that differs between two documents. A value is nil if a document does not have the field.
+type difference struct {
+	steps         []step
+	before, after json.RawMessage
+}
+
+// step leads to a field of an object, or to the item of a list with the key.
+type step struct {
+	name string
+	// of is the field that identifies the items of a list, empty for a field of an object.
+	of string
+}
+
+// keys are the fields that identify the items of lists. Items that have none of them are compared by their position in the list, which is
+// one value.
+var keys = []string{"name", "version"}
+
+// path returns the path of the field, with keys instead of positions.
+func (d *difference) path() string {
+	var path *field.Path
+	for _, s := range d.steps {
+		switch {
+		case s.of != "":
+			path = path.Key(s.name)
+		case path == nil:
+			path = field.NewPath(s.name)
+		default:
+			path = path.Child(s.name)
+		}
+	}
+	return path.String()
+}
+
+// differences returns the fields that differ.
+func differences(before, after json.RawMessage) []difference {
+	return compareValues(nil, before, after)
+}
+
+func compareValues(steps []step, before, after json.RawMessage) []difference {
+	if bytes.Equal(before, after) {
+		return nil
+	}
+	if b, a := fieldsOf(before), fieldsOf(after); b != nil && a != nil {
+		return compareFields(steps, "", b, a)
+	}
+	if b, key := itemsOf(before); key != "" {
+		if a, other := itemsOf(after); other == key {
+			return compareFields(steps, key, b, a)
+		}
+	}
+	if equalJSON(before, after) {
+		return nil
+	}
+	return []difference{{steps: steps, before: before, after: after}}
+}
+
+func compareFields(steps []step, of string, before, after map[string]json.RawMessage) []difference {
+	var found []difference
+	for _, name := range sets.List(sets.KeySet(before).Union(sets.KeySet(after))) {
+		found = append(found, compareValues(append(slices.Clone(steps), step{name: name, of: of}), before[name], after[name])...)
+	}
+	return found
+}
+
+// equalJSON returns whether two values are equal apart from white space and the order of fields.
+func equalJSON(a, b json.RawMessage) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	first, firstErr := json.Marshal(x)
+	second, secondErr := json.Marshal(y)
+	return firstErr == nil && secondErr == nil && bytes.Equal(first, second)
+}
+
+// fieldsOf returns the fields of an object, nil if the value is none.
+func fieldsOf(value json.RawMessage) map[string]json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(value, &fields) != nil {
+		return nil
+	}
+	return fields
+}
+
+// itemsOf returns the items of a list by their keys, and the field with the keys. The field is empty if the value is no list of items with
+// different keys.
+func itemsOf(value json.RawMessage) (map[string]json.RawMessage, string) {
+	var list []json.RawMessage
+	if json.Unmarshal(value, &list) != nil || len(list) == 0 {
+		return nil, ""
+	}
+	for _, key := range keys {
+		items := map[string]json.RawMessage{}
+		for _, item := range list {
+			if name := keyOf(item, key); name != "" {
+				items[name] = item
+			}
+		}
+		if len(items) == len(list) {
+			return items, key
+		}
+	}
+	return nil, ""
+}
+
+func keyOf(item json.RawMessage, key string) string {
+	var name string
+	if json.Unmarshal(fieldsOf(item)[key], &name) != nil {
+		return ""
+	}
+	return name
+}
+
+// with returns the document with another value of a field, or without it if the value is nil.
+func with(document json.RawMessage, steps []step, value json.RawMessage) (json.RawMessage, error) {
+	if len(steps) == 0 {
+		return value, nil
+	}
+	if steps[0].of != "" {
+		return withItem(document, steps, value)
+	}
+	fields := maps.Clone(fieldsOf(document))
+	if fields == nil {
+		fields = map[string]json.RawMessage{}
+	}
+	changed, err := with(fields[steps[0].name], steps[1:], value)
+	if err != nil {
+		return nil, err
+	}
+	fields[steps[0].name] = changed
+	if changed == nil {
+		delete(fields, steps[0].name)
+	}
+	return json.Marshal(fields)
+}
+
+func withItem(document json.RawMessage, steps []step, value json.RawMessage) (json.RawMessage, error) {
+	var list []json.RawMessage
+	if err := json.Unmarshal(document, &list); err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(list, func(item json.RawMessage) bool { return keyOf(item, steps[0].of) == steps[0].name })
+	var item json.RawMessage
+	if at >= 0 {
+		item = list[at]
+	}
+	changed, err := with(item, steps[1:], value)
+	switch {
+	case err != nil:
+		return nil, err
+	case at < 0:
+		list = append(list, changed)
+	case changed == nil:
+		list = slices.Delete(list, at, at+1)
+	default:
+		list[at] = changed
+	}
+	return json.Marshal(list)
+}
