@@ -16,6 +16,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/extension"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/preflight"
 )
 
 // page is the path of the page from the root of the project.
@@ -45,6 +46,9 @@ func main() {
 func areas() []area {
 	platforms := extension.Infrastructures()
 	return []area{
+		{"Sites of all platforms", preflight.SiteChecks()},
+		{"Pairs of sites", preflight.PairChecks()},
+		{"Probes", preflight.ProbeChecks()},
 		{"OpenStack", platforms[v1alpha1.PlatformOpenStack].Checks()},
 		{"vSphere", platforms[v1alpha1.PlatformVSphere].Checks()},
 		{"Bare metal", platforms[v1alpha1.PlatformMetal].Checks()},

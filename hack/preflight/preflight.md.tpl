@@ -18,6 +18,20 @@ Both make the same checks with the shoot's credentials. No check changes anythin
 | `Skipped` | the check was skipped with `--skip` |
 
 A check has a fixed ID. `hybridctl preflight --skip <id>,<id>` skips checks; a check that others need is made nevertheless, but not reported.
+
+## Probes
+
+Only a host in the network of a site can tell whether nodes can reach what they need. `hybridctl preflight --probe <site>` prints a script for such a host:
+
+    hybridctl preflight -f cloudprofile.yaml -f shoot.yaml --probe one >one.sh
+    ssh root@host-in-one sh -s two=10.250.2.9 <one.sh >one.json
+    hybridctl preflight -f cloudprofile.yaml -f shoot.yaml --probe-report one.json --probe-report two.json
+
+The arguments of the script are the addresses of the hosts that run the probes of the other sites. It is a POSIX shell script for any Linux distribution, also one with BusyBox, and uses the
+tools that it finds. It reports what it cannot find out as unknown, for example the MTU of a path without `ping` of iputils, and changes nothing on the host. With root, it asks DHCP servers for an offer or a lease, but does not apply it.
+Hosts are pinged, so firewalls must permit ICMP; other protocols are only tested to the API server and the registries.
+
+The checks of probes and of pairs of sites are made by the command only.
 {{range .}}
 ## {{.Title}}
 {{range .Checks}}

@@ -174,6 +174,26 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
+	response, err := t.send(request)
+	if err != nil {
+		return nil, err
+	}
+	response.Status = strings.TrimSpace(strconv.Itoa(response.StatusCode) + " " + http.StatusText(response.StatusCode))
+	if redirects(response.StatusCode) {
+		response.Body.Close()
+		return nil, platform.NewError(platform.ClassTransient, "%s redirects to another address (%d); redirects are not followed",
+			request.URL.Host, response.StatusCode)
+	}
+	if t.options.Untrusted && response.StatusCode >= http.StatusBadRequest {
+		response.Body.Close()
+		response.Body = http.NoBody
+	}
+	limit(request, response, t.options.Unlimited)
+	return response, nil
+}
+
+// send sends the request when the limits permit it, and counts and times it.
+func (t *Transport) send(request *http.Request) (*http.Response, error) {
 	if err := t.limiter.Wait(request.Context()); err != nil {
 		return nil, err
 	}
@@ -189,17 +209,6 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, t.explain(err)
 	}
-	response.Status = strings.TrimSpace(strconv.Itoa(response.StatusCode) + " " + http.StatusText(response.StatusCode))
-	if redirects(response.StatusCode) {
-		response.Body.Close()
-		return nil, platform.NewError(platform.ClassTransient, "%s redirects to another address (%d); redirects are not followed",
-			request.URL.Host, response.StatusCode)
-	}
-	if t.options.Untrusted && response.StatusCode >= http.StatusBadRequest {
-		response.Body.Close()
-		response.Body = http.NoBody
-	}
-	limit(request, response, t.options.Unlimited)
 	return response, nil
 }
 
