@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -38,6 +39,8 @@ type ValidationRequest struct {
 	Path *field.Path
 	// Demands are the demands of the shoot's pools.
 	Demands []Demand
+	// ControlPlane are the settings for the site in the ControlPlaneConfig, empty if there are none.
+	ControlPlane v1alpha1.ControlPlaneSite
 	// Skip are the IDs of checks that are not made.
 	Skip []string
 }
@@ -52,10 +55,20 @@ type Demand struct {
 	MachineTypeName string
 	// MachineType is the pool's machine type on the site.
 	MachineType *v1alpha1.SiteMachineType
+	// Capacity is the capacity of the machine type on the site according to the CloudProfile.
+	Capacity corev1.ResourceList
+	// Image is the pool's machine image on the site, nil if the CloudProfile does not have it.
+	Image *v1alpha1.SiteMachineImage
+	// Architecture is the architecture of the pool's machines.
+	Architecture string
 	// Settings are the pool's settings for the site, empty if there are none.
 	Settings v1alpha1.WorkerSite
 	// VolumeType is the type of the root volume on the site, nil if the machines do not boot from a volume.
 	VolumeType *v1alpha1.SiteVolumeType
+	// VolumeSize is the size of the root volume in GiB, zero if the machines do not boot from a volume.
+	VolumeSize int
+	// DataVolumes are the pool's data volumes on the site.
+	DataVolumes []DataVolume
 	// VolumeSizes are the sizes of all volumes of a machine in GiB.
 	VolumeSizes []int
 	// Minimum and Maximum are the limits of the number of the pool's machines on the site.

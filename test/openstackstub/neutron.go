@@ -80,6 +80,11 @@ func (s *Stub) neutron() http.Handler {
 	serve(s, mux, ports)
 	serve(s, mux, groups)
 
+	s.handle(mux, "GET /v2.0/extensions", func(*project, *http.Request) answer {
+		return encoded(http.StatusOK, named("extensions", []extension{
+			{"allowed-address-pairs"}, {"external-net"}, {"router"}, {"security-group"}, {"standard-attr-tag"},
+		}))
+	})
 	s.handle(mux, "GET /v2.0/quotas/{id}/details.json", func(p *project, _ *http.Request) answer {
 		return encoded(http.StatusOK, named("quota", map[string]usage{
 			"network":             usageOf(p.networks.objects),
@@ -104,6 +109,10 @@ func (s *Stub) neutron() http.Handler {
 
 // quotaLimit is so high that nothing is scarce.
 const quotaLimit = 100000
+
+type extension struct {
+	Alias string `json:"alias"`
+}
 
 type usage struct {
 	Limit    int `json:"limit"`

@@ -95,7 +95,7 @@ func (a *actuator) reconcileSites(ctx context.Context, log logr.Logger, infra *e
 		index := slices.IndexFunc(input.Config.Sites, func(c v1alpha1.InfrastructureSite) bool { return c.Name == s.Name })
 		attempt := &siteAttempt{
 			actuator: a, log: log, infra: infra, site: s, part: part, path: sitePath(index), demands: demands[s.Name],
-			secretVersion: input.SecretVersion, earlier: findStatus(r.result.earlier, s.Name), invalid: invalid[s.Name], restoring: restoring,
+			controlPlane: controlPlaneSite(cluster, s.Name), secretVersion: input.SecretVersion, earlier: findStatus(r.result.earlier, s.Name), invalid: invalid[s.Name], restoring: restoring,
 			cutOff: isCutOff(infra, s.Name), retained: r.retained, preflights: r.preflights, result: r.result, writer: r.writer,
 		}
 		status, err := attempt.reconcile(ctx)

@@ -41,8 +41,9 @@ type siteAttempt struct {
 	part  platform.Infrastructure
 	// path is the path of the site in the Infrastructure.
 	path *field.Path
-	// demands and secretVersion are inputs of the preflight checks.
+	// demands, controlPlane and secretVersion are inputs of the preflight checks.
 	demands       []platform.Demand
+	controlPlane  v1alpha1.ControlPlaneSite
 	secretVersion string
 	// earlier is the result of the last reconciliation, nil if there is none.
 	earlier *v1alpha1.SiteStatus
@@ -169,7 +170,7 @@ func (t *siteAttempt) preflight(ctx context.Context, validated string) (string, 
 
 	ctx, cancel := context.WithTimeout(ctx, t.lookUpTimeout)
 	defer cancel()
-	findings, err := t.part.Validate(ctx, t.site, platform.ValidationRequest{Path: t.path, Demands: t.demands})
+	findings, err := t.part.Validate(ctx, t.site, platform.ValidationRequest{Path: t.path, Demands: t.demands, ControlPlane: t.controlPlane})
 	t.preflights.add(t.site.Name, findings, err)
 	warnings := findings.Warnings()
 	invalid := findings.Err()
@@ -208,26 +209,15 @@ func splitPoolFindings(findings platform.Findings) (ofPools, others platform.Fin
 
 // preflightFingerprint returns the fingerprint of all inputs of the preflight checks.
 func (t *siteAttempt) preflightFingerprint() (string, error) {
-	type demand struct {
-		Pool        string
-		MachineType *v1alpha1.SiteMachineType
-		Settings    v1alpha1.WorkerSite
-		VolumeType  *v1alpha1.SiteVolumeType
-		VolumeSizes []int
-		Zones       []platform.ZoneDemand
-	}
-	demands := make([]demand, len(t.demands))
-	for i, d := range t.demands {
-		demands[i] = demand{d.Pool, d.MachineType, d.Settings, d.VolumeType, d.VolumeSizes, d.Zones}
-	}
 	profile, config := described(t.site)
 	return fingerprintOf(struct {
 		Profile       *v1alpha1.CloudProfileSite
 		Config        *v1alpha1.InfrastructureSite
 		Network       site.Network
-		Demands       []demand
+		Demands       []platform.Demand
+		ControlPlane  v1alpha1.ControlPlaneSite
 		SecretVersion string
-	}{profile, config, t.site.Network, demands, t.secretVersion})
+	}{profile, config, t.site.Network, t.demands, t.controlPlane, t.secretVersion})
 }
 
 // desiredFingerprint returns the fingerprint of all inputs that determine the objects at the site, which credentials do not.

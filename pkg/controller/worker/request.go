@@ -11,8 +11,6 @@ import (
 
 	"github.com/gardener/gardener/extensions/pkg/controller/worker"
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
-	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
-	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
@@ -21,9 +19,6 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
-
-// resourceGPU is the resource name that Gardener uses for the GPUs of a machine type.
-const resourceGPU = corev1.ResourceName("gpu")
 
 // request returns the request that resolves the zone at its site, and the zone's machine image.
 func request(f *facts, z *zone) (platform.MachineClassRequest, *helper.MachineImage, error) {
@@ -38,7 +33,7 @@ func request(f *facts, z *zone) (platform.MachineClassRequest, *helper.MachineIm
 		return none, nil, platform.NewError(platform.ClassConfiguration, "the CloudProfile does not have machine type %q on the site",
 			z.spec.MachineType)
 	}
-	capabilities, definitions := capabilities(f, z.pool)
+	capabilities, definitions := helper.Capabilities(f.cluster.CloudProfile, z.spec.MachineType, z.architecture())
 	image := helper.FindMachineImage(helper.MachineImageRequest{
 		Name:         z.spec.MachineImage.Name,
 		Version:      z.spec.MachineImage.Version,
@@ -95,30 +90,13 @@ func rolling(z *zone) *platform.Rolling {
 	return &platform.Rolling{MaxSurge: z.share.maxSurge, MaxUnavailable: z.share.maxUnavailable}
 }
 
-// capabilities returns the capabilities of the machine type and their definitions. They are the pool's architecture if the CloudProfile
-// has no capabilities.
-func capabilities(f *facts, p *pool) (gardencorev1beta1.Capabilities, []gardencorev1beta1.CapabilityDefinition) {
-	spec := f.cluster.CloudProfile.Spec
-	if len(spec.MachineCapabilities) > 0 {
-		if machineType := v1beta1helper.FindMachineTypeByName(spec.MachineTypes, p.spec.MachineType); machineType != nil {
-			return machineType.Capabilities, spec.MachineCapabilities
-		}
-		return nil, spec.MachineCapabilities
-	}
-	return gardencorev1beta1.Capabilities{v1beta1constants.ArchitectureName: {p.architecture()}},
-		[]gardencorev1beta1.CapabilityDefinition{{
-			Name:   v1beta1constants.ArchitectureName,
-			Values: []string{v1beta1constants.ArchitectureAMD64, v1beta1constants.ArchitectureARM64},
-		}}
-}
-
 // typeCapacity returns the capacity of the pool's machine type in the CloudProfile.
 func typeCapacity(f *facts, p *pool) corev1.ResourceList {
 	machineType := v1beta1helper.FindMachineTypeByName(f.cluster.CloudProfile.Spec.MachineTypes, p.spec.MachineType)
 	if machineType == nil {
 		return corev1.ResourceList{}
 	}
-	return corev1.ResourceList{corev1.ResourceCPU: machineType.CPU, corev1.ResourceMemory: machineType.Memory, resourceGPU: machineType.GPU}
+	return corev1.ResourceList{corev1.ResourceCPU: machineType.CPU, corev1.ResourceMemory: machineType.Memory, helper.ResourceGPU: machineType.GPU}
 }
 
 // dataVolumes returns the pool's data volumes in the zone.
@@ -129,7 +107,8 @@ func dataVolumes(f *facts, z *zone) ([]platform.DataVolume, error) {
 		if err != nil {
 			return nil, err
 		}
-		volumes = append(volumes, platform.DataVolume{Name: v.Name, Size: size, Type: volumeType, Settings: dataVolumeSettings(z, v.Name)})
+		settings := helper.DataVolumeSettings(z.config.DataVolumes, v.Name, z.siteName)
+		volumes = append(volumes, platform.DataVolume{Name: v.Name, Size: size, Type: volumeType, Settings: settings})
 	}
 	return volumes, nil
 }
@@ -152,19 +131,6 @@ func volume(f *facts, z *zone, what string, typeName *string, size string, encry
 			*typeName)
 	}
 	return volumeType, gibibytes, nil
-}
-
-// dataVolumeSettings returns the pool's settings of a data volume for the zone's site, which may be empty.
-func dataVolumeSettings(z *zone, name string) v1alpha1.WorkerDataVolumeSite {
-	for _, v := range z.config.DataVolumes {
-		if v.Name != name {
-			continue
-		}
-		if i := slices.IndexFunc(v.Sites, func(s v1alpha1.WorkerDataVolumeSite) bool { return s.Name == z.siteName }); i >= 0 {
-			return v.Sites[i]
-		}
-	}
-	return v1alpha1.WorkerDataVolumeSite{}
 }
 
 // className returns the name of the zone's machine class. A new name rolls the machines of the zone. In addition to Gardener's inputs the

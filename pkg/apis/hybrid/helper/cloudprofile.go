@@ -5,9 +5,16 @@
 package helper
 
 import (
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
+
+// ResourceGPU is the resource name that Gardener uses for the GPUs of a machine type.
+const ResourceGPU = corev1.ResourceName("gpu")
 
 // FindSite returns the site with the name.
 func FindSite(config *v1alpha1.CloudProfileConfig, name string) *v1alpha1.CloudProfileSite {
@@ -72,4 +79,36 @@ func FindVolumeType(config *v1alpha1.CloudProfileConfig, name, site string) *v1a
 		return nil
 	}
 	return lists.Find(volumeType.Sites, func(s *v1alpha1.SiteVolumeType) bool { return s.Name == site })
+}
+
+// Capabilities returns the capabilities of the machine type and their definitions. They are the architecture if the CloudProfile has no
+// capabilities.
+func Capabilities(profile *gardencorev1beta1.CloudProfile, machineType, architecture string) (gardencorev1beta1.Capabilities,
+	[]gardencorev1beta1.CapabilityDefinition) {
+	definitions := profile.Spec.MachineCapabilities
+	if len(definitions) == 0 {
+		return gardencorev1beta1.Capabilities{v1beta1constants.ArchitectureName: {architecture}},
+			[]gardencorev1beta1.CapabilityDefinition{{
+				Name:   v1beta1constants.ArchitectureName,
+				Values: []string{v1beta1constants.ArchitectureAMD64, v1beta1constants.ArchitectureARM64},
+			}}
+	}
+	found := lists.Find(profile.Spec.MachineTypes, func(t *gardencorev1beta1.MachineType) bool { return t.Name == machineType })
+	if found == nil {
+		return nil, definitions
+	}
+	return found.Capabilities, definitions
+}
+
+// DataVolumeSettings returns the settings of a pool's data volume for the site, empty ones if there are none.
+func DataVolumeSettings(settings []v1alpha1.WorkerDataVolume, name, site string) v1alpha1.WorkerDataVolumeSite {
+	for _, volume := range settings {
+		if volume.Name != name {
+			continue
+		}
+		if found := lists.Find(volume.Sites, func(s *v1alpha1.WorkerDataVolumeSite) bool { return s.Name == site }); found != nil {
+			return *found
+		}
+	}
+	return v1alpha1.WorkerDataVolumeSite{}
 }

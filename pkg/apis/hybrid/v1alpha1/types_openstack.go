@@ -389,6 +389,28 @@ func (p *OpenStackProfile) Endpoint() string { return p.AuthURL }
 // Scope returns the region.
 func (p *OpenStackProfile) Scope() map[string]string { return openStackScope(p.Region) }
 
+// LoadBalancerProvider returns the Octavia provider for the settings.
+func (p *OpenStackProfile) LoadBalancerProvider(settings OpenStackLoadBalancerConfig) string {
+	switch {
+	case settings.Provider != "":
+		return settings.Provider
+	case len(p.LoadBalancerProviders) > 0:
+		return p.LoadBalancerProviders[0]
+	default:
+		return "amphora"
+	}
+}
+
+// LoadBalancerClasses returns the classes of load balancers in the floating pool.
+func (p *OpenStackProfile) LoadBalancerClasses(floatingPool string) []OpenStackLoadBalancerClass {
+	for _, pool := range p.FloatingPools {
+		if pool.Name == floatingPool {
+			return pool.LoadBalancerClasses
+		}
+	}
+	return nil
+}
+
 // Scope returns the region.
 func (s *OpenStackState) Scope() map[string]string { return openStackScope(s.Connection.Region) }
 

@@ -13,8 +13,6 @@ import (
 )
 
 const (
-	// amphora is the default Octavia provider.
-	amphora = "amphora"
 	// purposeDefault is the purpose of the class for Services without a class.
 	purposeDefault = "default"
 	// purposePrivate is the purpose of the class whose subnet is used for Services without a class, unless the class of purposeDefault has
@@ -40,7 +38,7 @@ func loadBalancer(s platform.ControlPlaneSite) (*v1alpha1.OpenStackLoadBalancer,
 	}
 
 	balancer := &v1alpha1.OpenStackLoadBalancer{
-		Provider:          provider(settings, s.Site.Profile.OpenStack),
+		Provider:          s.Site.Profile.OpenStack.LoadBalancerProvider(settings),
 		Members:           cmp.Or(settings.Members, v1alpha1.LoadBalancerMembersSite),
 		SubnetID:          status.SubnetID,
 		FloatingNetworkID: status.FloatingNetworkID,
@@ -48,39 +46,14 @@ func loadBalancer(s platform.ControlPlaneSite) (*v1alpha1.OpenStackLoadBalancer,
 		FloatingNetworks:  s.Site.Profile.OpenStack.FloatingNetworks,
 	}
 	classes := settings.Classes
-	if len(classes) == 0 {
-		classes = poolClasses(s)
+	if config := s.Site.Config; len(classes) == 0 && config != nil && config.OpenStack != nil {
+		classes = s.Site.Profile.OpenStack.LoadBalancerClasses(config.OpenStack.FloatingPoolName)
 	}
 	resolvePurposes(balancer, classes)
 	for _, class := range classes {
 		balancer.Classes = append(balancer.Classes, complete(class, status))
 	}
 	return balancer, nil
-}
-
-func provider(settings v1alpha1.OpenStackLoadBalancerConfig, profile *v1alpha1.OpenStackProfile) string {
-	switch {
-	case settings.Provider != "":
-		return settings.Provider
-	case len(profile.LoadBalancerProviders) > 0:
-		return profile.LoadBalancerProviders[0]
-	default:
-		return amphora
-	}
-}
-
-// poolClasses returns the classes of the floating pool of the shoot's router.
-func poolClasses(s platform.ControlPlaneSite) []v1alpha1.OpenStackLoadBalancerClass {
-	config := s.Site.Config
-	if config == nil || config.OpenStack == nil {
-		return nil
-	}
-	for _, pool := range s.Site.Profile.OpenStack.FloatingPools {
-		if pool.Name == config.OpenStack.FloatingPoolName {
-			return pool.LoadBalancerClasses
-		}
-	}
-	return nil
 }
 
 // resolvePurposes applies the classes with a purpose to Services without a class.

@@ -11,13 +11,18 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumetypes"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/availabilityzones"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
+	computelimits "github.com/gophercloud/gophercloud/v2/openstack/compute/v2/limits"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions"
 	"github.com/gophercloud/gophercloud/v2/pagination"
 	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -27,16 +32,22 @@ import (
 type validation struct {
 	*flow
 	// login returns the flow, and is called by the first check.
-	login   func(context.Context) (*flow, error)
-	path    *fieldpath.Path
-	demands []platform.Demand
+	login        func(context.Context) (*flow, error)
+	path         *fieldpath.Path
+	demands      []platform.Demand
+	controlPlane v1alpha1.ControlPlaneSite
 	// given is the given network of the nodes, nil if there is none.
 	given *network
 
 	// What several checks need is requested once.
-	floatingPools shared[[]network]
-	flavors       shared[[]flavors.Flavor]
-	servers       shared[[]servers.Server]
+	floatingPools     shared[[]network]
+	availabilityZones shared[[]availabilityzones.AvailabilityZone]
+	flavors           shared[[]flavors.Flavor]
+	images            shared[map[v1alpha1.OpenStackImage][]images.Image]
+	servers           shared[[]servers.Server]
+	computeLimits     shared[*computelimits.Limits]
+	networkQuota      shared[quota]
+	volumeTypes       shared[[]volumetypes.VolumeType]
 }
 
 // shared returns what several checks need.
@@ -44,7 +55,7 @@ type shared[T any] func() (T, error)
 
 // validation returns the validation of a site.
 func (i *infrastructure) validation(ctx context.Context, s *site.Site, request platform.ValidationRequest) *validation {
-	v := &validation{path: request.Path, demands: request.Demands}
+	v := &validation{path: request.Path, demands: request.Demands, controlPlane: request.ControlPlane}
 	v.login = func(ctx context.Context) (*flow, error) {
 		if s.Profile == nil || s.Profile.OpenStack == nil {
 			return nil, client.ErrNoProfile
@@ -52,10 +63,17 @@ func (i *infrastructure) validation(ctx context.Context, s *site.Site, request p
 		return i.login(ctx, s, client.ConnectionOf(s.Profile), readOnly)
 	}
 	v.floatingPools = sync.OnceValues(func() ([]network, error) { return v.listFloatingPools(ctx) })
-	v.flavors = sync.OnceValues(func() ([]flavors.Flavor, error) {
-		return client.List(ctx, flavors.ListDetail(v.compute, flavors.ListOpts{}), flavors.ExtractFlavors)
+	v.availabilityZones = sync.OnceValues(func() ([]availabilityzones.AvailabilityZone, error) {
+		return client.List(ctx, availabilityzones.List(v.compute).WithPageCreator(newZonePage), extractZones)
 	})
+	v.flavors = sync.OnceValues(func() ([]flavors.Flavor, error) { return v.listFlavors(ctx) })
+	v.images = sync.OnceValues(func() (map[v1alpha1.OpenStackImage][]images.Image, error) { return v.listImages(ctx) })
 	v.servers = sync.OnceValues(func() ([]servers.Server, error) { return ownServers(ctx, v.flow) })
+	v.computeLimits = sync.OnceValues(func() (*computelimits.Limits, error) {
+		return client.Extracted(computelimits.Get(ctx, v.compute, nil).Extract())
+	})
+	v.networkQuota = sync.OnceValues(func() (quota, error) { return v.getNetworkQuota(ctx) })
+	v.volumeTypes = sync.OnceValues(func() ([]volumetypes.VolumeType, error) { return v.listVolumeTypes(ctx) })
 	return v
 }
 
@@ -75,9 +93,17 @@ func (v *validation) authentication(ctx context.Context, _ *platform.Result) (er
 	return err
 }
 
-// project checks that the credentials are for the project and region of the shoot's objects.
+// region checks that the region is that of the shoot's objects.
+func (v *validation) region(context.Context, *platform.Result) error {
+	return v.checkRegion()
+}
+
+// project checks that the credentials are for the project of the shoot's objects.
 func (v *validation) project(context.Context, *platform.Result) error {
-	return v.checkScopeInUse()
+	if !hasObjects(v.State()) {
+		return nil
+	}
+	return v.session.CheckProject(v.State().ProjectID)
 }
 
 // services checks that the catalog has the services that every site needs.
@@ -88,9 +114,6 @@ func (v *validation) services(ctx context.Context, _ *platform.Result) error {
 // readOnlyRoles are the roles of OpenStack's default policies that do not permit creating anything. Custom roles of a cloud are unknown.
 var readOnlyRoles = []string{"reader", "load-balancer_observer", "load-balancer_global_observer"}
 
-// balancerRoles are the roles of Octavia's default policy that permit creating load balancers.
-var balancerRoles = []string{"load-balancer_member", "load-balancer_admin", "admin"}
-
 // roles checks that the credentials may create objects.
 func (v *validation) roles(_ context.Context, result *platform.Result) error {
 	roles, err := v.session.Roles()
@@ -98,29 +121,6 @@ func (v *validation) roles(_ context.Context, result *platform.Result) error {
 		result.Forbidden(v.path, "the credentials are read-only: their roles in the project are %s", strings.Join(roles, ", "))
 	}
 	return err
-}
-
-// balancers checks that the credentials may create load balancers.
-func (v *validation) balancers(ctx context.Context, result *platform.Result) error {
-	roles, err := v.session.Roles()
-	if err != nil {
-		return err
-	}
-	service, err := v.session.LoadBalancer(ctx)
-	if errors.Is(err, client.ErrNoService) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	_, err = client.List(ctx, loadbalancers.List(service, loadbalancers.ListOpts{Name: v.owner.Name()}), loadbalancers.ExtractLoadBalancers)
-	switch {
-	case platform.ClassOf(err) == platform.ClassForbidden, err == nil && onlyObserves(roles):
-		result.Warn(v.path, "the credentials may not create load balancers for Services, which usually requires the role load-balancer_member")
-		return nil
-	default:
-		return err
-	}
 }
 
 // shareNetwork checks that the site has the service for share networks.
@@ -140,17 +140,9 @@ func writes(roles []string) bool {
 	return slices.ContainsFunc(roles, func(role string) bool { return !slices.Contains(readOnlyRoles, strings.ToLower(role)) })
 }
 
-// onlyObserves reports whether the roles permit reading load balancers but not creating them.
-func onlyObserves(roles []string) bool {
-	has := func(wanted []string) bool {
-		return slices.ContainsFunc(roles, func(role string) bool { return slices.Contains(wanted, strings.ToLower(role)) })
-	}
-	return has(readOnlyRoles[1:]) && !has(balancerRoles)
-}
-
-// zones checks the availability zones of the CloudProfile. The shoot need not use all of them, so findings are warnings.
-func (v *validation) zones(ctx context.Context, result *platform.Result) error {
-	existing, err := client.List(ctx, availabilityzones.List(v.compute).WithPageCreator(newZonePage), extractZones)
+// zones checks the availability zones of the CloudProfile that no pool uses, so findings are warnings.
+func (v *validation) zones(_ context.Context, result *platform.Result) error {
+	existing, err := v.availabilityZones()
 	path := v.path.Child("name")
 	if platform.ClassOf(err) == platform.ClassForbidden {
 		result.Unknown(path, "the credentials may not list availability zones, so the zones of the CloudProfile are not checked")
@@ -160,14 +152,59 @@ func (v *validation) zones(ctx context.Context, result *platform.Result) error {
 		return err
 	}
 	for _, zone := range v.site.Profile.Zones {
-		if zone.OpenStack == nil {
-			continue
+		if zone.OpenStack != nil && !v.usesZone(zone.Name) && !isAvailable(existing, zone.OpenStack.AvailabilityZone) {
+			result.Warn(path, "availability zone %q of zone %q does not exist or is not available", zone.OpenStack.AvailabilityZone, zone.Name)
 		}
-		name := zone.OpenStack.AvailabilityZone
-		if !slices.ContainsFunc(existing,
-			func(z availabilityzones.AvailabilityZone) bool { return z.ZoneName == name && z.ZoneState.Available }) {
-			result.Warn(path, "availability zone %q of zone %q does not exist or is not available", name, zone.Name)
+	}
+	return nil
+}
+
+// poolZones checks the availability zones of the pools.
+func (v *validation) poolZones(_ context.Context, result *platform.Result) error {
+	existing, err := v.availabilityZones()
+	if platform.ClassOf(err) == platform.ClassForbidden {
+		return nil // zones reports that.
+	}
+	if err != nil {
+		return err
+	}
+	for i := range v.demands {
+		for _, wanted := range v.demands[i].Zones {
+			zone := lists.Find(v.site.Profile.Zones, func(z *v1alpha1.SiteZone) bool { return z.Name == wanted.Name })
+			if zone != nil && zone.OpenStack != nil && !isAvailable(existing, zone.OpenStack.AvailabilityZone) {
+				result.Invalid(v.demands[i].Path.Child("zones"), zone.Name, "availability zone %q does not exist or is not available",
+					zone.OpenStack.AvailabilityZone)
+			}
 		}
+	}
+	return nil
+}
+
+func (v *validation) usesZone(name string) bool {
+	return slices.ContainsFunc(v.demands, func(d platform.Demand) bool {
+		return slices.ContainsFunc(d.Zones, func(z platform.ZoneDemand) bool { return z.Name == name })
+	})
+}
+
+func isAvailable(existing []availabilityzones.AvailabilityZone, name string) bool {
+	return slices.ContainsFunc(existing,
+		func(z availabilityzones.AvailabilityZone) bool { return z.ZoneName == name && z.ZoneState.Available })
+}
+
+// neutronExtensions are the extensions of Neutron's API that every shoot needs.
+var neutronExtensions = []string{"allowed-address-pairs", "external-net", "router", "security-group", "standard-attr-tag"}
+
+// extensions checks that Neutron has all extensions that every shoot needs.
+func (v *validation) extensions(ctx context.Context, result *platform.Result) error {
+	existing, err := client.List(ctx, extensions.List(v.network), extensions.ExtractExtensions)
+	if err != nil {
+		return err
+	}
+	lacking := slices.DeleteFunc(slices.Clone(neutronExtensions), func(alias string) bool {
+		return slices.ContainsFunc(existing, func(e extensions.Extension) bool { return e.Alias == alias })
+	})
+	if len(lacking) > 0 {
+		result.Forbidden(v.path, "the networking service lacks the extensions %s", strings.Join(lacking, ", "))
 	}
 	return nil
 }

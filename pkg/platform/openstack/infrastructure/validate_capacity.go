@@ -9,9 +9,6 @@ import (
 	"fmt"
 	"slices"
 
-	blockstoragelimits "github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/limits"
-	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
-	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumetypes"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
 	computelimits "github.com/gophercloud/gophercloud/v2/openstack/compute/v2/limits"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
@@ -19,36 +16,11 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/servergroup"
 )
-
-// flavorsExist checks that the flavors of the machine types exist.
-func (v *validation) flavorsExist(_ context.Context, result *platform.Result) error {
-	if len(v.demands) == 0 {
-		return nil
-	}
-	known, err := v.flavors()
-	if err != nil {
-		return err
-	}
-	for i := range v.demands {
-		if demand := &v.demands[i]; demand.MachineType != nil && demand.MachineType.OpenStack != nil && flavorOf(demand, known) == nil {
-			result.Invalid(demand.Path.Child("machine", "type"), demand.MachineType.OpenStack.Flavor,
-				"no flavor of this name exists or is visible to the credentials")
-		}
-	}
-	return nil
-}
-
-// flavorOf returns the flavor of the pool's machine type, nil if there is none.
-func flavorOf(demand *platform.Demand, known []flavors.Flavor) *flavors.Flavor {
-	if demand.MachineType == nil || demand.MachineType.OpenStack == nil {
-		return nil
-	}
-	return lists.Find(known, func(f *flavors.Flavor) bool { return f.Name == demand.MachineType.OpenStack.Flavor })
-}
 
 // computeRoom checks that the pools fit into the quotas of the compute service. What the shoot already has counts as available.
 func (v *validation) computeRoom(ctx context.Context, result *platform.Result) error {
@@ -56,40 +28,122 @@ func (v *validation) computeRoom(ctx context.Context, result *platform.Result) e
 		return nil
 	}
 	var (
-		known []flavors.Flavor
-		own   []servers.Server
-		limit quota
+		known  []flavors.Flavor
+		own    []servers.Server
+		limits *computelimits.Limits
 	)
-	err := parallel(
-		into(&known, func(context.Context, *flow) ([]flavors.Flavor, error) { return v.flavors() }),
-		into(&own, func(context.Context, *flow) ([]servers.Server, error) { return v.servers() }),
-		into(&limit, computeQuota),
-	)(ctx, v.flow)
-	if err == nil {
-		compare(v.needs(known), limit.leaves(usedBy(own, known)), result)
+	if err := parallel(from(&known, v.flavors), from(&own, v.servers), from(&limits, v.computeLimits))(ctx, v.flow); err != nil {
+		return err
 	}
-	return err
+	absolute := &limits.Absolute
+	limit := quota{
+		limit: amounts{resourceServers: absolute.MaxTotalInstances, resourceCores: absolute.MaxTotalCores,
+			resourceMemory: absolute.MaxTotalRAMSize},
+		used: amounts{resourceServers: absolute.TotalInstancesUsed, resourceCores: absolute.TotalCoresUsed,
+			resourceMemory: absolute.TotalRAMUsed},
+	}
+	compare(v.needs(known), limit.leaves(usedBy(own, known)), result)
+	return nil
 }
 
-// networkRoom checks that the pools fit into the quotas of the networking service.
+// from stores what several checks need.
+func from[T any](target *T, get shared[T]) step {
+	return into(target, func(context.Context, *flow) (T, error) { return get() })
+}
+
+// serverGroupRoom checks that the pools' server groups fit into the quotas.
+func (v *validation) serverGroupRoom(ctx context.Context, result *platform.Result) error {
+	var wanting []*platform.Demand
+	for i := range v.demands {
+		if settings := v.demands[i].Settings.OpenStack; settings != nil && settings.ServerGroup != nil {
+			wanting = append(wanting, &v.demands[i])
+		}
+	}
+	if len(wanting) == 0 {
+		return nil
+	}
+	limits, err := v.computeLimits()
+	if err != nil {
+		return err
+	}
+	absolute := &limits.Absolute
+	for _, demand := range wanting {
+		path, members := demand.Path.Child("maximum"), absolute.MaxServerGroupMembers
+		switch {
+		case members < 0 || int(demand.Maximum) <= members:
+		case int(demand.Minimum) > members:
+			result.Short(fieldpath.Forbidden(demand.Path.Child("minimum"),
+				fmt.Sprintf("the pool needs at least %d members of a server group, the quota is %d", demand.Minimum, members)))
+		default:
+			result.Warn(path, "the pool needs up to %d members of a server group, the quota is %d", demand.Maximum, members)
+		}
+	}
+	if absolute.MaxServerGroups < 0 {
+		return nil
+	}
+	own, err := servergroup.List(ctx, v.compute, v.owner)
+	if err != nil {
+		return err
+	}
+	if left := absolute.MaxServerGroups - absolute.TotalServerGroupsUsed + len(own); len(wanting) > left {
+		result.Short(fieldpath.Forbidden(v.path, fmt.Sprintf("the pools need %d server groups, the quota leaves %d", len(wanting), max(0, left))))
+	}
+	return nil
+}
+
+// networkRoom checks that the ports of the pools fit into the quotas of the networking service.
 func (v *validation) networkRoom(ctx context.Context, result *platform.Result) error {
 	if len(v.demands) == 0 {
 		return nil
 	}
+	limit, err := v.networkQuota()
+	if class := platform.ClassOf(err); err != nil && (class == platform.ClassForbidden || class == platform.ClassNotFound) {
+		result.Unknown(v.path, "the quota of ports is not checked: %v", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
 	var (
 		known []flavors.Flavor
 		used  []ports.Port
-		limit quota
 	)
-	err := parallel(
-		into(&known, func(context.Context, *flow) ([]flavors.Flavor, error) { return v.flavors() }),
-		into(&used, ownPorts),
-		into(&limit, func(ctx context.Context, _ *flow) (quota, error) { return v.networkQuota(ctx, result) }),
-	)(ctx, v.flow)
-	if err == nil {
-		compare(v.needs(known), limit.leaves(amounts{resourcePorts: len(used)}), result)
+	if err := parallel(from(&known, v.flavors), into(&used, ownPorts))(ctx, v.flow); err != nil {
+		return err
 	}
-	return err
+	left := limit.leaves(amounts{resourcePorts: len(used)})
+	compare(v.needs(known), left, result)
+	return nil
+}
+
+// objectRoom checks that the objects that the site still lacks fit into the quotas of the networking service.
+func (v *validation) objectRoom(_ context.Context, result *platform.Result) error {
+	limit, err := v.networkQuota()
+	if class := platform.ClassOf(err); class == platform.ClassForbidden || class == platform.ClassNotFound {
+		return nil // networkRoom reports that.
+	}
+	if err != nil {
+		return err
+	}
+	wanted, state := amounts{}, v.State()
+	need := func(given string, known *v1alpha1.OpenStackObject, of amounts) {
+		if given == "" && known == nil {
+			wanted.add(of)
+		}
+	}
+	need(networkKind.givenID(v.flow), state.Network, amounts{resourceNetworks: 1})
+	need(subnetKind.givenID(v.flow), state.Subnet, amounts{resourceSubnets: 1})
+	need(routerKind.givenID(v.flow), state.Router, amounts{resourceRouters: 1})
+	need(securityGroupKind.givenID(v.flow), state.SecurityGroup,
+		amounts{resourceSecurityGroups: 1, resourceRules: len(wantedRules("", v.site.Network))})
+	left := limit.leaves(nil)
+	for _, resource := range []resource{resourceNetworks, resourceSubnets, resourceRouters, resourceSecurityGroups, resourceRules} {
+		if available, limited := left[resource]; limited && wanted[resource] > available {
+			result.Short(fieldpath.Forbidden(v.path,
+				fmt.Sprintf("the site needs %d %s, the quota leaves %d", wanted[resource], resource, max(0, available))))
+		}
+	}
+	return nil
 }
 
 // needs returns the needs of the pools. A pool whose flavor does not exist is skipped.
@@ -128,121 +182,23 @@ func usedBy(own []servers.Server, known []flavors.Flavor) amounts {
 	return used
 }
 
-func computeQuota(ctx context.Context, f *flow) (quota, error) {
-	limits, err := client.Extracted(computelimits.Get(ctx, f.compute, nil).Extract())
-	if err != nil {
-		return quota{}, err
-	}
-	absolute := &limits.Absolute
-	return quota{
-		limit: amounts{resourceServers: absolute.MaxTotalInstances, resourceCores: absolute.MaxTotalCores,
-			resourceMemory: absolute.MaxTotalRAMSize},
-		used: amounts{resourceServers: absolute.TotalInstancesUsed, resourceCores: absolute.TotalCoresUsed,
-			resourceMemory: absolute.TotalRAMUsed},
-	}, nil
-}
-
-// networkQuota returns no limits, with a warning, if the cloud does not disclose them.
-func (v *validation) networkQuota(ctx context.Context, result *platform.Result) (quota, error) {
+func (v *validation) getNetworkQuota(ctx context.Context) (quota, error) {
 	project, err := v.session.ProjectID()
 	if err != nil {
 		return quota{}, err
 	}
 	detail, err := client.Extracted(networkquotas.GetDetail(ctx, v.network, project).Extract())
-	if class := platform.ClassOf(err); class == platform.ClassForbidden || class == platform.ClassNotFound {
-		result.Unknown(v.path, "the quota of ports is not checked: %v", err)
-		return quota{}, nil
-	}
 	if err != nil {
 		return quota{}, err
 	}
-	return quota{
-		limit: amounts{resourcePorts: detail.Port.Limit},
-		used:  amounts{resourcePorts: detail.Port.Used + detail.Port.Reserved},
-	}, nil
-}
-
-func (v *validation) wantsVolumes() bool {
-	return slices.ContainsFunc(v.demands, func(d platform.Demand) bool { return len(d.VolumeSizes) > 0 })
-}
-
-// volumeRoom checks that the pools fit into the quotas of the block storage service.
-func (v *validation) volumeRoom(ctx context.Context, result *platform.Result) error {
-	if !v.wantsVolumes() {
-		return nil
+	result := quota{limit: amounts{}, used: amounts{}}
+	for resource, of := range map[resource]networkquotas.QuotaDetail{
+		resourcePorts: detail.Port, resourceNetworks: detail.Network, resourceSubnets: detail.Subnet, resourceRouters: detail.Router,
+		resourceSecurityGroups: detail.SecurityGroup, resourceRules: detail.SecurityGroupRule, resourceFloatingIPs: detail.FloatingIP,
+	} {
+		result.limit[resource], result.used[resource] = of.Limit, of.Used+of.Reserved
 	}
-	service, err := v.session.Volume(ctx)
-	if err != nil {
-		return err
-	}
-	var (
-		known    []flavors.Flavor
-		own      []servers.Server
-		limits   *blockstoragelimits.Limits
-		existing []volumes.Volume
-	)
-	err = parallel(
-		into(&known, func(context.Context, *flow) ([]flavors.Flavor, error) { return v.flavors() }),
-		into(&own, func(context.Context, *flow) ([]servers.Server, error) { return v.servers() }),
-		into(&limits, func(ctx context.Context, _ *flow) (*blockstoragelimits.Limits, error) {
-			return client.Extracted(blockstoragelimits.Get(ctx, service).Extract())
-		}),
-		into(&existing, func(ctx context.Context, _ *flow) ([]volumes.Volume, error) {
-			return client.List(ctx, volumes.List(service, nil), volumes.ExtractVolumes)
-		}),
-	)(ctx, v.flow)
-	if err != nil {
-		return err
-	}
-	absolute := &limits.Absolute
-	limit := quota{
-		limit: amounts{resourceVolumes: absolute.MaxTotalVolumes, resourceGigabytes: absolute.MaxTotalVolumeGigabytes},
-		used:  amounts{resourceVolumes: absolute.TotalVolumesUsed, resourceGigabytes: absolute.TotalGigabytesUsed},
-	}
-	compare(v.needs(known), limit.leaves(v.volumesOf(own, existing)), result)
-	return nil
-}
-
-// volumeTypes checks that the types of root volumes exist.
-func (v *validation) volumeTypes(ctx context.Context, result *platform.Result) error {
-	if !slices.ContainsFunc(v.demands, func(d platform.Demand) bool { return volumeTypeOf(&d) != "" }) {
-		return nil
-	}
-	service, err := v.session.Volume(ctx)
-	if err != nil {
-		return err
-	}
-	existing, err := client.List(ctx, volumetypes.List(service, nil), volumetypes.ExtractVolumeTypes)
-	if err != nil {
-		return err
-	}
-	for i := range v.demands {
-		name := volumeTypeOf(&v.demands[i])
-		if name != "" && !slices.ContainsFunc(existing, func(t volumetypes.VolumeType) bool { return t.Name == name || t.ID == name }) {
-			result.Invalid(v.demands[i].Path.Child("volume", "type"), name, "no volume type of this name exists or is visible to the credentials")
-		}
-	}
-	return nil
-}
-
-// volumeTypeOf returns the type of the root volume, empty if there is none.
-func volumeTypeOf(demand *platform.Demand) string {
-	if demand.VolumeType == nil || demand.VolumeType.OpenStack == nil {
-		return ""
-	}
-	return demand.VolumeType.OpenStack.Type
-}
-
-// volumesOf returns what the volumes of servers use, excluding those of pods.
-func (v *validation) volumesOf(own []servers.Server, existing []volumes.Volume) amounts {
-	ids := idsOf(own)
-	used := amounts{}
-	for i := range existing {
-		if attachedTo(&existing[i], ids) && !v.owner.OwnsVolume(existing[i].Metadata) {
-			used.add(amounts{resourceVolumes: 1, resourceGigabytes: existing[i].Size})
-		}
-	}
-	return used
+	return result, nil
 }
 
 // resource is a resource with a quota, named as in messages.
@@ -255,9 +211,16 @@ const (
 	resourcePorts     resource = "ports"
 	resourceVolumes   resource = "volumes"
 	resourceGigabytes resource = "GiB of volumes"
+
+	resourceNetworks       resource = "networks"
+	resourceSubnets        resource = "subnets"
+	resourceRouters        resource = "routers"
+	resourceSecurityGroups resource = "security groups"
+	resourceRules          resource = "security group rules"
+	resourceFloatingIPs    resource = "floating IPs"
 )
 
-// resources lists all resources in reporting order.
+// resources lists the resources of machines in reporting order.
 var resources = []resource{resourceServers, resourceCores, resourceMemory, resourcePorts, resourceVolumes, resourceGigabytes}
 
 // amounts maps resources to amounts.

@@ -9,7 +9,9 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/google/uuid"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/external"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 
@@ -107,6 +109,15 @@ func (v *validation) nodeNetwork(ctx context.Context, result *platform.Result) (
 	return err
 }
 
+// mtu checks that the packets of the nodes fit into the given network.
+func (v *validation) mtu(_ context.Context, result *platform.Result) error {
+	if wanted := int(v.site.Network.MTU); v.given != nil && v.given.MTU > 0 && wanted > v.given.MTU {
+		result.Warn(v.object("network", "id"), "the network carries packets of up to %d bytes, but the site has an mtu of %d", v.given.MTU,
+			wanted)
+	}
+	return nil
+}
+
 // nodeSubnet checks the given subnet of the nodes, or else that the subnet to be created fits into the given network.
 func (v *validation) nodeSubnet(ctx context.Context, result *platform.Result) error {
 	switch {
@@ -169,6 +180,36 @@ func (v *validation) ownsSubnet(subnet *subnets.Subnet) bool {
 func (v *validation) securityGroup(ctx context.Context, result *platform.Result) error {
 	_, err := given(ctx, v, securityGroupKind, result)
 	return err
+}
+
+// uuidLength is the length of the IDs of OpenStack.
+const uuidLength = 36
+
+// poolSecurityGroups checks the additional security groups of the pools.
+func (v *validation) poolSecurityGroups(ctx context.Context, result *platform.Result) error {
+	for i := range v.demands {
+		settings := v.demands[i].Settings.OpenStack
+		if settings == nil {
+			continue
+		}
+		for _, nameOrID := range settings.AdditionalSecurityGroups {
+			options := groups.ListOpts{Name: nameOrID}
+			if len(nameOrID) == uuidLength && uuid.Validate(nameOrID) == nil {
+				options = groups.ListOpts{ID: nameOrID}
+			}
+			found, err := client.List(ctx, groups.List(v.network, options), groups.ExtractGroups)
+			path := v.demands[i].Path.Child("providerConfig", "sites").Key(v.site.Name).Child("openstack", "additionalSecurityGroups")
+			switch {
+			case err != nil:
+				return err
+			case len(found) != 1:
+				result.Invalid(path, nameOrID, "%d security groups with this name or ID are visible to the credentials, want one", len(found))
+			case v.owner.IsForeign(found[0].Description, found[0].Tags) && !slices.Contains(v.profile().SecurityGroups, nameOrID):
+				result.Invalid(path, nameOrID, errForeign)
+			}
+		}
+	}
+	return nil
 }
 
 // parsed returns the range reported by an API, or an empty range if it is invalid.
