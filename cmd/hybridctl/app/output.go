@@ -85,7 +85,13 @@ func (o *output) print(report runtime.Object, text func(*screen)) error {
 
 // screen returns an empty screen with the colors and the width that the output has.
 func (o *output) screen() *screen {
-	return &screen{wide: o.format == formatWide, colors: isTerminal(o.out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	return &screen{wide: o.format == formatWide, colors: hasColors(o.out)}
+}
+
+// hasColors returns whether the output has colors: on terminals, and if CLICOLOR_FORCE is set, but never if NO_COLOR is set.
+func hasColors(out io.Writer) bool {
+	forced := os.Getenv("CLICOLOR_FORCE")
+	return os.Getenv("NO_COLOR") == "" && (forced != "" && forced != "0" || isTerminal(out) && os.Getenv("TERM") != "dumb")
 }
 
 // isTerminal returns whether a user sees what is written.
@@ -100,7 +106,7 @@ type style string
 const (
 	plain   style = ""
 	heading style = "1"
-	faint   style = "2"
+	faint   style = "90"
 	bad     style = "31"
 	good    style = "32"
 	unsure  style = "33"

@@ -73,8 +73,14 @@ var _ = Describe("Output", func() {
 		Expect(strings.ReplaceAll(text, "\x1b[0m", "")).To(Equal(uncolored.String()))
 	})
 
-	It("should have no colors where it is not read", func() {
+	It("should have no colors where it is not read, unless they are forced", func() {
 		Expect((&output{out: &bytes.Buffer{}}).screen().colors).To(BeFalse())
+		GinkgoT().Setenv("CLICOLOR_FORCE", "1")
+		Expect((&output{out: &bytes.Buffer{}}).screen().colors).To(BeTrue())
+		GinkgoT().Setenv("NO_COLOR", "1")
+		Expect((&output{out: &bytes.Buffer{}}).screen().colors).To(BeFalse())
+		GinkgoT().Setenv("CLICOLOR_FORCE", "")
+		GinkgoT().Setenv("NO_COLOR", "")
 		file, err := os.Open(os.DevNull)
 		Expect(err).NotTo(HaveOccurred())
 		defer file.Close()
