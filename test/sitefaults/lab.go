@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
@@ -59,6 +60,8 @@ type Options struct {
 type Lab struct {
 	// Shoot has the processes.
 	Shoot *shoot.Shoot
+	// Metrics is the URL of the extension's metrics.
+	Metrics string
 	// Infrastructure is the object that is written about.
 	Infrastructure *extensionsv1alpha1.Infrastructure
 
@@ -106,9 +109,16 @@ func (l *Lab) start(ctx context.Context, o Options) (err error) {
 
 	fmt.Fprintln(o.Progress, "  start a seed")
 	interval := cmp.Or(o.ProbeInterval, sitehealth.DefaultProbeInterval)
+	ports, err := landscape.FreePorts(1)
+	if err != nil {
+		return err
+	}
+	metrics := "127.0.0.1:" + strconv.Itoa(ports[0])
+	l.Metrics = "http://" + metrics + "/metrics"
 	l.Shoot, err = shoot.Start(ctx, shoot.Options{
 		Name: name, Dir: dirs["seed"], Bed: o.Bed, VCenter: l.server, Inventory: l.inventory, Binaries: o.Binaries,
-		ExtensionArgs: []string{"--disable-controllers=infrastructure", "--site-probe-interval=" + interval.String()},
+		ExtensionArgs: []string{"--disable-controllers=infrastructure", "--site-probe-interval=" + interval.String(),
+			"--metrics-bind-address=" + metrics},
 	})
 	if err != nil {
 		return err

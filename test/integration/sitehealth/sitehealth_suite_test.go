@@ -6,6 +6,7 @@
 package sitehealth_test
 
 import (
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -26,12 +27,17 @@ func TestSiteHealth(t *testing.T) {
 // probeInterval is how often sites are asked, so that nothing takes long. The figures show what the default is good for.
 const probeInterval = 5 * time.Second
 
-var lab *sitefaults.Lab
+var (
+	lab *sitefaults.Lab
+	// hybridctl is the path of the command.
+	hybridctl string
+)
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	bed := specs.OpenStack(ctx)
 	binaries, err := shoot.Build(ctx, GinkgoT().TempDir(), GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
+	hybridctl = filepath.Join(filepath.Dir(binaries.Extension), "hybridctl")
 	lab, err = sitefaults.Start(ctx,
 		sitefaults.Options{Dir: GinkgoT().TempDir(), Bed: bed, Binaries: binaries, Progress: GinkgoWriter, ProbeInterval: probeInterval})
 	DeferCleanup(func(ctx SpecContext) { Expect(lab.Stop(ctx)).To(Succeed()) }, NodeTimeout(2*time.Minute))

@@ -7,6 +7,7 @@ package sitehealth_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/sitefaults"
@@ -52,6 +54,19 @@ var _ = Describe("The health of sites", Ordered, func() {
 		Expect(condition(ctx, gardencorev1beta1.ShootEveryNodeReady).Status).To(Equal(gardencorev1beta1.ConditionTrue))
 	})
 
+	It("should be the status that the command line shows", func(ctx SpecContext) {
+		report, code := status(ctx)
+		Expect(code).To(Equal(0))
+		Expect(report.Errors).To(BeEmpty())
+		expectReported(report, nil)
+		for _, site := range report.Sites {
+			Expect(site.Requests).NotTo(BeNil(), site.Name)
+			Expect(site.Requests.Total).To(BeNumerically(">", 0), site.Name)
+		}
+		Expect(roomOf(report, defaultSite)).To(ContainElement("servers"))
+		Expect(roomOf(report, shoot.VSphereSite)).To(ContainElements("cpu_hertz", "memory_bytes"))
+	}, SpecTimeout(2*time.Minute))
+
 	It("should ask each site once in each interval", func(ctx SpecContext) {
 		const times = 5
 		// A question that was asked before and arrives a little late is not one too many.
@@ -63,6 +78,7 @@ var _ = Describe("The health of sites", Ordered, func() {
 	}, SpecTimeout(8*time.Minute))
 
 	It("should be told, as should be that a site is well again, and not of other sites", func(ctx SpecContext) {
+		followed := follow(ctx)
 		for _, round := range rounds(lab.Faults()) {
 			disturbed := map[string]string{}
 			inRound(round, func(fault sitefaults.Fault) {
@@ -78,6 +94,12 @@ var _ = Describe("The health of sites", Ordered, func() {
 				}
 			}
 			expectTold(ctx, disturbed)
+			report, code := status(ctx)
+			Expect(code).To(Equal(1))
+			expectReported(report, disturbed)
+			Eventually(followed).WithContext(ctx).Within(20 * time.Second).Should(Satisfy(func(last *v1alpha1.StatusReport) bool {
+				return last != nil && maps.Equal(reasonsOf(last), reasonsOf(report))
+			}))
 
 			inRound(round, func(fault sitefaults.Fault) {
 				Expect(fault.End(ctx)).To(Succeed())
