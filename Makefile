@@ -73,6 +73,10 @@ garden: ## Let a real Gardener create, change and delete a shoot on all platform
 bench: ## Measure requests to a real OpenStack and a simulated vCenter: ID=<id> runs one figure, ID='vsphere-*' several.
 	@go run ./test/bench -o bench.json $(if $(ID),-id '$(ID)')
 
+.PHONY: pictures
+pictures: $(FREEZE) ## Run hybridctl on a local landscape and make docs/images, pictures of the terminal: ONLY=<name> makes one.
+	@hack/landscape/build.sh >&2 && go run ./test/pictures $(if $(ONLY),-only '$(ONLY)')
+
 .PHONY: clean
 clean: ## Remove everything that was built; caches and a running landscape stay.
 	@rm -rf $(BIN_DIR) $(REPO_ROOT)/bench $(REPO_ROOT)/bench.json $(REPO_ROOT)/dev

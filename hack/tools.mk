@@ -11,6 +11,7 @@ CRD_REF_DOCS_VERSION   := v0.3.0
 HELM_VERSION           := v3.19.4
 VALE_VERSION           := v3.7.1
 GREMLINS_VERSION       := v0.5.0
+FREEZE_VERSION         := v0.2.2
 
 GOLANGCI_LINT  := $(BIN_DIR)/.golangci-lint_$(GOLANGCI_LINT_VERSION)
 DEEPCOPY_GEN   := $(BIN_DIR)/.deepcopy-gen_$(DEEPCOPY_GEN_VERSION)
@@ -18,6 +19,7 @@ CRD_REF_DOCS   := $(BIN_DIR)/.crd-ref-docs_$(CRD_REF_DOCS_VERSION)
 HELM           := $(BIN_DIR)/.helm_$(HELM_VERSION)
 VALE           := $(BIN_DIR)/.vale_$(VALE_VERSION)
 GREMLINS       := $(BIN_DIR)/.gremlins_$(GREMLINS_VERSION)
+FREEZE         := $(BIN_DIR)/.freeze_$(FREEZE_VERSION)
 GENERATE_TOOLS := $(DEEPCOPY_GEN) $(CRD_REF_DOCS)
 
 export PATH := $(BIN_DIR):$(PATH)
@@ -47,3 +49,6 @@ $(VALE):
 
 $(GREMLINS):
 	$(call install-tool,gremlins,github.com/go-gremlins/gremlins/cmd/gremlins@$(GREMLINS_VERSION))
+
+$(FREEZE):
+	$(call install-tool,freeze,github.com/charmbracelet/freeze@$(FREEZE_VERSION))

@@ -181,7 +181,7 @@ func (s *screen) table(t *table) {
 			}
 			c.text = platform.PrintableMessage(c.text)
 			if c.text == "" {
-				c.text = "-"
+				c = cell{text: "-"}
 			}
 			line = append(line, c)
 			widths[len(line)-1] = max(widths[len(line)-1], utf8.RuneCountInString(c.text))

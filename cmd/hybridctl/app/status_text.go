@@ -53,6 +53,7 @@ func writeStatus(s *screen, report *v1alpha1.StatusReport, now time.Time) {
 			addPoolRow(pools, site.Name, &pool)
 		}
 	}
+	slices.SortStableFunc(pools.rows, func(a, b []cell) int { return cmp.Compare(a[0].text, b[0].text) })
 	s.section("", func(s *screen) { s.table(sites) })
 	s.section("", func(s *screen) { s.table(pools) })
 	s.section("Conditions", func(s *screen) { writeConditions(s, report, now) })
@@ -63,7 +64,7 @@ func writeStatus(s *screen, report *v1alpha1.StatusReport, now time.Time) {
 	})
 	s.section("Not known", func(s *screen) {
 		for _, what := range report.Unknown {
-			s.line(2, cell{what, faint})
+			s.line(2, cell{text: what})
 		}
 	})
 }
@@ -189,9 +190,9 @@ func writeConditions(s *screen, report *v1alpha1.StatusReport, now time.Time) {
 			if style := styleOf(c); style != good || s.wide {
 				s.line(2, cell{text: cmp.Or(of, c.Object)}, cell{c.Type, heading}, cell{c.Status + ",", style},
 					cell{c.Reason + ",", style}, cell{text: "for " + age(&c.Since, now)})
-				s.line(4, cell{c.Message, faint})
+				s.line(4, cell{text: c.Message})
 				if c.Type == typeQuarantined && quarantinedUntil != nil {
-					s.line(4, cell{"It ends at " + quarantinedUntil.UTC().Format(time.RFC3339) + " at the latest.", faint})
+					s.line(4, cell{text: "It ends at " + quarantinedUntil.UTC().Format(time.RFC3339) + " at the latest."})
 				}
 			}
 		}

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+// Command pictures runs the commands of hybridctl against a local landscape and writes a picture of the terminal for each of them: a shoot
+// on a real OpenStack, a simulated vCenter, and inventories whose operators are real. It needs freeze.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// timeout limits how long everything may take.
+const timeout = 45 * time.Minute
+
+func main() {
+	folder := flag.String("o", "docs/images", "folder of the pictures")
+	only := flag.String("only", "", "name of the one picture to make; all by default")
+	flag.Parse()
+	log.SetLogger(logr.Discard())
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if err := run(ctx, *folder, *only, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "pictures: FAILED:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, folder, only string, progress io.Writer) (err error) {
+	if err := os.MkdirAll(folder, 0o750); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "pictures-")
+	if err != nil {
+		return err
+	}
+	l := &lab{dir: dir, progress: progress}
+	defer func() { err = errors.Join(err, l.stop(context.WithoutCancel(ctx)), os.RemoveAll(dir)) }()
+	if err := l.start(ctx); err != nil {
+		return err
+	}
+	for _, p := range pictures {
+		if only != "" && p.name != only {
+			continue
+		}
+		if p.before != nil {
+			if err := p.before(ctx, l); err != nil {
+				return fmt.Errorf("%s: %w", p.name, err)
+			}
+		}
+		fmt.Fprintf(progress, "> %s\n", p.name)
+		if err := p.make(ctx, l, filepath.Join(folder, p.name+".svg")); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+// make runs the command and writes the picture. Exit codes other than that of a failure are part of what the command says.
+func (p *picture) make(ctx context.Context, l *lab, path string) error {
+	command := exec.CommandContext(ctx, "sh", "-c", p.command) // #nosec G204 -- commands of this package
+	command.Dir = l.work()
+	command.Env = append(os.Environ(), "PATH="+l.binaries+string(filepath.ListSeparator)+os.Getenv("PATH"), "CLICOLOR_FORCE=1", "NO_COLOR=",
+		"METRICS="+l.metrics)
+	command.Stderr = l.progress
+	output, err := command.Output()
+	if failed := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &failed) || failed.ExitCode() > 1) {
+		return fmt.Errorf("%s: %w", p.command, err)
+	}
+	text := filepath.Join(l.dir, p.name+".ansi")
+	if err := os.WriteFile(text, append([]byte("\x1b[1;36m$\x1b[0m "+p.command+"\n\n"), output...), 0o600); err != nil {
+		return err
+	}
+	freeze := exec.CommandContext(ctx, "freeze", text, "--language", "ansi", "--window", "--padding", "20,30", "--border.radius", "8",
+		"--font.family", "monospace", "--output", path) // #nosec G204 -- constant arguments
+	freeze.Stdout, freeze.Stderr = l.progress, l.progress
+	return freeze.Run()
+}
