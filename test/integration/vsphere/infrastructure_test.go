@@ -17,6 +17,8 @@ import (
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vapi/tags"
 	"github.com/vmware/govmomi/vim25/types"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -401,6 +403,79 @@ var _ = Describe("Infrastructure", func() {
 		findings, err := platf.Validate(ctx, s, platform.ValidationRequest{Path: field.NewPath("sites").Index(0)})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(findings.Found).To(BeEmpty())
+	})
+
+	validate := func(ctx context.Context, demands ...platform.Demand) []string {
+		GinkgoHelper()
+		findings, err := platf.Validate(ctx, s, platform.ValidationRequest{Path: field.NewPath("sites").Index(0), Demands: demands})
+		Expect(err).NotTo(HaveOccurred())
+		var found []string
+		for i := range findings.Found {
+			found = append(found, findings.Found[i].Check.ID+" "+string(findings.Found[i].State)+" "+findings.Found[i].Message())
+		}
+		return found
+	}
+	demand := func() platform.Demand {
+		return platform.Demand{
+			Pool: "pool", Path: field.NewPath("pools").Index(0), MachineTypeName: "small", Minimum: 1, Maximum: 2,
+			Capacity:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("1Gi")},
+			Image:      &v1alpha1.SiteMachineImage{VSphere: &v1alpha1.VSphereImage{Template: vcenter.Template}},
+			VolumeSize: 25,
+			Zones:      []platform.ZoneDemand{{Name: "dc0-a", Minimum: 1, Maximum: 2}},
+			Settings:   v1alpha1.WorkerSite{VSphere: &v1alpha1.VSphereWorker{AntiAffinity: true}},
+		}
+	}
+
+	It("should find nothing to complain about in a pool that is right", func(ctx SpecContext) {
+		Expect(validate(ctx, demand())).To(BeEmpty())
+	})
+
+	DescribeTable("should find what a pool lacks", func(ctx SpecContext, change func(*platform.Demand), message string) {
+		d := demand()
+		change(&d)
+		Expect(validate(ctx, d)).To(ContainElement(HavePrefix(message)))
+	},
+		Entry("a template", func(d *platform.Demand) { d.Image.VSphere.Template = "absent" },
+			`vsphere-template Failed pools[0].machine.image: Invalid value: "vc": template "/DC0/vm/absent" does not exist`),
+		Entry("a template in a zone", func(d *platform.Demand) {
+			d.Image.VSphere.Zones = []v1alpha1.VSphereImageZone{{Name: "dc0-a", Template: "absent"}}
+		}, `vsphere-template Failed`),
+		Entry("a host that is large enough", func(d *platform.Demand) { d.Capacity[corev1.ResourceCPU] = resource.MustParse("4096") },
+			`vsphere-machine-type Failed pools[0].machine.type: Invalid value: "small": no host in zone "dc0-a" is large enough for 4096 CPUs`),
+		Entry("space", func(d *platform.Demand) { d.VolumeSize = 1 << 20 }, `vsphere-datastore-space Warning sites[0].vsphere: datastore "LocalDS_0"`),
+		Entry("a storage policy", func(d *platform.Demand) {
+			d.VolumeType = &v1alpha1.SiteVolumeType{VSphere: &v1alpha1.VSphereVolumeType{StoragePolicy: "gold"}}
+		}, `vsphere-volume-policies Failed pools[0].volume.type: Invalid value: "vc": storage policy "gold" does not exist`),
+		Entry("a tag", func(d *platform.Demand) { d.Settings.VSphere.Tags = []string{"billing/absent"} },
+			`vsphere-tags Failed pools[0].providerConfig: Invalid value: "vc": tag "billing/absent": category "billing" does not exist`),
+	)
+
+	It("should find hosts that cannot run machines, and do not have what a zone needs", func(ctx SpecContext) {
+		found, err := object.NewSearchIndex(inspector).FindByInventoryPath(ctx, "/DC0/host/DC0_C0")
+		Expect(err).NotTo(HaveOccurred())
+		hosts, err := object.NewClusterComputeResource(inspector, found.Reference()).Hosts(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		for _, host := range hosts {
+			task, err := host.EnterMaintenanceMode(ctx, 0, false, nil)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(task.Wait(ctx)).To(Succeed())
+			DeferCleanup(func(ctx SpecContext) {
+				task, err := host.ExitMaintenanceMode(ctx, 0)
+				Expect(err).NotTo(HaveOccurred())
+				Expect(task.Wait(ctx)).To(Succeed())
+			})
+		}
+		Expect(validate(ctx, demand())).To(ConsistOf(
+			HavePrefix(`vsphere-hosts Failed sites[0].vsphere: Invalid value: "dc0-a": none of the `),
+			HavePrefix("vsphere-network Unknown not checked, because vsphere-hosts failed"), HavePrefix("vsphere-datastore Unknown"),
+			HavePrefix("vsphere-datastore-space Unknown"), HavePrefix("vsphere-policy-datastores Unknown"), HavePrefix("vsphere-drs Unknown"),
+			HavePrefix("vsphere-machine-type Unknown")))
+	})
+
+	It("should find tags that the CSI driver needs and nobody creates", func(ctx SpecContext) {
+		s.Profile.VSphere.Topology = &v1alpha1.VSphereTopology{RegionCategory: "region-" + s.Shoot, ZoneCategory: "zone-" + s.Shoot}
+		Expect(validate(ctx)).To(ConsistOf(HavePrefix(
+			`vsphere-topology Failed sites[0].vsphere: Invalid value: "vc": tag category "region-` + s.Shoot + `" does not exist`)))
 	})
 
 	It("should make the tags that the CSI driver reads only if it is allowed to, and leave them", func(ctx SpecContext) {

@@ -26,37 +26,14 @@ type validation struct {
 	// open returns the flow, and is called by the first check.
 	open func(context.Context) (*flow, error)
 	path *field.Path
+	// demands are those of the shoot's pools.
+	demands []platform.Demand
 	// zones have the resolved names, once these are checked.
 	zones []zone
-}
-
-var checks = platform.Checks[*validation]{
-	{
-		Check: platform.Check{
-			ID: "vsphere-authentication", Title: "The vCenter accepts the credentials.",
-			Remedy: "Correct user name and password of the site in the Secret, and the site's `vsphere` block in the CloudProfile.",
-		},
-		Run: func(v *validation, ctx context.Context, _ *platform.Result) (err error) {
-			v.flow, err = v.open(ctx)
-			return err
-		},
-	},
-	{
-		Check: platform.Check{
-			ID: "vsphere-zones", Title: "All objects that the zones name exist and are visible.",
-			Remedy: "Correct the names in the zones of the CloudProfile, or permit the account to see the objects.",
-			Needs:  []string{"vsphere-authentication"},
-		},
-		Run: (*validation).missingObjects,
-	},
-	{
-		Check: platform.Check{
-			ID: "vsphere-privileges", Title: "The credentials have all privileges on the objects of the zones.",
-			Remedy: "Add the privileges to the role of the account, see `docs/operations/vsphere.md`.",
-			Needs:  []string{"vsphere-zones"},
-		},
-		Run: (*validation).missingPrivileges,
-	},
+	// places are the properties of the objects of the zones, once the hosts are checked.
+	places *places
+	// templates are those of the pools, once these are checked.
+	templates []template
 }
 
 // Checks implements platform.Infrastructure.
@@ -67,7 +44,7 @@ func (i *infrastructure) Checks() []platform.Check {
 // Validate implements platform.Infrastructure. It resolves all names of the zones, and checks the privileges on the objects.
 func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (_ platform.Findings, err error) {
 	defer platform.NameSite(s.Name, &err)
-	v := &validation{path: request.Path.Child("vsphere")}
+	v := &validation{path: request.Path.Child("vsphere"), demands: request.Demands}
 	v.open = func(ctx context.Context) (*flow, error) { return i.forProfile(ctx, s, nil) }
 	return checks.Run(ctx, v, request.Skip)
 }

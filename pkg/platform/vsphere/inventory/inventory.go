@@ -8,6 +8,7 @@ package inventory
 import (
 	"cmp"
 	"context"
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
@@ -141,6 +143,15 @@ func (z Zone) Datastore() string {
 	return Datastore.Path(z.Datacenter(), z.Zone.Datastore)
 }
 
+// Template returns the inventory path of the image's template in the zone, which is that of all zones by default.
+func (z Zone) Template(image *v1alpha1.VSphereImage) string {
+	name := image.Template
+	if own := lists.Find(image.Zones, func(i *v1alpha1.VSphereImageZone) bool { return i.Name == z.Name }); own != nil {
+		name = own.Template
+	}
+	return Template.Path(z.Datacenter(), name)
+}
+
 // LookupCategory returns the ID of the tag category with the name, or an empty string if there is none.
 func LookupCategory(ctx context.Context, manager *tags.Manager, name string) (string, error) {
 	ids, err := manager.ListCategories(ctx)
@@ -177,4 +188,34 @@ func first(ids []string, matches func(id string) (bool, error)) (string, error) 
 		}
 	}
 	return "", nil
+}
+
+// FindTags returns the IDs of tags, which are named <category>/<tag>. Errors of ClassConfiguration name all that do not exist.
+func FindTags(ctx context.Context, manager *tags.Manager, names []string) ([]string, error) {
+	var (
+		ids  []string
+		errs []error
+	)
+	for _, name := range names {
+		categoryName, tagName, _ := strings.Cut(name, "/")
+		category, err := LookupCategory(ctx, manager, categoryName)
+		if err != nil {
+			return nil, err
+		}
+		if category == "" {
+			errs = append(errs, platform.NewError(platform.ClassConfiguration,
+				"tag %q: category %q does not exist or is not visible to the credentials", name, categoryName))
+			continue
+		}
+		id, err := LookupTag(ctx, manager, category, tagName)
+		if err != nil {
+			return nil, err
+		}
+		if id == "" {
+			errs = append(errs, platform.NewError(platform.ClassConfiguration, "tag %q does not exist or is not visible to the credentials", name))
+			continue
+		}
+		ids = append(ids, id)
+	}
+	return ids, errors.Join(errs...)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/inventory"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/machines"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -50,12 +51,11 @@ func (m *machineClasses) Resolve(ctx context.Context, request platform.MachineCl
 	}
 
 	var (
-		settings              = ptr.Deref(request.Settings.VSphere, v1alpha1.VSphereWorker{})
-		machineType           = ptr.Deref(request.MachineType.VSphere, v1alpha1.VSphereMachineType{})
-		named                 = inventory.Zone{Name: request.Zone.Name, Site: request.Site.Profile.VSphere, Zone: request.Zone.VSphere}
-		template, templateErr = findTemplate(ctx, session,
-			inventory.Template.Path(named.Datacenter(), templateOf(request)))
-		tagIDs, tagsErr         = findTags(ctx, session, settings.Tags)
+		settings                = ptr.Deref(request.Settings.VSphere, v1alpha1.VSphereWorker{})
+		machineType             = ptr.Deref(request.MachineType.VSphere, v1alpha1.VSphereMachineType{})
+		named                   = inventory.Zone{Name: request.Zone.Name, Site: request.Site.Profile.VSphere, Zone: request.Zone.VSphere}
+		template, templateErr   = machines.FindTemplate(ctx, session, named.Template(request.Image.VSphere))
+		tagIDs, tagsErr         = inventory.FindTags(ctx, session.Tags(), settings.Tags)
 		policyID, policyErr     = rootPolicy(ctx, session, request, zone)
 		dataDisks, dataDisksErr = dataDisks(ctx, session, request)
 	)
@@ -65,7 +65,7 @@ func (m *machineClasses) Resolve(ctx context.Context, request platform.MachineCl
 
 	spec.VSphere = &v1alpha1.VSphereMachineSpec{
 		Connection:                   connection,
-		Template:                     template.Value,
+		Template:                     template.Self.Value,
 		Datacenter:                   zone.Datacenter,
 		ComputeCluster:               zone.ComputeCluster,
 		ResourcePool:                 zone.ResourcePool,
@@ -169,15 +169,6 @@ func check(request platform.MachineClassRequest) (*v1alpha1.VSphereZoneStatus, e
 		return nil, missing("the Infrastructure's providerStatus has no such zone")
 	}
 	return zone, nil
-}
-
-// templateOf returns the template of the zone, or else that of all zones.
-func templateOf(request platform.MachineClassRequest) string {
-	image := request.Image.VSphere
-	if zone := lists.Find(image.Zones, func(z *v1alpha1.VSphereImageZone) bool { return z.Name == request.Zone.Name }); zone != nil {
-		return zone.Template
-	}
-	return image.Template
 }
 
 // rootPolicy returns the storage policy of the pool's volume type, or else that of the zone.

@@ -127,6 +127,7 @@ func newModel() *simulator.Model {
 		OverallCpuUsage: control.UsedMHz, HostMemoryUsage: control.UsedMiB,
 	}
 	model := simulator.VPX()
+	model.ServiceContent.About.Version = "8.0.3" // the oldest that is supported is 7.0
 	model.Datacenter, model.Cluster, model.ClusterHost, model.Host = 2, 2, 3, 0
 	model.Datastore, model.Portgroup, model.Machine = 2, 2, 1
 	model.Autostart = false
