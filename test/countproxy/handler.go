@@ -64,7 +64,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil || !wait(r.Context(), delay) {
 		return
 	}
-	entry.RequestBytes, entry.Operation = len(body), operationOf(r, body)
+	entry.RequestBytes = len(body)
+	entry.Operation, entry.Object = operationOf(r, body)
 	if fault != nil && !fault.After {
 		fault.answer(w, r, entry)
 		return

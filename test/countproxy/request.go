@@ -45,8 +45,8 @@ type Request struct {
 	Pattern string
 	// Kind says what the request is for.
 	Kind Kind
-	// Operation is the name of the operation of a SOAP request, empty for others.
-	Operation string
+	// Operation is the name of the operation of a SOAP request, and Object the type and ID of its object. They are empty for others.
+	Operation, Object string
 	// Client is the name of the program that sent the request, from its User-Agent.
 	Client string
 	// Status is the status of the answer, zero if there was none.
@@ -91,21 +91,32 @@ func clientOf(request *http.Request) string {
 	return name
 }
 
-// operationOf returns the name of the first element of the body of a SOAP message.
-func operationOf(request *http.Request, body []byte) string {
+// operationOf returns the name of the first element of the body of a SOAP message, and the object that the element names first.
+func operationOf(request *http.Request, body []byte) (operation, object string) {
 	if request.Header.Get("Soapaction") == "" {
-		return ""
+		return "", ""
 	}
 	decoder, inBody := xml.NewDecoder(bytes.NewReader(body)), false
 	for {
 		token, err := decoder.Token()
 		if err != nil {
-			return ""
+			return operation, ""
 		}
-		if element, ok := token.(xml.StartElement); ok {
-			if inBody {
-				return element.Name.Local
+		element, ok := token.(xml.StartElement)
+		switch {
+		case !ok:
+		case operation != "":
+			this := struct {
+				Type string `xml:"type,attr"`
+				ID   string `xml:",chardata"`
+			}{}
+			if element.Name.Local != "_this" || decoder.DecodeElement(&this, &element) != nil {
+				return operation, ""
 			}
+			return operation, this.Type + ":" + this.ID
+		case inBody:
+			operation = element.Name.Local
+		default:
 			inBody = element.Name.Local == "Body"
 		}
 	}
