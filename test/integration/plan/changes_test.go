@@ -29,15 +29,17 @@ type change struct {
 
 var _ = Describe("Plan", Ordered, func() {
 	var (
-		s   *shoot
-		ost [2]*cloud
-		vc  *place
+		s      *shoot
+		ost    [2]*cloud
+		vc     *place
+		router string
 	)
 
 	BeforeAll(func(ctx SpecContext) {
 		s = newShoot()
 		ost = [2]*cloud{newCloud(ctx, 0), newCloud(ctx, 1)}
 		vc = newPlace(ctx)
+		router = ost[1].newRouter(ctx)
 		DeferCleanup(func(ctx SpecContext) {
 			s.deleted = true
 			s.reconcile(ctx)
@@ -143,9 +145,9 @@ var _ = Describe("Plan", Ordered, func() {
 			"vc Create tag", "vc Change folder tag", "vc Change folder tag", "vc Change resource pool tag", "vc Change resource pool tag",
 			"vc Change resource pool tag",
 		}},
-		{"another site with a router that is given", func(ctx SpecContext) {
+		{"another site with a router that is given", func(SpecContext) {
 			s.config.Sites = append(s.config.Sites, v1alpha1.InfrastructureSite{Name: "east", Nodes: []string{"10.250.192.0/18"},
-				OpenStack: &v1alpha1.OpenStackInfrastructure{Router: &v1alpha1.OpenStackReference{ID: ost[1].newRouter(ctx)}}})
+				OpenStack: &v1alpha1.OpenStackInfrastructure{Router: &v1alpha1.OpenStackReference{ID: router}}})
 		}, []string{
 			"cloud Change security group rule", "east Create network", "east Create subnet", "east Create security group",
 			"east Create key pair", "east Change router interface",
@@ -168,7 +170,7 @@ var _ = Describe("Plan", Ordered, func() {
 			s.deleted = true
 		}, []string{
 			"cloud Delete load balancer", "cloud Delete floating IP", "cloud Delete floating IP", "cloud Delete port", "cloud Delete server",
-			"cloud Delete port", "cloud Change router interface routes", "cloud Delete router", "cloud Delete subnet", "cloud Delete network",
+			"cloud Delete port", "cloud Delete router", "cloud Delete subnet", "cloud Delete network",
 			"cloud Delete security group", "cloud Delete security group", "cloud Delete key pair", "cloud Delete key pair",
 			"cloud Delete server group",
 			"vc Delete anti-affinity rule", "vc Delete virtual machine", "vc Delete folder", "vc Delete folder", "vc Delete resource pool",

@@ -104,10 +104,16 @@ func (c *cloud) renameNetwork(ctx context.Context, id, name string) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// newRouter returns the ID of a router that does not belong to a shoot.
+// newRouter returns the ID of a router that does not belong to a shoot, with a gateway in the external network.
 func (c *cloud) newRouter(ctx context.Context) string {
 	GinkgoHelper()
-	router, err := routers.Create(ctx, c.network, routers.CreateOpts{Name: "theirs"}).Extract()
+	page, err := networks.List(c.network, networks.ListOpts{Name: "public"}).AllPages(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	external, err := networks.ExtractNetworks(page)
+	Expect(err).NotTo(HaveOccurred())
+	router, err := routers.Create(ctx, c.network, routers.CreateOpts{
+		Name: "theirs", GatewayInfo: &routers.GatewayInfo{NetworkID: external[0].ID},
+	}).Extract()
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx SpecContext) { Expect(routers.Delete(ctx, c.network, router.ID).ExtractErr()).To(Succeed()) })
 	return router.ID
