@@ -5,6 +5,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,13 +106,13 @@ func changesAnything(report *v1alpha1.PlanReport) bool {
 	})
 }
 
-// signs are what shows the actions in tables.
+// signs show the actions in tables.
 var signs = map[v1alpha1.PlannedAction]cell{
-	v1alpha1.PlannedActionCreate: {"+", good},
-	v1alpha1.PlannedActionAdopt:  {">", good},
-	v1alpha1.PlannedActionChange: {"~", unsure},
-	v1alpha1.PlannedActionDelete: {"-", bad},
-	v1alpha1.PlannedActionKeep:   {"=", faint},
+	v1alpha1.PlannedActionCreate: {"+ create", good},
+	v1alpha1.PlannedActionAdopt:  {"> adopt", good},
+	v1alpha1.PlannedActionChange: {"~ change", unsure},
+	v1alpha1.PlannedActionDelete: {"- delete", bad},
+	v1alpha1.PlannedActionKeep:   {"= keep", faint},
 }
 
 // plan writes the report.
@@ -125,7 +126,7 @@ func (s *screen) plan(report *v1alpha1.PlanReport) {
 func (s *screen) planSites(sites []v1alpha1.SitePlan) {
 	var (
 		counts = map[v1alpha1.PlannedAction]int{}
-		rows   = &table{columns: []string{" ", "SITE", "KIND", "NAME", "FIELDS", "+ID", "+REQUESTS"}}
+		rows   = &table{columns: []string{"ACTION", "SITE", "KIND", "NAME", "FIELDS", "+ID", "+REQUESTS"}}
 	)
 	for _, site := range sites {
 		for _, change := range site.Changes {
@@ -133,8 +134,8 @@ func (s *screen) planSites(sites []v1alpha1.SitePlan) {
 			if change.Action == v1alpha1.PlannedActionKeep && !s.wide {
 				continue
 			}
-			rows.add(signs[change.Action], cell{text: site.Name}, cell{text: change.Kind}, cell{text: change.Name}, cell{text: fieldsOf(change)},
-				cell{text: change.ID}, cell{text: requestsOf(change)})
+			rows.add(signs[change.Action], cell{text: site.Name}, cell{text: change.Kind}, cell{text: cmp.Or(change.Name, change.ID)},
+				cell{text: fieldsOf(change)}, cell{text: change.ID}, cell{text: requestsOf(change)})
 		}
 	}
 	s.table(rows)
