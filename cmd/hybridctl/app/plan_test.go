@@ -100,11 +100,11 @@ var _ = Describe("Plan", func() {
 			PlannedRequest: v1alpha1.PlannedRequest{Service: "compute", Method: "DELETE", Path: "/v2.1/os-keypairs/k"}},
 	}
 
-	plan := func(ctx context.Context, format string, writes []rehearsal.Write, failure error) (string, error) {
+	plan := func(ctx context.Context, format string, writes []rehearsal.Write, failure error, more ...string) (string, error) {
 		GinkgoHelper()
 		var out bytes.Buffer
 		path := filepath.Join(GinkgoT().TempDir(), "manifests.yaml")
-		manifests := strings.Join([]string{plannedProfile, plannedShoot, bindingManifest, secretManifest, seedManifest}, "\n---\n")
+		manifests := strings.Join(append(more, plannedProfile, plannedShoot, bindingManifest, secretManifest, seedManifest), "\n---\n")
 		Expect(os.WriteFile(path, []byte(manifests), 0o600)).To(Succeed())
 		streams := Streams{In: strings.NewReader(""), Out: &out, Err: GinkgoWriter}
 		log := &rehearsal.Log{}
@@ -133,6 +133,22 @@ var _ = Describe("Plan", func() {
 		Entry("as a wide table", formatWide, "plan-wide.txt"),
 		Entry("as YAML", formatYAML, "plan.yaml"),
 	)
+
+	It("should be empty if the state has everything", func(ctx SpecContext) {
+		out, err := plan(ctx, formatTable, nil, nil, `
+apiVersion: extensions.gardener.cloud/v1alpha1
+kind: Infrastructure
+metadata: {name: first, namespace: shoot--local--first}
+spec: {type: hybrid, region: local, secretRef: {namespace: shoot--local--first, name: cloudprovider}}
+status:
+  state:
+    apiVersion: hybrid.provider.extensions.gardener.cloud/v1alpha1
+    kind: InfrastructureState
+    sites: [{name: cloud, openstack: {connection: {authURL: "https://cloud.example.com/v3", region: one}, router: {id: r-1, managed: true}}}]
+`)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(out).To(Equal("Objects at sites: 0 to create, 0 to adopt, 0 to change, 0 to delete, 1 to keep.\n"))
+	})
 
 	It("should tell that a site failed, with what was planned before", func(ctx SpecContext) {
 		out, err := plan(ctx, formatTable, writes[:1], platform.NewError(platform.ClassForbidden, "refused"))
