@@ -5,6 +5,7 @@
 package platform
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,6 +72,14 @@ func (f Finding) Message() string {
 	return f.Field + ": " + f.Is
 }
 
+// Advice returns what to do about the finding, empty if there is nothing to do.
+func (f Finding) Advice() string {
+	if f.State == Skipped || f.Cause != "" {
+		return ""
+	}
+	return cmp.Or(f.Remedy, f.Check.Remedy)
+}
+
 // Findings are the result of a validation.
 type Findings struct {
 	// Checks are all checks. Those without a finding are Fine.
@@ -95,6 +104,22 @@ func (f Findings) Err() error {
 		}
 	}
 	return errors.Join(append(mistakes, shortages...)...)
+}
+
+// Fine returns the IDs of the checks that have found nothing.
+func (f Findings) Fine() []string {
+	var ids []string
+	for _, check := range f.Checks {
+		if !slices.ContainsFunc(f.Found, func(found Finding) bool { return found.Check.ID == check.ID }) {
+			ids = append(ids, check.ID)
+		}
+	}
+	return ids
+}
+
+// Add returns the findings with those of other checks.
+func (f Findings) Add(other Findings) Findings {
+	return Findings{Checks: slices.Concat(f.Checks, other.Checks), Found: slices.Concat(f.Found, other.Found)}
 }
 
 // Warnings returns possible future problems, such as quotas that do not suffice for the pools' maxima, and what a site does not tell.

@@ -95,6 +95,7 @@ func newCommand(executable string, streams Streams) *cobra.Command {
 	root.SetErr(streams.Err)
 	for _, newSubcommand := range []func(*streamsAndInputs) *cobra.Command{
 		newStatusCommand,
+		newPreflightCommand,
 		newPlanCommand,
 		newDiscoverCommand,
 		newVersionCommand,

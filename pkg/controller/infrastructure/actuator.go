@@ -21,6 +21,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/preflight"
 )
 
 const (
@@ -60,6 +61,8 @@ type actuator struct {
 	lookUpTimeout time.Duration
 	// lookUpHost resolves names of sites' APIs. Names are not resolved if it is nil.
 	lookUpHost lookUpHost
+	// preflight are the options of the checks that concern no single platform. These are not made if it is nil.
+	preflight *preflight.Options
 }
 
 // NewActuator returns the actuator for Infrastructures of type hybrid. The reader must not have a cache.
@@ -68,6 +71,7 @@ func NewActuator(c client.Client, reader client.Reader, recorder events.EventRec
 	return &actuator{
 		client: c, reader: reader, events: eventnote.Writer{EventRecorder: recorder}, clock: clock.RealClock{}, platforms: platforms,
 		siteTimeout: siteTimeout, cutOffTimeout: cutOffTimeout, lookUpTimeout: lookUpTimeout, lookUpHost: net.DefaultResolver.LookupNetIP,
+		preflight: &preflight.Options{},
 	}
 }
 

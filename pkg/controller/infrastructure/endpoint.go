@@ -26,7 +26,7 @@ func (t *siteAttempt) reachable(ctx context.Context) error {
 	case message == "":
 		return nil
 	case t.site.State == nil:
-		return platform.NewError(platform.ClassConfiguration, "%s: %s", t.path.Child("name"), message)
+		return platform.NewError(platform.ClassConfiguration, "%s: %s", t.request.Path.Child("name"), message)
 	default:
 		t.events.Warning(t.infra, reasonSiteWarning, eventnote.OnSite(actionLookUp, t.site.Name), "site %q: %s", t.site.Name, message)
 		return nil

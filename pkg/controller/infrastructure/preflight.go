@@ -5,44 +5,224 @@
 package infrastructure
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
+	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/preflight"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// preflights are the results of validations by name of the site. Sites add them concurrently.
+// PreflightTimeout is the time that each site has for its checks.
+const PreflightTimeout = lookUpTimeout
+
+// PreflightRequest is what the checks of the sites of a shoot are made for.
+type PreflightRequest struct {
+	// Cluster has the Shoot and the CloudProfile as they will be.
+	Cluster *extensionscontroller.Cluster
+	// Infrastructure is that of the shoot, nil if it does not exist or is not known.
+	Infrastructure *extensionsv1alpha1.Infrastructure
+	// Secret is that of the shoot.
+	Secret *corev1.Secret
+	// Platforms are the platforms.
+	Platforms platform.Registry[platform.Infrastructure]
+	// Options are those of the checks that concern no single platform.
+	Options preflight.Options
+	// Reports are the reports of probes by the names of their sites.
+	Reports map[string]*preflight.Report
+	// Skip are the IDs of checks that are not made.
+	Skip []string
+	// Timeout is the time that each site has for its checks.
+	Timeout time.Duration
+}
+
+// Preflight is the result of the checks of the sites of a shoot.
+type Preflight struct {
+	// Sites are the results of the sites that the shoot uses.
+	Sites []SitePreflight
+	// Pairs are the results of the pairs of sites.
+	Pairs []preflight.Pair
+	// Err is why sites are missing in Sites, and what is wrong with their configuration.
+	Err error
+}
+
+// SitePreflight is the result of the checks of a site.
+type SitePreflight struct {
+	// Name is the name of the site.
+	Name string
+	// Platform is the platform of the site.
+	Platform v1alpha1.Platform
+	// Findings are the result.
+	Findings platform.Findings
+}
+
+// NewPreflight makes the checks that the controller makes before it reconciles sites, all sites in parallel. It returns an error where the
+// controller does not begin with any site.
+func NewPreflight(ctx context.Context, request PreflightRequest) (*Preflight, error) {
+	shoot := PlanRequest{Cluster: request.Cluster, Infrastructure: request.Infrastructure, Secret: request.Secret}
+	infra := desired(shoot)
+	input, configErr, err := shootsites.Read(ctx, planReader{shoot}, shootsites.OfInfrastructure(infra), request.Cluster)
+	if err = errors.Join(configErr, err); err != nil {
+		return nil, err
+	}
+	invalid, err := validate(input, infra, request.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	resolved, resolveErr := site.Resolve(input.Input)
+	sites := slices.DeleteFunc(slices.Clone(resolved), func(s site.Site) bool { return s.Removed() })
+	demands := demands(request.Cluster, input.Profile, infra.Spec.Region)
+	common := preflightShoot(request.Cluster, input, sites, demands, readStatus(infra))
+	common.Reports = request.Reports
+	p := &preflights{common: preflight.New(common, request.Options), timeout: request.Timeout}
+
+	result := &Preflight{Sites: make([]SitePreflight, len(sites))}
+	errs := []error{resolveErr}
+	for _, s := range sites {
+		errs = append(errs, platform.InSite(s.Name, invalid[s.Name]))
+	}
+	errs = append(errs, platform.Each(len(sites), func(i int) error {
+		s := &sites[i]
+		part, err := request.Platforms.For(s.Platform)
+		if err != nil {
+			return platform.InSite(s.Name, err)
+		}
+		ctx, cancel := context.WithTimeout(ctx, request.Timeout)
+		defer cancel()
+		of := validationRequest(request.Cluster, input, s, demands)
+		of.Skip = request.Skip
+		_, _ = p.check(ctx, s.Name, of.Skip, func() (platform.Findings, error) { return part.Validate(ctx, s, of) })
+		return nil
+	})...)
+	for i, s := range sites {
+		result.Sites[i] = SitePreflight{Name: s.Name, Platform: s.Platform, Findings: p.results[s.Name].Findings}
+	}
+	ctx, cancel := context.WithTimeout(ctx, request.Timeout)
+	defer cancel()
+	result.Pairs = p.common.Pairs(ctx, request.Skip)
+	result.Err = errors.Join(errs...)
+	return result, nil
+}
+
+// validationRequest returns what the site is validated for.
+func validationRequest(cluster *extensionscontroller.Cluster, input shootsites.Input, s *site.Site,
+	demands map[string][]platform.Demand) platform.ValidationRequest {
+	index := slices.IndexFunc(input.Config.Sites, func(c v1alpha1.InfrastructureSite) bool { return c.Name == s.Name })
+	return platform.ValidationRequest{Path: sitePath(index), Demands: demands[s.Name], ControlPlane: controlPlaneSite(cluster, s.Name)}
+}
+
+// preflightShoot returns what the checks that concern no single platform need.
+func preflightShoot(cluster *extensionscontroller.Cluster, input shootsites.Input, sites []site.Site,
+	demands map[string][]platform.Demand, status *v1alpha1.InfrastructureStatus) preflight.Shoot {
+	shoot := preflight.Shoot{Config: input.Config, ConfigPath: configPath, Sites: sites, Demands: demands, Status: status}
+	if cluster.Shoot != nil {
+		shoot.Networking = cluster.Shoot.Spec.Networking
+	}
+	if cluster.Seed != nil {
+		shoot.Seed = &cluster.Seed.Spec.Networks
+	}
+	return shoot
+}
+
+// preflights makes the checks of sites and collects their results. Sites use it concurrently.
 type preflights struct {
-	mutex   sync.Mutex
+	// common are the checks that concern no single platform, nil if these are not made.
+	common  *preflight.Preflight
+	timeout time.Duration
+
+	mutex sync.Mutex
+	// results are the results by the names of the sites.
 	results map[string]preflightResult
 }
 
-// preflightResult is the result of the validation of a site.
+// preflightResult is the result of the checks of a site, or of all pairs of sites.
 type preflightResult struct {
 	platform.Findings
-	// err is why the site, or a part of it, could not be validated.
+	// err is why checks could not be made.
 	err error
 }
 
-func (p *preflights) add(site string, findings platform.Findings, err error) {
+// check makes the checks of a site: those of its platform, whose result it returns, and the others, which never stop the site.
+func (p *preflights) check(ctx context.Context, name string, skip []string,
+	ofPlatform func() (platform.Findings, error)) (platform.Findings, error) {
+	parts := []func() (platform.Findings, error){ofPlatform}
+	if p.common != nil {
+		parts = append(parts, func() (platform.Findings, error) { return p.common.Site(ctx, name, skip) })
+	}
+	var (
+		found = make([]platform.Findings, len(parts))
+		errs  = platform.Each(len(parts), func(i int) (err error) {
+			found[i], err = parts[i]()
+			return err
+		})
+		all platform.Findings
+	)
+	for i := range found {
+		all = all.Add(found[i])
+	}
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if p.results == nil {
 		p.results = map[string]preflightResult{}
 	}
-	p.results[site] = preflightResult{findings, err}
+	p.results[name] = preflightResult{all, errors.Join(errs...)}
+	return found[0], errs[0]
+}
+
+// checkPairs makes the checks of all pairs of sites if a site was checked. It returns nil otherwise.
+func (p *preflights) checkPairs(ctx context.Context) *preflightResult {
+	if p.common == nil || len(p.results) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	all := &preflightResult{}
+	for _, pair := range p.common.Pairs(ctx, nil) {
+		for i := range pair.Findings.Found {
+			found := &pair.Findings.Found[i]
+			found.Field, found.Is = "", fmt.Sprintf("sites %s: %s", pair, found.Message())
+		}
+		all.Findings, all.err = all.Add(pair.Findings), errors.Join(all.err, pair.Err)
+	}
+	return all
+}
+
+// write returns the conditions with that of all pairs of sites, or without it if there is no pair.
+func (r *preflightResult) write(clock clock.Clock, conditions []gardencorev1beta1.Condition) []gardencorev1beta1.Condition {
+	switch {
+	case r == nil:
+		return conditions
+	case len(r.Checks) == 0:
+		return v1beta1helper.RemoveConditions(conditions, v1alpha1.ConditionSitePairsPreflight)
+	default:
+		return r.merge(clock, conditions, v1alpha1.ConditionSitePairsPreflight)
+	}
+}
+
+// merge returns the conditions with the one of the type.
+func (r *preflightResult) merge(clock clock.Clock, conditions []gardencorev1beta1.Condition,
+	conditionType gardencorev1beta1.ConditionType) []gardencorev1beta1.Condition {
+	status, reason, message := r.verdict()
+	condition := v1beta1helper.GetOrInitConditionWithClock(clock, conditions, conditionType)
+	return v1beta1helper.MergeConditions(conditions, v1beta1helper.UpdatedConditionWithClock(clock, condition, status, reason, message,
+		errorcodes.Codes(errors.Join(r.Err(), r.err))...))
 }
 
 // write returns the conditions with those of the sites that were validated, and without those of sites that no longer exist.
@@ -54,17 +234,13 @@ func (p *preflights) write(clock clock.Clock, conditions []gardencorev1beta1.Con
 	})
 	for _, name := range slices.Sorted(maps.Keys(p.results)) {
 		result := p.results[name]
-		status, reason, message := result.verdict()
-		condition := v1beta1helper.GetOrInitConditionWithClock(clock, conditions,
-			gardencorev1beta1.ConditionType(v1alpha1.ConditionSitePreflightPrefix+name))
-		conditions = v1beta1helper.MergeConditions(conditions, v1beta1helper.UpdatedConditionWithClock(clock, condition, status, reason, message,
-			errorcodes.Codes(errors.Join(result.Err(), result.err))...))
+		conditions = result.merge(clock, conditions, gardencorev1beta1.ConditionType(v1alpha1.ConditionSitePreflightPrefix+name))
 	}
 	return conditions
 }
 
-// verdict returns what the condition of the site says: failures first, then checks that could not be made, then warnings.
-func (r preflightResult) verdict() (status gardencorev1beta1.ConditionStatus, reason, message string) {
+// verdict returns what the condition says: failures first, then checks that could not be made, then warnings.
+func (r *preflightResult) verdict() (status gardencorev1beta1.ConditionStatus, reason, message string) {
 	var messages []string
 	status, reason = gardencorev1beta1.ConditionTrue, v1alpha1.ReasonPreflightPassed
 	if r.err != nil {
@@ -84,6 +260,9 @@ func (r preflightResult) verdict() (status gardencorev1beta1.ConditionStatus, re
 				status, reason = gardencorev1beta1.ConditionProgressing, v1alpha1.ReasonPreflightIncomplete
 			}
 		}
+	}
+	if len(messages) == 0 && r.err != nil {
+		return status, reason, eventnote.Shorten(r.err.Error())
 	}
 	if len(messages) == 0 {
 		return status, reason, fmt.Sprintf("All %d checks are fine.", len(r.Checks))

@@ -7,7 +7,6 @@ package infrastructure
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
@@ -23,6 +22,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/preflight"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -35,11 +35,12 @@ func (a *actuator) reconcile(ctx context.Context, log logr.Logger, infra *extens
 	if err != nil {
 		return errorcodes.WithCodes(err)
 	}
+	pairs := r.preflights.checkPairs(ctx)
 	errs := append(r.errs, r.removals.report(ctx), r.writer.writeResult(ctx, r.result, nil),
 		condition.Write(ctx, a.client, a.clock, r.writer.infra, v1alpha1.ConditionSitesReconciled, v1alpha1.ReasonSitesStay,
 			r.retained.messages(), r.retained.errs()),
 		condition.Update(ctx, a.client, r.writer.infra, func(conditions []gardencorev1beta1.Condition) []gardencorev1beta1.Condition {
-			return r.preflights.write(a.clock, conditions, r.sites)
+			return pairs.write(a.clock, r.preflights.write(a.clock, conditions, r.sites))
 		}))
 	return errorcodes.WithCodes(errors.Join(append([]error{unresolved(r.resolveErr)}, errs...)...))
 }
@@ -71,16 +72,19 @@ func (a *actuator) reconcileSites(ctx context.Context, log logr.Logger, infra *e
 	if err != nil {
 		return nil, err
 	}
-	r := &reconciliation{retained: &errorList{}, preflights: &preflights{},
-		writer: &statusWriter{client: a.client, infra: infra, state: input.State}}
+	r := &reconciliation{retained: &errorList{}, writer: &statusWriter{client: a.client, infra: infra, state: input.State}}
 	r.sites, r.resolveErr = site.Resolve(input.Input)
 	for i := range r.sites {
 		r.sites[i].SSHPublicKey = infra.Spec.SSHPublicKey
 	}
 
 	infra = infra.DeepCopy() // The writer changes the object while the sites read it.
-	demands := demands(cluster, input.Profile, infra.Spec.Region)
 	r.result = &result{config: input.Config, cluster: cluster, earlier: readStatus(infra), ready: map[string]*v1alpha1.SiteStatus{}}
+	demands := demands(cluster, input.Profile, infra.Spec.Region)
+	r.preflights = &preflights{timeout: a.lookUpTimeout}
+	if a.preflight != nil {
+		r.preflights.common = preflight.New(preflightShoot(cluster, input, r.sites, demands, r.result.earlier), *a.preflight)
+	}
 	r.removals = &removals{actuator: a, infra: infra, cluster: cluster, profile: input.Profile, writer: r.writer,
 		migrating: restoring || isMigrating(cluster)}
 	r.errs = a.forEach(ctx, log, infra, r.sites, func(ctx context.Context, i int) error {
@@ -92,10 +96,9 @@ func (a *actuator) reconcileSites(ctx context.Context, log logr.Logger, infra *e
 		if err != nil {
 			return err
 		}
-		index := slices.IndexFunc(input.Config.Sites, func(c v1alpha1.InfrastructureSite) bool { return c.Name == s.Name })
 		attempt := &siteAttempt{
-			actuator: a, log: log, infra: infra, site: s, part: part, path: sitePath(index), demands: demands[s.Name],
-			controlPlane: controlPlaneSite(cluster, s.Name), secretVersion: input.SecretVersion, earlier: findStatus(r.result.earlier, s.Name), invalid: invalid[s.Name], restoring: restoring,
+			actuator: a, log: log, infra: infra, site: s, part: part, request: validationRequest(cluster, input, s, demands),
+			secretVersion: input.SecretVersion, earlier: findStatus(r.result.earlier, s.Name), invalid: invalid[s.Name], restoring: restoring,
 			cutOff: isCutOff(infra, s.Name), retained: r.retained, preflights: r.preflights, result: r.result, writer: r.writer,
 		}
 		status, err := attempt.reconcile(ctx)

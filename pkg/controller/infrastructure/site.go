@@ -20,7 +20,6 @@ import (
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -39,11 +38,8 @@ type siteAttempt struct {
 	infra *extensionsv1alpha1.Infrastructure
 	site  *site.Site
 	part  platform.Infrastructure
-	// path is the path of the site in the Infrastructure.
-	path *field.Path
-	// demands, controlPlane and secretVersion are inputs of the preflight checks.
-	demands       []platform.Demand
-	controlPlane  v1alpha1.ControlPlaneSite
+	// request and secretVersion are inputs of the preflight checks.
+	request       platform.ValidationRequest
 	secretVersion string
 	// earlier is the result of the last reconciliation, nil if there is none.
 	earlier *v1alpha1.SiteStatus
@@ -170,8 +166,8 @@ func (t *siteAttempt) preflight(ctx context.Context, validated string) (string, 
 
 	ctx, cancel := context.WithTimeout(ctx, t.lookUpTimeout)
 	defer cancel()
-	findings, err := t.part.Validate(ctx, t.site, platform.ValidationRequest{Path: t.path, Demands: t.demands, ControlPlane: t.controlPlane})
-	t.preflights.add(t.site.Name, findings, err)
+	findings, err := t.preflights.check(ctx, t.site.Name, nil,
+		func() (platform.Findings, error) { return t.part.Validate(ctx, t.site, t.request) })
 	warnings := findings.Warnings()
 	invalid := findings.Err()
 	if t.site.State != nil {
@@ -217,7 +213,7 @@ func (t *siteAttempt) preflightFingerprint() (string, error) {
 		Demands       []platform.Demand
 		ControlPlane  v1alpha1.ControlPlaneSite
 		SecretVersion string
-	}{profile, config, t.site.Network, t.demands, t.controlPlane, t.secretVersion})
+	}{profile, config, t.site.Network, t.request.Demands, t.request.ControlPlane, t.secretVersion})
 }
 
 // desiredFingerprint returns the fingerprint of all inputs that determine the objects at the site, which credentials do not.

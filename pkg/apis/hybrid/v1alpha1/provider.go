@@ -27,10 +27,13 @@ const (
 	ReasonSitesStay = "SitesStay"
 )
 
+// Conditions that an Infrastructure has about the preflight checks of its sites.
 const (
-	// ConditionSitePreflightPrefix is the prefix of the types of the Infrastructure's conditions about the checks of sites. The name of the
+	// ConditionSitePreflightPrefix is the prefix of the types of the conditions about the checks of sites. The name of the
 	// site follows.
 	ConditionSitePreflightPrefix = "SitePreflight-"
+	// ConditionSitePairsPreflight is the type of the Infrastructure's condition about the checks of all pairs of sites.
+	ConditionSitePairsPreflight = "SitePairsPreflight"
 	// ReasonPreflightPassed means that no check has failed. The message has the warnings.
 	ReasonPreflightPassed = "PreflightPassed"
 	// ReasonPreflightFailed means that checks have failed.

@@ -35,6 +35,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&InfrastructureStatus{},
 		&MachineProviderSpec{},
 		&PlanReport{},
+		&PreflightReport{},
 		&StatusReport{},
 		&WorkerConfig{},
 		&WorkerStatus{},
