@@ -15,6 +15,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -120,6 +121,13 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 		Expect(s.State.Metal).To(Equal(&v1alpha1.MetalState{
 			Connection: metalclient.ConnectionOf(s.Profile), Cleaning: v1alpha1.MetalCleaningMetadata, NamespaceUID: string(namespace.UID),
 		}))
+	})
+
+	It("should find hosts that are smaller than their machine type", func(ctx SpecContext) {
+		large := demand("small", 2, 3)
+		large.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4096")}
+		Expect(findings(ctx, large).Found).To(HaveExactElements(And(
+			HaveField("Check.ID", "metal-hardware"), HaveField("State", platform.Failed), HaveField("Field", "workers[0].machine.type"))))
 	})
 
 	It("should list the hosts once, and ask for nothing else", func(ctx SpecContext) {

@@ -442,7 +442,8 @@ var _ = Describe("Infrastructure", func() {
 		}, `vsphere-template Failed`),
 		Entry("a host that is large enough", func(d *platform.Demand) { d.Capacity[corev1.ResourceCPU] = resource.MustParse("4096") },
 			`vsphere-machine-type Failed pools[0].machine.type: Invalid value: "small": no host in zone "dc0-a" is large enough for 4096 CPUs`),
-		Entry("space", func(d *platform.Demand) { d.VolumeSize = 1 << 20 }, `vsphere-datastore-space Warning sites[0].vsphere: datastore "LocalDS_0"`),
+		Entry("space", func(d *platform.Demand) { d.VolumeSize = 1 << 20 },
+			`vsphere-datastore-space Warning sites[0].vsphere: datastore "LocalDS_0"`),
 		Entry("a storage policy", func(d *platform.Demand) {
 			d.VolumeType = &v1alpha1.SiteVolumeType{VSphere: &v1alpha1.VSphereVolumeType{StoragePolicy: "gold"}}
 		}, `vsphere-volume-policies Failed pools[0].volume.type: Invalid value: "vc": storage policy "gold" does not exist`),

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
@@ -107,6 +108,9 @@ type want struct {
 	pools            []string
 	selection        inventory.Selection
 	minimum, maximum int32
+	// capacity and architecture are those of the machine type.
+	capacity     corev1.ResourceList
+	architecture string
 }
 
 // describe returns which hosts are selected.
@@ -128,6 +132,7 @@ func (v *validation) checkHosts(ctx context.Context, result *platform.Result) er
 		return err
 	}
 	for i := range wants {
+		v.wanted = append(v.wanted, wantedHosts{wants[i], found[i]})
 		wants[i].compare(result, countOf(found[i]))
 	}
 	return nil
@@ -152,7 +157,8 @@ func (v *validation) wants(result *platform.Result) ([]*want, error) {
 			})
 			if i < 0 {
 				i = len(wants)
-				wants = append(wants, &want{zone: zone.Name, machineType: demand.MachineTypeName, path: demand.Path, selection: selected})
+				wants = append(wants, &want{zone: zone.Name, machineType: demand.MachineTypeName, path: demand.Path, selection: selected,
+					capacity: demand.Capacity, architecture: demand.Architecture})
 			}
 			wants[i].pools = append(wants[i].pools, demand.Pool)
 			wants[i].minimum += zone.Minimum

@@ -47,7 +47,8 @@ var (
 // host is a host of the fake inventory with its labels.
 type host struct {
 	inventory.Host
-	labels labels.Set
+	labels   labels.Set
+	hardware inventory.Surveyed
 }
 
 // fakeInventory has hosts in memory.
@@ -85,6 +86,16 @@ func (f *fakeInventory) Hosts(_ context.Context, selections ...inventory.Selecti
 				result[i] = append(result[i], h.Host)
 			}
 		}
+	}
+	return result, f.err
+}
+
+func (f *fakeInventory) Survey(context.Context, string) ([]inventory.Surveyed, error) {
+	var result []inventory.Surveyed
+	for _, h := range f.hosts {
+		surveyed := h.hardware
+		surveyed.Name, surveyed.Labels = h.Name, h.labels
+		result = append(result, surveyed)
 	}
 	return result, f.err
 }
@@ -156,7 +167,7 @@ func newFixture() *fixture {
 // add adds hosts of a state.
 func (f *fixture) add(number int, state inventory.State, rack, size string) {
 	for range number {
-		f.inventory.hosts = append(f.inventory.hosts, host{inventory.Host{State: state}, labels.Set{"rack": rack, "size": size}})
+		f.inventory.hosts = append(f.inventory.hosts, host{Host: inventory.Host{State: state}, labels: labels.Set{"rack": rack, "size": size}})
 	}
 }
 

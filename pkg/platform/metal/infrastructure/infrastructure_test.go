@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -173,8 +172,9 @@ var _ = Describe("Infrastructure", func() {
 		return object
 	}
 	machine := func(name string) host {
-		return host{inventory.Host{Name: "host-of-" + name, State: inventory.Claimed, Machine: name, ProviderID: "metal3://hosts/host/" + name},
-			labels.Set{}}
+		return host{Host: inventory.Host{
+			Name: "host-of-" + name, State: inventory.Claimed, Machine: name, ProviderID: "metal3://hosts/host/" + name,
+		}}
 	}
 
 	Describe("deletion", func() {

@@ -13,6 +13,7 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
@@ -31,6 +32,10 @@ type validation struct {
 	open    func(context.Context) (*flow, error)
 	path    *field.Path
 	demands []platform.Demand
+	// pool is the pool of addresses, once it was looked up. It is nil if there is none, or if it cannot be read.
+	pool *unstructured.Unstructured
+	// wanted are the demands with their hosts, once these were counted.
+	wanted []wantedHosts
 }
 
 // checks are in the order in which they build upon each other: the API, then the permissions of the credentials, and then hosts and
@@ -88,11 +93,43 @@ var checks = platform.Checks[*validation]{
 	},
 	{
 		Check: platform.Check{
+			ID: "metal-address-pool-size", Title: "The pool has an address for each machine.",
+			Remedy: "Add addresses to the pool, or reduce `maximum` of the pools.",
+			Needs:  []string{"metal-address-pool"},
+		},
+		Run: (*validation).checkPoolSize,
+	},
+	{
+		Check: platform.Check{
+			ID: "metal-place", Title: "The inventory is the one that has the shoot's machines.",
+			Remedy: "Restore the address and namespace of the inventory in the CloudProfile, see [bare metal](metal.md).",
+			Needs:  []string{"metal-permissions"},
+		},
+		Run: (*validation).checkInventory,
+	},
+	{
+		Check: platform.Check{
 			ID: "metal-hosts", Title: "Each pool has enough free hosts for its machine type in each zone.",
 			Remedy: "Add hosts, correct their labels, or reduce `minimum` or `maximum` of the pool.",
 			Needs:  []string{"metal-permissions"},
 		},
 		Run: (*validation).checkHosts,
+	},
+	{
+		Check: platform.Check{
+			ID: "metal-host-faults", Title: "The hosts of the pools have no fault.",
+			Remedy: "Repair the hosts, or set them to maintenance.",
+			Needs:  []string{"metal-hosts"},
+		},
+		Run: (*validation).checkFaults,
+	},
+	{
+		Check: platform.Check{
+			ID: "metal-hardware", Title: "The hosts of the pools have the CPUs, memory, and architecture of the machine type.",
+			Remedy: "Correct the machine type in the CloudProfile, or its `hostSelector`.",
+			Needs:  []string{"metal-hosts"},
+		},
+		Run: (*validation).checkHardware,
 	},
 }
 

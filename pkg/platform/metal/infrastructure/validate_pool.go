@@ -68,6 +68,7 @@ func (v *validation) checkPool(ctx context.Context, result *platform.Result) err
 	err = client.Classify(v.api.Get(ctx, key, object))
 	switch {
 	case err == nil:
+		v.pool = object
 		v.foreignAddresses(object, path, result)
 	case client.IsNotFound(err):
 		result.Invalid(path, ref.Name, "the inventory has no %s of this name", ref.Kind)

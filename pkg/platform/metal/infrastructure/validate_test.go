@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -79,6 +80,13 @@ var _ = Describe("Validate", func() {
 	It("should go on if the credentials may not see namespaces", func(ctx SpecContext) {
 		f.get["Namespace"] = forbidden
 		Expect(succeeded(validate(ctx))).To(HaveField("Found", BeEmpty()))
+	})
+
+	It("should find that another inventory has taken the place of the one with the shoot's machines", func(ctx SpecContext) {
+		f.site.State = &v1alpha1.SiteState{Metal: &v1alpha1.MetalState{NamespaceUID: "uid-0",
+			Connection: v1alpha1.MetalConnection{Inventory: v1alpha1.MetalInventoryMetal3, Namespace: "hosts"}}}
+		Expect(succeeded(validate(ctx)).Found).To(HaveExactElements(And(HaveField("Check.ID", "metal-place"),
+			HaveField("State", platform.Failed), HaveField("Is", ContainSubstring("has the UID uid-1")))))
 	})
 
 	It("should fail if the namespace cannot be looked at", func(ctx SpecContext) {
@@ -210,6 +218,24 @@ var _ = Describe("Validate", func() {
 				ContainSubstring("may not get it"))))
 		})
 
+		DescribeTable("should compare the number of addresses with that of machines", func(ctx SpecContext, minimum, maximum int,
+			state platform.CheckState) {
+			withPool("InClusterIPPool", "nodes")
+			f.objects = append(f.objects, pool("InClusterIPPool", "nodes", map[string]any{
+				"addresses": []any{"10.250.128.10-10.250.128.14"}, "excludedAddresses": []any{"10.250.128.12"}}))
+			found := succeeded(validate(ctx, platform.Demand{Minimum: int32(minimum), Maximum: int32(maximum)})).Found
+			if state == platform.Fine {
+				Expect(found).To(BeEmpty())
+				return
+			}
+			Expect(found).To(HaveExactElements(And(HaveField("Check.ID", "metal-address-pool-size"), HaveField("State", state),
+				HaveField("Is", ContainSubstring("the pool has 4 addresses")))))
+		},
+			Entry("enough", 1, 4, platform.Fine),
+			Entry("too few for the maximum", 1, 5, platform.Warning),
+			Entry("too few for the minimum", 5, 5, platform.Failed),
+		)
+
 		It("should fail if the pool cannot be asked for", func(ctx SpecContext) {
 			withPool("InClusterIPPool", "nodes")
 			f.get["InClusterIPPool"] = errAway
@@ -288,6 +314,40 @@ var _ = Describe("Validate", func() {
 			Expect(succeeded(validate(ctx,
 				demand(0, "a", "small", zone("rack-1", 1, 1)))).Err()).To(MatchError(ContainSubstring(`in zone "rack-1" (all hosts)`)))
 		})
+
+		It("should warn about hosts with faults", func(ctx SpecContext) {
+			f.inventory.hosts[0].Name, f.inventory.hosts[0].Fault = "h1", "registration error"
+			Expect(succeeded(validate(ctx, demand(0, "a", "small", zone("rack-1", 1, 3)))).Warnings()).To(HaveExactElements(
+				`workers[0]: hosts for machine type "small" in zone "rack-1" (rack=r1,size=s) have faults: h1 (registration error)`))
+		})
+
+		DescribeTable("should compare the hardware with the machine type", func(ctx SpecContext, number int, hardware inventory.Surveyed,
+			state platform.CheckState, message string) {
+			for i := range number {
+				f.inventory.hosts[i].Name, f.inventory.hosts[i].hardware = "h", hardware
+			}
+			for i := number; i < 5; i++ {
+				f.inventory.hosts[i].hardware = inventory.Surveyed{CPUs: 16, Memory: 64 << 30, Architecture: "x86_64"}
+			}
+			d := demand(0, "a", "small", zone("rack-1", 1, 3))
+			d.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("16"), corev1.ResourceMemory: resource.MustParse("64Gi")}
+			d.Architecture = "amd64"
+			found := succeeded(validate(ctx, d)).Found
+			if state == platform.Fine {
+				Expect(found).To(BeEmpty())
+				return
+			}
+			Expect(found).To(HaveExactElements(And(HaveField("Check.ID", "metal-hardware"), HaveField("State", state),
+				HaveField("Field", "workers[0].machine.type"), HaveField("Is", ContainSubstring(message)),
+				HaveField("Want", "16 CPUs, 64 GiB memory, architecture amd64"))))
+		},
+			Entry("all alike", 0, inventory.Surveyed{}, platform.Fine, ""),
+			Entry("some unknown", 2, inventory.Surveyed{}, platform.Fine, ""),
+			Entry("a little memory for the firmware", 5, inventory.Surveyed{CPUs: 16, Memory: 62 << 30, Architecture: "amd64"}, platform.Fine, ""),
+			Entry("one with fewer CPUs", 1, inventory.Surveyed{CPUs: 8, Memory: 64 << 30}, platform.Warning, "h has 8 CPUs"),
+			Entry("all with less memory", 5, inventory.Surveyed{CPUs: 16, Memory: 32 << 30}, platform.Failed, "h has 32 GiB memory"),
+			Entry("all of another architecture", 5, inventory.Surveyed{Architecture: "aarch64"}, platform.Failed, "h has architecture arm64"),
+		)
 
 		It("should fail if hosts cannot be listed", func(ctx SpecContext) {
 			f.inventory.err = errAway
