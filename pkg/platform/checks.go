@@ -87,6 +87,18 @@ type Findings struct {
 	// Found are the findings in the order of the checks. On a site that is already in use, a failure below the path of a Demand affects only
 	// its pool.
 	Found []Finding
+	// Rooms are the resources that pools need, in the order of the checks.
+	Rooms []Room
+}
+
+// Room is what the pools need of a resource, and what the site has for them, including what the shoot has already.
+type Room struct {
+	// Resource is the name of the resource.
+	Resource string
+	// Minimum and Maximum are what the pools need for their limits.
+	Minimum, Maximum int
+	// Available is what the site has.
+	Available int
 }
 
 // Err returns the failures, nil if there are none, as errors of their classes: mistakes are of ClassConfiguration, quotas that do not
@@ -137,6 +149,7 @@ func (f Findings) Warnings() []string {
 type Result struct {
 	check Check
 	found []Finding
+	rooms []Room
 	// cause is the ID of the check because of which those that need this one are not made.
 	cause string
 }
@@ -171,6 +184,11 @@ func (r *Result) Warn(path *field.Path, format string, args ...any) *Finding {
 // Unknown adds what the site does not tell.
 func (r *Result) Unknown(path *field.Path, format string, args ...any) *Finding {
 	return r.add(Finding{State: Unknown, Field: path.String(), Is: fmt.Sprintf(format, args...)})
+}
+
+// Measure adds a resource that pools need.
+func (r *Result) Measure(room Room) {
+	r.rooms = append(r.rooms, room)
 }
 
 func (r *Result) add(found Finding) *Finding {
@@ -237,6 +255,7 @@ func (c Checks[T]) Run(ctx context.Context, of T, skip []string) (Findings, erro
 	findings := Findings{Checks: c.List()}
 	for i := range results {
 		findings.Found = append(findings.Found, results[i].found...)
+		findings.Rooms = append(findings.Rooms, results[i].rooms...)
 	}
 	return findings, distinct(errs)
 }

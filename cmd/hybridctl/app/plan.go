@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -61,13 +62,22 @@ func (p *planCommand) run(ctx context.Context) error {
 		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "PlanReport"},
 		Shoot:    input.Cluster.ObjectMeta.Name,
 	}
-	plan, err := p.planSites(ctx, input)
+	platforms := p.rehearse()
+	defer platforms.Close()
+	before, err := lastReconciled(ctx, input)
+	if err != nil {
+		return err
+	}
+	plan, err := planSites(ctx, input, before, platforms)
 	if err != nil {
 		return err
 	}
 	report.Sites = plan.Sites
 	if plan.Err != nil {
 		report.Errors = append(report.Errors, plan.Err.Error())
+	}
+	if err := planPools(ctx, input, before, plan, platforms, report); err != nil {
+		report.Errors = append(report.Errors, fmt.Sprintf("pools: %s", err))
 	}
 	if err := p.output.print(report, func(s *screen) { s.plan(report) }); err != nil {
 		return err
@@ -83,11 +93,9 @@ func (p *planCommand) run(ctx context.Context) error {
 }
 
 // planSites plans the changes of all sites.
-func (p *planCommand) planSites(ctx context.Context, input *shootInput) (*infrastructure.Plan, error) {
-	platforms := p.rehearse()
-	defer platforms.Close()
+func planSites(ctx context.Context, input *shootInput, before *extensionscontroller.Cluster, platforms *rehearsal.Rehearsal) (*infrastructure.Plan, error) {
 	request := infrastructure.PlanRequest{
-		Cluster: input.Cluster, Infrastructure: input.Infrastructure, Secret: input.Secret, Rehearsal: platforms,
+		Cluster: input.Cluster, Before: before, Infrastructure: input.Infrastructure, Secret: input.Secret, Rehearsal: platforms,
 	}
 	if input.Seed != nil {
 		request.Machines = client.Reader(input.Seed)
@@ -97,13 +105,16 @@ func (p *planCommand) planSites(ctx context.Context, input *shootInput) (*infras
 
 // isIncomplete returns whether something could not be looked at.
 func isIncomplete(report *v1alpha1.PlanReport) bool {
-	return len(report.Errors) > 0 || slices.ContainsFunc(report.Sites, func(s v1alpha1.SitePlan) bool { return s.Error != "" })
+	return len(report.Errors) > 0 || slices.ContainsFunc(report.Sites, func(s v1alpha1.SitePlan) bool { return s.Error != "" }) ||
+		anyZone(report.Pools, func(z *v1alpha1.ZonePlan) bool {
+			return z.Action == v1alpha1.ZoneActionWait || z.Action == v1alpha1.ZoneActionUnknown
+		})
 }
 
 func changesAnything(report *v1alpha1.PlanReport) bool {
 	return slices.ContainsFunc(report.Sites, func(s v1alpha1.SitePlan) bool {
 		return slices.ContainsFunc(s.Changes, func(c v1alpha1.PlannedChange) bool { return c.Action != v1alpha1.PlannedActionKeep })
-	})
+	}) || len(report.Services) > 0 || anyZone(report.Pools, func(z *v1alpha1.ZonePlan) bool { return z.Action != v1alpha1.ZoneActionKeep })
 }
 
 // signs show the actions in tables.
@@ -118,6 +129,9 @@ var signs = map[v1alpha1.PlannedAction]cell{
 // plan writes the report.
 func (s *screen) plan(report *v1alpha1.PlanReport) {
 	s.planSites(report.Sites)
+	s.section("", func(s *screen) { s.planPools(report.Pools) })
+	s.section("", func(s *screen) { s.planQuotas(report.Sites) })
+	s.section("", func(s *screen) { s.planServices(report.Services) })
 	for _, message := range report.Errors {
 		s.line(0, cell{"error:", bad}, cell{message, plain})
 	}

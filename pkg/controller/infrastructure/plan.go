@@ -37,6 +37,8 @@ import (
 type PlanRequest struct {
 	// Cluster has the Shoot and the CloudProfile as they will be.
 	Cluster *extensionscontroller.Cluster
+	// Before has those of the last reconciliation. It is nil if there was none or it is not known.
+	Before *extensionscontroller.Cluster
 	// Infrastructure is that of the shoot, nil if it does not exist or is not known.
 	Infrastructure *extensionsv1alpha1.Infrastructure
 	// Secret is that of the shoot.
@@ -78,7 +80,7 @@ func NewPlan(ctx context.Context, request PlanRequest) (*Plan, error) {
 	if request.Cluster.Shoot.DeletionTimestamp != nil || infra.DeletionTimestamp != nil {
 		plan, err = a.planDeletion(ctx, infra, request.Cluster)
 	} else {
-		plan, err = a.planReconciliation(ctx, infra, request.Cluster)
+		plan, err = a.planReconciliation(ctx, infra, request)
 	}
 	if err != nil {
 		return nil, err
@@ -86,7 +88,7 @@ func NewPlan(ctx context.Context, request PlanRequest) (*Plan, error) {
 	for i := range plan.Sites {
 		s := &plan.Sites[i]
 		s.Notes = append(s.Notes, warnings.of(s.Name)...)
-		s.Changes = changesOf(request.Rehearsal.Log.Writes(s.Name), objectsOf(before, s.Name), objectsOf(infra, s.Name))
+		s.Changes = ChangesOf(request.Rehearsal.Log.Writes(s.Name), objectsOf(before, s.Name), objectsOf(infra, s.Name))
 	}
 	plan.Infrastructure = infra
 	return plan, nil
@@ -113,9 +115,8 @@ func desired(request PlanRequest) *extensionsv1alpha1.Infrastructure {
 	return infra
 }
 
-func (a *actuator) planReconciliation(ctx context.Context, infra *extensionsv1alpha1.Infrastructure,
-	cluster *extensionscontroller.Cluster) (*Plan, error) {
-	r, err := a.reconcileSites(ctx, logr.Discard(), infra, cluster, false)
+func (a *actuator) planReconciliation(ctx context.Context, infra *extensionsv1alpha1.Infrastructure, request PlanRequest) (*Plan, error) {
+	r, err := a.reconcileSites(ctx, logr.Discard(), infra, request.Cluster, false)
 	if err != nil {
 		return nil, err
 	}
@@ -132,6 +133,7 @@ func (a *actuator) planReconciliation(ctx context.Context, infra *extensionsv1al
 		}
 		plan.Sites = append(plan.Sites, planned)
 	}
+	a.planQuotas(ctx, infra.Spec.Region, request, r.sites, plan.Sites)
 	return plan, nil
 }
 
@@ -171,8 +173,8 @@ func objectsOf(infra *extensionsv1alpha1.Infrastructure, name string) []v1alpha1
 	return found.Objects()
 }
 
-// changesOf returns what happens to the objects: what is written to each of them, in this order, and then which others are adopted or kept.
-func changesOf(writes []rehearsal.Write, before, after []v1alpha1.Orphan) []v1alpha1.PlannedChange {
+// ChangesOf returns what happens to the objects: what is written to each of them, in this order, and then which others are adopted or kept.
+func ChangesOf(writes []rehearsal.Write, before, after []v1alpha1.Orphan) []v1alpha1.PlannedChange {
 	var changes []v1alpha1.PlannedChange
 	find := func(kind, id string) *v1alpha1.PlannedChange {
 		return lists.Find(changes, func(c *v1alpha1.PlannedChange) bool { return c.Kind == kind && c.ID == id })

@@ -15,16 +15,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/differences"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/worker"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-const (
-	// maxDifferences is the maximum number of fields that are tried.
-	maxDifferences = 300
-	// maxValue is the maximum length of a value in a report.
-	maxValue = 120
-)
+// maxDifferences is the maximum number of fields that are tried.
+const maxDifferences = 300
 
 // documents are what the names of machine classes are derived from.
 type documents struct {
@@ -65,7 +62,7 @@ func (p *Planner) explain(ctx context.Context, in Input, plans []v1alpha1.PoolPl
 	namesBefore := p.names(ctx, in, before)
 	namesAfter := p.names(ctx, in, after)
 
-	found := differences(before, after)
+	found := differences.Between(before, after)
 	for i := range found {
 		if i == maxDifferences {
 			for _, z := range zones {
@@ -73,8 +70,8 @@ func (p *Planner) explain(ctx context.Context, in Input, plans []v1alpha1.PoolPl
 			}
 			break
 		}
-		p.try(ctx, in, &found[i], before, namesBefore, zones, found[i].after)
-		p.try(ctx, in, &found[i], after, namesAfter, zones, found[i].before)
+		p.try(ctx, in, &found[i], before, namesBefore, zones, found[i].After)
+		p.try(ctx, in, &found[i], after, namesAfter, zones, found[i].Before)
 	}
 	for _, z := range zones {
 		if known := namesBefore[z.MachineDeployment]; len(z.Causes) == 0 || known != "" && known != z.MachineClass.Before {
@@ -99,9 +96,9 @@ func replaced(plans []v1alpha1.PoolPlan) []*v1alpha1.ZonePlan {
 }
 
 // try adds the field to the causes of the zones whose machine class has another name if the document has the value.
-func (p *Planner) try(ctx context.Context, in Input, d *difference, document json.RawMessage, names map[string]string,
+func (p *Planner) try(ctx context.Context, in Input, d *differences.Difference, document json.RawMessage, names map[string]string,
 	zones []*v1alpha1.ZonePlan, value json.RawMessage) {
-	changed, err := with(document, d.steps, value)
+	changed, err := differences.With(document, d.Steps, value)
 	if err != nil {
 		return
 	}
@@ -118,18 +115,10 @@ func (p *Planner) try(ctx context.Context, in Input, d *difference, document jso
 	}
 }
 
-func causeOf(d *difference) v1alpha1.PlanCause {
+func causeOf(d *differences.Difference) v1alpha1.PlanCause {
 	field := *d
-	field.steps = d.steps[1:]
-	return v1alpha1.PlanCause{Kind: d.steps[0].name, Field: field.path(), Before: printed(d.before), After: printed(d.after)}
-}
-
-func printed(value json.RawMessage) string {
-	text := platform.Printable(string(value))
-	if runes := []rune(text); len(runes) > maxValue {
-		return string(runes[:maxValue]) + "..."
-	}
-	return text
+	field.Steps = d.Steps[1:]
+	return v1alpha1.PlanCause{Kind: d.Steps[0].Name, Field: field.Path(), Before: platform.Printable(string(d.Before)), After: platform.Printable(string(d.After))}
 }
 
 // names returns the names of the machine classes by machine deployment, without those that are not known for the documents.

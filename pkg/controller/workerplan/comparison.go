@@ -18,6 +18,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/differences"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/worker"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
@@ -75,7 +76,7 @@ func (c *comparison) zone(z *worker.Zone) v1alpha1.ZonePlan {
 	)
 	plan.Name, plan.Site = z.Name, z.Site
 	if z.Err != nil {
-		plan.Error = platform.Printable(z.Err.Error())
+		plan.Error = platform.PrintableMessage(z.Err.Error())
 	}
 	rolls := before != nil && after != nil && classOf(before) != classOf(after)
 	if reason := c.unknown[z.Pool]; reason != "" && rolls {
@@ -252,8 +253,8 @@ func changes[T any](kind string, before, after *T) []string {
 		return nil
 	}
 	var paths []string
-	for _, d := range differences(b, a) {
-		paths = append(paths, kind+" "+d.path())
+	for _, d := range differences.Between(b, a) {
+		paths = append(paths, kind+" "+d.Path())
 	}
 	return paths
 }

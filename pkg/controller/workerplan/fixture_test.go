@@ -160,9 +160,9 @@ func (f *fixture) input() Input {
 
 func (f *fixture) plan(ctx context.Context) []v1alpha1.PoolPlan {
 	GinkgoHelper()
-	plans, err := (&Planner{Platforms: f.platforms(), Timeout: 5 * time.Second}).Plan(ctx, f.input())
+	plan, err := (&Planner{Platforms: f.platforms(), Timeout: 5 * time.Second}).Plan(ctx, f.input())
 	Expect(err).NotTo(HaveOccurred())
-	return plans
+	return plan.Pools
 }
 
 // reconcile reconciles the Worker, and gives each machine deployment its machines.

@@ -52,9 +52,16 @@ type Input struct {
 	Seed client.Reader
 }
 
-// Plan returns what the next reconciliation does to the pools: first those of the Shoot in their order, then those that were removed from
-// it. Errors of zones and sites are those of the zones.
-func (p *Planner) Plan(ctx context.Context, in Input) ([]v1alpha1.PoolPlan, error) {
+// Plan is what the next reconciliation does to the pools.
+type Plan struct {
+	// Pools are first those of the Shoot in their order, then those that were removed from it.
+	Pools []v1alpha1.PoolPlan
+	// Before and After read what the seed has before the reconciliation, and after it when all machines are ready. Both have the Secret.
+	Before, After client.Reader
+}
+
+// Plan returns what the next reconciliation does to the pools. Errors of zones and sites are those of the zones.
+func (p *Planner) Plan(ctx context.Context, in Input) (*Plan, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.Timeout+grace)
 	defer cancel()
 	in.After = withTechnicalID(in.After)
@@ -66,7 +73,8 @@ func (p *Planner) Plan(ctx context.Context, in Input) ([]v1alpha1.PoolPlan, erro
 		}
 	}
 	if in.After.Shoot.DeletionTimestamp != nil {
-		return newComparison(in, before, &machines{}).pools(nil), nil
+		return &Plan{Pools: newComparison(in, before, &machines{}).pools(nil), Before: newRehearsal(in.objects(before)...).client,
+			After: newRehearsal(in.objects(&machines{})...).client}, nil
 	}
 	agents, unknown, err := in.agents()
 	if err != nil {
@@ -90,8 +98,8 @@ func (p *Planner) Plan(ctx context.Context, in Input) ([]v1alpha1.PoolPlan, erro
 	for _, m := range w.Status.MachineDeployments {
 		c.limitsAfter[m.Name] = m
 	}
-	plans := c.pools(zones)
-	return plans, p.explain(ctx, in, plans)
+	plan := &Plan{Pools: c.pools(zones), Before: newRehearsal(in.objects(before)...).client, After: seed.client}
+	return plan, p.explain(ctx, in, plan.Pools)
 }
 
 // withTechnicalID returns the Cluster with the technical ID in the status of the Shoot, which a Shoot that does not exist lacks.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/gardener/gardener/extensions/pkg/controller/worker"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -101,6 +102,15 @@ func newRehearsal(objects ...client.Object) *rehearsal {
 					return err
 				}
 				return settle(ctx, c, object)
+			},
+			Delete: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.DeleteOption) error {
+				if _, ok := object.(*machinev1alpha1.MachineDeployment); ok {
+					if err := c.DeleteAllOf(ctx, &machinev1alpha1.Machine{}, client.InNamespace(object.GetNamespace()),
+						client.MatchingLabels{worker.LabelKeyMachineDeploymentName: object.GetName()}); err != nil {
+						return err
+					}
+				}
+				return c.Delete(ctx, object, opts...)
 			},
 		}).Build()}
 }

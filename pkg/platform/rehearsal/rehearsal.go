@@ -91,12 +91,13 @@ func Refuse(service, method, path string) error {
 		platform.Printable(method), platform.Printable(path), service)
 }
 
-// Rehearsal are the Infrastructure parts of platforms that record what they would change.
+// Rehearsal are the parts of platforms that record what they would change.
 type Rehearsal struct {
 	// Log has the requests.
 	Log *Log
-	// Infrastructures are the parts.
+	// Infrastructures and MachineClasses are the parts.
 	Infrastructures platform.Registry[platform.Infrastructure]
+	MachineClasses  platform.Registry[platform.MachineClasses]
 	// Close ends the sessions of the parts.
 	Close func()
 }

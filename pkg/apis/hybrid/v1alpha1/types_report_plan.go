@@ -25,6 +25,10 @@ type PlanReport struct {
 	// Pools is what would change in each pool: first those of the shoot in their order, then those that were removed from it.
 	// +optional
 	Pools []PoolPlan `json:"pools,omitempty"`
+	// Services is what changes for Services and volumes of the shoot, once all machines that the shoot no longer has are gone. Which Services
+	// and volumes exist is not known.
+	// +optional
+	Services []PlannedService `json:"services,omitempty"`
 }
 
 // SiteOperation is what a reconciliation does with a site.
@@ -48,6 +52,9 @@ type SitePlan struct {
 	// Changes are the objects of the site in the order in which they are changed, and then those that stay as they are.
 	// +optional
 	Changes []PlannedChange `json:"changes,omitempty"`
+	// Quotas are the resources that the pools need, and what the site has of them. Those that the site does not limit or tell are missing.
+	// +optional
+	Quotas []PlannedQuota `json:"quotas,omitempty"`
 	// Notes are problems that do not stop the reconciliation of the site, such as quotas that do not suffice for the pools' maxima, and what
 	// the deletion of a removed site waits for.
 	// +optional

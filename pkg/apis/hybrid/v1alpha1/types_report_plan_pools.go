@@ -134,3 +134,27 @@ type PlanCause struct {
 	// +optional
 	After string `json:"after,omitempty"`
 }
+
+// PlannedQuota is what the pools need of a resource of a site, and what the site has of it.
+type PlannedQuota struct {
+	// Resource is the name of the resource.
+	Resource string `json:"resource"`
+	// Minimum and Maximum are what the pools need for their minima and maxima.
+	Minimum PlannedNumber `json:"minimum"`
+	Maximum PlannedNumber `json:"maximum"`
+	// Available is what the site has for the pools, including what the shoot has already.
+	Available int32 `json:"available"`
+}
+
+// PlannedService is what Services and volumes of the shoot gain, lose, or get in another way.
+type PlannedService struct {
+	// Action is what happens.
+	Action PlannedAction `json:"action"`
+	// Kind is LoadBalancers, DefaultSite, StorageClass, or VolumeSnapshotClass.
+	Kind string `json:"kind"`
+	// Name is the name of the class, or of the site.
+	Name string `json:"name"`
+	// Fields are the fields that are changed.
+	// +optional
+	Fields []PlannedField `json:"fields,omitempty"`
+}

@@ -55,6 +55,13 @@ var _ = Describe("Quota", func() {
 				Expect(platform.ClassOf(findings.Err())).To(Equal(platform.ClassQuota))
 			}
 			Expect(findings.Warnings()).To(Equal(warnings))
+			var minimum, maximum int
+			for _, n := range needs {
+				minimum, maximum = minimum+n.minimum*n.each[resourceCores], maximum+n.maximum*n.each[resourceCores]
+			}
+			if available, ok := left[resourceCores]; ok {
+				Expect(findings.Rooms).To(ContainElement(platform.Room{Resource: "cores", Minimum: minimum, Maximum: maximum, Available: available}))
+			}
 		},
 		Entry("enough for all", amounts{resourceCores: 40}, []need{pool(0, 4, 1, 5), pool(1, 4, 1, 5)}, "", nil),
 		Entry("unlimited", amounts{}, []need{pool(0, 4, 1000, 100000)}, "", nil),

@@ -261,13 +261,17 @@ func compare(needs []need, left amounts, result *platform.Result) {
 		if !limited {
 			continue
 		}
-		if n, sum := exceeding(needs, available, func(n need) int { return n.each[resource] * n.minimum }); n != nil {
-			result.Short(fieldpath.Forbidden(n.path.Child("minimum"),
-				fmt.Sprintf("the pools need at least %d %s, the quota leaves %d", sum, resource, max(0, available))))
-			continue
+		least, leastSum := exceeding(needs, available, func(n need) int { return n.each[resource] * n.minimum })
+		most, mostSum := exceeding(needs, available, func(n need) int { return n.each[resource] * n.maximum })
+		if mostSum > 0 {
+			result.Measure(platform.Room{Resource: string(resource), Minimum: leastSum, Maximum: mostSum, Available: max(0, available)})
 		}
-		if n, sum := exceeding(needs, available, func(n need) int { return n.each[resource] * n.maximum }); n != nil {
-			result.Warn(n.path.Child("maximum"), "the pools need up to %d %s, the quota leaves %d", sum, resource, max(0, available))
+		switch {
+		case least != nil:
+			result.Short(fieldpath.Forbidden(least.path.Child("minimum"),
+				fmt.Sprintf("the pools need at least %d %s, the quota leaves %d", leastSum, resource, max(0, available))))
+		case most != nil:
+			result.Warn(most.path.Child("maximum"), "the pools need up to %d %s, the quota leaves %d", mostSum, resource, max(0, available))
 		}
 	}
 }

@@ -43,7 +43,7 @@ func Infrastructures() platform.Registry[platform.Infrastructure] {
 	}
 }
 
-// Rehearse returns the Infrastructure parts of all platforms, which record what they would change.
+// Rehearse returns the parts of all platforms for plans, which record what they would change.
 func Rehearse() *rehearsal.Rehearsal {
 	var (
 		log       = &rehearsal.Log{}
@@ -57,6 +57,11 @@ func Rehearse() *rehearsal.Rehearsal {
 			v1alpha1.PlatformMetal:     metalinfrastructure.New(metal, inventories.Open),
 			v1alpha1.PlatformOpenStack: openstackinfrastructure.New(openstack),
 			v1alpha1.PlatformVSphere:   vsphereinfrastructure.New(vsphere),
+		},
+		MachineClasses: platform.Registry[platform.MachineClasses]{
+			v1alpha1.PlatformMetal:     metalmachineclasses.New(metal, inventories.Open),
+			v1alpha1.PlatformOpenStack: openstackmachineclasses.New(openstack),
+			v1alpha1.PlatformVSphere:   vspheremachineclasses.New(vsphere),
 		},
 		Close: func() { metal.Close(); openstack.Close(); vsphere.Close() },
 	}

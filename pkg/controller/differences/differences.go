@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package workerplan
+// Package differences finds the fields that differ between two documents.
+package differences
 
 import (
 	"bytes"
@@ -14,15 +15,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// difference is a field that differs between two documents. A value is nil if a document does not have the field.
-type difference struct {
-	steps         []step
-	before, after json.RawMessage
+// Difference is a field that differs between two documents.
+type Difference struct {
+	// Steps lead to the field.
+	Steps []Step
+	// Before and After are its values, nil if a document does not have the field.
+	Before, After json.RawMessage
 }
 
-// step leads to a field of an object, or to the item of a list with the key.
-type step struct {
-	name string
+// Step leads to a field of an object, or to the item of a list with the key.
+type Step struct {
+	// Name is the name of the field, or the key of the item.
+	Name string
 	// of is the field that identifies the items of a list, empty for a field of an object.
 	of string
 }
@@ -31,28 +35,28 @@ type step struct {
 // one value.
 var keys = []string{"name", "version"}
 
-// path returns the path of the field, with keys instead of positions.
-func (d *difference) path() string {
+// Path returns the path of the field, with keys instead of positions.
+func (d *Difference) Path() string {
 	var path *field.Path
-	for _, s := range d.steps {
+	for _, s := range d.Steps {
 		switch {
 		case s.of != "":
-			path = path.Key(s.name)
+			path = path.Key(s.Name)
 		case path == nil:
-			path = field.NewPath(s.name)
+			path = field.NewPath(s.Name)
 		default:
-			path = path.Child(s.name)
+			path = path.Child(s.Name)
 		}
 	}
 	return path.String()
 }
 
-// differences returns the fields that differ.
-func differences(before, after json.RawMessage) []difference {
+// Between returns the fields that differ.
+func Between(before, after json.RawMessage) []Difference {
 	return compareValues(nil, before, after)
 }
 
-func compareValues(steps []step, before, after json.RawMessage) []difference {
+func compareValues(steps []Step, before, after json.RawMessage) []Difference {
 	if bytes.Equal(before, after) {
 		return nil
 	}
@@ -67,13 +71,13 @@ func compareValues(steps []step, before, after json.RawMessage) []difference {
 	if equalJSON(before, after) {
 		return nil
 	}
-	return []difference{{steps: steps, before: before, after: after}}
+	return []Difference{{Steps: steps, Before: before, After: after}}
 }
 
-func compareFields(steps []step, of string, before, after map[string]json.RawMessage) []difference {
-	var found []difference
+func compareFields(steps []Step, of string, before, after map[string]json.RawMessage) []Difference {
+	var found []Difference
 	for _, name := range sets.List(sets.KeySet(before).Union(sets.KeySet(after))) {
-		found = append(found, compareValues(append(slices.Clone(steps), step{name: name, of: of}), before[name], after[name])...)
+		found = append(found, compareValues(append(slices.Clone(steps), Step{Name: name, of: of}), before[name], after[name])...)
 	}
 	return found
 }
@@ -130,8 +134,8 @@ func keyOf(item json.RawMessage, key string) string {
 	return name
 }
 
-// with returns the document with another value of a field, or without it if the value is nil.
-func with(document json.RawMessage, steps []step, value json.RawMessage) (json.RawMessage, error) {
+// With returns the document with another value of a field, or without it if the value is nil.
+func With(document json.RawMessage, steps []Step, value json.RawMessage) (json.RawMessage, error) {
 	if len(steps) == 0 {
 		return value, nil
 	}
@@ -142,28 +146,28 @@ func with(document json.RawMessage, steps []step, value json.RawMessage) (json.R
 	if fields == nil {
 		fields = map[string]json.RawMessage{}
 	}
-	changed, err := with(fields[steps[0].name], steps[1:], value)
+	changed, err := With(fields[steps[0].Name], steps[1:], value)
 	if err != nil {
 		return nil, err
 	}
-	fields[steps[0].name] = changed
+	fields[steps[0].Name] = changed
 	if changed == nil {
-		delete(fields, steps[0].name)
+		delete(fields, steps[0].Name)
 	}
 	return json.Marshal(fields)
 }
 
-func withItem(document json.RawMessage, steps []step, value json.RawMessage) (json.RawMessage, error) {
+func withItem(document json.RawMessage, steps []Step, value json.RawMessage) (json.RawMessage, error) {
 	var list []json.RawMessage
 	if err := json.Unmarshal(document, &list); err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(list, func(item json.RawMessage) bool { return keyOf(item, steps[0].of) == steps[0].name })
+	at := slices.IndexFunc(list, func(item json.RawMessage) bool { return keyOf(item, steps[0].of) == steps[0].Name })
 	var item json.RawMessage
 	if at >= 0 {
 		item = list[at]
 	}
-	changed, err := with(item, steps[1:], value)
+	changed, err := With(item, steps[1:], value)
 	switch {
 	case err != nil:
 		return nil, err
