@@ -30,6 +30,15 @@ func HasDrift(differences []Difference) bool {
 	return slices.ContainsFunc(differences, func(d Difference) bool { return d.Drift })
 }
 
+// Describe returns a difference as a part of a sentence.
+func Describe(d Difference) string {
+	text := fmt.Sprintf("%s: %s %q is %s", d.Entry, d.Kind, d.Name, d.Is)
+	if d.Want != "" {
+		text += ", should be " + d.Want
+	}
+	return text
+}
+
 // Compare returns the differences between what the CloudProfile says about a site and what the site offers, the most important first. It
 // sends no requests.
 func Compare(references func(platform.ProfilePart) []platform.Reference, spec *gardencorev1beta1.CloudProfileSpec,

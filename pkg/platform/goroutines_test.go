@@ -103,6 +103,7 @@ var _ = Describe("Goroutines", func() {
 			"pkg/cloudprovider/manager.go":                  "controllers recover from panics, and what they call is recovered by call and open",
 			"pkg/cloudprovider/services.go":                 "the same",
 			"pkg/controller/sitehealth/probers.go":          "asks with platform.Ask",
+			"pkg/controller/sitehealth/inspectors.go":       "asks with platform.Ask",
 			"pkg/controller/worker/waiting.go":              "reads from the seed",
 			"pkg/platform/goroutines.go":                    "",
 			"pkg/platform/metal/client/cache.go":            "client-go's informers",

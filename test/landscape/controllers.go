@@ -50,6 +50,7 @@ func extension(o Options, kubeconfig string) (*Process, error) {
 		"--webhook-config-server-host=127.0.0.1", "--webhook-config-server-port=" + strconv.Itoa(ports[2]),
 		"--webhook-config-cert-dir=" + filepath.Join(o.Dir, "webhook-certificates"),
 		"--dns-allowed-networks=127.0.0.0/8", "--dns-allow-http=true",
+		"--site-discovery-interval=0", // specs count requests
 	}, o.ExtensionArgs...)...), nil
 }
 

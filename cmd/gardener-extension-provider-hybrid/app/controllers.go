@@ -77,7 +77,7 @@ var controllers = []struct {
 	{sitehealth.ControllerName, defaultConcurrentReconciles,
 		func(_ context.Context, mgr manager.Manager, o *options, common setup.Options) error {
 			return sitehealth.AddToManagerWithOptions(mgr, sitehealth.AddOptions{Options: common, Platforms: extension.Probes(),
-				ProbeInterval: o.sites.probeInterval})
+				ProbeInterval: o.sites.probeInterval, Discoveries: extension.Discoveries(), DiscoveryInterval: o.sites.discoveryInterval})
 		}},
 	{quarantine.ControllerName, defaultConcurrentReconciles,
 		func(_ context.Context, mgr manager.Manager, _ *options, common setup.Options) error {

@@ -70,24 +70,33 @@ func parseNetworks(flag string, texts []string) ([]netip.Prefix, error) {
 	return networks, nil
 }
 
-// minProbeInterval is the minimum of --site-probe-interval.
-const minProbeInterval = time.Second
+const (
+	// minProbeInterval is the minimum of --site-probe-interval.
+	minProbeInterval = time.Second
+	// minDiscoveryInterval is the minimum of --site-discovery-interval besides zero.
+	minDiscoveryInterval = time.Minute
+)
 
-// siteOptions configure the probes of sites.
+// siteOptions configure how often sites are asked.
 type siteOptions struct {
-	probeInterval time.Duration
+	probeInterval, discoveryInterval time.Duration
 }
 
 // AddFlags implements Flagger.
 func (o *siteOptions) AddFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.probeInterval, "probe-interval", sitehealth.DefaultProbeInterval,
 		"Interval between two probes of a site. After five thirds of it refused credentials are retried.")
+	flags.DurationVar(&o.discoveryInterval, "discovery-interval", sitehealth.DefaultDiscoveryInterval,
+		"Interval between two comparisons of a site with the CloudProfile; 0 compares none. Up to a fifth is added at random.")
 }
 
 // Complete implements Completer.
 func (o *siteOptions) Complete() error {
 	if o.probeInterval < minProbeInterval {
 		return fmt.Errorf("--site-probe-interval is %s, must be at least %s", o.probeInterval, minProbeInterval)
+	}
+	if o.discoveryInterval != 0 && o.discoveryInterval < minDiscoveryInterval {
+		return fmt.Errorf("--site-discovery-interval is %s, must be 0 or at least %s", o.discoveryInterval, minDiscoveryInterval)
 	}
 	return nil
 }

@@ -48,6 +48,10 @@ type AddOptions struct {
 
 	// Platforms are the supported platforms.
 	Platforms platform.Registry[platform.Probe]
+	// Discoveries are the platforms whose sites are compared with CloudProfiles. Default: none.
+	Discoveries platform.Registry[platform.Discovery]
+	// DiscoveryInterval is the interval between two comparisons of a site, zero for none.
+	DiscoveryInterval time.Duration
 	// ProbeInterval is the interval between two probes of a site. Default: DefaultProbeInterval.
 	ProbeInterval time.Duration
 }
@@ -57,6 +61,7 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 	changes := make(chan event.GenericEvent, changesBuffer)
 	probers := newProbers(mgr.GetLogger().WithName(ControllerName), opts.Platforms,
 		timingOf(cmp.Or(opts.ProbeInterval, DefaultProbeInterval)), nil)
+	inspectors := newInspectors(mgr.GetLogger().WithName(ControllerName), opts.Discoveries, opts.DiscoveryInterval, nil)
 	probers.changed = func(infra types.NamespacedName) {
 		change := event.GenericEvent{Object: &extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Namespace: infra.Namespace,
 			Name: infra.Name}}}
@@ -65,9 +70,10 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 		case <-probers.ctx.Done():
 		}
 	}
+	inspectors.changed = probers.changed
 	machines := &machines{log: mgr.GetLogger().WithName(ControllerName), reader: mgr.GetClient(), clock: clock.RealClock{}}
-	if err := errors.Join(metrics.Registry.Register(probers), metrics.Registry.Register(machines), mgr.Add(probers),
-		mgr.Add(machines)); err != nil {
+	if err := errors.Join(metrics.Registry.Register(probers), metrics.Registry.Register(inspectors), metrics.Registry.Register(machines),
+		mgr.Add(probers), mgr.Add(inspectors), mgr.Add(machines)); err != nil {
 		return err
 	}
 
@@ -102,6 +108,7 @@ func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
 		faultEvents: faultEvents,
 		clock:       clock.RealClock{},
 		probers:     probers,
+		inspectors:  inspectors,
 	})
 }
 

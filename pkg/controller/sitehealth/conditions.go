@@ -18,6 +18,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/discovery"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -25,6 +26,18 @@ import (
 
 // ConditionPrefix is the prefix of the types of the conditions of sites. The name of the site follows.
 const ConditionPrefix = "SiteAvailable-"
+
+// SyncConditionPrefix is the prefix of the types of the conditions that say whether sites have what the CloudProfile says. The name of the
+// site follows.
+const SyncConditionPrefix = "CloudProfileInSync-"
+
+// Reasons of the conditions about CloudProfiles.
+const (
+	// ReasonInSync means that the site has what the CloudProfile says.
+	ReasonInSync = "CloudProfileInSync"
+	// ReasonDrift means that the site does not have what the CloudProfile says.
+	ReasonDrift = "CloudProfileDrift"
+)
 
 // grace is how long a site may report no faults before the condition of the Worker shows that.
 const grace = time.Minute
@@ -91,6 +104,8 @@ type health struct {
 	faults []siteFaults
 	// unresolved is the error of sites that cannot be resolved.
 	unresolved error
+	// differences are those between the CloudProfile and the sites that were compared with it.
+	differences map[string][]discovery.Difference
 }
 
 // verdict is what a condition says.
@@ -116,14 +131,40 @@ func (h health) write(clock clock.Clock, conditions []gardencorev1beta1.Conditio
 				verdict{gardencorev1beta1.ConditionFalse, reasonOf(s.err), s.err.Error(), errorcodes.Codes(s.err)})
 		}
 	}
+	for _, s := range h.sites {
+		conditionType := gardencorev1beta1.ConditionType(SyncConditionPrefix + s.name)
+		wanted = append(wanted, conditionType)
+		if differences, compared := h.differences[s.name]; compared {
+			conditions = merge(clock, conditions, conditionType, inSync(s.name, differences))
+		}
+	}
 	conditions = slices.DeleteFunc(slices.Clone(conditions), func(condition gardencorev1beta1.Condition) bool {
-		return strings.HasPrefix(string(condition.Type), ConditionPrefix) && !slices.Contains(wanted, condition.Type)
+		return isOfSite(condition.Type) && !slices.Contains(wanted, condition.Type)
 	})
 
 	conditions = merge(clock, conditions, gardencorev1beta1.ShootControlPlaneHealthy,
 		h.controlPlane(v1beta1helper.GetCondition(conditions, v1alpha1.ConditionSitesReconciled)))
 	return merge(clock, conditions, gardencorev1beta1.ShootEveryNodeReady,
 		h.nodes(v1beta1helper.GetCondition(conditions, v1alpha1.ConditionRemovedSitesDeleted), quarantined(conditions)))
+}
+
+// isOfSite reports whether a condition is about one site.
+func isOfSite(conditionType gardencorev1beta1.ConditionType) bool {
+	return strings.HasPrefix(string(conditionType), ConditionPrefix) || strings.HasPrefix(string(conditionType), SyncConditionPrefix)
+}
+
+// inSync reports the drift of a site.
+func inSync(site string, differences []discovery.Difference) verdict {
+	var drift []error
+	for _, difference := range differences {
+		if difference.Drift {
+			drift = append(drift, fmt.Errorf("site %q: %s", site, discovery.Describe(difference)))
+		}
+	}
+	if len(drift) == 0 {
+		return verdict{gardencorev1beta1.ConditionTrue, ReasonInSync, "The site has what the CloudProfile says.", nil}
+	}
+	return verdict{gardencorev1beta1.ConditionFalse, ReasonDrift, sentence(list(drift)), nil}
 }
 
 // controlPlane reports the sites that are unusable. The condition is False if the default site or all sites are. If none is, it reports the
@@ -257,8 +298,7 @@ func merge(clock clock.Clock, conditions []gardencorev1beta1.Condition, conditio
 // remove returns the conditions without those of this controller.
 func remove(_ clock.Clock, conditions []gardencorev1beta1.Condition) []gardencorev1beta1.Condition {
 	return slices.DeleteFunc(slices.Clone(conditions), func(condition gardencorev1beta1.Condition) bool {
-		return strings.HasPrefix(string(condition.Type), ConditionPrefix) ||
-			condition.Type == gardencorev1beta1.ShootControlPlaneHealthy || condition.Type == gardencorev1beta1.ShootEveryNodeReady
+		return isOfSite(condition.Type) || condition.Type == gardencorev1beta1.ShootControlPlaneHealthy || condition.Type == gardencorev1beta1.ShootEveryNodeReady
 	})
 }
 

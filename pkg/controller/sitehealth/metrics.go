@@ -49,6 +49,39 @@ func (p *probers) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- watchedSites
 }
 
+// profileDifferences counts drift alone, so that every other value than zero needs attention.
+var profileDifferences = prometheus.NewDesc("hybrid_cloudprofile_differences",
+	"Differences between the CloudProfile of a shoot and what a site offers that should be removed.", []string{"shoot_namespace", "site",
+		"state"}, nil)
+
+// Describe implements prometheus.Collector.
+func (i *inspectors) Describe(descriptions chan<- *prometheus.Desc) {
+	descriptions <- profileDifferences
+}
+
+// Collect implements prometheus.Collector.
+func (i *inspectors) Collect(metrics chan<- prometheus.Metric) {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	for infra, keys := range i.shoots {
+		for name, key := range keys {
+			if !i.inspectors[key].compared {
+				continue
+			}
+			counts := map[v1alpha1.DifferenceState]float64{v1alpha1.DifferenceMissing: 0, v1alpha1.DifferenceChanged: 0,
+				v1alpha1.DifferenceDeprecated: 0}
+			for _, difference := range i.inspectors[key].differences {
+				if difference.Drift {
+					counts[difference.State]++
+				}
+			}
+			for state, count := range counts {
+				metrics <- prometheus.MustNewConstMetric(profileDifferences, prometheus.GaugeValue, count, infra.Namespace, name, string(state))
+			}
+		}
+	}
+}
+
 // Collect implements prometheus.Collector.
 func (p *probers) Collect(metrics chan<- prometheus.Metric) {
 	p.mutex.Lock()

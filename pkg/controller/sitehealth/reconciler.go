@@ -18,6 +18,7 @@ import (
 	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -42,6 +43,13 @@ type reconciler struct {
 	faultEvents record.EventRecorder
 	clock       clock.Clock
 	probers     *probers
+	inspectors  *inspectors
+}
+
+// forget stops asking the sites of the Infrastructure.
+func (r *reconciler) forget(infra types.NamespacedName) {
+	r.probers.remove(infra)
+	r.inspectors.remove(infra)
 }
 
 // Reconcile starts probing the sites of an Infrastructure and writes the results. Sites are not probed while the shoot is being deleted,
@@ -50,12 +58,12 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	infra := &extensionsv1alpha1.Infrastructure{}
 	if err := r.client.Get(ctx, request.NamespacedName, infra); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.probers.remove(request.NamespacedName)
+			r.forget(request.NamespacedName)
 		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if infra.DeletionTimestamp != nil || operation.Migrates(infra) {
-		r.probers.remove(request.NamespacedName)
+		r.forget(request.NamespacedName)
 		return reconcile.Result{}, nil
 	}
 	cluster, err := extensionscontroller.GetCluster(ctx, r.client, infra.Namespace)
@@ -67,7 +75,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, err
 	}
 	if extensionscontroller.IsHibernationEnabled(cluster) {
-		r.probers.remove(request.NamespacedName)
+		r.forget(request.NamespacedName)
 		return reconcile.Result{}, errors.Join(r.write(ctx, infra, remove), r.writeWorker(ctx, worker, hibernated))
 	}
 
@@ -98,13 +106,16 @@ func (r *reconciler) worker(ctx context.Context, namespace string) (*extensionsv
 func (r *reconciler) look(
 	ctx context.Context, infra *extensionsv1alpha1.Infrastructure, worker *extensionsv1alpha1.Worker, cluster *extensionscontroller.Cluster,
 ) (*health, error) {
-	sites, removed, unresolved, err := r.sites(ctx, infra, cluster)
+	sites, profile, removed, unresolved, err := r.sites(ctx, infra, cluster)
 	if err != nil {
 		return nil, err
 	}
 	key := client.ObjectKeyFromObject(infra)
 	invalid := r.probers.set(key, sites, sitesOf(worker, sites))
 	answers := r.probers.answers(key)
+	if cluster.CloudProfile != nil {
+		r.inspectors.set(key, sites, offered{spec: &cluster.CloudProfile.Spec, config: profile})
+	}
 
 	machines := &machinev1alpha1.MachineList{}
 	if err := r.client.List(ctx, machines, client.InNamespace(infra.Namespace)); err != nil {
@@ -112,7 +123,7 @@ func (r *reconciler) look(
 	}
 	known := &health{
 		defaultSite: defaultSiteOf(cluster), removed: removed, machines: shortagesOf(machines.Items),
-		faults: r.probers.faults(key), unresolved: unresolved,
+		faults: r.probers.faults(key), unresolved: unresolved, differences: r.inspectors.differences(key),
 	}
 	for i := range sites {
 		s := state{name: sites[i].Name}
@@ -130,21 +141,21 @@ func (r *reconciler) look(
 	return known, nil
 }
 
-// sites returns the sites that the shoot uses and the names of removed sites that are not deleted yet. unresolved is the error of sites
-// that cannot be resolved.
+// sites returns the sites that the shoot uses, the configuration of its CloudProfile, and the names of removed sites that are not deleted
+// yet. unresolved is the error of sites that cannot be resolved.
 func (r *reconciler) sites(
 	ctx context.Context, infra *extensionsv1alpha1.Infrastructure, cluster *extensionscontroller.Cluster,
-) (used []site.Site, removed []string, unresolved, err error) {
+) (used []site.Site, profile *v1alpha1.CloudProfileConfig, removed []string, unresolved, err error) {
 	input, configErr, err := shootsites.Read(ctx, r.client, shootsites.OfInfrastructure(infra), cluster)
 	if err := errors.Join(configErr, err); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, nil, nil, err
 	}
 	resolved, err := site.Resolve(input.Input)
 	if err != nil {
 		unresolved = platform.NewError(platform.ClassConfiguration, "%w", err)
 	}
 	if len(resolved) == 0 {
-		return nil, nil, nil, err
+		return nil, nil, nil, nil, err
 	}
 	for _, s := range resolved {
 		if s.Removed() {
@@ -153,7 +164,7 @@ func (r *reconciler) sites(
 			used = append(used, s)
 		}
 	}
-	return used, removed, unresolved, nil
+	return used, input.Profile, removed, unresolved, nil
 }
 
 // conditionsChange returns the desired conditions.

@@ -16,6 +16,7 @@ import (
 	"github.com/go-logr/logr"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -111,10 +112,38 @@ var _ = Describe("Reconciler", func() {
 		ended := make(chan struct{})
 		go func() { defer close(ended); _ = asking.Start(stopped) }()
 		DeferCleanup(func() { stop(); Eventually(ended).Should(BeClosed()) })
+		comparing := newInspectors(logr.Discard(), nil, 0, nil)
 		r = &reconciler{
 			client: c, events: eventnote.Writer{EventRecorder: recorder}, faultEvents: faultRecorder,
-			clock: testclock.NewFakeClock(time.Unix(1_700_000_000, 0)), probers: asking,
+			clock: testclock.NewFakeClock(time.Unix(1_700_000_000, 0)), probers: asking, inspectors: comparing,
 		}
+	})
+
+	It("says whether sites have what the CloudProfile says, once that is known, until the shoot hibernates", func(ctx SpecContext) {
+		offers := &playedOffers{zones: map[string][]string{"racks": {"rack-1"}}, hanging: map[string]bool{"hall": true}}
+		r.inspectors = begun(offers, 10*time.Millisecond, nil)
+		inSync := func(name string) *gardencorev1beta1.Condition {
+			return v1beta1helper.GetCondition(infra.Status.Conditions, gardencorev1beta1.ConditionType(SyncConditionPrefix+name))
+		}
+		awaited := func(reason string) {
+			GinkgoHelper()
+			Eventually(ctx, func(g Gomega) {
+				reconcileOnce(ctx)
+				g.Expect(inSync("racks")).To(HaveValue(HaveField("Reason", reason)))
+			}).Should(Succeed())
+		}
+		awaited(ReasonInSync)
+		Expect(inSync("hall")).To(BeNil())
+		offers.set("racks")
+		awaited(ReasonDrift)
+		Expect(inSync("racks").Status).To(Equal(gardencorev1beta1.ConditionFalse))
+		Expect(inSync("racks").Message).To(Equal(`site "racks": zone rack-1: zone "rack-1" is not found.`))
+
+		shoot.Spec.Hibernation = &gardencorev1beta1.Hibernation{Enabled: new(true)}
+		updateCluster(ctx)
+		reconcileOnce(ctx)
+		Expect(inSync("racks")).To(BeNil())
+		Expect(testutil.CollectAndCount(r.inspectors)).To(BeZero())
 	})
 
 	It("writes a condition for each site, and an event when one changes", func(ctx SpecContext) {
