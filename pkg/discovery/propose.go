@@ -6,6 +6,7 @@ package discovery
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -68,6 +69,9 @@ func Propose(base *gardencorev1beta1.CloudProfile, found []Discovered) (*gardenc
 			p.add(found[i].Offer.Profile.DeepCopy(), &found[i].Offer)
 		}
 	}
+	if len(p.config.Sites) == 0 {
+		return nil, noSites(found)
+	}
 	spec.Regions = slices.DeleteFunc(spec.Regions, func(region gardencorev1beta1.Region) bool { return len(region.Zones) == 0 })
 	p.markUnavailable()
 	raw, err := codec.Encode(p.config)
@@ -76,6 +80,19 @@ func Propose(base *gardencorev1beta1.CloudProfile, found []Discovered) (*gardenc
 	}
 	spec.ProviderConfig = raw
 	return p.profile, validate(p.profile)
+}
+
+// noSites returns why no site can be in a CloudProfile.
+func noSites(found []Discovered) error {
+	errs := []error{errors.New("no site has a zone that a CloudProfile could have")}
+	for i := range found {
+		for _, omitted := range found[i].Offer.Omitted {
+			if omitted.Kind == platform.KindZone {
+				errs = append(errs, fmt.Errorf("site %q: %s", found[i].Site.Name, omitted))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // validate returns an error unless admission accepts the CloudProfile.

@@ -16,6 +16,7 @@ import (
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
@@ -170,13 +171,21 @@ func sitesOf(config *v1alpha1.CloudProfileConfig, secret *corev1.Secret) ([]site
 	return sites, nil
 }
 
+// manifest is a CloudProfile without a status.
+type manifest struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec gardencorev1beta1.CloudProfileSpec `json:"spec"`
+}
+
 // propose prints a CloudProfile that offers what the sites offer.
 func (d *discoverCommand) propose(base *gardencorev1beta1.CloudProfile, found []discovery.Discovered) error {
 	profile, err := discovery.Propose(base, found)
 	if err != nil {
 		return fmt.Errorf("the CloudProfile would not be accepted: %w", err)
 	}
-	raw, err := yaml.Marshal(profile)
+	raw, err := yaml.Marshal(&manifest{TypeMeta: profile.TypeMeta, ObjectMeta: profile.ObjectMeta, Spec: profile.Spec})
 	if err != nil {
 		return err
 	}
@@ -189,6 +198,9 @@ func (d *discoverCommand) propose(base *gardencorev1beta1.CloudProfile, found []
 	return d.output.print(report, func(s *screen) {
 		for i := range report.Sites {
 			comment(s, &report.Sites[i])
+		}
+		if len(profile.Spec.Kubernetes.Versions) == 0 {
+			s.line(0, cell{"# no site knows the versions of Kubernetes: add them to spec.kubernetes.versions", faint})
 		}
 		s.Write(raw)
 	})
@@ -236,7 +248,7 @@ var marks = map[v1alpha1.DifferenceState]cell{
 }
 
 func differences(s *screen, report *v1alpha1.DiscoveryReport) {
-	t := &table{columns: []string{" ", "SITE", "STATE", "KIND", "NAME", "SITE HAS", "CLOUDPROFILE HAS", "+FIELD"}}
+	t := &table{columns: []string{"DIFF", "SITE", "STATE", "KIND", "NAME", "SITE HAS", "CLOUDPROFILE HAS", "+FIELD"}}
 	for _, difference := range report.Differences {
 		want := strings.TrimSpace(difference.Want)
 		if difference.Entry != "" {

@@ -51,7 +51,7 @@ func (l *lister) zones(ctx context.Context, offer *platform.Offer) error {
 	if err != nil {
 		return err
 	}
-	found, err := client.List(ctx, availabilityzones.List(compute), availabilityzones.ExtractAvailabilityZones)
+	found, err := client.AvailabilityZones(ctx, availabilityzones.List(compute))
 	if err != nil {
 		return err
 	}

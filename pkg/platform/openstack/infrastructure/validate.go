@@ -18,7 +18,6 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions"
-	"github.com/gophercloud/gophercloud/v2/pagination"
 	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
@@ -64,7 +63,7 @@ func (i *infrastructure) validation(ctx context.Context, s *site.Site, request p
 	}
 	v.floatingPools = sync.OnceValues(func() ([]network, error) { return v.listFloatingPools(ctx) })
 	v.availabilityZones = sync.OnceValues(func() ([]availabilityzones.AvailabilityZone, error) {
-		return client.List(ctx, availabilityzones.List(v.compute).WithPageCreator(newZonePage), extractZones)
+		return client.AvailabilityZones(ctx, availabilityzones.List(v.compute))
 	})
 	v.flavors = sync.OnceValues(func() ([]flavors.Flavor, error) { return v.listFlavors(ctx) })
 	v.images = sync.OnceValues(func() (map[v1alpha1.OpenStackImage][]images.Image, error) { return v.listImages(ctx) })
@@ -207,26 +206,4 @@ func (v *validation) extensions(ctx context.Context, result *platform.Result) er
 		result.Forbidden(v.path, "the networking service lacks the extensions %s", strings.Join(lacking, ", "))
 	}
 	return nil
-}
-
-// zonePage is the only page of availability zones. The library's page type expects a list.
-type zonePage struct {
-	availabilityzones.AvailabilityZonePage
-}
-
-func newZonePage(r pagination.PageResult) pagination.Page {
-	return zonePage{availabilityzones.AvailabilityZonePage{SinglePageBase: pagination.SinglePageBase(r)}}
-}
-
-// IsEmpty implements pagination.Page.
-func (p zonePage) IsEmpty() (bool, error) {
-	zones, err := extractZones(p)
-	return len(zones) == 0, err
-}
-
-func extractZones(page pagination.Page) ([]availabilityzones.AvailabilityZone, error) {
-	if p, ok := page.(zonePage); ok {
-		page = p.AvailabilityZonePage
-	}
-	return availabilityzones.ExtractAvailabilityZones(page)
 }

@@ -145,7 +145,7 @@ func (v *validation) storageZones(ctx context.Context, result *platform.Result) 
 	if service == nil || err != nil || strings.Join(wanted, "") == "" {
 		return err
 	}
-	existing, err := client.List(ctx, volumezones.List(service).WithPageCreator(newZonePage), extractZones)
+	existing, err := client.AvailabilityZones(ctx, volumezones.List(service))
 	if err != nil {
 		return err
 	}

@@ -28,8 +28,9 @@ const (
 	maxEntities = 50_000
 	// maxDepth limits the number of folders above an object.
 	maxDepth = 50
-	// uplinkTag is the tag of port groups that connect a switch to the network outside.
-	uplinkTag = "SYSTEM/DVS.UPLINKPG"
+	// uplinkTag is the tag of port groups that connect a switch to the physical network, and uplinkName a part of the names that they get.
+	uplinkTag  = "SYSTEM/DVS.UPLINKPG"
+	uplinkName = "-DVUplinks"
 )
 
 // listed are the properties that are read of each type.
@@ -121,20 +122,27 @@ func load(content types.ObjectContent) (*entity, error) {
 	case mo.Datastore:
 		return &entity{ManagedEntity: o.ManagedEntity, summary: &o.Summary}, nil
 	case mo.Network:
-		return &entity{ManagedEntity: o.ManagedEntity}, nil
+		return ofNetwork(o), nil
 	case mo.OpaqueNetwork:
-		return &entity{ManagedEntity: o.ManagedEntity}, nil
+		return ofNetwork(o.Network), nil
 	case mo.DistributedVirtualPortgroup:
-		return &entity{ManagedEntity: o.ManagedEntity}, nil
+		return ofNetwork(o.Network), nil
 	default:
 		return nil, nil
 	}
 }
 
-// place returns the inventory path of the object and that of its datacenter, both empty if an object above is not visible.
+// ofNetwork returns the network, whose type has a name of its own.
+func ofNetwork(network mo.Network) *entity {
+	e := &entity{ManagedEntity: network.ManagedEntity}
+	e.Name = network.Name
+	return e
+}
+
+// place returns the inventory path of the object and that of its datacenter, both empty if it or an object above is not visible.
 func (s *entities) place(e *entity) (place, datacenter string) {
 	names, of := []string{}, -1
-	for depth := 0; depth < maxDepth; depth++ {
+	for depth := 0; depth < maxDepth && e.Name != ""; depth++ {
 		names = append(names, e.Name)
 		if e.Self.Type == "Datacenter" {
 			of = depth
@@ -213,7 +221,7 @@ func (s *entities) offer(profile *v1alpha1.CloudProfileSite, offer *platform.Off
 }
 
 func (e *entity) isUplink() bool {
-	return slices.ContainsFunc(e.Tag, func(tag types.Tag) bool { return tag.Key == uplinkTag })
+	return strings.Contains(e.Name, uplinkName) || slices.ContainsFunc(e.Tag, func(tag types.Tag) bool { return tag.Key == uplinkTag })
 }
 
 // relative returns the path of the object below the folder of its kind in its datacenter.
