@@ -30,8 +30,8 @@ func HasDrift(differences []Difference) bool {
 	return slices.ContainsFunc(differences, func(d Difference) bool { return d.Drift })
 }
 
-// Describe returns a difference as a part of a sentence.
-func Describe(d Difference) string {
+// Text returns a difference as a part of a sentence.
+func Text(d Difference) string {
 	text := fmt.Sprintf("%s: %s %q is %s", d.Entry, d.Kind, d.Name, d.Is)
 	if d.Want != "" {
 		text += ", should be " + d.Want

@@ -111,7 +111,8 @@ func (p *proposal) add(site *v1alpha1.CloudProfileSite, offer *platform.Offer) {
 	site.Region = cmp.Or(site.Region, DefaultRegion)
 	site.Zones, site.StorageClasses = nil, nil
 	p.site, p.offer = site, offer
-	for _, object := range p.usable() {
+	usable := p.usable()
+	for _, object := range usable {
 		if object.Entries.Zone != nil {
 			p.zone(object)
 		}
@@ -121,7 +122,7 @@ func (p *proposal) add(site *v1alpha1.CloudProfileSite, offer *platform.Offer) {
 		return
 	}
 	assumed := 0
-	for _, object := range p.usable() {
+	for _, object := range usable {
 		switch entries := object.Entries; {
 		case entries.MachineType != nil:
 			p.machineType(object)
@@ -149,7 +150,6 @@ func (p *proposal) usable() []*platform.Object {
 			usable = append(usable, object)
 		case object.Entries != (platform.Entries{}):
 			p.omit(object, "%s", cmp.Or(object.Unusable, object.Deprecated))
-			object.Entries = platform.Entries{}
 		}
 	}
 	return usable

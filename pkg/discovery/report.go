@@ -14,8 +14,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// Report returns a report of what was discovered.
-func Report(found []Discovered) *v1alpha1.DiscoveryReport {
+// NewReport returns a report of what was discovered.
+func NewReport(found []Discovered) *v1alpha1.DiscoveryReport {
 	return &v1alpha1.DiscoveryReport{
 		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "DiscoveryReport"},
 		Sites:    lists.Map(found, siteOf),

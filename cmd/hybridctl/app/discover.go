@@ -189,7 +189,7 @@ func (d *discoverCommand) propose(base *gardencorev1beta1.CloudProfile, found []
 	if err != nil {
 		return err
 	}
-	report := discovery.Report(found)
+	report := discovery.NewReport(found)
 	document, err := yaml.YAMLToJSON(raw)
 	if err != nil {
 		return err
@@ -224,7 +224,7 @@ func comment(s *screen, of *v1alpha1.DiscoveredSite) {
 // compare prints the differences between the CloudProfile and the sites.
 func (d *discoverCommand) compare(profile *gardencorev1beta1.CloudProfile, config *v1alpha1.CloudProfileConfig,
 	found []discovery.Discovered) error {
-	report := discovery.Report(found)
+	report := discovery.NewReport(found)
 	for i := range found {
 		if found[i].Err == nil {
 			report.Differences = append(report.Differences, discovery.Compare(found[i].Discovery.References, &profile.Spec, config,

@@ -158,7 +158,7 @@ func inSync(site string, differences []discovery.Difference) verdict {
 	var drift []error
 	for _, difference := range differences {
 		if difference.Drift {
-			drift = append(drift, fmt.Errorf("site %q: %s", site, discovery.Describe(difference)))
+			drift = append(drift, fmt.Errorf("site %q: %s", site, discovery.Text(difference)))
 		}
 	}
 	if len(drift) == 0 {

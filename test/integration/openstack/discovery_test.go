@@ -57,7 +57,7 @@ var _ = Describe("Discovery", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		config, err = codec.Decode[v1alpha1.CloudProfileConfig](profile.Spec.ProviderConfig)
 		Expect(err).NotTo(HaveOccurred())
-		report, err := json.Marshal(discovery.Report(found))
+		report, err := json.Marshal(discovery.NewReport(found))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(string(report)).NotTo(ContainSubstring(credentials.Password))
 		AddReportEntry("CloudProfile", string(profile.Spec.ProviderConfig.Raw))

@@ -90,10 +90,10 @@ var _ = Describe("Discovery", Ordered, func() {
 	})
 
 	It("should tell what the vCenter does not list, and a vCenter that refuses the login", func(ctx SpecContext) {
-		disturb(ctx, control.Settings{Faults: []control.Fault{{Method: "PbmQueryProfile", Type: "NoPermission"}}})
+		disturb(ctx, control.Settings{Faults: []control.Fault{{Method: "RetrievePropertiesEx", Type: "NoPermission", Times: 1}}})
 		limited := discover(ctx, vcenter.Password)
 		Expect(limited[0].Err).NotTo(HaveOccurred())
-		Expect(limited[0].Offer.Incomplete(platform.KindVolumeType)).To(BeTrue())
+		Expect(limited[0].Offer.Incomplete(platform.KindZone)).To(BeTrue())
 		Expect(discover(ctx, "wrong")[0].Err).To(MatchError(ContainSubstring(`site "vc"`)))
 	})
 })
