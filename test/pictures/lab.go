@@ -246,8 +246,10 @@ func (l *lab) writeManifests(ctx context.Context) error {
 	}
 	given := &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 		ObjectMeta: metav1.ObjectMeta{Name: "sites", Namespace: cluster.Shoot.Namespace}, Data: secret.Data}
+	another := cluster.Shoot.DeepCopy()
+	another.Name, another.Status = "another", gardencorev1beta1.ShootStatus{}
 	for name, object := range map[string]client.Object{"cloudprofile.yaml": cluster.CloudProfile, "shoot.yaml": cluster.Shoot,
-		"secret.yaml": given} {
+		"another.yaml": another, "secret.yaml": given} {
 		content, err := yaml.Marshal(object)
 		if err != nil {
 			return err

@@ -29,6 +29,7 @@ const timeout = 45 * time.Minute
 func main() {
 	folder := flag.String("o", "docs/images", "folder of the pictures")
 	only := flag.String("only", "", "name of the one picture to make; all by default")
+	keep := flag.Bool("keep", false, "leave everything running at the end until interrupted")
 	flag.Parse()
 	log.SetLogger(logr.Discard())
 
@@ -36,13 +37,13 @@ func main() {
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if err := run(ctx, *folder, *only, os.Stderr); err != nil {
+	if err := run(ctx, *folder, *only, *keep, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "pictures: FAILED:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, folder, only string, progress io.Writer) (err error) {
+func run(ctx context.Context, folder, only string, keep bool, progress io.Writer) (err error) {
 	if err := os.MkdirAll(folder, 0o750); err != nil {
 		return err
 	}
@@ -68,6 +69,10 @@ func run(ctx context.Context, folder, only string, progress io.Writer) (err erro
 		if err := p.make(ctx, l, filepath.Join(folder, p.name+".svg")); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
+	}
+	if keep {
+		fmt.Fprintf(progress, "> Everything is left running: cd %s; PATH=%s:$PATH METRICS=%s\n", l.work(), l.binaries, l.metrics)
+		<-ctx.Done()
 	}
 	return nil
 }
