@@ -23,8 +23,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// timeout limits how long everything may take.
-const timeout = 45 * time.Minute
+const (
+	// timeout limits how long everything may take.
+	timeout = 45 * time.Minute
+	// maxColumns is the maximum number of characters in a line of a picture.
+	maxColumns = "170"
+)
 
 func main() {
 	folder := flag.String("o", "docs/images", "folder of the pictures")
@@ -93,7 +97,7 @@ func (p *picture) make(ctx context.Context, l *lab, path string) error {
 		return err
 	}
 	freeze := exec.CommandContext(ctx, "freeze", text, "--language", "ansi", "--window", "--padding", "20,30", "--border.radius", "8",
-		"--font.family", "monospace", "--output", path) // #nosec G204 -- constant arguments
+		"--wrap", maxColumns, "--font.family", "monospace", "--output", path) // #nosec G204 -- constant arguments
 	freeze.Stdout, freeze.Stderr = l.progress, l.progress
 	return freeze.Run()
 }

@@ -173,14 +173,14 @@ func (s *screen) table(t *table) {
 	}
 	var lines [][]cell
 	widths := make([]int, len(t.columns))
-	for _, row := range slices.Insert(slices.Clone(t.rows), 0, header) {
+	for number, row := range slices.Insert(slices.Clone(t.rows), 0, header) {
 		var line []cell
 		for i, c := range row {
 			if strings.HasPrefix(t.columns[i], "+") && !s.wide {
 				continue
 			}
 			c.text = platform.PrintableMessage(c.text)
-			if c.text == "" {
+			if c.text == "" && number > 0 {
 				c = cell{text: "-"}
 			}
 			line = append(line, c)

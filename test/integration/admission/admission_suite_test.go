@@ -46,6 +46,8 @@ func TestAdmission(t *testing.T) {
 
 var (
 	garden *gardenapi.Garden
+	// hybridctl is the path of the command line.
+	hybridctl string
 	// earlier are called before the webhooks exist.
 	earlier []func(ctx context.Context)
 )
@@ -59,8 +61,9 @@ func beforeWebhooks(create func(ctx context.Context)) bool {
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	log.SetLogger(logr.Discard())
-	own, err := landscape.BuildOwn(ctx, GinkgoT().TempDir(), GinkgoWriter, "./cmd/"+binary)
+	own, err := landscape.BuildOwn(ctx, GinkgoT().TempDir(), GinkgoWriter, "./cmd/"+binary, "./cmd/hybridctl")
 	Expect(err).NotTo(HaveOccurred())
+	hybridctl = filepath.Join(own, "hybridctl")
 	garden, err = gardenapi.Start(ctx, gardenapi.Options{Dir: GinkgoT().TempDir(), Admission: filepath.Join(own, binary)})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(garden.Stop()).To(Succeed()) })
