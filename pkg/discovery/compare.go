@@ -24,8 +24,8 @@ const maxUnused = 20
 // Difference is a difference between a CloudProfile and a site.
 type Difference = v1alpha1.CloudProfileDifference
 
-// HasDrift reports whether one of the differences is drift. What the CloudProfile does not use, or already calls deprecated, is none, and
-// neither is what is not known.
+// HasDrift reports whether one of the differences is drift. What the CloudProfile does not use, what it already calls deprecated, and what is
+// not known are not.
 func HasDrift(differences []Difference) bool {
 	return slices.ContainsFunc(differences, func(d Difference) bool { return d.Drift })
 }
@@ -306,7 +306,7 @@ func describe(object *platform.Object) string {
 	return strings.Join(parts, ", ")
 }
 
-// numberOf returns a number without leading zeros, and false if the text is none.
+// numberOf returns a number without leading zeros, and false if the text is not a number.
 func numberOf(text string) (string, bool) {
 	number, err := strconv.ParseUint(text, 10, 64)
 	return strconv.FormatUint(number, 10), err == nil

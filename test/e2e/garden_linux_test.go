@@ -37,6 +37,7 @@ var _ = Describe("Gardener", Ordered, func() {
 		steps          = &timeline{}
 		l              *lab.Lab
 		shoot, patient *lab.Shoot
+		discovered     *lab.Shoot
 		first          = []string{lab.Cloud, lab.VC, lab.Racks}
 		machines       map[string]string
 	)
@@ -62,7 +63,7 @@ var _ = Describe("Gardener", Ordered, func() {
 			Expect(l.Stop(ctx)).To(Succeed())
 		}, NodeTimeout(24*time.Hour))
 		Expect(err).NotTo(HaveOccurred())
-		shoot, patient = l.Shoot(lab.Hybrid), l.Shoot(lab.Patient)
+		shoot, patient, discovered = l.Shoot(lab.Hybrid), l.Shoot(lab.Patient), l.Shoot(lab.Discovered)
 		steps.add("Sites: OpenStack, vCenter, inventory of bare metal")
 	}, NodeTimeout(30*time.Minute))
 
@@ -284,6 +285,18 @@ var _ = Describe("Gardener", Ordered, func() {
 		Expect(client.IgnoreNotFound(l.SeedClient.Get(ctx, client.ObjectKey{Name: shoot.TechnicalID()}, &corev1.Namespace{}))).To(Succeed())
 		Eventually(shoot.InGarden).WithContext(ctx).Should(BeEmpty())
 		Expect(shoot.Left(ctx)).To(BeEmpty())
+	})
+
+	steps.step("Create a CloudProfile of what the sites offer, and a shoot with it", func(ctx SpecContext) {
+		Expect(l.Discover(ctx)).To(Succeed())
+		object, err := discovered.Discovered(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(l.Client.Create(ctx, object)).To(Succeed())
+		Expect(discovered.WaitCreated(ctx, steps.tell)).To(Succeed())
+		Expect(discovered.WaitNodes(ctx, steps.tell, map[string]int{lab.Cloud: 1, lab.VC: 1})).To(Succeed())
+		Expect(discovered.Delete(ctx, steps.tell)).To(Succeed())
+		Eventually(discovered.InGarden).WithContext(ctx).Should(BeEmpty())
+		Expect(discovered.Left(ctx)).To(BeEmpty())
 	})
 
 	steps.stepWithin(15*time.Minute, "The shoot with slow hosts was tried again and is created: no machine was lost", func(ctx SpecContext) {

@@ -53,8 +53,8 @@ func (o offered) version() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// inspectors compare CloudProfiles with sites, each site once for equal CloudProfiles and credentials. They run beside the probers: a site
-// that takes long to list what it has is neither probed later nor delays others. It is safe for concurrent use.
+// inspectors compare CloudProfiles with sites, each site once for equal CloudProfiles and credentials. They are independent of the
+// probers: a site that takes long to list what it has is neither probed later nor delays others. It is safe for concurrent use.
 type inspectors struct {
 	log       logr.Logger
 	platforms platform.Registry[platform.Discovery]
