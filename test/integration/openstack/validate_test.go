@@ -17,6 +17,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -249,6 +251,83 @@ var _ = Describe("Validation", func() {
 		_, err := part.Reconcile(ctx, s, keep(s))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(part.Delete(ctx, s, keep(s))).To(Succeed())
+	})
+
+	// ids returns the checks with findings and their states.
+	ids := func(findings platform.Findings) []string {
+		var texts []string
+		for _, found := range findings.Found {
+			texts = append(texts, found.Check.ID+" "+string(found.State))
+		}
+		return texts
+	}
+
+	It("should make each check of a shoot that uses everything, and find nothing", func(ctx SpecContext) {
+		s.Profile.StorageClasses = []v1alpha1.StorageClass{{Name: "fast", OpenStack: &v1alpha1.OpenStackStorageClass{Type: "fake-ssd"}}}
+		request.Demands = []platform.Demand{demand("m1.large", 1, 3, 20, 10)}
+		d := &request.Demands[0]
+		d.Image = &v1alpha1.SiteMachineImage{OpenStack: &v1alpha1.OpenStackImage{ImageName: "gardenlinux"}}
+		d.Architecture = "amd64"
+		d.VolumeType, d.VolumeSize = &v1alpha1.SiteVolumeType{OpenStack: &v1alpha1.OpenStackVolumeType{Type: "fake"}}, 20
+		d.DataVolumes = []platform.DataVolume{{Name: "data", Size: 10, Type: d.VolumeType}}
+		d.Zones = []platform.ZoneDemand{{Name: "cloud-a", Minimum: 1, Maximum: 3}}
+		d.Settings.OpenStack = &v1alpha1.OpenStackWorker{ServerGroup: &v1alpha1.OpenStackServerGroup{Policy: "soft-anti-affinity"},
+			AdditionalSecurityGroups: []string{"default"}}
+		findings := validate(ctx)
+		Expect(findings.Found).To(BeEmpty())
+		Expect(findings.Checks).To(HaveLen(len(part.Checks())))
+	})
+
+	DescribeTable("should find what machines and Services would find later",
+		func(ctx SpecContext, change func(), want ...string) {
+			request.Demands = []platform.Demand{demand("m1.tiny", 1, 1)}
+			request.Demands[0].Zones = []platform.ZoneDemand{{Name: "cloud-a", Minimum: 1, Maximum: 1}}
+			change()
+			Expect(ids(validate(ctx))).To(ConsistOf(want))
+		},
+		Entry("an image that does not exist", func() {
+			request.Demands[0].Image = &v1alpha1.SiteMachineImage{OpenStack: &v1alpha1.OpenStackImage{ImageName: "nothing"}}
+		}, "openstack-image Failed"),
+		Entry("an image that does not exist, by ID", func() {
+			request.Demands[0].Image = &v1alpha1.SiteMachineImage{OpenStack: &v1alpha1.OpenStackImage{ImageID: missing}}
+		}, "openstack-image Failed"),
+		Entry("another size of a flavor", func() {
+			request.Demands[0].Capacity = corev1.ResourceList{
+				corev1.ResourceCPU: resource.MustParse("64"), corev1.ResourceMemory: resource.MustParse("1Ti")}
+		}, "openstack-flavor-capacity Warning", "openstack-flavor-capacity Warning"),
+		Entry("a flavor without GPUs", func() {
+			request.Demands[0].Capacity = corev1.ResourceList{"gpu": resource.MustParse("1")}
+		}, "openstack-flavor-gpu Warning"),
+		Entry("a zone of a pool", func() { s.Profile.Zones[0].OpenStack.AvailabilityZone = "az9" }, "openstack-pool-zones Failed"),
+		Entry("a type of a data volume", func() {
+			request.Demands[0].DataVolumes = []platform.DataVolume{{Name: "data", Size: 1, Settings: v1alpha1.WorkerDataVolumeSite{
+				OpenStack: &v1alpha1.OpenStackVolumeType{Type: "tape"}}}}
+		}, "openstack-volume-type Failed"),
+		Entry("a storage class", func() {
+			s.Profile.StorageClasses = []v1alpha1.StorageClass{{Name: "slow",
+				OpenStack: &v1alpha1.OpenStackStorageClass{Type: "tape", AvailabilityZone: "moon"}}}
+		}, "openstack-storage-class Warning", "openstack-storage-zone Warning"),
+		Entry("an additional security group", func() {
+			request.Demands[0].Settings.OpenStack = &v1alpha1.OpenStackWorker{AdditionalSecurityGroups: []string{"nothing", missing}}
+		}, "openstack-pool-security-group Failed", "openstack-pool-security-group Failed"),
+		Entry("a provider of load balancers", func() { s.Profile.OpenStack.LoadBalancerProviders = []string{"nothing"} },
+			"openstack-load-balancer-provider Warning"),
+		Entry("networks of a class of load balancers", func() {
+			request.ControlPlane.LoadBalancer = &v1alpha1.SiteLoadBalancer{OpenStack: &v1alpha1.OpenStackLoadBalancerConfig{
+				Classes: []v1alpha1.OpenStackLoadBalancerClass{{Name: "x", FloatingNetworkID: missing, SubnetID: missing}}}}
+		}, "openstack-load-balancer-class Warning", "openstack-load-balancer-class Warning"),
+	)
+
+	It("should compare what the site lacks with the quotas of objects and load balancers", func(ctx SpecContext) {
+		own := newProject(ctx, "member", "load-balancer_member")
+		own.setQuotas(ctx, computequotas.UpdateOpts{Cores: new(-1), Instances: new(-1), RAM: new(-1), ServerGroupMembers: new(1)},
+			networkquotas.UpdateOpts{Router: new(0), SecurityGroupRule: new(3), FloatingIP: new(0)},
+			volumequotas.UpdateOpts{Volumes: new(-1), Gigabytes: new(-1)})
+		s.Credentials = own.credentials
+		request.Demands = []platform.Demand{demand("m1.tiny", 0, 3)}
+		request.Demands[0].Settings.OpenStack = &v1alpha1.OpenStackWorker{ServerGroup: &v1alpha1.OpenStackServerGroup{Policy: "affinity"}}
+		Expect(ids(validate(ctx))).To(ConsistOf("openstack-server-group-quota Warning", "openstack-network-quota Failed",
+			"openstack-network-quota Failed", "openstack-load-balancer-quota Warning"))
 	})
 
 	DescribeTable("should return that the site could not be asked, and no mistake",
