@@ -154,17 +154,17 @@ type Result struct {
 	cause string
 }
 
-// Fail adds a mistake. The finding is valid until the next one is added.
+// Fail adds a failure. The finding is valid until the next one is added.
 func (r *Result) Fail(problem *field.Error) *Finding {
 	return r.add(Finding{State: Failed, Class: ClassConfiguration, Field: problem.Field, Is: problem.ErrorBody()})
 }
 
-// Invalid adds a mistake in the value of a field.
+// Invalid adds an invalid value of a field.
 func (r *Result) Invalid(path *field.Path, value, format string, args ...any) *Finding {
 	return r.Fail(field.Invalid(path, value, fmt.Sprintf(format, args...)))
 }
 
-// Forbidden adds a mistake that is not in the value of a field.
+// Forbidden adds a failure that is not about the value of a field.
 func (r *Result) Forbidden(path *field.Path, format string, args ...any) *Finding {
 	return r.Fail(field.Forbidden(path, fmt.Sprintf(format, args...)))
 }

@@ -25,7 +25,7 @@ const (
 	lookTimeout = 10 * time.Second
 )
 
-// face is what the API of a site shows to everyone. It is looked at once.
+// face is what the API of a site shows to everyone. It is read once.
 type face struct {
 	contact   validation.Contact
 	addresses func() ([]netip.Addr, error)

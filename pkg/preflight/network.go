@@ -105,7 +105,7 @@ func (s *subject) checkDNSRange(_ context.Context, result *platform.Result) erro
 		case other != nil:
 			result.Invalid(path, text, "is in the range %s of %s", other.prefix, other.name)
 		case server.IsUnspecified():
-			result.Invalid(path, text, "is no address of a host")
+			result.Invalid(path, text, "is not the address of a host")
 		case contains(edges(s.Network.Subnets), server) != nil:
 			result.Invalid(path, text, "is the first or last address of the site's network, which no host has")
 		}

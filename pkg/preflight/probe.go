@@ -325,11 +325,11 @@ var probePairChecks = platform.Checks[*pair]{
 		Remedy: "Run the probe of each site on a host in its network.",
 	}, Run: (*pair).checkPairProbe},
 	{Check: platform.Check{
-		ID:     "pair-reach",
-		Title:  "Two sites reach each other.",
+		ID:    "pair-reach",
+		Title: "Two sites reach each other.",
 		Remedy: "Add the routes between the networks of both sites, and permit the traffic in firewalls, see " +
 			"[network](../usage/network.md#what-must-be-open).",
-		Needs:  []string{"pair-probe"},
+		Needs: []string{"pair-probe"},
 	}, Run: (*pair).checkReach},
 	{Check: platform.Check{
 		ID:     "pair-path-mtu",

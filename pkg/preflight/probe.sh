@@ -1,4 +1,8 @@
 #!/bin/sh
+# SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+#
+# SPDX-License-Identifier: Apache-2.0
+#
 # Reports what a host in the network of a site sees, as one JSON document on standard output. It changes nothing on the host.
 # Arguments: <site>=<address> for the host that runs the probe of each other site.
 # It uses what is installed of ip, ping, tracepath, curl, wget, openssl, nc, dig, host, nslookup, nmap, udhcpc and dhclient, and reports

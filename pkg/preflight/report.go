@@ -47,7 +47,7 @@ type Report struct {
 	Gateways []string `json:"gateways"`
 	// DHCP is what DHCP servers answered.
 	DHCP DHCP `json:"dhcp"`
-	// Clock is what a server told about the time, nil if none did.
+	// Clock is the time of a server, nil if none did.
 	Clock *ClockReading `json:"clock"`
 	// DNS are the answers of DNS servers.
 	DNS []NameAnswer `json:"dns"`

@@ -34,11 +34,11 @@ var siteChecks = platform.Checks[*subject]{
 		Remedy: "Correct the address in the CloudProfile, or let the DNS servers of the seed resolve it.",
 	}, Run: (*subject).checkResolve},
 	{Check: platform.Check{
-		ID:     "site-api-range",
-		Title:  "The address of the site's API is outside the ranges of the shoot's nodes, pods, and services.",
+		ID:    "site-api-range",
+		Title: "The address of the site's API is outside the ranges of the shoot's nodes, pods, and services.",
 		Remedy: "Choose ranges of the Shoot that do not contain the address: Gardener keeps the control plane from them, see " +
 			"[admission](admission.md#addresses-of-apis).",
-		Needs:  []string{"site-api-resolve"},
+		Needs: []string{"site-api-resolve"},
 	}, Run: (*subject).checkAPIRange},
 	{Check: platform.Check{
 		ID:    "site-api-seed",

@@ -69,7 +69,8 @@ var podsWithMetrics = []struct {
 		v1beta1constants.LabelRole: "machine-controller-manager"}, "10259"},
 }
 
-// readMetrics reads the metrics at the URLs, otherwise those of the pods in the seed. What cannot be read is not known, which is no error.
+// readMetrics reads the metrics at the URLs, otherwise those of the pods in the seed. Metrics that cannot be
+// read are reported as not known.
 func (o *statusOptions) readMetrics(ctx context.Context, from *sources, shoot string) *readings {
 	ctx, cancel := context.WithTimeout(ctx, metricsTimeout)
 	defer cancel()

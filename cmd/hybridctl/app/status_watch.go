@@ -163,7 +163,7 @@ func (f *follower) cached(ctx context.Context, config *rest.Config, options cach
 func (f *follower) tell() {
 	select {
 	case f.changed <- struct{}{}:
-	default: // It is told already.
+	default: // The follower has not read the last one yet.
 	}
 }
 

@@ -191,7 +191,7 @@ func (t *siteAttempt) preflight(ctx context.Context, validated string) (string, 
 	}
 }
 
-// splitPoolFindings separates the failures that concern pools, which are shortages and mistakes in the pools.
+// splitPoolFindings separates the failures that concern pools, which are shortages and invalid fields of pools.
 func splitPoolFindings(findings platform.Findings) (ofPools, others platform.Findings) {
 	for _, found := range findings.Found {
 		if found.State == platform.Failed && (found.Class == platform.ClassQuota || strings.HasPrefix(found.Field, poolsPath.String()+"[")) {

@@ -20,7 +20,7 @@ import (
 )
 
 // rehearsing sends only requests that change nothing. Others are recorded, and answered as if the site had accepted them: later reads see
-// their effect. What a site decides by itself, such as addresses, is missing in answers.
+// their effect. Values that the site chooses, such as addresses, are missing in answers.
 type rehearsing struct {
 	next    http.RoundTripper
 	site    string

@@ -171,7 +171,7 @@ const (
 	fixedIPSubnet = "subnet_id="
 )
 
-// unfiltered are the parameters of lists that are no filters, or match all objects of the project.
+// unfiltered are the parameters of lists that do not filter, or match all objects of the project.
 var unfiltered = []string{"limit", "offset", "fields", "sort_key", "sort_dir", "project_id", "tenant_id"}
 
 // matching returns the objects that do not exist at the site and match the query.

@@ -170,7 +170,7 @@ func (v *validation) imageService(ctx context.Context, _ *platform.Result) error
 	return err
 }
 
-// eachImage calls check for each pool with an image, and what there is of it.
+// eachImage calls check for each pool with an image, and the active images that match it.
 func (v *validation) eachImage(check func(demand *platform.Demand, wanted v1alpha1.OpenStackImage, active []images.Image)) error {
 	if !v.wantsImages() {
 		return nil
