@@ -33,6 +33,7 @@ type preflightCommand struct {
 	skip    []string
 	list    bool
 	timeout time.Duration
+	probe   probeFlags
 }
 
 func newPreflightCommand(o *streamsAndInputs) *cobra.Command {
@@ -43,10 +44,12 @@ func newPreflightCommand(o *streamsAndInputs) *cobra.Command {
 		Long: "Checks whether the sites of a shoot have what it needs, with the credentials in its Secret. The checks are those that the " +
 			"extension makes. Each has an ID, see docs/operations/preflight.md. A check is fine, has failed, warns, could not be made, or was " +
 			"skipped. A site that does not answer delays and hides no other one.\n\nExit codes: 0 if there are no findings, 1 if there are, " +
-			"2 if a site could not be asked.",
+			"2 if a site could not be asked.\n\n" + probeHelp,
 		Example: "  hybridctl preflight -f shoot.yaml -f cloudprofile.yaml -f secret.yaml\n" +
 			"  hybridctl preflight --shoot my-shoot -n garden-my-project -o json\n" +
-			"  hybridctl preflight --checks",
+			"  hybridctl preflight --checks\n" +
+			"  hybridctl preflight -f shoot.yaml -f cloudprofile.yaml -f secret.yaml --probe one >one.sh\n" +
+			"  hybridctl preflight -f shoot.yaml -f cloudprofile.yaml -f secret.yaml --probe-report one.json --probe-report two.json",
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return p.run(command.Context()) },
 	}
@@ -61,6 +64,7 @@ func newPreflightCommand(o *streamsAndInputs) *cobra.Command {
 	o.output.addFlags(command)
 	command.Flags().StringSliceVar(&p.skip, "skip", nil, "IDs of checks that are not made.")
 	command.Flags().BoolVar(&p.list, "checks", false, "List all checks, and make none.")
+	p.probe.addFlags(command)
 	command.Flags().DurationVar(&p.timeout, "timeout", infrastructure.PreflightTimeout, "Time that each site has to answer.")
 	_ = command.RegisterFlagCompletionFunc("skip", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return lists.Map(p.checks(), func(c platform.Check) cobra.Completion { return cobra.CompletionWithDesc(c.ID, c.Title) }),
@@ -105,11 +109,21 @@ func (p *preflightCommand) run(ctx context.Context) error {
 	if input.Cluster.Shoot == nil {
 		return errors.New("a Shoot is required")
 	}
-	found, err := infrastructure.NewPreflight(ctx, infrastructure.PreflightRequest{
+	request := infrastructure.PreflightRequest{
 		Cluster: input.Cluster, Infrastructure: input.Infrastructure, Secret: input.Secret, Platforms: p.platforms, Skip: p.skip,
 		Timeout: p.timeout,
-	})
+	}
+	if p.probe.site != "" {
+		return p.probe.print(ctx, p.Out, request)
+	}
+	if request.Reports, err = p.probe.read(); err != nil {
+		return err
+	}
+	found, err := infrastructure.NewPreflight(ctx, request)
 	if err != nil {
+		return err
+	}
+	if err := p.probe.unused(found); err != nil {
 		return err
 	}
 	report.Shoot = input.Cluster.ObjectMeta.Name

@@ -125,6 +125,45 @@ var _ = Describe("Preflight", func() {
 		Expect(errors).To(ContainSubstring(`there is no check "openstack-imag"`))
 	})
 
+	It("should print the script of a probe", func() {
+		script, errors, code := preflight("--probe", "good", "--probe-registry", "registry.example.org:443")
+		Expect(errors).To(BeEmpty())
+		Expect(code).To(Equal(0))
+		Expect(script).To(And(HavePrefix("#!/bin/sh\n"), ContainSubstring("SITE='good'\n"),
+			ContainSubstring("TARGETS='registry=registry.example.org:443'\n")))
+
+		_, errors, code = preflight("--probe", "bad")
+		Expect(code).To(Equal(2))
+		Expect(errors).To(ContainSubstring(`the shoot does not use a site "bad"`))
+	})
+
+	It("should judge the reports of probes", func() {
+		report := func(name, text string) string {
+			path := filepath.Join(filepath.Dir(file), name)
+			Expect(os.WriteFile(path, []byte(text), 0o600)).To(Succeed())
+			return path
+		}
+		const elsewhere = `{"version":1,"site":"good","dhcp":{"state":"unknown"},"interfaces":[{"name":"eth0","addresses":["192.0.2.7/24"]}]}`
+		out, _, code := preflight("--probe-report", report("good.json", elsewhere))
+		Expect(code).To(Equal(1))
+		Expect(out).To(MatchRegexp(`good +Failed +probe-address`))
+
+		for text, message := range map[string]string{
+			`{"version":1,"site":"good","dhcp":{"state":"unknown"},"run":"me"}`: `unknown field "run"`,
+			`{"version":1,"site":"bad","dhcp":{"state":"unknown"}}`:             `the shoot does not use site "bad"`,
+		} {
+			_, errors, code := preflight("--probe-report", report("other.json", text))
+			Expect(code).To(Equal(2))
+			Expect(errors).To(ContainSubstring(message))
+		}
+		_, errors, code := preflight("--probe-report", report("a.json", elsewhere), "--probe-report", report("b.json", elsewhere))
+		Expect(code).To(Equal(2))
+		Expect(errors).To(ContainSubstring(`there is another report of site "good"`))
+		_, errors, code = preflight("--probe-report", "absent.json")
+		Expect(code).To(Equal(2))
+		Expect(errors).To(ContainSubstring("no such file"))
+	})
+
 	It("should tell a dead site from one that lacks something, and hide no other", func() {
 		values["$SITES"], values["$IMAGE"] = dead+", "+good, "windows"
 		out, errors, code := preflight("-o", "json")

@@ -17,6 +17,7 @@ import (
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
@@ -76,22 +77,12 @@ type SitePreflight struct {
 // NewPreflight makes the checks that the controller makes before it reconciles sites, all sites in parallel. It returns an error where the
 // controller does not begin with any site.
 func NewPreflight(ctx context.Context, request PreflightRequest) (*Preflight, error) {
-	shoot := PlanRequest{Cluster: request.Cluster, Infrastructure: request.Infrastructure, Secret: request.Secret}
-	infra := desired(shoot)
-	input, configErr, err := shootsites.Read(ctx, planReader{shoot}, shootsites.OfInfrastructure(infra), request.Cluster)
-	if err = errors.Join(configErr, err); err != nil {
-		return nil, err
-	}
-	invalid, err := validate(input, infra, request.Cluster)
+	prepared, err := prepare(ctx, request)
 	if err != nil {
 		return nil, err
 	}
-	resolved, resolveErr := site.Resolve(input.Input)
-	sites := slices.DeleteFunc(slices.Clone(resolved), func(s site.Site) bool { return s.Removed() })
-	demands := demands(request.Cluster, input.Profile, infra.Spec.Region)
-	common := preflightShoot(request.Cluster, input, sites, demands, readStatus(infra))
-	common.Reports = request.Reports
-	p := &preflights{common: preflight.New(common, request.Options), timeout: request.Timeout}
+	input, sites, demands, invalid, resolveErr := prepared.input, prepared.sites, prepared.demands, prepared.invalid, prepared.resolveErr
+	p := &preflights{common: prepared.common, timeout: request.Timeout}
 
 	result := &Preflight{Sites: make([]SitePreflight, len(sites))}
 	errs := []error{resolveErr}
@@ -119,6 +110,57 @@ func NewPreflight(ctx context.Context, request PreflightRequest) (*Preflight, er
 	result.Pairs = p.common.Pairs(ctx, request.Skip)
 	result.Err = errors.Join(errs...)
 	return result, nil
+}
+
+// ProbeScript returns the script that reports what hosts in the network of the site see. It needs no credentials.
+func ProbeScript(ctx context.Context, request PreflightRequest, name string, registries []string) (string, error) {
+	prepared, err := prepare(ctx, request)
+	if err != nil {
+		return "", err
+	}
+	targets := preflight.Targets{Registries: registries}
+	for _, address := range request.Cluster.Shoot.Status.AdvertisedAddresses {
+		if address.Name == v1beta1constants.AdvertisedAddressExternal {
+			targets.APIServer = address.URL
+		}
+	}
+	return prepared.common.Script(name, targets)
+}
+
+// preparedPreflight is what the checks of the sites of a shoot are made with.
+type preparedPreflight struct {
+	input   shootsites.Input
+	sites   []site.Site
+	demands map[string][]platform.Demand
+	// invalid are the errors of the configuration by the names of the sites, and resolveErr is why sites are missing.
+	invalid    map[string]error
+	resolveErr error
+	common     *preflight.Preflight
+}
+
+func prepare(ctx context.Context, request PreflightRequest) (*preparedPreflight, error) {
+	shoot := PlanRequest{Cluster: request.Cluster, Infrastructure: request.Infrastructure, Secret: request.Secret}
+	infra := desired(shoot)
+	input, configErr, err := shootsites.Read(ctx, planReader{shoot}, shootsites.OfInfrastructure(infra), request.Cluster)
+	if err = errors.Join(configErr, err); err != nil {
+		return nil, err
+	}
+	invalid, err := validate(input, infra, request.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	resolved, resolveErr := site.Resolve(input.Input)
+	p := &preparedPreflight{
+		input:      input,
+		sites:      slices.DeleteFunc(slices.Clone(resolved), func(s site.Site) bool { return s.Removed() }),
+		demands:    demands(request.Cluster, input.Profile, infra.Spec.Region),
+		invalid:    invalid,
+		resolveErr: resolveErr,
+	}
+	common := preflightShoot(request.Cluster, input, p.sites, p.demands, readStatus(infra))
+	common.Reports = request.Reports
+	p.common = preflight.New(common, request.Options)
+	return p, nil
 }
 
 // validationRequest returns what the site is validated for.
