@@ -264,5 +264,5 @@ func (w *siteWarnings) Eventf(_, _ runtime.Object, _, reason, action, note strin
 func (w *siteWarnings) of(site string) []string {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	return lists.Map(w.bySite[site], platform.Printable)
+	return lists.Map(w.bySite[site], platform.PrintableMessage)
 }

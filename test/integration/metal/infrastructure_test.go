@@ -29,6 +29,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ipam"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/machines"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/rehearsal"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
 )
@@ -284,6 +285,36 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 		Expect(platf.Delete(ctx, s, persist)).To(Succeed())
 		Eventually(ctx, func() ([]v1alpha1.Orphan, error) { return platf.Orphans(ctx, s) }, soon).Should(BeEmpty())
 		Expect(landscape.Objects(ctx, s.Shoot)).To(HaveExactElements(HaveField("Name", foreign.GetName())))
+	})
+
+	It("should plan what a deletion requests", func(ctx SpecContext) {
+		_, err := platf.Reconcile(ctx, s, persist)
+		Expect(err).NotTo(HaveOccurred())
+		claim(ctx, s.Shoot+"-m-3")
+		address := metal.NewAddressClaim(s.Shoot+"-m-3", "none")
+		address.SetLabels(owner.Owner{Shoot: s.Shoot, Site: s.Name}.MachineLabels(address.GetName()))
+		Expect(landscape.Client.Create(ctx, address)).To(Succeed())
+		before, err := landscape.Objects(ctx, s.Shoot)
+		Expect(err).NotTo(HaveOccurred())
+
+		proxy := behindProxy(s)
+		plan := func() *rehearsal.Log {
+			log := &rehearsal.Log{}
+			sessions := metalclient.Rehearse(log)
+			defer sessions.Close()
+			Expect(infrastructure.New(sessions, inventories.Open).Delete(ctx, s, persist)).To(Succeed())
+			return log
+		}
+		proxy.SetLabel("plan")
+		planned := plan()
+		Expect(countedWrites(proxy.Requests("plan"))).To(BeEmpty())
+		Expect(landscape.Objects(ctx, s.Shoot)).To(ConsistOf(before))
+		proxy.SetLabel("deletion")
+		Eventually(ctx, func() error { return platf.Delete(ctx, s, persist) }, soon).Should(Succeed())
+		Expect(countedWrites(proxy.Requests("deletion")).UnsortedList()).To(ConsistOf(plannedWrites(planned).UnsortedList()))
+		Expect(plannedWrites(planned).Len()).To(BeNumerically(">=", 3))
+		Eventually(ctx, func() ([]metal.Object, error) { return landscape.Objects(ctx, s.Shoot) }, soon).Should(BeEmpty())
+		Expect(plan().Writes(s.Name)).To(BeEmpty())
 	})
 
 	It("should touch nothing when the inventory is another one", func(ctx SpecContext) {

@@ -28,9 +28,9 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/rehearsal"
 )
 
-// rehearsing records requests that would change the inventory, and sends them as dry runs: the API persists nothing, and answers what it
-// would, including that the credentials lack a permission. Later reads see the effect, together with what the operators of the inventory
-// make of it.
+// rehearsing records requests that would change the inventory. It answers deletions itself, and sends patches as dry runs: the API persists
+// nothing, and answers what the object would be, or that the credentials lack a permission. Later reads see the effect, together with what
+// the operators of the inventory make of it.
 type rehearsing struct {
 	next     http.RoundTripper
 	site     string
@@ -58,10 +58,10 @@ func (r *rehearsing) RoundTrip(request *http.Request) (*http.Response, error) {
 	switch method := request.Method; {
 	case method == http.MethodGet && !isWatch(request):
 		return r.read(request)
-	case method == http.MethodGet, request.URL.Query().Get("dryRun") == metav1.DryRunAll,
+	case method == http.MethodGet, method == http.MethodPost && request.URL.Query().Get("dryRun") == metav1.DryRunAll,
 		method == http.MethodPost && path.Base(request.URL.Path) == "selfsubjectaccessreviews":
 		return r.next.RoundTrip(request)
-	case method == http.MethodPatch, method == http.MethodPut, method == http.MethodDelete:
+	case method == http.MethodPatch, method == http.MethodDelete:
 		return r.write(request)
 	default:
 		service, _ := r.describe(request)
@@ -69,7 +69,7 @@ func (r *rehearsing) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 }
 
-// write records the request, and asks the API for its effect.
+// write records the request, and asks the API for the effect of a patch.
 func (r *rehearsing) write(request *http.Request) (*http.Response, error) {
 	service, _ := r.describe(request)
 	resource := path.Base(path.Dir(request.URL.Path))
@@ -95,6 +95,15 @@ func (r *rehearsing) write(request *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 
+	if request.Method == http.MethodDelete {
+		// The options of a deletion are in its body, which has precedence over the query.
+		r.mutex.Lock()
+		defer r.mutex.Unlock()
+		r.deleted[request.URL.Path] = true
+		content, err := json.Marshal(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess})
+		return respond(newResponse(request, http.StatusOK), content), err
+	}
+
 	sent := request.Clone(request.Context())
 	sent.Body, sent.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	query := sent.URL.Query()
@@ -103,12 +112,6 @@ func (r *rehearsing) write(request *http.Request) (*http.Response, error) {
 	response, err := r.next.RoundTrip(sent)
 	if err != nil || response.StatusCode >= http.StatusMultipleChoices {
 		return response, err
-	}
-	if request.Method == http.MethodDelete {
-		r.mutex.Lock()
-		defer r.mutex.Unlock()
-		r.deleted[request.URL.Path] = true
-		return response, nil
 	}
 	object, err := contentOf(response)
 	if err != nil {

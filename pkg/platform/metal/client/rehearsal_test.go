@@ -88,15 +88,15 @@ var _ = Describe("Rehearsal", func() {
 
 	It("should hide what is deleted, and free its server", func(ctx SpecContext) {
 		claims := "/apis/metal.ironcore.dev/v1alpha1/namespaces/hosts/serverclaims"
-		answers["DELETE "+claims+"/c"] = metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusSuccess}
 		server := &metalv1alpha1.Server{ObjectMeta: metav1.ObjectMeta{Name: "s", UID: "1"}}
 		server.APIVersion, server.Kind = metalv1alpha1.GroupVersion.String(), "Server"
 		server.Spec.ServerClaimRef = &metalv1alpha1.ImmutableObjectReference{Namespace: "hosts", Name: "c"}
 		server.Status.State = metalv1alpha1.ServerStateReserved
 		answers["GET /apis/metal.ironcore.dev/v1alpha1/servers/s"] = server
 		claim := &metalv1alpha1.ServerClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "hosts", Name: "c"}}
-		Expect(api.Delete(ctx, claim)).To(Succeed())
-		Expect(sent).To(HaveExactElements(HaveSuffix("/c?dryRun=All")))
+		Expect(api.Delete(ctx, claim, client.Preconditions{UID: new(types.UID("1"))})).To(Succeed())
+		Expect(sent).To(BeEmpty())
+		Expect(log.Writes("racks")).To(ConsistOf(And(HaveField("Path", claims+"/c"), HaveField("Action", v1alpha1.PlannedActionDelete))))
 		Expect(IsNotFound(Classify(api.Get(ctx, client.ObjectKeyFromObject(claim), claim)))).To(BeTrue())
 		found := &metalv1alpha1.Server{}
 		Expect(api.Get(ctx, client.ObjectKey{Name: "s"}, found)).To(Succeed())
@@ -106,7 +106,8 @@ var _ = Describe("Rehearsal", func() {
 
 	It("should return that the credentials do not permit it", func(ctx SpecContext) {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "hosts", Name: "m"}}
-		Expect(platform.ClassOf(Classify(api.Delete(ctx, secret)))).To(Equal(platform.ClassForbidden))
+		patch := client.RawPatch(types.JSONPatchType, []byte(`[{"op": "add", "path": "/data", "value": {}}]`))
+		Expect(platform.ClassOf(Classify(api.Patch(ctx, secret, patch)))).To(Equal(platform.ClassForbidden))
 		Expect(log.Writes("racks")).To(ConsistOf(HaveField("Kind", "Secret")))
 	})
 
