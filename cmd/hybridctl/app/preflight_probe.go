@@ -18,8 +18,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/preflight"
 )
 
-const probeHelp = "With --probe, it prints a script instead, which reports what a host in the network of a site sees. The arguments of the " +
-	"script are <site>=<address> of the hosts that run the scripts of other sites. What the scripts print is judged with --probe-report."
+const probeHelp = "With --probe, it prints a script instead, which reports what a host in the network of a site sees. The arguments of " +
+	"the script are <site>=<address> of the hosts that run the scripts of other sites. What the scripts print is judged with --probe-report."
 
 // probeFlags are the flags of probes.
 type probeFlags struct {
