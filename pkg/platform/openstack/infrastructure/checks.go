@@ -4,7 +4,11 @@
 
 package infrastructure
 
-import "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+import (
+	"context"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
 
 // IDs of the checks that others need.
 const (
@@ -74,7 +78,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Correct `floatingPoolName`, or share the network with the project.",
 			Needs:  []string{checkServices},
 		},
-		Run: (*validation).floatingPool,
+		Run: of(networkChecks.floatingPool),
 	},
 	{
 		Check: platform.Check{
@@ -82,7 +86,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Correct `floatingSubnet`; use the ID if the credentials may not see the subnet.",
 			Needs:  []string{checkFloatingPool},
 		},
-		Run: (*validation).floatingSubnet,
+		Run: of(networkChecks.floatingSubnet),
 	},
 	{
 		Check: platform.Check{
@@ -90,7 +94,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Correct `router.id`, or set the external gateway of the router.",
 			Needs:  []string{checkServices},
 		},
-		Run: (*validation).router,
+		Run: of(networkChecks.router),
 	},
 	{
 		Check: platform.Check{
@@ -98,7 +102,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Correct `network.id`, or share the network with the project.",
 			Needs:  []string{checkServices},
 		},
-		Run: (*validation).nodeNetwork,
+		Run: of(networkChecks.nodeNetwork),
 	},
 	{
 		Check: platform.Check{
@@ -106,7 +110,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Correct `subnet.id` or the `nodes` of the site.",
 			Needs:  []string{checkNetwork},
 		},
-		Run: (*validation).nodeSubnet,
+		Run: of(networkChecks.nodeSubnet),
 	},
 	{
 		Check: platform.Check{
@@ -114,7 +118,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Reduce `mtu` of the site in the CloudProfile, or raise the MTU of the network.",
 			Needs:  []string{checkNetwork},
 		},
-		Run: (*validation).mtu,
+		Run: of(networkChecks.mtu),
 	},
 	{
 		Check: platform.Check{
@@ -122,7 +126,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Correct `securityGroup.id`.",
 			Needs:  []string{checkServices},
 		},
-		Run: (*validation).securityGroup,
+		Run: of(networkChecks.securityGroup),
 	},
 	{
 		Check: platform.Check{
@@ -130,7 +134,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Correct `additionalSecurityGroups` of the pool; use the ID if the name is not unique.",
 			Needs:  []string{checkServices},
 		},
-		Run: (*validation).poolSecurityGroups,
+		Run: of(networkChecks.poolSecurityGroups),
 	},
 	{
 		Check: platform.Check{
@@ -162,7 +166,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Correct `flavor` in the CloudProfile, or give the project access to the flavor.",
 			Needs:  []string{checkServices},
 		},
-		Run: (*validation).flavorsExist,
+		Run: of(machineChecks.flavorsExist),
 	},
 	{
 		Check: platform.Check{
@@ -170,7 +174,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Correct the machine type in the CloudProfile, or its `capacity` on the site.",
 			Needs:  []string{checkServices},
 		},
-		Run: (*validation).flavorCapacity,
+		Run: of(machineChecks.flavorCapacity),
 	},
 	{
 		Check: platform.Check{
@@ -178,7 +182,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Correct `gpu` of the machine type in the CloudProfile, or use a flavor with GPUs.",
 			Needs:  []string{checkServices},
 		},
-		Run: (*validation).flavorGPUs,
+		Run: of(machineChecks.flavorGPUs),
 	},
 	{
 		Check: platform.Check{
@@ -186,7 +190,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Set the type of the pool's root volume, or use a flavor with a disk.",
 			Needs:  []string{checkServices},
 		},
-		Run: (*validation).flavorDisk,
+		Run: of(machineChecks.flavorDisk),
 	},
 	{
 		Check: platform.Check{
@@ -194,7 +198,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Add the endpoint to the catalog.",
 			Needs:  []string{checkServices},
 		},
-		Run: (*validation).imageService,
+		Run: of(machineChecks.imageService),
 	},
 	{
 		Check: platform.Check{
@@ -202,7 +206,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Upload or share the image, rename others with the same name, or set `imageID` in the CloudProfile.",
 			Needs:  []string{checkImageService},
 		},
-		Run: (*validation).imagesExist,
+		Run: of(machineChecks.imagesExist),
 	},
 	{
 		Check: platform.Check{
@@ -210,7 +214,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Use a larger machine type or root volume.",
 			Needs:  []string{checkImageService},
 		},
-		Run: (*validation).imageSize,
+		Run: of(machineChecks.imageSize),
 	},
 	{
 		Check: platform.Check{
@@ -218,7 +222,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Correct the image in the CloudProfile, or its properties in Glance.",
 			Needs:  []string{checkImageService},
 		},
-		Run: (*validation).imageArchitecture,
+		Run: of(machineChecks.imageArchitecture),
 	},
 	{
 		Check: platform.Check{
@@ -226,7 +230,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Add the endpoint to the catalog, or remove volumes and storage classes.",
 			Needs:  []string{checkServices},
 		},
-		Run: (*validation).volumeService,
+		Run: of(volumeChecks.volumeService),
 	},
 	{
 		Check: platform.Check{
@@ -234,7 +238,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Correct `type` of the volume type in the CloudProfile, or give the project access to it.",
 			Needs:  []string{checkVolumeService},
 		},
-		Run: (*validation).volumeTypesExist,
+		Run: of(volumeChecks.volumeTypesExist),
 	},
 	{
 		Check: platform.Check{
@@ -242,7 +246,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Correct `type` of the storage class in the CloudProfile, or give the project access to it.",
 			Needs:  []string{checkVolumeService},
 		},
-		Run: (*validation).storageClasses,
+		Run: of(volumeChecks.storageClasses),
 	},
 	{
 		Check: platform.Check{
@@ -250,7 +254,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Correct `availabilityZone` of the storage class in the CloudProfile.",
 			Needs:  []string{checkVolumeService},
 		},
-		Run: (*validation).storageZones,
+		Run: of(volumeChecks.storageZones),
 	},
 	{
 		Check: platform.Check{
@@ -258,7 +262,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Raise the quota of the project, or reduce `minimum` or `maximum` of the pools.",
 			Needs:  []string{checkServices},
 		},
-		Run: (*validation).computeRoom,
+		Run: of(quotaChecks.computeRoom),
 	},
 	{
 		Check: platform.Check{
@@ -266,7 +270,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Raise the quota of the project, or reduce `minimum` or `maximum` of the pools.",
 			Needs:  []string{checkServices},
 		},
-		Run: (*validation).serverGroupRoom,
+		Run: of(quotaChecks.serverGroupRoom),
 	},
 	{
 		Check: platform.Check{
@@ -274,7 +278,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Raise the quota of the project, or reduce `minimum` or `maximum` of the pools.",
 			Needs:  []string{checkServices},
 		},
-		Run: (*validation).networkRoom,
+		Run: of(quotaChecks.networkRoom),
 	},
 	{
 		Check: platform.Check{
@@ -283,7 +287,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Raise the quota of the project, delete what is unused, or use existing objects.",
 			Needs:  []string{checkServices},
 		},
-		Run: (*validation).objectRoom,
+		Run: of(quotaChecks.objectRoom),
 	},
 	{
 		Check: platform.Check{
@@ -291,7 +295,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Raise the quota of the project, or reduce `minimum` or `maximum` of the pools.",
 			Needs:  []string{checkVolumeService},
 		},
-		Run: (*validation).volumeRoom,
+		Run: of(volumeChecks.volumeRoom),
 	},
 	{
 		Check: platform.Check{
@@ -299,7 +303,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Add the endpoint to the catalog, or remove `loadBalancer` of the site from the ControlPlaneConfig.",
 			Needs:  []string{checkServices},
 		},
-		Run: (*validation).balancerService,
+		Run: of(balancerChecks.balancerService),
 	},
 	{
 		Check: platform.Check{
@@ -307,7 +311,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Assign the role `load-balancer_member` in the project to the user or application credential.",
 			Needs:  []string{checkBalancers},
 		},
-		Run: (*validation).balancerRole,
+		Run: of(balancerChecks.balancerRole),
 	},
 	{
 		Check: platform.Check{
@@ -315,7 +319,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Correct `loadBalancerProviders` in the CloudProfile, or `provider` in the ControlPlaneConfig.",
 			Needs:  []string{checkBalancers},
 		},
-		Run: (*validation).balancerProvider,
+		Run: of(balancerChecks.balancerProvider),
 	},
 	{
 		Check: platform.Check{
@@ -323,7 +327,7 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Raise the quota of the project, or delete what is unused.",
 			Needs:  []string{checkBalancers},
 		},
-		Run: (*validation).balancerRoom,
+		Run: of(balancerChecks.balancerRoom),
 	},
 	{
 		Check: platform.Check{
@@ -331,6 +335,13 @@ var checks = platform.Checks[*validation]{
 			Remedy: "Correct the class in the CloudProfile or in the ControlPlaneConfig.",
 			Needs:  []string{checkServices},
 		},
-		Run: (*validation).balancerClasses,
+		Run: of(balancerChecks.balancerClasses),
 	},
+}
+
+// of returns the check as one of the validation that its area is a part of.
+func of[A interface{ ~struct{ *validation } }](
+	run func(A, context.Context, *platform.Result) error,
+) func(*validation, context.Context, *platform.Result) error {
+	return func(v *validation, ctx context.Context, result *platform.Result) error { return run(A{v}, ctx, result) }
 }

@@ -130,6 +130,14 @@ type floatingSubnets struct {
 	found     []subnets.Subnet
 }
 
+// connect sets the clients of the services that every site has.
+func (f *flow) connect(ctx context.Context) error {
+	var networkErr, computeErr error
+	f.network, networkErr = f.session.Network(ctx)
+	f.compute, computeErr = f.session.Compute(ctx)
+	return errors.Join(networkErr, computeErr)
+}
+
 func referenceID(reference *v1alpha1.OpenStackReference) string {
 	return ptr.Deref(reference, v1alpha1.OpenStackReference{}).ID
 }

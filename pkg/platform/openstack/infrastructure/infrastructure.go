@@ -17,6 +17,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumetypes"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/availabilityzones"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
+	computelimits "github.com/gophercloud/gophercloud/v2/openstack/compute/v2/limits"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -110,6 +118,30 @@ func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request pla
 	return checks.Run(ctx, i.validation(ctx, s, request), request.Skip)
 }
 
+// validation returns the validation of a site.
+func (i *infrastructure) validation(ctx context.Context, s *site.Site, request platform.ValidationRequest) *validation {
+	v := &validation{path: request.Path, demands: request.Demands, controlPlane: request.ControlPlane}
+	v.login = func(ctx context.Context) (*flow, error) {
+		if s.Profile == nil || s.Profile.OpenStack == nil {
+			return nil, client.ErrNoProfile
+		}
+		return i.login(ctx, s, client.ConnectionOf(s.Profile), readOnly)
+	}
+	v.floatingPools = sync.OnceValues(func() ([]network, error) { return networkChecks{v}.listFloatingPools(ctx) })
+	v.availabilityZones = sync.OnceValues(func() ([]availabilityzones.AvailabilityZone, error) {
+		return client.AvailabilityZones(ctx, availabilityzones.List(v.compute))
+	})
+	v.flavors = sync.OnceValues(func() ([]flavors.Flavor, error) { return machineChecks{v}.listFlavors(ctx) })
+	v.images = sync.OnceValues(func() (map[v1alpha1.OpenStackImage][]images.Image, error) { return machineChecks{v}.listImages(ctx) })
+	v.servers = sync.OnceValues(func() ([]servers.Server, error) { return ownServers(ctx, v.flow) })
+	v.computeLimits = sync.OnceValues(func() (*computelimits.Limits, error) {
+		return client.Extracted(computelimits.Get(ctx, v.compute, nil).Extract())
+	})
+	v.networkQuota = sync.OnceValues(func() (quota, error) { return quotaChecks{v}.getNetworkQuota(ctx) })
+	v.volumeTypes = sync.OnceValues(func() ([]volumetypes.VolumeType, error) { return volumeChecks{v}.listVolumeTypes(ctx) })
+	return v
+}
+
 // readOnly prevents listings and validations from changing the state.
 func readOnly(context.Context, *v1alpha1.SiteState) error {
 	return errors.New("the state must not change")
@@ -150,14 +182,6 @@ func (i *infrastructure) login(ctx context.Context, s *site.Site, connection v1a
 		site:     s,
 		owner:    owner.Owner{Shoot: s.Shoot, Site: s.Name},
 	}, nil
-}
-
-// connect sets the clients of the services that every site has.
-func (f *flow) connect(ctx context.Context) error {
-	var networkErr, computeErr error
-	f.network, networkErr = f.session.Network(ctx)
-	f.compute, computeErr = f.session.Compute(ctx)
-	return errors.Join(networkErr, computeErr)
 }
 
 // recordProject records the project if the state has no objects, or if one of them was observed in the project: old states do not record

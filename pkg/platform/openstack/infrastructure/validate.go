@@ -9,7 +9,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumetypes"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/availabilityzones"
@@ -24,7 +23,6 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
 // validation checks what a shoot wants from a site.
@@ -51,30 +49,6 @@ type validation struct {
 
 // shared returns what several checks need.
 type shared[T any] func() (T, error)
-
-// validation returns the validation of a site.
-func (i *infrastructure) validation(ctx context.Context, s *site.Site, request platform.ValidationRequest) *validation {
-	v := &validation{path: request.Path, demands: request.Demands, controlPlane: request.ControlPlane}
-	v.login = func(ctx context.Context) (*flow, error) {
-		if s.Profile == nil || s.Profile.OpenStack == nil {
-			return nil, client.ErrNoProfile
-		}
-		return i.login(ctx, s, client.ConnectionOf(s.Profile), readOnly)
-	}
-	v.floatingPools = sync.OnceValues(func() ([]network, error) { return v.listFloatingPools(ctx) })
-	v.availabilityZones = sync.OnceValues(func() ([]availabilityzones.AvailabilityZone, error) {
-		return client.AvailabilityZones(ctx, availabilityzones.List(v.compute))
-	})
-	v.flavors = sync.OnceValues(func() ([]flavors.Flavor, error) { return v.listFlavors(ctx) })
-	v.images = sync.OnceValues(func() (map[v1alpha1.OpenStackImage][]images.Image, error) { return v.listImages(ctx) })
-	v.servers = sync.OnceValues(func() ([]servers.Server, error) { return ownServers(ctx, v.flow) })
-	v.computeLimits = sync.OnceValues(func() (*computelimits.Limits, error) {
-		return client.Extracted(computelimits.Get(ctx, v.compute, nil).Extract())
-	})
-	v.networkQuota = sync.OnceValues(func() (quota, error) { return v.getNetworkQuota(ctx) })
-	v.volumeTypes = sync.OnceValues(func() ([]volumetypes.VolumeType, error) { return v.listVolumeTypes(ctx) })
-	return v
-}
 
 // object returns the path of a field in the site's OpenStack block.
 func (v *validation) object(name string, more ...string) *fieldpath.Path {

@@ -24,6 +24,9 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
+// balancerChecks are the checks of load balancers.
+type balancerChecks struct{ *validation }
+
 // controlPlanePath is the path of the ControlPlaneConfig in the Shoot.
 var controlPlanePath = fieldpath.NewPath("spec", "provider", "controlPlaneConfig")
 
@@ -32,7 +35,7 @@ var balancerRoles = []string{"load-balancer_member", "load-balancer_admin", "adm
 
 // octavia returns the client of the load balancing service, nil if the site has none. Nodes do not need load balancers, so findings about
 // them are warnings.
-func (v *validation) octavia(ctx context.Context) (*gophercloud.ServiceClient, error) {
+func (v balancerChecks) octavia(ctx context.Context) (*gophercloud.ServiceClient, error) {
 	service, err := v.session.LoadBalancer(ctx)
 	if errors.Is(err, client.ErrNoService) {
 		return nil, nil
@@ -41,12 +44,12 @@ func (v *validation) octavia(ctx context.Context) (*gophercloud.ServiceClient, e
 }
 
 // balancerSettings are the settings in the ControlPlaneConfig, empty ones if there are none.
-func (v *validation) balancerSettings() v1alpha1.OpenStackLoadBalancerConfig {
+func (v balancerChecks) balancerSettings() v1alpha1.OpenStackLoadBalancerConfig {
 	return ptr.Deref(ptr.Deref(v.controlPlane.LoadBalancer, v1alpha1.SiteLoadBalancer{}).OpenStack, v1alpha1.OpenStackLoadBalancerConfig{})
 }
 
 // balancerService checks that the site has a load balancing service if the shoot configures its load balancers.
-func (v *validation) balancerService(ctx context.Context, result *platform.Result) error {
+func (v balancerChecks) balancerService(ctx context.Context, result *platform.Result) error {
 	service, err := v.octavia(ctx)
 	if service == nil && err == nil && v.controlPlane.LoadBalancer != nil {
 		result.Warn(controlPlanePath, "the site has no load balancing service, so its Services of type LoadBalancer have no addresses")
@@ -55,7 +58,7 @@ func (v *validation) balancerService(ctx context.Context, result *platform.Resul
 }
 
 // balancerRole checks that the credentials may create load balancers.
-func (v *validation) balancerRole(ctx context.Context, result *platform.Result) error {
+func (v balancerChecks) balancerRole(ctx context.Context, result *platform.Result) error {
 	roles, rolesErr := v.session.Roles()
 	service, err := v.octavia(ctx)
 	if err = errors.Join(rolesErr, err); service == nil || err != nil {
@@ -80,7 +83,7 @@ func onlyObserves(roles []string) bool {
 }
 
 // balancerProvider checks that Octavia has the provider of the shoot's load balancers.
-func (v *validation) balancerProvider(ctx context.Context, result *platform.Result) error {
+func (v balancerChecks) balancerProvider(ctx context.Context, result *platform.Result) error {
 	service, err := v.octavia(ctx)
 	if service == nil || err != nil {
 		return err
@@ -101,7 +104,7 @@ func (v *validation) balancerProvider(ctx context.Context, result *platform.Resu
 }
 
 // balancerRoom checks that the quota permits a load balancer and a floating IP.
-func (v *validation) balancerRoom(ctx context.Context, result *platform.Result) error {
+func (v balancerChecks) balancerRoom(ctx context.Context, result *platform.Result) error {
 	service, err := v.octavia(ctx)
 	if service == nil || err != nil {
 		return err
@@ -138,7 +141,7 @@ func (v *validation) balancerRoom(ctx context.Context, result *platform.Result) 
 
 // balancerClasses checks that the networks of the classes of load balancers exist. Members of other projects see the IDs of the subnets of
 // an external network, but often not the subnets themselves.
-func (v *validation) balancerClasses(ctx context.Context, result *platform.Result) error {
+func (v balancerChecks) balancerClasses(ctx context.Context, result *platform.Result) error {
 	path, classes := controlPlanePath, v.balancerSettings().Classes
 	if len(classes) == 0 {
 		path, classes = v.path, v.site.Profile.OpenStack.LoadBalancerClasses(v.config().FloatingPoolName)

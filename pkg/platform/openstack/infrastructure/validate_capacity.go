@@ -22,8 +22,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/servergroup"
 )
 
+// quotaChecks are the checks of quotas.
+type quotaChecks struct{ *validation }
+
 // computeRoom checks that the pools fit into the quotas of the compute service. What the shoot already has counts as available.
-func (v *validation) computeRoom(ctx context.Context, result *platform.Result) error {
+func (v quotaChecks) computeRoom(ctx context.Context, result *platform.Result) error {
 	if len(v.demands) == 0 {
 		return nil
 	}
@@ -52,7 +55,7 @@ func from[T any](target *T, get shared[T]) step {
 }
 
 // serverGroupRoom checks that the pools' server groups fit into the quotas.
-func (v *validation) serverGroupRoom(ctx context.Context, result *platform.Result) error {
+func (v quotaChecks) serverGroupRoom(ctx context.Context, result *platform.Result) error {
 	var wanting []*platform.Demand
 	for i := range v.demands {
 		if settings := v.demands[i].Settings.OpenStack; settings != nil && settings.ServerGroup != nil {
@@ -92,7 +95,7 @@ func (v *validation) serverGroupRoom(ctx context.Context, result *platform.Resul
 }
 
 // networkRoom checks that the ports of the pools fit into the quotas of the networking service.
-func (v *validation) networkRoom(ctx context.Context, result *platform.Result) error {
+func (v quotaChecks) networkRoom(ctx context.Context, result *platform.Result) error {
 	if len(v.demands) == 0 {
 		return nil
 	}
@@ -117,7 +120,7 @@ func (v *validation) networkRoom(ctx context.Context, result *platform.Result) e
 }
 
 // objectRoom checks that the objects that the site still lacks fit into the quotas of the networking service.
-func (v *validation) objectRoom(_ context.Context, result *platform.Result) error {
+func (v quotaChecks) objectRoom(_ context.Context, result *platform.Result) error {
 	limit, err := v.networkQuota()
 	if class := platform.ClassOf(err); class == platform.ClassForbidden || class == platform.ClassNotFound {
 		return nil // networkRoom reports that.
@@ -147,7 +150,7 @@ func (v *validation) objectRoom(_ context.Context, result *platform.Result) erro
 }
 
 // needs returns the needs of the pools. A pool whose flavor does not exist is skipped.
-func (v *validation) needs(known []flavors.Flavor) []need {
+func (v quotaChecks) needs(known []flavors.Flavor) []need {
 	var needs []need
 	for i := range v.demands {
 		if flavor := flavorOf(&v.demands[i], known); flavor != nil {
@@ -182,7 +185,7 @@ func usedBy(own []servers.Server, known []flavors.Flavor) amounts {
 	return used
 }
 
-func (v *validation) getNetworkQuota(ctx context.Context) (quota, error) {
+func (v quotaChecks) getNetworkQuota(ctx context.Context) (quota, error) {
 	project, err := v.session.ProjectID()
 	if err != nil {
 		return quota{}, err
@@ -199,52 +202,6 @@ func (v *validation) getNetworkQuota(ctx context.Context) (quota, error) {
 		result.limit[resource], result.used[resource] = of.Limit, of.Used+of.Reserved
 	}
 	return result, nil
-}
-
-// resource is a resource with a quota, named as in messages.
-type resource string
-
-const (
-	resourceServers   resource = "servers"
-	resourceCores     resource = "cores"
-	resourceMemory    resource = "MiB of memory"
-	resourcePorts     resource = "ports"
-	resourceVolumes   resource = "volumes"
-	resourceGigabytes resource = "GiB of volumes"
-
-	resourceNetworks       resource = "networks"
-	resourceSubnets        resource = "subnets"
-	resourceRouters        resource = "routers"
-	resourceSecurityGroups resource = "security groups"
-	resourceRules          resource = "security group rules"
-	resourceFloatingIPs    resource = "floating IPs"
-)
-
-// resources lists the resources of machines in reporting order.
-var resources = []resource{resourceServers, resourceCores, resourceMemory, resourcePorts, resourceVolumes, resourceGigabytes}
-
-// amounts maps resources to amounts.
-type amounts map[resource]int
-
-// add adds other amounts.
-func (a amounts) add(other amounts) {
-	for resource, amount := range other {
-		a[resource] += amount
-	}
-}
-
-// quota is the quota of a project.
-type quota struct{ limit, used amounts }
-
-// leaves returns what the quota leaves if own amounts can be reused. Unlimited resources are omitted.
-func (q quota) leaves(own amounts) amounts {
-	left := amounts{}
-	for resource, limit := range q.limit {
-		if limit >= 0 {
-			left[resource] = limit - q.used[resource] + own[resource]
-		}
-	}
-	return left
 }
 
 // need is what the machines of a pool need.

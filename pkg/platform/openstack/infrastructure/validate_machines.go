@@ -22,6 +22,9 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
+// machineChecks are the checks of the flavors and images of machines.
+type machineChecks struct{ *validation }
+
 const (
 	mebibyte = 1 << 20
 	gibibyte = 1 << 30
@@ -31,7 +34,7 @@ const (
 const extraSpecsMicroversion = "2.61"
 
 // listFlavors lists all flavors, with their extra specs if a pool wants GPUs.
-func (v *validation) listFlavors(ctx context.Context) ([]flavors.Flavor, error) {
+func (v machineChecks) listFlavors(ctx context.Context) ([]flavors.Flavor, error) {
 	compute := *v.compute
 	if slices.ContainsFunc(v.demands, wantsGPUs) {
 		compute.Microversion = extraSpecsMicroversion
@@ -48,7 +51,7 @@ func flavorOf(demand *platform.Demand, known []flavors.Flavor) *flavors.Flavor {
 }
 
 // eachFlavor calls check for each pool and its flavor, which is nil if it does not exist.
-func (v *validation) eachFlavor(check func(*platform.Demand, *flavors.Flavor)) error {
+func (v machineChecks) eachFlavor(check func(*platform.Demand, *flavors.Flavor)) error {
 	if len(v.demands) == 0 {
 		return nil
 	}
@@ -65,7 +68,7 @@ func (v *validation) eachFlavor(check func(*platform.Demand, *flavors.Flavor)) e
 }
 
 // flavorsExist checks that the flavors of the machine types exist.
-func (v *validation) flavorsExist(_ context.Context, result *platform.Result) error {
+func (v machineChecks) flavorsExist(_ context.Context, result *platform.Result) error {
 	return v.eachFlavor(func(demand *platform.Demand, flavor *flavors.Flavor) {
 		if flavor == nil {
 			result.Invalid(demand.Path.Child("machine", "type"), demand.MachineType.OpenStack.Flavor,
@@ -75,7 +78,7 @@ func (v *validation) flavorsExist(_ context.Context, result *platform.Result) er
 }
 
 // flavorCapacity compares the flavors with the machine types of the CloudProfile. The cluster-autoscaler relies on those.
-func (v *validation) flavorCapacity(_ context.Context, result *platform.Result) error {
+func (v machineChecks) flavorCapacity(_ context.Context, result *platform.Result) error {
 	return v.eachFlavor(func(demand *platform.Demand, flavor *flavors.Flavor) {
 		if flavor == nil {
 			return
@@ -97,7 +100,7 @@ func wantsGPUs(demand platform.Demand) bool {
 }
 
 // flavorGPUs checks that the flavors of machine types with GPUs request devices.
-func (v *validation) flavorGPUs(_ context.Context, result *platform.Result) error {
+func (v machineChecks) flavorGPUs(_ context.Context, result *platform.Result) error {
 	return v.eachFlavor(func(demand *platform.Demand, flavor *flavors.Flavor) {
 		if flavor == nil || !wantsGPUs(*demand) {
 			return
@@ -113,7 +116,7 @@ func (v *validation) flavorGPUs(_ context.Context, result *platform.Result) erro
 }
 
 // flavorDisk checks that machines have a root disk.
-func (v *validation) flavorDisk(_ context.Context, result *platform.Result) error {
+func (v machineChecks) flavorDisk(_ context.Context, result *platform.Result) error {
 	return v.eachFlavor(func(demand *platform.Demand, flavor *flavors.Flavor) {
 		if flavor != nil && flavor.Disk == 0 && demand.VolumeSize == 0 {
 			result.Warn(demand.Path.Child("volume", "type"),
@@ -123,7 +126,7 @@ func (v *validation) flavorDisk(_ context.Context, result *platform.Result) erro
 }
 
 // listImages lists the images of the pools.
-func (v *validation) listImages(ctx context.Context) (map[v1alpha1.OpenStackImage][]images.Image, error) {
+func (v machineChecks) listImages(ctx context.Context) (map[v1alpha1.OpenStackImage][]images.Image, error) {
 	service, err := v.session.Image(ctx)
 	if err != nil {
 		return nil, err
@@ -157,12 +160,12 @@ func imageOf(demand *platform.Demand) *v1alpha1.OpenStackImage {
 	return demand.Image.OpenStack
 }
 
-func (v *validation) wantsImages() bool {
+func (v machineChecks) wantsImages() bool {
 	return slices.ContainsFunc(v.demands, func(d platform.Demand) bool { return imageOf(&d) != nil })
 }
 
 // imageService checks that the site has the image service if pools need it.
-func (v *validation) imageService(ctx context.Context, _ *platform.Result) error {
+func (v machineChecks) imageService(ctx context.Context, _ *platform.Result) error {
 	if !v.wantsImages() {
 		return nil
 	}
@@ -171,7 +174,7 @@ func (v *validation) imageService(ctx context.Context, _ *platform.Result) error
 }
 
 // eachImage calls check for each pool with an image, and the active images that match it.
-func (v *validation) eachImage(check func(demand *platform.Demand, wanted v1alpha1.OpenStackImage, active []images.Image)) error {
+func (v machineChecks) eachImage(check func(demand *platform.Demand, wanted v1alpha1.OpenStackImage, active []images.Image)) error {
 	if !v.wantsImages() {
 		return nil
 	}
@@ -188,7 +191,7 @@ func (v *validation) eachImage(check func(demand *platform.Demand, wanted v1alph
 }
 
 // imagesExist checks that there is exactly one active image for each pool.
-func (v *validation) imagesExist(_ context.Context, result *platform.Result) error {
+func (v machineChecks) imagesExist(_ context.Context, result *platform.Result) error {
 	return v.eachImage(func(demand *platform.Demand, wanted v1alpha1.OpenStackImage, active []images.Image) {
 		if len(active) != 1 {
 			result.Invalid(demand.Path.Child("machine", "image"), cmp.Or(wanted.ImageID, wanted.ImageName),
@@ -198,7 +201,7 @@ func (v *validation) imagesExist(_ context.Context, result *platform.Result) err
 }
 
 // imageSize checks that the images fit into the memory and root disks of the machines.
-func (v *validation) imageSize(_ context.Context, result *platform.Result) error {
+func (v machineChecks) imageSize(_ context.Context, result *platform.Result) error {
 	if !v.wantsImages() {
 		return nil
 	}
@@ -232,7 +235,7 @@ var architectures = map[string]string{
 }
 
 // imageArchitecture checks that the images are for the architecture of the pools, if they say for which one they are.
-func (v *validation) imageArchitecture(_ context.Context, result *platform.Result) error {
+func (v machineChecks) imageArchitecture(_ context.Context, result *platform.Result) error {
 	return v.eachImage(func(demand *platform.Demand, _ v1alpha1.OpenStackImage, active []images.Image) {
 		if len(active) != 1 || demand.Architecture == "" {
 			return

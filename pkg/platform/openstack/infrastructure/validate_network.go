@@ -19,8 +19,11 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
+// networkChecks are the checks of networks, routers, and security groups.
+type networkChecks struct{ *validation }
+
 // router checks the given router, and that its gateway is in the floating pool.
-func (v *validation) router(ctx context.Context, result *platform.Result) error {
+func (v networkChecks) router(ctx context.Context, result *platform.Result) error {
 	router, err := given(ctx, v, routerKind, result)
 	if router == nil || err != nil {
 		return err
@@ -36,7 +39,7 @@ func (v *validation) router(ctx context.Context, result *platform.Result) error 
 }
 
 // given returns the object of the kind that the shoot owner specifies, or nil if there is none or it cannot be used.
-func given[T any](ctx context.Context, v *validation, k *marked[T], result *platform.Result) (*T, error) {
+func given[T any](ctx context.Context, v networkChecks, k *marked[T], result *platform.Result) (*T, error) {
 	id := k.givenID(v.flow)
 	if id == "" {
 		return nil, nil
@@ -56,7 +59,7 @@ func given[T any](ctx context.Context, v *validation, k *marked[T], result *plat
 }
 
 // listFloatingPools lists the external networks with the requested name, none if none is requested.
-func (v *validation) listFloatingPools(ctx context.Context) ([]network, error) {
+func (v networkChecks) listFloatingPools(ctx context.Context) ([]network, error) {
 	name := v.config().FloatingPoolName
 	if name == "" {
 		return nil, nil
@@ -65,7 +68,7 @@ func (v *validation) listFloatingPools(ctx context.Context) ([]network, error) {
 }
 
 // floatingPool checks the external network.
-func (v *validation) floatingPool(_ context.Context, result *platform.Result) error {
+func (v networkChecks) floatingPool(_ context.Context, result *platform.Result) error {
 	name := v.config().FloatingPoolName
 	pools, err := v.floatingPools()
 	switch {
@@ -81,7 +84,7 @@ func (v *validation) floatingPool(_ context.Context, result *platform.Result) er
 
 // floatingSubnet checks the subnet of the floating pool. Members of other projects see the IDs of its subnets, but often not the subnets
 // themselves.
-func (v *validation) floatingSubnet(ctx context.Context, result *platform.Result) error {
+func (v networkChecks) floatingSubnet(ctx context.Context, result *platform.Result) error {
 	wanted := v.config().FloatingSubnet
 	pools, err := v.floatingPools()
 	if wanted == nil || err != nil || len(pools) != 1 {
@@ -104,13 +107,13 @@ func (v *validation) floatingSubnet(ctx context.Context, result *platform.Result
 }
 
 // nodeNetwork checks the given network of the nodes.
-func (v *validation) nodeNetwork(ctx context.Context, result *platform.Result) (err error) {
+func (v networkChecks) nodeNetwork(ctx context.Context, result *platform.Result) (err error) {
 	v.given, err = given(ctx, v, networkKind, result)
 	return err
 }
 
 // mtu checks that the packets of the nodes fit into the given network.
-func (v *validation) mtu(_ context.Context, result *platform.Result) error {
+func (v networkChecks) mtu(_ context.Context, result *platform.Result) error {
 	if wanted := int(v.site.Network.MTU); v.given != nil && v.given.MTU > 0 && wanted > v.given.MTU {
 		result.Warn(v.object("network", "id"), "the network carries packets of up to %d bytes, but the site has an mtu of %d", v.given.MTU,
 			wanted)
@@ -119,7 +122,7 @@ func (v *validation) mtu(_ context.Context, result *platform.Result) error {
 }
 
 // nodeSubnet checks the given subnet of the nodes, or else that the subnet to be created fits into the given network.
-func (v *validation) nodeSubnet(ctx context.Context, result *platform.Result) error {
+func (v networkChecks) nodeSubnet(ctx context.Context, result *platform.Result) error {
 	switch {
 	case v.given == nil:
 		return nil
@@ -130,7 +133,7 @@ func (v *validation) nodeSubnet(ctx context.Context, result *platform.Result) er
 	}
 }
 
-func (v *validation) givenSubnet(ctx context.Context, networkID string, result *platform.Result) error {
+func (v networkChecks) givenSubnet(ctx context.Context, networkID string, result *platform.Result) error {
 	subnet, err := given(ctx, v, subnetKind, result)
 	if subnet == nil || err != nil {
 		return err
@@ -152,7 +155,7 @@ func (v *validation) givenSubnet(ctx context.Context, networkID string, result *
 }
 
 // newSubnet checks that the subnet to be created fits into the given network.
-func (v *validation) newSubnet(ctx context.Context, networkID string, result *platform.Result) error {
+func (v networkChecks) newSubnet(ctx context.Context, networkID string, result *platform.Result) error {
 	existing, err := client.List(ctx, subnets.List(v.network, subnets.ListOpts{NetworkID: networkID}), subnets.ExtractSubnets)
 	if err != nil {
 		return err
@@ -171,13 +174,13 @@ func (v *validation) newSubnet(ctx context.Context, networkID string, result *pl
 	return nil
 }
 
-func (v *validation) ownsSubnet(subnet *subnets.Subnet) bool {
+func (v networkChecks) ownsSubnet(subnet *subnets.Subnet) bool {
 	known := v.State().Subnet
 	return known != nil && known.ID == subnet.ID || v.owner.Owns(subnet.Description, subnet.Tags)
 }
 
 // securityGroup checks the given security group.
-func (v *validation) securityGroup(ctx context.Context, result *platform.Result) error {
+func (v networkChecks) securityGroup(ctx context.Context, result *platform.Result) error {
 	_, err := given(ctx, v, securityGroupKind, result)
 	return err
 }
@@ -186,7 +189,7 @@ func (v *validation) securityGroup(ctx context.Context, result *platform.Result)
 const uuidLength = 36
 
 // poolSecurityGroups checks the additional security groups of the pools.
-func (v *validation) poolSecurityGroups(ctx context.Context, result *platform.Result) error {
+func (v networkChecks) poolSecurityGroups(ctx context.Context, result *platform.Result) error {
 	for i := range v.demands {
 		settings := v.demands[i].Settings.OpenStack
 		if settings == nil {

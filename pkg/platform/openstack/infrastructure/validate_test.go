@@ -80,27 +80,27 @@ var _ = Describe("Validation", func() {
 			change()
 			Expect(found(ctx, run)).To(HaveExactElements(want))
 		},
-		Entry("a flavor that does not exist", (*validation).flavorsExist, func() { flavor.Name = "m2" },
+		Entry("a flavor that does not exist", of(machineChecks.flavorsExist), func() { flavor.Name = "m2" },
 			`Failed workers[0].machine.type: Invalid value: "m1.large": no flavor of this name exists or is visible to the credentials`),
-		Entry("other CPUs", (*validation).flavorCapacity, func() { flavor.VCPUs = 2 },
+		Entry("other CPUs", of(machineChecks.flavorCapacity), func() { flavor.VCPUs = 2 },
 			`Warning workers[0].machine.type: flavor "m1.large" has 2 CPUs, but the machine type has 4 in the CloudProfile`),
-		Entry("less memory", (*validation).flavorCapacity, func() { flavor.RAM = 4096 },
+		Entry("less memory", of(machineChecks.flavorCapacity), func() { flavor.RAM = 4096 },
 			`Warning workers[0].machine.type: flavor "m1.large" has 4096 MiB of memory, but the machine type has 8Gi in the CloudProfile`),
-		Entry("no GPUs", (*validation).flavorGPUs, func() { demand.Capacity["gpu"] = apiresource.MustParse("1") },
+		Entry("no GPUs", of(machineChecks.flavorGPUs), func() { demand.Capacity["gpu"] = apiresource.MustParse("1") },
 			`Warning workers[0].machine.type: the machine type has GPUs in the CloudProfile, but flavor "m1.large" requests no device that is `+
 				`visible to the credentials`),
-		Entry("no disk", (*validation).flavorDisk, func() { flavor.Disk = 0 },
+		Entry("no disk", of(machineChecks.flavorDisk), func() { flavor.Disk = 0 },
 			`Warning workers[0].volume.type: flavor "m1.large" has no disk and the pool no type of the root volume; by default, only `+
 				`administrators may create such servers`),
-		Entry("an image that does not exist", (*validation).imagesExist, func() { demand.Image.OpenStack.ImageName = "other" },
+		Entry("an image that does not exist", of(machineChecks.imagesExist), func() { demand.Image.OpenStack.ImageName = "other" },
 			`Failed workers[0].machine.image: Invalid value: "other": 0 active images with this name or ID are visible to the credentials, `+
 				`want one`),
-		Entry("an image that is too large for the flavor", (*validation).imageSize, func() { image.MinRAMMegabytes, image.MinDiskGigabytes = 9000, 30 },
+		Entry("an image that is too large for the flavor", of(machineChecks.imageSize), func() { image.MinRAMMegabytes, image.MinDiskGigabytes = 9000, 30 },
 			`Failed workers[0].machine.image: Invalid value: "gardenlinux": the image needs 9000 MiB of memory, flavor "m1.large" has 8192`,
 			`Failed workers[0].machine.image: Invalid value: "gardenlinux": the image needs a root disk of 30 GiB, that of the machines has 20`),
-		Entry("an image that is too large for the root volume", (*validation).imageSize, func() { image.VirtualSize, demand.VolumeSize = 10<<30+1, 10 },
+		Entry("an image that is too large for the root volume", of(machineChecks.imageSize), func() { image.VirtualSize, demand.VolumeSize = 10<<30+1, 10 },
 			`Failed workers[0].machine.image: Invalid value: "gardenlinux": the image needs a root disk of 11 GiB, that of the machines has 10`),
-		Entry("an image for another architecture", (*validation).imageArchitecture,
+		Entry("an image for another architecture", of(machineChecks.imageArchitecture),
 			func() { image.Properties = map[string]any{"hw_architecture": "aarch64"} },
 			`Failed workers[0].machine.image: Invalid value: "gardenlinux": the property hw_architecture of the image is "aarch64", but the `+
 				`pool has machines of amd64`),
@@ -110,12 +110,12 @@ var _ = Describe("Validation", func() {
 		change()
 		Expect(found(ctx, run)).To(BeEmpty())
 	},
-		Entry("devices of a flavor with GPUs", (*validation).flavorGPUs, func() {
+		Entry("devices of a flavor with GPUs", of(machineChecks.flavorGPUs), func() {
 			demand.Capacity["gpu"], flavor.ExtraSpecs = apiresource.MustParse("1"), map[string]string{"resources:VGPU": "1"}
 		}),
-		Entry("no disk with a root volume", (*validation).flavorDisk, func() { flavor.Disk, demand.VolumeSize = 0, 20 }),
-		Entry("a disk of the size of the image", (*validation).imageSize, func() { flavor.Disk = 0 }),
-		Entry("the same architecture", (*validation).imageArchitecture,
+		Entry("no disk with a root volume", of(machineChecks.flavorDisk), func() { flavor.Disk, demand.VolumeSize = 0, 20 }),
+		Entry("a disk of the size of the image", of(machineChecks.imageSize), func() { flavor.Disk = 0 }),
+		Entry("the same architecture", of(machineChecks.imageArchitecture),
 			func() { image.Properties = map[string]any{"architecture": "x86_64", "hw_architecture": 7} }),
 	)
 
@@ -152,7 +152,7 @@ var _ = Describe("Validation", func() {
 		demand.DataVolumes = []platform.DataVolume{{Name: "x", Type: fast}, {Name: "y"},
 			{Name: "z", Type: fast, Settings: v1alpha1.WorkerDataVolumeSite{OpenStack: &v1alpha1.OpenStackVolumeType{Type: "tape"}}}}
 		v.volumeTypes = known([]volumetypes.VolumeType{{Name: "fast"}}, nil)
-		Expect(found(ctx, (*validation).volumeTypesExist)).To(HaveExactElements(HavePrefix(
+		Expect(found(ctx, of(volumeChecks.volumeTypesExist))).To(HaveExactElements(HavePrefix(
 			`Failed workers[0].dataVolumes[z].type: Invalid value: "tape": `)))
 	})
 
@@ -161,37 +161,37 @@ var _ = Describe("Validation", func() {
 			limit: amounts{resourceNetworks: 1, resourceRouters: -1, resourceSecurityGroups: 2, resourceRules: 100, resourceSubnets: 3},
 			used:  amounts{resourceNetworks: 1, resourceSecurityGroups: 1, resourceRules: 99},
 		}, nil)
-		Expect(found(ctx, (*validation).objectRoom)).To(HaveExactElements(
+		Expect(found(ctx, of(quotaChecks.objectRoom))).To(HaveExactElements(
 			"Failed sites[0]: Forbidden: the site needs 1 networks, the quota leaves 0",
 			"Failed sites[0]: Forbidden: the site needs 4 security group rules, the quota leaves 1"))
 		v.site.Config = &v1alpha1.InfrastructureSite{OpenStack: &v1alpha1.OpenStackInfrastructure{
 			Network: &v1alpha1.OpenStackNetwork{ID: "n"}, SecurityGroup: &v1alpha1.OpenStackReference{ID: "s"},
 		}}
-		Expect(found(ctx, (*validation).objectRoom)).To(BeEmpty())
+		Expect(found(ctx, of(quotaChecks.objectRoom))).To(BeEmpty())
 		v.networkQuota = known(quota{}, platform.NewError(platform.ClassForbidden, "no"))
-		Expect(found(ctx, (*validation).objectRoom)).To(BeEmpty())
+		Expect(found(ctx, of(quotaChecks.objectRoom))).To(BeEmpty())
 	})
 
 	It("should compare members of server groups with the quota", func(ctx SpecContext) {
-		Expect(found(ctx, (*validation).serverGroupRoom)).To(BeEmpty())
+		Expect(found(ctx, of(quotaChecks.serverGroupRoom))).To(BeEmpty())
 		demand.Settings.OpenStack = &v1alpha1.OpenStackWorker{ServerGroup: &v1alpha1.OpenStackServerGroup{Policy: "anti-affinity"}}
 		limits := &computelimits.Limits{Absolute: computelimits.Absolute{MaxServerGroupMembers: 2, MaxServerGroups: -1}}
 		v.computeLimits = known(limits, nil)
-		Expect(found(ctx, (*validation).serverGroupRoom)).To(HaveExactElements(
+		Expect(found(ctx, of(quotaChecks.serverGroupRoom))).To(HaveExactElements(
 			"Warning workers[0].maximum: the pool needs up to 3 members of a server group, the quota is 2"))
 		demand.Minimum = 3
-		Expect(found(ctx, (*validation).serverGroupRoom)).To(HaveExactElements(
+		Expect(found(ctx, of(quotaChecks.serverGroupRoom))).To(HaveExactElements(
 			"Failed workers[0].minimum: Forbidden: the pool needs at least 3 members of a server group, the quota is 2"))
 		limits.Absolute.MaxServerGroupMembers = 10
-		Expect(found(ctx, (*validation).serverGroupRoom)).To(BeEmpty())
+		Expect(found(ctx, of(quotaChecks.serverGroupRoom))).To(BeEmpty())
 	})
 
 	It("should warn of an MTU that the given network does not carry", func(ctx SpecContext) {
 		v.site.Network.MTU = 1500
-		Expect(found(ctx, (*validation).mtu)).To(BeEmpty())
+		Expect(found(ctx, of(networkChecks.mtu))).To(BeEmpty())
 		v.given = &network{}
 		v.given.MTU = 1450
-		Expect(found(ctx, (*validation).mtu)).To(HaveExactElements(
+		Expect(found(ctx, of(networkChecks.mtu))).To(HaveExactElements(
 			"Warning sites[0].openstack.network.id: the network carries packets of up to 1450 bytes, but the site has an mtu of 1500"))
 	})
 

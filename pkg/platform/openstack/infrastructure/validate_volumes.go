@@ -26,12 +26,15 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
-func (v *validation) wantsVolumes() bool {
+// volumeChecks are the checks of volumes and storage classes.
+type volumeChecks struct{ *validation }
+
+func (v volumeChecks) wantsVolumes() bool {
 	return slices.ContainsFunc(v.demands, func(d platform.Demand) bool { return len(d.VolumeSizes) > 0 })
 }
 
 // volumeService checks that the site has the block storage service if pools or storage classes need it.
-func (v *validation) volumeService(ctx context.Context, result *platform.Result) error {
+func (v volumeChecks) volumeService(ctx context.Context, result *platform.Result) error {
 	if !v.wantsVolumes() && len(v.site.Profile.StorageClasses) == 0 {
 		return nil
 	}
@@ -48,7 +51,7 @@ func (v *validation) volumeService(ctx context.Context, result *platform.Result)
 }
 
 // cinder returns the client of the block storage service, nil if the site has none.
-func (v *validation) cinder(ctx context.Context) (*gophercloud.ServiceClient, error) {
+func (v volumeChecks) cinder(ctx context.Context) (*gophercloud.ServiceClient, error) {
 	service, err := v.session.Volume(ctx)
 	if errors.Is(err, client.ErrNoService) {
 		return nil, nil // volumeService reports that.
@@ -56,7 +59,7 @@ func (v *validation) cinder(ctx context.Context) (*gophercloud.ServiceClient, er
 	return service, err
 }
 
-func (v *validation) listVolumeTypes(ctx context.Context) ([]volumetypes.VolumeType, error) {
+func (v volumeChecks) listVolumeTypes(ctx context.Context) ([]volumetypes.VolumeType, error) {
 	service, err := v.cinder(ctx)
 	if service == nil || err != nil {
 		return nil, err
@@ -71,7 +74,7 @@ type typedVolume struct {
 }
 
 // typedVolumes returns the pools' volumes that have a type.
-func (v *validation) typedVolumes() []typedVolume {
+func (v volumeChecks) typedVolumes() []typedVolume {
 	var typed []typedVolume
 	for i := range v.demands {
 		demand := &v.demands[i]
@@ -92,7 +95,7 @@ func (v *validation) typedVolumes() []typedVolume {
 }
 
 // volumeTypesExist checks that the types of the pools' volumes exist.
-func (v *validation) volumeTypesExist(_ context.Context, result *platform.Result) error {
+func (v volumeChecks) volumeTypesExist(_ context.Context, result *platform.Result) error {
 	wanted := v.typedVolumes()
 	if len(wanted) == 0 {
 		return nil
@@ -115,7 +118,7 @@ func hasType(existing []volumetypes.VolumeType, name string) bool {
 
 // storageClasses checks that the volume types of the CloudProfile's storage classes exist. The shoot need not use all of them, so findings
 // are warnings.
-func (v *validation) storageClasses(ctx context.Context, result *platform.Result) error {
+func (v volumeChecks) storageClasses(ctx context.Context, result *platform.Result) error {
 	service, err := v.cinder(ctx)
 	if service == nil || err != nil {
 		return err
@@ -137,7 +140,7 @@ func (v *validation) storageClasses(ctx context.Context, result *platform.Result
 }
 
 // storageZones checks that the availability zones of the CloudProfile's storage classes exist.
-func (v *validation) storageZones(ctx context.Context, result *platform.Result) error {
+func (v volumeChecks) storageZones(ctx context.Context, result *platform.Result) error {
 	wanted := lists.Map(v.site.Profile.StorageClasses, func(class v1alpha1.StorageClass) string {
 		return ptr.Deref(class.OpenStack, v1alpha1.OpenStackStorageClass{}).AvailabilityZone
 	})
@@ -159,7 +162,7 @@ func (v *validation) storageZones(ctx context.Context, result *platform.Result) 
 }
 
 // volumeRoom checks that the pools fit into the quotas of the block storage service.
-func (v *validation) volumeRoom(ctx context.Context, result *platform.Result) error {
+func (v volumeChecks) volumeRoom(ctx context.Context, result *platform.Result) error {
 	if !v.wantsVolumes() {
 		return nil
 	}
@@ -191,12 +194,12 @@ func (v *validation) volumeRoom(ctx context.Context, result *platform.Result) er
 		limit: amounts{resourceVolumes: absolute.MaxTotalVolumes, resourceGigabytes: absolute.MaxTotalVolumeGigabytes},
 		used:  amounts{resourceVolumes: absolute.TotalVolumesUsed, resourceGigabytes: absolute.TotalGigabytesUsed},
 	}
-	compare(v.needs(known), limit.leaves(v.volumesOf(own, existing)), result)
+	compare(quotaChecks{v.validation}.needs(known), limit.leaves(v.volumesOf(own, existing)), result)
 	return nil
 }
 
 // volumesOf returns what the volumes of servers use, excluding those of pods.
-func (v *validation) volumesOf(own []servers.Server, existing []volumes.Volume) amounts {
+func (v volumeChecks) volumesOf(own []servers.Server, existing []volumes.Volume) amounts {
 	ids := idsOf(own)
 	used := amounts{}
 	for i := range existing {
