@@ -33,7 +33,7 @@ var _ = Describe("The plan of pools", func() {
 	It("should show what changes, and why", func() {
 		s := &screen{}
 		s.planPools(pools)
-		Expect(s.String()).To(Equal(`-   POOL    ZONE      SITE    ACTION   MACHINES   MINIMUM   MAXIMUM   WHY
+		Expect(s.String()).To(Equal(`    POOL    ZONE      SITE    ACTION   MACHINES   MINIMUM   MAXIMUM   WHY
 !   mixed   west-1a   cloud   Roll     2 +2 -2    1 -> 2    3         Shoot spec.provider.workers[mixed].machine.type: "small" -> "large"
 ?   mixed   rack-1    racks   Wait     1          -         -         -
 error: pool mixed, zone rack-1: site "racks": no answer

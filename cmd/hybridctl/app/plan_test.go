@@ -43,6 +43,7 @@ metadata: {name: first, namespace: garden-local}
 spec:
   cloudProfile: {name: hybrid}
   region: local
+  kubernetes: {version: 1.34.1}
   seedName: seed
   credentialsBindingName: credentials
   provider:
@@ -53,8 +54,6 @@ spec:
       networks: {topology: Routed}
       sites:
       - {name: cloud, nodes: [10.250.0.0/18], openstack: {floatingPoolName: public}}
-    workers:
-    - {name: pool, minimum: 1, maximum: 2, machine: {type: small}, zones: [cloud-a]}
 status: {technicalID: shoot--local--first}
 `
 )
@@ -126,7 +125,7 @@ var _ = Describe("Plan", func() {
 
 	DescribeTable("should show the changes at sites", func(ctx SpecContext, format, golden string) {
 		out, err := plan(ctx, format, writes, nil)
-		Expect(err).To(MatchError(errFindings))
+		Expect(err).To(MatchError(errFindings), out)
 		expectGolden(golden, out)
 	},
 		Entry("as a table", formatTable, "plan.txt"),
