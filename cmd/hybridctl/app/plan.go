@@ -93,7 +93,8 @@ func (p *planCommand) run(ctx context.Context) error {
 }
 
 // planSites plans the changes of all sites.
-func planSites(ctx context.Context, input *shootInput, before *extensionscontroller.Cluster, platforms *rehearsal.Rehearsal) (*infrastructure.Plan, error) {
+func planSites(ctx context.Context, input *shootInput, before *extensionscontroller.Cluster,
+	platforms *rehearsal.Rehearsal) (*infrastructure.Plan, error) {
 	request := infrastructure.PlanRequest{
 		Cluster: input.Cluster, Before: before, Infrastructure: input.Infrastructure, Secret: input.Secret, Rehearsal: platforms,
 	}

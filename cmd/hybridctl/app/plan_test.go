@@ -93,7 +93,8 @@ var _ = Describe("Plan", func() {
 			Fields:         []v1alpha1.PlannedField{{Name: "tags", From: "[]", To: `["x"]`}},
 			PlannedRequest: v1alpha1.PlannedRequest{Service: "network", Method: "PUT", Path: "/v2.0/networks/planned:network-1/tags"}},
 		{Action: v1alpha1.PlannedActionChange, Kind: "security group", ID: "g", Name: "shoot--local--first-cloud",
-			Fields:         []v1alpha1.PlannedField{{Name: "rule", To: "a"}, {Name: "rule", From: "b"}, {Name: "mtu", From: "1", To: "2"}, {Name: "rule", To: "d"}},
+			Fields: []v1alpha1.PlannedField{{Name: "rule", To: "a"}, {Name: "rule", From: "b"}, {Name: "mtu", From: "1", To: "2"},
+				{Name: "rule", To: "d"}},
 			PlannedRequest: v1alpha1.PlannedRequest{Service: "network", Method: "POST", Path: "/v2.0/security-group-rules"}},
 		{Action: v1alpha1.PlannedActionDelete, Kind: "key pair", ID: "k", Name: "k",
 			PlannedRequest: v1alpha1.PlannedRequest{Service: "compute", Method: "DELETE", Path: "/v2.1/os-keypairs/k"}},
@@ -143,7 +144,9 @@ status:
   state:
     apiVersion: hybrid.provider.extensions.gardener.cloud/v1alpha1
     kind: InfrastructureState
-    sites: [{name: cloud, openstack: {connection: {authURL: "https://cloud.example.com/v3", region: one}, router: {id: r-1, managed: true}}}]
+    sites:
+    - name: cloud
+      openstack: {connection: {authURL: "https://cloud.example.com/v3", region: one}, router: {id: r-1, managed: true}}
 `)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(out).To(Equal("Objects at sites: 0 to create, 0 to adopt, 0 to change, 0 to delete, 1 to keep.\n"))

@@ -119,7 +119,9 @@ var _ = Describe("Plan", Ordered, func() {
 		}, []string{"vc Create resource pool", "vc Create resource pool", "vc Create resource pool"}},
 		{"tags of zones", func(SpecContext) {
 			vcenter := s.siteProfile("vc")
-			vcenter.VSphere.Topology = &v1alpha1.VSphereTopology{RegionCategory: "k8s-region-" + s.name, ZoneCategory: "k8s-zone-" + s.name, Create: true}
+			vcenter.VSphere.Topology = &v1alpha1.VSphereTopology{
+				RegionCategory: "k8s-region-" + s.name, ZoneCategory: "k8s-zone-" + s.name, Create: true,
+			}
 			for i := range vcenter.Zones {
 				vcenter.Zones[i].VSphere.TopologyTag = vcenter.Zones[i].Name
 			}
@@ -131,8 +133,9 @@ var _ = Describe("Plan", Ordered, func() {
 			state := s.state(ctx, "vc").VSphere
 			Expect(tagging.DetachTag(ctx, state.OwnerTag.ID, reference("Folder", state.Folders[0].ID))).To(Succeed())
 		}, []string{"vc Change folder tag"}},
-		{"a folder that somebody deleted", func(ctx SpecContext) { vc.destroy(ctx, reference("Folder", s.state(ctx, "vc").VSphere.Folders[0].ID)) },
-			[]string{"vc Create folder"}},
+		{"a folder that somebody deleted", func(ctx SpecContext) {
+			vc.destroy(ctx, reference("Folder", s.state(ctx, "vc").VSphere.Folders[0].ID))
+		}, []string{"vc Create folder"}},
 		{"a folder that somebody renamed", func(ctx SpecContext) {
 			folder := reference("Folder", s.state(ctx, "vc").VSphere.Folders[0].ID)
 			vc.await(ctx)(object.NewCommon(vim, folder).Rename(ctx, "theirs"))

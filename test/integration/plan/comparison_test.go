@@ -151,7 +151,8 @@ func summary(sites []v1alpha1.SitePlan) []string {
 var _ = DescribeTable("Comparison of requests", func(planned, counted []string, expected ...string) {
 	Expect(difference(planned, counted)).To(ConsistOf(expected))
 },
-	Entry("should find equal ones", []string{"POST /n", "PUT /n/planned:n-1", "PUT /n/planned:n-2"}, []string{"PUT /n/b", "PUT /n/a", "POST /n"}),
+	Entry("should find equal ones", []string{"POST /n", "PUT /n/planned:n-1", "PUT /n/planned:n-2"},
+		[]string{"PUT /n/b", "PUT /n/a", "POST /n"}),
 	Entry("should map an ID once", []string{"PUT /n/planned:n-1", "PUT /n/planned:n-1/tags"}, []string{"PUT /n/a", "PUT /n/b/tags"},
 		"only planned: PUT /n/planned:n-1", "only planned: PUT /n/planned:n-1/tags", "only counted: PUT /n/a", "only counted: PUT /n/b/tags"),
 	Entry("should find what is missing", []string{"POST /n"}, []string{"DELETE /n/a"}, "only planned: POST /n", "only counted: DELETE /n/a"),

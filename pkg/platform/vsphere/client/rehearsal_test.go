@@ -45,7 +45,9 @@ var _ = Describe("Rehearsal", func() {
 		model.Service.RegisterEndpoints = true
 		server := model.Service.NewServer()
 		DeferCleanup(server.Close)
-		connection := v1alpha1.VSphereConnection{Server: server.URL.Scheme + "://" + server.URL.Host, TLS: &v1alpha1.TLS{InsecureSkipVerify: true}}
+		connection := v1alpha1.VSphereConnection{
+			Server: server.URL.Scheme + "://" + server.URL.Host, TLS: &v1alpha1.TLS{InsecureSkipVerify: true},
+		}
 		if server.URL.Scheme == "http" {
 			connection.TLS = nil
 		}
