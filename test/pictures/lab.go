@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -215,6 +217,9 @@ func (l *lab) createShoot(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
+	if err := l.keepFirstPool(ctx); err != nil {
+		return err
+	}
 	infrastructure, err := l.shoot.Infrastructure()
 	if err != nil {
 		return err
@@ -226,7 +231,27 @@ func (l *lab) createShoot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	worker.Spec.Pools = worker.Spec.Pools[:1]
 	return l.shoot.Create(ctx, worker)
+}
+
+// keepFirstPool drops the other pools of the Shoot: played hosts have less than their machine type.
+func (l *lab) keepFirstPool(ctx context.Context) error {
+	cluster := &extensionsv1alpha1.Cluster{}
+	if err := l.shoot.Seed.Client.Get(ctx, client.ObjectKey{Name: shootName}, cluster); err != nil {
+		return err
+	}
+	kept := &gardencorev1beta1.Shoot{}
+	if err := json.Unmarshal(cluster.Spec.Shoot.Raw, kept); err != nil {
+		return err
+	}
+	kept.Spec.Provider.Workers = kept.Spec.Provider.Workers[:1]
+	content, err := json.Marshal(kept)
+	if err != nil {
+		return err
+	}
+	cluster.Spec.Shoot = runtime.RawExtension{Raw: content}
+	return l.shoot.Seed.Client.Update(ctx, cluster)
 }
 
 // writeManifests writes what users of hybridctl have.

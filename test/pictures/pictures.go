@@ -12,13 +12,17 @@ type picture struct {
 	name string
 	// before changes the landscape before. It may be nil.
 	before func(context.Context, *lab) error
-	// command is what a user types in a folder with cloudprofile.yaml, shoot.yaml and secret.yaml of a shoot that exists, another.yaml, a shoot
-	// that does not, and seed.kubeconfig. The variable METRICS has the URL of the extension's metrics.
+	// command is what a user types in a folder with cloudprofile.yaml, shoot.yaml and secret.yaml of a shoot that exists, another.yaml, a
+	// shoot that does not, and seed.kubeconfig. The variable METRICS has the URL of the extension's metrics.
 	command string
 }
 
 // pictures are the pictures in the order in which they are made.
 var pictures = []picture{
+	{
+		name:    "hybridctl-preflight",
+		command: "hybridctl preflight -f another.yaml -f cloudprofile.yaml -f secret.yaml",
+	},
 	{
 		name:    "hybridctl-plan",
 		command: "hybridctl plan -f another.yaml -f cloudprofile.yaml -f secret.yaml",

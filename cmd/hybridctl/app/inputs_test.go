@@ -333,7 +333,7 @@ items:
 		It("should tell that a Shoot does not exist", func(ctx SpecContext) {
 			in.shoot = "third"
 			_, err := in.loadFrom(ctx, &sources{garden: garden, seed: seed})
-			Expect(err).To(MatchError("Shoot garden-local/third not found"))
+			Expect(err).To(MatchError("there is no Shoot garden-local/third"))
 		})
 	})
 })

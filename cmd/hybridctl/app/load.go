@@ -131,7 +131,7 @@ func (i *inputs) cluster(ctx context.Context, from *sources) (*extensionscontrol
 	case current != nil:
 		cluster.Shoot = current
 	case i.shoot != "" || len(i.files) == 0:
-		return nil, fmt.Errorf("Shoot %s not found", i.nameOf(nil))
+		return nil, fmt.Errorf("there is no Shoot %s", i.nameOf(nil))
 	}
 	cluster.ObjectMeta = metav1.ObjectMeta{Name: technicalID(ctx, from, cluster.Shoot)}
 	if deployed != nil {
@@ -183,8 +183,10 @@ func (i *inputs) nameOf(given *gardencorev1beta1.Shoot) client.ObjectKey {
 	return client.ObjectKey{Namespace: i.namespace, Name: i.shoot}
 }
 
-// deployed returns the Cluster in the seed or in the manifests, which has what gardenlet has deployed last. It returns nil if there is none.
-func (i *inputs) deployed(ctx context.Context, from *sources, given, current *gardencorev1beta1.Shoot) (*extensionscontroller.Cluster, error) {
+// deployed returns the Cluster in the seed or in the manifests, which has what gardenlet has deployed last. It returns nil if there is
+// none.
+func (i *inputs) deployed(ctx context.Context, from *sources, given, current *gardencorev1beta1.Shoot) (*extensionscontroller.Cluster,
+	error) {
 	var names []string
 	switch {
 	case current != nil:
@@ -206,7 +208,7 @@ func (i *inputs) deployed(ctx context.Context, from *sources, given, current *ga
 			case isMissing(err):
 				continue
 			case err != nil:
-				return nil, fmt.Errorf("Cluster %q: %w", name, err)
+				return nil, fmt.Errorf("reading Cluster %q: %w", name, err)
 			case i.shoot != "" && (cluster.Shoot == nil || cluster.Shoot.Name != i.shoot):
 				continue
 			case found != nil && found.ObjectMeta.Name != name:
@@ -237,7 +239,7 @@ func changed(ctx context.Context, given, current *gardencorev1beta1.Shoot) (*gar
 		}
 	}
 	if err := mutator.NewShootMutator().Mutate(ctx, after, before); err != nil {
-		return nil, fmt.Errorf("Shoot %q: %w", given.Name, err)
+		return nil, fmt.Errorf("applying Shoot %q: %w", given.Name, err)
 	}
 	return after, nil
 }

@@ -28,8 +28,8 @@ func newStatusCommand(o *streamsAndInputs) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "status",
 		Short: "Shows the state of a shoot and of its sites",
-		Long: "Shows the sites of a shoot with their conditions, machines, room and requests, and the last errors. With a garden alone, it shows " +
-			"what the Shoot says about its sites.\n\nExit codes: 0 if all is well, 1 if it is not, 2 if it is not known.",
+		Long: "Shows the sites of a shoot with their conditions, machines, room and requests, and the last errors. With a garden alone, it " +
+			"shows what the Shoot says about its sites.\n\nExit codes: 0 if all is well, 1 if it is not, 2 if it is not known.",
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			from, err := o.inputs.open()

@@ -102,7 +102,9 @@ func (o *statusOptions) readMetrics(ctx context.Context, from *sources, shoot st
 func (o *statusOptions) targets(ctx context.Context, from *sources, shoot string) ([]target, error) {
 	var targets []target
 	for i, url := range o.metricsURLs {
-		targets = append(targets, target{fmt.Sprintf("--metrics-url %d", i+1), func(ctx context.Context) (io.ReadCloser, error) { return getURL(ctx, url) }})
+		targets = append(targets, target{fmt.Sprintf("--metrics-url %d", i+1), func(ctx context.Context) (io.ReadCloser, error) {
+			return getURL(ctx, url)
+		}})
 	}
 	if len(targets) > 0 {
 		return targets, nil

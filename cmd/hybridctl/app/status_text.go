@@ -35,7 +35,8 @@ var (
 // writeStatus writes the report as text.
 func writeStatus(s *screen, report *v1alpha1.StatusReport, now time.Time) {
 	shoot := &report.Shoot
-	title := []cell{{"Shoot", heading}, {text: strings.TrimPrefix(shoot.Namespace+"/"+shoot.Name, "/")}, {"(" + shoot.TechnicalID + ")", faint}}
+	title := []cell{{"Shoot", heading}, {text: strings.TrimPrefix(shoot.Namespace+"/"+shoot.Name, "/")},
+		{"(" + shoot.TechnicalID + ")", faint}}
 	if shoot.Hibernated {
 		title = append(title, cell{"hibernated", unsure})
 	}

@@ -101,7 +101,8 @@ func (f *follower) watch(ctx context.Context, report *v1alpha1.StatusReport) err
 	if f.from.gardenConfig != nil {
 		objects := []client.Object{&gardencorev1beta1.Shoot{}}
 		options := cache.Options{ByObject: map[client.Object]cache.ByObject{objects[0]: {
-			Namespaces: map[string]cache.Config{report.Shoot.Namespace: {}}, Field: fields.OneTermEqualSelector(metav1.ObjectNameField, report.Shoot.Name),
+			Namespaces: map[string]cache.Config{report.Shoot.Namespace: {}},
+			Field:      fields.OneTermEqualSelector(metav1.ObjectNameField, report.Shoot.Name),
 		}}}
 		others := []client.Object{&corev1.Namespace{}, &gardencorev1beta1.CloudProfile{}, &gardencorev1beta1.NamespacedCloudProfile{},
 			&gardencorev1beta1.Seed{}, &gardencorev1beta1.SecretBinding{}, &securityv1alpha1.CredentialsBinding{}}
