@@ -24,8 +24,8 @@ const maxUnused = 20
 // Difference is a difference between a CloudProfile and a site.
 type Difference = v1alpha1.CloudProfileDifference
 
-// HasDrift reports whether one of the differences is drift. What the CloudProfile does not use, what it already calls deprecated, and what is
-// not known are not.
+// HasDrift reports whether one of the differences is drift. What the CloudProfile does not use, what it already calls deprecated, and
+// what is not known are not.
 func HasDrift(differences []Difference) bool {
 	return slices.ContainsFunc(differences, func(d Difference) bool { return d.Drift })
 }
@@ -54,7 +54,8 @@ func Compare(references func(platform.ProfilePart) []platform.Reference, spec *g
 
 // order is the order of differences.
 var order = []v1alpha1.DifferenceState{
-	v1alpha1.DifferenceMissing, v1alpha1.DifferenceChanged, v1alpha1.DifferenceDeprecated, v1alpha1.DifferenceUnknown, v1alpha1.DifferenceUnused,
+	v1alpha1.DifferenceMissing, v1alpha1.DifferenceChanged, v1alpha1.DifferenceDeprecated, v1alpha1.DifferenceUnknown,
+	v1alpha1.DifferenceUnused,
 }
 
 // uses are the parts of a CloudProfile that refer to an object.
@@ -196,7 +197,7 @@ func sizeOf(object *platform.Object, wanted *size) size {
 	return is
 }
 
-// problemOfHosts returns what is wrong if hosts are smaller than the machine type. Inventories that do not know their hardware are believed.
+// problemOfHosts returns what is wrong if hosts are smaller than the machine type. What inventories do not know is not compared.
 func problemOfHosts(hosts []*platform.Object, want wanted) *mismatch {
 	if want.size == nil {
 		return nil

@@ -61,7 +61,8 @@ var _ = Describe("Sites", func() {
 	It("should each have a time of their own, and be named if they do not answer", func(ctx SpecContext) {
 		never := make(chan struct{})
 		DeferCleanup(func() { close(never) })
-		sites := []site.Site{{Name: "slow", Platform: "p"}, {Name: "good", Platform: "p"}, {Name: "bad", Platform: "p"}, {Name: "other", Platform: "q"}}
+		sites := []site.Site{{Name: "slow", Platform: "p"}, {Name: "good", Platform: "p"}, {Name: "bad", Platform: "p"},
+			{Name: "other", Platform: "q"}}
 		found := OfSites(ctx, platform.Registry[platform.Discovery]{"p": cloud{
 			"slow": func() (platform.Offer, error) { <-never; return platform.Offer{}, nil },
 			"good": func() (platform.Offer, error) { return platform.Offer{Objects: []platform.Object{{Name: "a"}}}, nil },
@@ -153,10 +154,12 @@ var _ = Describe("Compare", func() {
 			And(HaveField("State", v1alpha1.DifferenceDeprecated), HaveField("Drift", true))),
 		Entry("no drift if the CloudProfile does, too", func() {
 			offer.Objects[2].Deprecated = "it has the property deprecated"
-			spec.MachineImages[0].Versions[0].Classification = new(gardencorev1beta1.ClassificationDeprecated)
+			spec.MachineImages[0].Versions[0].Lifecycle = []gardencorev1beta1.LifecycleStage{
+				{Classification: gardencorev1beta1.ClassificationDeprecated}}
 		}, And(HaveField("State", v1alpha1.DifferenceDeprecated), HaveField("Drift", false))),
 		Entry("what has expired and is still there", func() {
-			spec.MachineImages[0].Versions[0].Classification = new(gardencorev1beta1.ClassificationDeprecated)
+			spec.MachineImages[0].Versions[0].Lifecycle = []gardencorev1beta1.LifecycleStage{
+				{Classification: gardencorev1beta1.ClassificationDeprecated}}
 		}, And(HaveField("State", v1alpha1.DifferenceDeprecated), HaveField("Drift", false))),
 		Entry("what is not used, a part of it by name", func() {
 			for i := range 30 {

@@ -31,7 +31,8 @@ func (c *comparison) parts(spec *gardencorev1beta1.CloudProfileSpec, config *v1a
 		field := fmt.Sprintf("sites[%d]", i)
 		c.part(platform.ProfilePart{Site: site}, field, "site", wanted{})
 		for j := range site.Zones {
-			c.part(platform.ProfilePart{Site: site, Zone: &site.Zones[j]}, fmt.Sprintf("%s.zones[%d]", field, j), "zone "+site.Zones[j].Name, wanted{})
+			zone := &site.Zones[j]
+			c.part(platform.ProfilePart{Site: site, Zone: zone}, fmt.Sprintf("%s.zones[%d]", field, j), "zone "+zone.Name, wanted{})
 		}
 		for j := range site.StorageClasses {
 			class := &site.StorageClasses[j]
@@ -58,7 +59,8 @@ func (c *comparison) parts(spec *gardencorev1beta1.CloudProfileSpec, config *v1a
 	c.images(spec, config, site)
 }
 
-func (c *comparison) images(spec *gardencorev1beta1.CloudProfileSpec, config *v1alpha1.CloudProfileConfig, site *v1alpha1.CloudProfileSite) {
+func (c *comparison) images(spec *gardencorev1beta1.CloudProfileSpec, config *v1alpha1.CloudProfileConfig,
+	site *v1alpha1.CloudProfileSite) {
 	names := lists.Map(config.MachineImages, func(image v1alpha1.MachineImage) string { return platform.EntryName(image.Name) })
 	for i := range config.MachineImages {
 		image := &config.MachineImages[i]

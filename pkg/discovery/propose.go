@@ -42,9 +42,9 @@ type proposal struct {
 	offer *platform.Offer
 }
 
-// Propose returns a CloudProfile that offers what the sites offer and that admission accepts. What cannot be in it is added to Omitted of the
-// offers. It keeps what no site knows about, such as the versions of Kubernetes and the settings of sites. Sites that were not discovered
-// are left out.
+// Propose returns a CloudProfile that offers what the sites offer and that admission accepts. What cannot be in it is added to Omitted of
+// the offers. It keeps what no site knows about, such as the versions of Kubernetes and the settings of sites. Sites that were not
+// discovered are left out.
 func Propose(base *gardencorev1beta1.CloudProfile, found []Discovered) (*gardencorev1beta1.CloudProfile, error) {
 	p := &proposal{profile: base.DeepCopy(), config: &v1alpha1.CloudProfileConfig{}}
 	p.profile.TypeMeta = metav1.TypeMeta{APIVersion: gardencorev1beta1.SchemeGroupVersion.String(), Kind: "CloudProfile"}

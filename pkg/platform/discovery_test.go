@@ -56,7 +56,8 @@ var _ = Describe("Offers", func() {
 		offer, err := platform.Collect(ctx, list(platform.KindZone, nil), list(platform.KindImage, errors.New("403")), panics)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(offer.Objects).To(HaveExactElements(
-			And(HaveField("Kind", platform.KindImage), HaveField("Name", "a")), HaveField("Name", "b"), HaveField("Name", "a"), HaveField("Name", "b")))
+			And(HaveField("Kind", platform.KindImage), HaveField("Name", "a")), HaveField("Name", "b"), HaveField("Name", "a"),
+			HaveField("Name", "b")))
 		Expect(offer.Omitted).To(ConsistOf(
 			platform.Omission{Kind: platform.KindImage, Reason: "403"},
 			platform.Omission{Kind: platform.KindQuota, Reason: "internal error, see the log"}))
@@ -96,13 +97,15 @@ var _ = Describe("Offers", func() {
 		Expect(reference.Matches(&object)).To(Equal(expected))
 	},
 		Entry("by name", platform.Reference{Kinds: []platform.ObjectKind{"image"}, Name: "a"}, platform.Object{Kind: "image", Name: "a"}, true),
-		Entry("by ID", platform.Reference{Kinds: []platform.ObjectKind{"image"}, Name: "1"}, platform.Object{Kind: "image", Name: "a", ID: "1"}, true),
+		Entry("by ID", platform.Reference{Kinds: []platform.ObjectKind{"image"}, Name: "1"},
+			platform.Object{Kind: "image", Name: "a", ID: "1"}, true),
 		Entry("of another kind", platform.Reference{Kinds: []platform.ObjectKind{"zone"}, Name: "a"}, platform.Object{Kind: "image", Name: "a"},
 			false),
 		Entry("without a name", platform.Reference{Kinds: []platform.ObjectKind{"image"}}, platform.Object{Kind: "image", Name: "a"}, false),
 		Entry("by labels", platform.Reference{Kinds: []platform.ObjectKind{"hosts"}, Selector: labels.SelectorFromSet(labels.Set{"rack": "1"})},
 			platform.Object{Kind: "hosts", Labels: map[string]string{"rack": "1"}}, true),
-		Entry("by other labels", platform.Reference{Kinds: []platform.ObjectKind{"hosts"}, Selector: labels.SelectorFromSet(labels.Set{"rack": "1"})},
+		Entry("by other labels", platform.Reference{Kinds: []platform.ObjectKind{"hosts"},
+			Selector: labels.SelectorFromSet(labels.Set{"rack": "1"})},
 			platform.Object{Kind: "hosts", Labels: map[string]string{"rack": "2"}}, false),
 	)
 })

@@ -45,11 +45,11 @@ func newDiscoverCommand(o *streamsAndInputs) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "discover",
 		Short: "Writes a CloudProfile of what sites offer, or compares one with it",
-		Long: "Lists what sites offer to the credentials in a Secret, and writes a CloudProfile that offers it. Admission accepts the CloudProfile; " +
-			"comments say what it does not have, and why.\n\nThe sites are those of the CloudProfile that is given, of which only the " +
-			"connection is needed, or those of --site. With --against, nothing is written: it shows what the sites no longer have, what has " +
-			"changed, what is deprecated, and what is not used.\n\nExit codes: 0 if the CloudProfile is written or has no drift, 1 if it has " +
-			"drift, 2 if a site could not be asked.",
+		Long: "Lists what sites offer to the credentials in a Secret, and writes a CloudProfile that offers it. Admission accepts the " +
+			"CloudProfile; comments say what it does not have, and why.\n\n" +
+			"The sites are those of the CloudProfile that is given, of which only the connection is needed, or those of --site. With " +
+			"--against, nothing is written: it shows what the sites no longer have, what has changed, what is deprecated, and what is not " +
+			"used.\n\nExit codes: 0 if the CloudProfile is written or has no drift, 1 if it has drift, 2 if a site could not be asked.",
 		Example: "  # of one site; the Secret has the keys cloud.username, cloud.password and so on\n" +
 			"  hybridctl discover --site 'name: cloud, <platform>: {<settings of its connection>}' -f secret.yaml\n" +
 			"  # of all sites of a CloudProfile\n" +

@@ -84,7 +84,8 @@ var _ = Describe("Discover", func() {
 		return out.String(), err
 	}
 	secret := func() string {
-		return write("secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {cloud.password: secret, down.password: wrong}\n")
+		return write("secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {cloud.password: secret, "+
+			"down.password: wrong}\n")
 	}
 	BeforeEach(func() { dir = GinkgoT().TempDir() })
 

@@ -298,7 +298,8 @@ func merge(clock clock.Clock, conditions []gardencorev1beta1.Condition, conditio
 // remove returns the conditions without those of this controller.
 func remove(_ clock.Clock, conditions []gardencorev1beta1.Condition) []gardencorev1beta1.Condition {
 	return slices.DeleteFunc(slices.Clone(conditions), func(condition gardencorev1beta1.Condition) bool {
-		return isOfSite(condition.Type) || condition.Type == gardencorev1beta1.ShootControlPlaneHealthy || condition.Type == gardencorev1beta1.ShootEveryNodeReady
+		return isOfSite(condition.Type) || condition.Type == gardencorev1beta1.ShootControlPlaneHealthy ||
+			condition.Type == gardencorev1beta1.ShootEveryNodeReady
 	})
 }
 

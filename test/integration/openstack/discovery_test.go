@@ -6,6 +6,7 @@ package openstack_test
 
 import (
 	"encoding/json"
+	"net/http"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	. "github.com/onsi/ginkgo/v2"
@@ -49,7 +50,7 @@ var _ = Describe("Discovery", Ordered, func() {
 		sent := requests()
 		Expect(len(sent)).To(BeNumerically("<=", 20), "%v", sent)
 		for _, request := range sent {
-			Expect(request.Method == "GET" || request.Kind == countproxy.KindAuth).To(BeTrue(), "%+v", request)
+			Expect(request.Method == http.MethodGet || request.Kind == countproxy.KindAuth).To(BeTrue(), "%+v", request)
 		}
 
 		var err error
@@ -90,8 +91,8 @@ var _ = Describe("Discovery", Ordered, func() {
 		changed.VolumeTypes[0].Sites[0].OpenStack.Type = "gone"
 		changed.MachineImages[0].Versions[0].CapabilityFlavors[0].Sites[0].OpenStack.ImageID = "00000000-0000-4000-8000-000000000000"
 		Expect(compare(changed)).To(ContainElements(
-			isMissing("zone", "az9"), isMissing("external network", "private"), isMissing("machine type", "m9.none"), isMissing("volume type", "gone"),
-			isMissing("image", "00000000-0000-4000-8000-000000000000")))
+			isMissing("zone", "az9"), isMissing("external network", "private"), isMissing("machine type", "m9.none"),
+			isMissing("volume type", "gone"), isMissing("image", "00000000-0000-4000-8000-000000000000")))
 		Expect(compare(changed)).To(ContainElement(And(HaveField("State", v1alpha1.DifferenceUnused), HaveField("Drift", false))))
 	})
 

@@ -23,7 +23,8 @@ import (
 
 // zoneLabels are the labels that tell failure domains apart, the first that all hosts have.
 var zoneLabels = []string{
-	corev1.LabelTopologyZone, "topology.metal.ironcore.dev/zone", "infrastructure.cluster.x-k8s.io/failure-domain", "failure-domain", "zone", "rack",
+	corev1.LabelTopologyZone, "topology.metal.ironcore.dev/zone", "infrastructure.cluster.x-k8s.io/failure-domain", "failure-domain",
+	"zone", "rack",
 }
 
 // maxZones is the maximum number of values of a label that tells failure domains apart.

@@ -111,7 +111,8 @@ func referencesOf(profile *v1alpha1.OpenStackProfile) []platform.Reference {
 		}
 	}
 	for i, provider := range profile.LoadBalancerProviders {
-		references = append(references, named(platform.KindLoadBalancerProvider, fmt.Sprintf("openstack.loadBalancerProviders[%d]", i), provider)...)
+		field := fmt.Sprintf("openstack.loadBalancerProviders[%d]", i)
+		references = append(references, named(platform.KindLoadBalancerProvider, field, provider)...)
 	}
 	for i, id := range profile.Networks {
 		references = append(references, anyNetwork(fmt.Sprintf("openstack.networks[%d]", i), id)...)

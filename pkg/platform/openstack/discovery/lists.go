@@ -148,7 +148,8 @@ func (l *lister) images(ctx context.Context, offer *platform.Offer) error {
 
 func (l *lister) image(image *images.Image, offer *platform.Offer) {
 	object := platform.Object{
-		Kind: platform.KindImage, Name: cmp.Or(image.Name, image.ID), ID: image.ID, Architecture: platform.ArchitectureOf(property(image, "architecture")),
+		Kind: platform.KindImage, Name: cmp.Or(image.Name, image.ID), ID: image.ID,
+		Architecture: platform.ArchitectureOf(property(image, "architecture")),
 		Entries: platform.Entries{Image: &v1alpha1.SiteMachineImage{
 			Name: l.site, OpenStack: &v1alpha1.OpenStackImage{ImageID: image.ID},
 		}},

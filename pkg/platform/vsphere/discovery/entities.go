@@ -251,13 +251,13 @@ func (s *entities) zones(profile *v1alpha1.CloudProfileSite, offer *platform.Off
 		if cluster.datacenter != inventory.Datacenter.Path("", profile.VSphere.Datacenter) {
 			zone.VSphere.Datacenter = strings.TrimPrefix(cluster.datacenter, "/")
 		}
-		if datastore := s.datastore(cluster); datastore != nil {
-			zone.VSphere.Datastore = datastore.relative(inventory.Datastore)
-		} else {
-			object.Unusable = "none of its datastores is visible and accessible from all of its hosts"
+		datastore := s.datastore(cluster)
+		if datastore == nil {
+			object.Unusable = "none of its datastores is visible and accessible"
 			offer.Add(object)
 			continue
 		}
+		zone.VSphere.Datastore = datastore.relative(inventory.Datastore)
 		if networks := s.networks(cluster); len(networks) == 1 {
 			zone.VSphere.Network = networks[0]
 		} else {
@@ -271,7 +271,7 @@ func (s *entities) zones(profile *v1alpha1.CloudProfileSite, offer *platform.Off
 	return zones
 }
 
-// datastore returns the datastore of the cluster that has the most free space, nil if there is none that all hosts can use.
+// datastore returns the datastore of the cluster that has the most free space, nil if none is visible and accessible.
 func (s *entities) datastore(cluster *entity) *entity {
 	var most *entity
 	for _, reference := range cluster.datastores {

@@ -64,8 +64,8 @@ func (l *Lab) Discover(ctx context.Context) error {
 	return l.Client.Create(ctx, profile)
 }
 
-// Discovered is a shoot on OpenStack and vSphere with the CloudProfile of what the sites offer: a pool on each, as they have no machine type
-// in common.
+// Discovered is a shoot on OpenStack and vSphere with the CloudProfile of what the sites offer: a pool on each, as they have no machine
+// type in common.
 func (s *Shoot) Discovered(ctx context.Context) (*gardencorev1beta1.Shoot, error) {
 	profile := &gardencorev1beta1.CloudProfile{}
 	if err := s.lab.Client.Get(ctx, client.ObjectKey{Name: Discovered}, profile); err != nil {
