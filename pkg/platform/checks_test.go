@@ -35,7 +35,8 @@ var _ = Describe("Findings", func() {
 		Entry("a mistake", ClassConfiguration, `network: Not found: "n"`, mistake),
 		Entry("shortages", ClassQuota,
 			"pools[0]: Forbidden: needs 12 cores, the quota leaves 8\npools[1]: Forbidden: needs 2 cores, the quota leaves none", shortage, another),
-		Entry("both", ClassConfiguration, "network: Not found: \"n\"\npools[0]: Forbidden: needs 12 cores, the quota leaves 8", shortage, mistake),
+		Entry("both", ClassConfiguration, "network: Not found: \"n\"\npools[0]: Forbidden: needs 12 cores, the quota leaves 8",
+			shortage, mistake),
 	)
 
 	It("are no error if they only warn", func() {

@@ -33,8 +33,8 @@ func Write(ctx context.Context, c client.Client, clock clock.Clock, object exten
 		if condition.Reason != reason {
 			condition = v1beta1helper.InitConditionWithClock(clock, conditionType) // Another failure starts at another time.
 		}
-		return v1beta1helper.MergeConditions(earlier, v1beta1helper.UpdatedConditionWithClock(clock, condition, gardencorev1beta1.ConditionFalse, reason,
-			eventnote.Shorten(strings.Join(messages, "; ")), errorcodes.Codes(errors.Join(errs...))...))
+		return v1beta1helper.MergeConditions(earlier, v1beta1helper.UpdatedConditionWithClock(clock, condition,
+			gardencorev1beta1.ConditionFalse, reason, eventnote.Shorten(strings.Join(messages, "; ")), errorcodes.Codes(errors.Join(errs...))...))
 	})
 }
 
