@@ -6,6 +6,7 @@ package workerplan
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -30,7 +32,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/toyplatform/toyapi"
 )
 
-const technicalID = "shoot--p--s"
+var shoots int
 
 // fixture is a shoot on the sites cloud (zones cloud-a, cloud-b, cloud-c) and racks (zone rack-1), both of the toy platform, and what a
 // seed has of it.
@@ -42,11 +44,17 @@ type fixture struct {
 	cluster *extensionscontroller.Cluster
 	secret  *corev1.Secret
 
+	// technicalID is the name of the namespace.
+	technicalID string
 	// known is what the last reconciliation left.
 	known Input
 }
 
-func newFixture() *fixture {
+func newFixture(ctx context.Context) *fixture {
+	GinkgoHelper()
+	shoots++
+	technicalID := fmt.Sprintf("shoot--p--s%d", shoots)
+	Expect(apiServer.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: technicalID}})).To(Succeed())
 	profileSite := func(name string, zones ...string) v1alpha1.CloudProfileSite {
 		s := v1alpha1.CloudProfileSite{Name: name, Region: "west",
 			Blocks: toyapi.Blocks(&toyapi.Profile{Connection: toyapi.Connection{Address: "https://" + name}})}
@@ -74,7 +82,8 @@ func newFixture() *fixture {
 			Memory: resource.MustParse("16Gi"), Capabilities: gardencorev1beta1.Capabilities{"architecture": {"amd64"}}}
 	}
 	return &fixture{
-		cloud: toyplatform.NewCloud(),
+		technicalID: technicalID,
+		cloud:       toyplatform.NewCloud(),
 		profile: &v1alpha1.CloudProfileConfig{
 			Sites:        []v1alpha1.CloudProfileSite{profileSite("cloud", "cloud-a", "cloud-b", "cloud-c"), profileSite("racks", "rack-1")},
 			MachineTypes: []v1alpha1.MachineType{machineType("std"), machineType("big")},
@@ -158,54 +167,75 @@ func (f *fixture) input() Input {
 	return in
 }
 
-func (f *fixture) plan(ctx context.Context) []v1alpha1.PoolPlan {
+func (f *fixture) plan(ctx context.Context) *Plan {
 	GinkgoHelper()
 	plan, err := (&Planner{Platforms: f.platforms(), Timeout: 5 * time.Second}).Plan(ctx, f.input())
 	Expect(err).NotTo(HaveOccurred())
-	return plan.Pools
+	return plan
 }
 
-// reconcile reconciles the Worker, and gives each machine deployment its machines.
+// reconcile reconciles the Worker in the API server, where machine-controller-manager is done at once.
 func (f *fixture) reconcile(ctx context.Context) {
 	GinkgoHelper()
 	in := f.input()
 	in.After = withTechnicalID(in.After)
-	existing := &machines{}
-	if in.Seed != nil {
-		var err error
-		existing, err = readMachines(ctx, in.Seed, technicalID)
-		Expect(err).NotTo(HaveOccurred())
-		existing.machines.Items = nil
-	}
 	agents, _, err := in.agents()
 	Expect(err).NotTo(HaveOccurred())
-	seed := newRehearsal(in.objects(existing)...)
+	seed := &rehearsal{client: settling(apiServer)}
+	secret := f.secret.DeepCopy()
+	secret.Name, secret.Namespace = "cloudprovider", f.technicalID
+	for _, object := range []client.Object{secret, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: userData, Namespace: f.technicalID}}} {
+		Expect(client.IgnoreNotFound(apiServer.Delete(ctx, object))).To(Succeed())
+	}
+	Expect(apiServer.Create(ctx, secret)).To(Succeed())
 	w, err := deployWorker(ctx, seed.client, in.After, agents, in.Worker, in.InfrastructureStatus)
 	Expect(err).NotTo(HaveOccurred())
 	_, err = worker.Rehearse(ctx, seed, f.platforms(), 5*time.Second, w, in.After)
 	Expect(err).NotTo(HaveOccurred())
 
-	written, err := readMachines(ctx, seed.client, technicalID)
-	Expect(err).NotTo(HaveOccurred())
-	for _, d := range written.deployments.Items {
+	Expect(apiServer.DeleteAllOf(ctx, &machinev1alpha1.Machine{}, client.InNamespace(f.technicalID))).To(Succeed())
+	for _, d := range f.written(ctx).deployments.Items {
 		for i := range d.Spec.Replicas {
-			Expect(seed.client.Create(ctx, &machinev1alpha1.Machine{
+			Expect(apiServer.Create(ctx, &machinev1alpha1.Machine{
 				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", d.Name, i), Namespace: d.Namespace,
 					Labels: map[string]string{gardenworker.LabelKeyMachineDeploymentName: d.Name}},
 				Spec: d.Spec.Template.Spec,
 			})).To(Succeed())
 		}
 	}
-	f.known = Input{Before: in.After, Worker: w.DeepCopy(), Seed: seed.client, Infrastructure: &extensionsv1alpha1.Infrastructure{}}
+	f.known = Input{Before: in.After, Worker: w.DeepCopy(), Seed: apiServer, Infrastructure: &extensionsv1alpha1.Infrastructure{}}
 }
 
-// classes returns the machine classes of the machine deployments in the seed.
-func (f *fixture) classes(ctx context.Context) map[string]string {
-	found, err := readMachines(ctx, f.known.Seed, technicalID)
+// written returns what the API server has.
+func (f *fixture) written(ctx context.Context) *machines {
+	GinkgoHelper()
+	found, err := readMachines(ctx, apiServer, f.technicalID)
 	Expect(err).NotTo(HaveOccurred())
-	classes := map[string]string{}
-	for i := range found.deployments.Items {
-		classes[found.deployments.Items[i].Name] = classOf(&found.deployments.Items[i])
+	return found
+}
+
+// content returns the machine deployments and machine classes by their names.
+func content(m *machines) map[string]any {
+	found := map[string]any{}
+	for i := range m.deployments.Items {
+		d := &m.deployments.Items[i]
+		fields := deploymentFields(d)
+		fields.Spec.Template.Spec.Class = d.Spec.Template.Spec.Class
+		found["deployment "+d.Name] = asJSON(fields)
 	}
-	return classes
+	for i := range m.classes.Items {
+		c := &m.classes.Items[i]
+		found["class "+c.Name] = asJSON(classFields(c))
+	}
+	return found
+}
+
+func asJSON(value any) string {
+	raw, err := json.Marshal(value)
+	Expect(err).NotTo(HaveOccurred())
+	var fields any
+	Expect(json.Unmarshal(raw, &fields)).To(Succeed())
+	raw, err = json.MarshalIndent(fields, "", " ")
+	Expect(err).NotTo(HaveOccurred())
+	return string(raw)
 }

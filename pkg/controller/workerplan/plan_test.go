@@ -116,15 +116,15 @@ var (
 
 var _ = Describe("A plan of pools", func() {
 	newShoot := func(ctx SpecContext) *fixture {
-		f := newFixture()
+		f := newFixture(ctx)
 		pool := f.pool("a", "cloud-a", "cloud-b", "rack-1")
 		pool.Volume = &gardencorev1beta1.Volume{VolumeSize: "50Gi"}
 		pool.DataVolumes = []gardencorev1beta1.DataVolume{{Name: "logs", VolumeSize: "20Gi"}}
 		f.reconcile(ctx)
 		return f
 	}
-	zones := func(plans []v1alpha1.PoolPlan, pool string) map[string]*v1alpha1.ZonePlan {
-		found := map[string]*v1alpha1.ZonePlan{}
+	zones := func(plan *Plan, pool string) map[string]*v1alpha1.ZonePlan {
+		found, plans := map[string]*v1alpha1.ZonePlan{}, plan.Pools
 		for i := range plans {
 			for j := range plans[i].Zones {
 				if plans[i].Name == pool {
@@ -134,20 +134,24 @@ var _ = Describe("A plan of pools", func() {
 		}
 		return found
 	}
-	// expectTruth reconciles what was planned, and compares the machine classes of the machine deployments.
-	expectTruth := func(ctx SpecContext, f *fixture, plans []v1alpha1.PoolPlan) {
+	// expectTruth reconciles what was planned in an API server, and compares all machine deployments and machine classes.
+	expectTruth := func(ctx SpecContext, f *fixture, plan *Plan) {
 		GinkgoHelper()
 		f.reconcile(ctx)
-		planned := map[string]string{}
-		for _, pool := range plans {
+		written := f.written(ctx)
+		planned, err := readMachines(ctx, plan.After, f.technicalID)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(content(planned)).To(Equal(content(written)))
+		for _, pool := range plan.Pools {
 			for _, zone := range pool.Zones {
-				if zone.Action != v1alpha1.ZoneActionDelete {
-					planned[zone.MachineDeployment] = zone.MachineClass.After
+				if deployment := written.deployment(zone.MachineDeployment); zone.Action == v1alpha1.ZoneActionDelete {
+					Expect(deployment).To(BeNil())
+				} else {
+					Expect(classOf(deployment)).To(Equal(zone.MachineClass.After))
 				}
 			}
 		}
-		Expect(planned).To(Equal(f.classes(ctx)))
-		for _, pool := range f.plan(ctx) {
+		for _, pool := range f.plan(ctx).Pools {
 			for _, zone := range pool.Zones {
 				Expect(zone.Action).To(Equal(v1alpha1.ZoneActionKeep), "%+v", zone)
 				Expect(zone.Machines.Created+zone.Machines.Deleted+zone.Machines.Updated).To(BeZero(), "%+v", zone)
@@ -156,24 +160,24 @@ var _ = Describe("A plan of pools", func() {
 	}
 
 	It("should create all machines of a shoot that does not exist", func(ctx SpecContext) {
-		f := newFixture()
+		f := newFixture(ctx)
 		f.pool("a", "cloud-a", "rack-1")
-		plans := f.plan(ctx)
-		Expect(plans).To(HaveLen(1))
-		for _, zone := range plans[0].Zones {
+		plan := f.plan(ctx)
+		Expect(plan.Pools).To(HaveLen(1))
+		for _, zone := range plan.Pools[0].Zones {
 			Expect(zone.Action).To(Equal(v1alpha1.ZoneActionCreate))
 			Expect(zone.Machines).To(Equal(v1alpha1.PlannedMachines{Created: 1}))
 			Expect(zone.Minimum).To(Equal(v1alpha1.PlannedNumber{After: new(int32(1))}))
 		}
-		expectTruth(ctx, f, plans)
+		expectTruth(ctx, f, plan)
 	})
 
 	for _, c := range rolls {
 		It("should roll for "+c.line, func(ctx SpecContext) {
 			f := newShoot(ctx)
 			c.apply(f)
-			plans := f.plan(ctx)
-			zone := zones(plans, "a")["cloud-a"]
+			plan := f.plan(ctx)
+			zone := zones(plan, "a")["cloud-a"]
 			Expect(zone.Action).To(Equal(v1alpha1.ZoneActionRoll))
 			Expect(zone.Machines).To(Equal(v1alpha1.PlannedMachines{Existing: 1, Created: 1, Deleted: 1}))
 			Expect(zone.Notes).To(BeEmpty())
@@ -182,7 +186,7 @@ var _ = Describe("A plan of pools", func() {
 				causes = append(causes, cause.Kind+" "+cause.Field)
 			}
 			Expect(causes).To(Equal(c.causes))
-			expectTruth(ctx, f, plans)
+			expectTruth(ctx, f, plan)
 		})
 	}
 
@@ -190,12 +194,12 @@ var _ = Describe("A plan of pools", func() {
 		It("should not roll if "+c.line, func(ctx SpecContext) {
 			f := newShoot(ctx)
 			c.apply(f)
-			plans := f.plan(ctx)
-			for _, zone := range zones(plans, "a") {
+			plan := f.plan(ctx)
+			for _, zone := range zones(plan, "a") {
 				Expect(zone.Action).NotTo(Equal(v1alpha1.ZoneActionRoll))
 				Expect(zone.Causes).To(BeEmpty())
 			}
-			expectTruth(ctx, f, plans)
+			expectTruth(ctx, f, plan)
 		})
 	}
 
@@ -223,10 +227,10 @@ var _ = Describe("A plan of pools", func() {
 		f.namedPool("a").ProviderConfig = mustEncode(&v1alpha1.WorkerConfig{Sites: []v1alpha1.WorkerSite{
 			{Name: "cloud", Blocks: toyapi.Blocks(&toyapi.Worker{Group: toyapi.GroupTogether})},
 		}})
-		plans := f.plan(ctx)
-		Expect(zones(plans, "a")["cloud-a"].Action).To(Equal(v1alpha1.ZoneActionRoll))
-		Expect(zones(plans, "a")["cloud-a"].Causes).To(HaveExactElements(HaveField("Field", "spec.provider.workers[a].providerConfig")))
-		Expect(zones(plans, "a")["rack-1"].Action).To(Equal(v1alpha1.ZoneActionKeep))
+		plan := f.plan(ctx)
+		Expect(zones(plan, "a")["cloud-a"].Action).To(Equal(v1alpha1.ZoneActionRoll))
+		Expect(zones(plan, "a")["cloud-a"].Causes).To(HaveExactElements(HaveField("Field", "spec.provider.workers[a].providerConfig")))
+		Expect(zones(plan, "a")["rack-1"].Action).To(Equal(v1alpha1.ZoneActionKeep))
 	})
 
 	It("should name only what matters of many changes", func(ctx SpecContext) {
@@ -237,26 +241,26 @@ var _ = Describe("A plan of pools", func() {
 		slices.Reverse(f.profile.Sites)
 		f.namedPool("a").Machine.Type, f.namedPool("a").Labels = "big", map[string]string{"x": "y"}
 		f.cluster.Shoot.Spec.Purpose = new(gardencorev1beta1.ShootPurposeTesting)
-		plans := f.plan(ctx)
-		Expect(plans).To(HaveLen(2))
-		Expect(zones(plans, "b")["cloud-c"].Action).To(Equal(v1alpha1.ZoneActionCreate))
-		zone := zones(plans, "a")["rack-1"]
+		plan := f.plan(ctx)
+		Expect(plan.Pools).To(HaveLen(2))
+		Expect(zones(plan, "b")["cloud-c"].Action).To(Equal(v1alpha1.ZoneActionCreate))
+		zone := zones(plan, "a")["rack-1"]
 		Expect(zone.Causes).To(Equal([]v1alpha1.PlanCause{
 			{Kind: "Shoot", Field: "spec.provider.workers[a].machine.type", Before: `"std"`, After: `"big"`}}))
 		Expect(zone.Changes).To(ContainElement("MachineDeployment spec.template.spec.nodeTemplate.metadata.labels.x"))
-		expectTruth(ctx, f, plans)
+		expectTruth(ctx, f, plan)
 	})
 
 	It("should scale within the limits of the zone", func(ctx SpecContext) {
 		f := newShoot(ctx)
 		f.namedPool("a").Minimum, f.namedPool("a").Maximum = 6, 9
-		plans := f.plan(ctx)
-		zone := zones(plans, "a")["rack-1"]
+		plan := f.plan(ctx)
+		zone := zones(plan, "a")["rack-1"]
 		Expect(zone.Action).To(Equal(v1alpha1.ZoneActionScale))
 		Expect(zone.Minimum).To(Equal(v1alpha1.PlannedNumber{Before: new(int32(1)), After: new(int32(2))}))
 		Expect(zone.Maximum).To(Equal(v1alpha1.PlannedNumber{Before: new(int32(2)), After: new(int32(3))}))
 		Expect(zone.Machines).To(Equal(v1alpha1.PlannedMachines{Existing: 1, Created: 1}))
-		expectTruth(ctx, f, plans)
+		expectTruth(ctx, f, plan)
 	})
 
 	It("should delete removed zones and pools", func(ctx SpecContext) {
@@ -265,13 +269,13 @@ var _ = Describe("A plan of pools", func() {
 		f.reconcile(ctx)
 		f.cluster.Shoot.Spec.Provider.Workers = f.cluster.Shoot.Spec.Provider.Workers[:1]
 		f.namedPool("a").Zones = []string{"cloud-a", "cloud-b"}
-		plans := f.plan(ctx)
+		plan := f.plan(ctx)
 		for pool, zone := range map[string]string{"a": "rack-1", "b": "cloud-c"} {
-			Expect(zones(plans, pool)[zone].Action).To(Equal(v1alpha1.ZoneActionDelete))
-			Expect(zones(plans, pool)[zone].Machines).To(Equal(v1alpha1.PlannedMachines{Existing: 1, Deleted: 1}))
+			Expect(zones(plan, pool)[zone].Action).To(Equal(v1alpha1.ZoneActionDelete))
+			Expect(zones(plan, pool)[zone].Machines).To(Equal(v1alpha1.PlannedMachines{Existing: 1, Deleted: 1}))
 		}
-		Expect(zones(plans, "a")["rack-1"].Site).To(Equal("racks"))
-		expectTruth(ctx, f, plans)
+		Expect(zones(plan, "a")["rack-1"].Site).To(Equal("racks"))
+		expectTruth(ctx, f, plan)
 	})
 
 	It("should delete all machines of a shoot that is deleted or hibernated", func(ctx SpecContext) {
@@ -290,16 +294,16 @@ var _ = Describe("A plan of pools", func() {
 	})
 
 	It("should update machines in place", func(ctx SpecContext) {
-		f := newFixture()
+		f := newFixture(ctx)
 		f.pool("a", "cloud-a").UpdateStrategy = new(gardencorev1beta1.AutoInPlaceUpdate)
 		f.reconcile(ctx)
 		f.namedPool("a").Machine.Image.Version = new("2.0.0")
-		plans := f.plan(ctx)
-		zone := zones(plans, "a")["cloud-a"]
+		plan := f.plan(ctx)
+		zone := zones(plan, "a")["cloud-a"]
 		Expect(zone.Action).To(Equal(v1alpha1.ZoneActionUpdateInPlace))
 		Expect(zone.Machines).To(Equal(v1alpha1.PlannedMachines{Existing: 1, Updated: 1}))
 		Expect(zone.Causes).To(HaveExactElements(HaveField("Field", "spec.provider.workers[a].machine.image.version")))
-		expectTruth(ctx, f, plans)
+		expectTruth(ctx, f, plan)
 	})
 
 	It("should say which zones keep their machine class, and why", func(ctx SpecContext) {
@@ -307,15 +311,15 @@ var _ = Describe("A plan of pools", func() {
 		f.namedPool("a").Machine.Type = "big"
 		f.pool("b", "rack-1")
 		f.status.Sites = f.status.Sites[:1]
-		plans := f.plan(ctx)
-		Expect(zones(plans, "a")["cloud-a"].Action).To(Equal(v1alpha1.ZoneActionRoll))
-		zone := zones(plans, "a")["rack-1"]
+		plan := f.plan(ctx)
+		Expect(zones(plan, "a")["cloud-a"].Action).To(Equal(v1alpha1.ZoneActionRoll))
+		zone := zones(plan, "a")["rack-1"]
 		Expect(zone.Action).To(Equal(v1alpha1.ZoneActionWait))
 		Expect(zone.Error).To(ContainSubstring("the infrastructure of the site is not ready"))
 		Expect(zone.MachineClass.After).To(Equal(zone.MachineClass.Before))
 		Expect(zone.Machines).To(Equal(v1alpha1.PlannedMachines{Existing: 1}))
-		Expect(zones(plans, "b")["rack-1"].Action).To(Equal(v1alpha1.ZoneActionWait))
-		Expect(zones(plans, "b")["rack-1"].Machines).To(BeZero())
+		Expect(zones(plan, "b")["rack-1"].Action).To(Equal(v1alpha1.ZoneActionWait))
+		Expect(zones(plan, "b")["rack-1"].Machines).To(BeZero())
 	})
 
 	It("should keep the machines of a site in quarantine", func(ctx SpecContext) {
@@ -325,10 +329,10 @@ var _ = Describe("A plan of pools", func() {
 			Type:   gardencorev1beta1.ConditionType(v1alpha1.ConditionSiteQuarantinedPrefix + "racks"),
 			Status: gardencorev1beta1.ConditionTrue, LastTransitionTime: metav1.Now(),
 		}}
-		plans := f.plan(ctx)
-		Expect(zones(plans, "a")["cloud-a"].Action).To(Equal(v1alpha1.ZoneActionRoll))
-		Expect(zones(plans, "a")["rack-1"].Action).To(Equal(v1alpha1.ZoneActionWait))
-		Expect(zones(plans, "a")["rack-1"].Error).To(ContainSubstring("quarantine"))
+		plan := f.plan(ctx)
+		Expect(zones(plan, "a")["cloud-a"].Action).To(Equal(v1alpha1.ZoneActionRoll))
+		Expect(zones(plan, "a")["rack-1"].Action).To(Equal(v1alpha1.ZoneActionWait))
+		Expect(zones(plan, "a")["rack-1"].Error).To(ContainSubstring("quarantine"))
 	})
 
 	It("should admit that it does not know the names of another Gardener", func(ctx SpecContext) {
@@ -350,7 +354,7 @@ var _ = Describe("A plan of pools", func() {
 	})
 
 	It("should refuse a pool without a version of its image", func(ctx SpecContext) {
-		f := newFixture()
+		f := newFixture(ctx)
 		f.pool("a", "cloud-a").Machine.Image.Version = nil
 		_, err := (&Planner{Platforms: f.platforms(), Timeout: time.Second}).Plan(ctx, f.input())
 		Expect(err).To(MatchError(ContainSubstring(`pool "a" has no version of the machine image`)))

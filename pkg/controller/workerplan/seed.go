@@ -88,31 +88,35 @@ type rehearsal struct {
 
 // newRehearsal returns a manager of a seed with the objects. Machine deployments are ready as soon as they are written.
 func newRehearsal(objects ...client.Object) *rehearsal {
-	return &rehearsal{client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithReturnManagedFields().
-		WithStatusSubresource(&extensionsv1alpha1.Worker{}, &machinev1alpha1.MachineDeployment{}).
-		WithInterceptorFuncs(interceptor.Funcs{
-			Create: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.CreateOption) error {
-				if err := c.Create(ctx, object, opts...); err != nil {
+	return &rehearsal{client: settling(fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithReturnManagedFields().
+		WithStatusSubresource(&extensionsv1alpha1.Worker{}, &machinev1alpha1.MachineDeployment{}).Build())}
+}
+
+// settling returns the client of a seed whose machine-controller-manager is done at once.
+func settling(c client.WithWatch) client.WithWatch {
+	return interceptor.NewClient(c, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.CreateOption) error {
+			if err := c.Create(ctx, object, opts...); err != nil {
+				return err
+			}
+			return settle(ctx, c, object)
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			if err := c.Patch(ctx, object, patch, opts...); err != nil {
+				return err
+			}
+			return settle(ctx, c, object)
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.DeleteOption) error {
+			if _, ok := object.(*machinev1alpha1.MachineDeployment); ok {
+				if err := c.DeleteAllOf(ctx, &machinev1alpha1.Machine{}, client.InNamespace(object.GetNamespace()),
+					client.MatchingLabels{worker.LabelKeyMachineDeploymentName: object.GetName()}); err != nil {
 					return err
 				}
-				return settle(ctx, c, object)
-			},
-			Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
-				if err := c.Patch(ctx, object, patch, opts...); err != nil {
-					return err
-				}
-				return settle(ctx, c, object)
-			},
-			Delete: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.DeleteOption) error {
-				if _, ok := object.(*machinev1alpha1.MachineDeployment); ok {
-					if err := c.DeleteAllOf(ctx, &machinev1alpha1.Machine{}, client.InNamespace(object.GetNamespace()),
-						client.MatchingLabels{worker.LabelKeyMachineDeploymentName: object.GetName()}); err != nil {
-						return err
-					}
-				}
-				return c.Delete(ctx, object, opts...)
-			},
-		}).Build()}
+			}
+			return c.Delete(ctx, object, opts...)
+		},
+	})
 }
 
 // settle does what machine-controller-manager does until all machines of a machine deployment are ready. Other objects are left alone.
