@@ -35,8 +35,8 @@ type service struct {
 	kind, name string
 }
 
-// PlanServices returns what Services and volumes of the shoot gain, lose, or get in another way, when after replaces before and all machines
-// that after does not have are gone. It sends no requests to sites.
+// PlanServices returns what Services and volumes of the shoot gain, lose, or get in another way, when after replaces before and all
+// machines that after does not have are gone. It sends no requests to sites.
 func PlanServices(ctx context.Context, platforms platform.Registry[platform.ControlPlane], before, after Deployment) (
 	[]v1alpha1.PlannedService, error) {
 	b, err := services(ctx, platforms, before)

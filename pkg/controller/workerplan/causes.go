@@ -118,7 +118,8 @@ func (p *Planner) try(ctx context.Context, in Input, d *differences.Difference, 
 func causeOf(d *differences.Difference) v1alpha1.PlanCause {
 	field := *d
 	field.Steps = d.Steps[1:]
-	return v1alpha1.PlanCause{Kind: d.Steps[0].Name, Field: field.Path(), Before: platform.Printable(string(d.Before)), After: platform.Printable(string(d.After))}
+	return v1alpha1.PlanCause{Kind: d.Steps[0].Name, Field: field.Path(), Before: platform.Printable(string(d.Before)),
+		After: platform.Printable(string(d.After))}
 }
 
 // names returns the names of the machine classes by machine deployment, without those that are not known for the documents.
