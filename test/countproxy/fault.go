@@ -25,6 +25,8 @@ const (
 	ActionCall Action = "call"
 	// ActionHang does not answer until the client gives up.
 	ActionHang Action = "hang"
+	// ActionAnswer lets a function answer.
+	ActionAnswer Action = "answer"
 )
 
 // Fault is a rule for requests. Empty matchers match everything. All matching delays add up; of the other actions the first
@@ -57,6 +59,8 @@ type Fault struct {
 	Body   string
 	// Call is what ActionCall calls with the request, whose answer is held back meanwhile.
 	Call func(Request)
+	// Answer is what ActionAnswer answers with.
+	Answer http.HandlerFunc
 	// After lets the service do its work before ActionStatus, ActionReset, ActionCall or ActionHang: only the answer is lost.
 	After bool
 }
@@ -78,6 +82,10 @@ func newRule(fault Fault) (*rule, error) {
 	case ActionCall:
 		if fault.Call == nil {
 			return nil, fmt.Errorf("fault %q: there is nothing to call", fault.Name)
+		}
+	case ActionAnswer:
+		if fault.Answer == nil {
+			return nil, fmt.Errorf("fault %q: there is no answer", fault.Name)
 		}
 	default:
 		return nil, fmt.Errorf("fault %q: unknown action %q", fault.Name, fault.Action)

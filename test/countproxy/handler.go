@@ -138,6 +138,9 @@ func (h *handler) reply(w http.ResponseWriter, r *http.Request, response *answer
 			header[name][i] = h.proxy.Rewrite(value)
 		}
 	}
+	if skew := h.proxy.skewOf(h.service); skew != 0 {
+		header.Set("Date", time.Now().Add(skew).UTC().Format(http.TimeFormat))
+	}
 	body := response.body
 	if contentType := header.Get("Content-Type"); strings.Contains(contentType, "json") || strings.Contains(contentType, "xml") {
 		body = []byte(h.proxy.Rewrite(string(body)))
@@ -172,6 +175,9 @@ func (r *rule) answer(w http.ResponseWriter, request *http.Request, entry *Reque
 		reset(w)
 	case ActionHang:
 		<-request.Context().Done()
+	case ActionAnswer:
+		entry.Status = http.StatusOK
+		r.Answer(w, request)
 	}
 }
 

@@ -51,6 +51,7 @@ type Proxy struct {
 	inFlight int
 	open     map[string]int
 	rules    []*rule
+	skews    map[string]time.Duration
 }
 
 type connection struct {
@@ -76,6 +77,7 @@ func New(services ...Service) (*Proxy, error) {
 		listeners: map[string]listener{},
 		servers:   map[string]*http.Server{},
 		open:      map[string]int{},
+		skews:     map[string]time.Duration{},
 	}
 	p.done = sync.NewCond(&p.mutex)
 
@@ -178,6 +180,19 @@ func (p *Proxy) SetLabel(label string) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.label = label
+}
+
+// SetSkew lets the clock of a service be wrong in the Date headers of its answers.
+func (p *Proxy) SetSkew(service string, by time.Duration) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.skews[service] = by
+}
+
+func (p *Proxy) skewOf(service string) time.Duration {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.skews[service]
 }
 
 // Requests waits until no request is in flight and returns the log of the label in the order of arrival.

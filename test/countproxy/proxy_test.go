@@ -193,6 +193,20 @@ var _ = Describe("Proxy", func() {
 			Entry("reset after", Fault{Name: "lost", Kind: KindWrite, Action: ActionReset, After: true}, 0, 1),
 		)
 
+		It("should let a function answer, and a clock be wrong", func(ctx SpecContext) {
+			proxy.SetSkew("alpha", -time.Hour)
+			response, _, err := do(ctx, http.MethodGet, "/x")
+			Expect(err).NotTo(HaveOccurred())
+			date, err := http.ParseTime(response.Header.Get("Date"))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(date).To(BeTemporally("~", time.Now().Add(-time.Hour), time.Minute))
+
+			Expect(proxy.SetFaults(Fault{Action: ActionAnswer, Answer: func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusTeapot)
+			}})).To(Succeed())
+			Expect(status(ctx, http.MethodGet, "/x")).To(Equal(http.StatusTeapot))
+		})
+
 		It("should hang until the client gives up", func(ctx SpecContext) {
 			Expect(proxy.SetFaults(Fault{Name: "hang", Action: ActionHang})).To(Succeed())
 			patient, cancel := context.WithCancel(ctx)
@@ -240,6 +254,7 @@ var _ = Describe("Proxy", func() {
 			Entry("no action", Fault{}),
 			Entry("unknown action", Fault{Action: "explode"}),
 			Entry("nothing to call", Fault{Action: ActionCall}),
+			Entry("no answer", Fault{Action: ActionAnswer}),
 			Entry("no status", Fault{Action: ActionStatus}),
 			Entry("bad path", Fault{Action: ActionDelay, Path: "("}),
 			Entry("bad query", Fault{Action: ActionDelay, Query: "("}),

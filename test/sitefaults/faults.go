@@ -11,6 +11,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
@@ -37,63 +38,75 @@ type Fault struct {
 	Begin, End func(context.Context) error
 }
 
-// Faults are those that the lab can make happen, all of them real but the first two, which a proxy makes.
-func (l *Lab) Faults() []Fault {
+// FarEnds are the APIs of the sites, and what is behind them.
+type FarEnds struct {
+	// Cloud is the proxy before the services of OpenStack, Others that before VCenterService and InventoryService.
+	Cloud, Others *countproxy.Proxy
+	// Project is the project of the OpenStack site.
+	Project *openstack.Project
+	// Inventory has the hosts of the sites of bare metal.
+	Inventory *metal.Inventory
+	// SetCredentials changes entries of the shoot's Secret.
+	SetCredentials func(context.Context, map[string]string) error
+}
+
+// Faults are those that can be made to happen, all of them real but the first two, which a proxy makes.
+func (f *FarEnds) Faults() []Fault {
 	cloud, vc, metal := shoot.Sites[:1], []string{shoot.VSphereSite}, shoot.MetalSites[:]
 	return []Fault{
 		{
 			Name: "OpenStack's APIs hang", Sites: cloud, Reason: sitehealth.ReasonUnreachable,
-			Begin: func(context.Context) error { return l.cloud.SetFaults(countproxy.Fault{Action: countproxy.ActionHang}) },
-			End:   func(context.Context) error { return l.cloud.SetFaults() },
+			Begin: func(context.Context) error { return f.Cloud.SetFaults(countproxy.Fault{Action: countproxy.ActionHang}) },
+			End:   func(context.Context) error { return f.Cloud.SetFaults() },
 		},
 		{
 			Name: "the inventory's API hangs", Sites: metal, Reason: sitehealth.ReasonUnreachable,
 			Begin: func(context.Context) error {
-				return l.others.SetFaults(countproxy.Fault{Service: inventoryService, Action: countproxy.ActionHang})
+				return f.Others.SetFaults(countproxy.Fault{Service: InventoryService, Action: countproxy.ActionHang})
 			},
-			End: func(context.Context) error { return l.others.SetFaults() },
+			End: func(context.Context) error { return f.Others.SetFaults() },
 		},
 		{
 			Name: "OpenStack is down", Sites: cloud, Reason: sitehealth.ReasonUnreachable,
-			Begin: func(context.Context) error { return eachService(l.cloud.TakeDown) },
-			End:   func(context.Context) error { return eachService(l.cloud.BringUp) },
+			Begin: func(context.Context) error { return eachService(f.Cloud.TakeDown) },
+			End:   func(context.Context) error { return eachService(f.Cloud.BringUp) },
 		},
 		{
 			Name: "the vCenter is down", Sites: vc, Reason: sitehealth.ReasonUnreachable,
-			Begin: func(context.Context) error { return l.others.TakeDown(vcenterService) },
-			End:   func(context.Context) error { return l.others.BringUp(vcenterService) },
+			Begin: func(context.Context) error { return f.Others.TakeDown(VCenterService) },
+			End:   func(context.Context) error { return f.Others.BringUp(VCenterService) },
 		},
 		{
 			Name: "the inventory is down", Sites: metal, Reason: sitehealth.ReasonUnreachable,
-			Begin: func(context.Context) error { return l.others.TakeDown(inventoryService) },
-			End:   func(context.Context) error { return l.others.BringUp(inventoryService) },
+			Begin: func(context.Context) error { return f.Others.TakeDown(InventoryService) },
+			End:   func(context.Context) error { return f.Others.BringUp(InventoryService) },
 		},
 		{
 			Name: "the password of OpenStack is wrong", Sites: cloud, Reason: sitehealth.ReasonUnauthorized,
 			Begin: func(ctx context.Context) error {
-				return l.SetCredentials(ctx, map[string]string{shoot.Sites[0] + ".password": "wrong"})
+				return f.SetCredentials(ctx, map[string]string{shoot.Sites[0] + ".password": "wrong"})
 			},
 			End: func(ctx context.Context) error {
-				return l.SetCredentials(ctx, map[string]string{shoot.Sites[0] + ".password": l.project.Credentials.Password})
+				return f.SetCredentials(ctx, map[string]string{shoot.Sites[0] + ".password": f.Project.Credentials.Password})
 			},
 		},
 		{
 			Name: "the password of the vCenter is wrong", Sites: vc, Reason: sitehealth.ReasonUnauthorized,
 			Begin: func(ctx context.Context) error {
-				return l.SetCredentials(ctx, map[string]string{shoot.VSphereSite + ".password": "wrong"})
+				return f.SetCredentials(ctx, map[string]string{shoot.VSphereSite + ".password": "wrong"})
 			},
 			End: func(ctx context.Context) error {
-				return l.SetCredentials(ctx, map[string]string{shoot.VSphereSite + ".password": vcenter.Password})
+				return f.SetCredentials(ctx, map[string]string{shoot.VSphereSite + ".password": vcenter.Password})
 			},
 		},
 		{
 			Name: "the inventory revoked the permissions", Sites: metal, Reason: sitehealth.ReasonUnauthorized,
-			Begin: l.inventory.Revoke, End: l.inventory.Grant,
+			Begin: f.Inventory.Revoke, End: f.Inventory.Grant,
 		},
 		{
 			Name: "the quota of servers is used up", Sites: cloud, Reason: sitehealth.ReasonQuota,
-			Begin: func(ctx context.Context) error { return l.project.SetServerQuota(ctx, 0) },
-			End:   func(ctx context.Context) error { return l.project.SetServerQuota(ctx, 10) },
+			Begin: func(ctx context.Context) error { return f.Project.SetServerQuota(ctx, 0) },
+			End:   func(ctx context.Context) error { return f.Project.SetServerQuota(ctx, 10) },
 		},
 	}
 }

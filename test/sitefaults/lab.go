@@ -36,8 +36,9 @@ import (
 )
 
 const (
-	vcenterService   = "vcenter"
-	inventoryService = "inventory"
+	// VCenterService and InventoryService are the services of the proxy before the other sites than those of OpenStack.
+	VCenterService   = "vcenter"
+	InventoryService = "inventory"
 
 	look = 200 * time.Millisecond
 )
@@ -65,16 +66,15 @@ type Lab struct {
 	// Infrastructure is the object that is written about.
 	Infrastructure *extensionsv1alpha1.Infrastructure
 
-	project   *openstack.Project
-	cloud     *countproxy.Proxy
-	others    *countproxy.Proxy
-	server    *vcenter.VCenter
-	inventory *metal.Inventory
+	FarEnds
+
+	server *vcenter.VCenter
 }
 
 // Start starts the lab and waits until all sites are well. Stop ends what was started, also after an error.
 func Start(ctx context.Context, o Options) (*Lab, error) {
 	l := &Lab{}
+	l.FarEnds.SetCredentials = l.setCredentials
 	return l, l.start(ctx, o)
 }
 
@@ -86,20 +86,20 @@ func (l *Lab) start(ctx context.Context, o Options) (err error) {
 			return err
 		}
 	}
-	if l.project, err = o.Bed.NewProject(ctx, name, rand.String(20)); err != nil {
+	if l.Project, err = o.Bed.NewProject(ctx, name, rand.String(20)); err != nil {
 		return err
 	}
-	if l.cloud, err = countproxy.New(openstack.Services()...); err != nil {
+	if l.Cloud, err = countproxy.New(openstack.Services()...); err != nil {
 		return err
 	}
 	fmt.Fprintln(o.Progress, "  start a vCenter and an inventory")
 	if l.server, err = vcenter.Start(ctx, dirs["vcenter"], vcenter.Options{}); err != nil {
 		return err
 	}
-	if l.inventory, err = metal.Start(ctx, metal.Options{Dir: dirs["inventory"], Metal3: true, IronCore: true}); err != nil {
+	if l.Inventory, err = metal.Start(ctx, metal.Options{Dir: dirs["inventory"], Metal3: true, IronCore: true}); err != nil {
 		return err
 	}
-	if err := l.inventory.Grant(ctx); err != nil {
+	if err := l.Inventory.Grant(ctx); err != nil {
 		return err
 	}
 	authority, err := l.startProxy()
@@ -116,28 +116,28 @@ func (l *Lab) start(ctx context.Context, o Options) (err error) {
 	metrics := "127.0.0.1:" + strconv.Itoa(ports[0])
 	l.Metrics = "http://" + metrics + "/metrics"
 	l.Shoot, err = shoot.Start(ctx, shoot.Options{
-		Name: name, Dir: dirs["seed"], Bed: o.Bed, VCenter: l.server, Inventory: l.inventory, Binaries: o.Binaries,
+		Name: name, Dir: dirs["seed"], Bed: o.Bed, VCenter: l.server, Inventory: l.Inventory, Binaries: o.Binaries,
 		ExtensionArgs: []string{"--disable-controllers=infrastructure", "--site-probe-interval=" + interval.String(),
 			"--metrics-bind-address=" + metrics},
 	})
 	if err != nil {
 		return err
 	}
-	authURL := l.cloud.Rewrite(l.project.Credentials.AuthURL)
+	authURL := l.Cloud.Rewrite(l.Project.Credentials.AuthURL)
 	if err := l.Shoot.CreateCluster(ctx, func(site *v1alpha1.CloudProfileSite) {
 		switch {
 		case site.OpenStack != nil:
 			site.OpenStack.AuthURL = authURL
 		case site.VSphere != nil:
-			site.VSphere.Server, site.TLS = l.others.URL(vcenterService), &v1alpha1.TLS{CACert: authority}
+			site.VSphere.Server, site.TLS = l.Others.URL(VCenterService), &v1alpha1.TLS{CACert: authority}
 		case site.Metal != nil:
-			site.Metal.Server, site.TLS = l.others.URL(inventoryService), &v1alpha1.TLS{CACert: authority}
+			site.Metal.Server, site.TLS = l.Others.URL(InventoryService), &v1alpha1.TLS{CACert: authority}
 		}
 	}); err != nil {
 		return err
 	}
 	own := map[string]string{}
-	for key, value := range l.project.Credentials.SiteCredentials() {
+	for key, value := range l.Project.Credentials.SiteCredentials() {
 		own[shoot.Sites[0]+"."+key] = value
 	}
 	if err := l.SetCredentials(ctx, own); err != nil {
@@ -167,10 +167,10 @@ func (l *Lab) startProxy() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	l.others, err = countproxy.New(
-		countproxy.Service{Name: vcenterService, Upstream: "https://" + l.server.Address, CA: l.server.CA, Certificate: pair.Certificate,
+	l.Others, err = countproxy.New(
+		countproxy.Service{Name: VCenterService, Upstream: "https://" + l.server.Address, CA: l.server.CA, Certificate: pair.Certificate,
 			Key: pair.Key},
-		countproxy.Service{Name: inventoryService, Upstream: l.inventory.Server(), CA: l.inventory.CA(), Certificate: pair.Certificate,
+		countproxy.Service{Name: InventoryService, Upstream: l.Inventory.Server(), CA: l.Inventory.CA(), Certificate: pair.Certificate,
 			Key: pair.Key},
 	)
 	return authority.PEM, err
@@ -181,20 +181,20 @@ func (l *Lab) Stop(ctx context.Context) error {
 	if l.Shoot != nil {
 		l.Shoot.Stop()
 	}
-	if l.inventory != nil {
-		l.inventory.Stop()
+	if l.Inventory != nil {
+		l.Inventory.Stop()
 	}
 	if l.server != nil {
 		l.server.Stop(ctx)
 	}
 	var errs []error
-	for _, proxy := range []*countproxy.Proxy{l.cloud, l.others} {
+	for _, proxy := range []*countproxy.Proxy{l.Cloud, l.Others} {
 		if proxy != nil {
 			errs = append(errs, proxy.Close())
 		}
 	}
-	if l.project != nil {
-		errs = append(errs, l.project.Delete(ctx))
+	if l.Project != nil {
+		errs = append(errs, l.Project.Delete(ctx))
 	}
 	return errors.Join(errs...)
 }
@@ -204,8 +204,7 @@ func Sites() []string {
 	return append([]string{shoot.Sites[0], shoot.VSphereSite}, shoot.MetalSites[:]...)
 }
 
-// SetCredentials changes entries of the shoot's Secret.
-func (l *Lab) SetCredentials(ctx context.Context, entries map[string]string) error {
+func (l *Lab) setCredentials(ctx context.Context, entries map[string]string) error {
 	secret := &corev1.Secret{}
 	if err := l.Shoot.Seed.Client.Get(ctx, client.ObjectKey{Namespace: l.Shoot.Name, Name: "cloudprovider"}, secret); err != nil {
 		return err
@@ -249,7 +248,7 @@ func (l *Lab) Await(ctx context.Context, site, reason string) (time.Duration, er
 // Requests lets some time pass and returns the requests that reached each site meanwhile.
 func (l *Lab) Requests(ctx context.Context, during time.Duration) (map[string][]countproxy.Request, error) {
 	const label = "counted"
-	for _, proxy := range []*countproxy.Proxy{l.cloud, l.others} {
+	for _, proxy := range []*countproxy.Proxy{l.Cloud, l.Others} {
 		proxy.SetLabel(label)
 		defer proxy.SetLabel("")
 	}
@@ -258,11 +257,11 @@ func (l *Lab) Requests(ctx context.Context, during time.Duration) (map[string][]
 		return nil, ctx.Err()
 	case <-time.After(during):
 	}
-	found := map[string][]countproxy.Request{shoot.Sites[0]: l.cloud.Requests(label)}
-	for _, request := range l.others.Requests(label) {
+	found := map[string][]countproxy.Request{shoot.Sites[0]: l.Cloud.Requests(label)}
+	for _, request := range l.Others.Requests(label) {
 		site := shoot.MetalSites[0]
 		switch {
-		case request.Service == vcenterService:
+		case request.Service == VCenterService:
 			site = shoot.VSphereSite
 		case slices.Contains(ironCoreResources, resourceOf(request)):
 			site = shoot.MetalSites[1]

@@ -20,6 +20,7 @@ import (
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -103,7 +104,7 @@ func NewPreflight(ctx context.Context, request PreflightRequest) (*Preflight, er
 		return nil
 	})...)
 	for i, s := range sites {
-		result.Sites[i] = SitePreflight{Name: s.Name, Platform: s.Platform, Findings: p.results[s.Name].Findings}
+		result.Sites[i] = SitePreflight{Name: s.Name, Platform: s.Platform, Findings: located(s.Name, p.results[s.Name].Findings)}
 	}
 	ctx, cancel := context.WithTimeout(ctx, request.Timeout)
 	defer cancel()
@@ -161,6 +162,21 @@ func prepare(ctx context.Context, request PreflightRequest) (*preparedPreflight,
 	common.Reports = request.Reports
 	p.common = preflight.New(common, request.Options)
 	return p, nil
+}
+
+// located returns the findings with a field for checks that could not be made: an error says what the site answered, and not where to look.
+func located(name string, findings platform.Findings) platform.Findings {
+	for i := range findings.Found {
+		found := &findings.Found[i]
+		switch {
+		case found.Field != "" || found.Err == nil:
+		case found.Class == platform.ClassUnauthenticated:
+			found.Field = field.NewPath("secret", "data").Key(name + ".*").String()
+		default:
+			found.Field = field.NewPath("cloudProfileConfig", "sites").Key(name).String()
+		}
+	}
+	return findings
 }
 
 // validationRequest returns what the site is validated for.

@@ -21,8 +21,8 @@ import (
 // admin is the name of the administrator and of the administrator's project.
 const admin = "admin"
 
-// memberRoles are the roles of users in their projects.
-var memberRoles = []string{"member", "load-balancer_member"}
+// MemberRoles are the roles of users in their projects.
+var MemberRoles = []string{"member", "load-balancer_member"}
 
 // Project is a project that only one test uses, so that its quotas can be changed.
 type Project struct {
@@ -73,12 +73,7 @@ func (p *Project) create(ctx context.Context, name, password string) error {
 		return fmt.Errorf("create user %s: %w", name, err)
 	}
 	p.user = user.ID
-	for _, name := range memberRoles {
-		if err := p.assign(ctx, name); err != nil {
-			return fmt.Errorf("assign role %s: %w", name, err)
-		}
-	}
-	return nil
+	return p.SetRoles(ctx, MemberRoles...)
 }
 
 func (p *Project) assign(ctx context.Context, role string) error {
@@ -94,6 +89,37 @@ func (p *Project) assign(ctx context.Context, role string) error {
 		return fmt.Errorf("%d roles have the name", len(found))
 	}
 	return roles.Assign(ctx, p.identity, found[0].ID, roles.AssignOpts{ProjectID: p.project, UserID: p.user}).ExtractErr()
+}
+
+// ID is the ID of the project.
+func (p *Project) ID() string { return p.project }
+
+// UserID is the ID of its user.
+func (p *Project) UserID() string { return p.user }
+
+// SetRoles lets the user have these roles in the project. Without roles, the user is no member.
+func (p *Project) SetRoles(ctx context.Context, names ...string) error {
+	pages, err := roles.ListAssignmentsOnResource(p.identity,
+		roles.ListAssignmentsOnResourceOpts{ProjectID: p.project, UserID: p.user}).AllPages(ctx)
+	if err != nil {
+		return err
+	}
+	assigned, err := roles.ExtractRoles(pages)
+	if err != nil {
+		return err
+	}
+	for _, role := range assigned {
+		opts := roles.UnassignOpts{ProjectID: p.project, UserID: p.user}
+		if err := roles.Unassign(ctx, p.identity, role.ID, opts).ExtractErr(); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		if err := p.assign(ctx, name); err != nil {
+			return fmt.Errorf("assign role %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // SetServerQuota limits the servers of the project.

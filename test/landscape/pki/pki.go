@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pki makes the certificates of the landscape's processes and of their clients. They are valid for a day.
+// Package pki makes the certificates of the landscape's processes and of their clients. They are valid for a day, those of authorities for two years.
 package pki
 
 import (
@@ -46,6 +46,7 @@ func NewAuthority() (*Authority, error) {
 	if err != nil {
 		return nil, err
 	}
+	template.NotAfter = template.NotBefore.AddDate(2, 0, 0)
 	template.IsCA, template.BasicConstraintsValid = true, true
 	template.KeyUsage = x509.KeyUsageCertSign
 	raw, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
@@ -56,8 +57,8 @@ func NewAuthority() (*Authority, error) {
 	return &Authority{PEM: encode("CERTIFICATE", raw), certificate: certificate, key: key}, err
 }
 
-// Server makes the certificate of a server on loopback.
-func (a *Authority) Server(name string) (*Pair, error) {
+// Server makes the certificate of a server on loopback, which may be changed before it is signed.
+func (a *Authority) Server(name string, changes ...func(*x509.Certificate)) (*Pair, error) {
 	template, err := newTemplate(pkix.Name{CommonName: name})
 	if err != nil {
 		return nil, err
@@ -65,6 +66,9 @@ func (a *Authority) Server(name string) (*Pair, error) {
 	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
 	template.DNSNames = []string{"localhost"}
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	for _, change := range changes {
+		change(template)
+	}
 	return a.sign(template)
 }
 

@@ -92,7 +92,7 @@ func (v *validation) checkFaults(_ context.Context, result *platform.Result) err
 	return nil
 }
 
-// checkHardware fails if no host has what the machine type says, and warns if some do not. Firmware takes some of the memory.
+// checkHardware warns about hosts that have less than the machine type says. Firmware takes some of the memory.
 func (v *validation) checkHardware(ctx context.Context, result *platform.Result) error {
 	if len(v.wanted) == 0 {
 		return nil
@@ -115,16 +115,15 @@ func (v *validation) checkHardware(ctx context.Context, result *platform.Result)
 				others = append(others, platform.Printable(host.Name)+" has "+difference)
 			}
 		}
-		text := strings.Join(others[:min(len(others), maxNames)], ", ")
-		switch {
-		case len(others) == 0:
-		case len(others) == known:
-			result.Invalid(wanted.path.Child("machine", "type"), wanted.machineType, "no host %s has what the machine type says: %s",
-				wanted.describe(), text).Want = wanted.hardware()
-		default:
-			result.Warn(wanted.path.Child("machine", "type"), "some hosts %s have less than the machine type says: %s", wanted.describe(), text).
-				Want = wanted.hardware()
+		if len(others) == 0 {
+			continue
 		}
+		which := "some hosts"
+		if len(others) == known {
+			which = "all hosts"
+		}
+		result.Warn(wanted.path.Child("machine", "type"), "%s %s have less than the machine type says: %s", which, wanted.describe(),
+			strings.Join(others[:min(len(others), maxNames)], ", ")).Want = wanted.hardware()
 	}
 	return nil
 }

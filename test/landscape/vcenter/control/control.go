@@ -45,8 +45,22 @@ type Settings struct {
 	Clone Clone
 	// Hidden is the managed object ID of a folder that the user lost the privileges on: it cannot be read, and searches find nothing.
 	Hidden string
+	// Denied are privileges that the user does not have on any object.
+	Denied []string
+	// Datastores are the datastores with something wrong, by name, in each datacenter.
+	Datastores map[string]Datastore
 	// Unfinished lets no virtual machine have a configuration, as while it is being made.
 	Unfinished bool
+}
+
+// Datastore is what is wrong with a datastore.
+type Datastore struct {
+	// Free is how many bytes are free, if it is not zero.
+	Free int64
+	// Maintenance is whether it is in maintenance.
+	Maintenance bool
+	// Inaccessible is whether no host can access it.
+	Inaccessible bool
 }
 
 // Fault makes calls of a method fail.

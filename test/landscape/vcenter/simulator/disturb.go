@@ -42,6 +42,8 @@ type disturber struct {
 	settings control.Settings
 	faults   []int
 	clones   int
+	// datastores are the summaries of datastores that are changed, as they were.
+	datastores map[types.ManagedObjectReference]types.DatastoreSummary
 	// instance is the vCenter's own UUID.
 	instance string
 }
@@ -54,6 +56,7 @@ func (d *disturber) apply(settings control.Settings) {
 	d.faults = make([]int, len(settings.Faults))
 	d.clones = 0
 	d.identify(settings.InstanceUUID)
+	d.changeDatastores(settings.Datastores)
 	// The simulator reads the map without a lock: it is replaced and never changed. Without a hand-off the object can be read
 	// while its task is delayed. Power-on is not delayed: a clone keeps its template locked while it does it, so that clones would
 	// wait for one another.
@@ -63,6 +66,35 @@ func (d *disturber) apply(settings control.Settings) {
 	}
 	delays["ReconfigureCluster"] = int(settings.Rule.Milliseconds())
 	simulator.TaskDelay.MethodDelay = delays
+}
+
+// changeDatastores lets datastores be as wanted, and all others as they were.
+func (d *disturber) changeDatastores(wanted map[string]control.Datastore) {
+	registry := d.model.Map()
+	ctx := &simulator.Context{Context: context.Background(), Map: registry}
+	changed := map[types.ManagedObjectReference]types.DatastoreSummary{}
+	for _, entity := range registry.All("Datastore") {
+		datastore, ok := entity.(*simulator.Datastore)
+		if !ok {
+			continue
+		}
+		registry.WithLock(ctx, datastore, func() {
+			if before, ok := d.datastores[datastore.Self]; ok {
+				datastore.Summary = before
+			}
+			want, ok := wanted[datastore.Name]
+			if !ok {
+				return
+			}
+			changed[datastore.Self] = datastore.Summary
+			datastore.Summary.FreeSpace = cmp.Or(want.Free, datastore.Summary.FreeSpace)
+			datastore.Summary.Accessible = !want.Inaccessible
+			if want.Maintenance {
+				datastore.Summary.MaintenanceMode = string(types.DatastoreSummaryMaintenanceModeStateInMaintenance)
+			}
+		})
+	}
+	d.datastores = changed
 }
 
 // identify gives the vCenter the UUID, or its own if there is none.

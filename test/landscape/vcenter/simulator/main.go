@@ -75,6 +75,9 @@ func run(o options) error {
 
 	d := &disturber{model: model, username: o.username, password: o.password}
 	d.apply(control.Settings{})
+	if err := setAuthority(model.Map(), d); err != nil {
+		return err
+	}
 	model.Map().SessionManager().ValidLogin = d.validLogin
 	model.Map().Handler = d.call
 

@@ -20,6 +20,9 @@ import (
 // template is the name of a template in each datacenter.
 const template = "gardenlinux"
 
+// hardware is the version of the hardware of the templates of versions.
+const hardware = "vmx-19"
+
 // versions are further templates in each datacenter. Their clones have the same guest, by which one sees what they were made of.
 var versions = map[string]types.VirtualMachineGuestOsIdentifier{
 	template + "-1877.3.0": types.VirtualMachineGuestOsIdentifierDebian11_64Guest,
@@ -78,7 +81,7 @@ func createVersions(ctx context.Context, datacenter *object.Datacenter, machine 
 			return err
 		}
 		clone := object.NewVirtualMachine(machine.Client(), result.Result.(types.ManagedObjectReference))
-		if task, err = clone.Reconfigure(ctx, types.VirtualMachineConfigSpec{GuestId: string(guest)}); err != nil {
+		if task, err = clone.Reconfigure(ctx, types.VirtualMachineConfigSpec{GuestId: string(guest), Version: hardware}); err != nil {
 			return err
 		}
 		if err := task.Wait(ctx); err != nil {
