@@ -37,7 +37,8 @@ func newPlanCommand(o *streamsAndInputs) *cobra.Command {
 		Short: "Shows what the next reconciliation of a shoot changes",
 		Long: "Shows what the next reconciliation of a shoot, or its deletion if the Shoot is being deleted, creates (+), adopts (>), " +
 			"changes (~) and deletes (-) at each site, and with --output wide also what it keeps (=). The reconciliation is rehearsed: reads " +
-			"go to the sites, and requests that would change something are recorded instead of sent.\n\nAccess to the seed shows what exists already. " +
+			"go to the sites, and requests that would change something are recorded instead of sent.\n\n" +
+			"Access to the seed shows what exists already. " +
 			"Without it, objects are found by their names and marks.\n\nExit codes: 0 if nothing changes, 1 if something does, 2 if a site could " +
 			"not be looked at, or if its reconciliation would fail.",
 		Example: "  hybridctl plan -f shoot.yaml -f cloudprofile.yaml -f secret.yaml\n" +

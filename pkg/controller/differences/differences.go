@@ -96,7 +96,7 @@ func equalJSON(a, b json.RawMessage) bool {
 	return firstErr == nil && secondErr == nil && bytes.Equal(first, second)
 }
 
-// fieldsOf returns the fields of an object, nil if the value is none.
+// fieldsOf returns the fields of an object, nil if the value is not an object.
 func fieldsOf(value json.RawMessage) map[string]json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(value, &fields) != nil {
@@ -105,8 +105,8 @@ func fieldsOf(value json.RawMessage) map[string]json.RawMessage {
 	return fields
 }
 
-// itemsOf returns the items of a list by their keys, and the field with the keys. The field is empty if the value is no list of items with
-// different keys.
+// itemsOf returns the items of a list by their keys, and the field with the keys. The field is empty if the value is
+// not a list of items with different keys.
 func itemsOf(value json.RawMessage) (map[string]json.RawMessage, string) {
 	var list []json.RawMessage
 	if json.Unmarshal(value, &list) != nil || len(list) == 0 {

@@ -96,7 +96,8 @@ func typeCapacity(f *facts, p *pool) corev1.ResourceList {
 	if machineType == nil {
 		return corev1.ResourceList{}
 	}
-	return corev1.ResourceList{corev1.ResourceCPU: machineType.CPU, corev1.ResourceMemory: machineType.Memory, helper.ResourceGPU: machineType.GPU}
+	return corev1.ResourceList{corev1.ResourceCPU: machineType.CPU, corev1.ResourceMemory: machineType.Memory,
+		helper.ResourceGPU: machineType.GPU}
 }
 
 // dataVolumes returns the pool's data volumes in the zone.

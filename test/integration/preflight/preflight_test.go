@@ -155,11 +155,14 @@ var _ = Describe("The page about misconfigurations", func() {
 // page is the table of all rows.
 func page() string {
 	text := &strings.Builder{}
-	text.WriteString("# Misconfigurations that preflight names\n\n" +
-		"`test/integration/preflight` makes each of these in a real OpenStack, a simulated vCenter, or a cluster with the operators of Metal3 and\n" +
-		"IronCore, or in what a Shoot, a CloudProfile, and a Secret say about them. Then it runs `hybridctl preflight`, which must name the\n" +
-		"site, the field, and this [check](../operations/preflight.md), and nothing else. Rows without a check are not played. The suite writes\n" +
-		"this page: `" + tableVariable + "=1 go test ./test/integration/preflight -ginkgo.focus misconfigurations`.\n")
+	text.WriteString(`# Misconfigurations that preflight names
+
+The suite ` + "`test/integration/preflight`" + ` makes each of these in a real OpenStack, a simulated vCenter, or a cluster with the
+operators of Metal3 and IronCore, or in what a Shoot, a CloudProfile, and a Secret say about them. Then it runs
+` + "`hybridctl preflight`" + `, which must name the site, the field, and this [check](../operations/preflight.md), and nothing else. Rows
+without a check are not played. The suite writes this page: ` + "`" + tableVariable + `=1 go test
+./test/integration/preflight -ginkgo.focus misconfigurations` + "`" + `.
+`)
 	for _, of := range []struct {
 		title string
 		rows  []row

@@ -175,7 +175,8 @@ var hallRows = []row{
 	{wrong: "claims may not be deleted", id: "metal-permissions", field: `token|credentials|secret|metal|sites`,
 		make: withoutVerb("metal.ironcore.dev", "serverclaims", "delete", "provider-hybrid-ironcore")},
 	{wrong: "the inventory has another version of IronCore", id: "metal-api", field: `metal|inventory|sites`, also: anything,
-		make: unserved("serverclaims.metal.ironcore.dev", schema.GroupVersionKind{Group: "metal.ironcore.dev", Version: "v1alpha1", Kind: "ServerClaimList"})},
+		make: unserved("serverclaims.metal.ironcore.dev",
+			schema.GroupVersionKind{Group: "metal.ironcore.dev", Version: "v1alpha1", Kind: "ServerClaimList"})},
 	{wrong: "no server has the labels of the zone", id: "metal-hosts",
 		field: `hostSelector|workers|zones`, documents: func(d *documents, _ string) {
 			d.zone(hallSite).Metal.HostSelector.MatchLabels = map[string]string{"hall": "h7"}

@@ -68,7 +68,8 @@ var openStackRows = []row{
 		}},
 	{wrong: "the image is for another architecture", id: "openstack-image-architecture",
 		field: `machineImages.*image|machine.image`, documents: useImage, make: func(ctx SpecContext) string {
-			makeImage(ctx, bed.member, images.CreateOpts{Name: bed.images[0] + "-arm", Properties: map[string]string{"architecture": "aarch64"}}, true)
+			makeImage(ctx, bed.member,
+				images.CreateOpts{Name: bed.images[0] + "-arm", Properties: map[string]string{"architecture": "aarch64"}}, true)
 			return bed.images[0] + "-arm"
 		}},
 	{wrong: "the image needs a larger disk than the flavor has", id: "openstack-image-size",
@@ -156,7 +157,8 @@ var openStackRows = []row{
 			name := "full-" + bed.images[0]
 			network := makeNetwork(ctx, bed.admin, external.CreateOptsExt{CreateOptsBuilder: networks.CreateOpts{Name: name}, External: new(true)})
 			makeSubnet(ctx, bed.admin, subnets.CreateOpts{NetworkID: network, CIDR: "203.0.113.0/30", IPVersion: gophercloud.IPv4})
-			router, err := routers.Create(ctx, bed.admin.network, routers.CreateOpts{GatewayInfo: &routers.GatewayInfo{NetworkID: network}}).Extract()
+			router, err := routers.Create(ctx, bed.admin.network,
+				routers.CreateOpts{GatewayInfo: &routers.GatewayInfo{NetworkID: network}}).Extract()
 			Expect(err).NotTo(HaveOccurred())
 			DeferCleanup(func(ctx SpecContext) {
 				Expect(routers.Delete(ctx, bed.admin.network, router.ID).ExtractErr()).To(Succeed())
@@ -356,7 +358,7 @@ func userQuota(o computequotas.UpdateOpts) func(SpecContext) string {
 		body, err := o.ToComputeQuotaUpdateMap()
 		Expect(err).NotTo(HaveOccurred())
 		url := bed.admin.compute.ServiceURL("os-quota-sets", bed.Project.ID()) + query
-		_, err = bed.admin.compute.Put(ctx, url, body, nil, &gophercloud.RequestOpts{OkCodes: []int{200}}) //nolint:bodyclose // gophercloud closes it
+		_, err = bed.admin.compute.Put(ctx, url, body, nil, &gophercloud.RequestOpts{OkCodes: []int{200}})
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) {
 			_, err := bed.admin.compute.Delete(ctx, url, nil) //nolint:bodyclose // gophercloud closes it
@@ -370,7 +372,7 @@ func networkQuota(o networkquotas.UpdateOpts) func(SpecContext) string {
 	return func(ctx SpecContext) string {
 		Expect(networkquotas.Update(ctx, bed.admin.network, bed.Project.ID(), o).Err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) {
-			_, err := bed.admin.network.Delete(ctx, bed.admin.network.ServiceURL("quotas", bed.Project.ID()), nil) //nolint:bodyclose // gophercloud closes it
+			_, err := bed.admin.network.Delete(ctx, bed.admin.network.ServiceURL("quotas", bed.Project.ID()), nil)
 			Expect(err).NotTo(HaveOccurred())
 		})
 		return ""

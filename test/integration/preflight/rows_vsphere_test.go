@@ -81,7 +81,8 @@ var vSphereRows = []row{
 		}},
 	{wrong: "the datastore is full", id: "vsphere-datastore-space",
 		field: `zones.*datastore`, states: []string{failed, warning}, make: func(ctx SpecContext) string {
-			setVCenter(ctx, control.Settings{Datastores: map[string]control.Datastore{"LocalDS_0": {Free: 100 << 20}, "LocalDS_1": {Free: 100 << 20}}})
+			full := control.Datastore{Free: 100 << 20}
+			setVCenter(ctx, control.Settings{Datastores: map[string]control.Datastore{"LocalDS_0": full, "LocalDS_1": full}})
 			return ""
 		}},
 	{wrong: "the datastore is in maintenance", id: "vsphere-datastore",

@@ -91,7 +91,8 @@ func preflight(ctx context.Context, d *documents, arguments ...string) *result {
 	ctx, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
-	command := exec.CommandContext(ctx, bed.hybridctl, append([]string{"preflight", "-f", dir, "-o", "json"}, arguments...)...) // #nosec G204 -- ours
+	arguments = append([]string{"preflight", "-f", dir, "-o", "json"}, arguments...)
+	command := exec.CommandContext(ctx, bed.hybridctl, arguments...) // #nosec G204 -- ours
 	command.Env = []string{"HOME=" + dir, "NO_COLOR=1"}
 	command.Stdout, command.Stderr = &stdout, &stderr
 	start := time.Now()
@@ -117,15 +118,18 @@ func preflight(ctx context.Context, d *documents, arguments ...string) *result {
 }
 
 // soapReads are the operations of a vCenter that change nothing but the session's own views.
-var soapReads = regexp.MustCompile("^(Retrieve|ContinueRetrieve|Find|Fetch|Has(User)?Privilege|CurrentTime|Login|Logout|SessionIsActive|Query|Pbm|" +
+var soapReads = regexp.MustCompile("^(Retrieve|ContinueRetrieve|Find|Fetch|Has(User)?Privilege|CurrentTime|Login|Logout|SessionIsActive|" +
+	"Query|Pbm|" +
 	"Create(Filter|ContainerView|ListView|PropertyCollector)|Destroy(PropertyFilter|PropertyCollector|View)|WaitForUpdates|CancelWait|" +
 	"CancelRetrieve|ValidateMigration|CheckClone)")
 
 // restReads are the requests of a vCenter's REST API that are no GET: a session, and lists by objects.
-var restReads = regexp.MustCompile(`^(POST|DELETE) /(rest|api)/(com/vmware/cis/session|session)$|^POST .*~action=(list|find|get)|^POST .*action=(list|find|get)`)
+var restReads = regexp.MustCompile(`^(POST|DELETE) /(rest|api)/(com/vmware/cis/session|session)$|` +
+	`^POST .*~action=(list|find|get)|^POST .*action=(list|find|get)`)
 
 // kubernetesReads are the requests of a Kubernetes API that are no GET: questions about the own permissions.
-var kubernetesReads = regexp.MustCompile("^POST /apis/authorization.k8s.io/v1/selfsubject(access|rules)reviews$|^POST /apis/authentication.k8s.io/v1/selfsubjectreviews$")
+var kubernetesReads = regexp.MustCompile("^POST /apis/authorization.k8s.io/v1/selfsubject(access|rules)reviews$|" +
+	"^POST /apis/authentication.k8s.io/v1/selfsubjectreviews$")
 
 // writes are the requests that may have changed something.
 func (r *result) writes() []string {
@@ -156,7 +160,8 @@ func (r *result) found(site string, states ...string) []finding {
 }
 
 // siteField is the field of findings about a site, where no part of its block is wrong by itself, and of credentials.
-var siteField = regexp.MustCompile(`^(spec\.providerConfig\.sites\[\d\](\.(name|vsphere|metal|openstack))?|cloudProfileConfig\.sites\[\w+\]|secret\.data\[.*\])$`)
+var siteField = regexp.MustCompile(`^(spec\.providerConfig\.sites\[\d\](\.(name|vsphere|metal|openstack))?|` +
+	`cloudProfileConfig\.sites\[\w+\]|secret\.data\[.*\])$`)
 
 // matches returns whether the row is what a finding is about.
 func (r *row) matches(f finding) bool {

@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pki makes the certificates of the landscape's processes and of their clients. They are valid for a day, those of authorities for two years.
+// Package pki makes the certificates of the landscape's processes and of their clients. They are valid for a day,
+// those of authorities for two years.
 package pki
 
 import (

@@ -180,7 +180,8 @@ func (f *flow) zone(name string) *v1alpha1.MetalZone {
 // compare adds a finding if the hosts do not suffice.
 func (w *want) compare(result *platform.Result, c count) {
 	pools := strings.Join(w.pools, ", ")
-	result.Measure(platform.Room{Resource: "hosts " + w.describe(), Minimum: int(w.minimum), Maximum: int(w.maximum), Available: int(c.usable())})
+	result.Measure(platform.Room{Resource: "hosts " + w.describe(), Minimum: int(w.minimum), Maximum: int(w.maximum),
+		Available: int(c.usable())})
 	switch {
 	case c.total == 0:
 		result.Invalid(w.path, pools, "there is no host %s", w.describe())

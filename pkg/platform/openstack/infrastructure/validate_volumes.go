@@ -194,7 +194,7 @@ func (v volumeChecks) volumeRoom(ctx context.Context, result *platform.Result) e
 		limit: amounts{resourceVolumes: absolute.MaxTotalVolumes, resourceGigabytes: absolute.MaxTotalVolumeGigabytes},
 		used:  amounts{resourceVolumes: absolute.TotalVolumesUsed, resourceGigabytes: absolute.TotalGigabytesUsed},
 	}
-	compare(quotaChecks{v.validation}.needs(known), limit.leaves(v.volumesOf(own, existing)), result)
+	compare(quotaChecks(v).needs(known), limit.leaves(v.volumesOf(own, existing)), result)
 	return nil
 }
 
