@@ -80,7 +80,7 @@ var racksRows = []row{
 		}
 		return ""
 	}, states: []string{failed, warning}},
-	{wrong: "all hosts are used by somebody else", id: "metal-hosts", field: `workers|hostSelector`, make: func(ctx SpecContext) string {
+	{wrong: "all hosts belong to other consumers", id: "metal-hosts", field: `workers|hostSelector`, make: func(ctx SpecContext) string {
 		for _, host := range bed.racks {
 			use := func(ctx context.Context, consumer any) {
 				patchHost(ctx, host, map[string]any{"spec": map[string]any{"consumerRef": consumer}})

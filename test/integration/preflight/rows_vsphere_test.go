@@ -243,7 +243,7 @@ var vSphereRows = []row{
 		field: `tls|server`, states: []string{warning}, documents: func(d *documents, made string) {
 			d.site(vcSite).VSphere.Server = made
 		}, make: func(SpecContext) string { return endingSoon(vCenterService()).URL(sitefaults.VCenterService) }},
-	{wrong: "the server is no vCenter", id: "vsphere-authentication",
+	{wrong: "the server is not a vCenter", id: "vsphere-authentication",
 		states: []string{unknown, failed}, also: "^site-", field: `server`, documents: func(d *documents, _ string) {
 			d.site(vcSite).VSphere.Server = bed.Others.URL(sitefaults.InventoryService)
 		}},
