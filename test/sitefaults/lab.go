@@ -74,7 +74,7 @@ type Lab struct {
 // Start starts the lab and waits until all sites are well. Stop ends what was started, also after an error.
 func Start(ctx context.Context, o Options) (*Lab, error) {
 	l := &Lab{}
-	l.FarEnds.SetCredentials = l.setCredentials
+	l.SetCredentials = l.setCredentials
 	return l, l.start(ctx, o)
 }
 

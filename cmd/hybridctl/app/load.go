@@ -280,7 +280,7 @@ func cloudProfile(ctx context.Context, from *sources, shoot *gardencorev1beta1.S
 	}
 	reference := gardenerutils.BuildV1beta1CloudProfileReference(shoot)
 	if reference == nil {
-		return nil, fmt.Errorf("Shoot %q has no CloudProfile", shoot.Name)
+		return nil, fmt.Errorf("no CloudProfile in Shoot %q", shoot.Name)
 	}
 	if reference.Kind == v1beta1constants.CloudProfileReferenceKindNamespacedCloudProfile {
 		return namespacedProfile(ctx, from, client.ObjectKey{Namespace: shoot.Namespace, Name: reference.Name})

@@ -20,7 +20,7 @@ var _ = Describe("The plan of pools", func() {
 		{Name: "mixed", Zones: []v1alpha1.ZonePlan{
 			{Name: "west-1a", Site: "cloud", Action: v1alpha1.ZoneActionRoll, Minimum: number(1, 2), Maximum: number(3, 3),
 				Machines: v1alpha1.PlannedMachines{Existing: 2, Created: 2, Deleted: 2},
-				Strategy: &v1alpha1.PlannedStrategy{Type: machinev1alpha1.RollingUpdateMachineDeploymentStrategyType, MaxSurge: 1},
+				Strategy: &v1alpha1.PlannedStrategy{Type: string(machinev1alpha1.RollingUpdateMachineDeploymentStrategyType), MaxSurge: 1},
 				Causes: []v1alpha1.PlanCause{{Kind: "Shoot", Field: "spec.provider.workers[mixed].machine.type", Before: `"small"`,
 					After: `"large"`}}},
 			{Name: "rack-1", Site: "racks", Action: v1alpha1.ZoneActionWait, Error: `site "racks": no answer`,

@@ -206,7 +206,7 @@ func strategyOf(d *machinev1alpha1.MachineDeployment) *v1alpha1.PlannedStrategy 
 		}
 		return int32(number) // #nosec G115 -- a share of the replicas
 	}
-	return &v1alpha1.PlannedStrategy{Type: d.Spec.Strategy.Type, MaxSurge: absolute(update.MaxSurge, true),
+	return &v1alpha1.PlannedStrategy{Type: string(d.Spec.Strategy.Type), MaxSurge: absolute(update.MaxSurge, true),
 		MaxUnavailable: absolute(update.MaxUnavailable, false)}
 }
 

@@ -42,8 +42,6 @@ func named(rows []row) []row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.unnamed != "" })
 }
 
-var sites = []string{cloudSite, vcSite, racksSite, hallSite}
-
 var _ = Describe("hybridctl preflight", func() {
 	It("should find nothing wrong with a good shoot, soon", func(ctx SpecContext) {
 		r := preflight(ctx, goodDocuments())

@@ -4,10 +4,6 @@
 
 package v1alpha1
 
-import (
-	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
-)
-
 // PoolPlan is what the next reconciliation would do to a worker pool.
 type PoolPlan struct {
 	// Name is the name of the pool.
@@ -102,8 +98,8 @@ type PlannedNumber struct {
 
 // PlannedStrategy is how the machines of a machine deployment are replaced or updated.
 type PlannedStrategy struct {
-	// Type is the type of the strategy.
-	Type machinev1alpha1.MachineDeploymentStrategyType `json:"type"`
+	// Type is the type of the strategy, as in a MachineDeployment.
+	Type string `json:"type"`
 	// MaxSurge is how many machines may exist above the number of replicas.
 	MaxSurge int32 `json:"maxSurge"`
 	// MaxUnavailable is how many machines may be missing from the number of replicas.
