@@ -162,8 +162,8 @@ func (p *openStackPeer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if service == "manila" || service == "cinder" {
 		parts = slices.DeleteFunc(parts, func(part string) bool { return part == projectID(p.project) })
 	}
-	if service == "octavia" && len(parts) > 0 {
-		parts = parts[1:] // lbaas
+	if service == "octavia" && len(parts) > 0 && parts[0] == "lbaas" {
+		parts = parts[1:]
 	}
 	p.serve(w, r, service, parts)
 }
