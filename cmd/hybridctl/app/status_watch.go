@@ -5,6 +5,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -136,11 +137,6 @@ func (f *follower) cached(ctx context.Context, config *rest.Config, options cach
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		defer cancel()
-		_ = watched.Start(ctx) // It ends with the context.
-	}()
 	handler := toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    func(any) { f.tell() },
 		UpdateFunc: func(any, any) { f.tell() },
@@ -149,13 +145,17 @@ func (f *follower) cached(ctx context.Context, config *rest.Config, options cach
 	synced, stop := context.WithTimeout(ctx, loadTimeout)
 	defer stop()
 	for _, object := range objects {
-		informer, err := watched.GetInformer(synced, object)
+		informer, err := watched.GetInformer(synced, object, cache.BlockUntilSynced(false))
 		if err != nil {
 			return nil, errors.Join(err, f.last())
 		}
 		if _, err := informer.AddEventHandler(handler); err != nil {
 			return nil, err
 		}
+	}
+	go func() { _ = watched.Start(ctx) }() // It ends with the context.
+	if !watched.WaitForCacheSync(synced) {
+		return nil, cmp.Or(f.last(), context.Cause(synced))
 	}
 	return client.New(config, client.Options{Scheme: scheme, Cache: &client.CacheOptions{Reader: watched, DisableFor: others}})
 }

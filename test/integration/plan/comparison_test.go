@@ -53,7 +53,8 @@ func countedWrites(label string) []string {
 					requests = append(requests, r.Operation+" "+r.Object)
 				}
 			case r.Service == vcenterService:
-				if r.Method != http.MethodGet && !strings.HasSuffix(r.Path, "/session") && !strings.Contains(r.Query, "~action=list-") {
+				isRead := r.Method == http.MethodGet || r.Method == http.MethodHead || strings.Contains(r.Query, "~action=list-")
+				if !isRead && !strings.HasSuffix(r.Path, "/session") {
 					requests = append(requests, r.Method+" "+strings.TrimSuffix(r.Path+"?"+r.Query, "?"))
 				}
 			case r.Kind == countproxy.KindWrite:
