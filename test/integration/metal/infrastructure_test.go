@@ -128,7 +128,7 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 		large := demand("small", 2, 3)
 		large.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4096")}
 		Expect(findings(ctx, large).Found).To(HaveExactElements(And(
-			HaveField("Check.ID", "metal-hardware"), HaveField("State", platform.Failed), HaveField("Field", "workers[0].machine.type"))))
+			HaveField("Check.ID", "metal-hardware"), HaveField("State", platform.Warning), HaveField("Field", "workers[0].machine.type"))))
 	})
 
 	It("should list the hosts once, and ask for nothing else", func(ctx SpecContext) {
