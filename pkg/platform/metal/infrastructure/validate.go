@@ -62,8 +62,9 @@ var checks = platform.Checks[*validation]{
 	{
 		Check: platform.Check{
 			ID: "metal-api", Title: "The API of the inventory serves all resources of hosts.",
-			Remedy: "Install the custom resources of the inventory, see `docs/operations/metal.md`.",
-			Needs:  []string{"metal-connection"},
+			Remedy: "Correct the credentials in the Secret, or `server` and `tls` in the CloudProfile, if the API rejects them. Otherwise install " +
+				"the custom resources of the inventory, see `docs/operations/metal.md`.",
+			Needs: []string{"metal-connection"},
 		},
 		Run: (*validation).unserved,
 	},
