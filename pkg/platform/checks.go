@@ -186,6 +186,12 @@ func (r *Result) Unknown(path *field.Path, format string, args ...any) *Finding 
 	return r.add(Finding{State: Unknown, Field: path.String(), Is: fmt.Sprintf(format, args...)})
 }
 
+// Depend adds that the check was not made because another one failed.
+func (r *Result) Depend(cause string) *Finding {
+	r.cause = cause
+	return r.add(Finding{State: Unknown, Is: fmt.Sprintf("not checked, because %s failed", cause), Cause: cause})
+}
+
 // Measure adds a resource that pools need.
 func (r *Result) Measure(room Room) {
 	r.rooms = append(r.rooms, room)
@@ -233,8 +239,7 @@ func (c Checks[T]) Run(ctx context.Context, of T, skip []string) (Findings, erro
 			j := slices.IndexFunc(c[:i], func(other CheckOf[T]) bool { return other.ID == need })
 			<-done[j]
 			if cause := results[j].cause; cause != "" && result.cause == "" {
-				result.add(Finding{State: Unknown, Is: fmt.Sprintf("not checked, because %s failed", cause), Cause: cause})
-				result.cause = cause
+				result.Depend(cause)
 			}
 		}
 		var err error

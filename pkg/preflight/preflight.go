@@ -71,11 +71,6 @@ type subject struct {
 	shared int32
 }
 
-// profilePath is the path of the site in the CloudProfile.
-func (s *subject) profilePath() *field.Path {
-	return field.NewPath("cloudProfileConfig", "sites").Key(s.Name)
-}
-
 // report returns the report of the site's probe, nil if there is none.
 func (s *subject) report() *Report {
 	return s.shoot.Reports[s.Name]

@@ -26,6 +26,9 @@ const (
 	maxDrift = 5 * time.Minute
 )
 
+// checkClock is the ID of the check of a site's clock, without which clocks of sites cannot be compared.
+const checkClock = "site-clock"
+
 // siteChecks are the checks of single sites.
 var siteChecks = platform.Checks[*subject]{
 	{Check: platform.Check{
@@ -77,7 +80,7 @@ var siteChecks = platform.Checks[*subject]{
 		Remedy: "Replace the certificate in `tls.caCert` of the site in the CloudProfile. Several can be there during the rotation.",
 	}, Run: (*subject).checkAuthority},
 	{Check: platform.Check{
-		ID:     "site-clock",
+		ID:     checkClock,
 		Title:  "The clock of the site's API is right.",
 		Remedy: "Let the site, and the host that runs this check, use the same time servers.",
 		Needs:  []string{"site-certificate-name", "site-certificate-trust", "site-certificate-end"},
@@ -129,7 +132,7 @@ func (s *subject) checkResolve(_ context.Context, result *platform.Result) error
 	var unknown *net.DNSError
 	switch {
 	case errors.As(err, &unknown) && unknown.IsNotFound, err == nil && len(addresses) == 0:
-		result.Invalid(s.profilePath(), s.face.contact.Host, "%s of the site does not resolve", s.face.contact.What)
+		result.Invalid(s.ProfilePath(), s.face.contact.Host, "%s of the site does not resolve", s.face.contact.What)
 		return nil
 	case err != nil && !platform.IsClassified(err):
 		return platform.NewError(platform.ClassTransient, "%s could not be resolved: %w", s.face.contact.Host, platform.Foreign(err))
@@ -189,7 +192,7 @@ func (s *subject) checkName(_ context.Context, result *platform.Result) error {
 	look, err := s.face.look()
 	var hostname x509.HostnameError
 	if errors.As(look.Untrusted, &hostname) {
-		result.Invalid(s.profilePath().Child("tls"), hostname.Host, "the certificate is not for this name").Want =
+		result.Invalid(s.ProfilePath().Child("tls"), hostname.Host, "the certificate is not for this name").Want =
 			"a certificate for " + hostname.Host
 	}
 	return err
@@ -203,7 +206,7 @@ func (s *subject) checkTrust(_ context.Context, result *platform.Result) error {
 	)
 	ended := errors.As(look.Untrusted, &invalid) && invalid.Reason == x509.Expired
 	if look.Untrusted != nil && !ended && !errors.As(look.Untrusted, &hostname) {
-		result.Invalid(s.profilePath().Child("tls"), "(hidden)", "%v", look.Untrusted)
+		result.Invalid(s.ProfilePath().Child("tls"), "(hidden)", "%v", look.Untrusted)
 	}
 	return err
 }
@@ -224,7 +227,7 @@ func (s *subject) checkEnd(_ context.Context, result *platform.Result) error {
 		return nil
 	}
 	var (
-		path    = s.profilePath().Child("tls")
+		path    = s.ProfilePath().Child("tls")
 		left    = best.NotAfter.Sub(s.clock.Now())
 		message = "the certificate " + endOf(best)
 		invalid x509.CertificateInvalidError
@@ -267,7 +270,7 @@ func (s *subject) checkAuthority(_ context.Context, result *platform.Result) err
 		return nil
 	}
 	var (
-		path  = s.profilePath().Child("tls", "caCert")
+		path  = s.ProfilePath().Child("tls", "caCert")
 		now   = s.clock.Now()
 		ended []*x509.Certificate
 		last  *x509.Certificate

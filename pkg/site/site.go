@@ -16,6 +16,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -41,6 +43,11 @@ type Site struct {
 	SSHPublicKey []byte
 	// Network is the site's part of the node network. It is empty if Config is nil.
 	Network Network
+}
+
+// ProfilePath returns the path of the site in the CloudProfile's provider configuration.
+func (s *Site) ProfilePath() *field.Path {
+	return field.NewPath("cloudProfileConfig", "sites").Key(s.Name)
 }
 
 // Removed reports whether the shoot no longer uses the site, so that what is left of it is to be deleted.

@@ -160,7 +160,7 @@ func (in *input) resolve(cluster *extensionscontroller.Cluster) (controlPlaneSit
 			}
 			continue
 		}
-		if problems := validation.ValidateAccess(s.Profile, field.NewPath("cloudProfileConfig", "sites").Key(s.Name)); len(problems) > 0 {
+		if problems := validation.ValidateAccess(s.Profile, s.ProfilePath()); len(problems) > 0 {
 			errs = append(errs, platform.InSite(s.Name, platform.NewError(platform.ClassConfiguration, "%w", problems.ToAggregate())))
 			continue
 		}

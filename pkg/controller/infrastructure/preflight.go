@@ -150,7 +150,7 @@ func prepare(ctx context.Context, request PreflightRequest) (*preparedPreflight,
 	if err != nil {
 		return nil, err
 	}
-	resolved, resolveErr := site.Resolve(input.Input)
+	resolved, resolveErr := resolve(input, infra)
 	p := &preparedPreflight{
 		input:      input,
 		sites:      slices.DeleteFunc(slices.Clone(resolved), func(s site.Site) bool { return s.Removed() }),

@@ -61,6 +61,15 @@ type reconciliation struct {
 	writer     *statusWriter
 }
 
+// resolve returns the sites, and an error for those that cannot be resolved.
+func resolve(input shootsites.Input, infra *extensionsv1alpha1.Infrastructure) ([]site.Site, error) {
+	sites, err := site.Resolve(input.Input)
+	for i := range sites {
+		sites[i].SSHPublicKey = infra.Spec.SSHPublicKey
+	}
+	return sites, err
+}
+
 func (a *actuator) reconcileSites(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure,
 	cluster *extensionscontroller.Cluster, restoring bool) (*reconciliation, error) {
 	// The reader has no cache, because rotated credentials must not be missed: nothing triggers another reconciliation for them.
@@ -73,10 +82,7 @@ func (a *actuator) reconcileSites(ctx context.Context, log logr.Logger, infra *e
 		return nil, err
 	}
 	r := &reconciliation{retained: &errorList{}, writer: &statusWriter{client: a.client, infra: infra, state: input.State}}
-	r.sites, r.resolveErr = site.Resolve(input.Input)
-	for i := range r.sites {
-		r.sites[i].SSHPublicKey = infra.Spec.SSHPublicKey
-	}
+	r.sites, r.resolveErr = resolve(input, infra)
 
 	infra = infra.DeepCopy() // The writer changes the object while the sites read it.
 	r.result = &result{config: input.Config, cluster: cluster, earlier: readStatus(infra), ready: map[string]*v1alpha1.SiteStatus{}}

@@ -86,9 +86,7 @@ var _ = Describe("hybridctl preflight", func() {
 				if i < len(of.rows) {
 					problems = append(problems, of.rows[i].judge(of.site, r)...)
 				} else {
-					for _, f := range r.found(of.site, failed, warning, unknown) {
-						problems = append(problems, fmt.Sprintf("%s: false alarm: %v", of.site, f))
-					}
+					problems = append(problems, falseAlarms(of.site, r)...)
 				}
 			}
 			if len(problems) > 0 {

@@ -116,7 +116,7 @@ var openStackRows = []row{
 		field: `workers`, make: computeQuota(computequotas.UpdateOpts{Cores: new(1)})},
 	{wrong: "the quota of memory is too small", id: "openstack-compute-quota",
 		field: `workers`, make: computeQuota(computequotas.UpdateOpts{RAM: new(2048)})},
-	{wrong: "no key pair may be made", unnamed: "a quota of key pairs is one of a user, which is not checked",
+	{wrong: "no key pair may be made", id: "openstack-key-pair-quota",
 		field: `sites|workers`, make: userQuota(computequotas.UpdateOpts{KeyPairs: new(0)})},
 	{wrong: "no server group may be made", id: "openstack-server-group-quota",
 		field: `workers|sites`, make: computeQuota(computequotas.UpdateOpts{ServerGroups: new(0)})},
@@ -200,7 +200,7 @@ var openStackRows = []row{
 		make: func(ctx SpecContext) string {
 			return makeNetworkOf(ctx, subnets.CreateOpts{CIDR: "10.250.0.0/22", EnableDHCP: new(false)})
 		}},
-	{wrong: "the given subnet has too few addresses", unnamed: "allocation pools are not compared with the pools",
+	{wrong: "the given subnet has too few addresses", id: "openstack-subnet-size",
 		field: `subnet|nodes|workers`, documents: useSubnet, states: []string{failed, warning},
 		make: func(ctx SpecContext) string {
 			return makeNetworkOf(ctx, subnets.CreateOpts{CIDR: "10.250.0.0/22",
@@ -283,7 +283,7 @@ var openStackRows = []row{
 		documents: useApplicationCredential, make: func(ctx SpecContext) string {
 			soon := time.Now().Add(1500 * time.Millisecond)
 			made := makeApplicationCredential(ctx, applicationcredentials.CreateOpts{ExpiresAt: &soon})
-			Eventually(time.Now).Should(BeTemporally(">", soon.Add(time.Second)))
+			Eventually(time.Now).WithTimeout(time.Minute).Should(BeTemporally(">", soon.Add(time.Second)))
 			return made
 		}},
 

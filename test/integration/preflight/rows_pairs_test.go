@@ -18,8 +18,7 @@ import (
 // betweenRows are what is wrong between sites, or between a site and the seed.
 var betweenRows = []row{
 	{wrong: "the given subnet of a site overlaps with the nodes of another",
-		unnamed: "given subnets are compared with the nodes of their own site",
-		field:   `subnet|nodes`, documents: useSubnet, also: "openstack-",
+		id: "openstack-subnet", states: []string{warning}, field: `subnet|nodes`, documents: useSubnet,
 		make: func(ctx SpecContext) string { return makeNetworkOf(ctx, subnets.CreateOpts{CIDR: "10.250.0.0/20"}) }},
 	{wrong: "the addresses of load balancers are in the address pool of machines",
 		unnamed: "addresses of load balancers are not compared with address pools",

@@ -193,6 +193,17 @@ func (r *row) judge(site string, result *result) []string {
 	return problems
 }
 
+// falseAlarms are the findings of a site that is good.
+func falseAlarms(site string, result *result) []string {
+	var problems []string
+	for _, f := range result.found(site, failed, warning, unknown) {
+		if f.Cause == "" {
+			problems = append(problems, fmt.Sprintf("%s: false alarm: %v", site, f))
+		}
+	}
+	return problems
+}
+
 // findings are those of the sites, of pairs of sites, and the errors, which are findings of no site.
 func (r *result) findings() []finding {
 	var all []finding

@@ -16,8 +16,10 @@ const (
 	checkRegion         = "openstack-region"
 	checkProject        = "openstack-project"
 	checkServices       = "openstack-services"
+	checkRoles          = "openstack-roles"
 	checkFloatingPool   = "openstack-floating-pool"
 	checkNetwork        = "openstack-network"
+	checkNodeSubnet     = "openstack-subnet"
 	checkImageService   = "openstack-image-service"
 	checkVolumeService  = "openstack-volume-service"
 	checkBalancers      = "openstack-load-balancer-service"
@@ -58,7 +60,7 @@ var checks = platform.Checks[*validation]{
 	},
 	{
 		Check: platform.Check{
-			ID: "openstack-roles", Title: "The credentials may create objects in the project.",
+			ID: checkRoles, Title: "The credentials may create objects in the project.",
 			Remedy: "Assign the role `member` in the project to the user or application credential.",
 			Needs:  []string{checkServices},
 		},
@@ -106,11 +108,19 @@ var checks = platform.Checks[*validation]{
 	},
 	{
 		Check: platform.Check{
-			ID: "openstack-subnet", Title: "The given subnet has the range of the nodes, or a new one fits into the given network.",
+			ID: checkNodeSubnet, Title: "The given subnet has the range of the nodes, or a new one fits into the given network.",
 			Remedy: "Correct `subnet.id` or the `nodes` of the site.",
 			Needs:  []string{checkNetwork},
 		},
 		Run: of(networkChecks.nodeSubnet),
+	},
+	{
+		Check: platform.Check{
+			ID: "openstack-subnet-size", Title: "The allocation pools of the given subnet suffice for the pools.",
+			Remedy: "Extend the allocation pools of the subnet, or reduce `minimum` or `maximum` of the pools.",
+			Needs:  []string{checkNodeSubnet},
+		},
+		Run: of(networkChecks.subnetRoom),
 	},
 	{
 		Check: platform.Check{
@@ -266,6 +276,14 @@ var checks = platform.Checks[*validation]{
 	},
 	{
 		Check: platform.Check{
+			ID: "openstack-key-pair-quota", Title: "The quota of the user permits a key pair for the shoot.",
+			Remedy: "Raise the quota of key pairs, delete unused ones, or use credentials of another user.",
+			Needs:  []string{checkServices},
+		},
+		Run: of(quotaChecks.keyPairRoom),
+	},
+	{
+		Check: platform.Check{
 			ID: "openstack-server-group-quota", Title: "The quotas of server groups and their members suffice for the pools.",
 			Remedy: "Raise the quota of the project, or reduce `minimum` or `maximum` of the pools.",
 			Needs:  []string{checkServices},
@@ -309,7 +327,7 @@ var checks = platform.Checks[*validation]{
 		Check: platform.Check{
 			ID: "openstack-load-balancer-role", Title: "The credentials may create load balancers for Services.",
 			Remedy: "Assign the role `load-balancer_member` in the project to the user or application credential.",
-			Needs:  []string{checkBalancers},
+			Needs:  []string{checkBalancers, checkRoles},
 		},
 		Run: of(balancerChecks.balancerRole),
 	},

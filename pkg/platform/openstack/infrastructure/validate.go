@@ -17,6 +17,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
@@ -33,8 +34,9 @@ type validation struct {
 	path         *fieldpath.Path
 	demands      []platform.Demand
 	controlPlane v1alpha1.ControlPlaneSite
-	// given is the given network of the nodes, nil if there is none.
-	given *network
+	// given and givenSubnet are the given network and subnet of the nodes, nil if there is none.
+	given       *network
+	givenSubnet *subnets.Subnet
 
 	// What several checks need is requested once.
 	floatingPools     shared[[]network]
@@ -116,9 +118,8 @@ func writes(roles []string) bool {
 // zones checks the availability zones of the CloudProfile that no pool uses, so findings are warnings.
 func (v *validation) zones(_ context.Context, result *platform.Result) error {
 	existing, err := v.availabilityZones()
-	path := v.path.Child("name")
 	if platform.ClassOf(err) == platform.ClassForbidden {
-		result.Unknown(path, "the credentials may not list availability zones, so the zones of the CloudProfile are not checked")
+		result.Unknown(v.site.ProfilePath().Child("zones"), "the credentials may not list availability zones, so the zones of the CloudProfile are not checked")
 		return nil
 	}
 	if err != nil {
@@ -126,7 +127,8 @@ func (v *validation) zones(_ context.Context, result *platform.Result) error {
 	}
 	for _, zone := range v.site.Profile.Zones {
 		if zone.OpenStack != nil && !v.usesZone(zone.Name) && !isAvailable(existing, zone.OpenStack.AvailabilityZone) {
-			result.Warn(path, "availability zone %q of zone %q does not exist or is not available", zone.OpenStack.AvailabilityZone, zone.Name)
+			result.Warn(v.site.ProfilePath().Child("zones").Key(zone.Name).Child("openstack", "availabilityZone"),
+				"availability zone %q does not exist or is not available", zone.OpenStack.AvailabilityZone)
 		}
 	}
 	return nil

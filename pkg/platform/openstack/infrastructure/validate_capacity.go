@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/keypairs"
 	computelimits "github.com/gophercloud/gophercloud/v2/openstack/compute/v2/limits"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	networkquotas "github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/quotas"
@@ -52,6 +53,26 @@ func (v quotaChecks) computeRoom(ctx context.Context, result *platform.Result) e
 // from stores what several checks need.
 func from[T any](target *T, get shared[T]) step {
 	return into(target, func(context.Context, *flow) (T, error) { return get() })
+}
+
+// keyPairRoom checks that the shoot has its key pair, or that the quota, which is one of the user, permits another one.
+func (v quotaChecks) keyPairRoom(ctx context.Context, result *platform.Result) error {
+	if v.publicKey() == "" || v.State().KeyPair != nil {
+		return nil
+	}
+	limits, err := v.computeLimits()
+	if err != nil || limits.Absolute.MaxTotalKeypairs < 0 {
+		return err
+	}
+	existing, err := client.List(ctx, keypairs.List(v.compute, nil), keypairs.ExtractKeyPairs)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(existing, v.ownsKeyPair) && len(existing) >= limits.Absolute.MaxTotalKeypairs {
+		result.Short(fieldpath.Forbidden(v.path, fmt.Sprintf("the user has %d key pairs, the quota is %d", len(existing),
+			limits.Absolute.MaxTotalKeypairs)))
+	}
+	return nil
 }
 
 // serverGroupRoom checks that the pools' server groups fit into the quotas.

@@ -6,6 +6,8 @@ package infrastructure
 
 import (
 	"context"
+	"fmt"
+	"math/big"
 	"net/netip"
 	"slices"
 
@@ -14,7 +16,9 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
+	fieldpath "k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
@@ -127,17 +131,18 @@ func (v networkChecks) nodeSubnet(ctx context.Context, result *platform.Result) 
 	case v.given == nil:
 		return nil
 	case subnetKind.givenID(v.flow) != "":
-		return v.givenSubnet(ctx, v.given.ID, result)
+		return v.existingSubnet(ctx, v.given.ID, result)
 	default:
 		return v.newSubnet(ctx, v.given.ID, result)
 	}
 }
 
-func (v networkChecks) givenSubnet(ctx context.Context, networkID string, result *platform.Result) error {
+func (v networkChecks) existingSubnet(ctx context.Context, networkID string, result *platform.Result) error {
 	subnet, err := given(ctx, v, subnetKind, result)
 	if subnet == nil || err != nil {
 		return err
 	}
+	v.givenSubnet = subnet
 	path := v.object(subnetKind.field)
 	if subnet.NetworkID != networkID {
 		result.Invalid(path, subnet.ID, "the subnet is not in network %s", networkID)
@@ -148,10 +153,54 @@ func (v networkChecks) givenSubnet(ctx context.Context, networkID string, result
 			result.Invalid(path, subnet.ID, "the range %s of the subnet does not contain nodes %s", subnet.CIDR, nodes)
 		}
 	}
+	for _, others := range v.site.Network.Foreign {
+		if v.site.Network.Topology == v1alpha1.TopologyRouted && parsed(subnet.CIDR).Overlaps(others) {
+			result.Warn(path, "the range %s of the subnet overlaps with %s, the nodes of another site, so packets to them do not reach the router",
+				subnet.CIDR, others)
+		}
+	}
 	if !subnet.EnableDHCP {
 		result.Warn(path, "DHCP is disabled in the subnet, so the image must configure its addresses by other means")
 	}
 	return nil
+}
+
+// subnetRoom compares the allocation pools of the given subnet with the pools, as if nothing else used it.
+func (v networkChecks) subnetRoom(_ context.Context, result *platform.Result) error {
+	if v.givenSubnet == nil || len(v.givenSubnet.AllocationPools) == 0 {
+		return nil
+	}
+	var (
+		available        float64
+		minimum, maximum int
+	)
+	for _, pool := range v.givenSubnet.AllocationPools {
+		available += addressesOf(pool)
+	}
+	for i := range v.demands {
+		minimum, maximum = minimum+int(v.demands[i].Minimum), maximum+int(v.demands[i].Maximum)
+	}
+	path := v.object(subnetKind.field)
+	switch {
+	case float64(minimum) > available:
+		result.Short(fieldpath.Forbidden(path, fmt.Sprintf("the pools need at least %d addresses, the allocation pools of the subnet have %.0f",
+			minimum, available)))
+	case float64(maximum) > available:
+		result.Warn(path, "the pools need up to %d addresses, the allocation pools of the subnet have %.0f", maximum, available)
+	}
+	return nil
+}
+
+// addressesOf returns the number of addresses of an allocation pool, zero if it is invalid.
+func addressesOf(pool subnets.AllocationPool) float64 {
+	first, firstErr := netip.ParseAddr(pool.Start)
+	last, lastErr := netip.ParseAddr(pool.End)
+	if firstErr != nil || lastErr != nil || first.BitLen() != last.BitLen() || last.Less(first) {
+		return 0
+	}
+	count := new(big.Int).Sub(new(big.Int).SetBytes(last.AsSlice()), new(big.Int).SetBytes(first.AsSlice()))
+	result, _ := count.Add(count, big.NewInt(1)).Float64()
+	return result
 }
 
 // newSubnet checks that the subnet to be created fits into the given network.

@@ -12,6 +12,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
 	computelimits "github.com/gophercloud/gophercloud/v2/openstack/compute/v2/limits"
 	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -121,6 +122,19 @@ var _ = Describe("Validation", func() {
 			func() { image.Properties = map[string]any{"architecture": "x86_64", "hw_architecture": 7} }),
 	)
 
+	DescribeTable("of the allocation pools of a given subnet", func(ctx SpecContext, pools []subnets.AllocationPool, want ...string) {
+		v.givenSubnet = &subnets.Subnet{AllocationPools: pools}
+		Expect(found(ctx, of(networkChecks.subnetRoom))).To(HaveExactElements(want))
+	},
+		Entry("an address for each machine", []subnets.AllocationPool{{Start: "10.0.0.9", End: "10.0.0.10"}, {Start: "10.0.1.0", End: "10.0.1.0"}}),
+		Entry("too few for the maximum", []subnets.AllocationPool{{Start: "10.0.0.255", End: "10.0.1.0"}},
+			"Warning sites[0].openstack.subnet.id: the pools need up to 3 addresses, the allocation pools of the subnet have 2"),
+		Entry("none", []subnets.AllocationPool{{Start: "10.0.0.2", End: "10.0.0.1"}, {Start: "garbage", End: "10.0.0.1"}},
+			"Failed sites[0].openstack.subnet.id: Forbidden: the pools need at least 1 addresses, the allocation pools of the subnet have 0"),
+		Entry("more than anyone can count", []subnets.AllocationPool{{Start: "::", End: "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"}}),
+		Entry("not told", nil),
+	)
+
 	Describe("of zones", func() {
 		zones := func(names ...string) {
 			var existing []availabilityzones.AvailabilityZone
@@ -138,12 +152,13 @@ var _ = Describe("Validation", func() {
 			zones("az1")
 			Expect(found(ctx, (*validation).poolZones)).To(BeEmpty())
 			Expect(found(ctx, (*validation).zones)).To(HaveExactElements(
-				`Warning sites[0].name: availability zone "az9" of zone "z" does not exist or is not available`))
+				`Warning cloudProfileConfig.sites[cloud].zones[z].openstack.availabilityZone: availability zone "az9" does not exist or is not `+
+					`available`))
 		})
 
 		It("should be told once that they are not known", func(ctx SpecContext) {
 			v.availabilityZones = known[[]availabilityzones.AvailabilityZone](nil, platform.NewError(platform.ClassForbidden, "no"))
-			Expect(found(ctx, (*validation).zones)).To(HaveExactElements(HavePrefix("Unknown sites[0].name: ")))
+			Expect(found(ctx, (*validation).zones)).To(HaveExactElements(HavePrefix("Unknown cloudProfileConfig.sites[cloud].zones: ")))
 			Expect(found(ctx, (*validation).poolZones)).To(BeEmpty())
 		})
 	})
