@@ -117,6 +117,8 @@ var openStackRows = []row{
 	{wrong: "the quota of memory is too small", id: "openstack-compute-quota",
 		field: `workers`, make: computeQuota(computequotas.UpdateOpts{RAM: new(2048)})},
 	{wrong: "no key pair may be made", id: "openstack-key-pair-quota",
+		field: `sites|workers`, make: computeQuota(computequotas.UpdateOpts{KeyPairs: new(0)})},
+	{wrong: "the user may not make a key pair, but others of the project may", unnamed: "the limits that Nova reports are those of the project",
 		field: `sites|workers`, make: userQuota(computequotas.UpdateOpts{KeyPairs: new(0)})},
 	{wrong: "no server group may be made", id: "openstack-server-group-quota",
 		field: `workers|sites`, make: computeQuota(computequotas.UpdateOpts{ServerGroups: new(0)})},

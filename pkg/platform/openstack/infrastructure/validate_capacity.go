@@ -55,7 +55,8 @@ func from[T any](target *T, get shared[T]) step {
 	return into(target, func(context.Context, *flow) (T, error) { return get() })
 }
 
-// keyPairRoom checks that the shoot has its key pair, or that the quota, which is one of the user, permits another one.
+// keyPairRoom checks that the shoot has its key pair, or that the quota of the project, which applies to each user, permits
+// another one.
 func (v quotaChecks) keyPairRoom(ctx context.Context, result *platform.Result) error {
 	if v.publicKey() == "" || v.State().KeyPair != nil {
 		return nil

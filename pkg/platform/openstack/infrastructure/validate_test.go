@@ -152,7 +152,7 @@ var _ = Describe("Validation", func() {
 			zones("az1")
 			Expect(found(ctx, (*validation).poolZones)).To(BeEmpty())
 			Expect(found(ctx, (*validation).zones)).To(HaveExactElements(
-				`Warning cloudProfileConfig.sites[cloud].zones[z].openstack.availabilityZone: availability zone "az9" does not exist or is not `+
+				`Warning cloudProfileConfig.sites[cloud].zones[z].openstack.availabilityZone: availability zone "az9" does not exist or is not ` +
 					`available`))
 		})
 
