@@ -20,7 +20,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/infrastructure"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/extension"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/hybridctl"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/rehearsal"
 )
 
@@ -31,7 +31,7 @@ type planCommand struct {
 }
 
 func newPlanCommand(o *streamsAndInputs) *cobra.Command {
-	p := &planCommand{streamsAndInputs: o, rehearse: extension.Rehearse}
+	p := &planCommand{streamsAndInputs: o, rehearse: hybridctl.Rehearse}
 	command := &cobra.Command{
 		Use:   "plan",
 		Short: "Shows what the next reconciliation of a shoot changes",

@@ -37,6 +37,12 @@ const (
 	pingTimeout = 15 * time.Second
 )
 
+// Describer returns the service and method labels of a request.
+type Describer func(*http.Request) (service, method string)
+
+// Wrap returns what sends the requests of a session instead of next, which sends them to the site.
+type Wrap func(site string, describe Describer, next http.RoundTripper) http.RoundTripper
+
 // Options configure the transport to a site.
 type Options struct {
 	// Site is the name of the site.
@@ -63,7 +69,7 @@ type Options struct {
 	// used.
 	Guard *Guard
 	// Describe returns the service and method labels of a request.
-	Describe func(*http.Request) (service, method string)
+	Describe Describer
 }
 
 // Transport limits, counts and times the requests to one site.

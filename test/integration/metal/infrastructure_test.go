@@ -29,6 +29,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ipam"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/machines"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
+	metalrehearsal "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/rehearsal"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/rehearsal"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
@@ -300,7 +301,7 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 		proxy := behindProxy(s)
 		plan := func() *rehearsal.Log {
 			log := &rehearsal.Log{}
-			sessions := metalclient.Rehearse(log)
+			sessions := metalclient.WrappedSessions(metalrehearsal.Wrap(log))
 			defer sessions.Close()
 			Expect(infrastructure.New(sessions, inventories.Open).Delete(ctx, s, persist)).To(Succeed())
 			return log

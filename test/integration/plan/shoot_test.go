@@ -27,6 +27,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	controller "github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/infrastructure"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/extension"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/hybridctl"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
 )
@@ -178,7 +179,7 @@ func (s *shoot) plan(ctx context.Context) []v1alpha1.SitePlan {
 	secret := &corev1.Secret{}
 	Expect(s.client.Get(ctx, client.ObjectKey{Namespace: s.name, Name: "cloudprovider"}, secret)).To(Succeed())
 	label := newLabel("plan")
-	platforms := extension.Rehearse()
+	platforms := hybridctl.Rehearse()
 	plan, err := controller.NewPlan(ctx, controller.PlanRequest{
 		Cluster: s.cluster(), Infrastructure: s.infrastructure(ctx), Secret: secret, Machines: s.client, Rehearsal: platforms,
 	})

@@ -20,7 +20,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/rehearsal"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -45,7 +45,7 @@ type Session struct {
 	values sync.Map
 }
 
-func newSession(siteName string, connection v1alpha1.MetalConnection, credentials site.Credentials, log *rehearsal.Log) (*Session, error) {
+func newSession(siteName string, connection v1alpha1.MetalConnection, credentials site.Credentials, wrap transport.Wrap) (*Session, error) {
 	address, err := url.Parse(connection.Server)
 	if err != nil || address.Scheme != "https" && address.Scheme != "http" || address.Host == "" {
 		return nil, platform.NewError(platform.ClassConfiguration, "metal.server %q must be an HTTP or HTTPS URL", connection.Server)
@@ -64,8 +64,8 @@ func newSession(siteName string, connection v1alpha1.MetalConnection, credential
 	if config.Transport, err = newRoundTripper(siteName, address, connection, certificates); err != nil {
 		return nil, err
 	}
-	if log != nil {
-		config.Transport = newRehearsing(config.Transport, siteName, address.Path, log)
+	if wrap != nil {
+		config.Transport = wrap(siteName, describer(address.Path), config.Transport)
 	}
 
 	s := &Session{Site: siteName, Namespace: connection.Namespace, config: config}

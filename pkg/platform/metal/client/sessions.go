@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/rehearsal"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/sessions"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -31,18 +31,14 @@ var Shared = sync.OnceValue(NewSessions)
 
 // NewSessions returns an empty set of sessions.
 func NewSessions() *Sessions {
-	return newSessions(nil)
+	return WrappedSessions(nil)
 }
 
-// Rehearse returns an empty set of sessions that change no inventory, but record in the log what they would change.
-func Rehearse(log *rehearsal.Log) *Sessions {
-	return newSessions(log)
-}
-
-func newSessions(log *rehearsal.Log) *Sessions {
+// WrappedSessions returns an empty set of sessions whose requests are sent by what wrap returns. It is optional.
+func WrappedSessions(wrap transport.Wrap) *Sessions {
 	return sessions.New(sessions.Options[v1alpha1.MetalConnection, *Session]{
 		Open: func(_ context.Context, _, siteName string, connection v1alpha1.MetalConnection, credentials site.Credentials) (*Session, error) {
-			return newSession(siteName, connection, credentials, log)
+			return newSession(siteName, connection, credentials, wrap)
 		},
 		Close: (*Session).close,
 		Idle:  idleTimeout,

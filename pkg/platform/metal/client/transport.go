@@ -174,7 +174,7 @@ var groups = []string{authorizationv1.GroupName, metal3v1alpha1.GroupVersion.Gro
 
 // describer returns what tells the service and method that a request to an API below the path counts for: its API group, and its
 // verb and resource.
-func describer(path string) func(*http.Request) (service, method string) {
+func describer(path string) transport.Describer {
 	path = strings.TrimSuffix(path, "/")
 	return func(request *http.Request) (service, method string) {
 		segments := strings.Split(strings.Trim(strings.TrimPrefix(request.URL.Path, path), "/"), "/")

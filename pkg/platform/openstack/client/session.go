@@ -22,7 +22,6 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/rehearsal"
 	sharedtransport "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -51,7 +50,7 @@ type Session struct {
 }
 
 func newSession(ctx context.Context, siteName string, connection endpoint, credentials site.Credentials, retry retry, gate *gate,
-	log *rehearsal.Log) (*Session, error) {
+	wrap sharedtransport.Wrap) (*Session, error) {
 	auth, err := authOptions(connection.OpenStackConnection, credentials)
 	if err != nil {
 		return nil, err
@@ -62,8 +61,8 @@ func newSession(ctx context.Context, siteName string, connection endpoint, crede
 	}
 
 	var sent http.RoundTripper = roundTripper
-	if log != nil {
-		sent = &rehearsing{next: roundTripper, site: siteName, log: log, service: roundTripper.service}
+	if wrap != nil {
+		sent = wrap(siteName, roundTripper.describe, roundTripper)
 	}
 
 	provider, err := openstack.NewClient(connection.AuthURL)

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/rehearsal"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/sessions"
 	sharedtransport "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -29,8 +28,8 @@ const (
 type Sessions struct {
 	set   *sessions.Set[endpoint, *Session]
 	retry retry
-	// log is nil unless the sessions are those of a rehearsal.
-	log *rehearsal.Log
+	// wrap is optional.
+	wrap sharedtransport.Wrap
 	// gates are kept for sessions that could not log in, so that the next attempt respects the delay that a service asked for.
 	gates sync.Map
 }
@@ -50,10 +49,10 @@ func NewSessions() *Sessions {
 	return newSessions(idleTimeout, checkInterval)
 }
 
-// Rehearse returns an empty set of sessions that send no request that would change a site, but record it in the log.
-func Rehearse(log *rehearsal.Log) *Sessions {
+// WrappedSessions returns an empty set of sessions whose requests are sent by what wrap returns.
+func WrappedSessions(wrap sharedtransport.Wrap) *Sessions {
 	s := NewSessions()
-	s.log = log
+	s.wrap = wrap
 	return s
 }
 
@@ -88,7 +87,7 @@ func (s *Sessions) GetGuarded(ctx context.Context, siteName string, connection v
 
 func (s *Sessions) open(ctx context.Context, key, siteName string, to endpoint, credentials site.Credentials) (*Session, error) {
 	held, _ := s.gates.LoadOrStore(key, newGate(s.retry))
-	session, err := newSession(ctx, siteName, to, credentials, s.retry, held.(*gate), s.log)
+	session, err := newSession(ctx, siteName, to, credentials, s.retry, held.(*gate), s.wrap)
 	if err != nil {
 		if !held.(*gate).closed() {
 			s.gates.Delete(key)

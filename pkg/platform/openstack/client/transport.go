@@ -50,7 +50,7 @@ func newTransport(siteName string, connection endpoint, gate *gate) (*transport,
 		Untrusted:                 connection.Guard != nil,
 		RequestTimeout:            sharedtransport.RequestTimeout(connection.RequestTimeout),
 		MaxIdleConnectionsPerHost: maxIdleConnectionsPerHost,
-		Describe:                  func(request *http.Request) (string, string) { return t.service(request.URL), request.Method },
+		Describe:                  t.describe,
 	})
 	return t, err
 }
@@ -196,6 +196,10 @@ func (t *transport) name(endpoint, service string) {
 		defer t.mutex.Unlock()
 		t.services[withSlash(u.Host+u.Path)] = service
 	}
+}
+
+func (t *transport) describe(request *http.Request) (service, method string) {
+	return t.service(request.URL), request.Method
 }
 
 // service returns the service with the longest endpoint that is a prefix of the URL.

@@ -24,7 +24,6 @@ import (
 	openstackinfrastructure "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/infrastructure"
 	openstackmachineclasses "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machineclasses"
 	openstackprobe "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/probe"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/rehearsal"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 	vsphereclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 	vspherecontrolplane "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/controlplane"
@@ -40,30 +39,6 @@ func Infrastructures() platform.Registry[platform.Infrastructure] {
 		v1alpha1.PlatformMetal:     metalinfrastructure.New(metalclient.Shared(), inventories.Open),
 		v1alpha1.PlatformOpenStack: openstackinfrastructure.New(openstackclient.Shared()),
 		v1alpha1.PlatformVSphere:   vsphereinfrastructure.New(vsphereclient.Shared()),
-	}
-}
-
-// Rehearse returns the parts of all platforms for plans, which record what they would change.
-func Rehearse() *rehearsal.Rehearsal {
-	var (
-		log       = &rehearsal.Log{}
-		metal     = metalclient.Rehearse(log)
-		openstack = openstackclient.Rehearse(log)
-		vsphere   = vsphereclient.Rehearse(log)
-	)
-	return &rehearsal.Rehearsal{
-		Log: log,
-		Infrastructures: platform.Registry[platform.Infrastructure]{
-			v1alpha1.PlatformMetal:     metalinfrastructure.New(metal, inventories.Open),
-			v1alpha1.PlatformOpenStack: openstackinfrastructure.New(openstack),
-			v1alpha1.PlatformVSphere:   vsphereinfrastructure.New(vsphere),
-		},
-		MachineClasses: platform.Registry[platform.MachineClasses]{
-			v1alpha1.PlatformMetal:     metalmachineclasses.New(metal, inventories.Open),
-			v1alpha1.PlatformOpenStack: openstackmachineclasses.New(openstack),
-			v1alpha1.PlatformVSphere:   vspheremachineclasses.New(vsphere),
-		},
-		Close: func() { metal.Close(); openstack.Close(); vsphere.Close() },
 	}
 }
 

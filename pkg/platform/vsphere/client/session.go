@@ -8,6 +8,7 @@ package client
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -23,7 +24,6 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/rehearsal"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -57,7 +57,7 @@ type Session struct {
 }
 
 func newSession(ctx context.Context, siteName string, connection v1alpha1.VSphereConnection, credentials site.Credentials,
-	refused *refusal, log *rehearsal.Log) (*Session, error) {
+	refused *refusal, wrap Wrap) (*Session, error) {
 	if err := refused.last(); err != nil {
 		return nil, err
 	}
@@ -113,12 +113,11 @@ func newSession(ctx context.Context, siteName string, connection v1alpha1.VSpher
 
 	restClient := rest.NewClient(s.vim)
 	s.rest = &restAuth{next: roundTripper, session: s, client: restClient}
-	restClient.Client.Client = *transport.NewClient(s.rest, timeout)
-	if log != nil {
-		vim := newRehearsing(s.vim.RoundTripper, siteName, log)
-		s.vim.RoundTripper = vim
-		restClient.Client.Client = *transport.NewClient(newRehearsingREST(s.rest, vim), timeout)
+	var sent http.RoundTripper = s.rest
+	if wrap != nil {
+		s.vim.RoundTripper, sent = wrap(siteName, s.vim.RoundTripper, s.rest)
 	}
+	restClient.Client.Client = *transport.NewClient(sent, timeout)
 	restClient.UserAgent = userAgent
 	s.tags = tags.NewManager(restClient)
 	return s, nil

@@ -6,12 +6,14 @@ package client
 
 import (
 	"context"
+	"net/http"
 	"sync"
 	"time"
 
+	"github.com/vmware/govmomi/vim25/soap"
+
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/rehearsal"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/sessions"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -51,17 +53,20 @@ func NewSessions(intervals Intervals) *Sessions {
 	return newSessions(intervals, nil)
 }
 
-// Rehearse returns an empty set of sessions that send no request that would change a site, but record it in the log.
-func Rehearse(log *rehearsal.Log) *Sessions {
-	return newSessions(Intervals{Idle: idleTimeout, KeepAlive: keepAliveInterval}, log)
+// Wrap returns what sends the requests of a session instead of the round trippers, which send them to the vCenter.
+type Wrap func(site string, vim soap.RoundTripper, rest http.RoundTripper) (soap.RoundTripper, http.RoundTripper)
+
+// WrappedSessions returns an empty set of sessions whose requests are sent by what wrap returns.
+func WrappedSessions(wrap Wrap) *Sessions {
+	return newSessions(Intervals{Idle: idleTimeout, KeepAlive: keepAliveInterval}, wrap)
 }
 
-func newSessions(intervals Intervals, log *rehearsal.Log) *Sessions {
+func newSessions(intervals Intervals, wrap Wrap) *Sessions {
 	s := &Sessions{refusals: map[string]*refusal{}}
 	s.set = sessions.New(sessions.Options[v1alpha1.VSphereConnection, *Session]{
 		Open: func(ctx context.Context, key, siteName string, connection v1alpha1.VSphereConnection, credentials site.Credentials) (*Session,
 			error) {
-			return newSession(ctx, siteName, connection, credentials, s.refusal(key), log)
+			return newSession(ctx, siteName, connection, credentials, s.refusal(key), wrap)
 		},
 		Close:     (*Session).logout,
 		KeepAlive: func(ctx context.Context, session *Session) error { return session.keepAlive(ctx) },

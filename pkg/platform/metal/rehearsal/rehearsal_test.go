@@ -2,12 +2,14 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package client
+package rehearsal
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"testing"
 
 	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
 	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
@@ -21,9 +23,15 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/rehearsal"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
+
+func TestRehearsal(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "Bare Metal Rehearsal Suite")
+}
 
 var _ = Describe("Rehearsal", func() {
 	var (
@@ -39,14 +47,15 @@ var _ = Describe("Rehearsal", func() {
 		server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			sent = append(sent, r.Method+" "+r.URL.RequestURI())
 			body, ok := answers[r.Method+" "+r.URL.Path]
+			w.Header().Set("Content-Type", "application/json")
 			if !ok {
-				refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden)
-				return
+				body = metav1.Status{TypeMeta: statusType, Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden}
+				w.WriteHeader(http.StatusForbidden)
 			}
-			answer(w, http.StatusOK, body)
+			Expect(json.NewEncoder(w).Encode(body)).To(Succeed())
 		}))
 		DeferCleanup(server.Close)
-		sessions := Rehearse(log)
+		sessions := metalclient.WrappedSessions(Wrap(log))
 		DeferCleanup(sessions.Close)
 		session, err := sessions.Get(ctx, "racks", v1alpha1.MetalConnection{Server: server.URL, Namespace: "hosts",
 			TLS: &v1alpha1.TLS{InsecureSkipVerify: true}}, site.Credentials{"token": "t"})
@@ -97,7 +106,7 @@ var _ = Describe("Rehearsal", func() {
 		Expect(api.Delete(ctx, claim, client.Preconditions{UID: new(types.UID("1"))})).To(Succeed())
 		Expect(sent).To(BeEmpty())
 		Expect(log.Writes("racks")).To(ConsistOf(And(HaveField("Path", claims+"/c"), HaveField("Action", v1alpha1.PlannedActionDelete))))
-		Expect(IsNotFound(Classify(api.Get(ctx, client.ObjectKeyFromObject(claim), claim)))).To(BeTrue())
+		Expect(metalclient.IsNotFound(metalclient.Classify(api.Get(ctx, client.ObjectKeyFromObject(claim), claim)))).To(BeTrue())
 		found := &metalv1alpha1.Server{}
 		Expect(api.Get(ctx, client.ObjectKey{Name: "s"}, found)).To(Succeed())
 		Expect(found.Spec.ServerClaimRef).To(BeNil())
@@ -107,7 +116,7 @@ var _ = Describe("Rehearsal", func() {
 	It("should return that the credentials do not permit it", func(ctx SpecContext) {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "hosts", Name: "m"}}
 		patch := client.RawPatch(types.JSONPatchType, []byte(`[{"op": "add", "path": "/data", "value": {}}]`))
-		Expect(platform.ClassOf(Classify(api.Patch(ctx, secret, patch)))).To(Equal(platform.ClassForbidden))
+		Expect(platform.ClassOf(metalclient.Classify(api.Patch(ctx, secret, patch)))).To(Equal(platform.ClassForbidden))
 		Expect(log.Writes("racks")).To(ConsistOf(HaveField("Kind", "Secret")))
 	})
 
@@ -116,7 +125,7 @@ var _ = Describe("Rehearsal", func() {
 			TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview"}}
 		Expect(api.Create(ctx, &authorizationv1.SelfSubjectAccessReview{})).To(Succeed())
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "hosts", Name: "m"}}
-		Expect(platform.ClassOf(Classify(api.Create(ctx, secret, client.DryRunAll)))).To(Equal(platform.ClassForbidden))
+		Expect(platform.ClassOf(metalclient.Classify(api.Create(ctx, secret, client.DryRunAll)))).To(Equal(platform.ClassForbidden))
 		before := len(sent)
 		Expect(api.Create(ctx, secret)).To(MatchError(ContainSubstring("the plan does not know the effect of POST")))
 		Expect(api.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "hosts"}})).

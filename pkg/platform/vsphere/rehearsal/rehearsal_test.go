@@ -2,12 +2,14 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package client
+package rehearsal
 
 import (
 	"context"
 	"net/http"
 	"sync"
+	"testing"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -25,14 +27,20 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/rehearsal"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
+
+func TestRehearsal(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "vSphere Rehearsal Suite")
+}
 
 var _ = Describe("Rehearsal", func() {
 	var (
 		log     *rehearsal.Log
-		session *Session
-		real    *Session
+		session *client.Session
+		real    *client.Session
 		mutex   sync.Mutex
 		called  []string
 	)
@@ -53,8 +61,9 @@ var _ = Describe("Rehearsal", func() {
 		}
 		password, _ := server.URL.User.Password()
 		credentials := site.Credentials{"username": server.URL.User.Username(), "password": password}
-		for into, sessions := range map[**Session]*Sessions{&session: Rehearse(log), &real: NewSessions(Intervals{Idle: idleTimeout,
-			KeepAlive: keepAliveInterval})} {
+		for into, sessions := range map[**client.Session]*client.Sessions{
+			&session: client.WrappedSessions(Wrap(log)), &real: client.NewSessions(client.Intervals{Idle: time.Hour, KeepAlive: time.Hour}),
+		} {
 			DeferCleanup(sessions.Close)
 			opened, err := sessions.Get(ctx, "vc", connection, credentials)
 			Expect(err).NotTo(HaveOccurred())
@@ -74,7 +83,7 @@ var _ = Describe("Rehearsal", func() {
 		Expect(err).NotTo(HaveOccurred())
 		return found
 	}
-	children := func(ctx context.Context, s *Session, folder types.ManagedObjectReference) []types.ManagedObjectReference {
+	children := func(ctx context.Context, s *client.Session, folder types.ManagedObjectReference) []types.ManagedObjectReference {
 		GinkgoHelper()
 		var found mo.Folder
 		Expect(property.DefaultCollector(s.VIM()).RetrieveOne(ctx, folder, []string{"childEntity"}, &found)).To(Succeed())
@@ -107,7 +116,7 @@ var _ = Describe("Rehearsal", func() {
 
 		run(ctx)(created.Destroy(ctx))
 		_, err = nameOf(ctx, created.Reference())
-		Expect(IsNotFound(Classify(err))).To(BeTrue())
+		Expect(client.IsNotFound(client.Classify(err))).To(BeTrue())
 		Expect(lookUp(ctx, "/DC0/vm/new")).To(BeNil())
 
 		resources := lookUp(ctx, "/DC0/host/DC0_C0/Resources").Reference()
@@ -193,7 +202,7 @@ var _ = Describe("Rehearsal", func() {
 		Expect(manager.ListAttachedObjects(ctx, id)).To(ConsistOf(HaveField("Value", folder.Value)))
 		Expect(manager.DeleteTag(ctx, &tags.Tag{ID: id})).To(Succeed())
 		_, err = manager.GetTag(ctx, id)
-		Expect(IsNotFound(Classify(err))).To(BeTrue())
+		Expect(client.IsNotFound(client.Classify(err))).To(BeTrue())
 		Expect(manager.ListTagsForCategory(ctx, category)).To(BeEmpty())
 		Expect(real.Tags().ListCategories(ctx)).To(BeEmpty())
 		Expect(log.Writes("vc")).To(HaveExactElements(
@@ -209,7 +218,7 @@ var _ = Describe("Rehearsal", func() {
 		folder := lookUp(ctx, "/DC0/vm").Reference()
 		_, err := methods.Rename_Task(ctx, session.VIM(), &types.Rename_Task{This: folder, NewName: "x"})
 		Expect(err).To(MatchError(ContainSubstring("the plan does not know the effect of Rename_Task")))
-		Expect(platform.ClassOf(Classify(err))).To(Equal(platform.ClassConfiguration))
+		Expect(platform.ClassOf(client.Classify(err))).To(Equal(platform.ClassConfiguration))
 		Expect(called).NotTo(ContainElement("Rename_Task"))
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, session.VIM().URL().Scheme+"://"+session.VIM().URL().Host+
 			rest.Path+"/vcenter/vm", nil)

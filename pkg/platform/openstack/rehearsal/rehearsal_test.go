@@ -2,14 +2,16 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package client
+package rehearsal
 
 import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
+	"testing"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/keypairs"
@@ -26,8 +28,14 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/rehearsal"
 )
+
+func TestRehearsal(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "Platform OpenStack Rehearsal Suite")
+}
 
 var _ = Describe("Rehearsal", func() {
 	var (
@@ -40,7 +48,7 @@ var _ = Describe("Rehearsal", func() {
 
 	BeforeEach(func(ctx SpecContext) {
 		log, answers, sent = &rehearsal.Log{}, map[string]string{}, nil
-		c := newCloud(func(w http.ResponseWriter, r *http.Request) {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			mutex.Lock()
 			sent = append(sent, r.Method+" "+r.URL.RequestURI())
 			mutex.Unlock()
@@ -49,20 +57,20 @@ var _ = Describe("Rehearsal", func() {
 				body, ok = answers[r.URL.Path]
 			}
 			if !ok {
-				w.Header().Set(requestIDHeader, "req-1")
-				answer(w, http.StatusNotFound, `{"NeutronError": {"type": "NotFound", "message": "none"}}`)
+				http.Error(w, `{"NeutronError": {"type": "NotFound", "message": "none"}}`, http.StatusNotFound)
 				return
 			}
-			answer(w, http.StatusOK, strings.ReplaceAll(body, "$HOST", r.Host))
-		})
-		sessions := Rehearse(log)
-		DeferCleanup(sessions.Close)
-		session, err := sessions.Get(ctx, "cloud", c.connection(), credentials())
-		Expect(err).NotTo(HaveOccurred())
-		network, err = session.Network(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		compute, err = session.Compute(ctx)
-		Expect(err).NotTo(HaveOccurred())
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, strings.ReplaceAll(body, "$HOST", r.Host))
+		}))
+		DeferCleanup(server.Close)
+		describe := func(r *http.Request) (service, method string) {
+			service, _, _ = strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+			return service, r.Method
+		}
+		provider := &gophercloud.ProviderClient{HTTPClient: http.Client{Transport: Wrap(log)("cloud", describe, http.DefaultTransport)}}
+		network = &gophercloud.ServiceClient{ProviderClient: provider, Endpoint: server.URL + "/network/v2.0/"}
+		compute = &gophercloud.ServiceClient{ProviderClient: provider, Endpoint: server.URL + "/compute/v2.1/"}
 		DeferCleanup(func() { Expect(sent).NotTo(ContainElement(Not(HavePrefix("GET "))), "only reads are sent") })
 	})
 
@@ -82,7 +90,7 @@ var _ = Describe("Rehearsal", func() {
 		Expect(networks.Get(ctx, network, created.ID).Extract()).To(Equal(created))
 
 		list := func(options networks.ListOpts) []string {
-			found, err := List(ctx, networks.List(network, options), networks.ExtractNetworks)
+			found, err := client.List(ctx, networks.List(network, options), networks.ExtractNetworks)
 			Expect(err).NotTo(HaveOccurred())
 			var names []string
 			for _, n := range found {
@@ -97,10 +105,10 @@ var _ = Describe("Rehearsal", func() {
 		Expect(list(networks.ListOpts{ID: created.ID})).To(ConsistOf("new"))
 		Expect(sent).To(HaveLen(before), "no site knows the ID")
 
-		_, err = List(ctx, networks.List(network, networks.ListOpts{Status: "ACTIVE"}), networks.ExtractNetworks)
+		_, err = client.List(ctx, networks.List(network, networks.ListOpts{Status: "ACTIVE"}), networks.ExtractNetworks)
 		Expect(err).To(MatchError(ContainSubstring(`unknown filter "status"`)))
 		Expect(networks.Delete(ctx, network, created.ID).ExtractErr()).To(Succeed())
-		Expect(IsNotFound(networks.Get(ctx, network, created.ID).Err)).To(BeTrue())
+		Expect(client.IsNotFound(networks.Get(ctx, network, created.ID).Err)).To(BeTrue())
 		Expect(requests()).To(Equal([]string{
 			"Create network POST /network/v2.0/networks", "Delete network DELETE /network/v2.0/networks/planned:network-1",
 		}))
@@ -124,7 +132,7 @@ var _ = Describe("Rehearsal", func() {
 		Expect(written[1].Fields).To(ConsistOf(v1alpha1.PlannedField{Name: "tags", From: `["a"]`, To: `["a","b"]`}))
 
 		_, err = routers.Update(ctx, network, "gone", routers.UpdateOpts{Name: "x"}).Extract()
-		Expect(IsNotFound(err)).To(BeTrue())
+		Expect(client.IsNotFound(err)).To(BeTrue())
 		Expect(requests()).To(HaveLen(3), "the request would be sent")
 	})
 
@@ -159,7 +167,7 @@ var _ = Describe("Rehearsal", func() {
 		_, err = routers.AddInterface(ctx, network, "r", routers.AddInterfaceOpts{SubnetID: subnet.ID}).Extract()
 		Expect(err).NotTo(HaveOccurred())
 		list := func(options ports.ListOpts) []ports.Port {
-			found, err := List(ctx, ports.List(network, options), ports.ExtractPorts)
+			found, err := client.List(ctx, ports.List(network, options), ports.ExtractPorts)
 			Expect(err).NotTo(HaveOccurred())
 			return found
 		}
@@ -171,7 +179,7 @@ var _ = Describe("Rehearsal", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(list(ofSubnet)).To(BeEmpty())
 		_, err = routers.RemoveInterface(ctx, network, "r", routers.RemoveInterfaceOpts{SubnetID: subnet.ID}).Extract()
-		Expect(IsNotFound(err)).To(BeTrue())
+		Expect(client.IsNotFound(err)).To(BeTrue())
 		Expect(requests()).To(HaveLen(4))
 	})
 
@@ -180,12 +188,14 @@ var _ = Describe("Rehearsal", func() {
 			"servers_links": [{"rel": "next", "href": "http://$HOST/compute/v2.1/servers/detail?marker=1"}]}`
 		answers["/compute/v2.1/servers/detail?marker=1"] = `{"servers": [{"id": "2", "name": "two"}]}`
 		answers["/network/v2.0/ports"] = `{"ports": [{"id": "p", "device_id": "1", "device_owner": "compute:az"}]}`
-		list := func() ([]servers.Server, error) { return List(ctx, servers.List(compute, nil), servers.ExtractServers) }
+		list := func() ([]servers.Server, error) {
+			return client.List(ctx, servers.List(compute, nil), servers.ExtractServers)
+		}
 		Expect(list()).To(HaveLen(2))
 		Expect(servers.Delete(ctx, compute, "1").ExtractErr()).To(Succeed())
 		Expect(list()).To(ConsistOf(HaveField("ID", "2")))
 		Expect(log.Writes("cloud")).To(ConsistOf(And(HaveField("Name", "one"), HaveField("Action", v1alpha1.PlannedActionDelete))))
-		Expect(List(ctx, ports.List(network, nil), ports.ExtractPorts)).To(ConsistOf(HaveField("DeviceID", "")))
+		Expect(client.List(ctx, ports.List(network, nil), ports.ExtractPorts)).To(ConsistOf(HaveField("DeviceID", "")))
 		Expect(servers.ForceDelete(ctx, compute, "2").ExtractErr()).To(Succeed())
 		Expect(list()).To(BeEmpty())
 	})
@@ -195,7 +205,7 @@ var _ = Describe("Rehearsal", func() {
 		Expect(keypairs.Create(ctx, compute, keypairs.CreateOpts{Name: "new", PublicKey: "k2"}).Extract()).To(HaveField("Name", "new"))
 		Expect(keypairs.Get(ctx, compute, "new", nil).Extract()).To(HaveField("PublicKey", "k2"))
 		Expect(keypairs.Delete(ctx, compute, "old", nil).ExtractErr()).To(Succeed())
-		Expect(List(ctx, keypairs.List(compute, nil), keypairs.ExtractKeyPairs)).To(ConsistOf(HaveField("Name", "new")))
+		Expect(client.List(ctx, keypairs.List(compute, nil), keypairs.ExtractKeyPairs)).To(ConsistOf(HaveField("Name", "new")))
 	})
 
 	It("should refuse what it does not know, and not send it", func(ctx SpecContext) {
@@ -204,8 +214,8 @@ var _ = Describe("Rehearsal", func() {
 			servers.Reboot(ctx, compute, "1", servers.RebootOpts{Type: servers.HardReboot}).Err,
 			attributestags.Add(ctx, network, "networks", "n", "t").Err,
 		} {
-			Expect(Classify(refused)).To(MatchError(ContainSubstring("the plan does not know the effect of P")))
-			Expect(platform.ClassOf(Classify(refused))).To(Equal(platform.ClassConfiguration))
+			Expect(client.Classify(refused)).To(MatchError(ContainSubstring("the plan does not know the effect of P")))
+			Expect(platform.ClassOf(client.Classify(refused))).To(Equal(platform.ClassConfiguration))
 		}
 		_, err := network.Post(ctx, network.ServiceURL("trunks"), map[string]string{}, nil, nil)
 		Expect(err).To(MatchError(ContainSubstring("/network/v2.0/trunks of the network API")))
