@@ -293,7 +293,7 @@ var _ = Describe("Gardener", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(l.Client.Create(ctx, object)).To(Succeed())
 		Expect(discovered.WaitCreated(ctx, steps.tell)).To(Succeed())
-		Expect(discovered.WaitNodes(ctx, steps.tell, map[string]int{lab.Cloud: 1, lab.VC: 1})).To(Succeed())
+		Expect(discovered.WaitNodes(ctx, steps.tell, map[string]int{lab.Cloud: 1, lab.VC: 1, lab.Racks: 1, lab.Hall: 1})).To(Succeed())
 		Expect(discovered.Delete(ctx, steps.tell)).To(Succeed())
 		Eventually(discovered.InGarden).WithContext(ctx).Should(BeEmpty())
 		Expect(discovered.Left(ctx)).To(BeEmpty())

@@ -26,8 +26,8 @@ const Discovered = "discovered"
 // vmNetwork is the network that all datacenters of the vCenter have.
 const vmNetwork = "VM Network"
 
-// Discover creates a CloudProfile of what the sites offer. Of the existing one it takes the connections of the sites and the versions of
-// Kubernetes, which no site knows.
+// Discover creates a CloudProfile of what the sites offer. Of the existing one it takes what no site knows: the connections of the sites,
+// the versions of Kubernetes, and the images of bare metal.
 func (l *Lab) Discover(ctx context.Context) error {
 	existing := &gardencorev1beta1.CloudProfile{}
 	if err := l.Client.Get(ctx, client.ObjectKey{Name: "hybrid"}, existing); err != nil {
@@ -61,11 +61,35 @@ func (l *Lab) Discover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := addMetalImages(profile, config); err != nil {
+		return err
+	}
 	return l.Client.Create(ctx, profile)
 }
 
-// Discovered is a shoot on OpenStack and vSphere with the CloudProfile of what the sites offer: a pool on each, as they have no machine
-// type in common.
+// addMetalImages adds the images of the bare-metal sites of another CloudProfile, as an inventory has none.
+func addMetalImages(profile *gardencorev1beta1.CloudProfile, from *v1alpha1.CloudProfileConfig) error {
+	config, err := codec.Decode[v1alpha1.CloudProfileConfig](profile.Spec.ProviderConfig)
+	if err != nil {
+		return err
+	}
+	for _, image := range from.MachineImages {
+		for _, version := range image.Versions {
+			for _, flavor := range version.CapabilityFlavors {
+				for i := range flavor.Sites {
+					if site := &flavor.Sites[i]; site.Metal != nil {
+						config.MachineImages = helper.AddMachineImage(config.MachineImages, image.Name, version.Version,
+							helper.MachineImage{Capabilities: flavor.Capabilities, Site: site})
+					}
+				}
+			}
+		}
+	}
+	profile.Spec.ProviderConfig, err = codec.Encode(config)
+	return err
+}
+
+// Discovered is a shoot on all sites with the CloudProfile of what they offer: a pool on each, as they have no machine type in common.
 func (s *Shoot) Discovered(ctx context.Context) (*gardencorev1beta1.Shoot, error) {
 	profile := &gardencorev1beta1.CloudProfile{}
 	if err := s.lab.Client.Get(ctx, client.ObjectKey{Name: Discovered}, profile); err != nil {
@@ -75,7 +99,7 @@ func (s *Shoot) Discovered(ctx context.Context) (*gardencorev1beta1.Shoot, error
 	if err != nil {
 		return nil, err
 	}
-	shoot, err := s.Object(Cloud, VC)
+	shoot, err := s.Object(Cloud, VC, Racks, Hall)
 	if err != nil {
 		return nil, err
 	}

@@ -92,9 +92,12 @@ func (l *Lab) startInventory(ctx context.Context) error {
 	if err := l.Inventory.MakePool(ctx, pool); err != nil {
 		return err
 	}
-	for size, provisioning := range map[string]time.Duration{"s": provisioningTime, "l": slowTime} {
-		batch := metal.Batch{Prefix: "rack-1-" + size, Count: hosts, Labels: map[string]string{"rack": "r1", "size": size},
-			Provisioning: provisioning}
+	for _, kind := range []struct {
+		size, domain string
+		provisioning time.Duration
+	}{{"s", "first", provisioningTime}, {"l", "second", slowTime}} {
+		batch := metal.Batch{Prefix: "rack-1-" + kind.size, Count: hosts, Provisioning: kind.provisioning,
+			Labels: map[string]string{"rack": "r1", "size": kind.size, "failure-domain": kind.domain}} // a zone of its own if discovered
 		if _, err := l.Inventory.MakeHosts(ctx, batch); err != nil {
 			return err
 		}
