@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package plan_test shows that a plan is the truth: what it says that the next reconciliation of the Infrastructure requests from a real
-// OpenStack and a simulated vCenter is what a proxy in front of them counts then.
+// OpenStack and a simulated vCenter is what a proxy in front of them counts then, and as many servers as it says are created and deleted
+// there and in inventories of bare metal.
 package plan_test
 
 import (
@@ -69,7 +70,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 func startVCenter(ctx context.Context) {
 	GinkgoHelper()
 	var err error
-	server, err = vcenter.Start(ctx, GinkgoT().TempDir(), vcenter.Options{})
+	server, err = vcenter.Start(ctx, GinkgoT().TempDir(), vcenter.Options{Guest: time.Second})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx SpecContext) {
 		Expect(server.Check()).To(Succeed())
