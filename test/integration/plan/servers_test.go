@@ -241,8 +241,8 @@ func plannedServers(report *v1alpha1.PlanReport) map[string]counts {
 	return withoutNone(found)
 }
 
-// countedServers are the numbers of servers that requests with the label created and deleted, by site. A server that was asked to be deleted
-// twice was deleted once.
+// countedServers are the numbers of servers that requests with the label created and deleted, by site. Several requests to delete a server
+// count once.
 func (p *pools) countedServers(label string) map[string]counts {
 	found, deleted := map[string]counts{}, map[string]bool{}
 	for _, proxy := range p.proxies {
