@@ -156,6 +156,14 @@ type Reference struct {
 	Unique bool
 }
 
+// ReferenceTo returns the reference to an object of one of the kinds by its name or ID, none if that is empty.
+func ReferenceTo(name, field string, kinds ...ObjectKind) []Reference {
+	if name == "" {
+		return nil
+	}
+	return []Reference{{Kinds: kinds, Field: field, Name: name}}
+}
+
 // Matches reports whether the reference is to the object.
 func (r Reference) Matches(object *Object) bool {
 	switch {

@@ -168,15 +168,24 @@ func (s *screen) planSites(sites []v1alpha1.SitePlan) {
 		counts[v1alpha1.PlannedActionDelete], counts[v1alpha1.PlannedActionKeep])})
 }
 
-// maxFields is the maximum number of fields of an object in a table.
-const maxFields = 3
+// maxTexts is the maximum number of fields and of causes in a cell of a table.
+const maxTexts = 3
+
+// firstOf returns the texts of the first items, and how many more there are.
+func firstOf[T any](items []T, text func(T) string) string {
+	shown := lists.Map(items[:min(len(items), maxTexts)], text)
+	if more := len(items) - len(shown); more > 0 {
+		shown = append(shown, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(shown, "; ")
+}
 
 // fieldsOf returns the changed fields of an object that exists.
 func fieldsOf(change v1alpha1.PlannedChange) string {
 	if change.Action == v1alpha1.PlannedActionCreate || change.Action == v1alpha1.PlannedActionDelete {
 		return ""
 	}
-	shown := lists.Map(change.Fields[:min(len(change.Fields), maxFields)], func(field v1alpha1.PlannedField) string {
+	return firstOf(change.Fields, func(field v1alpha1.PlannedField) string {
 		switch {
 		case field.From == "":
 			return fmt.Sprintf("%s: + %s", field.Name, field.To)
@@ -186,10 +195,6 @@ func fieldsOf(change v1alpha1.PlannedChange) string {
 			return fmt.Sprintf("%s: %s -> %s", field.Name, field.From, field.To)
 		}
 	})
-	if more := len(change.Fields) - len(shown); more > 0 {
-		shown = append(shown, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(shown, "; ")
 }
 
 func requestsOf(change v1alpha1.PlannedChange) string {

@@ -187,17 +187,10 @@ func fromTo(before, after string) string {
 	}
 }
 
-// maxCauses is the maximum number of causes of a zone in a table.
-const maxCauses = 3
-
 func causesOf(z *v1alpha1.ZonePlan) string {
-	shown := lists.Map(z.Causes[:min(len(z.Causes), maxCauses)], func(c v1alpha1.PlanCause) string {
+	return firstOf(z.Causes, func(c v1alpha1.PlanCause) string {
 		return fmt.Sprintf("%s %s: %s", c.Kind, c.Field, fromTo(c.Before, c.After))
 	})
-	if more := len(z.Causes) - len(shown); more > 0 {
-		shown = append(shown, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(shown, "; ")
 }
 
 func strategyOf(strategy *v1alpha1.PlannedStrategy) string {

@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
@@ -80,21 +79,17 @@ func (o *statusOptions) readMetrics(ctx context.Context, from *sources, shoot st
 		r.unknown = append(r.unknown, "room of sites and requests to them: "+platform.PrintableMessage(err.Error()))
 		return r
 	}
-	var mutex sync.Mutex
-	var group sync.WaitGroup
-	for _, t := range targets {
-		group.Go(func() {
-			found, err := t.families(ctx)
-			mutex.Lock()
-			defer mutex.Unlock()
-			if err != nil {
-				r.unknown = append(r.unknown, fmt.Sprintf("metrics of %s: %s", t.name, platform.PrintableMessage(err.Error())))
-				return
-			}
-			r.families = append(r.families, found)
-		})
+	found := make([]family, len(targets))
+	for i, err := range platform.Each(len(targets), func(i int) (err error) {
+		found[i], err = targets[i].families(ctx)
+		return err
+	}) {
+		if err == nil {
+			r.families = append(r.families, found[i])
+		} else {
+			r.unknown = append(r.unknown, fmt.Sprintf("metrics of %s: %s", targets[i].name, platform.PrintableMessage(err.Error())))
+		}
 	}
-	group.Wait()
 	slices.Sort(r.unknown)
 	return r
 }

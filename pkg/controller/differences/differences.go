@@ -8,7 +8,7 @@ package differences
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
+	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -68,7 +68,9 @@ func compareValues(steps []Step, before, after json.RawMessage) []Difference {
 			return compareFields(steps, key, b, a)
 		}
 	}
-	if equalJSON(before, after) {
+	// Values may be equal apart from white space and the order of fields.
+	var b, a any
+	if json.Unmarshal(before, &b) == nil && json.Unmarshal(after, &a) == nil && reflect.DeepEqual(b, a) {
 		return nil
 	}
 	return []Difference{{Steps: steps, Before: before, After: after}}
@@ -80,20 +82,6 @@ func compareFields(steps []Step, of string, before, after map[string]json.RawMes
 		found = append(found, compareValues(append(slices.Clone(steps), Step{Name: name, of: of}), before[name], after[name])...)
 	}
 	return found
-}
-
-// equalJSON returns whether two values are equal apart from white space and the order of fields.
-func equalJSON(a, b json.RawMessage) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
-	var x, y any
-	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
-		return false
-	}
-	first, firstErr := json.Marshal(x)
-	second, secondErr := json.Marshal(y)
-	return firstErr == nil && secondErr == nil && bytes.Equal(first, second)
 }
 
 // fieldsOf returns the fields of an object, nil if the value is not an object.
@@ -142,7 +130,7 @@ func With(document json.RawMessage, steps []Step, value json.RawMessage) (json.R
 	if steps[0].of != "" {
 		return withItem(document, steps, value)
 	}
-	fields := maps.Clone(fieldsOf(document))
+	fields := fieldsOf(document)
 	if fields == nil {
 		fields = map[string]json.RawMessage{}
 	}
@@ -150,8 +138,7 @@ func With(document json.RawMessage, steps []Step, value json.RawMessage) (json.R
 	if err != nil {
 		return nil, err
 	}
-	fields[steps[0].Name] = changed
-	if changed == nil {
+	if fields[steps[0].Name] = changed; changed == nil {
 		delete(fields, steps[0].Name)
 	}
 	return json.Marshal(fields)
@@ -163,20 +150,15 @@ func withItem(document json.RawMessage, steps []Step, value json.RawMessage) (js
 		return nil, err
 	}
 	at := slices.IndexFunc(list, func(item json.RawMessage) bool { return keyOf(item, steps[0].of) == steps[0].Name })
-	var item json.RawMessage
-	if at >= 0 {
-		item = list[at]
+	if at < 0 {
+		at, list = len(list), append(list, nil)
 	}
-	changed, err := With(item, steps[1:], value)
-	switch {
-	case err != nil:
+	changed, err := With(list[at], steps[1:], value)
+	if err != nil {
 		return nil, err
-	case at < 0:
-		list = append(list, changed)
-	case changed == nil:
+	}
+	if list[at] = changed; changed == nil {
 		list = slices.Delete(list, at, at+1)
-	default:
-		list[at] = changed
 	}
 	return json.Marshal(list)
 }

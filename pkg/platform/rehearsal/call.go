@@ -110,30 +110,28 @@ func Field[T any](c *Call, name string) (field T, err error) {
 }
 
 // Pass sends the request to the site, and returns its response.
-func (c *Call) Pass() (response *http.Response, err error) {
-	err = c.site.Ask(func() error {
-		response, err = c.next.RoundTrip(c.Request)
-		return err
-	})
-	return response, err
+func (c *Call) Pass() (*http.Response, error) {
+	c.site.Unlock()
+	defer c.site.Lock()
+	return c.next.RoundTrip(c.Request)
 }
 
 // Ask sends a request to the site and decodes the response. If that is not a success, it is the response to the call.
 func (c *Call) Ask(request *http.Request, into any) error {
-	return c.site.Ask(func() error {
-		response, err := c.next.RoundTrip(request)
-		if err != nil {
-			return err
-		}
-		if response.StatusCode >= http.StatusMultipleChoices {
-			return otherResponse{response}
-		}
-		err = json.NewDecoder(response.Body).Decode(into)
-		if err := errors.Join(err, response.Body.Close()); err != nil {
-			return platform.NewError(platform.ClassTransient, "a response cannot be decoded: %w", platform.Foreign(err))
-		}
-		return nil
-	})
+	c.site.Unlock()
+	defer c.site.Lock()
+	response, err := c.next.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	if response.StatusCode >= http.StatusMultipleChoices {
+		return otherResponse{response}
+	}
+	err = json.NewDecoder(response.Body).Decode(into)
+	if err := errors.Join(err, response.Body.Close()); err != nil {
+		return platform.NewError(platform.ClassTransient, "a response cannot be decoded: %w", platform.Foreign(err))
+	}
+	return nil
 }
 
 // Respond returns the response to a request that was not sent. The content may be nil.

@@ -77,16 +77,16 @@ func profileOf(site *v1alpha1.CloudProfileSite, objects []platform.Object) *v1al
 func (d *discovery) References(part platform.ProfilePart) []platform.Reference {
 	switch {
 	case part.Zone != nil && part.Zone.OpenStack != nil:
-		return named(platform.KindZone, "openstack.availabilityZone", part.Zone.OpenStack.AvailabilityZone)
+		return platform.ReferenceTo(part.Zone.OpenStack.AvailabilityZone, "openstack.availabilityZone", platform.KindZone)
 	case part.MachineType != nil && part.MachineType.OpenStack != nil:
-		return named(platform.KindMachineType, "openstack.flavor", part.MachineType.OpenStack.Flavor)
+		return platform.ReferenceTo(part.MachineType.OpenStack.Flavor, "openstack.flavor", platform.KindMachineType)
 	case part.VolumeType != nil && part.VolumeType.OpenStack != nil:
-		return named(platform.KindVolumeType, "openstack.type", part.VolumeType.OpenStack.Type)
+		return platform.ReferenceTo(part.VolumeType.OpenStack.Type, "openstack.type", platform.KindVolumeType)
 	case part.StorageClass != nil && part.StorageClass.OpenStack != nil:
-		return named(platform.KindVolumeType, "openstack.type", part.StorageClass.OpenStack.Type)
+		return platform.ReferenceTo(part.StorageClass.OpenStack.Type, "openstack.type", platform.KindVolumeType)
 	case part.Image != nil && part.Image.OpenStack != nil:
 		if part.Image.OpenStack.ImageID != "" {
-			return named(platform.KindImage, "openstack.imageID", part.Image.OpenStack.ImageID)
+			return platform.ReferenceTo(part.Image.OpenStack.ImageID, "openstack.imageID", platform.KindImage)
 		}
 		return []platform.Reference{{Kinds: []platform.ObjectKind{platform.KindImage}, Field: "openstack.imageName",
 			Name: part.Image.OpenStack.ImageName, Unique: true}}
@@ -106,35 +106,23 @@ func referencesOf(profile *v1alpha1.OpenStackProfile) []platform.Reference {
 			Name: pool.Name, Unique: true})
 		for j, class := range pool.LoadBalancerClasses {
 			field := fmt.Sprintf("%s.loadBalancerClasses[%d]", field, j)
-			references = append(references, named(platform.KindExternalNetwork, field+".floatingNetworkID", class.FloatingNetworkID)...)
-			references = append(references, anyNetwork(field+".networkID", class.NetworkID)...)
+			references = append(references, platform.ReferenceTo(class.FloatingNetworkID, field+".floatingNetworkID",
+				platform.KindExternalNetwork)...)
+			references = append(references, platform.ReferenceTo(class.NetworkID, field+".networkID", platform.KindNetwork,
+				platform.KindExternalNetwork)...)
 		}
 	}
 	for i, provider := range profile.LoadBalancerProviders {
 		field := fmt.Sprintf("openstack.loadBalancerProviders[%d]", i)
-		references = append(references, named(platform.KindLoadBalancerProvider, field, provider)...)
+		references = append(references, platform.ReferenceTo(provider, field, platform.KindLoadBalancerProvider)...)
 	}
 	for i, id := range profile.Networks {
-		references = append(references, anyNetwork(fmt.Sprintf("openstack.networks[%d]", i), id)...)
+		references = append(references, platform.ReferenceTo(id, fmt.Sprintf("openstack.networks[%d]", i), platform.KindNetwork,
+			platform.KindExternalNetwork)...)
 	}
 	for i, id := range profile.FloatingNetworks {
-		references = append(references, named(platform.KindExternalNetwork, fmt.Sprintf("openstack.floatingNetworks[%d]", i), id)...)
-	}
-	return references
-}
-
-// named returns the reference to an object by its name, none if the name is empty.
-func named(kind platform.ObjectKind, field, name string) []platform.Reference {
-	if name == "" {
-		return nil
-	}
-	return []platform.Reference{{Kinds: []platform.ObjectKind{kind}, Field: field, Name: name}}
-}
-
-func anyNetwork(field, id string) []platform.Reference {
-	references := named(platform.KindNetwork, field, id)
-	for i := range references {
-		references[i].Kinds = append(references[i].Kinds, platform.KindExternalNetwork)
+		references = append(references, platform.ReferenceTo(id, fmt.Sprintf("openstack.floatingNetworks[%d]", i),
+			platform.KindExternalNetwork)...)
 	}
 	return references
 }

@@ -66,24 +66,29 @@ func (c *call) notFound() error {
 func (c *call) get() (*http.Response, error) {
 	isPlanned := slices.Contains(c.overlay[c.kind].created, c.id)
 	switch {
-	case c.isGone(c.kind, c.id), isPlanned && c.action != "":
+	case c.action == "":
+		object, err := c.load(isPlanned)
+		if err != nil {
+			return nil, err
+		}
+		return c.Respond(http.StatusOK, map[string]resource{c.kind.singular: object})
+	case isPlanned, c.isGone(c.kind, c.id):
 		return nil, c.notFound()
-	case isPlanned:
-		return c.Respond(http.StatusOK, map[string]resource{c.kind.singular: c.current(c.kind, c.id)})
-	case c.action != "":
+	default:
 		return c.Pass()
 	}
-	object, err := c.fetch(c.Request)
-	if err != nil {
-		return nil, err
-	}
-	return c.Respond(http.StatusOK, map[string]resource{c.kind.singular: object})
 }
 
-// fetch reads one object from the site, and returns it as it would be.
-func (c *call) fetch(request *http.Request) (resource, error) {
+// load returns the object as it would be. It reads the object from the site unless what is known of it suffices.
+func (c *call) load(suffices bool) (resource, error) {
+	if c.isGone(c.kind, c.id) {
+		return nil, c.notFound()
+	}
+	if current := c.current(c.kind, c.id); current != nil && suffices {
+		return current, nil
+	}
 	var content map[string]resource
-	if err := c.Ask(request, &content); err != nil {
+	if err := c.Ask(at(c.Request, func(u *url.URL) { u.Path = strings.TrimSuffix(u.Path, "/"+c.action) }), &content); err != nil {
 		return nil, err
 	}
 	if content[c.kind.singular] == nil {

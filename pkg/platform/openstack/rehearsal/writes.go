@@ -124,7 +124,7 @@ func (c *call) update() (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	before, err := c.load()
+	before, err := c.load(true)
 	if err != nil {
 		return nil, errors.Join(c.record(v1alpha1.PlannedActionChange, c.kind, resource{c.kind.id: encoded(c.id)}), err)
 	}
@@ -142,17 +142,6 @@ func (c *call) update() (*http.Response, error) {
 		return c.Respond(http.StatusOK, changes)
 	}
 	return c.Respond(http.StatusOK, map[string]resource{c.kind.singular: merged(before, changes)})
-}
-
-// load returns the object as it would be, which it reads if necessary.
-func (c *call) load() (resource, error) {
-	if c.isGone(c.kind, c.id) {
-		return nil, c.notFound()
-	}
-	if current := c.current(c.kind, c.id); current != nil {
-		return current, nil
-	}
-	return c.fetch(at(c.Request, func(u *url.URL) { u.Path = strings.TrimSuffix(u.Path, "/"+c.action) }))
 }
 
 // addInterface creates the port of the router in the subnet.

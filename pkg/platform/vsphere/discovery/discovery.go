@@ -102,9 +102,9 @@ func (d *discovery) References(part platform.ProfilePart) []platform.Reference {
 	}
 	switch {
 	case part.VolumeType != nil && part.VolumeType.VSphere != nil:
-		return named(platform.KindVolumeType, "vsphere.storagePolicy", part.VolumeType.VSphere.StoragePolicy)
+		return platform.ReferenceTo(part.VolumeType.VSphere.StoragePolicy, "vsphere.storagePolicy", platform.KindVolumeType)
 	case part.StorageClass != nil && part.StorageClass.VSphere != nil:
-		return named(platform.KindVolumeType, "vsphere.storagePolicy", part.StorageClass.VSphere.StoragePolicy)
+		return platform.ReferenceTo(part.StorageClass.VSphere.StoragePolicy, "vsphere.storagePolicy", platform.KindVolumeType)
 	case profile == nil:
 		return nil
 	case part.Zone != nil && part.Zone.VSphere != nil:
@@ -114,29 +114,29 @@ func (d *discovery) References(part platform.ProfilePart) []platform.Reference {
 	case part.Zone != nil, part.Image != nil, part.MachineType != nil:
 		return nil
 	default:
-		return append(named(platform.KindDatacenter, "vsphere.datacenter", inventory.Datacenter.Path("", profile.Datacenter)),
+		return append(platform.ReferenceTo(inventory.Datacenter.Path("", profile.Datacenter), "vsphere.datacenter", platform.KindDatacenter),
 			ofAllowed(profile)...)
 	}
 }
 
 func ofZone(zone inventory.Zone) []platform.Reference {
-	references := named(platform.KindZone, "vsphere.computeCluster", zone.ComputeCluster())
+	references := platform.ReferenceTo(zone.ComputeCluster(), "vsphere.computeCluster", platform.KindZone)
 	if zone.Zone.Datacenter != "" {
-		references = append(references, named(platform.KindDatacenter, "vsphere.datacenter",
-			inventory.Datacenter.Path("", zone.Zone.Datacenter))...)
+		references = append(references, platform.ReferenceTo(inventory.Datacenter.Path("", zone.Zone.Datacenter), "vsphere.datacenter",
+			platform.KindDatacenter)...)
 	}
 	if zone.Zone.ResourcePool != "" {
-		references = append(references, named(platform.KindResourcePool, "vsphere.resourcePool", zone.ResourcePool())...)
+		references = append(references, platform.ReferenceTo(zone.ResourcePool(), "vsphere.resourcePool", platform.KindResourcePool)...)
 	}
 	if zone.Zone.Network != "" {
-		references = append(references, named(platform.KindNetwork, "vsphere.network",
-			inventory.Network.Path(zone.Datacenter(), zone.Zone.Network))...)
+		references = append(references, platform.ReferenceTo(inventory.Network.Path(zone.Datacenter(), zone.Zone.Network), "vsphere.network",
+			platform.KindNetwork)...)
 	}
 	if zone.Site.Folder != "" {
-		references = append(references, named(platform.KindFolder, "vsphere.datacenter, folder of the site", zone.Folder())...)
+		references = append(references, platform.ReferenceTo(zone.Folder(), "vsphere.datacenter, folder of the site", platform.KindFolder)...)
 	}
-	references = append(references, named(platform.KindVolumeType, "vsphere.storagePolicy", zone.Zone.StoragePolicy)...)
-	return append(references, named(platform.KindDatastore, "vsphere.datastore", zone.Datastore())...)
+	references = append(references, platform.ReferenceTo(zone.Zone.StoragePolicy, "vsphere.storagePolicy", platform.KindVolumeType)...)
+	return append(references, platform.ReferenceTo(zone.Datastore(), "vsphere.datastore", platform.KindDatastore)...)
 }
 
 // ofImage returns the templates of all zones.
@@ -149,7 +149,7 @@ func ofImage(profile *v1alpha1.CloudProfileSite, image *v1alpha1.VSphereImage) [
 				field, template = fmt.Sprintf("vsphere.zones[%d].template", i), image.Zones[i].Template
 			}
 		}
-		references = append(references, named(platform.KindImage, field, inventory.Template.Path(zone.Datacenter(), template))...)
+		references = append(references, platform.ReferenceTo(inventory.Template.Path(zone.Datacenter(), template), field, platform.KindImage)...)
 	}
 	return references
 }
@@ -160,17 +160,10 @@ func ofAllowed(profile *v1alpha1.VSphereProfile) []platform.Reference {
 	}
 	var references []platform.Reference
 	for i, policy := range profile.Allowed.StoragePolicies {
-		references = append(references, named(platform.KindVolumeType, fmt.Sprintf("vsphere.allowed.storagePolicies[%d]", i), policy)...)
+		references = append(references, platform.ReferenceTo(policy, fmt.Sprintf("vsphere.allowed.storagePolicies[%d]", i),
+			platform.KindVolumeType)...)
 	}
 	return references
-}
-
-// named returns the reference to an object by its name, none if the name is empty.
-func named(kind platform.ObjectKind, field, name string) []platform.Reference {
-	if name == "" {
-		return nil
-	}
-	return []platform.Reference{{Kinds: []platform.ObjectKind{kind}, Field: field, Name: name}}
 }
 
 // architectureOf returns the architecture of a guest operating system, whose identifiers begin with arm for 64-bit ARM.

@@ -102,41 +102,29 @@ func load(content types.ObjectContent) (*entity, error) {
 		return &entity{ManagedEntity: vm.ManagedEntity, template: vm.Config}, nil
 	}
 	content.MissingSet = nil
-	object, err := mo.ObjectContentToType(content)
+	object, err := mo.ObjectContentToType(content, true)
 	if err != nil {
 		return nil, client.Classify(err)
 	}
-	switch o := object.(type) {
-	case mo.Folder:
-		return &entity{ManagedEntity: o.ManagedEntity}, nil
-	case mo.Datacenter:
-		return &entity{ManagedEntity: o.ManagedEntity}, nil
-	case mo.ComputeResource:
-		return &entity{ManagedEntity: o.ManagedEntity}, nil
-	case mo.ClusterComputeResource:
-		return &entity{ManagedEntity: o.ManagedEntity, datastores: o.Datastore, networks: o.Network}, nil
-	case mo.ResourcePool:
-		return &entity{ManagedEntity: o.ManagedEntity}, nil
-	case mo.VirtualApp:
-		return &entity{ManagedEntity: o.ManagedEntity}, nil
-	case mo.Datastore:
-		return &entity{ManagedEntity: o.ManagedEntity, summary: &o.Summary}, nil
-	case mo.Network:
-		return ofNetwork(o), nil
-	case mo.OpaqueNetwork:
-		return ofNetwork(o.Network), nil
-	case mo.DistributedVirtualPortgroup:
-		return ofNetwork(o.Network), nil
-	default:
+	managed, ok := object.(mo.Entity)
+	if !ok {
 		return nil, nil
 	}
-}
-
-// ofNetwork returns the network, whose type has a name of its own.
-func ofNetwork(network mo.Network) *entity {
-	e := &entity{ManagedEntity: network.ManagedEntity}
-	e.Name = network.Name
-	return e
+	e := &entity{ManagedEntity: *managed.Entity()}
+	switch o := object.(type) {
+	case *mo.ClusterComputeResource:
+		e.datastores, e.networks = o.Datastore, o.Network
+	case *mo.Datastore:
+		e.summary = &o.Summary
+	// The types of networks have names of their own.
+	case *mo.Network:
+		e.Name = o.Name
+	case *mo.OpaqueNetwork:
+		e.Name = o.Name
+	case *mo.DistributedVirtualPortgroup:
+		e.Name = o.Name
+	}
+	return e, nil
 }
 
 // place returns the inventory path of the object and that of its datacenter, both empty if it or an object above is not visible.
