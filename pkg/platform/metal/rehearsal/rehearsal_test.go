@@ -49,7 +49,8 @@ var _ = Describe("Rehearsal", func() {
 			body, ok := answers[r.Method+" "+r.URL.Path]
 			w.Header().Set("Content-Type", "application/json")
 			if !ok {
-				body = metav1.Status{TypeMeta: statusType, Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden}
+				body = metav1.Status{TypeMeta: statusType, Status: metav1.StatusFailure, Code: http.StatusForbidden,
+					Reason: metav1.StatusReasonForbidden}
 				w.WriteHeader(http.StatusForbidden)
 			}
 			Expect(json.NewEncoder(w).Encode(body)).To(Succeed())

@@ -125,8 +125,8 @@ func (k *kind) wrap(objects []resource) json.RawMessage {
 	return encoded(items)
 }
 
-// targetOf returns what the request with the path is about: a kind's collection, one of its objects, or an action of that. The kind is nil if
-// it is not known.
+// targetOf returns what the request with the path is about: a kind's collection, one of its objects, or an action of that. It returns no
+// kind if that is not known.
 func targetOf(service, path string) (found *kind, id, action string) {
 	segments := strings.Split(strings.Trim(path, "/"), "/")
 	for _, kind := range kinds {

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rehearsal rehearses requests to OpenStack: it sends those that change nothing. Others are recorded, and answered as if the site had
-// accepted them: later reads see their effect. Values that the site chooses, such as addresses, are missing in answers.
+// Package rehearsal rehearses requests to OpenStack: it sends those that change nothing. Others are recorded, and answered as if the site
+// had accepted them: later reads see their effect. Values that the site chooses, such as addresses, are missing in answers.
 package rehearsal
 
 import (

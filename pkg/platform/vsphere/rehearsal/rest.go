@@ -91,7 +91,7 @@ func ask[T any](c *restCall, id string) (T, error) {
 	if isMadeUp(id) {
 		return answer.Value, nil
 	}
-	err := c.Call.Ask(c.Request, &answer)
+	err := c.Ask(c.Request, &answer)
 	return answer.Value, err
 }
 
@@ -109,7 +109,7 @@ func respond[T any](c *restCall, content T, err error) (*http.Response, error) {
 
 // record adds the write.
 func (c *restCall) record(action v1alpha1.PlannedAction, kind, id, name string, fields ...v1alpha1.PlannedField) error {
-	return c.Call.Record("vapi", rehearsal.Write{PlannedRequest: v1alpha1.PlannedRequest{Path: c.URL.RequestURI()}, Action: action, Kind: kind,
+	return c.Record("vapi", rehearsal.Write{PlannedRequest: v1alpha1.PlannedRequest{Path: c.URL.RequestURI()}, Action: action, Kind: kind,
 		ID: id, Name: name, Fields: fields})
 }
 

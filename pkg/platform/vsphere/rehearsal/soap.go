@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rehearsal rehearses requests to a vCenter: it sends those that change nothing. Others are recorded, and answered as if the vCenter
-// had accepted them: later reads see their effect.
+// Package rehearsal rehearses requests to a vCenter: it sends those that change nothing. Others are recorded, and answered as if the
+// vCenter had accepted them: later reads see their effect.
 package rehearsal
 
 import (
