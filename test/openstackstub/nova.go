@@ -7,6 +7,7 @@ package openstackstub
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -70,6 +71,7 @@ func (s *Stub) nova() http.Handler {
 	s.handle(mux, "GET /v2.1/limits", func(p *project, _ *http.Request) answer {
 		return encoded(http.StatusOK, named("limits", limits{Rate: []string{}, Absolute: map[string]int{
 			"maxTotalInstances": 10000, "maxTotalCores": 100000, "maxTotalRAMSize": 100000000, "maxServerGroups": 1000,
+			"maxTotalKeypairs":   1000,
 			"totalInstancesUsed": len(p.servers), "totalCoresUsed": len(p.servers), "totalRAMUsed": len(p.servers) * 2048,
 		}}))
 	})
@@ -95,6 +97,13 @@ func (s *Stub) serveKeyPairs(mux *http.ServeMux) {
 			return notFound(r)
 		}
 		return encoded(http.StatusOK, named("keypair", pair))
+	})
+	s.handle(mux, "GET /v2.1/os-keypairs", func(p *project, _ *http.Request) answer {
+		pairs := []map[string]keyPair{}
+		for _, name := range slices.Sorted(maps.Keys(p.keyPairs)) {
+			pairs = append(pairs, map[string]keyPair{"keypair": p.keyPairs[name]})
+		}
+		return encoded(http.StatusOK, named("keypairs", pairs))
 	})
 	s.handle(mux, "POST /v2.1/os-keypairs", func(p *project, r *http.Request) answer {
 		var pair keyPair
