@@ -152,6 +152,13 @@ type Result struct {
 	rooms []Room
 	// cause is the ID of the check because of which those that need this one are not made.
 	cause string
+	// field is the path of the field that an error of the check is about.
+	field string
+}
+
+// At sets the field of the finding that the check has if it returns an error.
+func (r *Result) At(path *field.Path) {
+	r.field = path.String()
 }
 
 // Fail adds a failure. The finding is valid until the next one is added.
@@ -249,7 +256,7 @@ func (c Checks[T]) Run(ctx context.Context, of T, skip []string) (Findings, erro
 		if skipped {
 			*result = Result{check: c[i].Check, found: []Finding{{Check: c[i].Check, State: Skipped}}, cause: result.inherited()}
 		} else if err != nil {
-			result.add(Finding{State: stateOf(err), Class: ClassOf(err), Is: err.Error(), Err: err})
+			result.add(Finding{State: stateOf(err), Class: ClassOf(err), Field: result.field, Is: err.Error(), Err: err})
 		}
 		if err != nil {
 			result.cause = c[i].ID

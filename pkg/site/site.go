@@ -55,6 +55,21 @@ func (s *Site) Removed() bool {
 	return s.Config == nil
 }
 
+// ProfilePath returns the path of the site in the CloudProfile.
+func (s *Site) ProfilePath() *field.Path {
+	return field.NewPath("cloudProfileConfig", "sites").Key(s.Name)
+}
+
+// ZonePath returns the path of the zone in the CloudProfile.
+func (s *Site) ZonePath(zone string) *field.Path {
+	return s.ProfilePath().Child("zones").Key(zone)
+}
+
+// SecretPath returns the path of the site's entry with the key in the Secret.
+func (s *Site) SecretPath(key string) *field.Path {
+	return field.NewPath("secret", "data").Key(s.Name + "." + key)
+}
+
 // Network is a site's part of the node network.
 type Network struct {
 	// Topology is Stretched or Routed.

@@ -34,7 +34,7 @@ type siteRows struct {
 }
 
 var corpus = []siteRows{
-	{cloudSite, named(openStackRows)}, {vcSite, named(vSphereRows)}, {racksSite, named(racksRows)}, {hallSite, named(hallRows)},
+	{cloudSite, named(ofSites(openStackRows))}, {vcSite, named(vSphereRows)}, {racksSite, named(racksRows)}, {hallSite, named(hallRows)},
 }
 
 // named are the rows that a check names.
@@ -96,7 +96,7 @@ var _ = Describe("hybridctl preflight", func() {
 		}, NodeTimeout(5*time.Minute))
 	}
 
-	for i, of := range named(betweenRows) {
+	for i, of := range named(ofSites(betweenRows)) {
 		if suite.ForMerge() && i >= merged {
 			break
 		}

@@ -34,53 +34,52 @@ const (
 // racksRows are what is wrong with the site of Metal3.
 var racksRows = []row{
 	// The API and the permissions.
-	{wrong: "the namespace is misspelt", id: "metal-permissions",
-		field: `namespace`, documents: func(d *documents, _ string) { d.site(racksSite).Metal.Namespace = "hots" },
-		also: anything},
+	{wrong: "the namespace is misspelt", id: "metal-namespace",
+		field: `metal\.namespace$`, documents: func(d *documents, _ string) { d.site(racksSite).Metal.Namespace = "hots" }},
 	{wrong: "the authority is another one", id: "site-certificate-trust",
-		also: connection, field: `tls|server`, documents: otherAuthority(racksSite)},
+		also: connection, field: `\.tls$`, documents: otherAuthority(racksSite)},
 	{wrong: "the certificate has expired", id: "site-certificate-end",
-		also: connection, field: `tls|server`, documents: func(d *documents, made string) {
+		also: connection, field: `\.tls$`, documents: func(d *documents, made string) {
 			d.site(racksSite).Metal.Server = made
 		}, make: func(SpecContext) string { return expired(inventoryService()).URL(sitefaults.InventoryService) }},
-	{wrong: "the server is a vCenter", id: "metal-api", field: `server`, documents: func(d *documents, _ string) {
+	{wrong: "the server is a vCenter", id: "metal-connection", field: `metal\.server$`, documents: func(d *documents, _ string) {
 		d.site(racksSite).Metal.Server = bed.Others.URL(sitefaults.VCenterService)
 	}},
-	{wrong: "the token is that of another cluster", id: "metal-api",
-		field: `token|credentials|secret`, documents: func(d *documents, _ string) {
+	{wrong: "the token is that of another cluster", id: "metal-authentication",
+		field: `\.token\]$`, documents: func(d *documents, _ string) {
 			d.secret.StringData[racksSite+".token"] = "eyJhbGciOiJSUzI1NiJ9.e30.c2lnbmF0dXJl"
 		}},
-	{wrong: "hosts may not be patched", id: "metal-permissions", field: `token|credentials|secret|metal|sites`,
+	{wrong: "hosts may not be patched", id: "metal-permissions", field: `\.token\]$`,
 		make: withoutVerb("metal3.io", "baremetalhosts", "patch", "provider-hybrid-metal3")},
-	{wrong: "address claims may not be made", id: "metal-permissions", field: `token|credentials|secret|metal|sites|ipam`,
+	{wrong: "address claims may not be made", id: "metal-permissions", field: `\.token\]$`,
 		make: withoutVerb("ipam.cluster.x-k8s.io", "ipaddressclaims", "create", "provider-hybrid-ipam")},
-	{wrong: "the inventory has another version of Metal3", id: "metal-api", field: `metal|inventory|sites`, also: anything,
+	{wrong: "the inventory has another version of Metal3", id: "metal-api", field: `metal\.inventory$`,
 		make: unserved("baremetalhosts.metal3.io", schema.GroupVersionKind{Group: "metal3.io", Version: "v1alpha1", Kind: "BareMetalHostList"})},
 
 	// Hosts.
 	{wrong: "no host has the labels of the zone", id: "metal-hosts",
-		field: `hostSelector|workers|zones`, documents: func(d *documents, _ string) {
+		field: `workers\[\d\]`, documents: func(d *documents, _ string) {
 			d.zone(racksSite).Metal.HostSelector.MatchLabels = map[string]string{"rack": "r7"}
 		}},
 	{wrong: "no host has the labels of a machine type", id: "metal-hosts",
-		field: `hostSelector|workers|machineTypes`, documents: func(d *documents, _ string) {
+		field: `workers\[\d\]`, documents: func(d *documents, _ string) {
 			d.machineType("small", racksSite).Metal.HostSelector.MatchLabels = map[string]string{"size": "xs"}
 		}},
-	{wrong: "all hosts are in maintenance", id: "metal-hosts", field: `workers|hostSelector`, make: func(ctx SpecContext) string {
+	{wrong: "all hosts are in maintenance", id: "metal-hosts", field: `workers\[\d\]`, make: func(ctx SpecContext) string {
 		for _, host := range bed.racks {
 			Expect(bed.Inventory.PauseHost(ctx, host)).To(Succeed())
 			DeferCleanup(func(ctx SpecContext) { Expect(bed.Inventory.ResumeHost(ctx, host)).To(Succeed()) })
 		}
 		return ""
 	}, states: []string{failed, warning}},
-	{wrong: "all hosts have an error", id: "metal-hosts", field: `workers|hostSelector`, make: func(ctx SpecContext) string {
+	{wrong: "all hosts have an error", id: "metal-hosts", field: `workers\[\d\]`, make: func(ctx SpecContext) string {
 		for _, host := range bed.racks {
 			Expect(bed.Inventory.SetHostError(ctx, host, "the BMC does not answer")).To(Succeed())
 			DeferCleanup(func(ctx SpecContext) { Expect(bed.Inventory.ClearHostError(ctx, host)).To(Succeed()) })
 		}
 		return ""
 	}, states: []string{failed, warning}},
-	{wrong: "all hosts belong to other consumers", id: "metal-hosts", field: `workers|hostSelector`, make: func(ctx SpecContext) string {
+	{wrong: "all hosts belong to other consumers", id: "metal-hosts", field: `workers\[\d\]`, make: func(ctx SpecContext) string {
 		for _, host := range bed.racks {
 			use := func(ctx context.Context, consumer any) {
 				patchHost(ctx, host, map[string]any{"spec": map[string]any{"consumerRef": consumer}})
@@ -91,7 +90,7 @@ var racksRows = []row{
 		return ""
 	}, states: []string{failed, warning}},
 	{wrong: "hosts are not cleaned, and the site wants that", id: "metal-hosts",
-		field: `workers|hostSelector|cleaning`, make: func(ctx SpecContext) string {
+		field: `workers\[\d\]`, make: func(ctx SpecContext) string {
 			for _, host := range bed.racks {
 				patchHost(ctx, host, map[string]any{"spec": map[string]any{"automatedCleaningMode": "disabled"}})
 				DeferCleanup(func(ctx SpecContext) {
@@ -100,7 +99,7 @@ var racksRows = []row{
 			}
 			return ""
 		}, states: []string{failed, warning}},
-	{wrong: "there are fewer hosts than the minimum", id: "metal-hosts", field: `workers`, documents: func(d *documents, _ string) {
+	{wrong: "there are fewer hosts than the minimum", id: "metal-hosts", field: `workers\[\d\]`, documents: func(d *documents, _ string) {
 		for i := range d.workers[burstPool].Sites {
 			d.workers[burstPool].Sites[i].Minimum = new([]int32{hosts + 1, 0}[i])
 			d.workers[burstPool].Sites[i].Maximum = new([]int32{hosts + 1, 2}[i])
@@ -108,7 +107,7 @@ var racksRows = []row{
 		d.pool(burstPool).Minimum, d.pool(burstPool).Maximum = hosts+1, hosts+3
 	}},
 	{wrong: "there are fewer hosts than the maximum", id: "metal-hosts",
-		field: `workers`, states: []string{warning}, documents: func(d *documents, _ string) {
+		field: `workers\[\d\]`, states: []string{warning}, documents: func(d *documents, _ string) {
 			d.workers[burstPool].Sites[0].Maximum = new(int32(hosts + 1))
 			d.pool(burstPool).Maximum = hosts + 3
 		}},
@@ -123,73 +122,72 @@ var racksRows = []row{
 		documents: func(d *documents, _ string) {
 			d.image(0, racksSite).Metal.Checksum = bed.files.URL + "/missing.sha256sum"
 		}},
-	{wrong: "the address pool is misspelt", id: "metal-address-pool", field: `ipam|poolRef`, documents: func(d *documents, _ string) {
+	{wrong: "the address pool is misspelt", id: "metal-address-pool", field: `ipam\.poolRef$`, documents: func(d *documents, _ string) {
 		d.network(racksSite).Metal.IPAM.PoolRef.Name = "rakcs"
 	}},
 	{wrong: "the address pool has addresses outside the range of the nodes", id: "metal-address-pool",
-		field: `ipam|poolRef|nodes`, make: changePool(func(p *metal.Pool) {
+		field: `ipam\.poolRef$`, make: changePool(func(p *metal.Pool) {
 			p.Addresses = []string{"10.250.16.16-10.250.17.250"}
 			p.Gateway = "10.250.16.1"
 		})},
 	{wrong: "the address pool has the address of the gateway", id: "metal-address-pool",
-		field: `ipam|poolRef|gateway`, make: changePool(func(p *metal.Pool) {
+		field: `ipam\.poolRef$`, make: changePool(func(p *metal.Pool) {
 			p.Addresses, p.Gateway = []string{"10.250.8.1-10.250.8.250"}, "10.250.8.254"
 		})},
-	{wrong: "the address pool is too small", id: "metal-address-pool-size", field: `ipam|poolRef|workers`, states: []string{failed, warning},
+	{wrong: "the address pool is too small", id: "metal-address-pool-size", field: `ipam\.poolRef$`, states: []string{failed, warning},
 		make: changePool(func(p *metal.Pool) { p.Addresses = []string{"10.250.8.16"} })},
 	{wrong: "the address pool has another gateway than the site", unnamed: "machines get the gateway of the pool",
 		field: `ipam|poolRef|gateway`, states: []string{failed, warning},
 		make: changePool(func(p *metal.Pool) { p.Gateway = "10.250.11.254" })},
 	{wrong: "the address pool has another prefix than the nodes", unnamed: "machines get the prefix of the pool",
-		field: `ipam|poolRef|nodes`, states: []string{failed, warning},
+		field: `ipam\.poolRef$`, states: []string{failed, warning},
 		make: changePool(func(p *metal.Pool) { p.Prefix = 24 })},
 }
 
 // hallRows are what is wrong with the site of IronCore.
 var hallRows = []row{
-	{wrong: "the namespace is misspelt", id: "metal-permissions",
-		field: `namespace`, documents: func(d *documents, _ string) { d.site(hallSite).Metal.Namespace = "hots" },
-		also: anything},
+	{wrong: "the namespace is misspelt", id: "metal-namespace",
+		field: `metal\.namespace$`, documents: func(d *documents, _ string) { d.site(hallSite).Metal.Namespace = "hots" }},
 	{wrong: "the authority is another one", id: "site-certificate-trust",
-		also: connection, field: `tls|server`, documents: otherAuthority(hallSite)},
+		also: connection, field: `\.tls$`, documents: otherAuthority(hallSite)},
 	{wrong: "the certificate ends in three days", id: "site-certificate-end",
-		field: `tls|server`, states: []string{warning}, documents: func(d *documents, made string) {
+		field: `\.tls$`, states: []string{warning}, documents: func(d *documents, made string) {
 			d.site(hallSite).Metal.Server = made
 		}, make: func(SpecContext) string { return endingSoon(inventoryService()).URL(sitefaults.InventoryService) }},
-	{wrong: "the token is that of another cluster", id: "metal-api",
-		field: `token|credentials|secret`, documents: func(d *documents, _ string) {
+	{wrong: "the token is that of another cluster", id: "metal-authentication",
+		field: `\.token\]$`, documents: func(d *documents, _ string) {
 			d.secret.StringData[hallSite+".token"] = "eyJhbGciOiJSUzI1NiJ9.e30.c2lnbmF0dXJl"
 		}},
-	{wrong: "the client certificate is of another authority", id: "metal-api",
-		field: `clientCertificate|credentials|secret`, states: []string{failed, warning},
+	{wrong: "the client certificate is of another authority", id: "metal-authentication",
+		field: `\.clientCertificate\]$`,
 		documents: func(d *documents, _ string) {
 			pair, err := bed.authority.Client("provider-hybrid")
 			Expect(err).NotTo(HaveOccurred())
 			delete(d.secret.StringData, hallSite+".token")
 			d.secret.StringData[hallSite+".clientCertificate"], d.secret.StringData[hallSite+".clientKey"] = pair.Certificate, pair.Key
 		}},
-	{wrong: "servers may not be listed", id: "metal-permissions", field: `token|credentials|secret|metal|sites`, also: anything,
+	{wrong: "servers may not be listed", id: "metal-permissions", field: `\.token\]$`, also: anything,
 		make: withoutClusterVerb("metal.ironcore.dev", "servers", "list", "provider-hybrid-ironcore")},
-	{wrong: "claims may not be made", id: "metal-permissions", field: `token|credentials|secret|metal|sites`,
+	{wrong: "claims may not be made", id: "metal-permissions", field: `\.token\]$`,
 		make: withoutVerb("metal.ironcore.dev", "serverclaims", "create", "provider-hybrid-ironcore")},
-	{wrong: "claims may not be deleted", id: "metal-permissions", field: `token|credentials|secret|metal|sites`,
+	{wrong: "claims may not be deleted", id: "metal-permissions", field: `\.token\]$`,
 		make: withoutVerb("metal.ironcore.dev", "serverclaims", "delete", "provider-hybrid-ironcore")},
-	{wrong: "the inventory has another version of IronCore", id: "metal-api", field: `metal|inventory|sites`, also: anything,
+	{wrong: "the inventory has another version of IronCore", id: "metal-api", field: `metal\.inventory$`,
 		make: unserved("serverclaims.metal.ironcore.dev",
 			schema.GroupVersionKind{Group: "metal.ironcore.dev", Version: "v1alpha1", Kind: "ServerClaimList"})},
 	{wrong: "no server has the labels of the zone", id: "metal-hosts",
-		field: `hostSelector|workers|zones`, documents: func(d *documents, _ string) {
+		field: `workers\[\d\]`, documents: func(d *documents, _ string) {
 			d.zone(hallSite).Metal.HostSelector.MatchLabels = map[string]string{"hall": "h7"}
 		}},
-	{wrong: "no server has the labels of the pool", id: "metal-hosts", field: `hostSelector|workers`, documents: func(d *documents, _ string) {
+	{wrong: "no server has the labels of the pool", id: "metal-hosts", field: `workers\[\d\]`, documents: func(d *documents, _ string) {
 		d.machineType("small", hallSite).Metal.HostSelector.MatchLabels = map[string]string{"size": "xs"}
 	}},
 	{wrong: "all servers have an error", id: "metal-hosts",
-		field: `workers|hostSelector`, make: setServers("Error"), states: []string{failed, warning}},
-	{wrong: "all servers are in maintenance", id: "metal-hosts", field: `workers|hostSelector`, make: setServers("Maintenance"),
+		field: `workers\[\d\]`, make: setServers("Error"), states: []string{failed, warning}},
+	{wrong: "all servers are in maintenance", id: "metal-hosts", field: `workers\[\d\]`, make: setServers("Maintenance"),
 		states: []string{failed, warning}},
 	{wrong: "servers have a taint that machines do not tolerate", id: "metal-hosts",
-		field: `workers|hostSelector|tolerations`, states: []string{failed, warning},
+		field: `workers\[\d\]`, states: []string{failed, warning},
 		make: func(ctx SpecContext) string {
 			for _, name := range bed.hall {
 				taint := func(ctx context.Context, taints any) {
@@ -200,10 +198,10 @@ var hallRows = []row{
 			}
 			return ""
 		}},
-	{wrong: "servers are given back without being wiped, and the site wants that", id: "metal-hosts", field: `workers|hostSelector|cleaning`,
+	{wrong: "servers are given back without being wiped, and the site wants that", id: "metal-hosts", field: `workers\[\d\]`,
 		documents: func(d *documents, _ string) { d.site(hallSite).Metal.Cleaning = "metadata" }, states: []string{failed, warning}},
 	{wrong: "there are fewer servers than the maximum", id: "metal-hosts",
-		field: `workers`, states: []string{warning}, documents: func(d *documents, _ string) {
+		field: `workers\[\d\]`, states: []string{warning}, documents: func(d *documents, _ string) {
 			maxima := map[string]int32{cloudSite: 2, vcSite: 2, racksSite: 2, hallSite: hosts + 1}
 			for _, site := range []string{cloudSite, vcSite, racksSite, hallSite} {
 				d.workers[mixedPool].Sites = append(d.workers[mixedPool].Sites,

@@ -25,12 +25,13 @@ import (
 var vSphereRows = []row{
 	// What the CloudProfile and the Shoot name.
 	{wrong: "the datacenter is misspelt", id: "vsphere-zones",
-		field: `datacenter`, documents: func(d *documents, _ string) { d.site(vcSite).VSphere.Datacenter = "DC-0" }},
+		field: `sites\[vc\]\.vsphere\.datacenter$`, documents: func(d *documents, _ string) { d.site(vcSite).VSphere.Datacenter = "DC-0" }},
 	{wrong: "the cluster is that of another datacenter", id: "vsphere-zones",
-		field: `zones.*computeCluster`, documents: func(d *documents, _ string) {
+		field: `zones\[vc-1\]\.vsphere\.computeCluster$`, documents: func(d *documents, _ string) {
 			d.zone(vcSite).VSphere.ComputeCluster = "DC1_C0"
 		}},
-	{wrong: "two clusters in folders have the name", id: "vsphere-zones", field: `zones.*computeCluster`, states: []string{failed, warning},
+	{wrong: "two clusters in folders have the name", id: "vsphere-zones",
+		field: `zones\[vc-1\]\.vsphere\.computeCluster$`, states: []string{failed, warning},
 		documents: func(d *documents, _ string) { d.zone(vcSite).VSphere.ComputeCluster = "twin" }, make: func(ctx SpecContext) string {
 			for _, name := range []string{"one", "two"} {
 				folder := makeFolder(ctx, "/DC0/host", name)
@@ -39,18 +40,20 @@ var vSphereRows = []row{
 			}
 			return ""
 		}},
-	{wrong: "the cluster has no hosts", id: "vsphere-hosts", field: `zones.*computeCluster`, documents: func(d *documents, made string) {
-		d.zone(vcSite).VSphere.ComputeCluster = made
-	}, make: func(ctx SpecContext) string {
-		_, err := makeFolder(ctx, "/DC0/host", "place").CreateCluster(ctx, "empty", types.ClusterConfigSpecEx{})
-		Expect(err).NotTo(HaveOccurred())
-		return "/DC0/host/place/empty"
-	}, also: anything},
-	{wrong: "the resource pool is misspelt", id: "vsphere-zones", field: `zones.*resourcePool`, documents: func(d *documents, _ string) {
-		d.zone(vcSite).VSphere.ResourcePool = "ndoes"
-	}},
-	{wrong: "the resource pool has a limit that the minima exceed", unnamed: "limits of resource pools are not compared with the pools",
-		field: `zones.*resourcePool|workers`, states: []string{failed, warning},
+	{wrong: "the cluster has no hosts", id: "vsphere-hosts",
+		field: `zones\[vc-1\]\.vsphere\.computeCluster$`, documents: func(d *documents, made string) {
+			d.zone(vcSite).VSphere.ComputeCluster = made
+		}, make: func(ctx SpecContext) string {
+			_, err := makeFolder(ctx, "/DC0/host", "place").CreateCluster(ctx, "empty", types.ClusterConfigSpecEx{})
+			Expect(err).NotTo(HaveOccurred())
+			return "/DC0/host/place/empty"
+		}, also: anything},
+	{wrong: "the resource pool is misspelt", id: "vsphere-zones",
+		field: `zones\[vc-1\]\.vsphere\.resourcePool$`, documents: func(d *documents, _ string) {
+			d.zone(vcSite).VSphere.ResourcePool = "ndoes"
+		}},
+	{wrong: "the resource pool has a limit that the minima exceed", id: "vsphere-resource-pool",
+		field: `zones\[vc-2\]\.vsphere\.resourcePool$`, states: []string{warning},
 		documents: func(d *documents, made string) {
 			d.site(vcSite).Zones[1].VSphere.ResourcePool = made
 		}, make: func(ctx SpecContext) string {
@@ -63,96 +66,99 @@ var vSphereRows = []row{
 			destroyInTheEnd(small.Common)
 			return "small"
 		}},
-	{wrong: "the datastore is misspelt", id: "vsphere-zones", field: `zones.*datastore`, documents: func(d *documents, _ string) {
-		d.zone(vcSite).VSphere.Datastore = "LocalDS-0"
-	}},
+	{wrong: "the datastore is misspelt", id: "vsphere-zones",
+		field: `zones\[vc-1\]\.vsphere\.datastore$`, documents: func(d *documents, _ string) {
+			d.zone(vcSite).VSphere.Datastore = "LocalDS-0"
+		}},
 	{wrong: "the datastore is on one host of the cluster only", id: "vsphere-datastore",
-		field: `zones.*datastore`, states: []string{failed, warning},
+		field: `zones\[vc-1\]\.vsphere\.datastore$`, states: []string{failed, warning},
 		documents: func(d *documents, made string) { d.zone(vcSite).VSphere.Datastore = made }, make: func(ctx SpecContext) string {
 			makeDatastore(ctx, "/DC0/host/DC0_C0/DC0_C0_H0", "onehost")
 			return "onehost"
 		}},
 	{wrong: "the datastore is on no host of the cluster", id: "vsphere-datastore",
-		field: `zones.*datastore`, documents: func(d *documents, made string) {
+		field: `zones\[vc-1\]\.vsphere\.datastore$`, documents: func(d *documents, made string) {
 			d.zone(vcSite).VSphere.Datastore = made
 		}, make: func(ctx SpecContext) string {
 			makeDatastore(ctx, "/DC0/host/DC0_C1/DC0_C1_H0", "elsewhere")
 			return "elsewhere"
 		}},
 	{wrong: "the datastore is full", id: "vsphere-datastore-space",
-		field: `zones.*datastore`, states: []string{failed, warning}, make: func(ctx SpecContext) string {
+		field: `zones\[vc-1\]\.vsphere\.datastore$`, states: []string{failed, warning}, make: func(ctx SpecContext) string {
 			full := control.Datastore{Free: 100 << 20}
 			setVCenter(ctx, control.Settings{Datastores: map[string]control.Datastore{"LocalDS_0": full, "LocalDS_1": full}})
 			return ""
 		}},
 	{wrong: "the datastore is in maintenance", id: "vsphere-datastore",
-		field: `zones.*datastore`, states: []string{failed, warning}, make: func(ctx SpecContext) string {
+		field: `zones\[vc-1\]\.vsphere\.datastore$`, states: []string{failed, warning}, make: func(ctx SpecContext) string {
 			setVCenter(ctx, control.Settings{Datastores: map[string]control.Datastore{"LocalDS_0": {Maintenance: true}}})
 			return ""
 		}},
 	{wrong: "the datastore is not accessible", id: "vsphere-datastore",
-		field: `zones.*datastore`, states: []string{failed, warning}, make: func(ctx SpecContext) string {
+		field: `zones\[vc-1\]\.vsphere\.datastore$`, states: []string{failed, warning}, make: func(ctx SpecContext) string {
 			setVCenter(ctx, control.Settings{Datastores: map[string]control.Datastore{"LocalDS_0": {Inaccessible: true}}})
 			return ""
 		}},
 	{wrong: "the storage policy of a zone is misspelt", id: "vsphere-zones",
-		field: `zones.*storagePolicy`, documents: func(d *documents, _ string) {
+		field: `zones\[vc-1\]\.vsphere\.storagePolicy$`, documents: func(d *documents, _ string) {
 			d.zone(vcSite).VSphere.Datastore, d.zone(vcSite).VSphere.StoragePolicy = "", "glod"
 		}},
 	{wrong: "the storage policy of a volume type is misspelt", id: "vsphere-volume-policies",
-		field: `volumeTypes.*storagePolicy|volume.type`, documents: func(d *documents, _ string) {
+		field: `volume\.type$`, documents: func(d *documents, _ string) {
 			d.config.VolumeTypes[0].Sites[1].VSphere.StoragePolicy = "glod"
 		}},
 	{wrong: "the storage policy of a storage class is misspelt", id: "vsphere-volume-policies",
-		field: `storageClasses.*storagePolicy`, states: []string{failed, warning},
+		field: `storageClasses\[.*\]\.vsphere\.storagePolicy$`, states: []string{failed, warning},
 		documents: func(d *documents, _ string) { d.site(vcSite).StorageClasses[0].VSphere.StoragePolicy = "glod" }},
-	{wrong: "the network is misspelt", id: "vsphere-zones", field: `zones.*network`, documents: func(d *documents, _ string) {
-		d.zone(vcSite).VSphere.Network = "DC0-DVPG0"
-	}},
+	{wrong: "the network is misspelt", id: "vsphere-zones",
+		field: `zones\[vc-1\]\.vsphere\.network$`, documents: func(d *documents, _ string) {
+			d.zone(vcSite).VSphere.Network = "DC0-DVPG0"
+		}},
 	{wrong: "the network that the Shoot names is misspelt", id: "vsphere-zones",
-		field: `sites.*network`, documents: func(d *documents, _ string) {
+		field: `^spec.*sites\[\d\]\.vsphere\.network$`, documents: func(d *documents, _ string) {
 			d.network(vcSite).VSphere = &v1alpha1.VSphereInfrastructure{Network: "batch-gp"}
 		}},
-	{wrong: "two networks have the name", id: "vsphere-network", field: `zones.*network`, documents: func(d *documents, made string) {
-		d.zone(vcSite).VSphere.Network = made
-	}, make: func(ctx SpecContext) string {
-		makePortGroups(ctx, "twins", "NSX-nodes", "NSX-nodes")
-		return "NSX-nodes"
-	}},
+	{wrong: "two networks have the name", id: "vsphere-network",
+		field: `zones\[vc-1\]\.vsphere\.network$`, documents: func(d *documents, made string) {
+			d.zone(vcSite).VSphere.Network = made
+		}, make: func(ctx SpecContext) string {
+			makePortGroups(ctx, "twins", "NSX-nodes", "NSX-nodes")
+			return "NSX-nodes"
+		}},
 	{wrong: "the network is attached to no host of the cluster", id: "vsphere-network",
-		field: `zones.*network`, documents: func(d *documents, made string) {
+		field: `zones\[vc-1\]\.vsphere\.network$`, documents: func(d *documents, made string) {
 			d.zone(vcSite).VSphere.Network = made
 		}, make: func(ctx SpecContext) string {
 			makePortGroups(ctx, "unattached", "unattached-nodes")
 			return "unattached-nodes"
 		}, states: []string{failed, warning}},
 	{wrong: "the folder is misspelt", id: "vsphere-zones",
-		field: `folder`, documents: func(d *documents, _ string) { d.site(vcSite).VSphere.Folder = "gradener" }},
+		field: `sites\[vc\]\.vsphere\.folder$`, documents: func(d *documents, _ string) { d.site(vcSite).VSphere.Folder = "gradener" }},
 	{wrong: "tags of the topology are missing, and must not be created", id: "vsphere-topology",
-		field: `topology`, documents: func(d *documents, _ string) {
+		field: `sites\[vc\]\.vsphere\.topology$`, documents: func(d *documents, _ string) {
 			d.site(vcSite).VSphere.Topology.Create = false
 		}},
 	{wrong: "a tag of a pool does not exist", id: "vsphere-tags",
-		field: `workers.*tags|workers.*providerConfig`, documents: func(d *documents, _ string) {
+		field: `workers.*\.vsphere\.tags$`, documents: func(d *documents, _ string) {
 			d.poolAt(volumesPool, vcSite).VSphere.Tags = []string{"backup/dialy"}
 		}},
 
 	// Templates.
 	{wrong: "the template is misspelt", id: "vsphere-template",
-		field: `machineImages.*template|machine.image`, documents: func(d *documents, _ string) {
+		field: `machine\.image$`, documents: func(d *documents, _ string) {
 			d.image(0, vcSite).VSphere.Template = "gardenlinux-1877-3-0"
 		}},
 	{wrong: "the template is a virtual machine", id: "vsphere-template",
-		field: `machineImages.*template|machine.image`, documents: useTemplate, make: func(ctx SpecContext) string {
+		field: `machine\.image$`, documents: useTemplate, make: func(ctx SpecContext) string {
 			return makeMachine(ctx, "machine").Name()
 		}},
 	{wrong: "the template has a larger disk than the volume of the pool", id: "vsphere-template-disk",
-		states: []string{warning}, field: `volume|template|machine.image`, documents: useTemplate,
+		states: []string{warning}, field: `volume\.size$`, documents: useTemplate,
 		make: makeTemplate("large", func(ctx context.Context, vm *object.VirtualMachine) {
 			changeDisk(ctx, vm, func(disk *types.VirtualDisk) { disk.CapacityInKB, disk.CapacityInBytes = 100<<20, 100<<30 })
 		})},
 	{wrong: "the disk of the template is independent of snapshots", id: "vsphere-template",
-		field: `machineImages.*template|machine.image`, documents: useTemplate,
+		field: `machine\.image$`, documents: useTemplate,
 		make: makeTemplate("independent", func(ctx context.Context, vm *object.VirtualMachine) {
 			changeDisk(ctx, vm, func(disk *types.VirtualDisk) {
 				if backing, ok := disk.Backing.(*types.VirtualDiskFlatVer2BackingInfo); ok {
@@ -160,8 +166,8 @@ var vSphereRows = []row{
 				}
 			})
 		})},
-	{wrong: "the template has two network cards", id: "vsphere-template",
-		field: `machineImages.*template|machine.image`, states: []string{failed, warning}, documents: useTemplate,
+	{wrong: "the template has two network cards", unnamed: "machines get one, whatever the template has",
+		field: `machine\.image$`, states: []string{failed, warning}, documents: useTemplate,
 		make: makeTemplate("cards", func(ctx context.Context, vm *object.VirtualMachine) {
 			network, err := find.NewFinder(bed.vim).Network(ctx, "/DC0/network/VM Network")
 			Expect(err).NotTo(HaveOccurred())
@@ -174,7 +180,7 @@ var vSphereRows = []row{
 
 	// Hosts.
 	{wrong: "all hosts of the cluster are in maintenance", id: "vsphere-hosts",
-		field: `zones.*computeCluster`, states: []string{failed, warning},
+		field: `zones\[vc-1\]\.vsphere\.computeCluster$`, states: []string{failed, warning},
 		make: func(ctx SpecContext) string {
 			for _, host := range hostsOf(ctx, "DC0_C0") {
 				task, err := host.EnterMaintenanceMode(ctx, 0, false, nil)
@@ -189,7 +195,7 @@ var vSphereRows = []row{
 			return ""
 		}},
 	{wrong: "all hosts of the cluster are disconnected", id: "vsphere-hosts",
-		field: `zones.*computeCluster`, states: []string{failed, warning},
+		field: `zones\[vc-1\]\.vsphere\.computeCluster$`, states: []string{failed, warning},
 		make: func(ctx SpecContext) string {
 			for _, host := range hostsOf(ctx, "DC0_C0") {
 				task, err := host.Disconnect(ctx)
@@ -204,16 +210,17 @@ var vSphereRows = []row{
 			return ""
 		}},
 	{wrong: "machines have more CPUs than any host", id: "vsphere-machine-type",
-		field: `capacity|machineTypes|workers`, states: []string{failed, warning},
+		field: `machine\.type$`, states: []string{failed, warning},
 		documents: func(d *documents, _ string) {
 			d.machineType("small", vcSite).Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("256")}
 		}},
 	{wrong: "machines have more memory than any host", id: "vsphere-machine-type",
-		field: `capacity|machineTypes|workers`, states: []string{failed, warning},
+		field: `machine\.type$`, states: []string{failed, warning},
 		documents: func(d *documents, _ string) {
 			d.machineType("small", vcSite).Capacity = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("4Ti")}
 		}},
-	{wrong: "a pool wants anti-affinity, and the cluster has no DRS", id: "vsphere-drs", field: `workers`, states: []string{failed, warning},
+	{wrong: "a pool wants anti-affinity, and the cluster has no DRS", id: "vsphere-drs",
+		field: `\.antiAffinity$`, states: []string{failed, warning},
 		documents: func(d *documents, _ string) { d.poolAt(volumesPool, vcSite).VSphere.AntiAffinity = true },
 		make: func(ctx SpecContext) string {
 			cluster, err := find.NewFinder(bed.vim).ClusterComputeResource(ctx, "/DC0/host/DC0_C1")
@@ -230,35 +237,33 @@ var vSphereRows = []row{
 
 	// The connection and the user.
 	{wrong: "the thumbprint is that of another certificate", id: "site-certificate-trust",
-		also: connection, field: `tls|server`, documents: func(d *documents, _ string) {
+		also: connection, field: `\.tls$`, documents: func(d *documents, _ string) {
 			d.site(vcSite).TLS = &v1alpha1.TLS{Thumbprint: bed.vCenter.Thumbprint}
 		}},
 	{wrong: "the authority is another one", id: "site-certificate-trust",
-		also: connection, field: `tls|server`, documents: otherAuthority(vcSite)},
+		also: connection, field: `\.tls$`, documents: otherAuthority(vcSite)},
 	{wrong: "the certificate has expired", id: "site-certificate-end",
-		also: connection, field: `tls|server`, documents: func(d *documents, made string) {
+		also: connection, field: `\.tls$`, documents: func(d *documents, made string) {
 			d.site(vcSite).VSphere.Server = made
 		}, make: func(SpecContext) string { return expired(vCenterService()).URL(sitefaults.VCenterService) }},
 	{wrong: "the certificate ends in three days", id: "site-certificate-end",
-		field: `tls|server`, states: []string{warning}, documents: func(d *documents, made string) {
+		field: `\.tls$`, states: []string{warning}, documents: func(d *documents, made string) {
 			d.site(vcSite).VSphere.Server = made
 		}, make: func(SpecContext) string { return endingSoon(vCenterService()).URL(sitefaults.VCenterService) }},
-	{wrong: "the server is not a vCenter", id: "vsphere-authentication",
-		states: []string{unknown, failed}, also: "^site-", field: `server`, documents: func(d *documents, _ string) {
-			d.site(vcSite).VSphere.Server = bed.Others.URL(sitefaults.InventoryService)
-		}},
+	{wrong: "the server is not a vCenter", id: "vsphere-connection", field: `vsphere\.server$`, documents: func(d *documents, _ string) {
+		d.site(vcSite).VSphere.Server = bed.Others.URL(sitefaults.InventoryService)
+	}},
 	{wrong: "the user may not deploy templates", id: "vsphere-privileges",
-		field: `privilege|credentials|secret|folder|template`, make: deny("VirtualMachine.Provisioning.DeployTemplate")},
+		field: `vc\.username`, make: deny("VirtualMachine.Provisioning.DeployTemplate")},
 	{wrong: "the user may not assign virtual machines to the resource pool", id: "vsphere-privileges",
-		field: `privilege|credentials|secret|resourcePool|computeCluster`,
+		field: `vc\.username`,
 		make:  deny("Resource.AssignVMToPool")},
 	{wrong: "the user may not allocate space", id: "vsphere-privileges",
-		field: `privilege|credentials|secret|datastore`, make: deny("Datastore.AllocateSpace")},
+		field: `vc\.username`, make: deny("Datastore.AllocateSpace")},
 	{wrong: "the user may not assign the network", id: "vsphere-privileges",
-		field: `privilege|credentials|secret|network`, make: deny("Network.Assign")},
-	{wrong: "the user may not attach tags", unnamed: "privileges of tags are not checked",
-		field: `privilege|credentials|secret|folder|topology|tag|username`,
-		make:  deny("InventoryService.Tagging.ObjectAttachable"), states: []string{failed, warning}},
+		field: `vc\.username`, make: deny("Network.Assign")},
+	{wrong: "the user may not attach tags", id: "vsphere-privileges",
+		field: `vc\.username`, make: deny("InventoryService.Tagging.ObjectAttachable")},
 }
 
 func vCenterService() countproxy.Service {

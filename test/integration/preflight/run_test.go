@@ -35,7 +35,7 @@ const (
 	anything = "."
 
 	// connection are the checks of a platform that fail, too, if a connection fails.
-	connection = "-authentication$|^metal-api$|^site-"
+	connection = "-authentication$|-connection$|^site-"
 
 	// runTimeout is above what any run may take.
 	runTimeout = 3 * time.Minute
@@ -53,6 +53,8 @@ type row struct {
 	// documents changes what the user gives, and make the landscape. It returns what documents gets.
 	documents func(d *documents, made string)
 	make      func(SpecContext) string
+	// site is whether the finding may be about the site as a whole, or about its credentials.
+	site bool
 	// also is a pattern of the IDs of other checks that may not be fine.
 	also string
 	// unnamed is why no check names it, and it is not played, empty for others.
@@ -163,6 +165,15 @@ func (r *result) found(site string, states ...string) []finding {
 var siteField = regexp.MustCompile(`^(spec\.providerConfig\.sites\[\d\](\.(name|vsphere|metal|openstack))?|` +
 	`cloudProfileConfig\.sites\[\w+\]|secret\.data\[.*\])$`)
 
+// ofSites are the rows with findings that may be about a site as a whole.
+func ofSites(rows []row) []row {
+	rows = slices.Clone(rows)
+	for i := range rows {
+		rows[i].site = true
+	}
+	return rows
+}
+
 // matches returns whether the row is what a finding is about.
 func (r *row) matches(f finding) bool {
 	states := r.states
@@ -170,7 +181,7 @@ func (r *row) matches(f finding) bool {
 		states = []string{failed}
 	}
 	return (r.id == "" || r.id == f.ID) && slices.Contains(states, string(f.State)) && f.Remedy != "" &&
-		(siteField.MatchString(f.Field) || regexp.MustCompile(r.field).MatchString(f.Field))
+		(r.site && siteField.MatchString(f.Field) || regexp.MustCompile(r.field).MatchString(f.Field))
 }
 
 // allows returns whether a finding may be there besides.

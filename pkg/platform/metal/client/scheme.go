@@ -6,6 +6,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 
 	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	apiversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
@@ -78,6 +80,21 @@ func (s *Session) Resources(ctx context.Context, version schema.GroupVersion) ([
 		return nil, err
 	}
 	return lists.Map(list.APIResources, func(resource metav1.APIResource) string { return resource.Name }), nil
+}
+
+// IsKubernetes reports whether the server tells a version of Kubernetes, or refuses to tell it. Errors are classified.
+func (s *Session) IsKubernetes(ctx context.Context) (bool, error) {
+	content, err := s.rest.Get().AbsPath("version").DoRaw(ctx)
+	switch err := Classify(err); {
+	case isNotServed(err):
+		return false, nil
+	case platform.ClassOf(err) == platform.ClassForbidden:
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	info := &apiversion.Info{}
+	return json.Unmarshal(content, info) == nil && info.GitVersion != "", nil
 }
 
 func discoveryConfig(config *rest.Config) *rest.Config {

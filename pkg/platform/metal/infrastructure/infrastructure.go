@@ -46,6 +46,8 @@ type flow struct {
 	former func(context.Context) (leftovers, error)
 	// served returns the names of the resources that the API serves in a version.
 	served func(context.Context, schema.GroupVersion) ([]string, error)
+	// isKubernetes reports whether the server is a Kubernetes API.
+	isKubernetes func(context.Context) (bool, error)
 }
 
 func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1alpha1.MetalConnection, cleaning string,
@@ -66,6 +68,8 @@ func (i *infrastructure) flow(ctx context.Context, s *site.Site, connection v1al
 		addresses: ipam.New(session.Client(), connection.Namespace, o),
 		api:       session.Client(),
 		served:    session.Resources,
+
+		isKubernetes: session.IsKubernetes,
 		former: func(ctx context.Context) (leftovers, error) {
 			f, err := i.flow(ctx, s, formerly(connection, s), cleaning, nil)
 			if err != nil {

@@ -124,6 +124,10 @@ type fixture struct {
 	objects   []ctrlclient.Object
 	served    map[schema.GroupVersion][]string
 	servedErr error
+	// other is whether the server is none of Kubernetes.
+	other bool
+	// controlPlane are the settings for the site in the ControlPlaneConfig.
+	controlPlane v1alpha1.ControlPlaneSite
 	// denied are the verbs and resources that the credentials may not use.
 	denied []string
 	// get is the error of reads by kind.
@@ -233,7 +237,8 @@ func (f *fixture) flow() *flow {
 		served: func(_ context.Context, version schema.GroupVersion) ([]string, error) {
 			return f.served[version], f.servedErr
 		},
-		former: func(context.Context) (leftovers, error) { return f.former, nil },
+		isKubernetes: func(context.Context) (bool, error) { return !f.other, nil },
+		former:       func(context.Context) (leftovers, error) { return f.former, nil },
 	}
 }
 

@@ -7,7 +7,6 @@ package infrastructure
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -19,9 +18,11 @@ import (
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/networkdata"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ipam"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -29,9 +30,17 @@ import (
 type validation struct {
 	*flow
 	// open returns the flow, and is called by the first check.
-	open    func(context.Context) (*flow, error)
-	path    *field.Path
-	demands []platform.Demand
+	open func(context.Context) (*flow, error)
+	site *site.Site
+	// path is that of the site's metal block in the InfrastructureConfig.
+	path         *field.Path
+	demands      []platform.Demand
+	controlPlane v1alpha1.ControlPlaneSite
+	// apis are the names of the resources by the versions that the API was asked for, and answer is the error if it refused to tell.
+	apis   map[schema.GroupVersion][]string
+	answer error
+	// denied are the permissions that the credentials lack, once these were asked for.
+	denied []authorizationv1.ResourceAttributes
 	// pool is the pool of addresses, once it was looked up. It is nil if there is none, or if it cannot be read.
 	pool *unstructured.Unstructured
 	// wanted are the demands with their hosts, once these were counted.
@@ -43,36 +52,41 @@ type validation struct {
 var checks = platform.Checks[*validation]{
 	{
 		Check: platform.Check{
-			ID: "metal-connection", Title: "The kubeconfig of the inventory can be used.",
-			Remedy: "Correct the kubeconfig of the site in the Secret, and the site's `metal` block in the CloudProfile.",
+			ID: "metal-connection", Title: "A Kubernetes API answers at the configured address, and its certificate is trusted.",
+			Remedy: "Correct `server` of the site's `metal` block, `tls`, or `proxy` in the CloudProfile.",
 		},
-		Run: func(v *validation, ctx context.Context, _ *platform.Result) (err error) {
-			v.flow, err = v.open(ctx)
-			return err
+		Run: (*validation).connect,
+	},
+	{
+		Check: platform.Check{
+			ID: "metal-authentication", Title: "The API of the inventory accepts the credentials.",
+			Remedy: "Issue a new token or client certificate for the account, and write it into the Secret.",
+			Needs:  []string{"metal-connection"},
 		},
+		Run: (*validation).authenticate,
 	},
 	{
 		Check: platform.Check{
 			ID: "metal-network-data", Title: "Each variable in the template of the network data has a value on the site.",
 			Remedy: "Set the value in the CloudProfile or in the site's entry of the InfrastructureConfig, or remove the variable.",
-			Needs:  []string{"metal-connection"},
 		},
 		Run: (*validation).unknownNetworkData,
 	},
 	{
 		Check: platform.Check{
 			ID: "metal-api", Title: "The API of the inventory serves all resources of hosts.",
-			Remedy: "Correct the credentials in the Secret, or `server` and `tls` in the CloudProfile, if the API rejects them. Otherwise install " +
-				"the custom resources of the inventory, see `docs/operations/metal.md`.",
-			Needs: []string{"metal-connection"},
+			Remedy: "Install the custom resources of the inventory, see `docs/operations/metal.md`, or correct `metal.inventory` in the " +
+				"CloudProfile.",
+			Needs: []string{"metal-authentication"},
 		},
 		Run: (*validation).unserved,
 	},
 	{
 		Check: platform.Check{
-			ID: "metal-namespace", Title: "The namespace of the hosts exists.",
-			Remedy: "Create the namespace, or correct `metal.namespace` in the CloudProfile.",
-			Needs:  []string{"metal-api"},
+			ID: "metal-namespace", Title: "The namespace of the hosts exists, and the credentials have permissions in it.",
+			Remedy: "Create the namespace, correct `metal.namespace` in the CloudProfile, or grant the permissions in " +
+				"`docs/operations/metal.md`.",
+			Needs: []string{"metal-api"},
 		},
 		Run: (*validation).missingNamespace,
 	},
@@ -99,6 +113,14 @@ var checks = platform.Checks[*validation]{
 			Needs:  []string{"metal-address-pool"},
 		},
 		Run: (*validation).checkPoolSize,
+	},
+	{
+		Check: platform.Check{
+			ID: "metal-load-balancer-addresses", Title: "The pool of addresses of machines has no addresses of load balancers.",
+			Remedy: "Choose other addresses for the load balancers, or exclude them from the pool.",
+			Needs:  []string{"metal-address-pool"},
+		},
+		Run: (*validation).checkBalancerAddresses,
 	},
 	{
 		Check: platform.Check{
@@ -142,14 +164,92 @@ func (i *infrastructure) Checks() []platform.Check {
 // Validate implements platform.Infrastructure.
 func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (_ platform.Findings, err error) {
 	defer platform.NameSite(s.Name, &err)
-	v := &validation{path: request.Path.Child("metal"), demands: request.Demands}
+	v := &validation{site: s, path: request.Path.Child("metal"), demands: request.Demands, controlPlane: request.ControlPlane}
 	v.open = func(ctx context.Context) (*flow, error) { return i.forProfile(ctx, s, nil) }
 	return checks.Run(ctx, v, request.Skip)
 }
 
+// profile returns the path of a field in the site's metal block of the CloudProfile.
+func (v *validation) profile(name string) *field.Path {
+	return v.site.ProfilePath().Child("metal", name)
+}
+
+// credentials returns the path of the credentials in the Secret.
+func (v *validation) credentials() *field.Path {
+	if v.site.Credentials["token"] == "" && v.site.Credentials["clientCertificate"] != "" {
+		return v.site.SecretPath("clientCertificate")
+	}
+	return v.site.SecretPath("token")
+}
+
+// connect asks the API which resources it serves. It sends the first request to the site. That the API refuses to tell is another check.
+func (v *validation) connect(ctx context.Context, result *platform.Result) (err error) {
+	result.At(v.site.ProfilePath())
+	if v.flow, err = v.open(ctx); err != nil {
+		return err
+	}
+	result.At(v.profile("server"))
+	v.apis, err = v.discover(ctx)
+	switch class := platform.ClassOf(err); {
+	case err == nil:
+		return v.requireKubernetes(ctx, result)
+	case class == platform.ClassUnauthenticated, class == platform.ClassForbidden:
+		v.answer = err
+		return nil
+	case transport.IsUntrusted(err):
+		result.At(v.site.ProfilePath().Child("tls"))
+	}
+	return err
+}
+
+// discover returns the names of the resources by version, none for versions that the API does not serve.
+func (v *validation) discover(ctx context.Context) (map[schema.GroupVersion][]string, error) {
+	apis := map[schema.GroupVersion][]string{}
+	for _, resource := range v.inventory.Resources() {
+		version := resource.GroupVersion()
+		if _, asked := apis[version]; asked {
+			continue
+		}
+		names, err := v.served(ctx, version)
+		if err != nil {
+			return nil, err
+		}
+		apis[version] = names
+	}
+	return apis, nil
+}
+
+// requireKubernetes finds a server that is none of Kubernetes if none of the versions is served.
+func (v *validation) requireKubernetes(ctx context.Context, result *platform.Result) error {
+	for _, names := range v.apis {
+		if len(names) > 0 {
+			return nil
+		}
+	}
+	is, err := v.isKubernetes(ctx)
+	if err == nil && !is {
+		result.Invalid(v.profile("server"), v.site.Profile.Metal.Server, "the server is not a Kubernetes API")
+	}
+	return err
+}
+
+// anonymous is the user of requests whose credentials a Kubernetes API ignores, such as certificates of another authority.
+const anonymous = `"system:anonymous"`
+
+func (v *validation) authenticate(_ context.Context, result *platform.Result) error {
+	result.At(v.credentials())
+	switch class := platform.ClassOf(v.answer); {
+	case class == platform.ClassUnauthenticated:
+		return v.answer
+	case class == platform.ClassForbidden && strings.Contains(v.answer.Error(), anonymous):
+		return platform.NewError(platform.ClassUnauthenticated, "the API ignores the credentials: %w", v.answer)
+	}
+	return nil
+}
+
 // ipamPool returns the reference of the pool that addresses come from, nil if there is none.
-func (f *flow) ipamPool() *corev1.TypedLocalObjectReference {
-	if config := f.site.Config; config != nil && config.Metal != nil && config.Metal.IPAM != nil {
+func (v *validation) ipamPool() *corev1.TypedLocalObjectReference {
+	if config := v.site.Config; config != nil && config.Metal != nil && config.Metal.IPAM != nil {
 		return &config.Metal.IPAM.PoolRef
 	}
 	return nil
@@ -177,67 +277,87 @@ func (v *validation) unknownNetworkData(_ context.Context, result *platform.Resu
 	return nil
 }
 
-// unserved finds API versions that the inventory needs and that are not served. It sends the first request to the site.
-func (v *validation) unserved(ctx context.Context, result *platform.Result) error {
-	var (
-		missing []string
-		served  = map[schema.GroupVersion][]string{}
-	)
-	for _, resource := range v.inventory.Resources() {
-		version := resource.GroupVersion()
-		if _, asked := served[version]; !asked {
-			names, err := v.served(ctx, version)
-			if err != nil {
-				return err
-			}
-			served[version] = names
-		}
-		if !slices.Contains(served[version], resource.Resource) {
-			missing = append(missing, fmt.Sprintf("%s in version %s", resource.Resource, version))
-		}
+// unserved finds resources that the inventory needs and that are not served.
+func (v *validation) unserved(_ context.Context, result *platform.Result) error {
+	if v.answer != nil {
+		return v.answer
 	}
-	if len(missing) > 0 {
-		result.Invalid(v.path, v.site.Name, "the API of the inventory does not serve %s", strings.Join(missing, ", nor "))
+	for _, resource := range v.inventory.Resources() {
+		if version := resource.GroupVersion(); !slices.Contains(v.apis[version], resource.Resource) {
+			result.Invalid(v.profile("inventory"), string(v.site.Profile.Metal.Inventory), "the API does not serve %s in version %s",
+				resource.Resource, version)
+		}
 	}
 	return nil
 }
 
-// missingNamespace checks that the namespace of the hosts exists, if the credentials are permitted to get it.
+// missingNamespace checks that the namespace of the hosts exists, as far as the credentials are permitted to know: it may be misspelt if
+// they have no permissions in it.
 func (v *validation) missingNamespace(ctx context.Context, result *platform.Result) error {
 	err := client.Classify(v.api.Get(ctx, ctrlclient.ObjectKey{Name: v.namespace}, &corev1.Namespace{}))
+	hidden := platform.ClassOf(err) == platform.ClassForbidden
 	switch {
-	case err == nil, platform.ClassOf(err) == platform.ClassForbidden:
 	case client.IsNotFound(err):
-		result.Invalid(v.path, v.site.Name, "the inventory has no namespace %q", v.namespace)
-	default:
+		result.Invalid(v.profile("namespace"), v.namespace, "the inventory has no namespace of this name")
+		return nil
+	case err != nil && !hidden:
 		return err
+	}
+	needed := v.permissions()
+	if err := v.review(ctx, needed); err != nil {
+		return err
+	}
+	inNamespace := func(of []authorizationv1.ResourceAttributes) (number int) {
+		for i := range of {
+			if of[i].Namespace == v.namespace {
+				number++
+			}
+		}
+		return number
+	}
+	if hidden && inNamespace(v.denied) == inNamespace(needed) {
+		result.Invalid(v.profile("namespace"), v.namespace, "the credentials have no permissions in a namespace of this name")
 	}
 	return nil
 }
 
-// forbidden finds required permissions that the credentials lack. It checks all of them concurrently.
-func (v *validation) forbidden(ctx context.Context, result *platform.Result) error {
+// permissions returns what the credentials must be allowed to do.
+func (v *validation) permissions() []authorizationv1.ResourceAttributes {
 	needed := v.inventory.Permissions()
 	if v.ipamPool() != nil {
 		needed = append(needed, ipam.Permissions(v.namespace)...)
 	}
+	return append(needed, authorizationv1.ResourceAttributes{Namespace: v.namespace, Verb: useVerb, Group: v1alpha1.GroupName,
+		Resource: "shoots", Name: v.site.Shoot})
+}
+
+// useVerb is the verb that the admission policies of an inventory ask for, and nothing else.
+const useVerb = "use"
+
+// review finds permissions that the credentials lack. It asks for all of them concurrently.
+func (v *validation) review(ctx context.Context, needed []authorizationv1.ResourceAttributes) error {
 	allowed := make([]bool, len(needed))
 	errs := platform.Each(len(needed), func(i int) (err error) {
 		allowed[i], err = v.allowed(ctx, needed[i])
 		return err
 	})
-	if err := cmp.Or(errs...); err != nil {
-		return err // all requests fail for the same reason
-	}
-
-	var missing []authorizationv1.ResourceAttributes
 	for i := range needed {
 		if !allowed[i] {
-			missing = append(missing, needed[i])
+			v.denied = append(v.denied, needed[i])
 		}
 	}
-	if len(missing) > 0 {
-		result.Forbidden(v.path, "the credentials may not %s", describe(missing))
+	return cmp.Or(errs...) // all requests fail for the same reason
+}
+
+// forbidden reports the permissions that the credentials lack, by resource.
+func (v *validation) forbidden(_ context.Context, result *platform.Result) error {
+	isUse := func(of authorizationv1.ResourceAttributes) bool { return of.Verb == useVerb }
+	for _, missing := range describe(slices.DeleteFunc(slices.Clone(v.denied), isUse)) {
+		result.Forbidden(v.credentials(), "the credentials may not %s", missing)
+	}
+	if slices.ContainsFunc(v.denied, isUse) {
+		result.Warn(v.credentials(), "the credentials may not use shoot %s in namespace %s, so that the admission policies of "+
+			"docs/operations/metal.md, if the inventory has them, let it have no machines", v.site.Shoot, v.namespace)
 	}
 	return nil
 }
@@ -250,28 +370,23 @@ func (f *flow) allowed(ctx context.Context, attributes authorizationv1.ResourceA
 	return review.Status.Allowed, nil
 }
 
-// describe lists the missing permissions, grouped by resource.
-func describe(missing []authorizationv1.ResourceAttributes) string {
+// describe returns the missing permissions, grouped by resource.
+func describe(missing []authorizationv1.ResourceAttributes) []string {
 	type object struct{ namespace, group, resource string }
-	var (
-		objects []object
-		verbs   = map[object][]string{}
-	)
+	verbs := map[object][]string{}
 	for _, m := range missing {
 		o := object{m.Namespace, m.Group, m.Resource}
-		if _, ok := verbs[o]; !ok {
-			objects = append(objects, o)
-		}
 		verbs[o] = append(verbs[o], m.Verb)
 	}
-	parts := make([]string, len(objects))
-	for i, o := range objects {
-		slices.Sort(verbs[o])
-		parts[i] = strings.Join(verbs[o], " or ") + " " + o.resource
+	var parts []string
+	for o, names := range verbs {
+		slices.Sort(names)
+		part := strings.Join(names, " or ") + " " + o.resource
 		if o.namespace != "" {
-			parts[i] += " in namespace " + o.namespace
+			part += " in namespace " + o.namespace
 		}
+		parts = append(parts, part)
 	}
 	slices.Sort(parts)
-	return strings.Join(parts, ", nor ")
+	return parts
 }

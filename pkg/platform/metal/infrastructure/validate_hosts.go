@@ -42,7 +42,7 @@ func (v *validation) checkInventory(ctx context.Context, result *platform.Result
 	}
 	err = v.checkPlace(ctx, id)
 	if err != nil && platform.ClassOf(err) == platform.ClassConfiguration {
-		result.Invalid(v.path, v.site.Name, "%v", err)
+		result.Invalid(v.profile("namespace"), v.namespace, "%v", err)
 		return nil
 	}
 	return err

@@ -35,6 +35,9 @@ type addressPool struct {
 	} `json:"spec"`
 }
 
+// controlPlanePath is the path of the sites in the ControlPlaneConfig.
+var controlPlanePath = field.NewPath("spec", "provider", "controlPlaneConfig", "sites")
+
 // readPools are the kinds of pools whose addresses are compared with those of the site.
 var readPools = []schema.GroupKind{{Group: "ipam.cluster.x-k8s.io", Kind: "InClusterIPPool"},
 	{Group: "ipam.cluster.x-k8s.io", Kind: "GlobalInClusterIPPool"}}
@@ -110,6 +113,27 @@ func (v *validation) foreignAddresses(object *unstructured.Unstructured, path *f
 		result.Invalid(path, object.GetName(), "the pool gives away %s outside the site's nodes %s", strings.Join(ranges, ", "),
 			v.site.Network.Nodes)
 	}
+}
+
+// checkBalancerAddresses finds addresses of load balancers that the pool gives to machines, too.
+func (v *validation) checkBalancerAddresses(_ context.Context, result *platform.Result) error {
+	balancers := v.controlPlane.LoadBalancer
+	if v.pool == nil || balancers == nil || balancers.MetalLB == nil {
+		return nil
+	}
+	given, err := addressesOf(v.pool)
+	if err != nil {
+		return nil //nolint:nilerr // that the pool cannot be read is another check
+	}
+	path := controlPlanePath.Key(v.site.Name).Child("loadBalancer", "metalLB", "addressPools")
+	for _, p := range balancers.MetalLB.AddressPools {
+		for _, text := range p.CIDRs {
+			if r, err := parseRange(text); err == nil && given.OverlapsRange(r) {
+				result.Warn(path.Key(p.Name).Child("cidrs"), "machines can get addresses of %s from %s %q", text, v.pool.GetKind(), v.pool.GetName())
+			}
+		}
+	}
+	return nil
 }
 
 // addressesOf returns the addresses that the pool allocates.

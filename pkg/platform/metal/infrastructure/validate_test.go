@@ -6,10 +6,15 @@ package infrastructure
 
 import (
 	"context"
+	"crypto/x509"
+	"errors"
 	"net/netip"
+	"slices"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	gomegatypes "github.com/onsi/gomega/types"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -19,8 +24,10 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ipam"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
 var _ = Describe("Validate", func() {
@@ -34,8 +41,8 @@ var _ = Describe("Validate", func() {
 
 	validate := func(ctx SpecContext, demands ...platform.Demand) (platform.Findings, error) {
 		return checks.Run(ctx, &validation{
-			open: func(context.Context) (*flow, error) { return f.flow(), nil },
-			path: field.NewPath("config", "sites").Index(2).Child("metal"), demands: demands,
+			open: func(context.Context) (*flow, error) { return f.flow(), nil }, site: f.site,
+			path: field.NewPath("config", "sites").Index(2).Child("metal"), demands: demands, controlPlane: f.controlPlane,
 		}, nil)
 	}
 	succeeded := func(findings platform.Findings, err error) platform.Findings {
@@ -55,27 +62,68 @@ var _ = Describe("Validate", func() {
 		Expect(succeeded(validate(ctx))).To(HaveField("Found", BeEmpty()))
 	})
 
-	DescribeTable("should name what the API does not have", func(ctx SpecContext, served []string, message string) {
+	DescribeTable("should name what the API does not have", func(ctx SpecContext, served []string, resources ...string) {
 		f.served[hostsVersion] = served
-		Expect(succeeded(validate(ctx)).Err()).To(MatchError(
-			`config.sites[2].metal: Invalid value: "racks": the API of the inventory does not serve ` + message))
+		var messages []string
+		for _, resource := range resources {
+			messages = append(messages, `cloudProfileConfig.sites[racks].metal.inventory: Invalid value: "Metal3": `+
+				"the API does not serve "+resource+" in version hosts.example.com/v1")
+		}
+		Expect(succeeded(validate(ctx)).Err()).To(MatchError(strings.Join(messages, "\n")))
 		Expect(f.inventory.lists).To(BeZero())
 	},
-		Entry("a resource", []string{"hosts"}, "claims in version hosts.example.com/v1"),
-		Entry("the version", nil, "hosts in version hosts.example.com/v1, nor claims in version hosts.example.com/v1"),
+		Entry("a resource", []string{"hosts"}, "claims"),
+		Entry("the version", nil, "hosts", "claims"),
 	)
 
-	It("should fail if the API cannot be asked", func(ctx SpecContext) {
-		f.servedErr = errAway
-		_, err := validate(ctx)
-		Expect(err).To(MatchError(errAway))
-	})
+	// causes returns the findings without those that follow from another.
+	causes := func(findings platform.Findings) []platform.Finding {
+		return slices.DeleteFunc(findings.Found, func(f platform.Finding) bool { return f.Cause != "" })
+	}
+	finding := func(id string, state platform.CheckState, path, message string) gomegatypes.GomegaMatcher {
+		return And(HaveField("Check.ID", id), HaveField("State", state), HaveField("Field", path), HaveField("Is", ContainSubstring(message)))
+	}
+
+	DescribeTable("should stop at an API that cannot be used", func(ctx SpecContext, change func(), expected gomegatypes.GomegaMatcher) {
+		change()
+		findings, err := validate(ctx)
+		Expect(causes(findings)).To(HaveExactElements(expected))
+		Expect(err != nil).To(Equal(findings.Found[0].Err != nil))
+		Expect(f.inventory.lists).To(BeZero())
+	},
+		Entry("is away", func() { f.servedErr = errAway },
+			finding("metal-connection", platform.Unknown, "cloudProfileConfig.sites[racks].metal.server", "away")),
+		Entry("has another certificate", func() { f.servedErr = client.Classify(x509.UnknownAuthorityError{}) },
+			finding("metal-connection", platform.Failed, "cloudProfileConfig.sites[racks].tls", "unknown authority")),
+		Entry("is none of Kubernetes", func() { f.served, f.other = nil, true },
+			finding("metal-connection", platform.Failed, "cloudProfileConfig.sites[racks].metal.server", "not a Kubernetes API")),
+		Entry("refuses a token", func() { f.servedErr = client.Classify(apierrors.NewUnauthorized("who")) },
+			finding("metal-authentication", platform.Failed, "secret.data[racks.token]", "who")),
+		Entry("ignores a certificate", func() {
+			f.site.Credentials = site.Credentials{"clientCertificate": "c", "clientKey": "k"}
+			f.servedErr = client.Classify(errors.Join(apierrors.NewForbidden(schema.GroupResource{}, "",
+				errors.New(`User "system:anonymous" cannot get path "/apis"`))))
+		}, finding("metal-authentication", platform.Failed, "secret.data[racks.clientCertificate]", "ignores the credentials")),
+		Entry("refuses to tell what it serves", func() { f.servedErr = client.Classify(forbidden) },
+			finding("metal-api", platform.Unknown, "", "forbidden")),
+	)
 
 	It("should name a namespace that does not exist", func(ctx SpecContext) {
 		f.objects = nil
-		Expect(succeeded(validate(ctx)).Err()).
-			To(MatchError(`config.sites[2].metal: Invalid value: "racks": the inventory has no namespace "hosts"`))
+		Expect(causes(succeeded(validate(ctx)))).To(HaveExactElements(finding("metal-namespace", platform.Failed,
+			"cloudProfileConfig.sites[racks].metal.namespace", "the inventory has no namespace of this name")))
 	})
+
+	DescribeTable("should suspect the name of a namespace without permissions", func(ctx SpecContext, hidden bool, id string) {
+		if hidden {
+			f.get["Namespace"] = forbidden
+		}
+		f.denied = []string{"create secrets", "delete secrets", "use shoots"}
+		Expect(causes(succeeded(validate(ctx)))).To(ContainElement(HaveField("Check.ID", id)))
+	},
+		Entry("that cannot be seen", true, "metal-namespace"),
+		Entry("unless it exists", false, "metal-permissions"),
+	)
 
 	It("should go on if the credentials may not see namespaces", func(ctx SpecContext) {
 		f.get["Namespace"] = forbidden
@@ -95,26 +143,35 @@ var _ = Describe("Validate", func() {
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassUnauthenticated))
 	})
 
-	DescribeTable("should name all missing permissions in one message", func(ctx SpecContext, denied []string, message string) {
+	DescribeTable("should name all missing permissions by resource", func(ctx SpecContext, denied []string, messages ...string) {
 		withPool("InClusterIPPool", "nodes")
 		f.objects = append(f.objects, pool("InClusterIPPool", "nodes", nil))
 		f.denied = denied
 		findings := succeeded(validate(ctx))
-		if message == "" {
+		if len(messages) == 0 {
 			Expect(findings.Found).To(BeEmpty())
 			return
 		}
-		Expect(findings.Err()).To(MatchError("config.sites[2].metal: Forbidden: the credentials may not " + message))
+		for i := range messages {
+			messages[i] = "secret.data[racks.token]: Forbidden: the credentials may not " + messages[i]
+		}
+		Expect(findings.Err()).To(MatchError(strings.Join(messages, "\n")))
 		Expect(f.inventory.lists).To(BeZero())
 	},
-		Entry("none", nil, ""),
+		Entry("none", nil),
 		Entry("of the cluster", []string{"list hosts"}, "list hosts"),
 		Entry("of the namespace", []string{"create secrets"}, "create secrets in namespace hosts"),
 		Entry("several", []string{"delete secrets", "list hosts", "create secrets"},
-			"create or delete secrets in namespace hosts, nor list hosts"),
+			"create or delete secrets in namespace hosts", "list hosts"),
 		Entry("of address claims", []string{"list ipaddressclaims", "get ipaddresses"},
-			"get ipaddresses in namespace hosts, nor list ipaddressclaims in namespace hosts"),
+			"get ipaddresses in namespace hosts", "list ipaddressclaims in namespace hosts"),
 	)
+
+	It("should warn if admission policies would refuse the shoot", func(ctx SpecContext) {
+		f.denied = []string{"use shoots"}
+		Expect(succeeded(validate(ctx)).Found).To(HaveExactElements(finding("metal-permissions", platform.Warning,
+			"secret.data[racks.token]", "the credentials may not use shoot shoot--local--a in namespace hosts")))
+	})
 
 	It("should need no permissions for address claims without a pool", func(ctx SpecContext) {
 		f.denied = []string{"list ipaddressclaims"}
@@ -234,6 +291,20 @@ var _ = Describe("Validate", func() {
 			Entry("enough", 1, 4, platform.Fine),
 			Entry("too few for the maximum", 1, 5, platform.Warning),
 			Entry("too few for the minimum", 5, 5, platform.Failed),
+		)
+
+		DescribeTable("should find addresses of load balancers", func(ctx SpecContext, cidr string, expected ...string) {
+			withPool("InClusterIPPool", "nodes")
+			f.objects = append(f.objects, pool("InClusterIPPool", "nodes", addresses("10.250.128.16-10.250.128.64")))
+			f.controlPlane.LoadBalancer = &v1alpha1.SiteLoadBalancer{MetalLB: &v1alpha1.MetalLB{
+				AddressPools: []v1alpha1.MetalLBAddressPool{{Name: "services", CIDRs: []string{"10.250.191.0/28", cidr}}}}}
+			Expect(succeeded(validate(ctx)).Warnings()).To(HaveExactElements(expected))
+		},
+			Entry("in the pool", "10.250.128.64/26", "spec.provider.controlPlaneConfig.sites[racks].loadBalancer.metalLB."+
+				`addressPools[services].cidrs: machines can get addresses of 10.250.128.64/26 from InClusterIPPool "nodes"`),
+			Entry("as a range", "10.250.128.1-10.250.128.16", "spec.provider.controlPlaneConfig.sites[racks].loadBalancer.metalLB."+
+				`addressPools[services].cidrs: machines can get addresses of 10.250.128.1-10.250.128.16 from InClusterIPPool "nodes"`),
+			Entry("outside", "10.250.128.0/28"),
 		)
 
 		It("should fail if the pool cannot be asked for", func(ctx SpecContext) {

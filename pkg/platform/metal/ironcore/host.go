@@ -5,6 +5,7 @@
 package ironcore
 
 import (
+	"cmp"
 	"fmt"
 
 	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
@@ -85,14 +86,29 @@ func fault(claim *metalv1alpha1.ServerClaim, server *metalv1alpha1.Server) strin
 	case server.Status.State != metalv1alpha1.ServerStateError:
 		return ""
 	}
-	if text := message(server); text != "" {
-		return text
-	}
-	return fmt.Sprintf("server %q is in state %s", server.Name, server.Status.State)
+	return stateOf(server)
+}
+
+// stateOf returns what a server in a wrong state says.
+func stateOf(server *metalv1alpha1.Server) string {
+	return cmp.Or(message(server), fmt.Sprintf("server %q is in state %s", server.Name, server.Status.State))
 }
 
 // freeHostOf returns a host that is not a machine of the shoot.
 func freeHostOf(server *metalv1alpha1.Server, selection *inventory.Selection) inventory.Host {
 	return inventory.Host{Name: server.Name, Labels: server.Labels, MACAddress: macAddress(server),
-		State: obstacleTo(server, selection).State()}
+		State: obstacleTo(server, selection).State(), Fault: faultOfFree(server)}
+}
+
+// faultOfFree returns why a server that nobody uses cannot become a machine, although it is not being prepared.
+func faultOfFree(server *metalv1alpha1.Server) string {
+	switch state, power := server.Status.State, server.Status.PowerState; {
+	case server.Spec.ServerClaimRef != nil, inMaintenance(server):
+		return ""
+	case state == metalv1alpha1.ServerStateError:
+		return stateOf(server)
+	case state == metalv1alpha1.ServerStateAvailable && (power == "" || power == metalv1alpha1.ServerPausedPowerState):
+		return fmt.Sprintf("its power state is %q", power)
+	}
+	return ""
 }

@@ -5,6 +5,7 @@
 package metal3
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strings"
@@ -123,6 +124,9 @@ func hostOf(host *metal3v1alpha1.BareMetalHost, machine, cleaning string) invent
 	result := inventory.Host{Name: host.Name, Labels: host.Labels, MACAddress: host.Spec.BootMACAddress, Fault: fault(host)}
 	if machine == "" {
 		result.State = obstacleTo(host, cleaning).State()
+		if host.Status.Provisioning.State == metal3v1alpha1.StateUnmanaged && maintenance(host) == "" {
+			result.Fault = cmp.Or(result.Fault, "it has no BMC")
+		}
 		return result
 	}
 	result.State = inventory.Claimed

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,9 @@ import (
 
 // maxIdleConnections is the number of idle connections kept open to a vCenter, which serves all its APIs at one address.
 const maxIdleConnections = 8
+
+// noVersions matches the error of a server that does not have the versions of a vCenter's API, which need no login.
+var noVersions = regexp.MustCompile(`^http\.Get\(.*\): 40[0-7] `)
 
 const userAgent = "gardener-extension-provider-hybrid"
 
@@ -90,6 +94,10 @@ func newSession(ctx context.Context, siteName string, connection v1alpha1.VSpher
 	sc.Client = *transport.NewClient(roundTripper, timeout)
 	sc.Jar = jar
 	if err := sc.UseServiceVersion(); err != nil {
+		if noVersions.MatchString(err.Error()) {
+			return nil, platform.NewError(platform.ClassConfiguration, "vsphere.server %q is not a vCenter: %w", connection.Server,
+				platform.Foreign(err))
+		}
 		return nil, Classify(err)
 	}
 	s := &Session{Site: siteName, user: user, transport: roundTripper, refused: refused}

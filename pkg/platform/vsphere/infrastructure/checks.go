@@ -4,23 +4,24 @@
 
 package infrastructure
 
-import (
-	"context"
-
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-)
+import "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 
 // checks are all checks of a vSphere site.
 var checks = platform.Checks[*validation]{
 	{
 		Check: platform.Check{
+			ID: "vsphere-connection", Title: "A vCenter answers at the configured address, and its certificate is trusted.",
+			Remedy: "Correct `server` of the site's `vsphere` block, `tls`, or `proxy` in the CloudProfile.",
+		},
+		Run: (*validation).connect,
+	},
+	{
+		Check: platform.Check{
 			ID: "vsphere-authentication", Title: "The vCenter accepts the credentials.",
-			Remedy: "Correct user name and password of the site in the Secret, and the site's `vsphere` block in the CloudProfile.",
+			Remedy: "Correct user name and password of the site in the Secret.",
+			Needs:  []string{"vsphere-connection"},
 		},
-		Run: func(v *validation, ctx context.Context, _ *platform.Result) (err error) {
-			v.flow, err = v.open(ctx)
-			return err
-		},
+		Run: (*validation).authenticate,
 	},
 	{
 		Check: platform.Check{
@@ -49,7 +50,7 @@ var checks = platform.Checks[*validation]{
 	{
 		Check: platform.Check{
 			ID: "vsphere-hosts", Title: "Each zone has a host that is connected and not in maintenance mode.",
-			Remedy: "Connect a host of the cluster, or end its maintenance mode.",
+			Remedy: "Add or connect a host of the cluster, or end its maintenance mode.",
 			Needs:  []string{"vsphere-zones"},
 		},
 		Run: (*validation).checkHosts,
@@ -69,14 +70,6 @@ var checks = platform.Checks[*validation]{
 			Needs:  []string{"vsphere-hosts"},
 		},
 		Run: (*validation).checkDatastores,
-	},
-	{
-		Check: platform.Check{
-			ID: "vsphere-datastore-space", Title: "Datastores have space for the volumes of all machines.",
-			Remedy: "Free or add space, or reduce the volumes or the numbers of machines of the pools.",
-			Needs:  []string{"vsphere-hosts"},
-		},
-		Run: (*validation).checkSpace,
 	},
 	{
 		Check: platform.Check{
@@ -104,11 +97,27 @@ var checks = platform.Checks[*validation]{
 	},
 	{
 		Check: platform.Check{
+			ID: "vsphere-resource-pool", Title: "The memory limit of each resource pool suffices for the minima of the pools.",
+			Remedy: "Raise the limit of the resource pool, or reduce `minimum` of the pools.",
+			Needs:  []string{"vsphere-hosts"},
+		},
+		Run: (*validation).checkResourcePools,
+	},
+	{
+		Check: platform.Check{
 			ID: "vsphere-template", Title: "The templates of the pools' images exist in all zones and are templates.",
 			Remedy: "Correct `template` of the image in the CloudProfile, or create the template.",
 			Needs:  []string{"vsphere-zones"},
 		},
 		Run: (*validation).checkTemplates,
+	},
+	{
+		Check: platform.Check{
+			ID: "vsphere-datastore-space", Title: "Datastores have space for the volumes of all machines.",
+			Remedy: "Free or add space, or reduce the volumes or the numbers of machines of the pools.",
+			Needs:  []string{"vsphere-hosts", "vsphere-template"},
+		},
+		Run: (*validation).checkSpace,
 	},
 	{
 		Check: platform.Check{
@@ -128,8 +137,8 @@ var checks = platform.Checks[*validation]{
 	},
 	{
 		Check: platform.Check{
-			ID: "vsphere-volume-policies", Title: "The storage policies of volume types and data volumes exist.",
-			Remedy: "Correct `storagePolicy` of the volume type or data volume, or create the policy.",
+			ID: "vsphere-volume-policies", Title: "The storage policies of volume types, data volumes, and storage classes exist.",
+			Remedy: "Correct `storagePolicy` of the volume type, data volume, or storage class, or create the policy.",
 			Needs:  []string{"vsphere-authentication"},
 		},
 		Run: (*validation).checkPolicies,

@@ -15,6 +15,7 @@ import (
 
 	"github.com/vmware/govmomi/vapi/tags"
 	"github.com/vmware/govmomi/vim25"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -81,7 +82,7 @@ func (i *infrastructure) Reconcile(ctx context.Context, s *site.Site, persist pl
 	if err != nil {
 		return nil, err
 	}
-	zones, err := f.findZones(ctx)
+	zones, err := f.findZones(ctx, field.NewPath("infrastructureConfig", "sites").Key(s.Name).Child("vsphere"))
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@
 package infrastructure
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -15,7 +14,6 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
@@ -31,15 +29,20 @@ var _ = Describe("privileges", func() {
 		pool    = types.ManagedObjectReference{Type: "ResourcePool", Value: "resgroup-1"}
 		network = types.ManagedObjectReference{Type: "Network", Value: "network-1"}
 		store   = types.ManagedObjectReference{Type: "Datastore", Value: "datastore-1"}
-		zones   = []zone{
-			{name: "a", parent: folder, parentPath: "/dc/vm/gardener", resourcePool: pool, poolPath: "/dc/host/c/Resources", network: network,
-				datastore: &store},
-			{name: "b", parent: folder, parentPath: "/dc/vm/gardener", resourcePool: pool, poolPath: "/dc/host/c/Resources", network: network},
-		}
-		needed = func(perShoot bool) []neededPrivilege {
-			profile := &v1alpha1.VSphereProfile{ResourcePools: &v1alpha1.VSphereResourcePools{PerShoot: perShoot}}
+
+		datacenter = types.ManagedObjectReference{Type: "Datacenter", Value: "datacenter-1"}
+		cluster    = types.ManagedObjectReference{Type: "ClusterComputeResource", Value: "domain-c1"}
+
+		a = zone{name: "a", datacenter: datacenter, datacenterPath: "/dc", cluster: cluster, parent: folder, parentPath: "/dc/vm/gardener",
+			resourcePool: pool, poolPath: "/dc/host/c/Resources", network: network, datastore: &store}
+		b = a
+
+		needed = func(all bool) []neededPrivilege {
+			profile := &v1alpha1.VSphereProfile{ResourcePools: &v1alpha1.VSphereResourcePools{PerShoot: all},
+				Topology: &v1alpha1.VSphereTopology{Create: all}}
 			f := &flow{site: &site.Site{Profile: &v1alpha1.CloudProfileSite{VSphere: profile}}}
-			return f.neededPrivileges(zones)
+			b.name, b.datastore = "b", nil
+			return f.neededPrivileges([]zone{a, b}, all)
 		}
 	)
 
@@ -47,9 +50,12 @@ var _ = Describe("privileges", func() {
 		Expect(needed(false)).To(HaveLen(4))
 	})
 
-	It("should include pools only if there is one for each shoot", func() {
+	It("should include pools only if there is one for each shoot, and clusters if they are changed", func() {
 		Expect(needed(false)[1].privileges).To(ConsistOf("Resource.AssignVMToPool"))
-		Expect(needed(true)[1].privileges).To(ConsistOf("Resource.AssignVMToPool", "Resource.CreatePool", "Resource.DeletePool"))
+		Expect(needed(true)).To(HaveLen(6))
+		Expect(needed(true)[1].privileges).To(ConsistOf("Resource.AssignVMToPool", "Resource.CreatePool", "Resource.DeletePool", tagPrivilege))
+		Expect(needed(true)[4]).To(Equal(neededPrivilege{object: datacenter, what: "datacenter /dc", privileges: []string{tagPrivilege}}))
+		Expect(needed(true)[5].privileges).To(ConsistOf(tagPrivilege, "Host.Inventory.EditCluster"))
 	})
 
 	It("should all be in the document for operators", func() {
@@ -74,20 +80,5 @@ var _ = Describe("privileges", func() {
 			{Entity: folder, Privileges: folderPrivileges[2:]}, {Entity: pool, Privileges: poolPrivileges},
 			{Entity: network, Privileges: networkPrivileges}, {Entity: store, Privileges: datastorePrivileges},
 		}, "the credentials lack the privileges Folder.Create, Folder.Delete on folder /dc/vm/gardener"),
-	)
-})
-
-var _ = Describe("#split", func() {
-	mistake := platform.NewError(platform.ClassConfiguration, "mistake")
-	passing := platform.NewError(platform.ClassTransient, "passing")
-
-	DescribeTable("should tell mistakes from what passes", func(err error, mistakes []error, other bool) {
-		found, rest := split(err)
-		Expect(found).To(Equal(mistakes))
-		Expect(rest != nil).To(Equal(other))
-	},
-		Entry("one mistake", mistake, []error{mistake}, false),
-		Entry("one that passes", passing, nil, true),
-		Entry("both", errors.Join(mistake, passing), []error{mistake}, true),
 	)
 })

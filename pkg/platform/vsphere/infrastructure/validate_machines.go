@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	pbmtypes "github.com/vmware/govmomi/pbm/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/inventory"
@@ -31,7 +31,7 @@ func (v *validation) checkVersion(_ context.Context, result *platform.Result) er
 	version := v.vim.ServiceContent.About.Version
 	major, _, _ := strings.Cut(version, ".")
 	if number, err := strconv.Atoi(major); err != nil || number < minVersion {
-		result.Warn(v.path, "the vCenter has version %s", platform.Printable(version)).Want = "7.0 or later"
+		result.Warn(v.profile("server"), "the vCenter has version %s", platform.Printable(version)).Want = "7.0 or later"
 	}
 	return nil
 }
@@ -41,16 +41,21 @@ func (v *validation) checkTopology(ctx context.Context, result *platform.Result)
 	if topology := v.site.Profile.VSphere.Topology; topology == nil || topology.Create {
 		return nil
 	}
-	return v.report(result, v.path, v.ensureTopology(ctx, v.zones))
+	return report(result, v.profile("topology"), v.site.Name, v.ensureTopology(ctx, v.zones))
 }
 
 // report adds err to the result if it is one of the configuration, and returns it otherwise.
-func (v *validation) report(result *platform.Result, path *field.Path, err error) error {
+func report(result *platform.Result, path *field.Path, value string, err error) error {
 	if err == nil || platform.ClassOf(err) != platform.ClassConfiguration {
 		return err
 	}
-	result.Invalid(path, v.site.Name, "%v", err)
+	result.Invalid(path, value, "%v", err)
 	return nil
+}
+
+// ofPool returns the path of a field in the pool's vsphere block for the site.
+func (v *validation) ofPool(demand *platform.Demand, name string) *field.Path {
+	return demand.Path.Child("providerConfig", "sites").Key(v.site.Name).Child("vsphere", name)
 }
 
 // template is a template of a pool in a zone.
@@ -78,7 +83,7 @@ func (v *validation) checkTemplates(ctx context.Context, result *platform.Result
 			} else {
 				var err error
 				if found, err = machines.FindTemplate(ctx, v.session, path); err != nil {
-					if err := v.report(result, demand.Path.Child("machine", "image"), err); err != nil {
+					if err := report(result, demand.Path.Child("machine", "image"), path, err); err != nil {
 						return err
 					}
 					continue
@@ -121,40 +126,60 @@ func (v *validation) checkTemplateVersions(_ context.Context, result *platform.R
 	return nil
 }
 
-// checkPolicies looks up the storage policies of volume types and data volumes.
-func (v *validation) checkPolicies(ctx context.Context, result *platform.Result) error {
-	known := map[string]bool{}
-	for i := range v.demands {
-		demand := &v.demands[i]
+// wantedPolicy is a storage policy that something besides zones names.
+type wantedPolicy struct {
+	name string
+	path *field.Path
+	// pool is whether a pool needs it.
+	pool bool
+}
+
+func (v *validation) wantedPolicies() []wantedPolicy {
+	var wanted []wantedPolicy
+	for _, demand := range v.demands {
 		if demand.VolumeType != nil && demand.VolumeType.VSphere != nil {
-			if err := v.checkPolicy(ctx, result, demand.Path.Child("volume", "type"), demand.VolumeType.VSphere.StoragePolicy, known); err != nil {
-				return err
-			}
+			wanted = append(wanted, wantedPolicy{demand.VolumeType.VSphere.StoragePolicy, demand.Path.Child("volume", "type"), true})
 		}
-		for j, volume := range demand.DataVolumes {
+		for i, volume := range demand.DataVolumes {
 			policy := volume.Settings.VSphere
 			if policy == nil && volume.Type != nil {
 				policy = volume.Type.VSphere
 			}
-			if policy == nil {
-				continue
-			}
-			if err := v.checkPolicy(ctx, result, demand.Path.Child("dataVolumes").Index(j), policy.StoragePolicy, known); err != nil {
-				return err
+			if policy != nil {
+				wanted = append(wanted, wantedPolicy{policy.StoragePolicy, demand.Path.Child("dataVolumes").Index(i), true})
 			}
 		}
 	}
-	return nil
+	for _, class := range v.site.Profile.StorageClasses {
+		if class.VSphere != nil {
+			path := v.site.ProfilePath().Child("storageClasses").Key(class.Name).Child("vsphere", "storagePolicy")
+			wanted = append(wanted, wantedPolicy{class.VSphere.StoragePolicy, path, false})
+		}
+	}
+	return wanted
 }
 
-// checkPolicy looks up a policy that is not known yet.
-func (v *validation) checkPolicy(ctx context.Context, result *platform.Result, path *field.Path, name string, known map[string]bool) error {
-	if known[name] {
+// checkPolicies looks up the storage policies of volume types, data volumes, and storage classes. Machines do not need the latter.
+func (v *validation) checkPolicies(ctx context.Context, result *platform.Result) error {
+	wanted := v.wantedPolicies()
+	if len(wanted) == 0 {
 		return nil
 	}
-	known[name] = true
-	_, err := v.session.StoragePolicyID(ctx, name)
-	return v.report(result, path, err)
+	policies, err := v.session.StoragePolicies(ctx)
+	if err != nil {
+		return err
+	}
+	const message = "storage policy %q does not exist or is not visible to the credentials"
+	for _, w := range wanted {
+		switch {
+		case slices.ContainsFunc(policies, func(p pbmtypes.BasePbmProfile) bool { return p.GetPbmProfile().Name == w.name }):
+		case w.pool:
+			result.Invalid(w.path, w.name, message, w.name)
+		default:
+			result.Warn(w.path, message, w.name)
+		}
+	}
+	return nil
 }
 
 // checkPolicyDatastores requires a datastore for the policy of each zone.
@@ -180,7 +205,7 @@ func (v *validation) checkPolicyDatastores(ctx context.Context, result *platform
 			return err
 		}
 		if len(compatible) == 0 {
-			result.Invalid(v.path, z.name, "none of the %d datastores of the cluster complies with the storage policy of the zone",
+			result.Invalid(z.path.Child("storagePolicy"), z.name, "none of the %d datastores of the cluster complies with the storage policy",
 				len(datastores))
 		}
 	}
@@ -191,13 +216,14 @@ func (v *validation) checkPolicyDatastores(ctx context.Context, result *platform
 func (v *validation) checkTags(ctx context.Context, result *platform.Result) error {
 	for i := range v.demands {
 		demand := &v.demands[i]
-		settings := demand.Settings.VSphere
-		if settings == nil {
-			settings = &v1alpha1.VSphereWorker{}
+		if demand.Settings.VSphere == nil {
+			continue
 		}
-		_, err := inventory.FindTags(ctx, v.session.Tags(), settings.Tags)
-		if err := v.report(result, demand.Path.Child("providerConfig"), err); err != nil {
-			return err
+		for _, name := range demand.Settings.VSphere.Tags {
+			_, err := inventory.FindTags(ctx, v.session.Tags(), []string{name})
+			if err := report(result, v.ofPool(demand, "tags"), name, err); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -12,18 +12,25 @@ import (
 	"github.com/vmware/govmomi/property"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/machines"
 )
 
-const gibibyte = 1 << 30
+const (
+	mebibyte = 1 << 20
+	gibibyte = 1 << 30
+)
 
 // places are the properties of the objects of the zones. Objects whose properties the credentials cannot read are missing.
 type places struct {
 	clusters   map[types.ManagedObjectReference]mo.ClusterComputeResource
 	hosts      map[types.ManagedObjectReference][]mo.HostSystem
 	datastores map[types.ManagedObjectReference]mo.Datastore
+	pools      map[types.ManagedObjectReference]mo.ResourcePool
 }
 
 // usable returns the hosts of the cluster that can run virtual machines.
@@ -33,9 +40,15 @@ func (p *places) usable(cluster types.ManagedObjectReference) []mo.HostSystem {
 	})
 }
 
-// readPlaces reads clusters with their hosts, and datastores, in one request.
+// isEmpty returns whether the cluster has no hosts, whether the credentials see them or not.
+func (p *places) isEmpty(cluster types.ManagedObjectReference) bool {
+	summary := p.clusters[cluster].Summary
+	return summary != nil && summary.GetComputeResourceSummary().NumHosts == 0
+}
+
+// readPlaces reads clusters with their hosts, resource pools, and datastores, in one request.
 func (v *validation) readPlaces(ctx context.Context) (*places, error) {
-	ofCluster := []string{"name"}
+	ofCluster := []string{"summary"}
 	if slices.ContainsFunc(v.demands, wantsAntiAffinity) {
 		ofCluster = append(ofCluster, "configurationEx") // has all rules of the cluster
 	}
@@ -44,6 +57,7 @@ func (v *validation) readPlaces(ctx context.Context) (*places, error) {
 		{Type: "HostSystem", PathSet: []string{"name", "parent", "runtime.connectionState", "runtime.inMaintenanceMode", "network", "datastore",
 			"summary.hardware.memorySize", "summary.hardware.numCpuThreads"}},
 		{Type: "Datastore", PathSet: []string{"summary"}},
+		{Type: "ResourcePool", PathSet: []string{"config.memoryAllocation.limit"}},
 	}}
 	add := func(object types.ObjectSpec) {
 		if !slices.ContainsFunc(filter.ObjectSet, func(o types.ObjectSpec) bool { return o.Obj == object.Obj }) {
@@ -52,6 +66,7 @@ func (v *validation) readPlaces(ctx context.Context) (*places, error) {
 	}
 	for _, z := range v.zones {
 		add(types.ObjectSpec{Obj: z.cluster, SelectSet: []types.BaseSelectionSpec{&types.TraversalSpec{Type: "ComputeResource", Path: "host"}}})
+		add(types.ObjectSpec{Obj: z.resourcePool})
 		if z.datastore != nil {
 			add(types.ObjectSpec{Obj: *z.datastore})
 		}
@@ -65,6 +80,7 @@ func (v *validation) readPlaces(ctx context.Context) (*places, error) {
 		clusters:   map[types.ManagedObjectReference]mo.ClusterComputeResource{},
 		hosts:      map[types.ManagedObjectReference][]mo.HostSystem{},
 		datastores: map[types.ManagedObjectReference]mo.Datastore{},
+		pools:      map[types.ManagedObjectReference]mo.ResourcePool{},
 	}
 	for _, content := range answer.Returnval {
 		object, err := mo.ObjectContentToType(content)
@@ -80,6 +96,8 @@ func (v *validation) readPlaces(ctx context.Context) (*places, error) {
 			}
 		case mo.Datastore:
 			found.datastores[o.Self] = o
+		case mo.ResourcePool:
+			found.pools[o.Self] = o
 		}
 	}
 	return found, nil
@@ -91,22 +109,24 @@ func (v *validation) checkHosts(ctx context.Context, result *platform.Result) (e
 		return err
 	}
 	for _, z := range v.zones {
-		hosts, usable := v.places.hosts[z.cluster], v.places.usable(z.cluster)
+		hosts, path := v.places.hosts[z.cluster], z.path.Child("computeCluster")
 		switch {
+		case len(hosts) == 0 && v.places.isEmpty(z.cluster):
+			result.Invalid(path, z.name, "the cluster has no hosts")
 		case len(hosts) == 0:
-			result.Unknown(v.path, "zone %q: the credentials see no host of the cluster", z.name)
-		case len(usable) == 0:
-			result.Invalid(v.path, z.name, "none of the %d hosts of the cluster is connected and not in maintenance mode", len(hosts))
+			result.Unknown(path, "the credentials see no host of the cluster")
+		case len(v.places.usable(z.cluster)) == 0:
+			result.Invalid(path, z.name, "none of the %d hosts of the cluster is connected and not in maintenance mode", len(hosts))
 		}
 	}
 	return nil
 }
 
-// checkAttached calls attached with each usable host of each zone, and reports hosts without what.
-func (v *validation) checkAttached(result *platform.Result, what string, object func(zone) *types.ManagedObjectReference,
+// checkAttached calls attached with each usable host of each zone, and reports hosts without what the object is.
+func (v *validation) checkAttached(result *platform.Result, what string, object func(zone) (*types.ManagedObjectReference, *field.Path),
 	attached func(mo.HostSystem) []types.ManagedObjectReference) {
 	for _, z := range v.zones {
-		reference := object(z)
+		reference, path := object(z)
 		if reference == nil {
 			continue
 		}
@@ -120,9 +140,9 @@ func (v *validation) checkAttached(result *platform.Result, what string, object 
 		switch {
 		case len(without) == 0:
 		case len(without) == len(usable):
-			result.Invalid(v.path, z.name, "no host of the cluster has the %s of the zone", what)
+			result.Invalid(path, z.name, "no host of the cluster has the %s", what)
 		default:
-			result.Warn(v.path, "zone %q: hosts %q do not have the %s of the zone", z.name, without[:min(len(without), maxNames)], what)
+			result.Warn(path, "hosts %q of zone %q do not have the %s", without[:min(len(without), maxNames)], z.name, what)
 		}
 	}
 }
@@ -130,8 +150,12 @@ func (v *validation) checkAttached(result *platform.Result, what string, object 
 // maxNames is how many names of hosts a message has.
 const maxNames = 5
 
+func datastoreOf(z zone) (*types.ManagedObjectReference, *field.Path) {
+	return z.datastore, z.path.Child("datastore")
+}
+
 func (v *validation) checkNetworks(_ context.Context, result *platform.Result) error {
-	v.checkAttached(result, "network", func(z zone) *types.ManagedObjectReference { return &z.network },
+	v.checkAttached(result, "network", func(z zone) (*types.ManagedObjectReference, *field.Path) { return &z.network, z.networkPath },
 		func(host mo.HostSystem) []types.ManagedObjectReference { return host.Network })
 	return nil
 }
@@ -141,18 +165,52 @@ func (v *validation) checkDatastores(_ context.Context, result *platform.Result)
 		if z.datastore == nil {
 			continue
 		}
+		path := z.path.Child("datastore")
 		switch summary := v.places.datastores[*z.datastore].Summary; {
 		case summary.Name == "":
-			result.Unknown(v.path, "zone %q: the credentials may not read the datastore", z.name)
+			result.Unknown(path, "the credentials may not read the datastore")
 		case !summary.Accessible:
-			result.Invalid(v.path, z.name, "the datastore is not accessible")
+			result.Invalid(path, z.name, "the datastore is not accessible")
 		case client.InMaintenance(&summary):
-			result.Invalid(v.path, z.name, "the datastore is in maintenance mode")
+			result.Invalid(path, z.name, "the datastore is in maintenance mode")
 		}
 	}
-	v.checkAttached(result, "datastore", func(z zone) *types.ManagedObjectReference { return z.datastore },
+	v.checkAttached(result, "datastore", datastoreOf,
 		func(host mo.HostSystem) []types.ManagedObjectReference { return host.Datastore })
 	return nil
+}
+
+// need is what the pools need of an object of zones.
+type need struct {
+	// path is the field of the first zone that names the object.
+	path             *field.Path
+	minimum, maximum int64
+}
+
+// needs adds up what machines of the pools need of the objects of zones.
+func (v *validation) needs(object func(zone) (*types.ManagedObjectReference, *field.Path),
+	ofMachine func(*platform.Demand) int64) map[types.ManagedObjectReference]*need {
+	needs := map[types.ManagedObjectReference]*need{}
+	for i := range v.demands {
+		demand := &v.demands[i]
+		size := ofMachine(demand)
+		for _, limits := range demand.Zones {
+			z := v.zone(limits.Name)
+			if z == nil {
+				continue
+			}
+			reference, path := object(*z)
+			if reference == nil {
+				continue
+			}
+			if needs[*reference] == nil {
+				needs[*reference] = &need{path: path}
+			}
+			needs[*reference].minimum += size * int64(limits.Minimum)
+			needs[*reference].maximum += size * int64(limits.Maximum)
+		}
+	}
+	return needs
 }
 
 // checkSpace compares the free space with the volumes of all machines that do not run yet. A pool's volumes with a type of their own are
@@ -161,39 +219,46 @@ func (v *validation) checkSpace(_ context.Context, result *platform.Result) erro
 	if v.site.State != nil {
 		return nil // Machines that run already use some of the space.
 	}
-	type need struct{ minimum, maximum int64 }
-	needs := map[types.ManagedObjectReference]*need{}
-	for _, demand := range v.demands {
-		var size int64
+	for datastore, needed := range v.needs(datastoreOf, func(demand *platform.Demand) (size int64) {
 		if demand.VolumeType == nil {
-			size += int64(demand.VolumeSize)
+			size = int64(demand.VolumeSize)
+			for _, t := range v.templates {
+				if t.demand == demand {
+					size = max(size, machines.RootDiskGiB(t.VirtualMachine))
+				}
+			}
 		}
 		for _, volume := range demand.DataVolumes {
 			if volume.Type == nil && volume.Settings.VSphere == nil {
 				size += int64(volume.Size)
 			}
 		}
-		for _, limits := range demand.Zones {
-			z := v.zone(limits.Name)
-			if z == nil || z.datastore == nil {
-				continue
-			}
-			if needs[*z.datastore] == nil {
-				needs[*z.datastore] = &need{}
-			}
-			needs[*z.datastore].minimum += size * int64(limits.Minimum)
-			needs[*z.datastore].maximum += size * int64(limits.Maximum)
-		}
-	}
-	for datastore, needed := range needs {
+		return size
+	}) {
 		summary := v.places.datastores[datastore].Summary
 		free := summary.FreeSpace / gibibyte
+		const message = "datastore %q has %d GiB left, and the volumes of the %s of all pools have %d GiB"
 		switch name := platform.Printable(summary.Name); {
 		case name == "":
 		case needed.minimum > free:
-			result.Warn(v.path, "datastore %q has %d GiB left, and the volumes of the minimum of all pools have %d GiB", name, free, needed.minimum)
+			result.Warn(needed.path, message, name, free, "minimum", needed.minimum)
 		case needed.maximum > free:
-			result.Warn(v.path, "datastore %q has %d GiB left, and the volumes of the maximum of all pools have %d GiB", name, free, needed.maximum)
+			result.Warn(needed.path, message, name, free, "maximum", needed.maximum)
+		}
+	}
+	return nil
+}
+
+// checkResourcePools compares the memory of machines with the limit, above which a vCenter takes memory from machines. A limit of CPUs only
+// slows them down, and is often below their number.
+func (v *validation) checkResourcePools(_ context.Context, result *platform.Result) error {
+	pool := func(z zone) (*types.ManagedObjectReference, *field.Path) {
+		return &z.resourcePool, z.path.Child("resourcePool")
+	}
+	for reference, needed := range v.needs(pool, func(demand *platform.Demand) int64 { return demand.Capacity.Memory().Value() / mebibyte }) {
+		if limit := ptr.Deref(v.places.pools[reference].Config.MemoryAllocation.Limit, -1); limit >= 0 && limit < needed.minimum {
+			result.Warn(needed.path, "the resource pool has a limit of %d MiB memory, and the machines of the minimum of all pools have %d MiB",
+				limit, needed.minimum)
 		}
 	}
 	return nil
@@ -224,13 +289,14 @@ func (v *validation) checkDRS(_ context.Context, result *platform.Result) error 
 				continue
 			}
 			config, _ := v.places.clusters[z.cluster].ConfigurationEx.(*types.ClusterConfigInfoEx)
+			path := v.ofPool(&demand, "antiAffinity")
 			switch {
 			case z.cluster.Type != "ClusterComputeResource":
-				result.Warn(demand.Path, "antiAffinity has no effect in zone %q, which is a host without a cluster", z.name)
+				result.Warn(path, "antiAffinity has no effect in zone %q, which is a host without a cluster", z.name)
 			case config == nil || config.DrsConfig.Enabled == nil:
-				result.Unknown(demand.Path, "the credentials may not read whether the cluster of zone %q has DRS", z.name)
+				result.Unknown(path, "the credentials may not read whether the cluster of zone %q has DRS", z.name)
 			case !*config.DrsConfig.Enabled:
-				result.Warn(demand.Path, "antiAffinity has no effect in zone %q, whose cluster has no DRS", z.name)
+				result.Warn(path, "antiAffinity has no effect in zone %q, whose cluster has no DRS", z.name)
 			}
 		}
 	}
