@@ -55,11 +55,6 @@ func (s *Site) Removed() bool {
 	return s.Config == nil
 }
 
-// ProfilePath returns the path of the site in the CloudProfile.
-func (s *Site) ProfilePath() *field.Path {
-	return field.NewPath("cloudProfileConfig", "sites").Key(s.Name)
-}
-
 // ZonePath returns the path of the zone in the CloudProfile.
 func (s *Site) ZonePath(zone string) *field.Path {
 	return s.ProfilePath().Child("zones").Key(zone)
