@@ -7,12 +7,16 @@ package vsphere_test
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/vmware/govmomi/find"
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vapi/rest"
 	"github.com/vmware/govmomi/vapi/tags"
@@ -367,36 +371,48 @@ var _ = Describe("Infrastructure", func() {
 		deleteAll(ctx)
 	})
 
-	DescribeTable("should name what is missing in which zone",
-		func(ctx SpecContext, change func(*site.Site), message string) {
+	DescribeTable("should name what is missing, and the field that names it",
+		func(ctx SpecContext, change func(*site.Site), path string, messages ...string) {
 			change(s)
 			_, err := platf.Reconcile(ctx, s, persist)
-			Expect(err).To(MatchError(And(ContainSubstring(`site "vc"`), ContainSubstring(message))))
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
+			Expect(err).To(MatchError(And(ContainSubstring(`site "vc"`), ContainSubstring(path), ContainSubstring(messages[0]))))
 
-			findings, err := platf.Validate(ctx, s, platform.ValidationRequest{Path: field.NewPath("sites").Index(0)})
+			findings, err := platf.Validate(ctx, s, platform.ValidationRequest{Path: field.NewPath("infrastructureConfig", "sites").Key("vc")})
 			Expect(err).NotTo(HaveOccurred())
-			Expect(findings.Err()).To(MatchError(And(ContainSubstring("sites[0].vsphere"), ContainSubstring(message))))
+			Expect(strings.Split(findings.Err().Error(), "\n")).To(HaveLen(len(messages)))
+			Expect(findings.Err()).To(MatchError(ContainSubstring(path + ": Invalid value: ")))
+			for _, message := range messages {
+				Expect(findings.Err()).To(MatchError(ContainSubstring(message)))
+			}
 		},
 		Entry("datacenter", func(s *site.Site) { s.Profile.Zones[2].VSphere.Datacenter = "DC7" },
-			`zone "dc1-a": datacenter "/DC7" does not exist`),
+			"cloudProfileConfig.sites[vc].zones[dc1-a].vsphere.datacenter", `datacenter "/DC7" does not exist`),
+		Entry("the site's datacenter", func(s *site.Site) {
+			s.Profile.VSphere.Datacenter = "DC7"
+			for i := range s.Profile.Zones {
+				s.Profile.Zones[i].VSphere.Datacenter = ""
+			}
+		}, "cloudProfileConfig.sites[vc].vsphere.datacenter", `datacenter "/DC7" does not exist`),
 		Entry("cluster", func(s *site.Site) { s.Profile.Zones[0].VSphere.ComputeCluster = "C9" },
-			`zone "dc0-a": compute cluster "/DC0/host/C9" does not exist`),
+			"cloudProfileConfig.sites[vc].zones[dc0-a].vsphere.computeCluster", `compute cluster "/DC0/host/C9" does not exist`),
 		Entry("resource pool", func(s *site.Site) { s.Profile.Zones[0].VSphere.ResourcePool = "p" },
-			`resource pool "/DC0/host/DC0_C0/Resources/p" does not exist`),
+			"cloudProfileConfig.sites[vc].zones[dc0-a].vsphere.resourcePool", `resource pool "/DC0/host/DC0_C0/Resources/p" does not exist`),
 		Entry("datastore", func(s *site.Site) { s.Profile.Zones[1].VSphere.Datastore = "vsan" },
-			`zone "dc0-b": datastore "/DC0/datastore/vsan" does not exist`),
+			"cloudProfileConfig.sites[vc].zones[dc0-b].vsphere.datastore", `datastore "/DC0/datastore/vsan" does not exist`),
 		Entry("network", func(s *site.Site) { s.Profile.Zones[3].VSphere.Network = "nodes" },
-			`zone "dc1-b": network "/DC1/network/nodes" does not exist`),
+			"cloudProfileConfig.sites[vc].zones[dc1-b].vsphere.network", `network "/DC1/network/nodes" does not exist`),
 		Entry("the shoot's network", func(s *site.Site) { s.Config.VSphere = &v1alpha1.VSphereInfrastructure{Network: "mine"} },
-			`network "/DC0/network/mine" does not exist`),
-		Entry("folder", func(s *site.Site) { s.Profile.VSphere.Folder = "a/b" }, `folder "/DC0/vm/a/b" does not exist`),
+			"infrastructureConfig.sites[vc].vsphere.network", `network "/DC0/network/mine" does not exist`,
+			`network "/DC1/network/mine" does not exist`),
+		Entry("folder", func(s *site.Site) { s.Profile.VSphere.Folder = "a/b" },
+			"cloudProfileConfig.sites[vc].vsphere.folder", `folder "/DC0/vm/a/b" does not exist`, `folder "/DC1/vm/a/b" does not exist`),
 		Entry("storage policy", func(s *site.Site) {
 			s.Profile.Zones[0].VSphere.Datastore, s.Profile.Zones[0].VSphere.StoragePolicy = "", "gold"
-		}, `"gold"`),
+		}, "cloudProfileConfig.sites[vc].zones[dc0-a].vsphere.storagePolicy", `"gold"`),
 		Entry("two things at once", func(s *site.Site) {
 			s.Profile.Zones[0].VSphere.ComputeCluster, s.Profile.Zones[3].VSphere.Datastore = "C9", "vsan"
-		}, `zone "dc1-b": datastore`),
+		}, "cloudProfileConfig.sites[vc].zones[dc1-b].vsphere.datastore", `datastore "/DC1/datastore/vsan"`, `compute cluster "/DC0/host/C9"`),
 	)
 
 	It("should find nothing to complain about at a site that is right", func(ctx SpecContext) {
@@ -436,19 +452,19 @@ var _ = Describe("Infrastructure", func() {
 		Expect(validate(ctx, d)).To(ContainElement(HavePrefix(message)))
 	},
 		Entry("a template", func(d *platform.Demand) { d.Image.VSphere.Template = "absent" },
-			`vsphere-template Failed pools[0].machine.image: Invalid value: "vc": template "/DC0/vm/absent" does not exist`),
+			`vsphere-template Failed pools[0].machine.image: Invalid value: "/DC0/vm/absent": template "/DC0/vm/absent" does not exist`),
 		Entry("a template in a zone", func(d *platform.Demand) {
 			d.Image.VSphere.Zones = []v1alpha1.VSphereImageZone{{Name: "dc0-a", Template: "absent"}}
 		}, `vsphere-template Failed`),
 		Entry("a host that is large enough", func(d *platform.Demand) { d.Capacity[corev1.ResourceCPU] = resource.MustParse("4096") },
 			`vsphere-machine-type Failed pools[0].machine.type: Invalid value: "small": no host in zone "dc0-a" is large enough for 4096 CPUs`),
 		Entry("space", func(d *platform.Demand) { d.VolumeSize = 1 << 20 },
-			`vsphere-datastore-space Warning sites[0].vsphere: datastore "LocalDS_0"`),
+			`vsphere-datastore-space Warning cloudProfileConfig.sites[vc].zones[dc0-a].vsphere.datastore: datastore "LocalDS_0"`),
 		Entry("a storage policy", func(d *platform.Demand) {
 			d.VolumeType = &v1alpha1.SiteVolumeType{VSphere: &v1alpha1.VSphereVolumeType{StoragePolicy: "gold"}}
-		}, `vsphere-volume-policies Failed pools[0].volume.type: Invalid value: "vc": storage policy "gold" does not exist`),
+		}, `vsphere-volume-policies Failed pools[0].volume.type: Invalid value: "gold": storage policy "gold" does not exist`),
 		Entry("a tag", func(d *platform.Demand) { d.Settings.VSphere.Tags = []string{"billing/absent"} },
-			`vsphere-tags Failed pools[0].providerConfig: Invalid value: "vc": tag "billing/absent": category "billing" does not exist`),
+			`vsphere-tags Failed pools[0].providerConfig.sites[vc].vsphere.tags: Invalid value: "billing/absent": tag "billing/absent": `),
 	)
 
 	It("should find hosts that cannot run machines, and do not have what a zone needs", func(ctx SpecContext) {
@@ -467,16 +483,72 @@ var _ = Describe("Infrastructure", func() {
 			})
 		}
 		Expect(validate(ctx, demand())).To(ConsistOf(
-			HavePrefix(`vsphere-hosts Failed sites[0].vsphere: Invalid value: "dc0-a": none of the `),
+			HavePrefix("vsphere-hosts Failed cloudProfileConfig.sites[vc].zones[dc0-a].vsphere.computeCluster: "),
 			HavePrefix("vsphere-network Unknown not checked, because vsphere-hosts failed"), HavePrefix("vsphere-datastore Unknown"),
+			HavePrefix("vsphere-resource-pool Unknown"),
 			HavePrefix("vsphere-datastore-space Unknown"), HavePrefix("vsphere-policy-datastores Unknown"), HavePrefix("vsphere-drs Unknown"),
 			HavePrefix("vsphere-machine-type Unknown")))
 	})
 
+	It("should compare the limit of a resource pool with the memory of machines", func(ctx SpecContext) {
+		parent, err := find.NewFinder(inspector).ResourcePool(ctx, "/DC0/host/DC0_C0/Resources")
+		Expect(err).NotTo(HaveOccurred())
+		spec := types.DefaultResourceConfigSpec()
+		spec.MemoryAllocation.Limit = new(int64(1024))
+		pool, err := parent.Create(ctx, "limited", spec)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx SpecContext) {
+			task, err := pool.Destroy(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(task.Wait(ctx)).To(Succeed())
+		})
+		s.Profile.Zones[0].VSphere.ResourcePool = "limited"
+		Expect(validate(ctx, demand())).To(BeEmpty())
+		Expect(validate(ctx, demand(), demand())).To(ConsistOf(HavePrefix(`vsphere-resource-pool Warning ` +
+			`cloudProfileConfig.sites[vc].zones[dc0-a].vsphere.resourcePool: the resource pool has a limit of 1024 MiB memory`)))
+	})
+
+	It("should find storage policies of storage classes", func(ctx SpecContext) {
+		s.Profile.StorageClasses = []v1alpha1.StorageClass{{Name: "fast", VSphere: &v1alpha1.VSphereStorageClass{StoragePolicy: "gold"}}}
+		Expect(validate(ctx)).To(ConsistOf(HavePrefix(`vsphere-volume-policies Warning ` +
+			`cloudProfileConfig.sites[vc].storageClasses[fast].vsphere.storagePolicy: storage policy "gold" does not exist`)))
+	})
+
+	DescribeTable("should find privileges that the credentials lack", func(ctx SpecContext, privilege, object string) {
+		disturb(ctx, control.Settings{Denied: []string{privilege}})
+		s.Profile.VSphere.Topology = &v1alpha1.VSphereTopology{RegionCategory: "region", ZoneCategory: "zone", Create: true}
+		Expect(validate(ctx, demand())).To(ContainElement(HavePrefix("vsphere-privileges Failed secret.data[vc.username]: Forbidden: " +
+			"the credentials lack the privileges " + privilege + " on " + object)))
+	},
+		Entry("on the folder", "VirtualMachine.Provisioning.DeployTemplate", "folder /DC0/vm/gardener"),
+		Entry("to attach tags", "InventoryService.Tagging.ObjectAttachable", "datacenter /DC0"),
+		Entry("to change rules", "Host.Inventory.EditCluster", "the cluster of zone dc0-a"),
+	)
+
+	DescribeTable("should stop at a vCenter that cannot be used", func(ctx SpecContext, change func(), message string) {
+		change()
+		findings, _ := platf.Validate(ctx, s, platform.ValidationRequest{Path: field.NewPath("sites").Index(0)})
+		found := slices.DeleteFunc(findings.Found, func(f platform.Finding) bool { return f.Cause != "" })
+		Expect(found).To(HaveLen(1))
+		Expect(found[0].Check.ID + " " + string(found[0].State) + " " + found[0].Message()).To(HavePrefix(message))
+	},
+		Entry("has another certificate", func() { s.Profile.TLS = nil },
+			`vsphere-connection Failed cloudProfileConfig.sites[vc].tls: site "vc": `),
+		Entry("is away", func() { s.Profile.VSphere.Server = "https://127.0.0.1:1" },
+			`vsphere-connection Unknown cloudProfileConfig.sites[vc].vsphere.server: site "vc": `),
+		Entry("is another server", func() {
+			other := httptest.NewServer(http.NotFoundHandler())
+			DeferCleanup(other.Close)
+			s.Profile.VSphere.Server, s.Profile.TLS = other.URL, nil
+		}, `vsphere-connection Failed cloudProfileConfig.sites[vc].vsphere.server: site "vc": vsphere.server "http://127.0.0.1`),
+		Entry("refuses the credentials", func() { s.Credentials["password"] = "another" },
+			`vsphere-authentication Failed secret.data[vc.password]: site "vc": `),
+	)
+
 	It("should find tags that the CSI driver needs and nobody creates", func(ctx SpecContext) {
 		s.Profile.VSphere.Topology = &v1alpha1.VSphereTopology{RegionCategory: "region-" + s.Shoot, ZoneCategory: "zone-" + s.Shoot}
 		Expect(validate(ctx)).To(ConsistOf(HavePrefix(
-			`vsphere-topology Failed sites[0].vsphere: Invalid value: "vc": tag category "region-` + s.Shoot + `" does not exist`)))
+			`vsphere-topology Failed cloudProfileConfig.sites[vc].vsphere.topology: Invalid value: "vc": tag category "region-` + s.Shoot)))
 	})
 
 	It("should make the tags that the CSI driver reads only if it is allowed to, and leave them", func(ctx SpecContext) {

@@ -7,6 +7,7 @@ package infrastructure
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 
 	"github.com/vmware/govmomi/property"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/machines"
 )
 
@@ -253,6 +255,9 @@ func (v *validation) checkSpace(_ context.Context, result *platform.Result) erro
 // slows them down, and is often below their number.
 func (v *validation) checkResourcePools(_ context.Context, result *platform.Result) error {
 	pool := func(z zone) (*types.ManagedObjectReference, *field.Path) {
+		if path.Base(z.poolPath) == inventory.RootPool {
+			return nil, nil // Its limit is the capacity of the cluster.
+		}
 		return &z.resourcePool, z.path.Child("resourcePool")
 	}
 	for reference, needed := range v.needs(pool, func(demand *platform.Demand) int64 { return demand.Capacity.Memory().Value() / mebibyte }) {

@@ -125,9 +125,12 @@ func (z Zone) ComputeCluster() string {
 	return ComputeCluster.Path(z.Datacenter(), z.Zone.ComputeCluster)
 }
 
+// RootPool is the name of the resource pool that each cluster has.
+const RootPool = "Resources"
+
 // ResourcePool returns the inventory path of the resource pool of all shoots, which is that of the cluster by default.
 func (z Zone) ResourcePool() string {
-	return path.Join(z.ComputeCluster(), "Resources", z.Zone.ResourcePool)
+	return path.Join(z.ComputeCluster(), RootPool, z.Zone.ResourcePool)
 }
 
 // Folder returns the inventory path of the folder of all shoots.
