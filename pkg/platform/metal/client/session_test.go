@@ -242,6 +242,22 @@ var _ = Describe("Session", func() {
 		Expect(open(ctx).Resources(ctx, metal3v1alpha1.GroupVersion)).To(ConsistOf("baremetalhosts"))
 	})
 
+	DescribeTable("should tell a Kubernetes API from other servers", func(ctx SpecContext, code int, content string, is bool) {
+		serve = func(w http.ResponseWriter, r *http.Request) {
+			Expect(r.URL.Path).To(Equal("/version"))
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(code)
+			_, _ = fmt.Fprint(w, content)
+		}
+		Expect(open(ctx).IsKubernetes(ctx)).To(Equal(is))
+	},
+		Entry("a version", http.StatusOK, `{"gitVersion": "v1.36.0"}`, true),
+		Entry("another document", http.StatusOK, `{"version": "8.0"}`, false),
+		Entry("a page", http.StatusOK, `<html>`, false),
+		Entry("no page", http.StatusNotFound, `404 page not found`, false),
+		Entry("a refusal", http.StatusForbidden, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden"}`, true),
+	)
+
 	DescribeTable("should not wait for the time that the API asks for, but tell it",
 		func(ctx SpecContext, code int) {
 			requests := 0

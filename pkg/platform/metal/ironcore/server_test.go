@@ -34,6 +34,26 @@ var _ = Describe("Servers", func() {
 		return &inventory.Selection{Selector: labels.SelectorFromSet(labels.Set{"rack": "r1"}), Tolerations: tolerations, Cleaning: cleaning}
 	}
 
+	DescribeTable("the fault of a server that nobody uses", func(expected string, change func(*metalv1alpha1.Server)) {
+		server := freeServer("s")
+		change(server)
+		Expect(freeHostOf(server, selection(v1alpha1.MetalCleaningMetadata)).Fault).To(Equal(expected))
+	},
+		Entry("none", "", func(*metalv1alpha1.Server) {}),
+		Entry("none while it is inspected", "", func(s *metalv1alpha1.Server) {
+			s.Status.State, s.Status.PowerState = metalv1alpha1.ServerStateDiscovery, metalv1alpha1.ServerOnPowerState
+		}),
+		Entry("an error", `server "s" is in state Error`, func(s *metalv1alpha1.Server) { s.Status.State = metalv1alpha1.ServerStateError }),
+		Entry("an error that it tells", "Ready: no answer from the BMC", func(s *metalv1alpha1.Server) {
+			s.Status.State = metalv1alpha1.ServerStateError
+			s.Status.Conditions = []metav1.Condition{{Type: "Ready", Message: "no answer from the BMC"}}
+		}),
+		Entry("no power state", `its power state is ""`, func(s *metalv1alpha1.Server) { s.Status.PowerState = "" }),
+		Entry("none in a maintenance", "", func(s *metalv1alpha1.Server) {
+			s.Status.State, s.Status.PowerState = metalv1alpha1.ServerStateMaintenance, ""
+		}),
+	)
+
 	DescribeTable("what keeps a server from being claimed",
 		func(expected obstacle, change func(*metalv1alpha1.Server)) {
 			server := freeServer("s")

@@ -89,6 +89,14 @@ var _ = Describe("host", func() {
 		}, obstacleUnready, inventory.Unready),
 	)
 
+	It("should be a fault that a host has no BMC, unless it is in maintenance", func() {
+		unmanaged := func(h *metal3v1alpha1.BareMetalHost) { h.Status.Provisioning.State = metal3v1alpha1.StateUnmanaged }
+		Expect(hostOf(newHost("h", unmanaged), "", "")).To(HaveField("Fault", "it has no BMC"))
+		Expect(hostOf(newHost("h", unmanaged, func(h *metal3v1alpha1.BareMetalHost) {
+			h.Annotations = map[string]string{metal3v1alpha1.PausedAnnotation: ""}
+		}), "", "")).To(HaveField("Fault", ""))
+	})
+
 	DescribeTable("whose machine a host is",
 		func(expected string, changes ...func(*metal3v1alpha1.BareMetalHost)) {
 			Expect(machineOf(newHost("h", changes...), shoot)).To(Equal(expected))

@@ -94,7 +94,7 @@ func (r *resolver) addZone(ctx context.Context, z *v1alpha1.SiteZone) {
 		}
 		network, datacenter = z.VSphere.Network, profile.Child("datacenter")
 	)
-	if z.VSphere.Datacenter != "" {
+	if named.Datacenter() != r.site.Profile.VSphere.Datacenter { // that of the site is the default of zones
 		datacenter = path.Child("datacenter")
 	}
 	if config := r.site.Config; config != nil && config.VSphere != nil && config.VSphere.Network != "" {
