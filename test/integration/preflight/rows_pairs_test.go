@@ -21,9 +21,7 @@ var betweenRows = []row{
 		id: "openstack-subnet", states: []string{warning}, field: `subnet|nodes`, documents: useSubnet,
 		make: func(ctx SpecContext) string { return makeNetworkOf(ctx, subnets.CreateOpts{CIDR: "10.250.0.0/20"}) }},
 	{wrong: "the addresses of load balancers are in the address pool of machines",
-		unnamed: "addresses of load balancers are not compared with address pools",
-		field:   `addressPools|poolRef|metalLB`,
-		states:  []string{failed, warning}, documents: func(d *documents, _ string) {
+		id: "metal-load-balancer-addresses", field: `addressPools`, states: []string{warning}, documents: func(d *documents, _ string) {
 			d.control.Sites = append(d.control.Sites, v1alpha1.ControlPlaneSite{Name: racksSite, LoadBalancer: &v1alpha1.SiteLoadBalancer{
 				MetalLB: &v1alpha1.MetalLB{AddressPools: []v1alpha1.MetalLBAddressPool{
 					{Name: "nodes", CIDRs: []string{"10.250.8.32/28"}, Advertisement: "L2"},
@@ -68,9 +66,7 @@ var betweenRows = []row{
 		field: `token|credentials|secret|metal|sites`, documents: unchanged,
 		make: withoutVerb("", "secrets", "create", "provider-hybrid-metal3", "provider-hybrid-ironcore")},
 	{wrong: "the shoot may not be used, as the admission policies of the inventory ask",
-		unnamed: "without the admission policies, the permission is not needed",
-		field:   `token|credentials|secret|metal|sites`,
-		states:  []string{failed, warning}, documents: unchanged,
+		id: "metal-permissions", field: `\.token\]$`, states: []string{warning}, documents: unchanged,
 		make: withoutVerb("hybrid.provider.extensions.gardener.cloud", "shoots", "use", "provider-hybrid-metal3", "provider-hybrid-ironcore")},
 	{wrong: "two sites use one address pool with addresses of one of them", id: "metal-address-pool",
 		field: `ipam|poolRef`, documents: func(d *documents, _ string) {
