@@ -69,6 +69,10 @@ demo: ## Run the main job on a local landscape: SITES=cloud,vc,racks,hall picks 
 garden: ## Let a real Gardener create, change and delete a shoot on all platforms: needs root, KEEP=1 leaves it running.
 	@hack/garden.sh
 
+.PHONY: machines
+machines: ## Let machines boot: a kernel, an image, user data and kubelets on hosts of Metal3 and IronCore; needs root on Debian 12.
+	@hack/machines.sh
+
 .PHONY: bench
 bench: ## Measure requests to a real OpenStack and a simulated vCenter: ID=<id> runs one figure, ID='vsphere-*' several.
 	@go run ./test/bench -o bench.json $(if $(ID),-id '$(ID)')

@@ -46,8 +46,8 @@ func newLab() *lab {
 	}
 	Expect(l.router.IP("link add br1 type bridge", "addr add 10.0.1.1/24 dev br1", "link set br1 up",
 		"link add br2 type bridge", "addr add 10.0.2.1/24 dev br2", "link set br2 up")).To(Succeed())
-	Expect(l.router.Connect(l.one, "one", "br1")).To(Succeed())
-	Expect(l.router.Connect(l.two, "two", "br2")).To(Succeed())
+	Expect(l.router.Connect(l.one, "one", "eth0", "br1")).To(Succeed())
+	Expect(l.router.Connect(l.two, "two", "eth0", "br2")).To(Succeed())
 	Expect(l.one.IP("addr add 10.0.1.9/24 dev eth0", "link set eth0 up", "route add default via 10.0.1.1")).To(Succeed())
 	Expect(l.two.IP("addr add 10.0.2.9/24 dev eth0", "link set eth0 up", "route add default via 10.0.2.1")).To(Succeed())
 	inside(l.router, func() {

@@ -95,7 +95,7 @@ func (w *Watch) onHosts(ctx context.Context) ([]Machine, error) {
 		if text(host, "status", "provisioning", "state") != provisioned || !is(host, "spec", "online") {
 			continue
 		}
-		content, err := w.secret(ctx, text(host, "spec", "metaData", "name"), "value", "metaData")
+		content, err := w.inventory.secret(ctx, text(host, "spec", "metaData", "name"), "value", "metaData")
 		if err != nil {
 			return nil, err
 		}
@@ -140,7 +140,7 @@ func (w *Watch) onServers(ctx context.Context) ([]Machine, error) {
 
 // hostname is the content of /etc/hostname in the ignition of a claim, empty if there is none.
 func (w *Watch) hostname(ctx context.Context, claim *unstructured.Unstructured) (string, error) {
-	content, err := w.secret(ctx, text(claim, "spec", "ignitionSecretRef", "name"), "ignition")
+	content, err := w.inventory.secret(ctx, text(claim, "spec", "ignitionSecretRef", "name"), "ignition")
 	if err != nil {
 		return "", err
 	}
@@ -174,20 +174,6 @@ func dataOf(source string) (string, error) {
 	}
 	decoded, err := url.PathUnescape(data)
 	return strings.TrimSpace(decoded), err
-}
-
-// secret reads the first of the keys that a Secret has. A Secret that is not there is empty.
-func (w *Watch) secret(ctx context.Context, name string, keys ...string) ([]byte, error) {
-	secret := &corev1.Secret{}
-	if err := w.inventory.Client.Get(ctx, client.ObjectKey{Namespace: Namespace, Name: name}, secret); err != nil {
-		return nil, client.IgnoreNotFound(err)
-	}
-	for _, key := range keys {
-		if value, ok := secret.Data[key]; ok {
-			return value, nil
-		}
-	}
-	return nil, nil
 }
 
 // addAddresses adds the addresses of the claims that have a machine's label.

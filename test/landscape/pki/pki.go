@@ -22,6 +22,8 @@ import (
 type Authority struct {
 	// PEM is the authority's own certificate.
 	PEM string
+	// Key is its PEM key, for who signs certificates with it elsewhere.
+	Key string
 
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
@@ -54,8 +56,12 @@ func NewAuthority() (*Authority, error) {
 	if err != nil {
 		return nil, err
 	}
+	rawKey, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
 	certificate, err := x509.ParseCertificate(raw)
-	return &Authority{PEM: encode("CERTIFICATE", raw), certificate: certificate, key: key}, err
+	return &Authority{PEM: encode("CERTIFICATE", raw), Key: encode("EC PRIVATE KEY", rawKey), certificate: certificate, key: key}, err
 }
 
 // Server makes the certificate of a server on loopback, which may be changed before it is signed.

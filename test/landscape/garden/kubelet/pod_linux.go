@@ -198,7 +198,7 @@ func (k *Kubelet) connect(p *Pod) error {
 		return err
 	}
 	err = errors.Join(
-		k.Network.Connect(network, fmt.Sprintf("pod%d", p.number), Bridge),
+		k.Network.Connect(network, fmt.Sprintf("pod%d", p.number), "eth0", Bridge),
 		network.IP("addr add "+p.ip+"/16 dev eth0", "link set eth0 up", "route add default via "+k.Networks.Real+".0.1"),
 	)
 	if err == nil {

@@ -41,6 +41,12 @@ func New() (*Namespace, error) {
 	return n, n.IP("link set lo up")
 }
 
+// Own returns the namespace of this process.
+func Own() (*Namespace, error) {
+	file, err := os.Open("/proc/thread-self/ns/net")
+	return &Namespace{file: file}, err
+}
+
 // Close gives the namespace up. It is gone when the last process in it has ended.
 func (n *Namespace) Close() error {
 	return n.file.Close()
@@ -59,11 +65,11 @@ func (n *Namespace) IP(lines ...string) error {
 	return n.ip(lines)
 }
 
-// Connect makes a pair of interfaces: one with the name in this namespace, at the bridge, and eth0 in the other one.
-func (n *Namespace) Connect(other *Namespace, name, bridge string) error {
+// Connect makes a pair of interfaces: one with the name in this namespace, at the bridge, and the peer in the other one.
+func (n *Namespace) Connect(other *Namespace, name, peer, bridge string) error {
 	// The third file of a process is the first one that is handed over in addition.
 	return n.ip([]string{
-		fmt.Sprintf("link add %s type veth peer name eth0 netns /proc/self/fd/3", name),
+		fmt.Sprintf("link add %s type veth peer name %s netns /proc/self/fd/3", name, peer),
 		fmt.Sprintf("link set %s master %s up", name, bridge),
 	}, other.file)
 }

@@ -33,7 +33,7 @@ var _ = Describe("Namespace", func() {
 		DeferCleanup(other.Close)
 
 		Expect(one.IP("link add br0 type bridge", "addr add 10.242.0.1/16 dev br0", "link set br0 up")).To(Succeed())
-		Expect(one.Connect(other, "pod1", "br0")).To(Succeed())
+		Expect(one.Connect(other, "pod1", "eth0", "br0")).To(Succeed())
 		Expect(other.IP("addr add 10.242.0.2/16 dev eth0", "link set eth0 up")).To(Succeed())
 
 		listener, err := other.Listen("10.242.0.2:80")

@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+#
+# SPDX-License-Identifier: Apache-2.0
+
+# Builds what machines boot: a kernel for User Mode Linux from Debian's sources, and the image of a disk with Debian 12 and the programs of
+# a node, kubelet, kube-proxy, containerd and CNI plugins from the Go module proxy. Results are in ~/.cache/provider-hybrid/machines under
+# names that say what they were made of, and hack/bin/machine-kernel and hack/bin/machine-image link to them. What was interrupted is
+# continued. It needs root on Debian 12, and its package sources. The first time takes 10 to 20 minutes on 2 cores.
+
+set -o errexit -o nounset -o pipefail
+cd "$(dirname "$0")"
+here="$PWD"
+bin="$(cd ../../.. && pwd)/hack/bin"
+cache="${HYBRID_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/provider-hybrid}/machines"
+mkdir -p "$bin" "$cache"
+
+kernel_version=6.12.117-1~deb12u1
+containerd_version=v2.4.2
+cni_version=v1.9.1
+tools=(mmdebstrap flex bison bc make gcc libc6-dev patch xz-utils e2fsprogs genisoimage iproute2)
+packages=systemd-sysv,systemd-resolved,dbus,udev,kmod,mount,procps,e2fsprogs,ca-certificates,curl,iproute2,iputils-ping,iptables,nftables
+packages+=,conntrack,ethtool,socat,openssh-server,cloud-init,ignition,runc
+
+exec 9>"$cache/.lock"
+flock -n 9 || { echo "> Wait for another build of machines" >&2; flock 9; }
+
+log() { printf '%s\n' "$*" >&2; }
+missing() {
+  log "Machines that boot cannot be built here: $1. It needs root on Debian 12 and its package sources."
+  exit 3
+}
+stamp() { sha256sum | cut -c1-16; }
+
+# step NAME DURATION COMMAND...   runs a command with a log, and says every 15 seconds how far it is
+step() {
+  local name=$1 start=$SECONDS out="$cache/$1.log" ticker
+  log "> $name ($2)"
+  {
+    while sleep 15 >&- 2>&-; do log "$(printf '>   %4ds, %d lines of %s' $((SECONDS - start)) "$(wc -l <"$out")" "$out")"; done
+  } 9>&- &
+  ticker=$!
+  if ! (set -o errexit; "${@:3}") >"$out" 2>&1 </dev/null 9>&-; then
+    kill "$ticker"
+    tail -n 20 "$out" >&2
+    return 1
+  fi
+  kill "$ticker"
+  log ">   done in $((SECONDS - start)) s"
+}
+
+apt_get() { DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=600 -o APT::Sandbox::User=root "$@"; }
+
+install_tools() {
+  local wanted=() tool
+  for tool in "${tools[@]}"; do
+    [[ $(dpkg-query -W -f '${db:Status-Status}' "$tool" 2>/dev/null) == installed ]] || wanted+=("$tool")
+  done
+  ((${#wanted[@]} > 0)) || return 0
+  step "Install ${#wanted[@]} tools" "30 seconds" sh -c "apt-get -q update; exec apt-get -q -o DPkg::Lock::Timeout=600 install -y \
+    --no-install-recommends ${wanted[*]}"
+}
+
+build_kernel() {
+  local sources=linux-source-6.12
+  mkdir -p "$cache/kernel"
+  cd "$cache/kernel"
+  if [[ $(cat .unpacked 2>/dev/null) != "$1" ]]; then
+    rm -rf "$sources" "$sources"*.deb
+    apt_get download "$sources=$kernel_version"
+    dpkg-deb --fsys-tarfile "$sources"_*.deb | tar -xO "./usr/src/$sources.tar.xz" | xz -dc | tar -x
+    rm "$sources"_*.deb
+    patch -d "$sources" -p1 <"$here/registers.patch"
+    make -C "$sources" ARCH=um x86_64_defconfig
+    cat "$here/kernel.config" >>"$sources/.config"
+    make -C "$sources" ARCH=um olddefconfig
+    echo "$1" >.unpacked
+  fi
+  make -C "$sources" ARCH=um -j2 linux
+  strip -o "$cache/kernel-$1.new" "$sources/linux"
+  mv "$cache/kernel-$1.new" "$cache/kernel-$1"
+  rm -rf "${sources:?}" .unpacked
+}
+
+# The sources of packages of Debian 12 that apt has here.
+package_sources() {
+  # shellcheck disable=SC2016
+  apt-get indextargets --format 'deb $(REPO_URI) $(CODENAME) $(COMPONENT)' 'Created-By: Packages' | grep -E ' bookworm(-[a-z]+)? ' | sort -u
+}
+
+build_root() {
+  local root="$cache/root-$1"
+  rm -rf "$root" "$root.new"
+  package_sources | mmdebstrap --mode=root --variant=minbase --keyring=/usr/share/keyrings/debian-archive-keyring.gpg \
+    --dpkgopt=force-unsafe-io --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
+    --dpkgopt='path-exclude=/usr/share/locale/*' --aptopt='Apt::Install-Recommends "false"' --include="$packages" bookworm "$root.new" -
+  mv "$root.new" "$root"
+}
+
+build_programs() {
+  local programs="$cache/programs-$1" release flags p
+  mkdir -p "$programs.new"
+  cd "$here/../binaries/node"
+  release="$(go list -m -f '{{.Version}}' k8s.io/kubernetes)"
+  flags="-s -w"
+  for p in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
+    flags+=" -X $p.gitVersion=$release -X $p.gitMajor=1 -X $p.gitMinor=$(cut -d. -f2 <<<"$release")"
+    flags+=" -X $p.gitTreeState=clean -X $p.gitCommit=0000000 -X $p.buildDate=1970-01-01T00:00:00Z"
+  done
+  go build -v -ldflags "$flags" -o "$programs.new/node" .
+  cd /
+  GOBIN="$programs.new" go install -v -ldflags "-s -w" \
+    github.com/containerd/containerd/v2/cmd/{containerd,containerd-shim-runc-v2,ctr}@$containerd_version
+  GOBIN="$programs.new" go install -v -ldflags "-s -w" \
+    github.com/containernetworking/plugins/plugins/{main/bridge,main/loopback,ipam/host-local,meta/portmap}@$cni_version
+  mv "$programs.new" "$programs"
+}
+
+# build_image ROOT PROGRAMS STAMP
+build_image() {
+  local root="$cache/image.root" file
+  rm -rf "$root"
+  cp -a --reflink=auto "$1" "$root"
+  cp -r "$here/image/." "$root/"
+  chmod 755 "$root/usr/local/sbin/"*
+  cp "$2"/{node,containerd,containerd-shim-runc-v2,ctr} "$root/usr/local/bin/"
+  for file in kubelet kube-proxy; do ln -s node "$root/usr/local/bin/$file"; done
+  mkdir -p "$root/opt/cni/bin"
+  cp "$2"/{bridge,loopback,host-local,portmap} "$root/opt/cni/bin/"
+  # Nothing of this is needed for a node, and each costs time at boot.
+  for file in apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer e2scrub_reap.service fstrim.timer \
+    systemd-timesyncd.service getty-static.service getty@tty1.service; do
+    ln -sfn /dev/null "$root/etc/systemd/system/$file"
+  done
+  ln -sfn /lib/systemd/system/multi-user.target "$root/etc/systemd/system/default.target"
+  # Ctrl-Alt-Del is what a machine of User Mode Linux has in place of a power button.
+  ln -sfn /lib/systemd/system/poweroff.target "$root/etc/systemd/system/ctrl-alt-del.target"
+  : >"$root/etc/fstab"
+  : >"$root/etc/machine-id"
+  rm -rf "$root"/etc/ssh/ssh_host_* "$root"/var/cache/apt/* "$root"/var/lib/apt/lists/* "$root/etc/hostname" "$root/etc/resolv.conf"
+  ln -s /run/systemd/resolve/stub-resolv.conf "$root/etc/resolv.conf"
+  rm -f "$cache/image-$3.new"
+  mkfs.ext4 -q -O ^has_journal -E lazy_itable_init=1 -L root -d "$root" "$cache/image-$3.new" 3G
+  mv "$cache/image-$3.new" "$cache/image-$3"
+  rm -rf "$root"
+}
+
+kernel="$({ echo "$kernel_version"; cat registers.patch kernel.config; } | stamp)"
+root="$(echo "$packages" | stamp)"
+programs="$({ echo "$containerd_version $cni_version"; go env GOVERSION GOARCH; cat ../binaries/node/*; } | stamp)"
+image="$({ echo "$root $programs"; sed -n '/^build_image()/,/^}/p' build.sh; find image -type f -print -exec cat {} +; } | stamp)"
+
+if [[ ! -e $cache/kernel-$kernel || ! -e $cache/image-$image ]]; then
+  command -v apt-get >/dev/null || missing "there is no apt-get"
+  [[ $(id -u) == 0 ]] || missing "you are not root"
+  [[ $(uname -m) == x86_64 ]] || missing "the CPU is not an x86_64"
+  install_tools || missing "tools cannot be installed"
+  [[ -n $(package_sources) ]] || missing "apt has no sources of Debian 12"
+fi
+[[ -e $cache/kernel-$kernel ]] || step kernel "4 to 15 minutes" build_kernel "$kernel" || missing "the kernel cannot be built"
+if [[ ! -e $cache/image-$image ]]; then
+  [[ -e $cache/root-$root ]] || step root "1 to 5 minutes" build_root "$root" || missing "Debian's packages cannot be unpacked"
+  [[ -e $cache/programs-$programs ]] || step programs "2 to 8 minutes" build_programs "$programs" || missing "a node's programs cannot be built"
+  step image "20 seconds" build_image "$cache/root-$root" "$cache/programs-$programs" "$image" || missing "the image cannot be made"
+fi
+ln -sfn "$cache/kernel-$kernel" "$bin/machine-kernel"
+ln -sfn "$cache/image-$image" "$bin/machine-image"

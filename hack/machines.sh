@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+#
+# SPDX-License-Identifier: Apache-2.0
+
+# Runs the tests with machines that boot: see docs/development/machines.md.
+
+set -o errexit -o nounset -o pipefail
+cd "$(dirname "$0")/.."
+
+hack/landscape/machines/build.sh
+hack/landscape/build.sh >&2
+go test -count 1 -timeout 60m ./test/landscape/hardware ./test/integration/machines -ginkgo.v "$@"

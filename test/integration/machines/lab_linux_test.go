@@ -1,0 +1,299 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package machines_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/hardware"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal/boot"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/pki"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
+)
+
+const (
+	shootName = "shoot--it--machines"
+
+	// grace is the time after which the node of a kubelet that does not report is unknown.
+	grace       = 30 * time.Second
+	stopTimeout = 30 * time.Second
+)
+
+// machineLab is a seed that is the shoot as well, and an inventory with hosts that boot.
+type machineLab struct {
+	rack      *hardware.Rack
+	inventory *metal.Inventory
+	hosts     *boot.Hosts
+	// names are the names of the hosts by site.
+	names map[string]string
+	shoot *shoot.Shoot
+	// signer signs the certificates of kubelets.
+	signer *pki.Authority
+	cloud  *landscape.Process
+	relay  net.Listener
+	dir    string
+}
+
+// startLab starts everything but the shoot's machines. stop ends what was started, also after an error.
+func startLab(ctx context.Context, dir string, progress io.Writer) (*machineLab, error) {
+	l := &machineLab{dir: dir}
+	return l, l.start(ctx, progress)
+}
+
+func (l *machineLab) start(ctx context.Context, progress io.Writer) (err error) {
+	if l.rack, err = hardware.NewRack(filepath.Join(l.dir, "rack")); err != nil {
+		return err
+	}
+	binaries, err := shoot.Build(ctx, l.dir, progress)
+	if err != nil {
+		return err
+	}
+	if l.signer, err = pki.NewAuthority(); err != nil {
+		return err
+	}
+	if err := l.startInventory(ctx); err != nil {
+		return err
+	}
+	if err := l.startSeed(ctx, binaries); err != nil {
+		return err
+	}
+	return l.startCloudController(ctx, filepath.Join(filepath.Dir(binaries.Driver), "cloud-controller-manager-hybrid"))
+}
+
+func (l *machineLab) startInventory(ctx context.Context) (err error) {
+	if l.inventory, err = metal.Start(ctx, metal.Options{Dir: filepath.Join(l.dir, "inventory"), Metal3: true, IronCore: true, IPAM: true}); err != nil {
+		return err
+	}
+	if err := l.inventory.Grant(ctx); err != nil {
+		return err
+	}
+	l.hosts = boot.Start(l.inventory, l.rack)
+	// Both sites are at one network, and each has addresses of its own in it.
+	for n, site := range shoot.MetalSites {
+		if err := l.inventory.MakePool(ctx, metal.Pool{Name: site, Addresses: []string{l.nodes(n).String()},
+			Prefix: l.rack.Network.Prefix.Bits(), Gateway: l.rack.Network.Gateway.String()}); err != nil {
+			return err
+		}
+	}
+	hosts, err := l.inventory.MakeHosts(ctx, metal.Batch{Prefix: "rack", Count: 1, Labels: map[string]string{"rack": "r1"}})
+	if err != nil {
+		return err
+	}
+	servers, err := l.inventory.MakeServers(ctx, metal.Batch{Prefix: "hall", Count: 1, Labels: map[string]string{"hall": "h1"}})
+	if err != nil {
+		return err
+	}
+	l.names = map[string]string{shoot.MetalSites[0]: hosts[0], shoot.MetalSites[1]: servers[0]}
+	return nil
+}
+
+// nodes has the addresses of the nodes of a site.
+func (l *machineLab) nodes(site int) netip.Prefix {
+	base := l.rack.Network.Prefix.Addr().As4()
+	base[3] = byte(64 * (site + 1))
+	return netip.PrefixFrom(netip.AddrFrom4(base), 26)
+}
+
+// startSeed starts the cluster so that kubelets can join: it trusts their certificates, which kube-controller-manager signs, and its own
+// certificate is for the address at which the machines reach it.
+func (l *machineLab) startSeed(ctx context.Context, binaries landscape.Binaries) error {
+	seed, err := landscape.New(landscape.Options{Dir: filepath.Join(l.dir, "seed"), Namespace: shootName, Binaries: binaries, NodeGrace: grace})
+	if err != nil {
+		return err
+	}
+	l.shoot = &shoot.Shoot{Name: shootName, Seed: seed, Inventory: l.inventory}
+	keys := filepath.Join(l.dir, "seed", "keys")
+	trusted, err := os.ReadFile(filepath.Join(keys, "clients.crt"))
+	if err != nil {
+		return err
+	}
+	files := map[string]string{"all-clients.crt": string(trusted) + l.signer.PEM, "kubelets.crt": l.signer.PEM, "kubelets.key": l.signer.Key}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(keys, name), []byte(content), 0o600); err != nil {
+			return err
+		}
+	}
+	seed.Cluster.APIServer.Args = append(seed.Cluster.APIServer.Args, "--advertise-address="+l.rack.Network.Gateway.String(),
+		"--enable-bootstrap-token-auth", "--authorization-mode=Node,RBAC", "--client-ca-file="+filepath.Join(keys, "all-clients.crt"))
+	seed.NodeLifecycle.Args = append(seed.NodeLifecycle.Args,
+		"--controllers=certificatesigningrequest-signing-controller,certificatesigningrequest-approving-controller",
+		"--cluster-signing-cert-file="+filepath.Join(keys, "kubelets.crt"), "--cluster-signing-key-file="+filepath.Join(keys, "kubelets.key"))
+	if err := seed.StartCluster(ctx); err != nil {
+		return err
+	}
+	if err := l.allowJoining(ctx); err != nil {
+		return err
+	}
+	if err := l.startRelay(); err != nil {
+		return err
+	}
+	return seed.StartControllers()
+}
+
+// allowJoining lets who has a bootstrap token ask for the certificate of a node, and approves that.
+func (l *machineLab) allowJoining(ctx context.Context) error {
+	for _, role := range []string{"system:node-bootstrapper", "system:certificates.k8s.io:certificatesigningrequests:nodeclient"} {
+		binding := &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "bootstrap-"},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: "system:bootstrappers"}},
+		}
+		if err := l.shoot.Seed.Client.Create(ctx, binding); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// server is the address of the cluster for machines.
+func (l *machineLab) server() string {
+	return "https://" + l.relay.Addr().String()
+}
+
+// startRelay lets the machines reach the cluster, which listens on loopback alone.
+func (l *machineLab) startRelay() (err error) {
+	address, err := url.Parse(l.shoot.Seed.Cluster.Config.Host)
+	if err != nil {
+		return err
+	}
+	if l.relay, err = net.Listen("tcp", net.JoinHostPort(l.rack.Network.Gateway.String(), "0")); err != nil {
+		return err
+	}
+	go func() {
+		for {
+			near, err := l.relay.Accept()
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			if err == nil {
+				go pass(near, address.Host)
+			}
+		}
+	}()
+	return nil
+}
+
+// pass copies in both directions until one of them ends.
+func pass(near net.Conn, address string) {
+	defer func() { _ = near.Close() }()
+	far, err := net.Dial("tcp", address)
+	if err != nil {
+		return
+	}
+	defer func() { _ = far.Close() }()
+	done := make(chan struct{}, 2)
+	for _, ends := range [][2]net.Conn{{near, far}, {far, near}} {
+		go func() {
+			_, _ = io.Copy(ends[0], ends[1])
+			done <- struct{}{}
+		}()
+	}
+	<-done
+}
+
+// startCloudController starts our cloud-controller-manager for both sites.
+func (l *machineLab) startCloudController(ctx context.Context, binary string) error {
+	token, err := l.inventory.Token(ctx)
+	if err != nil {
+		return err
+	}
+	credentials := filepath.Join(l.dir, "credentials")
+	if err := os.Mkdir(credentials, 0o700); err != nil {
+		return err
+	}
+	config := &v1alpha1.CloudControllerManagerConfiguration{Shoot: shootName, Region: "local", DefaultSite: shoot.MetalSites[0]}
+	for n, site := range shoot.MetalSites {
+		inventory := []v1alpha1.MetalInventory{v1alpha1.MetalInventoryMetal3, v1alpha1.MetalInventoryIronCore}[n]
+		config.Sites = append(config.Sites, v1alpha1.CloudControllerSite{Name: site, Metal: &v1alpha1.MetalCloudController{
+			Connection: v1alpha1.MetalConnection{Inventory: inventory, Server: l.inventory.Server(), Namespace: metal.Namespace,
+				TLS: &v1alpha1.TLS{CACert: l.inventory.CA()}},
+			Zones: []v1alpha1.MetalCloudControllerZone{{Name: zones[n], HostSelector: &metav1.LabelSelector{MatchLabels: selectors[n]}}},
+		}})
+		if err := os.WriteFile(filepath.Join(credentials, site+".token"), []byte(token.Token), 0o600); err != nil {
+			return err
+		}
+	}
+	raw, err := codec.Encode(config)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(l.dir, "cloud-config.json")
+	if err := os.WriteFile(file, raw.Raw, 0o600); err != nil {
+		return err
+	}
+	l.cloud = &landscape.Process{Name: "cloud-controller-manager", Path: binary, LogFile: filepath.Join(l.dir, "cloud-controller-manager.log"),
+		Args: []string{
+			"--kubeconfig=" + l.shoot.Seed.Cluster.Kubeconfig, "--cloud-config=" + file, "--credentials-directory=" + credentials,
+			"--bind-address=127.0.0.1", "--secure-port=0", "--node-monitor-period=1s", "--node-status-update-frequency=5s", "--v=1",
+		}}
+	return l.cloud.Start()
+}
+
+// contains returns whether an address is one of the nodes of a site.
+func (l *machineLab) contains(site int) func(string) bool {
+	return func(text string) bool {
+		address, err := netip.ParseAddr(text)
+		return err == nil && l.nodes(site).Contains(address)
+	}
+}
+
+// isOnDisk reports whether a machine wrote a text to its disk.
+func (l *machineLab) isOnDisk(machine *hardware.Machine, text string) bool {
+	content, err := os.ReadFile(machine.Disk())
+	return err == nil && bytes.Contains(content, []byte(text))
+}
+
+// processes are those that a failed spec shows.
+func (l *machineLab) processes() []*landscape.Process {
+	if l == nil || l.shoot == nil {
+		return nil
+	}
+	processes := append(l.shoot.Seed.Processes(), l.inventory.Processes()...)
+	if l.cloud != nil {
+		processes = append(processes, l.cloud)
+	}
+	return processes
+}
+
+func (l *machineLab) stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	if l.cloud != nil {
+		l.cloud.Stop(ctx)
+	}
+	if l.shoot != nil {
+		l.shoot.Stop()
+	}
+	if l.relay != nil {
+		_ = l.relay.Close()
+	}
+	if l.hosts != nil {
+		l.hosts.Stop()
+	}
+	var err error
+	if l.rack != nil {
+		err = l.rack.Close()
+	}
+	if l.inventory != nil {
+		l.inventory.Stop()
+	}
+	return err
+}

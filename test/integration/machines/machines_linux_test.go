@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package machines_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/hardware"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
+)
+
+const (
+	joinTime = 8 * time.Minute
+	specTime = 15 * time.Minute
+)
+
+var _ = Describe("Machines that boot", Ordered, func() {
+	// nodeOf is the only node of a site's pool, nil if there is none.
+	nodeOf := func(ctx context.Context, site string) (*corev1.Node, error) {
+		nodes := &corev1.NodeList{}
+		if err := lab.shoot.Seed.Client.List(ctx, nodes, client.MatchingLabels{shoot.PoolLabel: site}); err != nil || len(nodes.Items) == 0 {
+			return nil, err
+		}
+		return &nodes.Items[0], nil
+	}
+	condition := func(node *corev1.Node) corev1.ConditionStatus {
+		if node == nil {
+			return ""
+		}
+		for _, c := range node.Status.Conditions {
+			if c.Type == corev1.NodeReady {
+				return c.Status
+			}
+		}
+		return ""
+	}
+	// become waits until the node of a site has a status, and returns it.
+	become := func(ctx context.Context, site string, status corev1.ConditionStatus) *corev1.Node {
+		GinkgoHelper()
+		var node *corev1.Node
+		Eventually(ctx, func() (corev1.ConditionStatus, error) {
+			if err := stopIfEnded(); err != nil {
+				return "", err
+			}
+			var err error
+			node, err = nodeOf(ctx, site)
+			return condition(node), err
+		}, joinTime, time.Second).Should(Equal(status))
+		return node
+	}
+	each := func(f func(site string, machine *hardware.Machine)) {
+		for site, name := range lab.names {
+			f(site, lab.hosts.Machine(name))
+		}
+	}
+
+	BeforeEach(func() {
+		DeferCleanup(func() {
+			if CurrentSpecReport().Failed() {
+				each(func(site string, machine *hardware.Machine) {
+					AddReportEntry(site, machine.Console(60), ReportEntryVisibilityFailureOrVerbose)
+				})
+			}
+		})
+	})
+
+	It("should become nodes that are ready and initialized", func(ctx SpecContext) {
+		begin := time.Now()
+		Expect(lab.createShoot(ctx)).To(Succeed())
+		for n, site := range shoot.MetalSites {
+			node := become(ctx, site, corev1.ConditionTrue)
+			AddReportEntry("ready "+site, fmt.Sprintf("%.0f s after the Worker", time.Since(begin).Seconds()))
+			machines := specs.Machines(ctx, shoot.Pool{Shoot: lab.shoot, Name: site}, "")
+			Expect(machines).To(HaveLen(1))
+			Expect(node.Name).To(Equal(machines[0].Name))
+			Expect(node.Status.NodeInfo.KernelVersion).To(HavePrefix("6.12."))
+			Expect(node.Status.NodeInfo.KubeletVersion).To(Equal("v1.36.3"))
+			Expect(node.Status.NodeInfo.ContainerRuntimeVersion).To(HavePrefix("containerd://2."))
+			Eventually(ctx, func(g Gomega) {
+				node, err := nodeOf(ctx, site)
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(node.Spec.ProviderID).To(Equal(machines[0].Spec.ProviderID))
+				g.Expect(node.Spec.Taints).NotTo(ContainElement(HaveField("Key", "node.cloudprovider.kubernetes.io/uninitialized")))
+				g.Expect(node.Labels).To(HaveKeyWithValue(corev1.LabelTopologyZone, zones[n]))
+				g.Expect(node.Status.Addresses).To(ContainElement(And(HaveField("Type", corev1.NodeInternalIP), HaveField("Address",
+					WithTransform(lab.contains(n), BeTrue())))))
+			}, joinTime, time.Second).Should(Succeed())
+		}
+		Expect(lab.hosts.Check()).To(Succeed())
+		each(func(_ string, machine *hardware.Machine) {
+			Expect(machine.Console(200)).To(ContainSubstring("user data of "))
+			Expect(lab.isOnDisk(machine, mark)).To(BeTrue())
+		})
+	}, SpecTimeout(specTime))
+
+	It("should be unknown while their cable is pulled, and ready again", func(ctx SpecContext) {
+		each(func(_ string, machine *hardware.Machine) { Expect(machine.PullCable()).To(Succeed()) })
+		for _, site := range shoot.MetalSites {
+			become(ctx, site, corev1.ConditionUnknown)
+		}
+		each(func(_ string, machine *hardware.Machine) { Expect(machine.PlugCable()).To(Succeed()) })
+		for _, site := range shoot.MetalSites {
+			become(ctx, site, corev1.ConditionTrue)
+		}
+	}, SpecTimeout(specTime))
+
+	It("should come back as the same nodes after their power was cut", func(ctx SpecContext) {
+		before := map[string]*corev1.Node{}
+		each(func(site string, machine *hardware.Machine) {
+			before[site] = become(ctx, site, corev1.ConditionTrue)
+			machine.CutPower() // The operator switches it on.
+		})
+		for _, site := range shoot.MetalSites {
+			Eventually(ctx, func(g Gomega) {
+				node, err := nodeOf(ctx, site)
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(condition(node)).To(Equal(corev1.ConditionTrue))
+				g.Expect(node.UID).To(Equal(before[site].UID))
+				g.Expect(node.Status.NodeInfo.BootID).NotTo(Equal(before[site].Status.NodeInfo.BootID))
+			}, joinTime, time.Second).Should(Succeed())
+		}
+	}, SpecTimeout(specTime))
+
+	It("should leave nothing on the disks of hosts that are cleaned when they are deleted", func(ctx SpecContext) {
+		for _, site := range shoot.MetalSites {
+			specs.Scale(ctx, shoot.Pool{Shoot: lab.shoot, Name: site}, zones[siteNumber(site)], -1)
+		}
+		for _, site := range shoot.MetalSites {
+			Eventually(ctx, func() (*corev1.Node, error) { return nodeOf(ctx, site) }, joinTime, time.Second).Should(BeNil())
+		}
+		each(func(site string, machine *hardware.Machine) {
+			Eventually(ctx, machine.On, joinTime, time.Second).Should(BeFalse(), site)
+		})
+		Eventually(ctx, func() error {
+			_, err := os.Stat(lab.hosts.Machine(lab.names[shoot.MetalSites[0]]).Disk())
+			return err
+		}, joinTime, time.Second).Should(MatchError(os.ErrNotExist), "Metal3 cleans it")
+	}, SpecTimeout(specTime))
+})
+
+// stopIfEnded returns an error if something that the shoot needs does not run.
+func stopIfEnded() error {
+	if err := lab.shoot.Seed.Check(); err != nil {
+		return StopTrying("a process ended").Wrap(err)
+	}
+	return nil
+}

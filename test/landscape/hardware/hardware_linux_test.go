@@ -1,0 +1,268 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package hardware_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/hardware"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
+)
+
+const (
+	bootTime  = 3 * time.Minute
+	shellPort = "7"
+	mac       = "02:00:00:00:77:0a"
+
+	// folderVariable is set where this executable is only to boot a machine and to be killed.
+	folderVariable = "HARDWARE_FOLDER"
+)
+
+// shell is user data: a shell that listens, so that specs can look inside, and a word for the console.
+const shell = `#!/bin/sh
+systemd-run --unit=shell socat TCP-LISTEN:` + shellPort + `,reuseaddr,fork EXEC:/bin/sh
+echo "user data of $(hostname) after $(cut -d' ' -f1 /proc/uptime) s" >/dev/console
+`
+
+func init() {
+	dir := os.Getenv(folderVariable)
+	if dir == "" {
+		return
+	}
+	_, machine, err := newMachine(dir)
+	if err == nil {
+		err = errors.Join(machine.Provision(driveOf(machine.Name, "10.77.0.10", []byte(shell))), machine.PowerOn())
+	}
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	select {}
+}
+
+func newMachine(dir string) (*hardware.Rack, *hardware.Machine, error) {
+	rack, err := hardware.NewRack(dir)
+	if err != nil {
+		return rack, nil, err
+	}
+	machine, err := rack.Install("server-1", hardware.Options{MAC: mac})
+	return rack, machine, err
+}
+
+// driveOf is a config drive with a static address, as Nova and Ironic describe one.
+func driveOf(name, address string, userData []byte) hardware.Drive {
+	return hardware.Drive{
+		MetaData: map[string]any{"uuid": "00000000-0000-0000-0000-000000000001", "hostname": name, "name": name},
+		NetworkData: map[string]any{
+			"links": []any{map[string]any{"id": "nic", "type": "phy", "ethernet_mac_address": mac, "mtu": 1500}},
+			"networks": []any{map[string]any{"id": "net", "type": "ipv4", "link": "nic", "ip_address": address,
+				"netmask": "255.255.255.0"}},
+			"services": []any{},
+		},
+		UserData: userData,
+	}
+}
+
+var _ = suite.Nightly("Machines", Ordered, func() {
+	var (
+		rack    *hardware.Rack
+		machine *hardware.Machine
+		address string
+	)
+
+	BeforeAll(func() {
+		var err error
+		rack, machine, err = newMachine(GinkgoT().TempDir())
+		DeferCleanup(func() { Expect(rack.Close()).To(Succeed()) })
+		Expect(err).NotTo(HaveOccurred())
+		address = rack.Network.Gateway.Next().String()
+		DeferCleanup(func() {
+			if CurrentSpecReport().Failed() {
+				GinkgoWriter.Println(machine.Console(60))
+			}
+		})
+	})
+
+	// dial connects to the shell of the machine.
+	dial := func(ctx context.Context) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		var dialer net.Dialer
+		return dialer.DialContext(ctx, "tcp", net.JoinHostPort(address, shellPort))
+	}
+	// run runs a command in the machine, as soon as that listens, and returns what it printed.
+	run := func(ctx context.Context, command string) string {
+		GinkgoHelper()
+		var conn net.Conn
+		Eventually(ctx, func() (err error) {
+			conn, err = dial(ctx)
+			return err
+		}, bootTime).Should(Succeed(), machine.Console(40))
+		defer func() { _ = conn.Close() }()
+		_, err := io.WriteString(conn, command+"; exit\n")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(conn.SetDeadline(time.Now().Add(bootTime))).To(Succeed())
+		out, err := io.ReadAll(conn)
+		Expect(err).NotTo(HaveOccurred())
+		return strings.TrimSpace(string(out))
+	}
+	bootID := func(ctx context.Context) string {
+		GinkgoHelper()
+		return run(ctx, "cat /proc/sys/kernel/random/boot_id")
+	}
+
+	It("should not boot without a disk", func() {
+		Expect(machine.PowerOn()).To(MatchError(hardware.ErrNoDisk))
+		Expect(machine.On()).To(BeFalse())
+	})
+
+	It("should boot a kernel of its own and run the user data of the config drive with its name and address", func(ctx SpecContext) {
+		Expect(machine.Provision(driveOf("node-a", address, []byte(shell)))).To(Succeed())
+		Expect(machine.PowerOn()).To(Succeed())
+		Expect(run(ctx, "hostname; uname -r; stat -fc %T /sys/fs/cgroup; cat /proc/sys/kernel/random/boot_id")).To(MatchRegexp(
+			`^node-a\n6\.12\..*\ncgroup2fs\n.+$`))
+		Expect(machine.Console(40)).To(ContainSubstring("user data of node-a after "))
+		AddReportEntry("boot", lineWith(machine.ConsoleFile(), "user data of"))
+	}, NodeTimeout(bootTime))
+
+	It("should lose the network with its cable, and nothing else", func(ctx SpecContext) {
+		before := bootID(ctx)
+		Expect(machine.PullCable()).To(Succeed())
+		conn, err := dial(ctx)
+		Expect(conn, err).Error().To(HaveOccurred())
+		Expect(machine.PlugCable()).To(Succeed())
+		Expect(bootID(ctx)).To(Equal(before))
+	}, NodeTimeout(bootTime))
+
+	It("should boot again if the system reboots, on the same disk and without running the user data", func(ctx SpecContext) {
+		before := bootID(ctx)
+		run(ctx, "systemctl enable shell 2>/dev/null; cp /run/systemd/transient/shell.service /etc/systemd/system/; "+
+			"printf '[Install]\\nWantedBy=multi-user.target\\n' >>/etc/systemd/system/shell.service; systemctl enable shell; "+
+			"echo kept >/root/kept; systemctl reboot")
+		Eventually(ctx, machine.Boots, bootTime).Should(Equal(2))
+		Expect(bootID(ctx)).NotTo(Equal(before))
+		Expect(run(ctx, "cat /root/kept")).To(Equal("kept"))
+		Expect(strings.Count(contentOf(machine.ConsoleFile()), "user data of")).To(Equal(1))
+	}, NodeTimeout(bootTime))
+
+	It("should end in its order if the power button is pressed", func(ctx SpecContext) {
+		bootID(ctx)
+		Expect(machine.PressPower(ctx)).To(Succeed())
+		Expect(machine.WaitOff(ctx)).To(Succeed())
+		Expect(machine.PowerOn()).To(Succeed())
+		Expect(run(ctx, "cat /root/kept")).To(Equal("kept"))
+	}, NodeTimeout(bootTime))
+
+	It("should stay on after a crash, until it is reset", func(ctx SpecContext) {
+		before := bootID(ctx)
+		Expect(machine.Crash(ctx)).To(Succeed())
+		Eventually(ctx, func() string { return machine.Console(20) }).Should(ContainSubstring("Kernel panic"))
+		Expect(machine.On()).To(BeTrue())
+		Expect(machine.Reset()).To(Succeed())
+		Expect(bootID(ctx)).NotTo(Equal(before))
+	}, NodeTimeout(bootTime))
+
+	It("should do nothing while it is frozen", func(ctx SpecContext) {
+		before := bootID(ctx)
+		Expect(machine.Freeze(ctx)).To(Succeed())
+		conn, err := dial(ctx)
+		Expect(conn, err).Error().To(HaveOccurred())
+		Expect(machine.Thaw(ctx)).To(Succeed())
+		Expect(bootID(ctx)).To(Equal(before))
+	}, NodeTimeout(bootTime))
+
+	It("should have nothing of what it was once it is wiped, and apply an Ignition config in place of a script", func(ctx SpecContext) {
+		Expect(machine.Wipe()).NotTo(Succeed(), "it is on")
+		machine.CutPower()
+		Expect(machine.Wipe()).To(Succeed())
+		Expect(machine.Disk()).NotTo(BeAnExistingFile())
+
+		script := base64.StdEncoding.EncodeToString([]byte(shell))
+		Expect(machine.Provision(driveOf("node-b", address, []byte(`{
+			"ignition": {"version": "3.3.0"},
+			"storage": {"files": [
+				{"path": "/etc/hostname", "overwrite": true, "mode": 420, "contents": {"source": "data:,node-b"}},
+				{"path": "/etc/systemd/network/00-node.network", "mode": 420, "contents": {"source":
+					"data:,%5BMatch%5D%0AType%3Dether%0A%5BNetwork%5D%0AAddress%3D`+address+`%2F24%0A"}},
+				{"path": "/opt/start", "mode": 493, "contents": {"source": "data:;base64,`+script+`"}}
+			]},
+			"systemd": {"units": [{"name": "start.service", "enabled": true, "contents":
+				"[Service]\nType=oneshot\nExecStart=/opt/start\n[Install]\nWantedBy=multi-user.target\n"}]}
+		}`)))).To(Succeed())
+		Expect(machine.PowerOn()).To(Succeed())
+		Expect(run(ctx, "hostname; ls /root")).To(Equal("node-b"))
+	}, NodeTimeout(bootTime))
+
+	It("should not outlive the process that switched it on", func(ctx SpecContext) {
+		dir, before := GinkgoT().TempDir(), interfaces()
+		child := exec.CommandContext(ctx, os.Args[0])
+		child.Env = append(os.Environ(), folderVariable+"="+dir)
+		Expect(child.Start()).To(Succeed())
+		console := filepath.Join(dir, "server-1", "console.log")
+		Eventually(ctx, func() string { return contentOf(console) }, bootTime).Should(ContainSubstring("user data of"))
+		Expect(processesWith(dir)).NotTo(BeEmpty())
+		Expect(interfaces()).To(HaveLen(len(before) + 1))
+
+		Expect(child.Process.Kill()).To(Succeed())
+		_ = child.Wait()
+		Eventually(ctx, func() []string { return processesWith(dir) }).Should(BeEmpty())
+		Eventually(ctx, interfaces).Should(Equal(before))
+	}, NodeTimeout(bootTime))
+})
+
+// contentOf is the content of a file, empty if there is none.
+func contentOf(path string) string {
+	content, _ := os.ReadFile(path)
+	return string(content)
+}
+
+// lineWith is the first line of a file with the text.
+func lineWith(path, text string) string {
+	scanner := bufio.NewScanner(strings.NewReader(contentOf(path)))
+	for scanner.Scan() {
+		if strings.Contains(scanner.Text(), text) {
+			return scanner.Text()
+		}
+	}
+	return ""
+}
+
+// processesWith are the processes that have a text in their arguments or environment.
+func processesWith(text string) []string {
+	all, _ := filepath.Glob("/proc/[0-9]*")
+	var found []string
+	for _, process := range all {
+		if strings.Contains(contentOf(process+"/cmdline"), text) || strings.Contains(contentOf(process+"/environ"), text) {
+			found = append(found, process)
+		}
+	}
+	return found
+}
+
+// interfaces are those of gateways.
+func interfaces() []string {
+	all, _ := net.Interfaces()
+	var found []string
+	for _, i := range all {
+		if strings.HasPrefix(i.Name, "machines") {
+			found = append(found, i.Name)
+		}
+	}
+	return found
+}
