@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	bootTime  = 3 * time.Minute
+	bootTime  = 8 * time.Minute
 	shellPort = "7"
 	mac       = "02:00:00:00:77:0a"
 

@@ -19,11 +19,13 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
 
-// What the kernel says last.
 const (
+	// What the kernel says last.
 	saysRestart = "reboot: Restarting system"
 	saysOff     = "reboot: Power down"
 	saysHalted  = "reboot: System halted"
+
+	priority = -5
 )
 
 // ErrNoDisk means that a machine is switched on that has nothing to boot.
@@ -91,9 +93,12 @@ func (m *Machine) arguments() []string {
 }
 
 // prepare lets the process begin in the namespace of the network, and as the first process of a namespace, so that the kernel ends all of
-// its helpers with it.
+// its helpers with it. It comes before others, because time passes in the machine while it waits.
 func (m *Machine) prepare(cmd *exec.Cmd) error {
 	cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWPID
+	if err := unix.Setpriority(unix.PRIO_PROCESS, 0, priority); err != nil {
+		return err
+	}
 	return m.rack.Network.namespace.Enter()
 }
 
