@@ -144,6 +144,9 @@ build_image() {
   ln -sfn /lib/systemd/system/poweroff.target "$root/etc/systemd/system/ctrl-alt-del.target"
   : >"$root/etc/fstab"
   : >"$root/etc/machine-id"
+  # Debian's Ignition labels files for SELinux in any case.
+  echo SELINUXTYPE=none >"$root/etc/selinux/config"
+  ln -s ../bin/true "$root/usr/sbin/setfiles"
   rm -rf "$root"/var/cache/apt/* "$root"/var/lib/apt/lists/* "$root/etc/hostname" "$root/etc/resolv.conf"
   ln -s /run/systemd/resolve/stub-resolv.conf "$root/etc/resolv.conf"
   rm -f "$cache/image-$3.new"

@@ -79,25 +79,29 @@ func (l *machineLab) start(ctx context.Context, progress io.Writer) (err error) 
 }
 
 func (l *machineLab) startInventory(ctx context.Context) (err error) {
-	if l.inventory, err = metal.Start(ctx, metal.Options{Dir: filepath.Join(l.dir, "inventory"), Metal3: true, IronCore: true, IPAM: true}); err != nil {
+	l.inventory, err = metal.Start(ctx, metal.Options{Dir: filepath.Join(l.dir, "inventory"), Metal3: true, IronCore: true, IPAM: true})
+	if err != nil {
 		return err
 	}
 	if err := l.inventory.Grant(ctx); err != nil {
 		return err
 	}
 	l.hosts = boot.Start(l.inventory, l.rack)
-	// Both sites are at one network, and each has addresses of its own in it.
+	// Both sites are at one network, and each has addresses of its own in it, whose first one is kept for a gateway.
 	for n, site := range shoot.MetalSites {
-		if err := l.inventory.MakePool(ctx, metal.Pool{Name: site, Addresses: []string{l.nodes(n).String()},
-			Prefix: l.rack.Network.Prefix.Bits(), Gateway: l.rack.Network.Gateway.String()}); err != nil {
+		first := l.nodes(n).Addr().Next().Next()
+		if err := l.inventory.MakePool(ctx, metal.Pool{
+			Name: site, Addresses: []string{first.String() + "-" + first.Next().Next().Next().Next().String()},
+			Prefix: l.rack.Network.Prefix.Bits(), Gateway: l.rack.Network.Gateway.String(),
+		}); err != nil {
 			return err
 		}
 	}
-	hosts, err := l.inventory.MakeHosts(ctx, metal.Batch{Prefix: "rack", Count: 1, Labels: map[string]string{"rack": "r1"}})
+	hosts, err := l.inventory.MakeHosts(ctx, metal.Batch{Prefix: "rack", Count: 1, Labels: map[string]string{"rack": "r1", "size": "s"}})
 	if err != nil {
 		return err
 	}
-	servers, err := l.inventory.MakeServers(ctx, metal.Batch{Prefix: "hall", Count: 1, Labels: map[string]string{"hall": "h1"}})
+	servers, err := l.inventory.MakeServers(ctx, metal.Batch{Prefix: "hall", Count: 1, Labels: map[string]string{"hall": "h1", "size": "s"}})
 	if err != nil {
 		return err
 	}
@@ -115,12 +119,13 @@ func (l *machineLab) nodes(site int) netip.Prefix {
 // startSeed starts the cluster so that kubelets can join: it trusts their certificates, which kube-controller-manager signs, and its own
 // certificate is for the address at which the machines reach it.
 func (l *machineLab) startSeed(ctx context.Context, binaries landscape.Binaries) error {
-	seed, err := landscape.New(landscape.Options{Dir: filepath.Join(l.dir, "seed"), Namespace: shootName, Binaries: binaries, NodeGrace: grace})
+	dir := filepath.Join(l.dir, "seed")
+	seed, err := landscape.New(landscape.Options{Dir: dir, Namespace: shootName, Binaries: binaries, NodeGrace: grace})
 	if err != nil {
 		return err
 	}
 	l.shoot = &shoot.Shoot{Name: shootName, Seed: seed, Inventory: l.inventory}
-	keys := filepath.Join(l.dir, "seed", "keys")
+	keys := filepath.Join(dir, "keys")
 	trusted, err := os.ReadFile(filepath.Join(keys, "clients.crt"))
 	if err != nil {
 		return err
@@ -132,7 +137,7 @@ func (l *machineLab) startSeed(ctx context.Context, binaries landscape.Binaries)
 		}
 	}
 	seed.Cluster.APIServer.Args = append(seed.Cluster.APIServer.Args, "--advertise-address="+l.rack.Network.Gateway.String(),
-		"--enable-bootstrap-token-auth", "--authorization-mode=Node,RBAC", "--client-ca-file="+filepath.Join(keys, "all-clients.crt"))
+		"--enable-bootstrap-token-auth", "--authorization-mode=Node", "--client-ca-file="+filepath.Join(keys, "all-clients.crt"))
 	seed.NodeLifecycle.Args = append(seed.NodeLifecycle.Args,
 		"--controllers=certificatesigningrequest-signing-controller,certificatesigningrequest-approving-controller",
 		"--cluster-signing-cert-file="+filepath.Join(keys, "kubelets.crt"), "--cluster-signing-key-file="+filepath.Join(keys, "kubelets.key"))

@@ -19,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -109,7 +110,8 @@ func (l *machineLab) createPools(ctx context.Context, worker *extensionsv1alpha1
 			return err
 		}
 		p := *first.DeepCopy()
-		p.Name, p.Zones, p.Minimum, p.Maximum = site, []string{zones[n]}, 1, 2
+		p.Name, p.Zones, p.Minimum, p.Maximum = site, []string{zones[n]}, 1, 1
+		p.MaxSurge, p.MaxUnavailable = intstr.FromInt32(0), intstr.FromInt32(1) // There is one host.
 		p.Labels[shoot.PoolLabel] = site
 		p.UserDataSecretRef.Name = secret.Name
 		worker.Spec.Pools = append(worker.Spec.Pools, p)
@@ -167,7 +169,8 @@ func (l *machineLab) changeCluster(ctx context.Context, config *runtime.RawExten
 	object.Spec.Provider.Workers = nil
 	for n, site := range shoot.MetalSites {
 		p := *first.DeepCopy()
-		p.Name, p.Zones, p.Minimum, p.Maximum = site, []string{zones[n]}, 1, 2
+		p.Name, p.Zones, p.Minimum, p.Maximum = site, []string{zones[n]}, 1, 1
+		p.MaxSurge, p.MaxUnavailable = new(intstr.FromInt32(0)), new(intstr.FromInt32(1))
 		object.Spec.Provider.Workers = append(object.Spec.Provider.Workers, p)
 	}
 	var err error

@@ -8,8 +8,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"time"
 )
@@ -57,13 +59,15 @@ func (m *Machine) exchange(ctx context.Context, command string) ([]byte, error) 
 	if err := binary.Write(&content, binary.NativeEndian, request); err != nil {
 		return nil, err
 	}
-	// The reply goes to the address of the socket, which the kernel chooses.
-	socket, err := net.DialUnix("unixgram", &net.UnixAddr{Net: "unixgram"},
+	// The reply goes to the address of the socket. It must be that of a file, as the machine is in another namespace of networks.
+	own := filepath.Join(m.dir, "reply")
+	_ = os.Remove(own)
+	socket, err := net.DialUnix("unixgram", &net.UnixAddr{Name: own, Net: "unixgram"},
 		&net.UnixAddr{Name: filepath.Join(m.dir, controlName, "mconsole"), Net: "unixgram"})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = socket.Close() }()
+	defer func() { _ = errors.Join(socket.Close(), os.Remove(own)) }()
 	deadline := time.Now().Add(controlTimeout)
 	if end, ok := ctx.Deadline(); ok && end.Before(deadline) {
 		deadline = end
