@@ -131,19 +131,19 @@ build_image() {
   for file in apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer e2scrub_reap.service fstrim.timer \
     systemd-timesyncd.service getty-static.service getty@tty1.service cloud-config.service cloud-init-hotplugd.socket \
     systemd-firstboot.service systemd-sysusers.service systemd-update-utmp.service systemd-update-utmp-runlevel.service \
-    systemd-pstore.service systemd-binfmt.service systemd-random-seed.service systemd-machine-id-commit.service \
+    systemd-pstore.service systemd-binfmt.service systemd-random-seed.service \
     systemd-journal-flush.service systemd-remount-fs.service systemd-hwdb-update.service kmod-static-nodes.service \
     modprobe@{configfs,dm_mod,drm,efi_pstore,fuse,loop}.service {dev-hugepages,dev-mqueue,sys-fs-fuse-connections}.mount \
     sys-kernel-{config,debug,tracing}.mount proc-sys-fs-binfmt_misc.automount systemd-ask-password-{console,wall}.path \
     ldconfig.service; do
     ln -sfn /dev/null "$root/etc/systemd/system/$file"
   done
-  systemctl --root="$root" enable systemd-networkd systemd-resolved ssh
   ln -sfn /lib/systemd/system/multi-user.target "$root/etc/systemd/system/default.target"
   # Ctrl-Alt-Del is what a machine of User Mode Linux has in place of a power button.
   ln -sfn /lib/systemd/system/poweroff.target "$root/etc/systemd/system/ctrl-alt-del.target"
   : >"$root/etc/fstab"
-  : >"$root/etc/machine-id"
+  # At the first boot systemd enables units as presets say, of which Ignition has one too.
+  echo uninitialized >"$root/etc/machine-id"
   # Debian's Ignition labels files for SELinux in any case.
   echo SELINUXTYPE=none >"$root/etc/selinux/config"
   ln -s ../bin/true "$root/usr/sbin/setfiles"

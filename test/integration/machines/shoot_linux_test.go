@@ -9,7 +9,6 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
-	"net/url"
 	"slices"
 	"text/template"
 	"time"
@@ -23,7 +22,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/ignition"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 )
 
@@ -91,13 +89,9 @@ func (l *machineLab) createShoot(ctx context.Context) error {
 	return l.createPools(ctx, worker)
 }
 
-// createPools creates a pool on each site, each with user data of its kind.
+// createPools creates a pool on each site. The driver makes an Ignition config of the script where hosts want one.
 func (l *machineLab) createPools(ctx context.Context, worker *extensionsv1alpha1.Worker) error {
 	script, err := l.script()
-	if err != nil {
-		return err
-	}
-	config, err := igniting(script)
 	if err != nil {
 		return err
 	}
@@ -105,7 +99,7 @@ func (l *machineLab) createPools(ctx context.Context, worker *extensionsv1alpha1
 	worker.Spec.Pools = nil
 	for n, site := range shoot.MetalSites {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "user-data-" + site, Namespace: shootName},
-			Data: map[string][]byte{"script": [][]byte{script, config}[n]}}
+			Data: map[string][]byte{"script": script}}
 		if err := l.shoot.Seed.Client.Create(ctx, secret); err != nil {
 			return err
 		}
@@ -131,27 +125,6 @@ func (l *machineLab) script() ([]byte, error) {
 		"Gateway": l.rack.Network.Gateway.String(), "Mark": mark,
 	})
 	return out.Bytes(), err
-}
-
-// igniting is an Ignition config that runs the script at the first boot. Placeholders in it are replaced in their URL-encoded form.
-func igniting(script []byte) ([]byte, error) {
-	return json.Marshal(ignition.Config{
-		Ignition: ignition.Meta{Version: ignition.Version},
-		Storage: ignition.Storage{Files: []ignition.File{{Path: "/opt/node.sh", Mode: 0o755, Overwrite: true,
-			Contents: ignition.Resource{Source: "data:," + url.PathEscape(string(script))}}}},
-		Systemd: ignition.Systemd{Units: []ignition.Unit{{Name: "node.service", Enabled: true, Contents: `[Unit]
-ConditionPathExists=!/root/mark
-Wants=network-online.target
-After=network-online.target
-[Service]
-Type=oneshot
-ExecStart=/opt/node.sh
-StandardOutput=journal+console
-StandardError=journal+console
-[Install]
-WantedBy=multi-user.target
-`}}},
-	})
 }
 
 // changeCluster lets the Shoot of the Cluster have the sites and pools that it has.

@@ -203,7 +203,7 @@ var _ = suite.Nightly("Machines", Ordered, func() {
 			"storage": {"files": [
 				{"path": "/etc/hostname", "overwrite": true, "mode": 420, "contents": {"source": "data:,node-b"}},
 				{"path": "/etc/systemd/network/00-node.network", "mode": 420, "contents": {"source":
-					"data:,%5BMatch%5D%0AType%3Dether%0A%5BNetwork%5D%0AAddress%3D`+address+`%2F24%0A"}},
+					"data:,%5BMatch%5D%0AMACAddress%3D`+mac+`%0A%5BNetwork%5D%0AAddress%3D`+address+`%2F24%0A"}},
 				{"path": "/opt/start", "mode": 493, "contents": {"source": "data:;base64,`+script+`"}}
 			]},
 			"systemd": {"units": [{"name": "start.service", "enabled": true, "contents":
