@@ -39,9 +39,6 @@ var (
 	}
 )
 
-// mark is on the disk of a machine that was a node.
-const mark = "mark-of-a-node-2c1f7e"
-
 // nodeScript makes a machine a node.
 //
 //go:embed node.sh.tmpl
@@ -122,7 +119,7 @@ func (l *machineLab) script() ([]byte, error) {
 	var out bytes.Buffer
 	err = parsed.Execute(&out, map[string]string{
 		"CA": string(l.shoot.Seed.Cluster.Config.CAData), "Clients": l.signer.PEM, "Server": l.server(),
-		"Gateway": l.rack.Network.Gateway.String(), "Mark": mark,
+		"Gateway": l.rack.Network.Gateway.String(),
 	})
 	return out.Bytes(), err
 }
