@@ -119,7 +119,8 @@ func writes(roles []string) bool {
 func (v *validation) zones(_ context.Context, result *platform.Result) error {
 	existing, err := v.availabilityZones()
 	if platform.ClassOf(err) == platform.ClassForbidden {
-		result.Unknown(v.site.ProfilePath().Child("zones"), "the credentials may not list availability zones, so the zones of the CloudProfile are not checked")
+		result.Unknown(v.site.ProfilePath().Child("zones"),
+			"the credentials may not list availability zones, so the zones of the CloudProfile are not checked")
 		return nil
 	}
 	if err != nil {

@@ -126,7 +126,8 @@ var _ = Describe("Validation", func() {
 		v.givenSubnet = &subnets.Subnet{AllocationPools: pools}
 		Expect(found(ctx, of(networkChecks.subnetRoom))).To(HaveExactElements(want))
 	},
-		Entry("an address for each machine", []subnets.AllocationPool{{Start: "10.0.0.9", End: "10.0.0.10"}, {Start: "10.0.1.0", End: "10.0.1.0"}}),
+		Entry("an address for each machine",
+			[]subnets.AllocationPool{{Start: "10.0.0.9", End: "10.0.0.10"}, {Start: "10.0.1.0", End: "10.0.1.0"}}),
 		Entry("too few for the maximum", []subnets.AllocationPool{{Start: "10.0.0.255", End: "10.0.1.0"}},
 			"Warning sites[0].openstack.subnet.id: the pools need up to 3 addresses, the allocation pools of the subnet have 2"),
 		Entry("none", []subnets.AllocationPool{{Start: "10.0.0.2", End: "10.0.0.1"}, {Start: "garbage", End: "10.0.0.1"}},

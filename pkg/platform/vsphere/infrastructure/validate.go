@@ -96,7 +96,7 @@ func (v *validation) missingObjects(ctx context.Context, result *platform.Result
 
 // unjoin returns the errors that err joins.
 func unjoin(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // err itself
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()
 	}
 	return nil
