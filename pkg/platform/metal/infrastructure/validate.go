@@ -41,7 +41,7 @@ type validation struct {
 	answer error
 	// denied are the permissions that the credentials lack, once these were asked for.
 	denied []authorizationv1.ResourceAttributes
-	// pool is the pool of addresses, once it was looked up. It is nil if there is none, or if it cannot be read.
+	// pool is the pool of addresses, once it was looked up. It is nil if it does not exist or cannot be read.
 	pool *unstructured.Unstructured
 	// wanted are the demands with their hosts, once these were counted.
 	wanted []wantedHosts

@@ -100,7 +100,7 @@ func freeHostOf(server *metalv1alpha1.Server, selection *inventory.Selection) in
 		State: obstacleTo(server, selection).State(), Fault: faultOfFree(server)}
 }
 
-// faultOfFree returns why a server that nobody uses cannot become a machine, although it is not being prepared.
+// faultOfFree returns why a server that no machine uses cannot become a machine, although it is not being prepared.
 func faultOfFree(server *metalv1alpha1.Server) string {
 	switch state, power := server.Status.State, server.Status.PowerState; {
 	case server.Spec.ServerClaimRef != nil, inMaintenance(server):
