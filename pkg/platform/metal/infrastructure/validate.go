@@ -219,7 +219,7 @@ func (v *validation) discover(ctx context.Context) (map[schema.GroupVersion][]st
 	return apis, nil
 }
 
-// requireKubernetes finds a server that is none of Kubernetes if none of the versions is served.
+// requireKubernetes adds a finding if the server serves none of the versions and is not a Kubernetes API.
 func (v *validation) requireKubernetes(ctx context.Context, result *platform.Result) error {
 	for _, names := range v.apis {
 		if len(names) > 0 {
