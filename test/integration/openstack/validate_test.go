@@ -141,8 +141,8 @@ var _ = Describe("Validation", func() {
 		s.Config.OpenStack.Subnet = &v1alpha1.OpenStackReference{ID: ids[0]}
 		findings := validate(ctx)
 		Expect(failures(findings)).To(BeEmpty())
-		Expect(findings.Warnings()).To(ConsistOf(And(HavePrefix(`spec.providerConfig.sites[0].openstack.subnet.id: `),
-			ContainSubstring("DHCP"))))
+		Expect(findings.Warnings()).To(And(HaveEach(HavePrefix(`spec.providerConfig.sites[0].openstack.subnet.id: `)),
+			ConsistOf(ContainSubstring("DHCP"), ContainSubstring("overlaps with 10.250.64.0/18, the nodes of another site"))))
 
 		s.Config.OpenStack.Subnet = &v1alpha1.OpenStackReference{ID: ids[1]}
 		Expect(failures(validate(ctx))).To(ConsistOf(
@@ -178,7 +178,8 @@ var _ = Describe("Validation", func() {
 		request.Demands[1].Path = field.NewPath("spec", "provider", "workers").Index(1)
 		request.Demands[1].VolumeType = &v1alpha1.SiteVolumeType{Name: "cloud", OpenStack: &v1alpha1.OpenStackVolumeType{Type: "tape"}}
 		findings := validate(ctx)
-		Expect(findings.Warnings()).To(ConsistOf(ContainSubstring(`availability zone "az9" of zone "cloud-z"`)))
+		Expect(findings.Warnings()).To(ConsistOf(Equal(
+			`cloudProfileConfig.sites[cloud].zones[cloud-z].openstack.availabilityZone: availability zone "az9" does not exist or is not available`)))
 		Expect(failures(findings)).To(ConsistOf(
 			HavePrefix(`spec.provider.workers[0].machine.type: Invalid value: "m1.nothing": `),
 			HavePrefix(`spec.provider.workers[1].volume.type: Invalid value: "tape": `),

@@ -116,7 +116,8 @@ func (v quotaChecks) serverGroupRoom(ctx context.Context, result *platform.Resul
 	return nil
 }
 
-// networkRoom checks that the ports of the pools fit into the quotas of the networking service.
+// networkRoom checks that the ports of the pools fit into the quotas of the networking service. It does not look for ports of the shoot if it
+// does not have servers.
 func (v quotaChecks) networkRoom(ctx context.Context, result *platform.Result) error {
 	if len(v.demands) == 0 {
 		return nil
@@ -131,10 +132,16 @@ func (v quotaChecks) networkRoom(ctx context.Context, result *platform.Result) e
 	}
 	var (
 		known []flavors.Flavor
+		own   []servers.Server
 		used  []ports.Port
 	)
-	if err := parallel(from(&known, v.flavors), into(&used, ownPorts))(ctx, v.flow); err != nil {
+	if err := parallel(from(&known, v.flavors), from(&own, v.servers))(ctx, v.flow); err != nil {
 		return err
+	}
+	if len(own) > 0 {
+		if used, err = ownPorts(ctx, v.flow); err != nil {
+			return err
+		}
 	}
 	left := limit.leaves(amounts{resourcePorts: len(used)})
 	compare(v.needs(known), left, result)
