@@ -116,8 +116,8 @@ func (v quotaChecks) serverGroupRoom(ctx context.Context, result *platform.Resul
 	return nil
 }
 
-// networkRoom checks that the ports of the pools fit into the quotas of the networking service. It does not look for ports of the shoot if it
-// does not have servers.
+// networkRoom checks that the ports of the pools fit into the quotas of the networking service. It looks for ports of the shoot only if
+// there are servers.
 func (v quotaChecks) networkRoom(ctx context.Context, result *platform.Result) error {
 	if len(v.demands) == 0 {
 		return nil
