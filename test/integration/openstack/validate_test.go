@@ -179,7 +179,7 @@ var _ = Describe("Validation", func() {
 		request.Demands[1].VolumeType = &v1alpha1.SiteVolumeType{Name: "cloud", OpenStack: &v1alpha1.OpenStackVolumeType{Type: "tape"}}
 		findings := validate(ctx)
 		Expect(findings.Warnings()).To(ConsistOf(
-			`cloudProfileConfig.sites[cloud].zones[cloud-z].openstack.availabilityZone: availability zone "az9" does not exist or is not `+
+			`cloudProfileConfig.sites[cloud].zones[cloud-z].openstack.availabilityZone: availability zone "az9" does not exist or is not ` +
 				`available`))
 		Expect(failures(findings)).To(ConsistOf(
 			HavePrefix(`spec.provider.workers[0].machine.type: Invalid value: "m1.nothing": `),
