@@ -237,17 +237,11 @@ func (p *place) leaveBehind(ctx context.Context, s *shoot) {
 	for key, value := range marks {
 		extra = append(extra, &types.OptionValue{Key: key, Value: value})
 	}
-	task, err := template.Clone(ctx, folder, name, types.VirtualMachineCloneSpec{
+	p.await(ctx)(template.Clone(ctx, folder, name, types.VirtualMachineCloneSpec{
 		PowerOn:  true,
 		Location: types.VirtualMachineRelocateSpec{Pool: new(pool.Reference()), Datastore: new(datastore.Reference())},
 		Config:   &types.VirtualMachineConfigSpec{Uuid: owner.UUID(name), ExtraConfig: extra},
-	})
-	Expect(err).NotTo(HaveOccurred())
-	made, err := task.WaitForResult(ctx)
-	Expect(err).NotTo(HaveOccurred())
-	// Only a guest with an address is shut down; others are powered off.
-	_, err = object.NewVirtualMachine(vim, made.Result.(types.ManagedObjectReference)).WaitForIP(ctx)
-	Expect(err).NotTo(HaveOccurred())
+	}))
 	p.await(ctx)(cluster.Reconfigure(ctx, &types.ClusterConfigSpecEx{RulesSpec: []types.ClusterRuleSpec{{
 		ArrayUpdateSpec: types.ArrayUpdateSpec{Operation: types.ArrayUpdateOperationAdd},
 		Info: &types.ClusterAntiAffinityRuleSpec{ClusterRuleInfo: types.ClusterRuleInfo{

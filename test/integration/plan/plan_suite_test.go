@@ -69,13 +69,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 
 func startVCenter(ctx context.Context) {
 	GinkgoHelper()
+	server = specs.VCenter(ctx, vcenter.Options{})
 	var err error
-	server, err = vcenter.Start(ctx, GinkgoT().TempDir(), vcenter.Options{Guest: time.Second})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func(ctx SpecContext) {
-		Expect(server.Check()).To(Succeed())
-		server.Stop(ctx)
-	})
 	vim, err = server.Client(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	client := rest.NewClient(vim)

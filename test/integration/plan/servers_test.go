@@ -42,6 +42,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
 	landscapeshoot "github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 )
 
@@ -80,12 +81,18 @@ func newPools(ctx context.Context) *pools {
 	Expect(err).NotTo(HaveOccurred())
 	pair, err := authority.Server("proxy")
 	Expect(err).NotTo(HaveOccurred())
-	proxy, err := countproxy.New(countproxy.Service{Name: inventoryService, Upstream: inventory.Server(), CA: inventory.CA(),
-		Certificate: pair.Certificate, Key: pair.Key})
+	// The vCenter is not that of other specs, which expect that there is no category of tags.
+	server := specs.VCenter(ctx, vcenter.Options{Guest: time.Second})
+	proxy, err := countproxy.New(
+		countproxy.Service{Name: inventoryService, Upstream: inventory.Server(), CA: inventory.CA(),
+			Certificate: pair.Certificate, Key: pair.Key},
+		countproxy.Service{Name: vcenterService, Upstream: "https://" + server.Address, CA: server.CA,
+			Certificate: pair.Certificate, Key: pair.Key},
+	)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(proxy.Close)
 
-	p := &pools{hybridctl: filepath.Join(own, "hybridctl"), proxies: append(proxies[:], proxy)}
+	p := &pools{hybridctl: filepath.Join(own, "hybridctl"), proxies: []*countproxy.Proxy{proxies[0], proxy}}
 	p.Shoot = specs.Shoot(ctx, landscapeshoot.Options{
 		Name: "shoot--it--" + rand.String(5), Bed: bed, VCenter: server, Inventory: inventory, Binaries: landscape.DefaultBinaries().WithOwn(own),
 	}, func(site *v1alpha1.CloudProfileSite) {
@@ -93,7 +100,7 @@ func newPools(ctx context.Context) *pools {
 		case site.OpenStack != nil:
 			site.OpenStack.AuthURL = proxies[0].Rewrite(site.OpenStack.AuthURL)
 		case site.VSphere != nil:
-			site.VSphere.Server, site.TLS = proxies[1].URL(vcenterService), &v1alpha1.TLS{CACert: authority.PEM}
+			site.VSphere.Server, site.TLS = proxy.URL(vcenterService), &v1alpha1.TLS{CACert: authority.PEM}
 		case site.Metal != nil:
 			site.Metal.Server, site.TLS = proxy.URL(inventoryService), &v1alpha1.TLS{CACert: authority.PEM}
 		}
