@@ -20,7 +20,6 @@ import (
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -104,7 +103,7 @@ func NewPreflight(ctx context.Context, request PreflightRequest) (*Preflight, er
 		return nil
 	})...)
 	for i, s := range sites {
-		result.Sites[i] = SitePreflight{Name: s.Name, Platform: s.Platform, Findings: located(s.Name, p.results[s.Name].Findings)}
+		result.Sites[i] = SitePreflight{Name: s.Name, Platform: s.Platform, Findings: located(&sites[i], p.results[s.Name].Findings)}
 	}
 	ctx, cancel := context.WithTimeout(ctx, request.Timeout)
 	defer cancel()
@@ -165,15 +164,15 @@ func prepare(ctx context.Context, request PreflightRequest) (*preparedPreflight,
 }
 
 // located returns the findings with a field for checks that could not be made: an error says what the site answered, and not where to look.
-func located(name string, findings platform.Findings) platform.Findings {
+func located(s *site.Site, findings platform.Findings) platform.Findings {
 	for i := range findings.Found {
 		found := &findings.Found[i]
 		switch {
 		case found.Field != "" || found.Err == nil:
 		case found.Class == platform.ClassUnauthenticated:
-			found.Field = field.NewPath("secret", "data").Key(name + ".*").String()
+			found.Field = s.SecretPath("*").String()
 		default:
-			found.Field = field.NewPath("cloudProfileConfig", "sites").Key(name).String()
+			found.Field = s.ProfilePath().String()
 		}
 	}
 	return findings

@@ -128,7 +128,7 @@ func (v *validation) zones(_ context.Context, result *platform.Result) error {
 	}
 	for _, zone := range v.site.Profile.Zones {
 		if zone.OpenStack != nil && !v.usesZone(zone.Name) && !isAvailable(existing, zone.OpenStack.AvailabilityZone) {
-			result.Warn(v.site.ProfilePath().Child("zones").Key(zone.Name).Child("openstack", "availabilityZone"),
+			result.Warn(v.site.ZonePath(zone.Name).Child("openstack", "availabilityZone"),
 				"availability zone %q does not exist or is not available", zone.OpenStack.AvailabilityZone)
 		}
 	}
