@@ -13,7 +13,10 @@ echo "> Deepcopy functions"
 deepcopy-gen \
   --go-header-file hack/LICENSE_BOILERPLATE.txt \
   --output-file zz_generated.deepcopy.go \
-  ./pkg/apis/hybrid/v1alpha1 ./test/toyplatform/toyapi
+  ./pkg/apis/hybrid/v1alpha1 ./pkg/apis/static/v1alpha1 ./test/toyplatform/toyapi
+
+echo "> Custom resource definition of static hosts"
+controller-gen crd paths=./pkg/apis/static/... output:crd:dir=charts/static-host-operator/crds
 
 echo "> API reference"
 mkdir -p docs/api-reference
@@ -25,6 +28,14 @@ crd-ref-docs \
   --templates-dir hack/api-reference/templates \
   --renderer markdown \
   --output-path docs/api-reference/hybrid.md
+crd-ref-docs \
+  --log-level WARN \
+  --max-depth 20 \
+  --config hack/api-reference/config.yaml \
+  --source-path pkg/apis/static/v1alpha1 \
+  --templates-dir hack/api-reference/templates \
+  --renderer markdown \
+  --output-path docs/api-reference/static.md
 
 # copy_crds module@version folder-in-module folder-in-chart file...
 copy_crds() {

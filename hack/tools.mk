@@ -8,6 +8,7 @@
 GOLANGCI_LINT_VERSION  := v2.12.2
 DEEPCOPY_GEN_VERSION   := v0.36.3
 CRD_REF_DOCS_VERSION   := v0.3.0
+CONTROLLER_GEN_VERSION := v0.20.0
 HELM_VERSION           := v3.19.4
 VALE_VERSION           := v3.7.1
 GREMLINS_VERSION       := v0.5.0
@@ -16,11 +17,12 @@ FREEZE_VERSION         := v0.2.2
 GOLANGCI_LINT  := $(BIN_DIR)/.golangci-lint_$(GOLANGCI_LINT_VERSION)
 DEEPCOPY_GEN   := $(BIN_DIR)/.deepcopy-gen_$(DEEPCOPY_GEN_VERSION)
 CRD_REF_DOCS   := $(BIN_DIR)/.crd-ref-docs_$(CRD_REF_DOCS_VERSION)
+CONTROLLER_GEN := $(BIN_DIR)/.controller-gen_$(CONTROLLER_GEN_VERSION)
 HELM           := $(BIN_DIR)/.helm_$(HELM_VERSION)
 VALE           := $(BIN_DIR)/.vale_$(VALE_VERSION)
 GREMLINS       := $(BIN_DIR)/.gremlins_$(GREMLINS_VERSION)
 FREEZE         := $(BIN_DIR)/.freeze_$(FREEZE_VERSION)
-GENERATE_TOOLS := $(DEEPCOPY_GEN) $(CRD_REF_DOCS)
+GENERATE_TOOLS := $(DEEPCOPY_GEN) $(CRD_REF_DOCS) $(CONTROLLER_GEN)
 
 export PATH := $(BIN_DIR):$(PATH)
 
@@ -39,6 +41,9 @@ $(DEEPCOPY_GEN):
 
 $(CRD_REF_DOCS):
 	$(call install-tool,crd-ref-docs,github.com/elastic/crd-ref-docs@$(CRD_REF_DOCS_VERSION))
+
+$(CONTROLLER_GEN):
+	$(call install-tool,controller-gen,sigs.k8s.io/controller-tools/cmd/controller-gen@$(CONTROLLER_GEN_VERSION))
 
 $(HELM):
 	$(call install-tool,helm,helm.sh/helm/v3/cmd/helm@$(HELM_VERSION))
