@@ -178,7 +178,7 @@ func setMachineImagesDefaults(images []MachineImage) {
 func setMachineImageDefaults(image *SiteMachineImage) {
 	setDefault(&image.UserData, UserData{})
 	setIfEmpty(&image.UserData.Format, UserDataFormatCloudInit)
-	if image.Metal != nil {
+	if image.Metal != nil && image.Metal.OSRelease == nil {
 		setIfEmpty(&image.Metal.ChecksumType, DefaultMetalChecksumType)
 		setIfEmpty(&image.Metal.Format, DefaultMetalImageFormat)
 	}

@@ -17,6 +17,8 @@ const (
 	MetalInventoryMetal3 MetalInventory = "Metal3"
 	// MetalInventoryIronCore is the ServerClaim API of IronCore.
 	MetalInventoryIronCore MetalInventory = "IronCore"
+	// MetalInventoryStatic is the StaticHost API of hosts with an operating system that somebody else installed.
+	MetalInventoryStatic MetalInventory = "Static"
 )
 
 const (
@@ -36,21 +38,22 @@ const (
 
 // MetalProfile describes a bare-metal site in the CloudProfile.
 type MetalProfile struct {
-	// Inventory is Metal3 or IronCore.
+	// Inventory is Metal3, IronCore or Static.
 	Inventory MetalInventory `json:"inventory"`
 	// Server is the address of the Kubernetes API of the inventory.
 	Server string `json:"server"`
-	// Namespace is the namespace of the hosts (Metal3) or of the server claims (IronCore).
+	// Namespace is the namespace of the hosts (Metal3, Static) or of the server claims (IronCore).
 	Namespace string `json:"namespace"`
 	// Cleaning is what is wiped when a host is released: metadata or disabled. IronCore wipes nothing: with metadata, only servers are used
-	// that IronCore retains after their release until they were cleaned. Default: metadata.
+	// that IronCore retains after their release until they were cleaned. Static removes what the machine has made, and supports only
+	// metadata. Default: metadata.
 	// +optional
 	Cleaning string `json:"cleaning,omitempty"`
 	// NodeName is what a node is named after: Machine or Host. Default: Machine.
 	// +optional
 	NodeName string `json:"nodeName,omitempty"`
-	// PoolTolerations are the taints of servers that pools of shoots may tolerate in addition to those that machine types tolerate. Default:
-	// none. Only IronCore has taints.
+	// PoolTolerations are the taints of hosts that pools of shoots may tolerate in addition to those that machine types tolerate. Default:
+	// none. Only IronCore and Static have taints.
 	// +optional
 	PoolTolerations []corev1.Toleration `json:"poolTolerations,omitempty"`
 	// AddressPools are the address pools that shoots may use. Default: any.
@@ -77,15 +80,16 @@ type MetalMachineType struct {
 	// HostSelector selects the hosts of the type.
 	// +optional
 	HostSelector *metav1.LabelSelector `json:"hostSelector,omitempty"`
-	// Tolerations are the taints of servers that machines of the type tolerate. Only IronCore has taints.
+	// Tolerations are the taints of hosts that machines of the type tolerate. Only IronCore and Static have taints.
 	// +optional
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 }
 
 // MetalImage is a machine image on a bare-metal site.
 type MetalImage struct {
-	// URL is the address of the image; with IronCore the reference of an OCI image.
-	URL string `json:"url"`
+	// URL is the address of the image; with IronCore the reference of an OCI image. Required with Metal3 and IronCore.
+	// +optional
+	URL string `json:"url,omitempty"`
 	// Checksum is the checksum of the image or the address of a file that holds it. Required with Metal3, unless the format is live-iso
 	// or the URL begins with oci://. IronCore has none, as the reference of an OCI image can hold its digest.
 	// +optional
@@ -96,6 +100,18 @@ type MetalImage struct {
 	// Format is raw, qcow2, vmdk or live-iso. Default: raw.
 	// +optional
 	Format string `json:"format,omitempty"`
+	// OSRelease is the operating system that hosts must have. Required with Static, which writes no image and therefore has none of the
+	// other fields.
+	// +optional
+	OSRelease *MetalOSRelease `json:"osRelease,omitempty"`
+}
+
+// MetalOSRelease is an operating system as os-release(5) names it.
+type MetalOSRelease struct {
+	// ID is the ID of the operating system, such as debian.
+	ID string `json:"id"`
+	// VersionID is the version of the operating system, such as 12.
+	VersionID string `json:"versionID"`
 }
 
 // MetalInfrastructure configures a bare-metal site of a shoot.
@@ -121,18 +137,18 @@ type MetalWorker struct {
 	// HostSelector restricts the hosts that the zone and the machine type select.
 	// +optional
 	HostSelector *metav1.LabelSelector `json:"hostSelector,omitempty"`
-	// Tolerations are further taints of servers that the pool's machines tolerate. Only IronCore has taints.
+	// Tolerations are further taints of hosts that the pool's machines tolerate. Only IronCore and Static have taints.
 	// +optional
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 }
 
 // MetalConnection is how a bare-metal site is reached. It holds no credentials.
 type MetalConnection struct {
-	// Inventory is Metal3 or IronCore.
+	// Inventory is Metal3, IronCore or Static.
 	Inventory MetalInventory `json:"inventory"`
 	// Server is the address of the Kubernetes API of the inventory.
 	Server string `json:"server"`
-	// Namespace is the namespace of the hosts (Metal3) or of the server claims (IronCore).
+	// Namespace is the namespace of the hosts (Metal3, Static) or of the server claims (IronCore).
 	Namespace string `json:"namespace"`
 	// TLS configures how the certificate of the inventory is verified.
 	// +optional
@@ -188,10 +204,10 @@ type MetalMachineSpec struct {
 	// HostSelector selects the hosts that the machine may be: those that zone, machine type and pool select.
 	// +optional
 	HostSelector *metav1.LabelSelector `json:"hostSelector,omitempty"`
-	// Tolerations are the taints of servers that the machine tolerates.
+	// Tolerations are the taints of hosts that the machine tolerates.
 	// +optional
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
-	// Image is the image that is written to the host.
+	// Image is the image that is written to the host, or the operating system that it must have.
 	Image MetalImage `json:"image"`
 	// Cleaning is what is wiped when the host is released.
 	Cleaning string `json:"cleaning"`

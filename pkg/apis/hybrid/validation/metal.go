@@ -11,12 +11,14 @@ import (
 	"slices"
 	"strings"
 
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/networkdata"
@@ -31,19 +33,22 @@ const (
 )
 
 var (
-	metalInventories   = []v1alpha1.MetalInventory{v1alpha1.MetalInventoryMetal3, v1alpha1.MetalInventoryIronCore}
+	metalInventories   = []v1alpha1.MetalInventory{v1alpha1.MetalInventoryMetal3, v1alpha1.MetalInventoryIronCore, v1alpha1.MetalInventoryStatic}
+	taintedInventories = []v1alpha1.MetalInventory{v1alpha1.MetalInventoryIronCore, v1alpha1.MetalInventoryStatic}
 	metalCleanings     = []string{v1alpha1.MetalCleaningMetadata, v1alpha1.MetalCleaningDisabled}
 	metalNodeNames     = []string{v1alpha1.MetalNodeNameMachine, v1alpha1.MetalNodeNameHost}
 	metalChecksumTypes = []string{"md5", "sha256", "sha512"}
 	metalImageFormats  = []string{"raw", "qcow2", "vmdk", v1alpha1.MetalImageFormatLiveISO}
 
 	tolerationOperators = []corev1.TolerationOperator{corev1.TolerationOpEqual, corev1.TolerationOpExists}
-	// tolerationEffects are those of the taints of IronCore's servers.
+	// tolerationEffects are those of the taints of hosts.
 	tolerationEffects = []corev1.TaintEffect{"NoBind", "Evict"}
 
 	// ociReferenceRegexp matches the reference of an OCI image with registry and repository, and with a tag, a digest or both.
 	ociReferenceRegexp = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+` +
 		`(:[\w][\w.-]{0,127})?(@[a-z0-9]+:[0-9a-fA-F]{32,})?$`)
+	// osReleaseRegexp matches what os-release(5) allows as ID and VERSION_ID.
+	osReleaseRegexp = regexp.MustCompile(`^[a-z0-9._-]{1,63}$`)
 )
 
 // metal are the rules of bare metal.
@@ -67,6 +72,11 @@ func (metal) site(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.Er
 	profile := site.Metal
 	fldPath = fldPath.Child("metal")
 	allErrs := validateOneOf(profile.Cleaning, metalCleanings, fldPath.Child("cleaning"))
+	if profile.Inventory == v1alpha1.MetalInventoryStatic && profile.Cleaning == v1alpha1.MetalCleaningDisabled {
+		allErrs = append(allErrs, field.Forbidden(fldPath.Child("cleaning"), fmt.Sprintf("must be %q or empty for inventory %q: "+
+			"the release of a host always removes what the machine has made, and never wipes the disks of its owner",
+			v1alpha1.MetalCleaningMetadata, profile.Inventory)))
+	}
 	allErrs = append(allErrs, validateOneOf(profile.NodeName, metalNodeNames, fldPath.Child("nodeName"))...)
 	allErrs = append(allErrs, validateHosts(nil, profile.PoolTolerations, profile, "poolTolerations", fldPath)...)
 	for i := range profile.AddressPools {
@@ -101,8 +111,16 @@ func (metal) image(image *v1alpha1.SiteMachineImage, site *v1alpha1.CloudProfile
 	var (
 		config    = image.Metal
 		metalPath = fldPath.Child("metal")
-		allErrs   = validateOneOf(config.ChecksumType, metalChecksumTypes, metalPath.Child("checksumType"))
 	)
+	if site.Metal.Inventory == v1alpha1.MetalInventoryStatic {
+		return validateStaticImage(image, fldPath)
+	}
+	if config.OSRelease != nil {
+		return field.ErrorList{field.Forbidden(metalPath.Child("osRelease"),
+			fmt.Sprintf("must not be set for inventory %q, which writes the image in url; only inventory %q has it", site.Metal.Inventory,
+				v1alpha1.MetalInventoryStatic))}
+	}
+	allErrs := validateOneOf(config.ChecksumType, metalChecksumTypes, metalPath.Child("checksumType"))
 	allErrs = append(allErrs, validateOneOf(config.Format, metalImageFormats, metalPath.Child("format"))...)
 
 	if site.Metal.Inventory != v1alpha1.MetalInventoryIronCore {
@@ -132,6 +150,43 @@ func (metal) image(image *v1alpha1.SiteMachineImage, site *v1alpha1.CloudProfile
 	return allErrs
 }
 
+// validateStaticImage checks an image of a site whose hosts have an operating system.
+func validateStaticImage(image *v1alpha1.SiteMachineImage, fldPath *field.Path) field.ErrorList {
+	var (
+		allErrs   field.ErrorList
+		config    = image.Metal
+		metalPath = fldPath.Child("metal")
+		osPath    = metalPath.Child("osRelease")
+	)
+	if format := image.UserData; format == nil || format.Format != v1alpha1.UserDataFormatScript {
+		allErrs = append(allErrs, field.Required(fldPath.Child("userData", "format"),
+			fmt.Sprintf("must be %q for inventory %q: nothing on its hosts reads other formats", v1alpha1.UserDataFormatScript,
+				v1alpha1.MetalInventoryStatic)))
+	}
+	if config.OSRelease == nil {
+		return append(allErrs, field.Required(osPath, fmt.Sprintf("must be the operating system that hosts have for inventory %q, "+
+			"which writes no image: the ID and VERSION_ID in their /etc/os-release", v1alpha1.MetalInventoryStatic)))
+	}
+	for _, f := range []struct{ name, value string }{{"id", config.OSRelease.ID}, {"versionID", config.OSRelease.VersionID}} {
+		switch path := osPath.Child(f.name); {
+		case f.value == "":
+			allErrs = append(allErrs, validateRequired(f.value, path)...)
+		case !osReleaseRegexp.MatchString(f.value):
+			allErrs = append(allErrs, field.Invalid(path, f.value, "must be at most 63 lower case letters, digits, and the characters . _ -, "+
+				"as in the /etc/os-release of the hosts"))
+		}
+	}
+	for _, f := range []struct{ name, value string }{
+		{"url", config.URL}, {"checksum", config.Checksum}, {"checksumType", config.ChecksumType}, {"format", config.Format},
+	} {
+		if f.value != "" {
+			allErrs = append(allErrs, field.Forbidden(metalPath.Child(f.name),
+				fmt.Sprintf("must not be set for inventory %q: no image is written to its hosts", v1alpha1.MetalInventoryStatic)))
+		}
+	}
+	return allErrs
+}
+
 // worker checks the settings of a pool. Taints by which the operator reserves servers are tolerated only if the CloudProfile allows it.
 func (metal) worker(s *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	config, profile := s.Metal, site.Metal
@@ -140,7 +195,7 @@ func (metal) worker(s *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite, fld
 	}
 	fldPath = fldPath.Child("metal")
 	allErrs := validateHosts(config.HostSelector, config.Tolerations, profile, "tolerations", fldPath)
-	if profile.Inventory != v1alpha1.MetalInventoryIronCore {
+	if !slices.Contains(taintedInventories, profile.Inventory) {
 		return allErrs
 	}
 	for i, toleration := range config.Tolerations {
@@ -150,6 +205,24 @@ func (metal) worker(s *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite, fld
 		}
 	}
 	return allErrs
+}
+
+// rollingUpdate refuses another image where nothing writes it.
+func (metal) rollingUpdate(newWorker, oldWorker *gardencorev1beta1.Worker, site *v1alpha1.CloudProfileSite,
+	fldPath *field.Path) field.ErrorList {
+	after, before := newWorker.Machine.Image, oldWorker.Machine.Image
+	if site.Metal.Inventory != v1alpha1.MetalInventoryStatic || after == nil || before == nil ||
+		after.Name == before.Name && ptr.Deref(after.Version, "") == ptr.Deref(before.Version, "") {
+		return nil
+	}
+	imagePath := fldPath.Child("machine", "image")
+	if after.Name == before.Name {
+		imagePath = imagePath.Child("version")
+	}
+	return field.ErrorList{field.Forbidden(imagePath, fmt.Sprintf("must stay %s %s, because the pool is updated by replacing its machines, "+
+		"and no image is written to the hosts of inventory %q of site %q; create another pool, with updateStrategy %q or %q if its hosts "+
+		"are to be updated in place", before.Name, ptr.Deref(before.Version, ""), site.Metal.Inventory, site.Name,
+		gardencorev1beta1.AutoInPlaceUpdate, gardencorev1beta1.ManualInPlaceUpdate))}
 }
 
 // covers reports whether allowed tolerates all taints that toleration tolerates.
@@ -163,7 +236,7 @@ func validateHosts(selector *metav1.LabelSelector, tolerations []corev1.Tolerati
 	fldPath *field.Path) field.ErrorList {
 	allErrs := validateLabelSelector(selector, fldPath.Child("hostSelector"))
 	tolerationsPath := fldPath.Child(name)
-	if len(tolerations) > 0 && profile.Inventory != v1alpha1.MetalInventoryIronCore {
+	if len(tolerations) > 0 && !slices.Contains(taintedInventories, profile.Inventory) {
 		return append(allErrs,
 			field.Forbidden(tolerationsPath, fmt.Sprintf("must not be set: hosts of the inventory %q have no taints", profile.Inventory)))
 	}
@@ -207,6 +280,16 @@ func (metal) infrastructure(s *v1alpha1.InfrastructureSite, _ *v1alpha1.Infrastr
 		allErrs      field.ErrorList
 		templatePath = fldPath.Child("networkDataTemplate")
 	)
+	if profile.Inventory == v1alpha1.MetalInventoryStatic {
+		const reason = "must not be set: hosts of inventory %q keep the addresses and the network configuration that their administrator gave them"
+		if config.IPAM != nil {
+			allErrs = append(allErrs, field.Forbidden(fldPath.Child("ipam"), fmt.Sprintf(reason, profile.Inventory)))
+		}
+		if config.NetworkDataTemplate != "" {
+			allErrs = append(allErrs, field.Forbidden(templatePath, fmt.Sprintf(reason, profile.Inventory)))
+		}
+		return allErrs
+	}
 	if ipam := config.IPAM; ipam != nil {
 		poolPath := fldPath.Child("ipam", "poolRef")
 		allErrs = append(allErrs, validatePoolRef(&ipam.PoolRef, poolPath)...)

@@ -7,6 +7,7 @@ package validation_test
 import (
 	"strings"
 
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -26,6 +27,8 @@ var _ = Describe("Bare-metal sites", func() {
 	var (
 		metal3   = func(*v1alpha1.MetalProfile) {}
 		ironCore = func(p *v1alpha1.MetalProfile) { p.Inventory = v1alpha1.MetalInventoryIronCore }
+		static   = func(p *v1alpha1.MetalProfile) { p.Inventory = v1alpha1.MetalInventoryStatic }
+		debian   = &v1alpha1.MetalOSRelease{ID: "debian", VersionID: "12"}
 		inCloud  = func(change func(*profile), problems []problem) {
 			GinkgoHelper()
 			p := newProfile()
@@ -69,6 +72,66 @@ var _ = Describe("Bare-metal sites", func() {
 			problem{forbidden, image + ".metal.checksum"}),
 		Entry("cloud-init for IronCore", ironCore, v1alpha1.MetalImage{URL: reference}, v1alpha1.UserDataFormatCloudInit,
 			problem{required, image + ".userData.format"}),
+		Entry("an operating system for Metal3", metal3, v1alpha1.MetalImage{OSRelease: debian}, v1alpha1.UserDataFormatCloudInit,
+			problem{forbidden, image + ".metal.osRelease"}),
+		Entry("an operating system", static, v1alpha1.MetalImage{OSRelease: debian}, v1alpha1.UserDataFormatScript),
+		Entry("no operating system", static, v1alpha1.MetalImage{}, v1alpha1.UserDataFormatScript,
+			problem{required, image + ".metal.osRelease"}),
+		Entry("half an operating system", static, v1alpha1.MetalImage{OSRelease: &v1alpha1.MetalOSRelease{ID: "Debian 12"}},
+			v1alpha1.UserDataFormatScript, problem{invalid, image + ".metal.osRelease.id"}, problem{required, image + ".metal.osRelease.versionID"}),
+		Entry("an image that nothing writes", static, v1alpha1.MetalImage{OSRelease: debian, URL: "http://images/a.raw", Checksum: "abc",
+			ChecksumType: "md5", Format: "raw"}, v1alpha1.UserDataFormatScript, problem{forbidden, image + ".metal.url"},
+			problem{forbidden, image + ".metal.checksum"}, problem{forbidden, image + ".metal.checksumType"},
+			problem{forbidden, image + ".metal.format"}),
+		Entry("cloud-init that nothing reads", static, v1alpha1.MetalImage{OSRelease: debian}, v1alpha1.UserDataFormatCloudInit,
+			problem{required, image + ".userData.format"}),
+		Entry("Ignition that nothing reads", static, v1alpha1.MetalImage{OSRelease: debian}, v1alpha1.UserDataFormatIgnition,
+			problem{required, image + ".userData.format"}),
+	)
+
+	DescribeTable("cleaning of own hosts", func(cleaning string, problems ...problem) {
+		inCloud(func(p *profile) {
+			static(p.Sites[racks].Metal)
+			p.Sites[racks].Metal.Cleaning = cleaning
+			p.MachineImages[0].Versions[0].CapabilityFlavors[0].Sites[1] = v1alpha1.SiteMachineImage{Name: "racks",
+				UserData: &v1alpha1.UserData{Format: v1alpha1.UserDataFormatScript}, Metal: &v1alpha1.MetalImage{OSRelease: debian}}
+		}, problems)
+	},
+		Entry("by default", v1alpha1.MetalCleaningMetadata),
+		Entry("disabled", v1alpha1.MetalCleaningDisabled, problem{forbidden, "c.sites[2].metal.cleaning"}),
+	)
+
+	It("has no network configuration for own hosts", func() {
+		p := newProfile()
+		static(p.Sites[racks].Metal)
+		config := newRouted()
+		config.Sites[1].Metal = &v1alpha1.MetalInfrastructure{NetworkDataTemplate: "$ADDRESS", IPAM: &v1alpha1.MetalIPAM{}}
+		Expect(ValidateInfrastructureConfig(config, p, newNetworking(), "west", field.NewPath("i"))).To(haveProblems([]problem{
+			{forbidden, "i.sites[1].metal.ipam"}, {forbidden, "i.sites[1].metal.networkDataTemplate"}}))
+	})
+
+	DescribeTable("updates of the images of pools", func(inventory func(*v1alpha1.MetalProfile), change func(*worker), problems ...problem) {
+		p := newProfile()
+		inventory(p.Sites[racks].Metal)
+		v := NewWorkerValidator(newSpec(), p, newStretched())
+		before, after := newWorker(), newWorker()
+		change(after)
+		Expect(v.ValidateUpdate([]worker{*before}, []worker{*after}, field.NewPath("w"))).To(haveProblems(problems))
+		Expect(v.ValidateUpdate(nil, []worker{*after}, field.NewPath("w"))).To(BeEmpty(), "new pools")
+		for _, strategy := range []gardencorev1beta1.MachineUpdateStrategy{gardencorev1beta1.AutoInPlaceUpdate,
+			gardencorev1beta1.ManualInPlaceUpdate} {
+			before.UpdateStrategy, after.UpdateStrategy = &strategy, &strategy
+			Expect(v.ValidateUpdate([]worker{*before}, []worker{*after}, field.NewPath("w"))).To(BeEmpty(), string(strategy))
+		}
+	},
+		Entry("the same", static, func(w *worker) { w.Maximum++ }),
+		Entry("another version", static, func(w *worker) { w.Machine.Image.Version = new("1.0.1") },
+			problem{forbidden, "w[0].machine.image.version"}),
+		Entry("another image", static, func(w *worker) { w.Machine.Image.Name = "debian" }, problem{forbidden, "w[0].machine.image"}),
+		Entry("another version that is written", metal3, func(w *worker) { w.Machine.Image.Version = new("1.0.1") }),
+		Entry("another version without hosts", static, func(w *worker) {
+			w.Machine.Image.Version, w.Zones = new("1.0.1"), []string{"cloud-a"}
+		}),
 	)
 
 	seconds := int64(1)
@@ -88,6 +151,9 @@ var _ = Describe("Bare-metal sites", func() {
 				if p.Sites[racks].Metal.Inventory == v1alpha1.MetalInventoryIronCore {
 					site.UserData.Format, site.Metal.URL, site.Metal.Checksum = v1alpha1.UserDataFormatIgnition, reference, ""
 				}
+				if p.Sites[racks].Metal.Inventory == v1alpha1.MetalInventoryStatic {
+					site.UserData.Format, site.Metal = v1alpha1.UserDataFormatScript, &v1alpha1.MetalImage{OSRelease: debian}
+				}
 				p.MachineTypes[1].Sites[1].Metal = &v1alpha1.MetalMachineType{HostSelector: hostSelector, Tolerations: tolerations}
 			}, at("c.machineTypes[1].sites[1].metal"))
 
@@ -105,6 +171,7 @@ var _ = Describe("Bare-metal sites", func() {
 		Entry("tolerations", ironCore, nil,
 			[]corev1.Toleration{{Key: "a", Operator: "Exists"}, {Key: "example.com/b", Operator: "Equal", Value: "1", Effect: "NoBind"},
 				{Key: "c", Value: "2"}}),
+		Entry("tolerations of own hosts", static, nil, []corev1.Toleration{{Key: "a", Effect: "NoBind"}}),
 		Entry("no key", ironCore, nil, []corev1.Toleration{{Operator: "Exists"}}, problem{required, ".tolerations[0].key"}),
 		Entry("bad key", ironCore, nil, []corev1.Toleration{{Key: "a b"}}, problem{invalid, ".tolerations[0].key"}),
 		Entry("bad operator", ironCore, nil, []corev1.Toleration{{Key: "a", Operator: "Lt"}}, problem{notSupported, ".tolerations[0].operator"}),

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -47,6 +48,8 @@ type rules interface {
 	allowed(s *v1alpha1.InfrastructureSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList
 	worker(config *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList
 	dataVolume(volume *v1alpha1.WorkerDataVolumeSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList
+	// rollingUpdate checks an update of a pool that stays on the site, whose block is set, and whose machines are replaced.
+	rollingUpdate(newWorker, oldWorker *gardencorev1beta1.Worker, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList
 
 	// The following rules look for their block themselves.
 
@@ -149,6 +152,9 @@ func (noRules) loadBalancer(*v1alpha1.ControlPlaneSite, *v1alpha1.CloudProfileSi
 	return nil
 }
 func (noRules) worker(*v1alpha1.WorkerSite, *v1alpha1.CloudProfileSite, *field.Path) field.ErrorList {
+	return nil
+}
+func (noRules) rollingUpdate(_, _ *gardencorev1beta1.Worker, _ *v1alpha1.CloudProfileSite, _ *field.Path) field.ErrorList {
 	return nil
 }
 func (noRules) inPlaceUpdate(_, _ *v1alpha1.WorkerSite, _ *field.Path) field.ErrorList { return nil }

@@ -30,7 +30,15 @@ func (v *WorkerValidator) ValidateUpdate(oldWorkers, newWorkers []gardencorev1be
 			continue
 		}
 		allErrs = append(allErrs, validateReplacedZones(before.Zones, worker.Zones, idxPath.Child("zones"))...)
+		oldSites := v.SitesOf(before.Zones)
+		stays := slices.DeleteFunc(v.SitesOf(worker.Zones), func(site string) bool { return !slices.Contains(oldSites, site) })
 		if !v1beta1helper.IsUpdateStrategyInPlace(worker.UpdateStrategy) {
+			for _, name := range stays {
+				site := helper.FindSite(v.profile, name)
+				allErrs = append(allErrs, validateFor(v1alpha1.PlatformsOf(site), func(r rules) field.ErrorList {
+					return r.rollingUpdate(worker, before, site, idxPath)
+				})...)
+			}
 			continue
 		}
 		allErrs = append(allErrs, immutable(worker.DataVolumes, before.DataVolumes, idxPath.Child("dataVolumes"))...)
@@ -38,17 +46,14 @@ func (v *WorkerValidator) ValidateUpdate(oldWorkers, newWorkers []gardencorev1be
 		oldConfig, newConfig := workerConfigOf(before), workerConfigOf(worker)
 		configPath := idxPath.Child("providerConfig")
 		allErrs = append(allErrs, immutable(newConfig.DataVolumes, oldConfig.DataVolumes, configPath.Child("dataVolumes"))...)
-		oldSites := v.SitesOf(before.Zones)
-		for _, site := range v.SitesOf(worker.Zones) {
-			if slices.Contains(oldSites, site) {
-				sitePath := configPath.Child("sites")
-				if index := slices.IndexFunc(newConfig.Sites, func(s v1alpha1.WorkerSite) bool { return s.Name == site }); index >= 0 {
-					sitePath = sitePath.Index(index)
-				}
-				allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList {
-					return r.inPlaceUpdate(workerSite(newConfig, site), workerSite(oldConfig, site), sitePath)
-				})...)
+		for _, site := range stays {
+			sitePath := configPath.Child("sites")
+			if index := slices.IndexFunc(newConfig.Sites, func(s v1alpha1.WorkerSite) bool { return s.Name == site }); index >= 0 {
+				sitePath = sitePath.Index(index)
 			}
+			allErrs = append(allErrs, validateAll(func(r rules) field.ErrorList {
+				return r.inPlaceUpdate(workerSite(newConfig, site), workerSite(oldConfig, site), sitePath)
+			})...)
 		}
 	}
 	return allErrs
