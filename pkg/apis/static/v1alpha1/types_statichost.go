@@ -46,7 +46,7 @@ const (
 	ConditionReachable = "Reachable"
 	// ConditionSuitable says whether the host has what a node needs.
 	ConditionSuitable = "Suitable"
-	// ConditionProvisioned says whether the user data of the machine ran.
+	// ConditionProvisioned says whether the user data of the machine ran. It is unknown before that has ended.
 	ConditionProvisioned = "Provisioned"
 	// ConditionClean says whether nothing of a machine is on the host.
 	ConditionClean = "Clean"
