@@ -150,7 +150,8 @@ build_image() {
   rm -rf "$root"/var/cache/apt/* "$root"/var/lib/apt/lists/* "$root/etc/hostname" "$root/etc/resolv.conf"
   ln -s /run/systemd/resolve/stub-resolv.conf "$root/etc/resolv.conf"
   rm -f "$cache/image-$3.new"
-  mkfs.ext4 -q -O ^has_journal -E lazy_itable_init=1 -L root -d "$root" "$cache/image-$3.new" 3G
+  # A machine that crashed or lost its power must boot again, which takes a journal.
+  mkfs.ext4 -q -J size=16 -E lazy_itable_init=1 -L root -d "$root" "$cache/image-$3.new" 3G
   mv "$cache/image-$3.new" "$cache/image-$3"
   rm -rf "$root"
 }
