@@ -5,6 +5,7 @@
 package machines_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -257,6 +258,12 @@ func (l *machineLab) contains(site int) func(string) bool {
 		address, err := netip.ParseAddr(text)
 		return err == nil && l.nodes(site).Contains(address)
 	}
+}
+
+// isOnDisk reports whether a machine wrote a text to its disk.
+func (l *machineLab) isOnDisk(machine *hardware.Machine, text string) bool {
+	content, err := os.ReadFile(machine.Disk())
+	return err == nil && bytes.Contains(content, []byte(text))
 }
 
 // processes are those that a failed spec shows.

@@ -7,6 +7,7 @@ package machines_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -74,7 +75,7 @@ var _ = Describe("Machines that boot", Ordered, func() {
 		})
 	})
 
-	It("should become nodes that are ready, and that are initialized on Metal3", func(ctx SpecContext) {
+	It("should become nodes that are ready and initialized", func(ctx SpecContext) {
 		begin := time.Now()
 		Expect(lab.createShoot(ctx)).To(Succeed())
 		for n, site := range shoot.MetalSites {
@@ -86,9 +87,6 @@ var _ = Describe("Machines that boot", Ordered, func() {
 			Expect(node.Status.NodeInfo.KernelVersion).To(HavePrefix("6.12."))
 			Expect(node.Status.NodeInfo.KubeletVersion).To(Equal("v1.36.3"))
 			Expect(node.Status.NodeInfo.ContainerRuntimeVersion).To(HavePrefix("containerd://2."))
-			if site != shoot.MetalSites[0] {
-				continue // IronCore's servers tell the address that the landscape's discovery makes up, which is not the kubelet's.
-			}
 			Eventually(ctx, func(g Gomega) {
 				node, err := nodeOf(ctx, site)
 				g.Expect(err).NotTo(HaveOccurred())
@@ -99,9 +97,55 @@ var _ = Describe("Machines that boot", Ordered, func() {
 					WithTransform(lab.contains(n), BeTrue())))))
 			}, joinTime, time.Second).Should(Succeed())
 		}
+		Expect(lab.hosts.Check()).To(Succeed())
 		each(func(_ string, machine *hardware.Machine) {
 			Expect(machine.Console(200)).To(ContainSubstring("user data of "))
+			Expect(lab.isOnDisk(machine, mark)).To(BeTrue())
 		})
+	}, SpecTimeout(specTime))
+
+	It("should be unknown while their cable is pulled, and ready again", func(ctx SpecContext) {
+		each(func(_ string, machine *hardware.Machine) { Expect(machine.PullCable()).To(Succeed()) })
+		for _, site := range shoot.MetalSites {
+			become(ctx, site, corev1.ConditionUnknown)
+		}
+		each(func(_ string, machine *hardware.Machine) { Expect(machine.PlugCable()).To(Succeed()) })
+		for _, site := range shoot.MetalSites {
+			become(ctx, site, corev1.ConditionTrue)
+		}
+	}, SpecTimeout(specTime))
+
+	It("should come back as the same nodes after their power was cut", func(ctx SpecContext) {
+		before := map[string]*corev1.Node{}
+		each(func(site string, machine *hardware.Machine) {
+			before[site] = become(ctx, site, corev1.ConditionTrue)
+			machine.CutPower() // The operator switches it on.
+		})
+		for _, site := range shoot.MetalSites {
+			Eventually(ctx, func(g Gomega) {
+				node, err := nodeOf(ctx, site)
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(condition(node)).To(Equal(corev1.ConditionTrue))
+				g.Expect(node.UID).To(Equal(before[site].UID))
+				g.Expect(node.Status.NodeInfo.BootID).NotTo(Equal(before[site].Status.NodeInfo.BootID))
+			}, joinTime, time.Second).Should(Succeed())
+		}
+	}, SpecTimeout(specTime))
+
+	It("should leave nothing on the disks of hosts that are cleaned when they are deleted", func(ctx SpecContext) {
+		for _, site := range shoot.MetalSites {
+			specs.Scale(ctx, shoot.Pool{Shoot: lab.shoot, Name: site}, zones[siteNumber(site)], -1)
+		}
+		for _, site := range shoot.MetalSites {
+			Eventually(ctx, func() (*corev1.Node, error) { return nodeOf(ctx, site) }, joinTime, time.Second).Should(BeNil())
+		}
+		each(func(site string, machine *hardware.Machine) {
+			Eventually(ctx, machine.On, joinTime, time.Second).Should(BeFalse(), site)
+		})
+		Eventually(ctx, func() error {
+			_, err := os.Stat(lab.hosts.Machine(lab.names[shoot.MetalSites[0]]).Disk())
+			return err
+		}, joinTime, time.Second).Should(MatchError(os.ErrNotExist), "Metal3 cleans it")
 	}, SpecTimeout(specTime))
 })
 

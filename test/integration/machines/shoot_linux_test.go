@@ -39,6 +39,9 @@ var (
 	}
 )
 
+// mark is on the disk of a machine that was a node.
+const mark = "mark-of-a-node-2c1f7e"
+
 // nodeScript makes a machine a node.
 //
 //go:embed node.sh.tmpl
@@ -119,7 +122,7 @@ func (l *machineLab) script() ([]byte, error) {
 	var out bytes.Buffer
 	err = parsed.Execute(&out, map[string]string{
 		"CA": string(l.shoot.Seed.Cluster.Config.CAData), "Clients": l.signer.PEM, "Server": l.server(),
-		"Gateway": l.rack.Network.Gateway.String(),
+		"Gateway": l.rack.Network.Gateway.String(), "Mark": mark,
 	})
 	return out.Bytes(), err
 }
