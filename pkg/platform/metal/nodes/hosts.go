@@ -43,15 +43,15 @@ func instanceType(host *inventory.Host) string {
 	return cmp.Or(text, unknownType)
 }
 
-// mayHave reports whether the UUID that an operating system reports can be that of the host. Old firmware reports the first three fields
-// with their bytes in reverse order. It returns true if either UUID is unknown.
-func mayHave(host *inventory.Host, reported string) bool {
+// mayHave reports whether the UUID that a kubelet reports can be that of the host. Old firmware reports the first three fields with their
+// bytes in reverse order. It returns true if either UUID is unknown: without one in the firmware, a kubelet reports the machine ID.
+func mayHave(host *inventory.Host, info *corev1.NodeSystemInfo) bool {
 	known, err := uuid.Parse(host.SystemUUID)
 	if err != nil {
 		return true
 	}
-	id, err := uuid.Parse(reported)
-	return err != nil || id == known || platform.ReversedUUID(id) == known
+	id, err := uuid.Parse(info.SystemUUID)
+	return err != nil || id == known || platform.ReversedUUID(id) == known || info.SystemUUID == info.MachineID
 }
 
 // zones are the zones of the site.

@@ -163,7 +163,7 @@ func (m *machines) findJoining(ctx context.Context, node *corev1.Node) (*invento
 			found = candidate
 		}
 	}
-	if found != nil && !mayHave(found, node.Status.NodeInfo.SystemUUID) {
+	if found != nil && !mayHave(found, &node.Status.NodeInfo) {
 		return nil, platform.NewError(platform.ClassConflict, "node %q reports the system UUID %q, but its host %q has %q",
 			node.Name, node.Status.NodeInfo.SystemUUID, found.Name, found.SystemUUID)
 	}

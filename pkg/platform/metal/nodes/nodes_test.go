@@ -30,6 +30,7 @@ const (
 	shoot, siteName = "shoot--local--a", "racks"
 	pool            = "pool"
 
+	noUUID     = "a2808fe4fc86444c8abbb8357e74df31"
 	systemUUID = "420e1d6c-2a35-4f77-8c1d-1b0f7c9f0b11"
 	// swapped is the same as old firmware tells it.
 	swapped = "6C1D0E42-352A-774F-8C1D-1B0F7C9F0B11"
@@ -361,6 +362,9 @@ var _ = Describe("Machines in IronCore", func() {
 		Entry("named after their machines", func() {}, platform.Class("")),
 		Entry("of old firmware", func() { b.node.Status.NodeInfo.SystemUUID = swapped }, platform.Class("")),
 		Entry("that report no UUID", func() { b.node.Status.NodeInfo.SystemUUID = "" }, platform.Class("")),
+		Entry("that report their machine ID, because their firmware has no UUID", func() {
+			b.node.Status.NodeInfo.SystemUUID, b.node.Status.NodeInfo.MachineID = noUUID, noUUID
+		}, platform.Class("")),
 		Entry("but not those that report another UUID", func() { b.node.Status.NodeInfo.SystemUUID = "520e1d6c-2a35-4f77-8c1d-1b0f7c9f0b11" },
 			platform.ClassConflict),
 		Entry("named after their servers", func() { claim.Annotations[owner.AnnotationNode], b.node.Name = "server-1", "server-1" },
