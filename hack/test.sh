@@ -90,7 +90,8 @@ packages="$unit"$'\n'"$suites"
 hack/landscape/build.sh >&2
 
 reports="$(mktemp -d)"
-trap 'rm -rf "$reports"' EXIT
+results="$(mktemp)"
+trap 'rm -rf "$reports" "$results"' EXIT
 export HYBRID_REPORTS="$reports"
 
 # Executables of ours that suites start are built once. Suites that are run by themselves build what they need.
@@ -101,7 +102,7 @@ started() {
 stop() {
   started
   [[ -z $openstack ]] || hack/landscape/openstack/down.sh >&2
-  rm -rf "$reports"
+  rm -rf "$reports" "$results"
 }
 if [[ -n $suites && $tier != fast ]]; then
   export HYBRID_EXECUTABLES="$reports/executables"
@@ -122,12 +123,14 @@ run() {
 }
 
 {
-  run "${flags[@]}" "$unit"
+  # Suites wait most of the time, so five run at the same time, and the unit tests beside them.
+  run "${flags[@]}" "$unit" >"$results" &
   # What did not start is tried again: a suite that finds no OpenStack would start one for itself, and stop it under the others.
   started
   [[ -z $openstack ]] || hack/landscape/openstack/up.sh >&2
-  # Suites wait most of the time, so three run at the same time.
-  run -p 3 "$suites"
+  run -p 5 "$suites"
+  wait $!
+  cat "$results"
 } </dev/null |
   # shellcheck disable=SC2086
   go run ./hack/testtotals -skips hack/testtotals/skips.txt -suites test/suites.txt -reports "$reports" -times hack/bin/test-times.tsv \
