@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/hosts"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 )
@@ -82,14 +83,6 @@ func isClean(host *metal3v1alpha1.BareMetalHost) bool {
 	}
 }
 
-// machineOf returns the name of the owner's machine on the host, empty if there is none.
-func machineOf(host *metal3v1alpha1.BareMetalHost, o owner.Owner) string {
-	if machine := host.Labels[owner.LabelMachine]; o.Owns(host.Labels) && isOf(host, o, machine) {
-		return machine
-	}
-	return ""
-}
-
 // isOf reports whether the host is the machine of the owner, by its consumer, or by its labels if the consumer was removed and the host
 // has got no other image since.
 func isOf(host *metal3v1alpha1.BareMetalHost, o owner.Owner, machine string) bool {
@@ -114,11 +107,6 @@ func isProvisioned(host *metal3v1alpha1.BareMetalHost) bool {
 	return host.Status.Provisioning.State == metal3v1alpha1.StateProvisioned
 }
 
-// providerIDOf returns the provider ID of the machine on the host.
-func providerIDOf(host *metal3v1alpha1.BareMetalHost, machine string) string {
-	return providerIDPrefix + host.Namespace + "/" + host.Name + "/" + machine
-}
-
 // hostOf returns the host as the machine of the name, or as one to be claimed with that cleaning if the name is empty.
 func hostOf(host *metal3v1alpha1.BareMetalHost, machine, cleaning string) inventory.Host {
 	result := inventory.Host{Name: host.Name, Labels: host.Labels, MACAddress: host.Spec.BootMACAddress, Fault: fault(host)}
@@ -131,7 +119,7 @@ func hostOf(host *metal3v1alpha1.BareMetalHost, machine, cleaning string) invent
 	}
 	result.State = inventory.Claimed
 	result.Machine = machine
-	result.ProviderID = providerIDOf(host, machine)
+	result.ProviderID = hosts.ProviderID(providerIDPrefix, host, machine)
 	result.NodeName = host.Annotations[owner.AnnotationNode]
 	result.Complete = isComplete(host)
 	result.Running = result.Complete && isProvisioned(host)

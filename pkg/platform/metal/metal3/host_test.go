@@ -99,7 +99,7 @@ var _ = Describe("host", func() {
 
 	DescribeTable("whose machine a host is",
 		func(expected string, changes ...func(*metal3v1alpha1.BareMetalHost)) {
-			Expect(machineOf(newHost("h", changes...), shoot)).To(Equal(expected))
+			Expect(kind.MachineOf(newHost("h", changes...), shoot)).To(Equal(expected))
 		},
 		Entry("nobody's", ""),
 		Entry("ours", "m", claim),
@@ -150,15 +150,15 @@ var _ = Describe("host", func() {
 			hosts = append(hosts, *host)
 		}
 		selection := &inventory.Selection{Selector: labels.SelectorFromSet(labels.Set{"rack": "r1"})}
-		free, counts := candidates(hosts, selection)
+		free, counts := kind.Candidates(hosts, selection)
 		Expect(free).To(BeEmpty())
 		Expect(counts.Exhausted("hosts",
 			obstacles)).To(MatchError("5 of 6 hosts match, 0 are free (2 taken, 1 in maintenance, 1 faulty, 1 not ready)"))
 		Expect(platform.ClassOf(counts.Exhausted("hosts", obstacles))).To(Equal(platform.ClassExhausted))
 
-		_, counts = candidates(append(hosts, *newHost("free")), selection)
+		_, counts = kind.Candidates(append(hosts, *newHost("free")), selection)
 		Expect(counts.Exhausted("hosts", obstacles)).To(MatchError(ContainSubstring("(3 taken,")), "others are claiming it")
-		_, counts = candidates(nil, selection)
+		_, counts = kind.Candidates(nil, selection)
 		Expect(counts.Exhausted("hosts", obstacles)).To(MatchError("0 of 0 hosts match, 0 are free"))
 	})
 
@@ -174,10 +174,9 @@ var _ = Describe("host", func() {
 	)
 
 	It("should claim with one patch of our own fields, and never replace an image", func() {
-		i := &Inventory{inventory.Access{Options: inventory.Options{Owner: shoot}}}
 		request := &inventory.Claim{Machine: "m", Image: v1alpha1.MetalImage{URL: "u", Checksum: "c"},
 			Selection: inventory.Selection{Cleaning: "metadata"}}
-		Expect(json.Marshal(i.claimPatch(newHost("h"), request, inventory.Data{NodeName: "n", NetworkData: []byte("x")}))).To(MatchJSON(`{
+		Expect(json.Marshal(claimPatch(newHost("h"), shoot, request, inventory.Data{NodeName: "n", NetworkData: []byte("x")}))).To(MatchJSON(`{
 			"metadata": {
 				"resourceVersion": "7",
 				"labels": {
@@ -197,7 +196,7 @@ var _ = Describe("host", func() {
 				"online": true
 			}
 		}`))
-		patch, err := json.Marshal(i.claimPatch(newHost("h", claim), request, inventory.Data{}))
+		patch, err := json.Marshal(claimPatch(newHost("h", claim), shoot, request, inventory.Data{}))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(string(patch)).NotTo(ContainSubstring(`"image"`))
 	})

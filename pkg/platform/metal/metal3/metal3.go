@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/hosts"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 )
 
@@ -24,21 +25,42 @@ const (
 // providerIDPrefix begins the provider IDs of Metal3's own driver. They go on with a namespace and the names of a host and a machine.
 const providerIDPrefix = "metal3://"
 
+// kind is what BareMetalHosts are like.
+var kind = hosts.Kind[metal3v1alpha1.BareMetalHost, *metal3v1alpha1.BareMetalHost]{
+	ProviderIDPrefix: providerIDPrefix,
+	List:             list,
+	Strip:            strip,
+	Obstacles:        obstacles,
+	ObstacleTo: func(host *metal3v1alpha1.BareMetalHost, selection *inventory.Selection) inventory.Obstacle {
+		return obstacleTo(host, selection.Cleaning)
+	},
+	IsOf: isOf,
+	HostOf: func(host *metal3v1alpha1.BareMetalHost, machine string, selection *inventory.Selection) inventory.Host {
+		return hostOf(host, machine, selection.Cleaning)
+	},
+	Surveyed:      surveyed,
+	StripSurveyed: stripButHardware,
+	SecretOf:      secretOf,
+	ClaimPatch:    claimPatch,
+	Held:          held,
+	CleanPatch:    cleanPatch,
+	IsReleasable:  isReleasable,
+	Unreleased:    unreleased,
+	FreePatch:     freePatch,
+}
+
 // Inventory implements inventory.Inventory.
 type Inventory struct {
-	inventory.Access
+	hosts.Inventory[metal3v1alpha1.BareMetalHost, *metal3v1alpha1.BareMetalHost]
 }
 
 var _ inventory.Inventory = &Inventory{}
 
 // New returns the inventory behind the session.
 func New(session *metalclient.Session, options inventory.Options) *Inventory {
-	return &Inventory{inventory.NewAccess(session, options)}
-}
-
-// HasProviderID implements inventory.Inventory.
-func (i *Inventory) HasProviderID(providerID string) bool {
-	return inventory.HasForm(providerID, providerIDPrefix+i.Session.Namespace+"/", inventory.NameFormat+"/"+inventory.NameFormat)
+	result := &Inventory{}
+	result.Access, result.Kind = inventory.NewAccess(session, options), &kind
+	return result
 }
 
 // Resources implements inventory.Inventory.

@@ -6,35 +6,20 @@ package metal3
 
 import (
 	"cmp"
-	"context"
-	"encoding/json"
 
 	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/hosts"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 )
 
 // formatRaw is the default format of images.
 const formatRaw = "raw"
 
-// A patch has the resource version of the host, so that it fails if the host was changed meanwhile, and only the fields that it changes. A
-// nil field is removed.
-
-// metadata is what a patch changes of the metadata.
-type metadata struct {
-	ResourceVersion string             `json:"resourceVersion"`
-	Labels          map[string]*string `json:"labels,omitempty"`
-	Annotations     map[string]*string `json:"annotations,omitempty"`
-}
-
-// patch is what is changed of a host.
-type patch[S any] struct {
-	Metadata metadata `json:"metadata"`
-	Spec     S        `json:"spec"`
-}
+// A patch has only the fields that it changes. A nil field is removed.
 
 // claimSpec makes a host a machine.
 type claimSpec struct {
@@ -62,13 +47,33 @@ type freeSpec struct {
 	ConsumerRef *corev1.ObjectReference `json:"consumerRef"`
 }
 
-// patch sends a patch of the host, which is updated with the answer.
-func (i *Inventory) patch(ctx context.Context, host *metal3v1alpha1.BareMetalHost, patch any) error {
-	raw, err := json.Marshal(patch)
-	if err != nil {
-		return err
+// claimPatch makes the host the machine, and never replaces an image.
+func claimPatch(host *metal3v1alpha1.BareMetalHost, o owner.Owner, request *inventory.Claim, data inventory.Data) any {
+	reference := &corev1.SecretReference{Namespace: host.Namespace, Name: request.Machine}
+	result := hosts.Patch[claimSpec]{
+		Metadata: hosts.Metadata{
+			ResourceVersion: host.ResourceVersion,
+			Labels:          hosts.Pointers(o.MachineLabels(request.Machine)),
+			Annotations:     hosts.Pointers(map[string]string{owner.AnnotationNode: data.NodeName}),
+		},
+		Spec: claimSpec{
+			ConsumerRef:           o.Reference(request.Machine),
+			UserData:              reference,
+			MetaData:              reference,
+			AutomatedCleaningMode: metal3v1alpha1.AutomatedCleaningMode(request.Cleaning),
+			Online:                true,
+		},
 	}
-	return i.Client().Patch(ctx, host, client.RawPatch(types.MergePatchType, raw))
+	if host.Spec.Image == nil {
+		result.Spec.Image = imageOf(&request.Image)
+	}
+	if len(data.NetworkData) > 0 {
+		if former := host.Spec.NetworkData; former != nil && !isData(former, request.Machine) {
+			result.Metadata.Annotations[owner.AnnotationNetworkData] = new(former.Namespace + "/" + former.Name)
+		}
+		result.Spec.NetworkData = reference
+	}
+	return result
 }
 
 // imageOf returns an image as baremetal-operator has it. It boots a live ISO without looking at its checksum.
@@ -77,15 +82,6 @@ func imageOf(image *v1alpha1.MetalImage) *metal3v1alpha1.Image {
 	if !result.IsLiveISO() && image.Checksum != "" {
 		result.Checksum = image.Checksum
 		result.ChecksumType = metal3v1alpha1.ChecksumType(cmp.Or(image.ChecksumType, string(metal3v1alpha1.SHA256)))
-	}
-	return result
-}
-
-// pointers returns the values as what a patch sets.
-func pointers(values map[string]string) map[string]*string {
-	result := make(map[string]*string, len(values))
-	for key, value := range values {
-		result[key] = &value
 	}
 	return result
 }

@@ -88,9 +88,9 @@ var _ = Describe("Release", func() {
 				Expect(err).NotTo(HaveOccurred())
 				Expect(hosts.Patch(ctx, host, client.RawPatch(types.MergePatchType, raw))).To(Succeed())
 			}
-			change(i.claimPatch(host, request, inventory.Data{NetworkData: []byte(template)}))
+			change(claimPatch(host, shoot, request, inventory.Data{NetworkData: []byte(template)}))
 			Expect(host.Spec.NetworkData).To(Equal(&corev1.SecretReference{Namespace: "hosts", Name: expected}))
-			change(i.claimPatch(host, request, inventory.Data{NetworkData: []byte(template)}))
+			change(claimPatch(host, shoot, request, inventory.Data{NetworkData: []byte(template)}))
 
 			Expect(i.Release(ctx, "m", "", "metadata")).To(BeFalse())
 			Expect(hosts.Get(ctx, client.ObjectKeyFromObject(host), host)).To(Succeed())

@@ -5,7 +5,6 @@
 package metal3
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 
@@ -15,6 +14,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/ignition"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/bootdata"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/hosts"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 )
 
@@ -39,31 +39,31 @@ type metaData struct {
 	Host             string `json:"host"`
 }
 
-// writeSecret writes the Secret with the machine's data for its first boot. It is deleted with the host.
-func (i *Inventory) writeSecret(ctx context.Context, host *metal3v1alpha1.BareMetalHost, machine string, data inventory.Data) error {
+// secretOf returns the Secret with the machine's data for its first boot. It is deleted with the host.
+func secretOf(host *metal3v1alpha1.BareMetalHost, machine string, data inventory.Data) (*corev1.Secret, error) {
 	userData := data.UserData
 	if ignition.VersionOf(userData) != "" {
 		var err error
 		if userData, err = bootdata.AddFiles(userData, bootdata.HostnameFile(data.NodeName)); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	meta, err := json.Marshal(metaData{
 		Name:             data.NodeName,
 		LocalHostname:    data.NodeName,
 		LocalHostnameOld: data.NodeName,
-		ProviderID:       providerIDOf(host, machine),
+		ProviderID:       hosts.ProviderID(providerIDPrefix, host, machine),
 		Machine:          machine,
 		Host:             host.Name,
 	})
 	if err != nil {
-		return fmt.Errorf("metadata: %w", err)
+		return nil, fmt.Errorf("metadata: %w", err)
 	}
 	content := map[string][]byte{userDataKey: userData, metaDataKey: meta}
 	if len(data.NetworkData) > 0 {
 		content[networkDataKey] = data.NetworkData
 	}
-	return bootdata.WriteSecret(ctx, i.Client(), i.Owner, machine, &corev1.Secret{
+	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: host.Namespace,
 			Labels:    map[string]string{environmentLabel: environment},
@@ -72,21 +72,5 @@ func (i *Inventory) writeSecret(ctx context.Context, host *metal3v1alpha1.BareMe
 			}},
 		},
 		Data: content,
-	})
-}
-
-// restoreSecret rewrites the Secret if it was deleted before the host's image was written, because baremetal-operator needs it until
-// then.
-func (i *Inventory) restoreSecret(ctx context.Context, host *metal3v1alpha1.BareMetalHost, request *inventory.Claim) error {
-	if isProvisioned(host) {
-		return nil
-	}
-	if exists, err := bootdata.SecretExists(ctx, i.Client(), host.Namespace, i.Owner, request.Machine); exists || err != nil {
-		return err
-	}
-	data, err := request.Data(ctx, new(hostOf(host, request.Machine, "")))
-	if err != nil {
-		return err
-	}
-	return i.writeSecret(ctx, host, request.Machine, data)
+	}, nil
 }

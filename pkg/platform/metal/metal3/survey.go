@@ -5,32 +5,24 @@
 package metal3
 
 import (
-	"context"
-
 	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
-	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 )
 
 // mebibyte is baremetal-operator's unit of memory.
 const mebibyte = 1 << 20
 
-// Survey implements inventory.Inventory.
-func (i *Inventory) Survey(ctx context.Context, cleaning string) ([]inventory.Surveyed, error) {
-	hosts, err := i.hosts(ctx, i.Client(), metalclient.Stripped(stripButHardware))
-	return lists.Map(hosts, func(host metal3v1alpha1.BareMetalHost) inventory.Surveyed {
-		surveyed := inventory.Surveyed{Name: host.Name, Labels: host.Labels, Free: obstacleTo(&host, cleaning) == obstacleNone,
-			Architecture: host.Spec.Architecture}
-		if hardware := host.Status.HardwareDetails; hardware != nil {
-			surveyed.CPUs, surveyed.Memory = int64(hardware.CPU.Count), int64(hardware.RAMMebibytes)*mebibyte
-			if hardware.CPU.Arch != "" {
-				surveyed.Architecture = hardware.CPU.Arch
-			}
+// surveyed returns the hardware of the host.
+func surveyed(host *metal3v1alpha1.BareMetalHost) inventory.Surveyed {
+	result := inventory.Surveyed{Architecture: host.Spec.Architecture}
+	if hardware := host.Status.HardwareDetails; hardware != nil {
+		result.CPUs, result.Memory = int64(hardware.CPU.Count), int64(hardware.RAMMebibytes)*mebibyte
+		if hardware.CPU.Arch != "" {
+			result.Architecture = hardware.CPU.Arch
 		}
-		return surveyed
-	}), err
+	}
+	return result
 }
 
 // stripButHardware is strip, but keeps the size of the host.
