@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
+	staticv1alpha1 "github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/static/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -36,6 +37,7 @@ func newAPIScheme() *runtime.Scheme {
 	utilruntime.Must(authorizationv1.AddToScheme(s))
 	utilruntime.Must(metal3v1alpha1.AddToScheme(s))
 	utilruntime.Must(metalv1alpha1.AddToScheme(s))
+	utilruntime.Must(staticv1alpha1.AddToScheme(s))
 	return s
 }
 
@@ -47,6 +49,7 @@ var kinds = map[schema.GroupVersionKind]meta.RESTScope{
 	metal3v1alpha1.GroupVersion.WithKind("BareMetalHost"):                  meta.RESTScopeNamespace,
 	metalv1alpha1.GroupVersion.WithKind("Server"):                          meta.RESTScopeRoot,
 	metalv1alpha1.GroupVersion.WithKind("ServerClaim"):                     meta.RESTScopeNamespace,
+	staticv1alpha1.SchemeGroupVersion.WithKind("StaticHost"):               meta.RESTScopeNamespace,
 }
 
 // newMapper returns a mapper that discovers only kinds that it does not know, and each group once.

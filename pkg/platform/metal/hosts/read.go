@@ -261,7 +261,6 @@ func (i *Inventory[T, H]) reader(ctx context.Context) client.Reader {
 	}, H(new(T)))
 }
 
-
 // copyOf returns a copy of the host, nil if there is none.
 func copyOf[T any, H Object[T]](host H) H {
 	if host == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -116,6 +117,9 @@ type want struct {
 // describe returns which hosts are selected.
 func (w *want) describe() string {
 	selector := cmp.Or(w.selection.Selector.String(), "all hosts")
+	if system := w.selection.OSRelease; system != nil {
+		selector += " with " + system.ID + " " + system.VersionID
+	}
 	return fmt.Sprintf("for machine type %q in zone %q (%s)", w.machineType, w.zone, selector)
 }
 
@@ -152,8 +156,12 @@ func (v *validation) wants(result *platform.Result) ([]*want, error) {
 			if err != nil {
 				return nil, err
 			}
+			if demand.Image != nil && demand.Image.Metal != nil {
+				selected.OSRelease = demand.Image.Metal.OSRelease
+			}
 			i := slices.IndexFunc(wants, func(w *want) bool {
-				return w.zone == zone.Name && w.machineType == demand.MachineTypeName && w.selection.Selector.String() == selected.Selector.String()
+				return w.zone == zone.Name && w.machineType == demand.MachineTypeName &&
+					w.selection.Selector.String() == selected.Selector.String() && ptr.Equal(w.selection.OSRelease, selected.OSRelease)
 			})
 			if i < 0 {
 				i = len(wants)

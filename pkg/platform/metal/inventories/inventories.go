@@ -12,6 +12,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ironcore"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/metal3"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/static"
 )
 
 // Open returns the inventory of the kind behind the session. The error's class is ClassConfiguration.
@@ -21,8 +22,10 @@ func Open(session *client.Session, kind v1alpha1.MetalInventory, options invento
 		return metal3.New(session, options), nil
 	case v1alpha1.MetalInventoryIronCore:
 		return ironcore.New(session, options), nil
+	case v1alpha1.MetalInventoryStatic:
+		return static.New(session, options), nil
 	default:
 		return nil, platform.NewError(platform.ClassConfiguration, "metal.inventory %q is not supported; supported inventories: %q",
-			kind, []v1alpha1.MetalInventory{v1alpha1.MetalInventoryIronCore, v1alpha1.MetalInventoryMetal3})
+			kind, []v1alpha1.MetalInventory{v1alpha1.MetalInventoryIronCore, v1alpha1.MetalInventoryMetal3, v1alpha1.MetalInventoryStatic})
 	}
 }

@@ -24,6 +24,8 @@ type Selection struct {
 	Selector labels.Selector
 	// Tolerations are the taints of hosts that do not matter.
 	Tolerations []corev1.Toleration
+	// OSRelease is the operating system that hosts must have, nil if their inventory writes one.
+	OSRelease *v1alpha1.MetalOSRelease
 	// Cleaning says what is wiped when a host is released.
 	Cleaning string
 }
@@ -31,6 +33,23 @@ type Selection struct {
 // Matches reports whether the selection selects a host with the labels.
 func (s *Selection) Matches(hostLabels map[string]string) bool {
 	return s.Selector == nil || s.Selector.Matches(labels.Set(hostLabels))
+}
+
+// Tolerates reports whether a taint of a host does not matter.
+func (s *Selection) Tolerates(taint corev1.Taint) bool {
+	return slices.ContainsFunc(s.Tolerations, func(toleration corev1.Toleration) bool {
+		if toleration.Key != taint.Key || toleration.Effect != "" && toleration.Effect != taint.Effect {
+			return false
+		}
+		switch toleration.Operator {
+		case corev1.TolerationOpExists:
+			return true
+		case corev1.TolerationOpEqual, "":
+			return toleration.Value == taint.Value
+		default:
+			return false
+		}
+	})
 }
 
 // Requirements are what machines of a pool in a zone require of hosts.

@@ -45,7 +45,7 @@ func obstacleTo(server *metalv1alpha1.Server, selection *inventory.Selection) ob
 		return obstacleMaintenance
 	case server.Spec.Unclaimable:
 		return obstacleCordoned
-	case !tolerates(server.Spec.Taints, selection.Tolerations):
+	case !tolerates(server.Spec.Taints, selection):
 		return obstacleTainted
 	case !isClean(server, selection):
 		return obstacleNotRetained
@@ -73,29 +73,12 @@ func inMaintenance(server *metalv1alpha1.Server) bool {
 		server.Status.State == metalv1alpha1.ServerStateMaintenance || server.Status.State == metalv1alpha1.ServerStateParked
 }
 
-// tolerates reports whether all taints are tolerated that keep claims away.
-func tolerates(taints []metalv1alpha1.Taint, tolerations []corev1.Toleration) bool {
-	for _, taint := range taints {
-		if taint.Effect == metalv1alpha1.TaintEffectNoBind &&
-			!slices.ContainsFunc(tolerations, func(toleration corev1.Toleration) bool { return isTolerated(taint, toleration) }) {
-			return false
-		}
-	}
-	return true
-}
-
-func isTolerated(taint metalv1alpha1.Taint, toleration corev1.Toleration) bool {
-	if toleration.Key != taint.Key || toleration.Effect != "" && string(toleration.Effect) != string(taint.Effect) {
-		return false
-	}
-	switch toleration.Operator {
-	case corev1.TolerationOpExists:
-		return true
-	case corev1.TolerationOpEqual, "":
-		return toleration.Value == taint.Value
-	default:
-		return false
-	}
+// tolerates reports whether claims with the tolerations of the selection can be bound to a server with the taints.
+func tolerates(taints []metalv1alpha1.Taint, selection *inventory.Selection) bool {
+	return !slices.ContainsFunc(taints, func(t metalv1alpha1.Taint) bool {
+		return t.Effect == metalv1alpha1.TaintEffectNoBind &&
+			!selection.Tolerates(corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)})
+	})
 }
 
 // macAddress returns the address of the first interface that has a link, or else of the first one.

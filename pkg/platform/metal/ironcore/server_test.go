@@ -109,7 +109,7 @@ var _ = Describe("Servers", func() {
 
 	DescribeTable("which taints are tolerated",
 		func(tolerated bool, taint metalv1alpha1.Taint, tolerations ...corev1.Toleration) {
-			Expect(tolerates([]metalv1alpha1.Taint{taint}, tolerations)).To(Equal(tolerated))
+			Expect(tolerates([]metalv1alpha1.Taint{taint}, &inventory.Selection{Tolerations: tolerations})).To(Equal(tolerated))
 		},
 		Entry("none without tolerations", false, metalv1alpha1.Taint{Key: "a", Effect: "NoBind"}),
 		Entry("those that evict, which nothing does", true, metalv1alpha1.Taint{Key: "a", Effect: "Evict"}),

@@ -28,7 +28,7 @@ func (i *Inventory) Survey(ctx context.Context, cleaning string) ([]inventory.Su
 	selection := &inventory.Selection{Cleaning: cleaning}
 	return lists.Map(list.Items, func(server metalv1alpha1.Server) inventory.Surveyed {
 		surveyed := inventory.Surveyed{Name: server.Name, Labels: server.Labels, Free: obstacleTo(&server, selection) == obstacleNone,
-			Tainted: !tolerates(server.Spec.Taints, nil)}
+			Tainted: !tolerates(server.Spec.Taints, selection)}
 		if memory := server.Status.TotalSystemMemory; memory != nil {
 			surveyed.Memory = memory.Value()
 		}

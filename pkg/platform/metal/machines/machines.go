@@ -80,6 +80,7 @@ func (c *call) create(ctx context.Context) (platform.Machine, error) {
 	if err != nil {
 		return platform.Machine{}, err
 	}
+	selected.OSRelease = c.spec.Image.OSRelease
 	host, err := c.inventory.Claim(ctx, inventory.Claim{
 		Machine:   c.request.Name,
 		Selection: selected,

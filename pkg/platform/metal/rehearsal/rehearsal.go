@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	jsonpatch "github.com/evanphx/json-patch/v5"
 	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
 	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	staticv1alpha1 "github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/static/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/rehearsal"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
@@ -46,7 +48,7 @@ type rehearsing struct {
 
 // kindNames are the names of kinds by resource.
 var kindNames = map[string]string{
-	"baremetalhosts": "host", "serverclaims": "server claim", "servers": "server", "secrets": "Secret", "ipaddressclaims": "address claim",
+	"baremetalhosts": "host", "statichosts": "host", "serverclaims": "server claim", "servers": "server", "secrets": "Secret", "ipaddressclaims": "address claim",
 }
 
 func (r *rehearsing) answer(c *rehearsal.Call) (*http.Response, error) {
@@ -88,17 +90,35 @@ func (r *rehearsing) patch(c *rehearsal.Call, service, resource string) (*http.R
 	if err := c.Record(service, w); err != nil {
 		return nil, err
 	}
+	if object := r.changed[c.URL.Path]; object != nil && resource == "statichosts" {
+		// The API knows neither the change before nor the release, and thus refuses to free the host.
+		return r.merge(c, object)
+	}
 	query := c.URL.Query()
 	query.Set("dryRun", metav1.DryRunAll)
 	sent := c.Clone(c.Context())
 	sent.URL.RawQuery = query.Encode()
 	var object json.RawMessage
 	err := c.Ask(sent, &object)
-	if err == nil && resource == "baremetalhosts" {
+	switch {
+	case err != nil:
+	case resource == "baremetalhosts":
 		object, err = deprovisioned(object)
+	case resource == "statichosts":
+		object, err = released(object)
 	}
 	if err != nil {
 		return nil, err
+	}
+	r.changed[c.URL.Path] = object
+	return c.Respond(http.StatusOK, object)
+}
+
+// merge applies the merge patch to the object.
+func (r *rehearsing) merge(c *rehearsal.Call, object json.RawMessage) (*http.Response, error) {
+	object, err := jsonpatch.MergePatch(object, c.Content)
+	if err != nil {
+		return nil, platform.NewError(platform.ClassConfiguration, "the patch cannot be applied: %w", err)
 	}
 	r.changed[c.URL.Path] = object
 	return c.Respond(http.StatusOK, object)
@@ -139,6 +159,16 @@ func deprovisioned(raw json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(host)
 }
 
+// released returns the static host as its operator leaves it when it has no user data.
+func released(raw json.RawMessage) (json.RawMessage, error) {
+	host := &staticv1alpha1.StaticHost{}
+	if err := decode(raw, host); err != nil || host.Spec.UserDataSecretRef != nil {
+		return raw, err
+	}
+	host.Status.Phase, host.Status.Provisioned = staticv1alpha1.PhaseAvailable, nil
+	return json.Marshal(host)
+}
+
 // list is a list of objects, or a single one, which has no items.
 type list struct {
 	metav1.TypeMeta `json:",inline"`
@@ -170,7 +200,7 @@ func (r *rehearsing) read(c *rehearsal.Call) (*http.Response, error) {
 		return nil, err
 	}
 	if !strings.HasSuffix(found.Kind, "List") {
-		content, err := r.released(place, content)
+		content, err := r.unclaimed(place, content)
 		if err != nil {
 			return nil, err
 		}
@@ -186,7 +216,7 @@ func (r *rehearsing) read(c *rehearsal.Call) (*http.Response, error) {
 		if changed := r.changed[place]; changed != nil {
 			item = changed
 		}
-		item, err := r.released(place, item)
+		item, err := r.unclaimed(place, item)
 		if err != nil {
 			return nil, err
 		}
@@ -198,8 +228,8 @@ func (r *rehearsing) read(c *rehearsal.Call) (*http.Response, error) {
 	return c.Respond(http.StatusOK, found)
 }
 
-// released returns a server as metal-operator leaves it when its claim is deleted, and other objects as they are.
-func (r *rehearsing) released(place string, raw json.RawMessage) (json.RawMessage, error) {
+// unclaimed returns a server as metal-operator leaves it when its claim is deleted, and other objects as they are.
+func (r *rehearsing) unclaimed(place string, raw json.RawMessage) (json.RawMessage, error) {
 	if path.Base(path.Dir(place)) != "servers" {
 		return raw, nil
 	}

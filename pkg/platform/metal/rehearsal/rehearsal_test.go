@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	staticv1alpha1 "github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/static/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/rehearsal"
@@ -94,6 +95,27 @@ var _ = Describe("Rehearsal", func() {
 		}
 		Expect(api.Get(ctx, client.ObjectKeyFromObject(host), host)).To(Succeed())
 		Expect(sent).To(HaveLen(2), "the host is known")
+	})
+
+	It("should free a static host although its API knows of no release", func(ctx SpecContext) {
+		place := "/apis/static.hybrid.provider.extensions.gardener.cloud/v1alpha1/namespaces/hosts/statichosts/h"
+		host := &staticv1alpha1.StaticHost{ObjectMeta: metav1.ObjectMeta{Namespace: "hosts", Name: "h", UID: "1", ResourceVersion: "7",
+			Labels: map[string]string{"a": "b", "c": "d"}}}
+		host.APIVersion, host.Kind = staticv1alpha1.SchemeGroupVersion.String(), "StaticHost"
+		host.Spec.ConsumerRef = &corev1.ObjectReference{Name: "m"}
+		host.Status.Phase, host.Status.Provisioned = staticv1alpha1.PhaseProvisioned, &staticv1alpha1.Provisioned{Machine: "m"}
+		answers["PATCH "+place] = host
+		patch := func(text string) {
+			Expect(api.Patch(ctx, host, client.RawPatch(types.MergePatchType, []byte(text)))).To(Succeed())
+		}
+		patch(`{"spec": {"userDataSecretRef": null, "nodeName": null}}`)
+		Expect(host.Status.Phase).To(Equal(staticv1alpha1.PhaseAvailable))
+		Expect(host.Status.Provisioned).To(BeNil())
+		patch(`{"metadata": {"labels": {"a": null}}, "spec": {"consumerRef": null}}`)
+		Expect(host.Spec.ConsumerRef).To(BeNil())
+		Expect(host.Labels).To(Equal(map[string]string{"c": "d"}))
+		Expect(sent).To(HaveLen(1))
+		Expect(log.Writes("racks")).To(HaveLen(2))
 	})
 
 	It("should hide what is deleted, and free its server", func(ctx SpecContext) {
