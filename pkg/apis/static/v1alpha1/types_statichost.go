@@ -273,8 +273,13 @@ type Provisioned struct {
 	UserDataHash string `json:"userDataHash"`
 	// MachineID is the machine ID of the host at that time. A host with another one is not touched.
 	MachineID string `json:"machineID"`
-	// BootID is the boot during which the user data was started. A host is clean in another boot at the earliest.
+	// BootID is the boot during which the user data was started, or in which the release was started. A host is clean in another boot at
+	// the earliest.
 	BootID string `json:"bootID"`
+	// BaselineHash is the SHA-256 hash in hexadecimal digits of what the host was before, which the host keeps for the release. The user
+	// data does not run without it.
+	// +optional
+	BaselineHash string `json:"baselineHash,omitempty"`
 	// Time is when the user data was started.
 	Time metav1.Time `json:"time"`
 }
