@@ -47,7 +47,7 @@ func (w *work) offer(ctx context.Context) (time.Duration, error) {
 	}
 	s.Phase = v1alpha1.PhaseAvailable
 	if !w.isWanted() || w.host.DeletionTimestamp != nil {
-		w.condition(v1alpha1.ConditionProvisioned, metav1.ConditionFalse, "NoMachine", "No machine has claimed the host.")
+		w.condition(v1alpha1.ConditionProvisioned, metav1.ConditionUnknown, "NoMachine", "No machine has claimed the host.")
 		return w.refresh(), nil
 	}
 	userData, err := w.userData(ctx)
@@ -64,7 +64,7 @@ func (w *work) offer(ctx context.Context) (time.Duration, error) {
 		Time:         metav1.Time{Time: w.now().Truncate(time.Second)},
 	}
 	w.condition(v1alpha1.ConditionClean, metav1.ConditionFalse, "InUse", "The host is a machine.")
-	w.condition(v1alpha1.ConditionProvisioned, metav1.ConditionFalse, "Provisioning", "The host is about to become the machine.")
+	w.condition(v1alpha1.ConditionProvisioned, metav1.ConditionUnknown, "Provisioning", "The host is about to become the machine.")
 	if err := w.persist(ctx); err != nil {
 		return 0, err
 	}
@@ -97,7 +97,7 @@ func (w *work) provision(ctx context.Context) (time.Duration, error) {
 	}
 	switch provision.State {
 	case host.StateRunning:
-		w.condition(v1alpha1.ConditionProvisioned, metav1.ConditionFalse, "Running", "The user data runs.")
+		w.condition(v1alpha1.ConditionProvisioned, metav1.ConditionUnknown, "Running", "The user data runs.")
 		return pollInterval, nil
 	case host.StateEnded:
 		if provision.Value != p.UserDataHash {
@@ -135,7 +135,7 @@ func (w *work) then(ctx context.Context, next func(context.Context) (time.Durati
 func (w *work) ended(code int) time.Duration {
 	if code != 0 {
 		w.condition(v1alpha1.ConditionProvisioned, metav1.ConditionFalse, "UserDataFailed",
-			fmt.Sprintf("The user data ended with exit code %d. Its output is in /run/static-host/output on the host.", code))
+			fmt.Sprintf("The user data ended with exit code %d. Its output is in /run/static-host/provision.log on the host.", code))
 		return w.refresh()
 	}
 	w.host.Status.Phase = v1alpha1.PhaseProvisioned
@@ -158,7 +158,7 @@ func (w *work) release(ctx context.Context) error {
 	s := &w.host.Status
 	s.Phase = v1alpha1.PhaseReleasing
 	s.Provisioned.BootID = "" // none in which the release was started
-	w.condition(v1alpha1.ConditionProvisioned, metav1.ConditionFalse, "Releasing", "The machine is removed from the host.")
+	w.condition(v1alpha1.ConditionProvisioned, metav1.ConditionUnknown, "Releasing", "The machine is removed from the host.")
 	w.condition(v1alpha1.ConditionClean, metav1.ConditionFalse, "Releasing", "The machine is removed from the host.")
 	return w.persist(ctx)
 }

@@ -59,7 +59,7 @@ func failureOf(err error) *failure {
 		return &failure{"AuthenticationFailed", "The host does not accept the user with the private key: add its public key to the file " +
 			"authorized_keys of the user."}
 	case errors.Is(err, host.ErrSudo):
-		return &failure{"SudoRefused", "The user cannot become root: permit it in sudoers, or write the password to the key " +
+		return &failure{"SudoFailed", "The user cannot become root: permit it in sudoers, or write the password to the key " +
 			v1alpha1.KeySudoPassword + " of the Secret."}
 	case errors.Is(err, host.ErrForeign):
 		return &failure{"ForeignBaseline", "The host has the baseline of another machine, and nothing was done."}
@@ -70,7 +70,7 @@ func failureOf(err error) *failure {
 	case errors.Is(err, context.DeadlineExceeded):
 		return &failure{"TimedOut", "The host does not answer in time."}
 	case errors.As(err, &network), errors.Is(err, ssh.ErrConnection):
-		return &failure{"Unreachable", "Look at the network, the address and the SSH server: " + platform.PrintableMessage(err.Error()) + "."}
+		return &failure{"ConnectionFailed", "Look at the network, the address and the SSH server: " + platform.PrintableMessage(err.Error()) + "."}
 	default:
 		return nil
 	}

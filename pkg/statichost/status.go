@@ -79,15 +79,7 @@ func (w *work) tell(before, after v1alpha1.StaticHostStatus) {
 
 // isAlarming reports whether somebody should look at the host.
 func isAlarming(c metav1.Condition) bool {
-	if c.Status != metav1.ConditionFalse {
-		return false
-	}
-	switch c.Reason {
-	case "NoMachine", "Provisioning", "Running", "Releasing", "InUse":
-		return false
-	default:
-		return true
-	}
+	return c.Status == metav1.ConditionFalse && c.Reason != "InUse" && c.Reason != "Releasing"
 }
 
 // condition sets a condition.

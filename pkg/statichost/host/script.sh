@@ -280,9 +280,9 @@ unit_provision() { # CLAIM BASELINE HASH NODE
   IFS= read -r first <$run/user-data
   interpreter=${first#'#!'}
   echo UserData >$run/provision.step
-  rm -f -- $run/pipe $run/output
+  rm -f -- $run/pipe $run/provision.log
   mkfifo $run/pipe
-  { head -c 262144 >$run/output; cat >/dev/null; } <$run/pipe &
+  { head -c 262144 >$run/provision.log; cat >/dev/null; } <$run/pipe &
   (
     umask 022
     exec env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin $interpreter "$root/$run/user-data"
