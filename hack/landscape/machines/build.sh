@@ -11,9 +11,6 @@
 set -o errexit -o nounset -o pipefail
 cd "$(dirname "$0")"
 here="$PWD"
-bin="$(cd ../../.. && pwd)/hack/bin"
-cache="${HYBRID_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/provider-hybrid}/machines"
-mkdir -p "$bin" "$cache"
 
 kernel_version=6.12.117-1~deb12u1
 containerd_version=v2.4.2
@@ -21,45 +18,9 @@ cni_version=v1.9.1
 tools=(mmdebstrap flex bison bc make gcc libc6-dev patch xz-utils e2fsprogs genisoimage iproute2)
 packages=systemd-sysv,systemd-resolved,dbus,udev,kmod,mount,procps,e2fsprogs,ca-certificates,curl,iproute2,iputils-ping,iptables,nftables
 packages+=,conntrack,ethtool,socat,openssh-server,cloud-init,ignition,runc
-
-exec 9>"$cache/.lock"
-flock -n 9 || { echo "> Wait for another build of machines" >&2; flock 9; }
-
-log() { printf '%s\n' "$*" >&2; }
-missing() {
-  log "Machines that boot cannot be built here: $1. It needs root on Debian 12 and its package sources."
-  exit 3
-}
-stamp() { sha256sum | cut -c1-16; }
-
-# step NAME DURATION COMMAND...   runs a command with a log, and says every 15 seconds how far it is
-step() {
-  local name=$1 start=$SECONDS out="$cache/$1.log" ticker
-  log "> $name ($2)"
-  {
-    while sleep 15 >&- 2>&-; do log "$(printf '>   %4ds, %d lines of %s' $((SECONDS - start)) "$(wc -l <"$out")" "$out")"; done
-  } 9>&- &
-  ticker=$!
-  if ! (set -o errexit; "${@:3}") >"$out" 2>&1 </dev/null 9>&-; then
-    kill "$ticker"
-    tail -n 20 "$out" >&2
-    return 1
-  fi
-  kill "$ticker"
-  log ">   done in $((SECONDS - start)) s"
-}
-
-apt_get() { DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=600 -o APT::Sandbox::User=root "$@"; }
-
-install_tools() {
-  local wanted=() tool
-  for tool in "${tools[@]}"; do
-    [[ $(dpkg-query -W -f '${db:Status-Status}' "$tool" 2>/dev/null) == installed ]] || wanted+=("$tool")
-  done
-  ((${#wanted[@]} > 0)) || return 0
-  step "Install ${#wanted[@]} tools" "30 seconds" sh -c "apt-get -q update; exec apt-get -q -o DPkg::Lock::Timeout=600 install -y \
-    --no-install-recommends ${wanted[*]}"
-}
+what=machines
+# shellcheck source=../debian.sh
+. ../debian.sh
 
 build_kernel() {
   local sources=linux-source-6.12
@@ -80,21 +41,6 @@ build_kernel() {
   strip -o "$cache/kernel-$1.new" "$sources/linux"
   mv "$cache/kernel-$1.new" "$cache/kernel-$1"
   rm -rf "${sources:?}" .unpacked
-}
-
-# The sources of packages of Debian 12 that apt has here.
-package_sources() {
-  # shellcheck disable=SC2016
-  apt-get indextargets --format 'deb $(REPO_URI) $(CODENAME) $(COMPONENT)' 'Created-By: Packages' | grep -E ' bookworm(-[a-z]+)? ' | sort -u
-}
-
-build_root() {
-  local root="$cache/root-$1"
-  rm -rf "$root" "$root.new"
-  package_sources | mmdebstrap --mode=root --variant=minbase --keyring=/usr/share/keyrings/debian-archive-keyring.gpg \
-    --dpkgopt=force-unsafe-io --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
-    --dpkgopt='path-exclude=/usr/share/locale/*' --aptopt='Apt::Install-Recommends "false"' --include="$packages" bookworm "$root.new" -
-  mv "$root.new" "$root"
 }
 
 build_programs() {
@@ -162,15 +108,12 @@ programs="$({ echo "$containerd_version $cni_version"; go env GOVERSION GOARCH; 
 image="$({ echo "$root $programs"; sed -n '/^build_image()/,/^}/p' build.sh; find image -type f -print -exec cat {} +; } | stamp)"
 
 if [[ ! -e $cache/kernel-$kernel || ! -e $cache/image-$image ]]; then
-  command -v apt-get >/dev/null || missing "there is no apt-get"
-  [[ $(id -u) == 0 ]] || missing "you are not root"
   [[ $(uname -m) == x86_64 ]] || missing "the CPU is not an x86_64"
-  install_tools || missing "tools cannot be installed"
-  [[ -n $(package_sources) ]] || missing "apt has no sources of Debian 12"
+  check_host
 fi
 [[ -e $cache/kernel-$kernel ]] || step kernel "4 to 15 minutes" build_kernel "$kernel" || missing "the kernel cannot be built"
 if [[ ! -e $cache/image-$image ]]; then
-  [[ -e $cache/root-$root ]] || step root "1 to 5 minutes" build_root "$root" || missing "Debian's packages cannot be unpacked"
+  [[ -e $cache/root-$root ]] || step root "1 to 5 minutes" build_root "$root" "$packages" || missing "Debian's packages cannot be unpacked"
   [[ -e $cache/programs-$programs ]] || step programs "2 to 8 minutes" build_programs "$programs" || missing "a node's programs cannot be built"
   step image "20 seconds" build_image "$cache/root-$root" "$cache/programs-$programs" "$image" || missing "the image cannot be made"
 fi

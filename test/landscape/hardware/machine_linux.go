@@ -99,7 +99,7 @@ func (m *Machine) prepare(cmd *exec.Cmd) error {
 	if err := unix.Setpriority(unix.PRIO_PROCESS, 0, priority); err != nil {
 		return err
 	}
-	return m.rack.Network.namespace.Enter()
+	return m.rack.Network.Enter()
 }
 
 func (m *Machine) disk() string  { return filepath.Join(m.dir, "disk") }
@@ -239,10 +239,10 @@ func (m *Machine) WaitOff(ctx context.Context) error {
 
 // PullCable takes the cable out of the network card.
 func (m *Machine) PullCable() error {
-	return m.rack.Network.namespace.IP("link set " + m.tap + " nomaster")
+	return m.rack.Network.Pull(m.tap)
 }
 
 // PlugCable puts the cable back into the network card.
 func (m *Machine) PlugCable() error {
-	return m.rack.Network.namespace.IP("link set " + m.tap + " master " + bridge)
+	return m.rack.Network.Plug(m.tap)
 }

@@ -14,8 +14,10 @@ import (
 )
 
 const (
+	// Bridge is the interface that cables lead to.
+	Bridge = "br0"
+
 	maxNetworks = 16
-	bridge      = "br0"
 )
 
 // Network is a segment that machines are plugged into. This process reaches it, and is its gateway.
@@ -30,11 +32,11 @@ type Network struct {
 	taps      atomic.Int32
 }
 
-// newNetwork makes a segment with one of a few prefixes that no other process has.
-func newNetwork() (*Network, error) {
+// NewNetwork makes a segment with one of a few prefixes that no other process has. Close ends what was made, also after an error.
+func NewNetwork() (*Network, error) {
 	slot, err := takeSlot("networks", maxNetworks)
 	if err != nil {
-		return nil, err
+		return &Network{}, err
 	}
 	n := &Network{slot: slot, Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 77, byte(slot.number), 0}), 24)}
 	n.Gateway = n.Prefix.Addr().Next()
@@ -51,27 +53,55 @@ func (n *Network) connect() error {
 	if n.namespace, err = netns.New(); err != nil {
 		return err
 	}
-	if err := n.namespace.IP("link add "+bridge+" type bridge", "link set "+bridge+" up"); err != nil {
+	if err := n.namespace.IP("link add "+Bridge+" type bridge", "link set "+Bridge+" up"); err != nil {
 		return err
 	}
-	gateway := fmt.Sprintf("machines%d", n.slot.number)
-	if err := n.namespace.Connect(own, "uplink", gateway, bridge); err != nil {
+	if err := n.namespace.Connect(own, "uplink", n.uplink(), Bridge); err != nil {
 		return err
 	}
-	return own.IP(fmt.Sprintf("addr add %s/%d dev %s", n.Gateway, n.Prefix.Bits(), gateway), "link set "+gateway+" up")
+	return own.IP(fmt.Sprintf("addr add %s/%d dev %s", n.Gateway, n.Prefix.Bits(), n.uplink()), "link set "+n.uplink()+" up")
+}
+
+// uplink is the interface of this process.
+func (n *Network) uplink() string { return fmt.Sprintf("machines%d", n.slot.number) }
+
+// Flush lets this process forget which card has which address.
+func (n *Network) Flush() error {
+	own, err := netns.Own()
+	if err != nil {
+		return err
+	}
+	return errors.Join(own.IP("neigh flush dev "+n.uplink()), own.Close())
 }
 
 // newTap makes what the card of a machine is plugged into.
 func (n *Network) newTap() (string, error) {
 	tap := fmt.Sprintf("tap%d", n.taps.Add(1))
-	return tap, n.namespace.IP("tuntap add dev "+tap+" mode tap", "link set "+tap+" master "+bridge+" up")
+	return tap, n.namespace.IP("tuntap add dev "+tap+" mode tap", "link set "+tap+" master "+Bridge+" up")
 }
 
-// close removes the segment as soon as nothing is plugged in.
-func (n *Network) close() error {
+// Enter moves the current thread to the namespace with the bridge. The thread must be locked and be used for nothing else afterwards.
+func (n *Network) Enter() error { return n.namespace.Enter() }
+
+// Pull takes the cable out of a card, which is an interface of the namespace.
+func (n *Network) Pull(card string) error { return n.namespace.IP("link set " + card + " nomaster") }
+
+// Plug puts the cable into a card.
+func (n *Network) Plug(card string) error {
+	return n.namespace.IP("link set " + card + " master " + Bridge)
+}
+
+// Remove removes a card.
+func (n *Network) Remove(card string) error { return n.namespace.IP("link del " + card) }
+
+// Close removes the segment as soon as nothing is plugged in.
+func (n *Network) Close() error {
 	var errs []error
 	if n.namespace != nil {
 		errs = append(errs, n.namespace.IP("link del uplink"), n.namespace.Close())
 	}
-	return errors.Join(append(errs, n.slot.free())...)
+	if n.slot != nil {
+		errs = append(errs, n.slot.free())
+	}
+	return errors.Join(errs...)
 }

@@ -69,7 +69,7 @@ func NewRack(dir string) (*Rack, error) {
 	if r.image, err = filepath.EvalSymlinks(imagePath()); err != nil {
 		return r, err
 	}
-	r.Network, err = newNetwork()
+	r.Network, err = NewNetwork()
 	return r, err
 }
 
@@ -98,5 +98,5 @@ func (r *Rack) Close() error {
 	if r.Network == nil {
 		return nil
 	}
-	return r.Network.close()
+	return r.Network.Close()
 }
