@@ -62,6 +62,8 @@ type Manager struct {
 	ended map[string]*set
 	// broken are the last logged errors, by the names of the sites.
 	broken map[string]string
+	// joined is closed when nodes without machines are no longer initialized, nil before they are.
+	joined chan struct{}
 }
 
 // NewManager returns a manager that is not running.
@@ -81,6 +83,9 @@ func (m *Manager) Run(ctx context.Context) {
 			<-s.done
 		}
 	}
+	if m.joined != nil {
+		<-m.joined
+	}
 }
 
 // reload starts the sets of new sites, replaces those whose configuration or credentials changed, and ends those of removed sites. A site
@@ -90,6 +95,7 @@ func (m *Manager) reload(ctx context.Context) {
 	if m.report("", err); err != nil {
 		return
 	}
+	m.report(joinedClient, m.join(ctx, config.Shoot))
 	configs, errs := siteConfigs(config, credentials)
 	rules := newServiceRules(config)
 	names := map[string]bool{}
@@ -159,6 +165,23 @@ func (m *Manager) apply(ctx context.Context, config *siteConfig) error {
 			<-before.done
 		}
 		s.run(setCtx)
+	}()
+	return nil
+}
+
+// join begins to initialize nodes without machines.
+func (m *Manager) join(ctx context.Context, shoot string) error {
+	if m.joined != nil {
+		return nil
+	}
+	client, err := m.options.NewClient(joinedClient)
+	if err != nil {
+		return err
+	}
+	m.joined = make(chan struct{})
+	go func() {
+		defer close(m.joined)
+		runJoined(ctx, client, shoot, m.options.ResyncPeriod)
 	}()
 	return nil
 }
