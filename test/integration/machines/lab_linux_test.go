@@ -35,6 +35,8 @@ const (
 	// grace is the time after which the node of a kubelet that does not report is unknown.
 	grace       = 30 * time.Second
 	stopTimeout = 30 * time.Second
+	// healthTimeout is when the machine of an unhealthy node is replaced, and for how long a quarantine goes on after its nodes are back.
+	healthTimeout = 90 * time.Second
 )
 
 // machineLab is a seed that is the shoot as well, and an inventory with hosts that boot.

@@ -10,11 +10,15 @@ import (
 	"os"
 	"time"
 
+	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/hardware"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
@@ -104,14 +108,21 @@ var _ = Describe("Machines that boot", Ordered, func() {
 		})
 	}, SpecTimeout(specTime))
 
-	It("should be unknown while their cable is pulled, and ready again", func(ctx SpecContext) {
+	It("should be kept while the cables of their sites are pulled, and be ready again", func(ctx SpecContext) {
+		before := map[string]map[string]string{}
+		for _, site := range shoot.MetalSites {
+			before[site] = specs.Identities(ctx, shoot.Pool{Shoot: lab.shoot, Name: site}, "")
+		}
 		each(func(_ string, machine *hardware.Machine) { Expect(machine.PullCable()).To(Succeed()) })
 		for _, site := range shoot.MetalSites {
 			become(ctx, site, corev1.ConditionUnknown)
+			Eventually(ctx, quarantined, joinTime, time.Second).WithArguments(site).Should(Equal(gardencorev1beta1.ConditionTrue), site)
 		}
 		each(func(_ string, machine *hardware.Machine) { Expect(machine.PlugCable()).To(Succeed()) })
 		for _, site := range shoot.MetalSites {
 			become(ctx, site, corev1.ConditionTrue)
+			Eventually(ctx, quarantined, joinTime, time.Second).WithArguments(site).Should(Equal(gardencorev1beta1.ConditionFalse), site)
+			Expect(specs.Identities(ctx, shoot.Pool{Shoot: lab.shoot, Name: site}, "")).To(Equal(before[site]))
 		}
 	}, SpecTimeout(specTime))
 
@@ -148,6 +159,20 @@ var _ = Describe("Machines that boot", Ordered, func() {
 		}, joinTime, time.Second).Should(MatchError(os.ErrNotExist), "Metal3 cleans it")
 	}, SpecTimeout(specTime))
 })
+
+// quarantined returns whether a site is in quarantine, empty if it never was.
+func quarantined(ctx context.Context, site string) (gardencorev1beta1.ConditionStatus, error) {
+	infrastructures := &extensionsv1alpha1.InfrastructureList{}
+	if err := lab.shoot.Seed.Client.List(ctx, infrastructures, client.InNamespace(shootName)); err != nil || len(infrastructures.Items) != 1 {
+		return "", err
+	}
+	condition := v1beta1helper.GetCondition(infrastructures.Items[0].Status.Conditions, v1alpha1.ConditionSiteQuarantinedPrefix+
+		gardencorev1beta1.ConditionType(site))
+	if condition == nil {
+		return "", nil
+	}
+	return condition.Status, nil
+}
 
 // stopIfEnded returns an error if something that the shoot needs does not run.
 func stopIfEnded() error {

@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"slices"
 	"text/template"
-	"time"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
@@ -51,7 +50,7 @@ var nodeScript string
 func (l *machineLab) createShoot(ctx context.Context) error {
 	if err := l.shoot.CreateCluster(ctx, func(site *v1alpha1.CloudProfileSite) {
 		// No machine is replaced while a spec lets it come back.
-		site.Timeouts = &v1alpha1.MachineTimeouts{Health: &metav1.Duration{Duration: time.Hour}}
+		site.Timeouts = &v1alpha1.MachineTimeouts{Health: &metav1.Duration{Duration: healthTimeout}}
 	}); err != nil {
 		return err
 	}
