@@ -58,7 +58,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(err).NotTo(HaveOccurred())
 	makeNetwork(ctx)
 
-	seed, err = landscape.New(landscape.Options{Dir: dir, Namespace: shoot, Binaries: binaries})
+	seed, err = landscape.New(landscape.Options{Dir: dir, Namespace: shoot, Binaries: binaries,
+		DriverArgs: []string{"--machine-safety-orphan-vms-period=10s"}})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(seed.Stop)
 	Expect(seed.StartCluster(ctx)).To(Succeed())
