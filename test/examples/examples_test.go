@@ -28,7 +28,7 @@ const technicalID = "shoot--local--hybrid"
 
 // The folders of shoots, and what is the same in all.
 const (
-	twoProjects, twoPlatforms, allPlatforms = "", "openstack-vsphere/", "openstack-vsphere-metal/"
+	twoProjects, twoPlatforms, allPlatforms, ownHosts = "", "openstack-vsphere/", "openstack-vsphere-metal/", "static/"
 
 	namespaceFile, userDataFile = "10-namespace.yaml", "30-secret-userdata.yaml"
 )
@@ -83,6 +83,7 @@ var _ = Describe("Examples", func() {
 		Entry("two OpenStack sites", "20-cloudprofile.yaml"),
 		Entry("OpenStack and vSphere", twoPlatforms+"20-cloudprofile.yaml"),
 		Entry("OpenStack, vSphere and bare metal", allPlatforms+"20-cloudprofile.yaml"),
+		Entry("OpenStack and own hosts", ownHosts+"20-cloudprofile.yaml"),
 		Entry("all platforms", "cloudprofile-all-platforms.yaml"),
 	)
 
@@ -109,6 +110,7 @@ var _ = Describe("Examples", func() {
 		Entry("two OpenStack sites", "40-shoot.yaml", "20-cloudprofile.yaml"),
 		Entry("OpenStack and vSphere", twoPlatforms+"40-shoot.yaml", twoPlatforms+"20-cloudprofile.yaml"),
 		Entry("OpenStack, vSphere and bare metal", allPlatforms+"40-shoot.yaml", allPlatforms+"20-cloudprofile.yaml"),
+		Entry("OpenStack and own hosts", ownHosts+"40-shoot.yaml", ownHosts+"20-cloudprofile.yaml"),
 		Entry("all platforms", "shoot-all-platforms.yaml", "cloudprofile-all-platforms.yaml"),
 	)
 
@@ -132,6 +134,7 @@ var _ = Describe("Examples", func() {
 		Entry("two OpenStack sites", twoProjects),
 		Entry("OpenStack and vSphere", twoPlatforms),
 		Entry("OpenStack, vSphere and bare metal", allPlatforms),
+		Entry("OpenStack and own hosts", ownHosts),
 	)
 
 	DescribeTable("a shoot has an Infrastructure, a ControlPlane, a Worker and a Secret that belong to the Shoot", func(folder string) {
@@ -171,6 +174,7 @@ var _ = Describe("Examples", func() {
 		Entry("two OpenStack sites", twoProjects),
 		Entry("OpenStack and vSphere", twoPlatforms),
 		Entry("OpenStack, vSphere and bare metal", allPlatforms),
+		Entry("OpenStack and own hosts", ownHosts),
 	)
 
 	DescribeTable("a shoot has credentials for all sites, which can be resolved", func(folder string) {
@@ -192,5 +196,6 @@ var _ = Describe("Examples", func() {
 		Entry("two OpenStack sites", twoProjects),
 		Entry("OpenStack and vSphere", twoPlatforms),
 		Entry("OpenStack, vSphere and bare metal", allPlatforms),
+		Entry("OpenStack and own hosts", ownHosts),
 	)
 })

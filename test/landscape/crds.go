@@ -47,7 +47,7 @@ func InstallCRDs(ctx context.Context, config *rest.Config, further ...string) er
 type CRDs struct {
 	// Main is the folder of the go.mod that says the version of the module, below the root folder of the project's sources.
 	Main string
-	// Module is the path of the module.
+	// Module is the path of the module. Default: the project itself.
 	Module string
 	// Folder is the folder in the module.
 	Folder string
@@ -57,9 +57,12 @@ type CRDs struct {
 
 // Install installs the custom resource definitions and waits until they are served.
 func (c CRDs) Install(ctx context.Context, config *rest.Config) error {
-	dir, err := ModuleDir(ctx, c.Main, c.Module)
-	if err != nil {
-		return err
+	dir := Root()
+	if c.Module != "" {
+		var err error
+		if dir, err = ModuleDir(ctx, c.Main, c.Module); err != nil {
+			return err
+		}
 	}
 	options := envtest.CRDInstallOptions{ErrorIfPathMissing: true}
 	for _, file := range c.Files {
@@ -68,7 +71,7 @@ func (c CRDs) Install(ctx context.Context, config *rest.Config) error {
 	if len(c.Files) == 0 {
 		options.Paths = []string{filepath.Join(dir, c.Folder)}
 	}
-	_, err = envtest.InstallCRDs(config, options)
+	_, err := envtest.InstallCRDs(config, options)
 	return err
 }
 

@@ -37,7 +37,7 @@ const (
 	registrationFile                     = "controller-registration.yaml"
 	shootFile, profileFile               = "40-shoot.yaml", "20-cloudprofile.yaml"
 	allPlatforms, allPlatformsProfile    = "shoot-all-platforms.yaml", "cloudprofile-all-platforms.yaml"
-	credentialsFile, moreCredentialsFile = "30-secret-cloudprovider.yaml", "openstack-vsphere-metal/30-secret-cloudprovider.yaml"
+	credentialsFile                      = "30-secret-cloudprovider.yaml"
 )
 
 func TestAdmission(t *testing.T) {
@@ -97,8 +97,8 @@ var _ = ReportAfterEach(func(report SpecReport) {
 // credentials are those of all sites in example/.
 func credentials() map[string][]byte {
 	data := map[string][]byte{}
-	for _, file := range []string{credentialsFile, moreCredentialsFile} {
-		for key, value := range read[corev1.Secret](file).StringData {
+	for _, folder := range []string{"", "openstack-vsphere-metal", "static"} {
+		for key, value := range read[corev1.Secret](filepath.Join(folder, credentialsFile)).StringData {
 			data[key] = []byte(value)
 		}
 	}

@@ -60,6 +60,7 @@ var _ = Describe("Examples", func() {
 		Entry("two OpenStack sites", profileFile),
 		Entry("OpenStack and vSphere", "openstack-vsphere/20-cloudprofile.yaml"),
 		Entry("OpenStack, vSphere and bare metal", "openstack-vsphere-metal/20-cloudprofile.yaml"),
+		Entry("OpenStack and own hosts", "static/20-cloudprofile.yaml"),
 		Entry("all platforms", allPlatformsProfile),
 	)
 
@@ -76,6 +77,7 @@ var _ = Describe("Examples", func() {
 	},
 		Entry("OpenStack and vSphere", "openstack-vsphere"),
 		Entry("OpenStack, vSphere and bare metal", "openstack-vsphere-metal"),
+		Entry("OpenStack and own hosts", "static"),
 	)
 
 	DescribeTable("of Shoots are accepted", func(ctx SpecContext, file string) {

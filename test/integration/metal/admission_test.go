@@ -143,7 +143,7 @@ var _ = Describe("Whoever has the credentials of an inventory", Ordered, func() 
 
 	It("has no part in shoots that it may not use", func(ctx SpecContext) {
 		DeferCleanup(func(ctx SpecContext) { grant(ctx) })
-		for _, name := range []string{"provider-hybrid-metal3", "provider-hybrid-ironcore"} {
+		for _, name := range []string{"provider-hybrid-metal3", "provider-hybrid-ironcore", "provider-hybrid-static"} {
 			role := &rbacv1.Role{}
 			Expect(landscape.Client.Get(ctx, client.ObjectKey{Namespace: metal.Namespace, Name: name}, role)).To(Succeed())
 			for i := range role.Rules {

@@ -16,6 +16,9 @@ import (
 )
 
 // betweenRows are what is wrong between sites, or between a site and the seed.
+// rolesOfInventories are the roles of the account in example/metal/inventory-rbac.yaml.
+var rolesOfInventories = []string{"provider-hybrid-metal3", "provider-hybrid-ironcore", "provider-hybrid-static"}
+
 var betweenRows = []row{
 	{wrong: "the given subnet of a site overlaps with the nodes of another",
 		id: "openstack-subnet", states: []string{warning}, field: `subnet|nodes`, documents: useSubnet,
@@ -64,10 +67,10 @@ var betweenRows = []row{
 		}},
 	{wrong: "Secrets may not be made in the inventory of two sites", id: "metal-permissions",
 		field: `token|credentials|secret|metal|sites`, documents: unchanged,
-		make: withoutVerb("", "secrets", "create", "provider-hybrid-metal3", "provider-hybrid-ironcore")},
+		make: withoutVerb("", "secrets", "create", rolesOfInventories...)},
 	{wrong: "the shoot may not be used, as the admission policies of the inventory ask",
 		id: "metal-permissions", field: `\.token\]$`, states: []string{warning}, documents: unchanged,
-		make: withoutVerb("hybrid.provider.extensions.gardener.cloud", "shoots", "use", "provider-hybrid-metal3", "provider-hybrid-ironcore")},
+		make: withoutVerb("hybrid.provider.extensions.gardener.cloud", "shoots", "use", rolesOfInventories...)},
 	{wrong: "two sites use one address pool with addresses of one of them", id: "metal-address-pool",
 		field: `ipam|poolRef`, documents: func(d *documents, _ string) {
 			d.network(hallSite).Metal = d.network(racksSite).Metal

@@ -49,6 +49,9 @@ func (i *Inventory) installCRDs(ctx context.Context, o Options) error {
 	if o.IronCore {
 		all = append(all, landscape.CRDs{Main: binariesModule, Module: metalOperator, Folder: "config/crd/bases"})
 	}
+	if o.Static {
+		all = append(all, landscape.CRDs{Folder: "charts/static-host-operator/crds"})
+	}
 	if o.IPAM {
 		all = append(all,
 			landscape.CRDs{Main: ipamModule, Module: "sigs.k8s.io/cluster-api", Folder: "config/crd/bases", Files: []string{

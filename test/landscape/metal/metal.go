@@ -41,6 +41,8 @@ type Options struct {
 	Metal3 bool
 	// IronCore is whether it has Servers.
 	IronCore bool
+	// Static is whether it has StaticHosts. No operator looks after them.
+	Static bool
 	// IPAM is whether it has address pools.
 	IPAM bool
 	// Provisioning is how long writing an image to a BareMetalHost takes. Default: 1s.
