@@ -26,15 +26,15 @@ import (
 )
 
 const (
-	// joinedPrefix begins the provider IDs of nodes that somebody joined without a machine.
+	// joinedPrefix begins the provider IDs of nodes that joined without a machine.
 	joinedPrefix = "static://"
 	// joinedClient is the name of the client for such nodes. No site has a name with a dot.
 	joinedClient = "joined.nodes"
-	// joinedPeriod is how often nodes that could not be initialized are looked at.
+	// joinedPeriod is how often nodes that could not be initialized are tried again.
 	joinedPeriod = 30 * time.Second
 )
 
-// joined initializes nodes that somebody joined without a machine. It knows no site, so that none can delay it, and never deletes a node.
+// joined initializes nodes that joined without a machine. It knows no site, so that none can delay it, and never deletes a node.
 type joined struct {
 	client kubernetes.Interface
 	// shoot is the technical ID of the shoot.
@@ -42,7 +42,7 @@ type joined struct {
 	recorder record.EventRecorder
 }
 
-// isJoined reports whether somebody joined the node without a machine. The names of machines begin with that of the shoot, and their nodes
+// isJoined reports whether the node joined without a machine. The names of machines begin with that of the shoot, and their nodes
 // have a label with their site.
 func isJoined(node *corev1.Node, shoot string) bool {
 	_, hasSite := node.Labels[v1alpha1.LabelSite]
@@ -75,7 +75,7 @@ func runJoined(ctx context.Context, client kubernetes.Interface, shoot string, r
 	factory.Shutdown()
 }
 
-// initialize removes the taint of a node that somebody joined. Its kubelet knows its addresses, and no site does.
+// initialize removes the taint of a node that joined. Its kubelet knows its addresses, and no site does.
 func (j *joined) initialize(node *corev1.Node) {
 	if !isJoined(node, j.shoot) || initialized(node) {
 		return

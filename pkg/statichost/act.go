@@ -166,7 +166,7 @@ func (w *work) release(ctx context.Context) error {
 // clean brings the release of a host one step further.
 func (w *work) clean(ctx context.Context) (time.Duration, error) {
 	p, facts, spec := w.host.Status.Provisioned, w.seen.Facts, w.host.Spec
-	if p == nil { // somebody has removed what a release needs
+	if p == nil { // the status was edited
 		p = &v1alpha1.Provisioned{}
 		w.host.Status.Provisioned = p
 	}
@@ -236,7 +236,7 @@ func (w *work) forget(ctx context.Context, claim string) (time.Duration, error) 
 	return w.offer(ctx)
 }
 
-// claimOf names what a host was claimed for, "" if nobody knows.
+// claimOf names what a host was claimed for, "" if that is not known.
 func claimOf(p *v1alpha1.Provisioned) string {
 	if p.Machine == "" {
 		return ""

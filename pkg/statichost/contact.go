@@ -39,7 +39,7 @@ func (f *failure) Error() string {
 	return f.message
 }
 
-// failureOf returns why a host cannot be worked on, nil if the error is none or of the API server.
+// failureOf returns why a host cannot be worked on, nil without an error and for errors of the API server.
 func failureOf(err error) *failure {
 	var (
 		known   *failure
@@ -175,7 +175,7 @@ func (w *work) userData(ctx context.Context) ([]byte, error) {
 	}
 	userData := secret.Data[v1alpha1.KeyUserData]
 	if !bytes.HasPrefix(userData, []byte("#!")) {
-		return nil, &failure{"UserDataNoScript", "The user data is no script: it must begin with #! and an interpreter."}
+		return nil, &failure{"UserDataNoScript", "The user data must be a script: its first line must be #! and an interpreter."}
 	}
 	return userData, nil
 }

@@ -115,7 +115,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	w := &work{Reconciler: r, host: h, before: h.DeepCopy()}
 	wait, err := w.do(ctx)
 	setMetrics(h)
-	if apierrors.IsConflict(err) { // somebody else has changed the host, which is read again
+	if apierrors.IsConflict(err) { // the host was changed meanwhile, and is read again
 		return reconcile.Result{RequeueAfter: time.Second}, nil
 	}
 	return reconcile.Result{RequeueAfter: wait}, err
@@ -210,7 +210,7 @@ func (w *work) settle(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// isWanted reports whether the host is to be the machine that it is or a machine if it is none.
+// isWanted reports whether a machine wants the host: that of the status, or any if the status has no machine.
 func (w *work) isWanted() bool {
 	ref, p := w.host.Spec.ConsumerRef, w.host.Status.Provisioned
 	return ref != nil && w.host.Spec.UserDataSecretRef != nil && (p == nil || p.Machine == ref.Name && p.Shoot == ref.Namespace)
@@ -238,12 +238,12 @@ func (w *work) later() time.Duration {
 	return utilwait.Jitter(w.backOff.When(client.ObjectKeyFromObject(w.host)), jitter)
 }
 
-// refresh returns when a host on which nothing is to be done is looked at again.
+// refresh returns after which time a host on which nothing is to be done is observed again.
 func (w *work) refresh() time.Duration {
 	return utilwait.Jitter(w.options.RefreshInterval, jitter)
 }
 
-// patch changes the metadata of the host, if nobody else has changed the host.
+// patch changes the metadata of the host. It fails with a conflict if the host was changed meanwhile.
 func (w *work) patch(ctx context.Context, change func()) error {
 	status := w.host.Status.DeepCopy()
 	patch := client.MergeFromWithOptions(w.host.DeepCopy(), client.MergeFromWithOptimisticLock{})
@@ -254,7 +254,7 @@ func (w *work) patch(ctx context.Context, change func()) error {
 	return client.IgnoreNotFound(err)
 }
 
-// persist writes the status, if nobody else has changed the host.
+// persist writes the status. It fails with a conflict if the host was changed meanwhile.
 func (w *work) persist(ctx context.Context) error {
 	w.host.Status.ObservedGeneration = w.host.Generation
 	if apiequality.Semantic.DeepEqual(w.before.Status, w.host.Status) {

@@ -77,7 +77,7 @@ func (w *work) tell(before, after v1alpha1.StaticHostStatus) {
 	}
 }
 
-// isAlarming reports whether somebody should look at the host.
+// isAlarming reports whether an administrator should look at the host.
 func isAlarming(c metav1.Condition) bool {
 	return c.Status == metav1.ConditionFalse && c.Reason != "InUse" && c.Reason != "Releasing"
 }

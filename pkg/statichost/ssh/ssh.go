@@ -102,7 +102,7 @@ func Dial(ctx context.Context, target Target) (*Client, error) {
 	case isPinned && !isCut(err):
 		return nil, ErrAuthentication
 	default:
-		return nil, fmt.Errorf("%w before the SSH server accepted the key, or it is none", ErrConnection)
+		return nil, fmt.Errorf("%w before the SSH server accepted the key, or the server is not one of SSH", ErrConnection)
 	}
 }
 

@@ -17,7 +17,7 @@ const (
 	MetalInventoryMetal3 MetalInventory = "Metal3"
 	// MetalInventoryIronCore is the ServerClaim API of IronCore.
 	MetalInventoryIronCore MetalInventory = "IronCore"
-	// MetalInventoryStatic is the StaticHost API of hosts with an operating system that somebody else installed.
+	// MetalInventoryStatic is the StaticHost API of hosts that already have an operating system.
 	MetalInventoryStatic MetalInventory = "Static"
 )
 

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 is the API of static hosts: hosts with an operating system that somebody else installed, and that are reached by SSH.
+// Package v1alpha1 is the API of static hosts: hosts that already have an operating system, and that are reached by SSH.
 // It is both the inventory of a bare-metal site and the contract between those who claim hosts and the operator that configures them.
 // +k8s:deepcopy-gen=package
 // +groupName=static.hybrid.provider.extensions.gardener.cloud

@@ -69,7 +69,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.spec.consumerRef) || has(self.spec.consumerRef) || !has(self.status) || !has(self.status.phase) || self.status.phase in ['Pending', 'Available']",message="spec.consumerRef may be removed only from a host that was released: status.phase must be Pending or Available"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.userDataSecretRef) || has(self.spec.consumerRef)",message="spec.userDataSecretRef requires spec.consumerRef"
 
-// StaticHost is a host with an operating system that somebody else installed.
+// StaticHost is a host that already has an operating system.
 type StaticHost struct {
 	metav1.TypeMeta `json:",inline"`
 	// Metadata of the host. Machines select hosts by their labels.

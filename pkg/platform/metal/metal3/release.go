@@ -24,7 +24,7 @@ func held(host *metal3v1alpha1.BareMetalHost) error {
 	return nil
 }
 
-// cleanPatch removes the machine from the host, but for its consumer, so that nothing else claims it before it is clean.
+// cleanPatch removes the machine from the host except its consumer, so that nothing else claims it before it is clean.
 func cleanPatch(host *metal3v1alpha1.BareMetalHost, machine, cleaning string) any {
 	if !isWanted(host, machine, cleaning) {
 		return nil

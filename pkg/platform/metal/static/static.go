@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package static is the inventory of sites whose hosts have an operating system that somebody else installed. A machine uses a StaticHost,
+// Package static is the inventory of sites whose hosts already have an operating system. A machine uses a StaticHost,
 // which names it in its consumerRef. The operator of static hosts runs the machine's user data on the host, and removes the machine.
 package static
 
