@@ -120,8 +120,8 @@ start() { # TASK SECONDS CLAIM FILES ARGUMENT...
     IFS= read -r line && printf %s "$line" | base64 -d >"$run/$file.new" && mv -fT -- "$run/$file.new" "$run/$file" || exit 4
   done
   [ "$task" != release ] || rm -f -- $base/released
-  systemd-run --quiet --collect --unit "static-host-$task" --property "RuntimeMaxSec=$seconds" --property TimeoutStopSec=30 \
-    --property StandardInput=null --property StandardOutput=null --property StandardError=null \
+  systemd-run --quiet --collect --unit "static-host-$task" --description "static-host-operator: $task" \
+    --property "RuntimeMaxSec=$seconds" --property TimeoutStopSec=30 --property StandardInput=null --property StandardOutput=null --property StandardError=null \
     --property "ExecStopPost=/bin/sh $root/$run/script stopped $task" \
     /bin/sh "$root/$run/script" "unit_$task" "$claim" "$@" >/dev/null 2>&1 || exit 5
 }
@@ -343,7 +343,7 @@ step_Stop() {
   done
   units | comm -13 $base/baseline/units - >$run/units
   printf '%s.service\n' gardener-node-agent gardener-node-init kubelet containerd >>$run/units
-  timeout 300 xargs -d '\n' systemctl stop -- <$run/units >/dev/null 2>&1 || :
+  timeout 30 xargs -d '\n' systemctl stop -- <$run/units >/dev/null 2>&1 || :
   keep=" init.scope static-host-release.service $(grep -vxF -f $run/units $base/baseline/units | tr '\n' ' ')"
   for round in 1 2 3; do
     foreign=$(foreign)
