@@ -25,6 +25,10 @@ FROM gcr.io/distroless/static-debian12:nonroot AS machine-controller-manager-pro
 COPY --from=builder /bin/hybrid/machine-controller-manager-provider-hybrid /machine-controller-manager-provider-hybrid
 ENTRYPOINT ["/machine-controller-manager-provider-hybrid"]
 
+FROM gcr.io/distroless/static-debian12:nonroot AS static-host-operator
+COPY --from=builder /bin/hybrid/static-host-operator /static-host-operator
+ENTRYPOINT ["/static-host-operator"]
+
 FROM gcr.io/distroless/static-debian12:nonroot AS cloud-controller-manager-hybrid
 COPY --from=builder /bin/hybrid/cloud-controller-manager-hybrid /cloud-controller-manager-hybrid
 ENTRYPOINT ["/cloud-controller-manager-hybrid"]

@@ -52,7 +52,7 @@ check_generated() {
 
 check_charts() {
   local chart
-  for chart in charts/gardener-extension-provider-hybrid charts/gardener-extension-admission-hybrid/charts/*; do
+  for chart in charts/gardener-extension-provider-hybrid charts/static-host-operator charts/gardener-extension-admission-hybrid/charts/*; do
     helm lint --strict --quiet "$chart" || return 1
     helm template check "$chart" --namespace check >/dev/null || return 1
   done

@@ -55,7 +55,7 @@ build() { # NAME IMAGE
   esac
 }
 
-sed -n 's/^FROM .* AS \(.*-hybrid\)$/\1/p' Dockerfile | while read -r name; do
+sed -n 's/^FROM [^ ]* AS \(.*\)$/\1/p' Dockerfile | while read -r name; do
   echo "> $registry$name:$version"
   build "$name" "$registry$name:$version" </dev/null
 done

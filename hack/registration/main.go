@@ -28,6 +28,7 @@ const (
 	providerChart    = "gardener-extension-provider-hybrid"
 	runtimeChart     = "gardener-extension-admission-hybrid/charts/runtime"
 	applicationChart = "gardener-extension-admission-hybrid/charts/application"
+	hostsChart       = "static-host-operator"
 )
 
 // resource is a kind of objects that the extension is responsible for.
@@ -67,7 +68,7 @@ func run(root, out, archives string) error {
 		return err
 	}
 	values := registration{Version: strings.TrimSpace(string(version)), Resources: resources}
-	for _, folder := range []string{providerChart, runtimeChart, applicationChart} {
+	for _, folder := range []string{providerChart, runtimeChart, applicationChart, hostsChart} {
 		c, err := pack.Read(filepath.Join(root, "charts", filepath.FromSlash(folder)))
 		if err != nil {
 			return err

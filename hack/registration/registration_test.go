@@ -34,7 +34,7 @@ var _ = Describe("Registration", func() {
 			Expect(err).NotTo(HaveOccurred())
 			Expect(string(written)).To(Equal(string(current)), "make generate writes "+name)
 		}
-		Expect(filepath.Glob(filepath.Join(dir, "charts", "*.tgz"))).To(HaveLen(3))
+		Expect(filepath.Glob(filepath.Join(dir, "charts", "*.tgz"))).To(HaveLen(4))
 	})
 
 	DescribeTable("should refuse a chart",

@@ -23,7 +23,7 @@ func stages() map[string]string {
 	content, err := os.ReadFile(filepath.Join(landscape.Root(), "Dockerfile"))
 	Expect(err).NotTo(HaveOccurred())
 	found := map[string]string{}
-	for _, match := range regexp.MustCompile(`(?m)^FROM (\S+) AS (\S+-hybrid)$`).FindAllStringSubmatch(string(content), -1) {
+	for _, match := range regexp.MustCompile(`(?m)^FROM (\S+) AS (\S+)$`).FindAllStringSubmatch(string(content), -1) {
 		found[match[2]] = match[1]
 	}
 	return found
