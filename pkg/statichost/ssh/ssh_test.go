@@ -53,9 +53,13 @@ var commands = map[string]func(channel cryptossh.Channel, conn net.Conn) int{
 		}
 		return 0
 	},
-	"hang": func(channel cryptossh.Channel, _ net.Conn) int { _, _ = io.Copy(io.Discard, channel); <-forever; return -1 },
-	"cut":  func(_ cryptossh.Channel, conn net.Conn) int { conn.Close(); return -1 },
-	"end":  func(cryptossh.Channel, net.Conn) int { return -1 },
+	"hang": func(channel cryptossh.Channel, _ net.Conn) int {
+		_, _ = io.Copy(io.Discard, channel)
+		<-forever
+		return -1
+	},
+	"cut": func(_ cryptossh.Channel, conn net.Conn) int { conn.Close(); return -1 },
+	"end": func(cryptossh.Channel, net.Conn) int { return -1 },
 }
 
 var forever = make(chan struct{})
