@@ -316,8 +316,11 @@ step_Aside() {
 step_Node() {
   [ -n "$node" ] || return 0
   printf '%s\n' "$node" >etc/hostname.static-host
-  chmod 644 etc/hostname.static-host
+  # Otherwise sudo asks the DNS for the name.
+  { cat etc/hosts 2>/dev/null || :; printf '127.0.1.1 %s\n' "$node"; } >etc/hosts.static-host
+  chmod 644 etc/hostname.static-host etc/hosts.static-host
   mv -fT -- etc/hostname.static-host etc/hostname
+  mv -fT -- etc/hosts.static-host etc/hosts
   hostnamectl set-hostname -- "$node" >/dev/null 2>&1 || hostname -- "$node"
 }
 
