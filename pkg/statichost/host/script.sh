@@ -246,6 +246,8 @@ step_Copy() {
   rm -rf --one-file-system -- $new
   mkdir -p $new
   chmod 700 $base
+  # A release needs space, and the machine may leave none.
+  fallocate -l 16M $base/ballast 2>/dev/null || head -c 16777216 /dev/zero >$base/ballast
   systemctl stop containerd >/dev/null 2>&1 || :
   printf '%s\n' "$claim" >$new/claim
   resolve >$new/places
@@ -389,6 +391,7 @@ new_mounts() {
 }
 
 step_Delete() {
+  rm -f -- $base/ballast
   for folder in $state; do
     there=$(aside "$folder")
     if [ -d "$folder" ] && mountpoint -q "$folder"; then
