@@ -11,9 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+
+	staticv1alpha1 "github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/static/v1alpha1"
 )
 
-// Scheme knows the kinds of Kubernetes, Gardener's extensions and machine-controller-manager.
+// Scheme knows the kinds of Kubernetes, Gardener's extensions, machine-controller-manager and static hosts.
 var Scheme = runtime.NewScheme()
 
 func init() {
@@ -21,4 +23,5 @@ func init() {
 	utilruntime.Must(extensionsv1alpha1.AddToScheme(Scheme))
 	utilruntime.Must(resourcesv1alpha1.AddToScheme(Scheme))
 	utilruntime.Must(machinev1alpha1.AddToScheme(Scheme))
+	utilruntime.Must(staticv1alpha1.AddToScheme(Scheme))
 }

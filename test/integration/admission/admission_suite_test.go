@@ -34,10 +34,10 @@ import (
 const (
 	binary = "gardener-extension-admission-hybrid"
 	// registrationFile registers the extension, shootFile and profileFile have two OpenStack sites, and the others one site of each platform.
-	registrationFile                     = "controller-registration.yaml"
-	shootFile, profileFile               = "40-shoot.yaml", "20-cloudprofile.yaml"
-	allPlatforms, allPlatformsProfile    = "shoot-all-platforms.yaml", "cloudprofile-all-platforms.yaml"
-	credentialsFile                      = "30-secret-cloudprovider.yaml"
+	registrationFile                  = "controller-registration.yaml"
+	shootFile, profileFile            = "40-shoot.yaml", "20-cloudprofile.yaml"
+	allPlatforms, allPlatformsProfile = "shoot-all-platforms.yaml", "cloudprofile-all-platforms.yaml"
+	credentialsFile                   = "30-secret-cloudprovider.yaml"
 )
 
 func TestAdmission(t *testing.T) {

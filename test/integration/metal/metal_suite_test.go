@@ -37,7 +37,7 @@ var (
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	var err error
-	landscape, err = metal.Start(ctx, metal.Options{Dir: GinkgoT().TempDir(), Metal3: true, IronCore: true, IPAM: true})
+	landscape, err = metal.Start(ctx, metal.Options{Dir: GinkgoT().TempDir(), Metal3: true, IronCore: true, Static: true, IPAM: true})
 	DeferCleanup(func() {
 		Expect(landscape.Check()).To(Succeed())
 		landscape.Stop()
