@@ -19,14 +19,17 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	staticv1alpha1 "github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/static/v1alpha1"
 )
 
 const (
-	pathHosts     = "/apis/metal3.io/v1alpha1/namespaces/hosts/baremetalhosts"
-	pathClaims    = "/apis/metal.ironcore.dev/v1alpha1/namespaces/hosts/serverclaims"
-	pathServers   = "/apis/metal.ironcore.dev/v1alpha1/servers"
-	pathIPClaims  = "/apis/ipam.cluster.x-k8s.io/v1beta1/namespaces/hosts/ipaddressclaims"
-	pathAddresses = "/apis/ipam.cluster.x-k8s.io/v1beta1/namespaces/hosts/ipaddresses"
+	pathHosts       = "/apis/metal3.io/v1alpha1/namespaces/hosts/baremetalhosts"
+	pathClaims      = "/apis/metal.ironcore.dev/v1alpha1/namespaces/hosts/serverclaims"
+	pathServers     = "/apis/metal.ironcore.dev/v1alpha1/servers"
+	pathStaticHosts = "/apis/static.hybrid.provider.extensions.gardener.cloud/v1alpha1/namespaces/hosts/statichosts"
+	pathIPClaims    = "/apis/ipam.cluster.x-k8s.io/v1beta1/namespaces/hosts/ipaddressclaims"
+	pathAddresses   = "/apis/ipam.cluster.x-k8s.io/v1beta1/namespaces/hosts/ipaddresses"
 )
 
 // api is the API of an inventory. It answers reads of objects by their path.
@@ -74,6 +77,12 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		list := &metal3v1alpha1.BareMetalHostList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}
 		for _, object := range a.list(r) {
 			list.Items = append(list.Items, *object.(*metal3v1alpha1.BareMetalHost))
+		}
+		send(w, http.StatusOK, list)
+	case pathStaticHosts:
+		list := &staticv1alpha1.StaticHostList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}
+		for _, object := range a.list(r) {
+			list.Items = append(list.Items, *object.(*staticv1alpha1.StaticHost))
 		}
 		send(w, http.StatusOK, list)
 	case pathClaims:

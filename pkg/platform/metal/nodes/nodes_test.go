@@ -19,6 +19,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	staticv1alpha1 "github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/static/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventories"
@@ -305,6 +306,49 @@ var _ = Describe("Machines in Metal3", func() {
 			(*z)[1].Name, (*z)[1].HostSelector = "rack-2", &metav1.LabelSelector{}
 		}, "rack-2"),
 	)
+})
+
+var _ = Describe("Machines on static hosts", func() {
+	var (
+		b    *bed
+		host *staticv1alpha1.StaticHost
+		id   = "static://hosts/host-1/" + machine
+	)
+
+	BeforeEach(func() {
+		b = newBed(v1alpha1.MetalInventoryStatic, id)
+		host = &staticv1alpha1.StaticHost{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "hosts", Name: "host-1", Labels: us.MachineLabels(machine),
+				Annotations: map[string]string{owner.AnnotationNode: machine}},
+			Spec: staticv1alpha1.StaticHostSpec{Address: "10.250.128.9", ConsumerRef: new(us.Reference(machine))},
+			Status: staticv1alpha1.StaticHostStatus{Phase: staticv1alpha1.PhaseProvisioned,
+				Facts: &staticv1alpha1.Facts{Addresses: []string{"100.96.0.1", "10.250.128.9"}}},
+		}
+		host.Labels["rack"] = "r1"
+		b.api.put(pathStaticHosts, host)
+	})
+
+	It("are described with the driver's provider ID", func(ctx SpecContext) {
+		part := b.open(ctx)
+		Expect(part.HasProviderID(id)).To(BeTrue())
+		Expect(part.HasProviderID("static:///desk-1")).To(BeFalse())
+		Expect(part.Describe(ctx, b.node)).To(Equal(platform.NodeMachine{ProviderID: id, Type: "bare-metal", Zones: []string{"rack-1"},
+			Addresses: internal("10.250.128.9")}))
+		b.node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "192.0.2.9"}}
+		Expect(part.Describe(ctx, b.node)).To(HaveField("Addresses", internal("192.0.2.9")))
+	})
+
+	It("exist while their host names them, and are never certain to be shut down", func(ctx SpecContext) {
+		part := b.open(ctx)
+		for _, phase := range []staticv1alpha1.Phase{staticv1alpha1.PhaseProvisioned, staticv1alpha1.PhaseReleasing, staticv1alpha1.PhaseDirty} {
+			host.Status.Phase = phase
+			host.Status.Conditions = []metav1.Condition{{Type: staticv1alpha1.ConditionReachable, Status: metav1.ConditionFalse}}
+			Expect(part.Exists(ctx, b.node)).To(BeTrue())
+			Expect(part.ShutDown(ctx, b.node)).To(BeFalse())
+		}
+		host.Spec.ConsumerRef = nil
+		Expect(part.Exists(ctx, b.node)).To(BeFalse())
+	})
 })
 
 var _ = Describe("Machines in IronCore", func() {

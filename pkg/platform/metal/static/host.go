@@ -7,6 +7,7 @@ package static
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -105,13 +106,22 @@ func hostOf(host *staticv1alpha1.StaticHost, machine string, selection *inventor
 	result.Running = result.Complete && host.Status.Phase == staticv1alpha1.PhaseProvisioned
 	if facts := host.Status.Facts; facts != nil {
 		result.SystemUUID = facts.SystemUUID
-		for _, text := range facts.Addresses {
+		for _, text := range addressesOf(host) {
 			if address, err := netip.ParseAddr(text); err == nil {
 				result.DiscoveredAddresses = append(result.DiscoveredAddresses, address)
 			}
 		}
 	}
 	return result
+}
+
+// addressesOf returns the address of the SSH server if the host has it, or else all of its addresses: those of bridges and of the pod network
+// are among them.
+func addressesOf(host *staticv1alpha1.StaticHost) []string {
+	if slices.Contains(host.Status.Facts.Addresses, host.Spec.Address) {
+		return []string{host.Spec.Address}
+	}
+	return host.Status.Facts.Addresses
 }
 
 // fault returns what is wrong with the host, empty if nothing is. The operator does not look at hosts in maintenance.

@@ -38,7 +38,7 @@ func newHost(name string, changes ...change) *staticv1alpha1.StaticHost {
 		Status: staticv1alpha1.StaticHostStatus{
 			Phase: staticv1alpha1.PhaseAvailable,
 			Facts: &staticv1alpha1.Facts{Architecture: "amd64", CPUs: 4, MemoryMiB: 8192, SystemUUID: "u",
-				OSRelease: staticv1alpha1.OSRelease{ID: "debian", VersionID: "12"}, Addresses: []string{"192.0.2.7", "none"},
+				OSRelease: staticv1alpha1.OSRelease{ID: "debian", VersionID: "12"}, Addresses: []string{"100.64.0.1", "192.0.2.7"},
 				Disks: []staticv1alpha1.Disk{{Name: "sda", SizeGiB: 10}}},
 		},
 	}
@@ -157,6 +157,14 @@ var _ = Describe("host", func() {
 		Entry("in maintenance", inventory.Host{Complete: true}, is(staticv1alpha1.ConditionReachable, metav1.ConditionFalse, "Off", ""),
 			func(h *staticv1alpha1.StaticHost) { h.Spec.Maintenance = true }),
 	)
+
+	It("should have all its addresses if that of its SSH server is not among them", func() {
+		host := newHost("h", claim, func(h *staticv1alpha1.StaticHost) {
+			h.Spec.Address, h.Status.Facts.Addresses = "h.example.com", []string{"192.0.2.8", "none", "2001:db8::8"}
+		})
+		Expect(hostOf(host, "m", nil).DiscoveredAddresses).To(Equal([]netip.Addr{netip.MustParseAddr("192.0.2.8"),
+			netip.MustParseAddr("2001:db8::8")}))
+	})
 
 	It("should be nobody's machine without a consumer", func() {
 		Expect(kind.MachineOf(newHost("h", claim, func(h *staticv1alpha1.StaticHost) { h.Spec.ConsumerRef = nil }), shoot)).To(BeEmpty())
