@@ -30,6 +30,7 @@ var (
 	foldersOfPlatforms = map[v1alpha1.Platform][]string{
 		v1alpha1.PlatformOpenStack: {"pkg/csi/cinder", "cmd/cinder-csi-plugin-hybrid"},
 		v1alpha1.PlatformVSphere:   {"pkg/apis/hybrid/vspherecsi"},
+		v1alpha1.PlatformMetal:     {"pkg/statichost"},
 		toy:                        {"test/toyplatform"},
 	}
 	// filesOfAllPlatforms are those that a further platform changes, in addition to pkg/apis/hybrid/validation/<name>.go.
