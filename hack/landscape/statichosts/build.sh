@@ -21,6 +21,7 @@ build() {
   local root="$cache/root-$1.new" unit
   build_root "$1.new" "$packages"
   # Each host has an identity of its own. What follows would wait for devices that there are not, or show those of this machine.
+  : >"$root/etc/resolv.conf"
   rm -rf "$root"/etc/ssh/ssh_host_* "$root"/etc/{hostname,machine-id} "$root"/var/cache/apt/* "$root"/var/lib/apt/lists/*
   for unit in apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer fstrim.timer console-getty.service \
     sys-kernel-{config,debug,tracing}.mount dev-hugepages.mount; do

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -81,6 +82,8 @@ var (
 // parse reads an answer to a question between start and end. Everything that is not as it should be is an error without its text.
 func parse(answer []byte, start, end time.Time) (*Observation, error) {
 	lines := strings.Split(strings.TrimSuffix(string(answer), "\n"), "\n")
+	// What the user's shell runs at its start, such as ~/.bashrc, may say something before.
+	lines = lines[max(0, slices.Index(lines, header)):]
 	if len(lines) < 2 || lines[0] != header || lines[len(lines)-1] != "end" {
 		return nil, fmt.Errorf("%w: the answer is not complete", ErrAnswer)
 	}
