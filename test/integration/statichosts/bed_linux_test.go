@@ -22,7 +22,6 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -32,6 +31,7 @@ import (
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	metalinventories "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventories"
 	metalmachines "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/machines"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
@@ -92,10 +92,10 @@ func startOperator(ctx context.Context, namespace string, args ...string) *lands
 	return p
 }
 
-// install makes a host, which ends with the suite.
-func install(ctx context.Context) *statichosts.Host {
+// install makes a host, which ends with the suite. Its private key is a given one, or one of its own.
+func install(ctx context.Context, privateKey ...[]byte) *statichosts.Host {
 	GinkgoHelper()
-	h, err := room.Install(ctx, "h-"+rand.String(5), statichosts.Options{})
+	h, err := room.Install(ctx, "h-"+rand.String(5), statichosts.Options{PrivateKey: slices.Concat(privateKey...)})
 	Expect(err).NotTo(HaveOccurred())
 	secrets.Store(strings.Split(string(h.PrivateKey), "\n")[2], "private key of "+h.Name)
 	return h
@@ -142,19 +142,16 @@ func stateOf(ctx context.Context, h *statichosts.Host) (string, error) {
 func beIn(phase v1alpha1.Phase) OmegaMatcher { return HavePrefix(string(phase) + ".") }
 
 // say matches the state of a host with a condition that is false for a reason.
-func say(condition, reason string) OmegaMatcher { return ContainSubstring("\n" + condition + "=False " + reason + ":") }
-
-// annotate sets an annotation of a StaticHost.
-func annotate(ctx context.Context, h *statichosts.Host, name string) {
-	GinkgoHelper()
-	patch(ctx, h, fmt.Sprintf(`{"metadata":{"annotations":{%q:""}}}`, name))
+func say(condition, reason string) OmegaMatcher {
+	return ContainSubstring("\n" + condition + "=False " + reason + ":")
 }
 
-// patch changes a StaticHost.
-func patch(ctx context.Context, h *statichosts.Host, change string) {
+// retry lets the operator release a host again.
+func retry(ctx context.Context, namespace string, h *statichosts.Host) {
 	GinkgoHelper()
-	host := &v1alpha1.StaticHost{ObjectMeta: metav1.ObjectMeta{Namespace: metal.Namespace, Name: h.Name}}
-	Expect(inventory.Client.Patch(ctx, host, client.RawPatch(types.MergePatchType, []byte(change)))).To(Succeed())
+	change(ctx, namespace, h, func(host *v1alpha1.StaticHost) {
+		metav1.SetMetaDataAnnotation(&host.ObjectMeta, v1alpha1.AnnotationRetry, "")
+	})
 }
 
 // at runs a command at the console of a host.
@@ -218,6 +215,12 @@ func (m *machine) create(ctx context.Context) {
 	m.request.ProviderID = created.ProviderID
 }
 
+// tryCreate returns the error of a claim.
+func (m *machine) tryCreate(ctx context.Context) error {
+	_, err := m.driver.Create(ctx, m.request)
+	return err
+}
+
 // run claims the host and waits until it is the machine.
 func (m *machine) run(ctx context.Context) {
 	GinkgoHelper()
@@ -235,6 +238,37 @@ func (m *machine) delete(ctx context.Context) {
 func (m *machine) expectDeletion(ctx context.Context, matcher OmegaMatcher) {
 	GinkgoHelper()
 	Eventually(ctx, func() error { return m.driver.Delete(ctx, m.request) }, cycle, poll).Should(MatchError(matcher))
+}
+
+// claim makes a host a machine, as the driver does.
+func claim(ctx context.Context, namespace string, h *statichosts.Host, script string) {
+	GinkgoHelper()
+	o, name, token := owner.Owner{Shoot: "shoot--it", Site: "own"}, "shoot--it-"+h.Name, rand.String(32)
+	secrets.Store(token, "token of "+h.Name)
+	Expect(inventory.Client.Create(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: o.MachineLabels(name)},
+		Data:       map[string][]byte{v1alpha1.KeyUserData: []byte(strings.ReplaceAll(script, "TOKEN", token))},
+	})).To(Succeed())
+	change(ctx, namespace, h, func(host *v1alpha1.StaticHost) {
+		host.Spec.ConsumerRef = new(o.Reference(name))
+		host.Spec.UserDataSecretRef, host.Spec.NodeName = &v1alpha1.LocalReference{Name: name}, name
+	})
+}
+
+// unclaim releases a host, as the driver does.
+func unclaim(ctx context.Context, namespace string, h *statichosts.Host) {
+	GinkgoHelper()
+	change(ctx, namespace, h, func(host *v1alpha1.StaticHost) { host.Spec.UserDataSecretRef, host.Spec.NodeName = nil, "" })
+}
+
+// change changes a StaticHost.
+func change(ctx context.Context, namespace string, h *statichosts.Host, change func(*v1alpha1.StaticHost)) {
+	GinkgoHelper()
+	host, err := inventory.StaticHost(ctx, namespace, h.Name)
+	Expect(err).NotTo(HaveOccurred())
+	before := host.DeepCopy()
+	change(host)
+	Expect(inventory.Client.Patch(ctx, host, client.MergeFrom(before))).To(Succeed())
 }
 
 // touched are the places in which a machine leaves something.
@@ -279,7 +313,7 @@ func differences(before, after map[string]string) []string {
 // running is what a host runs and has, apart from files.
 func running(ctx context.Context, h *statichosts.Host) string {
 	GinkgoHelper()
-	return at(ctx, h, "hostname; ls /sys/class/net; nft list ruleset; ss -Hlnt | awk '{print $4}' | sort; getent passwd | sort; "+
+	return at(ctx, h, "hostname; ls /sys/class/net; nft list ruleset; ss -Hlnt | awk '{print $4}' | grep -v '^127.0.0.1:' | sort; getent passwd | sort; "+
 		"systemctl list-units --plain --no-legend --type=service,socket,timer,mount --state=active,failed | awk '{print $1}' | "+
 		"grep -v -e '^session-' -e '^user@' -e '^user-runtime' -e '^run-user' | sort; awk '{print $2}' /proc/self/mounts | sort; "+
 		"ps -e -o comm= | grep -v -e '^ps$' -e '^sh$' -e '^awk$' -e '^sort$' -e '^sshd$' -e '^kworker' | sort -u")
@@ -326,6 +360,18 @@ func expectNoSecret(ctx context.Context, hosts ...*statichosts.Host) {
 }
 
 func quote(text string) string { return "'" + text + "'" }
+
+// drain returns what is in a channel.
+func drain(hosts chan *statichosts.Host) []*statichosts.Host {
+	close(hosts)
+	return slices.Collect(func(yield func(*statichosts.Host) bool) {
+		for h := range hosts {
+			if !yield(h) {
+				return
+			}
+		}
+	})
+}
 
 // together runs what is independent at the same time.
 func together(all ...func()) {
