@@ -31,8 +31,18 @@ import (
 
 const fieldManager = client.FieldOwner("demo")
 
-// folder has what is special about the demo's sites in example/.
-const folder = "openstack-vsphere-metal/"
+// example is a shoot in example/.
+type example struct {
+	// folder has what is special about its sites.
+	folder string
+	// object is the name of the Infrastructure, the ControlPlane and the Worker.
+	object string
+}
+
+var (
+	onAllPlatforms = example{folder: "openstack-vsphere-metal/", object: "hybrid"}
+	onOwnHosts     = example{folder: "static/", object: "own"}
+)
 
 // apply starts the controllers and applies what gardenlet would, from example/.
 func (d *demo) apply(ctx context.Context) error {
@@ -42,7 +52,7 @@ func (d *demo) apply(ctx context.Context) error {
 	if err := applyFile[corev1.Namespace](ctx, d, "10-namespace.yaml", nil); err != nil {
 		return err
 	}
-	if err := applyFile(ctx, d, folder+"30-cluster.yaml", d.prepareCluster); err != nil {
+	if err := applyFile(ctx, d, d.example.folder+"30-cluster.yaml", d.prepareCluster); err != nil {
 		return err
 	}
 	if err := applyFile[corev1.Secret](ctx, d, "30-secret-userdata.yaml", nil); err != nil {
@@ -51,7 +61,7 @@ func (d *demo) apply(ctx context.Context) error {
 	if err := d.applyCredentials(ctx); err != nil {
 		return err
 	}
-	return applyFile(ctx, d, folder+"30-infrastructure.yaml", d.selection.infrastructure)
+	return applyFile(ctx, d, d.example.folder+"30-infrastructure.yaml", d.selection.infrastructure)
 }
 
 // prepareCluster says where the sites are and keeps those that run.
@@ -74,6 +84,11 @@ func (d *demo) prepareCluster(cluster *extensionsv1alpha1.Cluster) error {
 		return err
 	}
 	d.selection = newSelection(config, siteNames(d.sites))
+	for _, s := range d.sites {
+		if o, ok := s.(*ownSite); ok {
+			d.selection.nodes = map[string][]string{own: {o.room.Network.Prefix.String()}}
+		}
+	}
 	return d.selection.cluster(cluster)
 }
 

@@ -56,7 +56,7 @@ func (d *demo) drain(ctx context.Context) error {
 // scaler plays the cluster-autoscaler.
 func (d *demo) scaler() *scaler.Scaler {
 	return &scaler.Scaler{
-		Seed: d.landscape.Client, Worker: client.ObjectKey{Namespace: namespace, Name: objectName},
+		Seed: d.landscape.Client, Worker: client.ObjectKey{Namespace: namespace, Name: d.example.object},
 		Report: func(line string) { d.screen.print("    cluster-autoscaler: " + line) },
 	}
 }

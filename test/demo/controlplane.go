@@ -35,7 +35,7 @@ func (d *demo) waitControlPlane(ctx context.Context) error {
 	if infrastructure.Status.ProviderStatus == nil {
 		return errors.New("the Infrastructure has no providerStatus")
 	}
-	if err := applyFile(ctx, d, folder+"30-controlplane.yaml", func(controlPlane *extensionsv1alpha1.ControlPlane) error {
+	if err := applyFile(ctx, d, d.example.folder+"30-controlplane.yaml", func(controlPlane *extensionsv1alpha1.ControlPlane) error {
 		controlPlane.Spec.InfrastructureProviderStatus = infrastructure.Status.ProviderStatus
 		return d.selection.controlPlane(controlPlane)
 	}); err != nil {

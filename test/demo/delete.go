@@ -27,7 +27,7 @@ func (d *demo) deleteInfrastructure(ctx context.Context) error {
 }
 
 func (d *demo) delete(ctx context.Context, object extensionsv1alpha1.Object) error {
-	object.SetName(objectName)
+	object.SetName(d.example.object)
 	object.SetNamespace(namespace)
 	if err := client.IgnoreNotFound(d.landscape.Client.Delete(ctx, object)); err != nil {
 		return err

@@ -5,10 +5,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
@@ -24,10 +26,10 @@ import (
 const (
 	// namespace is the shoot's namespace and technical ID in example/.
 	namespace = "shoot--local--hybrid"
-	// objectName is the name of the Infrastructure, the ControlPlane and the Worker in example/.
-	objectName = "hybrid"
-	// cloud, vc, racks and hall are the sites.
-	cloud, vc, racks, hall = "cloud", "vc", "racks", "hall"
+	// cloud, vc, racks and hall are the sites of one example, and cloud and own those of another.
+	cloud, vc, racks, hall, own = "cloud", "vc", "racks", "hall", "own"
+	// defaultSites are the sites if none are asked for.
+	defaultSites = cloud + "," + vc + "," + racks + "," + hall
 	// pool is the pool that is scaled and rolled: it spans all sites.
 	pool = "mixed"
 	// nextImageVersion is the version that the pool is rolled to.
@@ -50,6 +52,7 @@ type demo struct {
 	sites   []site
 	leftOut []string
 
+	example   example
 	selection selection
 	// size is the number of the pool's machines before it is scaled: one in each zone.
 	size      int32
@@ -70,20 +73,27 @@ type demo struct {
 
 // newDemo returns a demo with the sites whose names are divided by commas; all if there are none.
 func newDemo(screen *screen, keep bool, names string) (*demo, error) {
-	d := &demo{screen: screen, keep: keep, built: make(chan struct{})}
+	d := &demo{screen: screen, keep: keep, built: make(chan struct{}), example: onAllPlatforms}
 	hosts := &inventory{built: d.built}
 	var err error
 	d.chosen, err = choose([]site{
 		&openStackSite{screen: screen}, &vCenterSite{},
 		&metalSite{called: racks, kind: v1alpha1.MetalInventoryMetal3, inventory: hosts},
 		&metalSite{called: hall, kind: v1alpha1.MetalInventoryIronCore, inventory: hosts},
-	}, names)
+		&ownSite{inventory: hosts, command: d.command},
+	}, cmp.Or(names, defaultSites))
 	d.sites = d.chosen
 	for _, s := range d.chosen {
 		if m, ok := s.(*metalSite); ok {
 			hosts.metal3 = hosts.metal3 || m.kind == v1alpha1.MetalInventoryMetal3
 			hosts.ironCore = hosts.ironCore || m.kind == v1alpha1.MetalInventoryIronCore
 		}
+		if _, ok := s.(*ownSite); ok {
+			d.example = onOwnHosts
+		}
+	}
+	if err == nil && d.example == onOwnHosts && slices.ContainsFunc(d.chosen, func(s site) bool { return s.name() != own && s.name() != cloud }) {
+		err = fmt.Errorf("site %q can be used by itself or with %q", own, cloud)
 	}
 	return d, err
 }
@@ -103,13 +113,24 @@ func (d *demo) steps() []step {
 		{name: "ControlPlane: cloud controllers and storage drivers", run: d.waitControlPlane},
 		{name: "Worker: a pool on all sites", run: d.waitWorker},
 		{name: "Nodes are initialised", run: d.waitInitialised},
-		{name: "Scale the pool up", run: d.scaleUp},
-		{name: "Fill bare metal, then the cloud", run: d.fill},
-		{name: "Scale all down", run: d.scaleDown},
-		{name: "A Service has a load balancer", run: d.waitBalancer},
-		{name: "Roll its image", run: d.roll},
-		{name: "Memory of the shoot's processes", run: d.printMemory},
 	}
+	if d.example == onOwnHosts {
+		steps = append(steps, []step{
+			{name: "Scale the pool up on own hosts", run: d.scaleOwn},
+			{name: "Fill own hosts, then the cloud", run: d.fillOwn},
+			{name: "Scale the pool down", run: d.emptyOwn},
+			{name: "A Service has a load balancer", run: d.waitBalancer},
+		}...)
+	} else {
+		steps = append(steps, []step{
+			{name: "Scale the pool up", run: d.scaleUp},
+			{name: "Fill bare metal, then the cloud", run: d.fill},
+			{name: "Scale all down", run: d.scaleDown},
+			{name: "A Service has a load balancer", run: d.waitBalancer},
+			{name: "Roll its image", run: d.roll},
+		}...)
+	}
+	steps = append(steps, step{name: "Memory of the shoot's processes", run: d.printMemory})
 	if d.keep {
 		return steps
 	}

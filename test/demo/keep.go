@@ -25,6 +25,8 @@ type selection struct {
 	zones map[string]string
 	// classes are the sites of all storage classes.
 	classes map[string]string
+	// nodes are the networks of nodes of sites that have others than in example/.
+	nodes map[string][]string
 }
 
 // newSelection reads the zones and storage classes of the sites.
@@ -126,6 +128,11 @@ func (s selection) infrastructureConfig(raw **runtime.RawExtension) error {
 		return err
 	}
 	config.Sites = slices.DeleteFunc(config.Sites, func(site v1alpha1.InfrastructureSite) bool { return !s.keeps(site.Name) })
+	for i := range config.Sites {
+		if nodes, ok := s.nodes[config.Sites[i].Name]; ok {
+			config.Sites[i].Nodes = nodes
+		}
+	}
 	*raw, err = codec.Encode(config)
 	return err
 }

@@ -98,7 +98,7 @@ var _ = Describe("sites", func() {
 var _ = Describe("selection", func() {
 	read := func(name string, object any) {
 		GinkgoHelper()
-		content, err := os.ReadFile(filepath.Join(landscape.Root(), "example", folder+name))
+		content, err := os.ReadFile(filepath.Join(landscape.Root(), "example", onAllPlatforms.folder+name))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(yaml.UnmarshalStrict(content, object)).To(Succeed())
 	}

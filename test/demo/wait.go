@@ -83,7 +83,7 @@ func (d *demo) machinesHealthy(ctx context.Context) error {
 
 // get reads the shoot's Infrastructure, ControlPlane or Worker.
 func (d *demo) get(ctx context.Context, object client.Object) error {
-	return d.landscape.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: objectName}, object)
+	return d.landscape.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: d.example.object}, object)
 }
 
 // waitReconciled waits until the extension has reconciled the current generation of object with success.

@@ -41,7 +41,7 @@ func (d *demo) waitWorker(ctx context.Context) error {
 	if infrastructure.Status.ProviderStatus == nil {
 		return errors.New("the Infrastructure has no providerStatus")
 	}
-	if err := applyFile(ctx, d, folder+"30-worker.yaml", func(worker *extensionsv1alpha1.Worker) error {
+	if err := applyFile(ctx, d, d.example.folder+"30-worker.yaml", func(worker *extensionsv1alpha1.Worker) error {
 		worker.Spec.InfrastructureProviderStatus = infrastructure.Status.ProviderStatus
 		if err := d.selection.worker(worker); err != nil {
 			return err
