@@ -130,7 +130,7 @@ var _ = Describe("Faults", func() {
 			},
 			func() { // the state of a machine that nothing is known about
 				h := install(ctx)
-				at(ctx, h, "mkdir -p /var/lib/static-host/baseline; echo of >/var/lib/static-host/baseline/claim")
+				at(ctx, h, "mkdir -p /var/lib/static-host/baseline; sha256sum </dev/null | cut -c-64 >/var/lib/static-host/baseline/claim")
 				register(ctx, h, nil)
 				eventually(ctx, h).Should(And(beIn(v1alpha1.PhaseDirty), say(v1alpha1.ConditionClean, "Leftovers")))
 				Expect(newMachine(h, small).tryCreate(ctx)).To(MatchError(ContainSubstring("dirty")))
