@@ -70,7 +70,8 @@ func failureOf(err error) *failure {
 	case errors.Is(err, context.DeadlineExceeded):
 		return &failure{"TimedOut", "The host does not answer in time."}
 	case errors.As(err, &network), errors.Is(err, ssh.ErrConnection):
-		return &failure{"ConnectionFailed", "Look at the network, the address and the SSH server: " + platform.PrintableMessage(err.Error()) + "."}
+		return &failure{"ConnectionFailed", "Look at the network, the address and the SSH server: " +
+			platform.PrintableMessage(err.Error()) + "."}
 	default:
 		return nil
 	}
@@ -171,7 +172,8 @@ func (w *work) userData(ctx context.Context) ([]byte, error) {
 	}
 	// Otherwise who may claim hosts would get what others have in their Secrets.
 	if secret.Labels[owner.LabelShoot] != ref.Namespace || secret.Labels[owner.LabelMachine] != ref.Name {
-		return nil, &failure{"UserDataForeign", fmt.Sprintf("The Secret %s does not belong to machine %q: its labels do not say so.", key, ref.Name)}
+		return nil, &failure{"UserDataForeign", fmt.Sprintf("The Secret %s does not belong to machine %q: its labels do not say so.",
+			key, ref.Name)}
 	}
 	userData := secret.Data[v1alpha1.KeyUserData]
 	if !bytes.HasPrefix(userData, []byte("#!")) {

@@ -76,7 +76,8 @@ func (h *fakeHost) Observe(context.Context) (*host.Observation, error) {
 	if h.observeErr != nil {
 		return nil, h.observeErr
 	}
-	o := &host.Observation{Facts: h.facts, Missing: h.missing, HasBaseline: h.hasBaseline, Claim: h.claim, Tasks: map[host.Task]host.Progress{}}
+	o := &host.Observation{Facts: h.facts, Missing: h.missing, HasBaseline: h.hasBaseline, Claim: h.claim,
+		Tasks: map[host.Task]host.Progress{}}
 	o.Facts.BootID = h.bootID()
 	for _, task := range []host.Task{host.TaskBaseline, host.TaskProvision, host.TaskRelease, host.TaskProof} {
 		o.Tasks[task] = host.Progress{State: host.StateNone}

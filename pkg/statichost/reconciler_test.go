@@ -82,7 +82,9 @@ func newWorld(change ...func(*v1alpha1.StaticHost)) *world {
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, options ...client.PatchOption) error {
 			return around(func() error { return c.Patch(ctx, o, patch, options...) })
 		},
-		SubResourceUpdate: func(ctx context.Context, c client.Client, name string, o client.Object, options ...client.SubResourceUpdateOption) error {
+		SubResourceUpdate: func(ctx context.Context, c client.Client, name string, o client.Object,
+			options ...client.SubResourceUpdateOption,
+		) error {
 			return around(func() error { return c.SubResource(name).Update(ctx, o, options...) })
 		},
 	}).Build()

@@ -5,8 +5,9 @@
 // Package host says what the operator does on a host: it observes the host, and starts tasks there, which outlive the connection. It
 // remembers what a host was (the baseline) before a machine is root on it, and makes it so again.
 //
-// A release is not a forensic wipe. What root has left elsewhere than in the places that are compared, such as another kernel, another /bin/sh or
-// /usr/bin/tar, or another firmware, is not found. Hosts for tenants that do not trust each other need a hook that reinstalls them.
+// A release is not a forensic wipe. What root has left elsewhere than in the places that are compared, such as another kernel, another
+// /bin/sh or /usr/bin/tar, or another firmware, is not found. Hosts for tenants that do not trust each other need a hook that installs
+// them again.
 package host
 
 import (

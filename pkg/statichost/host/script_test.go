@@ -151,7 +151,8 @@ comm() { before; command comm "$@"; }
 
 	It("should empty folders, but not what links lead to", func() {
 		s.must(before)
-		s.must(`main eval 'mkdir -p var/lib/v/a home/v; echo 1 >var/lib/v/a/b; ln -s "$root/home" var/lib/v/l; empty=/var/lib/v; steps release Empty'`)
+		s.must(`main eval 'mkdir -p var/lib/v/a home/v; echo 1 >var/lib/v/a/b; ln -s "$root/home" var/lib/v/l
+empty=/var/lib/v; steps release Empty'`)
 		Expect(os.ReadDir(filepath.Join(string(s), "var/lib/v"))).To(BeEmpty())
 		_, err := s.run(`main eval 'ln -s "$root/home" var/lib/w; empty=/var/lib/w; steps release Empty'`)
 		Expect(err).To(HaveOccurred())

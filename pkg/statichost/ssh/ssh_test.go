@@ -70,13 +70,14 @@ func serve(hostKeys ...cryptossh.Signer) *server {
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { _ = listener.Close() })
 	s := &server{listener: listener}
-	s.config = &cryptossh.ServerConfig{PublicKeyCallback: func(_ cryptossh.ConnMetadata, key cryptossh.PublicKey) (*cryptossh.Permissions, error) {
+	s.config = &cryptossh.ServerConfig{}
+	s.config.PublicKeyCallback = func(_ cryptossh.ConnMetadata, key cryptossh.PublicKey) (*cryptossh.Permissions, error) {
 		s.authentications.Add(1)
 		if !bytes.Equal(key.Marshal(), clientKey.PublicKey().Marshal()) {
 			return nil, errors.New("another key")
 		}
 		return &cryptossh.Permissions{}, nil
-	}}
+	}
 	for _, key := range hostKeys {
 		s.config.AddHostKey(key)
 	}
