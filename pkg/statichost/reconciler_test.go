@@ -296,7 +296,9 @@ var _ = Describe("Reconciler", func() {
 		Expect(condition(static, v1alpha1.ConditionClean)).To(be(metav1.ConditionFalse, "Leftovers"))
 		Expect(w.host.calls).To(BeEmpty())
 
-		w.edit(func(static *v1alpha1.StaticHost) { static.Annotations = map[string]string{v1alpha1.AnnotationRetry: ""} })
+		w.edit(func(static *v1alpha1.StaticHost) {
+			static.Annotations = map[string]string{v1alpha1.AnnotationRetry: ""}
+		})
 		Expect(w.run().Annotations).To(BeEmpty())
 		w.host.reboot()
 		Expect(w.run().Status.Phase).To(Equal(v1alpha1.PhaseAvailable))
@@ -377,7 +379,9 @@ var _ = Describe("Reconciler", func() {
 			Expect(w.host.calls).To(HaveLen(calls))
 
 			repair(w.host)
-			w.edit(func(static *v1alpha1.StaticHost) { static.Annotations = map[string]string{v1alpha1.AnnotationRetry: ""} })
+			w.edit(func(static *v1alpha1.StaticHost) {
+				static.Annotations = map[string]string{v1alpha1.AnnotationRetry: ""}
+			})
 			w.run()
 			w.host.reboot()
 			Expect(w.run().Status.Phase).To(Equal(v1alpha1.PhaseAvailable))
