@@ -152,7 +152,10 @@ stopped() { # TASK
   [ "$(systemctl is-system-running)" != stopping ] || return 0
   case $1 in
   baseline) [ -e $base/baseline/manifest ] && return 0 ;;
-  release) [ -e $base/released ] && return 0 ;;
+  release)
+    systemctl stop static-host-hook >/dev/null 2>&1
+    [ -e $base/released ] && return 0
+    ;;
   esac
   [ -e "$run/$1.result" ] || finish "$1" "failed $(cat "$run/$1.step" 2>/dev/null || echo Start)"
 }
