@@ -29,6 +29,9 @@ import (
 // maxClockOffset is the largest difference between a host's clock and ours with which certificates and tokens are useful.
 const maxClockOffset = time.Minute
 
+// contactInterval is after which time a contact is written to the status even if nothing else has changed.
+const contactInterval = time.Minute
+
 // failure is why nothing can be done on a host.
 type failure struct {
 	reason, message string
@@ -94,7 +97,9 @@ func (w *work) observe(ctx context.Context) (bool, error) {
 	w.backOff.Forget(client.ObjectKeyFromObject(w.host))
 	logf.FromContext(ctx).V(1).Info("Observed host", "address", w.host.Spec.Address)
 	s := &w.host.Status
-	s.LastContact = &metav1.Time{Time: w.now()}
+	if s.LastContact == nil || w.now().Sub(s.LastContact.Time) > contactInterval { // each look would be a write otherwise
+		s.LastContact = &metav1.Time{Time: w.now()}
+	}
 	s.Facts = &w.seen.Facts
 	w.condition(v1alpha1.ConditionReachable, metav1.ConditionTrue, "Connected", "Commands run as root.")
 	w.suitable()
