@@ -62,7 +62,7 @@ mutation: $(GREMLINS) ## Change the code of PACKAGES=<folders> in many ways, one
 	@hack/mutation.sh $(PACKAGES)
 
 .PHONY: demo
-demo: ## Run the main job on a local landscape: SITES=cloud,vc,racks,hall picks sites, KEEP=1 leaves it running.
+demo: ## Run the main job on a local landscape: SITES=cloud,vc,racks,hall picks sites, SITES=own or cloud,own uses own hosts, KEEP=1 leaves it running.
 	@hack/demo.sh
 
 .PHONY: garden

@@ -92,11 +92,12 @@ func startOperator(ctx context.Context, namespace string, args ...string) *lands
 	return p
 }
 
-// install makes a host, which ends with the suite. Its private key is a given one, or one of its own.
+// install makes a host, which is switched off in the end of the spec. Its private key is a given one, or one of its own.
 func install(ctx context.Context, privateKey ...[]byte) *statichosts.Host {
 	GinkgoHelper()
 	h, err := room.Install(ctx, "h-"+rand.String(5), statichosts.Options{PrivateKey: slices.Concat(privateKey...)})
 	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(h.CutPower)
 	secrets.Store(strings.Split(string(h.PrivateKey), "\n")[2], "private key of "+h.Name)
 	return h
 }
@@ -105,6 +106,9 @@ func install(ctx context.Context, privateKey ...[]byte) *statichosts.Host {
 func register(ctx context.Context, h *statichosts.Host, change func(*v1alpha1.StaticHost, *corev1.Secret)) {
 	GinkgoHelper()
 	Expect(inventory.RegisterHost(ctx, h, metal.Namespace, map[string]string{hostLabel: h.Name}, change)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) {
+		alter(ctx, metal.Namespace, h, func(host *v1alpha1.StaticHost) { host.Spec.Maintenance = true })
+	}, NodeTimeout(time.Minute))
 }
 
 // available makes a host with a StaticHost that machines can claim.
@@ -149,7 +153,7 @@ func say(condition, reason string) OmegaMatcher {
 // retry lets the operator release a host again.
 func retry(ctx context.Context, namespace string, h *statichosts.Host) {
 	GinkgoHelper()
-	change(ctx, namespace, h, func(host *v1alpha1.StaticHost) {
+	alter(ctx, namespace, h, func(host *v1alpha1.StaticHost) {
 		metav1.SetMetaDataAnnotation(&host.ObjectMeta, v1alpha1.AnnotationRetry, "")
 	})
 }
@@ -249,7 +253,7 @@ func claim(ctx context.Context, namespace string, h *statichosts.Host, script st
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: o.MachineLabels(name)},
 		Data:       map[string][]byte{v1alpha1.KeyUserData: []byte(strings.ReplaceAll(script, "TOKEN", token))},
 	})).To(Succeed())
-	change(ctx, namespace, h, func(host *v1alpha1.StaticHost) {
+	alter(ctx, namespace, h, func(host *v1alpha1.StaticHost) {
 		host.Spec.ConsumerRef = new(o.Reference(name))
 		host.Spec.UserDataSecretRef, host.Spec.NodeName = &v1alpha1.LocalReference{Name: name}, name
 	})
@@ -258,11 +262,11 @@ func claim(ctx context.Context, namespace string, h *statichosts.Host, script st
 // unclaim releases a host, as the driver does.
 func unclaim(ctx context.Context, namespace string, h *statichosts.Host) {
 	GinkgoHelper()
-	change(ctx, namespace, h, func(host *v1alpha1.StaticHost) { host.Spec.UserDataSecretRef, host.Spec.NodeName = nil, "" })
+	alter(ctx, namespace, h, func(host *v1alpha1.StaticHost) { host.Spec.UserDataSecretRef, host.Spec.NodeName = nil, "" })
 }
 
-// change changes a StaticHost.
-func change(ctx context.Context, namespace string, h *statichosts.Host, change func(*v1alpha1.StaticHost)) {
+// alter changes a StaticHost.
+func alter(ctx context.Context, namespace string, h *statichosts.Host, change func(*v1alpha1.StaticHost)) {
 	GinkgoHelper()
 	host, err := inventory.StaticHost(ctx, namespace, h.Name)
 	Expect(err).NotTo(HaveOccurred())

@@ -197,10 +197,10 @@ var _ = Describe("Faults", func() {
 	It("should end right if the connection is cut after each command, and wherever else", func(ctx SpecContext) {
 		hosts := make(chan *statichosts.Host, 32)
 		var cuts []func()
-		for n := range 10 {
+		for _, n := range []int{2, 5, 7, 8, 9, 10} {
 			cuts = append(cuts, func() {
 				h := install(ctx)
-				cable := newCable(h, n+3)
+				cable := newCable(h, n)
 				register(ctx, h, func(s *v1alpha1.StaticHost, _ *corev1.Secret) {
 					s.Spec.Address, s.Spec.Port = "127.0.0.1", int32(cable.port()) // #nosec G115 -- a port
 				})
@@ -213,7 +213,7 @@ var _ = Describe("Faults", func() {
 				m.delete(ctx)
 				Expect(differences(files, snapshot(h))).To(BeEmpty(), "cut %d", n)
 				Expect(cable.cut.Load()).To(BeNumerically(">", 0), "cut %d", n)
-				AddReportEntry(fmt.Sprintf("connections were cut %d times at every %d. answer", cable.cut.Load(), n+1))
+				AddReportEntry(fmt.Sprintf("connections were cut %d times after exchange %d", cable.cut.Load(), cable.n))
 				hosts <- h
 			})
 		}
