@@ -92,7 +92,8 @@ func newDemo(screen *screen, keep bool, names string) (*demo, error) {
 			d.example = onOwnHosts
 		}
 	}
-	if err == nil && d.example == onOwnHosts && slices.ContainsFunc(d.chosen, func(s site) bool { return s.name() != own && s.name() != cloud }) {
+	isOther := func(s site) bool { return s.name() != own && s.name() != cloud }
+	if err == nil && d.example == onOwnHosts && slices.ContainsFunc(d.chosen, isOther) {
 		err = fmt.Errorf("site %q can be used by itself or with %q", own, cloud)
 	}
 	return d, err

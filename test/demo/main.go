@@ -9,8 +9,9 @@
 // is sampled every second.
 //
 // Environment: SITES=<name>,... uses only these sites: cloud (OpenStack), vc (vSphere), racks (bare metal with Metal3) and hall
-// (bare metal with IronCore); or own (hosts with Debian, which are containers that boot), also with cloud. A site that this machine cannot run is left out. KEEP=1 leaves everything running at the end until
-// the demo is interrupted; OPENRC=<file> uses a project of a running OpenStack instead of the landscape's own.
+// (bare metal with IronCore); or own (hosts with Debian, which are containers that boot), also with cloud. A site that this machine cannot
+// run is left out. KEEP=1 leaves everything running at the end until the demo is interrupted; OPENRC=<file> uses a project of a running
+// OpenStack instead of the landscape's own.
 package main
 
 import (
@@ -33,7 +34,8 @@ func main() {
 	output := flag.String("o", "text", "format of the result: text or json; with json everything else is written to standard error")
 	keep := flag.Bool("keep", os.Getenv("KEEP") != "" && os.Getenv("KEEP") != "0",
 		"leave everything running at the end until the demo is interrupted")
-	names := flag.String("sites", os.Getenv("SITES"), "names of the sites, divided by commas: cloud, vc, racks, hall, or own, with or without cloud; the first four by default")
+	names := flag.String("sites", os.Getenv("SITES"),
+		"names of the sites, divided by commas: cloud, vc, racks, hall, or own, with or without cloud; the first four by default")
 	kept := flag.String("kept", "", "with -keep: file that gets the exit code of the steps once everything is left running")
 	flag.Parse()
 	if *output != "text" && *output != "json" || flag.NArg() > 0 {

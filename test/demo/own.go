@@ -184,7 +184,8 @@ func (s *ownSite) objects(ctx context.Context) ([]object, error) {
 		objects = append(objects, object{kind: "claimed host", text: host.Name + " of " + machine})
 	}
 	secrets := &corev1.SecretList{}
-	if err := s.inventory.Client.List(ctx, secrets, client.InNamespace(metal.Namespace), client.MatchingLabels{owner.LabelShoot: namespace}); err != nil {
+	if err := s.inventory.Client.List(ctx, secrets, client.InNamespace(metal.Namespace),
+		client.MatchingLabels{owner.LabelShoot: namespace}); err != nil {
 		return nil, err
 	}
 	for _, secret := range secrets.Items {

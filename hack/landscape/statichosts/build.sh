@@ -4,8 +4,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Builds what static hosts boot: the root of a file system with Debian 12, an SSH server and containerd, as an administrator installs
-# them. It is in ~/.cache/provider-hybrid/statichosts under a name that says what it was made of, and hack/bin/statichost-root links to it. It
-# needs root on Debian 12, and its package sources. The first time takes about a minute.
+# them. It is in ~/.cache/provider-hybrid/statichosts under a name that says what it was made of, and hack/bin/statichost-root links to it.
+# It needs root on Debian 12, and its package sources. The first time takes about a minute.
 
 set -o errexit -o nounset -o pipefail
 cd "$(dirname "$0")"

@@ -49,14 +49,14 @@ const (
 var (
 	inventory   *metal.Inventory
 	room        *statichosts.Site
-	operator    *landscape.Process
+	operators   []*landscape.Process
 	executables string
 	credentials site.Credentials
 	// secrets are what must be nowhere: private keys, passwords of sudo and tokens.
 	secrets sync.Map
 )
 
-var _ = specs.ShowTails(func() []*landscape.Process { return []*landscape.Process{operator} })
+var _ = specs.ShowTails(func() []*landscape.Process { return operators })
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(statichosts.Build(ctx, GinkgoWriter)).To(Succeed())
@@ -77,18 +77,24 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	token, err := inventory.Token(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	credentials = token.SiteCredentials()
-	operator = startOperator(ctx, metal.Namespace)
+	startOperator(ctx, metal.Namespace)
 }, NodeTimeout(10*time.Minute))
 
 // startOperator starts an operator for the hosts of a namespace, which ends with the spec.
-func startOperator(ctx context.Context, namespace string, args ...string) *landscape.Process {
+func startOperator(ctx context.Context, namespace string, args ...string) {
 	GinkgoHelper()
-	p := inventory.StaticOperator(executables, "operator-"+namespace, namespace, args...)
+	p := newOperator(namespace, args...)
 	Expect(p.Start()).To(Succeed())
 	DeferCleanup(func() {
 		Expect(p.Check()).To(Succeed())
 		p.Stop(context.WithoutCancel(ctx))
 	})
+}
+
+// newOperator makes an operator for the hosts of a namespace.
+func newOperator(namespace string, args ...string) *landscape.Process {
+	p := inventory.StaticOperator(executables, "operator-"+namespace, namespace, args...)
+	operators = append(operators, p)
 	return p
 }
 
@@ -123,12 +129,18 @@ func available(ctx context.Context, change func(*v1alpha1.StaticHost, *corev1.Se
 // eventually is about the StaticHost of a host.
 func eventually(ctx context.Context, h *statichosts.Host) AsyncAssertion {
 	GinkgoHelper()
-	return Eventually(ctx, func(ctx context.Context) (string, error) { return stateOf(ctx, h) }, cycle, poll)
+	return eventuallyIn(ctx, metal.Namespace, h)
+}
+
+// eventuallyIn is about the StaticHost of a host in a namespace.
+func eventuallyIn(ctx context.Context, namespace string, h *statichosts.Host) AsyncAssertion {
+	GinkgoHelper()
+	return Eventually(ctx, func(ctx context.Context) (string, error) { return stateOf(ctx, namespace, h) }, cycle, poll)
 }
 
 // stateOf is the phase of a StaticHost and its conditions.
-func stateOf(ctx context.Context, h *statichosts.Host) (string, error) {
-	host, err := inventory.StaticHost(ctx, metal.Namespace, h.Name)
+func stateOf(ctx context.Context, namespace string, h *statichosts.Host) (string, error) {
+	host, err := inventory.StaticHost(ctx, namespace, h.Name)
 	if err != nil {
 		return "", err
 	}
@@ -277,8 +289,8 @@ func alter(ctx context.Context, namespace string, h *statichosts.Host, change fu
 
 // touched are the places in which a machine leaves something.
 var touched = []string{
-	"/etc", "/opt", "/usr/local", "/root", "/var/spool/cron", "/var/lib/kubelet", "/var/lib/cni", "/var/lib/etcd", "/var/lib/gardener-node-agent",
-	"/var/lib/static-host", "/var/log/pods", "/var/log/containers",
+	"/etc", "/opt", "/usr/local", "/root", "/var/spool/cron", "/var/lib/kubelet", "/var/lib/cni", "/var/lib/etcd",
+	"/var/lib/gardener-node-agent", "/var/lib/static-host", "/var/log/pods", "/var/log/containers",
 }
 
 // snapshot is what is in these places, and of containerd the names, because it runs.
@@ -317,7 +329,8 @@ func differences(before, after map[string]string) []string {
 // running is what a host runs and has, apart from files.
 func running(ctx context.Context, h *statichosts.Host) string {
 	GinkgoHelper()
-	return at(ctx, h, "hostname; ls /sys/class/net; nft list ruleset; ss -Hlnt | awk '{print $4}' | grep -v '^127.0.0.1:' | sort; getent passwd | sort; "+
+	return at(ctx, h, "hostname; ls /sys/class/net; nft list ruleset; "+
+		"ss -Hlnt | awk '{print $4}' | grep -v '^127.0.0.1:' | sort; getent passwd | sort; "+
 		"systemctl list-units --plain --no-legend --type=service,socket,timer,mount --state=active,failed | awk '{print $1}' | "+
 		"grep -v -e '^session-' -e '^user@' -e '^user-runtime' -e '^run-user' | sort; awk '{print $2}' /proc/self/mounts | sort; "+
 		"ps -e -o comm= | grep -v -e '^ps$' -e '^sh$' -e '^awk$' -e '^sort$' -e '^sshd$' -e '^kworker' | sort -u")
@@ -340,7 +353,7 @@ func expectNoSecret(ctx context.Context, hosts ...*statichosts.Host) {
 		Expect(at(ctx, h, "grep -rlaF -e "+quote(pattern)+" /run /tmp /dev/shm 2>/dev/null || true; journalctl --no-pager -o export | "+
 			"grep -acF -e "+quote(pattern)+" || true")).To(Equal("0"), h.Name)
 	}
-	logs, err := filepath.Glob(filepath.Join(filepath.Dir(operator.LogFile), "*.log"))
+	logs, err := filepath.Glob(filepath.Join(filepath.Dir(operators[0].LogFile), "*.log"))
 	Expect(err).NotTo(HaveOccurred())
 	Expect(logs).NotTo(BeEmpty())
 	seen := map[string]string{}

@@ -152,7 +152,7 @@ var _ = Describe("Faults", func() {
 				Expect(h.FillDisk(ctx)).To(Succeed())
 				Eventually(ctx, func() (string, error) {
 					err := m.driver.Delete(ctx, m.request)
-					state, stateErr := stateOf(ctx, h)
+					state, stateErr := stateOf(ctx, metal.Namespace, h)
 					if err == nil {
 						return "released", stateErr
 					}
@@ -176,20 +176,18 @@ var _ = Describe("Faults", func() {
 		Expect(inventory.RegisterHost(ctx, h, namespace, nil, func(s *v1alpha1.StaticHost, _ *corev1.Secret) {
 			s.Spec.Reset.Hook = "test -e /var/tmp/mended || sleep infinity"
 		})).To(Succeed())
-		Expect(inventory.WaitForPhase(ctx, cycle, v1alpha1.PhaseAvailable, namespace, h.Name)).To(Succeed())
+		eventuallyIn(ctx, namespace, h).Should(beIn(v1alpha1.PhaseAvailable))
 		files := snapshot(h)
 		claim(ctx, namespace, h, small)
-		Expect(inventory.WaitForPhase(ctx, cycle, v1alpha1.PhaseProvisioned, namespace, h.Name)).To(Succeed())
+		eventuallyIn(ctx, namespace, h).Should(beIn(v1alpha1.PhaseProvisioned))
 		unclaim(ctx, namespace, h)
-		Expect(inventory.WaitForPhase(ctx, cycle, v1alpha1.PhaseDirty, namespace, h.Name)).To(Succeed())
-		dirty, err := inventory.StaticHost(ctx, namespace, h.Name)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(dirty.Status.Conditions).To(ContainElement(And(HaveField("Type", v1alpha1.ConditionClean), HaveField("Reason", "HookFailed"))))
+		eventuallyIn(ctx, namespace, h).Should(beIn(v1alpha1.PhaseDirty))
+		eventuallyIn(ctx, namespace, h).Should(say(v1alpha1.ConditionClean, "HookFailed"))
 		Expect(h.Boots()).To(Equal(1))
 
 		at(ctx, h, "touch /var/tmp/mended")
 		retry(ctx, namespace, h)
-		Expect(inventory.WaitForPhase(ctx, cycle, v1alpha1.PhaseAvailable, namespace, h.Name)).To(Succeed())
+		eventuallyIn(ctx, namespace, h).Should(beIn(v1alpha1.PhaseAvailable))
 		Expect(differences(files, snapshot(h))).To(BeEmpty())
 		expectNoSecret(ctx, h)
 	}, NodeTimeout(3*cycle))
@@ -224,17 +222,17 @@ var _ = Describe("Faults", func() {
 	It("should end right if the operator is killed after each of its writes", func(ctx SpecContext) {
 		const namespace = "crash"
 		Expect(inventory.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
-		k := newKiller(inventory.StaticOperator(executables, "operator-"+namespace, namespace))
+		k := newKiller(newOperator(namespace))
 
 		h := install(ctx)
 		Expect(inventory.RegisterHost(ctx, h, namespace, nil, nil)).To(Succeed())
-		Expect(inventory.WaitForPhase(ctx, cycle, v1alpha1.PhaseAvailable, namespace, h.Name)).To(Succeed())
+		eventuallyIn(ctx, namespace, h).Should(beIn(v1alpha1.PhaseAvailable))
 		files := snapshot(h)
 		claim(ctx, namespace, h, small+"echo run >>/var/tmp/runs\n")
-		Expect(inventory.WaitForPhase(ctx, cycle, v1alpha1.PhaseProvisioned, namespace, h.Name)).To(Succeed())
+		eventuallyIn(ctx, namespace, h).Should(beIn(v1alpha1.PhaseProvisioned))
 		Expect(at(ctx, h, "cat /var/tmp/runs")).To(Equal("run"))
 		unclaim(ctx, namespace, h)
-		Expect(inventory.WaitForPhase(ctx, cycle, v1alpha1.PhaseAvailable, namespace, h.Name)).To(Succeed())
+		eventuallyIn(ctx, namespace, h).Should(beIn(v1alpha1.PhaseAvailable))
 		Expect(differences(files, snapshot(h))).To(BeEmpty())
 		Expect(k.stop()).To(BeNumerically(">", 6))
 		AddReportEntry(fmt.Sprintf("killed %d times", k.kills))

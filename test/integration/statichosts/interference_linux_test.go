@@ -26,7 +26,7 @@ import (
 )
 
 // cable is between the operator and the SSH server of a host. As soon as it is loose, it is cut in every second connection after the nth
-// exchange of packets: at once, or, if n is odd, when the host has answered and nobody gets the answer.
+// exchange of packets: at once, or, if n is odd, when the host has answered, and the answer is lost.
 type cable struct {
 	listener    net.Listener
 	host        string
@@ -151,8 +151,9 @@ func newKiller(p *landscape.Process) *killer {
 		server.Close()
 	})
 	kubeconfig := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
-	Expect(os.WriteFile(kubeconfig, []byte(`{"apiVersion":"v1","kind":"Config","current-context":"a","clusters":[{"name":"a","cluster":{"server":"`+
-		server.URL+`"}}],"contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}],"users":[{"name":"a"}]}`), 0o600)).To(Succeed())
+	Expect(os.WriteFile(kubeconfig, []byte(`{"apiVersion":"v1","kind":"Config","current-context":"a",`+
+		`"contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}],"users":[{"name":"a"}],`+
+		`"clusters":[{"name":"a","cluster":{"server":"`+server.URL+`"}}]}`), 0o600)).To(Succeed())
 	p.Env = append(p.Env, "KUBECONFIG="+kubeconfig)
 	Expect(p.Start()).To(Succeed())
 	return k

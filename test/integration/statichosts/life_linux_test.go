@@ -36,7 +36,8 @@ var _ = Describe("A host", func() {
 		Expect(h.Boots()).To(Equal(2), "it rebooted once")
 		expectNoSecret(ctx, h)
 
-		second := newMachine(h, "#!/bin/sh\nid -u >/opt/runs; find / -xdev -path /proc -prune -o -newer /etc/machine-id -print >/opt/new 2>/dev/null")
+		second := newMachine(h, "#!/bin/sh\nid -u >/opt/runs\n"+
+			"find / -xdev -path /proc -prune -o -newer /etc/machine-id -print >/opt/new 2>/dev/null")
 		second.run(ctx)
 		Expect(at(ctx, h, "cat /opt/runs; hostname")).To(Equal("0\n" + second.request.Name))
 		Expect(strings.Split(at(ctx, h, "cat /opt/new"), "\n")).NotTo(ContainElement(Or(

@@ -38,8 +38,8 @@ func (i *Inventory) InstallStatic(ctx context.Context) error {
 	return i.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: OperatorNamespace}})
 }
 
-// StaticOperator is static-host-operator for the hosts of a namespace, which is not started. It is executed from a folder. It looks at hosts
-// often, so that what is watched happens soon.
+// StaticOperator is static-host-operator from a folder for the hosts of a namespace, which is not started. It looks at hosts often, so that
+// what is watched happens soon.
 func (i *Inventory) StaticOperator(executables, name, namespace string, args ...string) *landscape.Process {
 	return i.process(name, filepath.Join(executables, filepath.Base(OperatorExecutable)), slices.Concat([]string{
 		"--namespaces=" + namespace, "--secret-namespace=" + OperatorNamespace, "--leader-election=false",
@@ -78,7 +78,8 @@ func (i *Inventory) StaticHost(ctx context.Context, namespace, name string) (*v1
 }
 
 // WaitForPhase waits until StaticHosts are in a phase.
-func (i *Inventory) WaitForPhase(ctx context.Context, timeout time.Duration, phase v1alpha1.Phase, namespace string, names ...string) error {
+func (i *Inventory) WaitForPhase(ctx context.Context, timeout time.Duration, phase v1alpha1.Phase, namespace string,
+	names ...string) error {
 	return until(ctx, timeout, fmt.Sprintf("hosts %v are %s", names, phase), func(ctx context.Context) (bool, error) {
 		for _, name := range names {
 			if host, err := i.StaticHost(ctx, namespace, name); err != nil || host.Status.Phase != phase {

@@ -42,7 +42,7 @@ const (
 
 // Options say how a host is installed.
 type Options struct {
-	// DiskMiB is the space on the disk beside the operating system. Default: 256.
+	// DiskMiB is the space on the disk in addition to the operating system. Default: 256.
 	DiskMiB int
 	// PrivateKey is the key that root and users of the host let in, in the format of OpenSSH. Default: one of its own.
 	PrivateKey []byte
@@ -108,7 +108,8 @@ func newHost(s *Site, name string, address [4]byte, o Options) (*Host, error) {
 	h.process = &landscape.Process{
 		// The kernel ends all processes of the host with nspawn, which is the first one of a namespace.
 		Name: name, Path: "unshare", LogFile: h.ConsoleFile(), Prepare: h.prepare, Args: []string{
-			"--pid", "--fork", "--kill-child", "--mount-proc", "systemd-nspawn", "--quiet", "--boot", "--register=no", "--keep-unit", "--directory=" + h.disk.root(), "--machine=" + name,
+			"--pid", "--fork", "--kill-child", "--mount-proc", "systemd-nspawn",
+			"--quiet", "--boot", "--register=no", "--keep-unit", "--directory=" + h.disk.root(), "--machine=" + name,
 			"--network-bridge=" + hardware.Bridge, "--capability=all", "--system-call-filter=bpf keyctl add_key", "--console=pipe",
 			"--resolv-conf=off", "--timezone=off", "--link-journal=no",
 		},
