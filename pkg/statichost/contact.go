@@ -69,7 +69,7 @@ func failureOf(err error) *failure {
 	case errors.Is(err, host.ErrStart):
 		return &failure{"TaskNotStarted", "The host could not start a unit: look for space in /run and at systemd."}
 	case errors.Is(err, host.ErrAnswer), errors.Is(err, ssh.ErrAnswer):
-		return &failure{"InvalidAnswer", "The host does not answer as it should: " + err.Error() + "."}
+		return &failure{"InvalidAnswer", "Look at the host: " + err.Error() + "."}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &failure{"TimedOut", "The host does not answer in time."}
 	case errors.As(err, &network), errors.Is(err, ssh.ErrConnection):

@@ -63,7 +63,9 @@ type Observation struct {
 }
 
 const (
-	header     = "static-host 1"
+	header = "static-host 1"
+	// unknown stands for what a machine can have written in the place of a claim or a step. A release overwrites it, or fails.
+	unknown    = "Unknown"
 	maxPath    = 200
 	maxList    = 64
 	sectorsGiB = 1 << 21
@@ -161,11 +163,17 @@ func (o *Observation) set(key, value string, start, end time.Time) bool {
 		return ok && word.MatchString(name) && len(f.Disks) <= maxList
 	case "claim":
 		o.HasBaseline = true
-		return optional(hash, value, &o.Claim)
+		if !optional(hash, value, &o.Claim) {
+			o.Claim = unknown
+		}
+		return true
 	case string(TaskBaseline), string(TaskProvision), string(TaskRelease), string(TaskProof):
 		progress, ok := parseProgress(value)
+		if !ok {
+			progress = Progress{State: StateFailed, Step: unknown}
+		}
 		o.Tasks[Task(key)] = progress
-		return ok
+		return true
 	default:
 		return false
 	}

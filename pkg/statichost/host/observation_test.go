@@ -93,12 +93,27 @@ var _ = Describe("An answer", func() {
 		Entry("with an address that is none", "address 10.1.2.7", "address evil"),
 		Entry("with many addresses", "address 10.1.2.7\n", strings.Repeat("address 10.1.2.7\n", 100)),
 		Entry("with many disks", "disk sda 41943040\n", strings.Repeat("disk sda 1\n", 100)),
-		Entry("with a hash that is none", "baseline done "+hash64, "baseline done evil"),
-		Entry("with an exit code that is none", "ended 3", "ended 300"),
-		Entry("with a step that is none", "failed Files", "failed evil"),
-		Entry("with a state that is none", "release done 01234567-89ab-cdef-0123-456789abcdef", "release evil"),
 		Entry("without a task", "proof failed Files etc/some path\n", ""),
 	)
+
+	DescribeTable("should be read, with what a machine can have written for unknown",
+		func(old, replacement string, task Task) {
+			Expect(good).To(ContainSubstring(old))
+			o, err := read(strings.Replace(good, old, replacement, 1))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(o.Tasks[task]).To(Equal(Progress{State: StateFailed, Step: unknown}))
+		},
+		Entry("a hash that is none", "baseline done "+hash64, "baseline done evil", TaskBaseline),
+		Entry("an exit code that is none", "ended 3", "ended 300", TaskProvision),
+		Entry("a step that is none", "failed Files", "failed evil", TaskProof),
+		Entry("a state that is none", "release done 01234567-89ab-cdef-0123-456789abcdef", "release evil", TaskRelease),
+	)
+
+	It("should be read with the claim of somebody else", func() {
+		o, err := read(strings.Replace(good, "claim "+hash64, "claim evil", 1))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(o).To(And(HaveField("HasBaseline", true), HaveField("Claim", unknown)))
+	})
 
 	DescribeTable("should tell how far the clock is off",
 		func(clock string, expected time.Duration) {
