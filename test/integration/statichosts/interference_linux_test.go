@@ -114,8 +114,8 @@ func (c *cable) carry(operator net.Conn) {
 	}
 }
 
-// killer is between an operator and the API server. It kills the operator after each of its writes, before it gets the answer, and starts
-// it again.
+// killer is between an operator and the API server. It kills the operator after each of its writes, before it gets the answer. The operator
+// is started again.
 type killer struct {
 	process *landscape.Process
 
@@ -156,7 +156,21 @@ func newKiller(p *landscape.Process) *killer {
 		`"clusters":[{"name":"a","cluster":{"server":"`+server.URL+`"}}]}`), 0o600)).To(Succeed())
 	p.Env = append(p.Env, "KUBECONFIG="+kubeconfig)
 	Expect(p.Start()).To(Succeed())
+	go k.restart()
 	return k
+}
+
+// restart starts the operator again whenever it has ended, as a kubelet does.
+func (k *killer) restart() {
+	for {
+		<-k.process.Done()
+		k.mutex.Lock()
+		if k.stopped || k.process.Start() != nil {
+			k.mutex.Unlock()
+			return
+		}
+		k.mutex.Unlock()
+	}
 }
 
 func (k *killer) kill() {
@@ -167,7 +181,6 @@ func (k *killer) kill() {
 	}
 	k.process.Kill()
 	k.kills++
-	_ = k.process.Start()
 }
 
 // stop ends that, and returns how often it happened.
