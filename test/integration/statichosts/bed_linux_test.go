@@ -333,7 +333,7 @@ func running(ctx context.Context, h *statichosts.Host) string {
 		"ss -Hlnt | awk '{print $4}' | grep -v '^127.0.0.1:' | sort; getent passwd | sort; "+
 		"systemctl list-units --plain --no-legend --type=service,socket,timer,mount --state=active,failed | awk '{print $1}' | "+
 		"grep -v -e '^session-' -e '^user@' -e '^user-runtime' -e '^run-user' | sort; awk '{print $2}' /proc/self/mounts | sort; "+
-		"ps -e -o comm= | grep -v -e '^ps$' -e '^sh$' -e '^awk$' -e '^sort$' -e '^sshd$' -e '^kworker' | sort -u")
+		"ps -e -o comm= | grep -v -e '^ps$' -e '^sh$' -e '^awk$' -e '^sort$' -e '^sshd$' -e '^(' -e '^e2scrub' | sort -u")
 }
 
 // expectNoSecret looks for everything secret where it must not be: on the disk and in the memory of hosts that are free, in logs, and in
