@@ -59,8 +59,8 @@ const (
 	// input. If sudo asks for none, the shell reads that line, so that it is not run.
 	asRoot          = `exec /bin/sh -s`
 	byWord          = `exec sudo -n /bin/sh -s`
-	bySudoAndSecret = `exec /bin/sh -c 'if sudo -k -n true >/dev/null 2>&1; then IFS= read -r secret; unset secret; exec sudo -n /bin/sh -s; ` +
-		`else exec sudo -k -S -p "" /bin/sh -s; fi'`
+	bySudoAndSecret = `exec /bin/sh -c 'if sudo -k -n true >/dev/null 2>&1; then ` +
+		`IFS= read -r secret; unset secret; exec sudo -n /bin/sh -s; else exec sudo -k -S -p "" /bin/sh -s; fi'`
 )
 
 // Limits are how long what is done on a host may take.

@@ -72,7 +72,7 @@ const (
 )
 
 var (
-	word       = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+~:@/-]{0,63}$`)
+	word       = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+~:@/!-]{0,63}$`)
 	identifier = regexp.MustCompile(`^[0-9a-f]{32}$`)
 	uuid       = regexp.MustCompile(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)
 	hash       = regexp.MustCompile(`^[0-9a-f]{64}$`)
@@ -132,7 +132,10 @@ func (o *Observation) set(key, value string, start, end time.Time) bool {
 		f.BootID = value
 		return uuid.MatchString(value)
 	case "uuid":
-		return optional(uuid, value, &f.SystemUUID)
+		if uuid.MatchString(value) { // some firmware says something else
+			f.SystemUUID = value
+		}
+		return true
 	case "clock":
 		var seconds int64
 		ok := number(value, 1<<40, &seconds)

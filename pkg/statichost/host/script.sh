@@ -9,7 +9,8 @@
 set -u
 umask 077
 unset ENV BASH_ENV CDPATH
-export LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin
+# Some shells keep the input of commands in files.
+export LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin TMPDIR=/run
 
 root=
 # Files in the places are copied before a host becomes a machine, and are the same after it.
