@@ -21,6 +21,8 @@ type Drive struct {
 	NetworkData map[string]any
 	// UserData is the content of user_data.
 	UserData []byte
+	// File is a config drive that somebody else has written. It is copied, and the other fields are not used.
+	File string
 }
 
 // Provision writes the image to the disk, and the config drive to the other one. The machine must be off.
@@ -62,6 +64,13 @@ func (m *Machine) remove() error {
 
 // write makes the file system, whose label is what tells a config drive.
 func (d Drive) write(path string) error {
+	if d.File != "" {
+		content, err := os.ReadFile(d.File)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(path, content, 0o600)
+	}
 	dir, err := os.MkdirTemp(filepath.Dir(path), "drive")
 	if err != nil {
 		return err

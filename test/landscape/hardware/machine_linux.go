@@ -37,6 +37,10 @@ type Options struct {
 	MAC string
 	// Memory is its memory in MiB. Default: 512.
 	Memory int
+	// Network is what its card is plugged into. Default: that of the rack.
+	Network *Network
+	// Tap is the name of the interface of the network that is its card. Default: some name.
+	Tap string
 }
 
 // Machine is a server.
@@ -65,12 +69,15 @@ func newMachine(r *Rack, name string, o Options) (*Machine, error) {
 	if o.Memory > maxMemory {
 		return nil, fmt.Errorf("%d MiB of memory are more than %d", o.Memory, maxMemory)
 	}
+	if o.Network == nil {
+		o.Network = r.Network
+	}
 	m := &Machine{Name: name, rack: r, dir: filepath.Join(r.dir, name), options: o}
 	if err := os.MkdirAll(m.dir, 0o700); err != nil {
 		return nil, err
 	}
 	var err error
-	if m.tap, err = r.Network.newTap(); err != nil {
+	if m.tap, err = o.Network.newTap(o.Tap); err != nil {
 		return nil, err
 	}
 	m.process = &landscape.Process{
@@ -99,7 +106,7 @@ func (m *Machine) prepare(cmd *exec.Cmd) error {
 	if err := unix.Setpriority(unix.PRIO_PROCESS, 0, priority); err != nil {
 		return err
 	}
-	return m.rack.Network.Enter()
+	return m.options.Network.Enter()
 }
 
 func (m *Machine) disk() string  { return filepath.Join(m.dir, "disk") }
@@ -239,10 +246,10 @@ func (m *Machine) WaitOff(ctx context.Context) error {
 
 // PullCable takes the cable out of the network card.
 func (m *Machine) PullCable() error {
-	return m.rack.Network.Pull(m.tap)
+	return m.options.Network.Pull(m.tap)
 }
 
 // PlugCable puts the cable back into the network card.
 func (m *Machine) PlugCable() error {
-	return m.rack.Network.Plug(m.tap)
+	return m.options.Network.Plug(m.tap)
 }

@@ -7,6 +7,7 @@ package hardware
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"sync/atomic"
 
@@ -28,8 +29,10 @@ type Network struct {
 	Gateway netip.Addr
 
 	namespace *netns.Namespace
-	slot      *slot
-	taps      atomic.Int32
+	bridge    string
+	// slot is that of the prefix, nil if somebody else gives addresses.
+	slot *slot
+	taps atomic.Int32
 }
 
 // NewNetwork makes a segment with one of a few prefixes that no other process has. Close ends what was made, also after an error.
@@ -38,9 +41,16 @@ func NewNetwork() (*Network, error) {
 	if err != nil {
 		return &Network{}, err
 	}
-	n := &Network{slot: slot, Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 77, byte(slot.number), 0}), 24)}
+	n := &Network{bridge: Bridge, slot: slot, Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 77, byte(slot.number), 0}), 24)}
 	n.Gateway = n.Prefix.Addr().Next()
 	return n, n.connect()
+}
+
+// Join returns the segment of a bridge in the namespace of this process, in which somebody else decides what leads on from there, and gives
+// addresses. The bridge is made if it is not there when a machine is plugged in.
+func Join(bridge string) (*Network, error) {
+	own, err := netns.Own()
+	return &Network{bridge: bridge, namespace: own}, err
 }
 
 // connect makes the bridge and the pair of interfaces to this process' namespace.
@@ -74,10 +84,19 @@ func (n *Network) Flush() error {
 	return errors.Join(own.IP("neigh flush dev "+n.uplink()), own.Close())
 }
 
-// newTap makes what the card of a machine is plugged into.
-func (n *Network) newTap() (string, error) {
-	tap := fmt.Sprintf("tap%d", n.taps.Add(1))
-	return tap, n.namespace.IP("tuntap add dev "+tap+" mode tap", "link set "+tap+" master "+Bridge+" up")
+// newTap makes what the card of a machine is plugged into. It has a name of its own if none is given.
+func (n *Network) newTap(name string) (string, error) {
+	if name == "" {
+		name = fmt.Sprintf("tap%d", n.taps.Add(1))
+	}
+	if n.slot == nil {
+		if _, err := net.InterfaceByName(n.bridge); err != nil {
+			if err := n.namespace.IP("link add "+n.bridge+" type bridge", "link set "+n.bridge+" up"); err != nil {
+				return "", err
+			}
+		}
+	}
+	return name, n.namespace.IP("tuntap add dev "+name+" mode tap", "link set "+name+" master "+n.bridge+" up")
 }
 
 // Enter moves the current thread to the namespace with the bridge. The thread must be locked and be used for nothing else afterwards.
@@ -88,20 +107,23 @@ func (n *Network) Pull(card string) error { return n.namespace.IP("link set " + 
 
 // Plug puts the cable into a card.
 func (n *Network) Plug(card string) error {
-	return n.namespace.IP("link set " + card + " master " + Bridge)
+	return n.namespace.IP("link set " + card + " master " + n.bridge)
 }
 
 // Remove removes a card.
 func (n *Network) Remove(card string) error { return n.namespace.IP("link del " + card) }
 
-// Close removes the segment as soon as nothing is plugged in.
+// Close removes the segment as soon as nothing is plugged in, or leaves it if it is that of somebody else.
 func (n *Network) Close() error {
-	var errs []error
+	if n.slot == nil {
+		if n.namespace != nil {
+			return n.namespace.Close()
+		}
+		return nil
+	}
+	errs := []error{n.slot.free()}
 	if n.namespace != nil {
 		errs = append(errs, n.namespace.IP("link del uplink"), n.namespace.Close())
-	}
-	if n.slot != nil {
-		errs = append(errs, n.slot.free())
 	}
 	return errors.Join(errs...)
 }

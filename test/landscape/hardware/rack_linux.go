@@ -88,6 +88,15 @@ func (r *Rack) Install(name string, o Options) (*Machine, error) {
 	return m, nil
 }
 
+// Remove cuts the power and takes the machine out of its rack, with its disk and all of its files.
+func (m *Machine) Remove() error {
+	m.CutPower()
+	m.rack.mutex.Lock()
+	defer m.rack.mutex.Unlock()
+	delete(m.rack.machines, m.Name)
+	return errors.Join(m.options.Network.Remove(m.tap), os.RemoveAll(m.dir))
+}
+
 // Close cuts the power of all machines and removes the network.
 func (r *Rack) Close() error {
 	r.mutex.Lock()

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -38,6 +39,7 @@ type Bed struct {
 	State string
 
 	scripts string
+	env     []string
 }
 
 // NewBed returns the OpenStack whose state is in $OST_STATE or, by default, in the user's cache folder.
@@ -49,7 +51,19 @@ func NewBed() (*Bed, error) {
 			return nil, err
 		}
 	}
-	return &Bed{State: state, scripts: filepath.Join(landscape.Root(), "hack", "landscape", "openstack")}, nil
+	return newBed(state), nil
+}
+
+// NewMachinesBed returns an OpenStack of its own with its state in a folder, whose servers are machines that test/landscape/openstack/boot
+// has at a socket, with Neutron's agents. It needs namespaces of its own, which package isolation makes.
+func NewMachinesBed(state, socket string) *Bed {
+	b := newBed(state)
+	b.env = []string{"OST_MACHINES=" + socket, "OST_SERVICES=cinder octavia"}
+	return b
+}
+
+func newBed(state string) *Bed {
+	return &Bed{State: state, scripts: filepath.Join(landscape.Root(), "hack", "landscape", "openstack")}
 }
 
 // Answers reports whether Keystone answers. A busy one is given time: who takes it for one that does not run stops it in the end.
@@ -126,7 +140,7 @@ func (b *Bed) Openrc(project string) string {
 // script runs one of the landscape's scripts. It ends with SIGTERM when ctx ends; what it started stays for down.sh.
 func (b *Bed) script(ctx context.Context, progress io.Writer, name string, env ...string) error {
 	cmd := exec.CommandContext(ctx, filepath.Join(b.scripts, name)) // #nosec G204 -- constant names
-	cmd.Env = append(append(os.Environ(), "OST_STATE="+b.State), env...)
+	cmd.Env = slices.Concat(os.Environ(), []string{"OST_STATE=" + b.State}, b.env, env)
 	cmd.Stdout, cmd.Stderr = progress, progress
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }

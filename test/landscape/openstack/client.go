@@ -114,3 +114,8 @@ func (c *Client) ActiveServers(ctx context.Context, prefix string) ([]string, er
 	slices.Sort(ids)
 	return ids, nil
 }
+
+// Reset reboots a server at once, without an orderly end of what runs.
+func (c *Client) Reset(ctx context.Context, id string) error {
+	return servers.Reboot(ctx, c.compute, id, servers.RebootOpts{Type: servers.HardReboot}).ExtractErr()
+}

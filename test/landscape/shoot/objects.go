@@ -151,7 +151,7 @@ func (s *Shoot) credentials(ctx context.Context) (*corev1.Secret, error) {
 		}
 	}
 	for i, site := range s.openStackSites() {
-		for key, value := range s.access[i].SiteCredentials() {
+		for key, value := range s.Access[i].SiteCredentials() {
 			secret.StringData[site+"."+key] = value
 		}
 	}

@@ -77,8 +77,9 @@ type Shoot struct {
 	// Inventory has the hosts of the sites of bare metal, nil if there are none.
 	Inventory *metal.Inventory
 
-	// access are the credentials of the OpenStack sites, in the order of Sites.
-	access    [2]openstack.Credentials
+	// Access are the credentials of the OpenStack sites, in the order of Sites.
+	Access [2]openstack.Credentials
+
 	stopNodes func()
 }
 
@@ -98,11 +99,11 @@ func Start(ctx context.Context, o Options) (*Shoot, error) {
 	var err error
 	for i, project := range openstack.Projects {
 		if i == 0 && o.Project != nil {
-			s.access[i] = o.Project.Credentials
-		} else if s.access[i], err = o.Bed.Credentials(project); err != nil {
+			s.Access[i] = o.Project.Credentials
+		} else if s.Access[i], err = o.Bed.Credentials(project); err != nil {
 			return s, err
 		}
-		if s.Inspectors[i], err = openstack.NewClient(ctx, s.access[i]); err != nil {
+		if s.Inspectors[i], err = openstack.NewClient(ctx, s.Access[i]); err != nil {
 			return s, err
 		}
 	}
