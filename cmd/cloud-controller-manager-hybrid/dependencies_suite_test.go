@@ -37,7 +37,7 @@ var _ = Describe("Dependencies", func() {
 			case ok && strings.HasPrefix(own, "pkg/platform/"):
 				switch path := strings.Split(own, "/"); path[len(path)-1] {
 				case "client", "cloudcontrollers", "nodes", "owner", "sessions", "transport":
-				case "bootdata", "inventories", "inventory", "ipam", "ironcore", "metal3": // the inventories of bare-metal sites
+				case "bootdata", "inventories", "inventory", "ipam", "hosts", "ironcore", "metal3", "static": // the inventories of bare-metal sites
 				default:
 					found = append(found, dependency)
 				}

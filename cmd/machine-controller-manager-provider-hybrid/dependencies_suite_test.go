@@ -55,7 +55,7 @@ func unwanted(module, dependency string) string {
 			case "platform", "client", "machines", "owner":
 				return ""
 			// The inventories of bare-metal sites, and what they have in common.
-			case "inventories", "inventory", "ironcore", "metal3", "bootdata", "ipam":
+			case "inventories", "inventory", "hosts", "ironcore", "metal3", "static", "bootdata", "ipam":
 				return ""
 			}
 		}

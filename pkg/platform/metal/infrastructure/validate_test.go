@@ -347,6 +347,18 @@ var _ = Describe("Validate", func() {
 			Expect(platform.ClassOf(findings.Err())).To(Equal(platform.ClassConfiguration))
 		})
 
+		It("should keep apart pools whose hosts must have other operating systems, and name these", func(ctx SpecContext) {
+			with := func(d platform.Demand, version string) platform.Demand {
+				d.Image = &v1alpha1.SiteMachineImage{Metal: &v1alpha1.MetalImage{OSRelease: &v1alpha1.MetalOSRelease{ID: "debian", VersionID: version}}}
+				return d
+			}
+			findings := succeeded(validate(ctx, with(demand(0, "a", "large", zone("rack-1", 1, 1)), "11"),
+				with(demand(1, "b", "large", zone("rack-1", 1, 1)), "12")))
+			Expect(findings.Err()).To(MatchError(And(ContainSubstring("(rack=r1,size=xl with debian 11)"),
+				ContainSubstring("(rack=r1,size=xl with debian 12)"))))
+			Expect(f.inventory.lists).To(Equal(1))
+		})
+
 		It("should be short of hosts if the pools together have more machines at least", func(ctx SpecContext) {
 			findings := succeeded(validate(ctx, demand(0, "a", "small", zone("rack-1", 2, 5)), demand(1, "b", "small", zone("rack-1", 2, 5))))
 			Expect(findings.Warnings()).To(BeEmpty())
