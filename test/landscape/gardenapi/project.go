@@ -57,6 +57,7 @@ func (g *Garden) CreateProject(ctx context.Context, resources ...gardencorev1bet
 		{extensionsv1alpha1.NetworkResource, "calico"},
 		{extensionsv1alpha1.NetworkResource, "cilium"},
 		{extensionsv1alpha1.OperatingSystemConfigResource, "gardenlinux"},
+		{extensionsv1alpha1.OperatingSystemConfigResource, "debian"},
 	} {
 		registration.Spec.Resources = append(registration.Spec.Resources,
 			gardencorev1beta1.ControllerResource{Kind: extension[0], Type: extension[1]})
