@@ -39,7 +39,7 @@ func (m *Machine) Provision(drive Drive) error {
 	return drive.write(m.drive())
 }
 
-// Wipe erases both disks. The machine must be off.
+// Wipe erases both disks, and what a hypervisor told. The machine must be off.
 func (m *Machine) Wipe() error {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -53,7 +53,7 @@ func (m *Machine) Wipe() error {
 func (m *Machine) Disk() string { return m.disk() }
 
 func (m *Machine) remove() error {
-	var errs []error
+	errs := []error{os.RemoveAll(m.hypervisor())}
 	for _, path := range []string{m.disk(), m.drive()} {
 		if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, err)

@@ -81,7 +81,7 @@ func newMachine(r *Rack, name string, o Options) (*Machine, error) {
 		return nil, err
 	}
 	m.process = &landscape.Process{
-		Name: name, Path: r.kernel, LogFile: m.ConsoleFile(), Args: m.arguments(),
+		Name: name, Path: r.kernel, LogFile: m.ConsoleFile(),
 		// The memory of a machine is a file that has no name.
 		Env:     []string{"TMPDIR=/dev/shm"},
 		Prepare: m.prepare,
@@ -91,12 +91,21 @@ func newMachine(r *Rack, name string, o Options) (*Machine, error) {
 
 // arguments are those of the kernel: for the hardware, and then for the system.
 func (m *Machine) arguments() []string {
+	second := "ubd1r=" + m.drive()
+	if exists(m.hypervisor()) {
+		second = "hostfs=" + m.hypervisor()
+	}
 	return []string{
 		fmt.Sprintf("mem=%dM", m.options.Memory), "uml_dir=" + m.dir, "umid=" + controlName, "noreboot",
-		"ubd0=" + m.disk() + "," + m.rack.image, "ubd1r=" + m.drive(),
+		"ubd0=" + m.disk() + "," + m.rack.image, second,
 		fmt.Sprintf("vec0:transport=tap,ifname=%s,depth=128,gro=1,mac=%s", m.tap, m.options.MAC),
 		"con=null", "con0=null,fd:1", "console=tty0", "quiet", "root=/dev/ubda", "rw", "init=/usr/local/sbin/init",
 	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // prepare lets the process begin in the namespace of the network, and as the first process of a namespace, so that the kernel ends all of
@@ -139,7 +148,7 @@ func (m *Machine) PowerOn() error {
 	if m.on {
 		return nil
 	}
-	if _, err := os.Stat(m.drive()); err != nil {
+	if !exists(m.drive()) && !exists(m.hypervisor()) {
 		return fmt.Errorf("switch %s on: %w", m.Name, ErrNoDisk)
 	}
 	slot, err := takeSlot("machines", maxMachines)
@@ -159,6 +168,7 @@ func (m *Machine) start() error {
 	if err := os.RemoveAll(filepath.Join(m.dir, controlName)); err != nil {
 		return err
 	}
+	m.process.Args = m.arguments()
 	if err := m.process.Start(); err != nil {
 		return err
 	}

@@ -31,6 +31,7 @@ type Rack struct {
 
 	mutex    sync.Mutex
 	machines map[string]*Machine
+	dhcp     *landscape.Process
 }
 
 // Check returns an error that says what machines need and is not there.
@@ -103,6 +104,9 @@ func (r *Rack) Close() error {
 	defer r.mutex.Unlock()
 	for _, m := range r.machines {
 		m.CutPower()
+	}
+	if r.dhcp != nil {
+		r.dhcp.Kill()
 	}
 	if r.Network == nil {
 		return nil

@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/vmware/govmomi/session"
@@ -43,6 +44,8 @@ type Options struct {
 	Listen string
 	// Guest is the time from power-on to the first address of a guest; no guest reports an address if it is zero.
 	Guest time.Duration
+	// Machines lets guests be what Report says. There is no other guest then.
+	Machines bool
 }
 
 // VCenter is a simulated vCenter.
@@ -79,6 +82,7 @@ func Start(ctx context.Context, dir string, options Options) (*VCenter, error) {
 		Args: []string{
 			"--listen", options.Listen, "--certificate", filepath.Join(dir, certificateFile), "--key", filepath.Join(dir, keyFile),
 			"--username", Username, "--password", Password, "--ready", ready, "--guest", options.Guest.String(),
+			"--machines=" + strconv.FormatBool(options.Machines),
 		},
 		LogFile: filepath.Join(dir, "vcenter.log"),
 	}

@@ -37,6 +37,8 @@ const taskAnswer = `<?xml version="1.0" encoding="UTF-8"?>
 type disturber struct {
 	model              *simulator.Model
 	username, password string
+	// machines is nil if no machines boot.
+	machines *machines
 
 	mutex    sync.Mutex
 	settings control.Settings
@@ -166,7 +168,7 @@ func (d *disturber) call(ctx *simulator.Context, method *simulator.Method) (mo.R
 	case *types.FindByInventoryPath:
 		request.InventoryPath = disturbSearch(settings, request.InventoryPath)
 	}
-	return nil, nil
+	return d.machines.instead(ctx, method), nil
 }
 
 // disturbSearch returns what is searched for, or what does not exist if a folder is hidden.

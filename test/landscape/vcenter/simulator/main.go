@@ -34,6 +34,7 @@ import (
 type options struct {
 	listen, certificate, key, username, password, ready string
 	guest                                               time.Duration
+	machines                                            bool
 }
 
 func main() {
@@ -45,6 +46,7 @@ func main() {
 	flag.StringVar(&o.password, "password", "", "password of the user")
 	flag.StringVar(&o.ready, "ready", "", "file that is written when the vCenter serves")
 	flag.DurationVar(&o.guest, "guest", 0, "time from power-on to the first address of a guest, none if zero")
+	flag.BoolVar(&o.machines, "machines", false, "whether guests are machines that boot")
 	flag.Parse()
 
 	if err := run(o); err != nil {
@@ -74,6 +76,9 @@ func run(o options) error {
 	}
 
 	d := &disturber{model: model, username: o.username, password: o.password}
+	if o.machines {
+		d.machines = &machines{model: model}
+	}
 	d.apply(control.Settings{})
 	if err := setAuthority(model.Map(), d); err != nil {
 		return err
@@ -99,6 +104,9 @@ func run(o options) error {
 	mux := front.control()
 	mux.HandleFunc("POST "+control.PathJournal, requests.serve)
 	mux.HandleFunc("POST "+control.PathPopulation, (&populator{model: model}).serve)
+	if o.machines {
+		mux.HandleFunc("POST "+control.PathMachines, d.machines.serve)
+	}
 	controller := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	go func() { e.failed <- controller.Serve(controlListener) }()
 	if err := writeReady(o.ready, control.Ready{Address: e.address, Control: "http://" + controlListener.Addr().String()}); err != nil {
